@@ -1,0 +1,3 @@
+//! Scenario files: TOML in, typed and valid scenarios out.
+
+pub mod model;

@@ -1,0 +1,695 @@
+//! A scenario, resolved: everything a run needs, typed, every default filled in.
+//!
+//! This is the one definition. The TOML reader, the JSON schema, the manifest and the simulator all use these types.
+
+use backwater_types::{BitsPerSec, Bytes, Duration};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// One run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// Name of the scenario, shown in reports.
+    #[serde(default)]
+    pub name: String,
+    /// One sentence on what it shows.
+    #[serde(default)]
+    pub description: String,
+    /// Seed of every random stream. Same scenario, seed and version: same bytes out.
+    #[serde(default = "one")]
+    pub seed: u64,
+    /// Preset the switch and host defaults came from (`backwater schemes` lists them).
+    pub scheme: String,
+    /// Hosts, switches and links.
+    pub topology: Topology,
+    /// What every switch does.
+    #[serde(default)]
+    pub switch: Switch,
+    /// What every host does.
+    #[serde(default)]
+    pub host: Host,
+    /// Sources of flows; their arrivals are merged in time.
+    #[serde(default)]
+    pub workload: Vec<Workload>,
+    /// How long, and which flows count.
+    pub run: Run,
+    /// What is recorded beyond flows and counters.
+    #[serde(default)]
+    pub measure: Measure,
+    /// Links that lose frames or go down.
+    #[serde(default)]
+    pub fault: Vec<Fault>,
+}
+
+/// Hosts, switches and links. Nodes are named `host0`, `leaf0`, `spine0`, `switch0`, ... or as the graph says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Topology {
+    /// Two tiers, every leaf linked once to every spine.
+    LeafSpine {
+        /// Top-of-rack switches.
+        leaves: u16,
+        /// Spine switches.
+        spines: u16,
+        /// Hosts under each leaf.
+        hosts_per_leaf: u16,
+        /// Rate of host links.
+        host_rate: BitsPerSec,
+        /// Rate of leaf-spine links.
+        core_rate: BitsPerSec,
+        /// Propagation delay of host links.
+        host_delay: Duration,
+        /// Propagation delay of leaf-spine links.
+        core_delay: Duration,
+    },
+    /// One switch.
+    SingleSwitch {
+        /// Hosts on it.
+        hosts: u16,
+        /// Rate of each link.
+        rate: BitsPerSec,
+        /// Propagation delay of each link.
+        delay: Duration,
+    },
+    /// Two switches joined by one link; hosts `0..left` on the first, the rest on the second.
+    Dumbbell {
+        /// Hosts on the first switch.
+        left: u16,
+        /// Hosts on the second switch.
+        right: u16,
+        /// Rate of host links.
+        rate: BitsPerSec,
+        /// Propagation delay of host links.
+        delay: Duration,
+        /// Rate of the joining link.
+        bottleneck_rate: BitsPerSec,
+        /// Propagation delay of the joining link.
+        bottleneck_delay: Duration,
+    },
+    /// Switches in a row, each with its hosts.
+    Chain {
+        /// Switches.
+        switches: u16,
+        /// Hosts on each switch.
+        hosts_per_switch: u16,
+        /// Rate of every link.
+        rate: BitsPerSec,
+        /// Propagation delay of every link.
+        delay: Duration,
+    },
+    /// Any graph. Every host has exactly one link.
+    Graph {
+        /// Host names.
+        hosts: Vec<String>,
+        /// Switch names.
+        switches: Vec<String>,
+        /// Links, each in both directions.
+        links: Vec<GraphLink>,
+    },
+}
+
+/// A link of a [`Topology::Graph`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GraphLink {
+    /// The two nodes.
+    pub ends: [String; 2],
+    /// Rate.
+    pub rate: BitsPerSec,
+    /// Propagation delay.
+    pub delay: Duration,
+}
+
+/// The five choices a switch is made of, and their parameters.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Switch {
+    /// Queues per port as hardware counts them; one of them is the control queue unless `bfc.extra_control_queue`. 2 to 129.
+    pub queues: u16,
+    /// Which queue a packet joins.
+    pub assignment: Assignment,
+    /// How a switch slows its neighbours.
+    pub backpressure: Backpressure,
+    /// Shared buffer of a switch.
+    pub buffer: Buffer,
+    /// Dynamic threshold of a queue: it may hold at most `alpha` times the free buffer. Absent: no threshold.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alpha: Option<f64>,
+    /// Deficit round robin quantum; at least one full packet on the wire.
+    pub quantum: Bytes,
+    /// Marking of ECN-capable packets. Absent: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ecn: Option<Ecn>,
+    /// Equal-cost paths: hash the same path in both directions.
+    pub symmetric_ecmp: bool,
+    /// Used when `backpressure = "pfc"`.
+    pub pfc: Pfc,
+    /// Used when `assignment = "dynamic"` or `backpressure = "bfc"`.
+    pub bfc: Bfc,
+}
+
+/// Which queue a packet joins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Assignment {
+    /// One FIFO.
+    Single,
+    /// A hash of the flow.
+    Stochastic,
+    /// BFC: an empty queue for each newly active flow, kept while it is active (spec A.3).
+    Dynamic,
+    /// A queue of its own for every flow; unbounded number of queues.
+    PerFlow,
+}
+
+/// How a switch slows its neighbours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Backpressure {
+    /// Not at all.
+    None,
+    /// Priority flow control, per ingress port.
+    Pfc,
+    /// Per upstream queue, with pause counters (spec A.3 to A.5).
+    Bfc,
+}
+
+/// Size of a shared buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Buffer {
+    /// Never full.
+    Infinite,
+    /// This much for all ports together.
+    Shared(Bytes),
+}
+
+/// RED on the instantaneous length of the egress queue, at dequeue, after removing the packet.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Ecn {
+    /// No marks up to here.
+    pub kmin: Bytes,
+    /// Every packet is marked above this.
+    pub kmax: Bytes,
+    /// Probability just below `kmax`, 0 to 1.
+    pub pmax: f64,
+}
+
+/// Ingress accounting of priority flow control (baselines 0.4).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Pfc {
+    /// An ingress may hold `alpha` times the free shared buffer before it pauses.
+    pub alpha: f64,
+    /// Room for what arrives after XOFF; absent: the exact worst case of each link.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub headroom: Option<Bytes>,
+    /// Bytes guaranteed to each ingress port.
+    pub reserve: Bytes,
+    /// XON only when the ingress is this far below its threshold.
+    pub hysteresis: Bytes,
+}
+
+/// BFC's parameters and knobs (spec A and B).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Bfc {
+    /// Flow-table entries per hardware queue.
+    pub table_entries_per_queue: u32,
+    /// A flow idle no longer than this keeps its queue. Absent: 2 HRTT.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sticky: Option<Duration>,
+    /// Round trip to a neighbour that sets the pause threshold. Absent: twice the largest propagation delay of the switch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hrtt: Option<Duration>,
+    /// A fixed pause threshold instead of HRTT x rate / active queues.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fixed_threshold: Option<Bytes>,
+    /// Use each ingress port's own HRTT instead of the largest (BFC-A12).
+    pub per_ingress_threshold: bool,
+    /// Period of the bitmap that repairs lost frames.
+    pub refresh: Duration,
+    /// The control queue comes on top of `queues` (BFC-A5).
+    pub extra_control_queue: bool,
+    /// Look for an empty queue without regard to whether it is paused (BFC-A9).
+    pub literal_empty: bool,
+    /// An empty queue that a flow may return to is not given to others within the sticky time (BFC-A8).
+    pub sticky_reserve: bool,
+    /// Share of packets that take part in bookkeeping, 0 to 1 (spec B, sampling).
+    pub sampling: f64,
+    /// Labelled incast flows of an egress share one queue (spec B, incast label).
+    pub incast_label: bool,
+    /// NICs obey PAUSE (false: BFC - NIC, which wants a window at the host).
+    pub nic_obeys: bool,
+    /// Turns on which no backpressure is sent (spec C.1).
+    pub elide: Elide,
+}
+
+/// Turns `(ingress, egress)` of a switch on which backpressure is elided.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Elide {
+    /// `"none"`, or `"valley"`: every turn from a higher layer back to a higher layer.
+    Rule(ElideRule),
+    /// Named turns, `[from, switch, to]`.
+    Turns(Vec<[String; 3]>),
+}
+
+/// A rule for [`Elide`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ElideRule {
+    /// Backpressure on every turn.
+    None,
+    /// None on down-then-up turns of a layered topology, which makes the backpressure graph acyclic.
+    Valley,
+}
+
+/// What every host does.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Host {
+    /// End-to-end control.
+    pub transport: Transport,
+    /// Bytes of payload in a full packet.
+    pub payload: Bytes,
+    /// Bytes of headers on every data packet.
+    pub header: Bytes,
+    /// Wire size of an ACK or NACK.
+    pub ack: Bytes,
+    /// Cap on a flow's bytes in flight (payload). Absent: one BDP of the longest path; `line-rate` has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub window: Option<Bytes>,
+    /// No progress for this long: go back to the last byte acknowledged.
+    pub rto: Duration,
+    /// A second NACK for the same packet waits this long.
+    pub nack_guard: Duration,
+    /// Time a received packet spends in the host before it counts and is answered.
+    pub delay: Duration,
+    /// Used when `transport = "dctcp"`.
+    pub dctcp: Dctcp,
+}
+
+/// End-to-end control.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Transport {
+    /// None: as fast as the NIC and backpressure let it.
+    LineRate,
+    /// A fixed window.
+    Window,
+    /// Rate-based DCTCP (baselines 1.1).
+    Dctcp,
+}
+
+/// Rate-based DCTCP (baselines 1.1).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Dctcp {
+    /// Weight of the newest batch in the estimate of the marked share.
+    pub g: f64,
+    /// Rate added once per round trip.
+    pub additive_increase: BitsPerSec,
+    /// Lowest rate.
+    pub min_rate: BitsPerSec,
+}
+
+/// A source of flows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Workload {
+    /// An open-loop process over pairs of hosts.
+    Background {
+        /// Name in tables; `background` by default.
+        #[serde(default = "background")]
+        class: String,
+        /// Flow sizes, payload.
+        sizes: Sizes,
+        /// Gaps between arrivals.
+        #[serde(default)]
+        arrivals: Arrivals,
+        /// Offered load as a share of `load_of`, above 0 and at most 1.
+        load: f64,
+        /// What the load is a share of.
+        #[serde(default)]
+        load_of: LoadOf,
+        /// Sources; empty: every host.
+        #[serde(default)]
+        from: Vec<String>,
+        /// Destinations; empty: every host.
+        #[serde(default)]
+        to: Vec<String>,
+        /// Time of the first possible arrival.
+        #[serde(default)]
+        start: Duration,
+    },
+    /// Many-to-one bursts.
+    Incast {
+        /// Name in tables; `incast` by default.
+        #[serde(default = "incast")]
+        class: String,
+        /// Flows of one event, from sources drawn with replacement.
+        degree: u32,
+        /// Bytes of one event, all flows together.
+        aggregate: Bytes,
+        /// Time between events. Absent: from `load`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        period: Option<Duration>,
+        /// Load as a share of core capacity, which sets the period. Absent: from `period`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        load: Option<f64>,
+        /// Time of the first event. Absent: one period.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        start: Option<Duration>,
+        /// Sources; empty: every host.
+        #[serde(default)]
+        from: Vec<String>,
+        /// Victims; empty: every host, a fresh one each event.
+        #[serde(default)]
+        to: Vec<String>,
+    },
+    /// Flows without end (or of a given size), from `from[i]` to `to[i mod len]`.
+    LongLived {
+        /// Name in tables; `long-lived` by default.
+        #[serde(default = "long_lived")]
+        class: String,
+        /// Number of flows.
+        count: u32,
+        /// Sources in turn; empty: every host that is not a destination.
+        #[serde(default)]
+        from: Vec<String>,
+        /// Destinations in turn.
+        to: Vec<String>,
+        /// Size; absent: endless.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        size: Option<Bytes>,
+        /// When they start.
+        #[serde(default)]
+        start: Duration,
+        /// Time between successive starts.
+        #[serde(default)]
+        stagger: Duration,
+    },
+    /// Flows listed one by one.
+    FlowList {
+        /// Name in tables; `listed` by default.
+        #[serde(default = "listed")]
+        class: String,
+        /// CSV file with columns `start_ns,src,dst,bytes`, beside the scenario; read into `flows`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        file: Option<String>,
+        /// The flows themselves.
+        #[serde(default)]
+        flows: Vec<ListedFlow>,
+    },
+}
+
+/// One flow of a list.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ListedFlow {
+    /// Arrival.
+    pub start: Duration,
+    /// Source host.
+    pub src: String,
+    /// Destination host.
+    pub dst: String,
+    /// Payload.
+    pub bytes: Bytes,
+}
+
+/// Flow sizes, payload.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Sizes {
+    /// A table shipped with Backwater, such as `google_rpc`.
+    Table(String),
+    /// A CSV file `size_bytes,cdf`, beside the scenario; read into `points`.
+    File(String),
+    /// A table given point by point.
+    Points(SizeTable),
+    /// Always this size.
+    Fixed(Bytes),
+    /// Exponential with this mean, at least one byte.
+    Exponential(Bytes),
+}
+
+/// A cumulative distribution of flow sizes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SizeTable {
+    /// `[size in bytes, cumulative probability]`, both non-decreasing, the last probability 1.
+    pub points: Vec<(f64, f64)>,
+    /// Linear interpolation between points (false: the smallest listed size whose probability suffices).
+    pub linear: bool,
+    /// Sizes above one packet are rounded up to whole packets, as BFC's authors do (traffic 1).
+    #[serde(default)]
+    pub whole_packets: bool,
+}
+
+/// Gaps between arrivals.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Arrivals {
+    /// Exponential gaps.
+    Poisson,
+    /// Log-normal gaps; the sigma of the underlying normal.
+    LogNormal(f64),
+}
+
+/// What a load is a share of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LoadOf {
+    /// Core capacity, all injected payload counted (the BFC authors' rule).
+    #[default]
+    Core,
+    /// Core capacity, only payload that crosses it counted.
+    ExactCore,
+    /// The links of the destination hosts together.
+    Receivers,
+    /// The links of the source hosts together.
+    Senders,
+}
+
+/// How long, and which flows count.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Run {
+    /// Flows arrive for this long.
+    pub duration: Duration,
+    /// Flows that arrive earlier do not count. Absent: a tenth of `duration`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warmup: Option<Duration>,
+    /// After `duration`, run on until every counted flow has finished, at most to this multiple of `duration`.
+    #[serde(default = "four")]
+    pub drain: f64,
+    /// Look-ahead window of the engine; absent: the largest the topology allows. Results do not depend on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<Duration>,
+}
+
+/// What is recorded beyond flows and counters.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Measure {
+    /// Period of the samples of buffer occupancy and active flows; zero: none.
+    pub sample: Duration,
+    /// Count the flows with data in each egress port exactly (costs a hash per packet).
+    pub active_flows: bool,
+    /// Histogram of each data packet's time in egress queues (costs a time stamp per packet).
+    pub queueing_delay: bool,
+    /// Upper ends of the size bins of the slowdown tables, payload; a last bin takes the rest.
+    pub size_bins: Vec<Bytes>,
+    /// How an unhindered flow's completion time is computed.
+    pub slowdown: Slowdown,
+}
+
+/// Denominator and end point of FCT slowdown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Slowdown {
+    /// Last byte at the receiver over the exact idle-network time with headers (traffic 7.3).
+    Exact,
+    /// The BFC authors' script (traffic 7.2).
+    BfcScript,
+}
+
+/// A link that loses frames or goes down.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Fault {
+    /// The two nodes.
+    pub link: [String; 2],
+    /// Share of frames lost, each direction, 0 to below 1.
+    #[serde(default)]
+    pub loss: f64,
+    /// Share of control frames (not ACKs) lost on top.
+    #[serde(default)]
+    pub control_loss: f64,
+    /// Intervals `[down, up]` in which the link carries nothing and routes avoid it.
+    #[serde(default)]
+    pub down: Vec<[Duration; 2]>,
+}
+
+fn one() -> u64 {
+    1
+}
+
+fn four() -> f64 {
+    4.0
+}
+
+fn background() -> String {
+    "background".into()
+}
+
+fn incast() -> String {
+    "incast".into()
+}
+
+fn long_lived() -> String {
+    "long-lived".into()
+}
+
+fn listed() -> String {
+    "listed".into()
+}
+
+impl Default for Arrivals {
+    /// BFC's: log-normal with sigma 2.
+    fn default() -> Arrivals {
+        Arrivals::LogNormal(2.0)
+    }
+}
+
+impl Default for Switch {
+    fn default() -> Switch {
+        Switch {
+            queues: 32,
+            assignment: Assignment::Single,
+            backpressure: Backpressure::None,
+            buffer: Buffer::Shared(Bytes(12_000_000)),
+            alpha: None,
+            quantum: Bytes(1048),
+            ecn: None,
+            symmetric_ecmp: false,
+            pfc: Pfc::default(),
+            bfc: Bfc::default(),
+        }
+    }
+}
+
+impl Default for Pfc {
+    fn default() -> Pfc {
+        Pfc { alpha: 0.125, headroom: None, reserve: Bytes(4096), hysteresis: Bytes(3072) }
+    }
+}
+
+impl Default for Bfc {
+    fn default() -> Bfc {
+        Bfc {
+            table_entries_per_queue: 100,
+            sticky: None,
+            hrtt: None,
+            fixed_threshold: None,
+            per_ingress_threshold: false,
+            refresh: Duration::from_us(10),
+            extra_control_queue: false,
+            literal_empty: false,
+            sticky_reserve: false,
+            sampling: 1.0,
+            incast_label: false,
+            nic_obeys: true,
+            elide: Elide::Rule(ElideRule::None),
+        }
+    }
+}
+
+impl Default for Host {
+    fn default() -> Host {
+        Host {
+            transport: Transport::LineRate,
+            payload: Bytes(1000),
+            header: Bytes(48),
+            ack: Bytes(64),
+            window: None,
+            rto: Duration::from_us(500),
+            nack_guard: Duration::from_us(500),
+            delay: Duration::ZERO,
+            dctcp: Dctcp::default(),
+        }
+    }
+}
+
+impl Default for Dctcp {
+    fn default() -> Dctcp {
+        Dctcp {
+            g: 1.0 / 16.0,
+            additive_increase: BitsPerSec(961_000_000),
+            min_rate: BitsPerSec(100_000_000),
+        }
+    }
+}
+
+impl Default for Measure {
+    fn default() -> Measure {
+        Measure {
+            sample: Duration::from_us(2),
+            active_flows: false,
+            queueing_delay: false,
+            size_bins: [1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000].map(Bytes).to_vec(),
+            slowdown: Slowdown::Exact,
+        }
+    }
+}
+
+impl Run {
+    /// Start of the counted window.
+    pub fn warmup(&self) -> Duration {
+        self.warmup.unwrap_or(Duration(self.duration.0 / 10))
+    }
+}
+
+impl Switch {
+    /// Data queues of a port: the control queue taken off.
+    pub fn data_queues(&self) -> u16 {
+        match self.assignment {
+            Assignment::Single => 1,
+            _ if self.bfc.extra_control_queue => self.queues,
+            _ => self.queues - 1,
+        }
+    }
+}
+
+impl Serialize for Buffer {
+    fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Buffer::Infinite => s.serialize_str("infinite"),
+            Buffer::Shared(bytes) => bytes.serialize(s),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Buffer {
+    fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Buffer, D::Error> {
+        let text = String::deserialize(d)?;
+        if text == "infinite" {
+            return Ok(Buffer::Infinite);
+        }
+        text.parse().map(Buffer::Shared).map_err(|_| {
+            let expected = "\"infinite\" or a size with a unit, such as \"12 MB\"";
+            serde::de::Error::invalid_value(serde::de::Unexpected::Str(&text), &expected)
+        })
+    }
+}
+
+impl JsonSchema for Buffer {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Buffer".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "string", "description": "\"infinite\" or a size with a unit, such as \"12 MB\"" })
+    }
+}

@@ -1,0 +1,25 @@
+//! The nouns of Backwater: units, ids, packets and control frames. No behaviour beyond arithmetic and text.
+//!
+//! Everything is `Copy`, an integer underneath, and free of I/O, clocks and the standard library.
+
+#![no_std]
+#[cfg(any(feature = "serde", test))]
+extern crate alloc;
+
+pub mod frame;
+pub mod hash;
+pub mod packet;
+pub mod units;
+
+pub use frame::{ControlFrame, Frame, QueueMap};
+pub use packet::{Kind, Packet, flags};
+pub use units::{BitsPerSec, Bytes, Duration, Instant, SerTime};
+
+/// Wire size of ACK, NACK and control frames by default, bytes (BFC-A13).
+pub const CONTROL_WIRE: u16 = 64;
+
+/// A port of a node, counted from 0 in the order its links were declared.
+pub type PortId = u16;
+
+/// A data queue of an egress port, or of a NIC.
+pub type QueueId = u16;

@@ -1,0 +1,70 @@
+//! A packet inside the simulator or the software switch: a 32-byte value, copied, never shared.
+
+/// What a packet is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Kind {
+    /// Payload of a flow.
+    Data,
+    /// Cumulative acknowledgement: `seq` is the next packet expected.
+    Ack,
+    /// Negative acknowledgement: go back to `seq`.
+    Nack,
+}
+
+/// Bits of [`Packet::flags`].
+pub mod flags {
+    /// Congestion experienced (data), or its echo (ACK).
+    pub const CE: u8 = 1 << 0;
+    /// The flow's last packet.
+    pub const LAST: u8 = 1 << 1;
+    /// The switch that holds it counts it towards a pause (BFC `counted`).
+    pub const COUNTED: u8 = 1 << 2;
+    /// Drawn for bookkeeping under sampling (BFC-B3).
+    pub const SAMPLED: u8 = 1 << 3;
+    /// ECN-capable transport.
+    pub const ECT: u8 = 1 << 4;
+    /// Labelled as incast traffic by its sender.
+    pub const INCAST: u8 = 1 << 5;
+}
+
+/// A packet. Fields from `ingress` on are the business of the switch that holds it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packet {
+    /// Flow id, never reused within a run.
+    pub flow: u32,
+    /// Position in the flow, in packets.
+    pub seq: u32,
+    /// Hash of the flow's identity: routing and flow tables draw on it.
+    pub key: u32,
+    /// Slot of the flow at its sender.
+    pub sender_slot: u32,
+    /// Number of the flow among those to its receiver.
+    pub receiver_slot: u32,
+    /// Destination host.
+    pub dst: u16,
+    /// Source host.
+    pub src: u16,
+    /// Bytes on the wire, headers included.
+    pub wire: u16,
+    /// On a link: the queue it left upstream (BFC `upstreamQ`). In a switch: the same, until it departs.
+    pub upstream_queue: u16,
+    /// Port it came in by.
+    pub ingress: u8,
+    /// Traffic class.
+    pub class: u8,
+    /// What it is.
+    pub kind: Kind,
+    /// See [`flags`].
+    pub flags: u8,
+}
+
+const _: () = assert!(size_of::<Packet>() == 32, "two to a cache line");
+
+impl Packet {
+    /// Whether all bits of `mask` are set.
+    #[inline(always)]
+    pub const fn has(&self, mask: u8) -> bool {
+        self.flags & mask == mask
+    }
+}

@@ -1,0 +1,272 @@
+//! Quantities as types. Time is whole picoseconds: a byte takes 80 ps at 100 Gb/s and 10 ps at 800 Gb/s, exactly.
+//!
+//! Text forms carry units: `"100 Gbps"`, `"1 us"`, `"12 MB"`; KB is 10^3 and KiB is 2^10 bytes.
+
+use core::fmt;
+use core::ops::{Add, AddAssign, Sub};
+use core::str::FromStr;
+
+/// A point in simulated time, picoseconds since the start. 213 days fit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Instant(pub u64);
+
+/// A span of simulated time, picoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Duration(pub u64);
+
+/// A number of bytes; on the wire unless a name says payload.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Bytes(pub u64);
+
+/// A rate in bits per second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BitsPerSec(pub u64);
+
+impl Instant {
+    /// The start of the simulation.
+    pub const ZERO: Instant = Instant(0);
+    /// Later than every event.
+    pub const NEVER: Instant = Instant(u64::MAX);
+
+    /// Time since `earlier`; zero if `earlier` is later.
+    pub fn since(self, earlier: Instant) -> Duration {
+        Duration(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl Duration {
+    /// No time.
+    pub const ZERO: Duration = Duration(0);
+
+    /// Whole nanoseconds.
+    pub const fn from_ns(ns: u64) -> Duration {
+        Duration(ns * 1_000)
+    }
+
+    /// Whole microseconds.
+    pub const fn from_us(us: u64) -> Duration {
+        Duration(us * 1_000_000)
+    }
+
+    /// Seconds as a float, for reports only.
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 * 1e-12
+    }
+
+    /// Bytes that `rate` carries in this time, rounded down.
+    pub fn bytes_at(self, rate: BitsPerSec) -> Bytes {
+        Bytes((self.0 as u128 * rate.0 as u128 / 8_000_000_000_000) as u64)
+    }
+}
+
+impl Add<Duration> for Instant {
+    type Output = Instant;
+    fn add(self, d: Duration) -> Instant {
+        Instant(self.0 + d.0)
+    }
+}
+
+impl AddAssign<Duration> for Instant {
+    fn add_assign(&mut self, d: Duration) {
+        self.0 += d.0;
+    }
+}
+
+impl Add for Duration {
+    type Output = Duration;
+    fn add(self, d: Duration) -> Duration {
+        Duration(self.0 + d.0)
+    }
+}
+
+impl Sub for Duration {
+    type Output = Duration;
+    fn sub(self, d: Duration) -> Duration {
+        Duration(self.0 - d.0)
+    }
+}
+
+/// Serialisation time of a byte at one rate, as a fixed-point multiplier.
+///
+/// 44.20 fixed point picoseconds per byte, rounded down, so rates of which 8 000 000 000 000 is a multiple (1, 10, 25, 40,
+/// 50, 100, 200, 400, 800 Gb/s, ...) are exact; any other rate is short by less than 1 ps per 2^20 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SerTime(u64);
+
+impl SerTime {
+    /// For a link of this rate.
+    ///
+    /// # Panics
+    /// On a rate of zero.
+    pub const fn of(rate: BitsPerSec) -> SerTime {
+        assert!(rate.0 > 0, "a link has a rate");
+        SerTime(((8_000_000_000_000u128 << 20) / rate.0 as u128) as u64)
+    }
+
+    /// Time to put `wire_bytes` on the wire, rounded down to a picosecond.
+    #[inline(always)]
+    pub const fn of_bytes(self, wire_bytes: u64) -> Duration {
+        // A jumbo frame (2^14 B) at 1 Mb/s (2^23 ps a byte, 2^43 in fixed point) stays inside 64 bits.
+        Duration((wire_bytes * self.0) >> 20)
+    }
+}
+
+/// Why a quantity could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnitError {
+    /// The unit names that would have been taken.
+    pub expected: &'static str,
+}
+
+impl fmt::Display for UnitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "expected {}", self.expected)
+    }
+}
+
+impl core::error::Error for UnitError {}
+
+const DURATIONS: &[(&str, u64)] =
+    &[("ps", 1), ("ns", 1_000), ("us", 1_000_000), ("ms", 1_000_000_000), ("s", 1_000_000_000_000)];
+const SIZES: &[(&str, u64)] = &[
+    ("B", 1),
+    ("KB", 1_000),
+    ("MB", 1_000_000),
+    ("GB", 1_000_000_000),
+    ("TB", 1_000_000_000_000),
+    ("KiB", 1 << 10),
+    ("MiB", 1 << 20),
+    ("GiB", 1 << 30),
+];
+const RATES: &[(&str, u64)] =
+    &[("bps", 1), ("Kbps", 1_000), ("Mbps", 1_000_000), ("Gbps", 1_000_000_000), ("Tbps", 1_000_000_000_000)];
+
+/// Reads `"12.5 us"` exactly: the decimal number times its unit has to be a whole number of the base unit.
+fn parse(text: &str, units: &'static [(&'static str, u64)], expected: &'static str) -> Result<u64, UnitError> {
+    let bad = UnitError { expected };
+    let text = text.trim();
+    let split = text.find(|c: char| c.is_ascii_alphabetic()).ok_or(bad.clone())?;
+    let (number, unit) = (text[..split].trim(), text[split..].trim());
+    let scale = units.iter().find(|(name, _)| *name == unit).ok_or(bad.clone())?.1 as u128;
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    if whole.is_empty() || fraction.len() > 12 || (number.contains('.') && fraction.is_empty()) {
+        return Err(bad);
+    }
+    let mut digits: u128 = 0;
+    let mut written = 0;
+    for c in whole.chars().filter(|c| *c != '_').chain(fraction.chars()) {
+        digits = digits * 10 + c.to_digit(10).ok_or(bad.clone())? as u128;
+        written += 1;
+        if written > 24 {
+            return Err(bad);
+        }
+    }
+    let divisor = 10u128.pow(fraction.len() as u32);
+    let scaled = digits.checked_mul(scale).ok_or(bad.clone())?;
+    if scaled % divisor != 0 {
+        return Err(bad);
+    }
+    u64::try_from(scaled / divisor).map_err(|_| bad)
+}
+
+/// Writes a value with the largest unit that leaves it whole.
+fn show(f: &mut fmt::Formatter<'_>, value: u64, units: &[(&str, u64)]) -> fmt::Result {
+    let decimal = units.iter().filter(|(name, _)| !name.contains('i'));
+    let best = decimal.filter(|(_, scale)| value.is_multiple_of(*scale)).max_by_key(|(_, scale)| *scale);
+    match best {
+        Some((name, scale)) if value > 0 => write!(f, "{} {}", value / scale, name),
+        _ => write!(f, "{} {}", value, units[0].0),
+    }
+}
+
+macro_rules! quantity {
+    ($name:ident, $units:expr, $expected:literal) => {
+        impl FromStr for $name {
+            type Err = UnitError;
+            fn from_str(text: &str) -> Result<$name, UnitError> {
+                parse(text, $units, $expected).map($name)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                show(f, self.0, $units)
+            }
+        }
+
+        #[cfg(feature = "serde")]
+        impl serde::Serialize for $name {
+            fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+                s.collect_str(self)
+            }
+        }
+
+        #[cfg(feature = "serde")]
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<$name, D::Error> {
+                struct Text;
+                impl serde::de::Visitor<'_> for Text {
+                    type Value = $name;
+                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                        f.write_str($expected)
+                    }
+                    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<$name, E> {
+                        text.parse().map_err(|_| E::invalid_value(serde::de::Unexpected::Str(text), &self))
+                    }
+                }
+                d.deserialize_str(Text)
+            }
+        }
+
+        #[cfg(feature = "schema")]
+        impl schemars::JsonSchema for $name {
+            fn schema_name() -> alloc::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!({ "type": "string", "description": $expected })
+            }
+        }
+    };
+}
+
+quantity!(Duration, DURATIONS, "a time with a unit, such as \"1 us\" (ps, ns, us, ms, s)");
+quantity!(Bytes, SIZES, "a size with a unit, such as \"12 MB\" (B, KB, MB, GB, TB, KiB, MiB, GiB)");
+quantity!(BitsPerSec, RATES, "a rate with a unit, such as \"100 Gbps\" (bps, Kbps, Mbps, Gbps, Tbps)");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+
+    #[test]
+    fn a_byte_takes_80_ps_at_100g() {
+        let ser = SerTime::of(BitsPerSec(100_000_000_000));
+        assert_eq!(ser.of_bytes(1), Duration(80));
+        assert_eq!(ser.of_bytes(1048), Duration(83_840));
+        assert_eq!(SerTime::of(BitsPerSec(800_000_000_000)).of_bytes(9000), Duration(90_000));
+    }
+
+    #[test]
+    fn units_read_back_what_they_write() {
+        for text in ["100 Gbps", "1 us", "12 MB", "1500 B", "2500 ns"] {
+            let again = text
+                .parse::<Duration>()
+                .map(|v| v.to_string())
+                .or_else(|_| text.parse::<Bytes>().map(|v| v.to_string()))
+                .or_else(|_| text.parse::<BitsPerSec>().map(|v| v.to_string()));
+            assert_eq!(again.as_deref(), Ok(text));
+        }
+        assert_eq!("12 MiB".parse::<Bytes>(), Ok(Bytes(12 << 20)));
+        assert_eq!("0.5us".parse::<Duration>(), Ok(Duration(500_000)));
+    }
+
+    #[test]
+    fn wrong_or_missing_units_are_refused() {
+        for text in ["12", "12 Mb", "-1 us", "1e3 us", "", "us", "1 . 5 us", "0.5 ps", "99999999999999999999 s", "1. us"] {
+            assert!(text.parse::<Duration>().is_err(), "{text}");
+            assert!(text.parse::<Bytes>().is_err(), "{text}");
+            assert!(text.parse::<BitsPerSec>().is_err(), "{text}");
+        }
+    }
+}
