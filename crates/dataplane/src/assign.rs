@@ -1,0 +1,367 @@
+//! Queue assignment: which queue of its egress port a packet joins.
+
+use crate::flow_queues::FlowQueues;
+use crate::queues::{OneQueue, PausableQueues, Queues};
+use crate::switch::Shape;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+use backwater_types::hash::{self, Stream};
+use backwater_types::{Duration, Instant, Packet, PortId, QueueId, flags};
+
+/// Where a packet would go.
+#[derive(Clone, Copy, Debug)]
+pub struct Choice {
+    /// The queue.
+    pub queue: QueueId,
+    /// A word to keep with the packet.
+    pub tag: u32,
+    /// The flow was given this queue just now.
+    pub fresh: bool,
+}
+
+/// How often flows were given a queue at one port, and how often that queue held other data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Assigned {
+    /// Flows that became active.
+    pub assignments: u64,
+    /// Of those, into a queue that was not empty.
+    pub collisions: u64,
+}
+
+/// A packet held by a switch, for checks.
+#[derive(Clone, Copy, Debug)]
+pub struct Resident {
+    /// Egress port.
+    pub port: PortId,
+    /// Data queue.
+    pub queue: QueueId,
+    /// The packet.
+    pub packet: Packet,
+    /// The word kept with it.
+    pub tag: u32,
+}
+
+/// A rule that maps packets to queues.
+pub trait Assignment: Clone {
+    /// The queues it needs.
+    type Queues: Queues;
+    /// Its parameters.
+    type Params: Copy;
+    /// For a switch of this shape.
+    fn new(params: &Self::Params, shape: &Shape) -> Self;
+    /// The queue for `packet` at egress `port`. Pure: the buffer may still refuse the packet.
+    fn choose(&self, now: Instant, packet: &Packet, port: PortId, queues: &Self::Queues, rng: &mut Stream) -> Choice;
+    /// The packet joins the queue, which does not hold it yet.
+    fn on_enqueue(&mut self, _now: Instant, _packet: &Packet, _port: PortId, _choice: Choice, _queues: &Self::Queues) {}
+    /// The packet left its queue.
+    fn on_dequeue(&mut self, _now: Instant, _packet: &Packet, _port: PortId, _queue: QueueId, _tag: u32) {}
+    /// Flows with packets in `port`, if the rule knows.
+    fn active_flows(&self, _port: PortId) -> Option<u32> {
+        None
+    }
+    /// Counts at `port`.
+    fn assigned(&self, _port: PortId) -> Assigned {
+        Assigned::default()
+    }
+    /// Compares its state with a recount over all packets held.
+    fn audit(&self, _residents: &[Resident]) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// Everything into one FIFO.
+#[derive(Clone, Debug)]
+pub struct Single<Q>(core::marker::PhantomData<Q>);
+
+/// [`Single`] with a plain FIFO.
+pub type SingleFifo = Single<OneQueue>;
+
+impl<Q: Queues> Assignment for Single<Q> {
+    type Queues = Q;
+    type Params = ();
+
+    fn new(_params: &(), _shape: &Shape) -> Single<Q> {
+        Single(core::marker::PhantomData)
+    }
+
+    #[inline(always)]
+    fn choose(&self, _now: Instant, _packet: &Packet, _port: PortId, _queues: &Q, _rng: &mut Stream) -> Choice {
+        Choice { queue: 0, tag: 0, fresh: false }
+    }
+}
+
+/// A queue of its own for each flow: ideal fair queueing.
+#[derive(Clone, Debug)]
+pub struct PerFlow;
+
+impl Assignment for PerFlow {
+    type Queues = FlowQueues;
+    type Params = ();
+
+    fn new(_params: &(), _shape: &Shape) -> PerFlow {
+        PerFlow
+    }
+
+    #[inline(always)]
+    fn choose(&self, _now: Instant, _packet: &Packet, _port: PortId, _queues: &FlowQueues, _rng: &mut Stream) -> Choice {
+        Choice { queue: 0, tag: 0, fresh: false }
+    }
+}
+
+/// A fixed hash of the flow (stochastic fair queueing; spec B).
+#[derive(Clone, Debug)]
+pub struct Stochastic<const W: usize> {
+    queues: u32,
+    salt: u64,
+}
+
+impl<const W: usize> Assignment for Stochastic<W> {
+    type Queues = PausableQueues<W>;
+    type Params = ();
+
+    fn new(_params: &(), shape: &Shape) -> Stochastic<W> {
+        Stochastic { queues: shape.queues as u32, salt: shape.salt }
+    }
+
+    #[inline(always)]
+    fn choose(
+        &self,
+        _now: Instant,
+        packet: &Packet,
+        _port: PortId,
+        _queues: &PausableQueues<W>,
+        _rng: &mut Stream,
+    ) -> Choice {
+        let queue = hash::range32(hash::salted(packet.key, self.salt), self.queues) as QueueId;
+        Choice { queue, tag: 0, fresh: false }
+    }
+}
+
+/// Parameters of [`Dynamic`].
+#[derive(Clone, Copy, Debug)]
+pub struct DynamicParams {
+    /// Flow-table entries per egress port.
+    pub entries_per_port: u32,
+    /// A flow idle no longer than this keeps its queue; `None`: 2 HRTT.
+    pub sticky: Option<Duration>,
+    /// Ignore whether an empty queue is paused (BFC-A9).
+    pub literal_empty: bool,
+    /// Leave an empty queue alone while its last flow may return (BFC-A8).
+    pub sticky_reserve: bool,
+    /// Labelled incast flows share queue 0 (spec B, incast label).
+    pub incast_label: bool,
+}
+
+/// BFC's dynamic assignment: an empty queue for each newly active flow, kept while the flow is active.
+///
+/// Source: spec A.1, A.3, A.4, BFC section 3.3. A flow is known by a hash into a table of a few entries per queue; flows that
+/// share an entry share a queue.
+#[derive(Clone, Debug)]
+pub struct Dynamic<const W: usize> {
+    params: DynamicParams,
+    /// Sticky time in ticks.
+    sticky: u32,
+    queues: usize,
+    salt: u64,
+    /// `[port x entry]`.
+    table: Vec<Entry>,
+    ports: Vec<PortState<W>>,
+}
+
+#[derive(Clone, Debug)]
+struct PortState<const W: usize> {
+    /// Where the search for an empty queue starts.
+    rotor: usize,
+    active_flows: u32,
+    assigned: Assigned,
+    /// Labelled packets have been seen, so queue 0 is theirs.
+    labelled: bool,
+    /// `sticky_reserve` only: when each queue last lost a packet, in ticks.
+    left: Vec<u32>,
+}
+
+/// 8 bytes, so that eight share a cache line: on workloads of short flows the first touch of a cold entry is a quarter of the time.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    /// Last enqueue or dequeue, in ticks.
+    touched: u32,
+    /// Packets held, 24 bits (12 MB of the smallest packets are 245 000), and the queue, 8 bits.
+    size_queue: u32,
+}
+
+const _: () = assert!(size_of::<Entry>() == 8);
+const NEVER: u32 = 0xff;
+
+/// A tick is 1.024 ns. The 32-bit count wraps after 4.4 s: an entry left alone for a multiple of that time within the sticky
+/// time is taken for a recent one, which costs its flow an empty queue once.
+#[inline(always)]
+fn ticks(now: Instant) -> u32 {
+    (now.0 >> 10) as u32
+}
+
+impl Entry {
+    const UNUSED: Entry = Entry { touched: 0, size_queue: NEVER };
+
+    #[inline(always)]
+    fn size(self) -> u32 {
+        self.size_queue >> 8
+    }
+
+    #[inline(always)]
+    fn queue(self) -> u32 {
+        self.size_queue & 0xff
+    }
+}
+
+impl<const W: usize> Dynamic<W> {
+    /// First empty and unpaused queue from the rotating start, else first empty, else any at random (BFC-A9, A11).
+    fn pick_queue(&self, now: Instant, port: &PortState<W>, queues: &PausableQueues<W>, rng: &mut Stream) -> QueueId {
+        let mut empty = queues.empty();
+        if port.labelled {
+            empty.remove(0);
+        }
+        if self.params.sticky_reserve {
+            for q in queues.empty().iter() {
+                if ticks(now).wrapping_sub(port.left[q]) <= self.sticky && port.left[q] != 0 {
+                    empty.remove(q);
+                }
+            }
+        }
+        if !self.params.literal_empty
+            && let Some(q) = empty.minus(&queues.closed()).next_from(port.rotor)
+        {
+            return q as QueueId;
+        }
+        match empty.next_from(port.rotor) {
+            Some(q) => q as QueueId,
+            None => {
+                let first = port.labelled as u32;
+                (first + hash::range32(rng.next_u32(), self.queues as u32 - first)) as QueueId
+            }
+        }
+    }
+}
+
+impl<const W: usize> Assignment for Dynamic<W> {
+    type Queues = PausableQueues<W>;
+    type Params = DynamicParams;
+
+    fn new(params: &DynamicParams, shape: &Shape) -> Dynamic<W> {
+        let sticky = params.sticky.unwrap_or(Duration(2 * shape.hrtt().0));
+        let left = if params.sticky_reserve { vec![0; shape.queues as usize] } else { Vec::new() };
+        let port = PortState { rotor: 0, active_flows: 0, assigned: Assigned::default(), labelled: false, left };
+        Dynamic {
+            params: *params,
+            sticky: (sticky.0 >> 10) as u32,
+            queues: shape.queues as usize,
+            // Independent of the hash that routes: flows at one egress agree on that one.
+            salt: hash::mix64(shape.salt ^ 0x666c_6f77),
+            table: vec![Entry::UNUSED; params.entries_per_port as usize * shape.ports.len()],
+            ports: vec![port; shape.ports.len()],
+        }
+    }
+
+    #[inline(always)]
+    fn choose(
+        &self,
+        now: Instant,
+        packet: &Packet,
+        port: PortId,
+        queues: &PausableQueues<W>,
+        rng: &mut Stream,
+    ) -> Choice {
+        let slot = hash::range32(hash::salted(packet.key, self.salt), self.params.entries_per_port);
+        let tag = port as u32 * self.params.entries_per_port + slot;
+        if self.params.incast_label && packet.has(flags::INCAST) {
+            return Choice { queue: 0, tag, fresh: false };
+        }
+        let entry = self.table[tag as usize];
+        let known = entry.queue() != NEVER;
+        if known && (entry.size() > 0 || ticks(now).wrapping_sub(entry.touched) <= self.sticky) {
+            return Choice { queue: entry.queue() as QueueId, tag, fresh: false };
+        }
+        Choice { queue: self.pick_queue(now, &self.ports[port as usize], queues, rng), tag, fresh: true }
+    }
+
+    #[inline(always)]
+    fn on_enqueue(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        port: PortId,
+        choice: Choice,
+        queues: &PausableQueues<W>,
+    ) {
+        let state = &mut self.ports[port as usize];
+        let entry = &mut self.table[choice.tag as usize];
+        if self.params.incast_label && packet.has(flags::INCAST) {
+            state.labelled = true;
+        }
+        if choice.fresh {
+            state.rotor = if choice.queue as usize + 1 == self.queues { 0 } else { choice.queue as usize + 1 };
+            entry.size_queue = choice.queue as u32;
+            entry.touched = ticks(now);
+        }
+        // Under sampling a packet not drawn takes no part in the bookkeeping (BFC-B3).
+        if !packet.has(flags::SAMPLED) {
+            return;
+        }
+        if entry.size() == 0 {
+            state.active_flows += 1;
+            state.assigned.assignments += 1;
+            state.assigned.collisions += (queues.bytes(choice.queue) > 0) as u64;
+        }
+        entry.size_queue = (entry.size_queue & !0xff) + 0x100 | choice.queue as u32;
+        entry.touched = ticks(now);
+    }
+
+    #[inline(always)]
+    fn on_dequeue(&mut self, now: Instant, packet: &Packet, port: PortId, queue: QueueId, tag: u32) {
+        if self.params.sticky_reserve {
+            self.ports[port as usize].left[queue as usize] = ticks(now);
+        }
+        if !packet.has(flags::SAMPLED) {
+            return;
+        }
+        let entry = &mut self.table[tag as usize];
+        entry.size_queue -= 0x100;
+        entry.touched = ticks(now);
+        self.ports[port as usize].active_flows -= (entry.size() == 0) as u32;
+    }
+
+    fn active_flows(&self, port: PortId) -> Option<u32> {
+        Some(self.ports[port as usize].active_flows)
+    }
+
+    fn assigned(&self, port: PortId) -> Assigned {
+        self.ports[port as usize].assigned
+    }
+
+    fn audit(&self, residents: &[Resident]) -> Result<(), String> {
+        let mut sizes = vec![0u32; self.table.len()];
+        for r in residents.iter().filter(|r| r.packet.has(flags::SAMPLED)) {
+            sizes[r.tag as usize] += 1;
+            let labelled = self.params.incast_label && r.packet.has(flags::INCAST);
+            let full = self.params.sticky_reserve || self.params.incast_label;
+            if !labelled && !full && self.table[r.tag as usize].queue() != r.queue as u32 {
+                return Err(format!("flow-table entry {} names another queue than its packets are in", r.tag));
+            }
+        }
+        for (tag, (entry, size)) in self.table.iter().zip(&sizes).enumerate() {
+            if entry.size() != *size {
+                return Err(format!("flow-table entry {tag} counts {} packets, {size} are held", entry.size()));
+            }
+        }
+        for (p, port) in self.ports.iter().enumerate() {
+            let n = self.params.entries_per_port as usize;
+            let active = sizes[p * n..][..n].iter().filter(|size| **size > 0).count();
+            if port.active_flows as usize != active {
+                return Err(format!("port {p} counts {} active flows, {active} are", port.active_flows));
+            }
+        }
+        Ok(())
+    }
+}
+

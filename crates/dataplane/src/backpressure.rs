@@ -1,0 +1,134 @@
+//! Backpressure: how a switch slows the neighbours that feed it.
+//!
+//! Two halves. The downstream half watches this switch's buffer and has frames sent to neighbours; the upstream half is what
+//! an egress port obeys. Frames are level-triggered, so a repeated one does no harm.
+
+use crate::assign::Resident;
+use crate::queues::Queues;
+use crate::switch::Shape;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+use backwater_types::hash::Stream;
+use backwater_types::{ControlFrame, Duration, Instant, Packet, PortId, QueueId};
+
+/// A backpressure rule over queues of type `Q`.
+pub trait Backpressure<Q: Queues>: Clone {
+    /// Its parameters.
+    type Params: Clone;
+    /// For a switch of this shape.
+    fn new(params: &Self::Params, shape: &Shape) -> Self;
+    /// Whether its own accounting has room for `wire` bytes from `ingress`.
+    fn admits(&self, _ingress: PortId, _wire: u64) -> bool {
+        true
+    }
+    /// Whether this packet takes part in bookkeeping (spec B, sampling).
+    #[inline(always)]
+    fn samples(&self, _rng: &mut Stream) -> bool {
+        true
+    }
+    /// `packet` is about to join `queue` of `egress`, whose queues are given without it. A frame to send out of
+    /// `packet.ingress`.
+    fn on_enqueue(
+        &mut self,
+        now: Instant,
+        packet: &mut Packet,
+        egress: PortId,
+        queue: QueueId,
+        queues: &Q,
+    ) -> Option<ControlFrame>;
+    /// `packet` starts its transmission. A frame to send out of `packet.ingress`.
+    fn on_dequeue(&mut self, now: Instant, packet: &Packet) -> Option<ControlFrame>;
+    /// A neighbour's frame, for the queues of the port it came in by.
+    fn obey(_frame: ControlFrame, _queues: &mut Q) {}
+    /// Nothing is held any more: the link went down or came back.
+    fn release(_queues: &mut Q) {}
+    /// When [`Backpressure::refresh`] wants to run next.
+    fn next_refresh(&self) -> Instant {
+        Instant::NEVER
+    }
+    /// Repeats state that a lost frame may have left wrong.
+    fn refresh(&mut self, _now: Instant, _send: &mut dyn FnMut(PortId, ControlFrame)) {}
+    /// The state of `port` as a frame, for a link that came up.
+    fn state_of(&mut self, _now: Instant, _port: PortId) -> Option<ControlFrame> {
+        None
+    }
+    /// Compares its state with a recount over all packets held.
+    fn audit(&self, _residents: &[Resident]) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// None.
+#[derive(Clone, Debug)]
+pub struct NoBackpressure;
+
+impl<Q: Queues> Backpressure<Q> for NoBackpressure {
+    type Params = ();
+
+    fn new(_params: &(), _shape: &Shape) -> NoBackpressure {
+        NoBackpressure
+    }
+
+    #[inline(always)]
+    fn on_enqueue(&mut self, _: Instant, _: &mut Packet, _: PortId, _: QueueId, _: &Q) -> Option<ControlFrame> {
+        None
+    }
+
+    #[inline(always)]
+    fn on_dequeue(&mut self, _: Instant, _: &Packet) -> Option<ControlFrame> {
+        None
+    }
+}
+
+/// Which ports have state worth repeating, and when to repeat it (spec A.11).
+///
+/// A port is repeated every period from its first PAUSE until three all-clear repetitions in a row with no PAUSE or RESUME
+/// between them, so a simulation can end, and a PAUSE and a lost RESUME between two ticks are still healed.
+#[derive(Clone, Debug)]
+pub struct Refresh {
+    period: Duration,
+    next: Instant,
+    /// All-clear repetitions still to send, per port; 0: silent.
+    left: Vec<u8>,
+}
+
+const CLEAR_REPEATS: u8 = 3;
+
+impl Refresh {
+    /// For `ports` ports. A period of zero: never.
+    pub fn new(ports: usize, period: Duration) -> Refresh {
+        Refresh { period, next: Instant::NEVER, left: vec![0; ports] }
+    }
+
+    /// A PAUSE or RESUME left `port`.
+    #[inline]
+    pub fn on_transition(&mut self, now: Instant, port: PortId) {
+        self.left[port as usize] = CLEAR_REPEATS;
+        if self.next == Instant::NEVER && self.period > Duration::ZERO {
+            self.next = now + self.period;
+        }
+    }
+
+    /// When to repeat next.
+    pub fn next(&self) -> Instant {
+        self.next
+    }
+
+    /// Repeats: `frame` gives a port's state and whether it is all clear.
+    pub fn run(
+        &mut self,
+        now: Instant,
+        frame: impl Fn(PortId) -> (ControlFrame, bool),
+        send: &mut dyn FnMut(PortId, ControlFrame),
+    ) {
+        let mut live = false;
+        for (port, left) in self.left.iter_mut().enumerate().filter(|(_, left)| **left > 0) {
+            let (frame, clear) = frame(port as PortId);
+            send(port as PortId, frame);
+            *left = if clear { *left - 1 } else { CLEAR_REPEATS };
+            live |= *left > 0;
+        }
+        self.next = if live { now + self.period } else { Instant::NEVER };
+    }
+}

@@ -1,0 +1,209 @@
+//! BFC's backpressure: per upstream queue, with pause counters.
+//!
+//! Source: spec A.1 to A.5 and A.11; Goyal et al., "Backpressure Flow Control", NSDI 2022, section 3.3.
+//!
+//! ```text
+//! on enqueue:  if the queue held more than Th before this packet:
+//!                  mark it counted; counter[ingress, upstream queue] += 1; on 0 -> 1 send PAUSE
+//! on dequeue:  if counted: counter[...] -= 1; on 1 -> 0 send RESUME
+//! Th = HRTT x rate / (8 x max(1, queues with data and not paused))
+//! ```
+//!
+//! Differs from the printed pseudo-code as BFC-A1 to A7 say: PAUSE only on 0 -> 1, and the upstream queue taken from the
+//! arriving header before it is rewritten.
+
+use crate::assign::Resident;
+use crate::backpressure::{Backpressure, Refresh};
+use crate::bits::Bits;
+use crate::queues::{PausableQueues, Queues};
+use crate::switch::Shape;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+use backwater_types::hash::Stream;
+use backwater_types::{ControlFrame, Duration, Instant, Packet, PortId, QueueId, flags};
+
+/// Parameters of [`Bfc`].
+#[derive(Clone, Debug)]
+pub struct BfcParams {
+    /// The same pause threshold for every queue, bytes, whatever is active.
+    pub fixed_threshold: Option<u64>,
+    /// Take each ingress port's own HRTT, not the largest (BFC-A12).
+    pub per_ingress_threshold: bool,
+    /// Period of the bitmaps; zero: none.
+    pub refresh: Duration,
+    /// Share of packets that take part, 0 to 1.
+    pub sampling: f64,
+    /// `[egress]`: ingress ports towards which no backpressure is sent for that egress (spec C.1).
+    pub elided: Vec<[u64; 4]>,
+}
+
+/// The pause counters of one switch.
+#[derive(Clone, Debug)]
+pub struct Bfc {
+    /// `[ingress x upstream queue]`: packets held that were counted.
+    counters: Vec<u32>,
+    /// Upstream queues per ingress.
+    stride: usize,
+    /// `[ingress]`: upstream queues whose counter is not zero.
+    paused: Vec<Bits<2>>,
+    /// `[egress x active queues]`, bytes.
+    thresholds: Vec<u64>,
+    /// With a threshold per ingress: `[ingress x egress]`, bytes at one active queue.
+    per_ingress: Vec<u64>,
+    ports: usize,
+    elided: Vec<[u64; 4]>,
+    /// A packet takes part when a 32-bit draw is below this.
+    sample_below: u64,
+    refresh: Refresh,
+}
+
+impl Bfc {
+    #[inline(always)]
+    fn threshold(&self, ingress: PortId, egress: PortId, active: u32) -> u64 {
+        if self.per_ingress.is_empty() {
+            self.thresholds[egress as usize * (self.stride + 1) + active as usize]
+        } else {
+            self.per_ingress[ingress as usize * self.ports + egress as usize] / active.max(1) as u64
+        }
+    }
+
+    #[inline(always)]
+    fn is_elided(&self, ingress: PortId, egress: PortId) -> bool {
+        !self.elided.is_empty() && self.elided[egress as usize][ingress as usize / 64] >> (ingress % 64) & 1 == 1
+    }
+}
+
+impl<const W: usize> Backpressure<PausableQueues<W>> for Bfc {
+    type Params = BfcParams;
+
+    fn new(params: &BfcParams, shape: &Shape) -> Bfc {
+        let (ports, stride) = (shape.ports.len(), shape.queues as usize);
+        let at = |hrtt: Duration, egress: usize| params.fixed_threshold.unwrap_or(hrtt.bytes_at(shape.ports[egress].rate).0);
+        let mut thresholds = Vec::with_capacity(ports * (stride + 1));
+        for egress in 0..ports {
+            for active in 0..=stride {
+                let share = if params.fixed_threshold.is_some() { 1 } else { active.max(1) as u64 };
+                thresholds.push(at(shape.hrtt(), egress) / share);
+            }
+        }
+        let mut per_ingress = Vec::new();
+        if params.per_ingress_threshold {
+            for ingress in 0..ports {
+                per_ingress.extend((0..ports).map(|egress| at(shape.ports[ingress].hrtt, egress)));
+            }
+        }
+        Bfc {
+            counters: vec![0; ports * stride],
+            stride,
+            paused: vec![Bits::EMPTY; ports],
+            thresholds,
+            per_ingress,
+            ports,
+            elided: params.elided.clone(),
+            sample_below: (params.sampling * 4_294_967_296.0) as u64,
+            refresh: Refresh::new(ports, params.refresh),
+        }
+    }
+
+    #[inline(always)]
+    fn samples(&self, rng: &mut Stream) -> bool {
+        self.sample_below > u32::MAX as u64 || (rng.next_u32() as u64) < self.sample_below
+    }
+
+    #[inline(always)]
+    fn on_enqueue(
+        &mut self,
+        now: Instant,
+        packet: &mut Packet,
+        egress: PortId,
+        queue: QueueId,
+        queues: &PausableQueues<W>,
+    ) -> Option<ControlFrame> {
+        let ingress = packet.ingress as PortId;
+        // The length is that before this packet (BFC-A6), the active count that with it (BFC-A7).
+        let before = queues.bytes(queue);
+        if before == 0 || before <= self.threshold(ingress, egress, queues.active_with(queue)) {
+            return None;
+        }
+        let upstream = packet.upstream_queue;
+        if upstream as usize >= self.stride || self.is_elided(ingress, egress) || !packet.has(flags::SAMPLED) {
+            return None;
+        }
+        packet.flags |= flags::COUNTED;
+        let counter = &mut self.counters[ingress as usize * self.stride + upstream as usize];
+        *counter += 1;
+        if *counter > 1 {
+            return None;
+        }
+        self.paused[ingress as usize].insert(upstream as usize);
+        self.refresh.on_transition(now, ingress);
+        Some(ControlFrame::Pause(upstream))
+    }
+
+    #[inline(always)]
+    fn on_dequeue(&mut self, now: Instant, packet: &Packet) -> Option<ControlFrame> {
+        if !packet.has(flags::COUNTED) {
+            return None;
+        }
+        let (ingress, upstream) = (packet.ingress as PortId, packet.upstream_queue);
+        let counter = &mut self.counters[ingress as usize * self.stride + upstream as usize];
+        *counter -= 1;
+        if *counter > 0 {
+            return None;
+        }
+        self.paused[ingress as usize].remove(upstream as usize);
+        self.refresh.on_transition(now, ingress);
+        Some(ControlFrame::Resume(upstream))
+    }
+
+    #[inline(always)]
+    fn obey(frame: ControlFrame, queues: &mut PausableQueues<W>) {
+        match frame {
+            ControlFrame::Pause(q) => queues.set_closed(q, true),
+            ControlFrame::Resume(q) => queues.set_closed(q, false),
+            ControlFrame::Bitmap(map) => queues.set_all_closed(Bits::from_map(map)),
+            ControlFrame::PfcPause(_) | ControlFrame::PfcResume(_) => {}
+        }
+    }
+
+    fn release(queues: &mut PausableQueues<W>) {
+        queues.set_all_closed(Bits::EMPTY);
+    }
+
+    fn next_refresh(&self) -> Instant {
+        self.refresh.next()
+    }
+
+    fn refresh(&mut self, now: Instant, send: &mut dyn FnMut(PortId, ControlFrame)) {
+        let paused = &self.paused;
+        let state = |port: PortId| {
+            let held = paused[port as usize];
+            (ControlFrame::Bitmap(held.to_map()), held.is_empty())
+        };
+        self.refresh.run(now, state, send);
+    }
+
+    fn state_of(&mut self, now: Instant, port: PortId) -> Option<ControlFrame> {
+        self.refresh.on_transition(now, port);
+        Some(ControlFrame::Bitmap(self.paused[port as usize].to_map()))
+    }
+
+    fn audit(&self, residents: &[Resident]) -> Result<(), String> {
+        let mut recount = vec![0u32; self.counters.len()];
+        for r in residents.iter().filter(|r| r.packet.has(flags::COUNTED)) {
+            recount[r.packet.ingress as usize * self.stride + r.packet.upstream_queue as usize] += 1;
+        }
+        for (at, (counter, held)) in self.counters.iter().zip(&recount).enumerate() {
+            let (ingress, upstream) = (at / self.stride, at % self.stride);
+            if counter != held {
+                return Err(format!("pause counter ({ingress}, {upstream}) is {counter}, {held} counted packets are held"));
+            }
+            if self.paused[ingress].contains(upstream) != (*counter > 0) {
+                return Err(format!("pause map of ingress {ingress} disagrees with counter {upstream} = {counter}"));
+            }
+        }
+        Ok(())
+    }
+}

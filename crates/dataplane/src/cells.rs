@@ -1,0 +1,152 @@
+//! One pool of packet cells per switch, linked into queues.
+//!
+//! A finite buffer allocates all its cells at construction; an infinite one grows by doubling. Freed cells are reused last in,
+//! first out, so a lightly loaded switch stays in a few cache lines.
+
+use alloc::vec::Vec;
+use backwater_types::{Instant, Packet};
+
+/// Index of a cell; [`NIL`] is none.
+pub type Cell = u32;
+
+/// No cell.
+pub const NIL: Cell = u32::MAX;
+
+/// What links a cell to the next one of its queue.
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    next: Cell,
+    /// A word the assignment keeps with the packet (BFC: its flow-table entry).
+    tag: u32,
+}
+
+/// The pool.
+#[derive(Clone, Debug)]
+pub struct Cells {
+    packets: Vec<Packet>,
+    links: Vec<Link>,
+    /// Enqueue times, kept only when queueing delay is measured.
+    entered: Vec<Instant>,
+    stamp: bool,
+    free: Cell,
+}
+
+/// A packet taken out of its queue.
+#[derive(Clone, Copy, Debug)]
+pub struct Taken {
+    /// The packet.
+    pub packet: Packet,
+    /// The word kept with it.
+    pub tag: u32,
+    /// When it was enqueued; [`Instant::ZERO`] unless stamps are kept.
+    pub entered: Instant,
+}
+
+/// A FIFO of cells.
+#[derive(Clone, Copy, Debug)]
+pub struct Fifo {
+    head: Cell,
+    tail: Cell,
+    /// Wire bytes of all packets in it.
+    pub bytes: u64,
+}
+
+impl Cells {
+    /// A pool with room for `capacity` packets before it has to grow; `stamp` keeps enqueue times.
+    pub fn new(capacity: usize, stamp: bool) -> Cells {
+        Cells {
+            packets: Vec::with_capacity(capacity),
+            links: Vec::with_capacity(capacity),
+            entered: Vec::with_capacity(if stamp { capacity } else { 0 }),
+            stamp,
+            free: NIL,
+        }
+    }
+
+    #[inline(always)]
+    fn take_cell(&mut self, packet: Packet, tag: u32, now: Instant) -> Cell {
+        let cell = self.free;
+        if cell == NIL {
+            self.packets.push(packet);
+            self.links.push(Link { next: NIL, tag });
+            if self.stamp {
+                self.entered.push(now);
+            }
+            return (self.packets.len() - 1) as Cell;
+        }
+        let link = &mut self.links[cell as usize];
+        self.free = link.next;
+        *link = Link { next: NIL, tag };
+        self.packets[cell as usize] = packet;
+        if self.stamp {
+            self.entered[cell as usize] = now;
+        }
+        cell
+    }
+}
+
+impl Default for Fifo {
+    fn default() -> Fifo {
+        Fifo { head: NIL, tail: NIL, bytes: 0 }
+    }
+}
+
+impl Fifo {
+    /// Whether it holds no packet.
+    #[inline(always)]
+    pub fn is_empty(&self) -> bool {
+        self.head == NIL
+    }
+
+    /// Appends a packet.
+    #[inline(always)]
+    pub fn push(&mut self, cells: &mut Cells, packet: Packet, tag: u32, now: Instant) {
+        let cell = cells.take_cell(packet, tag, now);
+        if self.head == NIL {
+            self.head = cell;
+        } else {
+            cells.links[self.tail as usize].next = cell;
+        }
+        self.tail = cell;
+        self.bytes += packet.wire as u64;
+    }
+
+    /// Wire bytes of the first packet.
+    ///
+    /// # Panics
+    /// If it is empty.
+    #[inline(always)]
+    pub fn head_wire(&self, cells: &Cells) -> u32 {
+        cells.packets[self.head as usize].wire as u32
+    }
+
+    /// Takes the first packet.
+    ///
+    /// # Panics
+    /// If it is empty.
+    #[inline(always)]
+    pub fn pop(&mut self, cells: &mut Cells) -> Taken {
+        let cell = self.head;
+        let packet = cells.packets[cell as usize];
+        let link = &mut cells.links[cell as usize];
+        let tag = link.tag;
+        self.head = link.next;
+        link.next = cells.free;
+        cells.free = cell;
+        self.bytes -= packet.wire as u64;
+        let entered = if cells.stamp { cells.entered[cell as usize] } else { Instant::ZERO };
+        Taken { packet, tag, entered }
+    }
+
+    /// Every packet and its tag, first to last: for checks, not for the data path.
+    pub fn iter<'a>(&self, cells: &'a Cells) -> impl Iterator<Item = (&'a Packet, u32)> {
+        let mut at = self.head;
+        core::iter::from_fn(move || {
+            (at != NIL).then(|| {
+                let cell = at as usize;
+                at = cells.links[cell].next;
+                (&cells.packets[cell], cells.links[cell].tag)
+            })
+        })
+    }
+}

@@ -1,0 +1,196 @@
+//! A NIC's egress port: the upstream half of backpressure over queues that flows are pulled from (spec A.7).
+//!
+//! A queue here is a ring of flows with something to send, served in turn packet by packet; pausing the queue stops all of
+//! them. Keeping flows apart inside a queue avoids head-of-line blocking in the host, which the papers do not model. Queues are
+//! served by deficit round robin. Flows are named by the caller's slot numbers.
+
+use crate::bits::Bits;
+use crate::drr::Drr;
+use alloc::vec;
+use alloc::vec::Vec;
+use backwater_types::hash::{self, Stream};
+use backwater_types::{ControlFrame, QueueId};
+
+const NIL: u32 = u32::MAX;
+
+/// The queues of one NIC.
+#[derive(Clone, Debug)]
+pub struct NicQueues {
+    rings: Vec<Ring>,
+    /// `[slot]`: the next flow of the same ring.
+    next: Vec<u32>,
+    drr: Drr,
+    all: Bits<2>,
+    /// Queues with a flow that may send.
+    ready: Bits<2>,
+    /// Queues with a flow assigned.
+    taken: Bits<2>,
+    closed: Bits<2>,
+    held: bool,
+    obeys: bool,
+    rotor: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Ring {
+    head: u32,
+    tail: u32,
+    /// Flows assigned to the queue, ready or not.
+    members: u32,
+}
+
+impl NicQueues {
+    /// `queues` data queues; with `obeys` false, pauses of queues are ignored (spec B, "BFC - NIC").
+    pub fn new(queues: u16, quantum: u32, obeys: bool) -> NicQueues {
+        NicQueues {
+            rings: vec![Ring { head: NIL, tail: NIL, members: 0 }; queues as usize],
+            next: Vec::with_capacity(64),
+            drr: Drr::new(queues as usize, quantum),
+            all: Bits::below(queues as usize),
+            ready: Bits::EMPTY,
+            taken: Bits::EMPTY,
+            closed: Bits::EMPTY,
+            held: false,
+            obeys,
+            rotor: 0,
+        }
+    }
+
+    /// A flow became active: the queue it gets, by the rule of spec A.3.
+    pub fn join(&mut self, rng: &mut Stream) -> QueueId {
+        let empty = self.all.minus(&self.taken);
+        let found = empty.minus(&self.closed).next_from(self.rotor).or_else(|| empty.next_from(self.rotor));
+        let q = found.unwrap_or_else(|| hash::range32(rng.next_u32(), self.rings.len() as u32) as usize);
+        self.rotor = if q + 1 == self.rings.len() { 0 } else { q + 1 };
+        self.taken.insert(q);
+        self.rings[q].members += 1;
+        q as QueueId
+    }
+
+    /// A flow of `q` has nothing left to send.
+    pub fn leave(&mut self, q: QueueId) {
+        let ring = &mut self.rings[q as usize];
+        ring.members -= 1;
+        if ring.members == 0 {
+            self.taken.remove(q as usize);
+        }
+    }
+
+    /// The flow in `slot`, of queue `q`, may send; it is in no ring now.
+    #[inline(always)]
+    pub fn make_ready(&mut self, q: QueueId, slot: u32) {
+        if self.next.len() <= slot as usize {
+            self.next.resize(slot as usize + 1, NIL);
+        }
+        self.next[slot as usize] = NIL;
+        let ring = &mut self.rings[q as usize];
+        if ring.head == NIL {
+            ring.head = slot;
+            self.ready.insert(q as usize);
+        } else {
+            self.next[ring.tail as usize] = slot;
+        }
+        ring.tail = slot;
+    }
+
+    /// The flow to send from, if any may; `wire` gives the size of its next packet. Follow with [`NicQueues::sent`].
+    #[inline(always)]
+    pub fn pick(&mut self, wire: impl Fn(u32) -> u32) -> Option<(QueueId, u32)> {
+        if self.held {
+            return None;
+        }
+        let eligible = self.ready.minus(&self.closed);
+        let q = self.drr.pick(&eligible, |q| wire(self.rings[q].head))?;
+        Some((q as QueueId, self.rings[q].head))
+    }
+
+    /// The flow that [`NicQueues::pick`] named has sent: it goes to the back of its ring, or out of it.
+    #[inline(always)]
+    pub fn sent(&mut self, q: QueueId, still_ready: bool) {
+        let ring = &mut self.rings[q as usize];
+        let slot = ring.head;
+        if still_ready && ring.tail == slot {
+            return;
+        }
+        ring.head = self.next[slot as usize];
+        if ring.head == NIL {
+            self.ready.remove(q as usize);
+            self.drr.emptied(q as usize);
+        }
+        if still_ready {
+            self.make_ready(q, slot);
+        }
+    }
+
+    /// Whether some flow may send.
+    #[inline(always)]
+    pub fn sendable(&self) -> bool {
+        !self.held && !self.ready.minus(&self.closed).is_empty()
+    }
+
+    /// Whether `q` is paused.
+    pub fn is_closed(&self, q: QueueId) -> bool {
+        self.held || self.closed.contains(q as usize)
+    }
+
+    /// A frame from the switch.
+    pub fn control(&mut self, frame: ControlFrame) {
+        match frame {
+            ControlFrame::PfcPause(_) => self.held = true,
+            ControlFrame::PfcResume(_) => self.held = false,
+            _ if !self.obeys => {}
+            ControlFrame::Pause(q) if (q as usize) < self.rings.len() => self.closed.insert(q as usize),
+            ControlFrame::Resume(q) if (q as usize) < self.rings.len() => self.closed.remove(q as usize),
+            ControlFrame::Bitmap(map) => self.closed = self.all.minus(&self.all.minus(&Bits::from_map(map))),
+            ControlFrame::Pause(_) | ControlFrame::Resume(_) => {}
+        }
+    }
+
+    /// The link went down or came up: nothing is held.
+    pub fn release(&mut self) {
+        self.held = false;
+        self.closed = Bits::EMPTY;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flows_of_a_queue_take_turns_and_a_paused_queue_is_silent() {
+        let (mut nic, mut rng) = (NicQueues::new(2, 1048, true), Stream::new(1, 1, 1));
+        assert_eq!((nic.join(&mut rng), nic.join(&mut rng)), (0, 1));
+        nic.make_ready(0, 0);
+        nic.make_ready(0, 1);
+        nic.make_ready(1, 2);
+        let mut order = Vec::new();
+        for _ in 0..6 {
+            let (q, slot) = nic.pick(|_| 1048).unwrap();
+            nic.sent(q, true);
+            order.push(slot);
+        }
+        assert_eq!(order, [2, 0, 2, 1, 2, 0]);
+        nic.control(ControlFrame::Pause(1));
+        for _ in 0..4 {
+            let (q, slot) = nic.pick(|_| 1048).unwrap();
+            assert_ne!(slot, 2);
+            nic.sent(q, true);
+        }
+        nic.control(ControlFrame::Pause(0));
+        assert!(!nic.sendable() && nic.pick(|_| 1048).is_none());
+        nic.control(ControlFrame::Bitmap(Bits::<2>::EMPTY.to_map()));
+        assert!(nic.sendable());
+    }
+
+    #[test]
+    fn a_new_flow_gets_an_empty_unpaused_queue_first() {
+        let (mut nic, mut rng) = (NicQueues::new(3, 1048, true), Stream::new(1, 1, 1));
+        nic.control(ControlFrame::Pause(0));
+        assert_eq!(nic.join(&mut rng), 1);
+        assert_eq!(nic.join(&mut rng), 2);
+        assert_eq!(nic.join(&mut rng), 0, "empty though paused");
+        nic.leave(2);
+        assert_eq!(nic.join(&mut rng), 2);
+    }
+}

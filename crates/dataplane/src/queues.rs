@@ -1,0 +1,172 @@
+//! The data queues of an egress port and the order in which they are served.
+
+use crate::bits::Bits;
+use crate::cells::{Cells, Fifo, Taken};
+use crate::drr::Drr;
+use alloc::vec;
+use alloc::vec::Vec;
+use backwater_types::{Instant, Packet, QueueId};
+
+/// The data queues of one port.
+pub trait Queues: Clone {
+    /// `count` queues (where the number is fixed), served with `quantum` bytes of credit a round.
+    fn new(count: usize, quantum: u32) -> Self;
+    /// Wire bytes in `q`.
+    fn bytes(&self, q: QueueId) -> u64;
+    /// Appends a packet to `q`.
+    fn push(&mut self, cells: &mut Cells, q: QueueId, packet: Packet, tag: u32, now: Instant);
+    /// Takes the packet to send next, if any queue may send.
+    fn pop(&mut self, cells: &mut Cells) -> Option<(QueueId, Taken)>;
+    /// Whether some queue holds data and is not paused.
+    fn sendable(&self) -> bool;
+    /// Queues that hold data and are not paused (`Nactive` in the paper), once a packet has joined `q`.
+    fn active_with(&self, q: QueueId) -> u32;
+    /// Queues that hold data.
+    fn occupied(&self) -> u32;
+    /// Every packet held, with its queue and tag: for checks, not for the data path.
+    fn visit(&self, cells: &Cells, see: &mut dyn FnMut(QueueId, &Packet, u32));
+}
+
+/// One FIFO.
+#[derive(Clone, Debug, Default)]
+pub struct OneQueue {
+    fifo: Fifo,
+}
+
+impl Queues for OneQueue {
+    fn new(_count: usize, _quantum: u32) -> OneQueue {
+        OneQueue::default()
+    }
+
+    #[inline(always)]
+    fn bytes(&self, _q: QueueId) -> u64 {
+        self.fifo.bytes
+    }
+
+    #[inline(always)]
+    fn push(&mut self, cells: &mut Cells, _q: QueueId, packet: Packet, tag: u32, now: Instant) {
+        self.fifo.push(cells, packet, tag, now);
+    }
+
+    #[inline(always)]
+    fn pop(&mut self, cells: &mut Cells) -> Option<(QueueId, Taken)> {
+        (!self.fifo.is_empty()).then(|| (0, self.fifo.pop(cells)))
+    }
+
+    #[inline(always)]
+    fn sendable(&self) -> bool {
+        !self.fifo.is_empty()
+    }
+
+    fn active_with(&self, _q: QueueId) -> u32 {
+        1
+    }
+
+    fn occupied(&self) -> u32 {
+        !self.fifo.is_empty() as u32
+    }
+
+    fn visit(&self, cells: &Cells, see: &mut dyn FnMut(QueueId, &Packet, u32)) {
+        self.fifo.iter(cells).for_each(|(packet, tag)| see(0, packet, tag));
+    }
+}
+
+/// A fixed number of queues, each of which a neighbour may pause, under deficit round robin.
+#[derive(Clone, Debug)]
+pub struct PausableQueues<const W: usize> {
+    fifos: Vec<Fifo>,
+    drr: Drr,
+    nonempty: Bits<W>,
+    closed: Bits<W>,
+    all: Bits<W>,
+}
+
+impl<const W: usize> PausableQueues<W> {
+    /// Number of queues.
+    #[inline(always)]
+    pub fn count(&self) -> usize {
+        self.fifos.len()
+    }
+
+    /// Queues that hold no packet.
+    #[inline(always)]
+    pub fn empty(&self) -> Bits<W> {
+        self.all.minus(&self.nonempty)
+    }
+
+    /// Queues that the neighbour paused.
+    #[inline(always)]
+    pub fn closed(&self) -> Bits<W> {
+        self.closed
+    }
+
+    /// Pauses or resumes one queue. Numbers this port does not have are ignored: a frame from the network is not trusted.
+    #[inline(always)]
+    pub fn set_closed(&mut self, q: QueueId, closed: bool) {
+        if (q as usize) < self.fifos.len() {
+            if closed { self.closed.insert(q as usize) } else { self.closed.remove(q as usize) }
+        }
+    }
+
+    /// Pauses exactly `closed`.
+    pub fn set_all_closed(&mut self, closed: Bits<W>) {
+        self.closed = self.all.minus(&self.all.minus(&closed));
+    }
+}
+
+impl<const W: usize> Queues for PausableQueues<W> {
+    fn new(count: usize, quantum: u32) -> PausableQueues<W> {
+        PausableQueues {
+            fifos: vec![Fifo::default(); count],
+            drr: Drr::new(count, quantum),
+            nonempty: Bits::EMPTY,
+            closed: Bits::EMPTY,
+            all: Bits::below(count),
+        }
+    }
+
+    #[inline(always)]
+    fn bytes(&self, q: QueueId) -> u64 {
+        self.fifos[q as usize].bytes
+    }
+
+    #[inline(always)]
+    fn push(&mut self, cells: &mut Cells, q: QueueId, packet: Packet, tag: u32, now: Instant) {
+        self.fifos[q as usize].push(cells, packet, tag, now);
+        self.nonempty.insert(q as usize);
+    }
+
+    #[inline(always)]
+    fn pop(&mut self, cells: &mut Cells) -> Option<(QueueId, Taken)> {
+        let eligible = self.nonempty.minus(&self.closed);
+        let q = self.drr.pick(&eligible, |q| self.fifos[q].head_wire(cells))?;
+        let taken = self.fifos[q].pop(cells);
+        if self.fifos[q].is_empty() {
+            self.nonempty.remove(q);
+            self.drr.emptied(q);
+        }
+        Some((q as QueueId, taken))
+    }
+
+    #[inline(always)]
+    fn sendable(&self) -> bool {
+        !self.nonempty.minus(&self.closed).is_empty()
+    }
+
+    #[inline(always)]
+    fn active_with(&self, q: QueueId) -> u32 {
+        let mut nonempty = self.nonempty;
+        nonempty.insert(q as usize);
+        nonempty.minus(&self.closed).count()
+    }
+
+    fn occupied(&self) -> u32 {
+        self.nonempty.count()
+    }
+
+    fn visit(&self, cells: &Cells, see: &mut dyn FnMut(QueueId, &Packet, u32)) {
+        for (q, fifo) in self.fifos.iter().enumerate() {
+            fifo.iter(cells).for_each(|(packet, tag)| see(q as QueueId, packet, tag));
+        }
+    }
+}

@@ -1,0 +1,286 @@
+//! A switch: choose a queue, admit to the buffer, count; schedule, count, mark, send.
+//!
+//! Choose, then admit, then count: a dropped packet leaves no trace in any table. Control frames and then ACKs go before data
+//! at every port and are exempt from the buffer (BFC-A13).
+
+use crate::assign::{Assigned, Assignment, Resident};
+use crate::backpressure::Backpressure;
+use crate::buffer::Buffer;
+use crate::cells::Cells;
+use crate::marking::Red;
+use crate::queues::Queues;
+use alloc::collections::VecDeque;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use backwater_types::hash::Stream;
+use backwater_types::{BitsPerSec, CONTROL_WIRE, ControlFrame, Duration, Frame, Instant, Kind, Packet, PortId, QueueId, flags};
+
+/// What is the same for every scheme: ports, queues, buffer, marking.
+#[derive(Clone, Debug)]
+pub struct Shape {
+    /// The ports.
+    pub ports: Vec<PortShape>,
+    /// Data queues per port, where their number is fixed.
+    pub queues: u16,
+    /// Deficit round robin quantum, bytes; at least the largest packet.
+    pub quantum: u32,
+    /// Shared buffer, bytes; `u64::MAX` is infinite.
+    pub buffer: u64,
+    /// Dynamic threshold per queue.
+    pub alpha: Option<f64>,
+    /// Smallest data packet, bytes on the wire: with `buffer`, the number of cells to allocate.
+    pub smallest_packet: u32,
+    /// Seed of this switch's random draws.
+    pub seed: u64,
+    /// Salt of this switch's hashes.
+    pub salt: u64,
+    /// HRTT to use instead of the largest of the ports.
+    pub hrtt: Option<Duration>,
+    /// Keep the enqueue time of every packet.
+    pub stamp: bool,
+}
+
+/// One port.
+#[derive(Clone, Debug)]
+pub struct PortShape {
+    /// Link rate.
+    pub rate: BitsPerSec,
+    /// Round trip to the neighbour: twice the propagation delay (BFC-A18).
+    pub hrtt: Duration,
+    /// Marking at this egress.
+    pub red: Red,
+}
+
+impl Shape {
+    /// Largest round trip to a neighbour (`maxHRTT`).
+    pub fn hrtt(&self) -> Duration {
+        self.hrtt.unwrap_or_else(|| self.ports.iter().map(|p| p.hrtt).max().unwrap_or(Duration::ZERO))
+    }
+}
+
+/// Why a packet was dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DropReason {
+    /// The shared buffer is full, or the queue above its dynamic threshold.
+    Buffer,
+    /// PFC: the ingress has used up its threshold and its headroom.
+    Headroom,
+}
+
+/// What became of an arriving packet.
+#[derive(Clone, Copy, Debug)]
+pub struct Received {
+    /// `None`: it was queued.
+    pub dropped: Option<DropReason>,
+    /// A control frame now waits at this port.
+    pub control_on: Option<PortId>,
+}
+
+/// A frame that starts its transmission.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent {
+    /// What goes on the wire.
+    pub frame: Frame,
+    /// Its size there, bytes.
+    pub wire: u16,
+    /// The data queue it left, if it is data.
+    pub queue: Option<QueueId>,
+    /// A control frame now waits at this port.
+    pub control_on: Option<PortId>,
+    /// When it was enqueued (data, and only if stamps are kept).
+    pub entered: Instant,
+}
+
+/// A switch of assignment `A` and backpressure `B`.
+#[derive(Clone, Debug)]
+pub struct Switch<A: Assignment, B> {
+    ports: Vec<Port<A::Queues>>,
+    cells: Cells,
+    buffer: Buffer,
+    assignment: A,
+    backpressure: B,
+    rng: Stream,
+}
+
+#[derive(Clone, Debug)]
+struct Port<Q> {
+    queues: Q,
+    control: VecDeque<ControlFrame>,
+    acks: VecDeque<Packet>,
+    /// Held by PFC.
+    held: bool,
+    red: Red,
+}
+
+impl<A: Assignment, B: Backpressure<A::Queues>> Switch<A, B> {
+    /// The only allocation, where the buffer is finite.
+    pub fn new(shape: &Shape, assignment: &A::Params, backpressure: &B::Params) -> Switch<A, B> {
+        let cells = if shape.buffer == u64::MAX { 4096 } else { shape.buffer / shape.smallest_packet as u64 + 1 };
+        let port = |p: &PortShape| Port {
+            queues: A::Queues::new(shape.queues as usize, shape.quantum),
+            control: VecDeque::with_capacity(64),
+            acks: VecDeque::with_capacity(256),
+            held: false,
+            red: p.red,
+        };
+        Switch {
+            ports: shape.ports.iter().map(port).collect(),
+            cells: Cells::new(cells as usize, shape.stamp),
+            buffer: Buffer::new(shape.buffer, shape.alpha),
+            assignment: A::new(assignment, shape),
+            backpressure: B::new(backpressure, shape),
+            rng: Stream::new(shape.seed, 0x7377, 0),
+        }
+    }
+
+    /// A packet came in by `ingress` and is routed to `egress`.
+    #[inline(always)]
+    pub fn receive(&mut self, now: Instant, mut packet: Packet, ingress: PortId, egress: PortId) -> Received {
+        let port = &mut self.ports[egress as usize];
+        if packet.kind != Kind::Data {
+            port.acks.push_back(packet);
+            return Received { dropped: None, control_on: None };
+        }
+        packet.ingress = ingress as u8;
+        packet.flags &= !(flags::COUNTED | flags::SAMPLED);
+        if self.backpressure.samples(&mut self.rng) {
+            packet.flags |= flags::SAMPLED;
+        }
+        let wire = packet.wire as u64;
+        let choice = self.assignment.choose(now, &packet, egress, &port.queues, &mut self.rng);
+        if !self.buffer.admits(port.queues.bytes(choice.queue), wire) {
+            return Received { dropped: Some(DropReason::Buffer), control_on: None };
+        }
+        if !self.backpressure.admits(ingress, wire) {
+            return Received { dropped: Some(DropReason::Headroom), control_on: None };
+        }
+        self.buffer.charge(wire);
+        self.assignment.on_enqueue(now, &packet, egress, choice, &port.queues);
+        let frame = self.backpressure.on_enqueue(now, &mut packet, egress, choice.queue, &port.queues);
+        port.queues.push(&mut self.cells, choice.queue, packet, choice.tag, now);
+        let control_on = frame.map(|frame| {
+            self.ports[ingress as usize].control.push_back(frame);
+            ingress
+        });
+        Received { dropped: None, control_on }
+    }
+
+    /// The link of `port` is free: what goes next, if anything may.
+    #[inline(always)]
+    pub fn transmit(&mut self, now: Instant, port: PortId) -> Option<Sent> {
+        let p = &mut self.ports[port as usize];
+        if let Some(frame) = p.control.pop_front() {
+            let frame = Frame::Control(frame);
+            return Some(Sent { frame, wire: CONTROL_WIRE, queue: None, control_on: None, entered: Instant::ZERO });
+        }
+        if let Some(ack) = p.acks.pop_front() {
+            let (frame, wire) = (Frame::Packet(ack), ack.wire);
+            return Some(Sent { frame, wire, queue: None, control_on: None, entered: Instant::ZERO });
+        }
+        if p.held {
+            return None;
+        }
+        let (queue, taken) = p.queues.pop(&mut self.cells)?;
+        let mut packet = taken.packet;
+        self.buffer.release(packet.wire as u64);
+        if packet.has(flags::ECT) && p.red.marks(p.queues.bytes(queue), &mut self.rng) {
+            packet.flags |= flags::CE;
+        }
+        self.assignment.on_dequeue(now, &packet, port, queue, taken.tag);
+        let control = self.backpressure.on_dequeue(now, &packet);
+        let ingress = packet.ingress as PortId;
+        let control_on = control.map(|frame| {
+            self.ports[ingress as usize].control.push_back(frame);
+            ingress
+        });
+        packet.upstream_queue = queue;
+        Some(Sent { frame: Frame::Packet(packet), wire: packet.wire, queue: Some(queue), control_on, entered: taken.entered })
+    }
+
+    /// Whether `port` has something it may send.
+    #[inline(always)]
+    pub fn sendable(&self, port: PortId) -> bool {
+        let p = &self.ports[port as usize];
+        !p.acks.is_empty() || !p.control.is_empty() || (!p.held && p.queues.sendable())
+    }
+
+    /// A neighbour's frame came in by `port`.
+    pub fn control(&mut self, port: PortId, frame: ControlFrame) {
+        let p = &mut self.ports[port as usize];
+        match frame {
+            ControlFrame::PfcPause(_) => p.held = true,
+            ControlFrame::PfcResume(_) => p.held = false,
+            _ => B::obey(frame, &mut p.queues),
+        }
+    }
+
+    /// When [`Switch::timer`] wants to run next.
+    #[inline(always)]
+    pub fn next_timer(&self) -> Instant {
+        self.backpressure.next_refresh()
+    }
+
+    /// Repeats pause state; ports that now have a frame waiting are appended to `kicked`.
+    pub fn timer(&mut self, now: Instant, kicked: &mut Vec<PortId>) {
+        let ports = &mut self.ports;
+        self.backpressure.refresh(now, &mut |port, frame| {
+            ports[port as usize].control.push_back(frame);
+            kicked.push(port);
+        });
+    }
+
+    /// The link of `port` went down: nothing holds its queues, which drain into the void with their bookkeeping done.
+    pub fn link_down(&mut self, port: PortId) {
+        self.ports[port as usize].held = false;
+        B::release(&mut self.ports[port as usize].queues);
+    }
+
+    /// The link of `port` came up: nothing is held, and the neighbour is told this switch's state.
+    pub fn link_up(&mut self, now: Instant, port: PortId) {
+        self.link_down(port);
+        if let Some(frame) = self.backpressure.state_of(now, port) {
+            self.ports[port as usize].control.push_back(frame);
+        }
+    }
+
+    /// Bytes held.
+    pub fn buffered(&self) -> u64 {
+        self.buffer.used()
+    }
+
+    /// Flows with data at `port`, if the assignment knows.
+    pub fn active_flows(&self, port: PortId) -> Option<u32> {
+        self.assignment.active_flows(port)
+    }
+
+    /// How often flows were given a queue at `port`.
+    pub fn assigned(&self, port: PortId) -> Assigned {
+        self.assignment.assigned(port)
+    }
+
+    /// Recounts everything from the packets held. For test builds: it walks every queue.
+    ///
+    /// # Errors
+    /// What disagrees.
+    pub fn audit(&self) -> Result<(), String> {
+        let mut residents = Vec::new();
+        for (p, port) in self.ports.iter().enumerate() {
+            let mut bytes = Vec::new();
+            port.queues.visit(&self.cells, &mut |queue, packet, tag| {
+                residents.push(Resident { port: p as PortId, queue, packet: *packet, tag });
+                bytes.resize(bytes.len().max(queue as usize + 1), 0u64);
+                bytes[queue as usize] += packet.wire as u64;
+            });
+        }
+        let held: u64 = residents.iter().map(|r| r.packet.wire as u64).sum();
+        if held != self.buffer.used() {
+            return Err(format!("buffer counts {} bytes, {held} are held", self.buffer.used()));
+        }
+        if held > self.buffer.capacity() {
+            return Err(format!("{held} bytes in a buffer of {}", self.buffer.capacity()));
+        }
+        self.assignment.audit(&residents)?;
+        self.backpressure.audit(&residents)
+    }
+}

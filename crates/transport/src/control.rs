@@ -1,0 +1,32 @@
+//! The interface of end-to-end control: a window, a pace, and what an ACK does to them.
+
+use backwater_types::Duration;
+
+/// An acknowledgement as control sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Ack {
+    /// Next packet the receiver expects.
+    pub seq: u32,
+    /// Next packet the sender will send.
+    pub next: u32,
+    /// The acknowledged packet was marked.
+    pub marked: bool,
+}
+
+/// End-to-end control of one flow.
+pub trait Control: Copy + Send + 'static {
+    /// Parameters shared by all flows.
+    type Params: Clone + Send + Sync;
+    /// For a new flow.
+    fn new(params: &Self::Params) -> Self;
+    /// A packet may start when fewer payload bytes than this are in flight.
+    fn window(&self, params: &Self::Params) -> u64;
+    /// Time from the start of a packet of `wire` bytes to the earliest start of the next; zero: no pacing.
+    #[inline(always)]
+    fn gap(&self, _params: &Self::Params, _wire: u64) -> Duration {
+        Duration::ZERO
+    }
+    /// An ACK came in.
+    #[inline(always)]
+    fn on_ack(&mut self, _params: &Self::Params, _ack: Ack) {}
+}

@@ -1,0 +1,20 @@
+//! No end-to-end control: a flow sends as fast as its NIC and backpressure let it. What pure BFC runs on.
+
+use crate::control::Control;
+
+/// No state.
+#[derive(Clone, Copy, Debug)]
+pub struct LineRate;
+
+impl Control for LineRate {
+    type Params = ();
+
+    fn new(_params: &()) -> LineRate {
+        LineRate
+    }
+
+    #[inline(always)]
+    fn window(&self, _params: &()) -> u64 {
+        u64::MAX
+    }
+}
