@@ -1,3 +1,35 @@
 //! Scenario files: TOML in, typed and valid scenarios out.
+//!
+//! A file goes through these steps, one module each:
+//!
+//! ```text
+//! text -> document    every value knows its line; `extends` and overrides are laid over one another (merge)
+//!      -> plan        one document per run: scale, variants, sweep, --set, and the preset of its scheme below
+//!      -> structure   keys, types, choices and units, against the schema of the model
+//!      -> resolve     host ranges, size tables and flow lists read in; typed
+//!      -> validate    ranges, names, combinations
+//! ```
+//!
+//! Every refusal is an [`Error`] that names the place, the value and what was allowed.
 
+mod document;
+mod error;
+mod flow_list;
+mod merge;
 pub mod model;
+mod plan;
+mod presets;
+mod resolve;
+mod schema;
+pub mod sizes;
+mod structure;
+mod suggest;
+pub mod topology;
+mod validate;
+
+pub use error::Error;
+pub use model::Scenario;
+pub use plan::{Plan, PlannedRun, load, load_str};
+pub use presets::{SchemeInfo, schemes};
+pub use resolve::from_json;
+pub use schema::scenario_schema;

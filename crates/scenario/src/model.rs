@@ -625,11 +625,7 @@ impl Default for Host {
 
 impl Default for Dctcp {
     fn default() -> Dctcp {
-        Dctcp {
-            g: 1.0 / 16.0,
-            additive_increase: BitsPerSec(961_000_000),
-            min_rate: BitsPerSec(100_000_000),
-        }
+        Dctcp { g: 1.0 / 16.0, additive_increase: BitsPerSec(961_000_000), min_rate: BitsPerSec(100_000_000) }
     }
 }
 

@@ -1,0 +1,47 @@
+//! What a user can get wrong, said with the place, the value and what was allowed.
+
+/// One thing wrong with a scenario.
+///
+/// Shown as `PLACE: KEY = VALUE: PROBLEM`, such as
+/// `fig9.toml:12: switch.buffer = "12 Mb": expected "infinite" or a size with a unit, such as "12 MB"`.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.text())]
+pub struct Error {
+    /// Where it was written: `fig9.toml:12`, `--set seed=x`, `preset "bfc"`, `sizes.csv:7`.
+    pub place: String,
+    /// Dotted path of the key, such as `workload.0.load`; empty if the trouble has none.
+    pub key: String,
+    /// The value as TOML, if it has one short enough to show.
+    pub value: Option<String>,
+    /// What is wrong and what is allowed.
+    pub problem: String,
+    /// Label of the run it concerns, if the file describes several.
+    pub run: Option<String>,
+}
+
+impl Error {
+    /// Trouble at a place that is not a key, such as a file that cannot be read.
+    pub(crate) fn at(place: impl Into<String>, problem: impl Into<String>) -> Error {
+        Error { place: place.into(), key: String::new(), value: None, problem: problem.into(), run: None }
+    }
+
+    fn text(&self) -> String {
+        let mut text = self.place.clone();
+        // `--set seed=x` already says key and value.
+        let said = self.value.is_some() && text.starts_with("--set ") && text[6..].split('=').next() == Some(&self.key);
+        if !self.key.is_empty() && !said {
+            text.push_str(": ");
+            text.push_str(&self.key);
+            if let Some(value) = &self.value {
+                text.push_str(" = ");
+                text.push_str(value);
+            }
+        }
+        text.push_str(": ");
+        text.push_str(&self.problem);
+        if let Some(run) = &self.run {
+            text.push_str(&format!(" (run {run})"));
+        }
+        text
+    }
+}

@@ -1,0 +1,424 @@
+//! A scenario file as the runs it describes: scales, variants and sweeps multiplied out.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde_json::Value as Json;
+
+use crate::document::{Node, Place, Table, Value};
+use crate::error::Error;
+use crate::model::Scenario;
+use crate::resolve::{into_table, resolve};
+use crate::schema::{PLAN_KEYS, SCALES};
+use crate::sizes::read_text;
+use crate::suggest::hint;
+use crate::{merge, presets, schema, structure, validate};
+
+/// Everything a scenario file asks for.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Plan {
+    /// Name of the scenario; the file's name if it has none.
+    pub name: String,
+    /// One sentence on what it shows.
+    pub description: String,
+    /// The runs, in the order of variants, then of the sweep's keys.
+    pub runs: Vec<PlannedRun>,
+    /// The `[figure]` table as written, or null.
+    pub figure: Json,
+    /// The `[[expect]]` tables as written.
+    pub expect: Vec<Json>,
+    /// The scale whose overrides are in; empty if none are.
+    pub scale: String,
+}
+
+/// One run of a plan.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PlannedRun {
+    /// Unique in the plan, also where case does not count, and fit to be a directory's name.
+    pub label: String,
+    /// Where the run stands in the plan: "variant" (the scheme if there are no variants) and the value of each swept key.
+    pub params: BTreeMap<String, Json>,
+    /// What to run.
+    pub scenario: Scenario,
+}
+
+/// More runs than this are a slip in a sweep.
+const RUNS_MAX: usize = 10_000;
+
+/// Reads a scenario file.
+///
+/// `sets` are `KEY=VALUE` with a dotted key, laid over everything; `scale` is one of the file's scales, or `None` for "quick"
+/// if the file has it.
+///
+/// # Errors
+/// If anything is wrong with the file, with a file it names, with `sets` or with `scale`.
+pub fn load(path: &Path, sets: &[String], scale: Option<&str>) -> Result<Plan, Error> {
+    let name = path.display().to_string();
+    let text = read_text(path, &name)?;
+    let dir = path.parent().unwrap_or(Path::new(""));
+    let document = Node::from_toml(&text, &name, dir)?;
+    let mut chain = vec![identity(path)];
+    plan(extend(document, dir, &mut chain)?, dir, path.file_stem().and_then(|stem| stem.to_str()), sets, scale)
+}
+
+/// Reads a scenario from text. `dir` is what file names in it are relative to; `name` is what messages call it.
+///
+/// # Errors
+/// As [`load`].
+pub fn load_str(text: &str, dir: &Path, name: &str, sets: &[String], scale: Option<&str>) -> Result<Plan, Error> {
+    let document = Node::from_toml(text, name, dir)?;
+    plan(extend(document, dir, &mut Vec::new())?, dir, None, sets, scale)
+}
+
+/// What tells a file from another, so that a circle of `extends` is seen.
+fn identity(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.into())
+}
+
+/// Lays a document over the one it extends, and that over the next.
+fn extend(mut document: Node, dir: &Path, chain: &mut Vec<PathBuf>) -> Result<Node, Error> {
+    let Value::Table(table) = &mut document.value else { unreachable!("a document is a table") };
+    let Some(extends) = table.remove("extends") else { return Ok(document) };
+    structure::check_at(schema::of_runs(), &schema::of_runs()["properties"]["extends"], &extends, "extends")?;
+    let path = dir.join(extends.text().expect("just checked"));
+    let name = path.display().to_string();
+    if chain.contains(&identity(&path)) {
+        return Err(extends.error("extends", "goes round in a circle: expected a file that does not extend this one"));
+    }
+    let text = read_text(&path, &name)
+        .map_err(|error| if error.place == name { extends.error("extends", error.problem) } else { error })?;
+    chain.push(identity(&path));
+    let dir = path.parent().unwrap_or(Path::new("")).to_path_buf();
+    let mut base = extend(Node::from_toml(&text, &name, &dir)?, &dir, chain)?;
+    let Value::Table(below) = &mut base.value else { unreachable!("a document is a table") };
+    merge::merge(below, into_table(document.clone()));
+    Ok(Node { value: base.value, place: document.place })
+}
+
+/// A dotted key and its value.
+type Override = (String, Node);
+
+/// A variant, or the one nameless run of a file without variants.
+struct Variant {
+    name: Option<String>,
+    overrides: Vec<Override>,
+}
+
+/// A swept key and its values.
+struct Axis {
+    key: String,
+    values: Vec<Node>,
+}
+
+/// What `--set` asks for.
+#[derive(Default)]
+struct Sets {
+    /// Laid over every run.
+    overrides: Vec<Override>,
+    /// Lists that replace or add axes of the sweep.
+    axes: Vec<Override>,
+    /// Variants to keep.
+    variant: Option<Node>,
+}
+
+fn plan(document: Node, dir: &Path, stem: Option<&str>, sets: &[String], scale: Option<&str>) -> Result<Plan, Error> {
+    let place = document.place.clone();
+    let mut base = into_table(document);
+    check_plan_keys(&base)?;
+    flatten_sweep(&mut base);
+    let scale = apply_scale(&mut base, &place, scale)?;
+    check_plan_keys(&base)?;
+
+    let sets = parse_sets(sets)?;
+    for (key, node) in &sets.axes {
+        let place = node.place.clone();
+        let sweep = base.entry("sweep".into()).or_insert(Node { value: Value::Table(Table::new()), place });
+        if let Value::Table(sweep) = &mut sweep.value {
+            sweep.insert(key.clone(), node.clone());
+        }
+    }
+    let mut variants = variants(base.get("variant"))?;
+    if let Some(wanted) = &sets.variant {
+        pick(&mut variants, wanted)?;
+    }
+    if let Some((key, scheme)) = sets.overrides.iter().find(|(key, _)| key == "scheme")
+        && variants.iter().any(|variant| variant.overrides.iter().any(|(key, _)| key == "scheme"))
+    {
+        let problem = "the variants choose the scheme; expected variant=NAME to run one of them";
+        return Err(scheme.error(key.as_str(), problem));
+    }
+    let axes = axes(base.get("sweep"), &sets.overrides)?;
+    let figure = base.get("figure").map_or(Json::Null, Node::to_json);
+    let expect = match base.get("expect").map(Node::to_json) {
+        Some(Json::Array(list)) => list,
+        _ => Vec::new(),
+    };
+    base.retain(|key, _| !PLAN_KEYS.contains(&key.as_str()));
+
+    let product = axes.iter().fold(variants.len(), |product, axis| product.saturating_mul(axis.values.len()));
+    if product > RUNS_MAX {
+        return Err(Error::at(
+            place.to_string(),
+            format!("the sweep makes {product} runs: expected at most {RUNS_MAX}"),
+        ));
+    }
+    // Names that a run directory has for its own files.
+    let mut labels = BTreeSet::from(["figures", "manifest.json", "report.html", "timing.json"].map(String::from));
+    let mut runs = Vec::with_capacity(product);
+    for variant in &variants {
+        let mut at = vec![0; axes.len()];
+        loop {
+            let point: Vec<(&str, &Node)> =
+                axes.iter().zip(&at).map(|(axis, &i)| (axis.key.as_str(), &axis.values[i])).collect();
+            runs.push(run(&base, &place, variant, &point, &sets.overrides, dir, product > 1, &mut labels)?);
+            if !advance(&mut at, &axes) {
+                break;
+            }
+        }
+    }
+    let first = &runs[0].scenario;
+    let name =
+        [first.name.as_str(), stem.unwrap_or(""), first.scheme.as_str()].into_iter().find(|name| !name.is_empty());
+    let name = name.unwrap_or_default().to_string();
+    let description = first.description.clone();
+    Ok(Plan { name, description, runs, figure, expect, scale })
+}
+
+/// The next point of the product, the last axis fastest.
+fn advance(at: &mut [usize], axes: &[Axis]) -> bool {
+    for (i, axis) in at.iter_mut().zip(axes).rev() {
+        *i += 1;
+        if *i < axis.values.len() {
+            return true;
+        }
+        *i = 0;
+    }
+    false
+}
+
+/// One run: the base, a variant, a point of the sweep and `--set`, in this order, over the preset.
+#[allow(clippy::too_many_arguments)]
+fn run(
+    base: &Table,
+    place: &Place,
+    variant: &Variant,
+    point: &[(&str, &Node)],
+    sets: &[Override],
+    dir: &Path,
+    several: bool,
+    labels: &mut BTreeSet<String>,
+) -> Result<PlannedRun, Error> {
+    let mut table = base.clone();
+    let point_overrides = point.iter().map(|(key, node)| (*key, *node));
+    let overrides = variant.overrides.iter().map(|(key, node)| (key.as_str(), node));
+    for (key, node) in overrides.chain(point_overrides).chain(sets.iter().map(|(key, node)| (key.as_str(), node))) {
+        refuse_plan_key(key, node)?;
+        merge::assign(&mut table, key, node.clone())?;
+    }
+    let mut label = variant.name.clone();
+    let scheme = table.get("scheme").and_then(Node::text).map(String::from);
+    if let Some(scheme) = &scheme {
+        validate::check_scheme(scheme).map_err(|problem| table["scheme"].error("scheme", problem))?;
+        let mut merged = presets::preset(scheme).expect("just checked").clone();
+        merge::merge(&mut merged, table);
+        table = merged;
+        if !point.iter().any(|(key, _)| *key == "scheme") {
+            label.get_or_insert(scheme.clone());
+        }
+    }
+    let label = unique(label, point, labels);
+    let document = Node { value: Value::Table(table), place: place.clone() };
+    let scenario = resolve(document, dir).map_err(|mut error| {
+        error.run = several.then(|| label.clone());
+        error
+    })?;
+    let mut params: BTreeMap<String, Json> =
+        point.iter().map(|(key, node)| (key.to_string(), node.to_json())).collect();
+    params.insert("variant".into(), variant.name.clone().unwrap_or_else(|| scenario.scheme.clone()).into());
+    Ok(PlannedRun { label, params, scenario })
+}
+
+/// `BFC-128.load=0.5`: the variant, then the last part of each swept key, or all of it where last parts are the same.
+fn unique(head: Option<String>, point: &[(&str, &Node)], labels: &mut BTreeSet<String>) -> String {
+    let last = |key: &str| merge::path(key).pop().unwrap_or_default();
+    let mut parts: Vec<String> = head.into_iter().collect();
+    for (key, node) in point {
+        let value = node.text().map_or_else(|| node.show(), String::from);
+        let alone = point.iter().filter(|(other, _)| last(other) == last(key)).count() == 1;
+        parts.push(match *key {
+            "scheme" => value,
+            _ if alone => format!("{}={value}", last(key)),
+            _ => format!("{key}={value}"),
+        });
+    }
+    let fit = |c: char| if c.is_ascii_alphanumeric() || "-_+=.".contains(c) { c } else { '-' };
+    let joined: String = parts.join(".").replace(' ', "").chars().map(fit).take(100).collect();
+    let stem = joined.trim_matches(|c| c == '.' || c == '-').to_string();
+    let stem = if stem.is_empty() { "run".into() } else { stem };
+    let mut label = stem.clone();
+    for n in 2.. {
+        if labels.insert(label.to_lowercase()) {
+            break;
+        }
+        label = format!("{stem}-{n}");
+    }
+    label
+}
+
+fn check_plan_keys(table: &Table) -> Result<(), Error> {
+    for key in PLAN_KEYS {
+        if let Some(node) = table.get(key) {
+            structure::check_at(schema::of_runs(), &schema::of_runs()["properties"][key], node, key)?;
+        }
+    }
+    Ok(())
+}
+
+/// Makes the keys of `[sweep]` dotted, whether they were written bare or in quotes.
+fn flatten_sweep(base: &mut Table) {
+    if let Some(Value::Table(sweep)) = base.get_mut("sweep").map(|node| &mut node.value) {
+        *sweep = merge::flatten(sweep).into_iter().collect();
+    }
+}
+
+/// Lays the overrides of a scale over the document, and takes all scales off. Returns the name of the scale.
+fn apply_scale(base: &mut Table, place: &Place, asked: Option<&str>) -> Result<String, Error> {
+    let scales = base.remove("scale").map(into_table).unwrap_or_default();
+    let known = SCALES.iter().copied().filter(|scale| scales.contains_key(*scale)).collect::<Vec<_>>();
+    let name = match asked {
+        Some(name) if known.contains(&name) => name,
+        Some(name) => {
+            let allowed = if known.is_empty() {
+                "the file has no [scale.*]".into()
+            } else {
+                format!("expected one of {}", known.join(", "))
+            };
+            let problem = format!("unknown scale \"{name}\"; {}{allowed}", hint(name, known.iter().copied()));
+            let file = match place {
+                Place::Line { file, .. } => file.name.clone(),
+                other => other.to_string(),
+            };
+            return Err(Error::at(file, problem));
+        }
+        None if known.contains(&"quick") => "quick",
+        None => return Ok(String::new()),
+    };
+    for (key, node) in merge::flatten(scales[name].table().expect("checked to be a table")) {
+        if ["extends", "scale"].contains(&merge::path(&key)[0].as_str()) {
+            return Err(node.error(
+                format!("scale.{name}.{key}"),
+                "not part of a scale; expected a key of the scenario or of [sweep]",
+            ));
+        }
+        match key.strip_prefix("sweep.") {
+            Some(axis) => {
+                let place = node.place.clone();
+                let sweep = base.entry("sweep".into()).or_insert(Node { value: Value::Table(Table::new()), place });
+                if let Value::Table(sweep) = &mut sweep.value {
+                    sweep.insert(axis.trim_matches('"').into(), node);
+                }
+            }
+            None => merge::assign(base, &key, node)?,
+        }
+    }
+    Ok(name.into())
+}
+
+fn parse_sets(sets: &[String]) -> Result<Sets, Error> {
+    let mut parsed = Sets::default();
+    for set in sets {
+        let place = Place::Set(set.as_str().into());
+        let Some((key, value)) = set.split_once('=').filter(|(key, _)| !key.trim().is_empty()) else {
+            return Err(Error::at(place.to_string(), "expected KEY=VALUE, such as seed=7 or switch.queues=128"));
+        };
+        let (key, node) = (key.trim(), Node::from_set(value, place));
+        match key.strip_prefix("sweep.") {
+            Some(axis) => parsed.axes.push((axis.trim_matches('"').into(), node)),
+            None if key == "variant" => parsed.variant = Some(node),
+            None => parsed.overrides.push((key.into(), node)),
+        }
+    }
+    for (key, node) in &parsed.overrides {
+        refuse_plan_key(key, node)?;
+    }
+    Ok(parsed)
+}
+
+/// Keys that are not part of a run cannot be set run by run.
+fn refuse_plan_key(key: &str, node: &Node) -> Result<(), Error> {
+    let top = merge::path(key).swap_remove(0);
+    let instead = match top.as_str() {
+        "scale" => "choose a scale by its name instead",
+        "sweep" => "write it in [sweep], or set sweep.KEY=[VALUES]",
+        "extends" | "variant" | "figure" | "expect" => "write it in the file",
+        _ => return Ok(()),
+    };
+    Err(node.error(key, format!("{top} is not a key of a run: {instead}")))
+}
+
+fn variants(node: Option<&Node>) -> Result<Vec<Variant>, Error> {
+    let Some(Value::Array(items)) = node.map(|node| &node.value) else {
+        return Ok(vec![Variant { name: None, overrides: Vec::new() }]);
+    };
+    if items.is_empty() {
+        return Err(node.expect("just seen").error("variant", "expected at least one variant, or no such key"));
+    }
+    let mut variants: Vec<Variant> = Vec::new();
+    for (i, item) in items.iter().enumerate() {
+        let mut table = item.table().expect("checked to be a table").clone();
+        let name = table.remove("name").expect("checked to be there");
+        let text = name.text().expect("checked to be text").to_string();
+        let key = format!("variant.{i}.name");
+        if text.trim().is_empty() || text.chars().count() > 64 || text.chars().any(char::is_control) {
+            return Err(name.error(key, "expected a name of 1 to 64 characters"));
+        }
+        if variants.iter().any(|other| other.name.as_ref() == Some(&text)) {
+            return Err(name.error(key, "an earlier variant has this name; expected another"));
+        }
+        variants.push(Variant { name: Some(text), overrides: merge::flatten(&table) });
+    }
+    Ok(variants)
+}
+
+/// Keeps the variants that `--set variant=` names.
+fn pick(variants: &mut Vec<Variant>, wanted: &Node) -> Result<(), Error> {
+    let texts: Vec<&str> = match &wanted.value {
+        Value::Array(items) => items.iter().filter_map(Node::text).collect(),
+        _ => wanted.text().into_iter().collect(),
+    };
+    let names: Vec<String> = variants.iter().filter_map(|variant| variant.name.clone()).collect();
+    let known = || names.iter().map(String::as_str);
+    let stranger = texts.iter().find(|text| !names.iter().any(|name| name == **text));
+    if texts.is_empty() || stranger.is_some() {
+        let hint = stranger.map_or(String::new(), |name| hint(name, known()));
+        let allowed = if names.is_empty() {
+            "the file has no [[variant]]".into()
+        } else {
+            format!("expected one of {}", names.join(", "))
+        };
+        return Err(wanted.error("variant", format!("unknown variant; {hint}{allowed}")));
+    }
+    variants.retain(|variant| variant.name.as_deref().is_some_and(|name| texts.contains(&name)));
+    Ok(())
+}
+
+/// The swept keys; one that `--set` fixes is not swept.
+fn axes(sweep: Option<&Node>, fixed: &[Override]) -> Result<Vec<Axis>, Error> {
+    let Some(table) = sweep.and_then(Node::table) else { return Ok(Vec::new()) };
+    let mut axes = Vec::new();
+    for (key, node) in table {
+        let shown = format!("sweep.\"{key}\"");
+        let Value::Array(values) = &node.value else {
+            return Err(node.error(shown, "expected a list of the values that the key takes in turn"));
+        };
+        if values.is_empty() {
+            return Err(node.error(shown, "expected at least one value"));
+        }
+        refuse_plan_key(key, node)?;
+        if !fixed.iter().any(|(set, _)| merge::path(set) == merge::path(key)) {
+            axes.push(Axis { key: key.clone(), values: values.clone() });
+        }
+    }
+    Ok(axes)
+}

@@ -1,0 +1,114 @@
+//! Schemes: published combinations of the choices a switch and a host are made of, each a fragment of TOML.
+
+use std::path::Path;
+use std::sync::OnceLock;
+
+use serde::Serialize;
+
+use crate::document::{Node, Place, Table, Value};
+
+/// A scheme as `backwater schemes` lists it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SchemeInfo {
+    /// What `scheme = "..."` takes.
+    pub name: &'static str,
+    /// Name in prose.
+    pub title: String,
+    /// One sentence on what it is.
+    pub summary: String,
+    /// Where its parameters come from.
+    pub source: String,
+    /// Whether it runs in this version.
+    pub available: bool,
+}
+
+/// Presets shipped, in the order they are listed.
+const PRESETS: [(&str, &str); 9] = [
+    ("bfc", include_str!("../presets/bfc.toml")),
+    ("bfc-stochastic", include_str!("../presets/bfc-stochastic.toml")),
+    ("bfc-single", include_str!("../presets/bfc-single.toml")),
+    ("dctcp", include_str!("../presets/dctcp.toml")),
+    ("ideal-fq", include_str!("../presets/ideal-fq.toml")),
+    ("dqa", include_str!("../presets/dqa.toml")),
+    ("pfc", include_str!("../presets/pfc.toml")),
+    ("fifo-window", include_str!("../presets/fifo-window.toml")),
+    ("fifo", include_str!("../presets/fifo.toml")),
+];
+
+/// Schemes that this version knows by name but cannot run: name, title, source.
+const PLANNED: [(&str, &str, &str); 6] = [
+    ("dcqcn", "DCQCN", "Zhu et al., SIGCOMM 2015"),
+    ("timely", "TIMELY", "Mittal et al., SIGCOMM 2015"),
+    ("hpcc", "HPCC with PFC", "Li et al., SIGCOMM 2019"),
+    ("hpcc-pfc", "HPCC without PFC", "Goyal et al., NSDI 2022, section 6"),
+    ("expresspass", "ExpressPass", "Cho et al., SIGCOMM 2017"),
+    ("homa", "Homa", "Montazeri et al., SIGCOMM 2018"),
+];
+
+/// Every scheme, those of this version first.
+pub fn schemes() -> Vec<SchemeInfo> {
+    let shipped = presets().iter().map(|preset| preset.info.clone());
+    let planned = PLANNED.iter().map(|(name, title, source)| SchemeInfo {
+        name,
+        title: title.to_string(),
+        summary: "Not in this version.".into(),
+        source: source.to_string(),
+        available: false,
+    });
+    shipped.chain(planned).collect()
+}
+
+/// The keys a scheme sets, or `None` if this version does not run it.
+pub(crate) fn preset(name: &str) -> Option<&'static Table> {
+    presets().iter().find(|preset| preset.info.name == name).map(|preset| &preset.keys)
+}
+
+/// Names that `scheme` takes, and those it will take in another version.
+pub(crate) fn names() -> (Vec<&'static str>, Vec<&'static str>) {
+    (PRESETS.map(|(name, _)| name).to_vec(), PLANNED.map(|(name, _, _)| name).to_vec())
+}
+
+struct Preset {
+    info: SchemeInfo,
+    keys: Table,
+}
+
+fn presets() -> &'static [Preset] {
+    static ALL: OnceLock<Vec<Preset>> = OnceLock::new();
+    ALL.get_or_init(|| PRESETS.iter().map(|(name, text)| parse(name, text)).collect())
+}
+
+fn parse(name: &'static str, text: &str) -> Preset {
+    let document =
+        Node::from_toml(text, name, Path::new("")).unwrap_or_else(|error| panic!("a preset is valid TOML: {error}"));
+    let Value::Table(mut keys) = placed(document, name).value else { unreachable!("a document is a table") };
+    let about = keys.remove("preset").expect("a preset opens with [preset]");
+    let text =
+        |key: &str| about.get(key).and_then(Node::text).expect("[preset] has title, summary and source").to_string();
+    let info =
+        SchemeInfo { name, title: text("title"), summary: text("summary"), source: text("source"), available: true };
+    Preset { info, keys }
+}
+
+/// The same with the preset as the place of everything.
+fn placed(node: Node, name: &'static str) -> Node {
+    let value = match node.value {
+        Value::Table(table) => Value::Table(table.into_iter().map(|(key, node)| (key, placed(node, name))).collect()),
+        Value::Array(items) => Value::Array(items.into_iter().map(|node| placed(node, name)).collect()),
+        value => value,
+    };
+    Node { value, place: Place::Preset(name) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_scheme_says_what_it_is() {
+        for scheme in schemes() {
+            assert!(!scheme.title.is_empty() && !scheme.summary.is_empty() && !scheme.source.is_empty(), "{scheme:?}");
+            assert_eq!(scheme.available, preset(scheme.name).is_some());
+        }
+    }
+}

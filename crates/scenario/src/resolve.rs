@@ -1,0 +1,150 @@
+//! From the document of one run to its typed, valid scenario.
+
+use std::path::Path;
+
+use serde_json::Value as Json;
+
+use crate::document::{Node, Place, Table, Value};
+use crate::error::Error;
+use crate::flow_list;
+use crate::model::{Scenario, Sizes, Workload};
+use crate::validate::{self, Listed};
+use crate::{schema, sizes, structure};
+
+/// Reads back a resolved scenario, as written to `scenario.json`.
+///
+/// # Errors
+/// If it is not JSON, or not a valid scenario.
+pub fn from_json(text: &str) -> Result<Scenario, Error> {
+    let json: Json =
+        serde_json::from_str(text).map_err(|error| Error::at("resolved scenario", format!("not JSON: {error}")))?;
+    if !json.is_object() {
+        return Err(Error::at("resolved scenario", "expected a JSON object"));
+    }
+    resolve(Node::from_json(&json), Path::new("."))
+}
+
+/// Types and checks the document of one run. Files named on the command line are relative to `dir`.
+pub(crate) fn resolve(mut document: Node, dir: &Path) -> Result<Scenario, Error> {
+    structure::check(schema::of_runs(), &document)?;
+    expand_ranges(&mut document)?;
+    let mut scenario = type_of(&document)?;
+    let listed = read_files(&document, &mut scenario, dir)?;
+    validate::check(&document, &scenario, &listed)?;
+    for workload in &mut scenario.workload {
+        if let Workload::FlowList { flows, .. } = workload {
+            flows.sort_by_key(|flow| flow.start);
+        }
+    }
+    Ok(scenario)
+}
+
+/// The last word of serde on a document whose structure is checked.
+fn type_of(document: &Node) -> Result<Scenario, Error> {
+    serde_path_to_error::deserialize(document.to_json()).map_err(|error| {
+        let key = error.path().to_string().replace('[', ".").replace(']', "");
+        document.find(key.split('.')).0.error(key.as_str(), error.inner().to_string())
+    })
+}
+
+/// Replaces `"host2..host5"` in the host lists of workloads by the four names.
+fn expand_ranges(document: &mut Node) -> Result<(), Error> {
+    let Value::Table(top) = &mut document.value else { return Ok(()) };
+    let Some(Value::Array(workloads)) = top.get_mut("workload").map(|node| &mut node.value) else { return Ok(()) };
+    for (i, workload) in workloads.iter_mut().enumerate() {
+        let Value::Table(workload) = &mut workload.value else { continue };
+        for field in ["from", "to"] {
+            let Some(Value::Array(names)) = workload.get_mut(field).map(|node| &mut node.value) else { continue };
+            let mut expanded = Vec::new();
+            for (n, name) in names.iter().enumerate() {
+                match name.text().and_then(|text| text.split_once("..")) {
+                    None => expanded.push(name.clone()),
+                    Some((first, last)) => {
+                        let names = range(first, last).ok_or_else(|| {
+                            let expected =
+                                "expected a range of hosts from a lower to a higher number, such as \"host2..host5\"";
+                            name.error(format!("workload.{i}.{field}.{n}"), expected)
+                        })?;
+                        let node = |text| Node { value: Value::Text(text), place: name.place.clone() };
+                        expanded.extend(names.into_iter().map(node));
+                    }
+                }
+            }
+            *names = expanded;
+        }
+    }
+    Ok(())
+}
+
+/// `host2`, `host5` to `host2`, `host3`, `host4`, `host5`.
+fn range(first: &str, last: &str) -> Option<Vec<String>> {
+    let split = |name: &str| {
+        let digits = name.len() - name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+        let (prefix, number) = name.split_at(name.len() - digits);
+        Some((prefix.to_string(), number.parse::<u32>().ok()?))
+    };
+    let ((prefix, low), (other, high)) = (split(first.trim())?, split(last.trim())?);
+    let sound = prefix == other && low <= high && high - low < 60_000;
+    sound.then(|| (low..=high).map(|number| format!("{prefix}{number}")).collect())
+}
+
+/// Reads the files that workloads name; what they hold takes the place of the name.
+fn read_files(document: &Node, scenario: &mut Scenario, dir: &Path) -> Result<Listed, Error> {
+    let mut listed = Listed::new();
+    for (i, workload) in scenario.workload.iter_mut().enumerate() {
+        match workload {
+            Workload::Background { sizes, .. } => {
+                if let Sizes::File(file) = &*sizes {
+                    let key = format!("workload.{i}.sizes.file");
+                    let table = read(document, &key, file, dir, sizes::read)?;
+                    *sizes = Sizes::Points(table);
+                }
+            }
+            Workload::FlowList { file, flows, .. } => {
+                let Some(given) = file.take() else { continue };
+                let key = format!("workload.{i}.file");
+                if !flows.is_empty() {
+                    let node = document.find(key.split('.')).0;
+                    return Err(node.error(key, "given beside flows: expected one of the two"));
+                }
+                let mut name = String::new();
+                let rows = read(document, &key, &given, dir, |path, shown| {
+                    name = shown.into();
+                    flow_list::read(path, shown)
+                })?;
+                let (lines, read): (Vec<usize>, Vec<_>) = rows.into_iter().unzip();
+                *flows = read;
+                listed.insert(i, (name, lines));
+            }
+            Workload::Incast { .. } | Workload::LongLived { .. } => {}
+        }
+    }
+    Ok(listed)
+}
+
+/// Reads a file named at `key`, relative to the file that names it. Trouble with the file as a whole is trouble at the key.
+fn read<T>(
+    document: &Node,
+    key: &str,
+    file: &str,
+    dir: &Path,
+    read: impl FnOnce(&Path, &str) -> Result<T, Error>,
+) -> Result<T, Error> {
+    let node = document.find(key.split('.')).0;
+    let dir = match &node.place {
+        Place::Line { file, .. } => &file.dir,
+        Place::Json => return Err(node.error(key, "a resolved scenario carries what its files held, not their names")),
+        Place::Set(_) | Place::Preset(_) => dir,
+    };
+    let path = dir.join(file);
+    let name = path.display().to_string();
+    read(&path, &name).map_err(|error| if error.place == name { node.error(key, error.problem) } else { error })
+}
+
+/// The table of a document.
+pub(crate) fn into_table(node: Node) -> Table {
+    match node.value {
+        Value::Table(table) => table,
+        _ => unreachable!("a document is a table"),
+    }
+}

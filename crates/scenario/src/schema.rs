@@ -1,0 +1,86 @@
+//! The JSON schema of scenario files, generated from the model.
+
+use std::sync::OnceLock;
+
+use serde_json::{Value as Json, json};
+
+use crate::model::Scenario;
+
+/// Keys of a file that describe several runs or what to do with them; the reader takes them off before a run is typed.
+pub(crate) const PLAN_KEYS: [&str; 6] = ["extends", "sweep", "variant", "scale", "figure", "expect"];
+
+/// Names a scale may have, smallest first.
+pub(crate) const SCALES: [&str; 3] = ["smoke", "quick", "paper"];
+
+/// The schema of one run with every key that a file may have, as the structure check wants it.
+pub(crate) fn of_runs() -> &'static Json {
+    static SCHEMA: OnceLock<Json> = OnceLock::new();
+    SCHEMA.get_or_init(|| {
+        let mut schema = schemars::schema_for!(Scenario).to_value();
+        let properties = schema["properties"].as_object_mut().expect("a struct has properties");
+        properties.extend(PLAN_KEYS.iter().map(|key| (key.to_string(), of_plan_key(key))));
+        schema
+    })
+}
+
+/// The schema of a whole scenario file, for editors and for the documentation.
+///
+/// Nothing is required at the top: a key may come from `extends`, from a variant or from the command line.
+pub fn scenario_schema() -> Json {
+    let mut schema = of_runs().clone();
+    let object = schema.as_object_mut().expect("a schema is an object");
+    object.remove("required");
+    object.insert("title".into(), "Backwater scenario file".into());
+    schema
+}
+
+fn of_plan_key(key: &str) -> Json {
+    let overrides = "dotted keys and their values, such as \"switch.queues\" = 128";
+    match key {
+        "extends" => {
+            json!({ "type": "string", "description": "Another scenario file, relative to this one; this one's keys go on top." })
+        }
+        "sweep" => json!({
+            "type": "object",
+            "description": "Dotted keys and the list of values each takes in turn; the runs are the product of all lists and variants.",
+        }),
+        "variant" => json!({
+            "type": "array",
+            "description": format!("Named variants of the scenario: {overrides}."),
+            "items": { "type": "object", "properties": { "name": { "type": "string" } }, "required": ["name"] },
+        }),
+        "scale" => {
+            let scales = SCALES.map(|scale| (scale.to_string(), json!({ "type": "object" })));
+            json!({
+                "type": "object",
+                "description": format!("What changes at each scale: {overrides}. \"quick\" is taken unless another is asked for."),
+                "properties": serde_json::Map::from_iter(scales),
+                "additionalProperties": false,
+            })
+        }
+        "figure" => json!({ "type": "object", "description": "How to draw the figure; free-form." }),
+        "expect" => json!({
+            "type": "array",
+            "description": "What the results should show; free-form.",
+            "items": { "type": "object" },
+        }),
+        _ => unreachable!("every plan key has a schema"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_schema_names_every_top_level_key() {
+        let schema = scenario_schema();
+        for key in [
+            "seed", "scheme", "topology", "switch", "host", "workload", "run", "measure", "fault", "extends", "variant",
+        ] {
+            assert!(schema["properties"][key].is_object(), "{key}");
+        }
+        assert_eq!(schema["additionalProperties"], false);
+        assert!(schema.get("required").is_none());
+    }
+}

@@ -1,0 +1,331 @@
+//! Flow-size tables: those shipped in `data/workloads`, and the CSV files that users bring.
+
+use std::fs;
+use std::path::Path;
+use std::sync::OnceLock;
+
+use crate::error::Error;
+use crate::model::SizeTable;
+
+macro_rules! tables {
+    ($($name:literal: $path:literal,)*) => {
+        const TABLES: &[(&str, &str)] =
+            &[$(($name, include_str!(concat!("../../../data/workloads/", $path)))),*];
+    };
+}
+
+tables! {
+    "alibaba_storage": "alibaba_storage.csv",
+    "cache": "cache.csv",
+    "data_mining": "data_mining.csv",
+    "fb_hadoop": "fb_hadoop.csv",
+    "google_rpc": "google_rpc.csv",
+    "homa_w1_fb_keyvalue": "homa_w1_fb_keyvalue.csv",
+    "homa_w2_google_search_rpc": "homa_w2_google_search_rpc.csv",
+    "homa_w3_google_all_rpc": "homa_w3_google_all_rpc.csv",
+    "homa_w4_fb_hadoop": "homa_w4_fb_hadoop.csv",
+    "homa_w5_dctcp_web_search": "homa_w5_dctcp_web_search.csv",
+    "web_search": "web_search.csv",
+    "web_server": "web_server.csv",
+    "alibaba_solar2022_ebs": "variants/alibaba_solar2022_ebs.csv",
+    "cache_follower_expresspass": "variants/cache_follower_expresspass.csv",
+    "cache_follower_homa_intracluster": "variants/cache_follower_homa_intracluster.csv",
+    "cache_follower_roy_all_parsimon": "variants/cache_follower_roy_all_parsimon.csv",
+    "data_mining_expresspass": "variants/data_mining_expresspass.csv",
+    "fb_hadoop_bfc_authors": "variants/fb_hadoop_bfc_authors.csv",
+    "fb_hadoop_hpcc": "variants/fb_hadoop_hpcc.csv",
+    "fb_hadoop_roy_all_parsimon": "variants/fb_hadoop_roy_all_parsimon.csv",
+    "google_rpc_bfc_authors": "variants/google_rpc_bfc_authors.csv",
+    "web_search_bfc_authors": "variants/web_search_bfc_authors.csv",
+    "web_search_expresspass": "variants/web_search_expresspass.csv",
+    "web_server_expresspass": "variants/web_server_expresspass.csv",
+    "web_server_roy_all_parsimon": "variants/web_server_roy_all_parsimon.csv",
+}
+
+/// Names of the shipped tables, the primary ones first.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    TABLES.iter().map(|(name, _)| *name)
+}
+
+/// A shipped table, parsed once.
+pub fn table(name: &str) -> Option<&'static SizeTable> {
+    static PARSED: OnceLock<Vec<SizeTable>> = OnceLock::new();
+    let parsed = PARSED.get_or_init(|| {
+        let parse = |(name, text): &(&str, &str)| {
+            parse(text, name).unwrap_or_else(|error| panic!("a shipped table is valid: {error}"))
+        };
+        TABLES.iter().map(parse).collect()
+    });
+    TABLES.iter().position(|(known, _)| *known == name).map(|i| &parsed[i])
+}
+
+impl SizeTable {
+    /// The size at cumulative probability `u`, 0 to below 1, before any rounding.
+    ///
+    /// Linear: interpolated on the segment with `cdf[i-1] < u <= cdf[i]`; step: the smallest size whose `cdf >= u`.
+    pub fn at(&self, u: f64) -> f64 {
+        let i = self.points.partition_point(|(_, cdf)| *cdf < u).min(self.points.len() - 1);
+        let (size, cdf) = self.points[i];
+        if !self.linear || i == 0 {
+            return size;
+        }
+        let (size_below, cdf_below) = self.points[i - 1];
+        size_below + (size - size_below) * (u - cdf_below) / (cdf - cdf_below)
+    }
+
+    /// Mean of [`SizeTable::at`] over `u`, bytes; what offered load is computed from.
+    ///
+    /// Exact for the table: the trapezoid rule if linear, the sum over the points if not. Rounding to whole bytes or whole
+    /// packets is not in it, as in the generators the tables come from.
+    pub fn mean(&self) -> f64 {
+        let mut mean = 0.0;
+        let (mut size_below, mut cdf_below) = (self.points[0].0, 0.0);
+        for &(size, cdf) in &self.points {
+            mean += (cdf - cdf_below) * if self.linear { (size_below + size) / 2.0 } else { size };
+            (size_below, cdf_below) = (size, cdf);
+        }
+        mean
+    }
+
+    /// What is wrong with the points, and which of them: sizes and probabilities must not fall, and end at 1.
+    pub(crate) fn fault(&self) -> Option<(usize, String)> {
+        let last = self.points.len().saturating_sub(1);
+        if self.points.len() < 2 {
+            return Some((last, format!("expected at least 2 points, found {}", self.points.len())));
+        }
+        let mut below = (0.0, 0.0);
+        for (i, &(size, cdf)) in self.points.iter().enumerate() {
+            if !(0.0..=SIZE_MAX).contains(&size) {
+                return Some((i, format!("size {size}: expected 0 to {SIZE_MAX} bytes")));
+            }
+            if !(0.0..=1.0).contains(&cdf) {
+                return Some((i, format!("cumulative probability {cdf}: expected 0 to 1")));
+            }
+            if size < below.0 {
+                return Some((i, format!("size {size} after {}: expected sizes that do not fall", below.0)));
+            }
+            if cdf < below.1 {
+                return Some((
+                    i,
+                    format!("cumulative probability {cdf} after {}: expected one that does not fall", below.1),
+                ));
+            }
+            below = (size, cdf);
+        }
+        if below.1 != 1.0 {
+            return Some((last, format!("the last cumulative probability is {}: expected 1", below.1)));
+        }
+        if self.mean() < 1.0 {
+            return Some((last, format!("the mean size is {:.3} bytes: expected at least 1", self.mean())));
+        }
+        None
+    }
+}
+
+/// Largest flow, bytes: packets of a flow are counted in 32 bits and the smallest full packet is 64 B.
+pub(crate) const SIZE_MAX: f64 = (1u64 << 37) as f64;
+
+/// Reads a CSV file; `name` is what messages call it.
+pub(crate) fn read(path: &Path, name: &str) -> Result<SizeTable, Error> {
+    parse(&read_text(path, name)?, name)
+}
+
+/// Reads a text file, saying what is wrong if it is missing, not a plain file or not text.
+pub(crate) fn read_text(path: &Path, name: &str) -> Result<String, Error> {
+    let refuse = |problem: String| Error::at(name, problem);
+    let kind = fs::metadata(path).map_err(|error| refuse(format!("cannot be read: {}", plain(&error))))?;
+    if kind.is_dir() {
+        return Err(refuse("is a directory: expected a file".into()));
+    }
+    if !kind.is_file() {
+        return Err(refuse("is not a plain file".into()));
+    }
+    let bytes = fs::read(path).map_err(|error| refuse(format!("cannot be read: {}", plain(&error))))?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let line = 1 + error.as_bytes()[..error.utf8_error().valid_up_to()].iter().filter(|b| **b == b'\n').count();
+        Error::at(format!("{name}:{line}"), "is not UTF-8 text")
+    })?;
+    Ok(text.strip_prefix('\u{feff}').map(str::to_string).unwrap_or(text))
+}
+
+/// The reason without the operating system's number.
+fn plain(error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => "there is no such file".into(),
+        std::io::ErrorKind::PermissionDenied => "permission denied".into(),
+        _ => error.to_string(),
+    }
+}
+
+/// Parses either form of a table.
+///
+/// Ours: comments with `#`, the header `size_bytes,cdf`, then rows with a probability of 0 to 1. A comment may say
+/// `interpolation=step` (linear if none does) and `whole_packets=true`. The HPCC simulators': `bytes percent` rows without a
+/// header, 0 to 100.
+pub(crate) fn parse(text: &str, name: &str) -> Result<SizeTable, Error> {
+    let mut table = SizeTable { points: Vec::new(), linear: true, whole_packets: false };
+    let mut lines = Vec::new();
+    let mut percent = None;
+    for (number, line) in text.lines().enumerate() {
+        let (number, line) = (number + 1, line.trim());
+        let place = || format!("{name}:{number}");
+        if let Some(comment) = line.strip_prefix('#') {
+            read_comment(comment, &mut table).map_err(|problem| Error::at(place(), problem))?;
+            continue;
+        }
+        if line.is_empty() {
+            continue;
+        }
+        let percent = match percent {
+            Some(percent) => percent,
+            None if header(line) => {
+                percent = Some(false);
+                continue;
+            }
+            None if line.contains(',') || line.parse::<f64>().is_err() && !starts_with_number(line) => {
+                let expected = "expected the header \"size_bytes,cdf\", or rows \"bytes percent\" without a header";
+                return Err(Error::at(place(), format!("\"{line}\": {expected}")));
+            }
+            None => {
+                percent = Some(true);
+                true
+            }
+        };
+        let (form, fields): (_, Vec<&str>) = if percent {
+            ("two numbers, bytes and percent (0 to 100)", line.split_whitespace().collect())
+        } else {
+            ("two numbers, size_bytes,cdf", line.split(',').map(str::trim).collect())
+        };
+        if fields.len() != 2 {
+            return Err(Error::at(place(), format!("\"{line}\": expected {form}, not {} fields", fields.len())));
+        }
+        let mut numbers = [0.0; 2];
+        for (slot, field) in numbers.iter_mut().zip(&fields) {
+            *slot = field
+                .parse::<f64>()
+                .ok()
+                .filter(|x| x.is_finite())
+                .ok_or_else(|| Error::at(place(), format!("\"{field}\": expected {form}")))?;
+        }
+        table.points.push((numbers[0], if percent { numbers[1] / 100.0 } else { numbers[1] }));
+        lines.push(number);
+    }
+    // Files end at 0.99999999 or so when the last row was computed.
+    if let Some(last) = table.points.last_mut().filter(|last| (last.1 - 1.0).abs() < 1e-9) {
+        last.1 = 1.0;
+    }
+    match table.fault() {
+        Some((i, problem)) => Err(Error::at(format!("{name}:{}", lines.get(i).copied().unwrap_or(1)), problem)),
+        None => Ok(table),
+    }
+}
+
+fn header(line: &str) -> bool {
+    line.split(',').map(str::trim).eq(["size_bytes", "cdf"])
+}
+
+fn starts_with_number(line: &str) -> bool {
+    line.split_whitespace().next().is_some_and(|field| field.parse::<f64>().is_ok())
+}
+
+/// Takes `interpolation=` and `whole_packets=` from a comment; the rest is prose.
+fn read_comment(comment: &str, table: &mut SizeTable) -> Result<(), String> {
+    for word in comment.split_whitespace() {
+        let word = word.trim_end_matches([',', ';', '.', ':']);
+        match word.split_once('=') {
+            Some(("interpolation", "linear")) => table.linear = true,
+            Some(("interpolation", "step")) => table.linear = false,
+            Some(("interpolation", _)) => {
+                return Err(format!("{word}: expected interpolation=linear or interpolation=step"));
+            }
+            Some(("whole_packets", "true")) => table.whole_packets = true,
+            Some(("whole_packets", "false")) => table.whole_packets = false,
+            Some(("whole_packets", _)) => {
+                return Err(format!("{word}: expected whole_packets=true or whole_packets=false"));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Means by the closed form for each rule, computed independently when the tables were collected.
+    #[test]
+    fn shipped_tables_have_their_published_means() {
+        let known = [
+            ("google_rpc", 2891.6),
+            ("homa_w3_google_all_rpc", 2927.4),
+            ("fb_hadoop", 121_849.0),
+            ("web_search", 1_711_250.0),
+            ("homa_w5_dctcp_web_search", 2_515_863.3),
+            ("alibaba_storage", 40_869.8),
+            ("web_server", 62_228.8),
+            ("cache", 935_452.5),
+            ("data_mining", 12_658_198.6),
+            ("homa_w1_fb_keyvalue", 188.7),
+            ("homa_w2_google_search_rpc", 440.8),
+            ("homa_w4_fb_hadoop", 127_796.6),
+            ("google_rpc_bfc_authors", 2907.0),
+            ("fb_hadoop_bfc_authors", 121_849.2),
+            ("fb_hadoop_hpcc", 120_420.8),
+            ("fb_hadoop_roy_all_parsimon", 568_754.6),
+            ("web_search_bfc_authors", 1_711_257.5),
+            ("web_search_expresspass", 1_710_004.4),
+            ("web_server_expresspass", 66_121.0),
+            ("web_server_roy_all_parsimon", 91_343.0),
+            ("cache_follower_homa_intracluster", 686_866.1),
+            ("cache_follower_expresspass", 712_573.5),
+            ("cache_follower_roy_all_parsimon", 609_883.0),
+            ("data_mining_expresspass", 7_487_883.7),
+            ("alibaba_solar2022_ebs", 39_423.5),
+        ];
+        assert_eq!(known.len(), names().count());
+        for (name, mean) in known {
+            let table = table(name).expect("shipped");
+            assert!((table.mean() - mean).abs() < 0.06, "{name}: {}", table.mean());
+        }
+    }
+
+    #[test]
+    fn only_the_authors_tables_round_to_whole_packets() {
+        for name in names() {
+            assert_eq!(table(name).expect("shipped").whole_packets, name.ends_with("_bfc_authors"), "{name}");
+        }
+    }
+
+    #[test]
+    fn quantiles_follow_the_rule_of_the_table() {
+        let mut table =
+            SizeTable { points: vec![(0.0, 0.0), (100.0, 0.5), (300.0, 1.0)], linear: true, whole_packets: false };
+        assert_eq!(table.at(0.25), 50.0);
+        assert_eq!(table.at(0.75), 200.0);
+        assert_eq!(table.mean(), 125.0);
+        table.linear = false;
+        assert_eq!(table.at(0.25), 100.0);
+        assert_eq!(table.at(0.5), 100.0);
+        assert_eq!(table.at(0.75), 300.0);
+        assert_eq!(table.mean(), 200.0);
+    }
+
+    #[test]
+    fn a_repeated_size_is_an_atom_and_a_repeated_probability_is_a_gap() {
+        let points = vec![(10.0, 0.2), (10.0, 0.6), (20.0, 0.6), (30.0, 1.0)];
+        let table = SizeTable { points, linear: true, whole_packets: false };
+        assert_eq!(table.at(0.1), 10.0);
+        assert_eq!(table.at(0.5), 10.0);
+        assert_eq!(table.at(0.8), 25.0);
+        assert!((table.mean() - (0.6 * 10.0 + 0.4 * 25.0)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn both_forms_read_the_same() {
+        let ours = parse("# interpolation=linear\nsize_bytes,cdf\n0,0\n1000,0.5\n2000,1\n", "a").expect("valid");
+        let theirs = parse("0 0\n1000 50\n2000 100\n", "b").expect("valid");
+        assert_eq!(ours, theirs);
+        assert!(!parse("# interpolation=step\nsize_bytes,cdf\n0,0\n1,1", "c").expect("valid").linear);
+    }
+}

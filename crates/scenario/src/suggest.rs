@@ -1,0 +1,50 @@
+//! "Did you mean": the closest of the allowed names.
+
+/// The allowed name closest to `word`, if it is close enough to be a slip of the hand.
+pub(crate) fn closest<'a>(word: &str, allowed: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let limit = (word.chars().count() / 3).max(1);
+    allowed
+        .into_iter()
+        .map(|name| (distance(&word.to_lowercase().replace('-', "_"), &name.to_lowercase().replace('-', "_")), name))
+        .filter(|(distance, _)| *distance <= limit)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name)
+}
+
+/// `did you mean "bfc"? ` or nothing, to go in front of the list of what is allowed.
+pub(crate) fn hint<'a>(word: &str, allowed: impl IntoIterator<Item = &'a str>) -> String {
+    closest(word, allowed).map_or(String::new(), |name| format!("did you mean \"{name}\"? "))
+}
+
+/// Edits from `a` to `b`: insert, delete, replace, or swap two neighbours (optimal string alignment).
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut rows = vec![(0..=b.len()).collect::<Vec<usize>>()];
+    for i in 1..=a.len() {
+        let mut row = vec![i; b.len() + 1];
+        for j in 1..=b.len() {
+            let replace = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            row[j] = replace.min(rows[i - 1][j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                row[j] = row[j].min(rows[i - 2][j - 2] + 1);
+            }
+        }
+        rows.push(row);
+    }
+    rows[a.len()][b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_is_recognised_and_a_stranger_is_not() {
+        let keys = ["queues", "quantum", "buffer", "symmetric_ecmp"];
+        assert_eq!(closest("quues", keys), Some("queues"));
+        assert_eq!(closest("bufer", keys), Some("buffer"));
+        assert_eq!(closest("Symmetric-ECMP", keys), Some("symmetric_ecmp"));
+        assert_eq!(closest("colour", keys), None);
+        assert_eq!(distance("bcf", "bfc"), 1);
+    }
+}

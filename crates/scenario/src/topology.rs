@@ -1,0 +1,276 @@
+//! A topology as nodes and links, in one fixed order.
+
+use backwater_types::{BitsPerSec, Bytes, CONTROL_WIRE, Duration, SerTime};
+
+use crate::model::{Host, Topology};
+
+/// Nodes and links. Hosts come first; port `p` of a node is its `p`-th link in the order of `links`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Graph {
+    /// Hosts `0..hosts`, then leaves, then spines; or switches as declared.
+    pub nodes: Vec<Node>,
+    /// Number of hosts.
+    pub hosts: usize,
+    /// The link of each host, in the order of hosts, then those between switches, leaf by leaf or as declared.
+    pub links: Vec<Link>,
+    /// Indices of the links between switches; their capacity, one direction, is what a core load is a share of.
+    pub core_links: Vec<usize>,
+}
+
+/// A host or a switch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// `host0`, `leaf0`, `spine0`, `switch0`, ... or as the graph says.
+    pub name: String,
+    /// Host or switch.
+    pub kind: NodeKind,
+    /// Links to the nearest host: 0 for a host, 1 for a leaf, 2 for a spine.
+    pub layer: u8,
+}
+
+/// Host or switch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeKind {
+    /// Sends and receives flows; has one link.
+    Host,
+    /// Forwards.
+    Switch,
+}
+
+/// A link, in both directions. At a host link `a` is the host; between a leaf and a spine `a` is the leaf.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Link {
+    /// One end.
+    pub a: usize,
+    /// The other end.
+    pub b: usize,
+    /// Rate of each direction.
+    pub rate: BitsPerSec,
+    /// Propagation delay.
+    pub delay: Duration,
+}
+
+impl Graph {
+    /// The node of this name.
+    pub fn find(&self, name: &str) -> Option<usize> {
+        self.nodes.iter().position(|node| node.name == name)
+    }
+
+    /// The host of this name.
+    pub fn find_host(&self, name: &str) -> Option<usize> {
+        self.nodes[..self.hosts].iter().position(|node| node.name == name)
+    }
+
+    /// The switch that a host hangs on.
+    ///
+    /// # Panics
+    /// If `host` is not a host.
+    pub fn switch_of(&self, host: usize) -> usize {
+        assert!(host < self.hosts, "node {host} is not a host");
+        self.links[host].b
+    }
+
+    /// The largest look-ahead window: no frame sent now can arrive sooner than this anywhere.
+    ///
+    /// The shortest frame on the wire is an ACK, a control frame or a data packet with one byte of payload.
+    pub fn look_ahead(&self, host: &Host) -> Duration {
+        let shortest = host.ack.0.min(CONTROL_WIRE.into()).min(host.header.0 + 1);
+        let arrival = |link: &Link| Duration(link.delay.0 + SerTime::of(link.rate).of_bytes(shortest).0);
+        self.links.iter().map(arrival).min().unwrap_or_default()
+    }
+}
+
+/// Bytes that can still arrive after an ingress asked its neighbour to stop, at worst.
+///
+/// The PAUSE waits for a full packet, is sent and propagates, the neighbour finishes the full packet it has begun, and the
+/// wire is full: `2 x delay x rate + 2 full packets + 1 control frame`. At 100 Gbps and 1 us: 25 000 + 2 096 + 64 B.
+pub fn pfc_headroom(link: &Link, full_packet: Bytes) -> Bytes {
+    let round_trip = Duration(2 * link.delay.0).bytes_at(link.rate);
+    Bytes(round_trip.0 + 2 * full_packet.0 + u64::from(CONTROL_WIRE))
+}
+
+/// Nodes and links of a topology.
+///
+/// # Panics
+/// On a graph with a link to a node it does not declare; [`crate::load`] refuses those.
+pub fn expand(topology: &Topology) -> Graph {
+    match *topology {
+        Topology::LeafSpine { leaves, spines, hosts_per_leaf, host_rate, core_rate, host_delay, core_delay } => {
+            let (leaves, spines, per_leaf) = (leaves as usize, spines as usize, hosts_per_leaf as usize);
+            let hosts = leaves * per_leaf;
+            let mut graph = named(hosts, &[("leaf", leaves, 1), ("spine", spines, 2)]);
+            graph.attach((0..hosts).map(|host| hosts + host / per_leaf), host_rate, host_delay);
+            for leaf in hosts..hosts + leaves {
+                for spine in hosts + leaves..hosts + leaves + spines {
+                    graph.links.push(Link { a: leaf, b: spine, rate: core_rate, delay: core_delay });
+                }
+            }
+            graph.with_core_links()
+        }
+        Topology::SingleSwitch { hosts, rate, delay } => {
+            let hosts = hosts as usize;
+            let mut graph = named(hosts, &[("switch", 1, 1)]);
+            graph.attach((0..hosts).map(|_| hosts), rate, delay);
+            graph
+        }
+        Topology::Dumbbell { left, right, rate, delay, bottleneck_rate, bottleneck_delay } => {
+            let (left, hosts) = (left as usize, left as usize + right as usize);
+            let mut graph = named(hosts, &[("switch", 2, 1)]);
+            graph.attach((0..hosts).map(|host| hosts + usize::from(host >= left)), rate, delay);
+            graph.links.push(Link { a: hosts, b: hosts + 1, rate: bottleneck_rate, delay: bottleneck_delay });
+            graph.with_core_links()
+        }
+        Topology::Chain { switches, hosts_per_switch, rate, delay } => {
+            let (switches, per_switch) = (switches as usize, hosts_per_switch as usize);
+            let hosts = switches * per_switch;
+            let mut graph = named(hosts, &[("switch", switches, 1)]);
+            graph.attach((0..hosts).map(|host| hosts + host / per_switch), rate, delay);
+            graph.links.extend((hosts..hosts + switches - 1).map(|a| Link { a, b: a + 1, rate, delay }));
+            graph.with_core_links()
+        }
+        Topology::Graph { ref hosts, ref switches, ref links } => {
+            let count = hosts.len();
+            let names = hosts.iter().chain(switches);
+            let index: std::collections::HashMap<&str, usize> =
+                names.clone().enumerate().map(|(i, name)| (name.as_str(), i)).collect();
+            let node = |(i, name): (usize, &String)| Node {
+                name: name.clone(),
+                kind: if i < count { NodeKind::Host } else { NodeKind::Switch },
+                layer: 0,
+            };
+            let mut all: Vec<Link> = links
+                .iter()
+                .map(|link| {
+                    let [a, b] = [0, 1].map(|end| index[link.ends[end].as_str()]);
+                    let (a, b) = if b < count { (b, a) } else { (a, b) };
+                    Link { a, b, rate: link.rate, delay: link.delay }
+                })
+                .collect();
+            // Host links first, by host; the sort is stable, so the others stay as declared.
+            all.sort_by_key(|link| link.a.min(count));
+            let mut graph = Graph {
+                nodes: names.enumerate().map(node).collect(),
+                hosts: count,
+                links: all,
+                core_links: Vec::new(),
+            };
+            graph.measure_layers();
+            graph.with_core_links()
+        }
+    }
+}
+
+/// Nodes by name prefix, count and layer; hosts in front. No links yet.
+fn named(hosts: usize, switches: &[(&str, usize, u8)]) -> Graph {
+    let host = |i| Node { name: format!("host{i}"), kind: NodeKind::Host, layer: 0 };
+    let mut nodes: Vec<Node> = (0..hosts).map(host).collect();
+    for &(prefix, count, layer) in switches {
+        nodes.extend((0..count).map(|i| Node { name: format!("{prefix}{i}"), kind: NodeKind::Switch, layer }));
+    }
+    Graph { nodes, hosts, links: Vec::new(), core_links: Vec::new() }
+}
+
+impl Graph {
+    /// Links host `i` to the `i`-th switch given.
+    fn attach(&mut self, switches: impl Iterator<Item = usize>, rate: BitsPerSec, delay: Duration) {
+        self.links.extend(switches.enumerate().map(|(a, b)| Link { a, b, rate, delay }));
+    }
+
+    fn with_core_links(mut self) -> Graph {
+        self.core_links = (0..self.links.len()).filter(|&i| self.links[i].a >= self.hosts).collect();
+        self
+    }
+
+    /// Layers of a general graph: breadth first from all hosts at once. What no host reaches stays at 255.
+    fn measure_layers(&mut self) {
+        let mut near: Vec<Vec<usize>> = vec![Vec::new(); self.nodes.len()];
+        for link in &self.links {
+            near[link.a].push(link.b);
+            near[link.b].push(link.a);
+        }
+        let mut wave: Vec<usize> = (0..self.hosts).collect();
+        let mut seen: Vec<bool> = (0..self.nodes.len()).map(|i| i < self.hosts).collect();
+        self.nodes[self.hosts..].iter_mut().for_each(|node| node.layer = u8::MAX);
+        for layer in 1..u8::MAX {
+            let next = wave.iter().flat_map(|&node| near[node].iter().copied());
+            wave = next.filter(|&node| !std::mem::replace(&mut seen[node], true)).collect();
+            wave.iter().for_each(|&node| self.nodes[node].layer = layer);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::GraphLink;
+
+    const RATE: BitsPerSec = BitsPerSec(100_000_000_000);
+    const DELAY: Duration = Duration::from_us(1);
+
+    #[test]
+    fn the_bfc_clos_has_192_links_of_which_64_are_core() {
+        let graph = expand(&Topology::LeafSpine {
+            leaves: 8,
+            spines: 8,
+            hosts_per_leaf: 16,
+            host_rate: RATE,
+            core_rate: RATE,
+            host_delay: DELAY,
+            core_delay: DELAY,
+        });
+        assert_eq!((graph.hosts, graph.nodes.len(), graph.links.len(), graph.core_links.len()), (128, 144, 192, 64));
+        assert_eq!(graph.nodes[graph.switch_of(17)].name, "leaf1");
+        assert_eq!(graph.links[128 + 9], Link { a: 129, b: 137, rate: RATE, delay: DELAY });
+        assert_eq!(graph.nodes[137].name, "spine1");
+        assert_eq!([0, 128, 143].map(|i| graph.nodes[i].layer), [0, 1, 2]);
+    }
+
+    #[test]
+    fn look_ahead_is_the_shortest_link_and_the_shortest_frame() {
+        let graph = expand(&Topology::SingleSwitch { hosts: 2, rate: RATE, delay: DELAY });
+        // 49 B x 80 ps = 3 920 ps.
+        assert_eq!(graph.look_ahead(&Host::default()), Duration(1_003_920));
+        assert!(graph.core_links.is_empty());
+    }
+
+    #[test]
+    fn headroom_is_the_round_trip_and_two_packets() {
+        let link = Link { a: 0, b: 1, rate: RATE, delay: DELAY };
+        assert_eq!(pfc_headroom(&link, Bytes(1048)), Bytes(27_160));
+    }
+
+    #[test]
+    fn a_dumbbell_and_a_chain_join_their_switches() {
+        let dumbbell = expand(&Topology::Dumbbell {
+            left: 2,
+            right: 1,
+            rate: RATE,
+            delay: DELAY,
+            bottleneck_rate: BitsPerSec(1),
+            bottleneck_delay: DELAY,
+        });
+        assert_eq!(
+            dumbbell.links.iter().map(|link| (link.a, link.b)).collect::<Vec<_>>(),
+            [(0, 3), (1, 3), (2, 4), (3, 4)]
+        );
+        let chain = expand(&Topology::Chain { switches: 3, hosts_per_switch: 1, rate: RATE, delay: DELAY });
+        assert_eq!(chain.core_links, [3, 4]);
+    }
+
+    #[test]
+    fn a_graph_puts_host_links_first_and_counts_hops() {
+        let link = |a: &str, b: &str| GraphLink { ends: [a.into(), b.into()], rate: RATE, delay: DELAY };
+        let names = |list: &[&str]| list.iter().map(|name| name.to_string()).collect();
+        let graph = expand(&Topology::Graph {
+            hosts: names(&["x", "y"]),
+            switches: names(&["s", "t", "top"]),
+            links: vec![link("s", "top"), link("top", "t"), link("t", "y"), link("x", "s")],
+        });
+        assert_eq!(
+            graph.links.iter().map(|link| (link.a, link.b)).collect::<Vec<_>>(),
+            [(0, 2), (1, 3), (2, 4), (4, 3)]
+        );
+        assert_eq!(graph.nodes.iter().map(|node| node.layer).collect::<Vec<_>>(), [0, 0, 1, 1, 2]);
+        assert_eq!((graph.find("top"), graph.find_host("top"), graph.find_host("y")), (Some(4), None, Some(1)));
+    }
+}

@@ -1,0 +1,135 @@
+//! What types cannot say: ranges, names that must exist, and combinations that make no sense.
+//!
+//! One file per part of the scenario. Every refusal names the place of the value, also when the value is a default.
+
+mod fault;
+mod host;
+mod run;
+mod switch;
+mod topology;
+mod workload;
+
+use std::collections::HashMap;
+
+use backwater_types::Bytes;
+
+use crate::document::Node;
+use crate::error::Error;
+use crate::model::Scenario;
+use crate::presets;
+use crate::suggest::hint;
+use crate::topology::{Graph, expand};
+
+pub(crate) use workload::Listed;
+
+/// Checks a scenario; `document` is what it was read from and `listed` are the lines of flow-list files.
+pub(crate) fn check(document: &Node, scenario: &Scenario, listed: &Listed) -> Result<(), Error> {
+    let doc = Doc { document, scenario };
+    doc.check_scheme()?;
+    topology::check_counts(&doc)?;
+    let graph = expand(&scenario.topology);
+    let net = Net { names: graph.nodes.iter().enumerate().map(|(i, node)| (node.name.clone(), i)).collect(), graph };
+    topology::check_links(&doc, &net)?;
+    host::check(&doc, &net)?;
+    switch::check(&doc, &net)?;
+    run::check(&doc, &net)?;
+    workload::check(&doc, &net, listed)?;
+    fault::check(&doc, &net)
+}
+
+/// The scenario and where its values were written.
+struct Doc<'a> {
+    document: &'a Node,
+    scenario: &'a Scenario,
+}
+
+/// The expanded topology and its nodes by name.
+struct Net {
+    graph: Graph,
+    names: HashMap<String, usize>,
+}
+
+impl Doc<'_> {
+    /// An error about the value at a dotted key; if it was not written, about the default in its place.
+    fn wrong(&self, key: &str, problem: impl Into<String>) -> Error {
+        let (node, found) = self.document.find(key.split('.'));
+        let mut error = node.error(key, problem);
+        if !found {
+            let json = serde_json::to_value(self.scenario).expect("a scenario is plain data");
+            let value = json.pointer(&format!("/{}", key.replace('.', "/")));
+            error.value = value.map(|value| format!("{} (default)", Node::from_json(value).show()));
+        }
+        error
+    }
+
+    /// Refuses unless `holds`.
+    fn need(&self, holds: bool, key: &str, problem: impl FnOnce() -> String) -> Result<(), Error> {
+        if holds { Ok(()) } else { Err(self.wrong(key, problem())) }
+    }
+
+    fn check_scheme(&self) -> Result<(), Error> {
+        check_scheme(&self.scenario.scheme).map_err(|problem| self.wrong("scheme", problem))
+    }
+
+    /// A full packet on the wire.
+    fn full_packet(&self) -> Bytes {
+        Bytes(self.scenario.host.payload.0 + self.scenario.host.header.0)
+    }
+}
+
+/// Whether this version runs the scheme; if not, what to write instead.
+pub(crate) fn check_scheme(name: &str) -> Result<(), String> {
+    let (shipped, planned) = presets::names();
+    if shipped.contains(&name) {
+        return Ok(());
+    }
+    let reason = match planned.contains(&name) {
+        true => "not available in this version; ".into(),
+        false => format!("unknown scheme; {}", hint(name, shipped.iter().copied())),
+    };
+    Err(format!("{reason}expected one of {}", shipped.join(", ")))
+}
+
+impl Net {
+    /// The node of this name, or what to write instead.
+    fn node(&self, name: &str) -> Result<usize, String> {
+        self.names.get(name).copied().ok_or_else(|| {
+            let nodes = &self.graph.nodes;
+            format!("unknown node \"{name}\"; {}expected one of {}", self.hint(name, nodes.len()), sample(nodes))
+        })
+    }
+
+    /// The host of this name, or what to write instead.
+    fn host(&self, name: &str) -> Result<usize, String> {
+        let hosts = &self.graph.nodes[..self.graph.hosts];
+        match self.names.get(name) {
+            Some(&node) if node < self.graph.hosts => Ok(node),
+            Some(_) => Err(format!("\"{name}\" is a switch; expected one of the hosts {}", sample(hosts))),
+            None => Err(format!(
+                "unknown host \"{name}\"; {}expected one of {}",
+                self.hint(name, hosts.len()),
+                sample(hosts)
+            )),
+        }
+    }
+
+    /// Suggestions only where a list is short enough to search.
+    fn hint(&self, name: &str, count: usize) -> String {
+        let digits = name.ends_with(|c: char| c.is_ascii_digit());
+        let searched = if digits || count > 2000 { 0 } else { count };
+        hint(name, self.graph.nodes[..searched].iter().map(|node| node.name.as_str()))
+    }
+}
+
+/// A few names, and how many there are.
+fn sample(nodes: &[crate::topology::Node]) -> String {
+    let names =
+        |nodes: &[crate::topology::Node]| nodes.iter().map(|node| node.name.as_str()).collect::<Vec<_>>().join(", ");
+    match nodes {
+        few if few.len() <= 24 => names(few),
+        [first, second, .., last] => {
+            format!("{}, {}, ... {} ({} in all)", first.name, second.name, last.name, nodes.len())
+        }
+        _ => unreachable!("more than 24 nodes have a first and a last"),
+    }
+}

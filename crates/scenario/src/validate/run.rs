@@ -1,0 +1,53 @@
+//! How long, and what is recorded.
+
+use backwater_types::Duration;
+
+use super::{Doc, Net};
+use crate::error::Error;
+
+/// The engine's event keys hold 46 bits of picoseconds, 70.4 s; a minute is the round number below.
+const DURATION_MAX: Duration = Duration(60_000_000_000_000);
+const CLOCK_MAX: u64 = 1 << 46;
+const BINS_MAX: usize = 64;
+/// Finer sampling would cost more than the simulation.
+const SAMPLE_MIN: Duration = Duration(10_000);
+
+pub(super) fn check(doc: &Doc, net: &Net) -> Result<(), Error> {
+    let run = &doc.scenario.run;
+    let within = run.duration > Duration::ZERO && run.duration <= DURATION_MAX;
+    doc.need(within, "run.duration", || {
+        format!("expected more than 0 and at most {DURATION_MAX}, the range of the clock")
+    })?;
+    doc.need(run.warmup() < run.duration, "run.warmup", || {
+        format!("expected less than run.duration = {}", run.duration)
+    })?;
+    let end = run.duration.0 as f64 * run.drain;
+    doc.need(run.drain >= 1.0 && end <= CLOCK_MAX as f64, "run.drain", || {
+        let most = CLOCK_MAX as f64 / run.duration.0 as f64;
+        format!("expected 1 to {:.0}, a multiple of run.duration that the clock reaches", most.floor())
+    })?;
+    if let Some(window) = run.window {
+        let most = net.graph.look_ahead(&doc.scenario.host);
+        let within = window > Duration::ZERO && window <= most;
+        doc.need(within, "run.window", || {
+            format!("expected more than 0 and at most {most}, the shortest link delay and the shortest frame on it")
+        })?;
+    }
+    check_measure(doc)
+}
+
+fn check_measure(doc: &Doc) -> Result<(), Error> {
+    let measure = &doc.scenario.measure;
+    let sampled = measure.sample == Duration::ZERO || measure.sample >= SAMPLE_MIN;
+    doc.need(sampled, "measure.sample", || format!("expected \"0 s\" for none, or at least {SAMPLE_MIN}"))?;
+    let bins = &measure.size_bins;
+    doc.need(bins.len() <= BINS_MAX, "measure.size_bins", || format!("expected at most {BINS_MAX} bins"))?;
+    for (i, end) in bins.iter().enumerate() {
+        let below = if i == 0 { 0 } else { bins[i - 1].0 };
+        let key = format!("measure.size_bins.{i}");
+        doc.need(end.0 > below, &key, || {
+            format!("expected more than the end before it, {}", backwater_types::Bytes(below))
+        })?;
+    }
+    Ok(())
+}

@@ -1,0 +1,226 @@
+//! Sources of flows.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use backwater_types::Duration;
+
+use super::{Doc, Net};
+use crate::error::Error;
+use crate::model::{Arrivals, ListedFlow, LoadOf, Sizes, Workload};
+use crate::sizes;
+use crate::suggest::hint;
+
+/// By number of the workload, the file its flows came from and the line of each flow.
+pub(crate) type Listed = BTreeMap<usize, (String, Vec<usize>)>;
+
+/// Classes are numbered in 8 bits in every packet.
+const CLASSES_MAX: usize = 250;
+/// Flows of one incast event, or of one long-lived workload.
+const FLOWS_MAX: u32 = 1_000_000;
+
+pub(super) fn check(doc: &Doc, net: &Net, listed: &Listed) -> Result<(), Error> {
+    let workloads = &doc.scenario.workload;
+    doc.need(!workloads.is_empty(), "workload", || "no [[workload]]: expected at least one source of flows".into())?;
+    let classes: BTreeSet<&str> = workloads.iter().map(Workload::class).collect();
+    doc.need(classes.len() <= CLASSES_MAX, "workload", || format!("expected at most {CLASSES_MAX} classes"))?;
+    for (i, workload) in workloads.iter().enumerate() {
+        let one = One { doc, net, key: format!("workload.{i}") };
+        let class = workload.class();
+        let legible = (1..=64).contains(&class.chars().count()) && !class.chars().any(char::is_control);
+        one.need(legible, "class", || "expected a name of 1 to 64 characters".into())?;
+        match workload {
+            Workload::Background { .. } => one.background(workload)?,
+            Workload::Incast { .. } => one.incast(workload)?,
+            Workload::LongLived { .. } => one.long_lived(workload)?,
+            Workload::FlowList { flows, .. } => one.flow_list(flows, listed.get(&i))?,
+        }
+    }
+    Ok(())
+}
+
+/// One `[[workload]]`.
+struct One<'a> {
+    doc: &'a Doc<'a>,
+    net: &'a Net,
+    key: String,
+}
+
+impl One<'_> {
+    fn wrong(&self, field: &str, problem: impl Into<String>) -> Error {
+        self.doc.wrong(&format!("{}.{field}", self.key), problem)
+    }
+
+    fn need(&self, holds: bool, field: &str, problem: impl FnOnce() -> String) -> Result<(), Error> {
+        if holds { Ok(()) } else { Err(self.wrong(field, problem())) }
+    }
+
+    fn background(&self, workload: &Workload) -> Result<(), Error> {
+        let Workload::Background { sizes, arrivals, load, load_of, from, to, start, .. } = workload else {
+            return Ok(());
+        };
+        self.share("load", *load)?;
+        self.sizes(sizes)?;
+        if let Arrivals::LogNormal(sigma) = arrivals {
+            let within = *sigma > 0.0 && *sigma <= 5.0;
+            self.need(within, "arrivals.log-normal", || "expected a sigma above 0 and at most 5".into())?;
+        }
+        self.starts("start", *start)?;
+        let (from, to) = (self.hosts("from", from)?, self.hosts("to", to)?);
+        let some_pair = from.iter().any(|src| to.iter().any(|dst| src != dst));
+        self.need(some_pair, "to", || "no source has another host to send to: expected two hosts at least".into())?;
+        if matches!(load_of, LoadOf::Core | LoadOf::ExactCore) {
+            self.core("load_of", "load_of = \"receivers\" or \"senders\"")?;
+        }
+        let switch = |host: &usize| self.net.graph.switch_of(*host);
+        let crossing = || from.iter().any(|src| to.iter().any(|dst| switch(src) != switch(dst)));
+        self.need(*load_of != LoadOf::ExactCore || crossing(), "load_of", || {
+            "no pair of hosts in from and to crosses the core; expected \"receivers\" or \"senders\"".into()
+        })
+    }
+
+    fn incast(&self, workload: &Workload) -> Result<(), Error> {
+        let Workload::Incast { degree, aggregate, period, load, start, from, to, .. } = workload else { return Ok(()) };
+        self.need((1..=FLOWS_MAX).contains(degree), "degree", || format!("expected 1 to {FLOWS_MAX}"))?;
+        let within = (u64::from(*degree)..=sizes::SIZE_MAX as u64).contains(&aggregate.0);
+        self.need(within, "aggregate", || {
+            format!("expected at least one byte for each of the {degree} flows, up to 128 GiB")
+        })?;
+        match (period, load) {
+            (None, None) => return Err(self.wrong("period", "missing, and so is load: expected one of the two")),
+            (Some(_), Some(_)) => return Err(self.wrong("load", "given beside period: expected one of the two")),
+            (Some(period), None) => self.need(period.0 > 0, "period", || "expected more than 0".into())?,
+            (None, Some(load)) => {
+                self.share("load", *load)?;
+                self.core("load", "a period")?;
+            }
+        }
+        if let Some(start) = start {
+            self.starts("start", *start)?;
+        }
+        let (from, to) = (self.hosts("from", from)?, self.hosts("to", to)?);
+        let lonely = to.iter().find(|victim| from.iter().all(|src| src == *victim));
+        self.need(lonely.is_none(), "to", || {
+            let name = &self.net.graph.nodes[*lonely.expect("just seen")].name;
+            format!("{name} is the only source and a victim: expected a source other than the victim")
+        })
+    }
+
+    fn long_lived(&self, workload: &Workload) -> Result<(), Error> {
+        let Workload::LongLived { count, from, to, size, start, .. } = workload else { return Ok(()) };
+        self.need((1..=FLOWS_MAX).contains(count), "count", || format!("expected 1 to {FLOWS_MAX}"))?;
+        self.need(!to.is_empty(), "to", || "expected at least one host".into())?;
+        if let Some(size) = size {
+            self.size("size", size.0)?;
+        }
+        self.starts("start", *start)?;
+        let to = self.hosts("to", to)?;
+        if from.is_empty() {
+            let rest = (0..self.net.graph.hosts).any(|host| !to.contains(&host));
+            return self.need(rest, "to", || {
+                "every host is a destination and from is empty: expected some host to send".into()
+            });
+        }
+        let from = self.hosts("from", from)?;
+        let pair = |i: usize| (from[i % from.len()], to[i % to.len()]);
+        let selfish = (0..*count as usize).find(|&i| pair(i).0 == pair(i).1);
+        self.need(selfish.is_none(), "from", || {
+            let i = selfish.expect("just seen");
+            let name = &self.net.graph.nodes[pair(i).0].name;
+            format!("flow {i} would go from {name} to itself: expected from[i] and to[i] to differ, both taken in turn")
+        })
+    }
+
+    fn flow_list(&self, flows: &[ListedFlow], lines: Option<&(String, Vec<usize>)>) -> Result<(), Error> {
+        let empty = "expected at least one flow, in flows or in a file with the header start_ns,src,dst,bytes";
+        let field = if lines.is_some() { "file" } else { "flows" };
+        self.need(!flows.is_empty(), field, || empty.into())?;
+        let end = self.doc.scenario.run.duration;
+        for (i, flow) in flows.iter().enumerate() {
+            let wrong = |field: &str, value: &str, problem: String| match lines {
+                Some((file, lines)) => {
+                    Error::at(format!("{file}:{}", lines[i]), format!("{field} \"{value}\": {problem}"))
+                }
+                None => self.wrong(&format!("flows.{i}.{field}"), problem),
+            };
+            let src = self.net.host(&flow.src).map_err(|problem| wrong("src", &flow.src, problem))?;
+            let dst = self.net.host(&flow.dst).map_err(|problem| wrong("dst", &flow.dst, problem))?;
+            if src == dst {
+                return Err(wrong("dst", &flow.dst, "the same host as src: expected another".into()));
+            }
+            if flow.bytes.0 == 0 || flow.bytes.0 > sizes::SIZE_MAX as u64 {
+                return Err(wrong("bytes", &flow.bytes.to_string(), "expected 1 B to 128 GiB".into()));
+            }
+            if flow.start >= end {
+                return Err(wrong(
+                    "start",
+                    &flow.start.to_string(),
+                    format!("expected a time before run.duration = {end}"),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn share(&self, field: &str, share: f64) -> Result<(), Error> {
+        self.need(share > 0.0 && share <= 1.0, field, || "expected more than 0 and at most 1".into())
+    }
+
+    fn starts(&self, field: &str, start: Duration) -> Result<(), Error> {
+        let end = self.doc.scenario.run.duration;
+        self.need(start < end, field, || format!("expected a time before run.duration = {end}"))
+    }
+
+    fn core(&self, field: &str, instead: &str) -> Result<(), Error> {
+        self.need(!self.net.graph.core_links.is_empty(), field, || {
+            format!(
+                "the topology has no links between switches, so a load has no core to be a share of; expected {instead}"
+            )
+        })
+    }
+
+    fn size(&self, field: &str, bytes: u64) -> Result<(), Error> {
+        self.need((1..=sizes::SIZE_MAX as u64).contains(&bytes), field, || "expected 1 B to 128 GiB".into())
+    }
+
+    fn sizes(&self, sizes: &Sizes) -> Result<(), Error> {
+        match sizes {
+            Sizes::Table(name) => self.need(sizes::table(name).is_some(), "sizes.table", || {
+                let names: Vec<&str> = sizes::names().collect();
+                let hint = hint(name, names.iter().copied());
+                format!("unknown table; {hint}expected one of {}", names.join(", "))
+            }),
+            Sizes::File(_) => {
+                Err(self.wrong("sizes.file", "a resolved scenario carries the points of its tables, not files"))
+            }
+            Sizes::Points(table) => match table.fault() {
+                Some((i, problem)) => Err(self.wrong(&format!("sizes.points.points.{i}"), problem)),
+                None => Ok(()),
+            },
+            Sizes::Fixed(bytes) => self.size("sizes.fixed", bytes.0),
+            Sizes::Exponential(bytes) => self.size("sizes.exponential", bytes.0),
+        }
+    }
+
+    /// The hosts named; every host if none is.
+    fn hosts(&self, field: &str, names: &[String]) -> Result<Vec<usize>, Error> {
+        if names.is_empty() {
+            return Ok((0..self.net.graph.hosts).collect());
+        }
+        let host = |(i, name): (usize, &String)| {
+            self.net.host(name).map_err(|problem| self.wrong(&format!("{field}.{i}"), problem))
+        };
+        names.iter().enumerate().map(host).collect()
+    }
+}
+
+impl Workload {
+    /// Name in tables.
+    pub fn class(&self) -> &str {
+        match self {
+            Workload::Background { class, .. }
+            | Workload::Incast { class, .. }
+            | Workload::LongLived { class, .. }
+            | Workload::FlowList { class, .. } => class,
+        }
+    }
+}
