@@ -1,0 +1,75 @@
+# Backwater. Every target sets up what it needs; `make help` lists them.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+VENV := .venv
+BIN := $(VENV)/bin
+OUT ?= runs/fig9
+SCALE ?= quick
+# The first interpreter that is new enough.
+PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.13 python3.14; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+
+RUST := Cargo.toml Cargo.lock $(shell find crates data -type f -not -path '*/target/*' 2>/dev/null)
+
+.PHONY: help setup run test test-rust test-python test-long bench lint format docs lock clean
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
+
+setup: $(VENV)/.module ## put `backwater` into .venv/bin
+
+run: setup ## the main job: BFC beside DCTCP and ideal fair queueing; SCALE=smoke|quick|paper
+	$(BIN)/backwater run experiments/bfc/fig9.toml --scale $(SCALE) --out $(OUT) --force
+
+test: test-rust test-python ## everything that takes minutes at most
+
+test-rust: ## unit, property and closed-form tests; the cores without std
+	cargo test --workspace --locked
+	cargo check --locked -p backwater-types -p backwater-dataplane -p backwater-transport --no-default-features
+
+test-python: setup ## command line, API, report in a browser
+	$(BIN)/pytest
+
+test-long: setup ## statistics and sweeps that take longer
+	cargo test --workspace --locked --release -- --include-ignored
+	$(BIN)/pytest -m "long or not long"
+
+bench: ## packet-hops per second and peak memory, into target/bench.json
+	cargo run --release --locked -p backwater-sim --bin bench -- --out target/bench.json
+
+lint: $(VENV)/.packages ## formatting and lints, Rust and Python
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	$(BIN)/ruff format --check python tests
+	$(BIN)/ruff check python tests
+
+format: $(VENV)/.packages ## format everything
+	cargo fmt --all
+	$(BIN)/ruff format python tests
+	$(BIN)/ruff check --fix python tests
+
+docs: ## Rust API documentation, into target/doc
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked
+
+lock: $(VENV)/.packages ## pin the Python packages again
+	$(BIN)/pip install --quiet pip-tools
+	$(BIN)/pip-compile --quiet --upgrade --extra dev --strip-extras --no-header --no-emit-find-links --annotation-style line -o requirements.lock pyproject.toml
+
+clean: ## remove what was built
+	rm -rf $(VENV) target
+
+$(VENV)/bin/python:
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.packages: requirements.lock | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	touch $@
+
+$(VENV)/.module: $(VENV)/.packages pyproject.toml $(RUST)
+	env -u CONDA_PREFIX VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin develop --release --locked --quiet
+	touch $@

@@ -1,0 +1,64 @@
+"""The simulator: everything that changes a result is behind these calls. Structured values travel as JSON text."""
+
+from collections.abc import Iterator
+from typing import Literal, TypedDict
+
+version: str
+
+class InputError(ValueError):
+    """Something the caller can put right. The message names the place, the value and what was allowed."""
+
+class Progress(TypedDict):
+    """How far a run is. Times are simulated picoseconds."""
+
+    now_ps: int
+    end_ps: int
+    packet_hops: int
+    flows_started: int
+    flows_finished: int
+    counted_left: int
+    state: Literal["running", "draining", "done", "cancelled"]
+
+class Run:
+    """A simulation on threads of its own."""
+
+    def progress(self) -> Progress: ...
+    def cancel(self) -> None:
+        """Stop at the next window; the outcome is then partial."""
+
+    def wait(self, seconds: float) -> bool:
+        """True when finished or cancelled. Other Python threads run meanwhile."""
+
+    def outcome(self) -> Outcome:
+        """What happened; once, after `wait` returned True."""
+
+class Outcome:
+    """The tables of one run."""
+
+    digest: str
+    """Hexadecimal; covers every table and the summary."""
+
+    def summary(self) -> str: ...
+    def tables(self) -> list[str]: ...
+    def batches(self, table: str, rows: int) -> Iterator[dict[str, tuple[str, bytes]]]:
+        """Column name to (`u64`, `u32`, `u16`, `u8` or `f64`; little-endian values).
+
+        The largest u64 and NaN stand for null.
+        """
+
+    def categories(self, table: str, column: str) -> list[str] | None:
+        """The strings that a column's codes stand for; None for a column of numbers."""
+
+def load(path: str, sets: list[str], scale: str | None) -> str:
+    """The plan of a scenario file, as JSON: its runs, each with a resolved scenario.
+
+    Raises `InputError`.
+    """
+
+def start(scenario_json: str, threads: int) -> Run: ...
+def estimate(scenario_json: str) -> str:
+    """JSON with `flows`, `packet_hops`, `sim_time_ps` and `memory_mb`."""
+
+def schemes() -> str: ...
+def tables_schema() -> str: ...
+def scenario_schema() -> str: ...

@@ -1,0 +1,5 @@
+"""placeholder"""
+
+
+def evaluate(expect, results):
+    return []

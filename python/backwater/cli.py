@@ -1,0 +1,306 @@
+"""The `backwater` command. Exit codes: 0 success, 1 a claim failed, 2 bad input, 70 a bug of ours, 130 interrupted."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import traceback
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from backwater import _core, check, compare, experiments, report, results, tables
+from backwater.api import Experiment
+from backwater.results import Results
+from backwater.sweep import SimulatorBug
+from backwater.terminal import count, out, progress_watch, size, span, verdict_text
+
+FAILED, BAD_INPUT, BUG, INTERRUPTED = 1, 2, 70, 130
+
+app = typer.Typer(
+    help="Packet-level simulator of flow control in datacenter networks.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+Sets = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="KEY=VALUE", help="Change a value of the scenario, such as switch.queues=128. Repeatable."
+    ),
+]
+Scale = Annotated[str | None, typer.Option(metavar="SCALE", help="One of the scenario's scales: smoke, quick, paper.")]
+Threads = Annotated[int | None, typer.Option(min=1, help="Threads to use. Results do not depend on it. [default: all]")]
+Out = Annotated[Path | None, typer.Option(metavar="DIR", help="Directory to write. [default: a fresh one under runs/]")]
+Force = Annotated[bool, typer.Option("--force", help="Replace a run that stands in DIR.")]
+Scenarios = Annotated[list[Path], typer.Argument(metavar="SCENARIO...", help="Scenario files (TOML).")]
+RunDirs = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run directories.")]
+
+
+def show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"backwater {_core.version}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def run(
+    scenario: Scenarios,
+    out_dir: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Directory to write. [default: a fresh one under runs/]")
+    ] = None,
+    sets: Sets = None,
+    scale: Scale = None,
+    threads: Threads = None,
+    force: Force = False,
+) -> None:
+    """Run scenarios and write tables, figures and a report."""
+    opened = [Experiment.from_arguments(path, sets or [], scale) for path in scenario]
+    places = destinations(opened, out_dir)
+    for place in places:
+        results.refuse(place, force=force)
+    raise typer.Exit(max(run_one(e, place, threads, force) for e, place in zip(opened, places, strict=True)))
+
+
+def destinations(opened: list[Experiment], out_dir: Path | None) -> list[Path]:
+    """Where each experiment goes: DIR itself for one, a directory in DIR for each of several."""
+    if out_dir is not None and len(opened) == 1:
+        return [out_dir]
+    places: list[Path] = []
+    for experiment in opened:
+        place = (out_dir or Path("runs")) / experiment.path.stem
+        while place in places or (out_dir is None and place.exists()):
+            place = results.next_name(place)
+        places.append(place)
+    return places
+
+
+def run_one(experiment: Experiment, place: Path, threads: int | None, force: bool) -> int:
+    """Runs, tells, and says how to exit."""
+    with progress_watch() as watch:
+        done = experiment.run(place, threads=threads, force=force, watch=watch)
+    print_runs(done)
+    if done.claims:
+        print_claims(done.claims)
+    if not done.complete:
+        out.print(f"Interrupted: what was done is in {place}", markup=False, soft_wrap=True)
+        return INTERRUPTED
+    out.print(f"Report: {place / 'report.html'}", markup=False, soft_wrap=True)
+    return FAILED if any(row["verdict"] == "fail" for row in done.claims) else 0
+
+
+@app.command("check")
+def check_command(scenario: Scenarios, sets: Sets = None, scale: Scale = None, threads: Threads = None) -> None:
+    """Validate scenarios and estimate what running them takes."""
+    for path in scenario:
+        experiment = Experiment.from_arguments(path, sets or [], scale)
+        estimate = check.estimate(experiment, threads)
+        table = Table(title=f"{experiment.name}, scale {experiment.scale}", title_justify="left", title_style="bold")
+        for heading in ("run", "scheme", "flows", "packet-hops", "simulated", "time", "memory"):
+            table.add_column(heading, justify="left" if heading in ("run", "scheme") else "right")
+        for row in estimate.rows:
+            table.add_row(
+                row.label,
+                row.scheme,
+                count(row.flows),
+                count(row.packet_hops),
+                span(row.sim_time_ps * 1e-12),
+                span(row.wall_s),
+                size(row.memory_mb * 1e6),
+            )
+        out.print(table)
+        out.print(
+            f"{path}: valid. {len(estimate.rows)} runs, about {span(estimate.wall_s)} on {estimate.threads} threads "
+            f"at {count(estimate.hops_per_s)} packet-hops/s each (measured now), {size(estimate.memory_mb * 1e6)} of memory.",
+            markup=False,
+            soft_wrap=True,
+        )
+
+
+@app.command("compare")
+def compare_command(
+    run: RunDirs,
+    percentile: Annotated[str, typer.Option(help="mean, p50, p95 or p99.")] = "p99",
+    flow_class: Annotated[str | None, typer.Option("--class", help="Class of flows. [default: the first]")] = None,
+) -> None:
+    """Put runs side by side."""
+    for table in compare.tables([Results(path) for path in run], percentile, flow_class):
+        out.print(table)
+
+
+@app.command("report")
+def report_command(
+    run: RunDirs,
+    out_dir: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Directory for the page. [default: RUN]")
+    ] = None,
+) -> None:
+    """Write the page and the figures again, of one experiment or of several together."""
+    opened = [Results(path) for path in run]
+    if out_dir is None and len(opened) > 1:
+        raise _core.InputError("report of several runs: name a directory for it with --out")
+    place = out_dir or run[0]
+    with results.disk_errors(place):
+        place.mkdir(parents=True, exist_ok=True)
+        page = report.write(opened, place)
+    out.print(f"Report: {page}", markup=False, soft_wrap=True)
+
+
+@app.command()
+def reproduce(
+    experiment: Annotated[str, typer.Argument(metavar="ID", help="Such as fig9, bfc-fig9, or bfc for all of a paper.")],
+    scale: Scale = None,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Write the claims here as well.")
+    ] = None,
+    out_dir: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Directory to write. [default: a fresh one under runs/]")
+    ] = None,
+    sets: Sets = None,
+    threads: Threads = None,
+    force: Force = False,
+) -> None:
+    """Run a published experiment and judge each of its claims."""
+    paths = experiments.find(experiment)
+    opened = [Experiment.from_arguments(path, sets or [], scale) for path in paths]
+    if json_file is not None and not json_file.absolute().parent.is_dir():
+        raise _core.InputError(f"--json {json_file}: no such directory: {json_file.parent}")
+    places = destinations(opened, out_dir)
+    for place in places:
+        results.refuse(place, force=force)
+    rows: list[dict[str, Any]] = []
+    code = 0
+    for one, place in zip(opened, places, strict=True):
+        code = max(code, run_one(one, place, threads, force))
+        rows += Results(place).claims
+        if code == INTERRUPTED:
+            break
+    if json_file is not None:
+        with results.disk_errors(json_file):
+            json_file.write_text(json.dumps(rows, indent=2) + "\n")
+    raise typer.Exit(code)
+
+
+@app.command()
+def schemes() -> None:
+    """List the schemes, with their sources."""
+    table = Table(box=None, pad_edge=False)
+    for heading in ("scheme", "", "what it is", "source"):
+        table.add_column(heading)
+    for scheme in json.loads(_core.schemes()):
+        state = "" if scheme["available"] else "not yet"
+        table.add_row(scheme["name"], state, f"{scheme['title']}. {scheme['summary']}".strip(), scheme["source"])
+    out.print(table)
+
+
+@app.command()
+def schema(
+    table: Annotated[str | None, typer.Argument(help="A table, or `scenario` for its JSON schema.")] = None,
+) -> None:
+    """Print a table's columns with units, or the names of the tables."""
+    known = tables.schemas()
+    if table is None:
+        print("\n".join([*known, "scenario"]))
+    elif table == "scenario":
+        print(json.dumps(json.loads(_core.scenario_schema()), indent=2))
+    elif table in known:
+        columns = Table(box=None, pad_edge=False)
+        for heading in ("column", "type", "unit", "description"):
+            columns.add_column(heading)
+        for column in known[table]:
+            columns.add_row(column["name"], column["type"], column["unit"] or "", column["description"])
+        out.print(columns)
+    else:
+        raise _core.InputError(f"schema {table}: no such table; there is {', '.join(known)}, and scenario")
+
+
+def print_runs(done: Results) -> None:
+    """One line a run: what came out of it."""
+    table = Table(
+        title=f"{done.name}, scale {done.manifest['scale']}, seed {done.manifest['seed']}",
+        title_justify="left",
+        title_style="bold",
+    )
+    table.add_column("run")
+    for heading in ("finished", "unfinished", "dropped", "packet-hops", "packet-hops/s"):
+        table.add_column(heading, justify="right")
+    table.add_column("digest")
+    speeds = {row["label"]: row["packet_hops_per_s"] for row in done.timing["runs"]}
+    for one in done.runs:
+        flows = one.summary["flows"]
+        table.add_row(
+            one.label + ("" if one.complete else " (partial)"),
+            count(flows["finished"]),
+            count(flows["unfinished"]),
+            count(sum(one.summary["drops"].values())),
+            count(one.summary["packet_hops"]),
+            count(speeds.get(one.label)),
+            one.digest[:12],
+        )
+    out.print(table)
+
+
+def print_claims(rows: list[dict[str, Any]]) -> None:
+    table = Table(title="Claims", title_justify="left", title_style="bold")
+    for heading in ("claim", "what", "expected", "measured", "verdict"):
+        table.add_column(heading, overflow="fold")
+    for row in rows:
+        table.add_row(row["claim"], row["metric"], row["expected"], row["measured"], verdict_text(row["verdict"]))
+    out.print(table)
+
+
+def main() -> None:
+    """Entry point: whatever goes wrong is one message on stderr, and an exit code."""
+    try:
+        app(standalone_mode=False)
+    except typer.Exit as leave:
+        sys.exit(leave.exit_code)
+    except _core.InputError as error:
+        fail(f"error: {error}", BAD_INPUT)
+    except KeyboardInterrupt:
+        fail("Interrupted: nothing was written", INTERRUPTED)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except Exception as error:
+        show = getattr(error, "show", None)  # What Typer says of wrong options, with usage.
+        if show is not None:
+            show()
+            sys.exit(BAD_INPUT)
+        bug(error)
+
+
+def bug(error: Exception) -> None:
+    """A failure that no input should cause."""
+    if os.environ.get("BACKWATER_TRACEBACK"):
+        traceback.print_exc()
+    cause = str(error) if isinstance(error, SimulatorBug) else f"{type(error).__name__}: {error}"
+    fail(
+        f"bug in Backwater {_core.version}: {cause}\n"
+        "This is our mistake, not yours. Please report it with the scenario and the command; "
+        "BACKWATER_TRACEBACK=1 adds detail.",
+        BUG,
+    )
+
+
+def fail(message: str, code: int) -> None:
+    print(message, file=sys.stderr)
+    sys.exit(code)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,133 @@
+"""What the page and the figures draw, read from a run's tables. Plain lists and dictionaries, ready for JSON."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow.compute as pc
+
+from backwater.results import Run
+
+STATISTICS = ("mean", "p50", "p95", "p99")
+LIST_SHOWN = 50
+"""Elements of a list that the configuration shows."""
+
+# Shares of samples at which a distribution is drawn: every half percent, and the tail by decades.
+SHARES = np.unique(np.concatenate([np.linspace(0, 1, 201), 1 - np.logspace(-2, -5, 31)]))
+
+
+def slowdown(run: Run) -> dict[str, list[dict[str, Any]]]:
+    """Class to its size bins in order, each with the size `at` which its point stands."""
+    classes: dict[str, list[dict[str, Any]]] = {}
+    for row in run.summary["slowdown"]:
+        if row["bin"] != "all":
+            classes.setdefault(row["class"], []).append(
+                {**row, "at": middle(row["size_low_bytes"], row["size_high_bytes"])}
+            )
+    for rows in classes.values():
+        rows.sort(key=lambda row: row["size_low_bytes"])
+    return classes
+
+
+def middle(low: int, high: int | None) -> float:
+    """Geometric middle of a bin; an open end is taken a factor of three away."""
+    top = high if high is not None else 3 * max(low, 1)
+    return float(np.sqrt(max(low, top / 3) * top))
+
+
+def buffer_cdf(run: Run) -> dict[str, list[float]]:
+    """Occupancy of every switch at every sample, bytes."""
+    return cdf(run.table("buffers")["buffered_bytes"].to_numpy())
+
+
+def cdf(values: npt.NDArray[Any]) -> dict[str, list[float]]:
+    """The smallest value that a share of the samples does not exceed, at `SHARES`."""
+    if len(values) == 0:
+        return {"value": [], "share": []}
+    ordered = np.sort(values)
+    rank = np.clip(np.ceil(SHARES * len(ordered) - 1e-9).astype(np.int64) - 1, 0, None)
+    at = ordered[rank].astype(float)
+    last = np.append(at[1:] != at[:-1], True)  # One point a value: its largest share.
+    return {"value": at[last].tolist(), "share": SHARES[last].tolist()}
+
+
+def active_flows_cdf(run: Run) -> dict[str, list[float]]:
+    """Flows with data in an egress port, over all ports and samples."""
+    table = run.table("active_flows")
+    flows, samples = table["flows"].to_numpy(), table["samples"].to_numpy()
+    return counted_cdf(flows, samples)
+
+
+def queueing_delay_cdf(run: Run) -> dict[str, list[float]]:
+    """Time of data packets in egress queues, all layers; a bin stands at its upper end."""
+    table = run.table("queueing_delay")
+    delays = pc.coalesce(table["delay_high_ns"], table["delay_low_ns"])
+    return counted_cdf(delays.to_numpy(), table["packets"].to_numpy())
+
+
+def counted_cdf(values: npt.NDArray[Any], counts: npt.NDArray[Any]) -> dict[str, list[float]]:
+    """Of a histogram."""
+    if counts.sum() == 0:
+        return {"value": [], "share": []}
+    distinct, place = np.unique(values, return_inverse=True)
+    totals = np.bincount(place, weights=counts)
+    share = np.cumsum(totals) / totals.sum()
+    return {"value": distinct.astype(float).tolist(), "share": np.minimum(share, 1.0).tolist()}
+
+
+def ports(run: Run) -> list[dict[str, Any]]:
+    """Egress ports by kind of node and neighbour (`leaf to spine`): their use, and how long their peer held them."""
+    table = run.table("ports").to_pydict()
+    span_ps = run.summary["sim_time_ps"]
+    groups: dict[str, list[int]] = {}
+    for i, (node, peer) in enumerate(zip(table["node"], table["peer"], strict=True)):
+        groups.setdefault(f"{kind(node)} to {kind(peer)}", []).append(i)
+    rows = []
+    for name, members in groups.items():
+        use = [table["utilisation"][i] for i in members]
+        held = [table["pfc_paused_ps"][i] / span_ps if span_ps else 0.0 for i in members]
+        rows.append(
+            {
+                "ports": name,
+                "number": len(members),
+                "utilisation_mean": float(np.mean(use)),
+                "utilisation_max": float(np.max(use)),
+                "pfc_paused_mean": float(np.mean(held)),
+                "pfc_paused_max": float(np.max(held)),
+                "pfc_pauses": sum(table["pfc_pauses"][i] for i in members),
+                "bfc_paused_queues_mean": float(
+                    np.mean([table["bfc_paused_queue_ps"][i] / span_ps if span_ps else 0.0 for i in members])
+                ),
+                "bfc_pauses": sum(table["bfc_pauses"][i] for i in members),
+                "bfc_resumes": sum(table["bfc_resumes"][i] for i in members),
+                "bfc_bitmaps": sum(table["bfc_bitmaps"][i] for i in members),
+            }
+        )
+    return rows
+
+
+def kind(node: str) -> str:
+    """`leaf12` to `leaf`."""
+    return re.sub(r"[\d_.\-]+$", "", node) or node
+
+
+def flat(value: Any, prefix: str = "") -> dict[str, str]:
+    """A scenario as dotted keys, in its own order."""
+    if isinstance(value, dict) and value:
+        rows: dict[str, str] = {}
+        for key, inner in value.items():
+            rows |= flat(inner, f"{prefix}.{key}" if prefix else key)
+        return rows
+    if isinstance(value, list) and any(isinstance(inner, dict) for inner in value):
+        rows = {}
+        for i, inner in enumerate(value[:LIST_SHOWN]):
+            rows |= flat(inner, f"{prefix}[{i}]")
+        if len(value) > LIST_SHOWN:
+            rows[f"{prefix}[...]"] = f"{len(value)} in all; scenario.json has them"
+        return rows
+    if isinstance(value, list) and len(value) > LIST_SHOWN:
+        return {prefix: f"{value[:LIST_SHOWN]} and {len(value) - LIST_SHOWN} more; scenario.json has them"}
+    return {prefix: value if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)}

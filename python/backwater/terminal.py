@@ -1,0 +1,127 @@
+"""What the command line prints: numbers people can read, and progress."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.text import Text
+
+from backwater.sweep import Job, Watch
+
+out = Console(highlight=False)
+if not out.is_terminal:
+    out = Console(highlight=False, width=160)
+
+PLAIN_EVERY_S = 10.0
+VERDICT_STYLE = {"pass": "green", "fail": "bold red", "direction": "yellow", "fact": "dim", "not-run": "dim"}
+
+
+def count(n: float | None) -> str:
+    """12345 as 12,345; 12345678 as 12.3 M."""
+    if n is None:
+        return "-"
+    for scale, unit in ((1e9, " G"), (1e6, " M")):
+        if n >= scale:
+            return f"{n / scale:.3g}{unit}" if n < 1000 * scale else f"{n / scale:,.0f}{unit}"
+    return f"{n:,.0f}"
+
+
+def scaled(value: float, units: list[tuple[float, str]]) -> str:
+    for scale, unit in units:
+        if abs(value) >= scale:
+            return f"{value / scale:.3g} {unit}"
+    return f"{value / units[-1][0]:.3g} {units[-1][1]}"
+
+
+def size(n: float) -> str:
+    """Bytes, decimal."""
+    return scaled(n, [(1e9, "GB"), (1e6, "MB"), (1e3, "KB"), (1, "B")])
+
+
+def span(seconds: float) -> str:
+    if seconds >= 120:
+        minutes = round(seconds / 60)
+        return f"{minutes} min" if minutes < 120 else f"{minutes / 60:.1f} h"
+    return scaled(seconds, [(1, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")])
+
+
+def verdict_text(verdict: str) -> Text:
+    return Text(verdict, VERDICT_STYLE.get(verdict, ""))
+
+
+@contextlib.contextmanager
+def progress_watch() -> Iterator[Watch]:
+    """Bars on a terminal, lines elsewhere."""
+    if not out.is_terminal:
+        yield Lines()
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.percentage:>3.0f} %"),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=out, transient=True) as progress:
+        yield Bars(progress)
+
+
+class Bars(Watch):
+    """A bar for the whole and one for each run in progress."""
+
+    def __init__(self, progress: Progress) -> None:
+        self.progress = progress
+        self.whole = progress.add_task("all runs", total=1.0, rate="", visible=False)
+        self.tasks: dict[str, TaskID] = {}
+
+    def on_start(self, job: Job) -> None:
+        self.tasks[job.label] = self.progress.add_task(job.label, total=1.0, rate="")
+
+    def on_tick(self, jobs: list[Job]) -> None:
+        total = sum(job.expected_hops for job in jobs)
+        done = sum(job.expected_hops * job.share_done for job in jobs)
+        self.progress.update(self.whole, completed=done / total, visible=len(jobs) > 1)
+        for job in jobs:
+            if job.state == "running":
+                self.progress.update(self.tasks[job.label], completed=job.share_done, rate=rate(job))
+            elif job.state == "writing":
+                self.progress.update(self.tasks[job.label], completed=1.0, rate="writing tables")
+
+    def on_done(self, job: Job) -> None:
+        self.progress.update(self.tasks[job.label], visible=False)
+
+
+class Lines(Watch):
+    """A line when a run starts and ends, and one now and then."""
+
+    def __init__(self) -> None:
+        self.last = time.monotonic()
+
+    def on_start(self, job: Job) -> None:
+        self.say(f"{job.label}: started, about {count(job.expected_hops)} packet-hops")
+
+    def on_tick(self, jobs: list[Job]) -> None:
+        if time.monotonic() - self.last < PLAIN_EVERY_S:
+            return
+        for job in jobs:
+            if job.state == "running":
+                self.say(f"{job.label}: {job.share_done:.0%}, {rate(job)}")
+
+    def on_done(self, job: Job) -> None:
+        self.say(f"{job.label}: done in {span(job.wall_s)}")
+
+    def say(self, line: str) -> None:
+        self.last = time.monotonic()
+        print(line, flush=True)
+
+
+def rate(job: Job) -> str:
+    """Packet-hops a second so far."""
+    run, elapsed = job.run, time.perf_counter() - job.started
+    if run is None or elapsed <= 0:
+        return ""
+    return f"{count(run.progress()['packet_hops'] / elapsed)} packet-hops/s"
