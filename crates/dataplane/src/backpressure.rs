@@ -71,7 +71,14 @@ impl<Q: Queues> Backpressure<Q> for NoBackpressure {
     }
 
     #[inline(always)]
-    fn on_enqueue(&mut self, _: Instant, _: &mut Packet, _: PortId, _: QueueId, _: &Q) -> Option<ControlFrame> {
+    fn on_enqueue(
+        &mut self,
+        _: Instant,
+        _: &mut Packet,
+        _: PortId,
+        _: QueueId,
+        _: &Q,
+    ) -> Option<ControlFrame> {
         None
     }
 
@@ -98,7 +105,11 @@ const CLEAR_REPEATS: u8 = 3;
 impl Refresh {
     /// For `ports` ports. A period of zero: never.
     pub fn new(ports: usize, period: Duration) -> Refresh {
-        Refresh { period, next: Instant::NEVER, left: vec![0; ports] }
+        Refresh {
+            period,
+            next: Instant::NEVER,
+            left: vec![0; ports],
+        }
     }
 
     /// A PAUSE or RESUME left `port`.
@@ -123,12 +134,21 @@ impl Refresh {
         send: &mut dyn FnMut(PortId, ControlFrame),
     ) {
         let mut live = false;
-        for (port, left) in self.left.iter_mut().enumerate().filter(|(_, left)| **left > 0) {
+        for (port, left) in self
+            .left
+            .iter_mut()
+            .enumerate()
+            .filter(|(_, left)| **left > 0)
+        {
             let (frame, clear) = frame(port as PortId);
             send(port as PortId, frame);
             *left = if clear { *left - 1 } else { CLEAR_REPEATS };
             live |= *left > 0;
         }
-        self.next = if live { now + self.period } else { Instant::NEVER };
+        self.next = if live {
+            now + self.period
+        } else {
+            Instant::NEVER
+        };
     }
 }

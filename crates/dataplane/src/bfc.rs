@@ -71,7 +71,8 @@ impl Bfc {
 
     #[inline(always)]
     fn is_elided(&self, ingress: PortId, egress: PortId) -> bool {
-        !self.elided.is_empty() && self.elided[egress as usize][ingress as usize / 64] >> (ingress % 64) & 1 == 1
+        !self.elided.is_empty()
+            && self.elided[egress as usize][ingress as usize / 64] >> (ingress % 64) & 1 == 1
     }
 }
 
@@ -80,11 +81,19 @@ impl<const W: usize> Backpressure<PausableQueues<W>> for Bfc {
 
     fn new(params: &BfcParams, shape: &Shape) -> Bfc {
         let (ports, stride) = (shape.ports.len(), shape.queues as usize);
-        let at = |hrtt: Duration, egress: usize| params.fixed_threshold.unwrap_or(hrtt.bytes_at(shape.ports[egress].rate).0);
+        let at = |hrtt: Duration, egress: usize| {
+            params
+                .fixed_threshold
+                .unwrap_or(hrtt.bytes_at(shape.ports[egress].rate).0)
+        };
         let mut thresholds = Vec::with_capacity(ports * (stride + 1));
         for egress in 0..ports {
             for active in 0..=stride {
-                let share = if params.fixed_threshold.is_some() { 1 } else { active.max(1) as u64 };
+                let share = if params.fixed_threshold.is_some() {
+                    1
+                } else {
+                    active.max(1) as u64
+                };
                 thresholds.push(at(shape.hrtt(), egress) / share);
             }
         }
@@ -128,7 +137,10 @@ impl<const W: usize> Backpressure<PausableQueues<W>> for Bfc {
             return None;
         }
         let upstream = packet.upstream_queue;
-        if upstream as usize >= self.stride || self.is_elided(ingress, egress) || !packet.has(flags::SAMPLED) {
+        if upstream as usize >= self.stride
+            || self.is_elided(ingress, egress)
+            || !packet.has(flags::SAMPLED)
+        {
             return None;
         }
         packet.flags |= flags::COUNTED;
@@ -193,15 +205,20 @@ impl<const W: usize> Backpressure<PausableQueues<W>> for Bfc {
     fn audit(&self, residents: &[Resident]) -> Result<(), String> {
         let mut recount = vec![0u32; self.counters.len()];
         for r in residents.iter().filter(|r| r.packet.has(flags::COUNTED)) {
-            recount[r.packet.ingress as usize * self.stride + r.packet.upstream_queue as usize] += 1;
+            recount[r.packet.ingress as usize * self.stride + r.packet.upstream_queue as usize] +=
+                1;
         }
         for (at, (counter, held)) in self.counters.iter().zip(&recount).enumerate() {
             let (ingress, upstream) = (at / self.stride, at % self.stride);
             if counter != held {
-                return Err(format!("pause counter ({ingress}, {upstream}) is {counter}, {held} counted packets are held"));
+                return Err(format!(
+                    "pause counter ({ingress}, {upstream}) is {counter}, {held} counted packets are held"
+                ));
             }
             if self.paused[ingress].contains(upstream) != (*counter > 0) {
-                return Err(format!("pause map of ingress {ingress} disagrees with counter {upstream} = {counter}"));
+                return Err(format!(
+                    "pause map of ingress {ingress} disagrees with counter {upstream} = {counter}"
+                ));
             }
         }
         Ok(())

@@ -87,7 +87,11 @@ impl Cells {
 
 impl Default for Fifo {
     fn default() -> Fifo {
-        Fifo { head: NIL, tail: NIL, bytes: 0 }
+        Fifo {
+            head: NIL,
+            tail: NIL,
+            bytes: 0,
+        }
     }
 }
 
@@ -134,8 +138,16 @@ impl Fifo {
         link.next = cells.free;
         cells.free = cell;
         self.bytes -= packet.wire as u64;
-        let entered = if cells.stamp { cells.entered[cell as usize] } else { Instant::ZERO };
-        Taken { packet, tag, entered }
+        let entered = if cells.stamp {
+            cells.entered[cell as usize]
+        } else {
+            Instant::ZERO
+        };
+        Taken {
+            packet,
+            tag,
+            entered,
+        }
     }
 
     /// Every packet and its tag, first to last: for checks, not for the data path.

@@ -34,11 +34,20 @@ pub struct FlowQueues {
 impl FlowQueues {
     #[inline(always)]
     fn slot_of(&self, flow: u32) -> Option<u32> {
-        self.by_flow.find(hash::mix64(flow as u64), |slot| self.queues[*slot as usize].flow == flow).copied()
+        self.by_flow
+            .find(hash::mix64(flow as u64), |slot| {
+                self.queues[*slot as usize].flow == flow
+            })
+            .copied()
     }
 
     fn open(&mut self, flow: u32) -> u32 {
-        let fresh = FlowQueue { flow, fifo: Fifo::default(), deficit: 0, next: NIL };
+        let fresh = FlowQueue {
+            flow,
+            fifo: Fifo::default(),
+            deficit: 0,
+            next: NIL,
+        };
         let slot = self.free;
         let slot = if slot == NIL {
             self.queues.push(fresh);
@@ -49,16 +58,20 @@ impl FlowQueues {
             slot
         };
         let queues = &self.queues;
-        self.by_flow.insert_unique(hash::mix64(flow as u64), slot, |slot| {
-            hash::mix64(queues[*slot as usize].flow as u64)
-        });
+        self.by_flow
+            .insert_unique(hash::mix64(flow as u64), slot, |slot| {
+                hash::mix64(queues[*slot as usize].flow as u64)
+            });
         self.join(slot);
         slot
     }
 
     fn close(&mut self, slot: u32) {
         let flow = self.queues[slot as usize].flow;
-        if let Ok(entry) = self.by_flow.find_entry(hash::mix64(flow as u64), |at| *at == slot) {
+        if let Ok(entry) = self
+            .by_flow
+            .find_entry(hash::mix64(flow as u64), |at| *at == slot)
+        {
             entry.remove();
         }
         self.queues[slot as usize].next = self.free;
@@ -100,8 +113,12 @@ impl Queues for FlowQueues {
     }
 
     fn push(&mut self, cells: &mut Cells, _q: QueueId, packet: Packet, tag: u32, now: Instant) {
-        let slot = self.slot_of(packet.flow).unwrap_or_else(|| self.open(packet.flow));
-        self.queues[slot as usize].fifo.push(cells, packet, tag, now);
+        let slot = self
+            .slot_of(packet.flow)
+            .unwrap_or_else(|| self.open(packet.flow));
+        self.queues[slot as usize]
+            .fifo
+            .push(cells, packet, tag, now);
     }
 
     fn pop(&mut self, cells: &mut Cells) -> Option<(QueueId, Taken)> {
@@ -148,7 +165,10 @@ impl Queues for FlowQueues {
         let mut at = self.first;
         while at != NIL {
             let queue = &self.queues[at as usize];
-            queue.fifo.iter(cells).for_each(|(packet, tag)| see(0, packet, tag));
+            queue
+                .fifo
+                .iter(cells)
+                .for_each(|(packet, tag)| see(0, packet, tag));
             at = queue.next;
         }
     }

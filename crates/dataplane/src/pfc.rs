@@ -83,9 +83,19 @@ impl<Q: Queues> Backpressure<Q> for Pfc {
     /// If reserves and headrooms exceed the buffer; scenarios are checked for that.
     fn new(params: &PfcParams, shape: &Shape) -> Pfc {
         let aside = params.headroom.iter().sum::<u64>() + params.reserve * shape.ports.len() as u64;
-        let ports = params.headroom.iter().map(|h| Ingress { headroom: *h, ..Ingress::default() }).collect();
+        let ports = params
+            .headroom
+            .iter()
+            .map(|h| Ingress {
+                headroom: *h,
+                ..Ingress::default()
+            })
+            .collect();
         Pfc {
-            pool: params.buffer.checked_sub(aside).expect("the buffer holds reserves and headrooms"),
+            pool: params
+                .buffer
+                .checked_sub(aside)
+                .expect("the buffer holds reserves and headrooms"),
             pool_used: 0,
             alpha: (params.alpha * 65536.0 + 0.5) as u64,
             reserve: params.reserve,
@@ -173,24 +183,37 @@ impl<Q: Queues> Backpressure<Q> for Pfc {
     fn state_of(&mut self, now: Instant, port: PortId) -> Option<ControlFrame> {
         self.refresh.on_transition(now, port);
         let paused = self.ports[port as usize].paused;
-        Some(if paused { ControlFrame::PfcPause(0) } else { ControlFrame::PfcResume(0) })
+        Some(if paused {
+            ControlFrame::PfcPause(0)
+        } else {
+            ControlFrame::PfcResume(0)
+        })
     }
 
     fn audit(&self, residents: &[Resident]) -> Result<(), String> {
         let mut held = vec![0u64; self.ports.len()];
-        residents.iter().for_each(|r| held[r.packet.ingress as usize] += r.packet.wire as u64);
+        residents
+            .iter()
+            .for_each(|r| held[r.packet.ingress as usize] += r.packet.wire as u64);
         for (i, (port, held)) in self.ports.iter().zip(held).enumerate() {
             let counted = port.reserve_used + port.pool_used + port.headroom_used;
             if counted != held {
-                return Err(format!("ingress {i} is charged {counted} bytes, {held} are held"));
+                return Err(format!(
+                    "ingress {i} is charged {counted} bytes, {held} are held"
+                ));
             }
             if port.headroom_used > port.headroom || port.reserve_used > self.reserve {
-                return Err(format!("ingress {i} uses more headroom or reserve than it has"));
+                return Err(format!(
+                    "ingress {i} uses more headroom or reserve than it has"
+                ));
             }
         }
         let pool: u64 = self.ports.iter().map(|p| p.pool_used).sum();
         if pool != self.pool_used || pool > self.pool {
-            return Err(format!("pool holds {pool} bytes, counts {}, has {}", self.pool_used, self.pool));
+            return Err(format!(
+                "pool holds {pool} bytes, counts {}, has {}",
+                self.pool_used, self.pool
+            ));
         }
         Ok(())
     }

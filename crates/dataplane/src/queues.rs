@@ -67,7 +67,9 @@ impl Queues for OneQueue {
     }
 
     fn visit(&self, cells: &Cells, see: &mut dyn FnMut(QueueId, &Packet, u32)) {
-        self.fifo.iter(cells).for_each(|(packet, tag)| see(0, packet, tag));
+        self.fifo
+            .iter(cells)
+            .for_each(|(packet, tag)| see(0, packet, tag));
     }
 }
 
@@ -104,7 +106,11 @@ impl<const W: usize> PausableQueues<W> {
     #[inline(always)]
     pub fn set_closed(&mut self, q: QueueId, closed: bool) {
         if (q as usize) < self.fifos.len() {
-            if closed { self.closed.insert(q as usize) } else { self.closed.remove(q as usize) }
+            if closed {
+                self.closed.insert(q as usize)
+            } else {
+                self.closed.remove(q as usize)
+            }
         }
     }
 
@@ -139,7 +145,9 @@ impl<const W: usize> Queues for PausableQueues<W> {
     #[inline(always)]
     fn pop(&mut self, cells: &mut Cells) -> Option<(QueueId, Taken)> {
         let eligible = self.nonempty.minus(&self.closed);
-        let q = self.drr.pick(&eligible, |q| self.fifos[q].head_wire(cells))?;
+        let q = self
+            .drr
+            .pick(&eligible, |q| self.fifos[q].head_wire(cells))?;
         let taken = self.fifos[q].pop(cells);
         if self.fifos[q].is_empty() {
             self.nonempty.remove(q);
@@ -166,7 +174,8 @@ impl<const W: usize> Queues for PausableQueues<W> {
 
     fn visit(&self, cells: &Cells, see: &mut dyn FnMut(QueueId, &Packet, u32)) {
         for (q, fifo) in self.fifos.iter().enumerate() {
-            fifo.iter(cells).for_each(|(packet, tag)| see(q as QueueId, packet, tag));
+            fifo.iter(cells)
+                .for_each(|(packet, tag)| see(q as QueueId, packet, tag));
         }
     }
 }

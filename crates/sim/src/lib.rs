@@ -1,1 +1,24 @@
-//! (in progress)
+//! The simulator: links, routing, workloads, measurement, and the event loop around the data plane and the transports.
+
+pub mod any_control;
+pub mod any_switch;
+pub mod draws;
+pub mod engine;
+pub mod host;
+pub mod ideal;
+pub mod link;
+pub mod network;
+pub mod observe;
+pub mod outcome;
+pub mod receivers;
+pub mod routes;
+pub mod simulation;
+pub mod stats;
+pub mod switch_node;
+pub mod timers;
+pub mod traffic;
+pub mod tree;
+
+pub use engine::Watch;
+pub use outcome::Outcome;
+pub use simulation::Simulation;

@@ -1,0 +1,151 @@
+//! Packet-hops per second and peak memory on the 128-server Clos, one line per scenario.
+//!
+//! `bench [--out FILE] [--filter TEXT] [--threads N] [--ms MILLISECONDS]`; each scenario runs in a process of its own, so that
+//! peak memory is its own.
+
+use backwater_sim::{Simulation, Watch};
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+
+/// `(scenario, scheme, workloads, simulated time)`.
+const SCENARIOS: [(&str, &str, &str, &str); 6] = [
+    ("facebook", "bfc", FACEBOOK, "10 ms"),
+    ("facebook", "dctcp", FACEBOOK, "10 ms"),
+    ("facebook", "ideal-fq", FACEBOOK, "10 ms"),
+    ("google-incast", "bfc", GOOGLE, "4 ms"),
+    ("google-incast", "dctcp", GOOGLE, "4 ms"),
+    ("google-incast", "ideal-fq", GOOGLE, "4 ms"),
+];
+
+const FACEBOOK: &str = r#"
+[[workload]]
+kind = "background"
+sizes = { table = "fb_hadoop" }
+load = 0.6
+"#;
+
+const GOOGLE: &str = r#"
+[[workload]]
+kind = "background"
+sizes = { table = "google_rpc" }
+load = 0.55
+[[workload]]
+kind = "incast"
+degree = 100
+aggregate = "20 MB"
+load = 0.05
+"#;
+
+const TOPOLOGY: &str = r#"
+[topology]
+kind = "leaf-spine"
+leaves = 8
+spines = 8
+hosts_per_leaf = 16
+host_rate = "100 Gbps"
+core_rate = "100 Gbps"
+host_delay = "1 us"
+core_delay = "1 us"
+"#;
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().collect();
+    let value = |name: &str| {
+        args.iter()
+            .position(|a| a == name)
+            .and_then(|i| args.get(i + 1))
+            .cloned()
+    };
+    let threads = value("--threads").map_or(1, |t| t.parse().expect("--threads takes a number"));
+    if let Some(number) = value("--one") {
+        let row = one(
+            number.parse().expect("--one takes a number"),
+            threads,
+            value("--ms"),
+        );
+        println!("{row}");
+        return ExitCode::SUCCESS;
+    }
+    let filter = value("--filter").unwrap_or_default();
+    let mut rows = Vec::new();
+    println!(
+        "{:<16}{:<10}{:>14}{:>18}{:>14}",
+        "scenario", "scheme", "packet-hops", "packet-hops/s", "peak RSS"
+    );
+    for (i, (scenario, scheme, ..)) in SCENARIOS.iter().enumerate() {
+        if !format!("{scenario}/{scheme}").contains(&filter) {
+            continue;
+        }
+        let mut child = Command::new(std::env::current_exe().expect("this program has a path"));
+        child.args(["--one", &i.to_string(), "--threads", &threads.to_string()]);
+        if let Some(ms) = value("--ms") {
+            child.args(["--ms", &ms]);
+        }
+        let output = child.output().expect("this program runs");
+        let text = String::from_utf8_lossy(&output.stdout);
+        let Ok(row) = serde_json::from_str::<serde_json::Value>(&text) else {
+            eprintln!(
+                "{scenario}/{scheme} failed:\n{}",
+                String::from_utf8_lossy(&output.stderr)
+            );
+            return ExitCode::FAILURE;
+        };
+        println!(
+            "{scenario:<16}{scheme:<10}{:>14}{:>16.2} M{:>11.0} MB",
+            row["packet_hops"],
+            row["packet_hops_per_s"].as_f64().unwrap_or(0.0) / 1e6,
+            row["peak_rss_mb"].as_f64().unwrap_or(0.0),
+        );
+        rows.push(row);
+    }
+    if let Some(out) = value("--out") {
+        std::fs::write(
+            &out,
+            serde_json::to_string_pretty(&rows).expect("rows are JSON") + "\n",
+        )
+        .expect("--out is writable");
+    }
+    ExitCode::SUCCESS
+}
+
+/// Runs scenario number `i` here and measures it.
+fn one(i: usize, threads: usize, ms: Option<String>) -> serde_json::Value {
+    let (name, scheme, workload, duration) = SCENARIOS[i];
+    let duration = ms.map_or(duration.to_string(), |ms| format!("{ms} ms"));
+    let text = format!(
+        "scheme = \"{scheme}\"\n{TOPOLOGY}{workload}\n[run]\nduration = \"{duration}\"\ndrain = 1.0\n"
+    );
+    let plan = backwater_scenario::load_str(&text, std::path::Path::new("."), "bench", &[], None)
+        .expect("bench scenarios are valid");
+    let scenario = &plan.runs[0].scenario;
+    let simulation = Simulation::new(scenario, threads);
+    let start = Instant::now();
+    let outcome = simulation.run(&Watch::default());
+    let seconds = start.elapsed().as_secs_f64();
+    serde_json::json!({
+        "scenario": name,
+        "scheme": scheme,
+        "threads": threads,
+        "packet_hops": outcome.packet_hops,
+        "packet_hops_per_s": outcome.packet_hops as f64 / seconds,
+        "seconds": seconds,
+        "peak_rss_mb": peak_rss_mb(),
+        "digest": outcome.digest,
+        "retransmitted": outcome.retransmitted.iter().map(|n| *n as u64).sum::<u64>(),
+        "dropped": outcome.drops.iter().map(|d| d.packets.iter().sum::<u64>()).sum::<u64>(),
+    })
+}
+
+/// Peak resident memory of this process, from the kernel's accounting; 0 where there is none.
+fn peak_rss_mb() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status
+        .lines()
+        .find(|l| l.starts_with("VmHWM:"))
+        .unwrap_or_default();
+    line.split_whitespace()
+        .nth(1)
+        .and_then(|kb| kb.parse::<f64>().ok())
+        .unwrap_or(0.0)
+        / 1000.0
+}

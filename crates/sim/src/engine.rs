@@ -1,0 +1,498 @@
+//! The event loop: node by node in look-ahead windows.
+//!
+//! Nodes meet only at links, and a frame sent in a window arrives after it: propagation and the shortest frame's serialisation
+//! are the window's length. So within a window each node runs on its own, its state warm in cache, in any order and on any
+//! thread, with the same outcome. Threads hand over frames at the end of a window, behind one barrier.
+//!
+//! Windows also end at a fixed grid of instants, whatever the look-ahead and the number of threads: where occupancy is sampled,
+//! counters are read, and the run may end. Nothing a run reports depends on where the other windows end.
+
+use crate::any_switch::DataPlane;
+use crate::host::{Finished, HostParams};
+use crate::link::Crossing;
+use crate::network::Nodes;
+use crate::observe::Observer;
+use crate::stats::PortStats;
+use crate::traffic::{ENDLESS, Traffic};
+use backwater_transport::Control;
+use backwater_types::{Duration, Instant};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+
+/// When to stop and what to sample; the same for all threads.
+#[derive(Clone, Copy, Debug)]
+pub struct Schedule {
+    /// Longest window.
+    pub look_ahead: Duration,
+    /// Start of the counted window.
+    pub warm: Instant,
+    /// End of the counted window and of arrivals.
+    pub until: Instant,
+    /// Last moment of the run.
+    pub cap: Instant,
+    /// Sampling period; zero: none.
+    pub sample: Duration,
+}
+
+/// The run may end at multiples of this, once every counted flow has finished.
+const END_GRID: Duration = Duration::from_us(10);
+
+/// Progress, for whoever watches, and the word to stop.
+#[derive(Debug, Default)]
+pub struct Watch {
+    /// Simulated time, picoseconds.
+    pub now: AtomicU64,
+    /// Frames that crossed a link.
+    pub packet_hops: AtomicU64,
+    /// Flows that arrived.
+    pub started: AtomicU64,
+    /// Flows acknowledged to the end.
+    pub finished: AtomicU64,
+    /// Counted flows not finished.
+    pub counted_left: AtomicU64,
+    /// Set to stop at the next window.
+    pub cancel: AtomicBool,
+}
+
+/// What one partition brings home.
+pub struct Harvest {
+    /// `[flow]`: time its last byte reached the receiver, if here; else [`Instant::NEVER`].
+    pub received: Vec<Instant>,
+    /// `[flow]`: time its last acknowledgement reached the sender, if here.
+    pub acknowledged: Vec<Instant>,
+    /// `[flow]`: packets sent again.
+    pub retransmitted: Vec<u32>,
+    /// Buffer samples: time, switch, bytes.
+    pub buffers: Vec<(Instant, u32, u64)>,
+    /// `[switch here][port][active flows]`: samples.
+    pub active: Vec<Vec<Vec<u64>>>,
+    /// Counters of every port at the start and the end of the counted window: hosts, then switches port by port.
+    pub at_warm: Vec<PortStats>,
+    /// See `at_warm`.
+    pub at_end: Vec<PortStats>,
+    /// `[class]`: payload bytes acknowledged up to the start, and up to the end, of the counted window.
+    pub acknowledged_bytes: [Vec<u64>; 2],
+    /// When the run ended.
+    pub ended: Instant,
+    /// The run was stopped before its time.
+    pub cancelled: bool,
+}
+
+/// What one thread tells the others at the end of a window.
+#[derive(Default)]
+struct Post {
+    /// Earliest event it knows of, picoseconds.
+    next: AtomicU64,
+    counted_finished: AtomicU64,
+    finished: AtomicU64,
+    packet_hops: AtomicU64,
+}
+
+/// What threads share. Everything is double: a thread may be one window ahead of another, never two.
+struct Shared<'a> {
+    watch: &'a Watch,
+    barrier: SpinBarrier,
+    /// `[parity][from x to]`.
+    mail: [Vec<Mutex<Vec<Crossing>>>; 2],
+    /// `[parity][partition]`.
+    posts: [Vec<Post>; 2],
+    /// `[parity]`: the first thread has seen the word to stop.
+    stop: [AtomicBool; 2],
+}
+
+/// Runs all partitions to the end, each on a thread of its own, and returns them with what they measured.
+pub fn run<C: Control, D: DataPlane, O: Observer>(
+    partitions: Vec<(Nodes<C, D>, O)>,
+    params: &HostParams<C>,
+    traffic: &Traffic,
+    schedule: Schedule,
+    watch: &Watch,
+) -> Vec<(Nodes<C, D>, O, Harvest)> {
+    let n = partitions.len();
+    let posts = || (0..n).map(|_| Post::default()).collect::<Vec<_>>();
+    let mail = || {
+        (0..n * n)
+            .map(|_| Mutex::new(Vec::new()))
+            .collect::<Vec<_>>()
+    };
+    let shared = Shared {
+        watch,
+        barrier: SpinBarrier::new(n),
+        mail: [mail(), mail()],
+        posts: [posts(), posts()],
+        stop: Default::default(),
+    };
+    let worker = |(nodes, observer)| {
+        Worker::new(
+            nodes,
+            observer,
+            params.clone(),
+            traffic.clone(),
+            schedule,
+            &shared,
+        )
+    };
+    if n == 1 {
+        return partitions.into_iter().map(|p| worker(p).run()).collect();
+    }
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = partitions
+            .into_iter()
+            .map(worker)
+            .map(|worker| scope.spawn(move || worker.run()))
+            .collect();
+        threads
+            .into_iter()
+            .map(|t| t.join().unwrap_or_else(|e| std::panic::resume_unwind(e)))
+            .collect()
+    })
+}
+
+struct Worker<'a, C: Control, D, O> {
+    nodes: Nodes<C, D>,
+    observer: O,
+    params: HostParams<C>,
+    traffic: Traffic,
+    schedule: Schedule,
+    shared: &'a Shared<'a>,
+    harvest: Harvest,
+    /// The first flow that arrived in the counted window; flows are numbered in order of arrival.
+    first_counted: u32,
+    /// Counted flows that arrived, in the whole network, and will end.
+    counted: u64,
+    /// Counted flows, and all flows, that finished here.
+    counted_finished: u64,
+    finished: u64,
+}
+
+impl<'a, C: Control, D: DataPlane, O: Observer> Worker<'a, C, D, O> {
+    fn new(
+        nodes: Nodes<C, D>,
+        observer: O,
+        params: HostParams<C>,
+        traffic: Traffic,
+        schedule: Schedule,
+        shared: &'a Shared<'a>,
+    ) -> Self {
+        let harvest = Harvest {
+            received: Vec::new(),
+            acknowledged: Vec::new(),
+            retransmitted: Vec::new(),
+            buffers: Vec::new(),
+            active: nodes
+                .switches
+                .iter()
+                .map(|s| vec![Vec::new(); s.ports.len()])
+                .collect(),
+            at_warm: Vec::new(),
+            at_end: Vec::new(),
+            acknowledged_bytes: [vec![0; params.labels.len()], vec![0; params.labels.len()]],
+            ended: Instant::ZERO,
+            cancelled: false,
+        };
+        Worker {
+            nodes,
+            observer,
+            params,
+            traffic,
+            schedule,
+            shared,
+            harvest,
+            first_counted: u32::MAX,
+            counted: 0,
+            counted_finished: 0,
+            finished: 0,
+        }
+    }
+
+    fn run(mut self) -> (Nodes<C, D>, O, Harvest) {
+        self.harvest.at_warm = self.snapshot(Instant::ZERO);
+        let (mut now, mut parity) = (Instant::ZERO, 0);
+        let mut grid = self.next_grid(now);
+        'windows: loop {
+            let end = (now + self.schedule.look_ahead).min(grid);
+            self.run_window(end);
+            let all = self.exchange(parity, end);
+            now = end;
+            if self.shared.stop[parity].load(Ordering::Relaxed) {
+                self.harvest.cancelled = true;
+                break;
+            }
+            parity = 1 - parity;
+            // Idle costs nothing: on to the next event, past grid points before it.
+            loop {
+                if now == grid {
+                    self.on_grid(now);
+                    if self.is_over(now, all) {
+                        break 'windows;
+                    }
+                    grid = self.next_grid(now);
+                }
+                if all.next < grid {
+                    now = now.max(all.next);
+                    break;
+                }
+                now = grid;
+            }
+        }
+        self.harvest.ended = now;
+        (self.nodes, self.observer, self.harvest)
+    }
+
+    /// The next instant after `now` at which all windows end.
+    fn next_grid(&self, now: Instant) -> Instant {
+        let s = &self.schedule;
+        let after = |period: Duration| Instant((now.0 / period.0 + 1) * period.0);
+        let mut grid = after(END_GRID).min(s.cap);
+        if s.sample > Duration::ZERO && now < s.until {
+            grid = grid.min(after(s.sample));
+        }
+        for fixed in [s.warm, s.until] {
+            if fixed > now {
+                grid = grid.min(fixed);
+            }
+        }
+        grid
+    }
+
+    fn run_window(&mut self, end: Instant) {
+        self.admit(end);
+        let (hosts, fabric) = (self.nodes.hosts.len(), &mut self.nodes.fabric);
+        let (harvest, first_counted) = (&mut self.harvest, self.first_counted);
+        let (counted_finished, finished) = (&mut self.counted_finished, &mut self.finished);
+        let mut record = |now: Instant, what: Finished| match what {
+            Finished::Received { flow } => harvest.received[flow as usize] = now,
+            Finished::Acknowledged {
+                flow,
+                retransmitted,
+            } => {
+                harvest.acknowledged[flow as usize] = now;
+                harvest.retransmitted[flow as usize] = retransmitted;
+                *finished += 1;
+                *counted_finished += (flow >= first_counted) as u64;
+            }
+        };
+        for (i, host) in self.nodes.hosts.iter_mut().enumerate() {
+            if fabric.next[i] < end {
+                if !fabric.woken[i].is_empty() {
+                    fabric.woken[i].clear();
+                    host.wake_link(fabric);
+                }
+                host.run(end, &self.params, fabric, &mut record, &mut self.observer);
+                fabric.next[i] = host.tree.next();
+            }
+        }
+        for (i, switch) in self.nodes.switches.iter_mut().enumerate() {
+            let i = hosts + i;
+            if fabric.next[i] < end {
+                while let Some(port) = fabric.woken[i].pop() {
+                    switch.wake_link(fabric, port);
+                }
+                switch.run(end, fabric, &mut self.observer);
+                fabric.next[i] = switch.tree.next();
+            }
+        }
+    }
+
+    /// Hands this window's arrivals to the hosts they start at.
+    fn admit(&mut self, end: Instant) {
+        while let Some(flow) = self.traffic.next_before(end) {
+            if flow.at >= self.schedule.warm {
+                self.first_counted = self.first_counted.min(flow.id);
+                self.counted += (flow.size != ENDLESS) as u64;
+            }
+            self.harvest.received.push(Instant::NEVER);
+            self.harvest.acknowledged.push(Instant::NEVER);
+            self.harvest.retransmitted.push(0);
+            let local = self.nodes.local[flow.src as usize];
+            if local != u32::MAX {
+                let next = &mut self.nodes.fabric.next[local as usize];
+                *next = flow.at.min(*next);
+                self.nodes.hosts[local as usize].announce(flow);
+            }
+        }
+    }
+
+    /// Hands over frames for other partitions and learns how all of them stand.
+    fn exchange(&mut self, parity: usize, end: Instant) -> Standing {
+        let (fabric, shared) = (&mut self.nodes.fabric, self.shared);
+        let n = fabric.outbox.len();
+        let me = fabric.id as usize;
+        let local = fabric.next.iter().copied().min().unwrap_or(Instant::NEVER);
+        let next = local.min(fabric.outbox_next).min(self.traffic.next_at());
+        if n == 1 {
+            shared.stop[parity].store(
+                shared.watch.cancel.load(Ordering::Relaxed),
+                Ordering::Relaxed,
+            );
+            let standing = Standing {
+                next,
+                counted_finished: self.counted_finished,
+            };
+            self.report(end, self.finished, self.nodes.fabric.packet_hops, &standing);
+            return standing;
+        }
+        fabric.outbox_next = Instant::NEVER;
+        for to in (0..n).filter(|to| *to != me) {
+            let mut box_ = shared.mail[parity][me * n + to]
+                .lock()
+                .unwrap_or_else(|e| e.into_inner());
+            std::mem::swap(&mut *box_, &mut fabric.outbox[to]);
+        }
+        let post = &shared.posts[parity][me];
+        post.next.store(next.0, Ordering::Relaxed);
+        post.counted_finished
+            .store(self.counted_finished, Ordering::Relaxed);
+        post.finished.store(self.finished, Ordering::Relaxed);
+        post.packet_hops
+            .store(fabric.packet_hops, Ordering::Relaxed);
+        if me == 0 {
+            shared.stop[parity].store(
+                shared.watch.cancel.load(Ordering::Relaxed),
+                Ordering::Relaxed,
+            );
+        }
+        shared.barrier.wait();
+        for from in (0..n).filter(|from| *from != me) {
+            let mut box_ = shared.mail[parity][from * n + me]
+                .lock()
+                .unwrap_or_else(|e| e.into_inner());
+            fabric.accept(&mut box_);
+        }
+        let posts = &shared.posts[parity];
+        let sum = |field: fn(&Post) -> &AtomicU64| {
+            posts.iter().map(|p| field(p).load(Ordering::Relaxed)).sum()
+        };
+        let next = posts
+            .iter()
+            .map(|p| p.next.load(Ordering::Relaxed))
+            .min()
+            .map_or(Instant::NEVER, Instant);
+        let standing = Standing {
+            next,
+            counted_finished: sum(|p| &p.counted_finished),
+        };
+        if me == 0 {
+            self.report(
+                end,
+                sum(|p| &p.finished),
+                sum(|p| &p.packet_hops),
+                &standing,
+            );
+        }
+        standing
+    }
+
+    fn report(&self, now: Instant, finished: u64, packet_hops: u64, all: &Standing) {
+        let watch = self.shared.watch;
+        watch.now.store(now.0, Ordering::Relaxed);
+        watch
+            .started
+            .store(self.harvest.received.len() as u64, Ordering::Relaxed);
+        watch.finished.store(finished, Ordering::Relaxed);
+        watch.packet_hops.store(packet_hops, Ordering::Relaxed);
+        watch
+            .counted_left
+            .store(self.counted - all.counted_finished, Ordering::Relaxed);
+    }
+
+    fn on_grid(&mut self, now: Instant) {
+        let s = self.schedule;
+        if now == s.warm {
+            self.harvest.at_warm = self.snapshot(now);
+            self.count_acknowledged(0);
+        }
+        if now == s.until {
+            self.harvest.at_end = self.snapshot(now);
+            self.count_acknowledged(1);
+        }
+        if s.sample > Duration::ZERO && now >= s.warm && now <= s.until && now.0 % s.sample.0 == 0 {
+            for (i, switch) in self.nodes.switches.iter().enumerate() {
+                self.harvest
+                    .buffers
+                    .push((now, switch.id as u32, switch.plane.buffered()));
+                for (port, counts) in self.harvest.active[i].iter_mut().enumerate() {
+                    if let Some(flows) = switch.active_flows(port as u16) {
+                        let flows = flows as usize;
+                        counts.resize(counts.len().max(flows + 1), 0);
+                        counts[flows] += 1;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Counters of every port here: hosts, then switches port by port.
+    fn snapshot(&mut self, now: Instant) -> Vec<PortStats> {
+        let hosts = self.nodes.hosts.iter_mut().map(|h| &mut h.stats);
+        let ports = self
+            .nodes
+            .switches
+            .iter_mut()
+            .flat_map(|s| s.ports.iter_mut())
+            .map(|p| &mut p.stats);
+        let settled = hosts.chain(ports).map(|stats| {
+            stats.settle(now);
+            *stats
+        });
+        settled.collect()
+    }
+
+    fn count_acknowledged(&mut self, at: usize) {
+        let sum = &mut self.harvest.acknowledged_bytes[at];
+        sum.fill(0);
+        self.nodes
+            .hosts
+            .iter()
+            .for_each(|host| host.add_acknowledged(&self.params, sum));
+    }
+
+    fn is_over(&self, now: Instant, all: Standing) -> bool {
+        let done = all.counted_finished == self.counted || all.next == Instant::NEVER;
+        now >= self.schedule.cap || (now >= self.schedule.until && done)
+    }
+}
+
+/// How all partitions stand at the end of a window.
+#[derive(Clone, Copy)]
+struct Standing {
+    /// Earliest event anywhere.
+    next: Instant,
+    counted_finished: u64,
+}
+
+/// A barrier for windows of tens of microseconds, too short to sleep in. Yields when the others take long, as they do with more
+/// threads than cores.
+struct SpinBarrier {
+    parties: usize,
+    waiting: AtomicUsize,
+    round: AtomicUsize,
+}
+
+impl SpinBarrier {
+    fn new(parties: usize) -> SpinBarrier {
+        SpinBarrier {
+            parties,
+            waiting: AtomicUsize::new(0),
+            round: AtomicUsize::new(0),
+        }
+    }
+
+    fn wait(&self) {
+        let round = self.round.load(Ordering::Acquire);
+        if self.waiting.fetch_add(1, Ordering::AcqRel) + 1 == self.parties {
+            self.waiting.store(0, Ordering::Release);
+            self.round.store(round + 1, Ordering::Release);
+            return;
+        }
+        let mut spins = 0u32;
+        while self.round.load(Ordering::Acquire) == round {
+            spins += 1;
+            if spins % 4096 == 0 {
+                std::thread::yield_now()
+            } else {
+                std::hint::spin_loop()
+            }
+        }
+    }
+}

@@ -1,0 +1,640 @@
+//! A host: flows, a NIC that pulls packets from them, and a receiver that answers.
+
+use crate::link::{Fabric, Lost, Wire};
+use crate::observe::Observer;
+use crate::receivers::Receivers;
+use crate::stats::{Drops, PortStats};
+use crate::timers::Timers;
+use crate::traffic::{Flow as Arrival, flow_key};
+use crate::tree::Tree;
+use backwater_dataplane::NicQueues;
+use backwater_transport::{Ack, Answer, Control, Sender};
+use backwater_types::hash::{self, Stream};
+use backwater_types::{Duration, Frame, Instant, Kind, Packet, QueueId, flags};
+use std::collections::VecDeque;
+
+/// What is the same for all hosts of a run.
+#[derive(Clone, Debug)]
+pub struct HostParams<C: Control> {
+    /// End-to-end control.
+    pub control: C::Params,
+    /// Payload of a full packet, bytes.
+    pub payload: u64,
+    /// Headers of a data packet, bytes.
+    pub header: u64,
+    /// Wire size of an ACK or NACK.
+    pub ack: u16,
+    /// Retransmission timeout.
+    pub rto: Duration,
+    /// A second NACK for the same packet waits this long.
+    pub nack_guard: Duration,
+    /// Time a received packet spends in the host.
+    pub delay: Duration,
+    /// Data packets are ECN-capable.
+    pub ecn: bool,
+    /// ACKs take the path of their data, reversed.
+    pub symmetric: bool,
+    /// `[class]`: flags its packets carry.
+    pub labels: Vec<u8>,
+    /// Seed of the run.
+    pub seed: u64,
+}
+
+/// What happened to a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Finished {
+    /// The last byte reached the receiver.
+    Received {
+        /// Flow number.
+        flow: u32,
+    },
+    /// The last acknowledgement reached the sender.
+    Acknowledged {
+        /// Flow number.
+        flow: u32,
+        /// Packets sent again.
+        retransmitted: u32,
+    },
+}
+
+/// A host.
+pub struct Host<C: Control> {
+    /// Number in the graph, which is its address.
+    pub id: u16,
+    /// Events.
+    pub tree: Tree,
+    /// Counters of its port.
+    pub stats: PortStats,
+    /// Packets lost on its link.
+    pub drops: Drops,
+    /// `[class]`: payload bytes of flows that were acknowledged to the end.
+    pub finished_bytes: Vec<u64>,
+    wire: Wire,
+    link_in: u32,
+    busy_until: Instant,
+    nic: NicQueues,
+    acks: VecDeque<Packet>,
+    flows: Vec<Flow<C>>,
+    free: Vec<u32>,
+    arrivals: VecDeque<Arrival>,
+    /// Flows that wait for their pace.
+    paced: Timers,
+    rto: Timers,
+    receivers: Receivers,
+    /// Packets inside the host for [`HostParams::delay`].
+    delayed: VecDeque<(Instant, Packet)>,
+    changes: VecDeque<Instant>,
+    rng: Stream,
+}
+
+const LINK: usize = 0;
+const PORT: usize = 1;
+const ARRIVAL: usize = 2;
+const TIMER: usize = 3;
+
+struct Flow<C> {
+    send: Sender,
+    control: C,
+    size: u64,
+    id: u32,
+    key: u32,
+    receiver_slot: u32,
+    /// Earliest start of its next packet.
+    not_before: Instant,
+    dst: u16,
+    last_wire: u16,
+    queue: QueueId,
+    class: u8,
+    /// Counts as a member of its NIC queue: it has unsent packets.
+    joined: bool,
+    /// In the ring of its NIC queue.
+    ringed: bool,
+    /// In `paced`.
+    pacing: bool,
+    /// Has an entry in `rto`.
+    timed: bool,
+    live: bool,
+}
+
+impl<C: Control> Host<C> {
+    /// Host number `id`, with its incoming link and its wire out; `classes` workloads.
+    pub fn new(
+        id: u16,
+        (link_in, wire): (u32, Wire),
+        nic: NicQueues,
+        classes: usize,
+        seed: u64,
+        changes: VecDeque<Instant>,
+    ) -> Host<C> {
+        let mut tree = Tree::new(4, hash::stream(seed, 0x7469_6573, id as u64));
+        tree.set(TIMER, changes.front().copied().unwrap_or(Instant::NEVER));
+        Host {
+            id,
+            tree,
+            stats: PortStats::default(),
+            drops: Drops::default(),
+            finished_bytes: vec![0; classes],
+            wire,
+            link_in,
+            busy_until: Instant::ZERO,
+            nic,
+            acks: VecDeque::with_capacity(64),
+            flows: Vec::with_capacity(64),
+            free: Vec::with_capacity(64),
+            arrivals: VecDeque::with_capacity(64),
+            paced: Timers::default(),
+            rto: Timers::default(),
+            receivers: Receivers::default(),
+            delayed: VecDeque::new(),
+            changes,
+            rng: Stream::new(seed, 0x6e69_6373, id as u64),
+        }
+    }
+
+    /// Its link has a frame in flight again.
+    #[inline(always)]
+    pub fn wake_link(&mut self, fabric: &Fabric) {
+        self.tree
+            .set(LINK, fabric.in_flight[self.link_in as usize].head());
+    }
+
+    /// A flow will arrive here.
+    #[inline(always)]
+    pub fn announce(&mut self, flow: Arrival) {
+        if self.arrivals.is_empty() {
+            self.tree.set(ARRIVAL, flow.at);
+        }
+        self.arrivals.push_back(flow);
+    }
+
+    /// Handles every event before `end`.
+    #[inline]
+    pub fn run<O: Observer>(
+        &mut self,
+        end: Instant,
+        params: &HostParams<C>,
+        fabric: &mut Fabric,
+        finished: &mut impl FnMut(Instant, Finished),
+        observer: &mut O,
+    ) {
+        while let Some((now, leaf)) = self.tree.first_before(end) {
+            match leaf {
+                LINK => {
+                    let frames = &mut fabric.in_flight[self.link_in as usize];
+                    let frame = frames.pop();
+                    self.tree.set(LINK, frames.head());
+                    fabric.packet_hops += 1;
+                    match frame {
+                        Some(Frame::Packet(packet)) if params.delay > Duration::ZERO => {
+                            self.delayed.push_back((now + params.delay, packet));
+                            self.arm_timer();
+                        }
+                        Some(Frame::Packet(packet)) => {
+                            self.receive(now, packet, params, fabric, finished, observer)
+                        }
+                        Some(Frame::Control(frame)) => {
+                            observer.controlled(now, self.id as usize, 0, frame);
+                            self.stats.on_control(now, frame);
+                            self.nic.control(frame);
+                            self.kick(now, params, fabric, observer);
+                        }
+                        None => unreachable!("an armed link has a frame in flight"),
+                    }
+                }
+                PORT => {
+                    self.tree.set(PORT, Instant::NEVER);
+                    self.transmit(now, params, fabric, observer);
+                }
+                ARRIVAL => {
+                    while self.arrivals.front().is_some_and(|a| a.at == now) {
+                        if let Some(arrival) = self.arrivals.pop_front() {
+                            self.start(now, arrival, params);
+                        }
+                    }
+                    self.tree.set(
+                        ARRIVAL,
+                        self.arrivals.front().map_or(Instant::NEVER, |a| a.at),
+                    );
+                    self.kick(now, params, fabric, observer);
+                }
+                _ => self.on_timer(now, params, fabric, finished, observer),
+            }
+        }
+    }
+
+    /// Adds the payload bytes acknowledged so far, by class.
+    pub fn add_acknowledged(&self, params: &HostParams<C>, sum: &mut [u64]) {
+        self.finished_bytes
+            .iter()
+            .zip(sum.iter_mut())
+            .for_each(|(bytes, sum)| *sum += bytes);
+        for flow in self.flows.iter().filter(|f| f.live && !f.send.is_done()) {
+            sum[flow.class as usize] += flow.send.acked as u64 * params.payload;
+        }
+    }
+
+    fn start(&mut self, now: Instant, arrival: Arrival, params: &HostParams<C>) {
+        let (total, last) = arrival.packets(params.payload);
+        let flow = Flow {
+            send: Sender::new(total, now),
+            control: C::new(&params.control),
+            size: arrival.size,
+            id: arrival.id,
+            key: flow_key(params.seed, arrival.id),
+            receiver_slot: arrival.receiver_slot,
+            not_before: now,
+            dst: arrival.dst,
+            last_wire: (last + params.header) as u16,
+            queue: 0,
+            class: arrival.class,
+            joined: false,
+            ringed: false,
+            pacing: false,
+            timed: false,
+            live: true,
+        };
+        let slot = match self.free.pop() {
+            Some(slot) => {
+                self.flows[slot as usize] = flow;
+                slot
+            }
+            None => {
+                self.flows.push(flow);
+                (self.flows.len() - 1) as u32
+            }
+        };
+        self.offer(now, slot, params);
+    }
+
+    /// Puts the flow where it can be served from, if it may send: its queue's ring, or the pacing timer.
+    #[inline(always)]
+    fn offer(&mut self, now: Instant, slot: u32, params: &HostParams<C>) {
+        let flow = &mut self.flows[slot as usize];
+        if flow.ringed || flow.pacing || !flow.may_send(params) {
+            return;
+        }
+        if !flow.joined {
+            flow.joined = true;
+            flow.queue = self.nic.join(&mut self.rng);
+        }
+        if flow.not_before > now.max(self.busy_until) {
+            flow.pacing = true;
+            let entry = (flow.not_before, slot, flow.id);
+            self.paced.push(entry);
+            self.arm_timer();
+        } else {
+            flow.ringed = true;
+            self.nic.make_ready(flow.queue, slot);
+        }
+    }
+
+    /// Sends if the link is free, else makes sure it is looked at when it is.
+    #[inline(always)]
+    fn kick<O: Observer>(
+        &mut self,
+        now: Instant,
+        params: &HostParams<C>,
+        fabric: &mut Fabric,
+        observer: &mut O,
+    ) {
+        if self.busy_until <= now {
+            self.transmit(now, params, fabric, observer);
+        } else if !self.tree.is_set(PORT) && (!self.acks.is_empty() || self.nic.sendable()) {
+            self.tree.set(PORT, self.busy_until);
+        }
+    }
+
+    #[inline]
+    fn transmit<O: Observer>(
+        &mut self,
+        now: Instant,
+        params: &HostParams<C>,
+        fabric: &mut Fabric,
+        observer: &mut O,
+    ) {
+        if self.busy_until > now {
+            return self.kick(now, params, fabric, observer);
+        }
+        let packet = match self.acks.pop_front() {
+            Some(ack) => ack,
+            None => match self.pull(now, params) {
+                Some(data) => data,
+                None => return,
+            },
+        };
+        observer.host_sent(now, self.id as usize, &packet);
+        let frame = Frame::Packet(packet);
+        self.busy_until = now + self.wire.ser.of_bytes(packet.wire as u64);
+        self.stats.on_sent(&frame, packet.wire);
+        put_on_wire(
+            &mut self.wire,
+            fabric,
+            &mut self.drops,
+            now,
+            self.busy_until,
+            frame,
+            |packet, reason| {
+                observer.dropped(now, self.id as usize, packet, reason);
+            },
+        );
+        if !self.acks.is_empty() || self.nic.sendable() {
+            self.tree.set(PORT, self.busy_until);
+        }
+    }
+
+    /// The next data packet, out of the flow whose turn it is.
+    #[inline]
+    fn pull(&mut self, now: Instant, params: &HostParams<C>) -> Option<Packet> {
+        loop {
+            let flows = &self.flows;
+            let wire = |slot: u32| {
+                let flow = &flows[slot as usize];
+                if flow.may_send(params) && flow.not_before <= now {
+                    flow.wire(params)
+                } else {
+                    0
+                }
+            };
+            let (queue, slot) = self.nic.pick(wire)?;
+            let flow = &mut self.flows[slot as usize];
+            if flow.may_send(params) && flow.not_before <= now {
+                return Some(self.send_from(now, queue, slot, params));
+            }
+            // Since it was put there its window closed, its pace slowed, or everything was acknowledged.
+            flow.ringed = false;
+            self.nic.sent(queue, false);
+            self.settle(now, slot, params);
+            self.offer(now, slot, params);
+        }
+    }
+
+    #[inline(always)]
+    fn send_from(
+        &mut self,
+        now: Instant,
+        queue: QueueId,
+        slot: u32,
+        params: &HostParams<C>,
+    ) -> Packet {
+        let flow = &mut self.flows[slot as usize];
+        let wire = flow.wire(params) as u16;
+        let seq = flow.send.send(now);
+        let last = seq + 1 == flow.send.total;
+        flow.not_before = now + flow.control.gap(&params.control, wire as u64);
+        let packet = Packet {
+            flow: flow.id,
+            seq,
+            key: flow.key,
+            sender_slot: slot,
+            receiver_slot: flow.receiver_slot,
+            dst: flow.dst,
+            src: self.id,
+            wire,
+            upstream_queue: queue,
+            ingress: 0,
+            class: 0,
+            kind: Kind::Data,
+            flags: params.labels[flow.class as usize]
+                | if last { flags::LAST } else { 0 }
+                | if params.ecn { flags::ECT } else { 0 },
+        };
+        if !flow.timed {
+            flow.timed = true;
+            let entry = (now + params.rto, slot, flow.id);
+            self.rto.push_last(entry);
+            if !self.tree.is_set(TIMER) {
+                self.arm_timer();
+            }
+        }
+        let flow = &mut self.flows[slot as usize];
+        let free_at = now + self.wire.ser.of_bytes(wire as u64);
+        let ready = flow.may_send(params) && flow.not_before <= free_at;
+        flow.ringed = ready;
+        self.nic.sent(queue, ready);
+        if !ready {
+            self.settle(now, slot, params);
+            self.busy_until = free_at;
+            self.offer(now, slot, params);
+        }
+        packet
+    }
+
+    /// A flow that left its ring: gives its queue back when all is sent, its slot when all is done.
+    #[inline(always)]
+    fn settle(&mut self, _now: Instant, slot: u32, _params: &HostParams<C>) {
+        let flow = &mut self.flows[slot as usize];
+        if flow.joined && !flow.send.has_unsent() {
+            flow.joined = false;
+            self.nic.leave(flow.queue);
+        }
+        if flow.live && flow.send.is_done() && !flow.ringed && !flow.pacing {
+            flow.live = false;
+            self.free.push(slot);
+        }
+    }
+
+    #[inline]
+    fn receive<O: Observer>(
+        &mut self,
+        now: Instant,
+        packet: Packet,
+        params: &HostParams<C>,
+        fabric: &mut Fabric,
+        finished: &mut impl FnMut(Instant, Finished),
+        observer: &mut O,
+    ) {
+        observer.host_received(now, self.id as usize, &packet);
+        if packet.kind == Kind::Data {
+            self.on_data(now, packet, params, finished);
+        } else {
+            self.on_answer(now, packet, params, finished);
+        }
+        self.kick(now, params, fabric, observer);
+    }
+
+    #[inline(always)]
+    fn on_data(
+        &mut self,
+        now: Instant,
+        packet: Packet,
+        params: &HostParams<C>,
+        finished: &mut impl FnMut(Instant, Finished),
+    ) {
+        let (kind, seq) = match self.receivers.get(packet.receiver_slot) {
+            // It has finished here: whatever this is, everything up to it has arrived.
+            None => (Kind::Ack, packet.seq + 1),
+            Some(receiver) => {
+                let first_time = packet.seq == receiver.expected;
+                let answer = receiver.on_data(now, packet.seq, params.nack_guard);
+                if first_time && packet.has(flags::LAST) {
+                    self.receivers.finish(packet.receiver_slot);
+                    finished(now, Finished::Received { flow: packet.flow });
+                }
+                match answer {
+                    Answer::Ack(seq) => (Kind::Ack, seq),
+                    Answer::Nack(seq) => (Kind::Nack, seq),
+                    Answer::Silence => return,
+                }
+            }
+        };
+        self.acks.push_back(Packet {
+            kind,
+            seq,
+            dst: packet.src,
+            src: self.id,
+            wire: params.ack,
+            key: if params.symmetric {
+                packet.key
+            } else {
+                hash::salted(packet.key, 0x6261_636b)
+            },
+            flags: packet.flags & flags::CE,
+            ..packet
+        });
+    }
+
+    #[inline(always)]
+    fn on_answer(
+        &mut self,
+        now: Instant,
+        packet: Packet,
+        params: &HostParams<C>,
+        finished: &mut impl FnMut(Instant, Finished),
+    ) {
+        let slot = packet.sender_slot;
+        let flow = &mut self.flows[slot as usize];
+        if flow.id != packet.flow || !flow.live || flow.send.is_done() {
+            return;
+        }
+        if packet.kind == Kind::Nack {
+            flow.send.on_nack(now, packet.seq);
+        } else {
+            flow.send.on_ack(now, packet.seq);
+            let ack = Ack {
+                seq: packet.seq,
+                next: flow.send.next,
+                marked: packet.has(flags::CE),
+            };
+            flow.control.on_ack(&params.control, ack);
+        }
+        if flow.send.is_done() {
+            self.finished_bytes[flow.class as usize] += flow.size;
+            let (flow, retransmitted) = (flow.id, flow.send.retransmitted);
+            finished(
+                now,
+                Finished::Acknowledged {
+                    flow,
+                    retransmitted,
+                },
+            );
+            self.settle(now, slot, params);
+        } else {
+            self.offer(now, slot, params);
+        }
+    }
+
+    fn arm_timer(&mut self) {
+        let delayed = self.delayed.front().map_or(Instant::NEVER, |(at, _)| *at);
+        let changes = self.changes.front().copied().unwrap_or(Instant::NEVER);
+        self.tree.set(
+            TIMER,
+            self.paced
+                .next()
+                .min(self.rto.next())
+                .min(delayed)
+                .min(changes),
+        );
+    }
+
+    fn on_timer<O: Observer>(
+        &mut self,
+        now: Instant,
+        params: &HostParams<C>,
+        fabric: &mut Fabric,
+        finished: &mut impl FnMut(Instant, Finished),
+        observer: &mut O,
+    ) {
+        while self.changes.front().is_some_and(|at| *at <= now) {
+            self.changes.pop_front();
+            self.nic.release();
+            self.stats.on_link_change(now);
+        }
+        while self.delayed.front().is_some_and(|(at, _)| *at <= now) {
+            if let Some((_, packet)) = self.delayed.pop_front() {
+                self.receive(now, packet, params, fabric, finished, observer);
+            }
+        }
+        while let Some((_, slot, id)) = self.paced.pop_due(now) {
+            let flow = &mut self.flows[slot as usize];
+            if flow.id == id && flow.live {
+                flow.pacing = false;
+                self.settle(now, slot, params);
+                self.offer(now, slot, params);
+            }
+        }
+        while let Some((_, slot, id)) = self.rto.pop_due(now) {
+            let flow = &mut self.flows[slot as usize];
+            if flow.id != id || !flow.live || flow.send.is_done() {
+                continue;
+            }
+            let due = flow.send.deadline(params.rto).unwrap_or(now + params.rto);
+            if due <= now {
+                flow.send.on_timeout(now);
+                self.rto.push((now + params.rto, slot, id));
+                self.offer(now, slot, params);
+            } else {
+                self.rto.push((due, slot, id));
+            }
+        }
+        self.arm_timer();
+        self.kick(now, params, fabric, observer);
+    }
+}
+
+impl<C: Control> Flow<C> {
+    /// Something is left to send and the window has room for it.
+    #[inline(always)]
+    fn may_send(&self, params: &HostParams<C>) -> bool {
+        self.send.has_unsent()
+            && (self.send.in_flight() as u64 * params.payload)
+                < self.control.window(&params.control)
+    }
+
+    /// Wire bytes of its next packet.
+    #[inline(always)]
+    fn wire(&self, params: &HostParams<C>) -> u32 {
+        if self.send.next + 1 == self.send.total {
+            self.last_wire as u32
+        } else {
+            (params.payload + params.header) as u32
+        }
+    }
+}
+
+/// Puts a frame on a wire that it leaves completely at `sent`; faults may take it.
+#[inline(always)]
+pub fn put_on_wire(
+    wire: &mut Wire,
+    fabric: &mut Fabric,
+    drops: &mut Drops,
+    start: Instant,
+    sent: Instant,
+    frame: Frame,
+    dropped: impl FnOnce(&Packet, &'static str),
+) {
+    let at = sent + wire.delay;
+    if let Some(faults) = &mut wire.faults
+        && let Some(lost) = faults.strike(&frame, start, at)
+    {
+        let (reason, name) = match lost {
+            Lost::Loss => (2, "link-loss"),
+            Lost::Down => (3, "link-down"),
+        };
+        if let Frame::Packet(packet) = &frame {
+            drops.count(reason, packet.wire);
+            dropped(packet, name);
+        }
+        return;
+    }
+    fabric.send(wire.target, at, frame);
+}

@@ -1,0 +1,147 @@
+//! The completion time of a flow alone in the network: the closed form that slowdown divides by.
+//!
+//! Source: traffic 7.3, generalised to unequal rates. On an idle path packet i leaves hop h when it has arrived there and packet
+//! i - 1 has left: `F(i, h) = max(F(i - 1, h), F(i, h - 1)) + w_i / C_h`. All packets but the last are full, so
+//! `F(n - 1, h) = sum of full packets' times over hops 1..h + (n - 2) x the largest of them`, and the last takes one pass.
+//! With integer picoseconds the recursion is exact; tests compare it packet by packet, and with the simulator.
+
+use crate::network;
+use crate::routes::Routes;
+use backwater_scenario::model::Host;
+use backwater_scenario::topology::Graph;
+use backwater_types::hash;
+use backwater_types::{Duration, SerTime};
+
+/// Idle-network times of a graph.
+pub struct Ideal<'a> {
+    graph: &'a Graph,
+    ports: Vec<Vec<usize>>,
+    routes: Routes,
+    payload: u64,
+    header: u64,
+    ack: u64,
+    host_delay: Duration,
+    seed: u64,
+    symmetric: bool,
+}
+
+impl<'a> Ideal<'a> {
+    /// With all links up. `seed` and `symmetric` choose the paths as the switches do.
+    pub fn new(graph: &'a Graph, host: &Host, seed: u64, symmetric: bool) -> Ideal<'a> {
+        Ideal {
+            graph,
+            ports: network::ports(graph),
+            routes: Routes::new(graph, &vec![true; graph.links.len()]),
+            payload: host.payload.0,
+            header: host.header.0,
+            ack: host.ack.0,
+            host_delay: host.delay,
+            seed,
+            symmetric,
+        }
+    }
+
+    /// The links that packets of hash `key` take from `src` to `dst`, into `path`.
+    pub fn path(&self, src: u16, dst: u16, key: u32, path: &mut Vec<usize>) {
+        path.clear();
+        path.push(self.ports[src as usize][0]);
+        let mut node = self.graph.switch_of(src as usize);
+        while node != dst as usize {
+            let number = if self.symmetric { 0 } else { node as u64 };
+            let salt = hash::stream(self.seed, 0x6563_6d70, number);
+            let port = self.routes.next(node - self.graph.hosts, dst, key, salt);
+            let link = self.ports[node][port.expect("valid scenarios are connected") as usize];
+            path.push(link);
+            let l = &self.graph.links[link];
+            node = if l.a == node { l.b } else { l.a };
+        }
+    }
+
+    /// From arrival to the last byte at the receiver, for `size` bytes of payload along `path`.
+    pub fn completion(&self, path: &[usize], size: u64) -> Duration {
+        let packets = size.div_ceil(self.payload);
+        let last = size - (packets - 1) * self.payload + self.header;
+        // Of the packet before the last: when it has left this hop, and the slowest hop so far.
+        let (mut before, mut slowest) = (0u64, 0u64);
+        let mut at = 0u64;
+        for link in path {
+            let l = &self.graph.links[*link];
+            let ser = SerTime::of(l.rate);
+            if packets > 1 {
+                let full = ser.of_bytes(self.payload + self.header).0;
+                before += full;
+                slowest = slowest.max(full);
+                at = at.max(before + (packets - 2) * slowest);
+            }
+            at += ser.of_bytes(last).0;
+            // Propagation shifts everything downstream alike.
+            at += l.delay.0;
+            before += l.delay.0;
+        }
+        Duration(at) + self.host_delay
+    }
+
+    /// What an ACK adds: the way back along `path` reversed, alone.
+    pub fn return_trip(&self, path: &[usize]) -> Duration {
+        let hop = |link: &usize| {
+            let l = &self.graph.links[*link];
+            l.delay.0 + SerTime::of(l.rate).of_bytes(self.ack).0
+        };
+        Duration(path.iter().map(hop).sum::<u64>()) + self.host_delay
+    }
+
+    /// The denominator of the BFC authors' script (traffic 7.2), for the path's bottleneck rate and delays.
+    pub fn bfc_script(&self, path: &[usize], size: u64) -> Duration {
+        let propagation: u64 = path.iter().map(|l| self.graph.links[*l].delay.0).sum();
+        let slowest = path
+            .iter()
+            .map(|l| self.graph.links[*l].rate)
+            .min()
+            .unwrap_or_default();
+        let packet = SerTime::of(slowest).of_bytes(size.min(self.payload)).0;
+        let packets = (size / self.payload).max(1);
+        Duration(2 * propagation + packet * (packets + path.len() as u64 - 1))
+    }
+}
+
+/// The largest one-way propagation delay between two hosts.
+pub fn longest_propagation(graph: &Graph) -> Duration {
+    let ports = network::ports(graph);
+    let hosted: Vec<usize> = (0..graph.hosts).map(|h| graph.switch_of(h)).collect();
+    let mut longest = 0;
+    let mut roots = hosted.clone();
+    roots.sort_unstable();
+    roots.dedup();
+    let last_hop = |switch: usize| {
+        (0..graph.hosts)
+            .filter(|h| hosted[*h] == switch)
+            .map(|h| graph.links[h].delay.0)
+            .max()
+            .unwrap_or(0)
+    };
+    let access: Vec<(usize, u64)> = roots.iter().map(|s| (*s, last_hop(*s))).collect();
+    for (root, from) in &access {
+        // Fewest hops, as routes go; of those the slowest, as the window has to cover it.
+        let mut reach = vec![(u32::MAX, 0u64); graph.nodes.len()];
+        reach[*root] = (0, 0);
+        let mut queue = std::collections::VecDeque::from([*root]);
+        while let Some(node) = queue.pop_front() {
+            let (hops, delay) = reach[node];
+            for link in &ports[node] {
+                let l = &graph.links[*link];
+                let peer = if l.a == node { l.b } else { l.a };
+                if peer < graph.hosts || reach[peer].0 < hops + 1 {
+                    continue;
+                }
+                if reach[peer].0 == u32::MAX {
+                    queue.push_back(peer);
+                }
+                reach[peer] = (hops + 1, reach[peer].1.max(delay + l.delay.0));
+            }
+        }
+        for (switch, to) in &access {
+            longest = longest.max(from + reach[*switch].1 + to);
+        }
+    }
+    Duration(longest)
+}

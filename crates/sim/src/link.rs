@@ -1,0 +1,162 @@
+//! Links: frames in flight, and what puts them there.
+//!
+//! A link delivers in order, so only its head frame is an event. The receiving node's side holds the frames; the sending port
+//! holds rate, delay and faults, and puts a frame on the link when its transmission starts.
+
+use backwater_types::hash::Stream;
+use backwater_types::{Duration, Frame, Instant, SerTime};
+use std::collections::VecDeque;
+
+/// Frames in flight on one direction of a link, with the times their last bits arrive.
+#[derive(Clone, Debug, Default)]
+pub struct InFlight {
+    frames: VecDeque<(Instant, Frame)>,
+}
+
+impl InFlight {
+    /// Arrival of the head frame; [`Instant::NEVER`] if none is in flight.
+    #[inline(always)]
+    pub fn head(&self) -> Instant {
+        self.frames.front().map_or(Instant::NEVER, |(at, _)| *at)
+    }
+
+    /// Takes the head frame.
+    #[inline(always)]
+    pub fn pop(&mut self) -> Option<Frame> {
+        self.frames.pop_front().map(|(_, frame)| frame)
+    }
+}
+
+/// Where a port's frames go: the receiving side of the link.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// Partition of the receiving node.
+    pub partition: u16,
+    /// Its port.
+    pub port: u16,
+    /// Its number within the partition.
+    pub node: u32,
+    /// The link's number within the partition.
+    pub link: u32,
+}
+
+/// The sending side of one direction of a link.
+#[derive(Clone, Debug)]
+pub struct Wire {
+    /// Serialisation time of a byte.
+    pub ser: SerTime,
+    /// Propagation delay.
+    pub delay: Duration,
+    /// The other end.
+    pub target: Target,
+    /// `None`: a link that never fails.
+    pub faults: Option<Box<Faults>>,
+}
+
+/// How one direction of a link fails.
+#[derive(Clone, Debug)]
+pub struct Faults {
+    /// Frames below this 32-bit draw are lost.
+    pub loss_below: u64,
+    /// Control frames (not ACKs) below this 32-bit draw are lost on top.
+    pub control_loss_below: u64,
+    /// Intervals without service, ascending.
+    pub down: Vec<[Instant; 2]>,
+    /// Draws of this direction.
+    pub rng: Stream,
+}
+
+/// Why a frame did not arrive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lost {
+    /// By the link's loss rate.
+    Loss,
+    /// The link was down at some time between the frame's first and last bit.
+    Down,
+}
+
+impl Faults {
+    /// Whether a frame sent from `start` to `arrival` is lost.
+    pub fn strike(&mut self, frame: &Frame, start: Instant, arrival: Instant) -> Option<Lost> {
+        if self
+            .down
+            .iter()
+            .any(|[down, up]| *down <= arrival && start < *up)
+        {
+            return Some(Lost::Down);
+        }
+        let below = match frame {
+            Frame::Packet(_) => self.loss_below,
+            Frame::Control(_) => self.loss_below.max(self.control_loss_below),
+        };
+        (below > 0 && (self.rng.next_u32() as u64) < below).then_some(Lost::Loss)
+    }
+}
+
+/// Everything in flight towards the nodes of one partition, and what leaves it for others.
+#[derive(Debug)]
+pub struct Fabric {
+    /// This partition.
+    pub id: u16,
+    /// `[link]`: frames in flight.
+    pub in_flight: Vec<InFlight>,
+    /// `[link]`: receiving node and port.
+    pub ends: Vec<(u32, u16)>,
+    /// `[node]`: no event before this.
+    pub next: Vec<Instant>,
+    /// `[node]`: ports whose link was idle and is not any more.
+    pub woken: Vec<Vec<u16>>,
+    /// `[partition]`: frames for other partitions, handed over at the end of the window.
+    pub outbox: Vec<Vec<Crossing>>,
+    /// Earliest arrival in `outbox`.
+    pub outbox_next: Instant,
+    /// Frames that fully crossed a link.
+    pub packet_hops: u64,
+}
+
+/// A frame on its way to another partition.
+#[derive(Clone, Copy, Debug)]
+pub struct Crossing {
+    link: u32,
+    at: Instant,
+    frame: Frame,
+}
+
+impl Fabric {
+    /// Puts a frame on a link; its last bit arrives at `at`.
+    #[inline(always)]
+    pub fn send(&mut self, to: Target, at: Instant, frame: Frame) {
+        if to.partition == self.id {
+            self.deliver(to.node, to.port, to.link, at, frame);
+        } else {
+            self.outbox_next = self.outbox_next.min(at);
+            self.outbox[to.partition as usize].push(Crossing {
+                link: to.link,
+                at,
+                frame,
+            });
+        }
+    }
+
+    /// Takes over what another partition sent here.
+    pub fn accept(&mut self, crossings: &mut Vec<Crossing>) {
+        for c in crossings.drain(..) {
+            let (node, port) = self.ends[c.link as usize];
+            self.deliver(node, port, c.link, c.at, c.frame);
+        }
+    }
+
+    #[inline(always)]
+    fn deliver(&mut self, node: u32, port: u16, link: u32, at: Instant, frame: Frame) {
+        let frames = &mut self.in_flight[link as usize].frames;
+        if frames.is_empty() {
+            self.woken[node as usize].push(port);
+            self.next[node as usize] = self.next[node as usize].min(at);
+        }
+        debug_assert!(
+            frames.back().is_none_or(|(last, _)| *last <= at),
+            "a link delivers in order"
+        );
+        frames.push_back((at, frame));
+    }
+}

@@ -1,0 +1,461 @@
+//! Builds a network from a scenario: nodes, wires and routes, split into partitions.
+
+use crate::any_switch::{DataPlane, PlaneParams};
+use crate::host::Host;
+use crate::link::{Fabric, Faults, InFlight, Target, Wire};
+use crate::routes::Routes;
+use crate::switch_node::{Census, Change, DelayHistogram, SwitchNode};
+use backwater_dataplane::assign::DynamicParams;
+use backwater_dataplane::{BfcParams, NicQueues, PfcParams, PortShape, Red, Shape, pfc};
+use backwater_scenario::model::{
+    Assignment, Backpressure, Buffer, Elide, ElideRule, Fault, Scenario,
+};
+use backwater_scenario::topology::Graph;
+use backwater_transport::Control;
+use backwater_types::hash::{self, Stream};
+use backwater_types::{CONTROL_WIRE, Duration, Instant, SerTime};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// The nodes that one thread runs.
+pub struct Nodes<C: Control, D> {
+    /// Hosts, numbered from 0 in the partition.
+    pub hosts: Vec<Host<C>>,
+    /// Switches, numbered after the hosts.
+    pub switches: Vec<SwitchNode<D>>,
+    /// Frames in flight towards them.
+    pub fabric: Fabric,
+    /// `[host in the graph]`: number here, or `u32::MAX`.
+    pub local: Vec<u32>,
+}
+
+/// Builds all partitions. `plane` makes a switch's data plane.
+pub fn build<C: Control, D: DataPlane>(
+    scenario: &Scenario,
+    graph: &Graph,
+    partitions: usize,
+    plane: impl Fn(&Shape, &PlaneParams) -> D,
+) -> Vec<Nodes<C, D>> {
+    let part = assign_partitions(graph, partitions);
+    let (routes, schedule) = epochs(graph, &scenario.fault);
+    let (local, counts) = number(graph, &part, partitions);
+    let incoming = number_links(graph, &part, partitions);
+    let wires = Wires {
+        scenario,
+        graph,
+        part: &part,
+        local: &local,
+        incoming: &incoming,
+    };
+    let mut nodes: Vec<Nodes<C, D>> = (0..partitions)
+        .map(|p| Nodes {
+            hosts: Vec::new(),
+            switches: Vec::new(),
+            fabric: Fabric {
+                id: p as u16,
+                in_flight: vec![InFlight::default(); incoming.ends[p].len()],
+                ends: incoming.ends[p]
+                    .iter()
+                    .map(|(node, port)| (local[*node], *port))
+                    .collect(),
+                next: vec![Instant::NEVER; counts[p]],
+                woken: vec![Vec::with_capacity(8); counts[p]],
+                outbox: vec![Vec::new(); partitions],
+                outbox_next: Instant::NEVER,
+                packet_hops: 0,
+            },
+            local: (0..graph.hosts)
+                .map(|h| if part[h] == p { local[h] } else { u32::MAX })
+                .collect(),
+        })
+        .collect();
+    let links = ports(graph);
+    for host in 0..graph.hosts {
+        let changes: VecDeque<Instant> = schedule
+            .iter()
+            .filter(|c| c.touches(links[host][0]))
+            .map(|c| c.at)
+            .collect();
+        let nic = NicQueues::new(
+            if scenario.switch.backpressure == Backpressure::Bfc {
+                scenario.switch.data_queues()
+            } else {
+                1
+            },
+            scenario.switch.quantum.0 as u32,
+            scenario.switch.bfc.nic_obeys,
+        );
+        let link = wires.of(host, links[host][0]);
+        let classes = scenario.workload.len();
+        nodes[part[host]].hosts.push(Host::new(
+            host as u16,
+            link,
+            nic,
+            classes,
+            scenario.seed,
+            changes,
+        ));
+    }
+    let routes = Arc::new(routes);
+    for switch in graph.hosts..graph.nodes.len() {
+        let ports: Vec<(u32, Wire)> = links[switch]
+            .iter()
+            .map(|link| wires.of(switch, *link))
+            .collect();
+        let shape = shape(scenario, graph, switch, &links[switch]);
+        let params = plane_params(scenario, graph, switch, &links[switch]);
+        let changes = schedule
+            .iter()
+            .map(|c| c.at_switch(&links[switch]))
+            .collect();
+        let tie_seed = hash::stream(scenario.seed, 0x7469_6573, switch as u64);
+        let salt_of = if scenario.switch.symmetric_ecmp {
+            0
+        } else {
+            switch as u64
+        };
+        let ecmp_salt = hash::stream(scenario.seed, 0x6563_6d70, salt_of);
+        let mut node = SwitchNode::new(
+            switch,
+            plane(&shape, &params),
+            ports,
+            graph.hosts,
+            routes.clone(),
+            changes,
+            [tie_seed, ecmp_salt],
+        );
+        node.census = scenario
+            .measure
+            .active_flows
+            .then(|| Box::new(Census::new(links[switch].len())));
+        node.delays = scenario
+            .measure
+            .queueing_delay
+            .then(|| Box::new(DelayHistogram::default()));
+        nodes[part[switch]].switches.push(node);
+    }
+    for nodes in &mut nodes {
+        let first: Vec<Instant> = nodes
+            .hosts
+            .iter()
+            .map(|h| h.tree.next())
+            .chain(nodes.switches.iter().map(|s| s.tree.next()))
+            .collect();
+        nodes.fabric.next = first;
+    }
+    nodes
+}
+
+/// `[node][port]`: its link.
+pub fn ports(graph: &Graph) -> Vec<Vec<usize>> {
+    let mut out = vec![Vec::new(); graph.nodes.len()];
+    for (i, link) in graph.links.iter().enumerate() {
+        out[link.a].push(i);
+        out[link.b].push(i);
+    }
+    out
+}
+
+/// `[node]`: its partition. Hosts go with their switch; switches of a layer are dealt out in blocks, so that layers balance.
+fn assign_partitions(graph: &Graph, partitions: usize) -> Vec<usize> {
+    let mut part = vec![0; graph.nodes.len()];
+    let layers = graph.nodes.iter().map(|n| n.layer).max().unwrap_or(0);
+    for layer in 1..=layers {
+        let members: Vec<usize> = (graph.hosts..graph.nodes.len())
+            .filter(|n| graph.nodes[*n].layer == layer)
+            .collect();
+        for (i, node) in members.iter().enumerate() {
+            part[*node] = i * partitions / members.len();
+        }
+    }
+    for host in 0..graph.hosts {
+        part[host] = part[graph.switch_of(host)];
+    }
+    part
+}
+
+/// `[node]`: its number within its partition, hosts first; and how many nodes each has.
+fn number(graph: &Graph, part: &[usize], partitions: usize) -> (Vec<u32>, Vec<usize>) {
+    let mut counts = vec![0; partitions];
+    let local = (0..graph.nodes.len())
+        .map(|node| {
+            counts[part[node]] += 1;
+            counts[part[node]] as u32 - 1
+        })
+        .collect();
+    (local, counts)
+}
+
+struct Incoming {
+    /// `[link][0: towards a, 1: towards b]`: number within the receiving partition.
+    number: Vec<[u32; 2]>,
+    /// `[partition][link]`: receiving node and its port.
+    ends: Vec<Vec<(usize, u16)>>,
+}
+
+fn number_links(graph: &Graph, part: &[usize], partitions: usize) -> Incoming {
+    let ports = ports(graph);
+    let mut ends = vec![Vec::new(); partitions];
+    let number = (0..graph.links.len()).map(|i| {
+        [graph.links[i].a, graph.links[i].b].map(|node| {
+            let port = ports[node]
+                .iter()
+                .position(|l| *l == i)
+                .expect("a link is a port of its ends") as u16;
+            ends[part[node]].push((node, port));
+            ends[part[node]].len() as u32 - 1
+        })
+    });
+    let number = number.collect();
+    Incoming { number, ends }
+}
+
+struct Wires<'a> {
+    scenario: &'a Scenario,
+    graph: &'a Graph,
+    part: &'a [usize],
+    local: &'a [u32],
+    incoming: &'a Incoming,
+}
+
+impl Wires<'_> {
+    /// For the port of `node` on link `link`: the number of the incoming direction, and the wire out.
+    fn of(&self, node: usize, link: usize) -> (u32, Wire) {
+        let l = &self.graph.links[link];
+        let (towards, peer) = if l.a == node { (1, l.b) } else { (0, l.a) };
+        let (number, part) = (self.incoming.number[link][towards], self.part[peer]);
+        let (_, port) = self.incoming.ends[part][number as usize];
+        let target = Target {
+            partition: part as u16,
+            port,
+            node: self.local[peer],
+            link: number,
+        };
+        let ser = SerTime::of(l.rate);
+        let faults = self.faults(link, towards);
+        (
+            self.incoming.number[link][1 - towards],
+            Wire {
+                ser,
+                delay: l.delay,
+                target,
+                faults,
+            },
+        )
+    }
+
+    fn faults(&self, link: usize, direction: usize) -> Option<Box<Faults>> {
+        let of_link: Vec<&Fault> = self
+            .scenario
+            .fault
+            .iter()
+            .filter(|f| is_on(self.graph, f, link))
+            .collect();
+        if of_link.is_empty() {
+            return None;
+        }
+        let below = |share: f64| (share * 4_294_967_296.0) as u64;
+        let mut down: Vec<[Instant; 2]> = of_link
+            .iter()
+            .flat_map(|f| &f.down)
+            .map(|[from, to]| [Instant(from.0), Instant(to.0)])
+            .collect();
+        down.sort();
+        Some(Box::new(Faults {
+            loss_below: of_link.iter().map(|f| below(f.loss)).max().unwrap_or(0),
+            control_loss_below: of_link
+                .iter()
+                .map(|f| below(f.control_loss))
+                .max()
+                .unwrap_or(0),
+            down,
+            rng: Stream::new(
+                self.scenario.seed,
+                0x6c6f_7373,
+                (2 * link + direction) as u64,
+            ),
+        }))
+    }
+}
+
+fn is_on(graph: &Graph, fault: &Fault, link: usize) -> bool {
+    let l = &graph.links[link];
+    let (a, b) = (&graph.nodes[l.a].name, &graph.nodes[l.b].name);
+    let [x, y] = &fault.link;
+    (a == x && b == y) || (a == y && b == x)
+}
+
+/// A moment at which links fail or come back.
+struct Epoch {
+    at: Instant,
+    number: usize,
+    /// Links that change, and whether they are up from now on.
+    links: Vec<(usize, bool)>,
+}
+
+impl Epoch {
+    fn touches(&self, link: usize) -> bool {
+        self.links.iter().any(|(l, _)| *l == link)
+    }
+
+    fn at_switch(&self, links: &[usize]) -> Change {
+        let ports = links.iter().enumerate().filter_map(|(port, link)| {
+            let (_, up) = self.links.iter().find(|(l, _)| l == link)?;
+            Some((port as u16, *up))
+        });
+        Change {
+            at: self.at,
+            epoch: self.number,
+            ports: ports.collect(),
+        }
+    }
+}
+
+/// Routes for every state of the links, and the moments between them.
+fn epochs(graph: &Graph, faults: &[Fault]) -> (Vec<Routes>, Vec<Epoch>) {
+    let mut moments: Vec<Instant> = faults
+        .iter()
+        .flat_map(|f| &f.down)
+        .flatten()
+        .map(|d| Instant(d.0))
+        .collect();
+    moments.sort();
+    moments.dedup();
+    let is_up = |link: usize, at: Instant| {
+        let mut downs = faults
+            .iter()
+            .filter(|f| is_on(graph, f, link))
+            .flat_map(|f| &f.down);
+        !downs.any(|[from, to]| Instant(from.0) <= at && at < Instant(to.0))
+    };
+    let mut up = vec![true; graph.links.len()];
+    let mut routes = vec![Routes::new(graph, &up)];
+    let mut schedule = Vec::new();
+    for at in moments {
+        let now: Vec<bool> = (0..graph.links.len()).map(|link| is_up(link, at)).collect();
+        let links = (0..now.len())
+            .filter(|l| now[*l] != up[*l])
+            .map(|l| (l, now[l]))
+            .collect();
+        schedule.push(Epoch {
+            at,
+            number: routes.len(),
+            links,
+        });
+        routes.push(Routes::new(graph, &now));
+        up = now;
+    }
+    (routes, schedule)
+}
+
+fn shape(scenario: &Scenario, graph: &Graph, switch: usize, links: &[usize]) -> Shape {
+    let config = &scenario.switch;
+    let red = config
+        .ecn
+        .as_ref()
+        .map_or(Red::OFF, |e| Red::new(e.kmin.0, e.kmax.0, e.pmax));
+    let port = |link: &usize| {
+        let l = &graph.links[*link];
+        PortShape {
+            rate: l.rate,
+            hrtt: Duration(2 * l.delay.0),
+            red,
+        }
+    };
+    let buffer = match config.buffer {
+        Buffer::Infinite => u64::MAX,
+        Buffer::Shared(bytes) => bytes.0,
+    };
+    Shape {
+        ports: links.iter().map(port).collect(),
+        queues: config.data_queues(),
+        quantum: config.quantum.0 as u32,
+        buffer,
+        alpha: config.alpha,
+        smallest_packet: scenario.host.header.0 as u32 + 1,
+        seed: hash::stream(scenario.seed, 0x7377_6974, switch as u64),
+        salt: hash::stream(scenario.seed, 0x7361_6c74, switch as u64),
+        hrtt: config.bfc.hrtt,
+        stamp: scenario.measure.queueing_delay,
+    }
+}
+
+fn plane_params(scenario: &Scenario, graph: &Graph, switch: usize, links: &[usize]) -> PlaneParams {
+    let (config, host) = (&scenario.switch, &scenario.host);
+    let full = host.payload.0 + host.header.0;
+    let headroom = |link: &usize| {
+        let l = &graph.links[*link];
+        let ser = SerTime::of(l.rate);
+        let exact = pfc::headroom(
+            l.delay,
+            ser.of_bytes(full),
+            ser.of_bytes(CONTROL_WIRE as u64),
+            full,
+        );
+        config.pfc.headroom.map_or(exact, |h| h.0)
+    };
+    let pfc = (config.backpressure == Backpressure::Pfc).then(|| PfcParams {
+        buffer: match config.buffer {
+            Buffer::Infinite => u64::MAX >> 1,
+            Buffer::Shared(bytes) => bytes.0,
+        },
+        alpha: config.pfc.alpha,
+        headroom: links.iter().map(headroom).collect(),
+        reserve: config.pfc.reserve.0,
+        hysteresis: config.pfc.hysteresis.0,
+        refresh: PFC_REFRESH,
+    });
+    let entries = config.bfc.table_entries_per_queue * config.queues as u32;
+    PlaneParams {
+        dynamic: DynamicParams {
+            entries_per_port: if config.assignment == Assignment::Dynamic {
+                entries
+            } else {
+                0
+            },
+            sticky: config.bfc.sticky,
+            literal_empty: config.bfc.literal_empty,
+            sticky_reserve: config.bfc.sticky_reserve,
+            incast_label: config.bfc.incast_label,
+        },
+        bfc: BfcParams {
+            fixed_threshold: config.bfc.fixed_threshold.map(|b| b.0),
+            per_ingress_threshold: config.bfc.per_ingress_threshold,
+            refresh: config.bfc.refresh,
+            sampling: config.bfc.sampling,
+            elided: elided(scenario, graph, switch, links),
+        },
+        pfc,
+    }
+}
+
+/// How often a PFC pause is repeated: well inside the 335 us after which real hardware at 100 Gb/s would let it lapse.
+const PFC_REFRESH: Duration = Duration::from_us(100);
+
+/// `[egress]`: bits of the ingress ports towards which no backpressure is sent; empty if there is none.
+fn elided(scenario: &Scenario, graph: &Graph, switch: usize, links: &[usize]) -> Vec<[u64; 4]> {
+    let peer = |port: usize| {
+        let l = &graph.links[links[port]];
+        if l.a == switch { l.b } else { l.a }
+    };
+    let layer = |node: usize| graph.nodes[node].layer;
+    let is_elided = |ingress: usize, egress: usize| match &scenario.switch.bfc.elide {
+        Elide::Rule(ElideRule::None) => false,
+        Elide::Rule(ElideRule::Valley) => {
+            layer(peer(ingress)) > layer(switch) && layer(peer(egress)) > layer(switch)
+        }
+        Elide::Turns(turns) => turns.iter().any(|[from, at, to]| {
+            let name = |node: usize| &graph.nodes[node].name;
+            name(peer(ingress)) == from && name(switch) == at && name(peer(egress)) == to
+        }),
+    };
+    let mut out = vec![[0u64; 4]; links.len()];
+    let mut any = false;
+    for (egress, bits) in out.iter_mut().enumerate() {
+        for ingress in (0..links.len()).filter(|i| is_elided(*i, egress)) {
+            bits[ingress / 64] |= 1 << (ingress % 64);
+            any = true;
+        }
+    }
+    if any { out } else { Vec::new() }
+}

@@ -1,0 +1,342 @@
+//! What a run leaves: times of every flow, counters of every port, samples, and a digest of it all.
+
+use crate::any_switch::DataPlane;
+use crate::engine::Harvest;
+use crate::ideal::Ideal;
+use crate::network::{self, Nodes};
+use crate::stats::{Drops, PortStats};
+use crate::switch_node::DelayHistogram;
+use crate::traffic::{ENDLESS, Flow, Traffic, counted_window, flow_key};
+use backwater_dataplane::assign::Assigned;
+use backwater_scenario::model::{Scenario, Slowdown, Workload};
+use backwater_scenario::topology::Graph;
+use backwater_transport::Control;
+use backwater_types::{BitsPerSec, Instant};
+
+/// Everything measured in one run.
+pub struct Outcome {
+    /// What was run.
+    pub scenario: Scenario,
+    /// Its nodes and links.
+    pub graph: Graph,
+    /// `[flow]`: when its last byte reached the receiver; [`Instant::NEVER`] if it did not.
+    pub received: Vec<Instant>,
+    /// `[flow]`: when its last acknowledgement reached the sender.
+    pub acknowledged: Vec<Instant>,
+    /// `[flow]`: packets sent again.
+    pub retransmitted: Vec<u32>,
+    /// Every port, by node and port.
+    pub ports: Vec<PortRow>,
+    /// `[node]`.
+    pub drops: Vec<Drops>,
+    /// Samples of bytes buffered: time, switch, bytes; by time, then switch.
+    pub buffers: Vec<(Instant, u32, u64)>,
+    /// Samples of active flows: switch, port, `[flows]` counts.
+    pub active: Vec<(u32, u16, Vec<u64>)>,
+    /// Time in egress queues, by layer of the switch.
+    pub delays: Vec<(u8, DelayHistogram)>,
+    /// `[class]`: payload bytes acknowledged within the counted window.
+    pub goodput: Vec<u64>,
+    /// Frames that fully crossed a link.
+    pub packet_hops: u64,
+    /// When the run ended.
+    pub ended: Instant,
+    /// It ran to its end.
+    pub complete: bool,
+    /// 256 bits over all of the above, in hex.
+    pub digest: String,
+}
+
+/// One port of one node.
+pub struct PortRow {
+    /// Node.
+    pub node: u32,
+    /// Its port.
+    pub port: u16,
+    /// Node at the other end.
+    pub peer: u32,
+    /// Rate of the link.
+    pub rate: BitsPerSec,
+    /// Counters over the whole run.
+    pub total: PortStats,
+    /// Bytes sent in the counted window, and time paused in it.
+    pub window_bytes: u64,
+    /// PFC-paused time in the counted window, picoseconds.
+    pub window_pfc_paused: u64,
+    /// Queue assignments at this egress.
+    pub assigned: Assigned,
+}
+
+/// A flow with what became of it.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowRow {
+    /// The flow.
+    pub flow: Flow,
+    /// When its last byte reached the receiver, or never.
+    pub received: Instant,
+    /// When its last acknowledgement reached the sender, or never.
+    pub acknowledged: Instant,
+    /// Packets sent again.
+    pub retransmitted: u32,
+    /// Completion time on an idle network, picoseconds; by the definition asked for.
+    pub ideal: u64,
+    /// Completion time over ideal; `NaN` if unfinished.
+    pub slowdown: f64,
+    /// It arrived in the counted window and has an end.
+    pub counted: bool,
+}
+
+impl Outcome {
+    /// Puts together what the partitions brought home.
+    pub fn gather<C: Control, D: DataPlane>(
+        scenario: &Scenario,
+        graph: &Graph,
+        mut parts: Vec<(Nodes<C, D>, Harvest)>,
+    ) -> Outcome {
+        let classes = scenario.workload.len();
+        let mut outcome = Outcome {
+            scenario: scenario.clone(),
+            graph: graph.clone(),
+            received: Vec::new(),
+            acknowledged: Vec::new(),
+            retransmitted: Vec::new(),
+            ports: Vec::new(),
+            drops: vec![Drops::default(); graph.nodes.len()],
+            buffers: Vec::new(),
+            active: Vec::new(),
+            delays: Vec::new(),
+            goodput: vec![0; classes],
+            packet_hops: 0,
+            ended: Instant::ZERO,
+            complete: true,
+            digest: String::new(),
+        };
+        for (nodes, harvest) in &mut parts {
+            merge(&mut outcome.received, &mut harvest.received, |a, b| {
+                *a = (*a).min(b)
+            });
+            merge(
+                &mut outcome.acknowledged,
+                &mut harvest.acknowledged,
+                |a, b| *a = (*a).min(b),
+            );
+            merge(
+                &mut outcome.retransmitted,
+                &mut harvest.retransmitted,
+                |a, b| *a += b,
+            );
+            outcome.buffers.append(&mut harvest.buffers);
+            outcome.packet_hops += nodes.fabric.packet_hops;
+            outcome.ended = harvest.ended;
+            outcome.complete &= !harvest.cancelled;
+            let [from, to] = &harvest.acknowledged_bytes;
+            for class in 0..classes {
+                outcome.goodput[class] += to[class].saturating_sub(from[class]);
+            }
+            outcome.take_ports(nodes, harvest);
+            outcome.take_switches(nodes, harvest);
+        }
+        outcome.buffers.sort_unstable();
+        outcome.active.sort_unstable();
+        outcome.ports.sort_by_key(|row| (row.node, row.port));
+        outcome.delays.sort_by_key(|(layer, _)| *layer);
+        outcome.digest = outcome.compute_digest();
+        outcome
+    }
+
+    fn take_ports<C: Control, D: DataPlane>(&mut self, nodes: &Nodes<C, D>, harvest: &Harvest) {
+        let links = network::ports(&self.graph);
+        let hosts = nodes
+            .hosts
+            .iter()
+            .map(|h| (h.id as usize, 0, h.stats, Assigned::default()));
+        let switches = nodes.switches.iter().flat_map(|s| {
+            let port = |(p, port): (usize, &crate::switch_node::Port)| {
+                (s.id, p, port.stats, s.plane.assigned(p as u16))
+            };
+            s.ports.iter().enumerate().map(port)
+        });
+        for (i, (node, port, mut total, assigned)) in hosts.chain(switches).enumerate() {
+            total.settle(self.ended);
+            let link = &self.graph.links[links[node][port]];
+            let from = harvest.at_warm.get(i).copied().unwrap_or_default();
+            let to = harvest.at_end.get(i).copied().unwrap_or(total);
+            self.ports.push(PortRow {
+                node: node as u32,
+                port: port as u16,
+                peer: if link.a == node { link.b } else { link.a } as u32,
+                rate: link.rate,
+                total,
+                window_bytes: to.wire_bytes() - from.wire_bytes(),
+                window_pfc_paused: to.pfc_paused - from.pfc_paused,
+                assigned,
+            });
+        }
+    }
+
+    fn take_switches<C: Control, D: DataPlane>(
+        &mut self,
+        nodes: &mut Nodes<C, D>,
+        harvest: &mut Harvest,
+    ) {
+        for host in &nodes.hosts {
+            self.drops[host.id as usize] = host.drops;
+        }
+        for (switch, active) in nodes.switches.iter_mut().zip(&mut harvest.active) {
+            self.drops[switch.id] = switch.drops;
+            for (port, counts) in active
+                .drain(..)
+                .enumerate()
+                .filter(|(_, counts)| !counts.is_empty())
+            {
+                self.active.push((switch.id as u32, port as u16, counts));
+            }
+            if let Some(delays) = switch.delays.take() {
+                let layer = self.graph.nodes[switch.id].layer;
+                match self.delays.iter_mut().find(|(l, _)| *l == layer) {
+                    Some((_, sum)) => sum.merge(&delays),
+                    None => self.delays.push((layer, *delays)),
+                }
+            }
+        }
+    }
+
+    /// Every flow with what became of it, in order of arrival. The traffic is walked once more.
+    pub fn flows(&self) -> impl Iterator<Item = FlowRow> + use<'_> {
+        let traffic = Traffic::new(&self.scenario, &self.graph);
+        let switch = &self.scenario.switch;
+        let ideal = Ideal::new(
+            &self.graph,
+            &self.scenario.host,
+            self.scenario.seed,
+            switch.symmetric_ecmp,
+        );
+        let (warm, _) = counted_window(&self.scenario);
+        let mut path = Vec::new();
+        traffic.take(self.received.len()).map(move |flow| {
+            let i = flow.id as usize;
+            let (received, acknowledged) = (self.received[i], self.acknowledged[i]);
+            ideal.path(
+                flow.src,
+                flow.dst,
+                flow_key(self.scenario.seed, flow.id),
+                &mut path,
+            );
+            let (ideal, end) = match self.scenario.measure.slowdown {
+                _ if flow.size == ENDLESS => (0, Instant::NEVER),
+                Slowdown::Exact => (ideal.completion(&path, flow.size).0, received),
+                Slowdown::BfcScript => (ideal.bfc_script(&path, flow.size).0, acknowledged),
+            };
+            FlowRow {
+                flow,
+                received,
+                acknowledged,
+                retransmitted: self.retransmitted[i],
+                ideal,
+                slowdown: if end == Instant::NEVER {
+                    f64::NAN
+                } else {
+                    end.since(flow.at).0 as f64 / ideal as f64
+                },
+                counted: flow.at >= warm && flow.size != ENDLESS,
+            }
+        })
+    }
+
+    /// Name of workload number `class`.
+    pub fn class(&self, class: usize) -> &str {
+        match &self.scenario.workload[class] {
+            Workload::Background { class, .. }
+            | Workload::Incast { class, .. }
+            | Workload::LongLived { class, .. }
+            | Workload::FlowList { class, .. } => class,
+        }
+    }
+
+    fn compute_digest(&self) -> String {
+        let mut hash = Digest(blake3::Hasher::new(), Vec::with_capacity(1 << 16));
+        for i in 0..self.received.len() {
+            hash.put(&[
+                self.received[i].0,
+                self.acknowledged[i].0,
+                self.retransmitted[i] as u64,
+            ]);
+        }
+        for p in &self.ports {
+            let t = &p.total;
+            hash.put(&[
+                p.node as u64,
+                p.port as u64,
+                t.data_packets,
+                t.data_bytes,
+                t.ack_packets,
+                t.control_frames,
+            ]);
+            hash.put(&[
+                t.pfc_pauses,
+                t.pfc_paused,
+                t.bfc_pauses,
+                t.bfc_resumes,
+                t.bfc_bitmaps,
+                t.bfc_paused,
+            ]);
+            hash.put(&[
+                p.window_bytes,
+                p.window_pfc_paused,
+                p.assigned.assignments,
+                p.assigned.collisions,
+            ]);
+        }
+        self.drops.iter().for_each(|d| {
+            hash.put(&d.packets);
+            hash.put(&d.bytes);
+        });
+        self.buffers
+            .iter()
+            .for_each(|(at, node, bytes)| hash.put(&[at.0, *node as u64, *bytes]));
+        for (node, port, counts) in &self.active {
+            hash.put(&[*node as u64, *port as u64]);
+            hash.put(counts);
+        }
+        for (layer, delays) in &self.delays {
+            hash.put(&[*layer as u64, delays.sum as u64]);
+            delays
+                .bins()
+                .for_each(|(low, high, n)| hash.put(&[low, high, n]));
+        }
+        hash.put(&self.goodput);
+        hash.put(&[self.packet_hops, self.ended.0, self.complete as u64]);
+        hash.finish()
+    }
+}
+
+/// Element by element; the first part's memory is kept.
+fn merge<T: Copy>(into: &mut Vec<T>, from: &mut Vec<T>, join: impl Fn(&mut T, T)) {
+    if into.is_empty() {
+        std::mem::swap(into, from);
+    } else {
+        into.iter_mut()
+            .zip(from.drain(..))
+            .for_each(|(a, b)| join(a, b));
+    }
+}
+
+/// Feeds integers to the hash in large pieces.
+struct Digest(blake3::Hasher, Vec<u8>);
+
+impl Digest {
+    fn put(&mut self, words: &[u64]) {
+        words
+            .iter()
+            .for_each(|w| self.1.extend_from_slice(&w.to_le_bytes()));
+        if self.1.len() > 1 << 15 {
+            self.0.update(&self.1);
+            self.1.clear();
+        }
+    }
+
+    fn finish(mut self) -> String {
+        self.0.update(&self.1);
+        self.0.finalize().to_hex().to_string()
+    }
+}

@@ -1,0 +1,125 @@
+//! Counters of one port, cheap enough to be always on.
+
+use backwater_types::{ControlFrame, Frame, Instant, Kind};
+
+/// What left by a port, and how its neighbour held it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PortStats {
+    /// Data packets sent.
+    pub data_packets: u64,
+    /// Their bytes on the wire.
+    pub data_bytes: u64,
+    /// ACKs and NACKs sent.
+    pub ack_packets: u64,
+    /// Their bytes on the wire.
+    pub ack_bytes: u64,
+    /// Control frames sent.
+    pub control_frames: u64,
+    /// Their bytes on the wire.
+    pub control_bytes: u64,
+    /// PFC pauses that took effect here.
+    pub pfc_pauses: u64,
+    /// Time this port was held by PFC, picoseconds.
+    pub pfc_paused: u64,
+    /// PAUSE frames received.
+    pub bfc_pauses: u64,
+    /// RESUME frames received.
+    pub bfc_resumes: u64,
+    /// BITMAP frames received.
+    pub bfc_bitmaps: u64,
+    /// Sum over queues of the time each was held by BFC, picoseconds.
+    pub bfc_paused: u64,
+    pfc_since: Option<Instant>,
+    /// Queues held now, and since when the sum is up to date.
+    bfc_held: u128,
+    bfc_since: Instant,
+}
+
+impl PortStats {
+    /// A frame of `wire` bytes was put on the wire.
+    #[inline(always)]
+    pub fn on_sent(&mut self, frame: &Frame, wire: u16) {
+        match frame {
+            Frame::Packet(p) if p.kind == Kind::Data => {
+                self.data_packets += 1;
+                self.data_bytes += wire as u64;
+            }
+            Frame::Packet(_) => {
+                self.ack_packets += 1;
+                self.ack_bytes += wire as u64;
+            }
+            Frame::Control(_) => {
+                self.control_frames += 1;
+                self.control_bytes += wire as u64;
+            }
+        }
+    }
+
+    /// The neighbour's frame came in by this port.
+    pub fn on_control(&mut self, now: Instant, frame: ControlFrame) {
+        self.settle(now);
+        match frame {
+            ControlFrame::PfcPause(_) if self.pfc_since.is_none() => {
+                self.pfc_pauses += 1;
+                self.pfc_since = Some(now);
+            }
+            ControlFrame::PfcPause(_) => {}
+            ControlFrame::PfcResume(_) => self.pfc_since = None,
+            ControlFrame::Pause(q) => {
+                self.bfc_pauses += 1;
+                self.bfc_held |= 1u128.checked_shl(q as u32).unwrap_or(0);
+            }
+            ControlFrame::Resume(q) => {
+                self.bfc_resumes += 1;
+                self.bfc_held &= !1u128.checked_shl(q as u32).unwrap_or(0);
+            }
+            ControlFrame::Bitmap(map) => {
+                self.bfc_bitmaps += 1;
+                let [low, high] = map.words();
+                self.bfc_held = low as u128 | (high as u128) << 64;
+            }
+        }
+    }
+
+    /// The link failed or came back: nothing holds this port.
+    pub fn on_link_change(&mut self, now: Instant) {
+        self.settle(now);
+        self.pfc_since = None;
+        self.bfc_held = 0;
+    }
+
+    /// Brings the paused times up to `now`.
+    pub fn settle(&mut self, now: Instant) {
+        if let Some(since) = &mut self.pfc_since {
+            self.pfc_paused += now.since(*since).0;
+            *since = now;
+        }
+        self.bfc_paused += now.since(self.bfc_since).0 * self.bfc_held.count_ones() as u64;
+        self.bfc_since = now;
+    }
+
+    /// All bytes sent.
+    pub fn wire_bytes(&self) -> u64 {
+        self.data_bytes + self.ack_bytes + self.control_bytes
+    }
+}
+
+/// Packets that never arrived, by reason.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Drops {
+    /// `[reason]`: packets.
+    pub packets: [u64; 5],
+    /// `[reason]`: bytes.
+    pub bytes: [u64; 5],
+}
+
+/// Names of the reasons in [`Drops`].
+pub const DROP_REASONS: [&str; 5] = ["buffer", "headroom", "link-loss", "link-down", "no-route"];
+
+impl Drops {
+    /// A packet of `wire` bytes was dropped for reason number `reason`.
+    pub fn count(&mut self, reason: usize, wire: u16) {
+        self.packets[reason] += 1;
+        self.bytes[reason] += wire as u64;
+    }
+}

@@ -1,0 +1,399 @@
+//! A switch in the network: the data plane, its links and its routes.
+
+use crate::any_switch::DataPlane;
+use crate::host::put_on_wire;
+use crate::link::{Fabric, Wire};
+use crate::observe::Observer;
+use crate::routes::Routes;
+use crate::stats::{Drops, PortStats};
+use crate::tree::Tree;
+use backwater_dataplane::DropReason;
+use backwater_types::{Duration, Frame, Instant, Kind, Packet, PortId};
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+/// A switch of data plane `D`.
+pub struct SwitchNode<D> {
+    /// Number in the graph.
+    pub id: usize,
+    /// Events.
+    pub tree: Tree,
+    /// The data plane.
+    pub plane: D,
+    /// `[port]`.
+    pub ports: Vec<Port>,
+    /// Packets dropped here or lost on its links.
+    pub drops: Drops,
+    /// Times in queues, if they are measured.
+    pub delays: Option<Box<DelayHistogram>>,
+    /// Flows in each port, if they are counted exactly.
+    pub census: Option<Box<Census>>,
+    hosts: usize,
+    ecmp_salt: u64,
+    /// Routes, by epoch of the links.
+    routes: Arc<Vec<Routes>>,
+    epoch: usize,
+    changes: VecDeque<Change>,
+    kicked: Vec<PortId>,
+}
+
+/// One port of a switch.
+pub struct Port {
+    /// Counters.
+    pub stats: PortStats,
+    link_in: u32,
+    wire: Wire,
+    busy_until: Instant,
+}
+
+/// Something happens to the network's links.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// When.
+    pub at: Instant,
+    /// Routes from then on.
+    pub epoch: usize,
+    /// Ports of this switch whose link fails (`false`) or comes back (`true`).
+    pub ports: Vec<(PortId, bool)>,
+}
+
+/// The exact number of flows with data in each port, for schemes whose switch does not know.
+#[derive(Clone, Debug)]
+pub struct Census {
+    packets: HashMap<(PortId, u32), u32>,
+    /// `[port]`.
+    flows: Vec<u32>,
+}
+
+impl Census {
+    /// For `ports` ports.
+    pub fn new(ports: usize) -> Census {
+        Census {
+            packets: HashMap::new(),
+            flows: vec![0; ports],
+        }
+    }
+
+    fn enter(&mut self, port: PortId, flow: u32) {
+        let packets = self.packets.entry((port, flow)).or_insert(0);
+        *packets += 1;
+        self.flows[port as usize] += (*packets == 1) as u32;
+    }
+
+    fn leave(&mut self, port: PortId, flow: u32) {
+        if let Entry::Occupied(mut entry) = self.packets.entry((port, flow)) {
+            *entry.get_mut() -= 1;
+            if *entry.get() == 0 {
+                entry.remove();
+                self.flows[port as usize] -= 1;
+            }
+        }
+    }
+}
+
+/// Time in queues, in bins of 1/16 of a power of two nanoseconds.
+#[derive(Clone, Debug)]
+pub struct DelayHistogram {
+    counts: Vec<u64>,
+    /// Sum, picoseconds.
+    pub sum: u128,
+}
+
+impl Default for DelayHistogram {
+    fn default() -> DelayHistogram {
+        DelayHistogram {
+            counts: vec![0; 16 * 48],
+            sum: 0,
+        }
+    }
+}
+
+impl DelayHistogram {
+    /// Counts one delay.
+    #[inline]
+    pub fn count(&mut self, delay: Duration) {
+        let ns = delay.0 / 1000;
+        let bin = if ns < 16 {
+            ns as usize
+        } else {
+            let power = 63 - ns.leading_zeros() as usize;
+            16 * (power - 3) + (ns >> (power - 4) & 15) as usize
+        };
+        let last = self.counts.len() - 1;
+        self.counts[bin.min(last)] += 1;
+        self.sum += delay.0 as u128;
+    }
+
+    /// `(low, high, count)` of every bin that is not empty; `[low, high)` in nanoseconds.
+    pub fn bins(&self) -> impl Iterator<Item = (u64, u64, u64)> {
+        let low = |bin: usize| match bin {
+            0..16 => bin as u64,
+            _ => (16 + bin as u64 % 16) << (bin / 16 - 1),
+        };
+        self.counts
+            .iter()
+            .enumerate()
+            .filter(|(_, n)| **n > 0)
+            .map(move |(bin, n)| (low(bin), low(bin + 1), *n))
+    }
+
+    /// Adds the counts of another.
+    pub fn merge(&mut self, other: &DelayHistogram) {
+        self.counts
+            .iter_mut()
+            .zip(&other.counts)
+            .for_each(|(sum, n)| *sum += n);
+        self.sum += other.sum;
+    }
+}
+
+impl<D: DataPlane> SwitchNode<D> {
+    /// Switch number `id` of the graph, with its links: for each port the incoming one and the wire out.
+    pub fn new(
+        id: usize,
+        plane: D,
+        links: Vec<(u32, Wire)>,
+        hosts: usize,
+        routes: Arc<Vec<Routes>>,
+        changes: VecDeque<Change>,
+        salts: [u64; 2],
+    ) -> SwitchNode<D> {
+        let [tie_seed, ecmp_salt] = salts;
+        let mut tree = Tree::new(2 * links.len() + 1, tie_seed);
+        tree.set(
+            2 * links.len(),
+            changes.front().map_or(Instant::NEVER, |c| c.at),
+        );
+        let port = |(link_in, wire)| Port {
+            stats: PortStats::default(),
+            link_in,
+            wire,
+            busy_until: Instant::ZERO,
+        };
+        SwitchNode {
+            id,
+            tree,
+            plane,
+            ports: links.into_iter().map(port).collect(),
+            drops: Drops::default(),
+            delays: None,
+            census: None,
+            hosts,
+            ecmp_salt,
+            routes,
+            epoch: 0,
+            changes,
+            kicked: Vec::with_capacity(16),
+        }
+    }
+
+    /// The link into `port` has a frame in flight again.
+    #[inline(always)]
+    pub fn wake_link(&mut self, fabric: &Fabric, port: u16) {
+        let head = fabric.in_flight[self.ports[port as usize].link_in as usize].head();
+        self.tree.set(port as usize, head);
+    }
+
+    /// Handles every event before `end`.
+    #[inline]
+    pub fn run<O: Observer>(&mut self, end: Instant, fabric: &mut Fabric, observer: &mut O) {
+        let ports = self.ports.len();
+        while let Some((now, leaf)) = self.tree.first_before(end) {
+            if leaf < ports {
+                let frames = &mut fabric.in_flight[self.ports[leaf].link_in as usize];
+                let frame = frames.pop();
+                self.tree.set(leaf, frames.head());
+                fabric.packet_hops += 1;
+                match frame {
+                    Some(Frame::Packet(packet)) => {
+                        self.forward(now, leaf as PortId, packet, fabric, observer)
+                    }
+                    Some(Frame::Control(frame)) => {
+                        observer.controlled(now, self.id, leaf as PortId, frame);
+                        self.ports[leaf].stats.on_control(now, frame);
+                        self.plane.control(leaf as PortId, frame);
+                        self.kick(now, leaf as PortId, fabric, observer);
+                    }
+                    None => unreachable!("an armed link has a frame in flight"),
+                }
+            } else if leaf < 2 * ports {
+                self.tree.set(leaf, Instant::NEVER);
+                self.kick(now, (leaf - ports) as PortId, fabric, observer);
+            } else {
+                self.on_timer(now, fabric, observer);
+            }
+            observer.settled(now, self.id, &|| self.plane.audit());
+        }
+    }
+
+    #[inline(always)]
+    fn forward<O: Observer>(
+        &mut self,
+        now: Instant,
+        ingress: PortId,
+        packet: Packet,
+        fabric: &mut Fabric,
+        observer: &mut O,
+    ) {
+        let routes = &self.routes[self.epoch];
+        let Some(egress) =
+            routes.next(self.id - self.hosts, packet.dst, packet.key, self.ecmp_salt)
+        else {
+            self.drops.count(4, packet.wire);
+            observer.dropped(now, self.id, &packet, "no-route");
+            return;
+        };
+        let received = self.plane.receive(now, packet, ingress, egress);
+        match received.dropped {
+            None => {
+                if packet.kind == Kind::Data {
+                    observer.enqueued(now, self.id, egress, &packet);
+                    if let Some(census) = &mut self.census {
+                        census.enter(egress, packet.flow);
+                    }
+                }
+                self.kick(now, egress, fabric, observer);
+            }
+            Some(reason) => {
+                let (number, name) = match reason {
+                    DropReason::Buffer => (0, "buffer"),
+                    DropReason::Headroom => (1, "headroom"),
+                };
+                self.drops.count(number, packet.wire);
+                observer.dropped(now, self.id, &packet, name);
+            }
+        }
+        if let Some(port) = received.control_on {
+            self.arm_timer();
+            self.kick(now, port, fabric, observer);
+        }
+    }
+
+    /// Sends if the link is free, else makes sure it is looked at when it is. A packet that leaves may put a control frame on
+    /// the port it came by, which is then looked at in turn; a frame never causes another.
+    #[inline(always)]
+    fn kick<O: Observer>(
+        &mut self,
+        now: Instant,
+        port: PortId,
+        fabric: &mut Fabric,
+        observer: &mut O,
+    ) {
+        let mut next = Some(port);
+        while let Some(port) = next {
+            let leaf = self.ports.len() + port as usize;
+            let busy_until = self.ports[port as usize].busy_until;
+            if busy_until > now {
+                if !self.tree.is_set(leaf) && self.plane.sendable(port) {
+                    self.tree.set(leaf, busy_until);
+                }
+                return;
+            }
+            next = self.transmit(now, port, fabric, observer);
+        }
+    }
+
+    /// Puts the next frame of `port` on the wire. The port that a control frame now waits at, if any.
+    #[inline(always)]
+    fn transmit<O: Observer>(
+        &mut self,
+        now: Instant,
+        port: PortId,
+        fabric: &mut Fabric,
+        observer: &mut O,
+    ) -> Option<PortId> {
+        let sent = self.plane.transmit(now, port)?;
+        observer.departed(now, self.id, port, &sent);
+        let p = &mut self.ports[port as usize];
+        p.busy_until = now + p.wire.ser.of_bytes(sent.wire as u64);
+        p.stats.on_sent(&sent.frame, sent.wire);
+        if let Some(delays) = &mut self.delays
+            && sent.queue.is_some()
+        {
+            delays.count(now.since(sent.entered));
+        }
+        if let Some(census) = &mut self.census
+            && let (Some(_), Frame::Packet(packet)) = (sent.queue, &sent.frame)
+        {
+            census.leave(port, packet.flow);
+        }
+        let free_at = p.busy_until;
+        put_on_wire(
+            &mut p.wire,
+            fabric,
+            &mut self.drops,
+            now,
+            free_at,
+            sent.frame,
+            |packet, reason| {
+                observer.dropped(now, self.id, packet, reason);
+            },
+        );
+        if self.plane.sendable(port) {
+            self.tree.set(self.ports.len() + port as usize, free_at);
+        }
+        if sent.control_on.is_some() {
+            self.arm_timer();
+        }
+        sent.control_on
+    }
+
+    /// Flows with data in `port`, if they are counted.
+    pub fn active_flows(&self, port: PortId) -> Option<u32> {
+        match &self.census {
+            Some(census) => Some(census.flows[port as usize]),
+            None => self.plane.active_flows(port),
+        }
+    }
+
+    fn arm_timer(&mut self) {
+        let change = self.changes.front().map_or(Instant::NEVER, |c| c.at);
+        self.tree
+            .set(2 * self.ports.len(), self.plane.next_timer().min(change));
+    }
+
+    fn on_timer<O: Observer>(&mut self, now: Instant, fabric: &mut Fabric, observer: &mut O) {
+        let mut kicked = std::mem::take(&mut self.kicked);
+        while self.changes.front().is_some_and(|c| c.at <= now) {
+            let Some(change) = self.changes.pop_front() else {
+                break;
+            };
+            self.epoch = change.epoch;
+            for (port, up) in change.ports {
+                observer.link_changed(now, self.id, port);
+                self.ports[port as usize].stats.on_link_change(now);
+                if up {
+                    self.plane.link_up(now, port)
+                } else {
+                    self.plane.link_down(port)
+                }
+                kicked.push(port);
+            }
+        }
+        if self.plane.next_timer() <= now {
+            self.plane.timer(now, &mut kicked);
+        }
+        self.arm_timer();
+        for port in kicked.drain(..) {
+            self.kick(now, port, fabric, observer);
+        }
+        self.kicked = kicked;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_delay_falls_into_the_bin_that_names_it() {
+        for ns in (0..200).chain([1 << 12, (1 << 12) - 1, 99_999, 1_000_000]) {
+            let mut h = DelayHistogram::default();
+            h.count(Duration::from_ns(ns));
+            let (low, high, n) = h.bins().next().unwrap();
+            assert!(low <= ns && ns < high && n == 1, "{ns} in [{low}, {high})");
+            assert!(high - low <= (ns / 16).max(1));
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! Retransmission timers of one host: lazy, one live entry per flow, one event for all of them.
+//!
+//! First entries come in order of time, since the timeout is the same for all, so they queue; only flows whose timer has to be
+//! looked at again go through a heap. An entry that fires early is put back at the time it should have had.
+
+use backwater_types::Instant;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+/// A flow's slot, and its number so that a reused slot is recognised.
+pub type Entry = (Instant, u32, u32);
+
+/// Entries by time.
+#[derive(Clone, Debug, Default)]
+pub struct Timers {
+    first: VecDeque<Entry>,
+    again: BinaryHeap<Reverse<Entry>>,
+}
+
+impl Timers {
+    /// An entry no earlier than any given here before.
+    #[inline]
+    pub fn push_last(&mut self, entry: Entry) {
+        debug_assert!(self.first.back().is_none_or(|(at, ..)| *at <= entry.0));
+        self.first.push_back(entry);
+    }
+
+    /// An entry at any time.
+    #[inline]
+    pub fn push(&mut self, entry: Entry) {
+        self.again.push(Reverse(entry));
+    }
+
+    /// Time of the earliest entry.
+    #[inline]
+    pub fn next(&self) -> Instant {
+        let first = self.first.front().map_or(Instant::NEVER, |(at, ..)| *at);
+        let again = self
+            .again
+            .peek()
+            .map_or(Instant::NEVER, |Reverse((at, ..))| *at);
+        first.min(again)
+    }
+
+    /// Takes the earliest entry, if it is due.
+    #[inline]
+    pub fn pop_due(&mut self, now: Instant) -> Option<Entry> {
+        if self.next() > now {
+            return None;
+        }
+        let again = self
+            .again
+            .peek()
+            .map_or(Instant::NEVER, |Reverse((at, ..))| *at);
+        match self.first.front() {
+            Some((at, ..)) if *at <= again => self.first.pop_front(),
+            _ => self.again.pop().map(|Reverse(entry)| entry),
+        }
+    }
+}

@@ -1,0 +1,548 @@
+//! The flows of a run, in order of arrival.
+//!
+//! Traffic is one network-wide process: flow k's gap, source, destination and size are functions of (seed, k), so every scheme
+//! sees the same traffic, and every partition walks the same sequence and keeps what is its own. Nothing is stored: the report
+//! walks it once more.
+
+use crate::draws;
+use backwater_scenario::model::{
+    Arrivals, ListedFlow, LoadOf, Scenario, SizeTable, Sizes, Workload,
+};
+use backwater_scenario::sizes;
+use backwater_scenario::topology::Graph;
+use backwater_types::{Duration, Instant, hash};
+
+/// A flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Flow {
+    /// Its number, in order of arrival.
+    pub id: u32,
+    /// Arrival.
+    pub at: Instant,
+    /// Source host.
+    pub src: u16,
+    /// Destination host.
+    pub dst: u16,
+    /// Payload bytes; `u64::MAX`: endless.
+    pub size: u64,
+    /// Number among the flows to the same destination.
+    pub receiver_slot: u32,
+    /// Workload it belongs to.
+    pub class: u8,
+}
+
+/// Size of an endless flow.
+pub const ENDLESS: u64 = u64::MAX;
+
+impl Flow {
+    /// Packets of `payload` bytes it takes, and the payload of the last.
+    pub fn packets(&self, payload: u64) -> (u32, u64) {
+        if self.size == ENDLESS {
+            return (u32::MAX, payload);
+        }
+        let packets = self.size.div_ceil(payload);
+        (packets as u32, self.size - (packets - 1) * payload)
+    }
+}
+
+/// All flows of a scenario, in order of arrival; ties go to the earlier workload.
+#[derive(Clone, Debug)]
+pub struct Traffic {
+    sources: Vec<Source>,
+    heads: Vec<Option<Arrival>>,
+    next_id: u32,
+    /// `[host]`: flows to it so far.
+    to: Vec<u32>,
+    until: Instant,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Arrival {
+    at: Instant,
+    src: u16,
+    dst: u16,
+    size: u64,
+}
+
+#[derive(Clone, Debug)]
+enum Source {
+    Background(Background),
+    Incast(Incast),
+    Listed(std::vec::IntoIter<Arrival>),
+}
+
+impl Traffic {
+    /// The flows of `scenario`, which is valid, on its graph.
+    pub fn new(scenario: &Scenario, graph: &Graph) -> Traffic {
+        let until = Instant::ZERO + scenario.run.duration;
+        let sources: Vec<Source> = scenario
+            .workload
+            .iter()
+            .enumerate()
+            .map(|(i, w)| {
+                Source::new(
+                    w,
+                    graph,
+                    hash::stream(scenario.seed, 0x7472_6166, i as u64),
+                    until,
+                )
+            })
+            .collect();
+        let mut traffic = Traffic {
+            heads: Vec::new(),
+            sources,
+            next_id: 0,
+            to: vec![0; graph.hosts],
+            until,
+        };
+        traffic.heads = traffic.sources.iter_mut().map(Source::next).collect();
+        traffic
+    }
+
+    /// Arrival of the next flow; [`Instant::NEVER`] when there is none.
+    pub fn next_at(&self) -> Instant {
+        let first = self.heads.iter().flatten().map(|a| a.at).min();
+        first
+            .filter(|at| *at < self.until)
+            .unwrap_or(Instant::NEVER)
+    }
+
+    /// The next flow, if it arrives before `end`.
+    #[inline]
+    pub fn next_before(&mut self, end: Instant) -> Option<Flow> {
+        let mut first = None::<(Instant, usize)>;
+        for (class, head) in self.heads.iter().enumerate() {
+            if let Some(head) = head
+                && first.is_none_or(|(at, _)| head.at < at)
+            {
+                first = Some((head.at, class));
+            }
+        }
+        let (at, class) = first.filter(|(at, _)| *at < end && *at < self.until)?;
+        let arrival = self.heads[class].take()?;
+        self.heads[class] = self.sources[class].next();
+        let slot = &mut self.to[arrival.dst as usize];
+        let receiver_slot = *slot;
+        *slot += 1;
+        let id = self.next_id;
+        self.next_id += 1;
+        Some(Flow {
+            id,
+            at,
+            src: arrival.src,
+            dst: arrival.dst,
+            size: arrival.size,
+            receiver_slot,
+            class: class as u8,
+        })
+    }
+}
+
+impl Iterator for Traffic {
+    type Item = Flow;
+    fn next(&mut self) -> Option<Flow> {
+        self.next_before(Instant::NEVER)
+    }
+}
+
+impl Source {
+    fn new(workload: &Workload, graph: &Graph, stream: u64, until: Instant) -> Source {
+        match workload {
+            Workload::Background {
+                sizes,
+                arrivals,
+                load,
+                load_of,
+                from,
+                to,
+                start,
+                ..
+            } => {
+                let (from, to) = (Hosts::named(graph, from), Hosts::named(graph, to));
+                let sizes = Sampler::new(sizes);
+                let rate = flow_rate(graph, *load, *load_of, &from, &to, sizes.mean());
+                let gaps = Gaps::new(*arrivals, rate);
+                Source::Background(Background {
+                    stream,
+                    k: 0,
+                    at: start.0 as f64,
+                    from,
+                    to,
+                    sizes,
+                    gaps,
+                })
+            }
+            Workload::Incast {
+                degree,
+                aggregate,
+                period,
+                load,
+                start,
+                from,
+                to,
+                ..
+            } => {
+                let period = period.map_or_else(
+                    || {
+                        aggregate.0 as f64 * 8e12
+                            / (load.unwrap_or(1.0) * capacity(graph, LoadOf::Core, &[], &[]))
+                    },
+                    |p| p.0 as f64,
+                );
+                Source::Incast(Incast {
+                    stream,
+                    event: 0,
+                    sent: 0,
+                    degree: *degree,
+                    aggregate: aggregate.0,
+                    start: start.map_or(period, |s| s.0 as f64),
+                    period,
+                    from: Hosts::named(graph, from),
+                    to: Hosts::named(graph, to),
+                    until,
+                })
+            }
+            Workload::LongLived {
+                count,
+                from,
+                to,
+                size,
+                start,
+                stagger,
+                ..
+            } => {
+                let to = Hosts::named(graph, to).list;
+                let from = match from.is_empty() {
+                    true => (0..graph.hosts as u16)
+                        .filter(|h| !to.contains(h))
+                        .collect(),
+                    false => Hosts::named(graph, from).list,
+                };
+                let flow = |i: usize| Arrival {
+                    at: Instant(start.0 + stagger.0 * i as u64),
+                    src: from[i % from.len()],
+                    dst: to[i % to.len()],
+                    size: size.map_or(ENDLESS, |s| s.0),
+                };
+                Source::Listed(
+                    (0..*count as usize)
+                        .map(flow)
+                        .collect::<Vec<_>>()
+                        .into_iter(),
+                )
+            }
+            Workload::FlowList { flows, .. } => {
+                let host = |name: &str| {
+                    graph
+                        .find_host(name)
+                        .expect("scenario checked: hosts of flow lists exist")
+                        as u16
+                };
+                let flow = |f: &ListedFlow| Arrival {
+                    at: Instant(f.start.0),
+                    src: host(&f.src),
+                    dst: host(&f.dst),
+                    size: f.bytes.0,
+                };
+                let mut flows: Vec<Arrival> = flows.iter().map(flow).collect();
+                flows.sort_by_key(|f| f.at);
+                Source::Listed(flows.into_iter())
+            }
+        }
+    }
+
+    fn next(&mut self) -> Option<Arrival> {
+        match self {
+            Source::Background(b) => Some(b.next()),
+            Source::Incast(i) => i.next(),
+            Source::Listed(flows) => flows.next(),
+        }
+    }
+}
+
+/// Offered rate of a background workload, flows per second, and what it asks of capacity.
+fn flow_rate(
+    graph: &Graph,
+    load: f64,
+    of: LoadOf,
+    from: &Hosts,
+    to: &Hosts,
+    mean_size: f64,
+) -> f64 {
+    let crossing = if of == LoadOf::ExactCore {
+        crossing_share(graph, from, to)
+    } else {
+        1.0
+    };
+    load * capacity(graph, of, &from.list, &to.list) / (8.0 * mean_size * crossing)
+}
+
+/// What a load is a share of, bit/s, one direction.
+pub fn capacity(graph: &Graph, of: LoadOf, from: &[u16], to: &[u16]) -> f64 {
+    let sum =
+        |links: &mut dyn Iterator<Item = usize>| links.map(|l| graph.links[l].rate.0 as f64).sum();
+    match of {
+        LoadOf::Core | LoadOf::ExactCore => sum(&mut graph.core_links.iter().copied()),
+        LoadOf::Receivers => sum(&mut to.iter().map(|h| *h as usize)),
+        LoadOf::Senders => sum(&mut from.iter().map(|h| *h as usize)),
+    }
+}
+
+/// Share of the pairs drawn that lie under different switches.
+fn crossing_share(graph: &Graph, from: &Hosts, to: &Hosts) -> f64 {
+    let mut share = 0.0;
+    for src in &from.list {
+        let others = to.list.iter().filter(|dst| *dst != src);
+        let (mut all, mut crossing) = (0u32, 0u32);
+        for dst in others {
+            all += 1;
+            crossing += (graph.switch_of(*src as usize) != graph.switch_of(*dst as usize)) as u32;
+        }
+        share += crossing as f64 / all.max(1) as f64;
+    }
+    share / from.list.len() as f64
+}
+
+/// A set of hosts to draw from.
+#[derive(Clone, Debug)]
+struct Hosts {
+    list: Vec<u16>,
+    /// `[host]`: its place in `list`, or `u32::MAX`.
+    place: Vec<u32>,
+}
+
+impl Hosts {
+    /// The hosts of these names; all of them if there is no name.
+    fn named(graph: &Graph, names: &[String]) -> Hosts {
+        let find = |name: &String| {
+            graph
+                .find_host(name)
+                .expect("scenario checked: hosts exist") as u16
+        };
+        let list: Vec<u16> = if names.is_empty() {
+            (0..graph.hosts as u16).collect()
+        } else {
+            names.iter().map(find).collect()
+        };
+        let mut place = vec![u32::MAX; graph.hosts];
+        list.iter()
+            .enumerate()
+            .for_each(|(i, h)| place[*h as usize] = i as u32);
+        Hosts { list, place }
+    }
+
+    fn draw(&self, word: u64) -> u16 {
+        self.list[hash::range32((word >> 32) as u32, self.list.len() as u32) as usize]
+    }
+
+    /// Uniform over the list without `host`.
+    fn draw_but(&self, word: u64, host: u16) -> u16 {
+        let place = self.place[host as usize];
+        if place == u32::MAX {
+            return self.draw(word);
+        }
+        let i = hash::range32((word >> 32) as u32, self.list.len() as u32 - 1);
+        self.list[(i + (i >= place) as u32) as usize]
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Background {
+    stream: u64,
+    k: u64,
+    /// Time of the last arrival, picoseconds.
+    at: f64,
+    from: Hosts,
+    to: Hosts,
+    sizes: Sampler,
+    gaps: Gaps,
+}
+
+impl Background {
+    fn next(&mut self) -> Arrival {
+        let word = |i: u64| hash::draw(self.stream, 4 * self.k + i);
+        // A double holds picoseconds exactly up to 2.5 hours.
+        self.at += self.gaps.draw(word(0));
+        let src = self.from.draw(word(1));
+        let arrival = Arrival {
+            at: Instant(self.at as u64),
+            src,
+            dst: self.to.draw_but(word(2), src),
+            size: self.sizes.draw(word(3)),
+        };
+        self.k += 1;
+        arrival
+    }
+}
+
+/// Gaps between arrivals.
+#[derive(Clone, Copy, Debug)]
+pub struct Gaps {
+    arrivals: Arrivals,
+    /// Mean gap, picoseconds.
+    mean: f64,
+    /// Log-normal: mean of the logarithm.
+    mu: f64,
+}
+
+impl Gaps {
+    /// For `rate` arrivals per second. Log-normal: `mu = ln(mean) - sigma^2 / 2`, so the mean is exact (traffic 1).
+    pub fn new(arrivals: Arrivals, rate: f64) -> Gaps {
+        let mean = 1e12 / rate;
+        let mu = match arrivals {
+            Arrivals::Poisson => 0.0,
+            Arrivals::LogNormal(sigma) => libm::log(mean) - sigma * sigma / 2.0,
+        };
+        Gaps { arrivals, mean, mu }
+    }
+
+    /// A gap, picoseconds.
+    pub fn draw(&self, word: u64) -> f64 {
+        match self.arrivals {
+            Arrivals::Poisson => self.mean * draws::exponential(word),
+            Arrivals::LogNormal(sigma) => libm::exp(self.mu + sigma * draws::normal(word)),
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Incast {
+    stream: u64,
+    event: u64,
+    /// Flows of the current event already given.
+    sent: u32,
+    degree: u32,
+    aggregate: u64,
+    start: f64,
+    period: f64,
+    from: Hosts,
+    to: Hosts,
+    until: Instant,
+}
+
+impl Incast {
+    fn next(&mut self) -> Option<Arrival> {
+        let at = Instant((self.start + self.period * self.event as f64) as u64);
+        if at >= self.until {
+            return None;
+        }
+        let word = |i: u64| hash::draw(self.stream, self.event * (self.degree as u64 + 1) + i);
+        let dst = self.to.draw(word(0));
+        let src = self.from.draw_but(word(1 + self.sent as u64), dst);
+        let (share, rest) = (
+            self.aggregate / self.degree as u64,
+            self.aggregate % self.degree as u64,
+        );
+        let size = (share + ((self.sent as u64) < rest) as u64).max(1);
+        self.sent += 1;
+        if self.sent == self.degree {
+            self.sent = 0;
+            self.event += 1;
+        }
+        Some(Arrival { at, src, dst, size })
+    }
+}
+
+/// Draws flow sizes.
+#[derive(Clone, Debug)]
+pub enum Sampler {
+    /// Always this many bytes.
+    Fixed(u64),
+    /// Exponential with this mean, rounded up to whole bytes.
+    Exponential(f64),
+    /// By a table.
+    Table(TableSampler),
+}
+
+/// Inverts a cumulative distribution; a guide table makes the search short.
+#[derive(Clone, Debug)]
+pub struct TableSampler {
+    table: SizeTable,
+    /// `[u / GUIDE]`: the first point whose probability reaches the cell.
+    guide: Vec<u16>,
+    mean: f64,
+}
+
+const GUIDE: usize = 4096;
+
+impl Sampler {
+    /// For sizes of a valid scenario.
+    pub fn new(sizes: &Sizes) -> Sampler {
+        match sizes {
+            Sizes::Fixed(bytes) => Sampler::Fixed(bytes.0),
+            Sizes::Exponential(mean) => Sampler::Exponential(mean.0 as f64),
+            Sizes::Points(table) => Sampler::Table(TableSampler::new(table.clone())),
+            Sizes::Table(name) => Sampler::Table(TableSampler::new(
+                sizes::table(name)
+                    .expect("scenario checked: table exists")
+                    .clone(),
+            )),
+            Sizes::File(_) => unreachable!("the reader turns files into points"),
+        }
+    }
+
+    /// Mean size, bytes.
+    pub fn mean(&self) -> f64 {
+        match self {
+            Sampler::Fixed(bytes) => *bytes as f64,
+            Sampler::Exponential(mean) => *mean,
+            Sampler::Table(table) => table.mean,
+        }
+    }
+
+    /// A size, bytes; at least 1.
+    pub fn draw(&self, word: u64) -> u64 {
+        match self {
+            Sampler::Fixed(bytes) => *bytes,
+            Sampler::Exponential(mean) => (mean * draws::exponential(word) + 0.5).max(1.0) as u64,
+            Sampler::Table(table) => table.draw(word),
+        }
+    }
+}
+
+impl TableSampler {
+    fn new(table: SizeTable) -> TableSampler {
+        let mut guide = Vec::with_capacity(GUIDE);
+        let mut point = 0;
+        for cell in 0..GUIDE {
+            while table.points[point].1 < cell as f64 / GUIDE as f64 {
+                point += 1;
+            }
+            guide.push(point as u16);
+        }
+        let mean = table.mean();
+        TableSampler { table, guide, mean }
+    }
+
+    fn draw(&self, word: u64) -> u64 {
+        let (u, points) = (draws::uniform(word), &self.table.points);
+        let mut i = self.guide[(word >> 52) as usize] as usize;
+        while points[i].1 < u {
+            i += 1;
+        }
+        let (size, p) = points[i];
+        let value = match i.checked_sub(1).map(|before| points[before]) {
+            Some((low, q)) if self.table.linear && p > q => low + (size - low) * (u - q) / (p - q),
+            _ => size,
+        };
+        let bytes = (value as u64).max(1);
+        // The authors' rounding: above one packet, up to the next whole packet (traffic 1).
+        if self.table.whole_packets && bytes > 1000 {
+            (bytes / 1000 + 1) * 1000
+        } else {
+            bytes
+        }
+    }
+}
+
+/// The hash by which switches know flow number `id`.
+#[inline]
+pub fn flow_key(seed: u64, id: u32) -> u32 {
+    (hash::draw(seed ^ 0x6b65_7973, id as u64) >> 32) as u32
+}
+
+/// When counting starts and arrivals end.
+pub fn counted_window(scenario: &Scenario) -> (Instant, Instant) {
+    let at = |d: Duration| Instant::ZERO + d;
+    (at(scenario.run.warmup()), at(scenario.run.duration))
+}
