@@ -1,1 +1,245 @@
-//! (in progress)
+//! `backwater._core`: conversions between Python and the simulator, and nothing else.
+
+use backwater_scenario as scenario;
+use backwater_sim::{Simulation, Watch, estimate, summary, tables};
+use pyo3::create_exception;
+use pyo3::exceptions::{PyKeyError, PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::Duration;
+
+create_exception!(
+    _core,
+    InputError,
+    PyValueError,
+    "What the user gave cannot be used; the message says where and why."
+);
+
+fn refused(error: scenario::Error) -> PyErr {
+    InputError::new_err(error.to_string())
+}
+
+fn json<T: serde::Serialize>(value: &T) -> PyResult<String> {
+    serde_json::to_string(value).map_err(|e| PyRuntimeError::new_err(e.to_string()))
+}
+
+/// Reads a scenario file into a plan, as JSON.
+#[pyfunction]
+#[pyo3(signature = (path, sets, scale=None))]
+fn load(path: &str, sets: Vec<String>, scale: Option<&str>) -> PyResult<String> {
+    json(&scenario::load(Path::new(path), &sets, scale).map_err(refused)?)
+}
+
+/// Starts a run on threads of its own.
+#[pyfunction]
+fn start(scenario_json: &str, threads: usize) -> PyResult<Run> {
+    let scenario = scenario::from_json(scenario_json).map_err(refused)?;
+    let watch = Arc::new(Watch::default());
+    let (send, done) = mpsc::channel();
+    let shared = watch.clone();
+    let until = scenario.run.duration.0;
+    std::thread::spawn(move || {
+        let run = || Simulation::new(&scenario, threads).run(&shared);
+        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
+        let text = |e: Box<dyn std::any::Any + Send>| match e.downcast::<String>() {
+            Ok(text) => *text,
+            Err(e) => e.downcast::<&str>().map_or("a panic without a message".to_string(), |text| text.to_string()),
+        };
+        // The other end is gone only if Python dropped the run: nobody wants the outcome then.
+        let _ = send.send(outcome.map_err(text));
+    });
+    Ok(Run { watch, until, done: Mutex::new(done), outcome: Mutex::new(None) })
+}
+
+type Ended = Result<backwater_sim::Outcome, String>;
+
+/// A run in progress.
+#[pyclass]
+struct Run {
+    watch: Arc<Watch>,
+    until: u64,
+    done: Mutex<mpsc::Receiver<Ended>>,
+    outcome: Mutex<Option<Ended>>,
+}
+
+#[pymethods]
+impl Run {
+    /// How far it is.
+    fn progress<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let get = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
+        let now = get(&self.watch.now);
+        let ended = self.outcome.lock().map_or(true, |o| o.is_some());
+        let state = match (ended, self.watch.cancel.load(Ordering::Relaxed)) {
+            (_, true) => "cancelled",
+            (true, _) => "done",
+            _ if now < self.until => "running",
+            _ => "draining",
+        };
+        let dict = PyDict::new(py);
+        dict.set_item("now_ps", now)?;
+        dict.set_item("end_ps", self.until)?;
+        dict.set_item("packet_hops", get(&self.watch.packet_hops))?;
+        dict.set_item("flows_started", get(&self.watch.started))?;
+        dict.set_item("flows_finished", get(&self.watch.finished))?;
+        dict.set_item("counted_left", get(&self.watch.counted_left))?;
+        dict.set_item("state", state)?;
+        Ok(dict)
+    }
+
+    /// Stops it at the next window; what is done is kept.
+    fn cancel(&self) {
+        self.watch.cancel.store(true, Ordering::Relaxed);
+    }
+
+    /// Waits up to `seconds`; whether it has ended.
+    fn wait(&self, py: Python<'_>, seconds: f64) -> PyResult<bool> {
+        py.detach(|| {
+            let lock = |_| PyRuntimeError::new_err("another thread failed while it waited for this run");
+            let mut outcome = self.outcome.lock().map_err(|_| lock(()))?;
+            if outcome.is_none() {
+                let done = self.done.lock().map_err(|_| lock(()))?;
+                *outcome = done.recv_timeout(Duration::from_secs_f64(seconds.clamp(0.0, 1e6))).ok();
+            }
+            Ok(outcome.is_some())
+        })
+    }
+
+    /// What it measured; once, after `wait` returned true.
+    fn outcome(&self) -> PyResult<Outcome> {
+        let taken = self.outcome.lock().ok().and_then(|mut o| o.take());
+        match taken {
+            Some(Ok(outcome)) => Ok(Outcome { inner: Arc::new(outcome) }),
+            Some(Err(panic)) => Err(PyRuntimeError::new_err(format!("the simulator failed: {panic}"))),
+            None => Err(PyRuntimeError::new_err("the run has not ended, or its outcome was taken")),
+        }
+    }
+}
+
+/// What a run measured.
+#[pyclass(frozen)]
+struct Outcome {
+    inner: Arc<backwater_sim::Outcome>,
+}
+
+#[pymethods]
+impl Outcome {
+    /// 256 bits over everything measured, in hex.
+    #[getter]
+    fn digest(&self) -> &str {
+        &self.inner.digest
+    }
+
+    /// The numbers that fit on a page, as JSON.
+    fn summary(&self, py: Python<'_>) -> PyResult<String> {
+        py.detach(|| json(&summary::summary(&self.inner)))
+    }
+
+    /// Names of the tables.
+    fn tables(&self) -> Vec<&'static str> {
+        tables::SCHEMA.iter().map(|(name, _)| *name).collect()
+    }
+
+    /// Columns of a table, at most `rows` rows at a time.
+    fn batches(&self, table: &str, rows: usize) -> PyResult<Batches> {
+        let columns = match table {
+            "flows" => {
+                // The rows borrow the outcome, so they are drawn on a thread that owns a share of it, a batch ahead.
+                let (send, receive) = mpsc::sync_channel(1);
+                let inner = self.inner.clone();
+                std::thread::spawn(move || {
+                    for batch in tables::flow_batches(&inner, rows.max(1)) {
+                        if send.send(batch).is_err() {
+                            return;
+                        }
+                    }
+                });
+                return Ok(Batches { source: Mutex::new(Source::Flows(receive)) });
+            }
+            name => tables::table(&self.inner, name),
+        };
+        let columns = columns.ok_or_else(|| PyKeyError::new_err(format!("no table is called {table}")))?;
+        Ok(Batches { source: Mutex::new(Source::Whole(Some(columns))) })
+    }
+
+    /// The names that the codes of a column stand for, or `None` for numbers.
+    fn categories(&self, table: &str, column: &str) -> Option<Vec<String>> {
+        let columns = tables::SCHEMA.iter().find(|(name, _)| *name == table)?.1;
+        columns.iter().find(|(name, kind, ..)| *name == column && *kind == "cat")?;
+        tables::categories(&self.inner, column)
+    }
+}
+
+enum Source {
+    Flows(mpsc::Receiver<Vec<tables::Column>>),
+    Whole(Option<Vec<tables::Column>>),
+}
+
+/// Iterates over the batches of a table.
+#[pyclass]
+struct Batches {
+    source: Mutex<Source>,
+}
+
+#[pymethods]
+impl Batches {
+    fn __iter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        slf
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let next = py.detach(|| match &mut *self.source.lock().ok()? {
+            Source::Flows(batches) => batches.recv().ok(),
+            Source::Whole(columns) => columns.take(),
+        });
+        let Some(columns) = next else { return Ok(None) };
+        let dict = PyDict::new(py);
+        for (name, values) in columns {
+            let (kind, bytes) = values.to_bytes();
+            dict.set_item(name, (kind, PyBytes::new(py, &bytes)))?;
+        }
+        Ok(Some(dict))
+    }
+}
+
+/// What a run will take, as JSON.
+#[pyfunction(name = "estimate")]
+fn estimate_run(scenario_json: &str) -> PyResult<String> {
+    json(&estimate::estimate(&scenario::from_json(scenario_json).map_err(refused)?))
+}
+
+/// The schemes, as JSON.
+#[pyfunction]
+fn schemes() -> PyResult<String> {
+    json(&scenario::schemes())
+}
+
+/// The columns of every table, as JSON.
+#[pyfunction]
+fn tables_schema() -> PyResult<String> {
+    json(&tables::schema_json())
+}
+
+/// JSON schema of scenario files.
+#[pyfunction]
+fn scenario_schema() -> PyResult<String> {
+    json(&scenario::scenario_schema())
+}
+
+#[pymodule]
+fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    m.add("version", env!("CARGO_PKG_VERSION"))?;
+    m.add("InputError", m.py().get_type::<InputError>())?;
+    m.add_class::<Run>()?;
+    m.add_class::<Outcome>()?;
+    m.add_class::<Batches>()?;
+    m.add_function(wrap_pyfunction!(load, m)?)?;
+    m.add_function(wrap_pyfunction!(start, m)?)?;
+    m.add_function(wrap_pyfunction!(estimate_run, m)?)?;
+    m.add_function(wrap_pyfunction!(schemes, m)?)?;
+    m.add_function(wrap_pyfunction!(tables_schema, m)?)?;
+    m.add_function(wrap_pyfunction!(scenario_schema, m)?)?;
+    Ok(())
+}

@@ -3,21 +3,15 @@
 use backwater_dataplane::assign::{Assigned, DynamicParams, SingleFifo};
 use backwater_dataplane::queues::PausableQueues;
 use backwater_dataplane::{
-    Assignment, Backpressure, Bfc, BfcParams, Dynamic, NoBackpressure, PerFlow, Pfc, PfcParams,
-    Received, Sent, Shape, Single, Stochastic, Switch,
+    Assignment, Backpressure, Bfc, BfcParams, Dynamic, NoBackpressure, PerFlow, Pfc, PfcParams, Received, Sent, Shape,
+    Single, Stochastic, Switch,
 };
 use backwater_types::{ControlFrame, Instant, Packet, PortId};
 
 /// What the network asks of a switch; see [`Switch`] for each.
 #[allow(missing_docs)]
 pub trait DataPlane: Send + Sized + 'static {
-    fn receive(
-        &mut self,
-        now: Instant,
-        packet: Packet,
-        ingress: PortId,
-        egress: PortId,
-    ) -> Received;
+    fn receive(&mut self, now: Instant, packet: Packet, ingress: PortId, egress: PortId) -> Received;
     fn transmit(&mut self, now: Instant, port: PortId) -> Option<Sent>;
     fn sendable(&self, port: PortId) -> bool;
     fn control(&mut self, port: PortId, frame: ControlFrame);
@@ -38,13 +32,7 @@ where
     B: Backpressure<A::Queues> + Send + 'static,
 {
     #[inline(always)]
-    fn receive(
-        &mut self,
-        now: Instant,
-        packet: Packet,
-        ingress: PortId,
-        egress: PortId,
-    ) -> Received {
+    fn receive(&mut self, now: Instant, packet: Packet, ingress: PortId, egress: PortId) -> Received {
         Switch::receive(self, now, packet, ingress, egress)
     }
 
@@ -189,10 +177,7 @@ fn bfc(params: &PlaneParams) -> BfcParams {
 }
 
 fn pfc(params: &PlaneParams) -> PfcParams {
-    params
-        .pfc
-        .clone()
-        .expect("a product with PFC has its parameters")
+    params.pfc.clone().expect("a product with PFC has its parameters")
 }
 
 products! {
@@ -218,11 +203,7 @@ products! {
 ///
 /// # Panics
 /// On products the scenario reader refuses.
-pub fn any(
-    switch: &backwater_scenario::model::Switch,
-    shape: &Shape,
-    params: &PlaneParams,
-) -> AnySwitch {
+pub fn any(switch: &backwater_scenario::model::Switch, shape: &Shape, params: &PlaneParams) -> AnySwitch {
     use backwater_scenario::model::{Assignment as A, Backpressure as B};
     let wide = shape.queues > 64;
     macro_rules! boxed {

@@ -27,11 +27,7 @@ pub fn normal(word: u64) -> f64 {
     }
     let tail = if q < 0.0 { p } else { 1.0 - p };
     let r = libm::sqrt(-libm::log(tail));
-    let z = if r <= 5.0 {
-        ratio(r - 1.6, &MIDDLE)
-    } else {
-        ratio(r - 5.0, &FAR)
-    };
+    let z = if r <= 5.0 { ratio(r - 1.6, &MIDDLE) } else { ratio(r - 5.0, &FAR) };
     if q < 0.0 { -z } else { z }
 }
 
@@ -119,12 +115,9 @@ mod tests {
     #[test]
     fn normal_quantiles_match_the_tables() {
         let at = |p: f64| normal((p * (1u64 << 53) as f64) as u64 * 2048);
-        for (p, z) in [
-            (0.5, 0.0),
-            (0.975, 1.959_963_984_540_054),
-            (0.025, -1.959_963_984_540_054),
-            (0.999_999, 4.753_424_308_8),
-        ] {
+        for (p, z) in
+            [(0.5, 0.0), (0.975, 1.959_963_984_540_054), (0.025, -1.959_963_984_540_054), (0.999_999, 4.753_424_308_8)]
+        {
             assert!((at(p) - z).abs() < 1e-8, "{p}: {}", at(p));
         }
     }
@@ -140,10 +133,6 @@ mod tests {
             exp += exponential(hash::draw(2, k));
         }
         let n = n as f64;
-        assert!(
-            (sum / n).abs() < 0.004
-                && (square / n - 1.0).abs() < 0.006
-                && (exp / n - 1.0).abs() < 0.004
-        );
+        assert!((sum / n).abs() < 0.004 && (square / n - 1.0).abs() < 0.006 && (exp / n - 1.0).abs() < 0.004);
     }
 }

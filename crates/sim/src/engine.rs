@@ -110,11 +110,7 @@ pub fn run<C: Control, D: DataPlane, O: Observer>(
 ) -> Vec<(Nodes<C, D>, O, Harvest)> {
     let n = partitions.len();
     let posts = || (0..n).map(|_| Post::default()).collect::<Vec<_>>();
-    let mail = || {
-        (0..n * n)
-            .map(|_| Mutex::new(Vec::new()))
-            .collect::<Vec<_>>()
-    };
+    let mail = || (0..n * n).map(|_| Mutex::new(Vec::new())).collect::<Vec<_>>();
     let shared = Shared {
         watch,
         barrier: SpinBarrier::new(n),
@@ -122,29 +118,14 @@ pub fn run<C: Control, D: DataPlane, O: Observer>(
         posts: [posts(), posts()],
         stop: Default::default(),
     };
-    let worker = |(nodes, observer)| {
-        Worker::new(
-            nodes,
-            observer,
-            params.clone(),
-            traffic.clone(),
-            schedule,
-            &shared,
-        )
-    };
+    let worker = |(nodes, observer)| Worker::new(nodes, observer, params.clone(), traffic.clone(), schedule, &shared);
     if n == 1 {
         return partitions.into_iter().map(|p| worker(p).run()).collect();
     }
     std::thread::scope(|scope| {
-        let threads: Vec<_> = partitions
-            .into_iter()
-            .map(worker)
-            .map(|worker| scope.spawn(move || worker.run()))
-            .collect();
-        threads
-            .into_iter()
-            .map(|t| t.join().unwrap_or_else(|e| std::panic::resume_unwind(e)))
-            .collect()
+        let threads: Vec<_> =
+            partitions.into_iter().map(worker).map(|worker| scope.spawn(move || worker.run())).collect();
+        threads.into_iter().map(|t| t.join().unwrap_or_else(|e| std::panic::resume_unwind(e))).collect()
     })
 }
 
@@ -179,11 +160,7 @@ impl<'a, C: Control, D: DataPlane, O: Observer> Worker<'a, C, D, O> {
             acknowledged: Vec::new(),
             retransmitted: Vec::new(),
             buffers: Vec::new(),
-            active: nodes
-                .switches
-                .iter()
-                .map(|s| vec![Vec::new(); s.ports.len()])
-                .collect(),
+            active: nodes.switches.iter().map(|s| vec![Vec::new(); s.ports.len()]).collect(),
             at_warm: Vec::new(),
             at_end: Vec::new(),
             acknowledged_bytes: [vec![0; params.labels.len()], vec![0; params.labels.len()]],
@@ -262,10 +239,7 @@ impl<'a, C: Control, D: DataPlane, O: Observer> Worker<'a, C, D, O> {
         let (counted_finished, finished) = (&mut self.counted_finished, &mut self.finished);
         let mut record = |now: Instant, what: Finished| match what {
             Finished::Received { flow } => harvest.received[flow as usize] = now,
-            Finished::Acknowledged {
-                flow,
-                retransmitted,
-            } => {
+            Finished::Acknowledged { flow, retransmitted } => {
                 harvest.acknowledged[flow as usize] = now;
                 harvest.retransmitted[flow as usize] = retransmitted;
                 *finished += 1;
@@ -321,64 +295,35 @@ impl<'a, C: Control, D: DataPlane, O: Observer> Worker<'a, C, D, O> {
         let local = fabric.next.iter().copied().min().unwrap_or(Instant::NEVER);
         let next = local.min(fabric.outbox_next).min(self.traffic.next_at());
         if n == 1 {
-            shared.stop[parity].store(
-                shared.watch.cancel.load(Ordering::Relaxed),
-                Ordering::Relaxed,
-            );
-            let standing = Standing {
-                next,
-                counted_finished: self.counted_finished,
-            };
+            shared.stop[parity].store(shared.watch.cancel.load(Ordering::Relaxed), Ordering::Relaxed);
+            let standing = Standing { next, counted_finished: self.counted_finished };
             self.report(end, self.finished, self.nodes.fabric.packet_hops, &standing);
             return standing;
         }
         fabric.outbox_next = Instant::NEVER;
         for to in (0..n).filter(|to| *to != me) {
-            let mut box_ = shared.mail[parity][me * n + to]
-                .lock()
-                .unwrap_or_else(|e| e.into_inner());
+            let mut box_ = shared.mail[parity][me * n + to].lock().unwrap_or_else(|e| e.into_inner());
             std::mem::swap(&mut *box_, &mut fabric.outbox[to]);
         }
         let post = &shared.posts[parity][me];
         post.next.store(next.0, Ordering::Relaxed);
-        post.counted_finished
-            .store(self.counted_finished, Ordering::Relaxed);
+        post.counted_finished.store(self.counted_finished, Ordering::Relaxed);
         post.finished.store(self.finished, Ordering::Relaxed);
-        post.packet_hops
-            .store(fabric.packet_hops, Ordering::Relaxed);
+        post.packet_hops.store(fabric.packet_hops, Ordering::Relaxed);
         if me == 0 {
-            shared.stop[parity].store(
-                shared.watch.cancel.load(Ordering::Relaxed),
-                Ordering::Relaxed,
-            );
+            shared.stop[parity].store(shared.watch.cancel.load(Ordering::Relaxed), Ordering::Relaxed);
         }
         shared.barrier.wait();
         for from in (0..n).filter(|from| *from != me) {
-            let mut box_ = shared.mail[parity][from * n + me]
-                .lock()
-                .unwrap_or_else(|e| e.into_inner());
+            let mut box_ = shared.mail[parity][from * n + me].lock().unwrap_or_else(|e| e.into_inner());
             fabric.accept(&mut box_);
         }
         let posts = &shared.posts[parity];
-        let sum = |field: fn(&Post) -> &AtomicU64| {
-            posts.iter().map(|p| field(p).load(Ordering::Relaxed)).sum()
-        };
-        let next = posts
-            .iter()
-            .map(|p| p.next.load(Ordering::Relaxed))
-            .min()
-            .map_or(Instant::NEVER, Instant);
-        let standing = Standing {
-            next,
-            counted_finished: sum(|p| &p.counted_finished),
-        };
+        let sum = |field: fn(&Post) -> &AtomicU64| posts.iter().map(|p| field(p).load(Ordering::Relaxed)).sum();
+        let next = posts.iter().map(|p| p.next.load(Ordering::Relaxed)).min().map_or(Instant::NEVER, Instant);
+        let standing = Standing { next, counted_finished: sum(|p| &p.counted_finished) };
         if me == 0 {
-            self.report(
-                end,
-                sum(|p| &p.finished),
-                sum(|p| &p.packet_hops),
-                &standing,
-            );
+            self.report(end, sum(|p| &p.finished), sum(|p| &p.packet_hops), &standing);
         }
         standing
     }
@@ -386,14 +331,10 @@ impl<'a, C: Control, D: DataPlane, O: Observer> Worker<'a, C, D, O> {
     fn report(&self, now: Instant, finished: u64, packet_hops: u64, all: &Standing) {
         let watch = self.shared.watch;
         watch.now.store(now.0, Ordering::Relaxed);
-        watch
-            .started
-            .store(self.harvest.received.len() as u64, Ordering::Relaxed);
+        watch.started.store(self.harvest.received.len() as u64, Ordering::Relaxed);
         watch.finished.store(finished, Ordering::Relaxed);
         watch.packet_hops.store(packet_hops, Ordering::Relaxed);
-        watch
-            .counted_left
-            .store(self.counted - all.counted_finished, Ordering::Relaxed);
+        watch.counted_left.store(self.counted - all.counted_finished, Ordering::Relaxed);
     }
 
     fn on_grid(&mut self, now: Instant) {
@@ -408,9 +349,7 @@ impl<'a, C: Control, D: DataPlane, O: Observer> Worker<'a, C, D, O> {
         }
         if s.sample > Duration::ZERO && now >= s.warm && now <= s.until && now.0 % s.sample.0 == 0 {
             for (i, switch) in self.nodes.switches.iter().enumerate() {
-                self.harvest
-                    .buffers
-                    .push((now, switch.id as u32, switch.plane.buffered()));
+                self.harvest.buffers.push((now, switch.id as u32, switch.plane.buffered()));
                 for (port, counts) in self.harvest.active[i].iter_mut().enumerate() {
                     if let Some(flows) = switch.active_flows(port as u16) {
                         let flows = flows as usize;
@@ -425,12 +364,7 @@ impl<'a, C: Control, D: DataPlane, O: Observer> Worker<'a, C, D, O> {
     /// Counters of every port here: hosts, then switches port by port.
     fn snapshot(&mut self, now: Instant) -> Vec<PortStats> {
         let hosts = self.nodes.hosts.iter_mut().map(|h| &mut h.stats);
-        let ports = self
-            .nodes
-            .switches
-            .iter_mut()
-            .flat_map(|s| s.ports.iter_mut())
-            .map(|p| &mut p.stats);
+        let ports = self.nodes.switches.iter_mut().flat_map(|s| s.ports.iter_mut()).map(|p| &mut p.stats);
         let settled = hosts.chain(ports).map(|stats| {
             stats.settle(now);
             *stats
@@ -441,10 +375,7 @@ impl<'a, C: Control, D: DataPlane, O: Observer> Worker<'a, C, D, O> {
     fn count_acknowledged(&mut self, at: usize) {
         let sum = &mut self.harvest.acknowledged_bytes[at];
         sum.fill(0);
-        self.nodes
-            .hosts
-            .iter()
-            .for_each(|host| host.add_acknowledged(&self.params, sum));
+        self.nodes.hosts.iter().for_each(|host| host.add_acknowledged(&self.params, sum));
     }
 
     fn is_over(&self, now: Instant, all: Standing) -> bool {
@@ -471,11 +402,7 @@ struct SpinBarrier {
 
 impl SpinBarrier {
     fn new(parties: usize) -> SpinBarrier {
-        SpinBarrier {
-            parties,
-            waiting: AtomicUsize::new(0),
-            round: AtomicUsize::new(0),
-        }
+        SpinBarrier { parties, waiting: AtomicUsize::new(0), round: AtomicUsize::new(0) }
     }
 
     fn wait(&self) {
@@ -488,11 +415,7 @@ impl SpinBarrier {
         let mut spins = 0u32;
         while self.round.load(Ordering::Acquire) == round {
             spins += 1;
-            if spins % 4096 == 0 {
-                std::thread::yield_now()
-            } else {
-                std::hint::spin_loop()
-            }
+            if spins % 4096 == 0 { std::thread::yield_now() } else { std::hint::spin_loop() }
         }
     }
 }

@@ -154,8 +154,7 @@ impl<C: Control> Host<C> {
     /// Its link has a frame in flight again.
     #[inline(always)]
     pub fn wake_link(&mut self, fabric: &Fabric) {
-        self.tree
-            .set(LINK, fabric.in_flight[self.link_in as usize].head());
+        self.tree.set(LINK, fabric.in_flight[self.link_in as usize].head());
     }
 
     /// A flow will arrive here.
@@ -189,9 +188,7 @@ impl<C: Control> Host<C> {
                             self.delayed.push_back((now + params.delay, packet));
                             self.arm_timer();
                         }
-                        Some(Frame::Packet(packet)) => {
-                            self.receive(now, packet, params, fabric, finished, observer)
-                        }
+                        Some(Frame::Packet(packet)) => self.receive(now, packet, params, fabric, finished, observer),
                         Some(Frame::Control(frame)) => {
                             observer.controlled(now, self.id as usize, 0, frame);
                             self.stats.on_control(now, frame);
@@ -211,10 +208,7 @@ impl<C: Control> Host<C> {
                             self.start(now, arrival, params);
                         }
                     }
-                    self.tree.set(
-                        ARRIVAL,
-                        self.arrivals.front().map_or(Instant::NEVER, |a| a.at),
-                    );
+                    self.tree.set(ARRIVAL, self.arrivals.front().map_or(Instant::NEVER, |a| a.at));
                     self.kick(now, params, fabric, observer);
                 }
                 _ => self.on_timer(now, params, fabric, finished, observer),
@@ -224,10 +218,7 @@ impl<C: Control> Host<C> {
 
     /// Adds the payload bytes acknowledged so far, by class.
     pub fn add_acknowledged(&self, params: &HostParams<C>, sum: &mut [u64]) {
-        self.finished_bytes
-            .iter()
-            .zip(sum.iter_mut())
-            .for_each(|(bytes, sum)| *sum += bytes);
+        self.finished_bytes.iter().zip(sum.iter_mut()).for_each(|(bytes, sum)| *sum += bytes);
         for flow in self.flows.iter().filter(|f| f.live && !f.send.is_done()) {
             sum[flow.class as usize] += flow.send.acked as u64 * params.payload;
         }
@@ -290,13 +281,7 @@ impl<C: Control> Host<C> {
 
     /// Sends if the link is free, else makes sure it is looked at when it is.
     #[inline(always)]
-    fn kick<O: Observer>(
-        &mut self,
-        now: Instant,
-        params: &HostParams<C>,
-        fabric: &mut Fabric,
-        observer: &mut O,
-    ) {
+    fn kick<O: Observer>(&mut self, now: Instant, params: &HostParams<C>, fabric: &mut Fabric, observer: &mut O) {
         if self.busy_until <= now {
             self.transmit(now, params, fabric, observer);
         } else if !self.tree.is_set(PORT) && (!self.acks.is_empty() || self.nic.sendable()) {
@@ -305,13 +290,7 @@ impl<C: Control> Host<C> {
     }
 
     #[inline]
-    fn transmit<O: Observer>(
-        &mut self,
-        now: Instant,
-        params: &HostParams<C>,
-        fabric: &mut Fabric,
-        observer: &mut O,
-    ) {
+    fn transmit<O: Observer>(&mut self, now: Instant, params: &HostParams<C>, fabric: &mut Fabric, observer: &mut O) {
         if self.busy_until > now {
             return self.kick(now, params, fabric, observer);
         }
@@ -326,17 +305,9 @@ impl<C: Control> Host<C> {
         let frame = Frame::Packet(packet);
         self.busy_until = now + self.wire.ser.of_bytes(packet.wire as u64);
         self.stats.on_sent(&frame, packet.wire);
-        put_on_wire(
-            &mut self.wire,
-            fabric,
-            &mut self.drops,
-            now,
-            self.busy_until,
-            frame,
-            |packet, reason| {
-                observer.dropped(now, self.id as usize, packet, reason);
-            },
-        );
+        put_on_wire(&mut self.wire, fabric, &mut self.drops, now, self.busy_until, frame, |packet, reason| {
+            observer.dropped(now, self.id as usize, packet, reason);
+        });
         if !self.acks.is_empty() || self.nic.sendable() {
             self.tree.set(PORT, self.busy_until);
         }
@@ -349,11 +320,7 @@ impl<C: Control> Host<C> {
             let flows = &self.flows;
             let wire = |slot: u32| {
                 let flow = &flows[slot as usize];
-                if flow.may_send(params) && flow.not_before <= now {
-                    flow.wire(params)
-                } else {
-                    0
-                }
+                if flow.may_send(params) && flow.not_before <= now { flow.wire(params) } else { 0 }
             };
             let (queue, slot) = self.nic.pick(wire)?;
             let flow = &mut self.flows[slot as usize];
@@ -369,13 +336,7 @@ impl<C: Control> Host<C> {
     }
 
     #[inline(always)]
-    fn send_from(
-        &mut self,
-        now: Instant,
-        queue: QueueId,
-        slot: u32,
-        params: &HostParams<C>,
-    ) -> Packet {
+    fn send_from(&mut self, now: Instant, queue: QueueId, slot: u32, params: &HostParams<C>) -> Packet {
         let flow = &mut self.flows[slot as usize];
         let wire = flow.wire(params) as u16;
         let seq = flow.send.send(now);
@@ -483,11 +444,7 @@ impl<C: Control> Host<C> {
             dst: packet.src,
             src: self.id,
             wire: params.ack,
-            key: if params.symmetric {
-                packet.key
-            } else {
-                hash::salted(packet.key, 0x6261_636b)
-            },
+            key: if params.symmetric { packet.key } else { hash::salted(packet.key, 0x6261_636b) },
             flags: packet.flags & flags::CE,
             ..packet
         });
@@ -510,23 +467,13 @@ impl<C: Control> Host<C> {
             flow.send.on_nack(now, packet.seq);
         } else {
             flow.send.on_ack(now, packet.seq);
-            let ack = Ack {
-                seq: packet.seq,
-                next: flow.send.next,
-                marked: packet.has(flags::CE),
-            };
+            let ack = Ack { seq: packet.seq, next: flow.send.next, marked: packet.has(flags::CE) };
             flow.control.on_ack(&params.control, ack);
         }
         if flow.send.is_done() {
             self.finished_bytes[flow.class as usize] += flow.size;
             let (flow, retransmitted) = (flow.id, flow.send.retransmitted);
-            finished(
-                now,
-                Finished::Acknowledged {
-                    flow,
-                    retransmitted,
-                },
-            );
+            finished(now, Finished::Acknowledged { flow, retransmitted });
             self.settle(now, slot, params);
         } else {
             self.offer(now, slot, params);
@@ -536,14 +483,7 @@ impl<C: Control> Host<C> {
     fn arm_timer(&mut self) {
         let delayed = self.delayed.front().map_or(Instant::NEVER, |(at, _)| *at);
         let changes = self.changes.front().copied().unwrap_or(Instant::NEVER);
-        self.tree.set(
-            TIMER,
-            self.paced
-                .next()
-                .min(self.rto.next())
-                .min(delayed)
-                .min(changes),
-        );
+        self.tree.set(TIMER, self.paced.next().min(self.rto.next()).min(delayed).min(changes));
     }
 
     fn on_timer<O: Observer>(
@@ -595,9 +535,7 @@ impl<C: Control> Flow<C> {
     /// Something is left to send and the window has room for it.
     #[inline(always)]
     fn may_send(&self, params: &HostParams<C>) -> bool {
-        self.send.has_unsent()
-            && (self.send.in_flight() as u64 * params.payload)
-                < self.control.window(&params.control)
+        self.send.has_unsent() && (self.send.in_flight() as u64 * params.payload) < self.control.window(&params.control)
     }
 
     /// Wire bytes of its next packet.

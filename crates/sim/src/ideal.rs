@@ -93,11 +93,7 @@ impl<'a> Ideal<'a> {
     /// The denominator of the BFC authors' script (traffic 7.2), for the path's bottleneck rate and delays.
     pub fn bfc_script(&self, path: &[usize], size: u64) -> Duration {
         let propagation: u64 = path.iter().map(|l| self.graph.links[*l].delay.0).sum();
-        let slowest = path
-            .iter()
-            .map(|l| self.graph.links[*l].rate)
-            .min()
-            .unwrap_or_default();
+        let slowest = path.iter().map(|l| self.graph.links[*l].rate).min().unwrap_or_default();
         let packet = SerTime::of(slowest).of_bytes(size.min(self.payload)).0;
         let packets = (size / self.payload).max(1);
         Duration(2 * propagation + packet * (packets + path.len() as u64 - 1))
@@ -113,11 +109,7 @@ pub fn longest_propagation(graph: &Graph) -> Duration {
     roots.sort_unstable();
     roots.dedup();
     let last_hop = |switch: usize| {
-        (0..graph.hosts)
-            .filter(|h| hosted[*h] == switch)
-            .map(|h| graph.links[h].delay.0)
-            .max()
-            .unwrap_or(0)
+        (0..graph.hosts).filter(|h| hosted[*h] == switch).map(|h| graph.links[h].delay.0).max().unwrap_or(0)
     };
     let access: Vec<(usize, u64)> = roots.iter().map(|s| (*s, last_hop(*s))).collect();
     for (root, from) in &access {

@@ -78,11 +78,7 @@ pub enum Lost {
 impl Faults {
     /// Whether a frame sent from `start` to `arrival` is lost.
     pub fn strike(&mut self, frame: &Frame, start: Instant, arrival: Instant) -> Option<Lost> {
-        if self
-            .down
-            .iter()
-            .any(|[down, up]| *down <= arrival && start < *up)
-        {
+        if self.down.iter().any(|[down, up]| *down <= arrival && start < *up) {
             return Some(Lost::Down);
         }
         let below = match frame {
@@ -130,11 +126,7 @@ impl Fabric {
             self.deliver(to.node, to.port, to.link, at, frame);
         } else {
             self.outbox_next = self.outbox_next.min(at);
-            self.outbox[to.partition as usize].push(Crossing {
-                link: to.link,
-                at,
-                frame,
-            });
+            self.outbox[to.partition as usize].push(Crossing { link: to.link, at, frame });
         }
     }
 
@@ -153,10 +145,7 @@ impl Fabric {
             self.woken[node as usize].push(port);
             self.next[node as usize] = self.next[node as usize].min(at);
         }
-        debug_assert!(
-            frames.back().is_none_or(|(last, _)| *last <= at),
-            "a link delivers in order"
-        );
+        debug_assert!(frames.back().is_none_or(|(last, _)| *last <= at), "a link delivers in order");
         frames.push_back((at, frame));
     }
 }

@@ -7,9 +7,7 @@ use crate::routes::Routes;
 use crate::switch_node::{Census, Change, DelayHistogram, SwitchNode};
 use backwater_dataplane::assign::DynamicParams;
 use backwater_dataplane::{BfcParams, NicQueues, PfcParams, PortShape, Red, Shape, pfc};
-use backwater_scenario::model::{
-    Assignment, Backpressure, Buffer, Elide, ElideRule, Fault, Scenario,
-};
+use backwater_scenario::model::{Assignment, Backpressure, Buffer, Elide, ElideRule, Fault, Scenario};
 use backwater_scenario::topology::Graph;
 use backwater_transport::Control;
 use backwater_types::hash::{self, Stream};
@@ -40,13 +38,7 @@ pub fn build<C: Control, D: DataPlane>(
     let (routes, schedule) = epochs(graph, &scenario.fault);
     let (local, counts) = number(graph, &part, partitions);
     let incoming = number_links(graph, &part, partitions);
-    let wires = Wires {
-        scenario,
-        graph,
-        part: &part,
-        local: &local,
-        incoming: &incoming,
-    };
+    let wires = Wires { scenario, graph, part: &part, local: &local, incoming: &incoming };
     let mut nodes: Vec<Nodes<C, D>> = (0..partitions)
         .map(|p| Nodes {
             hosts: Vec::new(),
@@ -54,66 +46,36 @@ pub fn build<C: Control, D: DataPlane>(
             fabric: Fabric {
                 id: p as u16,
                 in_flight: vec![InFlight::default(); incoming.ends[p].len()],
-                ends: incoming.ends[p]
-                    .iter()
-                    .map(|(node, port)| (local[*node], *port))
-                    .collect(),
+                ends: incoming.ends[p].iter().map(|(node, port)| (local[*node], *port)).collect(),
                 next: vec![Instant::NEVER; counts[p]],
                 woken: vec![Vec::with_capacity(8); counts[p]],
                 outbox: vec![Vec::new(); partitions],
                 outbox_next: Instant::NEVER,
                 packet_hops: 0,
             },
-            local: (0..graph.hosts)
-                .map(|h| if part[h] == p { local[h] } else { u32::MAX })
-                .collect(),
+            local: (0..graph.hosts).map(|h| if part[h] == p { local[h] } else { u32::MAX }).collect(),
         })
         .collect();
     let links = ports(graph);
     for host in 0..graph.hosts {
-        let changes: VecDeque<Instant> = schedule
-            .iter()
-            .filter(|c| c.touches(links[host][0]))
-            .map(|c| c.at)
-            .collect();
+        let changes: VecDeque<Instant> = schedule.iter().filter(|c| c.touches(links[host][0])).map(|c| c.at).collect();
         let nic = NicQueues::new(
-            if scenario.switch.backpressure == Backpressure::Bfc {
-                scenario.switch.data_queues()
-            } else {
-                1
-            },
+            if scenario.switch.backpressure == Backpressure::Bfc { scenario.switch.data_queues() } else { 1 },
             scenario.switch.quantum.0 as u32,
             scenario.switch.bfc.nic_obeys,
         );
         let link = wires.of(host, links[host][0]);
         let classes = scenario.workload.len();
-        nodes[part[host]].hosts.push(Host::new(
-            host as u16,
-            link,
-            nic,
-            classes,
-            scenario.seed,
-            changes,
-        ));
+        nodes[part[host]].hosts.push(Host::new(host as u16, link, nic, classes, scenario.seed, changes));
     }
     let routes = Arc::new(routes);
     for switch in graph.hosts..graph.nodes.len() {
-        let ports: Vec<(u32, Wire)> = links[switch]
-            .iter()
-            .map(|link| wires.of(switch, *link))
-            .collect();
+        let ports: Vec<(u32, Wire)> = links[switch].iter().map(|link| wires.of(switch, *link)).collect();
         let shape = shape(scenario, graph, switch, &links[switch]);
         let params = plane_params(scenario, graph, switch, &links[switch]);
-        let changes = schedule
-            .iter()
-            .map(|c| c.at_switch(&links[switch]))
-            .collect();
+        let changes = schedule.iter().map(|c| c.at_switch(&links[switch])).collect();
         let tie_seed = hash::stream(scenario.seed, 0x7469_6573, switch as u64);
-        let salt_of = if scenario.switch.symmetric_ecmp {
-            0
-        } else {
-            switch as u64
-        };
+        let salt_of = if scenario.switch.symmetric_ecmp { 0 } else { switch as u64 };
         let ecmp_salt = hash::stream(scenario.seed, 0x6563_6d70, salt_of);
         let mut node = SwitchNode::new(
             switch,
@@ -124,23 +86,13 @@ pub fn build<C: Control, D: DataPlane>(
             changes,
             [tie_seed, ecmp_salt],
         );
-        node.census = scenario
-            .measure
-            .active_flows
-            .then(|| Box::new(Census::new(links[switch].len())));
-        node.delays = scenario
-            .measure
-            .queueing_delay
-            .then(|| Box::new(DelayHistogram::default()));
+        node.census = scenario.measure.active_flows.then(|| Box::new(Census::new(links[switch].len())));
+        node.delays = scenario.measure.queueing_delay.then(|| Box::new(DelayHistogram::default()));
         nodes[part[switch]].switches.push(node);
     }
     for nodes in &mut nodes {
-        let first: Vec<Instant> = nodes
-            .hosts
-            .iter()
-            .map(|h| h.tree.next())
-            .chain(nodes.switches.iter().map(|s| s.tree.next()))
-            .collect();
+        let first: Vec<Instant> =
+            nodes.hosts.iter().map(|h| h.tree.next()).chain(nodes.switches.iter().map(|s| s.tree.next())).collect();
         nodes.fabric.next = first;
     }
     nodes
@@ -161,9 +113,7 @@ fn assign_partitions(graph: &Graph, partitions: usize) -> Vec<usize> {
     let mut part = vec![0; graph.nodes.len()];
     let layers = graph.nodes.iter().map(|n| n.layer).max().unwrap_or(0);
     for layer in 1..=layers {
-        let members: Vec<usize> = (graph.hosts..graph.nodes.len())
-            .filter(|n| graph.nodes[*n].layer == layer)
-            .collect();
+        let members: Vec<usize> = (graph.hosts..graph.nodes.len()).filter(|n| graph.nodes[*n].layer == layer).collect();
         for (i, node) in members.iter().enumerate() {
             part[*node] = i * partitions / members.len();
         }
@@ -198,10 +148,7 @@ fn number_links(graph: &Graph, part: &[usize], partitions: usize) -> Incoming {
     let mut ends = vec![Vec::new(); partitions];
     let number = (0..graph.links.len()).map(|i| {
         [graph.links[i].a, graph.links[i].b].map(|node| {
-            let port = ports[node]
-                .iter()
-                .position(|l| *l == i)
-                .expect("a link is a port of its ends") as u16;
+            let port = ports[node].iter().position(|l| *l == i).expect("a link is a port of its ends") as u16;
             ends[part[node]].push((node, port));
             ends[part[node]].len() as u32 - 1
         })
@@ -225,55 +172,26 @@ impl Wires<'_> {
         let (towards, peer) = if l.a == node { (1, l.b) } else { (0, l.a) };
         let (number, part) = (self.incoming.number[link][towards], self.part[peer]);
         let (_, port) = self.incoming.ends[part][number as usize];
-        let target = Target {
-            partition: part as u16,
-            port,
-            node: self.local[peer],
-            link: number,
-        };
+        let target = Target { partition: part as u16, port, node: self.local[peer], link: number };
         let ser = SerTime::of(l.rate);
         let faults = self.faults(link, towards);
-        (
-            self.incoming.number[link][1 - towards],
-            Wire {
-                ser,
-                delay: l.delay,
-                target,
-                faults,
-            },
-        )
+        (self.incoming.number[link][1 - towards], Wire { ser, delay: l.delay, target, faults })
     }
 
     fn faults(&self, link: usize, direction: usize) -> Option<Box<Faults>> {
-        let of_link: Vec<&Fault> = self
-            .scenario
-            .fault
-            .iter()
-            .filter(|f| is_on(self.graph, f, link))
-            .collect();
+        let of_link: Vec<&Fault> = self.scenario.fault.iter().filter(|f| is_on(self.graph, f, link)).collect();
         if of_link.is_empty() {
             return None;
         }
         let below = |share: f64| (share * 4_294_967_296.0) as u64;
-        let mut down: Vec<[Instant; 2]> = of_link
-            .iter()
-            .flat_map(|f| &f.down)
-            .map(|[from, to]| [Instant(from.0), Instant(to.0)])
-            .collect();
+        let mut down: Vec<[Instant; 2]> =
+            of_link.iter().flat_map(|f| &f.down).map(|[from, to]| [Instant(from.0), Instant(to.0)]).collect();
         down.sort();
         Some(Box::new(Faults {
             loss_below: of_link.iter().map(|f| below(f.loss)).max().unwrap_or(0),
-            control_loss_below: of_link
-                .iter()
-                .map(|f| below(f.control_loss))
-                .max()
-                .unwrap_or(0),
+            control_loss_below: of_link.iter().map(|f| below(f.control_loss)).max().unwrap_or(0),
             down,
-            rng: Stream::new(
-                self.scenario.seed,
-                0x6c6f_7373,
-                (2 * link + direction) as u64,
-            ),
+            rng: Stream::new(self.scenario.seed, 0x6c6f_7373, (2 * link + direction) as u64),
         }))
     }
 }
@@ -303,29 +221,17 @@ impl Epoch {
             let (_, up) = self.links.iter().find(|(l, _)| l == link)?;
             Some((port as u16, *up))
         });
-        Change {
-            at: self.at,
-            epoch: self.number,
-            ports: ports.collect(),
-        }
+        Change { at: self.at, epoch: self.number, ports: ports.collect() }
     }
 }
 
 /// Routes for every state of the links, and the moments between them.
 fn epochs(graph: &Graph, faults: &[Fault]) -> (Vec<Routes>, Vec<Epoch>) {
-    let mut moments: Vec<Instant> = faults
-        .iter()
-        .flat_map(|f| &f.down)
-        .flatten()
-        .map(|d| Instant(d.0))
-        .collect();
+    let mut moments: Vec<Instant> = faults.iter().flat_map(|f| &f.down).flatten().map(|d| Instant(d.0)).collect();
     moments.sort();
     moments.dedup();
     let is_up = |link: usize, at: Instant| {
-        let mut downs = faults
-            .iter()
-            .filter(|f| is_on(graph, f, link))
-            .flat_map(|f| &f.down);
+        let mut downs = faults.iter().filter(|f| is_on(graph, f, link)).flat_map(|f| &f.down);
         !downs.any(|[from, to]| Instant(from.0) <= at && at < Instant(to.0))
     };
     let mut up = vec![true; graph.links.len()];
@@ -333,15 +239,8 @@ fn epochs(graph: &Graph, faults: &[Fault]) -> (Vec<Routes>, Vec<Epoch>) {
     let mut schedule = Vec::new();
     for at in moments {
         let now: Vec<bool> = (0..graph.links.len()).map(|link| is_up(link, at)).collect();
-        let links = (0..now.len())
-            .filter(|l| now[*l] != up[*l])
-            .map(|l| (l, now[l]))
-            .collect();
-        schedule.push(Epoch {
-            at,
-            number: routes.len(),
-            links,
-        });
+        let links = (0..now.len()).filter(|l| now[*l] != up[*l]).map(|l| (l, now[l])).collect();
+        schedule.push(Epoch { at, number: routes.len(), links });
         routes.push(Routes::new(graph, &now));
         up = now;
     }
@@ -350,17 +249,10 @@ fn epochs(graph: &Graph, faults: &[Fault]) -> (Vec<Routes>, Vec<Epoch>) {
 
 fn shape(scenario: &Scenario, graph: &Graph, switch: usize, links: &[usize]) -> Shape {
     let config = &scenario.switch;
-    let red = config
-        .ecn
-        .as_ref()
-        .map_or(Red::OFF, |e| Red::new(e.kmin.0, e.kmax.0, e.pmax));
+    let red = config.ecn.as_ref().map_or(Red::OFF, |e| Red::new(e.kmin.0, e.kmax.0, e.pmax));
     let port = |link: &usize| {
         let l = &graph.links[*link];
-        PortShape {
-            rate: l.rate,
-            hrtt: Duration(2 * l.delay.0),
-            red,
-        }
+        PortShape { rate: l.rate, hrtt: Duration(2 * l.delay.0), red }
     };
     let buffer = match config.buffer {
         Buffer::Infinite => u64::MAX,
@@ -386,12 +278,7 @@ fn plane_params(scenario: &Scenario, graph: &Graph, switch: usize, links: &[usiz
     let headroom = |link: &usize| {
         let l = &graph.links[*link];
         let ser = SerTime::of(l.rate);
-        let exact = pfc::headroom(
-            l.delay,
-            ser.of_bytes(full),
-            ser.of_bytes(CONTROL_WIRE as u64),
-            full,
-        );
+        let exact = pfc::headroom(l.delay, ser.of_bytes(full), ser.of_bytes(CONTROL_WIRE as u64), full);
         config.pfc.headroom.map_or(exact, |h| h.0)
     };
     let pfc = (config.backpressure == Backpressure::Pfc).then(|| PfcParams {
@@ -408,11 +295,7 @@ fn plane_params(scenario: &Scenario, graph: &Graph, switch: usize, links: &[usiz
     let entries = config.bfc.table_entries_per_queue * config.queues as u32;
     PlaneParams {
         dynamic: DynamicParams {
-            entries_per_port: if config.assignment == Assignment::Dynamic {
-                entries
-            } else {
-                0
-            },
+            entries_per_port: if config.assignment == Assignment::Dynamic { entries } else { 0 },
             sticky: config.bfc.sticky,
             literal_empty: config.bfc.literal_empty,
             sticky_reserve: config.bfc.sticky_reserve,
@@ -441,9 +324,7 @@ fn elided(scenario: &Scenario, graph: &Graph, switch: usize, links: &[usize]) ->
     let layer = |node: usize| graph.nodes[node].layer;
     let is_elided = |ingress: usize, egress: usize| match &scenario.switch.bfc.elide {
         Elide::Rule(ElideRule::None) => false,
-        Elide::Rule(ElideRule::Valley) => {
-            layer(peer(ingress)) > layer(switch) && layer(peer(egress)) > layer(switch)
-        }
+        Elide::Rule(ElideRule::Valley) => layer(peer(ingress)) > layer(switch) && layer(peer(egress)) > layer(switch),
         Elide::Turns(turns) => turns.iter().any(|[from, at, to]| {
             let name = |node: usize| &graph.nodes[node].name;
             name(peer(ingress)) == from && name(switch) == at && name(peer(egress)) == to

@@ -112,19 +112,9 @@ impl Outcome {
             digest: String::new(),
         };
         for (nodes, harvest) in &mut parts {
-            merge(&mut outcome.received, &mut harvest.received, |a, b| {
-                *a = (*a).min(b)
-            });
-            merge(
-                &mut outcome.acknowledged,
-                &mut harvest.acknowledged,
-                |a, b| *a = (*a).min(b),
-            );
-            merge(
-                &mut outcome.retransmitted,
-                &mut harvest.retransmitted,
-                |a, b| *a += b,
-            );
+            merge(&mut outcome.received, &mut harvest.received, |a, b| *a = (*a).min(b));
+            merge(&mut outcome.acknowledged, &mut harvest.acknowledged, |a, b| *a = (*a).min(b));
+            merge(&mut outcome.retransmitted, &mut harvest.retransmitted, |a, b| *a += b);
             outcome.buffers.append(&mut harvest.buffers);
             outcome.packet_hops += nodes.fabric.packet_hops;
             outcome.ended = harvest.ended;
@@ -146,14 +136,10 @@ impl Outcome {
 
     fn take_ports<C: Control, D: DataPlane>(&mut self, nodes: &Nodes<C, D>, harvest: &Harvest) {
         let links = network::ports(&self.graph);
-        let hosts = nodes
-            .hosts
-            .iter()
-            .map(|h| (h.id as usize, 0, h.stats, Assigned::default()));
+        let hosts = nodes.hosts.iter().map(|h| (h.id as usize, 0, h.stats, Assigned::default()));
         let switches = nodes.switches.iter().flat_map(|s| {
-            let port = |(p, port): (usize, &crate::switch_node::Port)| {
-                (s.id, p, port.stats, s.plane.assigned(p as u16))
-            };
+            let port =
+                |(p, port): (usize, &crate::switch_node::Port)| (s.id, p, port.stats, s.plane.assigned(p as u16));
             s.ports.iter().enumerate().map(port)
         });
         for (i, (node, port, mut total, assigned)) in hosts.chain(switches).enumerate() {
@@ -174,21 +160,13 @@ impl Outcome {
         }
     }
 
-    fn take_switches<C: Control, D: DataPlane>(
-        &mut self,
-        nodes: &mut Nodes<C, D>,
-        harvest: &mut Harvest,
-    ) {
+    fn take_switches<C: Control, D: DataPlane>(&mut self, nodes: &mut Nodes<C, D>, harvest: &mut Harvest) {
         for host in &nodes.hosts {
             self.drops[host.id as usize] = host.drops;
         }
         for (switch, active) in nodes.switches.iter_mut().zip(&mut harvest.active) {
             self.drops[switch.id] = switch.drops;
-            for (port, counts) in active
-                .drain(..)
-                .enumerate()
-                .filter(|(_, counts)| !counts.is_empty())
-            {
+            for (port, counts) in active.drain(..).enumerate().filter(|(_, counts)| !counts.is_empty()) {
                 self.active.push((switch.id as u32, port as u16, counts));
             }
             if let Some(delays) = switch.delays.take() {
@@ -205,23 +183,13 @@ impl Outcome {
     pub fn flows(&self) -> impl Iterator<Item = FlowRow> + use<'_> {
         let traffic = Traffic::new(&self.scenario, &self.graph);
         let switch = &self.scenario.switch;
-        let ideal = Ideal::new(
-            &self.graph,
-            &self.scenario.host,
-            self.scenario.seed,
-            switch.symmetric_ecmp,
-        );
+        let ideal = Ideal::new(&self.graph, &self.scenario.host, self.scenario.seed, switch.symmetric_ecmp);
         let (warm, _) = counted_window(&self.scenario);
         let mut path = Vec::new();
         traffic.take(self.received.len()).map(move |flow| {
             let i = flow.id as usize;
             let (received, acknowledged) = (self.received[i], self.acknowledged[i]);
-            ideal.path(
-                flow.src,
-                flow.dst,
-                flow_key(self.scenario.seed, flow.id),
-                &mut path,
-            );
+            ideal.path(flow.src, flow.dst, flow_key(self.scenario.seed, flow.id), &mut path);
             let (ideal, end) = match self.scenario.measure.slowdown {
                 _ if flow.size == ENDLESS => (0, Instant::NEVER),
                 Slowdown::Exact => (ideal.completion(&path, flow.size).0, received),
@@ -233,11 +201,7 @@ impl Outcome {
                 acknowledged,
                 retransmitted: self.retransmitted[i],
                 ideal,
-                slowdown: if end == Instant::NEVER {
-                    f64::NAN
-                } else {
-                    end.since(flow.at).0 as f64 / ideal as f64
-                },
+                slowdown: if end == Instant::NEVER { f64::NAN } else { end.since(flow.at).0 as f64 / ideal as f64 },
                 counted: flow.at >= warm && flow.size != ENDLESS,
             }
         })
@@ -256,53 +220,26 @@ impl Outcome {
     fn compute_digest(&self) -> String {
         let mut hash = Digest(blake3::Hasher::new(), Vec::with_capacity(1 << 16));
         for i in 0..self.received.len() {
-            hash.put(&[
-                self.received[i].0,
-                self.acknowledged[i].0,
-                self.retransmitted[i] as u64,
-            ]);
+            hash.put(&[self.received[i].0, self.acknowledged[i].0, self.retransmitted[i] as u64]);
         }
         for p in &self.ports {
             let t = &p.total;
-            hash.put(&[
-                p.node as u64,
-                p.port as u64,
-                t.data_packets,
-                t.data_bytes,
-                t.ack_packets,
-                t.control_frames,
-            ]);
-            hash.put(&[
-                t.pfc_pauses,
-                t.pfc_paused,
-                t.bfc_pauses,
-                t.bfc_resumes,
-                t.bfc_bitmaps,
-                t.bfc_paused,
-            ]);
-            hash.put(&[
-                p.window_bytes,
-                p.window_pfc_paused,
-                p.assigned.assignments,
-                p.assigned.collisions,
-            ]);
+            hash.put(&[p.node as u64, p.port as u64, t.data_packets, t.data_bytes, t.ack_packets, t.control_frames]);
+            hash.put(&[t.pfc_pauses, t.pfc_paused, t.bfc_pauses, t.bfc_resumes, t.bfc_bitmaps, t.bfc_paused]);
+            hash.put(&[p.window_bytes, p.window_pfc_paused, p.assigned.assignments, p.assigned.collisions]);
         }
         self.drops.iter().for_each(|d| {
             hash.put(&d.packets);
             hash.put(&d.bytes);
         });
-        self.buffers
-            .iter()
-            .for_each(|(at, node, bytes)| hash.put(&[at.0, *node as u64, *bytes]));
+        self.buffers.iter().for_each(|(at, node, bytes)| hash.put(&[at.0, *node as u64, *bytes]));
         for (node, port, counts) in &self.active {
             hash.put(&[*node as u64, *port as u64]);
             hash.put(counts);
         }
         for (layer, delays) in &self.delays {
             hash.put(&[*layer as u64, delays.sum as u64]);
-            delays
-                .bins()
-                .for_each(|(low, high, n)| hash.put(&[low, high, n]));
+            delays.bins().for_each(|(low, high, n)| hash.put(&[low, high, n]));
         }
         hash.put(&self.goodput);
         hash.put(&[self.packet_hops, self.ended.0, self.complete as u64]);
@@ -315,9 +252,7 @@ fn merge<T: Copy>(into: &mut Vec<T>, from: &mut Vec<T>, join: impl Fn(&mut T, T)
     if into.is_empty() {
         std::mem::swap(into, from);
     } else {
-        into.iter_mut()
-            .zip(from.drain(..))
-            .for_each(|(a, b)| join(a, b));
+        into.iter_mut().zip(from.drain(..)).for_each(|(a, b)| join(a, b));
     }
 }
 
@@ -326,9 +261,7 @@ struct Digest(blake3::Hasher, Vec<u8>);
 
 impl Digest {
     fn put(&mut self, words: &[u64]) {
-        words
-            .iter()
-            .for_each(|w| self.1.extend_from_slice(&w.to_le_bytes()));
+        words.iter().for_each(|w| self.1.extend_from_slice(&w.to_le_bytes()));
         if self.1.len() > 1 << 15 {
             self.0.update(&self.1);
             self.1.clear();

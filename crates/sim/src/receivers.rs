@@ -25,10 +25,7 @@ impl Receivers {
     #[inline]
     pub fn get(&mut self, slot: u32) -> Option<&mut Receiver> {
         if slot < self.base {
-            let at = self
-                .old
-                .binary_search_by_key(&slot, |(number, _)| *number)
-                .ok()?;
+            let at = self.old.binary_search_by_key(&slot, |(number, _)| *number).ok()?;
             return Some(&mut self.old[at].1);
         }
         let at = (slot - self.base) as usize;

@@ -23,19 +23,13 @@ impl Routes {
         // All hosts of a switch share its distances: one search per switch with hosts, not per host.
         let mut by_switch: Vec<Vec<usize>> = vec![Vec::new(); graph.nodes.len()];
         (0..graph.hosts).for_each(|host| by_switch[graph.switch_of(host)].push(host));
-        for (root, hosts) in by_switch
-            .iter()
-            .enumerate()
-            .filter(|(_, hosts)| !hosts.is_empty())
-        {
+        for (root, hosts) in by_switch.iter().enumerate().filter(|(_, hosts)| !hosts.is_empty()) {
             let distance = distances(graph, &neighbours, root);
             for switch in graph.hosts..graph.nodes.len() {
                 let start = ports.len() as u32;
                 if switch != root && distance[switch] != u32::MAX {
                     for (port, neighbour) in neighbours[switch].iter().enumerate() {
-                        if neighbour.is_some_and(|n| {
-                            n >= graph.hosts && distance[n] + 1 == distance[switch]
-                        }) {
+                        if neighbour.is_some_and(|n| n >= graph.hosts && distance[n] + 1 == distance[switch]) {
                             ports.push(port as u16);
                         }
                     }
@@ -52,11 +46,7 @@ impl Routes {
                 }
             }
         }
-        Routes {
-            hosts: graph.hosts,
-            spans,
-            ports,
-        }
+        Routes { hosts: graph.hosts, spans, ports }
     }
 
     /// The port of `switch` (counted without hosts) for a packet to `dst` with hash `key`; `None` if there is no way.
@@ -66,10 +56,7 @@ impl Routes {
         match count {
             0 => None,
             1 => Some(self.ports[start as usize]),
-            n => Some(
-                self.ports
-                    [start as usize + hash::range32(hash::salted(key, salt), n as u32) as usize],
-            ),
+            n => Some(self.ports[start as usize + hash::range32(hash::salted(key, salt), n as u32) as usize]),
         }
     }
 }
@@ -90,11 +77,7 @@ fn distances(graph: &Graph, neighbours: &[Vec<Option<usize>>], root: usize) -> V
     let mut queue = VecDeque::from([root]);
     distance[root] = 0;
     while let Some(node) = queue.pop_front() {
-        for n in neighbours[node]
-            .iter()
-            .flatten()
-            .filter(|n| **n >= graph.hosts)
-        {
+        for n in neighbours[node].iter().flatten().filter(|n| **n >= graph.hosts) {
             if distance[*n] == u32::MAX {
                 distance[*n] = distance[node] + 1;
                 queue.push_back(*n);

@@ -1,9 +1,7 @@
 //! From a scenario to an outcome: picks the types a scheme compiles to, builds the network, runs it.
 
 use crate::any_control::{AnyControl, AnyFlow};
-use crate::any_switch::{
-    self, BfcSwitch, BfcWide, Build, DataPlane, FairQueueing, FifoPfc, PlaneParams,
-};
+use crate::any_switch::{self, BfcSwitch, BfcWide, Build, DataPlane, FairQueueing, FifoPfc, PlaneParams};
 use crate::engine::{self, Harvest, Schedule, Watch};
 use crate::host::HostParams;
 use crate::network::{self, Nodes};
@@ -32,11 +30,7 @@ impl<'a> Simulation<'a> {
     pub fn new(scenario: &'a Scenario, threads: usize) -> Simulation<'a> {
         let graph = topology::expand(&scenario.topology);
         let switches = graph.nodes.len() - graph.hosts;
-        Simulation {
-            scenario,
-            graph,
-            threads: threads.clamp(1, switches),
-        }
+        Simulation { scenario, graph, threads: threads.clamp(1, switches) }
     }
 
     /// Runs it. Published combinations run as types of their own, all others through an enum of them.
@@ -44,18 +38,12 @@ impl<'a> Simulation<'a> {
         let host = &self.scenario.host;
         let switch = &self.scenario.switch;
         let wide = switch.data_queues() > 64;
-        let window = WindowParams {
-            window: self.window(),
-        };
+        let window = WindowParams { window: self.window() };
         match (host.transport, switch.assignment, switch.backpressure) {
-            (Transport::LineRate, Assignment::Dynamic, Backpressure::Bfc)
-                if host.window.is_none() && !wide =>
-            {
+            (Transport::LineRate, Assignment::Dynamic, Backpressure::Bfc) if host.window.is_none() && !wide => {
                 self.run_as::<LineRate, BfcSwitch>((), watch)
             }
-            (Transport::LineRate, Assignment::Dynamic, Backpressure::Bfc)
-                if host.window.is_none() =>
-            {
+            (Transport::LineRate, Assignment::Dynamic, Backpressure::Bfc) if host.window.is_none() => {
                 self.run_as::<LineRate, BfcWide>((), watch)
             }
             (Transport::Dctcp, Assignment::Single, Backpressure::Pfc) => {
@@ -69,8 +57,7 @@ impl<'a> Simulation<'a> {
     }
 
     fn run_as<C: Control, D: Build>(&self, control: C::Params, watch: &Watch) -> Outcome {
-        self.run_with::<C, D, Nobody>(control, D::build, || Nobody, watch)
-            .0
+        self.run_with::<C, D, Nobody>(control, D::build, || Nobody, watch).0
     }
 
     /// Runs any accepted combination through the enums.
@@ -79,22 +66,14 @@ impl<'a> Simulation<'a> {
     }
 
     /// As [`Simulation::run_any`], with an observer in each partition.
-    pub fn observe_any<O: Observer>(
-        &self,
-        observer: impl Fn() -> O,
-        watch: &Watch,
-    ) -> (Outcome, Vec<O>) {
-        let window = WindowParams {
-            window: self.window(),
-        };
+    pub fn observe_any<O: Observer>(&self, observer: impl Fn() -> O, watch: &Watch) -> (Outcome, Vec<O>) {
+        let window = WindowParams { window: self.window() };
         let control = match self.scenario.host.transport {
             Transport::LineRate if self.scenario.host.window.is_none() => AnyControl::LineRate,
             Transport::LineRate | Transport::Window => AnyControl::Window(window),
             Transport::Dctcp => AnyControl::Dctcp(self.dctcp()),
         };
-        let plane = |shape: &Shape, params: &PlaneParams| {
-            any_switch::any(&self.scenario.switch, shape, params)
-        };
+        let plane = |shape: &Shape, params: &PlaneParams| any_switch::any(&self.scenario.switch, shape, params);
         self.run_with::<AnyFlow, _, O>(control, plane, observer, watch)
     }
 
@@ -106,17 +85,10 @@ impl<'a> Simulation<'a> {
         observer: impl Fn() -> O,
         watch: &Watch,
     ) -> (Outcome, Vec<O>) {
-        let nodes: Vec<Nodes<C, D>> =
-            network::build(self.scenario, &self.graph, self.threads, plane);
+        let nodes: Vec<Nodes<C, D>> = network::build(self.scenario, &self.graph, self.threads, plane);
         let traffic = Traffic::new(self.scenario, &self.graph);
         let partitions = nodes.into_iter().map(|n| (n, observer())).collect();
-        let done = engine::run(
-            partitions,
-            &self.host_params::<C>(control),
-            &traffic,
-            self.schedule(),
-            watch,
-        );
+        let done = engine::run(partitions, &self.host_params::<C>(control), &traffic, self.schedule(), watch);
         let mut observers = Vec::new();
         let parts: Vec<(Nodes<C, D>, Harvest)> = done
             .into_iter()
@@ -125,20 +97,13 @@ impl<'a> Simulation<'a> {
                 (nodes, harvest)
             })
             .collect();
-        (
-            Outcome::gather(self.scenario, &self.graph, parts),
-            observers,
-        )
+        (Outcome::gather(self.scenario, &self.graph, parts), observers)
     }
 
     fn host_params<C: Control>(&self, control: C::Params) -> HostParams<C> {
         let (host, switch) = (&self.scenario.host, &self.scenario.switch);
         let label = |w: &Workload| {
-            if matches!(w, Workload::Incast { .. }) {
-                flags::INCAST
-            } else {
-                0
-            }
+            if matches!(w, Workload::Incast { .. }) { flags::INCAST } else { 0 }
         };
         HostParams {
             control,
@@ -168,22 +133,14 @@ impl<'a> Simulation<'a> {
 
     /// Rate of the fastest NIC.
     fn line_rate(&self) -> BitsPerSec {
-        self.graph.links[..self.graph.hosts]
-            .iter()
-            .map(|l| l.rate)
-            .max()
-            .unwrap_or_default()
+        self.graph.links[..self.graph.hosts].iter().map(|l| l.rate).max().unwrap_or_default()
     }
 
     /// The window asked for, or one bandwidth-delay product of the longest path: propagation both ways at NIC rate.
     fn window(&self) -> u64 {
         let longest = || crate::ideal::longest_propagation(&self.graph) + self.scenario.host.delay;
         let bdp = || Duration(2 * longest().0).bytes_at(self.line_rate());
-        self.scenario
-            .host
-            .window
-            .unwrap_or_else(|| Bytes(bdp().0.max(self.scenario.host.payload.0)))
-            .0
+        self.scenario.host.window.unwrap_or_else(|| Bytes(bdp().0.max(self.scenario.host.payload.0))).0
     }
 
     /// When to stop and what to sample.
@@ -195,9 +152,7 @@ impl<'a> Simulation<'a> {
             look_ahead: run.window.map_or(widest, |w| w.min(widest)),
             warm,
             until,
-            cap: Instant((run.duration.0 as f64 * run.drain.max(1.0)) as u64)
-                .max(until)
-                .min(Instant(TIME_LIMIT.0 - 1)),
+            cap: Instant((run.duration.0 as f64 * run.drain.max(1.0)) as u64).max(until).min(Instant(TIME_LIMIT.0 - 1)),
             sample: self.scenario.measure.sample,
         }
     }

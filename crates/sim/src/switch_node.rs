@@ -69,10 +69,7 @@ pub struct Census {
 impl Census {
     /// For `ports` ports.
     pub fn new(ports: usize) -> Census {
-        Census {
-            packets: HashMap::new(),
-            flows: vec![0; ports],
-        }
+        Census { packets: HashMap::new(), flows: vec![0; ports] }
     }
 
     fn enter(&mut self, port: PortId, flow: u32) {
@@ -102,10 +99,7 @@ pub struct DelayHistogram {
 
 impl Default for DelayHistogram {
     fn default() -> DelayHistogram {
-        DelayHistogram {
-            counts: vec![0; 16 * 48],
-            sum: 0,
-        }
+        DelayHistogram { counts: vec![0; 16 * 48], sum: 0 }
     }
 }
 
@@ -131,19 +125,12 @@ impl DelayHistogram {
             0..16 => bin as u64,
             _ => (16 + bin as u64 % 16) << (bin / 16 - 1),
         };
-        self.counts
-            .iter()
-            .enumerate()
-            .filter(|(_, n)| **n > 0)
-            .map(move |(bin, n)| (low(bin), low(bin + 1), *n))
+        self.counts.iter().enumerate().filter(|(_, n)| **n > 0).map(move |(bin, n)| (low(bin), low(bin + 1), *n))
     }
 
     /// Adds the counts of another.
     pub fn merge(&mut self, other: &DelayHistogram) {
-        self.counts
-            .iter_mut()
-            .zip(&other.counts)
-            .for_each(|(sum, n)| *sum += n);
+        self.counts.iter_mut().zip(&other.counts).for_each(|(sum, n)| *sum += n);
         self.sum += other.sum;
     }
 }
@@ -161,16 +148,8 @@ impl<D: DataPlane> SwitchNode<D> {
     ) -> SwitchNode<D> {
         let [tie_seed, ecmp_salt] = salts;
         let mut tree = Tree::new(2 * links.len() + 1, tie_seed);
-        tree.set(
-            2 * links.len(),
-            changes.front().map_or(Instant::NEVER, |c| c.at),
-        );
-        let port = |(link_in, wire)| Port {
-            stats: PortStats::default(),
-            link_in,
-            wire,
-            busy_until: Instant::ZERO,
-        };
+        tree.set(2 * links.len(), changes.front().map_or(Instant::NEVER, |c| c.at));
+        let port = |(link_in, wire)| Port { stats: PortStats::default(), link_in, wire, busy_until: Instant::ZERO };
         SwitchNode {
             id,
             tree,
@@ -206,9 +185,7 @@ impl<D: DataPlane> SwitchNode<D> {
                 self.tree.set(leaf, frames.head());
                 fabric.packet_hops += 1;
                 match frame {
-                    Some(Frame::Packet(packet)) => {
-                        self.forward(now, leaf as PortId, packet, fabric, observer)
-                    }
+                    Some(Frame::Packet(packet)) => self.forward(now, leaf as PortId, packet, fabric, observer),
                     Some(Frame::Control(frame)) => {
                         observer.controlled(now, self.id, leaf as PortId, frame);
                         self.ports[leaf].stats.on_control(now, frame);
@@ -237,9 +214,7 @@ impl<D: DataPlane> SwitchNode<D> {
         observer: &mut O,
     ) {
         let routes = &self.routes[self.epoch];
-        let Some(egress) =
-            routes.next(self.id - self.hosts, packet.dst, packet.key, self.ecmp_salt)
-        else {
+        let Some(egress) = routes.next(self.id - self.hosts, packet.dst, packet.key, self.ecmp_salt) else {
             self.drops.count(4, packet.wire);
             observer.dropped(now, self.id, &packet, "no-route");
             return;
@@ -273,13 +248,7 @@ impl<D: DataPlane> SwitchNode<D> {
     /// Sends if the link is free, else makes sure it is looked at when it is. A packet that leaves may put a control frame on
     /// the port it came by, which is then looked at in turn; a frame never causes another.
     #[inline(always)]
-    fn kick<O: Observer>(
-        &mut self,
-        now: Instant,
-        port: PortId,
-        fabric: &mut Fabric,
-        observer: &mut O,
-    ) {
+    fn kick<O: Observer>(&mut self, now: Instant, port: PortId, fabric: &mut Fabric, observer: &mut O) {
         let mut next = Some(port);
         while let Some(port) = next {
             let leaf = self.ports.len() + port as usize;
@@ -319,17 +288,9 @@ impl<D: DataPlane> SwitchNode<D> {
             census.leave(port, packet.flow);
         }
         let free_at = p.busy_until;
-        put_on_wire(
-            &mut p.wire,
-            fabric,
-            &mut self.drops,
-            now,
-            free_at,
-            sent.frame,
-            |packet, reason| {
-                observer.dropped(now, self.id, packet, reason);
-            },
-        );
+        put_on_wire(&mut p.wire, fabric, &mut self.drops, now, free_at, sent.frame, |packet, reason| {
+            observer.dropped(now, self.id, packet, reason);
+        });
         if self.plane.sendable(port) {
             self.tree.set(self.ports.len() + port as usize, free_at);
         }
@@ -349,8 +310,7 @@ impl<D: DataPlane> SwitchNode<D> {
 
     fn arm_timer(&mut self) {
         let change = self.changes.front().map_or(Instant::NEVER, |c| c.at);
-        self.tree
-            .set(2 * self.ports.len(), self.plane.next_timer().min(change));
+        self.tree.set(2 * self.ports.len(), self.plane.next_timer().min(change));
     }
 
     fn on_timer<O: Observer>(&mut self, now: Instant, fabric: &mut Fabric, observer: &mut O) {

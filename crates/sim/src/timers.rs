@@ -35,10 +35,7 @@ impl Timers {
     #[inline]
     pub fn next(&self) -> Instant {
         let first = self.first.front().map_or(Instant::NEVER, |(at, ..)| *at);
-        let again = self
-            .again
-            .peek()
-            .map_or(Instant::NEVER, |Reverse((at, ..))| *at);
+        let again = self.again.peek().map_or(Instant::NEVER, |Reverse((at, ..))| *at);
         first.min(again)
     }
 
@@ -48,10 +45,7 @@ impl Timers {
         if self.next() > now {
             return None;
         }
-        let again = self
-            .again
-            .peek()
-            .map_or(Instant::NEVER, |Reverse((at, ..))| *at);
+        let again = self.again.peek().map_or(Instant::NEVER, |Reverse((at, ..))| *at);
         match self.first.front() {
             Some((at, ..)) if *at <= again => self.first.pop_front(),
             _ => self.again.pop().map(|Reverse(entry)| entry),

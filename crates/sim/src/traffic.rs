@@ -5,9 +5,7 @@
 //! walks it once more.
 
 use crate::draws;
-use backwater_scenario::model::{
-    Arrivals, ListedFlow, LoadOf, Scenario, SizeTable, Sizes, Workload,
-};
+use backwater_scenario::model::{Arrivals, ListedFlow, LoadOf, Scenario, SizeTable, Sizes, Workload};
 use backwater_scenario::sizes;
 use backwater_scenario::topology::Graph;
 use backwater_types::{Duration, Instant, hash};
@@ -79,22 +77,9 @@ impl Traffic {
             .workload
             .iter()
             .enumerate()
-            .map(|(i, w)| {
-                Source::new(
-                    w,
-                    graph,
-                    hash::stream(scenario.seed, 0x7472_6166, i as u64),
-                    until,
-                )
-            })
+            .map(|(i, w)| Source::new(w, graph, hash::stream(scenario.seed, 0x7472_6166, i as u64), until))
             .collect();
-        let mut traffic = Traffic {
-            heads: Vec::new(),
-            sources,
-            next_id: 0,
-            to: vec![0; graph.hosts],
-            until,
-        };
+        let mut traffic = Traffic { heads: Vec::new(), sources, next_id: 0, to: vec![0; graph.hosts], until };
         traffic.heads = traffic.sources.iter_mut().map(Source::next).collect();
         traffic
     }
@@ -102,9 +87,7 @@ impl Traffic {
     /// Arrival of the next flow; [`Instant::NEVER`] when there is none.
     pub fn next_at(&self) -> Instant {
         let first = self.heads.iter().flatten().map(|a| a.at).min();
-        first
-            .filter(|at| *at < self.until)
-            .unwrap_or(Instant::NEVER)
+        first.filter(|at| *at < self.until).unwrap_or(Instant::NEVER)
     }
 
     /// The next flow, if it arrives before `end`.
@@ -126,15 +109,7 @@ impl Traffic {
         *slot += 1;
         let id = self.next_id;
         self.next_id += 1;
-        Some(Flow {
-            id,
-            at,
-            src: arrival.src,
-            dst: arrival.dst,
-            size: arrival.size,
-            receiver_slot,
-            class: class as u8,
-        })
+        Some(Flow { id, at, src: arrival.src, dst: arrival.dst, size: arrival.size, receiver_slot, class: class as u8 })
     }
 }
 
@@ -148,45 +123,16 @@ impl Iterator for Traffic {
 impl Source {
     fn new(workload: &Workload, graph: &Graph, stream: u64, until: Instant) -> Source {
         match workload {
-            Workload::Background {
-                sizes,
-                arrivals,
-                load,
-                load_of,
-                from,
-                to,
-                start,
-                ..
-            } => {
+            Workload::Background { sizes, arrivals, load, load_of, from, to, start, .. } => {
                 let (from, to) = (Hosts::named(graph, from), Hosts::named(graph, to));
                 let sizes = Sampler::new(sizes);
                 let rate = flow_rate(graph, *load, *load_of, &from, &to, sizes.mean());
                 let gaps = Gaps::new(*arrivals, rate);
-                Source::Background(Background {
-                    stream,
-                    k: 0,
-                    at: start.0 as f64,
-                    from,
-                    to,
-                    sizes,
-                    gaps,
-                })
+                Source::Background(Background { stream, k: 0, at: start.0 as f64, from, to, sizes, gaps })
             }
-            Workload::Incast {
-                degree,
-                aggregate,
-                period,
-                load,
-                start,
-                from,
-                to,
-                ..
-            } => {
+            Workload::Incast { degree, aggregate, period, load, start, from, to, .. } => {
                 let period = period.map_or_else(
-                    || {
-                        aggregate.0 as f64 * 8e12
-                            / (load.unwrap_or(1.0) * capacity(graph, LoadOf::Core, &[], &[]))
-                    },
+                    || aggregate.0 as f64 * 8e12 / (load.unwrap_or(1.0) * capacity(graph, LoadOf::Core, &[], &[])),
                     |p| p.0 as f64,
                 );
                 Source::Incast(Incast {
@@ -202,20 +148,10 @@ impl Source {
                     until,
                 })
             }
-            Workload::LongLived {
-                count,
-                from,
-                to,
-                size,
-                start,
-                stagger,
-                ..
-            } => {
+            Workload::LongLived { count, from, to, size, start, stagger, .. } => {
                 let to = Hosts::named(graph, to).list;
                 let from = match from.is_empty() {
-                    true => (0..graph.hosts as u16)
-                        .filter(|h| !to.contains(h))
-                        .collect(),
+                    true => (0..graph.hosts as u16).filter(|h| !to.contains(h)).collect(),
                     false => Hosts::named(graph, from).list,
                 };
                 let flow = |i: usize| Arrival {
@@ -224,20 +160,11 @@ impl Source {
                     dst: to[i % to.len()],
                     size: size.map_or(ENDLESS, |s| s.0),
                 };
-                Source::Listed(
-                    (0..*count as usize)
-                        .map(flow)
-                        .collect::<Vec<_>>()
-                        .into_iter(),
-                )
+                Source::Listed((0..*count as usize).map(flow).collect::<Vec<_>>().into_iter())
             }
             Workload::FlowList { flows, .. } => {
-                let host = |name: &str| {
-                    graph
-                        .find_host(name)
-                        .expect("scenario checked: hosts of flow lists exist")
-                        as u16
-                };
+                let host =
+                    |name: &str| graph.find_host(name).expect("scenario checked: hosts of flow lists exist") as u16;
                 let flow = |f: &ListedFlow| Arrival {
                     at: Instant(f.start.0),
                     src: host(&f.src),
@@ -261,26 +188,14 @@ impl Source {
 }
 
 /// Offered rate of a background workload, flows per second, and what it asks of capacity.
-fn flow_rate(
-    graph: &Graph,
-    load: f64,
-    of: LoadOf,
-    from: &Hosts,
-    to: &Hosts,
-    mean_size: f64,
-) -> f64 {
-    let crossing = if of == LoadOf::ExactCore {
-        crossing_share(graph, from, to)
-    } else {
-        1.0
-    };
+fn flow_rate(graph: &Graph, load: f64, of: LoadOf, from: &Hosts, to: &Hosts, mean_size: f64) -> f64 {
+    let crossing = if of == LoadOf::ExactCore { crossing_share(graph, from, to) } else { 1.0 };
     load * capacity(graph, of, &from.list, &to.list) / (8.0 * mean_size * crossing)
 }
 
 /// What a load is a share of, bit/s, one direction.
 pub fn capacity(graph: &Graph, of: LoadOf, from: &[u16], to: &[u16]) -> f64 {
-    let sum =
-        |links: &mut dyn Iterator<Item = usize>| links.map(|l| graph.links[l].rate.0 as f64).sum();
+    let sum = |links: &mut dyn Iterator<Item = usize>| links.map(|l| graph.links[l].rate.0 as f64).sum();
     match of {
         LoadOf::Core | LoadOf::ExactCore => sum(&mut graph.core_links.iter().copied()),
         LoadOf::Receivers => sum(&mut to.iter().map(|h| *h as usize)),
@@ -314,20 +229,11 @@ struct Hosts {
 impl Hosts {
     /// The hosts of these names; all of them if there is no name.
     fn named(graph: &Graph, names: &[String]) -> Hosts {
-        let find = |name: &String| {
-            graph
-                .find_host(name)
-                .expect("scenario checked: hosts exist") as u16
-        };
-        let list: Vec<u16> = if names.is_empty() {
-            (0..graph.hosts as u16).collect()
-        } else {
-            names.iter().map(find).collect()
-        };
+        let find = |name: &String| graph.find_host(name).expect("scenario checked: hosts exist") as u16;
+        let list: Vec<u16> =
+            if names.is_empty() { (0..graph.hosts as u16).collect() } else { names.iter().map(find).collect() };
         let mut place = vec![u32::MAX; graph.hosts];
-        list.iter()
-            .enumerate()
-            .for_each(|(i, h)| place[*h as usize] = i as u32);
+        list.iter().enumerate().for_each(|(i, h)| place[*h as usize] = i as u32);
         Hosts { list, place }
     }
 
@@ -429,10 +335,7 @@ impl Incast {
         let word = |i: u64| hash::draw(self.stream, self.event * (self.degree as u64 + 1) + i);
         let dst = self.to.draw(word(0));
         let src = self.from.draw_but(word(1 + self.sent as u64), dst);
-        let (share, rest) = (
-            self.aggregate / self.degree as u64,
-            self.aggregate % self.degree as u64,
-        );
+        let (share, rest) = (self.aggregate / self.degree as u64, self.aggregate % self.degree as u64);
         let size = (share + ((self.sent as u64) < rest) as u64).max(1);
         self.sent += 1;
         if self.sent == self.degree {
@@ -472,11 +375,9 @@ impl Sampler {
             Sizes::Fixed(bytes) => Sampler::Fixed(bytes.0),
             Sizes::Exponential(mean) => Sampler::Exponential(mean.0 as f64),
             Sizes::Points(table) => Sampler::Table(TableSampler::new(table.clone())),
-            Sizes::Table(name) => Sampler::Table(TableSampler::new(
-                sizes::table(name)
-                    .expect("scenario checked: table exists")
-                    .clone(),
-            )),
+            Sizes::Table(name) => {
+                Sampler::Table(TableSampler::new(sizes::table(name).expect("scenario checked: table exists").clone()))
+            }
             Sizes::File(_) => unreachable!("the reader turns files into points"),
         }
     }
@@ -527,11 +428,7 @@ impl TableSampler {
         };
         let bytes = (value as u64).max(1);
         // The authors' rounding: above one packet, up to the next whole packet (traffic 1).
-        if self.table.whole_packets && bytes > 1000 {
-            (bytes / 1000 + 1) * 1000
-        } else {
-            bytes
-        }
+        if self.table.whole_packets && bytes > 1000 { (bytes / 1000 + 1) * 1000 } else { bytes }
     }
 }
 

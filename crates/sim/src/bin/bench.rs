@@ -50,28 +50,16 @@ core_delay = "1 us"
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().collect();
-    let value = |name: &str| {
-        args.iter()
-            .position(|a| a == name)
-            .and_then(|i| args.get(i + 1))
-            .cloned()
-    };
+    let value = |name: &str| args.iter().position(|a| a == name).and_then(|i| args.get(i + 1)).cloned();
     let threads = value("--threads").map_or(1, |t| t.parse().expect("--threads takes a number"));
     if let Some(number) = value("--one") {
-        let row = one(
-            number.parse().expect("--one takes a number"),
-            threads,
-            value("--ms"),
-        );
+        let row = one(number.parse().expect("--one takes a number"), threads, value("--ms"));
         println!("{row}");
         return ExitCode::SUCCESS;
     }
     let filter = value("--filter").unwrap_or_default();
     let mut rows = Vec::new();
-    println!(
-        "{:<16}{:<10}{:>14}{:>18}{:>14}",
-        "scenario", "scheme", "packet-hops", "packet-hops/s", "peak RSS"
-    );
+    println!("{:<16}{:<10}{:>14}{:>18}{:>14}", "scenario", "scheme", "packet-hops", "packet-hops/s", "peak RSS");
     for (i, (scenario, scheme, ..)) in SCENARIOS.iter().enumerate() {
         if !format!("{scenario}/{scheme}").contains(&filter) {
             continue;
@@ -84,10 +72,7 @@ fn main() -> ExitCode {
         let output = child.output().expect("this program runs");
         let text = String::from_utf8_lossy(&output.stdout);
         let Ok(row) = serde_json::from_str::<serde_json::Value>(&text) else {
-            eprintln!(
-                "{scenario}/{scheme} failed:\n{}",
-                String::from_utf8_lossy(&output.stderr)
-            );
+            eprintln!("{scenario}/{scheme} failed:\n{}", String::from_utf8_lossy(&output.stderr));
             return ExitCode::FAILURE;
         };
         println!(
@@ -99,11 +84,8 @@ fn main() -> ExitCode {
         rows.push(row);
     }
     if let Some(out) = value("--out") {
-        std::fs::write(
-            &out,
-            serde_json::to_string_pretty(&rows).expect("rows are JSON") + "\n",
-        )
-        .expect("--out is writable");
+        std::fs::write(&out, serde_json::to_string_pretty(&rows).expect("rows are JSON") + "\n")
+            .expect("--out is writable");
     }
     ExitCode::SUCCESS
 }
@@ -112,9 +94,7 @@ fn main() -> ExitCode {
 fn one(i: usize, threads: usize, ms: Option<String>) -> serde_json::Value {
     let (name, scheme, workload, duration) = SCENARIOS[i];
     let duration = ms.map_or(duration.to_string(), |ms| format!("{ms} ms"));
-    let text = format!(
-        "scheme = \"{scheme}\"\n{TOPOLOGY}{workload}\n[run]\nduration = \"{duration}\"\ndrain = 1.0\n"
-    );
+    let text = format!("scheme = \"{scheme}\"\n{TOPOLOGY}{workload}\n[run]\nduration = \"{duration}\"\ndrain = 1.0\n");
     let plan = backwater_scenario::load_str(&text, std::path::Path::new("."), "bench", &[], None)
         .expect("bench scenarios are valid");
     let scenario = &plan.runs[0].scenario;
@@ -139,13 +119,6 @@ fn one(i: usize, threads: usize, ms: Option<String>) -> serde_json::Value {
 /// Peak resident memory of this process, from the kernel's accounting; 0 where there is none.
 fn peak_rss_mb() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status
-        .lines()
-        .find(|l| l.starts_with("VmHWM:"))
-        .unwrap_or_default();
-    line.split_whitespace()
-        .nth(1)
-        .and_then(|kb| kb.parse::<f64>().ok())
-        .unwrap_or(0.0)
-        / 1000.0
+    let line = status.lines().find(|l| l.starts_with("VmHWM:")).unwrap_or_default();
+    line.split_whitespace().nth(1).and_then(|kb| kb.parse::<f64>().ok()).unwrap_or(0.0) / 1000.0
 }

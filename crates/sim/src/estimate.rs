@@ -1,0 +1,48 @@
+//! What a run will take, before it runs.
+
+use crate::ideal::Ideal;
+use crate::traffic::{ENDLESS, Traffic, flow_key};
+use backwater_scenario::model::Scenario;
+use backwater_scenario::topology;
+use backwater_types::Instant;
+use serde_json::{Value, json};
+
+/// Flows drawn before the rest is extrapolated.
+const DRAWN: usize = 200_000;
+
+/// Flows, packet-hops, simulated time and memory of a run, from drawing its first flows.
+///
+/// Packet-hops: data and one ACK per packet over the flow's path; an endless flow fills its slowest link. Memory: 20 bytes a
+/// flow, 3 MB a switch, 20 KB a host.
+pub fn estimate(scenario: &Scenario) -> Value {
+    let graph = topology::expand(&scenario.topology);
+    let ideal = Ideal::new(&graph, &scenario.host, scenario.seed, scenario.switch.symmetric_ecmp);
+    let duration = scenario.run.duration.as_secs_f64();
+    let packet = scenario.host.payload.0 + scenario.host.header.0;
+    let (mut flows, mut hops, mut endless, mut last) = (0u64, 0f64, 0f64, Instant::ZERO);
+    let mut path = Vec::new();
+    for flow in Traffic::new(scenario, &graph).take(DRAWN) {
+        ideal.path(flow.src, flow.dst, flow_key(scenario.seed, flow.id), &mut path);
+        flows += 1;
+        last = flow.at;
+        if flow.size == ENDLESS {
+            let rate = path.iter().map(|l| graph.links[*l].rate.0).min().unwrap_or(0) as f64;
+            endless += rate * duration / (8 * packet) as f64 * 2.0 * path.len() as f64;
+        } else {
+            hops += flow.packets(scenario.host.payload.0).0 as f64 * 2.0 * path.len() as f64;
+        }
+    }
+    let part = if flows < DRAWN as u64 { 1.0 } else { last.0 as f64 * 1e-12 / duration };
+    // What is asked of the host links bounds what can cross them while flows arrive.
+    let host_rate: f64 = graph.links[..graph.hosts].iter().map(|l| l.rate.0 as f64).sum();
+    let endless = endless.min(host_rate * duration / (8 * packet) as f64 * 8.0);
+    let (flows, hops) = (flows as f64 / part, hops / part + endless);
+    let switches = (graph.nodes.len() - graph.hosts) as f64;
+    let memory = 20.0 * flows + switches * 3e6 + graph.hosts as f64 * 2e4 + 8e6;
+    json!({
+        "flows": flows.round() as u64,
+        "packet_hops": hops.round() as u64,
+        "sim_time_ps": scenario.run.duration.0,
+        "memory_mb": (memory / 1e6).ceil() as u64,
+    })
+}

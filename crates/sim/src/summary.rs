@@ -1,0 +1,278 @@
+//! The numbers of a run that fit on a page, as JSON.
+
+use crate::outcome::{FlowRow, Outcome};
+use crate::stats::DROP_REASONS;
+use crate::traffic::{capacity, counted_window};
+use backwater_scenario::model::{LoadOf, Workload};
+use serde_json::{Value, json};
+
+/// Slowdowns of the counted flows of one class and size bin.
+#[derive(Clone, Debug)]
+pub struct Bin {
+    /// Workload number.
+    pub class: usize,
+    /// Sizes above this, payload bytes.
+    pub low: u64,
+    /// Sizes up to this; `u64::MAX`: no upper end.
+    pub high: u64,
+    /// Flows that have not finished.
+    pub unfinished: u64,
+    /// The others' slowdowns, ascending.
+    pub slowdowns: Vec<f64>,
+    /// Their mean, summed in order of arrival.
+    pub mean: f64,
+}
+
+impl Bin {
+    /// The slowdown that a share `p` of flows do not exceed: index `floor(n p)` of the sorted list (traffic 7.1).
+    pub fn percentile(&self, p: f64) -> f64 {
+        let n = self.slowdowns.len();
+        if n == 0 { f64::NAN } else { self.slowdowns[((n as f64 * p) as usize).min(n - 1)] }
+    }
+}
+
+/// Bins of every class that has counted flows, empty bins left out; for each class one over all sizes comes first.
+pub fn bins(outcome: &Outcome) -> Vec<Bin> {
+    let mut edges: Vec<u64> = outcome.scenario.measure.size_bins.iter().map(|b| b.0).collect();
+    edges.push(u64::MAX);
+    let classes = outcome.scenario.workload.len();
+    let mut bins: Vec<Bin> = (0..classes)
+        .flat_map(|class| {
+            let lows = std::iter::once(0).chain(edges.iter().copied());
+            lows.zip(edges.clone()).map(move |(low, high)| Bin {
+                class,
+                low,
+                high,
+                unfinished: 0,
+                slowdowns: Vec::new(),
+                mean: 0.0,
+            })
+        })
+        .collect();
+    for row in outcome.flows().filter(|row| row.counted) {
+        let bin = edges.partition_point(|high| *high < row.flow.size);
+        let bin = &mut bins[row.flow.class as usize * edges.len() + bin];
+        if row.slowdown.is_nan() {
+            bin.unfinished += 1;
+        } else {
+            bin.mean += row.slowdown;
+            bin.slowdowns.push(row.slowdown);
+        }
+    }
+    for bin in &mut bins {
+        bin.mean /= bin.slowdowns.len() as f64;
+        bin.slowdowns.sort_unstable_by(f64::total_cmp);
+    }
+    bins.retain(|bin| bin.unfinished > 0 || !bin.slowdowns.is_empty());
+    bins
+}
+
+/// All sizes of one class together.
+fn all_sizes(bins: &[Bin], class: usize) -> Option<Bin> {
+    let mut of_class = bins.iter().filter(|bin| bin.class == class).peekable();
+    of_class.peek()?;
+    let mut all = Bin { class, low: 0, high: u64::MAX, unfinished: 0, slowdowns: Vec::new(), mean: 0.0 };
+    for bin in of_class {
+        all.unfinished += bin.unfinished;
+        all.mean += bin.slowdowns.iter().sum::<f64>();
+        all.slowdowns.extend(&bin.slowdowns);
+    }
+    all.mean /= all.slowdowns.len() as f64;
+    all.slowdowns.sort_unstable_by(f64::total_cmp);
+    Some(all)
+}
+
+/// The summary of a run.
+pub fn summary(outcome: &Outcome) -> Value {
+    let bins = bins(outcome);
+    let classes = outcome.scenario.workload.len();
+    let mut slowdown: Vec<Value> = bins.iter().map(|bin| bin_json(outcome, bin, false)).collect();
+    slowdown.extend((0..classes).filter_map(|c| all_sizes(&bins, c)).map(|bin| bin_json(outcome, &bin, true)));
+    let totals = Totals::of(outcome);
+    json!({
+        "complete": outcome.complete,
+        "flows": {
+            "total": outcome.received.len(),
+            "counted": bins.iter().map(|b| b.unfinished + b.slowdowns.len() as u64).sum::<u64>(),
+            "finished": bins.iter().map(|b| b.slowdowns.len()).sum::<usize>(),
+            "unfinished": bins.iter().map(|b| b.unfinished).sum::<u64>(),
+            "retransmitted_packets": outcome.retransmitted.iter().map(|n| *n as u64).sum::<u64>(),
+        },
+        "load": totals.load(outcome),
+        "core_utilisation": core_utilisation(outcome),
+        "slowdown": slowdown,
+        "buffer": buffer(outcome),
+        "active_flows": active_flows(outcome),
+        "pause": pause(outcome),
+        "collisions": {
+            "assignments": outcome.ports.iter().map(|p| p.assigned.assignments).sum::<u64>(),
+            "collisions": outcome.ports.iter().map(|p| p.assigned.collisions).sum::<u64>(),
+        },
+        "drops": drops(outcome),
+        "queueing_delay": queueing_delay(outcome),
+        "throughput": totals.throughput(outcome),
+        "packet_hops": outcome.packet_hops,
+        "sim_time_ps": outcome.ended.0,
+    })
+}
+
+fn bin_json(outcome: &Outcome, bin: &Bin, all: bool) -> Value {
+    let upper = if bin.high == u64::MAX { "inf".into() } else { bin.high.to_string() };
+    json!({
+        "class": outcome.class(bin.class),
+        "bin": if all { "all".into() } else { format!("({},{upper}]", bin.low) },
+        "size_low_bytes": bin.low,
+        "size_high_bytes": (bin.high != u64::MAX).then_some(bin.high),
+        "flows": bin.slowdowns.len(),
+        "unfinished": bin.unfinished,
+        "mean": finite(bin.mean),
+        "p50": finite(bin.percentile(0.5)),
+        "p95": finite(bin.percentile(0.95)),
+        "p99": finite(bin.percentile(0.99)),
+    })
+}
+
+fn finite(x: f64) -> Option<f64> {
+    x.is_finite().then_some(x)
+}
+
+/// Bytes offered in the counted window, by class.
+struct Totals {
+    offered: Vec<u64>,
+    seconds: f64,
+}
+
+impl Totals {
+    fn of(outcome: &Outcome) -> Totals {
+        let (warm, until) = counted_window(&outcome.scenario);
+        let mut offered = vec![0; outcome.scenario.workload.len()];
+        let counted = |row: &FlowRow| row.counted && row.flow.at < until;
+        outcome.flows().filter(counted).for_each(|row| offered[row.flow.class as usize] += row.flow.size);
+        Totals { offered, seconds: until.since(warm).as_secs_f64() }
+    }
+
+    /// Per workload: the load asked for, what was offered, and what share that is of the same capacity.
+    fn load(&self, outcome: &Outcome) -> Vec<Value> {
+        let graph = &outcome.graph;
+        let hosts = |names: &[String]| -> Vec<u16> {
+            let named = names.iter().filter_map(|n| graph.find_host(n)).map(|h| h as u16);
+            if names.is_empty() { (0..graph.hosts as u16).collect() } else { named.collect() }
+        };
+        let workloads = outcome.scenario.workload.iter().zip(&self.offered).enumerate();
+        let row = |(i, (workload, offered)): (usize, (&Workload, &u64))| {
+            let offered = *offered as f64 * 8.0 / self.seconds;
+            let (asked, capacity) = match workload {
+                Workload::Background { load, load_of, from, to, .. } => {
+                    (Some(*load), Some(capacity(graph, *load_of, &hosts(from), &hosts(to))))
+                }
+                Workload::Incast { load, .. } => (*load, Some(capacity(graph, LoadOf::Core, &[], &[]))),
+                _ => (None, None),
+            };
+            json!({
+                "class": outcome.class(i),
+                "asked": asked,
+                "offered_bps": offered,
+                "realised": capacity.filter(|c| *c > 0.0).map(|c| offered / c),
+            })
+        };
+        workloads.map(row).collect()
+    }
+
+    fn throughput(&self, outcome: &Outcome) -> Vec<Value> {
+        let row = |(i, bytes): (usize, &u64)| json!({ "class": outcome.class(i), "goodput_bps": *bytes as f64 * 8.0 / self.seconds });
+        outcome.goodput.iter().enumerate().map(row).collect()
+    }
+}
+
+fn window_seconds(outcome: &Outcome) -> f64 {
+    let (warm, until) = counted_window(&outcome.scenario);
+    until.since(warm).as_secs_f64()
+}
+
+/// Mean share of the links between switches that was in use, both directions.
+fn core_utilisation(outcome: &Outcome) -> Option<f64> {
+    let hosts = outcome.graph.hosts as u32;
+    let core = || outcome.ports.iter().filter(|p| p.node >= hosts && p.peer >= hosts);
+    let capacity: f64 = core().map(|p| p.rate.0 as f64).sum();
+    let bits: f64 = core().map(|p| p.window_bytes as f64 * 8.0).sum();
+    (capacity > 0.0).then(|| bits / capacity / window_seconds(outcome))
+}
+
+/// Bytes buffered, pooled over switches and samples.
+fn buffer(outcome: &Outcome) -> Value {
+    let mut bytes: Vec<u64> = outcome.buffers.iter().map(|(_, _, bytes)| *bytes).collect();
+    bytes.sort_unstable();
+    let n = bytes.len();
+    let at = |p: f64| bytes.get(((n as f64 * p) as usize).min(n.saturating_sub(1)));
+    json!({
+        "mean_bytes": finite(bytes.iter().map(|b| *b as f64).sum::<f64>() / n as f64),
+        "p50_bytes": at(0.5),
+        "p95_bytes": at(0.95),
+        "p99_bytes": at(0.99),
+        "max_bytes": bytes.last(),
+    })
+}
+
+/// Flows with data in a port, pooled over ports and samples.
+fn active_flows(outcome: &Outcome) -> Option<Value> {
+    let longest = outcome.active.iter().map(|(_, _, counts)| counts.len()).max()?;
+    let mut pooled = vec![0u64; longest];
+    for (_, _, counts) in &outcome.active {
+        pooled.iter_mut().zip(counts).for_each(|(sum, n)| *sum += n);
+    }
+    let all: u64 = pooled.iter().sum();
+    let at = |p: f64| {
+        let mut below = 0;
+        pooled.iter().position(|n| {
+            below += n;
+            below as f64 > all as f64 * p
+        })
+    };
+    let queues = outcome.scenario.switch.queues as usize;
+    let below: u64 = pooled.iter().take(queues).sum();
+    Some(json!({
+        "mean": pooled.iter().enumerate().map(|(flows, n)| flows as f64 * *n as f64).sum::<f64>() / all as f64,
+        "p50": at(0.5),
+        "p99": at(0.99),
+        "max": longest - 1,
+        "share_below_queues": below as f64 / all as f64,
+    }))
+}
+
+fn pause(outcome: &Outcome) -> Value {
+    let sum = |field: fn(&crate::stats::PortStats) -> u64| outcome.ports.iter().map(|p| field(&p.total)).sum::<u64>();
+    let paused: f64 = outcome.ports.iter().map(|p| p.window_pfc_paused as f64 * 1e-12).sum();
+    json!({
+        "pfc_pauses": sum(|s| s.pfc_pauses),
+        "pfc_paused_fraction": paused / window_seconds(outcome) / outcome.ports.len() as f64,
+        "bfc_pauses": sum(|s| s.bfc_pauses),
+        "bfc_resumes": sum(|s| s.bfc_resumes),
+        "bfc_bitmaps": sum(|s| s.bfc_bitmaps),
+    })
+}
+
+fn drops(outcome: &Outcome) -> Value {
+    let packets = |reason: usize| outcome.drops.iter().map(|d| d.packets[reason]).sum::<u64>();
+    DROP_REASONS.iter().enumerate().map(|(i, name)| (name.to_string(), json!(packets(i)))).collect()
+}
+
+fn queueing_delay(outcome: &Outcome) -> Option<Value> {
+    let (_, first) = outcome.delays.first()?;
+    let mut all = first.clone();
+    outcome.delays[1..].iter().for_each(|(_, delays)| all.merge(delays));
+    let packets: u64 = all.bins().map(|(_, _, n)| n).sum();
+    let at = |p: f64| {
+        let mut below = 0;
+        let bin = all.bins().find(|(_, _, n)| {
+            below += n;
+            below as f64 > packets as f64 * p
+        });
+        bin.map(|(low, high, _)| (low + high) as f64 / 2.0)
+    };
+    Some(json!({
+        "mean_ns": finite(all.sum as f64 / 1000.0 / packets as f64),
+        "p50_ns": at(0.5),
+        "p99_ns": at(0.99),
+        "packets": packets,
+    }))
+}

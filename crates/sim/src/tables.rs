@@ -1,0 +1,297 @@
+//! The tables of a run, in columns, a batch of rows at a time.
+
+use crate::outcome::Outcome;
+use crate::stats::DROP_REASONS;
+use crate::summary::bins;
+use serde_json::{Value, json};
+
+/// A column: its name and its values.
+pub type Column = (&'static str, Values);
+
+/// Values of a column. `u64::MAX` and `NaN` stand for none; categories are codes into [`categories`].
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub enum Values {
+    U8(Vec<u8>),
+    U16(Vec<u16>),
+    U32(Vec<u32>),
+    U64(Vec<u64>),
+    F64(Vec<f64>),
+}
+
+impl Values {
+    /// Type name and little-endian bytes.
+    pub fn to_bytes(&self) -> (&'static str, Vec<u8>) {
+        match self {
+            Values::U8(v) => ("u8", v.clone()),
+            Values::U16(v) => ("u16", v.iter().flat_map(|x| x.to_le_bytes()).collect()),
+            Values::U32(v) => ("u32", v.iter().flat_map(|x| x.to_le_bytes()).collect()),
+            Values::U64(v) => ("u64", v.iter().flat_map(|x| x.to_le_bytes()).collect()),
+            Values::F64(v) => ("f64", v.iter().flat_map(|x| x.to_le_bytes()).collect()),
+        }
+    }
+}
+
+/// `(table, [(column, type, unit, description)])`; type `cat` is a name, written as a 16-bit code.
+type Schema = &'static [(&'static str, &'static [(&'static str, &'static str, &'static str, &'static str)])];
+
+/// Every table and column.
+pub const SCHEMA: Schema = &[
+    (
+        "flows",
+        &[
+            ("flow", "u32", "", "number in order of arrival"),
+            ("class", "cat", "", "workload the flow belongs to"),
+            ("src", "cat", "", "source host"),
+            ("dst", "cat", "", "destination host"),
+            ("size_bytes", "u64", "B", "payload; none for an endless flow"),
+            ("arrival_ps", "u64", "ps", "arrival at the source"),
+            ("finish_rx_ps", "u64", "ps", "last byte at the receiver; none if it never came"),
+            ("finish_tx_ps", "u64", "ps", "last acknowledgement at the sender; none if it never came"),
+            ("ideal_ps", "u64", "ps", "completion time on an idle network"),
+            ("slowdown", "f64", "", "completion time over ideal; none if unfinished"),
+            ("retransmitted_packets", "u32", "packets", "packets sent again"),
+            ("counted", "u8", "", "1 if it arrived in the counted window and has an end"),
+        ],
+    ),
+    (
+        "slowdown",
+        &[
+            ("class", "cat", "", "workload"),
+            ("size_low_bytes", "u64", "B", "sizes above this"),
+            ("size_high_bytes", "u64", "B", "sizes up to this; none: no upper end"),
+            ("flows", "u64", "", "counted flows that finished"),
+            ("unfinished", "u64", "", "counted flows that did not"),
+            ("mean", "f64", "", "mean slowdown"),
+            ("p50", "f64", "", "median slowdown"),
+            ("p95", "f64", "", "95th percentile"),
+            ("p99", "f64", "", "99th percentile"),
+        ],
+    ),
+    (
+        "buffers",
+        &[
+            ("time_ps", "u64", "ps", "time of the sample"),
+            ("node", "cat", "", "switch"),
+            ("buffered_bytes", "u64", "B", "data held by the switch"),
+        ],
+    ),
+    (
+        "active_flows",
+        &[
+            ("node", "cat", "", "switch"),
+            ("port", "u16", "", "egress port"),
+            ("flows", "u32", "", "flows with data in the port"),
+            ("samples", "u64", "", "samples that saw so many"),
+        ],
+    ),
+    (
+        "ports",
+        &[
+            ("node", "cat", "", "node"),
+            ("port", "u16", "", "egress port"),
+            ("peer", "cat", "", "node at the other end"),
+            ("rate_bps", "u64", "bit/s", "link rate"),
+            ("data_packets", "u64", "packets", "data packets sent"),
+            ("data_bytes", "u64", "B", "their bytes on the wire"),
+            ("ack_packets", "u64", "packets", "ACKs and NACKs sent"),
+            ("control_frames", "u64", "frames", "pause and resume frames sent"),
+            ("utilisation", "f64", "", "share of the counted window in use"),
+            ("pfc_paused_ps", "u64", "ps", "time held by PFC"),
+            ("pfc_pauses", "u64", "", "PFC pauses that took effect here"),
+            ("bfc_paused_queue_ps", "u64", "ps", "time held by BFC, summed over queues"),
+            ("bfc_pauses", "u64", "frames", "PAUSE frames received"),
+            ("bfc_resumes", "u64", "frames", "RESUME frames received"),
+            ("bfc_bitmaps", "u64", "frames", "BITMAP frames received"),
+            ("assignments", "u64", "", "flows that became active here"),
+            ("collisions", "u64", "", "of those, into a queue that was not empty"),
+        ],
+    ),
+    (
+        "drops",
+        &[
+            ("node", "cat", "", "node"),
+            ("reason", "cat", "", "buffer, headroom, link-loss, link-down or no-route"),
+            ("packets", "u64", "packets", "packets lost"),
+            ("bytes", "u64", "B", "their bytes on the wire"),
+        ],
+    ),
+    (
+        "queueing_delay",
+        &[
+            ("layer", "cat", "", "layer of the switch: links to the nearest host"),
+            ("delay_low_ns", "u64", "ns", "time in an egress queue, from this"),
+            ("delay_high_ns", "u64", "ns", "to below this"),
+            ("packets", "u64", "packets", "data packets"),
+        ],
+    ),
+];
+
+/// [`SCHEMA`] as JSON: `{table: [{name, type, unit, description}]}`.
+pub fn schema_json() -> Value {
+    let column = |(name, kind, unit, description): &(&str, &str, &str, &str)| json!({ "name": name, "type": kind, "unit": unit, "description": description });
+    SCHEMA.iter().map(|(table, columns)| (table.to_string(), columns.iter().map(column).collect::<Value>())).collect()
+}
+
+/// The names that the codes of a column stand for; `None` for a column of numbers.
+pub fn categories(outcome: &Outcome, column: &str) -> Option<Vec<String>> {
+    match column {
+        "class" => Some((0..outcome.scenario.workload.len()).map(|c| outcome.class(c).to_string()).collect()),
+        "src" | "dst" | "node" | "peer" => Some(outcome.graph.nodes.iter().map(|n| n.name.clone()).collect()),
+        "reason" => Some(DROP_REASONS.iter().map(|r| r.to_string()).collect()),
+        "layer" => Some((0..=u8::MAX).map(|l| format!("layer{l}")).collect()),
+        _ => None,
+    }
+}
+
+/// Batches of at most `rows` rows of the flow table.
+pub fn flow_batches(outcome: &Outcome, rows: usize) -> impl Iterator<Item = Vec<Column>> + use<'_> {
+    let mut flows = outcome.flows().peekable();
+    std::iter::from_fn(move || {
+        flows.peek()?;
+        Some(flow_columns(flows.by_ref().take(rows)))
+    })
+}
+
+/// Columns of these rows of the flow table.
+pub fn flow_columns(flows: impl Iterator<Item = crate::outcome::FlowRow>) -> Vec<Column> {
+    let (mut flow, mut class, mut src, mut dst) = (vec![], vec![], vec![], vec![]);
+    let (mut size, mut arrival, mut rx, mut tx) = (vec![], vec![], vec![], vec![]);
+    let (mut ideal, mut slowdown, mut again, mut counted) = (vec![], vec![], vec![], vec![]);
+    for row in flows {
+        flow.push(row.flow.id);
+        class.push(row.flow.class as u16);
+        src.push(row.flow.src);
+        dst.push(row.flow.dst);
+        size.push(row.flow.size);
+        arrival.push(row.flow.at.0);
+        rx.push(row.received.0);
+        tx.push(row.acknowledged.0);
+        ideal.push(row.ideal);
+        slowdown.push(row.slowdown);
+        again.push(row.retransmitted);
+        counted.push(row.counted as u8);
+    }
+    vec![
+        ("flow", Values::U32(flow)),
+        ("class", Values::U16(class)),
+        ("src", Values::U16(src)),
+        ("dst", Values::U16(dst)),
+        ("size_bytes", Values::U64(size)),
+        ("arrival_ps", Values::U64(arrival)),
+        ("finish_rx_ps", Values::U64(rx)),
+        ("finish_tx_ps", Values::U64(tx)),
+        ("ideal_ps", Values::U64(ideal)),
+        ("slowdown", Values::F64(slowdown)),
+        ("retransmitted_packets", Values::U32(again)),
+        ("counted", Values::U8(counted)),
+    ]
+}
+
+/// Any table but `flows`, whole; `None` if there is no such table.
+pub fn table(outcome: &Outcome, name: &str) -> Option<Vec<Column>> {
+    match name {
+        "slowdown" => Some(slowdown(outcome)),
+        "buffers" => Some(buffers(outcome)),
+        "active_flows" => Some(active_flows(outcome)),
+        "ports" => Some(ports(outcome)),
+        "drops" => Some(drops(outcome)),
+        "queueing_delay" => Some(queueing_delay(outcome)),
+        _ => None,
+    }
+}
+
+fn slowdown(outcome: &Outcome) -> Vec<Column> {
+    let bins = bins(outcome);
+    let u64s = |f: &dyn Fn(&crate::summary::Bin) -> u64| Values::U64(bins.iter().map(f).collect());
+    let f64s = |f: &dyn Fn(&crate::summary::Bin) -> f64| Values::F64(bins.iter().map(f).collect());
+    vec![
+        ("class", Values::U16(bins.iter().map(|b| b.class as u16).collect())),
+        ("size_low_bytes", u64s(&|b| b.low)),
+        ("size_high_bytes", u64s(&|b| b.high)),
+        ("flows", u64s(&|b| b.slowdowns.len() as u64)),
+        ("unfinished", u64s(&|b| b.unfinished)),
+        ("mean", f64s(&|b| b.mean)),
+        ("p50", f64s(&|b| b.percentile(0.5))),
+        ("p95", f64s(&|b| b.percentile(0.95))),
+        ("p99", f64s(&|b| b.percentile(0.99))),
+    ]
+}
+
+fn buffers(outcome: &Outcome) -> Vec<Column> {
+    let samples = &outcome.buffers;
+    vec![
+        ("time_ps", Values::U64(samples.iter().map(|(at, ..)| at.0).collect())),
+        ("node", Values::U16(samples.iter().map(|(_, node, _)| *node as u16).collect())),
+        ("buffered_bytes", Values::U64(samples.iter().map(|(.., bytes)| *bytes).collect())),
+    ]
+}
+
+fn active_flows(outcome: &Outcome) -> Vec<Column> {
+    let rows = || {
+        outcome.active.iter().flat_map(|(node, port, counts)| {
+            let seen = counts.iter().enumerate().filter(|(_, n)| **n > 0);
+            seen.map(|(flows, n)| (*node, *port, flows, *n))
+        })
+    };
+    vec![
+        ("node", Values::U16(rows().map(|r| r.0 as u16).collect())),
+        ("port", Values::U16(rows().map(|r| r.1).collect())),
+        ("flows", Values::U32(rows().map(|r| r.2 as u32).collect())),
+        ("samples", Values::U64(rows().map(|r| r.3).collect())),
+    ]
+}
+
+fn ports(outcome: &Outcome) -> Vec<Column> {
+    let ports = &outcome.ports;
+    let u64s = |f: &dyn Fn(&crate::outcome::PortRow) -> u64| Values::U64(ports.iter().map(f).collect());
+    let (warm, until) = crate::traffic::counted_window(&outcome.scenario);
+    let seconds = until.since(warm).as_secs_f64();
+    vec![
+        ("node", Values::U16(ports.iter().map(|p| p.node as u16).collect())),
+        ("port", Values::U16(ports.iter().map(|p| p.port).collect())),
+        ("peer", Values::U16(ports.iter().map(|p| p.peer as u16).collect())),
+        ("rate_bps", u64s(&|p| p.rate.0)),
+        ("data_packets", u64s(&|p| p.total.data_packets)),
+        ("data_bytes", u64s(&|p| p.total.data_bytes)),
+        ("ack_packets", u64s(&|p| p.total.ack_packets)),
+        ("control_frames", u64s(&|p| p.total.control_frames)),
+        (
+            "utilisation",
+            Values::F64(ports.iter().map(|p| p.window_bytes as f64 * 8.0 / seconds / p.rate.0 as f64).collect()),
+        ),
+        ("pfc_paused_ps", u64s(&|p| p.total.pfc_paused)),
+        ("pfc_pauses", u64s(&|p| p.total.pfc_pauses)),
+        ("bfc_paused_queue_ps", u64s(&|p| p.total.bfc_paused)),
+        ("bfc_pauses", u64s(&|p| p.total.bfc_pauses)),
+        ("bfc_resumes", u64s(&|p| p.total.bfc_resumes)),
+        ("bfc_bitmaps", u64s(&|p| p.total.bfc_bitmaps)),
+        ("assignments", u64s(&|p| p.assigned.assignments)),
+        ("collisions", u64s(&|p| p.assigned.collisions)),
+    ]
+}
+
+fn drops(outcome: &Outcome) -> Vec<Column> {
+    let rows = || {
+        outcome.drops.iter().enumerate().flat_map(|(node, drops)| {
+            let some = (0..DROP_REASONS.len()).filter(|r| drops.packets[*r] > 0);
+            some.map(move |r| (node, r, drops.packets[r], drops.bytes[r]))
+        })
+    };
+    vec![
+        ("node", Values::U16(rows().map(|r| r.0 as u16).collect())),
+        ("reason", Values::U16(rows().map(|r| r.1 as u16).collect())),
+        ("packets", Values::U64(rows().map(|r| r.2).collect())),
+        ("bytes", Values::U64(rows().map(|r| r.3).collect())),
+    ]
+}
+
+fn queueing_delay(outcome: &Outcome) -> Vec<Column> {
+    let rows = || outcome.delays.iter().flat_map(|(layer, delays)| delays.bins().map(move |bin| (*layer, bin)));
+    vec![
+        ("layer", Values::U16(rows().map(|(layer, _)| layer as u16).collect())),
+        ("delay_low_ns", Values::U64(rows().map(|(_, (low, ..))| low).collect())),
+        ("delay_high_ns", Values::U64(rows().map(|(_, (_, high, _))| high).collect())),
+        ("packets", Values::U64(rows().map(|(.., (.., n))| n).collect())),
+    ]
+}
