@@ -615,7 +615,7 @@ impl Default for Host {
             header: Bytes(48),
             ack: Bytes(64),
             window: None,
-            rto: Duration::from_us(500),
+            rto: Duration::from_us(5_000),
             nack_guard: Duration::from_us(500),
             delay: Duration::ZERO,
             dctcp: Dctcp::default(),

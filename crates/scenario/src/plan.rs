@@ -79,9 +79,10 @@ fn identity(path: &Path) -> PathBuf {
 /// Lays a document over the one it extends, and that over the next.
 fn extend(mut document: Node, dir: &Path, chain: &mut Vec<PathBuf>) -> Result<Node, Error> {
     let Value::Table(table) = &mut document.value else { unreachable!("a document is a table") };
+    check_plan_keys(table)?;
+    flatten_overrides(table);
     let Some(extends) = table.remove("extends") else { return Ok(document) };
-    structure::check_at(schema::of_runs(), &schema::of_runs()["properties"]["extends"], &extends, "extends")?;
-    let path = dir.join(extends.text().expect("just checked"));
+    let path = dir.join(extends.text().expect("checked to be text"));
     let name = path.display().to_string();
     if chain.contains(&identity(&path)) {
         return Err(extends.error("extends", "goes round in a circle: expected a file that does not extend this one"));
@@ -125,18 +126,12 @@ struct Sets {
 fn plan(document: Node, dir: &Path, stem: Option<&str>, sets: &[String], scale: Option<&str>) -> Result<Plan, Error> {
     let place = document.place.clone();
     let mut base = into_table(document);
-    check_plan_keys(&base)?;
-    flatten_sweep(&mut base);
     let scale = apply_scale(&mut base, &place, scale)?;
     check_plan_keys(&base)?;
 
     let sets = parse_sets(sets)?;
-    for (key, node) in &sets.axes {
-        let place = node.place.clone();
-        let sweep = base.entry("sweep".into()).or_insert(Node { value: Value::Table(Table::new()), place });
-        if let Value::Table(sweep) = &mut sweep.value {
-            sweep.insert(key.clone(), node.clone());
-        }
+    for (key, node) in sets.axes.clone() {
+        sweep_over(&mut base, &key, node);
     }
     let mut variants = variants(base.get("variant"))?;
     if let Some(wanted) = &sets.variant {
@@ -164,7 +159,8 @@ fn plan(document: Node, dir: &Path, stem: Option<&str>, sets: &[String], scale: 
         ));
     }
     // Names that a run directory has for its own files.
-    let mut labels = BTreeSet::from(["figures", "manifest.json", "report.html", "timing.json"].map(String::from));
+    let mut labels =
+        BTreeSet::from(["claims.json", "figures", "manifest.json", "report.html", "timing.json"].map(String::from));
     let mut runs = Vec::with_capacity(product);
     for variant in &variants {
         let mut at = vec![0; axes.len()];
@@ -275,10 +271,22 @@ fn check_plan_keys(table: &Table) -> Result<(), Error> {
     Ok(())
 }
 
-/// Makes the keys of `[sweep]` dotted, whether they were written bare or in quotes.
-fn flatten_sweep(base: &mut Table) {
-    if let Some(Value::Table(sweep)) = base.get_mut("sweep").map(|node| &mut node.value) {
-        *sweep = merge::flatten(sweep).into_iter().collect();
+/// Makes the keys of sweep, variants and scales dotted, whether they were written bare or in quotes, so that they can be
+/// laid over one another.
+fn flatten_overrides(table: &mut Table) {
+    let flatten = |node: &mut Node| {
+        if let Value::Table(table) = &mut node.value {
+            *table = merge::flatten(table).into_iter().collect();
+        }
+    };
+    if let Some(sweep) = table.get_mut("sweep") {
+        flatten(sweep);
+    }
+    if let Some(Value::Array(variants)) = table.get_mut("variant").map(|node| &mut node.value) {
+        variants.iter_mut().for_each(flatten);
+    }
+    if let Some(Value::Table(scales)) = table.get_mut("scale").map(|node| &mut node.value) {
+        scales.values_mut().for_each(flatten);
     }
 }
 
@@ -304,25 +312,52 @@ fn apply_scale(base: &mut Table, place: &Place, asked: Option<&str>) -> Result<S
         None if known.contains(&"quick") => "quick",
         None => return Ok(String::new()),
     };
-    for (key, node) in merge::flatten(scales[name].table().expect("checked to be a table")) {
-        if ["extends", "scale"].contains(&merge::path(&key)[0].as_str()) {
-            return Err(node.error(
-                format!("scale.{name}.{key}"),
-                "not part of a scale; expected a key of the scenario or of [sweep]",
-            ));
-        }
-        match key.strip_prefix("sweep.") {
-            Some(axis) => {
-                let place = node.place.clone();
-                let sweep = base.entry("sweep".into()).or_insert(Node { value: Value::Table(Table::new()), place });
-                if let Value::Table(sweep) = &mut sweep.value {
-                    sweep.insert(axis.trim_matches('"').into(), node);
-                }
+    for (key, node) in scales[name].table().expect("checked to be a table").clone() {
+        let parts = merge::path(&key);
+        match (parts[0].as_str(), key.strip_prefix("sweep.")) {
+            ("extends" | "scale", _) => {
+                let problem = "not part of a scale; expected a key of a run, sweep.KEY or variant.NAME.KEY";
+                return Err(node.error(format!("scale.{name}.{key}"), problem));
             }
-            None => merge::assign(base, &key, node)?,
+            (_, Some(axis)) => sweep_over(base, axis, node),
+            ("variant", _) if parts.len() > 2 => change_variant(base, &parts, &format!("scale.{name}.{key}"), node)?,
+            _ => merge::assign(base, &key, node)?,
         }
     }
     Ok(name.into())
+}
+
+/// Replaces or adds a key of the sweep.
+fn sweep_over(base: &mut Table, axis: &str, node: Node) {
+    let place = node.place.clone();
+    let sweep = base.entry("sweep".into()).or_insert(Node { value: Value::Table(Table::new()), place });
+    if let Value::Table(sweep) = &mut sweep.value {
+        sweep.insert(axis.trim_matches('"').into(), node);
+    }
+}
+
+/// Sets a key of a variant, from `variant.NAME.KEY`.
+fn change_variant(base: &mut Table, parts: &[String], key: &str, node: Node) -> Result<(), Error> {
+    let mut names = Vec::new();
+    if let Some(Value::Array(variants)) = base.get_mut("variant").map(|node| &mut node.value) {
+        for variant in variants {
+            let Value::Table(table) = &mut variant.value else { continue };
+            match table.get("name").and_then(Node::text) {
+                Some(name) if name == parts[1] => {
+                    table.insert(parts[2..].join("."), node);
+                    return Ok(());
+                }
+                name => names.extend(name.map(String::from)),
+            }
+        }
+    }
+    let hint = hint(&parts[1], names.iter().map(String::as_str));
+    let allowed = if names.is_empty() {
+        "the file has no [[variant]]".into()
+    } else {
+        format!("expected one of {}", names.join(", "))
+    };
+    Err(node.error(key, format!("unknown variant \"{}\"; {hint}{allowed}", parts[1])))
 }
 
 fn parse_sets(sets: &[String]) -> Result<Sets, Error> {

@@ -93,6 +93,9 @@ impl SizeTable {
         if self.points.len() < 2 {
             return Some((last, format!("expected at least 2 points, found {}", self.points.len())));
         }
+        if self.points.len() > POINTS_MAX {
+            return Some((POINTS_MAX, format!("expected at most {POINTS_MAX} points, found {}", self.points.len())));
+        }
         let mut below = (0.0, 0.0);
         for (i, &(size, cdf)) in self.points.iter().enumerate() {
             if !(0.0..=SIZE_MAX).contains(&size) {
@@ -122,6 +125,8 @@ impl SizeTable {
     }
 }
 
+/// Points are numbered in 16 bits where sizes are drawn.
+const POINTS_MAX: usize = 65_000;
 /// Largest flow, bytes: packets of a flow are counted in 32 bits and the smallest full packet is 64 B.
 pub(crate) const SIZE_MAX: f64 = (1u64 << 37) as f64;
 

@@ -1,14 +1,16 @@
 //! "Did you mean": the closest of the allowed names.
 
-/// The allowed name closest to `word`, if it is close enough to be a slip of the hand.
+/// The allowed name closest to `word`, if it is close enough to be a slip of the hand; or else the first that `word` begins.
 pub(crate) fn closest<'a>(word: &str, allowed: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let limit = (word.chars().count() / 3).max(1);
-    allowed
-        .into_iter()
-        .map(|name| (distance(&word.to_lowercase().replace('-', "_"), &name.to_lowercase().replace('-', "_")), name))
-        .filter(|(distance, _)| *distance <= limit)
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, name)| name)
+    let plain = |name: &str| name.to_lowercase().replace('-', "_");
+    let limit = word.chars().count() / 3;
+    let word = plain(word);
+    let ranked = allowed.into_iter().filter_map(|name| {
+        let edits = distance(&word, &plain(name));
+        let begun = word.len() >= 3 && plain(name).starts_with(&word);
+        (edits <= limit || begun).then_some((if edits <= limit { edits } else { limit + 1 }, name))
+    });
+    ranked.min_by_key(|(edits, _)| *edits).map(|(_, name)| name)
 }
 
 /// `did you mean "bfc"? ` or nothing, to go in front of the list of what is allowed.
@@ -45,6 +47,7 @@ mod tests {
         assert_eq!(closest("bufer", keys), Some("buffer"));
         assert_eq!(closest("Symmetric-ECMP", keys), Some("symmetric_ecmp"));
         assert_eq!(closest("colour", keys), None);
+        assert_eq!(closest("google", ["fb_hadoop", "google_rpc", "google_rpc_bfc_authors"]), Some("google_rpc"));
         assert_eq!(distance("bcf", "bfc"), 1);
     }
 }

@@ -1,6 +1,6 @@
 //! Sources of flows.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, HashMap};
 
 use backwater_types::Duration;
 
@@ -13,21 +13,28 @@ use crate::suggest::hint;
 /// By number of the workload, the file its flows came from and the line of each flow.
 pub(crate) type Listed = BTreeMap<usize, (String, Vec<usize>)>;
 
-/// Classes are numbered in 8 bits in every packet.
-const CLASSES_MAX: usize = 250;
+/// Workloads are numbered in 8 bits in every flow.
+const WORKLOADS_MAX: usize = 250;
 /// Flows of one incast event, or of one long-lived workload.
 const FLOWS_MAX: u32 = 1_000_000;
 
 pub(super) fn check(doc: &Doc, net: &Net, listed: &Listed) -> Result<(), Error> {
     let workloads = &doc.scenario.workload;
     doc.need(!workloads.is_empty(), "workload", || "no [[workload]]: expected at least one source of flows".into())?;
-    let classes: BTreeSet<&str> = workloads.iter().map(Workload::class).collect();
-    doc.need(classes.len() <= CLASSES_MAX, "workload", || format!("expected at most {CLASSES_MAX} classes"))?;
+    doc.need(workloads.len() <= WORKLOADS_MAX, "workload", || format!("expected at most {WORKLOADS_MAX} workloads"))?;
+    let mut classes = HashMap::new();
     for (i, workload) in workloads.iter().enumerate() {
         let one = One { doc, net, key: format!("workload.{i}") };
         let class = workload.class();
         let legible = (1..=64).contains(&class.chars().count()) && !class.chars().any(char::is_control);
         one.need(legible, "class", || "expected a name of 1 to 64 characters".into())?;
+        let other = classes.insert(class, i);
+        one.need(other.is_none(), "class", || {
+            format!(
+                "workload.{} has this class: expected another, so that tables can tell them apart",
+                other.unwrap_or(0)
+            )
+        })?;
         match workload {
             Workload::Background { .. } => one.background(workload)?,
             Workload::Incast { .. } => one.incast(workload)?,
@@ -106,13 +113,18 @@ impl One<'_> {
     }
 
     fn long_lived(&self, workload: &Workload) -> Result<(), Error> {
-        let Workload::LongLived { count, from, to, size, start, .. } = workload else { return Ok(()) };
+        let Workload::LongLived { count, from, to, size, start, stagger, .. } = workload else { return Ok(()) };
         self.need((1..=FLOWS_MAX).contains(count), "count", || format!("expected 1 to {FLOWS_MAX}"))?;
         self.need(!to.is_empty(), "to", || "expected at least one host".into())?;
         if let Some(size) = size {
             self.size("size", size.0)?;
         }
         self.starts("start", *start)?;
+        let last = u128::from(start.0) + u128::from(stagger.0) * u128::from(count - 1);
+        let end = self.doc.scenario.run.duration;
+        self.need(last < u128::from(end.0), "stagger", || {
+            format!("the last of {count} flows would start after run.duration = {end}: expected less")
+        })?;
         let to = self.hosts("to", to)?;
         if from.is_empty() {
             let rest = (0..self.net.graph.hosts).any(|host| !to.contains(&host));

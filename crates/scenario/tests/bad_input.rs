@@ -1,0 +1,931 @@
+//! What a user can get wrong, and what the message says: the place, the value, and what is allowed.
+
+use std::path::Path;
+use std::process;
+
+use backwater_scenario::{from_json, load, load_str};
+
+/// A good scenario; cases replace one piece of it.
+const GOOD: &str = r#"name = "good"
+scheme = "bfc"
+seed = 1
+
+[topology]
+kind = "leaf-spine"
+leaves = 2
+spines = 2
+hosts_per_leaf = 4
+host_rate = "100 Gbps"
+core_rate = "100 Gbps"
+host_delay = "1 us"
+core_delay = "1 us"
+
+[switch]
+queues = 32
+buffer = "12 MB"
+ecn = { kmin = "10 KB", kmax = "20 KB", pmax = 0.5 }
+
+[host]
+payload = "1000 B"
+
+[[workload]]
+kind = "background"
+sizes = { table = "google_rpc" }
+load = 0.5
+
+[[workload]]
+kind = "incast"
+degree = 4
+aggregate = "40 KB"
+period = "100 us"
+
+[[workload]]
+kind = "long-lived"
+count = 2
+to = ["host0"]
+
+[run]
+duration = "1 ms"
+warmup = "100 us"
+
+[[fault]]
+link = ["leaf0", "spine0"]
+loss = 0.001
+"#;
+
+/// What `GOOD` has, what stands there instead, and what the message has to contain.
+type Case = (&'static str, &'static str, &'static [&'static str]);
+
+const CASES: &[Case] = &[
+    // Not TOML, or not the keys.
+    ("seed = 1", "seed = ", &["bad.toml:3:", "not TOML", "seed ="]),
+    ("seed = 1", "seed = 1\nseed = 2", &["bad.toml:4:", "not TOML", "duplicate key"]),
+    (
+        "seed = 1",
+        "sed = 1",
+        &["bad.toml:3: sed = 1: unknown key; did you mean \"seed\"?", "allowed at the top:", "workload"],
+    ),
+    (
+        "queues = 32",
+        "quues = 32",
+        &[
+            "bad.toml:16: switch.quues = 32: unknown key; did you mean \"queues\"?",
+            "allowed in switch: alpha, assignment",
+        ],
+    ),
+    (
+        "leaves = 2",
+        "leafs = 2",
+        &["bad.toml:7: topology.leafs = 2: unknown key", "allowed in topology:", "hosts_per_leaf"],
+    ),
+    ("load = 0.5", "laod = 0.5", &["bad.toml:26: workload.0.laod = 0.5: unknown key; did you mean \"load\"?"]),
+    (
+        "period = \"100 us\"",
+        "every = \"100 us\"",
+        &["bad.toml:32: workload.1.every = \"100 us\": unknown key", "allowed in workload.1:", "period"],
+    ),
+    ("loss = 0.001", "lost = 0.001", &["bad.toml:45: fault.0.lost = 0.001: unknown key; did you mean \"loss\"?"]),
+    ("scheme = \"bfc\"\n", "", &["bad.toml:1: scheme: missing", "text in quotes"]),
+    ("duration = \"1 ms\"\n", "", &["bad.toml:39: run.duration: missing", "a time with a unit"]),
+    ("leaves = 2\n", "", &["bad.toml:5: topology.leaves: missing", "a whole number from 0 to 65535"]),
+    ("kind = \"leaf-spine\"\n", "", &["bad.toml:5: topology.kind: missing", "\"single-switch\""]),
+    ("sizes = { table = \"google_rpc\" }\n", "", &["bad.toml:23: workload.0.sizes: missing", "{ table = ... }"]),
+    // Types, choices and units.
+    (
+        "buffer = \"12 MB\"",
+        "buffer = \"12 Mb\"",
+        &["bad.toml:17: switch.buffer = \"12 Mb\": expected \"infinite\" or a size with a unit, such as \"12 MB\""],
+    ),
+    ("buffer = \"12 MB\"", "buffer = 12", &["bad.toml:17: switch.buffer = 12: expected \"infinite\" or a size"]),
+    (
+        "host_rate = \"100 Gbps\"",
+        "host_rate = \"100 Gb/s\"",
+        &["bad.toml:10: topology.host_rate = \"100 Gb/s\": expected a rate with a unit", "Gbps"],
+    ),
+    (
+        "core_delay = \"1 us\"",
+        "core_delay = \"1\"",
+        &["bad.toml:13: topology.core_delay = \"1\": expected a time with a unit", "us"],
+    ),
+    ("duration = \"1 ms\"", "duration = 0.001", &["bad.toml:40: run.duration = 0.001: expected a time with a unit"]),
+    ("duration = \"1 ms\"", "duration = \"-1 ms\"", &["bad.toml:40: run.duration = \"-1 ms\": expected a time"]),
+    (
+        "payload = \"1000 B\"",
+        "payload = \"1e3 B\"",
+        &["bad.toml:21: host.payload = \"1e3 B\": expected a size with a unit"],
+    ),
+    (
+        "queues = 32",
+        "queues = \"many\"",
+        &["bad.toml:16: switch.queues = \"many\": expected a whole number from 0 to 65535, not a text"],
+    ),
+    ("queues = 32", "queues = -1", &["bad.toml:16: switch.queues = -1: expected a whole number from 0 to 65535"]),
+    ("queues = 32", "queues = 3.5", &["bad.toml:16: switch.queues = 3.5: expected a whole number"]),
+    ("leaves = 2", "leaves = 70000", &["bad.toml:7: topology.leaves = 70000: expected a whole number from 0 to 65535"]),
+    ("seed = 1", "seed = -1", &["bad.toml:3: seed = -1: expected a whole number from 0 to 18446744073709551615"]),
+    ("name = \"good\"", "name = 7", &["bad.toml:1: name = 7: expected a text in quotes, not a whole number"]),
+    ("load = 0.5", "load = nan", &["bad.toml:26: workload.0.load = NaN: expected a number"]),
+    ("load = 0.5", "load = \"50 %\"", &["bad.toml:26: workload.0.load = \"50 %\": expected a number, not a text"]),
+    (
+        "kind = \"leaf-spine\"",
+        "kind = \"leafspine\"",
+        &["bad.toml:6: topology.kind = \"leafspine\": did you mean \"leaf-spine\"?", "\"dumbbell\""],
+    ),
+    (
+        "kind = \"incast\"",
+        "kind = \"burst\"",
+        &["bad.toml:29: workload.1.kind = \"burst\": expected one of \"background\", \"incast\""],
+    ),
+    (
+        "queues = 32",
+        "assignment = \"dinamic\"",
+        &[
+            "bad.toml:16: switch.assignment = \"dinamic\": did you mean \"dynamic\"? expected \"single\" or \"stochastic\"",
+        ],
+    ),
+    (
+        "load = 0.5",
+        "load = 0.5\narrivals = \"uniform\"",
+        &["bad.toml:27: workload.0.arrivals = \"uniform\": expected \"poisson\" or { log-normal = ... }"],
+    ),
+    (
+        "{ table = \"google_rpc\" }",
+        "\"google_rpc\"",
+        &["bad.toml:25: workload.0.sizes = \"google_rpc\": expected { table = ... } or"],
+    ),
+    (
+        "{ table = \"google_rpc\" }",
+        "{ tabel = \"google_rpc\" }",
+        &["bad.toml:25: workload.0.sizes = { tabel = \"google_rpc\" }: expected { table = ... }"],
+    ),
+    (
+        "{ table = \"google_rpc\" }",
+        "{ table = \"x\", fixed = \"1 KB\" }",
+        &["bad.toml:25: workload.0.sizes.fixed = \"1 KB\": unknown key"],
+    ),
+    (
+        "link = [\"leaf0\", \"spine0\"]",
+        "link = [\"leaf0\"]",
+        &["bad.toml:44: fault.0.link = [\"leaf0\"]: expected a list of 2, not 1 entries"],
+    ),
+    ("to = [\"host0\"]", "to = \"host0\"", &["bad.toml:37: workload.2.to = \"host0\": expected a list"]),
+    (
+        "ecn = { kmin = \"10 KB\", kmax = \"20 KB\", pmax = 0.5 }",
+        "ecn = true",
+        &["bad.toml:18: switch.ecn = true: expected a table with the keys kmax, kmin, pmax"],
+    ),
+    (
+        "[host]\npayload = \"1000 B\"",
+        "[host]\ntransport = \"tcp\"",
+        &["bad.toml:21: host.transport = \"tcp\": expected \"line-rate\" or \"window\" or \"dctcp\""],
+    ),
+    // Schemes.
+    (
+        "scheme = \"bfc\"",
+        "scheme = \"bcf\"",
+        &["bad.toml:2: scheme = \"bcf\": unknown scheme; did you mean \"bfc\"?", "ideal-fq"],
+    ),
+    (
+        "scheme = \"bfc\"",
+        "scheme = \"hpcc\"",
+        &["bad.toml:2: scheme = \"hpcc\": not available in this version; expected one of bfc"],
+    ),
+    // Topology.
+    ("leaves = 2", "leaves = 0", &["bad.toml:7: topology.leaves = 0: expected at least 1"]),
+    (
+        "hosts_per_leaf = 4",
+        "hosts_per_leaf = 254",
+        &["bad.toml:9: topology.hosts_per_leaf = 254: gives a leaf 256 ports: expected at most 255"],
+    ),
+    (
+        "leaves = 2",
+        "leaves = 65000",
+        &["bad.toml:9: topology.hosts_per_leaf = 4: makes 260000 hosts: expected 2 to 60000"],
+    ),
+    (
+        "host_rate = \"100 Gbps\"",
+        "host_rate = \"0 bps\"",
+        &["bad.toml:10: topology.host_rate = \"0 bps\": expected 1 Mbps to 8 Tbps"],
+    ),
+    (
+        "core_rate = \"100 Gbps\"",
+        "core_rate = \"9 Tbps\"",
+        &["bad.toml:11: topology.core_rate = \"9 Tbps\": expected 1 Mbps to 8 Tbps"],
+    ),
+    (
+        "host_delay = \"1 us\"",
+        "host_delay = \"0 us\"",
+        &["bad.toml:12: topology.host_delay = \"0 us\": expected more than 0", "look-ahead"],
+    ),
+    (
+        "core_delay = \"1 us\"",
+        "core_delay = \"0 ns\"",
+        &["bad.toml:13: topology.core_delay = \"0 ns\": expected more than 0", "look-ahead"],
+    ),
+    // Switch.
+    ("queues = 32", "queues = 1", &["bad.toml:16: switch.queues = 1: expected 2 to 129"]),
+    ("queues = 32", "queues = 130", &["bad.toml:16: switch.queues = 130: expected 2 to 129"]),
+    (
+        "queues = 32",
+        "queues = 129\nbfc.extra_control_queue = true",
+        &["bad.toml:16: switch.queues = 129: expected 2 to 128"],
+    ),
+    (
+        "queues = 32",
+        "quantum = \"1000 B\"",
+        &[
+            "bad.toml:16: switch.quantum = \"1000 B\": expected host.payload + host.header = 1 KB + 48 B = 1048 B, or more",
+        ],
+    ),
+    (
+        "kmin = \"10 KB\"",
+        "kmin = \"30 KB\"",
+        &["bad.toml:18: switch.ecn.kmin = \"30 KB\": expected at most kmax, 20 KB"],
+    ),
+    ("pmax = 0.5", "pmax = 1.5", &["bad.toml:18: switch.ecn.pmax = 1.5: expected 0 to 1"]),
+    (
+        "buffer = \"12 MB\"",
+        "buffer = \"0 B\"",
+        &["bad.toml:17: switch.buffer = \"0 B\": expected at least one full packet, 1048 B"],
+    ),
+    ("queues = 32", "alpha = 0", &["bad.toml:16: switch.alpha = 0: expected more than 0"]),
+    ("queues = 32", "pfc.alpha = -0.5", &["bad.toml:16: switch.pfc.alpha = -0.5: expected more than 0"]),
+    ("queues = 32", "bfc.sampling = 0", &["bad.toml:16: switch.bfc.sampling = 0: expected more than 0 and at most 1"]),
+    ("queues = 32", "bfc.refresh = \"0 us\"", &["bad.toml:16: switch.bfc.refresh = \"0 us\": expected more than 0"]),
+    (
+        "queues = 32",
+        "bfc.table_entries_per_queue = 0",
+        &["bad.toml:16: switch.bfc.table_entries_per_queue = 0: expected 1 to 10000"],
+    ),
+    (
+        "queues = 32",
+        "assignment = \"per-flow\"",
+        &[
+            "preset \"bfc\": switch.backpressure = \"bfc\": not with assignment = \"per-flow\"",
+            "expected assignment = \"dynamic\"",
+        ],
+    ),
+    (
+        "queues = 32",
+        "assignment = \"per-flow\"\nbackpressure = \"pfc\"",
+        &[
+            "bad.toml:17: switch.backpressure = \"pfc\": not with assignment = \"per-flow\"",
+            "expected backpressure = \"none\"",
+        ],
+    ),
+    (
+        "queues = 32\nbuffer = \"12 MB\"",
+        "backpressure = \"pfc\"\nbuffer = \"infinite\"",
+        &["bad.toml:17: switch.buffer = \"infinite\": not with backpressure = \"pfc\"", "expected a size"],
+    ),
+    (
+        "queues = 32\nbuffer = \"12 MB\"",
+        "backpressure = \"pfc\"\nbuffer = \"100 KB\"",
+        &[
+            "bad.toml:17: switch.buffer = \"100 KB\": headroom and reserve of all ports of leaf0 come to",
+            "expected less than switch.buffer",
+        ],
+    ),
+    (
+        "queues = 32",
+        "backpressure = \"pfc\"\npfc.headroom = \"5 MB\"",
+        &[
+            "bad.toml:17: switch.pfc.headroom = \"5 MB\": headroom and reserve of all ports of leaf0",
+            "expected less than switch.buffer = 12 MB",
+        ],
+    ),
+    (
+        "queues = 32",
+        "bfc.elide = [[\"leaf0\", \"spine9\", \"leaf1\"]]",
+        &["bad.toml:16: switch.bfc.elide.0.1 = \"spine9\": unknown node", "leaf0"],
+    ),
+    (
+        "queues = 32",
+        "bfc.elide = [[\"host0\", \"spine0\", \"leaf1\"]]",
+        &["bad.toml:16: switch.bfc.elide.0 = [\"host0\", \"spine0\", \"leaf1\"]: expected [from, switch, to]"],
+    ),
+    (
+        "queues = 32",
+        "bfc.elide = \"valey\"",
+        &["bad.toml:16: switch.bfc.elide = \"valey\": did you mean \"valley\"? expected \"none\" or \"valley\""],
+    ),
+    // Host.
+    ("payload = \"1000 B\"", "payload = \"63 B\"", &["bad.toml:21: host.payload = \"63 B\": expected 64 B to 9000 B"]),
+    (
+        "payload = \"1000 B\"",
+        "payload = \"9001 B\"",
+        &["bad.toml:21: host.payload = \"9001 B\": expected 64 B to 9000 B"],
+    ),
+    ("payload = \"1000 B\"", "header = \"0 B\"", &["bad.toml:21: host.header = \"0 B\": expected 1 B to 512 B"]),
+    ("payload = \"1000 B\"", "ack = \"0 B\"", &["bad.toml:21: host.ack = \"0 B\": expected 20 B to 1500 B"]),
+    (
+        "payload = \"1000 B\"",
+        "window = \"100 B\"",
+        &["bad.toml:21: host.window = \"100 B\": expected at least host.payload (1 KB)"],
+    ),
+    (
+        "payload = \"1000 B\"",
+        "rto = \"0 us\"",
+        &["bad.toml:21: host.rto = \"0 us\": expected more than 0 and at most 10 s"],
+    ),
+    ("payload = \"1000 B\"", "dctcp.g = 1.5", &["bad.toml:21: host.dctcp.g = 1.5: expected more than 0 and at most 1"]),
+    (
+        "payload = \"1000 B\"",
+        "dctcp.min_rate = \"200 Gbps\"",
+        &[
+            "bad.toml:21: host.dctcp.min_rate = \"200 Gbps\": expected more than 0 and at most the slowest host link, 100 Gbps",
+        ],
+    ),
+    // Workloads.
+    ("load = 0.5", "load = 0", &["bad.toml:26: workload.0.load = 0: expected more than 0 and at most 1"]),
+    ("load = 0.5", "load = -0.5", &["bad.toml:26: workload.0.load = -0.5: expected more than 0 and at most 1"]),
+    ("load = 0.5", "load = 60", &["bad.toml:26: workload.0.load = 60: expected more than 0 and at most 1"]),
+    (
+        "google_rpc",
+        "googel_rpc",
+        &[
+            "bad.toml:25: workload.0.sizes.table = \"googel_rpc\": unknown table; did you mean \"google_rpc\"?",
+            "fb_hadoop",
+        ],
+    ),
+    (
+        "{ table = \"google_rpc\" }",
+        "{ fixed = \"0 B\" }",
+        &["bad.toml:25: workload.0.sizes.fixed = \"0 B\": expected 1 B to 128 GiB"],
+    ),
+    (
+        "{ table = \"google_rpc\" }",
+        "{ points = { linear = true, points = [[1, 0.5], [2, 0.9]] } }",
+        &[
+            "bad.toml:25: workload.0.sizes.points.points.1 = [2, 0.9]: the last cumulative probability is 0.9: expected 1",
+        ],
+    ),
+    (
+        "{ table = \"google_rpc\" }",
+        "{ points = { linear = true, points = [[5, 0.5], [2, 1]] } }",
+        &["bad.toml:25: workload.0.sizes.points.points.1 = [2, 1]: size 2 after 5: expected sizes that do not fall"],
+    ),
+    (
+        "{ table = \"google_rpc\" }",
+        "{ points = { linear = true, points = [[5]] } }",
+        &["bad.toml:25: workload.0.sizes.points.points.0 = [5]: expected a list of 2, not 1 entries"],
+    ),
+    (
+        "load = 0.5",
+        "load = 0.5\nfrom = [\"host8\"]",
+        &["bad.toml:27: workload.0.from.0 = \"host8\": unknown host \"host8\"; expected one of host0, host1", "host7"],
+    ),
+    (
+        "load = 0.5",
+        "load = 0.5\nto = [\"leaf0\"]",
+        &["bad.toml:27: workload.0.to.0 = \"leaf0\": \"leaf0\" is a switch; expected one of the hosts host0"],
+    ),
+    (
+        "load = 0.5",
+        "load = 0.5\nfrom = [\"host3..host1\"]",
+        &[
+            "bad.toml:27: workload.0.from.0 = \"host3..host1\": expected a range of hosts from a lower to a higher number",
+        ],
+    ),
+    (
+        "load = 0.5",
+        "load = 0.5\nfrom = [\"host1\"]\nto = [\"host1\"]",
+        &["bad.toml:28: workload.0.to = [\"host1\"]: no source has another host to send to"],
+    ),
+    (
+        "load = 0.5",
+        "load = 0.5\nload_of = \"exact-core\"\nfrom = [\"host0\"]\nto = [\"host1\"]",
+        &[
+            "bad.toml:27: workload.0.load_of = \"exact-core\": no pair of hosts in from and to crosses the core; expected \"receivers\"",
+        ],
+    ),
+    (
+        "load = 0.5",
+        "load = 0.5\nstart = \"2 ms\"",
+        &["bad.toml:27: workload.0.start = \"2 ms\": expected a time before run.duration = 1 ms"],
+    ),
+    (
+        "load = 0.5",
+        "load = 0.5\narrivals = { log-normal = 0 }",
+        &["bad.toml:27: workload.0.arrivals.log-normal = 0: expected a sigma above 0 and at most 5"],
+    ),
+    (
+        "load = 0.5",
+        "load = 0.5\nclass = \"\"",
+        &["bad.toml:27: workload.0.class = \"\": expected a name of 1 to 64 characters"],
+    ),
+    ("degree = 4", "degree = 0", &["bad.toml:30: workload.1.degree = 0: expected 1 to 1000000"]),
+    (
+        "aggregate = \"40 KB\"",
+        "aggregate = \"3 B\"",
+        &["bad.toml:31: workload.1.aggregate = \"3 B\": expected at least one byte for each of the 4 flows"],
+    ),
+    (
+        "period = \"100 us\"\n",
+        "",
+        &["bad.toml:28: workload.1.period: missing, and so is load: expected one of the two"],
+    ),
+    (
+        "period = \"100 us\"",
+        "period = \"100 us\"\nload = 0.1",
+        &["bad.toml:33: workload.1.load = 0.1: given beside period: expected one of the two"],
+    ),
+    ("period = \"100 us\"", "period = \"0 us\"", &["bad.toml:32: workload.1.period = \"0 us\": expected more than 0"]),
+    ("period = \"100 us\"", "load = 1.5", &["bad.toml:32: workload.1.load = 1.5: expected more than 0 and at most 1"]),
+    (
+        "period = \"100 us\"",
+        "period = \"100 us\"\nfrom = [\"host0\"]",
+        &["workload.1.to = []", "host0 is the only source and a victim"],
+    ),
+    ("count = 2", "count = 0", &["bad.toml:36: workload.2.count = 0: expected 1 to 1000000"]),
+    ("count = 2", "count = 2\nsize = \"0 B\"", &["bad.toml:37: workload.2.size = \"0 B\": expected 1 B to 128 GiB"]),
+    (
+        "count = 2",
+        "count = 2\nfrom = [\"host1\", \"host0\"]",
+        &["bad.toml:37: workload.2.from = [\"host1\", \"host0\"]: flow 1 would go from host0 to itself"],
+    ),
+    (
+        "count = 2",
+        "count = 2\nstagger = \"1 ms\"",
+        &["bad.toml:37: workload.2.stagger = \"1 ms\": the last of 2 flows would start after run.duration = 1 ms"],
+    ),
+    (
+        "degree = 4",
+        "degree = 4\nclass = \"background\"",
+        &["bad.toml:31: workload.1.class = \"background\": workload.0 has this class: expected another"],
+    ),
+    ("to = [\"host0\"]", "to = []", &["bad.toml:37: workload.2.to = []: expected at least one host"]),
+    (
+        "to = [\"host0\"]",
+        "to = [\"host0..host7\"]",
+        &["workload.2.to = ", "every host is a destination and from is empty"],
+    ),
+    (
+        "kind = \"long-lived\"\ncount = 2\nto = [\"host0\"]",
+        "kind = \"flow-list\"",
+        &["bad.toml:34: workload.2.flows = [] (default): expected at least one flow", "start_ns,src,dst,bytes"],
+    ),
+    (
+        "kind = \"long-lived\"\ncount = 2\nto = [\"host0\"]",
+        "kind = \"flow-list\"\nflows = [{ start = \"1 us\", src = \"host1\", dst = \"host1\", bytes = \"1 KB\" }]",
+        &["bad.toml:36: workload.2.flows.0.dst = \"host1\": the same host as src: expected another"],
+    ),
+    (
+        "kind = \"long-lived\"\ncount = 2\nto = [\"host0\"]",
+        "kind = \"flow-list\"\nflows = [{ start = \"1 us\", src = \"host1\", dst = \"host2\", bytes = \"0 B\" }]",
+        &["bad.toml:36: workload.2.flows.0.bytes = \"0 B\": expected 1 B to 128 GiB"],
+    ),
+    (
+        "kind = \"long-lived\"\ncount = 2\nto = [\"host0\"]",
+        "kind = \"flow-list\"\nflows = [{ start = \"1 ms\", src = \"host1\", dst = \"host2\", bytes = \"1 B\" }]",
+        &["bad.toml:36: workload.2.flows.0.start = \"1 ms\": expected a time before run.duration = 1 ms"],
+    ),
+    // Run, measure, fault.
+    (
+        "duration = \"1 ms\"",
+        "duration = \"0 s\"",
+        &["bad.toml:40: run.duration = \"0 s\": expected more than 0 and at most 60 s"],
+    ),
+    (
+        "duration = \"1 ms\"",
+        "duration = \"61 s\"",
+        &["bad.toml:40: run.duration = \"61 s\": expected more than 0 and at most 60 s, the range of the clock"],
+    ),
+    (
+        "warmup = \"100 us\"",
+        "warmup = \"1 ms\"",
+        &["bad.toml:41: run.warmup = \"1 ms\": expected less than run.duration = 1 ms"],
+    ),
+    ("warmup = \"100 us\"", "drain = 0.5", &["bad.toml:41: run.drain = 0.5: expected 1 to"]),
+    (
+        "warmup = \"100 us\"",
+        "window = \"2 us\"",
+        &[
+            "bad.toml:41: run.window = \"2 us\": expected more than 0 and at most 1003920 ps, the shortest link delay and the shortest frame on it",
+        ],
+    ),
+    ("warmup = \"100 us\"", "window = \"0 ns\"", &["bad.toml:41: run.window = \"0 ns\": expected more than 0"]),
+    (
+        "[run]",
+        "[measure]\nsample = \"1 ps\"\n[run]",
+        &["bad.toml:40: measure.sample = \"1 ps\": expected \"0 s\" for none, or at least 10 ns"],
+    ),
+    (
+        "[run]",
+        "[measure]\nsize_bins = [\"1 KB\", \"1 KB\"]\n[run]",
+        &["bad.toml:40: measure.size_bins.1 = \"1 KB\": expected more than the end before it, 1 KB"],
+    ),
+    ("\"spine0\"", "\"spine7\"", &["bad.toml:44: fault.0.link.1 = \"spine7\": unknown node", "spine1"]),
+    ("\"spine0\"", "\"leaf1\"", &["bad.toml:44: fault.0.link = [\"leaf0\", \"leaf1\"]: no link joins these two"]),
+    ("loss = 0.001", "loss = 1", &["bad.toml:45: fault.0.loss = 1: expected 0 to below 1"]),
+    ("loss = 0.001", "control_loss = -0.1", &["bad.toml:45: fault.0.control_loss = -0.1: expected 0 to below 1"]),
+    (
+        "loss = 0.001",
+        "down = [[\"2 us\", \"1 us\"]]",
+        &["bad.toml:45: fault.0.down.0 = [\"2 us\", \"1 us\"]: expected [down, up] with down before up"],
+    ),
+    (
+        "loss = 0.001",
+        "down = [[\"1 us\", \"3 us\"], [\"2 us\", \"4 us\"]]",
+        &["bad.toml:45: fault.0.down.1 = ", "do not overlap"],
+    ),
+    (
+        "loss = 0.001",
+        "[[fault]]\nlink = [\"spine0\", \"leaf0\"]",
+        &["bad.toml:46: fault.1.link = [\"spine0\", \"leaf0\"]: an earlier [[fault]] is about this link"],
+    ),
+    // Sweeps, variants, scales, extends.
+    (
+        "seed = 1",
+        "sweep = { \"switch.queues\" = 32 }",
+        &["bad.toml:3: sweep.\"switch.queues\" = 32: expected a list of the values"],
+    ),
+    (
+        "seed = 1",
+        "sweep = { \"switch.queues\" = [] }",
+        &["bad.toml:3: sweep.\"switch.queues\" = []: expected at least one value"],
+    ),
+    (
+        "seed = 1",
+        "sweep = { \"switch.queues\" = [32, 500] }",
+        &["bad.toml:3: switch.queues = 500: expected 2 to 129", "(run bfc.queues=500)"],
+    ),
+    (
+        "seed = 1",
+        "sweep = { \"switch.quues\" = [32] }",
+        &["bad.toml:3: switch.quues = 32: unknown key; did you mean \"queues\"?"],
+    ),
+    (
+        "seed = 1",
+        "sweep = { \"workload.7.load\" = [0.1] }",
+        &["bad.toml:3: workload.7.load = 0.1: workload.7 is not an entry of the list: its entries are 0 to 2"],
+    ),
+    (
+        "seed = 1",
+        "sweep = { \"seed.deep\" = [1] }\nseed = 1",
+        &["bad.toml:3: seed.deep = 1: seed is a whole number and has no keys"],
+    ),
+    (
+        "[run]",
+        "[[variant]]\nscheme = \"bfc\"\n[run]",
+        &["bad.toml:39: variant.0.name: missing: expected a text in quotes"],
+    ),
+    (
+        "[run]",
+        "[[variant]]\nname = \"A\"\n[[variant]]\nname = \"A\"\n[run]",
+        &["bad.toml:42: variant.1.name = \"A\": an earlier variant has this name"],
+    ),
+    (
+        "[run]",
+        "[[variant]]\nname = \"A\"\nscheme = \"nope\"\n[run]",
+        &["bad.toml:41: scheme = \"nope\": unknown scheme; expected one of bfc"],
+    ),
+    (
+        "[run]",
+        "[scale.quik]\nseed = 2\n[run]",
+        &["bad.toml:39: scale.quik = { seed = 2 }: unknown key; did you mean \"quick\"?", "paper"],
+    ),
+    (
+        "[run]",
+        "[scale.quick]\n\"variant.B.seed\" = 2\n[[variant]]\nname = \"A\"\n[run]",
+        &["bad.toml:40: scale.quick.variant.B.seed = 2: unknown variant \"B\"; expected one of A"],
+    ),
+    ("seed = 1", "extends = 7", &["bad.toml:3: extends = 7: expected a text in quotes"]),
+    (
+        "seed = 1",
+        "extends = \"missing.toml\"",
+        &["bad.toml:3: extends = \"missing.toml\": cannot be read: there is no such file"],
+    ),
+    ("seed = 1", "figure = 7", &["bad.toml:3: figure = 7: expected a table"]),
+    ("seed = 1", "expect = [7]", &["bad.toml:3: expect.0 = 7: expected a table"]),
+];
+
+fn refuse(text: &str, sets: &[&str], scale: Option<&str>) -> String {
+    let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
+    match load_str(text, Path::new("no-such-directory"), "bad.toml", &sets, scale) {
+        Ok(_) => panic!("was not refused:\n{text}"),
+        Err(error) => error.to_string(),
+    }
+}
+
+fn has(message: &str, wanted: &[&str]) {
+    for part in wanted {
+        assert!(message.contains(part), "\n  message: {message}\n  lacks:   {part}");
+    }
+    assert!(!message.contains('\n') && message.len() < 1000, "one line of sane length: {message}");
+}
+
+#[test]
+fn the_good_one_is_good() {
+    load_str(GOOD, Path::new("."), "good.toml", &[], None).expect("valid");
+}
+
+#[test]
+fn every_mistake_is_refused_with_its_place_and_what_is_allowed() {
+    assert!(CASES.len() >= 60);
+    for (piece, instead, wanted) in CASES {
+        assert_eq!(GOOD.matches(piece).count().min(1), 1, "not in the good scenario: {piece}");
+        let message = refuse(&GOOD.replacen(piece, instead, 1), &[], None);
+        has(&message, wanted);
+    }
+}
+
+#[test]
+fn a_set_is_refused_by_its_own_text() {
+    let cases: &[(&str, &[&str])] = &[
+        ("switch.quues=3", &["--set switch.quues=3: unknown key; did you mean \"queues\"? allowed in switch:"]),
+        ("switch.buffer=12 Mb", &["--set switch.buffer=12 Mb: expected \"infinite\" or a size with a unit"]),
+        ("seed=soon", &["--set seed=soon: expected a whole number from 0 to"]),
+        ("seed", &["--set seed: expected KEY=VALUE, such as seed=7"]),
+        ("=7", &["--set =7: expected KEY=VALUE"]),
+        ("colour=red", &["--set colour=red: unknown key; allowed at the top:"]),
+        (
+            "workload.9.load=0.5",
+            &["--set workload.9.load=0.5: workload.9 is not an entry of the list: its entries are 0 to 2"],
+        ),
+        ("workload.x.load=0.5", &["--set workload.x.load=0.5: workload.x is not an entry of the list"]),
+        ("workload.0.load=2", &["--set workload.0.load=2: expected more than 0 and at most 1"]),
+        ("switch..queues=2", &["--set switch..queues=2: a dotted key is names joined by dots"]),
+        ("scheme=bcf", &["--set scheme=bcf: unknown scheme; did you mean \"bfc\"?"]),
+        ("variant=A", &["--set variant=A: unknown variant; the file has no [[variant]]"]),
+        ("extends=x.toml", &["--set extends=x.toml: extends is not a key of a run"]),
+        ("scale=paper", &["--set scale=paper: scale is not a key of a run: choose a scale by its name"]),
+        (
+            "workload.0.sizes.file=none.csv",
+            &["--set workload.0.sizes.file=none.csv: cannot be read: there is no such file"],
+        ),
+    ];
+    for (set, wanted) in cases {
+        has(&refuse(GOOD, &[set], None), wanted);
+    }
+}
+
+#[test]
+fn combinations_that_need_another_topology() {
+    let single = r#"scheme = "dctcp"
+topology = { kind = "single-switch", hosts = 4, rate = "100 Gbps", delay = "1 us" }
+run = { duration = "1 ms" }
+[[workload]]
+kind = "background"
+sizes = { fixed = "1 KB" }
+load = 0.5
+"#;
+    let core = "the topology has no links between switches, so a load has no core to be a share of; expected";
+    has(
+        &refuse(single, &[], None),
+        &["bad.toml:4: workload.0.load_of = \"core\" (default): ", core, "load_of = \"receivers\""],
+    );
+    let burst = single.replace(
+        "kind = \"background\"\nsizes = { fixed = \"1 KB\" }",
+        "kind = \"incast\"\ndegree = 2\naggregate = \"2 KB\"",
+    );
+    has(&refuse(&burst, &[], None), &["bad.toml:8: workload.0.load = 0.5: ", core, "a period"]);
+    has(
+        &refuse(single.split("[[").next().expect("a part"), &[], None),
+        &["bad.toml:1: workload = [] (default): no [[workload]]"],
+    );
+    has(
+        &refuse(&single.replace("hosts = 4", "hosts = 256"), &[], None),
+        &["topology.hosts = 256: gives the switch 256 ports: expected at most 255"],
+    );
+    has(
+        &refuse(&single.replace("hosts = 4", "hosts = 1"), &[], None),
+        &["topology.hosts = 1: makes 1 hosts: expected 2 to 60000"],
+    );
+    has(
+        &refuse(single, &["host.payload=8000 B"], None),
+        &["preset \"dctcp\": switch.quantum = \"1048 B\": expected host.payload + host.header = 8 KB + 48 B = 8048 B"],
+    );
+}
+
+#[test]
+fn graphs_are_checked_node_by_node() {
+    let graph = |hosts: &str, switches: &str, links: &str| {
+        format!(
+            "scheme = \"bfc\"\nrun = {{ duration = \"1 ms\" }}\nworkload = [{{ kind = \"background\", sizes = {{ fixed = \"1 KB\" }}, load = 0.5, load_of = \"senders\" }}]\n[topology]\nkind = \"graph\"\nhosts = [{hosts}]\nswitches = [{switches}]\nlinks = [\n{links}]\n"
+        )
+    };
+    let link = |a: &str, b: &str| format!("{{ ends = [\"{a}\", \"{b}\"], rate = \"100 Gbps\", delay = \"1 us\" }},\n");
+    let (x, y) = (link("x", "s"), link("y", "s"));
+    let good = graph("\"x\", \"y\"", "\"s\"", &format!("{x}{y}"));
+    load_str(&good, Path::new("."), "good.toml", &[], None).expect("valid");
+    let cases: &[(String, &[&str])] = &[
+        (graph("\"x\", \"x\"", "\"s\"", &x), &["bad.toml:6: topology.hosts.1 = \"x\": another node has this name"]),
+        (graph("\"x\", \"y\"", "\"x\"", &x), &["bad.toml:7: topology.switches.0 = \"x\": another node has this name"]),
+        (
+            graph("\"x\", \"a b\"", "\"s\"", &x),
+            &["bad.toml:6: topology.hosts.1 = \"a b\": expected a name of 1 to 64 letters"],
+        ),
+        (
+            graph("\"x\", \"y\"", "\"s\"", &x),
+            &["bad.toml:6: topology.hosts.1 = \"y\": has 0 links: expected a host to have exactly 1"],
+        ),
+        (
+            graph("\"x\", \"y\"", "\"s\", \"t\"", &format!("{x}{y}{}", link("x", "t"))),
+            &["bad.toml:6: topology.hosts.0 = \"x\": has 2 links"],
+        ),
+        (
+            graph("\"x\", \"y\"", "\"s\"", &format!("{x}{}", link("y", "q"))),
+            &["bad.toml:10: topology.links.1.ends.1 = \"q\": unknown node", "expected one of the 3 names"],
+        ),
+        (
+            graph("\"x\", \"y\"", "\"s\"", &link("x", "y")),
+            &["bad.toml:9: topology.links.0.ends = [\"x\", \"y\"]: two hosts: expected a switch at one end"],
+        ),
+        (
+            graph("\"x\", \"y\"", "\"s\"", &format!("{x}{y}{}", link("s", "s"))),
+            &["bad.toml:11: topology.links.2.ends = [\"s\", \"s\"]: a link joins two different nodes"],
+        ),
+        (
+            graph("\"x\", \"y\"", "\"s\", \"t\"", &format!("{x}{y}{0}{0}", link("s", "t"))),
+            &["bad.toml:12: topology.links.3.ends = ", "joined already"],
+        ),
+        (
+            graph("\"x\", \"y\"", "\"s\", \"t\"", &format!("{x}{}", link("y", "t"))),
+            &["bad.toml:8: topology.links = ", "no path joins x and y: expected a connected graph"],
+        ),
+        (
+            graph("\"x\", \"y\"", "\"s\", \"t\"", &format!("{x}{y}")),
+            &["bad.toml:7: topology.switches.1 = \"t\": has 0 ports: expected 1 to 255"],
+        ),
+        (
+            good.replace("delay = \"1 us\" },\n]", "delay = \"0 us\" },\n]"),
+            &["bad.toml:10: topology.links.1.delay = \"0 us\": expected more than 0"],
+        ),
+        (
+            good.replace("\"senders\"", "\"core\""),
+            &["bad.toml:3: workload.0.load_of = \"core\": the topology has no links between switches"],
+        ),
+    ];
+    for (text, wanted) in cases {
+        has(&refuse(text, &[], None), wanted);
+    }
+}
+
+/// A directory of files for one test.
+struct Files(std::path::PathBuf);
+
+impl Files {
+    fn new(name: &str, files: &[(&str, &[u8])]) -> Files {
+        let dir = std::env::temp_dir().join(format!("backwater-{}-{name}", process::id()));
+        std::fs::create_dir_all(dir.join("folder")).expect("a temporary directory");
+        for (name, text) in files {
+            std::fs::write(dir.join(name), text).expect("a temporary file");
+        }
+        Files(dir)
+    }
+
+    fn refuse(&self, file: &str) -> String {
+        match load(&self.0.join(file), &[], None) {
+            Ok(_) => panic!("was not refused: {file}"),
+            Err(error) => error.to_string().replace(&format!("{}/", self.0.display()), ""),
+        }
+    }
+}
+
+impl Drop for Files {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn files_that_cannot_be_scenarios() {
+    let files = Files::new(
+        "scenarios",
+        &[
+            ("latin.toml", b"name = \"x\"\n# caf\xe9\n"),
+            ("a.toml", b"extends = \"b.toml\"\n"),
+            ("b.toml", b"\nextends = \"a.toml\"\n"),
+            ("self.toml", b"extends = \"self.toml\"\n"),
+            ("child.toml", b"extends = \"parent.toml\"\n"),
+            ("parent.toml", b"scheme = \"bfc\"\nqueues = 3\n"),
+            ("up.toml", b"extends = \"folder\"\n"),
+        ],
+    );
+    has(&files.refuse("none.toml"), &["none.toml: cannot be read: there is no such file"]);
+    has(&files.refuse("folder"), &["folder: is a directory: expected a file"]);
+    has(&files.refuse("latin.toml"), &["latin.toml:2: is not UTF-8 text"]);
+    has(&files.refuse("a.toml"), &["b.toml:2: extends = \"a.toml\": goes round in a circle"]);
+    has(&files.refuse("self.toml"), &["self.toml:1: extends = \"self.toml\": goes round in a circle"]);
+    has(&files.refuse("child.toml"), &["parent.toml:2: queues = 3: unknown key; allowed at the top:"]);
+    has(&files.refuse("up.toml"), &["up.toml:1: extends = \"folder\": is a directory: expected a file"]);
+}
+
+#[test]
+fn size_tables_of_ones_own() {
+    let cases: &[(&[u8], &[&str])] = &[
+        (
+            b"size_bytes,cdf\n0,0\n10,0.6\n20,0.5\n30,1\n",
+            &["t.csv:4: cumulative probability 0.5 after 0.6: expected one that does not fall"],
+        ),
+        (b"size_bytes,cdf\n0,0\n20,0.5\n10,1\n", &["t.csv:4: size 10 after 20: expected sizes that do not fall"]),
+        (b"size_bytes,cdf\n0,0\n10,0.9\n", &["t.csv:3: the last cumulative probability is 0.9: expected 1"]),
+        (b"size_bytes,cdf\n10,1\n", &["t.csv:2: expected at least 2 points, found 1"]),
+        (b"size_bytes,cdf\n", &["t.csv:1: expected at least 2 points, found 0"]),
+        (b"", &["t.csv:1: expected at least 2 points, found 0"]),
+        (b"size_bytes,cdf\n0,0\n1O,1\n", &["t.csv:3: \"1O\": expected two numbers, size_bytes,cdf"]),
+        (b"size_bytes,cdf\n0,0\ninf,1\n", &["t.csv:3: \"inf\": expected two numbers"]),
+        (b"size_bytes,cdf\n0,0,0\n", &["t.csv:2: \"0,0,0\": expected two numbers, size_bytes,cdf, not 3 fields"]),
+        (b"size_bytes,cdf\n-1,0\n5,1\n", &["t.csv:2: size -1: expected 0 to"]),
+        (b"size_bytes,cdf\n1,0\n5,1.5\n", &["t.csv:3: cumulative probability 1.5: expected 0 to 1"]),
+        (
+            b"bytes,cdf\n1,0\n5,1\n",
+            &[
+                "t.csv:1: \"bytes,cdf\": expected the header \"size_bytes,cdf\", or rows \"bytes percent\" without a header",
+            ],
+        ),
+        (b"1,0\n5,1\n", &["t.csv:1: \"1,0\": expected the header \"size_bytes,cdf\""]),
+        (b"0 0\n10 50\n20 99\n", &["t.csv:3: the last cumulative probability is 0.99: expected 1"]),
+        (b"0 0\n10 fifty\n", &["t.csv:2: \"fifty\": expected two numbers, bytes and percent (0 to 100)"]),
+        (
+            b"# interpolation=cubic\nsize_bytes,cdf\n0,0\n1,1\n",
+            &["t.csv:1: interpolation=cubic: expected interpolation=linear or interpolation=step"],
+        ),
+        (b"size_bytes,cdf\n0,0\n0.1,1\n", &["t.csv:3: the mean size is 0.050 bytes: expected at least 1"]),
+        (b"size_bytes,cdf\n0,0\n\xff,1\n", &["t.csv:3: is not UTF-8 text"]),
+    ];
+    let scenario = GOOD.replace("{ table = \"google_rpc\" }", "{ file = \"t.csv\" }");
+    for (i, (table, wanted)) in cases.iter().enumerate() {
+        let files = Files::new(&format!("sizes{i}"), &[("s.toml", scenario.as_bytes()), ("t.csv", table)]);
+        has(&files.refuse("s.toml"), wanted);
+    }
+    let files = Files::new("sizes", &[("s.toml", scenario.as_bytes())]);
+    has(
+        &files.refuse("s.toml"),
+        &["s.toml:25: workload.0.sizes.file = \"t.csv\": cannot be read: there is no such file"],
+    );
+    std::fs::create_dir(files.0.join("t.csv")).expect("a directory");
+    has(&files.refuse("s.toml"), &["s.toml:25: workload.0.sizes.file = \"t.csv\": is a directory: expected a file"]);
+}
+
+#[test]
+fn flow_lists_of_ones_own() {
+    let cases: &[(&[u8], &[&str])] = &[
+        (
+            b"start_ns,src,dst,bytes\nsoon,host0,host1,10\n",
+            &["f.csv:2: start_ns \"soon\": expected nanoseconds since the start"],
+        ),
+        (b"start_ns,src,dst,bytes\n-5,host0,host1,10\n", &["f.csv:2: start_ns \"-5\": expected nanoseconds"]),
+        (b"start_ns,src,dst,bytes\n0,host0,host1,ten\n", &["f.csv:2: bytes \"ten\": expected a whole number of bytes"]),
+        (b"start_ns,src,dst,bytes\n0,host0,host1,0\n", &["f.csv:2: bytes \"0 B\": expected 1 B to 128 GiB"]),
+        (
+            b"start_ns,src,dst,bytes\n\n# x\n0,host0,host9,10\n",
+            &["f.csv:4: dst \"host9\": unknown host \"host9\"; expected one of host0"],
+        ),
+        (
+            b"start_ns,src,dst,bytes\n0,spine0,host1,10\n",
+            &["f.csv:2: src \"spine0\": \"spine0\" is a switch; expected one of the hosts"],
+        ),
+        (
+            b"start_ns,src,dst,bytes\n0,host1,host1,10\n",
+            &["f.csv:2: dst \"host1\": the same host as src: expected another"],
+        ),
+        (
+            b"start_ns,src,dst,bytes\n2000000,host1,host2,10\n",
+            &["f.csv:2: start \"2 ms\": expected a time before run.duration = 1 ms"],
+        ),
+        (
+            b"start_ns,src,dst,bytes\n0,host0,host1\n",
+            &["f.csv:2: \"0,host0,host1\": expected 4 fields, start_ns,src,dst,bytes, not 3"],
+        ),
+        (
+            b"start,src,dst,bytes\n0,host0,host1,10\n",
+            &["f.csv:1: \"start,src,dst,bytes\": expected the header \"start_ns,src,dst,bytes\""],
+        ),
+        (b"start_ns,src,dst,bytes\n", &["s.toml:36: workload.2.file = \"f.csv\": expected at least one flow"]),
+        (b"", &["s.toml:36: workload.2.file = \"f.csv\": is empty: expected the header \"start_ns,src,dst,bytes\""]),
+    ];
+    let scenario =
+        GOOD.replace("kind = \"long-lived\"\ncount = 2\nto = [\"host0\"]", "kind = \"flow-list\"\nfile = \"f.csv\"");
+    for (i, (list, wanted)) in cases.iter().enumerate() {
+        let files = Files::new(&format!("flows{i}"), &[("s.toml", scenario.as_bytes()), ("f.csv", list)]);
+        has(&files.refuse("s.toml"), wanted);
+    }
+}
+
+#[test]
+fn scales_are_named() {
+    let scaled = format!("{GOOD}\n[scale.smoke]\nseed = 2\n");
+    has(&refuse(&scaled, &[], Some("paper")), &["bad.toml: unknown scale \"paper\"; expected one of smoke"]);
+    has(&refuse(&scaled, &[], Some("smok")), &["bad.toml: unknown scale \"smok\"; did you mean \"smoke\"?"]);
+    has(&refuse(GOOD, &[], Some("quick")), &["bad.toml: unknown scale \"quick\"; the file has no [scale.*]"]);
+}
+
+#[test]
+fn resolved_scenarios_are_checked_again() {
+    let plan = load_str(GOOD, Path::new("."), "good.toml", &[], None).expect("valid");
+    let json = serde_json::to_string(&plan.runs[0].scenario).expect("plain data");
+    let refuse = |piece: &str, instead: &str| {
+        assert!(json.contains(piece), "{piece} in {json}");
+        from_json(&json.replacen(piece, instead, 1)).expect_err("not valid").to_string()
+    };
+    has(&refuse("\"queues\":32", "\"queues\":500"), &["resolved scenario: switch.queues = 500: expected 2 to 129"]);
+    has(&refuse("\"seed\":1", "\"sed\":1"), &["resolved scenario: sed = 1: unknown key"]);
+    has(
+        &refuse("{\"table\":\"google_rpc\"}", "{\"file\":\"x.csv\"}"),
+        &["resolved scenario: workload.0.sizes.file = \"x.csv\": a resolved scenario carries"],
+    );
+    has(&refuse("\"seed\":1", "\"seed\":"), &["resolved scenario: not JSON:"]);
+    has(&from_json("[]").expect_err("a list").to_string(), &["resolved scenario: expected a JSON object"]);
+}

@@ -1,0 +1,213 @@
+//! What a scenario file can say, and what comes of it.
+
+use std::path::Path;
+
+use backwater_scenario::model::{Assignment, Backpressure, Buffer, Sizes, Topology, Transport, Workload};
+use backwater_scenario::{Plan, Scenario, from_json, load, load_str, scenario_schema, schemes};
+use backwater_types::{BitsPerSec, Bytes, Duration};
+
+const GOOD: &str = r#"name = "good"
+description = "A test."
+scheme = "bfc"
+topology = { kind = "dumbbell", left = 2, right = 2, rate = "100 Gbps", delay = "1 us", bottleneck_rate = "50 Gbps", bottleneck_delay = "2 us" }
+run = { duration = "1 ms" }
+
+[[workload]]
+kind = "background"
+sizes = { fixed = "10 KB" }
+load = 0.5
+"#;
+
+fn plan(text: &str, sets: &[&str], scale: Option<&str>) -> Plan {
+    let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
+    load_str(text, Path::new("."), "good.toml", &sets, scale).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn scenario(text: &str, sets: &[&str]) -> Scenario {
+    plan(text, sets, None).runs.remove(0).scenario
+}
+
+fn labels(plan: &Plan) -> Vec<&str> {
+    plan.runs.iter().map(|run| run.label.as_str()).collect()
+}
+
+#[test]
+fn every_available_scheme_is_valid_and_reads_back() {
+    for scheme in schemes().into_iter().filter(|scheme| scheme.available) {
+        let run = scenario(GOOD, &[&format!("scheme={}", scheme.name)]);
+        assert_eq!(run.scheme, scheme.name);
+        let json = serde_json::to_string(&run).expect("plain data");
+        assert_eq!(from_json(&json).expect("valid"), run);
+    }
+}
+
+#[test]
+fn schemes_are_the_published_ones() {
+    let bfc = scenario(GOOD, &[]);
+    assert_eq!((bfc.switch.assignment, bfc.switch.backpressure), (Assignment::Dynamic, Backpressure::Bfc));
+    assert_eq!((bfc.switch.queues, bfc.switch.data_queues()), (32, 31));
+    assert_eq!((bfc.switch.buffer, bfc.host.transport), (Buffer::Shared(Bytes(12_000_000)), Transport::LineRate));
+    assert_eq!(bfc.switch.ecn, None);
+    let dctcp = scenario(GOOD, &["scheme=dctcp"]);
+    let ecn = dctcp.switch.ecn.expect("DCTCP marks");
+    assert_eq!((ecn.kmin, ecn.kmax, ecn.pmax), (Bytes(100_000), Bytes(400_000), 1.0));
+    assert_eq!((dctcp.switch.backpressure, dctcp.host.window), (Backpressure::Pfc, Some(Bytes(104_000))));
+    let ideal = scenario(GOOD, &["scheme=ideal-fq"]);
+    assert_eq!((ideal.switch.assignment, ideal.switch.buffer), (Assignment::PerFlow, Buffer::Infinite));
+    assert_eq!((ideal.host.transport, ideal.host.window), (Transport::Window, Some(Bytes(100_000))));
+}
+
+#[test]
+fn the_file_goes_over_the_preset_and_a_set_over_both() {
+    let text = format!("{GOOD}\n[switch]\nbuffer = \"6 MB\"\necn = {{ kmin = \"50 KB\" }}\n");
+    let run =
+        scenario(&text, &["scheme=dctcp", "switch.queues=128", "run.duration=2 ms", "workload.0.load=0.25", "seed=7"]);
+    assert_eq!(run.switch.buffer, Buffer::Shared(Bytes(6_000_000)));
+    let ecn = run.switch.ecn.expect("DCTCP marks");
+    assert_eq!((ecn.kmin, ecn.kmax), (Bytes(50_000), Bytes(400_000)));
+    assert_eq!((run.switch.queues, run.seed, run.run.duration), (128, 7, Duration::from_us(2000)));
+    assert!(matches!(run.workload[0], Workload::Background { load, .. } if load == 0.25));
+}
+
+#[test]
+fn sets_are_toml_values_or_text() {
+    let run = scenario(
+        GOOD,
+        &[
+            "name=spaces are fine",
+            "measure.size_bins=[\"1 KB\", \"2 KB\"]",
+            "switch.bfc.sticky_reserve=true",
+            "workload.0.sizes.table=web_search",
+            "seed=18446744073709551615",
+            "switch.bfc.elide=valley",
+        ],
+    );
+    assert_eq!((run.name.as_str(), run.seed), ("spaces are fine", u64::MAX));
+    assert_eq!(run.measure.size_bins, [Bytes(1000), Bytes(2000)]);
+    assert!(run.switch.bfc.sticky_reserve);
+    assert!(matches!(&run.workload[0], Workload::Background { sizes: Sizes::Table(name), .. } if name == "web_search"));
+    let json = serde_json::to_string(&run).expect("plain data");
+    assert_eq!(from_json(&json).expect("valid"), run);
+}
+
+#[test]
+fn another_topology_replaces_the_first() {
+    let run = scenario(
+        GOOD,
+        &["topology={ kind = \"chain\", switches = 3, hosts_per_switch = 1, rate = \"1 Gbps\", delay = \"1 us\" }"],
+    );
+    let Topology::Chain { switches, rate, .. } = run.topology else { panic!("a chain was asked for") };
+    assert_eq!((switches, rate), (3, BitsPerSec(1_000_000_000)));
+}
+
+#[test]
+fn runs_are_the_product_of_variants_and_sweep() {
+    let text = format!(
+        "{GOOD}\n[sweep]\n\"workload.0.load\" = [0.2, 0.4]\nswitch.queues = [16, 32]\n[[variant]]\nname = \"A/1\"\nscheme = \"bfc\"\n[[variant]]\nname = \"B\"\nscheme = \"dqa\"\nhost.window = \"50 KB\"\n"
+    );
+    let all = plan(&text, &[], None);
+    assert_eq!(all.runs.len(), 8);
+    assert_eq!(labels(&all)[..3], ["A-1.queues=16.load=0.2", "A-1.queues=16.load=0.4", "A-1.queues=32.load=0.2"]);
+    let last = &all.runs[7];
+    assert_eq!(last.scenario.host.window, Some(Bytes(50_000)));
+    assert_eq!(
+        serde_json::to_string(&last.params).expect("plain"),
+        r#"{"switch.queues":32,"variant":"B","workload.0.load":0.4}"#
+    );
+
+    let some = plan(&text, &["variant=B", "workload.0.load=0.3"], None);
+    assert_eq!(labels(&some), ["B.queues=16", "B.queues=32"]);
+    let other =
+        plan(&text, &["variant=[\"B\"]", "sweep.workload.0.load=[0.1]", "sweep.seed=[1, 2]", "switch.queues=8"], None);
+    assert_eq!(labels(&other), ["B.seed=1.load=0.1", "B.seed=2.load=0.1"]);
+}
+
+#[test]
+fn labels_are_unique_and_fit_to_be_directories() {
+    let text = format!(
+        "{GOOD}\n[[variant]]\nname = \"a b\"\n[[variant]]\nname = \"A?B\"\n[[variant]]\nname = \"a-b\"\n[[variant]]\nname = \"figures\"\n[[variant]]\nname = \"..\"\n"
+    );
+    assert_eq!(labels(&plan(&text, &[], None)), ["ab", "A-B", "a-b-2", "figures-2", "run"]);
+    assert_eq!(labels(&plan(GOOD, &[], None)), ["bfc"]);
+    let schemes = format!("{GOOD}\nsweep = 1\n")
+        .replace("\nsweep = 1\n", "\n[sweep]\nscheme = [\"bfc\", \"dqa\"]\nseed = [1, 2]\n");
+    assert_eq!(labels(&plan(&schemes, &[], None)), ["bfc.seed=1", "bfc.seed=2", "dqa.seed=1", "dqa.seed=2"]);
+}
+
+#[test]
+fn a_scale_changes_runs_sweeps_and_variants() {
+    let text = format!(
+        "{GOOD}\n[sweep]\n\"seed\" = [1, 2, 3]\n[[variant]]\nname = \"A\"\n\"run.drain\" = 2\n[[variant]]\nname = \"B\"\n[scale.smoke]\nrun.duration = \"1 us\"\n\"sweep.seed\" = [9]\nvariant.A.run.drain = 3\n[scale.quick]\n\"run.duration\" = \"5 us\"\n"
+    );
+    let smoke = plan(&text, &[], Some("smoke"));
+    assert_eq!((smoke.scale.as_str(), labels(&smoke)), ("smoke", vec!["A.seed=9", "B.seed=9"]));
+    assert_eq!(smoke.runs[0].scenario.run.duration, Duration::from_us(1));
+    assert_eq!((smoke.runs[0].scenario.run.drain, smoke.runs[1].scenario.run.drain), (3.0, 4.0));
+    let quick = plan(&text, &[], None);
+    assert_eq!((quick.scale.as_str(), quick.runs.len()), ("quick", 6));
+    assert_eq!((quick.runs[0].scenario.run.duration, quick.runs[0].scenario.run.drain), (Duration::from_us(5), 2.0));
+    assert_eq!(plan(GOOD, &[], None).scale, "");
+}
+
+#[test]
+fn figure_and_expectations_pass_through() {
+    let text = format!("{GOOD}\n[figure]\nnumber = 9\n[[expect]]\nclaim = \"x\"\nlow = 1.5\n");
+    let plan = plan(&text, &[], None);
+    assert_eq!(plan.figure["number"], 9);
+    assert_eq!(plan.expect.len(), 1);
+    assert_eq!(plan.expect[0]["low"], 1.5);
+    assert_eq!((plan.name.as_str(), plan.description.as_str()), ("good", "A test."));
+}
+
+#[test]
+fn extended_files_tables_and_lists_are_relative_to_the_file_that_names_them() {
+    let dir = std::env::temp_dir().join(format!("backwater-{}-good", std::process::id()));
+    std::fs::create_dir_all(dir.join("base")).expect("a temporary directory");
+    let write = |name: &str, text: &str| std::fs::write(dir.join(name), text).expect("a temporary file");
+    let base = GOOD.replace("{ fixed = \"10 KB\" }", "{ file = \"sizes.csv\" }");
+    write(
+        "base/base.toml",
+        &format!(
+            "{base}\n[[workload]]\nkind = \"flow-list\"\nfile = \"flows.csv\"\n[switch]\nqueues = 16\nbuffer = \"6 MB\"\n"
+        ),
+    );
+    write("base/sizes.csv", "\u{feff}# whole_packets=true\n100 0\n200 50\n3000 100\n");
+    write("base/flows.csv", "start_ns,src,dst,bytes\n2000,host1,host2,10\n1000.5,host0,host3,20\n");
+    write("child.toml", "extends = \"base/base.toml\"\nname = \"child\"\n[switch]\nqueues = 8\n");
+    let plan = load(&dir.join("child.toml"), &[], None).unwrap_or_else(|error| panic!("{error}"));
+    std::fs::remove_dir_all(&dir).expect("the temporary directory");
+
+    let run = &plan.runs[0].scenario;
+    assert_eq!(
+        (run.name.as_str(), run.switch.queues, run.switch.buffer),
+        ("child", 8, Buffer::Shared(Bytes(6_000_000)))
+    );
+    let Workload::Background { sizes: Sizes::Points(table), .. } = &run.workload[0] else {
+        panic!("the file was read")
+    };
+    assert_eq!((table.points.as_slice(), table.linear), ([(100.0, 0.0), (200.0, 0.5), (3000.0, 1.0)].as_slice(), true));
+    assert!(table.whole_packets);
+    let Workload::FlowList { file: None, flows, .. } = &run.workload[1] else { panic!("the file was read") };
+    assert_eq!(flows.iter().map(|flow| flow.start).collect::<Vec<_>>(), [Duration(1_000_500), Duration(2_000_000)]);
+    let json = serde_json::to_string(run).expect("plain data");
+    assert_eq!(&from_json(&json).expect("valid"), run);
+}
+
+#[test]
+fn ranges_of_hosts_are_spelt_out() {
+    let text = GOOD.replace("load = 0.5", "load = 0.5\nfrom = [\"host0..host2\", \"host0\"]\nto = [\"host3\"]");
+    let Workload::Background { from, .. } = &scenario(&text, &[]).workload[0] else { panic!("a background") };
+    assert_eq!(from, &["host0", "host1", "host2", "host0"]);
+}
+
+#[test]
+fn the_schema_describes_what_the_reader_takes() {
+    let schema = scenario_schema();
+    assert_eq!(schema["title"], "Backwater scenario file");
+    for name in ["Topology", "Switch", "Workload", "Sizes", "Duration", "Buffer"] {
+        assert!(schema["$defs"][name].is_object(), "{name}");
+    }
+    let scales: Vec<&String> =
+        schema["properties"]["scale"]["properties"].as_object().expect("a table").keys().collect();
+    assert_eq!(scales, ["paper", "quick", "smoke"]);
+}

@@ -1,0 +1,65 @@
+//! A damaged scenario is refused or accepted, never a panic: pieces of real files cut, doubled, swapped and overwritten.
+
+use std::path::Path;
+
+use backwater_scenario::{from_json, load_str};
+use backwater_types::hash::Stream;
+
+const SEEDS: [&str; 3] = [
+    include_str!("../../../experiments/bfc/fig9.toml"),
+    include_str!("../../../experiments/bfc/fig15.toml"),
+    "scheme = \"pfc\"\nrun.duration = \"1 ms\"\nswitch.bfc.elide = [[\"x\", \"s\", \"y\"]]\nfault = [{ link = [\"x\", \"s\"], down = [[\"1 us\", \"2 us\"]] }]\n[topology]\nkind = \"graph\"\nhosts = [\"x\", \"y\"]\nswitches = [\"s\"]\nlinks = [\n{ ends = [\"x\", \"s\"], rate = \"1 Gbps\", delay = \"1 us\" },\n{ ends = [\"y\", \"s\"], rate = \"1 Gbps\", delay = \"1 us\" }]\n[[workload]]\nkind = \"flow-list\"\nflows = [{ start = \"0 s\", src = \"x\", dst = \"y\", bytes = \"1 B\" }]\n",
+];
+
+const SPLICES: [&str; 16] = [
+    "0",
+    "-1",
+    "1e400",
+    "nan",
+    "18446744073709551616",
+    "\"\"",
+    "\"99999999999 TB\"",
+    "[]",
+    "{}",
+    "[[]]",
+    "\"host0..host9\"",
+    "65535",
+    ".",
+    "\n[sweep]\n",
+    "\"inf\"",
+    "\u{1F30A}",
+];
+
+#[test]
+fn damage_is_never_a_panic() {
+    let mut stream = Stream::new(1, 2, 3);
+    let mut below = |n: usize| (stream.next_u32() as usize) % n.max(1);
+    let (mut good, mut bad) = (0, 0);
+    for round in 0..1500 {
+        let text: Vec<char> = SEEDS[round % SEEDS.len()].chars().collect();
+        let at = below(text.len());
+        let end = (at + below(12)).min(text.len());
+        let middle: String = match below(4) {
+            0 => String::new(),
+            1 => text[at..end].iter().chain(&text[at..end]).collect(),
+            2 => text[at..end].iter().rev().collect(),
+            _ => SPLICES[below(SPLICES.len())].into(),
+        };
+        let damaged: String =
+            text[..at].iter().copied().chain(middle.chars()).chain(text[end..].iter().copied()).collect();
+        match load_str(&damaged, Path::new("no-such-directory"), "damaged.toml", &[], None) {
+            Ok(plan) => {
+                good += 1;
+                let run = &plan.runs[0].scenario;
+                let json = serde_json::to_string(run).expect("a scenario is plain data");
+                assert_eq!(&from_json(&json).unwrap_or_else(|error| panic!("{error}\n{damaged}")), run);
+            }
+            Err(error) => {
+                bad += 1;
+                let message = error.to_string();
+                assert!(message.contains("damaged.toml") || message.contains("preset"), "{message}");
+            }
+        }
+    }
+    assert!(good > 150 && bad > 150, "{good} good, {bad} bad");
+}
