@@ -9,8 +9,10 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import shutil
 import tempfile
 import time
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -92,11 +94,8 @@ class Experiment:
         # Errors
         `InputError` when `out` exists or cannot be written.
         """
-        holding = None
-        if out is None:
-            holding = tempfile.TemporaryDirectory(prefix="backwater-")
-            out = Path(holding.name) / "run"
-        out = Path(out)
+        temporary = None if out is not None else tempfile.mkdtemp(prefix="backwater-")
+        out = Path(out) if out is not None else Path(temporary or "") / self.path.stem
         jobs = sweep.jobs_of(self.plan)
         writer = Writer(out, force=force)
         began = time.perf_counter()
@@ -104,12 +103,12 @@ class Experiment:
             failure: BaseException | None = None
             try:
                 complete = sweep.execute(jobs, writer, threads, watch or sweep.Watch())
-            except (_core.InputError, sweep.SimulatorBug) as error:
+            except (_core.InputError, sweep.SimulatorError) as error:
                 complete, failure = False, error
             done = [job for job in jobs if job.state == "done"]
             if failure is not None and not done:
                 raise failure
-            self._describe(writer, done, complete, None if holding else out, time.perf_counter() - began)
+            self._describe(writer, done, complete, None if temporary else out, time.perf_counter() - began)
             try:
                 self._judge_and_draw(writer)
             except Exception as error:  # No picture is worth the runs: they are kept first.
@@ -120,10 +119,11 @@ class Experiment:
             raise
         if failure is not None:
             kept = f"{len(done)} of {len(jobs)} runs were finished and are kept in {out}"
-            kind = _core.InputError if isinstance(failure, _core.InputError) else sweep.SimulatorBug
+            kind = _core.InputError if isinstance(failure, _core.InputError) else sweep.SimulatorError
             raise kind(f"{failure}\n{kept}") from failure
         results = Results(out)
-        results._holding = holding
+        if temporary is not None:
+            weakref.finalize(results, shutil.rmtree, temporary, ignore_errors=True)
         return results
 
     def _describe(self, writer: Writer, done: list[sweep.Job], complete: bool, out: Path | None, wall_s: float) -> None:

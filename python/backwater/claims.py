@@ -1,5 +1,397 @@
-"""placeholder"""
+"""Judges what an experiment expects (`[[expect]]`) by what its runs measured. `experiments/README.md` is the language.
+
+An expectation makes checks: one for each combination of its `each` lists, at each point of the sweep that `where` lets
+through. Each check has a verdict, and they add up to the claim's:
+
+    fail        a check contradicts the claim
+    direction   the ordering holds, the size does not
+    pass        all that could be judged hold
+    fact        they hold, but follow from the set-up: no measurement could contradict them
+    not-run     a scheme is missing, the scale is too small, or too few flows were measured
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from backwater._core import InputError
+from backwater.measured import LEAVES, Measured, NoData, fill
+from backwater.results import Results, Run
+
+Point = tuple[tuple[str, Any], ...]
+Expectation = dict[str, Any]
+
+DEFAULT_SCALES = ("quick", "paper")
+UP_TO = 1.5
+"""An "up to X times" claim holds from X / 1.5 to 1.5 X."""
+EQUAL = 0.001
+"""Relative tolerance of `equals`: the statistics are rounded, the arithmetic is not."""
+ARITHMETIC = ("product", "quotient", "sum", "difference")
 
 
-def evaluate(expect, results):
-    return []
+class NotRun(Exception):
+    """What a check needs was not run. The text says what."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One comparison."""
+
+    at: str
+    measured: float | None
+    text: str
+    verdict: str
+
+
+@dataclass(frozen=True)
+class Context:
+    """Where a check is made: a point of the sweep, and the selectors that `each` supplies."""
+
+    judge: Judge
+    point: Point
+    selectors: dict[str, Any]
+
+    def value(self, expression: Any, **selectors: Any) -> float:
+        """A number, a measurement, or arithmetic on such."""
+        if isinstance(expression, int | float):
+            return float(expression)
+        for name in ARITHMETIC:
+            if name in expression:
+                return arithmetic(name, [self.value(inner, **selectors) for inner in expression[name]])
+        leaf = fill(expression, {**self.selectors, **selectors})
+        if "variant" not in leaf:
+            raise InputError(f"value {expression}: names no variant")
+        return self.judge.measure(leaf, self.point)
+
+
+class Judge:
+    """All claims of one experiment."""
+
+    def __init__(self, results: Results) -> None:
+        self.results = results
+        self.scale: str = results.manifest["scale"]
+        self.runs: dict[tuple[str, Point], Run] = {}
+        for run in results.runs:
+            if run.complete:
+                self.runs[run.params.get("variant", run.label), point_of(run)] = run
+        self.points = list(dict.fromkeys(point for _, point in self.runs))
+        self.variants = list(dict.fromkeys(variant for variant, _ in self.runs))
+        self.measured = Measured()
+
+    def measure(self, leaf: dict[str, Any], point: Point) -> float:
+        variants = [leaf["variant"], *([leaf["active_flows_distance"]] if "active_flows_distance" in leaf else [])]
+        missing = [variant for variant in variants if (variant, point) not in self.runs]
+        if missing:
+            raise NotRun(", ".join(missing))
+        return self.measured.of([self.runs[variant, point] for variant in variants], leaf)
+
+    def row(self, expectation: Expectation) -> dict[str, Any]:
+        """The claim beside what was measured."""
+        checks = self.checks(expectation)
+        return {
+            "claim": expectation["claim"],
+            "metric": expectation.get("metric", ""),
+            "says": expectation.get("says", ""),
+            "expected": expected(expectation),
+            "measured": "; ".join(tell(checks)) or "-",
+            "verdict": add_up(checks, fact=is_fact(expectation)),
+            "note": expectation.get("note", ""),
+            "checks": [vars(check) for check in checks],
+        }
+
+    def checks(self, expectation: Expectation) -> list[Check]:
+        kind = expectation["kind"]
+        if kind == "not-run":
+            return [Check("", None, expectation["reason"], "not-run")]
+        if kind == "fact":
+            return [Check("", None, "follows from the set-up", "pass")]
+        if kind not in KINDS:
+            raise InputError(f"claim {expectation['claim']}: kind = {kind!r}: expected one of {', '.join(KINDS)}")
+        scales = expectation.get("scales", DEFAULT_SCALES)
+        if self.scale not in scales:
+            return [Check("", None, f"judged at scale {' or '.join(scales)}", "not-run")]
+        return list(KINDS[kind](self, expectation)) or [Check("", None, "no complete run", "not-run")]
+
+    def contexts(self, expectation: Expectation, *, along: str | None = None) -> Iterator[tuple[str, Context]]:
+        """Each place where a check is made, with its name; without the swept key that the check itself goes `along`."""
+        where = expectation.get("where", {})
+        points = [point for point in self.points if lets_through(where, dict(point))]
+        several = len(self.points) > 1
+        if along is not None:
+            points = list(dict.fromkeys(tuple(item for item in point if item[0] != along) for point in points))
+        for point in points:
+            for selectors in combinations(expectation):
+                names = [f"{key.split('.')[-1]} {value}" for key, value in point] if several else []
+                names += [str(value) for key, value in selectors.items() if key != "variant" or "each" in expectation]
+                yield ", ".join(names), Context(self, point, selectors)
+
+
+def evaluate(expect: list[Expectation], results: Results) -> list[dict[str, Any]]:
+    """A row for each claim.
+
+    # Errors
+    `InputError` where an expectation is malformed.
+    """
+    judge = Judge(results)
+    # Once to hear which measurements are wanted, so that each run's tables are read once; then for good.
+    with judge.measured.listening():
+        for expectation in expect:
+            judge.row(expectation)
+    return [judge.row(expectation) for expectation in expect]
+
+
+# Kinds of expectation: what is compared, and what that makes of the claim.
+
+
+def ratio(judge: Judge, e: Expectation) -> Iterator[Check]:
+    """low <= numerator / denominator <= high; on the right side of 1 but outside, the direction holds."""
+    for at, context in judge.contexts(e):
+        yield guarded(at, lambda c=context: quotient_of(c, e), lambda x: ratio_verdict(x, e.get("low"), e.get("high")))
+
+
+def ratio_verdict(measured: float, low: float | None, high: float | None) -> str:
+    if (low is None or measured >= low) and (high is None or measured <= high):
+        return "pass"
+    larger = low is not None and low >= 1 and measured > 1
+    smaller = high is not None and high <= 1 and measured < 1
+    return "direction" if larger or smaller else "fail"
+
+
+def up_to(judge: Judge, e: Expectation) -> Iterator[Check]:
+    """The largest numerator / denominator anywhere is `times`, within a factor of 1.5."""
+    judged = [
+        (at, guarded(at, lambda c=context: quotient_of(c, e), lambda _: "pass")) for at, context in judge.contexts(e)
+    ]
+    known = [(at, check) for at, check in judged if check.measured is not None]
+    if not known:
+        yield from (check for _, check in judged)
+        return
+    at, most = max(known, key=lambda pair: pair[1].measured or 0.0)
+    yield Check(at, most.measured, f"at most {number(most.measured)}", up_to_verdict(most.measured or 0.0, e["times"]))
+
+
+def up_to_verdict(measured: float, times: float) -> str:
+    if times / UP_TO <= measured <= times * UP_TO:
+        return "pass"
+    return "direction" if measured > 1 else "fail"
+
+
+def quotient_of(context: Context, e: Expectation) -> float:
+    return arithmetic("quotient", [context.value(e["numerator"]), context.value(e["denominator"])])
+
+
+def between(judge: Judge, e: Expectation) -> Iterator[Check]:
+    """low <= value <= high."""
+    low, high = e.get("low", float("-inf")), e.get("high", float("inf"))
+    for at, context in judge.contexts(e):
+        yield guarded(at, lambda c=context: c.value(e["value"]), lambda x: "pass" if low <= x <= high else "fail")
+
+
+def approx(judge: Judge, e: Expectation) -> Iterator[Check]:
+    """Within a relative tolerance."""
+    room = e.get("tolerance", EQUAL) * abs(e["expected"])
+    for at, context in judge.contexts(e):
+        yield guarded(
+            at, lambda c=context: c.value(e["value"]), lambda x: "pass" if abs(x - e["expected"]) <= room else "fail"
+        )
+
+
+def ordering(judge: Judge, e: Expectation) -> Iterator[Check]:
+    """Along each chain of variants values rise; what was not run is left out of its chain."""
+    slack, high = 1 + e.get("slack", 0.0), e.get("high")
+    for at, context in judge.contexts(e):
+        for chain in e["chains"]:
+            values: list[tuple[str, float]] = []
+            without: list[Check] = []
+            for variant in chain:
+                try:
+                    values.append((variant, context.value(e["value"], variant=variant)))
+                except (NotRun, NoData) as reason:
+                    without.append(nothing(at, reason))
+            if len(values) < 2:
+                yield from without
+                continue
+            rising = all(a < b * slack for (_, a), (_, b) in itertools.pairwise(values))
+            below = high is None or values[-1][1] <= high
+            text = ", ".join(f"{variant} {number(x)}" for variant, x in values)
+            yield Check(at, None, text, "fail" if not rising else "pass" if below else "direction")
+            yield from without
+
+
+def knee(judge: Judge, e: Expectation) -> Iterator[Check]:
+    """Where along a swept key the value first reaches the threshold, and stays: after `low`, and by `high`.
+
+    The threshold is a number, or `factor` times the value at `relative_to`.
+    """
+    along = e["along"]
+    for at, context in judge.contexts(e, along=along):
+        rest = dict(context.point)
+        steps = sorted({dict(p)[along] for p in judge.points if along in dict(p) and rest.items() <= dict(p).items()})
+        at_step: dict[Any, float] = {}
+        without: list[Check] = []
+        for step in steps:
+            point = next(p for p in judge.points if dict(p) == {**rest, along: step})
+            try:
+                at_step[step] = Context(judge, point, context.selectors).value(e["value"])
+            except (NotRun, NoData) as reason:
+                without.append(nothing(f"{along.split('.')[-1]} {step}", reason))
+        if not at_step or ("relative_to" in e and e["relative_to"] not in at_step):
+            yield from without or [Check(at, None, f"no run at {e.get('relative_to')}", "not-run")]
+            continue
+        threshold = e["factor"] * at_step[e["relative_to"]] if "relative_to" in e else e["threshold"]
+        yield knee_check(at, at_step, threshold, e["low"], e["high"])
+        yield from without
+
+
+def knee_check(at: str, at_step: dict[Any, float], threshold: float, low: float, high: float) -> Check:
+    reached = [step for step, value in at_step.items() if value >= threshold]
+    if not reached:
+        return Check(at, None, f"below {number(threshold)} up to {number(max(at_step))}", "fail")
+    holds = all(step > low for step in reached) and all(value >= threshold for s, value in at_step.items() if s >= high)
+    covered = min(at_step) <= low and max(at_step) >= high
+    first = min(reached)
+    verdict = "pass" if holds and covered else "direction" if at_step[max(at_step)] >= threshold else "fail"
+    return Check(at, float(first), f"reaches {number(threshold)} at {number(first)}", verdict)
+
+
+KINDS: dict[str, Callable[[Judge, Expectation], Iterator[Check]]] = {
+    "ratio": ratio,
+    "up-to": up_to,
+    "between": between,
+    "approx": approx,
+    "equals": approx,
+    "ordering": ordering,
+    "knee": knee,
+}
+
+
+def guarded(at: str, measure: Callable[[], float], verdict: Callable[[float], str]) -> Check:
+    """A check of one number."""
+    try:
+        measured = measure()
+    except (NotRun, NoData) as reason:
+        return nothing(at, reason)
+    return Check(at, measured, number(measured), verdict(measured))
+
+
+def nothing(at: str, reason: NotRun | NoData) -> Check:
+    what = "not run" if isinstance(reason, NotRun) else "too little data"
+    return Check(at, None, f"{what}: {reason}", "not-run")
+
+
+def arithmetic(name: str, values: list[float]) -> float:
+    result = values[0]
+    for value in values[1:]:
+        if name == "product":
+            result *= value
+        elif name == "sum":
+            result += value
+        elif name == "difference":
+            result -= value
+        elif value == 0:
+            raise NoData("a quotient's divisor is 0")
+        else:
+            result /= value
+    return result
+
+
+# From checks to a claim.
+
+
+def add_up(checks: Iterable[Check], *, fact: bool) -> str:
+    """The worst verdict that anything measured; `not-run` only if nothing was."""
+    verdicts = {check.verdict for check in checks}
+    for verdict in ("fail", "direction", "pass"):
+        if verdict in verdicts:
+            return "fact" if fact and verdict == "pass" else verdict
+    return "not-run"
+
+
+def is_fact(expectation: Expectation) -> bool:
+    """Whether the values come from the scenario alone."""
+    if expectation["kind"] == "fact":
+        return True
+    roots = [expectation[key] for key in ("value", "numerator", "denominator") if key in expectation]
+    leaves = [leaf for root in roots for leaf in leaves_of(root)]
+    kinds = {kind for leaf in leaves for kind in LEAVES if kind in leaf or kind in expectation.get("each", {})}
+    return kinds == {"scenario"}
+
+
+def leaves_of(expression: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(expression, dict):
+        inner = next((expression[name] for name in ARITHMETIC if name in expression), None)
+        if inner is None:
+            yield expression
+        else:
+            for part in inner:
+                yield from leaves_of(part)
+
+
+def expected(e: Expectation) -> str:
+    """The condition in a few words."""
+    kind, band = e["kind"], " (our reading)" if e.get("band") == "ours" else ""
+    if kind in ("ratio", "between"):
+        low, high = e.get("low"), e.get("high")
+        if low is None or high is None:
+            return (f"at least {number(low)}" if high is None else f"at most {number(high)}") + band
+        return f"{number(low)} to {number(high)}{band}"
+    if kind == "up-to":
+        return f"up to {number(e['times'])} times{band}"
+    if kind == "approx":
+        return f"{number(e['expected'])} within {100 * e['tolerance']:g} %{band}"
+    if kind == "equals":
+        return f"{number(e['expected'])}{band}"
+    if kind == "ordering":
+        most = f", at most {number(e['high'])}" if "high" in e else ""
+        return "; ".join(" < ".join(chain) for chain in e["chains"]) + most + band
+    if kind == "knee":
+        rise = f"{number(e['factor'])} x that at {e['relative_to']}" if "relative_to" in e else number(e["threshold"])
+        return f"reaches {rise} after {number(e['low'])} and by {number(e['high'])}{band}"
+    return e.get("says", "")
+
+
+def tell(checks: list[Check]) -> list[str]:
+    """What was measured, and what was not, without saying anything twice."""
+    told = [f"{check.at}: {check.text}" if check.at else check.text for check in checks if check.verdict != "not-run"]
+    reasons: dict[str, list[str]] = {}
+    for check in checks:
+        if check.verdict == "not-run":
+            what, colon, of = check.text.partition(": ")
+            reasons.setdefault(what + colon, []).append(of)
+    return told + [what + ", ".join(dict.fromkeys(of)) for what, of in reasons.items()]
+
+
+def number(x: float | None) -> str:
+    if x is None:
+        return "-"
+    return f"{x:,.0f}" if abs(x) >= 1000 and abs(x) < 1e6 else f"{x:.3g}"
+
+
+# Points of the sweep and selectors.
+
+
+def point_of(run: Run) -> Point:
+    return tuple(sorted((key, value) for key, value in run.params.items() if key != "variant"))
+
+
+def lets_through(where: dict[str, Any], point: dict[str, Any]) -> bool:
+    for key, wanted in where.items():
+        if key not in point:
+            continue
+        value = point[key]
+        if isinstance(wanted, dict):
+            if not wanted.get("min", value) <= value <= wanted.get("max", value):
+                return False
+        elif value != wanted:
+            return False
+    return True
+
+
+def combinations(e: Expectation) -> list[dict[str, Any]]:
+    """Every combination of the `each` lists, with the expectation's own variant."""
+    each = e.get("each", {})
+    own = {"variant": e["variant"]} if "variant" in e else {}
+    return [own | dict(zip(each, values, strict=True)) for values in itertools.product(*each.values())]

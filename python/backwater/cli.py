@@ -15,8 +15,8 @@ from rich.table import Table
 from backwater import _core, check, compare, experiments, report, results, tables
 from backwater.api import Experiment
 from backwater.results import Results
-from backwater.sweep import SimulatorBug
-from backwater.terminal import count, out, progress_watch, size, span, verdict_text
+from backwater.sweep import SimulatorError
+from backwater.terminal import count, out, progress_watch, say, size, span, verdict_text
 
 FAILED, BAD_INPUT, BUG, INTERRUPTED = 1, 2, 70, 130
 
@@ -38,8 +38,8 @@ Scale = Annotated[str | None, typer.Option(metavar="SCALE", help="One of the sce
 Threads = Annotated[int | None, typer.Option(min=1, help="Threads to use. Results do not depend on it. [default: all]")]
 Out = Annotated[Path | None, typer.Option(metavar="DIR", help="Directory to write. [default: a fresh one under runs/]")]
 Force = Annotated[bool, typer.Option("--force", help="Replace a run that stands in DIR.")]
-Scenarios = Annotated[list[Path], typer.Argument(metavar="SCENARIO...", help="Scenario files (TOML).")]
-RunDirs = Annotated[list[Path], typer.Argument(metavar="RUN...", help="Run directories.")]
+Scenarios = Annotated[list[Path], typer.Argument(metavar="SCENARIO", help="Scenario files (TOML).")]
+RunDirs = Annotated[list[Path], typer.Argument(metavar="RUN", help="Run directories.")]
 
 
 def show_version(wanted: bool) -> None:
@@ -94,12 +94,12 @@ def run_one(experiment: Experiment, place: Path, threads: int | None, force: boo
     with progress_watch() as watch:
         done = experiment.run(place, threads=threads, force=force, watch=watch)
     print_runs(done)
-    if done.claims:
+    if any(row["verdict"] != "not-run" for row in done.claims) or done.complete:
         print_claims(done.claims)
     if not done.complete:
-        out.print(f"Interrupted: what was done is in {place}", markup=False, soft_wrap=True)
+        say(f"Interrupted: what was done is in {place}")
         return INTERRUPTED
-    out.print(f"Report: {place / 'report.html'}", markup=False, soft_wrap=True)
+    say(f"Report: {place / 'report.html'}")
     return FAILED if any(row["verdict"] == "fail" for row in done.claims) else 0
 
 
@@ -109,7 +109,7 @@ def check_command(scenario: Scenarios, sets: Sets = None, scale: Scale = None, t
     for path in scenario:
         experiment = Experiment.from_arguments(path, sets or [], scale)
         estimate = check.estimate(experiment, threads)
-        table = Table(title=f"{experiment.name}, scale {experiment.scale}", title_justify="left", title_style="bold")
+        table = Table(title=experiment.name, title_justify="left", title_style="bold")
         for heading in ("run", "scheme", "flows", "packet-hops", "simulated", "time", "memory"):
             table.add_column(heading, justify="left" if heading in ("run", "scheme") else "right")
         for row in estimate.rows:
@@ -123,11 +123,10 @@ def check_command(scenario: Scenarios, sets: Sets = None, scale: Scale = None, t
                 size(row.memory_mb * 1e6),
             )
         out.print(table)
-        out.print(
-            f"{path}: valid. {len(estimate.rows)} runs, about {span(estimate.wall_s)} on {estimate.threads} threads "
-            f"at {count(estimate.hops_per_s)} packet-hops/s each (measured now), {size(estimate.memory_mb * 1e6)} of memory.",
-            markup=False,
-            soft_wrap=True,
+        say(
+            f"{path}: valid. All runs: about {span(estimate.wall_s)} on {estimate.threads} threads at "
+            f"{count(estimate.hops_per_s)} packet-hops/s each (measured now), "
+            f"{size(estimate.memory_mb * 1e6)} of memory."
         )
 
 
@@ -157,7 +156,7 @@ def report_command(
     with results.disk_errors(place):
         place.mkdir(parents=True, exist_ok=True)
         page = report.write(opened, place)
-    out.print(f"Report: {page}", markup=False, soft_wrap=True)
+    say(f"Report: {page}")
 
 
 @app.command()
@@ -230,8 +229,9 @@ def schema(
 
 def print_runs(done: Results) -> None:
     """One line a run: what came out of it."""
+    scale = f", scale {done.manifest['scale']}" if done.manifest["scale"] else ""
     table = Table(
-        title=f"{done.name}, scale {done.manifest['scale']}, seed {done.manifest['seed']}",
+        title=f"{done.name}{scale}, seed {done.manifest['seed']}",
         title_justify="left",
         title_style="bold",
     )
@@ -255,6 +255,8 @@ def print_runs(done: Results) -> None:
 
 
 def print_claims(rows: list[dict[str, Any]]) -> None:
+    if not rows:
+        return
     table = Table(title="Claims", title_justify="left", title_style="bold")
     for heading in ("claim", "what", "expected", "measured", "verdict"):
         table.add_column(heading, overflow="fold")
@@ -288,7 +290,7 @@ def bug(error: Exception) -> None:
     """A failure that no input should cause."""
     if os.environ.get("BACKWATER_TRACEBACK"):
         traceback.print_exc()
-    cause = str(error) if isinstance(error, SimulatorBug) else f"{type(error).__name__}: {error}"
+    cause = str(error) if isinstance(error, SimulatorError) else f"{type(error).__name__}: {error}"
     fail(
         f"bug in Backwater {_core.version}: {cause}\n"
         "This is our mistake, not yours. Please report it with the scenario and the command; "

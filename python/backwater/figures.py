@@ -1,4 +1,4 @@
-"""PNG figures in the papers' form: one file a panel row."""
+"""PNG figures in the papers' form: one file a row of panels."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from backwater.terminal import size
 
@@ -55,6 +55,7 @@ def slowdown(runs: list[dict[str, Any]], flow_class: str) -> Figure:
         axes.set_ylim(bottom=1)
         axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: size(x)))
         axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axes.yaxis.set_minor_formatter(NullFormatter())
         finish(axes, f"{flow_class} flow size", f"FCT slowdown, {NAMES[statistic]}")
     legend(figure, len(runs))

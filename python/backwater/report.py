@@ -63,10 +63,11 @@ def run_data(name: str, run: Run, speed: dict[Path, float | None]) -> dict[str, 
     names = set(run.tables)
     return {
         "name": name,
+        "variant": run.params.get("variant", name) if run.params.keys() - {"variant"} else name,
         "scheme": run.scheme,
         "complete": run.complete,
         "digest": run.digest,
-        "params": run.params,
+        "point": {key: value for key, value in run.params.items() if key != "variant"},
         "packet_hops_per_s": speed.get(run.path),
         "summary": {key: value for key, value in summary.items() if key != "slowdown"},
         "slowdown_all": {row["class"]: row for row in summary["slowdown"] if row["bin"] == "all"},

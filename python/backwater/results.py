@@ -90,7 +90,6 @@ class Results:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        self._holding: tempfile.TemporaryDirectory[str] | None = None
         if not self.path.is_dir():
             raise InputError(f"{self.path}: no such run directory")
         if not (self.path / MANIFEST).is_file():
@@ -155,7 +154,7 @@ class Results:
         with duckdb.connect() as connection:
             for name in sorted({name for run in self.runs for name in run.tables}):
                 selects = [
-                    f"select {quoted(run.label)} as label, * from read_parquet({quoted(str(run.path / name))}||'.parquet')"
+                    f"select {quoted(run.label)} as label, * from read_parquet({quoted(f'{run.path}/{name}.parquet')})"
                     for run in self.runs
                 ]
                 connection.execute(f'create view "{name}" as ' + " union all by name ".join(selects))

@@ -1,7 +1,7 @@
 """Runs a plan: several runs at a time, one thread each, while processors and memory allow.
 
-Neither the order of completion nor the number of threads changes a byte of the results. Each run is written as soon as it
-ends, so a plan holds no more than the runs in progress.
+Neither the order of completion nor the number of threads changes a byte of the results. Each run is written as soon as
+it ends, so a plan holds no more than the runs in progress.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ POLL_S = 0.1
 T = TypeVar("T")
 
 
-class SimulatorBug(Exception):
+class SimulatorError(Exception):
     """The simulator failed where only a bug of ours can make it fail."""
 
 
@@ -108,7 +108,7 @@ def execute(jobs: list[Job], writer: Writer, threads: int | None, watch: Watch) 
     """Runs all jobs; True if every one ran to its end. False after Ctrl-C: what was done by then is written.
 
     # Errors
-    `InputError` when the disk refuses; runs already written stay in `writer`. `SimulatorBug` when the simulator fails.
+    `InputError` when the disk refuses, `SimulatorError` when the simulator fails. Runs written before that stay.
     """
     threads = threads or os.cpu_count() or 1
     together = min(threads, len(jobs))
@@ -198,7 +198,7 @@ def guarded(job: Job, call: Callable[[], T]) -> T:
     except (_core.InputError, KeyboardInterrupt):
         raise
     except BaseException as error:  # A Rust panic is no Exception.
-        raise SimulatorBug(f"run '{job.label}': {error}") from error
+        raise SimulatorError(f"run '{job.label}': {error}") from error
 
 
 def peak_rss_mb() -> float:

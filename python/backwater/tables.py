@@ -61,7 +61,7 @@ def write(outcome: _core.Outcome, table: str, path: Path, scenario_digest: str) 
             writer.write_batch(batch.replace_schema_metadata(metadata))
             rows += batch.num_rows
         if writer is None:
-            pq.write_table(empty(outcome, table).replace_schema_metadata(metadata), path, write_page_checksum=True)
+            pq.write_table(empty(table).replace_schema_metadata(metadata), path, write_page_checksum=True)
     finally:
         if writer is not None:
             writer.close()
@@ -89,14 +89,22 @@ def batches(outcome: _core.Outcome, table: str) -> Iterator[pa.RecordBatch]:
         yield pa.RecordBatch.from_arrays(arrays, schema=pa.schema(named))
 
 
-def empty(outcome: _core.Outcome, table: str) -> pa.Table:
+def empty(table: str) -> pa.Table:
     """A table without rows."""
-    fields = []
-    for column in schemas()[table]:
-        category = outcome.categories(table, column["name"]) is not None
-        kind = pa.dictionary(pa.int32(), pa.string()) if category else ARROW[column["type"]]
-        fields.append(pa.field(column["name"], kind, metadata=documented(table).get(column["name"])))
-    return pa.schema(fields).empty_table()
+    fields = documented(table)
+    return pa.schema(
+        [pa.field(name, arrow_type(kind), metadata=fields[name]) for name, kind in kinds(table)]
+    ).empty_table()
+
+
+def arrow_type(kind: str) -> pa.DataType:
+    """Of a documented type; `cat` is a string out of few."""
+    return pa.dictionary(pa.int32(), pa.string()) if kind == "cat" else ARROW[kind]
+
+
+def kinds(table: str) -> list[tuple[str, str]]:
+    """Names and documented types of a table's columns."""
+    return [(column["name"], column["type"]) for column in schemas()[table]]
 
 
 def to_arrow(kind: str, data: bytes, categories: pa.Array | None) -> pa.Array:

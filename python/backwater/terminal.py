@@ -49,6 +49,11 @@ def span(seconds: float) -> str:
     return scaled(seconds, [(1, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns")])
 
 
+def say(line: str) -> None:
+    """A line that is neither wrapped nor interpreted."""
+    out.print(line, markup=False, soft_wrap=True)
+
+
 def verdict_text(verdict: str) -> Text:
     return Text(verdict, VERDICT_STYLE.get(verdict, ""))
 
@@ -112,7 +117,8 @@ class Lines(Watch):
                 self.say(f"{job.label}: {job.share_done:.0%}, {rate(job)}")
 
     def on_done(self, job: Job) -> None:
-        self.say(f"{job.label}: done in {span(job.wall_s)}")
+        how = "done in" if job.summary["complete"] else "stopped after"
+        self.say(f"{job.label}: {how} {span(job.wall_s)}")
 
     def say(self, line: str) -> None:
         self.last = time.monotonic()

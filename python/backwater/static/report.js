@@ -4,7 +4,8 @@
   const data = JSON.parse(document.getElementById("data").textContent);
   const page = document.getElementById("page");
   const charts = {};
-  const redraws = [];
+  const chosen = {}; // What the reader picked, by section: kept when the page is drawn again.
+  let redraws = [];
   window.backwater = { data, charts };
 
   // ---- elements and numbers
@@ -28,6 +29,7 @@
     if (n === 0) return "0";
     return Math.abs(n) >= 1000 ? Math.round(n).toLocaleString("en-US") : String(Number(n.toPrecision(digits)));
   };
+  const fixed = (n) => (n === null || n === undefined ? "–" : n.toFixed(2));
   const scaled = (units) => (n, digits = 3) => {
     if (n === null || n === undefined) return "–";
     const [scale, unit] = units.find(([at]) => Math.abs(n) >= at) ?? units.at(-1);
@@ -59,7 +61,7 @@
       el("table", { class: "data", "aria-label": caption },
         el("thead", {}, el("tr", {}, ...headings.map((h) => el("th", { scope: "col", class: h.text ? "text" : undefined }, h.name)))),
         el("tbody", {}, ...rows.map((row) => el("tr", {}, ...row.map((cell, j) => {
-          const attributes = { class: [headings[j].text ? "text" : "", cell?.class ?? ""].join(" ").trim() || undefined };
+          const attributes = { title: cell?.title, class: [headings[j].text ? "text" : "", cell?.class ?? ""].join(" ").trim() || undefined };
           const inner = cell?.show ?? cell;
           const content = Array.isArray(inner) ? inner : [inner];
           return j === 0 ? el("th", { scope: "row", ...attributes }, ...content) : el("td", attributes, ...content);
@@ -101,7 +103,7 @@
       width: Math.max(280, holder.clientWidth), height,
       cursor: { y: false, points: { size: 7 } },
       scales: {
-        x: { time: false, distr: x.log ? 3 : 1, ...(x.range ? { range: x.range } : {}) },
+        x: { time: false, distr: x.log ? 3 : 1, ...(x.log ? { range: (u, low, high) => [low / 1.3, high * 1.3] } : {}) },
         y: { distr: y.log ? 3 : 1, ...(y.range ? { range: y.range } : {}) },
       },
       axes: [axis(x, {}), axis(y, { size: 62 })],
@@ -137,8 +139,18 @@
     return holder;
   };
 
-  const runs = data.runs;
-  const classes = unique(runs.flatMap((run) => Object.keys(run.slowdown)));
+  // A variant keeps its colour at every point of a sweep.
+  const variants = unique(data.runs.map((run) => run.variant));
+  const lineOf = (run) => variants.indexOf(run.variant);
+  const swept = unique(data.runs.flatMap((run) => Object.keys(run.point)));
+  const pointName = (point) => swept.map((key) => `${shortKey(key)} ${point[key]}`).join(", ");
+  const shortKey = (key) => key.split(".").slice(-1)[0];
+  const points = unique(data.runs.map((run) => pointName(run.point)));
+  const inSweep = swept.length > 0 && points.length > 1;
+  const classes = unique(data.runs.flatMap((run) => Object.keys(run.slowdown)));
+
+  // What the sections below show: all runs, or those at the chosen point of a sweep.
+  let runs = inSweep ? data.runs.filter((run) => pointName(run.point) === points[0]) : data.runs;
 
   // ---- sections
 
@@ -148,6 +160,7 @@
     data.complete ? null : el("p", { class: "banner", role: "status" }, "Interrupted: some runs are partial or missing."));
 
   const strip = () => {
+    const runs = data.runs;
     const flows = (key) => sum(runs.map((run) => run.summary.flows[key]));
     const finished = flows("finished"), counted = flows("counted");
     const dropped = sum(runs.map((run) => sum(Object.values(run.summary.drops))));
@@ -156,45 +169,111 @@
     const verdicts = (verdict) => data.claims.filter((row) => row.verdict === verdict).length;
     const tile = (name, value, under, kind) =>
       el("div", { class: "tile" }, el("dt", {}, name), el("dd", { class: kind }, value, under ? el("small", {}, under) : null));
+    const hops = sum(experiments.map((e) => e.packet_hops ?? 0));
     const wall = sum(experiments.map((e) => e.wall_s ?? 0));
     return el("dl", { class: "strip", id: "verdict" },
       tile("Finished", percent(counted ? finished / counted : 1), `${whole(finished)} of ${whole(counted)} counted flows`,
         finished === counted ? "good" : "warn"),
       tile("Dropped", `${whole(dropped)}`, `packets, ${runs.length} ${runs.length === 1 ? "run" : "runs"}`, dropped === 0 ? "good" : "warn"),
       data.claims.length
-        ? tile("Claims", verdicts("fail") ? `${verdicts("fail")} failed` : `${verdicts("pass")} hold`,
+        ? tile("Claims", verdicts("fail") ? `${verdicts("fail")} failed` : verdicts("pass") ? `${verdicts("pass")} hold` : "–",
             ["pass", "direction", "fail", "fact", "not-run"].filter(verdicts).map((v) => `${verdicts(v)} ${v}`).join(", "),
-            verdicts("fail") ? "bad" : "good")
+            verdicts("fail") ? "bad" : verdicts("pass") ? "good" : undefined)
         : null,
-      tile("Digest", el("span", { class: "mono" }, each("digest", (d) => d.slice(0, 12)))),
-      tile("Seed", each("seed"), `scale ${each("scale")}`),
+      tile("Digest", el("span", { class: "mono digest" }, each("digest", (d) => d.slice(0, 12))), "of all tables"),
+      tile("Seed", each("seed"), each("scale") && `scale ${each("scale")}`),
       tile("Version", each("version"), "Backwater"),
-      tile("Speed", `${many(sum(experiments.map((e) => e.packet_hops ?? 0)) / wall)}/s`,
-        `${many(sum(experiments.map((e) => e.packet_hops ?? 0)))} packet-hops in ${seconds(wall)}`));
+      tile("Packet-hops/s", wall ? many(hops / wall) : "–", `${many(hops)} in ${seconds(wall)}`));
   };
 
   const overview = () => section("Runs", "",
     table(
       [{ name: "run", text: true }, { name: "scheme", text: true }, { name: "finished" }, { name: "unfinished" }, { name: "dropped" },
         { name: "retransmitted" }, { name: "packet-hops" }, { name: "packet-hops/s" }, { name: "digest" }],
-      runs.map((run, i) => [
-        { show: [swatch(i), run.name + (run.complete ? "" : " (partial)")] }, run.scheme,
+      runs.map((run) => [
+        { show: [swatch(lineOf(run)), run.name + (run.complete ? "" : " (partial)")] }, run.scheme,
         whole(run.summary.flows.finished), whole(run.summary.flows.unfinished), whole(sum(Object.values(run.summary.drops))),
         whole(run.summary.flows.retransmitted_packets), many(run.summary.packet_hops), many(run.packet_hops_per_s),
         { show: run.digest.slice(0, 12), class: "mono" },
       ]), "Runs"));
 
-  const claims = () => data.claims.length === 0 ? null : section("Claims",
-    "What the publication says beside what was measured here. direction: the ordering holds, the size does not. fact: no measurement could contradict it.",
-    table(
+  const claims = () => {
+    if (data.claims.length === 0) return null;
+    const judged = (row) => ["pass", "direction", "fail"].includes(row.verdict);
+    const list = (rows) => table(
       [{ name: "claim", text: true }, { name: "what", text: true }, { name: "expected", text: true }, { name: "measured", text: true }, { name: "verdict", text: true }],
-      data.claims.map((row) => [row.claim, row.metric ?? "", row.expected, row.measured,
-        { show: row.verdict, class: `verdict ${{ pass: "good", fail: "bad", direction: "warn" }[row.verdict] ?? ""}` }]), "Claims"));
+      rows.map((row) => [{ show: row.claim, class: "whole" }, { show: row.metric, title: row.says }, row.expected, row.measured,
+        { show: row.verdict, class: `whole verdict ${{ pass: "good", fail: "bad", direction: "warn" }[row.verdict] ?? ""}` }]), "Claims");
+    const rest = data.claims.filter((row) => !judged(row));
+    return section("Claims",
+      "What the publication says beside what was measured here. direction: the ordering holds, the size does not. fact: follows from the set-up, so no measurement could contradict it.",
+      el("div", { id: "claims" },
+        data.claims.some(judged) ? list(data.claims.filter(judged)) : el("p", { class: "note" }, "None could be judged."),
+        rest.length ? el("details", {}, el("summary", {}, `Facts, and claims that were not run (${rest.length})`), list(rest)) : null));
+  };
+
+  const names = { mean: "average", p50: "median", p95: "p95", p99: "p99" };
+
+  const sweep = () => {
+    if (!inSweep) return null;
+    const key = swept.find((k) => unique(data.runs.map((run) => run.point[k])).length > 1);
+    const others = swept.filter((k) => k !== key);
+    const along = unique(data.runs.map((run) => run.point[key]));
+    const numeric = along.every((v) => typeof v === "number");
+    const at = (run) => (numeric ? run.point[key] : along.indexOf(run.point[key]));
+    const bins = new Map([["all", "all sizes"]]);
+    for (const run of data.runs) for (const rows of Object.values(run.slowdown)) for (const row of rows) bins.set(String(row.size_low_bytes), binName(row));
+    const state = (chosen.sweep ??= { metric: "slowdown", statistic: "p50", flows: classes[0], size: "all", scale: "linear" });
+    const slowdownOf = (run) => (state.size === "all" ? run.slowdown_all[state.flows]
+      : (run.slowdown[state.flows] ?? []).find((row) => String(row.size_low_bytes) === state.size))?.[state.statistic];
+    const metrics = {
+      slowdown: ["FCT slowdown", slowdownOf, brief],
+      buffer: ["buffer of a switch, p99", (run) => run.summary.buffer?.p99_bytes, bytes],
+      ...(data.runs.some((run) => run.summary.active_flows) ? { active: ["active flows at a port, p99", (run) => run.summary.active_flows?.p99, brief] } : {}),
+      ...(data.runs.some((run) => run.summary.core_utilisation !== null) ? { use: ["core utilisation", (run) => run.summary.core_utilisation, percent] } : {}),
+      pfc: ["time paused by PFC", (run) => run.summary.pause.pfc_paused_fraction, percent],
+      drops: ["packets dropped", (run) => sum(Object.values(run.summary.drops)), whole],
+    };
+    const lineName = (run) => [run.variant, ...others.map((k) => `${shortKey(k)} ${run.point[k]}`)].join(", ");
+    const lineNames = unique(data.runs.map(lineName));
+    const draw = (holder) => {
+      const [label, read, format] = metrics[state.metric];
+      const lines = lineNames.map((name, index) => {
+        const known = data.runs.filter((run) => lineName(run) === name).map((run) => [at(run), read(run)])
+          .filter(([, value]) => value !== null && value !== undefined && (state.scale === "linear" || value > 0)).sort((a, b) => a[0] - b[0]);
+        return { name, index, x: known.map(([v]) => v), y: known.map(([, v]) => v) };
+      });
+      const wide = numeric && Math.min(...along) > 0 && Math.max(...along) / Math.min(...along) >= 16;
+      lineChart("sweep", holder, lines,
+        { label: key, format: (v) => (numeric ? brief(v) : along[v] ?? ""), log: wide },
+        { label: state.metric === "slowdown" ? `${label}, ${names[state.statistic]}` : label, format, log: state.scale === "log",
+          range: state.scale === "log" ? undefined : (u, low, high) => [0, (high || 1) * 1.05] },
+        { points: true, height: 380 });
+    };
+    const holder = plot("sweep", "One number a run along the sweep, a line per variant", draw);
+    const choose = (what) => (value) => { state[what] = value; draw(holder); };
+    const select = (name, options, what) => el("label", { class: "select" }, name + " ",
+      el("select", { onchange: (event) => choose(what)(event.target.value) },
+        ...options.map(([value, text]) => el("option", { value, selected: state[what] === value ? "" : undefined }, text))));
+    return section(`Along ${key}`, "One number a run; every point is a run.",
+      el("div", { class: "controls", id: "sweep-controls" },
+        select("Show", Object.entries(metrics).map(([id, [text]]) => [id, text]), "metric"),
+        choice("Statistic", Object.entries(names), state.statistic, choose("statistic")),
+        classes.length > 1 ? choice("Flows", classes.map((c) => [c, c]), state.flows, choose("flows")) : null,
+        select("Size", [...bins], "size"),
+        choice("Scale", [["linear", "linear"], ["log", "log"]], state.scale, choose("scale"))),
+      holder);
+  };
+
+  const pointChoice = () => inSweep ? section("At one point", "Everything below is about the runs at this point of the sweep.",
+    el("label", { class: "select" }, "Point ", el("select", { id: "point", onchange: (event) => {
+      runs = data.runs.filter((run) => pointName(run.point) === event.target.value);
+      showPoint();
+    } }, ...points.map((name) => el("option", { value: name, selected: pointName(runs[0].point) === name ? "" : undefined }, name))))) : null;
 
   const slowdown = () => {
     if (classes.length === 0) return null;
-    const state = { statistic: "p99", scale: "log", flows: classes[0] };
-    const names = { mean: "average", p50: "median", p95: "p95", p99: "p99" };
+    const state = (chosen.slowdown ??= { statistic: "p99", scale: "log", flows: classes[0] });
     const numbers = el("div");
     const bins = () => {
       const all = new Map();
@@ -202,7 +281,8 @@
       return [...all.values()].sort((a, b) => a.size_low_bytes - b.size_low_bytes);
     };
     const draw = (holder) => {
-      const lines = runs.map((run, index) => {
+      const lines = runs.map((run) => {
+        const index = lineOf(run);
         const rows = (run.slowdown[state.flows] ?? []).filter((row) => row[state.statistic] !== null);
         return { name: run.name, index, x: rows.map((row) => row.at), y: rows.map((row) => row[state.statistic]) };
       });
@@ -217,7 +297,7 @@
       const marked = (values) => {
         const known = values.filter((v) => v !== null && v !== undefined);
         const least = known.length > 1 ? Math.min(...known) : null;
-        return values.map((v) => ({ show: brief(v), class: v === least ? "best" : "" }));
+        return values.map((v) => ({ show: fixed(v), class: v === least ? "best" : "" }));
       };
       numbers.replaceChildren(table(
         [{ name: "size", text: true }, { name: "flows" }, ...runs.map((run) => ({ name: run.name }))],
@@ -240,10 +320,11 @@
   const cdf = (id, key, title, note, x, marks) => {
     const present = runs.some((run) => run[key]?.value.length);
     if (!present) return null;
-    const state = { scale: "linear", part: "all" };
+    const state = (chosen[id] ??= { scale: "linear", part: "all" });
     const draw = (holder) => {
       const log = state.scale === "log";
-      const lines = runs.map((run, index) => {
+      const lines = runs.map((run) => {
+        const index = lineOf(run);
         const keep = (run[key]?.value ?? []).map((v, i) => [v, run[key].share[i]]).filter(([v]) => !log || v > 0);
         return { name: run.name, index, x: keep.map(([v]) => v), y: keep.map(([, s]) => s) };
       });
@@ -259,35 +340,33 @@
       holder);
   };
 
-  const bars = (values, format) => {
-    const most = Math.max(...values.map((v) => v.value), 0);
-    return el("div", { class: "bars" }, ...values.flatMap(({ name, value, index }) => [
+  const bars = (values, format, most = Math.max(...values.map((v) => v.value), 0)) =>
+    el("div", { class: "bars" }, ...values.flatMap(({ name, value, index }) => [
       el("span", {}, name),
       el("span", { class: "track" }, el("i", { style: `width: ${most ? (100 * value) / most : 0}%; background: var(--c${index % 8})` })),
       el("span", { class: "value" }, format(value))]));
-  };
 
   const pauses = () => {
     if (!runs.some((run) => run.ports.length)) return null;
-    const rows = runs.flatMap((run, i) => run.ports.map((row) => [
-      { show: [swatch(i), run.name] }, row.ports, percent(row.pfc_paused_mean), percent(row.pfc_paused_max), whole(row.pfc_pauses),
+    const rows = runs.flatMap((run) => run.ports.map((row) => [
+      { show: [swatch(lineOf(run)), run.name] }, row.ports, percent(row.pfc_paused_mean), percent(row.pfc_paused_max), whole(row.pfc_pauses),
       brief(row.bfc_paused_queues_mean), whole(row.bfc_pauses), whole(row.bfc_resumes), whole(row.bfc_bitmaps)]));
     return section("Pause time",
       "Share of the time that an egress port was held by its peer's PFC, averaged over all ports. BFC holds single queues instead: the table has how many a port had held on average.",
-      el("div", { id: "pauses" }, bars(runs.map((run, index) => ({ name: run.name, index, value: run.summary.pause.pfc_paused_fraction })), percent)),
+      el("div", { id: "pauses" }, bars(runs.map((run) => ({ name: run.name, index: lineOf(run), value: run.summary.pause.pfc_paused_fraction })), percent)),
       el("details", {}, el("summary", {}, "By kind of port"), table(
         [{ name: "run", text: true }, { name: "ports", text: true }, { name: "PFC, mean" }, { name: "PFC, worst" }, { name: "PFC pauses" },
           { name: "BFC queues held" }, { name: "BFC pauses" }, { name: "BFC resumes" }, { name: "BFC bitmaps" }], rows, "Pauses by kind of port")));
   };
 
   const utilisation = () => {
-    const loads = runs.flatMap((run, i) => run.summary.load.map((row) => [
-      { show: [swatch(i), run.name] }, row.class, row.asked === null ? "–" : percent(row.asked), bits(row.offered_bps), bits(row.realised_bps),
+    const loads = runs.flatMap((run) => run.summary.load.map((row) => [
+      { show: [swatch(lineOf(run)), run.name] }, row.class, row.asked === null ? "–" : percent(row.asked), bits(row.offered_bps), bits(row.realised_bps),
       bits(run.summary.throughput.find((t) => t.class === row.class)?.goodput_bps)]));
-    const rows = runs.flatMap((run, i) => run.ports.map((row) => [
-      { show: [swatch(i), run.name] }, row.ports, whole(row.number), percent(row.utilisation_mean), percent(row.utilisation_max)]));
+    const rows = runs.flatMap((run) => run.ports.map((row) => [
+      { show: [swatch(lineOf(run)), run.name] }, row.ports, whole(row.number), percent(row.utilisation_mean), percent(row.utilisation_max)]));
     return section("Utilisation", "Share of the time that core links carried frames, all of them together.",
-      el("div", { id: "utilisation" }, bars(runs.map((run, index) => ({ name: run.name, index, value: run.summary.core_utilisation ?? 0 })), percent)),
+      el("div", { id: "utilisation" }, bars(runs.map((run) => ({ name: run.name, index: lineOf(run), value: run.summary.core_utilisation ?? 0 })), percent, 1)),
       el("details", {}, el("summary", {}, "Load asked and realised, and links by kind"),
         table([{ name: "run", text: true }, { name: "flows", text: true }, { name: "asked" }, { name: "offered" }, { name: "realised" }, { name: "goodput" }], loads, "Load"),
         table([{ name: "run", text: true }, { name: "ports", text: true }, { name: "number" }, { name: "mean" }, { name: "busiest" }], rows, "Utilisation by kind of port")));
@@ -298,9 +377,9 @@
     const retries = (run) => run.summary.flows.retransmitted_packets;
     return section("Drops and queue sharing", "Packets lost by reason, packets sent again, and flows that had to share a queue.",
       table([{ name: "run", text: true }, ...reasons.map((name) => ({ name })), { name: "dropped" }, { name: "retransmitted" }, { name: "queue assignments" }, { name: "shared" }],
-        runs.map((run, i) => {
+        runs.map((run) => {
           const { assignments, collisions } = run.summary.collisions;
-          return [{ show: [swatch(i), run.name] }, ...reasons.map((reason) => whole(run.summary.drops[reason] ?? 0)),
+          return [{ show: [swatch(lineOf(run)), run.name] }, ...reasons.map((reason) => whole(run.summary.drops[reason] ?? 0)),
             whole(sum(Object.values(run.summary.drops))), whole(retries(run)), assignments ? whole(assignments) : "–",
             assignments ? percent(collisions / assignments) : "–"];
         }), "Drops"));
@@ -312,11 +391,10 @@
     const holder = el("div", { id: "configuration" });
     const show = (what) => {
       const chosen = what === "differences" ? keys.filter(differs) : keys;
-      const shared = runs.length > 1 && what === "all" ? null : undefined;
       holder.replaceChildren(chosen.length === 0 ? el("p", { class: "note" }, "The runs do not differ.") : table(
         [{ name: "key", text: true }, ...runs.map((run) => ({ name: run.name, text: true }))],
         chosen.map((key) => [{ show: key, class: "mono" }, ...runs.map((run) => ({ show: run.config[key] ?? "–", class: `mono ${differs(key) ? "best" : ""}` }))]),
-        "Configuration"), shared ?? "");
+        "Configuration"));
     };
     show("all");
     return section("Configuration", "Every value the runs had, defaults included.",
@@ -338,19 +416,28 @@
     `Backwater ${unique(data.experiments.map((e) => e.version)).join(", ")}. Digest ${unique(data.experiments.map((e) => e.digest)).join(", ")}. ` +
     "Wall-clock figures are not part of the digest. The tables behind this page are Parquet files beside it.");
 
-  const queues = unique(runs.map((run) => Number(run.config["switch.queues"])).filter(Boolean));
-  page.replaceChildren(...[
-    header(), strip(), claims(), slowdown(),
-    el("div", { class: "pair" }, ...[
-      cdf("buffer", "buffer", "Buffer occupancy", "Bytes in each switch at each sample; distribution over all switches and samples.", { label: "bytes in a switch", format: bytes }),
-      cdf("active_flows", "active_flows", "Active flows", "Flows with data in an egress port; distribution over all ports and samples.",
-        { label: "flows at a port", format: brief }, queues.length === 1 ? [{ x: queues[0], text: `${queues[0]} queues` }] : []),
-      cdf("queueing_delay", "queueing_delay", "Queueing delay", "Time of data packets in egress queues.", { label: "delay", format: (ns) => seconds(ns * 1e-9) }),
-      pauses(), utilisation()].filter(Boolean)),
-    drops(), overview(), rerun(), configuration(), footer()].filter(Boolean));
-
+  const atPoint = el("div");
+  const showPoint = () => {
+    for (const id of Object.keys(charts)) if (id !== "sweep") { charts[id].destroy(); delete charts[id]; }
+    redraws = redraws.filter((draw) => draw.fixed);
+    const queues = unique(runs.map((run) => Number(run.config["switch.queues"])).filter(Boolean));
+    atPoint.replaceChildren(...[
+      slowdown(),
+      el("div", { class: "pair" }, ...[
+        cdf("buffer", "buffer", "Buffer occupancy", "Bytes in each switch at each sample; distribution over all switches and samples.",
+          { label: "bytes in a switch", format: bytes }),
+        cdf("active_flows", "active_flows", "Active flows", "Flows with data in an egress port; distribution over all ports and samples.",
+          { label: "flows at a port", format: brief }, queues.length === 1 ? [{ x: queues[0], text: `${queues[0]} queues` }] : []),
+        cdf("queueing_delay", "queueing_delay", "Queueing delay", "Time of data packets in egress queues.", { label: "delay", format: (ns) => seconds(ns * 1e-9) }),
+        pauses(), utilisation()].filter(Boolean)),
+      drops(), overview(), rerun(), configuration()].filter(Boolean));
+    redraw();
+  };
   const redraw = () => redraws.forEach((draw) => draw());
-  redraw();
+
+  page.replaceChildren(...[header(), strip(), claims(), sweep(), pointChoice(), atPoint, footer()].filter(Boolean));
+  redraws.forEach((draw) => { draw.fixed = true; });
+  showPoint();
   let width = innerWidth;
   addEventListener("resize", () => { if (innerWidth !== width) { width = innerWidth; redraw(); } });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);

@@ -1,0 +1,254 @@
+"""Single numbers from a run, as expectations name them. `experiments/README.md` lists the kinds and their selectors."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from backwater._core import InputError
+from backwater.results import Run
+
+Array = npt.NDArray[Any]
+
+# Kind of measurement to the selectors it takes.
+LEAVES: dict[str, tuple[str, ...]] = {
+    "slowdown": ("class", "sizes"),
+    "wait": ("class", "sizes"),
+    "active_flows": ("node", "port"),
+    "active_flows_distance": ("node", "port"),
+    "summary": ("class",),
+    "scenario": ("class",),
+}
+FEWEST = {"p99": 100, "p95": 20}
+"""Flows below which a percentile is no measurement; any other statistic needs one."""
+
+UNITS = {
+    **{unit: 10.0**power for unit, power in (("ps", -12), ("ns", -9), ("us", -6), ("ms", -3), ("s", 0))},
+    **{f"{prefix}B": 1000.0**i for i, prefix in enumerate(("", "K", "M", "G", "T"))},
+    **{f"{prefix}iB": 1024.0 ** (i + 1) for i, prefix in enumerate(("K", "M", "G"))},
+    **{f"{prefix}bps": 1000.0**i for i, prefix in enumerate(("", "K", "M", "G", "T"))},
+}
+
+
+class NoData(Exception):
+    """The run has too little to say. The text says of what."""
+
+
+def fill(leaf: dict[str, Any], selectors: dict[str, Any]) -> dict[str, Any]:
+    """Adds the selectors that a leaf lacks and its kind takes; the kind itself too, where it names none."""
+    kinds = [kind for kind in LEAVES if kind in leaf] or [kind for kind in LEAVES if kind in selectors]
+    if len(kinds) != 1:
+        raise InputError(f"value {leaf}: expected exactly one of {', '.join(LEAVES)}")
+    kind = kinds[0]
+    unknown = [key for key in leaf if key not in (kind, "variant", *LEAVES[kind])]
+    if unknown:
+        raise InputError(f"value {leaf}: {kind} takes no {unknown[0]!r}")
+    taken = {key: value for key, value in selectors.items() if key in (kind, "variant", *LEAVES[kind])}
+    return taken | leaf
+
+
+class Measured:
+    """Remembers every number it gave. While listening it only notes what is asked, to read each run's tables once."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, float | NoData] = {}
+        self.wanted: dict[str, tuple[list[Run], dict[str, Any]]] | None = None
+
+    @contextlib.contextmanager
+    def listening(self) -> Iterator[None]:
+        """Within, `of` answers 1; afterwards everything asked is known."""
+        self.wanted = {}
+        yield
+        wanted, self.wanted = self.wanted, None
+        by_run: dict[str, list[str]] = {}
+        for key, (runs, _) in wanted.items():
+            by_run.setdefault(runs[0].label, []).append(key)
+        for keys in by_run.values():
+            columns = Columns()
+            for key in keys:
+                runs, leaf = wanted[key]
+                try:
+                    self.known[key] = columns.read(runs, leaf)
+                except NoData as nothing:
+                    self.known[key] = nothing
+
+    def of(self, runs: list[Run], leaf: dict[str, Any]) -> float:
+        """The measurement of the first run; a distance is to the second.
+
+        # Errors
+        `NoData` where it has too little, `InputError` where the leaf is malformed.
+        """
+        key = repr(([run.label for run in runs], sorted(leaf.items(), key=str)))
+        if self.wanted is not None:
+            self.wanted[key] = (runs, leaf)
+            return 1.0
+        value = self.known[key]
+        if isinstance(value, NoData):
+            raise value
+        return value
+
+
+class Columns:
+    """One run's columns, read when first needed."""
+
+    def __init__(self) -> None:
+        self.flows: dict[str, Array] = {}
+
+    def read(self, runs: list[Run], leaf: dict[str, Any]) -> float:
+        run = runs[0]
+        if "slowdown" in leaf:
+            return statistic(self.chosen(run, leaf, "slowdown"), leaf["slowdown"])
+        if "wait" in leaf:
+            return statistic(self.chosen(run, leaf, "wait"), leaf["wait"])
+        if "active_flows" in leaf:
+            return histogram_statistic(*histogram(run, leaf), leaf["active_flows"])
+        if "active_flows_distance" in leaf:
+            return distance(histogram(run, leaf), histogram(runs[1], leaf))
+        if "summary" in leaf:
+            path = leaf["summary"].replace("[class]", f"[class={leaf.get('class')}]")
+            return as_number(follow(run.summary, path), f"{path} in summary.json")
+        value = follow(run.scenario, leaf["scenario"])
+        return as_number(value, f"{leaf['scenario']} in scenario.json")
+
+    def chosen(self, run: Run, leaf: dict[str, Any], column: str) -> Array:
+        """Of counted, finished flows of a class and a range of sizes."""
+        if not self.flows:
+            self.flows = finished_flows(run)
+        low, high, low_in = size_range(leaf.get("sizes", ""))
+        sizes = self.flows["size"]
+        code = np.flatnonzero(self.flows["classes"] == leaf.get("class", "background"))
+        keep = np.isin(self.flows["class"], code)
+        keep &= (sizes >= low if low_in else sizes > low) & (sizes <= high)
+        if column == "wait" and "wait" not in self.flows:
+            self.flows["wait"] = waits(run)
+        return self.flows[column][keep]
+
+
+def finished_flows(run: Run) -> dict[str, Array]:
+    table = counted(run, ["class", "size_bytes", "slowdown"])
+    names = table["class"].combine_chunks()
+    return {
+        "class": names.indices.to_numpy(),
+        "classes": np.array(names.dictionary.to_pylist(), object),
+        "size": table["size_bytes"].to_numpy(),
+        "slowdown": table["slowdown"].to_numpy(),
+    }
+
+
+def waits(run: Run) -> Array:
+    """Completion time beyond the ideal, seconds."""
+    table = counted(run, ["arrival_ps", "finish_rx_ps", "ideal_ps"])
+    taken = table["finish_rx_ps"].to_numpy().astype(np.int64) - table["arrival_ps"].to_numpy().astype(np.int64)
+    return (taken - table["ideal_ps"].to_numpy().astype(np.int64)) * 1e-12
+
+
+def counted(run: Run, columns: list[str]) -> Any:
+    """Columns of the flows that count and finished."""
+    path = run.path / "flows.parquet"
+    try:
+        table = pq.read_table(path, columns=list(dict.fromkeys([*columns, "slowdown", "counted"])), partitioning=None)
+    except OSError as error:
+        raise InputError(f"{path}: {error}") from error
+    return table.filter(pc.and_(pc.equal(table["counted"], 1), pc.is_valid(table["slowdown"]))).select(columns)
+
+
+def size_range(text: str) -> tuple[float, float, bool]:
+    """`<=3000`, `>1000000` or `(200000,1000000]`; low end, high end, whether the low end is inside."""
+    if not text:
+        return 0.0, float("inf"), True
+    if match := re.fullmatch(r"<=(\d+)", text):
+        return 0.0, float(match[1]), True
+    if match := re.fullmatch(r">(\d+)", text):
+        return float(match[1]), float("inf"), False
+    if match := re.fullmatch(r"\((\d+),(\d+)\]", text):
+        return float(match[1]), float(match[2]), False
+    raise InputError(f'sizes = {text!r}: expected "<=3000", ">1000000" or "(200000,1000000]"')
+
+
+def statistic(values: Array, name: str) -> float:
+    """Percentiles by nearest rank."""
+    need = FEWEST.get(name, 1)
+    if len(values) < need:
+        raise NoData(f"{name} of {len(values)} flows")
+    if name == "mean":
+        return float(values.mean())
+    if name == "max":
+        return float(values.max())
+    if match := re.fullmatch(r"p(\d{1,2})", name):
+        rank = rank_of(int(match[1]), len(values))
+        return float(np.partition(values, rank)[rank])
+    raise InputError(f"statistic {name!r}: expected mean, p50, p95, p99 or max")
+
+
+def rank_of(percent: int, n: int) -> int:
+    """Index of the smallest value that at least this share do not exceed; exact, in integers."""
+    return max(0, -(-percent * n // 100) - 1)
+
+
+def histogram(run: Run, leaf: dict[str, Any]) -> tuple[Array, Array]:
+    """Numbers of active flows, rising, and samples of each."""
+    table = run.table("active_flows")
+    for key in ("node", "port"):
+        if key in leaf:
+            table = table.filter(pc.equal(table[key], leaf[key]))
+    flows, place = np.unique(table["flows"].to_numpy(), return_inverse=True)
+    samples = np.bincount(place, weights=table["samples"].to_numpy()) if len(flows) else np.array([])
+    if samples.sum() == 0:
+        raise NoData("no samples of active flows")
+    return flows, samples
+
+
+def histogram_statistic(flows: Array, samples: Array, name: str) -> float:
+    total = samples.sum()
+    if name == "mean":
+        return float((flows * samples).sum() / total)
+    if name == "max":
+        return float(flows[samples > 0].max())
+    if match := re.fullmatch(r"p(\d{1,2})", name):
+        return float(flows[np.searchsorted(np.cumsum(samples), int(match[1]) * total / 100)])
+    if match := re.fullmatch(r"share(<=|>)(\d+)", name):
+        below = samples[flows <= int(match[2])].sum() / total
+        return float(below if match[1] == "<=" else 1 - below)
+    raise InputError(f'active_flows = {name!r}: expected mean, p50, p99, max, "share<=32" or "share>32"')
+
+
+def distance(one: tuple[Array, Array], other: tuple[Array, Array]) -> float:
+    """Largest difference of two cumulative distributions (Kolmogorov-Smirnov)."""
+    at = np.union1d(one[0], other[0])
+    shares = []
+    for flows, samples in (one, other):
+        cumulative = np.concatenate([[0.0], np.cumsum(samples) / samples.sum()])
+        shares.append(cumulative[np.searchsorted(flows, at, side="right")])
+    return float(np.abs(shares[0] - shares[1]).max())
+
+
+def follow(value: Any, path: str) -> Any:
+    """`load[class=incast].offered_bps`, `workload.0.count`; None where a step leads nowhere."""
+    for step in re.findall(r"[^.\[\]]+|\[[^\]]*\]", path):
+        if isinstance(value, list) and (match := re.fullmatch(r"\[(\w+)=(.*)\]", step)):
+            value = next((entry for entry in value if str(entry.get(match[1])) == match[2]), None)
+        elif isinstance(value, list) and step.isdigit():
+            value = value[int(step)] if int(step) < len(value) else None
+        elif isinstance(value, dict):
+            value = value.get(step)
+        else:
+            return None
+    return value
+
+
+def as_number(value: Any, what: str) -> float:
+    """A number, or a quantity in bytes, seconds or bits per second."""
+    if value is None:
+        raise NoData(what)
+    if isinstance(value, int | float):
+        return float(value)
+    if isinstance(value, str) and (match := re.fullmatch(r"([\d.]+)\s*([A-Za-z]+)", value)) and match[2] in UNITS:
+        return float(match[1]) * UNITS[match[2]]
+    raise InputError(f"{what}: {value!r} is no number")

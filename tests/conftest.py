@@ -1,0 +1,71 @@
+"""A finished experiment to look at, and the command line to call."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import backwater
+
+ROOT = Path(__file__).parents[1]
+SMOKE = ROOT / "experiments" / "smoke"
+
+THREE_SCHEMES = """
+extends = "{base}"
+name = "three"
+description = "Three schemes <under> the same \\"traffic\\"."
+
+[[variant]]
+name = "BFC"
+scheme = "bfc"
+
+[[variant]]
+name = "DCTCP"
+scheme = "dctcp"
+
+[[variant]]
+name = "Ideal-FQ"
+scheme = "ideal-fq"
+"""
+
+Cli = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="session")
+def smoke() -> Path:
+    """A scenario that takes a fraction of a second."""
+    return SMOKE / "bfc.toml"
+
+
+@pytest.fixture(scope="session")
+def three(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same with three schemes."""
+    path = tmp_path_factory.mktemp("scenario") / "three.toml"
+    path.write_text(THREE_SCHEMES.format(base=SMOKE / "bfc.toml"))
+    return path
+
+
+@pytest.fixture(scope="session")
+def results(three: Path, tmp_path_factory: pytest.TempPathFactory) -> backwater.Results:
+    """What three schemes did."""
+    return backwater.Experiment(three, seed=7, **{"measure.queueing_delay": True, "measure.active_flows": True}).run(
+        tmp_path_factory.mktemp("runs") / "three"
+    )
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    """Calls `backwater` in an empty directory."""
+
+    def call(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(command(*arguments), cwd=tmp_path, capture_output=True, text=True, timeout=120, **options)
+
+    return call
+
+
+def command(*arguments: object) -> list[str]:
+    return [sys.executable, "-m", "backwater.cli", *map(str, arguments)]

@@ -1,0 +1,248 @@
+"""The command line: what it writes, what it says, how it exits."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from backwater import _core, cli, sweep
+from conftest import Cli, command
+
+
+def manifest(place: Path) -> dict[str, object]:
+    return json.loads((place / "manifest.json").read_text())
+
+
+def test_run_writes_a_whole_directory(cli: Cli, three: Path, tmp_path: Path) -> None:
+    done = cli("run", three, "--out", "here", "--set", "seed=7")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert "Report: here/report.html" in done.stdout
+    written = manifest(tmp_path / "here")
+    assert written["complete"] is True
+    assert written["seed"] == 7
+    assert written["command"] == f"backwater run {three} --set seed=7 --out here"
+    assert [run["label"] for run in written["runs"]] == ["BFC", "DCTCP", "Ideal-FQ"]
+    for run in written["runs"]:
+        assert json.loads((tmp_path / "here" / run["dir"] / "scenario.json").read_text())["seed"] == 7
+        assert (tmp_path / "here" / run["dir"] / "flows.parquet").is_file()
+    assert list((tmp_path / "here" / "figures").glob("*.png"))
+    assert [path.name for path in tmp_path.iterdir()] == ["here"], "nothing is left beside it"
+
+
+def test_a_single_runs_digest_is_the_experiments(cli: Cli, smoke: Path, tmp_path: Path) -> None:
+    assert cli("run", smoke, "--out", "here").returncode == 0
+    written = manifest(tmp_path / "here")
+    assert written["digest"] == written["runs"][0]["digest"]
+    assert len(bytes.fromhex(written["digest"])) >= 16
+
+
+def test_the_digest_depends_on_the_seed_and_not_on_threads(cli: Cli, three: Path, tmp_path: Path) -> None:
+    digests = []
+    for i, arguments in enumerate([["--threads", 1], ["--threads", 2], ["--threads", 4], ["--set", "seed=2"]]):
+        assert cli("run", three, "--out", f"out{i}", *arguments).returncode == 0
+        digests.append(manifest(tmp_path / f"out{i}")["digest"])
+    assert digests[0] == digests[1] == digests[2]
+    assert digests[3] != digests[0]
+
+
+def test_set_changes_what_runs(cli: Cli, smoke: Path, tmp_path: Path) -> None:
+    assert cli("run", smoke, "--out", "here", "--set", "switch.queues=16", "--set", "name=renamed").returncode == 0
+    written = manifest(tmp_path / "here")
+    assert written["name"] == "renamed"
+    scenario = json.loads((tmp_path / "here" / written["runs"][0]["dir"] / "scenario.json").read_text())
+    assert scenario["switch"]["queues"] == 16
+
+
+def test_several_scenarios_stand_side_by_side(cli: Cli, smoke: Path, three: Path, tmp_path: Path) -> None:
+    done = cli("run", smoke, three, "--out", "both")
+    assert done.returncode == 0, done.stderr
+    assert sorted(path.name for path in (tmp_path / "both").iterdir()) == ["bfc", "three"]
+
+
+def test_without_out_a_fresh_directory_is_taken(cli: Cli, smoke: Path, tmp_path: Path) -> None:
+    for _ in range(3):
+        assert cli("run", smoke).returncode == 0
+    assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == ["bfc", "bfc.2", "bfc.3"]
+
+
+def test_an_existing_run_is_refused_and_left_alone(cli: Cli, smoke: Path, tmp_path: Path) -> None:
+    assert cli("run", smoke, "--out", "here").returncode == 0
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "here").rglob("*")}
+    again = cli("run", smoke, "--out", "here", "--set", "seed=2")
+    assert again.returncode == 2
+    assert "here" in again.stderr
+    assert "--force" in again.stderr
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "here").rglob("*")} == before
+    assert cli("run", smoke, "--out", "here", "--set", "seed=2", "--force").returncode == 0
+    assert manifest(tmp_path / "here")["seed"] == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["here"]
+
+
+def test_foreign_files_are_not_replaced_even_by_force(cli: Cli, smoke: Path, tmp_path: Path) -> None:
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "chapter1.tex").write_text("years of work")
+    assert cli("run", smoke, "--out", "thesis", "--force").returncode == 2
+    (tmp_path / "note").write_text("a file")
+    assert cli("run", smoke, "--out", "note", "--force").returncode == 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["note", "thesis"]
+    assert (tmp_path / "thesis" / "chapter1.tex").read_text() == "years of work"
+
+
+def test_an_empty_directory_may_be_filled(cli: Cli, smoke: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    assert cli("run", smoke, "--out", "empty").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["run"], "SCENARIO"),
+        (["rnu", "x.toml"], "rnu"),
+        (["run", "absent.toml"], "absent.toml"),
+        (["run", "{smoke}", "--speed", "9"], "--speed"),
+        (["run", "{smoke}", "--threads", "0"], "--threads"),
+        (["run", "{smoke}", "--threads", "two"], "integer"),
+        (["run", "{smoke}", "--set", "seed"], "KEY=VALUE"),
+        (["run", "{smoke}", "--set", "sede=7"], "sede"),
+        (["run", "{smoke}", "--set", "switch.queues=-1"], "queues"),
+        (["run", "{smoke}", "--scale", "huge"], "huge"),
+        (["run", "{smoke}", "--out", "/proc/none/here"], "/proc/none"),
+        (["check", "absent.toml"], "absent.toml"),
+        (["compare", "absent"], "absent"),
+        (["compare", "."], "manifest.json"),
+        (["report", "absent"], "absent"),
+        (["reproduce", "fig99"], "fig99"),
+        (["reproduce", "smoke-bfc", "--json", "none/here.json"], "none"),
+        (["schema", "flow"], "flows"),
+    ],
+)
+def test_what_a_user_gets_wrong_is_one_message_and_exit_code_2(
+    cli: Cli, smoke: Path, tmp_path: Path, arguments: list[str], says: str
+) -> None:
+    done = cli(*[argument.format(smoke=smoke) for argument in arguments])
+    assert done.returncode == 2, done.stderr
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == [], "nothing was written"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX limits")
+def test_a_full_disk_leaves_nothing_half_written(cli: Cli, smoke: Path, tmp_path: Path) -> None:
+    def limit() -> None:  # No file beyond 3000 bytes: the flows do not fit.
+        resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
+
+    done = cli("run", smoke, "--out", "here", preexec_fn=limit)
+    assert done.returncode == 2, done.stderr
+    assert "the disk is full" in done.stderr
+    assert "here" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_ctrl_c_keeps_what_was_done(three: Path, tmp_path: Path) -> None:
+    endless = ["--set", "run.duration=10 s", "--threads", "1"]
+    process = subprocess.Popen(
+        command("run", three, "--out", "here", *endless),
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert "started" in process.stdout.readline()
+    time.sleep(0.5)
+    asked = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    output, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert time.monotonic() - asked < 20
+    assert "Interrupted" in output
+    assert "Traceback" not in errors
+    written = manifest(tmp_path / "here")
+    assert written["complete"] is False
+    assert [(run["label"], run["complete"]) for run in written["runs"]] == [("BFC", False)]
+    assert json.loads((tmp_path / "here" / "BFC" / "summary.json").read_text())["complete"] is False
+    assert [path.name for path in tmp_path.iterdir()] == ["here"]
+
+
+def test_a_failure_of_ours_asks_for_a_report(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], smoke: Path, tmp_path: Path
+) -> None:
+    def broken(scenario: str, threads: int) -> _core.Run:
+        raise RuntimeError("buffer below zero at switch leaf3")
+
+    monkeypatch.setattr(sweep._core, "start", broken)
+    monkeypatch.setattr(sys, "argv", ["backwater", "run", str(smoke), "--out", str(tmp_path / "here")])
+    with pytest.raises(SystemExit) as leave:
+        cli.main()
+    assert leave.value.code == cli.BUG
+    told = capsys.readouterr().err
+    assert "bug in Backwater" in told
+    assert "buffer below zero at switch leaf3" in told
+    assert "Traceback" not in told
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_check_validates_and_estimates(cli: Cli, three: Path, tmp_path: Path) -> None:
+    done = cli("check", three)
+    assert done.returncode == 0, done.stderr
+    assert "valid" in done.stdout
+    for word in ("BFC", "DCTCP", "Ideal-FQ", "packet-hops", "memory"):
+        assert word in done.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_compare_puts_runs_side_by_side(cli: Cli, results: object) -> None:
+    done = cli("compare", results.path)
+    assert done.returncode == 0, done.stderr
+    expected = results["DCTCP"].summary
+    cell = next(row for row in expected["slowdown"] if row["class"] == "background" and row["bin"] == "all")
+    assert f"{cell['p99']:.2f}" in done.stdout
+    assert all(run.digest[:12] in done.stdout for run in results.runs)
+    assert cli("compare", results.path, results.path, "--percentile", "p50").returncode == 0
+    assert cli("compare", results.path, "--percentile", "p42").returncode == 2
+    assert cli("compare", results.path, "--class", "elephants").returncode == 2
+
+
+def test_report_writes_the_page_again(cli: Cli, results: object, tmp_path: Path) -> None:
+    assert cli("report", results.path, "--out", "page").returncode == 0
+    assert (tmp_path / "page" / "report.html").read_text() == (results.path / "report.html").read_text()
+    assert cli("report", results.path, results.path).returncode == 2
+    assert cli("report", results.path, results.path, "--out", "both").returncode == 0
+    assert "three/DCTCP" in (tmp_path / "both" / "report.html").read_text()
+
+
+def test_schemes_and_schemas_are_listed(cli: Cli) -> None:
+    listed = cli("schemes").stdout
+    for scheme in json.loads(_core.schemes()):
+        assert scheme["name"] in listed
+    assert "flows" in cli("schema").stdout.split()
+    flows = cli("schema", "flows").stdout
+    assert "slowdown" in flows
+    assert "retransmitted_packets" in flows
+    json.loads(cli("schema", "scenario").stdout)
+
+
+def test_version_and_help(cli: Cli) -> None:
+    assert cli("--version").stdout == f"backwater {_core.version}\n"
+    shown = cli("--help")
+    assert shown.returncode == 0
+    for word in ("run", "check", "compare", "report", "schemes", "schema", "reproduce"):
+        assert word in shown.stdout
+
+
+def test_a_closed_pipe_is_no_error(smoke: Path, tmp_path: Path) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(command("schema"), cwd=tmp_path, stdout=write, stderr=subprocess.PIPE, text=True, timeout=60)
+    os.close(write)
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,221 @@
+"""The page holds what the tables say, and a browser draws it without asking anyone for anything."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import chromium
+from backwater import Experiment, Results, report
+
+BROWSER = chromium.find()
+
+
+def embedded(page: Path) -> dict[str, Any]:
+    """The data inside a page."""
+    match = re.search(r'<script type="application/json" id="data">(.*?)</script>', page.read_text(), re.DOTALL)
+    assert match
+    return json.loads(match[1])
+
+
+@pytest.fixture(scope="module")
+def swept(smoke: Path, tmp_path_factory: pytest.TempPathFactory) -> Results:
+    """A sweep of two variants over three loads."""
+    scenario = tmp_path_factory.mktemp("scenario") / "swept.toml"
+    scenario.write_text(
+        f'extends = "{smoke}"\nname = "swept"\n[sweep]\n"workload.0.load" = [0.2, 0.4, 0.6]\n'
+        '[[variant]]\nname = "BFC"\nscheme = "bfc"\n[[variant]]\nname = "DCTCP"\nscheme = "dctcp"\n'
+    )
+    return Experiment(scenario).run(tmp_path_factory.mktemp("runs") / "swept")
+
+
+def test_the_pages_slowdowns_are_the_tables(results: Results) -> None:
+    page = {run["name"]: run for run in embedded(results.path / "report.html")["runs"]}
+    assert list(page) == ["BFC", "DCTCP", "Ideal-FQ"]
+    for run in results.runs:
+        shown = [row for rows in page[run.label]["slowdown"].values() for row in rows]
+        table = run.table("slowdown").to_pylist()
+        assert len(shown) == len(table) > 0
+        key = ("class", "size_low_bytes")
+        for mine, theirs in zip(
+            sorted(shown, key=lambda row: [row[k] for k in key]),
+            sorted(table, key=lambda row: [row[k] for k in key]),
+            strict=True,
+        ):
+            for column, value in theirs.items():
+                assert mine[column] == value
+
+
+def test_the_pages_distributions_are_the_tables(results: Results) -> None:
+    page = {run["name"]: run for run in embedded(results.path / "report.html")["runs"]}
+    for run in results.runs:
+        drawn = page[run.label]["buffer"]
+        occupancy = sorted(run.table("buffers")["buffered_bytes"].to_pylist())
+        assert drawn["value"][-1] == occupancy[-1]
+        for value, share in zip(drawn["value"], drawn["share"], strict=True):
+            exact = sum(sample <= value for sample in occupancy) / len(occupancy)
+            assert share <= exact + 1e-9
+            below = sum(sample < value for sample in occupancy) / len(occupancy)
+            assert share > below - 1e-9
+        drawn = page[run.label]["active_flows"]
+        table = run.table("active_flows").to_pydict()
+        total = sum(table["samples"])
+        for flows, share in zip(drawn["value"], drawn["share"], strict=True):
+            within = sum(n for at, n in zip(table["flows"], table["samples"], strict=True) if at <= flows)
+            assert share == pytest.approx(within / total)
+
+
+def test_the_page_names_what_ran(results: Results) -> None:
+    text = (results.path / "report.html").read_text()
+    data = embedded(results.path / "report.html")
+    shown = data["experiments"][0]
+    assert shown["digest"] == results.digest
+    assert shown["seed"] == 7
+    assert shown["command"] == results.manifest["command"]
+    assert shown["packet_hops_per_s"] == results.timing["packet_hops_per_s"]
+    for run, row in zip(results.runs, data["runs"], strict=True):
+        assert row["config"]["scheme"] == run.scheme
+        assert row["config"]["seed"] == "7"
+        assert row["summary"]["drops"] == run.summary["drops"]
+    assert "<under>" not in text, "a description is text, not markup"
+
+
+def test_the_page_refers_to_nothing_outside(results: Results) -> None:
+    text = (results.path / "report.html").read_text()
+    assert not re.search(r'(?:src|href)\s*=\s*["\'](?!data:)', text)
+    assert not re.search(r"@import|url\(\s*[\"']?http", text)
+    assert "default-src 'none'" in text
+
+
+def test_figures_are_drawn_in_the_papers_form(results: Results) -> None:
+    names = {path.stem for path in (results.path / "figures").glob("*.png")}
+    assert {"slowdown-background", "slowdown-incast", "buffer", "active-flows"} <= names
+    for path in (results.path / "figures").glob("*.png"):
+        assert path.read_bytes().startswith(b"\x89PNG")
+        assert path.stat().st_size > 5000
+
+
+def test_a_run_without_samples_still_gives_a_page(smoke: Path) -> None:
+    done = Experiment(smoke, **{"measure.sample": "0 us"}).run()
+    assert embedded(done.path / "report.html")["runs"][0]["buffer"] == {"value": [], "share": []}
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[chromium.Page]:
+    if BROWSER is None:
+        pytest.skip("no Chromium: set $CHROMIUM or put chromium, chromium-browser or google-chrome in PATH")
+    with chromium.browser(BROWSER) as page:
+        yield page
+
+
+def series(browser: chromium.Page, chart: str) -> dict[str, list[tuple[float, float]]]:
+    """What a chart has drawn: label to points."""
+    drawn = browser.evaluate(
+        f"(() => {{ const c = backwater.charts[{chart!r}]; "
+        "return c.series.slice(1).map((s, i) => [s.label, c.data[0].map((x, j) => [x, c.data[i + 1][j]])]); })()"
+    )
+    return {label: [(x, y) for x, y in points if y is not None] for label, points in drawn}
+
+
+def inked(browser: chromium.Page, chart: str) -> int:
+    """Pixels on a chart's canvas."""
+    return browser.evaluate(
+        f"(() => {{ const k = backwater.charts[{chart!r}].ctx.canvas; "
+        "const d = k.getContext('2d').getImageData(0, 0, k.width, k.height).data; "
+        "let n = 0; for (let i = 3; i < d.length; i += 4) n += d[i] > 0; return n; })()"
+    )
+
+
+def test_browser_draws_what_the_tables_say(browser: chromium.Page, results: Results) -> None:
+    browser.open((results.path / "report.html").as_uri())
+    assert browser.console == []
+    assert browser.requests == []
+
+    for statistic in ("p99", "mean", "p50", "p95"):
+        for flow_class in ("incast", "background"):
+            browser.click(f"#slowdown-controls input[value={statistic}]")
+            browser.click(f"#slowdown-controls input[value={flow_class}]")
+            drawn = series(browser, "slowdown")
+            for run in results.runs:
+                expected = [
+                    row[statistic]
+                    for row in sorted(run.table("slowdown").to_pylist(), key=lambda row: row["size_low_bytes"])
+                    if row["class"] == flow_class and row[statistic] is not None
+                ]
+                assert [y for _, y in drawn[run.label]] == expected, (run.label, statistic)
+    assert inked(browser, "slowdown") > 2000
+
+    scales = []
+    for scale in ("log", "linear"):
+        browser.click(f"#slowdown-controls input[value={scale}]")
+        scales.append(browser.evaluate("backwater.charts.slowdown.scales.y.distr"))
+        assert inked(browser, "slowdown") > 2000
+    assert scales == [3, 1]
+
+    occupancy = series(browser, "buffer")
+    for run in results.runs:
+        assert max(x for x, _ in occupancy[run.label]) == max(run.table("buffers")["buffered_bytes"].to_pylist())
+    assert inked(browser, "buffer") > 1000
+    assert inked(browser, "active_flows") > 1000
+    assert inked(browser, "queueing_delay") > 1000
+
+    strip = browser.evaluate("document.getElementById('verdict').innerText")
+    assert results.digest[:12] in strip
+    for run in results.runs:
+        finished = f"{run.summary['flows']['finished']:,}"
+        assert finished in browser.evaluate("document.querySelector('table[aria-label=Runs]').innerText")
+    shown = browser.evaluate("document.getElementById('pauses').innerText")
+    assert all(run.label in shown for run in results.runs)
+    configuration = browser.evaluate("document.getElementById('configuration').innerText")
+    assert "switch.queues" in configuration
+    assert "ideal-fq" in configuration
+    assert results.manifest["command"] in browser.evaluate("document.body.innerText")
+    assert "<under>" in browser.evaluate("document.body.innerText")
+    assert browser.evaluate("document.documentElement.scrollWidth <= innerWidth"), "nothing hangs over the side"
+    assert browser.console == []
+    assert browser.requests == []
+
+
+def test_browser_draws_a_sweep(browser: chromium.Page, swept: Results) -> None:
+    browser.open((swept.path / "report.html").as_uri())
+    browser.click("#sweep-controls input[value=mean]")
+    drawn = series(browser, "sweep")
+    for variant in ("BFC", "DCTCP"):
+        expected = [
+            (
+                run.params["workload.0.load"],
+                next(r["mean"] for r in run.summary["slowdown"] if r["class"] == "background" and r["bin"] == "all"),
+            )
+            for run in swept.runs
+            if run.params["variant"] == variant
+        ]
+        assert drawn[variant] == sorted(expected)
+    assert set(series(browser, "slowdown")) == {run.label for run in swept.runs if run.params["workload.0.load"] == 0.2}
+    browser.evaluate(
+        "(() => { const s = document.getElementById('point'); s.value = 'load 0.6'; "
+        "s.dispatchEvent(new Event('change')); })()"
+    )
+    assert set(series(browser, "slowdown")) == {run.label for run in swept.runs if run.params["workload.0.load"] == 0.6}
+    assert browser.console == []
+    assert browser.requests == []
+
+
+def test_browser_shows_claims(browser: chromium.Page, results: Results, tmp_path: Path) -> None:
+    data = report.page_data([results])
+    data["claims"] = [
+        {"claim": f"x.{verdict}", "metric": "m", "says": "", "expected": "1", "measured": "2", "verdict": verdict}
+        for verdict in ("pass", "fail", "direction", "fact", "not-run")
+    ]
+    page = tmp_path / "report.html"
+    page.write_text(report.render(data))
+    browser.open(page.as_uri())
+    shown = browser.evaluate("document.getElementById('claims').textContent")
+    assert all(f"x.{row['verdict']}" in shown for row in data["claims"])
+    assert "1 failed" in browser.evaluate("document.getElementById('verdict').innerText")
+    assert browser.console == []
+    assert browser.requests == []
