@@ -1,5 +1,6 @@
 //! Queue assignment: which queue of its egress port a packet joins.
 
+use crate::cells::Held;
 use crate::flow_queues::FlowQueues;
 use crate::queues::{OneQueue, PausableQueues, Queues};
 use crate::switch::Shape;
@@ -39,8 +40,8 @@ pub struct Resident {
     pub queue: QueueId,
     /// The packet.
     pub packet: Packet,
-    /// The word kept with it.
-    pub tag: u32,
+    /// What is kept with it.
+    pub held: Held,
 }
 
 /// A rule that maps packets to queues.
@@ -52,34 +53,20 @@ pub trait Assignment: Clone {
     /// For a switch of this shape.
     fn new(params: &Self::Params, shape: &Shape) -> Self;
     /// The queue for `packet` at egress `port`. Pure: the buffer may still refuse the packet.
-    fn choose(
-        &self,
-        now: Instant,
-        packet: &Packet,
-        port: PortId,
-        queues: &Self::Queues,
-        rng: &mut Stream,
-    ) -> Choice;
+    fn choose(&self, now: Instant, packet: &Packet, port: PortId, queues: &Self::Queues, rng: &mut Stream) -> Choice;
     /// The packet joins the queue, which does not hold it yet.
     fn on_enqueue(
         &mut self,
         _now: Instant,
         _packet: &Packet,
+        _held: &Held,
         _port: PortId,
         _choice: Choice,
         _queues: &Self::Queues,
     ) {
     }
     /// The packet left its queue.
-    fn on_dequeue(
-        &mut self,
-        _now: Instant,
-        _packet: &Packet,
-        _port: PortId,
-        _queue: QueueId,
-        _tag: u32,
-    ) {
-    }
+    fn on_dequeue(&mut self, _now: Instant, _held: &Held, _port: PortId, _queue: QueueId) {}
     /// Flows with packets in `port`, if the rule knows.
     fn active_flows(&self, _port: PortId) -> Option<u32> {
         None
@@ -110,19 +97,8 @@ impl<Q: Queues> Assignment for Single<Q> {
     }
 
     #[inline(always)]
-    fn choose(
-        &self,
-        _now: Instant,
-        _packet: &Packet,
-        _port: PortId,
-        _queues: &Q,
-        _rng: &mut Stream,
-    ) -> Choice {
-        Choice {
-            queue: 0,
-            tag: 0,
-            fresh: false,
-        }
+    fn choose(&self, _now: Instant, _packet: &Packet, _port: PortId, _queues: &Q, _rng: &mut Stream) -> Choice {
+        Choice { queue: 0, tag: 0, fresh: false }
     }
 }
 
@@ -147,11 +123,7 @@ impl Assignment for PerFlow {
         _queues: &FlowQueues,
         _rng: &mut Stream,
     ) -> Choice {
-        Choice {
-            queue: 0,
-            tag: 0,
-            fresh: false,
-        }
+        Choice { queue: 0, tag: 0, fresh: false }
     }
 }
 
@@ -167,10 +139,7 @@ impl<const W: usize> Assignment for Stochastic<W> {
     type Params = ();
 
     fn new(_params: &(), shape: &Shape) -> Stochastic<W> {
-        Stochastic {
-            queues: shape.queues as u32,
-            salt: shape.salt,
-        }
+        Stochastic { queues: shape.queues as u32, salt: shape.salt }
     }
 
     #[inline(always)]
@@ -183,11 +152,7 @@ impl<const W: usize> Assignment for Stochastic<W> {
         _rng: &mut Stream,
     ) -> Choice {
         let queue = hash::range32(hash::salted(packet.key, self.salt), self.queues) as QueueId;
-        Choice {
-            queue,
-            tag: 0,
-            fresh: false,
-        }
+        Choice { queue, tag: 0, fresh: false }
     }
 }
 
@@ -254,10 +219,7 @@ fn ticks(now: Instant) -> u32 {
 }
 
 impl Entry {
-    const UNUSED: Entry = Entry {
-        touched: 0,
-        size_queue: NEVER,
-    };
+    const UNUSED: Entry = Entry { touched: 0, size_queue: NEVER };
 
     #[inline(always)]
     fn size(self) -> u32 {
@@ -272,13 +234,7 @@ impl Entry {
 
 impl<const W: usize> Dynamic<W> {
     /// First empty and unpaused queue from the rotating start, else first empty, else any at random (BFC-A9, A11).
-    fn pick_queue(
-        &self,
-        now: Instant,
-        port: &PortState<W>,
-        queues: &PausableQueues<W>,
-        rng: &mut Stream,
-    ) -> QueueId {
+    fn pick_queue(&self, now: Instant, port: &PortState<W>, queues: &PausableQueues<W>, rng: &mut Stream) -> QueueId {
         let mut empty = queues.empty();
         if port.labelled {
             empty.remove(0);
@@ -311,18 +267,8 @@ impl<const W: usize> Assignment for Dynamic<W> {
 
     fn new(params: &DynamicParams, shape: &Shape) -> Dynamic<W> {
         let sticky = params.sticky.unwrap_or(Duration(2 * shape.hrtt().0));
-        let left = if params.sticky_reserve {
-            vec![0; shape.queues as usize]
-        } else {
-            Vec::new()
-        };
-        let port = PortState {
-            rotor: 0,
-            active_flows: 0,
-            assigned: Assigned::default(),
-            labelled: false,
-            left,
-        };
+        let left = if params.sticky_reserve { vec![0; shape.queues as usize] } else { Vec::new() };
+        let port = PortState { rotor: 0, active_flows: 0, assigned: Assigned::default(), labelled: false, left };
         Dynamic {
             params: *params,
             sticky: (sticky.0 >> 10) as u32,
@@ -343,32 +289,17 @@ impl<const W: usize> Assignment for Dynamic<W> {
         queues: &PausableQueues<W>,
         rng: &mut Stream,
     ) -> Choice {
-        let slot = hash::range32(
-            hash::salted(packet.key, self.salt),
-            self.params.entries_per_port,
-        );
+        let slot = hash::range32(hash::salted(packet.key, self.salt), self.params.entries_per_port);
         let tag = port as u32 * self.params.entries_per_port + slot;
         if self.params.incast_label && packet.has(flags::INCAST) {
-            return Choice {
-                queue: 0,
-                tag,
-                fresh: false,
-            };
+            return Choice { queue: 0, tag, fresh: false };
         }
         let entry = self.table[tag as usize];
         let known = entry.queue() != NEVER;
         if known && (entry.size() > 0 || ticks(now).wrapping_sub(entry.touched) <= self.sticky) {
-            return Choice {
-                queue: entry.queue() as QueueId,
-                tag,
-                fresh: false,
-            };
+            return Choice { queue: entry.queue() as QueueId, tag, fresh: false };
         }
-        Choice {
-            queue: self.pick_queue(now, &self.ports[port as usize], queues, rng),
-            tag,
-            fresh: true,
-        }
+        Choice { queue: self.pick_queue(now, &self.ports[port as usize], queues, rng), tag, fresh: true }
     }
 
     #[inline(always)]
@@ -376,6 +307,7 @@ impl<const W: usize> Assignment for Dynamic<W> {
         &mut self,
         now: Instant,
         packet: &Packet,
+        held: &Held,
         port: PortId,
         choice: Choice,
         queues: &PausableQueues<W>,
@@ -386,16 +318,12 @@ impl<const W: usize> Assignment for Dynamic<W> {
             state.labelled = true;
         }
         if choice.fresh {
-            state.rotor = if choice.queue as usize + 1 == self.queues {
-                0
-            } else {
-                choice.queue as usize + 1
-            };
+            state.rotor = if choice.queue as usize + 1 == self.queues { 0 } else { choice.queue as usize + 1 };
             entry.size_queue = choice.queue as u32;
             entry.touched = ticks(now);
         }
         // Under sampling a packet not drawn takes no part in the bookkeeping (BFC-B3).
-        if !packet.has(flags::SAMPLED) {
+        if !held.sampled {
             return;
         }
         if entry.size() == 0 {
@@ -408,21 +336,14 @@ impl<const W: usize> Assignment for Dynamic<W> {
     }
 
     #[inline(always)]
-    fn on_dequeue(
-        &mut self,
-        now: Instant,
-        packet: &Packet,
-        port: PortId,
-        queue: QueueId,
-        tag: u32,
-    ) {
+    fn on_dequeue(&mut self, now: Instant, held: &Held, port: PortId, queue: QueueId) {
         if self.params.sticky_reserve {
             self.ports[port as usize].left[queue as usize] = ticks(now);
         }
-        if !packet.has(flags::SAMPLED) {
+        if !held.sampled {
             return;
         }
-        let entry = &mut self.table[tag as usize];
+        let entry = &mut self.table[held.tag as usize];
         entry.size_queue -= 0x100;
         entry.touched = ticks(now);
         self.ports[port as usize].active_flows -= (entry.size() == 0) as u32;
@@ -438,33 +359,24 @@ impl<const W: usize> Assignment for Dynamic<W> {
 
     fn audit(&self, residents: &[Resident]) -> Result<(), String> {
         let mut sizes = vec![0u32; self.table.len()];
-        for r in residents.iter().filter(|r| r.packet.has(flags::SAMPLED)) {
-            sizes[r.tag as usize] += 1;
+        for r in residents.iter().filter(|r| r.held.sampled) {
+            sizes[r.held.tag as usize] += 1;
             let labelled = self.params.incast_label && r.packet.has(flags::INCAST);
             let full = self.params.sticky_reserve || self.params.incast_label;
-            if !labelled && !full && self.table[r.tag as usize].queue() != r.queue as u32 {
-                return Err(format!(
-                    "flow-table entry {} names another queue than its packets are in",
-                    r.tag
-                ));
+            if !labelled && !full && self.table[r.held.tag as usize].queue() != r.queue as u32 {
+                return Err(format!("flow-table entry {} names another queue than its packets are in", r.held.tag));
             }
         }
         for (tag, (entry, size)) in self.table.iter().zip(&sizes).enumerate() {
             if entry.size() != *size {
-                return Err(format!(
-                    "flow-table entry {tag} counts {} packets, {size} are held",
-                    entry.size()
-                ));
+                return Err(format!("flow-table entry {tag} counts {} packets, {size} are held", entry.size()));
             }
         }
         for (p, port) in self.ports.iter().enumerate() {
             let n = self.params.entries_per_port as usize;
             let active = sizes[p * n..][..n].iter().filter(|size| **size > 0).count();
             if port.active_flows as usize != active {
-                return Err(format!(
-                    "port {p} counts {} active flows, {active} are",
-                    port.active_flows
-                ));
+                return Err(format!("port {p} counts {} active flows, {active} are", port.active_flows));
             }
         }
         Ok(())

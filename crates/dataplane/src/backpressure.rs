@@ -4,13 +4,14 @@
 //! an egress port obeys. Frames are level-triggered, so a repeated one does no harm.
 
 use crate::assign::Resident;
+use crate::cells::Held;
 use crate::queues::Queues;
 use crate::switch::Shape;
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 use backwater_types::hash::Stream;
-use backwater_types::{ControlFrame, Duration, Instant, Packet, PortId, QueueId};
+use backwater_types::{ControlFrame, Duration, Instant, PortId, QueueId};
 
 /// A backpressure rule over queues of type `Q`.
 pub trait Backpressure<Q: Queues>: Clone {
@@ -27,18 +28,19 @@ pub trait Backpressure<Q: Queues>: Clone {
     fn samples(&self, _rng: &mut Stream) -> bool {
         true
     }
-    /// `packet` is about to join `queue` of `egress`, whose queues are given without it. A frame to send out of
-    /// `packet.ingress`.
+    /// A packet of `wire` bytes is about to join `queue` of `egress`, whose queues are given without it; sets `held.counted`.
+    /// A frame to send out of `held.ingress`.
     fn on_enqueue(
         &mut self,
         now: Instant,
-        packet: &mut Packet,
+        wire: u16,
+        held: &mut Held,
         egress: PortId,
         queue: QueueId,
         queues: &Q,
     ) -> Option<ControlFrame>;
-    /// `packet` starts its transmission. A frame to send out of `packet.ingress`.
-    fn on_dequeue(&mut self, now: Instant, packet: &Packet) -> Option<ControlFrame>;
+    /// That packet starts its transmission. A frame to send out of `held.ingress`.
+    fn on_dequeue(&mut self, now: Instant, wire: u16, held: &Held) -> Option<ControlFrame>;
     /// A neighbour's frame, for the queues of the port it came in by.
     fn obey(_frame: ControlFrame, _queues: &mut Q) {}
     /// Nothing is held any more: the link went down or came back.
@@ -71,19 +73,12 @@ impl<Q: Queues> Backpressure<Q> for NoBackpressure {
     }
 
     #[inline(always)]
-    fn on_enqueue(
-        &mut self,
-        _: Instant,
-        _: &mut Packet,
-        _: PortId,
-        _: QueueId,
-        _: &Q,
-    ) -> Option<ControlFrame> {
+    fn on_enqueue(&mut self, _: Instant, _: u16, _: &mut Held, _: PortId, _: QueueId, _: &Q) -> Option<ControlFrame> {
         None
     }
 
     #[inline(always)]
-    fn on_dequeue(&mut self, _: Instant, _: &Packet) -> Option<ControlFrame> {
+    fn on_dequeue(&mut self, _: Instant, _: u16, _: &Held) -> Option<ControlFrame> {
         None
     }
 }
@@ -105,11 +100,7 @@ const CLEAR_REPEATS: u8 = 3;
 impl Refresh {
     /// For `ports` ports. A period of zero: never.
     pub fn new(ports: usize, period: Duration) -> Refresh {
-        Refresh {
-            period,
-            next: Instant::NEVER,
-            left: vec![0; ports],
-        }
+        Refresh { period, next: Instant::NEVER, left: vec![0; ports] }
     }
 
     /// A PAUSE or RESUME left `port`.
@@ -134,21 +125,12 @@ impl Refresh {
         send: &mut dyn FnMut(PortId, ControlFrame),
     ) {
         let mut live = false;
-        for (port, left) in self
-            .left
-            .iter_mut()
-            .enumerate()
-            .filter(|(_, left)| **left > 0)
-        {
+        for (port, left) in self.left.iter_mut().enumerate().filter(|(_, left)| **left > 0) {
             let (frame, clear) = frame(port as PortId);
             send(port as PortId, frame);
             *left = if clear { *left - 1 } else { CLEAR_REPEATS };
             live |= *left > 0;
         }
-        self.next = if live {
-            now + self.period
-        } else {
-            Instant::NEVER
-        };
+        self.next = if live { now + self.period } else { Instant::NEVER };
     }
 }

@@ -15,6 +15,7 @@
 use crate::assign::Resident;
 use crate::backpressure::{Backpressure, Refresh};
 use crate::bits::Bits;
+use crate::cells::Held;
 use crate::queues::{PausableQueues, Queues};
 use crate::switch::Shape;
 use alloc::format;
@@ -22,7 +23,7 @@ use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 use backwater_types::hash::Stream;
-use backwater_types::{ControlFrame, Duration, Instant, Packet, PortId, QueueId, flags};
+use backwater_types::{ControlFrame, Duration, Instant, PortId, QueueId};
 
 /// Parameters of [`Bfc`].
 #[derive(Clone, Debug)]
@@ -71,8 +72,7 @@ impl Bfc {
 
     #[inline(always)]
     fn is_elided(&self, ingress: PortId, egress: PortId) -> bool {
-        !self.elided.is_empty()
-            && self.elided[egress as usize][ingress as usize / 64] >> (ingress % 64) & 1 == 1
+        !self.elided.is_empty() && self.elided[egress as usize][ingress as usize / 64] >> (ingress % 64) & 1 == 1
     }
 }
 
@@ -81,19 +81,12 @@ impl<const W: usize> Backpressure<PausableQueues<W>> for Bfc {
 
     fn new(params: &BfcParams, shape: &Shape) -> Bfc {
         let (ports, stride) = (shape.ports.len(), shape.queues as usize);
-        let at = |hrtt: Duration, egress: usize| {
-            params
-                .fixed_threshold
-                .unwrap_or(hrtt.bytes_at(shape.ports[egress].rate).0)
-        };
+        let at =
+            |hrtt: Duration, egress: usize| params.fixed_threshold.unwrap_or(hrtt.bytes_at(shape.ports[egress].rate).0);
         let mut thresholds = Vec::with_capacity(ports * (stride + 1));
         for egress in 0..ports {
             for active in 0..=stride {
-                let share = if params.fixed_threshold.is_some() {
-                    1
-                } else {
-                    active.max(1) as u64
-                };
+                let share = if params.fixed_threshold.is_some() { 1 } else { active.max(1) as u64 };
                 thresholds.push(at(shape.hrtt(), egress) / share);
             }
         }
@@ -125,25 +118,23 @@ impl<const W: usize> Backpressure<PausableQueues<W>> for Bfc {
     fn on_enqueue(
         &mut self,
         now: Instant,
-        packet: &mut Packet,
+        _wire: u16,
+        held: &mut Held,
         egress: PortId,
         queue: QueueId,
         queues: &PausableQueues<W>,
     ) -> Option<ControlFrame> {
-        let ingress = packet.ingress as PortId;
+        let ingress = held.ingress as PortId;
         // The length is that before this packet (BFC-A6), the active count that with it (BFC-A7).
         let before = queues.bytes(queue);
         if before == 0 || before <= self.threshold(ingress, egress, queues.active_with(queue)) {
             return None;
         }
-        let upstream = packet.upstream_queue;
-        if upstream as usize >= self.stride
-            || self.is_elided(ingress, egress)
-            || !packet.has(flags::SAMPLED)
-        {
+        let upstream = held.upstream_queue;
+        if upstream as usize >= self.stride || self.is_elided(ingress, egress) || !held.sampled {
             return None;
         }
-        packet.flags |= flags::COUNTED;
+        held.counted = true;
         let counter = &mut self.counters[ingress as usize * self.stride + upstream as usize];
         *counter += 1;
         if *counter > 1 {
@@ -155,11 +146,11 @@ impl<const W: usize> Backpressure<PausableQueues<W>> for Bfc {
     }
 
     #[inline(always)]
-    fn on_dequeue(&mut self, now: Instant, packet: &Packet) -> Option<ControlFrame> {
-        if !packet.has(flags::COUNTED) {
+    fn on_dequeue(&mut self, now: Instant, _wire: u16, held: &Held) -> Option<ControlFrame> {
+        if !held.counted {
             return None;
         }
-        let (ingress, upstream) = (packet.ingress as PortId, packet.upstream_queue);
+        let (ingress, upstream) = (held.ingress as PortId, held.upstream_queue);
         let counter = &mut self.counters[ingress as usize * self.stride + upstream as usize];
         *counter -= 1;
         if *counter > 0 {
@@ -204,9 +195,8 @@ impl<const W: usize> Backpressure<PausableQueues<W>> for Bfc {
 
     fn audit(&self, residents: &[Resident]) -> Result<(), String> {
         let mut recount = vec![0u32; self.counters.len()];
-        for r in residents.iter().filter(|r| r.packet.has(flags::COUNTED)) {
-            recount[r.packet.ingress as usize * self.stride + r.packet.upstream_queue as usize] +=
-                1;
+        for r in residents.iter().filter(|r| r.held.counted) {
+            recount[r.held.ingress as usize * self.stride + r.held.upstream_queue as usize] += 1;
         }
         for (at, (counter, held)) in self.counters.iter().zip(&recount).enumerate() {
             let (ingress, upstream) = (at / self.stride, at % self.stride);
@@ -216,9 +206,7 @@ impl<const W: usize> Backpressure<PausableQueues<W>> for Bfc {
                 ));
             }
             if self.paused[ingress].contains(upstream) != (*counter > 0) {
-                return Err(format!(
-                    "pause map of ingress {ingress} disagrees with counter {upstream} = {counter}"
-                ));
+                return Err(format!("pause map of ingress {ingress} disagrees with counter {upstream} = {counter}"));
             }
         }
         Ok(())

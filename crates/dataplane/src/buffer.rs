@@ -15,11 +15,7 @@ pub struct Buffer {
 impl Buffer {
     /// `capacity` in bytes (`u64::MAX` for an infinite one); `alpha` rounded to a multiple of 1/65536.
     pub fn new(capacity: u64, alpha: Option<f64>) -> Buffer {
-        Buffer {
-            capacity,
-            used: 0,
-            alpha: alpha.map(|a| (a * 65536.0 + 0.5) as u64),
-        }
+        Buffer { capacity, used: 0, alpha: alpha.map(|a| (a * 65536.0 + 0.5) as u64) }
     }
 
     /// Whether a packet of `wire` bytes fits, joining a queue that holds `queue` bytes.

@@ -4,7 +4,7 @@
 //! first out, so a lightly loaded switch stays in a few cache lines.
 
 use alloc::vec::Vec;
-use backwater_types::{Instant, Packet};
+use backwater_types::{Instant, Packet, QueueId};
 
 /// Index of a cell; [`NIL`] is none.
 pub type Cell = u32;
@@ -12,13 +12,28 @@ pub type Cell = u32;
 /// No cell.
 pub const NIL: Cell = u32::MAX;
 
-/// What links a cell to the next one of its queue.
+/// What a switch keeps with a packet it holds. The packet itself is already as it will depart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Held {
+    /// A word of the assignment's (BFC: the flow-table entry).
+    pub tag: u32,
+    /// The queue it left upstream, as its header said on arrival (BFC-A4).
+    pub upstream_queue: QueueId,
+    /// Port it came in by.
+    pub ingress: u8,
+    /// It counts towards a pause (BFC `counted`).
+    pub counted: bool,
+    /// It takes part in bookkeeping (BFC-B3); always, without sampling.
+    pub sampled: bool,
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Link {
     next: Cell,
-    /// A word the assignment keeps with the packet (BFC: its flow-table entry).
-    tag: u32,
+    held: Held,
 }
+
+const _: () = assert!(size_of::<Link>() == 16, "four to a cache line");
 
 /// The pool.
 #[derive(Clone, Debug)]
@@ -36,8 +51,8 @@ pub struct Cells {
 pub struct Taken {
     /// The packet.
     pub packet: Packet,
-    /// The word kept with it.
-    pub tag: u32,
+    /// What was kept with it.
+    pub held: Held,
     /// When it was enqueued; [`Instant::ZERO`] unless stamps are kept.
     pub entered: Instant,
 }
@@ -64,11 +79,11 @@ impl Cells {
     }
 
     #[inline(always)]
-    fn take_cell(&mut self, packet: Packet, tag: u32, now: Instant) -> Cell {
+    fn take_cell(&mut self, packet: &Packet, held: Held, now: Instant) -> Cell {
         let cell = self.free;
         if cell == NIL {
-            self.packets.push(packet);
-            self.links.push(Link { next: NIL, tag });
+            self.packets.push(*packet);
+            self.links.push(Link { next: NIL, held });
             if self.stamp {
                 self.entered.push(now);
             }
@@ -76,8 +91,8 @@ impl Cells {
         }
         let link = &mut self.links[cell as usize];
         self.free = link.next;
-        *link = Link { next: NIL, tag };
-        self.packets[cell as usize] = packet;
+        *link = Link { next: NIL, held };
+        self.packets[cell as usize] = *packet;
         if self.stamp {
             self.entered[cell as usize] = now;
         }
@@ -87,11 +102,7 @@ impl Cells {
 
 impl Default for Fifo {
     fn default() -> Fifo {
-        Fifo {
-            head: NIL,
-            tail: NIL,
-            bytes: 0,
-        }
+        Fifo { head: NIL, tail: NIL, bytes: 0 }
     }
 }
 
@@ -102,10 +113,12 @@ impl Fifo {
         self.head == NIL
     }
 
-    /// Appends a packet.
+    /// Appends a packet, which will depart as one of `queue`.
     #[inline(always)]
-    pub fn push(&mut self, cells: &mut Cells, packet: Packet, tag: u32, now: Instant) {
-        let cell = cells.take_cell(packet, tag, now);
+    pub fn push(&mut self, cells: &mut Cells, queue: QueueId, packet: &Packet, held: Held, now: Instant) {
+        let cell = cells.take_cell(packet, held, now);
+        // Patched where it lies: a copy patched on the stack and copied on would wait for its own narrow stores.
+        cells.packets[cell as usize].upstream_queue = queue;
         if self.head == NIL {
             self.head = cell;
         } else {
@@ -133,31 +146,23 @@ impl Fifo {
         let cell = self.head;
         let packet = cells.packets[cell as usize];
         let link = &mut cells.links[cell as usize];
-        let tag = link.tag;
+        let held = link.held;
         self.head = link.next;
         link.next = cells.free;
         cells.free = cell;
         self.bytes -= packet.wire as u64;
-        let entered = if cells.stamp {
-            cells.entered[cell as usize]
-        } else {
-            Instant::ZERO
-        };
-        Taken {
-            packet,
-            tag,
-            entered,
-        }
+        let entered = if cells.stamp { cells.entered[cell as usize] } else { Instant::ZERO };
+        Taken { packet, held, entered }
     }
 
-    /// Every packet and its tag, first to last: for checks, not for the data path.
-    pub fn iter<'a>(&self, cells: &'a Cells) -> impl Iterator<Item = (&'a Packet, u32)> {
+    /// Every packet and what is kept with it, first to last: for checks, not for the data path.
+    pub fn iter<'a>(&self, cells: &'a Cells) -> impl Iterator<Item = (&'a Packet, Held)> {
         let mut at = self.head;
         core::iter::from_fn(move || {
             (at != NIL).then(|| {
                 let cell = at as usize;
                 at = cells.links[cell].next;
-                (&cells.packets[cell], cells.links[cell].tag)
+                (&cells.packets[cell], cells.links[cell].held)
             })
         })
     }

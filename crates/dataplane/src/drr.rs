@@ -24,22 +24,13 @@ pub struct Drr {
 impl Drr {
     /// For `queues` queues. `quantum` in bytes, at least the largest packet.
     pub fn new(queues: usize, quantum: u32) -> Drr {
-        Drr {
-            deficit: vec![0; queues],
-            quantum,
-            current: 0,
-            visiting: false,
-        }
+        Drr { deficit: vec![0; queues], quantum, current: 0, visiting: false }
     }
 
     /// The queue to send from, out of `eligible` (not empty, not paused); `head` gives the wire bytes of its first packet.
     /// The credit for that packet is taken.
     #[inline(always)]
-    pub fn pick<const W: usize>(
-        &mut self,
-        eligible: &Bits<W>,
-        head: impl Fn(usize) -> u32,
-    ) -> Option<usize> {
+    pub fn pick<const W: usize>(&mut self, eligible: &Bits<W>, head: impl Fn(usize) -> u32) -> Option<usize> {
         if self.visiting && eligible.contains(self.current) {
             let wire = head(self.current);
             if self.deficit[self.current] >= wire {
@@ -47,11 +38,7 @@ impl Drr {
                 return Some(self.current);
             }
         }
-        let start = if self.current + 1 == self.deficit.len() {
-            0
-        } else {
-            self.current + 1
-        };
+        let start = if self.current + 1 == self.deficit.len() { 0 } else { self.current + 1 };
         let mut q = eligible.next_from(start)?;
         loop {
             self.deficit[q] += self.quantum;
@@ -62,11 +49,7 @@ impl Drr {
                 self.visiting = true;
                 return Some(q);
             }
-            q = eligible.next_from(if q + 1 == self.deficit.len() {
-                0
-            } else {
-                q + 1
-            })?;
+            q = eligible.next_from(if q + 1 == self.deficit.len() { 0 } else { q + 1 })?;
         }
     }
 
@@ -101,10 +84,7 @@ mod tests {
                 served[q] += head[q] as u64;
                 head[q] = 49 + rng.next_u32() % 1000;
                 let (low, high) = (served.iter().min().unwrap(), served.iter().max().unwrap());
-                assert!(
-                    high - low <= (quantum + largest) as u64,
-                    "{queues} queues: {low} and {high}"
-                );
+                assert!(high - low <= (quantum + largest) as u64, "{queues} queues: {low} and {high}");
             }
         }
     }
@@ -116,11 +96,7 @@ mod tests {
         let mut only0 = both;
         only0.remove(1);
         assert_eq!(drr.pick(&both, |_| 600), Some(1));
-        assert_eq!(
-            drr.pick(&only0, |_| 1000),
-            Some(0),
-            "queue 1 is paused with 448 bytes of credit"
-        );
+        assert_eq!(drr.pick(&only0, |_| 1000), Some(0), "queue 1 is paused with 448 bytes of credit");
         assert_eq!(drr.pick(&both, |_| 1048), Some(1));
         assert_eq!(drr.deficit[1], 448);
         drr.emptied(1);

@@ -4,7 +4,7 @@
 //! holds data. Deficit round robin as in [`crate::drr`], from the head of the list: a queue whose credit does not cover its
 //! first packet gets a quantum and goes to the back.
 
-use crate::cells::{Cells, Fifo, NIL, Taken};
+use crate::cells::{Cells, Fifo, Held, NIL, Taken};
 use crate::queues::Queues;
 use alloc::vec::Vec;
 use backwater_types::{Instant, Packet, QueueId, hash};
@@ -34,20 +34,11 @@ pub struct FlowQueues {
 impl FlowQueues {
     #[inline(always)]
     fn slot_of(&self, flow: u32) -> Option<u32> {
-        self.by_flow
-            .find(hash::mix64(flow as u64), |slot| {
-                self.queues[*slot as usize].flow == flow
-            })
-            .copied()
+        self.by_flow.find(hash::mix64(flow as u64), |slot| self.queues[*slot as usize].flow == flow).copied()
     }
 
     fn open(&mut self, flow: u32) -> u32 {
-        let fresh = FlowQueue {
-            flow,
-            fifo: Fifo::default(),
-            deficit: 0,
-            next: NIL,
-        };
+        let fresh = FlowQueue { flow, fifo: Fifo::default(), deficit: 0, next: NIL };
         let slot = self.free;
         let slot = if slot == NIL {
             self.queues.push(fresh);
@@ -59,19 +50,14 @@ impl FlowQueues {
         };
         let queues = &self.queues;
         self.by_flow
-            .insert_unique(hash::mix64(flow as u64), slot, |slot| {
-                hash::mix64(queues[*slot as usize].flow as u64)
-            });
+            .insert_unique(hash::mix64(flow as u64), slot, |slot| hash::mix64(queues[*slot as usize].flow as u64));
         self.join(slot);
         slot
     }
 
     fn close(&mut self, slot: u32) {
         let flow = self.queues[slot as usize].flow;
-        if let Ok(entry) = self
-            .by_flow
-            .find_entry(hash::mix64(flow as u64), |at| *at == slot)
-        {
+        if let Ok(entry) = self.by_flow.find_entry(hash::mix64(flow as u64), |at| *at == slot) {
             entry.remove();
         }
         self.queues[slot as usize].next = self.free;
@@ -112,13 +98,9 @@ impl Queues for FlowQueues {
         0
     }
 
-    fn push(&mut self, cells: &mut Cells, _q: QueueId, packet: Packet, tag: u32, now: Instant) {
-        let slot = self
-            .slot_of(packet.flow)
-            .unwrap_or_else(|| self.open(packet.flow));
-        self.queues[slot as usize]
-            .fifo
-            .push(cells, packet, tag, now);
+    fn push(&mut self, cells: &mut Cells, q: QueueId, packet: &Packet, held: Held, now: Instant) {
+        let slot = self.slot_of(packet.flow).unwrap_or_else(|| self.open(packet.flow));
+        self.queues[slot as usize].fifo.push(cells, q, packet, held, now);
     }
 
     fn pop(&mut self, cells: &mut Cells) -> Option<(QueueId, Taken)> {
@@ -161,14 +143,11 @@ impl Queues for FlowQueues {
         self.by_flow.len() as u32
     }
 
-    fn visit(&self, cells: &Cells, see: &mut dyn FnMut(QueueId, &Packet, u32)) {
+    fn visit(&self, cells: &Cells, see: &mut dyn FnMut(QueueId, &Packet, Held)) {
         let mut at = self.first;
         while at != NIL {
             let queue = &self.queues[at as usize];
-            queue
-                .fifo
-                .iter(cells)
-                .for_each(|(packet, tag)| see(0, packet, tag));
+            queue.fifo.iter(cells).for_each(|(packet, held)| see(0, packet, held));
             at = queue.next;
         }
     }

@@ -26,6 +26,7 @@ pub mod marking;
 pub mod nic;
 pub mod pfc;
 pub mod queues;
+pub mod ring;
 pub mod switch;
 
 pub use assign::{Assignment, Dynamic, PerFlow, Single, Stochastic};
@@ -35,4 +36,5 @@ pub use buffer::Buffer;
 pub use marking::Red;
 pub use nic::NicQueues;
 pub use pfc::{Pfc, PfcParams};
+pub use ring::Ring;
 pub use switch::{DropReason, PortShape, Received, Sent, Shape, Switch};

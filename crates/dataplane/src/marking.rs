@@ -17,11 +17,7 @@ pub struct Red {
 
 impl Red {
     /// Never marks.
-    pub const OFF: Red = Red {
-        kmin: u64::MAX,
-        kmax: u64::MAX,
-        slope: 0,
-    };
+    pub const OFF: Red = Red { kmin: u64::MAX, kmax: u64::MAX, slope: 0 };
 
     /// `kmin` and `kmax` in bytes, `pmax` from 0 to 1.
     pub fn new(kmin: u64, kmax: u64, pmax: f64) -> Red {
@@ -36,8 +32,7 @@ impl Red {
         if queue <= self.kmin {
             return false;
         }
-        queue > self.kmax
-            || (rng.next_u32() as u64) << 32 < self.slope.saturating_mul(queue - self.kmin)
+        queue > self.kmax || (rng.next_u32() as u64) << 32 < self.slope.saturating_mul(queue - self.kmin)
     }
 }
 

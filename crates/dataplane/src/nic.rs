@@ -43,14 +43,7 @@ impl NicQueues {
     /// `queues` data queues; with `obeys` false, pauses of queues are ignored (spec B, "BFC - NIC").
     pub fn new(queues: u16, quantum: u32, obeys: bool) -> NicQueues {
         NicQueues {
-            rings: vec![
-                Ring {
-                    head: NIL,
-                    tail: NIL,
-                    members: 0
-                };
-                queues as usize
-            ],
+            rings: vec![Ring { head: NIL, tail: NIL, members: 0 }; queues as usize],
             next: Vec::with_capacity(64),
             drr: Drr::new(queues as usize, quantum),
             all: Bits::below(queues as usize),
@@ -66,12 +59,8 @@ impl NicQueues {
     /// A flow became active: the queue it gets, by the rule of spec A.3.
     pub fn join(&mut self, rng: &mut Stream) -> QueueId {
         let empty = self.all.minus(&self.taken);
-        let found = empty
-            .minus(&self.closed)
-            .next_from(self.rotor)
-            .or_else(|| empty.next_from(self.rotor));
-        let q = found
-            .unwrap_or_else(|| hash::range32(rng.next_u32(), self.rings.len() as u32) as usize);
+        let found = empty.minus(&self.closed).next_from(self.rotor).or_else(|| empty.next_from(self.rotor));
+        let q = found.unwrap_or_else(|| hash::range32(rng.next_u32(), self.rings.len() as u32) as usize);
         self.rotor = if q + 1 == self.rings.len() { 0 } else { q + 1 };
         self.taken.insert(q);
         self.rings[q].members += 1;
@@ -150,15 +139,9 @@ impl NicQueues {
             ControlFrame::PfcPause(_) => self.held = true,
             ControlFrame::PfcResume(_) => self.held = false,
             _ if !self.obeys => {}
-            ControlFrame::Pause(q) if (q as usize) < self.rings.len() => {
-                self.closed.insert(q as usize)
-            }
-            ControlFrame::Resume(q) if (q as usize) < self.rings.len() => {
-                self.closed.remove(q as usize)
-            }
-            ControlFrame::Bitmap(map) => {
-                self.closed = self.all.minus(&self.all.minus(&Bits::from_map(map)))
-            }
+            ControlFrame::Pause(q) if (q as usize) < self.rings.len() => self.closed.insert(q as usize),
+            ControlFrame::Resume(q) if (q as usize) < self.rings.len() => self.closed.remove(q as usize),
+            ControlFrame::Bitmap(map) => self.closed = self.all.minus(&self.all.minus(&Bits::from_map(map))),
             ControlFrame::Pause(_) | ControlFrame::Resume(_) => {}
         }
     }

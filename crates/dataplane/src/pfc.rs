@@ -12,13 +12,14 @@
 
 use crate::assign::Resident;
 use crate::backpressure::{Backpressure, Refresh};
+use crate::cells::Held;
 use crate::queues::Queues;
 use crate::switch::Shape;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
-use backwater_types::{ControlFrame, Duration, Instant, Packet, PortId, QueueId};
+use backwater_types::{ControlFrame, Duration, Instant, PortId, QueueId};
 
 /// Parameters of [`Pfc`].
 #[derive(Clone, Debug)]
@@ -83,19 +84,9 @@ impl<Q: Queues> Backpressure<Q> for Pfc {
     /// If reserves and headrooms exceed the buffer; scenarios are checked for that.
     fn new(params: &PfcParams, shape: &Shape) -> Pfc {
         let aside = params.headroom.iter().sum::<u64>() + params.reserve * shape.ports.len() as u64;
-        let ports = params
-            .headroom
-            .iter()
-            .map(|h| Ingress {
-                headroom: *h,
-                ..Ingress::default()
-            })
-            .collect();
+        let ports = params.headroom.iter().map(|h| Ingress { headroom: *h, ..Ingress::default() }).collect();
         Pfc {
-            pool: params
-                .buffer
-                .checked_sub(aside)
-                .expect("the buffer holds reserves and headrooms"),
+            pool: params.buffer.checked_sub(aside).expect("the buffer holds reserves and headrooms"),
             pool_used: 0,
             alpha: (params.alpha * 65536.0 + 0.5) as u64,
             reserve: params.reserve,
@@ -117,13 +108,14 @@ impl<Q: Queues> Backpressure<Q> for Pfc {
     fn on_enqueue(
         &mut self,
         now: Instant,
-        packet: &mut Packet,
+        wire: u16,
+        held: &mut Held,
         _egress: PortId,
         _queue: QueueId,
         _queues: &Q,
     ) -> Option<ControlFrame> {
-        let (threshold, wire) = (self.threshold(), packet.wire as u64);
-        let port = &mut self.ports[packet.ingress as usize];
+        let (threshold, wire) = (self.threshold(), wire as u64);
+        let port = &mut self.ports[held.ingress as usize];
         if port.reserve_used + wire <= self.reserve {
             port.reserve_used += wire;
         } else if port.pool_used < threshold && self.pool_used + wire <= self.pool {
@@ -133,20 +125,20 @@ impl<Q: Queues> Backpressure<Q> for Pfc {
             port.headroom_used += wire;
         }
         let threshold = self.threshold();
-        let port = &mut self.ports[packet.ingress as usize];
+        let port = &mut self.ports[held.ingress as usize];
         if port.paused || (port.headroom_used == 0 && port.pool_used < threshold) {
             return None;
         }
         port.paused = true;
-        self.refresh.on_transition(now, packet.ingress as PortId);
-        Some(ControlFrame::PfcPause(packet.class))
+        self.refresh.on_transition(now, held.ingress as PortId);
+        Some(ControlFrame::PfcPause(0))
     }
 
     /// Credits headroom first, then the pool, then the reserve.
     #[inline(always)]
-    fn on_dequeue(&mut self, now: Instant, packet: &Packet) -> Option<ControlFrame> {
-        let port = &mut self.ports[packet.ingress as usize];
-        let mut left = packet.wire as u64;
+    fn on_dequeue(&mut self, now: Instant, wire: u16, held: &Held) -> Option<ControlFrame> {
+        let port = &mut self.ports[held.ingress as usize];
+        let mut left = wire as u64;
         let headroom = left.min(port.headroom_used);
         port.headroom_used -= headroom;
         left -= headroom;
@@ -162,9 +154,9 @@ impl<Q: Queues> Backpressure<Q> for Pfc {
         if port.headroom_used > 0 || !low {
             return None;
         }
-        self.ports[packet.ingress as usize].paused = false;
-        self.refresh.on_transition(now, packet.ingress as PortId);
-        Some(ControlFrame::PfcResume(packet.class))
+        self.ports[held.ingress as usize].paused = false;
+        self.refresh.on_transition(now, held.ingress as PortId);
+        Some(ControlFrame::PfcResume(0))
     }
 
     fn next_refresh(&self) -> Instant {
@@ -183,37 +175,24 @@ impl<Q: Queues> Backpressure<Q> for Pfc {
     fn state_of(&mut self, now: Instant, port: PortId) -> Option<ControlFrame> {
         self.refresh.on_transition(now, port);
         let paused = self.ports[port as usize].paused;
-        Some(if paused {
-            ControlFrame::PfcPause(0)
-        } else {
-            ControlFrame::PfcResume(0)
-        })
+        Some(if paused { ControlFrame::PfcPause(0) } else { ControlFrame::PfcResume(0) })
     }
 
     fn audit(&self, residents: &[Resident]) -> Result<(), String> {
         let mut held = vec![0u64; self.ports.len()];
-        residents
-            .iter()
-            .for_each(|r| held[r.packet.ingress as usize] += r.packet.wire as u64);
+        residents.iter().for_each(|r| held[r.held.ingress as usize] += r.packet.wire as u64);
         for (i, (port, held)) in self.ports.iter().zip(held).enumerate() {
             let counted = port.reserve_used + port.pool_used + port.headroom_used;
             if counted != held {
-                return Err(format!(
-                    "ingress {i} is charged {counted} bytes, {held} are held"
-                ));
+                return Err(format!("ingress {i} is charged {counted} bytes, {held} are held"));
             }
             if port.headroom_used > port.headroom || port.reserve_used > self.reserve {
-                return Err(format!(
-                    "ingress {i} uses more headroom or reserve than it has"
-                ));
+                return Err(format!("ingress {i} uses more headroom or reserve than it has"));
             }
         }
         let pool: u64 = self.ports.iter().map(|p| p.pool_used).sum();
         if pool != self.pool_used || pool > self.pool {
-            return Err(format!(
-                "pool holds {pool} bytes, counts {}, has {}",
-                self.pool_used, self.pool
-            ));
+            return Err(format!("pool holds {pool} bytes, counts {}, has {}", self.pool_used, self.pool));
         }
         Ok(())
     }

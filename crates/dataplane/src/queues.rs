@@ -1,7 +1,7 @@
 //! The data queues of an egress port and the order in which they are served.
 
 use crate::bits::Bits;
-use crate::cells::{Cells, Fifo, Taken};
+use crate::cells::{Cells, Fifo, Held, Taken};
 use crate::drr::Drr;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -14,7 +14,7 @@ pub trait Queues: Clone {
     /// Wire bytes in `q`.
     fn bytes(&self, q: QueueId) -> u64;
     /// Appends a packet to `q`.
-    fn push(&mut self, cells: &mut Cells, q: QueueId, packet: Packet, tag: u32, now: Instant);
+    fn push(&mut self, cells: &mut Cells, q: QueueId, packet: &Packet, held: Held, now: Instant);
     /// Takes the packet to send next, if any queue may send.
     fn pop(&mut self, cells: &mut Cells) -> Option<(QueueId, Taken)>;
     /// Whether some queue holds data and is not paused.
@@ -23,8 +23,8 @@ pub trait Queues: Clone {
     fn active_with(&self, q: QueueId) -> u32;
     /// Queues that hold data.
     fn occupied(&self) -> u32;
-    /// Every packet held, with its queue and tag: for checks, not for the data path.
-    fn visit(&self, cells: &Cells, see: &mut dyn FnMut(QueueId, &Packet, u32));
+    /// Every packet held, with its queue and what is kept with it: for checks, not for the data path.
+    fn visit(&self, cells: &Cells, see: &mut dyn FnMut(QueueId, &Packet, Held));
 }
 
 /// One FIFO.
@@ -44,8 +44,8 @@ impl Queues for OneQueue {
     }
 
     #[inline(always)]
-    fn push(&mut self, cells: &mut Cells, _q: QueueId, packet: Packet, tag: u32, now: Instant) {
-        self.fifo.push(cells, packet, tag, now);
+    fn push(&mut self, cells: &mut Cells, q: QueueId, packet: &Packet, held: Held, now: Instant) {
+        self.fifo.push(cells, q, packet, held, now);
     }
 
     #[inline(always)]
@@ -66,10 +66,8 @@ impl Queues for OneQueue {
         !self.fifo.is_empty() as u32
     }
 
-    fn visit(&self, cells: &Cells, see: &mut dyn FnMut(QueueId, &Packet, u32)) {
-        self.fifo
-            .iter(cells)
-            .for_each(|(packet, tag)| see(0, packet, tag));
+    fn visit(&self, cells: &Cells, see: &mut dyn FnMut(QueueId, &Packet, Held)) {
+        self.fifo.iter(cells).for_each(|(packet, held)| see(0, packet, held));
     }
 }
 
@@ -106,11 +104,7 @@ impl<const W: usize> PausableQueues<W> {
     #[inline(always)]
     pub fn set_closed(&mut self, q: QueueId, closed: bool) {
         if (q as usize) < self.fifos.len() {
-            if closed {
-                self.closed.insert(q as usize)
-            } else {
-                self.closed.remove(q as usize)
-            }
+            if closed { self.closed.insert(q as usize) } else { self.closed.remove(q as usize) }
         }
     }
 
@@ -137,17 +131,15 @@ impl<const W: usize> Queues for PausableQueues<W> {
     }
 
     #[inline(always)]
-    fn push(&mut self, cells: &mut Cells, q: QueueId, packet: Packet, tag: u32, now: Instant) {
-        self.fifos[q as usize].push(cells, packet, tag, now);
+    fn push(&mut self, cells: &mut Cells, q: QueueId, packet: &Packet, held: Held, now: Instant) {
+        self.fifos[q as usize].push(cells, q, packet, held, now);
         self.nonempty.insert(q as usize);
     }
 
     #[inline(always)]
     fn pop(&mut self, cells: &mut Cells) -> Option<(QueueId, Taken)> {
         let eligible = self.nonempty.minus(&self.closed);
-        let q = self
-            .drr
-            .pick(&eligible, |q| self.fifos[q].head_wire(cells))?;
+        let q = self.drr.pick(&eligible, |q| self.fifos[q].head_wire(cells))?;
         let taken = self.fifos[q].pop(cells);
         if self.fifos[q].is_empty() {
             self.nonempty.remove(q);
@@ -172,10 +164,9 @@ impl<const W: usize> Queues for PausableQueues<W> {
         self.nonempty.count()
     }
 
-    fn visit(&self, cells: &Cells, see: &mut dyn FnMut(QueueId, &Packet, u32)) {
+    fn visit(&self, cells: &Cells, see: &mut dyn FnMut(QueueId, &Packet, Held)) {
         for (q, fifo) in self.fifos.iter().enumerate() {
-            fifo.iter(cells)
-                .for_each(|(packet, tag)| see(q as QueueId, packet, tag));
+            fifo.iter(cells).for_each(|(packet, held)| see(q as QueueId, packet, held));
         }
     }
 }

@@ -6,17 +6,16 @@
 use crate::assign::{Assigned, Assignment, Resident};
 use crate::backpressure::Backpressure;
 use crate::buffer::Buffer;
-use crate::cells::Cells;
+use crate::cells::{Cells, Held, Taken};
 use crate::marking::Red;
 use crate::queues::Queues;
-use alloc::collections::VecDeque;
+use crate::ring::Ring;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use backwater_types::hash::Stream;
 use backwater_types::{
-    BitsPerSec, CONTROL_WIRE, ControlFrame, Duration, Frame, Instant, Kind, Packet, PortId,
-    QueueId, flags,
+    BitsPerSec, CONTROL_WIRE, ControlFrame, Duration, Frame, Instant, Kind, Packet, PortId, QueueId, flags,
 };
 
 /// What is the same for every scheme: ports, queues, buffer, marking.
@@ -58,13 +57,7 @@ pub struct PortShape {
 impl Shape {
     /// Largest round trip to a neighbour (`maxHRTT`).
     pub fn hrtt(&self) -> Duration {
-        self.hrtt.unwrap_or_else(|| {
-            self.ports
-                .iter()
-                .map(|p| p.hrtt)
-                .max()
-                .unwrap_or(Duration::ZERO)
-        })
+        self.hrtt.unwrap_or_else(|| self.ports.iter().map(|p| p.hrtt).max().unwrap_or(Duration::ZERO))
     }
 }
 
@@ -115,8 +108,8 @@ pub struct Switch<A: Assignment, B> {
 #[derive(Clone, Debug)]
 struct Port<Q> {
     queues: Q,
-    control: VecDeque<ControlFrame>,
-    acks: VecDeque<Packet>,
+    control: Ring<ControlFrame>,
+    acks: Ring<Packet>,
     /// Held by PFC.
     held: bool,
     red: Red,
@@ -125,15 +118,11 @@ struct Port<Q> {
 impl<A: Assignment, B: Backpressure<A::Queues>> Switch<A, B> {
     /// The only allocation, where the buffer is finite.
     pub fn new(shape: &Shape, assignment: &A::Params, backpressure: &B::Params) -> Switch<A, B> {
-        let cells = if shape.buffer == u64::MAX {
-            4096
-        } else {
-            shape.buffer / shape.smallest_packet as u64 + 1
-        };
+        let cells = if shape.buffer == u64::MAX { 4096 } else { shape.buffer / shape.smallest_packet as u64 + 1 };
         let port = |p: &PortShape| Port {
             queues: A::Queues::new(shape.queues as usize, shape.quantum),
-            control: VecDeque::with_capacity(64),
-            acks: VecDeque::with_capacity(256),
+            control: Ring::default(),
+            acks: Ring::default(),
             held: false,
             red: p.red,
         };
@@ -149,58 +138,37 @@ impl<A: Assignment, B: Backpressure<A::Queues>> Switch<A, B> {
 
     /// A packet came in by `ingress` and is routed to `egress`.
     #[inline(always)]
-    pub fn receive(
-        &mut self,
-        now: Instant,
-        mut packet: Packet,
-        ingress: PortId,
-        egress: PortId,
-    ) -> Received {
+    pub fn receive(&mut self, now: Instant, packet: &Packet, ingress: PortId, egress: PortId) -> Received {
         let port = &mut self.ports[egress as usize];
         if packet.kind != Kind::Data {
-            port.acks.push_back(packet);
-            return Received {
-                dropped: None,
-                control_on: None,
-            };
-        }
-        packet.ingress = ingress as u8;
-        packet.flags &= !(flags::COUNTED | flags::SAMPLED);
-        if self.backpressure.samples(&mut self.rng) {
-            packet.flags |= flags::SAMPLED;
+            port.acks.push_back(*packet);
+            return Received { dropped: None, control_on: None };
         }
         let wire = packet.wire as u64;
-        let choice = self
-            .assignment
-            .choose(now, &packet, egress, &port.queues, &mut self.rng);
+        let choice = self.assignment.choose(now, packet, egress, &port.queues, &mut self.rng);
         if !self.buffer.admits(port.queues.bytes(choice.queue), wire) {
-            return Received {
-                dropped: Some(DropReason::Buffer),
-                control_on: None,
-            };
+            return Received { dropped: Some(DropReason::Buffer), control_on: None };
         }
         if !self.backpressure.admits(ingress, wire) {
-            return Received {
-                dropped: Some(DropReason::Headroom),
-                control_on: None,
-            };
+            return Received { dropped: Some(DropReason::Headroom), control_on: None };
         }
         self.buffer.charge(wire);
-        self.assignment
-            .on_enqueue(now, &packet, egress, choice, &port.queues);
-        let frame =
-            self.backpressure
-                .on_enqueue(now, &mut packet, egress, choice.queue, &port.queues);
-        port.queues
-            .push(&mut self.cells, choice.queue, packet, choice.tag, now);
-        let control_on = frame.map(|frame| {
-            self.ports[ingress as usize].control.push_back(frame);
-            ingress
-        });
-        Received {
-            dropped: None,
-            control_on,
-        }
+        let mut held = Held {
+            tag: choice.tag,
+            upstream_queue: packet.upstream_queue,
+            ingress: ingress as u8,
+            counted: false,
+            sampled: self.backpressure.samples(&mut self.rng),
+        };
+        self.assignment.on_enqueue(now, packet, &held, egress, choice, &port.queues);
+        let frame = self.backpressure.on_enqueue(now, packet.wire, &mut held, egress, choice.queue, &port.queues);
+        port.queues.push(&mut self.cells, choice.queue, packet, held, now);
+        Received { dropped: None, control_on: frame.map(|frame| self.queue_frame(ingress, frame)) }
+    }
+
+    fn queue_frame(&mut self, port: PortId, frame: ControlFrame) -> PortId {
+        self.ports[port as usize].control.push_back(frame);
+        port
     }
 
     /// The link of `port` is free: what goes next, if anything may.
@@ -209,49 +177,25 @@ impl<A: Assignment, B: Backpressure<A::Queues>> Switch<A, B> {
         let p = &mut self.ports[port as usize];
         if let Some(frame) = p.control.pop_front() {
             let frame = Frame::Control(frame);
-            return Some(Sent {
-                frame,
-                wire: CONTROL_WIRE,
-                queue: None,
-                control_on: None,
-                entered: Instant::ZERO,
-            });
+            return Some(Sent { frame, wire: CONTROL_WIRE, queue: None, control_on: None, entered: Instant::ZERO });
         }
         if let Some(ack) = p.acks.pop_front() {
             let (frame, wire) = (Frame::Packet(ack), ack.wire);
-            return Some(Sent {
-                frame,
-                wire,
-                queue: None,
-                control_on: None,
-                entered: Instant::ZERO,
-            });
+            return Some(Sent { frame, wire, queue: None, control_on: None, entered: Instant::ZERO });
         }
         if p.held {
             return None;
         }
         let (queue, taken) = p.queues.pop(&mut self.cells)?;
-        let mut packet = taken.packet;
+        let Taken { mut packet, held, entered } = taken;
         self.buffer.release(packet.wire as u64);
         if packet.has(flags::ECT) && p.red.marks(p.queues.bytes(queue), &mut self.rng) {
             packet.flags |= flags::CE;
         }
-        self.assignment
-            .on_dequeue(now, &packet, port, queue, taken.tag);
-        let control = self.backpressure.on_dequeue(now, &packet);
-        let ingress = packet.ingress as PortId;
-        let control_on = control.map(|frame| {
-            self.ports[ingress as usize].control.push_back(frame);
-            ingress
-        });
-        packet.upstream_queue = queue;
-        Some(Sent {
-            frame: Frame::Packet(packet),
-            wire: packet.wire,
-            queue: Some(queue),
-            control_on,
-            entered: taken.entered,
-        })
+        self.assignment.on_dequeue(now, &held, port, queue);
+        let control = self.backpressure.on_dequeue(now, packet.wire, &held);
+        let control_on = control.map(|frame| self.queue_frame(held.ingress as PortId, frame));
+        Some(Sent { frame: Frame::Packet(packet), wire: packet.wire, queue: Some(queue), control_on, entered })
     }
 
     /// Whether `port` has something it may send.
@@ -323,29 +267,18 @@ impl<A: Assignment, B: Backpressure<A::Queues>> Switch<A, B> {
         let mut residents = Vec::new();
         for (p, port) in self.ports.iter().enumerate() {
             let mut bytes = Vec::new();
-            port.queues.visit(&self.cells, &mut |queue, packet, tag| {
-                residents.push(Resident {
-                    port: p as PortId,
-                    queue,
-                    packet: *packet,
-                    tag,
-                });
+            port.queues.visit(&self.cells, &mut |queue, packet, held| {
+                residents.push(Resident { port: p as PortId, queue, packet: *packet, held });
                 bytes.resize(bytes.len().max(queue as usize + 1), 0u64);
                 bytes[queue as usize] += packet.wire as u64;
             });
         }
         let held: u64 = residents.iter().map(|r| r.packet.wire as u64).sum();
         if held != self.buffer.used() {
-            return Err(format!(
-                "buffer counts {} bytes, {held} are held",
-                self.buffer.used()
-            ));
+            return Err(format!("buffer counts {} bytes, {held} are held", self.buffer.used()));
         }
         if held > self.buffer.capacity() {
-            return Err(format!(
-                "{held} bytes in a buffer of {}",
-                self.buffer.capacity()
-            ));
+            return Err(format!("{held} bytes in a buffer of {}", self.buffer.capacity()));
         }
         self.assignment.audit(&residents)?;
         self.backpressure.audit(&residents)

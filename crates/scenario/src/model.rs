@@ -321,7 +321,7 @@ pub struct Dctcp {
 pub enum Workload {
     /// An open-loop process over pairs of hosts.
     Background {
-        /// Name in tables; `background` by default.
+        /// Name in tables, of this workload alone; `background` by default.
         #[serde(default = "background")]
         class: String,
         /// Flow sizes, payload.
@@ -334,7 +334,7 @@ pub enum Workload {
         /// What the load is a share of.
         #[serde(default)]
         load_of: LoadOf,
-        /// Sources; empty: every host.
+        /// Sources; empty: every host. `"host2..host5"` stands for four hosts, here and in every list of hosts.
         #[serde(default)]
         from: Vec<String>,
         /// Destinations; empty: every host.

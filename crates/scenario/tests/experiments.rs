@@ -3,7 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use backwater_scenario::{from_json, load};
+use std::collections::BTreeSet;
+
+use backwater_scenario::{Plan, from_json, load};
+use serde_json::Value;
 
 fn files(dir: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(dir).expect("experiments ship with the source") {
@@ -16,12 +19,16 @@ fn files(dir: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-#[test]
-fn every_experiment_loads_at_every_scale() {
+fn experiments() -> Vec<PathBuf> {
     let mut found = Vec::new();
     files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments"), &mut found);
-    assert!(found.len() >= 3, "{found:?}");
-    for path in found {
+    assert!(found.len() >= 8, "{found:?}");
+    found
+}
+
+#[test]
+fn every_experiment_loads_at_every_scale() {
+    for path in experiments() {
         let text = fs::read_to_string(&path).expect("readable");
         let scales = ["smoke", "quick", "paper"].into_iter().filter(|scale| text.contains(&format!("[scale.{scale}")));
         for scale in scales.map(Some).chain([None]) {
@@ -34,5 +41,81 @@ fn every_experiment_loads_at_every_scale() {
                 assert_eq!(again, run.scenario, "{} {}", path.display(), run.label);
             }
         }
+    }
+}
+
+/// The keys that each kind of expectation needs, as `experiments/README.md` lists them.
+const KINDS: [(&str, &[&str]); 7] = [
+    ("ratio", &["numerator", "denominator"]),
+    ("between", &["value"]),
+    ("approx", &["value", "expected", "tolerance"]),
+    ("equals", &["value", "expected"]),
+    ("ordering", &["value", "chains"]),
+    ("knee", &["value", "along", "threshold", "low", "high"]),
+    ("not-run", &["reason"]),
+];
+
+/// Keys that any expectation may have besides.
+const COMMON: [&str; 13] =
+    ["claim", "metric", "says", "kind", "scales", "where", "each", "band", "note", "variant", "low", "high", "slack"];
+
+#[test]
+fn every_expectation_is_in_the_language() {
+    for path in experiments() {
+        let plan = load(&path, &[], None).unwrap_or_else(|error| panic!("{error}"));
+        let mut claims = BTreeSet::new();
+        for expect in &plan.expect {
+            let claim = expect["claim"].as_str().expect("an expectation has a claim");
+            assert!(claims.insert(claim), "{claim} occurs twice");
+            assert!(claim.starts_with(&format!("{}.", plan.name)), "{claim} belongs to {}", plan.name);
+            check(expect, &plan, claim);
+        }
+    }
+}
+
+fn check(expect: &Value, plan: &Plan, claim: &str) {
+    let kind = expect["kind"].as_str().unwrap_or("");
+    let needed = KINDS.iter().find(|(name, _)| *name == kind).unwrap_or_else(|| panic!("{claim}: kind {kind:?}")).1;
+    for key in ["metric", "says"].iter().chain(needed) {
+        assert!(expect.get(key).is_some(), "{claim}: {kind} needs {key}");
+    }
+    for key in expect.as_object().expect("a table").keys() {
+        assert!(COMMON.contains(&key.as_str()) || needed.contains(&key.as_str()), "{claim}: {kind} has no {key}");
+    }
+    let missing = plan.figure["missing"].as_array().expect("a figure says what is missing");
+    let ran = plan.runs.iter().map(|run| &run.params["variant"]);
+    let variants: BTreeSet<&str> = ran.chain(missing).filter_map(Value::as_str).collect();
+    let swept: BTreeSet<&str> = plan.runs.iter().flat_map(|run| run.params.keys().map(String::as_str)).collect();
+    let mut named = Vec::new();
+    names(expect, &mut named);
+    for name in named {
+        assert!(variants.contains(name), "{claim}: {name} is neither a variant nor missing");
+    }
+    let wheres = expect["where"].as_object().into_iter().flat_map(|table| table.keys().map(String::as_str));
+    for key in wheres.chain(expect["along"].as_str()) {
+        assert!(swept.contains(key), "{claim}: {key} is not swept");
+    }
+}
+
+/// Every variant that an expectation names.
+fn names<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
+    match value {
+        Value::Object(table) => {
+            for (key, value) in table {
+                match key.as_str() {
+                    "variant" | "active_flows_distance" | "chains" => texts(value, found),
+                    _ => names(value, found),
+                }
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| names(item, found)),
+        _ => {}
+    }
+}
+
+fn texts<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| texts(item, found)),
+        value => found.extend(value.as_str()),
     }
 }

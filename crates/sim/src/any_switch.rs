@@ -11,7 +11,7 @@ use backwater_types::{ControlFrame, Instant, Packet, PortId};
 /// What the network asks of a switch; see [`Switch`] for each.
 #[allow(missing_docs)]
 pub trait DataPlane: Send + Sized + 'static {
-    fn receive(&mut self, now: Instant, packet: Packet, ingress: PortId, egress: PortId) -> Received;
+    fn receive(&mut self, now: Instant, packet: &Packet, ingress: PortId, egress: PortId) -> Received;
     fn transmit(&mut self, now: Instant, port: PortId) -> Option<Sent>;
     fn sendable(&self, port: PortId) -> bool;
     fn control(&mut self, port: PortId, frame: ControlFrame);
@@ -32,7 +32,7 @@ where
     B: Backpressure<A::Queues> + Send + 'static,
 {
     #[inline(always)]
-    fn receive(&mut self, now: Instant, packet: Packet, ingress: PortId, egress: PortId) -> Received {
+    fn receive(&mut self, now: Instant, packet: &Packet, ingress: PortId, egress: PortId) -> Received {
         Switch::receive(self, now, packet, ingress, egress)
     }
 
@@ -124,7 +124,7 @@ macro_rules! products {
 
         impl DataPlane for AnySwitch {
             #[inline]
-            fn receive(&mut self, now: Instant, packet: Packet, ingress: PortId, egress: PortId) -> Received {
+            fn receive(&mut self, now: Instant, packet: &Packet, ingress: PortId, egress: PortId) -> Received {
                 match self { $(AnySwitch::$name(s) => s.receive(now, packet, ingress, egress),)* }
             }
             #[inline]

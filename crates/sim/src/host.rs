@@ -7,7 +7,7 @@ use crate::stats::{Drops, PortStats};
 use crate::timers::Timers;
 use crate::traffic::{Flow as Arrival, flow_key};
 use crate::tree::Tree;
-use backwater_dataplane::NicQueues;
+use backwater_dataplane::{NicQueues, Ring};
 use backwater_transport::{Ack, Answer, Control, Sender};
 use backwater_types::hash::{self, Stream};
 use backwater_types::{Duration, Frame, Instant, Kind, Packet, QueueId, flags};
@@ -73,10 +73,10 @@ pub struct Host<C: Control> {
     link_in: u32,
     busy_until: Instant,
     nic: NicQueues,
-    acks: VecDeque<Packet>,
+    acks: Ring<Packet>,
     flows: Vec<Flow<C>>,
     free: Vec<u32>,
-    arrivals: VecDeque<Arrival>,
+    arrivals: Ring<Arrival>,
     /// Flows that wait for their pace.
     paced: Timers,
     rto: Timers,
@@ -138,10 +138,10 @@ impl<C: Control> Host<C> {
             link_in,
             busy_until: Instant::ZERO,
             nic,
-            acks: VecDeque::with_capacity(64),
+            acks: Ring::default(),
             flows: Vec::with_capacity(64),
             free: Vec::with_capacity(64),
-            arrivals: VecDeque::with_capacity(64),
+            arrivals: Ring::default(),
             paced: Timers::default(),
             rto: Timers::default(),
             receivers: Receivers::default(),
@@ -180,7 +180,8 @@ impl<C: Control> Host<C> {
             match leaf {
                 LINK => {
                     let frames = &mut fabric.in_flight[self.link_in as usize];
-                    let frame = frames.pop();
+                    let frame = frames.front().copied();
+                    frames.advance();
                     self.tree.set(LINK, frames.head());
                     fabric.packet_hops += 1;
                     match frame {
@@ -352,7 +353,7 @@ impl<C: Control> Host<C> {
             src: self.id,
             wire,
             upstream_queue: queue,
-            ingress: 0,
+            label: flow.class,
             class: 0,
             kind: Kind::Data,
             flags: params.labels[flow.class as usize]

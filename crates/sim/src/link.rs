@@ -3,14 +3,14 @@
 //! A link delivers in order, so only its head frame is an event. The receiving node's side holds the frames; the sending port
 //! holds rate, delay and faults, and puts a frame on the link when its transmission starts.
 
+use backwater_dataplane::Ring;
 use backwater_types::hash::Stream;
 use backwater_types::{Duration, Frame, Instant, SerTime};
-use std::collections::VecDeque;
 
 /// Frames in flight on one direction of a link, with the times their last bits arrive.
 #[derive(Clone, Debug, Default)]
 pub struct InFlight {
-    frames: VecDeque<(Instant, Frame)>,
+    frames: Ring<(Instant, Frame)>,
 }
 
 impl InFlight {
@@ -20,10 +20,16 @@ impl InFlight {
         self.frames.front().map_or(Instant::NEVER, |(at, _)| *at)
     }
 
-    /// Takes the head frame.
+    /// The head frame.
     #[inline(always)]
-    pub fn pop(&mut self) -> Option<Frame> {
-        self.frames.pop_front().map(|(_, frame)| frame)
+    pub fn front(&self) -> Option<&Frame> {
+        self.frames.front().map(|(_, frame)| frame)
+    }
+
+    /// The head frame has been dealt with.
+    #[inline(always)]
+    pub fn advance(&mut self) {
+        self.frames.drop_front();
     }
 }
 

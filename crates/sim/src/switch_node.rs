@@ -180,23 +180,9 @@ impl<D: DataPlane> SwitchNode<D> {
         let ports = self.ports.len();
         while let Some((now, leaf)) = self.tree.first_before(end) {
             if leaf < ports {
-                let frames = &mut fabric.in_flight[self.ports[leaf].link_in as usize];
-                let frame = frames.pop();
-                self.tree.set(leaf, frames.head());
-                fabric.packet_hops += 1;
-                match frame {
-                    Some(Frame::Packet(packet)) => self.forward(now, leaf as PortId, packet, fabric, observer),
-                    Some(Frame::Control(frame)) => {
-                        observer.controlled(now, self.id, leaf as PortId, frame);
-                        self.ports[leaf].stats.on_control(now, frame);
-                        self.plane.control(leaf as PortId, frame);
-                        self.kick(now, leaf as PortId, fabric, observer);
-                    }
-                    None => unreachable!("an armed link has a frame in flight"),
-                }
+                self.arrive(now, leaf as PortId, fabric, observer);
             } else if leaf < 2 * ports {
-                self.tree.set(leaf, Instant::NEVER);
-                self.kick(now, (leaf - ports) as PortId, fabric, observer);
+                self.wake(now, leaf, fabric, observer);
             } else {
                 self.on_timer(now, fabric, observer);
             }
@@ -204,45 +190,65 @@ impl<D: DataPlane> SwitchNode<D> {
         }
     }
 
+    /// The head frame of the link into `ingress` has arrived.
+    #[inline(always)]
+    fn arrive<O: Observer>(&mut self, now: Instant, ingress: PortId, fabric: &mut Fabric, observer: &mut O) {
+        let link = self.ports[ingress as usize].link_in as usize;
+        let ports = match fabric.in_flight[link].front() {
+            Some(Frame::Packet(packet)) => self.forward(now, ingress, packet, observer),
+            Some(Frame::Control(frame)) => {
+                observer.controlled(now, self.id, ingress, *frame);
+                self.ports[ingress as usize].stats.on_control(now, *frame);
+                self.plane.control(ingress, *frame);
+                [Some(ingress), None]
+            }
+            None => unreachable!("an armed link has a frame in flight"),
+        };
+        fabric.in_flight[link].advance();
+        self.tree.set(ingress as usize, fabric.in_flight[link].head());
+        fabric.packet_hops += 1;
+        let [egress, control_on] = ports;
+        if let Some(port) = egress {
+            self.kick(now, port, fabric, observer);
+        }
+        if let Some(port) = control_on {
+            self.arm_timer();
+            self.kick(now, port, fabric, observer);
+        }
+    }
+
+    /// Routes a packet and gives it to the data plane. The ports that may send now: its egress, and one with a control frame.
     #[inline(always)]
     fn forward<O: Observer>(
         &mut self,
         now: Instant,
         ingress: PortId,
-        packet: Packet,
-        fabric: &mut Fabric,
+        packet: &Packet,
         observer: &mut O,
-    ) {
+    ) -> [Option<PortId>; 2] {
         let routes = &self.routes[self.epoch];
         let Some(egress) = routes.next(self.id - self.hosts, packet.dst, packet.key, self.ecmp_salt) else {
             self.drops.count(4, packet.wire);
-            observer.dropped(now, self.id, &packet, "no-route");
-            return;
+            observer.dropped(now, self.id, packet, "no-route");
+            return [None, None];
         };
         let received = self.plane.receive(now, packet, ingress, egress);
-        match received.dropped {
-            None => {
-                if packet.kind == Kind::Data {
-                    observer.enqueued(now, self.id, egress, &packet);
-                    if let Some(census) = &mut self.census {
-                        census.enter(egress, packet.flow);
-                    }
+        let Some(reason) = received.dropped else {
+            if packet.kind == Kind::Data {
+                observer.enqueued(now, self.id, egress, packet);
+                if let Some(census) = &mut self.census {
+                    census.enter(egress, packet.flow);
                 }
-                self.kick(now, egress, fabric, observer);
             }
-            Some(reason) => {
-                let (number, name) = match reason {
-                    DropReason::Buffer => (0, "buffer"),
-                    DropReason::Headroom => (1, "headroom"),
-                };
-                self.drops.count(number, packet.wire);
-                observer.dropped(now, self.id, &packet, name);
-            }
-        }
-        if let Some(port) = received.control_on {
-            self.arm_timer();
-            self.kick(now, port, fabric, observer);
-        }
+            return [Some(egress), received.control_on];
+        };
+        let (number, name) = match reason {
+            DropReason::Buffer => (0, "buffer"),
+            DropReason::Headroom => (1, "headroom"),
+        };
+        self.drops.count(number, packet.wire);
+        observer.dropped(now, self.id, packet, name);
+        [None, None]
     }
 
     /// Sends if the link is free, else makes sure it is looked at when it is. A packet that leaves may put a control frame on
@@ -260,6 +266,24 @@ impl<D: DataPlane> SwitchNode<D> {
                 return;
             }
             next = self.transmit(now, port, fabric, observer);
+        }
+    }
+
+    /// The wake-up call of a port, which `leaf` stands for, has come.
+    #[inline(always)]
+    fn wake<O: Observer>(&mut self, now: Instant, leaf: usize, fabric: &mut Fabric, observer: &mut O) {
+        let port = (leaf - self.ports.len()) as PortId;
+        let busy_until = self.ports[port as usize].busy_until;
+        if busy_until > now {
+            self.tree.set(leaf, busy_until);
+            return;
+        }
+        let control_on = self.transmit(now, port, fabric, observer);
+        if self.ports[port as usize].busy_until <= now || !self.plane.sendable(port) {
+            self.tree.set(leaf, Instant::NEVER);
+        }
+        if let Some(port) = control_on {
+            self.kick(now, port, fabric, observer);
         }
     }
 

@@ -44,19 +44,22 @@ impl Tree {
     /// Sets the time of `leaf`; [`Instant::NEVER`] makes it idle.
     #[inline(always)]
     pub fn set(&mut self, leaf: usize, at: Instant) {
+        let mut winner = if at == Instant::NEVER { u64::MAX } else { self.key(leaf, at) };
         let mut i = self.leaves + leaf;
-        self.keys[i] = if at == Instant::NEVER { u64::MAX } else { self.key(leaf, at) };
+        self.keys[i] = winner;
+        // The winner so far stays in a register; siblings load independently of it.
         while i > 1 {
-            i /= 2;
-            self.keys[i] = self.keys[2 * i].min(self.keys[2 * i + 1]);
+            winner = winner.min(self.keys[i ^ 1]);
+            i >>= 1;
+            self.keys[i] = winner;
         }
     }
 
     #[inline(always)]
     fn key(&self, leaf: usize, at: Instant) -> u64 {
         debug_assert!(at < TIME_LIMIT, "time beyond the key's range");
+        // The top bits of a product depend on all bits below: one multiplication mixes enough for ties.
         let x = (at.0 ^ self.salts[leaf]).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let x = (x ^ (x >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
         let tie = x >> (64 - TIE_BITS) & !0 << self.leaf_bits;
         at.0 << TIE_BITS | tie | leaf as u64
     }

@@ -54,14 +54,7 @@ impl Control for Dctcp {
     type Params = DctcpParams;
 
     fn new(params: &DctcpParams) -> Dctcp {
-        Dctcp {
-            rate: params.line_rate,
-            alpha: 1.0,
-            batch_end: 0,
-            batch_packets: 0,
-            marked: 0,
-            reduced_until: None,
-        }
+        Dctcp { rate: params.line_rate, alpha: 1.0, batch_end: 0, batch_packets: 0, marked: 0, reduced_until: None }
     }
 
     #[inline(always)]
@@ -113,47 +106,21 @@ impl Control for Dctcp {
 mod tests {
     use super::*;
 
-    const PARAMS: DctcpParams = DctcpParams {
-        g: 1.0 / 16.0,
-        additive_increase: 1e9,
-        min_rate: 1e8,
-        line_rate: 1e11,
-        window: 104_000,
-    };
+    const PARAMS: DctcpParams =
+        DctcpParams { g: 1.0 / 16.0, additive_increase: 1e9, min_rate: 1e8, line_rate: 1e11, window: 104_000 };
 
     #[test]
     fn the_first_mark_halves_the_rate_and_the_window_once_per_window() {
         let mut flow = Dctcp::new(&PARAMS);
-        flow.on_ack(
-            &PARAMS,
-            Ack {
-                seq: 1,
-                next: 100,
-                marked: true,
-            },
-        );
+        flow.on_ack(&PARAMS, Ack { seq: 1, next: 100, marked: true });
         assert_eq!(flow.rate(), 5e10);
         assert_eq!(flow.window(&PARAMS), 52_000);
         assert_eq!(flow.gap(&PARAMS, 1048), Duration(167_680));
         for seq in 2..=100 {
-            flow.on_ack(
-                &PARAMS,
-                Ack {
-                    seq,
-                    next: 150,
-                    marked: true,
-                },
-            );
+            flow.on_ack(&PARAMS, Ack { seq, next: 150, marked: true });
         }
         assert_eq!(flow.rate(), 5e10, "one cut per window");
-        flow.on_ack(
-            &PARAMS,
-            Ack {
-                seq: 101,
-                next: 150,
-                marked: true,
-            },
-        );
+        flow.on_ack(&PARAMS, Ack { seq: 101, next: 150, marked: true });
         // The first batch's 100 marks and this one over a batch of 101: alpha stays 1, so the rate halves again.
         assert_eq!(flow.rate(), 2.5e10);
     }
@@ -161,34 +128,13 @@ mod tests {
     #[test]
     fn an_unmarked_batch_adds_once() {
         let mut flow = Dctcp::new(&PARAMS);
-        flow.on_ack(
-            &PARAMS,
-            Ack {
-                seq: 1,
-                next: 100,
-                marked: true,
-            },
-        );
+        flow.on_ack(&PARAMS, Ack { seq: 1, next: 100, marked: true });
         for seq in 2..=101 {
-            flow.on_ack(
-                &PARAMS,
-                Ack {
-                    seq,
-                    next: 150,
-                    marked: false,
-                },
-            );
+            flow.on_ack(&PARAMS, Ack { seq, next: 150, marked: false });
         }
         assert_eq!(flow.rate(), 5.1e10);
         for seq in 102..=150 {
-            flow.on_ack(
-                &PARAMS,
-                Ack {
-                    seq,
-                    next: 200,
-                    marked: false,
-                },
-            );
+            flow.on_ack(&PARAMS, Ack { seq, next: 200, marked: false });
         }
         assert_eq!(flow.rate(), 5.1e10);
     }

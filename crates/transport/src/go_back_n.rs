@@ -25,14 +25,7 @@ pub struct Sender {
 impl Sender {
     /// A flow of `total` packets.
     pub fn new(total: u32, now: Instant) -> Sender {
-        Sender {
-            total,
-            next: 0,
-            acked: 0,
-            high: 0,
-            retransmitted: 0,
-            progress: now,
-        }
+        Sender { total, next: 0, acked: 0, high: 0, retransmitted: 0, progress: now }
     }
 
     /// Whether something is left to send (again, perhaps).
@@ -150,11 +143,7 @@ mod tests {
             tx.send(Instant(0));
         }
         assert_eq!(rx.on_data(Instant(1), 0, GUARD), Answer::Ack(1));
-        assert_eq!(
-            rx.on_data(Instant(2), 2, GUARD),
-            Answer::Nack(1),
-            "packet 1 was lost"
-        );
+        assert_eq!(rx.on_data(Instant(2), 2, GUARD), Answer::Nack(1), "packet 1 was lost");
         assert_eq!(rx.on_data(Instant(3), 3, GUARD), Answer::Silence);
         tx.on_ack(Instant(4), 1);
         tx.on_nack(Instant(5), 1);

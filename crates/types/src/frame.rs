@@ -9,20 +9,12 @@ pub struct QueueMap([u32; 4]);
 impl QueueMap {
     /// The set with the bits of `words`, least significant first.
     pub const fn new(words: [u64; 2]) -> QueueMap {
-        QueueMap([
-            words[0] as u32,
-            (words[0] >> 32) as u32,
-            words[1] as u32,
-            (words[1] >> 32) as u32,
-        ])
+        QueueMap([words[0] as u32, (words[0] >> 32) as u32, words[1] as u32, (words[1] >> 32) as u32])
     }
 
     /// The bits, least significant first.
     pub const fn words(self) -> [u64; 2] {
-        [
-            self.0[0] as u64 | (self.0[1] as u64) << 32,
-            self.0[2] as u64 | (self.0[3] as u64) << 32,
-        ]
+        [self.0[0] as u64 | (self.0[1] as u64) << 32, self.0[2] as u64 | (self.0[3] as u64) << 32]
     }
 
     /// Whether no queue is in the set.
@@ -55,7 +47,4 @@ pub enum Frame {
     Control(ControlFrame),
 }
 
-const _: () = assert!(
-    size_of::<Frame>() == 32,
-    "a control frame hides in a packet's niche"
-);
+const _: () = assert!(size_of::<Frame>() == 32, "a control frame hides in a packet's niche");

@@ -16,10 +16,7 @@ pub const fn draw(stream: u64, counter: u64) -> u64 {
 
 /// The stream for one purpose and one node (or other number) of a run.
 pub const fn stream(seed: u64, purpose: u64, number: u64) -> u64 {
-    mix64(
-        mix64(mix64(seed ^ 0x6261_636b_7761_7465) ^ purpose)
-            ^ number.wrapping_mul(0xd6e8_feb8_6659_fd93),
-    )
+    mix64(mix64(mix64(seed ^ 0x6261_636b_7761_7465) ^ purpose) ^ number.wrapping_mul(0xd6e8_feb8_6659_fd93))
 }
 
 /// Maps a 32-bit hash to `0..n` without division (Lemire 2016).
@@ -45,9 +42,7 @@ pub struct Stream {
 impl Stream {
     /// The stream that [`stream`] names.
     pub const fn new(seed: u64, purpose: u64, number: u64) -> Stream {
-        Stream {
-            state: stream(seed, purpose, number),
-        }
+        Stream { state: stream(seed, purpose, number) }
     }
 
     /// The next 32 bits.

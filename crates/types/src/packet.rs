@@ -18,17 +18,13 @@ pub mod flags {
     pub const CE: u8 = 1 << 0;
     /// The flow's last packet.
     pub const LAST: u8 = 1 << 1;
-    /// The switch that holds it counts it towards a pause (BFC `counted`).
-    pub const COUNTED: u8 = 1 << 2;
-    /// Drawn for bookkeeping under sampling (BFC-B3).
-    pub const SAMPLED: u8 = 1 << 3;
     /// ECN-capable transport.
-    pub const ECT: u8 = 1 << 4;
+    pub const ECT: u8 = 1 << 2;
     /// Labelled as incast traffic by its sender.
-    pub const INCAST: u8 = 1 << 5;
+    pub const INCAST: u8 = 1 << 3;
 }
 
-/// A packet. Fields from `ingress` on are the business of the switch that holds it.
+/// A packet as it is on a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet {
     /// Flow id, never reused within a run.
@@ -47,10 +43,10 @@ pub struct Packet {
     pub src: u16,
     /// Bytes on the wire, headers included.
     pub wire: u16,
-    /// On a link: the queue it left upstream (BFC `upstreamQ`). In a switch: the same, until it departs.
+    /// The queue it left at the last switch or NIC (BFC `upstreamQ`); rewritten at each hop.
     pub upstream_queue: u16,
-    /// Port it came in by.
-    pub ingress: u8,
+    /// Label of its workload, for reports only.
+    pub label: u8,
     /// Traffic class.
     pub class: u8,
     /// What it is.

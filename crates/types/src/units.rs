@@ -126,13 +126,8 @@ impl fmt::Display for UnitError {
 
 impl core::error::Error for UnitError {}
 
-const DURATIONS: &[(&str, u64)] = &[
-    ("ps", 1),
-    ("ns", 1_000),
-    ("us", 1_000_000),
-    ("ms", 1_000_000_000),
-    ("s", 1_000_000_000_000),
-];
+const DURATIONS: &[(&str, u64)] =
+    &[("ps", 1), ("ns", 1_000), ("us", 1_000_000), ("ms", 1_000_000_000), ("s", 1_000_000_000_000)];
 const SIZES: &[(&str, u64)] = &[
     ("B", 1),
     ("KB", 1_000),
@@ -143,31 +138,16 @@ const SIZES: &[(&str, u64)] = &[
     ("MiB", 1 << 20),
     ("GiB", 1 << 30),
 ];
-const RATES: &[(&str, u64)] = &[
-    ("bps", 1),
-    ("Kbps", 1_000),
-    ("Mbps", 1_000_000),
-    ("Gbps", 1_000_000_000),
-    ("Tbps", 1_000_000_000_000),
-];
+const RATES: &[(&str, u64)] =
+    &[("bps", 1), ("Kbps", 1_000), ("Mbps", 1_000_000), ("Gbps", 1_000_000_000), ("Tbps", 1_000_000_000_000)];
 
 /// Reads `"12.5 us"` exactly: the decimal number times its unit has to be a whole number of the base unit.
-fn parse(
-    text: &str,
-    units: &'static [(&'static str, u64)],
-    expected: &'static str,
-) -> Result<u64, UnitError> {
+fn parse(text: &str, units: &'static [(&'static str, u64)], expected: &'static str) -> Result<u64, UnitError> {
     let bad = UnitError { expected };
     let text = text.trim();
-    let split = text
-        .find(|c: char| c.is_ascii_alphabetic())
-        .ok_or(bad.clone())?;
+    let split = text.find(|c: char| c.is_ascii_alphabetic()).ok_or(bad.clone())?;
     let (number, unit) = (text[..split].trim(), text[split..].trim());
-    let scale = units
-        .iter()
-        .find(|(name, _)| *name == unit)
-        .ok_or(bad.clone())?
-        .1 as u128;
+    let scale = units.iter().find(|(name, _)| *name == unit).ok_or(bad.clone())?.1 as u128;
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     if whole.is_empty() || fraction.len() > 12 || (number.contains('.') && fraction.is_empty()) {
         return Err(bad);
@@ -192,9 +172,7 @@ fn parse(
 /// Writes a value with the largest unit that leaves it whole.
 fn show(f: &mut fmt::Formatter<'_>, value: u64, units: &[(&str, u64)]) -> fmt::Result {
     let decimal = units.iter().filter(|(name, _)| !name.contains('i'));
-    let best = decimal
-        .filter(|(_, scale)| value.is_multiple_of(*scale))
-        .max_by_key(|(_, scale)| *scale);
+    let best = decimal.filter(|(_, scale)| value.is_multiple_of(*scale)).max_by_key(|(_, scale)| *scale);
     match best {
         Some((name, scale)) if value > 0 => write!(f, "{} {}", value / scale, name),
         _ => write!(f, "{} {}", value, units[0].0),
@@ -252,21 +230,9 @@ macro_rules! quantity {
     };
 }
 
-quantity!(
-    Duration,
-    DURATIONS,
-    "a time with a unit, such as \"1 us\" (ps, ns, us, ms, s)"
-);
-quantity!(
-    Bytes,
-    SIZES,
-    "a size with a unit, such as \"12 MB\" (B, KB, MB, GB, TB, KiB, MiB, GiB)"
-);
-quantity!(
-    BitsPerSec,
-    RATES,
-    "a rate with a unit, such as \"100 Gbps\" (bps, Kbps, Mbps, Gbps, Tbps)"
-);
+quantity!(Duration, DURATIONS, "a time with a unit, such as \"1 us\" (ps, ns, us, ms, s)");
+quantity!(Bytes, SIZES, "a size with a unit, such as \"12 MB\" (B, KB, MB, GB, TB, KiB, MiB, GiB)");
+quantity!(BitsPerSec, RATES, "a rate with a unit, such as \"100 Gbps\" (bps, Kbps, Mbps, Gbps, Tbps)");
 
 #[cfg(test)]
 mod tests {
@@ -278,10 +244,7 @@ mod tests {
         let ser = SerTime::of(BitsPerSec(100_000_000_000));
         assert_eq!(ser.of_bytes(1), Duration(80));
         assert_eq!(ser.of_bytes(1048), Duration(83_840));
-        assert_eq!(
-            SerTime::of(BitsPerSec(800_000_000_000)).of_bytes(9000),
-            Duration(90_000)
-        );
+        assert_eq!(SerTime::of(BitsPerSec(800_000_000_000)).of_bytes(9000), Duration(90_000));
     }
 
     #[test]
@@ -300,18 +263,9 @@ mod tests {
 
     #[test]
     fn wrong_or_missing_units_are_refused() {
-        for text in [
-            "12",
-            "12 Mb",
-            "-1 us",
-            "1e3 us",
-            "",
-            "us",
-            "1 . 5 us",
-            "0.5 ps",
-            "99999999999999999999 s",
-            "1. us",
-        ] {
+        for text in
+            ["12", "12 Mb", "-1 us", "1e3 us", "", "us", "1 . 5 us", "0.5 ps", "99999999999999999999 s", "1. us"]
+        {
             assert!(text.parse::<Duration>().is_err(), "{text}");
             assert!(text.parse::<Bytes>().is_err(), "{text}");
             assert!(text.parse::<BitsPerSec>().is_err(), "{text}");

@@ -1,0 +1,113 @@
+//! A queue of copies in a ring of a power-of-two size.
+//!
+//! As `VecDeque`, but an emptied ring starts again at its first place, so that a port which seldom queues stays in one cache
+//! line instead of walking through its whole capacity. Grows by doubling.
+
+use alloc::vec::Vec;
+
+/// The queue.
+#[derive(Clone, Debug)]
+pub struct Ring<T> {
+    places: Vec<T>,
+    /// Of the first and one past the last; both only count up while the ring is not empty.
+    first: usize,
+    end: usize,
+}
+
+impl<T: Copy> Default for Ring<T> {
+    fn default() -> Ring<T> {
+        Ring { places: Vec::new(), first: 0, end: 0 }
+    }
+}
+
+impl<T: Copy> Ring<T> {
+    /// Whether nothing is queued.
+    #[inline(always)]
+    pub fn is_empty(&self) -> bool {
+        self.first == self.end
+    }
+
+    /// How many are queued.
+    #[inline(always)]
+    pub fn len(&self) -> usize {
+        self.end - self.first
+    }
+
+    /// The first.
+    #[inline(always)]
+    pub fn front(&self) -> Option<&T> {
+        if self.is_empty() { None } else { Some(&self.places[self.first & (self.places.len() - 1)]) }
+    }
+
+    /// The last.
+    #[inline(always)]
+    pub fn back(&self) -> Option<&T> {
+        if self.is_empty() { None } else { Some(&self.places[(self.end - 1) & (self.places.len() - 1)]) }
+    }
+
+    /// Appends.
+    #[inline(always)]
+    pub fn push_back(&mut self, value: T) {
+        if self.len() == self.places.len() {
+            self.grow(value);
+        }
+        let mask = self.places.len() - 1;
+        self.places[self.end & mask] = value;
+        self.end += 1;
+    }
+
+    /// Takes the first.
+    #[inline(always)]
+    pub fn pop_front(&mut self) -> Option<T> {
+        let value = *self.front()?;
+        self.drop_front();
+        Some(value)
+    }
+
+    /// Forgets the first.
+    ///
+    /// # Panics
+    /// If nothing is queued.
+    #[inline(always)]
+    pub fn drop_front(&mut self) {
+        assert!(!self.is_empty(), "an empty ring has no first");
+        self.first += 1;
+        if self.first == self.end {
+            (self.first, self.end) = (0, 0);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, filler: T) {
+        let old = self.places.len();
+        let mut places = Vec::with_capacity((2 * old).max(4));
+        places.extend((self.first..self.end).map(|i| self.places[i & (old - 1)]));
+        places.resize((2 * old).max(4), filler);
+        (self.first, self.end, self.places) = (0, self.end - self.first, places);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comes_out_as_it_went_in_across_growth_and_wrap() {
+        let (mut ring, mut next_in, mut next_out) = (Ring::default(), 0u32, 0u32);
+        for round in 0..200 {
+            for _ in 0..round % 23 {
+                ring.push_back(next_in);
+                next_in += 1;
+            }
+            assert_eq!(ring.len(), (next_in - next_out) as usize);
+            for _ in 0..round % 19 {
+                assert_eq!(ring.front().copied(), (next_out < next_in).then_some(next_out));
+                if ring.pop_front().is_some() {
+                    next_out += 1;
+                }
+            }
+        }
+        assert!(next_out > 1000 && ring.back().is_none_or(|last| *last + 1 == next_in));
+    }
+}
