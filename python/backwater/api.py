@@ -51,6 +51,7 @@ class Experiment:
     def _open(self, path: Path, sets: list[str], scale: str | None) -> None:
         self.path = path
         self.sets = sets
+        self.invocation = ["run", str(path)]
         self.plan: dict[str, Any] = json.loads(_core.load(str(path), sets, scale))
 
     def __repr__(self) -> str:
@@ -70,7 +71,7 @@ class Experiment:
 
     def command(self, out: Path | None) -> str:
         """What to type to run it again."""
-        words = ["backwater", "run", str(self.path)]
+        words = ["backwater", *self.invocation]
         for change in self.sets:
             words += ["--set", change]
         if self.scale:

@@ -82,7 +82,7 @@ def destinations(opened: list[Experiment], out_dir: Path | None) -> list[Path]:
         return [out_dir]
     places: list[Path] = []
     for experiment in opened:
-        place = (out_dir or Path("runs")) / experiment.path.stem
+        place = (out_dir or Path("runs")) / Path(experiment.invocation[-1]).stem
         while place in places or (out_dir is None and place.exists()):
             place = results.next_name(place)
         places.append(place)
@@ -175,7 +175,9 @@ def reproduce(
 ) -> None:
     """Run a published experiment and judge each of its claims."""
     paths = experiments.find(experiment)
-    opened = [Experiment.from_arguments(path, sets or [], scale) for path in paths]
+    opened = [Experiment.from_arguments(path, sets or [], scale) for path in paths.values()]
+    for identifier, one in zip(paths, opened, strict=True):
+        one.invocation = ["reproduce", identifier]
     if json_file is not None and not json_file.absolute().parent.is_dir():
         raise _core.InputError(f"--json {json_file}: no such directory: {json_file.parent}")
     places = destinations(opened, out_dir)
@@ -268,12 +270,10 @@ def print_claims(rows: list[dict[str, Any]]) -> None:
 def main() -> None:
     """Entry point: whatever goes wrong is one message on stderr, and an exit code."""
     try:
-        app(standalone_mode=False)
-    except typer.Exit as leave:
-        sys.exit(leave.exit_code)
+        sys.exit(app(standalone_mode=False) or 0)
     except _core.InputError as error:
         fail(f"error: {error}", BAD_INPUT)
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, typer.Abort):
         fail("Interrupted: nothing was written", INTERRUPTED)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

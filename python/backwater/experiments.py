@@ -1,4 +1,4 @@
-"""Finds the published experiments, in a checkout or in the installed package."""
+"""Finds the published experiments, which the package carries."""
 
 from __future__ import annotations
 
@@ -6,15 +6,13 @@ from pathlib import Path
 
 from backwater._core import InputError
 
-HERE = Path(__file__).resolve().parent
-
 
 def root() -> Path:
     """The directory with one directory a paper."""
-    for candidate in (HERE / "experiments", HERE.parents[1] / "experiments"):
-        if candidate.is_dir():
-            return candidate
-    raise InputError("the published experiments are not installed beside this package")
+    root = Path(__file__).parent / "experiments"
+    if not root.is_dir():
+        raise InputError(f"{root}: the published experiments are not there")
+    return root
 
 
 def known() -> dict[str, Path]:
@@ -22,24 +20,23 @@ def known() -> dict[str, Path]:
     return {f"{path.parent.name}-{path.stem}": path for path in sorted(root().glob("*/*.toml"), key=in_order)}
 
 
-def find(identifier: str) -> list[Path]:
-    """`bfc-fig9`, `fig9` where one paper has it, or `bfc` for all of a paper.
+def find(identifier: str) -> dict[str, Path]:
+    """`bfc-fig9`, `fig9` where one paper has it, or `bfc` for all of a paper; as in `known`.
 
     # Errors
     `InputError` with what there is.
     """
     everything = known()
     if identifier in everything:
-        return [everything[identifier]]
-    paper = [path for path in everything.values() if path.parent.name == identifier]
-    if paper:
+        return {identifier: everything[identifier]}
+    if paper := {name: path for name, path in everything.items() if path.parent.name == identifier}:
         return paper
     figure = {name: path for name, path in everything.items() if path.stem == identifier}
-    if len(figure) == 1:
-        return list(figure.values())
-    if figure:
+    if len(figure) > 1:
         raise InputError(f"reproduce {identifier}: several papers have it: {', '.join(figure)}")
-    raise InputError(f"reproduce {identifier}: no such experiment; there is {', '.join(everything)}")
+    if not figure:
+        raise InputError(f"reproduce {identifier}: no such experiment; there is {', '.join(everything)}")
+    return figure
 
 
 def in_order(path: Path) -> tuple[str, str, int]:

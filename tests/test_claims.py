@@ -1,0 +1,371 @@
+"""Claims are judged as `experiments/README.md` says. Every case was worked out by hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from backwater import InputError, Results, claims, experiments, measured
+from conftest import Cli
+
+VERDICTS = {"pass", "fail", "direction", "fact", "not-run"}
+
+
+def write_run(
+    place: Path, label: str, flows: list[tuple[str, int, float]], active: dict[int, int], **summary: Any
+) -> None:
+    """A run whose tables hold just what an expectation reads. Flows: class, size, slowdown; ideal time 1 us."""
+    (place / label).mkdir(parents=True)
+    n = len(flows)
+    table = {
+        "class": pa.array([name for name, _, _ in flows], pa.string()).dictionary_encode(),
+        "size_bytes": pa.array([size for _, size, _ in flows], pa.uint64()),
+        "arrival_ps": pa.array([0] * n, pa.uint64()),
+        "finish_rx_ps": pa.array([round(slowdown * 1e6) for _, _, slowdown in flows], pa.uint64()),
+        "ideal_ps": pa.array([1_000_000] * n, pa.uint64()),
+        "slowdown": pa.array([slowdown for _, _, slowdown in flows], pa.float64()),
+        "counted": pa.array([1] * n, pa.uint8()),
+    }
+    pq.write_table(pa.table(table), place / label / "flows.parquet")
+    histogram = {
+        "node": pa.array(["switch0"] * len(active)).dictionary_encode(),
+        "port": pa.array([0] * len(active), pa.uint16()),
+        "flows": pa.array(list(active), pa.uint32()),
+        "samples": pa.array(list(active.values()), pa.uint64()),
+    }
+    pq.write_table(pa.table(histogram), place / label / "active_flows.parquet")
+    (place / label / "summary.json").write_text(json.dumps(summary))
+    scenario = {"host": {"window": "100 KB"}, "topology": {"host_rate": "100 Gbps"}, "workload": [{"delay": "2.5 us"}]}
+    (place / label / "scenario.json").write_text(json.dumps(scenario))
+
+
+def write_manifest(place: Path, runs: list[tuple[str, dict[str, Any]]], scale: str = "quick") -> Results:
+    entries = [
+        {"label": label, "scheme": "bfc", "params": params, "digest": "00", "dir": label, "complete": True}
+        for label, params in runs
+    ]
+    (place / "manifest.json").write_text(json.dumps({"name": "x", "scale": scale, "runs": entries}))
+    return Results(place)
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> Results:
+    """A: background slowdowns 1 to 100 for small flows, 3 for large. B: 5 times the small, 2 for large."""
+    small = [("background", 1000, float(i)) for i in range(1, 101)]
+    large = [("background", 2_000_000, 3.0)] * 4
+    write_run(
+        tmp_path,
+        "A",
+        small + large + [("incast", 200_000, 9.0)],
+        {0: 50, 10: 40, 40: 10},
+        buffer={"p99_bytes": 1000},
+        load=[{"class": "background", "offered_bps": 4e9}, {"class": "incast", "offered_bps": 5e9}],
+        queueing_delay=None,
+    )
+    write_run(
+        tmp_path,
+        "B",
+        [(name, size, 5 * slowdown) for name, size, slowdown in small] + [("background", 2_000_000, 2.0)] * 4,
+        {0: 20, 20: 80},
+        buffer={"p99_bytes": 4000},
+        load=[],
+    )
+    return write_manifest(tmp_path, [("A", {"variant": "A"}), ("B", {"variant": "B"})])
+
+
+def judge(results: Results, **expectation: Any) -> dict[str, Any]:
+    (row,) = claims.evaluate([{"claim": "x.1", "metric": "m", "says": "s", **expectation}], results)
+    assert row["verdict"] in VERDICTS
+    return row
+
+
+def value(results: Results, expression: Any) -> float:
+    """A value, heard from a check that compares nothing."""
+    row = judge(results, kind="between", value=expression, variant="A")
+    return row["checks"][0]["measured"]
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ({"slowdown": "p99", "sizes": "<=1000"}, 99.0),
+        ({"slowdown": "p50", "sizes": "<=1000"}, 50.0),
+        ({"slowdown": "p95", "sizes": "<=1000"}, 95.0),
+        ({"slowdown": "mean", "sizes": "<=1000"}, 50.5),
+        ({"slowdown": "mean", "sizes": ">1000"}, 3.0),
+        ({"slowdown": "mean", "sizes": "(1000,2000000]"}, 3.0),
+        ({"slowdown": "mean"}, (5050 + 12) / 104),
+        ({"slowdown": "mean", "class": "incast"}, 9.0),
+        ({"wait": "max", "sizes": "<=1000"}, 99e-6),
+        ({"wait": "mean", "class": "incast"}, 8e-6),
+        ({"active_flows": "mean"}, 8.0),
+        ({"active_flows": "p50"}, 0.0),
+        ({"active_flows": "p99"}, 40.0),
+        ({"active_flows": "max", "node": "switch0", "port": 0}, 40.0),
+        ({"active_flows": "share<=32"}, 0.9),
+        ({"active_flows": "share>32"}, 0.1),
+        ({"active_flows_distance": "B"}, 0.7),  # at 10: 0.9 against 0.2
+        ({"summary": "buffer.p99_bytes"}, 1000.0),
+        ({"summary": "load[class=incast].offered_bps"}, 5e9),
+        ({"summary": "load[class].offered_bps", "class": "background"}, 4e9),
+        ({"scenario": "host.window"}, 100e3),
+        ({"scenario": "topology.host_rate"}, 100e9),
+        ({"scenario": "workload.0.delay"}, 2.5e-6),
+        ({"product": [2, 3, {"summary": "buffer.p99_bytes"}]}, 6000.0),
+        ({"quotient": [{"summary": "buffer.p99_bytes", "variant": "B"}, {"summary": "buffer.p99_bytes"}]}, 4.0),
+        ({"difference": [1, 0.6]}, 0.4),
+        ({"sum": [1, {"product": [2, 2]}]}, 5.0),
+    ],
+)
+def test_values(two: Results, expression: Any, expected: float) -> None:
+    assert value(two, expression) == pytest.approx(expected)
+
+
+SMALL_P99 = {"slowdown": "p99", "sizes": "<=1000"}
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "verdict"),
+    [
+        (4, 6, "pass"),
+        (None, 5, "pass"),
+        (5, None, "pass"),
+        (6, 30, "direction"),
+        (1.5, 3, "direction"),
+        (0.9, 1.3, "fail"),
+        (None, 1, "fail"),
+        (0.1, 0.5, "fail"),
+    ],
+)
+def test_a_ratio_outside_its_band_may_still_point_the_right_way(
+    two: Results, low: float | None, high: float | None, verdict: str
+) -> None:
+    bounds = {key: bound for key, bound in (("low", low), ("high", high)) if bound is not None}
+    sides = {"numerator": {"variant": "B", **SMALL_P99}, "denominator": {"variant": "A", **SMALL_P99}}
+    row = judge(two, kind="ratio", **sides, **bounds)
+    assert row["verdict"] == verdict
+    assert row["measured"] == "5"
+
+
+def test_each_fills_in_what_a_leaf_lacks(two: Results) -> None:
+    row = judge(
+        two,
+        kind="ratio",
+        each={"slowdown": ["mean", "p99"], "sizes": ["<=1000"], "variant": ["B", "HPCC"]},
+        numerator={},
+        denominator={"variant": "A"},
+        low=4,
+        high=6,
+    )
+    assert [check["measured"] for check in row["checks"]] == [pytest.approx(5), None, pytest.approx(5), None]
+    assert row["verdict"] == "pass"
+    assert "HPCC" in row["measured"], "what was not run is said"
+
+
+@pytest.mark.parametrize(
+    ("times", "verdict"),
+    [(5, "pass"), (7.5, "pass"), (7.6, "direction"), (3.4, "pass"), (3.3, "direction"), (60, "direction")],
+)
+def test_up_to_is_the_largest_of_all_within_a_factor_of_one_and_a_half(
+    two: Results, times: float, verdict: str
+) -> None:
+    row = judge(
+        two,
+        kind="up-to",
+        times=times,
+        each={"sizes": ["<=1000", ">1000"]},
+        numerator={"variant": "B", "slowdown": "mean"},
+        denominator={"variant": "A", "slowdown": "mean"},
+    )
+    assert row["verdict"] == verdict
+    assert row["expected"] == f"up to {times:g} times"
+
+
+def test_up_to_fails_where_nothing_is_larger(two: Results) -> None:
+    sides = {"numerator": {"variant": "A", **SMALL_P99}, "denominator": {"variant": "B", **SMALL_P99}}
+    assert judge(two, kind="up-to", times=5, **sides)["verdict"] == "fail"
+
+
+@pytest.mark.parametrize(
+    ("expectation", "verdict"),
+    [
+        ({"kind": "between", "low": 999, "high": 1001}, "pass"),
+        ({"kind": "between", "high": 999}, "fail"),
+        ({"kind": "approx", "expected": 1100, "tolerance": 0.1}, "pass"),
+        ({"kind": "approx", "expected": 1200, "tolerance": 0.1}, "fail"),
+        ({"kind": "equals", "expected": 1000.9}, "pass"),
+        ({"kind": "equals", "expected": 1002}, "fail"),
+    ],
+)
+def test_numbers_are_compared(two: Results, expectation: dict[str, Any], verdict: str) -> None:
+    assert judge(two, variant="A", value={"summary": "buffer.p99_bytes"}, **expectation)["verdict"] == verdict
+
+
+def test_an_expected_zero_has_to_be_zero(two: Results) -> None:
+    assert judge(two, kind="equals", expected=0, value={"difference": [3, 3]})["verdict"] != "fail"
+    assert judge(two, kind="equals", expected=0, variant="A", value={"slowdown": "mean"})["verdict"] == "fail"
+
+
+@pytest.mark.parametrize(
+    ("chains", "more", "verdict"),
+    [
+        ([["A", "B"]], {}, "pass"),
+        ([["B", "A"]], {}, "fail"),
+        ([["A", "HPCC", "B"]], {}, "pass"),
+        ([["A", "HPCC"]], {}, "not-run"),
+        ([["A", "B"], ["B", "A"]], {}, "fail"),
+        ([["A", "B"]], {"high": 400}, "direction"),
+        ([["A", "B"]], {"high": 500}, "pass"),
+        ([["A", "A"]], {}, "fail"),
+        ([["A", "A"]], {"slack": 0.01}, "pass"),
+    ],
+)
+def test_orderings(two: Results, chains: list[list[str]], more: dict[str, Any], verdict: str) -> None:
+    assert judge(two, kind="ordering", value=SMALL_P99, chains=chains, **more)["verdict"] == verdict
+
+
+def test_what_only_the_scenario_says_is_a_fact(two: Results) -> None:
+    window = {"scenario": "host.window"}
+    assert judge(two, kind="equals", variant="A", value=window, expected=100e3)["verdict"] == "fact"
+    assert judge(two, kind="equals", variant="A", value=window, expected=99e3)["verdict"] == "fail"
+    mixed = {"product": [window, {"summary": "buffer.p99_bytes"}]}
+    assert judge(two, kind="equals", variant="A", value=mixed, expected=1e8)["verdict"] == "pass"
+    assert judge(two, kind="fact")["verdict"] == "fact"
+
+
+def test_too_few_flows_are_no_measurement(two: Results) -> None:
+    for leaf in (
+        {"slowdown": "p99", "sizes": ">1000"},
+        {"slowdown": "p95", "sizes": ">1000"},
+        {"slowdown": "mean", "class": "elephants"},
+        {"summary": "queueing_delay.p99_ns"},
+    ):
+        row = judge(two, kind="between", variant="A", value=leaf, high=1)
+        assert row["verdict"] == "not-run"
+        assert "too little data" in row["measured"]
+
+
+def test_claims_are_judged_at_their_scales(two: Results) -> None:
+    two.manifest["scale"] = "smoke"
+    check = {"kind": "between", "variant": "A", "value": {"slowdown": "mean"}}
+    assert judge(two, **check)["verdict"] == "not-run"
+    assert judge(two, **check, scales=["smoke"])["verdict"] == "pass"
+    assert judge(two, kind="not-run", reason="needs a testbed") | {"checks": []} == {
+        "claim": "x.1",
+        "metric": "m",
+        "says": "s",
+        "expected": "s",
+        "measured": "needs a testbed",
+        "verdict": "not-run",
+        "note": "",
+        "checks": [],
+    }
+
+
+@pytest.fixture
+def sweep(tmp_path: Path) -> Results:
+    """Median slowdown at N = 8, 16, 32, 64, 128: 2, 2, 3, 4, 9."""
+    runs = []
+    for n, slowdown in zip((8, 16, 32, 64, 128), (2.0, 2.0, 3.0, 4.0, 9.0), strict=True):
+        write_run(tmp_path, f"A-{n}", [("mice", 1000, slowdown)] * 3, {n: 1})
+        runs.append((f"A-{n}", {"variant": "A", "workload.0.count": n}))
+    return write_manifest(tmp_path, runs)
+
+
+@pytest.mark.parametrize(
+    ("more", "verdict", "at"),
+    [
+        ({"threshold": 3.5, "low": 32, "high": 64}, "pass", 64),
+        ({"threshold": 3.5, "low": 16, "high": 128}, "pass", 64),
+        ({"threshold": 3.5, "low": 8, "high": 32}, "direction", 64),
+        ({"threshold": 3.5, "low": 64, "high": 128}, "direction", 64),
+        ({"threshold": 10, "low": 8, "high": 128}, "fail", None),
+        ({"threshold": 3.5, "low": 32, "high": 256}, "direction", 64),
+        ({"relative_to": 8, "factor": 2, "low": 32, "high": 64}, "pass", 64),
+        ({"relative_to": 8, "factor": 1.5, "low": 32, "high": 64}, "direction", 32),
+        ({"relative_to": 4, "factor": 2, "low": 32, "high": 64}, "not-run", None),
+    ],
+)
+def test_knees(sweep: Results, more: dict[str, Any], verdict: str, at: float | None) -> None:
+    leaf = {"slowdown": "p50", "class": "mice", "variant": "A"}
+    row = judge(sweep, kind="knee", along="workload.0.count", value=leaf, **more)
+    assert row["verdict"] == verdict
+    assert row["checks"][0]["measured"] == at
+
+
+def test_checks_are_made_at_every_point_that_where_lets_through(sweep: Results) -> None:
+    check = {"kind": "between", "variant": "A", "value": {"slowdown": "p50", "class": "mice"}}
+    assert judge(sweep, **check, high=4)["verdict"] == "fail"
+    bounded = judge(sweep, **check, high=4, where={"workload.0.count": {"min": 16, "max": 64}})
+    assert bounded["verdict"] == "pass"
+    assert [item["measured"] for item in bounded["checks"]] == [2, 3, 4]
+    assert judge(sweep, **check, high=2, where={"workload.0.count": 16})["verdict"] == "pass"
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"kind": "guess"},
+        {"kind": "between", "value": {"slowdowns": "p99"}},
+        {"kind": "between", "value": {"slowdown": "p99", "size": "<=3000"}},
+        {"kind": "between", "value": {"slowdown": "p99", "sizes": "3000"}},
+        {"kind": "between", "value": {"slowdown": "worst"}},
+        {"kind": "between", "value": {"active_flows": "share=32"}},
+        {"kind": "between", "value": {"scenario": "topology"}},
+        {"kind": "between", "value": {"slowdown": "mean", "wait": "mean"}},
+    ],
+)
+def test_a_malformed_expectation_is_refused(two: Results, broken: dict[str, Any]) -> None:
+    with pytest.raises(InputError):
+        judge(two, variant="A", **broken)
+
+
+def test_incomplete_runs_judge_nothing(two: Results) -> None:
+    for run in two.runs:
+        run.entry["complete"] = False
+    assert judge(two, kind="between", variant="A", value={"slowdown": "mean"})["verdict"] == "not-run"
+
+
+def test_percentiles_are_nearest_ranks() -> None:
+    assert [measured.rank_of(50, n) for n in (1, 2, 3, 4)] == [0, 0, 1, 1]
+    assert measured.rank_of(99, 100) == 98
+    assert measured.rank_of(99, 101) == 99
+    assert measured.rank_of(95, 20) == 18
+
+
+def test_experiments_are_found_by_figure_and_by_paper() -> None:
+    everything = experiments.known()
+    assert "bfc-fig9" in everything
+    assert experiments.find("fig9") == experiments.find("bfc-fig9") == {"bfc-fig9": everything["bfc-fig9"]}
+    names = list(experiments.find("bfc"))
+    assert names.index("bfc-fig9") < names.index("bfc-fig10"), "in order of number"
+
+
+def test_reproduce_writes_rows(cli: Cli, tmp_path: Path) -> None:
+    done = cli("reproduce", "fig9", "--scale", "smoke", "--json", "rows.json", "--set", "run.duration=100 us")
+    assert done.returncode in (0, 1), done.stderr
+    rows = json.loads((tmp_path / "rows.json").read_text())
+    assert rows
+    for row in rows:
+        assert {"claim", "expected", "measured", "verdict"} <= row.keys()
+        assert row["verdict"] in VERDICTS
+    assert done.returncode == int(any(row["verdict"] == "fail" for row in rows))
+    assert all(row["claim"] in done.stdout for row in rows)
+    assert (tmp_path / "runs" / "bfc-fig9" / "report.html").is_file()
+
+
+def test_run_exits_1_when_an_expectation_fails(cli: Cli, smoke: Path, tmp_path: Path) -> None:
+    scenario = tmp_path / "strict.toml"
+    scenario.write_text(
+        f'extends = "{smoke}"\n[[expect]]\nclaim = "mine.1"\nkind = "between"\nvariant = "bfc"\n'
+        'scales = ["", "quick", "smoke"]\nvalue = { summary = "flows.finished" }\nhigh = 0\n'
+    )
+    done = cli("run", scenario, "--out", "here")
+    assert done.returncode == 1, done.stderr
+    assert "fail" in done.stdout
+    assert (tmp_path / "here" / "claims.json").is_file()
