@@ -45,13 +45,15 @@ fn every_experiment_loads_at_every_scale() {
 }
 
 /// The keys that each kind of expectation needs, as `experiments/README.md` lists them.
-const KINDS: [(&str, &[&str]); 7] = [
+const KINDS: [(&str, &[&str]); 9] = [
     ("ratio", &["numerator", "denominator"]),
     ("between", &["value"]),
     ("approx", &["value", "expected", "tolerance"]),
     ("equals", &["value", "expected"]),
     ("ordering", &["value", "chains"]),
     ("knee", &["value", "along", "threshold", "low", "high"]),
+    ("up-to", &["numerator", "denominator", "times"]),
+    ("fact", &[]),
     ("not-run", &["reason"]),
 ];
 
