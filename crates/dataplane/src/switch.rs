@@ -14,9 +14,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use backwater_types::hash::Stream;
-use backwater_types::{
-    BitsPerSec, CONTROL_WIRE, ControlFrame, Duration, Frame, Instant, Kind, Packet, PortId, QueueId, flags,
-};
+use backwater_types::{BitsPerSec, ControlFrame, Duration, Instant, Kind, Packet, PortId, QueueId, flags};
 
 /// What is the same for every scheme: ports, queues, buffer, marking.
 #[derive(Clone, Debug)]
@@ -83,9 +81,7 @@ pub struct Received {
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
     /// What goes on the wire.
-    pub frame: Frame,
-    /// Its size there, bytes.
-    pub wire: u16,
+    pub packet: Packet,
     /// The data queue it left, if it is data.
     pub queue: Option<QueueId>,
     /// A control frame now waits at this port.
@@ -108,7 +104,7 @@ pub struct Switch<A: Assignment, B> {
 #[derive(Clone, Debug)]
 struct Port<Q> {
     queues: Q,
-    control: Ring<ControlFrame>,
+    control: Ring<Packet>,
     acks: Ring<Packet>,
     /// Held by PFC.
     held: bool,
@@ -167,7 +163,7 @@ impl<A: Assignment, B: Backpressure<A::Queues>> Switch<A, B> {
     }
 
     fn queue_frame(&mut self, port: PortId, frame: ControlFrame) -> PortId {
-        self.ports[port as usize].control.push_back(frame);
+        self.ports[port as usize].control.push_back(frame.into());
         port
     }
 
@@ -175,13 +171,10 @@ impl<A: Assignment, B: Backpressure<A::Queues>> Switch<A, B> {
     #[inline(always)]
     pub fn transmit(&mut self, now: Instant, port: PortId) -> Option<Sent> {
         let p = &mut self.ports[port as usize];
-        if let Some(frame) = p.control.pop_front() {
-            let frame = Frame::Control(frame);
-            return Some(Sent { frame, wire: CONTROL_WIRE, queue: None, control_on: None, entered: Instant::ZERO });
-        }
-        if let Some(ack) = p.acks.pop_front() {
-            let (frame, wire) = (Frame::Packet(ack), ack.wire);
-            return Some(Sent { frame, wire, queue: None, control_on: None, entered: Instant::ZERO });
+        for queue in [&mut p.control, &mut p.acks] {
+            if let Some(packet) = queue.pop_front() {
+                return Some(Sent { packet, queue: None, control_on: None, entered: Instant::ZERO });
+            }
         }
         if p.held {
             return None;
@@ -195,7 +188,7 @@ impl<A: Assignment, B: Backpressure<A::Queues>> Switch<A, B> {
         self.assignment.on_dequeue(now, &held, port, queue);
         let control = self.backpressure.on_dequeue(now, packet.wire, &held);
         let control_on = control.map(|frame| self.queue_frame(held.ingress as PortId, frame));
-        Some(Sent { frame: Frame::Packet(packet), wire: packet.wire, queue: Some(queue), control_on, entered })
+        Some(Sent { packet, queue: Some(queue), control_on, entered })
     }
 
     /// Whether `port` has something it may send.
@@ -225,7 +218,7 @@ impl<A: Assignment, B: Backpressure<A::Queues>> Switch<A, B> {
     pub fn timer(&mut self, now: Instant, kicked: &mut Vec<PortId>) {
         let ports = &mut self.ports;
         self.backpressure.refresh(now, &mut |port, frame| {
-            ports[port as usize].control.push_back(frame);
+            ports[port as usize].control.push_back(frame.into());
             kicked.push(port);
         });
     }
@@ -240,7 +233,7 @@ impl<A: Assignment, B: Backpressure<A::Queues>> Switch<A, B> {
     pub fn link_up(&mut self, now: Instant, port: PortId) {
         self.link_down(port);
         if let Some(frame) = self.backpressure.state_of(now, port) {
-            self.ports[port as usize].control.push_back(frame);
+            self.ports[port as usize].control.push_back(frame.into());
         }
     }
 

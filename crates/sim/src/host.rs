@@ -10,7 +10,7 @@ use crate::tree::Tree;
 use backwater_dataplane::{NicQueues, Ring};
 use backwater_transport::{Ack, Answer, Control, Sender};
 use backwater_types::hash::{self, Stream};
-use backwater_types::{Duration, Frame, Instant, Kind, Packet, QueueId, flags};
+use backwater_types::{Duration, Instant, Kind, Packet, QueueId, flags};
 use std::collections::VecDeque;
 
 /// What is the same for all hosts of a run.
@@ -62,7 +62,7 @@ pub struct Host<C: Control> {
     /// Number in the graph, which is its address.
     pub id: u16,
     /// Events.
-    pub tree: Tree,
+    pub tree: Tree<4>,
     /// Counters of its port.
     pub stats: PortStats,
     /// Packets lost on its link.
@@ -180,23 +180,22 @@ impl<C: Control> Host<C> {
             match leaf {
                 LINK => {
                     let frames = &mut fabric.in_flight[self.link_in as usize];
-                    let frame = frames.front().copied();
+                    let packet = *frames.front().expect("an armed link has a frame in flight");
                     frames.advance();
                     self.tree.set(LINK, frames.head());
                     fabric.packet_hops += 1;
-                    match frame {
-                        Some(Frame::Packet(packet)) if params.delay > Duration::ZERO => {
-                            self.delayed.push_back((now + params.delay, packet));
-                            self.arm_timer();
-                        }
-                        Some(Frame::Packet(packet)) => self.receive(now, packet, params, fabric, finished, observer),
-                        Some(Frame::Control(frame)) => {
+                    match packet.control() {
+                        Some(frame) => {
                             observer.controlled(now, self.id as usize, 0, frame);
                             self.stats.on_control(now, frame);
                             self.nic.control(frame);
                             self.kick(now, params, fabric, observer);
                         }
-                        None => unreachable!("an armed link has a frame in flight"),
+                        None if params.delay > Duration::ZERO => {
+                            self.delayed.push_back((now + params.delay, packet));
+                            self.arm_timer();
+                        }
+                        None => self.receive(now, packet, params, fabric, finished, observer),
                     }
                 }
                 PORT => {
@@ -303,10 +302,9 @@ impl<C: Control> Host<C> {
             },
         };
         observer.host_sent(now, self.id as usize, &packet);
-        let frame = Frame::Packet(packet);
         self.busy_until = now + self.wire.ser.of_bytes(packet.wire as u64);
-        self.stats.on_sent(&frame, packet.wire);
-        put_on_wire(&mut self.wire, fabric, &mut self.drops, now, self.busy_until, frame, |packet, reason| {
+        self.stats.on_sent(&packet);
+        put_on_wire(&mut self.wire, fabric, &mut self.drops, now, self.busy_until, &packet, |packet, reason| {
             observer.dropped(now, self.id as usize, packet, reason);
         });
         if !self.acks.is_empty() || self.nic.sendable() {
@@ -558,22 +556,22 @@ pub fn put_on_wire(
     drops: &mut Drops,
     start: Instant,
     sent: Instant,
-    frame: Frame,
+    packet: &Packet,
     dropped: impl FnOnce(&Packet, &'static str),
 ) {
     let at = sent + wire.delay;
     if let Some(faults) = &mut wire.faults
-        && let Some(lost) = faults.strike(&frame, start, at)
+        && let Some(lost) = faults.strike(packet, start, at)
     {
         let (reason, name) = match lost {
             Lost::Loss => (2, "link-loss"),
             Lost::Down => (3, "link-down"),
         };
-        if let Frame::Packet(packet) = &frame {
+        if packet.kind != Kind::Control {
             drops.count(reason, packet.wire);
             dropped(packet, name);
         }
         return;
     }
-    fabric.send(wire.target, at, frame);
+    fabric.send(wire.target, at, packet);
 }

@@ -5,12 +5,12 @@
 
 use backwater_dataplane::Ring;
 use backwater_types::hash::Stream;
-use backwater_types::{Duration, Frame, Instant, SerTime};
+use backwater_types::{Duration, Instant, Kind, Packet, SerTime};
 
 /// Frames in flight on one direction of a link, with the times their last bits arrive.
 #[derive(Clone, Debug, Default)]
 pub struct InFlight {
-    frames: Ring<(Instant, Frame)>,
+    frames: Ring<(Instant, Packet)>,
 }
 
 impl InFlight {
@@ -22,8 +22,8 @@ impl InFlight {
 
     /// The head frame.
     #[inline(always)]
-    pub fn front(&self) -> Option<&Frame> {
-        self.frames.front().map(|(_, frame)| frame)
+    pub fn front(&self) -> Option<&Packet> {
+        self.frames.front().map(|(_, packet)| packet)
     }
 
     /// The head frame has been dealt with.
@@ -83,13 +83,13 @@ pub enum Lost {
 
 impl Faults {
     /// Whether a frame sent from `start` to `arrival` is lost.
-    pub fn strike(&mut self, frame: &Frame, start: Instant, arrival: Instant) -> Option<Lost> {
+    pub fn strike(&mut self, packet: &Packet, start: Instant, arrival: Instant) -> Option<Lost> {
         if self.down.iter().any(|[down, up]| *down <= arrival && start < *up) {
             return Some(Lost::Down);
         }
-        let below = match frame {
-            Frame::Packet(_) => self.loss_below,
-            Frame::Control(_) => self.loss_below.max(self.control_loss_below),
+        let below = match packet.kind {
+            Kind::Control => self.loss_below.max(self.control_loss_below),
+            _ => self.loss_below,
         };
         (below > 0 && (self.rng.next_u32() as u64) < below).then_some(Lost::Loss)
     }
@@ -121,18 +121,18 @@ pub struct Fabric {
 pub struct Crossing {
     link: u32,
     at: Instant,
-    frame: Frame,
+    packet: Packet,
 }
 
 impl Fabric {
     /// Puts a frame on a link; its last bit arrives at `at`.
     #[inline(always)]
-    pub fn send(&mut self, to: Target, at: Instant, frame: Frame) {
+    pub fn send(&mut self, to: Target, at: Instant, packet: &Packet) {
         if to.partition == self.id {
-            self.deliver(to.node, to.port, to.link, at, frame);
+            self.deliver(to.node, to.port, to.link, at, packet);
         } else {
             self.outbox_next = self.outbox_next.min(at);
-            self.outbox[to.partition as usize].push(Crossing { link: to.link, at, frame });
+            self.outbox[to.partition as usize].push(Crossing { link: to.link, at, packet: *packet });
         }
     }
 
@@ -140,18 +140,18 @@ impl Fabric {
     pub fn accept(&mut self, crossings: &mut Vec<Crossing>) {
         for c in crossings.drain(..) {
             let (node, port) = self.ends[c.link as usize];
-            self.deliver(node, port, c.link, c.at, c.frame);
+            self.deliver(node, port, c.link, c.at, &c.packet);
         }
     }
 
     #[inline(always)]
-    fn deliver(&mut self, node: u32, port: u16, link: u32, at: Instant, frame: Frame) {
+    fn deliver(&mut self, node: u32, port: u16, link: u32, at: Instant, packet: &Packet) {
         let frames = &mut self.in_flight[link as usize].frames;
         if frames.is_empty() {
             self.woken[node as usize].push(port);
             self.next[node as usize] = self.next[node as usize].min(at);
         }
         debug_assert!(frames.back().is_none_or(|(last, _)| *last <= at), "a link delivers in order");
-        frames.push_back((at, frame));
+        frames.push_back((at, *packet));
     }
 }

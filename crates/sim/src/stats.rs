@@ -1,6 +1,6 @@
 //! Counters of one port, cheap enough to be always on.
 
-use backwater_types::{ControlFrame, Frame, Instant, Kind};
+use backwater_types::{ControlFrame, Instant, Kind, Packet};
 
 /// What left by a port, and how its neighbour held it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,23 +36,16 @@ pub struct PortStats {
 }
 
 impl PortStats {
-    /// A frame of `wire` bytes was put on the wire.
+    /// A packet was put on the wire.
     #[inline(always)]
-    pub fn on_sent(&mut self, frame: &Frame, wire: u16) {
-        match frame {
-            Frame::Packet(p) if p.kind == Kind::Data => {
-                self.data_packets += 1;
-                self.data_bytes += wire as u64;
-            }
-            Frame::Packet(_) => {
-                self.ack_packets += 1;
-                self.ack_bytes += wire as u64;
-            }
-            Frame::Control(_) => {
-                self.control_frames += 1;
-                self.control_bytes += wire as u64;
-            }
-        }
+    pub fn on_sent(&mut self, packet: &Packet) {
+        let (packets, bytes) = match packet.kind {
+            Kind::Data => (&mut self.data_packets, &mut self.data_bytes),
+            Kind::Ack | Kind::Nack => (&mut self.ack_packets, &mut self.ack_bytes),
+            Kind::Control => (&mut self.control_frames, &mut self.control_bytes),
+        };
+        *packets += 1;
+        *bytes += packet.wire as u64;
     }
 
     /// The neighbour's frame came in by this port.

@@ -8,7 +8,7 @@ use crate::routes::Routes;
 use crate::stats::{Drops, PortStats};
 use crate::tree::Tree;
 use backwater_dataplane::DropReason;
-use backwater_types::{Duration, Frame, Instant, Kind, Packet, PortId};
+use backwater_types::{Duration, Instant, Kind, Packet, PortId};
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ pub struct SwitchNode<D> {
     /// Number in the graph.
     pub id: usize,
     /// Events.
-    pub tree: Tree,
+    pub tree: Tree<64>,
     /// The data plane.
     pub plane: D,
     /// `[port]`.
@@ -194,15 +194,12 @@ impl<D: DataPlane> SwitchNode<D> {
     #[inline(always)]
     fn arrive<O: Observer>(&mut self, now: Instant, ingress: PortId, fabric: &mut Fabric, observer: &mut O) {
         let link = self.ports[ingress as usize].link_in as usize;
-        let ports = match fabric.in_flight[link].front() {
-            Some(Frame::Packet(packet)) => self.forward(now, ingress, packet, observer),
-            Some(Frame::Control(frame)) => {
-                observer.controlled(now, self.id, ingress, *frame);
-                self.ports[ingress as usize].stats.on_control(now, *frame);
-                self.plane.control(ingress, *frame);
-                [Some(ingress), None]
-            }
-            None => unreachable!("an armed link has a frame in flight"),
+        let packet = fabric.in_flight[link].front().expect("an armed link has a frame in flight");
+        let ports = if packet.kind == Kind::Control {
+            self.obey(now, ingress, packet, observer);
+            [Some(ingress), None]
+        } else {
+            self.forward(now, ingress, packet, observer)
         };
         fabric.in_flight[link].advance();
         self.tree.set(ingress as usize, fabric.in_flight[link].head());
@@ -214,6 +211,14 @@ impl<D: DataPlane> SwitchNode<D> {
         if let Some(port) = control_on {
             self.arm_timer();
             self.kick(now, port, fabric, observer);
+        }
+    }
+
+    fn obey<O: Observer>(&mut self, now: Instant, port: PortId, packet: &Packet, observer: &mut O) {
+        if let Some(frame) = packet.control() {
+            observer.controlled(now, self.id, port, frame);
+            self.ports[port as usize].stats.on_control(now, frame);
+            self.plane.control(port, frame);
         }
     }
 
@@ -288,7 +293,7 @@ impl<D: DataPlane> SwitchNode<D> {
     }
 
     /// Puts the next frame of `port` on the wire. The port that a control frame now waits at, if any.
-    #[inline(always)]
+    #[inline(never)]
     fn transmit<O: Observer>(
         &mut self,
         now: Instant,
@@ -299,20 +304,20 @@ impl<D: DataPlane> SwitchNode<D> {
         let sent = self.plane.transmit(now, port)?;
         observer.departed(now, self.id, port, &sent);
         let p = &mut self.ports[port as usize];
-        p.busy_until = now + p.wire.ser.of_bytes(sent.wire as u64);
-        p.stats.on_sent(&sent.frame, sent.wire);
+        p.busy_until = now + p.wire.ser.of_bytes(sent.packet.wire as u64);
+        p.stats.on_sent(&sent.packet);
         if let Some(delays) = &mut self.delays
             && sent.queue.is_some()
         {
             delays.count(now.since(sent.entered));
         }
         if let Some(census) = &mut self.census
-            && let (Some(_), Frame::Packet(packet)) = (sent.queue, &sent.frame)
+            && sent.queue.is_some()
         {
-            census.leave(port, packet.flow);
+            census.leave(port, sent.packet.flow);
         }
         let free_at = p.busy_until;
-        put_on_wire(&mut p.wire, fabric, &mut self.drops, now, free_at, sent.frame, |packet, reason| {
+        put_on_wire(&mut p.wire, fabric, &mut self.drops, now, free_at, &sent.packet, |packet, reason| {
             observer.dropped(now, self.id, packet, reason);
         });
         if self.plane.sendable(port) {

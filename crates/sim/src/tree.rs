@@ -14,74 +14,102 @@ pub const TIME_LIMIT: Instant = Instant(1 << 46);
 
 const TIE_BITS: u32 = 18;
 
-/// A winner tree.
+/// A winner tree of `LEAVES` leaves, or of several such blocks whose roots are compared one by one.
+///
+/// The size is a constant, a power of two, so that a path is a fixed number of steps and no step checks a bound.
 #[derive(Clone, Debug)]
-pub struct Tree {
-    /// A complete binary tree, root at 1, leaves in the upper half.
-    keys: Vec<u64>,
-    leaves: usize,
+pub struct Tree<const LEAVES: usize> {
+    blocks: Vec<Block<LEAVES>>,
+    /// Bits of a key that hold the leaf.
     leaf_bits: u32,
-    /// `[leaf]`: random words for the tie hash.
-    salts: Vec<u64>,
 }
 
-impl Tree {
-    /// A tree of `leaves` leaves, all idle; ties are drawn from `seed`.
+/// One complete binary tree: the root at `inner[1]`, leaves apart.
+#[derive(Clone, Debug)]
+struct Block<const LEAVES: usize> {
+    inner: [u64; LEAVES],
+    leaves: [u64; LEAVES],
+    /// Random words for the tie hash.
+    salts: [u64; LEAVES],
+}
+
+impl<const LEAVES: usize> Tree<LEAVES> {
+    /// A tree with room for `leaves` leaves, all idle; ties are drawn from `seed`.
     ///
     /// # Panics
     /// With more than 2^10 leaves: eight bits at least have to be left for the tie hash.
-    pub fn new(leaves: usize, seed: u64) -> Tree {
-        let size = leaves.max(2).next_power_of_two();
-        assert!(size <= 1 << 10, "a node has at most 511 ports");
+    pub fn new(leaves: usize, seed: u64) -> Tree<LEAVES> {
+        const { assert!(LEAVES.is_power_of_two() && LEAVES > 1) };
+        let blocks = leaves.div_ceil(LEAVES);
+        assert!(blocks * LEAVES <= 1 << 10, "a node has at most 511 ports");
+        let block = |b: usize| Block {
+            inner: [u64::MAX; LEAVES],
+            leaves: [u64::MAX; LEAVES],
+            salts: std::array::from_fn(|leaf| hash::draw(seed, (b * LEAVES + leaf) as u64)),
+        };
         Tree {
-            keys: vec![u64::MAX; 2 * size],
-            leaves: size,
-            leaf_bits: size.trailing_zeros(),
-            salts: (0..size).map(|leaf| hash::draw(seed, leaf as u64)).collect(),
+            blocks: (0..blocks).map(block).collect(),
+            leaf_bits: (blocks * LEAVES).next_power_of_two().trailing_zeros(),
         }
     }
 
     /// Sets the time of `leaf`; [`Instant::NEVER`] makes it idle.
     #[inline(always)]
     pub fn set(&mut self, leaf: usize, at: Instant) {
-        let mut winner = if at == Instant::NEVER { u64::MAX } else { self.key(leaf, at) };
-        let mut i = self.leaves + leaf;
-        self.keys[i] = winner;
+        let block = &mut self.blocks[leaf / LEAVES];
+        let mut i = leaf % LEAVES;
+        let mut winner = if at == Instant::NEVER { u64::MAX } else { key(leaf, at, block.salts[i], self.leaf_bits) };
+        block.leaves[i] = winner;
         // The winner so far stays in a register; siblings load independently of it.
-        while i > 1 {
-            winner = winner.min(self.keys[i ^ 1]);
-            i >>= 1;
-            self.keys[i] = winner;
+        winner = winner.min(block.leaves[i ^ 1]);
+        i = (i + LEAVES) / 2;
+        for _ in 1..LEAVES.trailing_zeros() {
+            block.inner[i % LEAVES] = winner;
+            winner = winner.min(block.inner[(i ^ 1) % LEAVES]);
+            i /= 2;
         }
+        block.inner[1] = winner;
     }
 
     #[inline(always)]
-    fn key(&self, leaf: usize, at: Instant) -> u64 {
-        debug_assert!(at < TIME_LIMIT, "time beyond the key's range");
-        // The top bits of a product depend on all bits below: one multiplication mixes enough for ties.
-        let x = (at.0 ^ self.salts[leaf]).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let tie = x >> (64 - TIE_BITS) & !0 << self.leaf_bits;
-        at.0 << TIE_BITS | tie | leaf as u64
+    fn root(&self) -> u64 {
+        let mut root = self.blocks[0].inner[1];
+        for block in &self.blocks[1..] {
+            root = root.min(block.inner[1]);
+        }
+        root
     }
 
     /// The earliest leaf, if it is before `end`.
     #[inline(always)]
     pub fn first_before(&self, end: Instant) -> Option<(Instant, usize)> {
-        let key = self.keys[1];
-        (key < end.0 << TIE_BITS).then(|| (Instant(key >> TIE_BITS), key as usize & (self.leaves - 1)))
+        let key = self.root();
+        (key < end.0 << TIE_BITS).then(|| (Instant(key >> TIE_BITS), key as usize & ((1 << self.leaf_bits) - 1)))
     }
 
     /// Time of the earliest leaf; [`Instant::NEVER`] if all are idle.
     #[inline(always)]
     pub fn next(&self) -> Instant {
-        if self.keys[1] == u64::MAX { Instant::NEVER } else { Instant(self.keys[1] >> TIE_BITS) }
+        match self.root() {
+            u64::MAX => Instant::NEVER,
+            key => Instant(key >> TIE_BITS),
+        }
     }
 
     /// Whether `leaf` has a pending time.
     #[inline(always)]
     pub fn is_set(&self, leaf: usize) -> bool {
-        self.keys[self.leaves + leaf] != u64::MAX
+        self.blocks[leaf / LEAVES].leaves[leaf % LEAVES] != u64::MAX
     }
+}
+
+#[inline(always)]
+fn key(leaf: usize, at: Instant, salt: u64, leaf_bits: u32) -> u64 {
+    debug_assert!(at < TIME_LIMIT, "time beyond the key's range");
+    // The top bits of a product depend on all bits below: one multiplication mixes enough for ties.
+    let x = (at.0 ^ salt).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let tie = x >> (64 - TIE_BITS) & !0 << leaf_bits;
+    at.0 << TIE_BITS | tie | leaf as u64
 }
 
 #[cfg(test)]
@@ -90,7 +118,7 @@ mod tests {
 
     #[test]
     fn events_come_out_in_time_order() {
-        let mut tree = Tree::new(5, 1);
+        let mut tree = Tree::<8>::new(5, 1);
         for (leaf, at) in [(0, 50), (1, 10), (2, 40), (3, 30), (4, 20)] {
             tree.set(leaf, Instant(at));
         }
@@ -103,11 +131,24 @@ mod tests {
         assert_eq!(tree.next(), Instant(50));
     }
 
+    #[test]
+    fn blocks_compare_by_their_roots() {
+        let mut tree = Tree::<4>::new(11, 3);
+        for leaf in 0..11 {
+            tree.set(leaf, Instant(100 - leaf as u64));
+        }
+        for leaf in (0..11).rev() {
+            assert_eq!(tree.first_before(Instant(1000)), Some((Instant(100 - leaf as u64), leaf)));
+            tree.set(leaf, Instant::NEVER);
+        }
+        assert_eq!(tree.next(), Instant::NEVER);
+    }
+
     /// Of three leaves tied at many instants each comes first a third of the time: chi-square with 2 degrees of freedom, 0.1 %.
     #[test]
     fn ties_favour_no_leaf() {
         let mut wins = [0u32; 3];
-        let mut tree = Tree::new(3, 7);
+        let mut tree = Tree::<4>::new(3, 7);
         for t in 0..30_000u64 {
             (0..3).for_each(|leaf| tree.set(leaf, Instant(1000 * t)));
             wins[tree.first_before(Instant(TIME_LIMIT.0 - 1)).unwrap().1] += 1;

@@ -1,8 +1,9 @@
-//! What crosses a link: packets, and the frames by which neighbours pause each other.
+//! The frames by which neighbours pause each other, and how they travel.
 
-use crate::packet::Packet;
+use crate::CONTROL_WIRE;
+use crate::packet::{Kind, Packet};
 
-/// A set of queues of one port, up to 128. Two words, so that a frame stays 32 bytes and 4-aligned.
+/// A set of queues of one port, up to 128.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueMap([u32; 4]);
 
@@ -38,13 +39,77 @@ pub enum ControlFrame {
     PfcResume(u8),
 }
 
-/// A packet or a control frame.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Frame {
-    /// Data, ACK or NACK.
-    Packet(Packet),
-    /// Backpressure between neighbours.
-    Control(ControlFrame),
+/// Operation codes of the five frames inside a packet.
+const PAUSE: u32 = 0;
+const RESUME: u32 = 1;
+const BITMAP: u32 = 2;
+const PFC_PAUSE: u32 = 3;
+const PFC_RESUME: u32 = 4;
+
+/// Everything that crosses a link is a [`Packet`], so that links, queues and copies have one plain type. A control frame is one
+/// of kind [`Kind::Control`]: `seq` holds the operation, `flow` the queue or class, and a bitmap takes the four words that
+/// name flows in other packets.
+impl From<ControlFrame> for Packet {
+    fn from(frame: ControlFrame) -> Packet {
+        let (operation, words) = match frame {
+            ControlFrame::Pause(q) => (PAUSE, [q as u32, 0, 0, 0]),
+            ControlFrame::Resume(q) => (RESUME, [q as u32, 0, 0, 0]),
+            ControlFrame::Bitmap(map) => (BITMAP, map.0),
+            ControlFrame::PfcPause(class) => (PFC_PAUSE, [class as u32, 0, 0, 0]),
+            ControlFrame::PfcResume(class) => (PFC_RESUME, [class as u32, 0, 0, 0]),
+        };
+        let [flow, key, sender_slot, receiver_slot] = words;
+        Packet {
+            flow,
+            seq: operation,
+            key,
+            sender_slot,
+            receiver_slot,
+            dst: 0,
+            src: 0,
+            wire: CONTROL_WIRE,
+            upstream_queue: 0,
+            label: 0,
+            class: 0,
+            kind: Kind::Control,
+            flags: 0,
+        }
+    }
 }
 
-const _: () = assert!(size_of::<Frame>() == 32, "a control frame hides in a packet's niche");
+impl Packet {
+    /// The control frame it is; `None` for data, ACKs and NACKs, and for an operation nobody knows.
+    pub fn control(&self) -> Option<ControlFrame> {
+        if self.kind != Kind::Control {
+            return None;
+        }
+        match self.seq {
+            PAUSE => Some(ControlFrame::Pause(self.flow as u16)),
+            RESUME => Some(ControlFrame::Resume(self.flow as u16)),
+            BITMAP => Some(ControlFrame::Bitmap(QueueMap([self.flow, self.key, self.sender_slot, self.receiver_slot]))),
+            PFC_PAUSE => Some(ControlFrame::PfcPause(self.flow as u8)),
+            PFC_RESUME => Some(ControlFrame::PfcResume(self.flow as u8)),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_control_frame_survives_its_packet() {
+        let map = QueueMap::new([0x8000_0001_0000_0002, 0x4000_0000_8000_0001]);
+        for frame in [
+            ControlFrame::Pause(127),
+            ControlFrame::Resume(0),
+            ControlFrame::Bitmap(map),
+            ControlFrame::PfcPause(7),
+            ControlFrame::PfcResume(3),
+        ] {
+            assert_eq!(Packet::from(frame).control(), Some(frame));
+        }
+        assert_eq!(Packet { kind: Kind::Ack, ..Packet::from(ControlFrame::Pause(1)) }.control(), None);
+    }
+}

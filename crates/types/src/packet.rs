@@ -10,6 +10,8 @@ pub enum Kind {
     Ack,
     /// Negative acknowledgement: go back to `seq`.
     Nack,
+    /// Backpressure between neighbours; see [`crate::ControlFrame`].
+    Control,
 }
 
 /// Bits of [`Packet::flags`].
