@@ -69,6 +69,12 @@ def test_a_flipped_byte_is_noticed(results: Results, tmp_path_factory: pytest.Te
     path.write_bytes(data)
     with pytest.raises(InputError, match=r"flows\.parquet.*damaged"):
         Results(copy)["BFC"].table("flows")
+    with pytest.raises(InputError, match=r"flows\.parquet.*damaged"):
+        Results(copy).verify()
+    path.unlink()
+    with pytest.raises(InputError, match=r"flows\.parquet.*missing"):
+        Results(copy).verify()
+    results.verify()
 
 
 def test_the_slowdown_table_is_what_the_flows_say(results: Results) -> None:

@@ -152,6 +152,8 @@ def report_command(
     opened = [Results(path) for path in run]
     if out_dir is None and len(opened) > 1:
         raise _core.InputError("report of several runs: name a directory for it with --out")
+    for one in opened:
+        one.verify()
     place = out_dir or run[0]
     with results.disk_errors(place):
         place.mkdir(parents=True, exist_ok=True)

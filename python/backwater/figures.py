@@ -15,6 +15,8 @@ from backwater.terminal import size
 COLOURS = ("#1f5fbf", "#d1571c", "#1c8a5a", "#9b3fb5", "#a97a00", "#0f8fa3", "#c2327d", "#5d6b2e")
 MARKERS = "osD^vP*X"
 DPI = 160
+LOG_FLOWS = 100
+"""Above this many active flows their axis is logarithmic."""
 NAMES = {"mean": "average", "p50": "median", "p95": "95th percentile", "p99": "99th percentile"}
 
 
@@ -22,6 +24,7 @@ def write(data: dict[str, Any], place: Path) -> list[Path]:
     """Draws what there is to draw."""
     place.mkdir(exist_ok=True)
     runs = data["runs"]
+    points = by_point(runs)
     drawn = []
 
     def save(figure: Figure, name: str) -> None:
@@ -31,16 +34,29 @@ def write(data: dict[str, Any], place: Path) -> list[Path]:
         drawn.append(path)
 
     for flow_class in dict.fromkeys(name for run in runs for name in run["slowdown"]):
-        save(slowdown(runs, flow_class), f"slowdown-{flow_class}")
-    if any((run["buffer"] or {}).get("value") for run in runs):
-        save(distribution(runs, "buffer", 1e-6, "buffer occupancy of a switch (MB)"), "buffer")
-    if any((run["active_flows"] or {}).get("value") for run in runs):
-        save(distribution(runs, "active_flows", 1, "active flows at a port"), "active-flows")
-    if any((run["queueing_delay"] or {}).get("value") for run in runs):
-        save(distribution(runs, "queueing_delay", 1e-3, "queueing delay (us)"), "queueing-delay")
-    if any(run["summary"]["pause"]["pfc_pauses"] for run in runs):
+        if len(points) == 1:
+            save(slowdown(runs, flow_class), f"slowdown-{flow_class}")
+        else:
+            save(along_sweep(runs, flow_class), f"sweep-{flow_class}")
+    for key, scale, label in (
+        ("buffer", 1e-6, "buffer occupancy of a switch (MB)"),
+        ("active_flows", 1, "active flows at a port"),
+        ("queueing_delay", 1e-3, "queueing delay (us)"),
+    ):
+        if any((run[key] or {}).get("value") for run in runs):
+            save(distribution(points, key, scale, label), key.replace("_", "-"))
+    if len(points) == 1 and any(run["summary"]["pause"]["pfc_pauses"] for run in runs):
         save(pause_time(runs), "pause-time")
     return drawn
+
+
+def by_point(runs: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """Runs by their point of the sweep, with its name; one without a name if nothing was swept."""
+    points: dict[str, list[dict[str, Any]]] = {}
+    for run in runs:
+        name = ", ".join(f"{key.rpartition('.')[2]} {value}" for key, value in run["point"].items())
+        points.setdefault(name, []).append(run)
+    return points
 
 
 def slowdown(runs: list[dict[str, Any]], flow_class: str) -> Figure:
@@ -51,28 +67,65 @@ def slowdown(runs: list[dict[str, Any]], flow_class: str) -> Figure:
             rows = [row for row in run["slowdown"].get(flow_class, []) if row[statistic] is not None]
             line(axes, i, [row["at"] for row in rows], [row[statistic] for row in rows], run["name"], marker=True)
         axes.set_xscale("log")
-        axes.set_yscale("log")
-        axes.set_ylim(bottom=1)
+        logarithmic(axes)
         axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: size(x)))
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
-        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        axes.yaxis.set_minor_formatter(NullFormatter())
         finish(axes, f"{flow_class} flow size", f"FCT slowdown, {NAMES[statistic]}")
     legend(figure, len(runs))
     return figure
 
 
-def distribution(runs: list[dict[str, Any]], key: str, scale: float, label: str) -> Figure:
-    """A CDF."""
-    figure = Figure(figsize=(5.2, 3.9), layout="constrained")
-    axes = figure.subplots()
-    for i, run in enumerate(runs):
-        points = run[key] or {"value": [], "share": []}
-        line(axes, i, [v * scale for v in points["value"]], points["share"], run["name"], drawstyle="steps-post")
-    axes.set_ylim(0, 1.01)
-    axes.set_xlim(left=0)
-    finish(axes, label, "CDF")
-    legend(figure, len(runs))
+def along_sweep(runs: list[dict[str, Any]], flow_class: str) -> Figure:
+    """Average, median and p99 of all sizes along the swept key, a line per variant."""
+    figure = Figure(figsize=(13, 3.9), layout="constrained")
+    key = next(key for key in runs[0]["point"] if len({str(run["point"].get(key)) for run in runs}) > 1)
+    values = list(dict.fromkeys(run["point"][key] for run in runs))
+    numeric = all(isinstance(value, int | float) for value in values)
+    lines: dict[str, list[dict[str, Any]]] = {}
+    for run in runs:
+        rest = [f"{name.rpartition('.')[2]} {value}" for name, value in run["point"].items() if name != key]
+        lines.setdefault(", ".join([run["variant"], *rest]), []).append(run)
+    for axes, statistic in zip(figure.subplots(1, 3), ("mean", "p50", "p99"), strict=True):
+        for i, (name, members) in enumerate(lines.items()):
+            known = [
+                (run["point"][key] if numeric else values.index(run["point"][key]), row[statistic])
+                for run in members
+                if (row := run["slowdown_all"].get(flow_class)) and row[statistic] is not None
+            ]
+            line(axes, i, [x for x, _ in sorted(known)], [y for _, y in sorted(known)], name, marker=True)
+        if not numeric:
+            axes.set_xticks(range(len(values)), [str(value) for value in values])
+        elif min(values) > 0 and max(values) / min(values) >= 16:
+            axes.set_xscale("log", base=2)
+            axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+        logarithmic(axes)
+        finish(axes, key, f"{flow_class} FCT slowdown, {NAMES[statistic]}")
+    legend(figure, len(lines))
+    return figure
+
+
+def distribution(points: dict[str, list[dict[str, Any]]], key: str, scale: float, label: str) -> Figure:
+    """A CDF at each point of the sweep."""
+    columns = min(4, len(points))
+    rows = -(-len(points) // columns)
+    figure = Figure(figsize=(5.2 if columns == 1 else 3.6 * columns, 3.9 * rows), layout="constrained")
+    panels = figure.subplots(rows, columns, squeeze=False).flatten()
+    for axes, (name, runs) in zip(panels, points.items(), strict=False):
+        for i, run in enumerate(runs):
+            drawn = run[key] or {"value": [], "share": []}
+            line(axes, i, [v * scale for v in drawn["value"]], drawn["share"], run["variant"], drawstyle="steps-post")
+        axes.set_ylim(0, 1.01)
+        most = max((run[key]["value"][-1] for run in runs if (run[key] or {}).get("value")), default=0)
+        if key == "active_flows" and most > LOG_FLOWS:
+            axes.set_xscale("log")
+            axes.set_xlim(left=1)
+            axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+        else:
+            axes.set_xlim(left=0)
+        axes.set_title(name, fontsize="medium")
+        finish(axes, label, "CDF")
+    for axes in panels[len(points) :]:
+        axes.set_visible(False)
+    legend(figure, max(len(runs) for runs in points.values()))
     return figure
 
 
@@ -106,6 +159,15 @@ def line(axes: Axes, i: int, x: list[float], y: list[float], label: str, *, mark
     )
 
 
+def logarithmic(axes: Axes) -> None:
+    """Slowdowns from 1 up."""
+    axes.set_yscale("log")
+    axes.set_ylim(bottom=1)
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
+    axes.yaxis.set_minor_formatter(NullFormatter())
+
+
 def finish(axes: Axes, x: str, y: str) -> None:
     axes.set_xlabel(x)
     axes.set_ylabel(y)
@@ -117,4 +179,5 @@ def finish(axes: Axes, x: str, y: str) -> None:
 def legend(figure: Figure, runs: int) -> None:
     """One for all panels, above them."""
     handles, labels = figure.axes[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=min(runs, 6), frameon=False)
+    columns = max(1, int(figure.get_figwidth() / 1.6))
+    figure.legend(handles, labels, loc="outside upper center", ncols=min(runs, columns), frameon=False)

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from backwater import compare, figures, series
+from backwater import compare, series
 from backwater.results import Results, Run
 
 STATIC = Path(__file__).parent / "static"
@@ -17,6 +17,8 @@ PAGE = "report.html"
 
 def write(opened: list[Results], place: Path) -> Path:
     """Writes the page and the figures into `place`; returns the page."""
+    from backwater import figures  # Matplotlib takes a third of a second to import: only where it draws.
+
     data = page_data(opened)
     figures.write(data, place / "figures")
     page = place / PAGE

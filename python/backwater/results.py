@@ -130,6 +130,20 @@ class Results:
         path = self.path / "timing.json"
         return read_json(path) if path.exists() else {}
 
+    def verify(self) -> None:
+        """Compares every file with its hash in the manifest.
+
+        # Errors
+        `InputError` naming the first file that is missing or is not what was written.
+        """
+        for run in self.runs:
+            for name, written in run.entry.get("files", {}).items():
+                path = run.path / name
+                if not path.is_file():
+                    raise InputError(f"{path}: missing")
+                if sha256(path) != written:
+                    raise InputError(f"{path}: damaged: its hash is not the one in {MANIFEST}")
+
     def __getitem__(self, label: str) -> Run:
         for run in self.runs:
             if run.label == label:
@@ -186,8 +200,10 @@ class Writer:
             self.path = Path(tempfile.mkdtemp(prefix=f".{out.name}.", suffix=".partial", dir=out.parent))
             self.path.chmod(0o777 & ~current_umask())
 
-    def write_run(self, label: str, scenario: dict[str, Any], outcome: Outcome) -> dict[str, Any]:
-        """Writes one run; returns its summary. A run that cannot be written whole leaves nothing."""
+    def write_run(
+        self, label: str, scenario: dict[str, Any], outcome: Outcome
+    ) -> tuple[dict[str, Any], dict[str, str]]:
+        """Writes one run, or nothing of it; returns its summary, and SHA-256 by file."""
         path = self.path / label
         text = json.dumps(scenario, indent=2) + "\n"
         scenario_digest = hashlib.sha256(text.encode()).hexdigest()
@@ -199,10 +215,11 @@ class Writer:
                 (path / "summary.json").write_text(json.dumps(summary, indent=2) + "\n")
                 for table in outcome.tables():
                     tables.write(outcome, table, path / f"{table}.parquet", scenario_digest)
+                hashes = {file.name: sha256(file) for file in sorted(path.iterdir())}
         except BaseException:
             shutil.rmtree(path, ignore_errors=True)
             raise
-        return summary
+        return summary, hashes
 
     def write_json(self, name: str, value: object) -> None:
         with disk_errors(self.out):
@@ -275,6 +292,11 @@ def current_umask() -> int:
     mask = os.umask(0o22)
     os.umask(mask)
     return mask
+
+
+def sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def quoted(text: str) -> str:

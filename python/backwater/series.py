@@ -55,10 +55,11 @@ def cdf(values: npt.NDArray[Any]) -> dict[str, list[float]]:
 
 
 def active_flows_cdf(run: Run) -> dict[str, list[float]]:
-    """Flows with data in an egress port, over all ports and samples."""
+    """Flows with data in an egress port, over all samples of the ports that ever held data."""
     table = run.table("active_flows")
-    flows, samples = table["flows"].to_numpy(), table["samples"].to_numpy()
-    return counted_cdf(flows, samples)
+    peaks = table.group_by(["node", "port"]).aggregate([("flows", "max")])
+    used = table.join(peaks.filter(pc.greater(peaks["flows_max"], 0)), ["node", "port"], join_type="left semi")
+    return counted_cdf(used["flows"].to_numpy(), used["samples"].to_numpy())
 
 
 def queueing_delay_cdf(run: Run) -> dict[str, list[float]]:

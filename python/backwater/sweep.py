@@ -46,6 +46,7 @@ class Job:
     wall_s: float = 0.0
     summary: dict[str, Any] = field(default_factory=dict)
     digest: str = ""
+    files: dict[str, str] = field(default_factory=dict)
 
     @property
     def expected_hops(self) -> float:
@@ -74,6 +75,7 @@ class Job:
             "digest": self.digest,
             "dir": self.label,
             "complete": bool(self.summary["complete"]),
+            "files": self.files,
         }
 
     def timing(self) -> dict[str, Any]:
@@ -184,7 +186,7 @@ def follow(job: Job, writer: Writer, events: queue.SimpleQueue[tuple[Job, BaseEx
         outcome = guarded(job, run.outcome)
         job.run = None
         job.digest = outcome.digest
-        job.summary = writer.write_run(job.label, job.scenario, outcome)
+        job.summary, job.files = writer.write_run(job.label, job.scenario, outcome)
         del outcome
         events.put((job, None))
     except BaseException as error:  # Whatever it is, the main thread decides.

@@ -81,6 +81,9 @@
 
   // ---- line charts
 
+  // A logarithmic axis has its ticks at round numbers if it starts at one.
+  const roundDown = (x) => { const decade = 10 ** Math.floor(Math.log10(x)); return Math.floor(x / decade) * decade; };
+
   // lines: [{ name, index, x: [], y: [] }]. Axis options: { label, format, log }.
   const lineChart = (id, holder, lines, x, y, { stepped = false, points = false, height = 320, marks = [] } = {}) => {
     charts[id]?.destroy();
@@ -103,7 +106,7 @@
       width: Math.max(280, holder.clientWidth), height,
       cursor: { y: false, points: { size: 7 } },
       scales: {
-        x: { time: false, distr: x.log ? 3 : 1, ...(x.log ? { range: (u, low, high) => [low / 1.3, high * 1.3] } : {}) },
+        x: { time: false, distr: x.log ? 3 : 1, ...(x.log ? { range: (u, low, high) => [roundDown(low / 1.2), high * 1.2] } : {}) },
         y: { distr: y.log ? 3 : 1, ...(y.range ? { range: y.range } : {}) },
       },
       axes: [axis(x, {}), axis(y, { size: 62 })],
@@ -124,8 +127,9 @@
           u.ctx.setLineDash([4, 4]);
           u.ctx.beginPath(); u.ctx.moveTo(at, u.bbox.top); u.ctx.lineTo(at, u.bbox.top + u.bbox.height); u.ctx.stroke();
           u.ctx.font = `${12 * devicePixelRatio}px system-ui`;
-          u.ctx.textAlign = "right";
-          u.ctx.fillText(mark.text, at - 5, u.bbox.top + u.bbox.height - 8 * devicePixelRatio);
+          const left = at < u.bbox.left + u.bbox.width / 2;
+          u.ctx.textAlign = left ? "left" : "right";
+          u.ctx.fillText(mark.text, at + (left ? 5 : -5), u.bbox.top + u.bbox.height - 8 * devicePixelRatio);
           u.ctx.restore();
         })],
       },
@@ -147,6 +151,7 @@
   const shortKey = (key) => key.split(".").slice(-1)[0];
   const points = unique(data.runs.map((run) => pointName(run.point)));
   const inSweep = swept.length > 0 && points.length > 1;
+  const nameOf = (run) => (inSweep ? run.variant : run.name) + (run.complete ? "" : " (partial)");
   const classes = unique(data.runs.flatMap((run) => Object.keys(run.slowdown)));
 
   // What the sections below show: all runs, or those at the chosen point of a sweep.
@@ -191,7 +196,7 @@
       [{ name: "run", text: true }, { name: "scheme", text: true }, { name: "finished" }, { name: "unfinished" }, { name: "dropped" },
         { name: "retransmitted" }, { name: "packet-hops" }, { name: "packet-hops/s" }, { name: "digest" }],
       runs.map((run) => [
-        { show: [swatch(lineOf(run)), run.name + (run.complete ? "" : " (partial)")] }, run.scheme,
+        { show: [swatch(lineOf(run)), nameOf(run)] }, run.scheme,
         whole(run.summary.flows.finished), whole(run.summary.flows.unfinished), whole(sum(Object.values(run.summary.drops))),
         whole(run.summary.flows.retransmitted_packets), many(run.summary.packet_hops), many(run.packet_hops_per_s),
         { show: run.digest.slice(0, 12), class: "mono" },
@@ -284,7 +289,7 @@
       const lines = runs.map((run) => {
         const index = lineOf(run);
         const rows = (run.slowdown[state.flows] ?? []).filter((row) => row[state.statistic] !== null);
-        return { name: run.name, index, x: rows.map((row) => row.at), y: rows.map((row) => row[state.statistic]) };
+        return { name: nameOf(run), index, x: rows.map((row) => row.at), y: rows.map((row) => row[state.statistic]) };
       });
       const named = new Map(bins().map((row) => [row.at, binName(row)]));
       lineChart("slowdown", holder, lines,
@@ -300,7 +305,7 @@
         return values.map((v) => ({ show: fixed(v), class: v === least ? "best" : "" }));
       };
       numbers.replaceChildren(table(
-        [{ name: "size", text: true }, { name: "flows" }, ...runs.map((run) => ({ name: run.name }))],
+        [{ name: "size", text: true }, { name: "flows" }, ...runs.map((run) => ({ name: nameOf(run) }))],
         [...bins().map((row) => [binName(row), whole(Math.max(...runs.map((run) => cell(run, row)?.flows ?? 0))),
             ...marked(runs.map((run) => cell(run, row)?.[state.statistic]))]),
           ["all", "", ...marked(runs.map(overall))]],
@@ -317,16 +322,16 @@
       holder, el("details", { open: runs.length <= 8 ? "" : undefined }, el("summary", {}, "Numbers"), numbers));
   };
 
-  const cdf = (id, key, title, note, x, marks) => {
+  const cdf = (id, key, title, note, x, { marks = [], scale = "linear" } = {}) => {
     const present = runs.some((run) => run[key]?.value.length);
     if (!present) return null;
-    const state = (chosen[id] ??= { scale: "linear", part: "all" });
+    const state = (chosen[id] ??= { scale, part: "all" });
     const draw = (holder) => {
       const log = state.scale === "log";
       const lines = runs.map((run) => {
         const index = lineOf(run);
         const keep = (run[key]?.value ?? []).map((v, i) => [v, run[key].share[i]]).filter(([v]) => !log || v > 0);
-        return { name: run.name, index, x: keep.map(([v]) => v), y: keep.map(([, s]) => s) };
+        return { name: nameOf(run), index, x: keep.map(([v]) => v), y: keep.map(([, s]) => s) };
       });
       const low = state.part === "tail" ? 0.9 : 0;
       lineChart(id, holder, lines, { ...x, log },
@@ -349,11 +354,11 @@
   const pauses = () => {
     if (!runs.some((run) => run.ports.length)) return null;
     const rows = runs.flatMap((run) => run.ports.map((row) => [
-      { show: [swatch(lineOf(run)), run.name] }, row.ports, percent(row.pfc_paused_mean), percent(row.pfc_paused_max), whole(row.pfc_pauses),
+      { show: [swatch(lineOf(run)), nameOf(run)] }, row.ports, percent(row.pfc_paused_mean), percent(row.pfc_paused_max), whole(row.pfc_pauses),
       brief(row.bfc_paused_queues_mean), whole(row.bfc_pauses), whole(row.bfc_resumes), whole(row.bfc_bitmaps)]));
     return section("Pause time",
       "Share of the time that an egress port was held by its peer's PFC, averaged over all ports. BFC holds single queues instead: the table has how many a port had held on average.",
-      el("div", { id: "pauses" }, bars(runs.map((run) => ({ name: run.name, index: lineOf(run), value: run.summary.pause.pfc_paused_fraction })), percent)),
+      el("div", { id: "pauses" }, bars(runs.map((run) => ({ name: nameOf(run), index: lineOf(run), value: run.summary.pause.pfc_paused_fraction })), percent)),
       el("details", {}, el("summary", {}, "By kind of port"), table(
         [{ name: "run", text: true }, { name: "ports", text: true }, { name: "PFC, mean" }, { name: "PFC, worst" }, { name: "PFC pauses" },
           { name: "BFC queues held" }, { name: "BFC pauses" }, { name: "BFC resumes" }, { name: "BFC bitmaps" }], rows, "Pauses by kind of port")));
@@ -361,25 +366,27 @@
 
   const utilisation = () => {
     const loads = runs.flatMap((run) => run.summary.load.map((row) => [
-      { show: [swatch(lineOf(run)), run.name] }, row.class, row.asked === null ? "–" : percent(row.asked), bits(row.offered_bps), bits(row.realised_bps),
+      { show: [swatch(lineOf(run)), nameOf(run)] }, row.class, row.asked === null ? "–" : percent(row.asked), bits(row.offered_bps), percent(row.realised),
       bits(run.summary.throughput.find((t) => t.class === row.class)?.goodput_bps)]));
     const rows = runs.flatMap((run) => run.ports.map((row) => [
-      { show: [swatch(lineOf(run)), run.name] }, row.ports, whole(row.number), percent(row.utilisation_mean), percent(row.utilisation_max)]));
-    return section("Utilisation", "Share of the time that core links carried frames, all of them together.",
-      el("div", { id: "utilisation" }, bars(runs.map((run) => ({ name: run.name, index: lineOf(run), value: run.summary.core_utilisation ?? 0 })), percent, 1)),
+      { show: [swatch(lineOf(run)), nameOf(run)] }, row.ports, whole(row.number), percent(row.utilisation_mean), percent(row.utilisation_max)]));
+    const core = runs.some((run) => run.summary.core_utilisation !== null);
+    const use = (run) => (core ? run.summary.core_utilisation : Math.max(...run.ports.map((row) => row.utilisation_max)));
+    return section("Utilisation", core ? "Share of the time that core links carried frames, all of them together." : "Share of the time that the busiest link carried frames.",
+      el("div", { id: "utilisation" }, bars(runs.map((run) => ({ name: nameOf(run), index: lineOf(run), value: use(run) ?? 0 })), percent, 1)),
       el("details", {}, el("summary", {}, "Load asked and realised, and links by kind"),
         table([{ name: "run", text: true }, { name: "flows", text: true }, { name: "asked" }, { name: "offered" }, { name: "realised" }, { name: "goodput" }], loads, "Load"),
         table([{ name: "run", text: true }, { name: "ports", text: true }, { name: "number" }, { name: "mean" }, { name: "busiest" }], rows, "Utilisation by kind of port")));
   };
 
   const drops = () => {
-    const reasons = unique(runs.flatMap((run) => Object.keys(run.summary.drops)));
+    const reasons = unique(runs.flatMap((run) => Object.keys(run.summary.drops).filter((reason) => run.summary.drops[reason] > 0)));
     const retries = (run) => run.summary.flows.retransmitted_packets;
     return section("Drops and queue sharing", "Packets lost by reason, packets sent again, and flows that had to share a queue.",
       table([{ name: "run", text: true }, ...reasons.map((name) => ({ name })), { name: "dropped" }, { name: "retransmitted" }, { name: "queue assignments" }, { name: "shared" }],
         runs.map((run) => {
           const { assignments, collisions } = run.summary.collisions;
-          return [{ show: [swatch(lineOf(run)), run.name] }, ...reasons.map((reason) => whole(run.summary.drops[reason] ?? 0)),
+          return [{ show: [swatch(lineOf(run)), nameOf(run)] }, ...reasons.map((reason) => whole(run.summary.drops[reason] ?? 0)),
             whole(sum(Object.values(run.summary.drops))), whole(retries(run)), assignments ? whole(assignments) : "–",
             assignments ? percent(collisions / assignments) : "–"];
         }), "Drops"));
@@ -392,7 +399,7 @@
     const show = (what) => {
       const chosen = what === "differences" ? keys.filter(differs) : keys;
       holder.replaceChildren(chosen.length === 0 ? el("p", { class: "note" }, "The runs do not differ.") : table(
-        [{ name: "key", text: true }, ...runs.map((run) => ({ name: run.name, text: true }))],
+        [{ name: "key", text: true }, ...runs.map((run) => ({ name: nameOf(run), text: true }))],
         chosen.map((key) => [{ show: key, class: "mono" }, ...runs.map((run) => ({ show: run.config[key] ?? "–", class: `mono ${differs(key) ? "best" : ""}` }))]),
         "Configuration"));
     };
@@ -420,14 +427,16 @@
   const showPoint = () => {
     for (const id of Object.keys(charts)) if (id !== "sweep") { charts[id].destroy(); delete charts[id]; }
     redraws = redraws.filter((draw) => draw.fixed);
+    const most = Math.max(...runs.flatMap((run) => run.active_flows?.value.slice(-1) ?? []), 0);
     const queues = unique(runs.map((run) => Number(run.config["switch.queues"])).filter(Boolean));
     atPoint.replaceChildren(...[
       slowdown(),
       el("div", { class: "pair" }, ...[
         cdf("buffer", "buffer", "Buffer occupancy", "Bytes in each switch at each sample; distribution over all switches and samples.",
           { label: "bytes in a switch", format: bytes }),
-        cdf("active_flows", "active_flows", "Active flows", "Flows with data in an egress port; distribution over all ports and samples.",
-          { label: "flows at a port", format: brief }, queues.length === 1 ? [{ x: queues[0], text: `${queues[0]} queues` }] : []),
+        cdf("active_flows", "active_flows", "Active flows", "Flows with data in an egress port; distribution over all samples of the ports that ever held data.",
+          { label: "flows at a port", format: brief },
+          { scale: most > 100 ? "log" : "linear", marks: queues.length === 1 ? [{ x: queues[0], text: `${queues[0]} queues` }] : [] }),
         cdf("queueing_delay", "queueing_delay", "Queueing delay", "Time of data packets in egress queues.", { label: "delay", format: (ns) => seconds(ns * 1e-9) }),
         pauses(), utilisation()].filter(Boolean)),
       drops(), overview(), rerun(), configuration()].filter(Boolean));
