@@ -236,7 +236,8 @@ impl<const W: usize> Dynamic<W> {
     /// First empty and unpaused queue from the rotating start, else first empty, else any at random (BFC-A9, A11).
     fn pick_queue(&self, now: Instant, port: &PortState<W>, queues: &PausableQueues<W>, rng: &mut Stream) -> QueueId {
         let mut empty = queues.empty();
-        if port.labelled {
+        let labelled = port.labelled && self.queues > 1;
+        if labelled {
             empty.remove(0);
         }
         if self.params.sticky_reserve {
@@ -254,7 +255,7 @@ impl<const W: usize> Dynamic<W> {
         match empty.next_from(port.rotor) {
             Some(q) => q as QueueId,
             None => {
-                let first = port.labelled as u32;
+                let first = labelled as u32;
                 (first + hash::range32(rng.next_u32(), self.queues as u32 - first)) as QueueId
             }
         }
@@ -314,12 +315,10 @@ impl<const W: usize> Assignment for Dynamic<W> {
     ) {
         let state = &mut self.ports[port as usize];
         let entry = &mut self.table[choice.tag as usize];
-        if self.params.incast_label && packet.has(flags::INCAST) {
-            state.labelled = true;
-        }
+        state.labelled |= self.params.incast_label && packet.has(flags::INCAST);
         if choice.fresh {
             state.rotor = if choice.queue as usize + 1 == self.queues { 0 } else { choice.queue as usize + 1 };
-            entry.size_queue = choice.queue as u32;
+            entry.size_queue = entry.size_queue & !0xff | choice.queue as u32;
             entry.touched = ticks(now);
         }
         // Under sampling a packet not drawn takes no part in the bookkeeping (BFC-B3).
@@ -331,7 +330,8 @@ impl<const W: usize> Assignment for Dynamic<W> {
             state.assigned.assignments += 1;
             state.assigned.collisions += (queues.bytes(choice.queue) > 0) as u64;
         }
-        entry.size_queue = (entry.size_queue & !0xff) + 0x100 | choice.queue as u32;
+        // The entry's queue stays: a labelled packet goes to queue 0 without moving the flows it shares the entry with.
+        entry.size_queue += 0x100;
         entry.touched = ticks(now);
     }
 
@@ -362,8 +362,7 @@ impl<const W: usize> Assignment for Dynamic<W> {
         for r in residents.iter().filter(|r| r.held.sampled) {
             sizes[r.held.tag as usize] += 1;
             let labelled = self.params.incast_label && r.packet.has(flags::INCAST);
-            let full = self.params.sticky_reserve || self.params.incast_label;
-            if !labelled && !full && self.table[r.held.tag as usize].queue() != r.queue as u32 {
+            if !labelled && self.table[r.held.tag as usize].queue() != r.queue as u32 {
                 return Err(format!("flow-table entry {} names another queue than its packets are in", r.held.tag));
             }
         }

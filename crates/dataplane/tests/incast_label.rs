@@ -1,0 +1,73 @@
+//! The incast label keeps labelled flows together and leaves the order of all others alone (spec B, incast label).
+
+use backwater_dataplane::assign::DynamicParams;
+use backwater_dataplane::{Dynamic, NoBackpressure, PortShape, Red, Shape, Switch};
+use backwater_types::{BitsPerSec, Duration, Instant, Kind, Packet, flags};
+
+fn switch(queues: u16) -> Switch<Dynamic<1>, NoBackpressure> {
+    let port = PortShape { rate: BitsPerSec(100_000_000_000), hrtt: Duration::from_us(2), red: Red::OFF };
+    let shape = Shape {
+        ports: vec![port; 2],
+        queues,
+        quantum: 1048,
+        buffer: 1 << 20,
+        alpha: None,
+        smallest_packet: 49,
+        seed: 1,
+        salt: 1,
+        hrtt: None,
+        stamp: false,
+    };
+    let params = DynamicParams {
+        // One entry: every flow of a port shares it.
+        entries_per_port: 1,
+        sticky: None,
+        literal_empty: false,
+        sticky_reserve: false,
+        incast_label: true,
+    };
+    Switch::new(&shape, &params, &())
+}
+
+fn packet(flow: u32, seq: u32, flags: u8) -> Packet {
+    let (key, wire, kind) = (flow, 1048, Kind::Data);
+    let (sender_slot, receiver_slot, dst, src, upstream_queue, label, class) = (0, 0, 0, 0, 0, 0, 0);
+    Packet { flow, seq, key, sender_slot, receiver_slot, dst, src, wire, upstream_queue, label, class, kind, flags }
+}
+
+/// Flow 1 is labelled, flow 2 is not; both fall into one entry of the flow table.
+#[test]
+fn a_labelled_flow_does_not_move_another_with_packets_held() {
+    let mut switch = switch(4);
+    // Labelled traffic has been seen, long ago.
+    switch.receive(Instant::ZERO, &packet(1, 0, flags::INCAST), 0, 1);
+    assert_eq!(switch.transmit(Instant::ZERO, 1).unwrap().queue, Some(0));
+    let now = Instant::ZERO + Duration::from_us(100);
+    let mut arrive = |flow, seq, label| {
+        switch.receive(now, &packet(flow, seq, label), 0, 1);
+        switch.audit().unwrap();
+    };
+    (0..5).for_each(|seq| arrive(2, seq, 0));
+    arrive(1, 1, flags::INCAST);
+    (5..10).for_each(|seq| arrive(2, seq, 0));
+    let (mut next, mut queues) = ([1, 0], [Vec::new(), Vec::new()]);
+    while let Some(sent) = switch.transmit(now, 1) {
+        let of = sent.packet.flow as usize - 1;
+        assert_eq!(sent.packet.seq, next[of], "flow {} leaves in order", of + 1);
+        next[of] += 1;
+        queues[of].extend(sent.queue);
+        switch.audit().unwrap();
+    }
+    assert_eq!(next, [2, 10]);
+    assert!(queues[0].iter().all(|q| *q == 0) && queues[1].iter().all(|q| *q == queues[1][0] && *q != 0), "{queues:?}");
+}
+
+#[test]
+fn with_a_single_queue_there_is_nothing_to_reserve() {
+    let mut switch = switch(1);
+    for (flow, label) in [(1, flags::INCAST), (2, 0), (3, 0)] {
+        assert!(switch.receive(Instant::ZERO, &packet(flow, 0, label), 0, 1).dropped.is_none());
+    }
+    switch.audit().unwrap();
+    assert_eq!((0..4).filter_map(|_| switch.transmit(Instant::ZERO, 1)).count(), 3);
+}
