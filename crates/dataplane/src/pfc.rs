@@ -19,7 +19,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
-use backwater_types::{ControlFrame, Duration, Instant, PortId, QueueId};
+use backwater_types::{BitsPerSec, CONTROL_WIRE, ControlFrame, Duration, Instant, PortId, QueueId};
 
 /// Parameters of [`Pfc`].
 #[derive(Clone, Debug)]
@@ -41,11 +41,10 @@ pub struct PfcParams {
 /// Bytes that may arrive on a link after XOFF was decided: the exact worst case.
 ///
 /// The frame waits for a full packet that has just started the other way, crosses the link, and finds the sender starting one
-/// more full packet; everything started up to then arrives. In packets of `largest` bytes taking `packet` on the wire, with
-/// `frame` for the pause frame and `delay` for the link: `floor((2 delay + frame) / packet) + 2`. At 100 Gb/s, 1 us, 1048 B:
-/// 25 packets, 26 200 B. Times in picoseconds.
-pub fn headroom(delay: Duration, packet: Duration, frame: Duration, largest: u64) -> u64 {
-    ((2 * delay.0 + frame.0) / packet.0 + 2) * largest
+/// more full packet; everything on its way until that one has arrived still comes: `2 x delay x rate + 2 full packets + the
+/// frame`. At 100 Gb/s, 1 us, 1048 B: 25 000 + 2 096 + 64 B. Full packets alone fill 25 of them, 26 200 B.
+pub fn headroom(delay: Duration, rate: BitsPerSec, largest: u64) -> u64 {
+    Duration(2 * delay.0).bytes_at(rate).0 + 2 * largest + CONTROL_WIRE as u64
 }
 
 /// Ingress accounting of one switch.
@@ -195,5 +194,15 @@ impl<Q: Queues> Backpressure<Q> for Pfc {
             return Err(format!("pool holds {pool} bytes, counts {}, has {}", self.pool_used, self.pool));
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headroom_is_the_round_trip_two_packets_and_the_frame() {
+        assert_eq!(headroom(Duration::from_us(1), BitsPerSec(100_000_000_000), 1048), 25_000 + 2_096 + 64);
     }
 }

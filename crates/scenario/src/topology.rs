@@ -1,6 +1,6 @@
 //! A topology as nodes and links, in one fixed order.
 
-use backwater_types::{BitsPerSec, Bytes, CONTROL_WIRE, Duration, SerTime};
+use backwater_types::{BitsPerSec, CONTROL_WIRE, Duration, SerTime};
 
 use crate::model::{Host, Topology};
 
@@ -78,15 +78,6 @@ impl Graph {
         let arrival = |link: &Link| Duration(link.delay.0 + SerTime::of(link.rate).of_bytes(shortest).0);
         self.links.iter().map(arrival).min().unwrap_or_default()
     }
-}
-
-/// Bytes that can still arrive after an ingress asked its neighbour to stop, at worst.
-///
-/// The PAUSE waits for a full packet, is sent and propagates, the neighbour finishes the full packet it has begun, and the
-/// wire is full: `2 x delay x rate + 2 full packets + 1 control frame`. At 100 Gbps and 1 us: 25 000 + 2 096 + 64 B.
-pub fn pfc_headroom(link: &Link, full_packet: Bytes) -> Bytes {
-    let round_trip = Duration(2 * link.delay.0).bytes_at(link.rate);
-    Bytes(round_trip.0 + 2 * full_packet.0 + u64::from(CONTROL_WIRE))
 }
 
 /// Nodes and links of a topology.
@@ -231,12 +222,6 @@ mod tests {
         // 49 B x 80 ps = 3 920 ps.
         assert_eq!(graph.look_ahead(&Host::default()), Duration(1_003_920));
         assert!(graph.core_links.is_empty());
-    }
-
-    #[test]
-    fn headroom_is_the_round_trip_and_two_packets() {
-        let link = Link { a: 0, b: 1, rate: RATE, delay: DELAY };
-        assert_eq!(pfc_headroom(&link, Bytes(1048)), Bytes(27_160));
     }
 
     #[test]

@@ -181,8 +181,8 @@ impl<C: Control> Host<C> {
                 LINK => {
                     let frames = &mut fabric.in_flight[self.link_in as usize];
                     let packet = *frames.front().expect("an armed link has a frame in flight");
-                    frames.advance();
-                    self.tree.set(LINK, frames.head());
+                    let next = frames.advance();
+                    self.tree.set(LINK, next);
                     fabric.packet_hops += 1;
                     match packet.control() {
                         Some(frame) => {

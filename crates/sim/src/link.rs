@@ -26,10 +26,17 @@ impl InFlight {
         self.frames.front().map(|(_, packet)| packet)
     }
 
-    /// The head frame has been dealt with.
+    /// The head frame has been dealt with. The arrival of the next; [`Instant::NEVER`] if none is in flight.
     #[inline(always)]
-    pub fn advance(&mut self) {
+    pub fn advance(&mut self) -> Instant {
         self.frames.drop_front();
+        self.head()
+    }
+
+    #[inline(always)]
+    fn push(&mut self, at: Instant, packet: &Packet) {
+        debug_assert!(self.frames.back().is_none_or(|(last, _)| *last <= at), "a link delivers in order");
+        self.frames.push_back((at, *packet));
     }
 }
 
@@ -146,12 +153,11 @@ impl Fabric {
 
     #[inline(always)]
     fn deliver(&mut self, node: u32, port: u16, link: u32, at: Instant, packet: &Packet) {
-        let frames = &mut self.in_flight[link as usize].frames;
-        if frames.is_empty() {
+        let frames = &mut self.in_flight[link as usize];
+        if frames.head() == Instant::NEVER {
             self.woken[node as usize].push(port);
             self.next[node as usize] = self.next[node as usize].min(at);
         }
-        debug_assert!(frames.back().is_none_or(|(last, _)| *last <= at), "a link delivers in order");
-        frames.push_back((at, *packet));
+        frames.push(at, packet);
     }
 }

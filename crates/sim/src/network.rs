@@ -11,7 +11,7 @@ use backwater_scenario::model::{Assignment, Backpressure, Buffer, Elide, ElideRu
 use backwater_scenario::topology::Graph;
 use backwater_transport::Control;
 use backwater_types::hash::{self, Stream};
-use backwater_types::{CONTROL_WIRE, Duration, Instant, SerTime};
+use backwater_types::{Duration, Instant, SerTime};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -277,8 +277,7 @@ fn plane_params(scenario: &Scenario, graph: &Graph, switch: usize, links: &[usiz
     let full = host.payload.0 + host.header.0;
     let headroom = |link: &usize| {
         let l = &graph.links[*link];
-        let ser = SerTime::of(l.rate);
-        let exact = pfc::headroom(l.delay, ser.of_bytes(full), ser.of_bytes(CONTROL_WIRE as u64), full);
+        let exact = pfc::headroom(l.delay, l.rate, full);
         config.pfc.headroom.map_or(exact, |h| h.0)
     };
     let pfc = (config.backpressure == Backpressure::Pfc).then(|| PfcParams {

@@ -201,8 +201,8 @@ impl<D: DataPlane> SwitchNode<D> {
         } else {
             self.forward(now, ingress, packet, observer)
         };
-        fabric.in_flight[link].advance();
-        self.tree.set(ingress as usize, fabric.in_flight[link].head());
+        let next = fabric.in_flight[link].advance();
+        self.tree.set(ingress as usize, next);
         fabric.packet_hops += 1;
         let [egress, control_on] = ports;
         if let Some(port) = egress {

@@ -2,12 +2,13 @@
 
 use std::collections::HashSet;
 
+use backwater_dataplane::pfc::headroom;
 use backwater_types::Bytes;
 
 use super::{Doc, Net};
 use crate::error::Error;
 use crate::model::{Assignment, Backpressure, Buffer, Elide};
-use crate::topology::{NodeKind, pfc_headroom};
+use crate::topology::NodeKind;
 
 /// Queue numbers of a PAUSE bitmap.
 const DATA_QUEUES_MAX: u16 = 128;
@@ -81,9 +82,9 @@ fn check_pfc(doc: &Doc, net: &Net) -> Result<(), Error> {
     let full = doc.full_packet();
     let mut set_aside = vec![0u64; net.graph.nodes.len()];
     for link in &net.graph.links {
-        let headroom = pfc.headroom.unwrap_or_else(|| pfc_headroom(link, full));
+        let room = pfc.headroom.unwrap_or_else(|| Bytes(headroom(link.delay, link.rate, full.0)));
         for end in [link.a, link.b] {
-            set_aside[end] = set_aside[end].saturating_add(headroom.0).saturating_add(pfc.reserve.0);
+            set_aside[end] = set_aside[end].saturating_add(room.0).saturating_add(pfc.reserve.0);
         }
     }
     for (node, bytes) in net.graph.nodes.iter().zip(set_aside) {
