@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import resource
@@ -13,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from backwater import _core, cli, sweep
+from backwater import Experiment, InputError, Results, _core, cli, report, sweep
 from conftest import Cli, command
 
 
@@ -146,6 +147,23 @@ def test_a_full_disk_leaves_nothing_half_written(cli: Cli, smoke: Path, tmp_path
     assert "here" in done.stderr
     assert "Traceback" not in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_disk_that_fills_up_later_keeps_the_runs(
+    smoke: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(report, "render", full)
+    with pytest.raises(InputError, match="the disk is full\n1 of 1 runs were finished and are kept"):
+        Experiment(smoke).run(tmp_path / "here")
+    kept = Results(tmp_path / "here")
+    kept.verify()
+    assert sorted(path.name for path in kept.path.iterdir()) == ["bfc", "manifest.json", "timing.json"]
+    monkeypatch.undo()
+    kept.report()
+    assert (kept.path / "report.html").is_file()
 
 
 def test_ctrl_c_keeps_what_was_done(three: Path, tmp_path: Path) -> None:

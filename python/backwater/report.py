@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import shutil
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -20,19 +21,15 @@ def write(opened: list[Results], place: Path) -> Path:
     from backwater import figures  # Matplotlib takes a third of a second to import: only where it draws.
 
     data = page_data(opened)
-    figures.write(data, place / "figures")
-    page = place / PAGE
-    with tempfile.NamedTemporaryFile("w", dir=place, prefix=".report.", delete=False) as file:
-        partial = Path(file.name)
-        try:
-            file.write(render(data))
-            file.flush()
-            partial.chmod(0o644)
-            partial.replace(page)
-        except BaseException:
-            partial.unlink(missing_ok=True)
-            raise
-    return page
+    # Drawn whole beside their names first: a full disk leaves what was there.
+    with tempfile.TemporaryDirectory(dir=place, prefix=".report.") as partial:
+        drawn = Path(partial)
+        figures.write(data, drawn / "figures")
+        (drawn / PAGE).write_text(render(data), encoding="utf-8")
+        shutil.rmtree(place / "figures", ignore_errors=True)
+        (drawn / "figures").rename(place / "figures")
+        (drawn / PAGE).replace(place / PAGE)
+    return place / PAGE
 
 
 def page_data(opened: list[Results]) -> dict[str, Any]:

@@ -222,8 +222,13 @@ class Writer:
         return summary, hashes
 
     def write_json(self, name: str, value: object) -> None:
-        with disk_errors(self.out):
-            (self.path / name).write_text(json.dumps(value, indent=2) + "\n")
+        path = self.path / name
+        try:
+            with disk_errors(self.out):
+                path.write_text(json.dumps(value, indent=2) + "\n")
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
 
     def commit(self) -> None:
         """Takes the final name; what stood there goes only now."""
