@@ -1,0 +1,562 @@
+//! The checker: sees every event of a run and knows what must never happen.
+//!
+//! It keeps its own account, from what crosses the links alone, and compares at every event:
+//!
+//! | [`Fault`] | what must hold |
+//! |---|---|
+//! | `Recount` | the switch's own counters equal a recount over the packets it holds |
+//! | `Order` | at each port a flow's packets leave in the order they arrived |
+//! | `Paused` | nothing leaves a queue, a port or a NIC queue that the frames received say is held |
+//! | `Buffer` | a switch never holds more bytes than its buffer |
+//! | `Protocol` | PAUSE and RESUME of a queue alternate, and a bitmap repeats exactly their state |
+//! | `Invented` | nothing leaves that did not arrive |
+//!
+//! and at the end of the run:
+//!
+//! | [`Fault`] | what must hold |
+//! |---|---|
+//! | `Acknowledged` | no acknowledgement for what did not arrive in order |
+//! | `Conservation` | sent = received + dropped + lost, per flow, nothing left in switches or on links |
+//! | `Held` | with everything drained nothing is held any more |
+//! | `Statistics` | the counters reported equal the events seen |
+//! | `Unfinished` | flows that should have finished have |
+
+use backwater_dataplane::Sent;
+use backwater_scenario::model::{Backpressure, Buffer, Scenario};
+use backwater_scenario::topology::Graph;
+use backwater_sim::observe::Observer;
+use backwater_sim::stats::DROP_REASONS;
+use backwater_sim::traffic::{ENDLESS, Traffic};
+use backwater_sim::{Outcome, network};
+use backwater_types::{ControlFrame, Duration, Instant, Kind, Packet, PortId, flags};
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
+
+/// A rule that was broken; see the module.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Fault {
+    Recount,
+    Order,
+    Paused,
+    Buffer,
+    Protocol,
+    Invented,
+    Acknowledged,
+    Conservation,
+    Held,
+    Statistics,
+    Unfinished,
+}
+
+/// How often each branch was reached, by name.
+pub type Counts = BTreeMap<&'static str, u64>;
+
+/// What a run's checkers found.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// What was broken, in order of discovery, the first of each kind only.
+    pub faults: Vec<(Fault, String)>,
+    /// Branches reached.
+    pub counts: Counts,
+    /// Nothing was left in flight when the run ended.
+    pub quiescent: bool,
+}
+
+impl Report {
+    /// Whether a rule of this kind was broken.
+    pub fn has(&self, fault: Fault) -> bool {
+        self.faults.iter().any(|(f, _)| *f == fault)
+    }
+
+    fn fault(&mut self, fault: Fault, text: String) {
+        if !self.has(fault) {
+            self.faults.push((fault, text));
+        }
+    }
+}
+
+/// What the checker knows of the scenario.
+struct Rules {
+    /// Bytes a switch may hold.
+    buffer: u64,
+    /// Reordering within a switch is ruled out: every packet takes part in the bookkeeping (BFC-B3).
+    ordered: bool,
+    nic_obeys: bool,
+    hosts: usize,
+    /// `[host]`: times at which its link fails or comes back.
+    flaps: Vec<Vec<Instant>>,
+}
+
+/// How a neighbour holds one port.
+#[derive(Clone, Copy, Default)]
+struct Held {
+    /// Queues held by BFC.
+    queues: u128,
+    /// The port is held by PFC.
+    port: bool,
+    /// Time-weighted sums so far, and up to when.
+    bfc_paused: u64,
+    pfc_paused: u64,
+    since: Instant,
+    /// Of a host: how many of its link's changes have been taken into account.
+    flaps: usize,
+}
+
+impl Held {
+    fn settle(&mut self, now: Instant) {
+        let span = now.since(self.since).0;
+        self.bfc_paused += span * self.queues.count_ones() as u64;
+        self.pfc_paused += if self.port { span } else { 0 };
+        self.since = now;
+    }
+
+    fn clear(&mut self, now: Instant) {
+        self.settle(now);
+        (self.queues, self.port) = (0, false);
+    }
+
+    fn obey(&mut self, now: Instant, frame: ControlFrame) {
+        self.settle(now);
+        match frame {
+            ControlFrame::Pause(q) => self.queues |= 1 << q,
+            ControlFrame::Resume(q) => self.queues &= !(1 << q),
+            ControlFrame::Bitmap(map) => self.queues = bits(map),
+            ControlFrame::PfcPause(_) => self.port = true,
+            ControlFrame::PfcResume(_) => self.port = false,
+        }
+    }
+}
+
+fn bits(map: backwater_types::QueueMap) -> u128 {
+    let [low, high] = map.words();
+    low as u128 | (high as u128) << 64
+}
+
+/// What became of one flow's data packets.
+#[derive(Clone, Copy, Default)]
+struct Tally {
+    /// Put on a link by the host.
+    sent: u64,
+    received: u64,
+    dropped: u64,
+    /// Put on links by switches, and taken in by switches.
+    departed: u64,
+    enqueued: u64,
+    /// The next packet missing at the receiver.
+    expected: u32,
+    /// The highest acknowledgement seen by the sender.
+    acknowledged: u32,
+    /// One more than the last packet sent; whether a NACK came since.
+    next: u32,
+    nacked: bool,
+}
+
+/// The observer of one partition.
+pub struct Audit {
+    rules: Arc<Rules>,
+    report: Report,
+    /// `[flow]`.
+    flows: Vec<Tally>,
+    /// Packets held, in order of arrival: `(sequence number, wire bytes)`.
+    queued: HashMap<(usize, PortId, u32), VecDeque<u32>>,
+    /// `[node]`: bytes held.
+    bytes: HashMap<usize, u64>,
+    held: HashMap<(usize, PortId), Held>,
+    /// What the frames sent out of a port say is held.
+    told: HashMap<(usize, PortId), (u128, bool)>,
+    /// Packets lost or dropped, by reason.
+    drops: [u64; 5],
+}
+
+impl Audit {
+    /// For a run of `scenario`.
+    pub fn new(scenario: &Scenario, graph: &Graph) -> Audit {
+        let flaps_of = |host: usize| {
+            let peer = graph.links[host].b;
+            let names = [&graph.nodes[host].name, &graph.nodes[peer].name];
+            let on_link = |link: &[String; 2]| link.iter().all(|end| names.contains(&end));
+            let mut at: Vec<Instant> = scenario
+                .fault
+                .iter()
+                .filter(|f| on_link(&f.link))
+                .flat_map(|f| &f.down)
+                .flatten()
+                .map(|d| Instant(d.0))
+                .collect();
+            at.sort();
+            at
+        };
+        let rules = Rules {
+            buffer: match scenario.switch.buffer {
+                Buffer::Infinite => u64::MAX,
+                Buffer::Shared(bytes) => bytes.0,
+            },
+            ordered: scenario.switch.backpressure != Backpressure::Bfc || scenario.switch.bfc.sampling == 1.0,
+            nic_obeys: scenario.switch.bfc.nic_obeys,
+            hosts: graph.hosts,
+            flaps: (0..graph.hosts).map(flaps_of).collect(),
+        };
+        Audit {
+            rules: Arc::new(rules),
+            report: Report::default(),
+            flows: Vec::new(),
+            queued: HashMap::new(),
+            bytes: HashMap::new(),
+            held: HashMap::new(),
+            told: HashMap::new(),
+            drops: [0; 5],
+        }
+    }
+
+    fn count(&mut self, what: &'static str) {
+        *self.report.counts.entry(what).or_default() += 1;
+    }
+
+    fn flow(&mut self, flow: u32) -> &mut Tally {
+        let at = flow as usize;
+        if self.flows.len() <= at {
+            self.flows.resize(at + 1, Tally::default());
+        }
+        &mut self.flows[at]
+    }
+
+    fn fault(&mut self, now: Instant, fault: Fault, text: impl FnOnce() -> String) {
+        if !self.report.has(fault) {
+            self.report.fault(fault, format!("at {} ps: {}", now.0, text()));
+        }
+    }
+
+    /// How `port` of `node` is held; a host's link changes are known in advance.
+    fn held(&mut self, now: Instant, node: usize, port: PortId) -> &mut Held {
+        let held = self.held.entry((node, port)).or_default();
+        if let Some(flaps) = self.rules.flaps.get(node) {
+            while flaps.get(held.flaps).is_some_and(|at| *at <= now) {
+                held.clear(flaps[held.flaps]);
+                held.flaps += 1;
+            }
+        }
+        held
+    }
+
+    /// A frame that a switch sends to its neighbour follows from those before it.
+    fn on_frame_sent(&mut self, now: Instant, switch: usize, port: PortId, frame: ControlFrame) {
+        let (queues, pfc) = self.told.entry((switch, port)).or_default();
+        let right = match frame {
+            ControlFrame::Pause(q) => {
+                let right = *queues >> q & 1 == 0;
+                *queues |= 1 << q;
+                right
+            }
+            ControlFrame::Resume(q) => {
+                let right = *queues >> q & 1 == 1;
+                *queues &= !(1 << q);
+                right
+            }
+            ControlFrame::Bitmap(map) => bits(map) == *queues,
+            // PFC repeats its state with the same frames.
+            ControlFrame::PfcPause(_) => {
+                *pfc = true;
+                true
+            }
+            ControlFrame::PfcResume(_) => {
+                *pfc = false;
+                true
+            }
+        };
+        if !right {
+            self.fault(now, Fault::Protocol, || format!("switch {switch} port {port} sends {frame:?} out of turn"));
+        }
+    }
+}
+
+impl Observer for Audit {
+    fn host_sent(&mut self, now: Instant, host: usize, packet: &Packet) {
+        if packet.kind != Kind::Data {
+            return self.count(if packet.kind == Kind::Nack { "NACKs" } else { "ACKs" });
+        }
+        let tally = self.flow(packet.flow);
+        let (again, nacked) = (packet.seq < tally.next, tally.nacked);
+        tally.sent += 1;
+        let back = packet.seq < tally.next && tally.next != 0;
+        tally.next = packet.seq + 1;
+        tally.nacked = false;
+        if again && back {
+            self.count(if nacked { "goes back after a NACK" } else { "goes back after a timeout" });
+        }
+        let held = *self.held(now, host, 0);
+        let queue_held = self.rules.nic_obeys && held.queues >> packet.upstream_queue & 1 == 1;
+        if queue_held || held.port {
+            let q = packet.upstream_queue;
+            self.fault(now, Fault::Paused, || format!("host {host} sends from queue {q}, which is held"));
+        }
+    }
+
+    fn host_received(&mut self, _now: Instant, _host: usize, packet: &Packet) {
+        if packet.has(flags::CE) {
+            self.count("CE marks received");
+        }
+        let tally = self.flow(packet.flow);
+        match packet.kind {
+            Kind::Data => {
+                tally.received += 1;
+                let (duplicate, gap) = (packet.seq < tally.expected, packet.seq > tally.expected);
+                tally.expected += (packet.seq == tally.expected) as u32;
+                if duplicate {
+                    self.count("duplicates received");
+                }
+                if gap {
+                    self.count("gaps received");
+                }
+            }
+            Kind::Ack => tally.acknowledged = tally.acknowledged.max(packet.seq),
+            Kind::Nack => {
+                tally.acknowledged = tally.acknowledged.max(packet.seq);
+                tally.nacked = true;
+            }
+            Kind::Control => unreachable!("control frames are not for hosts' flows"),
+        }
+    }
+
+    fn enqueued(&mut self, now: Instant, switch: usize, egress: PortId, packet: &Packet) {
+        self.flow(packet.flow).enqueued += 1;
+        self.queued.entry((switch, egress, packet.flow)).or_default().push_back(packet.seq);
+        let bytes = self.bytes.entry(switch).or_default();
+        *bytes += packet.wire as u64;
+        let (bytes, most) = (*bytes, self.rules.buffer);
+        if bytes > most {
+            self.fault(now, Fault::Buffer, || format!("switch {switch} holds {bytes} bytes of at most {most}"));
+        }
+    }
+
+    fn departed(&mut self, now: Instant, switch: usize, port: PortId, sent: &Sent) {
+        let packet = &sent.packet;
+        if let Some(frame) = packet.control() {
+            self.count("control frames sent");
+            return self.on_frame_sent(now, switch, port, frame);
+        }
+        let Some(queue) = sent.queue else { return };
+        self.flow(packet.flow).departed += 1;
+        let held = *self.held(now, switch, port);
+        if held.port || held.queues >> queue & 1 == 1 {
+            self.fault(now, Fault::Paused, || {
+                format!("switch {switch} port {port} serves queue {queue}, which is held")
+            });
+        }
+        let bytes = self.bytes.entry(switch).or_default();
+        *bytes = bytes.wrapping_sub(packet.wire as u64);
+        let (flow, seq) = (packet.flow, packet.seq);
+        let queued = self.queued.entry((switch, port, flow)).or_default();
+        match queued.iter().position(|s| *s == seq) {
+            Some(0) => {
+                queued.pop_front();
+            }
+            Some(at) => {
+                queued.remove(at);
+                if self.rules.ordered {
+                    self.fault(now, Fault::Order, || {
+                        format!("switch {switch} port {port}: packet {seq} of flow {flow} overtakes {at} of its own")
+                    });
+                } else {
+                    self.count("overtaken under sampling");
+                }
+            }
+            None => self.fault(now, Fault::Invented, || {
+                format!("switch {switch} port {port}: packet {seq} of flow {flow} never arrived")
+            }),
+        }
+    }
+
+    fn dropped(&mut self, _now: Instant, _node: usize, packet: &Packet, reason: &'static str) {
+        let number = DROP_REASONS.iter().position(|r| *r == reason).expect("a reason has a number");
+        self.drops[number] += 1;
+        self.count(match number {
+            0 => "dropped: buffer",
+            1 => "dropped: headroom",
+            2 => "lost: link loss",
+            3 => "lost: link down",
+            _ => "dropped: no route",
+        });
+        if packet.kind == Kind::Data {
+            self.flow(packet.flow).dropped += 1;
+        }
+    }
+
+    fn controlled(&mut self, now: Instant, node: usize, port: PortId, frame: ControlFrame) {
+        let host = node < self.rules.hosts;
+        self.count(match frame {
+            ControlFrame::Pause(_) if host => "PAUSE at a NIC",
+            ControlFrame::Pause(_) => "PAUSE at a switch",
+            ControlFrame::Resume(_) if host => "RESUME at a NIC",
+            ControlFrame::Resume(_) => "RESUME at a switch",
+            ControlFrame::Bitmap(map) if map.is_empty() => "BITMAP, all clear",
+            ControlFrame::Bitmap(_) => "BITMAP, some held",
+            ControlFrame::PfcPause(_) if host => "PFC pause at a NIC",
+            ControlFrame::PfcPause(_) => "PFC pause at a switch",
+            ControlFrame::PfcResume(_) => "PFC resume",
+        });
+        let held = self.held(now, node, port);
+        let before = held.queues;
+        held.obey(now, frame);
+        let repaired = matches!(frame, ControlFrame::Bitmap(_)) && held.queues != before;
+        if repaired {
+            self.count("BITMAP that repairs");
+        }
+    }
+
+    fn link_changed(&mut self, now: Instant, switch: usize, port: PortId) {
+        self.count("link changes");
+        self.held.entry((switch, port)).or_default().clear(now);
+    }
+
+    fn settled(&mut self, now: Instant, switch: usize, audit: &dyn Fn() -> Result<(), String>) {
+        if let Err(text) = audit() {
+            self.fault(now, Fault::Recount, || format!("switch {switch}: {text}"));
+        }
+    }
+}
+
+/// Long enough after the last acknowledgement for everything to be drained: the longest path, three PFC refreshes.
+const SETTLING: Duration = Duration::from_us(600);
+
+/// Puts the partitions' accounts together and checks what holds at the end of a run.
+pub fn conclude(audits: Vec<Audit>, outcome: &Outcome) -> Report {
+    let mut all = Report::default();
+    let mut flows = vec![Tally::default(); outcome.received.len()];
+    let (mut left, mut held_left) = (0, Vec::new());
+    let mut drops = [0; 5];
+    let bfc = outcome.scenario.switch.backpressure == Backpressure::Bfc;
+    let mut paused: HashMap<(usize, PortId), Held> = HashMap::new();
+    for mut audit in audits {
+        for (fault, text) in std::mem::take(&mut audit.report.faults) {
+            all.fault(fault, text);
+        }
+        audit.report.counts.iter().for_each(|(what, n)| *all.counts.entry(what).or_default() += n);
+        for (sum, part) in flows.iter_mut().zip(&audit.flows) {
+            sum.sent += part.sent;
+            sum.received += part.received;
+            sum.dropped += part.dropped;
+            sum.departed += part.departed;
+            sum.enqueued += part.enqueued;
+            sum.expected = sum.expected.max(part.expected);
+            sum.acknowledged = sum.acknowledged.max(part.acknowledged);
+        }
+        left += audit.queued.values().map(|q| q.len()).sum::<usize>();
+        drops.iter_mut().zip(audit.drops).for_each(|(sum, n)| *sum += n);
+        let ports: Vec<(usize, PortId)> = audit.held.keys().copied().collect();
+        for (node, port) in ports {
+            let held = audit.held(outcome.ended, node, port);
+            held.settle(outcome.ended);
+            if held.queues != 0 || held.port {
+                held_left.push((node, port, held.queues, held.port));
+            }
+            paused.insert((node, port), *held);
+        }
+    }
+    check_flows(&mut all, &flows, outcome);
+    check_statistics(&mut all, &flows, drops, &paused, outcome);
+    let last = outcome.acknowledged.iter().max().copied().unwrap_or_default();
+    if last != Instant::NEVER && last + SETTLING < outcome.ended {
+        all.quiescent = true;
+        for (flow, t) in flows.iter().enumerate() {
+            if t.sent != t.received + t.dropped || t.enqueued != t.departed {
+                all.fault(Fault::Conservation, format!(
+                    "flow {flow}: {} packets sent, {} received, {} dropped or lost; {} into switches, {} out of them",
+                    t.sent, t.received, t.dropped, t.enqueued, t.departed
+                ));
+            }
+        }
+        if left > 0 {
+            all.fault(Fault::Conservation, format!("{left} packets are still held by switches"));
+        }
+        held_left.sort_unstable();
+        // Three repeats can all be lost where every other frame is; see `random`.
+        let lossy = outcome.scenario.fault.iter().any(|f| f.control_loss > 0.1);
+        if let Some((node, port, queues, pfc)) = held_left.first()
+            && !lossy
+        {
+            all.fault(Fault::Held, format!("node {node} port {port} is still held: queues {queues:#x}, port {pfc}"));
+        }
+    }
+    let collisions: u64 = outcome.ports.iter().map(|p| p.assigned.collisions).sum();
+    let assigned: u64 = outcome.ports.iter().map(|p| p.assigned.assignments).sum();
+    let sent: u64 = outcome.ports.iter().map(|p| p.total.control_frames).sum();
+    let seen = |name: &str| all.counts.iter().filter(|(n, _)| n.contains(name)).map(|(_, c)| c).sum::<u64>();
+    let arrived: u64 = ["PAUSE at", "RESUME at", "BITMAP, ", "PFC "].map(seen).iter().sum();
+    let lost = if all.quiescent { sent - arrived.min(sent) } else { 0 };
+    for (what, n) in [
+        ("queue assignments", assigned),
+        ("queue collisions", collisions),
+        ("packets sent again", outcome.retransmitted.iter().map(|n| *n as u64).sum()),
+        ("control frames lost", if bfc { lost } else { 0 }),
+    ] {
+        if n > 0 {
+            *all.counts.entry(what).or_default() += n;
+        }
+    }
+    all
+}
+
+fn check_flows(all: &mut Report, flows: &[Tally], outcome: &Outcome) {
+    let payload = outcome.scenario.host.payload.0;
+    for flow in Traffic::new(&outcome.scenario, &outcome.graph).take(flows.len()) {
+        let (i, tally) = (flow.id as usize, &flows[flow.id as usize]);
+        let (packets, _) = flow.packets(payload);
+        if tally.acknowledged > tally.expected {
+            let text = format!("flow {i}: {} acknowledged, {} received in order", tally.acknowledged, tally.expected);
+            all.fault(Fault::Acknowledged, text);
+        }
+        let received = outcome.received[i] != Instant::NEVER;
+        if received != (tally.expected == packets) {
+            let text =
+                format!("flow {i}: {} of {packets} packets received, said to be all: {received}", tally.expected);
+            all.fault(Fault::Acknowledged, text);
+        }
+        let acknowledged = outcome.acknowledged[i];
+        if acknowledged == Instant::NEVER && flow.size != ENDLESS {
+            all.fault(Fault::Unfinished, format!("flow {i} from {} to {} has not finished", flow.src, flow.dst));
+        }
+        if acknowledged < outcome.received[i] {
+            all.fault(Fault::Acknowledged, format!("flow {i} is acknowledged before it is received"));
+        }
+    }
+}
+
+/// What the outcome reports is what was seen.
+fn check_statistics(
+    all: &mut Report,
+    flows: &[Tally],
+    drops: [u64; 5],
+    paused: &HashMap<(usize, PortId), Held>,
+    outcome: &Outcome,
+) {
+    let hosts = outcome.graph.hosts as u32;
+    let (mut sent, mut departed) = (0, 0);
+    for row in &outcome.ports {
+        *if row.node < hosts { &mut sent } else { &mut departed } += row.total.data_packets;
+        let seen = paused.get(&(row.node as usize, row.port)).copied().unwrap_or_default();
+        if (seen.bfc_paused, seen.pfc_paused) != (row.total.bfc_paused, row.total.pfc_paused) {
+            all.fault(
+                Fault::Statistics,
+                format!(
+                    "node {} port {}: paused for {} ps by BFC and {} by PFC, reported {} and {}",
+                    row.node, row.port, seen.bfc_paused, seen.pfc_paused, row.total.bfc_paused, row.total.pfc_paused
+                ),
+            );
+        }
+    }
+    let seen: (u64, u64) = (flows.iter().map(|t| t.sent).sum(), flows.iter().map(|t| t.departed).sum());
+    if seen != (sent, departed) {
+        all.fault(Fault::Statistics, format!("{seen:?} packets sent and forwarded, reported ({sent}, {departed})"));
+    }
+    let mut reported = [0; 5];
+    outcome.drops.iter().for_each(|d| reported.iter_mut().zip(d.packets).for_each(|(sum, n)| *sum += n));
+    if reported != drops {
+        all.fault(Fault::Statistics, format!("drops by reason {drops:?}, reported {reported:?}"));
+    }
+    let again: u64 = outcome.retransmitted.iter().map(|n| *n as u64).sum();
+    let finished = outcome.acknowledged.iter().all(|at| *at != Instant::NEVER);
+    let once: u64 = flows.iter().map(|t| t.expected as u64).sum();
+    if finished && seen.0 != once + again {
+        all.fault(Fault::Statistics, format!("{} packets sent, {once} needed, {again} reported sent again", seen.0));
+    }
+}

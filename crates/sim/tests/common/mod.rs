@@ -1,0 +1,38 @@
+//! What the engine's tests share: scenarios from text, audited runs, random networks.
+
+#![allow(dead_code, unused_imports, reason = "each test binary uses a part")]
+
+pub mod audit;
+pub mod random;
+
+use backwater_scenario::{Scenario, load_str};
+use backwater_sim::{Outcome, Simulation, Watch};
+use std::path::Path;
+
+pub use audit::{Audit, Fault, Report};
+
+/// The one scenario that `text` describes.
+pub fn scenario(text: &str) -> Scenario {
+    match load_str(text, Path::new("."), "test", &[], None) {
+        Ok(mut plan) => plan.runs.remove(0).scenario,
+        Err(error) => panic!("{error}\n{text}"),
+    }
+}
+
+/// Runs it on one thread.
+pub fn run(scenario: &Scenario) -> Outcome {
+    Simulation::new(scenario, 1).run(&Watch::default())
+}
+
+/// Runs it with every event checked.
+pub fn audited(scenario: &Scenario, threads: usize) -> (Outcome, Report) {
+    let simulation = Simulation::new(scenario, threads);
+    let (outcome, audits) = simulation.observe_any(|| Audit::new(scenario, &simulation.graph), &Watch::default());
+    let report = audit::conclude(audits, &outcome);
+    (outcome, report)
+}
+
+/// The number of the node of this name.
+pub fn node(outcome: &Outcome, name: &str) -> usize {
+    outcome.graph.find(name).unwrap_or_else(|| panic!("no node {name}"))
+}

@@ -1,0 +1,382 @@
+//! Random small networks: everything a scenario can say, in sizes that finish in milliseconds.
+//!
+//! A case is a number; its scenario is a TOML text, so a case that fails can be run by hand.
+
+use backwater_types::hash::Stream;
+use std::fmt::Write;
+
+/// A random scenario.
+pub struct Case {
+    /// Its scenario file.
+    pub toml: String,
+    /// Every flow has to finish. Not if so many control frames are lost that a RESUME and its three repeats may all be (at 2 %:
+    /// one in six million), nor where go-back-N may run in place for ever: senders at line rate into a buffer of a few packets,
+    /// or sent back again by a second NACK before the first has taken effect.
+    pub live: bool,
+    /// Threads to run it on.
+    pub threads: usize,
+    /// Pauses, but no drops for want of buffer: PFC with its computed headroom.
+    pub lossless: bool,
+}
+
+/// Draws.
+pub struct Dice(Stream);
+
+impl Dice {
+    /// Of case number `case`.
+    pub fn new(case: u64) -> Dice {
+        Dice(Stream::new(0x6261_636b, 0x7261_6e64, case))
+    }
+
+    /// Uniform in `0..n`.
+    pub fn below(&mut self, n: u64) -> u64 {
+        (self.0.next_u32() as u64 * n) >> 32
+    }
+
+    /// Uniform in `low..=high`.
+    pub fn range(&mut self, low: u64, high: u64) -> u64 {
+        low + self.below(high - low + 1)
+    }
+
+    /// True with this many in a hundred.
+    pub fn percent(&mut self, n: u64) -> bool {
+        self.below(100) < n
+    }
+
+    /// One of these.
+    pub fn of<T: Copy>(&mut self, list: &[T]) -> T {
+        list[self.below(list.len() as u64) as usize]
+    }
+}
+
+const RATES: [u64; 5] = [10, 25, 40, 100, 200];
+const DELAYS: [u64; 4] = [100, 500, 1000, 2000];
+
+/// A topology under construction.
+struct Net {
+    toml: String,
+    hosts: Vec<String>,
+    /// Links by the names of their ends.
+    links: Vec<[String; 2]>,
+    /// Ports of the largest switch.
+    ports: u64,
+    /// Fastest rate and longest delay, Gb/s and ns.
+    rate: u64,
+    delay: u64,
+}
+
+/// Case number `case`.
+pub fn case(number: u64) -> Case {
+    let dice = &mut Dice::new(number);
+    let scheme = dice.of(&[
+        "bfc",
+        "bfc",
+        "bfc",
+        "bfc",
+        "bfc-stochastic",
+        "bfc-single",
+        "dctcp",
+        "dctcp",
+        "pfc",
+        "pfc",
+        "ideal-fq",
+        "dqa",
+        "fifo",
+    ]);
+    let pfc = scheme == "dctcp" || scheme == "pfc" || (scheme == "dqa" && dice.percent(40));
+    let bfc = scheme.starts_with("bfc");
+    let net = net(dice, !pfc && !bfc);
+    let (payload, header) = (dice.of(&[256, 500, 1000]), 48);
+    let full = payload + header;
+    let mut out = format!("scheme = \"{scheme}\"\nseed = {}\n{}", 1 + dice.below(1000), net.toml);
+
+    let queues = dice.range(2, 9);
+    let small_headroom = pfc && dice.percent(15);
+    let mut roomy = !small_headroom;
+    let _ = write!(out, "[switch]\nqueues = {queues}\nquantum = \"{} B\"\n", full * dice.range(1, 2));
+    if pfc {
+        let headroom = 2 * net.delay * net.rate / 8 + 4 * full;
+        let reserve = dice.of(&[0, 0, full, 4096]);
+        let _ = writeln!(out, "backpressure = \"pfc\"");
+        let each = if small_headroom { full } else { headroom };
+        let pool = dice.range(4, 60) * full;
+        let _ = writeln!(out, "buffer = \"{} B\"", net.ports * (each + reserve) + pool);
+        let mut extra =
+            format!("[switch.pfc]\nreserve = \"{reserve} B\"\nalpha = {}\n", dice.of(&[0.125, 0.5, 1.0, 4.0]));
+        let _ = writeln!(extra, "hysteresis = \"{} B\"", dice.of(&[0, full, 3072]));
+        if small_headroom {
+            let _ = writeln!(extra, "headroom = \"{full} B\"");
+        }
+        common_switch(dice, &mut out, scheme);
+        out += &extra;
+    } else {
+        if dice.percent(75) {
+            let packets = dice.range(2, 40);
+            roomy = packets >= 10;
+            let _ = writeln!(out, "buffer = \"{} B\"", packets * full + dice.below(full));
+        }
+        common_switch(dice, &mut out, scheme);
+    }
+    if bfc || scheme == "dqa" {
+        bfc_knobs(dice, &mut out, full);
+    }
+
+    let _ = write!(out, "[host]\npayload = \"{payload} B\"\nrto = \"{} us\"\n", dice.of(&[60, 100, 300]));
+    let guard = dice.of(&[0, 5, 20, 100]);
+    let _ = writeln!(out, "nack_guard = \"{guard} us\"");
+    if dice.percent(25) {
+        let _ = writeln!(out, "delay = \"{} ns\"", dice.of(&[1, 700, 5000]));
+    }
+    if dice.percent(25) {
+        let _ = writeln!(out, "window = \"{} B\"", payload * dice.of(&[1, 2, 8, 50]));
+    }
+
+    workloads(dice, &mut out, &net, payload);
+    if dice.percent(30) {
+        let _ = write!(
+            out,
+            "[measure]\nsample = \"{} us\"\nactive_flows = true\nqueueing_delay = true\n",
+            dice.of(&[1, 7])
+        );
+    } else {
+        out += "[measure]\nsample = \"0 s\"\n";
+    }
+    let heavy = faults(dice, &mut out, &net);
+    let lossless = pfc && !small_headroom && !out.contains("[[fault]]") && !out.contains("\nalpha");
+    let live = !heavy && roomy && guard >= 20;
+    Case { live, threads: if dice.percent(4) { 2 } else { 1 }, lossless, toml: out }
+}
+
+fn common_switch(dice: &mut Dice, out: &mut String, scheme: &str) {
+    if scheme == "dqa" && dice.percent(40) {
+        let _ = writeln!(out, "assignment = \"stochastic\"");
+    }
+    if dice.percent(15) {
+        let _ = writeln!(out, "symmetric_ecmp = true");
+    }
+    if scheme != "ideal-fq" && dice.percent(10) {
+        let _ = writeln!(out, "alpha = {}", dice.of(&[0.25, 1.0, 8.0]));
+    }
+    if scheme == "dctcp" {
+        let kmin = dice.of(&[0, 1000, 5000]);
+        let _ = write!(
+            out,
+            "[switch.ecn]\nkmin = \"{kmin} B\"\nkmax = \"{} B\"\n",
+            kmin + dice.of(&[0, 3000, 10_000]).max(1)
+        );
+    }
+}
+
+fn bfc_knobs(dice: &mut Dice, out: &mut String, full: u64) {
+    let _ = writeln!(out, "[switch.bfc]\ntable_entries_per_queue = {}", dice.of(&[1, 4, 16]));
+    let _ = writeln!(out, "refresh = \"{} us\"", dice.of(&[5, 10, 30]));
+    for knob in ["sticky_reserve", "literal_empty", "incast_label", "extra_control_queue", "per_ingress_threshold"] {
+        if dice.percent(20) {
+            let _ = writeln!(out, "{knob} = true");
+        }
+    }
+    if dice.percent(15) {
+        let _ = writeln!(out, "sampling = 0.5");
+    }
+    if dice.percent(40) {
+        let _ = writeln!(out, "fixed_threshold = \"{} B\"", dice.range(1, 6 * full));
+    }
+    if dice.percent(15) {
+        let _ = writeln!(out, "hrtt = \"{} ns\"", dice.range(100, 4000));
+    }
+    if dice.percent(15) {
+        let _ = writeln!(out, "sticky = \"{} ns\"", dice.of(&[0, 300, 20_000]));
+    }
+    if dice.percent(30) {
+        let _ = writeln!(out, "elide = \"valley\"");
+    }
+    if dice.percent(10) {
+        let _ = writeln!(out, "nic_obeys = false");
+    }
+}
+
+/// `cyclic`: routes may depend on one another in a circle, which deadlocks under backpressure.
+fn net(dice: &mut Dice, cyclic: bool) -> Net {
+    let (rate, delay) = (dice.of(&RATES), dice.of(&DELAYS));
+    let mut net = Net { toml: "[topology]\n".into(), hosts: Vec::new(), links: Vec::new(), ports: 0, rate, delay };
+    let kind = dice.below(10);
+    match kind {
+        0 => {
+            let hosts = dice.range(2, 6);
+            let _ = writeln!(
+                net.toml,
+                "kind = \"single-switch\"\nhosts = {hosts}\nrate = \"{rate} Gbps\"\ndelay = \"{delay} ns\""
+            );
+            net.add_hosts((0..hosts).map(|_| "switch0".into()));
+            net.ports = hosts;
+        }
+        1 | 2 => {
+            let (left, right) = (dice.range(1, 4), dice.range(1, 3));
+            let (slow, far) = (dice.of(&RATES), dice.of(&DELAYS));
+            let _ = write!(
+                net.toml,
+                "kind = \"dumbbell\"\nleft = {left}\nright = {right}\nrate = \"{rate} Gbps\"\ndelay = \"{delay} ns\"\n\
+                 bottleneck_rate = \"{slow} Gbps\"\nbottleneck_delay = \"{far} ns\"\n"
+            );
+            net.add_hosts((0..left + right).map(|h| format!("switch{}", (h >= left) as u8)));
+            net.links.push(["switch0".into(), "switch1".into()]);
+            net.ports = left.max(right) + 1;
+            (net.rate, net.delay) = (rate.max(slow), delay.max(far));
+        }
+        3 | 4 => {
+            let (switches, per) = (dice.range(2, 6), dice.range(1, 2));
+            let _ = writeln!(
+                net.toml,
+                "kind = \"chain\"\nswitches = {switches}\nhosts_per_switch = {per}\nrate = \"{rate} Gbps\"\ndelay = \"{delay} ns\""
+            );
+            net.add_hosts((0..switches * per).map(|h| format!("switch{}", h / per)));
+            net.links.extend((1..switches).map(|s| [format!("switch{}", s - 1), format!("switch{s}")]));
+            net.ports = per + 2;
+        }
+        5 | 6 => {
+            let (leaves, spines, per) = (dice.range(2, 4), dice.range(1, 2), dice.range(1, 3));
+            let core = dice.of(&RATES);
+            let _ = write!(
+                net.toml,
+                "kind = \"leaf-spine\"\nleaves = {leaves}\nspines = {spines}\nhosts_per_leaf = {per}\n\
+                 host_rate = \"{rate} Gbps\"\ncore_rate = \"{core} Gbps\"\nhost_delay = \"{delay} ns\"\ncore_delay = \"{delay} ns\"\n"
+            );
+            net.add_hosts((0..leaves * per).map(|h| format!("leaf{}", h / per)));
+            for leaf in 0..leaves {
+                net.links.extend((0..spines).map(|spine| [format!("leaf{leaf}"), format!("spine{spine}")]));
+            }
+            net.ports = (per + spines).max(leaves);
+            net.rate = rate.max(core);
+        }
+        _ => graph(dice, &mut net, cyclic),
+    }
+    net
+}
+
+/// A random tree of switches, closed to a triangle or (if `cyclic`) a longer ring, every link with a rate of its own.
+fn graph(dice: &mut Dice, net: &mut Net, cyclic: bool) {
+    let switches = dice.range(2, 6);
+    let mut pairs: Vec<[u64; 2]> = (1..switches).map(|s| [dice.below(s), s]).collect();
+    if switches >= 3 && dice.percent(50) {
+        pairs = (1..switches).map(|s| if s < 3 { [s - 1, s] } else { [dice.below(s), s] }).collect();
+        pairs.push([0, 2]);
+    }
+    if switches >= 4 && cyclic && dice.percent(60) {
+        pairs = (0..switches).map(|s| [s, (s + 1) % switches]).collect();
+    }
+    let hosts = dice.range(3, 6);
+    let homes: Vec<u64> = (0..hosts).map(|_| dice.below(switches)).collect();
+    let quote = |names: Vec<String>| names.iter().map(|n| format!("\"{n}\"")).collect::<Vec<_>>().join(", ");
+    let _ = write!(
+        net.toml,
+        "kind = \"graph\"\nhosts = [{}]\nswitches = [{}]\nlinks = [\n",
+        quote((0..hosts).map(|h| format!("host{h}")).collect()),
+        quote((0..switches).map(|s| format!("switch{s}")).collect()),
+    );
+    let mut degree = vec![0; switches as usize];
+    for home in &homes {
+        degree[*home as usize] += 1;
+    }
+    let core = pairs.iter().map(|[a, b]| [format!("switch{a}"), format!("switch{b}")]);
+    pairs.iter().flatten().for_each(|s| degree[*s as usize] += 1);
+    net.add_hosts(homes.iter().map(|s| format!("switch{s}")));
+    net.links.extend(core);
+    for [a, b] in &net.links {
+        let (rate, delay) = (dice.of(&RATES), dice.of(&DELAYS));
+        let _ =
+            writeln!(net.toml, "  {{ ends = [\"{a}\", \"{b}\"], rate = \"{rate} Gbps\", delay = \"{delay} ns\" }},");
+        (net.rate, net.delay) = (net.rate.max(rate), net.delay.max(delay));
+    }
+    net.toml += "]\n";
+    net.ports = *degree.iter().max().unwrap_or(&1);
+}
+
+impl Net {
+    fn add_hosts(&mut self, homes: impl Iterator<Item = String>) {
+        for (i, home) in homes.enumerate() {
+            self.hosts.push(format!("host{i}"));
+            self.links.push([format!("host{i}"), home]);
+        }
+    }
+}
+
+/// Flows start within the first microseconds; the run goes on long enough for the network to fall silent.
+fn workloads(dice: &mut Dice, out: &mut String, net: &Net, payload: u64) {
+    let hosts = net.hosts.len() as u64;
+    let victim = dice.below(hosts);
+    let _ = writeln!(out, "[[workload]]\nkind = \"flow-list\"\nflows = [");
+    let together = dice.percent(40);
+    for _ in 0..dice.range(2, 10) {
+        let src = dice.below(hosts);
+        let dst = if dice.percent(60) { victim } else { dice.below(hosts) };
+        let dst = if dst == src { (src + 1) % hosts } else { dst };
+        let bytes = match dice.below(8) {
+            0 => 1,
+            1 => payload - 1,
+            2 => payload,
+            3 => payload + 1,
+            4 => dice.range(1, 4 * payload),
+            _ => dice.range(4 * payload, 40 * payload),
+        };
+        let start = if together { 0 } else { dice.below(30_000) };
+        let _ = writeln!(
+            out,
+            "  {{ start = \"{start} ns\", src = \"host{src}\", dst = \"host{dst}\", bytes = \"{bytes} B\" }},"
+        );
+    }
+    out.push_str("]\n");
+    if dice.percent(25) {
+        let degree = dice.range(2, 8);
+        let bytes = degree * dice.range(1, 12 * payload);
+        let _ = write!(
+            out,
+            "[[workload]]\nkind = \"incast\"\ndegree = {degree}\naggregate = \"{bytes} B\"\nperiod = \"1 s\"\nstart = \"{} ns\"\n",
+            dice.below(20_000)
+        );
+    }
+    let background = dice.percent(10);
+    if background {
+        let sizes = dice.of(&[
+            "{ fixed = \"700 B\" }",
+            "{ exponential = \"3 KB\" }",
+            "{ points = { points = [[64, 0.5], [900, 0.7], [20000, 1.0]], linear = true } }",
+        ]);
+        let load = dice.of(&[0.02, 0.1]);
+        let arrivals = dice.of(&["\"poisson\"", "{ log-normal = 2.0 }"]);
+        let _ = write!(
+            out,
+            "[[workload]]\nkind = \"background\"\nsizes = {sizes}\narrivals = {arrivals}\nload = {load}\nload_of = \"receivers\"\n"
+        );
+    }
+    let (duration, drain) = if background { ("40 us", 1000.0) } else { ("4 ms", 10.0) };
+    let _ = write!(out, "[run]\nduration = \"{duration}\"\nwarmup = \"0 s\"\ndrain = {drain:.1}\n");
+}
+
+/// True if so many control frames are lost that nothing is promised.
+fn faults(dice: &mut Dice, out: &mut String, net: &Net) -> bool {
+    let mut heavy = false;
+    let mut links = net.links.clone();
+    for _ in 0..dice.of(&[0, 0, 1, 1, 2]) {
+        if links.is_empty() {
+            break;
+        }
+        let [a, b] = links.remove(dice.below(links.len() as u64) as usize);
+        let _ = writeln!(out, "[[fault]]\nlink = [\"{a}\", \"{b}\"]");
+        if dice.percent(40) {
+            let _ = writeln!(out, "loss = {}", dice.of(&[0.005, 0.02]));
+        }
+        if dice.percent(40) {
+            heavy |= dice.percent(10);
+            let _ = writeln!(out, "control_loss = {}", if heavy { 0.5 } else { 0.02 });
+        }
+        if dice.percent(40) {
+            let (down, length) = (dice.below(40), dice.range(1, 30));
+            let _ = write!(out, "down = [[\"{down} us\", \"{} us\"]", down + length);
+            if dice.percent(30) {
+                let _ = write!(out, ", [\"{} us\", \"{} us\"]", down + length + 5, down + length + 9);
+            }
+            out.push_str("]\n");
+        }
+    }
+    heavy
+}
