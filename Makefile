@@ -46,6 +46,7 @@ lint: $(VENV)/.packages ## formatting and lints, Rust and Python
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	$(BIN)/ruff format --check python tests
 	$(BIN)/ruff check python tests
+	$(BIN)/mypy
 
 format: $(VENV)/.packages ## format everything
 	cargo fmt --all

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
 import backwater
-from backwater import Experiment, InputError, Results, results, sweep
+from backwater import Experiment, InputError, Results, _core, results, sweep
 
 
 def test_ten_lines_are_enough(smoke: Path) -> None:
@@ -90,6 +91,17 @@ def test_progress_is_heard(three: Path) -> None:
     Experiment(three).run(threads=1, watch=Ear())
     labels = ("BFC", "DCTCP", "Ideal-FQ")
     assert heard == [f"{what} {label}" for label in labels for what in ("start", "done")]
+
+
+def test_the_stub_describes_the_module() -> None:
+    stub = ast.parse((Path(backwater.__file__).parent / "_core.pyi").read_text())
+    named = {node.name: node for node in stub.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    named.pop("Progress")  # A shape of dictionary, for type checkers alone.
+    assert {name for name in dir(_core) if not name.startswith("_")} == {*named, "version"}
+    for name, node in named.items():
+        if isinstance(node, ast.ClassDef):
+            methods = {item.name for item in node.body if isinstance(item, ast.FunctionDef)}
+            assert methods <= set(dir(getattr(_core, name)))
 
 
 def test_names_are_exported() -> None:

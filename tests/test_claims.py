@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from backwater import InputError, Results, claims, experiments, measured
+from backwater import Experiment, InputError, Results, claims, experiments, measured
 from conftest import Cli
 
 VERDICTS = {"pass", "fail", "direction", "fact", "not-run"}
@@ -344,6 +344,27 @@ def test_experiments_are_found_by_figure_and_by_paper() -> None:
     assert experiments.find("fig9") == experiments.find("bfc-fig9") == {"bfc-fig9": everything["bfc-fig9"]}
     names = list(experiments.find("bfc"))
     assert names.index("bfc-fig9") < names.index("bfc-fig10"), "in order of number"
+
+
+PUBLISHED = [name for name in experiments.known() if not name.startswith("smoke-")]
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_every_published_expectation_can_be_judged(name: str) -> None:
+    """At smoke scale, so what comes out means nothing; but every value has to be there to be read."""
+    experiment = Experiment(experiments.known()[name], scale="smoke")
+    done = experiment.run()
+    assert done.complete
+    expect = experiment.plan["expect"]
+    done.manifest["scale"] = "quick"
+    rows = claims.evaluate(expect, done)
+    assert [row["claim"] for row in rows] == [item["claim"] for item in expect]
+    assert len({row["claim"] for row in rows}) == len(rows) > 0
+    missing = set(experiment.plan["figure"].get("missing", []))
+    for row in rows:
+        for check in row["checks"]:
+            if check["text"].startswith("not run: "):
+                assert set(check["text"].removeprefix("not run: ").split(", ")) <= missing, row["claim"]
 
 
 def test_reproduce_writes_rows(cli: Cli, tmp_path: Path) -> None:

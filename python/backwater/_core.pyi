@@ -32,6 +32,12 @@ class Run:
     def outcome(self) -> Outcome:
         """What happened; once, after `wait` returned True."""
 
+class Batches(Iterator[dict[str, tuple[str, bytes]]]):
+    """Rows of a table, some at a time."""
+
+    def __iter__(self) -> Batches: ...
+    def __next__(self) -> dict[str, tuple[str, bytes]]: ...
+
 class Outcome:
     """The tables of one run."""
 
@@ -40,7 +46,7 @@ class Outcome:
 
     def summary(self) -> str: ...
     def tables(self) -> list[str]: ...
-    def batches(self, table: str, rows: int) -> Iterator[dict[str, tuple[str, bytes]]]:
+    def batches(self, table: str, rows: int) -> Batches:
         """Column name to (`u64`, `u32`, `u16`, `u8` or `f64`; little-endian values).
 
         The largest u64 and NaN stand for null.

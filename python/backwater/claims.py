@@ -15,6 +15,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from backwater._core import InputError
@@ -149,7 +150,7 @@ def evaluate(expect: list[Expectation], results: Results) -> list[dict[str, Any]
 def ratio(judge: Judge, e: Expectation) -> Iterator[Check]:
     """low <= numerator / denominator <= high; on the right side of 1 but outside, the direction holds."""
     for at, context in judge.contexts(e):
-        yield guarded(at, lambda c=context: quotient_of(c, e), lambda x: ratio_verdict(x, e.get("low"), e.get("high")))
+        yield guarded(at, partial(quotient_of, context, e), lambda x: ratio_verdict(x, e.get("low"), e.get("high")))
 
 
 def ratio_verdict(measured: float, low: float | None, high: float | None) -> str:
@@ -163,7 +164,7 @@ def ratio_verdict(measured: float, low: float | None, high: float | None) -> str
 def up_to(judge: Judge, e: Expectation) -> Iterator[Check]:
     """The largest numerator / denominator anywhere is `times`, within a factor of 1.5."""
     judged = [
-        (at, guarded(at, lambda c=context: quotient_of(c, e), lambda _: "pass")) for at, context in judge.contexts(e)
+        (at, guarded(at, partial(quotient_of, context, e), lambda _: "pass")) for at, context in judge.contexts(e)
     ]
     known = [(at, check) for at, check in judged if check.measured is not None]
     if not known:
@@ -187,7 +188,7 @@ def between(judge: Judge, e: Expectation) -> Iterator[Check]:
     """low <= value <= high."""
     low, high = e.get("low", float("-inf")), e.get("high", float("inf"))
     for at, context in judge.contexts(e):
-        yield guarded(at, lambda c=context: c.value(e["value"]), lambda x: "pass" if low <= x <= high else "fail")
+        yield guarded(at, partial(context.value, e["value"]), lambda x: "pass" if low <= x <= high else "fail")
 
 
 def approx(judge: Judge, e: Expectation) -> Iterator[Check]:
@@ -195,7 +196,7 @@ def approx(judge: Judge, e: Expectation) -> Iterator[Check]:
     room = e.get("tolerance", EQUAL) * abs(e["expected"])
     for at, context in judge.contexts(e):
         yield guarded(
-            at, lambda c=context: c.value(e["value"]), lambda x: "pass" if abs(x - e["expected"]) <= room else "fail"
+            at, partial(context.value, e["value"]), lambda x: "pass" if abs(x - e["expected"]) <= room else "fail"
         )
 
 
@@ -222,38 +223,88 @@ def ordering(judge: Judge, e: Expectation) -> Iterator[Check]:
 
 
 def knee(judge: Judge, e: Expectation) -> Iterator[Check]:
-    """Where along a swept key the value first reaches the threshold, and stays: after `low`, and by `high`.
+    """Where along a swept key the value first reaches the threshold: a number, or `factor` times the value at `relative_to`.
 
-    The threshold is a number, or `factor` times the value at `relative_to`.
+    Either at `expected`, within a factor of 1.5; or after `low` and by `high`, to stay.
     """
-    along = e["along"]
-    for at, context in judge.contexts(e, along=along):
-        rest = dict(context.point)
-        steps = sorted({dict(p)[along] for p in judge.points if along in dict(p) and rest.items() <= dict(p).items()})
-        at_step: dict[Any, float] = {}
-        without: list[Check] = []
-        for step in steps:
-            point = next(p for p in judge.points if dict(p) == {**rest, along: step})
-            try:
-                at_step[step] = Context(judge, point, context.selectors).value(e["value"])
-            except (NotRun, NoData) as reason:
-                without.append(nothing(f"{along.split('.')[-1]} {step}", reason))
-        if not at_step or ("relative_to" in e and e["relative_to"] not in at_step):
+    for at, context in judge.contexts(e, along=e["along"]):
+        curve, without = values_along(context, e)
+        rises = knees_rise(context, e)
+        threshold = threshold_of(e, curve)
+        if threshold is None:
             yield from without or [Check(at, None, f"no run at {e.get('relative_to')}", "not-run")]
             continue
-        threshold = e["factor"] * at_step[e["relative_to"]] if "relative_to" in e else e["threshold"]
-        yield knee_check(at, at_step, threshold, e["low"], e["high"])
+        if "expected" in e:
+            yield knee_at(at, curve, threshold, e["expected"], rises)
+        else:
+            yield knee_between(at, curve, threshold, e["low"], e["high"])
         yield from without
 
 
-def knee_check(at: str, at_step: dict[Any, float], threshold: float, low: float, high: float) -> Check:
-    reached = [step for step, value in at_step.items() if value >= threshold]
+def values_along(context: Context, e: Expectation, **selectors: Any) -> tuple[dict[Any, float], list[Check]]:
+    """The value at each step of the swept key, rising, and what could not be had."""
+    judge, along, rest = context.judge, e["along"], dict(context.point)
+    points = [p for p in judge.points if along in dict(p) and rest.items() <= dict(p).items()]
+    curve: dict[Any, float] = {}
+    without: list[Check] = []
+    for step, point in sorted((dict(p)[along], p) for p in points):
+        try:
+            curve[step] = Context(judge, point, context.selectors).value(e["value"], **selectors)
+        except (NotRun, NoData) as reason:
+            without.append(nothing(f"{along.split('.')[-1]} {step}", reason))
+    return curve, without
+
+
+def threshold_of(e: Expectation, curve: dict[Any, float]) -> float | None:
+    """None where there is nothing to compare."""
+    if "relative_to" not in e:
+        return float(e["threshold"]) if curve else None
+    return e["factor"] * curve[e["relative_to"]] if e["relative_to"] in curve else None
+
+
+def first_reached(curve: dict[Any, float], threshold: float) -> float:
+    """The smallest step at which the value reaches the threshold, infinity if none does."""
+    return min((float(step) for step, value in curve.items() if value >= threshold), default=float("inf"))
+
+
+def knees_rise(context: Context, e: Expectation) -> bool:
+    """Whether the knees of the variants of `order` come one after the other."""
+    knees = []
+    for variant in e.get("order", []):
+        curve, _ = values_along(context, e, variant=variant)
+        threshold = threshold_of(e, curve)
+        if threshold is None:
+            return False
+        knees.append(first_reached(curve, threshold))
+    return len(knees) > 1 and all(a < b for a, b in itertools.pairwise(knees))
+
+
+def knee_at(at: str, curve: dict[Any, float], threshold: float, wanted: float, rises: bool) -> Check:
+    """At `wanted` within a factor of 1.5; elsewhere the direction holds if the knees of several variants rise as they should."""
+    first = first_reached(curve, threshold)
+    if first == float("inf"):
+        text = f"below {number(threshold)} up to {number(max(curve))}"
+        if max(curve) < wanted * UP_TO:
+            return Check(at, None, f"{text}, where the sweep ends", "not-run")
+        return Check(at, None, text, "direction" if rises else "fail")
+    before = max((float(step) for step in curve if step < first), default=None)
+    text = f"reaches {number(threshold)} at {number(first)}, {number(before)} is still below"
+    if before is None:
+        return Check(at, first, f"reaches {number(threshold)} at {number(first)}, where the sweep begins", "fail")
+    if wanted / UP_TO <= first <= wanted * UP_TO:
+        return Check(at, first, text, "pass")
+    return Check(at, first, text, "direction" if rises else "fail")
+
+
+def knee_between(at: str, curve: dict[Any, float], threshold: float, low: float, high: float) -> Check:
+    """After `low`, and by `high` for good."""
+    reached = [step for step, value in curve.items() if value >= threshold]
     if not reached:
-        return Check(at, None, f"below {number(threshold)} up to {number(max(at_step))}", "fail")
-    holds = all(step > low for step in reached) and all(value >= threshold for s, value in at_step.items() if s >= high)
-    covered = min(at_step) <= low and max(at_step) >= high
+        return Check(at, None, f"below {number(threshold)} up to {number(max(curve))}", "fail")
+    holds = all(step > low for step in reached) and all(value >= threshold for s, value in curve.items() if s >= high)
+    covered = min(curve) <= low and max(curve) >= high
     first = min(reached)
-    verdict = "pass" if holds and covered else "direction" if at_step[max(at_step)] >= threshold else "fail"
+    verdict = "pass" if holds and covered else "direction" if curve[max(curve)] >= threshold else "fail"
     return Check(at, float(first), f"reaches {number(threshold)} at {number(first)}", verdict)
 
 
@@ -349,6 +400,8 @@ def expected(e: Expectation) -> str:
         return "; ".join(" < ".join(chain) for chain in e["chains"]) + most + band
     if kind == "knee":
         rise = f"{number(e['factor'])} x that at {e['relative_to']}" if "relative_to" in e else number(e["threshold"])
+        if "expected" in e:
+            return f"reaches {rise} at {number(e['expected'])}, within a factor of {UP_TO}{band}"
         return f"reaches {rise} after {number(e['low'])} and by {number(e['high'])}{band}"
     return e.get("says", "")
 
