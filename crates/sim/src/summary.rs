@@ -3,7 +3,7 @@
 use crate::outcome::{FlowRow, Outcome};
 use crate::stats::DROP_REASONS;
 use crate::traffic::{capacity, counted_window};
-use backwater_scenario::model::{LoadOf, Workload};
+use backwater_scenario::model::{LoadOf, Slowdown, Workload};
 use serde_json::{Value, json};
 
 /// Slowdowns of the counted flows of one class and size bin.
@@ -21,14 +21,40 @@ pub struct Bin {
     pub slowdowns: Vec<f64>,
     /// Their mean, summed in order of arrival.
     pub mean: f64,
+    /// Their completion times beyond the ideal, picoseconds, ascending; below zero where the ideal is an estimate.
+    pub excess: Vec<i64>,
 }
 
 impl Bin {
-    /// The slowdown that a share `p` of flows do not exceed: index `floor(n p)` of the sorted list (traffic 7.1).
-    pub fn percentile(&self, p: f64) -> f64 {
-        let n = self.slowdowns.len();
-        if n == 0 { f64::NAN } else { self.slowdowns[((n as f64 * p) as usize).min(n - 1)] }
+    /// No flows yet.
+    fn new(class: usize, low: u64, high: u64) -> Bin {
+        Bin { class, low, high, unfinished: 0, slowdowns: Vec::new(), mean: 0.0, excess: Vec::new() }
     }
+
+    /// The slowdown that a share `p` of flows do not exceed.
+    pub fn percentile(&self, p: f64) -> f64 {
+        ranked(&self.slowdowns, p).copied().unwrap_or(f64::NAN)
+    }
+
+    /// The same of the excess, nanoseconds.
+    fn excess_percentile(&self, p: f64) -> f64 {
+        ranked(&self.excess, p).map_or(f64::NAN, |ps| *ps as f64 / 1e3)
+    }
+
+    /// Mean excess, nanoseconds.
+    fn mean_excess(&self) -> f64 {
+        self.excess.iter().sum::<i64>() as f64 / self.excess.len() as f64 / 1e3
+    }
+
+    fn sort(&mut self) {
+        self.slowdowns.sort_unstable_by(f64::total_cmp);
+        self.excess.sort_unstable();
+    }
+}
+
+/// What a share `p` do not exceed: index `floor(n p)` of the sorted list (traffic 7.1).
+fn ranked<T>(sorted: &[T], p: f64) -> Option<&T> {
+    sorted.get(((sorted.len() as f64 * p) as usize).min(sorted.len().saturating_sub(1)))
 }
 
 /// Bins of every class that has counted flows, empty bins left out; for each class one over all sizes comes first.
@@ -39,14 +65,7 @@ pub fn bins(outcome: &Outcome) -> Vec<Bin> {
     let mut bins: Vec<Bin> = (0..classes)
         .flat_map(|class| {
             let lows = std::iter::once(0).chain(edges.iter().copied());
-            lows.zip(edges.clone()).map(move |(low, high)| Bin {
-                class,
-                low,
-                high,
-                unfinished: 0,
-                slowdowns: Vec::new(),
-                mean: 0.0,
-            })
+            lows.zip(edges.clone()).map(move |(low, high)| Bin::new(class, low, high))
         })
         .collect();
     for row in outcome.flows().filter(|row| row.counted) {
@@ -57,28 +76,39 @@ pub fn bins(outcome: &Outcome) -> Vec<Bin> {
         } else {
             bin.mean += row.slowdown;
             bin.slowdowns.push(row.slowdown);
+            bin.excess.push(excess(outcome, &row));
         }
     }
     for bin in &mut bins {
         bin.mean /= bin.slowdowns.len() as f64;
-        bin.slowdowns.sort_unstable_by(f64::total_cmp);
+        bin.sort();
     }
     bins.retain(|bin| bin.unfinished > 0 || !bin.slowdowns.is_empty());
     bins
+}
+
+/// Completion time beyond the ideal of a finished flow, picoseconds; by the definition asked for.
+fn excess(outcome: &Outcome, row: &FlowRow) -> i64 {
+    let end = match outcome.scenario.measure.slowdown {
+        Slowdown::Exact => row.received,
+        Slowdown::BfcScript => row.acknowledged,
+    };
+    end.since(row.flow.at).0 as i64 - row.ideal as i64
 }
 
 /// All sizes of one class together.
 fn all_sizes(bins: &[Bin], class: usize) -> Option<Bin> {
     let mut of_class = bins.iter().filter(|bin| bin.class == class).peekable();
     of_class.peek()?;
-    let mut all = Bin { class, low: 0, high: u64::MAX, unfinished: 0, slowdowns: Vec::new(), mean: 0.0 };
+    let mut all = Bin::new(class, 0, u64::MAX);
     for bin in of_class {
         all.unfinished += bin.unfinished;
         all.mean += bin.slowdowns.iter().sum::<f64>();
         all.slowdowns.extend(&bin.slowdowns);
+        all.excess.extend(&bin.excess);
     }
     all.mean /= all.slowdowns.len() as f64;
-    all.slowdowns.sort_unstable_by(f64::total_cmp);
+    all.sort();
     Some(all)
 }
 
@@ -129,6 +159,8 @@ fn bin_json(outcome: &Outcome, bin: &Bin, all: bool) -> Value {
         "p50": finite(bin.percentile(0.5)),
         "p95": finite(bin.percentile(0.95)),
         "p99": finite(bin.percentile(0.99)),
+        "mean_excess_ns": finite(bin.mean_excess()),
+        "p99_excess_ns": finite(bin.excess_percentile(0.99)),
     })
 }
 
