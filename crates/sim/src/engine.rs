@@ -183,6 +183,7 @@ impl<'a, C: Control, D: DataPlane, O: Observer> Worker<'a, C, D, O> {
     }
 
     fn run(mut self) -> (Nodes<C, D>, O, Harvest) {
+        let _breaker = Breaker(&self.shared.barrier);
         self.harvest.at_warm = self.snapshot(Instant::ZERO);
         let (mut now, mut parity) = (Instant::ZERO, 0);
         let mut grid = self.next_grid(now);
@@ -392,17 +393,35 @@ struct Standing {
     counted_finished: u64,
 }
 
+/// Lets the other parties go when a thread panics: they would wait for it for ever.
+struct Breaker<'a>(&'a SpinBarrier);
+
+impl Drop for Breaker<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.broken.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
 /// A barrier for windows of tens of microseconds, too short to sleep in. Yields when the others take long, as they do with more
 /// threads than cores.
 struct SpinBarrier {
     parties: usize,
     waiting: AtomicUsize,
     round: AtomicUsize,
+    /// A party has panicked and will not come.
+    broken: AtomicBool,
 }
 
 impl SpinBarrier {
     fn new(parties: usize) -> SpinBarrier {
-        SpinBarrier { parties, waiting: AtomicUsize::new(0), round: AtomicUsize::new(0) }
+        SpinBarrier {
+            parties,
+            waiting: AtomicUsize::new(0),
+            round: AtomicUsize::new(0),
+            broken: AtomicBool::new(false),
+        }
     }
 
     fn wait(&self) {
@@ -414,8 +433,13 @@ impl SpinBarrier {
         }
         let mut spins = 0u32;
         while self.round.load(Ordering::Acquire) == round {
-            spins += 1;
-            if spins % 4096 == 0 { std::thread::yield_now() } else { std::hint::spin_loop() }
+            spins = spins.wrapping_add(1);
+            if spins % 4096 == 0 {
+                assert!(!self.broken.load(Ordering::Relaxed), "another partition has panicked");
+                std::thread::yield_now()
+            } else {
+                std::hint::spin_loop()
+            }
         }
     }
 }
