@@ -8,8 +8,9 @@ mod common;
 use backwater_sim::{Simulation, Watch};
 use backwater_types::Instant;
 use common::audit::{Counts, Fault};
-use common::{audited, random, scenario};
+use common::{audited, random, scenario, spy};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering;
 
 /// Branches that the random networks have to reach.
 const BRANCHES: [&str; 29] = [
@@ -87,6 +88,12 @@ fn sweep(cases: std::ops::Range<u64>) {
         if failed.len() > 2 {
             break;
         }
+    }
+    for (what, n) in
+        [("random queue, none empty", &spy::FALLBACKS), ("empty queue, but paused", &spy::EMPTY_BUT_PAUSED)]
+    {
+        counts.insert(what, n.load(Ordering::Relaxed));
+        assert!(counts[what] > 0, "no network reached \"{what}\"");
     }
     println!("{total} networks, {quiescent} of them run until silent; reached:");
     counts.iter().for_each(|(what, n)| println!("{n:>10}  {what}"));

@@ -8,7 +8,7 @@
 //! | `Order` | at each port a flow's packets leave in the order they arrived |
 //! | `Paused` | nothing leaves a queue, a port or a NIC queue that the frames received say is held |
 //! | `Buffer` | a switch never holds more bytes than its buffer |
-//! | `Protocol` | PAUSE and RESUME of a queue alternate, and a bitmap repeats exactly their state |
+//! | `Protocol` | PAUSE and RESUME of a queue alternate, name a queue that packets came from, and a bitmap repeats their state |
 //! | `Invented` | nothing leaves that did not arrive |
 //!
 //! and at the end of the run:
@@ -29,7 +29,7 @@ use backwater_sim::stats::DROP_REASONS;
 use backwater_sim::traffic::{ENDLESS, Traffic};
 use backwater_sim::{Outcome, network};
 use backwater_types::{ControlFrame, Duration, Instant, Kind, Packet, PortId, flags};
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 /// A rule that was broken; see the module.
@@ -82,7 +82,11 @@ struct Rules {
     /// Reordering within a switch is ruled out: every packet takes part in the bookkeeping (BFC-B3).
     ordered: bool,
     nic_obeys: bool,
+    /// Routes never change.
+    steady: bool,
     hosts: usize,
+    /// `[node][port]`: node and port at the other end.
+    peers: Vec<Vec<(usize, PortId)>>,
     /// `[host]`: times at which its link fails or comes back.
     flaps: Vec<Vec<Instant>>,
 }
@@ -164,6 +168,12 @@ pub struct Audit {
     held: HashMap<(usize, PortId), Held>,
     /// What the frames sent out of a port say is held.
     told: HashMap<(usize, PortId), (u128, bool)>,
+    /// By flow and switch: the port its packets come in by.
+    last_hop: HashMap<(u32, usize), PortId>,
+    /// `(switch, ingress, upstream queue)` that packets came from.
+    came: HashSet<(usize, PortId, u16)>,
+    /// Ports of nodes of this partition that have sent data.
+    active: HashSet<(usize, PortId)>,
     /// Packets lost or dropped, by reason.
     drops: [u64; 5],
 }
@@ -186,7 +196,19 @@ impl Audit {
             at.sort();
             at
         };
+        let links = network::ports(graph);
+        let peer = |node: usize, link: &usize| {
+            let l = &graph.links[*link];
+            let other = if l.a == node { l.b } else { l.a };
+            (other, links[other].iter().position(|at| at == link).expect("a link has two ends") as PortId)
+        };
         let rules = Rules {
+            steady: scenario.fault.iter().all(|f| f.down.is_empty()),
+            peers: links
+                .iter()
+                .enumerate()
+                .map(|(node, ports)| ports.iter().map(|l| peer(node, l)).collect())
+                .collect(),
             buffer: match scenario.switch.buffer {
                 Buffer::Infinite => u64::MAX,
                 Buffer::Shared(bytes) => bytes.0,
@@ -204,6 +226,9 @@ impl Audit {
             bytes: HashMap::new(),
             held: HashMap::new(),
             told: HashMap::new(),
+            last_hop: HashMap::new(),
+            came: HashSet::new(),
+            active: HashSet::new(),
             drops: [0; 5],
         }
     }
@@ -266,6 +291,30 @@ impl Audit {
         if !right {
             self.fault(now, Fault::Protocol, || format!("switch {switch} port {port} sends {frame:?} out of turn"));
         }
+        // A neighbour in another partition is out of sight.
+        let seen = self.rules.steady && self.sees_neighbour(switch, port);
+        if let ControlFrame::Pause(q) | ControlFrame::Resume(q) = frame
+            && seen
+            && !self.came.contains(&(switch, port, q))
+        {
+            self.fault(now, Fault::Protocol, || {
+                format!("switch {switch} port {port} sends {frame:?}, but nothing came from that queue")
+            });
+        }
+    }
+}
+
+impl Audit {
+    /// `packet` is on its way from a port of `node`.
+    fn on_way(&mut self, node: usize, port: PortId, packet: &Packet) {
+        let (peer, port_there) = self.rules.peers[node][port as usize];
+        self.last_hop.insert((packet.flow, peer), port_there);
+        self.active.insert((node, port));
+    }
+
+    /// The neighbour at `port` of `switch` has been seen sending.
+    fn sees_neighbour(&self, switch: usize, port: PortId) -> bool {
+        self.active.contains(&self.rules.peers[switch][port as usize])
     }
 }
 
@@ -274,6 +323,7 @@ impl Observer for Audit {
         if packet.kind != Kind::Data {
             return self.count(if packet.kind == Kind::Nack { "NACKs" } else { "ACKs" });
         }
+        self.on_way(host, 0, packet);
         let tally = self.flow(packet.flow);
         let (again, nacked) = (packet.seq < tally.next, tally.nacked);
         tally.sent += 1;
@@ -318,6 +368,9 @@ impl Observer for Audit {
     }
 
     fn enqueued(&mut self, now: Instant, switch: usize, egress: PortId, packet: &Packet) {
+        if let Some(ingress) = self.last_hop.get(&(packet.flow, switch)) {
+            self.came.insert((switch, *ingress, packet.upstream_queue));
+        }
         self.flow(packet.flow).enqueued += 1;
         self.queued.entry((switch, egress, packet.flow)).or_default().push_back(packet.seq);
         let bytes = self.bytes.entry(switch).or_default();
@@ -335,6 +388,7 @@ impl Observer for Audit {
             return self.on_frame_sent(now, switch, port, frame);
         }
         let Some(queue) = sent.queue else { return };
+        self.on_way(switch, port, packet);
         self.flow(packet.flow).departed += 1;
         let held = *self.held(now, switch, port);
         if held.port || held.queues >> queue & 1 == 1 {

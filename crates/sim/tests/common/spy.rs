@@ -1,0 +1,75 @@
+//! BFC's assignment, with the choices counted that leave no trace outside.
+
+use backwater_dataplane::assign::{Assigned, Choice, DynamicParams, Resident};
+use backwater_dataplane::cells::Held;
+use backwater_dataplane::queues::PausableQueues;
+use backwater_dataplane::{Assignment, Dynamic, Shape};
+use backwater_types::hash::Stream;
+use backwater_types::{Instant, Packet, PortId, QueueId};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Flows given a random queue because none was empty; and an empty one though it was paused.
+pub static FALLBACKS: AtomicU64 = AtomicU64::new(0);
+pub static EMPTY_BUT_PAUSED: AtomicU64 = AtomicU64::new(0);
+
+/// [`Dynamic`], watched.
+#[derive(Clone)]
+pub struct Spy(Dynamic<1>);
+
+impl Assignment for Spy {
+    type Queues = PausableQueues<1>;
+    type Params = DynamicParams;
+
+    fn new(params: &DynamicParams, shape: &Shape) -> Spy {
+        Spy(Dynamic::new(params, shape))
+    }
+
+    fn choose(
+        &self,
+        now: Instant,
+        packet: &Packet,
+        port: PortId,
+        queues: &PausableQueues<1>,
+        rng: &mut Stream,
+    ) -> Choice {
+        let choice = self.0.choose(now, packet, port, queues, rng);
+        if choice.fresh && queues.empty().is_empty() {
+            FALLBACKS.fetch_add(1, Ordering::Relaxed);
+        }
+        if choice.fresh
+            && queues.empty().contains(choice.queue as usize)
+            && queues.closed().contains(choice.queue as usize)
+        {
+            EMPTY_BUT_PAUSED.fetch_add(1, Ordering::Relaxed);
+        }
+        choice
+    }
+
+    fn on_enqueue(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        held: &Held,
+        port: PortId,
+        choice: Choice,
+        queues: &PausableQueues<1>,
+    ) {
+        self.0.on_enqueue(now, packet, held, port, choice, queues);
+    }
+
+    fn on_dequeue(&mut self, now: Instant, held: &Held, port: PortId, queue: QueueId) {
+        self.0.on_dequeue(now, held, port, queue);
+    }
+
+    fn active_flows(&self, port: PortId) -> Option<u32> {
+        self.0.active_flows(port)
+    }
+
+    fn assigned(&self, port: PortId) -> Assigned {
+        self.0.assigned(port)
+    }
+
+    fn audit(&self, residents: &[Resident]) -> Result<(), String> {
+        self.0.audit(residents)
+    }
+}

@@ -1,0 +1,586 @@
+//! The checker catches what it is there for: one planted bug a test, and the same wrappers without a bug pass.
+//!
+//! A bug is planted by wrapping one of the parts a switch is made of (assignment, backpressure, queues) or the whole data plane.
+
+mod common;
+
+use backwater_dataplane::assign::{Assigned, Choice, DynamicParams, Resident};
+use backwater_dataplane::cells::{Cells, Held, Taken};
+use backwater_dataplane::queues::PausableQueues;
+use backwater_dataplane::queues::Queues;
+use backwater_dataplane::{
+    Assignment, Backpressure, Bfc, BfcParams, Dynamic, NoBackpressure, Received, Sent, Shape, Single, Switch,
+};
+use backwater_scenario::Scenario;
+use backwater_sim::any_switch::{AnySwitch, DataPlane, PlaneParams, any};
+use backwater_sim::{Simulation, Watch};
+use backwater_transport::LineRate;
+use backwater_types::hash::Stream;
+use backwater_types::{Bytes, ControlFrame, Instant, Kind, Packet, PortId, QueueId};
+use common::audit::{self, Audit, Fault, Report};
+use common::scenario;
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+type Narrow = PausableQueues<1>;
+
+/// Four senders behind one switch, two slow receivers behind another: pauses between the switches and at NICs, and flows that
+/// share queues.
+fn crowded(scheme: &str, more: &str) -> Scenario {
+    let flow = |i: usize| {
+        format!(
+            "{{ start = \"{} ns\", src = \"host{}\", dst = \"host{}\", bytes = \"60 KB\" }}",
+            700 * i,
+            i % 4,
+            4 + i % 2
+        )
+    };
+    let flows: Vec<String> = (0..12).map(flow).collect();
+    let link = |a: &str, b: &str, rate: u32| {
+        format!("{{ ends = [\"{a}\", \"{b}\"], rate = \"{rate} Gbps\", delay = \"1 us\" }}")
+    };
+    let senders = (0..4).map(|h| link(&format!("host{h}"), "switch0", 100));
+    let receivers = (4..6).map(|h| link(&format!("host{h}"), "switch1", 10));
+    let links: Vec<String> = senders.chain(receivers).chain([link("switch0", "switch1", 50)]).collect();
+    scenario(&format!(
+        "scheme = \"{scheme}\"\n[topology]\nkind = \"graph\"\nswitches = [\"switch0\", \"switch1\"]\n\
+         hosts = [\"host0\", \"host1\", \"host2\", \"host3\", \"host4\", \"host5\"]\nlinks = [{}]\n\
+         [host]\nrto = \"200 us\"\nnack_guard = \"50 us\"\n[run]\nduration = \"6 ms\"\nwarmup = \"0 s\"\n\
+         [measure]\nsample = \"0 s\"\n[[workload]]\nkind = \"flow-list\"\nflows = [{}]\n{more}",
+        links.join(", "),
+        flows.join(", ")
+    ))
+}
+
+/// BFC with few queues and a low threshold.
+fn bfc(more: &str) -> Scenario {
+    crowded("bfc", &format!("[switch]\nqueues = 5\n[switch.bfc]\nfixed_threshold = \"3000 B\"\n{more}"))
+}
+
+fn audit_with<D: DataPlane>(scenario: &Scenario, plane: impl Fn(&Shape, &PlaneParams) -> D) -> Report {
+    let simulation = Simulation::new(scenario, 1);
+    let audit = || Audit::new(scenario, &simulation.graph);
+    let (outcome, audits) = simulation.run_with::<LineRate, D, Audit>((), plane, audit, &Watch::default());
+    audit::conclude(audits, &outcome)
+}
+
+#[track_caller]
+fn caught(report: &Report, fault: Fault) {
+    let others = &report.faults;
+    assert!(report.has(fault), "not caught as {fault:?}: {others:?}");
+}
+
+// --- backpressure ------------------------------------------------------------------------------------------------------------
+
+const SOUND: u8 = 0;
+const FORGETS_TO_DECREMENT: u8 = 1;
+const DECREMENTS_TWICE: u8 = 2;
+const RESUMES_EARLY: u8 = 3;
+const NEVER_RESUMES: u8 = 4;
+const PAUSES_THE_LOCAL_QUEUE: u8 = 5;
+const COUNTS_BEFORE_ADMISSION: u8 = 6;
+const IGNORES_PAUSE: u8 = 7;
+const NEVER_REFRESHES: u8 = 8;
+const REFRESHES_ALL_CLEAR: u8 = 9;
+const REPEATS_PAUSE: u8 = 10;
+
+/// BFC's backpressure with bug number `BUG`.
+#[derive(Clone)]
+struct Broken<const BUG: u8> {
+    inner: Bfc,
+    calls: Cell<u32>,
+    refused: Cell<u32>,
+    /// The counter a bug has touched, so that it does so once and nothing underflows.
+    touched: Option<(u8, QueueId)>,
+    skip: bool,
+}
+
+impl<const BUG: u8> Broken<BUG> {
+    fn enqueue(
+        &mut self,
+        now: Instant,
+        held: &mut Held,
+        egress: PortId,
+        queue: QueueId,
+        queues: &Narrow,
+    ) -> Option<ControlFrame> {
+        self.inner.on_enqueue(now, 1048, held, egress, queue, queues)
+    }
+
+    fn dequeue(&mut self, now: Instant, held: &Held) -> Option<ControlFrame> {
+        Backpressure::<Narrow>::on_dequeue(&mut self.inner, now, 1048, held)
+    }
+}
+
+impl<const BUG: u8> Backpressure<Narrow> for Broken<BUG> {
+    type Params = BfcParams;
+
+    fn new(params: &BfcParams, shape: &Shape) -> Self {
+        let inner = <Bfc as Backpressure<Narrow>>::new(params, shape);
+        Broken { inner, calls: Cell::new(0), refused: Cell::new(0), touched: None, skip: false }
+    }
+
+    fn admits(&self, _ingress: PortId, _wire: u64) -> bool {
+        self.calls.set(self.calls.get() + 1);
+        let refuse = BUG == COUNTS_BEFORE_ADMISSION && self.calls.get().is_multiple_of(50);
+        self.refused.set(self.refused.get() + refuse as u32);
+        !refuse
+    }
+
+    fn on_enqueue(
+        &mut self,
+        now: Instant,
+        _wire: u16,
+        held: &mut Held,
+        egress: PortId,
+        queue: QueueId,
+        queues: &Narrow,
+    ) -> Option<ControlFrame> {
+        if self.refused.take() > 0 {
+            self.enqueue(now, &mut held.clone(), egress, queue, queues);
+        }
+        if BUG == PAUSES_THE_LOCAL_QUEUE {
+            held.upstream_queue = queue;
+        }
+        let frame = self.enqueue(now, held, egress, queue, queues);
+        let again = BUG == REPEATS_PAUSE && held.counted;
+        frame.or(again.then_some(ControlFrame::Pause(held.upstream_queue)))
+    }
+
+    fn on_dequeue(&mut self, now: Instant, _wire: u16, held: &Held) -> Option<ControlFrame> {
+        let key = (held.ingress, held.upstream_queue);
+        let once = held.counted && self.touched.is_none();
+        if BUG == FORGETS_TO_DECREMENT && once {
+            self.touched = Some(key);
+            return None;
+        }
+        if self.skip && held.counted && self.touched == Some(key) {
+            self.skip = false;
+            return None;
+        }
+        let frame = self.dequeue(now, held);
+        // The counter was above one: once more leaves it at zero or above.
+        if BUG == DECREMENTS_TWICE && once && frame.is_none() {
+            (self.touched, self.skip) = (Some(key), true);
+            return self.dequeue(now, held);
+        }
+        if BUG == RESUMES_EARLY && once && frame.is_none() {
+            self.touched = Some(key);
+            return Some(ControlFrame::Resume(held.upstream_queue));
+        }
+        frame.filter(|_| BUG != NEVER_RESUMES)
+    }
+
+    fn obey(frame: ControlFrame, queues: &mut Narrow) {
+        if BUG != IGNORES_PAUSE {
+            Bfc::obey(frame, queues);
+        }
+    }
+
+    fn release(queues: &mut Narrow) {
+        Bfc::release(queues);
+    }
+
+    fn next_refresh(&self) -> Instant {
+        if BUG == NEVER_REFRESHES { Instant::NEVER } else { Backpressure::<Narrow>::next_refresh(&self.inner) }
+    }
+
+    fn refresh(&mut self, now: Instant, send: &mut dyn FnMut(PortId, ControlFrame)) {
+        Backpressure::<Narrow>::refresh(&mut self.inner, now, &mut |port, frame| match frame {
+            ControlFrame::Bitmap(_) if BUG == REFRESHES_ALL_CLEAR => {
+                send(port, ControlFrame::Bitmap(Default::default()))
+            }
+            _ => send(port, frame),
+        });
+    }
+
+    fn audit(&self, residents: &[Resident]) -> Result<(), String> {
+        Backpressure::<Narrow>::audit(&self.inner, residents)
+    }
+}
+
+fn with_backpressure<const BUG: u8>(scenario: &Scenario) -> Report {
+    audit_with(scenario, |shape, params| Switch::<Dynamic<1>, Broken<BUG>>::new(shape, &params.dynamic, &params.bfc))
+}
+
+/// Most control frames on the bottleneck are lost.
+const DEAF_BOTTLENECK: &str = "[[fault]]\nlink = [\"switch0\", \"switch1\"]\ncontrol_loss = 0.6\n";
+
+#[test]
+fn the_sound_wrapper_passes() {
+    let report = with_backpressure::<SOUND>(&bfc(""));
+    assert!(report.faults.is_empty(), "{:?}", report.faults);
+    assert!(report.quiescent);
+    for branch in ["PAUSE at a NIC", "PAUSE at a switch", "RESUME at a switch", "BITMAP, some held", "queue collisions"]
+    {
+        assert!(report.counts.contains_key(branch), "{branch} is not reached: {:?}", report.counts);
+    }
+}
+
+#[test]
+fn a_counter_not_decremented_is_caught() {
+    caught(&with_backpressure::<FORGETS_TO_DECREMENT>(&bfc("")), Fault::Recount);
+}
+
+#[test]
+fn a_counter_decremented_twice_is_caught() {
+    caught(&with_backpressure::<DECREMENTS_TWICE>(&bfc("")), Fault::Recount);
+}
+
+#[test]
+fn an_early_resume_is_caught() {
+    caught(&with_backpressure::<RESUMES_EARLY>(&bfc("")), Fault::Protocol);
+}
+
+#[test]
+fn a_resume_not_sent_is_caught() {
+    caught(&with_backpressure::<NEVER_RESUMES>(&bfc("")), Fault::Protocol);
+}
+
+/// BFC-A4: the header's queue number is rewritten at each hop; PAUSE has to name the one that arrived.
+#[test]
+fn a_pause_for_the_rewritten_queue_number_is_caught() {
+    caught(&with_backpressure::<PAUSES_THE_LOCAL_QUEUE>(&bfc("")), Fault::Protocol);
+}
+
+#[test]
+fn counting_a_packet_that_is_refused_is_caught() {
+    caught(&with_backpressure::<COUNTS_BEFORE_ADMISSION>(&bfc("")), Fault::Recount);
+}
+
+#[test]
+fn an_egress_that_ignores_pauses_is_caught() {
+    caught(&with_backpressure::<IGNORES_PAUSE>(&bfc("")), Fault::Paused);
+}
+
+/// With lost frames and no refresh a queue stays paused, and its flows never finish.
+#[test]
+fn no_refresh_after_a_lost_resume_is_caught() {
+    let scenario = bfc(DEAF_BOTTLENECK);
+    caught(&with_backpressure::<NEVER_REFRESHES>(&scenario), Fault::Unfinished);
+    assert!(!with_backpressure::<SOUND>(&scenario).has(Fault::Unfinished));
+}
+
+#[test]
+fn a_refresh_that_contradicts_the_counters_is_caught() {
+    caught(&with_backpressure::<REFRESHES_ALL_CLEAR>(&bfc("")), Fault::Protocol);
+}
+
+/// BFC-A2: a second PAUSE while the counter is above zero.
+#[test]
+fn a_repeated_pause_is_caught() {
+    caught(&with_backpressure::<REPEATS_PAUSE>(&bfc("")), Fault::Protocol);
+}
+
+// --- assignment --------------------------------------------------------------------------------------------------------------
+
+const MOVES_FLOWS: u8 = 1;
+const IGNORES_SIZE: u8 = 2;
+const LOSES_COUNT: u8 = 3;
+
+/// BFC's assignment with bug number `BUG`.
+#[derive(Clone)]
+struct Misled<const BUG: u8> {
+    inner: Dynamic<1>,
+    calls: Cell<u32>,
+}
+
+impl<const BUG: u8> Assignment for Misled<BUG> {
+    type Queues = Narrow;
+    type Params = DynamicParams;
+
+    fn new(params: &DynamicParams, shape: &Shape) -> Self {
+        Misled { inner: Dynamic::new(params, shape), calls: Cell::new(0) }
+    }
+
+    fn choose(&self, now: Instant, packet: &Packet, port: PortId, queues: &Narrow, rng: &mut Stream) -> Choice {
+        let choice = self.inner.choose(now, packet, port, queues, rng);
+        self.calls.set(self.calls.get() + 1);
+        let other = (choice.queue + 1) % queues.count() as QueueId;
+        match BUG {
+            MOVES_FLOWS if self.calls.get().is_multiple_of(5) => Choice { queue: other, ..choice },
+            IGNORES_SIZE if !choice.fresh && self.calls.get().is_multiple_of(5) => {
+                Choice { queue: other, fresh: true, ..choice }
+            }
+            _ => choice,
+        }
+    }
+
+    fn on_enqueue(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        held: &Held,
+        port: PortId,
+        choice: Choice,
+        queues: &Narrow,
+    ) {
+        self.inner.on_enqueue(now, packet, held, port, choice, queues);
+    }
+
+    fn on_dequeue(&mut self, now: Instant, held: &Held, port: PortId, queue: QueueId) {
+        self.calls.set(self.calls.get() + 1);
+        if BUG != LOSES_COUNT || !self.calls.get().is_multiple_of(50) {
+            self.inner.on_dequeue(now, held, port, queue);
+        }
+    }
+
+    fn assigned(&self, port: PortId) -> Assigned {
+        self.inner.assigned(port)
+    }
+
+    fn audit(&self, residents: &[Resident]) -> Result<(), String> {
+        if BUG == MOVES_FLOWS { Ok(()) } else { self.inner.audit(residents) }
+    }
+}
+
+fn with_assignment<const BUG: u8>() -> Report {
+    audit_with(&bfc(""), |shape, params| Switch::<Misled<BUG>, Bfc>::new(shape, &params.dynamic, &params.bfc))
+}
+
+#[test]
+fn the_sound_assignment_wrapper_passes() {
+    let report = with_assignment::<SOUND>();
+    assert!(report.faults.is_empty(), "{:?}", report.faults);
+}
+
+/// BFC-A1: a flow with packets held is stored anew with every packet.
+#[test]
+fn moving_a_flow_with_packets_held_is_caught() {
+    caught(&with_assignment::<MOVES_FLOWS>(), Fault::Order);
+}
+
+#[test]
+fn reassigning_without_regard_to_what_is_held_is_caught() {
+    let report = with_assignment::<IGNORES_SIZE>();
+    caught(&report, Fault::Order);
+    caught(&report, Fault::Recount);
+}
+
+#[test]
+fn a_flow_table_that_loses_count_is_caught() {
+    caught(&with_assignment::<LOSES_COUNT>(), Fault::Recount);
+}
+
+// --- queues ------------------------------------------------------------------------------------------------------------------
+
+/// Last in, first out.
+#[derive(Clone, Default)]
+struct Stack(Vec<(Packet, Held)>);
+
+impl Queues for Stack {
+    fn new(_count: usize, _quantum: u32) -> Stack {
+        Stack::default()
+    }
+
+    fn bytes(&self, _q: QueueId) -> u64 {
+        self.0.iter().map(|(packet, _)| packet.wire as u64).sum()
+    }
+
+    fn push(&mut self, _cells: &mut Cells, _q: QueueId, packet: &Packet, held: Held, _now: Instant) {
+        self.0.push((*packet, held));
+    }
+
+    fn pop(&mut self, _cells: &mut Cells) -> Option<(QueueId, Taken)> {
+        self.0.pop().map(|(packet, held)| (0, Taken { packet, held, entered: Instant::ZERO }))
+    }
+
+    fn sendable(&self) -> bool {
+        !self.0.is_empty()
+    }
+
+    fn active_with(&self, _q: QueueId) -> u32 {
+        1
+    }
+
+    fn occupied(&self) -> u32 {
+        self.sendable() as u32
+    }
+
+    fn visit(&self, _cells: &Cells, see: &mut dyn FnMut(QueueId, &Packet, Held)) {
+        self.0.iter().for_each(|(packet, held)| see(0, packet, *held));
+    }
+}
+
+#[test]
+fn a_queue_that_serves_the_last_first_is_caught() {
+    let report =
+        audit_with(&crowded("fifo", TIGHT), |shape, _| Switch::<Single<Stack>, NoBackpressure>::new(shape, &(), &()));
+    caught(&report, Fault::Order);
+}
+
+// --- the whole data plane ----------------------------------------------------------------------------------------------------
+
+const LOSES_PACKETS: u8 = 1;
+const COPIES_PACKETS: u8 = 2;
+const ACCEPTS_GAPS: u8 = 3;
+const IGNORES_PFC: u8 = 4;
+const STAYS_HELD: u8 = 5;
+const FORGETS_A_FLAP: u8 = 6;
+const PANICS: u8 = 7;
+
+/// A data plane with bug number `BUG`.
+struct Bent<const BUG: u8> {
+    inner: AnySwitch,
+    calls: u32,
+    copy: Option<(PortId, Sent)>,
+}
+
+impl<const BUG: u8> DataPlane for Bent<BUG> {
+    fn receive(&mut self, now: Instant, packet: &Packet, ingress: PortId, egress: PortId) -> Received {
+        self.calls += 1;
+        assert!(BUG != PANICS || self.calls < 20, "planted");
+        self.inner.receive(now, packet, ingress, egress)
+    }
+
+    fn transmit(&mut self, now: Instant, port: PortId) -> Option<Sent> {
+        if let Some((_, sent)) = self.copy.take_if(|(at, _)| *at == port) {
+            return Some(Sent { control_on: None, ..sent });
+        }
+        let mut sent = self.inner.transmit(now, port)?;
+        self.calls += 1;
+        let data = sent.packet.kind == Kind::Data;
+        if BUG == LOSES_PACKETS && data && self.calls.is_multiple_of(40) {
+            return self.inner.transmit(now, port);
+        }
+        if BUG == COPIES_PACKETS && data && self.calls.is_multiple_of(40) {
+            self.copy = Some((port, sent));
+        }
+        // As a receiver would answer that takes what comes.
+        if BUG == ACCEPTS_GAPS && sent.packet.kind == Kind::Nack {
+            (sent.packet.kind, sent.packet.seq) = (Kind::Ack, sent.packet.seq + 1);
+        }
+        Some(sent)
+    }
+
+    fn sendable(&self, port: PortId) -> bool {
+        self.copy.is_some_and(|(at, _)| at == port) || self.inner.sendable(port)
+    }
+
+    fn control(&mut self, port: PortId, frame: ControlFrame) {
+        match frame {
+            ControlFrame::PfcPause(_) if BUG == IGNORES_PFC => {}
+            ControlFrame::PfcResume(_) if BUG == STAYS_HELD => {}
+            _ => self.inner.control(port, frame),
+        }
+    }
+
+    fn next_timer(&self) -> Instant {
+        self.inner.next_timer()
+    }
+
+    fn timer(&mut self, now: Instant, kicked: &mut Vec<PortId>) {
+        self.inner.timer(now, kicked);
+    }
+
+    fn link_down(&mut self, port: PortId) {
+        if BUG != FORGETS_A_FLAP {
+            self.inner.link_down(port);
+        }
+    }
+
+    fn link_up(&mut self, now: Instant, port: PortId) {
+        if BUG != FORGETS_A_FLAP {
+            self.inner.link_up(now, port);
+        }
+    }
+
+    fn buffered(&self) -> u64 {
+        self.inner.buffered()
+    }
+
+    fn active_flows(&self, port: PortId) -> Option<u32> {
+        self.inner.active_flows(port)
+    }
+
+    fn assigned(&self, port: PortId) -> Assigned {
+        self.inner.assigned(port)
+    }
+
+    fn audit(&self) -> Result<(), String> {
+        self.inner.audit()
+    }
+}
+
+fn bent<const BUG: u8>(scenario: &Scenario) -> impl Fn(&Shape, &PlaneParams) -> Bent<BUG> {
+    |shape, params| Bent { inner: any(&scenario.switch, shape, params), calls: 0, copy: None }
+}
+
+fn with_plane<const BUG: u8>(scenario: &Scenario) -> Report {
+    audit_with(scenario, bent::<BUG>(scenario))
+}
+
+/// A small buffer, so that packets are dropped.
+const TIGHT: &str = "[switch]\nbuffer = \"20 KB\"\n";
+
+/// Little more than the headroom and reserve of the first switch's five ports, 149 KB.
+const PFC: &str = "[switch]\nbuffer = \"170 KB\"\n";
+
+#[test]
+fn the_sound_data_plane_passes() {
+    for scenario in [crowded("fifo", TIGHT), crowded("pfc", PFC), bfc("")] {
+        let report = with_plane::<SOUND>(&scenario);
+        assert!(report.faults.is_empty() && report.quiescent, "{}: {:?}", scenario.scheme, report.faults);
+    }
+}
+
+#[test]
+fn a_buffer_larger_than_asked_for_is_caught() {
+    let report = audit_with(&crowded("fifo", TIGHT), |shape, params| {
+        let mut larger = crowded("fifo", TIGHT).switch;
+        larger.buffer = backwater_scenario::model::Buffer::Shared(Bytes(2 * shape.buffer));
+        any(&larger, &Shape { buffer: 2 * shape.buffer, ..shape.clone() }, params)
+    });
+    caught(&report, Fault::Buffer);
+}
+
+#[test]
+fn a_packet_that_vanishes_is_caught() {
+    caught(&with_plane::<LOSES_PACKETS>(&crowded("fifo", "")), Fault::Conservation);
+}
+
+#[test]
+fn a_packet_sent_twice_is_caught() {
+    caught(&with_plane::<COPIES_PACKETS>(&crowded("fifo", "")), Fault::Invented);
+}
+
+#[test]
+fn a_receiver_that_accepts_gaps_is_caught() {
+    caught(&with_plane::<ACCEPTS_GAPS>(&crowded("fifo", TIGHT)), Fault::Acknowledged);
+}
+
+#[test]
+fn a_port_that_ignores_pfc_is_caught() {
+    caught(&with_plane::<IGNORES_PFC>(&crowded("pfc", PFC)), Fault::Paused);
+}
+
+#[test]
+fn a_port_that_stays_held_is_caught() {
+    caught(&with_plane::<STAYS_HELD>(&crowded("pfc", PFC)), Fault::Unfinished);
+}
+
+/// A link that goes down while its upstream port is held, and the port is not released: what would release it was lost with the
+/// link, so the flows behind it wait for ever.
+#[test]
+fn a_port_not_released_by_a_flap_is_caught() {
+    let flap = format!("{PFC}[[fault]]\nlink = [\"switch0\", \"switch1\"]\ndown = [[\"60 us\", \"1000 us\"]]\n");
+    caught(&with_plane::<FORGETS_A_FLAP>(&crowded("pfc", &flap)), Fault::Unfinished);
+    let sound = with_plane::<SOUND>(&crowded("pfc", &flap));
+    assert!(sound.faults.is_empty(), "{:?}", sound.faults);
+}
+
+/// Not a bug of the data plane: a panic on one thread must end the run, not leave the others waiting.
+#[test]
+fn a_panic_on_one_thread_ends_the_run() {
+    let scenario = bfc("");
+    let simulation = Simulation::new(&scenario, 2);
+    let run = || {
+        simulation.run_with::<LineRate, _, _>(
+            (),
+            bent::<PANICS>(&scenario),
+            || Audit::new(&scenario, &simulation.graph),
+            &Watch::default(),
+        )
+    };
+    assert!(catch_unwind(AssertUnwindSafe(run)).is_err());
+}
