@@ -298,6 +298,42 @@ def test_knees(sweep: Results, more: dict[str, Any], verdict: str, at: float | N
     assert row["checks"][0]["measured"] == at
 
 
+@pytest.mark.parametrize(
+    ("more", "verdict", "at"),
+    [
+        ({"factor": 2, "expected": 64}, "pass", 64),
+        ({"factor": 2, "expected": 90}, "pass", 64),
+        ({"factor": 2, "expected": 100}, "fail", 64),
+        ({"factor": 2, "expected": 40}, "fail", 64),
+        ({"factor": 2, "expected": 40, "order": ["A", "B"]}, "direction", 64),
+        ({"factor": 2, "expected": 40, "order": ["B", "A"]}, "fail", 64),
+        ({"factor": 5, "expected": 128}, "not-run", None),
+        ({"factor": 5, "expected": 64}, "fail", None),
+        ({"factor": 1, "expected": 8}, "fail", 8),
+    ],
+)
+def test_a_knee_is_where_the_value_first_rises_so_far(
+    tmp_path: Path, more: dict[str, Any], verdict: str, at: float | None
+) -> None:
+    """Median slowdown at N = 8, 16, 32, 64, 128: A 2, 2, 3, 4, 9; B 2, 2, 2, 3, 4."""
+    runs = []
+    for n, a, b in zip((8, 16, 32, 64, 128), (2.0, 2.0, 3.0, 4.0, 9.0), (2.0, 2.0, 2.0, 3.0, 4.0), strict=True):
+        for variant, slowdown in (("A", a), ("B", b)):
+            write_run(tmp_path, f"{variant}-{n}", [("mice", 1000, slowdown)] * 3, {n: 1})
+            runs.append((f"{variant}-{n}", {"variant": variant, "workload.0.count": n}))
+    leaf = {"slowdown": "p50", "class": "mice"}
+    knee = {"kind": "knee", "variant": "A", "along": "workload.0.count", "relative_to": 8}
+    row = judge(write_manifest(tmp_path, runs), **knee, value=leaf, **more)
+    assert row["verdict"] == verdict
+    assert row["checks"][0]["measured"] == at
+
+
+def test_many_numbers_are_told_by_the_least_and_the_most(two: Results) -> None:
+    each = {"sizes": ["<=1000", ">1000", ""], "slowdown": ["mean", "p50", "max"]}
+    row = judge(two, kind="between", variant="A", value={}, each=each, high=50.2)
+    assert row["measured"] == "from 3 (A, >1000, mean) to 100 (A, <=1000, max); 6 of 9 hold"
+
+
 def test_checks_are_made_at_every_point_that_where_lets_through(sweep: Results) -> None:
     check = {"kind": "between", "variant": "A", "value": {"slowdown": "p50", "class": "mice"}}
     assert judge(sweep, **check, high=4)["verdict"] == "fail"

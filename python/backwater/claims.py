@@ -30,6 +30,8 @@ UP_TO = 1.5
 """An "up to X times" claim holds from X / 1.5 to 1.5 X."""
 EQUAL = 0.001
 """Relative tolerance of `equals`: the statistics are rounded, the arithmetic is not."""
+LISTED = 8
+"""More numbers than this are told by the least and the most."""
 ARITHMETIC = ("product", "quotient", "sum", "difference")
 
 
@@ -223,7 +225,7 @@ def ordering(judge: Judge, e: Expectation) -> Iterator[Check]:
 
 
 def knee(judge: Judge, e: Expectation) -> Iterator[Check]:
-    """Where along a swept key the value first reaches the threshold: a number, or `factor` times the value at `relative_to`.
+    """Where along a swept key the value first reaches a number, or `factor` times what it is at `relative_to`.
 
     Either at `expected`, within a factor of 1.5; or after `low` and by `high`, to stay.
     """
@@ -280,7 +282,7 @@ def knees_rise(context: Context, e: Expectation) -> bool:
 
 
 def knee_at(at: str, curve: dict[Any, float], threshold: float, wanted: float, rises: bool) -> Check:
-    """At `wanted` within a factor of 1.5; elsewhere the direction holds if the knees of several variants rise as they should."""
+    """At `wanted` within a factor of 1.5; elsewhere the direction holds if the knees of the variants are in order."""
     first = first_reached(curve, threshold)
     if first == float("inf"):
         text = f"below {number(threshold)} up to {number(max(curve))}"
@@ -408,7 +410,14 @@ def expected(e: Expectation) -> str:
 
 def tell(checks: list[Check]) -> list[str]:
     """What was measured, and what was not, without saying anything twice."""
-    told = [f"{check.at}: {check.text}" if check.at else check.text for check in checks if check.verdict != "not-run"]
+    judged = [check for check in checks if check.verdict != "not-run"]
+    told = [f"{check.at}: {check.text}" if check.at else check.text for check in judged]
+    if len(judged) > LISTED and all(check.measured is not None for check in judged):
+        least, most = (pick(judged, key=lambda check: check.measured or 0.0) for pick in (min, max))
+        same = least.text == most.text
+        told = [f"{least.text} throughout" if same else f"from {least.text} ({least.at}) to {most.text} ({most.at})"]
+        held = sum(check.verdict == "pass" for check in judged)
+        told += [f"{held} of {len(judged)} hold"] if held < len(judged) else []
     reasons: dict[str, list[str]] = {}
     for check in checks:
         if check.verdict == "not-run":

@@ -111,11 +111,9 @@ class Columns:
             return histogram_statistic(*histogram(run, leaf), leaf["active_flows"])
         if "active_flows_distance" in leaf:
             return distance(histogram(run, leaf), histogram(runs[1], leaf))
-        if "summary" in leaf:
-            path = leaf["summary"].replace("[class]", f"[class={leaf.get('class')}]")
-            return as_number(follow(run.summary, path), f"{path} in summary.json")
-        value = follow(run.scenario, leaf["scenario"])
-        return as_number(value, f"{leaf['scenario']} in scenario.json")
+        kind = "summary" if "summary" in leaf else "scenario"
+        path = leaf[kind].replace("[class]", f"[class={leaf.get('class')}]")
+        return as_number(follow(run.summary if kind == "summary" else run.scenario, path), f"{path} in {kind}.json")
 
     def chosen(self, run: Run, leaf: dict[str, Any], column: str) -> Array:
         """Of counted, finished flows of a class and a range of sizes."""

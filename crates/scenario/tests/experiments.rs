@@ -51,11 +51,14 @@ const KINDS: [(&str, &[&str]); 9] = [
     ("approx", &["value", "expected", "tolerance"]),
     ("equals", &["value", "expected"]),
     ("ordering", &["value", "chains"]),
-    ("knee", &["value", "along", "threshold", "low", "high"]),
+    ("knee", &["value", "along"]),
     ("up-to", &["numerator", "denominator", "times"]),
     ("fact", &[]),
     ("not-run", &["reason"]),
 ];
+
+/// The other keys of a knee: what it rises to, and where.
+const KNEE: [&str; 5] = ["threshold", "factor", "relative_to", "expected", "order"];
 
 /// Keys that any expectation may have besides.
 const COMMON: [&str; 13] =
@@ -82,7 +85,13 @@ fn check(expect: &Value, plan: &Plan, claim: &str) {
         assert!(expect.get(key).is_some(), "{claim}: {kind} needs {key}");
     }
     for key in expect.as_object().expect("a table").keys() {
-        assert!(COMMON.contains(&key.as_str()) || needed.contains(&key.as_str()), "{claim}: {kind} has no {key}");
+        let known = COMMON.contains(&key.as_str()) || needed.contains(&key.as_str());
+        assert!(known || kind == "knee" && KNEE.contains(&key.as_str()), "{claim}: {kind} has no {key}");
+    }
+    if kind == "knee" {
+        let has = |keys: &[&str]| keys.iter().all(|key| expect.get(key).is_some());
+        assert!(has(&["threshold"]) != has(&["factor", "relative_to"]), "{claim}: one thing that the value rises to");
+        assert!(has(&["low", "high"]) != has(&["expected"]), "{claim}: one place where it does");
     }
     let missing = plan.figure["missing"].as_array().expect("a figure says what is missing");
     let ran = plan.runs.iter().map(|run| &run.params["variant"]);
@@ -105,7 +114,7 @@ fn names<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
         Value::Object(table) => {
             for (key, value) in table {
                 match key.as_str() {
-                    "variant" | "active_flows_distance" | "chains" => texts(value, found),
+                    "variant" | "active_flows_distance" | "chains" | "order" => texts(value, found),
                     _ => names(value, found),
                 }
             }
