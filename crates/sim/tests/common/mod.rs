@@ -3,6 +3,7 @@
 #![allow(dead_code, unused_imports, reason = "each test binary uses a part")]
 
 pub mod audit;
+pub mod log;
 pub mod random;
 pub mod spy;
 
@@ -45,6 +46,35 @@ pub fn audited(scenario: &Scenario, threads: usize) -> (Outcome, Report) {
     };
     let report = audit::conclude(audits, &outcome);
     (outcome, report)
+}
+
+/// Runs it with its events written down.
+pub fn logged(scenario: &Scenario) -> (Outcome, log::Log) {
+    let (outcome, mut logs) = Simulation::new(scenario, 1).observe_any(log::Log::default, &Watch::default());
+    (outcome, logs.remove(0))
+}
+
+/// A row of switches with a host at each end: `links` are `(Gb/s, ns)`, host to host. Nodes: `host0`, `host1`, `switch0`, ...
+pub fn row(links: &[(u64, u64)]) -> String {
+    let nodes = links.len() + 1;
+    let name = |i: usize| match i {
+        0 => "host0".to_string(),
+        _ if i == nodes - 1 => "host1".to_string(),
+        _ => format!("switch{}", i - 1),
+    };
+    let link = |(i, (rate, delay)): (usize, &(u64, u64))| {
+        format!(
+            "  {{ ends = [\"{}\", \"{}\"], rate = \"{rate} Gbps\", delay = \"{delay} ns\" }},\n",
+            name(i),
+            name(i + 1)
+        )
+    };
+    let switches: Vec<String> = (1..nodes - 1).map(|i| format!("\"{}\"", name(i))).collect();
+    let links: String = links.iter().enumerate().map(link).collect();
+    format!(
+        "[topology]\nkind = \"graph\"\nhosts = [\"host0\", \"host1\"]\nswitches = [{}]\nlinks = [\n{links}]\n",
+        switches.join(", ")
+    )
 }
 
 /// The number of the node of this name.

@@ -1,0 +1,283 @@
+//! When a pause is asked for, takes effect and is lifted: exact times from the arithmetic of serialisation, propagation and the
+//! packet in transmission; and the headroom of PFC, which is just enough.
+
+mod common;
+
+use backwater_dataplane::pfc;
+use backwater_types::{BitsPerSec, ControlFrame, Duration};
+use common::log::Log;
+use common::{logged, row, scenario};
+
+/// Bytes on the wire.
+const PACKET: u64 = 1048;
+const FRAME: u64 = 64;
+const ACK: u64 = 64;
+
+/// A sender on a fast link, a switch, a slow link, a receiver: `(ps per byte, ps of delay)`.
+#[derive(Clone, Copy, Debug)]
+struct Line {
+    fast: (u64, u64),
+    slow: (u64, u64),
+}
+
+impl Line {
+    fn new(fast_gbps: u64, fast_ns: u64, slow_gbps: u64, slow_ns: u64) -> Line {
+        Line { fast: (8_000 / fast_gbps, fast_ns * 1000), slow: (8_000 / slow_gbps, slow_ns * 1000) }
+    }
+
+    fn toml(&self, scheme: &str, more: &str) -> String {
+        let gbps_ns = |(ps, delay): (u64, u64)| (8_000 / ps, delay / 1000);
+        format!(
+            "scheme = \"{scheme}\"\n{}[run]\nduration = \"200 us\"\nwarmup = \"0 s\"\n[measure]\nsample = \"0 s\"\n\
+             [[workload]]\nkind = \"long-lived\"\ncount = 1\nfrom = [\"host0\"]\nto = [\"host1\"]\nsize = \"300 KB\"\n{more}",
+            row(&[gbps_ns(self.fast), gbps_ns(self.slow)])
+        )
+    }
+
+    /// Packet `i`, if nothing has paused the sender: when it has arrived at the switch.
+    fn arrival(&self, i: u64) -> u64 {
+        (i + 1) * PACKET * self.fast.0 + self.fast.1
+    }
+
+    /// When its transmission by the switch starts, the queue never empty in between: the slow link sends back to back.
+    fn departure(&self, i: u64) -> u64 {
+        self.arrival(0) + i * PACKET * self.slow.0
+    }
+
+    /// When a frame asked for at `at` starts on the link back to the sender: it waits for an acknowledgement on its way out.
+    fn frame_start(&self, at: u64) -> u64 {
+        let ack = |i: u64| self.departure(i) + (PACKET + ACK) * self.slow.0 + 2 * self.slow.1;
+        let busy = (0..).map(ack).take_while(|start| *start <= at).map(|start| start + ACK * self.fast.0).last();
+        busy.map_or(at, |until| until.max(at))
+    }
+
+    /// From the start of a frame to its arrival at the sender.
+    fn frame_crossing(&self) -> u64 {
+        FRAME * self.fast.0 + self.fast.1
+    }
+
+    /// Packets whose transmission by the sender starts before `at`, back to back from time 0.
+    fn sent_before(&self, at: u64) -> u64 {
+        at.div_ceil(PACKET * self.fast.0)
+    }
+
+    /// Arrivals and departures at the switch in the order of time: `(time, packet, it arrives)`. Never two at a time here.
+    fn events(&self, packets: u64) -> Vec<(u64, u64, bool)> {
+        let mut events: Vec<(u64, u64, bool)> =
+            (0..packets).flat_map(|i| [(self.arrival(i), i, true), (self.departure(i), i, false)]).collect();
+        // The first packet leaves at the instant it arrives, after it arrives.
+        events.sort_by_key(|(at, i, arrives)| (*at, !*arrives, *i));
+        events
+    }
+}
+
+/// Compares the first pause and its end: packet `asked` arrives and the switch asks to pause; at
+/// `resume_at` it lets go.
+fn check(
+    line: &Line,
+    log: &Log,
+    case: &str,
+    asked: u64,
+    resume_at: u64,
+    pause: ControlFrame,
+    resume: ControlFrame,
+) -> u64 {
+    let asked_at = line.arrival(asked);
+    let (pause_starts, resume_starts) = (line.frame_start(asked_at), line.frame_start(resume_at));
+    assert_eq!(log.frames_sent[0], (pause_starts, 2, 0, pause), "{case}: the pause leaves");
+    let paused = pause_starts + line.frame_crossing();
+    assert_eq!(log.frames_received[0], (paused, 0, 0, pause), "{case}: the pause arrives");
+    assert_eq!(log.frames_sent[1], (resume_starts, 2, 0, resume), "{case}: the release leaves");
+    let resumed = resume_starts + line.frame_crossing();
+    assert_eq!(log.frames_received[1], (resumed, 0, 0, resume), "{case}: the release arrives");
+    // What the sender had started it finishes; the next packet starts when the release has arrived.
+    let burst = line.sent_before(paused);
+    for (i, (at, ..)) in log.host_sent.iter().take(burst as usize).enumerate() {
+        assert_eq!(*at, i as u64 * PACKET * line.fast.0, "{case}: packet {i} of the first burst");
+    }
+    assert_eq!(log.host_sent[burst as usize].0, resumed, "{case}: the first packet after the release");
+    burst
+}
+
+/// BFC (spec A.3, A.4): asked for by the first packet that finds more than the threshold queued, lifted when the last counted
+/// packet starts its transmission.
+#[test]
+fn bfc_pauses_and_resumes_to_the_picosecond() {
+    // 64 Gb/s against 200: 25 packets arrive while 8 leave, so within the first cycle nothing happens at one instant.
+    for (fast_ns, slow_ns) in [(1000, 1000), (333, 2000), (1701, 50)] {
+        let line = Line::new(200, fast_ns, 64, slow_ns);
+        for threshold in [1, 1047, 1048, 2100, 3000, 4192, 9000] {
+            let more = format!("[switch.bfc]\nfixed_threshold = \"{threshold} B\"\nrefresh = \"1 ms\"\n");
+            let (_, log) = logged(&scenario(&line.toml("bfc", &more)));
+            let case = format!("{line:?}, threshold {threshold} B");
+            // The queue as each packet finds it.
+            let (mut queued, mut asked) = (0, None);
+            let mut last_counted = 0;
+            for (_, i, arrives) in line.events(200) {
+                if arrives {
+                    if queued > threshold && asked.is_none() {
+                        asked = Some(i);
+                    }
+                    let burst = asked.map_or(u64::MAX, |asked| {
+                        line.sent_before(line.frame_start(line.arrival(asked)) + line.frame_crossing())
+                    });
+                    if i >= burst {
+                        break;
+                    }
+                    if queued > threshold {
+                        last_counted = i;
+                    }
+                    queued += PACKET;
+                } else {
+                    queued -= PACKET;
+                }
+            }
+            let asked = asked.expect("the queue grows");
+            let resume_at = line.departure(last_counted);
+            let burst = check(&line, &log, &case, asked, resume_at, ControlFrame::Pause(0), ControlFrame::Resume(0));
+            assert_eq!(last_counted, burst - 1, "{case}: a growing queue counts every packet from the first");
+        }
+    }
+}
+
+/// PFC (baselines 0.4): the ingress accounting of `pfc`, replayed over the arrivals and departures.
+#[test]
+fn pfc_pauses_and_resumes_to_the_picosecond() {
+    // More than two delays at 200 Gb/s: 85 050 B for the longest link here.
+    let (headroom, buffer) = (90_000, 200_000);
+    let pool = buffer - 2 * headroom;
+    for (fast_ns, slow_ns) in [(1000, 1000), (333, 2000), (1701, 50)] {
+        let line = Line::new(200, fast_ns, 64, slow_ns);
+        for hysteresis in [0, 1000, 5000] {
+            let more = format!(
+                "[switch]\nbuffer = \"{buffer} B\"\n[switch.pfc]\nalpha = 1.0\nreserve = \"0 B\"\nheadroom = \"{headroom} B\"\n\
+                 hysteresis = \"{hysteresis} B\"\n"
+            );
+            let (outcome, log) = logged(&scenario(&line.toml("pfc", &more)));
+            let case = format!("{line:?}, hysteresis {hysteresis} B");
+            let (mut used, mut over) = (0, 0);
+            let (mut asked, mut lifted) = (None, None);
+            let mut burst = u64::MAX;
+            for (at, i, arrives) in line.events(200) {
+                let threshold = |used: u64| pool - used;
+                if arrives && i < burst {
+                    *if used < threshold(used) { &mut used } else { &mut over } += PACKET;
+                    if asked.is_none() && (over > 0 || used >= threshold(used)) {
+                        asked = Some(i);
+                        burst = line.sent_before(line.frame_start(at) + line.frame_crossing());
+                    }
+                } else if !arrives && i < burst {
+                    let from_headroom = over.min(PACKET);
+                    over -= from_headroom;
+                    used -= PACKET - from_headroom;
+                    let low = used == 0 || used + hysteresis <= threshold(used);
+                    if asked.is_some() && lifted.is_none() && over == 0 && low {
+                        lifted = Some(at);
+                    }
+                }
+            }
+            let (asked, lifted) = (asked.expect("the queue grows"), lifted.expect("the queue drains"));
+            check(&line, &log, &case, asked, lifted, ControlFrame::PfcPause(0), ControlFrame::PfcResume(0));
+            assert!(log.dropped.is_empty());
+            let row = &outcome.ports[0];
+            assert!(row.total.pfc_paused > 0 && row.total.pfc_pauses > 0);
+        }
+    }
+}
+
+/// Between switches: the upstream switch finishes the packet it has begun, and starts again at the instant of release.
+#[test]
+fn a_switch_obeys_as_a_nic_does() {
+    let text = format!(
+        "scheme = \"bfc\"\n{}[run]\nduration = \"300 us\"\nwarmup = \"0 s\"\n[measure]\nsample = \"0 s\"\n\
+         [switch.bfc]\nfixed_threshold = \"5000 B\"\nrefresh = \"1 ms\"\n\
+         [[workload]]\nkind = \"long-lived\"\ncount = 1\nfrom = [\"host0\"]\nto = [\"host1\"]\nsize = \"400 KB\"\n",
+        row(&[(100, 1000), (100, 1000), (16, 1000)])
+    );
+    let (_, log) = logged(&scenario(&text));
+    let first = 2;
+    let changes: Vec<(u64, ControlFrame)> = log
+        .frames_received
+        .iter()
+        .filter(|(_, node, port, _)| (*node, *port) == (first, 1))
+        .map(|(at, _, _, frame)| (*at, *frame))
+        .collect();
+    let left: Vec<u64> = log.departed.iter().filter(|d| (d.1, d.2) == (first, 1)).map(|d| d.0).collect();
+    let mut cycles = 0;
+    for pair in changes.chunks_exact(2) {
+        let [(paused, ControlFrame::Pause(_)), (resumed, ControlFrame::Resume(_))] = pair else {
+            panic!("a pause, then its release: {pair:?}");
+        };
+        let next = left.iter().find(|at| **at > *paused);
+        // At 100 Gb/s behind a link of the same rate the queue holds packets when it is released.
+        if let Some(next) = next {
+            assert_eq!(next, resumed, "the first packet after the pause");
+            cycles += 1;
+        }
+    }
+    assert!(cycles >= 5, "{cycles}");
+}
+
+/// A sender at line rate into a switch whose egress stands still, and one packet the other way, which starts at `other_ns`, for
+/// the pause to wait for.
+fn overrun(gbps: u64, delay_ns: u64, headroom: u64, other_ns: u64) -> Log {
+    let link = |host: u64, gbps: f64| {
+        format!("{{ ends = [\"host{host}\", \"switch0\"], rate = \"{gbps} Gbps\", delay = \"{delay_ns} ns\" }}")
+    };
+    let links = [link(0, gbps as f64), link(1, 0.1), link(2, gbps as f64)].join(", ");
+    let text = format!(
+        "scheme = \"pfc\"\n[topology]\nkind = \"graph\"\nhosts = [\"host0\", \"host1\", \"host2\"]\n\
+         switches = [\"switch0\"]\nlinks = [{links}]\n[switch]\nbuffer = \"2 MB\"\n[switch.pfc]\nheadroom = \"{headroom} B\"\n\
+         alpha = 0.01\n[host]\nrto = \"5 ms\"\n[run]\nduration = \"80 us\"\nwarmup = \"0 s\"\ndrain = 1.0\n\
+         [measure]\nsample = \"0 s\"\n[[workload]]\nkind = \"flow-list\"\nflows = [\n\
+         {{ start = \"10 us\", src = \"host0\", dst = \"host1\", bytes = \"1 MB\" }},\n\
+         {{ start = \"{other_ns} ns\", src = \"host2\", dst = \"host0\", bytes = \"1000 B\" }},\n]\n"
+    );
+    logged(&scenario(&text)).1
+}
+
+/// When the switch asked for the first pause, and how long its frame waited.
+fn first_pause(log: &Log) -> (u64, u64) {
+    let pause =
+        log.frames_sent.iter().find(|f| matches!(f.3, ControlFrame::PfcPause(_))).expect("the egress stands still");
+    let from_host0 = |e: &&(u64, usize, u32, u32)| log.host_sent.iter().any(|h| (h.1, h.2) == (0, e.2));
+    let asked = log.enqueued.iter().filter(from_host0).map(|e| e.0).take_while(|at| *at <= pause.0).last();
+    let asked = asked.expect("packets arrived");
+    (asked, pause.0 - asked)
+}
+
+/// Over every alignment of the two directions, in steps of a nanosecond: nothing is dropped with the computed headroom, and with
+/// one packet less something is, exactly where the alignment leaves time for one packet more.
+#[test]
+fn pfc_headroom_is_just_enough() {
+    for (gbps, delay_ns) in [(100, 1000), (40, 700), (200, 2000)] {
+        let computed = pfc::headroom(Duration(delay_ns * 1000), BitsPerSec(gbps * 1_000_000_000), PACKET);
+        let byte = 8_000 / gbps;
+        let packet = PACKET * byte;
+        // The threshold depends on the headroom, so each has a moment of its own.
+        let asked = [computed, computed - PACKET].map(|headroom| first_pause(&overrun(gbps, delay_ns, headroom, 0)).0);
+        let (mut lossy, mut safe) = (0, 0);
+        for phase in 0..packet.div_ceil(1000) {
+            // The other packet starts to cross towards the sender up to one packet before the pause is asked for.
+            let start = |asked: u64| (asked - packet - delay_ns * 1000) / 1000 - phase;
+            let drops = |log: &Log| log.dropped.iter().filter(|d| d.3 == "headroom").count() as u64;
+            let log = overrun(gbps, delay_ns, computed, start(asked[0]));
+            assert_eq!(drops(&log), 0, "{gbps} Gb/s, {delay_ns} ns, phase {phase} ns: lossless");
+            let log = overrun(gbps, delay_ns, computed - PACKET, start(asked[1]));
+            let (_, waited) = first_pause(&log);
+            // Packet k after the one that asked comes if it starts before the pause is there: (k - 1) packets < reaction. Where
+            // the pause waited for the other packet, the sender acknowledges that first, and the pause is there when it is done.
+            let reaction = 2 * delay_ns * 1000 + if waited > 0 { waited } else { FRAME * byte };
+            let to_come = reaction.div_ceil(packet);
+            let room = (computed - PACKET) / PACKET;
+            let lost = to_come.saturating_sub(room);
+            assert_eq!(drops(&log), lost, "{gbps} Gb/s, {delay_ns} ns, phase {phase} ns, waited {waited} ps");
+            *if lost > 0 { &mut lossy } else { &mut safe } += 1;
+        }
+        let phases = lossy + safe;
+        println!(
+            "{gbps} Gb/s, {delay_ns} ns: {computed} B lossless; a packet less loses in {lossy} of {phases} phases"
+        );
+        assert!(lossy > 0 && safe > 0, "the alignment decides");
+    }
+}
