@@ -1,0 +1,67 @@
+"""What the documents say can be done, can be done."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from backwater import Experiment, _core, experiments
+from conftest import ROOT
+
+SCENARIOS = (ROOT / "docs" / "scenarios.md").read_text()
+README = (ROOT / "README.md").read_text()
+DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "experiments" / "README.md"]
+
+
+def test_every_key_and_choice_of_a_scenario_is_documented() -> None:
+    schema = json.loads(_core.scenario_schema())
+    words = set(re.findall(r"[\w-]+", SCENARIOS))
+    assert names_in(schema) - words - {"smoke", "quick", "paper"} == set()
+
+
+def names_in(schema: object) -> set[str]:
+    """Keys of all tables, and the words that a value may be."""
+    if isinstance(schema, list):
+        return set().union(*map(names_in, schema))
+    if not isinstance(schema, dict):
+        return set()
+    own = {*schema.get("properties", {}), *(x for x in schema.get("enum", []) if isinstance(x, str))}
+    own |= {schema["const"]} if isinstance(schema.get("const"), str) else set()
+    return own.union(*(names_in(value) for value in schema.values()))
+
+
+def test_the_example_scenario_is_valid(tmp_path: Path) -> None:
+    example = re.search(r"```toml\n(.*?)```", SCENARIOS, re.DOTALL)
+    assert example
+    (tmp_path / "example.toml").write_text(example[1])
+    assert Experiment(tmp_path / "example.toml").labels
+
+
+def test_commands_in_the_readme_exist() -> None:
+    make = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert {
+        name for text in (README, *map(Path.read_text, DOCUMENTS)) for name in re.findall(r"`make ([a-z-]+)", text)
+    } <= make
+    known = experiments.known()
+    figures = re.findall(r"`backwater reproduce (\w+)`", README)
+    assert figures
+    assert all(f"bfc-{figure}" in known for figure in figures)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_links_between_documents_lead_somewhere(document: Path) -> None:
+    for link in re.findall(r"\]\(([^)#:]+)\)", document.read_text()):
+        assert (document.parent / link).exists(), link
+
+
+def test_the_example_in_the_readme_runs(tmp_path: Path) -> None:
+    example = re.search(r"```python\n(.*?)```", README, re.DOTALL)
+    assert example
+    (tmp_path / "experiments").symlink_to(ROOT / "experiments")
+    done = subprocess.run([sys.executable, "-c", example[1]], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
