@@ -6,100 +6,129 @@
 //! Credit is kept while a queue is paused and lost when it empties.
 
 use crate::bits::Bits;
-use alloc::vec;
-use alloc::vec::Vec;
+
+/// Something served in turn: it keeps its own credit, beside what else is looked at when its turn comes.
+pub trait Served {
+    /// Credit in bytes.
+    fn deficit(&mut self) -> &mut u32;
+}
 
 /// The scheduler's state for one port.
 #[derive(Clone, Debug)]
 pub struct Drr {
-    /// Credit in bytes, per queue.
-    deficit: Vec<u32>,
     quantum: u32,
     /// The queue being visited.
-    current: usize,
+    current: u32,
     /// Whether `current` was given its quantum for this visit and may go on.
     visiting: bool,
 }
 
 impl Drr {
-    /// For `queues` queues. `quantum` in bytes, at least the largest packet.
-    pub fn new(queues: usize, quantum: u32) -> Drr {
-        Drr { deficit: vec![0; queues], quantum, current: 0, visiting: false }
+    /// `quantum` in bytes, at least the largest packet.
+    pub fn new(quantum: u32) -> Drr {
+        Drr { quantum, current: 0, visiting: false }
     }
 
-    /// The queue to send from, out of `eligible` (not empty, not paused); `head` gives the wire bytes of its first packet.
-    /// The credit for that packet is taken.
+    /// The queue to send from, out of `eligible` (not empty, not paused); `head` gives the wire bytes of a queue's first
+    /// packet. The credit for that packet is taken.
     #[inline(always)]
-    pub fn pick<const W: usize>(&mut self, eligible: &Bits<W>, head: impl Fn(usize) -> u32) -> Option<usize> {
-        if self.visiting && eligible.contains(self.current) {
-            let wire = head(self.current);
-            if self.deficit[self.current] >= wire {
-                self.deficit[self.current] -= wire;
-                return Some(self.current);
-            }
-        }
-        let start = if self.current + 1 == self.deficit.len() { 0 } else { self.current + 1 };
-        let mut q = eligible.next_from(start)?;
-        loop {
-            self.deficit[q] += self.quantum;
-            let wire = head(q);
-            if self.deficit[q] >= wire {
-                self.deficit[q] -= wire;
-                self.current = q;
-                self.visiting = true;
+    pub fn pick<const W: usize, S: Served>(
+        &mut self,
+        eligible: &Bits<W>,
+        queues: &mut [S],
+        head: impl Fn(&S) -> u32,
+    ) -> Option<usize> {
+        let mut q = self.current as usize;
+        if self.visiting && eligible.contains(q) {
+            let queue = &mut queues[q];
+            let wire = head(queue);
+            if *queue.deficit() >= wire {
+                *queue.deficit() -= wire;
                 return Some(q);
             }
-            q = eligible.next_from(if q + 1 == self.deficit.len() { 0 } else { q + 1 })?;
+        }
+        loop {
+            q = eligible.next_from(if q + 1 == queues.len() { 0 } else { q + 1 })?;
+            let queue = &mut queues[q];
+            let wire = head(queue);
+            let credit = *queue.deficit() + self.quantum;
+            if credit >= wire {
+                *queue.deficit() = credit - wire;
+                (self.current, self.visiting) = (q as u32, true);
+                return Some(q);
+            }
+            *queue.deficit() = credit;
         }
     }
 
-    /// `q` has no packet left: its credit is lost.
+    /// A packet of `q` was served while nothing waited anywhere: as a pick and the loss of the credit left.
     #[inline(always)]
-    pub fn emptied(&mut self, q: usize) {
-        self.deficit[q] = 0;
-        if q == self.current {
-            self.visiting = false;
-        }
+    pub fn passed(&mut self, q: usize) {
+        (self.current, self.visiting) = (q as u32, false);
+    }
+
+    /// The queue just picked has no packet left: its credit is lost.
+    #[inline(always)]
+    pub fn emptied<S: Served>(&mut self, queue: &mut S) {
+        *queue.deficit() = 0;
+        self.visiting = false;
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::vec;
+    use alloc::vec::Vec;
     use backwater_types::hash::Stream;
 
-    /// Spec A.6 and the fairness line: two queues backlogged since the same moment never differ by more than one
-    /// quantum plus one packet, whatever the packet sizes.
+    #[derive(Clone, Default)]
+    struct Queue {
+        deficit: u32,
+        head: u32,
+        served: u64,
+    }
+
+    impl Served for Queue {
+        fn deficit(&mut self) -> &mut u32 {
+            &mut self.deficit
+        }
+    }
+
+    /// Spec A.6 and the bound of Shreedhar and Varghese: two queues backlogged since the same moment never differ by more than
+    /// one quantum plus one packet, whatever the packet sizes.
     #[test]
     fn backlogged_queues_stay_within_a_quantum_and_a_packet() {
         let (quantum, largest) = (1048, 1048);
         let mut rng = Stream::new(1, 2, 3);
-        for queues in [2usize, 3, 31, 64] {
-            let mut drr = Drr::new(queues, quantum);
-            let eligible = Bits::<1>::below(queues);
-            let mut head: Vec<u32> = (0..queues).map(|_| 49 + rng.next_u32() % 1000).collect();
-            let mut served = vec![0u64; queues];
+        for n in [2usize, 3, 31, 64] {
+            let mut drr = Drr::new(quantum);
+            let eligible = Bits::<1>::below(n);
+            let mut queues: Vec<Queue> = vec![Queue::default(); n];
+            queues.iter_mut().for_each(|queue| queue.head = 49 + rng.next_u32() % 1000);
             for _ in 0..20_000 {
-                let q = drr.pick(&eligible, |q| head[q]).unwrap();
-                served[q] += head[q] as u64;
-                head[q] = 49 + rng.next_u32() % 1000;
-                let (low, high) = (served.iter().min().unwrap(), served.iter().max().unwrap());
-                assert!(high - low <= (quantum + largest) as u64, "{queues} queues: {low} and {high}");
+                let q = drr.pick(&eligible, &mut queues, |queue| queue.head).unwrap();
+                queues[q].served += queues[q].head as u64;
+                queues[q].head = 49 + rng.next_u32() % 1000;
+                let served = || queues.iter().map(|queue| queue.served);
+                let (low, high) = (served().min().unwrap(), served().max().unwrap());
+                assert!(high - low <= (quantum + largest) as u64, "{n} queues: {low} and {high}");
             }
         }
     }
 
     #[test]
     fn a_paused_queue_keeps_its_credit_and_an_empty_one_loses_it() {
-        let mut drr = Drr::new(2, 1048);
+        let mut drr = Drr::new(1048);
+        let mut queues = vec![Queue::default(); 2];
         let both = Bits::<1>::below(2);
         let mut only0 = both;
         only0.remove(1);
-        assert_eq!(drr.pick(&both, |_| 600), Some(1));
-        assert_eq!(drr.pick(&only0, |_| 1000), Some(0), "queue 1 is paused with 448 bytes of credit");
-        assert_eq!(drr.pick(&both, |_| 1048), Some(1));
-        assert_eq!(drr.deficit[1], 448);
-        drr.emptied(1);
-        assert_eq!(drr.deficit[1], 0);
+        assert_eq!(drr.pick(&both, &mut queues, |_| 600), Some(1));
+        assert_eq!(drr.pick(&only0, &mut queues, |_| 1000), Some(0), "queue 1 is paused with 448 bytes of credit");
+        assert_eq!(drr.pick(&both, &mut queues, |_| 1048), Some(1));
+        assert_eq!(queues[1].deficit, 448);
+        drr.emptied(&mut queues[1]);
+        assert_eq!(queues[1].deficit, 0);
     }
 }

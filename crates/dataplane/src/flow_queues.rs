@@ -131,6 +131,14 @@ impl Queues for FlowQueues {
         }
     }
 
+    fn is_empty(&self) -> bool {
+        self.first == NIL
+    }
+
+    fn pass(&mut self, _q: QueueId) -> bool {
+        true
+    }
+
     fn sendable(&self) -> bool {
         self.first != NIL
     }

@@ -5,7 +5,7 @@
 //! served by deficit round robin. Flows are named by the caller's slot numbers.
 
 use crate::bits::Bits;
-use crate::drr::Drr;
+use crate::drr::{Drr, Served};
 use alloc::vec;
 use alloc::vec::Vec;
 use backwater_types::hash::{self, Stream};
@@ -37,15 +37,23 @@ struct Ring {
     tail: u32,
     /// Flows assigned to the queue, ready or not.
     members: u32,
+    deficit: u32,
+}
+
+impl Served for Ring {
+    #[inline(always)]
+    fn deficit(&mut self) -> &mut u32 {
+        &mut self.deficit
+    }
 }
 
 impl NicQueues {
     /// `queues` data queues; with `obeys` false, pauses of queues are ignored (spec B, "BFC - NIC").
     pub fn new(queues: u16, quantum: u32, obeys: bool) -> NicQueues {
         NicQueues {
-            rings: vec![Ring { head: NIL, tail: NIL, members: 0 }; queues as usize],
+            rings: vec![Ring { head: NIL, tail: NIL, members: 0, deficit: 0 }; queues as usize],
             next: Vec::with_capacity(64),
-            drr: Drr::new(queues as usize, quantum),
+            drr: Drr::new(quantum),
             all: Bits::below(queues as usize),
             ready: Bits::EMPTY,
             taken: Bits::EMPTY,
@@ -100,7 +108,7 @@ impl NicQueues {
             return None;
         }
         let eligible = self.ready.minus(&self.closed);
-        let q = self.drr.pick(&eligible, |q| wire(self.rings[q].head))?;
+        let q = self.drr.pick(&eligible, &mut self.rings, |ring| wire(ring.head))?;
         Some((q as QueueId, self.rings[q].head))
     }
 
@@ -115,7 +123,7 @@ impl NicQueues {
         ring.head = self.next[slot as usize];
         if ring.head == NIL {
             self.ready.remove(q as usize);
-            self.drr.emptied(q as usize);
+            self.drr.emptied(ring);
         }
         if still_ready {
             self.make_ready(q, slot);

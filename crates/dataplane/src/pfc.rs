@@ -72,7 +72,7 @@ struct Ingress {
 impl Pfc {
     #[inline(always)]
     fn threshold(&self) -> u64 {
-        ((self.pool - self.pool_used) as u128 * self.alpha as u128 >> 16) as u64
+        (((self.pool - self.pool_used) as u128 * self.alpha as u128) >> 16) as u64
     }
 }
 

@@ -2,9 +2,9 @@
 
 use crate::bits::Bits;
 use crate::cells::{Cells, Fifo, Held, Taken};
-use crate::drr::Drr;
+use crate::drr::{Drr, Served};
+use alloc::boxed::Box;
 use alloc::vec;
-use alloc::vec::Vec;
 use backwater_types::{Instant, Packet, QueueId};
 
 /// The data queues of one port.
@@ -17,6 +17,15 @@ pub trait Queues: Clone {
     fn push(&mut self, cells: &mut Cells, q: QueueId, packet: &Packet, held: Held, now: Instant);
     /// Takes the packet to send next, if any queue may send.
     fn pop(&mut self, cells: &mut Cells) -> Option<(QueueId, Taken)>;
+    /// Whether no queue holds data.
+    fn is_empty(&self) -> bool {
+        self.occupied() == 0
+    }
+    /// While no queue holds data a packet of `q` goes straight through: whether it may, because `q` is not paused. The
+    /// scheduler stands afterwards as if the packet had been appended and taken.
+    fn pass(&mut self, _q: QueueId) -> bool {
+        false
+    }
     /// Whether some queue holds data and is not paused.
     fn sendable(&self) -> bool;
     /// Queues that hold data and are not paused (`Nactive` in the paper), once a packet has joined `q`.
@@ -54,6 +63,16 @@ impl Queues for OneQueue {
     }
 
     #[inline(always)]
+    fn is_empty(&self) -> bool {
+        self.fifo.is_empty()
+    }
+
+    #[inline(always)]
+    fn pass(&mut self, _q: QueueId) -> bool {
+        true
+    }
+
+    #[inline(always)]
     fn sendable(&self) -> bool {
         !self.fifo.is_empty()
     }
@@ -74,18 +93,31 @@ impl Queues for OneQueue {
 /// A fixed number of queues, each of which a neighbour may pause, under deficit round robin.
 #[derive(Clone, Debug)]
 pub struct PausableQueues<const W: usize> {
-    fifos: Vec<Fifo>,
+    queues: Box<[Queue]>,
     drr: Drr,
     nonempty: Bits<W>,
     closed: Bits<W>,
     all: Bits<W>,
 }
 
+#[derive(Clone, Debug, Default)]
+struct Queue {
+    fifo: Fifo,
+    deficit: u32,
+}
+
+impl Served for Queue {
+    #[inline(always)]
+    fn deficit(&mut self) -> &mut u32 {
+        &mut self.deficit
+    }
+}
+
 impl<const W: usize> PausableQueues<W> {
     /// Number of queues.
     #[inline(always)]
     pub fn count(&self) -> usize {
-        self.fifos.len()
+        self.queues.len()
     }
 
     /// Queues that hold no packet.
@@ -103,7 +135,7 @@ impl<const W: usize> PausableQueues<W> {
     /// Pauses or resumes one queue. Numbers this port does not have are ignored: a frame from the network is not trusted.
     #[inline(always)]
     pub fn set_closed(&mut self, q: QueueId, closed: bool) {
-        if (q as usize) < self.fifos.len() {
+        if (q as usize) < self.queues.len() {
             if closed { self.closed.insert(q as usize) } else { self.closed.remove(q as usize) }
         }
     }
@@ -117,8 +149,8 @@ impl<const W: usize> PausableQueues<W> {
 impl<const W: usize> Queues for PausableQueues<W> {
     fn new(count: usize, quantum: u32) -> PausableQueues<W> {
         PausableQueues {
-            fifos: vec![Fifo::default(); count],
-            drr: Drr::new(count, quantum),
+            queues: vec![Queue::default(); count].into_boxed_slice(),
+            drr: Drr::new(quantum),
             nonempty: Bits::EMPTY,
             closed: Bits::EMPTY,
             all: Bits::below(count),
@@ -127,25 +159,40 @@ impl<const W: usize> Queues for PausableQueues<W> {
 
     #[inline(always)]
     fn bytes(&self, q: QueueId) -> u64 {
-        self.fifos[q as usize].bytes
+        self.queues[q as usize].fifo.bytes
     }
 
     #[inline(always)]
     fn push(&mut self, cells: &mut Cells, q: QueueId, packet: &Packet, held: Held, now: Instant) {
-        self.fifos[q as usize].push(cells, q, packet, held, now);
+        self.queues[q as usize].fifo.push(cells, q, packet, held, now);
         self.nonempty.insert(q as usize);
     }
 
     #[inline(always)]
     fn pop(&mut self, cells: &mut Cells) -> Option<(QueueId, Taken)> {
         let eligible = self.nonempty.minus(&self.closed);
-        let q = self.drr.pick(&eligible, |q| self.fifos[q].head_wire(cells))?;
-        let taken = self.fifos[q].pop(cells);
-        if self.fifos[q].is_empty() {
+        let q = self.drr.pick(&eligible, &mut self.queues, |queue| queue.fifo.head_wire(cells))?;
+        let queue = &mut self.queues[q];
+        let taken = queue.fifo.pop(cells);
+        if queue.fifo.is_empty() {
             self.nonempty.remove(q);
-            self.drr.emptied(q);
+            self.drr.emptied(queue);
         }
         Some((q as QueueId, taken))
+    }
+
+    #[inline(always)]
+    fn is_empty(&self) -> bool {
+        self.nonempty.is_empty()
+    }
+
+    #[inline(always)]
+    fn pass(&mut self, q: QueueId) -> bool {
+        let may = !self.closed.contains(q as usize);
+        if may {
+            self.drr.passed(q as usize);
+        }
+        may
     }
 
     #[inline(always)]
@@ -165,8 +212,8 @@ impl<const W: usize> Queues for PausableQueues<W> {
     }
 
     fn visit(&self, cells: &Cells, see: &mut dyn FnMut(QueueId, &Packet, Held)) {
-        for (q, fifo) in self.fifos.iter().enumerate() {
-            fifo.iter(cells).for_each(|(packet, held)| see(q as QueueId, packet, held));
+        for (q, queue) in self.queues.iter().enumerate() {
+            queue.fifo.iter(cells).for_each(|(packet, held)| see(q as QueueId, packet, held));
         }
     }
 }

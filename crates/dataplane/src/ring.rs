@@ -3,20 +3,21 @@
 //! As `VecDeque`, but an emptied ring starts again at its first place, so that a port which seldom queues stays in one cache
 //! line instead of walking through its whole capacity. Grows by doubling.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 /// The queue.
 #[derive(Clone, Debug)]
 pub struct Ring<T> {
-    places: Vec<T>,
-    /// Of the first and one past the last; both only count up while the ring is not empty.
-    first: usize,
-    end: usize,
+    places: Box<[T]>,
+    /// Of the first and one past the last; both only count up, wrapping, while the ring is not empty.
+    first: u32,
+    end: u32,
 }
 
 impl<T: Copy> Default for Ring<T> {
     fn default() -> Ring<T> {
-        Ring { places: Vec::new(), first: 0, end: 0 }
+        Ring { places: Box::default(), first: 0, end: 0 }
     }
 }
 
@@ -30,19 +31,24 @@ impl<T: Copy> Ring<T> {
     /// How many are queued.
     #[inline(always)]
     pub fn len(&self) -> usize {
-        self.end - self.first
+        self.end.wrapping_sub(self.first) as usize
+    }
+
+    #[inline(always)]
+    fn place(&self, count: u32) -> usize {
+        count as usize & (self.places.len() - 1)
     }
 
     /// The first.
     #[inline(always)]
     pub fn front(&self) -> Option<&T> {
-        if self.is_empty() { None } else { Some(&self.places[self.first & (self.places.len() - 1)]) }
+        if self.is_empty() { None } else { Some(&self.places[self.place(self.first)]) }
     }
 
     /// The last.
     #[inline(always)]
     pub fn back(&self) -> Option<&T> {
-        if self.is_empty() { None } else { Some(&self.places[(self.end - 1) & (self.places.len() - 1)]) }
+        if self.is_empty() { None } else { Some(&self.places[self.place(self.end.wrapping_sub(1))]) }
     }
 
     /// Appends.
@@ -51,9 +57,8 @@ impl<T: Copy> Ring<T> {
         if self.len() == self.places.len() {
             self.grow(value);
         }
-        let mask = self.places.len() - 1;
-        self.places[self.end & mask] = value;
-        self.end += 1;
+        self.places[self.place(self.end)] = value;
+        self.end = self.end.wrapping_add(1);
     }
 
     /// Takes the first.
@@ -64,27 +69,24 @@ impl<T: Copy> Ring<T> {
         Some(value)
     }
 
-    /// Forgets the first.
-    ///
-    /// # Panics
-    /// If nothing is queued.
+    /// Forgets the first, if there is one.
     #[inline(always)]
     pub fn drop_front(&mut self) {
-        assert!(!self.is_empty(), "an empty ring has no first");
-        self.first += 1;
-        if self.first == self.end {
+        if self.len() <= 1 {
             (self.first, self.end) = (0, 0);
+        } else {
+            self.first = self.first.wrapping_add(1);
         }
     }
 
     #[cold]
     #[inline(never)]
     fn grow(&mut self, filler: T) {
-        let old = self.places.len();
+        let (old, queued) = (self.places.len(), self.len());
         let mut places = Vec::with_capacity((2 * old).max(4));
-        places.extend((self.first..self.end).map(|i| self.places[i & (old - 1)]));
+        places.extend((0..queued as u32).map(|i| self.places[self.place(self.first.wrapping_add(i))]));
         places.resize((2 * old).max(4), filler);
-        (self.first, self.end, self.places) = (0, self.end - self.first, places);
+        (self.first, self.end, self.places) = (0, queued as u32, places.into_boxed_slice());
     }
 }
 

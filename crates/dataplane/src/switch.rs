@@ -162,6 +162,37 @@ impl<A: Assignment, B: Backpressure<A::Queues>> Switch<A, B> {
         Received { dropped: None, control_on: frame.map(|frame| self.queue_frame(ingress, frame)) }
     }
 
+    /// As [`Switch::receive`] followed by [`Switch::transmit`], for a port whose link is free and that holds nothing: the
+    /// packet takes no cell and leaves the same traces. The queue it went through (for an ACK, as it came); `None` if it has to
+    /// be received.
+    #[inline(always)]
+    pub fn pass(&mut self, now: Instant, packet: &Packet, ingress: PortId, egress: PortId) -> Option<QueueId> {
+        let port = &mut self.ports[egress as usize];
+        if !port.acks.is_empty() || !port.control.is_empty() {
+            return None;
+        }
+        if packet.kind != Kind::Data {
+            return Some(packet.upstream_queue);
+        }
+        if !B::PASSES || port.held || !port.queues.is_empty() || !self.buffer.admits(0, packet.wire as u64) {
+            return None;
+        }
+        let choice = self.assignment.choose(now, packet, egress, &port.queues, &mut self.rng);
+        if !port.queues.pass(choice.queue) {
+            return None;
+        }
+        let held = Held {
+            tag: choice.tag,
+            upstream_queue: packet.upstream_queue,
+            ingress: ingress as u8,
+            counted: false,
+            sampled: self.backpressure.samples(&mut self.rng),
+        };
+        self.assignment.on_enqueue(now, packet, &held, egress, choice, &port.queues);
+        self.assignment.on_dequeue(now, &held, egress, choice.queue);
+        Some(choice.queue)
+    }
+
     fn queue_frame(&mut self, port: PortId, frame: ControlFrame) -> PortId {
         self.ports[port as usize].control.push_back(frame.into());
         port

@@ -6,13 +6,16 @@ use backwater_dataplane::{
     Assignment, Backpressure, Bfc, BfcParams, Dynamic, NoBackpressure, PerFlow, Pfc, PfcParams, Received, Sent, Shape,
     Single, Stochastic, Switch,
 };
-use backwater_types::{ControlFrame, Instant, Packet, PortId};
+use backwater_types::{ControlFrame, Instant, Packet, PortId, QueueId};
 
 /// What the network asks of a switch; see [`Switch`] for each.
 #[allow(missing_docs)]
 pub trait DataPlane: Send + Sized + 'static {
     fn receive(&mut self, now: Instant, packet: &Packet, ingress: PortId, egress: PortId) -> Received;
     fn transmit(&mut self, now: Instant, port: PortId) -> Option<Sent>;
+    fn pass(&mut self, _: Instant, _: &Packet, _: PortId, _: PortId) -> Option<QueueId> {
+        None
+    }
     fn sendable(&self, port: PortId) -> bool;
     fn control(&mut self, port: PortId, frame: ControlFrame);
     fn next_timer(&self) -> Instant;
@@ -34,6 +37,11 @@ where
     #[inline(always)]
     fn receive(&mut self, now: Instant, packet: &Packet, ingress: PortId, egress: PortId) -> Received {
         Switch::receive(self, now, packet, ingress, egress)
+    }
+
+    #[inline(always)]
+    fn pass(&mut self, now: Instant, packet: &Packet, ingress: PortId, egress: PortId) -> Option<QueueId> {
+        Switch::pass(self, now, packet, ingress, egress)
     }
 
     #[inline(always)]
@@ -126,6 +134,10 @@ macro_rules! products {
             #[inline]
             fn receive(&mut self, now: Instant, packet: &Packet, ingress: PortId, egress: PortId) -> Received {
                 match self { $(AnySwitch::$name(s) => s.receive(now, packet, ingress, egress),)* }
+            }
+            #[inline]
+            fn pass(&mut self, now: Instant, packet: &Packet, ingress: PortId, egress: PortId) -> Option<QueueId> {
+                match self { $(AnySwitch::$name(s) => s.pass(now, packet, ingress, egress),)* }
             }
             #[inline]
             fn transmit(&mut self, now: Instant, port: PortId) -> Option<Sent> {

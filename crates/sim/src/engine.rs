@@ -348,7 +348,7 @@ impl<'a, C: Control, D: DataPlane, O: Observer> Worker<'a, C, D, O> {
             self.harvest.at_end = self.snapshot(now);
             self.count_acknowledged(1);
         }
-        if s.sample > Duration::ZERO && now >= s.warm && now <= s.until && now.0 % s.sample.0 == 0 {
+        if s.sample > Duration::ZERO && now >= s.warm && now <= s.until && now.0.is_multiple_of(s.sample.0) {
             for (i, switch) in self.nodes.switches.iter().enumerate() {
                 self.harvest.buffers.push((now, switch.id as u32, switch.plane.buffered()));
                 for (port, counts) in self.harvest.active[i].iter_mut().enumerate() {
@@ -364,13 +364,11 @@ impl<'a, C: Control, D: DataPlane, O: Observer> Worker<'a, C, D, O> {
 
     /// Counters of every port here: hosts, then switches port by port.
     fn snapshot(&mut self, now: Instant) -> Vec<PortStats> {
-        let hosts = self.nodes.hosts.iter_mut().map(|h| &mut h.stats);
-        let ports = self.nodes.switches.iter_mut().flat_map(|s| s.ports.iter_mut()).map(|p| &mut p.stats);
-        let settled = hosts.chain(ports).map(|stats| {
-            stats.settle(now);
-            *stats
+        let hosts = self.nodes.hosts.iter_mut().map(|host| {
+            host.stats.held.settle(now);
+            host.stats
         });
-        settled.collect()
+        hosts.chain(self.nodes.switches.iter_mut().flat_map(|switch| switch.stats(now))).collect()
     }
 
     fn count_acknowledged(&mut self, at: usize) {
@@ -434,7 +432,7 @@ impl SpinBarrier {
         let mut spins = 0u32;
         while self.round.load(Ordering::Acquire) == round {
             spins = spins.wrapping_add(1);
-            if spins % 4096 == 0 {
+            if spins.is_multiple_of(4096) {
                 assert!(!self.broken.load(Ordering::Relaxed), "another partition has panicked");
                 std::thread::yield_now()
             } else {

@@ -187,7 +187,7 @@ impl<C: Control> Host<C> {
                     match packet.control() {
                         Some(frame) => {
                             observer.controlled(now, self.id as usize, 0, frame);
-                            self.stats.on_control(now, frame);
+                            self.stats.held.on_control(now, frame);
                             self.nic.control(frame);
                             self.kick(now, params, fabric, observer);
                         }
@@ -303,7 +303,7 @@ impl<C: Control> Host<C> {
         };
         observer.host_sent(now, self.id as usize, &packet);
         self.busy_until = now + self.wire.ser.of_bytes(packet.wire as u64);
-        self.stats.on_sent(&packet);
+        self.stats.sent.count(&packet);
         put_on_wire(&mut self.wire, fabric, &mut self.drops, now, self.busy_until, &packet, |packet, reason| {
             observer.dropped(now, self.id as usize, packet, reason);
         });
@@ -443,7 +443,7 @@ impl<C: Control> Host<C> {
             dst: packet.src,
             src: self.id,
             wire: params.ack,
-            key: if params.symmetric { packet.key } else { hash::salted(packet.key, 0x6261_636b) },
+            key: if params.symmetric { packet.key } else { hash::salted(packet.key, 0x9e37_79b9_7f4a_7c15) },
             flags: packet.flags & flags::CE,
             ..packet
         });
@@ -496,7 +496,7 @@ impl<C: Control> Host<C> {
         while self.changes.front().is_some_and(|at| *at <= now) {
             self.changes.pop_front();
             self.nic.release();
-            self.stats.on_link_change(now);
+            self.stats.held.on_link_change(now);
         }
         while self.delayed.front().is_some_and(|(at, _)| *at <= now) {
             if let Some((_, packet)) = self.delayed.pop_front() {

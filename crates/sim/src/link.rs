@@ -95,7 +95,7 @@ impl Faults {
             return Some(Lost::Down);
         }
         let below = match packet.kind {
-            Kind::Control => self.loss_below.max(self.control_loss_below),
+            Kind::Control => self.loss_below + self.control_loss_below,
             _ => self.loss_below,
         };
         (below > 0 && (self.rng.next_u32() as u64) < below).then_some(Lost::Loss)

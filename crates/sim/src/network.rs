@@ -4,7 +4,7 @@ use crate::any_switch::{DataPlane, PlaneParams};
 use crate::host::Host;
 use crate::link::{Fabric, Faults, InFlight, Target, Wire};
 use crate::routes::Routes;
-use crate::switch_node::{Census, Change, DelayHistogram, SwitchNode};
+use crate::switch_node::{Census, Change, DelayHistogram, Meters, SwitchNode};
 use backwater_dataplane::assign::DynamicParams;
 use backwater_dataplane::{BfcParams, NicQueues, PfcParams, PortShape, Red, Shape, pfc};
 use backwater_scenario::model::{Assignment, Backpressure, Buffer, Elide, ElideRule, Fault, Scenario};
@@ -86,8 +86,13 @@ pub fn build<C: Control, D: DataPlane>(
             changes,
             [tie_seed, ecmp_salt],
         );
-        node.census = scenario.measure.active_flows.then(|| Box::new(Census::new(links[switch].len())));
-        node.delays = scenario.measure.queueing_delay.then(|| Box::new(DelayHistogram::default()));
+        let measure = &scenario.measure;
+        if measure.active_flows || measure.queueing_delay {
+            node.meters = Some(Box::new(Meters {
+                delays: measure.queueing_delay.then(DelayHistogram::default),
+                census: measure.active_flows.then(|| Census::new(links[switch].len())),
+            }));
+        }
         nodes[part[switch]].switches.push(node);
     }
     for nodes in &mut nodes {

@@ -134,16 +134,19 @@ impl Outcome {
         outcome
     }
 
-    fn take_ports<C: Control, D: DataPlane>(&mut self, nodes: &Nodes<C, D>, harvest: &Harvest) {
+    fn take_ports<C: Control, D: DataPlane>(&mut self, nodes: &mut Nodes<C, D>, harvest: &Harvest) {
         let links = network::ports(&self.graph);
-        let hosts = nodes.hosts.iter().map(|h| (h.id as usize, 0, h.stats, Assigned::default()));
-        let switches = nodes.switches.iter().flat_map(|s| {
-            let port =
-                |(p, port): (usize, &crate::switch_node::Port)| (s.id, p, port.stats, s.plane.assigned(p as u16));
-            s.ports.iter().enumerate().map(port)
-        });
-        for (i, (node, port, mut total, assigned)) in hosts.chain(switches).enumerate() {
-            total.settle(self.ended);
+        let mut totals: Vec<(usize, usize, PortStats, Assigned)> = Vec::new();
+        for host in &mut nodes.hosts {
+            host.stats.held.settle(self.ended);
+            totals.push((host.id as usize, 0, host.stats, Assigned::default()));
+        }
+        for switch in &mut nodes.switches {
+            let stats: Vec<PortStats> = switch.stats(self.ended).collect();
+            let row = |(port, stats)| (switch.id, port, stats, switch.plane.assigned(port as u16));
+            totals.extend(stats.into_iter().enumerate().map(row));
+        }
+        for (i, (node, port, total, assigned)) in totals.into_iter().enumerate() {
             let link = &self.graph.links[links[node][port]];
             let from = harvest.at_warm.get(i).copied().unwrap_or_default();
             let to = harvest.at_end.get(i).copied().unwrap_or(total);
@@ -153,8 +156,8 @@ impl Outcome {
                 peer: if link.a == node { link.b } else { link.a } as u32,
                 rate: link.rate,
                 total,
-                window_bytes: to.wire_bytes() - from.wire_bytes(),
-                window_pfc_paused: to.pfc_paused - from.pfc_paused,
+                window_bytes: to.sent.wire_bytes() - from.sent.wire_bytes(),
+                window_pfc_paused: to.held.pfc_paused - from.held.pfc_paused,
                 assigned,
             });
         }
@@ -169,11 +172,11 @@ impl Outcome {
             for (port, counts) in active.drain(..).enumerate().filter(|(_, counts)| !counts.is_empty()) {
                 self.active.push((switch.id as u32, port as u16, counts));
             }
-            if let Some(delays) = switch.delays.take() {
+            if let Some(delays) = switch.meters.take().and_then(|meters| meters.delays) {
                 let layer = self.graph.nodes[switch.id].layer;
                 match self.delays.iter_mut().find(|(l, _)| *l == layer) {
                     Some((_, sum)) => sum.merge(&delays),
-                    None => self.delays.push((layer, *delays)),
+                    None => self.delays.push((layer, delays)),
                 }
             }
         }
@@ -223,9 +226,11 @@ impl Outcome {
             hash.put(&[self.received[i].0, self.acknowledged[i].0, self.retransmitted[i] as u64]);
         }
         for p in &self.ports {
-            let t = &p.total;
-            hash.put(&[p.node as u64, p.port as u64, t.data_packets, t.data_bytes, t.ack_packets, t.control_frames]);
-            hash.put(&[t.pfc_pauses, t.pfc_paused, t.bfc_pauses, t.bfc_resumes, t.bfc_bitmaps, t.bfc_paused]);
+            let (sent, held) = (&p.total.sent, &p.total.held);
+            hash.put(&[p.node as u64, p.port as u64, sent.data_packets, sent.data_bytes]);
+            hash.put(&[sent.ack_packets, sent.control_frames]);
+            hash.put(&[held.pfc_pauses, held.pfc_paused, held.bfc_pauses, held.bfc_resumes]);
+            hash.put(&[held.bfc_bitmaps, held.bfc_paused]);
             hash.put(&[p.window_bytes, p.window_pfc_paused, p.assigned.assignments, p.assigned.collisions]);
         }
         self.drops.iter().for_each(|d| {

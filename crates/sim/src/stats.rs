@@ -5,18 +5,32 @@ use backwater_types::{ControlFrame, Instant, Kind, Packet};
 /// What left by a port, and how its neighbour held it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PortStats {
-    /// Data packets sent.
+    /// What left.
+    pub sent: Sent,
+    /// How it was held.
+    pub held: Held,
+}
+
+/// What left by a port: one cache line, touched for every packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sent {
+    /// Data packets.
     pub data_packets: u64,
     /// Their bytes on the wire.
     pub data_bytes: u64,
-    /// ACKs and NACKs sent.
+    /// ACKs and NACKs.
     pub ack_packets: u64,
     /// Their bytes on the wire.
     pub ack_bytes: u64,
-    /// Control frames sent.
+    /// Control frames.
     pub control_frames: u64,
     /// Their bytes on the wire.
     pub control_bytes: u64,
+}
+
+/// How a neighbour held a port: touched when it says so.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Held {
     /// PFC pauses that took effect here.
     pub pfc_pauses: u64,
     /// Time this port was held by PFC, picoseconds.
@@ -35,10 +49,10 @@ pub struct PortStats {
     bfc_since: Instant,
 }
 
-impl PortStats {
+impl Sent {
     /// A packet was put on the wire.
     #[inline(always)]
-    pub fn on_sent(&mut self, packet: &Packet) {
+    pub fn count(&mut self, packet: &Packet) {
         let (packets, bytes) = match packet.kind {
             Kind::Data => (&mut self.data_packets, &mut self.data_bytes),
             Kind::Ack | Kind::Nack => (&mut self.ack_packets, &mut self.ack_bytes),
@@ -48,6 +62,13 @@ impl PortStats {
         *bytes += packet.wire as u64;
     }
 
+    /// All bytes.
+    pub fn wire_bytes(&self) -> u64 {
+        self.data_bytes + self.ack_bytes + self.control_bytes
+    }
+}
+
+impl Held {
     /// The neighbour's frame came in by this port.
     pub fn on_control(&mut self, now: Instant, frame: ControlFrame) {
         self.settle(now);
@@ -89,11 +110,6 @@ impl PortStats {
         }
         self.bfc_paused += now.since(self.bfc_since).0 * self.bfc_held.count_ones() as u64;
         self.bfc_since = now;
-    }
-
-    /// All bytes sent.
-    pub fn wire_bytes(&self) -> u64 {
-        self.data_bytes + self.ack_bytes + self.control_bytes
     }
 }
 

@@ -272,7 +272,7 @@ fn active_flows(outcome: &Outcome) -> Option<Value> {
 }
 
 fn pause(outcome: &Outcome) -> Value {
-    let sum = |field: fn(&crate::stats::PortStats) -> u64| outcome.ports.iter().map(|p| field(&p.total)).sum::<u64>();
+    let sum = |field: fn(&crate::stats::Held) -> u64| outcome.ports.iter().map(|p| field(&p.total.held)).sum::<u64>();
     let paused: f64 = outcome.ports.iter().map(|p| p.window_pfc_paused as f64 * 1e-12).sum();
     json!({
         "pfc_pauses": sum(|s| s.pfc_pauses),

@@ -5,9 +5,9 @@ use crate::host::put_on_wire;
 use crate::link::{Fabric, Wire};
 use crate::observe::Observer;
 use crate::routes::Routes;
-use crate::stats::{Drops, PortStats};
+use crate::stats::{Drops, Held, PortStats, Sent};
 use crate::tree::Tree;
-use backwater_dataplane::DropReason;
+use backwater_dataplane::{DropReason, switch};
 use backwater_types::{Duration, Instant, Kind, Packet, PortId};
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
@@ -23,12 +23,11 @@ pub struct SwitchNode<D> {
     pub plane: D,
     /// `[port]`.
     pub ports: Vec<Port>,
+    held: Vec<Held>,
     /// Packets dropped here or lost on its links.
     pub drops: Drops,
-    /// Times in queues, if they are measured.
-    pub delays: Option<Box<DelayHistogram>>,
-    /// Flows in each port, if they are counted exactly.
-    pub census: Option<Box<Census>>,
+    /// What costs time per packet, only where it is asked for.
+    pub meters: Option<Box<Meters>>,
     hosts: usize,
     ecmp_salt: u64,
     /// Routes, by epoch of the links.
@@ -38,14 +37,16 @@ pub struct SwitchNode<D> {
     kicked: Vec<PortId>,
 }
 
-/// One port of a switch.
+/// One port of a switch: two cache lines.
+#[repr(align(64))]
 pub struct Port {
-    /// Counters.
-    pub stats: PortStats,
-    link_in: u32,
-    wire: Wire,
     busy_until: Instant,
+    wire: Wire,
+    link_in: u32,
+    sent: Sent,
 }
+
+const _: () = assert!(size_of::<Port>() == 128);
 
 /// Something happens to the network's links.
 #[derive(Clone, Debug)]
@@ -56,6 +57,32 @@ pub struct Change {
     pub epoch: usize,
     /// Ports of this switch whose link fails (`false`) or comes back (`true`).
     pub ports: Vec<(PortId, bool)>,
+}
+
+/// Measurements on the path of every packet.
+#[derive(Clone, Debug)]
+pub struct Meters {
+    /// Times in queues.
+    pub delays: Option<DelayHistogram>,
+    /// Flows in each port.
+    pub census: Option<Census>,
+}
+
+impl Meters {
+    fn enter(&mut self, port: PortId, packet: &Packet) {
+        if let Some(census) = &mut self.census {
+            census.enter(port, packet.flow);
+        }
+    }
+
+    fn leave(&mut self, now: Instant, port: PortId, sent: &switch::Sent) {
+        if let Some(delays) = &mut self.delays {
+            delays.count(now.since(sent.entered));
+        }
+        if let Some(census) = &mut self.census {
+            census.leave(port, sent.packet.flow);
+        }
+    }
 }
 
 /// The exact number of flows with data in each port, for schemes whose switch does not know.
@@ -149,15 +176,15 @@ impl<D: DataPlane> SwitchNode<D> {
         let [tie_seed, ecmp_salt] = salts;
         let mut tree = Tree::new(2 * links.len() + 1, tie_seed);
         tree.set(2 * links.len(), changes.front().map_or(Instant::NEVER, |c| c.at));
-        let port = |(link_in, wire)| Port { stats: PortStats::default(), link_in, wire, busy_until: Instant::ZERO };
+        let port = |(link_in, wire)| Port { sent: Sent::default(), link_in, wire, busy_until: Instant::ZERO };
         SwitchNode {
             id,
             tree,
             plane,
+            held: vec![Held::default(); links.len()],
             ports: links.into_iter().map(port).collect(),
             drops: Drops::default(),
-            delays: None,
-            census: None,
+            meters: None,
             hosts,
             ecmp_salt,
             routes,
@@ -195,16 +222,24 @@ impl<D: DataPlane> SwitchNode<D> {
     fn arrive<O: Observer>(&mut self, now: Instant, ingress: PortId, fabric: &mut Fabric, observer: &mut O) {
         let link = self.ports[ingress as usize].link_in as usize;
         let packet = fabric.in_flight[link].front().expect("an armed link has a frame in flight");
-        let ports = if packet.kind == Kind::Control {
+        let (mut egress, mut control_on, mut passed) = (None, None, None);
+        if packet.kind == Kind::Control {
             self.obey(now, ingress, packet, observer);
-            [Some(ingress), None]
-        } else {
-            self.forward(now, ingress, packet, observer)
-        };
+            egress = Some(ingress);
+        } else if let Some(port) = self.route(now, packet, observer) {
+            egress = Some(port);
+            passed = self.pass(now, ingress, port, packet, observer);
+            if passed.is_none() {
+                [egress, control_on] = self.enqueue(now, ingress, port, packet, observer);
+            }
+        }
         let next = fabric.in_flight[link].advance();
         self.tree.set(ingress as usize, next);
         fabric.packet_hops += 1;
-        let [egress, control_on] = ports;
+        if let (Some(port), Some(sent)) = (egress, &passed) {
+            self.put_on_wire(now, port, sent, fabric, observer);
+            return;
+        }
         if let Some(port) = egress {
             self.kick(now, port, fabric, observer);
         }
@@ -217,32 +252,61 @@ impl<D: DataPlane> SwitchNode<D> {
     fn obey<O: Observer>(&mut self, now: Instant, port: PortId, packet: &Packet, observer: &mut O) {
         if let Some(frame) = packet.control() {
             observer.controlled(now, self.id, port, frame);
-            self.ports[port as usize].stats.on_control(now, frame);
+            self.held[port as usize].on_control(now, frame);
             self.plane.control(port, frame);
         }
     }
 
-    /// Routes a packet and gives it to the data plane. The ports that may send now: its egress, and one with a control frame.
+    /// The port for a packet; one without a way is dropped.
     #[inline(always)]
-    fn forward<O: Observer>(
+    fn route<O: Observer>(&mut self, now: Instant, packet: &Packet, observer: &mut O) -> Option<PortId> {
+        let routes = &self.routes[self.epoch];
+        let egress = routes.next(self.id - self.hosts, packet.dst, packet.key, self.ecmp_salt);
+        if egress.is_none() {
+            self.drops.count(4, packet.wire);
+            observer.dropped(now, self.id, packet, "no-route");
+        }
+        egress
+    }
+
+    /// A packet that finds its link free and its port empty goes from link to link. Metered packets take the long way.
+    #[inline(always)]
+    fn pass<O: Observer>(
         &mut self,
         now: Instant,
         ingress: PortId,
+        egress: PortId,
+        packet: &Packet,
+        observer: &mut O,
+    ) -> Option<switch::Sent> {
+        if self.ports[egress as usize].busy_until > now || self.meters.is_some() {
+            return None;
+        }
+        let queue = self.plane.pass(now, packet, ingress, egress)?;
+        let is_data = packet.kind == Kind::Data;
+        if is_data {
+            observer.enqueued(now, self.id, egress, packet);
+        }
+        let packet = Packet { upstream_queue: queue, ..*packet };
+        Some(switch::Sent { packet, queue: is_data.then_some(queue), control_on: None, entered: now })
+    }
+
+    /// Gives a packet to the data plane. The ports that may send now: its egress, and one with a control frame.
+    #[inline(always)]
+    fn enqueue<O: Observer>(
+        &mut self,
+        now: Instant,
+        ingress: PortId,
+        egress: PortId,
         packet: &Packet,
         observer: &mut O,
     ) -> [Option<PortId>; 2] {
-        let routes = &self.routes[self.epoch];
-        let Some(egress) = routes.next(self.id - self.hosts, packet.dst, packet.key, self.ecmp_salt) else {
-            self.drops.count(4, packet.wire);
-            observer.dropped(now, self.id, packet, "no-route");
-            return [None, None];
-        };
         let received = self.plane.receive(now, packet, ingress, egress);
         let Some(reason) = received.dropped else {
             if packet.kind == Kind::Data {
                 observer.enqueued(now, self.id, egress, packet);
-                if let Some(census) = &mut self.census {
-                    census.enter(egress, packet.flow);
+                if let Some(meters) = &mut self.meters {
+                    meters.enter(egress, packet);
                 }
             }
             return [Some(egress), received.control_on];
@@ -270,7 +334,11 @@ impl<D: DataPlane> SwitchNode<D> {
                 }
                 return;
             }
-            next = self.transmit(now, port, fabric, observer);
+            let again;
+            (again, next) = self.transmit(now, port, fabric, observer);
+            if again != Instant::NEVER {
+                self.tree.set(leaf, again);
+            }
         }
     }
 
@@ -283,16 +351,15 @@ impl<D: DataPlane> SwitchNode<D> {
             self.tree.set(leaf, busy_until);
             return;
         }
-        let control_on = self.transmit(now, port, fabric, observer);
-        if self.ports[port as usize].busy_until <= now || !self.plane.sendable(port) {
-            self.tree.set(leaf, Instant::NEVER);
-        }
+        let (again, control_on) = self.transmit(now, port, fabric, observer);
+        self.tree.set(leaf, again);
         if let Some(port) = control_on {
             self.kick(now, port, fabric, observer);
         }
     }
 
-    /// Puts the next frame of `port` on the wire. The port that a control frame now waits at, if any.
+    /// Puts the next frame of `port` on the wire. When the port is to be looked at again, or never; and the port that a
+    /// control frame now waits at, if any.
     #[inline(never)]
     fn transmit<O: Observer>(
         &mut self,
@@ -300,38 +367,52 @@ impl<D: DataPlane> SwitchNode<D> {
         port: PortId,
         fabric: &mut Fabric,
         observer: &mut O,
-    ) -> Option<PortId> {
-        let sent = self.plane.transmit(now, port)?;
-        observer.departed(now, self.id, port, &sent);
-        let p = &mut self.ports[port as usize];
-        p.busy_until = now + p.wire.ser.of_bytes(sent.packet.wire as u64);
-        p.stats.on_sent(&sent.packet);
-        if let Some(delays) = &mut self.delays
+    ) -> (Instant, Option<PortId>) {
+        let Some(sent) = self.plane.transmit(now, port) else { return (Instant::NEVER, None) };
+        if let Some(meters) = &mut self.meters
             && sent.queue.is_some()
         {
-            delays.count(now.since(sent.entered));
+            meters.leave(now, port, &sent);
         }
-        if let Some(census) = &mut self.census
-            && sent.queue.is_some()
-        {
-            census.leave(port, sent.packet.flow);
-        }
-        let free_at = p.busy_until;
-        put_on_wire(&mut p.wire, fabric, &mut self.drops, now, free_at, &sent.packet, |packet, reason| {
-            observer.dropped(now, self.id, packet, reason);
-        });
-        if self.plane.sendable(port) {
-            self.tree.set(self.ports.len() + port as usize, free_at);
-        }
+        let free_at = self.put_on_wire(now, port, &sent, fabric, observer);
         if sent.control_on.is_some() {
             self.arm_timer();
         }
-        sent.control_on
+        (if self.plane.sendable(port) { free_at } else { Instant::NEVER }, sent.control_on)
+    }
+
+    /// `sent` takes the link of `port`. When the link is free again.
+    #[inline(always)]
+    fn put_on_wire<O: Observer>(
+        &mut self,
+        now: Instant,
+        port: PortId,
+        sent: &switch::Sent,
+        fabric: &mut Fabric,
+        observer: &mut O,
+    ) -> Instant {
+        observer.departed(now, self.id, port, sent);
+        let p = &mut self.ports[port as usize];
+        let free_at = now + p.wire.ser.of_bytes(sent.packet.wire as u64);
+        p.busy_until = free_at;
+        p.sent.count(&sent.packet);
+        put_on_wire(&mut p.wire, fabric, &mut self.drops, now, free_at, &sent.packet, |packet, reason| {
+            observer.dropped(now, self.id, packet, reason);
+        });
+        free_at
+    }
+
+    /// Counters of every port, up to `now`.
+    pub fn stats(&mut self, now: Instant) -> impl Iterator<Item = PortStats> + use<'_, D> {
+        self.ports.iter().zip(&mut self.held).map(move |(port, held)| {
+            held.settle(now);
+            PortStats { sent: port.sent, held: *held }
+        })
     }
 
     /// Flows with data in `port`, if they are counted.
     pub fn active_flows(&self, port: PortId) -> Option<u32> {
-        match &self.census {
+        match self.meters.as_ref().and_then(|meters| meters.census.as_ref()) {
             Some(census) => Some(census.flows[port as usize]),
             None => self.plane.active_flows(port),
         }
@@ -351,7 +432,7 @@ impl<D: DataPlane> SwitchNode<D> {
             self.epoch = change.epoch;
             for (port, up) in change.ports {
                 observer.link_changed(now, self.id, port);
-                self.ports[port as usize].stats.on_link_change(now);
+                self.held[port as usize].on_link_change(now);
                 if up {
                     self.plane.link_up(now, port)
                 } else {

@@ -180,7 +180,7 @@ fn pfc_pauses_and_resumes_to_the_picosecond() {
             check(&line, &log, &case, asked, lifted, ControlFrame::PfcPause(0), ControlFrame::PfcResume(0));
             assert!(log.dropped.is_empty());
             let row = &outcome.ports[0];
-            assert!(row.total.pfc_paused > 0 && row.total.pfc_pauses > 0);
+            assert!(row.total.held.pfc_paused > 0 && row.total.held.pfc_pauses > 0);
         }
     }
 }

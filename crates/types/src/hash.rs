@@ -25,12 +25,13 @@ pub const fn range32(hash: u32, n: u32) -> u32 {
     ((hash as u64 * n as u64) >> 32) as u32
 }
 
-/// A second, independent 32-bit hash of `key` under `salt`.
+/// One of a family of 32-bit hashes of `key`, named by a random `salt`; those of two salts are independent.
+///
+/// Multiply-shift (Dietzfelbinger et al. 1997): the salt, made odd, is the multiplier. Keys should be well spread already, as
+/// flow keys are.
 #[inline(always)]
 pub const fn salted(key: u32, salt: u64) -> u32 {
-    let x = (key as u64 ^ salt).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let x = (x ^ (x >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
-    (x >> 32) as u32
+    ((key as u64).wrapping_mul(salt | 1) >> 32) as u32
 }
 
 /// A kept stream of draws: one per purpose and node.
