@@ -1,0 +1,136 @@
+//! The same scenario, seed and version give the same bytes: across repeats, threads, window sizes, and however the switch's type
+//! is chosen; and across builds, by digests kept in `golden_digests.txt`.
+//!
+//! This test runs with debug assertions; the release build that Python drives is compared with the same file there. After a
+//! change that is meant to change outcomes: `BLESS=1 cargo test -p backwater-sim --test determinism`.
+
+mod common;
+
+use backwater_scenario::{Scenario, load};
+use backwater_sim::{Simulation, Watch};
+use common::{random, scenario};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+const SMOKE: [&str; 3] = ["bfc", "dctcp", "ideal-fq"];
+
+fn smoke(name: &str) -> Scenario {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/smoke").join(format!("{name}.toml"));
+    load(&path, &[], None).unwrap_or_else(|e| panic!("{e}")).runs.remove(0).scenario
+}
+
+fn digest(scenario: &Scenario, threads: usize) -> String {
+    Simulation::new(scenario, threads).run(&Watch::default()).digest
+}
+
+/// A small Clos with losses, flaps, sampling of queues and delays: everything the digest covers.
+fn busy(scheme: &str) -> Scenario {
+    scenario(&format!(
+        "scheme = \"{scheme}\"\n[topology]\nkind = \"leaf-spine\"\nleaves = 4\nspines = 2\nhosts_per_leaf = 4\n\
+         host_rate = \"100 Gbps\"\ncore_rate = \"100 Gbps\"\nhost_delay = \"1 us\"\ncore_delay = \"600 ns\"\n\
+         [run]\nduration = \"150 us\"\n[measure]\nsample = \"3 us\"\nactive_flows = true\nqueueing_delay = true\n\
+         [[workload]]\nkind = \"background\"\nsizes = {{ table = \"google_rpc\" }}\nload = 0.7\n\
+         [[workload]]\nkind = \"incast\"\ndegree = 12\naggregate = \"120 KB\"\nperiod = \"40 us\"\n\
+         [[fault]]\nlink = [\"leaf0\", \"spine1\"]\nloss = 0.01\ncontrol_loss = 0.02\ndown = [[\"50 us\", \"90 us\"]]\n\
+         [[fault]]\nlink = [\"host3\", \"leaf0\"]\ndown = [[\"30 us\", \"45 us\"]]\n"
+    ))
+}
+
+const SCHEMES: [&str; 8] = ["bfc", "bfc-stochastic", "bfc-single", "dctcp", "pfc", "ideal-fq", "dqa", "fifo"];
+
+#[test]
+fn a_run_repeats_itself() {
+    for scheme in SCHEMES {
+        let scenario = busy(scheme);
+        assert_eq!(digest(&scenario, 1), digest(&scenario, 1), "{scheme}");
+    }
+}
+
+#[test]
+fn another_seed_is_another_run() {
+    let scenario = busy("bfc");
+    assert_ne!(digest(&scenario, 1), digest(&Scenario { seed: scenario.seed + 1, ..scenario.clone() }, 1));
+}
+
+#[test]
+fn threads_do_not_matter() {
+    for scheme in SCHEMES {
+        let scenario = busy(scheme);
+        let one = digest(&scenario, 1);
+        for threads in [2, 4] {
+            assert_eq!(one, digest(&scenario, threads), "{scheme} on {threads} threads");
+        }
+    }
+}
+
+/// The look-ahead here is 600 ns and 49 B, 603 920 ps.
+#[test]
+fn windows_at_or_below_the_look_ahead_do_not_matter() {
+    for scheme in SCHEMES {
+        let mut scenario = busy(scheme);
+        let widest = digest(&scenario, 1);
+        for window in [603_920, 600_000, 84_000, 7_919] {
+            scenario.run.window = Some(backwater_types::Duration(window));
+            assert_eq!(widest, digest(&scenario, 1), "{scheme}, windows of {window} ps");
+        }
+        scenario.run.window = Some(backwater_types::Duration(200_000));
+        assert_eq!(widest, digest(&scenario, 2), "{scheme}, short windows on two threads");
+    }
+}
+
+#[test]
+fn the_enum_of_all_switches_does_as_the_types_do() {
+    for name in SMOKE {
+        let scenario = smoke(name);
+        assert_eq!(digest(&scenario, 1), Simulation::new(&scenario, 1).run_any(&Watch::default()).digest, "{name}");
+    }
+    for scheme in SCHEMES {
+        let scenario = busy(scheme);
+        assert_eq!(digest(&scenario, 1), Simulation::new(&scenario, 2).run_any(&Watch::default()).digest, "{scheme}");
+    }
+    let mut wide = busy("bfc");
+    wide.switch.queues = 129;
+    assert_eq!(digest(&wide, 1), Simulation::new(&wide, 1).run_any(&Watch::default()).digest, "128 queues");
+}
+
+/// What is measured on the side changes no flow.
+#[test]
+fn measuring_does_not_disturb() {
+    let scenario = busy("bfc");
+    let mut plain = scenario.clone();
+    plain.measure.sample = backwater_types::Duration::ZERO;
+    (plain.measure.active_flows, plain.measure.queueing_delay) = (false, false);
+    let run = |s: &Scenario| Simulation::new(s, 1).run(&Watch::default());
+    let (with, without) = (run(&scenario), run(&plain));
+    assert_eq!(with.received, without.received);
+    assert_eq!(with.acknowledged, without.acknowledged);
+}
+
+#[test]
+fn random_networks_do_not_depend_on_threads_or_windows() {
+    for number in 0..200 {
+        let mut scenario = scenario(&random::case(1_000_000 + number).toml);
+        let one = digest(&scenario, 1);
+        let look_ahead = Simulation::new(&scenario, 1).graph.look_ahead(&scenario.host);
+        scenario.run.window = Some(backwater_types::Duration(look_ahead.0 / 3));
+        assert_eq!(one, digest(&scenario, 1 + number as usize % 4), "case {number}");
+    }
+}
+
+fn golden() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden_digests.txt")
+}
+
+/// One line a scenario: `experiments/smoke/NAME.toml DIGEST`.
+#[test]
+fn smoke_scenarios_have_their_golden_digests() {
+    let mut text = String::new();
+    for name in SMOKE {
+        let _ = writeln!(text, "experiments/smoke/{name}.toml {}", digest(&smoke(name), 1));
+    }
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(golden(), &text).unwrap();
+    }
+    let kept = std::fs::read_to_string(golden()).unwrap_or_default();
+    assert_eq!(text, kept, "outcomes changed; if that is meant, BLESS=1 and say so in the commit");
+}
