@@ -46,17 +46,6 @@ pub struct Cells {
     free: Cell,
 }
 
-/// A packet taken out of its queue.
-#[derive(Clone, Copy, Debug)]
-pub struct Taken {
-    /// The packet.
-    pub packet: Packet,
-    /// What was kept with it.
-    pub held: Held,
-    /// When it was enqueued; [`Instant::ZERO`] unless stamps are kept.
-    pub entered: Instant,
-}
-
 /// A FIFO of cells.
 #[derive(Clone, Copy, Debug)]
 pub struct Fifo {
@@ -78,8 +67,35 @@ impl Cells {
         }
     }
 
+    /// The packet in `cell`. It is read and written where it lies: a packet that travels by value through returns is copied
+    /// piecewise, and each copy waits for the narrow stores of the one before (measured: half of all dequeue time).
     #[inline(always)]
-    fn take_cell(&mut self, packet: &Packet, held: Held, now: Instant) -> Cell {
+    pub fn packet(&mut self, cell: Cell) -> &mut Packet {
+        &mut self.packets[cell as usize]
+    }
+
+    /// What is kept with the packet in `cell`.
+    #[inline(always)]
+    pub fn held(&self, cell: Cell) -> Held {
+        self.links[cell as usize].held
+    }
+
+    /// When the packet in `cell` came; [`Instant::ZERO`] unless stamps are kept.
+    #[inline(always)]
+    pub fn entered(&self, cell: Cell) -> Instant {
+        if self.stamp { self.entered[cell as usize] } else { Instant::ZERO }
+    }
+
+    /// `cell` holds nothing any more.
+    #[inline(always)]
+    pub fn free(&mut self, cell: Cell) {
+        self.links[cell as usize].next = self.free;
+        self.free = cell;
+    }
+
+    /// Puts a packet into a free cell.
+    #[inline(always)]
+    pub fn put(&mut self, packet: &Packet, held: Held, now: Instant) -> Cell {
         let cell = self.free;
         if cell == NIL {
             self.packets.push(*packet);
@@ -116,7 +132,7 @@ impl Fifo {
     /// Appends a packet, which will depart as one of `queue`.
     #[inline(always)]
     pub fn push(&mut self, cells: &mut Cells, queue: QueueId, packet: &Packet, held: Held, now: Instant) {
-        let cell = cells.take_cell(packet, held, now);
+        let cell = cells.put(packet, held, now);
         // Patched where it lies: a copy patched on the stack and copied on would wait for its own narrow stores.
         cells.packets[cell as usize].upstream_queue = queue;
         if self.head == NIL {
@@ -137,22 +153,16 @@ impl Fifo {
         cells.packets[self.head as usize].wire as u32
     }
 
-    /// Takes the first packet.
+    /// Takes the first packet out of the queue. It stays in its cell until that is freed.
     ///
     /// # Panics
     /// If it is empty.
     #[inline(always)]
-    pub fn pop(&mut self, cells: &mut Cells) -> Taken {
+    pub fn pop(&mut self, cells: &Cells) -> Cell {
         let cell = self.head;
-        let packet = cells.packets[cell as usize];
-        let link = &mut cells.links[cell as usize];
-        let held = link.held;
-        self.head = link.next;
-        link.next = cells.free;
-        cells.free = cell;
-        self.bytes -= packet.wire as u64;
-        let entered = if cells.stamp { cells.entered[cell as usize] } else { Instant::ZERO };
-        Taken { packet, held, entered }
+        self.head = cells.links[cell as usize].next;
+        self.bytes -= cells.packets[cell as usize].wire as u64;
+        cell
     }
 
     /// Every packet and what is kept with it, first to last: for checks, not for the data path.

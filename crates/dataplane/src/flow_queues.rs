@@ -4,7 +4,7 @@
 //! holds data. Deficit round robin as in [`crate::drr`], from the head of the list: a queue whose credit does not cover its
 //! first packet gets a quantum and goes to the back.
 
-use crate::cells::{Cells, Fifo, Held, NIL, Taken};
+use crate::cells::{Cell, Cells, Fifo, Held, NIL};
 use crate::queues::Queues;
 use alloc::vec::Vec;
 use backwater_types::{Instant, Packet, QueueId, hash};
@@ -103,7 +103,7 @@ impl Queues for FlowQueues {
         self.queues[slot as usize].fifo.push(cells, q, packet, held, now);
     }
 
-    fn pop(&mut self, cells: &mut Cells) -> Option<(QueueId, Taken)> {
+    fn pop(&mut self, cells: &Cells) -> Option<(QueueId, Cell)> {
         if self.first == NIL {
             return None;
         }
@@ -113,7 +113,7 @@ impl Queues for FlowQueues {
             let wire = queue.fifo.head_wire(cells);
             if queue.deficit >= wire {
                 queue.deficit -= wire;
-                let taken = queue.fifo.pop(cells);
+                let cell = queue.fifo.pop(cells);
                 if queue.fifo.is_empty() {
                     self.leave_front();
                     self.close(slot);
@@ -121,7 +121,7 @@ impl Queues for FlowQueues {
                     self.leave_front();
                     self.join(slot);
                 }
-                return Some((0, taken));
+                return Some((0, cell));
             }
             queue.deficit += self.quantum;
             if queue.deficit < wire {

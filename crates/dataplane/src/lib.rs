@@ -37,4 +37,4 @@ pub use marking::Red;
 pub use nic::NicQueues;
 pub use pfc::{Pfc, PfcParams};
 pub use ring::Ring;
-pub use switch::{DropReason, PortShape, Received, Sent, Shape, Switch};
+pub use switch::{Departed, DropReason, PortShape, Received, Sent, Shape, Switch};

@@ -1,7 +1,7 @@
 //! The data queues of an egress port and the order in which they are served.
 
 use crate::bits::Bits;
-use crate::cells::{Cells, Fifo, Held, Taken};
+use crate::cells::{Cell, Cells, Fifo, Held};
 use crate::drr::{Drr, Served};
 use alloc::boxed::Box;
 use alloc::vec;
@@ -15,8 +15,8 @@ pub trait Queues: Clone {
     fn bytes(&self, q: QueueId) -> u64;
     /// Appends a packet to `q`.
     fn push(&mut self, cells: &mut Cells, q: QueueId, packet: &Packet, held: Held, now: Instant);
-    /// Takes the packet to send next, if any queue may send.
-    fn pop(&mut self, cells: &mut Cells) -> Option<(QueueId, Taken)>;
+    /// Takes the packet to send next, if any queue may send. It stays in its cell until that is freed.
+    fn pop(&mut self, cells: &Cells) -> Option<(QueueId, Cell)>;
     /// Whether no queue holds data.
     fn is_empty(&self) -> bool {
         self.occupied() == 0
@@ -58,7 +58,7 @@ impl Queues for OneQueue {
     }
 
     #[inline(always)]
-    fn pop(&mut self, cells: &mut Cells) -> Option<(QueueId, Taken)> {
+    fn pop(&mut self, cells: &Cells) -> Option<(QueueId, Cell)> {
         (!self.fifo.is_empty()).then(|| (0, self.fifo.pop(cells)))
     }
 
@@ -169,16 +169,16 @@ impl<const W: usize> Queues for PausableQueues<W> {
     }
 
     #[inline(always)]
-    fn pop(&mut self, cells: &mut Cells) -> Option<(QueueId, Taken)> {
+    fn pop(&mut self, cells: &Cells) -> Option<(QueueId, Cell)> {
         let eligible = self.nonempty.minus(&self.closed);
         let q = self.drr.pick(&eligible, &mut self.queues, |queue| queue.fifo.head_wire(cells))?;
         let queue = &mut self.queues[q];
-        let taken = queue.fifo.pop(cells);
+        let cell = queue.fifo.pop(cells);
         if queue.fifo.is_empty() {
             self.nonempty.remove(q);
             self.drr.emptied(queue);
         }
-        Some((q as QueueId, taken))
+        Some((q as QueueId, cell))
     }
 
     #[inline(always)]

@@ -51,14 +51,16 @@ impl<T: Copy> Ring<T> {
         if self.is_empty() { None } else { Some(&self.places[self.place(self.end.wrapping_sub(1))]) }
     }
 
-    /// Appends.
+    /// Appends; the value where it lies now.
     #[inline(always)]
-    pub fn push_back(&mut self, value: T) {
+    pub fn push_back(&mut self, value: T) -> &mut T {
         if self.len() == self.places.len() {
             self.grow(value);
         }
-        self.places[self.place(self.end)] = value;
+        let place = self.place(self.end);
         self.end = self.end.wrapping_add(1);
+        self.places[place] = value;
+        &mut self.places[place]
     }
 
     /// Takes the first.

@@ -6,7 +6,7 @@
 use crate::assign::{Assigned, Assignment, Resident};
 use crate::backpressure::Backpressure;
 use crate::buffer::Buffer;
-use crate::cells::{Cells, Held, Taken};
+use crate::cells::{Cells, Held};
 use crate::marking::Red;
 use crate::queues::Queues;
 use crate::ring::Ring;
@@ -82,6 +82,17 @@ pub struct Received {
 pub struct Sent {
     /// What goes on the wire.
     pub packet: Packet,
+    /// The data queue it left, if it is data.
+    pub queue: Option<QueueId>,
+    /// A control frame now waits at this port.
+    pub control_on: Option<PortId>,
+    /// When it was enqueued (data, and only if stamps are kept).
+    pub entered: Instant,
+}
+
+/// What is to be said of a packet that starts its transmission.
+#[derive(Clone, Copy, Debug)]
+pub struct Departed {
     /// The data queue it left, if it is data.
     pub queue: Option<QueueId>,
     /// A control frame now waits at this port.
@@ -199,27 +210,49 @@ impl<A: Assignment, B: Backpressure<A::Queues>> Switch<A, B> {
     }
 
     /// The link of `port` is free: what goes next, if anything may.
-    #[inline(always)]
     pub fn transmit(&mut self, now: Instant, port: PortId) -> Option<Sent> {
+        let mut packet = None;
+        let Departed { queue, control_on, entered } = self.transmit_to(now, port, |sent, _| packet = Some(*sent))?;
+        packet.map(|packet| Sent { packet, queue, control_on, entered })
+    }
+
+    /// As [`Switch::transmit`], with the packet given to `out` where it lies.
+    #[inline(always)]
+    pub fn transmit_to(
+        &mut self,
+        now: Instant,
+        port: PortId,
+        out: impl FnOnce(&Packet, &Departed),
+    ) -> Option<Departed> {
         let p = &mut self.ports[port as usize];
         for queue in [&mut p.control, &mut p.acks] {
-            if let Some(packet) = queue.pop_front() {
-                return Some(Sent { packet, queue: None, control_on: None, entered: Instant::ZERO });
+            if let Some(packet) = queue.front() {
+                let departed = Departed { queue: None, control_on: None, entered: Instant::ZERO };
+                out(packet, &departed);
+                queue.drop_front();
+                return Some(departed);
             }
         }
         if p.held {
             return None;
         }
-        let (queue, taken) = p.queues.pop(&mut self.cells)?;
-        let Taken { mut packet, held, entered } = taken;
+        let (queue, cell) = p.queues.pop(&self.cells)?;
+        let (held, entered) = (self.cells.held(cell), self.cells.entered(cell));
+        let packet = self.cells.packet(cell);
         self.buffer.release(packet.wire as u64);
         if packet.has(flags::ECT) && p.red.marks(p.queues.bytes(queue), &mut self.rng) {
             packet.flags |= flags::CE;
         }
         self.assignment.on_dequeue(now, &held, port, queue);
         let control = self.backpressure.on_dequeue(now, packet.wire, &held);
-        let control_on = control.map(|frame| self.queue_frame(held.ingress as PortId, frame));
-        Some(Sent { packet, queue: Some(queue), control_on, entered })
+        let control_on = control.map(|frame| {
+            self.ports[held.ingress as usize].control.push_back(frame.into());
+            held.ingress as PortId
+        });
+        let departed = Departed { queue: Some(queue), control_on, entered };
+        out(packet, &departed);
+        self.cells.free(cell);
+        Some(departed)
     }
 
     /// Whether `port` has something it may send.

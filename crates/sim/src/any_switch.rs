@@ -3,8 +3,8 @@
 use backwater_dataplane::assign::{Assigned, DynamicParams, SingleFifo};
 use backwater_dataplane::queues::PausableQueues;
 use backwater_dataplane::{
-    Assignment, Backpressure, Bfc, BfcParams, Dynamic, NoBackpressure, PerFlow, Pfc, PfcParams, Received, Sent, Shape,
-    Single, Stochastic, Switch,
+    Assignment, Backpressure, Bfc, BfcParams, Departed, Dynamic, NoBackpressure, PerFlow, Pfc, PfcParams, Received,
+    Sent, Shape, Single, Stochastic, Switch,
 };
 use backwater_types::{ControlFrame, Instant, Packet, PortId, QueueId};
 
@@ -13,6 +13,12 @@ use backwater_types::{ControlFrame, Instant, Packet, PortId, QueueId};
 pub trait DataPlane: Send + Sized + 'static {
     fn receive(&mut self, now: Instant, packet: &Packet, ingress: PortId, egress: PortId) -> Received;
     fn transmit(&mut self, now: Instant, port: PortId) -> Option<Sent>;
+    fn transmit_to(&mut self, now: Instant, port: PortId, out: impl FnOnce(&Packet, &Departed)) -> Option<Departed> {
+        let Sent { packet, queue, control_on, entered } = self.transmit(now, port)?;
+        let departed = Departed { queue, control_on, entered };
+        out(&packet, &departed);
+        Some(departed)
+    }
     fn pass(&mut self, _: Instant, _: &Packet, _: PortId, _: PortId) -> Option<QueueId> {
         None
     }
@@ -44,9 +50,13 @@ where
         Switch::pass(self, now, packet, ingress, egress)
     }
 
-    #[inline(always)]
     fn transmit(&mut self, now: Instant, port: PortId) -> Option<Sent> {
         Switch::transmit(self, now, port)
+    }
+
+    #[inline(always)]
+    fn transmit_to(&mut self, now: Instant, port: PortId, out: impl FnOnce(&Packet, &Departed)) -> Option<Departed> {
+        Switch::transmit_to(self, now, port, out)
     }
 
     #[inline(always)]
@@ -139,9 +149,17 @@ macro_rules! products {
             fn pass(&mut self, now: Instant, packet: &Packet, ingress: PortId, egress: PortId) -> Option<QueueId> {
                 match self { $(AnySwitch::$name(s) => s.pass(now, packet, ingress, egress),)* }
             }
-            #[inline]
             fn transmit(&mut self, now: Instant, port: PortId) -> Option<Sent> {
                 match self { $(AnySwitch::$name(s) => s.transmit(now, port),)* }
+            }
+            #[inline]
+            fn transmit_to(
+                &mut self,
+                now: Instant,
+                port: PortId,
+                out: impl FnOnce(&Packet, &Departed),
+            ) -> Option<Departed> {
+                match self { $(AnySwitch::$name(s) => s.transmit_to(now, port, out),)* }
             }
             #[inline]
             fn sendable(&self, port: PortId) -> bool {

@@ -304,7 +304,8 @@ impl<C: Control> Host<C> {
         observer.host_sent(now, self.id as usize, &packet);
         self.busy_until = now + self.wire.ser.of_bytes(packet.wire as u64);
         self.stats.sent.count(&packet);
-        put_on_wire(&mut self.wire, fabric, &mut self.drops, now, self.busy_until, &packet, |packet, reason| {
+        let queue = packet.upstream_queue;
+        put_on_wire(&mut self.wire, fabric, &mut self.drops, now, self.busy_until, &packet, queue, |packet, reason| {
             observer.dropped(now, self.id as usize, packet, reason);
         });
         if !self.acks.is_empty() || self.nic.sendable() {
@@ -548,8 +549,9 @@ impl<C: Control> Flow<C> {
     }
 }
 
-/// Puts a frame on a wire that it leaves completely at `sent`; faults may take it.
+/// Puts a frame of `queue` on a wire, on which it is completely at `sent`; faults may take it.
 #[inline(always)]
+#[allow(clippy::too_many_arguments)] // the link's two ends, when, and what
 pub fn put_on_wire(
     wire: &mut Wire,
     fabric: &mut Fabric,
@@ -557,6 +559,7 @@ pub fn put_on_wire(
     start: Instant,
     sent: Instant,
     packet: &Packet,
+    queue: QueueId,
     dropped: impl FnOnce(&Packet, &'static str),
 ) {
     let at = sent + wire.delay;
@@ -573,5 +576,5 @@ pub fn put_on_wire(
         }
         return;
     }
-    fabric.send(wire.target, at, packet);
+    fabric.send(wire.target, at, packet, queue);
 }

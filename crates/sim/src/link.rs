@@ -5,7 +5,7 @@
 
 use backwater_dataplane::Ring;
 use backwater_types::hash::Stream;
-use backwater_types::{Duration, Instant, Kind, Packet, SerTime};
+use backwater_types::{Duration, Instant, Kind, Packet, QueueId, SerTime};
 
 /// Frames in flight on one direction of a link, with the times their last bits arrive.
 #[derive(Clone, Debug, Default)]
@@ -34,9 +34,10 @@ impl InFlight {
     }
 
     #[inline(always)]
-    fn push(&mut self, at: Instant, packet: &Packet) {
+    fn push(&mut self, at: Instant, packet: &Packet, queue: QueueId) {
         debug_assert!(self.frames.back().is_none_or(|(last, _)| *last <= at), "a link delivers in order");
-        self.frames.push_back((at, *packet));
+        // Copied whole, then patched where it lies: see `Cells::packet` on copies of patched packets.
+        self.frames.push_back((at, *packet)).1.upstream_queue = queue;
     }
 }
 
@@ -132,14 +133,18 @@ pub struct Crossing {
 }
 
 impl Fabric {
-    /// Puts a frame on a link; its last bit arrives at `at`.
+    /// Puts a frame that leaves `queue` on a link; its last bit arrives at `at`.
     #[inline(always)]
-    pub fn send(&mut self, to: Target, at: Instant, packet: &Packet) {
+    pub fn send(&mut self, to: Target, at: Instant, packet: &Packet, queue: QueueId) {
         if to.partition == self.id {
-            self.deliver(to.node, to.port, to.link, at, packet);
+            self.deliver(to.node, to.port, to.link, at, packet, queue);
         } else {
             self.outbox_next = self.outbox_next.min(at);
-            self.outbox[to.partition as usize].push(Crossing { link: to.link, at, packet: *packet });
+            self.outbox[to.partition as usize].push(Crossing {
+                link: to.link,
+                at,
+                packet: Packet { upstream_queue: queue, ..*packet },
+            });
         }
     }
 
@@ -147,17 +152,17 @@ impl Fabric {
     pub fn accept(&mut self, crossings: &mut Vec<Crossing>) {
         for c in crossings.drain(..) {
             let (node, port) = self.ends[c.link as usize];
-            self.deliver(node, port, c.link, c.at, &c.packet);
+            self.deliver(node, port, c.link, c.at, &c.packet, c.packet.upstream_queue);
         }
     }
 
     #[inline(always)]
-    fn deliver(&mut self, node: u32, port: u16, link: u32, at: Instant, packet: &Packet) {
+    fn deliver(&mut self, node: u32, port: u16, link: u32, at: Instant, packet: &Packet, queue: QueueId) {
         let frames = &mut self.in_flight[link as usize];
         if frames.head() == Instant::NEVER {
             self.woken[node as usize].push(port);
             self.next[node as usize] = self.next[node as usize].min(at);
         }
-        frames.push(at, packet);
+        frames.push(at, packet, queue);
     }
 }

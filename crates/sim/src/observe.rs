@@ -1,6 +1,6 @@
 //! Hooks that checks and tests hang on. The default does nothing and costs nothing.
 
-use backwater_dataplane::Sent;
+use backwater_dataplane::Departed;
 use backwater_types::{ControlFrame, Instant, Packet, PortId};
 
 /// Sees what happens at the nodes of one partition. Nodes are numbered as in the graph.
@@ -12,7 +12,7 @@ pub trait Observer: Send {
     /// A packet joined a queue of `egress`.
     fn enqueued(&mut self, _now: Instant, _switch: usize, _egress: PortId, _packet: &Packet) {}
     /// A frame left by `port`.
-    fn departed(&mut self, _now: Instant, _switch: usize, _port: PortId, _sent: &Sent) {}
+    fn departed(&mut self, _now: Instant, _switch: usize, _port: PortId, _packet: &Packet, _sent: &Departed) {}
     /// A packet was dropped at a node or lost on the link it was put on.
     fn dropped(&mut self, _now: Instant, _node: usize, _packet: &Packet, _reason: &'static str) {}
     /// A neighbour's frame came in by `port`.

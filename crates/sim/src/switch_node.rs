@@ -7,8 +7,8 @@ use crate::observe::Observer;
 use crate::routes::Routes;
 use crate::stats::{Drops, Held, PortStats, Sent};
 use crate::tree::Tree;
-use backwater_dataplane::{DropReason, switch};
-use backwater_types::{Duration, Instant, Kind, Packet, PortId};
+use backwater_dataplane::{Departed, DropReason};
+use backwater_types::{Duration, Instant, Kind, Packet, PortId, QueueId};
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -48,6 +48,29 @@ pub struct Port {
 
 const _: () = assert!(size_of::<Port>() == 128);
 
+impl Port {
+    /// A packet of `queue` takes the link. When the link is free again.
+    #[inline(always)]
+    #[allow(clippy::too_many_arguments)] // parts of the switch that the caller holds apart
+    fn depart<O: Observer>(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        queue: QueueId,
+        fabric: &mut Fabric,
+        drops: &mut Drops,
+        switch: usize,
+        observer: &mut O,
+    ) -> Instant {
+        self.busy_until = now + self.wire.ser.of_bytes(packet.wire as u64);
+        self.sent.count(packet);
+        put_on_wire(&mut self.wire, fabric, drops, now, self.busy_until, packet, queue, |packet, reason| {
+            observer.dropped(now, switch, packet, reason);
+        });
+        self.busy_until
+    }
+}
+
 /// Something happens to the network's links.
 #[derive(Clone, Debug)]
 pub struct Change {
@@ -75,12 +98,12 @@ impl Meters {
         }
     }
 
-    fn leave(&mut self, now: Instant, port: PortId, sent: &switch::Sent) {
+    fn leave(&mut self, now: Instant, port: PortId, flow: u32, entered: Instant) {
         if let Some(delays) = &mut self.delays {
-            delays.count(now.since(sent.entered));
+            delays.count(now.since(entered));
         }
         if let Some(census) = &mut self.census {
-            census.leave(port, sent.packet.flow);
+            census.leave(port, flow);
         }
     }
 }
@@ -221,32 +244,46 @@ impl<D: DataPlane> SwitchNode<D> {
     #[inline(always)]
     fn arrive<O: Observer>(&mut self, now: Instant, ingress: PortId, fabric: &mut Fabric, observer: &mut O) {
         let link = self.ports[ingress as usize].link_in as usize;
-        let packet = fabric.in_flight[link].front().expect("an armed link has a frame in flight");
-        let (mut egress, mut control_on, mut passed) = (None, None, None);
-        if packet.kind == Kind::Control {
-            self.obey(now, ingress, packet, observer);
-            egress = Some(ingress);
-        } else if let Some(port) = self.route(now, packet, observer) {
-            egress = Some(port);
-            passed = self.pass(now, ingress, port, packet, observer);
-            if passed.is_none() {
-                [egress, control_on] = self.enqueue(now, ingress, port, packet, observer);
-            }
-        }
+        let packet = *fabric.in_flight[link].front().expect("an armed link has a frame in flight");
         let next = fabric.in_flight[link].advance();
         self.tree.set(ingress as usize, next);
         fabric.packet_hops += 1;
-        if let (Some(port), Some(sent)) = (egress, &passed) {
-            self.put_on_wire(now, port, sent, fabric, observer);
-            return;
+        if packet.kind == Kind::Control {
+            self.obey(now, ingress, &packet, observer);
+            return self.kick(now, ingress, fabric, observer);
         }
-        if let Some(port) = egress {
-            self.kick(now, port, fabric, observer);
+        let Some(egress) = self.route(now, &packet, observer) else { return };
+        if let Some(queue) = self.pass(now, ingress, egress, &packet, observer) {
+            let p = &mut self.ports[egress as usize];
+            p.depart(now, &packet, queue, fabric, &mut self.drops, self.id, observer);
+            let queue = (packet.kind == Kind::Data).then_some(queue);
+            let departed = Departed { queue, control_on: None, entered: now };
+            return observer.departed(now, self.id, egress, &packet, &departed);
         }
-        if let Some(port) = control_on {
+        let received = self.plane.receive(now, &packet, ingress, egress);
+        if let Some(reason) = received.dropped {
+            return self.drop_packet(now, &packet, reason, observer);
+        }
+        if packet.kind == Kind::Data {
+            observer.enqueued(now, self.id, egress, &packet);
+            if let Some(meters) = &mut self.meters {
+                meters.enter(egress, &packet);
+            }
+        }
+        self.kick(now, egress, fabric, observer);
+        if let Some(port) = received.control_on {
             self.arm_timer();
             self.kick(now, port, fabric, observer);
         }
+    }
+
+    fn drop_packet<O: Observer>(&mut self, now: Instant, packet: &Packet, reason: DropReason, observer: &mut O) {
+        let (number, name) = match reason {
+            DropReason::Buffer => (0, "buffer"),
+            DropReason::Headroom => (1, "headroom"),
+        };
+        self.drops.count(number, packet.wire);
+        observer.dropped(now, self.id, packet, name);
     }
 
     fn obey<O: Observer>(&mut self, now: Instant, port: PortId, packet: &Packet, observer: &mut O) {
@@ -269,7 +306,8 @@ impl<D: DataPlane> SwitchNode<D> {
         egress
     }
 
-    /// A packet that finds its link free and its port empty goes from link to link. Metered packets take the long way.
+    /// Whether a packet that finds its link free and its port empty may go from link to link, and the queue it goes through.
+    /// Metered packets take the long way.
     #[inline(always)]
     fn pass<O: Observer>(
         &mut self,
@@ -278,46 +316,15 @@ impl<D: DataPlane> SwitchNode<D> {
         egress: PortId,
         packet: &Packet,
         observer: &mut O,
-    ) -> Option<switch::Sent> {
+    ) -> Option<QueueId> {
         if self.ports[egress as usize].busy_until > now || self.meters.is_some() {
             return None;
         }
         let queue = self.plane.pass(now, packet, ingress, egress)?;
-        let is_data = packet.kind == Kind::Data;
-        if is_data {
+        if packet.kind == Kind::Data {
             observer.enqueued(now, self.id, egress, packet);
         }
-        let packet = Packet { upstream_queue: queue, ..*packet };
-        Some(switch::Sent { packet, queue: is_data.then_some(queue), control_on: None, entered: now })
-    }
-
-    /// Gives a packet to the data plane. The ports that may send now: its egress, and one with a control frame.
-    #[inline(always)]
-    fn enqueue<O: Observer>(
-        &mut self,
-        now: Instant,
-        ingress: PortId,
-        egress: PortId,
-        packet: &Packet,
-        observer: &mut O,
-    ) -> [Option<PortId>; 2] {
-        let received = self.plane.receive(now, packet, ingress, egress);
-        let Some(reason) = received.dropped else {
-            if packet.kind == Kind::Data {
-                observer.enqueued(now, self.id, egress, packet);
-                if let Some(meters) = &mut self.meters {
-                    meters.enter(egress, packet);
-                }
-            }
-            return [Some(egress), received.control_on];
-        };
-        let (number, name) = match reason {
-            DropReason::Buffer => (0, "buffer"),
-            DropReason::Headroom => (1, "headroom"),
-        };
-        self.drops.count(number, packet.wire);
-        observer.dropped(now, self.id, packet, name);
-        [None, None]
+        Some(queue)
     }
 
     /// Sends if the link is free, else makes sure it is looked at when it is. A packet that leaves may put a control frame on
@@ -368,38 +375,23 @@ impl<D: DataPlane> SwitchNode<D> {
         fabric: &mut Fabric,
         observer: &mut O,
     ) -> (Instant, Option<PortId>) {
-        let Some(sent) = self.plane.transmit(now, port) else { return (Instant::NEVER, None) };
+        let (id, mut free_at, mut flow) = (self.id, now, 0);
+        let (p, drops) = (&mut self.ports[port as usize], &mut self.drops);
+        let sent = self.plane.transmit_to(now, port, |packet, sent| {
+            flow = packet.flow;
+            free_at = p.depart(now, packet, packet.upstream_queue, fabric, drops, id, observer);
+            observer.departed(now, id, port, packet, sent);
+        });
+        let Some(sent) = sent else { return (Instant::NEVER, None) };
         if let Some(meters) = &mut self.meters
             && sent.queue.is_some()
         {
-            meters.leave(now, port, &sent);
+            meters.leave(now, port, flow, sent.entered);
         }
-        let free_at = self.put_on_wire(now, port, &sent, fabric, observer);
         if sent.control_on.is_some() {
             self.arm_timer();
         }
         (if self.plane.sendable(port) { free_at } else { Instant::NEVER }, sent.control_on)
-    }
-
-    /// `sent` takes the link of `port`. When the link is free again.
-    #[inline(always)]
-    fn put_on_wire<O: Observer>(
-        &mut self,
-        now: Instant,
-        port: PortId,
-        sent: &switch::Sent,
-        fabric: &mut Fabric,
-        observer: &mut O,
-    ) -> Instant {
-        observer.departed(now, self.id, port, sent);
-        let p = &mut self.ports[port as usize];
-        let free_at = now + p.wire.ser.of_bytes(sent.packet.wire as u64);
-        p.busy_until = free_at;
-        p.sent.count(&sent.packet);
-        put_on_wire(&mut p.wire, fabric, &mut self.drops, now, free_at, &sent.packet, |packet, reason| {
-            observer.dropped(now, self.id, packet, reason);
-        });
-        free_at
     }
 
     /// Counters of every port, up to `now`.

@@ -1,6 +1,6 @@
 //! An observer that writes down what the tests of exact times look at.
 
-use backwater_dataplane::Sent;
+use backwater_dataplane::Departed;
 use backwater_sim::observe::Observer;
 use backwater_types::{ControlFrame, Instant, Kind, Packet, PortId};
 
@@ -38,11 +38,11 @@ impl Observer for Log {
         self.enqueued.push((now.0, switch, packet.flow, packet.seq));
     }
 
-    fn departed(&mut self, now: Instant, switch: usize, port: PortId, sent: &Sent) {
-        if let Some(frame) = sent.packet.control() {
+    fn departed(&mut self, now: Instant, switch: usize, port: PortId, packet: &Packet, sent: &Departed) {
+        if let Some(frame) = packet.control() {
             self.frames_sent.push((now.0, switch, port, frame));
         } else if sent.queue.is_some() {
-            self.departed.push((now.0, switch, port, sent.packet.flow, sent.packet.seq));
+            self.departed.push((now.0, switch, port, packet.flow, packet.seq));
         }
     }
 

@@ -1,0 +1,134 @@
+//! Nanoseconds per packet of the data plane alone: enqueue and dequeue, no links, no events.
+//!
+//! A 24-port switch at 100 Gb/s holds about eight packets a port. Ingress ports take turns; each brings flows of 16 packets on
+//! average, to random ports, as senders at line rate do. Each step receives a packet and transmits one from the same egress.
+//! `dataplane_bench [MILLIONS OF PACKETS]`.
+
+use backwater_dataplane::assign::DynamicParams;
+use backwater_dataplane::{BfcParams, PfcParams, PortShape, Red, Shape, pfc};
+use backwater_sim::any_switch::{BfcSwitch, Build, FairQueueing, FifoPfc, PlaneParams};
+use backwater_types::hash::Stream;
+use backwater_types::{BitsPerSec, Duration, Instant, Kind, Packet};
+use std::hint::black_box;
+
+const PORTS: u16 = 24;
+const RATE: BitsPerSec = BitsPerSec(100_000_000_000);
+
+fn main() {
+    let millions: u64 = std::env::args().nth(1).map_or(20, |n| n.parse().expect("a number of millions"));
+    println!("{:<12}{:>22}", "scheme", "enqueue + dequeue");
+    for (name, ns) in [
+        ("bfc", measure::<BfcSwitch>(millions)),
+        ("dctcp", measure::<FifoPfc>(millions)),
+        ("ideal-fq", measure::<FairQueueing>(millions)),
+    ] {
+        println!("{name:<12}{ns:>19.1} ns");
+    }
+}
+
+fn measure<D: Build>(millions: u64) -> f64 {
+    let (shape, params) = (shape(), params());
+    let mut switch = D::build(&shape, &params);
+    let mut rng = Stream::new(1, 2, 3);
+    let packets = arrivals(&mut rng);
+    let mut now = Instant(1);
+    let step = |switch: &mut D, i: usize, now: Instant| {
+        let (packet, ingress, egress) = &packets[i % packets.len()];
+        black_box(switch.receive(now, packet, *ingress, *egress).dropped);
+        *egress
+    };
+    for i in 0..8 * PORTS as usize {
+        step(&mut switch, i, now);
+    }
+    let start = std::time::Instant::now();
+    for i in 0..(millions * 1_000_000) as usize {
+        now += Duration(3_500);
+        let egress = step(&mut switch, i, now);
+        // A frame may go first: send until a packet has.
+        let mut is_frame = true;
+        while is_frame {
+            is_frame = false;
+            let sent = switch.transmit_to(now, egress, |packet, _| is_frame = black_box(packet).kind == Kind::Control);
+            black_box(sent.is_some());
+        }
+    }
+    start.elapsed().as_secs_f64() * 1e9 / (millions as f64 * 1e6)
+}
+
+/// Packets with their ingress and egress.
+fn arrivals(rng: &mut Stream) -> Vec<(Packet, u16, u16)> {
+    let mut flows: Vec<(Packet, u16)> = (0..PORTS).map(|ingress| flow(rng, ingress)).collect();
+    let mut next = |i: usize| {
+        let ingress = i % PORTS as usize;
+        if rng.next_u32().is_multiple_of(16) {
+            flows[ingress] = flow(rng, ingress as u16);
+        }
+        let (packet, egress) = flows[ingress];
+        (packet, ingress as u16, egress)
+    };
+    (0..PORTS as usize * 4096).map(&mut next).collect()
+}
+
+/// A new flow from `ingress`, and its egress.
+fn flow(rng: &mut Stream, ingress: u16) -> (Packet, u16) {
+    let (id, egress) = (rng.next_u32(), rng.next_u32() as u16 % PORTS);
+    let packet = Packet {
+        flow: id,
+        seq: 0,
+        key: id,
+        sender_slot: 0,
+        receiver_slot: 0,
+        dst: egress,
+        src: ingress,
+        wire: 1048,
+        upstream_queue: (id % 31) as u16,
+        label: 0,
+        class: 0,
+        kind: Kind::Data,
+        flags: 0,
+    };
+    (packet, egress)
+}
+
+fn shape() -> Shape {
+    let port = PortShape { rate: RATE, hrtt: Duration::from_us(2), red: Red::OFF };
+    Shape {
+        ports: vec![port; PORTS as usize],
+        queues: 31,
+        quantum: 1048,
+        buffer: 12_000_000,
+        alpha: None,
+        smallest_packet: 49,
+        seed: 1,
+        salt: 0x5eed_5a17_5eed_5a17,
+        hrtt: None,
+        stamp: false,
+    }
+}
+
+fn params() -> PlaneParams {
+    PlaneParams {
+        dynamic: DynamicParams {
+            entries_per_port: 3200,
+            sticky: None,
+            literal_empty: false,
+            sticky_reserve: false,
+            incast_label: false,
+        },
+        bfc: BfcParams {
+            fixed_threshold: None,
+            per_ingress_threshold: false,
+            refresh: Duration::from_us(10),
+            sampling: 1.0,
+            elided: Vec::new(),
+        },
+        pfc: Some(PfcParams {
+            buffer: 12_000_000,
+            alpha: 0.125,
+            headroom: vec![pfc::headroom(Duration::from_us(1), RATE, 1048); PORTS as usize],
+            reserve: 4096,
+            hysteresis: 3072,
+            refresh: Duration::from_us(100),
+        }),
+    }
+}
