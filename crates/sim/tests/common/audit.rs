@@ -21,7 +21,7 @@
 //! | `Statistics` | the counters reported equal the events seen |
 //! | `Unfinished` | flows that should have finished have |
 
-use backwater_dataplane::Departed;
+use backwater_dataplane::Sent;
 use backwater_scenario::model::{Backpressure, Buffer, Scenario};
 use backwater_scenario::topology::Graph;
 use backwater_sim::observe::Observer;
@@ -381,7 +381,8 @@ impl Observer for Audit {
         }
     }
 
-    fn departed(&mut self, now: Instant, switch: usize, port: PortId, packet: &Packet, sent: &Departed) {
+    fn departed(&mut self, now: Instant, switch: usize, port: PortId, sent: &Sent) {
+        let packet = &sent.packet;
         if let Some(frame) = packet.control() {
             self.count("control frames sent");
             return self.on_frame_sent(now, switch, port, frame);
@@ -532,7 +533,7 @@ pub fn conclude(audits: Vec<Audit>, outcome: &Outcome) -> Report {
     }
     let collisions: u64 = outcome.ports.iter().map(|p| p.assigned.collisions).sum();
     let assigned: u64 = outcome.ports.iter().map(|p| p.assigned.assignments).sum();
-    let sent: u64 = outcome.ports.iter().map(|p| p.total.control_frames).sum();
+    let sent: u64 = outcome.ports.iter().map(|p| p.total.sent.control_frames).sum();
     let seen = |name: &str| all.counts.iter().filter(|(n, _)| n.contains(name)).map(|(_, c)| c).sum::<u64>();
     let arrived: u64 = ["PAUSE at", "RESUME at", "BITMAP, ", "PFC "].map(seen).iter().sum();
     let lost = if all.quiescent { sent - arrived.min(sent) } else { 0 };
@@ -585,14 +586,19 @@ fn check_statistics(
     let hosts = outcome.graph.hosts as u32;
     let (mut sent, mut departed) = (0, 0);
     for row in &outcome.ports {
-        *if row.node < hosts { &mut sent } else { &mut departed } += row.total.data_packets;
+        *if row.node < hosts { &mut sent } else { &mut departed } += row.total.sent.data_packets;
         let seen = paused.get(&(row.node as usize, row.port)).copied().unwrap_or_default();
-        if (seen.bfc_paused, seen.pfc_paused) != (row.total.bfc_paused, row.total.pfc_paused) {
+        if (seen.bfc_paused, seen.pfc_paused) != (row.total.held.bfc_paused, row.total.held.pfc_paused) {
             all.fault(
                 Fault::Statistics,
                 format!(
                     "node {} port {}: paused for {} ps by BFC and {} by PFC, reported {} and {}",
-                    row.node, row.port, seen.bfc_paused, seen.pfc_paused, row.total.bfc_paused, row.total.pfc_paused
+                    row.node,
+                    row.port,
+                    seen.bfc_paused,
+                    seen.pfc_paused,
+                    row.total.held.bfc_paused,
+                    row.total.held.pfc_paused
                 ),
             );
         }
