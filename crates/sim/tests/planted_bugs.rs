@@ -5,7 +5,7 @@
 mod common;
 
 use backwater_dataplane::assign::{Assigned, Choice, DynamicParams, Resident};
-use backwater_dataplane::cells::{Cells, Held, Taken};
+use backwater_dataplane::cells::{Cell as Place, Cells, Fifo, Held};
 use backwater_dataplane::queues::PausableQueues;
 use backwater_dataplane::queues::Queues;
 use backwater_dataplane::{
@@ -364,9 +364,9 @@ fn a_flow_table_that_loses_count_is_caught() {
 
 // --- queues ------------------------------------------------------------------------------------------------------------------
 
-/// Last in, first out.
+/// Last in, first out: a pile of FIFOs of one packet each.
 #[derive(Clone, Default)]
-struct Stack(Vec<(Packet, Held)>);
+struct Stack(Vec<Fifo>);
 
 impl Queues for Stack {
     fn new(_count: usize, _quantum: u32) -> Stack {
@@ -374,15 +374,17 @@ impl Queues for Stack {
     }
 
     fn bytes(&self, _q: QueueId) -> u64 {
-        self.0.iter().map(|(packet, _)| packet.wire as u64).sum()
+        self.0.iter().map(|fifo| fifo.bytes).sum()
     }
 
-    fn push(&mut self, _cells: &mut Cells, _q: QueueId, packet: &Packet, held: Held, _now: Instant) {
-        self.0.push((*packet, held));
+    fn push(&mut self, cells: &mut Cells, q: QueueId, packet: &Packet, held: Held, now: Instant) {
+        let mut fifo = Fifo::default();
+        fifo.push(cells, q, packet, held, now);
+        self.0.push(fifo);
     }
 
-    fn pop(&mut self, _cells: &mut Cells) -> Option<(QueueId, Taken)> {
-        self.0.pop().map(|(packet, held)| (0, Taken { packet, held, entered: Instant::ZERO }))
+    fn pop(&mut self, cells: &Cells) -> Option<(QueueId, Place)> {
+        self.0.pop().map(|mut fifo| (0, fifo.pop(cells)))
     }
 
     fn sendable(&self) -> bool {
@@ -397,8 +399,10 @@ impl Queues for Stack {
         self.sendable() as u32
     }
 
-    fn visit(&self, _cells: &Cells, see: &mut dyn FnMut(QueueId, &Packet, Held)) {
-        self.0.iter().for_each(|(packet, held)| see(0, packet, *held));
+    fn visit(&self, cells: &Cells, see: &mut dyn FnMut(QueueId, &Packet, Held)) {
+        for (packet, held) in self.0.iter().flat_map(|fifo| fifo.iter(cells)) {
+            see(0, packet, held);
+        }
     }
 }
 

@@ -21,7 +21,7 @@
 //! | `Statistics` | the counters reported equal the events seen |
 //! | `Unfinished` | flows that should have finished have |
 
-use backwater_dataplane::Sent;
+use backwater_dataplane::Departed;
 use backwater_scenario::model::{Backpressure, Buffer, Scenario};
 use backwater_scenario::topology::Graph;
 use backwater_sim::observe::Observer;
@@ -381,8 +381,7 @@ impl Observer for Audit {
         }
     }
 
-    fn departed(&mut self, now: Instant, switch: usize, port: PortId, sent: &Sent) {
-        let packet = &sent.packet;
+    fn departed(&mut self, now: Instant, switch: usize, port: PortId, packet: &Packet, sent: &Departed) {
         if let Some(frame) = packet.control() {
             self.count("control frames sent");
             return self.on_frame_sent(now, switch, port, frame);
