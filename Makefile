@@ -38,8 +38,9 @@ test-long: setup ## statistics and sweeps that take longer
 	cargo test --workspace --locked --release -- --include-ignored
 	$(BIN)/pytest -m "long or not long"
 
-bench: ## packet-hops per second and peak memory, into target/bench.json
+bench: ## packet-hops per second and peak memory, into target/bench.json; then the data plane alone
 	cargo run --release --locked -p backwater-sim --bin bench -- --out target/bench.json
+	cargo run --release --locked -p backwater-sim --bin dataplane_bench
 
 lint: $(VENV)/.packages ## formatting and lints, Rust and Python
 	cargo fmt --all --check
