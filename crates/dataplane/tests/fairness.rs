@@ -1,0 +1,180 @@
+//! Deficit round robin through the whole switch: whatever the packet sizes, two queues backlogged since the same moment never
+//! differ in service by more than one quantum plus one packet; over an interval from any moment on, by one packet more.
+//!
+//! Source of the bounds: Shreedhar and Varghese 1995. In k visits a backlogged queue sends k quanta, short of one packet at most;
+//! visits of two queues differ by one.
+
+use backwater_dataplane::assign::DynamicParams;
+use backwater_dataplane::{
+    Assignment, Bfc, BfcParams, Dynamic, NoBackpressure, PerFlow, PortShape, Red, Shape, Switch,
+};
+use backwater_types::hash::Stream;
+use backwater_types::{BitsPerSec, ControlFrame, Duration, Instant, Kind, Packet};
+
+const LARGEST: u32 = 1048;
+
+fn shape(queues: u16, quantum: u32) -> Shape {
+    let port = PortShape { rate: BitsPerSec(100_000_000_000), hrtt: Duration::from_us(2), red: Red::OFF };
+    Shape {
+        ports: vec![port; 2],
+        queues,
+        quantum,
+        buffer: u64::MAX,
+        alpha: None,
+        smallest_packet: 49,
+        seed: 1,
+        salt: 1,
+        hrtt: None,
+        stamp: false,
+    }
+}
+
+/// As many queues as flows, and a table in which no two flows meet.
+fn dynamic<const W: usize>(flows: u32, quantum: u32) -> Switch<Dynamic<W>, NoBackpressure> {
+    let params = DynamicParams {
+        entries_per_port: 1 << 20,
+        sticky: None,
+        literal_empty: false,
+        sticky_reserve: false,
+        incast_label: false,
+    };
+    Switch::new(&shape(flows as u16, quantum), &params, &())
+}
+
+fn per_flow(quantum: u32) -> Switch<PerFlow, NoBackpressure> {
+    Switch::new(&shape(1, quantum), &(), &())
+}
+
+/// How packet sizes are drawn.
+#[derive(Clone, Copy, Debug)]
+enum Mix {
+    Uniform,
+    /// Even flows send the largest packets, odd ones the smallest.
+    Extremes,
+    /// Just above half a quantum, so that credit is left over at every visit.
+    Halves,
+}
+
+fn wire(mix: Mix, flow: u32, rng: &mut Stream) -> u16 {
+    let wire = match mix {
+        Mix::Uniform => 49 + rng.next_u32() % (LARGEST - 48),
+        Mix::Extremes => [LARGEST, 49][flow as usize % 2],
+        Mix::Halves => LARGEST / 2 + 1 + rng.next_u32() % 8,
+    };
+    wire as u16
+}
+
+fn packet(flow: u32, seq: u32, wire: u16) -> Packet {
+    let (key, kind) = (flow.wrapping_mul(0x9e37_79b9), Kind::Data);
+    let (sender_slot, receiver_slot, dst, src, upstream_queue, label, class, flags) = (0, 0, 0, 0, 0, 0, 0, 0);
+    Packet { flow, seq, key, sender_slot, receiver_slot, dst, src, wire, upstream_queue, label, class, kind, flags }
+}
+
+/// The widest gap in service between two backlogged flows: since the start, and over any interval.
+fn gaps<A: Assignment>(mut switch: Switch<A, NoBackpressure>, flows: u32, mix: Mix) -> (u64, u64) {
+    let mut rng = Stream::new(3, flows as u64, mix as u64);
+    let now = Instant::ZERO;
+    let mut seq = 0;
+    let mut feed = |switch: &mut Switch<A, NoBackpressure>, flow: u32| {
+        seq += 1;
+        switch.receive(now, &packet(flow, seq, wire(mix, flow, &mut rng)), 0, 1);
+    };
+    (0..4).for_each(|_| (0..flows).for_each(|flow| feed(&mut switch, flow)));
+    let n = flows as usize;
+    let mut served = vec![0i64; n];
+    // `[pair]`: lowest and highest difference so far.
+    let mut ranges = vec![(0i64, 0i64); n * n];
+    for _ in 0..4_000 {
+        let sent = switch.transmit(now, 1).expect("every flow is backlogged");
+        let flow = sent.packet.flow;
+        served[flow as usize] += sent.packet.wire as i64;
+        // One comes for each that goes: nobody's queue runs empty.
+        feed(&mut switch, flow);
+        for other in 0..n {
+            let difference = served[flow as usize] - served[other];
+            let range = &mut ranges[flow as usize * n + other];
+            *range = (range.0.min(difference), range.1.max(difference));
+            let range = &mut ranges[other * n + flow as usize];
+            *range = (range.0.min(-difference), range.1.max(-difference));
+        }
+    }
+    let start = ranges.iter().map(|(low, high)| (*high).max(-low)).max();
+    let any = ranges.iter().map(|(low, high)| high - low).max();
+    (start.unwrap_or(0) as u64, any.unwrap_or(0) as u64)
+}
+
+#[test]
+fn backlogged_queues_stay_within_one_quantum_and_one_packet() {
+    for quantum in [LARGEST, 2 * LARGEST, 9000] {
+        for mix in [Mix::Uniform, Mix::Extremes, Mix::Halves] {
+            for flows in [2, 3, 7, 31, 63] {
+                let widest = [
+                    ("dynamic", gaps(dynamic::<1>(flows, quantum), flows, mix)),
+                    ("dynamic, two words", gaps(dynamic::<2>(flows, quantum), flows, mix)),
+                    ("per flow", gaps(per_flow(quantum), flows, mix)),
+                ];
+                for (name, (start, any)) in widest {
+                    let bound = (quantum + LARGEST) as u64;
+                    assert!(
+                        start <= bound,
+                        "{name}, {flows} flows, quantum {quantum}, {mix:?}: {start} since the start"
+                    );
+                    let bound = (quantum + 2 * LARGEST) as u64;
+                    assert!(
+                        any <= bound,
+                        "{name}, {flows} flows, quantum {quantum}, {mix:?}: {any} over some interval"
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// Turn by turn without credit, small packets would pay for large ones: the bound does find that out.
+#[test]
+fn the_bound_would_catch_a_round_robin_of_packets() {
+    let (mut large, mut small) = (0u64, 0u64);
+    for _ in 0..10 {
+        large += LARGEST as u64;
+        small += 49;
+    }
+    assert!(large - small > (LARGEST + LARGEST) as u64);
+}
+
+/// A queue that was paused takes up where it was: no credit for the time it was held.
+#[test]
+fn a_pause_earns_no_credit() {
+    let params = BfcParams {
+        fixed_threshold: Some(u64::MAX),
+        per_ingress_threshold: false,
+        refresh: Duration::ZERO,
+        sampling: 1.0,
+        elided: Vec::new(),
+    };
+    let table = DynamicParams {
+        entries_per_port: 1 << 20,
+        sticky: None,
+        literal_empty: false,
+        sticky_reserve: false,
+        incast_label: false,
+    };
+    let mut switch = Switch::<Dynamic<1>, Bfc>::new(&shape(2, LARGEST), &table, &params);
+    for seq in 0..300 {
+        for flow in 0..2 {
+            switch.receive(Instant::ZERO, &packet(flow, seq, 700), 0, 1);
+        }
+    }
+    let first = switch.transmit(Instant::ZERO, 1).and_then(|sent| sent.queue).expect("two queues are full");
+    switch.control(1, ControlFrame::Pause(first));
+    for _ in 0..100 {
+        let sent = switch.transmit(Instant::ZERO, 1).expect("the other queue is full");
+        assert_ne!(sent.queue, Some(first), "a paused queue does not depart");
+    }
+    switch.control(1, ControlFrame::Resume(first));
+    let mut served = [0i64; 2];
+    for _ in 0..200 {
+        let sent = switch.transmit(Instant::ZERO, 1).expect("both queues are full");
+        served[sent.packet.flow as usize] += sent.packet.wire as i64;
+        assert!((served[0] - served[1]).abs() <= 3 * LARGEST as i64, "{served:?}");
+    }
+}

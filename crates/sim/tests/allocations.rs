@@ -1,0 +1,168 @@
+//! Nothing is allocated per packet once a run is warm, counted by the allocator.
+//!
+//! One test, so that nothing else runs beside it.
+
+mod common;
+
+use backwater_dataplane::assign::DynamicParams;
+use backwater_dataplane::{Bfc, BfcParams, Departed, Dynamic, PortShape, Red, Shape, Switch};
+use backwater_scenario::Scenario;
+use backwater_sim::any_switch::{BfcSwitch, Build, FairQueueing, FifoPfc};
+use backwater_sim::observe::Observer;
+use backwater_sim::{Simulation, Watch};
+use backwater_transport::{Dctcp, DctcpParams, LineRate, Window, WindowParams};
+use backwater_types::hash::Stream;
+use backwater_types::{BitsPerSec, ControlFrame, Duration, Instant, Kind, Packet, PortId};
+use common::scenario;
+use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
+use std::alloc::System;
+
+#[global_allocator]
+static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+/// Allocations and reallocations so far, in this process.
+fn allocations() -> u64 {
+    let stats = ALLOCATOR.stats();
+    (stats.allocations + stats.reallocations) as u64
+}
+
+#[test]
+fn nothing_is_allocated_per_packet() {
+    the_data_plane_allocates_nothing();
+    let run = [
+        ("bfc", half_run::<LineRate, BfcSwitch>(&clos("bfc"), ())),
+        ("dctcp", half_run::<Dctcp, FifoPfc>(&clos("dctcp"), DCTCP)),
+        ("ideal-fq", half_run::<Window, FairQueueing>(&clos("ideal-fq"), WindowParams { window: 100_000 })),
+    ];
+    for (scheme, (allocated, hops)) in run {
+        println!("{scheme}: {allocated} allocations in the second half, {hops} packets forwarded");
+        assert!(hops > 100_000, "{scheme}: {hops}");
+        assert!(allocated * 1000 < hops, "{scheme}: {allocated} allocations for {hops} packets forwarded");
+    }
+}
+
+/// BFC's data plane with a finite buffer, through empty, full and paused queues: exactly none after construction and a first
+/// round in which the rings of control frames find their size.
+fn the_data_plane_allocates_nothing() {
+    let port = PortShape { rate: BitsPerSec(100_000_000_000), hrtt: Duration::from_us(2), red: Red::OFF };
+    let shape = Shape {
+        ports: vec![port; 4],
+        queues: 31,
+        quantum: 1048,
+        buffer: 1_000_000,
+        alpha: None,
+        smallest_packet: 49,
+        seed: 1,
+        salt: 1,
+        hrtt: None,
+        stamp: false,
+    };
+    let table = DynamicParams {
+        entries_per_port: 3200,
+        sticky: None,
+        literal_empty: false,
+        sticky_reserve: false,
+        incast_label: false,
+    };
+    let bfc = BfcParams {
+        fixed_threshold: None,
+        per_ingress_threshold: false,
+        refresh: Duration::from_us(10),
+        sampling: 1.0,
+        elided: Vec::new(),
+    };
+    let mut switch = Switch::<Dynamic<1>, Bfc>::new(&shape, &table, &bfc);
+    let mut rng = Stream::new(1, 1, 1);
+    let mut kicked = Vec::with_capacity(64);
+    let mut round = |switch: &mut Switch<Dynamic<1>, Bfc>, from: u64, packets: u64| {
+        let (mut dropped, mut frames) = (0, 0);
+        for k in from..from + packets {
+            let now = Instant(k * 40_000);
+            let flow = rng.next_u32() % 200;
+            let received = switch.receive(now, &packet(flow, k as u32), (flow % 3) as PortId, 3);
+            dropped += received.dropped.is_some() as u64;
+            // Two come while one goes, then one while two go: the buffer fills and empties.
+            let go = if k / 4000 % 2 == 0 { k % 2 } else { 2 };
+            for _ in 0..go {
+                switch.transmit(now, 3);
+            }
+            if k % 500 == 0 {
+                switch.control(3, ControlFrame::Pause((k / 500 % 31) as u16));
+                switch.control(3, ControlFrame::Resume((k / 500 % 31 + 3) as u16 % 31));
+            }
+            if switch.next_timer() <= now {
+                switch.timer(now, &mut kicked);
+                kicked.clear();
+            }
+            for ingress in 0..3 {
+                frames += switch.transmit(now, ingress).is_some() as u64;
+            }
+        }
+        (dropped, frames)
+    };
+    round(&mut switch, 0, 50_000);
+    let before = allocations();
+    let (dropped, frames) = round(&mut switch, 50_000, 1_000_000);
+    let allocated = allocations() - before;
+    println!("data plane: {allocated} allocations, {dropped} drops and {frames} control frames in a million packets");
+    assert!(dropped > 1000 && frames > 1000, "{dropped} drops, {frames} frames");
+    assert_eq!(allocated, 0);
+}
+
+fn packet(flow: u32, seq: u32) -> Packet {
+    Packet {
+        flow,
+        seq,
+        key: flow.wrapping_mul(0x9e37_79b9),
+        sender_slot: 0,
+        receiver_slot: 0,
+        dst: 3,
+        src: 0,
+        wire: 1048,
+        upstream_queue: (flow % 31) as u16,
+        label: 0,
+        class: 0,
+        kind: Kind::Data,
+        flags: 0,
+    }
+}
+
+const DCTCP: DctcpParams =
+    DctcpParams { g: 0.0625, additive_increase: 961e6, min_rate: 100e6, line_rate: 100e9, window: 104_000 };
+
+/// Four milliseconds of large and small flows.
+fn clos(scheme: &str) -> Scenario {
+    scenario(&format!(
+        "scheme = \"{scheme}\"\n[topology]\nkind = \"leaf-spine\"\nleaves = 4\nspines = 4\nhosts_per_leaf = 4\n\
+         host_rate = \"100 Gbps\"\ncore_rate = \"100 Gbps\"\nhost_delay = \"1 us\"\ncore_delay = \"1 us\"\n\
+         [run]\nduration = \"4 ms\"\ndrain = 1.0\n\
+         [[workload]]\nkind = \"background\"\nsizes = {{ table = \"fb_hadoop\" }}\nload = 0.5\n\
+         [[workload]]\nkind = \"incast\"\ndegree = 12\naggregate = \"500 KB\"\nperiod = \"100 us\"\n"
+    ))
+}
+
+/// Reads the allocator at the middle of a run and near its end.
+#[derive(Default)]
+struct Meter {
+    middle: Option<u64>,
+    end: u64,
+    hops: u64,
+}
+
+impl Observer for Meter {
+    fn departed(&mut self, now: Instant, _: usize, _: PortId, _: &Packet, _: &Departed) {
+        if (2_000_000_000..4_000_000_000).contains(&now.0) {
+            let so_far = allocations();
+            self.middle.get_or_insert(so_far);
+            (self.end, self.hops) = (so_far, self.hops + 1);
+        }
+    }
+}
+
+/// Allocations and packets forwarded in the second half of a run.
+fn half_run<C: backwater_transport::Control, D: Build>(scenario: &Scenario, control: C::Params) -> (u64, u64) {
+    let simulation = Simulation::new(scenario, 1);
+    let (_, meters) = simulation.run_with::<C, D, _>(control, D::build, Meter::default, &Watch::default());
+    let meter = &meters[0];
+    (meter.end - meter.middle.expect("packets are forwarded"), meter.hops)
+}

@@ -1,0 +1,151 @@
+//! The traffic generator alone: over many draws, gaps, sizes and the load they make have the means asked for.
+//!
+//! How many draws that takes: the mean of n draws strays by CV / sqrt(n). Log-normal gaps of sigma 2 have
+//! CV = sqrt(exp(4) - 1) = 7.32, so ten million draws stray by 0.23 % and a hundred million by 0.07 %. The fast tests take ten
+//! million; `a_hundred_million_draws_have_the_means_asked_for` is for `make test-long`.
+
+mod common;
+
+use backwater_scenario::Scenario;
+use backwater_scenario::sizes;
+use backwater_scenario::topology::expand;
+use backwater_sim::traffic::{Sampler, Traffic};
+use backwater_types::hash;
+use common::scenario;
+
+const LOAD: f64 = 0.6;
+/// 64 links of 100 Gb/s, one direction, bytes per second.
+const CORE: f64 = 64.0 * 100e9 / 8.0;
+
+/// The 128-host Clos of the BFC paper under one background workload.
+fn clos(sizes: &str, arrivals: &str) -> Scenario {
+    scenario(&format!(
+        "scheme = \"bfc\"\n[topology]\nkind = \"leaf-spine\"\nleaves = 8\nspines = 8\nhosts_per_leaf = 16\n\
+         host_rate = \"100 Gbps\"\ncore_rate = \"100 Gbps\"\nhost_delay = \"1 us\"\ncore_delay = \"1 us\"\n\
+         [run]\nduration = \"60 s\"\ndrain = 1.0\n\
+         [[workload]]\nkind = \"background\"\nsizes = {sizes}\narrivals = {arrivals}\nload = {LOAD}\n"
+    ))
+}
+
+/// Sums over draws.
+#[derive(Default)]
+struct Moments {
+    n: f64,
+    sum: f64,
+    squares: f64,
+}
+
+impl Moments {
+    fn add(&mut self, x: f64) {
+        self.n += 1.0;
+        self.sum += x;
+        self.squares += x * x;
+    }
+
+    fn mean(&self) -> f64 {
+        self.sum / self.n
+    }
+
+    /// Standard error of the mean, as a share of it.
+    fn error(&self) -> f64 {
+        let variance = self.squares / self.n - self.mean() * self.mean();
+        (variance / self.n).sqrt() / self.mean()
+    }
+}
+
+/// Draws `n` flows; gaps, sizes and load against what was asked.
+fn check(sizes: &str, mean_size: f64, arrivals: &str, n: usize, within: f64) {
+    let scenario = clos(sizes, arrivals);
+    let graph = expand(&scenario.topology);
+    let (mut gap, mut size) = (Moments::default(), Moments::default());
+    let mut before = 0;
+    let mut from = vec![0u64; graph.hosts];
+    for flow in Traffic::new(&scenario, &graph).take(n) {
+        gap.add((flow.at.0 - before) as f64);
+        size.add(flow.size as f64);
+        before = flow.at.0;
+        from[flow.src as usize] += 1;
+        assert_ne!(flow.src, flow.dst);
+    }
+    assert_eq!(gap.n as usize, n, "the run is long enough");
+    let asked_gap = 1e12 * mean_size / (LOAD * CORE);
+    let load = size.sum / (before as f64 * 1e-12) / CORE;
+    println!(
+        "{sizes}, {arrivals}, {n} flows: gap {:+.3} % (error {:.3} %), size {:+.3} % (error {:.3} %), load {load:.5}",
+        100.0 * (gap.mean() / asked_gap - 1.0),
+        100.0 * gap.error(),
+        100.0 * (size.mean() / mean_size - 1.0),
+        100.0 * size.error(),
+    );
+    assert!((gap.mean() / asked_gap - 1.0).abs() < within, "mean gap {} ps, asked {asked_gap}", gap.mean());
+    assert!((size.mean() / mean_size - 1.0).abs() < within, "mean size {} B, asked {mean_size}", size.mean());
+    // Uniform sources: chi-square with 127 degrees of freedom, one in a thousand above 181.
+    let mean = n as f64 / from.len() as f64;
+    let chi2: f64 = from.iter().map(|k| (*k as f64 - mean).powi(2) / mean).sum();
+    assert!(chi2 < 181.0, "sources: chi-square {chi2:.0}");
+}
+
+/// The mean of a shipped table, integrated here on its own: between points the size is uniform if the table says so.
+fn table_mean(name: &str) -> f64 {
+    let table = sizes::table(name).expect("a shipped table");
+    let (mut sum, mut before) = (0.0, None::<(f64, f64)>);
+    for (size, p) in &table.points {
+        let (low, q) = before.unwrap_or((*size, 0.0));
+        sum += (p - q) * if table.linear { (low + size) / 2.0 } else { *size };
+        before = Some((*size, *p));
+    }
+    sum
+}
+
+fn table(name: &str) -> String {
+    format!("{{ table = \"{name}\" }}")
+}
+
+const LOG_NORMAL: &str = "{ log-normal = 2.0 }";
+
+#[test]
+fn ten_million_log_normal_gaps_have_the_mean_asked_for() {
+    check("{ fixed = \"10 KB\" }", 10_000.0, LOG_NORMAL, 10_000_000, 0.005);
+}
+
+#[test]
+fn poisson_gaps_and_exponential_sizes_have_the_means_asked_for() {
+    check("{ exponential = \"20 KB\" }", 20_000.0, "\"poisson\"", 4_000_000, 0.002);
+}
+
+/// The means that tables say they have, which set the rate of arrivals, are those of their draws. Tables of heavy tails stray
+/// more: five standard errors.
+#[test]
+fn every_table_draws_the_mean_it_states() {
+    for name in sizes::names() {
+        let stated = sizes::table(name).expect("a shipped table");
+        let sampler = Sampler::new(&backwater_scenario::model::Sizes::Table(name.into()));
+        assert_eq!(sampler.mean(), stated.mean());
+        if !stated.whole_packets {
+            let own = table_mean(name);
+            assert!((stated.mean() / own - 1.0).abs() < 1e-3, "{name}: states {}, integrates to {own}", stated.mean());
+        }
+        let mut size = Moments::default();
+        (0..2_000_000).for_each(|k| size.add(sampler.draw(hash::draw(7, k)) as f64));
+        let off = size.mean() / stated.mean() - 1.0;
+        println!(
+            "{name}: mean {:.0} B, draws {:+.3} %, error {:.3} %",
+            stated.mean(),
+            100.0 * off,
+            100.0 * size.error()
+        );
+        // Half a byte is lost in rounding down.
+        assert!(off.abs() < 5.0 * size.error() + 1.0 / stated.mean(), "{name}: {} B", size.mean());
+    }
+}
+
+/// `make test-long`.
+#[test]
+#[ignore = "a minute"]
+fn a_hundred_million_draws_have_the_means_asked_for() {
+    for name in ["google_rpc", "fb_hadoop"] {
+        let mean = sizes::table(name).expect("a shipped table").mean();
+        check(&table(name), mean, LOG_NORMAL, 100_000_000, 0.005);
+    }
+    check("{ exponential = \"20 KB\" }", 20_000.0, "\"poisson\"", 100_000_000, 0.001);
+}
