@@ -294,22 +294,25 @@ impl<C: Control> Host<C> {
         if self.busy_until > now {
             return self.kick(now, params, fabric, observer);
         }
-        let packet = match self.acks.pop_front() {
-            Some(ack) => ack,
-            None => match self.pull(now, params) {
-                Some(data) => data,
-                None => return,
-            },
-        };
-        observer.host_sent(now, self.id as usize, &packet);
+        if let Some(ack) = self.acks.pop_front() {
+            self.depart(now, &ack, fabric, observer);
+        } else if let Some(data) = self.pull(now, params) {
+            self.depart(now, &data, fabric, observer);
+        }
+    }
+
+    /// A packet takes the link; the port is looked at again after it if something else may go.
+    #[inline(always)]
+    fn depart<O: Observer>(&mut self, now: Instant, packet: &Packet, fabric: &mut Fabric, observer: &mut O) {
+        observer.host_sent(now, self.id as usize, packet);
         self.busy_until = now + self.wire.ser.of_bytes(packet.wire as u64);
-        self.stats.sent.count(&packet);
-        let queue = packet.upstream_queue;
-        put_on_wire(&mut self.wire, fabric, &mut self.drops, now, self.busy_until, &packet, queue, |packet, reason| {
+        self.stats.sent.count(packet);
+        let (free_at, queue) = (self.busy_until, packet.upstream_queue);
+        put_on_wire(&mut self.wire, fabric, &mut self.drops, now, free_at, packet, queue, |packet, reason| {
             observer.dropped(now, self.id as usize, packet, reason);
         });
         if !self.acks.is_empty() || self.nic.sendable() {
-            self.tree.set(PORT, self.busy_until);
+            self.tree.set(PORT, free_at);
         }
     }
 
@@ -406,21 +409,26 @@ impl<C: Control> Host<C> {
     ) {
         observer.host_received(now, self.id as usize, &packet);
         if packet.kind == Kind::Data {
-            self.on_data(now, packet, params, finished);
+            let Some(ack) = self.on_data(now, &packet, params, finished) else { return };
+            if self.busy_until <= now && self.acks.is_empty() {
+                return self.depart(now, &ack, fabric, observer);
+            }
+            self.acks.push_back(ack);
         } else {
             self.on_answer(now, packet, params, finished);
         }
         self.kick(now, params, fabric, observer);
     }
 
+    /// What answers a data packet.
     #[inline(always)]
     fn on_data(
         &mut self,
         now: Instant,
-        packet: Packet,
+        packet: &Packet,
         params: &HostParams<C>,
         finished: &mut impl FnMut(Instant, Finished),
-    ) {
+    ) -> Option<Packet> {
         let (kind, seq) = match self.receivers.get(packet.receiver_slot) {
             // It has finished here: whatever this is, everything up to it has arrived.
             None => (Kind::Ack, packet.seq + 1),
@@ -434,11 +442,11 @@ impl<C: Control> Host<C> {
                 match answer {
                     Answer::Ack(seq) => (Kind::Ack, seq),
                     Answer::Nack(seq) => (Kind::Nack, seq),
-                    Answer::Silence => return,
+                    Answer::Silence => return None,
                 }
             }
         };
-        self.acks.push_back(Packet {
+        Some(Packet {
             kind,
             seq,
             dst: packet.src,
@@ -446,8 +454,8 @@ impl<C: Control> Host<C> {
             wire: params.ack,
             key: if params.symmetric { packet.key } else { hash::salted(packet.key, 0x9e37_79b9_7f4a_7c15) },
             flags: packet.flags & flags::CE,
-            ..packet
-        });
+            ..*packet
+        })
     }
 
     #[inline(always)]
@@ -564,7 +572,7 @@ pub fn put_on_wire(
 ) {
     let at = sent + wire.delay;
     if let Some(faults) = &mut wire.faults
-        && let Some(lost) = faults.strike(packet, start, at)
+        && let Some(lost) = faults.strike(packet.kind, start, at)
     {
         let (reason, name) = match lost {
             Lost::Loss => (2, "link-loss"),
@@ -572,7 +580,9 @@ pub fn put_on_wire(
         };
         if packet.kind != Kind::Control {
             drops.count(reason, packet.wire);
-            dropped(packet, name);
+            // A copy, so that the packet itself need not have an address: one in registers is written once, to the link.
+            let lost = *packet;
+            dropped(&lost, name);
         }
         return;
     }

@@ -91,11 +91,11 @@ pub enum Lost {
 
 impl Faults {
     /// Whether a frame sent from `start` to `arrival` is lost.
-    pub fn strike(&mut self, packet: &Packet, start: Instant, arrival: Instant) -> Option<Lost> {
+    pub fn strike(&mut self, kind: Kind, start: Instant, arrival: Instant) -> Option<Lost> {
         if self.down.iter().any(|[down, up]| *down <= arrival && start < *up) {
             return Some(Lost::Down);
         }
-        let below = match packet.kind {
+        let below = match kind {
             Kind::Control => self.loss_below + self.control_loss_below,
             _ => self.loss_below,
         };
