@@ -422,11 +422,13 @@ const IGNORES_PFC: u8 = 4;
 const STAYS_HELD: u8 = 5;
 const FORGETS_A_FLAP: u8 = 6;
 const PANICS: u8 = 7;
+const OVERSLEEPS: u8 = 8;
 
 /// A data plane with bug number `BUG`.
 struct Bent<const BUG: u8> {
     inner: AnySwitch,
     calls: u32,
+    asked: Cell<u32>,
     copy: Option<(PortId, Sent)>,
 }
 
@@ -458,6 +460,10 @@ impl<const BUG: u8> DataPlane for Bent<BUG> {
     }
 
     fn sendable(&self, port: PortId) -> bool {
+        self.asked.set(self.asked.get() + 1);
+        if BUG == OVERSLEEPS && self.asked.get().is_multiple_of(40) {
+            return false;
+        }
         self.copy.is_some_and(|(at, _)| at == port) || self.inner.sendable(port)
     }
 
@@ -507,7 +513,7 @@ impl<const BUG: u8> DataPlane for Bent<BUG> {
 }
 
 fn bent<const BUG: u8>(scenario: &Scenario) -> impl Fn(&Shape, &PlaneParams) -> Bent<BUG> {
-    |shape, params| Bent { inner: any(&scenario.switch, shape, params), calls: 0, copy: None }
+    |shape, params| Bent { inner: any(&scenario.switch, shape, params), calls: 0, asked: Cell::new(0), copy: None }
 }
 
 fn with_plane<const BUG: u8>(scenario: &Scenario) -> Report {
@@ -571,6 +577,12 @@ fn a_port_not_released_by_a_flap_is_caught() {
     caught(&with_plane::<FORGETS_A_FLAP>(&crowded("pfc", &flap)), Fault::Unfinished);
     let sound = with_plane::<SOUND>(&crowded("pfc", &flap));
     assert!(sound.faults.is_empty(), "{:?}", sound.faults);
+}
+
+/// It says that it has nothing to send, once in a while, so the port is not looked at when it is free.
+#[test]
+fn a_port_that_sleeps_on_data_is_caught() {
+    caught(&with_plane::<OVERSLEEPS>(&crowded("fifo", "")), Fault::Idle);
 }
 
 /// Not a bug of the data plane: a panic on one thread must end the run, not leave the others waiting.

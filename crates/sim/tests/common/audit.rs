@@ -10,6 +10,7 @@
 //! | `Buffer` | a switch never holds more bytes than its buffer |
 //! | `Protocol` | PAUSE and RESUME of a queue alternate, name a queue that packets came from, and a bitmap repeats their state |
 //! | `Invented` | nothing leaves that did not arrive |
+//! | `Idle` | a free port with data and nothing held sends at once |
 //!
 //! and at the end of the run:
 //!
@@ -28,7 +29,7 @@ use backwater_sim::observe::Observer;
 use backwater_sim::stats::DROP_REASONS;
 use backwater_sim::traffic::{ENDLESS, Traffic};
 use backwater_sim::{Outcome, network};
-use backwater_types::{ControlFrame, Duration, Instant, Kind, Packet, PortId, flags};
+use backwater_types::{ControlFrame, Duration, Instant, Kind, Packet, PortId, SerTime, flags};
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
@@ -41,6 +42,7 @@ pub enum Fault {
     Buffer,
     Protocol,
     Invented,
+    Idle,
     Acknowledged,
     Conservation,
     Held,
@@ -85,6 +87,8 @@ struct Rules {
     /// Routes never change.
     steady: bool,
     hosts: usize,
+    /// `[node][port]`: time to send a byte.
+    ser: Vec<Vec<SerTime>>,
     /// `[node][port]`: node and port at the other end.
     peers: Vec<Vec<(usize, PortId)>>,
     /// `[host]`: times at which its link fails or comes back.
@@ -172,6 +176,8 @@ pub struct Audit {
     last_hop: HashMap<(u32, usize), PortId>,
     /// `(switch, ingress, upstream queue)` that packets came from.
     came: HashSet<(usize, PortId, u16)>,
+    /// `[switch][port]`: when it is free, data packets it holds, and since when it has been free with data and nothing held.
+    ports: HashMap<usize, Vec<(Instant, u64, Option<Instant>)>>,
     /// Ports of nodes of this partition that have sent data.
     active: HashSet<(usize, PortId)>,
     /// Packets lost or dropped, by reason.
@@ -204,6 +210,7 @@ impl Audit {
         };
         let rules = Rules {
             steady: scenario.fault.iter().all(|f| f.down.is_empty()),
+            ser: links.iter().map(|ports| ports.iter().map(|l| SerTime::of(graph.links[*l].rate)).collect()).collect(),
             peers: links
                 .iter()
                 .enumerate()
@@ -228,6 +235,7 @@ impl Audit {
             told: HashMap::new(),
             last_hop: HashMap::new(),
             came: HashSet::new(),
+            ports: HashMap::new(),
             active: HashSet::new(),
             drops: [0; 5],
         }
@@ -312,6 +320,33 @@ impl Audit {
         self.active.insert((node, port));
     }
 
+    /// What is known of `port` of `switch`.
+    fn port(&mut self, switch: usize, port: PortId) -> &mut (Instant, u64, Option<Instant>) {
+        let ports = self.rules.peers[switch].len();
+        &mut self.ports.entry(switch).or_insert_with(|| vec![(Instant::ZERO, 0, None); ports])[port as usize]
+    }
+
+    /// No port of `switch` has been free with data since an earlier instant. At one instant, events may still be to come.
+    fn check_idle(&mut self, now: Instant, switch: usize) {
+        for port in 0..self.rules.peers[switch].len() as PortId {
+            let held = self.held.get(&(switch, port)).copied().unwrap_or_default();
+            let (free_at, packets, since) = self.port(switch, port);
+            let idle = *packets > 0 && *free_at <= now && !held.port && held.queues == 0;
+            let before = idle.then(|| *since.get_or_insert(now));
+            if !idle {
+                *since = None;
+            }
+            if let Some(since) = before.filter(|since| *since < now) {
+                self.fault(now, Fault::Idle, || {
+                    format!(
+                        "switch {switch} port {port} has been free since {} ps, with data and nothing held",
+                        since.0
+                    )
+                });
+            }
+        }
+    }
+
     /// The neighbour at `port` of `switch` has been seen sending.
     fn sees_neighbour(&self, switch: usize, port: PortId) -> bool {
         self.active.contains(&self.rules.peers[switch][port as usize])
@@ -371,6 +406,7 @@ impl Observer for Audit {
         if let Some(ingress) = self.last_hop.get(&(packet.flow, switch)) {
             self.came.insert((switch, *ingress, packet.upstream_queue));
         }
+        self.port(switch, egress).1 += 1;
         self.flow(packet.flow).enqueued += 1;
         self.queued.entry((switch, egress, packet.flow)).or_default().push_back(packet.seq);
         let bytes = self.bytes.entry(switch).or_default();
@@ -382,12 +418,16 @@ impl Observer for Audit {
     }
 
     fn departed(&mut self, now: Instant, switch: usize, port: PortId, packet: &Packet, sent: &Departed) {
+        let until = now + self.rules.ser[switch][port as usize].of_bytes(packet.wire as u64);
+        self.port(switch, port).0 = until;
         if let Some(frame) = packet.control() {
             self.count("control frames sent");
             return self.on_frame_sent(now, switch, port, frame);
         }
         let Some(queue) = sent.queue else { return };
         self.on_way(switch, port, packet);
+        let packets = &mut self.port(switch, port).1;
+        *packets = packets.saturating_sub(1);
         self.flow(packet.flow).departed += 1;
         let held = *self.held(now, switch, port);
         if held.port || held.queues >> queue & 1 == 1 {
@@ -465,6 +505,7 @@ impl Observer for Audit {
         if let Err(text) = audit() {
             self.fault(now, Fault::Recount, || format!("switch {switch}: {text}"));
         }
+        self.check_idle(now, switch);
     }
 }
 
