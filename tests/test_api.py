@@ -107,3 +107,11 @@ def test_the_stub_describes_the_module() -> None:
 def test_names_are_exported() -> None:
     assert all(hasattr(backwater, name) for name in backwater.__all__)
     assert backwater.version == backwater.__version__
+
+
+def test_the_release_build_has_the_digests_of_the_checked_build() -> None:
+    """`cargo test` compares the same file with a build that checks every overflow and invariant."""
+    root = Path(__file__).parents[1]
+    kept = (root / "crates/sim/tests/golden_digests.txt").read_text().split()
+    for scenario, digest in zip(kept[::2], kept[1::2], strict=True):
+        assert Experiment(root / scenario).run().digest == digest, scenario
