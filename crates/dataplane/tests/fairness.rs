@@ -66,8 +66,8 @@ fn wire(mix: Mix, flow: u32, rng: &mut Stream) -> u16 {
 
 fn packet(flow: u32, seq: u32, wire: u16) -> Packet {
     let (key, kind) = (flow.wrapping_mul(0x9e37_79b9), Kind::Data);
-    let (sender_slot, receiver_slot, dst, src, upstream_queue, label, class, flags) = (0, 0, 0, 0, 0, 0, 0, 0);
-    Packet { flow, seq, key, sender_slot, receiver_slot, dst, src, wire, upstream_queue, label, class, kind, flags }
+    let (sender_slot, receiver_slot, dst, src, upstream_queue, class, flags) = (0, 0, 0, 0, 0, 0, 0);
+    Packet { flow, seq, key, sender_slot, receiver_slot, dst, src, wire, upstream_queue, class, kind, flags }
 }
 
 /// The widest gap in service between two backlogged flows: since the start, and over any interval.

@@ -31,8 +31,8 @@ fn switch(queues: u16) -> Switch<Dynamic<1>, NoBackpressure> {
 
 fn packet(flow: u32, seq: u32, flags: u8) -> Packet {
     let (key, wire, kind) = (flow, 1048, Kind::Data);
-    let (sender_slot, receiver_slot, dst, src, upstream_queue, label, class) = (0, 0, 0, 0, 0, 0, 0);
-    Packet { flow, seq, key, sender_slot, receiver_slot, dst, src, wire, upstream_queue, label, class, kind, flags }
+    let (sender_slot, receiver_slot, dst, src, upstream_queue, class) = (0, 0, 0, 0, 0, 0);
+    Packet { flow, seq, key, sender_slot, receiver_slot, dst, src, wire, upstream_queue, class, kind, flags }
 }
 
 /// Flow 1 is labelled, flow 2 is not; both fall into one entry of the flow table.

@@ -355,7 +355,6 @@ impl<C: Control> Host<C> {
             src: self.id,
             wire,
             upstream_queue: queue,
-            label: flow.class,
             class: 0,
             kind: Kind::Data,
             flags: params.labels[flow.class as usize]

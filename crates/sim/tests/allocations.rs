@@ -120,7 +120,6 @@ fn packet(flow: u32, seq: u32) -> Packet {
         src: 0,
         wire: 1048,
         upstream_queue: (flow % 31) as u16,
-        label: 0,
         class: 0,
         kind: Kind::Data,
         flags: 0,

@@ -92,7 +92,6 @@ fn packet(flow: u32, seq: u32, wire: u16, last: bool) -> Packet {
         src: 0,
         wire,
         upstream_queue: 0,
-        label: 0,
         class: 0,
         kind: Kind::Data,
         flags: if last { flags::LAST } else { 0 },

@@ -69,7 +69,6 @@ impl From<ControlFrame> for Packet {
             src: 0,
             wire: CONTROL_WIRE,
             upstream_queue: 0,
-            label: 0,
             class: 0,
             kind: Kind::Control,
             flags: 0,

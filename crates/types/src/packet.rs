@@ -47,8 +47,6 @@ pub struct Packet {
     pub wire: u16,
     /// The queue it left at the last switch or NIC (BFC `upstreamQ`); rewritten at each hop.
     pub upstream_queue: u16,
-    /// Label of its workload, for reports only.
-    pub label: u8,
     /// Traffic class.
     pub class: u8,
     /// What it is.

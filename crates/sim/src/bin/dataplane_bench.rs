@@ -82,7 +82,6 @@ fn flow(rng: &mut Stream, ingress: u16) -> (Packet, u16) {
         src: ingress,
         wire: 1048,
         upstream_queue: (id % 31) as u16,
-        label: 0,
         class: 0,
         kind: Kind::Data,
         flags: 0,
