@@ -7,7 +7,7 @@
 //! |---|---|
 //! | buffer | [`buffer`] |
 //! | queue assignment | [`assign`] |
-//! | backpressure | [`backpressure`]: [`pfc`], [`bfc`] |
+//! | backpressure | [`backpressure`]: [`pfc`], [`bfc`], [`hpcc_memory`] |
 //! | marking | [`marking`] |
 //! | scheduler | [`queues`], over [`drr`] |
 
@@ -22,6 +22,7 @@ pub mod buffer;
 pub mod cells;
 pub mod drr;
 pub mod flow_queues;
+pub mod hpcc_memory;
 pub mod marking;
 pub mod nic;
 pub mod pfc;
@@ -33,6 +34,7 @@ pub use assign::{Assignment, Dynamic, PerFlow, Single, Stochastic};
 pub use backpressure::{Backpressure, NoBackpressure};
 pub use bfc::{Bfc, BfcParams};
 pub use buffer::Buffer;
+pub use hpcc_memory::{HpccMemory, HpccMemoryParams};
 pub use marking::Red;
 pub use nic::NicQueues;
 pub use pfc::{Pfc, PfcParams};

@@ -1,7 +1,7 @@
 //! A switch: choose a queue, admit to the buffer, count; schedule, count, mark, send.
 //!
 //! Choose, then admit, then count: a dropped packet leaves no trace in any table. Control frames and then ACKs go before data
-//! at every port and are exempt from the buffer (BFC-A13).
+//! at every port and are exempt from the buffer (BFC-A13), unless the shape puts ACKs among the data.
 
 use crate::assign::{Assigned, Assignment, Resident};
 use crate::backpressure::Backpressure;
@@ -39,6 +39,10 @@ pub struct Shape {
     pub hrtt: Option<Duration>,
     /// Keep the enqueue time of every packet.
     pub stamp: bool,
+    /// ACKs and NACKs are queued, accounted and paused like data.
+    pub acks_with_data: bool,
+    /// Wire size of a PFC frame.
+    pub pfc_frame: u16,
 }
 
 /// One port.
@@ -82,7 +86,7 @@ pub struct Received {
 pub struct Sent {
     /// What goes on the wire.
     pub packet: Packet,
-    /// The data queue it left, if it is data.
+    /// The data queue it left, if it was in one.
     pub queue: Option<QueueId>,
     /// A control frame now waits at this port.
     pub control_on: Option<PortId>,
@@ -93,7 +97,7 @@ pub struct Sent {
 /// What is to be said of a packet that starts its transmission.
 #[derive(Clone, Copy, Debug)]
 pub struct Departed {
-    /// The data queue it left, if it is data.
+    /// The data queue it left, if it was in one.
     pub queue: Option<QueueId>,
     /// A control frame now waits at this port.
     pub control_on: Option<PortId>,
@@ -110,6 +114,8 @@ pub struct Switch<A: Assignment, B> {
     assignment: A,
     backpressure: B,
     rng: Stream,
+    acks_with_data: bool,
+    pfc_frame: u16,
 }
 
 #[derive(Clone, Debug)]
@@ -120,6 +126,15 @@ struct Port<Q> {
     /// Held by PFC.
     held: bool,
     red: Red,
+}
+
+impl<Q> Port<Q> {
+    fn queue_frame(&mut self, frame: ControlFrame, pfc_frame: u16) {
+        let pfc = matches!(frame, ControlFrame::PfcPause(_) | ControlFrame::PfcResume(_));
+        let mut packet = Packet::from(frame);
+        packet.wire = if pfc { pfc_frame } else { packet.wire };
+        self.control.push_back(packet);
+    }
 }
 
 impl<A: Assignment, B: Backpressure<A::Queues>> Switch<A, B> {
@@ -140,6 +155,8 @@ impl<A: Assignment, B: Backpressure<A::Queues>> Switch<A, B> {
             assignment: A::new(assignment, shape),
             backpressure: B::new(backpressure, shape),
             rng: Stream::new(shape.seed, 0x7377, 0),
+            acks_with_data: shape.acks_with_data,
+            pfc_frame: shape.pfc_frame,
         }
     }
 
@@ -147,7 +164,7 @@ impl<A: Assignment, B: Backpressure<A::Queues>> Switch<A, B> {
     #[inline(always)]
     pub fn receive(&mut self, now: Instant, packet: &Packet, ingress: PortId, egress: PortId) -> Received {
         let port = &mut self.ports[egress as usize];
-        if packet.kind != Kind::Data {
+        if packet.kind != Kind::Data && !self.acks_with_data {
             port.acks.push_back(*packet);
             return Received { dropped: None, control_on: None };
         }
@@ -182,7 +199,7 @@ impl<A: Assignment, B: Backpressure<A::Queues>> Switch<A, B> {
         if !port.acks.is_empty() || !port.control.is_empty() {
             return None;
         }
-        if packet.kind != Kind::Data {
+        if packet.kind != Kind::Data && !self.acks_with_data {
             return Some(packet.upstream_queue);
         }
         if !B::PASSES || port.held || !port.queues.is_empty() || !self.buffer.admits(0, packet.wire as u64) {
@@ -205,7 +222,7 @@ impl<A: Assignment, B: Backpressure<A::Queues>> Switch<A, B> {
     }
 
     fn queue_frame(&mut self, port: PortId, frame: ControlFrame) -> PortId {
-        self.ports[port as usize].control.push_back(frame.into());
+        self.ports[port as usize].queue_frame(frame, self.pfc_frame);
         port
     }
 
@@ -246,13 +263,19 @@ impl<A: Assignment, B: Backpressure<A::Queues>> Switch<A, B> {
         self.assignment.on_dequeue(now, &held, port, queue);
         let control = self.backpressure.on_dequeue(now, packet.wire, &held);
         let control_on = control.map(|frame| {
-            self.ports[held.ingress as usize].control.push_back(frame.into());
+            self.ports[held.ingress as usize].queue_frame(frame, self.pfc_frame);
             held.ingress as PortId
         });
         let departed = Departed { queue: Some(queue), control_on, entered };
         out(packet, &departed);
         self.cells.free(cell);
         Some(departed)
+    }
+
+    /// Whether packets of this kind join the data queues.
+    #[inline(always)]
+    pub fn queues_as_data(&self, kind: Kind) -> bool {
+        kind == Kind::Data || self.acks_with_data
     }
 
     /// Whether `port` has something it may send.
@@ -280,9 +303,9 @@ impl<A: Assignment, B: Backpressure<A::Queues>> Switch<A, B> {
 
     /// Repeats pause state; ports that now have a frame waiting are appended to `kicked`.
     pub fn timer(&mut self, now: Instant, kicked: &mut Vec<PortId>) {
-        let ports = &mut self.ports;
+        let (ports, pfc_frame) = (&mut self.ports, self.pfc_frame);
         self.backpressure.refresh(now, &mut |port, frame| {
-            ports[port as usize].control.push_back(frame.into());
+            ports[port as usize].queue_frame(frame, pfc_frame);
             kicked.push(port);
         });
     }
@@ -297,7 +320,7 @@ impl<A: Assignment, B: Backpressure<A::Queues>> Switch<A, B> {
     pub fn link_up(&mut self, now: Instant, port: PortId) {
         self.link_down(port);
         if let Some(frame) = self.backpressure.state_of(now, port) {
-            self.ports[port as usize].control.push_back(frame.into());
+            self.queue_frame(port, frame);
         }
     }
 

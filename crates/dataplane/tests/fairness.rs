@@ -26,6 +26,8 @@ fn shape(queues: u16, quantum: u32) -> Shape {
         salt: 1,
         hrtt: None,
         stamp: false,
+        acks_with_data: false,
+        pfc_frame: 64,
     }
 }
 

@@ -17,6 +17,8 @@ fn switch(queues: u16) -> Switch<Dynamic<1>, NoBackpressure> {
         salt: 1,
         hrtt: None,
         stamp: false,
+        acks_with_data: false,
+        pfc_frame: 64,
     };
     let params = DynamicParams {
         // One entry: every flow of a port shares it.

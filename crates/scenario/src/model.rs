@@ -21,6 +21,12 @@ pub struct Scenario {
     pub seed: u64,
     /// Preset the switch and host defaults came from (`backwater schemes` lists them).
     pub scheme: String,
+    /// Another simulator whose conventions are taken over, in all that `conventions` and the scheme leave open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compat: Option<Compat>,
+    /// How the network is modelled where models differ; `compat` sets all of these, and each can be set alone.
+    #[serde(default)]
+    pub conventions: Conventions,
     /// Hosts, switches and links.
     pub topology: Topology,
     /// What every switch does.
@@ -106,7 +112,98 @@ pub enum Topology {
         switches: Vec<String>,
         /// Links, each in both directions.
         links: Vec<GraphLink>,
+        /// Numbers of the hosts, then of the switches, in files of other simulators. Empty: 0, 1, ... in this order.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        ids: Vec<u16>,
     },
+}
+
+/// A simulator whose conventions can be taken over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Compat {
+    /// The public ns-3 simulator of HPCC (docs/fidelity.md).
+    HpccSim,
+}
+
+/// How the network is modelled where models differ. The defaults are what docs/fidelity.md argues for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Conventions {
+    /// How long a frame takes to be put on a link.
+    pub time: Time,
+    /// Which of two events at one instant at one node comes first.
+    pub ties: Ties,
+    /// How a switch chooses among equal-cost next hops.
+    pub paths: Paths,
+    /// Where ACKs and NACKs travel at switches.
+    pub acks: AckClass,
+    /// What a host's NIC serves and how its flows recover from loss.
+    pub hosts: Hosts,
+    /// How a switch accounts for its memory under PFC.
+    pub memory: Memory,
+    /// Wire size of a PFC frame.
+    pub pfc_frame: Bytes,
+}
+
+/// Resolution of transmission times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Time {
+    /// To the picosecond.
+    Exact,
+    /// Truncated to whole nanoseconds, a whole number to one less, as ns-3.17 converts seconds (1048 B at 100 Gb/s: 83 ns).
+    WholeNs,
+}
+
+/// Order of simultaneous events of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ties {
+    /// Drawn anew each instant, so that no port is favoured.
+    Random,
+    /// Arrivals by port, then ports that become free: what was scheduled earlier comes first, as in ns-3.
+    Scheduled,
+}
+
+/// Choice among equal-cost next hops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Paths {
+    /// A hash of the flow, salted by switch and seed.
+    Salted,
+    /// HPCC's simulator: Murmur3 of addresses and ports, seeded by the switch's number (baselines 0.6).
+    HpccSim,
+}
+
+/// Class of ACKs and NACKs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AckClass {
+    /// Before data, never paused, exempt from the buffer.
+    High,
+    /// In the data class: queued, accounted and paused with it.
+    Data,
+}
+
+/// What a host's NIC serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Hosts {
+    /// Rings of flows that may send; a retransmission timer; every duplicate is acknowledged.
+    Rings,
+    /// HPCC's simulator: round robin over a list of queue pairs, NACKs only (baselines 0.2 and 0.3).
+    HpccSim,
+}
+
+/// Switch memory under PFC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Memory {
+    /// Headroom for the exact worst case, one threshold rule for all ports, pauses repeated.
+    Exact,
+    /// HPCC's simulator: headroom 3 x rate x delay, thresholds by port speed, pauses sent once (baselines 0.4).
+    HpccSim,
 }
 
 /// A link of a [`Topology::Graph`].
@@ -188,6 +285,23 @@ pub enum Buffer {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Ecn {
+    /// No marks up to here.
+    pub kmin: Bytes,
+    /// Every packet is marked above this.
+    pub kmax: Bytes,
+    /// Probability just below `kmax`, 0 to 1.
+    pub pmax: f64,
+    /// Other thresholds for ports of these rates.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_rate: Vec<EcnAt>,
+}
+
+/// Thresholds of [`Ecn`] for ports of one rate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EcnAt {
+    /// Rate of the ports.
+    pub rate: BitsPerSec,
     /// No marks up to here.
     pub kmin: Bytes,
     /// Every packet is marked above this.
@@ -278,15 +392,18 @@ pub struct Host {
     pub header: Bytes,
     /// Wire size of an ACK or NACK.
     pub ack: Bytes,
-    /// Cap on a flow's bytes in flight (payload). Absent: one BDP of the longest path; `line-rate` has none.
+    /// Cap on a flow's bytes in flight (payload). Absent: `"bdp"`; `line-rate` has none but a size given here.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub window: Option<Bytes>,
+    pub window: Option<Window>,
     /// No progress for this long: go back to the last byte acknowledged.
     pub rto: Duration,
     /// A second NACK for the same packet waits this long.
     pub nack_guard: Duration,
     /// Time a received packet spends in the host before it counts and is answered.
     pub delay: Duration,
+    /// Used with `conventions.hosts = "hpcc-sim"`: whether a pause of the data class holds the NIC's ACKs too. Either way
+    /// they go before data.
+    pub ack_class: AckClass,
     /// Used when `transport = "dctcp"`.
     pub dctcp: Dctcp,
 }
@@ -313,6 +430,21 @@ pub struct Dctcp {
     pub additive_increase: BitsPerSec,
     /// Lowest rate.
     pub min_rate: BitsPerSec,
+    /// The window shrinks with the rate (false: it stays at `host.window`).
+    pub window_follows_rate: bool,
+}
+
+/// A cap on bytes in flight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Window {
+    /// None.
+    None,
+    /// One bandwidth-delay product of the longest path, of propagation alone.
+    Bdp,
+    /// The largest base BDP over pairs of hosts: propagation both ways and one payload's serialisation a hop (baselines 0.2).
+    BaseBdp,
+    /// This much.
+    Size(Bytes),
 }
 
 /// A source of flows.
@@ -396,7 +528,7 @@ pub enum Workload {
         /// Name in tables; `listed` by default.
         #[serde(default = "listed")]
         class: String,
-        /// CSV file with columns `start_ns,src,dst,bytes`, beside the scenario; read into `flows`.
+        /// CSV file with columns `start_ns,src,dst,bytes` and perhaps `port`, beside the scenario; read into `flows`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         file: Option<String>,
         /// The flows themselves.
@@ -417,6 +549,9 @@ pub struct ListedFlow {
     pub dst: String,
     /// Payload.
     pub bytes: Bytes,
+    /// Destination port, in files and hashes of other simulators.
+    #[serde(default = "background_port")]
+    pub port: u16,
 }
 
 /// Flow sizes, payload.
@@ -485,6 +620,9 @@ pub struct Run {
     /// After `duration`, run on until every counted flow has finished, at most to this multiple of `duration`.
     #[serde(default = "four")]
     pub drain: f64,
+    /// What time zero is called in files of other simulators.
+    #[serde(default)]
+    pub origin: Duration,
     /// Look-ahead window of the engine; absent: the largest the topology allows. Results do not depend on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<Duration>,
@@ -514,6 +652,8 @@ pub enum Slowdown {
     Exact,
     /// The BFC authors' script (traffic 7.2).
     BfcScript,
+    /// HPCC's simulator: last acknowledgement over base RTT and all bytes with headers at the slowest link (traffic 7.1).
+    HpccSim,
 }
 
 /// A link that loses frames or goes down.
@@ -531,6 +671,15 @@ pub struct Fault {
     /// Intervals `[down, up]` in which the link carries nothing and routes avoid it.
     #[serde(default)]
     pub down: Vec<[Duration; 2]>,
+}
+
+/// Destination port of background flows in HPCC's flow files.
+pub const BACKGROUND_PORT: u16 = 100;
+/// Destination port of incast flows there.
+pub const INCAST_PORT: u16 = 200;
+
+fn background_port() -> u16 {
+    BACKGROUND_PORT
 }
 
 fn one() -> u64 {
@@ -607,6 +756,20 @@ impl Default for Bfc {
     }
 }
 
+impl Default for Conventions {
+    fn default() -> Conventions {
+        Conventions {
+            time: Time::Exact,
+            ties: Ties::Random,
+            paths: Paths::Salted,
+            acks: AckClass::High,
+            hosts: Hosts::Rings,
+            memory: Memory::Exact,
+            pfc_frame: Bytes(64),
+        }
+    }
+}
+
 impl Default for Host {
     fn default() -> Host {
         Host {
@@ -618,6 +781,7 @@ impl Default for Host {
             rto: Duration::from_us(5_000),
             nack_guard: Duration::from_us(500),
             delay: Duration::ZERO,
+            ack_class: AckClass::High,
             dctcp: Dctcp::default(),
         }
     }
@@ -625,7 +789,12 @@ impl Default for Host {
 
 impl Default for Dctcp {
     fn default() -> Dctcp {
-        Dctcp { g: 1.0 / 16.0, additive_increase: BitsPerSec(961_000_000), min_rate: BitsPerSec(100_000_000) }
+        Dctcp {
+            g: 1.0 / 16.0,
+            additive_increase: BitsPerSec(961_000_000),
+            min_rate: BitsPerSec(100_000_000),
+            window_follows_rate: true,
+        }
     }
 }
 
@@ -687,5 +856,42 @@ impl JsonSchema for Buffer {
     }
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
         schemars::json_schema!({ "type": "string", "description": "\"infinite\" or a size with a unit, such as \"12 MB\"" })
+    }
+}
+
+impl Serialize for Window {
+    fn serialize<S: serde::Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Window::None => s.serialize_str("none"),
+            Window::Bdp => s.serialize_str("bdp"),
+            Window::BaseBdp => s.serialize_str("base-bdp"),
+            Window::Size(bytes) => bytes.serialize(s),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Window {
+    fn deserialize<D: serde::Deserializer<'de>>(d: D) -> Result<Window, D::Error> {
+        let text = String::deserialize(d)?;
+        match text.as_str() {
+            "none" => Ok(Window::None),
+            "bdp" => Ok(Window::Bdp),
+            "base-bdp" => Ok(Window::BaseBdp),
+            _ => text
+                .parse()
+                .map(Window::Size)
+                .map_err(|_| serde::de::Error::invalid_value(serde::de::Unexpected::Str(&text), &WINDOW_FORMS)),
+        }
+    }
+}
+
+const WINDOW_FORMS: &str = "\"none\", \"bdp\", \"base-bdp\" or a size with a unit, such as \"104 KB\"";
+
+impl JsonSchema for Window {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Window".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "string", "description": WINDOW_FORMS })
     }
 }

@@ -193,7 +193,7 @@ fn advance(at: &mut [usize], axes: &[Axis]) -> bool {
     false
 }
 
-/// One run: the base, a variant, a point of the sweep and `--set`, in this order, over the preset.
+/// One run: the base, a variant, a point of the sweep and `--set`, in this order, over the preset and the profile.
 #[allow(clippy::too_many_arguments)]
 fn run(
     base: &Table,
@@ -217,6 +217,10 @@ fn run(
     if let Some(scheme) = &scheme {
         validate::check_scheme(scheme).map_err(|problem| table["scheme"].error("scheme", problem))?;
         let mut merged = presets::preset(scheme).expect("just checked").clone();
+        let profile = table.get("compat").and_then(Node::text).and_then(|name| presets::profile(name, scheme));
+        if let Some(profile) = profile {
+            merge::merge(&mut merged, profile);
+        }
         merge::merge(&mut merged, table);
         table = merged;
         if !point.iter().any(|(key, _)| *key == "scheme") {

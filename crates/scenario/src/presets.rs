@@ -1,4 +1,5 @@
-//! Schemes: published combinations of the choices a switch and a host are made of, each a fragment of TOML.
+//! Schemes: published combinations of the choices a switch and a host are made of, each a fragment of TOML. Profiles: the
+//! conventions of another simulator, likewise.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -6,6 +7,8 @@ use std::sync::OnceLock;
 use serde::Serialize;
 
 use crate::document::{Node, Place, Table, Value};
+use crate::merge::merge;
+use crate::resolve::into_table;
 
 /// A scheme as `backwater schemes` lists it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -34,6 +37,9 @@ const PRESETS: [(&str, &str); 9] = [
     ("fifo-window", include_str!("../presets/fifo-window.toml")),
     ("fifo", include_str!("../presets/fifo.toml")),
 ];
+
+/// Profiles: what `compat = "..."` takes.
+const PROFILES: [(&str, &str); 1] = [("hpcc-sim", include_str!("../profiles/hpcc-sim.toml"))];
 
 /// Schemes that this version knows by name but cannot run: name, title, source.
 const PLANNED: [(&str, &str, &str); 6] = [
@@ -68,6 +74,18 @@ pub(crate) fn names() -> (Vec<&'static str>, Vec<&'static str>) {
     (PRESETS.map(|(name, _)| name).to_vec(), PLANNED.map(|(name, _, _)| name).to_vec())
 }
 
+/// The keys that a profile lays over those of `scheme`, common ones and then the scheme's; `None` for an unknown profile.
+pub(crate) fn profile(name: &str, scheme: &str) -> Option<Table> {
+    static ALL: OnceLock<Vec<Preset>> = OnceLock::new();
+    let all = ALL.get_or_init(|| PROFILES.iter().map(|(name, text)| parse(name, text, "profile")).collect());
+    let mut keys = all.iter().find(|profile| profile.info.name == name)?.keys.clone();
+    let own = keys.remove("scheme").and_then(|schemes| schemes.table()?.get(scheme).cloned());
+    if let Some(own) = own {
+        merge(&mut keys, into_table(own));
+    }
+    Some(keys)
+}
+
 struct Preset {
     info: SchemeInfo,
     keys: Table,
@@ -75,16 +93,15 @@ struct Preset {
 
 fn presets() -> &'static [Preset] {
     static ALL: OnceLock<Vec<Preset>> = OnceLock::new();
-    ALL.get_or_init(|| PRESETS.iter().map(|(name, text)| parse(name, text)).collect())
+    ALL.get_or_init(|| PRESETS.iter().map(|(name, text)| parse(name, text, "preset")).collect())
 }
 
-fn parse(name: &'static str, text: &str) -> Preset {
+fn parse(name: &'static str, text: &str, kind: &str) -> Preset {
     let document =
         Node::from_toml(text, name, Path::new("")).unwrap_or_else(|error| panic!("a preset is valid TOML: {error}"));
     let Value::Table(mut keys) = placed(document, name).value else { unreachable!("a document is a table") };
-    let about = keys.remove("preset").expect("a preset opens with [preset]");
-    let text =
-        |key: &str| about.get(key).and_then(Node::text).expect("[preset] has title, summary and source").to_string();
+    let about = keys.remove(kind).expect("a fragment opens with what it is");
+    let text = |key: &str| about.get(key).and_then(Node::text).expect("it has title, summary and source").to_string();
     let info =
         SchemeInfo { name, title: text("title"), summary: text("summary"), source: text("source"), available: true };
     Preset { info, keys }
@@ -110,5 +127,13 @@ mod tests {
             assert!(!scheme.title.is_empty() && !scheme.summary.is_empty() && !scheme.source.is_empty(), "{scheme:?}");
             assert_eq!(scheme.available, preset(scheme.name).is_some());
         }
+    }
+
+    #[test]
+    fn a_profile_has_keys_for_all_schemes_and_for_one() {
+        let keys = |scheme| profile("hpcc-sim", scheme).expect("shipped");
+        let ecn = |keys: &Table| keys["switch"].table().expect("a table").contains_key("ecn");
+        assert!(ecn(&keys("dctcp")) && !ecn(&keys("pfc")) && !keys("dctcp").contains_key("scheme"));
+        assert!(profile("nonsense", "dctcp").is_none());
     }
 }

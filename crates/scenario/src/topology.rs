@@ -2,7 +2,7 @@
 
 use backwater_types::{BitsPerSec, CONTROL_WIRE, Duration, SerTime};
 
-use crate::model::{Host, Topology};
+use crate::model::{Conventions, Host, Time, Topology};
 
 /// Nodes and links. Hosts come first; port `p` of a node is its `p`-th link in the order of `links`.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,6 +26,8 @@ pub struct Node {
     pub kind: NodeKind,
     /// Links to the nearest host: 0 for a host, 1 for a leaf, 2 for a spine.
     pub layer: u8,
+    /// Number in files of other simulators.
+    pub id: u16,
 }
 
 /// Host or switch.
@@ -73,10 +75,19 @@ impl Graph {
     /// The largest look-ahead window: no frame sent now can arrive sooner than this anywhere.
     ///
     /// The shortest frame on the wire is an ACK, a control frame or a data packet with one byte of payload.
-    pub fn look_ahead(&self, host: &Host) -> Duration {
-        let shortest = host.ack.0.min(CONTROL_WIRE.into()).min(host.header.0 + 1);
-        let arrival = |link: &Link| Duration(link.delay.0 + SerTime::of(link.rate).of_bytes(shortest).0);
+    pub fn look_ahead(&self, host: &Host, conventions: &Conventions) -> Duration {
+        let control = conventions.pfc_frame.0.min(CONTROL_WIRE.into());
+        let shortest = host.ack.0.min(control).min(host.header.0 + 1);
+        let arrival = |link: &Link| link.delay + ser_time(conventions, link.rate).of_bytes(shortest);
         self.links.iter().map(arrival).min().unwrap_or_default()
+    }
+}
+
+/// Transmission times at `rate`.
+pub fn ser_time(conventions: &Conventions, rate: BitsPerSec) -> SerTime {
+    match conventions.time {
+        Time::Exact => SerTime::of(rate),
+        Time::WholeNs => SerTime::in_whole_ns(rate),
     }
 }
 
@@ -119,7 +130,7 @@ pub fn expand(topology: &Topology) -> Graph {
             graph.links.extend((hosts..hosts + switches - 1).map(|a| Link { a, b: a + 1, rate, delay }));
             graph.with_core_links()
         }
-        Topology::Graph { ref hosts, ref switches, ref links } => {
+        Topology::Graph { ref hosts, ref switches, ref links, ref ids } => {
             let count = hosts.len();
             let names = hosts.iter().chain(switches);
             let index: std::collections::HashMap<&str, usize> =
@@ -128,6 +139,7 @@ pub fn expand(topology: &Topology) -> Graph {
                 name: name.clone(),
                 kind: if i < count { NodeKind::Host } else { NodeKind::Switch },
                 layer: 0,
+                id: ids.get(i).copied().unwrap_or(i as u16),
             };
             let mut all: Vec<Link> = links
                 .iter()
@@ -153,10 +165,13 @@ pub fn expand(topology: &Topology) -> Graph {
 
 /// Nodes by name prefix, count and layer; hosts in front. No links yet.
 fn named(hosts: usize, switches: &[(&str, usize, u8)]) -> Graph {
-    let host = |i| Node { name: format!("host{i}"), kind: NodeKind::Host, layer: 0 };
+    let host = |i| Node { name: format!("host{i}"), kind: NodeKind::Host, layer: 0, id: i as u16 };
     let mut nodes: Vec<Node> = (0..hosts).map(host).collect();
     for &(prefix, count, layer) in switches {
-        nodes.extend((0..count).map(|i| Node { name: format!("{prefix}{i}"), kind: NodeKind::Switch, layer }));
+        for i in 0..count {
+            let id = nodes.len() as u16;
+            nodes.push(Node { name: format!("{prefix}{i}"), kind: NodeKind::Switch, layer, id });
+        }
     }
     Graph { nodes, hosts, links: Vec::new(), core_links: Vec::new() }
 }
@@ -194,6 +209,7 @@ impl Graph {
 mod tests {
     use super::*;
     use crate::model::GraphLink;
+    use backwater_types::Bytes;
 
     const RATE: BitsPerSec = BitsPerSec(100_000_000_000);
     const DELAY: Duration = Duration::from_us(1);
@@ -220,7 +236,10 @@ mod tests {
     fn look_ahead_is_the_shortest_link_and_the_shortest_frame() {
         let graph = expand(&Topology::SingleSwitch { hosts: 2, rate: RATE, delay: DELAY });
         // 49 B x 80 ps = 3 920 ps.
-        assert_eq!(graph.look_ahead(&Host::default()), Duration(1_003_920));
+        assert_eq!(graph.look_ahead(&Host::default(), &Conventions::default()), Duration(1_003_920));
+        // 43 B in whole nanoseconds.
+        let whole = Conventions { time: Time::WholeNs, pfc_frame: Bytes(43), ..Conventions::default() };
+        assert_eq!(graph.look_ahead(&Host::default(), &whole), Duration(1_003_000));
         assert!(graph.core_links.is_empty());
     }
 
@@ -250,6 +269,7 @@ mod tests {
             hosts: names(&["x", "y"]),
             switches: names(&["s", "t", "top"]),
             links: vec![link("s", "top"), link("top", "t"), link("t", "y"), link("x", "s")],
+            ids: vec![],
         });
         assert_eq!(
             graph.links.iter().map(|link| (link.a, link.b)).collect::<Vec<_>>(),

@@ -172,7 +172,7 @@ const CASES: &[Case] = &[
     (
         "ecn = { kmin = \"10 KB\", kmax = \"20 KB\", pmax = 0.5 }",
         "ecn = true",
-        &["bad.toml:18: switch.ecn = true: expected a table with the keys kmax, kmin, pmax"],
+        &["bad.toml:18: switch.ecn = true: expected a table with the keys by_rate, kmax, kmin, pmax"],
     ),
     (
         "[host]\npayload = \"1000 B\"",

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use backwater_scenario::model::{Assignment, Backpressure, Buffer, Sizes, Topology, Transport, Workload};
+use backwater_scenario::model::{Assignment, Backpressure, Buffer, Sizes, Topology, Transport, Window, Workload};
 use backwater_scenario::{Plan, Scenario, from_json, load, load_str, scenario_schema, schemes};
 use backwater_types::{BitsPerSec, Bytes, Duration};
 
@@ -51,10 +51,10 @@ fn schemes_are_the_published_ones() {
     let dctcp = scenario(GOOD, &["scheme=dctcp"]);
     let ecn = dctcp.switch.ecn.expect("DCTCP marks");
     assert_eq!((ecn.kmin, ecn.kmax, ecn.pmax), (Bytes(100_000), Bytes(400_000), 1.0));
-    assert_eq!((dctcp.switch.backpressure, dctcp.host.window), (Backpressure::Pfc, Some(Bytes(104_000))));
+    assert_eq!((dctcp.switch.backpressure, dctcp.host.window), (Backpressure::Pfc, Some(Window::Size(Bytes(104_000)))));
     let ideal = scenario(GOOD, &["scheme=ideal-fq"]);
     assert_eq!((ideal.switch.assignment, ideal.switch.buffer), (Assignment::PerFlow, Buffer::Infinite));
-    assert_eq!((ideal.host.transport, ideal.host.window), (Transport::Window, Some(Bytes(100_000))));
+    assert_eq!((ideal.host.transport, ideal.host.window), (Transport::Window, Some(Window::Size(Bytes(100_000)))));
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn runs_are_the_product_of_variants_and_sweep() {
     assert_eq!(all.runs.len(), 8);
     assert_eq!(labels(&all)[..3], ["A-1.queues=16.load=0.2", "A-1.queues=16.load=0.4", "A-1.queues=32.load=0.2"]);
     let last = &all.runs[7];
-    assert_eq!(last.scenario.host.window, Some(Bytes(50_000)));
+    assert_eq!(last.scenario.host.window, Some(Window::Size(Bytes(50_000))));
     assert_eq!(
         serde_json::to_string(&last.params).expect("plain"),
         r#"{"switch.queues":32,"variant":"B","workload.0.load":0.4}"#

@@ -3,10 +3,11 @@
 use backwater_dataplane::assign::{Assigned, DynamicParams, SingleFifo};
 use backwater_dataplane::queues::PausableQueues;
 use backwater_dataplane::{
-    Assignment, Backpressure, Bfc, BfcParams, Departed, Dynamic, NoBackpressure, PerFlow, Pfc, PfcParams, Received,
-    Sent, Shape, Single, Stochastic, Switch,
+    Assignment, Backpressure, Bfc, BfcParams, Departed, Dynamic, HpccMemory, HpccMemoryParams, NoBackpressure, PerFlow,
+    Pfc, PfcParams, Received, Sent, Shape, Single, Stochastic, Switch,
 };
-use backwater_types::{ControlFrame, Instant, Packet, PortId, QueueId};
+use backwater_scenario::model::{self, Memory};
+use backwater_types::{ControlFrame, Instant, Kind, Packet, PortId, QueueId};
 
 /// What the network asks of a switch; see [`Switch`] for each.
 #[allow(missing_docs)]
@@ -21,6 +22,9 @@ pub trait DataPlane: Send + Sized + 'static {
     }
     fn pass(&mut self, _: Instant, _: &Packet, _: PortId, _: PortId) -> Option<QueueId> {
         None
+    }
+    fn queues_as_data(&self, kind: Kind) -> bool {
+        kind == Kind::Data
     }
     fn sendable(&self, port: PortId) -> bool;
     fn control(&mut self, port: PortId, frame: ControlFrame);
@@ -57,6 +61,11 @@ where
     #[inline(always)]
     fn transmit_to(&mut self, now: Instant, port: PortId, out: impl FnOnce(&Packet, &Departed)) -> Option<Departed> {
         Switch::transmit_to(self, now, port, out)
+    }
+
+    #[inline(always)]
+    fn queues_as_data(&self, kind: Kind) -> bool {
+        Switch::queues_as_data(self, kind)
     }
 
     #[inline(always)]
@@ -111,6 +120,8 @@ pub struct PlaneParams {
     pub bfc: BfcParams,
     /// For [`Pfc`].
     pub pfc: Option<PfcParams>,
+    /// For [`HpccMemory`].
+    pub hpcc: Option<HpccMemoryParams>,
 }
 
 /// A data plane that can be built from a switch's shape and parameters.
@@ -162,6 +173,10 @@ macro_rules! products {
                 match self { $(AnySwitch::$name(s) => s.transmit_to(now, port, out),)* }
             }
             #[inline]
+            fn queues_as_data(&self, kind: Kind) -> bool {
+                match self { $(AnySwitch::$name(s) => s.queues_as_data(kind),)* }
+            }
+            #[inline]
             fn sendable(&self, port: PortId) -> bool {
                 match self { $(AnySwitch::$name(s) => s.sendable(port),)* }
             }
@@ -210,9 +225,14 @@ fn pfc(params: &PlaneParams) -> PfcParams {
     params.pfc.clone().expect("a product with PFC has its parameters")
 }
 
+fn hpcc(params: &PlaneParams) -> HpccMemoryParams {
+    params.hpcc.clone().expect("a product with HPCC's memory has its parameters")
+}
+
 products! {
     Fifo = SingleFifo, NoBackpressure, none, none;
     FifoPfc = SingleFifo, Pfc, none, pfc;
+    FifoHpcc = SingleFifo, HpccMemory, none, hpcc;
     FairQueueing = PerFlow, NoBackpressure, none, none;
     BfcSwitch = Dynamic<1>, Bfc, dynamic, bfc;
     BfcWide = Dynamic<2>, Bfc, dynamic, bfc;
@@ -233,8 +253,8 @@ products! {
 ///
 /// # Panics
 /// On products the scenario reader refuses.
-pub fn any(switch: &backwater_scenario::model::Switch, shape: &Shape, params: &PlaneParams) -> AnySwitch {
-    use backwater_scenario::model::{Assignment as A, Backpressure as B};
+pub fn any(switch: &model::Switch, memory: Memory, shape: &Shape, params: &PlaneParams) -> AnySwitch {
+    use model::{Assignment as A, Backpressure as B};
     let wide = shape.queues > 64;
     macro_rules! boxed {
         ($name:ident) => {
@@ -243,6 +263,7 @@ pub fn any(switch: &backwater_scenario::model::Switch, shape: &Shape, params: &P
     }
     match (switch.assignment, switch.backpressure, wide) {
         (A::Single, B::None, _) => boxed!(Fifo),
+        (A::Single, B::Pfc, _) if memory == Memory::HpccSim => boxed!(FifoHpcc),
         (A::Single, B::Pfc, _) => boxed!(FifoPfc),
         (A::Single, B::Bfc, _) => boxed!(BfcSingle),
         (A::PerFlow, B::None, _) => boxed!(FairQueueing),

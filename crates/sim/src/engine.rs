@@ -9,12 +9,12 @@
 
 use crate::any_switch::DataPlane;
 use crate::host::{Finished, HostParams};
+use crate::host_port::EndHost;
 use crate::link::Crossing;
 use crate::network::Nodes;
 use crate::observe::Observer;
 use crate::stats::PortStats;
 use crate::traffic::{ENDLESS, Traffic};
-use backwater_transport::Control;
 use backwater_types::{Duration, Instant};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -101,13 +101,13 @@ struct Shared<'a> {
 }
 
 /// Runs all partitions to the end, each on a thread of its own, and returns them with what they measured.
-pub fn run<C: Control, D: DataPlane, O: Observer>(
-    partitions: Vec<(Nodes<C, D>, O)>,
-    params: &HostParams<C>,
+pub fn run<H: EndHost, D: DataPlane, O: Observer>(
+    partitions: Vec<(Nodes<H, D>, O)>,
+    params: &HostParams<H::Control>,
     traffic: &Traffic,
     schedule: Schedule,
     watch: &Watch,
-) -> Vec<(Nodes<C, D>, O, Harvest)> {
+) -> Vec<(Nodes<H, D>, O, Harvest)> {
     let n = partitions.len();
     let posts = || (0..n).map(|_| Post::default()).collect::<Vec<_>>();
     let mail = || (0..n * n).map(|_| Mutex::new(Vec::new())).collect::<Vec<_>>();
@@ -129,10 +129,10 @@ pub fn run<C: Control, D: DataPlane, O: Observer>(
     })
 }
 
-struct Worker<'a, C: Control, D, O> {
-    nodes: Nodes<C, D>,
+struct Worker<'a, H: EndHost, D, O> {
+    nodes: Nodes<H, D>,
     observer: O,
-    params: HostParams<C>,
+    params: HostParams<H::Control>,
     traffic: Traffic,
     schedule: Schedule,
     shared: &'a Shared<'a>,
@@ -146,11 +146,11 @@ struct Worker<'a, C: Control, D, O> {
     finished: u64,
 }
 
-impl<'a, C: Control, D: DataPlane, O: Observer> Worker<'a, C, D, O> {
+impl<'a, H: EndHost, D: DataPlane, O: Observer> Worker<'a, H, D, O> {
     fn new(
-        nodes: Nodes<C, D>,
+        nodes: Nodes<H, D>,
         observer: O,
-        params: HostParams<C>,
+        params: HostParams<H::Control>,
         traffic: Traffic,
         schedule: Schedule,
         shared: &'a Shared<'a>,
@@ -182,7 +182,7 @@ impl<'a, C: Control, D: DataPlane, O: Observer> Worker<'a, C, D, O> {
         }
     }
 
-    fn run(mut self) -> (Nodes<C, D>, O, Harvest) {
+    fn run(mut self) -> (Nodes<H, D>, O, Harvest) {
         let _breaker = Breaker(&self.shared.barrier);
         self.harvest.at_warm = self.snapshot(Instant::ZERO);
         let (mut now, mut parity) = (Instant::ZERO, 0);
@@ -251,10 +251,10 @@ impl<'a, C: Control, D: DataPlane, O: Observer> Worker<'a, C, D, O> {
             if fabric.next[i] < end {
                 if !fabric.woken[i].is_empty() {
                     fabric.woken[i].clear();
-                    host.wake_link(fabric);
+                    host.port_mut().wake_link(fabric);
                 }
                 host.run(end, &self.params, fabric, &mut record, &mut self.observer);
-                fabric.next[i] = host.tree.next();
+                fabric.next[i] = host.port().tree.next();
             }
         }
         for (i, switch) in self.nodes.switches.iter_mut().enumerate() {
@@ -365,8 +365,9 @@ impl<'a, C: Control, D: DataPlane, O: Observer> Worker<'a, C, D, O> {
     /// Counters of every port here: hosts, then switches port by port.
     fn snapshot(&mut self, now: Instant) -> Vec<PortStats> {
         let hosts = self.nodes.hosts.iter_mut().map(|host| {
-            host.stats.held.settle(now);
-            host.stats
+            let stats = &mut host.port_mut().stats;
+            stats.held.settle(now);
+            *stats
         });
         hosts.chain(self.nodes.switches.iter_mut().flat_map(|switch| switch.stats(now))).collect()
     }

@@ -1,7 +1,7 @@
 //! What a run will take, before it runs.
 
 use crate::ideal::Ideal;
-use crate::traffic::{ENDLESS, Traffic, flow_key};
+use crate::traffic::{ENDLESS, FlowKeys, Traffic};
 use backwater_scenario::model::Scenario;
 use backwater_scenario::topology;
 use backwater_types::Instant;
@@ -16,13 +16,13 @@ const DRAWN: usize = 200_000;
 /// flow, 3 MB a switch, 20 KB a host.
 pub fn estimate(scenario: &Scenario) -> Value {
     let graph = topology::expand(&scenario.topology);
-    let ideal = Ideal::new(&graph, &scenario.host, scenario.seed, scenario.switch.symmetric_ecmp);
+    let ideal = Ideal::new(&graph, scenario);
     let duration = scenario.run.duration.as_secs_f64();
     let packet = scenario.host.payload.0 + scenario.host.header.0;
     let (mut flows, mut hops, mut endless, mut last) = (0u64, 0f64, 0f64, Instant::ZERO);
-    let mut path = Vec::new();
+    let (mut path, mut keys) = (Vec::new(), FlowKeys::new(scenario));
     for flow in Traffic::new(scenario, &graph).take(DRAWN) {
-        ideal.path(flow.src, flow.dst, flow_key(scenario.seed, flow.id), &mut path);
+        ideal.path(flow.src, flow.dst, keys.next(&flow), &mut path);
         flows += 1;
         last = flow.at;
         if flow.size == ENDLESS {

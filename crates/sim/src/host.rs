@@ -1,12 +1,11 @@
 //! A host: flows, a NIC that pulls packets from them, and a receiver that answers.
 
-use crate::link::{Fabric, Lost, Wire};
+use crate::host_port::{ARRIVAL, EndHost, HostPort, HostSetup, LINK, PORT, TIMER};
+use crate::link::Fabric;
 use crate::observe::Observer;
 use crate::receivers::Receivers;
-use crate::stats::{Drops, PortStats};
 use crate::timers::Timers;
 use crate::traffic::{Flow as Arrival, flow_key};
-use crate::tree::Tree;
 use backwater_dataplane::{NicQueues, Ring};
 use backwater_transport::{Ack, Answer, Control, Sender};
 use backwater_types::hash::{self, Stream};
@@ -30,6 +29,11 @@ pub struct HostParams<C: Control> {
     pub nack_guard: Duration,
     /// Time a received packet spends in the host.
     pub delay: Duration,
+    /// 1 ps if a port whose transmission ends counts as busy to the other events of that instant, else 0: whether what was
+    /// scheduled earlier comes first.
+    pub grace: u64,
+    /// A pause of the data class holds ACKs too.
+    pub acks_paused: bool,
     /// Data packets are ECN-capable.
     pub ecn: bool,
     /// ACKs take the path of their data, reversed.
@@ -59,19 +63,7 @@ pub enum Finished {
 
 /// A host.
 pub struct Host<C: Control> {
-    /// Number in the graph, which is its address.
-    pub id: u16,
-    /// Events.
-    pub tree: Tree<4>,
-    /// Counters of its port.
-    pub stats: PortStats,
-    /// Packets lost on its link.
-    pub drops: Drops,
-    /// `[class]`: payload bytes of flows that were acknowledged to the end.
-    pub finished_bytes: Vec<u64>,
-    wire: Wire,
-    link_in: u32,
-    busy_until: Instant,
+    port: HostPort,
     nic: NicQueues,
     acks: Ring<Packet>,
     flows: Vec<Flow<C>>,
@@ -85,12 +77,9 @@ pub struct Host<C: Control> {
     delayed: VecDeque<(Instant, Packet)>,
     changes: VecDeque<Instant>,
     rng: Stream,
+    /// `[class]`: payload bytes of flows that were acknowledged to the end.
+    finished_bytes: Vec<u64>,
 }
-
-const LINK: usize = 0;
-const PORT: usize = 1;
-const ARRIVAL: usize = 2;
-const TIMER: usize = 3;
 
 struct Flow<C> {
     send: Sender,
@@ -116,27 +105,15 @@ struct Flow<C> {
     live: bool,
 }
 
-impl<C: Control> Host<C> {
-    /// Host number `id`, with its incoming link and its wire out; `classes` workloads.
-    pub fn new(
-        id: u16,
-        (link_in, wire): (u32, Wire),
-        nic: NicQueues,
-        classes: usize,
-        seed: u64,
-        changes: VecDeque<Instant>,
-    ) -> Host<C> {
-        let mut tree = Tree::new(4, hash::stream(seed, 0x7469_6573, id as u64));
-        tree.set(TIMER, changes.front().copied().unwrap_or(Instant::NEVER));
+impl<C: Control> EndHost for Host<C> {
+    type Control = C;
+
+    fn new(mut port: HostPort, setup: HostSetup) -> Host<C> {
+        let HostSetup { nic, classes, seed, changes, .. } = setup;
+        port.tree.set(TIMER, changes.front().copied().unwrap_or(Instant::NEVER));
         Host {
-            id,
-            tree,
-            stats: PortStats::default(),
-            drops: Drops::default(),
-            finished_bytes: vec![0; classes],
-            wire,
-            link_in,
-            busy_until: Instant::ZERO,
+            rng: Stream::new(seed, 0x6e69_6373, port.id as u64),
+            port,
             nic,
             acks: Ring::default(),
             flows: Vec::with_capacity(64),
@@ -147,28 +124,30 @@ impl<C: Control> Host<C> {
             receivers: Receivers::default(),
             delayed: VecDeque::new(),
             changes,
-            rng: Stream::new(seed, 0x6e69_6373, id as u64),
+            finished_bytes: vec![0; classes],
         }
     }
 
-    /// Its link has a frame in flight again.
     #[inline(always)]
-    pub fn wake_link(&mut self, fabric: &Fabric) {
-        self.tree.set(LINK, fabric.in_flight[self.link_in as usize].head());
+    fn port(&self) -> &HostPort {
+        &self.port
     }
 
-    /// A flow will arrive here.
     #[inline(always)]
-    pub fn announce(&mut self, flow: Arrival) {
+    fn port_mut(&mut self) -> &mut HostPort {
+        &mut self.port
+    }
+
+    #[inline(always)]
+    fn announce(&mut self, flow: Arrival) {
         if self.arrivals.is_empty() {
-            self.tree.set(ARRIVAL, flow.at);
+            self.port.tree.set(ARRIVAL, flow.at);
         }
         self.arrivals.push_back(flow);
     }
 
-    /// Handles every event before `end`.
     #[inline]
-    pub fn run<O: Observer>(
+    fn run<O: Observer>(
         &mut self,
         end: Instant,
         params: &HostParams<C>,
@@ -176,18 +155,14 @@ impl<C: Control> Host<C> {
         finished: &mut impl FnMut(Instant, Finished),
         observer: &mut O,
     ) {
-        while let Some((now, leaf)) = self.tree.first_before(end) {
+        while let Some((now, leaf)) = self.port.tree.first_before(end) {
             match leaf {
                 LINK => {
-                    let frames = &mut fabric.in_flight[self.link_in as usize];
-                    let packet = *frames.front().expect("an armed link has a frame in flight");
-                    let next = frames.advance();
-                    self.tree.set(LINK, next);
-                    fabric.packet_hops += 1;
+                    let packet = self.port.take(fabric);
                     match packet.control() {
                         Some(frame) => {
-                            observer.controlled(now, self.id as usize, 0, frame);
-                            self.stats.held.on_control(now, frame);
+                            observer.controlled(now, self.port.id as usize, 0, frame);
+                            self.port.stats.held.on_control(now, frame);
                             self.nic.control(frame);
                             self.kick(now, params, fabric, observer);
                         }
@@ -199,7 +174,7 @@ impl<C: Control> Host<C> {
                     }
                 }
                 PORT => {
-                    self.tree.set(PORT, Instant::NEVER);
+                    self.port.tree.set(PORT, Instant::NEVER);
                     self.transmit(now, params, fabric, observer);
                 }
                 ARRIVAL => {
@@ -208,7 +183,7 @@ impl<C: Control> Host<C> {
                             self.start(now, arrival, params);
                         }
                     }
-                    self.tree.set(ARRIVAL, self.arrivals.front().map_or(Instant::NEVER, |a| a.at));
+                    self.port.tree.set(ARRIVAL, self.arrivals.front().map_or(Instant::NEVER, |a| a.at));
                     self.kick(now, params, fabric, observer);
                 }
                 _ => self.on_timer(now, params, fabric, finished, observer),
@@ -216,14 +191,15 @@ impl<C: Control> Host<C> {
         }
     }
 
-    /// Adds the payload bytes acknowledged so far, by class.
-    pub fn add_acknowledged(&self, params: &HostParams<C>, sum: &mut [u64]) {
+    fn add_acknowledged(&self, params: &HostParams<C>, sum: &mut [u64]) {
         self.finished_bytes.iter().zip(sum.iter_mut()).for_each(|(bytes, sum)| *sum += bytes);
         for flow in self.flows.iter().filter(|f| f.live && !f.send.is_done()) {
             sum[flow.class as usize] += flow.send.acked as u64 * params.payload;
         }
     }
+}
 
+impl<C: Control> Host<C> {
     fn start(&mut self, now: Instant, arrival: Arrival, params: &HostParams<C>) {
         let (total, last) = arrival.packets(params.payload);
         let flow = Flow {
@@ -268,7 +244,7 @@ impl<C: Control> Host<C> {
             flow.joined = true;
             flow.queue = self.nic.join(&mut self.rng);
         }
-        if flow.not_before > now.max(self.busy_until) {
+        if flow.not_before > now.max(self.port.busy_until) {
             flow.pacing = true;
             let entry = (flow.not_before, slot, flow.id);
             self.paced.push(entry);
@@ -282,16 +258,16 @@ impl<C: Control> Host<C> {
     /// Sends if the link is free, else makes sure it is looked at when it is.
     #[inline(always)]
     fn kick<O: Observer>(&mut self, now: Instant, params: &HostParams<C>, fabric: &mut Fabric, observer: &mut O) {
-        if self.busy_until <= now {
+        if self.port.busy_until <= now {
             self.transmit(now, params, fabric, observer);
-        } else if !self.tree.is_set(PORT) && (!self.acks.is_empty() || self.nic.sendable()) {
-            self.tree.set(PORT, self.busy_until);
+        } else if !self.port.tree.is_set(PORT) && (!self.acks.is_empty() || self.nic.sendable()) {
+            self.port.tree.set(PORT, self.port.busy_until);
         }
     }
 
     #[inline]
     fn transmit<O: Observer>(&mut self, now: Instant, params: &HostParams<C>, fabric: &mut Fabric, observer: &mut O) {
-        if self.busy_until > now {
+        if self.port.busy_until > now {
             return self.kick(now, params, fabric, observer);
         }
         if let Some(ack) = self.acks.pop_front() {
@@ -304,15 +280,9 @@ impl<C: Control> Host<C> {
     /// A packet takes the link; the port is looked at again after it if something else may go.
     #[inline(always)]
     fn depart<O: Observer>(&mut self, now: Instant, packet: &Packet, fabric: &mut Fabric, observer: &mut O) {
-        observer.host_sent(now, self.id as usize, packet);
-        self.busy_until = now + self.wire.ser.of_bytes(packet.wire as u64);
-        self.stats.sent.count(packet);
-        let (free_at, queue) = (self.busy_until, packet.upstream_queue);
-        put_on_wire(&mut self.wire, fabric, &mut self.drops, now, free_at, packet, queue, |packet, reason| {
-            observer.dropped(now, self.id as usize, packet, reason);
-        });
+        let free_at = self.port.depart(now, packet, fabric, observer);
         if !self.acks.is_empty() || self.nic.sendable() {
-            self.tree.set(PORT, free_at);
+            self.port.tree.set(PORT, free_at);
         }
     }
 
@@ -352,7 +322,7 @@ impl<C: Control> Host<C> {
             sender_slot: slot,
             receiver_slot: flow.receiver_slot,
             dst: flow.dst,
-            src: self.id,
+            src: self.port.id,
             wire,
             upstream_queue: queue,
             class: 0,
@@ -365,18 +335,18 @@ impl<C: Control> Host<C> {
             flow.timed = true;
             let entry = (now + params.rto, slot, flow.id);
             self.rto.push_last(entry);
-            if !self.tree.is_set(TIMER) {
+            if !self.port.tree.is_set(TIMER) {
                 self.arm_timer();
             }
         }
         let flow = &mut self.flows[slot as usize];
-        let free_at = now + self.wire.ser.of_bytes(wire as u64);
+        let free_at = now + self.port.wire.ser.of_bytes(wire as u64);
         let ready = flow.may_send(params) && flow.not_before <= free_at;
         flow.ringed = ready;
         self.nic.sent(queue, ready);
         if !ready {
             self.settle(now, slot, params);
-            self.busy_until = free_at;
+            self.port.busy_until = free_at;
             self.offer(now, slot, params);
         }
         packet
@@ -406,10 +376,10 @@ impl<C: Control> Host<C> {
         finished: &mut impl FnMut(Instant, Finished),
         observer: &mut O,
     ) {
-        observer.host_received(now, self.id as usize, &packet);
+        observer.host_received(now, self.port.id as usize, &packet);
         if packet.kind == Kind::Data {
             let Some(ack) = self.on_data(now, &packet, params, finished) else { return };
-            if self.busy_until <= now && self.acks.is_empty() {
+            if self.port.busy_until <= now && self.acks.is_empty() {
                 return self.depart(now, &ack, fabric, observer);
             }
             self.acks.push_back(ack);
@@ -449,7 +419,7 @@ impl<C: Control> Host<C> {
             kind,
             seq,
             dst: packet.src,
-            src: self.id,
+            src: self.port.id,
             wire: params.ack,
             key: if params.symmetric { packet.key } else { hash::salted(packet.key, 0x9e37_79b9_7f4a_7c15) },
             flags: packet.flags & flags::CE,
@@ -490,7 +460,7 @@ impl<C: Control> Host<C> {
     fn arm_timer(&mut self) {
         let delayed = self.delayed.front().map_or(Instant::NEVER, |(at, _)| *at);
         let changes = self.changes.front().copied().unwrap_or(Instant::NEVER);
-        self.tree.set(TIMER, self.paced.next().min(self.rto.next()).min(delayed).min(changes));
+        self.port.tree.set(TIMER, self.paced.next().min(self.rto.next()).min(delayed).min(changes));
     }
 
     fn on_timer<O: Observer>(
@@ -504,7 +474,7 @@ impl<C: Control> Host<C> {
         while self.changes.front().is_some_and(|at| *at <= now) {
             self.changes.pop_front();
             self.nic.release();
-            self.stats.held.on_link_change(now);
+            self.port.stats.held.on_link_change(now);
         }
         while self.delayed.front().is_some_and(|(at, _)| *at <= now) {
             if let Some((_, packet)) = self.delayed.pop_front() {
@@ -554,36 +524,4 @@ impl<C: Control> Flow<C> {
             (params.payload + params.header) as u32
         }
     }
-}
-
-/// Puts a frame of `queue` on a wire, on which it is completely at `sent`; faults may take it.
-#[inline(always)]
-#[allow(clippy::too_many_arguments)] // the link's two ends, when, and what
-pub fn put_on_wire(
-    wire: &mut Wire,
-    fabric: &mut Fabric,
-    drops: &mut Drops,
-    start: Instant,
-    sent: Instant,
-    packet: &Packet,
-    queue: QueueId,
-    dropped: impl FnOnce(&Packet, &'static str),
-) {
-    let at = sent + wire.delay;
-    if let Some(faults) = &mut wire.faults
-        && let Some(lost) = faults.strike(packet.kind, start, at)
-    {
-        let (reason, name) = match lost {
-            Lost::Loss => (2, "link-loss"),
-            Lost::Down => (3, "link-down"),
-        };
-        if packet.kind != Kind::Control {
-            drops.count(reason, packet.wire);
-            // A copy, so that the packet itself need not have an address: one in registers is written once, to the link.
-            let lost = *packet;
-            dropped(&lost, name);
-        }
-        return;
-    }
-    fabric.send(wire.target, at, packet, queue);
 }

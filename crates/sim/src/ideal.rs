@@ -6,11 +6,10 @@
 //! With integer picoseconds the recursion is exact; tests compare it packet by packet, and with the simulator.
 
 use crate::network;
-use crate::routes::Routes;
-use backwater_scenario::model::Host;
-use backwater_scenario::topology::Graph;
-use backwater_types::hash;
-use backwater_types::{Duration, SerTime};
+use crate::routes::{Choice, Routes};
+use backwater_scenario::model::Scenario;
+use backwater_scenario::topology::{Graph, ser_time};
+use backwater_types::{ControlFrame, Duration, Packet};
 
 /// Idle-network times of a graph.
 pub struct Ideal<'a> {
@@ -21,35 +20,38 @@ pub struct Ideal<'a> {
     header: u64,
     ack: u64,
     host_delay: Duration,
-    seed: u64,
-    symmetric: bool,
+    scenario: &'a Scenario,
+    /// `[switch]`, counted without hosts.
+    choices: Vec<Choice>,
 }
 
 impl<'a> Ideal<'a> {
-    /// With all links up. `seed` and `symmetric` choose the paths as the switches do.
-    pub fn new(graph: &'a Graph, host: &Host, seed: u64, symmetric: bool) -> Ideal<'a> {
+    /// With all links up; switches choose among paths as they do in a run.
+    pub fn new(graph: &'a Graph, scenario: &'a Scenario) -> Ideal<'a> {
+        let host = &scenario.host;
         Ideal {
             graph,
             ports: network::ports(graph),
-            routes: Routes::new(graph, &vec![true; graph.links.len()]),
+            routes: Routes::new(graph, &vec![true; graph.links.len()], scenario.conventions.paths),
             payload: host.payload.0,
             header: host.header.0,
             ack: host.ack.0,
             host_delay: host.delay,
-            seed,
-            symmetric,
+            scenario,
+            choices: (graph.hosts..graph.nodes.len()).map(|switch| Choice::new(scenario, graph, switch)).collect(),
         }
     }
 
-    /// The links that packets of hash `key` take from `src` to `dst`, into `path`.
+    /// The links that packets of this key take from `src` to `dst`, into `path`.
     pub fn path(&self, src: u16, dst: u16, key: u32, path: &mut Vec<usize>) {
         path.clear();
         path.push(self.ports[src as usize][0]);
         let mut node = self.graph.switch_of(src as usize);
+        // Any frame will do: only its addresses and its key are looked at.
+        let packet = Packet { src, dst, key, ..Packet::from(ControlFrame::PfcResume(0)) };
         while node != dst as usize {
-            let number = if self.symmetric { 0 } else { node as u64 };
-            let salt = hash::stream(self.seed, 0x6563_6d70, number);
-            let port = self.routes.next(node - self.graph.hosts, dst, key, salt);
+            let switch = node - self.graph.hosts;
+            let port = self.routes.next(switch, &packet, &self.choices[switch]);
             let link = self.ports[node][port.expect("valid scenarios are connected") as usize];
             path.push(link);
             let l = &self.graph.links[link];
@@ -66,7 +68,7 @@ impl<'a> Ideal<'a> {
         let mut at = 0u64;
         for link in path {
             let l = &self.graph.links[*link];
-            let ser = SerTime::of(l.rate);
+            let ser = ser_time(&self.scenario.conventions, l.rate);
             if packets > 1 {
                 let full = ser.of_bytes(self.payload + self.header).0;
                 before += full;
@@ -85,7 +87,7 @@ impl<'a> Ideal<'a> {
     pub fn return_trip(&self, path: &[usize]) -> Duration {
         let hop = |link: &usize| {
             let l = &self.graph.links[*link];
-            l.delay.0 + SerTime::of(l.rate).of_bytes(self.ack).0
+            l.delay.0 + ser_time(&self.scenario.conventions, l.rate).of_bytes(self.ack).0
         };
         Duration(path.iter().map(hop).sum::<u64>()) + self.host_delay
     }
@@ -94,7 +96,7 @@ impl<'a> Ideal<'a> {
     pub fn bfc_script(&self, path: &[usize], size: u64) -> Duration {
         let propagation: u64 = path.iter().map(|l| self.graph.links[*l].delay.0).sum();
         let slowest = path.iter().map(|l| self.graph.links[*l].rate).min().unwrap_or_default();
-        let packet = SerTime::of(slowest).of_bytes(size.min(self.payload)).0;
+        let packet = ser_time(&self.scenario.conventions, slowest).of_bytes(size.min(self.payload)).0;
         let packets = (size / self.payload).max(1);
         Duration(2 * propagation + packet * (packets + path.len() as u64 - 1))
     }

@@ -3,6 +3,7 @@
 //! A link delivers in order, so only its head frame is an event. The receiving node's side holds the frames; the sending port
 //! holds rate, delay and faults, and puts a frame on the link when its transmission starts.
 
+use crate::stats::Drops;
 use backwater_dataplane::Ring;
 use backwater_types::hash::Stream;
 use backwater_types::{Duration, Instant, Kind, Packet, QueueId, SerTime};
@@ -165,4 +166,36 @@ impl Fabric {
         }
         frames.push(at, packet, queue);
     }
+}
+
+/// Puts a frame of `queue` on a wire, on which it is completely at `sent`; faults may take it.
+#[inline(always)]
+#[allow(clippy::too_many_arguments)] // the link's two ends, when, and what
+pub fn put_on_wire(
+    wire: &mut Wire,
+    fabric: &mut Fabric,
+    drops: &mut Drops,
+    start: Instant,
+    sent: Instant,
+    packet: &Packet,
+    queue: QueueId,
+    dropped: impl FnOnce(&Packet, &'static str),
+) {
+    let at = sent + wire.delay;
+    if let Some(faults) = &mut wire.faults
+        && let Some(lost) = faults.strike(packet.kind, start, at)
+    {
+        let (reason, name) = match lost {
+            Lost::Loss => (2, "link-loss"),
+            Lost::Down => (3, "link-down"),
+        };
+        if packet.kind != Kind::Control {
+            drops.count(reason, packet.wire);
+            // A copy, so that the packet itself need not have an address: one in registers is written once, to the link.
+            let lost = *packet;
+            dropped(&lost, name);
+        }
+        return;
+    }
+    fabric.send(wire.target, at, packet, queue);
 }

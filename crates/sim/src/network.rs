@@ -1,24 +1,25 @@
 //! Builds a network from a scenario: nodes, wires and routes, split into partitions.
 
 use crate::any_switch::{DataPlane, PlaneParams};
-use crate::host::Host;
+use crate::host_port::{EndHost, HostPort, HostSetup};
 use crate::link::{Fabric, Faults, InFlight, Target, Wire};
-use crate::routes::Routes;
+use crate::routes::{Choice, Routes};
 use crate::switch_node::{Census, Change, DelayHistogram, Meters, SwitchNode};
 use backwater_dataplane::assign::DynamicParams;
-use backwater_dataplane::{BfcParams, NicQueues, PfcParams, PortShape, Red, Shape, pfc};
-use backwater_scenario::model::{Assignment, Backpressure, Buffer, Elide, ElideRule, Fault, Scenario};
-use backwater_scenario::topology::Graph;
-use backwater_transport::Control;
+use backwater_dataplane::{BfcParams, HpccMemoryParams, NicQueues, PfcParams, PortShape, Red, Shape, hpcc_memory, pfc};
+use backwater_scenario::model::{
+    AckClass, Assignment, Backpressure, Buffer, Ecn, Elide, ElideRule, Fault, Memory, Paths, Scenario, Ties,
+};
+use backwater_scenario::topology::{Graph, Link, ser_time};
 use backwater_types::hash::{self, Stream};
-use backwater_types::{Duration, Instant, SerTime};
+use backwater_types::{BitsPerSec, Duration, Instant};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// The nodes that one thread runs.
-pub struct Nodes<C: Control, D> {
+pub struct Nodes<H, D> {
     /// Hosts, numbered from 0 in the partition.
-    pub hosts: Vec<Host<C>>,
+    pub hosts: Vec<H>,
     /// Switches, numbered after the hosts.
     pub switches: Vec<SwitchNode<D>>,
     /// Frames in flight towards them.
@@ -28,18 +29,18 @@ pub struct Nodes<C: Control, D> {
 }
 
 /// Builds all partitions. `plane` makes a switch's data plane.
-pub fn build<C: Control, D: DataPlane>(
+pub fn build<H: EndHost, D: DataPlane>(
     scenario: &Scenario,
     graph: &Graph,
     partitions: usize,
     plane: impl Fn(&Shape, &PlaneParams) -> D,
-) -> Vec<Nodes<C, D>> {
+) -> Vec<Nodes<H, D>> {
     let part = assign_partitions(graph, partitions);
-    let (routes, schedule) = epochs(graph, &scenario.fault);
+    let (routes, schedule) = epochs(graph, &scenario.fault, scenario.conventions.paths);
     let (local, counts) = number(graph, &part, partitions);
     let incoming = number_links(graph, &part, partitions);
     let wires = Wires { scenario, graph, part: &part, local: &local, incoming: &incoming };
-    let mut nodes: Vec<Nodes<C, D>> = (0..partitions)
+    let mut nodes: Vec<Nodes<H, D>> = (0..partitions)
         .map(|p| Nodes {
             hosts: Vec::new(),
             switches: Vec::new(),
@@ -57,6 +58,10 @@ pub fn build<C: Control, D: DataPlane>(
         })
         .collect();
     let links = ports(graph);
+    let tie_seed = |node: usize| match scenario.conventions.ties {
+        Ties::Random => Some(hash::stream(scenario.seed, 0x7469_6573, node as u64)),
+        Ties::Scheduled => None,
+    };
     for host in 0..graph.hosts {
         let changes: VecDeque<Instant> = schedule.iter().filter(|c| c.touches(links[host][0])).map(|c| c.at).collect();
         let nic = NicQueues::new(
@@ -64,9 +69,10 @@ pub fn build<C: Control, D: DataPlane>(
             scenario.switch.quantum.0 as u32,
             scenario.switch.bfc.nic_obeys,
         );
-        let link = wires.of(host, links[host][0]);
+        let port = HostPort::new(host as u16, wires.of(host, links[host][0]), tie_seed(host));
         let classes = scenario.workload.len();
-        nodes[part[host]].hosts.push(Host::new(host as u16, link, nic, classes, scenario.seed, changes));
+        let setup = HostSetup { nic, classes, hosts: graph.hosts, seed: scenario.seed, changes };
+        nodes[part[host]].hosts.push(H::new(port, setup));
     }
     let routes = Arc::new(routes);
     for switch in graph.hosts..graph.nodes.len() {
@@ -74,17 +80,14 @@ pub fn build<C: Control, D: DataPlane>(
         let shape = shape(scenario, graph, switch, &links[switch]);
         let params = plane_params(scenario, graph, switch, &links[switch]);
         let changes = schedule.iter().map(|c| c.at_switch(&links[switch])).collect();
-        let tie_seed = hash::stream(scenario.seed, 0x7469_6573, switch as u64);
-        let salt_of = if scenario.switch.symmetric_ecmp { 0 } else { switch as u64 };
-        let ecmp_salt = hash::stream(scenario.seed, 0x6563_6d70, salt_of);
         let mut node = SwitchNode::new(
             switch,
             plane(&shape, &params),
             ports,
             graph.hosts,
-            routes.clone(),
+            (routes.clone(), Choice::new(scenario, graph, switch)),
             changes,
-            [tie_seed, ecmp_salt],
+            tie_seed(switch),
         );
         let measure = &scenario.measure;
         if measure.active_flows || measure.queueing_delay {
@@ -96,8 +99,12 @@ pub fn build<C: Control, D: DataPlane>(
         nodes[part[switch]].switches.push(node);
     }
     for nodes in &mut nodes {
-        let first: Vec<Instant> =
-            nodes.hosts.iter().map(|h| h.tree.next()).chain(nodes.switches.iter().map(|s| s.tree.next())).collect();
+        let first: Vec<Instant> = nodes
+            .hosts
+            .iter()
+            .map(|h| h.port().tree.next())
+            .chain(nodes.switches.iter().map(|s| s.tree.next()))
+            .collect();
         nodes.fabric.next = first;
     }
     nodes
@@ -178,7 +185,7 @@ impl Wires<'_> {
         let (number, part) = (self.incoming.number[link][towards], self.part[peer]);
         let (_, port) = self.incoming.ends[part][number as usize];
         let target = Target { partition: part as u16, port, node: self.local[peer], link: number };
-        let ser = SerTime::of(l.rate);
+        let ser = ser_time(&self.scenario.conventions, l.rate);
         let faults = self.faults(link, towards);
         (self.incoming.number[link][1 - towards], Wire { ser, delay: l.delay, target, faults })
     }
@@ -231,7 +238,7 @@ impl Epoch {
 }
 
 /// Routes for every state of the links, and the moments between them.
-fn epochs(graph: &Graph, faults: &[Fault]) -> (Vec<Routes>, Vec<Epoch>) {
+fn epochs(graph: &Graph, faults: &[Fault], paths: Paths) -> (Vec<Routes>, Vec<Epoch>) {
     let mut moments: Vec<Instant> = faults.iter().flat_map(|f| &f.down).flatten().map(|d| Instant(d.0)).collect();
     moments.sort();
     moments.dedup();
@@ -240,13 +247,13 @@ fn epochs(graph: &Graph, faults: &[Fault]) -> (Vec<Routes>, Vec<Epoch>) {
         !downs.any(|[from, to]| Instant(from.0) <= at && at < Instant(to.0))
     };
     let mut up = vec![true; graph.links.len()];
-    let mut routes = vec![Routes::new(graph, &up)];
+    let mut routes = vec![Routes::new(graph, &up, paths)];
     let mut schedule = Vec::new();
     for at in moments {
         let now: Vec<bool> = (0..graph.links.len()).map(|link| is_up(link, at)).collect();
         let links = (0..now.len()).filter(|l| now[*l] != up[*l]).map(|l| (l, now[l])).collect();
         schedule.push(Epoch { at, number: routes.len(), links });
-        routes.push(Routes::new(graph, &now));
+        routes.push(Routes::new(graph, &now, paths));
         up = now;
     }
     (routes, schedule)
@@ -254,9 +261,9 @@ fn epochs(graph: &Graph, faults: &[Fault]) -> (Vec<Routes>, Vec<Epoch>) {
 
 fn shape(scenario: &Scenario, graph: &Graph, switch: usize, links: &[usize]) -> Shape {
     let config = &scenario.switch;
-    let red = config.ecn.as_ref().map_or(Red::OFF, |e| Red::new(e.kmin.0, e.kmax.0, e.pmax));
     let port = |link: &usize| {
         let l = &graph.links[*link];
+        let red = config.ecn.as_ref().map_or(Red::OFF, |ecn| red(ecn, l.rate));
         PortShape { rate: l.rate, hrtt: Duration(2 * l.delay.0), red }
     };
     let buffer = match config.buffer {
@@ -274,6 +281,16 @@ fn shape(scenario: &Scenario, graph: &Graph, switch: usize, links: &[usize]) -> 
         salt: hash::stream(scenario.seed, 0x7361_6c74, switch as u64),
         hrtt: config.bfc.hrtt,
         stamp: scenario.measure.queueing_delay,
+        acks_with_data: scenario.conventions.acks == AckClass::Data,
+        pfc_frame: scenario.conventions.pfc_frame.0 as u16,
+    }
+}
+
+/// Thresholds of a port of this rate.
+fn red(ecn: &Ecn, rate: BitsPerSec) -> Red {
+    match ecn.by_rate.iter().find(|at| at.rate == rate) {
+        Some(at) => Red::new(at.kmin.0, at.kmax.0, at.pmax),
+        None => Red::new(ecn.kmin.0, ecn.kmax.0, ecn.pmax),
     }
 }
 
@@ -312,8 +329,28 @@ fn plane_params(scenario: &Scenario, graph: &Graph, switch: usize, links: &[usiz
             sampling: config.bfc.sampling,
             elided: elided(scenario, graph, switch, links),
         },
+        hpcc: hpcc_memory_params(scenario, graph, links),
         pfc,
     }
+}
+
+/// Memory as the HPCC simulator has it, where that is asked for. Its NIC speed is that of the first host.
+fn hpcc_memory_params(scenario: &Scenario, graph: &Graph, links: &[usize]) -> Option<HpccMemoryParams> {
+    let pfc = &scenario.switch.pfc;
+    let Buffer::Shared(buffer) = scenario.switch.buffer else { return None };
+    if scenario.conventions.memory != Memory::HpccSim {
+        return None;
+    }
+    let base = (1.0 / pfc.alpha).log2().round().clamp(0.0, 63.0) as u8;
+    let of_link = |link: &usize| &graph.links[*link];
+    let headroom = |link: &Link| pfc.headroom.map_or_else(|| hpcc_memory::headroom(link.delay, link.rate), |h| h.0);
+    Some(HpccMemoryParams {
+        buffer: buffer.0,
+        headroom: links.iter().map(of_link).map(headroom).collect(),
+        shift: links.iter().map(|l| hpcc_memory::shift(base, of_link(l).rate, graph.links[0].rate)).collect(),
+        reserve: pfc.reserve.0,
+        hysteresis: pfc.hysteresis.0,
+    })
 }
 
 /// How often a PFC pause is repeated: well inside the 335 us after which real hardware at 100 Gb/s would let it lapse.

@@ -2,15 +2,16 @@
 
 use crate::any_switch::DataPlane;
 use crate::engine::Harvest;
+use crate::host_port::EndHost;
+use crate::hpcc::BaseTimes;
 use crate::ideal::Ideal;
 use crate::network::{self, Nodes};
 use crate::stats::{Drops, PortStats};
 use crate::switch_node::DelayHistogram;
-use crate::traffic::{ENDLESS, Flow, Traffic, counted_window, flow_key};
+use crate::traffic::{ENDLESS, Flow, FlowKeys, Traffic, counted_window};
 use backwater_dataplane::assign::Assigned;
 use backwater_scenario::model::{Scenario, Slowdown, Workload};
 use backwater_scenario::topology::Graph;
-use backwater_transport::Control;
 use backwater_types::{BitsPerSec, Instant};
 
 /// Everything measured in one run.
@@ -88,10 +89,10 @@ pub struct FlowRow {
 
 impl Outcome {
     /// Puts together what the partitions brought home.
-    pub fn gather<C: Control, D: DataPlane>(
+    pub fn gather<H: EndHost, D: DataPlane>(
         scenario: &Scenario,
         graph: &Graph,
-        mut parts: Vec<(Nodes<C, D>, Harvest)>,
+        mut parts: Vec<(Nodes<H, D>, Harvest)>,
     ) -> Outcome {
         let classes = scenario.workload.len();
         let mut outcome = Outcome {
@@ -134,12 +135,13 @@ impl Outcome {
         outcome
     }
 
-    fn take_ports<C: Control, D: DataPlane>(&mut self, nodes: &mut Nodes<C, D>, harvest: &Harvest) {
+    fn take_ports<H: EndHost, D: DataPlane>(&mut self, nodes: &mut Nodes<H, D>, harvest: &Harvest) {
         let links = network::ports(&self.graph);
         let mut totals: Vec<(usize, usize, PortStats, Assigned)> = Vec::new();
         for host in &mut nodes.hosts {
-            host.stats.held.settle(self.ended);
-            totals.push((host.id as usize, 0, host.stats, Assigned::default()));
+            let port = host.port_mut();
+            port.stats.held.settle(self.ended);
+            totals.push((port.id as usize, 0, port.stats, Assigned::default()));
         }
         for switch in &mut nodes.switches {
             let stats: Vec<PortStats> = switch.stats(self.ended).collect();
@@ -163,9 +165,9 @@ impl Outcome {
         }
     }
 
-    fn take_switches<C: Control, D: DataPlane>(&mut self, nodes: &mut Nodes<C, D>, harvest: &mut Harvest) {
+    fn take_switches<H: EndHost, D: DataPlane>(&mut self, nodes: &mut Nodes<H, D>, harvest: &mut Harvest) {
         for host in &nodes.hosts {
-            self.drops[host.id as usize] = host.drops;
+            self.drops[host.port().id as usize] = host.port().drops;
         }
         for (switch, active) in nodes.switches.iter_mut().zip(&mut harvest.active) {
             self.drops[switch.id] = switch.drops;
@@ -185,18 +187,31 @@ impl Outcome {
     /// Every flow with what became of it, in order of arrival. The traffic is walked once more.
     pub fn flows(&self) -> impl Iterator<Item = FlowRow> + use<'_> {
         let traffic = Traffic::new(&self.scenario, &self.graph);
-        let switch = &self.scenario.switch;
-        let ideal = Ideal::new(&self.graph, &self.scenario.host, self.scenario.seed, switch.symmetric_ecmp);
+        let ideal = Ideal::new(&self.graph, &self.scenario);
+        let host = &self.scenario.host;
+        let by_formula = self.scenario.measure.slowdown == Slowdown::HpccSim;
+        let base = by_formula.then(|| BaseTimes::new(&self.graph, host.payload.0));
         let (warm, _) = counted_window(&self.scenario);
+        let mut keys = FlowKeys::new(&self.scenario);
         let mut path = Vec::new();
         traffic.take(self.received.len()).map(move |flow| {
             let i = flow.id as usize;
             let (received, acknowledged) = (self.received[i], self.acknowledged[i]);
-            ideal.path(flow.src, flow.dst, flow_key(self.scenario.seed, flow.id), &mut path);
-            let (ideal, end) = match self.scenario.measure.slowdown {
+            let key = keys.next(&flow);
+            let (ideal, end) = match (self.scenario.measure.slowdown, &base) {
                 _ if flow.size == ENDLESS => (0, Instant::NEVER),
-                Slowdown::Exact => (ideal.completion(&path, flow.size).0, received),
-                Slowdown::BfcScript => (ideal.bfc_script(&path, flow.size).0, acknowledged),
+                (_, Some(base)) => {
+                    let ns = base.standalone(flow.src, flow.dst, flow.size, host.payload.0, host.header.0);
+                    (1000 * ns, acknowledged)
+                }
+                (Slowdown::BfcScript, _) => {
+                    ideal.path(flow.src, flow.dst, key, &mut path);
+                    (ideal.bfc_script(&path, flow.size).0, acknowledged)
+                }
+                _ => {
+                    ideal.path(flow.src, flow.dst, key, &mut path);
+                    (ideal.completion(&path, flow.size).0, received)
+                }
             };
             FlowRow {
                 flow,

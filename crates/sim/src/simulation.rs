@@ -1,16 +1,21 @@
 //! From a scenario to an outcome: picks the types a scheme compiles to, builds the network, runs it.
 
 use crate::any_control::{AnyControl, AnyFlow};
-use crate::any_switch::{self, BfcSwitch, BfcWide, Build, DataPlane, FairQueueing, FifoPfc, PlaneParams};
+use crate::any_switch::{self, BfcSwitch, BfcWide, Build, DataPlane, FairQueueing, FifoHpcc, FifoPfc, PlaneParams};
 use crate::engine::{self, Harvest, Schedule, Watch};
-use crate::host::HostParams;
+use crate::host::{Host, HostParams};
+use crate::host_port::EndHost;
+use crate::hpcc::BaseTimes;
+use crate::hpcc_host::HpccHost;
 use crate::network::{self, Nodes};
 use crate::observe::{Nobody, Observer};
 use crate::outcome::Outcome;
 use crate::traffic::{Traffic, counted_window};
 use crate::tree::TIME_LIMIT;
 use backwater_dataplane::Shape;
-use backwater_scenario::model::{Assignment, Backpressure, Scenario, Transport, Workload};
+use backwater_scenario::model::{
+    AckClass, Assignment, Backpressure, Hosts, Memory, Scenario, Ties, Time, Transport, Window as Cap, Workload,
+};
 use backwater_scenario::topology::{self, Graph};
 use backwater_transport::{Control, Dctcp, DctcpParams, LineRate, Window, WindowParams};
 use backwater_types::{BitsPerSec, Bytes, Duration, Instant, flags};
@@ -35,29 +40,34 @@ impl<'a> Simulation<'a> {
 
     /// Runs it. Published combinations run as types of their own, all others through an enum of them.
     pub fn run(&self, watch: &Watch) -> Outcome {
-        let host = &self.scenario.host;
-        let switch = &self.scenario.switch;
+        let (host, switch, conventions) = (&self.scenario.host, &self.scenario.switch, &self.scenario.conventions);
         let wide = switch.data_queues() > 64;
-        let window = WindowParams { window: self.window() };
+        let hpcc = conventions.memory == Memory::HpccSim;
         match (host.transport, switch.assignment, switch.backpressure) {
-            (Transport::LineRate, Assignment::Dynamic, Backpressure::Bfc) if host.window.is_none() && !wide => {
-                self.run_as::<LineRate, BfcSwitch>((), watch)
-            }
-            (Transport::LineRate, Assignment::Dynamic, Backpressure::Bfc) if host.window.is_none() => {
-                self.run_as::<LineRate, BfcWide>((), watch)
-            }
+            _ if conventions.hosts == Hosts::HpccSim => match host.transport {
+                Transport::Dctcp if hpcc => self.run_as::<HpccHost<Dctcp>, FifoHpcc>(self.dctcp(), watch),
+                Transport::LineRate if hpcc && self.cap().is_none() => {
+                    self.run_as::<HpccHost<LineRate>, FifoHpcc>((), watch)
+                }
+                _ => self.run_any(watch),
+            },
+            _ if hpcc => self.run_any(watch),
+            (Transport::LineRate, Assignment::Dynamic, Backpressure::Bfc) if self.cap().is_none() => match wide {
+                false => self.run_as::<Host<LineRate>, BfcSwitch>((), watch),
+                true => self.run_as::<Host<LineRate>, BfcWide>((), watch),
+            },
             (Transport::Dctcp, Assignment::Single, Backpressure::Pfc) => {
-                self.run_as::<Dctcp, FifoPfc>(self.dctcp(), watch)
+                self.run_as::<Host<Dctcp>, FifoPfc>(self.dctcp(), watch)
             }
             (Transport::Window, Assignment::PerFlow, Backpressure::None) => {
-                self.run_as::<Window, FairQueueing>(window, watch)
+                self.run_as::<Host<Window>, FairQueueing>(WindowParams { window: self.window() }, watch)
             }
             _ => self.run_any(watch),
         }
     }
 
-    fn run_as<C: Control, D: Build>(&self, control: C::Params, watch: &Watch) -> Outcome {
-        self.run_with::<C, D, Nobody>(control, D::build, || Nobody, watch).0
+    fn run_as<H: EndHost, D: Build>(&self, control: <H::Control as Control>::Params, watch: &Watch) -> Outcome {
+        self.run_with::<H, D, Nobody>(control, D::build, || Nobody, watch).0
     }
 
     /// Runs any accepted combination through the enums.
@@ -67,30 +77,34 @@ impl<'a> Simulation<'a> {
 
     /// As [`Simulation::run_any`], with an observer in each partition.
     pub fn observe_any<O: Observer>(&self, observer: impl Fn() -> O, watch: &Watch) -> (Outcome, Vec<O>) {
-        let window = WindowParams { window: self.window() };
         let control = match self.scenario.host.transport {
-            Transport::LineRate if self.scenario.host.window.is_none() => AnyControl::LineRate,
-            Transport::LineRate | Transport::Window => AnyControl::Window(window),
+            Transport::LineRate if self.cap().is_none() => AnyControl::LineRate,
+            Transport::LineRate | Transport::Window => AnyControl::Window(WindowParams { window: self.window() }),
             Transport::Dctcp => AnyControl::Dctcp(self.dctcp()),
         };
-        let plane = |shape: &Shape, params: &PlaneParams| any_switch::any(&self.scenario.switch, shape, params);
-        self.run_with::<AnyFlow, _, O>(control, plane, observer, watch)
+        let memory = self.scenario.conventions.memory;
+        let plane = |shape: &Shape, params: &PlaneParams| any_switch::any(&self.scenario.switch, memory, shape, params);
+        match self.scenario.conventions.hosts {
+            Hosts::Rings => self.run_with::<Host<AnyFlow>, _, O>(control, plane, observer, watch),
+            Hosts::HpccSim => self.run_with::<HpccHost<AnyFlow>, _, O>(control, plane, observer, watch),
+        }
     }
 
-    /// Runs with control `C`, switches made by `plane`, and an observer in each partition.
-    pub fn run_with<C: Control, D: DataPlane, O: Observer>(
+    /// Runs with hosts `H`, switches made by `plane`, and an observer in each partition.
+    pub fn run_with<H: EndHost, D: DataPlane, O: Observer>(
         &self,
-        control: C::Params,
+        control: <H::Control as Control>::Params,
         plane: impl Fn(&Shape, &PlaneParams) -> D,
         observer: impl Fn() -> O,
         watch: &Watch,
     ) -> (Outcome, Vec<O>) {
-        let nodes: Vec<Nodes<C, D>> = network::build(self.scenario, &self.graph, self.threads, plane);
+        let nodes: Vec<Nodes<H, D>> = network::build(self.scenario, &self.graph, self.threads, plane);
         let traffic = Traffic::new(self.scenario, &self.graph);
         let partitions = nodes.into_iter().map(|n| (n, observer())).collect();
-        let done = engine::run(partitions, &self.host_params::<C>(control), &traffic, self.schedule(), watch);
+        let params = self.host_params::<H::Control>(control);
+        let done = engine::run(partitions, &params, &traffic, self.schedule(), watch);
         let mut observers = Vec::new();
-        let parts: Vec<(Nodes<C, D>, Harvest)> = done
+        let parts: Vec<(Nodes<H, D>, Harvest)> = done
             .into_iter()
             .map(|(nodes, observer, harvest)| {
                 observers.push(observer);
@@ -113,6 +127,8 @@ impl<'a> Simulation<'a> {
             rto: host.rto,
             nack_guard: host.nack_guard,
             delay: host.delay,
+            grace: (self.scenario.conventions.ties == Ties::Scheduled) as u64,
+            acks_paused: host.ack_class == AckClass::Data,
             ecn: switch.ecn.is_some(),
             symmetric: switch.symmetric_ecmp,
             labels: self.scenario.workload.iter().map(label).collect(),
@@ -128,6 +144,8 @@ impl<'a> Simulation<'a> {
             min_rate: d.min_rate.0 as f64,
             line_rate: self.line_rate().0 as f64,
             window: self.window(),
+            window_follows_rate: d.window_follows_rate && self.scenario.host.window != Some(Cap::None),
+            whole: self.scenario.conventions.time == Time::WholeNs,
         }
     }
 
@@ -136,18 +154,31 @@ impl<'a> Simulation<'a> {
         self.graph.links[..self.graph.hosts].iter().map(|l| l.rate).max().unwrap_or_default()
     }
 
-    /// The window asked for, or one bandwidth-delay product of the longest path: propagation both ways at NIC rate.
+    /// A cap that also holds for flows without end-to-end control: a size that was asked for.
+    fn cap(&self) -> Option<Bytes> {
+        match self.scenario.host.window {
+            Some(Cap::Size(bytes)) => Some(bytes),
+            _ => None,
+        }
+    }
+
+    /// The window asked for, bytes; by default one bandwidth-delay product of the longest path.
     fn window(&self) -> u64 {
-        let longest = || crate::ideal::longest_propagation(&self.graph) + self.scenario.host.delay;
-        let bdp = || Duration(2 * longest().0).bytes_at(self.line_rate());
-        self.scenario.host.window.unwrap_or_else(|| Bytes(bdp().0.max(self.scenario.host.payload.0))).0
+        let host = &self.scenario.host;
+        let longest = || crate::ideal::longest_propagation(&self.graph) + host.delay;
+        match host.window.unwrap_or(Cap::Bdp) {
+            Cap::Size(bytes) => bytes.0,
+            Cap::None => u64::MAX,
+            Cap::Bdp => Duration(2 * longest().0).bytes_at(self.line_rate()).0.max(host.payload.0),
+            Cap::BaseBdp => BaseTimes::new(&self.graph, host.payload.0).largest_bdp().max(host.payload.0),
+        }
     }
 
     /// When to stop and what to sample.
     pub fn schedule(&self) -> Schedule {
         let run = &self.scenario.run;
         let (warm, until) = counted_window(self.scenario);
-        let widest = self.graph.look_ahead(&self.scenario.host);
+        let widest = self.graph.look_ahead(&self.scenario.host, &self.scenario.conventions);
         Schedule {
             look_ahead: run.window.map_or(widest, |w| w.min(widest)),
             warm,

@@ -91,7 +91,7 @@ pub fn bins(outcome: &Outcome) -> Vec<Bin> {
 fn excess(outcome: &Outcome, row: &FlowRow) -> i64 {
     let end = match outcome.scenario.measure.slowdown {
         Slowdown::Exact => row.received,
-        Slowdown::BfcScript => row.acknowledged,
+        Slowdown::BfcScript | Slowdown::HpccSim => row.acknowledged,
     };
     end.since(row.flow.at).0 as i64 - row.ideal as i64
 }

@@ -1,10 +1,9 @@
 //! A switch in the network: the data plane, its links and its routes.
 
 use crate::any_switch::DataPlane;
-use crate::host::put_on_wire;
-use crate::link::{Fabric, Wire};
+use crate::link::{Fabric, Wire, put_on_wire};
 use crate::observe::Observer;
-use crate::routes::Routes;
+use crate::routes::{Choice, Routes};
 use crate::stats::{Drops, Held, PortStats, Sent};
 use crate::tree::Tree;
 use backwater_dataplane::{Departed, DropReason};
@@ -29,7 +28,10 @@ pub struct SwitchNode<D> {
     /// What costs time per packet, only where it is asked for.
     pub meters: Option<Box<Meters>>,
     hosts: usize,
-    ecmp_salt: u64,
+    choice: Choice,
+    /// 1 ps if a port whose transmission ends counts as busy to the other events of that instant, else 0: whether what was
+    /// scheduled earlier comes first.
+    grace: u64,
     /// Routes, by epoch of the links.
     routes: Arc<Vec<Routes>>,
     epoch: usize,
@@ -192,11 +194,11 @@ impl<D: DataPlane> SwitchNode<D> {
         plane: D,
         links: Vec<(u32, Wire)>,
         hosts: usize,
-        routes: Arc<Vec<Routes>>,
+        routes: (Arc<Vec<Routes>>, Choice),
         changes: VecDeque<Change>,
-        salts: [u64; 2],
+        tie_seed: Option<u64>,
     ) -> SwitchNode<D> {
-        let [tie_seed, ecmp_salt] = salts;
+        let (routes, choice) = routes;
         let mut tree = Tree::new(2 * links.len() + 1, tie_seed);
         tree.set(2 * links.len(), changes.front().map_or(Instant::NEVER, |c| c.at));
         let port = |(link_in, wire)| Port { sent: Sent::default(), link_in, wire, busy_until: Instant::ZERO };
@@ -209,7 +211,8 @@ impl<D: DataPlane> SwitchNode<D> {
             drops: Drops::default(),
             meters: None,
             hosts,
-            ecmp_salt,
+            choice,
+            grace: tie_seed.is_none() as u64,
             routes,
             epoch: 0,
             changes,
@@ -253,10 +256,11 @@ impl<D: DataPlane> SwitchNode<D> {
             return self.kick(now, ingress, fabric, observer);
         }
         let Some(egress) = self.route(now, &packet, observer) else { return };
+        let as_data = self.plane.queues_as_data(packet.kind);
         if let Some(queue) = self.pass(now, ingress, egress, &packet, observer) {
             let p = &mut self.ports[egress as usize];
             p.depart(now, &packet, queue, fabric, &mut self.drops, self.id, observer);
-            let queue = (packet.kind == Kind::Data).then_some(queue);
+            let queue = as_data.then_some(queue);
             let departed = Departed { queue, control_on: None, entered: now };
             return observer.departed(now, self.id, egress, &packet, &departed);
         }
@@ -264,7 +268,7 @@ impl<D: DataPlane> SwitchNode<D> {
         if let Some(reason) = received.dropped {
             return self.drop_packet(now, &packet, reason, observer);
         }
-        if packet.kind == Kind::Data {
+        if as_data {
             observer.enqueued(now, self.id, egress, &packet);
             if let Some(meters) = &mut self.meters {
                 meters.enter(egress, &packet);
@@ -298,12 +302,18 @@ impl<D: DataPlane> SwitchNode<D> {
     #[inline(always)]
     fn route<O: Observer>(&mut self, now: Instant, packet: &Packet, observer: &mut O) -> Option<PortId> {
         let routes = &self.routes[self.epoch];
-        let egress = routes.next(self.id - self.hosts, packet.dst, packet.key, self.ecmp_salt);
+        let egress = routes.next(self.id - self.hosts, packet, &self.choice);
         if egress.is_none() {
             self.drops.count(4, packet.wire);
             observer.dropped(now, self.id, packet, "no-route");
         }
         egress
+    }
+
+    /// Whether the link of `port` is taken, to an event other than its own wake-up call.
+    #[inline(always)]
+    fn is_busy(&self, now: Instant, port: PortId) -> bool {
+        self.ports[port as usize].busy_until.0 + self.grace > now.0
     }
 
     /// Whether a packet that finds its link free and its port empty may go from link to link, and the queue it goes through.
@@ -317,11 +327,11 @@ impl<D: DataPlane> SwitchNode<D> {
         packet: &Packet,
         observer: &mut O,
     ) -> Option<QueueId> {
-        if self.ports[egress as usize].busy_until > now || self.meters.is_some() {
+        if self.is_busy(now, egress) || self.meters.is_some() {
             return None;
         }
         let queue = self.plane.pass(now, packet, ingress, egress)?;
-        if packet.kind == Kind::Data {
+        if self.plane.queues_as_data(packet.kind) {
             observer.enqueued(now, self.id, egress, packet);
         }
         Some(queue)
@@ -334,8 +344,8 @@ impl<D: DataPlane> SwitchNode<D> {
         let mut next = Some(port);
         while let Some(port) = next {
             let leaf = self.ports.len() + port as usize;
-            let busy_until = self.ports[port as usize].busy_until;
-            if busy_until > now {
+            if self.is_busy(now, port) {
+                let busy_until = self.ports[port as usize].busy_until;
                 if !self.tree.is_set(leaf) && self.plane.sendable(port) {
                     self.tree.set(leaf, busy_until);
                 }

@@ -44,6 +44,7 @@ pub const SCHEMA: Schema = &[
             ("class", "cat", "", "workload the flow belongs to"),
             ("src", "cat", "", "source host"),
             ("dst", "cat", "", "destination host"),
+            ("port", "u16", "", "destination port: 100 background, 200 incast, or as a flow list says"),
             ("size_bytes", "u64", "B", "payload; none for an endless flow"),
             ("arrival_ps", "u64", "ps", "arrival at the source"),
             ("finish_rx_ps", "u64", "ps", "last byte at the receiver; none if it never came"),
@@ -156,13 +157,14 @@ pub fn flow_batches(outcome: &Outcome, rows: usize) -> impl Iterator<Item = Vec<
 /// Columns of these rows of the flow table.
 pub fn flow_columns(flows: impl Iterator<Item = crate::outcome::FlowRow>) -> Vec<Column> {
     let (mut flow, mut class, mut src, mut dst) = (vec![], vec![], vec![], vec![]);
-    let (mut size, mut arrival, mut rx, mut tx) = (vec![], vec![], vec![], vec![]);
+    let (mut port, mut size, mut arrival, mut rx, mut tx) = (vec![], vec![], vec![], vec![], vec![]);
     let (mut ideal, mut slowdown, mut again, mut counted) = (vec![], vec![], vec![], vec![]);
     for row in flows {
         flow.push(row.flow.id);
         class.push(row.flow.class as u16);
         src.push(row.flow.src);
         dst.push(row.flow.dst);
+        port.push(row.flow.port);
         size.push(row.flow.size);
         arrival.push(row.flow.at.0);
         rx.push(row.received.0);
@@ -177,6 +179,7 @@ pub fn flow_columns(flows: impl Iterator<Item = crate::outcome::FlowRow>) -> Vec
         ("class", Values::U16(class)),
         ("src", Values::U16(src)),
         ("dst", Values::U16(dst)),
+        ("port", Values::U16(port)),
         ("size_bytes", Values::U64(size)),
         ("arrival_ps", Values::U64(arrival)),
         ("finish_rx_ps", Values::U64(rx)),

@@ -5,10 +5,14 @@
 //! walks it once more.
 
 use crate::draws;
-use backwater_scenario::model::{Arrivals, ListedFlow, LoadOf, Scenario, SizeTable, Sizes, Workload};
+use crate::hpcc;
+use backwater_scenario::model::{
+    Arrivals, BACKGROUND_PORT, Hosts as HostRule, INCAST_PORT, ListedFlow, LoadOf, Scenario, SizeTable, Sizes, Workload,
+};
 use backwater_scenario::sizes;
 use backwater_scenario::topology::Graph;
 use backwater_types::{Duration, Instant, hash};
+use std::collections::HashMap;
 
 /// A flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +29,8 @@ pub struct Flow {
     pub size: u64,
     /// Number among the flows to the same destination.
     pub receiver_slot: u32,
+    /// Destination port, in files and hashes of other simulators.
+    pub port: u16,
     /// Workload it belongs to.
     pub class: u8,
 }
@@ -60,6 +66,7 @@ struct Arrival {
     src: u16,
     dst: u16,
     size: u64,
+    port: u16,
 }
 
 #[derive(Clone, Debug)]
@@ -109,7 +116,8 @@ impl Traffic {
         *slot += 1;
         let id = self.next_id;
         self.next_id += 1;
-        Some(Flow { id, at, src: arrival.src, dst: arrival.dst, size: arrival.size, receiver_slot, class: class as u8 })
+        let Arrival { src, dst, size, port, .. } = arrival;
+        Some(Flow { id, at, src, dst, size, receiver_slot, port, class: class as u8 })
     }
 }
 
@@ -159,6 +167,7 @@ impl Source {
                     src: from[i % from.len()],
                     dst: to[i % to.len()],
                     size: size.map_or(ENDLESS, |s| s.0),
+                    port: BACKGROUND_PORT,
                 };
                 Source::Listed((0..*count as usize).map(flow).collect::<Vec<_>>().into_iter())
             }
@@ -170,6 +179,7 @@ impl Source {
                     src: host(&f.src),
                     dst: host(&f.dst),
                     size: f.bytes.0,
+                    port: f.port,
                 };
                 let mut flows: Vec<Arrival> = flows.iter().map(flow).collect();
                 flows.sort_by_key(|f| f.at);
@@ -275,6 +285,7 @@ impl Background {
             src,
             dst: self.to.draw_but(word(2), src),
             size: self.sizes.draw(word(3)),
+            port: BACKGROUND_PORT,
         };
         self.k += 1;
         arrival
@@ -342,7 +353,7 @@ impl Incast {
             self.sent = 0;
             self.event += 1;
         }
-        Some(Arrival { at, src, dst, size })
+        Some(Arrival { at, src, dst, size, port: INCAST_PORT })
     }
 }
 
@@ -436,6 +447,31 @@ impl TableSampler {
 #[inline]
 pub fn flow_key(seed: u64, id: u32) -> u32 {
     (hash::draw(seed ^ 0x6b65_7973, id as u64) >> 32) as u32
+}
+
+/// The keys of all flows in order of arrival, as hosts give them to their packets.
+#[derive(Clone, Debug)]
+pub struct FlowKeys {
+    seed: u64,
+    /// By ports, as the HPCC simulator does: flows so far between two hosts.
+    opened: Option<HashMap<(u16, u16), u16>>,
+}
+
+impl FlowKeys {
+    /// Before the first flow.
+    pub fn new(scenario: &Scenario) -> FlowKeys {
+        let by_ports = scenario.conventions.hosts == HostRule::HpccSim;
+        FlowKeys { seed: scenario.seed, opened: by_ports.then(HashMap::new) }
+    }
+
+    /// The key of the next flow.
+    pub fn next(&mut self, flow: &Flow) -> u32 {
+        let Some(opened) = &mut self.opened else { return flow_key(self.seed, flow.id) };
+        let opened = opened.entry((flow.src, flow.dst)).or_insert(0);
+        let source_port = hpcc::FIRST_SOURCE_PORT.wrapping_add(*opened);
+        *opened = opened.wrapping_add(1);
+        hpcc::ports(source_port, flow.port)
+    }
 }
 
 /// When counting starts and arrivals end.

@@ -8,9 +8,11 @@ use backwater_dataplane::assign::DynamicParams;
 use backwater_dataplane::{Bfc, BfcParams, Departed, Dynamic, PortShape, Red, Shape, Switch};
 use backwater_scenario::Scenario;
 use backwater_sim::any_switch::{BfcSwitch, Build, FairQueueing, FifoPfc};
+use backwater_sim::host::Host;
+use backwater_sim::host_port::EndHost;
 use backwater_sim::observe::Observer;
 use backwater_sim::{Simulation, Watch};
-use backwater_transport::{Dctcp, DctcpParams, LineRate, Window, WindowParams};
+use backwater_transport::{Control, Dctcp, DctcpParams, LineRate, Window, WindowParams};
 use backwater_types::hash::Stream;
 use backwater_types::{BitsPerSec, ControlFrame, Duration, Instant, Kind, Packet, PortId};
 use common::scenario;
@@ -30,9 +32,9 @@ fn allocations() -> u64 {
 fn nothing_is_allocated_per_packet() {
     the_data_plane_allocates_nothing();
     let run = [
-        ("bfc", half_run::<LineRate, BfcSwitch>(&clos("bfc"), ())),
-        ("dctcp", half_run::<Dctcp, FifoPfc>(&clos("dctcp"), DCTCP)),
-        ("ideal-fq", half_run::<Window, FairQueueing>(&clos("ideal-fq"), WindowParams { window: 100_000 })),
+        ("bfc", half_run::<Host<LineRate>, BfcSwitch>(&clos("bfc"), ())),
+        ("dctcp", half_run::<Host<Dctcp>, FifoPfc>(&clos("dctcp"), DCTCP)),
+        ("ideal-fq", half_run::<Host<Window>, FairQueueing>(&clos("ideal-fq"), WindowParams { window: 100_000 })),
     ];
     for (scheme, (allocated, hops)) in run {
         println!("{scheme}: {allocated} allocations in the second half, {hops} packets forwarded");
@@ -56,6 +58,8 @@ fn the_data_plane_allocates_nothing() {
         salt: 1,
         hrtt: None,
         stamp: false,
+        acks_with_data: false,
+        pfc_frame: 64,
     };
     let table = DynamicParams {
         entries_per_port: 3200,
@@ -126,8 +130,15 @@ fn packet(flow: u32, seq: u32) -> Packet {
     }
 }
 
-const DCTCP: DctcpParams =
-    DctcpParams { g: 0.0625, additive_increase: 961e6, min_rate: 100e6, line_rate: 100e9, window: 104_000 };
+const DCTCP: DctcpParams = DctcpParams {
+    g: 0.0625,
+    additive_increase: 961e6,
+    min_rate: 100e6,
+    line_rate: 100e9,
+    window: 104_000,
+    window_follows_rate: true,
+    whole: false,
+};
 
 /// Four milliseconds of large and small flows.
 fn clos(scheme: &str) -> Scenario {
@@ -159,9 +170,9 @@ impl Observer for Meter {
 }
 
 /// Allocations and packets forwarded in the second half of a run.
-fn half_run<C: backwater_transport::Control, D: Build>(scenario: &Scenario, control: C::Params) -> (u64, u64) {
+fn half_run<H: EndHost, D: Build>(scenario: &Scenario, control: <H::Control as Control>::Params) -> (u64, u64) {
     let simulation = Simulation::new(scenario, 1);
-    let (_, meters) = simulation.run_with::<C, D, _>(control, D::build, Meter::default, &Watch::default());
+    let (_, meters) = simulation.run_with::<H, D, _>(control, D::build, Meter::default, &Watch::default());
     let meter = &meters[0];
     (meter.end - meter.middle.expect("packets are forwarded"), meter.hops)
 }

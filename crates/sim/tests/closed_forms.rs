@@ -58,7 +58,7 @@ fn check(scheme: &str, links: &[(u64, u64)], bytes: u64, host_delay_ns: u64) {
     let (received, acknowledged) = expected(links, bytes, host_delay_ns * 1000);
     assert_eq!(outcome.received[0].0, received, "{case}: last byte");
     assert_eq!(outcome.acknowledged[0].0, acknowledged, "{case}: last acknowledgement");
-    let ideal = Ideal::new(&outcome.graph, &scenario.host, scenario.seed, false);
+    let ideal = Ideal::new(&outcome.graph, &scenario);
     let mut path = Vec::new();
     ideal.path(0, 1, flow_key(scenario.seed, 0), &mut path);
     assert_eq!(path.len(), links.len());

@@ -111,7 +111,7 @@ fn random_networks_do_not_depend_on_threads_or_windows() {
     for number in 0..200 {
         let mut scenario = scenario(&random::case(1_000_000 + number).toml);
         let one = digest(&scenario, 1);
-        let look_ahead = Simulation::new(&scenario, 1).graph.look_ahead(&scenario.host);
+        let look_ahead = Simulation::new(&scenario, 1).graph.look_ahead(&scenario.host, &scenario.conventions);
         scenario.run.window = Some(backwater_types::Duration(look_ahead.0 / 3));
         assert_eq!(one, digest(&scenario, 1 + number as usize % 4), "case {number}");
     }

@@ -8,7 +8,9 @@ mod common;
 use backwater_dataplane::assign::Assigned;
 use backwater_dataplane::{Received, Sent, Shape};
 use backwater_scenario::Scenario;
+use backwater_scenario::model::Memory;
 use backwater_sim::any_switch::{AnySwitch, DataPlane, PlaneParams, any};
+use backwater_sim::host::Host;
 use backwater_sim::{Simulation, Watch};
 use backwater_transport::LineRate;
 use backwater_types::{ControlFrame, Instant, Packet, PortId};
@@ -158,7 +160,7 @@ fn run(mishap: Mishap, number: u32) -> (Log, Vec<(u64, ControlFrame, bool)>, u64
         *node += 1;
         let is_second = *node == SECOND + 1;
         Tamper {
-            inner: any(&scenario.switch, shape, params),
+            inner: any(&scenario.switch, Memory::Exact, shape, params),
             mishap: if is_second { mishap } else { Mishap::None },
             left: number,
             alarm: Instant::NEVER,
@@ -166,7 +168,7 @@ fn run(mishap: Mishap, number: u32) -> (Log, Vec<(u64, ControlFrame, bool)>, u64
             meant: if is_second { record.clone() } else { Record::default() },
         }
     };
-    let (outcome, mut logs) = simulation.run_with::<LineRate, _, _>((), plane, Log::default, &Watch::default());
+    let (outcome, mut logs) = simulation.run_with::<Host<LineRate>, _, _>((), plane, Log::default, &Watch::default());
     assert_ne!(outcome.acknowledged[0], Instant::NEVER, "{mishap:?} {number}: the flow finishes");
     let meant = record.lock().unwrap().clone();
     (logs.remove(0), meant, outcome.acknowledged[0].0)

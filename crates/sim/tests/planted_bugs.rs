@@ -12,7 +12,9 @@ use backwater_dataplane::{
     Assignment, Backpressure, Bfc, BfcParams, Dynamic, NoBackpressure, Received, Sent, Shape, Single, Switch,
 };
 use backwater_scenario::Scenario;
+use backwater_scenario::model::Memory;
 use backwater_sim::any_switch::{AnySwitch, DataPlane, PlaneParams, any};
+use backwater_sim::host::Host;
 use backwater_sim::{Simulation, Watch};
 use backwater_transport::LineRate;
 use backwater_types::hash::Stream;
@@ -60,7 +62,7 @@ fn bfc(more: &str) -> Scenario {
 fn audit_with<D: DataPlane>(scenario: &Scenario, plane: impl Fn(&Shape, &PlaneParams) -> D) -> Report {
     let simulation = Simulation::new(scenario, 1);
     let audit = || Audit::new(scenario, &simulation.graph);
-    let (outcome, audits) = simulation.run_with::<LineRate, D, Audit>((), plane, audit, &Watch::default());
+    let (outcome, audits) = simulation.run_with::<Host<LineRate>, D, Audit>((), plane, audit, &Watch::default());
     audit::conclude(audits, &outcome)
 }
 
@@ -513,7 +515,12 @@ impl<const BUG: u8> DataPlane for Bent<BUG> {
 }
 
 fn bent<const BUG: u8>(scenario: &Scenario) -> impl Fn(&Shape, &PlaneParams) -> Bent<BUG> {
-    |shape, params| Bent { inner: any(&scenario.switch, shape, params), calls: 0, asked: Cell::new(0), copy: None }
+    |shape, params| Bent {
+        inner: any(&scenario.switch, Memory::Exact, shape, params),
+        calls: 0,
+        asked: Cell::new(0),
+        copy: None,
+    }
 }
 
 fn with_plane<const BUG: u8>(scenario: &Scenario) -> Report {
@@ -539,7 +546,7 @@ fn a_buffer_larger_than_asked_for_is_caught() {
     let report = audit_with(&crowded("fifo", TIGHT), |shape, params| {
         let mut larger = crowded("fifo", TIGHT).switch;
         larger.buffer = backwater_scenario::model::Buffer::Shared(Bytes(2 * shape.buffer));
-        any(&larger, &Shape { buffer: 2 * shape.buffer, ..shape.clone() }, params)
+        any(&larger, Memory::Exact, &Shape { buffer: 2 * shape.buffer, ..shape.clone() }, params)
     });
     caught(&report, Fault::Buffer);
 }
@@ -591,7 +598,7 @@ fn a_panic_on_one_thread_ends_the_run() {
     let scenario = bfc("");
     let simulation = Simulation::new(&scenario, 2);
     let run = || {
-        simulation.run_with::<LineRate, _, _>(
+        simulation.run_with::<Host<LineRate>, _, _>(
             (),
             bent::<PANICS>(&scenario),
             || Audit::new(&scenario, &simulation.graph),

@@ -36,6 +36,8 @@ fn run(rho: f64, packets: f64, flows: u64, seed: u64) -> Measured {
         salt: seed,
         hrtt: None,
         stamp: false,
+        acks_with_data: false,
+        pfc_frame: 64,
     };
     let mut switch = Switch::<PerFlow, NoBackpressure>::new(&shape, &(), &());
     let mean_bytes = packets * FULL as f64;

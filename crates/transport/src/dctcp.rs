@@ -29,6 +29,17 @@ pub struct DctcpParams {
     pub line_rate: f64,
     /// Window at line rate, payload bytes.
     pub window: u64,
+    /// The window shrinks with the rate.
+    pub window_follows_rate: bool,
+    /// Rates in whole bit/s, gaps in whole nanoseconds, as the HPCC simulator counts.
+    pub whole: bool,
+}
+
+impl DctcpParams {
+    #[inline(always)]
+    fn rate(&self, rate: f64) -> f64 {
+        if self.whole { rate as u64 as f64 } else { rate }
+    }
 }
 
 /// State of one flow.
@@ -59,8 +70,11 @@ impl Control for Dctcp {
 
     #[inline(always)]
     fn window(&self, params: &DctcpParams) -> u64 {
-        if self.rate == params.line_rate {
+        if self.rate == params.line_rate || !params.window_follows_rate {
             return params.window;
+        }
+        if params.whole {
+            return (params.window * self.rate as u64 / params.line_rate as u64).max(1);
         }
         ((params.window as f64 * (self.rate / params.line_rate)) as u64).max(1)
     }
@@ -69,6 +83,9 @@ impl Control for Dctcp {
     fn gap(&self, params: &DctcpParams, wire: u64) -> Duration {
         if self.rate == params.line_rate {
             return Duration::ZERO;
+        }
+        if params.whole {
+            return whole_ns(wire, self.rate);
         }
         Duration((wire as f64 * 8e12 / self.rate) as u64)
     }
@@ -93,7 +110,7 @@ impl Control for Dctcp {
         }
         if self.reduced_until.is_none() {
             if ack.marked {
-                self.rate = (self.rate * (1.0 - self.alpha / 2.0)).max(params.min_rate);
+                self.rate = params.rate(self.rate * (1.0 - self.alpha / 2.0)).max(params.min_rate);
                 self.reduced_until = Some(ack.next);
             } else if new_batch {
                 self.rate = (self.rate + params.additive_increase).min(params.line_rate);
@@ -102,12 +119,27 @@ impl Control for Dctcp {
     }
 }
 
+/// Time of `wire` bytes at `rate` as ns-3.17 converts seconds: a binary fraction of 64 bits, cut off, then nanoseconds, cut off.
+/// Below one second.
+fn whole_ns(wire: u64, rate: f64) -> Duration {
+    let seconds = wire as f64 * 8.0 / rate;
+    let fraction = (seconds * 18_446_744_073_709_551_616.0) as u64;
+    Duration::from_ns((fraction as u128 * 1_000_000_000 >> 64) as u64)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const PARAMS: DctcpParams =
-        DctcpParams { g: 1.0 / 16.0, additive_increase: 1e9, min_rate: 1e8, line_rate: 1e11, window: 104_000 };
+    const PARAMS: DctcpParams = DctcpParams {
+        g: 1.0 / 16.0,
+        additive_increase: 1e9,
+        min_rate: 1e8,
+        line_rate: 1e11,
+        window: 104_000,
+        window_follows_rate: true,
+        whole: false,
+    };
 
     #[test]
     fn the_first_mark_halves_the_rate_and_the_window_once_per_window() {
@@ -123,6 +155,15 @@ mod tests {
         flow.on_ack(&PARAMS, Ack { seq: 101, next: 150, marked: true });
         // The first batch's 100 marks and this one over a batch of 101: alpha stays 1, so the rate halves again.
         assert_eq!(flow.rate(), 2.5e10);
+    }
+
+    #[test]
+    fn whole_nanoseconds_lose_their_fraction_and_exact_ones_a_whole() {
+        assert_eq!([1048, 60, 1000].map(|wire| whole_ns(wire, 1e11).0), [83_000, 4_000, 79_000]);
+        let params = DctcpParams { whole: true, ..PARAMS };
+        let mut flow = Dctcp::new(&params);
+        flow.on_ack(&params, Ack { seq: 1, next: 100, marked: true });
+        assert_eq!((flow.gap(&params, 1048), flow.window(&params)), (Duration(167_000), 52_000));
     }
 
     #[test]

@@ -90,8 +90,14 @@ impl Sub for Duration {
 ///
 /// 44.20 fixed point picoseconds per byte, rounded down, so rates of which 8 000 000 000 000 is a multiple (1, 10, 25, 40,
 /// 50, 100, 200, 400, 800 Gb/s, ...) are exact; any other rate is short by less than 1 ps per 2^20 bytes.
+///
+/// In whole nanoseconds it is what ns-3.17 makes of the same time: seconds become binary fractions that are cut off, so a
+/// time between nanoseconds loses its fraction, and one of a whole number of nanoseconds loses one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SerTime(u64);
+pub struct SerTime {
+    per_byte: u64,
+    whole_ns: bool,
+}
 
 impl SerTime {
     /// For a link of this rate.
@@ -100,14 +106,26 @@ impl SerTime {
     /// On a rate of zero.
     pub const fn of(rate: BitsPerSec) -> SerTime {
         assert!(rate.0 > 0, "a link has a rate");
-        SerTime(((8_000_000_000_000u128 << 20) / rate.0 as u128) as u64)
+        SerTime { per_byte: ((8_000_000_000_000u128 << 20) / rate.0 as u128) as u64, whole_ns: false }
     }
 
-    /// Time to put `wire_bytes` on the wire, rounded down to a picosecond.
+    /// For a link of this rate, in whole nanoseconds.
+    ///
+    /// # Panics
+    /// On a rate of zero.
+    pub const fn in_whole_ns(rate: BitsPerSec) -> SerTime {
+        SerTime { whole_ns: true, ..SerTime::of(rate) }
+    }
+
+    /// Time to put `wire_bytes` on the wire, rounded down to a picosecond (or a nanosecond).
     #[inline(always)]
     pub const fn of_bytes(self, wire_bytes: u64) -> Duration {
         // A jumbo frame (2^14 B) at 1 Mb/s (2^23 ps a byte, 2^43 in fixed point) stays inside 64 bits.
-        Duration((wire_bytes * self.0) >> 20)
+        let fixed = wire_bytes * self.per_byte;
+        if self.whole_ns {
+            return Duration(fixed.saturating_sub(1) / (1000 << 20) * 1000);
+        }
+        Duration(fixed >> 20)
     }
 }
 

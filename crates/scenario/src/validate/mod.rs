@@ -2,6 +2,7 @@
 //!
 //! One file per part of the scenario. Every refusal names the place of the value, also when the value is a default.
 
+mod conventions;
 mod fault;
 mod host;
 mod run;
@@ -31,6 +32,7 @@ pub(crate) fn check(document: &Node, scenario: &Scenario, listed: &Listed) -> Re
     let net = Net { names: graph.nodes.iter().enumerate().map(|(i, node)| (node.name.clone(), i)).collect(), graph };
     topology::check_links(&doc, &net)?;
     host::check(&doc, &net)?;
+    conventions::check(&doc)?;
     switch::check(&doc, &net)?;
     run::check(&doc, &net)?;
     workload::check(&doc, &net, listed)?;

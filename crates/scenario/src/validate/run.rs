@@ -21,13 +21,14 @@ pub(super) fn check(doc: &Doc, net: &Net) -> Result<(), Error> {
     doc.need(run.warmup() < run.duration, "run.warmup", || {
         format!("expected less than run.duration = {}", run.duration)
     })?;
+    doc.need(run.origin <= DURATION_MAX, "run.origin", || format!("expected at most {DURATION_MAX}"))?;
     let end = run.duration.0 as f64 * run.drain;
     doc.need(run.drain >= 1.0 && end <= CLOCK_MAX as f64, "run.drain", || {
         let most = CLOCK_MAX as f64 / run.duration.0 as f64;
         format!("expected 1 to {:.0}, a multiple of run.duration that the clock reaches", most.floor())
     })?;
     if let Some(window) = run.window {
-        let most = net.graph.look_ahead(&doc.scenario.host);
+        let most = net.graph.look_ahead(&doc.scenario.host, &doc.scenario.conventions);
         let within = window > Duration::ZERO && window <= most;
         doc.need(within, "run.window", || {
             format!("expected more than 0 and at most {most}, the shortest link delay and the shortest frame on it")

@@ -2,12 +2,13 @@
 
 use std::collections::HashSet;
 
+use backwater_dataplane::hpcc_memory;
 use backwater_dataplane::pfc::headroom;
 use backwater_types::Bytes;
 
 use super::{Doc, Net};
 use crate::error::Error;
-use crate::model::{Assignment, Backpressure, Buffer, Elide};
+use crate::model::{Assignment, Backpressure, Buffer, Elide, Memory};
 use crate::topology::NodeKind;
 
 /// Queue numbers of a PAUSE bitmap.
@@ -33,6 +34,14 @@ pub(super) fn check(doc: &Doc, net: &Net) -> Result<(), Error> {
         doc.need(ecn.kmax.0 > 0, "switch.ecn.kmax", || "expected more than 0 B".into())?;
         doc.need(ecn.kmin <= ecn.kmax, "switch.ecn.kmin", || format!("expected at most kmax, {}", ecn.kmax))?;
         doc.need((0.0..=1.0).contains(&ecn.pmax), "switch.ecn.pmax", || "expected 0 to 1".into())?;
+        for (i, at) in ecn.by_rate.iter().enumerate() {
+            let key = |field: &str| format!("switch.ecn.by_rate.{i}.{field}");
+            doc.need(at.kmax.0 > 0, &key("kmax"), || "expected more than 0 B".into())?;
+            doc.need(at.kmin <= at.kmax, &key("kmin"), || format!("expected at most kmax, {}", at.kmax))?;
+            doc.need((0.0..=1.0).contains(&at.pmax), &key("pmax"), || "expected 0 to 1".into())?;
+            let twice = ecn.by_rate[..i].iter().any(|other| other.rate == at.rate);
+            doc.need(!twice, &key("rate"), || "given twice: expected each rate once".into())?;
+        }
     }
     check_combination(doc)?;
     check_pfc(doc, net)?;
@@ -82,7 +91,10 @@ fn check_pfc(doc: &Doc, net: &Net) -> Result<(), Error> {
     let full = doc.full_packet();
     let mut set_aside = vec![0u64; net.graph.nodes.len()];
     for link in &net.graph.links {
-        let room = pfc.headroom.unwrap_or_else(|| Bytes(headroom(link.delay, link.rate, full.0)));
+        let room = pfc.headroom.unwrap_or_else(|| match doc.scenario.conventions.memory {
+            Memory::Exact => Bytes(headroom(link.delay, link.rate, full.0)),
+            Memory::HpccSim => Bytes(hpcc_memory::headroom(link.delay, link.rate)),
+        });
         for end in [link.a, link.b] {
             set_aside[end] = set_aside[end].saturating_add(room.0).saturating_add(pfc.reserve.0);
         }

@@ -51,7 +51,10 @@ pub(super) fn check_counts(doc: &Doc) -> Result<(), Error> {
             hosts(doc, "hosts_per_switch", u64::from(switches) * u64::from(hosts_per_switch))?;
             ports(doc, "hosts_per_switch", "a switch", u64::from(hosts_per_switch) + 2.min(u64::from(switches) - 1))
         }
-        Topology::Graph { ref hosts, ref switches, ref links } => check_graph(doc, hosts, switches, links),
+        Topology::Graph { ref hosts, ref switches, ref links, ref ids } => {
+            check_graph(doc, hosts, switches, links)?;
+            check_ids(doc, ids, hosts.len() + switches.len())
+        }
     }
 }
 
@@ -112,6 +115,18 @@ fn check_graph(doc: &Doc, hosts: &[String], switches: &[String], links: &[GraphL
         let count = degree.get(switch.as_str()).copied().unwrap_or(0);
         let key = format!("topology.switches.{i}");
         doc.need((1..=PORTS_MAX).contains(&count), &key, || format!("has {count} ports: expected 1 to {PORTS_MAX}"))?;
+    }
+    Ok(())
+}
+
+/// One number for each node, none twice.
+fn check_ids(doc: &Doc, ids: &[u16], nodes: usize) -> Result<(), Error> {
+    doc.need(ids.is_empty() || ids.len() == nodes, "topology.ids", || {
+        format!("{} numbers: expected one for each host and then each switch, {nodes}, or none", ids.len())
+    })?;
+    let mut seen = HashSet::new();
+    for (i, id) in ids.iter().enumerate() {
+        doc.need(seen.insert(id), &format!("topology.ids.{i}"), || "another node has this number".into())?;
     }
     Ok(())
 }

@@ -102,6 +102,8 @@ fn shape() -> Shape {
         salt: 0x5eed_5a17_5eed_5a17,
         hrtt: None,
         stamp: false,
+        acks_with_data: false,
+        pfc_frame: 64,
     }
 }
 
@@ -121,6 +123,7 @@ fn params() -> PlaneParams {
             sampling: 1.0,
             elided: Vec::new(),
         },
+        hpcc: None,
         pfc: Some(PfcParams {
             buffer: 12_000_000,
             alpha: 0.125,

@@ -11,6 +11,7 @@ use backwater_dataplane::{Bfc, Shape, Switch};
 use backwater_scenario::model::{Assignment, Backpressure, Transport};
 use backwater_scenario::{Scenario, load_str};
 use backwater_sim::any_switch::PlaneParams;
+use backwater_sim::host::Host;
 use backwater_sim::{Outcome, Simulation, Watch};
 use backwater_transport::LineRate;
 use spy::Spy;
@@ -40,7 +41,7 @@ pub fn audited(scenario: &Scenario, threads: usize) -> (Outcome, Report) {
     let spied = (host.transport, switch.assignment, switch.backpressure) == published && host.window.is_none();
     let (outcome, audits) = if spied && switch.data_queues() <= 64 {
         let plane = |shape: &Shape, params: &PlaneParams| Switch::<Spy, Bfc>::new(shape, &params.dynamic, &params.bfc);
-        simulation.run_with::<LineRate, _, _>((), plane, audit, &Watch::default())
+        simulation.run_with::<Host<LineRate>, _, _>((), plane, audit, &Watch::default())
     } else {
         simulation.observe_any(audit, &Watch::default())
     };

@@ -1,0 +1,200 @@
+//! Priority flow control over switch memory as the public HPCC simulator has it, rule by rule.
+//!
+//! Source: baselines 0.4, the simulator's memory model. It differs from [`crate::pfc`], which is exact where this is coarse:
+//!
+//! ```text
+//! headroom = 3 x (rate x delay), T = (buffer - headrooms - reserves - pool used) >> shift, shift 3 at NIC speed and one less
+//!            for every doubling of a port's rate
+//! arrival of L bytes, ingress with `held` in reserve and pool:
+//!   dropped          if headroom used + L > headroom and (held above reserve) + L > T
+//!   to the reserve   if held + L <= reserve
+//!   to the headroom  if held + L - reserve > T
+//!   to the pool      otherwise: all L are `held`, what is above the reserve is pool used
+//! departure          from the headroom, then from the pool, then from the reserve
+//! XOFF               headroom used, or held above reserve >= T
+//! XON                headroom empty, and held above reserve = 0 or + hysteresis <= T
+//! ```
+//!
+//! A pause is sent once: it is neither repeated nor does it lapse.
+
+use crate::assign::Resident;
+use crate::backpressure::Backpressure;
+use crate::cells::Held;
+use crate::queues::Queues;
+use crate::switch::Shape;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+use backwater_types::{BitsPerSec, ControlFrame, Duration, Instant, PortId, QueueId};
+
+/// Parameters of [`HpccMemory`].
+#[derive(Clone, Debug)]
+pub struct HpccMemoryParams {
+    /// Buffer of the switch, bytes.
+    pub buffer: u64,
+    /// `[ingress]`: headroom, bytes; see [`headroom`].
+    pub headroom: Vec<u64>,
+    /// `[ingress]`: its threshold is the free pool divided by two to this; see [`shift`].
+    pub shift: Vec<u8>,
+    /// Reserve of each ingress, bytes.
+    pub reserve: u64,
+    /// XON distance below the threshold, bytes.
+    pub hysteresis: u64,
+}
+
+/// Three times what a link holds one way, bytes, each step in whole numbers: 37 500 B at 100 Gb/s and 1 us.
+pub fn headroom(delay: Duration, rate: BitsPerSec) -> u64 {
+    let ns = delay.0 / 1000;
+    (rate.0 as u128 * ns as u128 / 8 / 1_000_000_000) as u64 * 3
+}
+
+/// The threshold's shift of a port: `base` (3 is an alpha of 1/8) at NIC speed, one less for every doubling, not below 0.
+pub fn shift(base: u8, rate: BitsPerSec, nic: BitsPerSec) -> u8 {
+    let (mut shift, mut rate) = (base, rate.0);
+    while rate > nic.0 && shift > 0 {
+        shift -= 1;
+        rate /= 2;
+    }
+    shift
+}
+
+/// Memory of one switch.
+#[derive(Clone, Debug)]
+pub struct HpccMemory {
+    /// Buffer less headrooms and reserves.
+    pool: u64,
+    pool_used: u64,
+    reserve: u64,
+    hysteresis: u64,
+    ports: Vec<Ingress>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Ingress {
+    /// In reserve and pool.
+    held: u64,
+    headroom_used: u64,
+    headroom: u64,
+    shift: u8,
+    paused: bool,
+}
+
+impl HpccMemory {
+    #[inline(always)]
+    fn threshold(&self, port: &Ingress) -> u64 {
+        (self.pool - self.pool_used) >> port.shift
+    }
+
+    #[inline(always)]
+    fn above_reserve(&self, port: &Ingress) -> u64 {
+        port.held.saturating_sub(self.reserve)
+    }
+}
+
+impl<Q: Queues> Backpressure<Q> for HpccMemory {
+    type Params = HpccMemoryParams;
+
+    /// # Panics
+    /// If reserves and headrooms exceed the buffer; scenarios are checked for that.
+    fn new(params: &HpccMemoryParams, shape: &Shape) -> HpccMemory {
+        let aside = params.headroom.iter().sum::<u64>() + params.reserve * shape.ports.len() as u64;
+        let port = |(headroom, shift): (&u64, &u8)| Ingress {
+            held: 0,
+            headroom_used: 0,
+            headroom: *headroom,
+            shift: *shift,
+            paused: false,
+        };
+        HpccMemory {
+            pool: params.buffer.checked_sub(aside).expect("the buffer holds reserves and headrooms"),
+            pool_used: 0,
+            reserve: params.reserve,
+            hysteresis: params.hysteresis,
+            ports: params.headroom.iter().zip(&params.shift).map(port).collect(),
+        }
+    }
+
+    #[inline(always)]
+    fn admits(&self, ingress: PortId, wire: u64) -> bool {
+        let port = &self.ports[ingress as usize];
+        port.headroom_used + wire <= port.headroom || self.above_reserve(port) + wire <= self.threshold(port)
+    }
+
+    #[inline(always)]
+    fn on_enqueue(
+        &mut self,
+        _now: Instant,
+        wire: u16,
+        held: &mut Held,
+        _egress: PortId,
+        _queue: QueueId,
+        _queues: &Q,
+    ) -> Option<ControlFrame> {
+        let wire = wire as u64;
+        let mut port = self.ports[held.ingress as usize];
+        let above = (port.held + wire).saturating_sub(self.reserve);
+        if above > 0 && above > self.threshold(&port) {
+            port.headroom_used += wire;
+        } else {
+            port.held += wire;
+            self.pool_used += wire.min(above);
+        }
+        let pause = !port.paused && (port.headroom_used > 0 || self.above_reserve(&port) >= self.threshold(&port));
+        port.paused |= pause;
+        self.ports[held.ingress as usize] = port;
+        pause.then_some(ControlFrame::PfcPause(0))
+    }
+
+    #[inline(always)]
+    fn on_dequeue(&mut self, _now: Instant, wire: u16, held: &Held) -> Option<ControlFrame> {
+        let mut port = self.ports[held.ingress as usize];
+        let from_headroom = port.headroom_used.min(wire as u64);
+        let rest = wire as u64 - from_headroom;
+        self.pool_used -= rest.min(self.above_reserve(&port));
+        port.headroom_used -= from_headroom;
+        port.held -= rest;
+        let above = self.above_reserve(&port);
+        let low = above == 0 || above + self.hysteresis <= self.threshold(&port);
+        let resume = port.paused && port.headroom_used == 0 && low;
+        port.paused &= !resume;
+        self.ports[held.ingress as usize] = port;
+        resume.then_some(ControlFrame::PfcResume(0))
+    }
+
+    fn state_of(&mut self, _now: Instant, port: PortId) -> Option<ControlFrame> {
+        let paused = self.ports[port as usize].paused;
+        Some(if paused { ControlFrame::PfcPause(0) } else { ControlFrame::PfcResume(0) })
+    }
+
+    fn audit(&self, residents: &[Resident]) -> Result<(), String> {
+        let mut held = vec![0u64; self.ports.len()];
+        residents.iter().for_each(|r| held[r.held.ingress as usize] += r.packet.wire as u64);
+        for (i, (port, held)) in self.ports.iter().zip(held).enumerate() {
+            let counted = port.held + port.headroom_used;
+            if counted != held {
+                return Err(format!("ingress {i} is charged {counted} bytes, {held} are held"));
+            }
+            if port.headroom_used > port.headroom {
+                return Err(format!("ingress {i} uses more headroom than it has"));
+            }
+        }
+        let pool: u64 = self.ports.iter().map(|port| self.above_reserve(port)).sum();
+        if pool != self.pool_used || pool > self.pool {
+            return Err(format!("pool holds {pool} bytes, counts {}, has {}", self.pool_used, self.pool));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headroom_and_shift_are_the_simulators() {
+        let gbps = |n: u64| BitsPerSec(n * 1_000_000_000);
+        assert_eq!(headroom(Duration::from_us(1), gbps(100)), 37_500);
+        assert_eq!([25, 100, 200, 400, 800, 1600].map(|n| shift(3, gbps(n), gbps(100))), [3, 3, 2, 1, 0, 0]);
+    }
+}

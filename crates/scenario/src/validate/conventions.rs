@@ -1,0 +1,27 @@
+//! Conventions of other simulators, and the schemes they make sense with.
+
+use super::Doc;
+use crate::error::Error;
+use crate::model::{AckClass, Assignment, Backpressure, Conventions, Hosts, Memory};
+
+pub(super) fn check(doc: &Doc) -> Result<(), Error> {
+    let (conventions, switch) = (&doc.scenario.conventions, &doc.scenario.switch);
+    let frame = conventions.pfc_frame.0;
+    doc.need((20..=1500).contains(&frame), "conventions.pfc_frame", || "expected 20 B to 1500 B".into())?;
+    let Conventions { acks, hosts, memory, .. } = conventions;
+    let bfc = switch.backpressure == Backpressure::Bfc;
+    let fifo = switch.assignment == Assignment::Single && !bfc;
+    let schemes = "expected a scheme of one queue a port without BFC, such as dctcp, pfc or fifo";
+    doc.need(fifo || *acks == AckClass::High, "conventions.acks", || {
+        format!("ACKs in the data class need one data class a port; {schemes}")
+    })?;
+    doc.need(!bfc || *hosts == Hosts::Rings, "conventions.hosts", || {
+        format!("HPCC's simulator knows no BFC: its NIC has one class to pause; {schemes}")
+    })?;
+    let pfc = switch.backpressure == Backpressure::Pfc && fifo;
+    doc.need(pfc || *memory == Memory::Exact, "conventions.memory", || {
+        "HPCC's simulator always runs PFC over one queue a port; expected a scheme such as dctcp or pfc".into()
+    })?;
+    let delayed = doc.scenario.host.delay.0 > 0 && *hosts == Hosts::HpccSim;
+    doc.need(!delayed, "host.delay", || "hosts of HPCC's simulator have no delay; expected \"0 s\"".into())
+}

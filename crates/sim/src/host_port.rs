@@ -1,0 +1,129 @@
+//! What every host is to the engine: one port, its event queue and counters, and the interface they are driven by.
+
+use crate::host::{Finished, HostParams};
+use crate::link::{Fabric, Wire, put_on_wire};
+use crate::observe::Observer;
+use crate::stats::{Drops, PortStats};
+use crate::traffic::Flow;
+use crate::tree::Tree;
+use backwater_dataplane::NicQueues;
+use backwater_transport::Control;
+use backwater_types::{Instant, Packet};
+use std::collections::VecDeque;
+
+/// Leaf of a host's event queue: the head frame of its incoming link.
+pub const LINK: usize = 0;
+/// Leaf: its port may send again.
+pub const PORT: usize = 1;
+/// Leaf: a flow arrives.
+pub const ARRIVAL: usize = 2;
+/// Leaf: any of its timers.
+pub const TIMER: usize = 3;
+
+/// A host as the engine sees it.
+pub trait EndHost: Send + Sized {
+    /// End-to-end control of its flows.
+    type Control: Control;
+    /// With its port.
+    fn new(port: HostPort, setup: HostSetup) -> Self;
+    /// Its port.
+    fn port(&self) -> &HostPort;
+    /// Its port.
+    fn port_mut(&mut self) -> &mut HostPort;
+    /// A flow will arrive here.
+    fn announce(&mut self, flow: Flow);
+    /// Handles every event before `end`.
+    fn run<O: Observer>(
+        &mut self,
+        end: Instant,
+        params: &HostParams<Self::Control>,
+        fabric: &mut Fabric,
+        finished: &mut impl FnMut(Instant, Finished),
+        observer: &mut O,
+    );
+    /// Adds the payload bytes acknowledged so far, by class.
+    fn add_acknowledged(&self, params: &HostParams<Self::Control>, sum: &mut [u64]);
+}
+
+/// What a host is built from, beside its port.
+pub struct HostSetup {
+    /// Queues of a NIC that BFC may pause.
+    pub nic: NicQueues,
+    /// Number of workloads.
+    pub classes: usize,
+    /// Number of hosts in the network.
+    pub hosts: usize,
+    /// Seed of the run.
+    pub seed: u64,
+    /// When its link fails or comes back, ascending.
+    pub changes: VecDeque<Instant>,
+}
+
+/// The port of a host, with its events and counters.
+pub struct HostPort {
+    /// Number in the graph, which is its address.
+    pub id: u16,
+    /// Events.
+    pub tree: Tree<4>,
+    /// Counters.
+    pub stats: PortStats,
+    /// Packets lost on its link.
+    pub drops: Drops,
+    /// The incoming direction of its link.
+    pub link_in: u32,
+    /// The link is taken until then.
+    pub busy_until: Instant,
+    /// The outgoing direction.
+    pub wire: Wire,
+}
+
+impl HostPort {
+    /// Of host number `id`; ties between its events are drawn from `tie_seed`, or go to the lower leaf.
+    pub fn new(id: u16, (link_in, wire): (u32, Wire), tie_seed: Option<u64>) -> HostPort {
+        HostPort {
+            id,
+            tree: Tree::new(4, tie_seed),
+            stats: PortStats::default(),
+            drops: Drops::default(),
+            link_in,
+            busy_until: Instant::ZERO,
+            wire,
+        }
+    }
+
+    /// Its link has a frame in flight again.
+    #[inline(always)]
+    pub fn wake_link(&mut self, fabric: &Fabric) {
+        self.tree.set(LINK, fabric.in_flight[self.link_in as usize].head());
+    }
+
+    /// Takes the frame that has arrived.
+    #[inline(always)]
+    pub fn take(&mut self, fabric: &mut Fabric) -> Packet {
+        let frames = &mut fabric.in_flight[self.link_in as usize];
+        let packet = *frames.front().expect("an armed link has a frame in flight");
+        let next = frames.advance();
+        self.tree.set(LINK, next);
+        fabric.packet_hops += 1;
+        packet
+    }
+
+    /// A packet takes the link. When the link is free again.
+    #[inline(always)]
+    pub fn depart<O: Observer>(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        fabric: &mut Fabric,
+        observer: &mut O,
+    ) -> Instant {
+        observer.host_sent(now, self.id as usize, packet);
+        self.busy_until = now + self.wire.ser.of_bytes(packet.wire as u64);
+        self.stats.sent.count(packet);
+        let (free_at, queue, id) = (self.busy_until, packet.upstream_queue, self.id as usize);
+        put_on_wire(&mut self.wire, fabric, &mut self.drops, now, free_at, packet, queue, |packet, reason| {
+            observer.dropped(now, id, packet, reason);
+        });
+        free_at
+    }
+}

@@ -1,0 +1,145 @@
+//! What the public HPCC simulator computes of a network before it runs: addresses, ports, its hash of paths, base round trips.
+//!
+//! Source: baselines 0.2 and 0.6 and traffic 7.1, from the simulator's set-up script, switch and analysis.
+
+use backwater_scenario::topology::Graph;
+
+/// Source port of the first flow between two hosts; each further one has the next.
+pub const FIRST_SOURCE_PORT: u16 = 10_000;
+
+/// Address of the node with this number.
+pub fn address(id: u16) -> u32 {
+    0x0b00_0001 + ((id as u32 / 256) << 16) + ((id as u32 % 256) << 8)
+}
+
+/// Both ports as a switch hashes them. An ACK has them the other way round: rotated by 16 bits.
+pub fn ports(source: u16, destination: u16) -> u32 {
+    source as u32 | (destination as u32) << 16
+}
+
+/// MurmurHash3 (x86, 32 bits) of three words.
+#[inline]
+pub fn murmur3(seed: u32, words: [u32; 3]) -> u32 {
+    let mut h = seed;
+    for word in words {
+        h ^= word.wrapping_mul(0xcc9e_2d51).rotate_left(15).wrapping_mul(0x1b87_3593);
+        h = h.rotate_left(13).wrapping_mul(5).wrapping_add(0xe654_6b64);
+    }
+    h ^= 12;
+    h = (h ^ h >> 16).wrapping_mul(0x85eb_ca6b);
+    h = (h ^ h >> 13).wrapping_mul(0xc2b2_ae35);
+    h ^ h >> 16
+}
+
+/// `[node]`: its neighbours and the links to them, in the order in which the simulator visits them: by descending number.
+pub fn neighbours(graph: &Graph, up: &[bool]) -> Vec<Vec<(usize, usize)>> {
+    let mut out = vec![Vec::new(); graph.nodes.len()];
+    for (link, l) in graph.links.iter().enumerate().filter(|(link, _)| up[*link]) {
+        out[l.a].push((l.b, link));
+        out[l.b].push((l.a, link));
+    }
+    for near in &mut out {
+        near.sort_by_key(|(node, _)| std::cmp::Reverse(graph.nodes[*node].id));
+    }
+    out
+}
+
+/// Base round trips and bandwidths between all hosts, along the path that the simulator's search meets first.
+pub struct BaseTimes {
+    hosts: usize,
+    /// `[destination x source]`: base round trip, nanoseconds; slowest link, bit/s.
+    pairs: Vec<(u64, u64)>,
+}
+
+impl BaseTimes {
+    /// With all links up. A base round trip is propagation both ways, and a payload's serialisation once a link.
+    pub fn new(graph: &Graph, payload: u64) -> BaseTimes {
+        let near = neighbours(graph, &vec![true; graph.links.len()]);
+        let mut pairs = vec![(0, u64::MAX); graph.hosts * graph.hosts];
+        let mut reached = vec![None; graph.nodes.len()];
+        for root in 0..graph.hosts {
+            reached.fill(None);
+            reached[root] = Some((0, 0, u64::MAX));
+            let mut queue = std::collections::VecDeque::from([root]);
+            while let Some(node) = queue.pop_front() {
+                let (delay, sending, slowest) = reached[node].expect("only nodes that were reached are queued");
+                for (next, link) in &near[node] {
+                    if reached[*next].is_some() {
+                        continue;
+                    }
+                    let l = &graph.links[*link];
+                    let once = payload * 8_000_000_000 / l.rate.0;
+                    reached[*next] = Some((delay + l.delay.0 / 1000, sending + once, slowest.min(l.rate.0)));
+                    if *next >= graph.hosts {
+                        queue.push_back(*next);
+                    }
+                }
+            }
+            for host in (0..graph.hosts).filter(|host| *host != root) {
+                let (delay, sending, slowest) = reached[host].expect("valid scenarios are connected");
+                pairs[root * graph.hosts + host] = (2 * delay + sending, slowest);
+            }
+        }
+        BaseTimes { hosts: graph.hosts, pairs }
+    }
+
+    /// The largest base BDP of any pair, bytes: the window at line rate.
+    pub fn largest_bdp(&self) -> u64 {
+        let bdp = |(rtt, rate): &(u64, u64)| (*rtt as u128 * *rate as u128 / 8_000_000_000) as u64;
+        self.pairs.iter().filter(|(rtt, _)| *rtt > 0).map(bdp).max().unwrap_or(0)
+    }
+
+    /// Completion time of `size` bytes alone: base round trip, and every byte with its headers at the slowest link;
+    /// nanoseconds.
+    pub fn standalone(&self, src: u16, dst: u16, size: u64, payload: u64, header: u64) -> u64 {
+        let (rtt, rate) = self.pairs[dst as usize * self.hosts + src as usize];
+        let total = size + size.div_ceil(payload) * header;
+        rtt + (total as u128 * 8_000_000_000 / rate as u128) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use backwater_scenario::model::Topology;
+    use backwater_scenario::topology::expand;
+    use backwater_types::{BitsPerSec, Duration};
+
+    #[test]
+    fn addresses_are_the_simulators() {
+        assert_eq!([0, 1, 255, 256, 320].map(address), [0x0b000001, 0x0b000101, 0x0b00ff01, 0x0b010001, 0x0b014001]);
+    }
+
+    #[test]
+    fn the_hash_mixes_every_bit() {
+        let base = murmur3(7, [1, 2, 3]);
+        for word in 0..3 {
+            for bit in 0..32 {
+                let mut words = [1, 2, 3];
+                words[word] ^= 1 << bit;
+                let changed = (murmur3(7, words) ^ base).count_ones();
+                assert!((6..27).contains(&changed), "word {word} bit {bit}: {changed} bits differ");
+            }
+        }
+    }
+
+    #[test]
+    fn the_clos_has_a_base_round_trip_of_8320_ns_and_a_window_of_104_kb() {
+        let (rate, delay) = (BitsPerSec(100_000_000_000), Duration::from_us(1));
+        let clos = Topology::LeafSpine {
+            leaves: 8,
+            spines: 8,
+            hosts_per_leaf: 16,
+            host_rate: rate,
+            core_rate: rate,
+            host_delay: delay,
+            core_delay: delay,
+        };
+        let base = BaseTimes::new(&expand(&clos), 1000);
+        assert_eq!(base.pairs[127 * 128], (8_320, 100_000_000_000));
+        assert_eq!(base.pairs[1], (4_160, 100_000_000_000));
+        assert_eq!(base.largest_bdp(), 104_000);
+        // 10 packets of 1048 B at 100 Gb/s: 838 ns.
+        assert_eq!(base.standalone(0, 127, 10_000, 1000, 48), 8_320 + 838);
+    }
+}

@@ -1,0 +1,422 @@
+//! A host as the public HPCC simulator has it: a list of queue pairs served round robin, packet by packet, and go-back-N on
+//! NACKs alone.
+//!
+//! Source: baselines 0.2 and 0.3, the simulator's NIC and RDMA models. What shows in results beside [`crate::host`]:
+//!
+//! * A queue pair may send if it has unsent bytes, its window is open and its pace has come. The search starts after the pair
+//!   that sent last *by its place in the list*, finished pairs are taken out of the list only when a search meets one, and
+//!   the place is not adjusted then, so turns are skipped.
+//! * When nothing may send, the NIC wakes at the earliest pace of any pair with unsent bytes. If that pair's window is shut its
+//!   pace may have passed already: then nothing wakes the NIC before the next ACK, whatever pace other pairs wait for.
+//! * Duplicates are not answered, and there is no retransmission timer: a flow that loses its last packet never ends.
+//! * ACKs go before data. A pause of the data class holds them too, unless `ACK_HIGH_PRIO` is set.
+
+use crate::host::{Finished, HostParams};
+use crate::host_port::{ARRIVAL, EndHost, HostPort, HostSetup, LINK, PORT, TIMER};
+use crate::hpcc::{self, FIRST_SOURCE_PORT};
+use crate::link::Fabric;
+use crate::observe::Observer;
+use crate::receivers::Receivers;
+use crate::traffic::Flow as Arrival;
+use backwater_dataplane::Ring;
+use backwater_transport::{Ack, Answer, Control, Sender};
+use backwater_types::{ControlFrame, Instant, Kind, Packet, flags};
+use std::collections::VecDeque;
+
+/// A host.
+pub struct HpccHost<C: Control> {
+    port: HostPort,
+    acks: Ring<Packet>,
+    /// Queue pairs by slot, which packets name them by.
+    pairs: Vec<Pair<C>>,
+    free: Vec<u32>,
+    /// Slots of the NIC's queue pairs, in order of their start.
+    list: Vec<u32>,
+    /// Place in `list` of the pair that sent last.
+    last: usize,
+    /// Pending wake-up for a pace.
+    wake: Instant,
+    /// The data class is paused.
+    paused: bool,
+    arrivals: Ring<Arrival>,
+    receivers: Receivers,
+    /// `[destination]`: flows to it so far, from here.
+    opened: Vec<u16>,
+    changes: VecDeque<Instant>,
+    finished_bytes: Vec<u64>,
+}
+
+struct Pair<C> {
+    send: Sender,
+    control: C,
+    size: u64,
+    id: u32,
+    /// Source port, and destination port above it.
+    ports: u32,
+    receiver_slot: u32,
+    /// Packets in flight at which its window is shut.
+    limit: u32,
+    /// Earliest start of its next packet.
+    next_avail: Instant,
+    dst: u16,
+    last_wire: u16,
+    class: u8,
+}
+
+impl<C: Control> Pair<C> {
+    #[inline(always)]
+    fn in_window(&self) -> bool {
+        self.send.in_flight() < self.limit
+    }
+
+    fn set_limit(&mut self, params: &HostParams<C>) {
+        self.limit = self.control.window(&params.control).div_ceil(params.payload).min(u32::MAX as u64) as u32;
+    }
+}
+
+impl<C: Control> EndHost for HpccHost<C> {
+    type Control = C;
+
+    fn new(mut port: HostPort, setup: HostSetup) -> HpccHost<C> {
+        port.tree.set(TIMER, setup.changes.front().copied().unwrap_or(Instant::NEVER));
+        HpccHost {
+            port,
+            acks: Ring::default(),
+            pairs: Vec::with_capacity(64),
+            free: Vec::with_capacity(64),
+            list: Vec::with_capacity(64),
+            last: 0,
+            wake: Instant::NEVER,
+            paused: false,
+            arrivals: Ring::default(),
+            receivers: Receivers::default(),
+            opened: vec![0; setup.hosts],
+            changes: setup.changes,
+            finished_bytes: vec![0; setup.classes],
+        }
+    }
+
+    #[inline(always)]
+    fn port(&self) -> &HostPort {
+        &self.port
+    }
+
+    #[inline(always)]
+    fn port_mut(&mut self) -> &mut HostPort {
+        &mut self.port
+    }
+
+    #[inline(always)]
+    fn announce(&mut self, flow: Arrival) {
+        if self.arrivals.is_empty() {
+            self.port.tree.set(ARRIVAL, flow.at);
+        }
+        self.arrivals.push_back(flow);
+    }
+
+    #[inline]
+    fn run<O: Observer>(
+        &mut self,
+        end: Instant,
+        params: &HostParams<C>,
+        fabric: &mut Fabric,
+        finished: &mut impl FnMut(Instant, Finished),
+        observer: &mut O,
+    ) {
+        while let Some((now, leaf)) = self.port.tree.first_before(end) {
+            match leaf {
+                LINK => {
+                    let packet = self.port.take(fabric);
+                    match packet.control() {
+                        Some(frame) => {
+                            observer.controlled(now, self.port.id as usize, 0, frame);
+                            self.port.stats.held.on_control(now, frame);
+                            self.paused = matches!(frame, ControlFrame::PfcPause(_));
+                            self.kick(now, params, fabric, observer);
+                        }
+                        None => self.receive(now, packet, params, fabric, finished, observer),
+                    }
+                }
+                PORT => {
+                    self.port.tree.set(PORT, Instant::NEVER);
+                    self.transmit(now, params, fabric, observer);
+                }
+                ARRIVAL => {
+                    while self.arrivals.front().is_some_and(|a| a.at == now) {
+                        if let Some(arrival) = self.arrivals.pop_front() {
+                            self.open(now, arrival, params);
+                            self.kick(now, params, fabric, observer);
+                        }
+                    }
+                    self.port.tree.set(ARRIVAL, self.arrivals.front().map_or(Instant::NEVER, |a| a.at));
+                }
+                _ => self.on_timer(now, params, fabric, observer),
+            }
+        }
+    }
+
+    fn add_acknowledged(&self, params: &HostParams<C>, sum: &mut [u64]) {
+        self.finished_bytes.iter().zip(sum.iter_mut()).for_each(|(bytes, sum)| *sum += bytes);
+        for pair in self.list.iter().map(|slot| &self.pairs[*slot as usize]).filter(|pair| !pair.send.is_done()) {
+            sum[pair.class as usize] += pair.send.acked as u64 * params.payload;
+        }
+    }
+}
+
+impl<C: Control> HpccHost<C> {
+    /// A new queue pair, at the end of the list.
+    fn open(&mut self, now: Instant, arrival: Arrival, params: &HostParams<C>) {
+        let (total, last) = arrival.packets(params.payload);
+        let opened = &mut self.opened[arrival.dst as usize];
+        let source_port = FIRST_SOURCE_PORT.wrapping_add(*opened);
+        *opened = opened.wrapping_add(1);
+        let mut pair = Pair {
+            send: Sender::new(total, now),
+            control: C::new(&params.control),
+            size: arrival.size,
+            id: arrival.id,
+            ports: hpcc::ports(source_port, arrival.port),
+            receiver_slot: arrival.receiver_slot,
+            limit: 0,
+            next_avail: now,
+            dst: arrival.dst,
+            last_wire: (last + params.header) as u16,
+            class: arrival.class,
+        };
+        pair.set_limit(params);
+        let slot = self.free.pop().unwrap_or(self.pairs.len() as u32);
+        match self.pairs.get_mut(slot as usize) {
+            Some(old) => *old = pair,
+            None => self.pairs.push(pair),
+        }
+        self.list.push(slot);
+    }
+
+    /// Sends if the link is free, else makes sure it is looked at when it is.
+    #[inline(always)]
+    fn kick<O: Observer>(&mut self, now: Instant, params: &HostParams<C>, fabric: &mut Fabric, observer: &mut O) {
+        if self.port.busy_until.0 + params.grace <= now.0 {
+            self.transmit(now, params, fabric, observer);
+        } else if !self.port.tree.is_set(PORT) {
+            self.port.tree.set(PORT, self.port.busy_until);
+        }
+    }
+
+    /// The link is free: an ACK, or the next packet of a queue pair, or a wake-up call.
+    fn transmit<O: Observer>(&mut self, now: Instant, params: &HostParams<C>, fabric: &mut Fabric, observer: &mut O) {
+        let held = self.paused && params.acks_paused;
+        let packet = match self.acks.front() {
+            Some(ack) if !held => *ack,
+            _ => match self.search(now) {
+                Some(place) => return self.send_from(now, place, params, fabric, observer),
+                None => return self.sleep(now),
+            },
+        };
+        self.acks.drop_front();
+        self.depart(now, &packet, fabric, observer);
+    }
+
+    fn depart<O: Observer>(&mut self, now: Instant, packet: &Packet, fabric: &mut Fabric, observer: &mut O) {
+        let free_at = self.port.depart(now, packet, fabric, observer);
+        if !self.acks.is_empty() || !self.list.is_empty() {
+            self.port.tree.set(PORT, free_at);
+        }
+    }
+
+    /// The place in the list of the pair whose turn it is. Takes finished pairs out if it meets one.
+    fn search(&mut self, now: Instant) -> Option<usize> {
+        let count = self.list.len();
+        if count == 0 {
+            return None;
+        }
+        let mut found = None;
+        let mut first_finished = usize::MAX;
+        let mut place = self.last % count;
+        for _ in 0..count {
+            place = if place + 1 == count { 0 } else { place + 1 };
+            let pair = &self.pairs[self.list[place] as usize];
+            if !self.paused && pair.send.has_unsent() && pair.in_window() {
+                if pair.next_avail <= now {
+                    found = Some(place);
+                    break;
+                }
+            } else if pair.send.is_done() {
+                first_finished = first_finished.min(place);
+            }
+        }
+        if first_finished < count {
+            found = self.remove_finished(first_finished, found);
+        }
+        found
+    }
+
+    /// Takes all finished pairs from place `first` on out of the list. The new place of the pair at `found`.
+    fn remove_finished(&mut self, first: usize, found: Option<usize>) -> Option<usize> {
+        let mut moved = found;
+        let mut kept = first;
+        for place in first..self.list.len() {
+            let slot = self.list[place];
+            if self.pairs[slot as usize].send.is_done() {
+                self.free.push(slot);
+                continue;
+            }
+            if found == Some(place) {
+                moved = Some(kept);
+            }
+            self.list[kept] = slot;
+            kept += 1;
+        }
+        self.list.truncate(kept);
+        moved
+    }
+
+    fn send_from<O: Observer>(
+        &mut self,
+        now: Instant,
+        place: usize,
+        params: &HostParams<C>,
+        fabric: &mut Fabric,
+        observer: &mut O,
+    ) {
+        self.last = place;
+        let slot = self.list[place];
+        let pair = &mut self.pairs[slot as usize];
+        let seq = pair.send.send(now);
+        let last = seq + 1 == pair.send.total;
+        let wire = if last { pair.last_wire } else { (params.payload + params.header) as u16 };
+        pair.next_avail = now + pair.control.gap(&params.control, wire as u64);
+        let packet = Packet {
+            flow: pair.id,
+            seq,
+            key: pair.ports,
+            sender_slot: slot,
+            receiver_slot: pair.receiver_slot,
+            dst: pair.dst,
+            src: self.port.id,
+            wire,
+            upstream_queue: 0,
+            class: 0,
+            kind: Kind::Data,
+            flags: params.labels[pair.class as usize]
+                | if last { flags::LAST } else { 0 }
+                | if params.ecn { flags::ECT } else { 0 },
+        };
+        self.depart(now, &packet, fabric, observer);
+    }
+
+    /// Nothing may send now: wakes at the earliest pace of a pair with unsent bytes, if that is still to come.
+    fn sleep(&mut self, now: Instant) {
+        if self.wake != Instant::NEVER {
+            return;
+        }
+        let pairs = self.list.iter().map(|slot| &self.pairs[*slot as usize]);
+        let earliest = pairs.filter(|pair| pair.send.has_unsent()).map(|pair| pair.next_avail).min();
+        if let Some(at) = earliest
+            && at > now
+        {
+            self.wake = at;
+            self.arm_timer();
+        }
+    }
+
+    fn arm_timer(&mut self) {
+        let change = self.changes.front().copied().unwrap_or(Instant::NEVER);
+        self.port.tree.set(TIMER, self.wake.min(change));
+    }
+
+    fn on_timer<O: Observer>(&mut self, now: Instant, params: &HostParams<C>, fabric: &mut Fabric, observer: &mut O) {
+        while self.changes.front().is_some_and(|at| *at <= now) {
+            self.changes.pop_front();
+            self.paused = false;
+            self.port.stats.held.on_link_change(now);
+        }
+        if self.wake <= now {
+            self.wake = Instant::NEVER;
+        }
+        self.arm_timer();
+        self.kick(now, params, fabric, observer);
+    }
+
+    #[inline]
+    fn receive<O: Observer>(
+        &mut self,
+        now: Instant,
+        packet: Packet,
+        params: &HostParams<C>,
+        fabric: &mut Fabric,
+        finished: &mut impl FnMut(Instant, Finished),
+        observer: &mut O,
+    ) {
+        observer.host_received(now, self.port.id as usize, &packet);
+        let heard = match packet.kind {
+            Kind::Data => self.on_data(now, &packet, params, finished),
+            _ => self.on_answer(now, packet, params, finished),
+        };
+        if heard {
+            self.kick(now, params, fabric, observer);
+        }
+    }
+
+    /// Queues what answers a data packet; whether anything does.
+    fn on_data(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        params: &HostParams<C>,
+        finished: &mut impl FnMut(Instant, Finished),
+    ) -> bool {
+        let Some(receiver) = self.receivers.get(packet.receiver_slot) else { return false };
+        let (first_time, duplicate) = (packet.seq == receiver.expected, packet.seq < receiver.expected);
+        if duplicate {
+            return false;
+        }
+        let answer = receiver.on_data(now, packet.seq, params.nack_guard);
+        if first_time && packet.has(flags::LAST) {
+            self.receivers.finish(packet.receiver_slot);
+            finished(now, Finished::Received { flow: packet.flow });
+        }
+        let (kind, seq) = match answer {
+            Answer::Ack(seq) => (Kind::Ack, seq),
+            Answer::Nack(seq) => (Kind::Nack, seq),
+            Answer::Silence => return false,
+        };
+        self.acks.push_back(Packet {
+            kind,
+            seq,
+            dst: packet.src,
+            src: self.port.id,
+            wire: params.ack,
+            key: packet.key.rotate_left(16),
+            flags: packet.flags & flags::CE,
+            ..*packet
+        });
+        true
+    }
+
+    /// What an ACK or NACK does; false if its flow has finished.
+    fn on_answer(
+        &mut self,
+        now: Instant,
+        packet: Packet,
+        params: &HostParams<C>,
+        finished: &mut impl FnMut(Instant, Finished),
+    ) -> bool {
+        let pair = &mut self.pairs[packet.sender_slot as usize];
+        if pair.id != packet.flow || pair.send.is_done() {
+            return false;
+        }
+        if packet.kind == Kind::Nack {
+            pair.send.on_nack(now, packet.seq);
+        } else {
+            pair.send.on_ack(now, packet.seq);
+        }
+        pair.control
+            .on_ack(&params.control, Ack { seq: packet.seq, next: pair.send.next, marked: packet.has(flags::CE) });
+        pair.set_limit(params);
+        if pair.send.is_done() {
+            self.finished_bytes[pair.class as usize] += pair.size;
+            finished(now, Finished::Acknowledged { flow: pair.id, retransmitted: pair.send.retransmitted });
+        }
+        true
+    }
+}
