@@ -30,10 +30,7 @@ pub struct HpccHost<C: Control> {
     /// Queue pairs by slot, which packets name them by.
     pairs: Vec<Pair<C>>,
     free: Vec<u32>,
-    /// Slots of the NIC's queue pairs, in order of their start.
-    list: Vec<u32>,
-    /// Place in `list` of the pair that sent last.
-    last: usize,
+    list: List,
     /// Pending wake-up for a pace.
     wake: Instant,
     /// The data class is paused.
@@ -56,8 +53,8 @@ struct Pair<C> {
     receiver_slot: u32,
     /// Packets in flight at which its window is shut.
     limit: u32,
-    /// Earliest start of its next packet.
-    next_avail: Instant,
+    /// Its place in the list.
+    place: u32,
     dst: u16,
     last_wire: u16,
     class: u8,
@@ -84,8 +81,7 @@ impl<C: Control> EndHost for HpccHost<C> {
             acks: Ring::default(),
             pairs: Vec::with_capacity(64),
             free: Vec::with_capacity(64),
-            list: Vec::with_capacity(64),
-            last: 0,
+            list: List::default(),
             wake: Instant::NEVER,
             paused: false,
             arrivals: Ring::default(),
@@ -157,7 +153,8 @@ impl<C: Control> EndHost for HpccHost<C> {
 
     fn add_acknowledged(&self, params: &HostParams<C>, sum: &mut [u64]) {
         self.finished_bytes.iter().zip(sum.iter_mut()).for_each(|(bytes, sum)| *sum += bytes);
-        for pair in self.list.iter().map(|slot| &self.pairs[*slot as usize]).filter(|pair| !pair.send.is_done()) {
+        let listed = self.list.places.iter().map(|place| &self.pairs[place.slot as usize]);
+        for pair in listed.filter(|pair| !pair.send.is_done()) {
             sum[pair.class as usize] += pair.send.acked as u64 * params.payload;
         }
     }
@@ -178,7 +175,7 @@ impl<C: Control> HpccHost<C> {
             ports: hpcc::ports(source_port, arrival.port),
             receiver_slot: arrival.receiver_slot,
             limit: 0,
-            next_avail: now,
+            place: self.list.places.len() as u32,
             dst: arrival.dst,
             last_wire: (last + params.header) as u16,
             class: arrival.class,
@@ -189,7 +186,19 @@ impl<C: Control> HpccHost<C> {
             Some(old) => *old = pair,
             None => self.pairs.push(pair),
         }
-        self.list.push(slot);
+        self.list.push(slot, now);
+        self.note(slot);
+    }
+
+    /// The list learns what the pair in `slot` may do now.
+    #[inline(always)]
+    fn note(&mut self, slot: u32) {
+        let pair = &self.pairs[slot as usize];
+        let place = pair.place as usize;
+        let unsent = pair.send.has_unsent();
+        self.list.unsent.set(place, unsent);
+        self.list.open.set(place, unsent && pair.in_window());
+        self.list.finished.set(place, pair.send.is_done());
     }
 
     /// Sends if the link is free, else makes sure it is looked at when it is.
@@ -207,7 +216,7 @@ impl<C: Control> HpccHost<C> {
         let held = self.paused && params.acks_paused;
         let packet = match self.acks.front() {
             Some(ack) if !held => *ack,
-            _ => match self.search(now) {
+            _ => match self.turn(now) {
                 Some(place) => return self.send_from(now, place, params, fabric, observer),
                 None => return self.sleep(now),
             },
@@ -218,55 +227,38 @@ impl<C: Control> HpccHost<C> {
 
     fn depart<O: Observer>(&mut self, now: Instant, packet: &Packet, fabric: &mut Fabric, observer: &mut O) {
         let free_at = self.port.depart(now, packet, fabric, observer);
-        if !self.acks.is_empty() || !self.list.is_empty() {
+        if !self.acks.is_empty() || !self.list.places.is_empty() {
             self.port.tree.set(PORT, free_at);
         }
     }
 
-    /// The place in the list of the pair whose turn it is. Takes finished pairs out if it meets one.
-    fn search(&mut self, now: Instant) -> Option<usize> {
-        let count = self.list.len();
-        if count == 0 {
-            return None;
+    /// The place in the list of the pair whose turn it is. Takes finished pairs out if the search met one.
+    #[inline(always)]
+    fn turn(&mut self, now: Instant) -> Option<usize> {
+        let found = self.list.search(now, self.paused);
+        match self.list.first_finished_before(found) {
+            Some(first) => self.remove_finished(first, found),
+            None => found,
         }
-        let mut found = None;
-        let mut first_finished = usize::MAX;
-        let mut place = self.last % count;
-        for _ in 0..count {
-            place = if place + 1 == count { 0 } else { place + 1 };
-            let pair = &self.pairs[self.list[place] as usize];
-            if !self.paused && pair.send.has_unsent() && pair.in_window() {
-                if pair.next_avail <= now {
-                    found = Some(place);
-                    break;
-                }
-            } else if pair.send.is_done() {
-                first_finished = first_finished.min(place);
-            }
-        }
-        if first_finished < count {
-            found = self.remove_finished(first_finished, found);
-        }
-        found
     }
 
     /// Takes all finished pairs from place `first` on out of the list. The new place of the pair at `found`.
     fn remove_finished(&mut self, first: usize, found: Option<usize>) -> Option<usize> {
         let mut moved = found;
-        let mut kept = first;
-        for place in first..self.list.len() {
-            let slot = self.list[place];
-            if self.pairs[slot as usize].send.is_done() {
-                self.free.push(slot);
+        let rest = self.list.cut(first);
+        for (place, entry) in (first..).zip(rest) {
+            let pair = &mut self.pairs[entry.slot as usize];
+            if pair.send.is_done() {
+                self.free.push(entry.slot);
                 continue;
             }
+            pair.place = self.list.places.len() as u32;
             if found == Some(place) {
-                moved = Some(kept);
+                moved = Some(self.list.places.len());
             }
-            self.list[kept] = slot;
-            kept += 1;
+            self.list.push(entry.slot, entry.next_avail);
+            self.note(entry.slot);
         }
-        self.list.truncate(kept);
         moved
     }
 
@@ -278,13 +270,13 @@ impl<C: Control> HpccHost<C> {
         fabric: &mut Fabric,
         observer: &mut O,
     ) {
-        self.last = place;
-        let slot = self.list[place];
+        self.list.last = place;
+        let slot = self.list.places[place].slot;
         let pair = &mut self.pairs[slot as usize];
         let seq = pair.send.send(now);
         let last = seq + 1 == pair.send.total;
         let wire = if last { pair.last_wire } else { (params.payload + params.header) as u16 };
-        pair.next_avail = now + pair.control.gap(&params.control, wire as u64);
+        self.list.places[place].next_avail = now + pair.control.gap(&params.control, wire as u64);
         let packet = Packet {
             flow: pair.id,
             seq,
@@ -301,6 +293,7 @@ impl<C: Control> HpccHost<C> {
                 | if last { flags::LAST } else { 0 }
                 | if params.ecn { flags::ECT } else { 0 },
         };
+        self.note(slot);
         self.depart(now, &packet, fabric, observer);
     }
 
@@ -309,11 +302,7 @@ impl<C: Control> HpccHost<C> {
         if self.wake != Instant::NEVER {
             return;
         }
-        let pairs = self.list.iter().map(|slot| &self.pairs[*slot as usize]);
-        let earliest = pairs.filter(|pair| pair.send.has_unsent()).map(|pair| pair.next_avail).min();
-        if let Some(at) = earliest
-            && at > now
-        {
+        if let Some(at) = self.list.earliest_after(now) {
             self.wake = at;
             self.arm_timer();
         }
@@ -417,6 +406,158 @@ impl<C: Control> HpccHost<C> {
             self.finished_bytes[pair.class as usize] += pair.size;
             finished(now, Finished::Acknowledged { flow: pair.id, retransmitted: pair.send.retransmitted });
         }
+        self.note(packet.sender_slot);
         true
+    }
+}
+
+/// The NIC's queue pairs in order of their start, with what a search asks of each in sets of places: it has to be as quick with
+/// hundreds of pairs as with one.
+#[derive(Default)]
+struct List {
+    places: Vec<Place>,
+    /// Place of the pair that sent last; it is not moved when pairs before it are taken out.
+    last: usize,
+    /// Pairs with unsent bytes.
+    unsent: Places,
+    /// Of those, the ones whose window is open.
+    open: Places,
+    /// Pairs that were acknowledged to the end.
+    finished: Places,
+}
+
+#[derive(Clone, Copy)]
+struct Place {
+    slot: u32,
+    /// Earliest start of its next packet.
+    next_avail: Instant,
+}
+
+impl List {
+    fn push(&mut self, slot: u32, next_avail: Instant) {
+        self.places.push(Place { slot, next_avail });
+        for set in [&mut self.unsent, &mut self.open, &mut self.finished] {
+            set.0.resize(self.places.len().div_ceil(64), 0);
+        }
+    }
+
+    /// Takes everything from place `first` on out of the list.
+    fn cut(&mut self, first: usize) -> Vec<Place> {
+        for place in first..self.places.len() {
+            self.unsent.set(place, false);
+            self.open.set(place, false);
+            self.finished.set(place, false);
+        }
+        self.places.split_off(first)
+    }
+
+    /// Where a search starts.
+    #[inline(always)]
+    fn start(&self) -> usize {
+        let next = self.last + 1;
+        if next < self.places.len() { next } else { next % self.places.len().max(1) }
+    }
+
+    /// The first pair from the start on, all the way round, that may send.
+    #[inline(always)]
+    fn search(&self, now: Instant, paused: bool) -> Option<usize> {
+        if paused {
+            return None;
+        }
+        let (start, ready) = (self.start(), |place: &usize| self.places[*place].next_avail <= now);
+        let after = self.open.within(start, self.places.len()).find(ready);
+        after.or_else(|| self.open.within(0, start).find(ready))
+    }
+
+    /// The lowest place of a finished pair that the search passed before it stopped at `found`.
+    #[inline(always)]
+    fn first_finished_before(&self, found: Option<usize>) -> Option<usize> {
+        let (start, count) = (self.start(), self.places.len());
+        match found {
+            None => self.finished.within(0, count).next(),
+            Some(found) if found >= start => self.finished.within(start, found).next(),
+            Some(found) => {
+                self.finished.within(0, found).next().or_else(|| self.finished.within(start, count).next())
+            }
+        }
+    }
+
+    /// The earliest pace of a pair with unsent bytes, if all of them are still to come.
+    fn earliest_after(&self, now: Instant) -> Option<Instant> {
+        let mut earliest = Instant::NEVER;
+        for place in self.unsent.within(0, self.places.len()) {
+            let at = self.places[place].next_avail;
+            if at <= now {
+                return None;
+            }
+            earliest = earliest.min(at);
+        }
+        (earliest != Instant::NEVER).then_some(earliest)
+    }
+}
+
+/// A set of places.
+#[derive(Default)]
+struct Places(Vec<u64>);
+
+impl Places {
+    #[inline(always)]
+    fn set(&mut self, place: usize, is_in: bool) {
+        let word = &mut self.0[place / 64];
+        *word = *word & !(1 << (place % 64)) | (is_in as u64) << (place % 64);
+    }
+
+    /// Its members in `from..to`, ascending.
+    #[inline(always)]
+    fn within(&self, from: usize, to: usize) -> impl Iterator<Item = usize> {
+        let mut word = from / 64;
+        let mut bits = self.0.get(word).map_or(0, |bits| bits & !0 << (from % 64));
+        std::iter::from_fn(move || {
+            while bits == 0 {
+                word += 1;
+                bits = *self.0.get(word)?;
+            }
+            let place = 64 * word + bits.trailing_zeros() as usize;
+            bits &= bits - 1;
+            (place < to).then_some(place)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_of_places_gives_its_members_in_a_range() {
+        let mut places = Places(vec![0; 4]);
+        [0, 63, 64, 130, 200].iter().for_each(|place| places.set(*place, true));
+        places.set(130, false);
+        assert_eq!(places.within(0, 256).collect::<Vec<_>>(), [0, 63, 64, 200]);
+        assert_eq!(places.within(1, 200).collect::<Vec<_>>(), [63, 64]);
+        assert_eq!(places.within(201, 256).count(), 0);
+    }
+
+    /// Turns are skipped as in the simulator: the place of the last sender stays when pairs before it leave the list.
+    #[test]
+    fn a_search_goes_round_from_the_last_sender() {
+        let mut list = List::default();
+        for slot in 0..5 {
+            list.push(slot, Instant(10 * slot as u64));
+            list.unsent.set(slot as usize, true);
+            list.open.set(slot as usize, true);
+        }
+        assert_eq!(list.search(Instant(100), false), Some(1), "the first search starts at place 1");
+        list.last = 3;
+        assert_eq!(list.search(Instant(100), false), Some(4));
+        assert_eq!(list.search(Instant(20), false), Some(0), "4 and then 0, which has come");
+        assert_eq!(list.search(Instant(100), true), None);
+        list.finished.set(2, true);
+        assert_eq!(list.first_finished_before(Some(4)), None);
+        assert_eq!(list.first_finished_before(None), Some(2));
+        list.open.set(1, false);
+        assert_eq!(list.earliest_after(Instant(5)), None, "place 0 could have sent at 0, were its window open");
+        list.unsent.set(0, false);
+        assert_eq!(list.earliest_after(Instant(5)), Some(Instant(10)));
     }
 }

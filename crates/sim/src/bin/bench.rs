@@ -7,14 +7,16 @@ use backwater_sim::{Simulation, Watch};
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
-/// `(scenario, scheme, workloads, simulated time)`.
-const SCENARIOS: [(&str, &str, &str, &str); 6] = [
+/// `(scenario, scheme, workloads, simulated time)`; a scheme in another simulator's profile is `scheme@profile`.
+const SCENARIOS: [(&str, &str, &str, &str); 8] = [
     ("facebook", "bfc", FACEBOOK, "10 ms"),
     ("facebook", "dctcp", FACEBOOK, "10 ms"),
     ("facebook", "ideal-fq", FACEBOOK, "10 ms"),
     ("google-incast", "bfc", GOOGLE, "4 ms"),
     ("google-incast", "dctcp", GOOGLE, "4 ms"),
     ("google-incast", "ideal-fq", GOOGLE, "4 ms"),
+    ("facebook", "dctcp@hpcc-sim", FACEBOOK, "10 ms"),
+    ("google-incast", "dctcp@hpcc-sim", GOOGLE, "4 ms"),
 ];
 
 const FACEBOOK: &str = r#"
@@ -59,7 +61,7 @@ fn main() -> ExitCode {
     }
     let filter = value("--filter").unwrap_or_default();
     let mut rows = Vec::new();
-    println!("{:<16}{:<10}{:>14}{:>18}{:>14}", "scenario", "scheme", "packet-hops", "packet-hops/s", "peak RSS");
+    println!("{:<16}{:<16}{:>14}{:>18}{:>14}", "scenario", "scheme", "packet-hops", "packet-hops/s", "peak RSS");
     for (i, (scenario, scheme, ..)) in SCENARIOS.iter().enumerate() {
         if !format!("{scenario}/{scheme}").contains(&filter) {
             continue;
@@ -76,7 +78,7 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         };
         println!(
-            "{scenario:<16}{scheme:<10}{:>14}{:>16.2} M{:>11.0} MB",
+            "{scenario:<16}{scheme:<16}{:>14}{:>16.2} M{:>11.0} MB",
             row["packet_hops"],
             row["packet_hops_per_s"].as_f64().unwrap_or(0.0) / 1e6,
             row["peak_rss_mb"].as_f64().unwrap_or(0.0),
@@ -94,7 +96,9 @@ fn main() -> ExitCode {
 fn one(i: usize, threads: usize, ms: Option<String>) -> serde_json::Value {
     let (name, scheme, workload, duration) = SCENARIOS[i];
     let duration = ms.map_or(duration.to_string(), |ms| format!("{ms} ms"));
-    let text = format!("scheme = \"{scheme}\"\n{TOPOLOGY}{workload}\n[run]\nduration = \"{duration}\"\ndrain = 1.0\n");
+    let (preset, profile) = scheme.split_once('@').unwrap_or((scheme, ""));
+    let compat = if profile.is_empty() { String::new() } else { format!("compat = \"{profile}\"\n") };
+    let text = format!("scheme = \"{preset}\"\n{compat}{TOPOLOGY}{workload}\n[run]\nduration = \"{duration}\"\ndrain = 1.0\n");
     let plan = backwater_scenario::load_str(&text, std::path::Path::new("."), "bench", &[], None)
         .expect("bench scenarios are valid");
     let scenario = &plan.runs[0].scenario;
