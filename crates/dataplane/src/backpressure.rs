@@ -19,8 +19,12 @@ pub trait Backpressure<Q: Queues>: Clone {
     type Params: Clone;
     /// For a switch of this shape.
     fn new(params: &Self::Params, shape: &Shape) -> Self;
-    /// A packet that finds its port empty and leaves at once needs no accounting here. (PFC's does: it counts its ingress.)
-    const PASSES: bool = false;
+    /// Whether a packet of `wire` bytes from `ingress` that finds its port empty, and leaves at once, would leave no trace: no
+    /// frame sent, all counters as before.
+    #[inline(always)]
+    fn passes(&self, _ingress: PortId, _wire: u64) -> bool {
+        true
+    }
     /// Whether its own accounting has room for `wire` bytes from `ingress`.
     fn admits(&self, _ingress: PortId, _wire: u64) -> bool {
         true
@@ -69,7 +73,6 @@ pub struct NoBackpressure;
 
 impl<Q: Queues> Backpressure<Q> for NoBackpressure {
     type Params = ();
-    const PASSES: bool = true;
 
     fn new(_params: &(), _shape: &Shape) -> NoBackpressure {
         NoBackpressure

@@ -79,7 +79,6 @@ impl Bfc {
 impl<const W: usize> Backpressure<PausableQueues<W>> for Bfc {
     type Params = BfcParams;
     /// An empty queue is never above its threshold.
-    const PASSES: bool = true;
 
     fn new(params: &BfcParams, shape: &Shape) -> Bfc {
         let (ports, stride) = (shape.ports.len(), shape.queues as usize);

@@ -122,6 +122,14 @@ impl<Q: Queues> Backpressure<Q> for HpccMemory {
     }
 
     #[inline(always)]
+    fn passes(&self, ingress: PortId, wire: u64) -> bool {
+        let port = &self.ports[ingress as usize];
+        let above = (port.held + wire).saturating_sub(self.reserve);
+        let threshold = (self.pool - self.pool_used).saturating_sub(wire.min(above)) >> port.shift;
+        !port.paused && port.headroom_used == 0 && above < threshold
+    }
+
+    #[inline(always)]
     fn on_enqueue(
         &mut self,
         _now: Instant,

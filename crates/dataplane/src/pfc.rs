@@ -104,6 +104,19 @@ impl<Q: Queues> Backpressure<Q> for Pfc {
     }
 
     #[inline(always)]
+    fn passes(&self, ingress: PortId, wire: u64) -> bool {
+        let port = &self.ports[ingress as usize];
+        let from_pool = if port.reserve_used + wire <= self.reserve { 0 } else { wire };
+        if from_pool == 0 && port.pool_used > 0 {
+            // It would take of the reserve and give to the pool.
+            return false;
+        }
+        let free = (self.pool - self.pool_used).saturating_sub(from_pool);
+        let threshold = ((free as u128 * self.alpha as u128) >> 16) as u64;
+        !port.paused && port.headroom_used == 0 && port.pool_used + from_pool < threshold
+    }
+
+    #[inline(always)]
     fn on_enqueue(
         &mut self,
         now: Instant,

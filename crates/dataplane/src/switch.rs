@@ -202,7 +202,11 @@ impl<A: Assignment, B: Backpressure<A::Queues>> Switch<A, B> {
         if packet.kind != Kind::Data && !self.acks_with_data {
             return Some(packet.upstream_queue);
         }
-        if !B::PASSES || port.held || !port.queues.is_empty() || !self.buffer.admits(0, packet.wire as u64) {
+        let wire = packet.wire as u64;
+        if port.held || !port.queues.is_empty() || !self.buffer.admits(0, wire) {
+            return None;
+        }
+        if !self.backpressure.passes(ingress, wire) {
             return None;
         }
         let choice = self.assignment.choose(now, packet, egress, &port.queues, &mut self.rng);

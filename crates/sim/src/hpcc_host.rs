@@ -153,7 +153,7 @@ impl<C: Control> EndHost for HpccHost<C> {
 
     fn add_acknowledged(&self, params: &HostParams<C>, sum: &mut [u64]) {
         self.finished_bytes.iter().zip(sum.iter_mut()).for_each(|(bytes, sum)| *sum += bytes);
-        let listed = self.list.places.iter().map(|place| &self.pairs[place.slot as usize]);
+        let listed = self.list.slots().map(|slot| &self.pairs[slot as usize]);
         for pair in listed.filter(|pair| !pair.send.is_done()) {
             sum[pair.class as usize] += pair.send.acked as u64 * params.payload;
         }
@@ -175,7 +175,7 @@ impl<C: Control> HpccHost<C> {
             ports: hpcc::ports(source_port, arrival.port),
             receiver_slot: arrival.receiver_slot,
             limit: 0,
-            place: self.list.places.len() as u32,
+            place: self.list.next_place(),
             dst: arrival.dst,
             last_wire: (last + params.header) as u16,
             class: arrival.class,
@@ -188,6 +188,12 @@ impl<C: Control> HpccHost<C> {
         }
         self.list.push(slot, now);
         self.note(slot);
+        if self.list.is_sparse() {
+            self.list.close_up();
+            for (place, entry) in self.list.places.iter().enumerate() {
+                self.pairs[entry.slot as usize].place = place as u32;
+            }
+        }
     }
 
     /// The list learns what the pair in `slot` may do now.
@@ -227,7 +233,7 @@ impl<C: Control> HpccHost<C> {
 
     fn depart<O: Observer>(&mut self, now: Instant, packet: &Packet, fabric: &mut Fabric, observer: &mut O) {
         let free_at = self.port.depart(now, packet, fabric, observer);
-        if !self.acks.is_empty() || !self.list.places.is_empty() {
+        if !self.acks.is_empty() || self.list.count > 0 {
             self.port.tree.set(PORT, free_at);
         }
     }
@@ -235,31 +241,13 @@ impl<C: Control> HpccHost<C> {
     /// The place in the list of the pair whose turn it is. Takes finished pairs out if the search met one.
     #[inline(always)]
     fn turn(&mut self, now: Instant) -> Option<usize> {
-        let found = self.list.search(now, self.paused);
-        match self.list.first_finished_before(found) {
-            Some(first) => self.remove_finished(first, found),
-            None => found,
+        let start = self.list.start();
+        let found = self.list.search(start, now, self.paused);
+        if let Some(first) = self.list.first_finished(start, found) {
+            let free = &mut self.free;
+            self.list.remove_finished(first, |slot| free.push(slot));
         }
-    }
-
-    /// Takes all finished pairs from place `first` on out of the list. The new place of the pair at `found`.
-    fn remove_finished(&mut self, first: usize, found: Option<usize>) -> Option<usize> {
-        let mut moved = found;
-        let rest = self.list.cut(first);
-        for (place, entry) in (first..).zip(rest) {
-            let pair = &mut self.pairs[entry.slot as usize];
-            if pair.send.is_done() {
-                self.free.push(entry.slot);
-                continue;
-            }
-            pair.place = self.list.places.len() as u32;
-            if found == Some(place) {
-                moved = Some(self.list.places.len());
-            }
-            self.list.push(entry.slot, entry.next_avail);
-            self.note(entry.slot);
-        }
-        moved
+        found
     }
 
     fn send_from<O: Observer>(
@@ -270,7 +258,7 @@ impl<C: Control> HpccHost<C> {
         fabric: &mut Fabric,
         observer: &mut O,
     ) {
-        self.list.last = place;
+        self.list.last = self.list.listed.below(place);
         let slot = self.list.places[place].slot;
         let pair = &mut self.pairs[slot as usize];
         let seq = pair.send.send(now);
@@ -412,11 +400,15 @@ impl<C: Control> HpccHost<C> {
 }
 
 /// The NIC's queue pairs in order of their start, with what a search asks of each in sets of places: it has to be as quick with
-/// hundreds of pairs as with one.
+/// hundreds of pairs as with one. A pair that is taken out leaves a gap, so that others keep their places; the simulator's
+/// indices count without gaps.
 #[derive(Default)]
 struct List {
     places: Vec<Place>,
-    /// Place of the pair that sent last; it is not moved when pairs before it are taken out.
+    /// Places that are no gaps, and how many.
+    listed: Places,
+    count: usize,
+    /// Index of the pair that sent last; it is not changed when pairs before it are taken out.
     last: usize,
     /// Pairs with unsent bytes.
     unsent: Places,
@@ -434,51 +426,81 @@ struct Place {
 }
 
 impl List {
+    fn next_place(&self) -> u32 {
+        self.places.len() as u32
+    }
+
     fn push(&mut self, slot: u32, next_avail: Instant) {
         self.places.push(Place { slot, next_avail });
-        for set in [&mut self.unsent, &mut self.open, &mut self.finished] {
+        for set in [&mut self.listed, &mut self.unsent, &mut self.open, &mut self.finished] {
             set.0.resize(self.places.len().div_ceil(64), 0);
         }
+        self.listed.set(self.places.len() - 1, true);
+        self.count += 1;
     }
 
-    /// Takes everything from place `first` on out of the list.
-    fn cut(&mut self, first: usize) -> Vec<Place> {
-        for place in first..self.places.len() {
-            self.unsent.set(place, false);
-            self.open.set(place, false);
-            self.finished.set(place, false);
-        }
-        self.places.split_off(first)
+    fn slots(&self) -> impl Iterator<Item = u32> {
+        self.listed.within(0, self.places.len()).map(|place| self.places[place].slot)
     }
 
-    /// Where a search starts.
+    /// Where a search starts: at the pair after the last sender, by index.
     #[inline(always)]
     fn start(&self) -> usize {
         let next = self.last + 1;
-        if next < self.places.len() { next } else { next % self.places.len().max(1) }
+        self.listed.nth(if next < self.count { next } else { next % self.count.max(1) })
     }
 
-    /// The first pair from the start on, all the way round, that may send.
+    /// The first pair from `start` on, all the way round, that may send.
     #[inline(always)]
-    fn search(&self, now: Instant, paused: bool) -> Option<usize> {
+    fn search(&self, start: usize, now: Instant, paused: bool) -> Option<usize> {
         if paused {
             return None;
         }
-        let (start, ready) = (self.start(), |place: &usize| self.places[*place].next_avail <= now);
+        let ready = |place: &usize| self.places[*place].next_avail <= now;
         let after = self.open.within(start, self.places.len()).find(ready);
         after.or_else(|| self.open.within(0, start).find(ready))
     }
 
-    /// The lowest place of a finished pair that the search passed before it stopped at `found`.
+    /// The lowest place of a finished pair that the search from `start` passed before it stopped at `found`.
     #[inline(always)]
-    fn first_finished_before(&self, found: Option<usize>) -> Option<usize> {
-        let (start, count) = (self.start(), self.places.len());
+    fn first_finished(&self, start: usize, found: Option<usize>) -> Option<usize> {
         match found {
-            None => self.finished.within(0, count).next(),
+            None => self.finished.within(0, self.places.len()).next(),
             Some(found) if found >= start => self.finished.within(start, found).next(),
             Some(found) => {
-                self.finished.within(0, found).next().or_else(|| self.finished.within(start, count).next())
+                let before = self.finished.within(0, found).next();
+                before.or_else(|| self.finished.within(start, self.places.len()).next())
             }
+        }
+    }
+
+    /// Takes all finished pairs from place `first` on out of the list.
+    fn remove_finished(&mut self, first: usize, mut gone: impl FnMut(u32)) {
+        let mut next = Some(first);
+        while let Some(place) = next {
+            gone(self.places[place].slot);
+            self.listed.set(place, false);
+            self.finished.set(place, false);
+            self.count -= 1;
+            next = self.finished.within(place + 1, self.places.len()).next();
+        }
+    }
+
+    /// Whether there are more gaps than pairs.
+    fn is_sparse(&self) -> bool {
+        self.places.len() > 2 * self.count + 64
+    }
+
+    /// Closes all gaps.
+    fn close_up(&mut self) {
+        let old = std::mem::take(self);
+        self.last = old.last;
+        for (new, place) in old.listed.within(0, old.places.len()).enumerate() {
+            let entry = old.places[place];
+            self.push(entry.slot, entry.next_avail);
+            self.unsent.set(new, old.unsent.has(place));
+            self.open.set(new, old.open.has(place));
+            self.finished.set(new, old.finished.has(place));
         }
     }
 
@@ -505,6 +527,32 @@ impl Places {
     fn set(&mut self, place: usize, is_in: bool) {
         let word = &mut self.0[place / 64];
         *word = *word & !(1 << (place % 64)) | (is_in as u64) << (place % 64);
+    }
+
+    fn has(&self, place: usize) -> bool {
+        self.0[place / 64] >> (place % 64) & 1 == 1
+    }
+
+    /// How many members are below `place`.
+    #[inline(always)]
+    fn below(&self, place: usize) -> usize {
+        let whole: u32 = self.0[..place / 64].iter().map(|word| word.count_ones()).sum();
+        (whole + (self.0[place / 64] & !(!0 << (place % 64))).count_ones()) as usize
+    }
+
+    /// The member with `n` members below it; 0 if there is none.
+    #[inline(always)]
+    fn nth(&self, mut n: usize) -> usize {
+        for (i, word) in self.0.iter().enumerate() {
+            let here = word.count_ones() as usize;
+            if n < here {
+                let mut word = *word;
+                (0..n).for_each(|_| word &= word - 1);
+                return 64 * i + word.trailing_zeros() as usize;
+            }
+            n -= here;
+        }
+        0
     }
 
     /// Its members in `from..to`, ascending.
@@ -547,17 +595,41 @@ mod tests {
             list.unsent.set(slot as usize, true);
             list.open.set(slot as usize, true);
         }
-        assert_eq!(list.search(Instant(100), false), Some(1), "the first search starts at place 1");
+        let search = |list: &List, now| list.search(list.start(), Instant(now), false);
+        assert_eq!(search(&list, 100), Some(1), "the first search starts at index 1");
         list.last = 3;
-        assert_eq!(list.search(Instant(100), false), Some(4));
-        assert_eq!(list.search(Instant(20), false), Some(0), "4 and then 0, which has come");
-        assert_eq!(list.search(Instant(100), true), None);
+        assert_eq!(search(&list, 100), Some(4));
+        assert_eq!(search(&list, 20), Some(0), "4 has not come, 0 has");
+        assert_eq!(list.search(list.start(), Instant(100), true), None);
         list.finished.set(2, true);
-        assert_eq!(list.first_finished_before(Some(4)), None);
-        assert_eq!(list.first_finished_before(None), Some(2));
+        assert_eq!(list.first_finished(4, Some(4)), None);
+        assert_eq!(list.first_finished(4, None), Some(2));
         list.open.set(1, false);
         assert_eq!(list.earliest_after(Instant(5)), None, "place 0 could have sent at 0, were its window open");
         list.unsent.set(0, false);
         assert_eq!(list.earliest_after(Instant(5)), Some(Instant(10)));
+    }
+
+    #[test]
+    fn gaps_change_places_and_not_what_is_found() {
+        let mut list = List::default();
+        for slot in 0..200 {
+            list.push(slot, Instant(0));
+            list.open.set(slot as usize, true);
+            list.unsent.set(slot as usize, true);
+        }
+        list.last = 150;
+        (0..200).filter(|place| place % 3 > 0).for_each(|place| list.finished.set(place, true));
+        let mut gone = 0;
+        list.remove_finished(0, |_| gone += 1);
+        assert_eq!((gone, list.count), (133, 67));
+        // Index 151 of 67 left is index 17, which is place 51.
+        assert_eq!(list.start(), 51);
+        (0..200).filter(|place| place % 3 > 0).for_each(|place| list.open.set(place, false));
+        assert_eq!(list.search(list.start(), Instant(0), false), Some(51));
+        assert_eq!(list.listed.below(51), 17);
+        assert!(list.is_sparse());
+        list.close_up();
+        assert_eq!((list.start(), list.places[17].slot, list.count), (17, 51, 67));
     }
 }

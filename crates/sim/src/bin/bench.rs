@@ -98,7 +98,8 @@ fn one(i: usize, threads: usize, ms: Option<String>) -> serde_json::Value {
     let duration = ms.map_or(duration.to_string(), |ms| format!("{ms} ms"));
     let (preset, profile) = scheme.split_once('@').unwrap_or((scheme, ""));
     let compat = if profile.is_empty() { String::new() } else { format!("compat = \"{profile}\"\n") };
-    let text = format!("scheme = \"{preset}\"\n{compat}{TOPOLOGY}{workload}\n[run]\nduration = \"{duration}\"\ndrain = 1.0\n");
+    let text =
+        format!("scheme = \"{preset}\"\n{compat}{TOPOLOGY}{workload}\n[run]\nduration = \"{duration}\"\ndrain = 1.0\n");
     let plan = backwater_scenario::load_str(&text, std::path::Path::new("."), "bench", &[], None)
         .expect("bench scenarios are valid");
     let scenario = &plan.runs[0].scenario;
