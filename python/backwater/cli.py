@@ -14,6 +14,7 @@ from rich.table import Table
 
 from backwater import _core, check, compare, experiments, report, results, tables
 from backwater.api import Experiment
+from backwater.hpcc import importer
 from backwater.results import Results
 from backwater.sweep import SimulatorError
 from backwater.terminal import count, out, progress_watch, say, size, span, verdict_text
@@ -27,6 +28,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+
+import_app = typer.Typer(help="Make a scenario from files of another simulator.", no_args_is_help=True)
+app.add_typer(import_app, name="import")
 
 Sets = Annotated[
     list[str] | None,
@@ -229,6 +233,25 @@ def schema(
         out.print(columns)
     else:
         raise _core.InputError(f"schema {table}: no such table; there is {', '.join(known)}, and scenario")
+
+
+@import_app.command("hpcc")
+def import_hpcc(
+    topology: Annotated[Path, typer.Option("--topology", metavar="FILE", help="Its topology.txt.")],
+    flows: Annotated[Path, typer.Option("--flows", metavar="FILE", help="Its flow.txt.")],
+    transport: Annotated[str, typer.Option(metavar="NAME", help="dctcp or line-rate: what its hosts do.")],
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="OUT.toml", help="Scenario to write.")],
+    config: Annotated[
+        Path | None, typer.Option("--config", metavar="FILE", help="Its config.txt. [default: defaults]")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that stand there.")] = False,
+) -> None:
+    """Import files of HPCC's simulator: a scenario, and its flows beside it."""
+    if out.suffix != ".toml":
+        raise _core.InputError(f"-o {out}: expected a name that ends in .toml")
+    imported = importer.read(topology, flows, config, transport, out.stem)
+    for line in importer.summary(imported, importer.write(imported, out, force=force)):
+        say(line)
 
 
 def print_runs(done: Results) -> None:

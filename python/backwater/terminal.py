@@ -30,6 +30,11 @@ def count(n: float | None) -> str:
     return f"{n:,.0f}"
 
 
+def some(n: int, thing: str) -> str:
+    """1 flow, 2,000 flows."""
+    return f"{n:,} {thing}{'' if n == 1 else 's'}"
+
+
 def scaled(value: float, units: list[tuple[float, str]]) -> str:
     for scale, unit in units:
         if abs(value) >= scale:

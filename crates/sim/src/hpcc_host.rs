@@ -474,7 +474,7 @@ impl List {
         }
     }
 
-    /// Takes all finished pairs from place `first` on out of the list.
+    /// Takes the finished pair at place `first`, and all after it, out of the list.
     fn remove_finished(&mut self, first: usize, mut gone: impl FnMut(u32)) {
         let mut next = Some(first);
         while let Some(place) = next {
@@ -621,7 +621,7 @@ mod tests {
         list.last = 150;
         (0..200).filter(|place| place % 3 > 0).for_each(|place| list.finished.set(place, true));
         let mut gone = 0;
-        list.remove_finished(0, |_| gone += 1);
+        list.remove_finished(1, |_| gone += 1);
         assert_eq!((gone, list.count), (133, 67));
         // Index 151 of 67 left is index 17, which is place 51.
         assert_eq!(list.start(), 51);
