@@ -89,6 +89,7 @@ fn sweep(cases: std::ops::Range<u64>) {
             break;
         }
     }
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
     for (what, n) in
         [("random queue, none empty", &spy::FALLBACKS), ("empty queue, but paused", &spy::EMPTY_BUT_PAUSED)]
     {
@@ -97,7 +98,6 @@ fn sweep(cases: std::ops::Range<u64>) {
     }
     println!("{total} networks, {quiescent} of them run until silent; reached:");
     counts.iter().for_each(|(what, n)| println!("{n:>10}  {what}"));
-    assert!(failed.is_empty(), "{}", failed.join("\n"));
     assert!(quiescent * 10 >= total * 8, "only {quiescent} of {total} runs fell silent");
     for branch in BRANCHES {
         assert!(counts.contains_key(branch), "no network reached \"{branch}\"");

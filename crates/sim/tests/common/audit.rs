@@ -24,7 +24,7 @@
 
 use backwater_dataplane::Departed;
 use backwater_scenario::model::{Backpressure, Buffer, Scenario};
-use backwater_scenario::topology::Graph;
+use backwater_scenario::topology::{Graph, ser_time};
 use backwater_sim::observe::Observer;
 use backwater_sim::stats::DROP_REASONS;
 use backwater_sim::traffic::{ENDLESS, Traffic};
@@ -210,7 +210,10 @@ impl Audit {
         };
         let rules = Rules {
             steady: scenario.fault.iter().all(|f| f.down.is_empty()),
-            ser: links.iter().map(|ports| ports.iter().map(|l| SerTime::of(graph.links[*l].rate)).collect()).collect(),
+            ser: links
+                .iter()
+                .map(|ports| ports.iter().map(|l| ser_time(&scenario.conventions, graph.links[*l].rate)).collect())
+                .collect(),
             peers: links
                 .iter()
                 .enumerate()
@@ -407,7 +410,7 @@ impl Observer for Audit {
             self.came.insert((switch, *ingress, packet.upstream_queue));
         }
         self.port(switch, egress).1 += 1;
-        self.flow(packet.flow).enqueued += 1;
+        self.flow(packet.flow).enqueued += (packet.kind == Kind::Data) as u64;
         self.queued.entry((switch, egress, packet.flow)).or_default().push_back(packet.seq);
         let bytes = self.bytes.entry(switch).or_default();
         *bytes += packet.wire as u64;
@@ -428,7 +431,7 @@ impl Observer for Audit {
         self.on_way(switch, port, packet);
         let packets = &mut self.port(switch, port).1;
         *packets = packets.saturating_sub(1);
-        self.flow(packet.flow).departed += 1;
+        self.flow(packet.flow).departed += (packet.kind == Kind::Data) as u64;
         let held = *self.held(now, switch, port);
         if held.port || held.queues >> queue & 1 == 1 {
             self.fault(now, Fault::Paused, || {

@@ -88,10 +88,12 @@ pub fn case(number: u64) -> Case {
     ]);
     let pfc = scheme == "dctcp" || scheme == "pfc" || (scheme == "dqa" && dice.percent(40));
     let bfc = scheme.starts_with("bfc");
+    let conventions = Conventions::draw(number, scheme, pfc);
     let net = net(dice, !pfc && !bfc);
     let (payload, header) = (dice.of(&[256, 500, 1000]), 48);
     let full = payload + header;
     let mut out = format!("scheme = \"{scheme}\"\nseed = {}\n{}", 1 + dice.below(1000), net.toml);
+    out += &conventions.toml;
 
     let queues = dice.range(2, 9);
     let small_headroom = pfc && dice.percent(15);
@@ -107,8 +109,8 @@ pub fn case(number: u64) -> Case {
         let mut extra =
             format!("[switch.pfc]\nreserve = \"{reserve} B\"\nalpha = {}\n", dice.of(&[0.125, 0.5, 1.0, 4.0]));
         let _ = writeln!(extra, "hysteresis = \"{} B\"", dice.of(&[0, full, 3072]));
-        if small_headroom {
-            let _ = writeln!(extra, "headroom = \"{full} B\"");
+        if small_headroom || conventions.memory {
+            let _ = writeln!(extra, "headroom = \"{each} B\"");
         }
         common_switch(dice, &mut out, scheme);
         out += &extra;
@@ -128,7 +130,11 @@ pub fn case(number: u64) -> Case {
     let guard = dice.of(&[0, 5, 20, 100]);
     let _ = writeln!(out, "nack_guard = \"{guard} us\"");
     if dice.percent(25) {
-        let _ = writeln!(out, "delay = \"{} ns\"", dice.of(&[1, 700, 5000]));
+        let delay = dice.of(&[1, 700, 5000]);
+        let _ = writeln!(out, "delay = \"{} ns\"", if conventions.hosts { 0 } else { delay });
+    }
+    if conventions.acks_paused {
+        out += "ack_class = \"data\"\n";
     }
     if dice.percent(25) {
         let _ = writeln!(out, "window = \"{} B\"", payload * dice.of(&[1, 2, 8, 50]));
@@ -145,11 +151,48 @@ pub fn case(number: u64) -> Case {
         out += "[measure]\nsample = \"0 s\"\n";
     }
     let heavy = faults(dice, &mut out, &net);
-    let lossless = pfc && !small_headroom && !out.contains("[[fault]]") && !out.contains("\nalpha");
+    // ACKs that count as data and do not stop when data does may overflow the headroom.
+    let unstopped = conventions.acks && !conventions.acks_paused;
+    let steady = !out.contains("[[fault]]");
+    let lossless = pfc && !small_headroom && steady && !out.contains("\nalpha") && !unstopped;
     let valleys =
         (pfc || bfc) && out.contains("leaf-spine") && out.contains("\ndown = ") && !out.contains("\"valley\"");
-    let live = !heavy && roomy && guard >= 20 && !valleys;
+    // HPCC's hosts have no timer: what they lose last is lost for good.
+    let live = !heavy && roomy && guard >= 20 && !valleys && (lossless || !conventions.hosts);
     Case { live, threads: if dice.percent(4) { 2 } else { 1 }, lossless, toml: out }
+}
+
+/// Conventions of another simulator, drawn apart from everything else.
+struct Conventions {
+    toml: String,
+    memory: bool,
+    hosts: bool,
+    acks: bool,
+    acks_paused: bool,
+}
+
+impl Conventions {
+    fn draw(case: u64, scheme: &str, pfc: bool) -> Conventions {
+        let dice = &mut Dice(Stream::new(0x6261_636b, 0x636f_6e76, case));
+        let fifo = ["dctcp", "pfc", "fifo"].contains(&scheme);
+        let (memory, hosts) = (pfc && fifo && dice.percent(30), fifo && dice.percent(30));
+        let acks = fifo && dice.percent(30);
+        let mut toml = "[conventions]\n".to_string();
+        let mut choose = |chosen: bool, line: &str| {
+            if chosen {
+                toml += line;
+            }
+        };
+        choose(memory, "memory = \"hpcc-sim\"\n");
+        choose(hosts, "hosts = \"hpcc-sim\"\n");
+        choose(acks, "acks = \"data\"\n");
+        for line in
+            ["time = \"whole-ns\"\n", "ties = \"scheduled\"\n", "paths = \"hpcc-sim\"\n", "pfc_frame = \"43 B\"\n"]
+        {
+            choose(dice.percent(10), line);
+        }
+        Conventions { toml, memory, hosts, acks, acks_paused: hosts && dice.percent(70) }
+    }
 }
 
 fn common_switch(dice: &mut Dice, out: &mut String, scheme: &str) {
