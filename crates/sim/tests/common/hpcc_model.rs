@@ -1,0 +1,985 @@
+//! A direct model of the public HPCC simulator (ns-3): the oracle that the engine's compatibility profile is compared with, flow by flow.
+//!
+//! One list of events, one event at a time; events at one nanosecond happen in the order in which they were scheduled. It shares no code
+//! with the engine and is plain rather than fast, though it moves over a million packets a second over a link.
+//!
+//! What it is made of, top-down: what goes in and out, the list of events, devices and links, switches with their memory, hosts with their
+//! queue pairs, DCTCP, routes, and the conversion of a transmission into nanoseconds.
+//!
+//! Times are whole nanoseconds, rates whole bit/s. A *device* is one end of a link. All packets are of class 3; PFC frames go before them.
+
+#![allow(dead_code, reason = "each test binary uses a part")]
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+
+/// A link between nodes `a` and `b`, both ways alike.
+#[derive(Clone, Copy, Debug)]
+pub struct Link {
+    pub a: u32,
+    pub b: u32,
+    /// In bit/s.
+    pub rate: u64,
+    pub delay_ns: u64,
+}
+
+/// Nodes `0..nodes`; those that are not switches are hosts, with one link each.
+#[derive(Clone, Debug)]
+pub struct Net {
+    pub nodes: u32,
+    pub switches: Vec<u32>,
+    pub links: Vec<Link>,
+}
+
+/// A flow; a list of them is in order of start.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowSpec {
+    pub src: u32,
+    pub dst: u32,
+    pub bytes: u64,
+    pub start_ns: u64,
+    pub dport: u16,
+}
+
+/// What a sender does besides go-back-N.
+#[derive(Clone, Copy, Debug)]
+pub enum Cc {
+    /// Sends at its link's rate without a window.
+    LineRate,
+    /// DCTCP as a rate, under a window of fixed size or one that follows the rate.
+    Dctcp {
+        /// Weight of the newest fraction of marks.
+        g: f64,
+        /// Additive increase per round, bit/s.
+        ai: u64,
+        min_rate: u64,
+        /// The window shrinks with the rate.
+        var_win: bool,
+        /// There is a window.
+        has_win: bool,
+    },
+}
+
+/// Marking at devices of one rate; devices of a rate that is not listed do not mark.
+#[derive(Clone, Copy, Debug)]
+pub struct Ecn {
+    pub rate: u64,
+    pub kmin: u64,
+    pub kmax: u64,
+    pub pmax: f64,
+}
+
+/// The order of events at one nanosecond. All but the first only measure what that order changes.
+#[derive(Clone, Copy, Debug)]
+pub enum Order {
+    /// As they were scheduled, as in ns-3.
+    Scheduled,
+    /// Random, from this seed.
+    Random(u64),
+    /// Arrivals by node and port, then ends of transmissions by node and port, then the rest as scheduled.
+    ByNode,
+}
+
+#[derive(Clone, Debug)]
+pub struct Config {
+    pub cc: Cc,
+    /// Hosts send ACKs while they are paused.
+    pub ack_high_prio: bool,
+    /// Memory of each switch, bytes.
+    pub buffer: u64,
+    /// Nothing marks if empty.
+    pub ecn: Vec<Ecn>,
+    /// Data bytes of a full packet.
+    pub payload: u64,
+    pub order: Order,
+    /// Faults: each entry has one data packet with this flow and sequence number vanish at the switch it reaches first.
+    pub lose: Vec<(usize, u64)>,
+}
+
+/// What became of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fate {
+    /// From start to the last ACK; none if that had not arrived.
+    pub fct_ns: Option<u64>,
+    /// The simulator's estimate of it on an idle network.
+    pub standalone_ns: u64,
+    pub sport: u16,
+}
+
+/// What a run came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// In order of the list.
+    pub flows: Vec<Fate>,
+    /// Packets that a switch had no room for.
+    pub drops: u64,
+    /// Pause frames sent, without resumes.
+    pub pauses: u64,
+    /// NACKs sent.
+    pub nacks: u64,
+    /// Transmissions of data packets, ACKs and NACKs.
+    pub packet_hops: u64,
+}
+
+const HEADERS: u64 = 48;
+const ACK_BYTES: u64 = 60;
+const PFC_BYTES: u64 = 43;
+/// Each device's share of a switch's memory that it never has to share.
+const RESERVE: u64 = 4096;
+/// A pause ends when a device is this far below its threshold.
+const RESUME_OFFSET: u64 = 3072;
+/// A device may use the free shared memory divided by two to the power of this; faster ones more.
+const SHIFT: u32 = 3;
+const NACK_INTERVAL_NS: u64 = 500_000;
+
+/// Runs it until nothing is left to happen, or to `stop_ns`, whose events no longer happen.
+pub fn run(net: &Net, flows: &[FlowSpec], config: &Config, stop_ns: u64) -> Outcome {
+    assert!(flows.is_sorted_by_key(|flow| flow.start_ns), "flows start in the order of the list");
+    let mut model = Model::new(net, flows, config);
+    if let Some(first) = flows.first() {
+        model.schedule(first.start_ns, Event::NextFlows);
+    }
+    while let Some(Reverse(entry)) = model.events.pop() {
+        if entry.time >= stop_ns {
+            break;
+        }
+        assert!(entry.time >= model.now, "time goes forwards");
+        model.now = entry.time;
+        match entry.event {
+            Event::NextFlows => model.next_flows(),
+            Event::Start(flow) => model.start(flow),
+            Event::TransmitComplete(device) => {
+                model.devices[device].busy = false;
+                model.try_transmit(device);
+            }
+            Event::Receive(device, packet) => model.receive(device, packet),
+            Event::Wake(device) => {
+                model.nic(device).waking = false;
+                model.try_transmit(device);
+            }
+        }
+    }
+    model.outcome
+}
+
+/// Index of a flow in the list of flows.
+type FlowId = usize;
+/// Index of a device among all devices: link `i` of the list ends in devices `2 i` and `2 i + 1`.
+type DeviceId = usize;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Data,
+    Ack,
+    Nack,
+    Pause,
+    Resume,
+}
+
+#[derive(Clone, Copy)]
+struct Packet {
+    kind: Kind,
+    /// Congestion experienced: of a data packet, or of the one that an ACK answers.
+    marked: bool,
+    /// On the wire.
+    bytes: u64,
+    flow: FlowId,
+    /// Data: offset of its first byte. ACK and NACK: the offset expected next.
+    seq: u64,
+    /// The device by which it came to the switch that holds it.
+    came_by: DeviceId,
+}
+
+impl Packet {
+    fn is_pfc(&self) -> bool {
+        matches!(self.kind, Kind::Pause | Kind::Resume)
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Event {
+    /// The next flows of the list have reached their start.
+    NextFlows,
+    Start(FlowId),
+    TransmitComplete(DeviceId),
+    Receive(DeviceId, Packet),
+    /// A queue pair's pacing gap is over.
+    Wake(DeviceId),
+}
+
+/// An event in the list: by time, then by `rank` (0 for all in ns-3's order), then by the order in which it was scheduled.
+struct Entry {
+    time: u64,
+    rank: u64,
+    scheduled: u64,
+    event: Event,
+}
+
+impl Entry {
+    fn key(&self) -> (u64, u64, u64) {
+        (self.time, self.rank, self.scheduled)
+    }
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Entry) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for Entry {}
+
+impl PartialOrd for Entry {
+    fn partial_cmp(&self, other: &Entry) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Entry {
+    fn cmp(&self, other: &Entry) -> std::cmp::Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+/// One end of a link.
+struct Device {
+    node: usize,
+    /// Its number at its node, from 1.
+    port: u64,
+    peer: DeviceId,
+    rate: u64,
+    delay_ns: u64,
+    busy: bool,
+    /// Its peer has paused class 3.
+    paused: bool,
+    /// Waiting at a switch: PFC frames, and class 3.
+    pfc: VecDeque<Packet>,
+    data: VecDeque<Packet>,
+    ecn: Option<Ecn>,
+    /// Of a switch.
+    account: Account,
+    /// Of a host.
+    nic: Option<Nic>,
+}
+
+/// What a switch counts per device, bytes.
+#[derive(Default)]
+struct Account {
+    /// Came by this device and waits, without what the headroom holds.
+    ingress: u64,
+    /// Came by this device while it was over its threshold, and waits.
+    in_headroom: u64,
+    headroom: u64,
+    /// Waits to leave by this device.
+    egress: u64,
+    shift: u32,
+    /// It has paused its peer.
+    pausing: bool,
+}
+
+impl Account {
+    /// Of `ingress`, what lies in shared memory.
+    fn shared(&self) -> u64 {
+        self.ingress.saturating_sub(RESERVE)
+    }
+}
+
+/// A host's side of its device.
+#[derive(Default)]
+struct Nic {
+    /// ACKs and NACKs waiting.
+    acks: VecDeque<Packet>,
+    /// Queue pairs in order of creation, finished ones until they are found.
+    pairs: Vec<FlowId>,
+    /// Place of the pair that sent last.
+    last: usize,
+    /// A wake event is pending.
+    waking: bool,
+}
+
+#[derive(Default)]
+struct Switch {
+    /// Memory beyond reserves and headrooms, and what of it is used.
+    shared: u64,
+    shared_used: u64,
+}
+
+/// Both ends of a flow.
+struct Flow {
+    spec: FlowSpec,
+    sport: u16,
+    /// The packet header's words that routes are chosen by, of data and of ACKs.
+    data_words: [u32; 3],
+    ack_words: [u32; 3],
+
+    // The sender.
+    next: u64,
+    acknowledged: u64,
+    next_avail: u64,
+    line_rate: u64,
+    rate: u64,
+    dctcp: Dctcp,
+    /// In the sender's table of flows.
+    known: bool,
+
+    // The receiver.
+    expected: u64,
+    nack_timer: u64,
+    last_nack: u64,
+}
+
+impl Flow {
+    fn finished(&self) -> bool {
+        self.acknowledged >= self.spec.bytes
+    }
+
+    fn has_bytes_left(&self) -> bool {
+        self.next < self.spec.bytes
+    }
+}
+
+struct Model<'a> {
+    net: &'a Net,
+    config: &'a Config,
+    now: u64,
+    events: BinaryHeap<Reverse<Entry>>,
+    scheduled: u64,
+    /// Draws for the order of ties and for marks.
+    tie_draws: u64,
+    mark_draws: u64,
+    devices: Vec<Device>,
+    /// By node, none for hosts.
+    switches: Vec<Option<Switch>>,
+    /// A host's device, by node.
+    nic_of: Vec<Option<DeviceId>>,
+    routes: Routes,
+    /// The largest product of bandwidth and delay between two hosts.
+    max_window: u64,
+    flows: Vec<Flow>,
+    /// The first flow of the list that has not started.
+    next_flow: FlowId,
+    lose: Vec<(usize, u64)>,
+    outcome: Outcome,
+}
+
+// The list of events and the starts of flows.
+impl<'a> Model<'a> {
+    fn new(net: &'a Net, specs: &[FlowSpec], config: &'a Config) -> Model<'a> {
+        let nodes = net.nodes as usize;
+        let mut is_switch = vec![false; nodes];
+        for &switch in &net.switches {
+            is_switch[switch as usize] = true;
+        }
+
+        let mut ports = vec![0; nodes];
+        let mut devices = Vec::new();
+        for link in &net.links {
+            for node in [link.a as usize, link.b as usize] {
+                ports[node] += 1;
+                let id = devices.len();
+                devices.push(Device {
+                    node,
+                    port: ports[node],
+                    peer: id ^ 1,
+                    rate: link.rate,
+                    delay_ns: link.delay_ns,
+                    busy: false,
+                    paused: false,
+                    pfc: VecDeque::new(),
+                    data: VecDeque::new(),
+                    ecn: config.ecn.iter().copied().find(|ecn| ecn.rate == link.rate),
+                    account: Account::default(),
+                    nic: (!is_switch[node]).then(Nic::default),
+                });
+            }
+        }
+        let mut nic_of = vec![None; nodes];
+        for (id, device) in devices.iter().enumerate().filter(|(_, device)| device.nic.is_some()) {
+            assert!(nic_of[device.node].replace(id).is_none(), "host {} has one link", device.node);
+        }
+
+        let nic_rate = nic_of.iter().flatten().next().map_or(0, |&id| devices[id].rate);
+        let switches = (0..nodes)
+            .map(|node| is_switch[node].then(|| set_up_switch(node, &mut devices, nic_rate, config.buffer)))
+            .collect();
+
+        let routes = Routes::new(net, &devices, &is_switch, config.payload);
+        let hosts: Vec<usize> = (0..nodes).filter(|&node| !is_switch[node]).collect();
+        let pairs = hosts.iter().flat_map(|&src| hosts.iter().map(move |&dst| (src, dst)));
+        let max_window = pairs
+            .filter(|(src, dst)| src != dst)
+            .filter_map(|(src, dst)| routes.path(src, dst))
+            .map(|path| path.rtt_ns() * path.rate / 1_000_000_000 / 8)
+            .max()
+            .unwrap_or(0);
+
+        let mut earlier: BTreeMap<(u32, u32), u64> = BTreeMap::new();
+        let mut flows = Vec::new();
+        let mut fates = Vec::new();
+        for spec in specs {
+            assert!(spec.bytes > 0 && spec.src != spec.dst, "{spec:?} has something to send");
+            let count = earlier.entry((spec.src, spec.dst)).or_default();
+            let sport = (10_000 + *count) as u16;
+            *count += 1;
+
+            let path = routes.path(spec.src as usize, spec.dst as usize).expect("a flow has a route");
+            let wire_bytes = spec.bytes + spec.bytes.div_ceil(config.payload) * HEADERS;
+            let standalone_ns = path.rtt_ns() + wire_bytes * 8_000_000_000 / path.rate;
+            fates.push(Fate { fct_ns: None, standalone_ns, sport });
+
+            let line_rate = devices[nic_of[spec.src as usize].expect("a flow starts at a host")].rate;
+            let (src, dst) = (address(spec.src), address(spec.dst));
+            flows.push(Flow {
+                spec: *spec,
+                sport,
+                data_words: [src, dst, u32::from(sport) | u32::from(spec.dport) << 16],
+                ack_words: [dst, src, u32::from(spec.dport) | u32::from(sport) << 16],
+                next: 0,
+                acknowledged: 0,
+                next_avail: 0,
+                line_rate,
+                rate: line_rate,
+                dctcp: Dctcp::new(),
+                known: false,
+                expected: 0,
+                nack_timer: 0,
+                last_nack: 0,
+            });
+        }
+
+        Model {
+            net,
+            config,
+            now: 0,
+            events: BinaryHeap::new(),
+            scheduled: 0,
+            tie_draws: if let Order::Random(seed) = config.order { seed } else { 0 },
+            mark_draws: 1,
+            devices,
+            switches,
+            nic_of,
+            routes,
+            max_window,
+            flows,
+            next_flow: 0,
+            lose: config.lose.clone(),
+            outcome: Outcome { flows: fates, drops: 0, pauses: 0, nacks: 0, packet_hops: 0 },
+        }
+    }
+
+    fn schedule(&mut self, time: u64, event: Event) {
+        let rank = match self.config.order {
+            Order::Scheduled => 0,
+            Order::Random(_) => draw(&mut self.tie_draws),
+            Order::ByNode => {
+                let place = |id: DeviceId| (self.devices[id].node as u64) << 32 | self.devices[id].port;
+                match event {
+                    Event::Receive(device, _) => place(device),
+                    Event::TransmitComplete(device) => 1 << 62 | place(device),
+                    _ => 1 << 63,
+                }
+            }
+        };
+        self.events.push(Reverse(Entry { time, rank, scheduled: self.scheduled, event }));
+        self.scheduled += 1;
+    }
+
+    /// Has every flow that starts now start as an event of its own, after those already scheduled; then waits for the next.
+    fn next_flows(&mut self) {
+        while self.next_flow < self.flows.len() && self.flows[self.next_flow].spec.start_ns == self.now {
+            self.schedule(self.now, Event::Start(self.next_flow));
+            self.next_flow += 1;
+        }
+        if let Some(flow) = self.flows.get(self.next_flow) {
+            self.schedule(flow.spec.start_ns, Event::NextFlows);
+        }
+    }
+
+    fn start(&mut self, id: FlowId) {
+        let flow = &mut self.flows[id];
+        flow.known = true;
+        flow.next_avail = self.now;
+        let device = self.nic_of[flow.spec.src as usize].expect("a flow starts at a host");
+        self.nic(device).pairs.push(id);
+        self.try_transmit(device);
+    }
+}
+
+// Devices.
+impl Model<'_> {
+    fn nic(&mut self, id: DeviceId) -> &mut Nic {
+        self.devices[id].nic.as_mut().expect("only hosts")
+    }
+
+    /// Sends what may be sent next, unless a packet is being sent.
+    fn try_transmit(&mut self, id: DeviceId) {
+        if self.devices[id].busy {
+            return;
+        }
+        if self.devices[id].nic.is_some() { self.try_transmit_host(id) } else { self.try_transmit_switch(id) }
+    }
+
+    /// The end of the transmission is scheduled before the arrival, which matters for neither but for events of others at these times.
+    fn transmit(&mut self, id: DeviceId, packet: Packet) {
+        let device = &mut self.devices[id];
+        assert!(!device.busy, "one packet at a time");
+        device.busy = true;
+        let (peer, delay) = (device.peer, device.delay_ns);
+        let end = self.now + transmission_ns(packet.bytes, device.rate);
+        if !packet.is_pfc() {
+            self.outcome.packet_hops += 1;
+        }
+        self.schedule(end, Event::TransmitComplete(id));
+        self.schedule(end + delay, Event::Receive(peer, packet));
+    }
+
+    fn receive(&mut self, id: DeviceId, packet: Packet) {
+        match packet.kind {
+            Kind::Pause => self.devices[id].paused = true,
+            Kind::Resume => {
+                self.devices[id].paused = false;
+                self.try_transmit(id);
+            }
+            _ if self.devices[id].nic.is_none() => self.forward(id, packet),
+            Kind::Data => self.receive_data(id, packet),
+            Kind::Ack | Kind::Nack => self.receive_ack(id, packet),
+        }
+    }
+}
+
+// Switches.
+impl Model<'_> {
+    fn forward(&mut self, came_by: DeviceId, mut packet: Packet) {
+        if packet.kind == Kind::Data
+            && let Some(found) = self.lose.iter().position(|&lost| lost == (packet.flow, packet.seq))
+        {
+            self.lose.swap_remove(found);
+            return;
+        }
+        packet.came_by = came_by;
+        let node = self.devices[came_by].node;
+        let flow = &self.flows[packet.flow];
+        let (words, to) = match packet.kind {
+            Kind::Data => (&flow.data_words, flow.spec.dst),
+            _ => (&flow.ack_words, flow.spec.src),
+        };
+        let out = self.routes.next(node, to as usize, words);
+
+        if !self.has_room(came_by, packet.bytes) {
+            self.outcome.drops += 1;
+            return;
+        }
+        self.add(came_by, packet.bytes);
+        self.devices[out].account.egress += packet.bytes;
+        self.check_pause(came_by);
+        self.devices[out].data.push_back(packet);
+        self.try_transmit(out);
+    }
+
+    fn try_transmit_switch(&mut self, id: DeviceId) {
+        if let Some(frame) = self.devices[id].pfc.pop_front() {
+            self.transmit(id, frame);
+            return;
+        }
+        if self.devices[id].paused {
+            return;
+        }
+        let Some(mut packet) = self.devices[id].data.pop_front() else { return };
+        self.remove(packet.came_by, packet.bytes);
+        self.devices[id].account.egress -= packet.bytes;
+        // An ACK is marked as well there, but nobody looks at that.
+        if self.marks(id) && packet.kind == Kind::Data {
+            packet.marked = true;
+        }
+        self.check_resume(packet.came_by);
+        self.transmit(id, packet);
+    }
+
+    /// By what waits at the device, without the packet that leaves.
+    fn marks(&mut self, id: DeviceId) -> bool {
+        let Some(ecn) = self.devices[id].ecn else { return false };
+        let queue = self.devices[id].account.egress;
+        if queue > ecn.kmax {
+            return true;
+        }
+        queue > ecn.kmin && {
+            let probability = ecn.pmax * (queue - ecn.kmin) as f64 / (ecn.kmax - ecn.kmin) as f64;
+            ((draw(&mut self.mark_draws) >> 11) as f64 / (1u64 << 53) as f64) < probability
+        }
+    }
+
+    fn check_pause(&mut self, id: DeviceId) {
+        let account = &self.devices[id].account;
+        if !account.pausing && (account.in_headroom > 0 || account.shared() >= self.threshold(id)) {
+            self.outcome.pauses += 1;
+            self.send_pfc(id, Kind::Pause);
+            self.devices[id].account.pausing = true;
+        }
+    }
+
+    fn check_resume(&mut self, id: DeviceId) {
+        let account = &self.devices[id].account;
+        let low = account.shared() == 0 || account.shared() + RESUME_OFFSET <= self.threshold(id);
+        if account.pausing && account.in_headroom == 0 && low {
+            self.send_pfc(id, Kind::Resume);
+            self.devices[id].account.pausing = false;
+        }
+    }
+
+    fn send_pfc(&mut self, id: DeviceId, kind: Kind) {
+        self.devices[id].pfc.push_back(Packet { kind, marked: false, bytes: PFC_BYTES, flow: 0, seq: 0, came_by: id });
+        self.try_transmit(id);
+    }
+}
+
+// A switch's memory. It is shared out by the devices that packets came by: a reserve each, then what is free of the shared part, divided by
+// a power of two, then the headroom for what is under way when a pause is sent.
+impl Model<'_> {
+    fn memory(&mut self, id: DeviceId) -> (&mut Switch, &mut Account) {
+        let device = &mut self.devices[id];
+        (self.switches[device.node].as_mut().expect("only switches"), &mut device.account)
+    }
+
+    fn threshold(&self, id: DeviceId) -> u64 {
+        let device = &self.devices[id];
+        let switch = self.switches[device.node].as_ref().expect("only switches");
+        (switch.shared - switch.shared_used) >> device.account.shift
+    }
+
+    fn has_room(&self, id: DeviceId, bytes: u64) -> bool {
+        let account = &self.devices[id].account;
+        bytes + account.in_headroom <= account.headroom || bytes + account.shared() <= self.threshold(id)
+    }
+
+    fn add(&mut self, id: DeviceId, bytes: u64) {
+        let threshold = self.threshold(id);
+        let (switch, account) = self.memory(id);
+        let after = account.ingress + bytes;
+        if after <= RESERVE {
+            account.ingress = after;
+        } else if after - RESERVE > threshold {
+            account.in_headroom += bytes;
+        } else {
+            account.ingress = after;
+            switch.shared_used += bytes.min(after - RESERVE);
+        }
+    }
+
+    fn remove(&mut self, id: DeviceId, bytes: u64) {
+        let (switch, account) = self.memory(id);
+        let from_headroom = account.in_headroom.min(bytes);
+        let from_shared = (bytes - from_headroom).min(account.shared());
+        account.in_headroom -= from_headroom;
+        account.ingress -= bytes - from_headroom;
+        switch.shared_used -= from_shared;
+    }
+}
+
+/// Headroom and shift of the switch's devices; what is left of its memory.
+fn set_up_switch(node: usize, devices: &mut [Device], nic_rate: u64, buffer: u64) -> Switch {
+    let mut set_aside = 0;
+    for device in devices.iter_mut().filter(|device| device.node == node) {
+        device.account.headroom = device.rate * device.delay_ns / 8 / 1_000_000_000 * 3;
+        device.account.shift = SHIFT;
+        let mut rate = device.rate;
+        while rate > nic_rate && device.account.shift > 0 {
+            device.account.shift -= 1;
+            rate /= 2;
+        }
+        set_aside += device.account.headroom + RESERVE;
+    }
+    // Beyond this the simulator would count on with a negative number taken for a huge one.
+    assert!(buffer >= set_aside, "switch {node} sets aside {set_aside} of {buffer} B");
+    Switch { shared: buffer - set_aside, shared_used: 0 }
+}
+
+// Hosts.
+impl Model<'_> {
+    /// An ACK if there is one, else a packet of the next queue pair that may send; if none may yet, wakes when the first is due.
+    fn try_transmit_host(&mut self, id: DeviceId) {
+        let paused = self.devices[id].paused;
+        if (!paused || self.config.ack_high_prio)
+            && let Some(ack) = self.nic(id).acks.pop_front()
+        {
+            self.transmit(id, ack);
+        } else if let Some(place) = self.next_pair(id) {
+            self.nic(id).last = place;
+            let flow = self.nic(id).pairs[place];
+            self.send_data(id, flow);
+        } else {
+            let nic = self.devices[id].nic.as_ref().expect("only hosts");
+            let unsent = nic.pairs.iter().map(|&pair| &self.flows[pair]).filter(|flow| flow.has_bytes_left());
+            if let Some(due) = unsent.map(|flow| flow.next_avail).min()
+                && due > self.now
+                && !nic.waking
+            {
+                self.nic(id).waking = true;
+                self.schedule(due, Event::Wake(id));
+            }
+        }
+    }
+
+    /// The place of the first pair that may send, in turn from the one that sent last. Takes finished pairs out if it saw one; what is then
+    /// at the place that sent last is another pair, as in the simulator.
+    fn next_pair(&mut self, id: DeviceId) -> Option<usize> {
+        let nic = self.devices[id].nic.as_ref().expect("only hosts");
+        let (count, last) = (nic.pairs.len(), nic.last);
+        let mut sender = None;
+        let mut first_finished = None;
+        for step in 1..=count {
+            let place = (last + step) % count;
+            let flow = &self.flows[nic.pairs[place]];
+            if !self.devices[id].paused && flow.has_bytes_left() && !self.window_is_full(flow) {
+                if flow.next_avail <= self.now {
+                    sender = Some(place);
+                    break;
+                }
+            } else if flow.finished() {
+                first_finished = Some(first_finished.map_or(place, |first: usize| first.min(place)));
+            }
+        }
+        let Some(first_finished) = first_finished else { return sender };
+
+        let before = std::mem::take(&mut self.nic(id).pairs);
+        let mut after = Vec::with_capacity(before.len());
+        let mut moved = sender;
+        for (place, &pair) in before.iter().enumerate() {
+            if place < first_finished || !self.flows[pair].finished() {
+                if sender == Some(place) {
+                    moved = Some(after.len());
+                }
+                after.push(pair);
+            }
+        }
+        self.nic(id).pairs = after;
+        moved
+    }
+
+    fn window_is_full(&self, flow: &Flow) -> bool {
+        let Cc::Dctcp { has_win: true, var_win, .. } = self.config.cc else { return false };
+        if self.max_window == 0 {
+            return false;
+        }
+        let window = if var_win { (self.max_window * flow.rate / flow.line_rate).max(1) } else { self.max_window };
+        // A late NACK may have moved `next` below what was acknowledged meanwhile. The simulator's unsigned difference is then huge, and
+        // the pair never sends again.
+        flow.next.wrapping_sub(flow.acknowledged) >= window
+    }
+
+    fn send_data(&mut self, id: DeviceId, flow_id: FlowId) {
+        let flow = &mut self.flows[flow_id];
+        let payload = self.config.payload.min(flow.spec.bytes - flow.next);
+        let bytes = payload + HEADERS;
+        let packet = Packet { kind: Kind::Data, marked: false, bytes, flow: flow_id, seq: flow.next, came_by: id };
+        flow.next += payload;
+        flow.next_avail = self.now + transmission_ns(bytes, flow.rate);
+        self.transmit(id, packet);
+    }
+
+    /// Answers what is expected with an ACK, what comes too soon with a NACK, unless the same was sent lately, and repetitions not at all.
+    fn receive_data(&mut self, id: DeviceId, packet: Packet) {
+        let flow = &mut self.flows[packet.flow];
+        let kind = if packet.seq == flow.expected {
+            flow.expected += packet.bytes - HEADERS;
+            Kind::Ack
+        } else if packet.seq > flow.expected && (self.now >= flow.nack_timer || flow.last_nack != flow.expected) {
+            flow.nack_timer = self.now + NACK_INTERVAL_NS;
+            flow.last_nack = flow.expected;
+            self.outcome.nacks += 1;
+            Kind::Nack
+        } else {
+            return;
+        };
+        let seq = flow.expected;
+        let answer = Packet { kind, marked: packet.marked, bytes: ACK_BYTES, flow: packet.flow, seq, came_by: id };
+        self.nic(id).acks.push_back(answer);
+        self.try_transmit(id);
+    }
+
+    fn receive_ack(&mut self, id: DeviceId, packet: Packet) {
+        let flow = &mut self.flows[packet.flow];
+        if !flow.known {
+            return;
+        }
+        flow.acknowledged = flow.acknowledged.max(packet.seq);
+        if flow.finished() {
+            flow.known = false;
+            self.outcome.flows[packet.flow].fct_ns = Some(self.now - flow.spec.start_ns);
+        }
+        if packet.kind == Kind::Nack {
+            flow.next = flow.acknowledged;
+        }
+        if let Cc::Dctcp { g, ai, min_rate, .. } = self.config.cc {
+            let params = DctcpParams { g, ai, min_rate, line_rate: flow.line_rate, payload: self.config.payload };
+            flow.rate = flow.dctcp.on_ack(&params, flow.rate, flow.next, packet.seq, packet.marked);
+        }
+        self.try_transmit(id);
+    }
+}
+
+struct DctcpParams {
+    g: f64,
+    ai: u64,
+    min_rate: u64,
+    line_rate: u64,
+    payload: u64,
+}
+
+/// DCTCP's state of a flow. A round ends with the first ACK beyond what had been sent when the last one ended.
+struct Dctcp {
+    alpha: f64,
+    /// Where the round ends; 0 before the first ACK.
+    round_end: u64,
+    /// Marks in this round, and packets in it.
+    marks: u64,
+    packets: u64,
+    /// The rate was cut, and is left alone until an ACK beyond `cut_end`.
+    cut: bool,
+    cut_end: u64,
+}
+
+impl Dctcp {
+    fn new() -> Dctcp {
+        Dctcp { alpha: 1.0, round_end: 0, marks: 0, packets: 0, cut: false, cut_end: 0 }
+    }
+
+    /// The rate after an ACK of everything before `seq`, with `next` the first byte not sent.
+    fn on_ack(&mut self, params: &DctcpParams, mut rate: u64, next: u64, seq: u64, marked: bool) -> u64 {
+        self.marks += u64::from(marked);
+        let new_round = seq > self.round_end;
+        if new_round && self.round_end == 0 {
+            self.round_end = next;
+            self.packets = next / params.payload + 1;
+        } else if new_round {
+            let fraction = (self.marks as f64 / self.packets as f64).min(1.0);
+            self.alpha = (1.0 - params.g) * self.alpha + params.g * fraction;
+            self.round_end = next;
+            self.marks = 0;
+            // Unsigned as well, and cut off.
+            self.packets = next.wrapping_sub(seq) / params.payload + 1 & 0xffff_ffff;
+        }
+        if self.cut && seq > self.cut_end {
+            self.cut = false;
+        }
+        if marked && !self.cut {
+            rate = ((rate as f64 * (1.0 - self.alpha / 2.0)) as u64).max(params.min_rate);
+            self.cut = true;
+            self.cut_end = next;
+        }
+        if new_round && !self.cut {
+            rate = (rate + params.ai).min(params.line_rate);
+        }
+        rate
+    }
+}
+
+/// Shortest paths from every node to every host.
+struct Routes {
+    nodes: usize,
+    /// By node and destination: the devices at the node that lead there, in the order that the choice counts in.
+    next: Vec<Vec<DeviceId>>,
+    paths: Vec<Option<Path>>,
+}
+
+/// What the links from a node to a host come to.
+#[derive(Clone, Copy)]
+struct Path {
+    links: u32,
+    delay_ns: u64,
+    /// Of a full packet without headers, one link after another.
+    transmission_ns: u64,
+    /// Of its slowest link.
+    rate: u64,
+}
+
+impl Path {
+    fn rtt_ns(&self) -> u64 {
+        2 * self.delay_ns + self.transmission_ns
+    }
+}
+
+impl Routes {
+    fn new(net: &Net, devices: &[Device], is_switch: &[bool], payload: u64) -> Routes {
+        let nodes = net.nodes as usize;
+        // Of parallel links the last one counts.
+        let mut neighbours = vec![BTreeMap::new(); nodes];
+        for (id, device) in devices.iter().enumerate() {
+            neighbours[device.node].insert(devices[device.peer].node, id);
+        }
+
+        let mut routes = Routes { nodes, next: vec![Vec::new(); nodes * nodes], paths: vec![None; nodes * nodes] };
+        for host in (0..nodes).filter(|&node| !is_switch[node]) {
+            let mut paths = vec![None; nodes];
+            paths[host] = Some(Path { links: 0, delay_ns: 0, transmission_ns: 0, rate: u64::MAX });
+            let mut waiting = VecDeque::from([host]);
+            while let Some(now) = waiting.pop_front() {
+                let here: Path = paths[now].expect("was visited");
+                for (&next, &device) in neighbours[now].iter().rev() {
+                    let Device { rate, delay_ns, peer, .. } = devices[device];
+                    if paths[next].is_none() && is_switch[next] {
+                        waiting.push_back(next);
+                    }
+                    let there = paths[next].get_or_insert(Path {
+                        links: here.links + 1,
+                        delay_ns: here.delay_ns + delay_ns,
+                        transmission_ns: here.transmission_ns + payload * 1_000_000_000 * 8 / rate,
+                        rate: here.rate.min(rate),
+                    });
+                    if here.links + 1 == there.links {
+                        routes.next[next * nodes + host].push(peer);
+                    }
+                }
+            }
+            for (node, path) in paths.into_iter().enumerate() {
+                routes.paths[node * nodes + host] = path;
+            }
+        }
+        routes
+    }
+
+    fn path(&self, from: usize, to: usize) -> Option<&Path> {
+        self.paths[from * self.nodes + to].as_ref()
+    }
+
+    /// The device by which a switch sends a packet with these words in its header.
+    fn next(&self, switch: usize, to: usize, words: &[u32; 3]) -> DeviceId {
+        let choices = &self.next[switch * self.nodes + to];
+        assert!(!choices.is_empty(), "switch {switch} has a route to host {to}");
+        choices[murmur3(words, switch as u32) as usize % choices.len()]
+    }
+}
+
+/// Murmur3, 32 bit, of whole words.
+pub fn murmur3(words: &[u32], seed: u32) -> u32 {
+    let mut hash = seed;
+    for word in words {
+        hash ^= word.wrapping_mul(0xcc9e_2d51).rotate_left(15).wrapping_mul(0x1b87_3593);
+        hash = hash.rotate_left(13).wrapping_mul(5).wrapping_add(0xe654_6b64);
+    }
+    hash ^= 4 * words.len() as u32;
+    hash = (hash ^ hash >> 16).wrapping_mul(0x85eb_ca6b);
+    hash = (hash ^ hash >> 13).wrapping_mul(0xc2b2_ae35);
+    hash ^ hash >> 16
+}
+
+/// A node's IP address.
+pub fn address(node: u32) -> u32 {
+    0x0b00_0001 + node / 256 * 0x1_0000 + node % 256 * 0x100
+}
+
+/// How long `bytes` take at `rate` bit/s in ns-3, which goes from a double of seconds to a fixed point of 64 binary places and cuts
+/// that off to nanoseconds: what would be exactly 80 ns may be 79.
+pub fn transmission_ns(bytes: u64, rate: u64) -> u64 {
+    let seconds = bytes as f64 * 8.0 / rate as f64;
+    let fraction = (seconds.fract() * 18_446_744_073_709_551_616.0) as u64;
+    seconds.floor() as u64 * 1_000_000_000 + ((u128::from(fraction) * 1_000_000_000) >> 64) as u64
+}
+
+/// The next of a sequence of random numbers (SplitMix64).
+pub fn draw(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = *state;
+    z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ z >> 31
+}
