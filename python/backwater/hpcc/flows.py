@@ -1,0 +1,110 @@
+"""flow.txt: the number of flows, then each of them, in order of start.
+
+HPCC, PowerTCP   src dst priority_group destination_port bytes start_seconds
+ConWeave         src dst priority_group bytes start_seconds
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from backwater._core import InputError
+from backwater.hpcc import units
+from backwater.hpcc.topology import Network
+from backwater.hpcc.words import Words, rows
+
+BACKGROUND_PORT, INCAST_PORT = 100, 200
+BYTES_MAX = 2**32 - 1  # Sequence numbers of the simulator are 32 bits.
+SPAN_MAX_NS = 60 * 10**9
+DATA_GROUP = 3
+
+
+class Flow(NamedTuple):
+    """One flow: node numbers, destination port, payload, start in nanoseconds."""
+
+    src: int
+    dst: int
+    port: int
+    bytes: int
+    start_ns: int
+
+
+@dataclass(frozen=True)
+class Flows:
+    """A file of them."""
+
+    path: Path
+    dialect: str
+    group: int
+    """Priority group of all."""
+    flows: list[Flow]
+
+
+def read(path: Path, network: Network) -> Flows:
+    """Flows between the hosts of `network`.
+
+    # Errors
+    `InputError` naming line, word and what was expected.
+    """
+    words = Words(path)
+    count = words.integer("number of flows", 1)
+    with_ports = columns(path, count) == 6
+    switches = set(network.switches)
+    flows: list[Flow] = []
+    group = group_line = last_ns = 0
+    for i in range(count):
+        what = f"flow {i + 1} of {count}"
+
+        def host(which: str, what: str = what) -> int:
+            node = words.integer(f"{what}, {which}", 0, network.nodes - 1)
+            if node in switches:
+                raise words.wrong(f"{what}, {which}", str(node), "is a switch: expected a host")
+            return node
+
+        src, dst = host("source"), host("destination")
+        if src == dst:
+            raise words.wrong(f"{what}, destination", str(dst), "the source itself: expected another host")
+        pg = words.integer(f"{what}, priority group", 1, 7)
+        if group and pg != group:
+            problem = f"line {group_line} has {group}: expected one priority group for all flows, no other is simulated"
+            raise words.wrong(f"{what}, priority group", str(pg), problem)
+        group, group_line = group or pg, group_line or words.line
+        port = words.integer(f"{what}, destination port", 0, 65_535) if with_ports else BACKGROUND_PORT
+        size = words.integer(f"{what}, bytes", 1, BYTES_MAX)
+        word = words.next(f"{what}, start")
+        start_ns = units.seconds_ns(word)
+        if start_ns is None:
+            raise words.wrong(f"{what}, start", word, "expected seconds, such as 2.000001")
+        if start_ns < last_ns:
+            raise words.wrong(f"{what}, start", word, "earlier than the flow before: expected flows in order of start")
+        if flows and start_ns - flows[0].start_ns >= SPAN_MAX_NS:
+            raise words.wrong(f"{what}, start", word, "expected less than 60 s after the first flow")
+        last_ns = start_ns
+        flows.append(Flow(src, dst, port, size, start_ns))
+    if words.row():
+        problem = f"more than the {count} flows of the first line: expected the end of the file"
+        raise words.wrong("", words.next(""), problem)
+    return Flows(path, "HPCC" if with_ports else "ConWeave", group, flows)
+
+
+def columns(path: Path, count: int) -> int:
+    """Words of a flow: as many as the line of the first has, or where that says nothing, by all words of the file."""
+    lengths = [len(words) for _, words in rows(path)]
+    if len(lengths) > 1 and lengths[0] == 1 and lengths[1] in (5, 6):
+        return lengths[1]
+    if sum(lengths) - 1 in (5 * count, 6 * count):
+        return (sum(lengths) - 1) // count
+    line, first = next(row for i, row in enumerate(rows(path)) if i == min(1, len(lengths) - 1))
+    raise InputError(
+        f"{path}:{line}: {len(first)} words: expected 6 for a flow (src dst priority_group destination_port bytes "
+        "start) or 5 (src dst priority_group bytes start)"
+    )
+
+
+def text(flows: list[Flow]) -> str:
+    """The file in HPCC's dialect."""
+    lines = [str(len(flows))]
+    lines += [f"{f.src} {f.dst} {DATA_GROUP} {f.port} {f.bytes} {units.seconds(f.start_ns)}" for f in flows]
+    return "\n".join(lines) + "\n"

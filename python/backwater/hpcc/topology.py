@@ -1,0 +1,214 @@
+"""topology.txt: its first line, the numbers of the switches, the links.
+
+Four dialects, told apart by the words of the first line:
+HPCC, ConWeave   nodes switches links
+PowerTCP         nodes switches tors links
+Reverie          nodes switches tors links leaf_capacity spine_capacity
+SimAI            nodes gpus_per_server nvswitches switches links GPU_TYPE
+Then the switches, in SimAI NVSwitches first; every other number is a host. A link is `a b rate delay error_rate`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from backwater._core import InputError
+from backwater.hpcc import units
+from backwater.hpcc.words import INTEGER, Words, number
+from backwater.terminal import some
+
+NODES_MAX = 65_535  # Addresses carry 16 bits of a node's number.
+HOSTS_MAX = 60_000
+PORTS_MAX = 255
+RATE_MIN, RATE_MAX = 10**6, 8 * 10**12
+DELAY_MAX_NS = 100 * 10**6
+
+
+@dataclass(frozen=True)
+class Link:
+    """Both directions; bit/s, nanoseconds, the share of packets lost each way, the line it stands on."""
+
+    a: int
+    b: int
+    rate: int
+    delay_ns: int
+    error_rate: float = 0.0
+    line: int = 0
+
+
+@dataclass(frozen=True)
+class Network:
+    """Nodes are numbered from 0; what is no switch is a host."""
+
+    path: Path
+    dialect: str
+    nodes: int
+    switches: list[int]
+    links: list[Link]
+    note: str = ""
+    """What was lost in reading."""
+
+    @property
+    def hosts(self) -> list[int]:
+        switches = set(self.switches)
+        return [node for node in range(self.nodes) if node not in switches]
+
+
+def read(path: Path) -> Network:
+    """A network that can be simulated.
+
+    # Errors
+    `InputError` naming line, word and what was expected.
+    """
+    words = Words(path)
+    dialect, nodes, switch_count, link_count = first_line(words)
+    switches = read_switches(words, nodes, switch_count)
+    cut: list[str] = []
+    links = read_links(words, nodes, set(switches), link_count, cut)
+    note = f"delays are cut off to whole nanoseconds, as there: {cut[0]}" if cut else ""
+    network = Network(path, dialect, nodes, switches, links, note)
+    check_shape(network, words)
+    return network
+
+
+def first_line(words: Words) -> tuple[str, int, int, int]:
+    """Dialect, nodes, switches of any kind, links."""
+    row = words.row()
+    simai = len(row) == 6 and number(row[5]) is None
+    dialects = {3: "HPCC", 4: "PowerTCP", 6: "SimAI" if simai else "Reverie"}
+    if len(row) not in dialects:
+        line = f'"{" ".join(row[:8])}"' if row else "nothing"
+        raise InputError(
+            f"{words.path}:{max(1, words.line)}: {line}: expected a first line of 3 numbers (nodes switches links), 4 "
+            "(nodes switches tors links) or 6 words (nodes switches tors links leaf_capacity spine_capacity, or nodes "
+            "gpus_per_server nvswitches switches links GPU_TYPE)"
+        )
+    nodes = words.integer("number of nodes", 3, NODES_MAX)
+    if simai:
+        words.integer("GPUs per server")
+        nvswitches = words.integer("number of NVSwitches", 0, nodes)
+        switches = nvswitches + words.integer("number of switches", 0, nodes - nvswitches)
+    else:
+        switches = words.integer("number of switches", 1, nodes)
+        if len(row) > 3:
+            words.integer("number of ToR switches", 0, switches)
+    links = words.integer("number of links", 1)
+    for what in {"SimAI": ["GPU type"], "Reverie": ["leaf capacity", "spine capacity"]}.get(dialects[len(row)], []):
+        words.next(what)
+    if nodes - switches > HOSTS_MAX:
+        raise InputError(f"{words.path}:{words.line}: {nodes - switches} hosts: expected at most {HOSTS_MAX}")
+    return dialects[len(row)], nodes, switches, links
+
+
+def read_switches(words: Words, nodes: int, count: int) -> list[int]:
+    switches: dict[int, int] = {}
+    for i in range(count):
+        what = f"switch {i + 1} of {count}"
+        switch = words.integer(what, 0, nodes - 1)
+        if switch in switches:
+            raise words.wrong(
+                what, str(switch), f"listed in line {switches[switch]} already: expected each switch once"
+            )
+        switches[switch] = words.line
+    return list(switches)
+
+
+def read_links(words: Words, nodes: int, switches: set[int], count: int, cut: list[str]) -> list[Link]:
+    """The links; delays that are not what they say go to `cut`."""
+    links: list[Link] = []
+    joined: dict[tuple[int, int], int] = {}
+    for i in range(count):
+        what = f"link {i + 1} of {count}"
+        a = words.integer(f"{what}, one end", 0, nodes - 1)
+        line = words.line
+        b = words.integer(f"{what}, other end", 0, nodes - 1)
+        if a == b:
+            raise words.wrong(f"{what}, other end", str(b), "the link leads to itself: expected another node")
+        if a not in switches and b not in switches:
+            problem = f"nodes {a} and {b} are hosts: expected a switch at one end"
+            raise words.wrong(f"{what}, other end", str(b), problem)
+        pair = (min(a, b), max(a, b))
+        if pair in joined:
+            problem = f"nodes {a} and {b} are joined in line {joined[pair]} already: expected one link per pair"
+            raise words.wrong(f"{what}, other end", str(b), problem)
+        joined[pair] = line
+        rate = read_rate(words, what)
+        delay_ns = read_delay(words, what, cut)
+        share = words.number(f"{what}, error rate", "expected a share from 0 to below 1")
+        if not 0 <= share < 1:
+            raise words.wrong(f"{what}, error rate", f"{share:g}", "expected a share from 0 to below 1")
+        links.append(Link(a, b, rate, delay_ns, share, line))
+    if (row := words.row()) and INTEGER.fullmatch(row[0]):
+        raise words.wrong(
+            "", words.next(""), f"a link beyond the {count} of the first line: expected the end of the file"
+        )
+    words.end(f"{count} links")
+    return links
+
+
+def read_rate(words: Words, what: str) -> int:
+    word = words.next(f"{what}, rate")
+    rate = units.rate(word)
+    if rate is None:
+        raise words.wrong(f"{what}, rate", word, f"expected {units.RATE_FORMS}")
+    if not RATE_MIN <= rate <= RATE_MAX:
+        raise words.wrong(f"{what}, rate", word, "expected 1 Mbps to 8 Tbps")
+    return rate
+
+
+def read_delay(words: Words, what: str, cut: list[str]) -> int:
+    word = words.next(f"{what}, delay")
+    delay_ns = units.delay(word)
+    if delay_ns is None:
+        raise words.wrong(f"{what}, delay", word, f"expected {units.DELAY_FORMS}")
+    if not 1 <= delay_ns <= DELAY_MAX_NS:
+        raise words.wrong(f"{what}, delay", word, f"is {units.toml_time(delay_ns)}: expected 1 ns to 100 ms")
+    if not units.is_exact(word):
+        cut.append(f"{word} is {delay_ns} ns ({words.path.name}:{words.line})")
+    return delay_ns
+
+
+def check_shape(network: Network, words: Words) -> None:
+    """Every host has one link, every switch a few, and all hang together."""
+    path, switches = network.path, set(network.switches)
+    near: list[list[Link]] = [[] for _ in range(network.nodes)]
+    for link in network.links:
+        near[link.a].append(link)
+        near[link.b].append(link)
+    if network.nodes - len(switches) < 2:
+        count = some(network.nodes - len(switches), "host")
+        raise InputError(f"{path}:1: {network.nodes} nodes, {len(switches)} switches: {count}: expected at least 2")
+    for node, links in enumerate(near):
+        most, kind = (PORTS_MAX, "switch") if node in switches else (1, "host")
+        if not links:
+            raise InputError(f"{path}:{words.line}: no link leads to {kind} {node}: expected one")
+        if len(links) > most:
+            hint = "; GPUs with a link to an NVSwitch and one to the network are not simulated"
+            raise InputError(
+                f"{path}:{links[most].line}: {kind} {node} has {len(links)} links: "
+                + (f"expected at most {most}" if kind == "switch" else "expected a host to have exactly one")
+                + (hint if network.dialect == "SimAI" else "")
+            )
+    reached, todo = {0}, [0]
+    while todo:
+        node = todo.pop()
+        for link in near[node]:
+            other = link.b if link.a == node else link.a
+            if other not in reached:
+                reached.add(other)
+                todo.append(other)
+    apart = next((node for node in range(network.nodes) if node not in reached), None)
+    if apart is not None:
+        raise InputError(f"{path}:{words.line}: no path joins nodes 0 and {apart}: expected one network")
+
+
+def text(nodes: int, switches: Iterable[int], links: list[Link]) -> str:
+    """The file in HPCC's dialect."""
+    switches = list(switches)
+    lines = [f"{nodes} {len(switches)} {len(links)}", " ".join(map(str, switches))]
+    for link in links:
+        rate, share = units.ns3_rate(link.rate), f"{link.error_rate:.12f}".rstrip("0").ljust(8, "0")
+        lines.append(f"{link.a} {link.b} {rate} {link.delay_ns}ns {share}")
+    return "\n".join(lines) + "\n"

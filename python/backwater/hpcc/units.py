@@ -1,0 +1,86 @@
+"""Rates, delays and times, as ns-3.17 converts them and as scenario files write them."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+from backwater.hpcc.words import number
+
+RATE_FORMS = "a rate such as 100Gbps, 40Mb/s or 25000000000 (bit/s)"
+DELAY_FORMS = "a delay such as 1000ns, 3.33us or 0.001ms"
+
+PREFIX = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9}
+NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+
+RATE = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)(?:([kKMG]?)b(?:ps|/s))?")
+DELAY = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)(s|ms|us|ns|ps)?")
+
+
+def rate(word: str) -> int | None:
+    """Bit/s, without its fraction; None for anything else."""
+    match = RATE.fullmatch(word)
+    return int(Fraction(match[1]) * PREFIX[match[2] or ""]) if match else None
+
+
+def delay(word: str) -> int | None:
+    """Nanoseconds; seconds if it names no unit."""
+    match = DELAY.fullmatch(word)
+    if match is None:
+        return None
+    if match[2] == "ps":
+        return int(Fraction(match[1]) / 1000)
+    return nanoseconds(float(match[1]), NANOSECONDS[match[2] or "s"])
+
+
+def is_exact(word: str) -> bool:
+    """Whether `delay` makes of it just what it says."""
+    match = DELAY.fullmatch(word)
+    assert match is not None, "a delay"
+    ps = Fraction(match[1]) * (1 if match[2] == "ps" else 1000 * NANOSECONDS[match[2] or "s"])
+    return ps == 1000 * (delay(word) or 0)
+
+
+def nanoseconds(value: float, unit: int = 10**9) -> int:
+    """`value` of so many nanoseconds each, never negative: a fraction of 64 bits, cut off, then nanoseconds, cut off.
+
+    2.0002 s is 2000199999 ns, as the nearest double is a little less.
+    """
+    whole = int(value)
+    fraction = int((value - whole) * 2.0**64)
+    return whole * unit + (fraction * unit >> 64)
+
+
+def seconds(ns: int) -> str:
+    """A decimal that `nanoseconds` turns into `ns` again: a tenth of one more where the nearest double falls short."""
+    plain = f"{ns // 10**9}.{ns % 10**9:09d}"
+    return plain if nanoseconds(float(plain)) == ns else plain + "1"
+
+
+def seconds_ns(word: str) -> int | None:
+    """Seconds as text to nanoseconds; None for what is no number or negative."""
+    value = number(word)
+    return nanoseconds(value) if value is not None and value >= 0 else None
+
+
+def shown(value: int, units: list[tuple[str, int]]) -> str:
+    """With the largest unit that leaves it whole."""
+    name, scale = next((name, scale) for name, scale in units if value % scale == 0 and (value or scale == 1))
+    return f"{value // scale} {name}"
+
+
+def toml_time(ns: int) -> str:
+    return shown(ns, [("s", 10**9), ("ms", 10**6), ("us", 10**3), ("ns", 1)])
+
+
+def toml_rate(bps: int) -> str:
+    return shown(bps, [("Gbps", 10**9), ("Mbps", 10**6), ("Kbps", 10**3), ("bps", 1)])
+
+
+def toml_size(size: int) -> str:
+    return shown(size, [("GB", 10**9), ("MB", 10**6), ("KB", 10**3), ("B", 1)])
+
+
+def ns3_rate(bps: int) -> str:
+    """`100Gbps`."""
+    return toml_rate(bps).replace(" ", "")

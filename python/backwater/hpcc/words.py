@@ -1,0 +1,106 @@
+"""Text files as a C++ stream reads them: words, wherever lines end. Each word remembers its line.
+
+`#` starts a comment; the simulators have none, but people write them.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from backwater._core import InputError
+
+INTEGER = re.compile(r"[0-9]{1,19}")
+NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+
+
+class Words:
+    """The words of a file in order; `line` is that of the last one given."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.line = 0
+        self._rows = rows(path)
+        self._row: list[str] = []
+        self._at = 0
+
+    def row(self) -> list[str]:
+        """The words left on the line of the next word; none at the end of the file."""
+        while self._at == len(self._row):
+            self.line, self._row = next(self._rows, (self.line, []))
+            self._at = 0
+            if not self._row:
+                break
+        return self._row[self._at :]
+
+    def next(self, what: str) -> str:
+        """The next word; `what` it should be is for the message if there is none."""
+        if self._at == len(self._row) and not self.row():
+            raise InputError(f"{self.path}:{max(1, self.line)}: the file ends here: expected {what}")
+        self._at += 1
+        return self._row[self._at - 1]
+
+    def integer(self, what: str, low: int = 0, high: int = 2**32 - 1) -> int:
+        word = self.next(what)
+        if not INTEGER.fullmatch(word) or not low <= int(word) <= high:
+            raise self.wrong(what, word, f"expected a whole number from {low} to {high}")
+        return int(word)
+
+    def number(self, what: str, expected: str = "expected a number") -> float:
+        word = self.next(what)
+        value = number(word)
+        if value is None:
+            raise self.wrong(what, word, expected)
+        return value
+
+    def end(self, after: str) -> None:
+        """Refuses what is left."""
+        if self.row():
+            raise self.wrong("", self.next(""), f"left over: expected the end of the file after {after}")
+
+    def wrong(self, what: str, word: str, problem: str) -> InputError:
+        """About the word just read."""
+        return wrong(self.path, self.line, what, word, problem)
+
+
+def wrong(path: Path, line: int, what: str, word: str, problem: str) -> InputError:
+    """`FILE:LINE: WHAT "WORD": PROBLEM`."""
+    shown = word if len(word) <= 60 else f"{word[:57]}..."
+    return InputError(f'{path}:{line}: {what}{" " if what else ""}"{shown}": {problem}')
+
+
+def number(word: str) -> float | None:
+    """As a C++ stream reads a double."""
+    value = float(word) if NUMBER.fullmatch(word) else math.nan
+    return value if math.isfinite(value) else None
+
+
+def rows(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Number and words of each line that has any."""
+    for number, line in enumerate(read_text(path).split("\n"), start=1):
+        words = line.split("#", 1)[0].split()
+        if words:
+            yield number, words
+
+
+def read_text(path: Path) -> str:
+    """A whole text file.
+
+    # Errors
+    `InputError` where it cannot be read or is no text.
+    """
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
+    bad = data.find(b"\0")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        bad = error.start if bad < 0 else min(bad, error.start)
+    if bad >= 0:
+        line = data.count(b"\n", 0, bad) + 1
+        raise InputError(f"{path}:{line}: byte 0x{data[bad]:02x}: not a text file: expected numbers and words in UTF-8")
+    return text
