@@ -1,7 +1,7 @@
 //! A direct model of the public HPCC simulator (ns-3): the oracle that the engine's compatibility profile is compared with, flow by flow.
 //!
 //! One list of events, one event at a time; events at one nanosecond happen in the order in which they were scheduled. It shares no code
-//! with the engine and is plain rather than fast, though it moves over a million packets a second over a link.
+//! with the engine and is plain rather than fast: three million transmissions a second.
 //!
 //! What it is made of, top-down: what goes in and out, the list of events, devices and links, switches with their memory, hosts with their
 //! queue pairs, DCTCP, routes, and the conversion of a transmission into nanoseconds.
@@ -761,8 +761,8 @@ impl Model<'_> {
             return false;
         }
         let window = if var_win { (self.max_window * flow.rate / flow.line_rate).max(1) } else { self.max_window };
-        // A late NACK may have moved `next` below what was acknowledged meanwhile. The simulator's unsigned difference is then huge, and
-        // the pair never sends again.
+        // A late NACK may have moved `next` back while ACKs for more are on their way. The simulator's unsigned difference is huge then, and
+        // the pair sends nothing until another NACK.
         flow.next.wrapping_sub(flow.acknowledged) >= window
     }
 
@@ -856,7 +856,7 @@ impl Dctcp {
             self.round_end = next;
             self.marks = 0;
             // Unsigned as well, and cut off.
-            self.packets = next.wrapping_sub(seq) / params.payload + 1 & 0xffff_ffff;
+            self.packets = (next.wrapping_sub(seq) / params.payload + 1) & 0xffff_ffff;
         }
         if self.cut && seq > self.cut_end {
             self.cut = false;
