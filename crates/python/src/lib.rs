@@ -1,7 +1,7 @@
 //! `backwater._core`: conversions between Python and the simulator, and nothing else.
 
 use backwater_scenario as scenario;
-use backwater_sim::{Simulation, Watch, estimate, summary, tables};
+use backwater_sim::{Simulation, Watch, estimate, preview, summary, tables};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyKeyError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -146,17 +146,9 @@ impl Outcome {
     fn batches(&self, table: &str, rows: usize) -> PyResult<Batches> {
         let columns = match table {
             "flows" => {
-                // The rows borrow the outcome, so they are drawn on a thread that owns a share of it, a batch ahead.
-                let (send, receive) = mpsc::sync_channel(1);
+                // The rows borrow the outcome, so they are drawn on a thread that owns a share of it.
                 let inner = self.inner.clone();
-                std::thread::spawn(move || {
-                    for batch in tables::flow_batches(&inner, rows.max(1)) {
-                        if send.send(batch).is_err() {
-                            return;
-                        }
-                    }
-                });
-                return Ok(Batches { source: Mutex::new(Source::Flows(receive)) });
+                return Ok(Batches::drawn(move |send| tables::flow_batches(&inner, rows.max(1)).all(send)));
             }
             name => tables::table(&self.inner, name),
         };
@@ -181,6 +173,15 @@ enum Source {
 #[pyclass]
 struct Batches {
     source: Mutex<Source>,
+}
+
+impl Batches {
+    /// Of what `draw` hands over, on a thread of its own, a batch ahead; false says that nobody wants more.
+    fn drawn(draw: impl FnOnce(&mut dyn FnMut(Vec<tables::Column>) -> bool) -> bool + Send + 'static) -> Batches {
+        let (send, receive) = mpsc::sync_channel(1);
+        std::thread::spawn(move || draw(&mut |batch| send.send(batch).is_ok()));
+        Batches { source: Mutex::new(Source::Flows(receive)) }
+    }
 }
 
 #[pymethods]
@@ -208,6 +209,20 @@ impl Batches {
 #[pyfunction(name = "estimate")]
 fn estimate_run(scenario_json: &str) -> PyResult<String> {
     json(&estimate::estimate(&scenario::from_json(scenario_json).map_err(refused)?))
+}
+
+/// Nodes and links, as JSON.
+#[pyfunction]
+fn network(py: Python<'_>, scenario_json: &str) -> PyResult<String> {
+    let scenario = scenario::from_json(scenario_json).map_err(refused)?;
+    py.detach(|| json(&preview::network(&scenario)))
+}
+
+/// The flows in order of arrival, at most `rows` at a time.
+#[pyfunction]
+fn flows(scenario_json: &str, rows: usize) -> PyResult<Batches> {
+    let scenario = scenario::from_json(scenario_json).map_err(refused)?;
+    Ok(Batches::drawn(move |send| preview::flow_batches(&scenario, rows.max(1)).all(send)))
 }
 
 /// The schemes, as JSON.
@@ -238,6 +253,8 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(load, m)?)?;
     m.add_function(wrap_pyfunction!(start, m)?)?;
     m.add_function(wrap_pyfunction!(estimate_run, m)?)?;
+    m.add_function(wrap_pyfunction!(network, m)?)?;
+    m.add_function(wrap_pyfunction!(flows, m)?)?;
     m.add_function(wrap_pyfunction!(schemes, m)?)?;
     m.add_function(wrap_pyfunction!(tables_schema, m)?)?;
     m.add_function(wrap_pyfunction!(scenario_schema, m)?)?;

@@ -14,6 +14,7 @@ pub mod link;
 pub mod network;
 pub mod observe;
 pub mod outcome;
+pub mod preview;
 pub mod receivers;
 pub mod routes;
 pub mod simulation;

@@ -1,0 +1,93 @@
+//! What a run is made of, without running it: nodes and links, and the flows in order of arrival.
+
+use crate::hpcc::BaseTimes;
+use crate::ideal::longest_propagation;
+use crate::tables::{Column, Values};
+use crate::traffic::Traffic;
+use backwater_scenario::model::Scenario;
+use backwater_scenario::topology;
+use backwater_types::Duration;
+use serde_json::{Value, json};
+
+/// Nodes and links of a valid scenario in the order of its graph, and the two windows that networks suggest.
+///
+/// `bdp_bytes` is the product of the longest propagation there and back and the fastest NIC, `base_bdp_bytes` the largest base
+/// BDP of any pair of hosts.
+pub fn network(scenario: &Scenario) -> Value {
+    let graph = topology::expand(&scenario.topology);
+    let node = |(i, n): (usize, &topology::Node)| json!({ "name": n.name, "id": n.id, "host": i < graph.hosts });
+    let link = |l: &topology::Link| json!({ "a": l.a, "b": l.b, "rate_bps": l.rate.0, "delay_ps": l.delay.0 });
+    let round_trip = Duration(2 * (longest_propagation(&graph) + scenario.host.delay).0);
+    let fastest = graph.links[..graph.hosts].iter().map(|l| l.rate).max().unwrap_or_default();
+    json!({
+        "nodes": graph.nodes.iter().enumerate().map(node).collect::<Value>(),
+        "links": graph.links.iter().map(link).collect::<Value>(),
+        "bdp_bytes": round_trip.bytes_at(fastest).0,
+        "base_bdp_bytes": BaseTimes::new(&graph, scenario.host.payload.0).largest_bdp(),
+    })
+}
+
+/// The flows of a valid scenario, at most `rows` at a time. Source, destination and class are numbers; an endless flow has the
+/// largest size.
+pub fn flow_batches(scenario: &Scenario, rows: usize) -> impl Iterator<Item = Vec<Column>> + use<> {
+    let graph = topology::expand(&scenario.topology);
+    let mut flows = Traffic::new(scenario, &graph).peekable();
+    std::iter::from_fn(move || {
+        flows.peek()?;
+        let (mut at, mut src, mut dst, mut size, mut port, mut class) =
+            (vec![], vec![], vec![], vec![], vec![], vec![]);
+        for flow in flows.by_ref().take(rows) {
+            at.push(flow.at.0);
+            src.push(flow.src);
+            dst.push(flow.dst);
+            size.push(flow.size);
+            port.push(flow.port);
+            class.push(flow.class);
+        }
+        Some(vec![
+            ("arrival_ps", Values::U64(at)),
+            ("src", Values::U16(src)),
+            ("dst", Values::U16(dst)),
+            ("size_bytes", Values::U64(size)),
+            ("port", Values::U16(port)),
+            ("class", Values::U8(class)),
+        ])
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use backwater_scenario::load_str;
+    use std::path::Path;
+
+    const CLOS: &str = r#"
+        scheme = "bfc"
+        topology = { kind = "leaf-spine", leaves = 2, spines = 2, hosts_per_leaf = 2, host_rate = "100 Gbps",
+                     core_rate = "100 Gbps", host_delay = "1 us", core_delay = "1 us" }
+        workload = [{ kind = "background", sizes = { fixed = "1 KB" }, load = 0.5 }]
+        run = { duration = "10 us" }
+    "#;
+
+    #[test]
+    fn a_preview_shows_what_a_run_gets() {
+        let scenario = &load_str(CLOS, Path::new(""), "clos", &[], None).expect("valid").runs[0].scenario;
+        let network = network(scenario);
+        assert_eq!(network["nodes"][5], json!({ "name": "leaf1", "id": 5, "host": false }));
+        assert_eq!(
+            network["links"][3],
+            json!({ "a": 3, "b": 5, "rate_bps": 100_000_000_000u64, "delay_ps": 1_000_000 })
+        );
+        // 8 us there and back; in a base BDP, 80 ns on each of 4 links as well.
+        assert_eq!((&network["bdp_bytes"], &network["base_bdp_bytes"]), (&json!(100_000), &json!(104_000)));
+        let graph = topology::expand(&scenario.topology);
+        let expected: Vec<u64> = Traffic::new(scenario, &graph).map(|flow| flow.at.0).collect();
+        let batches: Vec<Vec<Column>> = flow_batches(scenario, 7).collect();
+        let arrivals = batches.iter().flat_map(|columns| match &columns[0] {
+            ("arrival_ps", Values::U64(at)) => at.clone(),
+            other => panic!("{other:?}"),
+        });
+        assert_eq!(arrivals.collect::<Vec<_>>(), expected);
+        assert!(batches.len() > 1 && expected.len() > 50);
+    }
+}
