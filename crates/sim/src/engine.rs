@@ -14,7 +14,7 @@ use crate::link::Crossing;
 use crate::network::Nodes;
 use crate::observe::Observer;
 use crate::stats::PortStats;
-use crate::traffic::{ENDLESS, Traffic};
+use crate::traffic::{ENDLESS, Flow, Traffic};
 use backwater_types::{Duration, Instant};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -100,8 +100,65 @@ struct Shared<'a> {
     stop: [AtomicBool; 2],
 }
 
+/// How the events of a window are run.
+pub trait Windows<H: EndHost, D, O>: Sized {
+    /// For these nodes.
+    fn new(nodes: &mut Nodes<H, D>) -> Self;
+    /// A flow will start at a host here, before the end of the next window.
+    fn announce(&mut self, nodes: &mut Nodes<H, D>, flow: Flow);
+    /// Handles every event before `end`.
+    fn run_window(&mut self, worker: &mut Worker<H, D, O>, end: Instant);
+    /// The earliest event that it knows of.
+    fn next(&self, nodes: &Nodes<H, D>) -> Instant;
+}
+
+/// One node after another: each through the whole window.
+pub struct NodeByNode;
+
+impl<H: EndHost, D: DataPlane, O: Observer> Windows<H, D, O> for NodeByNode {
+    fn new(_nodes: &mut Nodes<H, D>) -> NodeByNode {
+        NodeByNode
+    }
+
+    fn announce(&mut self, nodes: &mut Nodes<H, D>, flow: Flow) {
+        let local = nodes.local[flow.src as usize] as usize;
+        let next = &mut nodes.fabric.next[local];
+        *next = flow.at.min(*next);
+        nodes.hosts[local].announce(flow);
+    }
+
+    fn next(&self, nodes: &Nodes<H, D>) -> Instant {
+        nodes.fabric.next.iter().copied().min().unwrap_or(Instant::NEVER)
+    }
+
+    fn run_window(&mut self, worker: &mut Worker<H, D, O>, end: Instant) {
+        let (nodes, params, observer, mut record) = worker.parts();
+        let (hosts, fabric) = (nodes.hosts.len(), &mut nodes.fabric);
+        for (i, host) in nodes.hosts.iter_mut().enumerate() {
+            if fabric.next[i] < end {
+                if !fabric.woken[i].is_empty() {
+                    fabric.woken[i].clear();
+                    host.port_mut().wake_link(fabric);
+                }
+                host.run(end, params, fabric, &mut record, observer);
+                fabric.next[i] = host.port().tree.next();
+            }
+        }
+        for (i, switch) in nodes.switches.iter_mut().enumerate() {
+            let i = hosts + i;
+            if fabric.next[i] < end {
+                while let Some(port) = fabric.woken[i].pop() {
+                    switch.wake_link(fabric, port);
+                }
+                switch.run(end, fabric, observer);
+                fabric.next[i] = switch.tree.next();
+            }
+        }
+    }
+}
+
 /// Runs all partitions to the end, each on a thread of its own, and returns them with what they measured.
-pub fn run<H: EndHost, D: DataPlane, O: Observer>(
+pub fn run<W: Windows<H, D, O>, H: EndHost, D: DataPlane, O: Observer>(
     partitions: Vec<(Nodes<H, D>, O)>,
     params: &HostParams<H::Control>,
     traffic: &Traffic,
@@ -120,16 +177,17 @@ pub fn run<H: EndHost, D: DataPlane, O: Observer>(
     };
     let worker = |(nodes, observer)| Worker::new(nodes, observer, params.clone(), traffic.clone(), schedule, &shared);
     if n == 1 {
-        return partitions.into_iter().map(|p| worker(p).run()).collect();
+        return partitions.into_iter().map(|p| worker(p).run::<W>()).collect();
     }
     std::thread::scope(|scope| {
         let threads: Vec<_> =
-            partitions.into_iter().map(worker).map(|worker| scope.spawn(move || worker.run())).collect();
+            partitions.into_iter().map(worker).map(|worker| scope.spawn(move || worker.run::<W>())).collect();
         threads.into_iter().map(|t| t.join().unwrap_or_else(|e| std::panic::resume_unwind(e))).collect()
     })
 }
 
-struct Worker<'a, H: EndHost, D, O> {
+/// One partition on its thread.
+pub struct Worker<'a, H: EndHost, D, O> {
     nodes: Nodes<H, D>,
     observer: O,
     params: HostParams<H::Control>,
@@ -182,15 +240,37 @@ impl<'a, H: EndHost, D: DataPlane, O: Observer> Worker<'a, H, D, O> {
         }
     }
 
-    fn run(mut self) -> (Nodes<H, D>, O, Harvest) {
+    /// What running a window needs: nodes, parameters, observer, and where to record flows that finished.
+    #[allow(clippy::type_complexity)]
+    pub fn parts(
+        &mut self,
+    ) -> (&mut Nodes<H, D>, &HostParams<H::Control>, &mut O, impl FnMut(Instant, Finished) + use<'_, 'a, H, D, O>) {
+        let (harvest, first_counted) = (&mut self.harvest, self.first_counted);
+        let (counted_finished, finished) = (&mut self.counted_finished, &mut self.finished);
+        let record = move |now: Instant, what: Finished| match what {
+            Finished::Received { flow } => harvest.received[flow as usize] = now,
+            Finished::Acknowledged { flow, retransmitted } => {
+                harvest.acknowledged[flow as usize] = now;
+                harvest.retransmitted[flow as usize] = retransmitted;
+                *finished += 1;
+                *counted_finished += (flow >= first_counted) as u64;
+            }
+        };
+        (&mut self.nodes, &self.params, &mut self.observer, record)
+    }
+
+    fn run<W: Windows<H, D, O>>(mut self) -> (Nodes<H, D>, O, Harvest) {
         let _breaker = Breaker(&self.shared.barrier);
+        let mut windows = W::new(&mut self.nodes);
         self.harvest.at_warm = self.snapshot(Instant::ZERO);
         let (mut now, mut parity) = (Instant::ZERO, 0);
         let mut grid = self.next_grid(now);
         'windows: loop {
             let end = (now + self.schedule.look_ahead).min(grid);
-            self.run_window(end);
-            let all = self.exchange(parity, end);
+            self.admit(end, &mut windows);
+            windows.run_window(&mut self, end);
+            let local = windows.next(&self.nodes);
+            let all = self.exchange(parity, end, local);
             now = end;
             if self.shared.stop[parity].load(Ordering::Relaxed) {
                 self.harvest.cancelled = true;
@@ -233,44 +313,8 @@ impl<'a, H: EndHost, D: DataPlane, O: Observer> Worker<'a, H, D, O> {
         grid
     }
 
-    fn run_window(&mut self, end: Instant) {
-        self.admit(end);
-        let (hosts, fabric) = (self.nodes.hosts.len(), &mut self.nodes.fabric);
-        let (harvest, first_counted) = (&mut self.harvest, self.first_counted);
-        let (counted_finished, finished) = (&mut self.counted_finished, &mut self.finished);
-        let mut record = |now: Instant, what: Finished| match what {
-            Finished::Received { flow } => harvest.received[flow as usize] = now,
-            Finished::Acknowledged { flow, retransmitted } => {
-                harvest.acknowledged[flow as usize] = now;
-                harvest.retransmitted[flow as usize] = retransmitted;
-                *finished += 1;
-                *counted_finished += (flow >= first_counted) as u64;
-            }
-        };
-        for (i, host) in self.nodes.hosts.iter_mut().enumerate() {
-            if fabric.next[i] < end {
-                if !fabric.woken[i].is_empty() {
-                    fabric.woken[i].clear();
-                    host.port_mut().wake_link(fabric);
-                }
-                host.run(end, &self.params, fabric, &mut record, &mut self.observer);
-                fabric.next[i] = host.port().tree.next();
-            }
-        }
-        for (i, switch) in self.nodes.switches.iter_mut().enumerate() {
-            let i = hosts + i;
-            if fabric.next[i] < end {
-                while let Some(port) = fabric.woken[i].pop() {
-                    switch.wake_link(fabric, port);
-                }
-                switch.run(end, fabric, &mut self.observer);
-                fabric.next[i] = switch.tree.next();
-            }
-        }
-    }
-
     /// Hands this window's arrivals to the hosts they start at.
-    fn admit(&mut self, end: Instant) {
+    fn admit<W: Windows<H, D, O>>(&mut self, end: Instant, windows: &mut W) {
         while let Some(flow) = self.traffic.next_before(end) {
             if flow.at >= self.schedule.warm {
                 self.first_counted = self.first_counted.min(flow.id);
@@ -279,21 +323,17 @@ impl<'a, H: EndHost, D: DataPlane, O: Observer> Worker<'a, H, D, O> {
             self.harvest.received.push(Instant::NEVER);
             self.harvest.acknowledged.push(Instant::NEVER);
             self.harvest.retransmitted.push(0);
-            let local = self.nodes.local[flow.src as usize];
-            if local != u32::MAX {
-                let next = &mut self.nodes.fabric.next[local as usize];
-                *next = flow.at.min(*next);
-                self.nodes.hosts[local as usize].announce(flow);
+            if self.nodes.local[flow.src as usize] != u32::MAX {
+                windows.announce(&mut self.nodes, flow);
             }
         }
     }
 
-    /// Hands over frames for other partitions and learns how all of them stand.
-    fn exchange(&mut self, parity: usize, end: Instant) -> Standing {
+    /// Hands over frames for other partitions and learns how all of them stand; the next event here is at `local`.
+    fn exchange(&mut self, parity: usize, end: Instant, local: Instant) -> Standing {
         let (fabric, shared) = (&mut self.nodes.fabric, self.shared);
         let n = fabric.outbox.len();
         let me = fabric.id as usize;
-        let local = fabric.next.iter().copied().min().unwrap_or(Instant::NEVER);
         let next = local.min(fabric.outbox_next).min(self.traffic.next_at());
         if n == 1 {
             shared.stop[parity].store(shared.watch.cancel.load(Ordering::Relaxed), Ordering::Relaxed);

@@ -29,9 +29,6 @@ pub struct HostParams<C: Control> {
     pub nack_guard: Duration,
     /// Time a received packet spends in the host.
     pub delay: Duration,
-    /// 1 ps if a port whose transmission ends counts as busy to the other events of that instant, else 0: whether what was
-    /// scheduled earlier comes first.
-    pub grace: u64,
     /// A pause of the data class holds ACKs too.
     pub acks_paused: bool,
     /// Data packets are ECN-capable.

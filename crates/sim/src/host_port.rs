@@ -78,8 +78,8 @@ pub struct HostPort {
 }
 
 impl HostPort {
-    /// Of host number `id`; ties between its events are drawn from `tie_seed`, or go to the lower leaf.
-    pub fn new(id: u16, (link_in, wire): (u32, Wire), tie_seed: Option<u64>) -> HostPort {
+    /// Of host number `id`; ties between its events are drawn from `tie_seed`.
+    pub fn new(id: u16, (link_in, wire): (u32, Wire), tie_seed: u64) -> HostPort {
         HostPort {
             id,
             tree: Tree::new(4, tie_seed),

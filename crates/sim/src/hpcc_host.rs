@@ -14,10 +14,12 @@
 use crate::host::{Finished, HostParams};
 use crate::host_port::{ARRIVAL, EndHost, HostPort, HostSetup, LINK, PORT, TIMER};
 use crate::hpcc::{self, FIRST_SOURCE_PORT};
+use crate::in_order::{HostEvent, OrderedHost};
 use crate::link::Fabric;
 use crate::observe::Observer;
 use crate::receivers::Receivers;
 use crate::traffic::Flow as Arrival;
+use crate::wheel::{Event, What};
 use backwater_dataplane::Ring;
 use backwater_transport::{Ack, Answer, Control, Sender};
 use backwater_types::{ControlFrame, Instant, Kind, Packet, flags};
@@ -35,6 +37,8 @@ pub struct HpccHost<C: Control> {
     wake: Instant,
     /// The data class is paused.
     paused: bool,
+    /// A transmission has not come to its end yet; only where events come in order.
+    sending: bool,
     arrivals: Ring<Arrival>,
     receivers: Receivers,
     /// `[destination]`: flows to it so far, from here.
@@ -84,6 +88,7 @@ impl<C: Control> EndHost for HpccHost<C> {
             list: List::default(),
             wake: Instant::NEVER,
             paused: false,
+            sending: false,
             arrivals: Ring::default(),
             receivers: Receivers::default(),
             opened: vec![0; setup.hosts],
@@ -121,18 +126,7 @@ impl<C: Control> EndHost for HpccHost<C> {
     ) {
         while let Some((now, leaf)) = self.port.tree.first_before(end) {
             match leaf {
-                LINK => {
-                    let packet = self.port.take(fabric);
-                    match packet.control() {
-                        Some(frame) => {
-                            observer.controlled(now, self.port.id as usize, 0, frame);
-                            self.port.stats.held.on_control(now, frame);
-                            self.paused = matches!(frame, ControlFrame::PfcPause(_));
-                            self.kick(now, params, fabric, observer);
-                        }
-                        None => self.receive(now, packet, params, fabric, finished, observer),
-                    }
-                }
+                LINK => self.on_frame(now, params, fabric, finished, observer),
                 PORT => {
                     self.port.tree.set(PORT, Instant::NEVER);
                     self.transmit(now, params, fabric, observer);
@@ -160,7 +154,58 @@ impl<C: Control> EndHost for HpccHost<C> {
     }
 }
 
+impl<C: Control> OrderedHost for HpccHost<C> {
+    #[inline]
+    fn handle<O: Observer>(
+        &mut self,
+        now: Instant,
+        event: HostEvent,
+        params: &HostParams<C>,
+        fabric: &mut Fabric,
+        finished: &mut impl FnMut(Instant, Finished),
+        observer: &mut O,
+    ) {
+        match event {
+            HostEvent::Arrival => self.on_frame(now, params, fabric, finished, observer),
+            HostEvent::Free => {
+                self.sending = false;
+                self.transmit(now, params, fabric, observer);
+            }
+            HostEvent::Start(flow) => {
+                self.open(now, flow, params);
+                self.kick(now, params, fabric, observer);
+            }
+            HostEvent::Timer => self.on_timer(now, params, fabric, observer),
+        }
+    }
+
+    fn changes(&self) -> impl Iterator<Item = Instant> {
+        self.changes.iter().copied()
+    }
+}
+
 impl<C: Control> HpccHost<C> {
+    #[inline(always)]
+    fn on_frame<O: Observer>(
+        &mut self,
+        now: Instant,
+        params: &HostParams<C>,
+        fabric: &mut Fabric,
+        finished: &mut impl FnMut(Instant, Finished),
+        observer: &mut O,
+    ) {
+        let packet = self.port.take(fabric);
+        match packet.control() {
+            Some(frame) => {
+                observer.controlled(now, self.port.id as usize, 0, frame);
+                self.port.stats.held.on_control(now, frame);
+                self.paused = matches!(frame, ControlFrame::PfcPause(_));
+                self.kick(now, params, fabric, observer);
+            }
+            None => self.receive(now, packet, params, fabric, finished, observer),
+        }
+    }
+
     /// A new queue pair, at the end of the list.
     fn open(&mut self, now: Instant, arrival: Arrival, params: &HostParams<C>) {
         let (total, last) = arrival.packets(params.payload);
@@ -210,7 +255,11 @@ impl<C: Control> HpccHost<C> {
     /// Sends if the link is free, else makes sure it is looked at when it is.
     #[inline(always)]
     fn kick<O: Observer>(&mut self, now: Instant, params: &HostParams<C>, fabric: &mut Fabric, observer: &mut O) {
-        if self.port.busy_until.0 + params.grace <= now.0 {
+        if fabric.wheel.is_some() {
+            if !self.sending {
+                self.transmit(now, params, fabric, observer);
+            }
+        } else if self.port.busy_until <= now {
             self.transmit(now, params, fabric, observer);
         } else if !self.port.tree.is_set(PORT) {
             self.port.tree.set(PORT, self.port.busy_until);
@@ -224,7 +273,7 @@ impl<C: Control> HpccHost<C> {
             Some(ack) if !held => *ack,
             _ => match self.turn(now) {
                 Some(place) => return self.send_from(now, place, params, fabric, observer),
-                None => return self.sleep(now),
+                None => return self.sleep(now, fabric),
             },
         };
         self.acks.drop_front();
@@ -233,7 +282,10 @@ impl<C: Control> HpccHost<C> {
 
     fn depart<O: Observer>(&mut self, now: Instant, packet: &Packet, fabric: &mut Fabric, observer: &mut O) {
         let free_at = self.port.depart(now, packet, fabric, observer);
-        if !self.acks.is_empty() || self.list.count > 0 {
+        if fabric.wheel.is_some() {
+            self.sending = true;
+            fabric.schedule(free_at, Event::new(What::Free, self.port.id as u32, 0));
+        } else if !self.acks.is_empty() || self.list.count > 0 {
             self.port.tree.set(PORT, free_at);
         }
     }
@@ -286,13 +338,14 @@ impl<C: Control> HpccHost<C> {
     }
 
     /// Nothing may send now: wakes at the earliest pace of a pair with unsent bytes, if that is still to come.
-    fn sleep(&mut self, now: Instant) {
+    fn sleep(&mut self, now: Instant, fabric: &mut Fabric) {
         if self.wake != Instant::NEVER {
             return;
         }
         if let Some(at) = self.list.earliest_after(now) {
             self.wake = at;
             self.arm_timer();
+            fabric.schedule(at, Event::new(What::Timer, self.port.id as u32, 0));
         }
     }
 

@@ -10,6 +10,7 @@ pub mod host_port;
 pub mod hpcc;
 pub mod hpcc_host;
 pub mod ideal;
+pub mod in_order;
 pub mod link;
 pub mod network;
 pub mod observe;
@@ -25,6 +26,7 @@ pub mod tables;
 pub mod timers;
 pub mod traffic;
 pub mod tree;
+pub mod wheel;
 
 pub use engine::Watch;
 pub use outcome::Outcome;

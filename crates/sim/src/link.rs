@@ -4,6 +4,7 @@
 //! holds rate, delay and faults, and puts a frame on the link when its transmission starts.
 
 use crate::stats::Drops;
+use crate::wheel::{Event, What, Wheel};
 use backwater_dataplane::Ring;
 use backwater_types::hash::Stream;
 use backwater_types::{Duration, Instant, Kind, Packet, QueueId, SerTime};
@@ -123,6 +124,8 @@ pub struct Fabric {
     pub outbox_next: Instant,
     /// Frames that fully crossed a link.
     pub packet_hops: u64,
+    /// Every event of the network, where they come in the order of scheduling; only with one partition.
+    pub wheel: Option<Box<Wheel>>,
 }
 
 /// A frame on its way to another partition.
@@ -149,6 +152,14 @@ impl Fabric {
         }
     }
 
+    /// Schedules an event, where they come in the order of scheduling.
+    #[inline(always)]
+    pub fn schedule(&mut self, at: Instant, event: Event) {
+        if let Some(wheel) = &mut self.wheel {
+            wheel.push(at, event);
+        }
+    }
+
     /// Takes over what another partition sent here.
     pub fn accept(&mut self, crossings: &mut Vec<Crossing>) {
         for c in crossings.drain(..) {
@@ -160,7 +171,9 @@ impl Fabric {
     #[inline(always)]
     fn deliver(&mut self, node: u32, port: u16, link: u32, at: Instant, packet: &Packet, queue: QueueId) {
         let frames = &mut self.in_flight[link as usize];
-        if frames.head() == Instant::NEVER {
+        if let Some(wheel) = &mut self.wheel {
+            wheel.push(at, Event::new(What::Arrival, node, port));
+        } else if frames.head() == Instant::NEVER {
             self.woken[node as usize].push(port);
             self.next[node as usize] = self.next[node as usize].min(at);
         }

@@ -8,7 +8,7 @@ use crate::switch_node::{Census, Change, DelayHistogram, Meters, SwitchNode};
 use backwater_dataplane::assign::DynamicParams;
 use backwater_dataplane::{BfcParams, HpccMemoryParams, NicQueues, PfcParams, PortShape, Red, Shape, hpcc_memory, pfc};
 use backwater_scenario::model::{
-    AckClass, Assignment, Backpressure, Buffer, Ecn, Elide, ElideRule, Fault, Memory, Paths, Scenario, Ties,
+    AckClass, Assignment, Backpressure, Buffer, Ecn, Elide, ElideRule, Fault, Memory, Paths, Scenario,
 };
 use backwater_scenario::topology::{Graph, Link, ser_time};
 use backwater_types::hash::{self, Stream};
@@ -53,15 +53,13 @@ pub fn build<H: EndHost, D: DataPlane>(
                 outbox: vec![Vec::new(); partitions],
                 outbox_next: Instant::NEVER,
                 packet_hops: 0,
+                wheel: None,
             },
             local: (0..graph.hosts).map(|h| if part[h] == p { local[h] } else { u32::MAX }).collect(),
         })
         .collect();
     let links = ports(graph);
-    let tie_seed = |node: usize| match scenario.conventions.ties {
-        Ties::Random => Some(hash::stream(scenario.seed, 0x7469_6573, node as u64)),
-        Ties::Scheduled => None,
-    };
+    let tie_seed = |node: usize| hash::stream(scenario.seed, 0x7469_6573, node as u64);
     for host in 0..graph.hosts {
         let changes: VecDeque<Instant> = schedule.iter().filter(|c| c.touches(links[host][0])).map(|c| c.at).collect();
         let nic = NicQueues::new(

@@ -2,11 +2,12 @@
 
 use crate::any_control::{AnyControl, AnyFlow};
 use crate::any_switch::{self, BfcSwitch, BfcWide, Build, DataPlane, FairQueueing, FifoHpcc, FifoPfc, PlaneParams};
-use crate::engine::{self, Harvest, Schedule, Watch};
+use crate::engine::{self, Harvest, NodeByNode, Schedule, Watch, Windows};
 use crate::host::{Host, HostParams};
 use crate::host_port::EndHost;
 use crate::hpcc::BaseTimes;
 use crate::hpcc_host::HpccHost;
+use crate::in_order::{InOrder, OrderedHost};
 use crate::network::{self, Nodes};
 use crate::observe::{Nobody, Observer};
 use crate::outcome::Outcome;
@@ -35,7 +36,11 @@ impl<'a> Simulation<'a> {
     pub fn new(scenario: &'a Scenario, threads: usize) -> Simulation<'a> {
         let graph = topology::expand(&scenario.topology);
         let switches = graph.nodes.len() - graph.hosts;
-        Simulation { scenario, graph, threads: threads.clamp(1, switches) }
+        let most = match scenario.conventions.ties {
+            Ties::Random => switches,
+            Ties::Scheduled => 1,
+        };
+        Simulation { scenario, graph, threads: threads.clamp(1, most) }
     }
 
     /// Runs it. Published combinations run as types of their own, all others through an enum of them.
@@ -44,14 +49,14 @@ impl<'a> Simulation<'a> {
         let wide = switch.data_queues() > 64;
         let hpcc = conventions.memory == Memory::HpccSim;
         match (host.transport, switch.assignment, switch.backpressure) {
-            _ if conventions.hosts == Hosts::HpccSim => match host.transport {
-                Transport::Dctcp if hpcc => self.run_as::<HpccHost<Dctcp>, FifoHpcc>(self.dctcp(), watch),
-                Transport::LineRate if hpcc && self.cap().is_none() => {
-                    self.run_as::<HpccHost<LineRate>, FifoHpcc>((), watch)
+            _ if conventions.ties == Ties::Scheduled => match host.transport {
+                Transport::Dctcp => self.run_in_order_as::<HpccHost<Dctcp>, FifoHpcc>(self.dctcp(), watch),
+                Transport::LineRate if self.cap().is_none() => {
+                    self.run_in_order_as::<HpccHost<LineRate>, FifoHpcc>((), watch)
                 }
                 _ => self.run_any(watch),
             },
-            _ if hpcc => self.run_any(watch),
+            _ if hpcc || conventions.hosts == Hosts::HpccSim => self.run_any(watch),
             (Transport::LineRate, Assignment::Dynamic, Backpressure::Bfc) if self.cap().is_none() => match wide {
                 false => self.run_as::<Host<LineRate>, BfcSwitch>((), watch),
                 true => self.run_as::<Host<LineRate>, BfcWide>((), watch),
@@ -70,6 +75,14 @@ impl<'a> Simulation<'a> {
         self.run_with::<H, D, Nobody>(control, D::build, || Nobody, watch).0
     }
 
+    fn run_in_order_as<H: OrderedHost, D: Build>(
+        &self,
+        control: <H::Control as Control>::Params,
+        watch: &Watch,
+    ) -> Outcome {
+        self.run_windows::<InOrder, H, D, Nobody>(control, D::build, || Nobody, watch).0
+    }
+
     /// Runs any accepted combination through the enums.
     pub fn run_any(&self, watch: &Watch) -> Outcome {
         self.observe_any(|| Nobody, watch).0
@@ -84,14 +97,28 @@ impl<'a> Simulation<'a> {
         };
         let memory = self.scenario.conventions.memory;
         let plane = |shape: &Shape, params: &PlaneParams| any_switch::any(&self.scenario.switch, memory, shape, params);
-        match self.scenario.conventions.hosts {
-            Hosts::Rings => self.run_with::<Host<AnyFlow>, _, O>(control, plane, observer, watch),
-            Hosts::HpccSim => self.run_with::<HpccHost<AnyFlow>, _, O>(control, plane, observer, watch),
+        let conventions = &self.scenario.conventions;
+        match (conventions.hosts, conventions.ties) {
+            (Hosts::Rings, _) => self.run_with::<Host<AnyFlow>, _, O>(control, plane, observer, watch),
+            (Hosts::HpccSim, Ties::Random) => self.run_with::<HpccHost<AnyFlow>, _, O>(control, plane, observer, watch),
+            (Hosts::HpccSim, Ties::Scheduled) => {
+                self.run_windows::<InOrder, HpccHost<AnyFlow>, _, O>(control, plane, observer, watch)
+            }
         }
     }
 
-    /// Runs with hosts `H`, switches made by `plane`, and an observer in each partition.
+    /// Runs node by node with hosts `H`, switches made by `plane`, and an observer in each partition.
     pub fn run_with<H: EndHost, D: DataPlane, O: Observer>(
+        &self,
+        control: <H::Control as Control>::Params,
+        plane: impl Fn(&Shape, &PlaneParams) -> D,
+        observer: impl Fn() -> O,
+        watch: &Watch,
+    ) -> (Outcome, Vec<O>) {
+        self.run_windows::<NodeByNode, H, D, O>(control, plane, observer, watch)
+    }
+
+    fn run_windows<W: Windows<H, D, O>, H: EndHost, D: DataPlane, O: Observer>(
         &self,
         control: <H::Control as Control>::Params,
         plane: impl Fn(&Shape, &PlaneParams) -> D,
@@ -102,7 +129,7 @@ impl<'a> Simulation<'a> {
         let traffic = Traffic::new(self.scenario, &self.graph);
         let partitions = nodes.into_iter().map(|n| (n, observer())).collect();
         let params = self.host_params::<H::Control>(control);
-        let done = engine::run(partitions, &params, &traffic, self.schedule(), watch);
+        let done = engine::run::<W, H, D, O>(partitions, &params, &traffic, self.schedule(), watch);
         let mut observers = Vec::new();
         let parts: Vec<(Nodes<H, D>, Harvest)> = done
             .into_iter()
@@ -127,7 +154,6 @@ impl<'a> Simulation<'a> {
             rto: host.rto,
             nack_guard: host.nack_guard,
             delay: host.delay,
-            grace: (self.scenario.conventions.ties == Ties::Scheduled) as u64,
             acks_paused: host.ack_class == AckClass::Data,
             ecn: switch.ecn.is_some(),
             symmetric: switch.symmetric_ecmp,

@@ -1,5 +1,7 @@
 //! A switch in the network: the data plane, its links and its routes.
 
+mod in_order;
+
 use crate::any_switch::DataPlane;
 use crate::link::{Fabric, Wire, put_on_wire};
 use crate::observe::Observer;
@@ -29,9 +31,6 @@ pub struct SwitchNode<D> {
     pub meters: Option<Box<Meters>>,
     hosts: usize,
     choice: Choice,
-    /// 1 ps if a port whose transmission ends counts as busy to the other events of that instant, else 0: whether what was
-    /// scheduled earlier comes first.
-    grace: u64,
     /// Routes, by epoch of the links.
     routes: Arc<Vec<Routes>>,
     epoch: usize,
@@ -45,6 +44,8 @@ pub struct Port {
     busy_until: Instant,
     wire: Wire,
     link_in: u32,
+    /// A transmission has not come to its end yet; only where events come in order.
+    sending: bool,
     sent: Sent,
 }
 
@@ -196,12 +197,13 @@ impl<D: DataPlane> SwitchNode<D> {
         hosts: usize,
         routes: (Arc<Vec<Routes>>, Choice),
         changes: VecDeque<Change>,
-        tie_seed: Option<u64>,
+        tie_seed: u64,
     ) -> SwitchNode<D> {
         let (routes, choice) = routes;
         let mut tree = Tree::new(2 * links.len() + 1, tie_seed);
         tree.set(2 * links.len(), changes.front().map_or(Instant::NEVER, |c| c.at));
-        let port = |(link_in, wire)| Port { sent: Sent::default(), link_in, wire, busy_until: Instant::ZERO };
+        let port =
+            |(link_in, wire)| Port { sent: Sent::default(), link_in, sending: false, wire, busy_until: Instant::ZERO };
         SwitchNode {
             id,
             tree,
@@ -212,7 +214,6 @@ impl<D: DataPlane> SwitchNode<D> {
             meters: None,
             hosts,
             choice,
-            grace: tie_seed.is_none() as u64,
             routes,
             epoch: 0,
             changes,
@@ -310,12 +311,6 @@ impl<D: DataPlane> SwitchNode<D> {
         egress
     }
 
-    /// Whether the link of `port` is taken, to an event other than its own wake-up call.
-    #[inline(always)]
-    fn is_busy(&self, now: Instant, port: PortId) -> bool {
-        self.ports[port as usize].busy_until.0 + self.grace > now.0
-    }
-
     /// Whether a packet that finds its link free and its port empty may go from link to link, and the queue it goes through.
     /// Metered packets take the long way.
     #[inline(always)]
@@ -327,7 +322,7 @@ impl<D: DataPlane> SwitchNode<D> {
         packet: &Packet,
         observer: &mut O,
     ) -> Option<QueueId> {
-        if self.is_busy(now, egress) || self.meters.is_some() {
+        if self.ports[egress as usize].busy_until > now || self.meters.is_some() {
             return None;
         }
         let queue = self.plane.pass(now, packet, ingress, egress)?;
@@ -344,8 +339,8 @@ impl<D: DataPlane> SwitchNode<D> {
         let mut next = Some(port);
         while let Some(port) = next {
             let leaf = self.ports.len() + port as usize;
-            if self.is_busy(now, port) {
-                let busy_until = self.ports[port as usize].busy_until;
+            let busy_until = self.ports[port as usize].busy_until;
+            if busy_until > now {
                 if !self.tree.is_set(leaf) && self.plane.sendable(port) {
                     self.tree.set(leaf, busy_until);
                 }
@@ -385,6 +380,24 @@ impl<D: DataPlane> SwitchNode<D> {
         fabric: &mut Fabric,
         observer: &mut O,
     ) -> (Instant, Option<PortId>) {
+        let (free_at, control_on) = self.transmit_next(now, port, fabric, observer);
+        let Some(free_at) = free_at else { return (Instant::NEVER, None) };
+        if control_on.is_some() {
+            self.arm_timer();
+        }
+        (if self.plane.sendable(port) { free_at } else { Instant::NEVER }, control_on)
+    }
+
+    /// Puts the next frame of `port` on the wire. When the link is free again, if there was one; and the port that a control
+    /// frame now waits at, if any.
+    #[inline(always)]
+    fn transmit_next<O: Observer>(
+        &mut self,
+        now: Instant,
+        port: PortId,
+        fabric: &mut Fabric,
+        observer: &mut O,
+    ) -> (Option<Instant>, Option<PortId>) {
         let (id, mut free_at, mut flow) = (self.id, now, 0);
         let (p, drops) = (&mut self.ports[port as usize], &mut self.drops);
         let sent = self.plane.transmit_to(now, port, |packet, sent| {
@@ -392,16 +405,13 @@ impl<D: DataPlane> SwitchNode<D> {
             free_at = p.depart(now, packet, packet.upstream_queue, fabric, drops, id, observer);
             observer.departed(now, id, port, packet, sent);
         });
-        let Some(sent) = sent else { return (Instant::NEVER, None) };
+        let Some(sent) = sent else { return (None, None) };
         if let Some(meters) = &mut self.meters
             && sent.queue.is_some()
         {
             meters.leave(now, port, flow, sent.entered);
         }
-        if sent.control_on.is_some() {
-            self.arm_timer();
-        }
-        (if self.plane.sendable(port) { free_at } else { Instant::NEVER }, sent.control_on)
+        (Some(free_at), sent.control_on)
     }
 
     /// Counters of every port, up to `now`.
@@ -427,6 +437,19 @@ impl<D: DataPlane> SwitchNode<D> {
 
     fn on_timer<O: Observer>(&mut self, now: Instant, fabric: &mut Fabric, observer: &mut O) {
         let mut kicked = std::mem::take(&mut self.kicked);
+        self.apply_changes(now, &mut kicked, observer);
+        if self.plane.next_timer() <= now {
+            self.plane.timer(now, &mut kicked);
+        }
+        self.arm_timer();
+        for port in kicked.drain(..) {
+            self.kick(now, port, fabric, observer);
+        }
+        self.kicked = kicked;
+    }
+
+    /// Carries out the changes of links that are due; appends the ports they touch.
+    fn apply_changes<O: Observer>(&mut self, now: Instant, kicked: &mut Vec<PortId>, observer: &mut O) {
         while self.changes.front().is_some_and(|c| c.at <= now) {
             let Some(change) = self.changes.pop_front() else {
                 break;
@@ -443,14 +466,6 @@ impl<D: DataPlane> SwitchNode<D> {
                 kicked.push(port);
             }
         }
-        if self.plane.next_timer() <= now {
-            self.plane.timer(now, &mut kicked);
-        }
-        self.arm_timer();
-        for port in kicked.drain(..) {
-            self.kick(now, port, fabric, observer);
-        }
-        self.kicked = kicked;
     }
 }
 

@@ -4,8 +4,7 @@
 //! pending time. Setting a leaf replays its path to the root with one `min` a level: no branches, no moves.
 //!
 //! A key packs 46 bits of time (70 s of picoseconds, [`TIME_LIMIT`]) over 18 bits that break ties: a hash of node, time and
-//! leaf, then the leaf. So events at one instant come in an order re-drawn each instant, and no port is favoured; or, without a
-//! hash, the lower leaf comes first.
+//! leaf, then the leaf. So events at one instant come in an order re-drawn each instant, and no port is favoured.
 
 use backwater_types::Instant;
 use backwater_types::hash;
@@ -23,8 +22,6 @@ pub struct Tree<const LEAVES: usize> {
     blocks: Vec<Block<LEAVES>>,
     /// Bits of a key that hold the leaf.
     leaf_bits: u32,
-    /// Bits of a key that hold the tie hash.
-    tie_mask: u64,
 }
 
 /// One complete binary tree: the root at `inner[1]`, leaves apart.
@@ -37,24 +34,22 @@ struct Block<const LEAVES: usize> {
 }
 
 impl<const LEAVES: usize> Tree<LEAVES> {
-    /// A tree with room for `leaves` leaves, all idle; ties are drawn from `seed`, or go to the lower leaf.
+    /// A tree with room for `leaves` leaves, all idle; ties are drawn from `seed`.
     ///
     /// # Panics
     /// With more than 2^10 leaves: eight bits at least have to be left for the tie hash.
-    pub fn new(leaves: usize, seed: Option<u64>) -> Tree<LEAVES> {
+    pub fn new(leaves: usize, seed: u64) -> Tree<LEAVES> {
         const { assert!(LEAVES.is_power_of_two() && LEAVES > 1) };
         let blocks = leaves.div_ceil(LEAVES);
         assert!(blocks * LEAVES <= 1 << 10, "a node has at most 511 ports");
         let block = |b: usize| Block {
             inner: [u64::MAX; LEAVES],
             leaves: [u64::MAX; LEAVES],
-            salts: std::array::from_fn(|leaf| hash::draw(seed.unwrap_or(0), (b * LEAVES + leaf) as u64)),
+            salts: std::array::from_fn(|leaf| hash::draw(seed, (b * LEAVES + leaf) as u64)),
         };
-        let leaf_bits = (blocks * LEAVES).next_power_of_two().trailing_zeros();
         Tree {
             blocks: (0..blocks).map(block).collect(),
-            leaf_bits,
-            tie_mask: if seed.is_some() { ((1 << TIE_BITS) - 1) & !0 << leaf_bits } else { 0 },
+            leaf_bits: (blocks * LEAVES).next_power_of_two().trailing_zeros(),
         }
     }
 
@@ -63,7 +58,7 @@ impl<const LEAVES: usize> Tree<LEAVES> {
     pub fn set(&mut self, leaf: usize, at: Instant) {
         let block = &mut self.blocks[leaf / LEAVES];
         let mut i = leaf % LEAVES;
-        let mut winner = if at == Instant::NEVER { u64::MAX } else { key(leaf, at, block.salts[i], self.tie_mask) };
+        let mut winner = if at == Instant::NEVER { u64::MAX } else { key(leaf, at, block.salts[i], self.leaf_bits) };
         block.leaves[i] = winner;
         // The winner so far stays in a register; siblings load independently of it.
         winner = winner.min(block.leaves[i ^ 1]);
@@ -109,13 +104,13 @@ impl<const LEAVES: usize> Tree<LEAVES> {
 }
 
 #[inline(always)]
-fn key(leaf: usize, at: Instant, salt: u64, tie_mask: u64) -> u64 {
+fn key(leaf: usize, at: Instant, salt: u64, leaf_bits: u32) -> u64 {
     debug_assert!(at < TIME_LIMIT, "time beyond the key's range");
     // Two rounds: after one, times in even steps leave leaves in step with one another, and losses of synchronised senders spread
     // twice as wide as chance allows (tests/ties.rs).
     let x = (at.0 ^ salt).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let x = (x ^ (x >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
-    let tie = x >> (64 - TIE_BITS) & tie_mask;
+    let tie = x >> (64 - TIE_BITS) & !0 << leaf_bits;
     at.0 << TIE_BITS | tie | leaf as u64
 }
 
@@ -125,7 +120,7 @@ mod tests {
 
     #[test]
     fn events_come_out_in_time_order() {
-        let mut tree = Tree::<8>::new(5, Some(1));
+        let mut tree = Tree::<8>::new(5, 1);
         for (leaf, at) in [(0, 50), (1, 10), (2, 40), (3, 30), (4, 20)] {
             tree.set(leaf, Instant(at));
         }
@@ -139,20 +134,8 @@ mod tests {
     }
 
     #[test]
-    fn without_a_seed_ties_go_to_the_lower_leaf() {
-        let mut tree = Tree::<4>::new(4, None);
-        for t in 0..100 {
-            (0..4).rev().for_each(|leaf| tree.set(leaf, Instant(t)));
-            for leaf in 0..4 {
-                assert_eq!(tree.first_before(Instant(t + 1)), Some((Instant(t), leaf)));
-                tree.set(leaf, Instant::NEVER);
-            }
-        }
-    }
-
-    #[test]
     fn blocks_compare_by_their_roots() {
-        let mut tree = Tree::<4>::new(11, Some(3));
+        let mut tree = Tree::<4>::new(11, 3);
         for leaf in 0..11 {
             tree.set(leaf, Instant(100 - leaf as u64));
         }
@@ -167,7 +150,7 @@ mod tests {
     #[test]
     fn ties_favour_no_leaf() {
         let mut wins = [0u32; 3];
-        let mut tree = Tree::<4>::new(3, Some(7));
+        let mut tree = Tree::<4>::new(3, 7);
         for t in 0..30_000u64 {
             (0..3).for_each(|leaf| tree.set(leaf, Instant(1000 * t)));
             wins[tree.first_before(Instant(TIME_LIMIT.0 - 1)).unwrap().1] += 1;

@@ -2,7 +2,7 @@
 
 use super::Doc;
 use crate::error::Error;
-use crate::model::{AckClass, Assignment, Backpressure, Conventions, Hosts, Memory};
+use crate::model::{AckClass, Assignment, Backpressure, Conventions, Hosts, Memory, Ties, Time};
 
 pub(super) fn check(doc: &Doc) -> Result<(), Error> {
     let (conventions, switch) = (&doc.scenario.conventions, &doc.scenario.switch);
@@ -21,6 +21,12 @@ pub(super) fn check(doc: &Doc) -> Result<(), Error> {
     let pfc = switch.backpressure == Backpressure::Pfc && fifo;
     doc.need(pfc || *memory == Memory::Exact, "conventions.memory", || {
         "HPCC's simulator always runs PFC over one queue a port; expected a scheme such as dctcp or pfc".into()
+    })?;
+    let with = conventions.time == Time::WholeNs && *memory == Memory::HpccSim && *hosts == Hosts::HpccSim;
+    doc.need(with || conventions.ties == Ties::Random, "conventions.ties", || {
+        "the order of scheduling is that of ns-3, event by event; expected time = \"whole-ns\", hosts = \"hpcc-sim\" and \
+         memory = \"hpcc-sim\" with it"
+            .into()
     })?;
     let delayed = doc.scenario.host.delay.0 > 0 && *hosts == Hosts::HpccSim;
     doc.need(!delayed, "host.delay", || "hosts of HPCC's simulator have no delay; expected \"0 s\"".into())

@@ -186,11 +186,11 @@ impl Conventions {
         choose(memory, "memory = \"hpcc-sim\"\n");
         choose(hosts, "hosts = \"hpcc-sim\"\n");
         choose(acks, "acks = \"data\"\n");
-        for line in
-            ["time = \"whole-ns\"\n", "ties = \"scheduled\"\n", "paths = \"hpcc-sim\"\n", "pfc_frame = \"43 B\"\n"]
-        {
-            choose(dice.percent(10), line);
-        }
+        let ordered = memory && hosts && dice.percent(50);
+        choose(ordered, "ties = \"scheduled\"\n");
+        choose(ordered || dice.percent(10), "time = \"whole-ns\"\n");
+        choose(dice.percent(10), "paths = \"hpcc-sim\"\n");
+        choose(dice.percent(10), "pfc_frame = \"43 B\"\n");
         Conventions { toml, memory, hosts, acks, acks_paused: hosts && dice.percent(70) }
     }
 }

@@ -1,0 +1,222 @@
+//! Events in the order of their time, and at one instant in the order in which they were scheduled: what ns-3 does.
+//!
+//! A timing wheel with a slot for every nanosecond and a first-in, first-out list in each, so that order costs nothing to keep.
+//! What lies further ahead than the wheel reaches waits in a sorted map and moves in before anything scheduled later can be put
+//! into its slot. Times are whole nanoseconds.
+
+use backwater_types::{Instant, PortId};
+use std::collections::BTreeMap;
+
+/// Something that happens at a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event(u32);
+
+/// What happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// The head frame of the link into the port has arrived.
+    Arrival,
+    /// The port has finished a transmission.
+    Free,
+    /// A timer of the node.
+    Timer,
+}
+
+const PORT_SHIFT: u32 = 16;
+const WHAT_SHIFT: u32 = 30;
+
+impl Event {
+    /// At `port` of node number `node`, which counts hosts first.
+    #[inline(always)]
+    pub fn new(what: What, node: u32, port: PortId) -> Event {
+        debug_assert!(node < 1 << PORT_SHIFT && (port as u32) < 1 << (WHAT_SHIFT - PORT_SHIFT));
+        Event((what as u32) << WHAT_SHIFT | (port as u32) << PORT_SHIFT | node)
+    }
+
+    /// What happens, at which node and port.
+    #[inline(always)]
+    pub fn parts(self) -> (What, usize, PortId) {
+        let what = match self.0 >> WHAT_SHIFT {
+            0 => What::Arrival,
+            1 => What::Free,
+            _ => What::Timer,
+        };
+        let port = self.0 >> PORT_SHIFT & ((1 << (WHAT_SHIFT - PORT_SHIFT)) - 1);
+        (what, (self.0 & 0xffff) as usize, port as PortId)
+    }
+}
+
+const SLOTS: u64 = 1 << 14;
+const NIL: u32 = u32::MAX;
+
+/// The events ahead.
+#[derive(Debug)]
+pub struct Wheel {
+    /// `[time mod SLOTS]`: first and last event.
+    slots: Vec<(u32, u32)>,
+    /// A bit for each slot that holds events.
+    taken: Vec<u64>,
+    events: Vec<(Event, u32)>,
+    free: u32,
+    held: usize,
+    /// The last event's time, ns: nothing is scheduled before it.
+    now: u64,
+    far: BTreeMap<u64, Vec<Event>>,
+    far_first: u64,
+}
+
+impl Default for Wheel {
+    fn default() -> Wheel {
+        Wheel {
+            slots: vec![(NIL, NIL); SLOTS as usize],
+            taken: vec![0; SLOTS as usize / 64],
+            events: Vec::new(),
+            free: NIL,
+            held: 0,
+            now: 0,
+            far: BTreeMap::new(),
+            far_first: u64::MAX,
+        }
+    }
+}
+
+impl Wheel {
+    /// Schedules an event, behind all others at that time.
+    #[inline(always)]
+    pub fn push(&mut self, at: Instant, event: Event) {
+        let at = at.0 / 1000;
+        debug_assert!(at >= self.now, "an event in the past");
+        if at - self.now < SLOTS {
+            self.append(at, event);
+        } else {
+            self.far.entry(at).or_default().push(event);
+            self.far_first = self.far_first.min(at);
+        }
+    }
+
+    #[inline(always)]
+    fn append(&mut self, at: u64, event: Event) {
+        let cell = self.free;
+        let cell = if cell == NIL {
+            self.events.push((event, NIL));
+            self.events.len() as u32 - 1
+        } else {
+            self.free = self.events[cell as usize].1;
+            self.events[cell as usize] = (event, NIL);
+            cell
+        };
+        let slot = (at % SLOTS) as usize;
+        let (first, last) = self.slots[slot];
+        if first == NIL {
+            self.slots[slot] = (cell, cell);
+            self.taken[slot / 64] |= 1 << (slot % 64);
+        } else {
+            self.events[last as usize].1 = cell;
+            self.slots[slot].1 = cell;
+        }
+        self.held += 1;
+    }
+
+    /// Time of the next event; [`Instant::NEVER`] if there is none.
+    pub fn next(&self) -> Instant {
+        match self.next_ns() {
+            u64::MAX => Instant::NEVER,
+            ns => Instant(1000 * ns),
+        }
+    }
+
+    #[inline(always)]
+    fn next_ns(&self) -> u64 {
+        if self.held == 0 {
+            return self.far_first;
+        }
+        let start = (self.now % SLOTS) as usize;
+        let words = self.taken.len();
+        let mut bits = self.taken[start / 64] & !0 << (start % 64);
+        let mut word = start / 64;
+        while bits == 0 {
+            word = if word + 1 == words { 0 } else { word + 1 };
+            bits = self.taken[word];
+        }
+        let slot = (64 * word) as u64 + bits.trailing_zeros() as u64;
+        self.now + (slot + SLOTS - start as u64) % SLOTS
+    }
+
+    /// Takes the next event, if it is before `end`.
+    #[inline(always)]
+    pub fn pop_before(&mut self, end: Instant) -> Option<(Instant, Event)> {
+        let at = self.next_ns();
+        if at == u64::MAX || 1000 * at >= end.0 {
+            return None;
+        }
+        if at > self.now {
+            self.now = at;
+            if self.far_first < at + SLOTS {
+                self.move_in();
+            }
+        }
+        let slot = (at % SLOTS) as usize;
+        let (cell, last) = self.slots[slot];
+        let (event, next) = self.events[cell as usize];
+        self.events[cell as usize].1 = self.free;
+        self.free = cell;
+        self.slots[slot].0 = next;
+        if cell == last {
+            self.slots[slot] = (NIL, NIL);
+            self.taken[slot / 64] &= !(1 << (slot % 64));
+        }
+        self.held -= 1;
+        Some((Instant(1000 * at), event))
+    }
+
+    /// What the wheel reaches now.
+    #[cold]
+    fn move_in(&mut self) {
+        while let Some(entry) = self.far.first_entry()
+            && *entry.key() < self.now + SLOTS
+        {
+            let (at, events) = entry.remove_entry();
+            events.into_iter().for_each(|event| self.append(at, event));
+        }
+        self.far_first = self.far.first_key_value().map_or(u64::MAX, |(at, _)| *at);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use backwater_types::hash::Stream;
+
+    #[test]
+    fn an_event_says_what_it_was_made_of() {
+        for what in [What::Arrival, What::Free, What::Timer] {
+            for (node, port) in [(0, 0), (65_535, 511), (143, 23)] {
+                assert_eq!(Event::new(what, node, port).parts(), (what, node as usize, port));
+            }
+        }
+    }
+
+    /// Against a sorted list of `(time, number of the push)`.
+    #[test]
+    fn events_come_by_time_and_then_in_the_order_they_were_scheduled() {
+        let (mut wheel, mut rng) = (Wheel::default(), Stream::new(1, 2, 3));
+        let (mut expected, mut now, mut pushed) = (BTreeMap::new(), 0u64, 0u32);
+        for _ in 0..200_000 {
+            if rng.next_u32() % 5 < 3 || expected.is_empty() {
+                let reach = [3, 300, 20_000, 100_000][rng.next_u32() as usize % 4];
+                let at = now + rng.next_u32() as u64 % reach;
+                let event = Event::new(What::Free, pushed % 65_536, (pushed / 65_536) as PortId);
+                wheel.push(Instant(1000 * at), event);
+                expected.insert((at, pushed), event);
+                pushed += 1;
+            } else {
+                let ((at, _), event) = expected.pop_first().expect("not empty");
+                assert_eq!(wheel.next(), Instant(1000 * at));
+                assert_eq!(wheel.pop_before(Instant(1000 * at)), None);
+                assert_eq!(wheel.pop_before(Instant(1000 * at + 1)), Some((Instant(1000 * at), event)));
+                now = at;
+            }
+        }
+        assert!(pushed > 100_000);
+    }
+}

@@ -1,0 +1,213 @@
+//! `compat = "hpcc-sim"` against the event-by-event model of that simulator, flow by flow.
+//!
+//! The model (common/hpcc_model.rs) knows nothing of Backwater: one global event list, ties in the order of scheduling. The engine
+//! runs node by node, with ties by a fixed order. Each test prints how far they are apart:
+//! `cargo test --release --test hpcc_side_by_side -- --nocapture`. The long one takes minutes: `make test-long`.
+
+#[path = "common/hpcc_model.rs"]
+mod hpcc_model;
+
+use backwater_scenario::load_str;
+use backwater_scenario::model::{ListedFlow, Scenario, Workload};
+use backwater_scenario::topology::expand;
+use backwater_sim::{Simulation, Watch};
+use backwater_types::{Bytes, Duration};
+use hpcc_model::{Cc, Config, Ecn, FlowSpec, Link, Net, Order};
+use std::path::Path;
+
+const GBPS: u64 = 1_000_000_000;
+
+/// `(source, destination, bytes, start ns)`.
+type Flows = Vec<(usize, usize, u64, u64)>;
+
+/// A scenario of these flows in the profile.
+fn profile(scheme: &str, topology: &str, flows: &Flows) -> Scenario {
+    let text = format!(
+        "scheme = \"{scheme}\"\ncompat = \"hpcc-sim\"\n[topology]\n{topology}\n\
+         [run]\nduration = \"1 s\"\nwarmup = \"0 s\"\ndrain = 60.0\n[measure]\nsample = \"0 s\"\n\
+         [[workload]]\nkind = \"flow-list\"\nflows = [{{ start = \"0 s\", src = \"host0\", dst = \"host1\", bytes = \"1 B\" }}]\n"
+    );
+    let mut plan = load_str(&text, Path::new("."), "test", &[], None).unwrap_or_else(|error| panic!("{error}"));
+    let mut scenario = plan.runs.remove(0).scenario;
+    let listed = |(src, dst, bytes, start): &(usize, usize, u64, u64)| ListedFlow {
+        start: Duration::from_ns(*start),
+        src: format!("host{src}"),
+        dst: format!("host{dst}"),
+        bytes: Bytes(*bytes),
+        port: 100,
+    };
+    if let Workload::FlowList { flows: list, .. } = &mut scenario.workload[0] {
+        *list = flows.iter().map(listed).collect();
+    }
+    scenario
+}
+
+/// Completion times by the engine, nanoseconds.
+fn engine(scenario: &Scenario) -> Vec<Option<u64>> {
+    let outcome = Simulation::new(scenario, 1).run(&Watch::default());
+    let fct = |row: backwater_sim::outcome::FlowRow| {
+        (row.acknowledged.0 < u64::MAX).then(|| (row.acknowledged.0 - row.flow.at.0) / 1000)
+    };
+    outcome.flows().map(fct).collect()
+}
+
+/// Completion times by the model, nanoseconds.
+fn model(scenario: &Scenario, flows: &Flows, order: Order) -> Vec<Option<u64>> {
+    let graph = expand(&scenario.topology);
+    let net = Net {
+        nodes: graph.nodes.len() as u32,
+        switches: (graph.hosts as u32..graph.nodes.len() as u32).collect(),
+        links: graph
+            .links
+            .iter()
+            .map(|l| Link { a: l.a as u32, b: l.b as u32, rate: l.rate.0, delay_ns: l.delay.0 / 1000 })
+            .collect(),
+    };
+    let dctcp = Cc::Dctcp { g: 1.0 / 16.0, ai: 961_000_000, min_rate: GBPS, var_win: true, has_win: true };
+    let config = Config {
+        cc: if scenario.scheme == "dctcp" { dctcp } else { Cc::LineRate },
+        ack_high_prio: false,
+        buffer: 12 << 20,
+        ecn: vec![Ecn { rate: 100 * GBPS, kmin: 300_000, kmax: 300_000, pmax: 1.0 }],
+        payload: 1000,
+        order,
+        lose: Vec::new(),
+    };
+    let specs: Vec<FlowSpec> = flows
+        .iter()
+        .map(|(src, dst, bytes, start)| FlowSpec {
+            src: *src as u32,
+            dst: *dst as u32,
+            bytes: *bytes,
+            start_ns: *start,
+            dport: 100,
+        })
+        .collect();
+    hpcc_model::run(&net, &specs, &config, 60 * GBPS).flows.iter().map(|flow| flow.fct_ns).collect()
+}
+
+fn star(hosts: usize) -> String {
+    format!("kind = \"single-switch\"\nhosts = {hosts}\nrate = \"100 Gbps\"\ndelay = \"1 us\"\n")
+}
+
+fn dumbbell(left: usize, right: usize) -> String {
+    format!(
+        "kind = \"dumbbell\"\nleft = {left}\nright = {right}\nrate = \"100 Gbps\"\ndelay = \"1 us\"\n\
+         bottleneck_rate = \"100 Gbps\"\nbottleneck_delay = \"1 us\"\n"
+    )
+}
+
+const CLOS: &str = "kind = \"leaf-spine\"\nleaves = 8\nspines = 8\nhosts_per_leaf = 16\nhost_rate = \"100 Gbps\"\n\
+                    core_rate = \"100 Gbps\"\nhost_delay = \"1 us\"\ncore_delay = \"1 us\"\n";
+
+/// Largest relative difference of any flow, printed with the times.
+fn worst(name: &str, scheme: &str, topology: &str, flows: &Flows) -> f64 {
+    let scenario = profile(scheme, topology, flows);
+    let (ours, theirs) = (engine(&scenario), model(&scenario, flows, Order::Scheduled));
+    let apart = |(a, b): (&Option<u64>, &Option<u64>)| match (a, b) {
+        (Some(a), Some(b)) => (*a as f64 - *b as f64).abs() / *b as f64,
+        (None, None) => 0.0,
+        _ => f64::INFINITY,
+    };
+    let equal = ours.iter().zip(&theirs).filter(|(a, b)| a == b).count();
+    let worst = ours.iter().zip(&theirs).map(apart).fold(0.0, f64::max);
+    println!("{name}, {scheme}: {equal} of {} flows equal to the ns, worst {:.3} %", flows.len(), 100.0 * worst);
+    if flows.len() <= 4 {
+        println!("  engine {ours:?}\n  model  {theirs:?}");
+    }
+    worst
+}
+
+#[test]
+fn flows_that_share_a_port() {
+    const MB: u64 = 1_000_000;
+    for scheme in ["dctcp", "pfc"] {
+        let together = vec![(0, 2, 20 * MB, 0), (1, 2, 20 * MB, 0)];
+        let staggered = vec![(0, 2, 20 * MB, 0), (1, 2, 20 * MB, 100_000)];
+        let join_and_leave =
+            vec![(0, 4, 40 * MB, 0), (1, 4, 10 * MB, 200_000), (2, 4, 20 * MB, 400_000), (3, 4, 10 * MB, 600_000)];
+        let sixteen: Flows = (0..16).map(|i| (i, 16, 20 * MB, 50_000 * i as u64)).collect();
+        let uneven: Flows = (0..16).map(|i| (i, 16, (10 + 3 * i as u64) * MB, 37_123 * i as u64)).collect();
+        let same_host: Flows = (0..6).map(|i| (i % 2, 2 + i % 3, (1 + i as u64) * 3 * MB, 10_000 * i as u64)).collect();
+        for (name, topology, flows) in [
+            ("two to one, star", star(3), &together),
+            ("two to one, dumbbell", dumbbell(2, 1), &together),
+            ("two to one, 100 us apart, star", star(3), &staggered),
+            ("two to one, 100 us apart, dumbbell", dumbbell(2, 1), &staggered),
+            ("join and leave", star(5), &join_and_leave),
+            ("16 to one, 50 us apart", star(17), &sixteen),
+            ("16 to one, uneven", star(17), &uneven),
+            ("several flows a host", dumbbell(2, 3), &same_host),
+        ] {
+            let apart = worst(name, scheme, &topology, flows);
+            assert!(apart < 0.02, "{name}, {scheme}: {apart}");
+        }
+    }
+}
+
+/// Random flows on the Clos: sizes log-uniform from 200 B to 2 MB, Poisson arrivals at a load of 60 % of the core.
+fn clos_flows(count: usize, load: f64, incast: bool) -> Flows {
+    let mut state = 7;
+    let mut uniform = || (hpcc_model::draw(&mut state) >> 11) as f64 / (1u64 << 53) as f64;
+    let (low, high) = (200f64.ln(), 2e6f64.ln());
+    let mean = (2e6 - 200.0) / (high - low);
+    let gap_ns = mean * 8.0 / (load * 6.4e12) * 1e9;
+    let mut at = 0.0;
+    let mut flows = Flows::new();
+    for i in 0..count {
+        at += -gap_ns * (1.0 - uniform()).ln();
+        let src = (uniform() * 128.0) as usize;
+        let dst = (src + 1 + (uniform() * 127.0) as usize) % 128;
+        flows.push((src, dst, (low + (high - low) * uniform()).exp() as u64, at as u64));
+        if incast && i % 2000 == 1000 {
+            let victim = (uniform() * 128.0) as usize;
+            for _ in 0..100 {
+                let src = (victim + 1 + (uniform() * 127.0) as usize) % 128;
+                flows.push((src, victim, 200_000, at as u64));
+            }
+        }
+    }
+    flows
+}
+
+/// Median and 99th percentile of `times` over `base`.
+fn quantiles(mut slowdowns: Vec<f64>) -> (f64, f64) {
+    slowdowns.sort_by(f64::total_cmp);
+    (slowdowns[slowdowns.len() / 2], slowdowns[(slowdowns.len() as f64 * 0.99) as usize])
+}
+
+fn compare_on_the_clos(scheme: &str, flows: &Flows) {
+    let scenario = profile(scheme, CLOS, flows);
+    let (ours, theirs) = (engine(&scenario), model(&scenario, flows, Order::Scheduled));
+    let equal = ours.iter().zip(&theirs).filter(|(a, b)| a == b).count();
+    println!("Clos, {scheme}: {equal} of {} flows equal to the ns", flows.len());
+    for (low, high) in [(0, 1_000), (1_000, 10_000), (10_000, 100_000), (100_000, 1_000_000), (1_000_000, u64::MAX)] {
+        let of = |times: &[Option<u64>]| {
+            let here = flows.iter().zip(times).filter(|((_, _, bytes, _), _)| (low..high).contains(bytes));
+            quantiles(
+                here.map(|((_, _, bytes, _), t)| {
+                    t.map_or(f64::INFINITY, |t| t as f64) / (8_320.0 + *bytes as f64 * 0.08384)
+                })
+                .collect(),
+            )
+        };
+        let ((m, p), (m2, p2)) = (of(&ours), of(&theirs));
+        let (dm, dp) = (100.0 * (m / m2 - 1.0), 100.0 * (p / p2 - 1.0));
+        println!("  from {low:>8} B: median {m:.3} {m2:.3} ({dm:+.2} %), 99 % {p:.3} {p2:.3} ({dp:+.2} %)");
+        assert!(dm.abs() < 5.0 && dp.abs() < 10.0, "{scheme}, from {low} B");
+    }
+}
+
+#[test]
+fn the_clos_at_60_percent() {
+    for scheme in ["dctcp", "pfc"] {
+        compare_on_the_clos(scheme, &clos_flows(4_000, 0.6, false));
+    }
+}
+
+#[test]
+fn the_clos_with_incast() {
+    for scheme in ["dctcp", "pfc"] {
+        compare_on_the_clos(scheme, &clos_flows(4_000, 0.55, true));
+    }
+}
