@@ -66,7 +66,7 @@ def estimate(scenario_json: str) -> str:
     """JSON with `flows`, `packet_hops`, `sim_time_ps` and `memory_mb`."""
 
 def network(scenario_json: str) -> str:
-    """JSON with `nodes` (`name`, `id`, `host`), `links` (`a`, `b`, `rate_bps`, `delay_ps`), `bdp_bytes`, `base_bdp_bytes`."""
+    """JSON: `nodes` (`name`, `id`, `host`), `links` (`a`, `b`, `rate_bps`, `delay_ps`), `base_bdp_bytes`."""
 
 def flows(scenario_json: str, rows: int) -> Batches:
     """Flows in order of arrival: `arrival_ps`, `src` and `dst` as places among nodes, `size_bytes`, `port`, `class`.

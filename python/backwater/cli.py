@@ -14,10 +14,10 @@ from rich.table import Table
 
 from backwater import _core, check, compare, experiments, report, results, tables
 from backwater.api import Experiment
-from backwater.hpcc import importer
-from backwater.results import Results
+from backwater.hpcc import exporter, fct, importer
+from backwater.results import Results, Run
 from backwater.sweep import SimulatorError
-from backwater.terminal import count, out, progress_watch, say, size, span, verdict_text
+from backwater.terminal import count, out, progress_watch, say, size, some, span, verdict_text
 
 FAILED, BAD_INPUT, BUG, INTERRUPTED = 1, 2, 70, 130
 
@@ -30,7 +30,9 @@ app = typer.Typer(
 )
 
 import_app = typer.Typer(help="Make a scenario from files of another simulator.", no_args_is_help=True)
+export_app = typer.Typer(help="Write files of another simulator.", no_args_is_help=True)
 app.add_typer(import_app, name="import")
+app.add_typer(export_app, name="export")
 
 Sets = Annotated[
     list[str] | None,
@@ -71,13 +73,24 @@ def run(
     scale: Scale = None,
     threads: Threads = None,
     force: Force = False,
+    fct_file: Annotated[
+        Path | None, typer.Option("--fct", metavar="FILE", help="Write completion times as HPCC's simulator does.")
+    ] = None,
 ) -> None:
     """Run scenarios and write tables, figures and a report."""
     opened = [Experiment.from_arguments(path, sets or [], scale) for path in scenario]
+    if fct_file is not None and len(opened) > 1:
+        raise _core.InputError(
+            f"--fct {fct_file}: expected one scenario; `backwater export fct` writes it for each run"
+        )
     places = destinations(opened, out_dir)
     for place in places:
         results.refuse(place, force=force)
-    raise typer.Exit(max(run_one(e, place, threads, force) for e, place in zip(opened, places, strict=True)))
+    fct_files = [] if fct_file is None else fct.destinations(fct_file, opened[0].labels, force=force)
+    code = max(run_one(e, place, threads, force) for e, place in zip(opened, places, strict=True))
+    if fct_files:
+        write_fct(Results(places[0]).runs, dict(zip(opened[0].labels, fct_files, strict=True)))
+    raise typer.Exit(code)
 
 
 def destinations(opened: list[Experiment], out_dir: Path | None) -> list[Path]:
@@ -252,6 +265,58 @@ def import_hpcc(
     imported = importer.read(topology, flows, config, transport, out.stem)
     for line in importer.summary(imported, importer.write(imported, out, force=force)):
         say(line)
+
+
+@export_app.command("hpcc")
+def export_hpcc(
+    scenario: Annotated[Path, typer.Argument(metavar="SCENARIO", help="Scenario file (TOML).")],
+    place: Annotated[Path, typer.Argument(metavar="DIR", help="Directory to write into.")],
+    label: Annotated[
+        str | None, typer.Option("--run", metavar="RUN", help="Of several runs, which. [default: the only one]")
+    ] = None,
+    sets: Sets = None,
+    scale: Scale = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that stand in DIR.")] = False,
+) -> None:
+    """Write a scenario, its traffic drawn, as files of HPCC's simulator: topology, flows, configuration."""
+    runs = Experiment.from_arguments(scenario, sets or [], scale).plan["runs"]
+    chosen = [run for run in runs if label in (None, run["label"])]
+    if len(chosen) != 1:
+        labels = ", ".join(run["label"] for run in runs)
+        given = f"--run {label}: no such run" if label else f"{scenario}: {len(runs)} runs: choose one with --run"
+        raise _core.InputError(f"{given}; there is {labels}")
+    exported = exporter.read(chosen[0]["scenario"])
+    exporter.write(exported, place, force=force)
+    say(f"{place}: {', '.join(exported.files)}: {exported.summary}")
+    for note in exported.notes:
+        say(f"Not the same there: {note}")
+
+
+@export_app.command("fct")
+def export_fct(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run directory, or a run in one.")],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="File to write; of several runs, one each: fct.RUN.txt.")
+    ],
+    force: Annotated[bool, typer.Option("--force", help="Replace files that stand there.")] = False,
+) -> None:
+    """Write completion times of a run's flows as HPCC's simulator does: fct.txt."""
+    runs = fct.runs(run)
+    labels = [one.label for one in runs]
+    write_fct(runs, dict(zip(labels, fct.destinations(file, labels, force=force), strict=True)))
+
+
+def write_fct(runs: list[Run], files: dict[str, Path]) -> None:
+    """Writes the files of runs by their labels, and says so."""
+    for run in runs:
+        finished = fct.write(run, files[run.label])
+        left = f", {some(finished.unfinished, 'flow')} did not finish" if finished.unfinished else ""
+        say(f"{files[run.label]}: {some(len(finished), 'flow')} of {run.label}{left}")
+        if run.scenario["measure"]["slowdown"] != "hpcc-sim":
+            say(
+                "Note: its last column is this run's own idle time, to the last byte at the receiver; "
+                'that simulator\'s needs measure.slowdown = "hpcc-sim"'
+            )
 
 
 def print_runs(done: Results) -> None:

@@ -30,9 +30,9 @@ def count(n: float | None) -> str:
     return f"{n:,.0f}"
 
 
-def some(n: int, thing: str) -> str:
+def some(n: int, thing: str, ending: str = "s") -> str:
     """1 flow, 2,000 flows."""
-    return f"{n:,} {thing}{'' if n == 1 else 's'}"
+    return f"{n:,} {thing}{'' if n == 1 else ending}"
 
 
 def scaled(value: float, units: list[tuple[float, str]]) -> str:

@@ -18,7 +18,6 @@ from backwater.hpcc.words import Words, rows
 BACKGROUND_PORT, INCAST_PORT = 100, 200
 BYTES_MAX = 2**32 - 1  # Sequence numbers of the simulator are 32 bits.
 SPAN_MAX_NS = 60 * 10**9
-DATA_GROUP = 3
 
 
 class Flow(NamedTuple):
@@ -103,8 +102,8 @@ def columns(path: Path, count: int) -> int:
     )
 
 
-def text(flows: list[Flow]) -> str:
-    """The file in HPCC's dialect."""
+def text(flows: list[Flow], group: int) -> str:
+    """The file in HPCC's dialect, all flows in one priority group."""
     lines = [str(len(flows))]
-    lines += [f"{f.src} {f.dst} {DATA_GROUP} {f.port} {f.bytes} {units.seconds(f.start_ns)}" for f in flows]
+    lines += [f"{f.src} {f.dst} {group} {f.port} {f.bytes} {units.seconds(f.start_ns)}" for f in flows]
     return "\n".join(lines) + "\n"

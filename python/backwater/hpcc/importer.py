@@ -30,6 +30,7 @@ ACK_CLASS_GROUP = (
     3  # Without ACK_HIGH_PRIO a NIC holds its ACKs while this priority group is paused, whatever the data's is.
 )
 LINK_DOWN_EPOCH_NS = 2 * 10**9
+K_MAX_KB = (2**32 - 1) // 1000  # Thresholds are 32 bits of bytes there.
 MILLISECOND_NS = 10**6
 CLOCK_NS = 69 * 10**9
 """A run may last 70 s; the rest is room for rounding."""
@@ -43,6 +44,8 @@ class Imported:
     flows: Flows
     config: Config
     transport: str
+    name: str
+    """Of the scenario, and in the names of the lists."""
     text: str = ""
     lists: dict[str, list[Flow]] = field(default_factory=dict)
     """By class, in the order of the scenario."""
@@ -60,18 +63,18 @@ def read(topology_path: Path, flows_path: Path, config_path: Path | None, transp
     if transport not in TRANSPORTS:
         raise InputError(f"--transport {transport}: expected one of {', '.join(TRANSPORTS)}")
     network = topology.read(topology_path)
-    imported = Imported(network, flows.read(flows_path, network), config.read(config_path), transport)
+    imported = Imported(network, flows.read(flows_path, network), config.read(config_path), transport, name)
     imported.notes += [network.note] if network.note else []
     imported.origin_ns = imported.flows.flows[0].start_ns // MILLISECOND_NS * MILLISECOND_NS
     check_modes(imported)
     run = run_section(imported)  # Leaves out the flows that the stop time leaves out.
     imported.lists = split(imported)
     sections = [
-        head(imported, name),
+        head(imported),
         topology_section(network),
         switch_section(imported),
         host_section(imported),
-        workload_sections(imported, name),
+        workload_sections(imported),
         run,
         fault_sections(imported),
     ]
@@ -86,7 +89,7 @@ def write(imported: Imported, out: Path, *, force: bool) -> list[Path]:
     `InputError` where one of them stands already, or cannot be written, or would be refused by a run.
     """
     files = {out.name: imported.text}
-    files |= {list_name(out.stem, name): list_text(imported, name) for name in imported.lists}
+    files |= {list_name(imported.name, name): list_text(imported, name) for name in imported.lists}
     standing = [out.with_name(name) for name in files if out.with_name(name).exists()]
     if standing and not force:
         raise InputError(f"{standing[0]}: exists; name another file with -o, or replace it with --force")
@@ -131,7 +134,7 @@ def check_modes(imported: Imported) -> None:
         given.must_be("GLOBAL_T", 1, "all flows have the window of the longest round trip")
 
 
-def head(imported: Imported, name: str) -> str:
+def head(imported: Imported) -> str:
     network, given = imported.network, imported.config
     scheme = "dctcp" if imported.transport == "dctcp" else "pfc"
     origin = given.where("CC_MODE") if "CC_MODE" in given.entries else f"--transport {imported.transport}"
@@ -142,7 +145,7 @@ def head(imported: Imported, name: str) -> str:
             "# Imported from files of HPCC's simulator; docs/hpcc.md says how.",
             *(f"#   {source}" for source in sources),
             "",
-            f"name = {json.dumps(name)}",
+            f"name = {json.dumps(imported.name)}",
             aligned(f'scheme = "{scheme}"', origin),
             'compat = "hpcc-sim"',
         ]
@@ -226,8 +229,8 @@ def read_thresholds(imported: Imported) -> tuple[dict[int, tuple[int, int, float
     if len(present) < len(keys):
         missing = next(key for key in keys if key not in present)
         raise given.wrong(present[0], f"{missing} is missing: expected all of {', '.join(keys)}, or none")
-    kilobytes = "a whole number of KB"
-    kmin, kmax = (given.by_rate(key, config.whole(0, 2**32 - 1), kilobytes) for key in keys[:2])
+    kilobytes = f"a whole number of KB from 0 to {K_MAX_KB}"
+    kmin, kmax = (given.by_rate(key, config.whole(0, K_MAX_KB), kilobytes) for key in keys[:2])
     pmax = given.by_rate("PMAX_MAP", probability, "a probability from 0 to 1")
     for key, known in zip(keys, (set(kmin), set(kmax), set(pmax)), strict=True):
         for rate, line in ports.items():
@@ -351,9 +354,9 @@ def list_text(imported: Imported, name: str) -> str:
     return "\n".join([f"# {imported.flows.path.name}", "start_ns,src,dst,bytes,port", *rows]) + "\n"
 
 
-def workload_sections(imported: Imported, name: str) -> str:
+def workload_sections(imported: Imported) -> str:
     return "\n\n".join(
-        f'[[workload]]\nkind = "flow-list"\nclass = "{one}"\nfile = {json.dumps(list_name(name, one))}'
+        f'[[workload]]\nkind = "flow-list"\nclass = "{one}"\nfile = {json.dumps(list_name(imported.name, one))}'
         for one in imported.lists
     )
 
@@ -454,7 +457,7 @@ def summary(imported: Imported, paths: list[Path]) -> list[str]:
     """Lines for the terminal."""
     network, given, listed = imported.network, imported.config, imported.flows.flows
     classes = ", ".join(f"{len(members):,} {name}" for name, members in imported.lists.items())
-    switches = some(len(network.switches), "switch").replace("switchs", "switches")
+    switches = some(len(network.switches), "switch", "es")
     lines = [
         f"{paths[0]}: {some(len(network.hosts), 'host')}, {switches}, {some(len(network.links), 'link')} "
         f"({network.dialect} dialect); {imported.transport}",

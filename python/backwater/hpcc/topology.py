@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 
 from backwater._core import InputError
@@ -209,6 +210,6 @@ def text(nodes: int, switches: Iterable[int], links: list[Link]) -> str:
     switches = list(switches)
     lines = [f"{nodes} {len(switches)} {len(links)}", " ".join(map(str, switches))]
     for link in links:
-        rate, share = units.ns3_rate(link.rate), f"{link.error_rate:.12f}".rstrip("0").ljust(8, "0")
+        rate, share = units.ns3_rate(link.rate), f"{Decimal(repr(link.error_rate)):f}".ljust(8, "0")
         lines.append(f"{link.a} {link.b} {rate} {link.delay_ns}ns {share}")
     return "\n".join(lines) + "\n"

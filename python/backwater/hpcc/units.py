@@ -84,3 +84,16 @@ def toml_size(size: int) -> str:
 def ns3_rate(bps: int) -> str:
     """`100Gbps`."""
     return toml_rate(bps).replace(" ", "")
+
+
+SCENARIO = {
+    **{"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12},
+    **{"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12},
+    **{"bps": 1, "Kbps": 10**3, "Mbps": 10**6, "Gbps": 10**9, "Tbps": 10**12},
+}
+
+
+def resolved(text: str) -> int:
+    """A quantity of a resolved scenario: picoseconds, bytes or bit/s."""
+    value, unit = text.split()
+    return int(value) * SCENARIO[unit]

@@ -1,0 +1,318 @@
+"""A scenario to topology.txt, flow.txt, config.txt and trace.txt of HPCC's simulator, its traffic flow by flow.
+
+What that simulator has no words for is written as nearly as it can be and told; what would be wrong is refused.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from backwater import _core
+from backwater._core import InputError
+from backwater.hpcc import flows, topology, units
+from backwater.hpcc.flows import Flow
+from backwater.hpcc.importer import ACK_CLASS_GROUP, HEADER_BYTES, K_MAX_KB, LINK_DOWN_EPOCH_NS, default_k, port_rates
+from backwater.hpcc.topology import Link, Network
+from backwater.hpcc.units import resolved
+from backwater.results import disk_errors
+from backwater.tables import NULL_U64, NUMPY
+from backwater.terminal import size, some
+
+ORIGIN_NS = 2 * 10**9
+"""Where time starts there, if the scenario does not say."""
+ROWS = 1 << 16
+MIB = 1 << 20
+BUFFER_MIB_MAX = 4095
+
+CONVENTIONS = {
+    **{"time": "whole-ns", "ties": "scheduled", "paths": "hpcc-sim", "hosts": "hpcc-sim", "memory": "hpcc-sim"},
+    "pfc_frame": "43 B",
+}
+"""What `compat = "hpcc-sim"` sets, but for ACKs."""
+ALWAYS = {
+    "USE_DYNAMIC_PFC_THRESHOLD": "1",
+    "PAUSE_TIME": "5",
+    "TOPOLOGY_FILE": "topology.txt",
+    "FLOW_FILE": "flow.txt",
+    "TRACE_FILE": "trace.txt",
+    "TRACE_OUTPUT_FILE": "mix.tr",
+    "FCT_OUTPUT_FILE": "fct.txt",
+    "PFC_OUTPUT_FILE": "pfc.txt",
+    "ENABLE_TRACE": "0",
+    "QLEN_MON_FILE": "qlen.txt",
+    "L2_CHUNK_SIZE": "4000",
+    "L2_ACK_INTERVAL": "1",
+    "L2_BACK_TO_ZERO": "0",
+    "RATE_BOUND": "1",
+    "GLOBAL_T": "1",
+    "ERROR_RATE_PER_LINK": "0.0000",
+    # Other congestion controls than those written; the simulator reads the rates all the same.
+    **{"ALPHA_RESUME_INTERVAL": "1", "RATE_DECREASE_INTERVAL": "4", "CLAMP_TARGET_RATE": "0", "RP_TIMER": "900"},
+    **{"FAST_RECOVERY_TIMES": "1", "RATE_AI": "50Mb/s", "RATE_HAI": "100Mb/s", "FAST_REACT": "0", "U_TARGET": "0.95"},
+    **{"MI_THRESH": "0", "INT_MULTI": "1", "MULTI_RATE": "0", "SAMPLE_FEEDBACK": "0"},
+    **{"PINT_LOG_BASE": "1.05", "PINT_PROB": "1.0"},
+}
+
+
+@dataclass
+class Exported:
+    """The files' texts, and what is not as it was."""
+
+    files: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    summary: str = ""
+
+
+def read(scenario: dict[str, Any]) -> Exported:
+    """The files of a resolved scenario.
+
+    # Errors
+    `InputError` where a file would not mean what the scenario means.
+    """
+    exported = Exported()
+    notes = exported.notes
+    core = json.loads(_core.network(json.dumps(scenario)))
+    network = as_network(scenario, core, notes)
+    origin_ns = resolved(scenario["run"].get("origin", "0 s")) // 1000 or ORIGIN_NS
+    listed = read_flows(scenario, core, origin_ns, notes)
+    group = data_group(scenario)
+    exported.files = {
+        "topology.txt": topology.text(network.nodes, network.switches, network.links),
+        "flow.txt": flows.text(listed, group),
+        "config.txt": config_text(scenario, core, network, origin_ns, notes),
+        "trace.txt": "0\n",
+    }
+    notes += differences(scenario)
+    exported.summary = (
+        f"{some(len(network.hosts), 'host')}, {some(len(network.switches), 'switch', 'es')}, "
+        f"{some(len(network.links), 'link')}; {some(len(listed), 'flow')}, {size(sum(flow.bytes for flow in listed))}"
+    )
+    return exported
+
+
+def write(exported: Exported, place: Path, *, force: bool) -> None:
+    """Writes the files, all or none.
+
+    # Errors
+    `InputError` where one stands already or cannot be written.
+    """
+    if place.exists() and not place.is_dir():
+        raise InputError(f"{place}: exists and is not a directory; name another")
+    standing = [place / name for name in exported.files if (place / name).exists()]
+    if standing and not force:
+        raise InputError(f"{standing[0]}: exists; name another directory, or replace it with --force")
+    with disk_errors(place):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        partial = Path(tempfile.mkdtemp(prefix=f".{place.name}.", suffix=".partial", dir=place.parent))
+        try:
+            for name, text in exported.files.items():
+                (partial / name).write_text(text, encoding="utf-8")
+            place.mkdir(exist_ok=True)
+            for name in exported.files:
+                (partial / name).replace(place / name)
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+
+
+def as_network(scenario: dict[str, Any], core: dict[str, Any], notes: list[str]) -> Network:
+    """Nodes by their numbers there; links as declared, or in the order of the graph."""
+    nodes = core["nodes"]
+    ids = [node["id"] for node in nodes]
+    if sorted(ids) != list(range(len(ids))):
+        raise InputError(
+            f"topology.ids: {ids[0]}, {ids[1]}, ...: expected each number from 0 to {len(ids) - 1} once, as that "
+            "simulator numbers nodes; leave ids out for that"
+        )
+    if scenario["topology"]["kind"] == "graph":
+        number = {node["name"]: node["id"] for node in nodes}
+        declared = scenario["topology"]["links"]
+        ends = [(number[link["ends"][0]], number[link["ends"][1]]) for link in declared]
+        rates, delays = [resolved(link["rate"]) for link in declared], [resolved(link["delay"]) for link in declared]
+    else:
+        ends = [(ids[link["a"]], ids[link["b"]]) for link in core["links"]]
+        rates, delays = ([link[key] for link in core["links"]] for key in ("rate_bps", "delay_ps"))
+    loss = losses(scenario, {node["name"]: node["id"] for node in nodes})
+    links = []
+    for (a, b), rate, delay_ps in zip(ends, rates, delays, strict=True):
+        if delay_ps < 1000:
+            raise InputError(f"topology: a link of {delay_ps} ps: expected at least 1 ns, the simulator's clock")
+        links.append(Link(a, b, rate, delay_ps // 1000, loss.get(frozenset((a, b)), 0.0)))
+    if any(delay_ps % 1000 for delay_ps in delays):
+        notes.append("link delays are cut off to whole nanoseconds")
+    switches = [node["id"] for node in nodes if not node["host"]]
+    return Network(Path("topology.txt"), "HPCC", len(nodes), switches, links)
+
+
+def losses(scenario: dict[str, Any], number: dict[str, int]) -> dict[frozenset[int], float]:
+    return {frozenset(number[end] for end in fault["link"]): fault["loss"] for fault in scenario["fault"]}
+
+
+def read_flows(scenario: dict[str, Any], core: dict[str, Any], origin_ns: int, notes: list[str]) -> list[Flow]:
+    """Every flow that a run would start, to the nanosecond."""
+    ids = [node["id"] for node in core["nodes"]]
+    listed: list[Flow] = []
+    endless, rounded = 0, False
+    for arrival_ps, src, dst, bytes_, port in drawn(scenario):
+        if bytes_ == NULL_U64:
+            endless += 1
+            bytes_ = flows.BYTES_MAX
+        elif bytes_ > flows.BYTES_MAX:
+            raise InputError(
+                f"flow {len(listed)}, host {ids[src]} to {ids[dst]}: {bytes_} bytes: expected at most "
+                f"{flows.BYTES_MAX}, as sequence numbers of the simulator are 32 bits"
+            )
+        rounded |= arrival_ps % 1000 != 0
+        listed.append(Flow(ids[src], ids[dst], port, bytes_, origin_ns + (arrival_ps + 500) // 1000))
+    if not listed:
+        raise InputError("the scenario starts no flow: expected at least one")
+    if endless:
+        notes.append(f"{some(endless, 'endless flow')}: {flows.BYTES_MAX} bytes each, the largest there is")
+    if rounded:
+        notes.append("flows start at whole nanoseconds")
+    return listed
+
+
+def drawn(scenario: dict[str, Any]) -> Iterator[tuple[int, int, int, int, int]]:
+    """Arrival, source, destination, bytes and port of each flow."""
+    for columns in _core.flows(json.dumps(scenario), ROWS):
+        arrays = {name: np.frombuffer(data, NUMPY[kind]).tolist() for name, (kind, data) in columns.items()}
+        keys = ("arrival_ps", "src", "dst", "size_bytes", "port")
+        yield from zip(*(arrays[key] for key in keys), strict=True)
+
+
+def config_text(
+    scenario: dict[str, Any], core: dict[str, Any], network: Network, origin_ns: int, notes: list[str]
+) -> str:
+    host, run = scenario["host"], scenario["run"]
+    duration_ns = resolved(run["duration"]) // 1000
+    stop_ns = origin_ns + int(resolved(run["duration"]) * run["drain"]) // 1000
+    dctcp = host["dctcp"]
+    marks, maps = thresholds(scenario, network, notes)
+    entries = {
+        "CC_MODE": "8" if host["transport"] == "dctcp" else "0",
+        "PACKET_PAYLOAD_SIZE": str(resolved(host["payload"])),
+        "HAS_WIN": str(int(has_window(host, core, notes))),
+        "VAR_WIN": str(int(dctcp["window_follows_rate"])),
+        "ACK_HIGH_PRIO": str(int(scenario["conventions"]["acks"] == "high")),
+        "EWMA_GAIN": repr(dctcp["g"]),
+        "DCTCP_RATE_AI": units.ns3_rate(resolved(dctcp["additive_increase"])),
+        "MIN_RATE": units.ns3_rate(resolved(dctcp["min_rate"])),
+        "ENABLE_QCN": str(int(marks)),
+        **maps,
+        "BUFFER_SIZE": str(buffer_mib(scenario["switch"]["buffer"], notes)),
+        "LINK_DOWN": link_down(scenario, core, origin_ns, stop_ns, notes),
+        "SIMULATOR_STOP_TIME": units.seconds(stop_ns),
+        "QLEN_MON_START": str(origin_ns),
+        "QLEN_MON_END": str(origin_ns + duration_ns),
+    }
+    return "".join(f"{key} {value}\n" for key, value in (ALWAYS | entries).items())
+
+
+def has_window(host: dict[str, Any], core: dict[str, Any], notes: list[str]) -> bool:
+    """Whether flows have one there; it is the largest base BDP then."""
+    window, base = host.get("window", "bdp"), core["base_bdp_bytes"]
+    named = window in ("none", "bdp", "base-bdp")
+    if window == "none" or (host["transport"] == "line-rate" and named):
+        return False
+    if window != "base-bdp" and (window == "bdp" or resolved(window) != base):
+        there = "the largest base BDP" if base is None else f"{base} B, the largest base BDP"
+        notes.append(f'host.window is "{window}": there it is {there}')
+    return True
+
+
+def thresholds(scenario: dict[str, Any], network: Network, notes: list[str]) -> tuple[bool, dict[str, str]]:
+    """Whether switches mark, and the three maps; the simulator wants them either way."""
+    ecn = scenario["switch"].get("ecn")
+    table: dict[int, tuple[int, int, float]] = {}
+    marks = False
+    for rate in sorted(port_rates(network)):
+        if ecn is None:
+            table[rate] = (default_k(rate) // 1000, default_k(rate) // 1000, 1.0)
+            continue
+        at = next((one for one in ecn.get("by_rate", []) if resolved(one["rate"]) == rate), ecn)
+        exact = [resolved(at[key]) / 1000 for key in ("kmin", "kmax")]
+        kmin, kmax = (min(K_MAX_KB, round(k)) for k in exact)
+        marks |= exact[0] <= K_MAX_KB
+        table[rate] = (kmin, max(1, kmax), at["pmax"])
+        if marks and table[rate][:2] != tuple(exact):
+            notes.append(f"thresholds at {units.toml_rate(rate)} are {kmin} and {max(1, kmax)} KB")
+    rows = {
+        key: " ".join(f"{rate} {row[i]}" for rate, row in table.items())
+        for i, key in enumerate(("KMIN_MAP", "KMAX_MAP", "PMAX_MAP"))
+    }
+    return marks, {key: f"{len(table)} {row}" for key, row in rows.items()}
+
+
+def buffer_mib(buffer: str, notes: list[str]) -> int:
+    if buffer == "infinite":
+        notes.append(f"an infinite buffer is {BUFFER_MIB_MAX} MiB")
+        return BUFFER_MIB_MAX
+    exact = resolved(buffer)
+    mib = min(BUFFER_MIB_MAX, max(1, (exact + MIB // 2) // MIB))
+    if mib * MIB != exact:
+        notes.append(f"a buffer of {buffer} is {mib} MiB, {100 * (mib * MIB / exact - 1):+.1f} %")
+    return mib
+
+
+def link_down(scenario: dict[str, Any], core: dict[str, Any], origin_ns: int, stop_ns: int, notes: list[str]) -> str:
+    """The one link that may go down, for good, after 2 s."""
+    number = {node["name"]: node["id"] for node in core["nodes"]}
+    written = "0 0 0"
+    limits = "a link there goes down once, for good, whole microseconds after 2 s, and only one"
+    for fault in scenario["fault"]:
+        a, b = fault["link"]
+        for down, up in fault["down"]:
+            after_us, rest = divmod(origin_ns + resolved(down) // 1000 - LINK_DOWN_EPOCH_NS, 1000)
+            for_good = resolved(up) // 1000 >= stop_ns - origin_ns
+            if written != "0 0 0" or not for_good or after_us <= 0 or rest:
+                notes.append(f"{a} - {b} stays up: {limits}")
+                continue
+            written = f"{after_us} {number[a]} {number[b]}"
+    return written
+
+
+def data_group(scenario: dict[str, Any]) -> int:
+    """Priority group of the flows: another than the usual one where pauses of data do not hold a NIC's ACKs."""
+    apart = scenario["conventions"]["acks"] == "data" and scenario["host"]["ack_class"] == "high"
+    return ACK_CLASS_GROUP + 1 if apart else ACK_CLASS_GROUP
+
+
+def differences(scenario: dict[str, Any]) -> list[str]:
+    """What the files cannot say."""
+    switch, host, conventions = scenario["switch"], scenario["host"], scenario["conventions"]
+    notes = []
+    if switch["backpressure"] != "pfc":
+        what = {"none": "no backpressure", "bfc": "BFC's backpressure"}[switch["backpressure"]]
+        notes.append(f"{what}: switches there have PFC, always")
+    if switch["assignment"] != "single":
+        notes.append(f'switch.assignment = "{switch["assignment"]}": a port there has one queue for data')
+    if switch.get("alpha") is not None:
+        notes.append("switch.alpha: egress queues there have no limit")
+    pfc = switch["pfc"]
+    usual = (pfc["alpha"], resolved(pfc["reserve"]), resolved(pfc["hysteresis"])) == (0.125, 4096, 3072)
+    if switch["backpressure"] == "pfc" and not (usual and pfc.get("headroom") is None):
+        notes.append("switch.pfc: there alpha is 1/8, the reserve 4096 B, the hysteresis 3072 B, headroom computed")
+    if switch["symmetric_ecmp"]:
+        notes.append("switch.symmetric_ecmp: paths there differ by direction")
+    for key, there in (("header", HEADER_BYTES), ("ack", 60)):
+        if resolved(host[key]) != there:
+            notes.append(f"host.{key} is {host[key]}: there {there} B")
+    if resolved(host["delay"]):
+        notes.append("host.delay: hosts there answer at once")
+    if resolved(host["nack_guard"]) != 500 * 10**6:
+        notes.append("host.nack_guard: 500 us there")
+    if conventions["acks"] == "high" and host["ack_class"] == "data":
+        notes.append("host.ack_class: with ACK_HIGH_PRIO no pause there holds ACKs")
+    if any(fault["control_loss"] > fault["loss"] for fault in scenario["fault"]):
+        notes.append("fault.control_loss: pauses there are lost as other packets are")
+    if {key: conventions[key] for key in CONVENTIONS} != CONVENTIONS:
+        notes.append('the simulator\'s own conventions: with compat = "hpcc-sim" a run here has them too')
+    return notes

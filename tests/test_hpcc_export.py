@@ -1,0 +1,372 @@
+"""Scenarios and runs become files of HPCC's simulator, and files come back as they went."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from backwater import Experiment, InputError, Results, _core
+from backwater.hpcc import exporter, fct, flows, importer, topology, units
+from conftest import Cli
+from test_hpcc_import import CONFIG, DATA, FLOWS, TOPOLOGY, edited
+
+CLOS = """
+scheme = "{scheme}"
+compat = "hpcc-sim"
+seed = {seed}
+
+[topology]
+kind = "leaf-spine"
+leaves = 2
+spines = 2
+hosts_per_leaf = 3
+host_rate = "{host_rate} Gbps"
+core_rate = "100 Gbps"
+host_delay = "{delay} ns"
+core_delay = "1 us"
+
+[switch]
+buffer = "{buffer} MiB"
+
+[[workload]]
+kind = "background"
+sizes = {{ table = "google_rpc" }}
+load = 0.5
+
+[[workload]]
+kind = "incast"
+degree = 3
+aggregate = "60 KB"
+period = "25 us"
+
+[run]
+duration = "100 us"
+warmup = "0 s"
+origin = "{origin} ms"
+"""
+
+
+def scenario_of(text: str, place: Path) -> dict[str, Any]:
+    (place / "scenario.toml").write_text(text)
+    return Experiment(place / "scenario.toml").plan["runs"][0]["scenario"]
+
+
+def imported_again(
+    exported: exporter.Exported, place: Path, transport: str
+) -> tuple[dict[str, Any], importer.Imported]:
+    exporter.write(exported, place / "files", force=False)
+    files = [place / "files" / name for name in ("topology.txt", "flow.txt", "config.txt")]
+    imported = importer.read(files[0], files[1], files[2], transport, "again")
+    path = importer.write(imported, place / "again" / "again.toml", force=False)[0]
+    return Experiment(path).plan["runs"][0]["scenario"], imported
+
+
+def absolute(scenario: dict[str, Any]) -> list[tuple[int, int, int, int, int]]:
+    """Start in nanoseconds, source, destination, bytes and port of every flow a run starts, host by host in order."""
+    origin = units.resolved(scenario["run"]["origin"])
+    ids = [node["id"] for node in json.loads(_core.network(json.dumps(scenario)))["nodes"]]
+    listed = [
+        ((origin + at + 500) // 1000, ids[src], ids[dst], size, port)
+        for at, src, dst, size, port in exporter.drawn(scenario)
+    ]
+    return sorted(listed, key=lambda flow: flow[:2])
+
+
+def test_an_import_comes_back_from_its_export(tmp_path: Path) -> None:
+    lossy = edited(TOPOLOGY, tmp_path, "4 6 400Gbps 1000ns 0.000000", "4 6 400Gbps 1000ns 0.00001")
+    config = edited(CONFIG, tmp_path, "LINK_DOWN 0 0 0", "LINK_DOWN 300 5 7")
+    first = importer.read(lossy, FLOWS, config, "dctcp", "again")
+    scenario = Experiment(importer.write(first, tmp_path / "first.toml", force=False)[0]).plan["runs"][0]["scenario"]
+    exported = exporter.read(scenario)
+    assert exported.notes == []
+    assert exported.files["topology.txt"] == lossy.read_text().replace("0.00001\n", "0.000010\n")
+    again, imported = imported_again(exported, tmp_path, "dctcp")
+    assert imported.flows.flows == first.flows.flows
+    assert imported.network.links == first.network.links
+    again["run"].pop("drain"), scenario["run"].pop("drain")
+    assert again == scenario
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    scheme=st.sampled_from(["dctcp", "pfc"]),
+    seed=st.integers(1, 10**6),
+    host_rate=st.sampled_from([10, 25, 100]),
+    delay=st.integers(1, 3000),
+    buffer=st.integers(4, 64),
+    origin=st.integers(0, 5000),
+)
+def test_exported_traffic_comes_back(**drawn: Any) -> None:
+    with tempfile.TemporaryDirectory() as directory:
+        place = Path(directory)
+        scenario = scenario_of(CLOS.format(**drawn), place)
+        exported = exporter.read(scenario)
+        transport = "dctcp" if drawn["scheme"] == "dctcp" else "line-rate"
+        again, _ = imported_again(exported, place, transport)
+        expected = absolute(scenario)
+        if drawn["origin"] == 0:
+            expected = [(at + exporter.ORIGIN_NS, *rest) for at, *rest in expected]
+        assert absolute(again) == expected
+        core, core_again = (json.loads(_core.network(json.dumps(one))) for one in (scenario, again))
+        assert core["links"] == core_again["links"]
+        assert [(n["id"], n["host"]) for n in core["nodes"]] == [(n["id"], n["host"]) for n in core_again["nodes"]]
+        for section in ("conventions", "switch", "host", "measure", "fault"):
+            ours, theirs = scenario[section], again[section]
+            if section == "switch" and "ecn" in ours:
+                assert marks(ours["ecn"], drawn) == marks(theirs["ecn"], drawn)
+                ours["ecn"] = theirs["ecn"] = None
+            if section == "host" and drawn["scheme"] == "pfc":  # Without a window, and DCTCP's keys are of no use.
+                assert (ours.pop("window"), theirs.pop("window")) == ("base-bdp", "none")
+                ours.pop("dctcp"), theirs.pop("dctcp")
+            assert ours == theirs
+
+
+def marks(ecn: dict[str, Any], drawn: dict[str, Any]) -> list[tuple[str, str, float]]:
+    """Thresholds at the rates there are."""
+    by_rate = {at["rate"]: at for at in ecn.get("by_rate", [])}
+    rows = [by_rate.get(rate, ecn) for rate in (f"{drawn['host_rate']} Gbps", "100 Gbps")]
+    return [(row["kmin"], row["kmax"], row["pmax"]) for row in rows]
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.integers(0, 65 * 10**9))
+def test_a_time_is_printed_so_that_it_is_read_back(ns: int) -> None:
+    assert units.nanoseconds(float(units.seconds(ns))) == ns
+
+
+def test_what_the_simulator_cannot_do_is_said(tmp_path: Path) -> None:
+    text = CLOS.format(scheme="bfc", seed=1, host_rate=100, delay=1000, buffer=12, origin=0).replace(
+        'compat = "hpcc-sim"\n', ""
+    )
+    text = text.replace('buffer = "12 MiB"', 'buffer = "infinite"\nsymmetric_ecmp = true\nalpha = 2.0')
+    text += '[[workload]]\nkind = "long-lived"\ncount = 2\nto = ["host0"]\n'
+    text += '[[fault]]\nlink = ["leaf0", "spine0"]\ncontrol_loss = 0.1\ndown = [["10 us", "20 us"]]\n'
+    text += '[host]\ndelay = "1 us"\nheader = "47 B"\nnack_guard = "1 us"\nwindow = "200 KB"\n'
+    exported = exporter.read(scenario_of(text, tmp_path))
+    told = "\n".join(exported.notes)
+    for what in (
+        "2 endless flows: 4294967295 bytes each",
+        "flows start at whole nanoseconds",
+        "an infinite buffer is 4095 MiB",
+        'host.window is "200 KB": there it is 104000 B, the largest base BDP',
+        "leaf0 - spine0 stays up",
+        "BFC's backpressure: switches there have PFC",
+        'switch.assignment = "dynamic"',
+        "switch.alpha",
+        "switch.symmetric_ecmp",
+        "host.header is 47 B: there 48 B",
+        "host.ack is 64 B: there 60 B",
+        "host.delay",
+        "host.nack_guard",
+        "fault.control_loss",
+        'compat = "hpcc-sim"',
+    ):
+        assert what in told
+    assert "CC_MODE 0\n" in exported.files["config.txt"]
+    assert "HAS_WIN 1\n" in exported.files["config.txt"]
+
+
+def test_a_scenario_in_the_profile_is_exported_without_a_remark(tmp_path: Path) -> None:
+    text = CLOS.format(scheme="dctcp", seed=1, host_rate=100, delay=1000, buffer=12, origin=2000)
+    exported = exporter.read(scenario_of(text, tmp_path))
+    assert exported.notes == ["flows start at whole nanoseconds"]
+    assert exported.files["topology.txt"].splitlines()[:3] == ["10 4 10", "6 7 8 9", "0 6 100Gbps 1000ns 0.000000"]
+    assert exported.files["trace.txt"] == "0\n"
+    ports = {line.split()[3] for line in exported.files["flow.txt"].splitlines()[1:]}
+    assert ports == {"100", "200"}
+
+
+def test_acks_that_no_pause_of_data_holds_come_back(tmp_path: Path) -> None:
+    text = CLOS.format(scheme="dctcp", seed=1, host_rate=100, delay=1000, buffer=12, origin=2000)
+    scenario = scenario_of(text + '[host]\nack_class = "high"\n', tmp_path)
+    again, _ = imported_again(exporter.read(scenario), tmp_path, "dctcp")
+    assert (again["conventions"]["acks"], again["host"]["ack_class"]) == ("data", "high")
+
+
+def test_a_switch_that_never_marks_comes_back(tmp_path: Path) -> None:
+    config = edited(CONFIG, tmp_path, "ENABLE_QCN 1", "ENABLE_QCN 0")
+    first = importer.read(TOPOLOGY, FLOWS, config, "dctcp", "again")
+    scenario = Experiment(importer.write(first, tmp_path / "first.toml", force=False)[0]).plan["runs"][0]["scenario"]
+    exported = exporter.read(scenario)
+    assert exported.notes == []
+    again, _ = imported_again(exported, tmp_path, "dctcp")
+    assert again["switch"]["ecn"] == scenario["switch"]["ecn"]
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ("ids = [0, 1, 2, 4]", "topology.ids: 0, 1, ...: expected each number from 0 to 3 once"),
+        ('bytes = "5 GB"', "flow 0, host 0 to 1: 5000000000 bytes: expected at most 4294967295"),
+        ('delay = "999 ps"', "topology: a link of 999 ps: expected at least 1 ns"),
+    ],
+)
+def test_what_would_mean_something_else_is_refused(tmp_path: Path, change: str, says: str) -> None:
+    lines = {
+        "ids": "ids = [0, 1, 2, 3]",
+        "bytes": 'bytes = "1 KB"',
+        "delay": 'delay = "1 us"',
+        change.split()[0]: change,
+    }
+    links = ", ".join(f'{{ ends = ["h{i}", "s"], rate = "1 Gbps", {lines["delay"]} }}' for i in range(3))
+    text = f"""
+        scheme = "pfc"
+        topology = {{ kind = "graph", hosts = ["h0", "h1", "h2"], switches = ["s"], {lines["ids"]}, links = [{links}] }}
+        workload = [{{ kind = "flow-list", flows = [{{ start = "0 s", src = "h0", dst = "h1", {lines["bytes"]} }}] }}]
+        run = {{ duration = "1 ms" }}
+    """
+    with pytest.raises(InputError) as refused:
+        exporter.read(scenario_of(text, tmp_path))
+    assert str(refused.value).startswith(says)
+
+
+def test_the_export_command(cli: Cli, smoke: Path, three: Path, tmp_path: Path) -> None:
+    done = cli("export", "hpcc", smoke, "out", "--set", "seed=3")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("out: topology.txt, flow.txt, config.txt, trace.txt: 8 hosts, 4 switches, 12 links; ")
+    assert "Not the same there: BFC's backpressure" in done.stdout
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        *("config.txt", "flow.txt", "topology.txt", "trace.txt"),
+    ]
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    again = cli("export", "hpcc", smoke, "out")
+    assert again.returncode == 2
+    assert "out/topology.txt: exists" in again.stderr
+    assert cli("export", "hpcc", smoke, "out", "--force").returncode == 0
+    several = cli("export", "hpcc", three, "more")
+    assert several.returncode == 2
+    assert "3 runs: choose one with --run; there is BFC, DCTCP, Ideal-FQ" in several.stderr
+    assert cli("export", "hpcc", three, "more", "--run", "HPCC").returncode == 2
+    assert cli("export", "hpcc", three, "more", "--run", "DCTCP").returncode == 0
+    assert "CC_MODE 8\n" in (tmp_path / "more" / "config.txt").read_text()
+
+
+# Completion times.
+
+
+@pytest.fixture(scope="session")
+def hpcc_run(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    """A run of the imported sample."""
+    place = tmp_path_factory.mktemp("hpcc")
+    imported = importer.read(TOPOLOGY, FLOWS, CONFIG, "dctcp", "sample")
+    return Experiment(importer.write(imported, place / "sample.toml", force=False)[0]).run(place / "run")
+
+
+def test_a_run_writes_completion_times(hpcc_run: Results, tmp_path: Path) -> None:
+    file = tmp_path / "fct.txt"
+    fct.write(hpcc_run.runs[0], file)
+    lines = [line.split() for line in file.read_text().splitlines()]
+    assert len(lines) == 6
+    ends = [int(line[5]) + int(line[6]) for line in lines]
+    assert ends == sorted(ends), "in order of completion"
+    alone = next(line for line in lines if line[4] == "1")
+    # Four links of 1 us each way, 1000 B on each: 80 + 20 + 20 + 80 ns; then 49 B at 100 Gb/s, cut off to 3 ns.
+    assert alone[:6] == ["0b000301", "0b000001", "10000", "100", "1", "2000199999"]
+    assert alone[7] == str(8000 + 200 + 3)
+    assert {tuple(line[:5]) for line in lines if line[3] == "200"} == {
+        ("0b000101", "0b000301", "10000", "200", "2000"),
+        ("0b000201", "0b000301", "10000", "200", "2000"),
+    }
+    table = hpcc_run.runs[0].table("flows").to_pylist()
+    for row in table:
+        line = next(
+            line for line in lines if line[4] == str(row["size_bytes"]) and line[0] == f"0b000{row['src'][4:]}01"
+        )
+        assert int(line[6]) == (row["finish_tx_ps"] - row["arrival_ps"]) // 1000
+        assert int(line[5]) == 2 * 10**9 + row["arrival_ps"] // 1000
+
+
+def test_what_is_written_is_read_back(hpcc_run: Results, tmp_path: Path) -> None:
+    written = fct.write(hpcc_run.runs[0], tmp_path / "fct.txt")
+    back = fct.read(tmp_path / "fct.txt")
+    assert all((one == other).all() for one, other in zip(written.columns, back.columns, strict=True))
+    assert [path.name for path in tmp_path.iterdir()] == ["fct.txt"]
+
+
+def test_source_ports_count_the_flows_of_a_pair() -> None:
+    src, dst = np.array([0, 1, 0, 0, 1]), np.array([2, 2, 2, 3, 2])
+    assert fct.earlier(src, dst).tolist() == [0, 0, 1, 0, 1]
+    assert fct.earlier(src[:0], dst[:0]).tolist() == []
+
+
+@pytest.mark.parametrize(("node", "text"), [(0, "0b000001"), (255, "0b00ff01"), (256, "0b010001"), (320, "0b014001")])
+def test_addresses_are_the_simulators(node: int, text: str) -> None:
+    assert fct.address(node) == text
+    assert fct.node(text) == node
+
+
+def test_completion_times_of_both_kinds_are_read(tmp_path: Path) -> None:
+    file = tmp_path / "fct.txt"
+    file.write_text("0b000001 0b014001 10000 100 5000 2000000000 12345 4567\n")
+    assert [int(column[0]) for column in fct.read(file).columns] == [0, 320, 10000, 100, 5000, 2 * 10**9, 12345, 4567]
+    file.write_text("0 320 10007 10023 5000 2000000000 12345 4567\n")
+    assert [int(column[0]) for column in fct.read(file).columns][:4] == [0, 320, 10007, 10023]
+    file.write_text("")
+    assert len(fct.read(file)) == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("0b000001 0b000101 10000 100 5000 2000000000 12345", "fct.txt:2: 7 words: expected 8, sip dip"),
+        ("0c000001 0b000101 10000 100 5000 2000000000 1 1", 'fct.txt:2: source "0c000001": expected an address'),
+        ("0b000001 99999 10000 100 5000 2000000000 1 1", 'fct.txt:2: destination "99999": expected an address'),
+        (
+            "0 1 70000 100 5000 2000000000 1 1",
+            'fct.txt:2: source port "70000": expected a whole number from 0 to 65535',
+        ),
+        ("0 1 10000 100 0 2000000000 1 1", 'fct.txt:2: bytes "0": expected a whole number from 1'),
+        ("0 1 10000 100 10 2.0 1 1", 'fct.txt:2: start "2.0": expected a whole number from 0'),
+        ("0 1 10000 100 10 2 -1 1", 'fct.txt:2: completion time "-1": expected a whole number from 0'),
+    ],
+)
+def test_completion_times_that_cannot_be_are_refused_at_their_place(tmp_path: Path, line: str, says: str) -> None:
+    file = tmp_path / "fct.txt"
+    file.write_text(f"0 1 10000 100 5000 2000000000 1 1\n{line}\n")
+    with pytest.raises(InputError) as refused:
+        fct.read(file)
+    assert str(refused.value).startswith(f"{tmp_path}/{says}"), refused.value
+
+
+def test_run_and_export_write_the_same_completion_times(cli: Cli, tmp_path: Path) -> None:
+    files = ["--topology", TOPOLOGY, "--flows", DATA / "flow-conweave.txt", "--transport", "line-rate"]
+    assert cli("import", "hpcc", *files, "-o", "here.toml").returncode == 0
+    done = cli("run", "here.toml", "--out", "run", "--fct", "fct.txt")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "fct.txt: 2 flows of pfc"
+    assert cli("export", "fct", "run", "again.txt").returncode == 0
+    assert cli("export", "fct", "run/pfc", "inside.txt").returncode == 0
+    texts = {(tmp_path / name).read_text() for name in ("fct.txt", "again.txt", "inside.txt")}
+    assert len(texts) == 1
+    before = cli("run", "here.toml", "--out", "other", "--fct", "fct.txt")
+    assert before.returncode == 2
+    assert "fct.txt: exists" in before.stderr
+    assert not (tmp_path / "other").exists()
+
+
+def test_several_runs_have_a_file_each(cli: Cli, smoke: Path, three: Path, tmp_path: Path) -> None:
+    done = cli("run", three, "--out", "run", "--fct", "fct.txt")
+    assert done.returncode == 0, done.stderr
+    assert "measure.slowdown" in done.stdout
+    names = {"fct.BFC.txt", "fct.DCTCP.txt", "fct.Ideal-FQ.txt"}
+    assert {path.name for path in tmp_path.glob("*.txt")} == names
+    for name in names:
+        assert len(fct.read(tmp_path / name)) > 100
+    both = cli("run", smoke, three, "--fct", "other.txt")
+    assert both.returncode == 2
+    assert "--fct other.txt: expected one scenario" in both.stderr
+    assert cli("run", smoke, "--fct", "none/fct.txt").returncode == 2
+    assert cli("run", smoke, "--fct", "run").returncode == 2
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["run", *names])
+
+
+def test_samples_agree_with_their_reader() -> None:
+    network = topology.read(TOPOLOGY)
+    assert flows.text(flows.read(FLOWS, network).flows, 3).splitlines()[1] == "0 2 3 100 10000 2.000100000"
