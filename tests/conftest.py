@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 
 import backwater
+from backwater.hpcc import importer
 
 ROOT = Path(__file__).parents[1]
 SMOKE = ROOT / "experiments" / "smoke"
+HPCC = ROOT / "tests" / "data" / "hpcc"
 
 THREE_SCHEMES = """
 extends = "{base}"
@@ -55,6 +57,15 @@ def results(three: Path, tmp_path_factory: pytest.TempPathFactory) -> backwater.
     return backwater.Experiment(three, seed=7, **{"measure.queueing_delay": True, "measure.active_flows": True}).run(
         tmp_path_factory.mktemp("runs") / "three"
     )
+
+
+@pytest.fixture(scope="session")
+def hpcc_run(tmp_path_factory: pytest.TempPathFactory) -> backwater.Results:
+    """A run of the sample files of HPCC's simulator."""
+    place = tmp_path_factory.mktemp("hpcc")
+    files = [HPCC / name for name in ("topology.txt", "flow.txt", "config.txt")]
+    imported = importer.read(files[0], files[1], files[2], "dctcp", "sample")
+    return backwater.Experiment(importer.write(imported, place / "sample.toml", force=False)[0]).run(place / "run")
 
 
 @pytest.fixture

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from backwater import Experiment, InputError, Results, _core
 from backwater.hpcc import exporter, fct, flows, importer, topology, units
-from conftest import Cli
-from test_hpcc_import import CONFIG, DATA, FLOWS, TOPOLOGY, edited
+from conftest import HPCC, Cli
+from test_hpcc_import import CONFIG, FLOWS, TOPOLOGY, edited
 
 CLOS = """
 scheme = "{scheme}"
@@ -251,14 +251,6 @@ def test_the_export_command(cli: Cli, smoke: Path, three: Path, tmp_path: Path) 
 # Completion times.
 
 
-@pytest.fixture(scope="session")
-def hpcc_run(tmp_path_factory: pytest.TempPathFactory) -> Results:
-    """A run of the imported sample."""
-    place = tmp_path_factory.mktemp("hpcc")
-    imported = importer.read(TOPOLOGY, FLOWS, CONFIG, "dctcp", "sample")
-    return Experiment(importer.write(imported, place / "sample.toml", force=False)[0]).run(place / "run")
-
-
 def test_a_run_writes_completion_times(hpcc_run: Results, tmp_path: Path) -> None:
     file = tmp_path / "fct.txt"
     fct.write(hpcc_run.runs[0], file)
@@ -336,7 +328,7 @@ def test_completion_times_that_cannot_be_are_refused_at_their_place(tmp_path: Pa
 
 
 def test_run_and_export_write_the_same_completion_times(cli: Cli, tmp_path: Path) -> None:
-    files = ["--topology", TOPOLOGY, "--flows", DATA / "flow-conweave.txt", "--transport", "line-rate"]
+    files = ["--topology", TOPOLOGY, "--flows", HPCC / "flow-conweave.txt", "--transport", "line-rate"]
     assert cli("import", "hpcc", *files, "-o", "here.toml").returncode == 0
     done = cli("run", "here.toml", "--out", "run", "--fct", "fct.txt")
     assert done.returncode == 0, done.stderr

@@ -10,10 +10,9 @@ import pytest
 
 from backwater import Experiment, InputError
 from backwater.hpcc import flows, importer, topology, units
-from conftest import ROOT, Cli
+from conftest import HPCC, Cli
 
-DATA = ROOT / "tests" / "data" / "hpcc"
-TOPOLOGY, FLOWS, CONFIG = DATA / "topology.txt", DATA / "flow.txt", DATA / "config.txt"
+TOPOLOGY, FLOWS, CONFIG = HPCC / "topology.txt", HPCC / "flow.txt", HPCC / "config.txt"
 
 
 def run_import(
@@ -165,16 +164,16 @@ def test_links_lose_and_go_down(tmp_path: Path) -> None:
 def test_every_dialect_of_topologies_is_read(
     tmp_path: Path, file: str, dialect: str, hosts: int, link: tuple[float, ...]
 ) -> None:
-    network = topology.read(DATA / file)
+    network = topology.read(HPCC / file)
     last = network.links[-1]
     assert (network.dialect, len(network.hosts)) == (dialect, hosts)
     assert (last.a, last.b, last.rate, last.delay_ns, last.error_rate) == link
-    scenario, _ = run_import(tmp_path, topology=DATA / file, flows=DATA / "flow-conweave.txt", config=None)
+    scenario, _ = run_import(tmp_path, topology=HPCC / file, flows=HPCC / "flow-conweave.txt", config=None)
     assert len(scenario["topology"]["links"]) == len(network.links)
 
 
 def test_a_delay_that_loses_a_nanosecond_is_said(tmp_path: Path) -> None:
-    _, summary = run_import(tmp_path, topology=DATA / "topology-reverie.txt", config=None)
+    _, summary = run_import(tmp_path, topology=HPCC / "topology-reverie.txt", config=None)
     note = "Note: delays are cut off to whole nanoseconds, as there: 0.000003s is 2999 ns (topology-reverie.txt:7)"
     assert note in summary
 
@@ -190,7 +189,7 @@ def test_nvswitches_come_first_among_the_switches(tmp_path: Path) -> None:
 
 
 def test_a_flow_file_without_ports_is_read(tmp_path: Path) -> None:
-    scenario, summary = run_import(tmp_path, flows=DATA / "flow-conweave.txt")
+    scenario, summary = run_import(tmp_path, flows=HPCC / "flow-conweave.txt")
     assert [flow["port"] for flow in scenario["workload"][0]["flows"]] == [100, 100]
     assert any("ConWeave" in line for line in summary)
 

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from backwater import series
 from backwater.terminal import size
+
+if TYPE_CHECKING:
+    from backwater.compare_fct import Comparison
 
 COLOURS = ("#1f5fbf", "#d1571c", "#1c8a5a", "#9b3fb5", "#a97a00", "#0f8fa3", "#c2327d", "#5d6b2e")
 MARKERS = "osD^vP*X"
 DPI = 160
 LOG_FLOWS = 100
 """Above this many active flows their axis is logarithmic."""
+CDF_POINTS = 2000
 NAMES = {"mean": "average", "p50": "median", "p95": "95th percentile", "p99": "99th percentile"}
 
 
@@ -142,6 +150,49 @@ def pause_time(runs: list[dict[str, Any]]) -> Figure:
     axes.set_xticks(range(len(kinds)), kinds)
     finish(axes, "", "time paused by PFC (%)")
     legend(figure, len(runs))
+    return figure
+
+
+def save_comparison(done: Comparison, place: Path) -> None:
+    """Writes the picture of two sets of completion times; its format is that of the name."""
+    figure = comparison(done)
+    FigureCanvasAgg(figure)
+    stamp = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(place.suffix, {"Software": None})
+    with tempfile.TemporaryDirectory(prefix=f".{place.name}.", dir=place.parent) as partial:
+        with rc_context({"svg.hashsalt": place.name}):  # Without one, names in an SVG file are drawn at random.
+            figure.savefig(Path(partial) / place.name, dpi=DPI, metadata=stamp)
+        (Path(partial) / place.name).replace(place)
+
+
+def comparison(done: Comparison) -> Figure:
+    """Median and p99 slowdown against flow size on both sides, with standard errors; how much the same flows differ."""
+    figure = Figure(figsize=(13, 3.9), layout="constrained")
+    *panels, differences = figure.subplots(1, 3)
+    for axes, statistic in zip(panels, ("p50", "p99"), strict=True):
+        for i, side in enumerate((done.a, done.b)):
+            known = [(bin, bin.estimates[statistic][i]) for bin in done.bins if (bin.low, bin.high) != (0, None)]
+            rows = [(series.middle(bin.low, bin.high), one) for bin, one in known if one is not None]
+            # A little aside, so that one side's error bars do not hide the other's.
+            x = [at * (0.96, 1.04)[i] for at, _ in rows]
+            y, error = [one.value for _, one in rows], [one.error for _, one in rows]
+            line(axes, i, x, y, f"{'AB'[i]}: {side.name}", marker=True)
+            axes.errorbar(x, y, error, fmt="none", ecolor=COLOURS[i], capsize=3, linewidth=1.2)
+        axes.set_xscale("log")
+        logarithmic(axes)
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: size(x)))
+        finish(axes, "flow size", f"FCT slowdown, {NAMES[statistic]}")
+    values = np.sort(100 * done.difference)
+    share = np.arange(1, len(values) + 1) / max(1, len(values))
+    if len(values) > CDF_POINTS:
+        kept = np.unique(np.linspace(0, len(values) - 1, CDF_POINTS).astype(int))
+        values, share = values[kept], share[kept]
+    differences.plot(values, share, color="#333333", linewidth=1.6, drawstyle="steps-post")
+    differences.axvline(0, color="#dde2e8", linewidth=1, zorder=0)
+    differences.set_xscale("symlog", linthresh=0.1)
+    differences.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+    differences.set_ylim(0, 1.01)
+    finish(differences, "completion time of a flow, B to A (%)", f"CDF over {len(done.difference):,} flows")
+    legend(figure, 2)
     return figure
 
 

@@ -50,6 +50,10 @@ class Finished:
     def __len__(self) -> int:
         return len(self.src)
 
+    def where(self, chosen: npt.NDArray[np.bool_]) -> Finished:
+        """Only these."""
+        return of_columns(self.name, [column[chosen] for column in self.columns])
+
     @property
     def columns(self) -> tuple[Array, ...]:
         return (
@@ -106,8 +110,12 @@ def read(path: Path) -> Finished:
                     path, line, FIELDS[i], words[i], f"expected {what}" + (f" to {high}" if i in (2, 3) else "")
                 )
         table.append(values)
-    columns = np.array(table, np.int64).reshape(-1, len(FIELDS))
-    return Finished(str(path), *columns.T.copy())
+    return of_columns(str(path), list(np.array(table, np.int64).reshape(-1, len(FIELDS)).T.copy()))
+
+
+def of_columns(name: str, columns: list[Array], unfinished: int = 0) -> Finished:
+    src, dst, sport, dport, size, start_ns, fct_ns, standalone_ns = columns
+    return Finished(name, src, dst, sport, dport, size, start_ns, fct_ns, standalone_ns, unfinished)
 
 
 def node(word: str) -> int:
@@ -141,18 +149,10 @@ def of_run(run: Run, name: str | None = None) -> Finished:
     order = np.argsort(finish, kind="stable")
     order = order[done[order]]
     origin = resolved(run.scenario["run"].get("origin", "0 s"))
-    return Finished(
-        name or str(run.path),
-        src[order],
-        dst[order],
-        sport[order],
-        table["port"].to_numpy().astype(np.int64)[order],
-        size[order],
-        ((origin + arrival) // 1000)[order],
-        ((finish - arrival) // 1000)[order],
-        (ideal // 1000)[order],
-        int((~done).sum()),
-    )
+    port = table["port"].to_numpy().astype(np.int64)
+    times = ((origin + arrival) // 1000, (finish - arrival) // 1000, ideal // 1000)
+    columns = [column[order] for column in (src, dst, sport, port, size, *times)]
+    return of_columns(name or str(run.path), columns, int((~done).sum()))
 
 
 def node_numbers(run: Run) -> dict[str, int]:
