@@ -54,9 +54,10 @@ impl Control for AnyFlow {
     }
 
     #[inline]
-    fn on_ack(&mut self, params: &AnyControl, ack: Ack) {
-        if let (AnyFlow::Dctcp(f), AnyControl::Dctcp(p)) = (self, params) {
-            f.on_ack(p, ack);
+    fn on_ack(&mut self, params: &AnyControl, ack: Ack) -> bool {
+        match (self, params) {
+            (AnyFlow::Dctcp(f), AnyControl::Dctcp(p)) => f.on_ack(p, ack),
+            _ => false,
         }
     }
 }

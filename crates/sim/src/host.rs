@@ -5,10 +5,10 @@ use crate::link::Fabric;
 use crate::observe::Observer;
 use crate::receivers::Receivers;
 use crate::timers::Timers;
-use crate::traffic::{Flow as Arrival, flow_key};
+use crate::traffic::{Flow as Arrival, FlowKeys};
 use backwater_dataplane::{NicQueues, Ring};
 use backwater_transport::{Ack, Answer, Control, Sender};
-use backwater_types::hash::{self, Stream};
+use backwater_types::hash::Stream;
 use backwater_types::{Duration, Instant, Kind, Packet, QueueId, flags};
 use std::collections::VecDeque;
 
@@ -37,8 +37,6 @@ pub struct HostParams<C: Control> {
     pub symmetric: bool,
     /// `[class]`: flags its packets carry.
     pub labels: Vec<u8>,
-    /// Seed of the run.
-    pub seed: u64,
 }
 
 /// What happened to a flow.
@@ -62,6 +60,7 @@ pub enum Finished {
 pub struct Host<C: Control> {
     port: HostPort,
     nic: NicQueues,
+    keys: FlowKeys,
     acks: Ring<Packet>,
     flows: Vec<Flow<C>>,
     free: Vec<u32>,
@@ -106,12 +105,13 @@ impl<C: Control> EndHost for Host<C> {
     type Control = C;
 
     fn new(mut port: HostPort, setup: HostSetup) -> Host<C> {
-        let HostSetup { nic, classes, seed, changes, .. } = setup;
+        let HostSetup { nic, classes, keys, seed, changes } = setup;
         port.tree.set(TIMER, changes.front().copied().unwrap_or(Instant::NEVER));
         Host {
             rng: Stream::new(seed, 0x6e69_6373, port.id as u64),
             port,
             nic,
+            keys,
             acks: Ring::default(),
             flows: Vec::with_capacity(64),
             free: Vec::with_capacity(64),
@@ -204,7 +204,7 @@ impl<C: Control> Host<C> {
             control: C::new(&params.control),
             size: arrival.size,
             id: arrival.id,
-            key: flow_key(params.seed, arrival.id),
+            key: self.keys.next(&arrival),
             receiver_slot: arrival.receiver_slot,
             not_before: now,
             dst: arrival.dst,
@@ -418,7 +418,7 @@ impl<C: Control> Host<C> {
             dst: packet.src,
             src: self.port.id,
             wire: params.ack,
-            key: if params.symmetric { packet.key } else { hash::salted(packet.key, 0x9e37_79b9_7f4a_7c15) },
+            key: if params.symmetric { packet.key } else { self.keys.answer(packet.key) },
             flags: packet.flags & flags::CE,
             ..*packet
         })

@@ -4,7 +4,7 @@ use crate::host::{Finished, HostParams};
 use crate::link::{Fabric, Wire, put_on_wire};
 use crate::observe::Observer;
 use crate::stats::{Drops, PortStats};
-use crate::traffic::Flow;
+use crate::traffic::{Flow, FlowKeys};
 use crate::tree::Tree;
 use backwater_dataplane::NicQueues;
 use backwater_transport::Control;
@@ -51,8 +51,8 @@ pub struct HostSetup {
     pub nic: NicQueues,
     /// Number of workloads.
     pub classes: usize,
-    /// Number of hosts in the network.
-    pub hosts: usize,
+    /// Keys of its flows.
+    pub keys: FlowKeys,
     /// Seed of the run.
     pub seed: u64,
     /// When its link fails or comes back, ascending.

@@ -13,12 +13,11 @@
 
 use crate::host::{Finished, HostParams};
 use crate::host_port::{ARRIVAL, EndHost, HostPort, HostSetup, LINK, PORT, TIMER};
-use crate::hpcc::{self, FIRST_SOURCE_PORT};
 use crate::in_order::{HostEvent, OrderedHost};
 use crate::link::Fabric;
 use crate::observe::Observer;
 use crate::receivers::Receivers;
-use crate::traffic::Flow as Arrival;
+use crate::traffic::{Flow as Arrival, FlowKeys};
 use crate::wheel::{Event, What};
 use backwater_dataplane::Ring;
 use backwater_transport::{Ack, Answer, Control, Sender};
@@ -41,8 +40,7 @@ pub struct HpccHost<C: Control> {
     sending: bool,
     arrivals: Ring<Arrival>,
     receivers: Receivers,
-    /// `[destination]`: flows to it so far, from here.
-    opened: Vec<u16>,
+    keys: FlowKeys,
     changes: VecDeque<Instant>,
     finished_bytes: Vec<u64>,
 }
@@ -52,8 +50,7 @@ struct Pair<C> {
     control: C,
     size: u64,
     id: u32,
-    /// Source port, and destination port above it.
-    ports: u32,
+    key: u32,
     receiver_slot: u32,
     /// Packets in flight at which its window is shut.
     limit: u32,
@@ -91,7 +88,7 @@ impl<C: Control> EndHost for HpccHost<C> {
             sending: false,
             arrivals: Ring::default(),
             receivers: Receivers::default(),
-            opened: vec![0; setup.hosts],
+            keys: setup.keys,
             changes: setup.changes,
             finished_bytes: vec![0; setup.classes],
         }
@@ -209,15 +206,12 @@ impl<C: Control> HpccHost<C> {
     /// A new queue pair, at the end of the list.
     fn open(&mut self, now: Instant, arrival: Arrival, params: &HostParams<C>) {
         let (total, last) = arrival.packets(params.payload);
-        let opened = &mut self.opened[arrival.dst as usize];
-        let source_port = FIRST_SOURCE_PORT.wrapping_add(*opened);
-        *opened = opened.wrapping_add(1);
         let mut pair = Pair {
             send: Sender::new(total, now),
             control: C::new(&params.control),
             size: arrival.size,
             id: arrival.id,
-            ports: hpcc::ports(source_port, arrival.port),
+            key: self.keys.next(&arrival),
             receiver_slot: arrival.receiver_slot,
             limit: 0,
             place: self.list.next_place(),
@@ -320,7 +314,7 @@ impl<C: Control> HpccHost<C> {
         let packet = Packet {
             flow: pair.id,
             seq,
-            key: pair.ports,
+            key: pair.key,
             sender_slot: slot,
             receiver_slot: pair.receiver_slot,
             dst: pair.dst,
@@ -416,7 +410,7 @@ impl<C: Control> HpccHost<C> {
             dst: packet.src,
             src: self.port.id,
             wire: params.ack,
-            key: packet.key.rotate_left(16),
+            key: if params.symmetric { packet.key } else { self.keys.answer(packet.key) },
             flags: packet.flags & flags::CE,
             ..*packet
         });
@@ -440,9 +434,10 @@ impl<C: Control> HpccHost<C> {
         } else {
             pair.send.on_ack(now, packet.seq);
         }
-        pair.control
-            .on_ack(&params.control, Ack { seq: packet.seq, next: pair.send.next, marked: packet.has(flags::CE) });
-        pair.set_limit(params);
+        let ack = Ack { seq: packet.seq, next: pair.send.next, marked: packet.has(flags::CE) };
+        if pair.control.on_ack(&params.control, ack) {
+            pair.set_limit(params);
+        }
         if pair.send.is_done() {
             self.finished_bytes[pair.class as usize] += pair.size;
             finished(now, Finished::Acknowledged { flow: pair.id, retransmitted: pair.send.retransmitted });

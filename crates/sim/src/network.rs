@@ -5,6 +5,7 @@ use crate::host_port::{EndHost, HostPort, HostSetup};
 use crate::link::{Fabric, Faults, InFlight, Target, Wire};
 use crate::routes::{Choice, Routes};
 use crate::switch_node::{Census, Change, DelayHistogram, Meters, SwitchNode};
+use crate::traffic::FlowKeys;
 use backwater_dataplane::assign::DynamicParams;
 use backwater_dataplane::{BfcParams, HpccMemoryParams, NicQueues, PfcParams, PortShape, Red, Shape, hpcc_memory, pfc};
 use backwater_scenario::model::{
@@ -69,7 +70,7 @@ pub fn build<H: EndHost, D: DataPlane>(
         );
         let port = HostPort::new(host as u16, wires.of(host, links[host][0]), tie_seed(host));
         let classes = scenario.workload.len();
-        let setup = HostSetup { nic, classes, hosts: graph.hosts, seed: scenario.seed, changes };
+        let setup = HostSetup { nic, classes, keys: FlowKeys::new(scenario), seed: scenario.seed, changes };
         nodes[part[host]].hosts.push(H::new(port, setup));
     }
     let routes = Arc::new(routes);

@@ -158,7 +158,6 @@ impl<'a> Simulation<'a> {
             ecn: switch.ecn.is_some(),
             symmetric: switch.symmetric_ecmp,
             labels: self.scenario.workload.iter().map(label).collect(),
-            seed: self.scenario.seed,
         }
     }
 

@@ -7,7 +7,7 @@
 use crate::draws;
 use crate::hpcc;
 use backwater_scenario::model::{
-    Arrivals, BACKGROUND_PORT, Hosts as HostRule, INCAST_PORT, ListedFlow, LoadOf, Scenario, SizeTable, Sizes, Workload,
+    Arrivals, BACKGROUND_PORT, INCAST_PORT, ListedFlow, LoadOf, Paths, Scenario, SizeTable, Sizes, Workload,
 };
 use backwater_scenario::sizes;
 use backwater_scenario::topology::Graph;
@@ -449,19 +449,29 @@ pub fn flow_key(seed: u64, id: u32) -> u32 {
     (hash::draw(seed ^ 0x6b65_7973, id as u64) >> 32) as u32
 }
 
-/// The keys of all flows in order of arrival, as hosts give them to their packets.
+/// The keys of flows in order of arrival: all of them, or those of one source. A key is a hash of the flow's number, or, where
+/// paths are chosen as in the HPCC simulator, its ports.
 #[derive(Clone, Debug)]
 pub struct FlowKeys {
     seed: u64,
-    /// By ports, as the HPCC simulator does: flows so far between two hosts.
+    /// Flows so far between two hosts, which number source ports.
     opened: Option<HashMap<(u16, u16), u16>>,
 }
 
 impl FlowKeys {
     /// Before the first flow.
     pub fn new(scenario: &Scenario) -> FlowKeys {
-        let by_ports = scenario.conventions.hosts == HostRule::HpccSim;
+        let by_ports = scenario.conventions.paths == Paths::HpccSim;
         FlowKeys { seed: scenario.seed, opened: by_ports.then(HashMap::new) }
+    }
+
+    /// The key of an ACK to a packet with this key.
+    #[inline(always)]
+    pub fn answer(&self, key: u32) -> u32 {
+        match self.opened {
+            Some(_) => key.rotate_left(16),
+            None => hash::salted(key, 0x9e37_79b9_7f4a_7c15),
+        }
     }
 
     /// The key of the next flow.

@@ -26,7 +26,9 @@ pub trait Control: Copy + Send + 'static {
     fn gap(&self, _params: &Self::Params, _wire: u64) -> Duration {
         Duration::ZERO
     }
-    /// An ACK came in.
+    /// An ACK came in. Whether the window or the pace has changed.
     #[inline(always)]
-    fn on_ack(&mut self, _params: &Self::Params, _ack: Ack) {}
+    fn on_ack(&mut self, _params: &Self::Params, _ack: Ack) -> bool {
+        false
+    }
 }

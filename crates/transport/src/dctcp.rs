@@ -91,7 +91,8 @@ impl Control for Dctcp {
     }
 
     #[inline(always)]
-    fn on_ack(&mut self, params: &DctcpParams, ack: Ack) {
+    fn on_ack(&mut self, params: &DctcpParams, ack: Ack) -> bool {
+        let before = self.rate;
         self.marked += ack.marked as u32;
         let new_batch = ack.seq > self.batch_end;
         if new_batch {
@@ -116,6 +117,7 @@ impl Control for Dctcp {
                 self.rate = (self.rate + params.additive_increase).min(params.line_rate);
             }
         }
+        self.rate != before
     }
 }
 
