@@ -108,13 +108,15 @@ def test_unknown_keys_are_named_and_those_after_them_read(tmp_path: Path) -> Non
     assert summary[-1] == "Unknown, ignored: MY_KEY (line 15), OTHER (line 17), LAST (line 18)"
 
 
-def test_line_rate_hosts_keep_their_window(tmp_path: Path) -> None:
+def test_line_rate_has_a_window_only_where_the_file_says_so(tmp_path: Path) -> None:
     scenario, summary = run_import(tmp_path, config=None, transport="line-rate")
     assert scenario["scheme"] == "pfc"
-    assert (scenario["host"]["transport"], scenario["host"]["window"]) == ("window", "base-bdp")
+    assert (scenario["host"]["transport"], scenario["host"]["window"]) == ("line-rate", "none")
     assert "ecn" not in scenario["switch"]
     assert not any("DCTCP" in line for line in summary)
     mode_0 = edited(CONFIG, tmp_path, "CC_MODE 8", "CC_MODE 0")
+    scenario, _ = run_import(tmp_path / "bound", config=mode_0, transport="line-rate")
+    assert (scenario["host"]["transport"], scenario["host"]["window"]) == ("window", "base-bdp")
     unbound = edited(mode_0, tmp_path, "HAS_WIN 1\nGLOBAL_T 1", "HAS_WIN 0\nGLOBAL_T 0")
     scenario, summary = run_import(tmp_path / "unbound", config=unbound, transport="line-rate")
     assert (scenario["host"]["transport"], scenario["host"]["window"]) == ("line-rate", "none")
@@ -127,7 +129,7 @@ def test_flags_of_the_configuration_are_obeyed(tmp_path: Path) -> None:
     config = edited(config, tmp_path, "ENABLE_QCN 1", "ENABLE_QCN 0")
     config = edited(config, tmp_path, "PACKET_PAYLOAD_SIZE 1000", "PACKET_PAYLOAD_SIZE 4096")
     scenario, _ = run_import(tmp_path, config=config)
-    assert (scenario["conventions"]["acks"], scenario["host"]["ack_class"]) == ("high", "high")
+    assert (scenario["conventions"]["acks"], scenario["host"]["ack_class"]) == ("data", "high")
     assert scenario["host"]["dctcp"]["window_follows_rate"] is False
     assert (scenario["switch"]["ecn"]["kmin"], scenario["switch"]["ecn"]["pmax"]) == ("1 TB", 0.0)
     assert (scenario["host"]["payload"], scenario["switch"]["quantum"]) == ("4096 B", "4144 B")

@@ -83,10 +83,9 @@ def read(scenario: dict[str, Any]) -> Exported:
     network = as_network(scenario, core, notes)
     origin_ns = resolved(scenario["run"].get("origin", "0 s")) // 1000 or ORIGIN_NS
     listed = read_flows(scenario, core, origin_ns, notes)
-    group = data_group(scenario)
     exported.files = {
         "topology.txt": topology.text(network.nodes, network.switches, network.links),
-        "flow.txt": flows.text(listed, group),
+        "flow.txt": flows.text(listed, ACK_CLASS_GROUP),
         "config.txt": config_text(scenario, core, network, origin_ns, notes),
         "trace.txt": "0\n",
     }
@@ -201,7 +200,7 @@ def config_text(
         "PACKET_PAYLOAD_SIZE": str(resolved(host["payload"])),
         "HAS_WIN": str(int(has_window(host, core, notes))),
         "VAR_WIN": str(int(dctcp["window_follows_rate"])),
-        "ACK_HIGH_PRIO": str(int(scenario["conventions"]["acks"] == "high")),
+        "ACK_HIGH_PRIO": str(int(host["ack_class"] == "high")),
         "EWMA_GAIN": repr(dctcp["g"]),
         "DCTCP_RATE_AI": units.ns3_rate(resolved(dctcp["additive_increase"])),
         "MIN_RATE": units.ns3_rate(resolved(dctcp["min_rate"])),
@@ -279,12 +278,6 @@ def link_down(scenario: dict[str, Any], core: dict[str, Any], origin_ns: int, st
     return written
 
 
-def data_group(scenario: dict[str, Any]) -> int:
-    """Priority group of the flows: another than the usual one where pauses of data do not hold a NIC's ACKs."""
-    apart = scenario["conventions"]["acks"] == "data" and scenario["host"]["ack_class"] == "high"
-    return ACK_CLASS_GROUP + 1 if apart else ACK_CLASS_GROUP
-
-
 def differences(scenario: dict[str, Any]) -> list[str]:
     """What the files cannot say."""
     switch, host, conventions = scenario["switch"], scenario["host"], scenario["conventions"]
@@ -309,8 +302,8 @@ def differences(scenario: dict[str, Any]) -> list[str]:
         notes.append("host.delay: hosts there answer at once")
     if resolved(host["nack_guard"]) != 500 * 10**6:
         notes.append("host.nack_guard: 500 us there")
-    if conventions["acks"] == "high" and host["ack_class"] == "data":
-        notes.append("host.ack_class: with ACK_HIGH_PRIO no pause there holds ACKs")
+    if conventions["acks"] == "high":
+        notes.append("conventions.acks: at switches there ACKs wait among data")
     if any(fault["control_loss"] > fault["loss"] for fault in scenario["fault"]):
         notes.append("fault.control_loss: pauses there are lost as other packets are")
     if {key: conventions[key] for key in CONVENTIONS} != CONVENTIONS:

@@ -130,7 +130,7 @@ def check_modes(imported: Imported) -> None:
     given.must_be("L2_ACK_INTERVAL", 1, "a host acknowledges every packet")
     given.must_be("L2_BACK_TO_ZERO", 0, "a host resends from the byte that was lost, not from the start of its chunk")
     given.must_be("RATE_BOUND", 1, "rates are always enforced")
-    if given.flag("HAS_WIN", True):
+    if has_window(imported):
         given.must_be("GLOBAL_T", 1, "all flows have the window of the longest round trip")
 
 
@@ -186,11 +186,7 @@ def switch_section(imported: Imported) -> str:
     if payload + HEADER_BYTES > QUANTUM_BYTES:
         lines.append(aligned(f'quantum = "{payload + HEADER_BYTES} B"', "a full packet"))
     section = "\n".join(lines)
-    if not given.flag("ACK_HIGH_PRIO", False):
-        acks = ""
-    else:
-        acks = "[conventions]\n" + aligned('acks = "high"', given.where("ACK_HIGH_PRIO")) + "\n\n"
-    return acks + section + (f"\n\n{ecn_section(imported)}" if imported.transport == "dctcp" else "")
+    return section + (f"\n\n{ecn_section(imported)}" if imported.transport == "dctcp" else "")
 
 
 def ecn_section(imported: Imported) -> str:
@@ -267,9 +263,13 @@ def read_payload(given: Config) -> int:
     return given.whole("PACKET_PAYLOAD_SIZE", 1000, 64, 9000)
 
 
+def has_window(imported: Imported) -> bool:
+    """DCTCP has one unless the file says otherwise; line rate has none unless it does."""
+    return imported.config.flag("HAS_WIN", imported.transport == "dctcp")
+
+
 def host_section(imported: Imported) -> str:
-    given = imported.config
-    windowed = given.flag("HAS_WIN", True)
+    given, windowed = imported.config, has_window(imported)
     lines = ["[host]"]
     if imported.transport == "line-rate":
         transport = "window" if windowed else "line-rate"
