@@ -123,7 +123,10 @@ impl<C: Control> EndHost for HpccHost<C> {
     ) {
         while let Some((now, leaf)) = self.port.tree.first_before(end) {
             match leaf {
-                LINK => self.on_frame(now, params, fabric, finished, observer),
+                LINK => {
+                    let packet = self.port.take(fabric);
+                    self.on_frame(now, packet, params, fabric, finished, observer);
+                }
                 PORT => {
                     self.port.tree.set(PORT, Instant::NEVER);
                     self.transmit(now, params, fabric, observer);
@@ -163,7 +166,10 @@ impl<C: Control> OrderedHost for HpccHost<C> {
         observer: &mut O,
     ) {
         match event {
-            HostEvent::Arrival => self.on_frame(now, params, fabric, finished, observer),
+            HostEvent::Arrival(packet) => {
+                fabric.packet_hops += 1;
+                self.on_frame(now, packet, params, fabric, finished, observer);
+            }
             HostEvent::Free => {
                 self.sending = false;
                 self.transmit(now, params, fabric, observer);
@@ -186,12 +192,12 @@ impl<C: Control> HpccHost<C> {
     fn on_frame<O: Observer>(
         &mut self,
         now: Instant,
+        packet: Packet,
         params: &HostParams<C>,
         fabric: &mut Fabric,
         finished: &mut impl FnMut(Instant, Finished),
         observer: &mut O,
     ) {
-        let packet = self.port.take(fabric);
         match packet.control() {
             Some(frame) => {
                 observer.controlled(now, self.port.id as usize, 0, frame);

@@ -14,14 +14,14 @@ use crate::network::Nodes;
 use crate::observe::Observer;
 use crate::traffic::Flow;
 use crate::wheel::{Event, What, Wheel};
-use backwater_types::Instant;
+use backwater_types::{Instant, Packet};
 use std::collections::VecDeque;
 
 /// What a host is told, one event at a time.
 #[derive(Clone, Copy, Debug)]
 pub enum HostEvent {
-    /// The head frame of its link has arrived.
-    Arrival,
+    /// A frame has arrived.
+    Arrival(Packet),
     /// Its port has finished a transmission.
     Free,
     /// A flow starts.
@@ -81,11 +81,12 @@ impl<H: OrderedHost, D: DataPlane, O: Observer> Windows<H, D, O> for InOrder {
         loop {
             let start = self.starts.front().map_or(Instant::NEVER, |flow| flow.at);
             let until = if start < end { Instant(start.0 + 1) } else { end };
-            while let Some((now, event)) = nodes.fabric.wheel.as_mut().and_then(|wheel| wheel.pop_before(until)) {
+            while let Some((now, event, packet)) = nodes.fabric.wheel.as_mut().and_then(|wheel| wheel.pop_before(until))
+            {
                 let (what, node, port) = event.parts();
                 if node < hosts {
                     let event = match what {
-                        What::Arrival => HostEvent::Arrival,
+                        What::Arrival => HostEvent::Arrival(packet),
                         What::Free => HostEvent::Free,
                         What::Timer => HostEvent::Timer,
                     };
@@ -93,7 +94,7 @@ impl<H: OrderedHost, D: DataPlane, O: Observer> Windows<H, D, O> for InOrder {
                 } else {
                     let switch = &mut nodes.switches[node - hosts];
                     match what {
-                        What::Arrival => switch.arrived(now, port, &mut nodes.fabric, observer),
+                        What::Arrival => switch.arrived(now, port, packet, &mut nodes.fabric, observer),
                         What::Free => switch.freed(now, port, &mut nodes.fabric, observer),
                         What::Timer => switch.changed(now, &mut nodes.fabric, observer),
                     }

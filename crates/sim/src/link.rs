@@ -170,10 +170,11 @@ impl Fabric {
 
     #[inline(always)]
     fn deliver(&mut self, node: u32, port: u16, link: u32, at: Instant, packet: &Packet, queue: QueueId) {
-        let frames = &mut self.in_flight[link as usize];
         if let Some(wheel) = &mut self.wheel {
-            wheel.push(at, Event::new(What::Arrival, node, port));
-        } else if frames.head() == Instant::NEVER {
+            return wheel.push_frame(at, Event::new(What::Arrival, node, port), packet, queue);
+        }
+        let frames = &mut self.in_flight[link as usize];
+        if frames.head() == Instant::NEVER {
             self.woken[node as usize].push(port);
             self.next[node as usize] = self.next[node as usize].min(at);
         }

@@ -2,9 +2,9 @@
 //!
 //! A timing wheel with a slot for every nanosecond and a first-in, first-out list in each, so that order costs nothing to keep.
 //! What lies further ahead than the wheel reaches waits in a sorted map and moves in before anything scheduled later can be put
-//! into its slot. Times are whole nanoseconds.
+//! into its slot. Times are whole nanoseconds. An arrival carries its frame, so that it lies where it is looked for first.
 
-use backwater_types::{Instant, PortId};
+use backwater_types::{Instant, Kind, Packet, PortId, QueueId};
 use std::collections::BTreeMap;
 
 /// Something that happens at a node.
@@ -14,7 +14,7 @@ pub struct Event(u32);
 /// What happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
-    /// The head frame of the link into the port has arrived.
+    /// A frame has arrived at the port.
     Arrival,
     /// The port has finished a transmission.
     Free,
@@ -49,6 +49,30 @@ impl Event {
 const SLOTS: u64 = 1 << 14;
 const NIL: u32 = u32::MAX;
 
+/// Stands where there is no frame.
+const NO_FRAME: Packet = Packet {
+    flow: 0,
+    seq: 0,
+    key: 0,
+    sender_slot: 0,
+    receiver_slot: 0,
+    dst: 0,
+    src: 0,
+    wire: 0,
+    upstream_queue: 0,
+    class: 0,
+    kind: Kind::Control,
+    flags: 0,
+};
+
+/// An event in its slot; the frame is an arrival's and means nothing elsewhere.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    packet: Packet,
+    event: Event,
+    next: u32,
+}
+
 /// The events ahead.
 #[derive(Debug)]
 pub struct Wheel {
@@ -56,12 +80,12 @@ pub struct Wheel {
     slots: Vec<(u32, u32)>,
     /// A bit for each slot that holds events.
     taken: Vec<u64>,
-    events: Vec<(Event, u32)>,
+    entries: Vec<Entry>,
     free: u32,
     held: usize,
     /// The last event's time, ns: nothing is scheduled before it.
     now: u64,
-    far: BTreeMap<u64, Vec<Event>>,
+    far: BTreeMap<u64, Vec<(Event, Packet)>>,
     far_first: u64,
 }
 
@@ -70,7 +94,7 @@ impl Default for Wheel {
         Wheel {
             slots: vec![(NIL, NIL); SLOTS as usize],
             taken: vec![0; SLOTS as usize / 64],
-            events: Vec::new(),
+            entries: Vec::new(),
             free: NIL,
             held: 0,
             now: 0,
@@ -81,28 +105,53 @@ impl Default for Wheel {
 }
 
 impl Wheel {
-    /// Schedules an event, behind all others at that time.
+    /// Schedules an event without a frame, behind all others at that time.
     #[inline(always)]
     pub fn push(&mut self, at: Instant, event: Event) {
         let at = at.0 / 1000;
-        debug_assert!(at >= self.now, "an event in the past");
-        if at - self.now < SLOTS {
-            self.append(at, event);
-        } else {
-            self.far.entry(at).or_default().push(event);
-            self.far_first = self.far_first.min(at);
+        match self.reaches(at) {
+            true => self.append(at, event),
+            false => self.put_far(at, event, NO_FRAME),
         }
+    }
+
+    /// Schedules the arrival of a frame that leaves `queue`, behind all others at that time.
+    #[inline(always)]
+    pub fn push_frame(&mut self, at: Instant, event: Event, packet: &Packet, queue: QueueId) {
+        let at = at.0 / 1000;
+        if !self.reaches(at) {
+            return self.put_far(at, event, Packet { upstream_queue: queue, ..*packet });
+        }
+        self.append(at, event);
+        let last = self.slots[(at % SLOTS) as usize].1;
+        // Copied whole, then patched where it lies.
+        let frame = &mut self.entries[last as usize].packet;
+        *frame = *packet;
+        frame.upstream_queue = queue;
+    }
+
+    #[inline(always)]
+    fn reaches(&self, at: u64) -> bool {
+        debug_assert!(at >= self.now, "an event in the past");
+        at - self.now < SLOTS
+    }
+
+    #[cold]
+    fn put_far(&mut self, at: u64, event: Event, packet: Packet) {
+        self.far.entry(at).or_default().push((event, packet));
+        self.far_first = self.far_first.min(at);
     }
 
     #[inline(always)]
     fn append(&mut self, at: u64, event: Event) {
         let cell = self.free;
         let cell = if cell == NIL {
-            self.events.push((event, NIL));
-            self.events.len() as u32 - 1
+            self.entries.push(Entry { packet: NO_FRAME, event, next: NIL });
+            self.entries.len() as u32 - 1
         } else {
-            self.free = self.events[cell as usize].1;
-            self.events[cell as usize] = (event, NIL);
+            let entry = &mut self.entries[cell as usize];
+            self.free = entry.next;
+            (entry.event, entry.next) = (event, NIL);
             cell
         };
         let slot = (at % SLOTS) as usize;
@@ -111,7 +160,7 @@ impl Wheel {
             self.slots[slot] = (cell, cell);
             self.taken[slot / 64] |= 1 << (slot % 64);
         } else {
-            self.events[last as usize].1 = cell;
+            self.entries[last as usize].next = cell;
             self.slots[slot].1 = cell;
         }
         self.held += 1;
@@ -142,9 +191,9 @@ impl Wheel {
         self.now + (slot + SLOTS - start as u64) % SLOTS
     }
 
-    /// Takes the next event, if it is before `end`.
+    /// Takes the next event, if it is before `end`; with its frame, if it is an arrival.
     #[inline(always)]
-    pub fn pop_before(&mut self, end: Instant) -> Option<(Instant, Event)> {
+    pub fn pop_before(&mut self, end: Instant) -> Option<(Instant, Event, Packet)> {
         let at = self.next_ns();
         if at == u64::MAX || 1000 * at >= end.0 {
             return None;
@@ -157,8 +206,9 @@ impl Wheel {
         }
         let slot = (at % SLOTS) as usize;
         let (cell, last) = self.slots[slot];
-        let (event, next) = self.events[cell as usize];
-        self.events[cell as usize].1 = self.free;
+        let entry = &mut self.entries[cell as usize];
+        let (event, next, packet) = (entry.event, entry.next, entry.packet);
+        entry.next = self.free;
         self.free = cell;
         self.slots[slot].0 = next;
         if cell == last {
@@ -166,7 +216,7 @@ impl Wheel {
             self.taken[slot / 64] &= !(1 << (slot % 64));
         }
         self.held -= 1;
-        Some((Instant(1000 * at), event))
+        Some((Instant(1000 * at), event, packet))
     }
 
     /// What the wheel reaches now.
@@ -176,7 +226,11 @@ impl Wheel {
             && *entry.key() < self.now + SLOTS
         {
             let (at, events) = entry.remove_entry();
-            events.into_iter().for_each(|event| self.append(at, event));
+            for (event, packet) in events {
+                self.append(at, event);
+                let last = self.slots[(at % SLOTS) as usize].1;
+                self.entries[last as usize].packet = packet;
+            }
         }
         self.far_first = self.far.first_key_value().map_or(u64::MAX, |(at, _)| *at);
     }
@@ -213,7 +267,8 @@ mod tests {
                 let ((at, _), event) = expected.pop_first().expect("not empty");
                 assert_eq!(wheel.next(), Instant(1000 * at));
                 assert_eq!(wheel.pop_before(Instant(1000 * at)), None);
-                assert_eq!(wheel.pop_before(Instant(1000 * at + 1)), Some((Instant(1000 * at), event)));
+                let popped = wheel.pop_before(Instant(1000 * at + 1)).map(|(at, event, _)| (at, event));
+                assert_eq!(popped, Some((Instant(1000 * at), event)));
                 now = at;
             }
         }

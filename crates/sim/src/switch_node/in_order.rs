@@ -9,15 +9,19 @@ use crate::link::Fabric;
 use crate::observe::Observer;
 use crate::wheel::{Event, What};
 use backwater_dataplane::Departed;
-use backwater_types::{Instant, Kind, PortId};
+use backwater_types::{Instant, Kind, Packet, PortId};
 
 impl<D: DataPlane> SwitchNode<D> {
-    /// The head frame of the link into `ingress` has arrived.
+    /// A frame has arrived by `ingress`.
     #[inline]
-    pub fn arrived<O: Observer>(&mut self, now: Instant, ingress: PortId, fabric: &mut Fabric, observer: &mut O) {
-        let link = self.ports[ingress as usize].link_in as usize;
-        let packet = *fabric.in_flight[link].front().expect("an arrival has its frame");
-        fabric.in_flight[link].advance();
+    pub fn arrived<O: Observer>(
+        &mut self,
+        now: Instant,
+        ingress: PortId,
+        packet: Packet,
+        fabric: &mut Fabric,
+        observer: &mut O,
+    ) {
         fabric.packet_hops += 1;
         if packet.kind == Kind::Control {
             self.obey(now, ingress, &packet, observer);
