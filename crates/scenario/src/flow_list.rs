@@ -1,24 +1,47 @@
 //! Lists of flows in CSV: `start_ns,src,dst,bytes`, and `port` where another simulator's files have one.
-
-use std::path::Path;
+//!
+//! A list may have millions of rows. It stays the text it was, and its rows are read where they are needed.
 
 use backwater_types::{Bytes, Duration};
 
 use crate::error::Error;
 use crate::model::{BACKGROUND_PORT, ListedFlow};
-use crate::sizes::read_text;
 
 const HEADER: [&str; 5] = ["start_ns", "src", "dst", "bytes", "port"];
 /// Columns that have to be there.
 const NEEDED: usize = 4;
 
-/// Reads a list; each flow comes with the number of its line. `name` is what messages call the file.
-pub(crate) fn read(path: &Path, name: &str) -> Result<Vec<(usize, ListedFlow)>, Error> {
-    parse(&read_text(path, name)?, name)
+/// One flow of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Row<'a> {
+    /// Number of its line, from 1; of its entry, from 0, where the flows are listed in the scenario.
+    pub line: usize,
+    /// Arrival.
+    pub start: Duration,
+    /// Source host.
+    pub src: &'a str,
+    /// Destination host.
+    pub dst: &'a str,
+    /// Payload.
+    pub bytes: Bytes,
+    /// Destination port.
+    pub port: u16,
 }
 
-fn parse(text: &str, name: &str) -> Result<Vec<(usize, ListedFlow)>, Error> {
-    let mut flows = Vec::new();
+impl<'a> Row<'a> {
+    /// Entry number `line` of a list in a scenario.
+    pub fn of(line: usize, flow: &'a ListedFlow) -> Row<'a> {
+        let ListedFlow { start, src, dst, bytes, port } = flow;
+        Row { line, start: *start, src, dst, bytes: *bytes, port: *port }
+    }
+}
+
+/// The rows of a list. `name` is what messages call it.
+///
+/// # Errors
+/// At the line that is none.
+pub fn parse<'a>(text: &'a str, name: &str) -> Result<Vec<Row<'a>>, Error> {
+    let mut rows = Vec::new();
     let mut columns = None;
     for (number, line) in text.lines().enumerate() {
         let (number, line) = (number + 1, line.trim());
@@ -26,49 +49,60 @@ fn parse(text: &str, name: &str) -> Result<Vec<(usize, ListedFlow)>, Error> {
             continue;
         }
         let refuse = |problem: String| Error::at(format!("{name}:{number}"), problem);
-        let fields: Vec<&str> = line.split(',').map(str::trim).collect();
         let Some(columns) = columns else {
-            if fields.len() < NEEDED || !HEADER.starts_with(&fields) {
+            columns = Some(read_header(line).ok_or_else(|| {
                 let expected = HEADER[..NEEDED].join(",");
-                return Err(refuse(format!("\"{line}\": expected the header \"{expected}\", perhaps with \",port\"")));
-            }
-            columns = Some(fields.len());
+                refuse(format!("\"{line}\": expected the header \"{expected}\", perhaps with \",port\""))
+            })?);
             continue;
         };
-        if fields.len() != columns {
-            let names = HEADER[..columns].join(",");
-            return Err(refuse(format!("\"{line}\": expected {columns} fields, {names}, not {}", fields.len())));
+        let mut fields = [""; HEADER.len()];
+        let mut count = 0;
+        for field in line.split(',') {
+            if let Some(slot) = fields.get_mut(count) {
+                *slot = field.trim();
+            }
+            count += 1;
         }
-        let [start, src, dst, bytes] = [0, 1, 2, 3].map(|column| fields[column]);
-        let port = fields.get(NEEDED);
-        flows.push((
-            number,
-            ListedFlow {
-                start: nanoseconds(start).ok_or_else(|| {
-                    refuse(format!(
-                        "start_ns \"{start}\": expected nanoseconds since the start, such as 1500 or 1500.25"
-                    ))
-                })?,
-                src: src.into(),
-                dst: dst.into(),
-                bytes: bytes
-                    .parse()
-                    .map(Bytes)
-                    .map_err(|_| refuse(format!("bytes \"{bytes}\": expected a whole number of bytes")))?,
-                port: port.map_or(Ok(BACKGROUND_PORT), |port| {
-                    port.parse().map_err(|_| refuse(format!("port \"{port}\": expected 0 to 65535")))
-                })?,
+        if count != columns {
+            let names = HEADER[..columns].join(",");
+            return Err(refuse(format!("\"{line}\": expected {columns} fields, {names}, not {count}")));
+        }
+        let [start, src, dst, bytes, port] = fields;
+        rows.push(Row {
+            line: number,
+            start: nanoseconds(start).ok_or_else(|| {
+                refuse(format!("start_ns \"{start}\": expected nanoseconds since the start, such as 1500 or 1500.25"))
+            })?,
+            src,
+            dst,
+            bytes: bytes
+                .parse()
+                .map(Bytes)
+                .map_err(|_| refuse(format!("bytes \"{bytes}\": expected a whole number of bytes")))?,
+            port: match columns {
+                NEEDED => BACKGROUND_PORT,
+                _ => port.parse().map_err(|_| refuse(format!("port \"{port}\": expected 0 to 65535")))?,
             },
-        ));
+        });
     }
     if columns.is_none() {
         return Err(Error::at(name, format!("is empty: expected the header \"{}\"", HEADER[..NEEDED].join(","))));
     }
-    Ok(flows)
+    Ok(rows)
+}
+
+/// How many columns the header names, if it is one.
+fn read_header(line: &str) -> Option<usize> {
+    let names: Vec<&str> = line.split(',').map(str::trim).collect();
+    (names.len() >= NEEDED && HEADER.starts_with(&names)).then_some(names.len())
 }
 
 /// Nanoseconds with up to three decimals, exact in picoseconds.
 fn nanoseconds(text: &str) -> Option<Duration> {
+    if let Ok(whole) = text.parse::<u64>() {
+        return whole.checked_mul(1000).filter(|_| !text.starts_with('+')).map(Duration);
+    }
     if !text.starts_with(|c: char| c.is_ascii_digit()) || text.contains(|c: char| !c.is_ascii_digit() && c != '.') {
         return None;
     }
@@ -81,18 +115,17 @@ mod tests {
 
     #[test]
     fn a_list_reads_with_its_lines() {
-        let flows = parse("# three\nstart_ns,src,dst,bytes\n10.5,a,b,1000\n\n0,b,a,1\n", "f.csv").expect("valid");
-        assert_eq!(flows.len(), 2);
-        assert_eq!(flows[0].0, 3);
-        assert_eq!(flows[0].1.start, Duration(10_500));
-        assert_eq!(flows[1].0, 5);
-        assert_eq!(flows[1].1.port, 100);
+        let rows = parse("# three\nstart_ns,src,dst,bytes\n10.5,a,b,1000\n\n0,b,a,1\n", "f.csv").expect("valid");
+        assert_eq!(rows.len(), 2);
+        let first = Row { line: 3, start: Duration(10_500), src: "a", dst: "b", bytes: Bytes(1000), port: 100 };
+        assert_eq!(rows[0], first);
+        assert_eq!((rows[1].line, rows[1].port), (5, 100));
     }
 
     #[test]
     fn a_list_may_have_ports() {
-        let flows = parse("start_ns,src,dst,bytes,port\n0,a,b,1000,200\n", "f.csv").expect("valid");
-        assert_eq!(flows[0].1.port, 200);
+        let rows = parse("start_ns,src,dst,bytes,port\n0,a,b,1000,200\n", "f.csv").expect("valid");
+        assert_eq!(rows[0].port, 200);
         let error = parse("start_ns,src,dst,bytes,port\n0,a,b,1000\n", "f.csv").expect_err("four fields of five");
         assert!(error.to_string().contains("f.csv:2"), "{error}");
     }

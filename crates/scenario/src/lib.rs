@@ -14,7 +14,7 @@
 
 mod document;
 mod error;
-mod flow_list;
+pub mod flow_list;
 mod merge;
 pub mod model;
 mod plan;

@@ -528,10 +528,13 @@ pub enum Workload {
         /// Name in tables; `listed` by default.
         #[serde(default = "listed")]
         class: String,
-        /// CSV file with columns `start_ns,src,dst,bytes` and perhaps `port`, beside the scenario; read into `flows`.
+        /// CSV file with columns `start_ns,src,dst,bytes` and perhaps `port`, beside the scenario; read into `rows`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         file: Option<String>,
-        /// The flows themselves.
+        /// What such a file holds.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        rows: String,
+        /// The flows one by one, instead.
         #[serde(default)]
         flows: Vec<ListedFlow>,
     },

@@ -8,8 +8,9 @@ use crate::document::{Node, Place, Table, Value};
 use crate::error::Error;
 use crate::flow_list;
 use crate::model::{Scenario, Sizes, Workload};
-use crate::validate::{self, Listed};
-use crate::{schema, sizes, structure};
+use crate::sizes::{self, read_text};
+use crate::validate::{self, Lists};
+use crate::{schema, structure};
 
 /// Reads back a resolved scenario, as written to `scenario.json`.
 ///
@@ -29,13 +30,8 @@ pub(crate) fn resolve(mut document: Node, dir: &Path) -> Result<Scenario, Error>
     structure::check(schema::of_runs(), &document)?;
     expand_ranges(&mut document)?;
     let mut scenario = type_of(&document)?;
-    let listed = read_files(&document, &mut scenario, dir)?;
-    validate::check(&document, &scenario, &listed)?;
-    for workload in &mut scenario.workload {
-        if let Workload::FlowList { flows, .. } = workload {
-            flows.sort_by_key(|flow| flow.start);
-        }
-    }
+    let lists = read_files(&document, &mut scenario, dir)?;
+    validate::check(&document, &scenario, &lists)?;
     Ok(scenario)
 }
 
@@ -89,8 +85,8 @@ fn range(first: &str, last: &str) -> Option<Vec<String>> {
 }
 
 /// Reads the files that workloads name; what they hold takes the place of the name.
-fn read_files(document: &Node, scenario: &mut Scenario, dir: &Path) -> Result<Listed, Error> {
-    let mut listed = Listed::new();
+fn read_files(document: &Node, scenario: &mut Scenario, dir: &Path) -> Result<Lists, Error> {
+    let mut lists = Lists::new();
     for (i, workload) in scenario.workload.iter_mut().enumerate() {
         match workload {
             Workload::Background { sizes, .. } => {
@@ -100,26 +96,28 @@ fn read_files(document: &Node, scenario: &mut Scenario, dir: &Path) -> Result<Li
                     *sizes = Sizes::Points(table);
                 }
             }
-            Workload::FlowList { file, flows, .. } => {
-                let Some(given) = file.take() else { continue };
+            Workload::FlowList { file, rows, flows, .. } => {
+                let Some(given) = file.take() else {
+                    lists.insert(i, format!("workload.{i}.rows"));
+                    continue;
+                };
                 let key = format!("workload.{i}.file");
-                if !flows.is_empty() {
+                if !flows.is_empty() || !rows.is_empty() {
                     let node = document.find(key.split('.')).0;
                     return Err(node.error(key, "given beside flows: expected one of the two"));
                 }
-                let mut name = String::new();
-                let rows = read(document, &key, &given, dir, |path, shown| {
-                    name = shown.into();
-                    flow_list::read(path, shown)
+                *rows = read(document, &key, &given, dir, |path, shown| {
+                    lists.insert(i, shown.into());
+                    let text = read_text(path, shown)?;
+                    // Trouble with the list as a whole is trouble with the file, and told with the key that names it.
+                    flow_list::parse(&text, shown)?;
+                    Ok(text)
                 })?;
-                let (lines, read): (Vec<usize>, Vec<_>) = rows.into_iter().unzip();
-                *flows = read;
-                listed.insert(i, (name, lines));
             }
             Workload::Incast { .. } | Workload::LongLived { .. } => {}
         }
     }
-    Ok(listed)
+    Ok(lists)
 }
 
 /// Reads a file named at `key`, relative to the file that names it. Trouble with the file as a whole is trouble at the key.

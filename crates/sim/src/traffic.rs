@@ -6,8 +6,9 @@
 
 use crate::draws;
 use crate::hpcc;
+use backwater_scenario::flow_list::{self, Row};
 use backwater_scenario::model::{
-    Arrivals, BACKGROUND_PORT, INCAST_PORT, ListedFlow, LoadOf, Paths, Scenario, SizeTable, Sizes, Workload,
+    Arrivals, BACKGROUND_PORT, INCAST_PORT, LoadOf, Paths, Scenario, SizeTable, Sizes, Workload,
 };
 use backwater_scenario::sizes;
 use backwater_scenario::topology::Graph;
@@ -171,17 +172,25 @@ impl Source {
                 };
                 Source::Listed((0..*count as usize).map(flow).collect::<Vec<_>>().into_iter())
             }
-            Workload::FlowList { flows, .. } => {
-                let host =
-                    |name: &str| graph.find_host(name).expect("scenario checked: hosts of flow lists exist") as u16;
-                let flow = |f: &ListedFlow| Arrival {
-                    at: Instant(f.start.0),
-                    src: host(&f.src),
-                    dst: host(&f.dst),
-                    size: f.bytes.0,
-                    port: f.port,
+            Workload::FlowList { rows, flows, .. } => {
+                let hosts: HashMap<&str, u16> =
+                    graph.nodes[..graph.hosts].iter().map(|host| host.name.as_str()).zip(0..).collect();
+                let flow = |row: Row| Arrival {
+                    at: Instant(row.start.0),
+                    src: hosts[row.src],
+                    dst: hosts[row.dst],
+                    size: row.bytes.0,
+                    port: row.port,
                 };
-                let mut flows: Vec<Arrival> = flows.iter().map(flow).collect();
+                let listed = flows.iter().map(|listed| flow(Row::of(0, listed)));
+                let mut flows: Vec<Arrival> = match rows.is_empty() {
+                    true => listed.collect(),
+                    false => {
+                        let rows =
+                            flow_list::parse(rows, "").expect("scenario checked: lists of flows are well-formed");
+                        rows.into_iter().map(flow).collect()
+                    }
+                };
                 flows.sort_by_key(|f| f.at);
                 Source::Listed(flows.into_iter())
             }

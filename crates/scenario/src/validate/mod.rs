@@ -21,10 +21,10 @@ use crate::presets;
 use crate::suggest::hint;
 use crate::topology::{Graph, expand};
 
-pub(crate) use workload::Listed;
+pub(crate) use workload::Lists;
 
-/// Checks a scenario; `document` is what it was read from and `listed` are the lines of flow-list files.
-pub(crate) fn check(document: &Node, scenario: &Scenario, listed: &Listed) -> Result<(), Error> {
+/// Checks a scenario; `document` is what it was read from and `lists` are the names of its lists of flows.
+pub(crate) fn check(document: &Node, scenario: &Scenario, lists: &Lists) -> Result<(), Error> {
     let doc = Doc { document, scenario };
     doc.check_scheme()?;
     topology::check_counts(&doc)?;
@@ -35,7 +35,7 @@ pub(crate) fn check(document: &Node, scenario: &Scenario, listed: &Listed) -> Re
     conventions::check(&doc)?;
     switch::check(&doc, &net)?;
     run::check(&doc, &net)?;
-    workload::check(&doc, &net, listed)?;
+    workload::check(&doc, &net, lists)?;
     fault::check(&doc, &net)
 }
 

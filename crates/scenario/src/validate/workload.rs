@@ -6,19 +6,20 @@ use backwater_types::Duration;
 
 use super::{Doc, Net};
 use crate::error::Error;
+use crate::flow_list::{self, Row};
 use crate::model::{Arrivals, ListedFlow, LoadOf, Sizes, Workload};
 use crate::sizes;
 use crate::suggest::hint;
 
-/// By number of the workload, the file its flows came from and the line of each flow.
-pub(crate) type Listed = BTreeMap<usize, (String, Vec<usize>)>;
+/// By number of the workload, what messages call its list of flows.
+pub(crate) type Lists = BTreeMap<usize, String>;
 
 /// Workloads are numbered in 8 bits in every flow.
 const WORKLOADS_MAX: usize = 250;
 /// Flows of one incast event, or of one long-lived workload.
 const FLOWS_MAX: u32 = 1_000_000;
 
-pub(super) fn check(doc: &Doc, net: &Net, listed: &Listed) -> Result<(), Error> {
+pub(super) fn check(doc: &Doc, net: &Net, lists: &Lists) -> Result<(), Error> {
     let workloads = &doc.scenario.workload;
     doc.need(!workloads.is_empty(), "workload", || "no [[workload]]: expected at least one source of flows".into())?;
     doc.need(workloads.len() <= WORKLOADS_MAX, "workload", || format!("expected at most {WORKLOADS_MAX} workloads"))?;
@@ -39,7 +40,7 @@ pub(super) fn check(doc: &Doc, net: &Net, listed: &Listed) -> Result<(), Error> 
             Workload::Background { .. } => one.background(workload)?,
             Workload::Incast { .. } => one.incast(workload)?,
             Workload::LongLived { .. } => one.long_lived(workload)?,
-            Workload::FlowList { flows, .. } => one.flow_list(flows, listed.get(&i))?,
+            Workload::FlowList { rows, flows, .. } => one.flow_list(rows, flows, &lists[&i])?,
         }
     }
     Ok(())
@@ -142,30 +143,33 @@ impl One<'_> {
         })
     }
 
-    fn flow_list(&self, flows: &[ListedFlow], lines: Option<&(String, Vec<usize>)>) -> Result<(), Error> {
+    fn flow_list(&self, text: &str, flows: &[ListedFlow], name: &str) -> Result<(), Error> {
+        let in_file = !text.is_empty();
+        let rows: Vec<Row> = match in_file {
+            true => flow_list::parse(text, name)?,
+            false => flows.iter().enumerate().map(|(i, flow)| Row::of(i, flow)).collect(),
+        };
+        self.need(!in_file || flows.is_empty(), "flows", || "given beside a list: expected one of the two".into())?;
         let empty = "expected at least one flow, in flows or in a file with the header start_ns,src,dst,bytes";
-        let field = if lines.is_some() { "file" } else { "flows" };
-        self.need(!flows.is_empty(), field, || empty.into())?;
+        self.need(!rows.is_empty(), if in_file { "file" } else { "flows" }, || empty.into())?;
         let end = self.doc.scenario.run.duration;
-        for (i, flow) in flows.iter().enumerate() {
-            let wrong = |field: &str, value: &str, problem: String| match lines {
-                Some((file, lines)) => {
-                    Error::at(format!("{file}:{}", lines[i]), format!("{field} \"{value}\": {problem}"))
-                }
-                None => self.wrong(&format!("flows.{i}.{field}"), problem),
+        for row in &rows {
+            let wrong = |field: &str, value: &str, problem: String| match in_file {
+                true => Error::at(format!("{name}:{}", row.line), format!("{field} \"{value}\": {problem}")),
+                false => self.wrong(&format!("flows.{}.{field}", row.line), problem),
             };
-            let src = self.net.host(&flow.src).map_err(|problem| wrong("src", &flow.src, problem))?;
-            let dst = self.net.host(&flow.dst).map_err(|problem| wrong("dst", &flow.dst, problem))?;
+            let src = self.net.host(row.src).map_err(|problem| wrong("src", row.src, problem))?;
+            let dst = self.net.host(row.dst).map_err(|problem| wrong("dst", row.dst, problem))?;
             if src == dst {
-                return Err(wrong("dst", &flow.dst, "the same host as src: expected another".into()));
+                return Err(wrong("dst", row.dst, "the same host as src: expected another".into()));
             }
-            if flow.bytes.0 == 0 || flow.bytes.0 > sizes::SIZE_MAX as u64 {
-                return Err(wrong("bytes", &flow.bytes.to_string(), "expected 1 B to 128 GiB".into()));
+            if row.bytes.0 == 0 || row.bytes.0 > sizes::SIZE_MAX as u64 {
+                return Err(wrong("bytes", &row.bytes.to_string(), "expected 1 B to 128 GiB".into()));
             }
-            if flow.start >= end {
+            if row.start >= end {
                 return Err(wrong(
                     "start",
-                    &flow.start.to_string(),
+                    &row.start.to_string(),
                     format!("expected a time before run.duration = {end}"),
                 ));
             }
