@@ -78,7 +78,7 @@ impl Bfc {
 
 impl<const W: usize> Backpressure<PausableQueues<W>> for Bfc {
     type Params = BfcParams;
-    /// An empty queue is never above its threshold.
+    // A packet passes (see the trait) because an empty queue is never above its threshold.
 
     fn new(params: &BfcParams, shape: &Shape) -> Bfc {
         let (ports, stride) = (shape.ports.len(), shape.queues as usize);

@@ -126,7 +126,7 @@ impl Control for Dctcp {
 fn whole_ns(wire: u64, rate: f64) -> Duration {
     let seconds = wire as f64 * 8.0 / rate;
     let fraction = (seconds * 18_446_744_073_709_551_616.0) as u64;
-    Duration::from_ns((fraction as u128 * 1_000_000_000 >> 64) as u64)
+    Duration::from_ns(((fraction as u128 * 1_000_000_000) >> 64) as u64)
 }
 
 #[cfg(test)]
