@@ -13,7 +13,7 @@ pub mod units;
 
 pub use frame::{ControlFrame, QueueMap};
 pub use packet::{Kind, Packet, flags};
-pub use units::{BitsPerSec, Bytes, Duration, Instant, SerTime};
+pub use units::{BitsPerSec, Bytes, Duration, Instant, SerTime, whole_ns};
 
 /// Wire size of ACK, NACK and control frames by default, bytes (BFC-A13).
 pub const CONTROL_WIRE: u16 = 64;

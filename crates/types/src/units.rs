@@ -91,10 +91,10 @@ impl Sub for Duration {
 /// 44.20 fixed point picoseconds per byte, rounded down, so rates of which 8 000 000 000 000 is a multiple (1, 10, 25, 40,
 /// 50, 100, 200, 400, 800 Gb/s, ...) are exact; any other rate is short by less than 1 ps per 2^20 bytes.
 ///
-/// In whole nanoseconds it is what ns-3.17 makes of the same time: seconds become binary fractions that are cut off, so a
-/// time between nanoseconds loses its fraction, and one of a whole number of nanoseconds loses one.
+/// In whole nanoseconds it is [`whole_ns`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SerTime {
+    /// In whole nanoseconds: the rate.
     per_byte: u64,
     whole_ns: bool,
 }
@@ -114,19 +114,29 @@ impl SerTime {
     /// # Panics
     /// On a rate of zero.
     pub const fn in_whole_ns(rate: BitsPerSec) -> SerTime {
-        SerTime { whole_ns: true, ..SerTime::of(rate) }
+        assert!(rate.0 > 0, "a link has a rate");
+        SerTime { per_byte: rate.0, whole_ns: true }
     }
 
     /// Time to put `wire_bytes` on the wire, rounded down to a picosecond (or a nanosecond).
     #[inline(always)]
     pub const fn of_bytes(self, wire_bytes: u64) -> Duration {
-        // A jumbo frame (2^14 B) at 1 Mb/s (2^23 ps a byte, 2^43 in fixed point) stays inside 64 bits.
-        let fixed = wire_bytes * self.per_byte;
         if self.whole_ns {
-            return Duration(fixed.saturating_sub(1) / (1000 << 20) * 1000);
+            return whole_ns(wire_bytes, self.per_byte as f64);
         }
-        Duration(fixed >> 20)
+        // A jumbo frame (2^14 B) at 1 Mb/s (2^23 ps a byte, 2^43 in fixed point) stays inside 64 bits.
+        Duration((wire_bytes * self.per_byte) >> 20)
     }
+}
+
+/// Time of `wire` bytes at `rate` bit/s as ns-3.17 converts seconds: to a binary fraction of 64 bits, cut off, and from that to
+/// nanoseconds, cut off. So a time between nanoseconds loses its fraction, and one of a whole number of them mostly loses one.
+#[inline(always)]
+pub const fn whole_ns(wire: u64, rate: f64) -> Duration {
+    let seconds = wire as f64 * 8.0 / rate;
+    let whole = seconds as u64;
+    let fraction = ((seconds - whole as f64) * 18_446_744_073_709_551_616.0) as u64;
+    Duration::from_ns(whole * 1_000_000_000 + ((fraction as u128 * 1_000_000_000) >> 64) as u64)
 }
 
 /// Why a quantity could not be read.
@@ -263,6 +273,14 @@ mod tests {
         assert_eq!(ser.of_bytes(1), Duration(80));
         assert_eq!(ser.of_bytes(1048), Duration(83_840));
         assert_eq!(SerTime::of(BitsPerSec(800_000_000_000)).of_bytes(9000), Duration(90_000));
+    }
+
+    #[test]
+    fn whole_nanoseconds_lose_their_fraction_and_exact_ones_mostly_a_whole() {
+        let ser = SerTime::in_whole_ns(BitsPerSec(100_000_000_000));
+        assert_eq!([1048, 60, 1000].map(|wire| ser.of_bytes(wire).0), [83_000, 4_000, 79_000]);
+        // 4.104 us: as a double it lies far enough above to keep its last nanosecond.
+        assert_eq!(SerTime::in_whole_ns(BitsPerSec(1_000_000_000)).of_bytes(513), Duration(4_104_000));
     }
 
     #[test]
