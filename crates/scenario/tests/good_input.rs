@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use backwater_scenario::model::{Assignment, Backpressure, Buffer, Sizes, Topology, Transport, Window, Workload};
-use backwater_scenario::{Plan, Scenario, from_json, load, load_str, scenario_schema, schemes};
+use backwater_scenario::{Plan, Scenario, flow_list, from_json, load, load_str, scenario_schema, schemes};
 use backwater_types::{BitsPerSec, Bytes, Duration};
 
 const GOOD: &str = r#"name = "good"
@@ -187,8 +187,10 @@ fn extended_files_tables_and_lists_are_relative_to_the_file_that_names_them() {
     };
     assert_eq!((table.points.as_slice(), table.linear), ([(100.0, 0.0), (200.0, 0.5), (3000.0, 1.0)].as_slice(), true));
     assert!(table.whole_packets);
-    let Workload::FlowList { file: None, flows, .. } = &run.workload[1] else { panic!("the file was read") };
-    assert_eq!(flows.iter().map(|flow| flow.start).collect::<Vec<_>>(), [Duration(1_000_500), Duration(2_000_000)]);
+    let Workload::FlowList { file: None, rows, flows, .. } = &run.workload[1] else { panic!("the file was read") };
+    let rows = flow_list::parse(rows, "rows").expect("checked");
+    assert_eq!(rows.iter().map(|row| row.start).collect::<Vec<_>>(), [Duration(2_000_000), Duration(1_000_500)]);
+    assert!(flows.is_empty());
     let json = serde_json::to_string(run).expect("plain data");
     assert_eq!(&from_json(&json).expect("valid"), run);
 }
