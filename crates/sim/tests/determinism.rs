@@ -23,10 +23,13 @@ fn digest(scenario: &Scenario, threads: usize) -> String {
     Simulation::new(scenario, threads).run(&Watch::default()).digest
 }
 
-/// A small Clos with losses, flaps, sampling of queues and delays: everything the digest covers.
+/// A small Clos with losses, flaps, sampling of queues and delays: everything the digest covers. `scheme@profile` is a scheme
+/// in another simulator's profile.
 fn busy(scheme: &str) -> Scenario {
+    let (preset, profile) = scheme.split_once('@').unwrap_or((scheme, ""));
+    let compat = if profile.is_empty() { String::new() } else { format!("compat = \"{profile}\"\n") };
     scenario(&format!(
-        "scheme = \"{scheme}\"\n[topology]\nkind = \"leaf-spine\"\nleaves = 4\nspines = 2\nhosts_per_leaf = 4\n\
+        "scheme = \"{preset}\"\n{compat}[topology]\nkind = \"leaf-spine\"\nleaves = 4\nspines = 2\nhosts_per_leaf = 4\n\
          host_rate = \"100 Gbps\"\ncore_rate = \"100 Gbps\"\nhost_delay = \"1 us\"\ncore_delay = \"600 ns\"\n\
          [run]\nduration = \"150 us\"\n[measure]\nsample = \"3 us\"\nactive_flows = true\nqueueing_delay = true\n\
          [[workload]]\nkind = \"background\"\nsizes = {{ table = \"google_rpc\" }}\nload = 0.7\n\
@@ -36,7 +39,8 @@ fn busy(scheme: &str) -> Scenario {
     ))
 }
 
-const SCHEMES: [&str; 8] = ["bfc", "bfc-stochastic", "bfc-single", "dctcp", "pfc", "ideal-fq", "dqa", "fifo"];
+const SCHEMES: [&str; 9] =
+    ["bfc", "bfc-stochastic", "bfc-single", "dctcp", "pfc", "ideal-fq", "dqa", "fifo", "dctcp@hpcc-sim"];
 
 #[test]
 fn a_run_repeats_itself() {
