@@ -124,7 +124,7 @@ impl<H: EndHost, D: DataPlane, O: Observer> Windows<H, D, O> for NodeByNode {
         let local = nodes.local[flow.src as usize] as usize;
         let next = &mut nodes.fabric.next[local];
         *next = flow.at.min(*next);
-        nodes.hosts[local].announce(flow);
+        nodes.hosts[local].port_mut().announce(flow);
     }
 
     fn next(&self, nodes: &Nodes<H, D>) -> Instant {

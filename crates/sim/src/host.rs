@@ -64,7 +64,6 @@ pub struct Host<C: Control> {
     acks: Ring<Packet>,
     flows: Vec<Flow<C>>,
     free: Vec<u32>,
-    arrivals: Ring<Arrival>,
     /// Flows that wait for their pace.
     paced: Timers,
     rto: Timers,
@@ -115,7 +114,6 @@ impl<C: Control> EndHost for Host<C> {
             acks: Ring::default(),
             flows: Vec::with_capacity(64),
             free: Vec::with_capacity(64),
-            arrivals: Ring::default(),
             paced: Timers::default(),
             rto: Timers::default(),
             receivers: Receivers::default(),
@@ -133,14 +131,6 @@ impl<C: Control> EndHost for Host<C> {
     #[inline(always)]
     fn port_mut(&mut self) -> &mut HostPort {
         &mut self.port
-    }
-
-    #[inline(always)]
-    fn announce(&mut self, flow: Arrival) {
-        if self.arrivals.is_empty() {
-            self.port.tree.set(ARRIVAL, flow.at);
-        }
-        self.arrivals.push_back(flow);
     }
 
     #[inline]
@@ -175,12 +165,9 @@ impl<C: Control> EndHost for Host<C> {
                     self.transmit(now, params, fabric, observer);
                 }
                 ARRIVAL => {
-                    while self.arrivals.front().is_some_and(|a| a.at == now) {
-                        if let Some(arrival) = self.arrivals.pop_front() {
-                            self.start(now, arrival, params);
-                        }
+                    while let Some(arrival) = self.port.arrival(now) {
+                        self.start(now, arrival, params);
                     }
-                    self.port.tree.set(ARRIVAL, self.arrivals.front().map_or(Instant::NEVER, |a| a.at));
                     self.kick(now, params, fabric, observer);
                 }
                 _ => self.on_timer(now, params, fabric, finished, observer),

@@ -6,7 +6,7 @@ use crate::observe::Observer;
 use crate::stats::{Drops, PortStats};
 use crate::traffic::{Flow, FlowKeys};
 use crate::tree::Tree;
-use backwater_dataplane::NicQueues;
+use backwater_dataplane::{NicQueues, Ring};
 use backwater_transport::Control;
 use backwater_types::{Instant, Packet};
 use std::collections::VecDeque;
@@ -30,8 +30,6 @@ pub trait EndHost: Send + Sized {
     fn port(&self) -> &HostPort;
     /// Its port.
     fn port_mut(&mut self) -> &mut HostPort;
-    /// A flow will arrive here.
-    fn announce(&mut self, flow: Flow);
     /// Handles every event before `end`.
     fn run<O: Observer>(
         &mut self,
@@ -75,6 +73,8 @@ pub struct HostPort {
     pub busy_until: Instant,
     /// The outgoing direction.
     pub wire: Wire,
+    /// Flows that will arrive here.
+    arrivals: Ring<Flow>,
 }
 
 impl HostPort {
@@ -88,6 +88,7 @@ impl HostPort {
             link_in,
             busy_until: Instant::ZERO,
             wire,
+            arrivals: Ring::default(),
         }
     }
 
@@ -95,6 +96,25 @@ impl HostPort {
     #[inline(always)]
     pub fn wake_link(&mut self, fabric: &Fabric) {
         self.tree.set(LINK, fabric.in_flight[self.link_in as usize].head());
+    }
+
+    /// A flow will arrive here.
+    #[inline(always)]
+    pub fn announce(&mut self, flow: Flow) {
+        if self.arrivals.is_empty() {
+            self.tree.set(ARRIVAL, flow.at);
+        }
+        self.arrivals.push_back(flow);
+    }
+
+    /// The next flow that arrives now; when there is none, the event queue learns when the one after that comes.
+    #[inline(always)]
+    pub fn arrival(&mut self, now: Instant) -> Option<Flow> {
+        if self.arrivals.front().is_some_and(|flow| flow.at == now) {
+            return self.arrivals.pop_front();
+        }
+        self.tree.set(ARRIVAL, self.arrivals.front().map_or(Instant::NEVER, |flow| flow.at));
+        None
     }
 
     /// Takes the frame that has arrived.

@@ -38,7 +38,6 @@ pub struct HpccHost<C: Control> {
     paused: bool,
     /// A transmission has not come to its end yet; only where events come in order.
     sending: bool,
-    arrivals: Ring<Arrival>,
     receivers: Receivers,
     keys: FlowKeys,
     changes: VecDeque<Instant>,
@@ -86,7 +85,6 @@ impl<C: Control> EndHost for HpccHost<C> {
             wake: Instant::NEVER,
             paused: false,
             sending: false,
-            arrivals: Ring::default(),
             receivers: Receivers::default(),
             keys: setup.keys,
             changes: setup.changes,
@@ -102,14 +100,6 @@ impl<C: Control> EndHost for HpccHost<C> {
     #[inline(always)]
     fn port_mut(&mut self) -> &mut HostPort {
         &mut self.port
-    }
-
-    #[inline(always)]
-    fn announce(&mut self, flow: Arrival) {
-        if self.arrivals.is_empty() {
-            self.port.tree.set(ARRIVAL, flow.at);
-        }
-        self.arrivals.push_back(flow);
     }
 
     #[inline]
@@ -132,13 +122,10 @@ impl<C: Control> EndHost for HpccHost<C> {
                     self.transmit(now, params, fabric, observer);
                 }
                 ARRIVAL => {
-                    while self.arrivals.front().is_some_and(|a| a.at == now) {
-                        if let Some(arrival) = self.arrivals.pop_front() {
-                            self.open(now, arrival, params);
-                            self.kick(now, params, fabric, observer);
-                        }
+                    while let Some(arrival) = self.port.arrival(now) {
+                        self.open(now, arrival, params);
+                        self.kick(now, params, fabric, observer);
                     }
-                    self.port.tree.set(ARRIVAL, self.arrivals.front().map_or(Instant::NEVER, |a| a.at));
                 }
                 _ => self.on_timer(now, params, fabric, observer),
             }
