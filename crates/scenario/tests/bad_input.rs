@@ -248,6 +248,53 @@ const CASES: &[Case] = &[
         "buffer = \"0 B\"",
         &["bad.toml:17: switch.buffer = \"0 B\": expected at least one full packet, 1048 B"],
     ),
+    // Conventions of another simulator, on a scheme or beside others that they do not go with. GOOD is of BFC.
+    (
+        "[switch]\nqueues = 32",
+        "[conventions]\nacks = \"data\"\n[switch]",
+        &["bad.toml:16: conventions.acks = \"data\": ACKs in the data class need one data class a port"],
+    ),
+    (
+        "[switch]\nqueues = 32",
+        "[conventions]\nhosts = \"hpcc-sim\"\n[switch]",
+        &["bad.toml:16: conventions.hosts = \"hpcc-sim\": HPCC's simulator knows no BFC"],
+    ),
+    (
+        "[switch]\nqueues = 32",
+        "[conventions]\nmemory = \"hpcc-sim\"\n[switch]",
+        &["bad.toml:16: conventions.memory = \"hpcc-sim\": HPCC's simulator always runs PFC over one queue a port"],
+    ),
+    (
+        "[switch]\nqueues = 32",
+        "[conventions]\nties = \"scheduled\"\n[switch]",
+        &["bad.toml:16: conventions.ties = \"scheduled\": the order of scheduling is that of ns-3", "whole-ns"],
+    ),
+    (
+        "[switch]\nqueues = 32",
+        "[conventions]\npfc_frame = \"8 B\"\n[switch]",
+        &["bad.toml:16: conventions.pfc_frame = \"8 B\": expected 20 B to 1500 B"],
+    ),
+    (
+        "[switch]\nqueues = 32",
+        "[conventions]\ntime = \"ns\"\n[switch]",
+        &["bad.toml:16: conventions.time = \"ns\": ", "whole-ns"],
+    ),
+    (
+        "payload = \"1000 B\"",
+        "ack_class = \"data\"",
+        &["bad.toml:21: host.ack_class = \"data\": a NIC whose ACKs are paused needs conventions.hosts = \"hpcc-sim\""],
+    ),
+    (
+        "kmin = \"10 KB\"",
+        "by_rate = [{ rate = \"1 Gbps\", kmin = \"9 KB\", kmax = \"8 KB\", pmax = 1 }], kmin = \"10 KB\"",
+        &["bad.toml:18: switch.ecn.by_rate.0.kmin = \"9 KB\": expected at most kmax, 8 KB"],
+    ),
+    ("payload = \"1000 B\"", "window = \"wide\"", &["bad.toml:21: host.window = \"wide\": ", "base-bdp"]),
+    (
+        "duration = \"1 ms\"",
+        "duration = \"1 ms\"\norigin = \"61 s\"",
+        &["run.origin = \"61 s\": expected at most 60 s"],
+    ),
     ("queues = 32", "alpha = 0", &["bad.toml:16: switch.alpha = 0: expected more than 0"]),
     ("queues = 32", "pfc.alpha = -0.5", &["bad.toml:16: switch.pfc.alpha = -0.5: expected more than 0"]),
     ("queues = 32", "bfc.sampling = 0", &["bad.toml:16: switch.bfc.sampling = 0: expected more than 0 and at most 1"]),

@@ -39,6 +39,29 @@ pub struct HostParams<C: Control> {
     pub labels: Vec<u8>,
 }
 
+impl<C: Control> HostParams<C> {
+    /// Flags of a data packet of this class.
+    #[inline(always)]
+    pub fn flags(&self, class: u8, last: bool) -> u8 {
+        self.labels[class as usize] | if last { flags::LAST } else { 0 } | if self.ecn { flags::ECT } else { 0 }
+    }
+
+    /// An ACK or NACK of `seq` by host `from`, for a data packet that came in.
+    #[inline(always)]
+    pub fn answer(&self, from: u16, keys: &FlowKeys, packet: &Packet, kind: Kind, seq: u32) -> Packet {
+        Packet {
+            kind,
+            seq,
+            dst: packet.src,
+            src: from,
+            wire: self.ack,
+            key: if self.symmetric { packet.key } else { keys.answer(packet.key) },
+            flags: packet.flags & flags::CE,
+            ..*packet
+        }
+    }
+}
+
 /// What happened to a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Finished {
@@ -311,9 +334,7 @@ impl<C: Control> Host<C> {
             upstream_queue: queue,
             class: 0,
             kind: Kind::Data,
-            flags: params.labels[flow.class as usize]
-                | if last { flags::LAST } else { 0 }
-                | if params.ecn { flags::ECT } else { 0 },
+            flags: params.flags(flow.class, last),
         };
         if !flow.timed {
             flow.timed = true;
@@ -399,16 +420,7 @@ impl<C: Control> Host<C> {
                 }
             }
         };
-        Some(Packet {
-            kind,
-            seq,
-            dst: packet.src,
-            src: self.port.id,
-            wire: params.ack,
-            key: if params.symmetric { packet.key } else { self.keys.answer(packet.key) },
-            flags: packet.flags & flags::CE,
-            ..*packet
-        })
+        Some(params.answer(self.port.id, &self.keys, packet, kind, seq))
     }
 
     #[inline(always)]

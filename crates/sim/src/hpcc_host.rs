@@ -316,9 +316,7 @@ impl<C: Control> HpccHost<C> {
             upstream_queue: 0,
             class: 0,
             kind: Kind::Data,
-            flags: params.labels[pair.class as usize]
-                | if last { flags::LAST } else { 0 }
-                | if params.ecn { flags::ECT } else { 0 },
+            flags: params.flags(pair.class, last),
         };
         self.note(slot);
         self.depart(now, &packet, fabric, observer);
@@ -397,16 +395,7 @@ impl<C: Control> HpccHost<C> {
             Answer::Nack(seq) => (Kind::Nack, seq),
             Answer::Silence => return false,
         };
-        self.acks.push_back(Packet {
-            kind,
-            seq,
-            dst: packet.src,
-            src: self.port.id,
-            wire: params.ack,
-            key: if params.symmetric { packet.key } else { self.keys.answer(packet.key) },
-            flags: packet.flags & flags::CE,
-            ..*packet
-        });
+        self.acks.push_back(params.answer(self.port.id, &self.keys, packet, kind, seq));
         true
     }
 

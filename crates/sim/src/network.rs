@@ -340,7 +340,8 @@ fn hpcc_memory_params(scenario: &Scenario, graph: &Graph, links: &[usize]) -> Op
     if scenario.conventions.memory != Memory::HpccSim {
         return None;
     }
-    let base = (1.0 / pfc.alpha).log2().round().clamp(0.0, 63.0) as u8;
+    // Scenarios are checked for an alpha of 1, 1/2, 1/4, ...
+    let base = ((1.0 / pfc.alpha) as u64).trailing_zeros() as u8;
     let of_link = |link: &usize| &graph.links[*link];
     let headroom = |link: &Link| pfc.headroom.map_or_else(|| hpcc_memory::headroom(link.delay, link.rate), |h| h.0);
     Some(HpccMemoryParams {

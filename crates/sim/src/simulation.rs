@@ -7,7 +7,7 @@ use crate::host::{Host, HostParams};
 use crate::host_port::EndHost;
 use crate::hpcc::BaseTimes;
 use crate::hpcc_host::HpccHost;
-use crate::in_order::{InOrder, OrderedHost};
+use crate::in_order::InOrder;
 use crate::network::{self, Nodes};
 use crate::observe::{Nobody, Observer};
 use crate::outcome::Outcome;
@@ -49,11 +49,9 @@ impl<'a> Simulation<'a> {
         let wide = switch.data_queues() > 64;
         let hpcc = conventions.memory == Memory::HpccSim;
         match (host.transport, switch.assignment, switch.backpressure) {
-            _ if conventions.ties == Ties::Scheduled => match host.transport {
-                Transport::Dctcp => self.run_in_order_as::<HpccHost<Dctcp>, FifoHpcc>(self.dctcp(), watch),
-                Transport::LineRate if self.cap().is_none() => {
-                    self.run_in_order_as::<HpccHost<LineRate>, FifoHpcc>((), watch)
-                }
+            _ if hpcc && conventions.hosts == Hosts::HpccSim => match host.transport {
+                Transport::Dctcp => self.run_hpcc::<Dctcp>(self.dctcp(), watch),
+                Transport::LineRate if self.cap().is_none() => self.run_hpcc::<LineRate>((), watch),
                 _ => self.run_any(watch),
             },
             _ if hpcc || conventions.hosts == Hosts::HpccSim => self.run_any(watch),
@@ -75,12 +73,14 @@ impl<'a> Simulation<'a> {
         self.run_with::<H, D, Nobody>(control, D::build, || Nobody, watch).0
     }
 
-    fn run_in_order_as<H: OrderedHost, D: Build>(
-        &self,
-        control: <H::Control as Control>::Params,
-        watch: &Watch,
-    ) -> Outcome {
-        self.run_windows::<InOrder, H, D, Nobody>(control, D::build, || Nobody, watch).0
+    /// Hosts and switches of the HPCC simulator, in either order of ties.
+    fn run_hpcc<C: Control>(&self, control: C::Params, watch: &Watch) -> Outcome {
+        match self.scenario.conventions.ties {
+            Ties::Random => self.run_as::<HpccHost<C>, FifoHpcc>(control, watch),
+            Ties::Scheduled => {
+                self.run_windows::<InOrder, HpccHost<C>, FifoHpcc, Nobody>(control, Build::build, || Nobody, watch).0
+            }
+        }
     }
 
     /// Runs any accepted combination through the enums.

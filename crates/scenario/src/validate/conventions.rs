@@ -22,6 +22,11 @@ pub(super) fn check(doc: &Doc) -> Result<(), Error> {
     doc.need(pfc || *memory == Memory::Exact, "conventions.memory", || {
         "HPCC's simulator always runs PFC over one queue a port; expected a scheme such as dctcp or pfc".into()
     })?;
+    let alpha = switch.pfc.alpha;
+    let shift = alpha <= 1.0 && (0..=16).any(|shift| alpha == 1.0 / (1u32 << shift) as f64);
+    doc.need(shift || *memory == Memory::Exact, "switch.pfc.alpha", || {
+        "HPCC's simulator divides by a power of two; expected 1, 0.5, 0.25, 0.125 and so on".into()
+    })?;
     let with = conventions.time == Time::WholeNs && *memory == Memory::HpccSim && *hosts == Hosts::HpccSim;
     doc.need(with || conventions.ties == Ties::Random, "conventions.ties", || {
         "the order of scheduling is that of ns-3, event by event; expected time = \"whole-ns\", hosts = \"hpcc-sim\" and \

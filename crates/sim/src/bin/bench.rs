@@ -7,8 +7,9 @@ use backwater_sim::{Simulation, Watch};
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
-/// `(scenario, scheme, workloads, simulated time)`; a scheme in another simulator's profile is `scheme@profile`.
-const SCENARIOS: [(&str, &str, &str, &str); 8] = [
+/// `(scenario, scheme, workloads, simulated time)`; a scheme in another simulator's profile is `scheme@profile`, and
+/// with one convention of the default again `scheme@profile+convention`.
+const SCENARIOS: [(&str, &str, &str, &str); 10] = [
     ("facebook", "bfc", FACEBOOK, "10 ms"),
     ("facebook", "dctcp", FACEBOOK, "10 ms"),
     ("facebook", "ideal-fq", FACEBOOK, "10 ms"),
@@ -16,7 +17,9 @@ const SCENARIOS: [(&str, &str, &str, &str); 8] = [
     ("google-incast", "dctcp", GOOGLE, "4 ms"),
     ("google-incast", "ideal-fq", GOOGLE, "4 ms"),
     ("facebook", "dctcp@hpcc-sim", FACEBOOK, "10 ms"),
+    ("facebook", "dctcp@hpcc-sim+ties", FACEBOOK, "10 ms"),
     ("google-incast", "dctcp@hpcc-sim", GOOGLE, "4 ms"),
+    ("google-incast", "dctcp@hpcc-sim+ties", GOOGLE, "4 ms"),
 ];
 
 const FACEBOOK: &str = r#"
@@ -61,7 +64,7 @@ fn main() -> ExitCode {
     }
     let filter = value("--filter").unwrap_or_default();
     let mut rows = Vec::new();
-    println!("{:<16}{:<16}{:>14}{:>18}{:>14}", "scenario", "scheme", "packet-hops", "packet-hops/s", "peak RSS");
+    println!("{:<16}{:<20}{:>14}{:>18}{:>14}", "scenario", "scheme", "packet-hops", "packet-hops/s", "peak RSS");
     for (i, (scenario, scheme, ..)) in SCENARIOS.iter().enumerate() {
         if !format!("{scenario}/{scheme}").contains(&filter) {
             continue;
@@ -78,7 +81,7 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         };
         println!(
-            "{scenario:<16}{scheme:<16}{:>14}{:>16.2} M{:>11.0} MB",
+            "{scenario:<16}{scheme:<20}{:>14}{:>16.2} M{:>11.0} MB",
             row["packet_hops"],
             row["packet_hops_per_s"].as_f64().unwrap_or(0.0) / 1e6,
             row["peak_rss_mb"].as_f64().unwrap_or(0.0),
@@ -97,9 +100,12 @@ fn one(i: usize, threads: usize, ms: Option<String>) -> serde_json::Value {
     let (name, scheme, workload, duration) = SCENARIOS[i];
     let duration = ms.map_or(duration.to_string(), |ms| format!("{ms} ms"));
     let (preset, profile) = scheme.split_once('@').unwrap_or((scheme, ""));
+    let (profile, ties) =
+        profile.split_once('+').map_or((profile, ""), |(profile, _)| (profile, "[conventions]\nties = \"random\"\n"));
     let compat = if profile.is_empty() { String::new() } else { format!("compat = \"{profile}\"\n") };
-    let text =
-        format!("scheme = \"{preset}\"\n{compat}{TOPOLOGY}{workload}\n[run]\nduration = \"{duration}\"\ndrain = 1.0\n");
+    let text = format!(
+        "scheme = \"{preset}\"\n{compat}{ties}{TOPOLOGY}{workload}\n[run]\nduration = \"{duration}\"\ndrain = 1.0\n"
+    );
     let plan = backwater_scenario::load_str(&text, std::path::Path::new("."), "bench", &[], None)
         .expect("bench scenarios are valid");
     let scenario = &plan.runs[0].scenario;

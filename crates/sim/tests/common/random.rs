@@ -106,8 +106,10 @@ pub fn case(number: u64) -> Case {
         let each = if small_headroom { full } else { headroom };
         let pool = dice.range(4, 60) * full;
         let _ = writeln!(out, "buffer = \"{} B\"", net.ports * (each + reserve) + pool);
-        let mut extra =
-            format!("[switch.pfc]\nreserve = \"{reserve} B\"\nalpha = {}\n", dice.of(&[0.125, 0.5, 1.0, 4.0]));
+        // Drawn in any case, so that nothing else moves; HPCC's memory divides by a power of two.
+        let alpha = dice.of(&[0.125, 0.5, 1.0, 4.0]);
+        let alpha = if conventions.memory { alpha.min(1.0) } else { alpha };
+        let mut extra = format!("[switch.pfc]\nreserve = \"{reserve} B\"\nalpha = {alpha}\n");
         let _ = writeln!(extra, "hysteresis = \"{} B\"", dice.of(&[0, full, 3072]));
         if small_headroom || conventions.memory {
             let _ = writeln!(extra, "headroom = \"{each} B\"");
