@@ -107,7 +107,7 @@ pub fn case(number: u64) -> Case {
         let pool = dice.range(4, 60) * full;
         let _ = writeln!(out, "buffer = \"{} B\"", net.ports * (each + reserve) + pool);
         // Drawn in any case, so that nothing else moves; HPCC's memory divides by a power of two.
-        let alpha = dice.of(&[0.125, 0.5, 1.0, 4.0]);
+        let alpha: f64 = dice.of(&[0.125, 0.5, 1.0, 4.0]);
         let alpha = if conventions.memory { alpha.min(1.0) } else { alpha };
         let mut extra = format!("[switch.pfc]\nreserve = \"{reserve} B\"\nalpha = {alpha}\n");
         let _ = writeln!(extra, "hysteresis = \"{} B\"", dice.of(&[0, full, 3072]));
