@@ -263,13 +263,17 @@ def collisions(switch: Switch, bits: int) -> dict[str, float]:
 def stated(switch: Switch, pauses: float | None, paused_flows: float | None) -> list[Mirrored]:
     """Of a switch that sends so many PAUSE frames a second and receives as many, each of which isolates a flow.
 
-    It holds `paused_flows` of its neighbours' flows on average, and repeats the PAUSE of each. Nothing stated, no rows.
+    It holds `paused_flows` of its neighbours' flows on average, and repeats the PAUSE of each. Nothing stated, nothing
+    but departures: the header of every packet that leaves goes round once more, to be counted where its arrival was.
 
     # Errors
     `InputError` where a number is below zero.
     """
+    wire = switch.packet_bytes + FRAME_WIRE - CELL
+    packets = switch.ports * switch.rate_bps / 8 / wire
+    departures = mirrored("departures, one a full packet, all ports busy", packets, switch.rate_bps)
     if pauses is None and paused_flows is None:
-        return []
+        return [departures]
     for option, number in (("--pauses-per-second", pauses), ("--paused-flows", paused_flows)):
         if number is not None and not 0 <= number < 1e15:
             raise InputError(f"{option} {number:g}: expected 0 or more")
@@ -283,8 +287,9 @@ def stated(switch: Switch, pauses: float | None, paused_flows: float | None) -> 
     rows = [mirrored(what, number, switch.rate_bps) for what, number in frames.items()]
     control = (2 * pauses + refreshes) / switch.ports
     return [
+        departures,
         *rows,
-        mirrored("all of the switch", sum(frames.values()), switch.rate_bps),
+        mirrored("marks and control frames of the switch", sum(frames.values()), switch.rate_bps),
         mirrored("control frames of a port, on average", control, switch.rate_bps),
     ]
 
@@ -302,7 +307,9 @@ def measured(run: Run) -> list[Mirrored]:
     own = [row for row in ports if row["node"] == busiest]
     rate = max(row["rate_bps"] for row in own)
     marks = 2 * sum(row["flowsail_isolations"] for row in own)
+    packets = sum(row["data_packets"] for row in own)
     return [
+        mirrored(f"departures, {busiest}", packets / seconds, rate),
         mirrored(f"order marks, two an isolation, {busiest}", marks / seconds, rate),
         mirrored(f"control frames, {busiest}", sent[busiest] / seconds, rate),
         mirrored(
@@ -407,7 +414,7 @@ def tables(switch: Switch, load: list[Mirrored]) -> list[Table]:
         threshold_table(switch),
         share_table(switch),
         collision_table(switch),
-        *([mirror_table(load)] if load else []),
+        mirror_table(load),
     ]
 
 
