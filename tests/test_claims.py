@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,12 @@ def write_run(
         "samples": pa.array(list(active.values()), pa.uint64()),
     }
     pq.write_table(pa.table(histogram), place / label / "active_flows.parquet")
+    ports = {
+        "node": pa.array(["host0", "switch0", "switch0"]).dictionary_encode(),
+        "peer": pa.array(["switch0", "host0", "host1"]).dictionary_encode(),
+        "control_frames": pa.array([0, 3, 4], pa.uint64()),
+    }
+    pq.write_table(pa.table(ports), place / label / "ports.parquet")
     (place / label / "summary.json").write_text(json.dumps(summary))
     scenario = {"host": {"window": "100 KB"}, "topology": {"host_rate": "100 Gbps"}, "workload": [{"delay": "2.5 us"}]}
     (place / label / "scenario.json").write_text(json.dumps(scenario))
@@ -103,6 +110,16 @@ def value(results: Results, expression: Any) -> float:
         ({"slowdown": "mean", "class": "incast"}, 9.0),
         ({"wait": "max", "sizes": "<=1000"}, 99e-6),
         ({"wait": "mean", "class": "incast"}, 8e-6),
+        ({"fct": "max", "sizes": "<=1000"}, 100e-6),
+        ({"fct": "mean", "class": "incast"}, 9e-6),
+        ({"fct": "max", "class": "*", "sizes": "(100000,200000]"}, 9e-6),
+        ({"slowdown": "mean", "class": "*"}, (5050 + 12 + 9) / 105),
+        # At 100 Gbps 16 us are 200 KB, 160 us the 2 MB of the largest.
+        ({"injected_within": "16 us"}, 100 / 104),
+        ({"injected_within": "160 us"}, 1.0),
+        ({"injected_within": "16 us", "class": "incast"}, 1.0),
+        ({"ports": "control_frames"}, 7.0),
+        ({"ports": "control_frames", "node": "switch0", "peer": "host1"}, 4.0),
         ({"active_flows": "mean"}, 8.0),
         ({"active_flows": "p50"}, 0.0),
         ({"active_flows": "p99"}, 40.0),
@@ -354,11 +371,31 @@ def test_checks_are_made_at_every_point_that_where_lets_through(sweep: Results) 
         {"kind": "between", "value": {"active_flows": "share=32"}},
         {"kind": "between", "value": {"scenario": "topology"}},
         {"kind": "between", "value": {"slowdown": "mean", "wait": "mean"}},
+        {"kind": "between", "value": {"ports": "peer"}},
+        {"kind": "between", "value": {"ports": "control_frames", "node": "host7"}},
     ],
 )
 def test_a_malformed_expectation_is_refused(two: Results, broken: dict[str, Any]) -> None:
     with pytest.raises(InputError):
         judge(two, variant="A", **broken)
+
+
+def test_a_value_may_be_one_at_another_point(tmp_path: Path) -> None:
+    runs: list[tuple[str, dict[str, Any]]] = []
+    for i, (variant, load) in enumerate(itertools.product("AB", (0.4, 0.8))):
+        write_run(tmp_path, str(i), [("background", 10, float(i + 1))], {}, buffer={"p99_bytes": i})
+        runs.append((str(i), {"variant": variant, "workload.0.load": load}))
+    # A: 1 and 2, B: 3 and 4: B's advantage goes from 3 at 40 % to 2 at 80 %.
+    swept = write_manifest(tmp_path, runs)
+    at = {"at": {"workload.0.load": 0.4}}
+    sides = {
+        "numerator": {"quotient": [{"variant": "B", **at}, {"variant": "A", **at}]},
+        "denominator": {"quotient": [{"variant": "B"}, {"variant": "A"}]},
+    }
+    advantage = {"kind": "ratio", "each": {"slowdown": ["mean"]}, "where": {"workload.0.load": 0.8}, **sides}
+    assert [check["measured"] for check in judge(swept, **advantage)["checks"]] == [1.5]
+    sides["numerator"] = {"variant": "B", "at": {"workload.0.load": 0.6}}
+    assert judge(swept, **{**advantage, **sides})["verdict"] == "not-run"
 
 
 def test_incomplete_runs_judge_nothing(two: Results) -> None:
@@ -380,6 +417,10 @@ def test_experiments_are_found_by_figure_and_by_paper() -> None:
     assert experiments.find("fig9") == experiments.find("bfc-fig9") == {"bfc-fig9": everything["bfc-fig9"]}
     names = list(experiments.find("bfc"))
     assert names.index("bfc-fig9") < names.index("bfc-fig10"), "in order of number"
+    for figure in ("fig10", "fig15"):
+        assert list(experiments.find(figure)) == [f"bfc-{figure}"], "short names stay what they were"
+    stems = ["as-printed", "fig2a", "fig2b", "fig3", "fig10", "sketch"]
+    assert sorted(map(Path, reversed(stems)), key=experiments.in_order) == list(map(Path, stems))
 
 
 PUBLISHED = [name for name in experiments.known() if not name.startswith("smoke-")]

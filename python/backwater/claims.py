@@ -85,6 +85,9 @@ class Judge:
         self.measured = Measured()
 
     def measure(self, leaf: dict[str, Any], point: Point) -> float:
+        if "at" in leaf:
+            leaf = dict(leaf)
+            point = tuple(sorted({**dict(point), **leaf.pop("at")}.items()))
         variants = [leaf["variant"], *([leaf["active_flows_distance"]] if "active_flows_distance" in leaf else [])]
         missing = [variant for variant in variants if (variant, point) not in self.runs]
         if missing:

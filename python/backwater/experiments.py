@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from backwater._core import InputError
+
+FIRST = "bfc"
+"""The paper whose figures need no other name."""
 
 
 def root() -> Path:
@@ -21,7 +25,9 @@ def known() -> dict[str, Path]:
 
 
 def find(identifier: str) -> dict[str, Path]:
-    """`bfc-fig9`, `fig9` where one paper has it, or `bfc` for all of a paper; as in `known`.
+    """`bfc-fig9`, `fig9` for short, or `bfc` for all of a paper; as in `known`.
+
+    Where several papers have a figure, its number alone is that of the first in `FIRST`.
 
     # Errors
     `InputError` with what there is.
@@ -33,13 +39,13 @@ def find(identifier: str) -> dict[str, Path]:
         return paper
     figure = {name: path for name, path in everything.items() if path.stem == identifier}
     if len(figure) > 1:
-        raise InputError(f"reproduce {identifier}: several papers have it: {', '.join(figure)}")
+        figure = {name: path for name, path in figure.items() if path.parent.name == FIRST}
     if not figure:
         raise InputError(f"reproduce {identifier}: no such experiment; there is {', '.join(everything)}")
     return figure
 
 
-def in_order(path: Path) -> tuple[str, str, int]:
-    """fig4 before fig10."""
-    letters = path.stem.rstrip("0123456789")
-    return path.parent.name, letters, int(path.stem[len(letters) :] or 0)
+def in_order(path: Path) -> tuple[str, str, int, str]:
+    """fig2a before fig2b before fig10."""
+    word, number, part = re.match(r"(\D*)(\d*)(.*)", path.stem).groups()  # type: ignore[union-attr]
+    return path.parent.name, word, int(number or 0), part

@@ -21,6 +21,9 @@ Array = npt.NDArray[Any]
 LEAVES: dict[str, tuple[str, ...]] = {
     "slowdown": ("class", "sizes"),
     "wait": ("class", "sizes"),
+    "fct": ("class", "sizes"),
+    "injected_within": ("class",),
+    "ports": ("node", "peer"),
     "active_flows": ("node", "port"),
     "active_flows_distance": ("node", "port"),
     "summary": ("class",),
@@ -37,6 +40,10 @@ UNITS = {
 }
 
 
+ANYWHERE = ("variant", "at")
+"""What every leaf takes: whose run, and at which other point of the sweep."""
+
+
 class NoData(Exception):
     """The run has too little to say. The text says of what."""
 
@@ -47,10 +54,10 @@ def fill(leaf: dict[str, Any], selectors: dict[str, Any]) -> dict[str, Any]:
     if len(kinds) != 1:
         raise InputError(f"value {leaf}: expected exactly one of {', '.join(LEAVES)}")
     kind = kinds[0]
-    unknown = [key for key in leaf if key not in (kind, "variant", *LEAVES[kind])]
+    unknown = [key for key in leaf if key not in (kind, *ANYWHERE, *LEAVES[kind])]
     if unknown:
         raise InputError(f"value {leaf}: {kind} takes no {unknown[0]!r}")
-    taken = {key: value for key, value in selectors.items() if key in (kind, "variant", *LEAVES[kind])}
+    taken = {key: value for key, value in selectors.items() if key in (kind, *ANYWHERE, *LEAVES[kind])}
     return taken | leaf
 
 
@@ -107,6 +114,12 @@ class Columns:
             return statistic(self.chosen(run, leaf, "slowdown"), leaf["slowdown"])
         if "wait" in leaf:
             return statistic(self.chosen(run, leaf, "wait"), leaf["wait"])
+        if "fct" in leaf:
+            return statistic(self.chosen(run, leaf, "fct"), leaf["fct"])
+        if "injected_within" in leaf:
+            return injected_within(self.chosen(run, leaf, "size"), leaf["injected_within"], run)
+        if "ports" in leaf:
+            return sum_over_ports(run, leaf)
         if "active_flows" in leaf:
             return histogram_statistic(*histogram(run, leaf), leaf["active_flows"])
         if "active_flows_distance" in leaf:
@@ -121,11 +134,11 @@ class Columns:
             self.flows = finished_flows(run)
         low, high, low_in = size_range(leaf.get("sizes", ""))
         sizes = self.flows["size"]
-        code = np.flatnonzero(self.flows["classes"] == leaf.get("class", "background"))
-        keep = np.isin(self.flows["class"], code)
-        keep &= (sizes >= low if low_in else sizes > low) & (sizes <= high)
-        if column == "wait" and "wait" not in self.flows:
-            self.flows["wait"] = waits(run)
+        keep = (sizes >= low if low_in else sizes > low) & (sizes <= high)
+        if (wanted := leaf.get("class", "background")) != "*":
+            keep &= np.isin(self.flows["class"], np.flatnonzero(self.flows["classes"] == wanted))
+        if column in ("wait", "fct") and column not in self.flows:
+            self.flows |= times(run)
         return self.flows[column][keep]
 
 
@@ -140,11 +153,11 @@ def finished_flows(run: Run) -> dict[str, Array]:
     }
 
 
-def waits(run: Run) -> Array:
-    """Completion time beyond the ideal, seconds."""
+def times(run: Run) -> dict[str, Array]:
+    """Completion time, and what of it is beyond the ideal, seconds."""
     table = counted(run, ["arrival_ps", "finish_rx_ps", "ideal_ps"])
     taken = table["finish_rx_ps"].to_numpy().astype(np.int64) - table["arrival_ps"].to_numpy().astype(np.int64)
-    return (taken - table["ideal_ps"].to_numpy().astype(np.int64)) * 1e-12
+    return {"fct": taken * 1e-12, "wait": (taken - table["ideal_ps"].to_numpy().astype(np.int64)) * 1e-12}
 
 
 def counted(run: Run, columns: list[str]) -> Any:
@@ -188,6 +201,28 @@ def statistic(values: Array, name: str) -> float:
 def rank_of(percent: int, n: int) -> int:
     """Index of the smallest value that at least this share do not exceed; exact, in integers."""
     return max(0, -(-percent * n // 100) - 1)
+
+
+def injected_within(sizes: Array, time: str, run: Run) -> float:
+    """Share of flows whose payload a host's link puts onto the wire in this time."""
+    if len(sizes) == 0:
+        raise NoData("no flows")
+    topology = run.scenario["topology"]
+    rate = as_number(topology.get("host_rate", topology.get("rate")), "the rate of host links")
+    return float((sizes <= round(as_number(time, "injected_within") * rate / 8)).mean())
+
+
+def sum_over_ports(run: Run, leaf: dict[str, Any]) -> float:
+    """Of a column of the table of egress ports."""
+    table = run.table("ports")
+    for key in ("node", "peer"):
+        if key in leaf:
+            table = table.filter(pc.equal(table[key], leaf[key]))
+    if leaf["ports"] not in table.column_names or leaf["ports"] in ("node", "peer"):
+        raise InputError(f"ports = {leaf['ports']!r}: no such number of a port; `backwater schema ports` lists them")
+    if table.num_rows == 0:
+        raise InputError(f"value {leaf}: there is no such port")
+    return float(pc.sum(table[leaf["ports"]]).as_py())
 
 
 def histogram(run: Run, leaf: dict[str, Any]) -> tuple[Array, Array]:
