@@ -32,6 +32,9 @@ pub struct Scenario {
     /// What every switch does.
     #[serde(default)]
     pub switch: Switch,
+    /// Switches that do something else.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub region: Vec<Region>,
     /// What every host does.
     #[serde(default)]
     pub host: Host,
@@ -46,6 +49,20 @@ pub struct Scenario {
     /// Links that lose frames or go down.
     #[serde(default)]
     pub fault: Vec<Fault>,
+}
+
+/// Switches that do something else than the rest.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Region {
+    /// Names of the switches; `"core0..core7"` stands for eight of them, and `"core*"` for all whose names begin so.
+    pub at: Vec<String>,
+    /// Preset of these switches, of which only the switch counts. Absent: the scenario's scheme, with the keys of its `switch`.
+    #[serde(default)]
+    pub scheme: String,
+    /// What they do: these keys over the preset's.
+    #[serde(default)]
+    pub switch: Switch,
 }
 
 /// Hosts, switches and links. Nodes are named `host0`, `leaf0`, `spine0`, `switch0`, ... or as the graph says.
@@ -67,6 +84,28 @@ pub enum Topology {
         /// Propagation delay of host links.
         host_delay: Duration,
         /// Propagation delay of leaf-spine links.
+        core_delay: Duration,
+    },
+    /// Three tiers in pods: every ToR linked once to every aggregation switch of its pod, the cores in as many groups as a pod
+    /// has aggregation switches, aggregation switch `j` of each pod linked once to every core of group `j`.
+    FatTree {
+        /// Pods.
+        pods: u16,
+        /// Top-of-rack switches of a pod.
+        tors_per_pod: u16,
+        /// Aggregation switches of a pod.
+        aggs_per_pod: u16,
+        /// Core switches; a multiple of `aggs_per_pod`.
+        cores: u16,
+        /// Hosts under each ToR.
+        hosts_per_tor: u16,
+        /// Rate of host links.
+        host_rate: BitsPerSec,
+        /// Rate of links between switches.
+        core_rate: BitsPerSec,
+        /// Propagation delay of host links.
+        host_delay: Duration,
+        /// Propagation delay of links between switches.
         core_delay: Duration,
     },
     /// One switch.
@@ -223,6 +262,7 @@ pub struct GraphLink {
 #[serde(deny_unknown_fields, default)]
 pub struct Switch {
     /// Queues per port as hardware counts them; one of them is the control queue unless `bfc.extra_control_queue`. 2 to 129.
+    /// With FlowSail, data queues: the control queue comes on top (FS-A12). 2 to 128.
     pub queues: u16,
     /// Which queue a packet joins.
     pub assignment: Assignment,
@@ -240,10 +280,27 @@ pub struct Switch {
     pub ecn: Option<Ecn>,
     /// Equal-cost paths: hash the same path in both directions.
     pub symmetric_ecmp: bool,
+    /// Groups that the queues of a port are divided into, strict priority between them; a workload's `priority` picks the
+    /// group (spec F.11). Above 1 only with FlowSail.
+    pub priority_groups: u8,
+    /// What becomes of a packet whose queue is paused.
+    pub when_paused: WhenPaused,
     /// Used when `backpressure = "pfc"`.
     pub pfc: Pfc,
     /// Used when `assignment = "dynamic"` or `backpressure = "bfc"`.
     pub bfc: Bfc,
+    /// Used when `assignment = "flowsail"`; thresholds, `refresh`, `nic_obeys` and `elide` also when `backpressure = "per-flow"`.
+    pub flowsail: Flowsail,
+}
+
+/// What becomes of a packet whose queue is paused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WhenPaused {
+    /// It waits.
+    Hold,
+    /// It is dropped on arrival: how FlowSail's testbed imitates pausing (its section V).
+    Discard,
 }
 
 /// Which queue a packet joins.
@@ -258,6 +315,8 @@ pub enum Assignment {
     Dynamic,
     /// A queue of its own for every flow; unbounded number of queues.
     PerFlow,
+    /// FlowSail: an empty queue for each newly active flow, and an isolation queue for flows that a neighbour paused (spec F).
+    Flowsail,
 }
 
 /// How a switch slows its neighbours.
@@ -270,6 +329,10 @@ pub enum Backpressure {
     Pfc,
     /// Per upstream queue, with pause counters (spec A.3 to A.5).
     Bfc,
+    /// Per flow by name, those with more than their share of a long queue (spec F).
+    Flowsail,
+    /// Per flow by name, those whose own queue is long: ideal flow control (spec D).
+    PerFlow,
 }
 
 /// Size of a shared buffer.
@@ -358,6 +421,57 @@ pub struct Bfc {
     pub nic_obeys: bool,
     /// Turns on which no backpressure is sent (spec C.1).
     pub elide: Elide,
+}
+
+/// FlowSail's parameters and knobs (spec F).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Flowsail {
+    /// Queue above which a flow with more than its share is paused: multiples of HRTT x rate over active queues. Above 0.
+    pub ql: f64,
+    /// Queue above which every flow is paused that has a packet arrive, likewise. `ql` or more.
+    pub qh: f64,
+    /// Round trip to a neighbour that sets the thresholds. Absent: twice the largest propagation delay of the switch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hrtt: Option<Duration>,
+    /// How long a flow that was resumed and has no packets here stays isolated (spec F.7). Absent: 2 HRTT.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub release: Option<Duration>,
+    /// Period in which pauses in force are repeated; a pause not repeated for three periods lapses. `"0 us"`: neither, as in
+    /// the paper.
+    pub refresh: Duration,
+    /// Isolation queues of each group of queues, fewer than its queues; the paper has one.
+    pub isolation_queues: u16,
+    /// Flow records of a switch, 16 to 1 000 000; the default is 100 KB of 50-bit entries.
+    pub table_entries: u32,
+    /// Bits by which records of a bucket tell flows apart, 8 to 32. 32: exact; with fewer, flows that agree are one flow.
+    pub fingerprint_bits: u8,
+    /// Active are all queues that are not paused, with data or not (FS-A11).
+    pub nactive_literal: bool,
+    /// More than its share is more, not as much (FS-A10).
+    pub strict_fair: bool,
+    /// `[priority]`: weight of its flows in the fair share, 1 to 255. Empty: all equal.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub weights: Vec<u32>,
+    /// Flow sizes from a count-min sketch of each port. Absent: exact counters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sketch: Option<Sketch>,
+    /// The published pseudo-code to the letter, which hangs queues and sends packets of paused flows (spec F.9).
+    pub as_printed: bool,
+    /// NICs obey PAUSE, for the flow it names.
+    pub nic_obeys: bool,
+    /// Turns on which no backpressure is sent (spec C.1).
+    pub elide: Elide,
+}
+
+/// A count-min sketch (Cormode and Muthukrishnan 2005).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Sketch {
+    /// Rows, each with a hash of its own. 1 to 8.
+    pub rows: u32,
+    /// Counters of a row: a power of two, 16 to 65 536.
+    pub columns: u32,
 }
 
 /// Turns `(ingress, egress)` of a switch on which backpressure is elided.
@@ -475,6 +589,9 @@ pub enum Workload {
         /// Time of the first possible arrival.
         #[serde(default)]
         start: Duration,
+        /// Priority of its packets, 0 (the highest) to 7.
+        #[serde(default)]
+        priority: u8,
     },
     /// Many-to-one bursts.
     Incast {
@@ -483,8 +600,12 @@ pub enum Workload {
         class: String,
         /// Flows of one event, from sources drawn with replacement.
         degree: u32,
-        /// Bytes of one event, all flows together.
-        aggregate: Bytes,
+        /// Bytes of one event, all flows together, in equal parts. Absent: `sizes`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        aggregate: Option<Bytes>,
+        /// Size of each flow, drawn for each. Absent: `aggregate`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        sizes: Option<Sizes>,
         /// Time between events. Absent: from `load`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         period: Option<Duration>,
@@ -500,6 +621,9 @@ pub enum Workload {
         /// Victims; empty: every host, a fresh one each event.
         #[serde(default)]
         to: Vec<String>,
+        /// Priority of its packets, 0 (the highest) to 7.
+        #[serde(default)]
+        priority: u8,
     },
     /// Flows without end (or of a given size), from `from[i]` to `to[i mod len]`.
     LongLived {
@@ -522,6 +646,13 @@ pub enum Workload {
         /// Time between successive starts.
         #[serde(default)]
         stagger: Duration,
+        /// Each flow is an application that writes at this rate, headers included, over UDP: nothing is acknowledged or sent
+        /// again, and what backpressure holds back is sent later. Absent: as fast as the host's transport lets it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rate: Option<BitsPerSec>,
+        /// Priority of its packets, 0 (the highest) to 7.
+        #[serde(default)]
+        priority: u8,
     },
     /// Flows listed one by one.
     FlowList {
@@ -537,6 +668,9 @@ pub enum Workload {
         /// The flows one by one, instead.
         #[serde(default)]
         flows: Vec<ListedFlow>,
+        /// Priority of its packets, 0 (the highest) to 7.
+        #[serde(default)]
+        priority: u8,
     },
 }
 
@@ -571,6 +705,8 @@ pub enum Sizes {
     Fixed(Bytes),
     /// Exponential with this mean, at least one byte.
     Exponential(Bytes),
+    /// Every whole number of bytes from the first to the second alike.
+    Uniform([Bytes; 2]),
 }
 
 /// A cumulative distribution of flow sizes.
@@ -727,8 +863,11 @@ impl Default for Switch {
             quantum: Bytes(1048),
             ecn: None,
             symmetric_ecmp: false,
+            priority_groups: 1,
+            when_paused: WhenPaused::Hold,
             pfc: Pfc::default(),
             bfc: Bfc::default(),
+            flowsail: Flowsail::default(),
         }
     }
 }
@@ -753,6 +892,28 @@ impl Default for Bfc {
             sticky_reserve: false,
             sampling: 1.0,
             incast_label: false,
+            nic_obeys: true,
+            elide: Elide::Rule(ElideRule::None),
+        }
+    }
+}
+
+impl Default for Flowsail {
+    fn default() -> Flowsail {
+        Flowsail {
+            ql: 1.0,
+            qh: 3.0,
+            hrtt: None,
+            release: None,
+            refresh: Duration::from_us(10),
+            isolation_queues: 1,
+            table_entries: 16_384,
+            fingerprint_bits: 32,
+            nactive_literal: false,
+            strict_fair: true,
+            weights: Vec::new(),
+            sketch: None,
+            as_printed: false,
             nic_obeys: true,
             elide: Elide::Rule(ElideRule::None),
         }
@@ -813,6 +974,40 @@ impl Default for Measure {
     }
 }
 
+impl Scenario {
+    /// What the switch of this name does.
+    pub fn switch_at(&self, name: &str) -> &Switch {
+        self.region.iter().find(|region| region.covers(name)).map_or(&self.switch, |region| &region.switch)
+    }
+}
+
+impl Region {
+    /// Whether the switch of this name is in it.
+    pub fn covers(&self, name: &str) -> bool {
+        self.at.iter().any(|at| at.strip_suffix('*').map_or(at == name, |prefix| name.starts_with(prefix)))
+    }
+}
+
+impl Workload {
+    /// Priority of its packets, 0 the highest.
+    pub fn priority(&self) -> u8 {
+        match *self {
+            Workload::Background { priority, .. }
+            | Workload::Incast { priority, .. }
+            | Workload::LongLived { priority, .. }
+            | Workload::FlowList { priority, .. } => priority,
+        }
+    }
+
+    /// Rate on the wire at which its applications write datagrams, if they do.
+    pub fn rate(&self) -> Option<BitsPerSec> {
+        match *self {
+            Workload::LongLived { rate, .. } => rate,
+            _ => None,
+        }
+    }
+}
+
 impl Run {
     /// Start of the counted window.
     pub fn warmup(&self) -> Duration {
@@ -825,6 +1020,7 @@ impl Switch {
     pub fn data_queues(&self) -> u16 {
         match self.assignment {
             Assignment::Single => 1,
+            Assignment::Flowsail => self.queues,
             _ if self.bfc.extra_control_queue => self.queues,
             _ => self.queues - 1,
         }

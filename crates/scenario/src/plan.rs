@@ -223,6 +223,7 @@ fn run(
         }
         merge::merge(&mut merged, table);
         table = merged;
+        lay_regions(&mut table, scheme)?;
         if !point.iter().any(|(key, _)| *key == "scheme") {
             label.get_or_insert(scheme.clone());
         }
@@ -237,6 +238,42 @@ fn run(
         point.iter().map(|(key, node)| (key.to_string(), node.to_json())).collect();
     params.insert("variant".into(), variant.name.clone().unwrap_or_else(|| scenario.scheme.clone()).into());
     Ok(PlannedRun { label, params, scenario })
+}
+
+/// Lays the switch of each region over that of its scheme; where this is the scenario's, over the scenario's own switch.
+fn lay_regions(table: &mut Table, scheme: &str) -> Result<(), Error> {
+    let switch = table.get("switch").and_then(Node::table).cloned().unwrap_or_default();
+    let profile = table.get("compat").and_then(Node::text).map(String::from);
+    let Some(Value::Array(regions)) = table.get_mut("region").map(|node| &mut node.value) else { return Ok(()) };
+    for (i, region) in regions.iter_mut().enumerate() {
+        let place = region.place.clone();
+        let Value::Table(region) = &mut region.value else { continue };
+        let scheme_of = Node { value: Value::Text(scheme.into()), place: place.clone() };
+        let scheme_of = region.entry("scheme".into()).or_insert(scheme_of).clone();
+        let Some(name) = scheme_of.text() else { continue };
+        let mut below = if name == scheme {
+            switch.clone()
+        } else {
+            let key = format!("region.{i}.scheme");
+            validate::check_scheme(name).map_err(|problem| scheme_of.error(key, problem))?;
+            let mut keys = presets::preset(name).expect("just checked").clone();
+            if let Some(profile) = profile.as_deref().and_then(|profile| presets::profile(profile, name)) {
+                merge::merge(&mut keys, profile);
+            }
+            keys.remove("switch").map(into_table).unwrap_or_default()
+        };
+        let own = match region.get("switch") {
+            None => Table::new(),
+            Some(node) => match node.table() {
+                Some(own) => own.clone(),
+                None => continue,
+            },
+        };
+        merge::merge(&mut below, own);
+        let place = region.get("switch").map_or(place, |node| node.place.clone());
+        region.insert("switch".into(), Node { value: Value::Table(below), place });
+    }
+    Ok(())
 }
 
 /// `BFC-128.load=0.5`: the variant, then the last part of each swept key, or all of it where last parts are the same.

@@ -26,11 +26,14 @@ pub struct SchemeInfo {
 }
 
 /// Presets shipped, in the order they are listed.
-const PRESETS: [(&str, &str); 9] = [
+const PRESETS: [(&str, &str); 12] = [
     ("bfc", include_str!("../presets/bfc.toml")),
     ("bfc-stochastic", include_str!("../presets/bfc-stochastic.toml")),
     ("bfc-single", include_str!("../presets/bfc-single.toml")),
+    ("flowsail", include_str!("../presets/flowsail.toml")),
+    ("flowsail+dctcp", include_str!("../presets/flowsail+dctcp.toml")),
     ("dctcp", include_str!("../presets/dctcp.toml")),
+    ("ideal-fc", include_str!("../presets/ideal-fc.toml")),
     ("ideal-fq", include_str!("../presets/ideal-fq.toml")),
     ("dqa", include_str!("../presets/dqa.toml")),
     ("pfc", include_str!("../presets/pfc.toml")),

@@ -43,24 +43,29 @@ fn type_of(document: &Node) -> Result<Scenario, Error> {
     })
 }
 
-/// Replaces `"host2..host5"` in the host lists of workloads by the four names.
+/// Replaces `"host2..host5"` in the host lists of workloads by the four names, and so with the switches of regions.
 fn expand_ranges(document: &mut Node) -> Result<(), Error> {
+    let hosts = "expected a range of hosts from a lower to a higher number, such as \"host2..host5\"";
+    let switches = "expected a range of switches from a lower to a higher number, such as \"core0..core7\"";
+    expand_in(document, "workload", &["from", "to"], hosts)?;
+    expand_in(document, "region", &["at"], switches)
+}
+
+/// Replaces ranges in the lists of names `fields` of every entry of the list `list`.
+fn expand_in(document: &mut Node, list: &str, fields: &[&str], expected: &str) -> Result<(), Error> {
     let Value::Table(top) = &mut document.value else { return Ok(()) };
-    let Some(Value::Array(workloads)) = top.get_mut("workload").map(|node| &mut node.value) else { return Ok(()) };
-    for (i, workload) in workloads.iter_mut().enumerate() {
-        let Value::Table(workload) = &mut workload.value else { continue };
-        for field in ["from", "to"] {
-            let Some(Value::Array(names)) = workload.get_mut(field).map(|node| &mut node.value) else { continue };
+    let Some(Value::Array(entries)) = top.get_mut(list).map(|node| &mut node.value) else { return Ok(()) };
+    for (i, entry) in entries.iter_mut().enumerate() {
+        let Value::Table(entry) = &mut entry.value else { continue };
+        for field in fields {
+            let Some(Value::Array(names)) = entry.get_mut(*field).map(|node| &mut node.value) else { continue };
             let mut expanded = Vec::new();
             for (n, name) in names.iter().enumerate() {
                 match name.text().and_then(|text| text.split_once("..")) {
                     None => expanded.push(name.clone()),
                     Some((first, last)) => {
-                        let names = range(first, last).ok_or_else(|| {
-                            let expected =
-                                "expected a range of hosts from a lower to a higher number, such as \"host2..host5\"";
-                            name.error(format!("workload.{i}.{field}.{n}"), expected)
-                        })?;
+                        let names = range(first, last)
+                            .ok_or_else(|| name.error(format!("{list}.{i}.{field}.{n}"), expected))?;
                         let node = |text| Node { value: Value::Text(text), place: name.place.clone() };
                         expanded.extend(names.into_iter().map(node));
                     }
@@ -89,7 +94,7 @@ fn read_files(document: &Node, scenario: &mut Scenario, dir: &Path) -> Result<Li
     let mut lists = Lists::new();
     for (i, workload) in scenario.workload.iter_mut().enumerate() {
         match workload {
-            Workload::Background { sizes, .. } => {
+            Workload::Background { sizes, .. } | Workload::Incast { sizes: Some(sizes), .. } => {
                 if let Sizes::File(file) = &*sizes {
                     let key = format!("workload.{i}.sizes.file");
                     let table = read(document, &key, file, dir, sizes::read)?;

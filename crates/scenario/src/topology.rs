@@ -13,14 +13,15 @@ pub struct Graph {
     pub hosts: usize,
     /// The link of each host, in the order of hosts, then those between switches, leaf by leaf or as declared.
     pub links: Vec<Link>,
-    /// Indices of the links between switches; their capacity, one direction, is what a core load is a share of.
+    /// Indices of the links between switches (of a fat tree, of those between ToR and aggregation); their capacity, one
+    /// direction, is what a core load is a share of.
     pub core_links: Vec<usize>,
 }
 
 /// A host or a switch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// `host0`, `leaf0`, `spine0`, `switch0`, ... or as the graph says.
+    /// `host0`, `leaf0`, `spine0`, `tor0`, `agg0`, `core0`, `switch0`, ... or as the graph says.
     pub name: String,
     /// Host or switch.
     pub kind: NodeKind,
@@ -108,6 +109,37 @@ pub fn expand(topology: &Topology) -> Graph {
                 }
             }
             graph.with_core_links()
+        }
+        Topology::FatTree {
+            pods,
+            tors_per_pod,
+            aggs_per_pod,
+            cores,
+            hosts_per_tor,
+            host_rate,
+            core_rate,
+            host_delay,
+            core_delay,
+        } => {
+            let [pods, tors, aggs, cores, per_tor] =
+                [pods, tors_per_pod, aggs_per_pod, cores, hosts_per_tor].map(usize::from);
+            let hosts = pods * tors * per_tor;
+            let mut graph = named(hosts, &[("tor", pods * tors, 1), ("agg", pods * aggs, 2), ("core", cores, 3)]);
+            graph.attach((0..hosts).map(|host| hosts + host / per_tor), host_rate, host_delay);
+            let (first_agg, first_core) = (hosts + pods * tors, hosts + pods * (tors + aggs));
+            let link = |a, b| Link { a, b, rate: core_rate, delay: core_delay };
+            for tor in 0..pods * tors {
+                let pod = tor / tors;
+                graph.links.extend((0..aggs).map(|agg| link(hosts + tor, first_agg + pod * aggs + agg)));
+            }
+            // A load is a share of one tier: every byte that leaves its rack crosses this one.
+            graph.core_links = (hosts..graph.links.len()).collect();
+            let group = cores / aggs;
+            for agg in 0..pods * aggs {
+                let first = first_core + agg % aggs * group;
+                graph.links.extend((first..first + group).map(|core| link(first_agg + agg, core)));
+            }
+            graph
         }
         Topology::SingleSwitch { hosts, rate, delay } => {
             let hosts = hosts as usize;

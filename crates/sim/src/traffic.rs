@@ -139,9 +139,16 @@ impl Source {
                 let gaps = Gaps::new(*arrivals, rate);
                 Source::Background(Background { stream, k: 0, at: start.0 as f64, from, to, sizes, gaps })
             }
-            Workload::Incast { degree, aggregate, period, load, start, from, to, .. } => {
+            Workload::Incast { degree, aggregate, sizes, period, load, start, from, to, .. } => {
+                let sizes = sizes.as_ref().map(Sampler::new);
+                // Bytes of an event, on average.
+                let bytes = match (aggregate, &sizes) {
+                    (Some(aggregate), _) => aggregate.0 as f64,
+                    (None, Some(sizes)) => *degree as f64 * sizes.mean(),
+                    (None, None) => unreachable!("scenario checked: one of the two is given"),
+                };
                 let period = period.map_or_else(
-                    || aggregate.0 as f64 * 8e12 / (load.unwrap_or(1.0) * capacity(graph, LoadOf::Core, &[], &[])),
+                    || bytes * 8e12 / (load.unwrap_or(1.0) * capacity(graph, LoadOf::Core, &[], &[])),
                     |p| p.0 as f64,
                 );
                 Source::Incast(Incast {
@@ -149,7 +156,8 @@ impl Source {
                     event: 0,
                     sent: 0,
                     degree: *degree,
-                    aggregate: aggregate.0,
+                    aggregate: aggregate.map_or(0, |bytes| bytes.0),
+                    sizes,
                     start: start.map_or(period, |s| s.0 as f64),
                     period,
                     from: Hosts::named(graph, from),
@@ -339,6 +347,8 @@ struct Incast {
     sent: u32,
     degree: u32,
     aggregate: u64,
+    /// Sizes of flows, drawn for each, in place of equal parts of `aggregate`.
+    sizes: Option<Sampler>,
     start: f64,
     period: f64,
     from: Hosts,
@@ -356,7 +366,13 @@ impl Incast {
         let dst = self.to.draw(word(0));
         let src = self.from.draw_but(word(1 + self.sent as u64), dst);
         let (share, rest) = (self.aggregate / self.degree as u64, self.aggregate % self.degree as u64);
-        let size = (share + ((self.sent as u64) < rest) as u64).max(1);
+        let size = match &self.sizes {
+            None => (share + ((self.sent as u64) < rest) as u64).max(1),
+            Some(sizes) => {
+                let stream = hash::stream(self.stream, 0x7369_7a65, 0);
+                sizes.draw(hash::draw(stream, self.event * self.degree as u64 + self.sent as u64))
+            }
+        };
         self.sent += 1;
         if self.sent == self.degree {
             self.sent = 0;
@@ -373,6 +389,8 @@ pub enum Sampler {
     Fixed(u64),
     /// Exponential with this mean, rounded up to whole bytes.
     Exponential(f64),
+    /// Every whole number of bytes from the first to the second alike.
+    Uniform(u64, u64),
     /// By a table.
     Table(TableSampler),
 }
@@ -394,6 +412,7 @@ impl Sampler {
         match sizes {
             Sizes::Fixed(bytes) => Sampler::Fixed(bytes.0),
             Sizes::Exponential(mean) => Sampler::Exponential(mean.0 as f64),
+            Sizes::Uniform([least, most]) => Sampler::Uniform(least.0, most.0),
             Sizes::Points(table) => Sampler::Table(TableSampler::new(table.clone())),
             Sizes::Table(name) => {
                 Sampler::Table(TableSampler::new(sizes::table(name).expect("scenario checked: table exists").clone()))
@@ -407,6 +426,7 @@ impl Sampler {
         match self {
             Sampler::Fixed(bytes) => *bytes as f64,
             Sampler::Exponential(mean) => *mean,
+            Sampler::Uniform(least, most) => (*least as f64 + *most as f64) / 2.0,
             Sampler::Table(table) => table.mean,
         }
     }
@@ -416,6 +436,8 @@ impl Sampler {
         match self {
             Sampler::Fixed(bytes) => *bytes,
             Sampler::Exponential(mean) => (mean * draws::exponential(word) + 0.5).max(1.0) as u64,
+            // Lemire 2016, in 64 bits: sizes are alike to one part in 2^27.
+            Sampler::Uniform(least, most) => least + ((word as u128 * (most - least + 1) as u128) >> 64) as u64,
             Sampler::Table(table) => table.draw(word),
         }
     }

@@ -33,6 +33,21 @@ pub(super) fn check_counts(doc: &Doc) -> Result<(), Error> {
             ports(doc, "hosts_per_leaf", "a leaf", u64::from(hosts_per_leaf) + u64::from(spines))?;
             ports(doc, "leaves", "a spine", leaves.into())
         }
+        Topology::FatTree { pods, tors_per_pod, aggs_per_pod, cores, hosts_per_tor, .. } => {
+            positive("pods", pods)?;
+            positive("tors_per_pod", tors_per_pod)?;
+            positive("aggs_per_pod", aggs_per_pod)?;
+            positive("cores", cores)?;
+            positive("hosts_per_tor", hosts_per_tor)?;
+            doc.need(cores % aggs_per_pod == 0, "topology.cores", || {
+                format!("expected a multiple of aggs_per_pod = {aggs_per_pod}: aggregation switch j links to the cores of group j")
+            })?;
+            let group = u64::from(cores / aggs_per_pod);
+            hosts(doc, "hosts_per_tor", u64::from(pods) * u64::from(tors_per_pod) * u64::from(hosts_per_tor))?;
+            ports(doc, "hosts_per_tor", "a ToR", u64::from(hosts_per_tor) + u64::from(aggs_per_pod))?;
+            ports(doc, "cores", "an aggregation switch", u64::from(tors_per_pod) + group)?;
+            ports(doc, "pods", "a core", pods.into())
+        }
         Topology::SingleSwitch { hosts: count, .. } => {
             positive("hosts", count)?;
             hosts(doc, "hosts", count.into())?;
@@ -145,7 +160,8 @@ pub(super) fn check_links(doc: &Doc, net: &Net) -> Result<(), Error> {
         })
     };
     match doc.scenario.topology {
-        Topology::LeafSpine { host_rate, core_rate, host_delay, core_delay, .. } => {
+        Topology::LeafSpine { host_rate, core_rate, host_delay, core_delay, .. }
+        | Topology::FatTree { host_rate, core_rate, host_delay, core_delay, .. } => {
             rate("host_rate", host_rate)?;
             rate("core_rate", core_rate)?;
             delay("host_delay", host_delay)?;

@@ -87,12 +87,21 @@ impl One<'_> {
     }
 
     fn incast(&self, workload: &Workload) -> Result<(), Error> {
-        let Workload::Incast { degree, aggregate, period, load, start, from, to, .. } = workload else { return Ok(()) };
+        let Workload::Incast { degree, aggregate, sizes, period, load, start, from, to, .. } = workload else {
+            return Ok(());
+        };
         self.need((1..=FLOWS_MAX).contains(degree), "degree", || format!("expected 1 to {FLOWS_MAX}"))?;
-        let within = (u64::from(*degree)..=sizes::SIZE_MAX as u64).contains(&aggregate.0);
-        self.need(within, "aggregate", || {
-            format!("expected at least one byte for each of the {degree} flows, up to 128 GiB")
-        })?;
+        match (aggregate, sizes) {
+            (None, None) => return Err(self.wrong("aggregate", "missing, and so is sizes: expected one of the two")),
+            (Some(_), Some(_)) => return Err(self.wrong("sizes", "given beside aggregate: expected one of the two")),
+            (None, Some(sizes)) => self.sizes(sizes)?,
+            (Some(aggregate), None) => {
+                let within = (u64::from(*degree)..=sizes::SIZE_MAX as u64).contains(&aggregate.0);
+                self.need(within, "aggregate", || {
+                    format!("expected at least one byte for each of the {degree} flows, up to 128 GiB")
+                })?;
+            }
+        }
         match (period, load) {
             (None, None) => return Err(self.wrong("period", "missing, and so is load: expected one of the two")),
             (Some(_), Some(_)) => return Err(self.wrong("load", "given beside period: expected one of the two")),
@@ -214,6 +223,11 @@ impl One<'_> {
             },
             Sizes::Fixed(bytes) => self.size("sizes.fixed", bytes.0),
             Sizes::Exponential(bytes) => self.size("sizes.exponential", bytes.0),
+            Sizes::Uniform([least, most]) => {
+                self.size("sizes.uniform.0", least.0)?;
+                self.size("sizes.uniform.1", most.0)?;
+                self.need(least <= most, "sizes.uniform.1", || format!("expected at least the first size, {least}"))
+            }
         }
     }
 
