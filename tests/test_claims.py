@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from backwater import Experiment, InputError, Results, claims, experiments, measured
+from backwater import Experiment, InputError, Results, claims, experiments, measured, panels
 from conftest import Cli
 
 VERDICTS = {"pass", "fail", "direction", "fact", "not-run"}
@@ -396,6 +396,20 @@ def test_a_value_may_be_one_at_another_point(tmp_path: Path) -> None:
     assert [check["measured"] for check in judge(swept, **advantage)["checks"]] == [1.5]
     sides["numerator"] = {"variant": "B", "at": {"workload.0.load": 0.6}}
     assert judge(swept, **{**advantage, **sides})["verdict"] == "not-run"
+
+
+def test_panels_have_a_value_for_each_run(two: Results) -> None:
+    assert panels.read(two) == []
+    two.manifest["figure"] = {
+        "panels": [
+            {"label": "small", "value": {"slowdown": "p99", "sizes": "<=1000"}},
+            {"label": "incast", "value": {"slowdown": "mean", "class": "incast"}},
+            {"label": "KB", "value": {"product": [1e-3, {"summary": "buffer.p99_bytes"}]}},
+        ]
+    }
+    drawn = {panel["label"]: [run["value"] for run in panel["runs"]] for panel in panels.read(two)}
+    assert drawn == {"small": [99.0, 495.0], "incast": [9.0, None], "KB": [1.0, 4.0]}
+    assert panels.read(two)[0]["runs"][1] == {"variant": "B", "point": {}, "value": 495.0}
 
 
 def test_incomplete_runs_judge_nothing(two: Results) -> None:

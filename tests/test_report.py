@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import chromium
-from backwater import Experiment, Results, report
+from backwater import Experiment, Results, figures, report
 
 BROWSER = chromium.find()
 
@@ -211,6 +211,39 @@ def test_browser_draws_a_sweep(browser: chromium.Page, swept: Results) -> None:
             assert [y for _, y in at_point[run.params["variant"]]] == [value for value in p99 if value is not None]
     assert browser.console == []
     assert browser.requests == []
+
+
+def test_browser_draws_panels_and_isolated_flows(browser: chromium.Page, swept: Results, tmp_path: Path) -> None:
+    swept.manifest["figure"] = {"panels": [{"label": "mean slowdown", "value": {"slowdown": "mean"}}]}
+    data = report.page_data([swept])
+    data["runs"][0]["isolated"] = {"time": [1e-6, 2e-6, 3e-6], "flows": [0, 5, 2]}
+    page = tmp_path / "report.html"
+    page.write_text(report.render(data))
+    browser.open(page.as_uri())
+    panel = {(run["variant"], run["point"]["workload.0.load"]): run["value"] for run in data["panels"][0]["runs"]}
+    drawn = series(browser, "panel0")
+    assert {(name, x): y for name, points in drawn.items() for x, y in points} == panel
+    assert [y for _, y in series(browser, "isolated")[data["runs"][0]["variant"]]] == [0, 5, 2]
+    assert inked(browser, "isolated") > 500
+    assert browser.console == []
+
+    data["panels"] = [{"label": "one value each", "runs": [{**run, "point": {}} for run in data["panels"][0]["runs"]]}]
+    for run in data["runs"]:
+        run["point"], run["isolated"] = {}, None
+    page.write_text(report.render(data))
+    browser.open(page.as_uri())
+    assert "one value each" in browser.evaluate("document.getElementById('panels').innerText")
+    assert browser.evaluate("'isolated' in backwater.charts") is False
+    assert browser.console == []
+
+
+def test_panels_and_isolated_flows_are_drawn_to_files(swept: Results, tmp_path: Path) -> None:
+    swept.manifest["figure"] = {"panels": [{"label": "mean slowdown", "value": {"slowdown": "mean"}}] * 2}
+    data = report.page_data([swept])
+    data["runs"][0]["isolated"] = {"time": [1e-6, 2e-6], "flows": [0, 5]}
+    names = {path.stem for path in figures.write(data, tmp_path / "lines")}
+    assert {"panels", "isolated"} <= names
+    del swept.manifest["figure"]
 
 
 def test_browser_shows_claims(browser: chromium.Page, results: Results, tmp_path: Path) -> None:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from hypothesis import given
 from hypothesis import strategies as st
 
 from backwater import series
+from backwater.results import Run
 
 counts = st.lists(st.integers(0, 1000), min_size=1, max_size=400)
 
@@ -36,6 +41,34 @@ def test_a_histogram_and_its_samples_have_one_distribution(values: list[int]) ->
 def test_nothing_measured_is_nothing_drawn() -> None:
     assert series.cdf(np.array([])) == {"value": [], "share": []}
     assert series.counted_cdf(np.array([1, 2]), np.array([0, 0])) == {"value": [], "share": []}
+
+
+def sampled(place: Path, **columns: list[int]) -> Run:
+    """A run of which only the samples are there."""
+    pq.write_table(
+        pa.table({name: pa.array(values, pa.uint64()) for name, values in columns.items()}), place / "buffers.parquet"
+    )
+    return Run("x", place, {})
+
+
+def test_isolated_flows_are_summed_over_switches(tmp_path: Path) -> None:
+    run = sampled(tmp_path, time_ps=[1_000_000, 1_000_000, 2_000_000, 2_000_000], isolated=[1, 2, 0, 4])
+    assert series.isolated(run) == {"time": [1e-6, 2e-6], "flows": [3, 4]}
+
+
+def test_nothing_isolated_is_nothing_drawn(tmp_path: Path) -> None:
+    assert series.isolated(sampled(tmp_path, time_ps=[1, 2], isolated=[0, 0])) is None
+    assert series.isolated(sampled(tmp_path, time_ps=[1, 2], buffered_bytes=[3, 3])) is None
+    assert series.isolated(sampled(tmp_path, time_ps=[], isolated=[])) is None
+
+
+def test_a_long_run_is_drawn_by_means(tmp_path: Path) -> None:
+    times = list(range(0, 25_000_000, 10_000))
+    drawn = series.isolated(sampled(tmp_path, time_ps=times, isolated=[i % 2 for i in range(len(times))]))
+    assert drawn is not None
+    assert len(drawn["time"]) == series.TIMES
+    assert drawn["time"] == sorted(drawn["time"])
+    assert abs(np.mean(drawn["flows"]) - 0.5) < 0.01
 
 
 def test_points_stand_inside_their_bins() -> None:

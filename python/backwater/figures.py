@@ -41,6 +41,8 @@ def write(data: dict[str, Any], place: Path) -> list[Path]:
         figure.savefig(path, dpi=DPI, metadata={"Software": None})
         drawn.append(path)
 
+    if data["panels"]:
+        save(panels(data["panels"], [run["variant"] for run in runs]), "panels")
     for flow_class in dict.fromkeys(name for run in runs for name in run["slowdown"]):
         if len(points) == 1:
             save(slowdown(runs, flow_class), f"slowdown-{flow_class}")
@@ -53,6 +55,8 @@ def write(data: dict[str, Any], place: Path) -> list[Path]:
     ):
         if any((run[key] or {}).get("value") for run in runs):
             save(distribution(points, key, scale, label), key.replace("_", "-"))
+    if any(run["isolated"] for run in runs):
+        save(over_time(points), "isolated")
     if len(points) == 1 and any(run["summary"]["pause"]["pfc_pauses"] for run in runs):
         save(pause_time(runs), "pause-time")
     return drawn
@@ -85,39 +89,83 @@ def slowdown(runs: list[dict[str, Any]], flow_class: str) -> Figure:
 def along_sweep(runs: list[dict[str, Any]], flow_class: str) -> Figure:
     """Average, median and p99 of all sizes along the swept key, a line per variant."""
     figure = Figure(figsize=(13, 3.9), layout="constrained")
-    key = next(key for key in runs[0]["point"] if len({str(run["point"].get(key)) for run in runs}) > 1)
-    values = list(dict.fromkeys(run["point"][key] for run in runs))
-    numeric = all(isinstance(value, int | float) for value in values)
-    lines: dict[str, list[dict[str, Any]]] = {}
-    for run in runs:
-        rest = [f"{name.rpartition('.')[2]} {value}" for name, value in run["point"].items() if name != key]
-        lines.setdefault(", ".join([run["variant"], *rest]), []).append(run)
+    key = swept(runs)
+    count = 0
     for axes, statistic in zip(figure.subplots(1, 3), ("mean", "p50", "p99"), strict=True):
-        for i, (name, members) in enumerate(lines.items()):
-            known = [
-                (run["point"][key] if numeric else values.index(run["point"][key]), row[statistic])
-                for run in members
-                if (row := run["slowdown_all"].get(flow_class)) and row[statistic] is not None
-            ]
-            line(axes, i, [x for x, _ in sorted(known)], [y for _, y in sorted(known)], name, marker=True)
-        if not numeric:
-            axes.set_xticks(range(len(values)), [str(value) for value in values])
-        elif min(values) > 0 and max(values) / min(values) >= 16:
-            axes.set_xscale("log", base=2)
-            axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+        rows = [(run, run["slowdown_all"].get(flow_class)) for run in runs]
+        count = draw_along(axes, key, [(run, row[statistic] if row else None) for run, row in rows])
         logarithmic(axes)
         finish(axes, key, f"{flow_class} FCT slowdown, {NAMES[statistic]}")
-    legend(figure, len(lines))
+    legend(figure, count)
+    return figure
+
+
+def swept(runs: list[dict[str, Any]]) -> str:
+    """The first key of the sweep that takes several values; nothing if none does."""
+    keys = runs[0]["point"] if runs else {}
+    return next((key for key in keys if len({str(run["point"].get(key)) for run in runs}) > 1), "")
+
+
+def draw_along(axes: Axes, key: str, values: list[tuple[dict[str, Any], float | None]]) -> int:
+    """A line for each variant, and for each value of the other swept keys; returns how many."""
+    steps = list(dict.fromkeys(run["point"][key] for run, _ in values))
+    numeric = all(isinstance(step, int | float) for step in steps)
+    lines: dict[str, list[tuple[Any, float]]] = {}
+    for run, y in values:
+        rest = [f"{name.rpartition('.')[2]} {value}" for name, value in run["point"].items() if name != key]
+        known = lines.setdefault(", ".join([run["variant"], *rest]), [])
+        if y is not None:
+            known.append((run["point"][key] if numeric else steps.index(run["point"][key]), y))
+    for i, (name, known) in enumerate(lines.items()):
+        line(axes, i, [x for x, _ in sorted(known)], [y for _, y in sorted(known)], name, marker=True)
+    if not numeric:
+        axes.set_xticks(range(len(steps)), [str(step) for step in steps])
+    elif min(steps) > 0 and max(steps) / min(steps) >= 16:
+        axes.set_xscale("log", base=2)
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+    return len(lines)
+
+
+def panels(wanted: list[dict[str, Any]], variants: list[str]) -> Figure:
+    """The figure's own panels: lines along what was swept by numbers, bars of the runs where nothing was."""
+    columns = min(3, len(wanted))
+    rows = -(-len(wanted) // columns)
+    figure = Figure(figsize=(4.4 * columns, 3.9 * rows), layout="constrained")
+    grid = figure.subplots(rows, columns, squeeze=False).flatten()
+    order = list(dict.fromkeys(variants))
+    count = 0
+    for axes, panel in zip(grid, wanted, strict=False):
+        runs = panel["runs"]
+        key = swept(runs)
+        if key and all(isinstance(run["point"][key], int | float) for run in runs):
+            count = draw_along(axes, key, [(run, run["value"]) for run in runs])
+            x = key
+        else:
+            names = [", ".join([run["variant"], *map(str, run["point"].values())]) for run in runs]
+            colours = [COLOURS[order.index(run["variant"]) % len(COLOURS)] for run in runs]
+            axes.bar(range(len(runs)), [run["value"] or 0.0 for run in runs], 0.7, color=colours)
+            axes.set_xticks(range(len(runs)), names, rotation=30, ha="right", fontsize="small")
+            x = ""
+        known = [run["value"] for run in runs if run["value"] is not None]
+        if x and known and min(known) > 0 and max(known) >= 10 * min(known):
+            axes.set_yscale("log")
+            axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
+            axes.yaxis.set_minor_formatter(NullFormatter())
+        else:
+            axes.set_ylim(bottom=0)
+        finish(axes, x, "")
+        axes.set_title(panel["label"], fontsize="medium")
+    for axes in grid[len(wanted) :]:
+        axes.set_visible(False)
+    if count:
+        legend(figure, count)
     return figure
 
 
 def distribution(points: dict[str, list[dict[str, Any]]], key: str, scale: float, label: str) -> Figure:
     """A CDF at each point of the sweep."""
-    columns = min(4, len(points))
-    rows = -(-len(points) // columns)
-    figure = Figure(figsize=(5.2 if columns == 1 else 3.6 * columns, 3.9 * rows), layout="constrained")
-    panels = figure.subplots(rows, columns, squeeze=False).flatten()
-    for axes, (name, runs) in zip(panels, points.items(), strict=False):
+    figure, grid = one_each(points)
+    for axes, (name, runs) in zip(grid, points.items(), strict=False):
         for i, run in enumerate(runs):
             drawn = run[key] or {"value": [], "share": []}
             line(axes, i, [v * scale for v in drawn["value"]], drawn["share"], run["variant"], drawstyle="steps-post")
@@ -131,8 +179,31 @@ def distribution(points: dict[str, list[dict[str, Any]]], key: str, scale: float
             axes.set_xlim(left=0)
         axes.set_title(name, fontsize="medium")
         finish(axes, label, "CDF")
-    for axes in panels[len(points) :]:
+    legend(figure, max(len(runs) for runs in points.values()))
+    return figure
+
+
+def one_each(points: dict[str, list[dict[str, Any]]]) -> tuple[Figure, list[Axes]]:
+    """A figure with axes for each point of the sweep."""
+    columns = min(4, len(points))
+    rows = -(-len(points) // columns)
+    figure = Figure(figsize=(5.2 if columns == 1 else 3.6 * columns, 3.9 * rows), layout="constrained")
+    grid = list(figure.subplots(rows, columns, squeeze=False).flatten())
+    for axes in grid[len(points) :]:
         axes.set_visible(False)
+    return figure, grid
+
+
+def over_time(points: dict[str, list[dict[str, Any]]]) -> Figure:
+    """Flows isolated over time at each point of the sweep."""
+    figure, grid = one_each(points)
+    for axes, (name, runs) in zip(grid, points.items(), strict=False):
+        for i, run in enumerate(runs):
+            drawn = run["isolated"] or {"time": [], "flows": []}
+            line(axes, i, [t * 1e3 for t in drawn["time"]], drawn["flows"], run["variant"])
+        axes.set_ylim(bottom=0)
+        axes.set_title(name, fontsize="medium")
+        finish(axes, "time (ms)", "isolated flows, all switches")
     legend(figure, max(len(runs) for runs in points.values()))
     return figure
 

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from backwater import compare, series
+from backwater import compare, panels, series
 from backwater.results import Results, Run
 
 STATIC = Path(__file__).parent / "static"
@@ -43,6 +43,7 @@ def page_data(opened: list[Results]) -> dict[str, Any]:
         "experiments": [experiment_data(one) for one in opened],
         "runs": [run_data(name, run, speeds(opened)) for name, run in compare.named(opened)],
         "figure": first.manifest.get("figure", {}),
+        "panels": [] if several else panels.read(first),
         "claims": [row for one in opened for row in one.claims],
     }
 
@@ -73,6 +74,7 @@ def run_data(name: str, run: Run, speed: dict[Path, float | None]) -> dict[str, 
         "slowdown": series.slowdown(run),
         "buffer": series.buffer_cdf(run) if "buffers" in names else None,
         "active_flows": series.active_flows_cdf(run) if "active_flows" in names else None,
+        "isolated": series.isolated(run) if "buffers" in names else None,
         "queueing_delay": series.queueing_delay_cdf(run) if "queueing_delay" in names else None,
         "ports": series.ports(run) if "ports" in names else [],
         "config": series.flat(run.scenario),

@@ -15,6 +15,9 @@ STATISTICS = ("mean", "p50", "p95", "p99")
 LIST_SHOWN = 50
 """Elements of a list that the configuration shows."""
 
+TIMES = 1000
+"""Points of a line over time."""
+
 # Shares of samples at which a distribution is drawn: every half percent, and the tail by decades.
 SHARES = np.unique(np.concatenate([np.linspace(0, 1, 201), 1 - np.logspace(-2, -5, 31)]))
 
@@ -60,6 +63,26 @@ def active_flows_cdf(run: Run) -> dict[str, list[float]]:
     peaks = table.group_by(["node", "port"]).aggregate([("flows", "max")])
     used = table.join(peaks.filter(pc.greater(peaks["flows_max"], 0)), ["node", "port"], join_type="left semi")
     return counted_cdf(used["flows"].to_numpy(), used["samples"].to_numpy())
+
+
+def isolated(run: Run) -> dict[str, list[float]] | None:
+    """Flows isolated in all switches together, over time in seconds; None where no flow ever is.
+
+    Long runs are drawn by the mean of each of `TIMES` spans.
+    """
+    table = run.table("buffers")
+    if "isolated" not in table.column_names:
+        return None
+    times, place = np.unique(table["time_ps"].to_numpy(), return_inverse=True)
+    flows = np.bincount(place, weights=table["isolated"].to_numpy())
+    if not flows.any():
+        return None
+    ends = np.unique(np.linspace(0, len(times), min(TIMES, len(times)) + 1).astype(np.int64))
+    number = np.diff(ends)
+    return {
+        "time": (np.add.reduceat(times * 1e-12, ends[:-1]) / number).tolist(),
+        "flows": (np.add.reduceat(flows, ends[:-1]) / number).tolist(),
+    }
 
 
 def queueing_delay_cdf(run: Run) -> dict[str, list[float]]:

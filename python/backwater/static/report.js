@@ -345,6 +345,39 @@
       holder);
   };
 
+  const isolated = () => {
+    if (!runs.some((run) => run.isolated)) return null;
+    const draw = (holder) => lineChart("isolated", holder,
+      runs.filter((run) => run.isolated).map((run) => ({ name: nameOf(run), index: lineOf(run), x: run.isolated.time, y: run.isolated.flows })),
+      { label: "time", format: seconds },
+      { label: "isolated flows", format: (v) => brief(v, 4), range: (u, low, high) => [0, (high || 1) * 1.05] });
+    return section("Isolated flows", "Flows that some switch keeps in an isolation queue because a neighbour paused them; all switches together, over time.",
+      plot("isolated", "Flows isolated over time, a line per run", draw));
+  };
+
+  // The panels that the experiment asks for: lines along a swept number, bars where nothing was swept.
+  const panels = () => {
+    if (data.panels.length === 0) return null;
+    const key = swept.find((k) => unique(data.runs.map((run) => run.point[k])).length > 1);
+    const numeric = key !== undefined && data.runs.every((run) => typeof run.point[key] === "number");
+    const others = swept.filter((k) => k !== key);
+    const lineName = (run) => [run.variant, ...others.map((k) => `${shortKey(k)} ${run.point[k]}`)].join(", ");
+    const along = unique(data.runs.map((run) => run.point[key]));
+    const wide = numeric && Math.min(...along) > 0 && Math.max(...along) / Math.min(...along) >= 16;
+    const one = (panel, i) => {
+      const known = panel.runs.filter((run) => run.value !== null);
+      if (!numeric) return section(panel.label, "", bars(known.map((run) => ({ index: variants.indexOf(run.variant), value: run.value,
+        name: [run.variant, ...Object.values(run.point)].join(", ") })), (v) => brief(v)));
+      const names = unique(known.map(lineName));
+      const draw = (holder) => lineChart(`panel${i}`, holder, names.map((name, index) => {
+        const at = known.filter((run) => lineName(run) === name).sort((a, b) => a.point[key] - b.point[key]);
+        return { name, index, x: at.map((run) => run.point[key]), y: at.map((run) => run.value) };
+      }), { label: key, format: brief, log: wide }, { label: "", format: brief, range: (u, low, high) => [0, (high || 1) * 1.05] }, { points: true });
+      return section(panel.label, "", plot(`panel${i}`, `${panel.label}, a line per variant`, draw));
+    };
+    return el("div", { class: "pair", id: "panels" }, ...data.panels.map(one));
+  };
+
   const bars = (values, format, most = Math.max(...values.map((v) => v.value), 0)) =>
     el("div", { class: "bars" }, ...values.flatMap(({ name, value, index }) => [
       el("span", {}, name),
@@ -425,7 +458,7 @@
 
   const atPoint = el("div");
   const showPoint = () => {
-    for (const id of Object.keys(charts)) if (id !== "sweep") { charts[id].destroy(); delete charts[id]; }
+    for (const id of Object.keys(charts)) if (id !== "sweep" && !id.startsWith("panel")) { charts[id].destroy(); delete charts[id]; }
     redraws = redraws.filter((draw) => draw.fixed);
     const most = Math.max(...runs.flatMap((run) => run.active_flows?.value.slice(-1) ?? []), 0);
     const queues = unique(runs.map((run) => Number(run.config["switch.queues"])).filter(Boolean));
@@ -437,6 +470,7 @@
         cdf("active_flows", "active_flows", "Active flows", "Flows with data in an egress port; distribution over all samples of the ports that ever held data.",
           { label: "flows at a port", format: brief },
           { scale: most > 100 ? "log" : "linear", marks: queues.length === 1 ? [{ x: queues[0], text: `${queues[0]} queues` }] : [] }),
+        isolated(),
         cdf("queueing_delay", "queueing_delay", "Queueing delay", "Time of data packets in egress queues.", { label: "delay", format: (ns) => seconds(ns * 1e-9) }),
         pauses(), utilisation()].filter(Boolean)),
       drops(), overview(), rerun(), configuration()].filter(Boolean));
@@ -444,7 +478,7 @@
   };
   const redraw = () => redraws.forEach((draw) => draw());
 
-  page.replaceChildren(...[header(), strip(), claims(), sweep(), pointChoice(), atPoint, footer()].filter(Boolean));
+  page.replaceChildren(...[header(), strip(), claims(), panels(), sweep(), pointChoice(), atPoint, footer()].filter(Boolean));
   redraws.forEach((draw) => { draw.fixed = true; });
   showPoint();
   let width = innerWidth;

@@ -1,0 +1,43 @@
+"""The panels that an experiment's `[figure]` asks for: values of runs, in the language of expectations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from backwater.claims import Context, Judge, NotRun
+from backwater.measured import NoData
+from backwater.results import Results
+
+
+def read(results: Results) -> list[dict[str, Any]]:
+    """Each panel's label, and for each run its value there; None where it has none.
+
+    # Errors
+    `InputError` where a panel's value is malformed.
+    """
+    wanted = (results.manifest.get("figure") or {}).get("panels", [])
+    if not wanted:
+        return []
+    judge = Judge(results)
+
+    def values(expression: Any) -> list[float | None]:
+        return [value(judge, expression, *run) for run in judge.runs]
+
+    with judge.measured.listening():
+        for panel in wanted:
+            values(panel["value"])
+    runs = [{"variant": variant, "point": dict(point)} for variant, point in judge.runs]
+    return [
+        {
+            "label": panel["label"],
+            "runs": [{**run, "value": y} for run, y in zip(runs, values(panel["value"]), strict=True)],
+        }
+        for panel in wanted
+    ]
+
+
+def value(judge: Judge, expression: Any, variant: str, point: Any) -> float | None:
+    try:
+        return Context(judge, point, {}).value(expression, variant=variant)
+    except (NotRun, NoData):
+        return None
