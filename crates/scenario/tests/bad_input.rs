@@ -647,6 +647,356 @@ const CASES: &[Case] = &[
     ("seed = 1", "expect = [7]", &["bad.toml:3: expect.0 = 7: expected a table"]),
 ];
 
+/// A good scenario of FlowSail in pods, with PFC at the cores.
+const PODS: &str = r#"name = "pods"
+scheme = "flowsail"
+
+[topology]
+kind = "fat-tree"
+pods = 2
+tors_per_pod = 2
+aggs_per_pod = 2
+cores = 4
+hosts_per_tor = 2
+host_rate = "100 Gbps"
+core_rate = "100 Gbps"
+host_delay = "1 us"
+core_delay = "1 us"
+
+[switch]
+queues = 8
+priority_groups = 2
+
+[switch.flowsail]
+ql = 1.0
+qh = 3.0
+weights = [1, 2]
+sketch = { rows = 2, columns = 1024 }
+
+[[workload]]
+kind = "incast"
+degree = 4
+sizes = { uniform = ["50 KB", "200 KB"] }
+load = 0.06
+priority = 1
+
+[[workload]]
+kind = "long-lived"
+count = 1
+rate = "60 Gbps"
+to = ["host0"]
+
+[[region]]
+at = ["core0..core2", "core3"]
+scheme = "pfc"
+switch = { buffer = "6 MB" }
+
+[run]
+duration = "1 ms"
+"#;
+
+/// As [`CASES`], of [`PODS`].
+const PODS_CASES: &[Case] = &[
+    // Fat tree.
+    ("pods = 2", "pods = 0", &["bad.toml:6: topology.pods = 0: expected at least 1"]),
+    ("aggs_per_pod = 2", "aggs_per_pod = 0", &["bad.toml:8: topology.aggs_per_pod = 0: expected at least 1"]),
+    (
+        "cores = 4",
+        "cores = 3",
+        &[
+            "bad.toml:9: topology.cores = 3: expected a multiple of aggs_per_pod = 2: aggregation switch j of a pod links to the cores of group j",
+        ],
+    ),
+    ("cores = 4\n", "", &["bad.toml:4: topology.cores: missing: expected a whole number"]),
+    (
+        "hosts_per_tor = 2",
+        "hosts_per_tor = 254",
+        &["bad.toml:10: topology.hosts_per_tor = 254: gives a ToR 256 ports: expected at most 255"],
+    ),
+    (
+        "cores = 4",
+        "cores = 508",
+        &["bad.toml:9: topology.cores = 508: gives an aggregation switch 256 ports: expected at most 255"],
+    ),
+    ("pods = 2", "pods = 256", &["bad.toml:6: topology.pods = 256: gives a core 256 ports: expected at most 255"]),
+    ("pods = 2", "pods = 40000", &["bad.toml:10: topology.hosts_per_tor = 2: makes 160000 hosts: expected 2 to 60000"]),
+    (
+        "tors_per_pod = 2\naggs_per_pod = 2\ncores = 4\n",
+        "pods_ = 1\n",
+        &["bad.toml:7: topology.pods_ = 1: unknown key; did you mean \"pods\"?", "aggs_per_pod"],
+    ),
+    (
+        "core_rate = \"100 Gbps\"",
+        "core_rate = \"0 bps\"",
+        &["bad.toml:12: topology.core_rate = \"0 bps\": expected 1 Mbps"],
+    ),
+    (
+        "core_delay = \"1 us\"",
+        "core_delay = \"0 us\"",
+        &["bad.toml:14: topology.core_delay = \"0 us\": expected more than 0", "look-ahead"],
+    ),
+    // Products.
+    (
+        "queues = 8\n",
+        "assignment = \"dynamic\"\n",
+        &[
+            "preset \"flowsail\": switch.backpressure = \"flowsail\": only with assignment = \"flowsail\"",
+            "expected assignment = \"flowsail\", or another backpressure",
+        ],
+    ),
+    (
+        "queues = 8\n",
+        "backpressure = \"bfc\"\n",
+        &[
+            "bad.toml:17: switch.backpressure = \"bfc\": not with assignment = \"flowsail\": one table of flows",
+            "expected backpressure = \"flowsail\"",
+        ],
+    ),
+    (
+        "queues = 8\n",
+        "backpressure = \"none\"\n",
+        &["bad.toml:17: switch.backpressure = \"none\": not with assignment = \"flowsail\""],
+    ),
+    (
+        "queues = 8\n",
+        "assignment = \"stochastic\"\nbackpressure = \"per-flow\"\n",
+        &[
+            "bad.toml:18: switch.backpressure = \"per-flow\": only with assignment = \"per-flow\"",
+            "a queue of its own",
+            "expected assignment = \"per-flow\"",
+        ],
+    ),
+    ("queues = 8\n", "queues = 129\n", &["bad.toml:17: switch.queues = 129: expected 2 to 128"]),
+    ("queues = 8\n", "queues = 1\n", &["bad.toml:17: switch.queues = 1: expected 2 to 128"]),
+    ("queues = 8\n", "when_paused = \"drop\"\n", &["bad.toml:17: switch.when_paused = \"drop\": expected \"hold\" or"]),
+    (
+        "switch = { buffer = \"6 MB\" }",
+        "switch = { when_paused = \"discard\" }",
+        &[
+            "bad.toml:42: region.0.switch.when_paused = \"discard\": nothing pauses a queue alone; expected \"hold\"",
+            "backpressure = \"bfc\", \"flowsail\" or \"per-flow\"",
+        ],
+    ),
+    (
+        "queues = 8\n",
+        "buffer = \"infinite\"\n",
+        &["bad.toml:17: switch.buffer = \"infinite\": not with neighbours of PFC, which pauses at a share"],
+    ),
+    (
+        "queues = 8\n",
+        "buffer = \"60 KB\"\n",
+        &["bad.toml:17: switch.buffer = \"60 KB\": headroom and reserve of all ports of agg0 come to"],
+    ),
+    // Priority groups.
+    ("priority_groups = 2", "priority_groups = 0", &["bad.toml:18: switch.priority_groups = 0: expected 1 to 8"]),
+    ("priority_groups = 2", "priority_groups = 9", &["bad.toml:18: switch.priority_groups = 9: expected 1 to 8"]),
+    (
+        "priority_groups = 2",
+        "priority_groups = 3",
+        &["bad.toml:18: switch.priority_groups = 3: expected a divisor of the 8 data queues that leaves a group two"],
+    ),
+    (
+        "priority_groups = 2",
+        "priority_groups = 8",
+        &["bad.toml:18: switch.priority_groups = 8: expected a divisor of the 8 data queues that leaves a group two"],
+    ),
+    (
+        "switch = { buffer = \"6 MB\" }",
+        "switch = { priority_groups = 2 }",
+        &[
+            "bad.toml:42: region.0.switch.priority_groups = 2: only FlowSail",
+            "expected 1, or assignment = \"flowsail\"",
+        ],
+    ),
+    (
+        "priority = 1",
+        "priority = 2",
+        &["bad.toml:31: workload.0.priority = 2: expected less than switch.priority_groups = 2"],
+    ),
+    ("priority = 1", "priority = 8", &["bad.toml:31: workload.0.priority = 8: expected 0 to 7"]),
+    (
+        "priority_groups = 2\n\n[switch.flowsail]\nql = 1.0\nqh = 3.0\nweights = [1, 2]",
+        "\n[switch.flowsail]\nweights = [1]",
+        &["workload.0.priority = 1: switch.flowsail.weights has 1 entries: expected a priority that has one"],
+    ),
+    // FlowSail's parameters.
+    ("ql = 1.0", "ql = 0", &["bad.toml:21: switch.flowsail.ql = 0: expected more than 0"]),
+    ("qh = 3.0", "qh = 0.5", &["bad.toml:22: switch.flowsail.qh = 0.5: expected at least ql = 1"]),
+    ("qh = 3.0", "hrtt = \"0 us\"", &["bad.toml:22: switch.flowsail.hrtt = \"0 us\": expected more than 0"]),
+    ("qh = 3.0", "release = 4", &["bad.toml:22: switch.flowsail.release = 4: expected a time with a unit"]),
+    (
+        "qh = 3.0",
+        "refresh = \"soon\"",
+        &["bad.toml:22: switch.flowsail.refresh = \"soon\": expected a time with a unit"],
+    ),
+    ("qh = 3.0", "isolation_queues = 0", &["bad.toml:22: switch.flowsail.isolation_queues = 0: expected at least 1"]),
+    (
+        "qh = 3.0",
+        "isolation_queues = 4",
+        &["bad.toml:22: switch.flowsail.isolation_queues = 4: expected fewer than the 4 queues of a group"],
+    ),
+    ("qh = 3.0", "table_entries = 15", &["bad.toml:22: switch.flowsail.table_entries = 15: expected 16 to 1000000"]),
+    ("qh = 3.0", "table_entries = 1000001", &["switch.flowsail.table_entries = 1000001: expected 16 to 1000000"]),
+    ("qh = 3.0", "fingerprint_bits = 7", &["bad.toml:22: switch.flowsail.fingerprint_bits = 7: expected 8 to 32"]),
+    ("qh = 3.0", "fingerprint_bits = 33", &["bad.toml:22: switch.flowsail.fingerprint_bits = 33: expected 8 to 32"]),
+    ("qh = 3.0", "nactive_literal = 1", &["bad.toml:22: switch.flowsail.nactive_literal = 1: expected true or false"]),
+    (
+        "qh = 3.0",
+        "strict_fair = \"no\"",
+        &["bad.toml:22: switch.flowsail.strict_fair = \"no\": expected true or false"],
+    ),
+    ("qh = 3.0", "as_printed = 1", &["bad.toml:22: switch.flowsail.as_printed = 1: expected true or false"]),
+    ("qh = 3.0", "nic_obeys = 1", &["bad.toml:22: switch.flowsail.nic_obeys = 1: expected true or false"]),
+    ("weights = [1, 2]", "weights = [1, 0]", &["bad.toml:23: switch.flowsail.weights.1 = 0: expected 1 to 255"]),
+    ("weights = [1, 2]", "weights = [256, 1]", &["bad.toml:23: switch.flowsail.weights.0 = 256: expected 1 to 255"]),
+    (
+        "weights = [1, 2]",
+        "weights = [1, 1, 1, 1, 1, 1, 1, 1, 1]",
+        &["bad.toml:23: switch.flowsail.weights = ", "9 weights: expected one for each priority, at most 8"],
+    ),
+    ("rows = 2", "rows = 0", &["bad.toml:24: switch.flowsail.sketch.rows = 0: expected 1 to 8"]),
+    ("rows = 2", "rows = 9", &["bad.toml:24: switch.flowsail.sketch.rows = 9: expected 1 to 8"]),
+    (
+        "columns = 1024",
+        "columns = 1000",
+        &["switch.flowsail.sketch.columns = 1000: expected a power of two from 16 to 65536"],
+    ),
+    ("columns = 1024", "columns = 131072", &["switch.flowsail.sketch.columns = 131072: expected a power of two"]),
+    (", columns = 1024", "", &["bad.toml:24: switch.flowsail.sketch.columns: missing: expected a whole number"]),
+    (
+        "qh = 3.0",
+        "elide = [[\"host0\", \"core0\", \"agg1\"]]",
+        &["bad.toml:22: switch.flowsail.elide.0 = [\"host0\", \"core0\", \"agg1\"]: expected [from, switch, to]"],
+    ),
+    ("qh = 3.0", "elide = \"valey\"", &["bad.toml:22: switch.flowsail.elide = \"valey\": did you mean \"valley\"?"]),
+    // Sizes drawn for each flow, and datagrams.
+    (
+        "sizes = { uniform = [\"50 KB\", \"200 KB\"] }\n",
+        "",
+        &["bad.toml:26: workload.0.aggregate: missing, and so is sizes: expected one of the two"],
+    ),
+    (
+        "degree = 4",
+        "degree = 4\naggregate = \"1 MB\"",
+        &["bad.toml:30: workload.0.sizes = ", "given beside aggregate: expected one of the two"],
+    ),
+    (
+        "[\"50 KB\", \"200 KB\"]",
+        "[\"0 B\", \"200 KB\"]",
+        &["bad.toml:29: workload.0.sizes.uniform.0 = \"0 B\": expected 1 B to 128 GiB"],
+    ),
+    (
+        "[\"50 KB\", \"200 KB\"]",
+        "[\"50 KB\", \"40 KB\"]",
+        &["bad.toml:29: workload.0.sizes.uniform.1 = \"40 KB\": expected at least the first size, 50 KB"],
+    ),
+    (
+        "[\"50 KB\", \"200 KB\"]",
+        "[\"50 KB\"]",
+        &["bad.toml:29: workload.0.sizes.uniform = [\"50 KB\"]: expected a list of 2, not 1 entries"],
+    ),
+    (
+        "[\"50 KB\", \"200 KB\"]",
+        "\"50 KB\"",
+        &["bad.toml:29: workload.0.sizes.uniform = \"50 KB\": expected a list of 2, not a text"],
+    ),
+    (
+        "{ uniform = [\"50 KB\", \"200 KB\"] }",
+        "{ table = \"googel_rpc\" }",
+        &["bad.toml:29: workload.0.sizes.table = \"googel_rpc\": unknown table; did you mean \"google_rpc\"?"],
+    ),
+    (
+        "{ uniform = [\"50 KB\", \"200 KB\"] }",
+        "{ file = \"none.csv\" }",
+        &["bad.toml:29: workload.0.sizes.file = \"none.csv\": cannot be read: there is no such file"],
+    ),
+    (
+        "rate = \"60 Gbps\"",
+        "rate = \"0 bps\"",
+        &["bad.toml:36: workload.1.rate = \"0 bps\": expected 1 Mbps to 8 Tbps"],
+    ),
+    ("rate = \"60 Gbps\"", "rate = 60", &["bad.toml:36: workload.1.rate = 60: expected a rate with a unit"]),
+    // Regions.
+    (
+        "\"core3\"]",
+        "\"core9\"]",
+        &["bad.toml:40: region.0.at.3 = \"core9\": unknown node \"core9\"; expected one of host0"],
+    ),
+    (
+        "\"core3\"]",
+        "\"host3\"]",
+        &["bad.toml:40: region.0.at.3 = \"host3\": \"host3\" is a host; expected one of tor0, tor1"],
+    ),
+    (
+        "\"core3\"]",
+        "\"spine*\"]",
+        &["bad.toml:40: region.0.at.3 = \"spine*\": no switch's name begins so; expected one of tor0"],
+    ),
+    (
+        "\"core3\"]",
+        "\"core*\"]",
+        &["bad.toml:40: region.0.at.3 = \"core*\": region.0 has core0: expected a switch to be named once"],
+    ),
+    (
+        "[run]",
+        "[[region]]\nat = [\"core3\"]\n[run]",
+        &["bad.toml:45: region.1.at.0 = \"core3\": region.0 has core3: expected a switch to be named once"],
+    ),
+    (
+        "core0..core2",
+        "core2..core0",
+        &[
+            "bad.toml:40: region.0.at.0 = \"core2..core0\": expected a range of switches from a lower to a higher number",
+        ],
+    ),
+    ("[\"core0..core2\", \"core3\"]", "[]", &["bad.toml:40: region.0.at = []: expected at least one switch"]),
+    ("at = [\"core0..core2\", \"core3\"]\n", "", &["bad.toml:39: region.0.at: missing: expected a list"]),
+    (
+        "scheme = \"pfc\"",
+        "scheme = \"pcf\"",
+        &["bad.toml:41: region.0.scheme = \"pcf\": unknown scheme; did you mean \"pfc\"?", "flowsail"],
+    ),
+    ("scheme = \"pfc\"", "scheme = 7", &["bad.toml:41: region.0.scheme = 7: expected a text in quotes"]),
+    (
+        "buffer = \"6 MB\"",
+        "bufer = \"6 MB\"",
+        &["bad.toml:42: region.0.switch.bufer = \"6 MB\": unknown key; did you mean \"buffer\"?"],
+    ),
+    ("{ buffer = \"6 MB\" }", "7", &["bad.toml:42: region.0.switch = 7: expected a table with the keys"]),
+    (
+        "buffer = \"6 MB\"",
+        "buffer = \"60 KB\"",
+        &[
+            "bad.toml:42: region.0.switch.buffer = \"60 KB\": headroom and reserve of all ports of core0 come to",
+            "expected less than region.0.switch.buffer = 60 KB",
+        ],
+    ),
+    ("buffer = \"6 MB\"", "pfc.alpha = 0", &["bad.toml:42: region.0.switch.pfc.alpha = 0: expected more than 0"]),
+    (
+        "buffer = \"6 MB\"",
+        "quantum = \"1 KB\"",
+        &["bad.toml:42: region.0.switch.quantum = \"1 KB\": expected host.payload + host.header"],
+    ),
+    (
+        "buffer = \"6 MB\"",
+        "symmetric_ecmp = true",
+        &["bad.toml:42: region.0.switch.symmetric_ecmp = true: a path is the same both ways only if"],
+    ),
+    (
+        "scheme = \"pfc\"\nswitch = { buffer = \"6 MB\" }",
+        "scheme = \"bfc\"",
+        &[
+            "preset \"bfc\": region.0.switch.backpressure = \"bfc\": agg0 has \"flowsail\" and its neighbour core0 \"bfc\"",
+            "expected the same at both, \"flowsail\" beside \"pfc\", or \"none\"",
+        ],
+    ),
+    (
+        "scheme = \"flowsail\"",
+        "scheme = \"flowsail\"\ncompat = \"hpcc-sim\"",
+        &["preset \"hpcc-sim\": conventions.memory = \"hpcc-sim\": HPCC's simulator has one scheme in all switches"],
+    ),
+];
+
 fn refuse(text: &str, sets: &[&str], scale: Option<&str>) -> String {
     let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
     match load_str(text, Path::new("no-such-directory"), "bad.toml", &sets, scale) {
@@ -675,6 +1025,32 @@ fn every_mistake_is_refused_with_its_place_and_what_is_allowed() {
         let message = refuse(&GOOD.replacen(piece, instead, 1), &[], None);
         has(&message, wanted);
     }
+}
+
+#[test]
+fn mistakes_about_flowsail_pods_and_regions_are_refused_likewise() {
+    load_str(PODS, Path::new("."), "good.toml", &[], None).expect("valid");
+    for (piece, instead, wanted) in PODS_CASES {
+        assert_eq!(PODS.matches(piece).count().min(1), 1, "not in the good scenario: {piece}");
+        has(&refuse(&PODS.replacen(piece, instead, 1), &[], None), wanted);
+    }
+}
+
+#[test]
+fn neighbours_have_to_understand_each_other() {
+    let bfc = PODS.replace("\"flowsail\"", "\"bfc\"").replace("priority_groups = 2\n", "");
+    let region = bfc.replace("scheme = \"pfc\"\nswitch = { buffer = \"6 MB\" }", "switch = { queues = 9 }");
+    has(
+        &refuse(&region, &[], None),
+        &[
+            "bad.toml:40: region.0.switch.queues = 9: agg0 has 7 data queues a port and its neighbour core0 8",
+            "BFC's frames name queues by number; expected as many at both",
+        ],
+    );
+    has(
+        &refuse(&bfc, &[], None),
+        &["region.0.switch.backpressure = \"pfc\": agg0 has \"bfc\" and its neighbour core0 \"pfc\""],
+    );
 }
 
 #[test]

@@ -1,22 +1,23 @@
 //! Conventions of other simulators, and the schemes they make sense with.
 
-use super::Doc;
+use super::switch::Part;
 use crate::error::Error;
 use crate::model::{AckClass, Assignment, Backpressure, Conventions, Hosts, Memory, Ties, Time};
 
-pub(super) fn check(doc: &Doc) -> Result<(), Error> {
-    let (conventions, switch) = (&doc.scenario.conventions, &doc.scenario.switch);
+pub(super) fn check(part: &Part) -> Result<(), Error> {
+    let (doc, switch) = (part.doc, part.switch);
+    let conventions = &doc.scenario.conventions;
     let frame = conventions.pfc_frame.0;
     doc.need((20..=1500).contains(&frame), "conventions.pfc_frame", || "expected 20 B to 1500 B".into())?;
     let Conventions { acks, hosts, memory, .. } = conventions;
-    let bfc = switch.backpressure == Backpressure::Bfc;
-    let fifo = switch.assignment == Assignment::Single && !bfc;
+    let finer = !matches!(switch.backpressure, Backpressure::None | Backpressure::Pfc);
+    let fifo = switch.assignment == Assignment::Single && !finer;
     let schemes = "expected a scheme of one queue a port without BFC, such as dctcp, pfc or fifo";
     doc.need(fifo || *acks == AckClass::High, "conventions.acks", || {
         format!("ACKs in the data class need one data class a port; {schemes}")
     })?;
-    doc.need(!bfc || *hosts == Hosts::Rings, "conventions.hosts", || {
-        format!("HPCC's simulator knows no BFC: its NIC has one class to pause; {schemes}")
+    doc.need(!finer || *hosts == Hosts::Rings, "conventions.hosts", || {
+        format!("HPCC's simulator knows no BFC and nothing finer: its NIC has one class to pause; {schemes}")
     })?;
     let pfc = switch.backpressure == Backpressure::Pfc && fifo;
     doc.need(pfc || *memory == Memory::Exact, "conventions.memory", || {
@@ -24,7 +25,7 @@ pub(super) fn check(doc: &Doc) -> Result<(), Error> {
     })?;
     let alpha = switch.pfc.alpha;
     let shift = alpha <= 1.0 && (0..=16).any(|shift| alpha == 1.0 / (1u32 << shift) as f64);
-    doc.need(shift || *memory == Memory::Exact, "switch.pfc.alpha", || {
+    part.need(shift || *memory == Memory::Exact, "pfc.alpha", || {
         "HPCC's simulator divides by a power of two; expected 1, 0.5, 0.25, 0.125 and so on".into()
     })?;
     let with = conventions.time == Time::WholeNs && *memory == Memory::HpccSim && *hosts == Hosts::HpccSim;

@@ -5,6 +5,7 @@
 mod conventions;
 mod fault;
 mod host;
+mod region;
 mod run;
 mod switch;
 mod topology;
@@ -32,8 +33,12 @@ pub(crate) fn check(document: &Node, scenario: &Scenario, lists: &Lists) -> Resu
     let net = Net { names: graph.nodes.iter().enumerate().map(|(i, node)| (node.name.clone(), i)).collect(), graph };
     topology::check_links(&doc, &net)?;
     host::check(&doc, &net)?;
-    conventions::check(&doc)?;
-    switch::check(&doc, &net)?;
+    let region_of = region::check(&doc, &net)?;
+    for part in region::parts(&doc, &net, &region_of) {
+        conventions::check(&part)?;
+        switch::check(&part)?;
+    }
+    region::check_borders(&doc, &net, &region_of)?;
     run::check(&doc, &net)?;
     workload::check(&doc, &net, lists)?;
     fault::check(&doc, &net)
@@ -112,6 +117,23 @@ impl Net {
                 self.hint(name, hosts.len()),
                 sample(hosts)
             )),
+        }
+    }
+
+    /// The switches that an entry of a region names: one of them, or all whose names begin with what stands before a `*`.
+    fn switches(&self, name: &str) -> Result<Vec<usize>, String> {
+        let switches = self.graph.hosts..self.graph.nodes.len();
+        let Some(prefix) = name.strip_suffix('*') else {
+            let node = self.node(name)?;
+            let host = node < self.graph.hosts;
+            let switch = || format!("\"{name}\" is a host; expected one of {}", sample(&self.graph.nodes[switches]));
+            return if host { Err(switch()) } else { Ok(vec![node]) };
+        };
+        let found: Vec<usize> =
+            switches.clone().filter(|&node| self.graph.nodes[node].name.starts_with(prefix)).collect();
+        match found.is_empty() {
+            false => Ok(found),
+            true => Err(format!("no switch's name begins so; expected one of {}", sample(&self.graph.nodes[switches]))),
         }
     }
 

@@ -1,4 +1,4 @@
-//! What every switch does, and which choices go together.
+//! What switches do, and which choices go together.
 
 use std::collections::HashSet;
 
@@ -8,51 +8,78 @@ use backwater_types::Bytes;
 
 use super::{Doc, Net};
 use crate::error::Error;
-use crate::model::{Assignment, Backpressure, Buffer, Elide, Memory};
+use crate::model::{Assignment, Backpressure, Buffer, Elide, Memory, Switch, WhenPaused};
 use crate::topology::NodeKind;
 
 /// Queue numbers of a PAUSE bitmap.
 const DATA_QUEUES_MAX: u16 = 128;
 /// A flow table this long per queue no longer fits any machine's memory.
 const TABLE_ENTRIES_MAX: u32 = 10_000;
+/// Priorities of packets.
+pub(super) const PRIORITIES: u8 = 8;
 
-pub(super) fn check(doc: &Doc, net: &Net) -> Result<(), Error> {
-    let switch = &doc.scenario.switch;
-    let most = if switch.bfc.extra_control_queue { DATA_QUEUES_MAX } else { DATA_QUEUES_MAX + 1 };
-    doc.need((2..=most).contains(&switch.queues), "switch.queues", || {
+/// A switch table: the scenario's, or that of a region.
+pub(super) struct Part<'a> {
+    pub(super) doc: &'a Doc<'a>,
+    pub(super) net: &'a Net,
+    pub(super) switch: &'a Switch,
+    /// Dotted key of the table.
+    pub(super) key: String,
+    /// `[node]`: whether it is a switch that does this.
+    pub(super) here: Vec<bool>,
+}
+
+impl Part<'_> {
+    fn wrong(&self, field: &str, problem: impl Into<String>) -> Error {
+        self.doc.wrong(&format!("{}.{field}", self.key), problem)
+    }
+
+    /// Refuses the value of a field unless `holds`.
+    pub(super) fn need(&self, holds: bool, field: &str, problem: impl FnOnce() -> String) -> Result<(), Error> {
+        if holds { Ok(()) } else { Err(self.wrong(field, problem())) }
+    }
+}
+
+pub(super) fn check(part: &Part) -> Result<(), Error> {
+    let switch = part.switch;
+    let on_top = switch.assignment == Assignment::Flowsail || switch.bfc.extra_control_queue;
+    let most = if on_top { DATA_QUEUES_MAX } else { DATA_QUEUES_MAX + 1 };
+    part.need((2..=most).contains(&switch.queues), "queues", || {
         format!("expected 2 to {most}, so that at most {DATA_QUEUES_MAX} queues carry data")
     })?;
     if let Buffer::Shared(bytes) = switch.buffer {
-        let full = doc.full_packet();
-        doc.need(bytes >= full, "switch.buffer", || format!("expected at least one full packet, {full}"))?;
+        let full = part.doc.full_packet();
+        part.need(bytes >= full, "buffer", || format!("expected at least one full packet, {full}"))?;
     }
     if let Some(alpha) = switch.alpha {
-        doc.need(alpha > 0.0, "switch.alpha", || "expected more than 0".into())?;
+        part.need(alpha > 0.0, "alpha", || "expected more than 0".into())?;
     }
-    check_quantum(doc)?;
+    check_quantum(part)?;
     if let Some(ecn) = &switch.ecn {
-        doc.need(ecn.kmax.0 > 0, "switch.ecn.kmax", || "expected more than 0 B".into())?;
-        doc.need(ecn.kmin <= ecn.kmax, "switch.ecn.kmin", || format!("expected at most kmax, {}", ecn.kmax))?;
-        doc.need((0.0..=1.0).contains(&ecn.pmax), "switch.ecn.pmax", || "expected 0 to 1".into())?;
+        part.need(ecn.kmax.0 > 0, "ecn.kmax", || "expected more than 0 B".into())?;
+        part.need(ecn.kmin <= ecn.kmax, "ecn.kmin", || format!("expected at most kmax, {}", ecn.kmax))?;
+        part.need((0.0..=1.0).contains(&ecn.pmax), "ecn.pmax", || "expected 0 to 1".into())?;
         for (i, at) in ecn.by_rate.iter().enumerate() {
-            let key = |field: &str| format!("switch.ecn.by_rate.{i}.{field}");
-            doc.need(at.kmax.0 > 0, &key("kmax"), || "expected more than 0 B".into())?;
-            doc.need(at.kmin <= at.kmax, &key("kmin"), || format!("expected at most kmax, {}", at.kmax))?;
-            doc.need((0.0..=1.0).contains(&at.pmax), &key("pmax"), || "expected 0 to 1".into())?;
+            let key = |field: &str| format!("ecn.by_rate.{i}.{field}");
+            part.need(at.kmax.0 > 0, &key("kmax"), || "expected more than 0 B".into())?;
+            part.need(at.kmin <= at.kmax, &key("kmin"), || format!("expected at most kmax, {}", at.kmax))?;
+            part.need((0.0..=1.0).contains(&at.pmax), &key("pmax"), || "expected 0 to 1".into())?;
             let twice = ecn.by_rate[..i].iter().any(|other| other.rate == at.rate);
-            doc.need(!twice, &key("rate"), || "given twice: expected each rate once".into())?;
+            part.need(!twice, &key("rate"), || "given twice: expected each rate once".into())?;
         }
     }
-    check_combination(doc)?;
-    check_pfc(doc, net)?;
-    check_bfc(doc, net)
+    check_combination(part)?;
+    check_groups(part)?;
+    check_pfc(part)?;
+    check_bfc(part)?;
+    check_flowsail(part)
 }
 
-fn check_quantum(doc: &Doc) -> Result<(), Error> {
-    let (quantum, host) = (doc.scenario.switch.quantum, &doc.scenario.host);
-    let full = doc.full_packet();
+fn check_quantum(part: &Part) -> Result<(), Error> {
+    let (quantum, host) = (part.switch.quantum, &part.doc.scenario.host);
+    let full = part.doc.full_packet();
     let within = (full.0..=1 << 24).contains(&quantum.0);
-    doc.need(within, "switch.quantum", || {
+    part.need(within, "quantum", || {
         format!(
             "expected host.payload + host.header = {} + {} = {full}, or more, up to 16 MiB",
             host.payload, host.header
@@ -60,87 +87,167 @@ fn check_quantum(doc: &Doc) -> Result<(), Error> {
     })
 }
 
-fn check_combination(doc: &Doc) -> Result<(), Error> {
-    let switch = &doc.scenario.switch;
+fn check_combination(part: &Part) -> Result<(), Error> {
+    let switch = part.switch;
+    let refuse = |problem: &str| Err(part.wrong("backpressure", problem));
     match (switch.assignment, switch.backpressure) {
-        (Assignment::PerFlow, Backpressure::Bfc) => Err(doc.wrong(
-            "switch.backpressure",
+        (Assignment::PerFlow, Backpressure::Bfc) => refuse(
             "not with assignment = \"per-flow\": BFC's frames name queues by number, and per-flow queues have none; \
-             expected assignment = \"dynamic\", \"stochastic\" or \"single\", or backpressure = \"none\"",
-        )),
-        (Assignment::PerFlow, Backpressure::Pfc) => Err(doc.wrong(
-            "switch.backpressure",
+             expected assignment = \"dynamic\", \"stochastic\" or \"single\", or backpressure = \"none\" or \"per-flow\"",
+        ),
+        (Assignment::PerFlow, Backpressure::Pfc) => refuse(
             "not with assignment = \"per-flow\": PFC holds a whole class at once, which undoes the isolation that a queue \
-             per flow is there to give; expected backpressure = \"none\", or another assignment",
-        )),
+             per flow is there to give; expected backpressure = \"none\" or \"per-flow\", or another assignment",
+        ),
+        (Assignment::Flowsail, Backpressure::Flowsail) | (Assignment::PerFlow, Backpressure::PerFlow) => Ok(()),
+        (Assignment::Flowsail, _) => refuse(
+            "not with assignment = \"flowsail\": one table of flows says where they queue and whom to pause, so the two go \
+             together; expected backpressure = \"flowsail\"",
+        ),
+        (_, Backpressure::Flowsail) => refuse(
+            "only with assignment = \"flowsail\": one table of flows says where they queue and whom to pause, so the two go \
+             together; expected assignment = \"flowsail\", or another backpressure",
+        ),
+        (_, Backpressure::PerFlow) => refuse(
+            "only with assignment = \"per-flow\": to pause one flow and no other, it has to have a queue of its own; \
+             expected assignment = \"per-flow\", or another backpressure",
+        ),
         _ => Ok(()),
-    }
+    }?;
+    let pauses = !matches!(switch.backpressure, Backpressure::None | Backpressure::Pfc);
+    part.need(pauses || switch.when_paused == WhenPaused::Hold, "when_paused", || {
+        "nothing pauses a queue alone; expected \"hold\", or backpressure = \"bfc\", \"flowsail\" or \"per-flow\""
+            .into()
+    })
 }
 
-fn check_pfc(doc: &Doc, net: &Net) -> Result<(), Error> {
-    let switch = &doc.scenario.switch;
+/// Priority groups: the same number of queues each, and enough of them.
+fn check_groups(part: &Part) -> Result<(), Error> {
+    let switch = part.switch;
+    let (groups, queues) = (switch.priority_groups, switch.data_queues());
+    part.need((1..=PRIORITIES).contains(&groups), "priority_groups", || format!("expected 1 to {PRIORITIES}"))?;
+    part.need(groups == 1 || switch.assignment == Assignment::Flowsail, "priority_groups", || {
+        "only FlowSail assigns queues within a group; expected 1, or assignment = \"flowsail\"".into()
+    })?;
+    let groups = u16::from(groups);
+    part.need(queues % groups == 0 && queues / groups >= 2 || groups == 1, "priority_groups", || {
+        format!("expected a divisor of the {queues} data queues that leaves a group two at least, for normal and for isolated flows")
+    })
+}
+
+fn check_pfc(part: &Part) -> Result<(), Error> {
+    let (doc, switch, graph) = (part.doc, part.switch, &part.net.graph);
     let pfc = &switch.pfc;
-    doc.need(pfc.alpha > 0.0, "switch.pfc.alpha", || "expected more than 0".into())?;
-    if switch.backpressure != Backpressure::Pfc {
-        return Ok(());
-    }
-    let Buffer::Shared(buffer) = switch.buffer else {
-        let problem = "not with backpressure = \"pfc\", which pauses at a share of the free buffer; expected a size, such as \"12 MB\"";
-        return Err(doc.wrong("switch.buffer", problem));
+    part.need(pfc.alpha > 0.0, "pfc.alpha", || "expected more than 0".into())?;
+    // The ports whose neighbours it pauses by PFC: all, or with FlowSail those of neighbours that speak nothing else.
+    let speaks = |node: usize| {
+        let node = &graph.nodes[node];
+        node.kind == NodeKind::Switch && doc.scenario.switch_at(&node.name).backpressure == Backpressure::Pfc
+    };
+    let paused = |peer: usize| match switch.backpressure {
+        Backpressure::Pfc => true,
+        Backpressure::Flowsail => speaks(peer),
+        _ => false,
     };
     let full = doc.full_packet();
-    let mut set_aside = vec![0u64; net.graph.nodes.len()];
-    for link in &net.graph.links {
+    let (mut set_aside, mut pauses) = (vec![0u64; graph.nodes.len()], vec![false; graph.nodes.len()]);
+    for link in &graph.links {
         let room = pfc.headroom.unwrap_or_else(|| match doc.scenario.conventions.memory {
             Memory::Exact => Bytes(headroom(link.delay, link.rate, full.0)),
             Memory::HpccSim => Bytes(hpcc_memory::headroom(link.delay, link.rate)),
         });
-        for end in [link.a, link.b] {
-            set_aside[end] = set_aside[end].saturating_add(room.0).saturating_add(pfc.reserve.0);
+        for (end, peer) in [(link.a, link.b), (link.b, link.a)].into_iter().filter(|(end, _)| part.here[*end]) {
+            let room = if paused(peer) { room.0 } else { 0 };
+            set_aside[end] = set_aside[end].saturating_add(room).saturating_add(pfc.reserve.0);
+            pauses[end] |= paused(peer);
         }
     }
-    for (node, bytes) in net.graph.nodes.iter().zip(set_aside) {
-        let fits = node.kind == NodeKind::Host || bytes < buffer.0;
-        let key = if pfc.headroom.is_some() { "switch.pfc.headroom" } else { "switch.buffer" };
-        doc.need(fits, key, || {
+    for ((node, bytes), _) in graph.nodes.iter().zip(set_aside).zip(pauses).filter(|(_, pauses)| *pauses) {
+        let Buffer::Shared(buffer) = switch.buffer else {
+            let by =
+                if switch.backpressure == Backpressure::Pfc { "backpressure = \"pfc\"" } else { "neighbours of PFC" };
+            let problem = format!(
+                "not with {by}, which pauses at a share of the free buffer; expected a size, such as \"12 MB\""
+            );
+            return Err(part.wrong("buffer", problem));
+        };
+        let field = if pfc.headroom.is_some() { "pfc.headroom" } else { "buffer" };
+        part.need(bytes < buffer.0, field, || {
             format!(
-                "headroom and reserve of all ports of {} come to {}: expected less than switch.buffer = {buffer}",
+                "headroom and reserve of all ports of {} come to {}: expected less than {}.buffer = {buffer}",
                 node.name,
-                Bytes(bytes)
+                Bytes(bytes),
+                part.key
             )
         })?;
     }
     Ok(())
 }
 
-fn check_bfc(doc: &Doc, net: &Net) -> Result<(), Error> {
-    let bfc = &doc.scenario.switch.bfc;
+fn check_bfc(part: &Part) -> Result<(), Error> {
+    let bfc = &part.switch.bfc;
     let positive = "expected more than 0";
-    doc.need(
-        (1..=TABLE_ENTRIES_MAX).contains(&bfc.table_entries_per_queue),
-        "switch.bfc.table_entries_per_queue",
-        || format!("expected 1 to {TABLE_ENTRIES_MAX}"),
-    )?;
-    doc.need(bfc.hrtt.is_none_or(|hrtt| hrtt.0 > 0), "switch.bfc.hrtt", || positive.into())?;
-    doc.need(bfc.fixed_threshold.is_none_or(|bytes| bytes.0 > 0), "switch.bfc.fixed_threshold", || positive.into())?;
-    doc.need(bfc.refresh.0 > 0, "switch.bfc.refresh", || positive.into())?;
+    part.need((1..=TABLE_ENTRIES_MAX).contains(&bfc.table_entries_per_queue), "bfc.table_entries_per_queue", || {
+        format!("expected 1 to {TABLE_ENTRIES_MAX}")
+    })?;
+    part.need(bfc.hrtt.is_none_or(|hrtt| hrtt.0 > 0), "bfc.hrtt", || positive.into())?;
+    part.need(bfc.fixed_threshold.is_none_or(|bytes| bytes.0 > 0), "bfc.fixed_threshold", || positive.into())?;
+    part.need(bfc.refresh.0 > 0, "bfc.refresh", || positive.into())?;
     let sampling = bfc.sampling > 0.0 && bfc.sampling <= 1.0;
-    doc.need(sampling, "switch.bfc.sampling", || "expected more than 0 and at most 1".into())?;
-    let Elide::Turns(turns) = &bfc.elide else { return Ok(()) };
+    part.need(sampling, "bfc.sampling", || "expected more than 0 and at most 1".into())?;
+    check_elide(part, "bfc.elide", &bfc.elide)
+}
+
+fn check_flowsail(part: &Part) -> Result<(), Error> {
+    let (switch, flowsail) = (part.switch, &part.switch.flowsail);
+    let field = |name: &str| format!("flowsail.{name}");
+    part.need(flowsail.ql > 0.0, &field("ql"), || "expected more than 0".into())?;
+    part.need(flowsail.qh >= flowsail.ql, &field("qh"), || format!("expected at least ql = {}", flowsail.ql))?;
+    part.need(flowsail.hrtt.is_none_or(|hrtt| hrtt.0 > 0), &field("hrtt"), || "expected more than 0".into())?;
+    let entries = (16..=1_000_000).contains(&flowsail.table_entries);
+    part.need(entries, &field("table_entries"), || "expected 16 to 1000000".into())?;
+    let bits = (8..=32).contains(&flowsail.fingerprint_bits);
+    part.need(bits, &field("fingerprint_bits"), || "expected 8 to 32".into())?;
+    part.need(flowsail.isolation_queues >= 1, &field("isolation_queues"), || "expected at least 1".into())?;
+    if switch.assignment == Assignment::Flowsail {
+        let per_group = switch.data_queues() / u16::from(switch.priority_groups);
+        part.need(flowsail.isolation_queues < per_group, &field("isolation_queues"), || {
+            format!("expected fewer than the {per_group} queues of a group, so that some are left for normal flows")
+        })?;
+    }
+    let count = flowsail.weights.len();
+    part.need(count <= PRIORITIES.into(), &field("weights"), || {
+        format!("{count} weights: expected one for each priority, at most {PRIORITIES}")
+    })?;
+    for (i, weight) in flowsail.weights.iter().enumerate() {
+        part.need((1..=255).contains(weight), &field(&format!("weights.{i}")), || "expected 1 to 255".into())?;
+    }
+    if let Some(sketch) = &flowsail.sketch {
+        part.need((1..=8).contains(&sketch.rows), &field("sketch.rows"), || "expected 1 to 8".into())?;
+        let columns = (16..=65_536).contains(&sketch.columns) && sketch.columns.is_power_of_two();
+        part.need(columns, &field("sketch.columns"), || "expected a power of two from 16 to 65536".into())?;
+    }
+    check_elide(part, "flowsail.elide", &flowsail.elide)
+}
+
+/// Turns that exist.
+fn check_elide(part: &Part, field: &str, elide: &Elide) -> Result<(), Error> {
+    let Elide::Turns(turns) = elide else { return Ok(()) };
+    let graph = &part.net.graph;
     let links: HashSet<(usize, usize)> =
-        net.graph.links.iter().flat_map(|link| [(link.a, link.b), (link.b, link.a)]).collect();
+        graph.links.iter().flat_map(|link| [(link.a, link.b), (link.b, link.a)]).collect();
     for (i, turn) in turns.iter().enumerate() {
-        let key = format!("switch.bfc.elide.{i}");
+        let field = format!("{field}.{i}");
         let mut nodes = [0; 3];
         for (slot, name) in turn.iter().enumerate() {
-            nodes[slot] = net.node(name).map_err(|problem| doc.wrong(&format!("{key}.{slot}"), problem))?;
+            nodes[slot] = part.net.node(name).map_err(|problem| part.wrong(&format!("{field}.{slot}"), problem))?;
         }
         let [from, switch, to] = nodes;
-        let turns_there = net.graph.nodes[switch].kind == NodeKind::Switch
+        let turns_there = graph.nodes[switch].kind == NodeKind::Switch
             && links.contains(&(from, switch))
             && links.contains(&(switch, to))
             && from != to;
-        doc.need(turns_there, &key, || "expected [from, switch, to] with links from-switch and switch-to".into())?;
+        part.need(turns_there, &field, || "expected [from, switch, to] with links from-switch and switch-to".into())?;
     }
     Ok(())
 }

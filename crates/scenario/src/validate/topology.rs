@@ -15,8 +15,8 @@ const HOSTS_MAX: u64 = 60_000;
 const PORTS_MAX: u64 = 255;
 const SWITCHES_MAX: u64 = 60_000;
 /// Slowest and fastest link: below, a jumbo frame's serialisation time overflows; above, a byte takes less than a picosecond.
-const RATE_MIN: BitsPerSec = BitsPerSec(1_000_000);
-const RATE_MAX: BitsPerSec = BitsPerSec(8_000_000_000_000);
+pub(super) const RATE_MIN: BitsPerSec = BitsPerSec(1_000_000);
+pub(super) const RATE_MAX: BitsPerSec = BitsPerSec(8_000_000_000_000);
 /// Longest link: half way round the Earth in fibre.
 const DELAY_MAX: Duration = Duration(100_000_000_000);
 
@@ -40,13 +40,19 @@ pub(super) fn check_counts(doc: &Doc) -> Result<(), Error> {
             positive("cores", cores)?;
             positive("hosts_per_tor", hosts_per_tor)?;
             doc.need(cores % aggs_per_pod == 0, "topology.cores", || {
-                format!("expected a multiple of aggs_per_pod = {aggs_per_pod}: aggregation switch j links to the cores of group j")
+                format!("expected a multiple of aggs_per_pod = {aggs_per_pod}: aggregation switch j of a pod links to the cores of group j")
             })?;
             let group = u64::from(cores / aggs_per_pod);
-            hosts(doc, "hosts_per_tor", u64::from(pods) * u64::from(tors_per_pod) * u64::from(hosts_per_tor))?;
-            ports(doc, "hosts_per_tor", "a ToR", u64::from(hosts_per_tor) + u64::from(aggs_per_pod))?;
-            ports(doc, "cores", "an aggregation switch", u64::from(tors_per_pod) + group)?;
-            ports(doc, "pods", "a core", pods.into())
+            let [pods, tors, aggs, cores, per_tor] =
+                [pods, tors_per_pod, aggs_per_pod, cores, hosts_per_tor].map(u64::from);
+            hosts(doc, "hosts_per_tor", pods * tors * per_tor)?;
+            ports(doc, "hosts_per_tor", "a ToR", per_tor + aggs)?;
+            ports(doc, "cores", "an aggregation switch", tors + group)?;
+            ports(doc, "pods", "a core", pods)?;
+            let count = pods * (tors + aggs) + cores;
+            doc.need(count <= SWITCHES_MAX, "topology.pods", || {
+                format!("makes {count} switches: expected at most {SWITCHES_MAX}")
+            })
         }
         Topology::SingleSwitch { hosts: count, .. } => {
             positive("hosts", count)?;

@@ -4,10 +4,12 @@ use std::collections::{BTreeMap, HashMap};
 
 use backwater_types::Duration;
 
+use super::switch::PRIORITIES;
+use super::topology::{RATE_MAX, RATE_MIN};
 use super::{Doc, Net};
 use crate::error::Error;
 use crate::flow_list::{self, Row};
-use crate::model::{Arrivals, ListedFlow, LoadOf, Sizes, Workload};
+use crate::model::{Arrivals, Hosts, ListedFlow, LoadOf, Sizes, Switch, Workload};
 use crate::sizes;
 use crate::suggest::hint;
 
@@ -36,6 +38,7 @@ pub(super) fn check(doc: &Doc, net: &Net, lists: &Lists) -> Result<(), Error> {
                 other.unwrap_or(0)
             )
         })?;
+        one.priority(workload.priority())?;
         match workload {
             Workload::Background { .. } => one.background(workload)?,
             Workload::Incast { .. } => one.incast(workload)?,
@@ -60,6 +63,26 @@ impl One<'_> {
 
     fn need(&self, holds: bool, field: &str, problem: impl FnOnce() -> String) -> Result<(), Error> {
         if holds { Ok(()) } else { Err(self.wrong(field, problem())) }
+    }
+
+    /// Below the number of groups where switches have groups, and of weights where they have weights.
+    fn priority(&self, priority: u8) -> Result<(), Error> {
+        self.need(priority < PRIORITIES, "priority", || format!("expected 0 to {}", PRIORITIES - 1))?;
+        let scenario = self.doc.scenario;
+        let regions = scenario.region.iter().enumerate();
+        let regions = regions.map(|(i, region)| (format!("region.{i}.switch"), &region.switch));
+        let switches: Vec<(String, &Switch)> =
+            [("switch".into(), &scenario.switch)].into_iter().chain(regions).collect();
+        for (key, switch) in switches {
+            let (groups, weights) = (switch.priority_groups, &switch.flowsail.weights);
+            self.need(groups == 1 || priority < groups, "priority", || {
+                format!("expected less than {key}.priority_groups = {groups}")
+            })?;
+            self.need(weights.is_empty() || usize::from(priority) < weights.len(), "priority", || {
+                format!("{key}.flowsail.weights has {} entries: expected a priority that has one", weights.len())
+            })?;
+        }
+        Ok(())
     }
 
     fn background(&self, workload: &Workload) -> Result<(), Error> {
@@ -123,11 +146,17 @@ impl One<'_> {
     }
 
     fn long_lived(&self, workload: &Workload) -> Result<(), Error> {
-        let Workload::LongLived { count, from, to, size, start, stagger, .. } = workload else { return Ok(()) };
+        let Workload::LongLived { count, from, to, size, start, stagger, rate, .. } = workload else { return Ok(()) };
         self.need((1..=FLOWS_MAX).contains(count), "count", || format!("expected 1 to {FLOWS_MAX}"))?;
         self.need(!to.is_empty(), "to", || "expected at least one host".into())?;
         if let Some(size) = size {
             self.size("size", size.0)?;
+        }
+        if let Some(rate) = rate {
+            let within = (RATE_MIN..=RATE_MAX).contains(rate);
+            self.need(within, "rate", || format!("expected {RATE_MIN} to {RATE_MAX}"))?;
+            let rings = self.doc.scenario.conventions.hosts == Hosts::Rings;
+            self.need(rings, "rate", || "hosts of HPCC's simulator send no datagrams; expected no rate".into())?;
         }
         self.starts("start", *start)?;
         let last = u128::from(start.0) + u128::from(stagger.0) * u128::from(count - 1);

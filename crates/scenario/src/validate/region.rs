@@ -1,0 +1,83 @@
+//! Switches that do something else than the rest.
+
+use super::switch::Part;
+use super::{Doc, Net, check_scheme};
+use crate::error::Error;
+use crate::model::{Backpressure, Memory, Switch};
+
+/// Checks names and schemes of regions. `[node]`: its region, if it is in one.
+pub(super) fn check(doc: &Doc, net: &Net) -> Result<Vec<Option<usize>>, Error> {
+    let mut region_of = vec![None; net.graph.nodes.len()];
+    let regions = &doc.scenario.region;
+    let exact = doc.scenario.conventions.memory == Memory::Exact;
+    doc.need(exact || regions.is_empty(), "conventions.memory", || {
+        "HPCC's simulator has one scheme in all switches; expected \"exact\", or no [[region]]".into()
+    })?;
+    for (i, region) in regions.iter().enumerate() {
+        let key = format!("region.{i}");
+        doc.need(!region.at.is_empty(), &format!("{key}.at"), || "expected at least one switch".into())?;
+        for (n, at) in region.at.iter().enumerate() {
+            let wrong = |problem: String| doc.wrong(&format!("{key}.at.{n}"), problem);
+            for node in net.switches(at).map_err(wrong)? {
+                if let Some(other) = region_of[node].replace(i) {
+                    let name = &net.graph.nodes[node].name;
+                    return Err(wrong(format!("region.{other} has {name}: expected a switch to be named once")));
+                }
+            }
+        }
+        check_scheme(&region.scheme).map_err(|problem| doc.wrong(&format!("{key}.scheme"), problem))?;
+        let same = region.switch.symmetric_ecmp == doc.scenario.switch.symmetric_ecmp;
+        doc.need(same, &format!("{key}.switch.symmetric_ecmp"), || {
+            "a path is the same both ways only if all its switches see to it: expected what switch.symmetric_ecmp says"
+                .into()
+        })?;
+    }
+    Ok(region_of)
+}
+
+/// The switch table of the scenario and those of its regions, each with the switches it is about.
+pub(super) fn parts<'a>(doc: &'a Doc, net: &'a Net, region_of: &[Option<usize>]) -> Vec<Part<'a>> {
+    let part = |switch: &'a Switch, key: String, which: Option<usize>| {
+        let here = region_of.iter().enumerate().map(|(node, region)| node >= net.graph.hosts && *region == which);
+        Part { doc, net, switch, key, here: here.collect() }
+    };
+    let regions = doc.scenario.region.iter().enumerate();
+    let mut parts = vec![part(&doc.scenario.switch, "switch".into(), None)];
+    parts.extend(regions.map(|(i, region)| part(&region.switch, format!("region.{i}.switch"), Some(i))));
+    parts
+}
+
+/// Refuses neighbours that do not understand each other's frames.
+pub(super) fn check_borders(doc: &Doc, net: &Net, region_of: &[Option<usize>]) -> Result<(), Error> {
+    use Backpressure::{Bfc, Flowsail, None, Pfc};
+    let switch_of = |region: Option<usize>| region.map_or(&doc.scenario.switch, |i| &doc.scenario.region[i].switch);
+    for link in
+        net.graph.links.iter().filter(|link| region_of[link.a] != region_of[link.b] && link.a >= net.graph.hosts)
+    {
+        let region = region_of[link.a].max(region_of[link.b]).expect("one of two different regions is not none");
+        let [a, b] = [link.a, link.b].map(|node| switch_of(region_of[node]));
+        let [name_a, name_b] = [link.a, link.b].map(|node| &net.graph.nodes[node].name);
+        let fits =
+            matches!((a.backpressure, b.backpressure), (None, _) | (_, None) | (Flowsail, Pfc) | (Pfc, Flowsail))
+                || a.backpressure == b.backpressure;
+        doc.need(fits, &format!("region.{region}.switch.backpressure"), || {
+            let word = |switch: &Switch| serde_json::to_string(&switch.backpressure).expect("a word");
+            format!(
+                "{name_a} has {} and its neighbour {name_b} {}, and neither obeys the other's frames; expected the same at \
+                 both, \"flowsail\" beside \"pfc\", or \"none\"",
+                word(a),
+                word(b)
+            )
+        })?;
+        let numbered = a.backpressure != Bfc || b.backpressure != Bfc || a.data_queues() == b.data_queues();
+        doc.need(numbered, &format!("region.{region}.switch.queues"), || {
+            format!(
+                "{name_a} has {} data queues a port and its neighbour {name_b} {}, and BFC's frames name queues by number; \
+                 expected as many at both",
+                a.data_queues(),
+                b.data_queues()
+            )
+        })?;
+    }
+    Ok(())
+}
