@@ -4,6 +4,7 @@ use crate::cells::Held;
 use crate::flow_queues::FlowQueues;
 use crate::queues::{OneQueue, PausableQueues, Queues};
 use crate::switch::Shape;
+use crate::ticks::ticks;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec;
@@ -210,13 +211,6 @@ struct Entry {
 
 const _: () = assert!(size_of::<Entry>() == 8);
 const NEVER: u32 = 0xff;
-
-/// A tick is 1.024 ns. The 32-bit count wraps after 4.4 s: an entry left alone for a multiple of that time within the sticky
-/// time is taken for a recent one, which costs its flow an empty queue once.
-#[inline(always)]
-fn ticks(now: Instant) -> u32 {
-    (now.0 >> 10) as u32
-}
 
 impl Entry {
     const UNUSED: Entry = Entry { touched: 0, size_queue: NEVER };

@@ -168,7 +168,7 @@ impl<const W: usize> Backpressure<PausableQueues<W>> for Bfc {
             ControlFrame::Pause(q) => queues.set_closed(q, true),
             ControlFrame::Resume(q) => queues.set_closed(q, false),
             ControlFrame::Bitmap(map) => queues.set_all_closed(Bits::from_map(map)),
-            ControlFrame::PfcPause(_) | ControlFrame::PfcResume(_) => {}
+            _ => {}
         }
     }
 

@@ -4,13 +4,30 @@
 //! first out, so a lightly loaded switch stays in a few cache lines.
 
 use alloc::vec::Vec;
-use backwater_types::{Instant, Packet, QueueId};
+use backwater_types::{Instant, Kind, Packet, QueueId};
 
 /// Index of a cell; [`NIL`] is none.
 pub type Cell = u32;
 
 /// No cell.
 pub const NIL: Cell = u32::MAX;
+
+/// What a queue holds in the place of a packet where only a position matters (FlowSail's order marks). It has no bytes and is
+/// never sent.
+pub const MARK: Packet = Packet {
+    flow: 0,
+    seq: 0,
+    key: 0,
+    sender_slot: 0,
+    receiver_slot: 0,
+    dst: 0,
+    src: 0,
+    wire: 0,
+    upstream_queue: 0,
+    class: 0,
+    kind: Kind::Control,
+    flags: 0,
+};
 
 /// What a switch keeps with a packet it holds. The packet itself is already as it will depart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -144,7 +161,7 @@ impl Fifo {
         self.bytes += packet.wire as u64;
     }
 
-    /// Wire bytes of the first packet.
+    /// Wire bytes of the first packet; 0 for a mark.
     ///
     /// # Panics
     /// If it is empty.

@@ -71,6 +71,12 @@ impl Drr {
     #[inline(always)]
     pub fn emptied<S: Served>(&mut self, queue: &mut S) {
         *queue.deficit() = 0;
+        self.end_visit();
+    }
+
+    /// Whichever queue is picked next gets a quantum.
+    #[inline(always)]
+    pub fn end_visit(&mut self) {
         self.visiting = false;
     }
 }

@@ -4,6 +4,7 @@
 //! holds data. Deficit round robin as in [`crate::drr`], from the head of the list: a queue whose credit does not cover its
 //! first packet gets a quantum and goes to the back.
 
+use crate::assign::Choice;
 use crate::cells::{Cell, Cells, Fifo, Held, NIL};
 use crate::queues::Queues;
 use alloc::vec::Vec;
@@ -82,7 +83,7 @@ impl FlowQueues {
 }
 
 impl Queues for FlowQueues {
-    fn new(_count: usize, quantum: u32) -> FlowQueues {
+    fn new(_count: usize, _groups: usize, quantum: u32) -> FlowQueues {
         FlowQueues {
             queues: Vec::with_capacity(64),
             by_flow: HashTable::with_capacity(64),
@@ -135,7 +136,7 @@ impl Queues for FlowQueues {
         self.first == NIL
     }
 
-    fn pass(&mut self, _q: QueueId) -> bool {
+    fn pass(&mut self, _choice: Choice) -> bool {
         true
     }
 

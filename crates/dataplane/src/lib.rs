@@ -10,33 +10,47 @@
 //! | backpressure | [`backpressure`]: [`pfc`], [`bfc`], [`hpcc_memory`] |
 //! | marking | [`marking`] |
 //! | scheduler | [`queues`], over [`drr`] |
+//!
+//! Assignment and backpressure together are a [`policy`]: composed of the two, or one that decides both, as [`flowsail`] and
+//! [`ideal_flow_control`] do over their flow records in a [`flow_table`].
 
 #![no_std]
 extern crate alloc;
 
 pub mod assign;
 pub mod backpressure;
+pub mod beside;
 pub mod bfc;
 pub mod bits;
 pub mod buffer;
 pub mod cells;
 pub mod drr;
 pub mod flow_queues;
+pub mod flow_table;
+pub mod flowsail;
 pub mod hpcc_memory;
+pub mod ideal_flow_control;
 pub mod marking;
 pub mod nic;
 pub mod pfc;
+pub mod policy;
 pub mod queues;
+pub mod record_queues;
 pub mod ring;
 pub mod switch;
+mod ticks;
 
 pub use assign::{Assignment, Dynamic, PerFlow, Single, Stochastic};
 pub use backpressure::{Backpressure, NoBackpressure};
+pub use beside::{Beside, BesideParams};
 pub use bfc::{Bfc, BfcParams};
 pub use buffer::Buffer;
+pub use flowsail::{FlowSail, FlowSailParams};
 pub use hpcc_memory::{HpccMemory, HpccMemoryParams};
+pub use ideal_flow_control::{IdealFlowControl, IdealFlowControlParams};
 pub use marking::Red;
 pub use nic::NicQueues;
 pub use pfc::{Pfc, PfcParams};
+pub use policy::{Composed, Policy};
 pub use ring::Ring;
 pub use switch::{Departed, DropReason, PortShape, Received, Sent, Shape, Switch};

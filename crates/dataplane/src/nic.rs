@@ -28,6 +28,8 @@ pub struct NicQueues {
     closed: Bits<2>,
     held: bool,
     obeys: bool,
+    /// A queue is a traffic class, the first of the highest priority.
+    by_class: bool,
     rotor: usize,
 }
 
@@ -60,12 +62,24 @@ impl NicQueues {
             closed: Bits::EMPTY,
             held: false,
             obeys,
+            by_class: false,
             rotor: 0,
         }
     }
 
-    /// A flow became active: the queue it gets, by the rule of spec A.3.
-    pub fn join(&mut self, rng: &mut Stream) -> QueueId {
+    /// A queue for each traffic class, in strict priority.
+    pub fn by_class(classes: u16, quantum: u32) -> NicQueues {
+        NicQueues { by_class: true, ..NicQueues::new(classes, quantum, false) }
+    }
+
+    /// A flow became active: the queue it gets, by the rule of spec A.3, or by its class.
+    pub fn join(&mut self, class: u8, rng: &mut Stream) -> QueueId {
+        if self.by_class {
+            let q = (class as usize).min(self.rings.len() - 1);
+            self.taken.insert(q);
+            self.rings[q].members += 1;
+            return q as QueueId;
+        }
         let empty = self.all.minus(&self.taken);
         let found = empty.minus(&self.closed).next_from(self.rotor).or_else(|| empty.next_from(self.rotor));
         let q = found.unwrap_or_else(|| hash::range32(rng.next_u32(), self.rings.len() as u32) as usize);
@@ -108,6 +122,10 @@ impl NicQueues {
             return None;
         }
         let eligible = self.ready.minus(&self.closed);
+        if self.by_class {
+            let q = eligible.next_from(0)?;
+            return Some((q as QueueId, self.rings[q].head));
+        }
         let q = self.drr.pick(&eligible, &mut self.rings, |ring| wire(ring.head))?;
         Some((q as QueueId, self.rings[q].head))
     }
@@ -150,7 +168,8 @@ impl NicQueues {
             ControlFrame::Pause(q) if (q as usize) < self.rings.len() => self.closed.insert(q as usize),
             ControlFrame::Resume(q) if (q as usize) < self.rings.len() => self.closed.remove(q as usize),
             ControlFrame::Bitmap(map) => self.closed = self.all.minus(&self.all.minus(&Bits::from_map(map))),
-            ControlFrame::Pause(_) | ControlFrame::Resume(_) => {}
+            // Flows are the host's to hold.
+            _ => {}
         }
     }
 
@@ -168,7 +187,7 @@ mod tests {
     #[test]
     fn flows_of_a_queue_take_turns_and_a_paused_queue_is_silent() {
         let (mut nic, mut rng) = (NicQueues::new(2, 1048, true), Stream::new(1, 1, 1));
-        assert_eq!((nic.join(&mut rng), nic.join(&mut rng)), (0, 1));
+        assert_eq!((nic.join(0, &mut rng), nic.join(0, &mut rng)), (0, 1));
         nic.make_ready(0, 0);
         nic.make_ready(0, 1);
         nic.make_ready(1, 2);
@@ -195,10 +214,10 @@ mod tests {
     fn a_new_flow_gets_an_empty_unpaused_queue_first() {
         let (mut nic, mut rng) = (NicQueues::new(3, 1048, true), Stream::new(1, 1, 1));
         nic.control(ControlFrame::Pause(0));
-        assert_eq!(nic.join(&mut rng), 1);
-        assert_eq!(nic.join(&mut rng), 2);
-        assert_eq!(nic.join(&mut rng), 0, "empty though paused");
+        assert_eq!(nic.join(0, &mut rng), 1);
+        assert_eq!(nic.join(0, &mut rng), 2);
+        assert_eq!(nic.join(0, &mut rng), 0, "empty though paused");
         nic.leave(2);
-        assert_eq!(nic.join(&mut rng), 2);
+        assert_eq!(nic.join(0, &mut rng), 2);
     }
 }

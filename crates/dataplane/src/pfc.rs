@@ -52,6 +52,8 @@ pub fn headroom(delay: Duration, rate: BitsPerSec, largest: u64) -> u64 {
 pub struct Pfc {
     pool: u64,
     pool_used: u64,
+    /// Bytes of the pool held by traffic that is not accounted here ([`crate::beside`]).
+    taken: u64,
     /// Alpha in units of 1/65536.
     alpha: u64,
     reserve: u64,
@@ -72,7 +74,33 @@ struct Ingress {
 impl Pfc {
     #[inline(always)]
     fn threshold(&self) -> u64 {
-        (((self.pool - self.pool_used) as u128 * self.alpha as u128) >> 16) as u64
+        ((self.free() as u128 * self.alpha as u128) >> 16) as u64
+    }
+
+    /// Bytes of the pool that nobody uses.
+    #[inline(always)]
+    fn free(&self) -> u64 {
+        self.pool - self.pool_used - self.taken
+    }
+
+    /// Whether traffic that PFC does not account finds `wire` bytes in the pool.
+    pub fn has_room(&self, wire: u64) -> bool {
+        wire <= self.free()
+    }
+
+    /// Such traffic takes `wire` bytes of the pool.
+    pub fn take(&mut self, wire: u64) {
+        self.taken += wire;
+    }
+
+    /// It gives them back.
+    pub fn give(&mut self, wire: u64) {
+        self.taken -= wire;
+    }
+
+    /// Bytes of the pool that such traffic holds.
+    pub fn taken(&self) -> u64 {
+        self.taken
     }
 }
 
@@ -87,6 +115,7 @@ impl<Q: Queues> Backpressure<Q> for Pfc {
         Pfc {
             pool: params.buffer.checked_sub(aside).expect("the buffer holds reserves and headrooms"),
             pool_used: 0,
+            taken: 0,
             alpha: (params.alpha * 65536.0 + 0.5) as u64,
             reserve: params.reserve,
             hysteresis: params.hysteresis,
@@ -99,7 +128,7 @@ impl<Q: Queues> Backpressure<Q> for Pfc {
     fn admits(&self, ingress: PortId, wire: u64) -> bool {
         let port = &self.ports[ingress as usize];
         port.reserve_used + wire <= self.reserve
-            || (port.pool_used < self.threshold() && self.pool_used + wire <= self.pool)
+            || (port.pool_used < self.threshold() && wire <= self.free())
             || port.headroom_used + wire <= port.headroom
     }
 
@@ -111,7 +140,7 @@ impl<Q: Queues> Backpressure<Q> for Pfc {
             // It would take of the reserve and give to the pool.
             return false;
         }
-        let free = (self.pool - self.pool_used).saturating_sub(from_pool);
+        let free = self.free().saturating_sub(from_pool);
         let threshold = ((free as u128 * self.alpha as u128) >> 16) as u64;
         !port.paused && port.headroom_used == 0 && port.pool_used + from_pool < threshold
     }
@@ -126,11 +155,11 @@ impl<Q: Queues> Backpressure<Q> for Pfc {
         _queue: QueueId,
         _queues: &Q,
     ) -> Option<ControlFrame> {
-        let (threshold, wire) = (self.threshold(), wire as u64);
+        let (threshold, free, wire) = (self.threshold(), self.free(), wire as u64);
         let port = &mut self.ports[held.ingress as usize];
         if port.reserve_used + wire <= self.reserve {
             port.reserve_used += wire;
-        } else if port.pool_used < threshold && self.pool_used + wire <= self.pool {
+        } else if port.pool_used < threshold && wire <= free {
             port.pool_used += wire;
             self.pool_used += wire;
         } else {

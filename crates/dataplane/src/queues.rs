@@ -1,7 +1,8 @@
 //! The data queues of an egress port and the order in which they are served.
 
+use crate::assign::Choice;
 use crate::bits::Bits;
-use crate::cells::{Cell, Cells, Fifo, Held};
+use crate::cells::{Cell, Cells, Fifo, Held, MARK};
 use crate::drr::{Drr, Served};
 use alloc::boxed::Box;
 use alloc::vec;
@@ -9,8 +10,9 @@ use backwater_types::{Instant, Packet, QueueId};
 
 /// The data queues of one port.
 pub trait Queues: Clone {
-    /// `count` queues (where the number is fixed), served with `quantum` bytes of credit a round.
-    fn new(count: usize, quantum: u32) -> Self;
+    /// `count` queues (where the number is fixed) in `groups` of strict priority, the first highest, each served with `quantum`
+    /// bytes of credit a round.
+    fn new(count: usize, groups: usize, quantum: u32) -> Self;
     /// Wire bytes in `q`.
     fn bytes(&self, q: QueueId) -> u64;
     /// Appends a packet to `q`.
@@ -21,9 +23,13 @@ pub trait Queues: Clone {
     fn is_empty(&self) -> bool {
         self.occupied() == 0
     }
-    /// While no queue holds data a packet of `q` goes straight through: whether it may, because `q` is not paused. The
-    /// scheduler stands afterwards as if the packet had been appended and taken.
-    fn pass(&mut self, _q: QueueId) -> bool {
+    /// While no queue holds data a packet of the queue chosen goes straight through: whether it may, because that is not paused.
+    /// The scheduler stands afterwards as if the packet had been appended and taken.
+    fn pass(&mut self, _choice: Choice) -> bool {
+        false
+    }
+    /// Whether the queue chosen is paused.
+    fn is_paused(&self, _choice: Choice) -> bool {
         false
     }
     /// Whether some queue holds data and is not paused.
@@ -43,7 +49,7 @@ pub struct OneQueue {
 }
 
 impl Queues for OneQueue {
-    fn new(_count: usize, _quantum: u32) -> OneQueue {
+    fn new(_count: usize, _groups: usize, _quantum: u32) -> OneQueue {
         OneQueue::default()
     }
 
@@ -68,7 +74,7 @@ impl Queues for OneQueue {
     }
 
     #[inline(always)]
-    fn pass(&mut self, _q: QueueId) -> bool {
+    fn pass(&mut self, _choice: Choice) -> bool {
         true
     }
 
@@ -90,14 +96,24 @@ impl Queues for OneQueue {
     }
 }
 
-/// A fixed number of queues, each of which a neighbour may pause, under deficit round robin.
+/// A fixed number of queues, each of which a neighbour may pause: deficit round robin within a group of them, strict priority
+/// between groups.
 #[derive(Clone, Debug)]
 pub struct PausableQueues<const W: usize> {
     queues: Box<[Queue]>,
+    /// Of the first group, or of all queues.
     drr: Drr,
+    /// The other groups.
+    lower: Box<[Group<W>]>,
     nonempty: Bits<W>,
     closed: Bits<W>,
     all: Bits<W>,
+}
+
+#[derive(Clone, Debug)]
+struct Group<const W: usize> {
+    members: Bits<W>,
+    drr: Drr,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -144,13 +160,52 @@ impl<const W: usize> PausableQueues<W> {
     pub fn set_all_closed(&mut self, closed: Bits<W>) {
         self.closed = self.all.minus(&self.all.minus(&closed));
     }
+
+    /// Queues that hold data and are not paused.
+    #[inline(always)]
+    pub fn active(&self) -> Bits<W> {
+        self.nonempty.minus(&self.closed)
+    }
+
+    /// Appends a mark, which has no bytes and is not sent, to `q`.
+    pub fn push_mark(&mut self, cells: &mut Cells, q: QueueId, tag: u32) {
+        self.queues[q as usize].fifo.push(cells, q, &MARK, Held { tag, ..Held::default() }, Instant::ZERO);
+        self.nonempty.insert(q as usize);
+    }
+
+    /// Takes the first item of `q` if it is a mark: what it was pushed with.
+    #[inline(always)]
+    pub fn take_mark(&mut self, cells: &mut Cells, q: QueueId) -> Option<u32> {
+        if !self.nonempty.contains(q as usize) || self.queues[q as usize].fifo.head_wire(cells) > 0 {
+            return None;
+        }
+        let queue = &mut self.queues[q as usize];
+        let cell = queue.fifo.pop(cells);
+        let tag = cells.held(cell).tag;
+        cells.free(cell);
+        if queue.fifo.is_empty() {
+            self.nonempty.remove(q as usize);
+            queue.deficit = 0;
+        }
+        Some(tag)
+    }
+
+    fn drr_of(&mut self, q: usize) -> &mut Drr {
+        match self.lower.iter_mut().find(|group| group.members.contains(q)) {
+            Some(group) => &mut group.drr,
+            None => &mut self.drr,
+        }
+    }
 }
 
 impl<const W: usize> Queues for PausableQueues<W> {
-    fn new(count: usize, quantum: u32) -> PausableQueues<W> {
+    fn new(count: usize, groups: usize, quantum: u32) -> PausableQueues<W> {
+        let members =
+            |group: usize| Bits::below((group + 1) * count / groups).minus(&Bits::below(group * count / groups));
         PausableQueues {
             queues: vec![Queue::default(); count].into_boxed_slice(),
             drr: Drr::new(quantum),
+            lower: (1..groups).map(|g| Group { members: members(g), drr: Drr::new(quantum) }).collect(),
             nonempty: Bits::EMPTY,
             closed: Bits::EMPTY,
             all: Bits::below(count),
@@ -170,13 +225,30 @@ impl<const W: usize> Queues for PausableQueues<W> {
 
     #[inline(always)]
     fn pop(&mut self, cells: &Cells) -> Option<(QueueId, Cell)> {
-        let eligible = self.nonempty.minus(&self.closed);
-        let q = self.drr.pick(&eligible, &mut self.queues, |queue| queue.fifo.head_wire(cells))?;
+        let head = |queue: &Queue| queue.fifo.head_wire(cells);
+        let eligible = self.active();
+        let q = if self.lower.is_empty() {
+            self.drr.pick(&eligible, &mut self.queues, head)?
+        } else {
+            let upper = self.lower.iter().fold(eligible, |upper, group| upper.minus(&group.members));
+            let first = self.drr.pick(&upper, &mut self.queues, head);
+            let of_group = |group: &mut Group<W>| {
+                let members = group.members.minus(&group.members.minus(&eligible));
+                group.drr.pick(&members, &mut self.queues, head)
+            };
+            first.or_else(|| self.lower.iter_mut().find_map(of_group))?
+        };
         let queue = &mut self.queues[q];
         let cell = queue.fifo.pop(cells);
         if queue.fifo.is_empty() {
             self.nonempty.remove(q);
-            self.drr.emptied(queue);
+            match self.lower.is_empty() {
+                true => self.drr.emptied(queue),
+                false => {
+                    queue.deficit = 0;
+                    self.drr_of(q).end_visit();
+                }
+            }
         }
         Some((q as QueueId, cell))
     }
@@ -187,17 +259,25 @@ impl<const W: usize> Queues for PausableQueues<W> {
     }
 
     #[inline(always)]
-    fn pass(&mut self, q: QueueId) -> bool {
+    fn pass(&mut self, choice: Choice) -> bool {
+        let q = choice.queue;
         let may = !self.closed.contains(q as usize);
         if may {
-            self.drr.passed(q as usize);
+            match self.lower.is_empty() {
+                true => self.drr.passed(q as usize),
+                false => self.drr_of(q as usize).passed(q as usize),
+            }
         }
         may
     }
 
+    fn is_paused(&self, choice: Choice) -> bool {
+        self.closed.contains(choice.queue as usize)
+    }
+
     #[inline(always)]
     fn sendable(&self) -> bool {
-        !self.nonempty.minus(&self.closed).is_empty()
+        !self.active().is_empty()
     }
 
     #[inline(always)]

@@ -3,11 +3,11 @@
 //! Choose, then admit, then count: a dropped packet leaves no trace in any table. Control frames and then ACKs go before data
 //! at every port and are exempt from the buffer (BFC-A13), unless the shape puts ACKs among the data.
 
-use crate::assign::{Assigned, Assignment, Resident};
-use crate::backpressure::Backpressure;
+use crate::assign::{Assigned, Resident};
 use crate::buffer::Buffer;
 use crate::cells::{Cells, Held};
 use crate::marking::Red;
+use crate::policy::{Policy, Ports};
 use crate::queues::Queues;
 use crate::ring::Ring;
 use alloc::format;
@@ -23,6 +23,8 @@ pub struct Shape {
     pub ports: Vec<PortShape>,
     /// Data queues per port, where their number is fixed.
     pub queues: u16,
+    /// Groups of equally many data queues, strict priority between them.
+    pub groups: u16,
     /// Deficit round robin quantum, bytes; at least the largest packet.
     pub quantum: u32,
     /// Shared buffer, bytes; `u64::MAX` is infinite.
@@ -43,6 +45,8 @@ pub struct Shape {
     pub acks_with_data: bool,
     /// Wire size of a PFC frame.
     pub pfc_frame: u16,
+    /// A packet for a paused queue is dropped, as FlowSail's testbed imitates pausing.
+    pub discards_paused: bool,
 }
 
 /// One port.
@@ -70,6 +74,8 @@ pub enum DropReason {
     Buffer,
     /// PFC: the ingress has used up its threshold and its headroom.
     Headroom,
+    /// Its queue is paused, and the switch discards instead of holding.
+    Paused,
 }
 
 /// What became of an arriving packet.
@@ -105,22 +111,22 @@ pub struct Departed {
     pub entered: Instant,
 }
 
-/// A switch of assignment `A` and backpressure `B`.
+/// A switch that decides by policy `P`.
 #[derive(Clone, Debug)]
-pub struct Switch<A: Assignment, B> {
-    ports: Vec<Port<A::Queues>>,
+pub struct Switch<P: Policy> {
+    ports: Vec<Port<P::Queues>>,
     cells: Cells,
     buffer: Buffer,
-    assignment: A,
-    backpressure: B,
+    policy: P,
     rng: Stream,
     acks_with_data: bool,
+    discards_paused: bool,
     pfc_frame: u16,
 }
 
 #[derive(Clone, Debug)]
-struct Port<Q> {
-    queues: Q,
+pub(crate) struct Port<Q> {
+    pub(crate) queues: Q,
     control: Ring<Packet>,
     acks: Ring<Packet>,
     /// Held by PFC.
@@ -129,7 +135,7 @@ struct Port<Q> {
 }
 
 impl<Q> Port<Q> {
-    fn queue_frame(&mut self, frame: ControlFrame, pfc_frame: u16) {
+    pub(crate) fn queue_frame(&mut self, frame: ControlFrame, pfc_frame: u16) {
         let pfc = matches!(frame, ControlFrame::PfcPause(_) | ControlFrame::PfcResume(_));
         let mut packet = Packet::from(frame);
         packet.wire = if pfc { pfc_frame } else { packet.wire };
@@ -137,12 +143,12 @@ impl<Q> Port<Q> {
     }
 }
 
-impl<A: Assignment, B: Backpressure<A::Queues>> Switch<A, B> {
+impl<P: Policy> Switch<P> {
     /// The only allocation, where the buffer is finite.
-    pub fn new(shape: &Shape, assignment: &A::Params, backpressure: &B::Params) -> Switch<A, B> {
+    pub fn new(shape: &Shape, params: &P::Params) -> Switch<P> {
         let cells = if shape.buffer == u64::MAX { 4096 } else { shape.buffer / shape.smallest_packet as u64 + 1 };
         let port = |p: &PortShape| Port {
-            queues: A::Queues::new(shape.queues as usize, shape.quantum),
+            queues: P::Queues::new(shape.queues as usize, shape.groups as usize, shape.quantum),
             control: Ring::default(),
             acks: Ring::default(),
             held: false,
@@ -150,12 +156,12 @@ impl<A: Assignment, B: Backpressure<A::Queues>> Switch<A, B> {
         };
         Switch {
             ports: shape.ports.iter().map(port).collect(),
-            cells: Cells::new(cells as usize, shape.stamp),
+            cells: Cells::new(cells as usize + P::extra_cells(params), shape.stamp),
             buffer: Buffer::new(shape.buffer, shape.alpha),
-            assignment: A::new(assignment, shape),
-            backpressure: B::new(backpressure, shape),
+            policy: P::new(params, shape),
             rng: Stream::new(shape.seed, 0x7377, 0),
             acks_with_data: shape.acks_with_data,
+            discards_paused: shape.discards_paused,
             pfc_frame: shape.pfc_frame,
         }
     }
@@ -169,12 +175,15 @@ impl<A: Assignment, B: Backpressure<A::Queues>> Switch<A, B> {
             return Received { dropped: None, control_on: None };
         }
         let wire = packet.wire as u64;
-        let choice = self.assignment.choose(now, packet, egress, &port.queues, &mut self.rng);
+        let mut choice = self.policy.choose(now, packet, egress, &port.queues, &mut self.rng);
         if !self.buffer.admits(port.queues.bytes(choice.queue), wire) {
             return Received { dropped: Some(DropReason::Buffer), control_on: None };
         }
-        if !self.backpressure.admits(ingress, wire) {
+        if !self.policy.admits(ingress, wire) {
             return Received { dropped: Some(DropReason::Headroom), control_on: None };
+        }
+        if self.discards_paused && port.queues.is_paused(choice) {
+            return Received { dropped: Some(DropReason::Paused), control_on: None };
         }
         self.buffer.charge(wire);
         let mut held = Held {
@@ -182,12 +191,11 @@ impl<A: Assignment, B: Backpressure<A::Queues>> Switch<A, B> {
             upstream_queue: packet.upstream_queue,
             ingress: ingress as u8,
             counted: false,
-            sampled: self.backpressure.samples(&mut self.rng),
+            sampled: self.policy.samples(&mut self.rng),
         };
-        self.assignment.on_enqueue(now, packet, &held, egress, choice, &port.queues);
-        let frame = self.backpressure.on_enqueue(now, packet.wire, &mut held, egress, choice.queue, &port.queues);
+        let told = self.policy.on_enqueue(now, packet, &mut held, egress, &mut choice, &port.queues);
         port.queues.push(&mut self.cells, choice.queue, packet, held, now);
-        Received { dropped: None, control_on: frame.map(|frame| self.queue_frame(ingress, frame)) }
+        Received { dropped: None, control_on: told.map(|(port, frame)| self.queue_frame(port, frame)) }
     }
 
     /// As [`Switch::receive`] followed by [`Switch::transmit`], for a port whose link is free and that holds nothing: the
@@ -206,11 +214,11 @@ impl<A: Assignment, B: Backpressure<A::Queues>> Switch<A, B> {
         if port.held || !port.queues.is_empty() || !self.buffer.admits(0, wire) {
             return None;
         }
-        if !self.backpressure.passes(ingress, wire) {
+        if !self.policy.passes(ingress, wire) {
             return None;
         }
-        let choice = self.assignment.choose(now, packet, egress, &port.queues, &mut self.rng);
-        if !port.queues.pass(choice.queue) {
+        let choice = self.policy.choose(now, packet, egress, &port.queues, &mut self.rng);
+        if !port.queues.pass(choice) {
             return None;
         }
         let held = Held {
@@ -218,10 +226,9 @@ impl<A: Assignment, B: Backpressure<A::Queues>> Switch<A, B> {
             upstream_queue: packet.upstream_queue,
             ingress: ingress as u8,
             counted: false,
-            sampled: self.backpressure.samples(&mut self.rng),
+            sampled: self.policy.samples(&mut self.rng),
         };
-        self.assignment.on_enqueue(now, packet, &held, egress, choice, &port.queues);
-        self.assignment.on_dequeue(now, &held, egress, choice.queue);
+        self.policy.on_pass(now, packet, &held, egress, choice, &port.queues);
         Some(choice.queue)
     }
 
@@ -264,15 +271,14 @@ impl<A: Assignment, B: Backpressure<A::Queues>> Switch<A, B> {
         if packet.has(flags::ECT) && p.red.marks(p.queues.bytes(queue), &mut self.rng) {
             packet.flags |= flags::CE;
         }
-        self.assignment.on_dequeue(now, &held, port, queue);
-        let control = self.backpressure.on_dequeue(now, packet.wire, &held);
-        let control_on = control.map(|frame| {
-            self.ports[held.ingress as usize].queue_frame(frame, self.pfc_frame);
-            held.ingress as PortId
-        });
-        let departed = Departed { queue: Some(queue), control_on, entered };
+        let told = self.policy.on_dequeue(now, packet, &held, port, queue);
+        let departed = Departed { queue: Some(queue), control_on: told.map(|(port, _)| port), entered };
         out(packet, &departed);
         self.cells.free(cell);
+        self.policy.on_gone(port, queue, &mut p.queues, &mut self.cells);
+        if let Some((port, frame)) = told {
+            self.queue_frame(port, frame);
+        }
         Some(departed)
     }
 
@@ -290,42 +296,45 @@ impl<A: Assignment, B: Backpressure<A::Queues>> Switch<A, B> {
     }
 
     /// A neighbour's frame came in by `port`.
-    pub fn control(&mut self, port: PortId, frame: ControlFrame) {
+    pub fn control(&mut self, now: Instant, port: PortId, frame: ControlFrame) {
         let p = &mut self.ports[port as usize];
         match frame {
             ControlFrame::PfcPause(_) => p.held = true,
             ControlFrame::PfcResume(_) => p.held = false,
-            _ => B::obey(frame, &mut p.queues),
+            _ => self.policy.on_control(now, port, frame, &mut p.queues, &mut self.cells),
         }
     }
 
     /// When [`Switch::timer`] wants to run next.
     #[inline(always)]
     pub fn next_timer(&self) -> Instant {
-        self.backpressure.next_refresh()
+        self.policy.next_timer()
     }
 
-    /// Repeats pause state; ports that now have a frame waiting are appended to `kicked`.
+    /// Repeats pause state and lets lapse what was not repeated; ports that may now have something to send are appended to
+    /// `kicked`.
     pub fn timer(&mut self, now: Instant, kicked: &mut Vec<PortId>) {
-        let (ports, pfc_frame) = (&mut self.ports, self.pfc_frame);
-        self.backpressure.refresh(now, &mut |port, frame| {
-            ports[port as usize].queue_frame(frame, pfc_frame);
-            kicked.push(port);
-        });
+        let (policy, mut ports) = self.parts(kicked);
+        policy.on_timer(now, &mut ports);
     }
 
     /// The link of `port` went down: nothing holds its queues, which drain into the void with their bookkeeping done.
-    pub fn link_down(&mut self, port: PortId) {
+    pub fn link_down(&mut self, now: Instant, port: PortId, kicked: &mut Vec<PortId>) {
         self.ports[port as usize].held = false;
-        B::release(&mut self.ports[port as usize].queues);
+        let (policy, mut ports) = self.parts(kicked);
+        policy.on_link_down(now, port, &mut ports);
     }
 
     /// The link of `port` came up: nothing is held, and the neighbour is told this switch's state.
-    pub fn link_up(&mut self, now: Instant, port: PortId) {
-        self.link_down(port);
-        if let Some(frame) = self.backpressure.state_of(now, port) {
-            self.queue_frame(port, frame);
-        }
+    pub fn link_up(&mut self, now: Instant, port: PortId, kicked: &mut Vec<PortId>) {
+        self.link_down(now, port, kicked);
+        let (policy, mut ports) = self.parts(kicked);
+        policy.on_link_up(now, port, &mut ports);
+    }
+
+    fn parts<'a>(&'a mut self, kicked: &'a mut Vec<PortId>) -> (&'a mut P, Ports<'a, P::Queues>) {
+        let (ports, cells, pfc_frame) = (&mut self.ports[..], &mut self.cells, self.pfc_frame);
+        (&mut self.policy, Ports { ports, cells, pfc_frame, kicked })
     }
 
     /// Bytes held.
@@ -333,14 +342,24 @@ impl<A: Assignment, B: Backpressure<A::Queues>> Switch<A, B> {
         self.buffer.used()
     }
 
-    /// Flows with data at `port`, if the assignment knows.
+    /// Flows with data at `port`, if the policy knows.
     pub fn active_flows(&self, port: PortId) -> Option<u32> {
-        self.assignment.active_flows(port)
+        self.policy.active_flows(port)
     }
 
     /// How often flows were given a queue at `port`.
     pub fn assigned(&self, port: PortId) -> Assigned {
-        self.assignment.assigned(port)
+        self.policy.assigned(port)
+    }
+
+    /// Flows kept apart from the others because a neighbour paused them.
+    pub fn isolated_flows(&self) -> u32 {
+        self.policy.isolated_flows()
+    }
+
+    /// What decides.
+    pub fn policy(&self) -> &P {
+        &self.policy
     }
 
     /// Recounts everything from the packets held. For test builds: it walks every queue.
@@ -364,7 +383,7 @@ impl<A: Assignment, B: Backpressure<A::Queues>> Switch<A, B> {
         if held > self.buffer.capacity() {
             return Err(format!("{held} bytes in a buffer of {}", self.buffer.capacity()));
         }
-        self.assignment.audit(&residents)?;
-        self.backpressure.audit(&residents)
+        let queues: Vec<&P::Queues> = self.ports.iter().map(|port| &port.queues).collect();
+        self.policy.audit(&residents, &queues)
     }
 }

@@ -6,7 +6,7 @@
 
 use backwater_dataplane::assign::DynamicParams;
 use backwater_dataplane::{
-    Assignment, Bfc, BfcParams, Dynamic, NoBackpressure, PerFlow, PortShape, Red, Shape, Switch,
+    Assignment, Bfc, BfcParams, Composed, Dynamic, NoBackpressure, PerFlow, PortShape, Red, Shape, Switch,
 };
 use backwater_types::hash::Stream;
 use backwater_types::{BitsPerSec, ControlFrame, Duration, Instant, Kind, Packet};
@@ -18,6 +18,7 @@ fn shape(queues: u16, quantum: u32) -> Shape {
     Shape {
         ports: vec![port; 2],
         queues,
+        groups: 1,
         quantum,
         buffer: u64::MAX,
         alpha: None,
@@ -28,11 +29,12 @@ fn shape(queues: u16, quantum: u32) -> Shape {
         stamp: false,
         acks_with_data: false,
         pfc_frame: 64,
+        discards_paused: false,
     }
 }
 
 /// As many queues as flows, and a table in which no two flows meet.
-fn dynamic<const W: usize>(flows: u32, quantum: u32) -> Switch<Dynamic<W>, NoBackpressure> {
+fn dynamic<const W: usize>(flows: u32, quantum: u32) -> Switch<Composed<Dynamic<W>, NoBackpressure>> {
     let params = DynamicParams {
         entries_per_port: 1 << 20,
         sticky: None,
@@ -40,11 +42,11 @@ fn dynamic<const W: usize>(flows: u32, quantum: u32) -> Switch<Dynamic<W>, NoBac
         sticky_reserve: false,
         incast_label: false,
     };
-    Switch::new(&shape(flows as u16, quantum), &params, &())
+    Switch::new(&shape(flows as u16, quantum), &(params, ()))
 }
 
-fn per_flow(quantum: u32) -> Switch<PerFlow, NoBackpressure> {
-    Switch::new(&shape(1, quantum), &(), &())
+fn per_flow(quantum: u32) -> Switch<Composed<PerFlow, NoBackpressure>> {
+    Switch::new(&shape(1, quantum), &((), ()))
 }
 
 /// How packet sizes are drawn.
@@ -73,11 +75,11 @@ fn packet(flow: u32, seq: u32, wire: u16) -> Packet {
 }
 
 /// The widest gap in service between two backlogged flows: since the start, and over any interval.
-fn gaps<A: Assignment>(mut switch: Switch<A, NoBackpressure>, flows: u32, mix: Mix) -> (u64, u64) {
+fn gaps<A: Assignment>(mut switch: Switch<Composed<A, NoBackpressure>>, flows: u32, mix: Mix) -> (u64, u64) {
     let mut rng = Stream::new(3, flows as u64, mix as u64);
     let now = Instant::ZERO;
     let mut seq = 0;
-    let mut feed = |switch: &mut Switch<A, NoBackpressure>, flow: u32| {
+    let mut feed = |switch: &mut Switch<Composed<A, NoBackpressure>>, flow: u32| {
         seq += 1;
         switch.receive(now, &packet(flow, seq, wire(mix, flow, &mut rng)), 0, 1);
     };
@@ -160,19 +162,19 @@ fn a_pause_earns_no_credit() {
         sticky_reserve: false,
         incast_label: false,
     };
-    let mut switch = Switch::<Dynamic<1>, Bfc>::new(&shape(2, LARGEST), &table, &params);
+    let mut switch = Switch::<Composed<Dynamic<1>, Bfc>>::new(&shape(2, LARGEST), &(table, params));
     for seq in 0..300 {
         for flow in 0..2 {
             switch.receive(Instant::ZERO, &packet(flow, seq, 700), 0, 1);
         }
     }
     let first = switch.transmit(Instant::ZERO, 1).and_then(|sent| sent.queue).expect("two queues are full");
-    switch.control(1, ControlFrame::Pause(first));
+    switch.control(Instant(0), 1, ControlFrame::Pause(first));
     for _ in 0..100 {
         let sent = switch.transmit(Instant::ZERO, 1).expect("the other queue is full");
         assert_ne!(sent.queue, Some(first), "a paused queue does not depart");
     }
-    switch.control(1, ControlFrame::Resume(first));
+    switch.control(Instant(0), 1, ControlFrame::Resume(first));
     let mut served = [0i64; 2];
     for _ in 0..200 {
         let sent = switch.transmit(Instant::ZERO, 1).expect("both queues are full");

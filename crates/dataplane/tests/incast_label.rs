@@ -1,14 +1,15 @@
 //! The incast label keeps labelled flows together and leaves the order of all others alone (spec B, incast label).
 
 use backwater_dataplane::assign::DynamicParams;
-use backwater_dataplane::{Dynamic, NoBackpressure, PortShape, Red, Shape, Switch};
+use backwater_dataplane::{Composed, Dynamic, NoBackpressure, PortShape, Red, Shape, Switch};
 use backwater_types::{BitsPerSec, Duration, Instant, Kind, Packet, flags};
 
-fn switch(queues: u16) -> Switch<Dynamic<1>, NoBackpressure> {
+fn switch(queues: u16) -> Switch<Composed<Dynamic<1>, NoBackpressure>> {
     let port = PortShape { rate: BitsPerSec(100_000_000_000), hrtt: Duration::from_us(2), red: Red::OFF };
     let shape = Shape {
         ports: vec![port; 2],
         queues,
+        groups: 1,
         quantum: 1048,
         buffer: 1 << 20,
         alpha: None,
@@ -19,6 +20,7 @@ fn switch(queues: u16) -> Switch<Dynamic<1>, NoBackpressure> {
         stamp: false,
         acks_with_data: false,
         pfc_frame: 64,
+        discards_paused: false,
     };
     let params = DynamicParams {
         // One entry: every flow of a port shares it.
@@ -28,7 +30,7 @@ fn switch(queues: u16) -> Switch<Dynamic<1>, NoBackpressure> {
         sticky_reserve: false,
         incast_label: true,
     };
-    Switch::new(&shape, &params, &())
+    Switch::new(&shape, &(params, ()))
 }
 
 fn packet(flow: u32, seq: u32, flags: u8) -> Packet {

@@ -3,8 +3,9 @@
 use backwater_dataplane::assign::{Assigned, DynamicParams, SingleFifo};
 use backwater_dataplane::queues::PausableQueues;
 use backwater_dataplane::{
-    Assignment, Backpressure, Bfc, BfcParams, Departed, Dynamic, HpccMemory, HpccMemoryParams, NoBackpressure, PerFlow,
-    Pfc, PfcParams, Received, Sent, Shape, Single, Stochastic, Switch,
+    Beside, BesideParams, Bfc, BfcParams, Composed, Departed, Dynamic, FlowSail, FlowSailParams, HpccMemory,
+    HpccMemoryParams, IdealFlowControl, IdealFlowControlParams, NoBackpressure, PerFlow, Pfc, PfcParams, Policy,
+    Received, Sent, Shape, Single, Stochastic, Switch,
 };
 use backwater_scenario::model::{self, Memory};
 use backwater_types::{ControlFrame, Instant, Kind, Packet, PortId, QueueId};
@@ -27,22 +28,24 @@ pub trait DataPlane: Send + Sized + 'static {
         kind == Kind::Data
     }
     fn sendable(&self, port: PortId) -> bool;
-    fn control(&mut self, port: PortId, frame: ControlFrame);
+    fn control(&mut self, now: Instant, port: PortId, frame: ControlFrame);
     fn next_timer(&self) -> Instant;
     fn timer(&mut self, now: Instant, kicked: &mut Vec<PortId>);
-    fn link_down(&mut self, port: PortId);
-    fn link_up(&mut self, now: Instant, port: PortId);
+    fn link_down(&mut self, now: Instant, port: PortId, kicked: &mut Vec<PortId>);
+    fn link_up(&mut self, now: Instant, port: PortId, kicked: &mut Vec<PortId>);
     fn buffered(&self) -> u64;
     fn active_flows(&self, port: PortId) -> Option<u32>;
     fn assigned(&self, port: PortId) -> Assigned;
+    fn isolated_flows(&self) -> u32 {
+        0
+    }
     fn audit(&self) -> Result<(), String>;
 }
 
-impl<A, B> DataPlane for Switch<A, B>
+impl<P> DataPlane for Switch<P>
 where
-    A: Assignment + Send + 'static,
-    A::Queues: Send,
-    B: Backpressure<A::Queues> + Send + 'static,
+    P: Policy + Send + 'static,
+    P::Queues: Send,
 {
     #[inline(always)]
     fn receive(&mut self, now: Instant, packet: &Packet, ingress: PortId, egress: PortId) -> Received {
@@ -73,8 +76,8 @@ where
         Switch::sendable(self, port)
     }
 
-    fn control(&mut self, port: PortId, frame: ControlFrame) {
-        Switch::control(self, port, frame);
+    fn control(&mut self, now: Instant, port: PortId, frame: ControlFrame) {
+        Switch::control(self, now, port, frame);
     }
 
     #[inline(always)]
@@ -86,12 +89,12 @@ where
         Switch::timer(self, now, kicked);
     }
 
-    fn link_down(&mut self, port: PortId) {
-        Switch::link_down(self, port);
+    fn link_down(&mut self, now: Instant, port: PortId, kicked: &mut Vec<PortId>) {
+        Switch::link_down(self, now, port, kicked);
     }
 
-    fn link_up(&mut self, now: Instant, port: PortId) {
-        Switch::link_up(self, now, port);
+    fn link_up(&mut self, now: Instant, port: PortId, kicked: &mut Vec<PortId>) {
+        Switch::link_up(self, now, port, kicked);
     }
 
     fn buffered(&self) -> u64 {
@@ -106,6 +109,10 @@ where
         Switch::assigned(self, port)
     }
 
+    fn isolated_flows(&self) -> u32 {
+        Switch::isolated_flows(self)
+    }
+
     fn audit(&self) -> Result<(), String> {
         Switch::audit(self)
     }
@@ -114,6 +121,10 @@ where
 /// Parameters for whichever parts a product has.
 #[derive(Clone, Debug)]
 pub struct PlaneParams {
+    /// Which product it is to be, with `backpressure`.
+    pub assignment: model::Assignment,
+    /// See `assignment`.
+    pub backpressure: model::Backpressure,
     /// For [`Dynamic`].
     pub dynamic: DynamicParams,
     /// For [`Bfc`].
@@ -122,6 +133,12 @@ pub struct PlaneParams {
     pub pfc: Option<PfcParams>,
     /// For [`HpccMemory`].
     pub hpcc: Option<HpccMemoryParams>,
+    /// For [`FlowSail`].
+    pub flowsail: FlowSailParams,
+    /// For [`FlowSail`] where some neighbours speak only PFC.
+    pub beside: Option<BesideParams<FlowSailParams>>,
+    /// For [`IdealFlowControl`].
+    pub ideal: IdealFlowControlParams,
 }
 
 /// A data plane that can be built from a switch's shape and parameters.
@@ -134,14 +151,14 @@ pub trait Build: DataPlane {
 type Narrow = PausableQueues<1>;
 
 macro_rules! products {
-    ($($name:ident = $assignment:ty, $backpressure:ty, $a:expr, $b:expr;)*) => {
+    ($($name:ident = $policy:ty, $params:expr;)*) => {
         $(
-            #[doc = concat!("`", stringify!($assignment), "` with `", stringify!($backpressure), "`.")]
-            pub type $name = Switch<$assignment, $backpressure>;
+            #[doc = concat!("`", stringify!($policy), "`.")]
+            pub type $name = Switch<$policy>;
 
             impl Build for $name {
                 fn build(shape: &Shape, params: &PlaneParams) -> $name {
-                    Switch::new(shape, &$a(params), &$b(params))
+                    Switch::new(shape, &$params(params))
                 }
             }
         )*
@@ -180,8 +197,8 @@ macro_rules! products {
             fn sendable(&self, port: PortId) -> bool {
                 match self { $(AnySwitch::$name(s) => s.sendable(port),)* }
             }
-            fn control(&mut self, port: PortId, frame: ControlFrame) {
-                match self { $(AnySwitch::$name(s) => s.control(port, frame),)* }
+            fn control(&mut self, now: Instant, port: PortId, frame: ControlFrame) {
+                match self { $(AnySwitch::$name(s) => s.control(now, port, frame),)* }
             }
             fn next_timer(&self) -> Instant {
                 match self { $(AnySwitch::$name(s) => s.next_timer(),)* }
@@ -189,11 +206,11 @@ macro_rules! products {
             fn timer(&mut self, now: Instant, kicked: &mut Vec<PortId>) {
                 match self { $(AnySwitch::$name(s) => s.timer(now, kicked),)* }
             }
-            fn link_down(&mut self, port: PortId) {
-                match self { $(AnySwitch::$name(s) => s.link_down(port),)* }
+            fn link_down(&mut self, now: Instant, port: PortId, kicked: &mut Vec<PortId>) {
+                match self { $(AnySwitch::$name(s) => s.link_down(now, port, kicked),)* }
             }
-            fn link_up(&mut self, now: Instant, port: PortId) {
-                match self { $(AnySwitch::$name(s) => s.link_up(now, port),)* }
+            fn link_up(&mut self, now: Instant, port: PortId, kicked: &mut Vec<PortId>) {
+                match self { $(AnySwitch::$name(s) => s.link_up(now, port, kicked),)* }
             }
             fn buffered(&self) -> u64 {
                 match self { $(AnySwitch::$name(s) => s.buffered(),)* }
@@ -203,6 +220,9 @@ macro_rules! products {
             }
             fn assigned(&self, port: PortId) -> Assigned {
                 match self { $(AnySwitch::$name(s) => s.assigned(port),)* }
+            }
+            fn isolated_flows(&self) -> u32 {
+                match self { $(AnySwitch::$name(s) => s.isolated_flows(),)* }
             }
             fn audit(&self) -> Result<(), String> {
                 match self { $(AnySwitch::$name(s) => s.audit(),)* }
@@ -229,31 +249,53 @@ fn hpcc(params: &PlaneParams) -> HpccMemoryParams {
     params.hpcc.clone().expect("a product with HPCC's memory has its parameters")
 }
 
+fn flowsail(params: &PlaneParams) -> FlowSailParams {
+    params.flowsail.clone()
+}
+
+fn beside(params: &PlaneParams) -> BesideParams<FlowSailParams> {
+    params.beside.clone().expect("a product beside PFC has its parameters")
+}
+
+fn ideal(params: &PlaneParams) -> IdealFlowControlParams {
+    params.ideal.clone()
+}
+
+/// Parameters of a [`Composed`] policy, from those of its parts.
+fn both<A, B>(a: fn(&PlaneParams) -> A, b: fn(&PlaneParams) -> B) -> impl Fn(&PlaneParams) -> (A, B) {
+    move |params| (a(params), b(params))
+}
+
 products! {
-    Fifo = SingleFifo, NoBackpressure, none, none;
-    FifoPfc = SingleFifo, Pfc, none, pfc;
-    FifoHpcc = SingleFifo, HpccMemory, none, hpcc;
-    FairQueueing = PerFlow, NoBackpressure, none, none;
-    BfcSwitch = Dynamic<1>, Bfc, dynamic, bfc;
-    BfcWide = Dynamic<2>, Bfc, dynamic, bfc;
-    BfcSingle = Single<Narrow>, Bfc, none, bfc;
-    BfcStochastic = Stochastic<1>, Bfc, none, bfc;
-    BfcStochasticWide = Stochastic<2>, Bfc, none, bfc;
-    Dqa = Dynamic<1>, NoBackpressure, dynamic, none;
-    DqaWide = Dynamic<2>, NoBackpressure, dynamic, none;
-    DqaPfc = Dynamic<1>, Pfc, dynamic, pfc;
-    DqaPfcWide = Dynamic<2>, Pfc, dynamic, pfc;
-    Sfq = Stochastic<1>, NoBackpressure, none, none;
-    SfqWide = Stochastic<2>, NoBackpressure, none, none;
-    SfqPfc = Stochastic<1>, Pfc, none, pfc;
-    SfqPfcWide = Stochastic<2>, Pfc, none, pfc;
+    Fifo = Composed<SingleFifo, NoBackpressure>, both(none, none);
+    FifoPfc = Composed<SingleFifo, Pfc>, both(none, pfc);
+    FifoHpcc = Composed<SingleFifo, HpccMemory>, both(none, hpcc);
+    FairQueueing = Composed<PerFlow, NoBackpressure>, both(none, none);
+    BfcSwitch = Composed<Dynamic<1>, Bfc>, both(dynamic, bfc);
+    BfcWide = Composed<Dynamic<2>, Bfc>, both(dynamic, bfc);
+    BfcSingle = Composed<Single<Narrow>, Bfc>, both(none, bfc);
+    BfcStochastic = Composed<Stochastic<1>, Bfc>, both(none, bfc);
+    BfcStochasticWide = Composed<Stochastic<2>, Bfc>, both(none, bfc);
+    Dqa = Composed<Dynamic<1>, NoBackpressure>, both(dynamic, none);
+    DqaWide = Composed<Dynamic<2>, NoBackpressure>, both(dynamic, none);
+    DqaPfc = Composed<Dynamic<1>, Pfc>, both(dynamic, pfc);
+    DqaPfcWide = Composed<Dynamic<2>, Pfc>, both(dynamic, pfc);
+    Sfq = Composed<Stochastic<1>, NoBackpressure>, both(none, none);
+    SfqWide = Composed<Stochastic<2>, NoBackpressure>, both(none, none);
+    SfqPfc = Composed<Stochastic<1>, Pfc>, both(none, pfc);
+    SfqPfcWide = Composed<Stochastic<2>, Pfc>, both(none, pfc);
+    FlowSailSwitch = FlowSail<1>, flowsail;
+    FlowSailWide = FlowSail<2>, flowsail;
+    FlowSailPfc = Beside<FlowSail<1>>, beside;
+    FlowSailPfcWide = Beside<FlowSail<2>>, beside;
+    IdealFc = IdealFlowControl, ideal;
 }
 
 /// The product a scenario asks for.
 ///
 /// # Panics
 /// On products the scenario reader refuses.
-pub fn any(switch: &model::Switch, memory: Memory, shape: &Shape, params: &PlaneParams) -> AnySwitch {
+pub fn any(memory: Memory, shape: &Shape, params: &PlaneParams) -> AnySwitch {
     use model::{Assignment as A, Backpressure as B};
     let wide = shape.queues > 64;
     macro_rules! boxed {
@@ -261,13 +303,20 @@ pub fn any(switch: &model::Switch, memory: Memory, shape: &Shape, params: &Plane
             AnySwitch::$name(Box::new($name::build(shape, params)))
         };
     }
-    match (switch.assignment, switch.backpressure, wide) {
+    match (params.assignment, params.backpressure, wide) {
         (A::Single, B::None, _) => boxed!(Fifo),
         (A::Single, B::Pfc, _) if memory == Memory::HpccSim => boxed!(FifoHpcc),
         (A::Single, B::Pfc, _) => boxed!(FifoPfc),
         (A::Single, B::Bfc, _) => boxed!(BfcSingle),
         (A::PerFlow, B::None, _) => boxed!(FairQueueing),
-        (A::PerFlow, ..) => panic!("per-flow queues go without backpressure"),
+        (A::PerFlow, B::PerFlow, _) => boxed!(IdealFc),
+        (A::Flowsail, B::Flowsail, false) if params.beside.is_some() => boxed!(FlowSailPfc),
+        (A::Flowsail, B::Flowsail, true) if params.beside.is_some() => boxed!(FlowSailPfcWide),
+        (A::Flowsail, B::Flowsail, false) => boxed!(FlowSailSwitch),
+        (A::Flowsail, B::Flowsail, true) => boxed!(FlowSailWide),
+        (A::PerFlow | A::Flowsail, ..) | (_, B::PerFlow | B::Flowsail, _) => {
+            panic!("{:?} does not go with {:?}", params.assignment, params.backpressure)
+        }
         (A::Dynamic, B::Bfc, false) => boxed!(BfcSwitch),
         (A::Dynamic, B::Bfc, true) => boxed!(BfcWide),
         (A::Dynamic, B::None, false) => boxed!(Dqa),

@@ -9,7 +9,7 @@ use crate::traffic::{Flow as Arrival, FlowKeys};
 use backwater_dataplane::{NicQueues, Ring};
 use backwater_transport::{Ack, Answer, Control, Sender};
 use backwater_types::hash::Stream;
-use backwater_types::{Duration, Instant, Kind, Packet, QueueId, flags};
+use backwater_types::{ControlFrame, Duration, Instant, Kind, Packet, QueueId, SerTime, flags};
 use std::collections::VecDeque;
 
 /// What is the same for all hosts of a run.
@@ -35,8 +35,16 @@ pub struct HostParams<C: Control> {
     pub ecn: bool,
     /// ACKs take the path of their data, reversed.
     pub symmetric: bool,
-    /// `[class]`: flags its packets carry.
+    /// `[workload]`: flags its packets carry.
     pub labels: Vec<u8>,
+    /// `[workload]`: traffic class of its packets.
+    pub priorities: Vec<u8>,
+    /// `[workload]`: the rate at which an application writes datagrams, as transmission times.
+    pub datagrams: Vec<Option<SerTime>>,
+    /// Hosts hold flows that a switch has paused by name.
+    pub obeys_flow_pauses: bool,
+    /// A pause of a flow that is not repeated lapses after this; zero: never.
+    pub lapse: Duration,
 }
 
 impl<C: Control> HostParams<C> {
@@ -90,12 +98,14 @@ pub struct Host<C: Control> {
     /// Flows that wait for their pace.
     paced: Timers,
     rto: Timers,
+    /// Flows that a switch has paused.
+    paused: Timers,
     receivers: Receivers,
     /// Packets inside the host for [`HostParams::delay`].
     delayed: VecDeque<(Instant, Packet)>,
     changes: VecDeque<Instant>,
     rng: Stream,
-    /// `[class]`: payload bytes of flows that were acknowledged to the end.
+    /// `[workload]`: payload bytes of flows that were acknowledged to the end, and of datagrams received.
     finished_bytes: Vec<u64>,
 }
 
@@ -120,6 +130,13 @@ struct Flow<C> {
     pacing: bool,
     /// Has an entry in `rto`.
     timed: bool,
+    /// A switch has paused it, and when it last said so.
+    paused: bool,
+    paused_at: Instant,
+    /// Has an entry in [`Host::paused`].
+    lapsing: bool,
+    /// Its application writes datagrams at this rate.
+    datagrams: Option<SerTime>,
     live: bool,
 }
 
@@ -139,6 +156,7 @@ impl<C: Control> EndHost for Host<C> {
             free: Vec::with_capacity(64),
             paced: Timers::default(),
             rto: Timers::default(),
+            paused: Timers::default(),
             receivers: Receivers::default(),
             delayed: VecDeque::new(),
             changes,
@@ -174,6 +192,7 @@ impl<C: Control> EndHost for Host<C> {
                             observer.controlled(now, self.port.id as usize, 0, frame);
                             self.port.stats.held.on_control(now, frame);
                             self.nic.control(frame);
+                            self.hold_flow(now, frame, params);
                             self.kick(now, params, fabric, observer);
                         }
                         None if params.delay > Duration::ZERO => {
@@ -225,6 +244,10 @@ impl<C: Control> Host<C> {
             ringed: false,
             pacing: false,
             timed: false,
+            paused: false,
+            paused_at: now,
+            lapsing: false,
+            datagrams: params.datagrams[arrival.class as usize],
             live: true,
         };
         let slot = match self.free.pop() {
@@ -249,7 +272,7 @@ impl<C: Control> Host<C> {
         }
         if !flow.joined {
             flow.joined = true;
-            flow.queue = self.nic.join(&mut self.rng);
+            flow.queue = self.nic.join(params.priorities[flow.class as usize], &mut self.rng);
         }
         if flow.not_before > now.max(self.port.busy_until) {
             flow.pacing = true;
@@ -259,6 +282,28 @@ impl<C: Control> Host<C> {
         } else {
             flow.ringed = true;
             self.nic.make_ready(flow.queue, slot);
+        }
+    }
+
+    /// A switch pauses or resumes one flow.
+    fn hold_flow(&mut self, now: Instant, frame: ControlFrame, params: &HostParams<C>) {
+        let (name, paused) = match frame {
+            ControlFrame::PauseFlow(name) if params.obeys_flow_pauses => (name, true),
+            ControlFrame::ResumeFlow(name) => (name, false),
+            _ => return,
+        };
+        let Some(flow) = self.flows.get_mut(name.slot as usize) else { return };
+        if flow.id != name.flow || !flow.live {
+            return;
+        }
+        (flow.paused, flow.paused_at) = (paused, now);
+        if !paused {
+            return self.offer(now, name.slot, params);
+        }
+        if params.lapse > Duration::ZERO && !flow.lapsing {
+            flow.lapsing = true;
+            self.paused.push_last((now + params.lapse, name.slot, name.flow));
+            self.arm_timer();
         }
     }
 
@@ -321,22 +366,32 @@ impl<C: Control> Host<C> {
         let wire = flow.wire(params) as u16;
         let seq = flow.send.send(now);
         let last = seq + 1 == flow.send.total;
-        flow.not_before = now + flow.control.gap(&params.control, wire as u64);
+        let mut flags = params.flags(flow.class, last);
+        let mut receiver_slot = flow.receiver_slot;
+        match flow.datagrams {
+            None => flow.not_before = now + flow.control.gap(&params.control, wire as u64),
+            Some(rate) => {
+                // What was held back is sent as soon as it may be.
+                flow.not_before += rate.of_bytes(wire as u64);
+                flow.send.acked = flow.send.next;
+                (flags, receiver_slot) = (flags | flags::DATAGRAM, flow.class as u32);
+            }
+        }
         let packet = Packet {
             flow: flow.id,
             seq,
             key: flow.key,
             sender_slot: slot,
-            receiver_slot: flow.receiver_slot,
+            receiver_slot,
             dst: flow.dst,
             src: self.port.id,
             wire,
             upstream_queue: queue,
-            class: 0,
+            class: params.priorities[flow.class as usize],
             kind: Kind::Data,
-            flags: params.flags(flow.class, last),
+            flags,
         };
-        if !flow.timed {
+        if !flow.timed && flow.datagrams.is_none() {
             flow.timed = true;
             let entry = (now + params.rto, slot, flow.id);
             self.rto.push_last(entry);
@@ -403,6 +458,10 @@ impl<C: Control> Host<C> {
         params: &HostParams<C>,
         finished: &mut impl FnMut(Instant, Finished),
     ) -> Option<Packet> {
+        if packet.has(flags::DATAGRAM) {
+            self.finished_bytes[packet.receiver_slot as usize] += packet.wire as u64 - params.header;
+            return None;
+        }
         let (kind, seq) = match self.receivers.get(packet.receiver_slot) {
             // It has finished here: whatever this is, everything up to it has arrived.
             None => (Kind::Ack, packet.seq + 1),
@@ -456,7 +515,9 @@ impl<C: Control> Host<C> {
     fn arm_timer(&mut self) {
         let delayed = self.delayed.front().map_or(Instant::NEVER, |(at, _)| *at);
         let changes = self.changes.front().copied().unwrap_or(Instant::NEVER);
-        self.port.tree.set(TIMER, self.paced.next().min(self.rto.next()).min(delayed).min(changes));
+        self.port
+            .tree
+            .set(TIMER, self.paced.next().min(self.rto.next()).min(self.paused.next()).min(delayed).min(changes));
     }
 
     fn on_timer<O: Observer>(
@@ -471,6 +532,12 @@ impl<C: Control> Host<C> {
             self.changes.pop_front();
             self.nic.release();
             self.port.stats.held.on_link_change(now);
+            for slot in 0..self.flows.len() {
+                let flow = &mut self.flows[slot];
+                if std::mem::take(&mut flow.paused) && flow.live {
+                    self.offer(now, slot as u32, params);
+                }
+            }
         }
         while self.delayed.front().is_some_and(|(at, _)| *at <= now) {
             if let Some((_, packet)) = self.delayed.pop_front() {
@@ -484,6 +551,19 @@ impl<C: Control> Host<C> {
                 self.settle(now, slot, params);
                 self.offer(now, slot, params);
             }
+        }
+        while let Some((_, slot, id)) = self.paused.pop_due(now) {
+            let flow = &mut self.flows[slot as usize];
+            if flow.id != id || !flow.live {
+                continue;
+            }
+            let lapses_at = flow.paused_at + params.lapse;
+            if flow.paused && lapses_at > now {
+                self.paused.push((lapses_at, slot, id));
+                continue;
+            }
+            (flow.paused, flow.lapsing) = (false, false);
+            self.offer(now, slot, params);
         }
         while let Some((_, slot, id)) = self.rto.pop_due(now) {
             let flow = &mut self.flows[slot as usize];
@@ -508,7 +588,9 @@ impl<C: Control> Flow<C> {
     /// Something is left to send and the window has room for it.
     #[inline(always)]
     fn may_send(&self, params: &HostParams<C>) -> bool {
-        self.send.has_unsent() && (self.send.in_flight() as u64 * params.payload) < self.control.window(&params.control)
+        self.send.has_unsent()
+            && !self.paused
+            && (self.send.in_flight() as u64 * params.payload) < self.control.window(&params.control)
     }
 
     /// Wire bytes of its next packet.

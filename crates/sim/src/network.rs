@@ -7,9 +7,12 @@ use crate::routes::{Choice, Routes};
 use crate::switch_node::{Census, Change, DelayHistogram, Meters, SwitchNode};
 use crate::traffic::FlowKeys;
 use backwater_dataplane::assign::DynamicParams;
-use backwater_dataplane::{BfcParams, HpccMemoryParams, NicQueues, PfcParams, PortShape, Red, Shape, hpcc_memory, pfc};
+use backwater_dataplane::{
+    BesideParams, BfcParams, FlowSailParams, HpccMemoryParams, IdealFlowControlParams, NicQueues, PfcParams, PortShape,
+    Red, Shape, hpcc_memory, pfc,
+};
 use backwater_scenario::model::{
-    AckClass, Assignment, Backpressure, Buffer, Ecn, Elide, ElideRule, Fault, Memory, Paths, Scenario,
+    self, AckClass, Assignment, Backpressure, Buffer, Ecn, Elide, ElideRule, Fault, Memory, Paths, Scenario, WhenPaused,
 };
 use backwater_scenario::topology::{Graph, Link, ser_time};
 use backwater_types::hash::{self, Stream};
@@ -63,11 +66,7 @@ pub fn build<H: EndHost, D: DataPlane>(
     let tie_seed = |node: usize| hash::stream(scenario.seed, 0x7469_6573, node as u64);
     for host in 0..graph.hosts {
         let changes: VecDeque<Instant> = schedule.iter().filter(|c| c.touches(links[host][0])).map(|c| c.at).collect();
-        let nic = NicQueues::new(
-            if scenario.switch.backpressure == Backpressure::Bfc { scenario.switch.data_queues() } else { 1 },
-            scenario.switch.quantum.0 as u32,
-            scenario.switch.bfc.nic_obeys,
-        );
+        let nic = nic_queues(scenario.switch_at(&graph.nodes[graph.switch_of(host)].name));
         let port = HostPort::new(host as u16, wires.of(host, links[host][0]), tie_seed(host));
         let classes = scenario.workload.len();
         let setup = HostSetup { nic, classes, keys: FlowKeys::new(scenario), seed: scenario.seed, changes };
@@ -107,6 +106,16 @@ pub fn build<H: EndHost, D: DataPlane>(
         nodes.fabric.next = first;
     }
     nodes
+}
+
+/// The queues of a NIC on a switch.
+fn nic_queues(switch: &model::Switch) -> NicQueues {
+    let quantum = switch.quantum.0 as u32;
+    match switch.backpressure {
+        Backpressure::Bfc => NicQueues::new(switch.data_queues(), quantum, switch.bfc.nic_obeys),
+        _ if switch.priority_groups > 1 => NicQueues::by_class(switch.priority_groups.into(), quantum),
+        _ => NicQueues::new(1, quantum, false),
+    }
 }
 
 /// `[node][port]`: its link.
@@ -259,7 +268,7 @@ fn epochs(graph: &Graph, faults: &[Fault], paths: Paths) -> (Vec<Routes>, Vec<Ep
 }
 
 fn shape(scenario: &Scenario, graph: &Graph, switch: usize, links: &[usize]) -> Shape {
-    let config = &scenario.switch;
+    let config = scenario.switch_at(&graph.nodes[switch].name);
     let port = |link: &usize| {
         let l = &graph.links[*link];
         let red = config.ecn.as_ref().map_or(Red::OFF, |ecn| red(ecn, l.rate));
@@ -272,16 +281,21 @@ fn shape(scenario: &Scenario, graph: &Graph, switch: usize, links: &[usize]) -> 
     Shape {
         ports: links.iter().map(port).collect(),
         queues: config.data_queues(),
+        groups: config.priority_groups.into(),
         quantum: config.quantum.0 as u32,
         buffer,
         alpha: config.alpha,
         smallest_packet: scenario.host.header.0 as u32 + 1,
         seed: hash::stream(scenario.seed, 0x7377_6974, switch as u64),
         salt: hash::stream(scenario.seed, 0x7361_6c74, switch as u64),
-        hrtt: config.bfc.hrtt,
+        hrtt: match config.backpressure {
+            Backpressure::Flowsail | Backpressure::PerFlow => config.flowsail.hrtt,
+            _ => config.bfc.hrtt,
+        },
         stamp: scenario.measure.queueing_delay,
         acks_with_data: scenario.conventions.acks == AckClass::Data,
         pfc_frame: scenario.conventions.pfc_frame.0 as u16,
+        discards_paused: config.when_paused == WhenPaused::Discard,
     }
 }
 
@@ -294,26 +308,36 @@ fn red(ecn: &Ecn, rate: BitsPerSec) -> Red {
 }
 
 fn plane_params(scenario: &Scenario, graph: &Graph, switch: usize, links: &[usize]) -> PlaneParams {
-    let (config, host) = (&scenario.switch, &scenario.host);
+    let (config, host) = (scenario.switch_at(&graph.nodes[switch].name), &scenario.host);
     let full = host.payload.0 + host.header.0;
     let headroom = |link: &usize| {
         let l = &graph.links[*link];
         let exact = pfc::headroom(l.delay, l.rate, full);
         config.pfc.headroom.map_or(exact, |h| h.0)
     };
-    let pfc = (config.backpressure == Backpressure::Pfc).then(|| PfcParams {
+    let pfc = |headroom: Vec<u64>| PfcParams {
         buffer: match config.buffer {
             Buffer::Infinite => u64::MAX >> 1,
             Buffer::Shared(bytes) => bytes.0,
         },
         alpha: config.pfc.alpha,
-        headroom: links.iter().map(headroom).collect(),
+        headroom,
         reserve: config.pfc.reserve.0,
         hysteresis: config.pfc.hysteresis.0,
         refresh: PFC_REFRESH,
-    });
+    };
     let entries = config.bfc.table_entries_per_queue * config.queues as u32;
+    let speaks_pfc: Vec<bool> = links.iter().map(|link| speaks_pfc(scenario, graph, switch, *link)).collect();
+    let beside = config.backpressure == Backpressure::Flowsail && speaks_pfc.contains(&true);
+    let mut flowsail = flowsail_params(scenario, graph, switch, links);
+    if beside {
+        let all = ports_bits(|port| speaks_pfc[port], links.len());
+        flowsail.elided.resize(links.len(), [0; 4]);
+        flowsail.elided.iter_mut().flat_map(|bits| bits.iter_mut().zip(all)).for_each(|(word, more)| *word |= more);
+    }
     PlaneParams {
+        assignment: config.assignment,
+        backpressure: config.backpressure,
         dynamic: DynamicParams {
             entries_per_port: if config.assignment == Assignment::Dynamic { entries } else { 0 },
             sticky: config.bfc.sticky,
@@ -326,11 +350,42 @@ fn plane_params(scenario: &Scenario, graph: &Graph, switch: usize, links: &[usiz
             per_ingress_threshold: config.bfc.per_ingress_threshold,
             refresh: config.bfc.refresh,
             sampling: config.bfc.sampling,
-            elided: elided(scenario, graph, switch, links),
+            elided: elided(&config.bfc.elide, graph, switch, links),
         },
         hpcc: hpcc_memory_params(scenario, graph, links),
-        pfc,
+        pfc: (config.backpressure == Backpressure::Pfc).then(|| pfc(links.iter().map(headroom).collect())),
+        beside: beside.then(|| BesideParams {
+            policy: flowsail.clone(),
+            pfc: pfc(links.iter().zip(&speaks_pfc).map(|(link, pfc)| if *pfc { headroom(link) } else { 0 }).collect()),
+            speaks_pfc,
+        }),
+        ideal: IdealFlowControlParams { ql: config.flowsail.ql, refresh: config.flowsail.refresh },
+        flowsail,
     }
+}
+
+fn flowsail_params(scenario: &Scenario, graph: &Graph, switch: usize, links: &[usize]) -> FlowSailParams {
+    let config = &scenario.switch_at(&graph.nodes[switch].name).flowsail;
+    FlowSailParams {
+        ql: config.ql,
+        qh: config.qh,
+        release: config.release,
+        refresh: config.refresh,
+        isolation_queues: config.isolation_queues,
+        records: config.table_entries,
+        fingerprint_bits: config.fingerprint_bits.into(),
+        nactive_literal: config.nactive_literal,
+        strict_fair: config.strict_fair,
+        weights: config.weights.clone(),
+        sketch: config.sketch.as_ref().map(|sketch| (sketch.rows, sketch.columns)),
+        elided: elided(&config.elide, graph, switch, links),
+    }
+}
+
+/// Whether the switch behind a link has PFC and nothing else to pause its neighbours with.
+fn speaks_pfc(scenario: &Scenario, graph: &Graph, switch: usize, link: usize) -> bool {
+    let peer = if graph.links[link].a == switch { graph.links[link].b } else { graph.links[link].a };
+    peer >= graph.hosts && scenario.switch_at(&graph.nodes[peer].name).backpressure == Backpressure::Pfc
 }
 
 /// Memory as the HPCC simulator has it, where that is asked for. Its NIC speed is that of the first host.
@@ -356,14 +411,21 @@ fn hpcc_memory_params(scenario: &Scenario, graph: &Graph, links: &[usize]) -> Op
 /// How often a PFC pause is repeated: well inside the 335 us after which real hardware at 100 Gb/s would let it lapse.
 const PFC_REFRESH: Duration = Duration::from_us(100);
 
+/// Bits of the ports for which `holds`.
+fn ports_bits(holds: impl Fn(usize) -> bool, ports: usize) -> [u64; 4] {
+    let mut bits = [0; 4];
+    (0..ports).filter(|port| holds(*port)).for_each(|port| bits[port / 64] |= 1 << (port % 64));
+    bits
+}
+
 /// `[egress]`: bits of the ingress ports towards which no backpressure is sent; empty if there is none.
-fn elided(scenario: &Scenario, graph: &Graph, switch: usize, links: &[usize]) -> Vec<[u64; 4]> {
+fn elided(elide: &Elide, graph: &Graph, switch: usize, links: &[usize]) -> Vec<[u64; 4]> {
     let peer = |port: usize| {
         let l = &graph.links[links[port]];
         if l.a == switch { l.b } else { l.a }
     };
     let layer = |node: usize| graph.nodes[node].layer;
-    let is_elided = |ingress: usize, egress: usize| match &scenario.switch.bfc.elide {
+    let is_elided = |ingress: usize, egress: usize| match elide {
         Elide::Rule(ElideRule::None) => false,
         Elide::Rule(ElideRule::Valley) => layer(peer(ingress)) > layer(switch) && layer(peer(egress)) > layer(switch),
         Elide::Turns(turns) => turns.iter().any(|[from, at, to]| {
@@ -371,13 +433,7 @@ fn elided(scenario: &Scenario, graph: &Graph, switch: usize, links: &[usize]) ->
             name(peer(ingress)) == from && name(switch) == at && name(peer(egress)) == to
         }),
     };
-    let mut out = vec![[0u64; 4]; links.len()];
-    let mut any = false;
-    for (egress, bits) in out.iter_mut().enumerate() {
-        for ingress in (0..links.len()).filter(|i| is_elided(*i, egress)) {
-            bits[ingress / 64] |= 1 << (ingress % 64);
-            any = true;
-        }
-    }
-    if any { out } else { Vec::new() }
+    let ports = links.len();
+    let out: Vec<[u64; 4]> = (0..ports).map(|egress| ports_bits(|ingress| is_elided(ingress, egress), ports)).collect();
+    if out.iter().any(|bits| *bits != [0; 4]) { out } else { Vec::new() }
 }

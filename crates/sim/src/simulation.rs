@@ -1,7 +1,10 @@
 //! From a scenario to an outcome: picks the types a scheme compiles to, builds the network, runs it.
 
 use crate::any_control::{AnyControl, AnyFlow};
-use crate::any_switch::{self, BfcSwitch, BfcWide, Build, DataPlane, FairQueueing, FifoHpcc, FifoPfc, PlaneParams};
+use crate::any_switch::{
+    self, BfcSwitch, BfcWide, Build, DataPlane, FairQueueing, FifoHpcc, FifoPfc, FlowSailSwitch, FlowSailWide,
+    PlaneParams,
+};
 use crate::engine::{self, Harvest, NodeByNode, Schedule, Watch, Windows};
 use crate::host::{Host, HostParams};
 use crate::host_port::EndHost;
@@ -14,12 +17,13 @@ use crate::outcome::Outcome;
 use crate::traffic::{Traffic, counted_window};
 use crate::tree::TIME_LIMIT;
 use backwater_dataplane::Shape;
+use backwater_dataplane::flow_table::LAPSE;
 use backwater_scenario::model::{
     AckClass, Assignment, Backpressure, Hosts, Memory, Scenario, Ties, Time, Transport, Window as Cap, Workload,
 };
 use backwater_scenario::topology::{self, Graph};
 use backwater_transport::{Control, Dctcp, DctcpParams, LineRate, Window, WindowParams};
-use backwater_types::{BitsPerSec, Bytes, Duration, Instant, flags};
+use backwater_types::{BitsPerSec, Bytes, Duration, Instant, SerTime, flags};
 
 /// A scenario ready to run.
 pub struct Simulation<'a> {
@@ -54,10 +58,14 @@ impl<'a> Simulation<'a> {
                 Transport::LineRate if self.cap().is_none() => self.run_hpcc::<LineRate>((), watch),
                 _ => self.run_any(watch),
             },
-            _ if hpcc || conventions.hosts == Hosts::HpccSim => self.run_any(watch),
+            _ if hpcc || conventions.hosts == Hosts::HpccSim || !self.scenario.region.is_empty() => self.run_any(watch),
             (Transport::LineRate, Assignment::Dynamic, Backpressure::Bfc) if self.cap().is_none() => match wide {
                 false => self.run_as::<Host<LineRate>, BfcSwitch>((), watch),
                 true => self.run_as::<Host<LineRate>, BfcWide>((), watch),
+            },
+            (Transport::LineRate, Assignment::Flowsail, _) if self.cap().is_none() => match wide {
+                false => self.run_as::<Host<LineRate>, FlowSailSwitch>((), watch),
+                true => self.run_as::<Host<LineRate>, FlowSailWide>((), watch),
             },
             (Transport::Dctcp, Assignment::Single, Backpressure::Pfc) => {
                 self.run_as::<Host<Dctcp>, FifoPfc>(self.dctcp(), watch)
@@ -96,7 +104,7 @@ impl<'a> Simulation<'a> {
             Transport::Dctcp => AnyControl::Dctcp(self.dctcp()),
         };
         let memory = self.scenario.conventions.memory;
-        let plane = |shape: &Shape, params: &PlaneParams| any_switch::any(&self.scenario.switch, memory, shape, params);
+        let plane = |shape: &Shape, params: &PlaneParams| any_switch::any(memory, shape, params);
         let conventions = &self.scenario.conventions;
         match (conventions.hosts, conventions.ties) {
             (Hosts::Rings, _) => self.run_with::<Host<AnyFlow>, _, O>(control, plane, observer, watch),
@@ -158,6 +166,10 @@ impl<'a> Simulation<'a> {
             ecn: switch.ecn.is_some(),
             symmetric: switch.symmetric_ecmp,
             labels: self.scenario.workload.iter().map(label).collect(),
+            priorities: self.scenario.workload.iter().map(Workload::priority).collect(),
+            datagrams: self.scenario.workload.iter().map(|w| w.rate().map(SerTime::of)).collect(),
+            obeys_flow_pauses: switch.flowsail.nic_obeys,
+            lapse: Duration(LAPSE * switch.flowsail.refresh.0),
         }
     }
 

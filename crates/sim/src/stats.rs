@@ -43,6 +43,10 @@ pub struct Held {
     pub bfc_bitmaps: u64,
     /// Sum over queues of the time each was held by BFC, picoseconds.
     pub bfc_paused: u64,
+    /// PAUSE frames for single flows received, repetitions among them.
+    pub flow_pauses: u64,
+    /// RESUME frames for single flows received.
+    pub flow_resumes: u64,
     pfc_since: Option<Instant>,
     /// Queues held now, and since when the sum is up to date.
     bfc_held: u128,
@@ -87,6 +91,8 @@ impl Held {
                 self.bfc_resumes += 1;
                 self.bfc_held &= !1u128.checked_shl(q as u32).unwrap_or(0);
             }
+            ControlFrame::PauseFlow(_) => self.flow_pauses += 1,
+            ControlFrame::ResumeFlow(_) => self.flow_resumes += 1,
             ControlFrame::Bitmap(map) => {
                 self.bfc_bitmaps += 1;
                 let [low, high] = map.words();
@@ -117,13 +123,13 @@ impl Held {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Drops {
     /// `[reason]`: packets.
-    pub packets: [u64; 5],
+    pub packets: [u64; DROP_REASONS.len()],
     /// `[reason]`: bytes.
-    pub bytes: [u64; 5],
+    pub bytes: [u64; DROP_REASONS.len()],
 }
 
 /// Names of the reasons in [`Drops`].
-pub const DROP_REASONS: [&str; 5] = ["buffer", "headroom", "link-loss", "link-down", "no-route"];
+pub const DROP_REASONS: [&str; 6] = ["buffer", "headroom", "link-loss", "link-down", "no-route", "paused"];
 
 impl Drops {
     /// A packet of `wire` bytes was dropped for reason number `reason`.

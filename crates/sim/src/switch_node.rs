@@ -286,6 +286,7 @@ impl<D: DataPlane> SwitchNode<D> {
         let (number, name) = match reason {
             DropReason::Buffer => (0, "buffer"),
             DropReason::Headroom => (1, "headroom"),
+            DropReason::Paused => (5, "paused"),
         };
         self.drops.count(number, packet.wire);
         observer.dropped(now, self.id, packet, name);
@@ -295,7 +296,8 @@ impl<D: DataPlane> SwitchNode<D> {
         if let Some(frame) = packet.control() {
             observer.controlled(now, self.id, port, frame);
             self.held[port as usize].on_control(now, frame);
-            self.plane.control(port, frame);
+            self.plane.control(now, port, frame);
+            self.arm_timer();
         }
     }
 
@@ -459,9 +461,9 @@ impl<D: DataPlane> SwitchNode<D> {
                 observer.link_changed(now, self.id, port);
                 self.held[port as usize].on_link_change(now);
                 if up {
-                    self.plane.link_up(now, port)
+                    self.plane.link_up(now, port, kicked)
                 } else {
-                    self.plane.link_down(port)
+                    self.plane.link_down(now, port, kicked)
                 }
                 kicked.push(port);
             }

@@ -520,3 +520,84 @@ pub fn counted_window(scenario: &Scenario) -> (Instant, Instant) {
     let at = |d: Duration| Instant::ZERO + d;
     (at(scenario.run.warmup()), at(scenario.run.duration))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use backwater_scenario::load_str;
+    use backwater_scenario::topology::expand;
+    use backwater_types::Bytes;
+    use std::path::Path;
+
+    /// Eight hosts under FlowSail, incast at 6 % of the core's four links.
+    fn incast(keys: &str) -> Scenario {
+        let text = format!(
+            "scheme = \"flowsail\"\nrun = {{ duration = \"10 s\" }}\n[topology]\nkind = \"fat-tree\"\npods = 2\ntors_per_pod = 1\n\
+             aggs_per_pod = 2\ncores = 2\nhosts_per_tor = 4\nhost_rate = \"100 Gbps\"\ncore_rate = \"100 Gbps\"\n\
+             host_delay = \"1 us\"\ncore_delay = \"1 us\"\n[[workload]]\nkind = \"incast\"\ndegree = 50\nload = 0.06\n{keys}\n"
+        );
+        let plan = load_str(&text, Path::new("."), "incast.toml", &[], None).unwrap_or_else(|error| panic!("{error}"));
+        plan.runs.into_iter().next().expect("one run").scenario
+    }
+
+    fn flows(scenario: &Scenario, n: usize) -> Vec<Flow> {
+        Traffic::new(scenario, &expand(&scenario.topology)).take(n).collect()
+    }
+
+    const UNIFORM: &str = "sizes = { uniform = [\"50 KB\", \"200 KB\"] }";
+
+    /// The mean of n sizes strays by (200 - 50) / sqrt(12 n) KB: 0.05 KB at 750 000. Chi-squared over 30 bins has mean 29 and
+    /// standard deviation 7.6.
+    #[test]
+    fn incast_sizes_are_uniform_and_drawn_for_each_flow() {
+        let flows = flows(&incast(UNIFORM), 750_000);
+        let mean = flows.iter().map(|flow| flow.size as f64).sum::<f64>() / flows.len() as f64;
+        assert!((mean - 125_000.0).abs() < 250.0, "{mean}");
+        let mut bins = [0u32; 30];
+        for flow in &flows {
+            assert!((50_000..=200_000).contains(&flow.size));
+            bins[((flow.size - 50_000) / 5001) as usize] += 1;
+        }
+        let expected = flows.len() as f64 / 30.0;
+        let chi: f64 = bins.iter().map(|n| (*n as f64 - expected).powi(2) / expected).sum();
+        assert!(chi < 29.0 + 5.0 * 7.6, "{chi} {bins:?}");
+        // Within an event and from one to the next, sizes and sources have nothing to do with one another.
+        let score = |of: &dyn Fn(usize) -> f64| {
+            (0..flows.len() - 50).map(|i| (flows[i].size as f64 - 125_000.0) * of(i)).sum::<f64>() / flows.len() as f64
+        };
+        // Standard deviation of a size 43.3 KB; correlations stray by 1 / sqrt(n) = 0.12 %.
+        for lag in [1, 49, 50] {
+            let correlation = score(&|i| flows[i + lag].size as f64 - 125_000.0) / 43_301.0f64.powi(2);
+            assert!(correlation.abs() < 0.006, "lag {lag}: {correlation}");
+        }
+        // Sources are uniform over hosts 0 to 7: standard deviation 2.29.
+        let correlation = score(&|i| flows[i].src as f64 - 3.5) / (43_301.0 * 2.29);
+        assert!(correlation.abs() < 0.006, "{correlation}");
+    }
+
+    #[test]
+    fn the_load_sets_the_period_from_the_mean_event() {
+        // 50 x 125 KB x 8 / (0.06 x 4 x 100 Gb/s) = 2083.33 us; the first event comes after one period.
+        let drawn = flows(&incast(UNIFORM), 150);
+        assert_eq!([0, 49, 50, 100].map(|i| drawn[i].at.0 / 1_000), [2_083_333, 2_083_333, 4_166_666, 6_250_000]);
+        // Hosts and times are those of equal parts of the same mean.
+        let parts = flows(&incast("aggregate = \"6250 KB\""), 150);
+        for (drawn, part) in drawn.iter().zip(&parts) {
+            assert_eq!((drawn.at, drawn.src, drawn.dst, part.size), (part.at, part.src, part.dst, 125_000));
+        }
+    }
+
+    #[test]
+    fn uniform_sizes_reach_both_ends_and_no_further() {
+        let sampler = |least, most| Sampler::new(&Sizes::Uniform([Bytes(least), Bytes(most)]));
+        let die = sampler(1, 6);
+        let mut seen = [0u32; 8];
+        (0..60_000).for_each(|k| seen[die.draw(hash::draw(1, k)) as usize] += 1);
+        // 10 000 of each, strays by 91.
+        assert!(seen[1..=6].iter().all(|n| n.abs_diff(10_000) < 500) && seen[0] + seen[7] == 0, "{seen:?}");
+        assert_eq!((die.draw(0), die.draw(u64::MAX), die.mean()), (1, 6, 3.5));
+        assert_eq!((sampler(9, 9).draw(u64::MAX), sampler(9, 9).mean()), (9, 9.0));
+        let widest = sampler(1, 1 << 37);
+        assert_eq!((widest.draw(0), widest.draw(u64::MAX)), (1, 1 << 37));
+    }
+}

@@ -5,7 +5,7 @@
 mod common;
 
 use backwater_dataplane::assign::DynamicParams;
-use backwater_dataplane::{Bfc, BfcParams, Departed, Dynamic, PortShape, Red, Shape, Switch};
+use backwater_dataplane::{Bfc, BfcParams, Composed, Departed, Dynamic, PortShape, Red, Shape, Switch};
 use backwater_scenario::Scenario;
 use backwater_sim::any_switch::{BfcSwitch, Build, FairQueueing, FifoPfc};
 use backwater_sim::host::Host;
@@ -50,6 +50,7 @@ fn the_data_plane_allocates_nothing() {
     let shape = Shape {
         ports: vec![port; 4],
         queues: 31,
+        groups: 1,
         quantum: 1048,
         buffer: 1_000_000,
         alpha: None,
@@ -60,6 +61,7 @@ fn the_data_plane_allocates_nothing() {
         stamp: false,
         acks_with_data: false,
         pfc_frame: 64,
+        discards_paused: false,
     };
     let table = DynamicParams {
         entries_per_port: 3200,
@@ -75,10 +77,10 @@ fn the_data_plane_allocates_nothing() {
         sampling: 1.0,
         elided: Vec::new(),
     };
-    let mut switch = Switch::<Dynamic<1>, Bfc>::new(&shape, &table, &bfc);
+    let mut switch = Switch::<Composed<Dynamic<1>, Bfc>>::new(&shape, &(table, bfc));
     let mut rng = Stream::new(1, 1, 1);
     let mut kicked = Vec::with_capacity(64);
-    let mut round = |switch: &mut Switch<Dynamic<1>, Bfc>, from: u64, packets: u64| {
+    let mut round = |switch: &mut Switch<Composed<Dynamic<1>, Bfc>>, from: u64, packets: u64| {
         let (mut dropped, mut frames) = (0, 0);
         for k in from..from + packets {
             let now = Instant(k * 40_000);
@@ -91,8 +93,8 @@ fn the_data_plane_allocates_nothing() {
                 switch.transmit(now, 3);
             }
             if k % 500 == 0 {
-                switch.control(3, ControlFrame::Pause((k / 500 % 31) as u16));
-                switch.control(3, ControlFrame::Resume((k / 500 % 31 + 3) as u16 % 31));
+                switch.control(now, 3, ControlFrame::Pause((k / 500 % 31) as u16));
+                switch.control(now, 3, ControlFrame::Resume((k / 500 % 31 + 3) as u16 % 31));
             }
             if switch.next_timer() <= now {
                 switch.timer(now, &mut kicked);

@@ -103,16 +103,16 @@ impl DataPlane for Tamper {
         }
     }
 
-    fn control(&mut self, port: PortId, frame: ControlFrame) {
-        self.inner.control(port, frame);
+    fn control(&mut self, now: Instant, port: PortId, frame: ControlFrame) {
+        self.inner.control(now, port, frame);
     }
 
-    fn link_down(&mut self, port: PortId) {
-        self.inner.link_down(port);
+    fn link_down(&mut self, now: Instant, port: PortId, kicked: &mut Vec<PortId>) {
+        self.inner.link_down(now, port, kicked);
     }
 
-    fn link_up(&mut self, now: Instant, port: PortId) {
-        self.inner.link_up(now, port);
+    fn link_up(&mut self, now: Instant, port: PortId, kicked: &mut Vec<PortId>) {
+        self.inner.link_up(now, port, kicked);
     }
 
     fn buffered(&self) -> u64 {
@@ -160,7 +160,7 @@ fn run(mishap: Mishap, number: u32) -> (Log, Vec<(u64, ControlFrame, bool)>, u64
         *node += 1;
         let is_second = *node == SECOND + 1;
         Tamper {
-            inner: any(&scenario.switch, Memory::Exact, shape, params),
+            inner: any(Memory::Exact, shape, params),
             mishap: if is_second { mishap } else { Mishap::None },
             left: number,
             alarm: Instant::NEVER,

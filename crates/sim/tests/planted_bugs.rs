@@ -9,7 +9,7 @@ use backwater_dataplane::cells::{Cell as Place, Cells, Fifo, Held};
 use backwater_dataplane::queues::PausableQueues;
 use backwater_dataplane::queues::Queues;
 use backwater_dataplane::{
-    Assignment, Backpressure, Bfc, BfcParams, Dynamic, NoBackpressure, Received, Sent, Shape, Single, Switch,
+    Assignment, Backpressure, Bfc, BfcParams, Composed, Dynamic, NoBackpressure, Received, Sent, Shape, Single, Switch,
 };
 use backwater_scenario::Scenario;
 use backwater_scenario::model::Memory;
@@ -18,7 +18,7 @@ use backwater_sim::host::Host;
 use backwater_sim::{Simulation, Watch};
 use backwater_transport::LineRate;
 use backwater_types::hash::Stream;
-use backwater_types::{Bytes, ControlFrame, Instant, Kind, Packet, PortId, QueueId};
+use backwater_types::{ControlFrame, Instant, Kind, Packet, PortId, QueueId};
 use common::audit::{self, Audit, Fault, Report};
 use common::scenario;
 use std::cell::Cell;
@@ -202,7 +202,9 @@ impl<const BUG: u8> Backpressure<Narrow> for Broken<BUG> {
 }
 
 fn with_backpressure<const BUG: u8>(scenario: &Scenario) -> Report {
-    audit_with(scenario, |shape, params| Switch::<Dynamic<1>, Broken<BUG>>::new(shape, &params.dynamic, &params.bfc))
+    audit_with(scenario, |shape, params| {
+        Switch::<Composed<Dynamic<1>, Broken<BUG>>>::new(shape, &(params.dynamic, params.bfc.clone()))
+    })
 }
 
 /// Most control frames on the bottleneck are lost.
@@ -337,7 +339,9 @@ impl<const BUG: u8> Assignment for Misled<BUG> {
 }
 
 fn with_assignment<const BUG: u8>() -> Report {
-    audit_with(&bfc(""), |shape, params| Switch::<Misled<BUG>, Bfc>::new(shape, &params.dynamic, &params.bfc))
+    audit_with(&bfc(""), |shape, params| {
+        Switch::<Composed<Misled<BUG>, Bfc>>::new(shape, &(params.dynamic, params.bfc.clone()))
+    })
 }
 
 #[test]
@@ -371,7 +375,7 @@ fn a_flow_table_that_loses_count_is_caught() {
 struct Stack(Vec<Fifo>);
 
 impl Queues for Stack {
-    fn new(_count: usize, _quantum: u32) -> Stack {
+    fn new(_count: usize, _groups: usize, _quantum: u32) -> Stack {
         Stack::default()
     }
 
@@ -410,8 +414,9 @@ impl Queues for Stack {
 
 #[test]
 fn a_queue_that_serves_the_last_first_is_caught() {
-    let report =
-        audit_with(&crowded("fifo", TIGHT), |shape, _| Switch::<Single<Stack>, NoBackpressure>::new(shape, &(), &()));
+    let report = audit_with(&crowded("fifo", TIGHT), |shape, _| {
+        Switch::<Composed<Single<Stack>, NoBackpressure>>::new(shape, &((), ()))
+    });
     caught(&report, Fault::Order);
 }
 
@@ -469,11 +474,11 @@ impl<const BUG: u8> DataPlane for Bent<BUG> {
         self.copy.is_some_and(|(at, _)| at == port) || self.inner.sendable(port)
     }
 
-    fn control(&mut self, port: PortId, frame: ControlFrame) {
+    fn control(&mut self, now: Instant, port: PortId, frame: ControlFrame) {
         match frame {
             ControlFrame::PfcPause(_) if BUG == IGNORES_PFC => {}
             ControlFrame::PfcResume(_) if BUG == STAYS_HELD => {}
-            _ => self.inner.control(port, frame),
+            _ => self.inner.control(now, port, frame),
         }
     }
 
@@ -485,15 +490,15 @@ impl<const BUG: u8> DataPlane for Bent<BUG> {
         self.inner.timer(now, kicked);
     }
 
-    fn link_down(&mut self, port: PortId) {
+    fn link_down(&mut self, now: Instant, port: PortId, kicked: &mut Vec<PortId>) {
         if BUG != FORGETS_A_FLAP {
-            self.inner.link_down(port);
+            self.inner.link_down(now, port, kicked);
         }
     }
 
-    fn link_up(&mut self, now: Instant, port: PortId) {
+    fn link_up(&mut self, now: Instant, port: PortId, kicked: &mut Vec<PortId>) {
         if BUG != FORGETS_A_FLAP {
-            self.inner.link_up(now, port);
+            self.inner.link_up(now, port, kicked);
         }
     }
 
@@ -514,17 +519,12 @@ impl<const BUG: u8> DataPlane for Bent<BUG> {
     }
 }
 
-fn bent<const BUG: u8>(scenario: &Scenario) -> impl Fn(&Shape, &PlaneParams) -> Bent<BUG> {
-    |shape, params| Bent {
-        inner: any(&scenario.switch, Memory::Exact, shape, params),
-        calls: 0,
-        asked: Cell::new(0),
-        copy: None,
-    }
+fn bent<const BUG: u8>() -> impl Fn(&Shape, &PlaneParams) -> Bent<BUG> {
+    |shape, params| Bent { inner: any(Memory::Exact, shape, params), calls: 0, asked: Cell::new(0), copy: None }
 }
 
 fn with_plane<const BUG: u8>(scenario: &Scenario) -> Report {
-    audit_with(scenario, bent::<BUG>(scenario))
+    audit_with(scenario, bent::<BUG>())
 }
 
 /// A small buffer, so that packets are dropped.
@@ -544,9 +544,7 @@ fn the_sound_data_plane_passes() {
 #[test]
 fn a_buffer_larger_than_asked_for_is_caught() {
     let report = audit_with(&crowded("fifo", TIGHT), |shape, params| {
-        let mut larger = crowded("fifo", TIGHT).switch;
-        larger.buffer = backwater_scenario::model::Buffer::Shared(Bytes(2 * shape.buffer));
-        any(&larger, Memory::Exact, &Shape { buffer: 2 * shape.buffer, ..shape.clone() }, params)
+        any(Memory::Exact, &Shape { buffer: 2 * shape.buffer, ..shape.clone() }, params)
     });
     caught(&report, Fault::Buffer);
 }
@@ -600,7 +598,7 @@ fn a_panic_on_one_thread_ends_the_run() {
     let run = || {
         simulation.run_with::<Host<LineRate>, _, _>(
             (),
-            bent::<PANICS>(&scenario),
+            bent::<PANICS>(),
             || Audit::new(&scenario, &simulation.graph),
             &Watch::default(),
         )

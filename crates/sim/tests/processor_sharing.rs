@@ -7,7 +7,7 @@
 //!
 //! `active_flows_are_rho_over_one_minus_rho_at_every_load` is for `make test-long`.
 
-use backwater_dataplane::{NoBackpressure, PerFlow, PortShape, Red, Shape, Switch};
+use backwater_dataplane::{Composed, NoBackpressure, PerFlow, PortShape, Red, Shape, Switch};
 use backwater_sim::draws::exponential;
 use backwater_types::{BitsPerSec, Duration, Instant, Kind, Packet, flags, hash};
 
@@ -28,6 +28,7 @@ fn run(rho: f64, packets: f64, flows: u64, seed: u64) -> Measured {
     let shape = Shape {
         ports: vec![port; 2],
         queues: 1,
+        groups: 1,
         quantum: FULL as u32,
         buffer: u64::MAX,
         alpha: None,
@@ -38,8 +39,9 @@ fn run(rho: f64, packets: f64, flows: u64, seed: u64) -> Measured {
         stamp: false,
         acks_with_data: false,
         pfc_frame: 64,
+        discards_paused: false,
     };
-    let mut switch = Switch::<PerFlow, NoBackpressure>::new(&shape, &(), &());
+    let mut switch = Switch::<Composed<PerFlow, NoBackpressure>>::new(&shape, &((), ()));
     let mean_bytes = packets * FULL as f64;
     let mean_gap = mean_bytes * BYTE as f64 / rho;
     let word = |k: u64, i: u64| hash::draw(seed, 2 * k + i);

@@ -24,6 +24,17 @@ impl QueueMap {
     }
 }
 
+/// How a frame names a flow: 64 bits that stand for its five-tuple, and its class.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct FlowName {
+    /// [`Packet::flow`].
+    pub flow: u32,
+    /// [`Packet::sender_slot`]: where its own NIC finds it.
+    pub slot: u32,
+    /// Traffic class.
+    pub class: u8,
+}
+
 /// A hop-by-hop frame from a switch to the neighbour that feeds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ControlFrame {
@@ -33,32 +44,44 @@ pub enum ControlFrame {
     Resume(u16),
     /// BFC: exactly these queues are held; repairs lost frames.
     Bitmap(QueueMap),
+    /// FlowSail and ideal flow control: hold this flow (spec F.6).
+    PauseFlow(FlowName),
+    /// FlowSail and ideal flow control: release this flow.
+    ResumeFlow(FlowName),
     /// PFC: hold this class.
     PfcPause(u8),
     /// PFC: release this class.
     PfcResume(u8),
 }
 
-/// Operation codes of the five frames inside a packet.
+/// Operation codes of the frames inside a packet.
 const PAUSE: u32 = 0;
 const RESUME: u32 = 1;
 const BITMAP: u32 = 2;
 const PFC_PAUSE: u32 = 3;
 const PFC_RESUME: u32 = 4;
+const PAUSE_FLOW: u32 = 5;
+const RESUME_FLOW: u32 = 6;
 
 /// Everything that crosses a link is a [`Packet`], so that links, queues and copies have one plain type. A control frame is one
-/// of kind [`Kind::Control`]: `seq` holds the operation, `flow` the queue or class, and a bitmap takes the four words that
-/// name flows in other packets.
+/// of kind [`Kind::Control`]: `seq` holds the operation, `flow` the queue or class, a flow is named as in its own packets, and
+/// a bitmap takes the four words that name flows in other packets.
 impl From<ControlFrame> for Packet {
     fn from(frame: ControlFrame) -> Packet {
         let (operation, words) = match frame {
             ControlFrame::Pause(q) => (PAUSE, [q as u32, 0, 0, 0]),
             ControlFrame::Resume(q) => (RESUME, [q as u32, 0, 0, 0]),
             ControlFrame::Bitmap(map) => (BITMAP, map.0),
+            ControlFrame::PauseFlow(name) => (PAUSE_FLOW, [name.flow, 0, name.slot, 0]),
+            ControlFrame::ResumeFlow(name) => (RESUME_FLOW, [name.flow, 0, name.slot, 0]),
             ControlFrame::PfcPause(class) => (PFC_PAUSE, [class as u32, 0, 0, 0]),
             ControlFrame::PfcResume(class) => (PFC_RESUME, [class as u32, 0, 0, 0]),
         };
         let [flow, key, sender_slot, receiver_slot] = words;
+        let class = match frame {
+            ControlFrame::PauseFlow(name) | ControlFrame::ResumeFlow(name) => name.class,
+            _ => 0,
+        };
         Packet {
             flow,
             seq: operation,
@@ -69,7 +92,7 @@ impl From<ControlFrame> for Packet {
             src: 0,
             wire: CONTROL_WIRE,
             upstream_queue: 0,
-            class: 0,
+            class,
             kind: Kind::Control,
             flags: 0,
         }
@@ -77,6 +100,12 @@ impl From<ControlFrame> for Packet {
 }
 
 impl Packet {
+    /// The name of its flow.
+    #[inline(always)]
+    pub const fn flow_name(&self) -> FlowName {
+        FlowName { flow: self.flow, slot: self.sender_slot, class: self.class }
+    }
+
     /// The control frame it is; `None` for data, ACKs and NACKs, and for an operation nobody knows.
     pub fn control(&self) -> Option<ControlFrame> {
         if self.kind != Kind::Control {
@@ -86,6 +115,8 @@ impl Packet {
             PAUSE => Some(ControlFrame::Pause(self.flow as u16)),
             RESUME => Some(ControlFrame::Resume(self.flow as u16)),
             BITMAP => Some(ControlFrame::Bitmap(QueueMap([self.flow, self.key, self.sender_slot, self.receiver_slot]))),
+            PAUSE_FLOW => Some(ControlFrame::PauseFlow(self.flow_name())),
+            RESUME_FLOW => Some(ControlFrame::ResumeFlow(self.flow_name())),
             PFC_PAUSE => Some(ControlFrame::PfcPause(self.flow as u8)),
             PFC_RESUME => Some(ControlFrame::PfcResume(self.flow as u8)),
             _ => None,
@@ -104,6 +135,8 @@ mod tests {
             ControlFrame::Pause(127),
             ControlFrame::Resume(0),
             ControlFrame::Bitmap(map),
+            ControlFrame::PauseFlow(FlowName { flow: 9, slot: u32::MAX, class: 7 }),
+            ControlFrame::ResumeFlow(FlowName { flow: u32::MAX, slot: 3, class: 0 }),
             ControlFrame::PfcPause(7),
             ControlFrame::PfcResume(3),
         ] {

@@ -11,7 +11,7 @@ pub mod hash;
 pub mod packet;
 pub mod units;
 
-pub use frame::{ControlFrame, QueueMap};
+pub use frame::{ControlFrame, FlowName, QueueMap};
 pub use packet::{Kind, Packet, flags};
 pub use units::{BitsPerSec, Bytes, Duration, Instant, SerTime, whole_ns};
 

@@ -24,6 +24,8 @@ pub mod flags {
     pub const ECT: u8 = 1 << 2;
     /// Labelled as incast traffic by its sender.
     pub const INCAST: u8 = 1 << 3;
+    /// Of a flow that is not acknowledged; `receiver_slot` is then the number of its workload.
+    pub const DATAGRAM: u8 = 1 << 4;
 }
 
 /// A packet as it is on a link.
@@ -47,7 +49,7 @@ pub struct Packet {
     pub wire: u16,
     /// The queue it left at the last switch or NIC (BFC `upstreamQ`); rewritten at each hop.
     pub upstream_queue: u16,
-    /// Traffic class.
+    /// Traffic class: 0 has the highest priority.
     pub class: u8,
     /// What it is.
     pub kind: Kind,

@@ -1,4 +1,4 @@
-//! Packet-hops per second and peak memory on the 128-server Clos, one line per scenario.
+//! Packet-hops per second and peak memory, one line per scenario: the 128-server Clos, and the 1024-server fat tree.
 //!
 //! `bench [--out FILE] [--filter TEXT] [--threads N] [--ms MILLISECONDS]`; each scenario runs in a process of its own, so that
 //! peak memory is its own.
@@ -9,13 +9,19 @@ use std::time::Instant;
 
 /// `(scenario, scheme, workloads, simulated time)`; a scheme in another simulator's profile is `scheme@profile`, and
 /// with one convention of the default again `scheme@profile+convention`.
-const SCENARIOS: [(&str, &str, &str, &str); 10] = [
+const SCENARIOS: [(&str, &str, &str, &str); 16] = [
     ("facebook", "bfc", FACEBOOK, "10 ms"),
     ("facebook", "dctcp", FACEBOOK, "10 ms"),
     ("facebook", "ideal-fq", FACEBOOK, "10 ms"),
+    ("facebook", "flowsail", FACEBOOK, "10 ms"),
     ("google-incast", "bfc", GOOGLE, "4 ms"),
     ("google-incast", "dctcp", GOOGLE, "4 ms"),
     ("google-incast", "ideal-fq", GOOGLE, "4 ms"),
+    ("google-incast", "flowsail", GOOGLE, "4 ms"),
+    ("web-server", "flowsail", WEB_SERVER, "5 ms"),
+    ("web-server-1024", "flowsail", WEB_SERVER, "5 ms"),
+    ("web-server-1024", "bfc", WEB_SERVER, "5 ms"),
+    ("web-server-1024", "dctcp", WEB_SERVER, "5 ms"),
     ("facebook", "dctcp@hpcc-sim", FACEBOOK, "10 ms"),
     ("facebook", "dctcp@hpcc-sim+ties", FACEBOOK, "10 ms"),
     ("google-incast", "dctcp@hpcc-sim", GOOGLE, "4 ms"),
@@ -39,6 +45,35 @@ kind = "incast"
 degree = 100
 aggregate = "20 MB"
 load = 0.05
+"#;
+
+/// FlowSail, section VI-B.
+const WEB_SERVER: &str = r#"
+[[workload]]
+kind = "background"
+sizes = { table = "web_server" }
+arrivals = "poisson"
+load = 0.6
+[[workload]]
+kind = "incast"
+degree = 50
+sizes = { uniform = ["50 KB", "200 KB"] }
+load = 0.06
+"#;
+
+/// FlowSail, section VI-B: 1024 servers, 64 switches a tier.
+const FAT_TREE: &str = r#"
+[topology]
+kind = "fat-tree"
+pods = 8
+tors_per_pod = 8
+aggs_per_pod = 8
+cores = 64
+hosts_per_tor = 16
+host_rate = "100 Gbps"
+core_rate = "100 Gbps"
+host_delay = "1 us"
+core_delay = "1 us"
 "#;
 
 const TOPOLOGY: &str = r#"
@@ -103,8 +138,9 @@ fn one(i: usize, threads: usize, ms: Option<String>) -> serde_json::Value {
     let (profile, ties) =
         profile.split_once('+').map_or((profile, ""), |(profile, _)| (profile, "[conventions]\nties = \"random\"\n"));
     let compat = if profile.is_empty() { String::new() } else { format!("compat = \"{profile}\"\n") };
+    let topology = if name.ends_with("1024") { FAT_TREE } else { TOPOLOGY };
     let text = format!(
-        "scheme = \"{preset}\"\n{compat}{ties}{TOPOLOGY}{workload}\n[run]\nduration = \"{duration}\"\ndrain = 1.0\n"
+        "scheme = \"{preset}\"\n{compat}{ties}{topology}{workload}\n[run]\nduration = \"{duration}\"\ndrain = 1.0\n"
     );
     let plan = backwater_scenario::load_str(&text, std::path::Path::new("."), "bench", &[], None)
         .expect("bench scenarios are valid");

@@ -5,8 +5,9 @@
 //! `dataplane_bench [MILLIONS OF PACKETS]`.
 
 use backwater_dataplane::assign::DynamicParams;
-use backwater_dataplane::{BfcParams, PfcParams, PortShape, Red, Shape, pfc};
-use backwater_sim::any_switch::{BfcSwitch, Build, FairQueueing, FifoPfc, PlaneParams};
+use backwater_dataplane::{BfcParams, FlowSailParams, IdealFlowControlParams, PfcParams, PortShape, Red, Shape, pfc};
+use backwater_scenario::model::{Assignment, Backpressure};
+use backwater_sim::any_switch::{BfcSwitch, Build, FairQueueing, FifoPfc, FlowSailSwitch, PlaneParams};
 use backwater_types::hash::Stream;
 use backwater_types::{BitsPerSec, Duration, Instant, Kind, Packet};
 use std::hint::black_box;
@@ -20,6 +21,7 @@ fn main() {
     for (name, ns) in [
         ("bfc", measure::<BfcSwitch>(millions)),
         ("dctcp", measure::<FifoPfc>(millions)),
+        ("flowsail", measure::<FlowSailSwitch>(millions)),
         ("ideal-fq", measure::<FairQueueing>(millions)),
     ] {
         println!("{name:<12}{ns:>19.1} ns");
@@ -94,6 +96,7 @@ fn shape() -> Shape {
     Shape {
         ports: vec![port; PORTS as usize],
         queues: 31,
+        groups: 1,
         quantum: 1048,
         buffer: 12_000_000,
         alpha: None,
@@ -104,11 +107,14 @@ fn shape() -> Shape {
         stamp: false,
         acks_with_data: false,
         pfc_frame: 64,
+        discards_paused: false,
     }
 }
 
 fn params() -> PlaneParams {
     PlaneParams {
+        assignment: Assignment::Dynamic,
+        backpressure: Backpressure::Bfc,
         dynamic: DynamicParams {
             entries_per_port: 3200,
             sticky: None,
@@ -123,6 +129,22 @@ fn params() -> PlaneParams {
             sampling: 1.0,
             elided: Vec::new(),
         },
+        flowsail: FlowSailParams {
+            ql: 1.0,
+            qh: 3.0,
+            release: None,
+            refresh: Duration::from_us(10),
+            isolation_queues: 1,
+            records: 16_384,
+            fingerprint_bits: 32,
+            nactive_literal: false,
+            strict_fair: true,
+            weights: Vec::new(),
+            sketch: None,
+            elided: Vec::new(),
+        },
+        beside: None,
+        ideal: IdealFlowControlParams { ql: 1.0, refresh: Duration::from_us(10) },
         hpcc: None,
         pfc: Some(PfcParams {
             buffer: 12_000_000,

@@ -6,7 +6,7 @@
 //! |---|---|
 //! | `Recount` | the switch's own counters equal a recount over the packets it holds |
 //! | `Order` | at each port a flow's packets leave in the order they arrived |
-//! | `Paused` | nothing leaves a queue, a port or a NIC queue that the frames received say is held |
+//! | `Paused` | nothing leaves a queue, a port, a NIC queue or of a flow that the frames received say is held |
 //! | `Buffer` | a switch never holds more bytes than its buffer |
 //! | `Protocol` | PAUSE and RESUME of a queue alternate, name a queue that packets came from, and a bitmap repeats their state |
 //! | `Invented` | nothing leaves that did not arrive |
@@ -23,6 +23,7 @@
 //! | `Unfinished` | flows that should have finished have |
 
 use backwater_dataplane::Departed;
+use backwater_dataplane::flow_table::LAPSE;
 use backwater_scenario::model::{Backpressure, Buffer, Scenario};
 use backwater_scenario::topology::{Graph, ser_time};
 use backwater_sim::observe::Observer;
@@ -93,6 +94,38 @@ struct Rules {
     peers: Vec<Vec<(usize, PortId)>>,
     /// `[host]`: times at which its link fails or comes back.
     flaps: Vec<Vec<Instant>>,
+    flow_pauses: FlowPauses,
+}
+
+/// What the checker knows of pauses of single flows.
+struct FlowPauses {
+    /// A pause lapses after this; `None`: never.
+    lapse: Option<Duration>,
+    /// A lapse is noticed this much later at most.
+    slack: Duration,
+    /// Every flow has a record of its own, so that each is paused and resumed by itself.
+    exact: bool,
+    /// NICs hold them too.
+    nic_obeys: bool,
+}
+
+impl FlowPauses {
+    fn new(scenario: &Scenario) -> FlowPauses {
+        let flowsail = &scenario.switch.flowsail;
+        let ideal = scenario.switch.backpressure == Backpressure::PerFlow;
+        FlowPauses {
+            lapse: (flowsail.refresh.0 > 0).then(|| Duration(LAPSE * flowsail.refresh.0)),
+            slack: flowsail.refresh,
+            exact: ideal || (flowsail.fingerprint_bits == 32 && flowsail.table_entries >= 1024),
+            nic_obeys: flowsail.nic_obeys,
+        }
+    }
+
+    /// Whether a pause that was last repeated at `at` is still in force; `late`: in the eyes of one who looks only now and then.
+    fn holds(&self, at: Instant, now: Instant, late: bool) -> bool {
+        let slack = if late { self.slack } else { Duration::ZERO };
+        self.lapse.is_none_or(|lapse| now < at + lapse + slack)
+    }
 }
 
 /// How a neighbour holds one port.
@@ -131,6 +164,8 @@ impl Held {
             ControlFrame::Bitmap(map) => self.queues = bits(map),
             ControlFrame::PfcPause(_) => self.port = true,
             ControlFrame::PfcResume(_) => self.port = false,
+            // Kept flow by flow.
+            ControlFrame::PauseFlow(_) | ControlFrame::ResumeFlow(_) => {}
         }
     }
 }
@@ -172,6 +207,9 @@ pub struct Audit {
     held: HashMap<(usize, PortId), Held>,
     /// What the frames sent out of a port say is held.
     told: HashMap<(usize, PortId), (u128, bool)>,
+    /// Flows that a neighbour has paused, and when it last said so; and those that this switch has paused.
+    held_flows: HashMap<(usize, PortId), HashMap<u32, Instant>>,
+    told_flows: HashSet<(usize, PortId, u32)>,
     /// By flow and switch: the port its packets come in by.
     last_hop: HashMap<(u32, usize), PortId>,
     /// `(switch, ingress, upstream queue)` that packets came from.
@@ -181,7 +219,7 @@ pub struct Audit {
     /// Ports of nodes of this partition that have sent data.
     active: HashSet<(usize, PortId)>,
     /// Packets lost or dropped, by reason.
-    drops: [u64; 5],
+    drops: [u64; DROP_REASONS.len()],
 }
 
 impl Audit {
@@ -227,6 +265,7 @@ impl Audit {
             nic_obeys: scenario.switch.bfc.nic_obeys,
             hosts: graph.hosts,
             flaps: (0..graph.hosts).map(flaps_of).collect(),
+            flow_pauses: FlowPauses::new(scenario),
         };
         Audit {
             rules: Arc::new(rules),
@@ -236,11 +275,13 @@ impl Audit {
             bytes: HashMap::new(),
             held: HashMap::new(),
             told: HashMap::new(),
+            held_flows: HashMap::new(),
+            told_flows: HashSet::new(),
             last_hop: HashMap::new(),
             came: HashSet::new(),
             ports: HashMap::new(),
             active: HashSet::new(),
-            drops: [0; 5],
+            drops: [0; DROP_REASONS.len()],
         }
     }
 
@@ -269,13 +310,29 @@ impl Audit {
             while flaps.get(held.flaps).is_some_and(|at| *at <= now) {
                 held.clear(flaps[held.flaps]);
                 held.flaps += 1;
+                self.held_flows.remove(&(node, port));
             }
         }
         held
     }
 
+    /// Whether a neighbour has paused a flow at `port` of `node`.
+    fn flow_held(&self, now: Instant, node: usize, port: PortId, flow: u32) -> bool {
+        let since = self.held_flows.get(&(node, port)).and_then(|flows| flows.get(&flow));
+        since.is_some_and(|at| self.rules.flow_pauses.holds(*at, now, false))
+    }
+
+    /// Whether any flow may be paused at `port` of `node`.
+    fn some_flow_held(&mut self, now: Instant, node: usize, port: PortId) -> bool {
+        let rules = self.rules.clone();
+        let Some(flows) = self.held_flows.get_mut(&(node, port)) else { return false };
+        flows.retain(|_, at| rules.flow_pauses.holds(*at, now, true));
+        !flows.is_empty()
+    }
+
     /// A frame that a switch sends to its neighbour follows from those before it.
     fn on_frame_sent(&mut self, now: Instant, switch: usize, port: PortId, frame: ControlFrame) {
+        let exact = self.rules.flow_pauses.exact && self.rules.steady;
         let (queues, pfc) = self.told.entry((switch, port)).or_default();
         let right = match frame {
             ControlFrame::Pause(q) => {
@@ -298,6 +355,12 @@ impl Audit {
                 *pfc = false;
                 true
             }
+            // Repeated too.
+            ControlFrame::PauseFlow(name) => {
+                self.told_flows.insert((switch, port, name.flow));
+                true
+            }
+            ControlFrame::ResumeFlow(name) => self.told_flows.remove(&(switch, port, name.flow)) || !exact,
         };
         if !right {
             self.fault(now, Fault::Protocol, || format!("switch {switch} port {port} sends {frame:?} out of turn"));
@@ -333,8 +396,9 @@ impl Audit {
     fn check_idle(&mut self, now: Instant, switch: usize) {
         for port in 0..self.rules.peers[switch].len() as PortId {
             let held = self.held.get(&(switch, port)).copied().unwrap_or_default();
+            let flow_held = self.some_flow_held(now, switch, port);
             let (free_at, packets, since) = self.port(switch, port);
-            let idle = *packets > 0 && *free_at <= now && !held.port && held.queues == 0;
+            let idle = *packets > 0 && *free_at <= now && !held.port && held.queues == 0 && !flow_held;
             let before = idle.then(|| *since.get_or_insert(now));
             if !idle {
                 *since = None;
@@ -372,6 +436,10 @@ impl Observer for Audit {
             self.count(if nacked { "goes back after a NACK" } else { "goes back after a timeout" });
         }
         let held = *self.held(now, host, 0);
+        if self.rules.flow_pauses.nic_obeys && self.flow_held(now, host, 0, packet.flow) {
+            let flow = packet.flow;
+            self.fault(now, Fault::Paused, || format!("host {host} sends of flow {flow}, which is paused"));
+        }
         let queue_held = self.rules.nic_obeys && held.queues >> packet.upstream_queue & 1 == 1;
         if queue_held || held.port {
             let q = packet.upstream_queue;
@@ -438,6 +506,12 @@ impl Observer for Audit {
                 format!("switch {switch} port {port} serves queue {queue}, which is held")
             });
         }
+        if self.rules.flow_pauses.exact && self.flow_held(now, switch, port, packet.flow) {
+            let flow = packet.flow;
+            self.fault(now, Fault::Paused, || {
+                format!("switch {switch} port {port} sends of flow {flow}, which is paused")
+            });
+        }
         let bytes = self.bytes.entry(switch).or_default();
         *bytes = bytes.wrapping_sub(packet.wire as u64);
         let (flow, seq) = (packet.flow, packet.seq);
@@ -470,7 +544,8 @@ impl Observer for Audit {
             1 => "dropped: headroom",
             2 => "lost: link loss",
             3 => "lost: link down",
-            _ => "dropped: no route",
+            4 => "dropped: no route",
+            _ => "dropped: paused",
         });
         if packet.kind == Kind::Data {
             self.flow(packet.flow).dropped += 1;
@@ -489,7 +564,20 @@ impl Observer for Audit {
             ControlFrame::PfcPause(_) if host => "PFC pause at a NIC",
             ControlFrame::PfcPause(_) => "PFC pause at a switch",
             ControlFrame::PfcResume(_) => "PFC resume",
+            ControlFrame::PauseFlow(_) if host => "PAUSE of a flow at a NIC",
+            ControlFrame::PauseFlow(_) => "PAUSE of a flow at a switch",
+            ControlFrame::ResumeFlow(_) if host => "RESUME of a flow at a NIC",
+            ControlFrame::ResumeFlow(_) => "RESUME of a flow at a switch",
         });
+        match frame {
+            ControlFrame::PauseFlow(name) => {
+                self.held_flows.entry((node, port)).or_default().insert(name.flow, now);
+            }
+            ControlFrame::ResumeFlow(name) => {
+                self.held_flows.entry((node, port)).or_default().remove(&name.flow);
+            }
+            _ => {}
+        }
         let held = self.held(now, node, port);
         let before = held.queues;
         held.obey(now, frame);
@@ -502,6 +590,7 @@ impl Observer for Audit {
     fn link_changed(&mut self, now: Instant, switch: usize, port: PortId) {
         self.count("link changes");
         self.held.entry((switch, port)).or_default().clear(now);
+        self.held_flows.remove(&(switch, port));
     }
 
     fn settled(&mut self, now: Instant, switch: usize, audit: &dyn Fn() -> Result<(), String>) {
@@ -519,9 +608,9 @@ const SETTLING: Duration = Duration::from_us(600);
 pub fn conclude(audits: Vec<Audit>, outcome: &Outcome) -> Report {
     let mut all = Report::default();
     let mut flows = vec![Tally::default(); outcome.received.len()];
-    let (mut left, mut held_left) = (0, Vec::new());
-    let mut drops = [0; 5];
-    let bfc = outcome.scenario.switch.backpressure == Backpressure::Bfc;
+    let (mut left, mut held_left, mut flows_left) = (0, Vec::new(), Vec::new());
+    let mut drops = [0; DROP_REASONS.len()];
+    let pfc = outcome.scenario.switch.backpressure == Backpressure::Pfc;
     let mut paused: HashMap<(usize, PortId), Held> = HashMap::new();
     for mut audit in audits {
         for (fault, text) in std::mem::take(&mut audit.report.faults) {
@@ -547,6 +636,9 @@ pub fn conclude(audits: Vec<Audit>, outcome: &Outcome) -> Report {
                 held_left.push((node, port, held.queues, held.port));
             }
             paused.insert((node, port), *held);
+            if audit.some_flow_held(outcome.ended, node, port) {
+                flows_left.push((node, port));
+            }
         }
     }
     check_flows(&mut all, &flows, outcome);
@@ -565,6 +657,9 @@ pub fn conclude(audits: Vec<Audit>, outcome: &Outcome) -> Report {
         if left > 0 {
             all.fault(Fault::Conservation, format!("{left} packets are still held by switches"));
         }
+        if let Some((node, port)) = flows_left.iter().min() {
+            all.fault(Fault::Held, format!("node {node} port {port} still holds flows"));
+        }
         held_left.sort_unstable();
         // Three repeats can all be lost where every other frame is; see `random`.
         let lossy = outcome.scenario.fault.iter().any(|f| f.control_loss > 0.1);
@@ -578,13 +673,13 @@ pub fn conclude(audits: Vec<Audit>, outcome: &Outcome) -> Report {
     let assigned: u64 = outcome.ports.iter().map(|p| p.assigned.assignments).sum();
     let sent: u64 = outcome.ports.iter().map(|p| p.total.sent.control_frames).sum();
     let seen = |name: &str| all.counts.iter().filter(|(n, _)| n.contains(name)).map(|(_, c)| c).sum::<u64>();
-    let arrived: u64 = ["PAUSE at", "RESUME at", "BITMAP, ", "PFC "].map(seen).iter().sum();
+    let arrived: u64 = ["PAUSE ", "RESUME ", "BITMAP, ", "PFC "].map(seen).iter().sum();
     let lost = if all.quiescent { sent - arrived.min(sent) } else { 0 };
     for (what, n) in [
         ("queue assignments", assigned),
         ("queue collisions", collisions),
         ("packets sent again", outcome.retransmitted.iter().map(|n| *n as u64).sum()),
-        ("control frames lost", if bfc { lost } else { 0 }),
+        ("control frames lost", if pfc { 0 } else { lost }),
     ] {
         if n > 0 {
             *all.counts.entry(what).or_default() += n;
@@ -622,7 +717,7 @@ fn check_flows(all: &mut Report, flows: &[Tally], outcome: &Outcome) {
 fn check_statistics(
     all: &mut Report,
     flows: &[Tally],
-    drops: [u64; 5],
+    drops: [u64; DROP_REASONS.len()],
     paused: &HashMap<(usize, PortId), Held>,
     outcome: &Outcome,
 ) {
@@ -650,7 +745,7 @@ fn check_statistics(
     if seen != (sent, departed) {
         all.fault(Fault::Statistics, format!("{seen:?} packets sent and forwarded, reported ({sent}, {departed})"));
     }
-    let mut reported = [0; 5];
+    let mut reported = [0; DROP_REASONS.len()];
     outcome.drops.iter().for_each(|d| reported.iter_mut().zip(d.packets).for_each(|(sum, n)| *sum += n));
     if reported != drops {
         all.fault(Fault::Statistics, format!("drops by reason {drops:?}, reported {reported:?}"));

@@ -7,7 +7,7 @@ pub mod log;
 pub mod random;
 pub mod spy;
 
-use backwater_dataplane::{Bfc, Shape, Switch};
+use backwater_dataplane::{Bfc, Composed, Shape, Switch};
 use backwater_scenario::model::{Assignment, Backpressure, Transport};
 use backwater_scenario::{Scenario, load_str};
 use backwater_sim::any_switch::PlaneParams;
@@ -40,7 +40,9 @@ pub fn audited(scenario: &Scenario, threads: usize) -> (Outcome, Report) {
     let published = (Transport::LineRate, Assignment::Dynamic, Backpressure::Bfc);
     let spied = (host.transport, switch.assignment, switch.backpressure) == published && host.window.is_none();
     let (outcome, audits) = if spied && switch.data_queues() <= 64 {
-        let plane = |shape: &Shape, params: &PlaneParams| Switch::<Spy, Bfc>::new(shape, &params.dynamic, &params.bfc);
+        let plane = |shape: &Shape, params: &PlaneParams| {
+            Switch::<Composed<Spy, Bfc>>::new(shape, &(params.dynamic, params.bfc.clone()))
+        };
         simulation.run_with::<Host<LineRate>, _, _>((), plane, audit, &Watch::default())
     } else {
         simulation.observe_any(audit, &Watch::default())

@@ -1,0 +1,177 @@
+//! A policy in a network where some neighbours speak only PFC (spec F.11).
+//!
+//! Towards those, ingress ports are accounted and paused by PFC, out of the share of the buffer that the other traffic leaves
+//! free; towards all others the policy does as it always does. It has to be set up to send no frames towards them itself.
+
+use crate::assign::{Assigned, Choice, Resident};
+use crate::backpressure::Backpressure;
+use crate::cells::{Cells, Held};
+use crate::pfc::{Pfc, PfcParams};
+use crate::policy::{Policy, Ports, Told};
+use crate::switch::Shape;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use backwater_types::hash::Stream;
+use backwater_types::{ControlFrame, Instant, Packet, PortId, QueueId};
+
+/// Parameters of [`Beside`].
+#[derive(Clone, Debug)]
+pub struct BesideParams<P> {
+    /// Of the policy.
+    pub policy: P,
+    /// Of PFC; headroom only for ports that need it.
+    pub pfc: PfcParams,
+    /// `[port]`: the neighbour speaks only PFC.
+    pub speaks_pfc: Vec<bool>,
+}
+
+/// `P`, with PFC towards some neighbours.
+#[derive(Clone, Debug)]
+pub struct Beside<P> {
+    policy: P,
+    pfc: Pfc,
+    speaks_pfc: Vec<bool>,
+}
+
+impl<P: Policy> Policy for Beside<P> {
+    type Queues = P::Queues;
+    type Params = BesideParams<P::Params>;
+
+    fn new(params: &Self::Params, shape: &Shape) -> Self {
+        let pfc = <Pfc as Backpressure<P::Queues>>::new(&params.pfc, shape);
+        Beside { policy: P::new(&params.policy, shape), pfc, speaks_pfc: params.speaks_pfc.clone() }
+    }
+
+    fn extra_cells(params: &Self::Params) -> usize {
+        P::extra_cells(&params.policy)
+    }
+
+    fn choose(&self, now: Instant, packet: &Packet, port: PortId, queues: &P::Queues, rng: &mut Stream) -> Choice {
+        self.policy.choose(now, packet, port, queues, rng)
+    }
+
+    fn admits(&self, ingress: PortId, wire: u64) -> bool {
+        match self.speaks_pfc[ingress as usize] {
+            true => <Pfc as Backpressure<P::Queues>>::admits(&self.pfc, ingress, wire),
+            false => self.pfc.has_room(wire) && self.policy.admits(ingress, wire),
+        }
+    }
+
+    fn samples(&self, rng: &mut Stream) -> bool {
+        self.policy.samples(rng)
+    }
+
+    fn on_enqueue(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        held: &mut Held,
+        port: PortId,
+        choice: &mut Choice,
+        queues: &P::Queues,
+    ) -> Option<Told> {
+        let told = self.policy.on_enqueue(now, packet, held, port, choice, queues);
+        if !self.speaks_pfc[held.ingress as usize] {
+            self.pfc.take(packet.wire as u64);
+            return told;
+        }
+        let frame = self.pfc.on_enqueue(now, packet.wire, held, port, choice.queue, queues);
+        frame.map(|frame| (held.ingress as PortId, frame))
+    }
+
+    fn on_dequeue(&mut self, now: Instant, packet: &Packet, held: &Held, port: PortId, queue: QueueId) -> Option<Told> {
+        let told = self.policy.on_dequeue(now, packet, held, port, queue);
+        if !self.speaks_pfc[held.ingress as usize] {
+            self.pfc.give(packet.wire as u64);
+            return told;
+        }
+        let frame = <Pfc as Backpressure<P::Queues>>::on_dequeue(&mut self.pfc, now, packet.wire, held);
+        frame.map(|frame| (held.ingress as PortId, frame))
+    }
+
+    fn on_gone(&mut self, port: PortId, queue: QueueId, queues: &mut P::Queues, cells: &mut Cells) {
+        self.policy.on_gone(port, queue, queues, cells);
+    }
+
+    fn passes(&self, ingress: PortId, wire: u64) -> bool {
+        match self.speaks_pfc[ingress as usize] {
+            true => <Pfc as Backpressure<P::Queues>>::passes(&self.pfc, ingress, wire),
+            false => self.pfc.has_room(wire) && self.policy.passes(ingress, wire),
+        }
+    }
+
+    fn on_pass(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        held: &Held,
+        port: PortId,
+        choice: Choice,
+        queues: &P::Queues,
+    ) {
+        self.policy.on_pass(now, packet, held, port, choice, queues);
+    }
+
+    fn on_control(
+        &mut self,
+        now: Instant,
+        port: PortId,
+        frame: ControlFrame,
+        queues: &mut P::Queues,
+        cells: &mut Cells,
+    ) {
+        self.policy.on_control(now, port, frame, queues, cells);
+    }
+
+    fn next_timer(&self) -> Instant {
+        self.policy.next_timer().min(<Pfc as Backpressure<P::Queues>>::next_refresh(&self.pfc))
+    }
+
+    fn on_timer(&mut self, now: Instant, ports: &mut Ports<'_, P::Queues>) {
+        if self.policy.next_timer() <= now {
+            self.policy.on_timer(now, ports);
+        }
+        if <Pfc as Backpressure<P::Queues>>::next_refresh(&self.pfc) <= now {
+            let mut send = |port, frame| ports.send(port, frame);
+            <Pfc as Backpressure<P::Queues>>::refresh(&mut self.pfc, now, &mut send);
+        }
+    }
+
+    fn on_link_down(&mut self, now: Instant, port: PortId, ports: &mut Ports<'_, P::Queues>) {
+        self.policy.on_link_down(now, port, ports);
+    }
+
+    fn on_link_up(&mut self, now: Instant, port: PortId, ports: &mut Ports<'_, P::Queues>) {
+        if !self.speaks_pfc[port as usize] {
+            return self.policy.on_link_up(now, port, ports);
+        }
+        if let Some(frame) = <Pfc as Backpressure<P::Queues>>::state_of(&mut self.pfc, now, port) {
+            ports.send(port, frame);
+        }
+    }
+
+    fn active_flows(&self, port: PortId) -> Option<u32> {
+        self.policy.active_flows(port)
+    }
+
+    fn assigned(&self, port: PortId) -> Assigned {
+        self.policy.assigned(port)
+    }
+
+    fn isolated_flows(&self) -> u32 {
+        self.policy.isolated_flows()
+    }
+
+    fn audit(&self, residents: &[Resident], queues: &[&P::Queues]) -> Result<(), String> {
+        self.policy.audit(residents, queues)?;
+        let by_pfc = |r: &&Resident| self.speaks_pfc[r.held.ingress as usize];
+        let accounted: Vec<Resident> = residents.iter().filter(by_pfc).copied().collect();
+        <Pfc as Backpressure<P::Queues>>::audit(&self.pfc, &accounted)?;
+        let others: u64 = residents.iter().filter(|r| !by_pfc(r)).map(|r| r.packet.wire as u64).sum();
+        if others != self.pfc.taken() {
+            return Err(format!("{} bytes are counted as of no PFC neighbour, {others} are held", self.pfc.taken()));
+        }
+        Ok(())
+    }
+}

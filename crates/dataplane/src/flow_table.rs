@@ -1,0 +1,549 @@
+//! Flow records of one switch: a bounded cuckoo table and a list of the records that need looking after.
+//!
+//! A flow at an egress port has two buckets of four entries. An entry holds a few bits of the flow's fingerprint and the number
+//! of its record, so that records stay where they are while entries move (Fan et al., "Cuckoo Filter", CoNEXT 2014: the other
+//! bucket follows from a bucket and the fingerprint alone). With a fingerprint of all 32 bits the table is exact; with fewer,
+//! flows that agree in it and in a bucket are one flow to the switch, as in FlowSail's section V.
+
+use alloc::vec;
+use alloc::vec::Vec;
+use backwater_types::hash;
+use backwater_types::{FlowName, PortId, QueueId};
+use core::ops::{Index, IndexMut};
+
+/// Number of a record.
+pub type Slot = u32;
+
+/// No record.
+pub const NONE: Slot = u32::MAX;
+
+/// Periods of repetition after which a pause that was not repeated lapses.
+pub const LAPSE: u64 = 3;
+
+/// What a switch knows of a flow at one egress port (spec F.2).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Record {
+    /// The flow, or the one of several that was paused last, as its packets and frames name it.
+    flow: u32,
+    slot: u32,
+    /// Bytes in its normal queue.
+    pub normal: u32,
+    /// Bytes in its isolation queue.
+    pub isolated: u32,
+    /// Packets held that are flagged (`pauseNum`).
+    pub flagged: u32,
+    /// Last enqueue or dequeue, in ticks.
+    pub touched: u32,
+    /// When a neighbour last paused it, in ticks.
+    pub paused_at: u32,
+    /// Neighbours in the list of tended records, or in the list of free ones.
+    before: Slot,
+    after: Slot,
+    bucket: u32,
+    /// Egress port.
+    port: u8,
+    /// Its normal queue, while it has bytes or a mark there.
+    pub queue: u8,
+    /// The queue on which this flow holds one pause reference beside its isolation queue; [`NO_QUEUE`]: none.
+    pub held: u8,
+    /// Its isolation queue.
+    pub isolation: u8,
+    /// Ingress that was told to pause it.
+    pub ingress: u8,
+    class: u8,
+    state: u8,
+}
+
+const _: () = assert!(size_of::<Record>() == 48);
+
+/// In [`Record::held`]: no queue.
+pub const NO_QUEUE: u8 = u8::MAX;
+
+/// Bits of a record's state.
+pub mod state {
+    /// New packets go to the isolation queue (member of the congested flow table).
+    pub const CONGESTED: u8 = 1;
+    /// The neighbour has paused it.
+    pub const PAUSED: u8 = 2;
+    /// Its order mark is in its normal queue.
+    pub const MARK_NORMAL: u8 = 4;
+    /// Its order mark is in its isolation queue.
+    pub const MARK_ISOLATED: u8 = 8;
+    /// In the list of tended records.
+    pub(super) const TENDED: u8 = 16;
+}
+
+impl Record {
+    /// Whether any bit of `mask` is set.
+    #[inline(always)]
+    pub fn is(&self, mask: u8) -> bool {
+        self.state & mask != 0
+    }
+
+    /// Sets the bits of `mask`.
+    #[inline(always)]
+    pub fn set(&mut self, mask: u8) {
+        self.state |= mask;
+    }
+
+    /// Clears the bits of `mask`.
+    #[inline(always)]
+    pub fn clear(&mut self, mask: u8) {
+        self.state &= !mask;
+    }
+
+    /// The name of the flow.
+    #[inline(always)]
+    pub fn name(&self) -> FlowName {
+        FlowName { flow: self.flow, slot: self.slot, class: self.class }
+    }
+
+    /// Of flows that share the record, the one to name from now on.
+    #[inline(always)]
+    pub fn rename(&mut self, name: FlowName) {
+        (self.flow, self.slot) = (name.flow, name.slot);
+    }
+
+    /// Its traffic class.
+    #[inline(always)]
+    pub fn class(&self) -> u8 {
+        self.class
+    }
+
+    /// Egress port.
+    #[inline(always)]
+    pub fn port(&self) -> PortId {
+        self.port as PortId
+    }
+
+    /// Nothing is left to know of the flow.
+    #[inline(always)]
+    pub fn is_spent(&self) -> bool {
+        let kept = state::CONGESTED | state::PAUSED | state::MARK_NORMAL | state::MARK_ISOLATED;
+        self.normal | self.isolated | self.flagged == 0 && !self.is(kept)
+    }
+
+    /// The normal queue.
+    #[inline(always)]
+    pub fn normal_queue(&self) -> QueueId {
+        self.queue as QueueId
+    }
+
+    /// The isolation queue.
+    #[inline(always)]
+    pub fn isolation_queue(&self) -> QueueId {
+        self.isolation as QueueId
+    }
+}
+
+const WAYS: usize = 4;
+/// Low bits of an entry: one more than the number of the record, so that an entry of zero is free.
+const SLOT_BITS: u32 = 20;
+const SLOT_MASK: u32 = (1 << SLOT_BITS) - 1;
+/// A table has no more records than this.
+pub const CAPACITY_MAX: u32 = SLOT_MASK - 1;
+/// Entries moved to make room for one, at most.
+const KICKS_MAX: usize = 64;
+
+/// The table.
+#[derive(Clone, Debug)]
+pub struct FlowTable {
+    buckets: Vec<[u32; WAYS]>,
+    records: Vec<Record>,
+    capacity: u32,
+    grows: bool,
+    free: Slot,
+    /// Records in use, and of those by port.
+    used: u32,
+    by_port: Vec<u32>,
+    /// Ends of the list of tended records.
+    first: Slot,
+    last: Slot,
+    /// The fingerprint is this many bits shorter than the name.
+    cut: u32,
+    salt: u64,
+    /// Where the search for an entry to move starts.
+    rotor: u32,
+    refused: u64,
+}
+
+/// Where a flow may be: its fingerprint and its first bucket.
+#[derive(Clone, Copy)]
+struct Place {
+    fingerprint: u32,
+    bucket: u32,
+}
+
+impl FlowTable {
+    /// Room for `capacity` records; `None`: as many as there are flows, and it allocates when it grows.
+    ///
+    /// # Panics
+    /// If `capacity` is zero or above [`CAPACITY_MAX`], or there are more than 256 ports.
+    pub fn new(capacity: Option<u32>, fingerprint_bits: u32, ports: usize, salt: u64) -> FlowTable {
+        let grows = capacity.is_none();
+        let capacity = capacity.unwrap_or(256);
+        assert!((1..=CAPACITY_MAX).contains(&capacity) && ports <= 256, "{capacity} records for {ports} ports");
+        FlowTable {
+            buckets: vec![[0; WAYS]; buckets(capacity)],
+            records: Vec::with_capacity(capacity as usize),
+            capacity,
+            grows,
+            free: NONE,
+            used: 0,
+            by_port: vec![0; ports],
+            first: NONE,
+            last: NONE,
+            cut: 32 - fingerprint_bits,
+            salt: hash::mix64(salt ^ 0x6675_6c6c),
+            rotor: 0,
+            refused: 0,
+        }
+    }
+
+    /// Most records it holds.
+    pub fn capacity(&self) -> u32 {
+        self.capacity
+    }
+
+    /// Records in use.
+    pub fn used(&self) -> u32 {
+        self.used
+    }
+
+    /// Flows that found no room.
+    pub fn refused(&self) -> u64 {
+        self.refused
+    }
+
+    /// Odd multipliers are bijections, so 32 bits tell all flows apart.
+    #[inline(always)]
+    fn place(&self, port: PortId, flow: u32) -> Place {
+        let fingerprint = flow.wrapping_mul(0x9e37_79b1) >> self.cut;
+        let name = fingerprint as u64 | (port as u64) << 32;
+        let bucket = (name.wrapping_mul(self.salt | 1) >> 32) as u32 ^ (port as u32).wrapping_mul(0x85eb_ca6b) >> 7;
+        Place { fingerprint, bucket: bucket & self.mask() }
+    }
+
+    #[inline(always)]
+    fn mask(&self) -> u32 {
+        self.buckets.len() as u32 - 1
+    }
+
+    /// The other bucket of an entry.
+    #[inline(always)]
+    fn other(&self, bucket: u32, fingerprint: u32) -> u32 {
+        bucket ^ (fingerprint.wrapping_mul(0x5bd1_e995) >> 8 | 1) & self.mask()
+    }
+
+    /// What an entry keeps of a fingerprint.
+    #[inline(always)]
+    fn hint(fingerprint: u32) -> u32 {
+        (fingerprint ^ fingerprint >> 16) << SLOT_BITS
+    }
+
+    #[inline(always)]
+    fn fingerprint(&self, record: &Record) -> u32 {
+        record.flow.wrapping_mul(0x9e37_79b1) >> self.cut
+    }
+
+    /// The record of `flow` at `port`.
+    #[inline(always)]
+    pub fn find(&self, port: PortId, flow: u32) -> Option<Slot> {
+        if self.by_port[port as usize] == 0 {
+            return None;
+        }
+        let place = self.place(port, flow);
+        let hint = FlowTable::hint(place.fingerprint);
+        for bucket in [place.bucket, self.other(place.bucket, place.fingerprint)] {
+            for entry in self.buckets[bucket as usize] {
+                if entry & !SLOT_MASK == hint && entry & SLOT_MASK != 0 {
+                    let slot = (entry & SLOT_MASK) - 1;
+                    let record = &self.records[slot as usize];
+                    if record.port as PortId == port && self.fingerprint(record) == place.fingerprint {
+                        return Some(slot);
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    /// A new record for `name` at `port`, which has none. With the table or its buckets full, records of its buckets that
+    /// `evict` gives up go first; `None` if there is no room even so.
+    pub fn insert(&mut self, port: PortId, name: FlowName, evict: impl Fn(&Record) -> bool) -> Option<Slot> {
+        let place = self.place(port, name.flow);
+        let both = [place.bucket, self.other(place.bucket, place.fingerprint)];
+        let bucket = loop {
+            if self.used < self.capacity
+                && let Some(bucket) = self.vacancy(both)
+            {
+                break bucket;
+            }
+            if let Some(slot) = self.evictable(both, &evict) {
+                self.remove(slot);
+            } else if self.grows {
+                self.grow();
+                return self.insert(port, name, evict);
+            } else {
+                self.refused += 1;
+                return None;
+            }
+        };
+        let FlowName { flow, slot, class } = name;
+        let port_number = port as u8;
+        let slot = self.new_record(Record {
+            flow,
+            slot,
+            class,
+            port: port_number,
+            bucket,
+            held: NO_QUEUE,
+            ..Record::default()
+        });
+        self.put_entry(bucket, FlowTable::hint(place.fingerprint) | (slot + 1));
+        self.used += 1;
+        self.by_port[port as usize] += 1;
+        Some(slot)
+    }
+
+    /// A record that is in no list and holds nothing.
+    fn new_record(&mut self, record: Record) -> Slot {
+        let slot = self.free;
+        if slot == NONE {
+            self.records.push(record);
+            return (self.records.len() - 1) as Slot;
+        }
+        self.free = self.records[slot as usize].after;
+        self.records[slot as usize] = record;
+        slot
+    }
+
+    fn put_entry(&mut self, bucket: u32, entry: u32) {
+        let free = self.buckets[bucket as usize].iter_mut().find(|at| **at == 0);
+        *free.expect("a bucket with a vacancy") = entry;
+    }
+
+    fn has_vacancy(&self, bucket: u32) -> bool {
+        self.buckets[bucket as usize].contains(&0)
+    }
+
+    /// One of two buckets with a free entry, if need be by moving others along.
+    fn vacancy(&mut self, both: [u32; 2]) -> Option<u32> {
+        if let Some(bucket) = both.into_iter().find(|bucket| self.has_vacancy(*bucket)) {
+            return Some(bucket);
+        }
+        // A walk to a free entry; only once it is found is anything moved, from its end backwards.
+        let mut path = [(0u32, 0usize); KICKS_MAX];
+        let mut at = both[self.rotor as usize & 1];
+        let start = at;
+        for step in 0..KICKS_MAX {
+            self.rotor = self.rotor.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            let way = (self.rotor >> 30) as usize;
+            path[step] = (at, way);
+            let slot = (self.buckets[at as usize][way] & SLOT_MASK) - 1;
+            let next = self.other(at, self.fingerprint(&self.records[slot as usize]));
+            if path[..=step].iter().any(|(seen, _)| *seen == next) {
+                return None;
+            }
+            if self.has_vacancy(next) {
+                let mut to = next;
+                for (from, way) in path[..=step].iter().rev() {
+                    let entry = core::mem::take(&mut self.buckets[*from as usize][*way]);
+                    self.put_entry(to, entry);
+                    self.records[((entry & SLOT_MASK) - 1) as usize].bucket = to;
+                    to = *from;
+                }
+                return Some(start);
+            }
+            at = next;
+        }
+        None
+    }
+
+    fn evictable(&self, both: [u32; 2], evict: &impl Fn(&Record) -> bool) -> Option<Slot> {
+        let entries = both.into_iter().flat_map(|bucket| self.buckets[bucket as usize]);
+        entries.filter(|entry| *entry != 0).map(|entry| (entry & SLOT_MASK) - 1).find(|slot| evict(&self[*slot]))
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        assert!(self.capacity < CAPACITY_MAX, "more than {CAPACITY_MAX} flows at one switch");
+        let mut live: Vec<Slot> = Vec::with_capacity(self.used as usize);
+        let entries = self.buckets.iter().flatten().filter(|entry| **entry != 0);
+        live.extend(entries.map(|entry| (entry & SLOT_MASK) - 1));
+        live.sort_unstable();
+        loop {
+            self.capacity = (2 * self.capacity).min(CAPACITY_MAX);
+            self.buckets = vec![[0; WAYS]; buckets(self.capacity)];
+            let fits = live.iter().all(|slot| {
+                let record = self.records[*slot as usize];
+                let place = self.place(record.port(), record.flow);
+                let both = [place.bucket, self.other(place.bucket, place.fingerprint)];
+                let Some(bucket) = self.vacancy(both) else { return false };
+                self.put_entry(bucket, FlowTable::hint(place.fingerprint) | (slot + 1));
+                self.records[*slot as usize].bucket = bucket;
+                true
+            });
+            if fits {
+                return;
+            }
+        }
+    }
+
+    /// Forgets a record.
+    pub fn remove(&mut self, slot: Slot) {
+        self.neglect(slot);
+        let record = self.records[slot as usize];
+        let entry = self.buckets[record.bucket as usize].iter_mut().find(|at| **at & SLOT_MASK == slot + 1);
+        *entry.expect("a record is in its bucket") = 0;
+        self.by_port[record.port as usize] -= 1;
+        self.used -= 1;
+        self.records[slot as usize].after = self.free;
+        self.free = slot;
+    }
+
+    /// Puts a record at the end of the list of those that need looking after; whether it was not in it.
+    pub fn tend(&mut self, slot: Slot) -> bool {
+        let last = self.last;
+        let record = &mut self.records[slot as usize];
+        if record.is(state::TENDED) {
+            return false;
+        }
+        record.set(state::TENDED);
+        (record.before, record.after) = (last, NONE);
+        match last {
+            NONE => self.first = slot,
+            _ => self.records[last as usize].after = slot,
+        }
+        self.last = slot;
+        true
+    }
+
+    /// Takes a record out of that list.
+    pub fn neglect(&mut self, slot: Slot) {
+        let record = &mut self.records[slot as usize];
+        if !record.is(state::TENDED) {
+            return;
+        }
+        record.clear(state::TENDED);
+        let (before, after) = (record.before, record.after);
+        match before {
+            NONE => self.first = after,
+            _ => self.records[before as usize].after = after,
+        }
+        match after {
+            NONE => self.last = before,
+            _ => self.records[after as usize].before = before,
+        }
+    }
+
+    /// The first record that needs looking after.
+    #[inline(always)]
+    pub fn first_tended(&self) -> Slot {
+        self.first
+    }
+
+    /// The one after it.
+    #[inline(always)]
+    pub fn next_tended(&self, slot: Slot) -> Slot {
+        self.records[slot as usize].after
+    }
+
+    /// All records, for checks.
+    pub fn iter(&self) -> impl Iterator<Item = (Slot, &Record)> {
+        let slots = self.buckets.iter().flatten().filter(|entry| **entry != 0).map(|entry| (entry & SLOT_MASK) - 1);
+        slots.map(|slot| (slot, &self.records[slot as usize]))
+    }
+}
+
+/// Four entries a bucket, and more room than records: a cuckoo table of fours fills to 97 %.
+fn buckets(capacity: u32) -> usize {
+    (capacity as usize).div_ceil(WAYS).next_power_of_two().max(2)
+}
+
+impl Index<Slot> for FlowTable {
+    type Output = Record;
+
+    #[inline(always)]
+    fn index(&self, slot: Slot) -> &Record {
+        &self.records[slot as usize]
+    }
+}
+
+impl IndexMut<Slot> for FlowTable {
+    #[inline(always)]
+    fn index_mut(&mut self, slot: Slot) -> &mut Record {
+        &mut self.records[slot as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::collections::BTreeMap;
+    use backwater_types::hash::Stream;
+
+    fn name(flow: u32) -> FlowName {
+        FlowName { flow, slot: 0, class: 0 }
+    }
+
+    /// Against a map: found while inserted, not found once removed, whatever was moved in between.
+    #[test]
+    fn it_is_a_map_of_bounded_size() {
+        for (capacity, bits) in [(Some(64), 32), (Some(1000), 32), (None, 32), (Some(4096), 24)] {
+            let (mut table, mut rng) = (FlowTable::new(capacity, bits, 24, 7), Stream::new(1, 2, 3));
+            let mut model: BTreeMap<(u16, u32), Slot> = BTreeMap::new();
+            for step in 0..60_000 {
+                let (port, flow) = ((rng.next_u32() % 24) as u16, rng.next_u32() % 400);
+                match model.remove(&(port, flow)) {
+                    Some(slot) => {
+                        assert_eq!(table.find(port, flow), Some(slot), "step {step}");
+                        table.remove(slot);
+                    }
+                    None => {
+                        assert_eq!(table.find(port, flow), None, "step {step}");
+                        if let Some(slot) = table.insert(port, name(flow), |_| false) {
+                            model.insert((port, flow), slot);
+                        }
+                    }
+                }
+                assert_eq!(table.used() as usize, model.len());
+            }
+            assert_eq!(table.iter().count(), model.len());
+            // Half of 24 x 400 flows want in.
+            assert!(capacity.is_none_or(|c| table.refused() > 0 || c > 2000) && table.used() > 50);
+        }
+    }
+
+    #[test]
+    fn short_fingerprints_make_two_flows_one_and_full_buckets_give_up_what_is_evictable() {
+        let mut table = FlowTable::new(Some(16), 8, 2, 3);
+        let slot = table.insert(1, name(5), |_| false).unwrap();
+        let twin = (6..).find(|flow| table.find(1, *flow).is_some()).unwrap();
+        assert_eq!(table.find(1, twin), Some(slot));
+        assert_eq!(table.find(0, 5), None);
+        let mut table = FlowTable::new(Some(16), 32, 1, 3);
+        let room = (0..200).filter(|flow| table.insert(0, name(*flow), |_| false).is_some()).count();
+        assert!(room == table.used() as usize && room > 12 && table.refused() > 0);
+        let (used, refused) = (table.used(), table.refused());
+        assert!((200..210).all(|flow| table.insert(0, name(flow), |_| true).is_some()));
+        assert_eq!((table.used().max(used), table.refused()), (16, refused));
+    }
+
+    #[test]
+    fn the_list_keeps_its_order() {
+        let mut table = FlowTable::new(Some(64), 32, 1, 3);
+        let slots: Vec<Slot> = (0..5).map(|flow| table.insert(0, name(flow), |_| false).unwrap()).collect();
+        assert!(slots.iter().all(|slot| table.tend(*slot)) && !table.tend(slots[2]));
+        table.neglect(slots[0]);
+        table.remove(slots[3]);
+        table.tend(slots[0]);
+        let mut seen = Vec::new();
+        let mut at = table.first_tended();
+        while at != NONE {
+            seen.push(table[at].name().flow);
+            at = table.next_tended(at);
+        }
+        assert_eq!(seen, [1, 2, 4, 0]);
+    }
+}

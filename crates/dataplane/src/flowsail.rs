@@ -1,0 +1,668 @@
+//! FlowSail: flows are paused by name, and a paused flow is moved to an isolation queue of its egress port.
+//!
+//! Source: spec F; Li et al., "FlowSail", IEEE/ACM Transactions on Networking 2024, sections III to V.
+//!
+//! ```text
+//! on enqueue:  to the isolation queue if the flow is congested, else to its normal queue; L bytes were there before
+//!              flag if L > Qh, or L > Ql and the flow is alone in the queue or holds more than its fair share of it;
+//!              flagged += 1; on 0 -> 1 send PAUSE(flow)
+//! on dequeue:  if flagged: flagged -= 1; on 1 -> 0 send RESUME(flow)
+//! PAUSE(f):    f is congested; hold the isolation queue, and f's normal queue while it has old packets of f.
+//!              If it has, an order mark is put behind them and another in front of f's new packets
+//! RESUME(f):   release both
+//! mark in the isolation queue: hold it until the twin in the normal queue has come through
+//! Ql = HRTT x rate / (8 x queues with data and not paused), Qh = 3 Ql, fair share = queue / 2^ceil(log2 flows)
+//! ```
+//!
+//! A flow stops being congested once it has been resumed, has nothing isolated, and was idle for two HRTT. Differs from the
+//! printed pseudo-code as FS-A1 to A17 say. Frames may be lost, for which the paper has no remedy: pauses in force are repeated
+//! every refresh period, and one not repeated for three periods lapses.
+//!
+//! A table that is full leaves a flow without a record: its packets take the queue a hash names, are never flagged, and a
+//! PAUSE for it is ignored until the next repetition. While such packets are in a queue, any flow that hash names it for is
+//! taken to have packets there, so order holds when it gets a record.
+
+mod audit;
+mod sketch;
+
+use crate::assign::{Assigned, Choice, Resident};
+use crate::bits::Bits;
+use crate::cells::{Cells, Held};
+use crate::flow_table::{FlowTable, LAPSE, NO_QUEUE, NONE, Record, Slot, state};
+use crate::flowsail::sketch::Sketch;
+use crate::policy::{Policy, Ports, Told};
+use crate::queues::{PausableQueues, Queues};
+use crate::switch::Shape;
+use crate::ticks::ticks;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+use backwater_types::hash::{self, Stream};
+use backwater_types::{ControlFrame, Duration, FlowName, Instant, Packet, PortId, QueueId};
+
+/// Parameters of [`FlowSail`].
+#[derive(Clone, Debug)]
+pub struct FlowSailParams {
+    /// Lower threshold, in one-hop bandwidth-delay products over active queues.
+    pub ql: f64,
+    /// Upper threshold, likewise.
+    pub qh: f64,
+    /// A congested flow idle for longer than this is released; `None`: 2 HRTT.
+    pub release: Option<Duration>,
+    /// Period of repetition; a pause lapses after three. Zero: neither.
+    pub refresh: Duration,
+    /// Isolation queues of each group of queues.
+    pub isolation_queues: u16,
+    /// Records in the table.
+    pub records: u32,
+    /// Bits by which the table tells flows apart.
+    pub fingerprint_bits: u32,
+    /// Count as active every queue that is not paused, with data or not (FS-A11).
+    pub nactive_literal: bool,
+    /// A flow at its fair share is within it (FS-A10).
+    pub strict_fair: bool,
+    /// `[class]`: weight in the fair share; empty: all equal.
+    pub weights: Vec<u32>,
+    /// Estimate sizes with a sketch of `(rows, columns)` per port.
+    pub sketch: Option<(u32, u32)>,
+    /// `[egress]`: ingress ports towards which no backpressure is sent for that egress (spec C.1).
+    pub elided: Vec<[u64; 4]>,
+}
+
+/// The state of one switch.
+#[derive(Clone, Debug)]
+pub struct FlowSail<const W: usize> {
+    table: FlowTable,
+    /// `[port x queue]`.
+    queues: Vec<QueueState>,
+    /// `[port]`.
+    ports: Vec<PortState>,
+    /// `[port x active queues]`: `[Ql, Qh]`, bytes.
+    thresholds: Vec<[u32; 2]>,
+    layout: Layout,
+    release: u32,
+    lapse: u32,
+    period: Duration,
+    repeats: bool,
+    next: Instant,
+    nactive_literal: bool,
+    strict_fair: bool,
+    weights: Vec<u32>,
+    sketch: Option<Sketch>,
+    elided: Vec<[u64; 4]>,
+    isolated: u32,
+    salt: u64,
+}
+
+/// How the queues of a port are divided. In each group the isolation queues come first.
+#[derive(Clone, Copy, Debug)]
+struct Layout {
+    queues: u16,
+    per_group: u16,
+    isolation: u16,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct QueueState {
+    /// Flows with packets in it (`flowNum`).
+    flows: u16,
+    /// Reasons why it may not send (`cfNum`).
+    holds: u16,
+    /// Packets in it of flows without a record.
+    untracked: u32,
+    /// Sum of the weights of its flows.
+    weight: u32,
+    /// Of an isolation queue: the record whose order mark it waits for (`OM_waiting`).
+    waiting: Slot,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct PortState {
+    /// Packets of flows without a record.
+    untracked: u32,
+    /// Where the search for an empty queue starts.
+    rotor: usize,
+    /// Flows with packets here.
+    active_flows: u32,
+    assigned: Assigned,
+}
+
+/// Resumed, with nothing isolated, and idle for long enough (F.7): its last packets in a normal queue have left too, because
+/// its marks have.
+#[inline(always)]
+fn is_releasable(record: &Record, now: Instant, release: u32) -> bool {
+    record.is(state::CONGESTED)
+        && !record.is(state::PAUSED | state::MARK_NORMAL | state::MARK_ISOLATED)
+        && record.isolated == 0
+        && ticks(now).wrapping_sub(record.touched) > release
+}
+
+impl Layout {
+    #[inline(always)]
+    fn group(&self, class: u8) -> u16 {
+        let groups = self.queues / self.per_group;
+        if groups == 1 { 0 } else { (class as u16).min(groups - 1) }
+    }
+
+    /// The isolation queue of a flow.
+    #[inline(always)]
+    fn isolation_queue(&self, class: u8, hash: u32) -> QueueId {
+        let first = self.group(class) * self.per_group;
+        if self.isolation == 1 { first } else { first + hash::range32(hash, self.isolation as u32) as u16 }
+    }
+
+    #[inline(always)]
+    fn is_isolation(&self, queue: QueueId) -> bool {
+        queue % self.per_group < self.isolation
+    }
+
+    /// The normal queues of a group.
+    fn normal<const W: usize>(&self, group: u16) -> Bits<W> {
+        let end = (group + 1) * self.per_group;
+        let start = group * self.per_group + self.isolation;
+        Bits::below(end as usize).minus(&Bits::below(start as usize))
+    }
+}
+
+impl<const W: usize> FlowSail<W> {
+    #[inline(always)]
+    fn at(&self, port: PortId, queue: QueueId) -> usize {
+        port as usize * self.layout.queues as usize + queue as usize
+    }
+
+    /// The normal queue of a flow that has no record.
+    fn hashed_queue(&self, class: u8, flow: u32) -> QueueId {
+        let layout = &self.layout;
+        let first = layout.group(class) * layout.per_group + layout.isolation;
+        let hash = hash::salted(flow.wrapping_mul(0x9e37_79b1), self.salt);
+        first + hash::range32(hash, (layout.per_group - layout.isolation) as u32) as u16
+    }
+
+    /// Whether the flow may have packets here that no record counts.
+    #[inline(always)]
+    fn may_have_untracked(&self, port: PortId, class: u8, flow: u32) -> bool {
+        let at = |queue| &self.queues[self.at(port, queue)];
+        self.ports[port as usize].untracked > 0 && at(self.hashed_queue(class, flow)).untracked > 0
+    }
+
+    /// A queue for a flow that becomes active: where it may have packets without a record, else the first empty and open one
+    /// from the rotating start, else the first empty one, else any at random.
+    fn pick_queue(&self, packet: &Packet, port: PortId, queues: &PausableQueues<W>, rng: &mut Stream) -> QueueId {
+        if self.may_have_untracked(port, packet.class, packet.flow) {
+            return self.hashed_queue(packet.class, packet.flow);
+        }
+        let normal: Bits<W> = self.layout.normal(self.layout.group(packet.class));
+        let empty = normal.minus(&normal.minus(&queues.empty()));
+        let rotor = self.ports[port as usize].rotor;
+        if let Some(q) = empty.minus(&queues.closed()).next_from(rotor).or_else(|| empty.next_from(rotor)) {
+            return q as QueueId;
+        }
+        let count = self.layout.per_group - self.layout.isolation;
+        let first = self.layout.group(packet.class) * self.layout.per_group + self.layout.isolation;
+        first + hash::range32(rng.next_u32(), count as u32) as QueueId
+    }
+
+    #[inline(always)]
+    fn releasable(&self, now: Instant, record: &Record) -> bool {
+        is_releasable(record, now, self.release)
+    }
+
+    fn release(&mut self, slot: Slot) {
+        let record = &mut self.table[slot];
+        record.clear(state::CONGESTED);
+        self.isolated -= 1;
+        if record.flagged == 0 {
+            self.table.neglect(slot);
+        }
+        self.free_if_spent(slot);
+    }
+
+    #[inline(always)]
+    fn free_if_spent(&mut self, slot: Slot) {
+        if self.table[slot].is_spent() {
+            self.table.remove(slot);
+        }
+    }
+
+    /// A new record, if there is room. The sweep has not come by yet for those evicted.
+    fn new_record(&mut self, now: Instant, port: PortId, name: FlowName) -> Option<Slot> {
+        let (before, release) = (self.table.used(), self.release);
+        let slot = self.table.insert(port, name, |record| is_releasable(record, now, release))?;
+        self.isolated -= before + 1 - self.table.used();
+        let hash = hash::mix64(name.flow as u64 ^ self.salt) as u32;
+        self.table[slot].isolation = self.layout.isolation_queue(name.class, hash) as u8;
+        Some(slot)
+    }
+
+    #[inline(always)]
+    fn weight(&self, class: u8) -> u32 {
+        self.weights.get(class as usize).copied().unwrap_or(1)
+    }
+
+    /// Whether a flow that holds `mine` of the `length` bytes of a queue of `flows` flows holds more than its share.
+    #[inline(always)]
+    fn is_unfair(&self, mine: u64, length: u64, queue: &QueueState, class: u8) -> bool {
+        let beyond = |mine: u64, share: u64| mine > share || (!self.strict_fair && mine == share);
+        if !self.weights.is_empty() {
+            return beyond(mine * queue.weight as u64, length * self.weight(class) as u64);
+        }
+        beyond(mine, length >> (queue.flows as u32 - 1).checked_ilog2().map_or(0, |log| log + 1))
+    }
+
+    #[inline(always)]
+    fn is_elided(&self, ingress: PortId, egress: PortId) -> bool {
+        !self.elided.is_empty() && self.elided[egress as usize][ingress as usize / 64] >> (ingress % 64) & 1 == 1
+    }
+
+    fn hold(&mut self, port: PortId, queue: QueueId, queues: &mut PausableQueues<W>) {
+        let at = self.at(port, queue);
+        self.queues[at].holds += 1;
+        queues.set_closed(queue, true);
+    }
+
+    fn unhold(&mut self, port: PortId, queue: QueueId, queues: &mut PausableQueues<W>, cells: &mut Cells) {
+        let at = self.at(port, queue);
+        self.queues[at].holds -= 1;
+        if self.queues[at].holds == 0 {
+            queues.set_closed(queue, false);
+            self.take_marks(port, queue, queues, cells);
+        }
+    }
+
+    /// Consumes the marks at the head of a queue, as long as it may send (F.5): a mark may be alone in it, where no scheduler
+    /// would look.
+    fn take_marks(&mut self, port: PortId, queue: QueueId, queues: &mut PausableQueues<W>, cells: &mut Cells) {
+        while !queues.closed().contains(queue as usize)
+            && let Some(slot) = queues.take_mark(cells, queue)
+        {
+            let record = &mut self.table[slot];
+            if self.layout.is_isolation(queue) {
+                record.clear(state::MARK_ISOLATED);
+                if record.is(state::MARK_NORMAL) {
+                    let at = self.at(port, queue);
+                    self.queues[at].waiting = slot;
+                    self.hold(port, queue, queues);
+                }
+            } else {
+                record.clear(state::MARK_NORMAL);
+                let isolation = record.isolation_queue();
+                let at = self.at(port, isolation);
+                if self.queues[at].waiting == slot {
+                    self.queues[at].waiting = NONE;
+                    self.unhold(port, isolation, queues, cells);
+                }
+            }
+        }
+    }
+
+    fn pause(&mut self, now: Instant, port: PortId, name: FlowName, queues: &mut PausableQueues<W>, cells: &mut Cells) {
+        let Some(slot) = self.table.find(port, name.flow).or_else(|| self.new_record(now, port, name)) else { return };
+        let record = &mut self.table[slot];
+        record.paused_at = ticks(now);
+        if record.is(state::PAUSED) {
+            return;
+        }
+        record.set(state::PAUSED);
+        let isolation = record.isolation_queue();
+        self.hold(port, isolation, queues);
+        if !self.table[slot].is(state::CONGESTED) {
+            self.isolate(port, slot, queues, cells);
+        }
+        let record = &mut self.table[slot];
+        if record.is(state::MARK_NORMAL) && record.held == NO_QUEUE {
+            record.held = record.queue;
+            let normal = record.normal_queue();
+            self.hold(port, normal, queues);
+        }
+        self.tend(now, slot);
+    }
+
+    /// New packets of the flow go to the isolation queue, which is held; marks keep them behind the old ones.
+    fn isolate(&mut self, port: PortId, slot: Slot, queues: &mut PausableQueues<W>, cells: &mut Cells) {
+        let record = self.table[slot];
+        let FlowName { flow, class, .. } = record.name();
+        let residue = record.normal > 0 || self.may_have_untracked(port, class, flow);
+        let hashed = self.hashed_queue(class, flow);
+        let record = &mut self.table[slot];
+        record.set(state::CONGESTED);
+        self.isolated += 1;
+        if !residue {
+            return;
+        }
+        if record.normal == 0 {
+            record.queue = hashed as u8;
+        }
+        record.set(state::MARK_NORMAL | state::MARK_ISOLATED);
+        let (isolation, normal) = (record.isolation_queue(), record.normal_queue());
+        queues.push_mark(cells, isolation, slot);
+        queues.push_mark(cells, normal, slot);
+    }
+
+    fn resume(&mut self, slot: Slot, queues: &mut PausableQueues<W>, cells: &mut Cells) {
+        let record = &mut self.table[slot];
+        record.clear(state::PAUSED);
+        let held = core::mem::replace(&mut record.held, NO_QUEUE);
+        let (port, isolation) = (record.port(), record.isolation_queue());
+        self.unhold(port, isolation, queues, cells);
+        if held != NO_QUEUE {
+            self.unhold(port, held as QueueId, queues, cells);
+        }
+    }
+
+    #[inline(always)]
+    fn tend(&mut self, now: Instant, slot: Slot) {
+        self.table.tend(slot);
+        if self.next == Instant::NEVER {
+            self.next = now + self.period;
+        }
+    }
+}
+
+impl<const W: usize> Policy for FlowSail<W> {
+    type Queues = PausableQueues<W>;
+    type Params = FlowSailParams;
+
+    fn new(params: &FlowSailParams, shape: &Shape) -> FlowSail<W> {
+        let (ports, queues) = (shape.ports.len(), shape.queues as usize);
+        let mut thresholds = Vec::with_capacity(ports * (queues + 1));
+        for port in &shape.ports {
+            let hop = shape.hrtt().bytes_at(port.rate).0 as f64;
+            let at = |share: f64, active: usize| (share * hop / active.max(1) as f64) as u32;
+            thresholds.extend((0..=queues).map(|active| [at(params.ql, active), at(params.qh, active)]));
+        }
+        let release = params.release.unwrap_or(Duration(2 * shape.hrtt().0));
+        let repeats = params.refresh > Duration::ZERO;
+        FlowSail {
+            table: FlowTable::new(Some(params.records), params.fingerprint_bits, ports, shape.salt),
+            queues: vec![QueueState { waiting: NONE, ..QueueState::default() }; ports * queues],
+            ports: vec![PortState::default(); ports],
+            thresholds,
+            layout: Layout {
+                queues: shape.queues,
+                per_group: shape.queues / shape.groups,
+                isolation: params.isolation_queues,
+            },
+            release: (release.0 >> 10) as u32,
+            lapse: (LAPSE * params.refresh.0 >> 10) as u32,
+            period: if repeats { params.refresh } else { release.max(Duration::from_ns(1)) },
+            repeats,
+            next: Instant::NEVER,
+            nactive_literal: params.nactive_literal,
+            strict_fair: params.strict_fair,
+            weights: params.weights.clone(),
+            sketch: params.sketch.map(|(rows, columns)| Sketch::new(ports, rows, columns)),
+            elided: params.elided.clone(),
+            isolated: 0,
+            // Independent of the hash that routes.
+            salt: hash::mix64(shape.salt ^ 0x6673_6169),
+        }
+    }
+
+    /// Two order marks a record.
+    fn extra_cells(params: &FlowSailParams) -> usize {
+        2 * params.records as usize
+    }
+
+    #[inline(always)]
+    fn choose(
+        &self,
+        now: Instant,
+        packet: &Packet,
+        port: PortId,
+        queues: &PausableQueues<W>,
+        rng: &mut Stream,
+    ) -> Choice {
+        let Some(slot) = self.table.find(port, packet.flow) else {
+            return Choice { queue: self.pick_queue(packet, port, queues, rng), tag: NONE, fresh: true };
+        };
+        let record = &self.table[slot];
+        let queue = match () {
+            () if record.is(state::CONGESTED) && !self.releasable(now, record) => record.isolation_queue(),
+            () if record.normal > 0 => record.normal_queue(),
+            () => return Choice { queue: self.pick_queue(packet, port, queues, rng), tag: slot, fresh: true },
+        };
+        Choice { queue, tag: slot, fresh: false }
+    }
+
+    #[inline(always)]
+    fn on_enqueue(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        held: &mut Held,
+        port: PortId,
+        choice: &mut Choice,
+        queues: &PausableQueues<W>,
+    ) -> Option<Told> {
+        if choice.tag == NONE {
+            match self.new_record(now, port, packet.flow_name()) {
+                Some(slot) => choice.tag = slot,
+                None => {
+                    choice.queue = self.hashed_queue(packet.class, packet.flow);
+                    let at = self.at(port, choice.queue);
+                    self.queues[at].untracked += 1;
+                    self.ports[port as usize].untracked += 1;
+                    held.tag = NONE;
+                    return None;
+                }
+            }
+        }
+        let slot = choice.tag;
+        held.tag = slot;
+        let (wire, queue) = (packet.wire as u32, choice.queue);
+        if choice.fresh {
+            if self.table[slot].is(state::CONGESTED) {
+                self.table[slot].clear(state::CONGESTED);
+                self.isolated -= 1;
+                self.table.neglect(slot);
+            }
+            let port = &mut self.ports[port as usize];
+            port.rotor = if queue + 1 == self.layout.queues { 0 } else { queue as usize + 1 };
+            port.assigned.assignments += 1;
+            port.assigned.collisions += (queues.bytes(queue) > 0) as u64;
+            self.table[slot].queue = queue as u8;
+        }
+        let weight = if self.weights.is_empty() { 0 } else { self.weight(self.table[slot].class()) };
+        let at = self.at(port, queue);
+        let record = &mut self.table[slot];
+        record.touched = ticks(now);
+        let isolated = self.layout.is_isolation(queue);
+        self.ports[port as usize].active_flows += (record.normal | record.isolated == 0) as u32;
+        let mine = if isolated { &mut record.isolated } else { &mut record.normal };
+        let joins = *mine == 0;
+        *mine += wire;
+        let mut mine = *mine as u64;
+        let state = &mut self.queues[at];
+        state.flows += joins as u16;
+        state.weight += if joins { weight } else { 0 };
+        if let Some(sketch) = &mut self.sketch {
+            mine = sketch.add(port, packet.flow, isolated, wire);
+        }
+        let before = queues.bytes(queue);
+        if before == 0 {
+            return None;
+        }
+        let active = match self.nactive_literal {
+            false => queues.active_with(queue),
+            true => self.layout.queues as u32 - queues.closed().count(),
+        };
+        let [ql, qh] = self.thresholds[port as usize * (self.layout.queues as usize + 1) + active as usize];
+        if before <= ql as u64 {
+            return None;
+        }
+        let class = self.table[slot].class();
+        let state = &self.queues[at];
+        let flags = before > qh as u64 || state.flows <= 1 || self.is_unfair(mine, before + wire as u64, state, class);
+        let ingress = held.ingress as PortId;
+        if !flags || self.is_elided(ingress, port) {
+            return None;
+        }
+        held.counted = true;
+        let record = &mut self.table[slot];
+        record.flagged += 1;
+        // A flow that comes by another port since a link failed is paused there; the old pause lapses.
+        if record.flagged > 1 && record.ingress as PortId == ingress {
+            return None;
+        }
+        record.rename(packet.flow_name());
+        record.ingress = ingress as u8;
+        self.tend(now, slot);
+        Some((ingress, ControlFrame::PauseFlow(packet.flow_name())))
+    }
+
+    #[inline(always)]
+    fn on_dequeue(&mut self, now: Instant, packet: &Packet, held: &Held, port: PortId, queue: QueueId) -> Option<Told> {
+        let at = self.at(port, queue);
+        let slot = held.tag;
+        if slot == NONE {
+            self.queues[at].untracked -= 1;
+            self.ports[port as usize].untracked -= 1;
+            return None;
+        }
+        let isolated = self.layout.is_isolation(queue);
+        let record = &mut self.table[slot];
+        record.touched = ticks(now);
+        let mine = if isolated { &mut record.isolated } else { &mut record.normal };
+        *mine -= packet.wire as u32;
+        if *mine == 0 {
+            let class = record.class();
+            self.ports[port as usize].active_flows -= (record.normal | record.isolated == 0) as u32;
+            self.queues[at].flows -= 1;
+            if !self.weights.is_empty() {
+                self.queues[at].weight -= self.weight(class);
+            }
+        }
+        if let Some(sketch) = &mut self.sketch {
+            sketch.take(port, packet.flow, isolated, packet.wire as u32);
+        }
+        let record = &mut self.table[slot];
+        let mut told = None;
+        if held.counted {
+            record.flagged -= 1;
+            if record.flagged == 0 {
+                told = Some((record.ingress as PortId, ControlFrame::ResumeFlow(record.name())));
+                if !record.is(state::CONGESTED) {
+                    self.table.neglect(slot);
+                }
+            }
+        }
+        self.free_if_spent(slot);
+        told
+    }
+
+    #[inline(always)]
+    fn on_gone(&mut self, port: PortId, queue: QueueId, queues: &mut PausableQueues<W>, cells: &mut Cells) {
+        self.take_marks(port, queue, queues, cells);
+    }
+
+    #[inline(always)]
+    fn on_pass(
+        &mut self,
+        now: Instant,
+        _packet: &Packet,
+        _held: &Held,
+        port: PortId,
+        choice: Choice,
+        _queues: &PausableQueues<W>,
+    ) {
+        let state = &mut self.ports[port as usize];
+        if choice.fresh {
+            state.rotor = if choice.queue + 1 == self.layout.queues { 0 } else { choice.queue as usize + 1 };
+            state.assigned.assignments += 1;
+        }
+        if choice.tag != NONE {
+            self.table[choice.tag].touched = ticks(now);
+            if choice.fresh {
+                self.release(choice.tag);
+            }
+        }
+    }
+
+    fn on_control(
+        &mut self,
+        now: Instant,
+        port: PortId,
+        frame: ControlFrame,
+        queues: &mut PausableQueues<W>,
+        cells: &mut Cells,
+    ) {
+        match frame {
+            ControlFrame::PauseFlow(name) => self.pause(now, port, name, queues, cells),
+            ControlFrame::ResumeFlow(name) => {
+                if let Some(slot) = self.table.find(port, name.flow)
+                    && self.table[slot].is(state::PAUSED)
+                {
+                    self.resume(slot, queues, cells);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    #[inline(always)]
+    fn next_timer(&self) -> Instant {
+        self.next
+    }
+
+    /// Repeats the pauses in force here, lets lapse those of neighbours that did not, and releases flows that will not come
+    /// back by themselves.
+    fn on_timer(&mut self, now: Instant, ports: &mut Ports<'_, PausableQueues<W>>) {
+        let mut slot = self.table.first_tended();
+        while slot != NONE {
+            let next = self.table.next_tended(slot);
+            let record = self.table[slot];
+            if record.flagged > 0 && self.repeats {
+                ports.send(record.ingress as PortId, ControlFrame::PauseFlow(record.name()));
+            }
+            if record.is(state::PAUSED) && self.repeats && ticks(now).wrapping_sub(record.paused_at) > self.lapse {
+                let (queues, cells) = ports.open(record.port());
+                self.resume(slot, queues, cells);
+            }
+            if self.releasable(now, &self.table[slot]) {
+                self.release(slot);
+            }
+            slot = next;
+        }
+        self.next = if self.table.first_tended() == NONE { Instant::NEVER } else { now + self.period };
+    }
+
+    fn on_link_down(&mut self, _now: Instant, port: PortId, ports: &mut Ports<'_, PausableQueues<W>>) {
+        let mut slot = self.table.first_tended();
+        let (queues, cells) = ports.open(port);
+        while slot != NONE {
+            let next = self.table.next_tended(slot);
+            let record = &self.table[slot];
+            if record.port() == port && record.is(state::PAUSED) {
+                self.resume(slot, queues, cells);
+            }
+            slot = next;
+        }
+    }
+
+    fn on_link_up(&mut self, _now: Instant, port: PortId, ports: &mut Ports<'_, PausableQueues<W>>) {
+        let mut slot = self.table.first_tended();
+        while slot != NONE {
+            let record = &self.table[slot];
+            if record.flagged > 0 && record.ingress as PortId == port {
+                ports.send(port, ControlFrame::PauseFlow(record.name()));
+            }
+            slot = self.table.next_tended(slot);
+        }
+    }
+
+    fn active_flows(&self, port: PortId) -> Option<u32> {
+        Some(self.ports[port as usize].active_flows)
+    }
+
+    fn assigned(&self, port: PortId) -> Assigned {
+        self.ports[port as usize].assigned
+    }
+
+    fn isolated_flows(&self) -> u32 {
+        self.isolated
+    }
+
+    fn audit(&self, residents: &[Resident], queues: &[&PausableQueues<W>]) -> Result<(), String> {
+        audit::check(self, residents, queues)
+    }
+}

@@ -1,0 +1,253 @@
+//! Ideal flow control: a queue for every flow, and every flow paused by name.
+//!
+//! Source: spec D, "Ideal FC"; the reference of FlowSail's section VI-A. A flow is paused while its own queue holds more than
+//! the one-hop bandwidth-delay product over the queues with data and not paused.
+
+use crate::assign::{Assigned, Choice, Resident};
+use crate::cells::{Cells, Held};
+use crate::flow_table::{FlowTable, LAPSE, NONE, Slot, state};
+use crate::policy::{Policy, Ports, Told};
+use crate::record_queues::RecordQueues;
+use crate::switch::Shape;
+use crate::ticks::ticks;
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+use backwater_types::hash::Stream;
+use backwater_types::{ControlFrame, Duration, Instant, Packet, PortId, QueueId};
+
+/// Parameters of [`IdealFlowControl`].
+#[derive(Clone, Debug)]
+pub struct IdealFlowControlParams {
+    /// Threshold, in one-hop bandwidth-delay products over active queues.
+    pub ql: f64,
+    /// Period in which pauses are repeated; one not repeated for three lapses. Zero: neither.
+    pub refresh: Duration,
+}
+
+/// The state of one switch.
+#[derive(Clone, Debug)]
+pub struct IdealFlowControl {
+    table: FlowTable,
+    /// `[port]`: threshold with one active queue, bytes.
+    thresholds: Vec<u64>,
+    /// `[port]`.
+    active_flows: Vec<u32>,
+    assigned: Vec<Assigned>,
+    refresh: Duration,
+    next: Instant,
+}
+
+impl IdealFlowControl {
+    fn tend(&mut self, now: Instant, slot: Slot) {
+        if self.refresh > Duration::ZERO {
+            self.table.tend(slot);
+            if self.next == Instant::NEVER {
+                self.next = now + self.refresh;
+            }
+        }
+    }
+
+    /// Nothing is to be repeated and nothing can lapse; or nothing at all is left.
+    fn settle(&mut self, slot: Slot) {
+        let record = &self.table[slot];
+        if record.flagged == 0 && !record.is(state::PAUSED) {
+            self.table.neglect(slot);
+        }
+        if self.table[slot].is_spent() {
+            self.table.remove(slot);
+        }
+    }
+
+    fn resume(&mut self, slot: Slot, queues: &mut RecordQueues) {
+        queues.set_closed(slot, false);
+        self.table[slot].clear(state::PAUSED);
+        self.settle(slot);
+    }
+}
+
+impl Policy for IdealFlowControl {
+    type Queues = RecordQueues;
+    type Params = IdealFlowControlParams;
+
+    fn new(params: &IdealFlowControlParams, shape: &Shape) -> IdealFlowControl {
+        let ports = shape.ports.len();
+        let threshold = |rate| (params.ql * shape.hrtt().bytes_at(rate).0 as f64) as u64;
+        IdealFlowControl {
+            table: FlowTable::new(None, 32, ports, shape.salt),
+            thresholds: shape.ports.iter().map(|port| threshold(port.rate)).collect(),
+            active_flows: vec![0; ports],
+            assigned: vec![Assigned::default(); ports],
+            refresh: params.refresh,
+            next: Instant::NEVER,
+        }
+    }
+
+    fn choose(
+        &self,
+        _now: Instant,
+        packet: &Packet,
+        port: PortId,
+        _queues: &RecordQueues,
+        _rng: &mut Stream,
+    ) -> Choice {
+        Choice { queue: 0, tag: self.table.find(port, packet.flow).unwrap_or(NONE), fresh: false }
+    }
+
+    fn on_enqueue(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        held: &mut Held,
+        port: PortId,
+        choice: &mut Choice,
+        queues: &RecordQueues,
+    ) -> Option<Told> {
+        if choice.tag == NONE {
+            choice.tag = self.table.insert(port, packet.flow_name(), |_| false).expect("the table grows");
+        }
+        let slot = choice.tag;
+        held.tag = slot;
+        let record = &mut self.table[slot];
+        let before = record.normal as u64;
+        record.normal += packet.wire as u32;
+        let active = queues.open() + (before == 0 && !record.is(state::PAUSED)) as u32;
+        self.active_flows[port as usize] += (before == 0) as u32;
+        self.assigned[port as usize].assignments += (before == 0) as u64;
+        if before == 0 || before <= self.thresholds[port as usize] / active.max(1) as u64 {
+            return None;
+        }
+        held.counted = true;
+        record.flagged += 1;
+        if record.flagged > 1 && record.ingress == held.ingress {
+            return None;
+        }
+        record.ingress = held.ingress;
+        self.tend(now, slot);
+        Some((held.ingress as PortId, ControlFrame::PauseFlow(packet.flow_name())))
+    }
+
+    fn on_dequeue(
+        &mut self,
+        _now: Instant,
+        packet: &Packet,
+        held: &Held,
+        port: PortId,
+        _queue: QueueId,
+    ) -> Option<Told> {
+        let record = &mut self.table[held.tag];
+        record.normal -= packet.wire as u32;
+        self.active_flows[port as usize] -= (record.normal == 0) as u32;
+        record.flagged -= held.counted as u32;
+        let resumes = held.counted && record.flagged == 0;
+        let told = (record.ingress as PortId, ControlFrame::ResumeFlow(record.name()));
+        if resumes || record.normal == 0 {
+            self.settle(held.tag);
+        }
+        resumes.then_some(told)
+    }
+
+    fn on_pass(&mut self, _: Instant, _: &Packet, _: &Held, port: PortId, _: Choice, _: &RecordQueues) {
+        self.assigned[port as usize].assignments += 1;
+    }
+
+    fn on_control(
+        &mut self,
+        now: Instant,
+        port: PortId,
+        frame: ControlFrame,
+        queues: &mut RecordQueues,
+        _cells: &mut Cells,
+    ) {
+        match frame {
+            ControlFrame::PauseFlow(name) => {
+                let slot = self.table.find(port, name.flow).or_else(|| self.table.insert(port, name, |_| false));
+                let slot = slot.expect("the table grows");
+                let record = &mut self.table[slot];
+                record.paused_at = ticks(now);
+                record.set(state::PAUSED);
+                queues.set_closed(slot, true);
+                self.tend(now, slot);
+            }
+            ControlFrame::ResumeFlow(name) => {
+                if let Some(slot) = self.table.find(port, name.flow) {
+                    self.resume(slot, queues);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn next_timer(&self) -> Instant {
+        self.next
+    }
+
+    fn on_timer(&mut self, now: Instant, ports: &mut Ports<'_, RecordQueues>) {
+        let lapse = (LAPSE * self.refresh.0 >> 10) as u32;
+        let mut slot = self.table.first_tended();
+        while slot != NONE {
+            let next = self.table.next_tended(slot);
+            let record = self.table[slot];
+            if record.flagged > 0 {
+                ports.send(record.ingress as PortId, ControlFrame::PauseFlow(record.name()));
+            }
+            if record.is(state::PAUSED) && ticks(now).wrapping_sub(record.paused_at) > lapse {
+                self.resume(slot, ports.open(record.port()).0);
+            }
+            slot = next;
+        }
+        self.next = if self.table.first_tended() == NONE { Instant::NEVER } else { now + self.refresh };
+    }
+
+    fn on_link_down(&mut self, _now: Instant, port: PortId, ports: &mut Ports<'_, RecordQueues>) {
+        let paused = self.table.iter().filter(|(_, record)| record.port() == port && record.is(state::PAUSED));
+        let paused: Vec<Slot> = paused.map(|(slot, _)| slot).collect();
+        let queues = ports.open(port).0;
+        paused.into_iter().for_each(|slot| self.resume(slot, queues));
+    }
+
+    fn on_link_up(&mut self, _now: Instant, port: PortId, ports: &mut Ports<'_, RecordQueues>) {
+        for (_, record) in self.table.iter().filter(|(_, r)| r.flagged > 0 && r.ingress as PortId == port) {
+            ports.send(port, ControlFrame::PauseFlow(record.name()));
+        }
+    }
+
+    fn active_flows(&self, port: PortId) -> Option<u32> {
+        Some(self.active_flows[port as usize])
+    }
+
+    fn assigned(&self, port: PortId) -> Assigned {
+        self.assigned[port as usize]
+    }
+
+    fn audit(&self, residents: &[Resident], queues: &[&RecordQueues]) -> Result<(), String> {
+        let mut held: BTreeMap<Slot, (u32, u32)> = BTreeMap::new();
+        for r in residents {
+            let (bytes, flagged) = held.entry(r.held.tag).or_default();
+            *bytes += r.packet.wire as u32;
+            *flagged += r.held.counted as u32;
+        }
+        let mut active = vec![0; self.active_flows.len()];
+        for (slot, record) in self.table.iter() {
+            let found = held.remove(&slot).unwrap_or_default();
+            if (record.normal, record.flagged) != found {
+                return Err(format!("record {slot} counts other bytes or flags than {found:?}: {record:?}"));
+            }
+            if record.is_spent() {
+                return Err(format!("nothing keeps record {slot}: {record:?}"));
+            }
+            let port = record.port() as usize;
+            if queues[port].is_closed(slot) != record.is(state::PAUSED) {
+                return Err(format!("the queue of record {slot} is open, or paused, against it: {record:?}"));
+            }
+            active[port] += (record.normal > 0) as u32;
+        }
+        match held.keys().next() {
+            Some(slot) => Err(format!("packets of record {slot}, which is free")),
+            None if active != self.active_flows => Err(format!("active flows {:?}, not {active:?}", self.active_flows)),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! A queue of its own for every flow with a record, each of which a neighbour may pause: ideal flow control.
+//!
+//! As [`crate::flow_queues`], but a queue is found by the number of its flow's record, which is kept with every packet, and may
+//! be paused, with packets in it or not. A paused queue keeps its credit and leaves the round when its turn comes.
+
+use crate::assign::Choice;
+use crate::cells::{Cell, Cells, Fifo, Held, NIL};
+use crate::flow_table::{NONE, Slot};
+use crate::queues::Queues;
+use alloc::vec::Vec;
+use backwater_types::{Instant, Packet, QueueId};
+
+#[derive(Clone, Debug)]
+struct FlowQueue {
+    fifo: Fifo,
+    deficit: u32,
+    /// Next in the round.
+    next: Slot,
+    in_round: bool,
+    closed: bool,
+}
+
+/// The queues of one port, by record.
+#[derive(Clone, Debug)]
+pub struct RecordQueues {
+    queues: Vec<FlowQueue>,
+    /// The round: served from `first`, joined at `last`. All open queues with packets are in it, and some paused ones.
+    first: Slot,
+    last: Slot,
+    quantum: u32,
+    occupied: u32,
+    /// Queues with packets that are not paused.
+    open: u32,
+}
+
+impl RecordQueues {
+    fn queue(&mut self, slot: Slot) -> &mut FlowQueue {
+        let empty = FlowQueue { fifo: Fifo::default(), deficit: 0, next: NIL, in_round: false, closed: false };
+        if self.queues.len() <= slot as usize {
+            self.queues.resize(slot as usize + 1, empty);
+        }
+        &mut self.queues[slot as usize]
+    }
+
+    /// Whether the queue of this record is paused.
+    pub fn is_closed(&self, slot: Slot) -> bool {
+        self.queues.get(slot as usize).is_some_and(|queue| queue.closed)
+    }
+
+    /// Bytes in the queue of this record.
+    pub fn bytes_of(&self, slot: Slot) -> u64 {
+        self.queues.get(slot as usize).map_or(0, |queue| queue.fifo.bytes)
+    }
+
+    /// Queues with packets that are not paused.
+    pub fn open(&self) -> u32 {
+        self.open
+    }
+
+    /// Pauses or resumes the queue of this record.
+    pub fn set_closed(&mut self, slot: Slot, closed: bool) {
+        let queue = self.queue(slot);
+        let (changes, occupied) = (queue.closed != closed, !queue.fifo.is_empty());
+        queue.closed = closed;
+        let joins = occupied && !closed && !queue.in_round;
+        if changes && occupied {
+            if closed { self.open -= 1 } else { self.open += 1 }
+        }
+        if joins {
+            self.join(slot);
+        }
+    }
+
+    fn join(&mut self, slot: Slot) {
+        let queue = &mut self.queues[slot as usize];
+        (queue.next, queue.in_round) = (NIL, true);
+        if self.first == NIL {
+            self.first = slot;
+        } else {
+            self.queues[self.last as usize].next = slot;
+        }
+        self.last = slot;
+    }
+
+    fn leave_front(&mut self) {
+        let queue = &mut self.queues[self.first as usize];
+        queue.in_round = false;
+        self.first = queue.next;
+    }
+}
+
+impl Queues for RecordQueues {
+    fn new(_count: usize, _groups: usize, quantum: u32) -> RecordQueues {
+        RecordQueues { queues: Vec::new(), first: NIL, last: NIL, quantum, occupied: 0, open: 0 }
+    }
+
+    /// Marking and dynamic thresholds do not combine with a queue per flow.
+    fn bytes(&self, _q: QueueId) -> u64 {
+        0
+    }
+
+    fn push(&mut self, cells: &mut Cells, q: QueueId, packet: &Packet, held: Held, now: Instant) {
+        let slot = held.tag;
+        let queue = self.queue(slot);
+        let (fills, closed, in_round) = (queue.fifo.is_empty(), queue.closed, queue.in_round);
+        queue.fifo.push(cells, q, packet, held, now);
+        self.occupied += fills as u32;
+        self.open += (fills && !closed) as u32;
+        if !closed && !in_round {
+            self.join(slot);
+        }
+    }
+
+    fn pop(&mut self, cells: &Cells) -> Option<(QueueId, Cell)> {
+        if self.open == 0 {
+            return None;
+        }
+        loop {
+            let slot = self.first;
+            let queue = &mut self.queues[slot as usize];
+            if queue.closed {
+                self.leave_front();
+                continue;
+            }
+            let wire = queue.fifo.head_wire(cells);
+            if queue.deficit >= wire {
+                queue.deficit -= wire;
+                let cell = queue.fifo.pop(cells);
+                if queue.fifo.is_empty() {
+                    queue.deficit = 0;
+                    self.leave_front();
+                    (self.occupied, self.open) = (self.occupied - 1, self.open - 1);
+                } else if queue.deficit < queue.fifo.head_wire(cells) {
+                    self.leave_front();
+                    self.join(slot);
+                }
+                return Some((0, cell));
+            }
+            queue.deficit += self.quantum;
+            if queue.deficit < wire {
+                self.leave_front();
+                self.join(slot);
+            }
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.occupied == 0
+    }
+
+    fn pass(&mut self, choice: Choice) -> bool {
+        choice.tag == NONE || !self.is_closed(choice.tag)
+    }
+
+    fn is_paused(&self, choice: Choice) -> bool {
+        choice.tag != NONE && self.is_closed(choice.tag)
+    }
+
+    fn sendable(&self) -> bool {
+        self.open > 0
+    }
+
+    fn active_with(&self, _q: QueueId) -> u32 {
+        self.open
+    }
+
+    fn occupied(&self) -> u32 {
+        self.occupied
+    }
+
+    fn visit(&self, cells: &Cells, see: &mut dyn FnMut(QueueId, &Packet, Held)) {
+        for queue in &self.queues {
+            queue.fifo.iter(cells).for_each(|(packet, held)| see(0, packet, held));
+        }
+    }
+}
