@@ -3,9 +3,9 @@
 use backwater_dataplane::assign::{Assigned, DynamicParams, SingleFifo};
 use backwater_dataplane::queues::PausableQueues;
 use backwater_dataplane::{
-    Beside, BesideParams, Bfc, BfcParams, Composed, Departed, Dynamic, FlowSail, FlowSailParams, HpccMemory,
-    HpccMemoryParams, IdealFlowControl, IdealFlowControlParams, NoBackpressure, PerFlow, Pfc, PfcParams, Policy,
-    Received, Sent, Shape, Single, Stochastic, Switch,
+    Beside, BesideParams, Bfc, BfcParams, Composed, Departed, Dynamic, FlowSail, FlowSailAsPrinted, FlowSailParams,
+    HpccMemory, HpccMemoryParams, IdealFlowControl, IdealFlowControlParams, NoBackpressure, PerFlow, Pfc, PfcParams,
+    Policy, Received, Sent, Shape, Single, Stochastic, Switch,
 };
 use backwater_scenario::model::{self, Memory};
 use backwater_types::{ControlFrame, Instant, Kind, Packet, PortId, QueueId};
@@ -133,6 +133,8 @@ pub struct PlaneParams {
     pub pfc: Option<PfcParams>,
     /// For [`HpccMemory`].
     pub hpcc: Option<HpccMemoryParams>,
+    /// FlowSail is to be [`FlowSailAsPrinted`].
+    pub as_printed: bool,
     /// For [`FlowSail`].
     pub flowsail: FlowSailParams,
     /// For [`FlowSail`] where some neighbours speak only PFC.
@@ -286,6 +288,7 @@ products! {
     SfqPfcWide = Composed<Stochastic<2>, Pfc>, both(none, pfc);
     FlowSailSwitch = FlowSail<1>, flowsail;
     FlowSailWide = FlowSail<2>, flowsail;
+    FlowSailLiteral = FlowSailAsPrinted, flowsail;
     FlowSailPfc = Beside<FlowSail<1>>, beside;
     FlowSailPfcWide = Beside<FlowSail<2>>, beside;
     IdealFc = IdealFlowControl, ideal;
@@ -310,6 +313,7 @@ pub fn any(memory: Memory, shape: &Shape, params: &PlaneParams) -> AnySwitch {
         (A::Single, B::Bfc, _) => boxed!(BfcSingle),
         (A::PerFlow, B::None, _) => boxed!(FairQueueing),
         (A::PerFlow, B::PerFlow, _) => boxed!(IdealFc),
+        (A::Flowsail, B::Flowsail, _) if params.as_printed => boxed!(FlowSailLiteral),
         (A::Flowsail, B::Flowsail, false) if params.beside.is_some() => boxed!(FlowSailPfc),
         (A::Flowsail, B::Flowsail, true) if params.beside.is_some() => boxed!(FlowSailPfcWide),
         (A::Flowsail, B::Flowsail, false) => boxed!(FlowSailSwitch),

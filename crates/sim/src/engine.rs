@@ -62,8 +62,8 @@ pub struct Harvest {
     pub acknowledged: Vec<Instant>,
     /// `[flow]`: packets sent again.
     pub retransmitted: Vec<u32>,
-    /// Buffer samples: time, switch, bytes.
-    pub buffers: Vec<(Instant, u32, u64)>,
+    /// Samples of switches.
+    pub buffers: Vec<Sample>,
     /// `[switch here][port][active flows]`: samples.
     pub active: Vec<Vec<Vec<u64>>>,
     /// Counters of every port at the start and the end of the counted window: hosts, then switches port by port.
@@ -76,6 +76,19 @@ pub struct Harvest {
     pub ended: Instant,
     /// The run was stopped before its time.
     pub cancelled: bool,
+}
+
+/// A switch at one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Sample {
+    /// When.
+    pub at: Instant,
+    /// Number of the switch in the graph.
+    pub node: u32,
+    /// Bytes held.
+    pub bytes: u64,
+    /// Flows isolated because a neighbour paused them.
+    pub isolated: u32,
 }
 
 /// What one thread tells the others at the end of a window.
@@ -390,7 +403,12 @@ impl<'a, H: EndHost, D: DataPlane, O: Observer> Worker<'a, H, D, O> {
         }
         if s.sample > Duration::ZERO && now >= s.warm && now <= s.until && now.0.is_multiple_of(s.sample.0) {
             for (i, switch) in self.nodes.switches.iter().enumerate() {
-                self.harvest.buffers.push((now, switch.id as u32, switch.plane.buffered()));
+                self.harvest.buffers.push(Sample {
+                    at: now,
+                    node: switch.id as u32,
+                    bytes: switch.plane.buffered(),
+                    isolated: switch.plane.isolated_flows(),
+                });
                 for (port, counts) in self.harvest.active[i].iter_mut().enumerate() {
                     if let Some(flows) = switch.active_flows(port as u16) {
                         let flows = flows as usize;

@@ -359,6 +359,7 @@ fn plane_params(scenario: &Scenario, graph: &Graph, switch: usize, links: &[usiz
             pfc: pfc(links.iter().zip(&speaks_pfc).map(|(link, pfc)| if *pfc { headroom(link) } else { 0 }).collect()),
             speaks_pfc,
         }),
+        as_printed: config.flowsail.as_printed,
         ideal: IdealFlowControlParams { ql: config.flowsail.ql, refresh: config.flowsail.refresh },
         flowsail,
     }

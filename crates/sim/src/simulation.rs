@@ -63,10 +63,12 @@ impl<'a> Simulation<'a> {
                 false => self.run_as::<Host<LineRate>, BfcSwitch>((), watch),
                 true => self.run_as::<Host<LineRate>, BfcWide>((), watch),
             },
-            (Transport::LineRate, Assignment::Flowsail, _) if self.cap().is_none() => match wide {
-                false => self.run_as::<Host<LineRate>, FlowSailSwitch>((), watch),
-                true => self.run_as::<Host<LineRate>, FlowSailWide>((), watch),
-            },
+            (Transport::LineRate, Assignment::Flowsail, _) if self.cap().is_none() && !switch.flowsail.as_printed => {
+                match wide {
+                    false => self.run_as::<Host<LineRate>, FlowSailSwitch>((), watch),
+                    true => self.run_as::<Host<LineRate>, FlowSailWide>((), watch),
+                }
+            }
             (Transport::Dctcp, Assignment::Single, Backpressure::Pfc) => {
                 self.run_as::<Host<Dctcp>, FifoPfc>(self.dctcp(), watch)
             }

@@ -232,7 +232,7 @@ fn core_utilisation(outcome: &Outcome) -> Option<f64> {
 
 /// Bytes buffered, pooled over switches and samples.
 fn buffer(outcome: &Outcome) -> Value {
-    let mut bytes: Vec<u64> = outcome.buffers.iter().map(|(_, _, bytes)| *bytes).collect();
+    let mut bytes: Vec<u64> = outcome.buffers.iter().map(|sample| sample.bytes).collect();
     bytes.sort_unstable();
     let n = bytes.len();
     let at = |p: f64| bytes.get(((n as f64 * p) as usize).min(n.saturating_sub(1)));
@@ -280,6 +280,8 @@ fn pause(outcome: &Outcome) -> Value {
         "bfc_pauses": sum(|s| s.bfc_pauses),
         "bfc_resumes": sum(|s| s.bfc_resumes),
         "bfc_bitmaps": sum(|s| s.bfc_bitmaps),
+        "flow_pauses": sum(|s| s.flow_pauses),
+        "flow_resumes": sum(|s| s.flow_resumes),
     })
 }
 

@@ -75,6 +75,7 @@ pub const SCHEMA: Schema = &[
             ("time_ps", "u64", "ps", "time of the sample"),
             ("node", "cat", "", "switch"),
             ("buffered_bytes", "u64", "B", "data held by the switch"),
+            ("isolated", "u32", "flows", "flows kept apart because a neighbour paused them (FlowSail)"),
         ],
     ),
     (
@@ -104,6 +105,8 @@ pub const SCHEMA: Schema = &[
             ("bfc_pauses", "u64", "frames", "PAUSE frames received"),
             ("bfc_resumes", "u64", "frames", "RESUME frames received"),
             ("bfc_bitmaps", "u64", "frames", "BITMAP frames received"),
+            ("flow_pauses", "u64", "frames", "PAUSE frames for single flows received, repetitions among them"),
+            ("flow_resumes", "u64", "frames", "RESUME frames for single flows received"),
             ("assignments", "u64", "", "flows that became active here"),
             ("collisions", "u64", "", "of those, into a queue that was not empty"),
         ],
@@ -112,7 +115,7 @@ pub const SCHEMA: Schema = &[
         "drops",
         &[
             ("node", "cat", "", "node"),
-            ("reason", "cat", "", "buffer, headroom, link-loss, link-down or no-route"),
+            ("reason", "cat", "", "buffer, headroom, link-loss, link-down, no-route or paused"),
             ("packets", "u64", "packets", "packets lost"),
             ("bytes", "u64", "B", "their bytes on the wire"),
         ],
@@ -224,9 +227,10 @@ fn slowdown(outcome: &Outcome) -> Vec<Column> {
 fn buffers(outcome: &Outcome) -> Vec<Column> {
     let samples = &outcome.buffers;
     vec![
-        ("time_ps", Values::U64(samples.iter().map(|(at, ..)| at.0).collect())),
-        ("node", Values::U16(samples.iter().map(|(_, node, _)| *node as u16).collect())),
-        ("buffered_bytes", Values::U64(samples.iter().map(|(.., bytes)| *bytes).collect())),
+        ("time_ps", Values::U64(samples.iter().map(|sample| sample.at.0).collect())),
+        ("node", Values::U16(samples.iter().map(|sample| sample.node as u16).collect())),
+        ("buffered_bytes", Values::U64(samples.iter().map(|sample| sample.bytes).collect())),
+        ("isolated", Values::U32(samples.iter().map(|sample| sample.isolated).collect())),
     ]
 }
 
@@ -269,6 +273,8 @@ fn ports(outcome: &Outcome) -> Vec<Column> {
         ("bfc_pauses", u64s(&|p| p.total.held.bfc_pauses)),
         ("bfc_resumes", u64s(&|p| p.total.held.bfc_resumes)),
         ("bfc_bitmaps", u64s(&|p| p.total.held.bfc_bitmaps)),
+        ("flow_pauses", u64s(&|p| p.total.held.flow_pauses)),
+        ("flow_resumes", u64s(&|p| p.total.held.flow_resumes)),
         ("assignments", u64s(&|p| p.assigned.assignments)),
         ("collisions", u64s(&|p| p.assigned.collisions)),
     ]

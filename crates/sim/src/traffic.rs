@@ -181,8 +181,7 @@ impl Source {
                 Source::Listed((0..*count as usize).map(flow).collect::<Vec<_>>().into_iter())
             }
             Workload::FlowList { rows, flows, .. } => {
-                let hosts: HashMap<&str, u16> =
-                    graph.nodes[..graph.hosts].iter().map(|host| host.name.as_str()).zip(0..).collect();
+                let hosts = numbers(graph);
                 let flow = |row: Row| Arrival {
                     at: Instant(row.start.0),
                     src: hosts[row.src],
@@ -245,6 +244,11 @@ fn crossing_share(graph: &Graph, from: &Hosts, to: &Hosts) -> f64 {
     share / from.list.len() as f64
 }
 
+/// The number of each host, by name; a valid scenario names no other.
+fn numbers(graph: &Graph) -> HashMap<&str, u16> {
+    graph.nodes[..graph.hosts].iter().map(|host| host.name.as_str()).zip(0..).collect()
+}
+
 /// A set of hosts to draw from.
 #[derive(Clone, Debug)]
 struct Hosts {
@@ -256,9 +260,13 @@ struct Hosts {
 impl Hosts {
     /// The hosts of these names; all of them if there is no name.
     fn named(graph: &Graph, names: &[String]) -> Hosts {
-        let find = |name: &String| graph.find_host(name).expect("scenario checked: hosts exist") as u16;
-        let list: Vec<u16> =
-            if names.is_empty() { (0..graph.hosts as u16).collect() } else { names.iter().map(find).collect() };
+        let list: Vec<u16> = match names.is_empty() {
+            true => (0..graph.hosts as u16).collect(),
+            false => {
+                let hosts = numbers(graph);
+                names.iter().map(|name| hosts[name.as_str()]).collect()
+            }
+        };
         let mut place = vec![u32::MAX; graph.hosts];
         list.iter().enumerate().for_each(|(i, h)| place[*h as usize] = i as u32);
         Hosts { list, place }

@@ -8,7 +8,8 @@ mod common;
 
 use backwater_scenario::{Scenario, load};
 use backwater_sim::{Simulation, Watch};
-use common::{random, scenario};
+use common::random::{self, Family};
+use common::scenario;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -113,7 +114,7 @@ fn measuring_does_not_disturb() {
 #[test]
 fn random_networks_do_not_depend_on_threads_or_windows() {
     for number in 0..200 {
-        let mut scenario = scenario(&random::case(1_000_000 + number).toml);
+        let mut scenario = scenario(&random::case(Family::Queues, 1_000_000 + number).toml);
         let one = digest(&scenario, 1);
         let look_ahead = Simulation::new(&scenario, 1).graph.look_ahead(&scenario.host, &scenario.conventions);
         scenario.run.window = Some(backwater_types::Duration(look_ahead.0 / 3));

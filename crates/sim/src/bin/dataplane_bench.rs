@@ -143,6 +143,7 @@ fn params() -> PlaneParams {
             sketch: None,
             elided: Vec::new(),
         },
+        as_printed: false,
         beside: None,
         ideal: IdealFlowControlParams { ql: 1.0, refresh: Duration::from_us(10) },
         hpcc: None,

@@ -2,8 +2,19 @@
 //!
 //! A case is a number; its scenario is a TOML text, so a case that fails can be run by hand.
 
+mod flowsail;
+
 use backwater_types::hash::Stream;
 use std::fmt::Write;
+
+/// Kinds of random scenarios, each numbered from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// Every scheme but those that name flows in their frames.
+    Queues,
+    /// FlowSail and ideal flow control, and FlowSail beside others.
+    Flows,
+}
 
 /// A random scenario.
 pub struct Case {
@@ -20,6 +31,8 @@ pub struct Case {
     pub threads: usize,
     /// Pauses, but no drops for want of buffer: PFC with its computed headroom.
     pub lossless: bool,
+    /// Switches are handed control frames twice, or late, by draws from this seed.
+    pub mishaps: Option<u64>,
 }
 
 /// Draws.
@@ -68,8 +81,15 @@ struct Net {
     delay: u64,
 }
 
-/// Case number `case`.
-pub fn case(number: u64) -> Case {
+/// Case number `number` of a family.
+pub fn case(family: Family, number: u64) -> Case {
+    match family {
+        Family::Queues => queues_case(number),
+        Family::Flows => flowsail::case(number),
+    }
+}
+
+fn queues_case(number: u64) -> Case {
     let dice = &mut Dice::new(number);
     let scheme = dice.of(&[
         "bfc",
@@ -161,7 +181,7 @@ pub fn case(number: u64) -> Case {
         (pfc || bfc) && out.contains("leaf-spine") && out.contains("\ndown = ") && !out.contains("\"valley\"");
     // HPCC's hosts have no timer: what they lose last is lost for good.
     let live = !heavy && roomy && guard >= 20 && !valleys && (lossless || !conventions.hosts);
-    Case { live, threads: if dice.percent(4) { 2 } else { 1 }, lossless, toml: out }
+    Case { live, threads: if dice.percent(4) { 2 } else { 1 }, lossless, mishaps: None, toml: out }
 }
 
 /// Conventions of another simulator, drawn apart from everything else.
