@@ -264,6 +264,99 @@ mod tests {
         assert_eq!([0, 128, 143].map(|i| graph.nodes[i].layer), [0, 1, 2]);
     }
 
+    /// Links that join two nodes, by breadth first search.
+    fn hops(graph: &Graph, from: usize) -> Vec<usize> {
+        let mut hops = vec![usize::MAX; graph.nodes.len()];
+        hops[from] = 0;
+        for round in 0..graph.nodes.len() {
+            for link in &graph.links {
+                for (near, far) in [(link.a, link.b), (link.b, link.a)] {
+                    if hops[near] == round {
+                        hops[far] = hops[far].min(round + 1);
+                    }
+                }
+            }
+            if !hops.contains(&usize::MAX) {
+                break;
+            }
+        }
+        hops
+    }
+
+    #[test]
+    fn the_flowsail_fat_tree_has_1024_hosts_and_three_tiers_of_64() {
+        let core_rate = BitsPerSec(25_000_000_000);
+        let graph = expand(&Topology::FatTree {
+            pods: 8,
+            tors_per_pod: 8,
+            aggs_per_pod: 8,
+            cores: 64,
+            hosts_per_tor: 16,
+            host_rate: RATE,
+            core_rate,
+            host_delay: DELAY,
+            core_delay: Duration::from_us(2),
+        });
+        assert_eq!((graph.hosts, graph.nodes.len(), graph.links.len()), (1024, 1024 + 3 * 64, 1024 + 512 + 512));
+        // One tier of the core, which host links are twice as many as.
+        assert_eq!(graph.core_links, (1024..1536).collect::<Vec<_>>());
+        let named = ["host1023", "tor0", "tor63", "agg0", "agg63", "core0", "core63"].map(|name| graph.find(name));
+        assert_eq!(named, [1023, 1024, 1087, 1088, 1151, 1152, 1215].map(Some));
+        let mut degree = vec![0; graph.nodes.len()];
+        graph.links.iter().flat_map(|link| [link.a, link.b]).for_each(|node| degree[node] += 1);
+        for (i, node) in graph.nodes.iter().enumerate() {
+            let (layer, ports) = match node.name.trim_end_matches(|c: char| c.is_ascii_digit()) {
+                "host" => (0, 1),
+                "tor" => (1, 16 + 8),
+                "agg" => (2, 8 + 8),
+                "core" => (3, 8),
+                other => panic!("{other}"),
+            };
+            assert_eq!((node.layer, degree[i], node.id), (layer, ports, i as u16), "{}", node.name);
+        }
+        for (i, link) in graph.links.iter().enumerate() {
+            assert_eq!(graph.nodes[link.a].layer + 1, graph.nodes[link.b].layer, "{link:?}");
+            let own = if i < 1024 { (RATE, DELAY) } else { (core_rate, Duration::from_us(2)) };
+            assert_eq!((link.rate, link.delay), own);
+        }
+        // Aggregation switch j of each pod hangs on the cores of group j, and a pod's ToRs on its aggregation switches.
+        let joined = |a: &str, b: &str| {
+            let (a, b) = (graph.find(a).expect("a node"), graph.find(b).expect("a node"));
+            graph.links.iter().filter(|link| (link.a, link.b) == (a, b)).count()
+        };
+        assert_eq!((joined("agg2", "core16"), joined("agg2", "core23"), joined("agg2", "core24")), (1, 1, 0));
+        assert_eq!((joined("agg58", "core16"), joined("agg58", "core23"), joined("agg58", "core15")), (1, 1, 0));
+        assert_eq!((joined("tor9", "agg8"), joined("tor9", "agg15"), joined("tor9", "agg7")), (1, 1, 0));
+        // Two links to the 15 in the rack, four to the 112 in the pod, six to the 896 elsewhere.
+        for host in [0, 17, 500, 1023] {
+            let hops = hops(&graph, host);
+            let at = |n| hops[..1024].iter().filter(|hops| **hops == n).count();
+            assert_eq!((at(0), at(2), at(4), at(6)), (1, 15, 112, 896));
+            assert_eq!((host / 16 * 16..host / 16 * 16 + 16).map(|other| hops[other]).max(), Some(2));
+        }
+    }
+
+    #[test]
+    fn a_fat_tree_of_one_pod_is_a_fat_tree() {
+        let graph = expand(&Topology::FatTree {
+            pods: 1,
+            tors_per_pod: 3,
+            aggs_per_pod: 2,
+            cores: 2,
+            hosts_per_tor: 1,
+            host_rate: RATE,
+            core_rate: RATE,
+            host_delay: DELAY,
+            core_delay: DELAY,
+        });
+        let ends = graph.links[3..].iter().map(|link| (link.a, link.b)).collect::<Vec<_>>();
+        assert_eq!(ends, [(3, 6), (3, 7), (4, 6), (4, 7), (5, 6), (5, 7), (6, 8), (7, 9)]);
+        assert_eq!(
+            (graph.core_links.len(), graph.look_ahead(&Host::default(), &Conventions::default())),
+            (6, Duration(1_003_920))
+        );
+    }
+
     #[test]
     fn look_ahead_is_the_shortest_link_and_the_shortest_frame() {
         let graph = expand(&Topology::SingleSwitch { hosts: 2, rate: RATE, delay: DELAY });

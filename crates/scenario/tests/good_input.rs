@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use backwater_scenario::model::{Assignment, Backpressure, Buffer, Sizes, Topology, Transport, Window, Workload};
+use backwater_scenario::model::{
+    Assignment, Backpressure, Buffer, Elide, ElideRule, Sizes, Sketch, Topology, Transport, WhenPaused, Window,
+    Workload,
+};
 use backwater_scenario::{Plan, Scenario, flow_list, from_json, load, load_str, scenario_schema, schemes};
 use backwater_types::{BitsPerSec, Bytes, Duration};
 
@@ -49,9 +52,18 @@ fn schemes_are_the_published_ones() {
     assert_eq!((bfc.switch.buffer, bfc.host.transport), (Buffer::Shared(Bytes(12_000_000)), Transport::LineRate));
     assert_eq!(bfc.switch.ecn, None);
     let dctcp = scenario(GOOD, &["scheme=dctcp"]);
-    let ecn = dctcp.switch.ecn.expect("DCTCP marks");
+    let ecn = dctcp.switch.ecn.as_ref().expect("DCTCP marks");
     assert_eq!((ecn.kmin, ecn.kmax, ecn.pmax), (Bytes(100_000), Bytes(400_000), 1.0));
     assert_eq!((dctcp.switch.backpressure, dctcp.host.window), (Backpressure::Pfc, Some(Window::Size(Bytes(104_000)))));
+    let flowsail = scenario(GOOD, &["scheme=flowsail"]).switch;
+    assert_eq!((flowsail.assignment, flowsail.backpressure), (Assignment::Flowsail, Backpressure::Flowsail));
+    assert_eq!((flowsail.queues, flowsail.data_queues(), flowsail.priority_groups), (8, 8, 1));
+    let own = &flowsail.flowsail;
+    assert_eq!((own.ql, own.qh, own.isolation_queues, own.hrtt, own.release), (1.0, 3.0, 1, None, None));
+    let over = scenario(GOOD, &["scheme=flowsail+dctcp"]);
+    assert_eq!((&over.switch.flowsail, over.switch.ecn, &over.host), (own, dctcp.switch.ecn.clone(), &dctcp.host));
+    let fc = scenario(GOOD, &["scheme=ideal-fc"]).switch;
+    assert_eq!((fc.assignment, fc.backpressure), (Assignment::PerFlow, Backpressure::PerFlow));
     let ideal = scenario(GOOD, &["scheme=ideal-fq"]);
     assert_eq!((ideal.switch.assignment, ideal.switch.buffer), (Assignment::PerFlow, Buffer::Infinite));
     assert_eq!((ideal.host.transport, ideal.host.window), (Transport::Window, Some(Window::Size(Bytes(100_000)))));
@@ -202,11 +214,160 @@ fn ranges_of_hosts_are_spelt_out() {
     assert_eq!(from, &["host0", "host1", "host2", "host0"]);
 }
 
+/// Three tiers under FlowSail.
+const PODS: &str = r#"scheme = "flowsail"
+run = { duration = "1 ms" }
+
+[topology]
+kind = "fat-tree"
+pods = 2
+tors_per_pod = 2
+aggs_per_pod = 2
+cores = 4
+hosts_per_tor = 2
+host_rate = "100 Gbps"
+core_rate = "100 Gbps"
+host_delay = "1 us"
+core_delay = "1 us"
+
+[switch]
+buffer = "9 MB"
+
+[[workload]]
+kind = "incast"
+degree = 50
+sizes = { uniform = ["50 KB", "200 KB"] }
+load = 0.06
+"#;
+
+#[test]
+fn every_key_of_flowsail_is_taken() {
+    let keys = [
+        "ql=0.5",
+        "qh=0.5",
+        "hrtt=3 us",
+        "release=0 us",
+        "refresh=0 us",
+        "isolation_queues=15",
+        "table_entries=1000000",
+        "fingerprint_bits=8",
+        "nactive_literal=true",
+        "strict_fair=false",
+        "weights=[1, 2, 255]",
+        "sketch={ rows = 8, columns = 65536 }",
+        "as_printed=true",
+        "nic_obeys=false",
+        "elide=valley",
+    ];
+    let keys: Vec<String> = keys.iter().map(|key| format!("switch.flowsail.{key}")).collect();
+    let mut sets: Vec<&str> = keys.iter().map(String::as_str).collect();
+    sets.extend(["switch.queues=128", "switch.priority_groups=8", "switch.when_paused=discard"]);
+    let run = scenario(PODS, &sets);
+    let own = &run.switch.flowsail;
+    assert_eq!((own.ql, own.qh, own.isolation_queues, own.table_entries), (0.5, 0.5, 15, 1_000_000));
+    assert_eq!(
+        (own.hrtt, own.release, own.refresh),
+        (Some(Duration::from_us(3)), Some(Duration::ZERO), Duration::ZERO)
+    );
+    assert_eq!((own.fingerprint_bits, own.weights.as_slice()), (8, [1, 2, 255].as_slice()));
+    assert_eq!(own.sketch, Some(Sketch { rows: 8, columns: 65_536 }));
+    assert_eq!((own.nactive_literal, own.strict_fair, own.as_printed, own.nic_obeys), (true, false, true, false));
+    assert_eq!(own.elide, Elide::Rule(ElideRule::Valley));
+    assert_eq!((run.switch.priority_groups, run.switch.when_paused), (8, WhenPaused::Discard));
+    let json = serde_json::to_string(&run).expect("plain data");
+    assert_eq!(from_json(&json).expect("valid"), run);
+}
+
+#[test]
+fn priorities_are_below_the_groups_and_free_without_groups() {
+    let priority = |sets: &[&str]| scenario(PODS, sets).workload[0].priority();
+    assert_eq!(priority(&[]), 0);
+    assert_eq!(priority(&["workload.0.priority=7"]), 7);
+    assert_eq!(priority(&["workload.0.priority=3", "switch.priority_groups=4"]), 3);
+    assert_eq!(priority(&["workload.0.priority=2", "switch.flowsail.weights=[1, 2, 4]"]), 2);
+    assert_eq!(priority(&["workload.0.priority=7", "scheme=dctcp"]), 7);
+}
+
+#[test]
+fn incast_sizes_are_drawn_or_parts_of_an_aggregate() {
+    let Workload::Incast { aggregate: None, sizes: Some(Sizes::Uniform(sizes)), .. } = &scenario(PODS, &[]).workload[0]
+    else {
+        panic!("sizes were given")
+    };
+    assert_eq!(sizes, &[Bytes(50_000), Bytes(200_000)]);
+    let parts = PODS.replace("sizes = { uniform = [\"50 KB\", \"200 KB\"] }", "aggregate = \"20 MB\"");
+    let Workload::Incast { aggregate: Some(aggregate), sizes: None, .. } = &scenario(&parts, &[]).workload[0] else {
+        panic!("an aggregate was given")
+    };
+    assert_eq!(aggregate, &Bytes(20_000_000));
+    let one = scenario(PODS, &["workload.0.sizes={ uniform = [\"1 B\", \"1 B\"] }"]);
+    assert!(matches!(&one.workload[0], Workload::Incast { sizes: Some(Sizes::Uniform([Bytes(1), Bytes(1)])), .. }));
+}
+
+#[test]
+fn an_application_may_write_at_a_rate() {
+    let workload = "\n[[workload]]\nkind = \"long-lived\"\ncount = 1\nto = [\"host0\"]\n";
+    let run = |rate: &str| scenario(&format!("{PODS}{workload}{rate}"), &[]);
+    assert_eq!(run("rate = \"60 Gbps\"").workload[1].rate(), Some(BitsPerSec(60_000_000_000)));
+    assert_eq!((run("").workload[1].rate(), run("").workload[0].rate()), (None, None));
+}
+
+#[test]
+fn a_region_of_the_same_scheme_has_the_scenarios_keys_under_its_own() {
+    let text = format!("{PODS}\n[[region]]\nat = [\"tor1..tor2\", \"agg*\"]\nswitch = {{ queues = 2 }}\n");
+    let run = scenario(&text, &["switch.flowsail.qh=5"]);
+    assert_eq!(run.region[0].scheme, "flowsail");
+    for (name, queues) in [("tor0", 8), ("tor1", 2), ("tor2", 2), ("tor3", 8), ("agg0", 2), ("agg3", 2), ("core0", 8)] {
+        let switch = run.switch_at(name);
+        assert_eq!((switch.queues, switch.buffer, switch.flowsail.qh), (queues, Buffer::Shared(Bytes(9_000_000)), 5.0));
+    }
+    let json = serde_json::to_string(&run).expect("plain data");
+    assert_eq!(from_json(&json).expect("valid"), run);
+}
+
+#[test]
+fn a_region_of_another_scheme_has_that_preset_alone_under_its_keys() {
+    let text = format!("{PODS}\n[[region]]\nat = [\"core*\"]\nscheme = \"dctcp\"\n[region.switch]\nalpha = 0.5\n");
+    let run = scenario(&text, &["switch.queues=4", "region.0.switch.pfc.alpha=0.25"]);
+    let core = run.switch_at("core3");
+    assert_eq!((core.assignment, core.backpressure), (Assignment::Single, Backpressure::Pfc));
+    assert_eq!((core.queues, core.buffer, core.alpha), (32, Buffer::Shared(Bytes(12_000_000)), Some(0.5)));
+    assert_eq!((core.pfc.alpha, core.ecn.is_some()), (0.25, true));
+    assert_eq!((run.switch_at("agg0").backpressure, run.switch_at("agg0").queues), (Backpressure::Flowsail, 4));
+    assert_eq!((run.host.transport, run.switch_at("agg0").ecn.is_none()), (Transport::LineRate, true));
+    let json = serde_json::to_string(&run).expect("plain data");
+    assert_eq!(from_json(&json).expect("valid"), run);
+}
+
+#[test]
+fn a_region_follows_the_scheme_of_a_variant() {
+    let text = format!(
+        "{PODS}\n[[region]]\nat = [\"core*\"]\nswitch = {{ buffer = \"6 MB\" }}\n[[variant]]\nname = \"A\"\nscheme = \"bfc\"\n[[variant]]\nname = \"B\"\n\"region.0.scheme\" = \"pfc\"\n"
+    );
+    let plan = plan(&text, &[], None);
+    let [a, b] = [0, 1].map(|i| plan.runs[i].scenario.switch_at("core0"));
+    assert_eq!((a.backpressure, a.queues, a.buffer), (Backpressure::Bfc, 32, Buffer::Shared(Bytes(6_000_000))));
+    assert_eq!((b.backpressure, b.buffer), (Backpressure::Pfc, Buffer::Shared(Bytes(6_000_000))));
+}
+
+#[test]
+fn the_papers_fat_tree_is_checked_in_no_time() {
+    let sizes = [("pods", 8), ("tors_per_pod", 8), ("aggs_per_pod", 8), ("cores", 64), ("hosts_per_tor", 16)];
+    let mut sets: Vec<String> = sizes.iter().map(|(key, n)| format!("topology.{key}={n}")).collect();
+    sets.push("workload.0.from=[\"host0..host1023\"]".into());
+    let text = format!("{PODS}\n[[region]]\nat = [\"core0..core63\"]\nscheme = \"pfc\"\n");
+    let started = std::time::Instant::now();
+    let run = scenario(&text, &sets.iter().map(String::as_str).collect::<Vec<_>>());
+    let taken = started.elapsed();
+    assert!(taken.as_millis() < 500, "{taken:?}");
+    assert_eq!(run.region[0].at.len(), 64);
+}
+
 #[test]
 fn the_schema_describes_what_the_reader_takes() {
     let schema = scenario_schema();
     assert_eq!(schema["title"], "Backwater scenario file");
-    for name in ["Topology", "Switch", "Workload", "Sizes", "Duration", "Buffer"] {
+    for name in ["Topology", "Switch", "Flowsail", "Region", "Workload", "Sizes", "Duration", "Buffer"] {
         assert!(schema["$defs"][name].is_object(), "{name}");
     }
     let scales: Vec<&String> =

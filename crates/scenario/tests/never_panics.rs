@@ -5,10 +5,11 @@ use std::path::Path;
 use backwater_scenario::{from_json, load_str};
 use backwater_types::hash::Stream;
 
-const SEEDS: [&str; 3] = [
+const SEEDS: [&str; 4] = [
     include_str!("../../../experiments/bfc/fig9.toml"),
     include_str!("../../../experiments/bfc/fig15.toml"),
     "scheme = \"pfc\"\nrun.duration = \"1 ms\"\nswitch.bfc.elide = [[\"x\", \"s\", \"y\"]]\nfault = [{ link = [\"x\", \"s\"], down = [[\"1 us\", \"2 us\"]] }]\n[topology]\nkind = \"graph\"\nhosts = [\"x\", \"y\"]\nswitches = [\"s\"]\nlinks = [\n{ ends = [\"x\", \"s\"], rate = \"1 Gbps\", delay = \"1 us\" },\n{ ends = [\"y\", \"s\"], rate = \"1 Gbps\", delay = \"1 us\" }]\n[[workload]]\nkind = \"flow-list\"\nflows = [{ start = \"0 s\", src = \"x\", dst = \"y\", bytes = \"1 B\" }]\n",
+    "scheme = \"flowsail\"\nrun.duration = \"1 ms\"\nswitch.queues = 8\nswitch.priority_groups = 2\nswitch.when_paused = \"discard\"\nswitch.flowsail = { qh = 4, weights = [1, 2], sketch = { rows = 2, columns = 64 } }\n[topology]\nkind = \"fat-tree\"\npods = 2\ntors_per_pod = 2\naggs_per_pod = 2\ncores = 4\nhosts_per_tor = 2\nhost_rate = \"1 Gbps\"\ncore_rate = \"1 Gbps\"\nhost_delay = \"1 us\"\ncore_delay = \"1 us\"\n[[workload]]\nkind = \"incast\"\ndegree = 5\nsizes = { uniform = [\"5 KB\", \"20 KB\"] }\nload = 0.1\npriority = 1\n[[region]]\nat = [\"core0..core2\", \"core3\"]\nscheme = \"pfc\"\nswitch = { pfc.alpha = 0.5 }\n[[region]]\nat = [\"tor*\"]\nswitch = { flowsail.ql = 0.5 }\n",
 ];
 
 const SPLICES: [&str; 16] = [
@@ -32,10 +33,14 @@ const SPLICES: [&str; 16] = [
 
 #[test]
 fn damage_is_never_a_panic() {
+    for seed in SEEDS {
+        load_str(seed, Path::new("no-such-directory"), "whole.toml", &[], None)
+            .unwrap_or_else(|error| panic!("{error}"));
+    }
     let mut stream = Stream::new(1, 2, 3);
     let mut below = |n: usize| (stream.next_u32() as usize) % n.max(1);
     let (mut good, mut bad) = (0, 0);
-    for round in 0..1500 {
+    for round in 0..2000 {
         let text: Vec<char> = SEEDS[round % SEEDS.len()].chars().collect();
         let at = below(text.len());
         let end = (at + below(12)).min(text.len());
