@@ -289,7 +289,7 @@ pub struct Switch {
     pub pfc: Pfc,
     /// Used when `assignment = "dynamic"` or `backpressure = "bfc"`.
     pub bfc: Bfc,
-    /// Used when `assignment = "flowsail"`; thresholds, `refresh`, `nic_obeys` and `elide` also when `backpressure = "per-flow"`.
+    /// Used when `assignment = "flowsail"`; `ql`, `hrtt`, `refresh` and `nic_obeys` also when `backpressure = "per-flow"`.
     pub flowsail: Flowsail,
 }
 
@@ -456,7 +456,8 @@ pub struct Flowsail {
     /// Flow sizes from a count-min sketch of each port. Absent: exact counters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sketch: Option<Sketch>,
-    /// The published pseudo-code to the letter, which hangs queues and sends packets of paused flows (spec F.9).
+    /// The published pseudo-code to the letter, which hangs queues and sends packets of paused flows (spec F.9). Of the other
+    /// keys it has `ql`, `qh` and `hrtt`.
     pub as_printed: bool,
     /// NICs obey PAUSE, for the flow it names.
     pub nic_obeys: bool,

@@ -869,6 +869,11 @@ const PODS_CASES: &[Case] = &[
         &["bad.toml:22: switch.flowsail.elide.0 = [\"host0\", \"core0\", \"agg1\"]: expected [from, switch, to]"],
     ),
     ("qh = 3.0", "elide = \"valey\"", &["bad.toml:22: switch.flowsail.elide = \"valey\": did you mean \"valley\"?"]),
+    (
+        "sketch = { rows = 2, columns = 1024 }",
+        "as_printed = true",
+        &["bad.toml:24: switch.flowsail.as_printed = true: agg0 has neighbours of PFC", "expected false"],
+    ),
     // Sizes drawn for each flow, and datagrams.
     (
         "sizes = { uniform = [\"50 KB\", \"200 KB\"] }\n",
@@ -991,6 +996,18 @@ const PODS_CASES: &[Case] = &[
         ],
     ),
     (
+        "[run]",
+        "[[region]]\nat = [\"tor*\"]\nswitch.flowsail.refresh = \"20 us\"\n[run]",
+        &[
+            "bad.toml:46: region.1.switch.flowsail.refresh = \"20 us\": hosts let a pause lapse by switch.flowsail.refresh = 10 us: expected the same",
+        ],
+    ),
+    (
+        "[run]",
+        "[[region]]\nat = [\"tor*\"]\nswitch.flowsail.nic_obeys = false\n[run]",
+        &["bad.toml:46: region.1.switch.flowsail.nic_obeys = false: hosts obey by switch.flowsail.nic_obeys = true"],
+    ),
+    (
         "scheme = \"flowsail\"",
         "scheme = \"flowsail\"\ncompat = \"hpcc-sim\"",
         &["preset \"hpcc-sim\": conventions.memory = \"hpcc-sim\": HPCC's simulator has one scheme in all switches"],
@@ -1034,6 +1051,38 @@ fn mistakes_about_flowsail_pods_and_regions_are_refused_likewise() {
         assert_eq!(PODS.matches(piece).count().min(1), 1, "not in the good scenario: {piece}");
         has(&refuse(&PODS.replacen(piece, instead, 1), &[], None), wanted);
     }
+}
+
+#[test]
+fn knobs_that_a_policy_does_not_have_are_refused() {
+    let alone = |sets: &[&str]| {
+        let text = PODS.split("[[region]]").next().expect("a part").replace("[switch.flowsail]", "[switch.flow]");
+        let text = text.split("[switch.flow]").next().expect("a part").replace("priority_groups = 2\n", "");
+        let rest = "[[workload]]\nkind = \"incast\"\ndegree = 4\naggregate = \"1 MB\"\nload = 0.1\n[run]\nduration = \"1 ms\"\n";
+        refuse(&format!("{text}{rest}"), sets, None)
+    };
+    for knob in [
+        "flowsail.release=1 us",
+        "flowsail.isolation_queues=2",
+        "flowsail.fingerprint_bits=16",
+        "flowsail.nactive_literal=true",
+        "flowsail.strict_fair=false",
+        "flowsail.weights=[1]",
+        "flowsail.sketch={ rows = 1, columns = 16 }",
+        "flowsail.elide=valley",
+        "priority_groups=2",
+    ] {
+        let knob = format!("switch.{knob}");
+        let message = alone(&["switch.flowsail.as_printed=true", &knob]);
+        has(
+            &message,
+            &[&format!("--set {knob}: the pseudo-code as printed has nothing of the kind; expected the default")],
+        );
+    }
+    has(
+        &alone(&["scheme=ideal-fc", "switch.flowsail.elide=valley"]),
+        &["--set switch.flowsail.elide=valley: ideal flow control pauses on every turn; expected \"none\""],
+    );
 }
 
 #[test]

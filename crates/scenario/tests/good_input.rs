@@ -255,7 +255,6 @@ fn every_key_of_flowsail_is_taken() {
         "strict_fair=false",
         "weights=[1, 2, 255]",
         "sketch={ rows = 8, columns = 65536 }",
-        "as_printed=true",
         "nic_obeys=false",
         "elide=valley",
     ];
@@ -271,7 +270,8 @@ fn every_key_of_flowsail_is_taken() {
     );
     assert_eq!((own.fingerprint_bits, own.weights.as_slice()), (8, [1, 2, 255].as_slice()));
     assert_eq!(own.sketch, Some(Sketch { rows: 8, columns: 65_536 }));
-    assert_eq!((own.nactive_literal, own.strict_fair, own.as_printed, own.nic_obeys), (true, false, true, false));
+    assert_eq!((own.nactive_literal, own.strict_fair, own.as_printed, own.nic_obeys), (true, false, false, false));
+    assert!(scenario(PODS, &["switch.flowsail.as_printed=true"]).switch.flowsail.as_printed);
     assert_eq!(own.elide, Elide::Rule(ElideRule::Valley));
     assert_eq!((run.switch.priority_groups, run.switch.when_paused), (8, WhenPaused::Discard));
     let json = serde_json::to_string(&run).expect("plain data");

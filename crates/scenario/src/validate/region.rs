@@ -3,7 +3,7 @@
 use super::switch::Part;
 use super::{Doc, Net, check_scheme};
 use crate::error::Error;
-use crate::model::{Backpressure, Memory, Switch};
+use crate::model::{Backpressure, Memory, Region, Switch};
 
 /// Checks names and schemes of regions. `[node]`: its region, if it is in one.
 pub(super) fn check(doc: &Doc, net: &Net) -> Result<Vec<Option<usize>>, Error> {
@@ -31,8 +31,23 @@ pub(super) fn check(doc: &Doc, net: &Net) -> Result<Vec<Option<usize>>, Error> {
             "a path is the same both ways only if all its switches see to it: expected what switch.symmetric_ecmp says"
                 .into()
         })?;
+        check_hosts(doc, i, region)?;
     }
     Ok(region_of)
+}
+
+/// Hosts go by the scenario's own switch: what they have to agree about with their own has to be the same everywhere.
+fn check_hosts(doc: &Doc, i: usize, region: &Region) -> Result<(), Error> {
+    if !matches!(region.switch.backpressure, Backpressure::Flowsail | Backpressure::PerFlow) {
+        return Ok(());
+    }
+    let (own, hosts) = (&region.switch.flowsail, &doc.scenario.switch.flowsail);
+    doc.need(own.refresh == hosts.refresh, &format!("region.{i}.switch.flowsail.refresh"), || {
+        format!("hosts let a pause lapse by switch.flowsail.refresh = {}: expected the same", hosts.refresh)
+    })?;
+    doc.need(own.nic_obeys == hosts.nic_obeys, &format!("region.{i}.switch.flowsail.nic_obeys"), || {
+        format!("hosts obey by switch.flowsail.nic_obeys = {}: expected the same", hosts.nic_obeys)
+    })
 }
 
 /// The switch table of the scenario and those of its regions, each with the switches it is about.

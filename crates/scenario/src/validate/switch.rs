@@ -8,7 +8,7 @@ use backwater_types::Bytes;
 
 use super::{Doc, Net};
 use crate::error::Error;
-use crate::model::{Assignment, Backpressure, Buffer, Elide, Memory, Switch, WhenPaused};
+use crate::model::{Assignment, Backpressure, Buffer, Elide, ElideRule, Flowsail, Memory, Switch, WhenPaused};
 use crate::topology::NodeKind;
 
 /// Queue numbers of a PAUSE bitmap.
@@ -163,6 +163,13 @@ fn check_pfc(part: &Part) -> Result<(), Error> {
         }
     }
     for ((node, bytes), _) in graph.nodes.iter().zip(set_aside).zip(pauses).filter(|(_, pauses)| *pauses) {
+        let speaks_it = switch.backpressure == Backpressure::Pfc || !switch.flowsail.as_printed;
+        part.need(speaks_it, "flowsail.as_printed", || {
+            format!(
+                "{} has neighbours of PFC, of which the pseudo-code as printed knows nothing; expected false",
+                node.name
+            )
+        })?;
         let Buffer::Shared(buffer) = switch.buffer else {
             let by =
                 if switch.backpressure == Backpressure::Pfc { "backpressure = \"pfc\"" } else { "neighbours of PFC" };
@@ -227,7 +234,37 @@ fn check_flowsail(part: &Part) -> Result<(), Error> {
         let columns = (16..=65_536).contains(&sketch.columns) && sketch.columns.is_power_of_two();
         part.need(columns, &field("sketch.columns"), || "expected a power of two from 16 to 65536".into())?;
     }
+    let everywhere = flowsail.elide == Elide::Rule(ElideRule::None);
+    part.need(everywhere || switch.backpressure != Backpressure::PerFlow, &field("elide"), || {
+        "ideal flow control pauses on every turn; expected \"none\"".into()
+    })?;
+    check_as_printed(part)?;
     check_elide(part, "flowsail.elide", &flowsail.elide)
+}
+
+/// The printed pseudo-code has none of the knobs, and no priorities.
+fn check_as_printed(part: &Part) -> Result<(), Error> {
+    let flowsail = &part.switch.flowsail;
+    if !flowsail.as_printed {
+        return Ok(());
+    }
+    let plain = Flowsail::default();
+    for (field, plain) in [
+        ("flowsail.release", flowsail.release == plain.release),
+        ("flowsail.isolation_queues", flowsail.isolation_queues == plain.isolation_queues),
+        ("flowsail.fingerprint_bits", flowsail.fingerprint_bits == plain.fingerprint_bits),
+        ("flowsail.nactive_literal", flowsail.nactive_literal == plain.nactive_literal),
+        ("flowsail.strict_fair", flowsail.strict_fair == plain.strict_fair),
+        ("flowsail.weights", flowsail.weights == plain.weights),
+        ("flowsail.sketch", flowsail.sketch == plain.sketch),
+        ("flowsail.elide", flowsail.elide == plain.elide),
+        ("priority_groups", part.switch.priority_groups == 1),
+    ] {
+        part.need(plain, field, || {
+            "the pseudo-code as printed has nothing of the kind; expected the default, or as_printed = false".into()
+        })?;
+    }
+    Ok(())
 }
 
 /// Turns that exist.
