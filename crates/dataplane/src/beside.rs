@@ -34,6 +34,13 @@ pub struct Beside<P> {
     speaks_pfc: Vec<bool>,
 }
 
+impl<P> Beside<P> {
+    /// The policy towards the other neighbours, for checks.
+    pub fn policy(&self) -> &P {
+        &self.policy
+    }
+}
+
 impl<P: Policy> Policy for Beside<P> {
     type Queues = P::Queues;
     type Params = BesideParams<P::Params>;

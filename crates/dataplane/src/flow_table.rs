@@ -161,6 +161,8 @@ pub struct FlowTable {
     last: Slot,
     /// The fingerprint is this many bits shorter than the name.
     cut: u32,
+    /// Odd, of this switch: with one for all, flows with names in a row, as ours have, would all but never agree.
+    multiplier: u32,
     salt: u64,
     /// Where the search for an entry to move starts.
     rotor: u32,
@@ -194,6 +196,7 @@ impl FlowTable {
             first: NONE,
             last: NONE,
             cut: 32 - fingerprint_bits,
+            multiplier: hash::mix64(salt ^ 0x6d75_6c74) as u32 | 1,
             salt: hash::mix64(salt ^ 0x6675_6c6c),
             rotor: 0,
             refused: 0,
@@ -218,7 +221,7 @@ impl FlowTable {
     /// Odd multipliers are bijections, so 32 bits tell all flows apart.
     #[inline(always)]
     fn place(&self, port: PortId, flow: u32) -> Place {
-        let fingerprint = flow.wrapping_mul(0x9e37_79b1) >> self.cut;
+        let fingerprint = self.fingerprint(flow);
         let name = fingerprint as u64 | (port as u64) << 32;
         let bucket = (name.wrapping_mul(self.salt | 1) >> 32) as u32 ^ (port as u32).wrapping_mul(0x85eb_ca6b) >> 7;
         Place { fingerprint, bucket: bucket & self.mask() }
@@ -241,9 +244,10 @@ impl FlowTable {
         (fingerprint ^ fingerprint >> 16) << SLOT_BITS
     }
 
+    /// What tells a flow from others.
     #[inline(always)]
-    fn fingerprint(&self, record: &Record) -> u32 {
-        record.flow.wrapping_mul(0x9e37_79b1) >> self.cut
+    pub fn fingerprint(&self, flow: u32) -> u32 {
+        flow.wrapping_mul(self.multiplier) >> self.cut
     }
 
     /// The record of `flow` at `port`.
@@ -259,7 +263,7 @@ impl FlowTable {
                 if entry & !SLOT_MASK == hint && entry & SLOT_MASK != 0 {
                     let slot = (entry & SLOT_MASK) - 1;
                     let record = &self.records[slot as usize];
-                    if record.port as PortId == port && self.fingerprint(record) == place.fingerprint {
+                    if record.port as PortId == port && self.fingerprint(record.flow) == place.fingerprint {
                         return Some(slot);
                     }
                 }
@@ -341,7 +345,7 @@ impl FlowTable {
             let way = (self.rotor >> 30) as usize;
             path[step] = (at, way);
             let slot = (self.buckets[at as usize][way] & SLOT_MASK) - 1;
-            let next = self.other(at, self.fingerprint(&self.records[slot as usize]));
+            let next = self.other(at, self.fingerprint(self.records[slot as usize].flow));
             if path[..=step].iter().any(|(seen, _)| *seen == next) {
                 return None;
             }

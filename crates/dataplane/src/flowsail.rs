@@ -165,6 +165,11 @@ impl Layout {
 }
 
 impl<const W: usize> FlowSail<W> {
+    /// Its flow records, for checks.
+    pub fn table(&self) -> &FlowTable {
+        &self.table
+    }
+
     #[inline(always)]
     fn at(&self, port: PortId, queue: QueueId) -> usize {
         port as usize * self.layout.queues as usize + queue as usize

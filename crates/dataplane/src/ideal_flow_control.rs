@@ -41,6 +41,11 @@ pub struct IdealFlowControl {
 }
 
 impl IdealFlowControl {
+    /// Its flow records, for checks.
+    pub fn table(&self) -> &FlowTable {
+        &self.table
+    }
+
     fn tend(&mut self, now: Instant, slot: Slot) {
         if self.refresh > Duration::ZERO {
             self.table.tend(slot);

@@ -100,13 +100,22 @@ impl<'a> Simulation<'a> {
 
     /// As [`Simulation::run_any`], with an observer in each partition.
     pub fn observe_any<O: Observer>(&self, observer: impl Fn() -> O, watch: &Watch) -> (Outcome, Vec<O>) {
+        let memory = self.scenario.conventions.memory;
+        self.observe_planes(|shape: &Shape, params: &PlaneParams| any_switch::any(memory, shape, params), observer, watch)
+    }
+
+    /// As [`Simulation::observe_any`], with switches made by `plane`.
+    pub fn observe_planes<D: DataPlane, O: Observer>(
+        &self,
+        plane: impl Fn(&Shape, &PlaneParams) -> D,
+        observer: impl Fn() -> O,
+        watch: &Watch,
+    ) -> (Outcome, Vec<O>) {
         let control = match self.scenario.host.transport {
             Transport::LineRate if self.cap().is_none() => AnyControl::LineRate,
             Transport::LineRate | Transport::Window => AnyControl::Window(WindowParams { window: self.window() }),
             Transport::Dctcp => AnyControl::Dctcp(self.dctcp()),
         };
-        let memory = self.scenario.conventions.memory;
-        let plane = |shape: &Shape, params: &PlaneParams| any_switch::any(memory, shape, params);
         let conventions = &self.scenario.conventions;
         match (conventions.hosts, conventions.ties) {
             (Hosts::Rings, _) => self.run_with::<Host<AnyFlow>, _, O>(control, plane, observer, watch),

@@ -9,6 +9,7 @@
 //! | `Paused` | nothing leaves a queue, a port, a NIC queue or of a flow that the frames received say is held |
 //! | `Buffer` | a switch never holds more bytes than its buffer |
 //! | `Protocol` | PAUSE and RESUME of a queue alternate, name a queue that packets came from, and a bitmap repeats their state |
+//! | `Protocol` | a flow is paused at a port it came by, again every period, and resumed only if it was |
 //! | `Invented` | nothing leaves that did not arrive |
 //! | `Idle` | a free port with data and nothing held sends at once |
 //!
@@ -18,13 +19,14 @@
 //! |---|---|
 //! | `Acknowledged` | no acknowledgement for what did not arrive in order |
 //! | `Conservation` | sent = received + dropped + lost, per flow, nothing left in switches or on links |
-//! | `Held` | with everything drained nothing is held any more |
+//! | `Held` | with everything drained nothing is held any more, and no flow is on record |
 //! | `Statistics` | the counters reported equal the events seen |
 //! | `Unfinished` | flows that should have finished have |
 
+use super::watched::Sheets;
 use backwater_dataplane::Departed;
 use backwater_dataplane::flow_table::LAPSE;
-use backwater_scenario::model::{Backpressure, Buffer, Scenario};
+use backwater_scenario::model::{Backpressure, Buffer, Scenario, Switch};
 use backwater_scenario::topology::{Graph, ser_time};
 use backwater_sim::observe::Observer;
 use backwater_sim::stats::DROP_REASONS;
@@ -71,7 +73,7 @@ impl Report {
         self.faults.iter().any(|(f, _)| *f == fault)
     }
 
-    fn fault(&mut self, fault: Fault, text: String) {
+    pub fn fault(&mut self, fault: Fault, text: String) {
         if !self.has(fault) {
             self.faults.push((fault, text));
         }
@@ -80,8 +82,8 @@ impl Report {
 
 /// What the checker knows of the scenario.
 struct Rules {
-    /// Bytes a switch may hold.
-    buffer: u64,
+    /// `[node]`: bytes a switch may hold.
+    buffer: Vec<u64>,
     /// Reordering within a switch is ruled out: every packet takes part in the bookkeeping (BFC-B3).
     ordered: bool,
     nic_obeys: bool,
@@ -94,10 +96,11 @@ struct Rules {
     peers: Vec<Vec<(usize, PortId)>>,
     /// `[host]`: times at which its link fails or comes back.
     flaps: Vec<Vec<Instant>>,
-    flow_pauses: FlowPauses,
+    /// `[node]`.
+    flow_pauses: Vec<FlowPauses>,
 }
 
-/// What the checker knows of pauses of single flows.
+/// What the checker knows of pauses of single flows at one node.
 struct FlowPauses {
     /// A pause lapses after this; `None`: never.
     lapse: Option<Duration>,
@@ -105,26 +108,37 @@ struct FlowPauses {
     slack: Duration,
     /// Every flow has a record of its own, so that each is paused and resumed by itself.
     exact: bool,
-    /// NICs hold them too.
-    nic_obeys: bool,
+    /// The node holds flows by name: a switch that knows their frames, or a NIC that obeys them.
+    obeys: bool,
+    /// Period in which a switch repeats its pauses.
+    period: Option<Duration>,
 }
 
+/// Resolution of the times that records keep.
+const TICK: Duration = Duration(1024);
+
 impl FlowPauses {
-    fn new(scenario: &Scenario) -> FlowPauses {
-        let flowsail = &scenario.switch.flowsail;
-        let ideal = scenario.switch.backpressure == Backpressure::PerFlow;
+    fn new(scenario: &Scenario, switch: &Switch, host: bool) -> FlowPauses {
+        // Hosts have one set of parameters.
+        let flowsail = if host { &scenario.switch.flowsail } else { &switch.flowsail };
+        let ideal = switch.backpressure == Backpressure::PerFlow;
+        let refresh = flowsail.refresh;
         FlowPauses {
-            lapse: (flowsail.refresh.0 > 0).then(|| Duration(LAPSE * flowsail.refresh.0)),
-            slack: flowsail.refresh,
-            exact: ideal || (flowsail.fingerprint_bits == 32 && flowsail.table_entries >= 1024),
-            nic_obeys: flowsail.nic_obeys,
+            lapse: (refresh.0 > 0).then(|| Duration(LAPSE * refresh.0)),
+            slack: refresh,
+            exact: host || ideal || (flowsail.fingerprint_bits == 32 && flowsail.table_entries >= 1024),
+            obeys: match host {
+                true => flowsail.nic_obeys,
+                false => ideal || switch.backpressure == Backpressure::Flowsail,
+            },
+            period: (refresh.0 > 0).then_some(refresh),
         }
     }
 
     /// Whether a pause that was last repeated at `at` is still in force; `late`: in the eyes of one who looks only now and then.
     fn holds(&self, at: Instant, now: Instant, late: bool) -> bool {
-        let slack = if late { self.slack } else { Duration::ZERO };
-        self.lapse.is_none_or(|lapse| now < at + lapse + slack)
+        let Some(lapse) = self.lapse else { return true };
+        if late { now <= at + lapse + self.slack + TICK } else { now + TICK < at + lapse }
     }
 }
 
@@ -209,11 +223,15 @@ pub struct Audit {
     told: HashMap<(usize, PortId), (u128, bool)>,
     /// Flows that a neighbour has paused, and when it last said so; and those that this switch has paused.
     held_flows: HashMap<(usize, PortId), HashMap<u32, Instant>>,
-    told_flows: HashSet<(usize, PortId, u32)>,
+    told_flows: HashMap<(usize, PortId, u32), Instant>,
+    /// Switches that say which frames they were handed, and when.
+    sheets: Option<Arc<Sheets>>,
     /// By flow and switch: the port its packets come in by.
     last_hop: HashMap<(u32, usize), PortId>,
     /// `(switch, ingress, upstream queue)` that packets came from.
     came: HashSet<(usize, PortId, u16)>,
+    /// `(switch, ingress, flow)` that packets came from.
+    came_flows: HashSet<(usize, PortId, u32)>,
     /// `[switch][port]`: when it is free, data packets it holds, and since when it has been free with data and nothing held.
     ports: HashMap<usize, Vec<(Instant, u64, Option<Instant>)>>,
     /// Ports of nodes of this partition that have sent data.
@@ -246,6 +264,11 @@ impl Audit {
             let other = if l.a == node { l.b } else { l.a };
             (other, links[other].iter().position(|at| at == link).expect("a link has two ends") as PortId)
         };
+        let config = |node: usize| scenario.switch_at(&graph.nodes[node].name);
+        let buffer = |switch: &Switch| match switch.buffer {
+            Buffer::Infinite => u64::MAX,
+            Buffer::Shared(bytes) => bytes.0,
+        };
         let rules = Rules {
             steady: scenario.fault.iter().all(|f| f.down.is_empty()),
             ser: links
@@ -257,15 +280,14 @@ impl Audit {
                 .enumerate()
                 .map(|(node, ports)| ports.iter().map(|l| peer(node, l)).collect())
                 .collect(),
-            buffer: match scenario.switch.buffer {
-                Buffer::Infinite => u64::MAX,
-                Buffer::Shared(bytes) => bytes.0,
-            },
+            buffer: (0..graph.nodes.len()).map(|node| buffer(config(node))).collect(),
             ordered: scenario.switch.backpressure != Backpressure::Bfc || scenario.switch.bfc.sampling == 1.0,
             nic_obeys: scenario.switch.bfc.nic_obeys,
             hosts: graph.hosts,
             flaps: (0..graph.hosts).map(flaps_of).collect(),
-            flow_pauses: FlowPauses::new(scenario),
+            flow_pauses: (0..graph.nodes.len())
+                .map(|node| FlowPauses::new(scenario, config(node), node < graph.hosts))
+                .collect(),
         };
         Audit {
             rules: Arc::new(rules),
@@ -276,13 +298,20 @@ impl Audit {
             held: HashMap::new(),
             told: HashMap::new(),
             held_flows: HashMap::new(),
-            told_flows: HashSet::new(),
+            told_flows: HashMap::new(),
+            sheets: None,
             last_hop: HashMap::new(),
             came: HashSet::new(),
+            came_flows: HashSet::new(),
             ports: HashMap::new(),
             active: HashSet::new(),
             drops: [0; DROP_REASONS.len()],
         }
+    }
+
+    /// With switches that keep sheets.
+    pub fn reading(self, sheets: &Arc<Sheets>) -> Audit {
+        Audit { sheets: Some(sheets.clone()), ..self }
     }
 
     fn count(&mut self, what: &'static str) {
@@ -316,23 +345,87 @@ impl Audit {
         held
     }
 
-    /// Whether a neighbour has paused a flow at `port` of `node`.
-    fn flow_held(&self, now: Instant, node: usize, port: PortId, flow: u32) -> bool {
-        let since = self.held_flows.get(&(node, port)).and_then(|flows| flows.get(&flow));
-        since.is_some_and(|at| self.rules.flow_pauses.holds(*at, now, false))
+    /// Takes note of the frames that a switch was handed.
+    fn sync(&mut self, switch: usize) {
+        let Some(sheets) = &self.sheets else { return };
+        let applied = sheets.with(switch - self.rules.hosts, |sheet| std::mem::take(&mut sheet.applied));
+        for frame in applied.into_iter().filter(|frame| frame.accepted) {
+            self.hold_flow(frame.at, switch, frame.port, frame.frame);
+        }
+    }
+
+    /// Flows of one key are one flow to the node.
+    fn key(&self, node: usize, flow: u32) -> u32 {
+        let Some(sheets) = self.sheets.as_ref().filter(|_| node >= self.rules.hosts) else { return flow };
+        sheets.with(node - self.rules.hosts, |sheet| sheet.names.as_ref().map_or(flow, |table| table.fingerprint(flow)))
+    }
+
+    /// A neighbour's frame takes effect at `port` of `node`.
+    fn hold_flow(&mut self, now: Instant, node: usize, port: PortId, frame: ControlFrame) {
+        match frame {
+            ControlFrame::PauseFlow(name) if self.rules.flow_pauses[node].obeys => {
+                let key = self.key(node, name.flow);
+                self.held_flows.entry((node, port)).or_default().insert(key, now);
+            }
+            ControlFrame::ResumeFlow(name) => {
+                let key = self.key(node, name.flow);
+                self.held_flows.entry((node, port)).or_default().remove(&key);
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether a neighbour has paused the flow of `packet` at `port` of `node`. Of a switch that does not say which flows found
+    /// room in its table, only where all do.
+    fn flow_held(&self, now: Instant, node: usize, port: PortId, packet: &Packet) -> bool {
+        let rules = &self.rules.flow_pauses[node];
+        if !rules.exact && self.sheets.is_none() {
+            return false;
+        }
+        let Some(flows) = self.held_flows.get(&(node, port)).filter(|flows| !flows.is_empty()) else { return false };
+        let since = flows.get(&self.key(node, packet.flow));
+        since.is_some_and(|at| rules.holds(*at, now, false))
     }
 
     /// Whether any flow may be paused at `port` of `node`.
     fn some_flow_held(&mut self, now: Instant, node: usize, port: PortId) -> bool {
         let rules = self.rules.clone();
         let Some(flows) = self.held_flows.get_mut(&(node, port)) else { return false };
-        flows.retain(|_, at| rules.flow_pauses.holds(*at, now, true));
+        flows.retain(|_, at| rules.flow_pauses[node].holds(*at, now, true));
         !flows.is_empty()
+    }
+
+    /// A switch tells a neighbour to pause or resume a flow. What is wrong with that, if anything.
+    fn on_flow_told(&mut self, now: Instant, switch: usize, port: PortId, frame: ControlFrame) -> Option<&'static str> {
+        let rules = &self.rules.flow_pauses[switch];
+        let strict = rules.exact && self.rules.steady;
+        // A frame waits for the packet on the wire and for the other frames.
+        let period = rules.period.map(|period| period + Duration::from_us(4));
+        let late = |at: Instant| period.is_some_and(|period| now > at + period);
+        match frame {
+            ControlFrame::PauseFlow(name) => {
+                let key = (switch, port, name.flow);
+                let before = self.told_flows.insert(key, now);
+                // A neighbour in another partition is out of sight.
+                let seen = self.rules.steady && self.sees_neighbour(switch, port);
+                if seen && !self.came_flows.contains(&key) {
+                    return Some("but no packet of it came that way");
+                }
+                (strict && before.is_some_and(late)).then_some("late")
+            }
+            ControlFrame::ResumeFlow(name) => match self.told_flows.remove(&(switch, port, name.flow)) {
+                None => strict.then_some("out of turn"),
+                Some(at) => (strict && late(at)).then_some("not having repeated its pause"),
+            },
+            _ => None,
+        }
     }
 
     /// A frame that a switch sends to its neighbour follows from those before it.
     fn on_frame_sent(&mut self, now: Instant, switch: usize, port: PortId, frame: ControlFrame) {
-        let exact = self.rules.flow_pauses.exact && self.rules.steady;
+        if let Some(what) = self.on_flow_told(now, switch, port, frame) {
+            self.fault(now, Fault::Protocol, || format!("switch {switch} port {port} sends {frame:?}, {what}"));
+        }
         let (queues, pfc) = self.told.entry((switch, port)).or_default();
         let right = match frame {
             ControlFrame::Pause(q) => {
@@ -356,11 +449,7 @@ impl Audit {
                 true
             }
             // Repeated too.
-            ControlFrame::PauseFlow(name) => {
-                self.told_flows.insert((switch, port, name.flow));
-                true
-            }
-            ControlFrame::ResumeFlow(name) => self.told_flows.remove(&(switch, port, name.flow)) || !exact,
+            ControlFrame::PauseFlow(_) | ControlFrame::ResumeFlow(_) => true,
         };
         if !right {
             self.fault(now, Fault::Protocol, || format!("switch {switch} port {port} sends {frame:?} out of turn"));
@@ -436,7 +525,7 @@ impl Observer for Audit {
             self.count(if nacked { "goes back after a NACK" } else { "goes back after a timeout" });
         }
         let held = *self.held(now, host, 0);
-        if self.rules.flow_pauses.nic_obeys && self.flow_held(now, host, 0, packet.flow) {
+        if self.flow_held(now, host, 0, packet) {
             let flow = packet.flow;
             self.fault(now, Fault::Paused, || format!("host {host} sends of flow {flow}, which is paused"));
         }
@@ -476,13 +565,14 @@ impl Observer for Audit {
     fn enqueued(&mut self, now: Instant, switch: usize, egress: PortId, packet: &Packet) {
         if let Some(ingress) = self.last_hop.get(&(packet.flow, switch)) {
             self.came.insert((switch, *ingress, packet.upstream_queue));
+            self.came_flows.insert((switch, *ingress, packet.flow));
         }
         self.port(switch, egress).1 += 1;
         self.flow(packet.flow).enqueued += (packet.kind == Kind::Data) as u64;
         self.queued.entry((switch, egress, packet.flow)).or_default().push_back(packet.seq);
         let bytes = self.bytes.entry(switch).or_default();
         *bytes += packet.wire as u64;
-        let (bytes, most) = (*bytes, self.rules.buffer);
+        let (bytes, most) = (*bytes, self.rules.buffer[switch]);
         if bytes > most {
             self.fault(now, Fault::Buffer, || format!("switch {switch} holds {bytes} bytes of at most {most}"));
         }
@@ -506,7 +596,8 @@ impl Observer for Audit {
                 format!("switch {switch} port {port} serves queue {queue}, which is held")
             });
         }
-        if self.rules.flow_pauses.exact && self.flow_held(now, switch, port, packet.flow) {
+        self.sync(switch);
+        if self.flow_held(now, switch, port, packet) {
             let flow = packet.flow;
             self.fault(now, Fault::Paused, || {
                 format!("switch {switch} port {port} sends of flow {flow}, which is paused")
@@ -569,19 +660,13 @@ impl Observer for Audit {
             ControlFrame::ResumeFlow(_) if host => "RESUME of a flow at a NIC",
             ControlFrame::ResumeFlow(_) => "RESUME of a flow at a switch",
         });
-        match frame {
-            ControlFrame::PauseFlow(name) => {
-                self.held_flows.entry((node, port)).or_default().insert(name.flow, now);
-            }
-            ControlFrame::ResumeFlow(name) => {
-                self.held_flows.entry((node, port)).or_default().remove(&name.flow);
-            }
-            _ => {}
-        }
         let held = self.held(now, node, port);
         let before = held.queues;
         held.obey(now, frame);
         let repaired = matches!(frame, ControlFrame::Bitmap(_)) && held.queues != before;
+        if host || self.sheets.is_none() {
+            self.hold_flow(now, node, port, frame);
+        }
         if repaired {
             self.count("BITMAP that repairs");
         }
@@ -589,6 +674,7 @@ impl Observer for Audit {
 
     fn link_changed(&mut self, now: Instant, switch: usize, port: PortId) {
         self.count("link changes");
+        self.sync(switch);
         self.held.entry((switch, port)).or_default().clear(now);
         self.held_flows.remove(&(switch, port));
     }
@@ -597,6 +683,7 @@ impl Observer for Audit {
         if let Err(text) = audit() {
             self.fault(now, Fault::Recount, || format!("switch {switch}: {text}"));
         }
+        self.sync(switch);
         self.check_idle(now, switch);
     }
 }
@@ -612,7 +699,11 @@ pub fn conclude(audits: Vec<Audit>, outcome: &Outcome) -> Report {
     let mut drops = [0; DROP_REASONS.len()];
     let pfc = outcome.scenario.switch.backpressure == Backpressure::Pfc;
     let mut paused: HashMap<(usize, PortId), Held> = HashMap::new();
+    let (mut untold, mut sheets) = (Vec::new(), None);
     for mut audit in audits {
+        let strict = |node: usize| audit.rules.steady && audit.rules.flow_pauses[node].exact;
+        untold.extend(audit.told_flows.keys().filter(|(node, ..)| strict(*node)).copied());
+        sheets = audit.sheets.clone();
         for (fault, text) in std::mem::take(&mut audit.report.faults) {
             all.fault(fault, text);
         }
@@ -641,6 +732,9 @@ pub fn conclude(audits: Vec<Audit>, outcome: &Outcome) -> Report {
             }
         }
     }
+    if let Some(sheets) = &sheets {
+        sheets.conclude(&mut all);
+    }
     check_flows(&mut all, &flows, outcome);
     check_statistics(&mut all, &flows, drops, &paused, outcome);
     let last = outcome.acknowledged.iter().max().copied().unwrap_or_default();
@@ -657,7 +751,21 @@ pub fn conclude(audits: Vec<Audit>, outcome: &Outcome) -> Report {
         if left > 0 {
             all.fault(Fault::Conservation, format!("{left} packets are still held by switches"));
         }
-        if let Some((node, port)) = flows_left.iter().min() {
+        if let Some((node, port, flow)) = untold.iter().min() {
+            all.fault(Fault::Protocol, format!("switch {node} port {port} never says that flow {flow} may send again"));
+        }
+        // What was lost or doubled stays where nothing lapses.
+        let mishaps = sheets.as_ref().is_some_and(|sheets| sheets.mishaps) || !outcome.scenario.fault.is_empty();
+        let lapses = outcome.scenario.switch.flowsail.refresh.0 > 0;
+        let shared = outcome.scenario.switch.flowsail.fingerprint_bits < 32;
+        if let Some(number) = sheets.as_ref().and_then(|sheets| sheets.with_records())
+            && (lapses || !mishaps && !shared)
+        {
+            all.fault(Fault::Held, format!("switch {} still has flows on record", number + outcome.graph.hosts));
+        }
+        if let Some((node, port)) = flows_left.iter().min()
+            && (lapses || !mishaps && !shared)
+        {
             all.fault(Fault::Held, format!("node {node} port {port} still holds flows"));
         }
         held_left.sort_unstable();

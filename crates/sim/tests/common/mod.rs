@@ -6,6 +6,7 @@ pub mod audit;
 pub mod log;
 pub mod random;
 pub mod spy;
+pub mod watched;
 
 use backwater_dataplane::{Bfc, Composed, Shape, Switch};
 use backwater_scenario::model::{Assignment, Backpressure, Transport};
@@ -47,6 +48,17 @@ pub fn audited(scenario: &Scenario, threads: usize) -> (Outcome, Report) {
     } else {
         simulation.observe_any(audit, &Watch::default())
     };
+    let report = audit::conclude(audits, &outcome);
+    (outcome, report)
+}
+
+/// Runs it with every event checked, flow records watched, and control frames handed to switches twice or late if `mishaps`.
+pub fn watched(scenario: &Scenario, threads: usize, mishaps: Option<u64>) -> (Outcome, Report) {
+    let simulation = Simulation::new(scenario, threads);
+    let graph = &simulation.graph;
+    let sheets = watched::Sheets::new(graph.nodes.len() - graph.hosts, mishaps.is_some());
+    let audit = || Audit::new(scenario, graph).reading(&sheets);
+    let (outcome, audits) = simulation.observe_planes(sheets.plane(mishaps), audit, &Watch::default());
     let report = audit::conclude(audits, &outcome);
     (outcome, report)
 }

@@ -20,17 +20,14 @@ struct Knobs {
 /// Case number `number`.
 pub fn case(number: u64) -> Case {
     let dice = &mut Dice(Stream::new(0x6261_636b, 0x7361_696c, number));
-    let schemes = ["flowsail", "flowsail", "flowsail", "flowsail", "flowsail", "flowsail", "flowsail+dctcp", "ideal-fc"];
+    let schemes =
+        ["flowsail", "flowsail", "flowsail", "flowsail", "flowsail", "flowsail", "flowsail+dctcp", "ideal-fc"];
     let scheme = dice.of(&schemes);
     let ideal = scheme == "ideal-fc";
     let net = net(dice, false);
     let (payload, header) = (dice.of(&[256, 500, 1000]), 48);
     let full = payload + header;
     let mut out = format!("scheme = \"{scheme}\"\nseed = {}\n{}", 1 + dice.below(1000), net.toml);
-    let acks = dice.percent(10);
-    if acks {
-        out += "[conventions]\nacks = \"data\"\n";
-    }
 
     let groups = if ideal { 1 } else { dice.of(&[1, 1, 1, 2, 3]) };
     let region = if ideal || !dice.percent(20) { None } else { region(dice, &net, full) };
@@ -71,6 +68,8 @@ pub fn case(number: u64) -> Case {
     let stuck = knobs.silent && (!steady || mishaps.is_some() || knobs.crowded);
     // Beside PFC a flow is not paused by name, and its packets may wait for those of another port.
     let cyclic = valleys || (pfc && !steady);
+    let (duration, drain) = if stuck { ("1 ms", 1.0) } else { ("4 ms", 10.0) };
+    let _ = write!(out, "[run]\nduration = \"{duration}\"\nwarmup = \"0 s\"\ndrain = {drain:.1}\n");
     let live = !heavy && roomy && guard >= 20 && !cyclic && !stuck && !knobs.discards;
     Case { live, threads: if dice.percent(4) { 2 } else { 1 }, lossless: false, mishaps, toml: out }
 }
@@ -105,15 +104,7 @@ fn headroom(net: &Net, full: u64) -> u64 {
     2 * net.delay * net.rate / 8 + 4 * full
 }
 
-fn knobs(
-    dice: &mut Dice,
-    out: &mut String,
-    net: &Net,
-    full: u64,
-    groups: u64,
-    classes: u64,
-    ideal: bool,
-) -> Knobs {
+fn knobs(dice: &mut Dice, out: &mut String, net: &Net, full: u64, groups: u64, classes: u64, ideal: bool) -> Knobs {
     let discards = dice.percent(8);
     if discards {
         // A key of the table above.
@@ -135,24 +126,25 @@ fn knobs(
     if dice.percent(10) {
         *out += "nic_obeys = false\n";
     }
-    if dice.percent(20) {
+    if dice.percent(20) && !ideal {
         *out += "elide = \"valley\"\n";
     }
     let mut crowded = false;
     if !ideal {
         if dice.percent(60) {
-            let least = if silent { "300 ns" } else { "0 s" };
-            let _ = writeln!(out, "release = \"{}\"", dice.of(&[least, "300 ns", "2 us", "20 us", "200 us"]));
+            // Without repetitions it is also the period of the sweep.
+            let [none, short] = if silent { ["2 us"; 2] } else { ["0 s", "300 ns"] };
+            let _ = writeln!(out, "release = \"{}\"", dice.of(&[none, short, "2 us", "20 us", "200 us"]));
         }
         let per_group: u64 = queues_of(out) / groups;
         if per_group > 2 && dice.percent(35) {
             *out += "isolation_queues = 2\n";
         }
-        let (small, short) = (dice.percent(35), dice.percent(25));
+        let (small, short) = (dice.percent(50), dice.percent(40));
         crowded = small || short;
-        if small {
-            let _ = writeln!(out, "table_entries = {}", dice.of(&[16, 17, 40]));
-        }
+        // A recount walks the table: large ones take long.
+        let sizes = if small { [16, 16, 17, 40] } else { [1024, 1024, 1024, 4000] };
+        let _ = writeln!(out, "table_entries = {}", dice.of(&sizes));
         if short {
             let _ = writeln!(out, "fingerprint_bits = {}", dice.of(&[8, 8, 9]));
         }
@@ -204,14 +196,15 @@ fn region(dice: &mut Dice, net: &Net, full: u64) -> Option<(String, bool)> {
 fn workloads(dice: &mut Dice, out: &mut String, net: &Net, payload: u64, classes: u64) {
     let hosts = net.hosts.len() as u64;
     let victim = dice.below(hosts);
-    let (together, crowd) = (dice.percent(50), dice.of(&[6, 12, 12, 40]));
+    let (together, crowd) = (dice.percent(50), dice.of(&[6, 12, 24, 60]));
     for class in 0..classes {
-        let _ = writeln!(out, "[[workload]]\nkind = \"flow-list\"\nclass = \"c{class}\"\npriority = {class}\nflows = [");
+        let _ =
+            writeln!(out, "[[workload]]\nkind = \"flow-list\"\nclass = \"c{class}\"\npriority = {class}\nflows = [");
         for _ in 0..dice.range(2, 2 + crowd / classes) {
             let src = dice.below(hosts);
             let dst = if dice.percent(65) { victim } else { dice.below(hosts) };
             let dst = if dst == src { (src + 1) % hosts } else { dst };
-            let most = if crowd == 40 { 12 } else { 40 };
+            let most = if crowd == 60 { 8 } else { 40 };
             let bytes = match dice.below(8) {
                 0 => 1,
                 1 => payload,
@@ -238,5 +231,4 @@ fn workloads(dice: &mut Dice, out: &mut String, net: &Net, payload: u64, classes
             dice.below(classes)
         );
     }
-    out.push_str("[run]\nduration = \"4 ms\"\nwarmup = \"0 s\"\ndrain = 10.0\n");
 }

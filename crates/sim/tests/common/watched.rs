@@ -1,0 +1,360 @@
+//! Any switch, with its flow records looked at from outside, and control frames handed to it twice, or late.
+//!
+//! What it did with the frames goes on a sheet that [`super::Audit`] reads; so do the branches that leave no other trace.
+
+use super::audit::{Counts, Fault, Report};
+use backwater_dataplane::assign::Assigned;
+use backwater_dataplane::flow_table::{FlowTable, Record, state};
+use backwater_dataplane::{Departed, Received, Sent, Shape};
+use backwater_scenario::model::Memory;
+use backwater_sim::any_switch::{AnySwitch, DataPlane, PlaneParams, any};
+use backwater_types::hash::Stream;
+use backwater_types::{ControlFrame, Instant, Kind, Packet, PortId, QueueId};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+const MARKS: u8 = state::MARK_NORMAL | state::MARK_ISOLATED;
+
+/// A frame that took effect at a switch.
+pub struct Applied {
+    pub at: Instant,
+    pub port: PortId,
+    pub frame: ControlFrame,
+    /// A pause for which there was no room is forgotten.
+    pub accepted: bool,
+}
+
+/// What is known of one switch.
+#[derive(Default)]
+pub struct Sheet {
+    /// Frames since the audit looked last.
+    pub applied: Vec<Applied>,
+    /// Flow records now.
+    pub records: u32,
+    /// An empty table, for what it takes for one flow.
+    pub names: Option<FlowTable>,
+    pub counts: Counts,
+    /// What it did that it should not have.
+    pub wrong: Option<String>,
+}
+
+/// The sheets of all switches, in the order of the graph.
+pub struct Sheets {
+    sheets: Vec<Mutex<Sheet>>,
+    built: AtomicUsize,
+    /// Frames are doubled and delayed.
+    pub mishaps: bool,
+}
+
+impl Sheets {
+    pub fn new(switches: usize, mishaps: bool) -> Arc<Sheets> {
+        let sheets = (0..switches).map(|_| Mutex::default()).collect();
+        Arc::new(Sheets { sheets, built: AtomicUsize::new(0), mishaps })
+    }
+
+    /// Looks at the sheet of one switch.
+    pub fn with<T>(&self, switch: usize, look: impl FnOnce(&mut Sheet) -> T) -> T {
+        look(&mut self.sheets[switch].lock().unwrap())
+    }
+
+    /// A switch with flows on record.
+    pub fn with_records(&self) -> Option<usize> {
+        (0..self.sheets.len()).find(|switch| self.with(*switch, |sheet| sheet.records > 0))
+    }
+
+    /// Adds what was counted, and what was wrong.
+    pub fn conclude(&self, report: &mut Report) {
+        for (number, sheet) in self.sheets.iter().enumerate() {
+            let mut sheet = sheet.lock().unwrap();
+            sheet.counts.iter().for_each(|(what, n)| *report.counts.entry(what).or_default() += n);
+            if let Some(text) = sheet.wrong.take() {
+                report.fault(Fault::Protocol, format!("switch {number}: {text}"));
+            }
+        }
+    }
+
+    /// Makes switches, which are built in order.
+    pub fn plane(self: &Arc<Sheets>, mishaps: Option<u64>) -> impl Fn(&Shape, &PlaneParams) -> Watched {
+        let sheets = self.clone();
+        move |shape, params| {
+            let number = sheets.built.fetch_add(1, Ordering::Relaxed);
+            let inner = any(Memory::Exact, shape, params);
+            sheets.with(number, |sheet| sheet.names = table(&inner).cloned());
+            Watched {
+                inner,
+                sheets: sheets.clone(),
+                number,
+                dice: mishaps.map(|seed| Stream::new(seed, 0x6d69_7368, number as u64)),
+                kept: Vec::new(),
+            }
+        }
+    }
+}
+
+/// The switch.
+pub struct Watched {
+    inner: AnySwitch,
+    sheets: Arc<Sheets>,
+    number: usize,
+    dice: Option<Stream>,
+    /// Frames to come again, or for the first time, after so many others.
+    kept: Vec<(u32, PortId, ControlFrame)>,
+}
+
+/// The flow records of a switch that has some.
+fn table(switch: &AnySwitch) -> Option<&FlowTable> {
+    match switch {
+        AnySwitch::FlowSailSwitch(s) => Some(s.policy().table()),
+        AnySwitch::FlowSailWide(s) => Some(s.policy().table()),
+        AnySwitch::FlowSailPfc(s) => Some(s.policy().policy().table()),
+        AnySwitch::FlowSailPfcWide(s) => Some(s.policy().policy().table()),
+        AnySwitch::IdealFc(s) => Some(s.policy().table()),
+        _ => None,
+    }
+}
+
+impl Watched {
+    fn look(&self, port: PortId, flow: u32) -> Option<Record> {
+        let table = table(&self.inner)?;
+        table.find(port, flow).map(|slot| table[slot])
+    }
+
+    fn count(&self, what: &'static str) {
+        self.sheets.with(self.number, |sheet| *sheet.counts.entry(what).or_default() += 1);
+    }
+
+    fn having(&self, mask: u8) -> usize {
+        table(&self.inner).map_or(0, |table| table.iter().filter(|(_, record)| record.is(mask)).count())
+    }
+
+    /// After every change: how many records there are, and what can be seen of marks.
+    fn note(&self, marks: bool) {
+        let Some(table) = table(&self.inner) else { return };
+        self.sheets.with(self.number, |sheet| sheet.records = table.used());
+        if !marks {
+            return;
+        }
+        let marked = || table.iter().filter(|(_, record)| record.is(MARKS));
+        if marked().next().is_none() {
+            return;
+        }
+        let mut bytes: BTreeMap<(PortId, QueueId), u32> = BTreeMap::new();
+        for (_, record) in table.iter() {
+            *bytes.entry((record.port(), record.normal_queue())).or_default() += record.normal;
+            *bytes.entry((record.port(), record.isolation_queue())).or_default() += record.isolated;
+        }
+        for (_, record) in marked() {
+            let normal = record.is(state::MARK_NORMAL);
+            // Behind packets of its flow it would have gone with the last of them.
+            if normal && bytes[&(record.port(), record.normal_queue())] == 0 {
+                self.count("order mark behind packets without a record");
+            }
+            if record.is(state::MARK_ISOLATED) && bytes[&(record.port(), record.isolation_queue())] == 0 {
+                self.count("order mark alone in a queue");
+            }
+            if normal && !record.is(state::MARK_ISOLATED) {
+                self.count("isolation queue waits for the twin mark");
+            }
+        }
+    }
+
+    /// The records now in use, of which one may be new, against those before.
+    fn evicted(&self, before: u32, fresh: bool) {
+        let Some(table) = table(&self.inner) else { return };
+        if table.used() < before + fresh as u32 {
+            self.count("record evicted");
+        }
+    }
+
+    fn used(&self) -> u32 {
+        table(&self.inner).map_or(0, |table| table.used())
+    }
+
+    fn apply(&mut self, now: Instant, port: PortId, frame: ControlFrame) {
+        let (ControlFrame::PauseFlow(name) | ControlFrame::ResumeFlow(name)) = frame else {
+            return self.inner.control(now, port, frame);
+        };
+        let (before, used) = (self.look(port, name.flow), self.used());
+        let refused = table(&self.inner).map_or(0, FlowTable::refused);
+        let ideal = matches!(self.inner, AnySwitch::IdealFc(_));
+        self.inner.control(now, port, frame);
+        let after = self.look(port, name.flow);
+        let pause = matches!(frame, ControlFrame::PauseFlow(_));
+        if table(&self.inner).is_some() {
+            if before.is_some_and(|record| record.name().flow != name.flow) {
+                self.count("frame for a flow that shares its record");
+            }
+            self.count(match before {
+                _ if ideal => "frame under ideal flow control",
+                None if pause && after.is_none() => "PAUSE without room for a record",
+                None if pause && after.is_some_and(|record| record.is(state::MARK_NORMAL)) => {
+                    "PAUSE of a flow that had no record, and may have packets"
+                }
+                None if pause => "PAUSE of a flow without packets",
+                None => "RESUME of a flow without a record",
+                Some(r) if pause && r.is(state::PAUSED) => "pause repeated",
+                Some(r) if pause && r.is(MARKS) => "paused again while its mark is outstanding",
+                Some(r) if pause && r.is(state::CONGESTED) => "paused again while isolated",
+                Some(_) if pause => "PAUSE of a flow with packets",
+                Some(r) if !r.is(state::PAUSED) => "RESUME of a flow not paused",
+                Some(r) if r.is(MARKS) => "resumed while its mark is outstanding",
+                Some(_) => "resumed",
+            });
+            self.evicted(used, before.is_none() && after.is_some());
+        }
+        let accepted = !pause || after.is_some();
+        self.sheets.with(self.number, |sheet| {
+            let full = table(&self.inner).is_some_and(|table| table.refused() > refused);
+            if !accepted && table(&self.inner).is_some() && !full {
+                sheet.wrong.get_or_insert(format!("ignores {frame:?} by port {port}, with room for a record"));
+            }
+            sheet.applied.push(Applied { at: now, port, frame, accepted });
+        });
+        self.note(true);
+    }
+
+    /// True with this many in a hundred, where there are mishaps.
+    fn percent(&mut self, n: u32) -> bool {
+        self.dice.as_mut().is_some_and(|dice| dice.next_u32() % 100 < n)
+    }
+}
+
+impl DataPlane for Watched {
+    fn receive(&mut self, now: Instant, packet: &Packet, ingress: PortId, egress: PortId) -> Received {
+        let (before, used) = (self.look(egress, packet.flow), self.used());
+        let received = self.inner.receive(now, packet, ingress, egress);
+        if table(&self.inner).is_none() || received.dropped.is_some() || !self.inner.queues_as_data(packet.kind) {
+            return received;
+        }
+        let after = self.look(egress, packet.flow);
+        match (before, after) {
+            (_, None) => self.count("packet without a record"),
+            (Some(before), Some(after)) => {
+                if before.is(state::CONGESTED) && !after.is(state::CONGESTED) {
+                    self.count("released at enqueue");
+                }
+                if before.name().flow != packet.flow {
+                    self.count("packet of a flow that shares its record");
+                }
+            }
+            (None, Some(_)) => {}
+        }
+        self.evicted(used, before.is_none() && after.is_some());
+        self.note(false);
+        received
+    }
+
+    fn pass(&mut self, now: Instant, packet: &Packet, ingress: PortId, egress: PortId) -> Option<QueueId> {
+        let before = self.look(egress, packet.flow);
+        let passed = self.inner.pass(now, packet, ingress, egress);
+        if passed.is_some() && self.inner.queues_as_data(packet.kind) {
+            let after = self.look(egress, packet.flow);
+            if before.is_some() {
+                self.count(match after.is_some_and(|record| record.is(state::CONGESTED)) {
+                    true => "passes while isolated",
+                    false => "released in passing",
+                });
+            }
+            self.note(false);
+        }
+        passed
+    }
+
+    fn transmit(&mut self, now: Instant, port: PortId) -> Option<Sent> {
+        let sent = self.inner.transmit(now, port);
+        self.note(true);
+        sent
+    }
+
+    fn transmit_to(&mut self, now: Instant, port: PortId, out: impl FnOnce(&Packet, &Departed)) -> Option<Departed> {
+        let departed = self.inner.transmit_to(now, port, out);
+        self.note(true);
+        departed
+    }
+
+    fn queues_as_data(&self, kind: Kind) -> bool {
+        self.inner.queues_as_data(kind)
+    }
+
+    fn sendable(&self, port: PortId) -> bool {
+        self.inner.sendable(port)
+    }
+
+    fn control(&mut self, now: Instant, port: PortId, frame: ControlFrame) {
+        if !matches!(frame, ControlFrame::PauseFlow(_) | ControlFrame::ResumeFlow(_)) {
+            return self.inner.control(now, port, frame);
+        }
+        let (late, twice) = (self.percent(6), self.percent(6));
+        if late {
+            self.count("frame that comes late");
+        } else {
+            self.apply(now, port, frame);
+        }
+        if twice {
+            self.count("frame that comes twice");
+            self.apply(now, port, frame);
+        }
+        // Only what this port is woken for.
+        for kept in self.kept.iter_mut().filter(|kept| kept.1 == port) {
+            kept.0 -= 1;
+        }
+        while let Some(at) = self.kept.iter().position(|kept| kept.0 == 0) {
+            let (_, port, frame) = self.kept.remove(at);
+            self.apply(now, port, frame);
+        }
+        if late || self.percent(6) {
+            let after = self.dice.as_mut().map_or(1, |dice| 1 + dice.next_u32() % 6);
+            self.kept.push((after, port, frame));
+        }
+    }
+
+    fn next_timer(&self) -> Instant {
+        self.inner.next_timer()
+    }
+
+    fn timer(&mut self, now: Instant, kicked: &mut Vec<PortId>) {
+        let (paused, congested) = (self.having(state::PAUSED), self.having(state::CONGESTED));
+        self.inner.timer(now, kicked);
+        if self.having(state::PAUSED) < paused {
+            self.count("pause lapsed");
+        }
+        if self.having(state::CONGESTED) < congested {
+            self.count("released by the sweep");
+        }
+        self.note(true);
+    }
+
+    fn link_down(&mut self, now: Instant, port: PortId, kicked: &mut Vec<PortId>) {
+        if self.having(state::PAUSED) > 0 {
+            self.count("link fails or comes back under pauses");
+        }
+        self.inner.link_down(now, port, kicked);
+        self.note(true);
+    }
+
+    fn link_up(&mut self, now: Instant, port: PortId, kicked: &mut Vec<PortId>) {
+        self.inner.link_up(now, port, kicked);
+        self.note(true);
+    }
+
+    fn buffered(&self) -> u64 {
+        self.inner.buffered()
+    }
+
+    fn active_flows(&self, port: PortId) -> Option<u32> {
+        self.inner.active_flows(port)
+    }
+
+    fn assigned(&self, port: PortId) -> Assigned {
+        self.inner.assigned(port)
+    }
+
+    fn isolated_flows(&self) -> u32 {
+        self.inner.isolated_flows()
+    }
+
+    fn audit(&self) -> Result<(), String> {
+        self.inner.audit()
+    }
+}
