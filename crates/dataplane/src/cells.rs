@@ -44,23 +44,27 @@ pub struct Held {
     pub sampled: bool,
 }
 
+/// A packet, what is kept with it, and the next cell: one cache line, because a packet that waits is far away when its turn comes.
 #[derive(Clone, Copy, Debug)]
-struct Link {
+#[repr(align(64))]
+struct Slot {
+    packet: Packet,
     next: Cell,
     held: Held,
 }
 
-const _: () = assert!(size_of::<Link>() == 16, "four to a cache line");
+const _: () = assert!(size_of::<Slot>() == 64, "a cache line");
 
 /// The pool.
 #[derive(Clone, Debug)]
 pub struct Cells {
-    packets: Vec<Packet>,
-    links: Vec<Link>,
+    slots: Vec<Slot>,
     /// Enqueue times, kept only when queueing delay is measured.
     entered: Vec<Instant>,
     stamp: bool,
+    /// The first two free cells. The second is read when the first is taken, long before it is needed: it is far away.
     free: Cell,
+    second_free: Cell,
 }
 
 /// A FIFO of cells.
@@ -70,17 +74,19 @@ pub struct Fifo {
     tail: Cell,
     /// Wire bytes of all packets in it.
     pub bytes: u64,
+    /// Wire bytes of the first packet, read when it becomes the first: it is far away.
+    head_wire: u32,
 }
 
 impl Cells {
     /// A pool with room for `capacity` packets before it has to grow; `stamp` keeps enqueue times.
     pub fn new(capacity: usize, stamp: bool) -> Cells {
         Cells {
-            packets: Vec::with_capacity(capacity),
-            links: Vec::with_capacity(capacity),
+            slots: Vec::with_capacity(capacity),
             entered: Vec::with_capacity(if stamp { capacity } else { 0 }),
             stamp,
             free: NIL,
+            second_free: NIL,
         }
     }
 
@@ -88,13 +94,13 @@ impl Cells {
     /// piecewise, and each copy waits for the narrow stores of the one before (measured: half of all dequeue time).
     #[inline(always)]
     pub fn packet(&mut self, cell: Cell) -> &mut Packet {
-        &mut self.packets[cell as usize]
+        &mut self.slots[cell as usize].packet
     }
 
     /// What is kept with the packet in `cell`.
     #[inline(always)]
     pub fn held(&self, cell: Cell) -> Held {
-        self.links[cell as usize].held
+        self.slots[cell as usize].held
     }
 
     /// When the packet in `cell` came; [`Instant::ZERO`] unless stamps are kept.
@@ -106,8 +112,8 @@ impl Cells {
     /// `cell` holds nothing any more.
     #[inline(always)]
     pub fn free(&mut self, cell: Cell) {
-        self.links[cell as usize].next = self.free;
-        self.free = cell;
+        self.slots[cell as usize].next = self.free;
+        (self.free, self.second_free) = (cell, self.free);
     }
 
     /// Puts a packet into a free cell.
@@ -115,17 +121,18 @@ impl Cells {
     pub fn put(&mut self, packet: &Packet, held: Held, now: Instant) -> Cell {
         let cell = self.free;
         if cell == NIL {
-            self.packets.push(*packet);
-            self.links.push(Link { next: NIL, held });
+            self.slots.push(Slot { packet: *packet, next: NIL, held });
             if self.stamp {
                 self.entered.push(now);
             }
-            return (self.packets.len() - 1) as Cell;
+            return (self.slots.len() - 1) as Cell;
         }
-        let link = &mut self.links[cell as usize];
-        self.free = link.next;
-        *link = Link { next: NIL, held };
-        self.packets[cell as usize] = *packet;
+        self.free = self.second_free;
+        if self.free != NIL {
+            self.second_free = self.slots[self.free as usize].next;
+        }
+        let slot = &mut self.slots[cell as usize];
+        (slot.packet, slot.next, slot.held) = (*packet, NIL, held);
         if self.stamp {
             self.entered[cell as usize] = now;
         }
@@ -135,7 +142,7 @@ impl Cells {
 
 impl Default for Fifo {
     fn default() -> Fifo {
-        Fifo { head: NIL, tail: NIL, bytes: 0 }
+        Fifo { head: NIL, tail: NIL, bytes: 0, head_wire: 0 }
     }
 }
 
@@ -151,23 +158,20 @@ impl Fifo {
     pub fn push(&mut self, cells: &mut Cells, queue: QueueId, packet: &Packet, held: Held, now: Instant) {
         let cell = cells.put(packet, held, now);
         // Patched where it lies: a copy patched on the stack and copied on would wait for its own narrow stores.
-        cells.packets[cell as usize].upstream_queue = queue;
+        cells.slots[cell as usize].packet.upstream_queue = queue;
         if self.head == NIL {
-            self.head = cell;
+            (self.head, self.head_wire) = (cell, packet.wire as u32);
         } else {
-            cells.links[self.tail as usize].next = cell;
+            cells.slots[self.tail as usize].next = cell;
         }
         self.tail = cell;
         self.bytes += packet.wire as u64;
     }
 
-    /// Wire bytes of the first packet; 0 for a mark.
-    ///
-    /// # Panics
-    /// If it is empty.
+    /// Wire bytes of the first packet; 0 for a mark. Only if it is not empty.
     #[inline(always)]
-    pub fn head_wire(&self, cells: &Cells) -> u32 {
-        cells.packets[self.head as usize].wire as u32
+    pub fn head_wire(&self) -> u32 {
+        self.head_wire
     }
 
     /// Takes the first packet out of the queue. It stays in its cell until that is freed.
@@ -177,8 +181,11 @@ impl Fifo {
     #[inline(always)]
     pub fn pop(&mut self, cells: &Cells) -> Cell {
         let cell = self.head;
-        self.head = cells.links[cell as usize].next;
-        self.bytes -= cells.packets[cell as usize].wire as u64;
+        self.head = cells.slots[cell as usize].next;
+        self.bytes -= self.head_wire as u64;
+        if self.head != NIL {
+            self.head_wire = cells.slots[self.head as usize].packet.wire as u32;
+        }
         cell
     }
 
@@ -188,8 +195,9 @@ impl Fifo {
         core::iter::from_fn(move || {
             (at != NIL).then(|| {
                 let cell = at as usize;
-                at = cells.links[cell].next;
-                (&cells.packets[cell], cells.links[cell].held)
+                let slot = &cells.slots[cell];
+                at = slot.next;
+                (&slot.packet, slot.held)
             })
         })
     }

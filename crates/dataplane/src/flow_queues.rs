@@ -111,14 +111,14 @@ impl Queues for FlowQueues {
         loop {
             let slot = self.first;
             let queue = &mut self.queues[slot as usize];
-            let wire = queue.fifo.head_wire(cells);
+            let wire = queue.fifo.head_wire();
             if queue.deficit >= wire {
                 queue.deficit -= wire;
                 let cell = queue.fifo.pop(cells);
                 if queue.fifo.is_empty() {
                     self.leave_front();
                     self.close(slot);
-                } else if queue.deficit < queue.fifo.head_wire(cells) {
+                } else if queue.deficit < queue.fifo.head_wire() {
                     self.leave_front();
                     self.join(slot);
                 }

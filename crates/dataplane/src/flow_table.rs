@@ -136,6 +136,8 @@ impl Record {
     }
 }
 
+/// Records an exact table has room for at first.
+const FIRST_CAPACITY: u32 = 256;
 const WAYS: usize = 4;
 /// Low bits of an entry: one more than the number of the record, so that an entry of zero is free.
 const SLOT_BITS: u32 = 20;
@@ -150,8 +152,9 @@ const KICKS_MAX: usize = 64;
 pub struct FlowTable {
     buckets: Vec<[u32; WAYS]>,
     records: Vec<Record>,
+    /// Records there is room for now, and at most.
     capacity: u32,
-    grows: bool,
+    limit: u32,
     free: Slot,
     /// Records in use, and of those by port.
     used: u32,
@@ -177,19 +180,21 @@ struct Place {
 }
 
 impl FlowTable {
-    /// Room for `capacity` records; `None`: as many as there are flows, and it allocates when it grows.
+    /// Room for at most `capacity` records; `None`: for as many as there are flows. An exact table has few buckets at first, so
+    /// that what is looked at stays near, and gets more, which allocates, when they no longer suffice.
     ///
     /// # Panics
     /// If `capacity` is zero or above [`CAPACITY_MAX`], or there are more than 256 ports.
     pub fn new(capacity: Option<u32>, fingerprint_bits: u32, ports: usize, salt: u64) -> FlowTable {
-        let grows = capacity.is_none();
-        let capacity = capacity.unwrap_or(256);
-        assert!((1..=CAPACITY_MAX).contains(&capacity) && ports <= 256, "{capacity} records for {ports} ports");
+        let limit = capacity.unwrap_or(CAPACITY_MAX);
+        assert!((1..=CAPACITY_MAX).contains(&limit) && ports <= 256, "{limit} records for {ports} ports");
+        // Which flows short fingerprints confuse depends on the number of buckets, which is then that of the hardware.
+        let capacity = if fingerprint_bits < 32 { limit } else { limit.min(FIRST_CAPACITY) };
         FlowTable {
             buckets: vec![[0; WAYS]; buckets(capacity)],
-            records: Vec::with_capacity(capacity as usize),
+            records: Vec::with_capacity(if limit == CAPACITY_MAX { 0 } else { limit as usize }),
             capacity,
-            grows,
+            limit,
             free: NONE,
             used: 0,
             by_port: vec![0; ports],
@@ -204,8 +209,8 @@ impl FlowTable {
     }
 
     /// Most records it holds.
-    pub fn capacity(&self) -> u32 {
-        self.capacity
+    pub fn limit(&self) -> u32 {
+        self.limit
     }
 
     /// Records in use.
@@ -218,13 +223,21 @@ impl FlowTable {
         self.refused
     }
 
-    /// Odd multipliers are bijections, so 32 bits tell all flows apart.
+    /// Odd multipliers are bijections, so 32 bits tell all flows apart. A flow has one egress at a time: its buckets do not
+    /// depend on it.
     #[inline(always)]
-    fn place(&self, port: PortId, flow: u32) -> Place {
+    fn place(&self, flow: u32) -> Place {
         let fingerprint = self.fingerprint(flow);
-        let name = fingerprint as u64 | (port as u64) << 32;
-        let bucket = (name.wrapping_mul(self.salt | 1) >> 32) as u32 ^ (port as u32).wrapping_mul(0x85eb_ca6b) >> 7;
+        let bucket = ((fingerprint as u64).wrapping_mul(self.salt | 1) >> 32) as u32;
         Place { fingerprint, bucket: bucket & self.mask() }
+    }
+
+    /// Reads the buckets of a flow, so that they are near when it is looked up.
+    #[inline(always)]
+    pub fn touch(&self, flow: u32) -> u32 {
+        let place = self.place(flow);
+        let other = self.other(place.bucket, place.fingerprint);
+        self.buckets[place.bucket as usize][0] ^ self.buckets[other as usize][0]
     }
 
     #[inline(always)]
@@ -256,7 +269,7 @@ impl FlowTable {
         if self.by_port[port as usize] == 0 {
             return None;
         }
-        let place = self.place(port, flow);
+        let place = self.place(flow);
         let hint = FlowTable::hint(place.fingerprint);
         for bucket in [place.bucket, self.other(place.bucket, place.fingerprint)] {
             for entry in self.buckets[bucket as usize] {
@@ -275,7 +288,7 @@ impl FlowTable {
     /// A new record for `name` at `port`, which has none. With the table or its buckets full, records of its buckets that
     /// `evict` gives up go first; `None` if there is no room even so.
     pub fn insert(&mut self, port: PortId, name: FlowName, evict: impl Fn(&Record) -> bool) -> Option<Slot> {
-        let place = self.place(port, name.flow);
+        let place = self.place(name.flow);
         let both = [place.bucket, self.other(place.bucket, place.fingerprint)];
         let bucket = loop {
             if self.used < self.capacity
@@ -283,11 +296,12 @@ impl FlowTable {
             {
                 break bucket;
             }
-            if let Some(slot) = self.evictable(both, &evict) {
-                self.remove(slot);
-            } else if self.grows {
+            if self.capacity < self.limit {
                 self.grow();
                 return self.insert(port, name, evict);
+            }
+            if let Some(slot) = self.evictable(both, &evict) {
+                self.remove(slot);
             } else {
                 self.refused += 1;
                 return None;
@@ -371,17 +385,18 @@ impl FlowTable {
 
     #[cold]
     fn grow(&mut self) {
-        assert!(self.capacity < CAPACITY_MAX, "more than {CAPACITY_MAX} flows at one switch");
         let mut live: Vec<Slot> = Vec::with_capacity(self.used as usize);
         let entries = self.buckets.iter().flatten().filter(|entry| **entry != 0);
         live.extend(entries.map(|entry| (entry & SLOT_MASK) - 1));
         live.sort_unstable();
+        self.capacity = (2 * self.capacity).min(self.limit);
+        let mut count = buckets(self.capacity);
         loop {
-            self.capacity = (2 * self.capacity).min(CAPACITY_MAX);
-            self.buckets = vec![[0; WAYS]; buckets(self.capacity)];
+            self.buckets = vec![[0; WAYS]; count];
+            count *= 2;
             let fits = live.iter().all(|slot| {
                 let record = self.records[*slot as usize];
-                let place = self.place(record.port(), record.flow);
+                let place = self.place(record.flow);
                 let both = [place.bucket, self.other(place.bucket, place.fingerprint)];
                 let Some(bucket) = self.vacancy(both) else { return false };
                 self.put_entry(bucket, FlowTable::hint(place.fingerprint) | (slot + 1));

@@ -91,6 +91,8 @@ pub struct FlowSail<const W: usize> {
     sketch: Option<Sketch>,
     elided: Vec<[u64; 4]>,
     isolated: u32,
+    /// Order marks in the queues.
+    marks: u32,
     salt: u64,
 }
 
@@ -146,9 +148,12 @@ impl Layout {
 
     /// The isolation queue of a flow.
     #[inline(always)]
-    fn isolation_queue(&self, class: u8, hash: u32) -> QueueId {
+    fn isolation_queue(&self, class: u8, flow: u32, salt: u64) -> QueueId {
         let first = self.group(class) * self.per_group;
-        if self.isolation == 1 { first } else { first + hash::range32(hash, self.isolation as u32) as u16 }
+        if self.isolation == 1 {
+            return first;
+        }
+        first + hash::range32(hash::mix64(flow as u64 ^ salt) as u32, self.isolation as u32) as u16
     }
 
     #[inline(always)]
@@ -234,8 +239,7 @@ impl<const W: usize> FlowSail<W> {
         let (before, release) = (self.table.used(), self.release);
         let slot = self.table.insert(port, name, |record| is_releasable(record, now, release))?;
         self.isolated -= before + 1 - self.table.used();
-        let hash = hash::mix64(name.flow as u64 ^ self.salt) as u32;
-        self.table[slot].isolation = self.layout.isolation_queue(name.class, hash) as u8;
+        self.table[slot].isolation = self.layout.isolation_queue(name.class, name.flow, self.salt) as u8;
         Some(slot)
     }
 
@@ -280,6 +284,7 @@ impl<const W: usize> FlowSail<W> {
         while !queues.closed().contains(queue as usize)
             && let Some(slot) = queues.take_mark(cells, queue)
         {
+            self.marks -= 1;
             let record = &mut self.table[slot];
             if self.layout.is_isolation(queue) {
                 record.clear(state::MARK_ISOLATED);
@@ -341,6 +346,7 @@ impl<const W: usize> FlowSail<W> {
         let (isolation, normal) = (record.isolation_queue(), record.normal_queue());
         queues.push_mark(cells, isolation, slot);
         queues.push_mark(cells, normal, slot);
+        self.marks += 2;
     }
 
     fn resume(&mut self, slot: Slot, queues: &mut PausableQueues<W>, cells: &mut Cells) {
@@ -388,7 +394,7 @@ impl<const W: usize> Policy for FlowSail<W> {
                 isolation: params.isolation_queues,
             },
             release: (release.0 >> 10) as u32,
-            lapse: (LAPSE * params.refresh.0 >> 10) as u32,
+            lapse: ticks(Instant(LAPSE * params.refresh.0)),
             period: if repeats { params.refresh } else { release.max(Duration::from_ns(1)) },
             repeats,
             next: Instant::NEVER,
@@ -398,6 +404,7 @@ impl<const W: usize> Policy for FlowSail<W> {
             sketch: params.sketch.map(|(rows, columns)| Sketch::new(ports, rows, columns)),
             elided: params.elided.clone(),
             isolated: 0,
+            marks: 0,
             // Independent of the hash that routes.
             salt: hash::mix64(shape.salt ^ 0x6673_6169),
         }
@@ -406,6 +413,11 @@ impl<const W: usize> Policy for FlowSail<W> {
     /// Two order marks a record.
     fn extra_cells(params: &FlowSailParams) -> usize {
         2 * params.records as usize
+    }
+
+    #[inline(always)]
+    fn touch(&self, packet: &Packet) -> u32 {
+        self.table.touch(packet.flow)
     }
 
     #[inline(always)]
@@ -557,7 +569,9 @@ impl<const W: usize> Policy for FlowSail<W> {
 
     #[inline(always)]
     fn on_gone(&mut self, port: PortId, queue: QueueId, queues: &mut PausableQueues<W>, cells: &mut Cells) {
-        self.take_marks(port, queue, queues, cells);
+        if self.marks > 0 {
+            self.take_marks(port, queue, queues, cells);
+        }
     }
 
     #[inline(always)]

@@ -190,7 +190,7 @@ impl Policy for IdealFlowControl {
     }
 
     fn on_timer(&mut self, now: Instant, ports: &mut Ports<'_, RecordQueues>) {
-        let lapse = (LAPSE * self.refresh.0 >> 10) as u32;
+        let lapse = ticks(Instant(LAPSE * self.refresh.0));
         let mut slot = self.table.first_tended();
         while slot != NONE {
             let next = self.table.next_tended(slot);

@@ -30,6 +30,12 @@ pub trait Policy: Clone {
     }
     /// The queue for `packet` at egress `port`. Pure: the buffer may still refuse the packet.
     fn choose(&self, now: Instant, packet: &Packet, port: PortId, queues: &Self::Queues, rng: &mut Stream) -> Choice;
+    /// Reads what [`Policy::choose`] will read first of a flow, so that it is near by then: in large networks most of the time
+    /// goes into waiting for it.
+    #[inline(always)]
+    fn touch(&self, _packet: &Packet) -> u32 {
+        0
+    }
     /// Whether its own accounting has room for `wire` bytes from `ingress`.
     fn admits(&self, _ingress: PortId, _wire: u64) -> bool {
         true

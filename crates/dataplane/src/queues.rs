@@ -176,7 +176,7 @@ impl<const W: usize> PausableQueues<W> {
     /// Takes the first item of `q` if it is a mark: what it was pushed with.
     #[inline(always)]
     pub fn take_mark(&mut self, cells: &mut Cells, q: QueueId) -> Option<u32> {
-        if !self.nonempty.contains(q as usize) || self.queues[q as usize].fifo.head_wire(cells) > 0 {
+        if !self.nonempty.contains(q as usize) || self.queues[q as usize].fifo.head_wire() > 0 {
             return None;
         }
         let queue = &mut self.queues[q as usize];
@@ -225,7 +225,7 @@ impl<const W: usize> Queues for PausableQueues<W> {
 
     #[inline(always)]
     fn pop(&mut self, cells: &Cells) -> Option<(QueueId, Cell)> {
-        let head = |queue: &Queue| queue.fifo.head_wire(cells);
+        let head = |queue: &Queue| queue.fifo.head_wire();
         let eligible = self.active();
         let q = if self.lower.is_empty() {
             self.drr.pick(&eligible, &mut self.queues, head)?

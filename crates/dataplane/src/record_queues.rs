@@ -122,7 +122,7 @@ impl Queues for RecordQueues {
                 self.leave_front();
                 continue;
             }
-            let wire = queue.fifo.head_wire(cells);
+            let wire = queue.fifo.head_wire();
             if queue.deficit >= wire {
                 queue.deficit -= wire;
                 let cell = queue.fifo.pop(cells);
@@ -130,7 +130,7 @@ impl Queues for RecordQueues {
                     queue.deficit = 0;
                     self.leave_front();
                     (self.occupied, self.open) = (self.occupied - 1, self.open - 1);
-                } else if queue.deficit < queue.fifo.head_wire(cells) {
+                } else if queue.deficit < queue.fifo.head_wire() {
                     self.leave_front();
                     self.join(slot);
                 }

@@ -45,6 +45,12 @@ impl<T: Copy> Ring<T> {
         if self.is_empty() { None } else { Some(&self.places[self.place(self.first)]) }
     }
 
+    /// All of them, first to last.
+    #[inline(always)]
+    pub fn iter(&self) -> impl Iterator<Item = &T> {
+        (0..self.len() as u32).map(|i| &self.places[self.place(self.first.wrapping_add(i))])
+    }
+
     /// The last.
     #[inline(always)]
     pub fn back(&self) -> Option<&T> {

@@ -166,6 +166,17 @@ impl<P: Policy> Switch<P> {
         }
     }
 
+    /// Reads the state of the ports, so that it is near by the time packets come.
+    pub fn touch_ports(&self) -> u64 {
+        self.ports.iter().fold(0, |sum: u64, port| sum.wrapping_add(port.queues.bytes(0)))
+    }
+
+    /// See [`Policy::touch`].
+    #[inline(always)]
+    pub fn touch(&self, packet: &Packet) -> u32 {
+        self.policy.touch(packet)
+    }
+
     /// A packet came in by `ingress` and is routed to `egress`.
     #[inline(always)]
     pub fn receive(&mut self, now: Instant, packet: &Packet, ingress: PortId, egress: PortId) -> Received {

@@ -24,6 +24,12 @@ pub trait DataPlane: Send + Sized + 'static {
     fn pass(&mut self, _: Instant, _: &Packet, _: PortId, _: PortId) -> Option<QueueId> {
         None
     }
+    fn touch(&self, _packet: &Packet) -> u32 {
+        0
+    }
+    fn touch_ports(&self) -> u64 {
+        0
+    }
     fn queues_as_data(&self, kind: Kind) -> bool {
         kind == Kind::Data
     }
@@ -55,6 +61,15 @@ where
     #[inline(always)]
     fn pass(&mut self, now: Instant, packet: &Packet, ingress: PortId, egress: PortId) -> Option<QueueId> {
         Switch::pass(self, now, packet, ingress, egress)
+    }
+
+    #[inline(always)]
+    fn touch(&self, packet: &Packet) -> u32 {
+        Switch::touch(self, packet)
+    }
+
+    fn touch_ports(&self) -> u64 {
+        Switch::touch_ports(self)
     }
 
     fn transmit(&mut self, now: Instant, port: PortId) -> Option<Sent> {
@@ -178,6 +193,10 @@ macro_rules! products {
             #[inline]
             fn pass(&mut self, now: Instant, packet: &Packet, ingress: PortId, egress: PortId) -> Option<QueueId> {
                 match self { $(AnySwitch::$name(s) => s.pass(now, packet, ingress, egress),)* }
+            }
+            #[inline]
+            fn touch(&self, packet: &Packet) -> u32 {
+                match self { $(AnySwitch::$name(s) => s.touch(packet),)* }
             }
             fn transmit(&mut self, now: Instant, port: PortId) -> Option<Sent> {
                 match self { $(AnySwitch::$name(s) => s.transmit(now, port),)* }

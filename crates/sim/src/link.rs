@@ -28,6 +28,18 @@ impl InFlight {
         self.frames.front().map(|(_, packet)| packet)
     }
 
+    /// How many.
+    #[inline(always)]
+    pub fn count(&self) -> usize {
+        self.frames.len()
+    }
+
+    /// Frames that arrive before `end`.
+    #[inline(always)]
+    pub fn before(&self, end: Instant) -> impl Iterator<Item = &Packet> {
+        self.frames.iter().take_while(move |(at, _)| *at < end).map(|(_, packet)| packet)
+    }
+
     /// The head frame has been dealt with. The arrival of the next; [`Instant::NEVER`] if none is in flight.
     #[inline(always)]
     pub fn advance(&mut self) -> Instant {
@@ -174,7 +186,7 @@ impl Fabric {
             return wheel.push_frame(at, Event::new(What::Arrival, node, port), packet, queue);
         }
         let frames = &mut self.in_flight[link as usize];
-        if frames.head() == Instant::NEVER {
+        if frames.frames.is_empty() {
             self.woken[node as usize].push(port);
             self.next[node as usize] = self.next[node as usize].min(at);
         }

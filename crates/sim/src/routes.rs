@@ -4,16 +4,25 @@ use crate::hpcc;
 use backwater_scenario::model::{Paths, Scenario};
 use backwater_scenario::topology::Graph;
 use backwater_types::{Packet, hash};
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 
 /// The next hops of every switch towards every host, for one state of the links.
+///
+/// Hosts of one switch share their way to it, and a switch has few different sets of next hops: what one switch looks at stays
+/// in a few cache lines, in networks of any size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Routes {
-    hosts: usize,
-    /// `[switch x host]`: where its ports start in `ports`, and how many there are.
+    /// Switches with hosts.
+    roots: usize,
+    /// `[host]`: the number of its switch among those with hosts, and the port there; [`NO_PORT`] if its link is down.
+    homes: Vec<(u16, u16)>,
+    /// `[switch x root]`: where its ports start in `ports`, and how many there are; [`HERE`]: that of the host's home.
     spans: Vec<(u32, u16)>,
     ports: Vec<u16>,
 }
+
+const NO_PORT: u16 = u16::MAX;
+const HERE: u16 = u16::MAX;
 
 impl Routes {
     /// Routes over the links that are `up`. Ports of a set are in the order of the node's links, or as the HPCC simulator meets
@@ -21,51 +30,57 @@ impl Routes {
     pub fn new(graph: &Graph, up: &[bool], rule: Paths) -> Routes {
         let neighbours = neighbours(graph, up);
         let switches = graph.nodes.len() - graph.hosts;
-        let mut spans = vec![(0, 0); switches * graph.hosts];
-        let mut ports = Vec::new();
-        // All hosts of a switch share its distances: one search per switch with hosts, not per host.
-        let mut by_switch: Vec<Vec<usize>> = vec![Vec::new(); graph.nodes.len()];
-        (0..graph.hosts).for_each(|host| by_switch[graph.switch_of(host)].push(host));
+        let mut roots: Vec<usize> = (0..graph.hosts).map(|host| graph.switch_of(host)).collect();
+        roots.sort_unstable();
+        roots.dedup();
+        let home = |host: usize| {
+            let switch = graph.switch_of(host);
+            let port = neighbours[switch].iter().position(|n| *n == Some(host)).map_or(NO_PORT, |port| port as u16);
+            (roots.binary_search(&switch).expect("it has a host") as u16, port)
+        };
+        let mut routes = Routes {
+            roots: roots.len(),
+            homes: (0..graph.hosts).map(home).collect(),
+            spans: vec![(0, 0); switches * roots.len()],
+            ports: Vec::new(),
+        };
         let order = match rule {
             Paths::Salted => None,
             Paths::HpccSim => Some(hpcc::neighbours(graph, up)),
         };
-        for (root, hosts) in by_switch.iter().enumerate().filter(|(_, hosts)| !hosts.is_empty()) {
-            let distance = distances(graph, &neighbours, root);
-            let met = order.as_ref().map(|near| met(graph, near, root));
+        let mut known: Vec<HashMap<Vec<u16>, (u32, u16)>> = vec![HashMap::new(); switches];
+        for (number, root) in roots.iter().enumerate() {
+            let distance = distances(graph, &neighbours, *root);
+            let met = order.as_ref().map(|near| met(graph, near, *root));
             for switch in graph.hosts..graph.nodes.len() {
-                let start = ports.len();
-                if switch != root && distance[switch] != u32::MAX {
-                    for (port, neighbour) in neighbours[switch].iter().enumerate() {
-                        if neighbour.is_some_and(|n| n >= graph.hosts && distance[n] + 1 == distance[switch]) {
-                            ports.push(port as u16);
-                        }
-                    }
+                let span = &mut routes.spans[(switch - graph.hosts) * roots.len() + number];
+                if switch == *root {
+                    span.1 = HERE;
+                } else if distance[switch] != u32::MAX {
+                    let nearer = |n: usize| n >= graph.hosts && distance[n] + 1 == distance[switch];
+                    let near = neighbours[switch].iter().enumerate();
+                    let mut set: Vec<u16> =
+                        near.filter(|(_, n)| n.is_some_and(nearer)).map(|(port, _)| port as u16).collect();
                     if let Some(met) = &met {
-                        let behind = |port: &u16| neighbours[switch][*port as usize].map(|node| met[node]);
-                        ports[start..].sort_by_key(behind);
+                        set.sort_by_key(|port| neighbours[switch][*port as usize].map(|node| met[node]));
                     }
-                }
-                let shared = (start as u32, (ports.len() - start) as u16);
-                for host in hosts {
-                    let span = &mut spans[(switch - graph.hosts) * graph.hosts + host];
-                    *span = shared;
-                    if switch == root {
-                        let own = neighbours[switch].iter().position(|n| *n == Some(*host));
-                        *span = (ports.len() as u32, own.is_some() as u16);
-                        ports.extend(own.map(|port| port as u16));
-                    }
+                    *span = *known[switch - graph.hosts].entry(set).or_insert_with_key(|set| {
+                        routes.ports.extend(set);
+                        ((routes.ports.len() - set.len()) as u32, set.len() as u16)
+                    });
                 }
             }
         }
-        Routes { hosts: graph.hosts, spans, ports }
+        routes
     }
 
     /// The port of `switch` (counted without hosts) for a packet; `None` if there is no way.
     #[inline(always)]
     pub fn next(&self, switch: usize, packet: &Packet, choice: &Choice) -> Option<u16> {
-        let (start, count) = self.spans[switch * self.hosts + packet.dst as usize];
+        let (root, port) = self.homes[packet.dst as usize];
+        let (start, count) = self.spans[switch * self.roots + root as usize];
         match count {
+            HERE => (port != NO_PORT).then_some(port),
             0 => None,
             1 => Some(self.ports[start as usize]),
             n => Some(self.ports[start as usize + choice.among(n as u32, packet) as usize]),

@@ -101,7 +101,11 @@ impl<'a> Simulation<'a> {
     /// As [`Simulation::run_any`], with an observer in each partition.
     pub fn observe_any<O: Observer>(&self, observer: impl Fn() -> O, watch: &Watch) -> (Outcome, Vec<O>) {
         let memory = self.scenario.conventions.memory;
-        self.observe_planes(|shape: &Shape, params: &PlaneParams| any_switch::any(memory, shape, params), observer, watch)
+        self.observe_planes(
+            |shape: &Shape, params: &PlaneParams| any_switch::any(memory, shape, params),
+            observer,
+            watch,
+        )
     }
 
     /// As [`Simulation::observe_any`], with switches made by `plane`.

@@ -3,7 +3,7 @@
 mod in_order;
 
 use crate::any_switch::DataPlane;
-use crate::link::{Fabric, Wire, put_on_wire};
+use crate::link::{Fabric, InFlight, Wire, put_on_wire};
 use crate::observe::Observer;
 use crate::routes::{Choice, Routes};
 use crate::stats::{Drops, Held, PortStats, Sent};
@@ -13,6 +13,9 @@ use backwater_types::{Duration, Instant, Kind, Packet, PortId, QueueId};
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
+
+/// Up to this many hosts, what a window touches stays in a core's second-level cache.
+const SMALL_NETWORK: usize = 256;
 
 /// A switch of data plane `D`.
 pub struct SwitchNode<D> {
@@ -36,6 +39,8 @@ pub struct SwitchNode<D> {
     epoch: usize,
     changes: VecDeque<Change>,
     kicked: Vec<PortId>,
+    /// The network is too large for caches.
+    touches: bool,
 }
 
 /// One port of a switch: two cache lines.
@@ -218,6 +223,7 @@ impl<D: DataPlane> SwitchNode<D> {
             epoch: 0,
             changes,
             kicked: Vec::with_capacity(16),
+            touches: hosts > SMALL_NETWORK,
         }
     }
 
@@ -232,6 +238,9 @@ impl<D: DataPlane> SwitchNode<D> {
     #[inline]
     pub fn run<O: Observer>(&mut self, end: Instant, fabric: &mut Fabric, observer: &mut O) {
         let ports = self.ports.len();
+        if self.touches {
+            self.touch(end, fabric);
+        }
         while let Some((now, leaf)) = self.tree.first_before(end) {
             if leaf < ports {
                 self.arrive(now, leaf as PortId, fabric, observer);
@@ -242,6 +251,20 @@ impl<D: DataPlane> SwitchNode<D> {
             }
             observer.settled(now, self.id, &|| self.plane.audit());
         }
+    }
+
+    /// Reads what the window's arrivals will need. One by one each would wait for memory; reads that do not depend on one another
+    /// wait together.
+    #[inline(never)]
+    fn touch(&self, end: Instant, fabric: &Fabric) {
+        let mut sum = self.plane.touch_ports();
+        for port in &self.ports {
+            let arrivals = &fabric.in_flight[port.link_in as usize];
+            let flows = arrivals.before(end).fold(0, |sum: u32, packet| sum.wrapping_add(self.plane.touch(packet)));
+            let out = fabric.in_flight.get(port.wire.target.link as usize).map_or(0, InFlight::count);
+            sum = sum.wrapping_add(port.busy_until.0 ^ port.sent.data_packets ^ flows as u64 ^ out as u64);
+        }
+        std::hint::black_box(sum);
     }
 
     /// The head frame of the link into `ingress` has arrived.
