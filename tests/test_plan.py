@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from backwater import InputError
+from backwater import Experiment, InputError, experiments
 from backwater.plan import flowsail
 from backwater.plan.flowsail import Switch
 from conftest import Cli
@@ -133,3 +134,31 @@ def test_the_command_prints_tables_or_json(cli: Cli) -> None:
     assert read["memory"]["published"]["exact"] == 10_000 * read["memory"]["published"]["bits"] / 8
     marks = next(table for table in read["tables"] if table["table"] == "OM_waiting")
     assert marks["entries"] == 32 * 4
+
+
+def test_a_scenarios_switch_is_its_largest(cli: Cli) -> None:
+    file = experiments.known()["flowsail-fig19"]
+    read = json.loads(cli("plan", "flowsail", file, "--scale", "paper", "--json").stdout)["switch"]
+    wanted = {"ports": 24, "rate_bps": 100e9, "hrtt_s": 2e-6, "queues": 16, "groups": 4, "isolation_queues": 1}
+    assert {key: read[key] for key in wanted} == wanted
+    assert (read["packet_bytes"], read["buffer_bytes"], read["fingerprint_bits"]) == (1048, 12e6, 24)
+    changed = cli(
+        "plan", "flowsail", file, "--set", "switch.flowsail.fingerprint_bits=16", "--queues", 8, "--json"
+    ).stdout
+    assert json.loads(changed)["switch"]["fingerprint_bits"] == 16
+    assert json.loads(changed)["switch"]["queues"] == 8
+
+
+def test_a_run_gives_its_frames(cli: Cli, tmp_path: Path) -> None:
+    file = experiments.known()["flowsail-fig6"]
+    done = Experiment(file, scale="smoke").run(tmp_path / "run")
+    shown = cli("plan", "flowsail", "--run", tmp_path / "run", "--json")
+    assert shown.returncode == 0, shown.stderr
+    rows = {row["what"]: row["per_second"] for row in json.loads(shown.stdout)["mirror"]}
+    flowsail_run = done["FlowSail"]
+    seconds = flowsail_run.summary["sim_time_ps"] * 1e-12
+    ports = flowsail_run.table("ports").to_pylist()
+    sent = sum(row["control_frames"] for row in ports if row["node"] == "congested")
+    assert rows["control frames, congested"] == pytest.approx(sent / seconds)
+    assert any(what.startswith("order marks") for what in rows)
+    assert cli("plan", "flowsail", "--run", tmp_path / "run", "--paused-flows", 3).returncode == 2
