@@ -1,16 +1,18 @@
 //! Queue assignment: which queue of its egress port a packet joins.
 
+use crate::canonical::Canonical;
 use crate::cells::Held;
 use crate::flow_queues::FlowQueues;
 use crate::queues::{OneQueue, PausableQueues, Queues};
 use crate::switch::Shape;
-use crate::ticks::ticks;
+use crate::ticks::{age, ticks};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 use backwater_types::hash::{self, Stream};
 use backwater_types::{Duration, Instant, Packet, PortId, QueueId, flags};
+use core::hash::{Hash, Hasher};
 
 /// Where a packet would go.
 #[derive(Clone, Copy, Debug)]
@@ -373,5 +375,20 @@ impl<const W: usize> Assignment for Dynamic<W> {
             }
         }
         Ok(())
+    }
+}
+
+impl<const W: usize> Canonical for Dynamic<W> {
+    /// An entry that holds nothing and is no longer sticky is as one never used; but labelled packets leave its queue as it is.
+    fn canonical(&self, now: Instant, state: &mut impl Hasher) {
+        for entry in &self.table {
+            let (size, idle) = (entry.size(), age(now, entry.touched, self.sticky));
+            let used = entry.queue() != NEVER && (size > 0 || idle <= self.sticky || self.params.incast_label);
+            used.then_some((entry.size_queue, if size > 0 { 0 } else { idle })).hash(state);
+        }
+        for port in &self.ports {
+            (port.rotor, port.active_flows, port.labelled).hash(state);
+            port.left.iter().for_each(|left| (*left != 0).then(|| age(now, *left, self.sticky)).hash(state));
+        }
     }
 }

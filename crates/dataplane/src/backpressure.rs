@@ -12,6 +12,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use backwater_types::hash::Stream;
 use backwater_types::{ControlFrame, Duration, Instant, PortId, QueueId};
+use core::hash::{Hash, Hasher};
 
 /// A backpressure rule over queues of type `Q`.
 pub trait Backpressure<Q: Queues>: Clone {
@@ -121,6 +122,12 @@ impl Refresh {
     /// When to repeat next.
     pub fn next(&self) -> Instant {
         self.next
+    }
+
+    /// For checkers: how long until it repeats, and what.
+    pub fn canonical(&self, now: Instant, state: &mut impl Hasher) {
+        (self.next != Instant::NEVER).then(|| self.next.since(now)).hash(state);
+        self.left.hash(state);
     }
 
     /// Repeats: `frame` gives a port's state and whether it is all clear.

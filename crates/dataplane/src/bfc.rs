@@ -15,6 +15,7 @@
 use crate::assign::Resident;
 use crate::backpressure::{Backpressure, Refresh};
 use crate::bits::Bits;
+use crate::canonical::Canonical;
 use crate::cells::Held;
 use crate::queues::{PausableQueues, Queues};
 use crate::switch::Shape;
@@ -24,6 +25,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use backwater_types::hash::Stream;
 use backwater_types::{ControlFrame, Duration, Instant, PortId, QueueId};
+use core::hash::{Hash, Hasher};
 
 /// Parameters of [`Bfc`].
 #[derive(Clone, Debug)]
@@ -211,5 +213,12 @@ impl<const W: usize> Backpressure<PausableQueues<W>> for Bfc {
             }
         }
         Ok(())
+    }
+}
+
+impl Canonical for Bfc {
+    fn canonical(&self, now: Instant, state: &mut impl Hasher) {
+        (&self.counters, &self.paused).hash(state);
+        self.refresh.canonical(now, state);
     }
 }

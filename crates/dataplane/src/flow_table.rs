@@ -5,10 +5,12 @@
 //! bucket follows from a bucket and the fingerprint alone). With a fingerprint of all 32 bits the table is exact; with fewer,
 //! flows that agree in it and in a bucket are one flow to the switch, as in FlowSail's section V.
 
+use crate::ticks::age;
 use alloc::vec;
 use alloc::vec::Vec;
 use backwater_types::hash;
-use backwater_types::{FlowName, PortId, QueueId};
+use backwater_types::{FlowName, Instant, PortId, QueueId};
+use core::hash::{Hash, Hasher};
 use core::ops::{Index, IndexMut};
 
 /// Number of a record.
@@ -121,6 +123,15 @@ impl Record {
     pub fn is_spent(&self) -> bool {
         let kept = state::CONGESTED | state::PAUSED | state::MARK_NORMAL | state::MARK_ISOLATED;
         self.normal | self.isolated | self.flagged == 0 && !self.is(kept)
+    }
+
+    /// For checkers. Its queue means nothing once it is out of it, nor does whom it paused once it has resumed.
+    fn canonical(&self, now: Instant, release: u32, lapse: u32, state: &mut impl Hasher) {
+        let queue = (self.normal > 0 || self.is(state::MARK_NORMAL)).then_some(self.queue);
+        let ingress = (self.flagged > 0).then_some(self.ingress);
+        let pause = self.is(state::PAUSED).then(|| age(now, self.paused_at, lapse));
+        (self.port, self.name(), self.state, self.normal, self.isolated, self.flagged).hash(state);
+        (queue, self.held, self.isolation, ingress, age(now, self.touched, release), pause).hash(state);
     }
 
     /// The normal queue.
@@ -466,6 +477,20 @@ impl FlowTable {
     #[inline(always)]
     pub fn next_tended(&self, slot: Slot) -> Slot {
         self.records[slot as usize].after
+    }
+
+    /// For checkers: the records, those tended in the order of their list and the others by name. Nothing is idle, or a pause
+    /// unrepeated, for longer than `release` and `lapse`.
+    pub fn canonical(&self, now: Instant, release: u32, lapse: u32, state: &mut impl Hasher) {
+        self.used.hash(state);
+        let mut others: Vec<&Record> = self.iter().map(|(_, record)| record).collect();
+        others.retain(|record| !record.is(state::TENDED));
+        others.sort_unstable_by_key(|record| (record.port, record.flow));
+        let some = |slot: Slot| (slot != NONE).then_some(slot);
+        let tended = core::iter::successors(some(self.first), |slot| some(self.next_tended(*slot)));
+        for record in tended.map(|slot| &self[slot]).chain(others) {
+            record.canonical(now, release, lapse, state);
+        }
     }
 
     /// All records, for checks.

@@ -23,6 +23,7 @@
 //! taken to have packets there, so order holds when it gets a record.
 
 mod audit;
+mod canonical;
 mod sketch;
 
 use crate::assign::{Assigned, Choice, Resident};

@@ -5,6 +5,7 @@
 
 use crate::assign::{Assigned, Assignment, Choice, Resident};
 use crate::backpressure::Backpressure;
+use crate::canonical::Canonical;
 use crate::cells::{Cells, Held};
 use crate::queues::Queues;
 use crate::switch::{Port, Shape};
@@ -12,6 +13,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use backwater_types::hash::Stream;
 use backwater_types::{ControlFrame, Instant, Packet, PortId, QueueId};
+use core::hash::Hasher;
 
 /// A frame, and the port it goes out of.
 pub type Told = (PortId, ControlFrame);
@@ -249,5 +251,16 @@ impl<A: Assignment, B: Backpressure<A::Queues>> Policy for Composed<A, B> {
     fn audit(&self, residents: &[Resident], _queues: &[&A::Queues]) -> Result<(), String> {
         self.assignment.audit(residents)?;
         self.backpressure.audit(residents)
+    }
+}
+
+impl<A: Canonical, B: Canonical> Canonical for Composed<A, B> {
+    fn canonical(&self, now: Instant, state: &mut impl Hasher) {
+        self.assignment.canonical(now, state);
+        self.backpressure.canonical(now, state);
+    }
+
+    fn owner(&self, tag: u32) -> u64 {
+        self.assignment.owner(tag)
     }
 }

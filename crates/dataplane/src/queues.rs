@@ -7,6 +7,7 @@ use crate::drr::{Drr, Served};
 use alloc::boxed::Box;
 use alloc::vec;
 use backwater_types::{Instant, Packet, QueueId};
+use core::hash::{Hash, Hasher};
 
 /// The data queues of one port.
 pub trait Queues: Clone {
@@ -188,6 +189,15 @@ impl<const W: usize> PausableQueues<W> {
             queue.deficit = 0;
         }
         Some(tag)
+    }
+
+    /// For checkers: what is paused and how the scheduler stands. The packets are [`Queues::visit`]'s.
+    pub fn canonical(&self, state: &mut impl Hasher) {
+        self.closed.hash(state);
+        for drr in core::iter::once(&self.drr).chain(self.lower.iter().map(|group| &group.drr)) {
+            drr.position(|q| self.queues[q].deficit).hash(state);
+        }
+        self.queues.iter().for_each(|queue| queue.deficit.hash(state));
     }
 
     fn drr_of(&mut self, q: usize) -> &mut Drr {

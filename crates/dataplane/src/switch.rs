@@ -5,16 +5,18 @@
 
 use crate::assign::{Assigned, Resident};
 use crate::buffer::Buffer;
+use crate::canonical::Canonical;
 use crate::cells::{Cells, Held};
 use crate::marking::Red;
 use crate::policy::{Policy, Ports};
-use crate::queues::Queues;
+use crate::queues::{PausableQueues, Queues};
 use crate::ring::Ring;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use backwater_types::hash::Stream;
 use backwater_types::{BitsPerSec, ControlFrame, Duration, Instant, Kind, Packet, PortId, QueueId, flags};
+use core::hash::{Hash, Hasher};
 
 /// What is the same for every scheme: ports, queues, buffer, marking.
 #[derive(Clone, Debug)]
@@ -366,6 +368,33 @@ impl<P: Policy> Switch<P> {
     /// Flows kept apart from the others because a neighbour paused them.
     pub fn isolated_flows(&self) -> u32 {
         self.policy.isolated_flows()
+    }
+
+    /// For checkers: all draws from now on are those of `draws`.
+    pub fn redraw(&mut self, draws: Stream) {
+        self.rng = draws;
+    }
+
+    /// For checkers: what decides what happens from now on (see [`crate::canonical`]).
+    pub fn canonical<const W: usize>(&self, now: Instant, state: &mut impl Hasher)
+    where
+        P: Policy<Queues = PausableQueues<W>> + Canonical,
+    {
+        for port in &self.ports {
+            port.queues.canonical(state);
+            port.queues.visit(&self.cells, &mut |queue, packet, held| {
+                (true, queue, packet, self.policy.owner(held.tag)).hash(state);
+                (held.upstream_queue, held.ingress, held.counted, held.sampled).hash(state);
+            });
+            false.hash(state);
+            for frames in [&port.control, &port.acks] {
+                frames.len().hash(state);
+                frames.iter().for_each(|packet| packet.hash(state));
+            }
+            port.held.hash(state);
+        }
+        self.rng.hash(state);
+        self.policy.canonical(now, state);
     }
 
     /// What decides.

@@ -8,3 +8,8 @@ use backwater_types::Instant;
 pub(crate) fn ticks(now: Instant) -> u32 {
     (now.0 >> 10) as u32
 }
+
+/// How long ago `then` was, where all times above `most` are alike.
+pub(crate) fn age(now: Instant, then: u32, most: u32) -> u32 {
+    ticks(now).wrapping_sub(then).min(most.saturating_add(1))
+}

@@ -35,7 +35,7 @@ pub const fn salted(key: u32, salt: u64) -> u32 {
 }
 
 /// A kept stream of draws: one per purpose and node.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Stream {
     state: u64,
 }

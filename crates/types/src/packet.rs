@@ -1,7 +1,7 @@
 //! A packet inside the simulator or the software switch: a 32-byte value, copied, never shared.
 
 /// What a packet is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Kind {
     /// Payload of a flow.
@@ -29,7 +29,7 @@ pub mod flags {
 }
 
 /// A packet as it is on a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Packet {
     /// Flow id, never reused within a run.
     pub flow: u32,

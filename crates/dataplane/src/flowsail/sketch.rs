@@ -7,7 +7,7 @@ use backwater_types::PortId;
 use backwater_types::hash;
 
 /// The sketches of all ports of a switch: rows of counters of bytes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct Sketch {
     /// `[port x row x column]`.
     bytes: Vec<u32>,
