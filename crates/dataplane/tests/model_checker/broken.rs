@@ -1,0 +1,148 @@
+//! Policies with a bug each, for the checker to find.
+
+use backwater_dataplane::assign::{Choice, Resident};
+use backwater_dataplane::cells::{Cells, Held};
+use backwater_dataplane::policy::{Ports, Told};
+use backwater_dataplane::queues::PausableQueues;
+use backwater_dataplane::{Backpressure, Bfc, BfcParams, Canonical, FlowSail, FlowSailParams, Policy, Shape};
+use backwater_types::hash::Stream;
+use backwater_types::{ControlFrame, Instant, Packet, PortId, QueueId};
+use std::hash::Hasher;
+
+type Queues = PausableQueues<1>;
+
+/// FlowSail that now and then has no mark in front of a flow's new packets, and does not notice.
+#[derive(Clone)]
+pub struct LosesMarks(FlowSail<1>);
+
+impl Policy for LosesMarks {
+    type Queues = Queues;
+    type Params = FlowSailParams;
+
+    fn new(params: &FlowSailParams, shape: &Shape) -> LosesMarks {
+        LosesMarks(FlowSail::new(params, shape))
+    }
+
+    fn extra_cells(params: &FlowSailParams) -> usize {
+        FlowSail::<1>::extra_cells(params)
+    }
+
+    fn choose(&self, now: Instant, packet: &Packet, port: PortId, queues: &Queues, rng: &mut Stream) -> Choice {
+        self.0.choose(now, packet, port, queues, rng)
+    }
+
+    fn on_enqueue(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        held: &mut Held,
+        port: PortId,
+        choice: &mut Choice,
+        queues: &Queues,
+    ) -> Option<Told> {
+        self.0.on_enqueue(now, packet, held, port, choice, queues)
+    }
+
+    fn on_dequeue(&mut self, now: Instant, packet: &Packet, held: &Held, port: PortId, queue: QueueId) -> Option<Told> {
+        self.0.on_dequeue(now, packet, held, port, queue)
+    }
+
+    fn on_gone(&mut self, port: PortId, queue: QueueId, queues: &mut Queues, cells: &mut Cells) {
+        self.0.on_gone(port, queue, queues, cells);
+    }
+
+    fn on_pass(&mut self, now: Instant, packet: &Packet, held: &Held, port: PortId, choice: Choice, queues: &Queues) {
+        self.0.on_pass(now, packet, held, port, choice, queues);
+    }
+
+    /// The bug: the first mark of the isolation queue goes.
+    fn on_control(&mut self, now: Instant, port: PortId, frame: ControlFrame, queues: &mut Queues, cells: &mut Cells) {
+        self.0.on_control(now, port, frame, queues, cells);
+        queues.take_mark(cells, 0);
+    }
+
+    fn next_timer(&self) -> Instant {
+        self.0.next_timer()
+    }
+
+    fn on_timer(&mut self, now: Instant, ports: &mut Ports<'_, Queues>) {
+        self.0.on_timer(now, ports);
+    }
+
+    fn isolated_flows(&self) -> u32 {
+        self.0.isolated_flows()
+    }
+
+    fn audit(&self, _residents: &[Resident], _queues: &[&Queues]) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+impl Canonical for LosesMarks {
+    fn canonical(&self, now: Instant, state: &mut impl Hasher) {
+        self.0.canonical(now, state);
+    }
+
+    fn owner(&self, tag: u32) -> u64 {
+        self.0.owner(tag)
+    }
+}
+
+/// BFC that forgets to repeat what is paused.
+#[derive(Clone)]
+pub struct NeverRepeats(Bfc);
+
+impl Backpressure<Queues> for NeverRepeats {
+    type Params = BfcParams;
+
+    fn new(params: &BfcParams, shape: &Shape) -> NeverRepeats {
+        NeverRepeats(<Bfc as Backpressure<Queues>>::new(params, shape))
+    }
+
+    fn samples(&self, rng: &mut Stream) -> bool {
+        Backpressure::<Queues>::samples(&self.0, rng)
+    }
+
+    fn on_enqueue(
+        &mut self,
+        now: Instant,
+        wire: u16,
+        held: &mut Held,
+        egress: PortId,
+        queue: QueueId,
+        queues: &Queues,
+    ) -> Option<ControlFrame> {
+        self.0.on_enqueue(now, wire, held, egress, queue, queues)
+    }
+
+    fn on_dequeue(&mut self, now: Instant, wire: u16, held: &Held) -> Option<ControlFrame> {
+        Backpressure::<Queues>::on_dequeue(&mut self.0, now, wire, held)
+    }
+
+    fn obey(frame: ControlFrame, queues: &mut Queues) {
+        Bfc::obey(frame, queues);
+    }
+
+    fn release(queues: &mut Queues) {
+        <Bfc as Backpressure<Queues>>::release(queues);
+    }
+
+    fn next_refresh(&self) -> Instant {
+        Backpressure::<Queues>::next_refresh(&self.0)
+    }
+
+    /// The bug: the frames go nowhere.
+    fn refresh(&mut self, now: Instant, _send: &mut dyn FnMut(PortId, ControlFrame)) {
+        Backpressure::<Queues>::refresh(&mut self.0, now, &mut |_, _| {});
+    }
+
+    fn audit(&self, residents: &[Resident]) -> Result<(), String> {
+        Backpressure::<Queues>::audit(&self.0, residents)
+    }
+}
+
+impl Canonical for NeverRepeats {
+    fn canonical(&self, now: Instant, state: &mut impl Hasher) {
+        self.0.canonical(now, state);
+    }
+}

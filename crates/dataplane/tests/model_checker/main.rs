@@ -1,0 +1,199 @@
+//! The state machines of FlowSail and BFC, as shipped, explored exhaustively: two switches in line, two or three flows, up to two
+//! control frames lost and one doubled, in every order in which these things can happen.
+//!
+//! In every state: packets arrive in order, nothing leaves that a pause has reached, the switches agree with a recount of
+//! themselves and never hold more than their buffers take. From every state, once no more frames are lost, a fair schedule ends
+//! within five periods of repetition with everything received, resumed and forgotten; and if instead the receivers stop, what
+//! each switch wants held is held from the fifth period on.
+//!
+//! What is not explored: weights, sketches, priorities, short fingerprints, sampling, links that fail, and frames that overtake
+//! others on their link, which keeps them in order. (A copy of an old PAUSE that came after the first of BFC's three all-clears
+//! would hold a queue for ever, were the other two lost; FlowSail's pauses lapse.)
+
+mod broken;
+mod machines;
+mod network;
+mod plan;
+
+use backwater_dataplane::assign::DynamicParams;
+use backwater_dataplane::queues::PausableQueues;
+use backwater_dataplane::{Bfc, BfcParams, Canonical, Composed, Dynamic, FlowSail, FlowSailParams, Policy, Switch};
+use backwater_types::Duration;
+use broken::{LosesMarks, NeverRepeats};
+use machines::{AHEAD, BACK, Parcel, Wrong};
+use network::{AGREED, DONE, Network, SAFE};
+use plan::{PERIOD, Plan};
+use stateright::{Checker, HasDiscoveries, Model};
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+/// Two flows of two packets to one receiver.
+const PAIR: Plan = Plan {
+    packets: &[2, 2],
+    receivers: &[1, 1],
+    queues: 2,
+    link: 1,
+    losses: 2,
+    doubles: 1,
+    draws: 1,
+    buffer: 8,
+    slow_frames: false,
+    by_flow: true,
+    all_tracked: true,
+};
+
+/// One flow is long enough to have packets in front of its order mark and behind it.
+const UNEVEN: Plan = Plan { packets: &[3, 1], ..PAIR };
+
+/// For BFC, whose pauses are of queues.
+const BY_QUEUE: Plan = Plan { by_flow: false, ..PAIR };
+
+/// One or two packets are enough to be above Ql or Qh.
+fn flowsail() -> FlowSailParams {
+    FlowSailParams {
+        ql: 0.5,
+        qh: 1.5,
+        release: None,
+        refresh: PERIOD,
+        isolation_queues: 1,
+        // No bucket of a table can be full, which is what an encoding asks for.
+        records: 16,
+        fingerprint_bits: 32,
+        nactive_literal: false,
+        strict_fair: true,
+        weights: Vec::new(),
+        sketch: None,
+        elided: Vec::new(),
+    }
+}
+
+/// Every packet behind another is flagged.
+fn sharp() -> FlowSailParams {
+    FlowSailParams { ql: 0.25, qh: 0.5, ..flowsail() }
+}
+
+fn bfc() -> (DynamicParams, BfcParams) {
+    let table = DynamicParams {
+        entries_per_port: 8,
+        sticky: None,
+        literal_empty: false,
+        sticky_reserve: false,
+        incast_label: false,
+    };
+    let bfc = BfcParams {
+        fixed_threshold: None,
+        per_ingress_threshold: false,
+        refresh: PERIOD,
+        sampling: 1.0,
+        elided: Vec::new(),
+    };
+    (table, bfc)
+}
+
+type BfcSwitch = Composed<Dynamic<1>, Bfc>;
+
+/// What is said of flows below holds of flows that do not share entries of BFC's table.
+#[test]
+fn flows_have_entries_of_their_own() {
+    let plan = Plan { packets: &[1, 1, 1], receivers: &[1, 1, 1], ..BY_QUEUE };
+    let mut switch = Switch::<BfcSwitch>::new(&plan.shape(), &bfc());
+    for flow in 0..3 {
+        let packet = plan.packet(Parcel { flow, seq: 0, queue: flow });
+        switch.receive(backwater_types::Instant::ZERO, &packet, BACK, AHEAD);
+    }
+    assert_eq!(switch.active_flows(AHEAD), Some(3));
+}
+
+/// Goes through all states; nothing may be wrong in any.
+fn explore<P>(name: &str, plan: Plan, params: &P::Params)
+where
+    P: Policy<Queues = PausableQueues<1>> + Canonical + Send + Sync + 'static,
+{
+    let start = Instant::now();
+    let network = Network::<P>::new(plan, params);
+    let checker = network.checker().threads(2).finish_when(HasDiscoveries::AnyFailures).spawn_bfs().join();
+    let (states, steps, depth) = (checker.unique_state_count(), checker.state_count(), checker.max_depth());
+    let network = checker.model();
+    let (of_switch, runs) = network.machines.counts();
+    let periods = network.most_periods.load(Ordering::Relaxed);
+    let seconds = start.elapsed().as_secs_f64();
+    println!(
+        "{name}: {states} states, {steps} steps, {depth} deep, done after {periods} periods at most; \
+         a switch: {of_switch} states, {runs} steps; {seconds:.1} s"
+    );
+    let complaints = network.machines.complaints.lock().expect("no panics");
+    assert!(complaints.is_empty(), "{name}: {complaints:?}");
+    checker.assert_properties();
+}
+
+/// What the checker finds first.
+fn find<P>(plan: Plan, params: &P::Params, property: &'static str) -> Option<Wrong>
+where
+    P: Policy<Queues = PausableQueues<1>> + Canonical + Send + Sync + 'static,
+{
+    let network = Network::<P>::new(plan, params);
+    let stop = HasDiscoveries::AnyOf([property].into());
+    let checker = network.checker().threads(2).finish_when(stop).spawn_bfs().join();
+    let path = checker.discovery(property).unwrap_or_else(|| panic!("not found: {property}"));
+    let states = checker.unique_state_count();
+    println!("not so: {property}, after {states} states, by {:?}", path.clone().into_actions());
+    path.last_state().wrong
+}
+
+#[test]
+fn flowsail_states() {
+    explore::<FlowSail<1>>("new packets after old ones", UNEVEN, &sharp());
+    explore::<FlowSail<1>>("five packets", Plan { packets: &[3, 2], losses: 1, doubles: 0, ..PAIR }, &flowsail());
+    explore::<FlowSail<1>>("two normal queues", Plan { queues: 3, ..PAIR }, &flowsail());
+    explore::<FlowSail<1>>("two receivers", Plan { receivers: &[1, 2], ..UNEVEN }, &sharp());
+    let three = Plan { packets: &[2, 1, 1], receivers: &[1, 1, 1], queues: 3, draws: 2, ..PAIR };
+    explore::<FlowSail<1>>("three flows", Plan { losses: 1, doubles: 0, ..three }, &sharp());
+    explore::<FlowSail<1>>("slow frames", Plan { slow_frames: true, losses: 0, doubles: 0, ..PAIR }, &flowsail());
+    let one_record = FlowSailParams { records: 1, ..flowsail() };
+    explore::<FlowSail<1>>("room for one record", Plan { all_tracked: false, ..PAIR }, &one_record);
+    explore::<FlowSail<1>>("little buffer", Plan { buffer: 2, losses: 1, ..UNEVEN }, &sharp());
+}
+
+#[test]
+fn bfc_states() {
+    explore::<BfcSwitch>("a queue each", BY_QUEUE, &bfc());
+    explore::<BfcSwitch>("five packets", Plan { packets: &[3, 2], losses: 1, doubles: 0, ..BY_QUEUE }, &bfc());
+    let sharp = (bfc().0, BfcParams { fixed_threshold: Some(512), ..bfc().1 });
+    explore::<BfcSwitch>("two receivers", Plan { receivers: &[1, 2], losses: 1, ..BY_QUEUE }, &sharp);
+    let three = Plan { packets: &[2, 1, 1], receivers: &[1, 1, 1], draws: 2, losses: 1, doubles: 0, ..BY_QUEUE };
+    explore::<BfcSwitch>("three flows, two queues", three, &bfc());
+    explore::<BfcSwitch>("slow frames", Plan { slow_frames: true, losses: 1, doubles: 0, ..BY_QUEUE }, &bfc());
+    let (table, rest) = bfc();
+    explore::<BfcSwitch>("one entry", BY_QUEUE, &(DynamicParams { entries_per_port: 1, ..table }, rest));
+    explore::<BfcSwitch>("little buffer", Plan { buffer: 2, losses: 1, ..BY_QUEUE }, &sharp);
+}
+
+#[test]
+#[ignore = "ten minutes"]
+fn more_flowsail_states() {
+    explore::<FlowSail<1>>("five packets", Plan { packets: &[3, 2], ..PAIR }, &flowsail());
+    let three = Plan { packets: &[2, 1, 1], receivers: &[1, 1, 1], queues: 3, draws: 2, ..PAIR };
+    explore::<FlowSail<1>>("three flows", three, &sharp());
+    let patient = FlowSailParams { ql: 1.0, qh: 2.0, ..flowsail() };
+    explore::<FlowSail<1>>("six packets", Plan { packets: &[3, 3], losses: 0, doubles: 0, ..PAIR }, &patient);
+    explore::<FlowSail<1>>("slow frames", Plan { slow_frames: true, losses: 1, doubles: 0, ..PAIR }, &flowsail());
+}
+
+#[test]
+#[ignore = "ten minutes"]
+fn more_bfc_states() {
+    explore::<BfcSwitch>("five packets", Plan { packets: &[3, 2], ..BY_QUEUE }, &bfc());
+    let three = Plan { packets: &[2, 1, 1], receivers: &[1, 1, 1], draws: 2, ..BY_QUEUE };
+    explore::<BfcSwitch>("three flows, two queues", three, &bfc());
+    explore::<BfcSwitch>("slow frames", Plan { slow_frames: true, ..BY_QUEUE }, &bfc());
+}
+
+#[test]
+fn planted_bugs_are_found() {
+    assert_eq!(find::<LosesMarks>(UNEVEN, &sharp(), SAFE), Some(Wrong::Order));
+    let no_repeats = FlowSailParams { refresh: Duration::ZERO, ..flowsail() };
+    find::<FlowSail<1>>(PAIR, &no_repeats, DONE);
+    find::<FlowSail<1>>(PAIR, &no_repeats, AGREED);
+    find::<Composed<Dynamic<1>, NeverRepeats>>(BY_QUEUE, &bfc(), DONE);
+    find::<Composed<Dynamic<1>, NeverRepeats>>(BY_QUEUE, &bfc(), AGREED);
+}
