@@ -131,8 +131,14 @@ class Judge:
         for point in points:
             for selectors in combinations(expectation):
                 names = [f"{key.split('.')[-1]} {value}" for key, value in point] if several else []
-                names += [str(value) for key, value in selectors.items() if key != "variant" or "each" in expectation]
+                names += [str(value) for key, value in selectors.items() if tells_apart(key, expectation)]
                 yield ", ".join(names), Context(self, point, selectors)
+
+
+def tells_apart(key: str, expectation: Expectation) -> bool:
+    """Whether a selector belongs into a check's name; a path that all checks share does not."""
+    each = expectation.get("each", {})
+    return bool(each) if key == "variant" else key not in ("summary", "scenario") or len(each[key]) > 1
 
 
 def evaluate(expect: list[Expectation], results: Results) -> list[dict[str, Any]]:

@@ -199,8 +199,8 @@ def over_time(points: dict[str, list[dict[str, Any]]]) -> Figure:
     figure, grid = one_each(points)
     for axes, (name, runs) in zip(grid, points.items(), strict=False):
         for i, run in enumerate(runs):
-            drawn = run["isolated"] or {"time": [], "flows": []}
-            line(axes, i, [t * 1e3 for t in drawn["time"]], drawn["flows"], run["variant"])
+            if drawn := run["isolated"]:
+                line(axes, i, [t * 1e3 for t in drawn["time"]], drawn["flows"], run["variant"])
         axes.set_ylim(bottom=0)
         axes.set_title(name, fontsize="medium")
         finish(axes, "time (ms)", "isolated flows, all switches")
