@@ -6,10 +6,13 @@ mod common;
 
 use backwater_dataplane::assign::{Assigned, Choice, DynamicParams, Resident};
 use backwater_dataplane::cells::{Cell as Place, Cells, Fifo, Held};
+use backwater_dataplane::flow_table::{FlowTable, Record, state};
+use backwater_dataplane::policy::{Policy, Ports, Told};
 use backwater_dataplane::queues::PausableQueues;
 use backwater_dataplane::queues::Queues;
 use backwater_dataplane::{
-    Assignment, Backpressure, Bfc, BfcParams, Composed, Dynamic, NoBackpressure, Received, Sent, Shape, Single, Switch,
+    Assignment, Backpressure, Bfc, BfcParams, Composed, Dynamic, FlowSail, FlowSailParams, NoBackpressure, Received,
+    Sent, Shape, Single, Switch,
 };
 use backwater_scenario::Scenario;
 use backwater_scenario::model::Memory;
@@ -18,9 +21,10 @@ use backwater_sim::host::Host;
 use backwater_sim::{Simulation, Watch};
 use backwater_transport::LineRate;
 use backwater_types::hash::Stream;
-use backwater_types::{ControlFrame, Instant, Kind, Packet, PortId, QueueId};
+use backwater_types::{ControlFrame, Duration, FlowName, Instant, Kind, Packet, PortId, QueueId};
 use common::audit::{self, Audit, Fault, Report};
 use common::scenario;
+use common::watched::{Sheets, Tabled};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -430,6 +434,7 @@ const STAYS_HELD: u8 = 5;
 const FORGETS_A_FLAP: u8 = 6;
 const PANICS: u8 = 7;
 const OVERSLEEPS: u8 = 8;
+const SENDS_ONCE: u8 = 9;
 
 /// A data plane with bug number `BUG`.
 struct Bent<const BUG: u8> {
@@ -437,6 +442,8 @@ struct Bent<const BUG: u8> {
     calls: u32,
     asked: Cell<u32>,
     copy: Option<(PortId, Sent)>,
+    /// Flows paused: port and flow.
+    told: Vec<(PortId, u32)>,
 }
 
 impl<const BUG: u8> DataPlane for Bent<BUG> {
@@ -453,6 +460,14 @@ impl<const BUG: u8> DataPlane for Bent<BUG> {
         let mut sent = self.inner.transmit(now, port)?;
         self.calls += 1;
         let data = sent.packet.kind == Kind::Data;
+        match sent.packet.control() {
+            Some(ControlFrame::PauseFlow(name)) if self.told.contains(&(port, name.flow)) && BUG == SENDS_ONCE => {
+                return self.transmit(now, port);
+            }
+            Some(ControlFrame::PauseFlow(name)) => self.told.push((port, name.flow)),
+            Some(ControlFrame::ResumeFlow(name)) => self.told.retain(|told| *told != (port, name.flow)),
+            _ => {}
+        }
         if BUG == LOSES_PACKETS && data && self.calls.is_multiple_of(40) {
             return self.inner.transmit(now, port);
         }
@@ -520,7 +535,13 @@ impl<const BUG: u8> DataPlane for Bent<BUG> {
 }
 
 fn bent<const BUG: u8>() -> impl Fn(&Shape, &PlaneParams) -> Bent<BUG> {
-    |shape, params| Bent { inner: any(Memory::Exact, shape, params), calls: 0, asked: Cell::new(0), copy: None }
+    |shape, params| Bent {
+        inner: any(Memory::Exact, shape, params),
+        calls: 0,
+        asked: Cell::new(0),
+        copy: None,
+        told: Vec::new(),
+    }
 }
 
 fn with_plane<const BUG: u8>(scenario: &Scenario) -> Report {
@@ -604,4 +625,281 @@ fn a_panic_on_one_thread_ends_the_run() {
         )
     };
     assert!(catch_unwind(AssertUnwindSafe(run)).is_err());
+}
+
+// --- FlowSail ----------------------------------------------------------------------------------------------------------------
+
+const CONSUMES_THE_MARK_EARLY: u8 = 1;
+const TELLS_EARLY: u8 = 2;
+const NEVER_TELLS: u8 = 3;
+const LEAKS: u8 = 4;
+const NEVER_LAPSES: u8 = 5;
+const HOLDS_TWICE: u8 = 6;
+const TELLS_ANOTHER_PORT: u8 = 7;
+const IGNORES_FLOW_PAUSE: u8 = 8;
+const ISOLATES_WITHOUT_MARKS: u8 = 9;
+const RETURNS_TOO_SOON: u8 = 10;
+const FORGETS_A_FLAG: u8 = 11;
+const RESUMES_THE_QUEUE_FOR_ALL: u8 = 12;
+
+/// FlowSail with bug number `BUG`; `MUTE`: without its own recount, which finds most of them first.
+#[derive(Clone)]
+struct Sail<const BUG: u8, const MUTE: bool> {
+    inner: FlowSail<1>,
+    tampered: Cell<u32>,
+}
+
+impl<const BUG: u8, const MUTE: bool> Sail<BUG, MUTE> {
+    fn record(&self, port: PortId, flow: u32) -> Option<Record> {
+        let table = self.inner.table();
+        table.find(port, flow).map(|slot| table[slot])
+    }
+
+    /// In a queue that should be paused they would be taken for packets, and all counters go wrong.
+    fn has_marks(&self, port: PortId) -> bool {
+        let marks = state::MARK_NORMAL | state::MARK_ISOLATED;
+        self.inner.table().iter().any(|(_, record)| record.port() == port && record.is(marks))
+    }
+
+    /// Once in a while, from the first time on.
+    fn now_and_then(&self) -> bool {
+        self.tampered.set(self.tampered.get() + 1);
+        self.tampered.get() % 5 == 1
+    }
+}
+
+impl<const BUG: u8, const MUTE: bool> Policy for Sail<BUG, MUTE> {
+    type Queues = Narrow;
+    type Params = FlowSailParams;
+
+    fn new(params: &FlowSailParams, shape: &Shape) -> Self {
+        Sail { inner: FlowSail::new(params, shape), tampered: Cell::new(0) }
+    }
+
+    fn extra_cells(params: &FlowSailParams) -> usize {
+        FlowSail::<1>::extra_cells(params)
+    }
+
+    fn choose(&self, now: Instant, packet: &Packet, port: PortId, queues: &Narrow, rng: &mut Stream) -> Choice {
+        let choice = self.inner.choose(now, packet, port, queues, rng);
+        let Some(record) = self.record(port, packet.flow) else { return choice };
+        match BUG {
+            ISOLATES_WITHOUT_MARKS if record.normal > 3000 && choice.queue != record.isolation_queue() => {
+                Choice { queue: record.isolation_queue(), ..choice }
+            }
+            RETURNS_TOO_SOON if record.isolated > 0 && !record.is(state::MARK_NORMAL | state::MARK_ISOLATED) => {
+                Choice { queue: 1, fresh: true, ..choice }
+            }
+            _ => choice,
+        }
+    }
+
+    fn on_enqueue(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        held: &mut Held,
+        port: PortId,
+        choice: &mut Choice,
+        queues: &Narrow,
+    ) -> Option<Told> {
+        let told = self.inner.on_enqueue(now, packet, held, port, choice, queues);
+        if BUG == TELLS_ANOTHER_PORT {
+            return told.map(|(ingress, frame)| ((ingress + 1) % 3, frame));
+        }
+        told
+    }
+
+    fn on_dequeue(&mut self, now: Instant, packet: &Packet, held: &Held, port: PortId, queue: QueueId) -> Option<Told> {
+        if BUG == FORGETS_A_FLAG && held.counted && self.tampered.get() == 0 {
+            self.tampered.set(1);
+            return self.inner.on_dequeue(now, packet, &Held { counted: false, ..*held }, port, queue);
+        }
+        let told = self.inner.on_dequeue(now, packet, held, port, queue);
+        if BUG == TELLS_EARLY && told.is_none() && held.counted && self.tampered.get() == 0 {
+            self.tampered.set(1);
+            return Some((held.ingress as PortId, ControlFrame::ResumeFlow(packet.flow_name())));
+        }
+        told.filter(|_| BUG != NEVER_TELLS)
+    }
+
+    fn on_gone(&mut self, port: PortId, queue: QueueId, queues: &mut Narrow, cells: &mut Cells) {
+        self.inner.on_gone(port, queue, queues, cells);
+        if BUG == CONSUMES_THE_MARK_EARLY {
+            queues.take_mark(cells, 0);
+        }
+    }
+
+    fn on_pass(&mut self, now: Instant, packet: &Packet, held: &Held, port: PortId, choice: Choice, queues: &Narrow) {
+        self.inner.on_pass(now, packet, held, port, choice, queues);
+    }
+
+    fn on_control(&mut self, now: Instant, port: PortId, frame: ControlFrame, queues: &mut Narrow, cells: &mut Cells) {
+        if BUG == IGNORES_FLOW_PAUSE && matches!(frame, ControlFrame::PauseFlow(_)) {
+            return;
+        }
+        self.inner.on_control(now, port, frame, queues, cells);
+        if BUG == CONSUMES_THE_MARK_EARLY {
+            queues.take_mark(cells, 0);
+        }
+        match frame {
+            ControlFrame::PauseFlow(name) => {
+                let Some(record) = self.record(port, name.flow) else { return };
+                if BUG == LEAKS && !self.has_marks(port) {
+                    queues.set_closed(record.isolation_queue(), false);
+                }
+            }
+            ControlFrame::ResumeFlow(_) if BUG == HOLDS_TWICE && self.now_and_then() => queues.set_closed(0, true),
+            // All of them were one to the printed pseudo-code (spec F.9).
+            ControlFrame::ResumeFlow(_) if BUG == RESUMES_THE_QUEUE_FOR_ALL && !self.has_marks(port) => {
+                (0..queues.count() as QueueId).for_each(|q| queues.set_closed(q, false));
+            }
+            _ => {}
+        }
+    }
+
+    fn next_timer(&self) -> Instant {
+        self.inner.next_timer()
+    }
+
+    fn on_timer(&mut self, now: Instant, ports: &mut Ports<'_, Narrow>) {
+        if BUG == NEVER_LAPSES {
+            let paused = self.inner.table().iter().filter(|(_, record)| record.is(state::PAUSED));
+            let paused: Vec<(PortId, FlowName)> = paused.map(|(_, record)| (record.port(), record.name())).collect();
+            for (port, name) in paused {
+                let (queues, cells) = ports.open(port);
+                self.inner.on_control(now, port, ControlFrame::PauseFlow(name), queues, cells);
+            }
+        }
+        self.inner.on_timer(now, ports);
+    }
+
+    fn audit(&self, residents: &[Resident], queues: &[&Narrow]) -> Result<(), String> {
+        if MUTE { Ok(()) } else { self.inner.audit(residents, queues) }
+    }
+}
+
+/// FlowSail with few queues and low thresholds.
+fn flowsail(more: &str) -> Scenario {
+    crowded("flowsail", &format!("[switch]\nqueues = 3\n[switch.flowsail]\nql = 0.15\nqh = 0.45\n{more}"))
+}
+
+impl<const BUG: u8, const MUTE: bool> Tabled for Switch<Sail<BUG, MUTE>> {
+    fn table(&self) -> Option<&FlowTable> {
+        Some(self.policy().inner.table())
+    }
+}
+
+fn watched<D: Tabled>(scenario: &Scenario, build: impl Fn(&Shape, &PlaneParams) -> D) -> Report {
+    let simulation = Simulation::new(scenario, 1);
+    let graph = &simulation.graph;
+    let sheets = Sheets::new(graph.nodes.len() - graph.hosts, false);
+    let audit = || Audit::new(scenario, graph).reading(&sheets);
+    let (outcome, audits) = simulation.observe_planes(sheets.plane_of(build, None), audit, &Watch::default());
+    audit::conclude(audits, &outcome)
+}
+
+fn sail<const BUG: u8, const MUTE: bool>(scenario: &Scenario) -> Report {
+    watched(scenario, |shape, params| Switch::<Sail<BUG, MUTE>>::new(shape, &params.flowsail))
+}
+
+#[test]
+fn the_sound_flowsail_passes() {
+    for more in ["", DEAF_BOTTLENECK] {
+        let report = sail::<SOUND, false>(&flowsail(more));
+        assert!(report.faults.is_empty() && report.quiescent, "{:?}", report.faults);
+        for branch in ["PAUSE of a flow at a NIC", "PAUSE of a flow at a switch", "RESUME of a flow at a switch"] {
+            assert!(report.counts.contains_key(branch), "{branch} is not reached: {:?}", report.counts);
+        }
+    }
+}
+
+/// FlowSail's safety rests on it: the mark in front of a flow's new packets, lost or consumed before its twin.
+#[test]
+fn an_order_mark_that_does_not_wait_is_caught() {
+    caught(&sail::<CONSUMES_THE_MARK_EARLY, false>(&flowsail("")), Fault::Recount);
+    // NICs go on, so that what is resumed has packets in both queues.
+    let pushed = flowsail("nic_obeys = false\n");
+    caught(&sail::<CONSUMES_THE_MARK_EARLY, true>(&pushed), Fault::Order);
+}
+
+#[test]
+fn isolation_without_marks_is_caught() {
+    caught(&sail::<ISOLATES_WITHOUT_MARKS, false>(&flowsail("")), Fault::Recount);
+    caught(&sail::<ISOLATES_WITHOUT_MARKS, true>(&flowsail("")), Fault::Order);
+}
+
+#[test]
+fn a_return_with_packets_isolated_is_caught() {
+    caught(&sail::<RETURNS_TOO_SOON, false>(&flowsail("")), Fault::Recount);
+    caught(&sail::<RETURNS_TOO_SOON, true>(&flowsail("")), Fault::Order);
+}
+
+#[test]
+fn a_flow_resumed_early_is_caught() {
+    caught(&sail::<TELLS_EARLY, false>(&flowsail("")), Fault::Protocol);
+}
+
+#[test]
+fn a_flow_never_resumed_is_caught() {
+    caught(&sail::<NEVER_TELLS, false>(&flowsail("")), Fault::Protocol);
+}
+
+#[test]
+fn a_flagged_packet_not_counted_down_is_caught() {
+    caught(&sail::<FORGETS_A_FLAG, false>(&flowsail("")), Fault::Recount);
+    caught(&sail::<FORGETS_A_FLAG, true>(&flowsail("")), Fault::Unfinished);
+}
+
+#[test]
+fn a_packet_of_a_paused_flow_that_leaves_is_caught() {
+    for report in [sail::<LEAKS, true>(&flowsail("")), sail::<IGNORES_FLOW_PAUSE, true>(&flowsail(""))] {
+        caught(&report, Fault::Paused);
+    }
+    caught(&sail::<LEAKS, false>(&flowsail("")), Fault::Recount);
+}
+
+/// FS-A4: of two paused flows in a queue, the first that is resumed takes the other along.
+#[test]
+fn a_queue_resumed_for_all_its_flows_is_caught() {
+    caught(&sail::<RESUMES_THE_QUEUE_FOR_ALL, false>(&flowsail("")), Fault::Recount);
+    caught(&sail::<RESUMES_THE_QUEUE_FOR_ALL, true>(&flowsail("")), Fault::Paused);
+}
+
+#[test]
+fn a_hold_counted_twice_is_caught() {
+    caught(&sail::<HOLDS_TWICE, false>(&flowsail("")), Fault::Recount);
+    caught(&sail::<HOLDS_TWICE, true>(&flowsail("")), Fault::Idle);
+}
+
+/// With lost frames, a flow whose RESUME was one of them waits for ever.
+#[test]
+fn a_pause_that_does_not_lapse_is_caught() {
+    let report = sail::<NEVER_LAPSES, false>(&flowsail(DEAF_BOTTLENECK));
+    assert!(report.has(Fault::Idle) || report.has(Fault::Unfinished), "{:?}", report.faults);
+}
+
+#[test]
+fn a_pause_told_at_another_port_is_caught() {
+    caught(&sail::<TELLS_ANOTHER_PORT, false>(&flowsail("")), Fault::Protocol);
+}
+
+#[test]
+fn a_pause_not_repeated_is_caught() {
+    caught(&with_plane::<SENDS_ONCE>(&flowsail("")), Fault::Protocol);
+    assert!(with_plane::<SOUND>(&flowsail("")).faults.is_empty());
+}
+
+/// Flows that have gone keep their records.
+#[test]
+fn records_that_leak_are_caught() {
+    let scenario = flowsail("");
+    let released_after = |release: Option<Duration>| {
+        watched(&scenario, |shape, params| {
+            let flowsail = FlowSailParams { release, ..params.flowsail.clone() };
+            any(Memory::Exact, shape, &PlaneParams { flowsail, ..params.clone() })
+        })
+    };
+    caught(&released_after(Some(Duration::from_us(1_000_000))), Fault::Held);
+    assert!(released_after(None).faults.is_empty());
 }

@@ -740,31 +740,31 @@ pub fn conclude(audits: Vec<Audit>, outcome: &Outcome) -> Report {
     let last = outcome.acknowledged.iter().max().copied().unwrap_or_default();
     if last != Instant::NEVER && last + SETTLING < outcome.ended {
         all.quiescent = true;
+        // What was lost or doubled stays where nothing lapses.
+        let mishaps = sheets.as_ref().is_some_and(|sheets| sheets.mishaps) || !outcome.scenario.fault.is_empty();
+        let flowsail = &outcome.scenario.switch.flowsail;
+        let settles = flowsail.refresh.0 > 0 || !mishaps && flowsail.fingerprint_bits == 32;
         for (flow, t) in flows.iter().enumerate() {
-            if t.sent != t.received + t.dropped || t.enqueued != t.departed {
+            if settles && (t.sent != t.received + t.dropped || t.enqueued != t.departed) {
                 all.fault(Fault::Conservation, format!(
                     "flow {flow}: {} packets sent, {} received, {} dropped or lost; {} into switches, {} out of them",
                     t.sent, t.received, t.dropped, t.enqueued, t.departed
                 ));
             }
         }
-        if left > 0 {
+        if settles && left > 0 {
             all.fault(Fault::Conservation, format!("{left} packets are still held by switches"));
         }
         if let Some((node, port, flow)) = untold.iter().min() {
             all.fault(Fault::Protocol, format!("switch {node} port {port} never says that flow {flow} may send again"));
         }
-        // What was lost or doubled stays where nothing lapses.
-        let mishaps = sheets.as_ref().is_some_and(|sheets| sheets.mishaps) || !outcome.scenario.fault.is_empty();
-        let lapses = outcome.scenario.switch.flowsail.refresh.0 > 0;
-        let shared = outcome.scenario.switch.flowsail.fingerprint_bits < 32;
         if let Some(number) = sheets.as_ref().and_then(|sheets| sheets.with_records())
-            && (lapses || !mishaps && !shared)
+            && settles
         {
             all.fault(Fault::Held, format!("switch {} still has flows on record", number + outcome.graph.hosts));
         }
         if let Some((node, port)) = flows_left.iter().min()
-            && (lapses || !mishaps && !shared)
+            && settles
         {
             all.fault(Fault::Held, format!("node {node} port {port} still holds flows"));
         }

@@ -10,7 +10,7 @@ use backwater_scenario::model::Memory;
 use backwater_sim::any_switch::{AnySwitch, DataPlane, PlaneParams, any};
 use backwater_types::hash::Stream;
 use backwater_types::{ControlFrame, Instant, Kind, Packet, PortId, QueueId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -75,48 +75,75 @@ impl Sheets {
     }
 
     /// Makes switches, which are built in order.
-    pub fn plane(self: &Arc<Sheets>, mishaps: Option<u64>) -> impl Fn(&Shape, &PlaneParams) -> Watched {
+    pub fn plane(self: &Arc<Sheets>, mishaps: Option<u64>) -> impl Fn(&Shape, &PlaneParams) -> Watched<AnySwitch> {
+        self.plane_of(|shape, params| any(Memory::Exact, shape, params), mishaps)
+    }
+
+    /// Watches those that `build` makes.
+    pub fn plane_of<D: Tabled>(
+        self: &Arc<Sheets>,
+        build: impl Fn(&Shape, &PlaneParams) -> D,
+        mishaps: Option<u64>,
+    ) -> impl Fn(&Shape, &PlaneParams) -> Watched<D> {
         let sheets = self.clone();
         move |shape, params| {
             let number = sheets.built.fetch_add(1, Ordering::Relaxed);
-            let inner = any(Memory::Exact, shape, params);
-            sheets.with(number, |sheet| sheet.names = table(&inner).cloned());
+            let inner = build(shape, params);
+            sheets.with(number, |sheet| sheet.names = inner.table().cloned());
             Watched {
                 inner,
                 sheets: sheets.clone(),
                 number,
                 dice: mishaps.map(|seed| Stream::new(seed, 0x6d69_7368, number as u64)),
                 kept: Vec::new(),
+                told: HashSet::new(),
             }
         }
     }
 }
 
+/// A data plane whose flow records can be looked at.
+pub trait Tabled: DataPlane {
+    /// They, if it has any.
+    fn table(&self) -> Option<&FlowTable>;
+    /// It is ideal flow control.
+    fn is_ideal(&self) -> bool {
+        false
+    }
+}
+
 /// The switch.
-pub struct Watched {
-    inner: AnySwitch,
+pub struct Watched<D> {
+    inner: D,
     sheets: Arc<Sheets>,
     number: usize,
     dice: Option<Stream>,
     /// Frames to come again, or for the first time, after so many others.
     kept: Vec<(u32, PortId, ControlFrame)>,
+    /// Ports and flows that it has told neighbours to hold.
+    told: HashSet<(PortId, u32)>,
 }
 
-/// The flow records of a switch that has some.
-fn table(switch: &AnySwitch) -> Option<&FlowTable> {
-    match switch {
-        AnySwitch::FlowSailSwitch(s) => Some(s.policy().table()),
-        AnySwitch::FlowSailWide(s) => Some(s.policy().table()),
-        AnySwitch::FlowSailPfc(s) => Some(s.policy().policy().table()),
-        AnySwitch::FlowSailPfcWide(s) => Some(s.policy().policy().table()),
-        AnySwitch::IdealFc(s) => Some(s.policy().table()),
-        _ => None,
+impl Tabled for AnySwitch {
+    fn table(&self) -> Option<&FlowTable> {
+        match self {
+            AnySwitch::FlowSailSwitch(s) => Some(s.policy().table()),
+            AnySwitch::FlowSailWide(s) => Some(s.policy().table()),
+            AnySwitch::FlowSailPfc(s) => Some(s.policy().policy().table()),
+            AnySwitch::FlowSailPfcWide(s) => Some(s.policy().policy().table()),
+            AnySwitch::IdealFc(s) => Some(s.policy().table()),
+            _ => None,
+        }
+    }
+
+    fn is_ideal(&self) -> bool {
+        matches!(self, AnySwitch::IdealFc(_))
     }
 }
 
-impl Watched {
+impl<D: Tabled> Watched<D> {
     fn look(&self, port: PortId, flow: u32) -> Option<Record> {
-        let table = table(&self.inner)?;
+        let table = self.inner.table()?;
         table.find(port, flow).map(|slot| table[slot])
     }
 
@@ -125,12 +152,12 @@ impl Watched {
     }
 
     fn having(&self, mask: u8) -> usize {
-        table(&self.inner).map_or(0, |table| table.iter().filter(|(_, record)| record.is(mask)).count())
+        self.inner.table().map_or(0, |table| table.iter().filter(|(_, record)| record.is(mask)).count())
     }
 
     /// After every change: how many records there are, and what can be seen of marks.
     fn note(&self, marks: bool) {
-        let Some(table) = table(&self.inner) else { return };
+        let Some(table) = self.inner.table() else { return };
         self.sheets.with(self.number, |sheet| sheet.records = table.used());
         if !marks {
             return;
@@ -161,14 +188,14 @@ impl Watched {
 
     /// The records now in use, of which one may be new, against those before.
     fn evicted(&self, before: u32, fresh: bool) {
-        let Some(table) = table(&self.inner) else { return };
+        let Some(table) = self.inner.table() else { return };
         if table.used() < before + fresh as u32 {
             self.count("record evicted");
         }
     }
 
     fn used(&self) -> u32 {
-        table(&self.inner).map_or(0, |table| table.used())
+        self.inner.table().map_or(0, |table| table.used())
     }
 
     fn apply(&mut self, now: Instant, port: PortId, frame: ControlFrame) {
@@ -176,12 +203,12 @@ impl Watched {
             return self.inner.control(now, port, frame);
         };
         let (before, used) = (self.look(port, name.flow), self.used());
-        let refused = table(&self.inner).map_or(0, FlowTable::refused);
-        let ideal = matches!(self.inner, AnySwitch::IdealFc(_));
+        let refused = self.inner.table().map_or(0, FlowTable::refused);
+        let ideal = self.inner.is_ideal();
         self.inner.control(now, port, frame);
         let after = self.look(port, name.flow);
         let pause = matches!(frame, ControlFrame::PauseFlow(_));
-        if table(&self.inner).is_some() {
+        if self.inner.table().is_some() {
             if before.is_some_and(|record| record.name().flow != name.flow) {
                 self.count("frame for a flow that shares its record");
             }
@@ -205,13 +232,37 @@ impl Watched {
         }
         let accepted = !pause || after.is_some();
         self.sheets.with(self.number, |sheet| {
-            let full = table(&self.inner).is_some_and(|table| table.refused() > refused);
-            if !accepted && table(&self.inner).is_some() && !full {
+            let full = self.inner.table().is_some_and(|table| table.refused() > refused);
+            if !accepted && self.inner.table().is_some() && !full {
                 sheet.wrong.get_or_insert(format!("ignores {frame:?} by port {port}, with room for a record"));
             }
             sheet.applied.push(Applied { at: now, port, frame, accepted });
         });
         self.note(true);
+    }
+
+    /// A frame leaves by `port`. With none waiting there, whoever is to hold a flow has been told so, and not the contrary
+    /// since: control frames go first.
+    fn told(&mut self, port: PortId, frame: Option<ControlFrame>) {
+        match frame {
+            Some(ControlFrame::PauseFlow(name)) => {
+                self.told.insert((port, name.flow));
+            }
+            Some(ControlFrame::ResumeFlow(name)) => {
+                self.told.remove(&(port, name.flow));
+            }
+            Some(_) => {}
+            None => {
+                let flagged = |record: &&Record| record.flagged > 0 && record.ingress as PortId == port;
+                let mut records =
+                    self.inner.table().into_iter().flat_map(|table| table.iter().map(|(_, record)| record));
+                let untold = |record: &&Record| flagged(record) && !self.told.contains(&(port, record.name().flow));
+                if let Some(record) = records.find(untold) {
+                    let text = format!("port {port} was last told that it may send: {record:?}");
+                    self.sheets.with(self.number, |sheet| _ = sheet.wrong.get_or_insert(text));
+                }
+            }
+        }
     }
 
     /// True with this many in a hundred, where there are mishaps.
@@ -220,11 +271,11 @@ impl Watched {
     }
 }
 
-impl DataPlane for Watched {
+impl<D: Tabled> DataPlane for Watched<D> {
     fn receive(&mut self, now: Instant, packet: &Packet, ingress: PortId, egress: PortId) -> Received {
         let (before, used) = (self.look(egress, packet.flow), self.used());
         let received = self.inner.receive(now, packet, ingress, egress);
-        if table(&self.inner).is_none() || received.dropped.is_some() || !self.inner.queues_as_data(packet.kind) {
+        if self.inner.table().is_none() || received.dropped.is_some() || !self.inner.queues_as_data(packet.kind) {
             return received;
         }
         let after = self.look(egress, packet.flow);
@@ -263,12 +314,18 @@ impl DataPlane for Watched {
 
     fn transmit(&mut self, now: Instant, port: PortId) -> Option<Sent> {
         let sent = self.inner.transmit(now, port);
+        self.told(port, sent.and_then(|sent| sent.packet.control()));
         self.note(true);
         sent
     }
 
     fn transmit_to(&mut self, now: Instant, port: PortId, out: impl FnOnce(&Packet, &Departed)) -> Option<Departed> {
-        let departed = self.inner.transmit_to(now, port, out);
+        let mut frame = None;
+        let departed = self.inner.transmit_to(now, port, |packet, departed| {
+            frame = packet.control();
+            out(packet, departed);
+        });
+        self.told(port, frame);
         self.note(true);
         departed
     }
