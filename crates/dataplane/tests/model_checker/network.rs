@@ -37,7 +37,7 @@ const OVER: &str = "all is over";
 type Holds = [u8; 4];
 
 /// Frames going back, each with whether it was sent before the latest period.
-type Wire = Row<(Frame, bool), 8>;
+type Wire = Row<(Frame, bool), 16>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct State {
