@@ -219,7 +219,8 @@ impl<C: Control> EndHost for Host<C> {
 
     fn add_acknowledged(&self, params: &HostParams<C>, sum: &mut [u64]) {
         self.finished_bytes.iter().zip(sum.iter_mut()).for_each(|(bytes, sum)| *sum += bytes);
-        for flow in self.flows.iter().filter(|f| f.live && !f.send.is_done()) {
+        // Datagrams count where they arrive.
+        for flow in self.flows.iter().filter(|f| f.live && f.datagrams.is_none() && !f.send.is_done()) {
             sum[flow.class as usize] += flow.send.acked as u64 * params.payload;
         }
     }
