@@ -3,7 +3,7 @@
 //! A flow at an egress port has two buckets of four entries. An entry holds a few bits of the flow's fingerprint and the number
 //! of its record, so that records stay where they are while entries move (Fan et al., "Cuckoo Filter", CoNEXT 2014: the other
 //! bucket follows from a bucket and the fingerprint alone). With a fingerprint of all 32 bits the table is exact; with fewer,
-//! flows that agree in it and in a bucket are one flow to the switch, as in FlowSail's section V.
+//! flows of a class that agree in it are one flow to the switch, as in FlowSail's section V.
 
 use crate::ticks::age;
 use alloc::vec;
@@ -274,9 +274,10 @@ impl FlowTable {
         flow.wrapping_mul(self.multiplier) >> self.cut
     }
 
-    /// The record of `flow` at `port`.
+    /// The record of the flow of this name at `port`.
     #[inline(always)]
-    pub fn find(&self, port: PortId, flow: u32) -> Option<Slot> {
+    pub fn find(&self, port: PortId, name: FlowName) -> Option<Slot> {
+        let FlowName { flow, class, .. } = name;
         if self.by_port[port as usize] == 0 {
             return None;
         }
@@ -287,7 +288,7 @@ impl FlowTable {
                 if entry & !SLOT_MASK == hint && entry & SLOT_MASK != 0 {
                     let slot = (entry & SLOT_MASK) - 1;
                     let record = &self.records[slot as usize];
-                    if record.port as PortId == port && self.fingerprint(record.flow) == place.fingerprint {
+                    if record.port as PortId == port && record.class == class && self.fingerprint(record.flow) == place.fingerprint {
                         return Some(slot);
                     }
                 }
@@ -541,11 +542,11 @@ mod tests {
                 let (port, flow) = ((rng.next_u32() % 24) as u16, rng.next_u32() % 400);
                 match model.remove(&(port, flow)) {
                     Some(slot) => {
-                        assert_eq!(table.find(port, flow), Some(slot), "step {step}");
+                        assert_eq!(table.find(port, name(flow)), Some(slot), "step {step}");
                         table.remove(slot);
                     }
                     None => {
-                        assert_eq!(table.find(port, flow), None, "step {step}");
+                        assert_eq!(table.find(port, name(flow)), None, "step {step}");
                         if let Some(slot) = table.insert(port, name(flow), |_| false) {
                             model.insert((port, flow), slot);
                         }
@@ -563,9 +564,10 @@ mod tests {
     fn short_fingerprints_make_two_flows_one_and_full_buckets_give_up_what_is_evictable() {
         let mut table = FlowTable::new(Some(16), 8, 2, 3);
         let slot = table.insert(1, name(5), |_| false).unwrap();
-        let twin = (6..).find(|flow| table.find(1, *flow).is_some()).unwrap();
-        assert_eq!(table.find(1, twin), Some(slot));
-        assert_eq!(table.find(0, 5), None);
+        let twin = (6..).find(|flow| table.find(1, name(*flow)).is_some()).unwrap();
+        assert_eq!(table.find(1, name(twin)), Some(slot));
+        assert_eq!(table.find(1, FlowName { class: 1, ..name(twin) }), None);
+        assert_eq!(table.find(0, name(5)), None);
         let mut table = FlowTable::new(Some(16), 32, 1, 3);
         let room = (0..200).filter(|flow| table.insert(0, name(*flow), |_| false).is_some()).count();
         assert!(room == table.used() as usize && room > 12 && table.refused() > 0);

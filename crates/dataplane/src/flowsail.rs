@@ -181,11 +181,11 @@ impl<const W: usize> FlowSail<W> {
         port as usize * self.layout.queues as usize + queue as usize
     }
 
-    /// The normal queue of a flow that has no record.
+    /// The normal queue of a flow that has no record: that of all flows that would share one.
     fn hashed_queue(&self, class: u8, flow: u32) -> QueueId {
         let layout = &self.layout;
         let first = layout.group(class) * layout.per_group + layout.isolation;
-        let hash = hash::salted(flow.wrapping_mul(0x9e37_79b1), self.salt);
+        let hash = hash::salted(self.table.fingerprint(flow).wrapping_mul(0x9e37_79b1), self.salt);
         first + hash::range32(hash, (layout.per_group - layout.isolation) as u32) as u16
     }
 
@@ -307,7 +307,7 @@ impl<const W: usize> FlowSail<W> {
     }
 
     fn pause(&mut self, now: Instant, port: PortId, name: FlowName, queues: &mut PausableQueues<W>, cells: &mut Cells) {
-        let Some(slot) = self.table.find(port, name.flow).or_else(|| self.new_record(now, port, name)) else { return };
+        let Some(slot) = self.table.find(port, name).or_else(|| self.new_record(now, port, name)) else { return };
         let record = &mut self.table[slot];
         record.paused_at = ticks(now);
         if record.is(state::PAUSED) {
@@ -430,7 +430,7 @@ impl<const W: usize> Policy for FlowSail<W> {
         queues: &PausableQueues<W>,
         rng: &mut Stream,
     ) -> Choice {
-        let Some(slot) = self.table.find(port, packet.flow) else {
+        let Some(slot) = self.table.find(port, packet.flow_name()) else {
             return Choice { queue: self.pick_queue(packet, port, queues, rng), tag: NONE, fresh: true };
         };
         let record = &self.table[slot];
@@ -609,7 +609,7 @@ impl<const W: usize> Policy for FlowSail<W> {
         match frame {
             ControlFrame::PauseFlow(name) => self.pause(now, port, name, queues, cells),
             ControlFrame::ResumeFlow(name) => {
-                if let Some(slot) = self.table.find(port, name.flow)
+                if let Some(slot) = self.table.find(port, name)
                     && self.table[slot].is(state::PAUSED)
                 {
                     self.resume(slot, queues, cells);

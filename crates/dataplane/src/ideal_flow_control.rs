@@ -98,7 +98,7 @@ impl Policy for IdealFlowControl {
         _queues: &RecordQueues,
         _rng: &mut Stream,
     ) -> Choice {
-        Choice { queue: 0, tag: self.table.find(port, packet.flow).unwrap_or(NONE), fresh: false }
+        Choice { queue: 0, tag: self.table.find(port, packet.flow_name()).unwrap_or(NONE), fresh: false }
     }
 
     fn on_enqueue(
@@ -168,7 +168,7 @@ impl Policy for IdealFlowControl {
     ) {
         match frame {
             ControlFrame::PauseFlow(name) => {
-                let slot = self.table.find(port, name.flow).or_else(|| self.table.insert(port, name, |_| false));
+                let slot = self.table.find(port, name).or_else(|| self.table.insert(port, name, |_| false));
                 let slot = slot.expect("the table grows");
                 let record = &mut self.table[slot];
                 record.paused_at = ticks(now);
@@ -177,7 +177,7 @@ impl Policy for IdealFlowControl {
                 self.tend(now, slot);
             }
             ControlFrame::ResumeFlow(name) => {
-                if let Some(slot) = self.table.find(port, name.flow) {
+                if let Some(slot) = self.table.find(port, name) {
                     self.resume(slot, queues);
                 }
             }

@@ -650,9 +650,9 @@ struct Sail<const BUG: u8, const MUTE: bool> {
 }
 
 impl<const BUG: u8, const MUTE: bool> Sail<BUG, MUTE> {
-    fn record(&self, port: PortId, flow: u32) -> Option<Record> {
+    fn record(&self, port: PortId, name: FlowName) -> Option<Record> {
         let table = self.inner.table();
-        table.find(port, flow).map(|slot| table[slot])
+        table.find(port, name).map(|slot| table[slot])
     }
 
     /// In a queue that should be paused they would be taken for packets, and all counters go wrong.
@@ -682,7 +682,7 @@ impl<const BUG: u8, const MUTE: bool> Policy for Sail<BUG, MUTE> {
 
     fn choose(&self, now: Instant, packet: &Packet, port: PortId, queues: &Narrow, rng: &mut Stream) -> Choice {
         let choice = self.inner.choose(now, packet, port, queues, rng);
-        let Some(record) = self.record(port, packet.flow) else { return choice };
+        let Some(record) = self.record(port, packet.flow_name()) else { return choice };
         match BUG {
             ISOLATES_WITHOUT_MARKS if record.normal > 3000 && choice.queue != record.isolation_queue() => {
                 Choice { queue: record.isolation_queue(), ..choice }
@@ -744,7 +744,7 @@ impl<const BUG: u8, const MUTE: bool> Policy for Sail<BUG, MUTE> {
         }
         match frame {
             ControlFrame::PauseFlow(name) => {
-                let Some(record) = self.record(port, name.flow) else { return };
+                let Some(record) = self.record(port, name) else { return };
                 if BUG == LEAKS && !self.has_marks(port) {
                     queues.set_closed(record.isolation_queue(), false);
                 }

@@ -117,7 +117,7 @@ fn check_record<const W: usize>(
     if record.is_spent() {
         return wrong("nothing keeps it");
     }
-    if policy.table.find(record.port(), record.name().flow) != Some(slot) {
+    if policy.table.find(record.port(), record.name()) != Some(slot) {
         return wrong("it is not found by its name");
     }
     let isolated = record.is(state::PAUSED) || found.mark_normal || found.mark_isolated || found.isolated > 0;

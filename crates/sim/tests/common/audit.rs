@@ -222,7 +222,7 @@ pub struct Audit {
     /// What the frames sent out of a port say is held.
     told: HashMap<(usize, PortId), (u128, bool)>,
     /// Flows that a neighbour has paused, and when it last said so; and those that this switch has paused.
-    held_flows: HashMap<(usize, PortId), HashMap<u32, Instant>>,
+    held_flows: HashMap<(usize, PortId), HashMap<(u32, u8), Instant>>,
     told_flows: HashMap<(usize, PortId, u32), Instant>,
     /// Switches that say which frames they were handed, and when.
     sheets: Option<Arc<Sheets>>,
@@ -355,20 +355,22 @@ impl Audit {
     }
 
     /// Flows of one key are one flow to the node.
-    fn key(&self, node: usize, flow: u32) -> u32 {
-        let Some(sheets) = self.sheets.as_ref().filter(|_| node >= self.rules.hosts) else { return flow };
-        sheets.with(node - self.rules.hosts, |sheet| sheet.names.as_ref().map_or(flow, |table| table.fingerprint(flow)))
+    fn key(&self, node: usize, flow: u32, class: u8) -> (u32, u8) {
+        let Some(sheets) = self.sheets.as_ref().filter(|_| node >= self.rules.hosts) else { return (flow, 0) };
+        sheets.with(node - self.rules.hosts, |sheet| {
+            (sheet.names.as_ref().map_or(flow, |table| table.fingerprint(flow)), class)
+        })
     }
 
     /// A neighbour's frame takes effect at `port` of `node`.
     fn hold_flow(&mut self, now: Instant, node: usize, port: PortId, frame: ControlFrame) {
         match frame {
             ControlFrame::PauseFlow(name) if self.rules.flow_pauses[node].obeys => {
-                let key = self.key(node, name.flow);
+                let key = self.key(node, name.flow, name.class);
                 self.held_flows.entry((node, port)).or_default().insert(key, now);
             }
             ControlFrame::ResumeFlow(name) => {
-                let key = self.key(node, name.flow);
+                let key = self.key(node, name.flow, name.class);
                 self.held_flows.entry((node, port)).or_default().remove(&key);
             }
             _ => {}
@@ -383,7 +385,7 @@ impl Audit {
             return false;
         }
         let Some(flows) = self.held_flows.get(&(node, port)).filter(|flows| !flows.is_empty()) else { return false };
-        let since = flows.get(&self.key(node, packet.flow));
+        let since = flows.get(&self.key(node, packet.flow, packet.class));
         since.is_some_and(|at| rules.holds(*at, now, false))
     }
 

@@ -9,7 +9,7 @@ use backwater_dataplane::{Departed, Received, Sent, Shape};
 use backwater_scenario::model::Memory;
 use backwater_sim::any_switch::{AnySwitch, DataPlane, PlaneParams, any};
 use backwater_types::hash::Stream;
-use backwater_types::{ControlFrame, Instant, Kind, Packet, PortId, QueueId};
+use backwater_types::{ControlFrame, FlowName, Instant, Kind, Packet, PortId, QueueId};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -142,9 +142,9 @@ impl Tabled for AnySwitch {
 }
 
 impl<D: Tabled> Watched<D> {
-    fn look(&self, port: PortId, flow: u32) -> Option<Record> {
+    fn look(&self, port: PortId, name: FlowName) -> Option<Record> {
         let table = self.inner.table()?;
-        table.find(port, flow).map(|slot| table[slot])
+        table.find(port, name).map(|slot| table[slot])
     }
 
     fn count(&self, what: &'static str) {
@@ -202,11 +202,11 @@ impl<D: Tabled> Watched<D> {
         let (ControlFrame::PauseFlow(name) | ControlFrame::ResumeFlow(name)) = frame else {
             return self.inner.control(now, port, frame);
         };
-        let (before, used) = (self.look(port, name.flow), self.used());
+        let (before, used) = (self.look(port, name), self.used());
         let refused = self.inner.table().map_or(0, FlowTable::refused);
         let ideal = self.inner.is_ideal();
         self.inner.control(now, port, frame);
-        let after = self.look(port, name.flow);
+        let after = self.look(port, name);
         let pause = matches!(frame, ControlFrame::PauseFlow(_));
         if self.inner.table().is_some() {
             if before.is_some_and(|record| record.name().flow != name.flow) {
@@ -273,12 +273,12 @@ impl<D: Tabled> Watched<D> {
 
 impl<D: Tabled> DataPlane for Watched<D> {
     fn receive(&mut self, now: Instant, packet: &Packet, ingress: PortId, egress: PortId) -> Received {
-        let (before, used) = (self.look(egress, packet.flow), self.used());
+        let (before, used) = (self.look(egress, packet.flow_name()), self.used());
         let received = self.inner.receive(now, packet, ingress, egress);
         if self.inner.table().is_none() || received.dropped.is_some() || !self.inner.queues_as_data(packet.kind) {
             return received;
         }
-        let after = self.look(egress, packet.flow);
+        let after = self.look(egress, packet.flow_name());
         match (before, after) {
             (_, None) => self.count("packet without a record"),
             (Some(before), Some(after)) => {
@@ -297,10 +297,10 @@ impl<D: Tabled> DataPlane for Watched<D> {
     }
 
     fn pass(&mut self, now: Instant, packet: &Packet, ingress: PortId, egress: PortId) -> Option<QueueId> {
-        let before = self.look(egress, packet.flow);
+        let before = self.look(egress, packet.flow_name());
         let passed = self.inner.pass(now, packet, ingress, egress);
         if passed.is_some() && self.inner.queues_as_data(packet.kind) {
-            let after = self.look(egress, packet.flow);
+            let after = self.look(egress, packet.flow_name());
             if before.is_some() {
                 self.count(match after.is_some_and(|record| record.is(state::CONGESTED)) {
                     true => "passes while isolated",

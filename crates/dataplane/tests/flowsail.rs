@@ -1,0 +1,695 @@
+//! FlowSail's rules one by one, on a switch alone (the list of spec F.12, and experiment fs-fig6).
+//!
+//! Packets are of 1000 bytes. Ports have 100 Gb/s and 2 us, so one hop's product is 25,000 bytes.
+
+use backwater_dataplane::flow_table::{Record, state};
+use backwater_dataplane::queues::PausableQueues;
+use backwater_dataplane::{
+    Bfc, BfcParams, Composed, FlowSail, FlowSailParams, IdealFlowControl, IdealFlowControlParams, PortShape, Red,
+    Shape, Single, Switch,
+};
+use backwater_types::hash::Stream;
+use backwater_types::{BitsPerSec, ControlFrame, Duration, FlowName, Instant, Kind, Packet, PortId, QueueId};
+use std::collections::BTreeMap;
+
+const PACKET: u64 = 1000;
+/// One hop's bandwidth-delay product, in packets.
+const HOP: u64 = 25;
+/// Where everything goes, in these tests.
+const EGRESS: PortId = 3;
+
+fn shape(queues: u16) -> Shape {
+    let port = PortShape { rate: BitsPerSec(100_000_000_000), hrtt: Duration::from_us(2), red: Red::OFF };
+    Shape {
+        ports: vec![port; 4],
+        queues,
+        groups: 1,
+        quantum: PACKET as u32,
+        buffer: 1 << 24,
+        alpha: None,
+        smallest_packet: 49,
+        seed: 1,
+        salt: 1,
+        hrtt: None,
+        stamp: false,
+        acks_with_data: false,
+        pfc_frame: 64,
+        discards_paused: false,
+    }
+}
+
+fn params() -> FlowSailParams {
+    FlowSailParams {
+        ql: 1.0,
+        qh: 3.0,
+        release: None,
+        refresh: Duration::from_us(10),
+        isolation_queues: 1,
+        records: 1024,
+        fingerprint_bits: 32,
+        nactive_literal: false,
+        strict_fair: true,
+        weights: Vec::new(),
+        sketch: None,
+        elided: Vec::new(),
+    }
+}
+
+fn packet(flow: u32, seq: u32) -> Packet {
+    Packet {
+        flow,
+        seq,
+        key: flow,
+        sender_slot: flow,
+        receiver_slot: 0,
+        dst: 0,
+        src: 0,
+        wire: PACKET as u16,
+        upstream_queue: 0,
+        class: 0,
+        kind: Kind::Data,
+        flags: 0,
+    }
+}
+
+fn name(flow: u32) -> FlowName {
+    packet(flow, 0).flow_name()
+}
+
+/// A switch with a clock, every step of which is recounted.
+struct Bench {
+    switch: Switch<FlowSail<1>>,
+    now: Instant,
+    seq: u32,
+}
+
+impl Bench {
+    fn new(queues: u16, params: &FlowSailParams) -> Bench {
+        Bench { switch: Switch::new(&shape(queues), params), now: Instant(1_000_000), seq: 0 }
+    }
+
+    fn check(&self) {
+        self.switch.audit().unwrap();
+    }
+
+    fn pass_time(&mut self, by: Duration) {
+        let until = self.now + by;
+        let mut kicked = Vec::new();
+        while self.switch.next_timer() <= until {
+            self.now = self.switch.next_timer();
+            self.switch.timer(self.now, &mut kicked);
+            self.check();
+        }
+        self.now = until;
+    }
+
+    /// A packet of `flow` comes in by port 0; the frame that leaves by it at once.
+    fn arrive(&mut self, flow: u32) -> Option<ControlFrame> {
+        self.seq += 1;
+        let received = self.switch.receive(self.now, &packet(flow, self.seq), 0, EGRESS);
+        assert_eq!(received.dropped, None);
+        self.check();
+        assert!(received.control_on.is_none_or(|port| port == 0));
+        self.frame()
+    }
+
+    /// `count` packets of `flow` come in, and none is answered.
+    fn fill(&mut self, flow: u32, count: u64) {
+        for _ in 0..count {
+            assert_eq!(self.arrive(flow), None);
+        }
+    }
+
+    fn frame(&mut self) -> Option<ControlFrame> {
+        let sent = self.switch.transmit(self.now, 0);
+        sent.map(|sent| sent.packet.control().expect("nothing else goes back"))
+    }
+
+    fn pause(&mut self, flow: u32) {
+        self.switch.control(self.now, EGRESS, ControlFrame::PauseFlow(name(flow)));
+        self.check();
+    }
+
+    fn resume(&mut self, flow: u32) {
+        self.switch.control(self.now, EGRESS, ControlFrame::ResumeFlow(name(flow)));
+        self.check();
+    }
+
+    /// What leaves next: flow, sequence number, queue.
+    fn send(&mut self) -> Option<(u32, u32, QueueId)> {
+        let sent = self.switch.transmit(self.now, EGRESS);
+        self.check();
+        sent.map(|sent| (sent.packet.flow, sent.packet.seq, sent.queue.expect("data")))
+    }
+
+    /// Flows that leave until nothing does, in order.
+    fn drain(&mut self) -> Vec<u32> {
+        std::iter::from_fn(|| self.send()).map(|(flow, ..)| flow).collect()
+    }
+
+    fn record(&self, flow: u32) -> Option<Record> {
+        let table = self.switch.policy().table();
+        table.find(EGRESS, name(flow)).map(|slot| table[slot])
+    }
+
+    fn is(&self, flow: u32, mask: u8) -> bool {
+        self.record(flow).is_some_and(|record| record.is(mask))
+    }
+}
+
+const PAUSE_1: Option<ControlFrame> = Some(ControlFrame::PauseFlow(FlowName { flow: 1, slot: 1, class: 0 }));
+const RESUME_1: Option<ControlFrame> = Some(ControlFrame::ResumeFlow(FlowName { flow: 1, slot: 1, class: 0 }));
+
+// --- when a flow is paused ---------------------------------------------------------------------------------------------------
+
+/// Spec F.3: 25,000 B at 100 Gb/s and 2 us, with one active queue. Above, not at.
+#[test]
+fn a_lone_flow_is_paused_above_ql() {
+    let mut bench = Bench::new(3, &params());
+    bench.fill(1, HOP + 1);
+    assert_eq!(bench.arrive(1), PAUSE_1);
+    assert_eq!(bench.arrive(1), None, "once");
+    for _ in 0..HOP + 1 {
+        bench.send();
+        assert_eq!(bench.frame(), None);
+    }
+    bench.send();
+    assert_eq!(bench.frame(), None, "two are flagged");
+    bench.send();
+    assert_eq!(bench.frame(), RESUME_1);
+    assert!(bench.drain().is_empty());
+    assert_eq!(bench.switch.policy().table().used(), 0);
+}
+
+/// Two active queues share the hop.
+#[test]
+fn thresholds_are_divided_by_the_active_queues() {
+    let mut bench = Bench::new(3, &params());
+    bench.fill(2, 1);
+    bench.fill(1, HOP / 2 + 1);
+    assert_eq!(bench.arrive(1), PAUSE_1);
+}
+
+/// A paused queue is not active, nor is an empty one; FS-A11's other reading counts all that are not paused.
+#[test]
+fn literally_all_queues_that_are_not_paused_are_active() {
+    let mut bench = Bench::new(5, &FlowSailParams { nactive_literal: true, ..params() });
+    bench.fill(1, HOP / 5 + 1);
+    assert_eq!(bench.arrive(1), PAUSE_1);
+    let mut bench = Bench::new(5, &FlowSailParams { nactive_literal: true, ..params() });
+    bench.pause(9);
+    bench.fill(1, HOP / 4 + 1);
+    assert_eq!(bench.arrive(1), PAUSE_1);
+}
+
+/// Whether a packet of flow 1 is flagged that makes its packets in the one normal queue `mine` of the `all` of `flows` flows.
+fn flagged(flows: u64, mine: u64, all: u64, params: &FlowSailParams) -> bool {
+    let mut bench = Bench::new(2, params);
+    let others = all - mine;
+    assert!(others + 1 >= flows && mine >= 2 && all > HOP + 1 && all <= 3 * HOP);
+    for k in 0..others {
+        bench.arrive(2 + (k % (flows - 1)) as u32);
+    }
+    for _ in 1..mine {
+        bench.arrive(1);
+    }
+    let before = bench.record(1).unwrap().flagged;
+    bench.arrive(1);
+    bench.record(1).unwrap().flagged > before
+}
+
+/// Spec F.3: the shift is 0 for one flow, 1 for two, 2 for three and four, 3 for five to eight. A flow at its share is within
+/// it, one packet more is not. The queue and the flow count the packet that comes.
+#[test]
+fn the_fair_share_is_the_queue_over_a_power_of_two() {
+    for (flows, shift) in [(2, 1), (3, 2), (4, 2), (5, 3), (6, 3), (7, 3), (8, 3)] {
+        let all = 64;
+        let share = all >> shift;
+        assert!(!flagged(flows, share, all, &params()), "{flows} flows: at its share");
+        assert!(flagged(flows, share + 1, all, &params()), "{flows} flows: above it");
+        // FS-A10.
+        let loose = FlowSailParams { strict_fair: false, ..params() };
+        assert!(flagged(flows, share, all, &loose), "{flows} flows: at its share, not strict");
+        assert!(!flagged(flows, share - 1, all, &loose), "{flows} flows: below it");
+    }
+}
+
+/// Between Ql and Qh only those above their share; above Qh everyone.
+#[test]
+fn above_qh_every_flow_is_paused() {
+    let mut bench = Bench::new(2, &params());
+    (0..2 * HOP).for_each(|_| _ = bench.arrive(1));
+    assert_eq!(bench.arrive(2), None);
+    (0..HOP).for_each(|_| _ = bench.arrive(1));
+    assert!(matches!(bench.arrive(3), Some(ControlFrame::PauseFlow(name)) if name.flow == 3));
+}
+
+/// FS-A17 and the weighted share: of a queue that flows of weight 3 and 1 share, three quarters and one.
+#[test]
+fn weights_divide_the_queue() {
+    let weighted = FlowSailParams { weights: vec![3, 1], ..params() };
+    for (class, mine, flags) in [(0, 30, false), (0, 31, true), (1, 10, false), (1, 11, true)] {
+        let mut bench = Bench::new(2, &weighted);
+        for _ in mine..40 {
+            let other = Packet { class: 1 - class, ..packet(2, 0) };
+            bench.switch.receive(bench.now, &other, 0, EGRESS);
+        }
+        let mut flagged = Vec::new();
+        for _ in 0..mine {
+            let p = Packet { class, ..packet(1, 0) };
+            bench.switch.receive(bench.now, &p, 0, EGRESS);
+            bench.check();
+            let table = bench.switch.policy().table();
+            flagged.push(table.find(EGRESS, p.flow_name()).map(|slot| table[slot].flagged));
+        }
+        let [.., before, after] = flagged[..] else { panic!("some packets") };
+        assert_eq!(before < after, flags, "class {class}: {mine} of 40");
+    }
+}
+
+// --- what a pause does -------------------------------------------------------------------------------------------------------
+
+/// FS-A4: two congested flows in one queue; the first RESUME does not release it.
+#[test]
+fn the_first_of_two_resumes_does_not_release_the_queue() {
+    let mut bench = Bench::new(2, &params());
+    bench.fill(1, 2);
+    bench.fill(2, 2);
+    bench.pause(1);
+    bench.pause(2);
+    assert!(bench.drain().is_empty());
+    bench.resume(1);
+    assert!(bench.drain().is_empty(), "flow 2 is still paused, and so is the queue of both");
+    bench.resume(2);
+    assert_eq!(bench.drain(), [1, 1, 2, 2]);
+}
+
+/// F.8: old packets, mark, new packets; the mark in front of the new ones waits for its twin.
+#[test]
+fn new_packets_wait_for_the_old_ones() {
+    let mut bench = Bench::new(2, &params());
+    bench.fill(1, 3);
+    bench.pause(1);
+    bench.fill(1, 2);
+    bench.fill(2, 1);
+    assert!(bench.drain().is_empty(), "the old packets of flow 1 hold its queue, and flow 2's packet with them");
+    assert_eq!(bench.record(1).map(|r| (r.normal, r.isolated)), Some((3000, 2000)));
+    bench.resume(1);
+    let order: Vec<(u32, u32, QueueId)> = std::iter::from_fn(|| bench.send()).collect();
+    let of_1: Vec<u32> = order.iter().filter(|(flow, ..)| *flow == 1).map(|(_, seq, _)| *seq).collect();
+    assert_eq!(of_1, [1, 2, 3, 4, 5]);
+    let queues: Vec<QueueId> = order.iter().filter(|(flow, ..)| *flow == 1).map(|(_, _, q)| *q).collect();
+    assert_eq!(queues, [1, 1, 1, 0, 0]);
+}
+
+/// FS-A2: RESUME while the mark waits for its twin, and FS-A3: PAUSE again meanwhile. The order mark is consumed once.
+#[test]
+fn a_resume_leaves_the_wait_for_the_mark_alone() {
+    let mut bench = Bench::new(2, &params());
+    bench.fill(1, 3);
+    bench.pause(1);
+    bench.fill(1, 1);
+    bench.resume(1);
+    // The mark in the isolation queue is consumed at once; the queue waits for the other.
+    assert!(bench.is(1, state::MARK_NORMAL) && !bench.is(1, state::MARK_ISOLATED));
+    assert_eq!(bench.send().map(|sent| sent.2), Some(1));
+    bench.pause(1);
+    assert!(bench.drain().is_empty(), "its old packets are held again");
+    bench.resume(1);
+    bench.resume(1);
+    assert!(bench.is(1, state::MARK_NORMAL), "no second pair of marks, and the wait stays");
+    let queues: Vec<QueueId> = std::iter::from_fn(|| bench.send()).map(|sent| sent.2).collect();
+    assert_eq!(queues, [1, 1, 0]);
+    assert!(!bench.is(1, state::MARK_NORMAL | state::MARK_ISOLATED));
+}
+
+/// F.6: a scheduler that looks only at queues with bytes would never find it.
+#[test]
+fn a_mark_alone_in_a_queue_is_consumed() {
+    let mut bench = Bench::new(2, &params());
+    bench.fill(1, 1);
+    bench.pause(1);
+    assert!(bench.is(1, state::MARK_ISOLATED), "alone in the isolation queue");
+    bench.resume(1);
+    assert!(!bench.is(1, state::MARK_ISOLATED));
+    assert_eq!(bench.drain(), [1]);
+    assert!(!bench.is(1, state::MARK_NORMAL), "alone in the normal queue, once the packet before it has left");
+    bench.fill(2, 1);
+    assert_eq!(bench.drain(), [2]);
+}
+
+/// FS-A15, and the isolation queue held by any paused flow (FS-A1).
+#[test]
+fn a_pause_without_packets_isolates_what_comes() {
+    let mut bench = Bench::new(3, &params());
+    bench.pause(1);
+    bench.pause(2);
+    bench.fill(1, 1);
+    bench.fill(2, 1);
+    bench.fill(3, 1);
+    assert_eq!(bench.drain(), [3]);
+    bench.resume(1);
+    assert!(bench.drain().is_empty(), "flow 2 is paused, and in front of nothing: one isolation queue for both");
+    bench.resume(2);
+    assert_eq!(bench.drain(), [1, 2]);
+}
+
+/// F.7: released once it was idle for two HRTT, 4 us, and not before; and again congested, over and over.
+#[test]
+fn released_and_congested_again() {
+    let mut bench = Bench::new(3, &params());
+    for _ in 0..50 {
+        bench.pause(1);
+        bench.fill(1, 2);
+        assert!(bench.drain().is_empty());
+        bench.resume(1);
+        assert_eq!(std::iter::from_fn(|| bench.send()).map(|sent| sent.2).collect::<Vec<_>>(), [0, 0]);
+        bench.now = bench.now + Duration::from_us(3);
+        bench.fill(1, 1);
+        assert_eq!(bench.send().map(|sent| sent.2), Some(0), "still isolated");
+        bench.now = bench.now + Duration::from_us(5);
+        bench.fill(1, 1);
+        assert_eq!(bench.switch.isolated_flows(), 0, "released as it came back");
+        // With a packet in its normal queue this time.
+        bench.pause(1);
+        bench.fill(1, 1);
+        bench.resume(1);
+        assert_eq!(bench.drain(), [1, 1]);
+        bench.pass_time(Duration::from_us(40));
+        assert_eq!((bench.switch.isolated_flows(), bench.switch.policy().table().used()), (0, 0), "swept");
+        assert_eq!(bench.switch.next_timer(), Instant::NEVER);
+    }
+}
+
+/// Printed, one RESUME too many makes the count of holds negative, and one PAUSE too many hangs the queue (F.9).
+#[test]
+fn frames_once_too_often_change_nothing() {
+    let mut bench = Bench::new(2, &params());
+    bench.resume(1);
+    bench.fill(1, 2);
+    bench.resume(1);
+    (0..3).for_each(|_| bench.pause(1));
+    assert!(bench.drain().is_empty());
+    bench.resume(1);
+    assert_eq!(bench.drain(), [1, 1]);
+    (0..3).for_each(|_| bench.resume(1));
+    bench.fill(1, 2);
+    assert_eq!(bench.drain(), [1, 1]);
+}
+
+/// A RESUME that was lost: the pause lapses three periods after it was last repeated, and not before.
+#[test]
+fn a_pause_not_repeated_lapses() {
+    let mut bench = Bench::new(2, &params());
+    bench.fill(1, 2);
+    bench.pause(1);
+    bench.pass_time(Duration::from_us(20));
+    bench.pause(1);
+    bench.pass_time(Duration::from_us(29));
+    assert!(bench.drain().is_empty());
+    bench.pass_time(Duration::from_us(12));
+    assert_eq!(bench.drain(), [1, 1]);
+}
+
+/// A PAUSE that was lost: it is repeated every period while packets are flagged, and no longer.
+#[test]
+fn a_pause_in_force_is_repeated() {
+    let mut bench = Bench::new(2, &params());
+    bench.fill(1, HOP + 1);
+    assert_eq!(bench.arrive(1), PAUSE_1);
+    for _ in 0..5 {
+        bench.pass_time(Duration::from_us(10));
+        assert_eq!(bench.frame(), PAUSE_1);
+        assert_eq!(bench.frame(), None);
+    }
+    bench.drain();
+    assert_eq!(bench.frame(), RESUME_1);
+    bench.pass_time(Duration::from_us(100));
+    assert_eq!(bench.frame(), None);
+}
+
+/// FS-A8: the isolation queue is watched like any other, so that a pause goes on hop by hop.
+#[test]
+fn isolated_packets_pause_the_flow_further_up() {
+    let mut bench = Bench::new(2, &params());
+    bench.pause(1);
+    // A paused queue is not active: with none, the hop is for one.
+    bench.fill(1, HOP + 1);
+    assert_eq!(bench.arrive(1), PAUSE_1);
+    bench.resume(1);
+    bench.drain();
+    assert_eq!(bench.frame(), RESUME_1);
+}
+
+/// n = 2: one normal queue, one for isolation.
+#[test]
+fn two_queues_are_enough() {
+    let mut bench = Bench::new(2, &params());
+    (1..=4).for_each(|flow| bench.fill(flow, 2));
+    bench.pause(3);
+    assert!(bench.drain().is_empty(), "all share the normal queue");
+    bench.fill(3, 1);
+    bench.resume(3);
+    let mut left = bench.drain();
+    left.sort_unstable();
+    assert_eq!(left, [1, 1, 2, 2, 3, 3, 3, 4, 4]);
+    // Isolated, it no longer stops the others.
+    bench.pause(3);
+    bench.fill(3, 2);
+    bench.fill(1, 2);
+    assert_eq!(bench.drain(), [1, 1]);
+    bench.resume(3);
+    assert_eq!(bench.drain(), [3, 3]);
+    bench.pass_time(Duration::from_us(40));
+    assert_eq!(bench.switch.policy().table().used(), 0);
+}
+
+/// The link of a paused flow fails: nothing is left that could resume it.
+#[test]
+fn a_link_that_fails_releases_its_flows() {
+    let mut bench = Bench::new(2, &params());
+    bench.fill(1, 2);
+    bench.pause(1);
+    bench.fill(1, 1);
+    let mut kicked = Vec::new();
+    bench.switch.link_down(bench.now, EGRESS, &mut kicked);
+    bench.check();
+    assert_eq!(kicked, [EGRESS]);
+    assert_eq!(bench.drain(), [1, 1, 1]);
+}
+
+// --- without a record of its own ---------------------------------------------------------------------------------------------
+
+/// A full table: packets take the queue a hash names, in order whatever comes later.
+#[test]
+fn flows_without_a_record_keep_their_order() {
+    let mut bench = Bench::new(5, &FlowSailParams { records: 16, ..params() });
+    for flow in 0..60 {
+        bench.fill(flow, 1);
+    }
+    let table = bench.switch.policy().table();
+    assert!(table.refused() > 0 && table.used() <= 16);
+    let without: Vec<u32> = (0..60).filter(|flow| bench.record(*flow).is_none()).collect();
+    bench.pause(without[0]);
+    assert_eq!(bench.switch.isolated_flows(), 0, "there is no room to remember it");
+    // As others leave there is room again; what has packets there without a record may be paused all the same.
+    let mut last = [0; 60];
+    for round in 0..400 {
+        if let Some((flow, seq, _)) = bench.send() {
+            assert!(last[flow as usize] < seq, "flow {flow} is overtaken by itself");
+            last[flow as usize] = seq;
+        }
+        let flow = without[round % without.len()];
+        if round < 200 {
+            bench.arrive(flow);
+        }
+        if round % 7 == 0 {
+            bench.pause(flow);
+        } else if round % 7 == 5 {
+            without.iter().for_each(|flow| bench.resume(*flow));
+        }
+    }
+    without.iter().for_each(|flow| bench.resume(*flow));
+    while let Some((flow, seq, _)) = bench.send() {
+        assert!(last[flow as usize] < seq, "flow {flow} is overtaken by itself");
+        last[flow as usize] = seq;
+    }
+    bench.pass_time(Duration::from_us(100));
+    assert_eq!(bench.switch.policy().table().used(), 0);
+}
+
+/// Flows that agree in their fingerprint are one flow: paused and resumed together.
+#[test]
+fn flows_of_one_fingerprint_are_one_flow() {
+    let mut bench = Bench::new(4, &FlowSailParams { fingerprint_bits: 8, ..params() });
+    let table = bench.switch.policy().table();
+    let twin = (2..).find(|flow| table.fingerprint(*flow) == table.fingerprint(1)).unwrap();
+    bench.fill(1, 1);
+    bench.fill(twin, 1);
+    assert_eq!(bench.switch.policy().table().used(), 1);
+    bench.pause(twin);
+    bench.fill(1, 1);
+    assert!(bench.drain().is_empty());
+    bench.resume(1);
+    assert_eq!(bench.drain(), [1, twin, 1]);
+}
+
+// --- fs-fig6 -----------------------------------------------------------------------------------------------------------------
+
+/// Who is paused at which switch, by a scheme that watches `P`.
+fn told<P: backwater_dataplane::Policy>(params: &P::Params, queues: u16, arrivals: &[(u32, u16)]) -> Vec<ControlFrame> {
+    let mut switch = Switch::<P>::new(&shape(queues), params);
+    let mut frames = Vec::new();
+    for (seq, (flow, upstream_queue)) in arrivals.iter().enumerate() {
+        let p = Packet { upstream_queue: *upstream_queue, ..packet(*flow, seq as u32) };
+        switch.receive(Instant(1), &p, 0, EGRESS);
+        switch.audit().unwrap();
+        frames.extend(switch.transmit(Instant(1), 0).and_then(|sent| sent.packet.control()));
+    }
+    frames
+}
+
+/// Four flows at one congested queue, of which f1 and f4 have most; f5 goes elsewhere but shares f4's queue upstream. FlowSail
+/// and ideal flow control pause f1 and f4, BFC the queues upstream, which are those of all five.
+#[test]
+fn only_the_flows_that_congest_a_queue_are_paused() {
+    // Upstream, f1 has queue 1, f2 2, f3 3, and f4 and f5 share 4.
+    let mut arrivals = Vec::new();
+    for round in 0..24 {
+        arrivals.extend([(1, 1), (4, 4)]);
+        if round % 8 == 0 {
+            arrivals.extend([(2, 2), (3, 3)]);
+        }
+    }
+    arrivals.extend([(2, 2), (3, 3)]);
+    let mut flows: Vec<u32> = told::<FlowSail<1>>(&params(), 2, &arrivals)
+        .into_iter()
+        .map(|frame| match frame {
+            ControlFrame::PauseFlow(name) => name.flow,
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    flows.sort_unstable();
+    assert_eq!(flows, [1, 4]);
+    // A queue each: the hop is for four.
+    let ideal = IdealFlowControlParams { ql: 1.0, refresh: Duration::from_us(10) };
+    let mut flows: Vec<u32> = told::<IdealFlowControl>(&ideal, 2, &arrivals)
+        .into_iter()
+        .map(|frame| match frame {
+            ControlFrame::PauseFlow(name) => name.flow,
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    flows.sort_unstable();
+    assert_eq!(flows, [1, 4]);
+    let bfc = BfcParams {
+        fixed_threshold: Some(HOP * PACKET),
+        per_ingress_threshold: false,
+        refresh: Duration::from_us(10),
+        sampling: 1.0,
+        elided: Vec::new(),
+    };
+    let mut queues: Vec<u16> = told::<Composed<Single<PausableQueues<1>>, Bfc>>(&((), bfc), 6, &arrivals)
+        .into_iter()
+        .map(|frame| match frame {
+            ControlFrame::Pause(queue) => queue,
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    queues.sort_unstable();
+    assert_eq!(queues, [1, 2, 3, 4], "and f5 waits in queue 4");
+}
+
+// --- at random ---------------------------------------------------------------------------------------------------------------
+
+/// One switch with sixteen records and fingerprints of eight bits, among hundreds of flows of up to three classes that are
+/// paused and resumed at random, told so twice or not at all: every flow leaves in order, none while its pause is known, every
+/// step passes the recount, and in the end nothing is left.
+fn crowd(seed: u64) -> Result<(), String> {
+    let mut rng = Stream::new(seed, 1, 1);
+    let mut below = move |n: u32| rng.next_u32() % n;
+    let (groups, per_group) = (1 + below(3) as u16, 2 + below(3) as u16);
+    let params = FlowSailParams {
+        ql: 0.1,
+        qh: 0.5,
+        records: 16,
+        fingerprint_bits: [8, 9, 32][below(3) as usize],
+        isolation_queues: 1 + (per_group > 2) as u16 * below(2) as u16,
+        release: Some(Duration::from_us([0, 1, 50][below(3) as usize])),
+        weights: if below(2) == 0 { vec![1, 2, 5] } else { Vec::new() },
+        sketch: (below(4) == 0).then_some((2, 16)),
+        ..params()
+    };
+    let shape = Shape { groups, salt: seed, ..shape(groups * per_group) };
+    let mut switch = Switch::<FlowSail<1>>::new(&shape, &params);
+    let (mut now, mut kicked, mut held) = (Instant(1_000_000), Vec::new(), 0);
+    let mut last = vec![0; 300];
+    // By fingerprint and class: when a flow was last paused.
+    let mut paused: BTreeMap<(u32, u8), Instant> = BTreeMap::new();
+    let flows = 20 + below(280);
+    for step in 1..=3000 {
+        let flow = below(flows);
+        let class = (flow % groups as u32) as u8;
+        let named = FlowName { class, ..name(flow) };
+        let key = (switch.policy().table().fingerprint(flow), class);
+        let winding_up = step > 2500;
+        match below(10) {
+            0..4 if held < 60 && !winding_up => {
+                switch.receive(now, &Packet { class, ..packet(flow, step) }, (flow % 3) as PortId, EGRESS);
+                held += 1;
+            }
+            0..7 => {
+                if let Some(sent) = switch.transmit(now, EGRESS) {
+                    let (flow, seq) = (sent.packet.flow, sent.packet.seq);
+                    held -= 1;
+                    if sent.packet.wire as u64 != PACKET {
+                        return Err(format!("step {step}: {:?} is sent", sent.packet));
+                    }
+                    if std::mem::replace(&mut last[flow as usize], seq) > seq {
+                        return Err(format!("step {step}: packet {seq} of flow {flow} is overtaken"));
+                    }
+                    let at = paused.get(&(switch.policy().table().fingerprint(flow), sent.packet.class));
+                    if at.is_some_and(|at| now < *at + Duration::from_us(29)) {
+                        return Err(format!("step {step}: flow {flow} is paused, and sends"));
+                    }
+                }
+                (0..3).for_each(|port| while switch.transmit(now, port).is_some() {});
+            }
+            7 if !winding_up => {
+                switch.control(now, EGRESS, ControlFrame::PauseFlow(named));
+                if switch.policy().table().find(EGRESS, named).is_some() {
+                    paused.insert(key, now);
+                }
+            }
+            8 => {
+                switch.control(now, EGRESS, ControlFrame::ResumeFlow(named));
+                paused.remove(&key);
+            }
+            _ => now = now + Duration(below(2_000_000) as u64),
+        }
+        while switch.next_timer() <= now {
+            switch.timer(now, &mut kicked);
+        }
+        switch.audit().map_err(|text| format!("step {step}: {text}"))?;
+    }
+    for _ in 0..40 {
+        now = now + Duration::from_us(10);
+        while switch.transmit(now, EGRESS).is_some() {
+            held -= 1;
+        }
+        (0..3).for_each(|port| while switch.transmit(now, port).is_some() {});
+        if switch.next_timer() <= now {
+            switch.timer(now, &mut kicked);
+        }
+        switch.audit()?;
+    }
+    let left = (held, switch.policy().table().used(), switch.isolated_flows(), switch.buffered());
+    if left == (0, 0, 0, 0) { Ok(()) } else { Err(format!("{left:?} packets, records, isolated and bytes are left")) }
+}
+
+#[test]
+fn a_crowd_of_flows_stays_in_order() {
+    let failed: Vec<String> =
+        (0..250).filter_map(|seed| crowd(seed).err().map(|text| format!("seed {seed}: {text}"))).collect();
+    assert!(failed.is_empty(), "{} fail: {:#?}", failed.len(), &failed[..failed.len().min(8)]);
+}
