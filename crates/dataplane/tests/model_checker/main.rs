@@ -172,7 +172,7 @@ fn bfc_states() {
 }
 
 #[test]
-#[ignore = "ten minutes"]
+#[ignore = "three minutes"]
 fn more_flowsail_states() {
     explore::<FlowSail<1>>("five packets", Plan { packets: &[3, 2], ..PAIR }, &flowsail());
     let three = Plan { packets: &[2, 1, 1], receivers: &[1, 1, 1], queues: 3, draws: 2, ..PAIR };
@@ -184,7 +184,7 @@ fn more_flowsail_states() {
 }
 
 #[test]
-#[ignore = "ten minutes"]
+#[ignore = "three minutes"]
 fn more_bfc_states() {
     explore::<BfcSwitch>("five packets", Plan { packets: &[3, 2], ..BY_QUEUE }, &bfc());
     let three = Plan { packets: &[2, 1, 1], receivers: &[1, 1, 1], draws: 2, ..BY_QUEUE };
