@@ -288,7 +288,10 @@ impl FlowTable {
                 if entry & !SLOT_MASK == hint && entry & SLOT_MASK != 0 {
                     let slot = (entry & SLOT_MASK) - 1;
                     let record = &self.records[slot as usize];
-                    if record.port as PortId == port && record.class == class && self.fingerprint(record.flow) == place.fingerprint {
+                    if record.port as PortId == port
+                        && record.class == class
+                        && self.fingerprint(record.flow) == place.fingerprint
+                    {
                         return Some(slot);
                     }
                 }

@@ -5,9 +5,11 @@
 mod common;
 
 use backwater_dataplane::assign::DynamicParams;
-use backwater_dataplane::{Bfc, BfcParams, Composed, Departed, Dynamic, PortShape, Red, Shape, Switch};
+use backwater_dataplane::{
+    Bfc, BfcParams, Composed, Departed, Dynamic, FlowSail, FlowSailParams, Policy, PortShape, Red, Shape, Switch,
+};
 use backwater_scenario::Scenario;
-use backwater_sim::any_switch::{BfcSwitch, Build, FairQueueing, FifoPfc};
+use backwater_sim::any_switch::{BfcSwitch, Build, FairQueueing, FifoPfc, FlowSailSwitch, IdealFc};
 use backwater_sim::host::Host;
 use backwater_sim::host_port::EndHost;
 use backwater_sim::observe::Observer;
@@ -30,9 +32,20 @@ fn allocations() -> u64 {
 
 #[test]
 fn nothing_is_allocated_per_packet() {
-    the_data_plane_allocates_nothing();
+    let queue = |k: u64| (k % 31) as u16;
+    the_data_plane_allocates_nothing::<Composed<Dynamic<1>, Bfc>>("bfc", &bfc_params(), |k| {
+        [ControlFrame::Pause(queue(k)), ControlFrame::Resume(queue(k + 3))]
+    });
+    // Paused and resumed in turn: with always another flow paused, the isolation queue would never be served (FS-A1).
+    let flow = |k: u64| packet((k / 2 * 7 % 180) as u32, 0).flow_name();
+    the_data_plane_allocates_nothing::<FlowSail<1>>("flowsail", &flowsail_params(), |k| match k % 2 {
+        0 => [flow(k), flow(k + 2)].map(ControlFrame::PauseFlow),
+        _ => [flow(k), flow(k + 2)].map(ControlFrame::ResumeFlow),
+    });
     let run = [
         ("bfc", half_run::<Host<LineRate>, BfcSwitch>(&clos("bfc"), ())),
+        ("flowsail", half_run::<Host<LineRate>, FlowSailSwitch>(&clos("flowsail"), ())),
+        ("ideal-fc", half_run::<Host<LineRate>, IdealFc>(&clos("ideal-fc"), ())),
         ("dctcp", half_run::<Host<Dctcp>, FifoPfc>(&clos("dctcp"), DCTCP)),
         ("ideal-fq", half_run::<Host<Window>, FairQueueing>(&clos("ideal-fq"), WindowParams { window: 100_000 })),
     ];
@@ -43,9 +56,48 @@ fn nothing_is_allocated_per_packet() {
     }
 }
 
-/// BFC's data plane with a finite buffer, through empty, full and paused queues: exactly none after construction and a first
-/// round in which the rings of control frames find their size.
-fn the_data_plane_allocates_nothing() {
+fn bfc_params() -> (DynamicParams, BfcParams) {
+    let table = DynamicParams {
+        entries_per_port: 3200,
+        sticky: None,
+        literal_empty: false,
+        sticky_reserve: false,
+        incast_label: false,
+    };
+    let bfc = BfcParams {
+        fixed_threshold: None,
+        per_ingress_threshold: false,
+        refresh: Duration::from_us(10),
+        sampling: 1.0,
+        elided: Vec::new(),
+    };
+    (table, bfc)
+}
+
+fn flowsail_params() -> FlowSailParams {
+    FlowSailParams {
+        ql: 1.0,
+        qh: 3.0,
+        release: None,
+        refresh: Duration::from_us(10),
+        isolation_queues: 1,
+        records: 1024,
+        fingerprint_bits: 32,
+        nactive_literal: false,
+        strict_fair: true,
+        weights: Vec::new(),
+        sketch: Some((3, 64)),
+        elided: Vec::new(),
+    }
+}
+
+/// A data plane with a finite buffer, through empty, full and paused queues: exactly none after construction and a first round
+/// in which the rings of control frames find their size.
+fn the_data_plane_allocates_nothing<P: Policy>(
+    name: &str,
+    params: &P::Params,
+    told: impl Fn(u64) -> [ControlFrame; 2],
+) {
     let port = PortShape { rate: BitsPerSec(100_000_000_000), hrtt: Duration::from_us(2), red: Red::OFF };
     let shape = Shape {
         ports: vec![port; 4],
@@ -63,28 +115,14 @@ fn the_data_plane_allocates_nothing() {
         pfc_frame: 64,
         discards_paused: false,
     };
-    let table = DynamicParams {
-        entries_per_port: 3200,
-        sticky: None,
-        literal_empty: false,
-        sticky_reserve: false,
-        incast_label: false,
-    };
-    let bfc = BfcParams {
-        fixed_threshold: None,
-        per_ingress_threshold: false,
-        refresh: Duration::from_us(10),
-        sampling: 1.0,
-        elided: Vec::new(),
-    };
-    let mut switch = Switch::<Composed<Dynamic<1>, Bfc>>::new(&shape, &(table, bfc));
+    let mut switch = Switch::<P>::new(&shape, params);
     let mut rng = Stream::new(1, 1, 1);
-    let mut kicked = Vec::with_capacity(64);
-    let mut round = |switch: &mut Switch<Composed<Dynamic<1>, Bfc>>, from: u64, packets: u64| {
+    let mut kicked = Vec::with_capacity(1024);
+    let mut round = |switch: &mut Switch<P>, from: u64, packets: u64| {
         let (mut dropped, mut frames) = (0, 0);
         for k in from..from + packets {
             let now = Instant(k * 40_000);
-            let flow = rng.next_u32() % 200;
+            let flow = rng.next_u32() % 180;
             let received = switch.receive(now, &packet(flow, k as u32), (flow % 3) as PortId, 3);
             dropped += received.dropped.is_some() as u64;
             // Two come while one goes, then one while two go: the buffer fills and empties.
@@ -93,24 +131,27 @@ fn the_data_plane_allocates_nothing() {
                 switch.transmit(now, 3);
             }
             if k % 500 == 0 {
-                switch.control(now, 3, ControlFrame::Pause((k / 500 % 31) as u16));
-                switch.control(now, 3, ControlFrame::Resume((k / 500 % 31 + 3) as u16 % 31));
+                told(k / 500).into_iter().for_each(|frame| switch.control(now, 3, frame));
             }
             if switch.next_timer() <= now {
                 switch.timer(now, &mut kicked);
                 kicked.clear();
             }
             for ingress in 0..3 {
-                frames += switch.transmit(now, ingress).is_some() as u64;
+                while switch.transmit(now, ingress).is_some() {
+                    frames += 1;
+                }
             }
         }
         (dropped, frames)
     };
-    round(&mut switch, 0, 50_000);
+    round(&mut switch, 0, 100_000);
     let before = allocations();
-    let (dropped, frames) = round(&mut switch, 50_000, 1_000_000);
+    let (dropped, frames) = round(&mut switch, 100_000, 1_000_000);
     let allocated = allocations() - before;
-    println!("data plane: {allocated} allocations, {dropped} drops and {frames} control frames in a million packets");
+    println!(
+        "data plane of {name}: {allocated} allocations, {dropped} drops and {frames} control frames in a million packets"
+    );
     assert!(dropped > 1000 && frames > 1000, "{dropped} drops, {frames} frames");
     assert_eq!(allocated, 0);
 }
