@@ -13,7 +13,7 @@ use common::scenario;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-const SMOKE: [&str; 3] = ["bfc", "dctcp", "ideal-fq"];
+const SMOKE: [&str; 5] = ["bfc", "dctcp", "ideal-fq", "flowsail", "ideal-fc"];
 
 fn smoke(name: &str) -> Scenario {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/smoke").join(format!("{name}.toml"));
@@ -40,8 +40,20 @@ fn busy(scheme: &str) -> Scenario {
     ))
 }
 
-const SCHEMES: [&str; 9] =
-    ["bfc", "bfc-stochastic", "bfc-single", "dctcp", "pfc", "ideal-fq", "dqa", "fifo", "dctcp@hpcc-sim"];
+const SCHEMES: [&str; 12] = [
+    "bfc",
+    "bfc-stochastic",
+    "bfc-single",
+    "dctcp",
+    "pfc",
+    "ideal-fq",
+    "dqa",
+    "fifo",
+    "dctcp@hpcc-sim",
+    "flowsail",
+    "flowsail+dctcp",
+    "ideal-fc",
+];
 
 #[test]
 fn a_run_repeats_itself() {
@@ -113,12 +125,14 @@ fn measuring_does_not_disturb() {
 
 #[test]
 fn random_networks_do_not_depend_on_threads_or_windows() {
-    for number in 0..200 {
-        let mut scenario = scenario(&random::case(Family::Queues, 1_000_000 + number).toml);
+    let families =
+        (0..200).map(|number| (Family::Queues, number)).chain((0..100).map(|number| (Family::Flows, number)));
+    for (family, number) in families {
+        let mut scenario = scenario(&random::case(family, 1_000_000 + number).toml);
         let one = digest(&scenario, 1);
         let look_ahead = Simulation::new(&scenario, 1).graph.look_ahead(&scenario.host, &scenario.conventions);
         scenario.run.window = Some(backwater_types::Duration(look_ahead.0 / 3));
-        assert_eq!(one, digest(&scenario, 1 + number as usize % 4), "case {number}");
+        assert_eq!(one, digest(&scenario, 1 + number as usize % 4), "{family:?} case {number}");
     }
 }
 
