@@ -364,10 +364,10 @@ fn released_and_congested_again() {
         assert!(bench.drain().is_empty());
         bench.resume(1);
         assert_eq!(std::iter::from_fn(|| bench.send()).map(|sent| sent.2).collect::<Vec<_>>(), [0, 0]);
-        bench.now = bench.now + Duration::from_us(3);
+        bench.now += Duration::from_us(3);
         bench.fill(1, 1);
         assert_eq!(bench.send().map(|sent| sent.2), Some(0), "still isolated");
-        bench.now = bench.now + Duration::from_us(5);
+        bench.now += Duration::from_us(5);
         bench.fill(1, 1);
         assert_eq!(bench.switch.isolated_flows(), 0, "released as it came back");
         // With a packet in its normal queue this time.
@@ -665,7 +665,7 @@ fn crowd(seed: u64) -> Result<(), String> {
                 switch.control(now, EGRESS, ControlFrame::ResumeFlow(named));
                 paused.remove(&key);
             }
-            _ => now = now + Duration(below(2_000_000) as u64),
+            _ => now += Duration(below(2_000_000) as u64),
         }
         while switch.next_timer() <= now {
             switch.timer(now, &mut kicked);
@@ -673,7 +673,7 @@ fn crowd(seed: u64) -> Result<(), String> {
         switch.audit().map_err(|text| format!("step {step}: {text}"))?;
     }
     for _ in 0..40 {
-        now = now + Duration::from_us(10);
+        now += Duration::from_us(10);
         while switch.transmit(now, EGRESS).is_some() {
             held -= 1;
         }
