@@ -36,6 +36,16 @@ pub(super) fn check<const W: usize>(
     if policy.isolated as usize != congested {
         return Err(format!("{} flows are counted as isolated, {congested} are", policy.isolated));
     }
+    for (port, state) in policy.ports.iter().enumerate() {
+        let here = |record: &Record| record.port() as usize == port && record.normal | record.isolated > 0;
+        let active = policy.table.iter().filter(|(_, record)| here(record)).count();
+        let untracked = policy.queues[port * policy.layout.queues as usize..][..policy.layout.queues as usize].iter();
+        if state.active_flows as usize != active
+            || state.untracked != untracked.map(|queue| queue.untracked).sum::<u32>()
+        {
+            return Err(format!("port {port} counts {} flows and {} untracked", state.active_flows, state.untracked));
+        }
+    }
     if policy.table.iter().any(|(_, record)| needs_tending(record)) && policy.next == Instant::NEVER {
         return Err("records need looking after and no timer is set".into());
     }
@@ -91,6 +101,12 @@ fn recount<const W: usize>(
     for (at, queue) in policy.queues.iter().enumerate() {
         let queues = policy.layout.queues as usize;
         let place = ((at / queues) as PortId, (at % queues) as QueueId);
+        let weighs =
+            |slot: &Slot| if policy.weights.is_empty() { 0 } else { policy.weight(policy.table[*slot].class()) };
+        let weight: u32 = flows.get(&place).map_or(0, |flows| flows.iter().map(weighs).sum());
+        if queue.weight != weight {
+            return Err(format!("{place:?} counts flows of weight {}, {weight} is theirs", queue.weight));
+        }
         let (flows, untracked) = (flows.get(&place).map_or(0, BTreeSet::len), untracked.get(&place).copied());
         if queue.flows as usize != flows || queue.untracked != untracked.unwrap_or(0) {
             return Err(format!("{place:?} counts {} flows and {} untracked packets", queue.flows, queue.untracked));
