@@ -793,7 +793,7 @@ impl<const BUG: u8, const MUTE: bool> Tabled for Switch<Sail<BUG, MUTE>> {
 fn watched<D: Tabled>(scenario: &Scenario, build: impl Fn(&Shape, &PlaneParams) -> D) -> Report {
     let simulation = Simulation::new(scenario, 1);
     let graph = &simulation.graph;
-    let sheets = Sheets::new(graph.nodes.len() - graph.hosts, false);
+    let sheets = Sheets::new(scenario, graph, false);
     let audit = || Audit::new(scenario, graph).reading(&sheets);
     let (outcome, audits) = simulation.observe_planes(sheets.plane_of(build, None), audit, &Watch::default());
     audit::conclude(audits, &outcome)

@@ -56,7 +56,7 @@ pub fn audited(scenario: &Scenario, threads: usize) -> (Outcome, Report) {
 pub fn watched(scenario: &Scenario, threads: usize, mishaps: Option<u64>) -> (Outcome, Report) {
     let simulation = Simulation::new(scenario, threads);
     let graph = &simulation.graph;
-    let sheets = watched::Sheets::new(graph.nodes.len() - graph.hosts, mishaps.is_some());
+    let sheets = watched::Sheets::new(scenario, graph, mishaps.is_some());
     let audit = || Audit::new(scenario, graph).reading(&sheets);
     let (outcome, audits) = simulation.observe_planes(sheets.plane(mishaps), audit, &Watch::default());
     let report = audit::conclude(audits, &outcome);
