@@ -97,15 +97,20 @@ impl<P: Policy> Policy for Beside<P> {
         frame.map(|frame| (held.ingress as PortId, frame))
     }
 
+    fn on_joined(&mut self, port: PortId, queue: QueueId, queues: &mut P::Queues, cells: &mut Cells) {
+        self.policy.on_joined(port, queue, queues, cells);
+    }
+
     fn on_gone(&mut self, port: PortId, queue: QueueId, queues: &mut P::Queues, cells: &mut Cells) {
         self.policy.on_gone(port, queue, queues, cells);
     }
 
     fn passes(&self, ingress: PortId, wire: u64) -> bool {
-        match self.speaks_pfc[ingress as usize] {
+        let accounted = match self.speaks_pfc[ingress as usize] {
             true => <Pfc as Backpressure<P::Queues>>::passes(&self.pfc, ingress, wire),
-            false => self.pfc.has_room(wire) && self.policy.passes(ingress, wire),
-        }
+            false => self.pfc.has_room(wire),
+        };
+        accounted && self.policy.passes(ingress, wire)
     }
 
     fn on_pass(

@@ -153,6 +153,12 @@ impl Fifo {
         self.head == NIL
     }
 
+    /// The first cell; [`NIL`] if it is empty.
+    #[inline(always)]
+    pub fn first(&self) -> Cell {
+        self.head
+    }
+
     /// Appends a packet, which will depart as one of `queue`.
     #[inline(always)]
     pub fn push(&mut self, cells: &mut Cells, queue: QueueId, packet: &Packet, held: Held, now: Instant) {

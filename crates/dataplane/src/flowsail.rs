@@ -54,6 +54,8 @@ pub struct FlowSailParams {
     pub refresh: Duration,
     /// Isolation queues of each group of queues.
     pub isolation_queues: u16,
+    /// An isolation queue waits while the flow of its first packet is paused, not while any of its flows is.
+    pub hold_by_head: bool,
     /// Records in the table.
     pub records: u32,
     /// Bits by which the table tells flows apart.
@@ -86,6 +88,7 @@ pub struct FlowSail<const W: usize> {
     period: Duration,
     repeats: bool,
     next: Instant,
+    hold_by_head: bool,
     nactive_literal: bool,
     strict_fair: bool,
     weights: Vec<u32>,
@@ -273,18 +276,29 @@ impl<const W: usize> FlowSail<W> {
     fn unhold(&mut self, port: PortId, queue: QueueId, queues: &mut PausableQueues<W>, cells: &mut Cells) {
         let at = self.at(port, queue);
         self.queues[at].holds -= 1;
-        if self.queues[at].holds == 0 {
-            queues.set_closed(queue, false);
-            self.take_marks(port, queue, queues, cells);
-        }
+        self.settle(port, queue, queues, cells);
     }
 
-    /// Consumes the marks at the head of a queue, as long as it may send (F.5): a mark may be alone in it, where no scheduler
-    /// would look.
-    fn take_marks(&mut self, port: PortId, queue: QueueId, queues: &mut PausableQueues<W>, cells: &mut Cells) {
-        while !queues.closed().contains(queue as usize)
-            && let Some(slot) = queues.take_mark(cells, queue)
-        {
+    /// Whether a queue may not send: something holds it, or the first of its flows is paused, where that is the rule.
+    #[inline(always)]
+    fn is_held(&self, port: PortId, queue: QueueId, queues: &PausableQueues<W>, cells: &Cells) -> bool {
+        let first_is_paused = |slot: Slot| self.table[slot].is(state::PAUSED);
+        self.queues[self.at(port, queue)].holds > 0
+            || (self.hold_by_head
+                && self.layout.is_isolation(queue)
+                && queues.first_tag(cells, queue).is_some_and(first_is_paused))
+    }
+
+    /// Opens or closes a queue, and consumes the marks at its head as long as it may send (F.5): a mark may be alone in it, where
+    /// no scheduler would look.
+    fn settle(&mut self, port: PortId, queue: QueueId, queues: &mut PausableQueues<W>, cells: &mut Cells) {
+        loop {
+            let held = self.is_held(port, queue, queues, cells);
+            queues.set_closed(queue, held);
+            if held {
+                return;
+            }
+            let Some(slot) = queues.take_mark(cells, queue) else { return };
             self.marks -= 1;
             let record = &mut self.table[slot];
             if self.layout.is_isolation(queue) {
@@ -292,7 +306,7 @@ impl<const W: usize> FlowSail<W> {
                 if record.is(state::MARK_NORMAL) {
                     let at = self.at(port, queue);
                     self.queues[at].waiting = slot;
-                    self.hold(port, queue, queues);
+                    self.queues[at].holds += 1;
                 }
             } else {
                 record.clear(state::MARK_NORMAL);
@@ -315,10 +329,13 @@ impl<const W: usize> FlowSail<W> {
         }
         record.set(state::PAUSED);
         let isolation = record.isolation_queue();
-        self.hold(port, isolation, queues);
+        if !self.hold_by_head {
+            self.hold(port, isolation, queues);
+        }
         if !self.table[slot].is(state::CONGESTED) {
             self.isolate(port, slot, queues, cells);
         }
+        self.settle(port, isolation, queues, cells);
         let record = &mut self.table[slot];
         if record.is(state::MARK_NORMAL) && record.held == NO_QUEUE {
             record.held = record.queue;
@@ -355,7 +372,10 @@ impl<const W: usize> FlowSail<W> {
         record.clear(state::PAUSED);
         let held = core::mem::replace(&mut record.held, NO_QUEUE);
         let (port, isolation) = (record.port(), record.isolation_queue());
-        self.unhold(port, isolation, queues, cells);
+        match self.hold_by_head {
+            true => self.settle(port, isolation, queues, cells),
+            false => self.unhold(port, isolation, queues, cells),
+        }
         if held != NO_QUEUE {
             self.unhold(port, held as QueueId, queues, cells);
         }
@@ -400,6 +420,7 @@ impl<const W: usize> Policy for FlowSail<W> {
             repeats,
             next: Instant::NEVER,
             nactive_literal: params.nactive_literal,
+            hold_by_head: params.hold_by_head,
             strict_fair: params.strict_fair,
             weights: params.weights.clone(),
             sketch: params.sketch.map(|(rows, columns)| Sketch::new(ports, rows, columns)),
@@ -569,10 +590,23 @@ impl<const W: usize> Policy for FlowSail<W> {
     }
 
     #[inline(always)]
-    fn on_gone(&mut self, port: PortId, queue: QueueId, queues: &mut PausableQueues<W>, cells: &mut Cells) {
-        if self.marks > 0 {
-            self.take_marks(port, queue, queues, cells);
+    fn on_joined(&mut self, port: PortId, queue: QueueId, queues: &mut PausableQueues<W>, cells: &mut Cells) {
+        if self.hold_by_head && self.layout.is_isolation(queue) {
+            self.settle(port, queue, queues, cells);
         }
+    }
+
+    #[inline(always)]
+    fn on_gone(&mut self, port: PortId, queue: QueueId, queues: &mut PausableQueues<W>, cells: &mut Cells) {
+        if self.marks > 0 || (self.hold_by_head && self.layout.is_isolation(queue)) {
+            self.settle(port, queue, queues, cells);
+        }
+    }
+
+    /// With a hold by the first packet, a packet has to become the first to be held.
+    #[inline(always)]
+    fn passes(&self, _ingress: PortId, _wire: u64) -> bool {
+        !self.hold_by_head
     }
 
     #[inline(always)]

@@ -58,6 +58,9 @@ pub trait Policy: Clone {
         choice: &mut Choice,
         queues: &Self::Queues,
     ) -> Option<Told>;
+    /// The packet has joined `queue`.
+    #[inline(always)]
+    fn on_joined(&mut self, _port: PortId, _queue: QueueId, _queues: &mut Self::Queues, _cells: &mut Cells) {}
     /// The packet starts its transmission. A frame to send.
     fn on_dequeue(&mut self, now: Instant, packet: &Packet, held: &Held, port: PortId, queue: QueueId) -> Option<Told>;
     /// The packet has gone, and `queue` shows what was behind it.

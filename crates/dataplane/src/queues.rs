@@ -168,6 +168,12 @@ impl<const W: usize> PausableQueues<W> {
         self.nonempty.minus(&self.closed)
     }
 
+    /// What the first item of `q` was pushed with, packet or mark.
+    #[inline(always)]
+    pub fn first_tag(&self, cells: &Cells, q: QueueId) -> Option<u32> {
+        self.nonempty.contains(q as usize).then(|| cells.held(self.queues[q as usize].fifo.first()).tag)
+    }
+
     /// Appends a mark, which has no bytes and is not sent, to `q`.
     pub fn push_mark(&mut self, cells: &mut Cells, q: QueueId, tag: u32) {
         self.queues[q as usize].fifo.push(cells, q, &MARK, Held { tag, ..Held::default() }, Instant::ZERO);

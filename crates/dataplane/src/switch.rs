@@ -208,6 +208,7 @@ impl<P: Policy> Switch<P> {
         };
         let told = self.policy.on_enqueue(now, packet, &mut held, egress, &mut choice, &port.queues);
         port.queues.push(&mut self.cells, choice.queue, packet, held, now);
+        self.policy.on_joined(egress, choice.queue, &mut port.queues, &mut self.cells);
         Received { dropped: None, control_on: told.map(|(port, frame)| self.queue_frame(port, frame)) }
     }
 

@@ -48,6 +48,7 @@ fn params() -> FlowSailParams {
         records: 1024,
         fingerprint_bits: 32,
         nactive_literal: false,
+        hold_by_head: false,
         strict_fair: true,
         weights: Vec::new(),
         sketch: None,

@@ -442,6 +442,8 @@ pub struct Flowsail {
     pub refresh: Duration,
     /// Isolation queues of each group of queues, fewer than its queues; the paper has one.
     pub isolation_queues: u16,
+    /// When an isolation queue waits.
+    pub hold: Hold,
     /// Flow records of a switch, 16 to 1 000 000; the default is 100 KB of 50-bit entries.
     pub table_entries: u32,
     /// Bits by which records of a bucket tell flows apart, 8 to 32. 32: exact; with fewer, flows that agree are one flow.
@@ -463,6 +465,16 @@ pub struct Flowsail {
     pub nic_obeys: bool,
     /// Turns on which no backpressure is sent (spec C.1).
     pub elide: Elide,
+}
+
+/// When an isolation queue waits for pauses of its flows to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Hold {
+    /// While any of its flows is paused, as the paper says (FS-A1).
+    Any,
+    /// While the flow of its first packet is.
+    Head,
 }
 
 /// A count-min sketch (Cormode and Muthukrishnan 2005).
@@ -908,6 +920,7 @@ impl Default for Flowsail {
             release: None,
             refresh: Duration::from_us(10),
             isolation_queues: 1,
+            hold: Hold::Any,
             table_entries: 16_384,
             fingerprint_bits: 32,
             nactive_literal: false,

@@ -12,7 +12,8 @@ use backwater_dataplane::{
     Red, Shape, hpcc_memory, pfc,
 };
 use backwater_scenario::model::{
-    self, AckClass, Assignment, Backpressure, Buffer, Ecn, Elide, ElideRule, Fault, Memory, Paths, Scenario, WhenPaused,
+    self, AckClass, Assignment, Backpressure, Buffer, Ecn, Elide, ElideRule, Fault, Hold, Memory, Paths, Scenario,
+    WhenPaused,
 };
 use backwater_scenario::topology::{Graph, Link, ser_time};
 use backwater_types::hash::{self, Stream};
@@ -376,6 +377,7 @@ fn flowsail_params(scenario: &Scenario, graph: &Graph, switch: usize, links: &[u
         records: config.table_entries,
         fingerprint_bits: config.fingerprint_bits.into(),
         nactive_literal: config.nactive_literal,
+        hold_by_head: config.hold == Hold::Head,
         strict_fair: config.strict_fair,
         weights: config.weights.clone(),
         sketch: config.sketch.as_ref().map(|sketch| (sketch.rows, sketch.columns)),

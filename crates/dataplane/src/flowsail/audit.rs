@@ -31,7 +31,7 @@ pub(super) fn check<const W: usize>(
     if let Some(slot) = found.keys().find(|slot| policy.table.iter().all(|(live, _)| live != **slot)) {
         return Err(format!("packets or marks of record {slot}, which is free"));
     }
-    check_queues(policy, queues)?;
+    check_queues(policy, residents, queues)?;
     let congested = policy.table.iter().filter(|(_, record)| record.is(state::CONGESTED)).count();
     if policy.isolated as usize != congested {
         return Err(format!("{} flows are counted as isolated, {congested} are", policy.isolated));
@@ -156,10 +156,19 @@ fn check_record<const W: usize>(
     Ok(())
 }
 
-fn check_queues<const W: usize>(policy: &FlowSail<W>, queues: &[&PausableQueues<W>]) -> Result<(), String> {
+fn first_is_paused<const W: usize>(policy: &FlowSail<W>, residents: &[Resident], port: PortId, queue: QueueId) -> bool {
+    let first = residents.iter().find(|r| (r.port, r.queue) == (port, queue));
+    first.is_some_and(|r| policy.table[r.held.tag].is(state::PAUSED))
+}
+
+fn check_queues<const W: usize>(
+    policy: &FlowSail<W>,
+    residents: &[Resident],
+    queues: &[&PausableQueues<W>],
+) -> Result<(), String> {
     let mut holds: BTreeMap<(PortId, QueueId), u16> = BTreeMap::new();
     for (_, record) in policy.table.iter() {
-        if record.is(state::PAUSED) {
+        if record.is(state::PAUSED) && !policy.hold_by_head {
             *holds.entry((record.port(), record.isolation_queue())).or_default() += 1;
         }
         if record.held != NO_QUEUE {
@@ -173,7 +182,9 @@ fn check_queues<const W: usize>(policy: &FlowSail<W>, queues: &[&PausableQueues<
         if queue.holds != expected {
             return Err(format!("queue {q} of port {port} counts {} holds, {expected} are", queue.holds));
         }
-        if queues[port as usize].closed().contains(q as usize) != (queue.holds > 0) {
+        let by_first =
+            policy.hold_by_head && policy.layout.is_isolation(q) && first_is_paused(policy, residents, port, q);
+        if queues[port as usize].closed().contains(q as usize) != (queue.holds > 0 || by_first) {
             return Err(format!(
                 "queue {q} of port {port} with {} holds is open, or closed, against them",
                 queue.holds

@@ -60,6 +60,7 @@ fn flowsail() -> FlowSailParams {
         records: 16,
         fingerprint_bits: 32,
         nactive_literal: false,
+        hold_by_head: false,
         strict_fair: true,
         weights: Vec::new(),
         sketch: None,

@@ -252,6 +252,7 @@ fn check_as_printed(part: &Part) -> Result<(), Error> {
     for (field, plain) in [
         ("flowsail.release", flowsail.release == plain.release),
         ("flowsail.isolation_queues", flowsail.isolation_queues == plain.isolation_queues),
+        ("flowsail.hold", flowsail.hold == plain.hold),
         ("flowsail.fingerprint_bits", flowsail.fingerprint_bits == plain.fingerprint_bits),
         ("flowsail.nactive_literal", flowsail.nactive_literal == plain.nactive_literal),
         ("flowsail.strict_fair", flowsail.strict_fair == plain.strict_fair),

@@ -138,6 +138,7 @@ fn params() -> PlaneParams {
             records: 16_384,
             fingerprint_bits: 32,
             nactive_literal: false,
+            hold_by_head: false,
             strict_fair: true,
             weights: Vec::new(),
             sketch: None,
