@@ -260,3 +260,9 @@ def test_browser_shows_claims(browser: chromium.Page, results: Results, tmp_path
     assert "1 failed" in browser.evaluate("document.getElementById('verdict').innerText")
     assert browser.console == []
     assert browser.requests == []
+
+
+def test_panels_draw_variants_whatever_their_names() -> None:
+    runs = [{"variant": name, "point": {}, "value": value} for name, value in (("at once", 2.0), ("2 HRTT", None))]
+    figure = figures.panels([{"label": "slowdown", "runs": runs}])
+    assert [label.get_text() for label in figure.axes[0].get_xticklabels()] == ["at once", "2 HRTT"]

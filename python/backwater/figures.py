@@ -42,7 +42,7 @@ def write(data: dict[str, Any], place: Path) -> list[Path]:
         drawn.append(path)
 
     if data["panels"]:
-        save(panels(data["panels"], [run["variant"] for run in runs]), "panels")
+        save(panels(data["panels"]), "panels")
     for flow_class in dict.fromkeys(name for run in runs for name in run["slowdown"]):
         if len(points) == 1:
             save(slowdown(runs, flow_class), f"slowdown-{flow_class}")
@@ -126,13 +126,13 @@ def draw_along(axes: Axes, key: str, values: list[tuple[dict[str, Any], float | 
     return len(lines)
 
 
-def panels(wanted: list[dict[str, Any]], variants: list[str]) -> Figure:
+def panels(wanted: list[dict[str, Any]]) -> Figure:
     """The figure's own panels: lines along what was swept by numbers, bars of the runs where nothing was."""
     columns = min(3, len(wanted))
     rows = -(-len(wanted) // columns)
     figure = Figure(figsize=(4.4 * columns, 3.9 * rows), layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False).flatten()
-    order = list(dict.fromkeys(variants))
+    order = list(dict.fromkeys(run["variant"] for panel in wanted for run in panel["runs"]))
     count = 0
     for axes, panel in zip(grid, wanted, strict=False):
         runs = panel["runs"]
