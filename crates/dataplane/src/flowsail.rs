@@ -72,6 +72,27 @@ pub struct FlowSailParams {
     pub elided: Vec<[u64; 4]>,
 }
 
+impl Default for FlowSailParams {
+    /// The paper's (spec F.12), and an exact table of the size of its section V.
+    fn default() -> FlowSailParams {
+        FlowSailParams {
+            ql: 1.0,
+            qh: 3.0,
+            release: None,
+            refresh: Duration::from_us(10),
+            isolation_queues: 1,
+            hold_by_head: false,
+            records: 16_384,
+            fingerprint_bits: 32,
+            nactive_literal: false,
+            strict_fair: true,
+            weights: Vec::new(),
+            sketch: None,
+            elided: Vec::new(),
+        }
+    }
+}
+
 /// The state of one switch.
 #[derive(Clone, Debug)]
 pub struct FlowSail<const W: usize> {
@@ -416,7 +437,7 @@ impl<const W: usize> Policy for FlowSail<W> {
             },
             release: (release.0 >> 10) as u32,
             lapse: ticks(Instant(LAPSE * params.refresh.0)),
-            period: if repeats { params.refresh } else { release.max(Duration::from_ns(1)) },
+            period: if repeats { params.refresh } else { release.max(shape.hrtt()).max(Duration::from_ns(1)) },
             repeats,
             next: Instant::NEVER,
             nactive_literal: params.nactive_literal,

@@ -39,21 +39,7 @@ fn shape(queues: u16) -> Shape {
 }
 
 fn params() -> FlowSailParams {
-    FlowSailParams {
-        ql: 1.0,
-        qh: 3.0,
-        release: None,
-        refresh: Duration::from_us(10),
-        isolation_queues: 1,
-        records: 1024,
-        fingerprint_bits: 32,
-        nactive_literal: false,
-        hold_by_head: false,
-        strict_fair: true,
-        weights: Vec::new(),
-        sketch: None,
-        elided: Vec::new(),
-    }
+    FlowSailParams { records: 1024, ..FlowSailParams::default() }
 }
 
 fn packet(flow: u32, seq: u32) -> Packet {

@@ -75,21 +75,7 @@ fn bfc_params() -> (DynamicParams, BfcParams) {
 }
 
 fn flowsail_params() -> FlowSailParams {
-    FlowSailParams {
-        ql: 1.0,
-        qh: 3.0,
-        release: None,
-        refresh: Duration::from_us(10),
-        isolation_queues: 1,
-        records: 1024,
-        fingerprint_bits: 32,
-        nactive_literal: false,
-        hold_by_head: false,
-        strict_fair: true,
-        weights: Vec::new(),
-        sketch: Some((3, 64)),
-        elided: Vec::new(),
-    }
+    FlowSailParams { records: 1024, sketch: Some((3, 64)), ..FlowSailParams::default() }
 }
 
 /// A data plane with a finite buffer, through empty, full and paused queues: exactly none after construction and a first round

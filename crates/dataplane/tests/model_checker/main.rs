@@ -53,18 +53,10 @@ fn flowsail() -> FlowSailParams {
     FlowSailParams {
         ql: 0.5,
         qh: 1.5,
-        release: None,
         refresh: PERIOD,
-        isolation_queues: 1,
         // No bucket of a table can be full, which is what an encoding asks for.
         records: 16,
-        fingerprint_bits: 32,
-        nactive_literal: false,
-        hold_by_head: false,
-        strict_fair: true,
-        weights: Vec::new(),
-        sketch: None,
-        elided: Vec::new(),
+        ..FlowSailParams::default()
     }
 }
 
