@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,9 @@ def write_run(
         "size_bytes": pa.array([size for _, size, _ in flows], pa.uint64()),
         "arrival_ps": pa.array([0] * n, pa.uint64()),
         "finish_rx_ps": pa.array([round(slowdown * 1e6) for _, _, slowdown in flows], pa.uint64()),
+        # Acknowledged 1 us later, all but the last flow; slowdowns above 90 timed out.
+        "finish_tx_ps": pa.array([round((slowdown + 1) * 1e6) for _, _, slowdown in flows[:-1]] + [None], pa.uint64()),
+        "timeouts": pa.array([int(slowdown > 90) for _, _, slowdown in flows], pa.uint16()),
         "ideal_ps": pa.array([1_000_000] * n, pa.uint64()),
         "slowdown": pa.array([slowdown for _, _, slowdown in flows], pa.float64()),
         "counted": pa.array([1] * n, pa.uint8()),
@@ -46,6 +50,29 @@ def write_run(
         "control_frames": pa.array([0, 3, 4], pa.uint64()),
     }
     pq.write_table(pa.table(ports), place / label / "ports.parquet")
+    mmus = {
+        "node": pa.array(["leaf0", "leaf0", "leaf1"]).dictionary_encode(),
+        "mmu": pa.array([0, 1, 0], pa.uint16()),
+        "peak_bytes": pa.array([500, 2000, 900], pa.uint64()),
+        "dropped_full": pa.array([1, 2, 4], pa.uint64()),
+    }
+    pq.write_table(pa.table(mmus), place / label / "mmus.parquet")
+    # A queue to host0 that grows by 10 B a microsecond; one to host1 that stays empty.
+    microseconds = [*range(1, 101)] * 2
+    queues = {
+        "time_ps": pa.array([t * 1_000_000 for t in microseconds], pa.uint64()),
+        "node": pa.array(["leaf0"] * 200).dictionary_encode(),
+        "peer": pa.array(["host0"] * 100 + ["host1"] * 100).dictionary_encode(),
+        "queued_bytes": pa.array([10 * t for t in microseconds[:100]] + [0] * 100, pa.uint64()),
+    }
+    pq.write_table(pa.table(queues), place / label / "queues.parquet")
+    pools = {
+        "time_ps": pa.array([1_000_000, 1_000_000, 2_000_000, 2_000_000], pa.uint64()),
+        "node": pa.array(["leaf0"] * 4).dictionary_encode(),
+        "mmu": pa.array([0, 1, 0, 1], pa.uint16()),
+        "used_bytes": pa.array([100, 7, 300, 9], pa.uint64()),
+    }
+    pq.write_table(pa.table(pools), place / label / "pools.parquet")
     (place / label / "summary.json").write_text(json.dumps(summary))
     scenario = {"host": {"window": "100 KB"}, "topology": {"host_rate": "100 Gbps"}, "workload": [{"delay": "2.5 us"}]}
     (place / label / "scenario.json").write_text(json.dumps(scenario))
@@ -114,12 +141,34 @@ def value(results: Results, expression: Any) -> float:
         ({"fct": "mean", "class": "incast"}, 9e-6),
         ({"fct": "max", "class": "*", "sizes": "(100000,200000]"}, 9e-6),
         ({"slowdown": "mean", "class": "*"}, (5050 + 12 + 9) / 105),
+        ({"fct_ack": "min", "sizes": "<=1000"}, 2e-6),
+        ({"fct_ack": "p99", "sizes": "<=1000"}, 100e-6),
+        ({"fct_ack": "min", "timed_out": True}, 92e-6),
+        ({"fct_ack": "max", "timed_out": False}, 91e-6),
+        ({"fct_ack": "max", "class": "*", "sizes": ">1000"}, 4e-6),  # the incast flow was never acknowledged
         # At 100 Gbps 16 us are 200 KB, 160 us the 2 MB of the largest.
         ({"injected_within": "16 us"}, 100 / 104),
         ({"injected_within": "160 us"}, 1.0),
         ({"injected_within": "16 us", "class": "incast"}, 1.0),
         ({"ports": "control_frames"}, 7.0),
         ({"ports": "control_frames", "node": "switch0", "peer": "host1"}, 4.0),
+        ({"mmus": "dropped_full"}, 7.0),
+        ({"mmus": "dropped_full", "node": "leaf0"}, 3.0),
+        ({"mmus": "dropped_full", "node": "leaf0", "mmu": 1}, 2.0),
+        ({"mmus": "peak_bytes"}, 2000.0),
+        ({"mmus": "peak_bytes", "mmu": 0}, 900.0),
+        ({"queue": "max", "node": "leaf0", "peer": "host0"}, 1000.0),
+        ({"queue": "mean", "node": "leaf0", "peer": "host0"}, 505.0),
+        ({"queue": "p99", "node": "leaf0", "peer": "host0"}, 990.0),
+        ({"queue": "p99.5", "node": "leaf0", "peer": "host0"}, 1000.0),
+        ({"queue": "share>720", "node": "leaf0", "peer": "host0"}, 0.28),
+        ({"queue": "share<=720", "peer": "host0"}, 0.72),
+        ({"queue": "mean", "peer": "host0", "after": "51 us"}, 755.0),
+        ({"queue": "max", "peer": "host1"}, 0.0),
+        ({"queue": "mean"}, 252.5),
+        ({"pool": "max"}, 300.0),
+        ({"pool": "mean", "node": "leaf0", "mmu": 1}, 8.0),
+        ({"pool": "mean", "mmu": 0, "after": "2 us"}, 300.0),
         ({"active_flows": "mean"}, 8.0),
         ({"active_flows": "p50"}, 0.0),
         ({"active_flows": "p99"}, 40.0),
@@ -261,6 +310,9 @@ def test_too_few_flows_are_no_measurement(two: Results) -> None:
         {"slowdown": "p95", "sizes": ">1000"},
         {"slowdown": "mean", "class": "elephants"},
         {"summary": "queueing_delay.p99_ns"},
+        {"queue": "p99.99", "peer": "host0"},
+        {"queue": "share>1", "peer": "host0", "after": "1 s"},
+        {"pool": "p99"},
     ):
         row = judge(two, kind="between", variant="A", value=leaf, high=1)
         assert row["verdict"] == "not-run"
@@ -372,6 +424,11 @@ def test_checks_are_made_at_every_point_that_where_lets_through(sweep: Results) 
         {"kind": "between", "value": {"scenario": "topology"}},
         {"kind": "between", "value": {"slowdown": "mean", "wait": "mean"}},
         {"kind": "between", "value": {"ports": "peer"}},
+        {"kind": "between", "value": {"mmus": "node"}},
+        {"kind": "between", "value": {"mmus": "dropped_full", "node": "leaf7"}},
+        {"kind": "between", "value": {"queue": "mean", "peer": "host9"}},
+        {"kind": "between", "value": {"queue": "mean", "after": 3, "mmu": 1}},
+        {"kind": "between", "value": {"pool": "share=3"}},
         {"kind": "between", "value": {"ports": "control_frames", "node": "host7"}},
     ],
 )
@@ -423,6 +480,8 @@ def test_percentiles_are_nearest_ranks() -> None:
     assert measured.rank_of(99, 100) == 98
     assert measured.rank_of(99, 101) == 99
     assert measured.rank_of(95, 20) == 18
+    assert measured.rank_of(Fraction("99.99"), 10_000) == 9998
+    assert measured.rank_of(Fraction("99.99"), 10_001) == 9999
 
 
 def test_experiments_are_found_by_figure_and_by_paper() -> None:

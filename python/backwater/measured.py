@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
@@ -22,15 +24,21 @@ LEAVES: dict[str, tuple[str, ...]] = {
     "slowdown": ("class", "sizes"),
     "wait": ("class", "sizes"),
     "fct": ("class", "sizes"),
+    "fct_ack": ("class", "sizes", "timed_out"),
     "injected_within": ("class",),
     "ports": ("node", "peer"),
+    "mmus": ("node", "mmu"),
+    "queue": ("node", "peer", "after"),
+    "pool": ("node", "mmu", "after"),
     "active_flows": ("node", "port"),
     "active_flows_distance": ("node", "port"),
     "summary": ("class",),
     "scenario": ("class",),
 }
-FEWEST = {"p99": 100, "p95": 20}
-"""Flows below which a percentile is no measurement; any other statistic needs one."""
+FEWEST = {"p99.99": 10_000, "p99.9": 1000, "p99": 100, "p95": 20}
+"""Flows or samples below which a percentile is no measurement; any other statistic needs one."""
+LARGEST = ("ports", "capacity_bytes", "peak_bytes")
+"""Columns of the table of MMUs whose largest value is taken; the others are added up."""
 
 UNITS = {
     **{unit: 10.0**power for unit, power in (("ps", -12), ("ns", -9), ("us", -6), ("ms", -3), ("s", 0))},
@@ -39,7 +47,7 @@ UNITS = {
     **{f"{prefix}bps": 1000.0**i for i, prefix in enumerate(("", "K", "M", "G", "T"))},
 }
 
-
+SHARE = re.compile(r"share(<=|>)(\d+)")
 ANYWHERE = ("variant", "at")
 """What every leaf takes: whose run, and at which other point of the sweep."""
 
@@ -107,6 +115,7 @@ class Columns:
 
     def __init__(self) -> None:
         self.flows: dict[str, Array] = {}
+        self.sampled: dict[str, pa.Table] = {}
 
     def read(self, runs: list[Run], leaf: dict[str, Any]) -> float:
         run = runs[0]
@@ -116,10 +125,17 @@ class Columns:
             return statistic(self.chosen(run, leaf, "wait"), leaf["wait"])
         if "fct" in leaf:
             return statistic(self.chosen(run, leaf, "fct"), leaf["fct"])
+        if "fct_ack" in leaf:
+            return statistic(self.chosen(run, leaf, "fct_ack"), leaf["fct_ack"])
         if "injected_within" in leaf:
             return injected_within(self.chosen(run, leaf, "size"), leaf["injected_within"], run)
         if "ports" in leaf:
             return sum_over_ports(run, leaf)
+        if "mmus" in leaf:
+            return over_mmus(run, leaf)
+        for kind, table, key in (("queue", "queues", "peer"), ("pool", "pools", "mmu")):
+            if kind in leaf:
+                return sample_statistic(self.samples(run, table, key, leaf), leaf[kind])
         if "active_flows" in leaf:
             return histogram_statistic(*histogram(run, leaf), leaf["active_flows"])
         if "active_flows_distance" in leaf:
@@ -139,7 +155,27 @@ class Columns:
             keep &= np.isin(self.flows["class"], np.flatnonzero(self.flows["classes"] == wanted))
         if column in ("wait", "fct") and column not in self.flows:
             self.flows |= times(run)
+        if column == "fct_ack" and column not in self.flows:
+            self.flows |= acknowledged(run)
+        if column == "fct_ack":
+            keep &= ~np.isnan(self.flows["fct_ack"])
+        if "timed_out" in leaf:
+            keep &= (self.flows["timeouts"] > 0) == bool(leaf["timed_out"])
         return self.flows[column][keep]
+
+    def samples(self, run: Run, name: str, key: str, leaf: dict[str, Any]) -> Array:
+        """Bytes of queues or pools at the samples, of a node, and of a `peer` or `mmu`, after a time."""
+        if name not in self.sampled:
+            self.sampled[name] = run.table(name)
+        table = self.sampled[name]
+        for selector in ("node", key):
+            if selector in leaf:
+                table = table.filter(pc.equal(table[selector], leaf[selector]))
+        if table.num_rows == 0:
+            raise InputError(f"value {leaf}: nothing such was sampled; `measure.{name}` says what is")
+        if "after" in leaf:
+            table = table.filter(pc.greater_equal(table["time_ps"], round(as_number(leaf["after"], "after") * 1e12)))
+        return table["queued_bytes" if name == "queues" else "used_bytes"].to_numpy()
 
 
 def finished_flows(run: Run) -> dict[str, Array]:
@@ -158,6 +194,15 @@ def times(run: Run) -> dict[str, Array]:
     table = counted(run, ["arrival_ps", "finish_rx_ps", "ideal_ps"])
     taken = table["finish_rx_ps"].to_numpy().astype(np.int64) - table["arrival_ps"].to_numpy().astype(np.int64)
     return {"fct": taken * 1e-12, "wait": (taken - table["ideal_ps"].to_numpy().astype(np.int64)) * 1e-12}
+
+
+def acknowledged(run: Run) -> dict[str, Array]:
+    """Time until the last acknowledgement is at the sender, seconds, NaN where it never came; each flow's timeouts."""
+    table = counted(run, ["arrival_ps", "finish_tx_ps", "timeouts"])
+    ends = table["finish_tx_ps"]
+    taken = pc.fill_null(ends, 0).to_numpy().astype(np.int64) - table["arrival_ps"].to_numpy().astype(np.int64)
+    known = pc.is_valid(ends).to_numpy()
+    return {"fct_ack": np.where(known, taken * 1e-12, np.nan), "timeouts": table["timeouts"].to_numpy()}
 
 
 def counted(run: Run, columns: list[str]) -> Any:
@@ -183,22 +228,34 @@ def size_range(text: str) -> tuple[float, float, bool]:
     raise InputError(f'sizes = {text!r}: expected "<=3000", ">1000000" or "(200000,1000000]"')
 
 
-def statistic(values: Array, name: str) -> float:
+def statistic(values: Array, name: str, of: str = "flows") -> float:
     """Percentiles by nearest rank."""
     need = FEWEST.get(name, 1)
     if len(values) < need:
-        raise NoData(f"{name} of {len(values)} flows")
+        raise NoData(f"{name} of {len(values)} {of}")
     if name == "mean":
         return float(values.mean())
+    if name == "min":
+        return float(values.min())
     if name == "max":
         return float(values.max())
-    if match := re.fullmatch(r"p(\d{1,2})", name):
-        rank = rank_of(int(match[1]), len(values))
+    if match := re.fullmatch(r"p(\d{1,2}(?:\.\d+)?)", name):
+        rank = rank_of(Fraction(match[1]), len(values))
         return float(np.partition(values, rank)[rank])
-    raise InputError(f"statistic {name!r}: expected mean, p50, p95, p99 or max")
+    raise InputError(f"statistic {name!r}: expected mean, min, p50, p95, p99, p99.99 or max")
 
 
-def rank_of(percent: int, n: int) -> int:
+def sample_statistic(values: Array, name: str) -> float:
+    """Of samples over time; or the share of them on one side of a number of bytes."""
+    if match := SHARE.fullmatch(name):
+        if len(values) == 0:
+            raise NoData("no samples")
+        below = float((values <= int(match[2])).mean())
+        return below if match[1] == "<=" else 1 - below
+    return statistic(values, name, "samples")
+
+
+def rank_of(percent: int | Fraction, n: int) -> int:
     """Index of the smallest value that at least this share do not exceed; exact, in integers."""
     return max(0, -(-percent * n // 100) - 1)
 
@@ -225,6 +282,20 @@ def sum_over_ports(run: Run, leaf: dict[str, Any]) -> float:
     return float(pc.sum(table[leaf["ports"]]).as_py())
 
 
+def over_mmus(run: Run, leaf: dict[str, Any]) -> float:
+    """Of a column of the table of memory management units: added up, or the largest (`LARGEST`)."""
+    table = run.table("mmus")
+    for key in ("node", "mmu"):
+        if key in leaf:
+            table = table.filter(pc.equal(table[key], leaf[key]))
+    if leaf["mmus"] not in table.column_names or leaf["mmus"] in ("node", "mmu"):
+        raise InputError(f"mmus = {leaf['mmus']!r}: no such number of an MMU; `backwater schema mmus` lists them")
+    if table.num_rows == 0:
+        raise InputError(f"value {leaf}: there is no such MMU")
+    values = table[leaf["mmus"]]
+    return float((pc.max(values) if leaf["mmus"] in LARGEST else pc.sum(values)).as_py())
+
+
 def histogram(run: Run, leaf: dict[str, Any]) -> tuple[Array, Array]:
     """Numbers of active flows, rising, and samples of each."""
     table = run.table("active_flows")
@@ -246,7 +317,7 @@ def histogram_statistic(flows: Array, samples: Array, name: str) -> float:
         return float(flows[samples > 0].max())
     if match := re.fullmatch(r"p(\d{1,2})", name):
         return float(flows[np.searchsorted(np.cumsum(samples), int(match[1]) * total / 100)])
-    if match := re.fullmatch(r"share(<=|>)(\d+)", name):
+    if match := SHARE.fullmatch(name):
         below = samples[flows <= int(match[2])].sum() / total
         return float(below if match[1] == "<=" else 1 - below)
     raise InputError(f'active_flows = {name!r}: expected mean, p50, p99, max, "share<=32" or "share>32"')
