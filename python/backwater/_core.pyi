@@ -75,5 +75,11 @@ def flows(scenario_json: str, rows: int) -> Batches:
     """
 
 def schemes() -> str: ...
+def chips() -> str:
+    """JSON: `name`, `title`, `summary`, `source`, `ports`, `rate_bps`, `memory` (text), `memory_bytes`, `mmus`.
+
+    Of one MMU: `mmu_ports`, `pool_bytes`, `private_bytes` of a queue, `alpha`.
+    """
+
 def tables_schema() -> str: ...
 def scenario_schema() -> str: ...

@@ -231,6 +231,12 @@ fn schemes() -> PyResult<String> {
     json(&scenario::schemes())
 }
 
+/// The switching chips, as JSON.
+#[pyfunction]
+fn chips() -> PyResult<String> {
+    json(&scenario::chips::chips())
+}
+
 /// The columns of every table, as JSON.
 #[pyfunction]
 fn tables_schema() -> PyResult<String> {
@@ -256,6 +262,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(network, m)?)?;
     m.add_function(wrap_pyfunction!(flows, m)?)?;
     m.add_function(wrap_pyfunction!(schemes, m)?)?;
+    m.add_function(wrap_pyfunction!(chips, m)?)?;
     m.add_function(wrap_pyfunction!(tables_schema, m)?)?;
     m.add_function(wrap_pyfunction!(scenario_schema, m)?)?;
     Ok(())

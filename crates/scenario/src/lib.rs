@@ -12,6 +12,7 @@
 //!
 //! Every refusal is an [`Error`] that names the place, the value and what was allowed.
 
+pub mod chips;
 mod document;
 mod error;
 pub mod flow_list;
