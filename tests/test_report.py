@@ -237,6 +237,57 @@ def test_browser_draws_panels_and_isolated_flows(browser: chromium.Page, swept: 
     assert browser.console == []
 
 
+QUEUES = [
+    {
+        "port": "switch0 to s5",
+        "time": [0.0, 1e-6],
+        "bytes": [10, 20],
+        "cdf": {"value": [10.0, 20.0], "share": [0.5, 1]},
+    },
+    {"port": "switch0 to s6", "time": [0.0, 1e-6], "bytes": [0, 90], "cdf": {"value": [0.0, 90.0], "share": [0.5, 1]}},
+]
+MMUS = [
+    {
+        "switch": "leaf",
+        "number": 3,
+        "capacity_bytes": 3_000_000,
+        "peak_bytes": 2_900_000,
+        "dropped_full": 1234,
+        "dropped_threshold": 5678,
+        "marked_queue": 9,
+        "marked_pool": 8,
+    }
+]
+
+
+def test_browser_draws_queues_and_pools(browser: chromium.Page, results: Results, tmp_path: Path) -> None:
+    data = report.page_data([results])
+    first, second = data["runs"][:2]
+    first["queues"], first["mmus"] = QUEUES, MMUS
+    first["pool"] = {"value": [0.0, 5.0], "share": [0.5, 1.0]}
+    first["summary"]["loss"] = {"data_packets": 1000, "dropped": 34, "share": 0.034}
+    first["summary"]["timeouts"] = {"total": 4321, "flows": 4000}
+    second["summary"].pop("loss", None)
+    page = tmp_path / "report.html"
+    page.write_text(report.render(data))
+    browser.open(page.as_uri())
+    assert browser.console == []
+    name = first["name"]
+    assert [y for _, y in series(browser, "queues")[f"{name}, switch0 to s6"]] == [0, 90]
+    assert series(browser, "queue")[f"{name}, switch0 to s5"] == [(10, 0.5), (20, 1)]
+    assert series(browser, "pool")[name] == [(0, 0.5), (5, 1)]
+    shown = browser.evaluate("document.body.innerText")
+    assert all(text in shown for text in ("3.4 %", "4,321", "4,000", "1,234", "5,678"))
+    assert browser.evaluate("document.documentElement.scrollWidth <= innerWidth"), "nothing hangs over the side"
+
+
+def test_queues_and_pools_are_drawn_to_files(results: Results, tmp_path: Path) -> None:
+    data = report.page_data([results])
+    data["runs"][0] |= {"queues": QUEUES, "pool": {"value": [0.0, 5.0], "share": [0.5, 1.0]}}
+    names = {path.stem for path in figures.write(data, tmp_path / "queues")}
+    assert {"queues", "queues-cdf", "pool"} <= names
+
+
 def test_panels_and_isolated_flows_are_drawn_to_files(swept: Results, tmp_path: Path) -> None:
     swept.manifest["figure"] = {"panels": [{"label": "mean slowdown", "value": {"slowdown": "mean"}}] * 2}
     data = report.page_data([swept])

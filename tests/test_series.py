@@ -78,6 +78,69 @@ def test_points_stand_inside_their_bins() -> None:
         assert high is None or at < high
 
 
+def table_of(place: Path, name: str, **columns: list[int] | list[str]) -> Run:
+    """A run of which only one table is there."""
+    arrays = {
+        key: pa.array(values).dictionary_encode() if isinstance(values[0], str) else pa.array(values, pa.uint64())
+        for key, values in columns.items()
+    }
+    pq.write_table(pa.table(arrays), place / f"{name}.parquet")
+    return Run("x", place, {})
+
+
+def test_queues_are_drawn_one_by_one(tmp_path: Path) -> None:
+    n = 2 * series.TIMES + 1
+    run = table_of(
+        tmp_path,
+        "queues",
+        time_ps=[i * 1_000_000 for i in range(n)] * 2,
+        node=["switch0"] * 2 * n,
+        peer=["s5"] * n + ["s6"] * n,
+        queued_bytes=[0] * n + list(range(n)),
+    )
+    low, high = series.queues(run)
+    assert (low["port"], high["port"]) == ("switch0 to s5", "switch0 to s6")
+    assert low["cdf"] == {"value": [0.0], "share": [1.0]}
+    assert high["bytes"][:2] == [0, 3], "every third sample"
+    assert high["time"][1] == 3e-6
+    assert len(high["time"]) <= series.TIMES
+    assert high["cdf"]["value"][-1] == n - 1, "of all samples"
+
+
+def test_a_pool_that_is_never_used_is_in_no_distribution(tmp_path: Path) -> None:
+    run = table_of(
+        tmp_path, "pools", time_ps=[1, 1, 2, 2], node=["a", "a", "a", "a"], mmu=[0, 1, 0, 1], used_bytes=[0, 0, 8, 0]
+    )
+    assert series.pool_cdf(run) == {"value": [0.0, 8.0], "share": [0.5, 1.0]}
+
+
+def test_mmus_are_summed_by_kind_of_switch(tmp_path: Path) -> None:
+    run = table_of(
+        tmp_path,
+        "mmus",
+        node=["leaf0", "leaf0", "spine0"],
+        mmu=[0, 1, 0],
+        capacity_bytes=[3000, 3000, 3000],
+        peak_bytes=[10, 2900, 400],
+        dropped_full=[0, 1, 0],
+        dropped_threshold=[2, 4, 0],
+        marked_queue=[5, 5, 5],
+        marked_pool=[0, 7, 0],
+    )
+    leaf, spine = series.mmus(run)
+    assert leaf == {
+        "switch": "leaf",
+        "number": 2,
+        "capacity_bytes": 3000,
+        "peak_bytes": 2900,
+        "dropped_full": 1,
+        "dropped_threshold": 6,
+        "marked_queue": 10,
+        "marked_pool": 7,
+    }
+    assert (spine["switch"], spine["dropped_threshold"]) == ("spine", 0)
+
+
 def test_ports_are_grouped_by_kind() -> None:
     assert [series.kind(name) for name in ("leaf12", "host0", "spine_3", "gateway", "42")] == [
         "leaf",

@@ -51,12 +51,16 @@ def write(data: dict[str, Any], place: Path) -> list[Path]:
     for key, scale, label in (
         ("buffer", 1e-6, "buffer occupancy of a switch (MB)"),
         ("active_flows", 1, "active flows at a port"),
+        ("pool", 1e-6, "bytes in a shared pool (MB)"),
         ("queueing_delay", 1e-3, "queueing delay (us)"),
     ):
         if any((run[key] or {}).get("value") for run in runs):
             save(distribution(points, key, scale, label), key.replace("_", "-"))
     if any(run["isolated"] for run in runs):
         save(over_time(points), "isolated")
+    if any(run["queues"] for run in runs):
+        save(queues(points, over_time=True), "queues")
+        save(queues(points, over_time=False), "queues-cdf")
     if len(points) == 1 and any(run["summary"]["pause"]["pfc_pauses"] for run in runs):
         save(pause_time(runs), "pause-time")
     return drawn
@@ -205,6 +209,31 @@ def over_time(points: dict[str, list[dict[str, Any]]]) -> Figure:
         axes.set_title(name, fontsize="medium")
         finish(axes, "time (ms)", "isolated flows, all switches")
     legend(figure, max(len(runs) for runs in points.values()))
+    return figure
+
+
+def queues(points: dict[str, list[dict[str, Any]]], *, over_time: bool) -> Figure:
+    """Lengths of the sampled queues at each point of the sweep, a line per variant and port; or their CDFs."""
+    figure, grid = one_each(points)
+    ports = list(dict.fromkeys(queue["port"] for runs in points.values() for run in runs for queue in run["queues"]))
+    several = len(ports) > 1
+    for axes, (name, runs) in zip(grid, points.items(), strict=False):
+        lines = [(run["variant"], queue) for run in runs for queue in run["queues"]]
+        for i, (variant, queue) in enumerate(lines):
+            label = f"{variant}, {queue['port']}" if several else variant
+            if over_time:
+                line(axes, i, [t * 1e3 for t in queue["time"]], [b * 1e-3 for b in queue["bytes"]], label)
+            else:
+                drawn = queue["cdf"]
+                line(axes, i, [b * 1e-3 for b in drawn["value"]], drawn["share"], label, drawstyle="steps-post")
+        if over_time:
+            axes.set_ylim(bottom=0)
+        else:
+            axes.set_xlim(left=0)
+            axes.set_ylim(0, 1.01)
+        axes.set_title(name or ("" if several else ports[0]), fontsize="medium")
+        finish(axes, *(("time (ms)", "queue length (KB)") if over_time else ("queue length (KB)", "CDF")))
+    legend(figure, len(ports) * max(len(runs) for runs in points.values()))
     return figure
 
 

@@ -85,6 +85,53 @@ def isolated(run: Run) -> dict[str, list[float]] | None:
     }
 
 
+def queues(run: Run) -> list[dict[str, Any]]:
+    """Each egress port that was sampled: its name, bytes queued over time in seconds, and their distribution.
+
+    Over time at most `TIMES` samples are drawn, evenly chosen: a mean would hide what oscillates.
+    """
+    table = run.table("queues")
+    drawn = []
+    for row in table.group_by(["node", "peer"], use_threads=False).aggregate([]).to_pylist():
+        mine = table.filter(pc.and_(pc.equal(table["node"], row["node"]), pc.equal(table["peer"], row["peer"])))
+        times, values = mine["time_ps"].to_numpy() * 1e-12, mine["queued_bytes"].to_numpy()
+        step = -(-len(times) // TIMES)
+        drawn.append(
+            {
+                "port": f"{row['node']} to {row['peer']}",
+                "time": times[::step].tolist(),
+                "bytes": values[::step].tolist(),
+                "cdf": cdf(values),
+            }
+        )
+    return drawn
+
+
+def pool_cdf(run: Run) -> dict[str, list[float]]:
+    """Bytes in a shared pool, over all samples of the pools that ever held any."""
+    table = run.table("pools")
+    peaks = table.group_by(["node", "mmu"]).aggregate([("used_bytes", "max")])
+    used = table.join(peaks.filter(pc.greater(peaks["used_bytes_max"], 0)), ["node", "mmu"], join_type="left semi")
+    return cdf(used["used_bytes"].to_numpy())
+
+
+def mmus(run: Run) -> list[dict[str, Any]]:
+    """Memory management units by kind of switch: the fullest, packets refused and packets marked, by rule."""
+    table = run.table("mmus").to_pydict()
+    groups: dict[str, list[int]] = {}
+    for i, node in enumerate(table["node"]):
+        groups.setdefault(kind(node), []).append(i)
+    rows = []
+    for name, members in groups.items():
+        row = {"switch": name, "number": len(members)}
+        for column in ("capacity_bytes", "peak_bytes"):
+            row[column] = max(table[column][i] for i in members)
+        for column in ("dropped_full", "dropped_threshold", "marked_queue", "marked_pool"):
+            row[column] = sum(table[column][i] for i in members)
+        rows.append(row)
+    return rows
+
+
 def queueing_delay_cdf(run: Run) -> dict[str, list[float]]:
     """Time of data packets in egress queues, all layers; a bin stands at its upper end."""
     table = run.table("queueing_delay")

@@ -238,6 +238,8 @@
       ...(data.runs.some((run) => run.summary.core_utilisation !== null) ? { use: ["core utilisation", (run) => run.summary.core_utilisation, percent] } : {}),
       pfc: ["time paused by PFC", (run) => run.summary.pause.pfc_paused_fraction, percent],
       drops: ["packets dropped", (run) => sum(Object.values(run.summary.drops)), whole],
+      ...(data.runs.some((run) => run.summary.loss) ? { loss: ["share of data packets lost", (run) => run.summary.loss?.share, percent] } : {}),
+      ...(data.runs.some((run) => run.summary.timeouts) ? { timeouts: ["timeouts", (run) => run.summary.timeouts?.total, whole] } : {}),
     };
     const lineName = (run) => [run.variant, ...others.map((k) => `${shortKey(k)} ${run.point[k]}`)].join(", ");
     const lineNames = unique(data.runs.map(lineName));
@@ -322,16 +324,17 @@
       holder, el("details", { open: runs.length <= 8 ? "" : undefined }, el("summary", {}, "Numbers"), numbers));
   };
 
-  const cdf = (id, key, title, note, x, { marks = [], scale = "linear" } = {}) => {
-    const present = runs.some((run) => run[key]?.value.length);
-    if (!present) return null;
+  // One line a run: its distribution under `key`; or as many as `linesOf` finds in a run.
+  const cdf = (id, key, title, note, x, { marks = [], scale = "linear", linesOf } = {}) => {
+    const found = linesOf ? runs.flatMap(linesOf).map((line, index) => ({ ...line, index }))
+      : runs.map((run) => ({ name: nameOf(run), index: lineOf(run), value: run[key]?.value ?? [], share: run[key]?.share ?? [] }));
+    if (!found.some((line) => line.value.length)) return null;
     const state = (chosen[id] ??= { scale, part: "all" });
     const draw = (holder) => {
       const log = state.scale === "log";
-      const lines = runs.map((run) => {
-        const index = lineOf(run);
-        const keep = (run[key]?.value ?? []).map((v, i) => [v, run[key].share[i]]).filter(([v]) => !log || v > 0);
-        return { name: nameOf(run), index, x: keep.map(([v]) => v), y: keep.map(([, s]) => s) };
+      const lines = found.map(({ name, index, value, share }) => {
+        const keep = value.map((v, i) => [v, share[i]]).filter(([v]) => !log || v > 0);
+        return { name, index, x: keep.map(([v]) => v), y: keep.map(([, s]) => s) };
       });
       const low = state.part === "tail" ? 0.9 : 0;
       lineChart(id, holder, lines, { ...x, log },
@@ -353,6 +356,19 @@
       { label: "isolated flows", format: (v) => brief(v, 4), range: (u, low, high) => [0, (high || 1) * 1.05] });
     return section("Isolated flows", "Flows that some switch keeps in an isolation queue because a neighbour paused them; all switches together, over time.",
       plot("isolated", "Flows isolated over time, a line per run", draw));
+  };
+
+  // A line per run and sampled port.
+  const queueName = (run, queue) => (unique(runs.flatMap((r) => r.queues.map((q) => q.port))).length > 1 ? `${nameOf(run)}, ${queue.port}` : nameOf(run));
+  const queuesOverTime = () => {
+    if (!runs.some((run) => run.queues.length)) return null;
+    const draw = (holder) => lineChart("queues", holder,
+      runs.flatMap((run) => run.queues.map((queue) => ({ name: queueName(run, queue), x: queue.time, y: queue.bytes })))
+        .map((line, index) => ({ ...line, index })),
+      { label: "time", format: seconds },
+      { label: "bytes queued", format: bytes, range: (u, low, high) => [0, (high || 1) * 1.05] });
+    return section("Queues over time", "Bytes queued at the egress ports that the scenario asks to sample.",
+      plot("queues", "Queue length over time, a line per run and port", draw));
   };
 
   // The panels that the experiment asks for: lines along a swept number, bars where nothing was swept.
@@ -412,17 +428,34 @@
         table([{ name: "run", text: true }, { name: "ports", text: true }, { name: "number" }, { name: "mean" }, { name: "busiest" }], rows, "Utilisation by kind of port")));
   };
 
+  // By kind of switch, where the runs have memory management units.
+  const pools = () => {
+    const rows = runs.flatMap((run) => run.mmus.map((row) => [
+      { show: [swatch(lineOf(run)), nameOf(run)] }, row.switch, whole(row.number), bytes(row.capacity_bytes), bytes(row.peak_bytes),
+      whole(row.dropped_full), whole(row.dropped_threshold), whole(row.marked_queue), whole(row.marked_pool)]));
+    return rows.length === 0 ? null : el("details", { open: "" }, el("summary", {}, "By memory management unit"), table(
+      [{ name: "run", text: true }, { name: "switches", text: true }, { name: "MMUs" }, { name: "pool" }, { name: "fullest" }, { name: "dropped, pool full" },
+        { name: "dropped, above threshold" }, { name: "marked by queue" }, { name: "marked by pool alone" }], rows, "Memory management units"));
+  };
+
   const drops = () => {
     const reasons = unique(runs.flatMap((run) => Object.keys(run.summary.drops).filter((reason) => run.summary.drops[reason] > 0)));
     const retries = (run) => run.summary.flows.retransmitted_packets;
+    // Columns that only some transports have.
+    const extra = [
+      ["share of data lost", (run) => run.summary.loss?.share, percent],
+      ["timeouts", (run) => run.summary.timeouts?.total, whole],
+      ["flows that timed out", (run) => run.summary.timeouts?.flows, whole],
+    ].filter(([, read]) => runs.some((run) => read(run) !== undefined && read(run) !== null));
     return section("Drops and queue sharing", "Packets lost by reason, packets sent again, and flows that had to share a queue.",
-      table([{ name: "run", text: true }, ...reasons.map((name) => ({ name })), { name: "dropped" }, { name: "retransmitted" }, { name: "queue assignments" }, { name: "shared" }],
+      table([{ name: "run", text: true }, ...reasons.map((name) => ({ name })), { name: "dropped" }, ...extra.map(([name]) => ({ name })), { name: "retransmitted" },
+        { name: "queue assignments" }, { name: "shared" }],
         runs.map((run) => {
           const { assignments, collisions } = run.summary.collisions;
           return [{ show: [swatch(lineOf(run)), nameOf(run)] }, ...reasons.map((reason) => whole(run.summary.drops[reason] ?? 0)),
-            whole(sum(Object.values(run.summary.drops))), whole(retries(run)), assignments ? whole(assignments) : "–",
+            whole(sum(Object.values(run.summary.drops))), ...extra.map(([, read, format]) => format(read(run))), whole(retries(run)), assignments ? whole(assignments) : "–",
             assignments ? percent(collisions / assignments) : "–"];
-        }), "Drops"));
+        }), "Drops"), pools());
   };
 
   const configuration = () => {
@@ -471,6 +504,12 @@
           { label: "flows at a port", format: brief },
           { scale: most > 100 ? "log" : "linear", marks: queues.length === 1 ? [{ x: queues[0], text: `${queues[0]} queues` }] : [] }),
         isolated(),
+        queuesOverTime(),
+        cdf("queue", null, "Queue length", "Bytes queued at the sampled egress ports; distribution over all samples, a line per run and port.",
+          { label: "bytes queued", format: bytes },
+          { linesOf: (run) => run.queues.map((queue) => ({ name: queueName(run, queue), ...queue.cdf })) }),
+        cdf("pool", "pool", "Shared pool", "Bytes in a shared pool; distribution over all samples of the pools that ever held any.",
+          { label: "bytes in a pool", format: bytes }),
         cdf("queueing_delay", "queueing_delay", "Queueing delay", "Time of data packets in egress queues.", { label: "delay", format: (ns) => seconds(ns * 1e-9) }),
         pauses(), utilisation()].filter(Boolean)),
       drops(), overview(), rerun(), configuration()].filter(Boolean));
