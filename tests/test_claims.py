@@ -370,6 +370,30 @@ def test_knees(sweep: Results, more: dict[str, Any], verdict: str, at: float | N
 @pytest.mark.parametrize(
     ("more", "verdict", "at"),
     [
+        ({"threshold": 4, "expected": "100 KB"}, "pass", 100e3),
+        ({"threshold": 4, "low": "80 KB", "high": "100 KB"}, "pass", 100e3),
+        ({"factor": 4, "relative_to": "80 KB", "low": "100 KB", "high": "1 MB"}, "pass", 1e6),
+    ],
+)
+def test_a_sweep_of_quantities_goes_by_what_they_amount_to(
+    tmp_path: Path, more: dict[str, Any], verdict: str, at: float
+) -> None:
+    """Median slowdown at 80 KB, 100 KB, 1 MB: 2, 4, 9. As text their order is another."""
+    runs = []
+    for i, (step, slowdown) in enumerate((("1 MB", 9.0), ("100 KB", 4.0), ("80 KB", 2.0))):
+        write_run(tmp_path, str(i), [("mice", 1000, slowdown)] * 3, {1: 1})
+        runs.append((str(i), {"variant": "A", "switch.ecn.kmax": step}))
+    swept = write_manifest(tmp_path, runs)
+    leaf = {"slowdown": "p50", "class": "mice", "variant": "A"}
+    row = judge(swept, kind="knee", along="switch.ecn.kmax", value=leaf, **more)
+    assert (row["verdict"], row["checks"][0]["measured"]) == (verdict, at)
+    bounded = judge(swept, kind="between", value=leaf, where={"switch.ecn.kmax": {"min": "90 KB", "max": "100 KB"}})
+    assert [check["measured"] for check in bounded["checks"]] == [4]
+
+
+@pytest.mark.parametrize(
+    ("more", "verdict", "at"),
+    [
         ({"factor": 2, "expected": 64}, "pass", 64),
         ({"factor": 2, "expected": 90}, "pass", 64),
         ({"factor": 2, "expected": 100}, "fail", 64),

@@ -313,6 +313,33 @@ def test_browser_shows_claims(browser: chromium.Page, results: Results, tmp_path
     assert browser.requests == []
 
 
+def test_panels_are_drawn_along_quantities() -> None:
+    runs = [
+        {"variant": "A", "point": {"switch.ecn.kmax": step}, "value": value}
+        for step, value in (("500 KB", 8.0), ("1750 KB", 90.0), ("1500 KB", 20.0))
+    ]
+    (axes,) = figures.panels([{"label": "goodput", "runs": runs}]).axes
+    assert axes.get_xlabel() == "switch.ecn.kmax (KB)"
+    assert axes.lines[0].get_xydata().tolist() == [[500, 8], [1500, 20], [1750, 90]]
+    assert figures.places_of(["500 KB", "1 MB"]) is None, "no common unit"
+    assert figures.places_of(["hold", "discard"]) is None
+    assert figures.places_of([0.5, 1]) == [0.5, 1.0]
+
+
+def test_browser_draws_panels_along_quantities(browser: chromium.Page, swept: Results, tmp_path: Path) -> None:
+    data = report.page_data([swept])
+    for run in data["runs"]:
+        run["point"] = {"switch.ecn.kmax": f"{run['point']['workload.0.load'] * 1000:g} KB"}
+    shown = [{"variant": run["variant"], "point": run["point"], "value": 1.0} for run in data["runs"]]
+    data["panels"] = [{"label": "goodput", "runs": shown}]
+    page = tmp_path / "report.html"
+    page.write_text(report.render(data))
+    browser.open(page.as_uri())
+    assert series(browser, "panel0")["BFC"] == [(200, 1), (400, 1), (600, 1)]
+    assert [x for x, _ in series(browser, "sweep")["DCTCP"]] == [200, 400, 600]
+    assert browser.console == []
+
+
 def test_panels_draw_variants_whatever_their_names() -> None:
     runs = [{"variant": name, "point": {}, "value": value} for name, value in (("at once", 2.0), ("2 HRTT", None))]
     figure = figures.panels([{"label": "slowdown", "runs": runs}])

@@ -19,7 +19,7 @@ from functools import partial
 from typing import Any
 
 from backwater._core import InputError
-from backwater.measured import LEAVES, Measured, NoData, fill
+from backwater.measured import LEAVES, Measured, NoData, as_number, fill, quantity
 from backwater.results import Results, Run
 
 Point = tuple[tuple[str, Any], ...]
@@ -246,9 +246,9 @@ def knee(judge: Judge, e: Expectation) -> Iterator[Check]:
             yield from without or [Check(at, None, f"no run at {e.get('relative_to')}", "not-run")]
             continue
         if "expected" in e:
-            yield knee_at(at, curve, threshold, e["expected"], rises)
+            yield knee_at(at, curve, threshold, position(e["expected"]), rises)
         else:
-            yield knee_between(at, curve, threshold, e["low"], e["high"])
+            yield knee_between(at, curve, threshold, position(e["low"]), position(e["high"]))
         yield from without
 
 
@@ -258,7 +258,7 @@ def values_along(context: Context, e: Expectation, **selectors: Any) -> tuple[di
     points = [p for p in judge.points if along in dict(p) and rest.items() <= dict(p).items()]
     curve: dict[Any, float] = {}
     without: list[Check] = []
-    for step, point in sorted((dict(p)[along], p) for p in points):
+    for step, point in sorted(((position(dict(p)[along]), p) for p in points), key=lambda pair: pair[0]):
         try:
             curve[step] = Context(judge, point, context.selectors).value(e["value"], **selectors)
         except (NotRun, NoData) as reason:
@@ -270,7 +270,8 @@ def threshold_of(e: Expectation, curve: dict[Any, float]) -> float | None:
     """None where there is nothing to compare."""
     if "relative_to" not in e:
         return float(e["threshold"]) if curve else None
-    return e["factor"] * curve[e["relative_to"]] if e["relative_to"] in curve else None
+    start = position(e["relative_to"])
+    return e["factor"] * curve[start] if start in curve else None
 
 
 def first_reached(curve: dict[Any, float], threshold: float) -> float:
@@ -412,8 +413,8 @@ def expected(e: Expectation) -> str:
     if kind == "knee":
         rise = f"{number(e['factor'])} x that at {e['relative_to']}" if "relative_to" in e else number(e["threshold"])
         if "expected" in e:
-            return f"reaches {rise} at {number(e['expected'])}, within a factor of {UP_TO}{band}"
-        return f"reaches {rise} after {number(e['low'])} and by {number(e['high'])}{band}"
+            return f"reaches {rise} at {number(position(e['expected']))}, within a factor of {UP_TO}{band}"
+        return f"reaches {rise} after {number(position(e['low']))} and by {number(position(e['high']))}{band}"
     return e.get("says", "")
 
 
@@ -448,13 +449,19 @@ def point_of(run: Run) -> Point:
     return tuple(sorted((key, value) for key, value in run.params.items() if key != "variant"))
 
 
+def position(step: Any) -> Any:
+    """Where a swept value stands among others: quantities by what they amount to."""
+    return step if quantity(step) is None else as_number(step, "a swept value")
+
+
 def lets_through(where: dict[str, Any], point: dict[str, Any]) -> bool:
     for key, wanted in where.items():
         if key not in point:
             continue
         value = point[key]
         if isinstance(wanted, dict):
-            if not wanted.get("min", value) <= value <= wanted.get("max", value):
+            low, high = wanted.get("min", value), wanted.get("max", value)
+            if not position(low) <= position(value) <= position(high):
                 return False
         elif value != wanted:
             return False

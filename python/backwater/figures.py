@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from backwater import series
+from backwater.measured import quantity
 from backwater.terminal import size
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ def along_sweep(runs: list[dict[str, Any]], flow_class: str) -> Figure:
         rows = [(run, run["slowdown_all"].get(flow_class)) for run in runs]
         count = draw_along(axes, key, [(run, row[statistic] if row else None) for run, row in rows])
         logarithmic(axes)
-        finish(axes, key, f"{flow_class} FCT slowdown, {NAMES[statistic]}")
+        finish(axes, labelled(key, runs), f"{flow_class} FCT slowdown, {NAMES[statistic]}")
     legend(figure, count)
     return figure
 
@@ -113,21 +114,42 @@ def swept(runs: list[dict[str, Any]]) -> str:
 def draw_along(axes: Axes, key: str, values: list[tuple[dict[str, Any], float | None]]) -> int:
     """A line for each variant, and for each value of the other swept keys; returns how many."""
     steps = list(dict.fromkeys(run["point"][key] for run, _ in values))
-    numeric = all(isinstance(step, int | float) for step in steps)
+    places = places_of(steps)
+    at = dict(zip(steps, places or range(len(steps)), strict=True))
     lines: dict[str, list[tuple[Any, float]]] = {}
     for run, y in values:
         rest = [f"{name.rpartition('.')[2]} {value}" for name, value in run["point"].items() if name != key]
         known = lines.setdefault(", ".join([run["variant"], *rest]), [])
         if y is not None:
-            known.append((run["point"][key] if numeric else steps.index(run["point"][key]), y))
+            known.append((at[run["point"][key]], y))
     for i, (name, known) in enumerate(lines.items()):
         line(axes, i, [x for x, _ in sorted(known)], [y for _, y in sorted(known)], name, marker=True)
-    if not numeric:
+    if places is None:
         axes.set_xticks(range(len(steps)), [str(step) for step in steps])
-    elif min(steps) > 0 and max(steps) / min(steps) >= 16:
+    elif min(places) > 0 and max(places) / min(places) >= 16:
         axes.set_xscale("log", base=2)
         axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
     return len(lines)
+
+
+def places_of(steps: list[Any]) -> list[float] | None:
+    """Places on an axis: of numbers, or of quantities that share a unit. None where there is no such axis."""
+    if all(isinstance(step, int | float) for step in steps):
+        return [float(step) for step in steps]
+    parts = [part for step in steps if (part := quantity(step)) is not None]
+    return [value for value, _ in parts] if len(parts) == len(steps) and unit_of(steps) else None
+
+
+def unit_of(steps: list[Any]) -> str:
+    """The one unit of quantities; nothing for numbers, or where they have several."""
+    units = {part[1] for step in steps if (part := quantity(step)) is not None}
+    return units.pop() if len(units) == 1 else ""
+
+
+def labelled(key: str, runs: list[dict[str, Any]]) -> str:
+    """A swept key with the unit of its values."""
+    unit = unit_of([run["point"][key] for run in runs]) if key else ""
+    return f"{key} ({unit})" if unit else key
 
 
 def panels(wanted: list[dict[str, Any]]) -> Figure:
@@ -141,9 +163,9 @@ def panels(wanted: list[dict[str, Any]]) -> Figure:
     for axes, panel in zip(grid, wanted, strict=False):
         runs = panel["runs"]
         key = swept(runs)
-        if key and all(isinstance(run["point"][key], int | float) for run in runs):
+        if key and places_of([run["point"][key] for run in runs]) is not None:
             count = draw_along(axes, key, [(run, run["value"]) for run in runs])
-            x = key
+            x = labelled(key, runs)
         else:
             names = [", ".join([run["variant"], *map(str, run["point"].values())]) for run in runs]
             colours = [COLOURS[order.index(run["variant"]) % len(COLOURS)] for run in runs]

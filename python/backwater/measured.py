@@ -353,6 +353,13 @@ def as_number(value: Any, what: str) -> float:
         raise NoData(what)
     if isinstance(value, int | float):
         return float(value)
-    if isinstance(value, str) and (match := re.fullmatch(r"([\d.]+)\s*([A-Za-z]+)", value)) and match[2] in UNITS:
-        return float(match[1]) * UNITS[match[2]]
+    if (parts := quantity(value)) is not None:
+        return parts[0] * UNITS[parts[1]]
     raise InputError(f"{what}: {value!r} is no number")
+
+
+def quantity(value: Any) -> tuple[float, str] | None:
+    """The number and the unit of `"325 KB"`; None for anything else."""
+    if isinstance(value, str) and (match := re.fullmatch(r"([\d.]+)\s*([A-Za-z]+)", value)) and match[2] in UNITS:
+        return float(match[1]), match[2]
+    return None

@@ -154,6 +154,20 @@
   const nameOf = (run) => (inSweep ? run.variant : run.name) + (run.complete ? "" : " (partial)");
   const classes = unique(data.runs.flatMap((run) => Object.keys(run.slowdown)));
 
+  // The axis of a swept key whose values are numbers, or quantities of one unit; null where there is none.
+  const axisAlong = (key) => {
+    const parse = (v) => (typeof v === "number" ? [v, ""] : (/^([\d.]+)\s*([A-Za-z]+)$/.exec(v) ?? []).slice(1));
+    const parsed = new Map(data.runs.map((run) => [run.point[key], parse(run.point[key])]));
+    const units = unique([...parsed.values()].map(([, unit]) => unit));
+    if (units.length !== 1 || units[0] === undefined) return null;
+    const values = [...parsed.values()].map(([value]) => Number(value));
+    return {
+      at: (run) => Number(parsed.get(run.point[key])[0]),
+      label: units[0] ? `${key} (${units[0]})` : key,
+      wide: Math.min(...values) > 0 && Math.max(...values) / Math.min(...values) >= 16,
+    };
+  };
+
   // What the sections below show: all runs, or those at the chosen point of a sweep.
   let runs = inSweep ? data.runs.filter((run) => pointName(run.point) === points[0]) : data.runs;
 
@@ -224,8 +238,8 @@
     const key = swept.find((k) => unique(data.runs.map((run) => run.point[k])).length > 1);
     const others = swept.filter((k) => k !== key);
     const along = unique(data.runs.map((run) => run.point[key]));
-    const numeric = along.every((v) => typeof v === "number");
-    const at = (run) => (numeric ? run.point[key] : along.indexOf(run.point[key]));
+    const axis = axisAlong(key);
+    const at = (run) => (axis ? axis.at(run) : along.indexOf(run.point[key]));
     const bins = new Map([["all", "all sizes"]]);
     for (const run of data.runs) for (const rows of Object.values(run.slowdown)) for (const row of rows) bins.set(String(row.size_low_bytes), binName(row));
     const state = (chosen.sweep ??= { metric: "slowdown", statistic: "p50", flows: classes[0], size: "all", scale: "linear" });
@@ -250,9 +264,8 @@
           .filter(([, value]) => value !== null && value !== undefined && (state.scale === "linear" || value > 0)).sort((a, b) => a[0] - b[0]);
         return { name, index, x: known.map(([v]) => v), y: known.map(([, v]) => v) };
       });
-      const wide = numeric && Math.min(...along) > 0 && Math.max(...along) / Math.min(...along) >= 16;
       lineChart("sweep", holder, lines,
-        { label: key, format: (v) => (numeric ? brief(v) : along[v] ?? ""), log: wide },
+        { label: axis?.label ?? key, format: (v) => (axis ? brief(v) : along[v] ?? ""), log: axis?.wide ?? false },
         { label: state.metric === "slowdown" ? `${label}, ${names[state.statistic]}` : label, format, log: state.scale === "log",
           range: state.scale === "log" ? undefined : (u, low, high) => [0, (high || 1) * 1.05] },
         { points: true, height: 380 });
@@ -375,20 +388,18 @@
   const panels = () => {
     if (data.panels.length === 0) return null;
     const key = swept.find((k) => unique(data.runs.map((run) => run.point[k])).length > 1);
-    const numeric = key !== undefined && data.runs.every((run) => typeof run.point[key] === "number");
+    const axis = key === undefined ? null : axisAlong(key);
     const others = swept.filter((k) => k !== key);
     const lineName = (run) => [run.variant, ...others.map((k) => `${shortKey(k)} ${run.point[k]}`)].join(", ");
-    const along = unique(data.runs.map((run) => run.point[key]));
-    const wide = numeric && Math.min(...along) > 0 && Math.max(...along) / Math.min(...along) >= 16;
     const one = (panel, i) => {
       const known = panel.runs.filter((run) => run.value !== null);
-      if (!numeric) return section(panel.label, "", bars(known.map((run) => ({ index: variants.indexOf(run.variant), value: run.value,
+      if (!axis) return section(panel.label, "", bars(known.map((run) => ({ index: variants.indexOf(run.variant), value: run.value,
         name: [run.variant, ...Object.values(run.point)].join(", ") })), (v) => brief(v)));
       const names = unique(known.map(lineName));
       const draw = (holder) => lineChart(`panel${i}`, holder, names.map((name, index) => {
-        const at = known.filter((run) => lineName(run) === name).sort((a, b) => a.point[key] - b.point[key]);
-        return { name, index, x: at.map((run) => run.point[key]), y: at.map((run) => run.value) };
-      }), { label: key, format: brief, log: wide }, { label: "", format: brief, range: (u, low, high) => [0, (high || 1) * 1.05] }, { points: true });
+        const at = known.filter((run) => lineName(run) === name).sort((a, b) => axis.at(a) - axis.at(b));
+        return { name, index, x: at.map(axis.at), y: at.map((run) => run.value) };
+      }), { label: axis.label, format: brief, log: axis.wide }, { label: "", format: brief, range: (u, low, high) => [0, (high || 1) * 1.05] }, { points: true });
       return section(panel.label, "", plot(`panel${i}`, `${panel.label}, a line per variant`, draw));
     };
     return el("div", { class: "pair", id: "panels" }, ...data.panels.map(one));
