@@ -16,7 +16,7 @@ from backwater import _core, check, compare, compare_fct, experiments, report, r
 from backwater.api import Experiment
 from backwater.hpcc import exporter, fct, importer
 from backwater.measured import as_number
-from backwater.plan import flowsail
+from backwater.plan import bcc, bcc_config, flowsail
 from backwater.results import Results, Run
 from backwater.sweep import SimulatorError
 from backwater.terminal import count, out, progress_watch, say, size, some, span, verdict_text
@@ -256,6 +256,15 @@ def schemes() -> None:
     out.print(table)
 
 
+@app.command("chips")
+def chips_command(as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False) -> None:
+    """List the switching chips and their packet memory, with their sources."""
+    if as_json:
+        print(json.dumps(list(bcc.chips().values()), indent=2))
+    else:
+        out.print(bcc.chip_table())
+
+
 @app.command()
 def schema(
     table: Annotated[str | None, typer.Argument(help="A table, or `scenario` for its JSON schema.")] = None,
@@ -422,13 +431,106 @@ def plan_flowsail(
         out.print(table)
 
 
+@plan_app.command("bcc")
+def plan_bcc(
+    rtt: Annotated[str, typer.Option(metavar="TIME", help="Base round trip, hosts included.")],
+    chip: Annotated[str, typer.Option(metavar="CHIP", help="One of `backwater chips`.")] = "tomahawk",
+    lambda_: Annotated[
+        float,
+        typer.Option("--lambda", help="Of the congested queue for full rate, in C RTT: 0.72 for DCTCP, 1 for ECN*."),
+    ] = bcc.LAMBDA,
+    h: Annotated[str, typer.Option(metavar="TIME", help="Kmax - Kmin, in time at C N.")] = "8 us",
+    pmax: Annotated[float, typer.Option(help="Share of packets marked just below Kmax.")] = bcc.PMAX,
+    rate: Annotated[str | None, typer.Option(metavar="RATE", help="Of a port. [default: of the chip]")] = None,
+    ports: Annotated[int | None, typer.Option(help="Ports of one pool. [default: of the chip]")] = None,
+    capacity: Annotated[
+        str | None,
+        typer.Option(metavar="RATE", help="Of all ports of the pool, where they differ. [default: all at --rate]"),
+    ] = None,
+    buffer: Annotated[str | None, typer.Option(metavar="SIZE", help="Of one pool. [default: of the chip]")] = None,
+    private: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Least reserved for a queue. [default: of the chip]")
+    ] = None,
+    alpha: Annotated[str | None, typer.Option(help="Of every queue, such as 4 or 1/2. [default: of the chip]")] = None,
+    alphas: Annotated[
+        str | None, typer.Option(metavar="LIST", help="Of each queue of a port, such as 4,1; the least decides.")
+    ] = None,
+    queues: Annotated[int, typer.Option(help="Of a port.")] = 1,
+    variant: Annotated[str, typer.Option(help="red, or cut-off: one threshold midway.")] = "red",
+    units: Annotated[
+        str, typer.Option(help="decimal, or binary: sizes as the authors' simulations count them.")
+    ] = "decimal",
+    config: Annotated[
+        str | None,
+        typer.Option(metavar="SYSTEM", help=f"Print its configuration: {', '.join(bcc_config.SYSTEMS)}, all."),
+    ] = None,
+    name: Annotated[str, typer.Option(help="Of the profile in a configuration.")] = "BCC",
+    queue: Annotated[int, typer.Option(help="Which queue to configure.")] = 0,
+    interface: Annotated[str | None, typer.Option(help="Which port to configure; the others are alike.")] = None,
+    kilo: Annotated[int, typer.Option(help="Bytes of a KB of the system; 1024 is safe in either case.")] = 1000,
+    bare: Annotated[bool, typer.Option("--bare", help="Print the configuration alone.")] = False,
+    out_file: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Write the configuration alone to FILE.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
+) -> None:
+    """BCC's thresholds for a switch, what they will do, and how real switches are given them."""
+    for option, value, known in (("--variant", variant, ("red", "cut-off")), ("--units", units, ("decimal", "binary"))):
+        if value not in known:
+            raise _core.InputError(f"{option} {value}: expected {' or '.join(known)}")
+    if alpha is not None and alphas is not None:
+        raise _core.InputError(f"--alpha {alpha}: not with --alphas, which has each queue's")
+    if (bare or out_file) and config in (None, "all"):
+        option = "--bare" if bare else f"--out {out_file}"
+        raise _core.InputError(f"{option}: expected --config with one of {', '.join(bcc_config.SYSTEMS)}")
+    if bare and as_json:
+        raise _core.InputError("--bare: not with --json, which has everything")
+    asked = {
+        "rate_bps": quantity("--rate", rate, flowsail.RATES),
+        "ports": ports,
+        "capacity_bps": quantity("--capacity", capacity, flowsail.RATES),
+        "buffer": quantity("--buffer", bcc.counted(buffer, units), bcc.SIZES),
+        "private": quantity("--private", bcc.counted(private, units), bcc.SIZES),
+        "alphas": (bcc.alphas_of("--alpha", alpha) or bcc.alphas_of("--alphas", alphas)) or None,
+        "rtt_s": quantity("--rtt", rtt, flowsail.TIMES),
+        "h_s": quantity("--h", h, flowsail.TIMES),
+        "lambda_": lambda_,
+        "pmax": pmax,
+        "queues": queues,
+        "variant": variant,
+        "units": units,
+    }
+    given = bcc.of_chip(chip, units) | {key: value for key, value in asked.items() if value is not None}
+    made = bcc.plan(bcc.Pool(**given))
+    low, high = made.thresholds
+    systems = []
+    if config is not None:
+        marking = bcc_config.Marking(made.k_port, low, high, made.pmax, name, queue, interface, kilo)
+        systems = bcc_config.configurations(config, marking)
+    if out_file is not None:
+        with results.disk_errors(out_file):
+            out_file.write_text(systems[0].text + "\n")
+    if as_json:
+        print(json.dumps(bcc.as_json(made) | {"configurations": [vars(system) for system in systems]}, indent=2))
+        return
+    for warning in made.warnings:
+        print(f"Warning: {warning}", file=sys.stderr)
+    if bare:
+        print(systems[0].text)
+        return
+    for table in bcc.tables(made):
+        out.print(table)
+    for system in systems:
+        print("\n".join(["", *bcc_config.section(system)]).rstrip())
+
+
 def quantity(option: str, text: str | None, units: tuple[str, ...]) -> float | None:
     """An option with a unit, in its base unit."""
     if text is None:
         return None
-    if text.lstrip("0123456789. ") not in units:
+    if text.lstrip("0123456789. ") not in units or text.count(".") > 1 or not text.lstrip(". ")[:1].isdigit():
         raise _core.InputError(f"{option} {text}: expected a number and one of {', '.join(units)}")
-    return as_number(text, option)
+    return float(f"{as_number(text, option):.12g}")  # 80 us is 8e-5, and not its neighbour.
 
 
 def print_runs(done: Results) -> None:
