@@ -78,7 +78,7 @@ def test_points_stand_inside_their_bins() -> None:
         assert high is None or at < high
 
 
-def table_of(place: Path, name: str, **columns: list[int] | list[str]) -> Run:
+def table_of(place: Path, name: str, **columns: list[int] | list[int | None] | list[str]) -> Run:
     """A run of which only one table is there."""
     arrays = {
         key: pa.array(values).dictionary_encode() if isinstance(values[0], str) else pa.array(values, pa.uint64())
@@ -120,7 +120,7 @@ def test_mmus_are_summed_by_kind_of_switch(tmp_path: Path) -> None:
         "mmus",
         node=["leaf0", "leaf0", "spine0"],
         mmu=[0, 1, 0],
-        capacity_bytes=[3000, 3000, 3000],
+        capacity_bytes=[3000, 3000, None],
         peak_bytes=[10, 2900, 400],
         dropped_full=[0, 1, 0],
         dropped_threshold=[2, 4, 0],
@@ -138,7 +138,7 @@ def test_mmus_are_summed_by_kind_of_switch(tmp_path: Path) -> None:
         "marked_queue": 10,
         "marked_pool": 7,
     }
-    assert (spine["switch"], spine["dropped_threshold"]) == ("spine", 0)
+    assert (spine["switch"], spine["dropped_threshold"], spine["capacity_bytes"]) == ("spine", 0, None)
 
 
 def test_ports_are_grouped_by_kind() -> None:

@@ -293,7 +293,8 @@ def over_mmus(run: Run, leaf: dict[str, Any]) -> float:
     if table.num_rows == 0:
         raise InputError(f"value {leaf}: there is no such MMU")
     values = table[leaf["mmus"]]
-    return float((pc.max(values) if leaf["mmus"] in LARGEST else pc.sum(values)).as_py())
+    value = (pc.max(values) if leaf["mmus"] in LARGEST else pc.sum(values)).as_py()
+    return as_number(value, f"{leaf['mmus']} of MMUs")
 
 
 def histogram(run: Run, leaf: dict[str, Any]) -> tuple[Array, Array]:

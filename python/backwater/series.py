@@ -125,7 +125,8 @@ def mmus(run: Run) -> list[dict[str, Any]]:
     for name, members in groups.items():
         row = {"switch": name, "number": len(members)}
         for column in ("capacity_bytes", "peak_bytes"):
-            row[column] = max(table[column][i] for i in members)
+            known = [table[column][i] for i in members if table[column][i] is not None]
+            row[column] = max(known, default=None)  # An infinite pool has no capacity.
         for column in ("dropped_full", "dropped_threshold", "marked_queue", "marked_pool"):
             row[column] = sum(table[column][i] for i in members)
         rows.append(row)

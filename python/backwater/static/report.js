@@ -444,7 +444,8 @@
     const rows = runs.flatMap((run) => run.mmus.map((row) => [
       { show: [swatch(lineOf(run)), nameOf(run)] }, row.switch, whole(row.number), bytes(row.capacity_bytes), bytes(row.peak_bytes),
       whole(row.dropped_full), whole(row.dropped_threshold), whole(row.marked_queue), whole(row.marked_pool)]));
-    return rows.length === 0 ? null : el("details", { open: "" }, el("summary", {}, "By memory management unit"), table(
+    const refused = runs.some((run) => run.mmus.some((row) => row.dropped_full + row.dropped_threshold > 0));
+    return rows.length === 0 ? null : el("details", { open: refused ? "" : undefined }, el("summary", {}, "By memory management unit"), table(
       [{ name: "run", text: true }, { name: "switches", text: true }, { name: "MMUs" }, { name: "pool" }, { name: "fullest" }, { name: "dropped, pool full" },
         { name: "dropped, above threshold" }, { name: "marked by queue" }, { name: "marked by pool alone" }], rows, "Memory management units"));
   };
