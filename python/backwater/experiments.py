@@ -7,8 +7,8 @@ from pathlib import Path
 
 from backwater._core import InputError
 
-FIRST = "bfc"
-"""The paper whose figures need no other name."""
+PAPERS = ("bfc", "flowsail", "bcc")
+"""In this order: a figure's number alone is that of the first that has it."""
 
 
 def root() -> Path:
@@ -27,7 +27,7 @@ def known() -> dict[str, Path]:
 def find(identifier: str) -> dict[str, Path]:
     """`bfc-fig9`, `fig9` for short, or `bfc` for all of a paper; as in `known`.
 
-    Where several papers have a figure, its number alone is that of the first in `FIRST`.
+    Where several papers have a figure, its number alone is that of the first in `PAPERS`.
 
     # Errors
     `InputError` with what there is.
@@ -38,8 +38,9 @@ def find(identifier: str) -> dict[str, Path]:
     if paper := {name: path for name, path in everything.items() if path.parent.name == identifier}:
         return paper
     figure = {name: path for name, path in everything.items() if path.stem == identifier}
-    if len(figure) > 1:
-        figure = {name: path for name, path in figure.items() if path.parent.name == FIRST}
+    for name in (f"{first}-{identifier}" for first in PAPERS):
+        if len(figure) > 1 and name in figure:
+            figure = {name: figure[name]}
     if not figure:
         raise InputError(f"reproduce {identifier}: no such experiment; there is {', '.join(everything)}")
     return figure
