@@ -1,0 +1,578 @@
+//! TCP: a window that grows until marks or losses cut it, selective acknowledgements, and a retransmission timer.
+//!
+//! Sources: RFC 5681 (slow start, congestion avoidance), RFC 2018 and 6675 (selective acknowledgement and what is sent after a
+//! loss), RFC 6298 (timer), RFC 3168 and Wu et al., CoNEXT 2012 (ECN*), RFC 8257 and Alizadeh et al., SIGCOMM 2010 (DCTCP).
+//!
+//! ```text
+//! slow start, W < ssthresh:    W += segments acknowledged            avoidance:  W += segments acknowledged / W
+//! a window has gone by:        F = marked / acknowledged ; alpha = (1 - g) alpha + g F                       (DCTCP)
+//! a mark, once a window:       ssthresh = W = max(min, W (1 - alpha / 2)), ECN* with alpha = 1
+//! dup_acks segments above a hole:  ssthresh = W = max(2, W / 2) ; what is lost goes first, in flight at most W
+//! no acknowledgement for RTO:  ssthresh = max(2, W / 2) ; W = 1 ; everything not acknowledged is lost ; RTO doubles
+//! in flight = sent - acknowledged - selectively acknowledged - lost and not sent again
+//! ```
+//!
+//! Differs from the sources: an acknowledgement carries one block, that of the segment it answers, which is the first block of
+//! RFC 2018; the marks of segments are echoed one by one also for ECN*, where the bit that lasts until CWR causes the same cuts;
+//! the window grows by segments acknowledged (RFC 3465 without a limit, as Linux does), and only while it is what holds the
+//! sender back. Positions count segments. Floating point: additions, multiplications and divisions only.
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use backwater_types::{Duration, Instant};
+
+/// What a sender does about marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Marks {
+    /// Its packets cannot be marked.
+    None,
+    /// DCTCP.
+    Dctcp,
+    /// ECN*.
+    EcnStar,
+}
+
+/// Parameters of a [`TcpSender`]. Windows count segments.
+#[derive(Clone, Copy, Debug)]
+pub struct TcpParams {
+    /// What is done about marks.
+    pub marks: Marks,
+    /// DCTCP: weight of the newest window in the estimate.
+    pub g: f64,
+    /// DCTCP: the estimate of a new connection.
+    pub alpha: f64,
+    /// Initial window.
+    pub initial_window: u32,
+    /// No window is larger.
+    pub max_window: u32,
+    /// A mark leaves at least this window.
+    pub min_window: u32,
+    /// Segments above a hole that mean it is lost.
+    pub dup_acks: u32,
+    /// Shortest timeout, and the first.
+    pub rto_min: Duration,
+    /// Longest timeout.
+    pub rto_max: Duration,
+    /// After an idle time longer than the timeout a connection starts with the initial window.
+    pub idle_restart: bool,
+}
+
+/// What a connection remembers from one flow to the next.
+#[derive(Clone, Copy, Debug)]
+pub struct Congestion {
+    /// Congestion window, segments.
+    pub window: f64,
+    /// Slow start threshold, segments.
+    pub threshold: f64,
+    /// DCTCP's estimate of the share of marked segments.
+    pub alpha: f64,
+    /// Smoothed round trip time and its variation, if one was measured.
+    pub rtt: Option<(Duration, Duration)>,
+    /// When it was last in use.
+    pub used: Instant,
+}
+
+impl Congestion {
+    /// Of a new connection.
+    pub fn new(params: &TcpParams, now: Instant) -> Congestion {
+        Congestion {
+            window: params.initial_window as f64,
+            threshold: f64::INFINITY,
+            alpha: params.alpha,
+            rtt: None,
+            used: now,
+        }
+    }
+
+    /// For the next flow, after a rest.
+    pub fn resumed(mut self, params: &TcpParams, now: Instant) -> Congestion {
+        if params.idle_restart && now.since(self.used) > self.rto(params) {
+            self.window = self.window.min(params.initial_window as f64);
+        }
+        self
+    }
+
+    /// Timeout before it backs off.
+    pub fn rto(&self, params: &TcpParams) -> Duration {
+        let measured = self.rtt.map_or(0, |(smoothed, variation)| smoothed.0 + 4 * variation.0);
+        Duration(measured.clamp(params.rto_min.0, params.rto_max.0))
+    }
+
+    /// RFC 6298.
+    fn measure(&mut self, sample: Duration) {
+        self.rtt = Some(match self.rtt {
+            None => (sample, Duration(sample.0 / 2)),
+            Some((smoothed, variation)) => {
+                let off = smoothed.0.abs_diff(sample.0);
+                (Duration((7 * smoothed.0 + sample.0) / 8), Duration((3 * variation.0 + off) / 4))
+            }
+        });
+    }
+}
+
+/// Why a retransmission timer fired: what the sender knew of its first segment not acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TimeoutReason {
+    /// Nothing sent after it was acknowledged either: the end of a flow, or a whole window, is lost.
+    Silent,
+    /// Too few segments after it were acknowledged to call it lost.
+    Tail,
+    /// It had been sent again.
+    Retransmission,
+    /// It was known to be lost, and the window had not yet let it go again.
+    Held,
+    /// It opens the connection.
+    Handshake,
+}
+
+impl TimeoutReason {
+    /// All of them, in order.
+    pub const ALL: [TimeoutReason; 5] = [
+        TimeoutReason::Silent,
+        TimeoutReason::Tail,
+        TimeoutReason::Retransmission,
+        TimeoutReason::Held,
+        TimeoutReason::Handshake,
+    ];
+}
+
+/// What is known of a segment that is not acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Segment {
+    InFlight,
+    Acknowledged,
+    Lost,
+    SentAgain,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Open,
+    /// After dup_acks: until what was sent by then is acknowledged.
+    Recovery,
+    /// After a timeout, likewise.
+    Loss,
+}
+
+/// An acknowledgement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TcpAck {
+    /// Next segment expected.
+    pub next: u32,
+    /// First segment of a block received beyond it, and the segment after its last; equal if there is none.
+    pub block: (u32, u32),
+    /// The segments it answers were marked.
+    pub marked: bool,
+}
+
+/// The sending side of one flow.
+#[derive(Clone, Debug)]
+pub struct TcpSender {
+    /// Segments of the flow, one that opens the connection among them.
+    pub total: u32,
+    /// The first segment opens the connection and goes alone.
+    pub handshake: bool,
+    /// Window and estimates, kept for the connection's next flow.
+    pub congestion: Congestion,
+    /// First segment not acknowledged.
+    pub acked: u32,
+    /// Next segment never sent.
+    pub next: u32,
+    /// Segments sent again.
+    pub retransmitted: u32,
+    /// Times the timer fired.
+    pub timeouts: u32,
+    phase: Phase,
+    /// End of [`Phase::Recovery`] and [`Phase::Loss`].
+    recover: u32,
+    /// From `acked` on; segments beyond its end are in flight.
+    board: VecDeque<Segment>,
+    /// Segments of `board` selectively acknowledged, and lost.
+    selected: u32,
+    lost: u32,
+    /// Below this, what is missing is marked lost already.
+    judged: u32,
+    /// The first lost segment goes whatever is in flight.
+    at_once: bool,
+    /// The window stopped the last attempt to send.
+    limited: bool,
+    /// No further cut until a segment from here on is acknowledged.
+    cut_until: Option<u32>,
+    /// End of the window whose marks are counted, and the counts.
+    window_end: u32,
+    counted: u32,
+    marked: u32,
+    /// A segment being timed, and when it was sent.
+    timed: Option<(u32, Instant)>,
+    /// The timer runs since then; doublings.
+    since: Instant,
+    backoff: u32,
+}
+
+impl TcpSender {
+    /// A flow of `total` segments, over a connection with this state.
+    pub fn new(total: u32, handshake: bool, congestion: Congestion, now: Instant) -> TcpSender {
+        TcpSender {
+            total: total + handshake as u32,
+            handshake,
+            congestion,
+            acked: 0,
+            next: 0,
+            retransmitted: 0,
+            timeouts: 0,
+            phase: Phase::Open,
+            recover: 0,
+            board: VecDeque::new(),
+            selected: 0,
+            lost: 0,
+            judged: 0,
+            at_once: false,
+            limited: false,
+            cut_until: None,
+            window_end: 0,
+            counted: 0,
+            marked: 0,
+            timed: None,
+            since: now,
+            backoff: 0,
+        }
+    }
+
+    /// Whether every segment was acknowledged.
+    #[inline(always)]
+    pub fn is_done(&self) -> bool {
+        self.acked == self.total
+    }
+
+    /// Segments thought to be in the network.
+    #[inline(always)]
+    pub fn in_flight(&self) -> u32 {
+        self.next - self.acked - self.selected - self.lost
+    }
+
+    /// The segment to send now, which counts as sent; `None` if there is none, or the window holds it.
+    #[inline(always)]
+    pub fn send(&mut self, params: &TcpParams, now: Instant) -> Option<u32> {
+        let opening = self.handshake && self.acked == 0;
+        let window = if opening { 1 } else { self.congestion.window as u32 };
+        if self.in_flight() >= window && !self.at_once {
+            self.limited = true;
+            return None;
+        }
+        if self.lost > 0 {
+            return Some(self.send_again(now));
+        }
+        if self.next == self.total {
+            return None;
+        }
+        if self.next - self.acked >= params.max_window {
+            self.limited = true;
+            return None;
+        }
+        let segment = self.next;
+        if self.next == self.acked {
+            self.since = now;
+        }
+        self.next += 1;
+        if self.timed.is_none() {
+            self.timed = Some((segment, now));
+        }
+        Some(segment)
+    }
+
+    #[cold]
+    fn send_again(&mut self, now: Instant) -> u32 {
+        let lost = self.board.iter().position(|segment| *segment == Segment::Lost).expect("some are lost");
+        self.board[lost] = Segment::SentAgain;
+        self.lost -= 1;
+        self.retransmitted += 1;
+        self.at_once = false;
+        if lost == 0 {
+            self.since = now;
+        }
+        let segment = self.acked + lost as u32;
+        if self.timed.is_some_and(|(timed, _)| timed >= segment) {
+            // Karn: whose acknowledgement it would be cannot be told.
+            self.timed = None;
+        }
+        segment
+    }
+
+    /// An acknowledgement came in.
+    #[inline(always)]
+    pub fn on_ack(&mut self, params: &TcpParams, now: Instant, ack: TcpAck) {
+        let next = ack.next.min(self.total);
+        if next > self.next {
+            return;
+        }
+        let advanced = next.saturating_sub(self.acked);
+        let opened = self.handshake && self.acked == 0;
+        let mut delivered = advanced;
+        if advanced > 0 {
+            delivered -= self.advance(advanced);
+            self.since = now;
+            self.backoff = 0;
+            if let Some((_, sent)) = self.timed.filter(|(timed, _)| *timed < next) {
+                self.congestion.measure(now.since(sent));
+                self.timed = None;
+            }
+        }
+        if ack.block.0 < ack.block.1 {
+            delivered += self.select(ack.block);
+        }
+        self.count_marks(params, ack.marked, delivered);
+        if self.phase != Phase::Open && self.acked >= self.recover {
+            self.phase = Phase::Open;
+            self.at_once = false;
+        }
+        if ack.marked && self.phase == Phase::Open {
+            self.cut(params);
+        }
+        if self.selected >= params.dup_acks {
+            self.judge(params, now);
+        }
+        if advanced > 0 && !ack.marked && self.limited && self.phase != Phase::Recovery && !opened {
+            self.grow(params, advanced);
+        }
+        self.limited = false;
+        self.congestion.used = now;
+    }
+
+    /// The first `n` segments are acknowledged; how many of them were selectively before.
+    #[inline(always)]
+    fn advance(&mut self, n: u32) -> u32 {
+        self.acked += n;
+        if self.board.is_empty() { 0 } else { self.shorten(n) }
+    }
+
+    #[cold]
+    fn shorten(&mut self, n: u32) -> u32 {
+        let before = self.selected;
+        let n = self.board.len().min(n as usize);
+        for segment in self.board.drain(..n) {
+            self.selected -= (segment == Segment::Acknowledged) as u32;
+            self.lost -= (segment == Segment::Lost) as u32;
+        }
+        before - self.selected
+    }
+
+    /// A block beyond the first hole has arrived; how many of its segments were not known to have.
+    #[cold]
+    fn select(&mut self, (from, to): (u32, u32)) -> u32 {
+        let (from, to) = (from.max(self.acked + 1), to.min(self.next));
+        let mut new = 0;
+        for segment in from..to {
+            let at = (segment - self.acked) as usize;
+            if self.board.len() <= at {
+                self.board.resize(at + 1, Segment::InFlight);
+            }
+            if self.board[at] != Segment::Acknowledged {
+                self.lost -= (self.board[at] == Segment::Lost) as u32;
+                self.board[at] = Segment::Acknowledged;
+                new += 1;
+            }
+        }
+        self.selected += new;
+        new
+    }
+
+    /// RFC 6675: a segment is lost when enough above it were acknowledged. Those sent again are not judged twice.
+    #[cold]
+    fn judge(&mut self, params: &TcpParams, now: Instant) {
+        let acknowledged = |segment: &(usize, &Segment)| *segment.1 == Segment::Acknowledged;
+        let above = self.board.iter().enumerate().rev().filter(acknowledged).nth(params.dup_acks as usize - 1);
+        let Some((below, _)) = above else { return };
+        let from = self.judged.saturating_sub(self.acked) as usize;
+        let mut new = 0;
+        for segment in self.board.iter_mut().take(below).skip(from).filter(|segment| **segment == Segment::InFlight) {
+            *segment = Segment::Lost;
+            new += 1;
+        }
+        self.lost += new;
+        self.judged = self.acked + below as u32;
+        if new > 0 && self.phase == Phase::Open {
+            self.phase = Phase::Recovery;
+            self.recover = self.next;
+            self.at_once = true;
+            self.since = now;
+            self.congestion.threshold = (self.congestion.window / 2.0).max(2.0);
+            self.congestion.window = self.congestion.threshold;
+        }
+    }
+
+    /// DCTCP's estimate, once a window.
+    #[inline(always)]
+    fn count_marks(&mut self, params: &TcpParams, marked: bool, delivered: u32) {
+        if params.marks != Marks::Dctcp {
+            return;
+        }
+        self.counted += delivered;
+        self.marked += if marked { delivered } else { 0 };
+        if self.acked >= self.window_end && self.counted > 0 {
+            let share = self.marked as f64 / self.counted as f64;
+            self.congestion.alpha = (1.0 - params.g) * self.congestion.alpha + params.g * share;
+            (self.counted, self.marked, self.window_end) = (0, 0, self.next);
+        }
+    }
+
+    /// A mark, once a window: what was sent before a cut is marked without knowing of it.
+    fn cut(&mut self, params: &TcpParams) {
+        if self.cut_until.is_some_and(|until| self.acked <= until) {
+            return;
+        }
+        let alpha = if params.marks == Marks::Dctcp { self.congestion.alpha } else { 1.0 };
+        let least = params.min_window as f64;
+        self.congestion.window = (self.congestion.window * (1.0 - alpha / 2.0)).max(least);
+        self.congestion.threshold = self.congestion.window;
+        self.cut_until = Some(self.next);
+    }
+
+    #[inline(always)]
+    fn grow(&mut self, params: &TcpParams, segments: u32) {
+        let c = &mut self.congestion;
+        let mut left = segments as f64;
+        if c.window < c.threshold {
+            let step = left.min(c.threshold - c.window);
+            c.window += step;
+            left -= step;
+        }
+        if left > 0.0 {
+            c.window += left / c.window;
+        }
+        c.window = c.window.min(params.max_window as f64);
+    }
+
+    /// When the timer fires, if nothing is acknowledged by then; `None` while nothing is out.
+    #[inline(always)]
+    pub fn deadline(&self, params: &TcpParams) -> Option<Instant> {
+        let backed_off = self.congestion.rto(params).0.checked_shl(self.backoff).unwrap_or(u64::MAX);
+        (self.next > self.acked).then(|| self.since + Duration(backed_off.min(params.rto_max.0)))
+    }
+
+    /// The timer has fired.
+    pub fn on_timeout(&mut self, now: Instant) -> TimeoutReason {
+        let reason = match self.board.front() {
+            _ if self.handshake && self.acked == 0 => TimeoutReason::Handshake,
+            Some(Segment::SentAgain) => TimeoutReason::Retransmission,
+            Some(Segment::Lost) => TimeoutReason::Held,
+            _ if self.selected > 0 => TimeoutReason::Tail,
+            _ => TimeoutReason::Silent,
+        };
+        if self.phase != Phase::Loss {
+            self.congestion.threshold = (self.congestion.window / 2.0).max(2.0);
+        }
+        self.congestion.window = 1.0;
+        self.phase = Phase::Loss;
+        self.recover = self.next;
+        self.judged = self.next;
+        self.board.resize((self.next - self.acked) as usize, Segment::InFlight);
+        for segment in self.board.iter_mut().filter(|segment| **segment != Segment::Acknowledged) {
+            *segment = Segment::Lost;
+        }
+        self.lost = self.next - self.acked - self.selected;
+        self.at_once = false;
+        self.timed = None;
+        self.backoff = (self.backoff + 1).min(32);
+        self.timeouts += 1;
+        self.since = now;
+        reason
+    }
+}
+
+/// How a receiver acknowledges.
+#[derive(Clone, Copy, Debug)]
+pub struct AckPolicy {
+    /// Segments in order that one acknowledgement stands for at most.
+    pub every: u32,
+    /// A change from marked to unmarked segments, or back, is acknowledged at once (RFC 8257, section 3.2).
+    pub exact_marks: bool,
+}
+
+/// The receiving side of one flow.
+#[derive(Clone, Debug, Default)]
+pub struct TcpReceiver {
+    /// Next segment expected.
+    pub next: u32,
+    /// Segments of the flow, once its last has been seen.
+    total: Option<u32>,
+    /// Blocks beyond `next`, ascending, with holes between them.
+    blocks: Vec<(u32, u32)>,
+    /// Segments in order not acknowledged yet, and whether they were marked.
+    waiting: u32,
+    marked: bool,
+}
+
+/// What a receiver answers to one segment: acknowledgements to send now, in order.
+pub type Answers = [Option<TcpAck>; 2];
+
+impl TcpReceiver {
+    /// Segment `seq` came in, the last of the flow if `last`.
+    #[inline(always)]
+    pub fn on_data(&mut self, policy: AckPolicy, seq: u32, last: bool, marked: bool) -> Answers {
+        if last {
+            self.total = Some(seq + 1);
+        }
+        if seq != self.next || !self.blocks.is_empty() {
+            return self.out_of_order(seq, marked);
+        }
+        let before = (policy.exact_marks && self.waiting > 0 && marked != self.marked).then(|| self.acknowledge());
+        self.next += 1;
+        self.marked |= marked;
+        self.waiting += 1;
+        let now = (self.waiting >= policy.every || last).then(|| self.acknowledge());
+        [before, now]
+    }
+
+    /// Acknowledges what waits.
+    pub fn acknowledge(&mut self) -> TcpAck {
+        let ack = TcpAck { next: self.next, block: (0, 0), marked: self.marked };
+        (self.waiting, self.marked) = (0, false);
+        ack
+    }
+
+    /// Whether segments wait for an acknowledgement.
+    pub fn is_waiting(&self) -> bool {
+        self.waiting > 0
+    }
+
+    /// Whether everything has arrived.
+    #[inline(always)]
+    pub fn is_done(&self) -> bool {
+        self.total == Some(self.next)
+    }
+
+    #[cold]
+    fn out_of_order(&mut self, seq: u32, marked: bool) -> Answers {
+        let before = (self.waiting > 0).then(|| self.acknowledge());
+        let mut block = (0, 0);
+        if seq == self.next {
+            self.next += 1;
+            if let Some((_, to)) = self.blocks.first().copied().filter(|(from, _)| *from == self.next) {
+                self.next = to;
+                self.blocks.remove(0);
+            }
+        } else if seq > self.next {
+            block = self.insert(seq);
+        }
+        [before, Some(TcpAck { next: self.next, block, marked })]
+    }
+
+    /// The block that `seq` is in.
+    fn insert(&mut self, seq: u32) -> (u32, u32) {
+        let at = self.blocks.partition_point(|(_, to)| *to < seq);
+        match self.blocks.get_mut(at) {
+            Some(block) if block.0 <= seq && seq < block.1 => return *block,
+            Some(block) if block.1 == seq => {
+                block.1 += 1;
+                let end = block.1;
+                if let Some((_, to)) = self.blocks.get(at + 1).copied().filter(|(from, _)| *from == end) {
+                    self.blocks[at].1 = to;
+                    self.blocks.remove(at + 1);
+                }
+            }
+            Some(block) if block.0 == seq + 1 => block.0 = seq,
+            _ => self.blocks.insert(at, (seq, seq + 1)),
+        }
+        self.blocks[at]
+    }
+}
