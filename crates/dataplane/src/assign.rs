@@ -105,6 +105,33 @@ impl<Q: Queues> Assignment for Single<Q> {
     }
 }
 
+/// The queue of its traffic class; classes beyond the last queue share it.
+#[derive(Clone, Debug)]
+pub struct ByClass {
+    last: QueueId,
+}
+
+impl Assignment for ByClass {
+    type Queues = PausableQueues<1>;
+    type Params = ();
+
+    fn new(_params: &(), shape: &Shape) -> ByClass {
+        ByClass { last: shape.queues - 1 }
+    }
+
+    #[inline(always)]
+    fn choose(
+        &self,
+        _now: Instant,
+        packet: &Packet,
+        _port: PortId,
+        _queues: &PausableQueues<1>,
+        _rng: &mut Stream,
+    ) -> Choice {
+        Choice { queue: (packet.class as QueueId).min(self.last), tag: 0, fresh: false }
+    }
+}
+
 /// A queue of its own for each flow: ideal fair queueing.
 #[derive(Clone, Debug)]
 pub struct PerFlow;

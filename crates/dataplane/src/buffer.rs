@@ -1,49 +1,274 @@
-//! The shared packet buffer of a switch: how much is held, and whether one more packet fits.
+//! The memory of a switch: how much is held, and whether one more packet fits.
 //!
-//! Counts wire bytes of data packets; ACKs and control frames ride a queue of their own and are exempt (BFC-A13).
-//! With a dynamic threshold a queue may hold at most `alpha` times the free buffer (Choudhury and Hahne 1998).
+//! Source: spec G.1, after Bai et al., ToN 2021, section II-A, and Choudhury and Hahne 1998. Each MMU has a shared pool of `B`
+//! bytes for the queues of its ports, and each queue may have `S` bytes to itself:
+//!
+//! ```text
+//! private room:  private used + len <= S                       -> private
+//! shared room:   shared part of the queue < alpha (B - used)   and   used + len <= B   -> shared
+//! else the arriving packet is dropped; nothing is pushed out
+//! ```
+//!
+//! A departing packet gives back bytes of the pool first (BCC-A4), so what a queue has to itself stays filled. With M greedy
+//! queues each settles at `alpha B / (1 + M alpha)` of the pool. Counts wire bytes of packets in data queues; ACKs and control
+//! frames ride queues of their own and are exempt (BFC-A13) unless the switch puts ACKs among the data.
 
-/// Occupancy and limit.
+use crate::marking::Red;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec;
+use alloc::vec::Vec;
+use backwater_types::hash::Stream;
+use backwater_types::{PortId, QueueId};
+
+/// What a switch is to have of memory beyond one pool.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryShape {
+    /// `[port]`: its MMU, numbered from 0 without gaps. Empty: one MMU for all.
+    pub mmu: Vec<u8>,
+    /// `[queue]`: bytes each such queue of a port has to itself. Empty: none has any.
+    pub private: Vec<u64>,
+    /// `[queue]`: dynamic thresholds; used where `private` is given.
+    pub alpha: Vec<Option<f64>>,
+    /// A departing packet gives back private bytes first.
+    pub returns_private: bool,
+    /// Marking by the occupancy of a pool.
+    pub red: Option<Red>,
+}
+
+/// Why a packet does not fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// The pool has no room for it.
+    Full,
+    /// Its queue is at or above its dynamic threshold.
+    Threshold,
+}
+
+/// The shared pool of one MMU.
 #[derive(Clone, Debug)]
-pub struct Buffer {
+pub struct Pool {
     capacity: u64,
     used: u64,
-    /// `alpha` in units of 1/65536; `None`: no per-queue threshold.
-    alpha: Option<u64>,
+    peak: u64,
+    /// Marking by `used`.
+    red: Red,
+    /// What happened here.
+    pub counts: PoolCounts,
+}
+
+/// Packets, by what a pool and its rules did to them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PoolCounts {
+    /// Dropped because the pool was full.
+    pub dropped_full: u64,
+    /// Dropped because the queue was at its dynamic threshold.
+    pub dropped_threshold: u64,
+    /// Marked by the rule of their queue or port.
+    pub marked_queue: u64,
+    /// Marked by the rule of the pool alone.
+    pub marked_pool: u64,
+}
+
+/// A queue's private bytes and its threshold.
+#[derive(Clone, Copy, Debug)]
+struct Account {
+    private: u64,
+    used: u64,
+    alpha: Threshold,
+}
+
+/// `alpha` in units of 1/65536; `None`: no threshold.
+type Threshold = Option<u64>;
+
+fn threshold(alpha: Option<f64>) -> Threshold {
+    alpha.map(|a| (a * 65536.0 + 0.5) as u64)
+}
+
+/// Occupancy and limits.
+#[derive(Clone, Debug)]
+pub struct Buffer {
+    pools: Vec<Pool>,
+    /// `[port]`.
+    mmu: Vec<u8>,
+    alpha: Threshold,
+    /// `[port x queues + queue]`; empty where nothing is private and all thresholds are alike.
+    accounts: Vec<Account>,
+    queues: usize,
+    returns_private: bool,
 }
 
 impl Buffer {
-    /// `capacity` in bytes (`u64::MAX` for an infinite one); `alpha` rounded to a multiple of 1/65536.
-    pub fn new(capacity: u64, alpha: Option<f64>) -> Buffer {
-        Buffer { capacity, used: 0, alpha: alpha.map(|a| (a * 65536.0 + 0.5) as u64) }
+    /// Pools of `capacity` bytes each (`u64::MAX` for infinite ones) for `ports` ports; `alpha` rounded to a multiple of
+    /// 1/65536.
+    pub fn new(capacity: u64, alpha: Option<f64>, ports: usize, memory: &MemoryShape) -> Buffer {
+        let mmu = if memory.mmu.is_empty() { vec![0; ports] } else { memory.mmu.clone() };
+        let pools = mmu.iter().max().map_or(1, |last| *last as usize + 1);
+        let red = memory.red.unwrap_or(Red::OFF);
+        let queue =
+            |(private, alpha): (&u64, &Option<f64>)| Account { private: *private, used: 0, alpha: threshold(*alpha) };
+        let accounts: Vec<Account> = memory.private.iter().zip(&memory.alpha).map(queue).collect();
+        Buffer {
+            pools: vec![Pool { capacity, used: 0, peak: 0, red, counts: PoolCounts::default() }; pools],
+            mmu,
+            alpha: threshold(alpha),
+            queues: accounts.len(),
+            accounts: accounts.repeat(ports),
+            returns_private: memory.returns_private,
+        }
     }
 
-    /// Whether a packet of `wire` bytes fits, joining a queue that holds `queue` bytes.
+    /// Bytes it can hold, private ones among them; `None` if there is no limit.
+    pub fn capacity(&self) -> Option<u64> {
+        let private: u64 = self.accounts.iter().map(|account| account.private).sum();
+        let pools: u64 = self.pools.iter().map(|pool| pool.capacity).fold(0, u64::saturating_add);
+        (pools != u64::MAX).then_some(pools + private)
+    }
+
+    /// The MMU of a port.
+    pub fn mmu(&self, port: PortId) -> u8 {
+        self.mmu[port as usize]
+    }
+
+    /// Whether a packet of `wire` bytes fits, joining a queue that holds `bytes`.
+    ///
+    /// # Errors
+    /// Why it does not.
     #[inline(always)]
-    pub fn admits(&self, queue: u64, wire: u64) -> bool {
-        let free = self.capacity - self.used;
-        let below_threshold = match self.alpha {
-            None => true,
-            Some(alpha) => (queue as u128) << 16 < alpha as u128 * free as u128,
-        };
-        wire <= free && below_threshold
+    pub fn admits(&self, mmu: u8, port: PortId, queue: QueueId, bytes: u64, wire: u64) -> Result<(), Refused> {
+        let pool = &self.pools[mmu as usize];
+        let (mut shared, mut alpha) = (bytes, self.alpha);
+        if !self.accounts.is_empty() {
+            let account = &self.accounts[port as usize * self.queues + queue as usize];
+            if account.used + wire <= account.private {
+                return Ok(());
+            }
+            (shared, alpha) = (bytes - account.used, account.alpha);
+        }
+        let free = pool.capacity - pool.used;
+        if alpha.is_some_and(|alpha| (shared as u128) << 16 >= alpha as u128 * free as u128) {
+            return Err(Refused::Threshold);
+        }
+        if wire <= free { Ok(()) } else { Err(Refused::Full) }
     }
 
-    /// Takes `wire` bytes in.
+    /// Whether a packet of `wire` bytes that finds its port empty, and leaves at once, fits and would not be marked by the pool.
     #[inline(always)]
-    pub fn charge(&mut self, wire: u64) {
-        self.used += wire;
+    pub fn passes(&mut self, mmu: u8, port: PortId, queue: QueueId, wire: u64) -> bool {
+        let pool = &mut self.pools[mmu as usize];
+        pool.red.is_below(pool.used) && self.admits(mmu, port, queue, 0, wire).is_ok()
     }
 
-    /// Gives `wire` bytes back.
+    /// Counts a packet that did not fit.
+    #[cold]
+    pub fn refuse(&mut self, mmu: u8, why: Refused) {
+        let counts = &mut self.pools[mmu as usize].counts;
+        match why {
+            Refused::Full => counts.dropped_full += 1,
+            Refused::Threshold => counts.dropped_threshold += 1,
+        }
+    }
+
+    /// Takes in `wire` bytes that fit.
     #[inline(always)]
-    pub fn release(&mut self, wire: u64) {
-        self.used -= wire;
+    pub fn charge(&mut self, mmu: u8, port: PortId, queue: QueueId, wire: u64) {
+        if !self.accounts.is_empty() {
+            let account = &mut self.accounts[port as usize * self.queues + queue as usize];
+            if account.used + wire <= account.private {
+                account.used += wire;
+                return;
+            }
+        }
+        let pool = &mut self.pools[mmu as usize];
+        pool.used += wire;
+        pool.peak = pool.peak.max(pool.used);
     }
 
+    /// Gives `wire` bytes back, of a queue that holds `left` more.
+    #[inline(always)]
+    pub fn release(&mut self, mmu: u8, port: PortId, queue: QueueId, left: u64, wire: u64) {
+        let mut of_pool = wire;
+        if !self.accounts.is_empty() {
+            let account = &mut self.accounts[port as usize * self.queues + queue as usize];
+            of_pool = match self.returns_private {
+                false => wire.min(left + wire - account.used),
+                true => wire - wire.min(account.used),
+            };
+            account.used -= wire - of_pool;
+        }
+        self.pools[mmu as usize].used -= of_pool;
+    }
+
+    /// Whether the rule of the pool marks a packet of `wire` bytes that has left it.
+    #[inline(always)]
+    pub fn marks(&mut self, mmu: u8, wire: u64, rng: &mut Stream) -> bool {
+        let pool = &mut self.pools[mmu as usize];
+        pool.red.marks(pool.used, wire, rng)
+    }
+
+    /// Counts a mark.
+    #[inline(always)]
+    pub fn marked(&mut self, mmu: u8, by_queue: bool) {
+        let counts = &mut self.pools[mmu as usize].counts;
+        counts.marked_queue += by_queue as u64;
+        counts.marked_pool += !by_queue as u64;
+    }
+
+    /// Bytes held, private ones among them.
+    pub fn used(&self) -> u64 {
+        let private: u64 = self.accounts.iter().map(|account| account.used).sum();
+        self.pools.iter().map(|pool| pool.used).sum::<u64>() + private
+    }
+
+    /// The pools, by MMU.
+    pub fn pools(&self) -> &[Pool] {
+        &self.pools
+    }
+
+    /// Compares with a recount: `held` are port, queue and bytes of every queue that holds any.
+    ///
+    /// # Errors
+    /// What disagrees.
+    pub fn audit(&self, held: &[(PortId, QueueId, u64)]) -> Result<(), String> {
+        let mut pools = vec![0; self.pools.len()];
+        let mut private = vec![0; self.accounts.len()];
+        for (port, queue, bytes) in held {
+            let at = *port as usize * self.queues + *queue as usize;
+            let own = self.accounts.get(at).map_or(0, |account| account.used);
+            if own > *bytes {
+                return Err(format!("port {port} queue {queue}: {own} private bytes of {bytes}"));
+            }
+            if let Some(seen) = private.get_mut(at) {
+                *seen = own;
+            }
+            pools[self.mmu[*port as usize] as usize] += bytes - own;
+        }
+        for (at, account) in self.accounts.iter().enumerate() {
+            if account.used != private[at] || account.used > account.private {
+                return Err(format!(
+                    "account {at}: {} private bytes, {} held of {}",
+                    account.used, private[at], account.private
+                ));
+            }
+        }
+        for (mmu, (pool, held)) in self.pools.iter().zip(pools).enumerate() {
+            if pool.used != held || held > pool.capacity {
+                return Err(format!("pool {mmu} of {} counts {} bytes, {held} are held", pool.capacity, pool.used));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Pool {
     /// Bytes held.
     pub fn used(&self) -> u64 {
         self.used
+    }
+
+    /// Most it ever held.
+    pub fn peak(&self) -> u64 {
+        self.peak
     }
 
     /// Bytes it can hold.
@@ -56,24 +281,89 @@ impl Buffer {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_lone_greedy_queue_gets_alpha_over_one_plus_alpha() {
-        let mut buffer = Buffer::new(3_000_000, Some(1.0));
-        let mut queue = 0;
-        while buffer.admits(queue, 1000) {
-            buffer.charge(1000);
-            queue += 1000;
+    /// Fills queue 0 of each of `ports` ports in turn until none takes another packet of 1000 B; their bytes.
+    fn fill(buffer: &mut Buffer, ports: usize) -> Vec<u64> {
+        let mut queues = vec![0; ports];
+        loop {
+            let before: u64 = queues.iter().sum();
+            for (port, bytes) in queues.iter_mut().enumerate() {
+                let (mmu, port) = (buffer.mmu(port as PortId), port as PortId);
+                if buffer.admits(mmu, port, 0, *bytes, 1000).is_ok() {
+                    buffer.charge(mmu, port, 0, 1000);
+                    *bytes += 1000;
+                }
+            }
+            if queues.iter().sum::<u64>() == before {
+                return queues;
+            }
         }
-        assert_eq!(queue, 1_500_000);
+    }
+
+    fn one_queue(private: u64, alpha: f64) -> MemoryShape {
+        MemoryShape { private: vec![private], alpha: vec![Some(alpha)], ..MemoryShape::default() }
+    }
+
+    #[test]
+    fn greedy_queues_get_alpha_over_one_plus_m_alpha_and_what_is_theirs() {
+        for (m, alpha) in (1..=16).flat_map(|m| [(m, 1.0), (m, 4.0), (m, 0.5)]) {
+            let share = alpha * 3e6 / (1.0 + m as f64 * alpha);
+            for (private, memory) in [(0, MemoryShape::default()), (128_000, one_queue(128_000, alpha))] {
+                let mut buffer = Buffer::new(3_000_000, Some(alpha), m, &memory);
+                for bytes in fill(&mut buffer, m) {
+                    let off = bytes as f64 - share - private as f64;
+                    assert!(off.abs() <= 1000.0, "{m} queues, alpha {alpha}, private {private}: {bytes} for {share}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_pool_knows_nothing_of_the_others() {
+        let memory = MemoryShape { mmu: vec![0, 0, 1, 1], ..MemoryShape::default() };
+        let mut buffer = Buffer::new(10_000, None, 4, &memory);
+        for _ in 0..10 {
+            buffer.charge(0, 1, 0, 1000);
+        }
+        assert_eq!(buffer.admits(0, 0, 0, 0, 1), Err(Refused::Full));
+        assert_eq!(buffer.admits(1, 2, 0, 0, 10_000), Ok(()));
+        assert_eq!((buffer.pools()[0].used(), buffer.pools()[1].used(), buffer.used()), (10_000, 0, 10_000));
+    }
+
+    #[test]
+    fn what_is_private_is_used_first_and_given_back_last_or_first() {
+        for (returns_private, left) in [(false, (3000, 0)), (true, (2000, 1000))] {
+            let memory = MemoryShape { returns_private, ..one_queue(3000, 1.0) };
+            let mut buffer = Buffer::new(10_000, None, 1, &memory);
+            for i in 0..5 {
+                assert!(buffer.admits(0, 0, 0, 1000 * i, 1000).is_ok());
+                buffer.charge(0, 0, 0, 1000);
+            }
+            assert_eq!(buffer.pools()[0].used(), 2000);
+            for left in [4000, 3000] {
+                buffer.release(0, 0, 0, left, 1000);
+            }
+            assert_eq!(
+                (buffer.used() - buffer.pools()[0].used(), buffer.pools()[0].used()),
+                if returns_private { (1000, 2000) } else { left }
+            );
+            assert_eq!(buffer.audit(&[(0, 0, 3000)]), Ok(()));
+        }
+    }
+
+    #[test]
+    fn queues_of_a_port_may_differ() {
+        let memory = MemoryShape { private: vec![0, 5000], alpha: vec![Some(1.0), None], ..MemoryShape::default() };
+        let buffer = Buffer::new(10_000, Some(1.0), 1, &memory);
+        assert_eq!(buffer.admits(0, 0, 0, 10_000, 1), Err(Refused::Threshold));
+        assert_eq!(buffer.admits(0, 0, 1, 10_000, 1), Ok(()));
     }
 
     #[test]
     fn capacity_is_never_exceeded() {
-        let mut buffer = Buffer::new(2500, None);
-        assert!(buffer.admits(0, 1000));
-        buffer.charge(1000);
-        buffer.charge(1000);
-        assert!(!buffer.admits(0, 501));
-        assert!(buffer.admits(0, 500));
+        let mut buffer = Buffer::new(2500, None, 1, &MemoryShape::default());
+        buffer.charge(0, 0, 0, 1000);
+        buffer.charge(0, 0, 0, 1000);
+        assert_eq!(buffer.admits(0, 0, 0, 0, 501), Err(Refused::Full));
+        assert_eq!(buffer.admits(0, 0, 0, 0, 500), Ok(()));
     }
 }

@@ -99,6 +99,10 @@ impl Queues for FlowQueues {
         0
     }
 
+    fn all_bytes(&self) -> u64 {
+        self.queues.iter().map(|queue| queue.fifo.bytes).sum()
+    }
+
     fn push(&mut self, cells: &mut Cells, q: QueueId, packet: &Packet, held: Held, now: Instant) {
         let slot = self.slot_of(packet.flow).unwrap_or_else(|| self.open(packet.flow));
         self.queues[slot as usize].fifo.push(cells, q, packet, held, now);

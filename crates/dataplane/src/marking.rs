@@ -1,49 +1,93 @@
-//! Random early detection on the instantaneous length of an egress queue, at dequeue.
+//! Random early detection on the instantaneous length of an egress queue or a pool, at dequeue.
 //!
-//! Source: spec G.2 and baselines 0.5, after Floyd and Jacobson 1993 without averaging and without an inter-mark count.
-//! After the packet has left its queue of `q` bytes: no mark up to `kmin`; every packet above `kmax`; in between with
-//! probability `pmax * (q - kmin) / (kmax - kmin)`. With `kmin = kmax` this is DCTCP's step.
+//! Source: spec G.2 and baselines 0.5, after Floyd and Jacobson 1993 without averaging. After the packet has left `q` bytes: no
+//! mark up to `kmin`; every packet above `kmax`; in between with probability
+//!
+//! ```text
+//! plain:    p = pmax (q - kmin) / (kmax - kmin)
+//! uniform:  p / (1 - n p) x len / packet,   n = bytes since the last mark / packet      (baselines 11; ns-2)
+//! ```
+//!
+//! Uniform spacing forgets what it counted whenever `q` is at or below `kmin`. With `kmin = kmax` either is DCTCP's step.
 
 use backwater_types::hash::Stream;
 
-/// Thresholds of one queue.
+/// Thresholds of one queue, port or pool, and with uniform spacing the bytes since its last mark.
 #[derive(Clone, Copy, Debug)]
 pub struct Red {
     kmin: u64,
     kmax: u64,
     /// Marking probability per byte above `kmin`, in units of 2^-64, rounded down.
     slope: u64,
+    /// Uniform spacing: bytes of a full packet; 0: plain.
+    packet: u32,
+    since: u64,
 }
 
 impl Red {
     /// Never marks.
-    pub const OFF: Red = Red { kmin: u64::MAX, kmax: u64::MAX, slope: 0 };
+    pub const OFF: Red = Red { kmin: u64::MAX, kmax: u64::MAX, slope: 0, packet: 0, since: 0 };
 
     /// `kmin` and `kmax` in bytes, `pmax` from 0 to 1.
     pub fn new(kmin: u64, kmax: u64, pmax: f64) -> Red {
         let range = kmax.saturating_sub(kmin).max(1);
         let slope = (pmax * (u64::MAX as f64) / range as f64) as u64;
-        Red { kmin, kmax, slope }
+        Red { kmin, kmax, slope, packet: 0, since: 0 }
     }
 
-    /// Whether a packet that left `queue` bytes behind it is marked.
+    /// The same with uniform spacing; `packet` are the bytes of a full packet.
+    pub fn uniform(self, packet: u32) -> Red {
+        Red { packet, ..self }
+    }
+
+    /// Whether it marks nothing at `queue` bytes; then what was counted is forgotten.
     #[inline(always)]
-    pub fn marks(&self, queue: u64, rng: &mut Stream) -> bool {
-        if queue <= self.kmin {
+    pub fn is_below(&mut self, queue: u64) -> bool {
+        let below = queue <= self.kmin;
+        if below {
+            self.since = 0;
+        }
+        below
+    }
+
+    /// Whether a packet of `wire` bytes that left `queue` bytes behind it is marked.
+    #[inline(always)]
+    pub fn marks(&mut self, queue: u64, wire: u64, rng: &mut Stream) -> bool {
+        if self.is_below(queue) {
             return false;
         }
-        queue > self.kmax || (rng.next_u32() as u64) << 32 < self.slope.saturating_mul(queue - self.kmin)
+        if queue > self.kmax {
+            self.since = 0;
+            return true;
+        }
+        let word = (rng.next_u32() as u64) << 32;
+        let p = self.slope.saturating_mul(queue - self.kmin);
+        if self.packet == 0 { word < p } else { self.is_due(p, wire, word) }
+    }
+
+    /// Uniform spacing; `p` and `word` in units of 2^-64.
+    fn is_due(&mut self, p: u64, wire: u64, word: u64) -> bool {
+        const ONE: f64 = 18_446_744_073_709_551_616.0;
+        self.since += wire;
+        let (p, packet) = (p as f64 / ONE, self.packet as f64);
+        let spent = self.since as f64 / packet * p;
+        let due = spent >= 1.0 || (word as f64 / ONE) < p / (1.0 - spent) * (wire as f64 / packet);
+        if due {
+            self.since = 0;
+        }
+        due
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::vec::Vec;
 
     #[test]
     fn marks_nothing_at_kmin_half_midway_and_all_above_kmax() {
-        let (red, mut rng) = (Red::new(100_000, 400_000, 1.0), Stream::new(1, 1, 1));
-        let mut share = |queue| (0..100_000).filter(|_| red.marks(queue, &mut rng)).count();
+        let (mut red, mut rng) = (Red::new(100_000, 400_000, 1.0), Stream::new(1, 1, 1));
+        let mut share = |queue| (0..100_000).filter(|_| red.marks(queue, 1000, &mut rng)).count();
         assert_eq!(share(100_000), 0);
         assert_eq!(share(400_001), 100_000);
         let midway = share(250_000);
@@ -52,7 +96,38 @@ mod tests {
 
     #[test]
     fn equal_thresholds_are_a_step() {
-        let (red, mut rng) = (Red::new(30_000, 30_000, 1.0), Stream::new(1, 1, 1));
-        assert!(!red.marks(30_000, &mut rng) && red.marks(30_001, &mut rng));
+        for mut red in [Red::new(30_000, 30_000, 1.0), Red::new(30_000, 30_000, 1.0).uniform(9000)] {
+            let mut rng = Stream::new(1, 1, 1);
+            assert!(!red.marks(30_000, 1000, &mut rng) && red.marks(30_001, 1000, &mut rng));
+        }
+    }
+
+    /// With p = 1/20, gaps between marks are uniform over 1 to 19 packets, half as long as the geometric ones of mean 20.
+    #[test]
+    fn uniform_spacing_bounds_the_gap_and_halves_its_mean() {
+        let (mut red, mut rng) = (Red::new(0, 100_000, 0.1).uniform(9000), Stream::new(1, 1, 1));
+        let (mut gaps, mut gap) = (Vec::new(), 0u32);
+        for _ in 0..100_000 {
+            gap += 1;
+            if red.marks(50_000, 9000, &mut rng) {
+                gaps.push(gap);
+                gap = 0;
+            }
+        }
+        let mean = gaps.iter().sum::<u32>() as f64 / gaps.len() as f64;
+        assert!(gaps.iter().all(|gap| *gap <= 19), "{:?}", gaps.iter().max());
+        assert!((9.8..10.2).contains(&mean), "{mean}");
+        // A packet a tenth as long counts a tenth.
+        let marks = (0..100_000).filter(|_| red.marks(50_000, 900, &mut rng)).count() as f64;
+        assert!((90.0..115.0).contains(&(100_000.0 / marks)), "{marks}");
+    }
+
+    #[test]
+    fn below_kmin_the_count_is_forgotten() {
+        let (mut red, mut rng) = (Red::new(10_000, 100_000, 0.1).uniform(9000), Stream::new(1, 1, 1));
+        for _ in 0..1000 {
+            (0..9).for_each(|_| _ = red.marks(55_000, 9000, &mut rng));
+            assert!(!red.marks(10_000, 9000, &mut rng) && red.since == 0);
+        }
     }
 }

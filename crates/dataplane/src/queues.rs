@@ -16,6 +16,8 @@ pub trait Queues: Clone {
     fn new(count: usize, groups: usize, quantum: u32) -> Self;
     /// Wire bytes in `q`.
     fn bytes(&self, q: QueueId) -> u64;
+    /// Wire bytes in all queues.
+    fn all_bytes(&self) -> u64;
     /// Appends a packet to `q`.
     fn push(&mut self, cells: &mut Cells, q: QueueId, packet: &Packet, held: Held, now: Instant);
     /// Takes the packet to send next, if any queue may send. It stays in its cell until that is freed.
@@ -56,6 +58,11 @@ impl Queues for OneQueue {
 
     #[inline(always)]
     fn bytes(&self, _q: QueueId) -> u64 {
+        self.fifo.bytes
+    }
+
+    #[inline(always)]
+    fn all_bytes(&self) -> u64 {
         self.fifo.bytes
     }
 
@@ -231,6 +238,10 @@ impl<const W: usize> Queues for PausableQueues<W> {
     #[inline(always)]
     fn bytes(&self, q: QueueId) -> u64 {
         self.queues[q as usize].fifo.bytes
+    }
+
+    fn all_bytes(&self) -> u64 {
+        self.queues.iter().map(|queue| queue.fifo.bytes).sum()
     }
 
     #[inline(always)]

@@ -99,6 +99,10 @@ impl Queues for RecordQueues {
         0
     }
 
+    fn all_bytes(&self) -> u64 {
+        self.queues.iter().map(|queue| queue.fifo.bytes).sum()
+    }
+
     fn push(&mut self, cells: &mut Cells, q: QueueId, packet: &Packet, held: Held, now: Instant) {
         let slot = held.tag;
         let queue = self.queue(slot);

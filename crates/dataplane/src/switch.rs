@@ -4,14 +4,13 @@
 //! at every port and are exempt from the buffer (BFC-A13), unless the shape puts ACKs among the data.
 
 use crate::assign::{Assigned, Resident};
-use crate::buffer::Buffer;
+use crate::buffer::{Buffer, MemoryShape, Pool};
 use crate::canonical::Canonical;
 use crate::cells::{Cells, Held};
 use crate::marking::Red;
 use crate::policy::{Policy, Ports};
 use crate::queues::{PausableQueues, Queues};
 use crate::ring::Ring;
-use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use backwater_types::hash::Stream;
@@ -29,10 +28,14 @@ pub struct Shape {
     pub groups: u16,
     /// Deficit round robin quantum, bytes; at least the largest packet.
     pub quantum: u32,
-    /// Shared buffer, bytes; `u64::MAX` is infinite.
+    /// Shared buffer of each MMU, bytes; `u64::MAX` is infinite.
     pub buffer: u64,
     /// Dynamic threshold per queue.
     pub alpha: Option<f64>,
+    /// MMUs, and what is private to queues.
+    pub memory: MemoryShape,
+    /// What is marked, beyond the thresholds of ports.
+    pub marking: MarkingShape,
     /// Smallest data packet, bytes on the wire: with `buffer`, the number of cells to allocate.
     pub smallest_packet: u32,
     /// Seed of this switch's random draws.
@@ -49,6 +52,19 @@ pub struct Shape {
     pub pfc_frame: u16,
     /// A packet for a paused queue is dropped, as FlowSail's testbed imitates pausing.
     pub discards_paused: bool,
+}
+
+/// What is held against thresholds, and what becomes of packets that cannot be marked.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MarkingShape {
+    /// The thresholds of a port are for all its data queues together.
+    pub per_port: bool,
+    /// Bits of queues that those thresholds do not cover.
+    pub exempt: u128,
+    /// The rule of the pool covers no others either.
+    pub pool_exempts: bool,
+    /// A packet that is not ECN-capable is dropped where a rule marks it. Only without backpressure.
+    pub drops_not_ect: bool,
 }
 
 /// One port.
@@ -78,6 +94,8 @@ pub enum DropReason {
     Headroom,
     /// Its queue is paused, and the switch discards instead of holding.
     Paused,
+    /// A rule marked it as it left its queue, and it is not ECN-capable.
+    NotEct,
 }
 
 /// What became of an arriving packet.
@@ -121,6 +139,9 @@ pub struct Switch<P: Policy> {
     buffer: Buffer,
     policy: P,
     rng: Stream,
+    marking: MarkingShape,
+    /// Packets dropped as they left their queues, with the times they came, until they are asked for.
+    discarded: Vec<(Packet, Instant)>,
     acks_with_data: bool,
     discards_paused: bool,
     pfc_frame: u16,
@@ -133,6 +154,8 @@ pub(crate) struct Port<Q> {
     acks: Ring<Packet>,
     /// Held by PFC.
     held: bool,
+    /// Its MMU.
+    mmu: u8,
     red: Red,
 }
 
@@ -148,20 +171,24 @@ impl<Q> Port<Q> {
 impl<P: Policy> Switch<P> {
     /// The only allocation, where the buffer is finite.
     pub fn new(shape: &Shape, params: &P::Params) -> Switch<P> {
-        let cells = if shape.buffer == u64::MAX { 4096 } else { shape.buffer / shape.smallest_packet as u64 + 1 };
-        let port = |p: &PortShape| Port {
+        let buffer = Buffer::new(shape.buffer, shape.alpha, shape.ports.len(), &shape.memory);
+        let cells = buffer.capacity().map_or(4096, |bytes| bytes / shape.smallest_packet as u64 + 1);
+        let port = |(port, p): (usize, &PortShape)| Port {
             queues: P::Queues::new(shape.queues as usize, shape.groups as usize, shape.quantum),
             control: Ring::default(),
             acks: Ring::default(),
             held: false,
+            mmu: buffer.mmu(port as PortId),
             red: p.red,
         };
         Switch {
-            ports: shape.ports.iter().map(port).collect(),
+            ports: shape.ports.iter().enumerate().map(port).collect(),
             cells: Cells::new(cells as usize + P::extra_cells(params), shape.stamp),
-            buffer: Buffer::new(shape.buffer, shape.alpha),
+            buffer,
             policy: P::new(params, shape),
             rng: Stream::new(shape.seed, 0x7377, 0),
+            marking: shape.marking,
+            discarded: Vec::new(),
             acks_with_data: shape.acks_with_data,
             discards_paused: shape.discards_paused,
             pfc_frame: shape.pfc_frame,
@@ -189,7 +216,8 @@ impl<P: Policy> Switch<P> {
         }
         let wire = packet.wire as u64;
         let mut choice = self.policy.choose(now, packet, egress, &port.queues, &mut self.rng);
-        if !self.buffer.admits(port.queues.bytes(choice.queue), wire) {
+        if let Err(why) = self.buffer.admits(port.mmu, egress, choice.queue, port.queues.bytes(choice.queue), wire) {
+            self.buffer.refuse(port.mmu, why);
             return Received { dropped: Some(DropReason::Buffer), control_on: None };
         }
         if !self.policy.admits(ingress, wire) {
@@ -198,7 +226,7 @@ impl<P: Policy> Switch<P> {
         if self.discards_paused && port.queues.is_paused(choice) {
             return Received { dropped: Some(DropReason::Paused), control_on: None };
         }
-        self.buffer.charge(wire);
+        self.buffer.charge(port.mmu, egress, choice.queue, wire);
         let mut held = Held {
             tag: choice.tag,
             upstream_queue: packet.upstream_queue,
@@ -225,16 +253,17 @@ impl<P: Policy> Switch<P> {
             return Some(packet.upstream_queue);
         }
         let wire = packet.wire as u64;
-        if port.held || !port.queues.is_empty() || !self.buffer.admits(0, wire) {
+        if port.held || !port.queues.is_empty() {
             return None;
         }
         if !self.policy.passes(ingress, wire) {
             return None;
         }
         let choice = self.policy.choose(now, packet, egress, &port.queues, &mut self.rng);
-        if !port.queues.pass(choice) {
+        if !self.buffer.passes(port.mmu, egress, choice.queue, wire) || !port.queues.pass(choice) {
             return None;
         }
+        port.red.is_below(0);
         let held = Held {
             tag: choice.tag,
             upstream_queue: packet.upstream_queue,
@@ -278,13 +307,36 @@ impl<P: Policy> Switch<P> {
         if p.held {
             return None;
         }
-        let (queue, cell) = p.queues.pop(&self.cells)?;
+        let (queue, cell) = loop {
+            let (queue, cell) = p.queues.pop(&self.cells)?;
+            let packet = self.cells.packet(cell);
+            let (wire, left) = (packet.wire as u64, p.queues.bytes(queue));
+            self.buffer.release(p.mmu, port, queue, left, wire);
+            if !packet.has(flags::ECT) && !self.marking.drops_not_ect {
+                break (queue, cell);
+            }
+            // Both rules are asked whatever the other says: with uniform spacing each counts every packet.
+            let covered = self.marking.exempt == 0 || self.marking.exempt >> queue & 1 == 0;
+            let length = if self.marking.per_port { p.queues.all_bytes() } else { left };
+            let by_queue = covered && p.red.marks(length, wire, &mut self.rng);
+            let by_pool = self.buffer.marks(p.mmu, wire, &mut self.rng) && (covered || !self.marking.pool_exempts);
+            if !by_queue && !by_pool {
+                break (queue, cell);
+            }
+            if packet.has(flags::ECT) {
+                packet.flags |= flags::CE;
+                self.buffer.marked(p.mmu, by_queue);
+                break (queue, cell);
+            }
+            self.discarded.push((*packet, self.cells.entered(cell)));
+            let held = self.cells.held(cell);
+            let told = self.policy.on_dequeue(now, self.cells.packet(cell), &held, port, queue);
+            debug_assert!(told.is_none(), "packets are dropped here only without backpressure");
+            self.cells.free(cell);
+            self.policy.on_gone(port, queue, &mut p.queues, &mut self.cells);
+        };
         let (held, entered) = (self.cells.held(cell), self.cells.entered(cell));
         let packet = self.cells.packet(cell);
-        self.buffer.release(packet.wire as u64);
-        if packet.has(flags::ECT) && p.red.marks(p.queues.bytes(queue), &mut self.rng) {
-            packet.flags |= flags::CE;
-        }
         let told = self.policy.on_dequeue(now, packet, &held, port, queue);
         let departed = Departed { queue: Some(queue), control_on: told.map(|(port, _)| port), entered };
         out(packet, &departed);
@@ -294,6 +346,12 @@ impl<P: Policy> Switch<P> {
             self.queue_frame(port, frame);
         }
         Some(departed)
+    }
+
+    /// Packets dropped as they left their queues since this was last asked, with the times they came.
+    #[inline(always)]
+    pub fn discarded(&mut self) -> &mut Vec<(Packet, Instant)> {
+        &mut self.discarded
     }
 
     /// Whether packets of this kind join the data queues.
@@ -356,6 +414,21 @@ impl<P: Policy> Switch<P> {
         self.buffer.used()
     }
 
+    /// Data bytes that wait at `port`.
+    pub fn queued(&self, port: PortId) -> u64 {
+        self.ports[port as usize].queues.all_bytes()
+    }
+
+    /// The shared pools, by MMU.
+    pub fn pools(&self) -> &[Pool] {
+        self.buffer.pools()
+    }
+
+    /// The MMU of `port`.
+    pub fn mmu(&self, port: PortId) -> u8 {
+        self.ports[port as usize].mmu
+    }
+
     /// Flows with data at `port`, if the policy knows.
     pub fn active_flows(&self, port: PortId) -> Option<u32> {
         self.policy.active_flows(port)
@@ -408,7 +481,7 @@ impl<P: Policy> Switch<P> {
     /// # Errors
     /// What disagrees.
     pub fn audit(&self) -> Result<(), String> {
-        let mut residents = Vec::new();
+        let (mut residents, mut held) = (Vec::new(), Vec::new());
         for (p, port) in self.ports.iter().enumerate() {
             let mut bytes = Vec::new();
             port.queues.visit(&self.cells, &mut |queue, packet, held| {
@@ -416,14 +489,9 @@ impl<P: Policy> Switch<P> {
                 bytes.resize(bytes.len().max(queue as usize + 1), 0u64);
                 bytes[queue as usize] += packet.wire as u64;
             });
+            held.extend(bytes.into_iter().enumerate().map(|(queue, bytes)| (p as PortId, queue as QueueId, bytes)));
         }
-        let held: u64 = residents.iter().map(|r| r.packet.wire as u64).sum();
-        if held != self.buffer.used() {
-            return Err(format!("buffer counts {} bytes, {held} are held", self.buffer.used()));
-        }
-        if held > self.buffer.capacity() {
-            return Err(format!("{held} bytes in a buffer of {}", self.buffer.capacity()));
-        }
+        self.buffer.audit(&held)?;
         let queues: Vec<&P::Queues> = self.ports.iter().map(|port| &port.queues).collect();
         self.policy.audit(&residents, &queues)
     }

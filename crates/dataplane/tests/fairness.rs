@@ -6,7 +6,8 @@
 
 use backwater_dataplane::assign::DynamicParams;
 use backwater_dataplane::{
-    Assignment, Bfc, BfcParams, Composed, Dynamic, NoBackpressure, PerFlow, PortShape, Red, Shape, Switch,
+    Assignment, Bfc, BfcParams, Composed, Dynamic, MarkingShape, MemoryShape, NoBackpressure, PerFlow, PortShape, Red,
+    Shape, Switch,
 };
 use backwater_types::hash::Stream;
 use backwater_types::{BitsPerSec, ControlFrame, Duration, Instant, Kind, Packet};
@@ -22,6 +23,8 @@ fn shape(queues: u16, quantum: u32) -> Shape {
         quantum,
         buffer: u64::MAX,
         alpha: None,
+        memory: MemoryShape::default(),
+        marking: MarkingShape::default(),
         smallest_packet: 49,
         seed: 1,
         salt: 1,

@@ -5,8 +5,8 @@
 use backwater_dataplane::flow_table::{Record, state};
 use backwater_dataplane::queues::PausableQueues;
 use backwater_dataplane::{
-    Bfc, BfcParams, Composed, FlowSail, FlowSailParams, IdealFlowControl, IdealFlowControlParams, PortShape, Red,
-    Shape, Single, Switch,
+    Bfc, BfcParams, Composed, FlowSail, FlowSailParams, IdealFlowControl, IdealFlowControlParams, MarkingShape,
+    MemoryShape, PortShape, Red, Shape, Single, Switch,
 };
 use backwater_types::hash::Stream;
 use backwater_types::{BitsPerSec, ControlFrame, Duration, FlowName, Instant, Kind, Packet, PortId, QueueId};
@@ -27,6 +27,8 @@ fn shape(queues: u16) -> Shape {
         quantum: PACKET as u32,
         buffer: 1 << 24,
         alpha: None,
+        memory: MemoryShape::default(),
+        marking: MarkingShape::default(),
         smallest_packet: 49,
         seed: 1,
         salt: 1,

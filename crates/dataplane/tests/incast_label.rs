@@ -1,7 +1,9 @@
 //! The incast label keeps labelled flows together and leaves the order of all others alone (spec B, incast label).
 
 use backwater_dataplane::assign::DynamicParams;
-use backwater_dataplane::{Composed, Dynamic, NoBackpressure, PortShape, Red, Shape, Switch};
+use backwater_dataplane::{
+    Composed, Dynamic, MarkingShape, MemoryShape, NoBackpressure, PortShape, Red, Shape, Switch,
+};
 use backwater_types::{BitsPerSec, Duration, Instant, Kind, Packet, flags};
 
 fn switch(queues: u16) -> Switch<Composed<Dynamic<1>, NoBackpressure>> {
@@ -13,6 +15,8 @@ fn switch(queues: u16) -> Switch<Composed<Dynamic<1>, NoBackpressure>> {
         quantum: 1048,
         buffer: 1 << 20,
         alpha: None,
+        memory: MemoryShape::default(),
+        marking: MarkingShape::default(),
         smallest_packet: 49,
         seed: 1,
         salt: 1,

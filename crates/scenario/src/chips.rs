@@ -61,7 +61,6 @@ pub fn chips() -> Vec<ChipInfo> {
 }
 
 /// The keys of `[switch]` that a chip sets, or `None` for an unknown one.
-#[allow(dead_code)] // Until `switch.chip` is resolved.
 pub(crate) fn chip(name: &str) -> Option<&'static Table> {
     all().iter().find(|chip| chip.info.name == name).map(|chip| &chip.keys)
 }

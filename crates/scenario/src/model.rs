@@ -268,16 +268,26 @@ pub struct Switch {
     pub assignment: Assignment,
     /// How a switch slows its neighbours.
     pub backpressure: Backpressure,
-    /// Shared buffer of a switch.
+    /// A chip (`backwater chips`) whose `buffer`, `alpha` and `mmu` these are, in all that is not said here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chip: Option<String>,
+    /// Shared buffer of a switch; with several MMUs, of each.
     pub buffer: Buffer,
     /// Dynamic threshold of a queue: it may hold at most `alpha` times the free buffer. Absent: no threshold.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alpha: Option<f64>,
+    /// What is reserved to queues, and how ports are divided among memory management units (spec G.1).
+    pub mmu: Mmu,
     /// Deficit round robin quantum; at least one full packet on the wire.
     pub quantum: Bytes,
     /// Marking of ECN-capable packets. Absent: none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ecn: Option<Ecn>,
+    /// Marking by the occupancy of the shared pool, beside `ecn`: a packet is marked if either says so (spec G.2). Absent: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pool_ecn: Option<PoolEcn>,
+    /// What becomes of a packet that is not ECN-capable where a rule would mark it.
+    pub not_ect: NotEct,
     /// Equal-cost paths: hash the same path in both directions.
     pub symmetric_ecmp: bool,
     /// Groups that the queues of a port are divided into, strict priority between them; a workload's `priority` picks the
@@ -317,6 +327,8 @@ pub enum Assignment {
     PerFlow,
     /// FlowSail: an empty queue for each newly active flow, and an isolation queue for flows that a neighbour paused (spec F).
     Flowsail,
+    /// The queue of its workload's `priority`: traffic classes, served in turn.
+    Class,
 }
 
 /// How a switch slows its neighbours.
@@ -354,9 +366,111 @@ pub struct Ecn {
     pub kmax: Bytes,
     /// Probability just below `kmax`, 0 to 1.
     pub pmax: f64,
+    /// What is held against the thresholds.
+    #[serde(default)]
+    pub of: EcnOf,
+    /// Spacing of marks between the thresholds.
+    #[serde(default)]
+    pub spacing: Spacing,
+    /// Numbers of the queues that mark. Empty: all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub queues: Vec<u16>,
     /// Other thresholds for ports of these rates.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_rate: Vec<EcnAt>,
+}
+
+/// What [`Ecn`] holds against its thresholds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum EcnOf {
+    /// The bytes of the queue a packet left.
+    #[default]
+    Queue,
+    /// The bytes of all data queues of its port.
+    Port,
+}
+
+/// How marks are spread between two thresholds (Floyd and Jacobson 1993, section 7).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Spacing {
+    /// Each packet alone: gaps are geometric, as in switches.
+    #[default]
+    Plain,
+    /// By the bytes since the last mark, in full packets: gaps are uniform, as in ns-2 and BCC's public simulations.
+    Uniform,
+}
+
+/// RED on the instantaneous occupancy of a shared pool, at dequeue: BCC's one more configuration (spec G.2). It marks any
+/// ECN-capable packet that leaves a port of the pool's MMU (BCC-A2).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PoolEcn {
+    /// No marks up to here.
+    pub kmin: Bytes,
+    /// Every packet is marked above this. With `kmin = kmax`, the cut-off variant.
+    pub kmax: Bytes,
+    /// Probability just below `kmax`, 0 to 1.
+    pub pmax: f64,
+    /// Spacing of marks between the thresholds, across all ports of the pool.
+    #[serde(default)]
+    pub spacing: Spacing,
+    /// Only packets of queues that `ecn` covers are marked, as the Switch Abstraction Interface has it.
+    #[serde(default)]
+    pub only_ecn_queues: bool,
+}
+
+/// What becomes of a packet that is not ECN-capable where a rule would mark it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum NotEct {
+    /// It is sent.
+    Pass,
+    /// It is dropped as it leaves its queue.
+    Drop,
+}
+
+/// Memory of a switch: private to queues, and shared by the ports of an MMU (spec G.1).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Mmu {
+    /// Ports of an MMU, taken in the order of a switch's links: hosts first. Absent: one MMU for all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ports: Option<u16>,
+    /// The neighbours at the ports of each MMU, one by one. Neighbours not named are at the first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub neighbours: Vec<Vec<String>>,
+    /// Bytes that each queue has to itself, used before the pool.
+    pub private: Bytes,
+    /// Queue by queue, other than `private` and `switch.alpha` say.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub queue: Vec<QueueMemory>,
+    /// What a departing packet gives back first (BCC-A4).
+    pub returns: Returns,
+}
+
+/// Memory of one queue of each port.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct QueueMemory {
+    /// Its dynamic threshold. Absent: `switch.alpha`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alpha: Option<f64>,
+    /// Bytes it has to itself. Absent: `switch.mmu.private`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub private: Option<Bytes>,
+}
+
+/// What a departing packet gives back first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Returns {
+    /// Bytes of the pool: what is private stays filled.
+    #[default]
+    Shared,
+    /// Private bytes.
+    Private,
 }
 
 /// Thresholds of [`Ecn`] for ports of one rate.
@@ -528,11 +642,17 @@ pub struct Host {
     pub nack_guard: Duration,
     /// Time a received packet spends in the host before it counts and is answered.
     pub delay: Duration,
+    /// With `transport = "tcp"`: bytes that wait for the link, first in, first out; more are dropped.
+    pub nic_buffer: Bytes,
+    /// With `transport = "tcp"`: the NIC marks as `switch.ecn` has it, by the length of its queue.
+    pub nic_marks: bool,
     /// Used with `conventions.hosts = "hpcc-sim"`: whether a pause of the data class holds the NIC's ACKs too. Either way
     /// they go before data.
     pub ack_class: AckClass,
     /// Used when `transport = "dctcp"`.
     pub dctcp: Dctcp,
+    /// Used when `transport = "tcp"`.
+    pub tcp: Tcp,
 }
 
 /// End-to-end control.
@@ -545,6 +665,64 @@ pub enum Transport {
     Window,
     /// Rate-based DCTCP (baselines 1.1).
     Dctcp,
+    /// TCP with SACK, and what [`Tcp`] says of marks: DCTCP and ECN* among them (baselines 1.2 and 1.3).
+    Tcp,
+}
+
+/// TCP. Windows count full segments of `host.payload`; the timeout is at least `host.rto`, which is also the first.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Tcp {
+    /// What a sender does about marks.
+    pub marks: Marks,
+    /// DCTCP: weight of the newest window in the estimate of the marked share.
+    pub g: f64,
+    /// DCTCP: the estimate of a new connection, 0 to 1.
+    pub alpha: f64,
+    /// Initial window, segments.
+    pub initial_window: u32,
+    /// No window is larger, segments; the receiver's window. 0: no limit.
+    pub max_window: u32,
+    /// A mark leaves at least this window, segments.
+    pub min_window: u32,
+    /// Duplicates of an acknowledgement, or segments above a hole, that mean loss.
+    pub dup_acks: u32,
+    /// Longest timeout after backing off.
+    pub rto_max: Duration,
+    /// Segments that one acknowledgement stands for at most; out of order, every one is acknowledged.
+    pub ack_every: u32,
+    /// An acknowledgement waits no longer for more segments.
+    pub ack_delay: Duration,
+    /// Connections flows go over.
+    pub connections: Connections,
+    /// A connection idle for longer than its timeout starts again with the initial window.
+    pub idle_restart: bool,
+    /// A new connection begins with a segment without payload, and waits for its acknowledgement.
+    pub handshake: bool,
+    /// With persistent connections: how many two hosts have from the start, opened already.
+    pub open: u32,
+}
+
+/// What a TCP sender does about marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Marks {
+    /// It is not ECN-capable.
+    None,
+    /// The window is cut by half the share of marked segments, once a window (RFC 8257).
+    Dctcp,
+    /// The window is halved, once a window (RFC 3168).
+    EcnStar,
+}
+
+/// Connections flows go over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Connections {
+    /// Each flow over a new one.
+    PerFlow,
+    /// An idle one between the two hosts, with the window it had, or a new one if all are busy.
+    Persistent,
 }
 
 /// Rate-based DCTCP (baselines 1.1).
@@ -593,6 +771,12 @@ pub enum Workload {
         /// What the load is a share of.
         #[serde(default)]
         load_of: LoadOf,
+        /// The load counts headers (`host.header` on every full packet) as well as payload.
+        #[serde(default)]
+        load_with_headers: bool,
+        /// With `load_of = "exact-core"`: this share of the payload is taken not to cross the core, in place of the exact one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        local_share: Option<f64>,
         /// Sources; empty: every host. `"host2..host5"` stands for four hosts, here and in every list of hosts.
         #[serde(default)]
         from: Vec<String>,
@@ -766,6 +950,9 @@ pub enum LoadOf {
 pub struct Run {
     /// Flows arrive for this long.
     pub duration: Duration,
+    /// Flows arrive until there are this many, if that is sooner.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flows: Option<u32>,
     /// Flows that arrive earlier do not count. Absent: a tenth of `duration`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warmup: Option<Duration>,
@@ -790,6 +977,11 @@ pub struct Measure {
     pub active_flows: bool,
     /// Histogram of each data packet's time in egress queues (costs a time stamp per packet).
     pub queueing_delay: bool,
+    /// Egress ports whose data is sampled too, `[switch, neighbour]` each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub queues: Vec<[String; 2]>,
+    /// Occupancy of every shared pool is sampled too.
+    pub pools: bool,
     /// Upper ends of the size bins of the slowdown tables, payload; a last bin takes the rest.
     pub size_bins: Vec<Bytes>,
     /// How an unhindered flow's completion time is computed.
@@ -871,10 +1063,14 @@ impl Default for Switch {
             queues: 32,
             assignment: Assignment::Single,
             backpressure: Backpressure::None,
+            chip: None,
             buffer: Buffer::Shared(Bytes(12_000_000)),
             alpha: None,
+            mmu: Mmu::default(),
             quantum: Bytes(1048),
             ecn: None,
+            pool_ecn: None,
+            not_ect: NotEct::Pass,
             symmetric_ecmp: false,
             priority_groups: 1,
             when_paused: WhenPaused::Hold,
@@ -959,8 +1155,32 @@ impl Default for Host {
             rto: Duration::from_us(5_000),
             nack_guard: Duration::from_us(500),
             delay: Duration::ZERO,
+            nic_buffer: Bytes(10_000_000),
+            nic_marks: false,
             ack_class: AckClass::High,
             dctcp: Dctcp::default(),
+            tcp: Tcp::default(),
+        }
+    }
+}
+
+impl Default for Tcp {
+    fn default() -> Tcp {
+        Tcp {
+            marks: Marks::Dctcp,
+            g: 1.0 / 16.0,
+            alpha: 1.0,
+            initial_window: 10,
+            max_window: 0,
+            min_window: 2,
+            dup_acks: 3,
+            rto_max: Duration::from_us(64_000_000),
+            ack_every: 1,
+            ack_delay: Duration::from_us(500),
+            connections: Connections::PerFlow,
+            idle_restart: true,
+            handshake: false,
+            open: 2,
         }
     }
 }
@@ -982,6 +1202,8 @@ impl Default for Measure {
             sample: Duration::from_us(2),
             active_flows: false,
             queueing_delay: false,
+            queues: Vec::new(),
+            pools: false,
             size_bins: [1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000].map(Bytes).to_vec(),
             slowdown: Slowdown::Exact,
         }
@@ -1034,7 +1256,7 @@ impl Switch {
     pub fn data_queues(&self) -> u16 {
         match self.assignment {
             Assignment::Single => 1,
-            Assignment::Flowsail => self.queues,
+            Assignment::Flowsail | Assignment::Class => self.queues,
             _ if self.bfc.extra_control_queue => self.queues,
             _ => self.queues - 1,
         }

@@ -1,5 +1,6 @@
 //! A scenario file as the runs it describes: scales, variants and sweeps multiplied out.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -13,7 +14,7 @@ use crate::resolve::{into_table, resolve};
 use crate::schema::{PLAN_KEYS, SCALES};
 use crate::sizes::read_text;
 use crate::suggest::hint;
-use crate::{merge, presets, schema, structure, validate};
+use crate::{chips, merge, presets, schema, structure, validate};
 
 /// Everything a scenario file asks for.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -221,6 +222,7 @@ fn run(
         if let Some(profile) = profile {
             merge::merge(&mut merged, profile);
         }
+        lay_chip(merged.entry("switch".into()), table.get("switch"), "switch")?;
         merge::merge(&mut merged, table);
         table = merged;
         lay_regions(&mut table, scheme)?;
@@ -238,6 +240,27 @@ fn run(
         point.iter().map(|(key, node)| (key.to_string(), node.to_json())).collect();
     params.insert("variant".into(), variant.name.clone().unwrap_or_else(|| scenario.scheme.clone()).into());
     Ok(PlannedRun { label, params, scenario })
+}
+
+/// Lays the keys of a chip over the switch of the scheme, before the scenario's own keys come on top.
+fn lay_chip(below: Entry<String, Node>, own: Option<&Node>, key: &str) -> Result<(), Error> {
+    let below = below.or_insert_with(|| Node { value: Value::Table(Table::new()), place: Place::Json });
+    let named = own.and_then(|own| own.get("chip")).or(below.get("chip")).cloned();
+    let chip = chip_of(named.as_ref(), key)?;
+    if let Value::Table(below) = &mut below.value {
+        merge::merge(below, chip);
+    }
+    Ok(())
+}
+
+/// The keys that a chip sets; none without a chip.
+fn chip_of(named: Option<&Node>, key: &str) -> Result<Table, Error> {
+    let Some((node, name)) = named.and_then(|node| Some((node, node.text()?))) else { return Ok(Table::new()) };
+    chips::chip(name).cloned().ok_or_else(|| {
+        let names: Vec<&str> = chips::chips().iter().map(|chip| chip.name).collect();
+        let hint = hint(name, names.iter().copied());
+        node.error(format!("{key}.chip"), format!("unknown chip; {hint}expected one of {}", names.join(", ")))
+    })
 }
 
 /// Lays the switch of each region over that of its scheme; where this is the scenario's, over the scenario's own switch.
@@ -269,6 +292,8 @@ fn lay_regions(table: &mut Table, scheme: &str) -> Result<(), Error> {
                 None => continue,
             },
         };
+        let chip = chip_of(own.get("chip").or(below.get("chip")), &format!("region.{i}.switch"))?;
+        merge::merge(&mut below, chip);
         merge::merge(&mut below, own);
         let place = region.get("switch").map_or(place, |node| node.place.clone());
         region.insert("switch".into(), Node { value: Value::Table(below), place });

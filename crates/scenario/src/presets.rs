@@ -26,13 +26,16 @@ pub struct SchemeInfo {
 }
 
 /// Presets shipped, in the order they are listed.
-const PRESETS: [(&str, &str); 12] = [
+const PRESETS: [(&str, &str); 15] = [
     ("bfc", include_str!("../presets/bfc.toml")),
     ("bfc-stochastic", include_str!("../presets/bfc-stochastic.toml")),
     ("bfc-single", include_str!("../presets/bfc-single.toml")),
     ("flowsail", include_str!("../presets/flowsail.toml")),
     ("flowsail+dctcp", include_str!("../presets/flowsail+dctcp.toml")),
+    ("bcc", include_str!("../presets/bcc.toml")),
     ("dctcp", include_str!("../presets/dctcp.toml")),
+    ("dctcp-tcp", include_str!("../presets/dctcp-tcp.toml")),
+    ("ecn-star-tcp", include_str!("../presets/ecn-star-tcp.toml")),
     ("ideal-fc", include_str!("../presets/ideal-fc.toml")),
     ("ideal-fq", include_str!("../presets/ideal-fq.toml")),
     ("dqa", include_str!("../presets/dqa.toml")),

@@ -73,6 +73,12 @@ impl Graph {
         self.links[host].b
     }
 
+    /// The node at the other end of `link`.
+    pub fn peer(&self, link: usize, node: usize) -> usize {
+        let link = &self.links[link];
+        if link.a == node { link.b } else { link.a }
+    }
+
     /// The largest look-ahead window: no frame sent now can arrive sooner than this anywhere.
     ///
     /// The shortest frame on the wire is an ACK, a control frame or a data packet with one byte of payload.

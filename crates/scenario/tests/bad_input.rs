@@ -172,12 +172,12 @@ const CASES: &[Case] = &[
     (
         "ecn = { kmin = \"10 KB\", kmax = \"20 KB\", pmax = 0.5 }",
         "ecn = true",
-        &["bad.toml:18: switch.ecn = true: expected a table with the keys by_rate, kmax, kmin, pmax"],
+        &["bad.toml:18: switch.ecn = true: expected a table with the keys by_rate, kmax, kmin, of, pmax"],
     ),
     (
         "[host]\npayload = \"1000 B\"",
-        "[host]\ntransport = \"tcp\"",
-        &["bad.toml:21: host.transport = \"tcp\": expected \"line-rate\" or \"window\" or \"dctcp\""],
+        "[host]\ntransport = \"quic\"",
+        &["bad.toml:21: host.transport = \"quic\": expected \"line-rate\" or \"window\" or \"dctcp\""],
     ),
     // Schemes.
     (
@@ -252,7 +252,7 @@ const CASES: &[Case] = &[
     (
         "[switch]\nqueues = 32",
         "[conventions]\nacks = \"data\"\n[switch]",
-        &["bad.toml:16: conventions.acks = \"data\": ACKs in the data class need one data class a port"],
+        &["bad.toml:16: conventions.acks = \"data\": ACKs among the data need one queue a port"],
     ),
     (
         "[switch]\nqueues = 32",

@@ -3,9 +3,9 @@
 use backwater_dataplane::assign::{Assigned, DynamicParams, SingleFifo};
 use backwater_dataplane::queues::PausableQueues;
 use backwater_dataplane::{
-    Beside, BesideParams, Bfc, BfcParams, Composed, Departed, Dynamic, FlowSail, FlowSailAsPrinted, FlowSailParams,
-    HpccMemory, HpccMemoryParams, IdealFlowControl, IdealFlowControlParams, NoBackpressure, PerFlow, Pfc, PfcParams,
-    Policy, Received, Sent, Shape, Single, Stochastic, Switch,
+    Beside, BesideParams, Bfc, BfcParams, ByClass, Composed, Departed, Dynamic, FlowSail, FlowSailAsPrinted,
+    FlowSailParams, HpccMemory, HpccMemoryParams, IdealFlowControl, IdealFlowControlParams, NoBackpressure, PerFlow,
+    Pfc, PfcParams, Policy, Pool, Received, Sent, Shape, Single, Stochastic, Switch,
 };
 use backwater_scenario::model::{self, Memory};
 use backwater_types::{ControlFrame, Instant, Kind, Packet, PortId, QueueId};
@@ -45,6 +45,10 @@ pub trait DataPlane: Send + Sized + 'static {
     fn isolated_flows(&self) -> u32 {
         0
     }
+    fn discarded(&mut self) -> &mut Vec<(Packet, Instant)>;
+    fn queued(&self, port: PortId) -> u64;
+    fn pools(&self) -> &[Pool];
+    fn mmu(&self, port: PortId) -> u8;
     fn audit(&self) -> Result<(), String>;
 }
 
@@ -126,6 +130,23 @@ where
 
     fn isolated_flows(&self) -> u32 {
         Switch::isolated_flows(self)
+    }
+
+    #[inline(always)]
+    fn discarded(&mut self) -> &mut Vec<(Packet, Instant)> {
+        Switch::discarded(self)
+    }
+
+    fn queued(&self, port: PortId) -> u64 {
+        Switch::queued(self, port)
+    }
+
+    fn pools(&self) -> &[Pool] {
+        Switch::pools(self)
+    }
+
+    fn mmu(&self, port: PortId) -> u8 {
+        Switch::mmu(self, port)
     }
 
     fn audit(&self) -> Result<(), String> {
@@ -245,6 +266,19 @@ macro_rules! products {
             fn isolated_flows(&self) -> u32 {
                 match self { $(AnySwitch::$name(s) => s.isolated_flows(),)* }
             }
+            #[inline]
+            fn discarded(&mut self) -> &mut Vec<(Packet, Instant)> {
+                match self { $(AnySwitch::$name(s) => s.discarded(),)* }
+            }
+            fn queued(&self, port: PortId) -> u64 {
+                match self { $(AnySwitch::$name(s) => s.queued(port),)* }
+            }
+            fn pools(&self) -> &[Pool] {
+                match self { $(AnySwitch::$name(s) => s.pools(),)* }
+            }
+            fn mmu(&self, port: PortId) -> u8 {
+                match self { $(AnySwitch::$name(s) => s.mmu(port),)* }
+            }
             fn audit(&self) -> Result<(), String> {
                 match self { $(AnySwitch::$name(s) => s.audit(),)* }
             }
@@ -305,6 +339,8 @@ products! {
     SfqWide = Composed<Stochastic<2>, NoBackpressure>, both(none, none);
     SfqPfc = Composed<Stochastic<1>, Pfc>, both(none, pfc);
     SfqPfcWide = Composed<Stochastic<2>, Pfc>, both(none, pfc);
+    Classes = Composed<ByClass, NoBackpressure>, both(none, none);
+    ClassesPfc = Composed<ByClass, Pfc>, both(none, pfc);
     FlowSailSwitch = FlowSail<1>, flowsail;
     FlowSailWide = FlowSail<2>, flowsail;
     FlowSailLiteral = FlowSailAsPrinted, flowsail;
@@ -331,13 +367,15 @@ pub fn any(memory: Memory, shape: &Shape, params: &PlaneParams) -> AnySwitch {
         (A::Single, B::Pfc, _) => boxed!(FifoPfc),
         (A::Single, B::Bfc, _) => boxed!(BfcSingle),
         (A::PerFlow, B::None, _) => boxed!(FairQueueing),
+        (A::Class, B::None, _) => boxed!(Classes),
+        (A::Class, B::Pfc, _) => boxed!(ClassesPfc),
         (A::PerFlow, B::PerFlow, _) => boxed!(IdealFc),
         (A::Flowsail, B::Flowsail, _) if params.as_printed => boxed!(FlowSailLiteral),
         (A::Flowsail, B::Flowsail, false) if params.beside.is_some() => boxed!(FlowSailPfc),
         (A::Flowsail, B::Flowsail, true) if params.beside.is_some() => boxed!(FlowSailPfcWide),
         (A::Flowsail, B::Flowsail, false) => boxed!(FlowSailSwitch),
         (A::Flowsail, B::Flowsail, true) => boxed!(FlowSailWide),
-        (A::PerFlow | A::Flowsail, ..) | (_, B::PerFlow | B::Flowsail, _) => {
+        (A::PerFlow | A::Flowsail | A::Class, ..) | (_, B::PerFlow | B::Flowsail, _) => {
             panic!("{:?} does not go with {:?}", params.assignment, params.backpressure)
         }
         (A::Dynamic, B::Bfc, false) => boxed!(BfcSwitch),

@@ -32,6 +32,8 @@ pub struct Schedule {
     pub cap: Instant,
     /// Sampling period; zero: none.
     pub sample: Duration,
+    /// Pools are sampled too.
+    pub pools: bool,
 }
 
 /// The run may end at multiples of this, once every counted flow has finished.
@@ -62,8 +64,14 @@ pub struct Harvest {
     pub acknowledged: Vec<Instant>,
     /// `[flow]`: packets sent again.
     pub retransmitted: Vec<u32>,
+    /// `[flow]`: timeouts of TCP.
+    pub timeouts: Vec<u16>,
     /// Samples of switches.
     pub buffers: Vec<Sample>,
+    /// Samples of egress ports: when, switch, port, bytes.
+    pub queues: Vec<(Instant, u32, u16, u64)>,
+    /// Samples of pools: when, switch, MMU, bytes.
+    pub pools: Vec<(Instant, u32, u16, u64)>,
     /// `[switch here][port][active flows]`: samples.
     pub active: Vec<Vec<Vec<u64>>>,
     /// Counters of every port at the start and the end of the counted window: hosts, then switches port by port.
@@ -173,7 +181,7 @@ impl<H: EndHost, D: DataPlane, O: Observer> Windows<H, D, O> for NodeByNode {
 /// Runs all partitions to the end, each on a thread of its own, and returns them with what they measured.
 pub fn run<W: Windows<H, D, O>, H: EndHost, D: DataPlane, O: Observer>(
     partitions: Vec<(Nodes<H, D>, O)>,
-    params: &HostParams<H::Control>,
+    params: &HostParams<H::Params>,
     traffic: &Traffic,
     schedule: Schedule,
     watch: &Watch,
@@ -203,7 +211,7 @@ pub fn run<W: Windows<H, D, O>, H: EndHost, D: DataPlane, O: Observer>(
 pub struct Worker<'a, H: EndHost, D, O> {
     nodes: Nodes<H, D>,
     observer: O,
-    params: HostParams<H::Control>,
+    params: HostParams<H::Params>,
     traffic: Traffic,
     schedule: Schedule,
     shared: &'a Shared<'a>,
@@ -221,7 +229,7 @@ impl<'a, H: EndHost, D: DataPlane, O: Observer> Worker<'a, H, D, O> {
     fn new(
         nodes: Nodes<H, D>,
         observer: O,
-        params: HostParams<H::Control>,
+        params: HostParams<H::Params>,
         traffic: Traffic,
         schedule: Schedule,
         shared: &'a Shared<'a>,
@@ -230,7 +238,10 @@ impl<'a, H: EndHost, D: DataPlane, O: Observer> Worker<'a, H, D, O> {
             received: Vec::new(),
             acknowledged: Vec::new(),
             retransmitted: Vec::new(),
+            timeouts: Vec::new(),
             buffers: Vec::new(),
+            queues: Vec::new(),
+            pools: Vec::new(),
             active: nodes.switches.iter().map(|s| vec![Vec::new(); s.ports.len()]).collect(),
             at_warm: Vec::new(),
             at_end: Vec::new(),
@@ -257,14 +268,15 @@ impl<'a, H: EndHost, D: DataPlane, O: Observer> Worker<'a, H, D, O> {
     #[allow(clippy::type_complexity)]
     pub fn parts(
         &mut self,
-    ) -> (&mut Nodes<H, D>, &HostParams<H::Control>, &mut O, impl FnMut(Instant, Finished) + use<'_, 'a, H, D, O>) {
+    ) -> (&mut Nodes<H, D>, &HostParams<H::Params>, &mut O, impl FnMut(Instant, Finished) + use<'_, 'a, H, D, O>) {
         let (harvest, first_counted) = (&mut self.harvest, self.first_counted);
         let (counted_finished, finished) = (&mut self.counted_finished, &mut self.finished);
         let record = move |now: Instant, what: Finished| match what {
             Finished::Received { flow } => harvest.received[flow as usize] = now,
-            Finished::Acknowledged { flow, retransmitted } => {
+            Finished::Acknowledged { flow, retransmitted, timeouts } => {
                 harvest.acknowledged[flow as usize] = now;
                 harvest.retransmitted[flow as usize] = retransmitted;
+                harvest.timeouts[flow as usize] = timeouts.min(u16::MAX as u32) as u16;
                 *finished += 1;
                 *counted_finished += (flow >= first_counted) as u64;
             }
@@ -336,6 +348,7 @@ impl<'a, H: EndHost, D: DataPlane, O: Observer> Worker<'a, H, D, O> {
             self.harvest.received.push(Instant::NEVER);
             self.harvest.acknowledged.push(Instant::NEVER);
             self.harvest.retransmitted.push(0);
+            self.harvest.timeouts.push(0);
             if self.nodes.local[flow.src as usize] != u32::MAX {
                 windows.announce(&mut self.nodes, flow);
             }
@@ -409,6 +422,13 @@ impl<'a, H: EndHost, D: DataPlane, O: Observer> Worker<'a, H, D, O> {
                     bytes: switch.plane.buffered(),
                     isolated: switch.plane.isolated_flows(),
                 });
+                for port in &switch.sampled {
+                    self.harvest.queues.push((now, switch.id as u32, *port, switch.plane.queued(*port)));
+                }
+                if s.pools {
+                    let pools = switch.plane.pools().iter().zip(0..);
+                    self.harvest.pools.extend(pools.map(|(pool, mmu)| (now, switch.id as u32, mmu, pool.used())));
+                }
                 for (port, counts) in self.harvest.active[i].iter_mut().enumerate() {
                     if let Some(flows) = switch.active_flows(port as u16) {
                         let flows = flows as usize;

@@ -7,16 +7,16 @@ use crate::receivers::Receivers;
 use crate::timers::Timers;
 use crate::traffic::{Flow as Arrival, FlowKeys};
 use backwater_dataplane::{NicQueues, Ring};
-use backwater_transport::{Ack, Answer, Control, Sender};
+use backwater_transport::{Ack, Answer, Control, Receiver, Sender};
 use backwater_types::hash::Stream;
 use backwater_types::{ControlFrame, Duration, Instant, Kind, Packet, QueueId, SerTime, flags};
 use std::collections::VecDeque;
 
 /// What is the same for all hosts of a run.
 #[derive(Clone, Debug)]
-pub struct HostParams<C: Control> {
-    /// End-to-end control.
-    pub control: C::Params,
+pub struct HostParams<P> {
+    /// Parameters of end-to-end control.
+    pub control: P,
     /// Payload of a full packet, bytes.
     pub payload: u64,
     /// Headers of a data packet, bytes.
@@ -47,7 +47,7 @@ pub struct HostParams<C: Control> {
     pub lapse: Duration,
 }
 
-impl<C: Control> HostParams<C> {
+impl<P> HostParams<P> {
     /// Flags of a data packet of this class.
     #[inline(always)]
     pub fn flags(&self, class: u8, last: bool) -> u8 {
@@ -84,6 +84,8 @@ pub enum Finished {
         flow: u32,
         /// Packets sent again.
         retransmitted: u32,
+        /// Timeouts of TCP.
+        timeouts: u32,
     },
 }
 
@@ -100,7 +102,7 @@ pub struct Host<C: Control> {
     rto: Timers,
     /// Flows that a switch has paused.
     paused: Timers,
-    receivers: Receivers,
+    receivers: Receivers<Receiver>,
     /// Packets inside the host for [`HostParams::delay`].
     delayed: VecDeque<(Instant, Packet)>,
     changes: VecDeque<Instant>,
@@ -141,10 +143,10 @@ struct Flow<C> {
 }
 
 impl<C: Control> EndHost for Host<C> {
-    type Control = C;
+    type Params = C::Params;
 
     fn new(mut port: HostPort, setup: HostSetup) -> Host<C> {
-        let HostSetup { nic, classes, keys, seed, changes } = setup;
+        let HostSetup { nic, red: _, classes, keys, seed, changes } = setup;
         port.tree.set(TIMER, changes.front().copied().unwrap_or(Instant::NEVER));
         Host {
             rng: Stream::new(seed, 0x6e69_6373, port.id as u64),
@@ -178,7 +180,7 @@ impl<C: Control> EndHost for Host<C> {
     fn run<O: Observer>(
         &mut self,
         end: Instant,
-        params: &HostParams<C>,
+        params: &HostParams<C::Params>,
         fabric: &mut Fabric,
         finished: &mut impl FnMut(Instant, Finished),
         observer: &mut O,
@@ -217,7 +219,7 @@ impl<C: Control> EndHost for Host<C> {
         }
     }
 
-    fn add_acknowledged(&self, params: &HostParams<C>, sum: &mut [u64]) {
+    fn add_acknowledged(&self, params: &HostParams<C::Params>, sum: &mut [u64]) {
         self.finished_bytes.iter().zip(sum.iter_mut()).for_each(|(bytes, sum)| *sum += bytes);
         // Datagrams count where they arrive.
         for flow in self.flows.iter().filter(|f| f.live && f.datagrams.is_none() && !f.send.is_done()) {
@@ -227,7 +229,7 @@ impl<C: Control> EndHost for Host<C> {
 }
 
 impl<C: Control> Host<C> {
-    fn start(&mut self, now: Instant, arrival: Arrival, params: &HostParams<C>) {
+    fn start(&mut self, now: Instant, arrival: Arrival, params: &HostParams<C::Params>) {
         let (total, last) = arrival.packets(params.payload);
         let flow = Flow {
             send: Sender::new(total, now),
@@ -266,7 +268,7 @@ impl<C: Control> Host<C> {
 
     /// Puts the flow where it can be served from, if it may send: its queue's ring, or the pacing timer.
     #[inline(always)]
-    fn offer(&mut self, now: Instant, slot: u32, params: &HostParams<C>) {
+    fn offer(&mut self, now: Instant, slot: u32, params: &HostParams<C::Params>) {
         let flow = &mut self.flows[slot as usize];
         if flow.ringed || flow.pacing || !flow.may_send(params) {
             return;
@@ -287,7 +289,7 @@ impl<C: Control> Host<C> {
     }
 
     /// A switch pauses or resumes one flow.
-    fn hold_flow(&mut self, now: Instant, frame: ControlFrame, params: &HostParams<C>) {
+    fn hold_flow(&mut self, now: Instant, frame: ControlFrame, params: &HostParams<C::Params>) {
         let (name, paused) = match frame {
             ControlFrame::PauseFlow(name) if params.obeys_flow_pauses => (name, true),
             ControlFrame::ResumeFlow(name) => (name, false),
@@ -310,7 +312,13 @@ impl<C: Control> Host<C> {
 
     /// Sends if the link is free, else makes sure it is looked at when it is.
     #[inline(always)]
-    fn kick<O: Observer>(&mut self, now: Instant, params: &HostParams<C>, fabric: &mut Fabric, observer: &mut O) {
+    fn kick<O: Observer>(
+        &mut self,
+        now: Instant,
+        params: &HostParams<C::Params>,
+        fabric: &mut Fabric,
+        observer: &mut O,
+    ) {
         if self.port.busy_until <= now {
             self.transmit(now, params, fabric, observer);
         } else if !self.port.tree.is_set(PORT) && (!self.acks.is_empty() || self.nic.sendable()) {
@@ -319,7 +327,13 @@ impl<C: Control> Host<C> {
     }
 
     #[inline]
-    fn transmit<O: Observer>(&mut self, now: Instant, params: &HostParams<C>, fabric: &mut Fabric, observer: &mut O) {
+    fn transmit<O: Observer>(
+        &mut self,
+        now: Instant,
+        params: &HostParams<C::Params>,
+        fabric: &mut Fabric,
+        observer: &mut O,
+    ) {
         if self.port.busy_until > now {
             return self.kick(now, params, fabric, observer);
         }
@@ -341,7 +355,7 @@ impl<C: Control> Host<C> {
 
     /// The next data packet, out of the flow whose turn it is.
     #[inline]
-    fn pull(&mut self, now: Instant, params: &HostParams<C>) -> Option<Packet> {
+    fn pull(&mut self, now: Instant, params: &HostParams<C::Params>) -> Option<Packet> {
         loop {
             let flows = &self.flows;
             let wire = |slot: u32| {
@@ -362,7 +376,7 @@ impl<C: Control> Host<C> {
     }
 
     #[inline(always)]
-    fn send_from(&mut self, now: Instant, queue: QueueId, slot: u32, params: &HostParams<C>) -> Packet {
+    fn send_from(&mut self, now: Instant, queue: QueueId, slot: u32, params: &HostParams<C::Params>) -> Packet {
         let flow = &mut self.flows[slot as usize];
         let wire = flow.wire(params) as u16;
         let seq = flow.send.send(now);
@@ -415,7 +429,7 @@ impl<C: Control> Host<C> {
 
     /// A flow that left its ring: gives its queue back when all is sent, its slot when all is done.
     #[inline(always)]
-    fn settle(&mut self, _now: Instant, slot: u32, _params: &HostParams<C>) {
+    fn settle(&mut self, _now: Instant, slot: u32, _params: &HostParams<C::Params>) {
         let flow = &mut self.flows[slot as usize];
         if flow.joined && !flow.send.has_unsent() {
             flow.joined = false;
@@ -432,7 +446,7 @@ impl<C: Control> Host<C> {
         &mut self,
         now: Instant,
         packet: Packet,
-        params: &HostParams<C>,
+        params: &HostParams<C::Params>,
         fabric: &mut Fabric,
         finished: &mut impl FnMut(Instant, Finished),
         observer: &mut O,
@@ -456,7 +470,7 @@ impl<C: Control> Host<C> {
         &mut self,
         now: Instant,
         packet: &Packet,
-        params: &HostParams<C>,
+        params: &HostParams<C::Params>,
         finished: &mut impl FnMut(Instant, Finished),
     ) -> Option<Packet> {
         if packet.has(flags::DATAGRAM) {
@@ -488,7 +502,7 @@ impl<C: Control> Host<C> {
         &mut self,
         now: Instant,
         packet: Packet,
-        params: &HostParams<C>,
+        params: &HostParams<C::Params>,
         finished: &mut impl FnMut(Instant, Finished),
     ) {
         let slot = packet.sender_slot;
@@ -506,7 +520,7 @@ impl<C: Control> Host<C> {
         if flow.send.is_done() {
             self.finished_bytes[flow.class as usize] += flow.size;
             let (flow, retransmitted) = (flow.id, flow.send.retransmitted);
-            finished(now, Finished::Acknowledged { flow, retransmitted });
+            finished(now, Finished::Acknowledged { flow, retransmitted, timeouts: 0 });
             self.settle(now, slot, params);
         } else {
             self.offer(now, slot, params);
@@ -524,7 +538,7 @@ impl<C: Control> Host<C> {
     fn on_timer<O: Observer>(
         &mut self,
         now: Instant,
-        params: &HostParams<C>,
+        params: &HostParams<C::Params>,
         fabric: &mut Fabric,
         finished: &mut impl FnMut(Instant, Finished),
         observer: &mut O,
@@ -588,7 +602,7 @@ impl<C: Control> Host<C> {
 impl<C: Control> Flow<C> {
     /// Something is left to send and the window has room for it.
     #[inline(always)]
-    fn may_send(&self, params: &HostParams<C>) -> bool {
+    fn may_send(&self, params: &HostParams<C::Params>) -> bool {
         self.send.has_unsent()
             && !self.paused
             && (self.send.in_flight() as u64 * params.payload) < self.control.window(&params.control)
@@ -596,7 +610,7 @@ impl<C: Control> Flow<C> {
 
     /// Wire bytes of its next packet.
     #[inline(always)]
-    fn wire(&self, params: &HostParams<C>) -> u32 {
+    fn wire(&self, params: &HostParams<C::Params>) -> u32 {
         if self.send.next + 1 == self.send.total {
             self.last_wire as u32
         } else {

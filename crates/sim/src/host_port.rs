@@ -4,10 +4,10 @@ use crate::host::{Finished, HostParams};
 use crate::link::{Fabric, Wire, put_on_wire};
 use crate::observe::Observer;
 use crate::stats::{Drops, PortStats};
+use crate::tcp_host::Timeouts;
 use crate::traffic::{Flow, FlowKeys};
 use crate::tree::Tree;
-use backwater_dataplane::{NicQueues, Ring};
-use backwater_transport::Control;
+use backwater_dataplane::{NicQueues, Red, Ring};
 use backwater_types::{Instant, Packet};
 use std::collections::VecDeque;
 
@@ -22,8 +22,8 @@ pub const TIMER: usize = 3;
 
 /// A host as the engine sees it.
 pub trait EndHost: Send + Sized {
-    /// End-to-end control of its flows.
-    type Control: Control;
+    /// Parameters of end-to-end control.
+    type Params: Clone + Send + Sync;
     /// With its port.
     fn new(port: HostPort, setup: HostSetup) -> Self;
     /// Its port.
@@ -34,19 +34,25 @@ pub trait EndHost: Send + Sized {
     fn run<O: Observer>(
         &mut self,
         end: Instant,
-        params: &HostParams<Self::Control>,
+        params: &HostParams<Self::Params>,
         fabric: &mut Fabric,
         finished: &mut impl FnMut(Instant, Finished),
         observer: &mut O,
     );
     /// Adds the payload bytes acknowledged so far, by class.
-    fn add_acknowledged(&self, params: &HostParams<Self::Control>, sum: &mut [u64]);
+    fn add_acknowledged(&self, params: &HostParams<Self::Params>, sum: &mut [u64]);
+    /// Timeouts of TCP, by reason.
+    fn timeouts(&self) -> Timeouts {
+        Timeouts::default()
+    }
 }
 
 /// What a host is built from, beside its port.
 pub struct HostSetup {
     /// Queues of a NIC that BFC may pause.
     pub nic: NicQueues,
+    /// Marking by the bytes that wait in a NIC that is a FIFO.
+    pub red: Red,
     /// Number of workloads.
     pub classes: usize,
     /// Keys of its flows.

@@ -20,7 +20,7 @@ use crate::receivers::Receivers;
 use crate::traffic::{Flow as Arrival, FlowKeys};
 use crate::wheel::{Event, What};
 use backwater_dataplane::Ring;
-use backwater_transport::{Ack, Answer, Control, Sender};
+use backwater_transport::{Ack, Answer, Control, Receiver, Sender};
 use backwater_types::{ControlFrame, Instant, Kind, Packet, flags};
 use std::collections::VecDeque;
 
@@ -38,7 +38,7 @@ pub struct HpccHost<C: Control> {
     paused: bool,
     /// A transmission has not come to its end yet; only where events come in order.
     sending: bool,
-    receivers: Receivers,
+    receivers: Receivers<Receiver>,
     keys: FlowKeys,
     changes: VecDeque<Instant>,
     finished_bytes: Vec<u64>,
@@ -66,13 +66,13 @@ impl<C: Control> Pair<C> {
         self.send.in_flight() < self.limit
     }
 
-    fn set_limit(&mut self, params: &HostParams<C>) {
+    fn set_limit(&mut self, params: &HostParams<C::Params>) {
         self.limit = self.control.window(&params.control).div_ceil(params.payload).min(u32::MAX as u64) as u32;
     }
 }
 
 impl<C: Control> EndHost for HpccHost<C> {
-    type Control = C;
+    type Params = C::Params;
 
     fn new(mut port: HostPort, setup: HostSetup) -> HpccHost<C> {
         port.tree.set(TIMER, setup.changes.front().copied().unwrap_or(Instant::NEVER));
@@ -106,7 +106,7 @@ impl<C: Control> EndHost for HpccHost<C> {
     fn run<O: Observer>(
         &mut self,
         end: Instant,
-        params: &HostParams<C>,
+        params: &HostParams<C::Params>,
         fabric: &mut Fabric,
         finished: &mut impl FnMut(Instant, Finished),
         observer: &mut O,
@@ -132,7 +132,7 @@ impl<C: Control> EndHost for HpccHost<C> {
         }
     }
 
-    fn add_acknowledged(&self, params: &HostParams<C>, sum: &mut [u64]) {
+    fn add_acknowledged(&self, params: &HostParams<C::Params>, sum: &mut [u64]) {
         self.finished_bytes.iter().zip(sum.iter_mut()).for_each(|(bytes, sum)| *sum += bytes);
         let listed = self.list.slots().map(|slot| &self.pairs[slot as usize]);
         for pair in listed.filter(|pair| !pair.send.is_done()) {
@@ -147,7 +147,7 @@ impl<C: Control> OrderedHost for HpccHost<C> {
         &mut self,
         now: Instant,
         event: HostEvent,
-        params: &HostParams<C>,
+        params: &HostParams<C::Params>,
         fabric: &mut Fabric,
         finished: &mut impl FnMut(Instant, Finished),
         observer: &mut O,
@@ -180,7 +180,7 @@ impl<C: Control> HpccHost<C> {
         &mut self,
         now: Instant,
         packet: Packet,
-        params: &HostParams<C>,
+        params: &HostParams<C::Params>,
         fabric: &mut Fabric,
         finished: &mut impl FnMut(Instant, Finished),
         observer: &mut O,
@@ -197,7 +197,7 @@ impl<C: Control> HpccHost<C> {
     }
 
     /// A new queue pair, at the end of the list.
-    fn open(&mut self, now: Instant, arrival: Arrival, params: &HostParams<C>) {
+    fn open(&mut self, now: Instant, arrival: Arrival, params: &HostParams<C::Params>) {
         let (total, last) = arrival.packets(params.payload);
         let mut pair = Pair {
             send: Sender::new(total, now),
@@ -241,7 +241,13 @@ impl<C: Control> HpccHost<C> {
 
     /// Sends if the link is free, else makes sure it is looked at when it is.
     #[inline(always)]
-    fn kick<O: Observer>(&mut self, now: Instant, params: &HostParams<C>, fabric: &mut Fabric, observer: &mut O) {
+    fn kick<O: Observer>(
+        &mut self,
+        now: Instant,
+        params: &HostParams<C::Params>,
+        fabric: &mut Fabric,
+        observer: &mut O,
+    ) {
         if fabric.wheel.is_some() {
             if !self.sending {
                 self.transmit(now, params, fabric, observer);
@@ -254,7 +260,13 @@ impl<C: Control> HpccHost<C> {
     }
 
     /// The link is free: an ACK, or the next packet of a queue pair, or a wake-up call.
-    fn transmit<O: Observer>(&mut self, now: Instant, params: &HostParams<C>, fabric: &mut Fabric, observer: &mut O) {
+    fn transmit<O: Observer>(
+        &mut self,
+        now: Instant,
+        params: &HostParams<C::Params>,
+        fabric: &mut Fabric,
+        observer: &mut O,
+    ) {
         let held = self.paused && params.acks_paused;
         let packet = match self.acks.front() {
             Some(ack) if !held => *ack,
@@ -293,7 +305,7 @@ impl<C: Control> HpccHost<C> {
         &mut self,
         now: Instant,
         place: usize,
-        params: &HostParams<C>,
+        params: &HostParams<C::Params>,
         fabric: &mut Fabric,
         observer: &mut O,
     ) {
@@ -339,7 +351,13 @@ impl<C: Control> HpccHost<C> {
         self.port.tree.set(TIMER, self.wake.min(change));
     }
 
-    fn on_timer<O: Observer>(&mut self, now: Instant, params: &HostParams<C>, fabric: &mut Fabric, observer: &mut O) {
+    fn on_timer<O: Observer>(
+        &mut self,
+        now: Instant,
+        params: &HostParams<C::Params>,
+        fabric: &mut Fabric,
+        observer: &mut O,
+    ) {
         while self.changes.front().is_some_and(|at| *at <= now) {
             self.changes.pop_front();
             self.paused = false;
@@ -357,7 +375,7 @@ impl<C: Control> HpccHost<C> {
         &mut self,
         now: Instant,
         packet: Packet,
-        params: &HostParams<C>,
+        params: &HostParams<C::Params>,
         fabric: &mut Fabric,
         finished: &mut impl FnMut(Instant, Finished),
         observer: &mut O,
@@ -377,7 +395,7 @@ impl<C: Control> HpccHost<C> {
         &mut self,
         now: Instant,
         packet: &Packet,
-        params: &HostParams<C>,
+        params: &HostParams<C::Params>,
         finished: &mut impl FnMut(Instant, Finished),
     ) -> bool {
         let Some(receiver) = self.receivers.get(packet.receiver_slot) else { return false };
@@ -404,7 +422,7 @@ impl<C: Control> HpccHost<C> {
         &mut self,
         now: Instant,
         packet: Packet,
-        params: &HostParams<C>,
+        params: &HostParams<C::Params>,
         finished: &mut impl FnMut(Instant, Finished),
     ) -> bool {
         let pair = &mut self.pairs[packet.sender_slot as usize];
@@ -422,7 +440,8 @@ impl<C: Control> HpccHost<C> {
         }
         if pair.send.is_done() {
             self.finished_bytes[pair.class as usize] += pair.size;
-            finished(now, Finished::Acknowledged { flow: pair.id, retransmitted: pair.send.retransmitted });
+            let (flow, retransmitted) = (pair.id, pair.send.retransmitted);
+            finished(now, Finished::Acknowledged { flow, retransmitted, timeouts: 0 });
         }
         self.note(packet.sender_slot);
         true

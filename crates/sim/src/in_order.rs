@@ -37,7 +37,7 @@ pub trait OrderedHost: EndHost {
         &mut self,
         now: Instant,
         event: HostEvent,
-        params: &HostParams<Self::Control>,
+        params: &HostParams<Self::Params>,
         fabric: &mut Fabric,
         finished: &mut impl FnMut(Instant, Finished),
         observer: &mut O,

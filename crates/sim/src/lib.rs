@@ -23,6 +23,7 @@ pub mod stats;
 pub mod summary;
 pub mod switch_node;
 pub mod tables;
+pub mod tcp_host;
 pub mod timers;
 pub mod traffic;
 pub mod tree;

@@ -8,12 +8,12 @@ use crate::switch_node::{Census, Change, DelayHistogram, Meters, SwitchNode};
 use crate::traffic::FlowKeys;
 use backwater_dataplane::assign::DynamicParams;
 use backwater_dataplane::{
-    BesideParams, BfcParams, FlowSailParams, HpccMemoryParams, IdealFlowControlParams, NicQueues, PfcParams, PortShape,
-    Red, Shape, hpcc_memory, pfc,
+    BesideParams, BfcParams, FlowSailParams, HpccMemoryParams, IdealFlowControlParams, MarkingShape, MemoryShape,
+    NicQueues, PfcParams, PortShape, Red, Shape, hpcc_memory, pfc,
 };
 use backwater_scenario::model::{
-    self, AckClass, Assignment, Backpressure, Buffer, Ecn, Elide, ElideRule, Fault, Hold, Memory, Paths, Scenario,
-    WhenPaused,
+    self, AckClass, Assignment, Backpressure, Buffer, Ecn, EcnOf, Elide, ElideRule, Fault, Hold, Memory, Mmu, NotEct,
+    Paths, Returns, Scenario, Spacing, Transport, WhenPaused,
 };
 use backwater_scenario::topology::{Graph, Link, ser_time};
 use backwater_types::hash::{self, Stream};
@@ -70,7 +70,8 @@ pub fn build<H: EndHost, D: DataPlane>(
         let nic = nic_queues(scenario.switch_at(&graph.nodes[graph.switch_of(host)].name));
         let port = HostPort::new(host as u16, wires.of(host, links[host][0]), tie_seed(host));
         let classes = scenario.workload.len();
-        let setup = HostSetup { nic, classes, keys: FlowKeys::new(scenario), seed: scenario.seed, changes };
+        let red = nic_red(scenario, graph, host, links[host][0]);
+        let setup = HostSetup { nic, red, classes, keys: FlowKeys::new(scenario), seed: scenario.seed, changes };
         nodes[part[host]].hosts.push(H::new(port, setup));
     }
     let routes = Arc::new(routes);
@@ -89,10 +90,14 @@ pub fn build<H: EndHost, D: DataPlane>(
             tie_seed(switch),
         );
         let measure = &scenario.measure;
+        let (name, links) = (|node: usize| &graph.nodes[node].name, &links[switch]);
+        let port_to = |peer: &String| links.iter().position(|link| name(graph.peer(*link, switch)) == peer);
+        let asked = measure.queues.iter().filter(|[at, _]| at == name(switch));
+        node.sampled = asked.filter_map(|[_, peer]| port_to(peer)).map(|port| port as u16).collect();
         if measure.active_flows || measure.queueing_delay {
             node.meters = Some(Box::new(Meters {
                 delays: measure.queueing_delay.then(DelayHistogram::default),
-                census: measure.active_flows.then(|| Census::new(links[switch].len())),
+                census: measure.active_flows.then(|| Census::new(links.len())),
             }));
         }
         nodes[part[switch]].switches.push(node);
@@ -109,6 +114,15 @@ pub fn build<H: EndHost, D: DataPlane>(
     nodes
 }
 
+/// What of [`model::Host::delay`] frames spend on the last link: all of it, where no control frame comes by it that would have to
+/// overtake them. It saves an event for each.
+pub fn delay_on_wire(scenario: &Scenario) -> Duration {
+    let plain = |switch: &model::Switch| switch.backpressure == Backpressure::None;
+    let plain = plain(&scenario.switch) && scenario.region.iter().all(|region| plain(&region.switch));
+    let all = plain && scenario.host.transport == Transport::Tcp;
+    if all { scenario.host.delay } else { Duration::ZERO }
+}
+
 /// The queues of a NIC on a switch.
 fn nic_queues(switch: &model::Switch) -> NicQueues {
     let quantum = switch.quantum.0 as u32;
@@ -117,6 +131,20 @@ fn nic_queues(switch: &model::Switch) -> NicQueues {
         _ if switch.priority_groups > 1 => NicQueues::by_class(switch.priority_groups.into(), quantum),
         _ => NicQueues::new(1, quantum, false),
     }
+}
+
+/// Marking by a NIC that is a FIFO: as the switch it is on.
+fn nic_red(scenario: &Scenario, graph: &Graph, host: usize, link: usize) -> Red {
+    let switch = scenario.switch_at(&graph.nodes[graph.switch_of(host)].name);
+    match &switch.ecn {
+        Some(ecn) if scenario.host.nic_marks => red(ecn, graph.links[link].rate, full_packet(scenario)),
+        _ => Red::OFF,
+    }
+}
+
+/// Bytes of a full packet on the wire.
+fn full_packet(scenario: &Scenario) -> u32 {
+    (scenario.host.payload.0 + scenario.host.header.0) as u32
 }
 
 /// `[node][port]`: its link.
@@ -196,7 +224,8 @@ impl Wires<'_> {
         let target = Target { partition: part as u16, port, node: self.local[peer], link: number };
         let ser = ser_time(&self.scenario.conventions, l.rate);
         let faults = self.faults(link, towards);
-        (self.incoming.number[link][1 - towards], Wire { ser, delay: l.delay, target, faults })
+        let delay = l.delay + if peer < self.graph.hosts { delay_on_wire(self.scenario) } else { Duration::ZERO };
+        (self.incoming.number[link][1 - towards], Wire { ser, delay, target, faults })
     }
 
     fn faults(&self, link: usize, direction: usize) -> Option<Box<Faults>> {
@@ -272,7 +301,7 @@ fn shape(scenario: &Scenario, graph: &Graph, switch: usize, links: &[usize]) -> 
     let config = scenario.switch_at(&graph.nodes[switch].name);
     let port = |link: &usize| {
         let l = &graph.links[*link];
-        let red = config.ecn.as_ref().map_or(Red::OFF, |ecn| red(ecn, l.rate));
+        let red = config.ecn.as_ref().map_or(Red::OFF, |ecn| red(ecn, l.rate, full_packet(scenario)));
         PortShape { rate: l.rate, hrtt: Duration(2 * l.delay.0), red }
     };
     let buffer = match config.buffer {
@@ -286,7 +315,17 @@ fn shape(scenario: &Scenario, graph: &Graph, switch: usize, links: &[usize]) -> 
         quantum: config.quantum.0 as u32,
         buffer,
         alpha: config.alpha,
-        smallest_packet: scenario.host.header.0 as u32 + 1,
+        memory: memory(scenario, graph, switch, links),
+        marking: MarkingShape {
+            per_port: config.ecn.as_ref().is_some_and(|ecn| ecn.of == EcnOf::Port),
+            exempt: exempt_queues(config),
+            pool_exempts: config.pool_ecn.as_ref().is_some_and(|pool| pool.only_ecn_queues),
+            drops_not_ect: config.not_ect == NotEct::Drop,
+        },
+        smallest_packet: match scenario.conventions.acks {
+            AckClass::High => scenario.host.header.0 as u32 + 1,
+            AckClass::Data => (scenario.host.header.0 + 1).min(scenario.host.ack.0) as u32,
+        },
         seed: hash::stream(scenario.seed, 0x7377_6974, switch as u64),
         salt: hash::stream(scenario.seed, 0x7361_6c74, switch as u64),
         hrtt: match config.backpressure {
@@ -300,12 +339,62 @@ fn shape(scenario: &Scenario, graph: &Graph, switch: usize, links: &[usize]) -> 
     }
 }
 
-/// Thresholds of a port of this rate.
-fn red(ecn: &Ecn, rate: BitsPerSec) -> Red {
-    match ecn.by_rate.iter().find(|at| at.rate == rate) {
+/// Thresholds of a port of this rate; a full packet is of `packet` bytes.
+fn red(ecn: &Ecn, rate: BitsPerSec, packet: u32) -> Red {
+    let red = match ecn.by_rate.iter().find(|at| at.rate == rate) {
         Some(at) => Red::new(at.kmin.0, at.kmax.0, at.pmax),
         None => Red::new(ecn.kmin.0, ecn.kmax.0, ecn.pmax),
+    };
+    spaced(red, ecn.spacing, packet)
+}
+
+fn spaced(red: Red, spacing: Spacing, packet: u32) -> Red {
+    match spacing {
+        Spacing::Plain => red,
+        Spacing::Uniform => red.uniform(packet),
     }
+}
+
+/// Bits of the queues that `ecn` does not cover; all, where there is none.
+fn exempt_queues(config: &model::Switch) -> u128 {
+    match &config.ecn {
+        None => u128::MAX,
+        Some(ecn) if ecn.queues.is_empty() => 0,
+        Some(ecn) => !ecn.queues.iter().fold(0, |bits, queue| bits | 1u128 << queue),
+    }
+}
+
+/// MMUs and private memory of a switch.
+fn memory(scenario: &Scenario, graph: &Graph, switch: usize, links: &[usize]) -> MemoryShape {
+    let config = scenario.switch_at(&graph.nodes[switch].name);
+    let mmu = &config.mmu;
+    let queues = config.data_queues() as usize;
+    let own = |queue: usize| mmu.queue.get(queue);
+    let private: Vec<u64> =
+        (0..queues).map(|queue| own(queue).and_then(|own| own.private).unwrap_or(mmu.private).0).collect();
+    let alpha: Vec<Option<f64>> =
+        (0..queues).map(|queue| own(queue).and_then(|own| own.alpha).or(config.alpha)).collect();
+    let plain = mmu.queue.is_empty() && mmu.private.0 == 0;
+    MemoryShape {
+        mmu: mmus(mmu, graph, switch, links),
+        private: if plain { Vec::new() } else { private },
+        alpha: if plain { Vec::new() } else { alpha },
+        returns_private: mmu.returns == Returns::Private,
+        red: config
+            .pool_ecn
+            .as_ref()
+            .map(|pool| spaced(Red::new(pool.kmin.0, pool.kmax.0, pool.pmax), pool.spacing, full_packet(scenario))),
+    }
+}
+
+/// `[port]`: its MMU.
+fn mmus(mmu: &Mmu, graph: &Graph, switch: usize, links: &[usize]) -> Vec<u8> {
+    let of = |(port, link): (usize, &usize)| {
+        let peer = &graph.nodes[graph.peer(*link, switch)].name;
+        let named = mmu.neighbours.iter().position(|names| names.contains(peer)).unwrap_or(0);
+        mmu.ports.map_or(named, |ports| port / ports as usize) as u8
+    };
+    links.iter().enumerate().map(of).collect()
 }
 
 fn plane_params(scenario: &Scenario, graph: &Graph, switch: usize, links: &[usize]) -> PlaneParams {
@@ -387,7 +476,7 @@ fn flowsail_params(scenario: &Scenario, graph: &Graph, switch: usize, links: &[u
 
 /// Whether the switch behind a link has PFC and nothing else to pause its neighbours with.
 fn speaks_pfc(scenario: &Scenario, graph: &Graph, switch: usize, link: usize) -> bool {
-    let peer = if graph.links[link].a == switch { graph.links[link].b } else { graph.links[link].a };
+    let peer = graph.peer(link, switch);
     peer >= graph.hosts && scenario.switch_at(&graph.nodes[peer].name).backpressure == Backpressure::Pfc
 }
 

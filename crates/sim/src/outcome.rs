@@ -8,9 +8,11 @@ use crate::ideal::Ideal;
 use crate::network::{self, Nodes};
 use crate::stats::{Drops, PortStats};
 use crate::switch_node::DelayHistogram;
+use crate::tcp_host::Timeouts;
 use crate::traffic::{ENDLESS, Flow, FlowKeys, Traffic, counted_window};
+use backwater_dataplane::PoolCounts;
 use backwater_dataplane::assign::Assigned;
-use backwater_scenario::model::{Scenario, Slowdown, Workload};
+use backwater_scenario::model::{Scenario, Slowdown, Transport, Workload};
 use backwater_scenario::topology::Graph;
 use backwater_types::{BitsPerSec, Instant};
 
@@ -26,12 +28,22 @@ pub struct Outcome {
     pub acknowledged: Vec<Instant>,
     /// `[flow]`: packets sent again.
     pub retransmitted: Vec<u32>,
+    /// `[flow]`: timeouts of TCP.
+    pub timeouts: Vec<u16>,
+    /// Timeouts of TCP, by reason.
+    pub timeout_reasons: Timeouts,
     /// Every port, by node and port.
     pub ports: Vec<PortRow>,
     /// `[node]`.
     pub drops: Vec<Drops>,
     /// Samples of bytes buffered: time, switch, bytes; by time, then switch.
     pub buffers: Vec<Sample>,
+    /// Samples of the data that waits at egress ports: when, switch, port, bytes.
+    pub queues: Vec<(Instant, u32, u16, u64)>,
+    /// Samples of shared pools: when, switch, MMU, bytes.
+    pub pool_samples: Vec<(Instant, u32, u16, u64)>,
+    /// Every shared pool, by switch and MMU.
+    pub pools: Vec<PoolRow>,
     /// Samples of active flows: switch, port, `[flows]` counts.
     pub active: Vec<(u32, u16, Vec<u64>)>,
     /// Time in egress queues, by layer of the switch.
@@ -68,6 +80,22 @@ pub struct PortRow {
     pub assigned: Assigned,
 }
 
+/// The shared pool of one MMU.
+pub struct PoolRow {
+    /// Switch.
+    pub node: u32,
+    /// Its MMU.
+    pub mmu: u16,
+    /// Ports of the MMU.
+    pub ports: u16,
+    /// Bytes it can hold.
+    pub capacity: u64,
+    /// Most it ever held.
+    pub peak: u64,
+    /// What became of packets there.
+    pub counts: PoolCounts,
+}
+
 /// A flow with what became of it.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowRow {
@@ -79,6 +107,8 @@ pub struct FlowRow {
     pub acknowledged: Instant,
     /// Packets sent again.
     pub retransmitted: u32,
+    /// Timeouts of TCP.
+    pub timeouts: u16,
     /// Completion time on an idle network, picoseconds; by the definition asked for.
     pub ideal: u64,
     /// Completion time over ideal; `NaN` if unfinished.
@@ -101,9 +131,14 @@ impl Outcome {
             received: Vec::new(),
             acknowledged: Vec::new(),
             retransmitted: Vec::new(),
+            timeouts: Vec::new(),
+            timeout_reasons: Timeouts::default(),
             ports: Vec::new(),
             drops: vec![Drops::default(); graph.nodes.len()],
             buffers: Vec::new(),
+            queues: Vec::new(),
+            pool_samples: Vec::new(),
+            pools: Vec::new(),
             active: Vec::new(),
             delays: Vec::new(),
             goodput: vec![0; classes],
@@ -116,7 +151,10 @@ impl Outcome {
             merge(&mut outcome.received, &mut harvest.received, |a, b| *a = (*a).min(b));
             merge(&mut outcome.acknowledged, &mut harvest.acknowledged, |a, b| *a = (*a).min(b));
             merge(&mut outcome.retransmitted, &mut harvest.retransmitted, |a, b| *a += b);
+            merge(&mut outcome.timeouts, &mut harvest.timeouts, |a, b| *a += b);
             outcome.buffers.append(&mut harvest.buffers);
+            outcome.queues.append(&mut harvest.queues);
+            outcome.pool_samples.append(&mut harvest.pools);
             outcome.packet_hops += nodes.fabric.packet_hops;
             outcome.ended = harvest.ended;
             outcome.complete &= !harvest.cancelled;
@@ -128,6 +166,9 @@ impl Outcome {
             outcome.take_switches(nodes, harvest);
         }
         outcome.buffers.sort_unstable();
+        outcome.queues.sort_unstable();
+        outcome.pool_samples.sort_unstable();
+        outcome.pools.sort_by_key(|row| (row.node, row.mmu));
         outcome.active.sort_unstable();
         outcome.ports.sort_by_key(|row| (row.node, row.port));
         outcome.delays.sort_by_key(|(layer, _)| *layer);
@@ -168,9 +209,20 @@ impl Outcome {
     fn take_switches<H: EndHost, D: DataPlane>(&mut self, nodes: &mut Nodes<H, D>, harvest: &mut Harvest) {
         for host in &nodes.hosts {
             self.drops[host.port().id as usize] = host.port().drops;
+            self.timeout_reasons.iter_mut().zip(host.timeouts()).for_each(|(sum, n)| *sum += n);
         }
         for (switch, active) in nodes.switches.iter_mut().zip(&mut harvest.active) {
             self.drops[switch.id] = switch.drops;
+            let ports =
+                |mmu: u16| (0..switch.ports.len()).filter(|p| switch.plane.mmu(*p as u16) as u16 == mmu).count();
+            self.pools.extend(switch.plane.pools().iter().zip(0..).map(|(pool, mmu)| PoolRow {
+                node: switch.id as u32,
+                mmu,
+                ports: ports(mmu) as u16,
+                capacity: pool.capacity(),
+                peak: pool.peak(),
+                counts: pool.counts,
+            }));
             for (port, counts) in active.drain(..).enumerate().filter(|(_, counts)| !counts.is_empty()) {
                 self.active.push((switch.id as u32, port as u16, counts));
             }
@@ -218,6 +270,7 @@ impl Outcome {
                 received,
                 acknowledged,
                 retransmitted: self.retransmitted[i],
+                timeouts: self.timeouts[i],
                 ideal,
                 slowdown: if end == Instant::NEVER { f64::NAN } else { end.since(flow.at).0 as f64 / ideal as f64 },
                 counted: flow.at >= warm && flow.size != ENDLESS,
@@ -270,6 +323,15 @@ impl Outcome {
         let later: Vec<u64> = held.chain(discarded).chain([isolated]).collect();
         if later.iter().any(|n| *n > 0) {
             hash.put(&later);
+        }
+        let timeouts = self.timeout_reasons.into_iter().chain(self.timeouts.iter().map(|n| *n as u64));
+        let dropped = self.drops.iter().flat_map(|d| [d.packets[6], d.packets[7]]);
+        let pools = self.pools.iter().flat_map(|row| [row.counts.marked_queue, row.counts.marked_pool]);
+        let samples = self.queues.iter().chain(&self.pool_samples);
+        let samples = samples.flat_map(|(at, node, place, bytes)| [at.0, *node as u64, *place as u64, *bytes]);
+        let tcp: Vec<u64> = timeouts.chain(dropped).chain(pools).chain(samples).collect();
+        if self.scenario.host.transport == Transport::Tcp {
+            hash.put(&tcp);
         }
         hash.finish()
     }

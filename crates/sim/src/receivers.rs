@@ -4,7 +4,6 @@
 //! moves to a short sorted list; a number that is in neither is a flow that has finished, and needs no record: its late
 //! duplicates are answered as such. Memory follows live flows, and no hash is taken.
 
-use backwater_transport::Receiver;
 use std::collections::VecDeque;
 
 /// Records that stay in the window at most.
@@ -12,25 +11,25 @@ const WINDOW: usize = 1024;
 
 /// All flows to one host.
 #[derive(Clone, Debug, Default)]
-pub struct Receivers {
+pub struct Receivers<R> {
     /// Number of the first record in `recent`.
     base: u32,
-    recent: VecDeque<Option<Receiver>>,
+    recent: VecDeque<Option<R>>,
     /// Unfinished flows older than the window, by number.
-    old: Vec<(u32, Receiver)>,
+    old: Vec<(u32, R)>,
 }
 
-impl Receivers {
+impl<R: Default> Receivers<R> {
     /// The record of flow number `slot`; `None` if it has finished.
     #[inline]
-    pub fn get(&mut self, slot: u32) -> Option<&mut Receiver> {
+    pub fn get(&mut self, slot: u32) -> Option<&mut R> {
         if slot < self.base {
             let at = self.old.binary_search_by_key(&slot, |(number, _)| *number).ok()?;
             return Some(&mut self.old[at].1);
         }
         let at = (slot - self.base) as usize;
         while self.recent.len() <= at {
-            self.recent.push_back(Some(Receiver::default()));
+            self.recent.push_back(Some(R::default()));
         }
         if self.recent.len() > WINDOW {
             return self.slide(slot);
@@ -39,7 +38,7 @@ impl Receivers {
     }
 
     /// Makes room, then finds `slot`.
-    fn slide(&mut self, slot: u32) -> Option<&mut Receiver> {
+    fn slide(&mut self, slot: u32) -> Option<&mut R> {
         while self.recent.len() > WINDOW / 2 {
             if let Some(Some(record)) = self.recent.pop_front() {
                 self.old.push((self.base, record));
@@ -69,10 +68,11 @@ impl Receivers {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use backwater_transport::Receiver;
 
     #[test]
     fn long_flows_survive_the_window_and_finished_ones_leave_nothing() {
-        let mut flows = Receivers::default();
+        let mut flows = Receivers::<Receiver>::default();
         flows.get(0).unwrap().expected = 7;
         for slot in 1..10_000 {
             assert!(flows.get(slot).is_some());
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn flows_may_start_out_of_order() {
-        let mut flows = Receivers::default();
+        let mut flows = Receivers::<Receiver>::default();
         assert!(flows.get(5).is_some());
         flows.finish(5);
         assert!(flows.get(3).is_some() && flows.get(5).is_none());

@@ -2,7 +2,7 @@
 
 use crate::any_control::{AnyControl, AnyFlow};
 use crate::any_switch::{
-    self, BfcSwitch, BfcWide, Build, DataPlane, FairQueueing, FifoHpcc, FifoPfc, FlowSailSwitch, FlowSailWide,
+    self, BfcSwitch, BfcWide, Build, DataPlane, FairQueueing, Fifo, FifoHpcc, FifoPfc, FlowSailSwitch, FlowSailWide,
     PlaneParams,
 };
 use crate::engine::{self, Harvest, NodeByNode, Schedule, Watch, Windows};
@@ -14,21 +14,24 @@ use crate::in_order::InOrder;
 use crate::network::{self, Nodes};
 use crate::observe::{Nobody, Observer};
 use crate::outcome::Outcome;
+use crate::tcp_host::{TcpHost, TcpHostParams, marks_of};
 use crate::traffic::{Traffic, counted_window};
 use crate::tree::TIME_LIMIT;
 use backwater_dataplane::Shape;
 use backwater_dataplane::flow_table::LAPSE;
 use backwater_scenario::model::{
-    AckClass, Assignment, Backpressure, Hosts, Memory, Scenario, Ties, Time, Transport, Window as Cap, Workload,
+    AckClass, Assignment, Backpressure, Connections, Hosts, Marks, Memory, Scenario, Ties, Time, Transport,
+    Window as Cap, Workload,
 };
 use backwater_scenario::topology::{self, Graph};
-use backwater_transport::{Control, Dctcp, DctcpParams, LineRate, Window, WindowParams};
+use backwater_transport::{AckPolicy, Control, Dctcp, DctcpParams, LineRate, TcpParams, Window, WindowParams};
 use backwater_types::{BitsPerSec, Bytes, Duration, Instant, SerTime, flags};
+use std::borrow::Cow;
 
 /// A scenario ready to run.
 pub struct Simulation<'a> {
-    /// What was asked.
-    pub scenario: &'a Scenario,
+    /// What was asked, and of a number of flows the duration they take.
+    pub scenario: Cow<'a, Scenario>,
     /// Its nodes and links.
     pub graph: Graph,
     /// Threads to run on; the outcome does not depend on it.
@@ -39,6 +42,7 @@ impl<'a> Simulation<'a> {
     /// For a valid scenario.
     pub fn new(scenario: &'a Scenario, threads: usize) -> Simulation<'a> {
         let graph = topology::expand(&scenario.topology);
+        let scenario = shortened(scenario, &graph);
         let switches = graph.nodes.len() - graph.hosts;
         let most = match scenario.conventions.ties {
             Ties::Random => switches,
@@ -53,6 +57,10 @@ impl<'a> Simulation<'a> {
         let wide = switch.data_queues() > 64;
         let hpcc = conventions.memory == Memory::HpccSim;
         match (host.transport, switch.assignment, switch.backpressure) {
+            (Transport::Tcp, Assignment::Single, Backpressure::None) if self.scenario.region.is_empty() => {
+                self.run_as::<TcpHost, Fifo>(self.tcp(), watch)
+            }
+            (Transport::Tcp, ..) => self.run_any(watch),
             _ if hpcc && conventions.hosts == Hosts::HpccSim => match host.transport {
                 Transport::Dctcp => self.run_hpcc::<Dctcp>(self.dctcp(), watch),
                 Transport::LineRate if self.cap().is_none() => self.run_hpcc::<LineRate>((), watch),
@@ -79,7 +87,7 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    fn run_as<H: EndHost, D: Build>(&self, control: <H::Control as Control>::Params, watch: &Watch) -> Outcome {
+    fn run_as<H: EndHost, D: Build>(&self, control: H::Params, watch: &Watch) -> Outcome {
         self.run_with::<H, D, Nobody>(control, D::build, || Nobody, watch).0
     }
 
@@ -116,6 +124,7 @@ impl<'a> Simulation<'a> {
         watch: &Watch,
     ) -> (Outcome, Vec<O>) {
         let control = match self.scenario.host.transport {
+            Transport::Tcp => return self.run_with::<TcpHost, _, O>(self.tcp(), plane, observer, watch),
             Transport::LineRate if self.cap().is_none() => AnyControl::LineRate,
             Transport::LineRate | Transport::Window => AnyControl::Window(WindowParams { window: self.window() }),
             Transport::Dctcp => AnyControl::Dctcp(self.dctcp()),
@@ -133,7 +142,7 @@ impl<'a> Simulation<'a> {
     /// Runs node by node with hosts `H`, switches made by `plane`, and an observer in each partition.
     pub fn run_with<H: EndHost, D: DataPlane, O: Observer>(
         &self,
-        control: <H::Control as Control>::Params,
+        control: H::Params,
         plane: impl Fn(&Shape, &PlaneParams) -> D,
         observer: impl Fn() -> O,
         watch: &Watch,
@@ -143,15 +152,15 @@ impl<'a> Simulation<'a> {
 
     fn run_windows<W: Windows<H, D, O>, H: EndHost, D: DataPlane, O: Observer>(
         &self,
-        control: <H::Control as Control>::Params,
+        control: H::Params,
         plane: impl Fn(&Shape, &PlaneParams) -> D,
         observer: impl Fn() -> O,
         watch: &Watch,
     ) -> (Outcome, Vec<O>) {
-        let nodes: Vec<Nodes<H, D>> = network::build(self.scenario, &self.graph, self.threads, plane);
-        let traffic = Traffic::new(self.scenario, &self.graph);
+        let nodes: Vec<Nodes<H, D>> = network::build(&self.scenario, &self.graph, self.threads, plane);
+        let traffic = Traffic::new(&self.scenario, &self.graph);
         let partitions = nodes.into_iter().map(|n| (n, observer())).collect();
-        let params = self.host_params::<H::Control>(control);
+        let params = self.host_params(control);
         let done = engine::run::<W, H, D, O>(partitions, &params, &traffic, self.schedule(), watch);
         let mut observers = Vec::new();
         let parts: Vec<(Nodes<H, D>, Harvest)> = done
@@ -161,10 +170,10 @@ impl<'a> Simulation<'a> {
                 (nodes, harvest)
             })
             .collect();
-        (Outcome::gather(self.scenario, &self.graph, parts), observers)
+        (Outcome::gather(&self.scenario, &self.graph, parts), observers)
     }
 
-    fn host_params<C: Control>(&self, control: C::Params) -> HostParams<C> {
+    fn host_params<P>(&self, control: P) -> HostParams<P> {
         let (host, switch) = (&self.scenario.host, &self.scenario.switch);
         let label = |w: &Workload| {
             if matches!(w, Workload::Incast { .. }) { flags::INCAST } else { 0 }
@@ -176,15 +185,42 @@ impl<'a> Simulation<'a> {
             ack: host.ack.0 as u16,
             rto: host.rto,
             nack_guard: host.nack_guard,
-            delay: host.delay,
+            delay: Duration(host.delay.0 - network::delay_on_wire(&self.scenario).0),
             acks_paused: host.ack_class == AckClass::Data,
-            ecn: switch.ecn.is_some(),
+            ecn: match host.transport {
+                Transport::Tcp => host.tcp.marks != Marks::None,
+                _ => switch.ecn.is_some() || switch.pool_ecn.is_some(),
+            },
             symmetric: switch.symmetric_ecmp,
             labels: self.scenario.workload.iter().map(label).collect(),
             priorities: self.scenario.workload.iter().map(Workload::priority).collect(),
             datagrams: self.scenario.workload.iter().map(|w| w.rate().map(SerTime::of)).collect(),
             obeys_flow_pauses: switch.flowsail.nic_obeys,
             lapse: Duration(LAPSE * switch.flowsail.refresh.0),
+        }
+    }
+
+    fn tcp(&self) -> TcpHostParams {
+        let (host, tcp) = (&self.scenario.host, &self.scenario.host.tcp);
+        TcpHostParams {
+            tcp: TcpParams {
+                marks: marks_of(tcp.marks),
+                g: tcp.g,
+                alpha: tcp.alpha,
+                initial_window: tcp.initial_window,
+                max_window: if tcp.max_window == 0 { u32::MAX } else { tcp.max_window },
+                min_window: tcp.min_window,
+                dup_acks: tcp.dup_acks,
+                rto_min: host.rto,
+                rto_max: tcp.rto_max,
+                idle_restart: tcp.idle_restart,
+            },
+            acks: AckPolicy { every: tcp.ack_every, exact_marks: tcp.marks == Marks::Dctcp },
+            ack_delay: tcp.ack_delay,
+            persistent: (tcp.connections == Connections::Persistent).then_some(tcp.open),
+            handshake: tcp.handshake,
+            nic_buffer: host.nic_buffer.0,
+            acks_with_data: self.scenario.conventions.acks == AckClass::Data,
         }
     }
 
@@ -229,7 +265,7 @@ impl<'a> Simulation<'a> {
     /// When to stop and what to sample.
     pub fn schedule(&self) -> Schedule {
         let run = &self.scenario.run;
-        let (warm, until) = counted_window(self.scenario);
+        let (warm, until) = counted_window(&self.scenario);
         let widest = self.graph.look_ahead(&self.scenario.host, &self.scenario.conventions);
         Schedule {
             look_ahead: run.window.map_or(widest, |w| w.min(widest)),
@@ -237,6 +273,16 @@ impl<'a> Simulation<'a> {
             until,
             cap: Instant((run.duration.0 as f64 * run.drain.max(1.0)) as u64).max(until).min(Instant(TIME_LIMIT.0 - 1)),
             sample: self.scenario.measure.sample,
+            pools: self.scenario.measure.pools,
         }
     }
+}
+
+/// The scenario with `run.duration` no longer than `run.flows` flows take to arrive.
+fn shortened<'a>(scenario: &'a Scenario, graph: &Graph) -> Cow<'a, Scenario> {
+    let last = scenario.run.flows.and_then(|flows| Traffic::new(scenario, graph).nth(flows as usize - 1));
+    let Some(last) = last else { return Cow::Borrowed(scenario) };
+    let mut shorter = scenario.clone();
+    shorter.run.duration = Duration(last.at.0 + 1);
+    Cow::Owned(shorter)
 }

@@ -126,10 +126,15 @@ pub struct Drops {
     pub packets: [u64; DROP_REASONS.len()],
     /// `[reason]`: bytes.
     pub bytes: [u64; DROP_REASONS.len()],
+    /// Of all these packets, ACKs and NACKs.
+    pub acks: u64,
 }
 
 /// Names of the reasons in [`Drops`].
-pub const DROP_REASONS: [&str; 6] = ["buffer", "headroom", "link-loss", "link-down", "no-route", "paused"];
+pub const DROP_REASONS: [&str; 8] =
+    ["buffer", "headroom", "link-loss", "link-down", "no-route", "paused", "nic", "not-ect"];
+/// Number of the reason `nic`: the queue of a host's NIC is full.
+pub const DROPPED_BY_NIC: usize = 6;
 
 impl Drops {
     /// A packet of `wire` bytes was dropped for reason number `reason`.

@@ -1,9 +1,9 @@
 //! The numbers of a run that fit on a page, as JSON.
 
 use crate::outcome::{FlowRow, Outcome};
-use crate::stats::DROP_REASONS;
+use crate::stats::{DROP_REASONS, DROPPED_BY_NIC};
 use crate::traffic::{capacity, counted_window};
-use backwater_scenario::model::{LoadOf, Slowdown, Workload};
+use backwater_scenario::model::{LoadOf, Slowdown, Transport, Workload};
 use serde_json::{Value, json};
 
 /// Slowdowns of the counted flows of one class and size bin.
@@ -139,6 +139,8 @@ pub fn summary(outcome: &Outcome) -> Value {
             "collisions": outcome.ports.iter().map(|p| p.assigned.collisions).sum::<u64>(),
         },
         "drops": drops(outcome),
+        "loss": loss(outcome),
+        "timeouts": timeouts(outcome),
         "queueing_delay": queueing_delay(outcome),
         "throughput": totals.throughput(outcome),
         "packet_hops": outcome.packet_hops,
@@ -288,6 +290,38 @@ fn pause(outcome: &Outcome) -> Value {
 fn drops(outcome: &Outcome) -> Value {
     let packets = |reason: usize| outcome.drops.iter().map(|d| d.packets[reason]).sum::<u64>();
     DROP_REASONS.iter().enumerate().map(|(i, name)| (name.to_string(), json!(packets(i)))).collect()
+}
+
+/// Reasons for which a switch or a NIC drops a packet of its own accord.
+const CHOSEN: [usize; 5] = [0, 1, 5, DROPPED_BY_NIC, 7];
+
+/// Data packets that switches and NICs dropped, of those that hosts sent or would have.
+fn loss(outcome: &Outcome) -> Value {
+    let hosts = outcome.graph.hosts;
+    let sent: u64 = outcome.ports.iter().filter(|p| (p.node as usize) < hosts).map(|p| p.total.sent.data_packets).sum();
+    let drops = &outcome.drops;
+    let in_nics: u64 = drops.iter().map(|d| d.packets[DROPPED_BY_NIC]).sum();
+    let all: u64 = drops.iter().flat_map(|d| CHOSEN.map(|reason| d.packets[reason])).sum();
+    let dropped = all - drops.iter().map(|d| d.acks).sum::<u64>();
+    let data = sent + in_nics;
+    json!({ "data_packets": data, "dropped": dropped, "share": finite(dropped as f64 / data as f64) })
+}
+
+/// Timeouts of TCP by reason; null for other transports.
+fn timeouts(outcome: &Outcome) -> Option<Value> {
+    let [silent, tail, retransmission, held, handshake] = outcome.timeout_reasons;
+    let tcp = outcome.scenario.host.transport == Transport::Tcp;
+    tcp.then(|| {
+        json!({
+            "total": outcome.timeout_reasons.iter().sum::<u64>(),
+            "flows": outcome.timeouts.iter().filter(|n| **n > 0).count(),
+            "silent": silent,
+            "tail": tail,
+            "retransmission": retransmission,
+            "held": held,
+            "handshake": handshake,
+        })
+    })
 }
 
 fn queueing_delay(outcome: &Outcome) -> Option<Value> {

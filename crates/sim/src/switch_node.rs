@@ -32,6 +32,8 @@ pub struct SwitchNode<D> {
     pub drops: Drops,
     /// What costs time per packet, only where it is asked for.
     pub meters: Option<Box<Meters>>,
+    /// Ports whose data is sampled.
+    pub sampled: Vec<PortId>,
     hosts: usize,
     choice: Choice,
     /// Routes, by epoch of the links.
@@ -217,6 +219,7 @@ impl<D: DataPlane> SwitchNode<D> {
             ports: links.into_iter().map(port).collect(),
             drops: Drops::default(),
             meters: None,
+            sampled: Vec::new(),
             hosts,
             choice,
             routes,
@@ -310,8 +313,10 @@ impl<D: DataPlane> SwitchNode<D> {
             DropReason::Buffer => (0, "buffer"),
             DropReason::Headroom => (1, "headroom"),
             DropReason::Paused => (5, "paused"),
+            DropReason::NotEct => (7, "not-ect"),
         };
         self.drops.count(number, packet.wire);
+        self.drops.acks += (packet.kind != Kind::Data) as u64;
         observer.dropped(now, self.id, packet, name);
     }
 
@@ -430,6 +435,9 @@ impl<D: DataPlane> SwitchNode<D> {
             free_at = p.depart(now, packet, packet.upstream_queue, fabric, drops, id, observer);
             observer.departed(now, id, port, packet, sent);
         });
+        if !self.plane.discarded().is_empty() {
+            self.count_discarded(now, port, observer);
+        }
         let Some(sent) = sent else { return (None, None) };
         if let Some(meters) = &mut self.meters
             && sent.queue.is_some()
@@ -437,6 +445,17 @@ impl<D: DataPlane> SwitchNode<D> {
             meters.leave(now, port, flow, sent.entered);
         }
         (Some(free_at), sent.control_on)
+    }
+
+    /// Packets that were dropped as they left their queues.
+    #[cold]
+    fn count_discarded<O: Observer>(&mut self, now: Instant, port: PortId, observer: &mut O) {
+        for (packet, entered) in std::mem::take(self.plane.discarded()) {
+            if let Some(meters) = &mut self.meters {
+                meters.leave(now, port, packet.flow, entered);
+            }
+            self.drop_packet(now, &packet, DropReason::NotEct, observer);
+        }
     }
 
     /// Counters of every port, up to `now`.

@@ -4,6 +4,7 @@ use crate::outcome::Outcome;
 use crate::stats::DROP_REASONS;
 use crate::summary::bins;
 use serde_json::{Value, json};
+use std::collections::HashMap;
 
 /// A column: its name and its values.
 pub type Column = (&'static str, Values);
@@ -52,6 +53,7 @@ pub const SCHEMA: Schema = &[
             ("ideal_ps", "u64", "ps", "completion time on an idle network"),
             ("slowdown", "f64", "", "completion time over ideal; none if unfinished"),
             ("retransmitted_packets", "u32", "packets", "packets sent again"),
+            ("timeouts", "u16", "", "timeouts of TCP, once it has finished"),
             ("counted", "u8", "", "1 if it arrived in the counted window and has an end"),
         ],
     ),
@@ -76,6 +78,38 @@ pub const SCHEMA: Schema = &[
             ("node", "cat", "", "switch"),
             ("buffered_bytes", "u64", "B", "data held by the switch"),
             ("isolated", "u32", "flows", "flows kept apart because a neighbour paused them (FlowSail)"),
+        ],
+    ),
+    (
+        "queues",
+        &[
+            ("time_ps", "u64", "ps", "time of the sample"),
+            ("node", "cat", "", "switch"),
+            ("peer", "cat", "", "node that the egress port leads to"),
+            ("queued_bytes", "u64", "B", "data that waits at the port"),
+        ],
+    ),
+    (
+        "pools",
+        &[
+            ("time_ps", "u64", "ps", "time of the sample"),
+            ("node", "cat", "", "switch"),
+            ("mmu", "u16", "", "memory management unit"),
+            ("used_bytes", "u64", "B", "data held in its shared pool"),
+        ],
+    ),
+    (
+        "mmus",
+        &[
+            ("node", "cat", "", "switch"),
+            ("mmu", "u16", "", "memory management unit"),
+            ("ports", "u16", "", "its ports"),
+            ("capacity_bytes", "u64", "B", "size of its shared pool; none: infinite"),
+            ("peak_bytes", "u64", "B", "most that was held in it"),
+            ("dropped_full", "u64", "packets", "dropped because the pool was full"),
+            ("dropped_threshold", "u64", "packets", "dropped because the queue was at its dynamic threshold"),
+            ("marked_queue", "u64", "packets", "marked by the rule of the queue or port"),
+            ("marked_pool", "u64", "packets", "marked by the rule of the pool alone"),
         ],
     ),
     (
@@ -115,7 +149,7 @@ pub const SCHEMA: Schema = &[
         "drops",
         &[
             ("node", "cat", "", "node"),
-            ("reason", "cat", "", "buffer, headroom, link-loss, link-down, no-route or paused"),
+            ("reason", "cat", "", "buffer, headroom, link-loss, link-down, no-route, paused, nic or not-ect"),
             ("packets", "u64", "packets", "packets lost"),
             ("bytes", "u64", "B", "their bytes on the wire"),
         ],
@@ -161,7 +195,8 @@ pub fn flow_batches(outcome: &Outcome, rows: usize) -> impl Iterator<Item = Vec<
 pub fn flow_columns(flows: impl Iterator<Item = crate::outcome::FlowRow>) -> Vec<Column> {
     let (mut flow, mut class, mut src, mut dst) = (vec![], vec![], vec![], vec![]);
     let (mut port, mut size, mut arrival, mut rx, mut tx) = (vec![], vec![], vec![], vec![], vec![]);
-    let (mut ideal, mut slowdown, mut again, mut counted) = (vec![], vec![], vec![], vec![]);
+    let (mut ideal, mut slowdown, mut counted) = (vec![], vec![], vec![]);
+    let (mut again, mut timeouts) = (vec![], vec![]);
     for row in flows {
         flow.push(row.flow.id);
         class.push(row.flow.class as u16);
@@ -175,6 +210,7 @@ pub fn flow_columns(flows: impl Iterator<Item = crate::outcome::FlowRow>) -> Vec
         ideal.push(row.ideal);
         slowdown.push(row.slowdown);
         again.push(row.retransmitted);
+        timeouts.push(row.timeouts);
         counted.push(row.counted as u8);
     }
     vec![
@@ -190,6 +226,7 @@ pub fn flow_columns(flows: impl Iterator<Item = crate::outcome::FlowRow>) -> Vec
         ("ideal_ps", Values::U64(ideal)),
         ("slowdown", Values::F64(slowdown)),
         ("retransmitted_packets", Values::U32(again)),
+        ("timeouts", Values::U16(timeouts)),
         ("counted", Values::U8(counted)),
     ]
 }
@@ -199,6 +236,9 @@ pub fn table(outcome: &Outcome, name: &str) -> Option<Vec<Column>> {
     match name {
         "slowdown" => Some(slowdown(outcome)),
         "buffers" => Some(buffers(outcome)),
+        "queues" => Some(queues(outcome)),
+        "pools" => Some(pools(outcome)),
+        "mmus" => Some(mmus(outcome)),
         "active_flows" => Some(active_flows(outcome)),
         "ports" => Some(ports(outcome)),
         "drops" => Some(drops(outcome)),
@@ -231,6 +271,43 @@ fn buffers(outcome: &Outcome) -> Vec<Column> {
         ("node", Values::U16(samples.iter().map(|sample| sample.node as u16).collect())),
         ("buffered_bytes", Values::U64(samples.iter().map(|sample| sample.bytes).collect())),
         ("isolated", Values::U32(samples.iter().map(|sample| sample.isolated).collect())),
+    ]
+}
+
+fn queues(outcome: &Outcome) -> Vec<Column> {
+    let samples = &outcome.queues;
+    let peers: HashMap<(u32, u16), u32> = outcome.ports.iter().map(|p| ((p.node, p.port), p.peer)).collect();
+    vec![
+        ("time_ps", Values::U64(samples.iter().map(|(at, ..)| at.0).collect())),
+        ("node", Values::U16(samples.iter().map(|(_, node, ..)| *node as u16).collect())),
+        ("peer", Values::U16(samples.iter().map(|(_, node, port, _)| peers[&(*node, *port)] as u16).collect())),
+        ("queued_bytes", Values::U64(samples.iter().map(|(.., bytes)| *bytes).collect())),
+    ]
+}
+
+fn pools(outcome: &Outcome) -> Vec<Column> {
+    let samples = &outcome.pool_samples;
+    vec![
+        ("time_ps", Values::U64(samples.iter().map(|(at, ..)| at.0).collect())),
+        ("node", Values::U16(samples.iter().map(|(_, node, ..)| *node as u16).collect())),
+        ("mmu", Values::U16(samples.iter().map(|(_, _, mmu, _)| *mmu).collect())),
+        ("used_bytes", Values::U64(samples.iter().map(|(.., bytes)| *bytes).collect())),
+    ]
+}
+
+fn mmus(outcome: &Outcome) -> Vec<Column> {
+    let rows = &outcome.pools;
+    let u64s = |f: &dyn Fn(&crate::outcome::PoolRow) -> u64| Values::U64(rows.iter().map(f).collect());
+    vec![
+        ("node", Values::U16(rows.iter().map(|row| row.node as u16).collect())),
+        ("mmu", Values::U16(rows.iter().map(|row| row.mmu).collect())),
+        ("ports", Values::U16(rows.iter().map(|row| row.ports).collect())),
+        ("capacity_bytes", u64s(&|row| row.capacity)),
+        ("peak_bytes", u64s(&|row| row.peak)),
+        ("dropped_full", u64s(&|row| row.counts.dropped_full)),
+        ("dropped_threshold", u64s(&|row| row.counts.dropped_threshold)),
+        ("marked_queue", u64s(&|row| row.counts.marked_queue)),
+        ("marked_pool", u64s(&|row| row.counts.marked_pool)),
     ]
 }
 

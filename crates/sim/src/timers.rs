@@ -31,6 +31,16 @@ impl Timers {
         self.again.push(Reverse(entry));
     }
 
+    /// An entry at any time, though most come in order.
+    #[inline]
+    pub fn push_sorted(&mut self, entry: Entry) {
+        if self.first.back().is_none_or(|(at, ..)| *at <= entry.0) {
+            self.first.push_back(entry);
+        } else {
+            self.again.push(Reverse(entry));
+        }
+    }
+
     /// Time of the earliest entry.
     #[inline]
     pub fn next(&self) -> Instant {

@@ -85,7 +85,7 @@ impl Traffic {
             .workload
             .iter()
             .enumerate()
-            .map(|(i, w)| Source::new(w, graph, hash::stream(scenario.seed, 0x7472_6166, i as u64), until))
+            .map(|(i, w)| Source::new(scenario, w, graph, hash::stream(scenario.seed, 0x7472_6166, i as u64), until))
             .collect();
         let mut traffic = Traffic { heads: Vec::new(), sources, next_id: 0, to: vec![0; graph.hosts], until };
         traffic.heads = traffic.sources.iter_mut().map(Source::next).collect();
@@ -130,12 +130,12 @@ impl Iterator for Traffic {
 }
 
 impl Source {
-    fn new(workload: &Workload, graph: &Graph, stream: u64, until: Instant) -> Source {
+    fn new(scenario: &Scenario, workload: &Workload, graph: &Graph, stream: u64, until: Instant) -> Source {
         match workload {
-            Workload::Background { sizes, arrivals, load, load_of, from, to, start, .. } => {
+            Workload::Background { sizes, arrivals, from, to, start, .. } => {
                 let (from, to) = (Hosts::named(graph, from), Hosts::named(graph, to));
                 let sizes = Sampler::new(sizes);
-                let rate = flow_rate(graph, *load, *load_of, &from, &to, sizes.mean());
+                let rate = flow_rate(scenario, workload, graph, &from, &to, sizes.mean());
                 let gaps = Gaps::new(*arrivals, rate);
                 Source::Background(Background { stream, k: 0, at: start.0 as f64, from, to, sizes, gaps })
             }
@@ -213,10 +213,19 @@ impl Source {
     }
 }
 
-/// Offered rate of a background workload, flows per second, and what it asks of capacity.
-fn flow_rate(graph: &Graph, load: f64, of: LoadOf, from: &Hosts, to: &Hosts, mean_size: f64) -> f64 {
-    let crossing = if of == LoadOf::ExactCore { crossing_share(graph, from, to) } else { 1.0 };
-    load * capacity(graph, of, &from.list, &to.list) / (8.0 * mean_size * crossing)
+/// Offered rate of a background workload, flows per second.
+fn flow_rate(scenario: &Scenario, workload: &Workload, graph: &Graph, from: &Hosts, to: &Hosts, mean_size: f64) -> f64 {
+    let Workload::Background { load, load_of, load_with_headers, local_share, .. } = workload else {
+        unreachable!("only background traffic has a load of its own")
+    };
+    let crossing = match (load_of, local_share) {
+        (LoadOf::ExactCore, Some(local)) => 1.0 - local,
+        (LoadOf::ExactCore, None) => crossing_share(graph, from, to),
+        _ => 1.0,
+    };
+    let (payload, header) = (scenario.host.payload.0 as f64, scenario.host.header.0 as f64);
+    let carried = if *load_with_headers { mean_size * ((payload + header) / payload) } else { mean_size };
+    load * capacity(graph, *load_of, &from.list, &to.list) / (8.0 * carried * crossing)
 }
 
 /// What a load is a share of, bit/s, one direction.

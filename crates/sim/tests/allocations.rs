@@ -6,7 +6,8 @@ mod common;
 
 use backwater_dataplane::assign::DynamicParams;
 use backwater_dataplane::{
-    Bfc, BfcParams, Composed, Departed, Dynamic, FlowSail, FlowSailParams, Policy, PortShape, Red, Shape, Switch,
+    Bfc, BfcParams, Composed, Departed, Dynamic, FlowSail, FlowSailParams, MarkingShape, MemoryShape, Policy,
+    PortShape, Red, Shape, Switch,
 };
 use backwater_scenario::Scenario;
 use backwater_sim::any_switch::{BfcSwitch, Build, FairQueueing, FifoPfc, FlowSailSwitch, IdealFc};
@@ -14,7 +15,7 @@ use backwater_sim::host::Host;
 use backwater_sim::host_port::EndHost;
 use backwater_sim::observe::Observer;
 use backwater_sim::{Simulation, Watch};
-use backwater_transport::{Control, Dctcp, DctcpParams, LineRate, Window, WindowParams};
+use backwater_transport::{Dctcp, DctcpParams, LineRate, Window, WindowParams};
 use backwater_types::hash::Stream;
 use backwater_types::{BitsPerSec, ControlFrame, Duration, Instant, Kind, Packet, PortId};
 use common::scenario;
@@ -93,6 +94,8 @@ fn the_data_plane_allocates_nothing<P: Policy>(
         quantum: 1048,
         buffer: 1_000_000,
         alpha: None,
+        memory: MemoryShape::default(),
+        marking: MarkingShape::default(),
         smallest_packet: 49,
         seed: 1,
         salt: 1,
@@ -200,7 +203,7 @@ impl Observer for Meter {
 }
 
 /// Allocations and packets forwarded in the second half of a run.
-fn half_run<H: EndHost, D: Build>(scenario: &Scenario, control: <H::Control as Control>::Params) -> (u64, u64) {
+fn half_run<H: EndHost, D: Build>(scenario: &Scenario, control: H::Params) -> (u64, u64) {
     let simulation = Simulation::new(scenario, 1);
     let (_, meters) = simulation.run_with::<H, D, _>(control, D::build, Meter::default, &Watch::default());
     let meter = &meters[0];

@@ -5,6 +5,7 @@
 
 mod common;
 
+use backwater_dataplane::Pool;
 use backwater_dataplane::assign::Assigned;
 use backwater_dataplane::{Received, Sent, Shape};
 use backwater_scenario::Scenario;
@@ -125,6 +126,22 @@ impl DataPlane for Tamper {
 
     fn assigned(&self, port: PortId) -> Assigned {
         self.inner.assigned(port)
+    }
+
+    fn discarded(&mut self) -> &mut Vec<(Packet, Instant)> {
+        self.inner.discarded()
+    }
+
+    fn queued(&self, port: PortId) -> u64 {
+        self.inner.queued(port)
+    }
+
+    fn pools(&self) -> &[Pool] {
+        self.inner.pools()
+    }
+
+    fn mmu(&self, port: PortId) -> u8 {
+        self.inner.mmu(port)
     }
 
     fn audit(&self) -> Result<(), String> {

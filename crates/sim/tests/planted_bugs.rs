@@ -4,6 +4,7 @@
 
 mod common;
 
+use backwater_dataplane::Pool;
 use backwater_dataplane::assign::{Assigned, Choice, DynamicParams, Resident};
 use backwater_dataplane::cells::{Cell as Place, Cells, Fifo, Held};
 use backwater_dataplane::flow_table::{FlowTable, Record, state};
@@ -384,6 +385,10 @@ impl Queues for Stack {
     }
 
     fn bytes(&self, _q: QueueId) -> u64 {
+        self.all_bytes()
+    }
+
+    fn all_bytes(&self) -> u64 {
         self.0.iter().map(|fifo| fifo.bytes).sum()
     }
 
@@ -527,6 +532,22 @@ impl<const BUG: u8> DataPlane for Bent<BUG> {
 
     fn assigned(&self, port: PortId) -> Assigned {
         self.inner.assigned(port)
+    }
+
+    fn discarded(&mut self) -> &mut Vec<(Packet, Instant)> {
+        self.inner.discarded()
+    }
+
+    fn queued(&self, port: PortId) -> u64 {
+        self.inner.queued(port)
+    }
+
+    fn pools(&self) -> &[Pool] {
+        self.inner.pools()
+    }
+
+    fn mmu(&self, port: PortId) -> u8 {
+        self.inner.mmu(port)
     }
 
     fn audit(&self) -> Result<(), String> {

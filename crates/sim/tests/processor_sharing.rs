@@ -7,7 +7,9 @@
 //!
 //! `active_flows_are_rho_over_one_minus_rho_at_every_load` is for `make test-long`.
 
-use backwater_dataplane::{Composed, NoBackpressure, PerFlow, PortShape, Red, Shape, Switch};
+use backwater_dataplane::{
+    Composed, MarkingShape, MemoryShape, NoBackpressure, PerFlow, PortShape, Red, Shape, Switch,
+};
 use backwater_sim::draws::exponential;
 use backwater_types::{BitsPerSec, Duration, Instant, Kind, Packet, flags, hash};
 
@@ -32,6 +34,8 @@ fn run(rho: f64, packets: f64, flows: u64, seed: u64) -> Measured {
         quantum: FULL as u32,
         buffer: u64::MAX,
         alpha: None,
+        memory: MemoryShape::default(),
+        marking: MarkingShape::default(),
         smallest_packet: 1,
         seed,
         salt: seed,

@@ -12,9 +12,10 @@ pub(super) fn check(part: &Part) -> Result<(), Error> {
     let Conventions { acks, hosts, memory, .. } = conventions;
     let finer = !matches!(switch.backpressure, Backpressure::None | Backpressure::Pfc);
     let fifo = switch.assignment == Assignment::Single && !finer;
+    let classes = switch.assignment == Assignment::Class;
     let schemes = "expected a scheme of one queue a port without BFC, such as dctcp, pfc or fifo";
-    doc.need(fifo || *acks == AckClass::High, "conventions.acks", || {
-        format!("ACKs in the data class need one data class a port; {schemes}")
+    doc.need(fifo || classes || *acks == AckClass::High, "conventions.acks", || {
+        format!("ACKs among the data need one queue a port, or one for each traffic class; {schemes}")
     })?;
     doc.need(!finer || *hosts == Hosts::Rings, "conventions.hosts", || {
         format!("HPCC's simulator knows no BFC and nothing finer: its NIC has one class to pause; {schemes}")

@@ -4,10 +4,15 @@ use backwater_types::Duration;
 
 use super::{Doc, Net};
 use crate::error::Error;
-use crate::model::{AckClass, Hosts, Window};
+use crate::model::{AckClass, Backpressure, Connections, Hosts, Switch, Transport, Window};
 
 /// No timer of a host is longer: ten seconds.
 const TIMER_MAX: Duration = Duration(10_000_000_000_000);
+
+/// No window is larger, in segments: positions in acknowledged blocks have 16 bits.
+const WINDOW_MAX: u32 = 65_535;
+/// No timeout is longer: RFC 6298 allows a minute and more.
+const RTO_MAX: Duration = Duration(64_000_000_000_000);
 
 pub(super) fn check(doc: &Doc, net: &Net) -> Result<(), Error> {
     let host = &doc.scenario.host;
@@ -31,6 +36,7 @@ pub(super) fn check(doc: &Doc, net: &Net) -> Result<(), Error> {
     timer("host.nack_guard", host.nack_guard, 0)?;
     timer("host.delay", host.delay, 0)?;
 
+    check_tcp(doc)?;
     let dctcp = &host.dctcp;
     doc.need(dctcp.g > 0.0 && dctcp.g <= 1.0, "host.dctcp.g", || "expected more than 0 and at most 1".into())?;
     doc.need(dctcp.additive_increase.0 > 0, "host.dctcp.additive_increase", || "expected more than 0 bps".into())?;
@@ -38,5 +44,64 @@ pub(super) fn check(doc: &Doc, net: &Net) -> Result<(), Error> {
     let within = dctcp.min_rate.0 > 0 && dctcp.min_rate <= slowest;
     doc.need(within, "host.dctcp.min_rate", || {
         format!("expected more than 0 and at most the slowest host link, {slowest}")
+    })
+}
+
+/// TCP, and what goes with it.
+fn check_tcp(doc: &Doc) -> Result<(), Error> {
+    let (host, tcp) = (&doc.scenario.host, &doc.scenario.host.tcp);
+    let share = |key: &str, value: f64, above: bool| {
+        let within = (0.0..=1.0).contains(&value) && !(above && value == 0.0);
+        let low = if above { "more than 0" } else { "0" };
+        doc.need(within, key, || format!("expected {low} to 1"))
+    };
+    share("host.tcp.g", tcp.g, true)?;
+    share("host.tcp.alpha", tcp.alpha, false)?;
+    let segments = |key: &str, value: u32, least: u32| {
+        let within = (least..=WINDOW_MAX).contains(&value);
+        doc.need(within, key, || format!("expected {least} to {WINDOW_MAX} segments"))
+    };
+    segments("host.tcp.initial_window", tcp.initial_window, 1)?;
+    segments("host.tcp.max_window", tcp.max_window, 0)?;
+    segments("host.tcp.min_window", tcp.min_window, 1)?;
+    segments("host.tcp.dup_acks", tcp.dup_acks, 1)?;
+    segments("host.tcp.ack_every", tcp.ack_every, 1)?;
+    segments("host.tcp.open", tcp.open, 0)?;
+    let roomy = tcp.max_window == 0 || tcp.max_window >= tcp.initial_window.max(tcp.min_window);
+    doc.need(roomy, "host.tcp.max_window", || "expected 0 for none, or at least initial_window and min_window".into())?;
+    let full = doc.full_packet();
+    doc.need(host.nic_buffer >= full, "host.nic_buffer", || format!("expected at least one full packet, {full}"))?;
+    if host.transport != Transport::Tcp {
+        return doc.need(!host.nic_marks, "host.nic_marks", || {
+            "this transport's NIC pulls from flows and keeps no queue; expected false, or transport = \"tcp\"".into()
+        });
+    }
+    let rto_max = (host.rto..=RTO_MAX).contains(&tcp.rto_max);
+    doc.need(rto_max, "host.tcp.rto_max", || format!("expected host.rto = {} to {RTO_MAX}", host.rto))?;
+    let delay = tcp.ack_delay > Duration::ZERO && tcp.ack_delay < host.rto;
+    doc.need(delay, "host.tcp.ack_delay", || format!("expected more than 0 and less than host.rto = {}", host.rto))?;
+    let opens = tcp.handshake || tcp.connections == Connections::PerFlow || tcp.open == 2;
+    doc.need(opens, "host.tcp.open", || {
+        "connections need no opening without handshake; expected the default, 2".into()
+    })?;
+    doc.need(host.window.is_none(), "host.window", || {
+        "TCP has host.tcp.max_window in its place; expected none".into()
+    })?;
+    let rings = doc.scenario.conventions.hosts == Hosts::Rings;
+    doc.need(rings, "host.transport", || {
+        "hosts of HPCC's simulator do not speak TCP; expected another transport".into()
+    })?;
+    let coarse = |switch: &Switch| matches!(switch.backpressure, Backpressure::None | Backpressure::Pfc);
+    doc.need(coarse(&doc.scenario.switch), "host.transport", || {
+        "the NIC of a TCP host is one FIFO, which nothing finer than PFC can pause; expected another transport, or \
+         switch.backpressure = \"none\" or \"pfc\""
+            .into()
+    })?;
+    let fine = doc.scenario.region.iter().position(|region| !coarse(&region.switch));
+    doc.need(fine.is_none(), "host.transport", || {
+        format!(
+            "region {} pauses finer than a TCP host's NIC can follow; expected another transport",
+            fine.unwrap_or(0)
+        )
     })
 }

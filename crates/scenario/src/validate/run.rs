@@ -9,6 +9,8 @@ use crate::error::Error;
 const DURATION_MAX: Duration = Duration(60_000_000_000_000);
 const CLOCK_MAX: u64 = 1 << 46;
 const BINS_MAX: usize = 64;
+/// Times of every flow are kept.
+const FLOWS_MAX: u32 = 1_000_000_000;
 /// Finer sampling would cost more than the simulation.
 const SAMPLE_MIN: Duration = Duration(10_000);
 
@@ -17,6 +19,9 @@ pub(super) fn check(doc: &Doc, net: &Net) -> Result<(), Error> {
     let within = run.duration > Duration::ZERO && run.duration <= DURATION_MAX;
     doc.need(within, "run.duration", || {
         format!("expected more than 0 and at most {DURATION_MAX}, the range of the clock")
+    })?;
+    doc.need(run.flows.is_none_or(|flows| (1..=FLOWS_MAX).contains(&flows)), "run.flows", || {
+        format!("expected 1 to {FLOWS_MAX}")
     })?;
     doc.need(run.warmup() < run.duration, "run.warmup", || {
         format!("expected less than run.duration = {}", run.duration)
@@ -34,13 +39,25 @@ pub(super) fn check(doc: &Doc, net: &Net) -> Result<(), Error> {
             format!("expected more than 0 and at most {most}, the shortest link delay and the shortest frame on it")
         })?;
     }
-    check_measure(doc)
+    check_measure(doc, net)
 }
 
-fn check_measure(doc: &Doc) -> Result<(), Error> {
+fn check_measure(doc: &Doc, net: &Net) -> Result<(), Error> {
     let measure = &doc.scenario.measure;
     let sampled = measure.sample == Duration::ZERO || measure.sample >= SAMPLE_MIN;
     doc.need(sampled, "measure.sample", || format!("expected \"0 s\" for none, or at least {SAMPLE_MIN}"))?;
+    let samples = measure.queues.is_empty() && !measure.pools || measure.sample > Duration::ZERO;
+    doc.need(samples, "measure.sample", || {
+        "measure.queues and measure.pools need a period; expected more than 0".into()
+    })?;
+    for (i, [switch, peer]) in measure.queues.iter().enumerate() {
+        let key = |at: usize| format!("measure.queues.{i}.{at}");
+        let at = net.node(switch).map_err(|problem| doc.wrong(&key(0), problem))?;
+        doc.need(at >= net.graph.hosts, &key(0), || "a host; expected a switch, of which it is an egress port".into())?;
+        let to = net.node(peer).map_err(|problem| doc.wrong(&key(1), problem))?;
+        let linked = net.graph.links.iter().any(|l| (l.a, l.b) == (at, to) || (l.a, l.b) == (to, at));
+        doc.need(linked, &key(1), || format!("no neighbour of {switch}; expected one that is"))?;
+    }
     let bins = &measure.size_bins;
     doc.need(bins.len() <= BINS_MAX, "measure.size_bins", || format!("expected at most {BINS_MAX} bins"))?;
     for (i, end) in bins.iter().enumerate() {

@@ -8,13 +8,17 @@ use backwater_types::Bytes;
 
 use super::{Doc, Net};
 use crate::error::Error;
-use crate::model::{Assignment, Backpressure, Buffer, Elide, ElideRule, Flowsail, Memory, Switch, WhenPaused};
+use crate::model::{
+    Assignment, Backpressure, Buffer, EcnOf, Elide, ElideRule, Flowsail, Memory, NotEct, Switch, WhenPaused,
+};
 use crate::topology::NodeKind;
 
 /// Queue numbers of a PAUSE bitmap.
 const DATA_QUEUES_MAX: u16 = 128;
 /// A flow table this long per queue no longer fits any machine's memory.
 const TABLE_ENTRIES_MAX: u32 = 10_000;
+/// MMUs of a switch.
+const MMUS_MAX: usize = 64;
 /// Priorities of packets.
 pub(super) const PRIORITIES: u8 = 8;
 
@@ -42,10 +46,16 @@ impl Part<'_> {
 
 pub(super) fn check(part: &Part) -> Result<(), Error> {
     let switch = part.switch;
+    let classes = switch.assignment == Assignment::Class;
     let on_top = switch.assignment == Assignment::Flowsail || switch.bfc.extra_control_queue;
-    let most = if on_top { DATA_QUEUES_MAX } else { DATA_QUEUES_MAX + 1 };
-    part.need((2..=most).contains(&switch.queues), "queues", || {
-        format!("expected 2 to {most}, so that at most {DATA_QUEUES_MAX} queues carry data")
+    let most = match on_top {
+        _ if classes => PRIORITIES.into(),
+        true => DATA_QUEUES_MAX,
+        false => DATA_QUEUES_MAX + 1,
+    };
+    part.need((2..=most).contains(&switch.queues), "queues", || match classes {
+        true => format!("expected 2 to {most}: a queue for each traffic class, of which there are {PRIORITIES}"),
+        false => format!("expected 2 to {most}, so that at most {DATA_QUEUES_MAX} queues carry data"),
     })?;
     if let Buffer::Shared(bytes) = switch.buffer {
         let full = part.doc.full_packet();
@@ -68,11 +78,94 @@ pub(super) fn check(part: &Part) -> Result<(), Error> {
             part.need(!twice, &key("rate"), || "given twice: expected each rate once".into())?;
         }
     }
+    check_marking(part)?;
+    check_mmu(part)?;
     check_combination(part)?;
     check_groups(part)?;
     check_pfc(part)?;
     check_bfc(part)?;
     check_flowsail(part)
+}
+
+/// Queues that marking covers, the rule of the pool, and what becomes of packets that cannot be marked.
+fn check_marking(part: &Part) -> Result<(), Error> {
+    let (switch, queues) = (part.switch, part.switch.data_queues());
+    for (i, queue) in switch.ecn.iter().flat_map(|ecn| &ecn.queues).enumerate() {
+        part.need(*queue < queues, &format!("ecn.queues.{i}"), || {
+            format!("expected a queue below {queues}, the data queues of a port")
+        })?;
+    }
+    let by_port = switch.ecn.as_ref().is_some_and(|ecn| ecn.of == EcnOf::Port);
+    let numbered = !matches!(switch.assignment, Assignment::PerFlow);
+    part.need(numbered || !by_port, "ecn.of", || "queues of flows are not marked; expected another assignment".into())?;
+    if let Some(pool) = &switch.pool_ecn {
+        part.need(pool.kmax.0 > 0, "pool_ecn.kmax", || "expected more than 0 B".into())?;
+        part.need(pool.kmin <= pool.kmax, "pool_ecn.kmin", || format!("expected at most kmax, {}", pool.kmax))?;
+        part.need((0.0..=1.0).contains(&pool.pmax), "pool_ecn.pmax", || "expected 0 to 1".into())?;
+        let Buffer::Shared(buffer) = switch.buffer else {
+            return Err(part.wrong("pool_ecn", "an infinite pool has no share in use; expected a size as buffer"));
+        };
+        part.need(pool.kmax <= buffer, "pool_ecn.kmax", || {
+            format!("expected at most {}.buffer = {buffer}, which the pool never exceeds", part.key)
+        })?;
+        part.need(!pool.only_ecn_queues || switch.ecn.is_some(), "pool_ecn.only_ecn_queues", || {
+            format!("no queue has ECN on, so nothing would be marked; expected false, or {}.ecn", part.key)
+        })?;
+    }
+    let plain = switch.not_ect == NotEct::Pass || switch.backpressure == Backpressure::None;
+    part.need(plain, "not_ect", || {
+        "packets are dropped as they leave their queues only without backpressure; expected \"pass\"".into()
+    })
+}
+
+/// MMUs and private memory.
+fn check_mmu(part: &Part) -> Result<(), Error> {
+    let (switch, mmu) = (part.switch, &part.switch.mmu);
+    let graph = &part.net.graph;
+    if let Some(ports) = mmu.ports {
+        part.need(ports >= 1, "mmu.ports", || "expected at least 1".into())?;
+        part.need(mmu.neighbours.is_empty(), "mmu.neighbours", || {
+            "given beside ports: expected one of the two".into()
+        })?;
+    }
+    part.need(mmu.neighbours.len() <= MMUS_MAX, "mmu.neighbours", || format!("expected at most {MMUS_MAX} MMUs"))?;
+    let mut seen = HashSet::new();
+    for (i, names) in mmu.neighbours.iter().enumerate() {
+        part.need(!names.is_empty(), &format!("mmu.neighbours.{i}"), || "expected a neighbour at least".into())?;
+        for (n, name) in names.iter().enumerate() {
+            let field = format!("mmu.neighbours.{i}.{n}");
+            let node = part.net.node(name).map_err(|problem| part.wrong(&field, problem))?;
+            part.need(seen.insert(node), &field, || "named twice: expected each neighbour once".into())?;
+            let mut links = graph.links.iter();
+            let beside = links.any(|l| (l.a == node && part.here[l.b]) || (l.b == node && part.here[l.a]));
+            part.need(beside, &field, || "no neighbour of any of these switches; expected one that is".into())?;
+        }
+    }
+    let memory = mmu.private.0 > 0 || !mmu.queue.is_empty();
+    let numbered = switch.assignment != Assignment::PerFlow;
+    part.need(numbered || !memory, "mmu", || {
+        "memory is private to queues by number, and per-flow queues have none; expected no private memory".into()
+    })?;
+    let (queues, most) = (switch.data_queues(), Bytes(1 << 40));
+    part.need(mmu.private <= most, "mmu.private", || format!("expected at most {most}"))?;
+    part.need(mmu.queue.len() <= queues.into(), "mmu.queue", || {
+        format!("{} queues: expected at most {queues}, the data queues of a port", mmu.queue.len())
+    })?;
+    for (i, queue) in mmu.queue.iter().enumerate() {
+        let field = |name: &str| format!("mmu.queue.{i}.{name}");
+        part.need(queue.alpha.is_none_or(|alpha| alpha > 0.0), &field("alpha"), || "expected more than 0".into())?;
+        let private = queue.private.is_none_or(|bytes| bytes <= most);
+        part.need(private, &field("private"), || format!("expected at most {most}"))?;
+    }
+    let pfc = switch.backpressure == Backpressure::Pfc;
+    let several = mmu.ports.is_some() || mmu.neighbours.len() > 1;
+    part.need(!pfc || !several, if mmu.ports.is_some() { "mmu.ports" } else { "mmu.neighbours" }, || {
+        "PFC accounts for one pool; expected one MMU, or backpressure = \"none\"".into()
+    })?;
+    part.need(!pfc || !memory, "mmu", || {
+        "PFC pauses by what its ingress holds of the pool; expected no private memory, or backpressure = \"none\""
+            .into()
+    })
 }
 
 fn check_quantum(part: &Part) -> Result<(), Error> {
@@ -103,6 +196,10 @@ fn check_combination(part: &Part) -> Result<(), Error> {
         (Assignment::Flowsail, _) => refuse(
             "not with assignment = \"flowsail\": one table of flows says where they queue and whom to pause, so the two go \
              together; expected backpressure = \"flowsail\"",
+        ),
+        (Assignment::Class, Backpressure::Bfc) => refuse(
+            "not with assignment = \"class\": BFC shares queues among flows, and a class is no flow; expected backpressure = \
+             \"none\" or \"pfc\", or another assignment",
         ),
         (_, Backpressure::Flowsail) => refuse(
             "only with assignment = \"flowsail\": one table of flows says where they queue and whom to pause, so the two go \

@@ -86,7 +86,7 @@ impl One<'_> {
     }
 
     fn background(&self, workload: &Workload) -> Result<(), Error> {
-        let Workload::Background { sizes, arrivals, load, load_of, from, to, start, .. } = workload else {
+        let Workload::Background { sizes, arrivals, load, load_of, local_share, from, to, start, .. } = workload else {
             return Ok(());
         };
         self.share("load", *load)?;
@@ -101,6 +101,12 @@ impl One<'_> {
         self.need(some_pair, "to", || "no source has another host to send to: expected two hosts at least".into())?;
         if matches!(load_of, LoadOf::Core | LoadOf::ExactCore) {
             self.core("load_of", "load_of = \"receivers\" or \"senders\"")?;
+        }
+        if let Some(share) = local_share {
+            let exact = *load_of == LoadOf::ExactCore && (0.0..1.0).contains(share);
+            self.need(exact, "local_share", || {
+                "expected 0 to below 1, with load_of = \"exact-core\", whose share across the core it replaces".into()
+            })?;
         }
         let switch = |host: &usize| self.net.graph.switch_of(*host);
         let crossing = || from.iter().any(|src| to.iter().any(|dst| switch(src) != switch(dst)));

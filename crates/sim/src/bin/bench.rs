@@ -9,7 +9,7 @@ use std::time::Instant;
 
 /// `(scenario, scheme, workloads, simulated time)`; a scheme in another simulator's profile is `scheme@profile`, and
 /// with one convention of the default again `scheme@profile+convention`.
-const SCENARIOS: [(&str, &str, &str, &str); 16] = [
+const SCENARIOS: [(&str, &str, &str, &str); 19] = [
     ("facebook", "bfc", FACEBOOK, "10 ms"),
     ("facebook", "dctcp", FACEBOOK, "10 ms"),
     ("facebook", "ideal-fq", FACEBOOK, "10 ms"),
@@ -22,6 +22,9 @@ const SCENARIOS: [(&str, &str, &str, &str); 16] = [
     ("web-server-1024", "flowsail", WEB_SERVER, "5 ms"),
     ("web-server-1024", "bfc", WEB_SERVER, "5 ms"),
     ("web-server-1024", "dctcp", WEB_SERVER, "5 ms"),
+    ("web-search", "dctcp-tcp", WEB_SEARCH, "20 ms"),
+    ("web-search", "bcc", WEB_SEARCH, "20 ms"),
+    ("web-search-100k", "bcc", WEB_SEARCH_100K, "1 s"),
     ("facebook", "dctcp@hpcc-sim", FACEBOOK, "10 ms"),
     ("facebook", "dctcp@hpcc-sim+ties", FACEBOOK, "10 ms"),
     ("google-incast", "dctcp@hpcc-sim", GOOGLE, "4 ms"),
@@ -60,6 +63,23 @@ degree = 50
 sizes = { uniform = ["50 KB", "200 KB"] }
 load = 0.06
 "#;
+
+/// BCC, section V-B: 90 % of the core, 9 KB frames, 80 us.
+const WEB_SEARCH: &str = r#"
+[host]
+delay = "36 us"
+[[workload]]
+kind = "background"
+sizes = { table = "web_search" }
+arrivals = "poisson"
+load = 0.9
+load_of = "exact-core"
+load_with_headers = true
+local_share = 0.125
+"#;
+
+/// A whole run of the paper, 100,000 flows: its name says so.
+const WEB_SEARCH_100K: &str = WEB_SEARCH;
 
 /// FlowSail, section VI-B: 1024 servers, 64 switches a tier.
 const FAT_TREE: &str = r#"
@@ -139,8 +159,9 @@ fn one(i: usize, threads: usize, ms: Option<String>) -> serde_json::Value {
         profile.split_once('+').map_or((profile, ""), |(profile, _)| (profile, "[conventions]\nties = \"random\"\n"));
     let compat = if profile.is_empty() { String::new() } else { format!("compat = \"{profile}\"\n") };
     let topology = if name.ends_with("1024") { FAT_TREE } else { TOPOLOGY };
+    let (drain, flows) = if name.ends_with("100k") { (4.0, "warmup = \"0 s\"\nflows = 100000\n") } else { (1.0, "") };
     let text = format!(
-        "scheme = \"{preset}\"\n{compat}{ties}{topology}{workload}\n[run]\nduration = \"{duration}\"\ndrain = 1.0\n"
+        "scheme = \"{preset}\"\n{compat}{ties}{topology}{workload}\n[run]\nduration = \"{duration}\"\ndrain = {drain:.1}\n{flows}"
     );
     let plan = backwater_scenario::load_str(&text, std::path::Path::new("."), "bench", &[], None)
         .expect("bench scenarios are valid");
@@ -159,6 +180,7 @@ fn one(i: usize, threads: usize, ms: Option<String>) -> serde_json::Value {
         "peak_rss_mb": peak_rss_mb(),
         "digest": outcome.digest,
         "retransmitted": outcome.retransmitted.iter().map(|n| *n as u64).sum::<u64>(),
+        "timeouts": outcome.timeout_reasons,
         "dropped": outcome.drops.iter().map(|d| d.packets.iter().sum::<u64>()).sum::<u64>(),
     })
 }

@@ -5,7 +5,9 @@
 //! `dataplane_bench [MILLIONS OF PACKETS]`.
 
 use backwater_dataplane::assign::DynamicParams;
-use backwater_dataplane::{BfcParams, FlowSailParams, IdealFlowControlParams, PfcParams, PortShape, Red, Shape, pfc};
+use backwater_dataplane::{
+    BfcParams, FlowSailParams, IdealFlowControlParams, MarkingShape, MemoryShape, PfcParams, PortShape, Red, Shape, pfc,
+};
 use backwater_scenario::model::{Assignment, Backpressure};
 use backwater_sim::any_switch::{BfcSwitch, Build, FairQueueing, FifoPfc, FlowSailSwitch, PlaneParams};
 use backwater_types::hash::Stream;
@@ -100,6 +102,8 @@ fn shape() -> Shape {
         quantum: 1048,
         buffer: 12_000_000,
         alpha: None,
+        memory: MemoryShape::default(),
+        marking: MarkingShape::default(),
         smallest_packet: 49,
         seed: 1,
         salt: 0x5eed_5a17_5eed_5a17,

@@ -3,6 +3,7 @@
 //! What it did with the frames goes on a sheet that [`super::Audit`] reads; so do the branches that leave no other trace.
 
 use super::audit::{Counts, Fault, Report};
+use backwater_dataplane::Pool;
 use backwater_dataplane::assign::Assigned;
 use backwater_dataplane::flow_table::{FlowTable, Record, state};
 use backwater_dataplane::{Departed, Received, Sent, Shape};
@@ -412,6 +413,22 @@ impl<D: Tabled> DataPlane for Watched<D> {
 
     fn assigned(&self, port: PortId) -> Assigned {
         self.inner.assigned(port)
+    }
+
+    fn discarded(&mut self) -> &mut Vec<(Packet, Instant)> {
+        self.inner.discarded()
+    }
+
+    fn queued(&self, port: PortId) -> u64 {
+        self.inner.queued(port)
+    }
+
+    fn pools(&self) -> &[Pool] {
+        self.inner.pools()
+    }
+
+    fn mmu(&self, port: PortId) -> u8 {
+        self.inner.mmu(port)
     }
 
     fn isolated_flows(&self) -> u32 {
