@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from backwater import InputError
-from backwater.plan import bcc, bcc_config
+from backwater import Experiment, InputError, Results
+from backwater.plan import bcc, bcc_config, bcc_trial
 from backwater.plan.bcc import Plan, Pool
 from backwater.plan.bcc_config import Marking
 from conftest import Cli
@@ -288,6 +289,9 @@ def test_the_command_prints_tables_json_or_the_configuration_alone(cli: Cli, tmp
         (["--bare", "--json", "--config", "sai"], "not with --json"),
         (["--config", "sai", "--out", "no/such/dir"], "no/such/dir"),
         (["--buffer", "3 Mb"], "--buffer 3 Mb"),
+        (["--simulate", "--loads", "high"], "--loads high: expected numbers"),
+        (["--simulate", "--bare", "--config", "sai"], "--bare: not with --simulate"),
+        (["--keep", "kept"], "--keep kept: expected --simulate"),
     ],
 )
 def test_wrong_options_are_one_message_and_exit_code_2(cli: Cli, arguments: list[str], says: str) -> None:
@@ -296,6 +300,68 @@ def test_wrong_options_are_one_message_and_exit_code_2(cli: Cli, arguments: list
     assert done.returncode == 2, done.stderr
     assert says in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_trial_puts_the_plan_into_a_scenario() -> None:
+    written = tomllib.loads(bcc_trial.scenario(planned(chip="tomahawk"), 1000, (0.4, 0.9)))
+    assert (written["topology"]["hosts"], written["topology"]["delay"]) == (32, "20000000 ps")
+    switch = written["switch"]
+    assert (switch["buffer"], switch["alpha"], switch["mmu"]) == ("3000000 B", 4, {"ports": 8, "private": "128000 B"})
+    assert switch["ecn"] == {"kmin": "720000 B", "kmax": "720000 B", "pmax": 1.0}
+    with_bcc, without = written["variant"]
+    marking = {"kmin": "1802000 B", "kmax": "2602000 B", "pmax": 0.1, "spacing": "plain"}
+    assert {key: with_bcc[f"switch.pool_ecn.{key}"] for key in marking} == marking
+    assert without.keys() == {"name", "scheme"}
+    assert written["workload"][0]["to"] == ["host0..host7"]
+    assert written["sweep"] == {"workload.0.load": [0.4, 0.9]}
+
+
+@pytest.mark.parametrize(
+    ("fields", "flows", "loads", "says"),
+    [
+        ({}, 99, (0.5,), "--flows 99: expected 100"),
+        ({}, 1000, (), "--loads"),
+        ({}, 1000, (1.0,), "--loads 1: expected different shares from 0.01 to 0.99"),
+        ({}, 1000, (0.5, 0.5), "--loads 0.5,0.5"),
+        ({"queues": 2}, 1000, (0.5,), "--queues 2: expected at most 1 with --simulate"),
+        ({"ports": 128, "buffer": 64e6}, 1000, (0.5,), "--ports 128: expected at most 127"),
+        ({"capacity_bps": 400e9}, 1000, (0.5,), "--capacity"),
+    ],
+)
+def test_what_a_trial_cannot_be_is_refused(
+    fields: dict[str, Any], flows: int, loads: tuple[float, ...], says: str
+) -> None:
+    with pytest.raises(InputError, match=says):
+        bcc_trial.refuse(planned(**fields), flows, loads)
+
+
+def test_a_trial_loses_less_with_bcc(cli: Cli, tmp_path: Path) -> None:
+    trial = ("plan", "bcc", "--rtt", "80 us", "--simulate", "--flows", 1000, "--loads", "0.4,0.9", "--keep", "kept")
+    done = cli(*trial, "--json")
+    assert done.returncode == 0, done.stderr
+    rows = {(row["load"], row["variant"]): row for row in json.loads(done.stdout)["simulated"]}
+    calm, busy = rows[0.4, "BCC"], rows[0.9, "BCC"]
+    assert calm["loss"] == rows[0.4, "K_port alone"]["loss"] == 0
+    assert calm["mean_s"] == pytest.approx(rows[0.4, "K_port alone"]["mean_s"], rel=0.02)
+    assert busy["loss"] < 0.5 * rows[0.9, "K_port alone"]["loss"]
+    assert busy["small_p99_s"] < 1e-3 < rows[0.9, "K_port alone"]["small_p99_s"]  # A timeout takes 5 ms.
+    assert (tmp_path / "kept" / "report.html").exists()
+    kept = Experiment(tmp_path / "kept" / "bcc.toml")
+    assert kept.labels == [one.label for one in Results(tmp_path / "kept").runs]
+    switch = kept.plan["runs"][0]["scenario"]["switch"]
+    assert (switch["pool_ecn"]["kmin"], switch["pool_ecn"]["kmax"], switch["mmu"]["ports"]) == ("1802 KB", "2602 KB", 8)
+    again = cli(*trial)
+    assert again.returncode == 2
+    assert "kept" in again.stderr
+
+
+@pytest.mark.parametrize("name", list(bcc.chips()))
+def test_every_chip_can_be_tried(name: str, tmp_path: Path) -> None:
+    plan = bcc.plan(Pool(rtt_s=20 * US, h_s=US, **bcc.of_chip(name, "decimal")))
+    bcc_trial.refuse(plan, 100, (0.5,))
+    file = tmp_path / "trial.toml"
+    file.write_text(bcc_trial.scenario(plan, 100, (0.5,)))
+    assert len(Experiment(file).labels) == 2
 
 
 def test_every_chip_is_listed_with_table_is_figures(cli: Cli) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -16,9 +17,9 @@ from backwater import _core, check, compare, compare_fct, experiments, report, r
 from backwater.api import Experiment
 from backwater.hpcc import exporter, fct, importer
 from backwater.measured import as_number
-from backwater.plan import bcc, bcc_config, flowsail
+from backwater.plan import bcc, bcc_config, bcc_trial, flowsail
 from backwater.results import Results, Run
-from backwater.sweep import SimulatorError
+from backwater.sweep import SimulatorError, Watch
 from backwater.terminal import count, out, progress_watch, say, size, some, span, verdict_text
 
 FAILED, BAD_INPUT, BUG, INTERRUPTED = 1, 2, 70, 130
@@ -472,6 +473,14 @@ def plan_bcc(
     out_file: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Write the configuration alone to FILE.")
     ] = None,
+    simulate: Annotated[
+        bool, typer.Option("--simulate", help="Try it: loss, timeouts and completion times with BCC and without.")
+    ] = False,
+    flows: Annotated[int, typer.Option(help="Of each simulated run.")] = bcc_trial.FLOWS,
+    loads: Annotated[str, typer.Option(metavar="LIST", help="Of the simulated links.")] = "0.4,0.5,0.6,0.7,0.8,0.9",
+    keep: Annotated[
+        Path | None, typer.Option("--keep", metavar="DIR", help="Keep the simulation, with its report. [default: not]")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
 ) -> None:
     """BCC's thresholds for a switch, what they will do, and how real switches are given them."""
@@ -483,6 +492,10 @@ def plan_bcc(
     if (bare or out_file) and config in (None, "all"):
         option = "--bare" if bare else f"--out {out_file}"
         raise _core.InputError(f"{option}: expected --config with one of {', '.join(bcc_config.SYSTEMS)}")
+    if keep is not None and not simulate:
+        raise _core.InputError(f"--keep {keep}: expected --simulate, which makes what is kept")
+    if bare and simulate:
+        raise _core.InputError("--bare: not with --simulate")
     if bare and as_json:
         raise _core.InputError("--bare: not with --json, which has everything")
     asked = {
@@ -491,7 +504,7 @@ def plan_bcc(
         "capacity_bps": quantity("--capacity", capacity, flowsail.RATES),
         "buffer": quantity("--buffer", bcc.counted(buffer, units), bcc.SIZES),
         "private": quantity("--private", bcc.counted(private, units), bcc.SIZES),
-        "alphas": (bcc.alphas_of("--alpha", alpha) or bcc.alphas_of("--alphas", alphas)) or None,
+        "alphas": bcc.numbers("--alpha", alpha) or bcc.numbers("--alphas", alphas) or None,
         "rtt_s": quantity("--rtt", rtt, flowsail.TIMES),
         "h_s": quantity("--h", h, flowsail.TIMES),
         "lambda_": lambda_,
@@ -510,8 +523,17 @@ def plan_bcc(
     if out_file is not None:
         with results.disk_errors(out_file):
             out_file.write_text(systems[0].text + "\n")
+    tried = []
+    if simulate:
+        with progress_watch() if not as_json else contextlib.nullcontext(Watch()) as watch:
+            done = bcc_trial.run(made, flows, bcc.numbers("--loads", loads), keep, watch)
+        if not done.complete:
+            say("Interrupted" if keep is None else f"Interrupted: what was done is in {keep}")
+            raise typer.Exit(INTERRUPTED)
+        tried = bcc_trial.outcome(done)
     if as_json:
-        print(json.dumps(bcc.as_json(made) | {"configurations": [vars(system) for system in systems]}, indent=2))
+        shown = {"configurations": [vars(system) for system in systems], "simulated": tried}
+        print(json.dumps(bcc.as_json(made) | shown, indent=2))
         return
     for warning in made.warnings:
         print(f"Warning: {warning}", file=sys.stderr)
@@ -520,6 +542,10 @@ def plan_bcc(
         return
     for table in bcc.tables(made):
         out.print(table)
+    if tried:
+        out.print(bcc_trial.table(tried))
+    if keep is not None and simulate:
+        say(f"Report: {keep / 'report.html'}")
     for system in systems:
         print("\n".join(["", *bcc_config.section(system)]).rstrip())
 

@@ -300,7 +300,7 @@ def counted(text: str | None, units: str) -> str | None:
     return re.sub(r"([KMG])B$", r"\1iB", text) if text is not None and units == "binary" else text
 
 
-def alphas_of(option: str, text: str | None) -> tuple[float, ...]:
+def numbers(option: str, text: str | None) -> tuple[float, ...]:
     """Numbers or fractions, separated by commas.
 
     # Errors
@@ -309,7 +309,7 @@ def alphas_of(option: str, text: str | None) -> tuple[float, ...]:
     try:
         return tuple(float(Fraction(part.strip())) for part in text.split(",")) if text is not None else ()
     except (ValueError, ZeroDivisionError, OverflowError):
-        raise InputError(f"{option} {text}: expected numbers such as 4 or 1/2, separated by commas") from None
+        raise InputError(f"{option} {text}: expected numbers, such as 4 or 1/2, separated by commas") from None
 
 
 def binary(decimal: float) -> float:

@@ -1,0 +1,197 @@
+"""A BCC plan tried out: loss, timeouts and completion times from low to high load, with the pool's rule and without.
+
+The pool's ports are receivers and three times as many hosts send to them, as in section III-C of Bai et al., "One More
+Config Is Enough", IEEE/ACM ToN 2021 (32 hosts, 24 senders), as far as one switch has ports: web search sizes, Poisson
+arrivals, DCTCP as in the presets `bcc` and `dctcp-tcp`. Load is that of the receivers' links, headers included. A round
+trip is four link delays. A flow is complete when its sender has the last acknowledgement.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from backwater._core import InputError
+from backwater.api import Experiment
+from backwater.measured import Columns, NoData
+from backwater.plan.bcc import Plan, whole
+from backwater.results import Results, Run, disk_errors
+from backwater.sweep import Watch
+from backwater.terminal import count, span
+
+LOADS = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+FLOWS = 10_000
+"""Of a run. All runs of the paper's pool take 16 s on two processors."""
+MEAN_FLOW = 1.7e6
+"""Of web search sizes, bytes."""
+PAPERS_WINDOW, PAPERS_BDP = 125, 1e6
+"""The presets' largest window, segments, and the bytes of a round trip that it is for."""
+WITH, WITHOUT = "BCC", "K_port alone"
+SLA = 0.001
+"""Share of packets lost that the paper takes from operators as the most they allow."""
+MOST_HOSTS = 255
+"""Ports that a simulated switch may have."""
+
+
+def refuse(made: Plan, flows: int, loads: tuple[float, ...]) -> None:
+    """Where a plan cannot be simulated.
+
+    # Errors
+    `InputError` naming the option, the value and what is allowed.
+    """
+    if not 100 <= flows <= 10_000_000:
+        raise InputError(f"--flows {flows}: expected 100 to 10000000")
+    if not loads or not all(0.01 <= load <= 0.99 for load in loads) or len(set(loads)) < len(loads):
+        text = ",".join(f"{load:g}" for load in loads)
+        raise InputError(f"--loads {text}: expected different shares from 0.01 to 0.99, such as 0.4,0.9")
+    for option, value, most in (("--ports", made.pool.ports, MOST_HOSTS // 2), ("--queues", made.pool.queues, 1)):
+        if value > most:
+            raise InputError(f"{option} {value}: expected at most {most} with --simulate")
+    if made.pool.capacity_bps is not None:
+        raise InputError("--capacity: not with --simulate, whose ports are alike")
+
+
+def scenario(made: Plan, flows: int, loads: tuple[float, ...]) -> str:
+    """The experiment, as a scenario file."""
+    pool = made.pool
+    low, high = made.thresholds
+    hosts = min(4 * pool.ports, MOST_HOSTS)
+    longest = 4 * flows * MEAN_FLOW / (min(loads) * pool.rate_bps / 8 * pool.ports)
+    switch: dict[str, Any] = {
+        "buffer": f"{whole(pool.buffer)} B",
+        "alpha": pool.alpha,
+        "mmu.ports": pool.ports,
+        "mmu.private": f"{whole(pool.private)} B",
+        "ecn.kmin": f"{made.k_port} B",
+        "ecn.kmax": f"{made.k_port} B",
+        "ecn.pmax": 1.0,
+    }
+    marking = {"kmin": f"{low} B", "kmax": f"{high} B", "pmax": made.pmax, "spacing": "plain"}
+    lines = [
+        f"# BCC, planned for {pool.ports} ports of {pool.rate_bps / 1e9:g} Gbps at a pool of {whole(pool.buffer)} B.",
+        "",
+        f"name = {toml(f'bcc-{pool.chip}' if pool.chip else 'bcc-plan')}",
+        f"description = {toml(f'{hosts - pool.ports} hosts send to {pool.ports} at one pool, web search sizes.')}",
+        "",
+        "[topology]",
+        'kind = "single-switch"',
+        f"hosts = {hosts}",
+        f"rate = {toml(f'{pool.rate_bps:.0f} bps')}",
+        f"delay = {toml(f'{round(pool.rtt_s / 4 * 1e12)} ps')}",
+        "",
+        "[switch]",
+        *(f"{key} = {toml(value)}" for key, value in switch.items()),
+        "",
+        "[host.tcp]",
+        f"max_window = {max(PAPERS_WINDOW, math.ceil(PAPERS_WINDOW * pool.bdp / PAPERS_BDP))}",
+        "",
+        "[[workload]]",
+        'kind = "background"',
+        'sizes = { table = "web_search" }',
+        'arrivals = "poisson"',
+        f"load = {loads[0]:g}",
+        'load_of = "receivers"',
+        "load_with_headers = true",
+        f'from = ["host{pool.ports}..host{hosts - 1}"]',
+        f'to = ["host0..host{pool.ports - 1}"]',
+        "",
+        "[run]",
+        f"flows = {flows}",
+        f"duration = {toml(f'{math.ceil(longest * 1e6)} us')}",
+        'warmup = "0 us"',
+        "",
+        "[[variant]]",
+        f"name = {toml(WITH)}",
+        'scheme = "bcc"',
+        *(f'"switch.pool_ecn.{key}" = {toml(value)}' for key, value in marking.items()),
+        "",
+        "[[variant]]",
+        f"name = {toml(WITHOUT)}",
+        'scheme = "dctcp-tcp"',
+        "",
+        "[sweep]",
+        f'"workload.0.load" = {json.dumps(list(loads))}',
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def toml(value: Any) -> str:
+    """Texts and numbers are written as in JSON."""
+    return json.dumps(value)
+
+
+def run(made: Plan, flows: int, loads: tuple[float, ...], keep: Path | None, watch: Watch) -> Results:
+    """Runs it, and keeps scenario and results in a directory if one is given.
+
+    # Errors
+    `InputError` where the plan cannot be simulated, or the directory exists or cannot be written.
+    """
+    refuse(made, flows, loads)
+    with tempfile.TemporaryDirectory(prefix="backwater-") as place:
+        file = Path(place) / "bcc.toml"
+        file.write_text(scenario(made, flows, loads))
+        done = Experiment(file).run(keep, watch=watch)
+    if keep is not None:
+        with disk_errors(keep):
+            (keep / file.name).write_text(scenario(made, flows, loads))
+    return done
+
+
+def outcome(done: Results) -> list[dict[str, Any]]:
+    """What became of each load and variant: shares of 1 and seconds; None where too few flows finished."""
+    return [row(one) for one in done.runs]
+
+
+def row(one: Run) -> dict[str, Any]:
+    columns = Columns()
+
+    def fct(statistic: str, sizes: str) -> float | None:
+        try:
+            return columns.read([one], {"fct_ack": statistic, "sizes": sizes})
+        except NoData:
+            return None
+
+    return {
+        "load": one.params["workload.0.load"],
+        "variant": WITHOUT if one.scheme == "dctcp-tcp" else WITH,
+        "loss": one.summary["loss"]["share"],
+        "timeouts": one.summary["timeouts"]["total"],
+        "unfinished": one.summary["flows"]["unfinished"],
+        "small_p99_s": fct("p99", "<=100000"),
+        "small_mean_s": fct("mean", "<=100000"),
+        "large_mean_s": fct("mean", ">10000000"),
+        "mean_s": fct("mean", ""),
+    }
+
+
+def table(rows: list[dict[str, Any]]) -> Table:
+    shown = Table(title="Simulated: completion times of flows by size", title_justify="left", title_style="bold")
+    shown.add_column("load", justify="right")
+    shown.add_column("")
+    for heading in ("packets lost", "timeouts", "p99, up to 100 KB", "mean, up to 100 KB", "mean, above 10 MB", "mean"):
+        shown.add_column(heading, justify="right")
+    for one in sorted(rows, key=lambda row: (row["load"], row["variant"] != WITH)):
+        times = (one[key] for key in ("small_p99_s", "small_mean_s", "large_mean_s", "mean_s"))
+        shown.add_row(
+            f"{one['load']:.0%}",
+            one["variant"],
+            f"{one['loss']:.3%}",
+            count(one["timeouts"]),
+            *("-" if time is None else span(time) for time in times),
+        )
+    shown.caption = ". ".join(f"{name}: {verdict(rows, name)}" for name in (WITH, WITHOUT)) + "."
+    shown.caption_justify = "left"
+    return shown
+
+
+def verdict(rows: list[dict[str, Any]], variant: str) -> str:
+    """From which load on more is lost than operators allow."""
+    over = [one["load"] for one in rows if one["variant"] == variant and one["loss"] > SLA]
+    return (
+        f"over {SLA:.1%} of packets lost from {min(over):.0%} load on" if over else f"at most {SLA:.1%} of packets lost"
+    )
