@@ -255,7 +255,7 @@ impl TcpSender {
     pub fn send(&mut self, params: &TcpParams, now: Instant) -> Option<u32> {
         let opening = self.handshake && self.acked == 0;
         let window = if opening { 1 } else { self.congestion.window as u32 };
-        if self.in_flight() >= window && !self.at_once {
+        if self.in_flight() >= window && !(self.at_once && self.lost > 0) {
             self.limited = true;
             return None;
         }
@@ -317,6 +317,7 @@ impl TcpSender {
                 self.timed = None;
             }
         }
+        let grown = delivered;
         if ack.block.0 < ack.block.1 {
             delivered += self.select(ack.block);
         }
@@ -331,8 +332,8 @@ impl TcpSender {
         if self.selected >= params.dup_acks {
             self.judge(params, now);
         }
-        if advanced > 0 && !ack.marked && self.limited && self.phase != Phase::Recovery && !opened {
-            self.grow(params, advanced);
+        if grown > 0 && !ack.marked && self.limited && self.phase != Phase::Recovery && !opened {
+            self.grow(params, grown);
         }
         self.limited = false;
         self.congestion.used = now;
@@ -421,7 +422,7 @@ impl TcpSender {
             return;
         }
         let alpha = if params.marks == Marks::Dctcp { self.congestion.alpha } else { 1.0 };
-        let least = params.min_window as f64;
+        let least = self.congestion.window.min(params.min_window as f64);
         self.congestion.window = (self.congestion.window * (1.0 - alpha / 2.0)).max(least);
         self.congestion.threshold = self.congestion.window;
         self.cut_until = Some(self.next);
@@ -445,7 +446,7 @@ impl TcpSender {
     /// When the timer fires, if nothing is acknowledged by then; `None` while nothing is out.
     #[inline(always)]
     pub fn deadline(&self, params: &TcpParams) -> Option<Instant> {
-        let backed_off = self.congestion.rto(params).0.checked_shl(self.backoff).unwrap_or(u64::MAX);
+        let backed_off = self.congestion.rto(params).0.saturating_mul(1 << self.backoff);
         (self.next > self.acked).then(|| self.since + Duration(backed_off.min(params.rto_max.0)))
     }
 
