@@ -18,6 +18,8 @@
 //! sender back. Positions count segments. Floating point: additions, multiplications and divisions only.
 
 use alloc::collections::VecDeque;
+use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 use backwater_types::{Duration, Instant};
 
@@ -248,6 +250,31 @@ impl TcpSender {
     #[inline(always)]
     pub fn in_flight(&self) -> u32 {
         self.next - self.acked - self.selected - self.lost
+    }
+
+    /// Recounts what it knows of its segments.
+    ///
+    /// # Errors
+    /// What disagrees.
+    pub fn audit(&self) -> Result<(), String> {
+        let count = |kind: Segment| self.board.iter().filter(|segment| **segment == kind).count() as u32;
+        let (selected, lost) = (count(Segment::Acknowledged), count(Segment::Lost));
+        if (selected, lost) != (self.selected, self.lost) {
+            let counted = (self.selected, self.lost);
+            return Err(format!(
+                "{counted:?} segments selectively acknowledged and lost, {:?} found",
+                (selected, lost)
+            ));
+        }
+        let out = self.next.checked_sub(self.acked).filter(|_| self.next <= self.total);
+        if out.is_none_or(|out| self.board.len() > out as usize) {
+            let (acked, next, total, board) = (self.acked, self.next, self.total, self.board.len());
+            return Err(format!("{board} segments on record, of {acked}..{next} of {total} that are out"));
+        }
+        match self.board.front() {
+            Some(Segment::Acknowledged) => Err(format!("segment {} arrived and is awaited", self.acked)),
+            _ => Ok(()),
+        }
     }
 
     /// The segment to send now, which counts as sent; `None` if there is none, or the window holds it.
