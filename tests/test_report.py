@@ -321,6 +321,8 @@ def test_panels_are_drawn_along_quantities() -> None:
     (axes,) = figures.panels([{"label": "goodput", "runs": runs}]).axes
     assert axes.get_xlabel() == "switch.ecn.kmax (KB)"
     assert axes.lines[0].get_xydata().tolist() == [[500, 8], [1500, 20], [1750, 90]]
+    (axes,) = figures.panels([{"label": "goodput", "runs": [*runs[1:2], {**runs[2], "value": 85.0}]}]).axes
+    assert axes.get_ylim()[0] > 80, "close lines fill the panel"
     assert figures.places_of(["500 KB", "1 MB"]) is None, "no common unit"
     assert figures.places_of(["hold", "discard"]) is None
     assert figures.places_of([0.5, 1]) == [0.5, 1.0]

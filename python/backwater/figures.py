@@ -177,7 +177,7 @@ def panels(wanted: list[dict[str, Any]]) -> Figure:
             axes.set_yscale("log")
             axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
             axes.yaxis.set_minor_formatter(NullFormatter())
-        else:
+        elif not x or not close(known):
             axes.set_ylim(bottom=0)
         finish(axes, x, "")
         axes.set_title(panel["label"], fontsize="medium")
@@ -186,6 +186,11 @@ def panels(wanted: list[dict[str, Any]]) -> Figure:
     if count:
         legend(figure, count)
     return figure
+
+
+def close(values: list[float]) -> bool:
+    """Whether lines through these would be one line on an axis that begins at zero."""
+    return bool(values) and min(values) > 0.5 * max(values)
 
 
 def distribution(points: dict[str, list[dict[str, Any]]], key: str, scale: float, label: str) -> Figure:
@@ -244,7 +249,7 @@ def queues(points: dict[str, list[dict[str, Any]]], *, over_time: bool) -> Figur
         for i, (variant, queue) in enumerate(lines):
             label = f"{variant}, {queue['port']}" if several else variant
             if over_time:
-                line(axes, i, [t * 1e3 for t in queue["time"]], [b * 1e-3 for b in queue["bytes"]], label)
+                line(axes, i, [t * 1e3 for t in queue["time"]], [b * 1e-3 for b in queue["bytes"]], label, thin=True)
             else:
                 drawn = queue["cdf"]
                 line(axes, i, [b * 1e-3 for b in drawn["value"]], drawn["share"], label, drawstyle="steps-post")
@@ -318,7 +323,17 @@ def comparison(done: Comparison) -> Figure:
     return figure
 
 
-def line(axes: Axes, i: int, x: list[float], y: list[float], label: str, *, marker: bool = False, **style: Any) -> None:
+def line(
+    axes: Axes,
+    i: int,
+    x: list[float],
+    y: list[float],
+    label: str,
+    *,
+    marker: bool = False,
+    thin: bool = False,
+    **style: Any,
+) -> None:
     axes.plot(
         x,
         y,
@@ -327,7 +342,7 @@ def line(axes: Axes, i: int, x: list[float], y: list[float], label: str, *, mark
         linestyle=("-", "--", ":", "-.")[i // len(COLOURS) % 4],
         marker=MARKERS[i % len(MARKERS)] if marker else None,
         markersize=4.5,
-        linewidth=1.6,
+        linewidth=0.8 if thin else 1.6,
         **style,
     )
 
@@ -350,7 +365,8 @@ def finish(axes: Axes, x: str, y: str) -> None:
 
 
 def legend(figure: Figure, runs: int) -> None:
-    """One for all panels, above them."""
+    """One for all panels, above them, in as many columns as there is room for."""
     handles, labels = figure.axes[0].get_legend_handles_labels()
-    columns = max(1, int(figure.get_figwidth() / 1.6))
+    widest = max((len(label) for label in labels), default=0)
+    columns = max(1, int(figure.get_figwidth() / (0.6 + 0.09 * widest)))
     figure.legend(handles, labels, loc="outside upper center", ncols=min(runs, columns), frameon=False)

@@ -399,7 +399,9 @@
       const draw = (holder) => lineChart(`panel${i}`, holder, names.map((name, index) => {
         const at = known.filter((run) => lineName(run) === name).sort((a, b) => axis.at(a) - axis.at(b));
         return { name, index, x: at.map(axis.at), y: at.map((run) => run.value) };
-      }), { label: axis.label, format: brief, log: axis.wide }, { label: "", format: brief, range: (u, low, high) => [0, (high || 1) * 1.05] }, { points: true });
+      }), { label: axis.label, format: brief, log: axis.wide },
+      // Lines that would be one on an axis from zero get one of their own.
+      { label: "", format: brief, range: (u, low, high) => (low > 0.5 * high && low < high ? [low - 0.1 * (high - low), high + 0.1 * (high - low)] : [0, (high || 1) * 1.05]) }, { points: true });
       return section(panel.label, "", plot(`panel${i}`, `${panel.label}, a line per variant`, draw));
     };
     return el("div", { class: "pair", id: "panels" }, ...data.panels.map(one));
