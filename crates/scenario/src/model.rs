@@ -687,6 +687,8 @@ pub struct Tcp {
     pub min_window: u32,
     /// Duplicates of an acknowledgement, or segments above a hole, that mean loss.
     pub dup_acks: u32,
+    /// What may be sent while losses are repaired.
+    pub recovery: Recovery,
     /// Longest timeout after backing off.
     pub rto_max: Duration,
     /// Segments that one acknowledgement stands for at most; out of order, every one is acknowledged.
@@ -713,6 +715,17 @@ pub enum Marks {
     Dctcp,
     /// The window is halved, once a window (RFC 3168).
     EcnStar,
+}
+
+/// What counts as in flight, and so against the window, while TCP repairs losses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Recovery {
+    /// What is not known to have arrived or to be lost (RFC 6675).
+    Rfc6675,
+    /// What is not known to have arrived (Fall and Floyd 1996), as in ns-2: with much of a window lost the rest waits for a
+    /// timeout.
+    Sack1,
 }
 
 /// Connections flows go over.
@@ -1174,6 +1187,7 @@ impl Default for Tcp {
             max_window: 0,
             min_window: 2,
             dup_acks: 3,
+            recovery: Recovery::Rfc6675,
             rto_max: Duration::from_us(64_000_000),
             ack_every: 1,
             ack_delay: Duration::from_us(500),

@@ -20,7 +20,7 @@ use crate::tree::TIME_LIMIT;
 use backwater_dataplane::Shape;
 use backwater_dataplane::flow_table::LAPSE;
 use backwater_scenario::model::{
-    AckClass, Assignment, Backpressure, Connections, Hosts, Marks, Memory, Scenario, Ties, Time, Transport,
+    AckClass, Assignment, Backpressure, Connections, Hosts, Marks, Memory, Recovery, Scenario, Ties, Time, Transport,
     Window as Cap, Workload,
 };
 use backwater_scenario::topology::{self, Graph};
@@ -214,6 +214,7 @@ impl<'a> Simulation<'a> {
                 rto_min: host.rto,
                 rto_max: tcp.rto_max,
                 idle_restart: tcp.idle_restart,
+                lost_in_flight: tcp.recovery == Recovery::Sack1,
             },
             acks: AckPolicy { every: tcp.ack_every, exact_marks: tcp.marks == Marks::Dctcp },
             ack_delay: tcp.ack_delay,

@@ -57,6 +57,8 @@ pub struct TcpParams {
     pub rto_max: Duration,
     /// After an idle time longer than the timeout a connection starts with the initial window.
     pub idle_restart: bool,
+    /// What is known to be lost counts as in flight until recovery is over (Fall and Floyd 1996, as in ns-2), in place of RFC 6675.
+    pub lost_in_flight: bool,
 }
 
 /// What a connection remembers from one flow to the next.
@@ -192,6 +194,8 @@ pub struct TcpSender {
     /// Segments of `board` selectively acknowledged, and lost.
     selected: u32,
     lost: u32,
+    /// Segments of `board` sent again.
+    resent: u32,
     /// Below this, what is missing is marked lost already.
     judged: u32,
     /// The first lost segment goes whatever is in flight.
@@ -227,6 +231,7 @@ impl TcpSender {
             board: VecDeque::new(),
             selected: 0,
             lost: 0,
+            resent: 0,
             judged: 0,
             at_once: false,
             limited: false,
@@ -252,19 +257,25 @@ impl TcpSender {
         self.next - self.acked - self.selected - self.lost
     }
 
+    /// Segments held against the window.
+    #[inline(always)]
+    fn held_against(&self, params: &TcpParams) -> u32 {
+        match params.lost_in_flight && self.phase == Phase::Recovery {
+            false => self.in_flight(),
+            true => self.next - self.acked - self.selected + self.resent,
+        }
+    }
+
     /// Recounts what it knows of its segments.
     ///
     /// # Errors
     /// What disagrees.
     pub fn audit(&self) -> Result<(), String> {
         let count = |kind: Segment| self.board.iter().filter(|segment| **segment == kind).count() as u32;
-        let (selected, lost) = (count(Segment::Acknowledged), count(Segment::Lost));
-        if (selected, lost) != (self.selected, self.lost) {
-            let counted = (self.selected, self.lost);
-            return Err(format!(
-                "{counted:?} segments selectively acknowledged and lost, {:?} found",
-                (selected, lost)
-            ));
+        let found = [Segment::Acknowledged, Segment::Lost, Segment::SentAgain].map(count);
+        let counted = [self.selected, self.lost, self.resent];
+        if found != counted {
+            return Err(format!("{counted:?} segments selectively acknowledged, lost and sent again, {found:?} found"));
         }
         let out = self.next.checked_sub(self.acked).filter(|_| self.next <= self.total);
         if out.is_none_or(|out| self.board.len() > out as usize) {
@@ -282,7 +293,7 @@ impl TcpSender {
     pub fn send(&mut self, params: &TcpParams, now: Instant) -> Option<u32> {
         let opening = self.handshake && self.acked == 0;
         let window = if opening { 1 } else { self.congestion.window as u32 };
-        if self.in_flight() >= window && !(self.at_once && self.lost > 0) {
+        if self.held_against(params) >= window && !(self.at_once && self.lost > 0) {
             self.limited = true;
             return None;
         }
@@ -311,6 +322,7 @@ impl TcpSender {
     fn send_again(&mut self, now: Instant) -> u32 {
         let lost = self.board.iter().position(|segment| *segment == Segment::Lost).expect("some are lost");
         self.board[lost] = Segment::SentAgain;
+        self.resent += 1;
         self.lost -= 1;
         self.retransmitted += 1;
         self.at_once = false;
@@ -380,6 +392,7 @@ impl TcpSender {
         for segment in self.board.drain(..n) {
             self.selected -= (segment == Segment::Acknowledged) as u32;
             self.lost -= (segment == Segment::Lost) as u32;
+            self.resent -= (segment == Segment::SentAgain) as u32;
         }
         before - self.selected
     }
@@ -396,6 +409,7 @@ impl TcpSender {
             }
             if self.board[at] != Segment::Acknowledged {
                 self.lost -= (self.board[at] == Segment::Lost) as u32;
+                self.resent -= (self.board[at] == Segment::SentAgain) as u32;
                 self.board[at] = Segment::Acknowledged;
                 new += 1;
             }
@@ -498,6 +512,7 @@ impl TcpSender {
             *segment = Segment::Lost;
         }
         self.lost = self.next - self.acked - self.selected;
+        self.resent = 0;
         self.at_once = false;
         self.timed = None;
         self.backoff = (self.backoff + 1).min(32);

@@ -27,6 +27,7 @@ fn params() -> TcpParams {
         rto_min: Duration(5 * MS),
         rto_max: Duration(64_000 * MS),
         idle_restart: true,
+        lost_in_flight: false,
     }
 }
 
@@ -815,6 +816,7 @@ fn everything_arrives_under_random_loss() {
             min_window: 1 + dice.below(3) as u32,
             dup_acks: 1 + dice.below(4) as u32,
             rto_min: Duration(MS),
+            lost_in_flight: dice.chance(0.3),
             ..params()
         };
         let total = 1 + dice.below(150) as u32;
