@@ -1014,6 +1014,317 @@ const PODS_CASES: &[Case] = &[
     ),
 ];
 
+/// A good scenario of shared memory and TCP; cases replace one piece of it.
+const MEMORY: &str = r#"name = "good"
+scheme = "fifo"
+
+[topology]
+kind = "leaf-spine"
+leaves = 2
+spines = 2
+hosts_per_leaf = 4
+host_rate = "100 Gbps"
+core_rate = "100 Gbps"
+host_delay = "1 us"
+core_delay = "1 us"
+
+[conventions]
+acks = "high"
+
+[switch]
+buffer = "3 MB"
+alpha = 4.0
+quantum = "9000 B"
+assignment = "class"
+queues = 4
+not_ect = "drop"
+ecn = { kmin = "700 KB", kmax = "700 KB", pmax = 1.0, of = "port", queues = [0, 1] }
+pool_ecn = { kmin = "1 MB", kmax = "2 MB", pmax = 0.1, only_ecn_queues = true }
+mmu = { ports = 3, private = "10 KB", queue = [{ alpha = 2.0 }, { private = "0 B" }], returns = "private" }
+
+[host]
+transport = "tcp"
+payload = "8960 B"
+header = "40 B"
+rto = "5 ms"
+nic_buffer = "10 MB"
+nic_marks = true
+
+[host.tcp]
+marks = "ecn-star"
+initial_window = 20
+max_window = 125
+connections = "persistent"
+handshake = true
+open = 2
+ack_every = 2
+
+[[workload]]
+kind = "background"
+sizes = { fixed = "10 KB" }
+load = 0.5
+load_of = "exact-core"
+local_share = 0.2
+
+[[workload]]
+kind = "long-lived"
+count = 1
+to = ["host0"]
+rate = "1 Gbps"
+priority = 7
+
+[run]
+duration = "10 ms"
+flows = 1000
+
+[measure]
+sample = "1 us"
+pools = true
+queues = [["leaf0", "host0"]]
+"#;
+
+const MEMORY_CASES: &[Case] = &[
+    // Chips.
+    (
+        "buffer = \"3 MB\"",
+        "chip = \"tomahok\"",
+        &[
+            "switch.chip = \"tomahok\": unknown chip; did you mean \"tomahawk\"? expected one of broadcom-56538, trident-plus",
+        ],
+    ),
+    ("buffer = \"3 MB\"", "chip = 56538", &["switch.chip = 56538: expected a text in quotes, not a whole number"]),
+    ("buffer = \"3 MB\"", "chip = \"\"", &["switch.chip = \"\": unknown chip; expected one of broadcom-56538"]),
+    (
+        "[run]",
+        "[[region]]\nat = [\"spine0\"]\nswitch.chip = \"trident3\"\n[run]",
+        &["region.0.switch.chip = \"trident3\": unknown chip; did you mean \"trident2\"?"],
+    ),
+    // MMUs and private memory.
+    ("ports = 3", "ports = 0", &["switch.mmu.ports = 0: expected at least 1"]),
+    (
+        "ports = 3",
+        "ports = 3, neighbours = [[\"host0\"]]",
+        &["switch.mmu.neighbours = [[\"host0\"]]: given beside ports: expected one of the two"],
+    ),
+    ("ports = 3", "neighbours = [[\"host0\"], []]", &["switch.mmu.neighbours.1 = []: expected a neighbour at least"]),
+    (
+        "ports = 3",
+        "neighbours = [[\"host0\"], [\"host99\"]]",
+        &["switch.mmu.neighbours.1.0 = \"host99\": unknown node \"host99\"; expected one of host0"],
+    ),
+    (
+        "ports = 3",
+        "neighbours = [[\"host0\", \"spine1\"], [\"host0\"]]",
+        &["switch.mmu.neighbours.1.0 = \"host0\": named twice: expected each neighbour once"],
+    ),
+    (
+        "ports = 3",
+        "neighbours = [[\"host0\"], [\"host1\"]], port = 3",
+        &["switch.mmu.port = 3: unknown key; did you mean \"ports\"?"],
+    ),
+    ("private = \"10 KB\"", "private = \"2 TB\"", &["switch.mmu.private = \"2 TB\": expected at most"]),
+    ("private = \"10 KB\"", "private = 10", &["switch.mmu.private = 10: expected a size with a unit"]),
+    ("{ private = \"0 B\" }", "{ private = \"2 TB\" }", &["switch.mmu.queue.1.private = \"2 TB\": expected at most"]),
+    ("{ alpha = 2.0 }", "{ alpha = 0.0 }", &["switch.mmu.queue.0.alpha = 0.0: expected more than 0"]),
+    ("{ alpha = 2.0 }", "{ alpha = -1 }", &["switch.mmu.queue.0.alpha = -1: expected more than 0"]),
+    ("{ alpha = 2.0 }", "{ alpha = nan }", &["switch.mmu.queue.0.alpha = NaN: expected"]),
+    (
+        "{ alpha = 2.0 }",
+        "{}, {}, {}, {}",
+        &["switch.mmu.queue = ", "5 queues: expected at most 4, the data queues of a port"],
+    ),
+    (
+        "returns = \"private\"",
+        "returns = \"pool\"",
+        &["switch.mmu.returns = \"pool\": expected \"shared\" or \"private\""],
+    ),
+    (
+        "not_ect = \"drop\"",
+        "backpressure = \"pfc\"",
+        &["switch.mmu.ports = 3: PFC accounts for one pool; expected one MMU, or backpressure = \"none\""],
+    ),
+    (
+        "not_ect = \"drop\"",
+        "backpressure = \"pfc\"\nbfc.refresh = \"0 s\"",
+        &["switch.mmu.ports = 3: PFC accounts for one pool"],
+    ),
+    // Marks.
+    (
+        "queues = [0, 1]",
+        "queues = [0, 4]",
+        &["switch.ecn.queues.1 = 4: expected a queue below 4, the data queues of a port"],
+    ),
+    ("of = \"port\"", "of = \"pool\"", &["switch.ecn.of = \"pool\": expected \"queue\" or \"port\""]),
+    ("of = \"port\"", "spacing = \"even\"", &["switch.ecn.spacing = \"even\": expected \"plain\" or \"uniform\""]),
+    ("kmin = \"1 MB\"", "kmin = \"3 MB\"", &["switch.pool_ecn.kmin = \"3 MB\": expected at most kmax, 2 MB"]),
+    ("kmax = \"2 MB\", pmax = 0.1", "kmax = \"2 MB\", pmax = 1.1", &["switch.pool_ecn.pmax = 1.1: expected 0 to 1"]),
+    (
+        "kmin = \"1 MB\", kmax = \"2 MB\"",
+        "kmin = \"0 B\", kmax = \"0 B\"",
+        &["switch.pool_ecn.kmax = \"0 B\": expected more than 0 B"],
+    ),
+    (
+        "kmax = \"2 MB\"",
+        "kmax = \"4 MB\"",
+        &["switch.pool_ecn.kmax = \"4 MB\": expected at most switch.buffer = 3 MB, which the pool never exceeds"],
+    ),
+    (
+        "buffer = \"3 MB\"",
+        "buffer = \"infinite\"",
+        &["switch.pool_ecn = ", "an infinite pool has no share in use; expected a size as buffer"],
+    ),
+    ("kmin = \"1 MB\", ", "", &["switch.pool_ecn.kmin: missing: expected a size with a unit"]),
+    ("not_ect = \"drop\"", "not_ect = \"mark\"", &["switch.not_ect = \"mark\": expected \"pass\" or \"drop\""]),
+    // Classes.
+    (
+        "queues = 4",
+        "queues = 9",
+        &["switch.queues = 9: expected 2 to 8: a queue for each traffic class, of which there are 8"],
+    ),
+    ("queues = 4", "queues = 1", &["switch.queues = 1: expected 2 to 8: a queue for each traffic class"]),
+    (
+        "not_ect = \"drop\"",
+        "backpressure = \"bfc\"",
+        &["host.transport = \"tcp\": the NIC of a TCP host is one FIFO, which nothing finer than PFC can pause"],
+    ),
+    ("priority = 7", "priority = 8", &["workload.1.priority = 8: expected 0 to 7"]),
+    // TCP.
+    (
+        "marks = \"ecn-star\"",
+        "marks = \"ecn\"",
+        &["host.tcp.marks = \"ecn\": ", "\"none\" or \"dctcp\" or \"ecn-star\""],
+    ),
+    ("marks = \"ecn-star\"", "g = 0", &["host.tcp.g = 0: expected more than 0 to 1"]),
+    ("marks = \"ecn-star\"", "g = 1.5", &["host.tcp.g = 1.5: expected more than 0 to 1"]),
+    ("marks = \"ecn-star\"", "alpha = 1.5", &["host.tcp.alpha = 1.5: expected 0 to 1"]),
+    ("marks = \"ecn-star\"", "alpha = -0.5", &["host.tcp.alpha = -0.5: expected 0 to 1"]),
+    ("initial_window = 20", "initial_window = 0", &["host.tcp.initial_window = 0: expected 1 to 65535 segments"]),
+    (
+        "initial_window = 20",
+        "initial_window = 65536",
+        &["host.tcp.initial_window = 65536: expected 1 to 65535 segments"],
+    ),
+    ("initial_window = 20", "min_window = 0", &["host.tcp.min_window = 0: expected 1 to 65535 segments"]),
+    ("initial_window = 20", "dup_acks = 0", &["host.tcp.dup_acks = 0: expected 1 to 65535 segments"]),
+    ("max_window = 125", "max_window = 70000", &["host.tcp.max_window = 70000: expected 0 to 65535 segments"]),
+    (
+        "max_window = 125",
+        "max_window = 19",
+        &["host.tcp.max_window = 19: expected 0 for none, or at least initial_window and min_window"],
+    ),
+    (
+        "initial_window = 20",
+        "min_window = 126",
+        &["host.tcp.max_window = 125: expected 0 for none, or at least initial_window and min_window"],
+    ),
+    ("ack_every = 2", "ack_every = 0", &["host.tcp.ack_every = 0: expected 1 to 65535 segments"]),
+    (
+        "ack_every = 2",
+        "ack_delay = \"0 us\"",
+        &["host.tcp.ack_delay = \"0 us\": expected more than 0 and less than host.rto = 5 ms"],
+    ),
+    (
+        "ack_every = 2",
+        "ack_delay = \"5 ms\"",
+        &["host.tcp.ack_delay = \"5 ms\": expected more than 0 and less than host.rto = 5 ms"],
+    ),
+    ("ack_every = 2", "rto_max = \"4 ms\"", &["host.tcp.rto_max = \"4 ms\": expected host.rto = 5 ms to 64 s"]),
+    ("ack_every = 2", "rto_max = \"65 s\"", &["host.tcp.rto_max = \"65 s\": expected host.rto = 5 ms to 64 s"]),
+    (
+        "connections = \"persistent\"",
+        "connections = \"pooled\"",
+        &["host.tcp.connections = \"pooled\": expected \"per-flow\" or \"persistent\""],
+    ),
+    ("open = 2", "open = 65536", &["host.tcp.open = 65536: expected 0 to 65535 segments"]),
+    (
+        "handshake = true\nopen = 2",
+        "handshake = false\nopen = 3",
+        &["host.tcp.open = 3: connections need no opening without handshake; expected the default, 2"],
+    ),
+    ("handshake = true", "idle_restart = 1", &["host.tcp.idle_restart = 1: expected true or false"]),
+    (
+        "handshake = true",
+        "hand_shake = true",
+        &["host.tcp.hand_shake = true: unknown key; did you mean \"handshake\"?"],
+    ),
+    (
+        "nic_buffer = \"10 MB\"",
+        "nic_buffer = \"1 KB\"",
+        &["host.nic_buffer = \"1 KB\": expected at least one full packet, 9 KB"],
+    ),
+    (
+        "nic_buffer = \"10 MB\"",
+        "window = \"bdp\"",
+        &["host.window = \"bdp\": TCP has host.tcp.max_window in its place; expected none"],
+    ),
+    (
+        "transport = \"tcp\"",
+        "transport = \"dctcp\"",
+        &[
+            "host.nic_marks = true: this transport's NIC pulls from flows and keeps no queue; expected false, or transport = \"tcp\"",
+        ],
+    ),
+    (
+        "[conventions]",
+        "[conventions]\nhosts = \"hpcc-sim\"",
+        &["host.transport = \"tcp\": hosts of HPCC's simulator do not speak TCP; expected another transport"],
+    ),
+    (
+        "[run]",
+        "[[region]]\nat = [\"leaf*\", \"spine*\"]\nscheme = \"bfc\"\n[run]",
+        &[
+            "host.transport = \"tcp\": region 0 pauses finer than a TCP host's NIC can follow; expected another transport",
+        ],
+    ),
+    // Runs and workloads.
+    ("flows = 1000", "flows = 0", &["run.flows = 0: expected 1 to 1000000000"]),
+    ("flows = 1000", "flows = 1000000001", &["run.flows = 1000000001: expected 1 to 1000000000"]),
+    ("flows = 1000", "flows = -5", &["run.flows = -5: expected a whole number"]),
+    ("flows = 1000", "drain = 0.5", &["run.drain = 0.5: expected 1 to"]),
+    (
+        "duration = \"10 ms\"\nflows = 1000",
+        "duration = \"60 s\"\ndrain = 4",
+        &["run.drain = 4: expected 1 to 1, a multiple"],
+    ),
+    (
+        "sample = \"1 us\"",
+        "sample = \"0 s\"",
+        &["measure.sample = \"0 s\": measure.queues and measure.pools need a period; expected more than 0"],
+    ),
+    (
+        "[[\"leaf0\", \"host0\"]]",
+        "[[\"leaf0\", \"host0\"], [\"host0\", \"leaf0\"]]",
+        &["measure.queues.1.0 = \"host0\": a host; expected a switch, of which it is an egress port"],
+    ),
+    (
+        "[[\"leaf0\", \"host0\"]]",
+        "[[\"leaf9\", \"host0\"]]",
+        &["measure.queues.0.0 = \"leaf9\": unknown node \"leaf9\""],
+    ),
+    (
+        "[[\"leaf0\", \"host0\"]]",
+        "[[\"leaf0\", \"host7\"]]",
+        &["measure.queues.0.1 = \"host7\": no neighbour of leaf0; expected one that is"],
+    ),
+    (
+        "[[\"leaf0\", \"host0\"]]",
+        "[[\"leaf0\"]]",
+        &["measure.queues.0 = [\"leaf0\"]: expected a list of 2, not 1 entries"],
+    ),
+    ("pools = true", "pools = \"all\"", &["measure.pools = \"all\": expected true or false"]),
+    (
+        "local_share = 0.2",
+        "local_share = 1.0",
+        &["workload.0.local_share = 1.0: expected 0 to below 1, with load_of = \"exact-core\""],
+    ),
+    (
+        "load_of = \"exact-core\"",
+        "load_of = \"core\"",
+        &["workload.0.local_share = 0.2: expected 0 to below 1, with load_of = \"exact-core\""],
+    ),
+    ("local_share = 0.2", "load_with_headers = 1", &["workload.0.load_with_headers = 1: expected true or false"]),
+];
+
 fn refuse(text: &str, sets: &[&str], scale: Option<&str>) -> String {
     let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
     match load_str(text, Path::new("no-such-directory"), "bad.toml", &sets, scale) {
@@ -1050,6 +1361,41 @@ fn mistakes_about_flowsail_pods_and_regions_are_refused_likewise() {
     for (piece, instead, wanted) in PODS_CASES {
         assert_eq!(PODS.matches(piece).count().min(1), 1, "not in the good scenario: {piece}");
         has(&refuse(&PODS.replacen(piece, instead, 1), &[], None), wanted);
+    }
+}
+
+#[test]
+fn mistakes_about_memory_and_tcp_are_refused_likewise() {
+    load_str(MEMORY, Path::new("."), "good.toml", &[], None).expect("valid");
+    for (piece, instead, wanted) in MEMORY_CASES {
+        assert_eq!(MEMORY.matches(piece).count().min(1), 1, "not in the good scenario: {piece}");
+        has(&refuse(&MEMORY.replacen(piece, instead, 1), &[], None), wanted);
+    }
+    let together: &[(&[&str], &str)] = &[
+        (
+            &["switch.backpressure=pfc"],
+            "switch.not_ect = \"drop\": packets are dropped as they leave their queues only",
+        ),
+        (&["switch.backpressure=pfc", "switch.not_ect=pass"], "switch.mmu.ports = 3: PFC accounts for one pool"),
+        (&["switch.assignment=per-flow"], "switch.ecn.of = \"port\": queues of flows are not marked"),
+        (&["switch.assignment=per-flow", "switch.ecn.of=queue"], "memory is private to queues by number"),
+        (
+            &[
+                "switch.assignment=class",
+                "switch.backpressure=bfc",
+                "host.transport=line-rate",
+                "host.nic_marks=false",
+                "switch.not_ect=pass",
+            ],
+            "switch.backpressure=bfc: not with assignment = \"class\"",
+        ),
+        (
+            &["conventions.acks=data", "switch.assignment=stochastic"],
+            "ACKs among the data need one queue a port, or one for each traffic class",
+        ),
+    ];
+    for (sets, wanted) in together {
+        has(&refuse(MEMORY, sets, None), &[wanted]);
     }
 }
 
