@@ -1141,7 +1141,7 @@ const MEMORY_CASES: &[Case] = &[
     (
         "not_ect = \"drop\"",
         "backpressure = \"pfc\"",
-        &["switch.mmu.ports = 3: PFC accounts for one pool; expected one MMU, or backpressure = \"none\""],
+        &["switch.mmu.ports = 3: PFC accounts for one pool; expected one MMU for all 6 ports, or backpressure = \"none\""],
     ),
     (
         "not_ect = \"drop\"",

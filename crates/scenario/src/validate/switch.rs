@@ -157,14 +157,12 @@ fn check_mmu(part: &Part) -> Result<(), Error> {
         let private = queue.private.is_none_or(|bytes| bytes <= most);
         part.need(private, &field("private"), || format!("expected at most {most}"))?;
     }
+    let ports = |node: usize| graph.links.iter().filter(|l| l.a == node || l.b == node).count();
+    let most = (0..graph.nodes.len()).filter(|node| part.here[*node]).map(ports).max().unwrap_or(0);
+    let several = mmu.ports.is_some_and(|ports| usize::from(ports) < most) || mmu.neighbours.len() > 1;
     let pfc = switch.backpressure == Backpressure::Pfc;
-    let several = mmu.ports.is_some() || mmu.neighbours.len() > 1;
     part.need(!pfc || !several, if mmu.ports.is_some() { "mmu.ports" } else { "mmu.neighbours" }, || {
-        "PFC accounts for one pool; expected one MMU, or backpressure = \"none\"".into()
-    })?;
-    part.need(!pfc || !memory, "mmu", || {
-        "PFC pauses by what its ingress holds of the pool; expected no private memory, or backpressure = \"none\""
-            .into()
+        format!("PFC accounts for one pool; expected one MMU for all {most} ports, or backpressure = \"none\"")
     })
 }
 
