@@ -58,8 +58,23 @@ enum What {
     AckDelay,
 }
 
+/// What a sender may get wrong, for the checks below to find.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Bug {
+    None,
+    /// It sends a segment again that was acknowledged.
+    ResendsAcknowledged,
+    /// It sends one more than the window lets go.
+    IgnoresWindow,
+    /// It is done with some segments to go.
+    FinishesEarly,
+    /// It leaves one out.
+    SkipsASegment,
+}
+
 /// Flows over one channel.
 struct World {
+    bug: Bug,
     params: TcpParams,
     policy: AckPolicy,
     ack_delay: u64,
@@ -113,6 +128,7 @@ impl World {
 
     fn with(params: TcpParams, total: u32, handshake: bool, congestion: Congestion) -> World {
         let mut world = World {
+            bug: Bug::None,
             params,
             policy: EACH,
             ack_delay: MS,
@@ -256,7 +272,7 @@ impl World {
         assert!(after >= 1.0, "a window below one segment: {after}");
         self.check(flow);
         let f = &mut self.flows[flow];
-        if f.sender.is_done() {
+        if f.sender.is_done() || (self.bug == Bug::FinishesEarly && f.sender.acked + 50 >= f.sender.total) {
             assert_eq!(f.arrived, f.sender.total, "done, and everything has arrived");
             f.ended = Some(self.now);
             return;
@@ -287,7 +303,7 @@ impl World {
         loop {
             let f = &mut self.flows[flow];
             let (before, window) = (f.sender.in_flight(), f.sender.congestion.window as u32);
-            let Some(seq) = f.sender.send(&self.params, Instant(self.now)) else { break };
+            let Some(seq) = bent_send(self.bug, &mut f.sender, &self.params, Instant(self.now)) else { break };
             let again = seq < f.next;
             // Nothing that was acknowledged goes again, and nothing new before the one before it.
             assert!(seq >= f.acked && !f.selected.contains(&seq), "{seq} was acknowledged");
@@ -322,6 +338,11 @@ impl World {
         self.at(at, flow, What::Data { seq: event.seq, marked });
     }
 
+    fn with_bug(mut self, bug: Bug) -> World {
+        self.bug = bug;
+        self
+    }
+
     fn only(&self) -> &Flow {
         &self.flows[0]
     }
@@ -335,6 +356,38 @@ impl World {
             rounds[round] += 1;
         }
         rounds
+    }
+}
+
+/// [`TcpSender::send`] of a sender with a bug.
+fn bent_send(bug: Bug, sender: &mut TcpSender, params: &TcpParams, now: Instant) -> Option<u32> {
+    match bug {
+        Bug::ResendsAcknowledged if sender.acked == 50 => Some(49),
+        Bug::IgnoresWindow if sender.acked >= 50 => {
+            let window = std::mem::replace(&mut sender.congestion.window, f64::from(u32::MAX));
+            let sent = sender.send(params, now);
+            sender.congestion.window = window;
+            sent
+        }
+        Bug::SkipsASegment if sender.next == 50 => {
+            sender.send(params, now);
+            sender.send(params, now)
+        }
+        _ => sender.send(params, now),
+    }
+}
+
+#[test]
+fn planted_bugs_are_caught() {
+    let run = |bug| {
+        std::panic::catch_unwind(|| {
+            let params = params();
+            World::with(params, 200, false, open(&params, 10.0)).with_bug(bug).run()
+        })
+    };
+    assert!(run(Bug::None).is_ok());
+    for bug in [Bug::ResendsAcknowledged, Bug::IgnoresWindow, Bug::FinishesEarly, Bug::SkipsASegment] {
+        assert!(run(bug).is_err(), "{bug:?}");
     }
 }
 
