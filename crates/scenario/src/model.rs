@@ -1258,6 +1258,14 @@ impl Workload {
     }
 }
 
+impl Host {
+    /// The smallest data packet on the wire: one byte of payload, or none where TCP opens connections.
+    pub fn smallest_packet(&self) -> Bytes {
+        let opens = self.transport == Transport::Tcp && self.tcp.handshake;
+        Bytes(self.header.0 + !opens as u64)
+    }
+}
+
 impl Run {
     /// Start of the counted window.
     pub fn warmup(&self) -> Duration {

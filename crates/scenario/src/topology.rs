@@ -81,10 +81,10 @@ impl Graph {
 
     /// The largest look-ahead window: no frame sent now can arrive sooner than this anywhere.
     ///
-    /// The shortest frame on the wire is an ACK, a control frame or a data packet with one byte of payload.
+    /// The shortest frame on the wire is an ACK, a control frame or the smallest data packet.
     pub fn look_ahead(&self, host: &Host, conventions: &Conventions) -> Duration {
         let control = conventions.pfc_frame.0.min(CONTROL_WIRE.into());
-        let shortest = host.ack.0.min(control).min(host.header.0 + 1);
+        let shortest = host.ack.0.min(control).min(host.smallest_packet().0);
         let arrival = |link: &Link| link.delay + ser_time(conventions, link.rate).of_bytes(shortest);
         self.links.iter().map(arrival).min().unwrap_or_default()
     }

@@ -115,11 +115,12 @@ pub fn build<H: EndHost, D: DataPlane>(
 }
 
 /// What of [`model::Host::delay`] frames spend on the last link: all of it, where no control frame comes by it that would have to
-/// overtake them. It saves an event for each.
+/// overtake them, and no link goes down while they are in the host. It saves an event for each.
 pub fn delay_on_wire(scenario: &Scenario) -> Duration {
     let plain = |switch: &model::Switch| switch.backpressure == Backpressure::None;
     let plain = plain(&scenario.switch) && scenario.region.iter().all(|region| plain(&region.switch));
-    let all = plain && scenario.host.transport == Transport::Tcp;
+    let up = scenario.fault.iter().all(|fault| fault.down.is_empty());
+    let all = plain && up && scenario.host.transport == Transport::Tcp;
     if all { scenario.host.delay } else { Duration::ZERO }
 }
 
@@ -323,8 +324,8 @@ fn shape(scenario: &Scenario, graph: &Graph, switch: usize, links: &[usize]) -> 
             drops_not_ect: config.not_ect == NotEct::Drop,
         },
         smallest_packet: match scenario.conventions.acks {
-            AckClass::High => scenario.host.header.0 as u32 + 1,
-            AckClass::Data => (scenario.host.header.0 + 1).min(scenario.host.ack.0) as u32,
+            AckClass::High => scenario.host.smallest_packet().0 as u32,
+            AckClass::Data => scenario.host.smallest_packet().min(scenario.host.ack).0 as u32,
         },
         seed: hash::stream(scenario.seed, 0x7377_6974, switch as u64),
         salt: hash::stream(scenario.seed, 0x7361_6c74, switch as u64),

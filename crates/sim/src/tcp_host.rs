@@ -94,7 +94,7 @@ struct Flow {
 #[derive(Clone, Debug, Default)]
 struct Receive {
     state: TcpReceiver,
-    /// The last segment that waits for its acknowledgement, and when the first of those came.
+    /// The last segment that waits for its acknowledgement, if any does, and when the first of those came.
     waiting: Option<Box<(Packet, Instant)>>,
     /// Has an entry in `acks`.
     timed: bool,
@@ -365,8 +365,6 @@ impl TcpHost {
         if self.nic.bytes + wire > params.control.nic_buffer {
             self.port.drops.count(DROPPED_BY_NIC, packet.wire);
             self.port.drops.acks += (packet.kind != Kind::Data) as u64;
-            // It was never on the wire; those who keep accounts see it come and go.
-            observer.host_sent(now, self.port.id as usize, &packet);
             return observer.dropped(now, self.port.id as usize, &packet, "nic");
         }
         self.nic.bytes += wire;
@@ -423,17 +421,17 @@ impl TcpHost {
             // It has finished here: whatever this is, everything up to the end has arrived.
             return [None, Some(TcpAck { next: u32::MAX, block: (0, 0), marked: false })];
         };
-        let marked = packet.has(flags::CE);
+        let (marked, waited) = (packet.has(flags::CE), receive.state.is_waiting());
         let acks = receive.state.on_data(params.control.acks, packet.seq, packet.has(flags::LAST), marked);
         if receive.state.is_done() {
             self.receivers.finish(packet.receiver_slot);
             finished(now, Finished::Received { flow: packet.flow });
         } else if receive.state.is_waiting() {
-            let since = match &receive.waiting {
-                Some(waiting) if acks.iter().all(Option::is_none) => waiting.1,
-                _ => now,
-            };
-            receive.waiting = Some(Box::new((*packet, since)));
+            let more = waited && acks.iter().all(Option::is_none);
+            match &mut receive.waiting {
+                Some(waiting) => **waiting = (*packet, if more { waiting.1 } else { now }),
+                none => *none = Some(Box::new((*packet, now))),
+            }
             if !std::mem::replace(&mut receive.timed, true) {
                 self.acks.push_sorted((now + params.control.ack_delay, packet.receiver_slot, packet.flow));
                 self.arm_timer();
@@ -526,11 +524,10 @@ impl TcpHost {
     fn on_ack_due<O: Observer>(&mut self, now: Instant, slot: u32, id: u32, params: &Params, observer: &mut O) {
         let Some(receive) = self.receivers.get(slot) else { return };
         receive.timed = false;
-        let Some(waiting) = receive.waiting.take_if(|_| receive.state.is_waiting()) else { return };
-        let (packet, since) = *waiting;
+        let Some(waiting) = receive.waiting.as_ref().filter(|_| receive.state.is_waiting()) else { return };
+        let (packet, since) = **waiting;
         let due = since + params.control.ack_delay;
         if due > now {
-            receive.waiting = Some(waiting);
             receive.timed = true;
             return self.acks.push_sorted((due, slot, id));
         }
