@@ -1,8 +1,8 @@
 //! Thousands of small random networks, every event checked.
 //!
-//! `random_networks_break_no_rule` and `random_flowsail_networks_break_no_rule` run 10,000 each;
-//! `a_quarter_of_a_million_random_networks_break_no_rule` and its sister are for `make test-long`. A case that fails prints its
-//! scenario file.
+//! `random_networks_break_no_rule`, `random_flowsail_networks_break_no_rule` and `random_tcp_networks_break_no_rule` run 10,000
+//! each; `a_quarter_of_a_million_random_networks_break_no_rule` and its sisters are for `make test-long`. A case that fails prints
+//! its scenario file.
 
 mod common;
 
@@ -98,13 +98,37 @@ const FLOW_BRANCHES: [&str; 47] = [
     "resumed while its mark is outstanding",
 ];
 
+/// Branches that the networks of TCP have to reach.
+const TCP_BRANCHES: [&str; 20] = [
+    "ACKs",
+    "CE marks received",
+    "PFC pause at a NIC",
+    "PFC pause at a switch",
+    "PFC resume",
+    "connections opened",
+    "dropped: NIC",
+    "dropped: buffer",
+    "dropped: no route",
+    "dropped: not ECN-capable",
+    "duplicates received",
+    "gaps received",
+    "link changes",
+    "lost: link down",
+    "lost: link loss",
+    "marked by a NIC",
+    "marked by a switch",
+    "packets sent again",
+    "segments selectively acknowledged",
+    "segments sent again",
+];
+
 /// Runs case number `number`; what was broken, if anything, and what was reached.
 fn check(family: Family, number: u64) -> Result<(Counts, bool), String> {
     let case = random::case(family, number);
     let fail = |text: String| format!("case {number}: {text}\n{}", case.toml);
     let scenario = scenario(&case.toml);
     let run = |threads| match family {
-        Family::Queues => audited(&scenario, threads),
+        Family::Queues | Family::Tcp => audited(&scenario, threads),
         Family::Flows => watched(&scenario, threads, case.mishaps),
     };
     let ran = catch_unwind(AssertUnwindSafe(|| run(case.threads)));
@@ -159,7 +183,7 @@ fn sweep(family: Family, cases: std::ops::Range<u64>) {
             assert!(counts[what] > 0, "no network reached \"{what}\"");
         }
     } else {
-        branches = FLOW_BRANCHES.to_vec();
+        branches = if family == Family::Flows { FLOW_BRANCHES.to_vec() } else { TCP_BRANCHES.to_vec() };
     }
     println!("{total} networks, {quiescent} of them run until silent; reached:");
     counts.iter().for_each(|(what, n)| println!("{n:>10}  {what}"));
@@ -177,6 +201,18 @@ fn random_networks_break_no_rule() {
 #[test]
 fn random_flowsail_networks_break_no_rule() {
     sweep(Family::Flows, 0..10_000);
+}
+
+#[test]
+fn random_tcp_networks_break_no_rule() {
+    sweep(Family::Tcp, 0..10_000);
+}
+
+/// `make test-long`.
+#[test]
+#[ignore = "minutes"]
+fn a_quarter_of_a_million_random_tcp_networks_break_no_rule() {
+    sweep(Family::Tcp, 10_000..260_000);
 }
 
 /// `make test-long`.
@@ -198,8 +234,9 @@ fn a_quarter_of_a_million_random_flowsail_networks_break_no_rule() {
 #[ignore = "for one case by hand"]
 fn one_case() {
     let number = std::env::var("CASE").ok().and_then(|n| n.parse().ok()).unwrap_or(0);
-    let flows = std::env::var("FAMILY").is_ok_and(|family| family == "flows");
-    let case = random::case(if flows { Family::Flows } else { Family::Queues }, number);
+    let family = family();
+    let flows = family == Family::Flows;
+    let case = random::case(family, number);
     let scenario = scenario(&case.toml);
     let (outcome, report) = match flows {
         true => watched(&scenario, case.threads, case.mishaps),
@@ -207,6 +244,15 @@ fn one_case() {
     };
     println!("{}\n{:?}\n{:#?}", case.toml, report.faults, report.counts);
     outcome.flows().for_each(|flow| println!("{flow:?}"));
+}
+
+/// What the environment variable `FAMILY` says: `queues`, `flows` or `tcp`.
+fn family() -> Family {
+    match std::env::var("FAMILY").as_deref() {
+        Ok("flows") => Family::Flows,
+        Ok("tcp") => Family::Tcp,
+        _ => Family::Queues,
+    }
 }
 
 /// Goes on after failures, for the range in the environment variable `CASES`: the first line of each, and what was reached.
@@ -218,7 +264,7 @@ fn all_failures() {
     let mut counts = Counts::new();
     for number in from.parse::<u64>().unwrap()..to.parse().unwrap() {
         let start = std::time::Instant::now();
-        match check(Family::Flows, number) {
+        match check(family(), number) {
             Ok((reached, _)) => reached.iter().for_each(|(what, n)| *counts.entry(what).or_default() += n),
             Err(text) => println!("{}", text.lines().next().unwrap_or_default()),
         }

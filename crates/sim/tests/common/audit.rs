@@ -7,7 +7,9 @@
 //! | `Recount` | the switch's own counters equal a recount over the packets it holds |
 //! | `Order` | at each port a flow's packets leave in the order they arrived |
 //! | `Paused` | nothing leaves a queue, a port, a NIC queue or of a flow that the frames received say is held |
-//! | `Buffer` | a switch never holds more bytes than its buffer |
+//! | `Buffer` | a switch never holds more bytes than its buffer; pools, private bytes and thresholds take what fits and no more |
+//! | `Marked` | what leaves is marked where a rule may and wherever it must, and nothing that is not ECN-capable |
+//! | `Window` | a TCP sender is never further ahead than its windows can have grown |
 //! | `Protocol` | PAUSE and RESUME of a queue alternate, name a queue that packets came from, and a bitmap repeats their state |
 //! | `Protocol` | a flow is paused at a port it came by, again every period, and resumed only if it was |
 //! | `Invented` | nothing leaves that did not arrive |
@@ -23,17 +25,18 @@
 //! | `Statistics` | the counters reported equal the events seen |
 //! | `Unfinished` | flows that should have finished have |
 
+use super::memory::Memory;
 use super::watched::Sheets;
 use backwater_dataplane::Departed;
 use backwater_dataplane::flow_table::LAPSE;
-use backwater_scenario::model::{Backpressure, Buffer, Scenario, Switch};
+use backwater_scenario::model::{Backpressure, Buffer, Connections, Marks, Scenario, Switch, Transport};
 use backwater_scenario::topology::{Graph, ser_time};
 use backwater_sim::observe::Observer;
 use backwater_sim::stats::DROP_REASONS;
 use backwater_sim::traffic::{ENDLESS, Traffic};
 use backwater_sim::{Outcome, network};
 use backwater_types::{ControlFrame, Duration, Instant, Kind, Packet, PortId, SerTime, flags};
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 /// A rule that was broken; see the module.
@@ -43,6 +46,8 @@ pub enum Fault {
     Order,
     Paused,
     Buffer,
+    Marked,
+    Window,
     Protocol,
     Invented,
     Idle,
@@ -98,6 +103,33 @@ struct Rules {
     flaps: Vec<Vec<Instant>>,
     /// `[node]`.
     flow_pauses: Vec<FlowPauses>,
+    tcp: Option<Tcp>,
+}
+
+/// What the checker knows of TCP.
+struct Tcp {
+    /// Segments: no flow is further ahead of what is acknowledged; and the window a flow starts with, if its connection is new.
+    most: u32,
+    initial: Option<u32>,
+    /// Wire size of a segment that opens a connection.
+    opening: Option<u16>,
+    capable: bool,
+}
+
+impl Tcp {
+    fn new(scenario: &Scenario) -> Option<Tcp> {
+        let (host, tcp) = (&scenario.host, &scenario.host.tcp);
+        (host.transport == Transport::Tcp).then(|| Tcp {
+            most: if tcp.max_window == 0 { u32::MAX } else { tcp.max_window },
+            initial: (tcp.connections == Connections::PerFlow).then_some(tcp.initial_window),
+            opening: tcp.handshake.then_some(host.header.0 as u16),
+            capable: tcp.marks != Marks::None,
+        })
+    }
+
+    fn opens(&self, packet: &Packet) -> bool {
+        packet.seq == 0 && self.opening == Some(packet.wire)
+    }
 }
 
 /// What the checker knows of pauses of single flows at one node.
@@ -112,6 +144,11 @@ struct FlowPauses {
     obeys: bool,
     /// Period in which a switch repeats its pauses.
     period: Option<Duration>,
+}
+
+/// Tells the packets of a flow apart, and its acknowledgements from its data.
+fn id(packet: &Packet) -> u32 {
+    packet.seq ^ ((packet.kind != Kind::Data) as u32) << 31
 }
 
 /// Resolution of the times that records keep.
@@ -203,9 +240,20 @@ struct Tally {
     expected: u32,
     /// The highest acknowledgement seen by the sender.
     acknowledged: u32,
-    /// One more than the last packet sent; whether a NACK came since.
+    /// One more than the last packet sent; whether a NACK came since. TCP: one more than the highest.
     next: u32,
     nacked: bool,
+    /// Data that the NIC dropped, and that a switch dropped in place of marking it.
+    refused: u64,
+    discarded: u64,
+    /// TCP: segments, once the last was seen; the end of what arrived and of what was selectively acknowledged.
+    total: u32,
+    highest: u32,
+    selected: u32,
+    /// TCP: the receiver has said that it has everything.
+    complete: bool,
+    /// TCP: something was sent again, dropped or selectively acknowledged.
+    hurt: bool,
 }
 
 /// The observer of one partition.
@@ -214,8 +262,14 @@ pub struct Audit {
     report: Report,
     /// `[flow]`.
     flows: Vec<Tally>,
-    /// Packets held, in order of arrival: `(sequence number, wire bytes)`.
-    queued: HashMap<(usize, PortId, u32), VecDeque<u32>>,
+    /// Packets held, in order of arrival: [`id`], and whether it came marked.
+    queued: HashMap<(usize, PortId, u32), VecDeque<(u32, bool)>>,
+    /// `[node]`.
+    memories: Vec<Option<Memory>>,
+    /// TCP: segments that arrived beyond the first missing, by flow.
+    beyond: HashMap<u32, BTreeSet<u32>>,
+    /// Packets overtaken, which must turn out to be dropped as they left: switch, port, flow, sequence number.
+    owed: Vec<(usize, PortId, u32, u32)>,
     /// `[node]`: bytes held.
     bytes: HashMap<usize, u64>,
     held: HashMap<(usize, PortId), Held>,
@@ -269,7 +323,15 @@ impl Audit {
             Buffer::Infinite => u64::MAX,
             Buffer::Shared(bytes) => bytes.0,
         };
+        let memories: Vec<Option<Memory>> = (0..graph.nodes.len())
+            .map(|node| if node < graph.hosts { None } else { Memory::new(scenario, graph, node) })
+            .collect();
+        let most = |node: usize| match &memories[node] {
+            Some(memory) => memory.most(),
+            None => buffer(config(node)),
+        };
         let rules = Rules {
+            tcp: Tcp::new(scenario),
             steady: scenario.fault.iter().all(|f| f.down.is_empty()),
             ser: links
                 .iter()
@@ -280,7 +342,7 @@ impl Audit {
                 .enumerate()
                 .map(|(node, ports)| ports.iter().map(|l| peer(node, l)).collect())
                 .collect(),
-            buffer: (0..graph.nodes.len()).map(|node| buffer(config(node))).collect(),
+            buffer: (0..graph.nodes.len()).map(most).collect(),
             ordered: scenario.switch.backpressure != Backpressure::Bfc || scenario.switch.bfc.sampling == 1.0,
             nic_obeys: scenario.switch.bfc.nic_obeys,
             hosts: graph.hosts,
@@ -294,6 +356,9 @@ impl Audit {
             report: Report::default(),
             flows: Vec::new(),
             queued: HashMap::new(),
+            memories,
+            beyond: HashMap::new(),
+            owed: Vec::new(),
             bytes: HashMap::new(),
             held: HashMap::new(),
             told: HashMap::new(),
@@ -477,6 +542,157 @@ impl Audit {
         self.active.insert((node, port));
     }
 
+    /// What a host sends is not held.
+    fn check_held(&mut self, now: Instant, host: usize, packet: &Packet) {
+        let held = *self.held(now, host, 0);
+        if self.flow_held(now, host, 0, packet) {
+            let flow = packet.flow;
+            self.fault(now, Fault::Paused, || format!("host {host} sends of flow {flow}, which is paused"));
+        }
+        let queue_held = self.rules.nic_obeys && held.queues >> packet.upstream_queue & 1 == 1;
+        if queue_held || held.port {
+            let q = packet.upstream_queue;
+            self.fault(now, Fault::Paused, || format!("host {host} sends from queue {q}, which is held"));
+        }
+    }
+
+    /// A TCP sender puts a segment on its link.
+    fn on_segment(&mut self, now: Instant, host: usize, packet: &Packet) {
+        let rules = self.rules.clone();
+        let tcp = rules.tcp.as_ref().expect("hosts speak TCP");
+        let opens = tcp.opens(packet);
+        let tally = self.flow(packet.flow);
+        tally.sent += 1;
+        let again = packet.seq < tally.next;
+        tally.hurt |= again;
+        tally.next = tally.next.max(packet.seq + 1);
+        if packet.has(flags::LAST) {
+            tally.total = packet.seq + 1;
+        }
+        let (ahead, known) = (tally.next.saturating_sub(tally.acknowledged), tally.acknowledged);
+        let grown = tcp.initial.filter(|_| !tally.hurt).map_or(u32::MAX, |initial| initial + known);
+        if ahead > tcp.most.min(grown) {
+            let flow = packet.flow;
+            self.fault(now, Fault::Window, || {
+                format!(
+                    "host {host}, flow {flow}: {ahead} segments out, {known} acknowledged, window at most {}",
+                    tcp.most.min(grown)
+                )
+            });
+        }
+        if packet.has(flags::ECT) != (tcp.capable && !opens) || packet.has(flags::CE) && !tcp.capable {
+            self.fault(now, Fault::Marked, || format!("host {host} sends {packet:?}"));
+        }
+        if again {
+            self.count("segments sent again");
+        }
+        if opens {
+            self.count("connections opened");
+        }
+        if packet.has(flags::CE) {
+            self.count("marked by a NIC");
+        }
+    }
+
+    /// A segment, or an acknowledgement, came in.
+    fn on_tcp(&mut self, packet: &Packet) {
+        let ahead = self.beyond.entry(packet.flow).or_default();
+        let at = packet.flow as usize;
+        if self.flows.len() <= at {
+            self.flows.resize(at + 1, Tally::default());
+        }
+        let tally = &mut self.flows[at];
+        if packet.kind == Kind::Data {
+            tally.received += 1;
+            tally.highest = tally.highest.max(packet.seq + 1);
+            let (duplicate, gap) =
+                (packet.seq < tally.expected || ahead.contains(&packet.seq), packet.seq > tally.expected);
+            ahead.insert(packet.seq);
+            while ahead.remove(&tally.expected) {
+                tally.expected += 1;
+            }
+            ahead.remove(&packet.seq).then(|| (packet.seq > tally.expected).then(|| ahead.insert(packet.seq)));
+            if duplicate {
+                self.count("duplicates received");
+            } else if gap {
+                self.count("gaps received");
+            }
+            return;
+        }
+        let long = packet.receiver_slot & 0xffff;
+        if packet.seq == u32::MAX {
+            tally.complete = true;
+            tally.acknowledged = tally.acknowledged.max(tally.next);
+        } else {
+            tally.acknowledged = tally.acknowledged.max(packet.seq);
+        }
+        if long > 0 && packet.seq != u32::MAX {
+            tally.hurt = true;
+            tally.selected = tally.selected.max(packet.seq + (packet.receiver_slot >> 16) + long);
+            self.count("segments selectively acknowledged");
+        }
+    }
+
+    /// A packet leaves a switch, marked or not.
+    fn check_marks(&mut self, now: Instant, switch: usize, port: PortId, packet: &Packet, was_marked: bool) {
+        let marked = packet.has(flags::CE);
+        let same = marked == was_marked;
+        let right = match &mut self.memories[switch] {
+            _ if !packet.has(flags::ECT) => same,
+            // What is dropped is told after what goes in its place.
+            Some(memory) if memory.drops => marked || same,
+            Some(memory) => {
+                let mut after = memory.clone();
+                after.leave(port, packet);
+                let (may, must) = after.marks(port, packet);
+                if marked { was_marked || may } else { !was_marked && !must }
+            }
+            None => marked || same,
+        };
+        if let Some(memory) = &mut self.memories[switch] {
+            memory.leave(port, packet);
+        }
+        if marked && !same {
+            self.count("marked by a switch");
+        }
+        if !right {
+            self.fault(now, Fault::Marked, || {
+                format!("switch {switch} port {port} sends {packet:?}, marked before: {was_marked}")
+            });
+        }
+    }
+
+    /// A packet is dropped as it leaves its queue.
+    fn discard(&mut self, now: Instant, switch: usize, packet: &Packet) {
+        let (flow, seq) = (packet.flow, id(packet));
+        let owed = self.owed.iter().position(|(at, _, f, s)| (*at, *f, *s) == (switch, flow, seq));
+        let place = match owed {
+            Some(at) => Some(self.owed.swap_remove(at).1),
+            None => {
+                let ports = self.rules.peers[switch].len() as PortId;
+                (0..ports).find(|port| {
+                    let queued = self.queued.get_mut(&(switch, *port, flow));
+                    queued.and_then(|queued| queued.pop_front_if(|front| front.0 == seq)).is_some()
+                })
+            }
+        };
+        let Some(port) = place else {
+            return self
+                .fault(now, Fault::Invented, || format!("switch {switch} drops {packet:?}, which it does not hold"));
+        };
+        if packet.has(flags::ECT) {
+            self.fault(now, Fault::Marked, || format!("switch {switch} drops {packet:?}, which could be marked"));
+        }
+        let bytes = self.bytes.entry(switch).or_default();
+        *bytes = bytes.wrapping_sub(packet.wire as u64);
+        let packets = &mut self.port(switch, port).1;
+        *packets = packets.saturating_sub(1);
+        self.flow(flow).discarded += (packet.kind == Kind::Data) as u64;
+        if let Some(memory) = &mut self.memories[switch] {
+            memory.leave(port, packet);
+        }
+    }
+
     /// What is known of `port` of `switch`.
     fn port(&mut self, switch: usize, port: PortId) -> &mut (Instant, u64, Option<Instant>) {
         let ports = self.rules.peers[switch].len();
@@ -517,6 +733,10 @@ impl Observer for Audit {
             return self.count(if packet.kind == Kind::Nack { "NACKs" } else { "ACKs" });
         }
         self.on_way(host, 0, packet);
+        if self.rules.tcp.is_some() {
+            self.on_segment(now, host, packet);
+            return self.check_held(now, host, packet);
+        }
         let tally = self.flow(packet.flow);
         let (again, nacked) = (packet.seq < tally.next, tally.nacked);
         tally.sent += 1;
@@ -526,21 +746,15 @@ impl Observer for Audit {
         if again && back {
             self.count(if nacked { "goes back after a NACK" } else { "goes back after a timeout" });
         }
-        let held = *self.held(now, host, 0);
-        if self.flow_held(now, host, 0, packet) {
-            let flow = packet.flow;
-            self.fault(now, Fault::Paused, || format!("host {host} sends of flow {flow}, which is paused"));
-        }
-        let queue_held = self.rules.nic_obeys && held.queues >> packet.upstream_queue & 1 == 1;
-        if queue_held || held.port {
-            let q = packet.upstream_queue;
-            self.fault(now, Fault::Paused, || format!("host {host} sends from queue {q}, which is held"));
-        }
+        self.check_held(now, host, packet);
     }
 
     fn host_received(&mut self, _now: Instant, _host: usize, packet: &Packet) {
         if packet.has(flags::CE) {
             self.count("CE marks received");
+        }
+        if self.rules.tcp.is_some() {
+            return self.on_tcp(packet);
         }
         let tally = self.flow(packet.flow);
         match packet.kind {
@@ -571,7 +785,16 @@ impl Observer for Audit {
         }
         self.port(switch, egress).1 += 1;
         self.flow(packet.flow).enqueued += (packet.kind == Kind::Data) as u64;
-        self.queued.entry((switch, egress, packet.flow)).or_default().push_back(packet.seq);
+        self.queued.entry((switch, egress, packet.flow)).or_default().push_back((id(packet), packet.has(flags::CE)));
+        if let Some(memory) = &mut self.memories[switch] {
+            let fits = memory.admits(egress, packet);
+            memory.enter(egress, packet);
+            if !fits {
+                self.fault(now, Fault::Buffer, || {
+                    format!("switch {switch} port {egress} takes a packet that does not fit: {packet:?}")
+                });
+            }
+        }
         let bytes = self.bytes.entry(switch).or_default();
         *bytes += packet.wire as u64;
         let (bytes, most) = (*bytes, self.rules.buffer[switch]);
@@ -607,10 +830,17 @@ impl Observer for Audit {
         }
         let bytes = self.bytes.entry(switch).or_default();
         *bytes = bytes.wrapping_sub(packet.wire as u64);
-        let (flow, seq) = (packet.flow, packet.seq);
+        let (flow, seq) = (packet.flow, id(packet));
         let queued = self.queued.entry((switch, port, flow)).or_default();
-        match queued.iter().position(|s| *s == seq) {
+        let drops = self.memories[switch].as_ref().is_some_and(|memory| memory.drops);
+        let came = queued.iter().position(|s| s.0 == seq);
+        let was_marked = came.is_some_and(|at| queued[at].1);
+        match came {
             Some(0) => {
+                queued.pop_front();
+            }
+            Some(at) if drops => {
+                self.owed.extend(queued.drain(..at).map(|(seq, _)| (switch, port, flow, seq)));
                 queued.pop_front();
             }
             Some(at) => {
@@ -627,9 +857,10 @@ impl Observer for Audit {
                 format!("switch {switch} port {port}: packet {seq} of flow {flow} never arrived")
             }),
         }
+        self.check_marks(now, switch, port, packet, was_marked);
     }
 
-    fn dropped(&mut self, _now: Instant, _node: usize, packet: &Packet, reason: &'static str) {
+    fn dropped(&mut self, now: Instant, node: usize, packet: &Packet, reason: &'static str) {
         let number = DROP_REASONS.iter().position(|r| *r == reason).expect("a reason has a number");
         self.drops[number] += 1;
         self.count(match number {
@@ -638,8 +869,26 @@ impl Observer for Audit {
             2 => "lost: link loss",
             3 => "lost: link down",
             4 => "dropped: no route",
-            _ => "dropped: paused",
+            5 => "dropped: paused",
+            6 => "dropped: NIC",
+            _ => "dropped: not ECN-capable",
         });
+        if number == 0 && self.memories[node].as_ref().is_some_and(|memory| !memory.may_refuse(packet)) {
+            self.fault(now, Fault::Buffer, || format!("switch {node} refuses a packet that fits: {packet:?}"));
+        }
+        if number == 7 {
+            self.discard(now, node, packet);
+        }
+        if number == 6 {
+            // It was never sent.
+            let tally = self.flow(packet.flow);
+            tally.refused += (packet.kind == Kind::Data) as u64;
+            tally.hurt = true;
+            if packet.kind == Kind::Data && packet.has(flags::LAST) {
+                tally.total = packet.seq + 1;
+            }
+            return;
+        }
         if packet.kind == Kind::Data {
             self.flow(packet.flow).dropped += 1;
         }
@@ -687,6 +936,11 @@ impl Observer for Audit {
         }
         self.sync(switch);
         self.check_idle(now, switch);
+        if let Some((_, port, flow, seq)) = self.owed.pop() {
+            self.fault(now, Fault::Order, || {
+                format!("switch {switch} port {port}: packet {seq} of flow {flow} was overtaken by its own")
+            });
+        }
     }
 }
 
@@ -718,6 +972,12 @@ pub fn conclude(audits: Vec<Audit>, outcome: &Outcome) -> Report {
             sum.enqueued += part.enqueued;
             sum.expected = sum.expected.max(part.expected);
             sum.acknowledged = sum.acknowledged.max(part.acknowledged);
+            sum.refused += part.refused;
+            sum.discarded += part.discarded;
+            sum.total = sum.total.max(part.total);
+            sum.highest = sum.highest.max(part.highest);
+            sum.selected = sum.selected.max(part.selected);
+            sum.complete |= part.complete;
         }
         left += audit.queued.values().map(|q| q.len()).sum::<usize>();
         drops.iter_mut().zip(audit.drops).for_each(|(sum, n)| *sum += n);
@@ -747,7 +1007,7 @@ pub fn conclude(audits: Vec<Audit>, outcome: &Outcome) -> Report {
         let flowsail = &outcome.scenario.switch.flowsail;
         let settles = flowsail.refresh.0 > 0 || !mishaps && flowsail.fingerprint_bits == 32;
         for (flow, t) in flows.iter().enumerate() {
-            if settles && (t.sent != t.received + t.dropped || t.enqueued != t.departed) {
+            if settles && (t.sent != t.received + t.dropped || t.enqueued != t.departed + t.discarded) {
                 all.fault(Fault::Conservation, format!(
                     "flow {flow}: {} packets sent, {} received, {} dropped or lost; {} into switches, {} out of them",
                     t.sent, t.received, t.dropped, t.enqueued, t.departed
@@ -802,7 +1062,22 @@ fn check_flows(all: &mut Report, flows: &[Tally], outcome: &Outcome) {
     let payload = outcome.scenario.host.payload.0;
     for flow in Traffic::new(&outcome.scenario, &outcome.graph).take(flows.len()) {
         let (i, tally) = (flow.id as usize, &flows[flow.id as usize]);
-        let (packets, _) = flow.packets(payload);
+        let (mut packets, _) = flow.packets(payload);
+        if let Some(tcp) = Tcp::new(&outcome.scenario) {
+            let opened = tcp.opening.is_some() && tally.total == packets + 1;
+            if tally.total > 0 && tally.total != packets && !opened {
+                all.fault(Fault::Acknowledged, format!("flow {i}: {} segments for {packets} packets", tally.total));
+            }
+            if tally.selected > tally.highest || tally.complete && tally.expected != tally.total {
+                let (selected, highest) = (tally.selected, tally.highest);
+                let text = format!(
+                    "flow {i}: {selected} selectively acknowledged, {highest} received, {} in order",
+                    tally.expected
+                );
+                all.fault(Fault::Acknowledged, text);
+            }
+            packets += opened as u32;
+        }
         if tally.acknowledged > tally.expected {
             let text = format!("flow {i}: {} acknowledged, {} received in order", tally.acknowledged, tally.expected);
             all.fault(Fault::Acknowledged, text);
@@ -863,7 +1138,8 @@ fn check_statistics(
     let again: u64 = outcome.retransmitted.iter().map(|n| *n as u64).sum();
     let finished = outcome.acknowledged.iter().all(|at| *at != Instant::NEVER);
     let once: u64 = flows.iter().map(|t| t.expected as u64).sum();
-    if finished && seen.0 != once + again {
+    let refused: u64 = flows.iter().map(|t| t.refused).sum();
+    if finished && seen.0 + refused != once + again {
         all.fault(Fault::Statistics, format!("{} packets sent, {once} needed, {again} reported sent again", seen.0));
     }
 }

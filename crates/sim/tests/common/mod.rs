@@ -4,6 +4,7 @@
 
 pub mod audit;
 pub mod log;
+pub mod memory;
 pub mod random;
 pub mod spy;
 pub mod watched;

@@ -3,6 +3,7 @@
 //! A case is a number; its scenario is a TOML text, so a case that fails can be run by hand.
 
 mod flowsail;
+mod tcp;
 
 use backwater_types::hash::Stream;
 use std::fmt::Write;
@@ -14,6 +15,8 @@ pub enum Family {
     Queues,
     /// FlowSail and ideal flow control, and FlowSail beside others.
     Flows,
+    /// TCP over shared memory.
+    Tcp,
 }
 
 /// A random scenario.
@@ -86,6 +89,7 @@ pub fn case(family: Family, number: u64) -> Case {
     match family {
         Family::Queues => queues_case(number),
         Family::Flows => flowsail::case(number),
+        Family::Tcp => tcp::case(number),
     }
 }
 
