@@ -50,6 +50,18 @@ fn nothing_is_allocated_per_packet() {
         ("dctcp", half_run::<Host<Dctcp>, FifoPfc>(&clos("dctcp"), DCTCP)),
         ("ideal-fq", half_run::<Host<Window>, FairQueueing>(&clos("ideal-fq"), WindowParams { window: 100_000 })),
     ];
+    for (every, more) in [(1, ""), (3, "connections = \"per-flow\"\n")] {
+        let scenario = tcp(every, more);
+        let simulation = Simulation::new(&scenario, 1);
+        let (outcome, meters) = simulation.observe_any(Meter::default, &Watch::default());
+        let lost: u64 = outcome.drops.iter().flat_map(|drops| drops.packets).sum();
+        let (allocated, hops) = (meters[0].end - meters[0].middle.expect("packets are forwarded"), meters[0].hops);
+        println!("TCP, every {every}: {allocated} allocations in the second half, {hops} packets forwarded");
+        assert!(lost == 0 && hops > 100_000, "{lost} lost of {hops}");
+        // What waits for more segments has a place that its flow allocates once.
+        let share = if every == 1 { 1000 } else { 300 };
+        assert!(allocated * share < hops, "TCP, every {every}: {allocated} allocations for {hops} packets forwarded");
+    }
     for (scheme, (allocated, hops)) in run {
         println!("{scheme}: {allocated} allocations in the second half, {hops} packets forwarded");
         assert!(hops > 100_000, "{scheme}: {hops}");
@@ -178,6 +190,19 @@ fn clos(scheme: &str) -> Scenario {
     scenario(&format!(
         "scheme = \"{scheme}\"\n[topology]\nkind = \"leaf-spine\"\nleaves = 4\nspines = 4\nhosts_per_leaf = 4\n\
          host_rate = \"100 Gbps\"\ncore_rate = \"100 Gbps\"\nhost_delay = \"1 us\"\ncore_delay = \"1 us\"\n\
+         [run]\nduration = \"4 ms\"\ndrain = 1.0\n\
+         [[workload]]\nkind = \"background\"\nsizes = {{ table = \"fb_hadoop\" }}\nload = 0.5\n\
+         [[workload]]\nkind = \"incast\"\ndegree = 12\naggregate = \"500 KB\"\nperiod = \"100 us\"\n"
+    ))
+}
+
+/// Large and small flows over TCP and a buffer that holds all of it; an acknowledgement for `every` segments.
+fn tcp(every: u32, more: &str) -> Scenario {
+    scenario(&format!(
+        "scheme = \"dctcp-tcp\"\n[topology]\nkind = \"leaf-spine\"\nleaves = 4\nspines = 4\nhosts_per_leaf = 4\n\
+         host_rate = \"100 Gbps\"\ncore_rate = \"100 Gbps\"\nhost_delay = \"1 us\"\ncore_delay = \"1 us\"\n\
+         [switch]\nbuffer = \"60 MB\"\nalpha = 100.0\necn = {{ kmin = \"100 KB\", kmax = \"100 KB\" }}\n\
+         [host]\npayload = \"1000 B\"\n[host.tcp]\nack_every = {every}\n{more}\
          [run]\nduration = \"4 ms\"\ndrain = 1.0\n\
          [[workload]]\nkind = \"background\"\nsizes = {{ table = \"fb_hadoop\" }}\nload = 0.5\n\
          [[workload]]\nkind = \"incast\"\ndegree = 12\naggregate = \"500 KB\"\nperiod = \"100 us\"\n"
