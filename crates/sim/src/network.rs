@@ -9,13 +9,13 @@ use crate::traffic::FlowKeys;
 use backwater_dataplane::assign::DynamicParams;
 use backwater_dataplane::{
     BesideParams, BfcParams, FlowSailParams, HpccMemoryParams, IdealFlowControlParams, MarkingShape, MemoryShape,
-    NicQueues, PfcParams, PortShape, Red, Shape, hpcc_memory, pfc,
+    NicQueues, PfcParams, PortShape, Red, Shape, hpcc_memory,
 };
 use backwater_scenario::model::{
     self, AckClass, Assignment, Backpressure, Buffer, Ecn, EcnOf, Elide, ElideRule, Fault, Hold, Memory, Mmu, NotEct,
     Paths, Returns, Scenario, Spacing, Transport, WhenPaused,
 };
-use backwater_scenario::topology::{Graph, Link, ser_time};
+use backwater_scenario::topology::{self, Graph, Link, ser_time};
 use backwater_types::hash::{self, Stream};
 use backwater_types::{BitsPerSec, Duration, Instant};
 use std::collections::VecDeque;
@@ -393,18 +393,17 @@ fn mmus(mmu: &Mmu, graph: &Graph, switch: usize, links: &[usize]) -> Vec<u8> {
     let of = |(port, link): (usize, &usize)| {
         let peer = &graph.nodes[graph.peer(*link, switch)].name;
         let named = mmu.neighbours.iter().position(|names| names.contains(peer)).unwrap_or(0);
-        mmu.ports.map_or(named, |ports| port / ports as usize) as u8
+        let by_number = mmu.ports.filter(|_| mmu.neighbours.is_empty());
+        by_number.map_or(named, |ports| port / ports as usize) as u8
     };
     links.iter().enumerate().map(of).collect()
 }
 
 fn plane_params(scenario: &Scenario, graph: &Graph, switch: usize, links: &[usize]) -> PlaneParams {
     let (config, host) = (scenario.switch_at(&graph.nodes[switch].name), &scenario.host);
-    let full = host.payload.0 + host.header.0;
     let headroom = |link: &usize| {
-        let l = &graph.links[*link];
-        let exact = pfc::headroom(l.delay, l.rate, full);
-        config.pfc.headroom.map_or(exact, |h| h.0)
+        let exact = || topology::headroom(host, &scenario.conventions, &graph.links[*link]);
+        config.pfc.headroom.unwrap_or_else(exact).0
     };
     let pfc = |headroom: Vec<u64>| PfcParams {
         buffer: match config.buffer {

@@ -281,3 +281,33 @@ fn pfc_headroom_is_just_enough() {
         assert!(lossy > 0 && safe > 0, "the alignment decides");
     }
 }
+
+/// Frames of `payload` bytes in whole nanoseconds, on links of 10 us: packets dropped for want of headroom.
+fn overrun_in_whole_ns(payload: u64, headroom: Option<u64>) -> u64 {
+    let link = |host: u64, gbps: f64| {
+        format!("{{ ends = [\"host{host}\", \"switch0\"], rate = \"{gbps} Gbps\", delay = \"10 us\" }}")
+    };
+    let headroom = headroom.map_or(String::new(), |bytes| format!("headroom = \"{bytes} B\"\n"));
+    let text = format!(
+        "scheme = \"pfc\"\n[topology]\nkind = \"graph\"\nhosts = [\"host0\", \"host1\"]\nswitches = [\"switch0\"]\n\
+         links = [{}, {}]\n[conventions]\ntime = \"whole-ns\"\n[switch]\nbuffer = \"2 MB\"\n[switch.pfc]\n{headroom}\
+         alpha = 0.01\n[host]\npayload = \"{payload} B\"\nrto = \"5 ms\"\n[run]\nduration = \"200 us\"\nwarmup = \"0 s\"\n\
+         drain = 1.0\n[measure]\nsample = \"0 s\"\n[[workload]]\nkind = \"flow-list\"\n\
+         flows = [{{ start = \"10 us\", src = \"host0\", dst = \"host1\", bytes = \"3 MB\" }}]\n",
+        link(0, 100.0),
+        link(1, 0.1)
+    );
+    let log = logged(&scenario(&text)).1;
+    assert!(log.frames_sent.iter().any(|f| matches!(f.3, ControlFrame::PfcPause(_))), "the egress stands still");
+    log.dropped.iter().filter(|d| d.3 == "headroom").count() as u64
+}
+
+/// A frame of 1048 B takes 83 ns in place of 83.84, one of 112 B 8 in place of 8.96: more of them come than the rate says.
+#[test]
+fn pfc_headroom_is_enough_in_whole_nanoseconds() {
+    for payload in [1000, 64] {
+        let by_rate = pfc::headroom(Duration::from_us(10), BitsPerSec(100_000_000_000), payload + 48);
+        assert!(overrun_in_whole_ns(payload, Some(by_rate)) > 0, "{payload} B: the rate says too little");
+        assert_eq!(overrun_in_whole_ns(payload, None), 0, "{payload} B");
+    }
+}

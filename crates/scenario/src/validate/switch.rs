@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 
 use backwater_dataplane::hpcc_memory;
-use backwater_dataplane::pfc::headroom;
 use backwater_types::Bytes;
 
 use super::{Doc, Net};
@@ -11,7 +10,7 @@ use crate::error::Error;
 use crate::model::{
     Assignment, Backpressure, Buffer, EcnOf, Elide, ElideRule, Flowsail, Memory, NotEct, Switch, WhenPaused,
 };
-use crate::topology::NodeKind;
+use crate::topology::{NodeKind, headroom};
 
 /// Queue numbers of a PAUSE bitmap.
 const DATA_QUEUES_MAX: u16 = 128;
@@ -124,9 +123,6 @@ fn check_mmu(part: &Part) -> Result<(), Error> {
     let graph = &part.net.graph;
     if let Some(ports) = mmu.ports {
         part.need(ports >= 1, "mmu.ports", || "expected at least 1".into())?;
-        part.need(mmu.neighbours.is_empty(), "mmu.neighbours", || {
-            "given beside ports: expected one of the two".into()
-        })?;
     }
     part.need(mmu.neighbours.len() <= MMUS_MAX, "mmu.neighbours", || format!("expected at most {MMUS_MAX} MMUs"))?;
     let mut seen = HashSet::new();
@@ -159,9 +155,13 @@ fn check_mmu(part: &Part) -> Result<(), Error> {
     }
     let ports = |node: usize| graph.links.iter().filter(|l| l.a == node || l.b == node).count();
     let most = (0..graph.nodes.len()).filter(|node| part.here[*node]).map(ports).max().unwrap_or(0);
-    let several = mmu.ports.is_some_and(|ports| usize::from(ports) < most) || mmu.neighbours.len() > 1;
+    let by_number = mmu.neighbours.is_empty();
+    let several = match by_number {
+        true => mmu.ports.is_some_and(|ports| usize::from(ports) < most),
+        false => mmu.neighbours.len() > 1,
+    };
     let pfc = switch.backpressure == Backpressure::Pfc;
-    part.need(!pfc || !several, if mmu.ports.is_some() { "mmu.ports" } else { "mmu.neighbours" }, || {
+    part.need(!pfc || !several, if by_number { "mmu.ports" } else { "mmu.neighbours" }, || {
         format!("PFC accounts for one pool; expected one MMU for all {most} ports, or backpressure = \"none\"")
     })
 }
@@ -244,11 +244,10 @@ fn check_pfc(part: &Part) -> Result<(), Error> {
         Backpressure::Flowsail => speaks(peer),
         _ => false,
     };
-    let full = doc.full_packet();
     let (mut set_aside, mut pauses) = (vec![0u64; graph.nodes.len()], vec![false; graph.nodes.len()]);
     for link in &graph.links {
         let room = pfc.headroom.unwrap_or_else(|| match doc.scenario.conventions.memory {
-            Memory::Exact => Bytes(headroom(link.delay, link.rate, full.0)),
+            Memory::Exact => headroom(&doc.scenario.host, &doc.scenario.conventions, link),
             Memory::HpccSim => Bytes(hpcc_memory::headroom(link.delay, link.rate)),
         });
         for (end, peer) in [(link.a, link.b), (link.b, link.a)].into_iter().filter(|(end, _)| part.here[*end]) {
