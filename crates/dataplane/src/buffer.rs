@@ -152,11 +152,12 @@ impl Buffer {
         if wire <= free { Ok(()) } else { Err(Refused::Full) }
     }
 
-    /// Whether a packet of `wire` bytes that finds its port empty, and leaves at once, fits and would not be marked by the pool.
+    /// Whether a packet of `wire` bytes that finds its port empty, and leaves at once, fits and, if its rule is `asked`, would
+    /// not be marked by the pool.
     #[inline(always)]
-    pub fn passes(&mut self, mmu: u8, port: PortId, queue: QueueId, wire: u64) -> bool {
+    pub fn passes(&mut self, mmu: u8, port: PortId, queue: QueueId, wire: u64, asked: bool) -> bool {
         let pool = &mut self.pools[mmu as usize];
-        pool.red.is_below(pool.used) && self.admits(mmu, port, queue, 0, wire).is_ok()
+        (!asked || pool.red.is_below(pool.used)) && self.admits(mmu, port, queue, 0, wire).is_ok()
     }
 
     /// Counts a packet that did not fit.

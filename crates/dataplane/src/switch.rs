@@ -260,10 +260,14 @@ impl<P: Policy> Switch<P> {
             return None;
         }
         let choice = self.policy.choose(now, packet, egress, &port.queues, &mut self.rng);
-        if !self.buffer.passes(port.mmu, egress, choice.queue, wire) || !port.queues.pass(choice) {
+        // Rules ask of packets that can be marked, or dropped in place of it; this one left nothing behind it at its port.
+        let asked = packet.has(flags::ECT) || self.marking.drops_not_ect;
+        if !self.buffer.passes(port.mmu, egress, choice.queue, wire, asked) || !port.queues.pass(choice) {
             return None;
         }
-        port.red.is_below(0);
+        if asked {
+            port.red.is_below(0);
+        }
         let held = Held {
             tag: choice.tag,
             upstream_queue: packet.upstream_queue,

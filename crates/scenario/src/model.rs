@@ -438,7 +438,7 @@ pub struct Mmu {
     /// Ports of an MMU, taken in the order of a switch's links: hosts first. Absent: one MMU for all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ports: Option<u16>,
-    /// The neighbours at the ports of each MMU, one by one. Neighbours not named are at the first.
+    /// The neighbours at the ports of each MMU, one by one, in place of `ports`. Neighbours not named are at the first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub neighbours: Vec<Vec<String>>,
     /// Bytes that each queue has to itself, used before the pool.

@@ -1101,11 +1101,6 @@ const MEMORY_CASES: &[Case] = &[
     ),
     // MMUs and private memory.
     ("ports = 3", "ports = 0", &["switch.mmu.ports = 0: expected at least 1"]),
-    (
-        "ports = 3",
-        "ports = 3, neighbours = [[\"host0\"]]",
-        &["switch.mmu.neighbours = [[\"host0\"]]: given beside ports: expected one of the two"],
-    ),
     ("ports = 3", "neighbours = [[\"host0\"], []]", &["switch.mmu.neighbours.1 = []: expected a neighbour at least"]),
     (
         "ports = 3",
@@ -1141,7 +1136,9 @@ const MEMORY_CASES: &[Case] = &[
     (
         "not_ect = \"drop\"",
         "backpressure = \"pfc\"",
-        &["switch.mmu.ports = 3: PFC accounts for one pool; expected one MMU for all 6 ports, or backpressure = \"none\""],
+        &[
+            "switch.mmu.ports = 3: PFC accounts for one pool; expected one MMU for all 6 ports, or backpressure = \"none\"",
+        ],
     ),
     (
         "not_ect = \"drop\"",
@@ -1279,6 +1276,7 @@ const MEMORY_CASES: &[Case] = &[
     // Runs and workloads.
     ("flows = 1000", "flows = 0", &["run.flows = 0: expected 1 to 1000000000"]),
     ("flows = 1000", "flows = 1000000001", &["run.flows = 1000000001: expected 1 to 1000000000"]),
+    ("flows = 1000", "flows = 1000\nwarmup = \"1 us\"", &["run.warmup = \"1 us\": run.flows sets how long the run is"]),
     ("flows = 1000", "flows = -5", &["run.flows = -5: expected a whole number"]),
     ("flows = 1000", "drain = 0.5", &["run.drain = 0.5: expected 1 to"]),
     (

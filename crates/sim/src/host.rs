@@ -389,7 +389,7 @@ impl<C: Control> Host<C> {
                 // What was held back is sent as soon as it may be.
                 flow.not_before += rate.of_bytes(wire as u64);
                 flow.send.acked = flow.send.next;
-                (flags, receiver_slot) = (flags | flags::DATAGRAM, flow.class as u32);
+                (flags, receiver_slot) = (flags & !flags::ECT | flags::DATAGRAM, flow.class as u32);
             }
         }
         let packet = Packet {

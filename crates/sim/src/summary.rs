@@ -300,7 +300,8 @@ fn loss(outcome: &Outcome) -> Value {
     let hosts = outcome.graph.hosts;
     let sent: u64 = outcome.ports.iter().filter(|p| (p.node as usize) < hosts).map(|p| p.total.sent.data_packets).sum();
     let drops = &outcome.drops;
-    let in_nics: u64 = drops.iter().map(|d| d.packets[DROPPED_BY_NIC]).sum();
+    // The only drops of ACKs that a host counts are those of its NIC.
+    let in_nics: u64 = drops[..hosts].iter().map(|d| d.packets[DROPPED_BY_NIC] - d.acks).sum();
     let all: u64 = drops.iter().flat_map(|d| CHOSEN.map(|reason| d.packets[reason])).sum();
     let dropped = all - drops.iter().map(|d| d.acks).sum::<u64>();
     let data = sent + in_nics;

@@ -23,6 +23,10 @@ pub(super) fn check(doc: &Doc, net: &Net) -> Result<(), Error> {
     doc.need(run.flows.is_none_or(|flows| (1..=FLOWS_MAX).contains(&flows)), "run.flows", || {
         format!("expected 1 to {FLOWS_MAX}")
     })?;
+    let counts_all = run.flows.is_none() || run.warmup.is_none_or(|warmup| warmup == Duration::ZERO);
+    doc.need(counts_all, "run.warmup", || {
+        "run.flows sets how long the run is; expected \"0 s\", or nothing for a tenth of it".into()
+    })?;
     doc.need(run.warmup() < run.duration, "run.warmup", || {
         format!("expected less than run.duration = {}", run.duration)
     })?;
