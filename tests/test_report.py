@@ -227,12 +227,15 @@ def test_browser_draws_panels_and_isolated_flows(browser: chromium.Page, swept: 
     assert inked(browser, "isolated") > 500
     assert browser.console == []
 
-    data["panels"] = [{"label": "one value each", "runs": [{**run, "point": {}} for run in data["panels"][0]["runs"]]}]
+    runs = [{**run, "point": {}, "variant": f"{run['variant']}*"} for run in data["panels"][0]["runs"]]
+    data["panels"] = [{"label": "one value each", "runs": runs}]
     for run in data["runs"]:
         run["point"], run["isolated"] = {}, None
     page.write_text(report.render(data))
     browser.open(page.as_uri())
     assert "one value each" in browser.evaluate("document.getElementById('panels').innerText")
+    filled = "[...document.querySelectorAll('#panels .track i')].map((bar) => getComputedStyle(bar).backgroundColor)"
+    assert "rgba(0, 0, 0, 0)" not in browser.evaluate(filled), "bars have the colours of their variants"
     assert browser.evaluate("'isolated' in backwater.charts") is False
     assert browser.console == []
 

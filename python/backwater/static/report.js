@@ -393,7 +393,9 @@
     const lineName = (run) => [run.variant, ...others.map((k) => `${shortKey(k)} ${run.point[k]}`)].join(", ");
     const one = (panel, i) => {
       const known = panel.runs.filter((run) => run.value !== null);
-      if (!axis) return section(panel.label, "", bars(known.map((run) => ({ index: variants.indexOf(run.variant), value: run.value,
+      // A lone run goes by its directory elsewhere on the page, where a variant's name may not do.
+      const among = panel.runs.every((run) => variants.includes(run.variant)) ? variants : unique(panel.runs.map((run) => run.variant));
+      if (!axis) return section(panel.label, "", bars(known.map((run) => ({ index: among.indexOf(run.variant), value: run.value,
         name: [run.variant, ...Object.values(run.point)].join(", ") })), (v) => brief(v)));
       const names = unique(known.map(lineName));
       const draw = (holder) => lineChart(`panel${i}`, holder, names.map((name, index) => {
