@@ -116,7 +116,7 @@ impl<const BUG: u8> DataPlane for Bent<BUG> {
 /// Six hosts in two MMUs, more than the memory holds, marks and drops.
 fn crowded(marks: &str) -> Scenario {
     let flow = |i: usize| {
-        let (src, dst) = if i % 2 == 0 { (1 + i % 3, 0) } else { (i % 3, 4 + i % 2) };
+        let (src, dst) = if i.is_multiple_of(2) { (1 + i % 3, 0) } else { (i % 3, 4 + i % 2) };
         format!("{{ start = \"{} ns\", src = \"host{src}\", dst = \"host{dst}\", bytes = \"200 KB\" }}", 3000 * (i / 6))
     };
     let flows: Vec<String> = (0..12).map(flow).collect();
