@@ -1,6 +1,7 @@
 //! `backwater._core`: conversions between Python and the simulator, and nothing else.
 
 use backwater_scenario as scenario;
+use backwater_sim::simulation::shortened;
 use backwater_sim::{Simulation, Watch, estimate, preview, summary, tables};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyKeyError, PyRuntimeError, PyValueError};
@@ -40,7 +41,7 @@ fn start(scenario_json: &str, threads: usize) -> PyResult<Run> {
     let watch = Arc::new(Watch::default());
     let (send, done) = mpsc::channel();
     let shared = watch.clone();
-    let until = scenario.run.duration.0;
+    let until = shortened(&scenario, &scenario::topology::expand(&scenario.topology)).run.duration.0;
     std::thread::spawn(move || {
         let run = || Simulation::new(&scenario, threads).run(&shared);
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));

@@ -1,6 +1,7 @@
 //! What a run will take, before it runs.
 
 use crate::ideal::Ideal;
+use crate::simulation::shortened;
 use crate::traffic::{ENDLESS, FlowKeys, Traffic};
 use backwater_scenario::model::Scenario;
 use backwater_scenario::topology;
@@ -16,6 +17,7 @@ const DRAWN: usize = 200_000;
 /// flow, 3 MB a switch, 20 KB a host.
 pub fn estimate(scenario: &Scenario) -> Value {
     let graph = topology::expand(&scenario.topology);
+    let scenario = &*shortened(scenario, &graph);
     let ideal = Ideal::new(&graph, scenario);
     let duration = scenario.run.duration.as_secs_f64();
     let packet = scenario.host.payload.0 + scenario.host.header.0;

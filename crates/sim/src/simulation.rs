@@ -280,7 +280,7 @@ impl<'a> Simulation<'a> {
 }
 
 /// The scenario with `run.duration` no longer than `run.flows` flows take to arrive.
-fn shortened<'a>(scenario: &'a Scenario, graph: &Graph) -> Cow<'a, Scenario> {
+pub fn shortened<'a>(scenario: &'a Scenario, graph: &Graph) -> Cow<'a, Scenario> {
     let last = scenario.run.flows.and_then(|flows| Traffic::new(scenario, graph).nth(flows as usize - 1));
     let Some(last) = last else { return Cow::Borrowed(scenario) };
     let mut shorter = scenario.clone();

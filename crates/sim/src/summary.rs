@@ -2,8 +2,8 @@
 
 use crate::outcome::{FlowRow, Outcome};
 use crate::stats::{DROP_REASONS, DROPPED_BY_NIC};
-use crate::traffic::{capacity, counted_window};
-use backwater_scenario::model::{LoadOf, Slowdown, Transport, Workload};
+use crate::traffic::{counted_window, realised};
+use backwater_scenario::model::{Slowdown, Transport, Workload};
 use serde_json::{Value, json};
 
 /// Slowdowns of the counted flows of one class and size bin.
@@ -187,26 +187,19 @@ impl Totals {
 
     /// Per workload: the load asked for, what was offered, and what share that is of the same capacity.
     fn load(&self, outcome: &Outcome) -> Vec<Value> {
-        let graph = &outcome.graph;
-        let hosts = |names: &[String]| -> Vec<u16> {
-            let named = names.iter().filter_map(|n| graph.find_host(n)).map(|h| h as u16);
-            if names.is_empty() { (0..graph.hosts as u16).collect() } else { named.collect() }
-        };
         let workloads = outcome.scenario.workload.iter().zip(&self.offered).enumerate();
         let row = |(i, (workload, offered)): (usize, (&Workload, &u64))| {
             let offered = *offered as f64 * 8.0 / self.seconds;
-            let (asked, capacity) = match workload {
-                Workload::Background { load, load_of, from, to, .. } => {
-                    (Some(*load), Some(capacity(graph, *load_of, &hosts(from), &hosts(to))))
-                }
-                Workload::Incast { load, .. } => (*load, Some(capacity(graph, LoadOf::Core, &[], &[]))),
-                _ => (None, None),
+            let asked = match workload {
+                Workload::Background { load, .. } => Some(*load),
+                Workload::Incast { load, .. } => *load,
+                _ => None,
             };
             json!({
                 "class": outcome.class(i),
                 "asked": asked,
                 "offered_bps": offered,
-                "realised": capacity.filter(|c| *c > 0.0).map(|c| offered / c),
+                "realised": realised(&outcome.scenario, workload, &outcome.graph, offered),
             })
         };
         workloads.map(row).collect()

@@ -218,14 +218,39 @@ fn flow_rate(scenario: &Scenario, workload: &Workload, graph: &Graph, from: &Hos
     let Workload::Background { load, load_of, load_with_headers, local_share, .. } = workload else {
         unreachable!("only background traffic has a load of its own")
     };
-    let crossing = match (load_of, local_share) {
+    let crossing = crossing(graph, *load_of, *local_share, from, to);
+    let carried = mean_size * with_headers(scenario, *load_with_headers);
+    load * capacity(graph, *load_of, &from.list, &to.list) / (8.0 * carried * crossing)
+}
+
+/// Share of the payload that crosses what the load is a share of.
+fn crossing(graph: &Graph, of: LoadOf, local_share: Option<f64>, from: &Hosts, to: &Hosts) -> f64 {
+    match (of, local_share) {
         (LoadOf::ExactCore, Some(local)) => 1.0 - local,
         (LoadOf::ExactCore, None) => crossing_share(graph, from, to),
         _ => 1.0,
-    };
+    }
+}
+
+/// Bytes that the load counts for each of payload.
+fn with_headers(scenario: &Scenario, counted: bool) -> f64 {
     let (payload, header) = (scenario.host.payload.0 as f64, scenario.host.header.0 as f64);
-    let carried = if *load_with_headers { mean_size * ((payload + header) / payload) } else { mean_size };
-    load * capacity(graph, *load_of, &from.list, &to.list) / (8.0 * carried * crossing)
+    if counted { (payload + header) / payload } else { 1.0 }
+}
+
+/// What `bits` of payload a second are as a load, by the rule of their workload; `None` where it has no load.
+pub fn realised(scenario: &Scenario, workload: &Workload, graph: &Graph, bits: f64) -> Option<f64> {
+    let (counted, capacity) = match workload {
+        Workload::Background { load_of, load_with_headers, local_share, from, to, .. } => {
+            let (from, to) = (Hosts::named(graph, from), Hosts::named(graph, to));
+            let crossing = crossing(graph, *load_of, *local_share, &from, &to);
+            let counted = crossing * with_headers(scenario, *load_with_headers);
+            (counted, capacity(graph, *load_of, &from.list, &to.list))
+        }
+        Workload::Incast { .. } => (1.0, capacity(graph, LoadOf::Core, &[], &[])),
+        _ => return None,
+    };
+    (capacity > 0.0).then(|| bits * counted / capacity)
 }
 
 /// What a load is a share of, bit/s, one direction.
@@ -601,6 +626,26 @@ mod tests {
         let parts = flows(&incast("aggregate = \"6250 KB\""), 150);
         for (drawn, part) in drawn.iter().zip(&parts) {
             assert_eq!((drawn.at, drawn.src, drawn.dst, part.size), (part.at, part.src, part.dst, 125_000));
+        }
+    }
+
+    #[test]
+    fn what_is_offered_is_the_load_asked_for_by_its_own_rule() {
+        for rule in ["core", "exact-core", "exact-core\"\nlocal_share = 0.125\nload_with_headers = true #", "senders"] {
+            let text = format!(
+                "scheme = \"bcc\"\nrun = {{ duration = \"1 ms\" }}\n[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 2\n\
+                 hosts_per_leaf = 4\nhost_rate = \"100 Gbps\"\ncore_rate = \"100 Gbps\"\nhost_delay = \"1 us\"\n\
+                 core_delay = \"1 us\"\n[[workload]]\nkind = \"background\"\nsizes = {{ table = \"web_search\" }}\nload = 0.7\n\
+                 load_of = \"{rule}\"\n"
+            );
+            let plan =
+                load_str(&text, Path::new("."), "load.toml", &[], None).unwrap_or_else(|error| panic!("{error}"));
+            let scenario = plan.runs.into_iter().next().expect("one run").scenario;
+            let (graph, workload) = (expand(&scenario.topology), &scenario.workload[0]);
+            let (hosts, mean) = (Hosts::named(&graph, &[]), 1e6);
+            let bits = 8.0 * mean * flow_rate(&scenario, workload, &graph, &hosts, &hosts, mean);
+            let load = realised(&scenario, workload, &graph, bits).expect("it has a load");
+            assert!((load - 0.7).abs() < 1e-12, "{rule}: {load}");
         }
     }
 

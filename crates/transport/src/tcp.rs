@@ -219,7 +219,8 @@ impl TcpSender {
     /// A flow of `total` segments, over a connection with this state.
     pub fn new(total: u32, handshake: bool, congestion: Congestion, now: Instant) -> TcpSender {
         TcpSender {
-            total: total + handshake as u32,
+            // An endless flow stays endless.
+            total: total.saturating_add(handshake as u32),
             handshake,
             congestion,
             acked: 0,

@@ -378,6 +378,12 @@ fn bent_send(bug: Bug, sender: &mut TcpSender, params: &TcpParams, now: Instant)
 }
 
 #[test]
+fn an_endless_flow_that_opens_its_connection_stays_endless() {
+    let sender = TcpSender::new(u32::MAX, true, Congestion::new(&params(), Instant(0)), Instant(0));
+    assert!(sender.total == u32::MAX && !sender.is_done());
+}
+
+#[test]
 fn planted_bugs_are_caught() {
     let run = |bug| {
         std::panic::catch_unwind(|| {
