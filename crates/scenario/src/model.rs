@@ -699,6 +699,8 @@ pub struct Tcp {
     pub connections: Connections,
     /// A connection idle for longer than its timeout starts again with the initial window.
     pub idle_restart: bool,
+    /// It does so too if its window was smaller, as in ns-2, and not only if it was larger (RFC 5681).
+    pub idle_raises: bool,
     /// A new connection begins with a segment without payload, and waits for its acknowledgement.
     pub handshake: bool,
     /// With persistent connections: how many two hosts have from the start, opened already.
@@ -1193,6 +1195,7 @@ impl Default for Tcp {
             ack_delay: Duration::from_us(500),
             connections: Connections::PerFlow,
             idle_restart: true,
+            idle_raises: false,
             handshake: false,
             open: 2,
         }

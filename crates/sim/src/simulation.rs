@@ -214,6 +214,7 @@ impl<'a> Simulation<'a> {
                 rto_min: host.rto,
                 rto_max: tcp.rto_max,
                 idle_restart: tcp.idle_restart,
+                idle_raises: tcp.idle_raises,
                 lost_in_flight: tcp.recovery == Recovery::Sack1,
             },
             acks: AckPolicy { every: tcp.ack_every, exact_marks: tcp.marks == Marks::Dctcp },

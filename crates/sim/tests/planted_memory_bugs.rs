@@ -145,6 +145,7 @@ fn params(marks: Marks) -> TcpHostParams {
             rto_min: Duration::from_us(300),
             rto_max: Duration::from_us(64_000_000),
             idle_restart: true,
+            idle_raises: false,
             lost_in_flight: false,
         },
         acks: AckPolicy { every: 1, exact_marks: marks == Marks::Dctcp },

@@ -57,6 +57,8 @@ pub struct TcpParams {
     pub rto_max: Duration,
     /// After an idle time longer than the timeout a connection starts with the initial window.
     pub idle_restart: bool,
+    /// It does so too if its window was smaller (ns-2), and not only if it was larger (RFC 5681).
+    pub idle_raises: bool,
     /// What is known to be lost counts as in flight until recovery is over (Fall and Floyd 1996, as in ns-2), in place of RFC 6675.
     pub lost_in_flight: bool,
 }
@@ -91,7 +93,8 @@ impl Congestion {
     /// For the next flow, after a rest.
     pub fn resumed(mut self, params: &TcpParams, now: Instant) -> Congestion {
         if params.idle_restart && now.since(self.used) > self.rto(params) {
-            self.window = self.window.min(params.initial_window as f64);
+            let initial = params.initial_window as f64;
+            self.window = if params.idle_raises { initial } else { self.window.min(initial) };
         }
         self
     }

@@ -27,6 +27,7 @@ fn params() -> TcpParams {
         rto_min: Duration(5 * MS),
         rto_max: Duration(64_000 * MS),
         idle_restart: true,
+        idle_raises: false,
         lost_in_flight: false,
     }
 }
@@ -728,6 +729,10 @@ fn a_connection_that_rested_begins_anew() {
     assert_eq!((rested.window, rested.threshold), (10.0, 50.0));
     let small = Congestion { window: 3.0, ..used }.resumed(&params, Instant(9000 * MS));
     assert_eq!(small.window, 3.0, "a rest makes no window larger");
+    let raised = TcpParams { idle_raises: true, ..params };
+    let small = Congestion { window: 3.0, ..used };
+    assert_eq!(small.resumed(&raised, Instant(9000 * MS)).window, 10.0, "but in ns-2 it does");
+    assert_eq!(small.resumed(&raised, Instant(1000 + 5 * MS)).window, 3.0);
     let never = TcpParams { idle_restart: false, ..params };
     assert_eq!(used.resumed(&never, Instant(9000 * MS)).window, 77.0);
 }

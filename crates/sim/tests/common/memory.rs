@@ -97,7 +97,8 @@ impl Memory {
     pub fn admits(&self, port: PortId, packet: &Packet) -> bool {
         let (mmu, class, wire) = (self.mmu[port as usize], self.queue(packet), packet.wire as u64);
         let queue = self.queues[port as usize][class];
-        let free = self.capacity - self.used[mmu];
+        // A faulty switch may hold what it cannot, or send what it never had: that is for others to say.
+        let free = self.capacity.saturating_sub(self.used[mmu]);
         let below = self.alpha[class].is_none_or(|alpha| ((queue.bytes - queue.private) as f64) < alpha * free as f64);
         queue.private + wire <= self.private[class] || (below && wire <= free)
     }
@@ -123,11 +124,11 @@ impl Memory {
     pub fn leave(&mut self, port: PortId, packet: &Packet) {
         let (mmu, class, wire) = (self.mmu[port as usize], self.queue(packet), packet.wire as u64);
         let queue = &mut self.queues[port as usize][class];
-        let shared = queue.bytes - queue.private;
+        let shared = queue.bytes.saturating_sub(queue.private);
         let of_private = if self.returns_private { queue.private.min(wire) } else { wire - shared.min(wire) };
-        queue.bytes -= wire;
-        queue.private -= of_private;
-        self.used[mmu] -= wire - of_private;
+        queue.bytes = queue.bytes.saturating_sub(wire);
+        queue.private = queue.private.saturating_sub(of_private);
+        self.used[mmu] = self.used[mmu].saturating_sub(wire - of_private);
     }
 
     /// Of a packet that has just left: whether it may be marked, and whether it must be.
