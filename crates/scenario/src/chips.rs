@@ -119,7 +119,7 @@ fn placed(node: &Node, name: &'static str) -> Node {
         }
         value => value.clone(),
     };
-    Node { value, place: Place::Preset(name) }
+    Node { value, place: Place::Chip(name) }
 }
 
 #[cfg(test)]
@@ -167,7 +167,7 @@ mod tests {
         for (name, _) in CHIPS {
             let keys = chip(name).expect("shipped");
             assert!(keys.keys().all(|key| ["alpha", "buffer", "mmu"].contains(&key.as_str())), "{name}");
-            assert!(keys.values().all(|node| node.place == Place::Preset(name)), "{name}");
+            assert!(keys.values().all(|node| node.place == Place::Chip(name)), "{name}");
         }
         assert_eq!(chip("tomahawk").expect("shipped")["mmu"].get("private").and_then(Node::text), Some("128 KB"));
         assert!(chip("nonsense").is_none());

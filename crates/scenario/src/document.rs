@@ -20,6 +20,8 @@ pub(crate) enum Place {
     Set(Arc<str>),
     /// The preset of this scheme.
     Preset(&'static str),
+    /// A chip of this name.
+    Chip(&'static str),
     /// A resolved scenario.
     Json,
 }
@@ -58,6 +60,7 @@ impl fmt::Display for Place {
             Place::Line { file, line } => write!(f, "{}:{line}", file.name),
             Place::Set(text) => write!(f, "--set {text}"),
             Place::Preset(name) => write!(f, "preset \"{name}\""),
+            Place::Chip(name) => write!(f, "chip \"{name}\""),
             Place::Json => f.write_str("resolved scenario"),
         }
     }

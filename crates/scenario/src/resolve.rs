@@ -137,7 +137,7 @@ fn read<T>(
     let dir = match &node.place {
         Place::Line { file, .. } => &file.dir,
         Place::Json => return Err(node.error(key, "a resolved scenario carries what its files held, not their names")),
-        Place::Set(_) | Place::Preset(_) => dir,
+        Place::Set(_) | Place::Preset(_) | Place::Chip(_) => dir,
     };
     let path = dir.join(file);
     let name = path.display().to_string();
