@@ -14,7 +14,7 @@ use crate::in_order::InOrder;
 use crate::network::{self, Nodes};
 use crate::observe::{Nobody, Observer};
 use crate::outcome::Outcome;
-use crate::tcp_host::{TcpHost, TcpHostParams, marks_of};
+use crate::tcp_host::{TcpHost, TcpHostParams};
 use crate::traffic::{Traffic, counted_window};
 use crate::tree::TIME_LIMIT;
 use backwater_dataplane::Shape;
@@ -24,7 +24,7 @@ use backwater_scenario::model::{
     Window as Cap, Workload,
 };
 use backwater_scenario::topology::{self, Graph};
-use backwater_transport::{AckPolicy, Control, Dctcp, DctcpParams, LineRate, TcpParams, Window, WindowParams};
+use backwater_transport::{AckPolicy, Control, Dctcp, DctcpParams, LineRate, TcpParams, Window, WindowParams, tcp};
 use backwater_types::{BitsPerSec, Bytes, Duration, Instant, SerTime, flags};
 use std::borrow::Cow;
 
@@ -201,26 +201,30 @@ impl<'a> Simulation<'a> {
     }
 
     fn tcp(&self) -> TcpHostParams {
-        let (host, tcp) = (&self.scenario.host, &self.scenario.host.tcp);
+        let (host, config) = (&self.scenario.host, &self.scenario.host.tcp);
         TcpHostParams {
             tcp: TcpParams {
-                marks: marks_of(tcp.marks),
-                g: tcp.g,
-                alpha: tcp.alpha,
-                initial_window: tcp.initial_window,
-                max_window: if tcp.max_window == 0 { u32::MAX } else { tcp.max_window },
-                min_window: tcp.min_window,
-                dup_acks: tcp.dup_acks,
+                marks: match config.marks {
+                    Marks::None => tcp::Marks::None,
+                    Marks::Dctcp => tcp::Marks::Dctcp,
+                    Marks::EcnStar => tcp::Marks::EcnStar,
+                },
+                g: config.g,
+                alpha: config.alpha,
+                initial_window: config.initial_window,
+                max_window: if config.max_window == 0 { u32::MAX } else { config.max_window },
+                min_window: config.min_window,
+                dup_acks: config.dup_acks,
                 rto_min: host.rto,
-                rto_max: tcp.rto_max,
-                idle_restart: tcp.idle_restart,
-                idle_raises: tcp.idle_raises,
-                lost_in_flight: tcp.recovery == Recovery::Sack1,
+                rto_max: config.rto_max,
+                idle_restart: config.idle_restart,
+                idle_raises: config.idle_raises,
+                lost_in_flight: config.recovery == Recovery::Sack1,
             },
-            acks: AckPolicy { every: tcp.ack_every, exact_marks: tcp.marks == Marks::Dctcp },
-            ack_delay: tcp.ack_delay,
-            persistent: (tcp.connections == Connections::Persistent).then_some(tcp.open),
-            handshake: tcp.handshake,
+            acks: AckPolicy { every: config.ack_every, exact_marks: config.marks == Marks::Dctcp },
+            ack_delay: config.ack_delay,
+            persistent: (config.connections == Connections::Persistent).then_some(config.open),
+            handshake: config.handshake,
             nic_buffer: host.nic_buffer.0,
             acks_with_data: self.scenario.conventions.acks == AckClass::Data,
         }

@@ -13,7 +13,7 @@ use crate::timers::Timers;
 use crate::traffic::{Flow as Arrival, FlowKeys};
 use backwater_dataplane::{Red, Ring};
 use backwater_transport::tcp::Answers;
-use backwater_transport::{AckPolicy, Congestion, Marks, TcpAck, TcpParams, TcpReceiver, TcpSender, TimeoutReason};
+use backwater_transport::{AckPolicy, Congestion, TcpAck, TcpParams, TcpReceiver, TcpSender, TimeoutReason};
 use backwater_types::hash::Stream;
 use backwater_types::{ControlFrame, Duration, Instant, Kind, Packet, SerTime, flags};
 use std::collections::VecDeque;
@@ -566,14 +566,4 @@ fn pack_block(ack: &TcpAck) -> u32 {
 fn unpack_block(next: u32, word: u32) -> (u32, u32) {
     let from = next.saturating_add(word >> 16);
     if word == 0 { (0, 0) } else { (from, from + (word & 0xffff)) }
-}
-
-/// Parameters of TCP from those of a scenario.
-pub fn marks_of(marks: backwater_scenario::model::Marks) -> Marks {
-    use backwater_scenario::model::Marks as M;
-    match marks {
-        M::None => Marks::None,
-        M::Dctcp => Marks::Dctcp,
-        M::EcnStar => Marks::EcnStar,
-    }
 }
