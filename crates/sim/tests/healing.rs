@@ -5,8 +5,6 @@
 
 mod common;
 
-use backwater_dataplane::Pool;
-use backwater_dataplane::assign::Assigned;
 use backwater_dataplane::{Received, Sent, Shape};
 use backwater_scenario::Scenario;
 use backwater_scenario::model::Memory;
@@ -16,7 +14,7 @@ use backwater_sim::{Simulation, Watch};
 use backwater_transport::LineRate;
 use backwater_types::{ControlFrame, Instant, Packet, PortId};
 use common::log::Log;
-use common::{row, scenario};
+use common::{forward_readings, row, scenario};
 use std::sync::{Arc, Mutex};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,37 +114,7 @@ impl DataPlane for Tamper {
         self.inner.link_up(now, port, kicked);
     }
 
-    fn buffered(&self) -> u64 {
-        self.inner.buffered()
-    }
-
-    fn active_flows(&self, port: PortId) -> Option<u32> {
-        self.inner.active_flows(port)
-    }
-
-    fn assigned(&self, port: PortId) -> Assigned {
-        self.inner.assigned(port)
-    }
-
-    fn discarded(&mut self) -> &mut Vec<(Packet, Instant)> {
-        self.inner.discarded()
-    }
-
-    fn queued(&self, port: PortId) -> u64 {
-        self.inner.queued(port)
-    }
-
-    fn pools(&self) -> &[Pool] {
-        self.inner.pools()
-    }
-
-    fn mmu(&self, port: PortId) -> u8 {
-        self.inner.mmu(port)
-    }
-
-    fn audit(&self) -> Result<(), String> {
-        self.inner.audit()
-    }
+    forward_readings!(inner);
 }
 
 const PERIOD: u64 = 10_000_000;

@@ -4,7 +4,6 @@
 
 mod common;
 
-use backwater_dataplane::Pool;
 use backwater_dataplane::assign::{Assigned, Choice, DynamicParams, Resident};
 use backwater_dataplane::cells::{Cell as Place, Cells, Fifo, Held};
 use backwater_dataplane::flow_table::{FlowTable, Record, state};
@@ -24,6 +23,7 @@ use backwater_transport::LineRate;
 use backwater_types::hash::Stream;
 use backwater_types::{ControlFrame, Duration, FlowName, Instant, Kind, Packet, PortId, QueueId};
 use common::audit::{self, Audit, Fault, Report};
+use common::forward_readings;
 use common::scenario;
 use common::watched::{Sheets, Tabled};
 use std::cell::Cell;
@@ -522,37 +522,7 @@ impl<const BUG: u8> DataPlane for Bent<BUG> {
         }
     }
 
-    fn buffered(&self) -> u64 {
-        self.inner.buffered()
-    }
-
-    fn active_flows(&self, port: PortId) -> Option<u32> {
-        self.inner.active_flows(port)
-    }
-
-    fn assigned(&self, port: PortId) -> Assigned {
-        self.inner.assigned(port)
-    }
-
-    fn discarded(&mut self) -> &mut Vec<(Packet, Instant)> {
-        self.inner.discarded()
-    }
-
-    fn queued(&self, port: PortId) -> u64 {
-        self.inner.queued(port)
-    }
-
-    fn pools(&self) -> &[Pool] {
-        self.inner.pools()
-    }
-
-    fn mmu(&self, port: PortId) -> u8 {
-        self.inner.mmu(port)
-    }
-
-    fn audit(&self) -> Result<(), String> {
-        self.inner.audit()
-    }
+    forward_readings!(inner);
 }
 
 fn bent<const BUG: u8>() -> impl Fn(&Shape, &PlaneParams) -> Bent<BUG> {

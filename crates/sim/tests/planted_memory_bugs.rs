@@ -5,8 +5,7 @@
 
 mod common;
 
-use backwater_dataplane::assign::Assigned;
-use backwater_dataplane::{Pool, Received, Sent, Shape};
+use backwater_dataplane::{Received, Sent, Shape};
 use backwater_scenario::Scenario;
 use backwater_sim::any_switch::{Build, DataPlane, Fifo, PlaneParams};
 use backwater_sim::tcp_host::{TcpHost, TcpHostParams};
@@ -14,6 +13,7 @@ use backwater_sim::{Simulation, Watch};
 use backwater_transport::{AckPolicy, Marks, TcpParams};
 use backwater_types::{ControlFrame, Duration, Instant, Kind, Packet, PortId, flags};
 use common::audit::{self, Audit, Fault, Report};
+use common::forward_readings;
 use common::scenario;
 
 const SOUND: u8 = 0;
@@ -80,37 +80,7 @@ impl<const BUG: u8> DataPlane for Bent<BUG> {
         self.inner.link_up(now, port, kicked);
     }
 
-    fn buffered(&self) -> u64 {
-        self.inner.buffered()
-    }
-
-    fn active_flows(&self, port: PortId) -> Option<u32> {
-        self.inner.active_flows(port)
-    }
-
-    fn assigned(&self, port: PortId) -> Assigned {
-        self.inner.assigned(port)
-    }
-
-    fn discarded(&mut self) -> &mut Vec<(Packet, Instant)> {
-        self.inner.discarded()
-    }
-
-    fn queued(&self, port: PortId) -> u64 {
-        self.inner.queued(port)
-    }
-
-    fn pools(&self) -> &[Pool] {
-        self.inner.pools()
-    }
-
-    fn mmu(&self, port: PortId) -> u8 {
-        self.inner.mmu(port)
-    }
-
-    fn audit(&self) -> Result<(), String> {
-        self.inner.audit()
-    }
+    forward_readings!(inner);
 }
 
 /// Six hosts in two MMUs, more than the memory holds, marks and drops.

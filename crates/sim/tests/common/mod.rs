@@ -3,6 +3,7 @@
 #![allow(dead_code, unused_imports, reason = "each test binary uses a part")]
 
 pub mod audit;
+pub mod forward;
 pub mod log;
 pub mod memory;
 pub mod random;
@@ -20,6 +21,7 @@ use spy::Spy;
 use std::path::Path;
 
 pub use audit::{Audit, Fault, Report};
+pub(crate) use forward::forward_readings;
 
 /// The one scenario that `text` describes.
 pub fn scenario(text: &str) -> Scenario {

@@ -3,6 +3,7 @@
 //! What it did with the frames goes on a sheet that [`super::Audit`] reads; so do the branches that leave no other trace.
 
 use super::audit::{Counts, Fault, Report};
+use super::forward_readings;
 use backwater_dataplane::Pool;
 use backwater_dataplane::assign::Assigned;
 use backwater_dataplane::flow_table::{FlowTable, Record, state};
@@ -403,39 +404,5 @@ impl<D: Tabled> DataPlane for Watched<D> {
         self.note(true);
     }
 
-    fn buffered(&self) -> u64 {
-        self.inner.buffered()
-    }
-
-    fn active_flows(&self, port: PortId) -> Option<u32> {
-        self.inner.active_flows(port)
-    }
-
-    fn assigned(&self, port: PortId) -> Assigned {
-        self.inner.assigned(port)
-    }
-
-    fn discarded(&mut self) -> &mut Vec<(Packet, Instant)> {
-        self.inner.discarded()
-    }
-
-    fn queued(&self, port: PortId) -> u64 {
-        self.inner.queued(port)
-    }
-
-    fn pools(&self) -> &[Pool] {
-        self.inner.pools()
-    }
-
-    fn mmu(&self, port: PortId) -> u8 {
-        self.inner.mmu(port)
-    }
-
-    fn isolated_flows(&self) -> u32 {
-        self.inner.isolated_flows()
-    }
-
-    fn audit(&self) -> Result<(), String> {
-        self.inner.audit()
-    }
+    forward_readings!(inner);
 }
