@@ -343,7 +343,8 @@ pub enum Backpressure {
     Bfc,
     /// Per flow by name, those with more than their share of a long queue (spec F).
     Flowsail,
-    /// Per flow by name, those whose own queue is long: ideal flow control (spec D).
+    /// Per flow by name, those whose queue is long: ideal flow control with a queue for each flow (spec D), BFC by flow id with
+    /// assignment `dynamic` (spec B.2).
     PerFlow,
 }
 

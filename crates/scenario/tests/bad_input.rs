@@ -761,9 +761,9 @@ const PODS_CASES: &[Case] = &[
         "queues = 8\n",
         "assignment = \"stochastic\"\nbackpressure = \"per-flow\"\n",
         &[
-            "bad.toml:18: switch.backpressure = \"per-flow\": only with assignment = \"per-flow\"",
-            "a queue of its own",
-            "expected assignment = \"per-flow\"",
+            "bad.toml:18: switch.backpressure = \"per-flow\": only with a table of flows",
+            "the switch has to know it",
+            "expected assignment = \"per-flow\" or \"dynamic\"",
         ],
     ),
     ("queues = 8\n", "queues = 129\n", &["bad.toml:17: switch.queues = 129: expected 2 to 128"]),
@@ -1433,6 +1433,15 @@ fn knobs_that_a_policy_does_not_have_are_refused() {
 fn neighbours_have_to_understand_each_other() {
     let bfc = PODS.replace("\"flowsail\"", "\"bfc\"").replace("priority_groups = 2\n", "");
     let region = bfc.replace("scheme = \"pfc\"\nswitch = { buffer = \"6 MB\" }", "switch = { queues = 9 }");
+    for knob in
+        ["sticky=0 s", "sampling=0.5", "incast_label=true", "fixed_threshold=9 KB", "elide=valley", "nic_obeys=false"]
+    {
+        let knob = format!("switch.bfc.{knob}");
+        has(
+            &alone(&["scheme=bfc-flow-id", &knob]),
+            &[&format!("--set {knob}: BFC by flow id has nothing of the kind; expected the default, or backpressure")],
+        );
+    }
     has(
         &refuse(&region, &[], None),
         &[

@@ -3,9 +3,9 @@
 use backwater_dataplane::assign::{Assigned, DynamicParams, SingleFifo};
 use backwater_dataplane::queues::PausableQueues;
 use backwater_dataplane::{
-    Beside, BesideParams, Bfc, BfcParams, ByClass, Composed, Departed, Dynamic, FlowSail, FlowSailAsPrinted,
-    FlowSailParams, HpccMemory, HpccMemoryParams, IdealFlowControl, IdealFlowControlParams, NoBackpressure, PerFlow,
-    Pfc, PfcParams, Policy, Pool, Received, Sent, Shape, Single, Stochastic, Switch,
+    Beside, BesideParams, Bfc, BfcByFlow, BfcParams, ByClass, Composed, Departed, Dynamic, FlowSail, FlowSailAsPrinted,
+    FlowSailParams, HpccMemory, HpccMemoryParams, IdealFlowControl, NoBackpressure, PauseByFlowParams, PerFlow, Pfc,
+    PfcParams, Policy, Pool, Received, Sent, Shape, Single, Stochastic, Switch,
 };
 use backwater_scenario::model::{self, Memory};
 use backwater_types::{ControlFrame, Instant, Kind, Packet, PortId, QueueId};
@@ -175,8 +175,8 @@ pub struct PlaneParams {
     pub flowsail: FlowSailParams,
     /// For [`FlowSail`] where some neighbours speak only PFC.
     pub beside: Option<BesideParams<FlowSailParams>>,
-    /// For [`IdealFlowControl`].
-    pub ideal: IdealFlowControlParams,
+    /// For [`IdealFlowControl`] and [`BfcByFlow`].
+    pub by_flow: PauseByFlowParams,
 }
 
 /// A data plane that can be built from a switch's shape and parameters.
@@ -312,8 +312,8 @@ fn beside(params: &PlaneParams) -> BesideParams<FlowSailParams> {
     params.beside.clone().expect("a product beside PFC has its parameters")
 }
 
-fn ideal(params: &PlaneParams) -> IdealFlowControlParams {
-    params.ideal.clone()
+fn by_flow(params: &PlaneParams) -> PauseByFlowParams {
+    params.by_flow.clone()
 }
 
 /// Parameters of a [`Composed`] policy, from those of its parts.
@@ -346,7 +346,8 @@ products! {
     FlowSailLiteral = FlowSailAsPrinted, flowsail;
     FlowSailPfc = Beside<FlowSail<1>>, beside;
     FlowSailPfcWide = Beside<FlowSail<2>>, beside;
-    IdealFc = IdealFlowControl, ideal;
+    IdealFc = IdealFlowControl, by_flow;
+    BfcFlowId = BfcByFlow, by_flow;
 }
 
 /// The product a scenario asks for.
@@ -379,6 +380,7 @@ pub fn any(memory: Memory, shape: &Shape, params: &PlaneParams) -> AnySwitch {
             panic!("{:?} does not go with {:?}", params.assignment, params.backpressure)
         }
         (A::Dynamic, B::Bfc, false) => boxed!(BfcSwitch),
+        (A::Dynamic, B::PerFlow, _) => boxed!(BfcFlowId),
         (A::Dynamic, B::Bfc, true) => boxed!(BfcWide),
         (A::Dynamic, B::None, false) => boxed!(Dqa),
         (A::Dynamic, B::None, true) => boxed!(DqaWide),

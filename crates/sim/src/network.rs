@@ -8,8 +8,8 @@ use crate::switch_node::{Census, Change, DelayHistogram, Meters, SwitchNode};
 use crate::traffic::FlowKeys;
 use backwater_dataplane::assign::DynamicParams;
 use backwater_dataplane::{
-    BesideParams, BfcParams, FlowSailParams, HpccMemoryParams, IdealFlowControlParams, MarkingShape, MemoryShape,
-    NicQueues, PfcParams, PortShape, Red, Shape, hpcc_memory,
+    BesideParams, BfcParams, FlowSailParams, HpccMemoryParams, MarkingShape, MemoryShape, NicQueues, PauseByFlowParams,
+    PfcParams, PortShape, Red, Shape, hpcc_memory,
 };
 use backwater_scenario::model::{
     self, AckClass, Assignment, Backpressure, Buffer, Ecn, EcnOf, Elide, ElideRule, Fault, Hold, Memory, Mmu, NotEct,
@@ -451,7 +451,11 @@ fn plane_params(scenario: &Scenario, graph: &Graph, switch: usize, links: &[usiz
             speaks_pfc,
         }),
         as_printed: config.flowsail.as_printed,
-        ideal: IdealFlowControlParams { ql: config.flowsail.ql, refresh: config.flowsail.refresh },
+        by_flow: PauseByFlowParams {
+            threshold: config.flowsail.ql,
+            count_last: config.assignment == Assignment::PerFlow || config.bfc.count_last,
+            refresh: config.flowsail.refresh,
+        },
         flowsail,
     }
 }

@@ -8,7 +8,7 @@ use backwater_types::Bytes;
 use super::{Doc, Net};
 use crate::error::Error;
 use crate::model::{
-    Assignment, Backpressure, Buffer, EcnOf, Elide, ElideRule, Flowsail, Memory, NotEct, Switch, WhenPaused,
+    Assignment, Backpressure, Bfc, Buffer, EcnOf, Elide, ElideRule, Flowsail, Memory, NotEct, Switch, WhenPaused,
 };
 use crate::topology::{NodeKind, headroom};
 
@@ -190,7 +190,8 @@ fn check_combination(part: &Part) -> Result<(), Error> {
             "not with assignment = \"per-flow\": PFC holds a whole class at once, which undoes the isolation that a queue \
              per flow is there to give; expected backpressure = \"none\" or \"per-flow\", or another assignment",
         ),
-        (Assignment::Flowsail, Backpressure::Flowsail) | (Assignment::PerFlow, Backpressure::PerFlow) => Ok(()),
+        (Assignment::Flowsail, Backpressure::Flowsail) => Ok(()),
+        (Assignment::PerFlow | Assignment::Dynamic, Backpressure::PerFlow) => Ok(()),
         (Assignment::Flowsail, _) => refuse(
             "not with assignment = \"flowsail\": one table of flows says where they queue and whom to pause, so the two go \
              together; expected backpressure = \"flowsail\"",
@@ -204,8 +205,8 @@ fn check_combination(part: &Part) -> Result<(), Error> {
              together; expected assignment = \"flowsail\", or another backpressure",
         ),
         (_, Backpressure::PerFlow) => refuse(
-            "only with assignment = \"per-flow\": to pause one flow and no other, it has to have a queue of its own; \
-             expected assignment = \"per-flow\", or another backpressure",
+            "only with a table of flows: to pause one flow and no other, the switch has to know it; expected assignment = \
+             \"per-flow\" or \"dynamic\", or another backpressure",
         ),
         _ => Ok(()),
     }?;
@@ -296,6 +297,7 @@ fn check_bfc(part: &Part) -> Result<(), Error> {
     part.need(bfc.refresh.0 > 0, "bfc.refresh", || positive.into())?;
     let sampling = bfc.sampling > 0.0 && bfc.sampling <= 1.0;
     part.need(sampling, "bfc.sampling", || "expected more than 0 and at most 1".into())?;
+    check_by_flow(part)?;
     check_elide(part, "bfc.elide", &bfc.elide)
 }
 
@@ -330,7 +332,7 @@ fn check_flowsail(part: &Part) -> Result<(), Error> {
     }
     let everywhere = flowsail.elide == Elide::Rule(ElideRule::None);
     part.need(everywhere || switch.backpressure != Backpressure::PerFlow, &field("elide"), || {
-        "ideal flow control pauses on every turn; expected \"none\"".into()
+        "flows are paused by name on every turn; expected \"none\"".into()
     })?;
     check_as_printed(part)?;
     check_elide(part, "flowsail.elide", &flowsail.elide)
@@ -357,6 +359,32 @@ fn check_as_printed(part: &Part) -> Result<(), Error> {
     ] {
         part.need(plain, field, || {
             "the pseudo-code as printed has nothing of the kind; expected the default, or as_printed = false".into()
+        })?;
+    }
+    Ok(())
+}
+
+/// BFC by flow id has an exact table of names in place of BFC's, no sticky time, and no counters of queues.
+fn check_by_flow(part: &Part) -> Result<(), Error> {
+    let (switch, bfc, plain) = (part.switch, &part.switch.bfc, Bfc::default());
+    if (switch.assignment, switch.backpressure) != (Assignment::Dynamic, Backpressure::PerFlow) {
+        return Ok(());
+    }
+    for (field, plain) in [
+        ("bfc.table_entries_per_queue", bfc.table_entries_per_queue == plain.table_entries_per_queue),
+        ("bfc.sticky", bfc.sticky == plain.sticky),
+        ("bfc.hrtt", bfc.hrtt == plain.hrtt),
+        ("bfc.fixed_threshold", bfc.fixed_threshold == plain.fixed_threshold),
+        ("bfc.per_ingress_threshold", bfc.per_ingress_threshold == plain.per_ingress_threshold),
+        ("bfc.literal_empty", bfc.literal_empty == plain.literal_empty),
+        ("bfc.sticky_reserve", bfc.sticky_reserve == plain.sticky_reserve),
+        ("bfc.sampling", bfc.sampling == plain.sampling),
+        ("bfc.incast_label", bfc.incast_label == plain.incast_label),
+        ("bfc.nic_obeys", bfc.nic_obeys == plain.nic_obeys),
+        ("bfc.elide", bfc.elide == plain.elide),
+    ] {
+        part.need(plain, field, || {
+            "BFC by flow id has nothing of the kind; expected the default, or backpressure = \"bfc\"".into()
         })?;
     }
     Ok(())
