@@ -73,6 +73,17 @@ def write_run(
         "used_bytes": pa.array([100, 7, 300, 9], pa.uint64()),
     }
     pq.write_table(pa.table(pools), place / label / "pools.parquet")
+    pauses = {
+        "node": pa.array(["spine0", "spine1", "leaf0"]).dictionary_encode(),
+        "peer": pa.array(["leaf0", "leaf0", "host0"]).dictionary_encode(),
+        "samples": pa.array([10, 10, 10], pa.uint64()),
+        "held": pa.array([50, 30, 7], pa.uint64()),
+        "incast": pa.array([20, 0, 7], pa.uint64()),
+        "other": pa.array([10, 0, 0], pa.uint64()),
+        "orphans": pa.array([20, 30, 0], pa.uint64()),
+        "all": pa.array([1, 0, 0], pa.uint64()),
+    }
+    pq.write_table(pa.table(pauses), place / label / "pauses.parquet")
     (place / label / "summary.json").write_text(json.dumps(summary))
     scenario = {"host": {"window": "100 KB"}, "topology": {"host_rate": "100 Gbps"}, "workload": [{"delay": "2.5 us"}]}
     (place / label / "scenario.json").write_text(json.dumps(scenario))
@@ -169,6 +180,10 @@ def value(results: Results, expression: Any) -> float:
         ({"pool": "max"}, 300.0),
         ({"pool": "mean", "node": "leaf0", "mmu": 1}, 8.0),
         ({"pool": "mean", "mmu": 0, "after": "2 us"}, 300.0),
+        ({"pauses": "held", "node": "spine*"}, 4.0),
+        ({"pauses": "orphans", "node": "spine*", "peer": "leaf*"}, 2.5),
+        ({"pauses": "all", "node": "spine0"}, 0.1),
+        ({"pauses": "incast"}, 0.9),
         ({"active_flows": "mean"}, 8.0),
         ({"active_flows": "p50"}, 0.0),
         ({"active_flows": "p99"}, 40.0),

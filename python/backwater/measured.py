@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fnmatch
 import re
 from collections.abc import Iterator
 from fractions import Fraction
@@ -28,6 +29,7 @@ LEAVES: dict[str, tuple[str, ...]] = {
     "injected_within": ("class",),
     "ports": ("node", "peer"),
     "mmus": ("node", "mmu"),
+    "pauses": ("node", "peer"),
     "queue": ("node", "peer", "after"),
     "pool": ("node", "mmu", "after"),
     "active_flows": ("node", "port"),
@@ -133,6 +135,8 @@ class Columns:
             return sum_over_ports(run, leaf)
         if "mmus" in leaf:
             return over_mmus(run, leaf)
+        if "pauses" in leaf:
+            return mean_pauses(run, leaf)
         for kind, table, key in (("queue", "queues", "peer"), ("pool", "pools", "mmu")):
             if kind in leaf:
                 return sample_statistic(self.samples(run, table, key, leaf), leaf[kind])
@@ -295,6 +299,21 @@ def over_mmus(run: Run, leaf: dict[str, Any]) -> float:
     values = table[leaf["mmus"]]
     value = (pc.max(values) if leaf["mmus"] in LARGEST else pc.sum(values)).as_py()
     return as_number(value, f"{leaf['mmus']} of MMUs")
+
+
+def mean_pauses(run: Run, leaf: dict[str, Any]) -> float:
+    """Of a column of the table of pauses: mean over samples and ports. `node` and `peer` may be patterns such as `spine*`."""
+    column, table = leaf["pauses"], run.table("pauses")
+    if column not in ("held", "incast", "other", "orphans", "all"):
+        raise InputError(f"pauses = {column!r}: expected held, incast, other, orphans or all")
+    for key in ("node", "peer"):
+        if key in leaf:
+            names = [name for name in table[key].unique().to_pylist() if fnmatch.fnmatchcase(name, leaf[key])]
+            table = table.filter(pc.is_in(table[key], value_set=pa.array(names, pa.string())))
+    samples = pc.sum(table["samples"]).as_py()
+    if not samples:
+        raise InputError(f"value {leaf}: nothing such was sampled; `measure.pauses` says whether pauses are")
+    return float(pc.sum(table[column]).as_py() / samples)
 
 
 def histogram(run: Run, leaf: dict[str, Any]) -> tuple[Array, Array]:

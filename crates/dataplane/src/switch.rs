@@ -423,6 +423,13 @@ impl<P: Policy> Switch<P> {
         self.ports[port as usize].queues.all_bytes()
     }
 
+    /// Every packet held, with its egress port, its queue and what is kept with it.
+    pub fn visit(&self, see: &mut dyn FnMut(PortId, QueueId, &Packet, Held)) {
+        for (p, port) in self.ports.iter().enumerate() {
+            port.queues.visit(&self.cells, &mut |queue, packet, held| see(p as PortId, queue, packet, held));
+        }
+    }
+
     /// The shared pools, by MMU.
     pub fn pools(&self) -> &[Pool] {
         self.buffer.pools()

@@ -1000,6 +1000,8 @@ pub struct Measure {
     pub queues: Vec<[String; 2]>,
     /// Occupancy of every shared pool is sampled too.
     pub pools: bool,
+    /// What pauses are in force for is sampled too: at every sample all packets held are looked at.
+    pub pauses: bool,
     /// Upper ends of the size bins of the slowdown tables, payload; a last bin takes the rest.
     pub size_bins: Vec<Bytes>,
     /// How an unhindered flow's completion time is computed.
@@ -1225,6 +1227,7 @@ impl Default for Measure {
             queueing_delay: false,
             queues: Vec::new(),
             pools: false,
+            pauses: false,
             size_bins: [1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000].map(Bytes).to_vec(),
             slowdown: Slowdown::Exact,
         }

@@ -1287,7 +1287,9 @@ const MEMORY_CASES: &[Case] = &[
     (
         "sample = \"1 us\"",
         "sample = \"0 s\"",
-        &["measure.sample = \"0 s\": measure.queues and measure.pools need a period; expected more than 0"],
+        &[
+            "measure.sample = \"0 s\": measure.queues, measure.pools and measure.pauses need a period; expected more than 0",
+        ],
     ),
     (
         "[[\"leaf0\", \"host0\"]]",
@@ -1425,14 +1427,12 @@ fn knobs_that_a_policy_does_not_have_are_refused() {
     }
     has(
         &alone(&["scheme=ideal-fc", "switch.flowsail.elide=valley"]),
-        &["--set switch.flowsail.elide=valley: ideal flow control pauses on every turn; expected \"none\""],
+        &["--set switch.flowsail.elide=valley: flows are paused by name on every turn; expected \"none\""],
     );
-}
-
-#[test]
-fn neighbours_have_to_understand_each_other() {
-    let bfc = PODS.replace("\"flowsail\"", "\"bfc\"").replace("priority_groups = 2\n", "");
-    let region = bfc.replace("scheme = \"pfc\"\nswitch = { buffer = \"6 MB\" }", "switch = { queues = 9 }");
+    has(
+        &alone(&["scheme=dctcp", "measure.pauses=true"]),
+        &["--set measure.pauses=true: no queue or flow is paused by itself; expected false, or backpressure"],
+    );
     for knob in
         ["sticky=0 s", "sampling=0.5", "incast_label=true", "fixed_threshold=9 KB", "elide=valley", "nic_obeys=false"]
     {
@@ -1442,6 +1442,12 @@ fn neighbours_have_to_understand_each_other() {
             &[&format!("--set {knob}: BFC by flow id has nothing of the kind; expected the default, or backpressure")],
         );
     }
+}
+
+#[test]
+fn neighbours_have_to_understand_each_other() {
+    let bfc = PODS.replace("\"flowsail\"", "\"bfc\"").replace("priority_groups = 2\n", "");
+    let region = bfc.replace("scheme = \"pfc\"\nswitch = { buffer = \"6 MB\" }", "switch = { queues = 9 }");
     has(
         &refuse(&region, &[], None),
         &[

@@ -1,6 +1,7 @@
 //! Data planes behind one interface: each published combination as itself, any other accepted one through an enum.
 
 use backwater_dataplane::assign::{Assigned, DynamicParams, SingleFifo};
+use backwater_dataplane::cells::Held;
 use backwater_dataplane::queues::PausableQueues;
 use backwater_dataplane::{
     Beside, BesideParams, Bfc, BfcByFlow, BfcParams, ByClass, Composed, Departed, Dynamic, FlowSail, FlowSailAsPrinted,
@@ -47,6 +48,7 @@ pub trait DataPlane: Send + Sized + 'static {
     }
     fn discarded(&mut self) -> &mut Vec<(Packet, Instant)>;
     fn queued(&self, port: PortId) -> u64;
+    fn visit(&self, see: &mut dyn FnMut(PortId, QueueId, &Packet, Held));
     fn pools(&self) -> &[Pool];
     fn mmu(&self, port: PortId) -> u8;
     fn audit(&self) -> Result<(), String>;
@@ -139,6 +141,10 @@ where
 
     fn queued(&self, port: PortId) -> u64 {
         Switch::queued(self, port)
+    }
+
+    fn visit(&self, see: &mut dyn FnMut(PortId, QueueId, &Packet, Held)) {
+        Switch::visit(self, see);
     }
 
     fn pools(&self) -> &[Pool] {
@@ -273,6 +279,9 @@ macro_rules! products {
             fn queued(&self, port: PortId) -> u64 {
                 match self { $(AnySwitch::$name(s) => s.queued(port),)* }
             }
+            fn visit(&self, see: &mut dyn FnMut(PortId, QueueId, &Packet, Held)) {
+                match self { $(AnySwitch::$name(s) => s.visit(see),)* }
+            }
             fn pools(&self) -> &[Pool] {
                 match self { $(AnySwitch::$name(s) => s.pools(),)* }
             }
@@ -371,6 +380,7 @@ pub fn any(memory: Memory, shape: &Shape, params: &PlaneParams) -> AnySwitch {
         (A::Class, B::None, _) => boxed!(Classes),
         (A::Class, B::Pfc, _) => boxed!(ClassesPfc),
         (A::PerFlow, B::PerFlow, _) => boxed!(IdealFc),
+        (A::Dynamic, B::PerFlow, _) => boxed!(BfcFlowId),
         (A::Flowsail, B::Flowsail, _) if params.as_printed => boxed!(FlowSailLiteral),
         (A::Flowsail, B::Flowsail, false) if params.beside.is_some() => boxed!(FlowSailPfc),
         (A::Flowsail, B::Flowsail, true) if params.beside.is_some() => boxed!(FlowSailPfcWide),
@@ -380,7 +390,6 @@ pub fn any(memory: Memory, shape: &Shape, params: &PlaneParams) -> AnySwitch {
             panic!("{:?} does not go with {:?}", params.assignment, params.backpressure)
         }
         (A::Dynamic, B::Bfc, false) => boxed!(BfcSwitch),
-        (A::Dynamic, B::PerFlow, _) => boxed!(BfcFlowId),
         (A::Dynamic, B::Bfc, true) => boxed!(BfcWide),
         (A::Dynamic, B::None, false) => boxed!(Dqa),
         (A::Dynamic, B::None, true) => boxed!(DqaWide),

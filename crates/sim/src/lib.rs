@@ -15,6 +15,7 @@ pub mod link;
 pub mod network;
 pub mod observe;
 pub mod outcome;
+pub mod pause_census;
 pub mod preview;
 pub mod receivers;
 pub mod routes;

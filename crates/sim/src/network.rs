@@ -3,6 +3,7 @@
 use crate::any_switch::{DataPlane, PlaneParams};
 use crate::host_port::{EndHost, HostPort, HostSetup};
 use crate::link::{Fabric, Faults, InFlight, Target, Wire};
+use crate::pause_census::PauseCensus;
 use crate::routes::{Choice, Routes};
 use crate::switch_node::{Census, Change, DelayHistogram, Meters, SwitchNode};
 use crate::traffic::FlowKeys;
@@ -94,6 +95,11 @@ pub fn build<H: EndHost, D: DataPlane>(
         let port_to = |peer: &String| links.iter().position(|link| name(graph.peer(*link, switch)) == peer);
         let asked = measure.queues.iter().filter(|[at, _]| at == name(switch));
         node.sampled = asked.filter_map(|[_, peer]| port_to(peer)).map(|port| port as u16).collect();
+        if measure.pauses {
+            let config = scenario.switch_at(name(switch));
+            let by_flow = config.backpressure != Backpressure::Bfc;
+            node.pauses = Some(Box::new(PauseCensus::new(links.len(), config.data_queues(), by_flow)));
+        }
         if measure.active_flows || measure.queueing_delay {
             node.meters = Some(Box::new(Meters {
                 delays: measure.queueing_delay.then(DelayHistogram::default),

@@ -5,6 +5,7 @@ mod in_order;
 use crate::any_switch::DataPlane;
 use crate::link::{Fabric, InFlight, Wire, put_on_wire};
 use crate::observe::Observer;
+use crate::pause_census::PauseCensus;
 use crate::routes::{Choice, Routes};
 use crate::stats::{Drops, Held, PortStats, Sent};
 use crate::tree::Tree;
@@ -34,6 +35,8 @@ pub struct SwitchNode<D> {
     pub meters: Option<Box<Meters>>,
     /// Ports whose data is sampled.
     pub sampled: Vec<PortId>,
+    /// What pauses are for, where it is asked for.
+    pub pauses: Option<Box<PauseCensus>>,
     hosts: usize,
     choice: Choice,
     /// Routes, by epoch of the links.
@@ -220,6 +223,7 @@ impl<D: DataPlane> SwitchNode<D> {
             drops: Drops::default(),
             meters: None,
             sampled: Vec::new(),
+            pauses: None,
             hosts,
             choice,
             routes,

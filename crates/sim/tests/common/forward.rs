@@ -21,6 +21,17 @@ macro_rules! forward_readings {
         fn queued(&self, port: ::backwater_types::PortId) -> u64 {
             self.$inner.queued(port)
         }
+        fn visit(
+            &self,
+            see: &mut dyn FnMut(
+                ::backwater_types::PortId,
+                ::backwater_types::QueueId,
+                &::backwater_types::Packet,
+                ::backwater_dataplane::cells::Held,
+            ),
+        ) {
+            self.$inner.visit(see)
+        }
         fn pools(&self) -> &[::backwater_dataplane::Pool] {
             self.$inner.pools()
         }
