@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
 from backwater import _core, check, compare, compare_fct, experiments, report, results, tables
 from backwater.api import Experiment
@@ -568,6 +569,9 @@ def print_runs(done: Results) -> None:
         title_style="bold",
     )
     table.add_column("run")
+    loaded = any(load["asked"] is not None for one in done.runs for load in one.summary["load"])
+    for heading in ("load asked", "realised") if loaded else ():
+        table.add_column(heading, justify="right")
     for heading in ("finished", "unfinished", "dropped", "packet-hops", "packet-hops/s"):
         table.add_column(heading, justify="right")
     table.add_column("digest")
@@ -576,6 +580,7 @@ def print_runs(done: Results) -> None:
         flows = one.summary["flows"]
         table.add_row(
             one.label + ("" if one.complete else " (partial)"),
+            *(loads(one.summary["load"]) if loaded else ()),
             count(flows["finished"]),
             count(flows["unfinished"]),
             count(sum(one.summary["drops"].values())),
@@ -584,6 +589,21 @@ def print_runs(done: Results) -> None:
             one.digest[:12],
         )
     out.print(table)
+
+
+def loads(rows: list[dict[str, Any]]) -> tuple[str, Text]:
+    """Each class's load as asked and as realised, which is red where chance does not explain the difference."""
+    asked = [row for row in rows if row["asked"] is not None]
+    names = [f"{row['class']} " if len(asked) > 1 else "" for row in asked]
+    realised = [
+        Text(
+            "-" if row["realised"] is None else f"{row['realised']:.2%}", "bold red" if row["as_asked"] is False else ""
+        )
+        for row in asked
+    ]
+    return "\n".join(f"{name}{row['asked']:.2%}" for name, row in zip(names, asked, strict=True)), Text("\n").join(
+        realised
+    )
 
 
 def print_claims(rows: list[dict[str, Any]]) -> None:
