@@ -14,7 +14,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from backwater import _core, check, compare, compare_fct, experiments, report, results, tables
+from backwater import _core, check, compare, compare_fct, experiments, ledger, report, results, tables
 from backwater.api import Experiment
 from backwater.hpcc import exporter, fct, importer
 from backwater.measured import as_number
@@ -216,6 +216,9 @@ def reproduce(
     json_file: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write the claims here as well.")
     ] = None,
+    ledger_file: Annotated[
+        Path | None, typer.Option("--ledger", metavar="FILE", help="Put the claims into this ledger, others stay.")
+    ] = None,
     out_dir: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Directory to write. [default: a fresh one under runs/]")
     ] = None,
@@ -228,18 +231,24 @@ def reproduce(
     opened = [Experiment.from_arguments(path, sets or [], scale) for path in paths.values()]
     for identifier, one in zip(paths, opened, strict=True):
         one.invocation = ["reproduce", identifier]
-    if json_file is not None and not json_file.absolute().parent.is_dir():
-        raise _core.InputError(f"--json {json_file}: no such directory: {json_file.parent}")
+    for option, file in (("--json", json_file), ("--ledger", ledger_file)):
+        if file is not None and not file.absolute().parent.is_dir():
+            raise _core.InputError(f"{option} {file}: no such directory: {file.parent}")
+    if ledger_file is not None:
+        ledger.read(ledger_file)
     places = destinations(opened, out_dir)
     for place in places:
         results.refuse(place, force=force)
     rows: list[dict[str, Any]] = []
     code = 0
-    for one, place in zip(opened, places, strict=True):
+    for identifier, one, place in zip(paths, opened, places, strict=True):
         code = max(code, run_one(one, place, threads, force))
-        rows += Results(place).claims
+        done = Results(place)
+        rows += done.claims
         if code == INTERRUPTED:
             break
+        if ledger_file is not None:
+            ledger.merge(ledger_file, ledger.rows(identifier, done, one.command(None)))
     if json_file is not None:
         with results.disk_errors(json_file):
             json_file.write_text(json.dumps(rows, indent=2) + "\n")
