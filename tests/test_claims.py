@@ -585,6 +585,25 @@ def test_a_value_may_be_one_at_another_point(tmp_path: Path) -> None:
     assert judge(swept, **{**advantage, **sides})["verdict"] == "not-run"
 
 
+def test_a_run_with_another_load_than_asked_fails_its_claims(two: Results) -> None:
+    load = {"class": "background", "asked": 0.85, "realised": 0.872, "sampling_error": 0.001, "as_asked": True}
+    check = {"kind": "between", "value": {"slowdown": "mean"}}
+    two.runs[0].summary["load"] = [load]
+    assert judge(two, **check, variant="A")["verdict"] == "pass"
+    two.runs[0].summary["load"] = [load | {"as_asked": False}]
+    row = judge(two, **check, variant="A")
+    assert row["verdict"] == "fail"
+    assert row["measured"] == "A: the load of background is 0.872 where 0.85 was asked, which is not chance"
+    assert judge(two, **check, variant="B")["verdict"] == "pass", "other runs are judged"
+    sides = {"numerator": {"variant": "B", **SMALL_P99}, "denominator": {"variant": "A", **SMALL_P99}}
+    assert judge(two, kind="ratio", **sides, low=1)["verdict"] == "fail"
+    assert judge(two, kind="ordering", value=SMALL_P99, chains=[["A", "B"]])["verdict"] == "fail"
+    window = {"scenario": "host.window"}
+    assert judge(two, kind="equals", variant="A", value=window, expected=100e3)["verdict"] == "fact"
+    two.manifest["figure"] = {"panels": [{"label": "small", "value": SMALL_P99}]}
+    assert [run["value"] for run in panels.read(two)[0]["runs"]] == [99.0, 495.0], "it is drawn all the same"
+
+
 def test_panels_have_a_value_for_each_run(two: Results) -> None:
     assert panels.read(two) == []
     two.manifest["figure"] = {
@@ -658,6 +677,8 @@ def test_reproduce_writes_rows(cli: Cli, tmp_path: Path) -> None:
         assert {"claim", "expected", "measured", "verdict"} <= row.keys()
         assert row["verdict"] in VERDICTS
     assert done.returncode == int(any(row["verdict"] == "fail" for row in rows))
+    assert "load asked" in done.stdout
+    assert "background 55.00%" in done.stdout
     assert all(row["claim"] in done.stdout for row in rows)
     assert (tmp_path / "runs" / "bfc-fig9" / "report.html").is_file()
 

@@ -21,7 +21,7 @@ def read(results: Results) -> list[dict[str, Any]]:
     wanted = (results.manifest.get("figure") or {}).get("panels", [])
     if not wanted:
         return []
-    judge = Judge(results)
+    judge = Judge(results, any_load=True)
     points = judge.together(["seed"], {})
     shared_by = {point: shared for shared, members in points.items() for point in members}
     places = list(dict.fromkeys((variant, shared_by[point]) for variant, point in judge.runs))

@@ -789,6 +789,9 @@ pub enum Workload {
         /// What the load is a share of.
         #[serde(default)]
         load_of: LoadOf,
+        /// Which mean size makes flows a second of the load.
+        #[serde(default)]
+        load_by: LoadBy,
         /// The load counts headers (`host.header` on every full packet) as well as payload.
         #[serde(default)]
         load_with_headers: bool,
@@ -962,6 +965,17 @@ pub enum LoadOf {
     Senders,
 }
 
+/// Which mean size a load is divided by to have flows a second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LoadBy {
+    /// That of the sizes as they are drawn: what is offered is the load asked for.
+    #[default]
+    Drawn,
+    /// That of the size table, which rounding to whole packets exceeds (the BFC authors' rule): more is offered than asked.
+    Table,
+}
+
 /// How long, and which flows count.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -1014,7 +1028,8 @@ pub struct Measure {
 pub enum Slowdown {
     /// Last byte at the receiver over the exact idle-network time with headers (traffic 7.3).
     Exact,
-    /// The BFC authors' script (traffic 7.2).
+    /// The BFC authors' script: last acknowledgement over propagation there and back and the payload's full packets, one more for
+    /// each hop after the first, at the slowest link, without headers; 8000 or 4000 ns + ... on their network (traffic 7.2).
     BfcScript,
     /// HPCC's simulator: last acknowledgement over base RTT and all bytes with headers at the slowest link (traffic 7.1).
     HpccSim,

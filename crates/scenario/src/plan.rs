@@ -402,7 +402,7 @@ fn swept_keys(base: &Table, axes: &[Override]) -> BTreeSet<Vec<String>> {
     let scales = base.get("scale").and_then(Node::table).into_iter().flat_map(Table::values).filter_map(Node::table);
     let scaled = scales.flat_map(Table::keys).filter_map(|key| key.strip_prefix("sweep."));
     let set = axes.iter().map(|(key, _)| key.as_str());
-    sweep.map(String::as_str).chain(scaled).chain(set).map(|key| merge::path(key)).collect()
+    sweep.map(String::as_str).chain(scaled).chain(set).map(merge::path).collect()
 }
 
 /// What an expectation takes the mean `over` has to be swept.

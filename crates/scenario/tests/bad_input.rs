@@ -1344,6 +1344,11 @@ const MEMORY_CASES: &[Case] = &[
         &["workload.0.local_share = 0.2: expected 0 to below 1, with load_of = \"exact-core\""],
     ),
     ("local_share = 0.2", "load_with_headers = 1", &["workload.0.load_with_headers = 1: expected true or false"]),
+    (
+        "local_share = 0.2",
+        "load_by = \"tabel\"",
+        &["workload.0.load_by = \"tabel\": did you mean \"table\"? expected \"drawn\" or \"table\""],
+    ),
 ];
 
 fn refuse(text: &str, sets: &[&str], scale: Option<&str>) -> String {

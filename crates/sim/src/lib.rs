@@ -12,6 +12,7 @@ pub mod hpcc_host;
 pub mod ideal;
 pub mod in_order;
 pub mod link;
+pub mod load;
 pub mod network;
 pub mod observe;
 pub mod outcome;

@@ -431,8 +431,10 @@
   };
 
   const utilisation = () => {
+    // How far chance alone takes the load; a difference beyond it fails the claims of the run.
+    const chance = (row) => (row.sampling_error === null ? "–" : `${percent(row.sampling_error)}${row.as_asked ? "" : ", not chance"}`);
     const loads = runs.flatMap((run) => run.summary.load.map((row) => [
-      { show: [swatch(lineOf(run)), nameOf(run)] }, row.class, row.asked === null ? "–" : percent(row.asked), bits(row.offered_bps), percent(row.realised),
+      { show: [swatch(lineOf(run)), nameOf(run)] }, row.class, row.asked === null ? "–" : percent(row.asked), percent(row.realised), chance(row), bits(row.offered_bps),
       bits(run.summary.throughput.find((t) => t.class === row.class)?.goodput_bps)]));
     const rows = runs.flatMap((run) => run.ports.map((row) => [
       { show: [swatch(lineOf(run)), nameOf(run)] }, row.ports, whole(row.number), percent(row.utilisation_mean), percent(row.utilisation_max)]));
@@ -441,7 +443,7 @@
     return section("Utilisation", core ? "Share of the time that core links carried frames, all of them together." : "Share of the time that the busiest link carried frames.",
       el("div", { id: "utilisation" }, bars(runs.map((run) => ({ name: nameOf(run), index: lineOf(run), value: use(run) ?? 0 })), percent, 1)),
       el("details", {}, el("summary", {}, "Load asked and realised, and links by kind"),
-        table([{ name: "run", text: true }, { name: "flows", text: true }, { name: "asked" }, { name: "offered" }, { name: "realised" }, { name: "goodput" }], loads, "Load"),
+        table([{ name: "run", text: true }, { name: "flows", text: true }, { name: "asked" }, { name: "realised" }, { name: "standard error" }, { name: "offered" }, { name: "goodput" }], loads, "Load"),
         table([{ name: "run", text: true }, { name: "ports", text: true }, { name: "number" }, { name: "mean" }, { name: "busiest" }], rows, "Utilisation by kind of port")));
   };
 
