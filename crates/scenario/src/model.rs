@@ -548,9 +548,12 @@ pub struct Flowsail {
     /// Round trip to a neighbour that sets the thresholds. Absent: twice the largest propagation delay of the switch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hrtt: Option<Duration>,
-    /// How long a flow that was resumed and has no packets here stays isolated (spec F.7). Absent: 2 HRTT.
+    /// A flow that is paused no more and has nothing isolated is let go when this is past (FS-A1). Absent: 2 HRTT. `"0 s"`: as
+    /// the pseudo-code does, at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub release: Option<Duration>,
+    /// What `release` counts from.
+    pub release_from: ReleaseFrom,
     /// Period in which pauses in force are repeated; a pause not repeated for three periods lapses. `"0 us"`: neither, as in
     /// the paper.
     pub refresh: Duration,
@@ -581,14 +584,24 @@ pub struct Flowsail {
     pub elide: Elide,
 }
 
+/// What the time after which FlowSail lets a congested flow go counts from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReleaseFrom {
+    /// The flow's RESUME (FS-A1).
+    Resume,
+    /// Its last enqueue or dequeue, as the paper's text has it: a flow that keeps sending is not let go.
+    Touch,
+}
+
 /// When an isolation queue waits for pauses of its flows to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Hold {
-    /// While any of its flows is paused, as the paper says (FS-A1).
-    Any,
-    /// While the flow of its first packet is.
+    /// While the flow of its first packet is paused (FS-A1).
     Head,
+    /// While any of its flows is, by the letter of the paper's section IV-C.
+    Any,
 }
 
 /// A count-min sketch (Cormode and Muthukrishnan 2005).
@@ -1129,9 +1142,10 @@ impl Default for Flowsail {
             qh: 3.0,
             hrtt: None,
             release: None,
+            release_from: ReleaseFrom::Resume,
             refresh: Duration::from_us(10),
             isolation_queues: 1,
-            hold: Hold::Any,
+            hold: Hold::Head,
             table_entries: 16_384,
             fingerprint_bits: 32,
             nactive_literal: false,

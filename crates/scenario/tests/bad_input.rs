@@ -826,6 +826,12 @@ const PODS_CASES: &[Case] = &[
     ("qh = 3.0", "release = 4", &["bad.toml:22: switch.flowsail.release = 4: expected a time with a unit"]),
     (
         "qh = 3.0",
+        "release_from = \"pause\"",
+        &["bad.toml:22: switch.flowsail.release_from = \"pause\": expected \"resume\" or \"touch\""],
+    ),
+    ("qh = 3.0", "hold = \"all\"", &["bad.toml:22: switch.flowsail.hold = \"all\": expected \"head\" or \"any\""]),
+    (
+        "qh = 3.0",
         "refresh = \"soon\"",
         &["bad.toml:22: switch.flowsail.refresh = \"soon\": expected a time with a unit"],
     ),
@@ -1407,6 +1413,8 @@ fn knobs_that_a_policy_does_not_have_are_refused() {
     };
     for knob in [
         "flowsail.release=1 us",
+        "flowsail.release_from=touch",
+        "flowsail.hold=any",
         "flowsail.isolation_queues=2",
         "flowsail.fingerprint_bits=16",
         "flowsail.nactive_literal=true",

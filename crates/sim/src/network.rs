@@ -13,7 +13,7 @@ use backwater_dataplane::{
 };
 use backwater_scenario::model::{
     self, AckClass, Assignment, Backpressure, Buffer, Ecn, EcnOf, Elide, ElideRule, Fault, Hold, Memory, Mmu, NotEct,
-    Paths, Returns, Scenario, Spacing, Transport, WhenPaused,
+    Paths, ReleaseFrom, Returns, Scenario, Spacing, Transport, WhenPaused,
 };
 use backwater_scenario::topology::{self, Graph, Link, ser_time};
 use backwater_types::hash::{self, Stream};
@@ -461,6 +461,7 @@ fn flowsail_params(scenario: &Scenario, graph: &Graph, switch: usize, links: &[u
         ql: config.ql,
         qh: config.qh,
         release: config.release,
+        release_from_touch: config.release_from == ReleaseFrom::Touch,
         refresh: config.refresh,
         isolation_queues: config.isolation_queues,
         records: config.table_entries,

@@ -83,6 +83,11 @@ fn bfc() -> (DynamicParams, BfcParams) {
     (table, bfc)
 }
 
+/// By the letter of the paper's section IV: an isolation queue waits for all of its flows, and a flow is let go once it is idle.
+fn by_the_letter() -> FlowSailParams {
+    FlowSailParams { hold_by_head: false, release_from_touch: true, ..sharp() }
+}
+
 type BfcSwitch = Composed<Dynamic<1>, Bfc>;
 
 /// What is said of flows below holds of flows that do not share entries of BFC's table.
@@ -148,6 +153,8 @@ fn flowsail_states() {
     let untracked = Plan { packets: &[4, 1], losses: 1, doubles: 0, all_tracked: false, ..PAIR };
     explore::<FlowSail<1>>("room for one record", untracked, &one_record);
     explore::<FlowSail<1>>("little buffer", Plan { buffer: 2, losses: 1, ..UNEVEN }, &sharp());
+    explore::<FlowSail<1>>("by the letter", UNEVEN, &by_the_letter());
+    explore::<FlowSail<1>>("by the letter, paused again", Plan { packets: &[3, 2], ..lossless }, &by_the_letter());
 }
 
 #[test]
@@ -174,6 +181,8 @@ fn more_flowsail_states() {
     explore::<FlowSail<1>>("six packets", Plan { packets: &[3, 3], losses: 0, doubles: 0, ..PAIR }, &patient);
     explore::<FlowSail<1>>("paused again", Plan { packets: &[3, 2], losses: 1, doubles: 0, ..PAIR }, &sharp());
     explore::<FlowSail<1>>("slow frames", Plan { slow_frames: true, losses: 1, doubles: 0, ..PAIR }, &flowsail());
+    explore::<FlowSail<1>>("by the letter", PAIR, &by_the_letter());
+    explore::<FlowSail<1>>("by the letter, two normal queues", Plan { queues: 3, ..PAIR }, &by_the_letter());
 }
 
 #[test]

@@ -345,6 +345,7 @@ fn check_as_printed(part: &Part) -> Result<(), Error> {
     let plain = Flowsail::default();
     for (field, plain) in [
         ("flowsail.release", flowsail.release == plain.release),
+        ("flowsail.release_from", flowsail.release_from == plain.release_from),
         ("flowsail.isolation_queues", flowsail.isolation_queues == plain.isolation_queues),
         ("flowsail.hold", flowsail.hold == plain.hold),
         ("flowsail.fingerprint_bits", flowsail.fingerprint_bits == plain.fingerprint_bits),
