@@ -11,7 +11,7 @@ use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 use backwater_types::hash::Stream;
-use backwater_types::{ControlFrame, Duration, Instant, PortId, QueueId};
+use backwater_types::{ControlFrame, Duration, Instant, Packet, PortId, QueueId};
 use core::hash::{Hash, Hasher};
 
 /// A backpressure rule over queues of type `Q`.
@@ -35,12 +35,12 @@ pub trait Backpressure<Q: Queues>: Clone {
     fn samples(&self, _rng: &mut Stream) -> bool {
         true
     }
-    /// A packet of `wire` bytes is about to join `queue` of `egress`, whose queues are given without it; sets `held.counted`.
-    /// A frame to send out of `held.ingress`.
+    /// `packet` is about to join `queue` of `egress`, whose queues are given without it; sets `held.counted`. A frame to send
+    /// out of `held.ingress`.
     fn on_enqueue(
         &mut self,
         now: Instant,
-        wire: u16,
+        packet: &Packet,
         held: &mut Held,
         egress: PortId,
         queue: QueueId,
@@ -80,7 +80,15 @@ impl<Q: Queues> Backpressure<Q> for NoBackpressure {
     }
 
     #[inline(always)]
-    fn on_enqueue(&mut self, _: Instant, _: u16, _: &mut Held, _: PortId, _: QueueId, _: &Q) -> Option<ControlFrame> {
+    fn on_enqueue(
+        &mut self,
+        _: Instant,
+        _: &Packet,
+        _: &mut Held,
+        _: PortId,
+        _: QueueId,
+        _: &Q,
+    ) -> Option<ControlFrame> {
         None
     }
 

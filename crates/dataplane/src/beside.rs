@@ -83,7 +83,7 @@ impl<P: Policy> Policy for Beside<P> {
             self.pfc.take(packet.wire as u64);
             return told;
         }
-        let frame = self.pfc.on_enqueue(now, packet.wire, held, port, choice.queue, queues);
+        let frame = self.pfc.on_enqueue(now, packet, held, port, choice.queue, queues);
         frame.map(|frame| (held.ingress as PortId, frame))
     }
 

@@ -3,7 +3,7 @@
 //! Source: spec A.1 to A.5 and A.11; Goyal et al., "Backpressure Flow Control", NSDI 2022, section 3.3.
 //!
 //! ```text
-//! on enqueue:  if the queue held more than Th before this packet:
+//! on enqueue:  if the queue held more than Th before this packet, and the packet is not its flow's last:
 //!                  mark it counted; counter[ingress, upstream queue] += 1; on 0 -> 1 send PAUSE
 //! on dequeue:  if counted: counter[...] -= 1; on 1 -> 0 send RESUME
 //! Th = HRTT x rate / (8 x max(1, queues with data and not paused))
@@ -11,6 +11,11 @@
 //!
 //! Differs from the printed pseudo-code as BFC-A1 to A7 say: PAUSE only on 0 -> 1, and the upstream queue taken from the
 //! arriving header before it is rewritten.
+//!
+//! A flow's last packet is not counted (BFC-A29). As printed it is, and then an upstream queue is paused for a flow that has
+//! nothing left to send: where most flows are of a packet or three, such orphans take most queues of the ports above a congested
+//! one from flows that go elsewhere. The text asks to pause a queue "if any of its flows" is behind a congested one, and a
+//! finished flow is none. [`BfcParams::count_last`] is the printed rule.
 
 use crate::assign::Resident;
 use crate::backpressure::{Backpressure, Refresh};
@@ -24,7 +29,7 @@ use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 use backwater_types::hash::Stream;
-use backwater_types::{ControlFrame, Duration, Instant, PortId, QueueId};
+use backwater_types::{ControlFrame, Duration, Instant, Packet, PortId, QueueId, flags};
 use core::hash::{Hash, Hasher};
 
 /// Parameters of [`Bfc`].
@@ -38,6 +43,8 @@ pub struct BfcParams {
     pub refresh: Duration,
     /// Share of packets that take part, 0 to 1.
     pub sampling: f64,
+    /// A flow's last packet counts like the others, as printed (BFC-A29).
+    pub count_last: bool,
     /// `[egress]`: ingress ports towards which no backpressure is sent for that egress (spec C.1).
     pub elided: Vec<[u64; 4]>,
 }
@@ -59,6 +66,8 @@ pub struct Bfc {
     elided: Vec<[u64; 4]>,
     /// A packet takes part when a 32-bit draw is below this.
     sample_below: u64,
+    /// Flags of packets that are never counted.
+    exempt: u8,
     refresh: Refresh,
 }
 
@@ -108,6 +117,7 @@ impl<const W: usize> Backpressure<PausableQueues<W>> for Bfc {
             ports,
             elided: params.elided.clone(),
             sample_below: (params.sampling * 4_294_967_296.0) as u64,
+            exempt: if params.count_last { 0 } else { flags::LAST },
             refresh: Refresh::new(ports, params.refresh),
         }
     }
@@ -121,7 +131,7 @@ impl<const W: usize> Backpressure<PausableQueues<W>> for Bfc {
     fn on_enqueue(
         &mut self,
         now: Instant,
-        _wire: u16,
+        packet: &Packet,
         held: &mut Held,
         egress: PortId,
         queue: QueueId,
@@ -130,7 +140,10 @@ impl<const W: usize> Backpressure<PausableQueues<W>> for Bfc {
         let ingress = held.ingress as PortId;
         // The length is that before this packet (BFC-A6), the active count that with it (BFC-A7).
         let before = queues.bytes(queue);
-        if before == 0 || before <= self.threshold(ingress, egress, queues.active_with(queue)) {
+        if before == 0
+            || packet.flags & self.exempt != 0
+            || before <= self.threshold(ingress, egress, queues.active_with(queue))
+        {
             return None;
         }
         let upstream = held.upstream_queue;

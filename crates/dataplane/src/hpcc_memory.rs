@@ -26,7 +26,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
-use backwater_types::{BitsPerSec, ControlFrame, Duration, Instant, PortId, QueueId};
+use backwater_types::{BitsPerSec, ControlFrame, Duration, Instant, Packet, PortId, QueueId};
 
 /// Parameters of [`HpccMemory`].
 #[derive(Clone, Debug)]
@@ -133,13 +133,13 @@ impl<Q: Queues> Backpressure<Q> for HpccMemory {
     fn on_enqueue(
         &mut self,
         _now: Instant,
-        wire: u16,
+        packet: &Packet,
         held: &mut Held,
         _egress: PortId,
         _queue: QueueId,
         _queues: &Q,
     ) -> Option<ControlFrame> {
-        let wire = wire as u64;
+        let wire = packet.wire as u64;
         let mut port = self.ports[held.ingress as usize];
         let above = (port.held + wire).saturating_sub(self.reserve);
         if above > 0 && above > self.threshold(&port) {

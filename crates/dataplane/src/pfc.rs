@@ -19,7 +19,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
-use backwater_types::{BitsPerSec, CONTROL_WIRE, ControlFrame, Duration, Instant, PortId, QueueId};
+use backwater_types::{BitsPerSec, CONTROL_WIRE, ControlFrame, Duration, Instant, Packet, PortId, QueueId};
 
 /// Parameters of [`Pfc`].
 #[derive(Clone, Debug)]
@@ -149,13 +149,13 @@ impl<Q: Queues> Backpressure<Q> for Pfc {
     fn on_enqueue(
         &mut self,
         now: Instant,
-        wire: u16,
+        packet: &Packet,
         held: &mut Held,
         _egress: PortId,
         _queue: QueueId,
         _queues: &Q,
     ) -> Option<ControlFrame> {
-        let (threshold, free, wire) = (self.threshold(), self.free(), wire as u64);
+        let (threshold, free, wire) = (self.threshold(), self.free(), packet.wire as u64);
         let port = &mut self.ports[held.ingress as usize];
         if port.reserve_used + wire <= self.reserve {
             port.reserve_used += wire;

@@ -183,7 +183,7 @@ impl<A: Assignment, B: Backpressure<A::Queues>> Policy for Composed<A, B> {
         queues: &A::Queues,
     ) -> Option<Told> {
         self.assignment.on_enqueue(now, packet, held, port, *choice, queues);
-        let frame = self.backpressure.on_enqueue(now, packet.wire, held, port, choice.queue, queues);
+        let frame = self.backpressure.on_enqueue(now, packet, held, port, choice.queue, queues);
         frame.map(|frame| (held.ingress as PortId, frame))
     }
 

@@ -156,6 +156,7 @@ fn a_pause_earns_no_credit() {
         per_ingress_threshold: false,
         refresh: Duration::ZERO,
         sampling: 1.0,
+        count_last: false,
         elided: Vec::new(),
     };
     let table = DynamicParams {

@@ -715,6 +715,7 @@ fn only_the_flows_that_congest_a_queue_are_paused() {
         per_ingress_threshold: false,
         refresh: Duration::from_us(10),
         sampling: 1.0,
+        count_last: false,
         elided: Vec::new(),
     };
     let mut queues: Vec<u16> = told::<Composed<Single<PausableQueues<1>>, Bfc>>(&((), bfc), 6, &arrivals)

@@ -529,6 +529,8 @@ pub struct Bfc {
     pub sticky_reserve: bool,
     /// Share of packets that take part in bookkeeping, 0 to 1 (spec B, sampling).
     pub sampling: f64,
+    /// A flow's last packet counts towards a pause, as in the printed pseudo-code (BFC-A29).
+    pub count_last: bool,
     /// Labelled incast flows of an egress share one queue (spec B, incast label).
     pub incast_label: bool,
     /// NICs obey PAUSE (false: BFC - NIC, which wants a window at the host).
@@ -1128,6 +1130,7 @@ impl Default for Bfc {
             literal_empty: false,
             sticky_reserve: false,
             sampling: 1.0,
+            count_last: false,
             incast_label: false,
             nic_obeys: true,
             elide: Elide::Rule(ElideRule::None),

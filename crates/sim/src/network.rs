@@ -440,6 +440,7 @@ fn plane_params(scenario: &Scenario, graph: &Graph, switch: usize, links: &[usiz
             per_ingress_threshold: config.bfc.per_ingress_threshold,
             refresh: config.bfc.refresh,
             sampling: config.bfc.sampling,
+            count_last: config.bfc.count_last,
             elided: elided(&config.bfc.elide, graph, switch, links),
         },
         hpcc: hpcc_memory_params(scenario, graph, links),

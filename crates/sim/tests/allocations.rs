@@ -82,6 +82,7 @@ fn bfc_params() -> (DynamicParams, BfcParams) {
         per_ingress_threshold: false,
         refresh: Duration::from_us(10),
         sampling: 1.0,
+        count_last: false,
         elided: Vec::new(),
     };
     (table, bfc)

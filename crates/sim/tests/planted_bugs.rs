@@ -106,12 +106,13 @@ impl<const BUG: u8> Broken<BUG> {
     fn enqueue(
         &mut self,
         now: Instant,
+        packet: &Packet,
         held: &mut Held,
         egress: PortId,
         queue: QueueId,
         queues: &Narrow,
     ) -> Option<ControlFrame> {
-        self.inner.on_enqueue(now, 1048, held, egress, queue, queues)
+        self.inner.on_enqueue(now, packet, held, egress, queue, queues)
     }
 
     fn dequeue(&mut self, now: Instant, held: &Held) -> Option<ControlFrame> {
@@ -137,19 +138,19 @@ impl<const BUG: u8> Backpressure<Narrow> for Broken<BUG> {
     fn on_enqueue(
         &mut self,
         now: Instant,
-        _wire: u16,
+        packet: &Packet,
         held: &mut Held,
         egress: PortId,
         queue: QueueId,
         queues: &Narrow,
     ) -> Option<ControlFrame> {
         if self.refused.take() > 0 {
-            self.enqueue(now, &mut held.clone(), egress, queue, queues);
+            self.enqueue(now, packet, &mut held.clone(), egress, queue, queues);
         }
         if BUG == PAUSES_THE_LOCAL_QUEUE {
             held.upstream_queue = queue;
         }
-        let frame = self.enqueue(now, held, egress, queue, queues);
+        let frame = self.enqueue(now, packet, held, egress, queue, queues);
         let again = BUG == REPEATS_PAUSE && held.counted;
         frame.or(again.then_some(ControlFrame::Pause(held.upstream_queue)))
     }

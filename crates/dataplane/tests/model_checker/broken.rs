@@ -110,13 +110,13 @@ impl Backpressure<Queues> for NeverRepeats {
     fn on_enqueue(
         &mut self,
         now: Instant,
-        wire: u16,
+        packet: &Packet,
         held: &mut Held,
         egress: PortId,
         queue: QueueId,
         queues: &Queues,
     ) -> Option<ControlFrame> {
-        self.0.on_enqueue(now, wire, held, egress, queue, queues)
+        self.0.on_enqueue(now, packet, held, egress, queue, queues)
     }
 
     fn on_dequeue(&mut self, now: Instant, wire: u16, held: &Held) -> Option<ControlFrame> {

@@ -78,6 +78,7 @@ fn bfc() -> (DynamicParams, BfcParams) {
         per_ingress_threshold: false,
         refresh: PERIOD,
         sampling: 1.0,
+        count_last: true,
         elided: Vec::new(),
     };
     (table, bfc)
@@ -171,6 +172,20 @@ fn bfc_states() {
     explore::<BfcSwitch>("little buffer", Plan { buffer: 2, losses: 1, ..BY_QUEUE }, &sharp);
 }
 
+/// Any packet behind another counts, but for a flow's last.
+fn without_last_packets() -> (DynamicParams, BfcParams) {
+    let (table, rest) = bfc();
+    (table, BfcParams { fixed_threshold: Some(512), count_last: false, ..rest })
+}
+
+#[test]
+fn bfc_states_without_last_packets() {
+    let params = without_last_packets();
+    explore::<BfcSwitch>("a queue each", BY_QUEUE, &params);
+    explore::<BfcSwitch>("two receivers", Plan { receivers: &[1, 2], losses: 1, ..BY_QUEUE }, &params);
+    explore::<BfcSwitch>("five packets", Plan { packets: &[3, 2], losses: 1, doubles: 0, ..BY_QUEUE }, &params);
+}
+
 #[test]
 #[ignore = "three minutes"]
 fn more_flowsail_states() {
@@ -192,6 +207,12 @@ fn more_bfc_states() {
     let three = Plan { packets: &[2, 1, 1], receivers: &[1, 1, 1], draws: 2, ..BY_QUEUE };
     explore::<BfcSwitch>("three flows, two queues", three, &bfc());
     explore::<BfcSwitch>("slow frames", Plan { slow_frames: true, ..BY_QUEUE }, &bfc());
+    let (five, params) = (Plan { packets: &[3, 2], ..BY_QUEUE }, without_last_packets());
+    explore::<BfcSwitch>("five packets, last ones not counted", five, &params);
+    let slow = Plan { slow_frames: true, losses: 1, doubles: 0, ..five };
+    explore::<BfcSwitch>("slow frames, last packets not counted", slow, &params);
+    let little = Plan { buffer: 2, losses: 1, ..five };
+    explore::<BfcSwitch>("little buffer, last packets not counted", little, &params);
 }
 
 #[test]

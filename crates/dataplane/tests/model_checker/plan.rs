@@ -2,7 +2,7 @@
 
 use crate::machines::Parcel;
 use backwater_dataplane::{MarkingShape, MemoryShape, PortShape, Red, Shape};
-use backwater_types::{BitsPerSec, Duration, Kind, Packet, PortId};
+use backwater_types::{BitsPerSec, Duration, Kind, Packet, PortId, flags};
 
 /// Bytes of a packet; at the rate and HRTT below, also the one-hop bandwidth-delay product.
 const WIRE: u16 = 1024;
@@ -84,7 +84,7 @@ impl Plan {
             upstream_queue: parcel.queue as u16,
             class: 0,
             kind: Kind::Data,
-            flags: 0,
+            flags: if parcel.seq + 1 == self.packets[flow as usize] { flags::LAST } else { 0 },
         }
     }
 }

@@ -131,6 +131,7 @@ fn params() -> PlaneParams {
             per_ingress_threshold: false,
             refresh: Duration::from_us(10),
             sampling: 1.0,
+            count_last: false,
             elided: Vec::new(),
         },
         flowsail: FlowSailParams::default(),

@@ -246,7 +246,14 @@ fn common_switch(dice: &mut Dice, out: &mut String, scheme: &str) {
 fn bfc_knobs(dice: &mut Dice, out: &mut String, full: u64) {
     let _ = writeln!(out, "[switch.bfc]\ntable_entries_per_queue = {}", dice.of(&[1, 4, 16]));
     let _ = writeln!(out, "refresh = \"{} us\"", dice.of(&[5, 10, 30]));
-    for knob in ["sticky_reserve", "literal_empty", "incast_label", "extra_control_queue", "per_ingress_threshold"] {
+    for knob in [
+        "sticky_reserve",
+        "literal_empty",
+        "incast_label",
+        "extra_control_queue",
+        "per_ingress_threshold",
+        "count_last",
+    ] {
         if dice.percent(20) {
             let _ = writeln!(out, "{knob} = true");
         }
