@@ -644,10 +644,10 @@ impl<const W: usize> Policy for FlowSail<W> {
         }
     }
 
-    /// With a hold by the first packet, a packet has to become the first to be held.
+    /// In an empty isolation queue it would be the first, and wait if its flow is paused.
     #[inline(always)]
-    fn passes(&self, _ingress: PortId, _wire: u64) -> bool {
-        !self.hold_by_head
+    fn lets_pass(&self, choice: Choice) -> bool {
+        choice.tag == NONE || !self.table[choice.tag].is(state::PAUSED)
     }
 
     #[inline(always)]
