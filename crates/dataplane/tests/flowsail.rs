@@ -770,6 +770,7 @@ fn crowd(seed: u64) -> Result<(), String> {
                 held += 1;
             }
             0..7 => {
+        nic_queues: 0,
                 if let Some(sent) = switch.transmit(now, EGRESS) {
                     let (flow, seq) = (sent.packet.flow, sent.packet.seq);
                     held -= 1;

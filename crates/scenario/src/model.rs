@@ -533,6 +533,9 @@ pub struct Bfc {
     pub count_last: bool,
     /// Labelled incast flows of an egress share one queue (spec B, incast label).
     pub incast_label: bool,
+    /// Data queues of a NIC on the switch, 1 to 128. Absent: as many as the switch has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nic_queues: Option<u16>,
     /// NICs obey PAUSE (false: BFC - NIC, which wants a window at the host).
     pub nic_obeys: bool,
     /// Turns on which no backpressure is sent (spec C.1).
@@ -1146,6 +1149,7 @@ impl Default for Flowsail {
             hrtt: None,
             release: None,
             release_from: ReleaseFrom::Resume,
+            nic_queues: None,
             refresh: Duration::from_us(10),
             isolation_queues: 1,
             hold: Hold::Head,

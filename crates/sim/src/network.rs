@@ -128,11 +128,16 @@ pub fn delay_on_wire(scenario: &Scenario) -> Duration {
 fn nic_queues(switch: &model::Switch) -> NicQueues {
     let quantum = switch.quantum.0 as u32;
     match switch.backpressure {
-        Backpressure::Bfc => NicQueues::new(switch.data_queues(), quantum, switch.bfc.nic_obeys),
+        Backpressure::Bfc => NicQueues::new(nic_queue_count(switch), quantum, switch.bfc.nic_obeys),
         _ if switch.priority_groups > 1 => NicQueues::by_class(switch.priority_groups.into(), quantum),
         _ => NicQueues::new(1, quantum, false),
     }
 }
+/// Data queues of a NIC on a switch of BFC.
+fn nic_queue_count(switch: &model::Switch) -> u16 {
+    switch.bfc.nic_queues.unwrap_or(switch.data_queues())
+}
+
 
 /// Marking by a NIC that is a FIFO: as the switch it is on.
 fn nic_red(scenario: &Scenario, graph: &Graph, host: usize, link: usize) -> Red {
@@ -438,6 +443,7 @@ fn plane_params(scenario: &Scenario, graph: &Graph, switch: usize, links: &[usiz
         bfc: BfcParams {
             fixed_threshold: config.bfc.fixed_threshold.map(|b| b.0),
             per_ingress_threshold: config.bfc.per_ingress_threshold,
+            nic_queues: nic_queue_count(config),
             refresh: config.bfc.refresh,
             sampling: config.bfc.sampling,
             count_last: config.bfc.count_last,

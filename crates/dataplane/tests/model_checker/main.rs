@@ -78,6 +78,7 @@ fn bfc() -> (DynamicParams, BfcParams) {
         per_ingress_threshold: false,
         refresh: PERIOD,
         sampling: 1.0,
+        nic_queues: 0,
         count_last: true,
         elided: Vec::new(),
     };

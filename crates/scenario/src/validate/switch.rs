@@ -294,6 +294,8 @@ fn check_bfc(part: &Part) -> Result<(), Error> {
     part.need(bfc.hrtt.is_none_or(|hrtt| hrtt.0 > 0), "bfc.hrtt", || positive.into())?;
     part.need(bfc.fixed_threshold.is_none_or(|bytes| bytes.0 > 0), "bfc.fixed_threshold", || positive.into())?;
     part.need(bfc.refresh.0 > 0, "bfc.refresh", || positive.into())?;
+    let nic_queues = bfc.nic_queues.is_none_or(|queues| (1..=128).contains(&queues));
+    part.need(nic_queues, "bfc.nic_queues", || "expected 1 to 128".into())?;
     let sampling = bfc.sampling > 0.0 && bfc.sampling <= 1.0;
     part.need(sampling, "bfc.sampling", || "expected more than 0 and at most 1".into())?;
     check_elide(part, "bfc.elide", &bfc.elide)
