@@ -1010,7 +1010,7 @@ pub struct Measure {
     pub active_flows: bool,
     /// Histogram of each data packet's time in egress queues (costs a time stamp per packet).
     pub queueing_delay: bool,
-    /// Egress ports whose data is sampled too, `[switch, neighbour]` each.
+    /// Egress ports whose data is sampled too, `[switch, neighbour]` each; a name that ends in `*` is all that begin so.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub queues: Vec<[String; 2]>,
     /// Occupancy of every shared pool is sampled too.
@@ -1258,7 +1258,14 @@ impl Scenario {
 impl Region {
     /// Whether the switch of this name is in it.
     pub fn covers(&self, name: &str) -> bool {
-        self.at.iter().any(|at| at.strip_suffix('*').map_or(at == name, |prefix| name.starts_with(prefix)))
+        self.at.iter().any(|at| names(at, name))
+    }
+}
+
+impl Measure {
+    /// Whether the data at the egress port of `switch` to `peer` is sampled.
+    pub fn samples(&self, switch: &str, peer: &str) -> bool {
+        self.queues.iter().any(|[at, to]| names(at, switch) && names(to, peer))
     }
 }
 
@@ -1278,6 +1285,11 @@ impl Workload {
         match *self {
             Workload::LongLived { rate, .. } => rate,
             _ => None,
+/// Whether `pattern` is this name, or ends in `*` and begins as it does.
+pub(crate) fn names(pattern: &str, name: &str) -> bool {
+    pattern.strip_suffix('*').map_or(pattern == name, |prefix| name.starts_with(prefix))
+}
+
         }
     }
 }

@@ -1298,7 +1298,7 @@ const MEMORY_CASES: &[Case] = &[
     (
         "[[\"leaf0\", \"host0\"]]",
         "[[\"leaf0\", \"host0\"], [\"host0\", \"leaf0\"]]",
-        &["measure.queues.1.0 = \"host0\": a host; expected a switch, of which it is an egress port"],
+        &["measure.queues.1.0 = \"host0\": \"host0\" is a host; expected one of leaf0"],
     ),
     (
         "[[\"leaf0\", \"host0\"]]",
@@ -1314,6 +1314,16 @@ const MEMORY_CASES: &[Case] = &[
         "[[\"leaf0\", \"host0\"]]",
         "[[\"leaf0\"]]",
         &["measure.queues.0 = [\"leaf0\"]: expected a list of 2, not 1 entries"],
+    ),
+    (
+        "[[\"leaf0\", \"host0\"]]",
+        "[[\"leaf*\", \"core*\"]]",
+        &["measure.queues.0.1 = \"core*\": no neighbour of leaf*; expected one that is"],
+    ),
+    (
+        "[[\"leaf0\", \"host0\"]]",
+        "[[\"tor*\", \"host*\"]]",
+        &["measure.queues.0.0 = \"tor*\": no switch's name begins so; expected one of leaf0"],
     ),
     ("pools = true", "pools = \"all\"", &["measure.pools = \"all\": expected true or false"]),
     (

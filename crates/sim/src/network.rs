@@ -91,9 +91,8 @@ pub fn build<H: EndHost, D: DataPlane>(
         );
         let measure = &scenario.measure;
         let (name, links) = (|node: usize| &graph.nodes[node].name, &links[switch]);
-        let port_to = |peer: &String| links.iter().position(|link| name(graph.peer(*link, switch)) == peer);
-        let asked = measure.queues.iter().filter(|[at, _]| at == name(switch));
-        node.sampled = asked.filter_map(|[_, peer]| port_to(peer)).map(|port| port as u16).collect();
+        let sampled = |port: &u16| measure.samples(name(switch), name(graph.peer(links[*port as usize], switch)));
+        node.sampled = (0..links.len() as u16).filter(sampled).collect();
         if measure.active_flows || measure.queueing_delay {
             node.meters = Some(Box::new(Meters {
                 delays: measure.queueing_delay.then(DelayHistogram::default),
