@@ -23,6 +23,10 @@
 //! keeps sending is never let go; by Algorithm 2 it is let go at a dequeue, when that was just now. Counted from the RESUME they
 //! are both: a flow that stays resumed gets a normal queue again, one that is paused over and over does not change queues each time.
 //!
+//! Beyond the paper, `drains`: a normal queue is not held for the old packets of a paused flow. They are what was under way when
+//! the flow was first paused, at most one hop's worth, and other flows of the queue do not wait for them; so nothing but isolation
+//! queues is ever paused.
+//!
 //! Differs from the printed pseudo-code as FS-A1 to A17 say. Frames may be lost, for which the paper has no remedy: pauses in
 //! force are repeated every refresh period, and one not repeated for three periods lapses.
 //!
@@ -47,7 +51,7 @@ use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 use backwater_types::hash::{self, Stream};
-use backwater_types::{ControlFrame, Duration, FlowName, Instant, Packet, PortId, QueueId};
+use backwater_types::{ControlFrame, Duration, FlowName, Instant, Packet, PortId, QueueId, flags};
 
 /// Parameters of [`FlowSail`].
 #[derive(Clone, Debug)]
@@ -67,10 +71,14 @@ pub struct FlowSailParams {
     pub isolation_queues: u16,
     /// An isolation queue waits while the flow of its first packet or mark is paused, not while any of its flows is (FS-A1).
     pub hold_by_head: bool,
+    /// A paused flow's old packets leave its normal queue, which is not held for them; ours, not the paper's.
+    pub drains: bool,
     /// Records in the table.
     pub records: u32,
     /// Bits by which the table tells flows apart.
     pub fingerprint_bits: u32,
+    /// A flow's last packet is flagged like the others.
+    pub count_last: bool,
     /// Count as active every queue that is not paused, with data or not (FS-A11).
     pub nactive_literal: bool,
     /// A flow at its fair share is within it (FS-A10).
@@ -94,8 +102,10 @@ impl Default for FlowSailParams {
             refresh: Duration::from_us(10),
             isolation_queues: 1,
             hold_by_head: true,
+            drains: false,
             records: 16_384,
             fingerprint_bits: 32,
+            count_last: true,
             nactive_literal: false,
             strict_fair: true,
             weights: Vec::new(),
@@ -122,6 +132,9 @@ pub struct FlowSail<const W: usize> {
     repeats: bool,
     next: Instant,
     hold_by_head: bool,
+    drains: bool,
+    /// Flags of packets that are never flagged.
+    exempt: u8,
     nactive_literal: bool,
     strict_fair: bool,
     weights: Vec<u32>,
@@ -377,7 +390,7 @@ impl<const W: usize> FlowSail<W> {
         }
         self.settle(port, isolation, queues, cells);
         let record = &mut self.table[slot];
-        if record.is(state::MARK_NORMAL) && record.held == NO_QUEUE {
+        if !self.drains && record.is(state::MARK_NORMAL) && record.held == NO_QUEUE {
             record.held = record.queue;
             let normal = record.normal_queue();
             self.hold(port, normal, queues);
@@ -462,6 +475,8 @@ impl<const W: usize> Policy for FlowSail<W> {
             next: Instant::NEVER,
             nactive_literal: params.nactive_literal,
             hold_by_head: params.hold_by_head,
+            drains: params.drains,
+            exempt: if params.count_last { 0 } else { flags::LAST },
             strict_fair: params.strict_fair,
             weights: params.weights.clone(),
             sketch: params.sketch.map(|(rows, columns)| Sketch::new(ports, rows, columns)),
@@ -567,14 +582,15 @@ impl<const W: usize> Policy for FlowSail<W> {
             true => self.layout.queues as u32 - queues.closed().count(),
         };
         let [ql, qh] = self.thresholds[port as usize * (self.layout.queues as usize + 1) + active as usize];
-        if before <= ql as u64 {
+        if before <= ql as u64 || packet.flags & self.exempt != 0 {
             return None;
         }
         let class = self.table[slot].class();
         let state = &self.queues[at];
-        let flags = before > qh as u64 || state.flows <= 1 || self.is_unfair(mine, before + wire as u64, state, class);
+        let is_flagged =
+            before > qh as u64 || state.flows <= 1 || self.is_unfair(mine, before + wire as u64, state, class);
         let ingress = held.ingress as PortId;
-        if !flags || self.is_elided(ingress, port) {
+        if !is_flagged || self.is_elided(ingress, port) {
             return None;
         }
         held.counted = true;

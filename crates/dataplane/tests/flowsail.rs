@@ -9,7 +9,7 @@ use backwater_dataplane::{
     MemoryShape, PortShape, Red, Shape, Single, Switch,
 };
 use backwater_types::hash::Stream;
-use backwater_types::{BitsPerSec, ControlFrame, Duration, FlowName, Instant, Kind, Packet, PortId, QueueId};
+use backwater_types::{BitsPerSec, ControlFrame, Duration, FlowName, Instant, Kind, Packet, PortId, QueueId, flags};
 use std::collections::BTreeMap;
 
 const PACKET: u64 = 1000;
@@ -168,6 +168,22 @@ fn a_lone_flow_is_paused_above_ql() {
     assert_eq!(bench.frame(), RESUME_1);
     assert!(bench.drain().is_empty());
     assert_eq!(bench.switch.policy().table().used(), 0);
+}
+
+/// Without `count_last` a flow's last packet pauses nobody, however long the queue.
+#[test]
+fn a_last_packet_may_be_left_out() {
+    for count_last in [true, false] {
+        let mut bench = Bench::new(3, &FlowSailParams { count_last, ..params() });
+        bench.fill(1, HOP + 1);
+        let last = Packet { flags: flags::LAST, ..packet(1, HOP as u32 + 2) };
+        bench.switch.receive(bench.now, &last, 0, EGRESS);
+        bench.check();
+        assert_eq!(bench.frame(), PAUSE_1.filter(|_| count_last));
+        bench.drain();
+        assert_eq!(bench.frame(), RESUME_1.filter(|_| count_last));
+        assert_eq!(bench.switch.policy().table().used(), 0);
+    }
 }
 
 /// Two active queues share the hop.
@@ -418,6 +434,46 @@ fn a_flow_is_let_go_two_hrtt_after_its_resume() {
         bench.resume(1);
         assert_eq!(queue_of_next(&mut bench) == Some(0), !release_from_touch, "paused for 9 us, just resumed");
     }
+}
+
+/// With `drains` the old packets of a paused flow leave, and with them what other flows have behind them; what comes after is
+/// isolated and waits, in order.
+#[test]
+fn the_residue_of_a_paused_flow_may_drain() {
+    for (drains, at_once, after) in [(false, &[][..], &[1, 1, 2, 1][..]), (true, &[1, 1, 2], &[1])] {
+        let mut bench = Bench::new(2, &FlowSailParams { drains, ..params() });
+        bench.fill(1, 2);
+        bench.fill(2, 1);
+        bench.pause(1);
+        bench.fill(1, 1);
+        assert_eq!(bench.drain(), at_once, "the normal queue of both");
+        // Once more, with the mark gone or not.
+        bench.pause(1);
+        assert!(bench.drain().is_empty());
+        bench.resume(1);
+        let (flows, seqs): (Vec<u32>, Vec<u32>) =
+            std::iter::from_fn(|| bench.send()).map(|(flow, seq, _)| (flow, seq)).unzip();
+        assert_eq!(flows, after);
+        assert!(seqs.is_sorted(), "{seqs:?}");
+    }
+}
+
+/// Paused again while its mark is in the normal queue: that goes on draining, and the isolation queue waits for both.
+#[test]
+fn a_draining_flow_that_is_paused_again_keeps_its_order() {
+    let mut bench = Bench::new(2, &FlowSailParams { drains: true, ..params() });
+    bench.fill(1, 3);
+    bench.pause(1);
+    bench.fill(1, 1);
+    assert_eq!(bench.send().map(|sent| (sent.1, sent.2)), Some((1, 1)));
+    bench.resume(1);
+    assert!(bench.is(1, state::MARK_NORMAL), "the twin is still queued, and the isolation queue waits for it");
+    assert_eq!(bench.send().map(|sent| (sent.1, sent.2)), Some((2, 1)));
+    bench.pause(1);
+    assert_eq!(bench.send().map(|sent| (sent.1, sent.2)), Some((3, 1)));
+    assert!(bench.drain().is_empty() && !bench.is(1, state::MARK_NORMAL));
+    bench.resume(1);
+    assert_eq!(bench.send().map(|sent| (sent.1, sent.2)), Some((4, 0)));
 }
 
 /// Algorithms 2 and 3: let go as soon as it is resumed and has nothing isolated.
@@ -714,6 +770,7 @@ fn only_the_flows_that_congest_a_queue_are_paused() {
         fixed_threshold: Some(HOP * PACKET),
         per_ingress_threshold: false,
         refresh: Duration::from_us(10),
+        nic_queues: 0,
         sampling: 1.0,
         count_last: false,
         elided: Vec::new(),
@@ -747,6 +804,7 @@ fn crowd(seed: u64) -> Result<(), String> {
         release: Some(Duration::from_us([0, 1, 50][below(3) as usize])),
         release_from_touch: below(2) == 0,
         hold_by_head: below(2) == 0,
+        drains: below(3) == 0,
         weights: if below(2) == 0 { vec![1, 2, 5] } else { Vec::new() },
         sketch: (below(4) == 0).then_some((2, 16)),
         ..params()
@@ -770,7 +828,6 @@ fn crowd(seed: u64) -> Result<(), String> {
                 held += 1;
             }
             0..7 => {
-        nic_queues: 0,
                 if let Some(sent) = switch.transmit(now, EGRESS) {
                     let (flow, seq) = (sent.packet.flow, sent.packet.seq);
                     held -= 1;
@@ -781,7 +838,8 @@ fn crowd(seed: u64) -> Result<(), String> {
                         return Err(format!("step {step}: packet {seq} of flow {flow} is overtaken"));
                     }
                     let at = paused.get(&(switch.policy().table().fingerprint(flow), sent.packet.class));
-                    if at.is_some_and(|at| now < *at + Duration::from_us(29)) {
+                    let residue = params.drains && sent.queue.is_some_and(|q| q % per_group >= params.isolation_queues);
+                    if !residue && at.is_some_and(|at| now < *at + Duration::from_us(29)) {
                         return Err(format!("step {step}: flow {flow} is paused, and sends"));
                     }
                 }

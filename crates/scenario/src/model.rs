@@ -566,6 +566,10 @@ pub struct Flowsail {
     pub isolation_queues: u16,
     /// When an isolation queue waits.
     pub hold: Hold,
+    /// What becomes of the packets that a flow has in its normal queue when it is paused.
+    pub residue: Residue,
+    /// A flow's last packet pauses it like the others.
+    pub count_last: bool,
     /// Flow records of a switch, 16 to 1 000 000; the default is 100 KB of 50-bit entries.
     pub table_entries: u32,
     /// Bits by which records of a bucket tell flows apart, 8 to 32. 32: exact; with fewer, flows that agree are one flow.
@@ -607,6 +611,16 @@ pub enum Hold {
     Head,
     /// While any of its flows is, by the letter of the paper's section IV-C.
     Any,
+}
+
+/// What becomes of the packets that a flow has in its normal queue when it is paused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Residue {
+    /// They hold the queue, and what other flows have in it, until the RESUME (spec F.6).
+    Hold,
+    /// They leave in their turn, as if the PAUSE had come after them: ours, not the paper's.
+    Drain,
 }
 
 /// A count-min sketch (Cormode and Muthukrishnan 2005).
@@ -1135,6 +1149,7 @@ impl Default for Bfc {
             sampling: 1.0,
             count_last: false,
             incast_label: false,
+            nic_queues: None,
             nic_obeys: true,
             elide: Elide::Rule(ElideRule::None),
         }
@@ -1149,10 +1164,11 @@ impl Default for Flowsail {
             hrtt: None,
             release: None,
             release_from: ReleaseFrom::Resume,
-            nic_queues: None,
             refresh: Duration::from_us(10),
             isolation_queues: 1,
             hold: Hold::Head,
+            residue: Residue::Hold,
+            count_last: true,
             table_entries: 16_384,
             fingerprint_bits: 32,
             nactive_literal: false,
@@ -1269,6 +1285,11 @@ impl Measure {
     }
 }
 
+/// Whether `pattern` is this name, or ends in `*` and begins as it does.
+pub(crate) fn names(pattern: &str, name: &str) -> bool {
+    pattern.strip_suffix('*').map_or(pattern == name, |prefix| name.starts_with(prefix))
+}
+
 impl Workload {
     /// Priority of its packets, 0 the highest.
     pub fn priority(&self) -> u8 {
@@ -1285,11 +1306,6 @@ impl Workload {
         match *self {
             Workload::LongLived { rate, .. } => rate,
             _ => None,
-/// Whether `pattern` is this name, or ends in `*` and begins as it does.
-pub(crate) fn names(pattern: &str, name: &str) -> bool {
-    pattern.strip_suffix('*').map_or(pattern == name, |prefix| name.starts_with(prefix))
-}
-
         }
     }
 }

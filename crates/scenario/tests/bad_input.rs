@@ -832,6 +832,11 @@ const PODS_CASES: &[Case] = &[
     ("qh = 3.0", "hold = \"all\"", &["bad.toml:22: switch.flowsail.hold = \"all\": expected \"head\" or \"any\""]),
     (
         "qh = 3.0",
+        "residue = \"drop\"",
+        &["bad.toml:22: switch.flowsail.residue = \"drop\": expected \"hold\" or \"drain\""],
+    ),
+    (
+        "qh = 3.0",
         "refresh = \"soon\"",
         &["bad.toml:22: switch.flowsail.refresh = \"soon\": expected a time with a unit"],
     ),
@@ -1312,11 +1317,6 @@ const MEMORY_CASES: &[Case] = &[
     ),
     (
         "[[\"leaf0\", \"host0\"]]",
-        "[[\"leaf0\"]]",
-        &["measure.queues.0 = [\"leaf0\"]: expected a list of 2, not 1 entries"],
-    ),
-    (
-        "[[\"leaf0\", \"host0\"]]",
         "[[\"leaf*\", \"core*\"]]",
         &["measure.queues.0.1 = \"core*\": no neighbour of leaf*; expected one that is"],
     ),
@@ -1324,6 +1324,11 @@ const MEMORY_CASES: &[Case] = &[
         "[[\"leaf0\", \"host0\"]]",
         "[[\"tor*\", \"host*\"]]",
         &["measure.queues.0.0 = \"tor*\": no switch's name begins so; expected one of leaf0"],
+    ),
+    (
+        "[[\"leaf0\", \"host0\"]]",
+        "[[\"leaf0\"]]",
+        &["measure.queues.0 = [\"leaf0\"]: expected a list of 2, not 1 entries"],
     ),
     ("pools = true", "pools = \"all\"", &["measure.pools = \"all\": expected true or false"]),
     (
@@ -1425,6 +1430,8 @@ fn knobs_that_a_policy_does_not_have_are_refused() {
         "flowsail.release=1 us",
         "flowsail.release_from=touch",
         "flowsail.hold=any",
+        "flowsail.residue=drain",
+        "flowsail.count_last=false",
         "flowsail.isolation_queues=2",
         "flowsail.fingerprint_bits=16",
         "flowsail.nactive_literal=true",

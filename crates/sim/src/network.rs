@@ -13,7 +13,7 @@ use backwater_dataplane::{
 };
 use backwater_scenario::model::{
     self, AckClass, Assignment, Backpressure, Buffer, Ecn, EcnOf, Elide, ElideRule, Fault, Hold, Memory, Mmu, NotEct,
-    Paths, ReleaseFrom, Returns, Scenario, Spacing, Transport, WhenPaused,
+    Paths, ReleaseFrom, Residue, Returns, Scenario, Spacing, Transport, WhenPaused,
 };
 use backwater_scenario::topology::{self, Graph, Link, ser_time};
 use backwater_types::hash::{self, Stream};
@@ -132,11 +132,11 @@ fn nic_queues(switch: &model::Switch) -> NicQueues {
         _ => NicQueues::new(1, quantum, false),
     }
 }
+
 /// Data queues of a NIC on a switch of BFC.
 fn nic_queue_count(switch: &model::Switch) -> u16 {
     switch.bfc.nic_queues.unwrap_or(switch.data_queues())
 }
-
 
 /// Marking by a NIC that is a FIFO: as the switch it is on.
 fn nic_red(scenario: &Scenario, graph: &Graph, host: usize, link: usize) -> Red {
@@ -442,8 +442,8 @@ fn plane_params(scenario: &Scenario, graph: &Graph, switch: usize, links: &[usiz
         bfc: BfcParams {
             fixed_threshold: config.bfc.fixed_threshold.map(|b| b.0),
             per_ingress_threshold: config.bfc.per_ingress_threshold,
-            nic_queues: nic_queue_count(config),
             refresh: config.bfc.refresh,
+            nic_queues: nic_queue_count(config),
             sampling: config.bfc.sampling,
             count_last: config.bfc.count_last,
             elided: elided(&config.bfc.elide, graph, switch, links),
@@ -474,6 +474,8 @@ fn flowsail_params(scenario: &Scenario, graph: &Graph, switch: usize, links: &[u
         fingerprint_bits: config.fingerprint_bits.into(),
         nactive_literal: config.nactive_literal,
         hold_by_head: config.hold == Hold::Head,
+        drains: config.residue == Residue::Drain,
+        count_last: config.count_last,
         strict_fair: config.strict_fair,
         weights: config.weights.clone(),
         sketch: config.sketch.as_ref().map(|sketch| (sketch.rows, sketch.columns)),

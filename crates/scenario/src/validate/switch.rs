@@ -350,6 +350,8 @@ fn check_as_printed(part: &Part) -> Result<(), Error> {
         ("flowsail.release_from", flowsail.release_from == plain.release_from),
         ("flowsail.isolation_queues", flowsail.isolation_queues == plain.isolation_queues),
         ("flowsail.hold", flowsail.hold == plain.hold),
+        ("flowsail.residue", flowsail.residue == plain.residue),
+        ("flowsail.count_last", flowsail.count_last == plain.count_last),
         ("flowsail.fingerprint_bits", flowsail.fingerprint_bits == plain.fingerprint_bits),
         ("flowsail.nactive_literal", flowsail.nactive_literal == plain.nactive_literal),
         ("flowsail.strict_fair", flowsail.strict_fair == plain.strict_fair),

@@ -151,9 +151,13 @@ fn knobs(dice: &mut Dice, out: &mut String, net: &Net, full: u64, groups: u64, c
         if short {
             let _ = writeln!(out, "fingerprint_bits = {}", dice.of(&[8, 8, 9]));
         }
-        for (percent, line) in
-            [(15, "nactive_literal = true\n"), (25, "strict_fair = false\n"), (50, "hold = \"any\"\n")]
-        {
+        for (percent, line) in [
+            (15, "nactive_literal = true\n"),
+            (25, "strict_fair = false\n"),
+            (50, "hold = \"any\"\n"),
+            (25, "residue = \"drain\"\n"),
+            (25, "count_last = false\n"),
+        ] {
             if dice.percent(percent) {
                 *out += line;
             }
