@@ -146,7 +146,8 @@
   // A variant keeps its colour at every point of a sweep.
   const variants = unique(data.runs.map((run) => run.variant));
   const lineOf = (run) => variants.indexOf(run.variant);
-  const swept = unique(data.runs.flatMap((run) => Object.keys(run.point)));
+  // The seed comes last: what is drawn along a swept key is drawn along another where there is one.
+  const swept = unique(data.runs.flatMap((run) => Object.keys(run.point))).sort((a, b) => (a === "seed") - (b === "seed"));
   const pointName = (point) => swept.map((key) => `${shortKey(key)} ${point[key]}`).join(", ");
   const shortKey = (key) => key.split(".").slice(-1)[0];
   const points = unique(data.runs.map((run) => pointName(run.point)));
@@ -384,12 +385,13 @@
       plot("queues", "Queue length over time, a line per run and port", draw));
   };
 
-  // The panels that the experiment asks for: lines along a swept number, bars where nothing was swept.
+  // The panels that the experiment asks for: lines along a swept number, bars where nothing was swept; means over seeds.
   const panels = () => {
     if (data.panels.length === 0) return null;
-    const key = swept.find((k) => unique(data.runs.map((run) => run.point[k])).length > 1);
+    const keys = swept.filter((k) => k !== "seed");
+    const key = keys.find((k) => unique(data.runs.map((run) => run.point[k])).length > 1);
     const axis = key === undefined ? null : axisAlong(key);
-    const others = swept.filter((k) => k !== key);
+    const others = keys.filter((k) => k !== key);
     const lineName = (run) => [run.variant, ...others.map((k) => `${shortKey(k)} ${run.point[k]}`)].join(", ");
     const one = (panel, i) => {
       const known = panel.runs.filter((run) => run.value !== null);
