@@ -113,6 +113,10 @@ impl<P: Policy> Policy for Beside<P> {
         accounted && self.policy.passes(ingress, wire)
     }
 
+    fn lets_pass(&self, choice: Choice) -> bool {
+        self.policy.lets_pass(choice)
+    }
+
     fn on_pass(
         &mut self,
         now: Instant,

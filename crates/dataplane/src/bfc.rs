@@ -41,6 +41,8 @@ pub struct BfcParams {
     pub per_ingress_threshold: bool,
     /// Period of the bitmaps; zero: none.
     pub refresh: Duration,
+    /// Queues of hosts' NICs, where these have more than the switches.
+    pub nic_queues: u16,
     /// Share of packets that take part, 0 to 1.
     pub sampling: f64,
     /// A flow's last packet counts like the others, as printed (BFC-A29).
@@ -92,7 +94,7 @@ impl<const W: usize> Backpressure<PausableQueues<W>> for Bfc {
     // A packet passes (see the trait) because an empty queue is never above its threshold.
 
     fn new(params: &BfcParams, shape: &Shape) -> Bfc {
-        let (ports, stride) = (shape.ports.len(), shape.queues as usize);
+        let (ports, stride) = (shape.ports.len(), shape.queues.max(params.nic_queues) as usize);
         let at =
             |hrtt: Duration, egress: usize| params.fixed_threshold.unwrap_or(hrtt.bytes_at(shape.ports[egress].rate).0);
         let mut thresholds = Vec::with_capacity(ports * (stride + 1));

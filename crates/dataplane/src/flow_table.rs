@@ -36,8 +36,8 @@ pub struct Record {
     pub flagged: u32,
     /// Last enqueue or dequeue, in ticks.
     pub touched: u32,
-    /// When a neighbour last paused it, in ticks.
-    pub paused_at: u32,
+    /// When a neighbour last paused it, said so again, or resumed it, in ticks (`dsAt`).
+    pub told_at: u32,
     /// Neighbours in the list of tended records, or in the list of free ones.
     before: Slot,
     after: Slot,
@@ -125,13 +125,17 @@ impl Record {
         self.normal | self.isolated | self.flagged == 0 && !self.is(kept)
     }
 
-    /// For checkers. Its queue means nothing once it is out of it, nor does whom it paused once it has resumed.
-    fn canonical(&self, now: Instant, release: u32, lapse: u32, state: &mut impl Hasher) {
+    /// For checkers. Its queue means nothing once it is out of it, nor does whom it paused once it has resumed. A flow that is
+    /// paused is asked how long ago it was told so up to `lapse`, one that is not up to `release`; when it was last touched,
+    /// only where the release counts from there.
+    fn canonical(&self, now: Instant, release: u32, from_touch: bool, lapse: u32, state: &mut impl Hasher) {
         let queue = (self.normal > 0 || self.is(state::MARK_NORMAL)).then_some(self.queue);
         let ingress = (self.flagged > 0).then_some(self.ingress);
-        let pause = self.is(state::PAUSED).then(|| age(now, self.paused_at, lapse));
+        let told = age(now, self.told_at, if self.is(state::PAUSED) { lapse } else { release });
+        let told = self.is(state::CONGESTED).then_some(told);
+        let touched = from_touch.then(|| age(now, self.touched, release));
         (self.port, self.name(), self.state, self.normal, self.isolated, self.flagged).hash(state);
-        (queue, self.held, self.isolation, ingress, age(now, self.touched, release), pause).hash(state);
+        (queue, self.held, self.isolation, ingress, touched, told).hash(state);
     }
 
     /// The normal queue.
@@ -485,7 +489,7 @@ impl FlowTable {
 
     /// For checkers: the records, those tended in the order of their list and the others by name. Nothing is idle, or a pause
     /// unrepeated, for longer than `release` and `lapse`.
-    pub fn canonical(&self, now: Instant, release: u32, lapse: u32, state: &mut impl Hasher) {
+    pub fn canonical(&self, now: Instant, release: u32, from_touch: bool, lapse: u32, state: &mut impl Hasher) {
         self.used.hash(state);
         let mut others: Vec<&Record> = self.iter().map(|(_, record)| record).collect();
         others.retain(|record| !record.is(state::TENDED));
@@ -493,7 +497,7 @@ impl FlowTable {
         let some = |slot: Slot| (slot != NONE).then_some(slot);
         let tended = core::iter::successors(some(self.first), |slot| some(self.next_tended(*slot)));
         for record in tended.map(|slot| &self[slot]).chain(others) {
-            record.canonical(now, release, lapse, state);
+            record.canonical(now, release, from_touch, lapse, state);
         }
     }
 

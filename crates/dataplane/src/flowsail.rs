@@ -7,16 +7,28 @@
 //!              flag if L > Qh, or L > Ql and the flow is alone in the queue or holds more than its fair share of it;
 //!              flagged += 1; on 0 -> 1 send PAUSE(flow)
 //! on dequeue:  if flagged: flagged -= 1; on 1 -> 0 send RESUME(flow)
-//! PAUSE(f):    f is congested; hold the isolation queue, and f's normal queue while it has old packets of f.
+//! PAUSE(f):    f is congested and paused; hold f's normal queue while it has old packets of f.
 //!              If it has, an order mark is put behind them and another in front of f's new packets
-//! RESUME(f):   release both
+//! RESUME(f):   f is paused no more; let its normal queue go
+//! the isolation queue waits while the flow of its first packet or mark is paused
 //! mark in the isolation queue: hold it until the twin in the normal queue has come through
+//! f is let go: not paused, nothing isolated, no marks, and its RESUME more than two HRTT ago
 //! Ql = HRTT x rate / (8 x queues with data and not paused), Qh = 3 Ql, fair share = queue / 2^ceil(log2 flows)
 //! ```
 //!
-//! A flow stops being congested once it has been resumed, has nothing isolated, and was idle for two HRTT. Differs from the
-//! printed pseudo-code as FS-A1 to A17 say. Frames may be lost, for which the paper has no remedy: pauses in force are repeated
-//! every refresh period, and one not repeated for three periods lapses.
+//! By the letter of section IV-C an isolation queue waits while any of its flows is paused (`hold_by_head` unset). At 6 % of
+//! incast one of them is at nearly every uplink, the queue hardly ever runs and the network collapses, which the paper's figures
+//! do not show; its section VII names waiting for order marks as the blocking among congested flows, which is that of a FIFO
+//! (FS-A1). By the text the two HRTT count from the flow's last enqueue or dequeue (`release_from_touch`), so that a flow that
+//! keeps sending is never let go; by Algorithm 2 it is let go at a dequeue, when that was just now. Counted from the RESUME they
+//! are both: a flow that stays resumed gets a normal queue again, one that is paused over and over does not change queues each time.
+//!
+//! Beyond the paper, `drains`: a normal queue is not held for the old packets of a paused flow. They are what was under way when
+//! the flow was first paused, at most one hop's worth, and other flows of the queue do not wait for them; so nothing but isolation
+//! queues is ever paused.
+//!
+//! Differs from the printed pseudo-code as FS-A1 to A17 say. Frames may be lost, for which the paper has no remedy: pauses in
+//! force are repeated every refresh period, and one not repeated for three periods lapses.
 //!
 //! A table that is full leaves a flow without a record: its packets take the queue a hash names, are never flagged, and a
 //! PAUSE for it is ignored until the next repetition. While such packets are in a queue, any flow that hash names it for is
@@ -39,7 +51,7 @@ use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 use backwater_types::hash::{self, Stream};
-use backwater_types::{ControlFrame, Duration, FlowName, Instant, Packet, PortId, QueueId};
+use backwater_types::{ControlFrame, Duration, FlowName, Instant, Packet, PortId, QueueId, flags};
 
 /// Parameters of [`FlowSail`].
 #[derive(Clone, Debug)]
@@ -48,18 +60,25 @@ pub struct FlowSailParams {
     pub ql: f64,
     /// Upper threshold, likewise.
     pub qh: f64,
-    /// A congested flow idle for longer than this is released; `None`: 2 HRTT.
+    /// A congested flow with nothing isolated is let go when its RESUME is longer ago than this; `None`: 2 HRTT. Zero:
+    /// Algorithms 2 and 3.
     pub release: Option<Duration>,
+    /// Let go when its last enqueue or dequeue is so long ago, not its RESUME.
+    pub release_from_touch: bool,
     /// Period of repetition; a pause lapses after three. Zero: neither.
     pub refresh: Duration,
     /// Isolation queues of each group of queues.
     pub isolation_queues: u16,
-    /// An isolation queue waits while the flow of its first packet is paused, not while any of its flows is.
+    /// An isolation queue waits while the flow of its first packet or mark is paused, not while any of its flows is (FS-A1).
     pub hold_by_head: bool,
+    /// A paused flow's old packets leave its normal queue, which is not held for them; ours, not the paper's.
+    pub drains: bool,
     /// Records in the table.
     pub records: u32,
     /// Bits by which the table tells flows apart.
     pub fingerprint_bits: u32,
+    /// A flow's last packet is flagged like the others.
+    pub count_last: bool,
     /// Count as active every queue that is not paused, with data or not (FS-A11).
     pub nactive_literal: bool,
     /// A flow at its fair share is within it (FS-A10).
@@ -79,11 +98,14 @@ impl Default for FlowSailParams {
             ql: 1.0,
             qh: 3.0,
             release: None,
+            release_from_touch: false,
             refresh: Duration::from_us(10),
             isolation_queues: 1,
-            hold_by_head: false,
+            hold_by_head: true,
+            drains: false,
             records: 16_384,
             fingerprint_bits: 32,
+            count_last: true,
             nactive_literal: false,
             strict_fair: true,
             weights: Vec::new(),
@@ -104,12 +126,15 @@ pub struct FlowSail<const W: usize> {
     /// `[port x active queues]`: `[Ql, Qh]`, bytes.
     thresholds: Vec<[u32; 2]>,
     layout: Layout,
-    release: u32,
+    release: Release,
     lapse: u32,
     period: Duration,
     repeats: bool,
     next: Instant,
     hold_by_head: bool,
+    drains: bool,
+    /// Flags of packets that are never flagged.
+    exempt: u8,
     nactive_literal: bool,
     strict_fair: bool,
     weights: Vec<u32>,
@@ -154,14 +179,26 @@ struct PortState {
     assigned: Assigned,
 }
 
-/// Resumed, with nothing isolated, and idle for long enough (F.7): its last packets in a normal queue have left too, because
-/// its marks have.
-#[inline(always)]
-fn is_releasable(record: &Record, now: Instant, release: u32) -> bool {
-    record.is(state::CONGESTED)
-        && !record.is(state::PAUSED | state::MARK_NORMAL | state::MARK_ISOLATED)
-        && record.isolated == 0
-        && ticks(now).wrapping_sub(record.touched) > release
+/// When a congested flow is let go.
+#[derive(Clone, Copy, Debug)]
+struct Release {
+    /// Ticks.
+    after: u32,
+    /// Since it was touched, not since its RESUME.
+    from_touch: bool,
+}
+
+impl Release {
+    /// Resumed, with nothing isolated, and for long enough (F.7): its last packets in a normal queue have left too, because its
+    /// marks have.
+    #[inline(always)]
+    fn is_due(&self, record: &Record, now: Instant) -> bool {
+        let since = if self.from_touch { record.touched } else { record.told_at };
+        record.is(state::CONGESTED)
+            && !record.is(state::PAUSED | state::MARK_NORMAL | state::MARK_ISOLATED)
+            && record.isolated == 0
+            && ticks(now).wrapping_sub(since) > self.after
+    }
 }
 
 impl Layout {
@@ -237,11 +274,6 @@ impl<const W: usize> FlowSail<W> {
         first + hash::range32(rng.next_u32(), count as u32) as QueueId
     }
 
-    #[inline(always)]
-    fn releasable(&self, now: Instant, record: &Record) -> bool {
-        is_releasable(record, now, self.release)
-    }
-
     fn release(&mut self, slot: Slot) {
         let record = &mut self.table[slot];
         record.clear(state::CONGESTED);
@@ -262,7 +294,7 @@ impl<const W: usize> FlowSail<W> {
     /// A new record, if there is room. The sweep has not come by yet for those evicted.
     fn new_record(&mut self, now: Instant, port: PortId, name: FlowName) -> Option<Slot> {
         let (before, release) = (self.table.used(), self.release);
-        let slot = self.table.insert(port, name, |record| is_releasable(record, now, release))?;
+        let slot = self.table.insert(port, name, |record| release.is_due(record, now))?;
         self.isolated -= before + 1 - self.table.used();
         self.table[slot].isolation = self.layout.isolation_queue(name.class, name.flow, self.salt) as u8;
         Some(slot)
@@ -344,7 +376,7 @@ impl<const W: usize> FlowSail<W> {
     fn pause(&mut self, now: Instant, port: PortId, name: FlowName, queues: &mut PausableQueues<W>, cells: &mut Cells) {
         let Some(slot) = self.table.find(port, name).or_else(|| self.new_record(now, port, name)) else { return };
         let record = &mut self.table[slot];
-        record.paused_at = ticks(now);
+        record.told_at = ticks(now);
         if record.is(state::PAUSED) {
             return;
         }
@@ -358,7 +390,7 @@ impl<const W: usize> FlowSail<W> {
         }
         self.settle(port, isolation, queues, cells);
         let record = &mut self.table[slot];
-        if record.is(state::MARK_NORMAL) && record.held == NO_QUEUE {
+        if !self.drains && record.is(state::MARK_NORMAL) && record.held == NO_QUEUE {
             record.held = record.queue;
             let normal = record.normal_queue();
             self.hold(port, normal, queues);
@@ -388,9 +420,10 @@ impl<const W: usize> FlowSail<W> {
         self.marks += 2;
     }
 
-    fn resume(&mut self, slot: Slot, queues: &mut PausableQueues<W>, cells: &mut Cells) {
+    fn resume(&mut self, now: Instant, slot: Slot, queues: &mut PausableQueues<W>, cells: &mut Cells) {
         let record = &mut self.table[slot];
         record.clear(state::PAUSED);
+        record.told_at = ticks(now);
         let held = core::mem::replace(&mut record.held, NO_QUEUE);
         let (port, isolation) = (record.port(), record.isolation_queue());
         match self.hold_by_head {
@@ -435,13 +468,15 @@ impl<const W: usize> Policy for FlowSail<W> {
                 per_group: shape.queues / shape.groups,
                 isolation: params.isolation_queues,
             },
-            release: (release.0 >> 10) as u32,
+            release: Release { after: ticks(Instant(release.0)), from_touch: params.release_from_touch },
             lapse: ticks(Instant(LAPSE * params.refresh.0)),
             period: if repeats { params.refresh } else { release.max(shape.hrtt()).max(Duration::from_ns(1)) },
             repeats,
             next: Instant::NEVER,
             nactive_literal: params.nactive_literal,
             hold_by_head: params.hold_by_head,
+            drains: params.drains,
+            exempt: if params.count_last { 0 } else { flags::LAST },
             strict_fair: params.strict_fair,
             weights: params.weights.clone(),
             sketch: params.sketch.map(|(rows, columns)| Sketch::new(ports, rows, columns)),
@@ -477,7 +512,7 @@ impl<const W: usize> Policy for FlowSail<W> {
         };
         let record = &self.table[slot];
         let queue = match () {
-            () if record.is(state::CONGESTED) && !self.releasable(now, record) => record.isolation_queue(),
+            () if record.is(state::CONGESTED) && !self.release.is_due(record, now) => record.isolation_queue(),
             () if record.normal > 0 => record.normal_queue(),
             () => return Choice { queue: self.pick_queue(packet, port, queues, rng), tag: slot, fresh: true },
         };
@@ -547,14 +582,15 @@ impl<const W: usize> Policy for FlowSail<W> {
             true => self.layout.queues as u32 - queues.closed().count(),
         };
         let [ql, qh] = self.thresholds[port as usize * (self.layout.queues as usize + 1) + active as usize];
-        if before <= ql as u64 {
+        if before <= ql as u64 || packet.flags & self.exempt != 0 {
             return None;
         }
         let class = self.table[slot].class();
         let state = &self.queues[at];
-        let flags = before > qh as u64 || state.flows <= 1 || self.is_unfair(mine, before + wire as u64, state, class);
+        let is_flagged =
+            before > qh as u64 || state.flows <= 1 || self.is_unfair(mine, before + wire as u64, state, class);
         let ingress = held.ingress as PortId;
-        if !flags || self.is_elided(ingress, port) {
+        if !is_flagged || self.is_elided(ingress, port) {
             return None;
         }
         held.counted = true;
@@ -624,10 +660,10 @@ impl<const W: usize> Policy for FlowSail<W> {
         }
     }
 
-    /// With a hold by the first packet, a packet has to become the first to be held.
+    /// In an empty isolation queue it would be the first, and wait if its flow is paused.
     #[inline(always)]
-    fn passes(&self, _ingress: PortId, _wire: u64) -> bool {
-        !self.hold_by_head
+    fn lets_pass(&self, choice: Choice) -> bool {
+        choice.tag == NONE || !self.table[choice.tag].is(state::PAUSED)
     }
 
     #[inline(always)]
@@ -667,7 +703,7 @@ impl<const W: usize> Policy for FlowSail<W> {
                 if let Some(slot) = self.table.find(port, name)
                     && self.table[slot].is(state::PAUSED)
                 {
-                    self.resume(slot, queues, cells);
+                    self.resume(now, slot, queues, cells);
                 }
             }
             _ => {}
@@ -689,11 +725,11 @@ impl<const W: usize> Policy for FlowSail<W> {
             if record.flagged > 0 && self.repeats {
                 ports.send(record.ingress as PortId, ControlFrame::PauseFlow(record.name()));
             }
-            if record.is(state::PAUSED) && self.repeats && ticks(now).wrapping_sub(record.paused_at) > self.lapse {
+            if record.is(state::PAUSED) && self.repeats && ticks(now).wrapping_sub(record.told_at) > self.lapse {
                 let (queues, cells) = ports.open(record.port());
-                self.resume(slot, queues, cells);
+                self.resume(now, slot, queues, cells);
             }
-            if self.releasable(now, &self.table[slot]) {
+            if self.release.is_due(&self.table[slot], now) {
                 self.release(slot);
             }
             slot = next;
@@ -701,14 +737,14 @@ impl<const W: usize> Policy for FlowSail<W> {
         self.next = if self.table.first_tended() == NONE { Instant::NEVER } else { now + self.period };
     }
 
-    fn on_link_down(&mut self, _now: Instant, port: PortId, ports: &mut Ports<'_, PausableQueues<W>>) {
+    fn on_link_down(&mut self, now: Instant, port: PortId, ports: &mut Ports<'_, PausableQueues<W>>) {
         let mut slot = self.table.first_tended();
         let (queues, cells) = ports.open(port);
         while slot != NONE {
             let next = self.table.next_tended(slot);
             let record = &self.table[slot];
             if record.port() == port && record.is(state::PAUSED) {
-                self.resume(slot, queues, cells);
+                self.resume(now, slot, queues, cells);
             }
             slot = next;
         }

@@ -206,7 +206,7 @@ impl<Q: FlowQueues> Policy for PauseByFlow<Q> {
                 let slot = self.table.find(port, name).or_else(|| self.table.insert(port, name, |_| false));
                 let slot = slot.expect("the table grows");
                 let record = &mut self.table[slot];
-                record.paused_at = ticks(now);
+                record.told_at = ticks(now);
                 record.set(state::PAUSED);
                 queues.set_closed(slot, true);
                 self.tend(now, slot);
@@ -233,7 +233,7 @@ impl<Q: FlowQueues> Policy for PauseByFlow<Q> {
             if record.flagged > 0 {
                 ports.send(record.ingress as PortId, ControlFrame::PauseFlow(record.name()));
             }
-            if record.is(state::PAUSED) && ticks(now).wrapping_sub(record.paused_at) > lapse {
+            if record.is(state::PAUSED) && ticks(now).wrapping_sub(record.told_at) > lapse {
                 self.resume(slot, ports.open(record.port()).0);
             }
             slot = next;

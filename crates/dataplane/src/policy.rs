@@ -72,6 +72,11 @@ pub trait Policy: Clone {
     fn passes(&self, _ingress: PortId, _wire: u64) -> bool {
         true
     }
+    /// Whether a packet that finds its port empty may leave at once, where that hangs on more than its queue.
+    #[inline(always)]
+    fn lets_pass(&self, _choice: Choice) -> bool {
+        true
+    }
     /// A packet passes through the queue chosen at a port that holds nothing.
     fn on_pass(
         &mut self,

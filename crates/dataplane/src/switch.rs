@@ -262,7 +262,10 @@ impl<P: Policy> Switch<P> {
         let choice = self.policy.choose(now, packet, egress, &port.queues, &mut self.rng);
         // Rules ask of packets that can be marked, or dropped in place of it; this one left nothing behind it at its port.
         let asked = packet.has(flags::ECT) || self.marking.drops_not_ect;
-        if !self.buffer.passes(port.mmu, egress, choice.queue, wire, asked) || !port.queues.pass(choice) {
+        if !self.policy.lets_pass(choice)
+            || !self.buffer.passes(port.mmu, egress, choice.queue, wire, asked)
+            || !port.queues.pass(choice)
+        {
             return None;
         }
         if asked {

@@ -47,6 +47,7 @@ fn switch(count_last: bool) -> Switch<Composed<Dynamic<1>, Bfc>> {
         fixed_threshold: Some(3 * WIRE),
         per_ingress_threshold: false,
         refresh: Duration::ZERO,
+        nic_queues: 0,
         sampling: 1.0,
         count_last,
         elided: Vec::new(),

@@ -155,6 +155,7 @@ fn a_pause_earns_no_credit() {
         fixed_threshold: Some(u64::MAX),
         per_ingress_threshold: false,
         refresh: Duration::ZERO,
+        nic_queues: 0,
         sampling: 1.0,
         count_last: false,
         elided: Vec::new(),

@@ -9,7 +9,7 @@ use backwater_dataplane::{
     PortShape, Red, Shape, Single, Switch,
 };
 use backwater_types::hash::Stream;
-use backwater_types::{BitsPerSec, ControlFrame, Duration, FlowName, Instant, Kind, Packet, PortId, QueueId};
+use backwater_types::{BitsPerSec, ControlFrame, Duration, FlowName, Instant, Kind, Packet, PortId, QueueId, flags};
 use std::collections::BTreeMap;
 
 const PACKET: u64 = 1000;
@@ -170,6 +170,22 @@ fn a_lone_flow_is_paused_above_ql() {
     assert_eq!(bench.switch.policy().table().used(), 0);
 }
 
+/// Without `count_last` a flow's last packet pauses nobody, however long the queue.
+#[test]
+fn a_last_packet_may_be_left_out() {
+    for count_last in [true, false] {
+        let mut bench = Bench::new(3, &FlowSailParams { count_last, ..params() });
+        bench.fill(1, HOP + 1);
+        let last = Packet { flags: flags::LAST, ..packet(1, HOP as u32 + 2) };
+        bench.switch.receive(bench.now, &last, 0, EGRESS);
+        bench.check();
+        assert_eq!(bench.frame(), PAUSE_1.filter(|_| count_last));
+        bench.drain();
+        assert_eq!(bench.frame(), RESUME_1.filter(|_| count_last));
+        assert_eq!(bench.switch.policy().table().used(), 0);
+    }
+}
+
 /// Two active queues share the hop.
 #[test]
 fn thresholds_are_divided_by_the_active_queues() {
@@ -187,6 +203,7 @@ fn literally_all_queues_that_are_not_paused_are_active() {
     assert_eq!(bench.arrive(1), PAUSE_1);
     let mut bench = Bench::new(5, &FlowSailParams { nactive_literal: true, ..params() });
     bench.pause(9);
+    bench.fill(9, 1);
     bench.fill(1, HOP / 4 + 1);
     assert_eq!(bench.arrive(1), PAUSE_1);
 }
@@ -327,23 +344,201 @@ fn a_mark_alone_in_a_queue_is_consumed() {
     assert_eq!(bench.drain(), [2]);
 }
 
-/// FS-A15, and the isolation queue held by any paused flow (FS-A1).
+/// FS-A15: a PAUSE for a flow without packets marks it, and what comes of it is isolated.
 #[test]
 fn a_pause_without_packets_isolates_what_comes() {
     let mut bench = Bench::new(3, &params());
     bench.pause(1);
-    bench.pause(2);
     bench.fill(1, 1);
     bench.fill(2, 1);
-    bench.fill(3, 1);
-    assert_eq!(bench.drain(), [3]);
+    assert_eq!(bench.drain(), [2]);
     bench.resume(1);
-    assert!(bench.drain().is_empty(), "flow 2 is paused, and in front of nothing: one isolation queue for both");
+    assert_eq!(bench.drain(), [1]);
+}
+
+/// FS-A1: an isolation queue waits for the flow of its first packet. By the letter it waits for all of its flows, so that flow 1,
+/// which nobody holds, waits for flow 2.
+#[test]
+fn an_isolation_queue_waits_for_the_flow_of_its_first_packet() {
+    for (hold_by_head, first, second) in [(true, &[1, 1][..], &[2, 1][..]), (false, &[], &[1, 1, 2, 1])] {
+        let mut bench = Bench::new(3, &FlowSailParams { hold_by_head, ..params() });
+        bench.pause(1);
+        bench.pause(2);
+        bench.resume(1);
+        bench.fill(1, 2);
+        bench.fill(2, 1);
+        bench.fill(1, 1);
+        assert_eq!(bench.drain(), first, "up to the packet of flow 2");
+        bench.resume(2);
+        assert_eq!(bench.drain(), second);
+    }
+}
+
+/// A PAUSE holds the queue at once if it is for the flow of the first packet, and if not once that comes to the head.
+#[test]
+fn a_pause_of_a_flow_further_back_holds_the_queue_once_it_is_first() {
+    let mut bench = Bench::new(3, &params());
+    bench.pause(1);
+    bench.pause(2);
+    bench.fill(1, 2);
+    bench.fill(2, 2);
+    bench.resume(1);
     bench.resume(2);
+    bench.pause(2);
+    assert_eq!(bench.drain(), [1, 1]);
+    bench.resume(2);
+    assert_eq!(bench.send().map(|sent| sent.0), Some(2));
+    bench.pause(2);
+    assert!(bench.drain().is_empty());
+}
+
+/// A mark at the head of an isolation queue waits like a packet of its flow while that is paused: nothing overtakes it.
+#[test]
+fn a_mark_of_a_paused_flow_is_not_consumed() {
+    let mut bench = Bench::new(3, &params());
+    bench.fill(1, 1);
+    bench.pause(1);
+    bench.pause(2);
+    bench.resume(2);
+    bench.fill(2, 1);
+    assert!(bench.is(1, state::MARK_ISOLATED));
+    assert!(bench.drain().is_empty(), "flow 2 is behind the mark of flow 1");
+    bench.resume(1);
     assert_eq!(bench.drain(), [1, 2]);
 }
 
-/// F.7: released once it was idle for two HRTT, 4 us, and not before; and again congested, over and over.
+/// FS-A1: two HRTT, 4 us, after the RESUME, however busy the flow is. Counted from the flow's last packet it stays isolated for
+/// as long as it sends, and one that sends nothing while it is paused is let go as soon as it is resumed.
+#[test]
+fn a_flow_is_let_go_two_hrtt_after_its_resume() {
+    for release_from_touch in [false, true] {
+        let mut bench = Bench::new(3, &FlowSailParams { release_from_touch, ..params() });
+        let queue_of_next = |bench: &mut Bench| {
+            bench.fill(1, 1);
+            bench.send().map(|sent| sent.2)
+        };
+        bench.pause(1);
+        bench.fill(1, 1);
+        bench.resume(1);
+        assert_eq!(bench.send().map(|sent| sent.2), Some(0));
+        for after in 1..=4 {
+            bench.now += Duration::from_us(1);
+            assert_eq!(queue_of_next(&mut bench), Some(0), "{after} us after its RESUME");
+        }
+        bench.now += Duration::from_us(1);
+        assert_eq!(queue_of_next(&mut bench) == Some(0), release_from_touch, "5 us after its RESUME");
+
+        let mut bench = Bench::new(3, &FlowSailParams { release_from_touch, ..params() });
+        bench.pause(1);
+        bench.now += Duration::from_us(9);
+        bench.resume(1);
+        assert_eq!(queue_of_next(&mut bench) == Some(0), !release_from_touch, "paused for 9 us, just resumed");
+    }
+}
+
+/// With `drains` the old packets of a paused flow leave, and with them what other flows have behind them; what comes after is
+/// isolated and waits, in order.
+#[test]
+fn the_residue_of_a_paused_flow_may_drain() {
+    for (drains, at_once, after) in [(false, &[][..], &[1, 1, 2, 1][..]), (true, &[1, 1, 2], &[1])] {
+        let mut bench = Bench::new(2, &FlowSailParams { drains, ..params() });
+        bench.fill(1, 2);
+        bench.fill(2, 1);
+        bench.pause(1);
+        bench.fill(1, 1);
+        assert_eq!(bench.drain(), at_once, "the normal queue of both");
+        // Once more, with the mark gone or not.
+        bench.pause(1);
+        assert!(bench.drain().is_empty());
+        bench.resume(1);
+        let (flows, seqs): (Vec<u32>, Vec<u32>) =
+            std::iter::from_fn(|| bench.send()).map(|(flow, seq, _)| (flow, seq)).unzip();
+        assert_eq!(flows, after);
+        assert!(seqs.is_sorted(), "{seqs:?}");
+    }
+}
+
+/// Paused again while its mark is in the normal queue: that goes on draining, and the isolation queue waits for both.
+#[test]
+fn a_draining_flow_that_is_paused_again_keeps_its_order() {
+    let mut bench = Bench::new(2, &FlowSailParams { drains: true, ..params() });
+    bench.fill(1, 3);
+    bench.pause(1);
+    bench.fill(1, 1);
+    assert_eq!(bench.send().map(|sent| (sent.1, sent.2)), Some((1, 1)));
+    bench.resume(1);
+    assert!(bench.is(1, state::MARK_NORMAL), "the twin is still queued, and the isolation queue waits for it");
+    assert_eq!(bench.send().map(|sent| (sent.1, sent.2)), Some((2, 1)));
+    bench.pause(1);
+    assert_eq!(bench.send().map(|sent| (sent.1, sent.2)), Some((3, 1)));
+    assert!(bench.drain().is_empty() && !bench.is(1, state::MARK_NORMAL));
+    bench.resume(1);
+    assert_eq!(bench.send().map(|sent| (sent.1, sent.2)), Some((4, 0)));
+}
+
+/// Algorithms 2 and 3: let go as soon as it is resumed and has nothing isolated.
+#[test]
+fn without_a_release_time_a_resumed_flow_is_let_go_at_once() {
+    let mut bench = Bench::new(3, &FlowSailParams { release: Some(Duration::ZERO), ..params() });
+    bench.pause(1);
+    bench.fill(1, 1);
+    bench.resume(1);
+    bench.now += Duration::from_ns(2);
+    bench.fill(1, 1);
+    assert_eq!(std::iter::from_fn(|| bench.send()).map(|sent| sent.2).collect::<Vec<_>>(), [0, 0], "behind its packet");
+    bench.fill(1, 1);
+    assert_ne!(bench.send().map(|sent| sent.2), Some(0));
+}
+
+/// A pause that lapses is a RESUME: the two HRTT count from there.
+#[test]
+fn a_pause_that_lapses_starts_the_time_of_release() {
+    let mut bench = Bench::new(3, &params());
+    bench.pause(1);
+    bench.pass_time(Duration::from_us(30));
+    assert!(!bench.is(1, state::PAUSED) && bench.is(1, state::CONGESTED));
+    bench.now += Duration::from_us(4);
+    bench.fill(1, 1);
+    assert_eq!(bench.send().map(|sent| sent.2), Some(0));
+    bench.pass_time(Duration::from_us(10));
+    assert_eq!(bench.switch.policy().table().used(), 0, "nothing came back to be let go: swept");
+}
+
+/// With nothing repeated no pause lapses, and the sweep runs every two HRTT.
+#[test]
+fn without_repetition_what_was_resumed_is_swept_all_the_same() {
+    let mut bench = Bench::new(3, &FlowSailParams { refresh: Duration::ZERO, ..params() });
+    bench.pause(1);
+    bench.pass_time(Duration::from_us(100));
+    assert!(bench.is(1, state::PAUSED));
+    bench.resume(1);
+    bench.pass_time(Duration::from_us(3));
+    assert!(bench.is(1, state::CONGESTED));
+    bench.pass_time(Duration::from_us(6));
+    assert_eq!((bench.switch.policy().table().used(), bench.switch.next_timer()), (0, Instant::NEVER));
+}
+
+/// A full table gives up records of flows that are due to be let go, and no others.
+#[test]
+fn a_full_table_evicts_flows_two_hrtt_after_their_resume() {
+    let mut bench = Bench::new(3, &FlowSailParams { records: 16, ..params() });
+    for flow in 0..100 {
+        bench.pause(flow);
+        bench.resume(flow);
+    }
+    let full = bench.switch.policy().table().used();
+    assert!(full > 12 && bench.switch.policy().table().refused() > 0);
+    let newcomer = (0..100).find(|flow| bench.record(*flow).is_none()).unwrap();
+    bench.now += Duration::from_us(3);
+    bench.fill(newcomer, 1);
+    assert!(bench.record(newcomer).is_none());
+    bench.now += Duration::from_us(2);
+    bench.fill(newcomer, 1);
+    assert!(bench.record(newcomer).is_some());
+    assert_eq!(bench.switch.isolated_flows(), full - 1);
+}
+
+/// F.7: released two HRTT after its RESUME, and not before; and again congested, over and over.
 #[test]
 fn released_and_congested_again() {
     let mut bench = Bench::new(3, &params());
@@ -575,6 +770,7 @@ fn only_the_flows_that_congest_a_queue_are_paused() {
         fixed_threshold: Some(HOP * PACKET),
         per_ingress_threshold: false,
         refresh: Duration::from_us(10),
+        nic_queues: 0,
         sampling: 1.0,
         count_last: false,
         elided: Vec::new(),
@@ -606,6 +802,9 @@ fn crowd(seed: u64) -> Result<(), String> {
         fingerprint_bits: [8, 9, 32][below(3) as usize],
         isolation_queues: 1 + (per_group > 2) as u16 * below(2) as u16,
         release: Some(Duration::from_us([0, 1, 50][below(3) as usize])),
+        release_from_touch: below(2) == 0,
+        hold_by_head: below(2) == 0,
+        drains: below(3) == 0,
         weights: if below(2) == 0 { vec![1, 2, 5] } else { Vec::new() },
         sketch: (below(4) == 0).then_some((2, 16)),
         ..params()
@@ -639,7 +838,8 @@ fn crowd(seed: u64) -> Result<(), String> {
                         return Err(format!("step {step}: packet {seq} of flow {flow} is overtaken"));
                     }
                     let at = paused.get(&(switch.policy().table().fingerprint(flow), sent.packet.class));
-                    if at.is_some_and(|at| now < *at + Duration::from_us(29)) {
+                    let residue = params.drains && sent.queue.is_some_and(|q| q % per_group >= params.isolation_queues);
+                    if !residue && at.is_some_and(|at| now < *at + Duration::from_us(29)) {
                         return Err(format!("step {step}: flow {flow} is paused, and sends"));
                     }
                 }

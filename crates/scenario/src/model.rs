@@ -534,6 +534,9 @@ pub struct Bfc {
     pub count_last: bool,
     /// Labelled incast flows of an egress share one queue (spec B, incast label).
     pub incast_label: bool,
+    /// Data queues of a NIC on the switch, 1 to 128. Absent: as many as the switch has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nic_queues: Option<u16>,
     /// NICs obey PAUSE (false: BFC - NIC, which wants a window at the host).
     pub nic_obeys: bool,
     /// Turns on which no backpressure is sent (spec C.1).
@@ -551,9 +554,12 @@ pub struct Flowsail {
     /// Round trip to a neighbour that sets the thresholds. Absent: twice the largest propagation delay of the switch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hrtt: Option<Duration>,
-    /// How long a flow that was resumed and has no packets here stays isolated (spec F.7). Absent: 2 HRTT.
+    /// A flow that is paused no more and has nothing isolated is let go when this is past (FS-A1). Absent: 2 HRTT. `"0 s"`: as
+    /// the pseudo-code does, at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub release: Option<Duration>,
+    /// What `release` counts from.
+    pub release_from: ReleaseFrom,
     /// Period in which pauses in force are repeated; a pause not repeated for three periods lapses. `"0 us"`: neither, as in
     /// the paper.
     pub refresh: Duration,
@@ -561,6 +567,10 @@ pub struct Flowsail {
     pub isolation_queues: u16,
     /// When an isolation queue waits.
     pub hold: Hold,
+    /// What becomes of the packets that a flow has in its normal queue when it is paused.
+    pub residue: Residue,
+    /// A flow's last packet pauses it like the others.
+    pub count_last: bool,
     /// Flow records of a switch, 16 to 1 000 000; the default is 100 KB of 50-bit entries.
     pub table_entries: u32,
     /// Bits by which records of a bucket tell flows apart, 8 to 32. 32: exact; with fewer, flows that agree are one flow.
@@ -584,14 +594,34 @@ pub struct Flowsail {
     pub elide: Elide,
 }
 
+/// What the time after which FlowSail lets a congested flow go counts from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReleaseFrom {
+    /// The flow's RESUME (FS-A1).
+    Resume,
+    /// Its last enqueue or dequeue, as the paper's text has it: a flow that keeps sending is not let go.
+    Touch,
+}
+
 /// When an isolation queue waits for pauses of its flows to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Hold {
-    /// While any of its flows is paused, as the paper says (FS-A1).
-    Any,
-    /// While the flow of its first packet is.
+    /// While the flow of its first packet is paused (FS-A1).
     Head,
+    /// While any of its flows is, by the letter of the paper's section IV-C.
+    Any,
+}
+
+/// What becomes of the packets that a flow has in its normal queue when it is paused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Residue {
+    /// They hold the queue, and what other flows have in it, until the RESUME (spec F.6).
+    Hold,
+    /// They leave in their turn, as if the PAUSE had come after them: ours, not the paper's.
+    Drain,
 }
 
 /// A count-min sketch (Cormode and Muthukrishnan 2005).
@@ -1009,7 +1039,7 @@ pub struct Measure {
     pub active_flows: bool,
     /// Histogram of each data packet's time in egress queues (costs a time stamp per packet).
     pub queueing_delay: bool,
-    /// Egress ports whose data is sampled too, `[switch, neighbour]` each.
+    /// Egress ports whose data is sampled too, `[switch, neighbour]` each; a name that ends in `*` is all that begin so.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub queues: Vec<[String; 2]>,
     /// Occupancy of every shared pool is sampled too.
@@ -1137,6 +1167,7 @@ impl Default for Bfc {
             sampling: 1.0,
             count_last: false,
             incast_label: false,
+            nic_queues: None,
             nic_obeys: true,
             elide: Elide::Rule(ElideRule::None),
         }
@@ -1150,9 +1181,12 @@ impl Default for Flowsail {
             qh: 3.0,
             hrtt: None,
             release: None,
+            release_from: ReleaseFrom::Resume,
             refresh: Duration::from_us(10),
             isolation_queues: 1,
-            hold: Hold::Any,
+            hold: Hold::Head,
+            residue: Residue::Hold,
+            count_last: true,
             table_entries: 16_384,
             fingerprint_bits: 32,
             nactive_literal: false,
@@ -1259,8 +1293,20 @@ impl Scenario {
 impl Region {
     /// Whether the switch of this name is in it.
     pub fn covers(&self, name: &str) -> bool {
-        self.at.iter().any(|at| at.strip_suffix('*').map_or(at == name, |prefix| name.starts_with(prefix)))
+        self.at.iter().any(|at| names(at, name))
     }
+}
+
+impl Measure {
+    /// Whether the data at the egress port of `switch` to `peer` is sampled.
+    pub fn samples(&self, switch: &str, peer: &str) -> bool {
+        self.queues.iter().any(|[at, to]| names(at, switch) && names(to, peer))
+    }
+}
+
+/// Whether `pattern` is this name, or ends in `*` and begins as it does.
+pub(crate) fn names(pattern: &str, name: &str) -> bool {
+    pattern.strip_suffix('*').map_or(pattern == name, |prefix| name.starts_with(prefix))
 }
 
 impl Workload {

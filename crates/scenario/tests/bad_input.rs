@@ -847,6 +847,17 @@ const PODS_CASES: &[Case] = &[
     ("qh = 3.0", "release = 4", &["bad.toml:22: switch.flowsail.release = 4: expected a time with a unit"]),
     (
         "qh = 3.0",
+        "release_from = \"pause\"",
+        &["bad.toml:22: switch.flowsail.release_from = \"pause\": expected \"resume\" or \"touch\""],
+    ),
+    ("qh = 3.0", "hold = \"all\"", &["bad.toml:22: switch.flowsail.hold = \"all\": expected \"head\" or \"any\""]),
+    (
+        "qh = 3.0",
+        "residue = \"drop\"",
+        &["bad.toml:22: switch.flowsail.residue = \"drop\": expected \"hold\" or \"drain\""],
+    ),
+    (
+        "qh = 3.0",
         "refresh = \"soon\"",
         &["bad.toml:22: switch.flowsail.refresh = \"soon\": expected a time with a unit"],
     ),
@@ -1315,7 +1326,7 @@ const MEMORY_CASES: &[Case] = &[
     (
         "[[\"leaf0\", \"host0\"]]",
         "[[\"leaf0\", \"host0\"], [\"host0\", \"leaf0\"]]",
-        &["measure.queues.1.0 = \"host0\": a host; expected a switch, of which it is an egress port"],
+        &["measure.queues.1.0 = \"host0\": \"host0\" is a host; expected one of leaf0"],
     ),
     (
         "[[\"leaf0\", \"host0\"]]",
@@ -1326,6 +1337,16 @@ const MEMORY_CASES: &[Case] = &[
         "[[\"leaf0\", \"host0\"]]",
         "[[\"leaf0\", \"host7\"]]",
         &["measure.queues.0.1 = \"host7\": no neighbour of leaf0; expected one that is"],
+    ),
+    (
+        "[[\"leaf0\", \"host0\"]]",
+        "[[\"leaf*\", \"core*\"]]",
+        &["measure.queues.0.1 = \"core*\": no neighbour of leaf*; expected one that is"],
+    ),
+    (
+        "[[\"leaf0\", \"host0\"]]",
+        "[[\"tor*\", \"host*\"]]",
+        &["measure.queues.0.0 = \"tor*\": no switch's name begins so; expected one of leaf0"],
     ),
     (
         "[[\"leaf0\", \"host0\"]]",
@@ -1435,6 +1456,10 @@ fn knobs_that_a_policy_does_not_have_are_refused() {
     };
     for knob in [
         "flowsail.release=1 us",
+        "flowsail.release_from=touch",
+        "flowsail.hold=any",
+        "flowsail.residue=drain",
+        "flowsail.count_last=false",
         "flowsail.isolation_queues=2",
         "flowsail.fingerprint_bits=16",
         "flowsail.nactive_literal=true",

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use backwater_scenario::model::{
-    Assignment, Backpressure, Buffer, Elide, ElideRule, Sizes, Sketch, Topology, Transport, WhenPaused, Window,
-    Workload,
+    Assignment, Backpressure, Buffer, Elide, ElideRule, Hold, ReleaseFrom, Residue, Sizes, Sketch, Topology, Transport,
+    WhenPaused, Window, Workload,
 };
 use backwater_scenario::{Plan, Scenario, flow_list, from_json, load, load_str, scenario_schema, schemes};
 use backwater_types::{BitsPerSec, Bytes, Duration};
@@ -60,6 +60,7 @@ fn schemes_are_the_published_ones() {
     assert_eq!((flowsail.queues, flowsail.data_queues(), flowsail.priority_groups), (8, 8, 1));
     let own = &flowsail.flowsail;
     assert_eq!((own.ql, own.qh, own.isolation_queues, own.hrtt, own.release), (1.0, 3.0, 1, None, None));
+    assert_eq!((own.hold, own.release_from, own.residue), (Hold::Head, ReleaseFrom::Resume, Residue::Hold));
     let over = scenario(GOOD, &["scheme=flowsail+dctcp"]);
     assert_eq!((&over.switch.flowsail, over.switch.ecn, &over.host), (own, dctcp.switch.ecn.clone(), &dctcp.host));
     let fc = scenario(GOOD, &["scheme=ideal-fc"]).switch;
@@ -247,6 +248,10 @@ fn every_key_of_flowsail_is_taken() {
         "qh=0.5",
         "hrtt=3 us",
         "release=0 us",
+        "release_from=touch",
+        "hold=any",
+        "residue=drain",
+        "count_last=false",
         "refresh=0 us",
         "isolation_queues=15",
         "table_entries=1000000",
@@ -268,8 +273,10 @@ fn every_key_of_flowsail_is_taken() {
         (own.hrtt, own.release, own.refresh),
         (Some(Duration::from_us(3)), Some(Duration::ZERO), Duration::ZERO)
     );
+    assert_eq!((own.hold, own.release_from, own.residue), (Hold::Any, ReleaseFrom::Touch, Residue::Drain));
     assert_eq!((own.fingerprint_bits, own.weights.as_slice()), (8, [1, 2, 255].as_slice()));
     assert_eq!(own.sketch, Some(Sketch { rows: 8, columns: 65_536 }));
+    assert!(!own.count_last);
     assert_eq!((own.nactive_literal, own.strict_fair, own.as_printed, own.nic_obeys), (true, false, false, false));
     assert!(scenario(PODS, &["switch.flowsail.as_printed=true"]).switch.flowsail.as_printed);
     assert_eq!(own.elide, Elide::Rule(ElideRule::Valley));

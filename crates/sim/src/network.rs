@@ -14,7 +14,7 @@ use backwater_dataplane::{
 };
 use backwater_scenario::model::{
     self, AckClass, Assignment, Backpressure, Buffer, Ecn, EcnOf, Elide, ElideRule, Fault, Hold, Memory, Mmu, NotEct,
-    Paths, Returns, Scenario, Spacing, Transport, WhenPaused,
+    Paths, ReleaseFrom, Residue, Returns, Scenario, Spacing, Transport, WhenPaused,
 };
 use backwater_scenario::topology::{self, Graph, Link, ser_time};
 use backwater_types::hash::{self, Stream};
@@ -92,9 +92,8 @@ pub fn build<H: EndHost, D: DataPlane>(
         );
         let measure = &scenario.measure;
         let (name, links) = (|node: usize| &graph.nodes[node].name, &links[switch]);
-        let port_to = |peer: &String| links.iter().position(|link| name(graph.peer(*link, switch)) == peer);
-        let asked = measure.queues.iter().filter(|[at, _]| at == name(switch));
-        node.sampled = asked.filter_map(|[_, peer]| port_to(peer)).map(|port| port as u16).collect();
+        let sampled = |port: &u16| measure.samples(name(switch), name(graph.peer(links[*port as usize], switch)));
+        node.sampled = (0..links.len() as u16).filter(sampled).collect();
         if measure.pauses {
             let config = scenario.switch_at(name(switch));
             let by_flow = config.backpressure != Backpressure::Bfc;
@@ -134,10 +133,15 @@ pub fn delay_on_wire(scenario: &Scenario) -> Duration {
 fn nic_queues(switch: &model::Switch) -> NicQueues {
     let quantum = switch.quantum.0 as u32;
     match switch.backpressure {
-        Backpressure::Bfc => NicQueues::new(switch.data_queues(), quantum, switch.bfc.nic_obeys),
+        Backpressure::Bfc => NicQueues::new(nic_queue_count(switch), quantum, switch.bfc.nic_obeys),
         _ if switch.priority_groups > 1 => NicQueues::by_class(switch.priority_groups.into(), quantum),
         _ => NicQueues::new(1, quantum, false),
     }
+}
+
+/// Data queues of a NIC on a switch of BFC.
+fn nic_queue_count(switch: &model::Switch) -> u16 {
+    switch.bfc.nic_queues.unwrap_or(switch.data_queues())
 }
 
 /// Marking by a NIC that is a FIFO: as the switch it is on.
@@ -445,6 +449,7 @@ fn plane_params(scenario: &Scenario, graph: &Graph, switch: usize, links: &[usiz
             fixed_threshold: config.bfc.fixed_threshold.map(|b| b.0),
             per_ingress_threshold: config.bfc.per_ingress_threshold,
             refresh: config.bfc.refresh,
+            nic_queues: nic_queue_count(config),
             sampling: config.bfc.sampling,
             count_last: config.bfc.count_last,
             elided: elided(&config.bfc.elide, graph, switch, links),
@@ -472,12 +477,15 @@ fn flowsail_params(scenario: &Scenario, graph: &Graph, switch: usize, links: &[u
         ql: config.ql,
         qh: config.qh,
         release: config.release,
+        release_from_touch: config.release_from == ReleaseFrom::Touch,
         refresh: config.refresh,
         isolation_queues: config.isolation_queues,
         records: config.table_entries,
         fingerprint_bits: config.fingerprint_bits.into(),
         nactive_literal: config.nactive_literal,
         hold_by_head: config.hold == Hold::Head,
+        drains: config.residue == Residue::Drain,
+        count_last: config.count_last,
         strict_fair: config.strict_fair,
         weights: config.weights.clone(),
         sketch: config.sketch.as_ref().map(|sketch| (sketch.rows, sketch.columns)),

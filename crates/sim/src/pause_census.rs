@@ -133,6 +133,7 @@ mod tests {
             fixed_threshold: Some(1),
             per_ingress_threshold: false,
             refresh: Duration::ZERO,
+            nic_queues: 0,
             sampling: 1.0,
             count_last: true,
             elided: Vec::new(),

@@ -81,6 +81,7 @@ fn bfc_params() -> (DynamicParams, BfcParams) {
         fixed_threshold: None,
         per_ingress_threshold: false,
         refresh: Duration::from_us(10),
+        nic_queues: 0,
         sampling: 1.0,
         count_last: false,
         elided: Vec::new(),

@@ -6,8 +6,14 @@
 
 mod common;
 
+use backwater_dataplane::{Departed, Received, Sent};
+use backwater_scenario::model::{Hold, ReleaseFrom, Residue};
 use backwater_scenario::{Scenario, load};
+use backwater_sim::any_switch::{AnySwitch, DataPlane, any};
+use backwater_sim::observe::Nobody;
 use backwater_sim::{Simulation, Watch};
+use backwater_types::{ControlFrame, Instant, Kind, Packet, PortId};
+use common::forward_readings;
 use common::random::{self, Family};
 use common::scenario;
 use std::fmt::Write;
@@ -111,6 +117,75 @@ fn the_enum_of_all_switches_does_as_the_types_do() {
     let mut wide = busy("bfc");
     wide.switch.queues = 129;
     assert_eq!(digest(&wide, 1), Simulation::new(&wide, 1).run_any(&Watch::default()).digest, "128 queues");
+}
+
+/// A switch in which every packet goes through a queue, also one that finds its port empty.
+struct NoneMayPass(AnySwitch);
+
+impl DataPlane for NoneMayPass {
+    fn receive(&mut self, now: Instant, packet: &Packet, ingress: PortId, egress: PortId) -> Received {
+        self.0.receive(now, packet, ingress, egress)
+    }
+    fn transmit(&mut self, now: Instant, port: PortId) -> Option<Sent> {
+        self.0.transmit(now, port)
+    }
+    fn transmit_to(&mut self, now: Instant, port: PortId, out: impl FnOnce(&Packet, &Departed)) -> Option<Departed> {
+        self.0.transmit_to(now, port, out)
+    }
+    fn queues_as_data(&self, kind: Kind) -> bool {
+        self.0.queues_as_data(kind)
+    }
+    fn sendable(&self, port: PortId) -> bool {
+        self.0.sendable(port)
+    }
+    fn control(&mut self, now: Instant, port: PortId, frame: ControlFrame) {
+        self.0.control(now, port, frame);
+    }
+    fn next_timer(&self) -> Instant {
+        self.0.next_timer()
+    }
+    fn timer(&mut self, now: Instant, kicked: &mut Vec<PortId>) {
+        self.0.timer(now, kicked);
+    }
+    fn link_down(&mut self, now: Instant, port: PortId, kicked: &mut Vec<PortId>) {
+        self.0.link_down(now, port, kicked);
+    }
+    fn link_up(&mut self, now: Instant, port: PortId, kicked: &mut Vec<PortId>) {
+        self.0.link_up(now, port, kicked);
+    }
+    forward_readings!(0);
+}
+
+/// A packet that passes an empty port leaves the traces of one that was queued and taken.
+#[test]
+fn passing_an_empty_port_does_not_matter() {
+    let unmetered = |scheme: &str| {
+        let mut scenario = busy(scheme);
+        // Packets that are metered do not pass.
+        (scenario.measure.active_flows, scenario.measure.queueing_delay) = (false, false);
+        scenario
+    };
+    let by_the_letter = |mut scenario: Scenario| {
+        scenario.switch.flowsail.hold = Hold::Any;
+        scenario.switch.flowsail.release_from = ReleaseFrom::Touch;
+        scenario
+    };
+    let draining = |mut scenario: Scenario| {
+        scenario.switch.flowsail.residue = Residue::Drain;
+        scenario
+    };
+    let schemes = SCHEMES.map(|scheme| (scheme, unmetered(scheme)));
+    let more = [("by the letter", by_the_letter(unmetered("flowsail"))), ("draining", draining(unmetered("flowsail")))];
+    for (name, scenario) in schemes.into_iter().chain(more) {
+        let memory = scenario.conventions.memory;
+        let simulation = Simulation::new(&scenario, 1);
+        let queued = simulation.observe_planes(
+            |shape, params| NoneMayPass(any(memory, shape, params)),
+            || Nobody,
+            &Watch::default(),
+        );
+        assert_eq!(digest(&scenario, 1), queued.0.digest, "{name}");
+    }
 }
 
 /// What is measured on the side changes no flow.

@@ -715,6 +715,10 @@ impl<const BUG: u8, const MUTE: bool> Policy for Sail<BUG, MUTE> {
         told.filter(|_| BUG != NEVER_TELLS)
     }
 
+    fn on_joined(&mut self, port: PortId, queue: QueueId, queues: &mut Narrow, cells: &mut Cells) {
+        self.inner.on_joined(port, queue, queues, cells);
+    }
+
     fn on_gone(&mut self, port: PortId, queue: QueueId, queues: &mut Narrow, cells: &mut Cells) {
         self.inner.on_gone(port, queue, queues, cells);
         if BUG == CONSUMES_THE_MARK_EARLY {

@@ -143,10 +143,10 @@ fn check_record<const W: usize>(
     if record.is(state::CONGESTED) && record.normal > 0 && !record.is(state::MARK_NORMAL) {
         return wrong("old packets and no mark behind them");
     }
-    if record.is(state::PAUSED) && record.is(state::MARK_NORMAL) && record.held != record.queue {
+    if record.is(state::PAUSED) && record.is(state::MARK_NORMAL) && !policy.drains && record.held != record.queue {
         return wrong("paused, and its old packets may leave");
     }
-    if record.held != NO_QUEUE && !(record.is(state::PAUSED) && record.held == record.queue) {
+    if record.held != NO_QUEUE && (policy.drains || !record.is(state::PAUSED) || record.held != record.queue) {
         return wrong("it holds a queue without reason");
     }
     let waits = policy.queues[policy.at(record.port(), record.isolation_queue())].waiting == slot;

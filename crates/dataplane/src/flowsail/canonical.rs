@@ -8,7 +8,7 @@ use core::hash::{Hash, Hasher};
 
 impl<const W: usize> Canonical for FlowSail<W> {
     fn canonical(&self, now: Instant, state: &mut impl Hasher) {
-        self.table.canonical(now, self.release, self.lapse, state);
+        self.table.canonical(now, self.release.after, self.release.from_touch, self.lapse, state);
         for queue in &self.queues {
             (queue.flows, queue.holds, queue.untracked, queue.weight, self.owner(queue.waiting)).hash(state);
         }

@@ -47,6 +47,10 @@ impl Policy for LosesMarks {
         self.0.on_dequeue(now, packet, held, port, queue)
     }
 
+    fn on_joined(&mut self, port: PortId, queue: QueueId, queues: &mut Queues, cells: &mut Cells) {
+        self.0.on_joined(port, queue, queues, cells);
+    }
+
     fn on_gone(&mut self, port: PortId, queue: QueueId, queues: &mut Queues, cells: &mut Cells) {
         self.0.on_gone(port, queue, queues, cells);
     }

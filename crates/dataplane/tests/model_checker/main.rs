@@ -39,6 +39,7 @@ const PAIR: Plan = Plan {
     buffer: 8,
     slow_frames: false,
     by_flow: true,
+    drains: false,
     all_tracked: true,
 };
 
@@ -77,11 +78,22 @@ fn bfc() -> (DynamicParams, BfcParams) {
         fixed_threshold: None,
         per_ingress_threshold: false,
         refresh: PERIOD,
+        nic_queues: 0,
         sampling: 1.0,
         count_last: true,
         elided: Vec::new(),
     };
     (table, bfc)
+}
+
+/// By the letter of the paper's section IV: an isolation queue waits for all of its flows, and a flow is let go once it is idle.
+fn by_the_letter() -> FlowSailParams {
+    FlowSailParams { hold_by_head: false, release_from_touch: true, ..sharp() }
+}
+
+/// Packets of a paused flow that are in its normal queue leave.
+fn draining() -> FlowSailParams {
+    FlowSailParams { drains: true, ..sharp() }
 }
 
 type BfcSwitch = Composed<Dynamic<1>, Bfc>;
@@ -149,6 +161,10 @@ fn flowsail_states() {
     let untracked = Plan { packets: &[4, 1], losses: 1, doubles: 0, all_tracked: false, ..PAIR };
     explore::<FlowSail<1>>("room for one record", untracked, &one_record);
     explore::<FlowSail<1>>("little buffer", Plan { buffer: 2, losses: 1, ..UNEVEN }, &sharp());
+    explore::<FlowSail<1>>("by the letter", UNEVEN, &by_the_letter());
+    explore::<FlowSail<1>>("by the letter, paused again", Plan { packets: &[3, 2], ..lossless }, &by_the_letter());
+    explore::<FlowSail<1>>("draining", Plan { drains: true, ..UNEVEN }, &draining());
+    explore::<FlowSail<1>>("draining, paused again", Plan { packets: &[3, 2], drains: true, ..lossless }, &draining());
 }
 
 #[test]
@@ -189,6 +205,8 @@ fn more_flowsail_states() {
     explore::<FlowSail<1>>("six packets", Plan { packets: &[3, 3], losses: 0, doubles: 0, ..PAIR }, &patient);
     explore::<FlowSail<1>>("paused again", Plan { packets: &[3, 2], losses: 1, doubles: 0, ..PAIR }, &sharp());
     explore::<FlowSail<1>>("slow frames", Plan { slow_frames: true, losses: 1, doubles: 0, ..PAIR }, &flowsail());
+    explore::<FlowSail<1>>("by the letter", PAIR, &by_the_letter());
+    explore::<FlowSail<1>>("by the letter, two normal queues", Plan { queues: 3, ..PAIR }, &by_the_letter());
 }
 
 #[test]

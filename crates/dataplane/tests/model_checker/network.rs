@@ -162,7 +162,8 @@ where
                 let sent = self.give(s, Side::Up, Input::Transmit(AHEAD)).sent;
                 let Some(parcel) = sent else { return };
                 let unit = if self.plan.by_flow { parcel.flow } else { parcel.queue };
-                if s.up_told[unit as usize] > 0 {
+                let drains = self.plan.drains && parcel.queue > 0;
+                if s.up_told[unit as usize] > 0 && !drains {
                     s.wrong = Some(Wrong::Paused);
                 }
                 s.link.push(parcel);

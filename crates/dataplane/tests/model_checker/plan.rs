@@ -34,6 +34,8 @@ pub struct Plan {
     pub slow_frames: bool,
     /// Pauses name flows, not queues, and lapse when not repeated.
     pub by_flow: bool,
+    /// Of a paused flow what is in a normal queue leaves; only the first queue is held.
+    pub drains: bool,
     /// Every flow that is paused is known to the switch, so that none of its packets may leave.
     pub all_tracked: bool,
 }

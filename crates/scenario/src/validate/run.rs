@@ -4,7 +4,7 @@ use backwater_types::Duration;
 
 use super::{Doc, Net};
 use crate::error::Error;
-use crate::model::{Backpressure, Switch};
+use crate::model::{Backpressure, Switch, names};
 
 /// The engine's event keys hold 46 bits of picoseconds, 70.4 s; a minute is the round number below.
 const DURATION_MAX: Duration = Duration(60_000_000_000_000);
@@ -57,18 +57,21 @@ fn check_measure(doc: &Doc, net: &Net) -> Result<(), Error> {
     doc.need(samples, "measure.sample", || {
         "measure.queues, measure.pools and measure.pauses need a period; expected more than 0".into()
     })?;
-    let names = |switch: &Switch| !matches!(switch.backpressure, Backpressure::None | Backpressure::Pfc);
-    let pauses = !measure.pauses || names(&doc.scenario.switch);
+    let by_name = |switch: &Switch| !matches!(switch.backpressure, Backpressure::None | Backpressure::Pfc);
+    let pauses = !measure.pauses || by_name(&doc.scenario.switch);
     doc.need(pauses, "measure.pauses", || {
         "no queue or flow is paused by itself; expected false, or backpressure = \"bfc\", \"flowsail\" or \"per-flow\""
             .into()
     })?;
     for (i, [switch, peer]) in measure.queues.iter().enumerate() {
         let key = |at: usize| format!("measure.queues.{i}.{at}");
-        let at = net.node(switch).map_err(|problem| doc.wrong(&key(0), problem))?;
-        doc.need(at >= net.graph.hosts, &key(0), || "a host; expected a switch, of which it is an egress port".into())?;
-        let to = net.node(peer).map_err(|problem| doc.wrong(&key(1), problem))?;
-        let linked = net.graph.links.iter().any(|l| (l.a, l.b) == (at, to) || (l.a, l.b) == (to, at));
+        let switches = net.switches(switch).map_err(|problem| doc.wrong(&key(0), problem))?;
+        if !peer.ends_with('*') {
+            net.node(peer).map_err(|problem| doc.wrong(&key(1), problem))?;
+        }
+        let ends = net.graph.links.iter().flat_map(|link| [(link.a, link.b), (link.b, link.a)]);
+        let named = |to: usize| names(peer, &net.graph.nodes[to].name);
+        let linked = ends.into_iter().any(|(at, to)| switches.contains(&at) && named(to));
         doc.need(linked, &key(1), || format!("no neighbour of {switch}; expected one that is"))?;
     }
     let bins = &measure.size_bins;

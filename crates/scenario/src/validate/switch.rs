@@ -295,6 +295,8 @@ fn check_bfc(part: &Part) -> Result<(), Error> {
     part.need(bfc.hrtt.is_none_or(|hrtt| hrtt.0 > 0), "bfc.hrtt", || positive.into())?;
     part.need(bfc.fixed_threshold.is_none_or(|bytes| bytes.0 > 0), "bfc.fixed_threshold", || positive.into())?;
     part.need(bfc.refresh.0 > 0, "bfc.refresh", || positive.into())?;
+    let nic_queues = bfc.nic_queues.is_none_or(|queues| (1..=128).contains(&queues));
+    part.need(nic_queues, "bfc.nic_queues", || "expected 1 to 128".into())?;
     let sampling = bfc.sampling > 0.0 && bfc.sampling <= 1.0;
     part.need(sampling, "bfc.sampling", || "expected more than 0 and at most 1".into())?;
     check_by_flow(part)?;
@@ -347,8 +349,11 @@ fn check_as_printed(part: &Part) -> Result<(), Error> {
     let plain = Flowsail::default();
     for (field, plain) in [
         ("flowsail.release", flowsail.release == plain.release),
+        ("flowsail.release_from", flowsail.release_from == plain.release_from),
         ("flowsail.isolation_queues", flowsail.isolation_queues == plain.isolation_queues),
         ("flowsail.hold", flowsail.hold == plain.hold),
+        ("flowsail.residue", flowsail.residue == plain.residue),
+        ("flowsail.count_last", flowsail.count_last == plain.count_last),
         ("flowsail.fingerprint_bits", flowsail.fingerprint_bits == plain.fingerprint_bits),
         ("flowsail.nactive_literal", flowsail.nactive_literal == plain.nactive_literal),
         ("flowsail.strict_fair", flowsail.strict_fair == plain.strict_fair),
@@ -381,6 +386,7 @@ fn check_by_flow(part: &Part) -> Result<(), Error> {
         ("bfc.sampling", bfc.sampling == plain.sampling),
         ("bfc.incast_label", bfc.incast_label == plain.incast_label),
         ("bfc.nic_obeys", bfc.nic_obeys == plain.nic_obeys),
+        ("bfc.nic_queues", bfc.nic_queues == plain.nic_queues),
         ("bfc.elide", bfc.elide == plain.elide),
     ] {
         part.need(plain, field, || {

@@ -130,6 +130,7 @@ fn params() -> PlaneParams {
             fixed_threshold: None,
             per_ingress_threshold: false,
             refresh: Duration::from_us(10),
+            nic_queues: 0,
             sampling: 1.0,
             count_last: false,
             elided: Vec::new(),

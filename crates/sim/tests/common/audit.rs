@@ -29,13 +29,13 @@ use super::memory::Memory;
 use super::watched::Sheets;
 use backwater_dataplane::Departed;
 use backwater_dataplane::flow_table::LAPSE;
-use backwater_scenario::model::{Backpressure, Buffer, Connections, Marks, Scenario, Switch, Transport};
+use backwater_scenario::model::{Backpressure, Buffer, Connections, Marks, Residue, Scenario, Switch, Transport};
 use backwater_scenario::topology::{Graph, ser_time};
 use backwater_sim::observe::Observer;
 use backwater_sim::stats::DROP_REASONS;
 use backwater_sim::traffic::{ENDLESS, Traffic};
 use backwater_sim::{Outcome, network};
-use backwater_types::{ControlFrame, Duration, Instant, Kind, Packet, PortId, SerTime, flags};
+use backwater_types::{ControlFrame, Duration, Instant, Kind, Packet, PortId, QueueId, SerTime, flags};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
@@ -144,6 +144,8 @@ struct FlowPauses {
     obeys: bool,
     /// Period in which a switch repeats its pauses.
     period: Option<Duration>,
+    /// Where old packets of a paused flow leave all the same: queues of a group, and the first of them that are not theirs.
+    drains: Option<[QueueId; 2]>,
 }
 
 /// Tells the packets of a flow apart, and its acknowledgements from its data.
@@ -169,7 +171,14 @@ impl FlowPauses {
                 false => ideal || switch.backpressure == Backpressure::Flowsail,
             },
             period: (refresh.0 > 0).then_some(refresh),
+            drains: (!host && flowsail.residue == Residue::Drain)
+                .then(|| [switch.data_queues() / u16::from(switch.priority_groups), flowsail.isolation_queues]),
         }
+    }
+
+    /// Whether what leaves `queue` may be of a paused flow.
+    fn is_residue(&self, queue: QueueId) -> bool {
+        self.drains.is_some_and(|[per_group, isolation]| queue % per_group >= isolation)
     }
 
     /// Whether a pause that was last repeated at `at` is still in force; `late`: in the eyes of one who looks only now and then.
@@ -822,7 +831,7 @@ impl Observer for Audit {
             });
         }
         self.sync(switch);
-        if self.flow_held(now, switch, port, packet) {
+        if !self.rules.flow_pauses[switch].is_residue(queue) && self.flow_held(now, switch, port, packet) {
             let flow = packet.flow;
             self.fault(now, Fault::Paused, || {
                 format!("switch {switch} port {port} sends of flow {flow}, which is paused")

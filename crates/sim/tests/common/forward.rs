@@ -2,7 +2,7 @@
 
 /// The readings of [`backwater_sim::any_switch::DataPlane`], inside its implementation, as the field of this name has them.
 macro_rules! forward_readings {
-    ($inner:ident) => {
+    ($inner:tt) => {
         fn buffered(&self) -> u64 {
             self.$inner.buffered()
         }

@@ -136,6 +136,9 @@ fn knobs(dice: &mut Dice, out: &mut String, net: &Net, full: u64, groups: u64, c
             let [none, short] = if silent { ["2 us"; 2] } else { ["0 s", "300 ns"] };
             let _ = writeln!(out, "release = \"{}\"", dice.of(&[none, short, "2 us", "20 us", "200 us"]));
         }
+        if dice.percent(50) {
+            *out += "release_from = \"touch\"\n";
+        }
         let per_group: u64 = queues_of(out) / groups;
         if per_group > 2 && dice.percent(35) {
             *out += "isolation_queues = 2\n";
@@ -148,9 +151,13 @@ fn knobs(dice: &mut Dice, out: &mut String, net: &Net, full: u64, groups: u64, c
         if short {
             let _ = writeln!(out, "fingerprint_bits = {}", dice.of(&[8, 8, 9]));
         }
-        for (percent, line) in
-            [(15, "nactive_literal = true\n"), (25, "strict_fair = false\n"), (25, "hold = \"head\"\n")]
-        {
+        for (percent, line) in [
+            (15, "nactive_literal = true\n"),
+            (25, "strict_fair = false\n"),
+            (50, "hold = \"any\"\n"),
+            (25, "residue = \"drain\"\n"),
+            (25, "count_last = false\n"),
+        ] {
             if dice.percent(percent) {
                 *out += line;
             }
