@@ -436,6 +436,97 @@ def test_checks_are_made_at_every_point_that_where_lets_through(sweep: Results) 
     assert judge(sweep, **check, high=2, where={"workload.0.count": 16})["verdict"] == "pass"
 
 
+@pytest.fixture
+def seeds(tmp_path: Path) -> Results:
+    """Loads 0.5 and 0.9, seeds 1 to 3. A: mean slowdown 2, 3, 4 and 4, 6, 11; B: twice that of A at the seed before."""
+    values = {"A": {0.5: (2.0, 3.0, 4.0), 0.9: (4.0, 6.0, 11.0)}, "B": {0.5: (8.0, 4.0, 6.0), 0.9: (22.0, 8.0, 12.0)}}
+    runs: list[tuple[str, dict[str, Any]]] = []
+    for variant, load, seed in itertools.product(values, (0.5, 0.9), (1, 2, 3)):
+        label = f"{variant}-{load}-{seed}"
+        # 200 flows, but for one run that has 50.
+        flows = 50 if label == "B-0.9-2" else 200
+        write_run(tmp_path, label, [("background", 10, values[variant][load][seed - 1])] * flows, {seed: 1})
+        runs.append((label, {"variant": variant, "seed": seed, "workload.0.load": load}))
+    return write_manifest(tmp_path, runs)
+
+
+MEAN = {"slowdown": "mean"}
+
+
+def test_points_that_differ_in_what_a_check_is_over_are_judged_by_their_means(seeds: Results) -> None:
+    """B over A: 18 / 9 and 42 / 21 by the means; seed by seed 4, 1.33, 1.5 and 5.5, 1.33, 1.09."""
+    ratio = {"kind": "ratio", "numerator": {"variant": "B", **MEAN}, "denominator": {"variant": "A", **MEAN}}
+    row = judge(seeds, **ratio, over=["seed"], low=1.9, high=2.1)
+    assert [(check["at"], check["measured"]) for check in row["checks"]] == [
+        ("load 0.5", pytest.approx(2)),
+        ("load 0.9", pytest.approx(2)),
+    ]
+    assert row["verdict"] == "pass"
+    assert row["measured"] == "load 0.5: 2 (1.33 to 4 over 3 seeds); load 0.9: 2 (1.09 to 5.5 over 3 seeds)"
+    each = judge(seeds, **ratio, low=1.9, high=2.1)
+    assert (len(each["checks"]), each["verdict"]) == (6, "direction"), "one by one they are six"
+    everything = judge(seeds, **ratio, over=["seed", "workload.0.load"])
+    assert everything["measured"] == "2 (1.09 to 5.5 over 6 points)"
+    two = judge(seeds, **ratio, over=["seed"], where={"seed": {"min": 2}, "workload.0.load": 0.5})
+    assert two["measured"] == "load 0.5: 1.43 (1.33 to 1.5 over 2 seeds)"
+    assert judge(seeds, **ratio, over=["seed"], where={"seed": 1, "workload.0.load": 0.5})["measured"] == "load 0.5: 4"
+
+
+def test_all_kinds_are_judged_over_seeds(seeds: Results) -> None:
+    light = {"where": {"workload.0.load": 0.5}}
+    order = judge(seeds, kind="ordering", value=MEAN, chains=[["A", "B"]], over=["seed"], **light)
+    assert order["measured"] == "load 0.5: A 3 (2 to 4), B 6 (4 to 8), over 3 seeds"
+    lighter = {"workload.0.load": 0.5}
+    most = {"numerator": {"variant": "A", **MEAN}, "denominator": {"variant": "A", "at": lighter, **MEAN}}
+    assert judge(seeds, kind="up-to", times=2, **most, over=["seed"])["measured"] == (
+        "load 0.9: at most 2.33 (2 to 2.75 over 3 seeds)"
+    )
+    close = judge(seeds, kind="approx", variant="A", value=MEAN, expected=3, tolerance=0.01, over=["seed"], **light)
+    assert close["verdict"] == "pass"
+    knee = {"kind": "knee", "variant": "A", "value": MEAN, "along": "workload.0.load", "low": 0.5, "high": 0.9}
+    # Seed 1 alone never gets to 6; the mean does, at 0.9 and not at 0.5.
+    row = judge(seeds, **knee, over=["seed"], threshold=6)
+    assert (row["verdict"], [check["measured"] for check in row["checks"]]) == ("pass", [0.9])
+
+
+def test_what_is_missing_at_one_seed_is_not_judged(seeds: Results) -> None:
+    heavy = {"where": {"workload.0.load": 0.9}}
+    row = judge(seeds, kind="between", variant="B", value={"slowdown": "p99"}, over=["seed"], **heavy)
+    assert row["verdict"] == "not-run"
+    assert row["measured"] == "too little data: p99 of 50 flows, seed 2"
+    next(run for run in seeds.runs if run.label == "A-0.9-3").entry["complete"] = False
+    row = judge(seeds, kind="between", variant="A", value=MEAN, over=["seed"])
+    assert [(check["at"], check["measured"]) for check in row["checks"]] == [("load 0.5", 3), ("load 0.9", None)]
+    assert row["measured"] == "load 0.5: 3 (2 to 4 over 3 seeds); not run: A"
+
+
+def test_panels_draw_means_over_seeds(seeds: Results) -> None:
+    seeds.manifest["figure"] = {"panels": [{"label": "all", "value": {"slowdown": "mean"}}]}
+    (panel,) = panels.read(seeds)
+    drawn = [(run["variant"], run["point"], run["value"]) for run in panel["runs"]]
+    points = {load: {"workload.0.load": load} for load in (0.5, 0.9)}
+    assert drawn == [("A", points[0.5], 3), ("A", points[0.9], 7), ("B", points[0.5], 6), ("B", points[0.9], 14)]
+
+
+def test_seeds_are_swept(cli: Cli, smoke: Path, tmp_path: Path) -> None:
+    """Each seed is a run with a directory and traffic of its own; fixing the seed leaves one that is judged alone."""
+    scenario = tmp_path / "seeds.toml"
+    scenario.write_text(
+        f'extends = "{smoke}"\n[sweep]\nseed = [1, 2, 3]\n[[expect]]\nclaim = "mine.1"\nkind = "between"\n'
+        'variant = "bfc"\nover = ["seed"]\nscales = ["", "quick", "smoke"]\nvalue = { summary = "flows.counted" }\n'
+    )
+    done = cli("run", scenario, "--out", "here")
+    assert done.returncode == 0, done.stderr
+    place = tmp_path / "here"
+    digests = {run["digest"] for run in json.loads((place / "manifest.json").read_text())["runs"]}
+    assert len(digests) == 3
+    assert {path.parent.name for path in place.glob("*/flows.parquet")} == {f"bfc.seed={seed}" for seed in (1, 2, 3)}
+    assert "over 3 seeds" in json.loads((place / "claims.json").read_text())[0]["measured"]
+    done = cli("run", scenario, "--out", "one", "--set", "seed=2")
+    assert done.returncode == 0, done.stderr
+    assert "over" not in json.loads((tmp_path / "one" / "claims.json").read_text())[0]["measured"]
+
+
 @pytest.mark.parametrize(
     "broken",
     [

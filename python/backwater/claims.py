@@ -8,6 +8,8 @@ through. Each check has a verdict, and they add up to the claim's:
     pass        all that could be judged hold
     fact        they hold, but follow from the set-up: no measurement could contradict them
     not-run     a scheme is missing, the scale is too small, or too few flows were measured
+
+Points that differ only in the keys of `over`, several seeds say, are judged together: each measurement is its mean.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from statistics import fmean
 from typing import Any
 
 from backwater._core import InputError
@@ -51,10 +54,10 @@ class Check:
 
 @dataclass(frozen=True)
 class Context:
-    """Where a check is made: a point of the sweep, and the selectors that `each` supplies."""
+    """Where a check is made: points of the sweep that are judged together, and the selectors that `each` supplies."""
 
     judge: Judge
-    point: Point
+    points: tuple[Point, ...]
     selectors: dict[str, Any]
 
     def value(self, expression: Any, **selectors: Any) -> float:
@@ -67,7 +70,20 @@ class Context:
         leaf = fill(expression, {**self.selectors, **selectors})
         if "variant" not in leaf:
             raise InputError(f"value {expression}: names no variant")
-        return self.judge.measure(leaf, self.point)
+        return self.judge.measure(leaf, self.points)
+
+    def between(self, measure: Callable[[Context], float]) -> str:
+        """What a measurement is at the least and at the most of the points; nothing where there is one."""
+        if len(self.points) == 1:
+            return ""
+        alone = [measure(Context(self.judge, (point,), self.selectors)) for point in self.points]
+        return f"{number(min(alone))} to {number(max(alone))}"
+
+    def over(self) -> str:
+        """How many points are judged together; nothing where it is one."""
+        n = len(self.points)
+        differing = {key for point in self.points for key, value in point if (key, value) not in self.points[0]}
+        return "" if n == 1 else f"over {n} {'seeds' if differing == {'seed'} else 'points'}"
 
 
 class Judge:
@@ -80,11 +96,22 @@ class Judge:
         for run in results.runs:
             if run.complete:
                 self.runs[run.params.get("variant", run.label), point_of(run)] = run
-        self.points = list(dict.fromkeys(point for _, point in self.runs))
+        self.points = list(dict.fromkeys(point_of(run) for run in results.runs))
         self.variants = list(dict.fromkeys(variant for variant, _ in self.runs))
         self.measured = Measured()
 
-    def measure(self, leaf: dict[str, Any], point: Point) -> float:
+    def measure(self, leaf: dict[str, Any], points: tuple[Point, ...]) -> float:
+        """Mean over the points."""
+        values = []
+        for point in points:
+            try:
+                values.append(self.measure_at(leaf, point))
+            except NoData as reason:
+                differing = [item for item in point if any(item not in other for other in points)]
+                raise NoData(", ".join([str(reason), *(f"{key} {value}" for key, value in differing)])) from None
+        return fmean(values)
+
+    def measure_at(self, leaf: dict[str, Any], point: Point) -> float:
         if "at" in leaf:
             leaf = dict(leaf)
             point = tuple(sorted({**dict(point), **leaf.pop("at")}.items()))
@@ -122,17 +149,23 @@ class Judge:
         return list(KINDS[kind](self, expectation)) or [Check("", None, "no complete run", "not-run")]
 
     def contexts(self, expectation: Expectation, *, along: str | None = None) -> Iterator[tuple[str, Context]]:
-        """Each place where a check is made, with its name; without the swept key that the check itself goes `along`."""
-        where = expectation.get("where", {})
-        points = [point for point in self.points if lets_through(where, dict(point))]
+        """Each place where a check is made, with its name; all of the swept key that the check itself goes `along`."""
         several = len(self.points) > 1
-        if along is not None:
-            points = list(dict.fromkeys(tuple(item for item in point if item[0] != along) for point in points))
-        for point in points:
+        for place, points in self.together([*expectation.get("over", []), along], expectation.get("where", {})).items():
             for selectors in combinations(expectation):
-                names = [f"{key.split('.')[-1]} {value}" for key, value in point] if several else []
+                names = [f"{key.split('.')[-1]} {value}" for key, value in place] if several else []
                 names += [str(value) for key, value in selectors.items() if tells_apart(key, expectation)]
-                yield ", ".join(names), Context(self, point, selectors)
+                yield ", ".join(names), Context(self, points, selectors)
+
+    def together(self, over: list[str | None], where: dict[str, Any]) -> dict[Point, tuple[Point, ...]]:
+        """Points that differ in nothing but the keys of `over`, by what they share; those at which anything was run."""
+        groups: dict[Point, tuple[Point, ...]] = {}
+        for point in self.points:
+            if lets_through(where, dict(point)):
+                shared = tuple(item for item in point if item[0] not in over)
+                groups[shared] = (*groups.get(shared, ()), point)
+        ran = {point for _, point in self.runs}
+        return {shared: points for shared, points in groups.items() if not ran.isdisjoint(points)}
 
 
 def tells_apart(key: str, expectation: Expectation) -> bool:
@@ -161,7 +194,7 @@ def evaluate(expect: list[Expectation], results: Results) -> list[dict[str, Any]
 def ratio(judge: Judge, e: Expectation) -> Iterator[Check]:
     """low <= numerator / denominator <= high; on the right side of 1 but outside, the direction holds."""
     for at, context in judge.contexts(e):
-        yield guarded(at, partial(quotient_of, context, e), lambda x: ratio_verdict(x, e.get("low"), e.get("high")))
+        yield guarded(at, context, partial(quotient_of, e), lambda x: ratio_verdict(x, e.get("low"), e.get("high")))
 
 
 def ratio_verdict(measured: float, low: float | None, high: float | None) -> str:
@@ -175,14 +208,14 @@ def ratio_verdict(measured: float, low: float | None, high: float | None) -> str
 def up_to(judge: Judge, e: Expectation) -> Iterator[Check]:
     """The largest numerator / denominator anywhere is `times`, within a factor of 1.5."""
     judged = [
-        (at, guarded(at, partial(quotient_of, context, e), lambda _: "pass")) for at, context in judge.contexts(e)
+        (at, guarded(at, context, partial(quotient_of, e), lambda _: "pass")) for at, context in judge.contexts(e)
     ]
     known = [(at, check) for at, check in judged if check.measured is not None]
     if not known:
         yield from (check for _, check in judged)
         return
     at, most = max(known, key=lambda pair: pair[1].measured or 0.0)
-    yield Check(at, most.measured, f"at most {number(most.measured)}", up_to_verdict(most.measured or 0.0, e["times"]))
+    yield Check(at, most.measured, f"at most {most.text}", up_to_verdict(most.measured or 0.0, e["times"]))
 
 
 def up_to_verdict(measured: float, times: float) -> str:
@@ -191,7 +224,7 @@ def up_to_verdict(measured: float, times: float) -> str:
     return "direction" if measured > 1 else "fail"
 
 
-def quotient_of(context: Context, e: Expectation) -> float:
+def quotient_of(e: Expectation, context: Context) -> float:
     return arithmetic("quotient", [context.value(e["numerator"]), context.value(e["denominator"])])
 
 
@@ -199,16 +232,18 @@ def between(judge: Judge, e: Expectation) -> Iterator[Check]:
     """low <= value <= high."""
     low, high = e.get("low", float("-inf")), e.get("high", float("inf"))
     for at, context in judge.contexts(e):
-        yield guarded(at, partial(context.value, e["value"]), lambda x: "pass" if low <= x <= high else "fail")
+        yield guarded(at, context, partial(value_of, e), lambda x: "pass" if low <= x <= high else "fail")
 
 
 def approx(judge: Judge, e: Expectation) -> Iterator[Check]:
     """Within a relative tolerance."""
     room = e.get("tolerance", EQUAL) * abs(e["expected"])
     for at, context in judge.contexts(e):
-        yield guarded(
-            at, partial(context.value, e["value"]), lambda x: "pass" if abs(x - e["expected"]) <= room else "fail"
-        )
+        yield guarded(at, context, partial(value_of, e), lambda x: "pass" if abs(x - e["expected"]) <= room else "fail")
+
+
+def value_of(e: Expectation, context: Context, **selectors: Any) -> float:
+    return context.value(e["value"], **selectors)
 
 
 def ordering(judge: Judge, e: Expectation) -> Iterator[Check]:
@@ -217,10 +252,13 @@ def ordering(judge: Judge, e: Expectation) -> Iterator[Check]:
     for at, context in judge.contexts(e):
         for chain in e["chains"]:
             values: list[tuple[str, float]] = []
+            told: list[str] = []
             without: list[Check] = []
             for variant in chain:
                 try:
                     values.append((variant, context.value(e["value"], variant=variant)))
+                    between = context.between(partial(value_of, e, variant=variant))
+                    told.append(f"{variant} {number(values[-1][1])}" + (f" ({between})" if between else ""))
                 except (NotRun, NoData) as reason:
                     without.append(nothing(at, reason))
             if len(values) < 2:
@@ -228,7 +266,7 @@ def ordering(judge: Judge, e: Expectation) -> Iterator[Check]:
                 continue
             rising = all(a < b * slack for (_, a), (_, b) in itertools.pairwise(values))
             below = high is None or values[-1][1] <= high
-            text = ", ".join(f"{variant} {number(x)}" for variant, x in values)
+            text = ", ".join([*told, *([context.over()] if context.over() else [])])
             yield Check(at, None, text, "fail" if not rising else "pass" if below else "direction")
             yield from without
 
@@ -254,15 +292,18 @@ def knee(judge: Judge, e: Expectation) -> Iterator[Check]:
 
 def values_along(context: Context, e: Expectation, **selectors: Any) -> tuple[dict[Any, float], list[Check]]:
     """The value at each step of the swept key, rising, and what could not be had."""
-    judge, along, rest = context.judge, e["along"], dict(context.point)
-    points = [p for p in judge.points if along in dict(p) and rest.items() <= dict(p).items()]
+    steps: dict[Any, tuple[Point, ...]] = {}
+    for point in context.points:
+        if e["along"] in dict(point):
+            step = position(dict(point)[e["along"]])
+            steps[step] = (*steps.get(step, ()), point)
     curve: dict[Any, float] = {}
     without: list[Check] = []
-    for step, point in sorted(((position(dict(p)[along]), p) for p in points), key=lambda pair: pair[0]):
+    for step, points in sorted(steps.items()):
         try:
-            curve[step] = Context(judge, point, context.selectors).value(e["value"], **selectors)
+            curve[step] = Context(context.judge, points, context.selectors).value(e["value"], **selectors)
         except (NotRun, NoData) as reason:
-            without.append(nothing(f"{along.split('.')[-1]} {step}", reason))
+            without.append(nothing(f"{e['along'].split('.')[-1]} {step}", reason))
     return curve, without
 
 
@@ -331,13 +372,15 @@ KINDS: dict[str, Callable[[Judge, Expectation], Iterator[Check]]] = {
 }
 
 
-def guarded(at: str, measure: Callable[[], float], verdict: Callable[[float], str]) -> Check:
+def guarded(at: str, context: Context, measure: Callable[[Context], float], verdict: Callable[[float], str]) -> Check:
     """A check of one number."""
     try:
-        measured = measure()
+        measured = measure(context)
+        between = context.between(measure)
     except (NotRun, NoData) as reason:
         return nothing(at, reason)
-    return Check(at, measured, number(measured), verdict(measured))
+    text = number(measured) + (f" ({between} {context.over()})" if between else "")
+    return Check(at, measured, text, verdict(measured))
 
 
 def nothing(at: str, reason: NotRun | NoData) -> Check:

@@ -106,7 +106,7 @@ def along_sweep(runs: list[dict[str, Any]], flow_class: str) -> Figure:
 
 
 def swept(runs: list[dict[str, Any]]) -> str:
-    """The first key of the sweep that takes several values, the seed if no other does; nothing if none does."""
+    """The first key of the sweep that takes several values, the seed only if no other does; nothing if none does."""
     keys = sorted(runs[0]["point"] if runs else {}, key=lambda key: key == "seed")
     return next((key for key in keys if len({str(run["point"].get(key)) for run in runs}) > 1), "")
 

@@ -1,10 +1,13 @@
-"""The panels that an experiment's `[figure]` asks for: values of runs, as in expectations, and published ones."""
+"""The panels that an experiment's `[figure]` asks for: values of runs, as in expectations, and published ones.
+
+Runs that differ only in their seed are one, with the mean of each measurement.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from backwater.claims import Context, Judge, NotRun
+from backwater.claims import Context, Judge, NotRun, Point
 from backwater.measured import NoData
 from backwater.results import Results
 
@@ -20,14 +23,17 @@ def read(results: Results) -> list[dict[str, Any]]:
     if not wanted:
         return []
     judge = Judge(results)
+    points = judge.together(["seed"], {})
+    shared_by = {point: shared for shared, members in points.items() for point in members}
+    places = list(dict.fromkeys((variant, shared_by[point]) for variant, point in judge.runs))
 
     def values(expression: Any) -> list[float | None]:
-        return [value(judge, expression, *run) for run in judge.runs]
+        return [value(judge, expression, variant, points[shared]) for variant, shared in places]
 
     with judge.measured.listening():
         for panel in wanted:
             values(panel["value"])
-    runs = [{"variant": variant, "point": dict(point)} for variant, point in judge.runs]
+    runs = [{"variant": variant, "point": dict(shared)} for variant, shared in places]
     return [
         {
             "label": panel["label"],
@@ -48,8 +54,8 @@ def spread(point: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def value(judge: Judge, expression: Any, variant: str, point: Any) -> float | None:
+def value(judge: Judge, expression: Any, variant: str, points: tuple[Point, ...]) -> float | None:
     try:
-        return Context(judge, point, {}).value(expression, variant=variant)
+        return Context(judge, points, {}).value(expression, variant=variant)
     except (NotRun, NoData):
         return None

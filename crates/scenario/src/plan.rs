@@ -13,6 +13,7 @@ use crate::model::Scenario;
 use crate::resolve::{into_table, resolve};
 use crate::schema::{PLAN_KEYS, SCALES};
 use crate::sizes::read_text;
+use crate::structure::join;
 use crate::suggest::hint;
 use crate::{chips, merge, presets, published, schema, structure, validate};
 
@@ -127,10 +128,12 @@ struct Sets {
 fn plan(document: Node, dir: &Path, stem: Option<&str>, sets: &[String], scale: Option<&str>) -> Result<Plan, Error> {
     let place = document.place.clone();
     let mut base = into_table(document);
+    let sets = parse_sets(sets)?;
+    let swept = swept_keys(&base, &sets.axes);
+    check_over(base.get("expect"), &swept)?;
     let scale = apply_scale(&mut base, &place, scale)?;
     check_plan_keys(&base)?;
 
-    let sets = parse_sets(sets)?;
     for (key, node) in sets.axes.clone() {
         sweep_over(&mut base, &key, node);
     }
@@ -396,6 +399,43 @@ fn apply_scale(base: &mut Table, place: &Place, asked: Option<&str>) -> Result<S
         }
     }
     Ok(name.into())
+}
+
+/// Keys that are swept, be it at another scale.
+fn swept_keys(base: &Table, axes: &[Override]) -> BTreeSet<Vec<String>> {
+    let sweep = base.get("sweep").and_then(Node::table).into_iter().flat_map(Table::keys);
+    let scales = base.get("scale").and_then(Node::table).into_iter().flat_map(Table::values).filter_map(Node::table);
+    let scaled = scales.flat_map(Table::keys).filter_map(|key| key.strip_prefix("sweep."));
+    let set = axes.iter().map(|(key, _)| key.as_str());
+    sweep.map(String::as_str).chain(scaled).chain(set).map(|key| merge::path(key)).collect()
+}
+
+/// What an expectation takes the mean `over` has to be swept.
+fn check_over(expect: Option<&Node>, swept: &BTreeSet<Vec<String>>) -> Result<(), Error> {
+    let Some(Value::Array(expectations)) = expect.map(|node| &node.value) else { return Ok(()) };
+    for (i, expectation) in expectations.iter().enumerate() {
+        let Some(over) = expectation.get("over") else { continue };
+        let shown = format!("expect.{i}.over");
+        let Value::Array(keys) = &over.value else {
+            return Err(over.error(shown, "expected a list of swept keys, such as [\"seed\"]"));
+        };
+        for (n, key) in keys.iter().enumerate() {
+            let wrong = |problem: String| Err(key.error(join(&shown, &n.to_string()), problem));
+            if key.text().is_none_or(|text| !swept.contains(&merge::path(text))) {
+                let names: Vec<String> = swept.iter().map(|path| path.join(".")).collect();
+                let hint = hint(key.text().unwrap_or(""), names.iter().map(String::as_str));
+                let allowed = match names.as_slice() {
+                    [] => "the file has no [sweep]".into(),
+                    names => format!("expected one of {}", names.join(", ")),
+                };
+                return wrong(format!("not a swept key; {hint}{allowed}"));
+            }
+            if expectation.get("along").is_some_and(|along| along.text() == key.text()) {
+                return wrong("the expectation goes along this key: expected another".into());
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Replaces or adds a key of the sweep.

@@ -612,6 +612,27 @@ const CASES: &[Case] = &[
         "sweep = { \"seed.deep\" = [1] }\nseed = 1",
         &["bad.toml:3: seed.deep = 1: seed is a whole number and has no keys"],
     ),
+    // Means over swept keys.
+    (
+        "seed = 1",
+        "expect = [{ claim = \"a\", over = \"seed\" }]",
+        &["bad.toml:3: expect.0.over = \"seed\": expected a list of swept keys, such as [\"seed\"]"],
+    ),
+    (
+        "seed = 1",
+        "expect = [{ claim = \"a\", over = [\"seed\"] }]",
+        &["bad.toml:3: expect.0.over.0 = \"seed\": not a swept key; the file has no [sweep]"],
+    ),
+    (
+        "seed = 1",
+        "sweep = { seed = [1, 2] }\nexpect = [{ claim = \"a\" }, { claim = \"b\", over = [\"seed\", \"sed\"] }]",
+        &["bad.toml:4: expect.1.over.1 = \"sed\": not a swept key; did you mean \"seed\"? expected one of seed"],
+    ),
+    (
+        "seed = 1",
+        "sweep = { seed = [1, 2] }\nexpect = [{ claim = \"a\", kind = \"knee\", along = \"seed\", over = [\"seed\"] }]",
+        &["bad.toml:4: expect.0.over.0 = \"seed\": the expectation goes along this key: expected another"],
+    ),
     (
         "[run]",
         "[[variant]]\nscheme = \"bfc\"\n[run]",

@@ -148,7 +148,8 @@
   // A variant keeps its colour at every point of a sweep.
   const variants = unique(data.runs.map((run) => run.variant));
   const lineOf = (run) => variants.indexOf(run.variant);
-  const swept = unique(data.runs.flatMap((run) => Object.keys(run.point)));
+  // The seed comes last: what is drawn along a swept key is drawn along another where there is one.
+  const swept = unique(data.runs.flatMap((run) => Object.keys(run.point))).sort((a, b) => (a === "seed") - (b === "seed"));
   const pointName = (point) => swept.map((key) => `${shortKey(key)} ${point[key]}`).join(", ");
   const shortKey = (key) => key.split(".").slice(-1)[0];
   const points = unique(data.runs.map((run) => pointName(run.point)));
@@ -388,13 +389,14 @@
       plot("queues", "Queue length over time, a line per run and port", draw));
   };
 
-  // The panels that the experiment asks for: lines along a swept number, bars where nothing was swept; beside them what was published.
+  // The panels that the experiment asks for: lines along a swept number, bars where nothing was swept; means over seeds. Beside them
+  // stands what was published.
   const panels = () => {
     if (data.panels.length === 0) return null;
-    const taken = swept.filter((k) => unique(data.runs.map((run) => run.point[k])).length > 1);
-    const key = taken.find((k) => k !== "seed") ?? taken[0];
+    const keys = swept.filter((k) => k !== "seed");
+    const key = keys.find((k) => unique(data.runs.map((run) => run.point[k])).length > 1);
     const axis = key === undefined ? null : axisAlong(key);
-    const others = swept.filter((k) => k !== key);
+    const others = keys.filter((k) => k !== key);
     const lineName = (run) => [run.variant, ...others.map((k) => `${shortKey(k)} ${run.point[k]}`)].join(", ");
     const one = (panel, i) => {
       const known = panel.runs.filter((run) => run.value !== null);
