@@ -157,6 +157,9 @@ def value(results: Results, expression: Any) -> float:
         ({"fct_ack": "min", "timed_out": True}, 92e-6),
         ({"fct_ack": "max", "timed_out": False}, 91e-6),
         ({"fct_ack": "max", "class": "*", "sizes": ">1000"}, 4e-6),  # the incast flow was never acknowledged
+        ({"with_timeout": "share", "sizes": "<=1000"}, 0.1),
+        ({"with_timeout": "share"}, 10 / 104),
+        ({"with_timeout": "share", "sizes": ">1000"}, 0.0),
         # At 100 Gbps 16 us are 200 KB, 160 us the 2 MB of the largest.
         ({"injected_within": "16 us"}, 100 / 104),
         ({"injected_within": "160 us"}, 1.0),

@@ -26,6 +26,7 @@ LEAVES: dict[str, tuple[str, ...]] = {
     "wait": ("class", "sizes"),
     "fct": ("class", "sizes"),
     "fct_ack": ("class", "sizes", "timed_out"),
+    "with_timeout": ("class", "sizes"),
     "injected_within": ("class",),
     "ports": ("node", "peer"),
     "mmus": ("node", "mmu"),
@@ -129,6 +130,8 @@ class Columns:
             return statistic(self.chosen(run, leaf, "fct"), leaf["fct"])
         if "fct_ack" in leaf:
             return statistic(self.chosen(run, leaf, "fct_ack"), leaf["fct_ack"])
+        if "with_timeout" in leaf:
+            return share_with_timeout(self.chosen(run, leaf, "timeouts"), leaf["with_timeout"])
         if "injected_within" in leaf:
             return injected_within(self.chosen(run, leaf, "size"), leaf["injected_within"], run)
         if "ports" in leaf:
@@ -159,9 +162,9 @@ class Columns:
             keep &= np.isin(self.flows["class"], np.flatnonzero(self.flows["classes"] == wanted))
         if column in ("wait", "fct") and column not in self.flows:
             self.flows |= times(run)
-        if column == "fct_ack" and column not in self.flows:
+        if column in ("fct_ack", "timeouts") and column not in self.flows:
             self.flows |= acknowledged(run)
-        if column == "fct_ack":
+        if column in ("fct_ack", "timeouts"):
             keep &= ~np.isnan(self.flows["fct_ack"])
         if "timed_out" in leaf:
             keep &= (self.flows["timeouts"] > 0) == bool(leaf["timed_out"])
@@ -247,6 +250,15 @@ def statistic(values: Array, name: str, of: str = "flows") -> float:
         rank = rank_of(Fraction(match[1]), len(values))
         return float(np.partition(values, rank)[rank])
     raise InputError(f"statistic {name!r}: expected mean, min, p50, p95, p99, p99.99 or max")
+
+
+def share_with_timeout(timeouts: Array, name: str) -> float:
+    """Share of flows that had a timeout."""
+    if name != "share":
+        raise InputError(f'with_timeout = {name!r}: expected "share"')
+    if len(timeouts) == 0:
+        raise NoData("no flows")
+    return float((timeouts > 0).mean())
 
 
 def sample_statistic(values: Array, name: str) -> float:

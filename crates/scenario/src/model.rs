@@ -732,7 +732,8 @@ pub struct Tcp {
     pub connections: Connections,
     /// A connection idle for longer than its timeout starts again with the initial window.
     pub idle_restart: bool,
-    /// It does so too if its window was smaller, as in ns-2, and not only if it was larger (RFC 5681).
+    /// As in ns-2: also if its window was smaller, not only if it was larger (RFC 5681), and after an idle time longer than srtt + 4
+    /// var, whatever `rto` is.
     pub idle_raises: bool,
     /// A new connection begins with a segment without payload, and waits for its acknowledgement.
     pub handshake: bool,
@@ -769,7 +770,7 @@ pub enum Recovery {
 pub enum Connections {
     /// Each flow over a new one.
     PerFlow,
-    /// An idle one between the two hosts, with the window it had, or a new one if all are busy.
+    /// The idle one between the two hosts that was opened first, with the window it had, or a new one if all are busy.
     Persistent,
 }
 

@@ -1741,6 +1741,47 @@ fn size_tables_of_ones_own() {
     has(&files.refuse("s.toml"), &["s.toml:25: workload.0.sizes.file = \"t.csv\": is a directory: expected a file"]);
 }
 
+/// `GOOD` with a sweep, variants and a figure; published points that do not belong there.
+#[test]
+fn published_points_stand_in_panels_at_variants_and_on_axes() {
+    let refuse = |sweep: &str, point: &str| {
+        let text = format!(
+            "{GOOD}{sweep}\n[[variant]]\nname = \"one\"\n[[variant]]\nname = \"two\"\n[figure]\n\
+             panels = [{{ label = \"loss\", value = 1 }}]\npublished = [\n    {{ {point} }},\n]\n"
+        );
+        load_str(&text, Path::new("."), "bad.toml", &[], None).map_err(|error| error.to_string())
+    };
+    let swept = "[sweep]\n\"workload.0.load\" = [0.4, 0.5]";
+    let good = "panel = \"loss\", variant = \"one\", at = 0.4, value = 0.1";
+    let cases: [(&str, &str, &str); 13] = [
+        ("value = 0.1", "", "figure.published.0.value: missing: expected"),
+        ("0.1", "[0.1, 0.2]", "figure.published.0.at = 0.4: expected a list of 2, one for each value"),
+        ("0.1", "[0.1, true]", "figure.published.0.value = true: expected a number, or a list of numbers"),
+        ("0.4", "[0.4, 0.5]", "figure.published.0.at = [0.4, 0.5]: expected one value"),
+        ("0.1", "\"0.1\"", "figure.published.0.value = \"0.1\": expected a number, or a list of numbers"),
+        ("0.1", "nan", "figure.published.0.value = NaN: expected a number, or a list of numbers"),
+        ("panel", "pannel", "figure.published.0.pannel = \"loss\": unknown key; did you mean \"panel\"?"),
+        ("\"loss\"", "\"lost\"", "figure.published.0.panel = \"lost\": did you mean \"loss\"? expected \"loss\""),
+        ("\"loss\"", "7", "figure.published.0.panel = 7: expected a text in quotes, not"),
+        ("\"one\"", "\"three\"", "figure.published.0.variant = \"three\": expected \"one\", \"two\""),
+        ("at = 0.4, ", "", "figure.published.0.at: missing: expected where it stands on the swept axis"),
+        ("value", "where = { seed = 1 }, value", "figure.published.0.where.seed = 1: expected \"workload.0.load\""),
+        ("at = 0.4", "where = 3", "figure.published.0.where = 3: expected a table, not"),
+    ];
+    for (piece, instead, problem) in cases {
+        assert!(good.contains(piece), "{piece}");
+        let message = refuse(swept, &good.replacen(piece, instead, 1)).expect_err(problem);
+        has(&message, &["bad.toml:", problem]);
+    }
+    assert!(refuse(swept, good).is_ok());
+    assert!(refuse(swept, "panel = \"loss\", variant = \"one\", at = [0.4, 0.5], value = [0.1, 0.2]").is_ok());
+    let message = refuse("", &good.replace("at = 0.4", "where = { seed = 1 }")).expect_err("nothing is swept");
+    let listed = refuse("", &good.replace("at = 0.4, value = 0.1", "value = [0.1]")).expect_err("a list has places");
+    has(&listed, &["figure.published.0.at: missing: expected where it stands on the swept axis"]);
+    has(&message, &["figure.published.0.where.seed = 1: expected no such key: the file has none"]);
+    assert!(refuse("", &good.replace("at = 0.4, ", "")).is_ok(), "bars have no axis");
+}
+
 #[test]
 fn flow_lists_of_ones_own() {
     let cases: &[(&[u8], &[&str])] = &[

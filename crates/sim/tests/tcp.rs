@@ -211,6 +211,19 @@ fn connections_are_taken_over_with_their_windows() {
     assert!((160..230).contains(&opened) && (80..115).contains(&found), "{opened} us opening, {found} us without");
 }
 
+/// The first flow ends with a large window, the second, over a connection opened later, ends after it with the initial one. The
+/// third takes the first's connection, not that which came to rest last.
+#[test]
+fn of_idle_connections_the_one_opened_first_is_taken() {
+    let path = path(&[(100, 20_000), (100, 20_000)]);
+    let first = path.flow(0, 1_000_000, 20, false);
+    let (beside, start) = (first.acknowledged / 1000 - 10_000, first.acknowledged / 1000 + 200_000);
+    let outcome = path.run(&[(0, 1_000_000), (beside, 1), (start, 2_000_000)], "connections = \"persistent\"\n");
+    assert!(outcome.acknowledged[0] < outcome.acknowledged[1] && outcome.acknowledged[1].0 < start * 1000);
+    took(&outcome, 2, &path.flow(start * 1000, 2_000_000, first.window, false), "the first's window");
+    assert_ne!(path.flow(start * 1000, 2_000_000, 20, false).received, outcome.received[2].0, "not the second's");
+}
+
 /// What leaves the window at once does not fit the NIC.
 #[test]
 fn what_overflows_a_nic_is_counted_and_repaired() {
