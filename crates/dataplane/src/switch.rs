@@ -326,7 +326,8 @@ impl<P: Policy> Switch<P> {
             let covered = self.marking.exempt == 0 || self.marking.exempt >> queue & 1 == 0;
             let length = if self.marking.per_port { p.queues.all_bytes() } else { left };
             let by_queue = covered && p.red.marks(length, wire, &mut self.rng);
-            let by_pool = self.buffer.marks(p.mmu, wire, &mut self.rng) && (covered || !self.marking.pool_exempts);
+            let by_pool =
+                self.buffer.marks(p.mmu, port, wire, &mut self.rng) && (covered || !self.marking.pool_exempts);
             if !by_queue && !by_pool {
                 break (queue, cell);
             }

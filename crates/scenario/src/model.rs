@@ -403,6 +403,17 @@ pub enum Spacing {
     Uniform,
 }
 
+/// Whose bytes since the last mark uniform spacing counts for a pool's rule.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SpacedOver {
+    /// Those of all ports of the pool.
+    #[default]
+    Pool,
+    /// Each port's for itself, as in BCC's public simulations.
+    Port,
+}
+
 /// RED on the instantaneous occupancy of a shared pool, at dequeue: BCC's one more configuration (spec G.2). It marks any
 /// ECN-capable packet that leaves a port of the pool's MMU (BCC-A2).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -414,9 +425,12 @@ pub struct PoolEcn {
     pub kmax: Bytes,
     /// Probability just below `kmax`, 0 to 1.
     pub pmax: f64,
-    /// Spacing of marks between the thresholds, across all ports of the pool.
+    /// Spacing of marks between the thresholds.
     #[serde(default)]
     pub spacing: Spacing,
+    /// Uniform spacing: since the last mark of what bytes are counted.
+    #[serde(default)]
+    pub spaced_over: SpacedOver,
     /// Only packets of queues that `ecn` covers are marked, as the Switch Abstraction Interface has it.
     #[serde(default)]
     pub only_ecn_queues: bool,

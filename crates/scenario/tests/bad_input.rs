@@ -1202,6 +1202,16 @@ const MEMORY_CASES: &[Case] = &[
         "buffer = \"infinite\"",
         &["switch.pool_ecn = ", "an infinite pool has no share in use; expected a size as buffer"],
     ),
+    (
+        "only_ecn_queues = true",
+        "spaced_over = \"port\"",
+        &["switch.pool_ecn.spaced_over = \"port\": with spacing \"plain\" nothing is counted; expected \"pool\""],
+    ),
+    (
+        "only_ecn_queues = true",
+        "spacing = \"uniform\", spaced_over = \"queue\"",
+        &["switch.pool_ecn.spaced_over = \"queue\": expected \"pool\" or \"port\""],
+    ),
     ("kmin = \"1 MB\", ", "", &["switch.pool_ecn.kmin: missing: expected a size with a unit"]),
     ("not_ect = \"drop\"", "not_ect = \"mark\"", &["switch.not_ect = \"mark\": expected \"pass\" or \"drop\""]),
     // Classes.

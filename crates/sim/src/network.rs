@@ -14,7 +14,7 @@ use backwater_dataplane::{
 };
 use backwater_scenario::model::{
     self, AckClass, Assignment, Backpressure, Buffer, Ecn, EcnOf, Elide, ElideRule, Fault, Hold, Memory, Mmu, NotEct,
-    Paths, ReleaseFrom, Residue, Returns, Scenario, Spacing, Transport, WhenPaused,
+    Paths, ReleaseFrom, Residue, Returns, Scenario, SpacedOver, Spacing, Transport, WhenPaused,
 };
 use backwater_scenario::topology::{self, Graph, Link, ser_time};
 use backwater_types::hash::{self, Stream};
@@ -395,6 +395,7 @@ fn memory(scenario: &Scenario, graph: &Graph, switch: usize, links: &[usize]) ->
             .pool_ecn
             .as_ref()
             .map(|pool| spaced(Red::new(pool.kmin.0, pool.kmax.0, pool.pmax), pool.spacing, full_packet(scenario))),
+        red_per_port: config.pool_ecn.as_ref().is_some_and(|pool| pool.spaced_over == SpacedOver::Port),
     }
 }
 

@@ -336,9 +336,10 @@ impl Outcome {
         let timeouts = self.timeout_reasons.into_iter().chain(self.timeouts.iter().map(|n| *n as u64));
         let dropped = self.drops.iter().flat_map(|d| [d.packets[6], d.packets[7]]);
         let pools = self.pools.iter().flat_map(|row| [row.counts.marked_queue, row.counts.marked_pool]);
+        let by_port = self.ports.iter().map(|p| p.total.dropped);
         let samples = self.queues.iter().chain(&self.pool_samples);
         let samples = samples.flat_map(|(at, node, place, bytes)| [at.0, *node as u64, *place as u64, *bytes]);
-        let tcp: Vec<u64> = timeouts.chain(dropped).chain(pools).chain(samples).collect();
+        let tcp: Vec<u64> = timeouts.chain(dropped).chain(by_port).chain(pools).chain(samples).collect();
         if self.scenario.host.transport == Transport::Tcp {
             hash.put(&tcp);
         }

@@ -302,7 +302,7 @@ fn drops(outcome: &Outcome) -> Value {
 /// Reasons for which a switch or a NIC drops a packet of its own accord.
 const CHOSEN: [usize; 5] = [0, 1, 5, DROPPED_BY_NIC, 7];
 
-/// Data packets that switches and NICs dropped, of those that hosts sent or would have.
+/// Data packets that switches and NICs dropped, of those that hosts sent or would have; and as the authors of BCC count loss.
 fn loss(outcome: &Outcome) -> Value {
     let hosts = outcome.graph.hosts;
     let sent: u64 = outcome.ports.iter().filter(|p| (p.node as usize) < hosts).map(|p| p.total.sent.data_packets).sum();
@@ -312,7 +312,25 @@ fn loss(outcome: &Outcome) -> Value {
     let all: u64 = drops.iter().flat_map(|d| CHOSEN.map(|reason| d.packets[reason])).sum();
     let dropped = all - drops.iter().map(|d| d.acks).sum::<u64>();
     let data = sent + in_nics;
-    json!({ "data_packets": data, "dropped": dropped, "share": finite(dropped as f64 / data as f64) })
+    json!({
+        "data_packets": data,
+        "dropped": dropped,
+        "share": finite(dropped as f64 / data as f64),
+        "share_per_port": finite(loss_per_port(outcome)),
+    })
+}
+
+/// Mean over all egress ports of switches of the share of packets, ACKs among them, that were dropped of those offered to it; a port
+/// without packets drops none of them (BCC-A16). A packet counts at each switch it comes to, and a port with few as much as one with
+/// many. What waits when the run ends was not offered.
+fn loss_per_port(outcome: &Outcome) -> f64 {
+    let hosts = outcome.graph.hosts;
+    let shares = outcome.ports.iter().filter(|p| p.node as usize >= hosts).map(|p| {
+        let offered = p.total.sent.data_packets + p.total.sent.ack_packets + p.total.dropped;
+        p.total.dropped as f64 / offered.max(1) as f64
+    });
+    let ports = outcome.ports.iter().filter(|p| p.node as usize >= hosts).count();
+    shares.sum::<f64>() / ports as f64
 }
 
 /// Timeouts of TCP by reason; null for other transports.

@@ -152,6 +152,12 @@ pub const SCHEMA: Schema = &[
             ("data_bytes", "u64", "B", "their bytes on the wire"),
             ("ack_packets", "u64", "packets", "ACKs and NACKs sent"),
             ("control_frames", "u64", "frames", "pause and resume frames sent"),
+            (
+                "dropped_packets",
+                "u64",
+                "packets",
+                "for this port and dropped by its node of its own accord, ACKs among them",
+            ),
             ("utilisation", "f64", "", "share of the counted window in use"),
             ("pfc_paused_ps", "u64", "ps", "time held by PFC"),
             ("pfc_pauses", "u64", "", "PFC pauses that took effect here"),
@@ -383,6 +389,7 @@ fn ports(outcome: &Outcome) -> Vec<Column> {
         ("data_bytes", u64s(&|p| p.total.sent.data_bytes)),
         ("ack_packets", u64s(&|p| p.total.sent.ack_packets)),
         ("control_frames", u64s(&|p| p.total.sent.control_frames)),
+        ("dropped_packets", u64s(&|p| p.total.dropped)),
         (
             "utilisation",
             Values::F64(ports.iter().map(|p| p.window_bytes as f64 * 8.0 / seconds / p.rate.0 as f64).collect()),

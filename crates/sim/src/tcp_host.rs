@@ -384,6 +384,7 @@ impl TcpHost {
         }
         let wire = packet.wire as u64;
         if self.nic.bytes + wire > params.control.nic_buffer {
+            self.port.stats.dropped += 1;
             self.port.drops.count(DROPPED_BY_NIC, packet.wire);
             self.port.drops.acks += (packet.kind != Kind::Data) as u64;
             return observer.dropped(now, self.port.id as usize, &packet, "nic");

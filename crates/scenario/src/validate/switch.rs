@@ -8,7 +8,8 @@ use backwater_types::Bytes;
 use super::{Doc, Net};
 use crate::error::Error;
 use crate::model::{
-    Assignment, Backpressure, Bfc, Buffer, EcnOf, Elide, ElideRule, Flowsail, Memory, NotEct, Switch, WhenPaused,
+    Assignment, Backpressure, Bfc, Buffer, EcnOf, Elide, ElideRule, Flowsail, Memory, NotEct, SpacedOver, Spacing,
+    Switch, WhenPaused,
 };
 use crate::topology::{NodeKind, headroom};
 
@@ -106,6 +107,10 @@ fn check_marking(part: &Part) -> Result<(), Error> {
         };
         part.need(pool.kmax <= buffer, "pool_ecn.kmax", || {
             format!("expected at most {}.buffer = {buffer}, which the pool never exceeds", part.key)
+        })?;
+        let counted = pool.spacing == Spacing::Uniform || pool.spaced_over == SpacedOver::Pool;
+        part.need(counted, "pool_ecn.spaced_over", || {
+            "with spacing \"plain\" nothing is counted; expected \"pool\"".into()
         })?;
         part.need(!pool.only_ecn_queues || switch.ecn.is_some(), "pool_ecn.only_ecn_queues", || {
             format!("no queue has ECN on, so nothing would be marked; expected false, or {}.ecn", part.key)
