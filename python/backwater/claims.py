@@ -83,11 +83,10 @@ class Context:
         return self.judge.measure(leaf, self.points)
 
     def between(self, measure: Callable[[Context], float]) -> str:
-        """What a measurement is at the least and at the most of the points; nothing where there is one."""
-        if len(self.points) == 1:
-            return ""
+        """What a measurement is at the least and at the most of the points; nothing where that is the same."""
         alone = [measure(Context(self.judge, (point,), self.selectors)) for point in self.points]
-        return f"{number(min(alone))} to {number(max(alone))}"
+        least, most = number(min(alone)), number(max(alone))
+        return f"{least} to {most}" if least != most else ""
 
     def over(self) -> str:
         """How many points are judged together; nothing where it is one."""
@@ -394,8 +393,8 @@ def guarded(at: str, context: Context, measure: Callable[[Context], float], verd
         between = context.between(measure)
     except UNJUDGED as reason:
         return nothing(at, reason)
-    text = number(measured) + (f" ({between} {context.over()})" if between else "")
-    return Check(at, measured, text, verdict(measured))
+    together = " ".join(part for part in (between, context.over()) if part)
+    return Check(at, measured, number(measured) + (f" ({together})" if together else ""), verdict(measured))
 
 
 def nothing(at: str, reason: Exception) -> Check:

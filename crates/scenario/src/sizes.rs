@@ -377,10 +377,10 @@ mod tests {
                 sum += size;
                 sum_of_squares += size * size;
             }
-            // Whole bytes lose up to one of each size.
+            // Whole bytes lose up to one of each size; a few of a million sizes are the largest, which squares rest on.
             let (sum, sum_of_squares) = (sum / n as f64, sum_of_squares / n as f64);
-            assert!((sum / mean - 1.0).abs() < 2e-4 + 1.0 / mean, "{name}: {sum} for {mean}");
-            assert!((sum_of_squares / squares - 1.0).abs() < 1e-2, "{name}: {sum_of_squares} for {squares}");
+            assert!((sum / mean - 1.0).abs() < 1e-3 + 1.0 / mean, "{name}: {sum} for {mean}");
+            assert!((sum_of_squares / squares - 1.0).abs() < 0.03, "{name}: {sum_of_squares} for {squares}");
         }
     }
 

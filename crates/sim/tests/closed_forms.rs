@@ -131,7 +131,7 @@ fn extreme_rates_are_exact() {
 fn slowdown_by_the_script_of_bfcs_authors() {
     const CLOS: &str = "[topology]\nkind = \"leaf-spine\"\nleaves = 8\nspines = 8\nhosts_per_leaf = 16\nhost_rate = \"100 Gbps\"\n\
                         core_rate = \"100 Gbps\"\nhost_delay = \"1 us\"\ncore_delay = \"1 us\"\n";
-    let links = vec![(100, 1000); 4];
+    let links = [(100, 1000); 4];
     // To another rack, bytes, and the script's ideal in nanoseconds.
     let cases = [
         (true, 500, 8_000 + 40 * 4),

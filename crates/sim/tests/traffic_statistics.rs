@@ -155,10 +155,11 @@ fn every_table_draws_the_mean_that_loads_are_computed_from() {
     }
 }
 
-/// What BFC's authors have on top of the load that they ask for: the mean of whole packets over that of the table.
+/// What BFC's authors have on top of the load that they ask for: the mean of whole packets over that of the table. Drawn and cut to whole
+/// bytes they were 1.0263, 1.0017 and 1.0003: half a byte is 0.02 % of Google's mean.
 #[test]
 fn whole_packets_are_larger_than_their_tables_by_what_was_measured() {
-    for (name, more) in [("google_rpc", 1.0263), ("fb_hadoop", 1.0017), ("web_search", 1.0003)] {
+    for (name, more) in [("google_rpc", 1.0265), ("fb_hadoop", 1.0017), ("web_search", 1.0003)] {
         let sampler = Sampler::new(&backwater_scenario::model::Sizes::Table(format!("{name}_bfc_authors")));
         let ratio = sampler.mean() / sampler.table_mean();
         assert!((ratio - more).abs() < 5e-5, "{name}: {ratio}");
