@@ -141,7 +141,7 @@ fn plan(document: Node, dir: &Path, stem: Option<&str>, sets: &[String], scale: 
     if let Some(figure) = base.get("figure").and_then(Node::table) {
         let scheme = base.get("scheme").and_then(Node::text);
         let names: Vec<&str> = variants.iter().filter_map(|variant| variant.name.as_deref().or(scheme)).collect();
-        published::check(figure, &names, base.get("sweep").and_then(Node::table))?;
+        published::check(figure, &names, base.get("sweep").and_then(Node::table), &place)?;
     }
     if let Some(wanted) = &sets.variant {
         pick(&mut variants, wanted)?;

@@ -1,19 +1,20 @@
 //! Published points, which a figure draws beside what was run: `[figure] published`.
 
-use crate::document::{Node, Table, Value};
+use crate::document::{Node, Place, Table, Value};
 use crate::error::Error;
 use crate::suggest::hint;
 
 /// Checks that the points of `figure` have values, and stand in panels, at variants and on axes that the file has. Keys and
-/// their types are the schema's business.
+/// their types are the schema's business. Points of a file that this one, at `place`, extends are left out of the drawing where it
+/// has others.
 ///
 /// # Errors
 /// Names the first point that does not, and what there is.
-pub(crate) fn check(figure: &Table, variants: &[&str], sweep: Option<&Table>) -> Result<(), Error> {
+pub(crate) fn check(figure: &Table, variants: &[&str], sweep: Option<&Table>, place: &Place) -> Result<(), Error> {
     let list = |key: &str| figure.get(key).and_then(items).unwrap_or_default();
     let panels: Vec<&str> = list("panels").iter().filter_map(|panel| panel.table()?.get("label")?.text()).collect();
     let swept: Vec<&str> = sweep.into_iter().flatten().map(|(key, _)| key.as_str()).collect();
-    for (i, point) in list("published").iter().enumerate() {
+    for (i, point) in list("published").iter().enumerate().filter(|(_, point)| point.place.is_in_file_of(place)) {
         let table = point.table().expect("checked to be a table");
         let key = |name: &str| format!("figure.published.{i}.{name}");
         for (name, allowed) in [("panel", &panels[..]), ("variant", variants)] {
