@@ -225,7 +225,7 @@ def panels(wanted: list[dict[str, Any]]) -> Figure:
     for axes in grid[len(wanted) :]:
         axes.set_visible(False)
     if beside:
-        line(figure.axes[0], len(COLOURS) - 1, [], [], "published", marker=True, linestyle="none", fillstyle="none")
+        figure.axes[0].plot([], [], "o", label="published", color="#5a6675", fillstyle="none", markersize=7.5)
     if count or beside:
         legend(figure, count + beside)
     return figure

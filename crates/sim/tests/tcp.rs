@@ -336,7 +336,7 @@ fn loss_per_port_is_the_mean_of_what_each_port_drops() {
     let Ports { left, dropped, acks } = &seen[0];
     let share = |(left, dropped): (&u64, &u64)| *dropped as f64 / (left + dropped) as f64;
     let shares: Vec<f64> = left.iter().zip(dropped).map(share).collect();
-    assert!(shares[8] > 0.1 && shares.contains(&0.0) && *acks > 0, "{shares:?}, {acks} ACKs");
+    assert!(shares[8] > 0.02 && shares.contains(&0.0) && *acks > 0, "{shares:?}, {acks} ACKs");
     let loss = &summary::summary(&outcome)["loss"];
     let per_port = loss["share_per_port"].as_f64().expect("packets were sent");
     assert!((per_port / (shares.iter().sum::<f64>() / 9.0) - 1.0).abs() < 1e-12, "{per_port}, {shares:?}");
