@@ -15,7 +15,7 @@ PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.13 python3.14; 
 
 RUST := Cargo.toml Cargo.lock $(shell find crates data -type f -not -path '*/target/*' 2>/dev/null)
 
-.PHONY: help setup run test test-rust test-python test-long bench lint format docs lock clean
+.PHONY: help setup run test test-rust test-python test-long bench lint format docs results lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
@@ -53,6 +53,9 @@ format: $(VENV)/.packages ## format everything
 	cargo fmt --all
 	$(BIN)/ruff format python tests
 	$(BIN)/ruff check --fix python tests
+
+results: setup ## docs/results.md from the ledger and its prose
+	$(BIN)/python -m backwater.ledger docs/results
 
 docs: ## Rust API documentation, into target/doc
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked

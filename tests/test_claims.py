@@ -73,6 +73,17 @@ def write_run(
         "used_bytes": pa.array([100, 7, 300, 9], pa.uint64()),
     }
     pq.write_table(pa.table(pools), place / label / "pools.parquet")
+    pauses = {
+        "node": pa.array(["spine0", "spine1", "leaf0"]).dictionary_encode(),
+        "peer": pa.array(["leaf0", "leaf0", "host0"]).dictionary_encode(),
+        "samples": pa.array([10, 10, 10], pa.uint64()),
+        "held": pa.array([50, 30, 7], pa.uint64()),
+        "incast": pa.array([20, 0, 7], pa.uint64()),
+        "other": pa.array([10, 0, 0], pa.uint64()),
+        "orphans": pa.array([20, 30, 0], pa.uint64()),
+        "all": pa.array([1, 0, 0], pa.uint64()),
+    }
+    pq.write_table(pa.table(pauses), place / label / "pauses.parquet")
     (place / label / "summary.json").write_text(json.dumps(summary))
     scenario = {"host": {"window": "100 KB"}, "topology": {"host_rate": "100 Gbps"}, "workload": [{"delay": "2.5 us"}]}
     (place / label / "scenario.json").write_text(json.dumps(scenario))
@@ -146,6 +157,9 @@ def value(results: Results, expression: Any) -> float:
         ({"fct_ack": "min", "timed_out": True}, 92e-6),
         ({"fct_ack": "max", "timed_out": False}, 91e-6),
         ({"fct_ack": "max", "class": "*", "sizes": ">1000"}, 4e-6),  # the incast flow was never acknowledged
+        ({"with_timeout": "share", "sizes": "<=1000"}, 0.1),
+        ({"with_timeout": "share"}, 10 / 104),
+        ({"with_timeout": "share", "sizes": ">1000"}, 0.0),
         # At 100 Gbps 16 us are 200 KB, 160 us the 2 MB of the largest.
         ({"injected_within": "16 us"}, 100 / 104),
         ({"injected_within": "160 us"}, 1.0),
@@ -169,6 +183,10 @@ def value(results: Results, expression: Any) -> float:
         ({"pool": "max"}, 300.0),
         ({"pool": "mean", "node": "leaf0", "mmu": 1}, 8.0),
         ({"pool": "mean", "mmu": 0, "after": "2 us"}, 300.0),
+        ({"pauses": "held", "node": "spine*"}, 4.0),
+        ({"pauses": "orphans", "node": "spine*", "peer": "leaf*"}, 2.5),
+        ({"pauses": "all", "node": "spine0"}, 0.1),
+        ({"pauses": "incast"}, 0.9),
         ({"active_flows": "mean"}, 8.0),
         ({"active_flows": "p50"}, 0.0),
         ({"active_flows": "p99"}, 40.0),
@@ -570,6 +588,25 @@ def test_a_value_may_be_one_at_another_point(tmp_path: Path) -> None:
     assert judge(swept, **{**advantage, **sides})["verdict"] == "not-run"
 
 
+def test_a_run_with_another_load_than_asked_fails_its_claims(two: Results) -> None:
+    load = {"class": "background", "asked": 0.85, "realised": 0.872, "sampling_error": 0.001, "as_asked": True}
+    check = {"kind": "between", "value": {"slowdown": "mean"}}
+    two.runs[0].summary["load"] = [load]
+    assert judge(two, **check, variant="A")["verdict"] == "pass"
+    two.runs[0].summary["load"] = [load | {"as_asked": False}]
+    row = judge(two, **check, variant="A")
+    assert row["verdict"] == "fail"
+    assert row["measured"] == "A: the load of background is 0.872 where 0.85 was asked, which is not chance"
+    assert judge(two, **check, variant="B")["verdict"] == "pass", "other runs are judged"
+    sides = {"numerator": {"variant": "B", **SMALL_P99}, "denominator": {"variant": "A", **SMALL_P99}}
+    assert judge(two, kind="ratio", **sides, low=1)["verdict"] == "fail"
+    assert judge(two, kind="ordering", value=SMALL_P99, chains=[["A", "B"]])["verdict"] == "fail"
+    window = {"scenario": "host.window"}
+    assert judge(two, kind="equals", variant="A", value=window, expected=100e3)["verdict"] == "fact"
+    two.manifest["figure"] = {"panels": [{"label": "small", "value": SMALL_P99}]}
+    assert [run["value"] for run in panels.read(two)[0]["runs"]] == [99.0, 495.0], "it is drawn all the same"
+
+
 def test_panels_have_a_value_for_each_run(two: Results) -> None:
     assert panels.read(two) == []
     two.manifest["figure"] = {
@@ -643,6 +680,8 @@ def test_reproduce_writes_rows(cli: Cli, tmp_path: Path) -> None:
         assert {"claim", "expected", "measured", "verdict"} <= row.keys()
         assert row["verdict"] in VERDICTS
     assert done.returncode == int(any(row["verdict"] == "fail" for row in rows))
+    assert "load asked" in done.stdout
+    assert "background 55.00%" in done.stdout
     assert all(row["claim"] in done.stdout for row in rows)
     assert (tmp_path / "runs" / "bfc-fig9" / "report.html").is_file()
 

@@ -66,3 +66,11 @@ def test_the_example_in_the_readme_runs(tmp_path: Path) -> None:
     (tmp_path / "experiments").symlink_to(ROOT / "experiments")
     done = subprocess.run([sys.executable, "-c", example[1]], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_loads_of_experiments_are_what_they_say() -> None:
+    """Only a file that names the rule of BFC's authors may load a network by it."""
+    for name, path in experiments.known().items():
+        runs = Experiment(path).plan["runs"]
+        rules = {workload.get("load_by", "drawn") for run in runs for workload in run["scenario"]["workload"]}
+        assert rules == {"drawn"} or "load_by" in path.read_text(), name

@@ -308,12 +308,17 @@ def test_a_trial_puts_the_plan_into_a_scenario() -> None:
     switch = written["switch"]
     assert (switch["buffer"], switch["alpha"], switch["mmu"]) == ("3000000 B", 4, {"ports": 8, "private": "128000 B"})
     assert switch["ecn"] == {"kmin": "720000 B", "kmax": "720000 B", "pmax": 1.0}
-    with_bcc, without = written["variant"]
+    with_bcc, without, share = written["variant"]
     marking = {"kmin": "1802000 B", "kmax": "2602000 B", "pmax": 0.1, "spacing": "plain"}
     assert {key: with_bcc[f"switch.pool_ecn.{key}"] for key in marking} == marking
     assert without.keys() == {"name", "scheme"}
+    # 3 MB / 8 + 128 KB.
+    assert share["switch.ecn.kmin"] == share["switch.ecn.kmax"] == "503000 B"
     assert written["workload"][0]["to"] == ["host0..host7"]
-    assert written["sweep"] == {"workload.0.load": [0.4, 0.9]}
+    assert written["sweep"] == {"switch.mmu.private": ["128000 B", "0 B"], "workload.0.load": [0.4, 0.9]}
+    bare = tomllib.loads(bcc_trial.scenario(planned(private=0.0, buffer=6e6), 1000, (0.4,)))
+    assert [one["name"] for one in bare["variant"]] == ["BCC", "K_port alone"], "a share of 750 KB is more than K_port"
+    assert bare["sweep"]["switch.mmu.private"] == ["0 B"]
 
 
 @pytest.mark.parametrize(
@@ -336,14 +341,22 @@ def test_what_a_trial_cannot_be_is_refused(
 
 
 def test_a_trial_loses_less_with_bcc(cli: Cli, tmp_path: Path) -> None:
-    trial = ("plan", "bcc", "--rtt", "80 us", "--simulate", "--flows", 1000, "--loads", "0.4,0.9", "--keep", "kept")
+    trial = ("plan", "bcc", "--rtt", "80 us", "--simulate", "--flows", 3000, "--loads", "0.4,0.9", "--keep", "kept")
     done = cli(*trial, "--json")
     assert done.returncode == 0, done.stderr
-    rows = {(row["load"], row["variant"]): row for row in json.loads(done.stdout)["simulated"]}
+    tried = json.loads(done.stdout)["simulated"]
+    assert {row["reserved_bytes"] for row in tried} == {128_000, 0}
+    rows = {(row["load"], row["variant"]): row for row in tried if row["reserved_bytes"] == 128_000}
     calm, busy = rows[0.4, "BCC"], rows[0.9, "BCC"]
     assert calm["loss"] == rows[0.4, "K_port alone"]["loss"] == 0
     assert calm["mean_s"] == pytest.approx(rows[0.4, "K_port alone"]["mean_s"], rel=0.02)
     assert busy["loss"] < 0.5 * rows[0.9, "K_port alone"]["loss"]
+    # Ports that have memory of their own and mark at their share of all lose less than BCC; without it all lose more.
+    assert rows[0.9, "its share alone"]["loss"] < busy["loss"]
+    bare = {(row["load"], row["variant"]): row for row in tried if row["reserved_bytes"] == 0}
+    assert all(
+        bare[0.9, name]["loss"] >= rows[0.9, name]["loss"] for name in ("BCC", "K_port alone", "its share alone")
+    )
     # Of so few flows hardly one in a hundred times out with either, which p99 would show.
     assert busy["small_p99_s"] < 1e-3
     assert (tmp_path / "kept" / "report.html").exists()
@@ -362,7 +375,34 @@ def test_every_chip_can_be_tried(name: str, tmp_path: Path) -> None:
     bcc_trial.refuse(plan, 100, (0.5,))
     file = tmp_path / "trial.toml"
     file.write_text(bcc_trial.scenario(plan, 100, (0.5,)))
-    assert len(Experiment(file).labels) == 2
+    halves = 2 if plan.pool.private else 1
+    assert len(Experiment(file).labels) == halves * (2 if bcc_trial.share_of(plan) is None else 3)
+
+
+def test_the_table_says_what_loses_least_with_and_without_reservation() -> None:
+    lost = {
+        (128e3, "BCC"): 0.002,
+        (128e3, "K_port alone"): 0.02,
+        (128e3, "its share alone"): 0.0004,
+        (0.0, "BCC"): 0.003,
+        (0.0, "K_port alone"): 0.03,
+        (0.0, "its share alone"): 0.004,
+    }
+    times = dict.fromkeys(("small_p99_s", "small_mean_s", "large_mean_s", "mean_s"), 1e-3)
+    rows = [
+        {"load": load, "reserved_bytes": reserved, "variant": variant, "loss": loss * load, "timeouts": 1, **times}
+        for (reserved, variant), loss in lost.items()
+        for load in (0.1, 1.0)
+    ]
+    shown = bcc_trial.table(rows)
+    assert [len(list(column.cells)) for column in shown.columns] == [12] * 9
+    assert list(shown.columns[1].cells)[:6] == ["128 KB"] * 3 + ["0 B"] * 3
+    assert str(shown.caption).splitlines() == [
+        "128 KB reserved for a port: over 0.1% lost from 100% load on with BCC; from 10% load on with K_port alone; "
+        "at no load with its share alone. At 100% its share alone loses least.",
+        "0 B reserved for a port: over 0.1% lost from 100% load on with BCC; from 10% load on with K_port alone; "
+        "from 100% load on with its share alone. At 100% BCC loses least.",
+    ]
 
 
 def test_every_chip_is_listed_with_table_is_figures(cli: Cli) -> None:

@@ -345,6 +345,70 @@ def test_browser_draws_panels_along_quantities(browser: chromium.Page, swept: Re
     assert browser.console == []
 
 
+PUBLISHED = [
+    {"variant": "B", "at": 0.6, "value": 3.0, "where": {}},
+    {"variant": "A", "at": 0.5, "value": 9.0, "where": {}},
+    {"variant": "A", "at": "500 KB", "value": 9.0, "where": {}},
+    {"variant": "C", "at": 0.5, "value": 9.0, "where": {}},
+]
+
+
+def test_published_points_are_drawn_hollow_in_the_colour_of_their_line() -> None:
+    runs = [
+        {"variant": variant, "point": {"seed": seed, "load": load}, "value": value}
+        for variant, value in (("A", 1.0), ("B", 2.0))
+        for seed in (1, 2)
+        for load in (0.5, 0.7)
+    ]
+    for points, x in ((PUBLISHED, "load"), ([{**PUBLISHED[0], "where": {"seed": 2}}], "load")):
+        figure = figures.panels([{"label": "loss", "runs": runs, "published": points}])
+        (axes,) = figure.axes
+        assert axes.get_xlabel() == x, "the seed is no axis where something else is"
+        solid = {one.get_label(): one for one in axes.lines if one.get_fillstyle() == "full"}
+        hollow = [one for one in axes.lines if one.get_fillstyle() == "none" and len(one.get_xdata())]
+        assert list(solid) == ["A, seed 1", "A, seed 2", "B, seed 1", "B, seed 2"]
+        beside = {(one.get_xdata()[0], one.get_ydata()[0]): one.get_color() for one in hollow}
+        if len(points) > 1:
+            expected = {(0.6, 3.0): solid["B, seed 1"].get_color(), (0.5, 9.0): solid["A, seed 1"].get_color()}
+        else:
+            expected = {(0.6, 3.0): solid["B, seed 2"].get_color()}
+        assert beside == expected
+        assert [one.get_text() for one in figure.legends[0].get_texts()] == [*solid, "published"]
+    bars = [{"variant": name, "point": {}, "value": 1.0} for name in ("A", "B")]
+    (axes,) = figures.panels([{"label": "loss", "runs": bars, "published": [{**PUBLISHED[0], "at": None}]}]).axes
+    assert [tuple(one.get_xydata()[0]) for one in axes.lines if len(one.get_xdata())] == [(1.0, 3.0)], (
+        "above the second bar"
+    )
+    assert len(figures.panels([{"label": "loss", "runs": bars, "published": []}]).legends) == 0
+
+
+def test_browser_draws_published_points(browser: chromium.Page, swept: Results, tmp_path: Path) -> None:
+    point = {"panel": "mean slowdown", "variant": "BFC", "at": [0.3, 0.4], "value": [2.5, 2.0]}
+    panel = {"label": "mean slowdown", "value": {"slowdown": "mean"}}
+    swept.manifest["figure"] = {"panels": [panel, {**panel, "label": "again"}], "published": [point]}
+    data = report.page_data([swept])
+    assert [one["published"] for one in data["panels"]] == [
+        [{"variant": "BFC", "at": at, "value": y, "where": {}} for at, y in ((0.3, 2.5), (0.4, 2.0))],
+        [],
+    ]
+    page = tmp_path / "report.html"
+    page.write_text(report.render(data))
+    browser.open(page.as_uri())
+    assert series(browser, "panel0")["BFC, published"] == [(0.3, 2.5), (0.4, 2.0)]
+    assert "BFC, published" not in series(browser, "panel1")
+    assert browser.console == []
+    runs = [{"variant": name, "point": {}, "value": 1.0} for name in ("BFC", "DCTCP")]
+    data["panels"] = [{"label": "bars", "runs": runs, "published": [{**PUBLISHED[0], "variant": "BFC", "at": None}]}]
+    for run in data["runs"]:
+        run["point"] = {}
+    page.write_text(report.render(data))
+    browser.open(page.as_uri())
+    assert "BFC, published" in browser.evaluate("document.getElementById('panels').innerText")
+    assert browser.evaluate("document.querySelectorAll('#panels .track i.hollow').length") == 1
+    assert browser.console == []
+    del swept.manifest["figure"]
+
+
 def test_panels_draw_variants_whatever_their_names() -> None:
     runs = [{"variant": name, "point": {}, "value": value} for name, value in (("at once", 2.0), ("2 HRTT", None))]
     figure = figures.panels([{"label": "slowdown", "runs": runs}])

@@ -9,6 +9,8 @@ through. Each check has a verdict, and they add up to the claim's:
     fact        they hold, but follow from the set-up: no measurement could contradict them
     not-run     a scheme is missing, the scale is too small, or too few flows were measured
 
+A run whose load is not what was asked, beyond what chance explains, fails every check that reads a measurement of it.
+
 Points that differ only in the keys of `over`, several seeds say, are judged together: each measurement is its mean.
 """
 
@@ -42,6 +44,14 @@ class NotRun(Exception):
     """What a check needs was not run. The text says what."""
 
 
+class NotAsAsked(Exception):
+    """A run had another load than its scenario asks for. The text says which."""
+
+
+UNJUDGED = (NotRun, NoData, NotAsAsked)
+"""Why a number is not there to be compared."""
+
+
 @dataclass(frozen=True)
 class Check:
     """One comparison."""
@@ -73,11 +83,10 @@ class Context:
         return self.judge.measure(leaf, self.points)
 
     def between(self, measure: Callable[[Context], float]) -> str:
-        """What a measurement is at the least and at the most of the points; nothing where there is one."""
-        if len(self.points) == 1:
-            return ""
+        """What a measurement is at the least and at the most of the points; nothing where that is the same."""
         alone = [measure(Context(self.judge, (point,), self.selectors)) for point in self.points]
-        return f"{number(min(alone))} to {number(max(alone))}"
+        least, most = number(min(alone)), number(max(alone))
+        return f"{least} to {most}" if least != most else ""
 
     def over(self) -> str:
         """How many points are judged together; nothing where it is one."""
@@ -87,10 +96,11 @@ class Context:
 
 
 class Judge:
-    """All claims of one experiment."""
+    """All claims of one experiment; with `any_load` also by runs whose load is not what was asked."""
 
-    def __init__(self, results: Results) -> None:
+    def __init__(self, results: Results, *, any_load: bool = False) -> None:
         self.results = results
+        self.any_load = any_load
         self.scale: str = results.manifest["scale"]
         self.runs: dict[tuple[str, Point], Run] = {}
         for run in results.runs:
@@ -119,7 +129,11 @@ class Judge:
         missing = [variant for variant in variants if (variant, point) not in self.runs]
         if missing:
             raise NotRun(", ".join(missing))
-        return self.measured.of([self.runs[variant, point] for variant in variants], leaf)
+        runs = [self.runs[variant, point] for variant in variants]
+        if "scenario" not in leaf and not self.any_load:
+            for run in runs:
+                check_load(run)
+        return self.measured.of(runs, leaf)
 
     def row(self, expectation: Expectation) -> dict[str, Any]:
         """The claim beside what was measured."""
@@ -259,7 +273,7 @@ def ordering(judge: Judge, e: Expectation) -> Iterator[Check]:
                     values.append((variant, context.value(e["value"], variant=variant)))
                     between = context.between(partial(value_of, e, variant=variant))
                     told.append(f"{variant} {number(values[-1][1])}" + (f" ({between})" if between else ""))
-                except (NotRun, NoData) as reason:
+                except UNJUDGED as reason:
                     without.append(nothing(at, reason))
             if len(values) < 2:
                 yield from without
@@ -302,7 +316,7 @@ def values_along(context: Context, e: Expectation, **selectors: Any) -> tuple[di
     for step, points in sorted(steps.items()):
         try:
             curve[step] = Context(context.judge, points, context.selectors).value(e["value"], **selectors)
-        except (NotRun, NoData) as reason:
+        except UNJUDGED as reason:
             without.append(nothing(f"{e['along'].split('.')[-1]} {step}", reason))
     return curve, without
 
@@ -377,15 +391,25 @@ def guarded(at: str, context: Context, measure: Callable[[Context], float], verd
     try:
         measured = measure(context)
         between = context.between(measure)
-    except (NotRun, NoData) as reason:
+    except UNJUDGED as reason:
         return nothing(at, reason)
-    text = number(measured) + (f" ({between} {context.over()})" if between else "")
-    return Check(at, measured, text, verdict(measured))
+    together = " ".join(part for part in (between, context.over()) if part)
+    return Check(at, measured, number(measured) + (f" ({together})" if together else ""), verdict(measured))
 
 
-def nothing(at: str, reason: NotRun | NoData) -> Check:
+def nothing(at: str, reason: Exception) -> Check:
+    if isinstance(reason, NotAsAsked):
+        return Check(at, None, str(reason), "fail")
     what = "not run" if isinstance(reason, NotRun) else "too little data"
     return Check(at, None, f"{what}: {reason}", "not-run")
+
+
+def check_load(run: Run) -> None:
+    """The simulator says of each class whether chance explains the difference (`as_asked` in `summary.json`)."""
+    for load in run.summary.get("load", []):
+        if load.get("as_asked") is False:
+            share = f"{load['realised']:.4g} where {load['asked']:.4g} was asked"
+            raise NotAsAsked(f"{run.label}: the load of {load['class']} is {share}, which is not chance")
 
 
 def arithmetic(name: str, values: list[float]) -> float:

@@ -12,8 +12,9 @@ from typing import Annotated, Any
 
 import typer
 from rich.table import Table
+from rich.text import Text
 
-from backwater import _core, check, compare, compare_fct, experiments, report, results, tables
+from backwater import _core, check, compare, compare_fct, experiments, ledger, report, results, tables
 from backwater.api import Experiment
 from backwater.hpcc import exporter, fct, importer
 from backwater.measured import as_number
@@ -215,6 +216,9 @@ def reproduce(
     json_file: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write the claims here as well.")
     ] = None,
+    ledger_file: Annotated[
+        Path | None, typer.Option("--ledger", metavar="FILE", help="Put the claims into this ledger, others stay.")
+    ] = None,
     out_dir: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Directory to write. [default: a fresh one under runs/]")
     ] = None,
@@ -227,18 +231,24 @@ def reproduce(
     opened = [Experiment.from_arguments(path, sets or [], scale) for path in paths.values()]
     for identifier, one in zip(paths, opened, strict=True):
         one.invocation = ["reproduce", identifier]
-    if json_file is not None and not json_file.absolute().parent.is_dir():
-        raise _core.InputError(f"--json {json_file}: no such directory: {json_file.parent}")
+    for option, file in (("--json", json_file), ("--ledger", ledger_file)):
+        if file is not None and not file.absolute().parent.is_dir():
+            raise _core.InputError(f"{option} {file}: no such directory: {file.parent}")
+    if ledger_file is not None:
+        ledger.read(ledger_file)
     places = destinations(opened, out_dir)
     for place in places:
         results.refuse(place, force=force)
     rows: list[dict[str, Any]] = []
     code = 0
-    for one, place in zip(opened, places, strict=True):
+    for identifier, one, place in zip(paths, opened, places, strict=True):
         code = max(code, run_one(one, place, threads, force))
-        rows += Results(place).claims
+        done = Results(place)
+        rows += done.claims
         if code == INTERRUPTED:
             break
+        if ledger_file is not None:
+            ledger.merge(ledger_file, ledger.rows(identifier, done, one.command(None)))
     if json_file is not None:
         with results.disk_errors(json_file):
             json_file.write_text(json.dumps(rows, indent=2) + "\n")
@@ -568,6 +578,9 @@ def print_runs(done: Results) -> None:
         title_style="bold",
     )
     table.add_column("run")
+    loaded = any(load["asked"] is not None for one in done.runs for load in one.summary["load"])
+    for heading in ("load asked", "realised") if loaded else ():
+        table.add_column(heading, justify="right")
     for heading in ("finished", "unfinished", "dropped", "packet-hops", "packet-hops/s"):
         table.add_column(heading, justify="right")
     table.add_column("digest")
@@ -576,6 +589,7 @@ def print_runs(done: Results) -> None:
         flows = one.summary["flows"]
         table.add_row(
             one.label + ("" if one.complete else " (partial)"),
+            *(loads(one.summary["load"]) if loaded else ()),
             count(flows["finished"]),
             count(flows["unfinished"]),
             count(sum(one.summary["drops"].values())),
@@ -584,6 +598,21 @@ def print_runs(done: Results) -> None:
             one.digest[:12],
         )
     out.print(table)
+
+
+def loads(rows: list[dict[str, Any]]) -> tuple[str, Text]:
+    """Each class's load as asked and as realised, which is red where chance does not explain the difference."""
+    asked = [row for row in rows if row["asked"] is not None]
+    names = [f"{row['class']} " if len(asked) > 1 else "" for row in asked]
+    realised = [
+        Text(
+            "-" if row["realised"] is None else f"{row['realised']:.2%}", "bold red" if row["as_asked"] is False else ""
+        )
+        for row in asked
+    ]
+    return "\n".join(f"{name}{row['asked']:.2%}" for name, row in zip(names, asked, strict=True)), Text("\n").join(
+        realised
+    )
 
 
 def print_claims(rows: list[dict[str, Any]]) -> None:

@@ -9,6 +9,9 @@ from backwater._core import InputError
 
 PAPERS = ("bfc", "flowsail", "bcc")
 """In this order: a figure's number alone is that of the first that has it."""
+TITLES = {"bfc": "BFC", "flowsail": "FlowSail", "bcc": "BCC", "fidelity": "Fidelity"}
+PREFIXES = {"bfc": "bfc", "flowsail": "fs", "bcc": "bcc"}
+"""How the ids of a paper's claims begin, which name its figures too: `fs-fig11` is `flowsail-fig11`."""
 
 
 def root() -> Path:
@@ -24,8 +27,13 @@ def known() -> dict[str, Path]:
     return {f"{path.parent.name}-{path.stem}": path for path in sorted(root().glob("*/*.toml"), key=in_order)}
 
 
+def paper_of(name: str) -> str:
+    """The directory of an experiment, `flowsail` for `flowsail-fig11`."""
+    return name.partition("-")[0]
+
+
 def find(identifier: str) -> dict[str, Path]:
-    """`bfc-fig9`, `fig9` for short, or `bfc` for all of a paper; as in `known`.
+    """`bfc-fig9`, `fig9` for short, or `bfc` for all of a paper, `fs` for `flowsail`; as in `known`.
 
     Where several papers have a figure, its number alone is that of the first in `PAPERS`.
 
@@ -33,6 +41,8 @@ def find(identifier: str) -> dict[str, Path]:
     `InputError` with what there is.
     """
     everything = known()
+    prefix, dash, figure_name = identifier.partition("-")
+    identifier = {short: paper for paper, short in PREFIXES.items()}.get(prefix, prefix) + dash + figure_name
     if identifier in everything:
         return {identifier: everything[identifier]}
     if paper := {name: path for name, path in everything.items() if path.parent.name == identifier}:

@@ -118,8 +118,7 @@ def draw_along(axes: Axes, key: str, values: list[tuple[dict[str, Any], float | 
     at = dict(zip(steps, places or range(len(steps)), strict=True))
     lines: dict[str, list[tuple[Any, float]]] = {}
     for run, y in values:
-        rest = [f"{name.rpartition('.')[2]} {value}" for name, value in run["point"].items() if name != key]
-        known = lines.setdefault(", ".join([run["variant"], *rest]), [])
+        known = lines.setdefault(line_name(run, key), [])
         if y is not None:
             known.append((at[run["point"][key]], y))
     for i, (name, known) in enumerate(lines.items()):
@@ -130,6 +129,44 @@ def draw_along(axes: Axes, key: str, values: list[tuple[dict[str, Any], float | 
         axes.set_xscale("log", base=2)
         axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
     return len(lines)
+
+
+def line_name(run: dict[str, Any], key: str) -> str:
+    """A run's variant, and its place in the sweep aside from `key`."""
+    rest = [f"{name.rpartition('.')[2]} {value}" for name, value in run["point"].items() if name != key]
+    return ", ".join([run["variant"], *rest])
+
+
+def draw_published(axes: Axes, key: str, panel: dict[str, Any]) -> bool:
+    """Hollow markers at published points, each like the line or bar it belongs to; returns whether there were any."""
+    runs, drawn = panel["runs"], False
+    steps = list(dict.fromkeys(run["point"].get(key) for run in runs))
+    lines = list(dict.fromkeys(line_name(run, key) for run in runs))
+    variants = list(dict.fromkeys(run["variant"] for run in runs))
+    for point in panel.get("published", []):
+        mine = [run for run in runs if run["variant"] == point["variant"] and belongs(point, run)]
+        if not mine:
+            continue
+        if key and places_of(steps) is not None:
+            i, x = lines.index(line_name(mine[0], key)), on_axis(point["at"], steps)
+        else:
+            at = (run for run in mine if point["at"] is None or point["at"] in run["point"].values())
+            i, x = variants.index(point["variant"]), next((float(runs.index(run)) for run in at), None)
+        if x is not None:
+            line(axes, i, [x], [point["value"]], "", marker=True, linestyle="none", fillstyle="none", markersize=7.5)
+            drawn = True
+    return drawn
+
+
+def belongs(point: dict[str, Any], run: dict[str, Any]) -> bool:
+    """Whether a run stands at the other swept values that a published point names."""
+    return all(run["point"].get(key) == value for key, value in point["where"].items())
+
+
+def on_axis(at: Any, steps: list[Any]) -> float | None:
+    """Where a value stands on the axis of these; None if it is written in another way than they are."""
+    places = places_of([*steps, at])
+    return places[-1] if places else None
 
 
 def places_of(steps: list[Any]) -> list[float] | None:
@@ -153,13 +190,16 @@ def labelled(key: str, runs: list[dict[str, Any]]) -> str:
 
 
 def panels(wanted: list[dict[str, Any]]) -> Figure:
-    """The figure's own panels: lines along what was swept by numbers, bars of the runs where nothing was."""
+    """The figure's own panels: lines along what was swept by numbers, bars of the runs where nothing was.
+
+    Beside them stand the points that were published.
+    """
     columns = min(3, len(wanted))
     rows = -(-len(wanted) // columns)
     figure = Figure(figsize=(4.4 * columns, 3.9 * rows), layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False).flatten()
     order = list(dict.fromkeys(run["variant"] for panel in wanted for run in panel["runs"]))
-    count = 0
+    count, beside = 0, False
     for axes, panel in zip(grid, wanted, strict=False):
         runs = panel["runs"]
         key = swept(runs)
@@ -172,7 +212,8 @@ def panels(wanted: list[dict[str, Any]]) -> Figure:
             axes.bar(range(len(runs)), [run["value"] or 0.0 for run in runs], 0.7, color=colours)
             axes.set_xticks(range(len(runs)), names, rotation=30, ha="right", fontsize="small")
             x = ""
-        known = [run["value"] for run in runs if run["value"] is not None]
+        beside |= draw_published(axes, key, panel)
+        known = [one["value"] for one in (*runs, *panel.get("published", [])) if one["value"] is not None]
         if x and known and min(known) > 0 and max(known) >= 10 * min(known):
             axes.set_yscale("log")
             axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
@@ -183,8 +224,10 @@ def panels(wanted: list[dict[str, Any]]) -> Figure:
         axes.set_title(panel["label"], fontsize="medium")
     for axes in grid[len(wanted) :]:
         axes.set_visible(False)
-    if count:
-        legend(figure, count)
+    if beside:
+        line(figure.axes[0], len(COLOURS) - 1, [], [], "published", marker=True, linestyle="none", fillstyle="none")
+    if count or beside:
+        legend(figure, count + beside)
     return figure
 
 
@@ -339,11 +382,13 @@ def line(
         y,
         label=label,
         color=COLOURS[i % len(COLOURS)],
-        linestyle=("-", "--", ":", "-.")[i // len(COLOURS) % 4],
         marker=MARKERS[i % len(MARKERS)] if marker else None,
-        markersize=4.5,
-        linewidth=0.8 if thin else 1.6,
-        **style,
+        **{
+            "linestyle": ("-", "--", ":", "-.")[i // len(COLOURS) % 4],
+            "markersize": 4.5,
+            "linewidth": 0.8 if thin else 1.6,
+            **style,
+        },
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fnmatch
 import re
 from collections.abc import Iterator
 from fractions import Fraction
@@ -25,9 +26,11 @@ LEAVES: dict[str, tuple[str, ...]] = {
     "wait": ("class", "sizes"),
     "fct": ("class", "sizes"),
     "fct_ack": ("class", "sizes", "timed_out"),
+    "with_timeout": ("class", "sizes"),
     "injected_within": ("class",),
     "ports": ("node", "peer"),
     "mmus": ("node", "mmu"),
+    "pauses": ("node", "peer"),
     "queue": ("node", "peer", "after"),
     "pool": ("node", "mmu", "after"),
     "active_flows": ("node", "port"),
@@ -127,12 +130,16 @@ class Columns:
             return statistic(self.chosen(run, leaf, "fct"), leaf["fct"])
         if "fct_ack" in leaf:
             return statistic(self.chosen(run, leaf, "fct_ack"), leaf["fct_ack"])
+        if "with_timeout" in leaf:
+            return share_with_timeout(self.chosen(run, leaf, "timeouts"), leaf["with_timeout"])
         if "injected_within" in leaf:
             return injected_within(self.chosen(run, leaf, "size"), leaf["injected_within"], run)
         if "ports" in leaf:
             return sum_over_ports(run, leaf)
         if "mmus" in leaf:
             return over_mmus(run, leaf)
+        if "pauses" in leaf:
+            return mean_pauses(run, leaf)
         for kind, table, key in (("queue", "queues", "peer"), ("pool", "pools", "mmu")):
             if kind in leaf:
                 return sample_statistic(self.samples(run, table, key, leaf), leaf[kind])
@@ -155,9 +162,9 @@ class Columns:
             keep &= np.isin(self.flows["class"], np.flatnonzero(self.flows["classes"] == wanted))
         if column in ("wait", "fct") and column not in self.flows:
             self.flows |= times(run)
-        if column == "fct_ack" and column not in self.flows:
+        if column in ("fct_ack", "timeouts") and column not in self.flows:
             self.flows |= acknowledged(run)
-        if column == "fct_ack":
+        if column in ("fct_ack", "timeouts"):
             keep &= ~np.isnan(self.flows["fct_ack"])
         if "timed_out" in leaf:
             keep &= (self.flows["timeouts"] > 0) == bool(leaf["timed_out"])
@@ -245,6 +252,15 @@ def statistic(values: Array, name: str, of: str = "flows") -> float:
     raise InputError(f"statistic {name!r}: expected mean, min, p50, p95, p99, p99.99 or max")
 
 
+def share_with_timeout(timeouts: Array, name: str) -> float:
+    """Share of flows that had a timeout."""
+    if name != "share":
+        raise InputError(f'with_timeout = {name!r}: expected "share"')
+    if len(timeouts) == 0:
+        raise NoData("no flows")
+    return float((timeouts > 0).mean())
+
+
 def sample_statistic(values: Array, name: str) -> float:
     """Of samples over time; or the share of them on one side of a number of bytes."""
     if match := SHARE.fullmatch(name):
@@ -295,6 +311,21 @@ def over_mmus(run: Run, leaf: dict[str, Any]) -> float:
     values = table[leaf["mmus"]]
     value = (pc.max(values) if leaf["mmus"] in LARGEST else pc.sum(values)).as_py()
     return as_number(value, f"{leaf['mmus']} of MMUs")
+
+
+def mean_pauses(run: Run, leaf: dict[str, Any]) -> float:
+    """Of a column of the table of pauses: mean over samples and ports. `node` and `peer` may be patterns such as `spine*`."""
+    column, table = leaf["pauses"], run.table("pauses")
+    if column not in ("held", "incast", "other", "orphans", "all"):
+        raise InputError(f"pauses = {column!r}: expected held, incast, other, orphans or all")
+    for key in ("node", "peer"):
+        if key in leaf:
+            names = [name for name in table[key].unique().to_pylist() if fnmatch.fnmatchcase(name, leaf[key])]
+            table = table.filter(pc.is_in(table[key], value_set=pa.array(names, pa.string())))
+    samples = pc.sum(table["samples"]).as_py()
+    if not samples:
+        raise InputError(f"value {leaf}: nothing such was sampled; `measure.pauses` says whether pauses are")
+    return float(pc.sum(table[column]).as_py() / samples)
 
 
 def histogram(run: Run, leaf: dict[str, Any]) -> tuple[Array, Array]:

@@ -1,4 +1,4 @@
-"""The panels that an experiment's `[figure]` asks for: values of runs, in the language of expectations.
+"""The panels that an experiment's `[figure]` asks for: values of runs, as in expectations, and published ones.
 
 Runs that differ only in their seed are one, with the mean of each measurement.
 """
@@ -13,15 +13,16 @@ from backwater.results import Results
 
 
 def read(results: Results) -> list[dict[str, Any]]:
-    """Each panel's label, and for each run its value there; None where it has none.
+    """Each panel's label, for each run its value there, None where it has none, and the points that were published.
 
     # Errors
     `InputError` where a panel's value is malformed.
     """
-    wanted = (results.manifest.get("figure") or {}).get("panels", [])
+    figure = results.manifest.get("figure") or {}
+    wanted, published = figure.get("panels", []), figure.get("published", [])
     if not wanted:
         return []
-    judge = Judge(results)
+    judge = Judge(results, any_load=True)
     points = judge.together(["seed"], {})
     shared_by = {point: shared for shared, members in points.items() for point in members}
     places = list(dict.fromkeys((variant, shared_by[point]) for variant, point in judge.runs))
@@ -37,8 +38,19 @@ def read(results: Results) -> list[dict[str, Any]]:
         {
             "label": panel["label"],
             "runs": [{**run, "value": y} for run, y in zip(runs, values(panel["value"]), strict=True)],
+            "published": [one for point in published if point["panel"] == panel["label"] for one in spread(point)],
         }
         for panel in wanted
+    ]
+
+
+def spread(point: dict[str, Any]) -> list[dict[str, Any]]:
+    """A published point, or several that are written as lists, one by one."""
+    y, at = point["value"], point.get("at")
+    pairs = zip(at or [], y, strict=True) if isinstance(y, list) else [(at, y)]
+    return [
+        {"variant": point["variant"], "at": one, "value": value, "where": point.get("where", {})}
+        for one, value in pairs
     ]
 
 

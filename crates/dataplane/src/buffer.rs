@@ -34,6 +34,8 @@ pub struct MemoryShape {
     pub returns_private: bool,
     /// Marking by the occupancy of a pool.
     pub red: Option<Red>,
+    /// Its uniform spacing counts the bytes of each port for itself.
+    pub red_per_port: bool,
 }
 
 /// Why a packet does not fit.
@@ -96,6 +98,8 @@ pub struct Buffer {
     accounts: Vec<Account>,
     queues: usize,
     returns_private: bool,
+    /// `[port]`: the pools' rule, where each port counts for itself; else empty.
+    reds: Vec<Red>,
 }
 
 impl Buffer {
@@ -115,6 +119,7 @@ impl Buffer {
             queues: accounts.len(),
             accounts: accounts.repeat(ports),
             returns_private: memory.returns_private,
+            reds: if memory.red_per_port { vec![red; ports] } else { Vec::new() },
         }
     }
 
@@ -156,8 +161,10 @@ impl Buffer {
     /// not be marked by the pool.
     #[inline(always)]
     pub fn passes(&mut self, mmu: u8, port: PortId, queue: QueueId, wire: u64, asked: bool) -> bool {
-        let pool = &mut self.pools[mmu as usize];
-        (!asked || pool.red.is_below(pool.used)) && self.admits(mmu, port, queue, 0, wire).is_ok()
+        (!asked || {
+            let (used, red) = self.rule(mmu, port);
+            red.is_below(used)
+        }) && self.admits(mmu, port, queue, 0, wire).is_ok()
     }
 
     /// Counts a packet that did not fit.
@@ -200,11 +207,19 @@ impl Buffer {
         self.pools[mmu as usize].used -= of_pool;
     }
 
-    /// Whether the rule of the pool marks a packet of `wire` bytes that has left it.
+    /// Whether the rule of the pool marks a packet of `wire` bytes that has left it by `port`.
     #[inline(always)]
-    pub fn marks(&mut self, mmu: u8, wire: u64, rng: &mut Stream) -> bool {
+    pub fn marks(&mut self, mmu: u8, port: PortId, wire: u64, rng: &mut Stream) -> bool {
+        let (used, red) = self.rule(mmu, port);
+        red.marks(used, wire, rng)
+    }
+
+    /// Bytes in a pool, and the rule that marks by them what leaves by `port`.
+    #[inline(always)]
+    fn rule(&mut self, mmu: u8, port: PortId) -> (u64, &mut Red) {
         let pool = &mut self.pools[mmu as usize];
-        pool.red.marks(pool.used, wire, rng)
+        let red = if self.reds.is_empty() { &mut pool.red } else { &mut self.reds[port as usize] };
+        (pool.used, red)
     }
 
     /// Counts a mark.
@@ -348,6 +363,21 @@ mod tests {
                 if returns_private { (1000, 2000) } else { left }
             );
             assert_eq!(buffer.audit(&[(0, 0, 3000)]), Ok(()));
+        }
+    }
+
+    /// With p = 1/3 every second packet after a mark is marked for certain: of the pool's, or of its port's.
+    #[test]
+    fn uniform_spacing_counts_over_the_pool_or_each_port() {
+        for red_per_port in [false, true] {
+            let red = Some(Red::new(0, 15_000, 1.0).uniform(1000));
+            let mut buffer = Buffer::new(15_000, None, 2, &MemoryShape { red, red_per_port, ..MemoryShape::default() });
+            (0..5).for_each(|_| buffer.charge(0, 0, 0, 1000));
+            let mut rng = Stream::new(1, 1, 1);
+            let marked: Vec<bool> = (0..1000).map(|i| buffer.marks(0, i % 2, 1000, &mut rng)).collect();
+            let of_port: Vec<bool> = marked.iter().step_by(2).copied().collect();
+            let two_unmarked = |marked: &[bool]| marked.windows(2).any(|pair| pair == [false; 2]);
+            assert_eq!((two_unmarked(&marked), two_unmarked(&of_port)), (red_per_port, !red_per_port));
         }
     }
 

@@ -12,7 +12,7 @@
 //! | scheduler | [`queues`], over [`drr`] |
 //!
 //! Assignment and backpressure together are a [`policy`]: composed of the two, or one that decides both, as [`flowsail`] and
-//! [`ideal_flow_control`] do over their flow records in a [`flow_table`].
+//! [`pause_by_flow`] do over their flow records in a [`flow_table`].
 
 #![no_std]
 extern crate alloc;
@@ -31,14 +31,15 @@ pub mod flow_table;
 pub mod flowsail;
 pub mod flowsail_as_printed;
 pub mod hpcc_memory;
-pub mod ideal_flow_control;
 pub mod marking;
 pub mod nic;
+pub mod pause_by_flow;
 pub mod pfc;
 pub mod policy;
 pub mod queues;
 pub mod record_queues;
 pub mod ring;
+pub mod skipping_queues;
 pub mod switch;
 mod ticks;
 
@@ -51,9 +52,9 @@ pub use canonical::Canonical;
 pub use flowsail::{FlowSail, FlowSailParams};
 pub use flowsail_as_printed::FlowSailAsPrinted;
 pub use hpcc_memory::{HpccMemory, HpccMemoryParams};
-pub use ideal_flow_control::{IdealFlowControl, IdealFlowControlParams};
 pub use marking::Red;
 pub use nic::NicQueues;
+pub use pause_by_flow::{BfcByFlow, IdealFlowControl, PauseByFlowParams};
 pub use pfc::{Pfc, PfcParams};
 pub use policy::{Composed, Policy};
 pub use ring::Ring;

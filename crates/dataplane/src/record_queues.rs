@@ -6,8 +6,10 @@
 use crate::assign::Choice;
 use crate::cells::{Cell, Cells, Fifo, Held, NIL};
 use crate::flow_table::{NONE, Slot};
+use crate::pause_by_flow::FlowQueues;
 use crate::queues::Queues;
 use alloc::vec::Vec;
+use backwater_types::hash::Stream;
 use backwater_types::{Instant, Packet, QueueId};
 
 #[derive(Clone, Debug)]
@@ -42,35 +44,6 @@ impl RecordQueues {
         &mut self.queues[slot as usize]
     }
 
-    /// Whether the queue of this record is paused.
-    pub fn is_closed(&self, slot: Slot) -> bool {
-        self.queues.get(slot as usize).is_some_and(|queue| queue.closed)
-    }
-
-    /// Bytes in the queue of this record.
-    pub fn bytes_of(&self, slot: Slot) -> u64 {
-        self.queues.get(slot as usize).map_or(0, |queue| queue.fifo.bytes)
-    }
-
-    /// Queues with packets that are not paused.
-    pub fn open(&self) -> u32 {
-        self.open
-    }
-
-    /// Pauses or resumes the queue of this record.
-    pub fn set_closed(&mut self, slot: Slot, closed: bool) {
-        let queue = self.queue(slot);
-        let (changes, occupied) = (queue.closed != closed, !queue.fifo.is_empty());
-        queue.closed = closed;
-        let joins = occupied && !closed && !queue.in_round;
-        if changes && occupied {
-            if closed { self.open -= 1 } else { self.open += 1 }
-        }
-        if joins {
-            self.join(slot);
-        }
-    }
-
     fn join(&mut self, slot: Slot) {
         let queue = &mut self.queues[slot as usize];
         (queue.next, queue.in_round) = (NIL, true);
@@ -86,6 +59,38 @@ impl RecordQueues {
         let queue = &mut self.queues[self.first as usize];
         queue.in_round = false;
         self.first = queue.next;
+    }
+}
+
+impl FlowQueues for RecordQueues {
+    /// Queues go by records, not by numbers.
+    fn assign(&self, _rng: &mut Stream) -> QueueId {
+        0
+    }
+
+    fn is_closed(&self, slot: Slot) -> bool {
+        self.queues.get(slot as usize).is_some_and(|queue| queue.closed)
+    }
+
+    fn set_closed(&mut self, slot: Slot, closed: bool) {
+        let queue = self.queue(slot);
+        let (changes, occupied) = (queue.closed != closed, !queue.fifo.is_empty());
+        queue.closed = closed;
+        let joins = occupied && !closed && !queue.in_round;
+        if changes && occupied {
+            if closed { self.open -= 1 } else { self.open += 1 }
+        }
+        if joins {
+            self.join(slot);
+        }
+    }
+
+    fn length(&self, _queue: QueueId, slot: Slot) -> u64 {
+        self.queues.get(slot as usize).map_or(0, |queue| queue.fifo.bytes)
+    }
+
+    fn active_with_flow(&self, queue: QueueId, slot: Slot) -> u32 {
+        self.open + (self.length(queue, slot) == 0 && !self.is_closed(slot)) as u32
     }
 }
 

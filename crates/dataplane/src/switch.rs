@@ -326,7 +326,8 @@ impl<P: Policy> Switch<P> {
             let covered = self.marking.exempt == 0 || self.marking.exempt >> queue & 1 == 0;
             let length = if self.marking.per_port { p.queues.all_bytes() } else { left };
             let by_queue = covered && p.red.marks(length, wire, &mut self.rng);
-            let by_pool = self.buffer.marks(p.mmu, wire, &mut self.rng) && (covered || !self.marking.pool_exempts);
+            let by_pool =
+                self.buffer.marks(p.mmu, port, wire, &mut self.rng) && (covered || !self.marking.pool_exempts);
             if !by_queue && !by_pool {
                 break (queue, cell);
             }
@@ -424,6 +425,13 @@ impl<P: Policy> Switch<P> {
     /// Data bytes that wait at `port`.
     pub fn queued(&self, port: PortId) -> u64 {
         self.ports[port as usize].queues.all_bytes()
+    }
+
+    /// Every packet held, with its egress port, its queue and what is kept with it.
+    pub fn visit(&self, see: &mut dyn FnMut(PortId, QueueId, &Packet, Held)) {
+        for (p, port) in self.ports.iter().enumerate() {
+            port.queues.visit(&self.cells, &mut |queue, packet, held| see(p as PortId, queue, packet, held));
+        }
     }
 
     /// The shared pools, by MMU.

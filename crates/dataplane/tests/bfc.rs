@@ -1,21 +1,22 @@
-//! BFC's backpressure by hand: which packets are counted, and what that pauses.
+//! BFC's backpressure by hand: which packets are counted, and what that pauses; by queue and by flow id.
 
 use backwater_dataplane::assign::DynamicParams;
 use backwater_dataplane::{
-    Bfc, BfcParams, Composed, Dynamic, MarkingShape, MemoryShape, PortShape, Red, Shape, Switch,
+    Bfc, BfcByFlow, BfcParams, Composed, Dynamic, MarkingShape, MemoryShape, PauseByFlowParams, Policy, PortShape, Red,
+    Shape, Switch,
 };
-use backwater_types::{BitsPerSec, ControlFrame, Duration, Instant, Kind, Packet, PortId, QueueId, flags};
+use backwater_types::{BitsPerSec, ControlFrame, Duration, FlowName, Instant, Kind, Packet, PortId, QueueId, flags};
 
 const NOW: Instant = Instant::ZERO;
 const EGRESS: PortId = 3;
 const WIRE: u64 = 1048;
 
-/// Four ports of 100 Gb/s and 4 data queues; a queue pauses above three packets.
-fn switch(count_last: bool) -> Switch<Composed<Dynamic<1>, Bfc>> {
+/// Four ports of 100 Gb/s.
+fn shape(queues: u16) -> Shape {
     let port = PortShape { rate: BitsPerSec(100_000_000_000), hrtt: Duration::from_us(2), red: Red::OFF };
-    let shape = Shape {
+    Shape {
         ports: vec![port; 4],
-        queues: 4,
+        queues,
         groups: 1,
         quantum: WIRE as u32,
         buffer: 1_000_000,
@@ -30,7 +31,11 @@ fn switch(count_last: bool) -> Switch<Composed<Dynamic<1>, Bfc>> {
         acks_with_data: false,
         pfc_frame: 64,
         discards_paused: false,
-    };
+    }
+}
+
+/// With 4 data queues; a queue pauses above three packets.
+fn switch(count_last: bool) -> Switch<Composed<Dynamic<1>, Bfc>> {
     let table = DynamicParams {
         entries_per_port: 400,
         sticky: None,
@@ -47,7 +52,7 @@ fn switch(count_last: bool) -> Switch<Composed<Dynamic<1>, Bfc>> {
         count_last,
         elided: Vec::new(),
     };
-    Switch::new(&shape, &(table, bfc))
+    Switch::new(&shape(4), &(table, bfc))
 }
 
 /// A packet of `flow` that left queue `upstream_queue` of the neighbour.
@@ -69,7 +74,7 @@ fn packet(flow: u32, seq: u32, upstream_queue: QueueId, last: bool) -> Packet {
 }
 
 /// The frame that goes out by `port` before anything else, if one waits.
-fn frame(switch: &mut Switch<Composed<Dynamic<1>, Bfc>>, port: PortId) -> Option<ControlFrame> {
+fn frame(switch: &mut Switch<impl Policy>, port: PortId) -> Option<ControlFrame> {
     switch.transmit(NOW, port).and_then(|sent| sent.packet.control())
 }
 
@@ -130,4 +135,65 @@ fn an_orphan_does_not_hold_another_flow() {
         held.push(joins.is_some());
     }
     assert_eq!(held, [false, true]);
+}
+
+// --- by flow id --------------------------------------------------------------------------------------------------------------
+
+/// One data queue; it pauses flows above three packets, an eighth of HRTT x rate.
+fn by_flow() -> Switch<BfcByFlow> {
+    let threshold = 3.0 * WIRE as f64 / 25_000.0;
+    Switch::new(&shape(1), &PauseByFlowParams { threshold, count_last: false, refresh: Duration::ZERO })
+}
+
+fn name(flow: u32) -> FlowName {
+    packet(flow, 0, 0, false).flow_name()
+}
+
+#[test]
+fn a_queue_serves_the_first_packet_whose_flow_is_not_paused() {
+    let mut switch = by_flow();
+    // In order of arrival: 1 2 1 3 2.
+    for (flow, seq) in [(1, 0), (2, 0), (1, 1), (3, 0), (2, 1)] {
+        assert!(switch.receive(NOW, &packet(flow, seq, 0, false), 0, EGRESS).dropped.is_none());
+    }
+    while frame(&mut switch, 0).is_some() {}
+    let mut next = |before: &[ControlFrame]| {
+        for frame in before {
+            switch.control(NOW, EGRESS, *frame);
+        }
+        switch.audit().unwrap();
+        let sent = switch.transmit(NOW, EGRESS).map(|sent| (sent.packet.flow, sent.packet.seq));
+        switch.audit().unwrap();
+        sent
+    };
+    assert_eq!(next(&[ControlFrame::PauseFlow(name(1))]), Some((2, 0)));
+    assert_eq!(next(&[]), Some((3, 0)), "flow 1 is paused");
+    // Flow 1 comes before what is left of flow 2, as it did.
+    assert_eq!(next(&[ControlFrame::ResumeFlow(name(1))]), Some((1, 0)));
+    assert_eq!(next(&[ControlFrame::PauseFlow(name(1)), ControlFrame::PauseFlow(name(2))]), None);
+    assert_eq!(next(&[ControlFrame::ResumeFlow(name(2))]), Some((2, 1)));
+    assert_eq!(next(&[]), None);
+    assert_eq!(next(&[ControlFrame::ResumeFlow(name(1))]), Some((1, 1)));
+    assert_eq!(next(&[]), None);
+}
+
+#[test]
+fn a_flow_behind_a_long_queue_is_paused_by_name_and_alone() {
+    let mut switch = by_flow();
+    let mut told = Vec::new();
+    // Four packets of flow 1, then one each of flow 2, which has more, and of flow 3, whose last it is.
+    for (flow, seq, last) in [(1, 0, false), (1, 1, false), (1, 2, false), (1, 3, false), (2, 0, false), (3, 0, true)] {
+        let ingress = flow as PortId - 1;
+        let received = switch.receive(NOW, &packet(flow, seq, 0, last), ingress, EGRESS);
+        told.push(received.control_on.and_then(|port| frame(&mut switch, port)));
+        switch.audit().unwrap();
+    }
+    assert_eq!(told, [None, None, None, None, Some(ControlFrame::PauseFlow(name(2))), None]);
+    let resumed: Vec<Option<ControlFrame>> = (0..6)
+        .map(|_| {
+            switch.transmit(NOW, EGRESS).expect("six packets");
+            frame(&mut switch, 1)
+        })
+        .collect();
+    assert_eq!(resumed, [None, None, None, None, Some(ControlFrame::ResumeFlow(name(2))), None]);
 }

@@ -5,8 +5,8 @@
 use backwater_dataplane::flow_table::{Record, state};
 use backwater_dataplane::queues::PausableQueues;
 use backwater_dataplane::{
-    Bfc, BfcParams, Composed, FlowSail, FlowSailParams, IdealFlowControl, IdealFlowControlParams, MarkingShape,
-    MemoryShape, PortShape, Red, Shape, Single, Switch,
+    Bfc, BfcParams, Composed, FlowSail, FlowSailParams, IdealFlowControl, MarkingShape, MemoryShape, PauseByFlowParams,
+    PortShape, Red, Shape, Single, Switch,
 };
 use backwater_types::hash::Stream;
 use backwater_types::{BitsPerSec, ControlFrame, Duration, FlowName, Instant, Kind, Packet, PortId, QueueId, flags};
@@ -756,7 +756,7 @@ fn only_the_flows_that_congest_a_queue_are_paused() {
     flows.sort_unstable();
     assert_eq!(flows, [1, 4]);
     // A queue each: the hop is for four.
-    let ideal = IdealFlowControlParams { ql: 1.0, refresh: Duration::from_us(10) };
+    let ideal = PauseByFlowParams { threshold: 1.0, count_last: true, refresh: Duration::from_us(10) };
     let mut flows: Vec<u32> = told::<IdealFlowControl>(&ideal, 2, &arrivals)
         .into_iter()
         .map(|frame| match frame {

@@ -26,6 +26,16 @@ pub(crate) enum Place {
     Json,
 }
 
+impl Place {
+    /// Whether both are in one file, or one of them in none.
+    pub(crate) fn is_in_file_of(&self, other: &Place) -> bool {
+        match (self, other) {
+            (Place::Line { file, .. }, Place::Line { file: other, .. }) => file == other,
+            _ => true,
+        }
+    }
+}
+
 /// A file, as it is called in messages, and the directory that names in it are relative to.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Source {

@@ -20,6 +20,7 @@ mod merge;
 pub mod model;
 mod plan;
 mod presets;
+mod published;
 mod resolve;
 mod schema;
 pub mod sizes;

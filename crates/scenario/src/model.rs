@@ -343,7 +343,8 @@ pub enum Backpressure {
     Bfc,
     /// Per flow by name, those with more than their share of a long queue (spec F).
     Flowsail,
-    /// Per flow by name, those whose own queue is long: ideal flow control (spec D).
+    /// Per flow by name, those whose queue is long: ideal flow control with a queue for each flow (spec D), BFC by flow id with
+    /// assignment `dynamic` (spec B.2).
     PerFlow,
 }
 
@@ -402,6 +403,17 @@ pub enum Spacing {
     Uniform,
 }
 
+/// Whose bytes since the last mark uniform spacing counts for a pool's rule.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SpacedOver {
+    /// Those of all ports of the pool.
+    #[default]
+    Pool,
+    /// Each port's for itself, as in BCC's public simulations.
+    Port,
+}
+
 /// RED on the instantaneous occupancy of a shared pool, at dequeue: BCC's one more configuration (spec G.2). It marks any
 /// ECN-capable packet that leaves a port of the pool's MMU (BCC-A2).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -413,9 +425,12 @@ pub struct PoolEcn {
     pub kmax: Bytes,
     /// Probability just below `kmax`, 0 to 1.
     pub pmax: f64,
-    /// Spacing of marks between the thresholds, across all ports of the pool.
+    /// Spacing of marks between the thresholds.
     #[serde(default)]
     pub spacing: Spacing,
+    /// Uniform spacing: since the last mark of what bytes are counted.
+    #[serde(default)]
+    pub spaced_over: SpacedOver,
     /// Only packets of queues that `ecn` covers are marked, as the Switch Abstraction Interface has it.
     #[serde(default)]
     pub only_ecn_queues: bool,
@@ -731,7 +746,8 @@ pub struct Tcp {
     pub connections: Connections,
     /// A connection idle for longer than its timeout starts again with the initial window.
     pub idle_restart: bool,
-    /// It does so too if its window was smaller, as in ns-2, and not only if it was larger (RFC 5681).
+    /// As in ns-2: also if its window was smaller, not only if it was larger (RFC 5681), and after an idle time longer than srtt + 4
+    /// var, whatever `rto` is.
     pub idle_raises: bool,
     /// A new connection begins with a segment without payload, and waits for its acknowledgement.
     pub handshake: bool,
@@ -768,7 +784,7 @@ pub enum Recovery {
 pub enum Connections {
     /// Each flow over a new one.
     PerFlow,
-    /// An idle one between the two hosts, with the window it had, or a new one if all are busy.
+    /// The idle one between the two hosts that was opened first, with the window it had, or a new one if all are busy.
     Persistent,
 }
 
@@ -818,6 +834,9 @@ pub enum Workload {
         /// What the load is a share of.
         #[serde(default)]
         load_of: LoadOf,
+        /// Which mean size makes flows a second of the load.
+        #[serde(default)]
+        load_by: LoadBy,
         /// The load counts headers (`host.header` on every full packet) as well as payload.
         #[serde(default)]
         load_with_headers: bool,
@@ -991,6 +1010,17 @@ pub enum LoadOf {
     Senders,
 }
 
+/// Which mean size a load is divided by to have flows a second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LoadBy {
+    /// That of the sizes as they are drawn: what is offered is the load asked for.
+    #[default]
+    Drawn,
+    /// That of the size table, which rounding to whole packets exceeds (the BFC authors' rule): more is offered than asked.
+    Table,
+}
+
 /// How long, and which flows count.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -1029,6 +1059,8 @@ pub struct Measure {
     pub queues: Vec<[String; 2]>,
     /// Occupancy of every shared pool is sampled too.
     pub pools: bool,
+    /// What pauses are in force for is sampled too: at every sample all packets held are looked at.
+    pub pauses: bool,
     /// Upper ends of the size bins of the slowdown tables, payload; a last bin takes the rest.
     pub size_bins: Vec<Bytes>,
     /// How an unhindered flow's completion time is computed.
@@ -1041,7 +1073,8 @@ pub struct Measure {
 pub enum Slowdown {
     /// Last byte at the receiver over the exact idle-network time with headers (traffic 7.3).
     Exact,
-    /// The BFC authors' script (traffic 7.2).
+    /// The BFC authors' script: last acknowledgement over propagation there and back and the payload's full packets, one more for
+    /// each hop after the first, at the slowest link, without headers; 8000 or 4000 ns + ... on their network (traffic 7.2).
     BfcScript,
     /// HPCC's simulator: last acknowledgement over base RTT and all bytes with headers at the slowest link (traffic 7.1).
     HpccSim,
@@ -1258,6 +1291,7 @@ impl Default for Measure {
             queueing_delay: false,
             queues: Vec::new(),
             pools: false,
+            pauses: false,
             size_bins: [1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000].map(Bytes).to_vec(),
             slowdown: Slowdown::Exact,
         }

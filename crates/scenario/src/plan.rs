@@ -15,7 +15,7 @@ use crate::schema::{PLAN_KEYS, SCALES};
 use crate::sizes::read_text;
 use crate::structure::join;
 use crate::suggest::hint;
-use crate::{chips, merge, presets, schema, structure, validate};
+use crate::{chips, merge, presets, published, schema, structure, validate};
 
 /// Everything a scenario file asks for.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -138,6 +138,11 @@ fn plan(document: Node, dir: &Path, stem: Option<&str>, sets: &[String], scale: 
         sweep_over(&mut base, &key, node);
     }
     let mut variants = variants(base.get("variant"))?;
+    if let Some(figure) = base.get("figure").and_then(Node::table) {
+        let scheme = base.get("scheme").and_then(Node::text);
+        let names: Vec<&str> = variants.iter().filter_map(|variant| variant.name.as_deref().or(scheme)).collect();
+        published::check(figure, &names, base.get("sweep").and_then(Node::table), &place)?;
+    }
     if let Some(wanted) = &sets.variant {
         pick(&mut variants, wanted)?;
     }
@@ -402,7 +407,7 @@ fn swept_keys(base: &Table, axes: &[Override]) -> BTreeSet<Vec<String>> {
     let scales = base.get("scale").and_then(Node::table).into_iter().flat_map(Table::values).filter_map(Node::table);
     let scaled = scales.flat_map(Table::keys).filter_map(|key| key.strip_prefix("sweep."));
     let set = axes.iter().map(|(key, _)| key.as_str());
-    sweep.map(String::as_str).chain(scaled).chain(set).map(|key| merge::path(key)).collect()
+    sweep.map(String::as_str).chain(scaled).chain(set).map(merge::path).collect()
 }
 
 /// What an expectation takes the mean `over` has to be swept.

@@ -26,8 +26,9 @@ pub struct SchemeInfo {
 }
 
 /// Presets shipped, in the order they are listed.
-const PRESETS: [(&str, &str); 15] = [
+const PRESETS: [(&str, &str); 16] = [
     ("bfc", include_str!("../presets/bfc.toml")),
+    ("bfc-flow-id", include_str!("../presets/bfc-flow-id.toml")),
     ("bfc-stochastic", include_str!("../presets/bfc-stochastic.toml")),
     ("bfc-single", include_str!("../presets/bfc-single.toml")),
     ("flowsail", include_str!("../presets/flowsail.toml")),

@@ -58,7 +58,11 @@ fn of_plan_key(key: &str) -> Json {
                 "additionalProperties": false,
             })
         }
-        "figure" => json!({ "type": "object", "description": "How to draw the figure; free-form." }),
+        "figure" => json!({
+            "type": "object",
+            "description": "How to draw the figure; free-form but for the points that were published.",
+            "properties": { "published": { "type": "array", "items": of_published_point() } },
+        }),
         "expect" => json!({
             "type": "array",
             "description": "What the results should show; free-form.",
@@ -66,6 +70,22 @@ fn of_plan_key(key: &str) -> Json {
         }),
         _ => unreachable!("every plan key has a schema"),
     }
+}
+
+fn of_published_point() -> Json {
+    json!({
+        "type": "object",
+        "description": "A value that was published, or several along the swept key, drawn beside ours.",
+        "properties": {
+            "panel": { "type": "string", "description": "Label of the panel." },
+            "variant": { "type": "string", "description": "Name of the variant it belongs to." },
+            "at": { "description": "Value of the swept key, where something is swept; a list of values for a list of those." },
+            "where": { "type": "object", "description": "Values of other swept keys." },
+            "value": { "description": "What was published: a number, or a list of numbers." },
+        },
+        "required": ["panel", "variant", "value"],
+        "additionalProperties": false,
+    })
 }
 
 #[cfg(test)]

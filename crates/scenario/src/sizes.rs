@@ -73,10 +73,10 @@ impl SizeTable {
         size_below + (size - size_below) * (u - cdf_below) / (cdf - cdf_below)
     }
 
-    /// Mean of [`SizeTable::at`] over `u`, bytes; what offered load is computed from.
+    /// Mean of [`SizeTable::at`] over `u`, bytes.
     ///
-    /// Exact for the table: the trapezoid rule if linear, the sum over the points if not. Rounding to whole bytes or whole
-    /// packets is not in it, as in the generators the tables come from.
+    /// Exact for the table: the trapezoid rule if linear, the sum over the points if not. Rounding to whole packets is not in it, as
+    /// in the generators the tables come from.
     pub fn mean(&self) -> f64 {
         let mut mean = 0.0;
         let (mut size_below, mut cdf_below) = (self.points[0].0, 0.0);
@@ -85,6 +85,32 @@ impl SizeTable {
             (size_below, cdf_below) = (size, cdf);
         }
         mean
+    }
+
+    /// The size drawn where the table has `size`, whole bytes. With `whole_packets`, what is above one packet is rounded up as
+    /// the authors of BFC do, a multiple of packets by one more (traffic 1).
+    #[inline]
+    pub fn drawn(&self, size: f64) -> u64 {
+        let bytes = (size as u64).max(1);
+        if self.whole_packets && bytes > PACKET { (bytes / PACKET + 1) * PACKET } else { bytes }
+    }
+
+    /// Means of the sizes drawn, bytes, and of their squares; the first is what offered load is computed from.
+    ///
+    /// Exact, but that what is cut off in whole bytes, half a byte of each size, is left in.
+    pub fn drawn_moments(&self) -> [f64; 2] {
+        let mut moments = [0.0; 2];
+        let (mut size_below, mut cdf_below) = (self.points[0].0, 0.0);
+        for &(size, cdf) in &self.points {
+            let low = if self.linear { size_below } else { size };
+            let of_segment = match self.whole_packets {
+                true => rounded_moments(low, size),
+                false => [(low + size) / 2.0, (low * low + low * size + size * size) / 3.0],
+            };
+            moments.iter_mut().zip(of_segment).for_each(|(sum, moment)| *sum += (cdf - cdf_below) * moment);
+            (size_below, cdf_below) = (size, cdf);
+        }
+        moments
     }
 
     /// What is wrong with the points, and which of them: sizes and probabilities must not fall, and end at 1.
@@ -125,6 +151,33 @@ impl SizeTable {
     }
 }
 
+/// Means of a size uniform from `low` to `high`, rounded up to whole packets, and of its square.
+fn rounded_moments(low: f64, high: f64) -> [f64; 2] {
+    let packet = PACKET as f64;
+    // The first size in whole bytes that is rounded.
+    let first = packet + 1.0;
+    let rounded = |size: f64| ((size / packet).floor() + 1.0) * packet;
+    // Integrals from 0: of what is not rounded, of k whole steps and of the rest, where step j is j packets high.
+    let integrals = |size: f64| {
+        let (plain, k) = (size.min(first), (size / packet).floor());
+        let steps = [k * (k + 1.0) / 2.0, k * (k + 1.0) * (2.0 * k + 1.0) / 6.0];
+        let stepped =
+            |power: i32, steps: f64| packet.powi(power + 1) * steps + (size - k * packet) * rounded(size).powi(power);
+        // Up to `first`, 1 byte into the second step, there are no steps.
+        let before = [packet * packet + 2.0 * packet, packet.powi(3) + 4.0 * packet * packet];
+        let beyond = |power: i32, i: usize| if size > first { stepped(power, steps[i]) - before[i] } else { 0.0 };
+        [plain.powi(2) / 2.0 + beyond(1, 0), plain.powi(3) / 3.0 + beyond(2, 1)]
+    };
+    if high <= low {
+        let size = if high < first { high } else { rounded(high) };
+        return [size, size * size];
+    }
+    let (from, to) = (integrals(low), integrals(high));
+    [(to[0] - from[0]) / (high - low), (to[1] - from[1]) / (high - low)]
+}
+
+/// Payload of the packets that sizes are rounded to, bytes.
+const PACKET: u64 = 1000;
 /// Points are numbered in 16 bits where sizes are drawn.
 const POINTS_MAX: usize = 65_000;
 /// Largest flow, bytes: packets of a flow are counted in 32 bits and the smallest full packet is 64 B.
@@ -299,6 +352,35 @@ mod tests {
     fn only_the_authors_tables_round_to_whole_packets() {
         for name in names() {
             assert_eq!(table(name).expect("shipped").whole_packets, name.ends_with("_bfc_authors"), "{name}");
+        }
+    }
+
+    /// Sizes uniform from 500 to 2500 B become themselves up to 1000, then 2000 and 3000: (750 x 500 + 2000 x 1000 + 3000 x 500) /
+    /// 2000 B, but for the byte from 1000 to 1001 that is not rounded. The mean of every table is that of a million of its sizes.
+    #[test]
+    fn the_mean_drawn_is_that_of_whole_packets() {
+        let table = SizeTable { points: vec![(500.0, 0.0), (2500.0, 1.0)], linear: true, whole_packets: true };
+        let [mean, squares] = table.drawn_moments();
+        assert!((mean - (375_000.0 + 2_000_000.0 + 1_500_000.0 - 999.5) / 2000.0).abs() < 1e-9, "{mean}");
+        let cubes = (1001f64.powi(3) - 500f64.powi(3)) / 3.0;
+        assert!((squares - (cubes + 999.0 * 4e6 + 500.0 * 9e6) / 2000.0).abs() < 1e-6, "{squares}");
+        let drawn = [999.9, 1000.0, 1000.9, 1001.0, 1999.0, 2000.0].map(|size| table.drawn(size));
+        assert_eq!(drawn, [999, 1000, 1000, 2000, 2000, 3000]);
+        for name in names() {
+            let table = super::table(name).expect("shipped");
+            let [mean, squares] = table.drawn_moments();
+            assert!(table.whole_packets || (mean / table.mean() - 1.0).abs() < 1e-12, "{name}");
+            let n = 1_000_000;
+            let (mut sum, mut sum_of_squares) = (0.0, 0.0);
+            for i in 0..n {
+                let size = table.drawn(table.at((i as f64 + 0.5) / n as f64)) as f64;
+                sum += size;
+                sum_of_squares += size * size;
+            }
+            // Whole bytes lose up to one of each size; a few of a million sizes are the largest, which squares rest on.
+            let (sum, sum_of_squares) = (sum / n as f64, sum_of_squares / n as f64);
+            assert!((sum / mean - 1.0).abs() < 1e-3 + 1.0 / mean, "{name}: {sum} for {mean}");
+            assert!((sum_of_squares / squares - 1.0).abs() < 0.03, "{name}: {sum_of_squares} for {squares}");
         }
     }
 

@@ -782,9 +782,9 @@ const PODS_CASES: &[Case] = &[
         "queues = 8\n",
         "assignment = \"stochastic\"\nbackpressure = \"per-flow\"\n",
         &[
-            "bad.toml:18: switch.backpressure = \"per-flow\": only with assignment = \"per-flow\"",
-            "a queue of its own",
-            "expected assignment = \"per-flow\"",
+            "bad.toml:18: switch.backpressure = \"per-flow\": only with a table of flows",
+            "the switch has to know it",
+            "expected assignment = \"per-flow\" or \"dynamic\"",
         ],
     ),
     ("queues = 8\n", "queues = 129\n", &["bad.toml:17: switch.queues = 129: expected 2 to 128"]),
@@ -1202,6 +1202,16 @@ const MEMORY_CASES: &[Case] = &[
         "buffer = \"infinite\"",
         &["switch.pool_ecn = ", "an infinite pool has no share in use; expected a size as buffer"],
     ),
+    (
+        "only_ecn_queues = true",
+        "spaced_over = \"port\"",
+        &["switch.pool_ecn.spaced_over = \"port\": with spacing \"plain\" nothing is counted; expected \"pool\""],
+    ),
+    (
+        "only_ecn_queues = true",
+        "spacing = \"uniform\", spaced_over = \"queue\"",
+        &["switch.pool_ecn.spaced_over = \"queue\": expected \"pool\" or \"port\""],
+    ),
     ("kmin = \"1 MB\", ", "", &["switch.pool_ecn.kmin: missing: expected a size with a unit"]),
     ("not_ect = \"drop\"", "not_ect = \"mark\"", &["switch.not_ect = \"mark\": expected \"pass\" or \"drop\""]),
     // Classes.
@@ -1319,7 +1329,9 @@ const MEMORY_CASES: &[Case] = &[
     (
         "sample = \"1 us\"",
         "sample = \"0 s\"",
-        &["measure.sample = \"0 s\": measure.queues and measure.pools need a period; expected more than 0"],
+        &[
+            "measure.sample = \"0 s\": measure.queues, measure.pools and measure.pauses need a period; expected more than 0",
+        ],
     ),
     (
         "[[\"leaf0\", \"host0\"]]",
@@ -1363,6 +1375,11 @@ const MEMORY_CASES: &[Case] = &[
         &["workload.0.local_share = 0.2: expected 0 to below 1, with load_of = \"exact-core\""],
     ),
     ("local_share = 0.2", "load_with_headers = 1", &["workload.0.load_with_headers = 1: expected true or false"]),
+    (
+        "local_share = 0.2",
+        "load_by = \"tabel\"",
+        &["workload.0.load_by = \"tabel\": did you mean \"table\"? expected \"drawn\" or \"table\""],
+    ),
 ];
 
 fn refuse(text: &str, sets: &[&str], scale: Option<&str>) -> String {
@@ -1471,8 +1488,21 @@ fn knobs_that_a_policy_does_not_have_are_refused() {
     }
     has(
         &alone(&["scheme=ideal-fc", "switch.flowsail.elide=valley"]),
-        &["--set switch.flowsail.elide=valley: ideal flow control pauses on every turn; expected \"none\""],
+        &["--set switch.flowsail.elide=valley: flows are paused by name on every turn; expected \"none\""],
     );
+    has(
+        &alone(&["scheme=dctcp", "measure.pauses=true"]),
+        &["--set measure.pauses=true: no queue or flow is paused by itself; expected false, or backpressure"],
+    );
+    for knob in
+        ["sticky=0 s", "sampling=0.5", "incast_label=true", "fixed_threshold=9 KB", "elide=valley", "nic_obeys=false"]
+    {
+        let knob = format!("switch.bfc.{knob}");
+        has(
+            &alone(&["scheme=bfc-flow-id", &knob]),
+            &[&format!("--set {knob}: BFC by flow id has nothing of the kind; expected the default, or backpressure")],
+        );
+    }
 }
 
 #[test]
@@ -1719,6 +1749,47 @@ fn size_tables_of_ones_own() {
     );
     std::fs::create_dir(files.0.join("t.csv")).expect("a directory");
     has(&files.refuse("s.toml"), &["s.toml:25: workload.0.sizes.file = \"t.csv\": is a directory: expected a file"]);
+}
+
+/// `GOOD` with a sweep, variants and a figure; published points that do not belong there.
+#[test]
+fn published_points_stand_in_panels_at_variants_and_on_axes() {
+    let refuse = |sweep: &str, point: &str| {
+        let text = format!(
+            "{GOOD}{sweep}\n[[variant]]\nname = \"one\"\n[[variant]]\nname = \"two\"\n[figure]\n\
+             panels = [{{ label = \"loss\", value = 1 }}]\npublished = [\n    {{ {point} }},\n]\n"
+        );
+        load_str(&text, Path::new("."), "bad.toml", &[], None).map_err(|error| error.to_string())
+    };
+    let swept = "[sweep]\n\"workload.0.load\" = [0.4, 0.5]";
+    let good = "panel = \"loss\", variant = \"one\", at = 0.4, value = 0.1";
+    let cases: [(&str, &str, &str); 13] = [
+        ("value = 0.1", "", "figure.published.0.value: missing: expected"),
+        ("0.1", "[0.1, 0.2]", "figure.published.0.at = 0.4: expected a list of 2, one for each value"),
+        ("0.1", "[0.1, true]", "figure.published.0.value = true: expected a number, or a list of numbers"),
+        ("0.4", "[0.4, 0.5]", "figure.published.0.at = [0.4, 0.5]: expected one value"),
+        ("0.1", "\"0.1\"", "figure.published.0.value = \"0.1\": expected a number, or a list of numbers"),
+        ("0.1", "nan", "figure.published.0.value = NaN: expected a number, or a list of numbers"),
+        ("panel", "pannel", "figure.published.0.pannel = \"loss\": unknown key; did you mean \"panel\"?"),
+        ("\"loss\"", "\"lost\"", "figure.published.0.panel = \"lost\": did you mean \"loss\"? expected \"loss\""),
+        ("\"loss\"", "7", "figure.published.0.panel = 7: expected a text in quotes, not"),
+        ("\"one\"", "\"three\"", "figure.published.0.variant = \"three\": expected \"one\", \"two\""),
+        ("at = 0.4, ", "", "figure.published.0.at: missing: expected where it stands on the swept axis"),
+        ("value", "where = { seed = 1 }, value", "figure.published.0.where.seed = 1: expected \"workload.0.load\""),
+        ("at = 0.4", "where = 3", "figure.published.0.where = 3: expected a table, not"),
+    ];
+    for (piece, instead, problem) in cases {
+        assert!(good.contains(piece), "{piece}");
+        let message = refuse(swept, &good.replacen(piece, instead, 1)).expect_err(problem);
+        has(&message, &["bad.toml:", problem]);
+    }
+    assert!(refuse(swept, good).is_ok());
+    assert!(refuse(swept, "panel = \"loss\", variant = \"one\", at = [0.4, 0.5], value = [0.1, 0.2]").is_ok());
+    let message = refuse("", &good.replace("at = 0.4", "where = { seed = 1 }")).expect_err("nothing is swept");
+    let listed = refuse("", &good.replace("at = 0.4, value = 0.1", "value = [0.1]")).expect_err("a list has places");
+    has(&listed, &["figure.published.0.at: missing: expected where it stands on the swept axis"]);
+    has(&message, &["figure.published.0.where.seed = 1: expected no such key: the file has none"]);
+    assert!(refuse("", &good.replace("at = 0.4, ", "")).is_ok(), "bars have no axis");
 }
 
 #[test]

@@ -172,6 +172,31 @@ fn figure_and_expectations_pass_through() {
     assert_eq!((plan.name.as_str(), plan.description.as_str()), ("good", "A test."));
 }
 
+/// What was published for panels and variants of the file below says nothing of those that stand in their place.
+#[test]
+fn published_points_of_an_extended_file_do_not_bind_it() {
+    let dir = std::env::temp_dir().join(format!("backwater-{}-published", std::process::id()));
+    std::fs::create_dir_all(&dir).expect("a temporary directory");
+    let write = |name: &str, text: &str| std::fs::write(dir.join(name), text).expect("a temporary file");
+    let figure = "[[variant]]\nname = \"ours\"\n[figure]\npanels = [{ label = \"loss\", value = 1 }]\n\
+                  published = [{ panel = \"loss\", variant = \"ours\", value = 2 }]\n";
+    write("base.toml", &format!("{GOOD}{figure}"));
+    let child =
+        "extends = \"base.toml\"\n[[variant]]\nname = \"mine\"\n[figure]\npanels = [{ label = \"mean\", value = 1 }]\n";
+    write("child.toml", child);
+    let point = "published = [{ panel = \"loss\", variant = \"mine\", value = 2 }]\n";
+    write("wrong.toml", &format!("{child}{point}"));
+    let all = ["base.toml", "child.toml", "wrong.toml"]
+        .map(|name| load(&dir.join(name), &[], None).map_err(|e| e.to_string()));
+    std::fs::remove_dir_all(&dir).expect("the temporary directory");
+    assert!(all[0].is_ok() && all[1].is_ok(), "{all:?}");
+    assert!(
+        all[2]
+            .as_ref()
+            .is_err_and(|e| e.contains("wrong.toml:6: figure.published.0.panel = \"loss\": expected \"mean\""))
+    );
+}
+
 #[test]
 fn extended_files_tables_and_lists_are_relative_to_the_file_that_names_them() {
     let dir = std::env::temp_dir().join(format!("backwater-{}-good", std::process::id()));

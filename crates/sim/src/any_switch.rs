@@ -1,11 +1,12 @@
 //! Data planes behind one interface: each published combination as itself, any other accepted one through an enum.
 
 use backwater_dataplane::assign::{Assigned, DynamicParams, SingleFifo};
+use backwater_dataplane::cells::Held;
 use backwater_dataplane::queues::PausableQueues;
 use backwater_dataplane::{
-    Beside, BesideParams, Bfc, BfcParams, ByClass, Composed, Departed, Dynamic, FlowSail, FlowSailAsPrinted,
-    FlowSailParams, HpccMemory, HpccMemoryParams, IdealFlowControl, IdealFlowControlParams, NoBackpressure, PerFlow,
-    Pfc, PfcParams, Policy, Pool, Received, Sent, Shape, Single, Stochastic, Switch,
+    Beside, BesideParams, Bfc, BfcByFlow, BfcParams, ByClass, Composed, Departed, Dynamic, FlowSail, FlowSailAsPrinted,
+    FlowSailParams, HpccMemory, HpccMemoryParams, IdealFlowControl, NoBackpressure, PauseByFlowParams, PerFlow, Pfc,
+    PfcParams, Policy, Pool, Received, Sent, Shape, Single, Stochastic, Switch,
 };
 use backwater_scenario::model::{self, Memory};
 use backwater_types::{ControlFrame, Instant, Kind, Packet, PortId, QueueId};
@@ -47,6 +48,7 @@ pub trait DataPlane: Send + Sized + 'static {
     }
     fn discarded(&mut self) -> &mut Vec<(Packet, Instant)>;
     fn queued(&self, port: PortId) -> u64;
+    fn visit(&self, see: &mut dyn FnMut(PortId, QueueId, &Packet, Held));
     fn pools(&self) -> &[Pool];
     fn mmu(&self, port: PortId) -> u8;
     fn audit(&self) -> Result<(), String>;
@@ -141,6 +143,10 @@ where
         Switch::queued(self, port)
     }
 
+    fn visit(&self, see: &mut dyn FnMut(PortId, QueueId, &Packet, Held)) {
+        Switch::visit(self, see);
+    }
+
     fn pools(&self) -> &[Pool] {
         Switch::pools(self)
     }
@@ -175,8 +181,8 @@ pub struct PlaneParams {
     pub flowsail: FlowSailParams,
     /// For [`FlowSail`] where some neighbours speak only PFC.
     pub beside: Option<BesideParams<FlowSailParams>>,
-    /// For [`IdealFlowControl`].
-    pub ideal: IdealFlowControlParams,
+    /// For [`IdealFlowControl`] and [`BfcByFlow`].
+    pub by_flow: PauseByFlowParams,
 }
 
 /// A data plane that can be built from a switch's shape and parameters.
@@ -273,6 +279,9 @@ macro_rules! products {
             fn queued(&self, port: PortId) -> u64 {
                 match self { $(AnySwitch::$name(s) => s.queued(port),)* }
             }
+            fn visit(&self, see: &mut dyn FnMut(PortId, QueueId, &Packet, Held)) {
+                match self { $(AnySwitch::$name(s) => s.visit(see),)* }
+            }
             fn pools(&self) -> &[Pool] {
                 match self { $(AnySwitch::$name(s) => s.pools(),)* }
             }
@@ -312,8 +321,8 @@ fn beside(params: &PlaneParams) -> BesideParams<FlowSailParams> {
     params.beside.clone().expect("a product beside PFC has its parameters")
 }
 
-fn ideal(params: &PlaneParams) -> IdealFlowControlParams {
-    params.ideal.clone()
+fn by_flow(params: &PlaneParams) -> PauseByFlowParams {
+    params.by_flow.clone()
 }
 
 /// Parameters of a [`Composed`] policy, from those of its parts.
@@ -346,7 +355,8 @@ products! {
     FlowSailLiteral = FlowSailAsPrinted, flowsail;
     FlowSailPfc = Beside<FlowSail<1>>, beside;
     FlowSailPfcWide = Beside<FlowSail<2>>, beside;
-    IdealFc = IdealFlowControl, ideal;
+    IdealFc = IdealFlowControl, by_flow;
+    BfcFlowId = BfcByFlow, by_flow;
 }
 
 /// The product a scenario asks for.
@@ -370,6 +380,7 @@ pub fn any(memory: Memory, shape: &Shape, params: &PlaneParams) -> AnySwitch {
         (A::Class, B::None, _) => boxed!(Classes),
         (A::Class, B::Pfc, _) => boxed!(ClassesPfc),
         (A::PerFlow, B::PerFlow, _) => boxed!(IdealFc),
+        (A::Dynamic, B::PerFlow, _) => boxed!(BfcFlowId),
         (A::Flowsail, B::Flowsail, _) if params.as_printed => boxed!(FlowSailLiteral),
         (A::Flowsail, B::Flowsail, false) if params.beside.is_some() => boxed!(FlowSailPfc),
         (A::Flowsail, B::Flowsail, true) if params.beside.is_some() => boxed!(FlowSailPfcWide),

@@ -415,7 +415,10 @@ impl<'a, H: EndHost, D: DataPlane, O: Observer> Worker<'a, H, D, O> {
             self.count_acknowledged(1);
         }
         if s.sample > Duration::ZERO && now >= s.warm && now <= s.until && now.0.is_multiple_of(s.sample.0) {
-            for (i, switch) in self.nodes.switches.iter().enumerate() {
+            for (i, switch) in self.nodes.switches.iter_mut().enumerate() {
+                if let Some(pauses) = &mut switch.pauses {
+                    pauses.sample(&switch.plane);
+                }
                 self.harvest.buffers.push(Sample {
                     at: now,
                     node: switch.id as u32,

@@ -3,17 +3,18 @@
 use crate::any_switch::{DataPlane, PlaneParams};
 use crate::host_port::{EndHost, HostPort, HostSetup};
 use crate::link::{Fabric, Faults, InFlight, Target, Wire};
+use crate::pause_census::PauseCensus;
 use crate::routes::{Choice, Routes};
 use crate::switch_node::{Census, Change, DelayHistogram, Meters, SwitchNode};
 use crate::traffic::FlowKeys;
 use backwater_dataplane::assign::DynamicParams;
 use backwater_dataplane::{
-    BesideParams, BfcParams, FlowSailParams, HpccMemoryParams, IdealFlowControlParams, MarkingShape, MemoryShape,
-    NicQueues, PfcParams, PortShape, Red, Shape, hpcc_memory,
+    BesideParams, BfcParams, FlowSailParams, HpccMemoryParams, MarkingShape, MemoryShape, NicQueues, PauseByFlowParams,
+    PfcParams, PortShape, Red, Shape, hpcc_memory,
 };
 use backwater_scenario::model::{
     self, AckClass, Assignment, Backpressure, Buffer, Ecn, EcnOf, Elide, ElideRule, Fault, Hold, Memory, Mmu, NotEct,
-    Paths, ReleaseFrom, Residue, Returns, Scenario, Spacing, Transport, WhenPaused,
+    Paths, ReleaseFrom, Residue, Returns, Scenario, SpacedOver, Spacing, Transport, WhenPaused,
 };
 use backwater_scenario::topology::{self, Graph, Link, ser_time};
 use backwater_types::hash::{self, Stream};
@@ -93,6 +94,11 @@ pub fn build<H: EndHost, D: DataPlane>(
         let (name, links) = (|node: usize| &graph.nodes[node].name, &links[switch]);
         let sampled = |port: &u16| measure.samples(name(switch), name(graph.peer(links[*port as usize], switch)));
         node.sampled = (0..links.len() as u16).filter(sampled).collect();
+        if measure.pauses {
+            let config = scenario.switch_at(name(switch));
+            let by_flow = config.backpressure != Backpressure::Bfc;
+            node.pauses = Some(Box::new(PauseCensus::new(links.len(), config.data_queues(), by_flow)));
+        }
         if measure.active_flows || measure.queueing_delay {
             node.meters = Some(Box::new(Meters {
                 delays: measure.queueing_delay.then(DelayHistogram::default),
@@ -389,6 +395,7 @@ fn memory(scenario: &Scenario, graph: &Graph, switch: usize, links: &[usize]) ->
             .pool_ecn
             .as_ref()
             .map(|pool| spaced(Red::new(pool.kmin.0, pool.kmax.0, pool.pmax), pool.spacing, full_packet(scenario))),
+        red_per_port: config.pool_ecn.as_ref().is_some_and(|pool| pool.spaced_over == SpacedOver::Port),
     }
 }
 
@@ -456,7 +463,11 @@ fn plane_params(scenario: &Scenario, graph: &Graph, switch: usize, links: &[usiz
             speaks_pfc,
         }),
         as_printed: config.flowsail.as_printed,
-        ideal: IdealFlowControlParams { ql: config.flowsail.ql, refresh: config.flowsail.refresh },
+        by_flow: PauseByFlowParams {
+            threshold: config.flowsail.ql,
+            count_last: config.assignment == Assignment::PerFlow || config.bfc.count_last,
+            refresh: config.flowsail.refresh,
+        },
         flowsail,
     }
 }

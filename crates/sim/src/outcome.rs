@@ -6,6 +6,7 @@ use crate::host_port::EndHost;
 use crate::hpcc::BaseTimes;
 use crate::ideal::Ideal;
 use crate::network::{self, Nodes};
+use crate::pause_census::Pauses;
 use crate::stats::{Drops, PortStats};
 use crate::switch_node::DelayHistogram;
 use crate::tcp_host::Timeouts;
@@ -46,6 +47,8 @@ pub struct Outcome {
     pub pools: Vec<PoolRow>,
     /// Samples of active flows: switch, port, `[flows]` counts.
     pub active: Vec<(u32, u16, Vec<u64>)>,
+    /// Pauses in force: switch, ingress port, sums over samples.
+    pub pauses: Vec<(u32, u16, Pauses)>,
     /// Time in egress queues, by layer of the switch.
     pub delays: Vec<(u8, DelayHistogram)>,
     /// `[class]`: payload bytes acknowledged within the counted window.
@@ -140,6 +143,7 @@ impl Outcome {
             pool_samples: Vec::new(),
             pools: Vec::new(),
             active: Vec::new(),
+            pauses: Vec::new(),
             delays: Vec::new(),
             goodput: vec![0; classes],
             packet_hops: 0,
@@ -170,6 +174,7 @@ impl Outcome {
         outcome.pool_samples.sort_unstable();
         outcome.pools.sort_by_key(|row| (row.node, row.mmu));
         outcome.active.sort_unstable();
+        outcome.pauses.sort_unstable();
         outcome.ports.sort_by_key(|row| (row.node, row.port));
         outcome.delays.sort_by_key(|(layer, _)| *layer);
         outcome.digest = outcome.compute_digest();
@@ -225,6 +230,10 @@ impl Outcome {
             }));
             for (port, counts) in active.drain(..).enumerate().filter(|(_, counts)| !counts.is_empty()) {
                 self.active.push((switch.id as u32, port as u16, counts));
+            }
+            if let Some(pauses) = switch.pauses.take() {
+                let rows = pauses.ports.iter().zip(0..).map(|(pauses, port)| (switch.id as u32, port, *pauses));
+                self.pauses.extend(rows);
             }
             if let Some(delays) = switch.meters.take().and_then(|meters| meters.delays) {
                 let layer = self.graph.nodes[switch.id].layer;
@@ -327,11 +336,16 @@ impl Outcome {
         let timeouts = self.timeout_reasons.into_iter().chain(self.timeouts.iter().map(|n| *n as u64));
         let dropped = self.drops.iter().flat_map(|d| [d.packets[6], d.packets[7]]);
         let pools = self.pools.iter().flat_map(|row| [row.counts.marked_queue, row.counts.marked_pool]);
+        let by_port = self.ports.iter().map(|p| p.total.dropped);
         let samples = self.queues.iter().chain(&self.pool_samples);
         let samples = samples.flat_map(|(at, node, place, bytes)| [at.0, *node as u64, *place as u64, *bytes]);
-        let tcp: Vec<u64> = timeouts.chain(dropped).chain(pools).chain(samples).collect();
+        let tcp: Vec<u64> = timeouts.chain(dropped).chain(by_port).chain(pools).chain(samples).collect();
         if self.scenario.host.transport == Transport::Tcp {
             hash.put(&tcp);
+        }
+        for (node, port, pauses) in &self.pauses {
+            let Pauses { samples, held, incast, other, orphans, all } = *pauses;
+            hash.put(&[*node as u64, *port as u64, samples, held, incast, other, orphans, all]);
         }
         hash.finish()
     }

@@ -2,11 +2,13 @@
 
 use backwater_types::{ControlFrame, Instant, Kind, Packet};
 
-/// What left by a port, and how its neighbour held it.
+/// What left by a port, what was not let in, and how its neighbour held it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PortStats {
     /// What left.
     pub sent: Sent,
+    /// Packets that were to leave by it and that its node dropped of its own accord, ACKs among them.
+    pub dropped: u64,
     /// How it was held.
     pub held: Held,
 }

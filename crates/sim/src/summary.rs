@@ -1,8 +1,9 @@
 //! The numbers of a run that fit on a page, as JSON.
 
+use crate::load::{Load, realised};
 use crate::outcome::{FlowRow, Outcome};
 use crate::stats::{DROP_REASONS, DROPPED_BY_NIC};
-use crate::traffic::{counted_window, realised};
+use crate::traffic::counted_window;
 use backwater_scenario::model::{Slowdown, Transport, Workload};
 use serde_json::{Value, json};
 
@@ -170,44 +171,57 @@ fn finite(x: f64) -> Option<f64> {
     x.is_finite().then_some(x)
 }
 
-/// Bytes offered in the counted window, by class.
+/// Flows and bytes offered in the counted window, by class.
 struct Totals {
-    offered: Vec<u64>,
+    flows: Vec<u64>,
+    bytes: Vec<u64>,
     seconds: f64,
 }
 
 impl Totals {
     fn of(outcome: &Outcome) -> Totals {
         let (warm, until) = counted_window(&outcome.scenario);
-        let mut offered = vec![0; outcome.scenario.workload.len()];
-        let counted = |row: &FlowRow| row.counted && row.flow.at < until;
-        outcome.flows().filter(counted).for_each(|row| offered[row.flow.class as usize] += row.flow.size);
-        Totals { offered, seconds: until.since(warm).as_secs_f64() }
+        let classes = outcome.scenario.workload.len();
+        let (mut flows, mut bytes) = (vec![0; classes], vec![0; classes]);
+        for row in outcome.flows().filter(|row| row.counted && row.flow.at < until) {
+            flows[row.flow.class as usize] += 1;
+            bytes[row.flow.class as usize] += row.flow.size;
+        }
+        Totals { flows, bytes, seconds: until.since(warm).as_secs_f64() }
     }
 
-    /// Per workload: the load asked for, what was offered, and what share that is of the same capacity.
+    /// Per workload: the load asked for, what was offered, what share that is of the same capacity, and whether it is the one
+    /// asked for as far as chance allows.
     fn load(&self, outcome: &Outcome) -> Vec<Value> {
-        let workloads = outcome.scenario.workload.iter().zip(&self.offered).enumerate();
-        let row = |(i, (workload, offered)): (usize, (&Workload, &u64))| {
-            let offered = *offered as f64 * 8.0 / self.seconds;
-            let asked = match workload {
-                Workload::Background { load, .. } => Some(*load),
-                Workload::Incast { load, .. } => *load,
-                _ => None,
-            };
+        let row = |(i, workload): (usize, &Workload)| {
+            let offered = self.bytes[i] as f64 * 8.0 / self.seconds;
+            let load = Load::of(&outcome.scenario, workload, &outcome.graph, self.flows[i], self.bytes[i]);
+            // A run that was stopped has not had its load.
+            let load = load.filter(|_| outcome.complete);
             json!({
                 "class": outcome.class(i),
-                "asked": asked,
-                "offered_bps": offered,
+                "asked": asked(workload),
                 "realised": realised(&outcome.scenario, workload, &outcome.graph, offered),
+                "sampling_error": load.map(|load| load.sampling_error),
+                "as_asked": load.map(|load| load.is_as_asked()),
+                "flows": self.flows[i],
+                "offered_bps": offered,
             })
         };
-        workloads.map(row).collect()
+        outcome.scenario.workload.iter().enumerate().map(row).collect()
     }
 
     fn throughput(&self, outcome: &Outcome) -> Vec<Value> {
         let row = |(i, bytes): (usize, &u64)| json!({ "class": outcome.class(i), "goodput_bps": *bytes as f64 * 8.0 / self.seconds });
         outcome.goodput.iter().enumerate().map(row).collect()
+    }
+}
+
+fn asked(workload: &Workload) -> Option<f64> {
+    match workload {
+        Workload::Background { load, .. } => Some(*load),
+        Workload::Incast { load, .. } => *load,
+        _ => None,
     }
 }
 
@@ -288,7 +302,7 @@ fn drops(outcome: &Outcome) -> Value {
 /// Reasons for which a switch or a NIC drops a packet of its own accord.
 const CHOSEN: [usize; 5] = [0, 1, 5, DROPPED_BY_NIC, 7];
 
-/// Data packets that switches and NICs dropped, of those that hosts sent or would have.
+/// Data packets that switches and NICs dropped, of those that hosts sent or would have; and as the authors of BCC count loss.
 fn loss(outcome: &Outcome) -> Value {
     let hosts = outcome.graph.hosts;
     let sent: u64 = outcome.ports.iter().filter(|p| (p.node as usize) < hosts).map(|p| p.total.sent.data_packets).sum();
@@ -298,7 +312,25 @@ fn loss(outcome: &Outcome) -> Value {
     let all: u64 = drops.iter().flat_map(|d| CHOSEN.map(|reason| d.packets[reason])).sum();
     let dropped = all - drops.iter().map(|d| d.acks).sum::<u64>();
     let data = sent + in_nics;
-    json!({ "data_packets": data, "dropped": dropped, "share": finite(dropped as f64 / data as f64) })
+    json!({
+        "data_packets": data,
+        "dropped": dropped,
+        "share": finite(dropped as f64 / data as f64),
+        "share_per_port": finite(loss_per_port(outcome)),
+    })
+}
+
+/// Mean over all egress ports of switches of the share of packets, ACKs among them, that were dropped of those offered to it; a port
+/// without packets drops none of them (BCC-A16). A packet counts at each switch it comes to, and a port with few as much as one with
+/// many. What waits when the run ends was not offered.
+fn loss_per_port(outcome: &Outcome) -> f64 {
+    let hosts = outcome.graph.hosts;
+    let shares = outcome.ports.iter().filter(|p| p.node as usize >= hosts).map(|p| {
+        let offered = p.total.sent.data_packets + p.total.sent.ack_packets + p.total.dropped;
+        p.total.dropped as f64 / offered.max(1) as f64
+    });
+    let ports = outcome.ports.iter().filter(|p| p.node as usize >= hosts).count();
+    shares.sum::<f64>() / ports as f64
 }
 
 /// Timeouts of TCP by reason; null for other transports.

@@ -5,6 +5,7 @@ mod in_order;
 use crate::any_switch::DataPlane;
 use crate::link::{Fabric, InFlight, Wire, put_on_wire};
 use crate::observe::Observer;
+use crate::pause_census::PauseCensus;
 use crate::routes::{Choice, Routes};
 use crate::stats::{Drops, Held, PortStats, Sent};
 use crate::tree::Tree;
@@ -28,12 +29,16 @@ pub struct SwitchNode<D> {
     /// `[port]`.
     pub ports: Vec<Port>,
     held: Vec<Held>,
+    /// `[egress port]`: packets that this switch dropped of its own accord.
+    dropped: Vec<u64>,
     /// Packets dropped here or lost on its links.
     pub drops: Drops,
     /// What costs time per packet, only where it is asked for.
     pub meters: Option<Box<Meters>>,
     /// Ports whose data is sampled.
     pub sampled: Vec<PortId>,
+    /// What pauses are for, where it is asked for.
+    pub pauses: Option<Box<PauseCensus>>,
     hosts: usize,
     choice: Choice,
     /// Routes, by epoch of the links.
@@ -216,10 +221,12 @@ impl<D: DataPlane> SwitchNode<D> {
             tree,
             plane,
             held: vec![Held::default(); links.len()],
+            dropped: vec![0; links.len()],
             ports: links.into_iter().map(port).collect(),
             drops: Drops::default(),
             meters: None,
             sampled: Vec::new(),
+            pauses: None,
             hosts,
             choice,
             routes,
@@ -293,7 +300,7 @@ impl<D: DataPlane> SwitchNode<D> {
         }
         let received = self.plane.receive(now, &packet, ingress, egress);
         if let Some(reason) = received.dropped {
-            return self.drop_packet(now, &packet, reason, observer);
+            return self.drop_packet(now, egress, &packet, reason, observer);
         }
         if as_data {
             observer.enqueued(now, self.id, egress, &packet);
@@ -308,13 +315,22 @@ impl<D: DataPlane> SwitchNode<D> {
         }
     }
 
-    fn drop_packet<O: Observer>(&mut self, now: Instant, packet: &Packet, reason: DropReason, observer: &mut O) {
+    /// Drops a packet that was to leave by `egress`.
+    fn drop_packet<O: Observer>(
+        &mut self,
+        now: Instant,
+        egress: PortId,
+        packet: &Packet,
+        reason: DropReason,
+        observer: &mut O,
+    ) {
         let (number, name) = match reason {
             DropReason::Buffer => (0, "buffer"),
             DropReason::Headroom => (1, "headroom"),
             DropReason::Paused => (5, "paused"),
             DropReason::NotEct => (7, "not-ect"),
         };
+        self.dropped[egress as usize] += 1;
         self.drops.count(number, packet.wire);
         self.drops.acks += (packet.kind != Kind::Data) as u64;
         observer.dropped(now, self.id, packet, name);
@@ -454,15 +470,15 @@ impl<D: DataPlane> SwitchNode<D> {
             if let Some(meters) = &mut self.meters {
                 meters.leave(now, port, packet.flow, entered);
             }
-            self.drop_packet(now, &packet, DropReason::NotEct, observer);
+            self.drop_packet(now, port, &packet, DropReason::NotEct, observer);
         }
     }
 
     /// Counters of every port, up to `now`.
     pub fn stats(&mut self, now: Instant) -> impl Iterator<Item = PortStats> + use<'_, D> {
-        self.ports.iter().zip(&mut self.held).map(move |(port, held)| {
+        self.ports.iter().zip(&self.dropped).zip(&mut self.held).map(move |((port, dropped), held)| {
             held.settle(now);
-            PortStats { sent: port.sent, held: *held }
+            PortStats { sent: port.sent, dropped: *dropped, held: *held }
         })
     }
 

@@ -1,6 +1,7 @@
 //! The tables of a run, in columns, a batch of rows at a time.
 
 use crate::outcome::Outcome;
+use crate::pause_census::Pauses;
 use crate::stats::DROP_REASONS;
 use crate::summary::bins;
 use serde_json::{Value, json};
@@ -122,6 +123,25 @@ pub const SCHEMA: Schema = &[
         ],
     ),
     (
+        "pauses",
+        &[
+            ("node", "cat", "", "switch that pauses"),
+            ("port", "u16", "", "its port to the neighbour it pauses"),
+            ("peer", "cat", "", "that neighbour"),
+            ("samples", "u64", "", "samples taken"),
+            (
+                "held",
+                "u64",
+                "",
+                "pauses in force, of queues or, where frames name flows, of flows; summed over samples",
+            ),
+            ("incast", "u64", "", "of those, for a flow with more to send to a host that incast is bound for"),
+            ("other", "u64", "", "else for a flow with more to send"),
+            ("orphans", "u64", "", "for flows that have nothing left to send"),
+            ("all", "u64", "", "samples with every queue of the neighbour paused"),
+        ],
+    ),
+    (
         "ports",
         &[
             ("node", "cat", "", "node"),
@@ -132,6 +152,12 @@ pub const SCHEMA: Schema = &[
             ("data_bytes", "u64", "B", "their bytes on the wire"),
             ("ack_packets", "u64", "packets", "ACKs and NACKs sent"),
             ("control_frames", "u64", "frames", "pause and resume frames sent"),
+            (
+                "dropped_packets",
+                "u64",
+                "packets",
+                "for this port and dropped by its node of its own accord, ACKs among them",
+            ),
             ("utilisation", "f64", "", "share of the counted window in use"),
             ("pfc_paused_ps", "u64", "ps", "time held by PFC"),
             ("pfc_pauses", "u64", "", "PFC pauses that took effect here"),
@@ -240,6 +266,7 @@ pub fn table(outcome: &Outcome, name: &str) -> Option<Vec<Column>> {
         "pools" => Some(pools(outcome)),
         "mmus" => Some(mmus(outcome)),
         "active_flows" => Some(active_flows(outcome)),
+        "pauses" => Some(pauses(outcome)),
         "ports" => Some(ports(outcome)),
         "drops" => Some(drops(outcome)),
         "queueing_delay" => Some(queueing_delay(outcome)),
@@ -276,7 +303,7 @@ fn buffers(outcome: &Outcome) -> Vec<Column> {
 
 fn queues(outcome: &Outcome) -> Vec<Column> {
     let samples = &outcome.queues;
-    let peers: HashMap<(u32, u16), u32> = outcome.ports.iter().map(|p| ((p.node, p.port), p.peer)).collect();
+    let peers = peers(outcome);
     vec![
         ("time_ps", Values::U64(samples.iter().map(|(at, ..)| at.0).collect())),
         ("node", Values::U16(samples.iter().map(|(_, node, ..)| *node as u16).collect())),
@@ -326,6 +353,28 @@ fn active_flows(outcome: &Outcome) -> Vec<Column> {
     ]
 }
 
+fn pauses(outcome: &Outcome) -> Vec<Column> {
+    let rows = &outcome.pauses;
+    let peers = peers(outcome);
+    let u64s = |f: &dyn Fn(&Pauses) -> u64| Values::U64(rows.iter().map(|(.., pauses)| f(pauses)).collect());
+    vec![
+        ("node", Values::U16(rows.iter().map(|(node, ..)| *node as u16).collect())),
+        ("port", Values::U16(rows.iter().map(|(_, port, _)| *port).collect())),
+        ("peer", Values::U16(rows.iter().map(|(node, port, _)| peers[&(*node, *port)] as u16).collect())),
+        ("samples", u64s(&|pauses| pauses.samples)),
+        ("held", u64s(&|pauses| pauses.held)),
+        ("incast", u64s(&|pauses| pauses.incast)),
+        ("other", u64s(&|pauses| pauses.other)),
+        ("orphans", u64s(&|pauses| pauses.orphans)),
+        ("all", u64s(&|pauses| pauses.all)),
+    ]
+}
+
+/// The node that each port leads to.
+fn peers(outcome: &Outcome) -> HashMap<(u32, u16), u32> {
+    outcome.ports.iter().map(|p| ((p.node, p.port), p.peer)).collect()
+}
+
 fn ports(outcome: &Outcome) -> Vec<Column> {
     let ports = &outcome.ports;
     let u64s = |f: &dyn Fn(&crate::outcome::PortRow) -> u64| Values::U64(ports.iter().map(f).collect());
@@ -340,6 +389,7 @@ fn ports(outcome: &Outcome) -> Vec<Column> {
         ("data_bytes", u64s(&|p| p.total.sent.data_bytes)),
         ("ack_packets", u64s(&|p| p.total.sent.ack_packets)),
         ("control_frames", u64s(&|p| p.total.sent.control_frames)),
+        ("dropped_packets", u64s(&|p| p.total.dropped)),
         (
             "utilisation",
             Values::F64(ports.iter().map(|p| p.window_bytes as f64 * 8.0 / seconds / p.rate.0 as f64).collect()),

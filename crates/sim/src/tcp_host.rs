@@ -1,7 +1,8 @@
 //! A host that speaks TCP: connections, a NIC that is one FIFO, and a receiver that acknowledges.
 //!
 //! What a window lets go waits in the NIC, first in, first out, up to `host.nic_buffer`; more is dropped. Flows between two
-//! hosts may share connections, one after another (baselines 1.2).
+//! hosts may share connections, one after another: the idle one with the lowest number, so that few are in use and keep their
+//! windows (baselines 1.2).
 
 use crate::host::{Finished, HostParams};
 use crate::host_port::{ARRIVAL, EndHost, HostPort, HostSetup, LINK, PORT, TIMER};
@@ -65,18 +66,35 @@ pub struct TcpHost {
     finished_bytes: Vec<u64>,
 }
 
-/// Connections to one destination.
+/// Connections to one destination, numbered in the order in which they were opened.
 #[derive(Default)]
 struct Connections {
     opened: u32,
-    idle: Vec<(Congestion, u32)>,
+    /// Highest number first.
+    idle: Vec<Idle>,
+}
+
+/// A connection that no flow uses.
+struct Idle {
+    number: u32,
+    congestion: Congestion,
+    /// Of its packets.
+    key: u32,
+}
+
+impl Connections {
+    fn rest(&mut self, idle: Idle) {
+        let at = self.idle.partition_point(|other| other.number > idle.number);
+        self.idle.insert(at, idle);
+    }
 }
 
 struct Flow {
     send: TcpSender,
     size: u64,
     id: u32,
-    /// Of its connection.
+    /// Number and key of its connection.
+    connection: u32,
     key: u32,
     receiver_slot: u32,
     /// Datagrams: when the next is written.
@@ -237,14 +255,16 @@ impl TcpHost {
         let (total, last) = arrival.packets(params.payload);
         let key = self.keys.next(&arrival);
         let datagrams = params.datagrams[arrival.class as usize];
-        let (congestion, key, handshake) = match datagrams {
-            None => self.connect(now, arrival.dst, key, &params.control),
-            Some(_) => (Congestion::new(&params.control.tcp, now), key, false),
+        let new = Idle { number: 0, congestion: Congestion::new(&params.control.tcp, now), key };
+        let (Idle { number, congestion, key }, handshake) = match datagrams {
+            None => self.connect(now, arrival.dst, new, &params.control),
+            Some(_) => (new, false),
         };
         let flow = Flow {
             send: TcpSender::new(total, handshake, congestion, now),
             size: arrival.size,
             id: arrival.id,
+            connection: number,
             key,
             receiver_slot: arrival.receiver_slot,
             next_datagram: now,
@@ -271,19 +291,20 @@ impl TcpHost {
         }
     }
 
-    /// A connection to `dst`: its state, the key of its packets, and whether it has to be opened.
-    fn connect(&mut self, now: Instant, dst: u16, key: u32, params: &TcpHostParams) -> (Congestion, u32, bool) {
-        let new = Congestion::new(&params.tcp, now);
-        let Some(ready) = params.persistent else { return (new, key, params.handshake) };
+    /// A connection to `dst`, `new` if none is idle, and whether it has to be opened.
+    fn connect(&mut self, now: Instant, dst: u16, mut new: Idle, params: &TcpHostParams) -> (Idle, bool) {
+        let Some(ready) = params.persistent else { return (new, params.handshake) };
         if self.connections.len() <= dst as usize {
             self.connections.resize_with(dst as usize + 1, Connections::default);
         }
         let connections = &mut self.connections[dst as usize];
-        if let Some((idle, key)) = connections.idle.pop() {
-            return (idle.resumed(&params.tcp, now), key, false);
+        if let Some(mut idle) = connections.idle.pop() {
+            idle.congestion = idle.congestion.resumed(&params.tcp, now);
+            return (idle, false);
         }
+        new.number = connections.opened;
         connections.opened += 1;
-        (new, key, params.handshake && connections.opened > ready)
+        (new, params.handshake && connections.opened > ready)
     }
 
     /// Hands the NIC what the window of a flow lets go.
@@ -363,6 +384,7 @@ impl TcpHost {
         }
         let wire = packet.wire as u64;
         if self.nic.bytes + wire > params.control.nic_buffer {
+            self.port.stats.dropped += 1;
             self.port.drops.count(DROPPED_BY_NIC, packet.wire);
             self.port.drops.acks += (packet.kind != Kind::Data) as u64;
             return observer.dropped(now, self.port.id as usize, &packet, "nic");
@@ -472,7 +494,8 @@ impl TcpHost {
         flow.live = false;
         self.finished_bytes[flow.class as usize] += flow.size;
         if params.control.persistent.is_some() {
-            self.connections[flow.dst as usize].idle.push((flow.send.congestion, flow.key));
+            let idle = Idle { number: flow.connection, congestion: flow.send.congestion, key: flow.key };
+            self.connections[flow.dst as usize].rest(idle);
         }
         let (flow, retransmitted, timeouts) = (flow.id, flow.send.retransmitted, flow.send.timeouts);
         finished(now, Finished::Acknowledged { flow, retransmitted, timeouts });

@@ -124,3 +124,37 @@ fn extreme_rates_are_exact() {
     check("fifo", &[(800, 100), (800, 100)], 10_000_000, 0);
     check("fifo", &[(1, 100_000), (800, 1), (1, 5)], 20_500, 0);
 }
+
+/// The script of BFC's authors by hand, on their network: 8000 ns and 80 ns for each of n + 3 packets between racks, 4000 and
+/// n + 1 within one, n = floor(size / 1000) and at least 1, without headers; the flow ends with the last acknowledgement.
+#[test]
+fn slowdown_by_the_script_of_bfcs_authors() {
+    const CLOS: &str = "[topology]\nkind = \"leaf-spine\"\nleaves = 8\nspines = 8\nhosts_per_leaf = 16\nhost_rate = \"100 Gbps\"\n\
+                        core_rate = \"100 Gbps\"\nhost_delay = \"1 us\"\ncore_delay = \"1 us\"\n";
+    let links = [(100, 1000); 4];
+    // To another rack, bytes, and the script's ideal in nanoseconds.
+    let cases = [
+        (true, 500, 8_000 + 40 * 4),
+        (true, 1_000, 8_000 + 80 * 4),
+        (true, 1_001, 8_000 + 80 * 4),
+        (true, 10_500, 8_000 + 80 * 13),
+        (true, 10_000_000, 8_000 + 80 * 10_003),
+        (false, 500, 4_000 + 40 * 2),
+        (false, 1_000, 4_000 + 80 * 2),
+        (false, 10_500, 4_000 + 80 * 11),
+    ];
+    for (inter, bytes, ideal) in cases {
+        let to = if inter { "host16" } else { "host1" };
+        let outcome = run(&scenario(&format!(
+            "scheme = \"ideal-fq\"\n{CLOS}[host]\nwindow = \"1 GB\"\n[run]\nduration = \"1 us\"\nwarmup = \"0 s\"\ndrain = 1e6\n\
+             [measure]\nslowdown = \"bfc-script\"\n[[workload]]\nkind = \"long-lived\"\ncount = 1\nfrom = [\"host0\"]\n\
+             to = [\"{to}\"]\nsize = \"{bytes} B\"\n"
+        )));
+        let flow = outcome.flows().next().expect("one flow");
+        assert_eq!(flow.ideal, ideal * 1000, "{to}, {bytes} B");
+        let (_, acknowledged) = expected(&links[..if inter { 4 } else { 2 }], bytes, 0);
+        assert_eq!(flow.slowdown, acknowledged as f64 / (ideal * 1000) as f64, "{to}, {bytes} B");
+        // Headers make a long flow 1.048 without any queue.
+        assert!(bytes < 10_000_000 || (flow.slowdown - 1.048).abs() < 0.001, "{}", flow.slowdown);
+    }
+}

@@ -46,10 +46,11 @@ fn busy(scheme: &str) -> Scenario {
     ))
 }
 
-const SCHEMES: [&str; 14] = [
+const SCHEMES: [&str; 15] = [
     "bfc",
     "bfc-stochastic",
     "bfc-single",
+    "bfc-flow-id",
     "dctcp",
     "pfc",
     "ideal-fq",

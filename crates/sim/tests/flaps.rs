@@ -28,8 +28,8 @@ fn clos(scheme: &str, fault: &str) -> Scenario {
     ))
 }
 
-const SCHEMES: [&str; 9] =
-    ["bfc", "bfc-stochastic", "bfc-single", "dctcp", "pfc", "ideal-fq", "fifo", "flowsail", "ideal-fc"];
+const SCHEMES: [&str; 10] =
+    ["bfc", "bfc-stochastic", "bfc-single", "bfc-flow-id", "dctcp", "pfc", "ideal-fq", "fifo", "flowsail", "ideal-fc"];
 
 /// Times at which data left by the link from `node` to `peer`.
 fn crossings(outcome: &Outcome, log: &Log, node: usize, peer: usize) -> Vec<u64> {

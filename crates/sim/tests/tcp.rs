@@ -3,9 +3,12 @@
 
 mod common;
 
+use backwater_dataplane::Departed;
 use backwater_scenario::Scenario;
-use backwater_sim::{Outcome, summary};
-use backwater_types::Instant;
+use backwater_scenario::model::AckClass;
+use backwater_sim::observe::Observer;
+use backwater_sim::{Outcome, Simulation, Watch, summary};
+use backwater_types::{Instant, Kind, Packet, PortId};
 use common::{logged, node, row, run, scenario};
 use std::collections::HashSet;
 
@@ -211,6 +214,19 @@ fn connections_are_taken_over_with_their_windows() {
     assert!((160..230).contains(&opened) && (80..115).contains(&found), "{opened} us opening, {found} us without");
 }
 
+/// The first flow ends with a large window, the second, over a connection opened later, ends after it with the initial one. The
+/// third takes the first's connection, not that which came to rest last.
+#[test]
+fn of_idle_connections_the_one_opened_first_is_taken() {
+    let path = path(&[(100, 20_000), (100, 20_000)]);
+    let first = path.flow(0, 1_000_000, 20, false);
+    let (beside, start) = (first.acknowledged / 1000 - 10_000, first.acknowledged / 1000 + 200_000);
+    let outcome = path.run(&[(0, 1_000_000), (beside, 1), (start, 2_000_000)], "connections = \"persistent\"\n");
+    assert!(outcome.acknowledged[0] < outcome.acknowledged[1] && outcome.acknowledged[1].0 < start * 1000);
+    took(&outcome, 2, &path.flow(start * 1000, 2_000_000, first.window, false), "the first's window");
+    assert_ne!(path.flow(start * 1000, 2_000_000, 20, false).received, outcome.received[2].0, "not the second's");
+}
+
 /// What leaves the window at once does not fit the NIC.
 #[test]
 fn what_overflows_a_nic_is_counted_and_repaired() {
@@ -288,6 +304,45 @@ fn every_timeout_has_a_cause_and_is_told_everywhere() {
     }
     println!("{seen:?}");
     assert!(seen[0] > 0 && seen[1] > 0 && seen[2] > 0 && seen[4] > 0, "{seen:?}");
+}
+
+/// Packets that left the one switch, and those it dropped, by the port that leads to their destination.
+#[derive(Default)]
+struct Ports {
+    left: [u64; 9],
+    dropped: [u64; 9],
+    acks: u64,
+}
+
+impl Observer for Ports {
+    fn departed(&mut self, _: Instant, _: usize, port: PortId, _: &Packet, _: &Departed) {
+        self.left[port as usize] += 1;
+    }
+
+    fn dropped(&mut self, _: Instant, _: usize, packet: &Packet, reason: &'static str) {
+        if reason == "buffer" {
+            self.dropped[packet.dst as usize] += 1;
+            self.acks += (packet.kind == Kind::Ack) as u64;
+        }
+    }
+}
+
+/// Each port counts alike, whatever it was offered, those that drop nothing too; ACKs count as packets.
+#[test]
+fn loss_per_port_is_the_mean_of_what_each_port_drops() {
+    let mut scenario = lossy("dctcp", 1, "");
+    scenario.conventions.acks = AckClass::Data;
+    let (outcome, seen) = Simulation::new(&scenario, 1).observe_any(Ports::default, &Watch::default());
+    let Ports { left, dropped, acks } = &seen[0];
+    let share = |(left, dropped): (&u64, &u64)| *dropped as f64 / (left + dropped) as f64;
+    let shares: Vec<f64> = left.iter().zip(dropped).map(share).collect();
+    assert!(shares[8] > 0.1 && shares.contains(&0.0) && *acks > 0, "{shares:?}, {acks} ACKs");
+    let loss = &summary::summary(&outcome)["loss"];
+    let per_port = loss["share_per_port"].as_f64().expect("packets were sent");
+    assert!((per_port / (shares.iter().sum::<f64>() / 9.0) - 1.0).abs() < 1e-12, "{per_port}, {shares:?}");
+    assert!(per_port < 0.5 * loss["share"].as_f64().expect("likewise"), "{loss}");
+    let of_ports = |port: usize| outcome.ports.iter().find(|p| p.node == 9 && p.peer == port as u32);
+    assert!((0..9).all(|port| of_ports(port).is_some_and(|p| p.total.dropped == dropped[port])));
 }
 
 /// Where no frame of backpressure comes to hosts, the time a packet spends in a host is added to its last link. PFC that never

@@ -57,7 +57,8 @@ pub struct TcpParams {
     pub rto_max: Duration,
     /// After an idle time longer than the timeout a connection starts with the initial window.
     pub idle_restart: bool,
-    /// It does so too if its window was smaller (ns-2), and not only if it was larger (RFC 5681).
+    /// As in ns-2 it does so too if its window was smaller, and not only if it was larger (RFC 5681), and the timeout it compares
+    /// with is the measured one, however short.
     pub idle_raises: bool,
     /// What is known to be lost counts as in flight until recovery is over (Fall and Floyd 1996, as in ns-2), in place of RFC 6675.
     pub lost_in_flight: bool,
@@ -92,7 +93,8 @@ impl Congestion {
 
     /// For the next flow, after a rest.
     pub fn resumed(mut self, params: &TcpParams, now: Instant) -> Congestion {
-        if params.idle_restart && now.since(self.used) > self.rto(params) {
+        let rest = if params.idle_raises { self.measured_rto(params) } else { self.rto(params) };
+        if params.idle_restart && now.since(self.used) > rest {
             let initial = params.initial_window as f64;
             self.window = if params.idle_raises { initial } else { self.window.min(initial) };
         }
@@ -101,8 +103,12 @@ impl Congestion {
 
     /// Timeout before it backs off.
     pub fn rto(&self, params: &TcpParams) -> Duration {
-        let measured = self.rtt.map_or(0, |(smoothed, variation)| smoothed.0 + 4 * variation.0);
-        Duration(measured.clamp(params.rto_min.0, params.rto_max.0))
+        self.measured_rto(params).clamp(params.rto_min, params.rto_max)
+    }
+
+    /// srtt + 4 var, within no bounds; the shortest timeout before anything was measured.
+    fn measured_rto(&self, params: &TcpParams) -> Duration {
+        self.rtt.map_or(params.rto_min, |(smoothed, variation)| Duration(smoothed.0 + 4 * variation.0))
     }
 
     /// RFC 6298.

@@ -733,6 +733,14 @@ fn a_connection_that_rested_begins_anew() {
     let small = Congestion { window: 3.0, ..used };
     assert_eq!(small.resumed(&raised, Instant(9000 * MS)).window, 10.0, "but in ns-2 it does");
     assert_eq!(small.resumed(&raised, Instant(1000 + 5 * MS)).window, 3.0);
+    // srtt 80 us and a variation of 10: a rest of 120 us is long for ns-2, however long the shortest timeout.
+    let (srtt, variation) = (80_000_000, 10_000_000);
+    let measured = Congestion { rtt: Some((Duration(srtt), Duration(variation))), ..used };
+    let long = srtt + 4 * variation;
+    assert_eq!(measured.resumed(&raised, Instant(1000 + long)).window, 77.0);
+    assert_eq!(measured.resumed(&raised, Instant(1001 + long)).window, 10.0);
+    assert_eq!(measured.resumed(&params, Instant(1001 + long)).window, 77.0, "RFC 5681 compares with the timeout");
+    assert_eq!(measured.rto(&raised), Duration(5 * MS), "which is as long as ever");
     let never = TcpParams { idle_restart: false, ..params };
     assert_eq!(used.resumed(&never, Instant(9000 * MS)).window, 77.0);
 }

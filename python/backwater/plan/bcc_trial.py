@@ -1,5 +1,8 @@
 """A BCC plan tried out: loss, timeouts and completion times from low to high load, with the pool's rule and without.
 
+Without it a port marks at K_port, or at its share of the memory where that is less, so that all ports have room for
+their thresholds. Where a queue has memory to itself the same is run without, because that decides between the rules.
+
 The pool's ports are receivers and three times as many hosts send to them, as in section III-C of Bai et al., "One More
 Config Is Enough", IEEE/ACM ToN 2021 (32 hosts, 24 senders), as far as one switch has ports: web search sizes, Poisson
 arrivals, DCTCP as in the presets `bcc` and `dctcp-tcp`. Load is that of the receivers' links, headers included. A round
@@ -18,20 +21,20 @@ from rich.table import Table
 
 from backwater._core import InputError
 from backwater.api import Experiment
-from backwater.measured import Columns, NoData
+from backwater.measured import Columns, NoData, as_number
 from backwater.plan.bcc import Plan, whole
 from backwater.results import Results, Run, disk_errors
 from backwater.sweep import Watch
-from backwater.terminal import count, span
+from backwater.terminal import count, size, span
 
 LOADS = (0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 FLOWS = 10_000
-"""Of a run. All runs of the paper's pool take 16 s on two processors."""
+"""Of a run. All runs of the paper's pool take a minute on two processors."""
 MEAN_FLOW = 1.7e6
 """Of web search sizes, bytes."""
 PAPERS_WINDOW, PAPERS_BDP = 125, 1e6
 """The presets' largest window, segments, and the bytes of a round trip that it is for."""
-WITH, WITHOUT = "BCC", "K_port alone"
+WITH, WITHOUT, SHARE = "BCC", "K_port alone", "its share alone"
 SLA = 0.001
 """Share of packets lost that the paper takes from operators as the most they allow."""
 MOST_HOSTS = 255
@@ -56,17 +59,25 @@ def refuse(made: Plan, flows: int, loads: tuple[float, ...]) -> None:
         raise InputError("--capacity: not with --simulate, whose ports are alike")
 
 
+def share_of(made: Plan) -> int | None:
+    """What memory there is for each port, bytes, if that is less than K_port."""
+    share = whole(made.pool.buffer / made.pool.ports + made.pool.private)
+    return share if share < made.k_port else None
+
+
 def scenario(made: Plan, flows: int, loads: tuple[float, ...]) -> str:
     """The experiment, as a scenario file."""
     pool = made.pool
     low, high = made.thresholds
     hosts = min(4 * pool.ports, MOST_HOSTS)
+    reserved = [whole(pool.private), *([0] if pool.private else [])]
+    share = share_of(made)
     longest = 4 * flows * MEAN_FLOW / (min(loads) * pool.rate_bps / 8 * pool.ports)
     switch: dict[str, Any] = {
         "buffer": f"{whole(pool.buffer)} B",
         "alpha": pool.alpha,
         "mmu.ports": pool.ports,
-        "mmu.private": f"{whole(pool.private)} B",
+        "mmu.private": f"{reserved[0]} B",
         "ecn.kmin": f"{made.k_port} B",
         "ecn.kmax": f"{made.k_port} B",
         "ecn.pmax": 1.0,
@@ -114,10 +125,22 @@ def scenario(made: Plan, flows: int, loads: tuple[float, ...]) -> str:
         f"name = {toml(WITHOUT)}",
         'scheme = "dctcp-tcp"',
         "",
+        *([] if share is None else of_its_share(share)),
         "[sweep]",
+        f'"switch.mmu.private" = {json.dumps([f"{amount} B" for amount in reserved])}',
         f'"workload.0.load" = {json.dumps(list(loads))}',
     ]
     return "\n".join(lines) + "\n"
+
+
+def of_its_share(share: int) -> list[str]:
+    return [
+        "[[variant]]",
+        f"name = {toml(SHARE)}",
+        'scheme = "dctcp-tcp"',
+        *(f'"switch.ecn.{key}" = "{share} B"' for key in ("kmin", "kmax")),
+        "",
+    ]
 
 
 def toml(value: Any) -> str:
@@ -143,7 +166,7 @@ def run(made: Plan, flows: int, loads: tuple[float, ...], keep: Path | None, wat
 
 
 def outcome(done: Results) -> list[dict[str, Any]]:
-    """What became of each load and variant: shares of 1 and seconds; None where too few flows finished."""
+    """What became of each run: shares of 1, bytes and seconds; None where too few flows finished."""
     return [row(one) for one in done.runs]
 
 
@@ -158,7 +181,8 @@ def row(one: Run) -> dict[str, Any]:
 
     return {
         "load": one.params["workload.0.load"],
-        "variant": WITHOUT if one.scheme == "dctcp-tcp" else WITH,
+        "reserved_bytes": as_number(one.scenario["switch"]["mmu"]["private"], "a reservation"),
+        "variant": one.params["variant"],
         "loss": one.summary["loss"]["share"],
         "timeouts": one.summary["timeouts"]["total"],
         "unfinished": one.summary["flows"]["unfinished"],
@@ -172,26 +196,39 @@ def row(one: Run) -> dict[str, Any]:
 def table(rows: list[dict[str, Any]]) -> Table:
     shown = Table(title="Simulated: completion times of flows by size", title_justify="left", title_style="bold")
     shown.add_column("load", justify="right")
+    shown.add_column("reserved", justify="right")
     shown.add_column("")
     for heading in ("packets lost", "timeouts", "p99, up to 100 KB", "mean, up to 100 KB", "mean, above 10 MB", "mean"):
         shown.add_column(heading, justify="right")
-    for one in sorted(rows, key=lambda row: (row["load"], row["variant"] != WITH)):
+    order = (WITH, WITHOUT, SHARE)
+    for one in sorted(rows, key=lambda row: (row["load"], -row["reserved_bytes"], order.index(row["variant"]))):
         times = (one[key] for key in ("small_p99_s", "small_mean_s", "large_mean_s", "mean_s"))
         shown.add_row(
             f"{one['load']:.0%}",
+            size(one["reserved_bytes"]),
             one["variant"],
             f"{one['loss']:.3%}",
             count(one["timeouts"]),
             *("-" if time is None else span(time) for time in times),
         )
-    shown.caption = ". ".join(f"{name}: {verdict(rows, name)}" for name in (WITH, WITHOUT)) + "."
+    amounts = sorted({one["reserved_bytes"] for one in rows}, reverse=True)
+    shown.caption = "\n".join(told(rows, amount) for amount in amounts)
     shown.caption_justify = "left"
     return shown
 
 
-def verdict(rows: list[dict[str, Any]], variant: str) -> str:
+def told(rows: list[dict[str, Any]], reserved: float) -> str:
+    """What to make of the runs with so much reserved: from where on each loses too much, and which loses least."""
+    mine = [one for one in rows if one["reserved_bytes"] == reserved]
+    variants = list(dict.fromkeys(one["variant"] for one in mine))
+    busiest = max(one["load"] for one in mine)
+    lost = {one["variant"]: one["loss"] for one in mine if one["load"] == busiest}
+    least = min(lost, key=lambda variant: lost[variant])
+    over = "; ".join(f"{too_much(mine, name)} with {name}" for name in variants)
+    return f"{size(reserved)} reserved for a port: over {SLA:.1%} lost {over}. At {busiest:.0%} {least} loses least."
+
+
+def too_much(rows: list[dict[str, Any]], variant: str) -> str:
     """From which load on more is lost than operators allow."""
     over = [one["load"] for one in rows if one["variant"] == variant and one["loss"] > SLA]
-    return (
-        f"over {SLA:.1%} of packets lost from {min(over):.0%} load on" if over else f"at most {SLA:.1%} of packets lost"
-    )
+    return f"from {min(over):.0%} load on" if over else "at no load"

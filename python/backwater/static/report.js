@@ -114,7 +114,9 @@
         { label: x.label, value: (u, v) => (v === null ? "–" : (x.name ?? x.format)(v)) },
         ...shown.map((line) => ({
           label: line.name, stroke: colour(line.index), width: 2, dash: dash(line.index), spanGaps: true, paths,
-          points: points ? { show: true, size: 6, fill: colour(line.index) } : { show: false },
+          // What was published stands beside the lines: hollow, and joined by nothing.
+          ...(line.published ? { paths: () => null, points: { show: true, size: 9, width: 2, fill: style("--paper") } }
+            : { points: points ? { show: true, size: 6, fill: colour(line.index) } : { show: false } }),
           value: (u, v) => (v === null || v === undefined ? "–" : (y.name ?? y.format)(v)),
         })),
       ],
@@ -164,6 +166,8 @@
     const values = [...parsed.values()].map(([value]) => Number(value));
     return {
       at: (run) => Number(parsed.get(run.point[key])[0]),
+      // A value written as those of the runs are.
+      place: (v) => { const [value, unit] = parse(v); return unit === units[0] ? Number(value) : null; },
       label: units[0] ? `${key} (${units[0]})` : key,
       wide: Math.min(...values) > 0 && Math.max(...values) / Math.min(...values) >= 16,
     };
@@ -385,7 +389,8 @@
       plot("queues", "Queue length over time, a line per run and port", draw));
   };
 
-  // The panels that the experiment asks for: lines along a swept number, bars where nothing was swept; means over seeds.
+  // The panels that the experiment asks for: lines along a swept number, bars where nothing was swept; means over seeds. Beside them
+  // stands what was published.
   const panels = () => {
     if (data.panels.length === 0) return null;
     const keys = swept.filter((k) => k !== "seed");
@@ -397,12 +402,22 @@
       const known = panel.runs.filter((run) => run.value !== null);
       // A lone run goes by its directory elsewhere on the page, where a variant's name may not do.
       const among = panel.runs.every((run) => variants.includes(run.variant)) ? variants : unique(panel.runs.map((run) => run.variant));
-      if (!axis) return section(panel.label, "", bars(known.map((run) => ({ index: among.indexOf(run.variant), value: run.value,
-        name: [run.variant, ...Object.values(run.point)].join(", ") })), (v) => brief(v)));
+      const published = panel.published ?? [];
+      const belongs = (point, run) => run.variant === point.variant && Object.entries(point.where).every(([k, v]) => run.point[k] === v);
+      if (!axis) return section(panel.label, "", bars(known.flatMap((run) => {
+        const bar = { index: among.indexOf(run.variant), value: run.value, name: [run.variant, ...Object.values(run.point)].join(", ") };
+        const beside = published.filter((point) => belongs(point, run) && (point.at === null || Object.values(run.point).includes(point.at)));
+        return [bar, ...beside.map((point) => ({ ...bar, value: point.value, name: `${bar.name}, published`, hollow: true }))];
+      }), (v) => brief(v)));
       const names = unique(known.map(lineName));
-      const draw = (holder) => lineChart(`panel${i}`, holder, names.map((name, index) => {
+      // Of several lines of a variant the first carries its points.
+      const lineOfPoint = (point) => names.findIndex((name) => known.some((run) => lineName(run) === name && belongs(point, run)));
+      const placed = published.filter((point) => axis.place(point.at) !== null).sort((a, b) => axis.place(a.at) - axis.place(b.at));
+      const draw = (holder) => lineChart(`panel${i}`, holder, names.flatMap((name, index) => {
         const at = known.filter((run) => lineName(run) === name).sort((a, b) => axis.at(a) - axis.at(b));
-        return { name, index, x: at.map(axis.at), y: at.map((run) => run.value) };
+        const beside = placed.filter((point) => lineOfPoint(point) === index);
+        return [{ name, index, x: at.map(axis.at), y: at.map((run) => run.value) },
+          { name: `${name}, published`, index, x: beside.map((point) => axis.place(point.at)), y: beside.map((point) => point.value), published: true }];
       }), { label: axis.label, format: brief, log: axis.wide },
       // Lines that would be one on an axis from zero get one of their own.
       { label: "", format: brief, range: (u, low, high) => (low > 0.5 * high && low < high ? [low - 0.1 * (high - low), high + 0.1 * (high - low)] : [0, (high || 1) * 1.05]) }, { points: true });
@@ -412,9 +427,9 @@
   };
 
   const bars = (values, format, most = Math.max(...values.map((v) => v.value), 0)) =>
-    el("div", { class: "bars" }, ...values.flatMap(({ name, value, index }) => [
+    el("div", { class: "bars" }, ...values.flatMap(({ name, value, index, hollow }) => [
       el("span", {}, name),
-      el("span", { class: "track" }, el("i", { style: `width: ${most ? (100 * value) / most : 0}%; background: var(--c${index % 8})` })),
+      el("span", { class: "track" }, el("i", { class: hollow ? "hollow" : "", style: `width: ${most ? (100 * value) / most : 0}%; ${hollow ? "border-color" : "background"}: var(--c${index % 8})` })),
       el("span", { class: "value" }, format(value))]));
 
   const pauses = () => {
@@ -431,8 +446,10 @@
   };
 
   const utilisation = () => {
+    // How far chance alone takes the load; a difference beyond it fails the claims of the run.
+    const chance = (row) => (row.sampling_error === null ? "–" : `${percent(row.sampling_error)}${row.as_asked ? "" : ", not chance"}`);
     const loads = runs.flatMap((run) => run.summary.load.map((row) => [
-      { show: [swatch(lineOf(run)), nameOf(run)] }, row.class, row.asked === null ? "–" : percent(row.asked), bits(row.offered_bps), percent(row.realised),
+      { show: [swatch(lineOf(run)), nameOf(run)] }, row.class, row.asked === null ? "–" : percent(row.asked), percent(row.realised), chance(row), bits(row.offered_bps),
       bits(run.summary.throughput.find((t) => t.class === row.class)?.goodput_bps)]));
     const rows = runs.flatMap((run) => run.ports.map((row) => [
       { show: [swatch(lineOf(run)), nameOf(run)] }, row.ports, whole(row.number), percent(row.utilisation_mean), percent(row.utilisation_max)]));
@@ -441,7 +458,7 @@
     return section("Utilisation", core ? "Share of the time that core links carried frames, all of them together." : "Share of the time that the busiest link carried frames.",
       el("div", { id: "utilisation" }, bars(runs.map((run) => ({ name: nameOf(run), index: lineOf(run), value: use(run) ?? 0 })), percent, 1)),
       el("details", {}, el("summary", {}, "Load asked and realised, and links by kind"),
-        table([{ name: "run", text: true }, { name: "flows", text: true }, { name: "asked" }, { name: "offered" }, { name: "realised" }, { name: "goodput" }], loads, "Load"),
+        table([{ name: "run", text: true }, { name: "flows", text: true }, { name: "asked" }, { name: "realised" }, { name: "standard error" }, { name: "offered" }, { name: "goodput" }], loads, "Load"),
         table([{ name: "run", text: true }, { name: "ports", text: true }, { name: "number" }, { name: "mean" }, { name: "busiest" }], rows, "Utilisation by kind of port")));
   };
 

@@ -4,7 +4,7 @@ use backwater_types::Duration;
 
 use super::{Doc, Net};
 use crate::error::Error;
-use crate::model::names;
+use crate::model::{Backpressure, Switch, names};
 
 /// The engine's event keys hold 46 bits of picoseconds, 70.4 s; a minute is the round number below.
 const DURATION_MAX: Duration = Duration(60_000_000_000_000);
@@ -53,9 +53,15 @@ fn check_measure(doc: &Doc, net: &Net) -> Result<(), Error> {
     let measure = &doc.scenario.measure;
     let sampled = measure.sample == Duration::ZERO || measure.sample >= SAMPLE_MIN;
     doc.need(sampled, "measure.sample", || format!("expected \"0 s\" for none, or at least {SAMPLE_MIN}"))?;
-    let samples = measure.queues.is_empty() && !measure.pools || measure.sample > Duration::ZERO;
+    let samples = measure.queues.is_empty() && !measure.pools && !measure.pauses || measure.sample > Duration::ZERO;
     doc.need(samples, "measure.sample", || {
-        "measure.queues and measure.pools need a period; expected more than 0".into()
+        "measure.queues, measure.pools and measure.pauses need a period; expected more than 0".into()
+    })?;
+    let by_name = |switch: &Switch| !matches!(switch.backpressure, Backpressure::None | Backpressure::Pfc);
+    let pauses = !measure.pauses || by_name(&doc.scenario.switch);
+    doc.need(pauses, "measure.pauses", || {
+        "no queue or flow is paused by itself; expected false, or backpressure = \"bfc\", \"flowsail\" or \"per-flow\""
+            .into()
     })?;
     for (i, [switch, peer]) in measure.queues.iter().enumerate() {
         let key = |at: usize| format!("measure.queues.{i}.{at}");

@@ -8,7 +8,8 @@ use backwater_types::Bytes;
 use super::{Doc, Net};
 use crate::error::Error;
 use crate::model::{
-    Assignment, Backpressure, Buffer, EcnOf, Elide, ElideRule, Flowsail, Memory, NotEct, Switch, WhenPaused,
+    Assignment, Backpressure, Bfc, Buffer, EcnOf, Elide, ElideRule, Flowsail, Memory, NotEct, SpacedOver, Spacing,
+    Switch, WhenPaused,
 };
 use crate::topology::{NodeKind, headroom};
 
@@ -107,6 +108,10 @@ fn check_marking(part: &Part) -> Result<(), Error> {
         part.need(pool.kmax <= buffer, "pool_ecn.kmax", || {
             format!("expected at most {}.buffer = {buffer}, which the pool never exceeds", part.key)
         })?;
+        let counted = pool.spacing == Spacing::Uniform || pool.spaced_over == SpacedOver::Pool;
+        part.need(counted, "pool_ecn.spaced_over", || {
+            "with spacing \"plain\" nothing is counted; expected \"pool\"".into()
+        })?;
         part.need(!pool.only_ecn_queues || switch.ecn.is_some(), "pool_ecn.only_ecn_queues", || {
             format!("no queue has ECN on, so nothing would be marked; expected false, or {}.ecn", part.key)
         })?;
@@ -190,7 +195,8 @@ fn check_combination(part: &Part) -> Result<(), Error> {
             "not with assignment = \"per-flow\": PFC holds a whole class at once, which undoes the isolation that a queue \
              per flow is there to give; expected backpressure = \"none\" or \"per-flow\", or another assignment",
         ),
-        (Assignment::Flowsail, Backpressure::Flowsail) | (Assignment::PerFlow, Backpressure::PerFlow) => Ok(()),
+        (Assignment::Flowsail, Backpressure::Flowsail) => Ok(()),
+        (Assignment::PerFlow | Assignment::Dynamic, Backpressure::PerFlow) => Ok(()),
         (Assignment::Flowsail, _) => refuse(
             "not with assignment = \"flowsail\": one table of flows says where they queue and whom to pause, so the two go \
              together; expected backpressure = \"flowsail\"",
@@ -204,8 +210,8 @@ fn check_combination(part: &Part) -> Result<(), Error> {
              together; expected assignment = \"flowsail\", or another backpressure",
         ),
         (_, Backpressure::PerFlow) => refuse(
-            "only with assignment = \"per-flow\": to pause one flow and no other, it has to have a queue of its own; \
-             expected assignment = \"per-flow\", or another backpressure",
+            "only with a table of flows: to pause one flow and no other, the switch has to know it; expected assignment = \
+             \"per-flow\" or \"dynamic\", or another backpressure",
         ),
         _ => Ok(()),
     }?;
@@ -298,6 +304,7 @@ fn check_bfc(part: &Part) -> Result<(), Error> {
     part.need(nic_queues, "bfc.nic_queues", || "expected 1 to 128".into())?;
     let sampling = bfc.sampling > 0.0 && bfc.sampling <= 1.0;
     part.need(sampling, "bfc.sampling", || "expected more than 0 and at most 1".into())?;
+    check_by_flow(part)?;
     check_elide(part, "bfc.elide", &bfc.elide)
 }
 
@@ -332,7 +339,7 @@ fn check_flowsail(part: &Part) -> Result<(), Error> {
     }
     let everywhere = flowsail.elide == Elide::Rule(ElideRule::None);
     part.need(everywhere || switch.backpressure != Backpressure::PerFlow, &field("elide"), || {
-        "ideal flow control pauses on every turn; expected \"none\"".into()
+        "flows are paused by name on every turn; expected \"none\"".into()
     })?;
     check_as_printed(part)?;
     check_elide(part, "flowsail.elide", &flowsail.elide)
@@ -362,6 +369,33 @@ fn check_as_printed(part: &Part) -> Result<(), Error> {
     ] {
         part.need(plain, field, || {
             "the pseudo-code as printed has nothing of the kind; expected the default, or as_printed = false".into()
+        })?;
+    }
+    Ok(())
+}
+
+/// BFC by flow id has an exact table of names in place of BFC's, no sticky time, and no counters of queues.
+fn check_by_flow(part: &Part) -> Result<(), Error> {
+    let (switch, bfc, plain) = (part.switch, &part.switch.bfc, Bfc::default());
+    if (switch.assignment, switch.backpressure) != (Assignment::Dynamic, Backpressure::PerFlow) {
+        return Ok(());
+    }
+    for (field, plain) in [
+        ("bfc.table_entries_per_queue", bfc.table_entries_per_queue == plain.table_entries_per_queue),
+        ("bfc.sticky", bfc.sticky == plain.sticky),
+        ("bfc.hrtt", bfc.hrtt == plain.hrtt),
+        ("bfc.fixed_threshold", bfc.fixed_threshold == plain.fixed_threshold),
+        ("bfc.per_ingress_threshold", bfc.per_ingress_threshold == plain.per_ingress_threshold),
+        ("bfc.literal_empty", bfc.literal_empty == plain.literal_empty),
+        ("bfc.sticky_reserve", bfc.sticky_reserve == plain.sticky_reserve),
+        ("bfc.sampling", bfc.sampling == plain.sampling),
+        ("bfc.incast_label", bfc.incast_label == plain.incast_label),
+        ("bfc.nic_obeys", bfc.nic_obeys == plain.nic_obeys),
+        ("bfc.nic_queues", bfc.nic_queues == plain.nic_queues),
+        ("bfc.elide", bfc.elide == plain.elide),
+    ] {
+        part.need(plain, field, || {
+            "BFC by flow id has nothing of the kind; expected the default, or backpressure = \"bfc\"".into()
         })?;
     }
     Ok(())

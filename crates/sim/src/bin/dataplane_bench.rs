@@ -6,7 +6,7 @@
 
 use backwater_dataplane::assign::DynamicParams;
 use backwater_dataplane::{
-    BfcParams, FlowSailParams, IdealFlowControlParams, MarkingShape, MemoryShape, PfcParams, PortShape, Red, Shape, pfc,
+    BfcParams, FlowSailParams, MarkingShape, MemoryShape, PauseByFlowParams, PfcParams, PortShape, Red, Shape, pfc,
 };
 use backwater_scenario::model::{Assignment, Backpressure};
 use backwater_sim::any_switch::{BfcSwitch, Build, FairQueueing, FifoPfc, FlowSailSwitch, PlaneParams};
@@ -138,7 +138,7 @@ fn params() -> PlaneParams {
         flowsail: FlowSailParams::default(),
         as_printed: false,
         beside: None,
-        ideal: IdealFlowControlParams { ql: 1.0, refresh: Duration::from_us(10) },
+        by_flow: PauseByFlowParams { threshold: 1.0, count_last: false, refresh: Duration::from_us(10) },
         hpcc: None,
         pfc: Some(PfcParams {
             buffer: 12_000_000,

@@ -45,7 +45,7 @@ impl<D: DataPlane> SwitchNode<D> {
         }
         let received = self.plane.receive(now, &packet, ingress, egress);
         if let Some(reason) = received.dropped {
-            return self.drop_packet(now, &packet, reason, observer);
+            return self.drop_packet(now, egress, &packet, reason, observer);
         }
         if as_data {
             observer.enqueued(now, self.id, egress, &packet);

@@ -2,7 +2,7 @@
 
 /// The readings of [`backwater_sim::any_switch::DataPlane`], inside its implementation, as the field of this name has them.
 macro_rules! forward_readings {
-    ($inner:ident) => {
+    ($inner:tt) => {
         fn buffered(&self) -> u64 {
             self.$inner.buffered()
         }
@@ -20,6 +20,17 @@ macro_rules! forward_readings {
         }
         fn queued(&self, port: ::backwater_types::PortId) -> u64 {
             self.$inner.queued(port)
+        }
+        fn visit(
+            &self,
+            see: &mut dyn FnMut(
+                ::backwater_types::PortId,
+                ::backwater_types::QueueId,
+                &::backwater_types::Packet,
+                ::backwater_dataplane::cells::Held,
+            ),
+        ) {
+            self.$inner.visit(see)
         }
         fn pools(&self) -> &[::backwater_dataplane::Pool] {
             self.$inner.pools()

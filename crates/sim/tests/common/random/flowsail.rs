@@ -1,4 +1,4 @@
-//! Random networks of FlowSail and of ideal flow control.
+//! Random networks of FlowSail, of ideal flow control, and of BFC by flow id.
 //!
 //! Thresholds of a few packets, tables of a few records and fingerprints of a few bits, so that what is rare in a data centre
 //! happens in most of them.
@@ -21,9 +21,9 @@ struct Knobs {
 pub fn case(number: u64) -> Case {
     let dice = &mut Dice(Stream::new(0x6261_636b, 0x7361_696c, number));
     let schemes =
-        ["flowsail", "flowsail", "flowsail", "flowsail", "flowsail", "flowsail", "flowsail+dctcp", "ideal-fc"];
+        ["flowsail", "flowsail", "flowsail", "flowsail", "flowsail", "flowsail+dctcp", "ideal-fc", "bfc-flow-id"];
     let scheme = dice.of(&schemes);
-    let ideal = scheme == "ideal-fc";
+    let ideal = matches!(scheme, "ideal-fc" | "bfc-flow-id");
     let net = net(dice, false);
     let (payload, header) = (dice.of(&[256, 500, 1000]), 48);
     let full = payload + header;

@@ -93,7 +93,9 @@ fn switch(dice: &mut Dice, out: &mut String, net: &Net, full: u64, classes: u64,
     }
     if dice.percent(60) {
         let only = if ecn && dice.percent(40) { ", only_ecn_queues = true" } else { "" };
-        let _ = writeln!(out, "pool_ecn = {{ {}{only} }}", red(dice, pool));
+        let red = red(dice, pool);
+        let over = if red.contains("uniform") && dice.percent(50) { ", spaced_over = \"port\"" } else { "" };
+        let _ = writeln!(out, "pool_ecn = {{ {red}{over}{only} }}");
     }
 }
 

@@ -1,13 +1,26 @@
-//! Ideal flow control: a queue for every flow, and every flow paused by name.
+//! Every flow paused by name, and no other with it: what BFC and FlowSail approximate with a few queues.
 //!
-//! Source: spec D, "Ideal FC"; the reference of FlowSail's section VI-A. A flow is paused while its own queue holds more than
-//! the one-hop bandwidth-delay product over the queues with data and not paused.
+//! Sources: [`IdealFlowControl`], a queue for every flow, spec D, "Ideal FC", the reference of FlowSail's section VI-A;
+//! [`BfcByFlow`], the "ideal but impractical" variant of BFC's section 3.3.2, spec B.2: BFC's queues and threshold, but frames
+//! name flows, and a queue serves the first packet in it whose flow is not paused.
+//!
+//! ```text
+//! on enqueue:  if the queue held more than Th before this packet, and the packet is not its flow's last:
+//!                  flagged[flow] += 1; on 0 -> 1 send PAUSE(flow)
+//! on dequeue:  if flagged: flagged[flow] -= 1; on 1 -> 0 send RESUME(flow)
+//! Th = HRTT x rate / (8 x max(1, queues with a packet that may leave))
+//! ```
+//!
+//! A flow that comes by another port since a link failed is paused there; the old pause lapses. There is no sticky time: a flow
+//! that comes back finds its name, not its queue.
 
 use crate::assign::{Assigned, Choice, Resident};
 use crate::cells::{Cells, Held};
 use crate::flow_table::{FlowTable, LAPSE, NONE, Slot, state};
 use crate::policy::{Policy, Ports, Told};
+use crate::queues::Queues;
 use crate::record_queues::RecordQueues;
+use crate::skipping_queues::SkippingQueues;
 use crate::switch::Shape;
 use crate::ticks::ticks;
 use alloc::collections::BTreeMap;
@@ -16,31 +29,56 @@ use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 use backwater_types::hash::Stream;
-use backwater_types::{ControlFrame, Duration, Instant, Packet, PortId, QueueId};
+use backwater_types::{ControlFrame, Duration, Instant, Packet, PortId, QueueId, flags};
+use core::marker::PhantomData;
 
-/// Parameters of [`IdealFlowControl`].
+/// Queues in which a flow can be paused by the number of its record.
+pub trait FlowQueues: Queues {
+    /// The queue for a flow that has no packets here.
+    fn assign(&self, rng: &mut Stream) -> QueueId;
+    /// Whether the flow of this record is paused.
+    fn is_closed(&self, slot: Slot) -> bool;
+    /// Pauses or resumes the flow of this record.
+    fn set_closed(&mut self, slot: Slot, closed: bool);
+    /// Bytes that a packet of this record's flow finds in its queue.
+    fn length(&self, queue: QueueId, slot: Slot) -> u64;
+    /// Queues with a packet that may leave, once one of this record's flow has joined.
+    fn active_with_flow(&self, queue: QueueId, slot: Slot) -> u32;
+}
+
+/// Parameters of [`PauseByFlow`].
 #[derive(Clone, Debug)]
-pub struct IdealFlowControlParams {
+pub struct PauseByFlowParams {
     /// Threshold, in one-hop bandwidth-delay products over active queues.
-    pub ql: f64,
+    pub threshold: f64,
+    /// A flow's last packet is flagged like the others (BFC-A29). It is paused for nothing then, but that harms nobody.
+    pub count_last: bool,
     /// Period in which pauses are repeated; one not repeated for three lapses. Zero: neither.
     pub refresh: Duration,
 }
 
+/// Ideal flow control: a queue for every flow.
+pub type IdealFlowControl = PauseByFlow<RecordQueues>;
+/// BFC that pauses flows, not queues.
+pub type BfcByFlow = PauseByFlow<SkippingQueues>;
+
 /// The state of one switch.
 #[derive(Clone, Debug)]
-pub struct IdealFlowControl {
+pub struct PauseByFlow<Q> {
     table: FlowTable,
     /// `[port]`: threshold with one active queue, bytes.
     thresholds: Vec<u64>,
+    /// Flags of packets that are never flagged themselves.
+    exempt: u8,
     /// `[port]`.
     active_flows: Vec<u32>,
     assigned: Vec<Assigned>,
     refresh: Duration,
     next: Instant,
+    queues: PhantomData<Q>,
 }
 
-impl IdealFlowControl {
+impl<Q: FlowQueues> PauseByFlow<Q> {
     /// Its flow records, for checks.
     pub fn table(&self) -> &FlowTable {
         &self.table
@@ -66,39 +104,38 @@ impl IdealFlowControl {
         }
     }
 
-    fn resume(&mut self, slot: Slot, queues: &mut RecordQueues) {
+    fn resume(&mut self, slot: Slot, queues: &mut Q) {
         queues.set_closed(slot, false);
         self.table[slot].clear(state::PAUSED);
         self.settle(slot);
     }
 }
 
-impl Policy for IdealFlowControl {
-    type Queues = RecordQueues;
-    type Params = IdealFlowControlParams;
+impl<Q: FlowQueues> Policy for PauseByFlow<Q> {
+    type Queues = Q;
+    type Params = PauseByFlowParams;
 
-    fn new(params: &IdealFlowControlParams, shape: &Shape) -> IdealFlowControl {
+    fn new(params: &PauseByFlowParams, shape: &Shape) -> PauseByFlow<Q> {
         let ports = shape.ports.len();
-        let threshold = |rate| (params.ql * shape.hrtt().bytes_at(rate).0 as f64) as u64;
-        IdealFlowControl {
+        let threshold = |rate| (params.threshold * shape.hrtt().bytes_at(rate).0 as f64) as u64;
+        PauseByFlow {
             table: FlowTable::new(None, 32, ports, shape.salt),
             thresholds: shape.ports.iter().map(|port| threshold(port.rate)).collect(),
+            exempt: if params.count_last { 0 } else { flags::LAST },
             active_flows: vec![0; ports],
             assigned: vec![Assigned::default(); ports],
             refresh: params.refresh,
             next: Instant::NEVER,
+            queues: PhantomData,
         }
     }
 
-    fn choose(
-        &self,
-        _now: Instant,
-        packet: &Packet,
-        port: PortId,
-        _queues: &RecordQueues,
-        _rng: &mut Stream,
-    ) -> Choice {
-        Choice { queue: 0, tag: self.table.find(port, packet.flow_name()).unwrap_or(NONE), fresh: false }
+    fn choose(&self, _now: Instant, packet: &Packet, port: PortId, queues: &Q, rng: &mut Stream) -> Choice {
+        let tag = self.table.find(port, packet.flow_name()).unwrap_or(NONE);
+        if tag != NONE && self.table[tag].normal > 0 {
+            return Choice { queue: self.table[tag].normal_queue(), tag, fresh: false };
+        }
+        Choice { queue: queues.assign(rng), tag, fresh: true }
     }
 
     fn on_enqueue(
@@ -108,7 +145,7 @@ impl Policy for IdealFlowControl {
         held: &mut Held,
         port: PortId,
         choice: &mut Choice,
-        queues: &RecordQueues,
+        queues: &Q,
     ) -> Option<Told> {
         if choice.tag == NONE {
             choice.tag = self.table.insert(port, packet.flow_name(), |_| false).expect("the table grows");
@@ -116,12 +153,17 @@ impl Policy for IdealFlowControl {
         let slot = choice.tag;
         held.tag = slot;
         let record = &mut self.table[slot];
-        let before = record.normal as u64;
         record.normal += packet.wire as u32;
-        let active = queues.open() + (before == 0 && !record.is(state::PAUSED)) as u32;
-        self.active_flows[port as usize] += (before == 0) as u32;
-        self.assigned[port as usize].assignments += (before == 0) as u64;
-        if before == 0 || before <= self.thresholds[port as usize] / active.max(1) as u64 {
+        let before = queues.length(choice.queue, slot);
+        if choice.fresh {
+            record.queue = choice.queue as u8;
+            self.active_flows[port as usize] += 1;
+            self.assigned[port as usize].assignments += 1;
+            self.assigned[port as usize].collisions += (before > 0) as u64;
+        }
+        let active = queues.active_with_flow(choice.queue, slot).max(1);
+        let above = before > 0 && before > self.thresholds[port as usize] / active as u64;
+        if !above || packet.flags & self.exempt != 0 {
             return None;
         }
         held.counted = true;
@@ -154,18 +196,11 @@ impl Policy for IdealFlowControl {
         resumes.then_some(told)
     }
 
-    fn on_pass(&mut self, _: Instant, _: &Packet, _: &Held, port: PortId, _: Choice, _: &RecordQueues) {
+    fn on_pass(&mut self, _: Instant, _: &Packet, _: &Held, port: PortId, _: Choice, _: &Q) {
         self.assigned[port as usize].assignments += 1;
     }
 
-    fn on_control(
-        &mut self,
-        now: Instant,
-        port: PortId,
-        frame: ControlFrame,
-        queues: &mut RecordQueues,
-        _cells: &mut Cells,
-    ) {
+    fn on_control(&mut self, now: Instant, port: PortId, frame: ControlFrame, queues: &mut Q, _cells: &mut Cells) {
         match frame {
             ControlFrame::PauseFlow(name) => {
                 let slot = self.table.find(port, name).or_else(|| self.table.insert(port, name, |_| false));
@@ -189,7 +224,7 @@ impl Policy for IdealFlowControl {
         self.next
     }
 
-    fn on_timer(&mut self, now: Instant, ports: &mut Ports<'_, RecordQueues>) {
+    fn on_timer(&mut self, now: Instant, ports: &mut Ports<'_, Q>) {
         let lapse = ticks(Instant(LAPSE * self.refresh.0));
         let mut slot = self.table.first_tended();
         while slot != NONE {
@@ -206,14 +241,14 @@ impl Policy for IdealFlowControl {
         self.next = if self.table.first_tended() == NONE { Instant::NEVER } else { now + self.refresh };
     }
 
-    fn on_link_down(&mut self, _now: Instant, port: PortId, ports: &mut Ports<'_, RecordQueues>) {
+    fn on_link_down(&mut self, _now: Instant, port: PortId, ports: &mut Ports<'_, Q>) {
         let paused = self.table.iter().filter(|(_, record)| record.port() == port && record.is(state::PAUSED));
         let paused: Vec<Slot> = paused.map(|(slot, _)| slot).collect();
         let queues = ports.open(port).0;
         paused.into_iter().for_each(|slot| self.resume(slot, queues));
     }
 
-    fn on_link_up(&mut self, _now: Instant, port: PortId, ports: &mut Ports<'_, RecordQueues>) {
+    fn on_link_up(&mut self, _now: Instant, port: PortId, ports: &mut Ports<'_, Q>) {
         for (_, record) in self.table.iter().filter(|(_, r)| r.flagged > 0 && r.ingress as PortId == port) {
             ports.send(port, ControlFrame::PauseFlow(record.name()));
         }
@@ -227,7 +262,7 @@ impl Policy for IdealFlowControl {
         self.assigned[port as usize]
     }
 
-    fn audit(&self, residents: &[Resident], queues: &[&RecordQueues]) -> Result<(), String> {
+    fn audit(&self, residents: &[Resident], queues: &[&Q]) -> Result<(), String> {
         let mut held: BTreeMap<Slot, (u32, u32)> = BTreeMap::new();
         for r in residents {
             let (bytes, flagged) = held.entry(r.held.tag).or_default();
@@ -245,7 +280,7 @@ impl Policy for IdealFlowControl {
             }
             let port = record.port() as usize;
             if queues[port].is_closed(slot) != record.is(state::PAUSED) {
-                return Err(format!("the queue of record {slot} is open, or paused, against it: {record:?}"));
+                return Err(format!("the flow of record {slot} is open, or paused, against it: {record:?}"));
             }
             active[port] += (record.normal > 0) as u32;
         }

@@ -1,0 +1,234 @@
+//! A fixed number of queues in which flows can be paused one by one: a queue serves the first packet in it whose flow is not.
+//!
+//! Spec B.2, "Flow-ID ideal". A flow's packets are a line of their own, in one queue at a time; a queue is the merge of its lines
+//! in the order in which packets came. Queues are served by deficit round robin, as in [`crate::queues`].
+
+use crate::assign::Choice;
+use crate::bits::Bits;
+use crate::cells::{Cell, Cells, Fifo, Held};
+use crate::drr::{Drr, Served};
+use crate::flow_table::{NONE, Slot};
+use crate::pause_by_flow::FlowQueues;
+use crate::queues::Queues;
+use crate::ring::Ring;
+use alloc::collections::BinaryHeap;
+use alloc::vec;
+use alloc::vec::Vec;
+use backwater_types::hash::{self, Stream};
+use backwater_types::{Instant, Packet, QueueId};
+use core::cmp::Reverse;
+
+/// The queues of one port.
+#[derive(Clone, Debug)]
+pub struct SkippingQueues {
+    queues: Vec<Queue>,
+    /// `[record]`.
+    lines: Vec<Line>,
+    drr: Drr,
+    all: Bits<2>,
+    /// Queues that hold packets.
+    nonempty: Bits<2>,
+    /// Queues with a packet that may leave.
+    open: Bits<2>,
+    /// Packets that have come.
+    came: u64,
+    /// Where the search for an empty queue starts.
+    rotor: usize,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Queue {
+    bytes: u64,
+    /// Lines with packets, by when their first one came. The top is of a flow that is not paused; others may be.
+    heads: BinaryHeap<Reverse<(u64, Slot)>>,
+    /// Wire bytes of the packet to send.
+    head_wire: u32,
+    deficit: u32,
+}
+
+/// The packets of a flow.
+#[derive(Clone, Debug, Default)]
+struct Line {
+    fifo: Fifo,
+    /// When each came.
+    came: Ring<u64>,
+    queue: QueueId,
+    closed: bool,
+    /// In `heads`.
+    listed: bool,
+}
+
+impl Served for Queue {
+    #[inline(always)]
+    fn deficit(&mut self) -> &mut u32 {
+        &mut self.deficit
+    }
+}
+
+impl SkippingQueues {
+    fn line(&mut self, slot: Slot) -> &mut Line {
+        if self.lines.len() <= slot as usize {
+            self.lines.resize(slot as usize + 1, Line::default());
+        }
+        &mut self.lines[slot as usize]
+    }
+
+    /// A line with packets, of a flow that is not paused, takes its place among its queue's heads.
+    fn list(&mut self, slot: Slot) {
+        let line = &mut self.lines[slot as usize];
+        let (queue, came) = (line.queue, *line.came.front().expect("a line with packets"));
+        line.listed = true;
+        self.queues[queue as usize].heads.push(Reverse((came, slot)));
+        self.settle(queue);
+    }
+
+    /// Finds the first packet of a queue that may leave. Lines of paused flows that come up are listed again with their resume.
+    fn settle(&mut self, q: QueueId) {
+        let queue = &mut self.queues[q as usize];
+        while let Some(Reverse((_, slot))) = queue.heads.peek() {
+            let line = &mut self.lines[*slot as usize];
+            if !line.closed {
+                queue.head_wire = line.fifo.head_wire();
+                return self.open.insert(q as usize);
+            }
+            line.listed = false;
+            queue.heads.pop();
+        }
+        self.open.remove(q as usize);
+    }
+
+    fn follow(&mut self, q: QueueId) {
+        self.rotor = if q as usize + 1 == self.queues.len() { 0 } else { q as usize + 1 };
+    }
+}
+
+impl FlowQueues for SkippingQueues {
+    /// The first empty queue from the rotating start, else any at random. No queue is paused, so all empty ones are equal.
+    fn assign(&self, rng: &mut Stream) -> QueueId {
+        match self.all.minus(&self.nonempty).next_from(self.rotor) {
+            Some(q) => q as QueueId,
+            None => hash::range32(rng.next_u32(), self.queues.len() as u32) as QueueId,
+        }
+    }
+
+    fn is_closed(&self, slot: Slot) -> bool {
+        self.lines.get(slot as usize).is_some_and(|line| line.closed)
+    }
+
+    fn set_closed(&mut self, slot: Slot, closed: bool) {
+        let line = self.line(slot);
+        line.closed = closed;
+        if line.fifo.is_empty() {
+            return;
+        }
+        let (queue, listed) = (line.queue, line.listed);
+        if closed || listed { self.settle(queue) } else { self.list(slot) }
+    }
+
+    fn length(&self, queue: QueueId, _slot: Slot) -> u64 {
+        self.queues[queue as usize].bytes
+    }
+
+    fn active_with_flow(&self, queue: QueueId, slot: Slot) -> u32 {
+        if self.is_closed(slot) { self.open.count() } else { self.active_with(queue) }
+    }
+}
+
+impl Queues for SkippingQueues {
+    fn new(count: usize, _groups: usize, quantum: u32) -> SkippingQueues {
+        SkippingQueues {
+            queues: vec![Queue::default(); count],
+            lines: Vec::new(),
+            drr: Drr::new(quantum),
+            all: Bits::below(count),
+            nonempty: Bits::EMPTY,
+            open: Bits::EMPTY,
+            came: 0,
+            rotor: 0,
+        }
+    }
+
+    fn bytes(&self, q: QueueId) -> u64 {
+        self.queues[q as usize].bytes
+    }
+
+    fn all_bytes(&self) -> u64 {
+        self.queues.iter().map(|queue| queue.bytes).sum()
+    }
+
+    fn push(&mut self, cells: &mut Cells, q: QueueId, packet: &Packet, held: Held, now: Instant) {
+        self.came += 1;
+        let came = self.came;
+        let line = self.line(held.tag);
+        let fills = line.fifo.is_empty();
+        line.queue = q;
+        line.fifo.push(cells, q, packet, held, now);
+        line.came.push_back(came);
+        let lists = !line.closed && !line.listed;
+        self.queues[q as usize].bytes += packet.wire as u64;
+        self.nonempty.insert(q as usize);
+        if fills {
+            self.follow(q);
+        }
+        if lists {
+            self.list(held.tag);
+        }
+    }
+
+    fn pop(&mut self, cells: &Cells) -> Option<(QueueId, Cell)> {
+        let q = self.drr.pick(&self.open, &mut self.queues, |queue| queue.head_wire)?;
+        let queue = &mut self.queues[q];
+        let Reverse((_, slot)) = queue.heads.pop().expect("an open queue has a packet that may leave");
+        let line = &mut self.lines[slot as usize];
+        queue.bytes -= line.fifo.head_wire() as u64;
+        let cell = line.fifo.pop(cells);
+        line.came.drop_front();
+        line.listed = false;
+        if queue.bytes == 0 {
+            self.nonempty.remove(q);
+            self.drr.emptied(queue);
+        }
+        match line.fifo.is_empty() {
+            true => self.settle(q as QueueId),
+            false => self.list(slot),
+        }
+        Some((q as QueueId, cell))
+    }
+
+    fn is_empty(&self) -> bool {
+        self.nonempty.is_empty()
+    }
+
+    fn pass(&mut self, choice: Choice) -> bool {
+        let may = !self.is_paused(choice);
+        if may {
+            self.drr.passed(choice.queue as usize);
+            self.follow(choice.queue);
+        }
+        may
+    }
+
+    fn is_paused(&self, choice: Choice) -> bool {
+        choice.tag != NONE && self.is_closed(choice.tag)
+    }
+
+    fn sendable(&self) -> bool {
+        !self.open.is_empty()
+    }
+
+    fn active_with(&self, q: QueueId) -> u32 {
+        let mut open = self.open;
+        open.insert(q as usize);
+        open.count()
+    }
+
+    fn occupied(&self) -> u32 {
+        self.nonempty.count()
+    }
+
+    fn visit(&self, cells: &Cells, see: &mut dyn FnMut(QueueId, &Packet, Held)) {
+        for line in &self.lines {
+            line.fifo.iter(cells).for_each(|(packet, held)| see(line.queue, packet, held));
+        }
+    }
+}

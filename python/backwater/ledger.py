@@ -1,0 +1,178 @@
+"""The ledger of claims: what each came out as, kept as data, and the page drawn from it.
+
+`backwater reproduce ID --ledger FILE` replaces the rows of the experiments it ran and leaves the others.
+`python -m backwater.ledger DIR` writes the page DIR.md from DIR/ledger.json. Typed by hand is only prose:
+DIR/preface.md, DIR/PAPER.md, and what an experiment's `[figure]` has as `finding` and `changed`.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tomllib
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from backwater import experiments
+from backwater._core import InputError
+from backwater.results import Results, disk_errors
+
+FORMAT = 1
+LEDGER = "ledger.json"
+PREFACE = "preface.md"
+COLUMNS = ("pass", "direction", "fail", "fact", "not-run")
+OWN = "own-"
+"""Claims of ours, not of a paper, begin so."""
+
+Row = dict[str, Any]
+
+
+def rows(experiment: str, results: Results, command: str) -> list[Row]:
+    """A row for each claim of an experiment that this command ran."""
+    common = {
+        "experiment": experiment,
+        "seeds": sorted({run.scenario["seed"] for run in results.runs}),
+        "scale": results.manifest["scale"],
+        "command": command,
+        "version": results.manifest["version"],
+        "commit": commit(),
+    }
+    kept = ("claim", "metric", "says", "expected", "measured", "verdict", "note")
+    return [{key: row[key] for key in kept} | common for row in results.claims]
+
+
+def commit() -> str | None:
+    """The commit that this package was built from, with `+` if files have changed since; None outside a repository."""
+
+    def git(*words: str) -> str | None:
+        command = ["git", "-C", str(Path(__file__).parent), *words]
+        try:
+            return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+        except (OSError, subprocess.CalledProcessError):
+            return None
+
+    head = git("rev-parse", "--short=12", "HEAD")
+    return head and head + ("+" if git("status", "--porcelain", "--untracked-files=no") else "")
+
+
+def read(path: Path) -> list[Row]:
+    """The rows of a ledger; none if there is no such file.
+
+    # Errors
+    `InputError` where the file is not a ledger.
+    """
+    if not path.exists():
+        return []
+    try:
+        ledger = json.loads(path.read_text())
+        if ledger["format"] != FORMAT:
+            raise InputError(f"{path}: format {ledger['format']}: expected {FORMAT}")
+        return [dict(row) for row in ledger["rows"]]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{path}: not a ledger: {error!r}") from error
+
+
+def merge(path: Path, new: list[Row]) -> None:
+    """Puts the rows of experiments in place of what the ledger has of them, in the order of papers and figures."""
+    again = {row["experiment"] for row in new}
+    kept = [row for row in read(path) if row["experiment"] not in again]
+    order = {name: i for i, name in enumerate(in_order())}
+    merged = sorted(kept + new, key=lambda row: order.get(row["experiment"], len(order)))
+    with disk_errors(path):
+        path.write_text(json.dumps({"format": FORMAT, "rows": merged}, indent=1, ensure_ascii=False) + "\n")
+
+
+def in_order() -> list[str]:
+    """Experiments by paper, then by figure."""
+    papers = {paper: i for i, paper in enumerate(experiments.PAPERS)}
+    known = experiments.known()
+    return sorted(known, key=lambda name: papers.get(known[name].parent.name, len(papers)))
+
+
+def render(place: Path) -> str:
+    """The page of a ledger and its prose, as Markdown."""
+    by_experiment: dict[str, list[Row]] = {}
+    for row in read(place / LEDGER):
+        by_experiment.setdefault(row["experiment"], []).append(row)
+    by_paper: dict[str, list[str]] = {}
+    for name in by_experiment:
+        by_paper.setdefault(experiments.paper_of(name), []).append(name)
+    parts = [prose(place / PREFACE), counts(by_paper, by_experiment)]
+    for paper, names in by_paper.items():
+        parts += [f"# {experiments.TITLES.get(paper, paper)}", prose(place / f"{paper}.md")]
+        parts += [section(name, by_experiment[name]) for name in names]
+        if changed := [f"* {line}" for name in names for line in figure_of(name).get("changed", [])]:
+            parts += ["## What changed after a result was seen", "\n".join(changed)]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def prose(path: Path) -> str:
+    return path.read_text().strip() if path.exists() else ""
+
+
+def counts(by_paper: dict[str, list[str]], by_experiment: dict[str, list[Row]]) -> str:
+    """How many claims of each paper came out how; those of our own apart."""
+    lines = [f"| claims of | {' | '.join(COLUMNS)} |", "|---" * (1 + len(COLUMNS)) + "|"]
+    everything = {paper: [row for name in names for row in by_experiment[name]] for paper, names in by_paper.items()}
+    own = [row for listed in everything.values() for row in listed if row["claim"].startswith(OWN)]
+    groups = {
+        experiments.TITLES.get(paper, paper): [row for row in listed if not row["claim"].startswith(OWN)]
+        for paper, listed in everything.items()
+    }
+    for title, listed in {**groups, "our own": own}.items():
+        number = Counter(row["verdict"] for row in listed)
+        if listed:
+            lines.append(f"| {title} | {' | '.join(str(number[verdict]) for verdict in COLUMNS)} |")
+    return "\n".join(lines)
+
+
+def section(name: str, listed: list[Row]) -> str:
+    """One experiment: how to run it, what came out and why, and its claims; those that were not run by their reason."""
+    figure = figure_of(name)
+    number, title = figure.get("number", ""), figure.get("title", name)
+    heading = f"## {number[:1].upper()}{number[1:]}: {title}" if number else f"## {title}"
+    if number[:1].isdigit():
+        heading = f"## Figure {number}: {title}"
+    parts = [heading, run_line(listed), figure.get("finding", "").strip()]
+    judged = [row for row in listed if row["verdict"] != "not-run"]
+    if judged:
+        table = ["| claim | what it says | expected | measured | verdict |", "|---|---|---|---|---|"]
+        for row in judged:
+            says = row["says"] + (f" *{row['note']}*" if row["note"] else "")
+            cells = (row["claim"], says, row["expected"], row["measured"], row["verdict"])
+            table.append("| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |")
+        parts.append("\n".join(table))
+    reasons: dict[str, list[str]] = {}
+    for row in listed:
+        if row["verdict"] == "not-run":
+            reasons.setdefault(row["measured"], []).append(row["claim"])
+    parts += [f"Not judged ({reason}): {', '.join(claims)}." for reason, claims in reasons.items()]
+    return "\n\n".join(part for part in parts if part)
+
+
+def run_line(listed: list[Row]) -> str:
+    """The command, and what it was run with."""
+    row = listed[0]
+    told = [f"scale {row['scale']}"] if row["scale"] else []
+    if seeds := row["seeds"]:
+        told.append(f"seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}")
+    told.append(f"version {row['version']}" + (f" at {row['commit']}" if row["commit"] else ""))
+    return f"`{row['command']}` ({', '.join(told)})"
+
+
+def figure_of(name: str) -> dict[str, Any]:
+    """The `[figure]` of an experiment's own file, and not of one it extends; of one that is gone, nothing."""
+    path = experiments.known().get(name)
+    return tomllib.loads(path.read_text()).get("figure", {}) if path else {}
+
+
+def main(place: Path) -> None:
+    if not (place / LEDGER).is_file():
+        raise SystemExit(f"error: {place}: no {LEDGER} there")
+    place.with_suffix(".md").write_text(render(place))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else "docs/results"))

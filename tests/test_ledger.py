@@ -1,0 +1,97 @@
+"""The ledger of claims keeps what other experiments have, and the page is what the ledger says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from backwater import InputError, ledger
+from conftest import ROOT, Cli
+
+RESULTS = ROOT / "docs" / "results"
+
+
+def row(claim: str, verdict: str, experiment: str = "bfc-fig9", **more: Any) -> dict[str, Any]:
+    said = {"metric": "m", "says": "It is so.", "expected": "1 to 2", "measured": "1.5", "note": ""}
+    run = {"seeds": [1], "scale": "quick", "command": "backwater reproduce x", "version": "1.2.3", "commit": "abc+"}
+    return {"claim": claim, "verdict": verdict, "experiment": experiment, **said, **run, **more}
+
+
+def test_the_page_is_what_the_ledger_says() -> None:
+    """`make results` after a change of the ledger or of any prose."""
+    assert (ROOT / "docs" / "results.md").read_text() == ledger.render(RESULTS)
+
+
+def test_every_verdict_in_the_ledger_is_one_and_every_claim_is_there_once() -> None:
+    rows = ledger.read(RESULTS / ledger.LEDGER)
+    assert rows
+    assert {row["verdict"] for row in rows} <= set(ledger.COLUMNS)
+    claims = [row["claim"] for row in rows]
+    assert len(set(claims)) == len(claims)
+
+
+def test_experiments_run_again_replace_their_rows_and_no_others(tmp_path: Path) -> None:
+    file = tmp_path / "ledger.json"
+    ledger.merge(file, [row("bcc-fig9.1", "pass", "bcc-fig9"), row("fs-fig3.1", "pass", "flowsail-fig3")])
+    ledger.merge(file, [row("bfc-fig10.1", "fail", "bfc-fig10"), row("bfc-fig10.2", "pass", "bfc-fig10")])
+    ledger.merge(file, [row("bfc-fig9.1", "fail")])
+    ledger.merge(file, [row("bfc-fig10.2", "fact", "bfc-fig10")])
+    kept = [(row["claim"], row["verdict"]) for row in ledger.read(file)]
+    assert kept == [("bfc-fig9.1", "fail"), ("bfc-fig10.2", "fact"), ("fs-fig3.1", "pass"), ("bcc-fig9.1", "pass")]
+
+
+def test_a_page(tmp_path: Path) -> None:
+    place = tmp_path / "results"
+    place.mkdir()
+    (place / "preface.md").write_text("# Results\n\nBy hand.\n")
+    (place / "bfc.md").write_text("What came out.\n")
+    rows = [
+        row("bfc-fig10.1", "not-run", "bfc-fig10", measured="not run: HPCC"),
+        row("bfc-fig10.2", "pass", "bfc-fig10", says="a | b", note="Read it well."),
+        row("own-bfc-fig10.1", "fail", "bfc-fig10", seeds=[1, 2, 3]),
+        row("fs-fig3.1", "direction", "flowsail-fig3", commit=None),
+    ]
+    ledger.merge(place / "ledger.json", rows)
+    page = ledger.render(place)
+    lines = page.splitlines()
+    assert lines[:3] == ["# Results", "", "By hand."]
+    assert "| BFC | 1 | 0 | 0 | 0 | 1 |" in lines
+    assert "| FlowSail | 0 | 1 | 0 | 0 | 0 |" in lines
+    assert "| our own | 0 | 0 | 1 | 0 | 0 |" in lines
+    assert lines.index("# BFC") < lines.index("What came out.") < lines.index("# FlowSail")
+    assert "## Figure 10: Google sizes, 60 % load" in lines
+    assert "`backwater reproduce x` (scale quick, seed 1, version 1.2.3 at abc+)" in lines
+    assert "| bfc-fig10.2 | a \\| b *Read it well.* | 1 to 2 | 1.5 | pass |" in lines
+    assert "Not judged (not run: HPCC): bfc-fig10.1." in lines
+    assert any(line.startswith("* **fig10.5**: our lower bound") for line in lines), "what the experiment tells"
+    ledger.main(place)
+    assert (tmp_path / "results.md").read_text() == page
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": 2, "rows": []}', '{"format": 1, "rows": [3]}'])
+def test_what_is_no_ledger_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "ledger.json").write_text(text)
+    with pytest.raises(InputError, match="ledger"):
+        ledger.read(tmp_path / "ledger.json")
+
+
+def test_reproduce_puts_its_claims_into_the_ledger(cli: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "ledger.json"
+    ledger.merge(file, [row("bcc-fig9.1", "pass", "bcc-fig9"), row("fs-fig1.99", "pass", "flowsail-fig1")])
+    done = cli("reproduce", "fs-fig1", "--scale", "smoke", "--ledger", "ledger.json")
+    assert done.returncode in (0, 1), done.stderr
+    rows = ledger.read(file)
+    mine = [row for row in rows if row["experiment"] == "flowsail-fig1"]
+    assert len(mine) > 5
+    assert all(row["claim"] != "fs-fig1.99" for row in mine), "what was there of the experiment is gone"
+    assert rows[-1]["claim"] == "bcc-fig9.1"
+    told = mine[0]
+    assert (told["scale"], told["seeds"]) == ("smoke", [1])
+    assert told["command"] == "backwater reproduce flowsail-fig1 --scale smoke"
+    assert json.loads(file.read_text())["format"] == ledger.FORMAT
+    done = cli("reproduce", "fs-fig1", "--ledger", "nowhere/ledger.json")
+    assert done.returncode == 2
+    assert "--ledger nowhere/ledger.json: no such directory" in done.stderr
