@@ -23,9 +23,8 @@
 //! keeps sending is never let go; by Algorithm 2 it is let go at a dequeue, when that was just now. Counted from the RESUME they
 //! are both: a flow that stays resumed gets a normal queue again, one that is paused over and over does not change queues each time.
 //!
-//! Beyond the paper, `drains`: a normal queue is not held for the old packets of a paused flow. They are what was under way when
-//! the flow was first paused, at most one hop's worth, and other flows of the queue do not wait for them; so nothing but isolation
-//! queues is ever paused.
+//! Beyond the paper, `drains`: a normal queue is not held for the old packets of a paused flow, and no other flow of that queue
+//! waits with them; so nothing but isolation queues is ever paused.
 //!
 //! Differs from the printed pseudo-code as FS-A1 to A17 say. Frames may be lost, for which the paper has no remedy: pauses in
 //! force are repeated every refresh period, and one not repeated for three periods lapses.

@@ -120,40 +120,42 @@ fn the_enum_of_all_switches_does_as_the_types_do() {
 }
 
 /// A switch in which every packet goes through a queue, also one that finds its port empty.
-struct NoneMayPass(AnySwitch);
+struct NoneMayPass {
+    inner: AnySwitch,
+}
 
 impl DataPlane for NoneMayPass {
     fn receive(&mut self, now: Instant, packet: &Packet, ingress: PortId, egress: PortId) -> Received {
-        self.0.receive(now, packet, ingress, egress)
+        self.inner.receive(now, packet, ingress, egress)
     }
     fn transmit(&mut self, now: Instant, port: PortId) -> Option<Sent> {
-        self.0.transmit(now, port)
+        self.inner.transmit(now, port)
     }
     fn transmit_to(&mut self, now: Instant, port: PortId, out: impl FnOnce(&Packet, &Departed)) -> Option<Departed> {
-        self.0.transmit_to(now, port, out)
+        self.inner.transmit_to(now, port, out)
     }
     fn queues_as_data(&self, kind: Kind) -> bool {
-        self.0.queues_as_data(kind)
+        self.inner.queues_as_data(kind)
     }
     fn sendable(&self, port: PortId) -> bool {
-        self.0.sendable(port)
+        self.inner.sendable(port)
     }
     fn control(&mut self, now: Instant, port: PortId, frame: ControlFrame) {
-        self.0.control(now, port, frame);
+        self.inner.control(now, port, frame);
     }
     fn next_timer(&self) -> Instant {
-        self.0.next_timer()
+        self.inner.next_timer()
     }
     fn timer(&mut self, now: Instant, kicked: &mut Vec<PortId>) {
-        self.0.timer(now, kicked);
+        self.inner.timer(now, kicked);
     }
     fn link_down(&mut self, now: Instant, port: PortId, kicked: &mut Vec<PortId>) {
-        self.0.link_down(now, port, kicked);
+        self.inner.link_down(now, port, kicked);
     }
     fn link_up(&mut self, now: Instant, port: PortId, kicked: &mut Vec<PortId>) {
-        self.0.link_up(now, port, kicked);
+        self.inner.link_up(now, port, kicked);
     }
-    forward_readings!(0);
+    forward_readings!(inner);
 }
 
 /// A packet that passes an empty port leaves the traces of one that was queued and taken.
@@ -180,7 +182,7 @@ fn passing_an_empty_port_does_not_matter() {
         let memory = scenario.conventions.memory;
         let simulation = Simulation::new(&scenario, 1);
         let queued = simulation.observe_planes(
-            |shape, params| NoneMayPass(any(memory, shape, params)),
+            |shape, params| NoneMayPass { inner: any(memory, shape, params) },
             || Nobody,
             &Watch::default(),
         );
