@@ -149,11 +149,13 @@ def draw_published(axes: Axes, key: str, panel: dict[str, Any]) -> bool:
             continue
         if key and places_of(steps) is not None:
             i, x = lines.index(line_name(mine[0], key)), on_axis(point["at"], steps)
+            hollow: dict[str, Any] = {"fillstyle": "none"}
         else:
             at = (run for run in mine if point["at"] is None or point["at"] in run["point"].values())
             i, x = variants.index(point["variant"]), next((float(runs.index(run)) for run in at), None)
+            hollow = {"markerfacecolor": "white", "markeredgecolor": "black"}  # its bar may lie behind it
         if x is not None:
-            line(axes, i, [x], [point["value"]], "", marker=True, linestyle="none", fillstyle="none", markersize=7.5)
+            line(axes, i, [x], [point["value"]], "", marker=True, linestyle="none", markersize=7.5, **hollow)
             drawn = True
     return drawn
 

@@ -314,7 +314,7 @@ def over_mmus(run: Run, leaf: dict[str, Any]) -> float:
 
 
 def mean_pauses(run: Run, leaf: dict[str, Any]) -> float:
-    """Of a column of the table of pauses: mean over samples and ports. `node` and `peer` may be patterns such as `spine*`."""
+    """Of a column of the table of pauses, the mean over samples and ports; `node` and `peer` may be patterns."""
     column, table = leaf["pauses"], run.table("pauses")
     if column not in ("held", "incast", "other", "orphans", "all"):
         raise InputError(f"pauses = {column!r}: expected held, incast, other, orphans or all")
