@@ -21,6 +21,11 @@ EXPECTATIONS = [
 IDS = [f"{name}:{expectation['claim']}" for name, expectation in EXPECTATIONS]
 
 DIFFERENT = {
+    "fs-fig6.1": "flow by flow: each of the two is paused",
+    "fs-fig6.2": "flow by flow: each of the five is paused",
+    "fs-fig6.3": "flow by flow: each of the two is paused",
+    "fs-testbed-eff.1": "the simulator charges no preambles and gaps, which is what 98 stands for",
+    "fs-fig10.2": "half of 20 Gbps, in Gbps",
     "bfc-fig4.1": "a knee between two loads in place of one number",
     "bfc-fig9.10": "100 KB is the order of the bandwidth-delay product, compared within 10 %",
     "bcc-fig5.1": "1.5 MB, beside a threshold in KB",

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from backwater.results import Run
@@ -17,6 +18,9 @@ LIST_SHOWN = 50
 
 TIMES = 1000
 """Points of a line over time."""
+
+PORTS = 8
+"""Ports whose queues are drawn one by one."""
 
 # Shares of samples at which a distribution is drawn: every half percent, and the tail by decades.
 SHARES = np.unique(np.concatenate([np.linspace(0, 1, 201), 1 - np.logspace(-2, -5, 31)]))
@@ -88,23 +92,31 @@ def isolated(run: Run) -> dict[str, list[float]] | None:
 def queues(run: Run) -> list[dict[str, Any]]:
     """Each egress port that was sampled: its name, bytes queued over time in seconds, and their distribution.
 
-    Over time at most `TIMES` samples are drawn, evenly chosen: a mean would hide what oscillates.
+    Of more than `PORTS` ports the longest queue over time, and the distribution of all.
     """
     table = run.table("queues")
+    rows = table.group_by(["node", "peer"], use_threads=False).aggregate([]).to_pylist()
+    if len(rows) > PORTS:
+        longest = table.group_by("time_ps").aggregate([("queued_bytes", "max")]).sort_by("time_ps")
+        name = f"longest of {len(rows)} ports"
+        return [queue(name, longest["time_ps"], longest["queued_bytes_max"], table["queued_bytes"])]
     drawn = []
-    for row in table.group_by(["node", "peer"], use_threads=False).aggregate([]).to_pylist():
+    for row in rows:
         mine = table.filter(pc.and_(pc.equal(table["node"], row["node"]), pc.equal(table["peer"], row["peer"])))
-        times, values = mine["time_ps"].to_numpy() * 1e-12, mine["queued_bytes"].to_numpy()
-        step = -(-len(times) // TIMES)
-        drawn.append(
-            {
-                "port": f"{row['node']} to {row['peer']}",
-                "time": times[::step].tolist(),
-                "bytes": values[::step].tolist(),
-                "cdf": cdf(values),
-            }
-        )
+        name = f"{row['node']} to {row['peer']}"
+        drawn.append(queue(name, mine["time_ps"], mine["queued_bytes"], mine["queued_bytes"]))
     return drawn
+
+
+def queue(name: str, time_ps: pa.ChunkedArray, over_time: pa.ChunkedArray, samples: pa.ChunkedArray) -> dict[str, Any]:
+    """Over time at most `TIMES` samples are drawn, evenly chosen: a mean would hide what oscillates."""
+    step = -(-len(time_ps) // TIMES)
+    return {
+        "port": name,
+        "time": (time_ps.to_numpy() * 1e-12)[::step].tolist(),
+        "bytes": over_time.to_numpy()[::step].tolist(),
+        "cdf": cdf(samples.to_numpy()),
+    }
 
 
 def pool_cdf(run: Run) -> dict[str, list[float]]:

@@ -232,3 +232,63 @@ impl Queues for SkippingQueues {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use backwater_types::Kind;
+
+    fn packet(flow: u32, seq: u32, wire: u16) -> Packet {
+        let (kind, key) = (Kind::Data, flow);
+        let (sender_slot, receiver_slot, dst, src, upstream_queue, class, flags) = (0, 0, 0, 0, 0, 0, 0);
+        Packet { flow, seq, key, sender_slot, receiver_slot, dst, src, wire, upstream_queue, class, kind, flags }
+    }
+
+    /// Against lists of packets that are searched from the front: who may send, and what each queue sends next.
+    #[test]
+    fn a_queue_is_the_list_of_its_packets_without_those_of_paused_flows() {
+        const FLOWS: u32 = 6;
+        for case in 0..200 {
+            let (mut rng, mut cells) = (Stream::new(case, 1, 1), Cells::new(64, false));
+            let mut queues = SkippingQueues::new(3, 1, 1048);
+            let mut lists: Vec<Vec<(u32, u32)>> = vec![Vec::new(); 3];
+            let (mut closed, mut place) = ([false; FLOWS as usize], [None::<QueueId>; FLOWS as usize]);
+            for seq in 0..400 {
+                let flow = hash::range32(rng.next_u32(), FLOWS);
+                match rng.next_u32() % 4 {
+                    0 | 1 => {
+                        let q = *place[flow as usize].get_or_insert_with(|| queues.assign(&mut rng));
+                        let wire = 49 + (rng.next_u32() % 1000) as u16;
+                        let held = Held { tag: flow, ..Held::default() };
+                        queues.push(&mut cells, q, &packet(flow, seq, wire), held, Instant::ZERO);
+                        lists[q as usize].push((flow, seq));
+                    }
+                    2 => {
+                        closed[flow as usize] = rng.next_u32().is_multiple_of(2);
+                        queues.set_closed(flow, closed[flow as usize]);
+                    }
+                    _ => {
+                        let next = |list: &Vec<(u32, u32)>| list.iter().position(|(flow, _)| !closed[*flow as usize]);
+                        match queues.pop(&cells) {
+                            None => assert!(lists.iter().all(|list| next(list).is_none()), "case {case}, step {seq}"),
+                            Some((q, cell)) => {
+                                let list = &mut lists[q as usize];
+                                let at = next(list).expect("a packet that may leave");
+                                let sent = *cells.packet(cell);
+                                assert_eq!((sent.flow, sent.seq), list.remove(at), "case {case}, step {seq}");
+                                if !list.iter().any(|(flow, _)| *flow == sent.flow) {
+                                    place[sent.flow as usize] = None;
+                                }
+                                cells.free(cell);
+                            }
+                        }
+                    }
+                }
+                let may = |list: &Vec<(u32, u32)>| list.iter().any(|(flow, _)| !closed[*flow as usize]);
+                let open = lists.iter().filter(|list| may(list)).count() as u32;
+                assert_eq!((queues.sendable(), queues.open.count()), (open > 0, open), "case {case}, step {seq}");
+                assert_eq!(queues.occupied(), lists.iter().filter(|list| !list.is_empty()).count() as u32);
+            }
+        }
+    }
+}

@@ -139,12 +139,13 @@ impl Tabled for AnySwitch {
             AnySwitch::FlowSailPfc(s) => Some(s.policy().policy().table()),
             AnySwitch::FlowSailPfcWide(s) => Some(s.policy().policy().table()),
             AnySwitch::IdealFc(s) => Some(s.policy().table()),
+            AnySwitch::BfcFlowId(s) => Some(s.policy().table()),
             _ => None,
         }
     }
 
     fn is_ideal(&self) -> bool {
-        matches!(self, AnySwitch::IdealFc(_))
+        matches!(self, AnySwitch::IdealFc(_) | AnySwitch::BfcFlowId(_))
     }
 }
 
