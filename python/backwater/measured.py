@@ -174,15 +174,26 @@ class Columns:
         """Bytes of queues or pools at the samples, of a node, and of a `peer` or `mmu`, after a time."""
         if name not in self.sampled:
             self.sampled[name] = run.table(name)
-        table = self.sampled[name]
-        for selector in ("node", key):
-            if selector in leaf:
-                table = table.filter(pc.equal(table[selector], leaf[selector]))
+        table = selected(self.sampled[name], leaf, "node", key)
         if table.num_rows == 0:
             raise InputError(f"value {leaf}: nothing such was sampled; `measure.{name}` says what is")
         if "after" in leaf:
             table = table.filter(pc.greater_equal(table["time_ps"], round(as_number(leaf["after"], "after") * 1e12)))
         return table["queued_bytes" if name == "queues" else "used_bytes"].to_numpy()
+
+
+def selected(table: pa.Table, leaf: dict[str, Any], *keys: str) -> pa.Table:
+    """The rows that have what a leaf asks of these columns: a number, or a name or pattern such as `"tor*"`."""
+    for key in keys:
+        if (wanted := leaf.get(key)) is None:
+            continue
+        if isinstance(wanted, str):
+            column = pc.cast(table[key], pa.string())
+            names = [name for name in pc.unique(column).to_pylist() if fnmatch.fnmatchcase(name, wanted)]
+            table = table.filter(pc.is_in(column, value_set=pa.array(names, pa.string())))
+        else:
+            table = table.filter(pc.equal(table[key], wanted))
+    return table
 
 
 def finished_flows(run: Run) -> dict[str, Array]:
@@ -287,10 +298,7 @@ def injected_within(sizes: Array, time: str, run: Run) -> float:
 
 def sum_over_ports(run: Run, leaf: dict[str, Any]) -> float:
     """Of a column of the table of egress ports."""
-    table = run.table("ports")
-    for key in ("node", "peer"):
-        if key in leaf:
-            table = table.filter(pc.equal(table[key], leaf[key]))
+    table = selected(run.table("ports"), leaf, "node", "peer")
     if leaf["ports"] not in table.column_names or leaf["ports"] in ("node", "peer"):
         raise InputError(f"ports = {leaf['ports']!r}: no such number of a port; `backwater schema ports` lists them")
     if table.num_rows == 0:
@@ -300,10 +308,7 @@ def sum_over_ports(run: Run, leaf: dict[str, Any]) -> float:
 
 def over_mmus(run: Run, leaf: dict[str, Any]) -> float:
     """Of a column of the table of memory management units: added up, or the largest (`LARGEST`)."""
-    table = run.table("mmus")
-    for key in ("node", "mmu"):
-        if key in leaf:
-            table = table.filter(pc.equal(table[key], leaf[key]))
+    table = selected(run.table("mmus"), leaf, "node", "mmu")
     if leaf["mmus"] not in table.column_names or leaf["mmus"] in ("node", "mmu"):
         raise InputError(f"mmus = {leaf['mmus']!r}: no such number of an MMU; `backwater schema mmus` lists them")
     if table.num_rows == 0:
@@ -314,14 +319,10 @@ def over_mmus(run: Run, leaf: dict[str, Any]) -> float:
 
 
 def mean_pauses(run: Run, leaf: dict[str, Any]) -> float:
-    """Of a column of the table of pauses, the mean over samples and ports; `node` and `peer` may be patterns."""
-    column, table = leaf["pauses"], run.table("pauses")
+    """Of a column of the table of pauses, the mean over samples and ports."""
+    column, table = leaf["pauses"], selected(run.table("pauses"), leaf, "node", "peer")
     if column not in ("held", "incast", "other", "orphans", "all"):
         raise InputError(f"pauses = {column!r}: expected held, incast, other, orphans or all")
-    for key in ("node", "peer"):
-        if key in leaf:
-            names = [name for name in table[key].unique().to_pylist() if fnmatch.fnmatchcase(name, leaf[key])]
-            table = table.filter(pc.is_in(table[key], value_set=pa.array(names, pa.string())))
     samples = pc.sum(table["samples"]).as_py()
     if not samples:
         raise InputError(f"value {leaf}: nothing such was sampled; `measure.pauses` says whether pauses are")
@@ -330,10 +331,7 @@ def mean_pauses(run: Run, leaf: dict[str, Any]) -> float:
 
 def histogram(run: Run, leaf: dict[str, Any]) -> tuple[Array, Array]:
     """Numbers of active flows, rising, and samples of each."""
-    table = run.table("active_flows")
-    for key in ("node", "port"):
-        if key in leaf:
-            table = table.filter(pc.equal(table[key], leaf[key]))
+    table = selected(run.table("active_flows"), leaf, "node", "port")
     flows, place = np.unique(table["flows"].to_numpy(), return_inverse=True)
     samples = np.bincount(place, weights=table["samples"].to_numpy()) if len(flows) else np.array([])
     if samples.sum() == 0:
