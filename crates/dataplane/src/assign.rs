@@ -48,7 +48,7 @@ pub struct Resident {
 }
 
 /// A rule that maps packets to queues.
-pub trait Assignment: Clone {
+pub trait Assignment: Clone + Send + 'static {
     /// The queues it needs.
     type Queues: Queues;
     /// Its parameters.

@@ -15,7 +15,7 @@ use backwater_types::{ControlFrame, Duration, Instant, Packet, PortId, QueueId};
 use core::hash::{Hash, Hasher};
 
 /// A backpressure rule over queues of type `Q`.
-pub trait Backpressure<Q: Queues>: Clone {
+pub trait Backpressure<Q: Queues>: Clone + Send + 'static {
     /// Its parameters.
     type Params: Clone;
     /// For a switch of this shape.

@@ -1,7 +1,7 @@
 //! What a switch, or a NIC's egress port, does to a packet.
 //!
 //! No I/O, no clock, no threads, no logging, and no allocation after construction where the buffer is finite: time and
-//! randomness are arguments. A [`Switch`] is the product of five choices, each a module here:
+//! randomness are arguments. A [`Switch`], which is used through [`plane`], is the product of five choices, each a module here:
 //!
 //! | choice | module |
 //! |---|---|
@@ -35,6 +35,7 @@ pub mod marking;
 pub mod nic;
 pub mod pause_by_flow;
 pub mod pfc;
+pub mod plane;
 pub mod policy;
 pub mod queues;
 pub mod record_queues;
@@ -56,6 +57,7 @@ pub use marking::Red;
 pub use nic::NicQueues;
 pub use pause_by_flow::{BfcByFlow, IdealFlowControl, PauseByFlowParams};
 pub use pfc::{Pfc, PfcParams};
+pub use plane::{DataPlane, Readings};
 pub use policy::{Composed, Policy};
 pub use ring::Ring;
-pub use switch::{Departed, DropReason, MarkingShape, PortShape, Received, Sent, Shape, Switch};
+pub use switch::{Departed, MarkingShape, PortShape, Received, Sent, Shape, Switch};

@@ -19,7 +19,7 @@ use core::hash::Hasher;
 pub type Told = (PortId, ControlFrame);
 
 /// A scheme's decisions.
-pub trait Policy: Clone {
+pub trait Policy: Clone + Send + 'static {
     /// The queues it needs at each port.
     type Queues: Queues;
     /// Its parameters.

@@ -10,7 +10,7 @@ use backwater_types::{Instant, Packet, QueueId};
 use core::hash::{Hash, Hasher};
 
 /// The data queues of one port.
-pub trait Queues: Clone {
+pub trait Queues: Clone + Send + 'static {
     /// `count` queues (where the number is fixed) in `groups` of strict priority, the first highest, each served with `quantum`
     /// bytes of credit a round.
     fn new(count: usize, groups: usize, quantum: u32) -> Self;

@@ -8,13 +8,14 @@ use crate::buffer::{Buffer, MemoryShape, Pool};
 use crate::canonical::Canonical;
 use crate::cells::{Cells, Held};
 use crate::marking::Red;
+use crate::plane::{DataPlane, Readings};
 use crate::policy::{Policy, Ports};
 use crate::queues::{PausableQueues, Queues};
 use crate::ring::Ring;
 use alloc::string::String;
 use alloc::vec::Vec;
 use backwater_types::hash::Stream;
-use backwater_types::{BitsPerSec, ControlFrame, Duration, Instant, Kind, Packet, PortId, QueueId, flags};
+use backwater_types::{BitsPerSec, ControlFrame, DropReason, Duration, Instant, Kind, Packet, PortId, QueueId, flags};
 use core::hash::{Hash, Hasher};
 
 /// What is the same for every scheme: ports, queues, buffer, marking.
@@ -83,19 +84,6 @@ impl Shape {
     pub fn hrtt(&self) -> Duration {
         self.hrtt.unwrap_or_else(|| self.ports.iter().map(|p| p.hrtt).max().unwrap_or(Duration::ZERO))
     }
-}
-
-/// Why a packet was dropped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DropReason {
-    /// The shared buffer is full, or the queue above its dynamic threshold.
-    Buffer,
-    /// PFC: the ingress has used up its threshold and its headroom.
-    Headroom,
-    /// Its queue is paused, and the switch discards instead of holding.
-    Paused,
-    /// A rule marked it as it left its queue, and it is not ECN-capable.
-    NotEct,
 }
 
 /// What became of an arriving packet.
@@ -195,20 +183,52 @@ impl<P: Policy> Switch<P> {
         }
     }
 
-    /// Reads the state of the ports, so that it is near by the time packets come.
-    pub fn touch_ports(&self) -> u64 {
-        self.ports.iter().fold(0, |sum: u64, port| sum.wrapping_add(port.queues.bytes(0)))
+    fn queue_frame(&mut self, port: PortId, frame: ControlFrame) -> PortId {
+        self.ports[port as usize].queue_frame(frame, self.pfc_frame);
+        port
     }
 
-    /// See [`Policy::touch`].
-    #[inline(always)]
-    pub fn touch(&self, packet: &Packet) -> u32 {
-        self.policy.touch(packet)
+    fn parts<'a>(&'a mut self, kicked: &'a mut Vec<PortId>) -> (&'a mut P, Ports<'a, P::Queues>) {
+        let (ports, cells, pfc_frame) = (&mut self.ports[..], &mut self.cells, self.pfc_frame);
+        (&mut self.policy, Ports { ports, cells, pfc_frame, kicked })
     }
 
-    /// A packet came in by `ingress` and is routed to `egress`.
+    /// For checkers: all draws from now on are those of `draws`.
+    pub fn redraw(&mut self, draws: Stream) {
+        self.rng = draws;
+    }
+
+    /// For checkers: what decides what happens from now on (see [`crate::canonical`]).
+    pub fn canonical<const W: usize>(&self, now: Instant, state: &mut impl Hasher)
+    where
+        P: Policy<Queues = PausableQueues<W>> + Canonical,
+    {
+        for port in &self.ports {
+            port.queues.canonical(state);
+            port.queues.visit(&self.cells, &mut |queue, packet, held| {
+                (true, queue, packet, self.policy.owner(held.tag)).hash(state);
+                (held.upstream_queue, held.ingress, held.counted, held.sampled).hash(state);
+            });
+            false.hash(state);
+            for frames in [&port.control, &port.acks] {
+                frames.len().hash(state);
+                frames.iter().for_each(|packet| packet.hash(state));
+            }
+            port.held.hash(state);
+        }
+        self.rng.hash(state);
+        self.policy.canonical(now, state);
+    }
+
+    /// What decides.
+    pub fn policy(&self) -> &P {
+        &self.policy
+    }
+}
+
+impl<P: Policy> DataPlane for Switch<P> {
     #[inline(always)]
-    pub fn receive(&mut self, now: Instant, packet: &Packet, ingress: PortId, egress: PortId) -> Received {
+    fn receive(&mut self, now: Instant, packet: &Packet, ingress: PortId, egress: PortId) -> Received {
         let port = &mut self.ports[egress as usize];
         if packet.kind != Kind::Data && !self.acks_with_data {
             port.acks.push_back(*packet);
@@ -240,68 +260,14 @@ impl<P: Policy> Switch<P> {
         Received { dropped: None, control_on: told.map(|(port, frame)| self.queue_frame(port, frame)) }
     }
 
-    /// As [`Switch::receive`] followed by [`Switch::transmit`], for a port whose link is free and that holds nothing: the
-    /// packet takes no cell and leaves the same traces. The queue it went through (for an ACK, as it came); `None` if it has to
-    /// be received.
-    #[inline(always)]
-    pub fn pass(&mut self, now: Instant, packet: &Packet, ingress: PortId, egress: PortId) -> Option<QueueId> {
-        let port = &mut self.ports[egress as usize];
-        if !port.acks.is_empty() || !port.control.is_empty() {
-            return None;
-        }
-        if packet.kind != Kind::Data && !self.acks_with_data {
-            return Some(packet.upstream_queue);
-        }
-        let wire = packet.wire as u64;
-        if port.held || !port.queues.is_empty() {
-            return None;
-        }
-        if !self.policy.passes(ingress, wire) {
-            return None;
-        }
-        let choice = self.policy.choose(now, packet, egress, &port.queues, &mut self.rng);
-        // Rules ask of packets that can be marked, or dropped in place of it; this one left nothing behind it at its port.
-        let asked = packet.has(flags::ECT) || self.marking.drops_not_ect;
-        if !self.policy.lets_pass(choice)
-            || !self.buffer.passes(port.mmu, egress, choice.queue, wire, asked)
-            || !port.queues.pass(choice)
-        {
-            return None;
-        }
-        if asked {
-            port.red.is_below(0);
-        }
-        let held = Held {
-            tag: choice.tag,
-            upstream_queue: packet.upstream_queue,
-            ingress: ingress as u8,
-            counted: false,
-            sampled: self.policy.samples(&mut self.rng),
-        };
-        self.policy.on_pass(now, packet, &held, egress, choice, &port.queues);
-        Some(choice.queue)
-    }
-
-    fn queue_frame(&mut self, port: PortId, frame: ControlFrame) -> PortId {
-        self.ports[port as usize].queue_frame(frame, self.pfc_frame);
-        port
-    }
-
-    /// The link of `port` is free: what goes next, if anything may.
-    pub fn transmit(&mut self, now: Instant, port: PortId) -> Option<Sent> {
+    fn transmit(&mut self, now: Instant, port: PortId) -> Option<Sent> {
         let mut packet = None;
         let Departed { queue, control_on, entered } = self.transmit_to(now, port, |sent, _| packet = Some(*sent))?;
         packet.map(|packet| Sent { packet, queue, control_on, entered })
     }
 
-    /// As [`Switch::transmit`], with the packet given to `out` where it lies.
     #[inline(always)]
-    pub fn transmit_to(
-        &mut self,
-        now: Instant,
-        port: PortId,
-        out: impl FnOnce(&Packet, &Departed),
-    ) -> Option<Departed> {
+    fn transmit_to(&mut self, now: Instant, port: PortId, out: impl FnOnce(&Packet, &Departed)) -> Option<Departed> {
         let p = &mut self.ports[port as usize];
         for queue in [&mut p.control, &mut p.acks] {
             if let Some(packet) = queue.front() {
@@ -356,27 +322,66 @@ impl<P: Policy> Switch<P> {
         Some(departed)
     }
 
-    /// Packets dropped as they left their queues since this was last asked, with the times they came.
     #[inline(always)]
-    pub fn discarded(&mut self) -> &mut Vec<(Packet, Instant)> {
-        &mut self.discarded
+    fn pass(&mut self, now: Instant, packet: &Packet, ingress: PortId, egress: PortId) -> Option<QueueId> {
+        let port = &mut self.ports[egress as usize];
+        if !port.acks.is_empty() || !port.control.is_empty() {
+            return None;
+        }
+        if packet.kind != Kind::Data && !self.acks_with_data {
+            return Some(packet.upstream_queue);
+        }
+        let wire = packet.wire as u64;
+        if port.held || !port.queues.is_empty() {
+            return None;
+        }
+        if !self.policy.passes(ingress, wire) {
+            return None;
+        }
+        let choice = self.policy.choose(now, packet, egress, &port.queues, &mut self.rng);
+        // Rules ask of packets that can be marked, or dropped in place of it; this one left nothing behind it at its port.
+        let asked = packet.has(flags::ECT) || self.marking.drops_not_ect;
+        if !self.policy.lets_pass(choice)
+            || !self.buffer.passes(port.mmu, egress, choice.queue, wire, asked)
+            || !port.queues.pass(choice)
+        {
+            return None;
+        }
+        if asked {
+            port.red.is_below(0);
+        }
+        let held = Held {
+            tag: choice.tag,
+            upstream_queue: packet.upstream_queue,
+            ingress: ingress as u8,
+            counted: false,
+            sampled: self.policy.samples(&mut self.rng),
+        };
+        self.policy.on_pass(now, packet, &held, egress, choice, &port.queues);
+        Some(choice.queue)
     }
 
-    /// Whether packets of this kind join the data queues.
     #[inline(always)]
-    pub fn queues_as_data(&self, kind: Kind) -> bool {
+    fn touch(&self, packet: &Packet) -> u32 {
+        self.policy.touch(packet)
+    }
+
+    fn touch_ports(&self) -> u64 {
+        self.ports.iter().fold(0, |sum: u64, port| sum.wrapping_add(port.queues.bytes(0)))
+    }
+
+    #[inline(always)]
+    fn queues_as_data(&self, kind: Kind) -> bool {
         kind == Kind::Data || self.acks_with_data
     }
 
-    /// Whether `port` has something it may send.
     #[inline(always)]
-    pub fn sendable(&self, port: PortId) -> bool {
+    fn sendable(&self, port: PortId) -> bool {
         let p = &self.ports[port as usize];
         !p.acks.is_empty() || !p.control.is_empty() || (!p.held && p.queues.sendable())
     }
 
-    /// A neighbour's frame came in by `port`.
-    pub fn control(&mut self, now: Instant, port: PortId, frame: ControlFrame) {
+    fn control(&mut self, now: Instant, port: PortId, frame: ControlFrame) {
         let p = &mut self.ports[port as usize];
         match frame {
             ControlFrame::PfcPause(_) => p.held = true,
@@ -385,117 +390,78 @@ impl<P: Policy> Switch<P> {
         }
     }
 
-    /// When [`Switch::timer`] wants to run next.
     #[inline(always)]
-    pub fn next_timer(&self) -> Instant {
+    fn next_timer(&self) -> Instant {
         self.policy.next_timer()
     }
 
-    /// Repeats pause state and lets lapse what was not repeated; ports that may now have something to send are appended to
-    /// `kicked`.
-    pub fn timer(&mut self, now: Instant, kicked: &mut Vec<PortId>) {
+    // Repeats pause state and lets lapse what was not repeated; ports that may now have something to send are appended to
+    // `kicked`.
+    fn timer(&mut self, now: Instant, kicked: &mut Vec<PortId>) {
         let (policy, mut ports) = self.parts(kicked);
         policy.on_timer(now, &mut ports);
     }
 
-    /// The link of `port` went down: nothing holds its queues, which drain into the void with their bookkeeping done.
-    pub fn link_down(&mut self, now: Instant, port: PortId, kicked: &mut Vec<PortId>) {
+    // The link of `port` went down: nothing holds its queues, which drain into the void with their bookkeeping done.
+    fn link_down(&mut self, now: Instant, port: PortId, kicked: &mut Vec<PortId>) {
         self.ports[port as usize].held = false;
         let (policy, mut ports) = self.parts(kicked);
         policy.on_link_down(now, port, &mut ports);
     }
 
-    /// The link of `port` came up: nothing is held, and the neighbour is told this switch's state.
-    pub fn link_up(&mut self, now: Instant, port: PortId, kicked: &mut Vec<PortId>) {
+    // The link of `port` came up: nothing is held, and the neighbour is told this switch's state.
+    fn link_up(&mut self, now: Instant, port: PortId, kicked: &mut Vec<PortId>) {
         self.link_down(now, port, kicked);
         let (policy, mut ports) = self.parts(kicked);
         policy.on_link_up(now, port, &mut ports);
     }
 
-    fn parts<'a>(&'a mut self, kicked: &'a mut Vec<PortId>) -> (&'a mut P, Ports<'a, P::Queues>) {
-        let (ports, cells, pfc_frame) = (&mut self.ports[..], &mut self.cells, self.pfc_frame);
-        (&mut self.policy, Ports { ports, cells, pfc_frame, kicked })
+    #[inline(always)]
+    fn discarded(&mut self) -> &mut Vec<(Packet, Instant)> {
+        &mut self.discarded
     }
 
-    /// Bytes held.
-    pub fn buffered(&self) -> u64 {
+    fn readings(&self) -> &dyn Readings {
+        self
+    }
+}
+
+impl<P: Policy> Readings for Switch<P> {
+    fn buffered(&self) -> u64 {
         self.buffer.used()
     }
 
-    /// Data bytes that wait at `port`.
-    pub fn queued(&self, port: PortId) -> u64 {
+    fn queued(&self, port: PortId) -> u64 {
         self.ports[port as usize].queues.all_bytes()
     }
 
-    /// Every packet held, with its egress port, its queue and what is kept with it.
-    pub fn visit(&self, see: &mut dyn FnMut(PortId, QueueId, &Packet, Held)) {
+    fn visit(&self, see: &mut dyn FnMut(PortId, QueueId, &Packet, Held)) {
         for (p, port) in self.ports.iter().enumerate() {
             port.queues.visit(&self.cells, &mut |queue, packet, held| see(p as PortId, queue, packet, held));
         }
     }
 
-    /// The shared pools, by MMU.
-    pub fn pools(&self) -> &[Pool] {
+    fn pools(&self) -> &[Pool] {
         self.buffer.pools()
     }
 
-    /// The MMU of `port`.
-    pub fn mmu(&self, port: PortId) -> u8 {
+    fn mmu(&self, port: PortId) -> u8 {
         self.ports[port as usize].mmu
     }
 
-    /// Flows with data at `port`, if the policy knows.
-    pub fn active_flows(&self, port: PortId) -> Option<u32> {
+    fn active_flows(&self, port: PortId) -> Option<u32> {
         self.policy.active_flows(port)
     }
 
-    /// How often flows were given a queue at `port`.
-    pub fn assigned(&self, port: PortId) -> Assigned {
+    fn assigned(&self, port: PortId) -> Assigned {
         self.policy.assigned(port)
     }
 
-    /// Flows kept apart from the others because a neighbour paused them.
-    pub fn isolated_flows(&self) -> u32 {
+    fn isolated_flows(&self) -> u32 {
         self.policy.isolated_flows()
     }
 
-    /// For checkers: all draws from now on are those of `draws`.
-    pub fn redraw(&mut self, draws: Stream) {
-        self.rng = draws;
-    }
-
-    /// For checkers: what decides what happens from now on (see [`crate::canonical`]).
-    pub fn canonical<const W: usize>(&self, now: Instant, state: &mut impl Hasher)
-    where
-        P: Policy<Queues = PausableQueues<W>> + Canonical,
-    {
-        for port in &self.ports {
-            port.queues.canonical(state);
-            port.queues.visit(&self.cells, &mut |queue, packet, held| {
-                (true, queue, packet, self.policy.owner(held.tag)).hash(state);
-                (held.upstream_queue, held.ingress, held.counted, held.sampled).hash(state);
-            });
-            false.hash(state);
-            for frames in [&port.control, &port.acks] {
-                frames.len().hash(state);
-                frames.iter().for_each(|packet| packet.hash(state));
-            }
-            port.held.hash(state);
-        }
-        self.rng.hash(state);
-        self.policy.canonical(now, state);
-    }
-
-    /// What decides.
-    pub fn policy(&self) -> &P {
-        &self.policy
-    }
-
-    /// Recounts everything from the packets held. For test builds: it walks every queue.
-    ///
-    /// # Errors
-    /// What disagrees.
-    pub fn audit(&self) -> Result<(), String> {
+    fn audit(&self) -> Result<(), String> {
         let (mut residents, mut held) = (Vec::new(), Vec::new());
         for (p, port) in self.ports.iter().enumerate() {
             let mut bytes = Vec::new();

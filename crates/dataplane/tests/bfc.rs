@@ -2,8 +2,8 @@
 
 use backwater_dataplane::assign::DynamicParams;
 use backwater_dataplane::{
-    Bfc, BfcByFlow, BfcParams, Composed, Dynamic, MarkingShape, MemoryShape, PauseByFlowParams, Policy, PortShape, Red,
-    Shape, Switch,
+    Bfc, BfcByFlow, BfcParams, Composed, DataPlane, Dynamic, MarkingShape, MemoryShape, PauseByFlowParams, Policy,
+    PortShape, Readings, Red, Shape, Switch,
 };
 use backwater_types::{BitsPerSec, ControlFrame, Duration, FlowName, Instant, Kind, Packet, PortId, QueueId, flags};
 

@@ -6,8 +6,8 @@
 
 use backwater_dataplane::assign::DynamicParams;
 use backwater_dataplane::{
-    Assignment, Bfc, BfcParams, Composed, Dynamic, MarkingShape, MemoryShape, NoBackpressure, PerFlow, PortShape, Red,
-    Shape, Switch,
+    Assignment, Bfc, BfcParams, Composed, DataPlane, Dynamic, MarkingShape, MemoryShape, NoBackpressure, PerFlow,
+    PortShape, Red, Shape, Switch,
 };
 use backwater_types::hash::Stream;
 use backwater_types::{BitsPerSec, ControlFrame, Duration, Instant, Kind, Packet};

@@ -5,8 +5,8 @@
 use backwater_dataplane::flow_table::{Record, state};
 use backwater_dataplane::queues::PausableQueues;
 use backwater_dataplane::{
-    Bfc, BfcParams, Composed, FlowSail, FlowSailParams, IdealFlowControl, MarkingShape, MemoryShape, PauseByFlowParams,
-    PortShape, Red, Shape, Single, Switch,
+    Bfc, BfcParams, Composed, DataPlane, FlowSail, FlowSailParams, IdealFlowControl, MarkingShape, MemoryShape,
+    PauseByFlowParams, PortShape, Readings, Red, Shape, Single, Switch,
 };
 use backwater_types::hash::Stream;
 use backwater_types::{BitsPerSec, ControlFrame, Duration, FlowName, Instant, Kind, Packet, PortId, QueueId, flags};

@@ -2,7 +2,7 @@
 
 use backwater_dataplane::assign::DynamicParams;
 use backwater_dataplane::{
-    Composed, Dynamic, MarkingShape, MemoryShape, NoBackpressure, PortShape, Red, Shape, Switch,
+    Composed, DataPlane, Dynamic, MarkingShape, MemoryShape, NoBackpressure, PortShape, Readings, Red, Shape, Switch,
 };
 use backwater_types::{BitsPerSec, Duration, Instant, Kind, Packet, flags};
 

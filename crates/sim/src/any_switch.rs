@@ -1,164 +1,14 @@
 //! Data planes behind one interface: each published combination as itself, any other accepted one through an enum.
 
-use backwater_dataplane::assign::{Assigned, DynamicParams, SingleFifo};
-use backwater_dataplane::cells::Held;
+use backwater_dataplane::assign::{DynamicParams, SingleFifo};
 use backwater_dataplane::queues::PausableQueues;
 use backwater_dataplane::{
-    Beside, BesideParams, Bfc, BfcByFlow, BfcParams, ByClass, Composed, Departed, Dynamic, FlowSail, FlowSailAsPrinted,
-    FlowSailParams, HpccMemory, HpccMemoryParams, IdealFlowControl, NoBackpressure, PauseByFlowParams, PerFlow, Pfc,
-    PfcParams, Policy, Pool, Received, Sent, Shape, Single, Stochastic, Switch,
+    Beside, BesideParams, Bfc, BfcByFlow, BfcParams, ByClass, Composed, DataPlane, Departed, Dynamic, FlowSail,
+    FlowSailAsPrinted, FlowSailParams, HpccMemory, HpccMemoryParams, IdealFlowControl, NoBackpressure,
+    PauseByFlowParams, PerFlow, Pfc, PfcParams, Readings, Received, Sent, Shape, Single, Stochastic, Switch,
 };
 use backwater_scenario::model::{self, Memory};
 use backwater_types::{ControlFrame, Instant, Kind, Packet, PortId, QueueId};
-
-/// What the network asks of a switch; see [`Switch`] for each.
-#[allow(missing_docs)]
-pub trait DataPlane: Send + Sized + 'static {
-    fn receive(&mut self, now: Instant, packet: &Packet, ingress: PortId, egress: PortId) -> Received;
-    fn transmit(&mut self, now: Instant, port: PortId) -> Option<Sent>;
-    fn transmit_to(&mut self, now: Instant, port: PortId, out: impl FnOnce(&Packet, &Departed)) -> Option<Departed> {
-        let Sent { packet, queue, control_on, entered } = self.transmit(now, port)?;
-        let departed = Departed { queue, control_on, entered };
-        out(&packet, &departed);
-        Some(departed)
-    }
-    fn pass(&mut self, _: Instant, _: &Packet, _: PortId, _: PortId) -> Option<QueueId> {
-        None
-    }
-    fn touch(&self, _packet: &Packet) -> u32 {
-        0
-    }
-    fn touch_ports(&self) -> u64 {
-        0
-    }
-    fn queues_as_data(&self, kind: Kind) -> bool {
-        kind == Kind::Data
-    }
-    fn sendable(&self, port: PortId) -> bool;
-    fn control(&mut self, now: Instant, port: PortId, frame: ControlFrame);
-    fn next_timer(&self) -> Instant;
-    fn timer(&mut self, now: Instant, kicked: &mut Vec<PortId>);
-    fn link_down(&mut self, now: Instant, port: PortId, kicked: &mut Vec<PortId>);
-    fn link_up(&mut self, now: Instant, port: PortId, kicked: &mut Vec<PortId>);
-    fn buffered(&self) -> u64;
-    fn active_flows(&self, port: PortId) -> Option<u32>;
-    fn assigned(&self, port: PortId) -> Assigned;
-    fn isolated_flows(&self) -> u32 {
-        0
-    }
-    fn discarded(&mut self) -> &mut Vec<(Packet, Instant)>;
-    fn queued(&self, port: PortId) -> u64;
-    fn visit(&self, see: &mut dyn FnMut(PortId, QueueId, &Packet, Held));
-    fn pools(&self) -> &[Pool];
-    fn mmu(&self, port: PortId) -> u8;
-    fn audit(&self) -> Result<(), String>;
-}
-
-impl<P> DataPlane for Switch<P>
-where
-    P: Policy + Send + 'static,
-    P::Queues: Send,
-{
-    #[inline(always)]
-    fn receive(&mut self, now: Instant, packet: &Packet, ingress: PortId, egress: PortId) -> Received {
-        Switch::receive(self, now, packet, ingress, egress)
-    }
-
-    #[inline(always)]
-    fn pass(&mut self, now: Instant, packet: &Packet, ingress: PortId, egress: PortId) -> Option<QueueId> {
-        Switch::pass(self, now, packet, ingress, egress)
-    }
-
-    #[inline(always)]
-    fn touch(&self, packet: &Packet) -> u32 {
-        Switch::touch(self, packet)
-    }
-
-    fn touch_ports(&self) -> u64 {
-        Switch::touch_ports(self)
-    }
-
-    fn transmit(&mut self, now: Instant, port: PortId) -> Option<Sent> {
-        Switch::transmit(self, now, port)
-    }
-
-    #[inline(always)]
-    fn transmit_to(&mut self, now: Instant, port: PortId, out: impl FnOnce(&Packet, &Departed)) -> Option<Departed> {
-        Switch::transmit_to(self, now, port, out)
-    }
-
-    #[inline(always)]
-    fn queues_as_data(&self, kind: Kind) -> bool {
-        Switch::queues_as_data(self, kind)
-    }
-
-    #[inline(always)]
-    fn sendable(&self, port: PortId) -> bool {
-        Switch::sendable(self, port)
-    }
-
-    fn control(&mut self, now: Instant, port: PortId, frame: ControlFrame) {
-        Switch::control(self, now, port, frame);
-    }
-
-    #[inline(always)]
-    fn next_timer(&self) -> Instant {
-        Switch::next_timer(self)
-    }
-
-    fn timer(&mut self, now: Instant, kicked: &mut Vec<PortId>) {
-        Switch::timer(self, now, kicked);
-    }
-
-    fn link_down(&mut self, now: Instant, port: PortId, kicked: &mut Vec<PortId>) {
-        Switch::link_down(self, now, port, kicked);
-    }
-
-    fn link_up(&mut self, now: Instant, port: PortId, kicked: &mut Vec<PortId>) {
-        Switch::link_up(self, now, port, kicked);
-    }
-
-    fn buffered(&self) -> u64 {
-        Switch::buffered(self)
-    }
-
-    fn active_flows(&self, port: PortId) -> Option<u32> {
-        Switch::active_flows(self, port)
-    }
-
-    fn assigned(&self, port: PortId) -> Assigned {
-        Switch::assigned(self, port)
-    }
-
-    fn isolated_flows(&self) -> u32 {
-        Switch::isolated_flows(self)
-    }
-
-    #[inline(always)]
-    fn discarded(&mut self) -> &mut Vec<(Packet, Instant)> {
-        Switch::discarded(self)
-    }
-
-    fn queued(&self, port: PortId) -> u64 {
-        Switch::queued(self, port)
-    }
-
-    fn visit(&self, see: &mut dyn FnMut(PortId, QueueId, &Packet, Held)) {
-        Switch::visit(self, see);
-    }
-
-    fn pools(&self) -> &[Pool] {
-        Switch::pools(self)
-    }
-
-    fn mmu(&self, port: PortId) -> u8 {
-        Switch::mmu(self, port)
-    }
-
-    fn audit(&self) -> Result<(), String> {
-        Switch::audit(self)
-    }
-}
 
 /// Parameters for whichever parts a product has.
 #[derive(Clone, Debug)]
@@ -260,36 +110,12 @@ macro_rules! products {
             fn link_up(&mut self, now: Instant, port: PortId, kicked: &mut Vec<PortId>) {
                 match self { $(AnySwitch::$name(s) => s.link_up(now, port, kicked),)* }
             }
-            fn buffered(&self) -> u64 {
-                match self { $(AnySwitch::$name(s) => s.buffered(),)* }
-            }
-            fn active_flows(&self, port: PortId) -> Option<u32> {
-                match self { $(AnySwitch::$name(s) => s.active_flows(port),)* }
-            }
-            fn assigned(&self, port: PortId) -> Assigned {
-                match self { $(AnySwitch::$name(s) => s.assigned(port),)* }
-            }
-            fn isolated_flows(&self) -> u32 {
-                match self { $(AnySwitch::$name(s) => s.isolated_flows(),)* }
-            }
             #[inline]
             fn discarded(&mut self) -> &mut Vec<(Packet, Instant)> {
                 match self { $(AnySwitch::$name(s) => s.discarded(),)* }
             }
-            fn queued(&self, port: PortId) -> u64 {
-                match self { $(AnySwitch::$name(s) => s.queued(port),)* }
-            }
-            fn visit(&self, see: &mut dyn FnMut(PortId, QueueId, &Packet, Held)) {
-                match self { $(AnySwitch::$name(s) => s.visit(see),)* }
-            }
-            fn pools(&self) -> &[Pool] {
-                match self { $(AnySwitch::$name(s) => s.pools(),)* }
-            }
-            fn mmu(&self, port: PortId) -> u8 {
-                match self { $(AnySwitch::$name(s) => s.mmu(port),)* }
-            }
-            fn audit(&self) -> Result<(), String> {
-                match self { $(AnySwitch::$name(s) => s.audit(),)* }
+            fn readings(&self) -> &dyn Readings {
+                match self { $(AnySwitch::$name(s) => s.readings(),)* }
             }
         }
     };

@@ -7,7 +7,6 @@
 //! Windows also end at a fixed grid of instants, whatever the look-ahead and the number of threads: where occupancy is sampled,
 //! counters are read, and the run may end. Nothing a run reports depends on where the other windows end.
 
-use crate::any_switch::DataPlane;
 use crate::host::{Finished, HostParams};
 use crate::host_port::EndHost;
 use crate::link::Crossing;
@@ -15,6 +14,7 @@ use crate::network::Nodes;
 use crate::observe::Observer;
 use crate::stats::PortStats;
 use crate::traffic::{ENDLESS, Flow, Traffic};
+use backwater_dataplane::DataPlane;
 use backwater_types::{Duration, Instant};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -417,19 +417,19 @@ impl<'a, H: EndHost, D: DataPlane, O: Observer> Worker<'a, H, D, O> {
         if s.sample > Duration::ZERO && now >= s.warm && now <= s.until && now.0.is_multiple_of(s.sample.0) {
             for (i, switch) in self.nodes.switches.iter_mut().enumerate() {
                 if let Some(pauses) = &mut switch.pauses {
-                    pauses.sample(&switch.plane);
+                    pauses.sample(switch.plane.readings());
                 }
                 self.harvest.buffers.push(Sample {
                     at: now,
                     node: switch.id as u32,
-                    bytes: switch.plane.buffered(),
-                    isolated: switch.plane.isolated_flows(),
+                    bytes: switch.plane.readings().buffered(),
+                    isolated: switch.plane.readings().isolated_flows(),
                 });
                 for port in &switch.sampled {
-                    self.harvest.queues.push((now, switch.id as u32, *port, switch.plane.queued(*port)));
+                    self.harvest.queues.push((now, switch.id as u32, *port, switch.plane.readings().queued(*port)));
                 }
                 if s.pools {
-                    let pools = switch.plane.pools().iter().zip(0..);
+                    let pools = switch.plane.readings().pools().iter().zip(0..);
                     self.harvest.pools.extend(pools.map(|(pool, mmu)| (now, switch.id as u32, mmu, pool.used())));
                 }
                 for (port, counts) in self.harvest.active[i].iter_mut().enumerate() {

@@ -5,7 +5,6 @@
 //! joins a queue first decides which is marked: sixteen senders into one port end up to 12 % apart when ties are broken
 //! otherwise. Flow by flow, only its own order will do. One thread, any hosts that can be driven event by event.
 
-use crate::any_switch::DataPlane;
 use crate::engine::{Windows, Worker};
 use crate::host::{Finished, HostParams};
 use crate::host_port::EndHost;
@@ -14,6 +13,7 @@ use crate::network::Nodes;
 use crate::observe::Observer;
 use crate::traffic::Flow;
 use crate::wheel::{Event, What, Wheel};
+use backwater_dataplane::DataPlane;
 use backwater_types::{Instant, Packet};
 use std::collections::VecDeque;
 

@@ -7,7 +7,7 @@ use crate::stats::Drops;
 use crate::wheel::{Event, What, Wheel};
 use backwater_dataplane::Ring;
 use backwater_types::hash::Stream;
-use backwater_types::{Duration, Instant, Kind, Packet, QueueId, SerTime};
+use backwater_types::{DropReason, Duration, Instant, Kind, Packet, QueueId, SerTime};
 
 /// Frames in flight on one direction of a link, with the times their last bits arrive.
 #[derive(Clone, Debug, Default)]
@@ -94,26 +94,17 @@ pub struct Faults {
     pub rng: Stream,
 }
 
-/// Why a frame did not arrive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lost {
-    /// By the link's loss rate.
-    Loss,
-    /// The link was down at some time between the frame's first and last bit.
-    Down,
-}
-
 impl Faults {
     /// Whether a frame sent from `start` to `arrival` is lost.
-    pub fn strike(&mut self, kind: Kind, start: Instant, arrival: Instant) -> Option<Lost> {
+    pub fn strike(&mut self, kind: Kind, start: Instant, arrival: Instant) -> Option<DropReason> {
         if self.down.iter().any(|[down, up]| *down <= arrival && start < *up) {
-            return Some(Lost::Down);
+            return Some(DropReason::LinkDown);
         }
         let below = match kind {
             Kind::Control => self.loss_below + self.control_loss_below,
             _ => self.loss_below,
         };
-        (below > 0 && (self.rng.next_u32() as u64) < below).then_some(Lost::Loss)
+        (below > 0 && (self.rng.next_u32() as u64) < below).then_some(DropReason::LinkLoss)
     }
 }
 
@@ -205,21 +196,17 @@ pub fn put_on_wire(
     sent: Instant,
     packet: &Packet,
     queue: QueueId,
-    dropped: impl FnOnce(&Packet, &'static str),
+    dropped: impl FnOnce(&Packet, DropReason),
 ) {
     let at = sent + wire.delay;
     if let Some(faults) = &mut wire.faults
-        && let Some(lost) = faults.strike(packet.kind, start, at)
+        && let Some(reason) = faults.strike(packet.kind, start, at)
     {
-        let (reason, name) = match lost {
-            Lost::Loss => (2, "link-loss"),
-            Lost::Down => (3, "link-down"),
-        };
         if packet.kind != Kind::Control {
-            drops.count(reason, packet.wire);
+            drops.count(reason, packet);
             // A copy, so that the packet itself need not have an address: one in registers is written once, to the link.
             let lost = *packet;
-            dropped(&lost, name);
+            dropped(&lost, reason);
         }
         return;
     }

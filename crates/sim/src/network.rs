@@ -1,6 +1,6 @@
 //! Builds a network from a scenario: nodes, wires and routes, split into partitions.
 
-use crate::any_switch::{DataPlane, PlaneParams};
+use crate::any_switch::PlaneParams;
 use crate::host_port::{EndHost, HostPort, HostSetup};
 use crate::link::{Fabric, Faults, InFlight, Target, Wire};
 use crate::pause_census::PauseCensus;
@@ -9,8 +9,8 @@ use crate::switch_node::{Census, Change, DelayHistogram, Meters, SwitchNode};
 use crate::traffic::FlowKeys;
 use backwater_dataplane::assign::DynamicParams;
 use backwater_dataplane::{
-    BesideParams, BfcParams, FlowSailParams, HpccMemoryParams, MarkingShape, MemoryShape, NicQueues, PauseByFlowParams,
-    PfcParams, PortShape, Red, Shape, hpcc_memory,
+    BesideParams, BfcParams, DataPlane, FlowSailParams, HpccMemoryParams, MarkingShape, MemoryShape, NicQueues,
+    PauseByFlowParams, PfcParams, PortShape, Red, Shape, hpcc_memory,
 };
 use backwater_scenario::model::{
     self, AckClass, Assignment, Backpressure, Buffer, Ecn, EcnOf, Elide, ElideRule, Fault, Hold, Memory, Mmu, NotEct,

@@ -1,6 +1,5 @@
 //! What a run leaves: times of every flow, counters of every port, samples, and a digest of it all.
 
-use crate::any_switch::DataPlane;
 use crate::engine::{Harvest, Sample};
 use crate::host_port::EndHost;
 use crate::hpcc::BaseTimes;
@@ -11,8 +10,8 @@ use crate::stats::{Drops, PortStats};
 use crate::switch_node::DelayHistogram;
 use crate::tcp_host::Timeouts;
 use crate::traffic::{ENDLESS, Flow, FlowKeys, Traffic, counted_window};
-use backwater_dataplane::PoolCounts;
 use backwater_dataplane::assign::Assigned;
+use backwater_dataplane::{DataPlane, PoolCounts};
 use backwater_scenario::model::{Scenario, Slowdown, Transport, Workload};
 use backwater_scenario::topology::Graph;
 use backwater_types::{BitsPerSec, Instant};
@@ -191,7 +190,7 @@ impl Outcome {
         }
         for switch in &mut nodes.switches {
             let stats: Vec<PortStats> = switch.stats(self.ended).collect();
-            let row = |(port, stats)| (switch.id, port, stats, switch.plane.assigned(port as u16));
+            let row = |(port, stats)| (switch.id, port, stats, switch.plane.readings().assigned(port as u16));
             totals.extend(stats.into_iter().enumerate().map(row));
         }
         for (i, (node, port, total, assigned)) in totals.into_iter().enumerate() {
@@ -218,9 +217,10 @@ impl Outcome {
         }
         for (switch, active) in nodes.switches.iter_mut().zip(&mut harvest.active) {
             self.drops[switch.id] = switch.drops;
-            let ports =
-                |mmu: u16| (0..switch.ports.len()).filter(|p| switch.plane.mmu(*p as u16) as u16 == mmu).count();
-            self.pools.extend(switch.plane.pools().iter().zip(0..).map(|(pool, mmu)| PoolRow {
+            let ports = |mmu: u16| {
+                (0..switch.ports.len()).filter(|p| switch.plane.readings().mmu(*p as u16) as u16 == mmu).count()
+            };
+            self.pools.extend(switch.plane.readings().pools().iter().zip(0..).map(|(pool, mmu)| PoolRow {
                 node: switch.id as u32,
                 mmu,
                 ports: ports(mmu) as u16,

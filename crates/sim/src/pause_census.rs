@@ -7,7 +7,7 @@
 //! * an **other** flow if that is so of none, but one has more to send,
 //! * an **orphan** if none has: the last packets of all of them are here, so nothing is left that it could hold back (BFC-A29).
 
-use crate::any_switch::DataPlane;
+use backwater_dataplane::Readings;
 use backwater_types::{PortId, flags};
 use std::collections::HashSet;
 
@@ -57,7 +57,7 @@ impl PauseCensus {
     }
 
     /// Looks at all that the switch holds.
-    pub fn sample(&mut self, plane: &impl DataPlane) {
+    pub fn sample(&mut self, plane: &dyn Readings) {
         self.holders.clear();
         self.victims.clear();
         self.finished.clear();
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
     use crate::any_switch::BfcSwitch;
     use backwater_dataplane::assign::DynamicParams;
-    use backwater_dataplane::{BfcParams, MarkingShape, MemoryShape, PortShape, Red, Shape};
+    use backwater_dataplane::{BfcParams, DataPlane, MarkingShape, MemoryShape, PortShape, Red, Shape};
     use backwater_types::{BitsPerSec, Duration, Instant, Kind, Packet};
 
     /// One data queue and a threshold of one byte: every packet but the first at an egress counts.

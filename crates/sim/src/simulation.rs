@@ -2,7 +2,7 @@
 
 use crate::any_control::{AnyControl, AnyFlow};
 use crate::any_switch::{
-    self, BfcSwitch, BfcWide, Build, DataPlane, FairQueueing, Fifo, FifoHpcc, FifoPfc, FlowSailSwitch, FlowSailWide,
+    self, AnySwitch, BfcSwitch, BfcWide, Build, FairQueueing, Fifo, FifoHpcc, FifoPfc, FlowSailSwitch, FlowSailWide,
     PlaneParams,
 };
 use crate::engine::{self, Harvest, NodeByNode, Schedule, Watch, Windows};
@@ -17,8 +17,8 @@ use crate::outcome::Outcome;
 use crate::tcp_host::{TcpHost, TcpHostParams};
 use crate::traffic::{Traffic, counted_window};
 use crate::tree::TIME_LIMIT;
-use backwater_dataplane::Shape;
 use backwater_dataplane::flow_table::LAPSE;
+use backwater_dataplane::{DataPlane, Shape};
 use backwater_scenario::model::{
     AckClass, Assignment, Backpressure, Connections, Hosts, Marks, Memory, Recovery, Scenario, Ties, Time, Transport,
     Window as Cap, Workload,
@@ -26,6 +26,7 @@ use backwater_scenario::model::{
 use backwater_scenario::topology::{self, Graph};
 use backwater_transport::{AckPolicy, Control, Dctcp, DctcpParams, LineRate, TcpParams, Window, WindowParams, tcp};
 use backwater_types::{BitsPerSec, Bytes, Duration, Instant, SerTime, flags};
+use std::any::Any;
 use std::borrow::Cow;
 
 /// A scenario ready to run.
@@ -103,21 +104,45 @@ impl<'a> Simulation<'a> {
 
     /// Runs any accepted combination through the enums.
     pub fn run_any(&self, watch: &Watch) -> Outcome {
-        self.observe_any(|| Nobody, watch).0
+        self.any_with(self.any_plane(), || Nobody, watch).0
+    }
+
+    fn any_plane(&self) -> impl Fn(&Shape, &PlaneParams) -> AnySwitch {
+        let memory = self.scenario.conventions.memory;
+        move |shape, params| any_switch::any(memory, shape, params)
     }
 
     /// As [`Simulation::run_any`], with an observer in each partition.
     pub fn observe_any<O: Observer>(&self, observer: impl Fn() -> O, watch: &Watch) -> (Outcome, Vec<O>) {
-        let memory = self.scenario.conventions.memory;
-        self.observe_planes(
-            |shape: &Shape, params: &PlaneParams| any_switch::any(memory, shape, params),
-            observer,
-            watch,
-        )
+        self.observe_planes(self.any_plane(), observer, watch)
     }
 
-    /// As [`Simulation::observe_any`], with switches made by `plane`.
+    /// As [`Simulation::observe_any`], with switches made by `plane`. The engine is compiled once for all that look on, and calls
+    /// switches and observers through tables.
     pub fn observe_planes<D: DataPlane, O: Observer>(
+        &self,
+        plane: impl Fn(&Shape, &PlaneParams) -> D,
+        observer: impl Fn() -> O,
+        watch: &Watch,
+    ) -> (Outcome, Vec<O>) {
+        let plane = |shape: &Shape, params: &PlaneParams| -> Box<dyn DataPlane> { Box::new(plane(shape, params)) };
+        let (outcome, observers) = self.observe(&plane, &|| Box::new(observer()), watch);
+        let own =
+            |observer: Box<dyn Observer>| *(observer as Box<dyn Any>).downcast::<O>().expect("`observer` made it");
+        (outcome, observers.into_iter().map(own).collect())
+    }
+
+    fn observe(
+        &self,
+        plane: &dyn Fn(&Shape, &PlaneParams) -> Box<dyn DataPlane>,
+        observer: &dyn Fn() -> Box<dyn Observer>,
+        watch: &Watch,
+    ) -> (Outcome, Vec<Box<dyn Observer>>) {
+        self.any_with(plane, observer, watch)
+    }
+
+    /// Whatever the hosts do, with switches made by `plane`, and an observer in each partition.
+    fn any_with<D: DataPlane, O: Observer>(
         &self,
         plane: impl Fn(&Shape, &PlaneParams) -> D,
         observer: impl Fn() -> O,

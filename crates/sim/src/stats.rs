@@ -1,6 +1,6 @@
 //! Counters of one port, cheap enough to be always on.
 
-use backwater_types::{ControlFrame, Instant, Kind, Packet};
+use backwater_types::{ControlFrame, DropReason, Instant, Kind, Packet};
 
 /// What left by a port, what was not let in, and how its neighbour held it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -125,23 +125,23 @@ impl Held {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Drops {
     /// `[reason]`: packets.
-    pub packets: [u64; DROP_REASONS.len()],
+    pub packets: [u64; DropReason::COUNT],
     /// `[reason]`: bytes.
-    pub bytes: [u64; DROP_REASONS.len()],
-    /// Of all these packets, ACKs and NACKs.
+    pub bytes: [u64; DropReason::COUNT],
+    /// Of those that a switch or a NIC dropped of its own accord, ACKs and NACKs.
     pub acks: u64,
 }
 
-/// Names of the reasons in [`Drops`].
-pub const DROP_REASONS: [&str; 8] =
-    ["buffer", "headroom", "link-loss", "link-down", "no-route", "paused", "nic", "not-ect"];
-/// Number of the reason `nic`: the queue of a host's NIC is full.
-pub const DROPPED_BY_NIC: usize = 6;
-
 impl Drops {
-    /// A packet of `wire` bytes was dropped for reason number `reason`.
-    pub fn count(&mut self, reason: usize, wire: u16) {
-        self.packets[reason] += 1;
-        self.bytes[reason] += wire as u64;
+    /// A packet was dropped.
+    pub fn count(&mut self, reason: DropReason, packet: &Packet) {
+        self.packets[reason as usize] += 1;
+        self.bytes[reason as usize] += packet.wire as u64;
+        self.acks += (reason.is_chosen() && packet.kind != Kind::Data) as u64;
+    }
+
+    /// Packets that its node dropped of its own accord.
+    pub fn chosen(&self) -> u64 {
+        DropReason::ALL.iter().filter(|reason| reason.is_chosen()).map(|reason| self.packets[*reason as usize]).sum()
     }
 }

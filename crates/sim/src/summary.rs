@@ -2,9 +2,9 @@
 
 use crate::load::{Load, realised};
 use crate::outcome::{FlowRow, Outcome};
-use crate::stats::{DROP_REASONS, DROPPED_BY_NIC};
 use crate::traffic::counted_window;
 use backwater_scenario::model::{Slowdown, Transport, Workload};
+use backwater_types::DropReason;
 use serde_json::{Value, json};
 
 /// Slowdowns of the counted flows of one class and size bin.
@@ -295,12 +295,9 @@ fn pause(outcome: &Outcome) -> Value {
 }
 
 fn drops(outcome: &Outcome) -> Value {
-    let packets = |reason: usize| outcome.drops.iter().map(|d| d.packets[reason]).sum::<u64>();
-    DROP_REASONS.iter().enumerate().map(|(i, name)| (name.to_string(), json!(packets(i)))).collect()
+    let packets = |reason: DropReason| outcome.drops.iter().map(|d| d.packets[reason as usize]).sum::<u64>();
+    DropReason::ALL.iter().map(|reason| (reason.name().to_string(), json!(packets(*reason)))).collect()
 }
-
-/// Reasons for which a switch or a NIC drops a packet of its own accord.
-const CHOSEN: [usize; 5] = [0, 1, 5, DROPPED_BY_NIC, 7];
 
 /// Data packets that switches and NICs dropped, of those that hosts sent or would have; and as the authors of BCC count loss.
 fn loss(outcome: &Outcome) -> Value {
@@ -308,9 +305,8 @@ fn loss(outcome: &Outcome) -> Value {
     let sent: u64 = outcome.ports.iter().filter(|p| (p.node as usize) < hosts).map(|p| p.total.sent.data_packets).sum();
     let drops = &outcome.drops;
     // The only drops of ACKs that a host counts are those of its NIC.
-    let in_nics: u64 = drops[..hosts].iter().map(|d| d.packets[DROPPED_BY_NIC] - d.acks).sum();
-    let all: u64 = drops.iter().flat_map(|d| CHOSEN.map(|reason| d.packets[reason])).sum();
-    let dropped = all - drops.iter().map(|d| d.acks).sum::<u64>();
+    let in_nics: u64 = drops[..hosts].iter().map(|d| d.packets[DropReason::Nic as usize] - d.acks).sum();
+    let dropped: u64 = drops.iter().map(|d| d.chosen() - d.acks).sum();
     let data = sent + in_nics;
     json!({
         "data_packets": data,

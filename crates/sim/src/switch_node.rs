@@ -2,15 +2,14 @@
 
 mod in_order;
 
-use crate::any_switch::DataPlane;
 use crate::link::{Fabric, InFlight, Wire, put_on_wire};
 use crate::observe::Observer;
 use crate::pause_census::PauseCensus;
 use crate::routes::{Choice, Routes};
 use crate::stats::{Drops, Held, PortStats, Sent};
 use crate::tree::Tree;
-use backwater_dataplane::{Departed, DropReason};
-use backwater_types::{Duration, Instant, Kind, Packet, PortId, QueueId};
+use backwater_dataplane::{DataPlane, Departed};
+use backwater_types::{DropReason, Duration, Instant, Kind, Packet, PortId, QueueId};
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -259,7 +258,7 @@ impl<D: DataPlane> SwitchNode<D> {
             } else {
                 self.on_timer(now, fabric, observer);
             }
-            observer.settled(now, self.id, &|| self.plane.audit());
+            observer.settled(now, self.id, &|| self.plane.readings().audit());
         }
     }
 
@@ -324,16 +323,9 @@ impl<D: DataPlane> SwitchNode<D> {
         reason: DropReason,
         observer: &mut O,
     ) {
-        let (number, name) = match reason {
-            DropReason::Buffer => (0, "buffer"),
-            DropReason::Headroom => (1, "headroom"),
-            DropReason::Paused => (5, "paused"),
-            DropReason::NotEct => (7, "not-ect"),
-        };
         self.dropped[egress as usize] += 1;
-        self.drops.count(number, packet.wire);
-        self.drops.acks += (packet.kind != Kind::Data) as u64;
-        observer.dropped(now, self.id, packet, name);
+        self.drops.count(reason, packet);
+        observer.dropped(now, self.id, packet, reason);
     }
 
     fn obey<O: Observer>(&mut self, now: Instant, port: PortId, packet: &Packet, observer: &mut O) {
@@ -351,8 +343,8 @@ impl<D: DataPlane> SwitchNode<D> {
         let routes = &self.routes[self.epoch];
         let egress = routes.next(self.id - self.hosts, packet, &self.choice);
         if egress.is_none() {
-            self.drops.count(4, packet.wire);
-            observer.dropped(now, self.id, packet, "no-route");
+            self.drops.count(DropReason::NoRoute, packet);
+            observer.dropped(now, self.id, packet, DropReason::NoRoute);
         }
         egress
     }
@@ -486,7 +478,7 @@ impl<D: DataPlane> SwitchNode<D> {
     pub fn active_flows(&self, port: PortId) -> Option<u32> {
         match self.meters.as_ref().and_then(|meters| meters.census.as_ref()) {
             Some(census) => Some(census.flows[port as usize]),
-            None => self.plane.active_flows(port),
+            None => self.plane.readings().active_flows(port),
         }
     }
 

@@ -2,8 +2,8 @@
 
 use crate::outcome::Outcome;
 use crate::pause_census::Pauses;
-use crate::stats::DROP_REASONS;
 use crate::summary::bins;
+use backwater_types::DropReason;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 
@@ -202,7 +202,7 @@ pub fn categories(outcome: &Outcome, column: &str) -> Option<Vec<String>> {
     match column {
         "class" => Some((0..outcome.scenario.workload.len()).map(|c| outcome.class(c).to_string()).collect()),
         "src" | "dst" | "node" | "peer" => Some(outcome.graph.nodes.iter().map(|n| n.name.clone()).collect()),
-        "reason" => Some(DROP_REASONS.iter().map(|r| r.to_string()).collect()),
+        "reason" => Some(DropReason::ALL.iter().map(|reason| reason.name().to_string()).collect()),
         "layer" => Some((0..=u8::MAX).map(|l| format!("layer{l}")).collect()),
         _ => None,
     }
@@ -410,7 +410,7 @@ fn ports(outcome: &Outcome) -> Vec<Column> {
 fn drops(outcome: &Outcome) -> Vec<Column> {
     let rows = || {
         outcome.drops.iter().enumerate().flat_map(|(node, drops)| {
-            let some = (0..DROP_REASONS.len()).filter(|r| drops.packets[*r] > 0);
+            let some = (0..DropReason::COUNT).filter(|r| drops.packets[*r] > 0);
             some.map(move |r| (node, r, drops.packets[r], drops.bytes[r]))
         })
     };

@@ -9,14 +9,13 @@ use crate::host_port::{ARRIVAL, EndHost, HostPort, HostSetup, LINK, PORT, TIMER}
 use crate::link::Fabric;
 use crate::observe::Observer;
 use crate::receivers::Receivers;
-use crate::stats::DROPPED_BY_NIC;
 use crate::timers::Timers;
 use crate::traffic::{Flow as Arrival, FlowKeys};
 use backwater_dataplane::{Red, Ring};
 use backwater_transport::tcp::Answers;
 use backwater_transport::{AckPolicy, Congestion, TcpAck, TcpParams, TcpReceiver, TcpSender, TimeoutReason};
 use backwater_types::hash::Stream;
-use backwater_types::{ControlFrame, Duration, Instant, Kind, Packet, SerTime, flags};
+use backwater_types::{ControlFrame, DropReason, Duration, Instant, Kind, Packet, SerTime, flags};
 use std::collections::VecDeque;
 
 /// Parameters of a [`TcpHost`].
@@ -385,9 +384,8 @@ impl TcpHost {
         let wire = packet.wire as u64;
         if self.nic.bytes + wire > params.control.nic_buffer {
             self.port.stats.dropped += 1;
-            self.port.drops.count(DROPPED_BY_NIC, packet.wire);
-            self.port.drops.acks += (packet.kind != Kind::Data) as u64;
-            return observer.dropped(now, self.port.id as usize, &packet, "nic");
+            self.port.drops.count(DropReason::Nic, &packet);
+            return observer.dropped(now, self.port.id as usize, &packet, DropReason::Nic);
         }
         self.nic.bytes += wire;
         self.nic.queue.push_back(packet);

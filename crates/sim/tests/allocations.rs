@@ -6,8 +6,8 @@ mod common;
 
 use backwater_dataplane::assign::DynamicParams;
 use backwater_dataplane::{
-    Bfc, BfcParams, Composed, Departed, Dynamic, FlowSail, FlowSailParams, MarkingShape, MemoryShape, Policy,
-    PortShape, Red, Shape, Switch,
+    Bfc, BfcParams, Composed, DataPlane, Departed, Dynamic, FlowSail, FlowSailParams, MarkingShape, MemoryShape,
+    Policy, PortShape, Red, Shape, Switch,
 };
 use backwater_scenario::Scenario;
 use backwater_sim::any_switch::{BfcSwitch, Build, FairQueueing, FifoPfc, FlowSailSwitch, IdealFc};

@@ -6,14 +6,13 @@
 
 mod common;
 
-use backwater_dataplane::{Departed, Received, Sent};
+use backwater_dataplane::{DataPlane, Departed, Readings, Received, Sent};
 use backwater_scenario::model::{Hold, ReleaseFrom, Residue};
 use backwater_scenario::{Scenario, load};
-use backwater_sim::any_switch::{AnySwitch, DataPlane, any};
+use backwater_sim::any_switch::{AnySwitch, any};
 use backwater_sim::observe::Nobody;
 use backwater_sim::{Simulation, Watch};
 use backwater_types::{ControlFrame, Instant, Kind, Packet, PortId};
-use common::forward_readings;
 use common::random::{self, Family};
 use common::scenario;
 use std::fmt::Write;
@@ -155,7 +154,13 @@ impl DataPlane for NoneMayPass {
     fn link_up(&mut self, now: Instant, port: PortId, kicked: &mut Vec<PortId>) {
         self.inner.link_up(now, port, kicked);
     }
-    forward_readings!(inner);
+    fn discarded(&mut self) -> &mut Vec<(Packet, Instant)> {
+        self.inner.discarded()
+    }
+
+    fn readings(&self) -> &dyn Readings {
+        self.inner.readings()
+    }
 }
 
 /// A packet that passes an empty port leaves the traces of one that was queued and taken.

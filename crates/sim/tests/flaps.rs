@@ -4,7 +4,7 @@ mod common;
 
 use backwater_scenario::Scenario;
 use backwater_sim::Outcome;
-use backwater_types::Instant;
+use backwater_types::{DropReason, Instant};
 use common::log::Log;
 use common::{audited, logged, node, scenario};
 
@@ -89,7 +89,7 @@ fn exactly_the_frames_on_the_link_are_lost() {
     let (_, log) = logged(&scenario(&text));
     let packet = 83_840;
     let lost = (0..100u64).filter(|i| i * packet < up && down <= (i + 1) * packet + 1_000_000).count();
-    assert_eq!(log.dropped.iter().filter(|d| d.1 == 0 && d.3 == "link-down").count(), lost);
+    assert_eq!(log.dropped.iter().filter(|d| d.1 == 0 && d.3 == DropReason::LinkDown).count(), lost);
     let first = log.dropped.iter().find(|d| d.1 == 0).expect("some are lost");
     let expected = (0..).find(|i| (i + 1) * packet + 1_000_000 >= down).map(|i: u64| i * packet);
     assert_eq!(Some(first.0), expected);

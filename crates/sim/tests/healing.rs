@@ -5,16 +5,14 @@
 
 mod common;
 
-use backwater_dataplane::{Received, Sent, Shape};
+use backwater_dataplane::{DataPlane, Readings, Received, Sent, Shape};
 use backwater_scenario::Scenario;
 use backwater_scenario::model::Memory;
-use backwater_sim::any_switch::{AnySwitch, DataPlane, PlaneParams, any};
-use backwater_sim::host::Host;
+use backwater_sim::any_switch::{AnySwitch, PlaneParams, any};
 use backwater_sim::{Simulation, Watch};
-use backwater_transport::LineRate;
 use backwater_types::{ControlFrame, Instant, Packet, PortId};
 use common::log::Log;
-use common::{forward_readings, row, scenario};
+use common::{row, scenario};
 use std::sync::{Arc, Mutex};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,7 +112,13 @@ impl DataPlane for Tamper {
         self.inner.link_up(now, port, kicked);
     }
 
-    forward_readings!(inner);
+    fn discarded(&mut self) -> &mut Vec<(Packet, Instant)> {
+        self.inner.discarded()
+    }
+
+    fn readings(&self) -> &dyn Readings {
+        self.inner.readings()
+    }
 }
 
 const PERIOD: u64 = 10_000_000;
@@ -153,7 +157,7 @@ fn run(mishap: Mishap, number: u32) -> (Log, Vec<(u64, ControlFrame, bool)>, u64
             meant: if is_second { record.clone() } else { Record::default() },
         }
     };
-    let (outcome, mut logs) = simulation.run_with::<Host<LineRate>, _, _>((), plane, Log::default, &Watch::default());
+    let (outcome, mut logs) = simulation.observe_planes(plane, Log::default, &Watch::default());
     assert_ne!(outcome.acknowledged[0], Instant::NEVER, "{mishap:?} {number}: the flow finishes");
     let meant = record.lock().unwrap().clone();
     (logs.remove(0), meant, outcome.acknowledged[0].0)

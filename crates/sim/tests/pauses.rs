@@ -4,7 +4,7 @@
 mod common;
 
 use backwater_dataplane::pfc;
-use backwater_types::{BitsPerSec, ControlFrame, Duration};
+use backwater_types::{BitsPerSec, ControlFrame, DropReason, Duration};
 use common::log::Log;
 use common::{logged, row, scenario};
 
@@ -260,7 +260,7 @@ fn pfc_headroom_is_just_enough() {
         for phase in 0..packet.div_ceil(1000) {
             // The other packet starts to cross towards the sender up to one packet before the pause is asked for.
             let start = |asked: u64| (asked - packet - delay_ns * 1000) / 1000 - phase;
-            let drops = |log: &Log| log.dropped.iter().filter(|d| d.3 == "headroom").count() as u64;
+            let drops = |log: &Log| log.dropped.iter().filter(|d| d.3 == DropReason::Headroom).count() as u64;
             let log = overrun(gbps, delay_ns, computed, start(asked[0]));
             assert_eq!(drops(&log), 0, "{gbps} Gb/s, {delay_ns} ns, phase {phase} ns: lossless");
             let log = overrun(gbps, delay_ns, computed - PACKET, start(asked[1]));
@@ -299,7 +299,7 @@ fn overrun_in_whole_ns(payload: u64, headroom: Option<u64>) -> u64 {
     );
     let log = logged(&scenario(&text)).1;
     assert!(log.frames_sent.iter().any(|f| matches!(f.3, ControlFrame::PfcPause(_))), "the egress stands still");
-    log.dropped.iter().filter(|d| d.3 == "headroom").count() as u64
+    log.dropped.iter().filter(|d| d.3 == DropReason::Headroom).count() as u64
 }
 
 /// A frame of 1048 B takes 83 ns in place of 83.84, one of 112 B 8 in place of 8.96: more of them come than the rate says.

@@ -11,19 +11,16 @@ use backwater_dataplane::policy::{Policy, Ports, Told};
 use backwater_dataplane::queues::PausableQueues;
 use backwater_dataplane::queues::Queues;
 use backwater_dataplane::{
-    Assignment, Backpressure, Bfc, BfcParams, Composed, Dynamic, FlowSail, FlowSailParams, NoBackpressure, Received,
-    Sent, Shape, Single, Switch,
+    Assignment, Backpressure, Bfc, BfcParams, Composed, DataPlane, Dynamic, FlowSail, FlowSailParams, NoBackpressure,
+    Readings, Received, Sent, Shape, Single, Switch,
 };
 use backwater_scenario::Scenario;
 use backwater_scenario::model::Memory;
-use backwater_sim::any_switch::{AnySwitch, DataPlane, PlaneParams, any};
-use backwater_sim::host::Host;
+use backwater_sim::any_switch::{AnySwitch, PlaneParams, any};
 use backwater_sim::{Simulation, Watch};
-use backwater_transport::LineRate;
 use backwater_types::hash::Stream;
 use backwater_types::{ControlFrame, Duration, FlowName, Instant, Kind, Packet, PortId, QueueId};
 use common::audit::{self, Audit, Fault, Report};
-use common::forward_readings;
 use common::scenario;
 use common::watched::{Sheets, Tabled};
 use std::cell::Cell;
@@ -67,7 +64,7 @@ fn bfc(more: &str) -> Scenario {
 fn audit_with<D: DataPlane>(scenario: &Scenario, plane: impl Fn(&Shape, &PlaneParams) -> D) -> Report {
     let simulation = Simulation::new(scenario, 1);
     let audit = || Audit::new(scenario, &simulation.graph);
-    let (outcome, audits) = simulation.run_with::<Host<LineRate>, D, Audit>((), plane, audit, &Watch::default());
+    let (outcome, audits) = simulation.observe_planes(plane, audit, &Watch::default());
     audit::conclude(audits, &outcome)
 }
 
@@ -523,7 +520,13 @@ impl<const BUG: u8> DataPlane for Bent<BUG> {
         }
     }
 
-    forward_readings!(inner);
+    fn discarded(&mut self) -> &mut Vec<(Packet, Instant)> {
+        self.inner.discarded()
+    }
+
+    fn readings(&self) -> &dyn Readings {
+        self.inner.readings()
+    }
 }
 
 fn bent<const BUG: u8>() -> impl Fn(&Shape, &PlaneParams) -> Bent<BUG> {
@@ -608,14 +611,8 @@ fn a_port_that_sleeps_on_data_is_caught() {
 fn a_panic_on_one_thread_ends_the_run() {
     let scenario = bfc("");
     let simulation = Simulation::new(&scenario, 2);
-    let run = || {
-        simulation.run_with::<Host<LineRate>, _, _>(
-            (),
-            bent::<PANICS>(),
-            || Audit::new(&scenario, &simulation.graph),
-            &Watch::default(),
-        )
-    };
+    let audit = || Audit::new(&scenario, &simulation.graph);
+    let run = || simulation.observe_planes(bent::<PANICS>(), audit, &Watch::default());
     assert!(catch_unwind(AssertUnwindSafe(run)).is_err());
 }
 

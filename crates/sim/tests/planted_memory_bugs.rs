@@ -5,15 +5,14 @@
 
 mod common;
 
-use backwater_dataplane::{Received, Sent, Shape};
+use backwater_dataplane::{DataPlane, Readings, Received, Sent, Shape};
 use backwater_scenario::Scenario;
-use backwater_sim::any_switch::{Build, DataPlane, Fifo, PlaneParams};
+use backwater_sim::any_switch::{Build, Fifo, PlaneParams};
 use backwater_sim::tcp_host::{TcpHost, TcpHostParams};
 use backwater_sim::{Simulation, Watch};
 use backwater_transport::{AckPolicy, Marks, TcpParams};
 use backwater_types::{ControlFrame, Duration, Instant, Kind, Packet, PortId, flags};
 use common::audit::{self, Audit, Fault, Report};
-use common::forward_readings;
 use common::scenario;
 
 const SOUND: u8 = 0;
@@ -80,7 +79,13 @@ impl<const BUG: u8> DataPlane for Bent<BUG> {
         self.inner.link_up(now, port, kicked);
     }
 
-    forward_readings!(inner);
+    fn discarded(&mut self) -> &mut Vec<(Packet, Instant)> {
+        self.inner.discarded()
+    }
+
+    fn readings(&self) -> &dyn Readings {
+        self.inner.readings()
+    }
 }
 
 /// Six hosts in two MMUs, more than the memory holds, marks and drops.
@@ -131,7 +136,8 @@ fn audit_with<D: DataPlane>(marks: Marks, control: TcpHostParams, plane: impl Fn
     let scenario = crowded(if marks == Marks::None { "none" } else { "dctcp" });
     let simulation = Simulation::new(&scenario, 1);
     let audit = || Audit::new(&scenario, &simulation.graph);
-    let (outcome, audits) = simulation.run_with::<TcpHost, D, Audit>(control, plane, audit, &Watch::default());
+    let plane = |shape: &Shape, params: &PlaneParams| -> Box<dyn DataPlane> { Box::new(plane(shape, params)) };
+    let (outcome, audits) = simulation.run_with::<TcpHost, _, _>(control, plane, audit, &Watch::default());
     audit::conclude(audits, &outcome)
 }
 

@@ -8,7 +8,7 @@ use backwater_scenario::Scenario;
 use backwater_scenario::model::AckClass;
 use backwater_sim::observe::Observer;
 use backwater_sim::{Outcome, Simulation, Watch, summary};
-use backwater_types::{Instant, Kind, Packet, PortId};
+use backwater_types::{DropReason, Instant, Kind, Packet, PortId};
 use common::{logged, node, row, run, scenario};
 use std::collections::HashSet;
 
@@ -249,7 +249,7 @@ fn what_overflows_a_nic_is_counted_and_repaired() {
     // Thirty at once, of which ten fit.
     let first: Vec<_> = log.dropped.iter().take_while(|(at, ..)| *at == 0).collect();
     assert_eq!(first.len(), 20);
-    assert!(log.dropped.iter().all(|(_, node, _, reason)| *node == host && *reason == "nic"));
+    assert!(log.dropped.iter().all(|(_, node, _, reason)| *node == host && *reason == DropReason::Nic));
     let counted = outcome.drops[host];
     assert_eq!((counted.packets[6], counted.acks), (log.dropped.len() as u64, 0));
     let again: u64 = outcome.retransmitted.iter().map(|n| *n as u64).sum();
@@ -319,8 +319,8 @@ impl Observer for Ports {
         self.left[port as usize] += 1;
     }
 
-    fn dropped(&mut self, _: Instant, _: usize, packet: &Packet, reason: &'static str) {
-        if reason == "buffer" {
+    fn dropped(&mut self, _: Instant, _: usize, packet: &Packet, reason: DropReason) {
+        if reason == DropReason::Buffer {
             self.dropped[packet.dst as usize] += 1;
             self.acks += (packet.kind == Kind::Ack) as u64;
         }

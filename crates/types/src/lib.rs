@@ -6,11 +6,13 @@
 #[cfg(any(feature = "serde", test))]
 extern crate alloc;
 
+pub mod drop_reason;
 pub mod frame;
 pub mod hash;
 pub mod packet;
 pub mod units;
 
+pub use drop_reason::DropReason;
 pub use frame::{ControlFrame, FlowName, QueueMap};
 pub use packet::{Kind, Packet, flags};
 pub use units::{BitsPerSec, Bytes, Duration, Instant, SerTime, whole_ns};

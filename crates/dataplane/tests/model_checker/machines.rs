@@ -6,7 +6,7 @@
 
 use crate::plan::{PERIOD, Plan};
 use backwater_dataplane::queues::PausableQueues;
-use backwater_dataplane::{Canonical, Policy, Switch};
+use backwater_dataplane::{Canonical, DataPlane, Policy, Readings, Switch};
 use backwater_types::hash::{Stream, mix64, range32};
 use backwater_types::{ControlFrame, FlowName, Instant, PortId, QueueMap};
 use std::collections::HashMap;

@@ -17,7 +17,9 @@ mod plan;
 
 use backwater_dataplane::assign::DynamicParams;
 use backwater_dataplane::queues::PausableQueues;
-use backwater_dataplane::{Bfc, BfcParams, Canonical, Composed, Dynamic, FlowSail, FlowSailParams, Policy, Switch};
+use backwater_dataplane::{
+    Bfc, BfcParams, Canonical, Composed, DataPlane, Dynamic, FlowSail, FlowSailParams, Policy, Readings, Switch,
+};
 use backwater_types::Duration;
 use broken::{LosesMarks, NeverRepeats};
 use machines::{AHEAD, BACK, Parcel, Wrong};

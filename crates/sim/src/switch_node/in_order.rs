@@ -4,11 +4,10 @@
 //! was scheduled earlier still finds it taken, and is counted in the queue when the next packet is marked.
 
 use super::SwitchNode;
-use crate::any_switch::DataPlane;
 use crate::link::Fabric;
 use crate::observe::Observer;
 use crate::wheel::{Event, What};
-use backwater_dataplane::Departed;
+use backwater_dataplane::{DataPlane, Departed};
 use backwater_types::{Instant, Kind, Packet, PortId};
 
 impl<D: DataPlane> SwitchNode<D> {
@@ -26,7 +25,7 @@ impl<D: DataPlane> SwitchNode<D> {
         if packet.kind == Kind::Control {
             self.obey(now, ingress, &packet, observer);
             self.serve(now, ingress, fabric, observer);
-            return observer.settled(now, self.id, &|| self.plane.audit());
+            return observer.settled(now, self.id, &|| self.plane.readings().audit());
         }
         let Some(egress) = self.route(now, &packet, observer) else { return };
         let as_data = self.plane.queues_as_data(packet.kind);
@@ -41,7 +40,7 @@ impl<D: DataPlane> SwitchNode<D> {
             fabric.schedule(free_at, Event::new(What::Free, self.id as u32, egress));
             let departed = Departed { queue: as_data.then_some(queue), control_on: None, entered: now };
             observer.departed(now, self.id, egress, &packet, &departed);
-            return observer.settled(now, self.id, &|| self.plane.audit());
+            return observer.settled(now, self.id, &|| self.plane.readings().audit());
         }
         let received = self.plane.receive(now, &packet, ingress, egress);
         if let Some(reason) = received.dropped {
@@ -57,7 +56,7 @@ impl<D: DataPlane> SwitchNode<D> {
             self.serve(now, port, fabric, observer);
         }
         self.serve(now, egress, fabric, observer);
-        observer.settled(now, self.id, &|| self.plane.audit());
+        observer.settled(now, self.id, &|| self.plane.readings().audit());
     }
 
     /// `port` has finished its transmission.
@@ -65,7 +64,7 @@ impl<D: DataPlane> SwitchNode<D> {
     pub fn freed<O: Observer>(&mut self, now: Instant, port: PortId, fabric: &mut Fabric, observer: &mut O) {
         self.ports[port as usize].sending = false;
         self.serve(now, port, fabric, observer);
-        observer.settled(now, self.id, &|| self.plane.audit());
+        observer.settled(now, self.id, &|| self.plane.readings().audit());
     }
 
     /// Links of this switch change.

@@ -32,10 +32,9 @@ use backwater_dataplane::flow_table::LAPSE;
 use backwater_scenario::model::{Backpressure, Buffer, Connections, Marks, Residue, Scenario, Switch, Transport};
 use backwater_scenario::topology::{Graph, ser_time};
 use backwater_sim::observe::Observer;
-use backwater_sim::stats::DROP_REASONS;
 use backwater_sim::traffic::{ENDLESS, Traffic};
 use backwater_sim::{Outcome, network};
-use backwater_types::{ControlFrame, Duration, Instant, Kind, Packet, PortId, QueueId, SerTime, flags};
+use backwater_types::{ControlFrame, DropReason, Duration, Instant, Kind, Packet, PortId, QueueId, SerTime, flags};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
@@ -300,7 +299,7 @@ pub struct Audit {
     /// Ports of nodes of this partition that have sent data.
     active: HashSet<(usize, PortId)>,
     /// Packets lost or dropped, by reason.
-    drops: [u64; DROP_REASONS.len()],
+    drops: [u64; DropReason::COUNT],
 }
 
 impl Audit {
@@ -379,7 +378,7 @@ impl Audit {
             came_flows: HashSet::new(),
             ports: HashMap::new(),
             active: HashSet::new(),
-            drops: [0; DROP_REASONS.len()],
+            drops: [0; DropReason::COUNT],
         }
     }
 
@@ -869,26 +868,26 @@ impl Observer for Audit {
         self.check_marks(now, switch, port, packet, was_marked);
     }
 
-    fn dropped(&mut self, now: Instant, node: usize, packet: &Packet, reason: &'static str) {
-        let number = DROP_REASONS.iter().position(|r| *r == reason).expect("a reason has a number");
-        self.drops[number] += 1;
-        self.count(match number {
-            0 => "dropped: buffer",
-            1 => "dropped: headroom",
-            2 => "lost: link loss",
-            3 => "lost: link down",
-            4 => "dropped: no route",
-            5 => "dropped: paused",
-            6 => "dropped: NIC",
-            _ => "dropped: not ECN-capable",
+    fn dropped(&mut self, now: Instant, node: usize, packet: &Packet, reason: DropReason) {
+        self.drops[reason as usize] += 1;
+        self.count(match reason {
+            DropReason::Buffer => "dropped: buffer",
+            DropReason::Headroom => "dropped: headroom",
+            DropReason::LinkLoss => "lost: link loss",
+            DropReason::LinkDown => "lost: link down",
+            DropReason::NoRoute => "dropped: no route",
+            DropReason::Paused => "dropped: paused",
+            DropReason::Nic => "dropped: NIC",
+            DropReason::NotEct => "dropped: not ECN-capable",
         });
-        if number == 0 && self.memories[node].as_ref().is_some_and(|memory| !memory.may_refuse(packet)) {
+        if reason == DropReason::Buffer && self.memories[node].as_ref().is_some_and(|memory| !memory.may_refuse(packet))
+        {
             self.fault(now, Fault::Buffer, || format!("switch {node} refuses a packet that fits: {packet:?}"));
         }
-        if number == 7 {
+        if reason == DropReason::NotEct {
             self.discard(now, node, packet);
         }
-        if number == 6 {
+        if reason == DropReason::Nic {
             // It was never sent.
             let tally = self.flow(packet.flow);
             tally.refused += (packet.kind == Kind::Data) as u64;
@@ -961,7 +960,7 @@ pub fn conclude(audits: Vec<Audit>, outcome: &Outcome) -> Report {
     let mut all = Report::default();
     let mut flows = vec![Tally::default(); outcome.received.len()];
     let (mut left, mut held_left, mut flows_left) = (0, Vec::new(), Vec::new());
-    let mut drops = [0; DROP_REASONS.len()];
+    let mut drops = [0; DropReason::COUNT];
     let pfc = outcome.scenario.switch.backpressure == Backpressure::Pfc;
     let mut paused: HashMap<(usize, PortId), Held> = HashMap::new();
     let (mut untold, mut sheets) = (Vec::new(), None);
@@ -1111,7 +1110,7 @@ fn check_flows(all: &mut Report, flows: &[Tally], outcome: &Outcome) {
 fn check_statistics(
     all: &mut Report,
     flows: &[Tally],
-    drops: [u64; DROP_REASONS.len()],
+    drops: [u64; DropReason::COUNT],
     paused: &HashMap<(usize, PortId), Held>,
     outcome: &Outcome,
 ) {
@@ -1139,7 +1138,7 @@ fn check_statistics(
     if seen != (sent, departed) {
         all.fault(Fault::Statistics, format!("{seen:?} packets sent and forwarded, reported ({sent}, {departed})"));
     }
-    let mut reported = [0; DROP_REASONS.len()];
+    let mut reported = [0; DropReason::COUNT];
     outcome.drops.iter().for_each(|d| reported.iter_mut().zip(d.packets).for_each(|(sum, n)| *sum += n));
     if reported != drops {
         all.fault(Fault::Statistics, format!("drops by reason {drops:?}, reported {reported:?}"));

@@ -2,7 +2,7 @@
 
 use backwater_dataplane::Departed;
 use backwater_sim::observe::Observer;
-use backwater_types::{ControlFrame, Instant, Kind, Packet, PortId};
+use backwater_types::{ControlFrame, DropReason, Instant, Kind, Packet, PortId};
 
 /// Events with their times, in order.
 #[derive(Default)]
@@ -18,7 +18,7 @@ pub struct Log {
     /// Control frames received: time, node, port.
     pub frames_received: Vec<(u64, usize, PortId, ControlFrame)>,
     /// Packets dropped: time, node, flow, reason.
-    pub dropped: Vec<(u64, usize, u32, &'static str)>,
+    pub dropped: Vec<(u64, usize, u32, DropReason)>,
     /// Packets that reached their host: time, host, kind, sequence number.
     pub received: Vec<(u64, usize, Kind, u32)>,
 }
@@ -46,7 +46,7 @@ impl Observer for Log {
         }
     }
 
-    fn dropped(&mut self, now: Instant, node: usize, packet: &Packet, reason: &'static str) {
+    fn dropped(&mut self, now: Instant, node: usize, packet: &Packet, reason: DropReason) {
         self.dropped.push((now.0, node, packet.flow, reason));
     }
 

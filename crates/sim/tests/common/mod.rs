@@ -3,7 +3,6 @@
 #![allow(dead_code, unused_imports, reason = "each test binary uses a part")]
 
 pub mod audit;
-pub mod forward;
 pub mod log;
 pub mod memory;
 pub mod random;
@@ -14,14 +13,11 @@ use backwater_dataplane::{Bfc, Composed, Shape, Switch};
 use backwater_scenario::model::{Assignment, Backpressure, Transport};
 use backwater_scenario::{Scenario, load_str};
 use backwater_sim::any_switch::PlaneParams;
-use backwater_sim::host::Host;
 use backwater_sim::{Outcome, Simulation, Watch};
-use backwater_transport::LineRate;
 use spy::Spy;
 use std::path::Path;
 
 pub use audit::{Audit, Fault, Report};
-pub(crate) use forward::forward_readings;
 
 /// The one scenario that `text` describes.
 pub fn scenario(text: &str) -> Scenario {
@@ -47,7 +43,7 @@ pub fn audited(scenario: &Scenario, threads: usize) -> (Outcome, Report) {
         let plane = |shape: &Shape, params: &PlaneParams| {
             Switch::<Composed<Spy, Bfc>>::new(shape, &(params.dynamic, params.bfc.clone()))
         };
-        simulation.run_with::<Host<LineRate>, _, _>((), plane, audit, &Watch::default())
+        simulation.observe_planes(plane, audit, &Watch::default())
     } else {
         simulation.observe_any(audit, &Watch::default())
     };

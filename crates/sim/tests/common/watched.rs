@@ -3,15 +3,12 @@
 //! What it did with the frames goes on a sheet that [`super::Audit`] reads; so do the branches that leave no other trace.
 
 use super::audit::{Counts, Fault, Report};
-use super::forward_readings;
-use backwater_dataplane::Pool;
-use backwater_dataplane::assign::Assigned;
 use backwater_dataplane::flow_table::{FlowTable, Record, state};
-use backwater_dataplane::{Departed, Received, Sent, Shape};
+use backwater_dataplane::{DataPlane, Departed, Readings, Received, Sent, Shape};
 use backwater_scenario::Scenario;
 use backwater_scenario::model::Memory;
 use backwater_scenario::topology::Graph;
-use backwater_sim::any_switch::{AnySwitch, DataPlane, PlaneParams, any};
+use backwater_sim::any_switch::{AnySwitch, PlaneParams, any};
 use backwater_types::hash::Stream;
 use backwater_types::{ControlFrame, FlowName, Instant, Kind, Packet, PortId, QueueId};
 use std::collections::{BTreeMap, HashSet};
@@ -405,5 +402,11 @@ impl<D: Tabled> DataPlane for Watched<D> {
         self.note(true);
     }
 
-    forward_readings!(inner);
+    fn discarded(&mut self) -> &mut Vec<(Packet, Instant)> {
+        self.inner.discarded()
+    }
+
+    fn readings(&self) -> &dyn Readings {
+        self.inner.readings()
+    }
 }

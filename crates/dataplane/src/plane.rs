@@ -1,0 +1,151 @@
+//! A switch as they see it who hold one, a simulator or a software switch: what happens to it, and what can be read off it.
+
+use crate::assign::Assigned;
+use crate::buffer::Pool;
+use crate::cells::Held;
+use crate::switch::{Departed, Received, Sent};
+use alloc::boxed::Box;
+use alloc::string::String;
+use alloc::vec::Vec;
+use backwater_types::{ControlFrame, Instant, Kind, Packet, PortId, QueueId};
+
+/// What happens to a switch. Calls come in the order of time.
+pub trait DataPlane: Send + 'static {
+    /// A packet came in by `ingress` and is routed to `egress`.
+    fn receive(&mut self, now: Instant, packet: &Packet, ingress: PortId, egress: PortId) -> Received;
+    /// The link of `port` is free: what goes next, if anything may.
+    fn transmit(&mut self, now: Instant, port: PortId) -> Option<Sent>;
+    /// As [`DataPlane::transmit`], with the packet given to `out` where it lies.
+    #[inline(always)]
+    fn transmit_to(&mut self, now: Instant, port: PortId, out: impl FnOnce(&Packet, &Departed)) -> Option<Departed>
+    where
+        Self: Sized,
+    {
+        let Sent { packet, queue, control_on, entered } = self.transmit(now, port)?;
+        let departed = Departed { queue, control_on, entered };
+        out(&packet, &departed);
+        Some(departed)
+    }
+    /// As [`DataPlane::receive`] followed by [`DataPlane::transmit`], for a port whose link is free and that holds nothing: the
+    /// packet takes no cell and leaves the same traces. The queue it went through (for an ACK, as it came); `None` if it has to
+    /// be received.
+    #[inline(always)]
+    fn pass(&mut self, _now: Instant, _packet: &Packet, _ingress: PortId, _egress: PortId) -> Option<QueueId> {
+        None
+    }
+    /// Reads what will be asked of a packet that is on its way, so that it is near by then.
+    #[inline(always)]
+    fn touch(&self, _packet: &Packet) -> u32 {
+        0
+    }
+    /// Reads the state of the ports, so that it is near by the time packets come.
+    #[inline(always)]
+    fn touch_ports(&self) -> u64 {
+        0
+    }
+    /// Whether packets of this kind join the data queues.
+    #[inline(always)]
+    fn queues_as_data(&self, kind: Kind) -> bool {
+        kind == Kind::Data
+    }
+    /// Whether `port` has something it may send.
+    fn sendable(&self, port: PortId) -> bool;
+    /// A neighbour's frame came in by `port`.
+    fn control(&mut self, now: Instant, port: PortId, frame: ControlFrame);
+    /// When [`DataPlane::timer`] is due.
+    fn next_timer(&self) -> Instant;
+    /// Its time has come. Ports that may have something to send now are appended to `kicked`.
+    fn timer(&mut self, now: Instant, kicked: &mut Vec<PortId>);
+    /// The link of `port` failed.
+    fn link_down(&mut self, now: Instant, port: PortId, kicked: &mut Vec<PortId>);
+    /// The link of `port` came back.
+    fn link_up(&mut self, now: Instant, port: PortId, kicked: &mut Vec<PortId>);
+    /// Packets dropped as they left their queues since this was last asked, with the times they came.
+    fn discarded(&mut self) -> &mut Vec<(Packet, Instant)>;
+    /// What can be read off it.
+    fn readings(&self) -> &dyn Readings;
+}
+
+/// What can be read off a switch, by samplers, reports and checkers.
+pub trait Readings {
+    /// Bytes held.
+    fn buffered(&self) -> u64;
+    /// Data bytes that wait at `port`.
+    fn queued(&self, port: PortId) -> u64;
+    /// Every packet held, with its egress port, its queue and what is kept with it.
+    fn visit(&self, see: &mut dyn FnMut(PortId, QueueId, &Packet, Held));
+    /// The shared pools, by MMU.
+    fn pools(&self) -> &[Pool];
+    /// The MMU of `port`.
+    fn mmu(&self, port: PortId) -> u8;
+    /// Flows with data at `port`, if the policy knows.
+    fn active_flows(&self, port: PortId) -> Option<u32>;
+    /// How often flows were given a queue at `port`.
+    fn assigned(&self, port: PortId) -> Assigned;
+    /// Flows kept apart from the others because a neighbour paused them.
+    fn isolated_flows(&self) -> u32;
+    /// Recounts everything from the packets held. For test builds: it walks every queue.
+    ///
+    /// # Errors
+    /// What disagrees.
+    fn audit(&self) -> Result<(), String>;
+}
+
+/// For whoever would rather not be compiled once for each; slower.
+impl DataPlane for Box<dyn DataPlane> {
+    fn receive(&mut self, now: Instant, packet: &Packet, ingress: PortId, egress: PortId) -> Received {
+        (**self).receive(now, packet, ingress, egress)
+    }
+
+    fn transmit(&mut self, now: Instant, port: PortId) -> Option<Sent> {
+        (**self).transmit(now, port)
+    }
+
+    fn pass(&mut self, now: Instant, packet: &Packet, ingress: PortId, egress: PortId) -> Option<QueueId> {
+        (**self).pass(now, packet, ingress, egress)
+    }
+
+    fn touch(&self, packet: &Packet) -> u32 {
+        (**self).touch(packet)
+    }
+
+    fn touch_ports(&self) -> u64 {
+        (**self).touch_ports()
+    }
+
+    fn queues_as_data(&self, kind: Kind) -> bool {
+        (**self).queues_as_data(kind)
+    }
+
+    fn sendable(&self, port: PortId) -> bool {
+        (**self).sendable(port)
+    }
+
+    fn control(&mut self, now: Instant, port: PortId, frame: ControlFrame) {
+        (**self).control(now, port, frame);
+    }
+
+    fn next_timer(&self) -> Instant {
+        (**self).next_timer()
+    }
+
+    fn timer(&mut self, now: Instant, kicked: &mut Vec<PortId>) {
+        (**self).timer(now, kicked);
+    }
+
+    fn link_down(&mut self, now: Instant, port: PortId, kicked: &mut Vec<PortId>) {
+        (**self).link_down(now, port, kicked);
+    }
+
+    fn link_up(&mut self, now: Instant, port: PortId, kicked: &mut Vec<PortId>) {
+        (**self).link_up(now, port, kicked);
+    }
+
+    fn discarded(&mut self) -> &mut Vec<(Packet, Instant)> {
+        (**self).discarded()
+    }
+
+    fn readings(&self) -> &dyn Readings {
+        (**self).readings()
+    }
+}
