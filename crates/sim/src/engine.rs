@@ -7,8 +7,8 @@
 //! Windows also end at a fixed grid of instants, whatever the look-ahead and the number of threads: where occupancy is sampled,
 //! counters are read, and the run may end. Nothing a run reports depends on where the other windows end.
 
+use crate::host::port::EndHost;
 use crate::host::{Finished, HostParams};
-use crate::host_port::EndHost;
 use crate::link::Crossing;
 use crate::network::Nodes;
 use crate::observe::Observer;
@@ -245,7 +245,7 @@ impl<'a, H: EndHost, D: DataPlane, O: Observer> Worker<'a, H, D, O> {
             active: nodes.switches.iter().map(|s| vec![Vec::new(); s.ports.len()]).collect(),
             at_warm: Vec::new(),
             at_end: Vec::new(),
-            acknowledged_bytes: [vec![0; params.labels.len()], vec![0; params.labels.len()]],
+            acknowledged_bytes: [vec![0; params.flags.len()], vec![0; params.flags.len()]],
             ended: Instant::ZERO,
             cancelled: false,
         };

@@ -6,8 +6,8 @@
 //! otherwise. Flow by flow, only its own order will do. One thread, any hosts that can be driven event by event.
 
 use crate::engine::{Windows, Worker};
+use crate::host::port::EndHost;
 use crate::host::{Finished, HostParams};
-use crate::host_port::EndHost;
 use crate::link::Fabric;
 use crate::network::Nodes;
 use crate::observe::Observer;

@@ -1,7 +1,7 @@
 //! Builds a network from a scenario: nodes, wires and routes, split into partitions.
 
 use crate::any_switch::PlaneParams;
-use crate::host_port::{EndHost, HostPort, HostSetup};
+use crate::host::port::{EndHost, HostPort, HostSetup};
 use crate::link::{Fabric, Faults, InFlight, Target, Wire};
 use crate::pause_census::PauseCensus;
 use crate::routes::{Choice, Routes};

@@ -1,14 +1,14 @@
 //! What a run leaves: times of every flow, counters of every port, samples, and a digest of it all.
 
 use crate::engine::{Harvest, Sample};
-use crate::host_port::EndHost;
+use crate::host::Timeouts;
+use crate::host::port::EndHost;
 use crate::hpcc::BaseTimes;
 use crate::ideal::Ideal;
 use crate::network::{self, Nodes};
 use crate::pause_census::Pauses;
 use crate::stats::{Drops, PortStats};
 use crate::switch_node::DelayHistogram;
-use crate::tcp_host::Timeouts;
 use crate::traffic::{ENDLESS, Flow, FlowKeys, Traffic, counted_window};
 use backwater_dataplane::assign::Assigned;
 use backwater_dataplane::{DataPlane, PoolCounts};

@@ -6,15 +6,13 @@ use crate::any_switch::{
     PlaneParams,
 };
 use crate::engine::{self, Harvest, NodeByNode, Schedule, Watch, Windows};
-use crate::host::{Host, HostParams};
-use crate::host_port::EndHost;
+use crate::host::port::EndHost;
+use crate::host::{HostParams, HpccHost, RdmaHost, TcpHost};
 use crate::hpcc::BaseTimes;
-use crate::hpcc_host::HpccHost;
 use crate::in_order::InOrder;
 use crate::network::{self, Nodes};
 use crate::observe::{Nobody, Observer};
 use crate::outcome::Outcome;
-use crate::tcp_host::{TcpHost, TcpHostParams};
 use crate::traffic::{Traffic, counted_window};
 use crate::tree::TIME_LIMIT;
 use backwater_dataplane::flow_table::LAPSE;
@@ -24,7 +22,10 @@ use backwater_scenario::model::{
     Window as Cap, Workload,
 };
 use backwater_scenario::topology::{self, Graph};
-use backwater_transport::{AckPolicy, Control, Dctcp, DctcpParams, LineRate, TcpParams, Window, WindowParams, tcp};
+use backwater_transport::{
+    AckPolicy, Control, Dctcp, DctcpParams, GoBackNParams, GoBackNReceiverParams, LineRate, TcpAnswers, TcpFlowParams,
+    TcpParams, Window, WindowParams, tcp,
+};
 use backwater_types::{BitsPerSec, Bytes, Duration, Instant, SerTime, flags};
 use std::any::Any;
 use std::borrow::Cow;
@@ -69,35 +70,39 @@ impl<'a> Simulation<'a> {
             },
             _ if hpcc || conventions.hosts == Hosts::HpccSim || !self.scenario.region.is_empty() => self.run_any(watch),
             (Transport::LineRate, Assignment::Dynamic, Backpressure::Bfc) if self.cap().is_none() => match wide {
-                false => self.run_as::<Host<LineRate>, BfcSwitch>((), watch),
-                true => self.run_as::<Host<LineRate>, BfcWide>((), watch),
+                false => self.run_as::<RdmaHost<LineRate>, BfcSwitch>(self.go_back_n(()), watch),
+                true => self.run_as::<RdmaHost<LineRate>, BfcWide>(self.go_back_n(()), watch),
             },
             (Transport::LineRate, Assignment::Flowsail, _) if self.cap().is_none() && !switch.flowsail.as_printed => {
                 match wide {
-                    false => self.run_as::<Host<LineRate>, FlowSailSwitch>((), watch),
-                    true => self.run_as::<Host<LineRate>, FlowSailWide>((), watch),
+                    false => self.run_as::<RdmaHost<LineRate>, FlowSailSwitch>(self.go_back_n(()), watch),
+                    true => self.run_as::<RdmaHost<LineRate>, FlowSailWide>(self.go_back_n(()), watch),
                 }
             }
             (Transport::Dctcp, Assignment::Single, Backpressure::Pfc) => {
-                self.run_as::<Host<Dctcp>, FifoPfc>(self.dctcp(), watch)
+                self.run_as::<RdmaHost<Dctcp>, FifoPfc>(self.go_back_n(self.dctcp()), watch)
             }
-            (Transport::Window, Assignment::PerFlow, Backpressure::None) => {
-                self.run_as::<Host<Window>, FairQueueing>(WindowParams { window: self.window() }, watch)
-            }
+            (Transport::Window, Assignment::PerFlow, Backpressure::None) => self
+                .run_as::<RdmaHost<Window>, FairQueueing>(
+                    self.go_back_n(WindowParams { window: self.window() }),
+                    watch,
+                ),
             _ => self.run_any(watch),
         }
     }
 
-    fn run_as<H: EndHost, D: Build>(&self, control: H::Params, watch: &Watch) -> Outcome {
-        self.run_with::<H, D, Nobody>(control, D::build, || Nobody, watch).0
+    fn run_as<H: EndHost, D: Build>(&self, transport: H::Params, watch: &Watch) -> Outcome {
+        self.run_with::<H, D, Nobody>(transport, D::build, || Nobody, watch).0
     }
 
     /// Hosts and switches of the HPCC simulator, in either order of ties.
     fn run_hpcc<C: Control>(&self, control: C::Params, watch: &Watch) -> Outcome {
+        let transport = self.go_back_n(control);
         match self.scenario.conventions.ties {
-            Ties::Random => self.run_as::<HpccHost<C>, FifoHpcc>(control, watch),
+            Ties::Random => self.run_as::<HpccHost<C, false>, FifoHpcc>(transport, watch),
             Ties::Scheduled => {
-                self.run_windows::<InOrder, HpccHost<C>, FifoHpcc, Nobody>(control, Build::build, || Nobody, watch).0
+                let nobody = || Nobody;
+                self.run_windows::<InOrder, HpccHost<C, true>, FifoHpcc, _>(transport, Build::build, nobody, watch).0
             }
         }
     }
@@ -154,12 +159,14 @@ impl<'a> Simulation<'a> {
             Transport::LineRate | Transport::Window => AnyControl::Window(WindowParams { window: self.window() }),
             Transport::Dctcp => AnyControl::Dctcp(self.dctcp()),
         };
-        let conventions = &self.scenario.conventions;
+        let (transport, conventions) = (self.go_back_n(control), &self.scenario.conventions);
         match (conventions.hosts, conventions.ties) {
-            (Hosts::Rings, _) => self.run_with::<Host<AnyFlow>, _, O>(control, plane, observer, watch),
-            (Hosts::HpccSim, Ties::Random) => self.run_with::<HpccHost<AnyFlow>, _, O>(control, plane, observer, watch),
+            (Hosts::Rings, _) => self.run_with::<RdmaHost<AnyFlow>, _, O>(transport, plane, observer, watch),
+            (Hosts::HpccSim, Ties::Random) => {
+                self.run_with::<HpccHost<AnyFlow, false>, _, O>(transport, plane, observer, watch)
+            }
             (Hosts::HpccSim, Ties::Scheduled) => {
-                self.run_windows::<InOrder, HpccHost<AnyFlow>, _, O>(control, plane, observer, watch)
+                self.run_windows::<InOrder, HpccHost<AnyFlow, true>, _, O>(transport, plane, observer, watch)
             }
         }
     }
@@ -167,17 +174,17 @@ impl<'a> Simulation<'a> {
     /// Runs node by node with hosts `H`, switches made by `plane`, and an observer in each partition.
     pub fn run_with<H: EndHost, D: DataPlane, O: Observer>(
         &self,
-        control: H::Params,
+        transport: H::Params,
         plane: impl Fn(&Shape, &PlaneParams) -> D,
         observer: impl Fn() -> O,
         watch: &Watch,
     ) -> (Outcome, Vec<O>) {
-        self.run_windows::<NodeByNode, H, D, O>(control, plane, observer, watch)
+        self.run_windows::<NodeByNode, H, D, O>(transport, plane, observer, watch)
     }
 
     fn run_windows<W: Windows<H, D, O>, H: EndHost, D: DataPlane, O: Observer>(
         &self,
-        control: H::Params,
+        transport: H::Params,
         plane: impl Fn(&Shape, &PlaneParams) -> D,
         observer: impl Fn() -> O,
         watch: &Watch,
@@ -185,7 +192,7 @@ impl<'a> Simulation<'a> {
         let nodes: Vec<Nodes<H, D>> = network::build(&self.scenario, &self.graph, self.threads, plane);
         let traffic = Traffic::new(&self.scenario, &self.graph);
         let partitions = nodes.into_iter().map(|n| (n, observer())).collect();
-        let params = self.host_params(control);
+        let params = self.host_params(transport);
         let done = engine::run::<W, H, D, O>(partitions, &params, &traffic, self.schedule(), watch);
         let mut observers = Vec::new();
         let parts: Vec<(Nodes<H, D>, Harvest)> = done
@@ -198,36 +205,59 @@ impl<'a> Simulation<'a> {
         (Outcome::gather(&self.scenario, &self.graph, parts), observers)
     }
 
-    fn host_params<P>(&self, control: P) -> HostParams<P> {
+    fn host_params<P>(&self, transport: P) -> HostParams<P> {
         let (host, switch) = (&self.scenario.host, &self.scenario.switch);
-        let label = |w: &Workload| {
-            if matches!(w, Workload::Incast { .. }) { flags::INCAST } else { 0 }
+        let ecn = match host.transport {
+            Transport::Tcp => host.tcp.marks != Marks::None,
+            _ => switch.ecn.is_some() || switch.pool_ecn.is_some(),
+        };
+        let flags = |workload: &Workload| {
+            let label = if matches!(workload, Workload::Incast { .. }) { flags::INCAST } else { 0 };
+            if ecn { label | flags::ECT } else { label }
         };
         HostParams {
-            control,
+            transport,
             payload: host.payload.0,
             header: host.header.0,
-            ack: host.ack.0 as u16,
-            rto: host.rto,
-            nack_guard: host.nack_guard,
             delay: Duration(host.delay.0 - network::delay_on_wire(&self.scenario).0),
             acks_paused: host.ack_class == AckClass::Data,
-            ecn: match host.transport {
-                Transport::Tcp => host.tcp.marks != Marks::None,
-                _ => switch.ecn.is_some() || switch.pool_ecn.is_some(),
-            },
             symmetric: switch.symmetric_ecmp,
-            labels: self.scenario.workload.iter().map(label).collect(),
+            flags: self.scenario.workload.iter().map(flags).collect(),
             priorities: self.scenario.workload.iter().map(Workload::priority).collect(),
             datagrams: self.scenario.workload.iter().map(|w| w.rate().map(SerTime::of)).collect(),
             obeys_flow_pauses: switch.flowsail.nic_obeys,
             lapse: Duration(LAPSE * switch.flowsail.refresh.0),
+            nic_buffer: host.nic_buffer.0,
+            acks_with_data: self.scenario.conventions.acks == AckClass::Data,
         }
     }
 
-    fn tcp(&self) -> TcpHostParams {
+    fn full_wire(&self) -> u16 {
+        (self.scenario.host.payload.0 + self.scenario.host.header.0) as u16
+    }
+
+    /// Go-back-N under a control; the HPCC simulator's has no timer, and leaves duplicates unanswered.
+    pub fn go_back_n<P>(&self, control: P) -> GoBackNParams<P> {
+        let host = &self.scenario.host;
+        let hpcc = self.scenario.conventions.hosts == Hosts::HpccSim;
+        GoBackNParams {
+            control,
+            payload: host.payload.0,
+            full_wire: self.full_wire(),
+            rto: (!hpcc).then_some(host.rto),
+            hears_nacks: hpcc,
+            receiver: GoBackNReceiverParams {
+                ack_wire: host.ack.0 as u16,
+                nack_guard: host.nack_guard,
+                answers_duplicates: !hpcc,
+            },
+        }
+    }
+
+    /// Parameters of TCP.
+    pub fn tcp(&self) -> TcpFlowParams {
         let (host, config) = (&self.scenario.host, &self.scenario.host.tcp);
-        TcpHostParams {
+        TcpFlowParams {
             tcp: TcpParams {
                 marks: match config.marks {
                     Marks::None => tcp::Marks::None,
@@ -246,12 +276,15 @@ impl<'a> Simulation<'a> {
                 idle_raises: config.idle_raises,
                 lost_in_flight: config.recovery == Recovery::Sack1,
             },
-            acks: AckPolicy { every: config.ack_every, exact_marks: config.marks == Marks::Dctcp },
-            ack_delay: config.ack_delay,
             persistent: (config.connections == Connections::Persistent).then_some(config.open),
             handshake: config.handshake,
-            nic_buffer: host.nic_buffer.0,
-            acks_with_data: self.scenario.conventions.acks == AckClass::Data,
+            full_wire: self.full_wire(),
+            header: host.header.0 as u16,
+            receiver: TcpAnswers {
+                acks: AckPolicy { every: config.ack_every, exact_marks: config.marks == Marks::Dctcp },
+                delay: config.ack_delay,
+                ack_wire: host.ack.0 as u16,
+            },
         }
     }
 

@@ -11,11 +11,10 @@ use backwater_dataplane::{
 };
 use backwater_scenario::Scenario;
 use backwater_sim::any_switch::{BfcSwitch, Build, FairQueueing, FifoPfc, FlowSailSwitch, IdealFc};
-use backwater_sim::host::Host;
-use backwater_sim::host_port::EndHost;
+use backwater_sim::host::RdmaHost;
 use backwater_sim::observe::Observer;
 use backwater_sim::{Simulation, Watch};
-use backwater_transport::{Dctcp, DctcpParams, LineRate, Window, WindowParams};
+use backwater_transport::{Control, Dctcp, DctcpParams, LineRate, Window, WindowParams};
 use backwater_types::hash::Stream;
 use backwater_types::{BitsPerSec, ControlFrame, Duration, Instant, Kind, Packet, PortId};
 use common::scenario;
@@ -44,11 +43,11 @@ fn nothing_is_allocated_per_packet() {
         _ => [flow(k), flow(k + 2)].map(ControlFrame::ResumeFlow),
     });
     let run = [
-        ("bfc", half_run::<Host<LineRate>, BfcSwitch>(&clos("bfc"), ())),
-        ("flowsail", half_run::<Host<LineRate>, FlowSailSwitch>(&clos("flowsail"), ())),
-        ("ideal-fc", half_run::<Host<LineRate>, IdealFc>(&clos("ideal-fc"), ())),
-        ("dctcp", half_run::<Host<Dctcp>, FifoPfc>(&clos("dctcp"), DCTCP)),
-        ("ideal-fq", half_run::<Host<Window>, FairQueueing>(&clos("ideal-fq"), WindowParams { window: 100_000 })),
+        ("bfc", half_run::<LineRate, BfcSwitch>(&clos("bfc"), ())),
+        ("flowsail", half_run::<LineRate, FlowSailSwitch>(&clos("flowsail"), ())),
+        ("ideal-fc", half_run::<LineRate, IdealFc>(&clos("ideal-fc"), ())),
+        ("dctcp", half_run::<Dctcp, FifoPfc>(&clos("dctcp"), DCTCP)),
+        ("ideal-fq", half_run::<Window, FairQueueing>(&clos("ideal-fq"), WindowParams { window: 100_000 })),
     ];
     for (every, more) in [(1, ""), (3, "connections = \"per-flow\"\n")] {
         let scenario = tcp(every, more);
@@ -230,9 +229,14 @@ impl Observer for Meter {
 }
 
 /// Allocations and packets forwarded in the second half of a run.
-fn half_run<H: EndHost, D: Build>(scenario: &Scenario, control: H::Params) -> (u64, u64) {
+fn half_run<C: Control, D: Build>(scenario: &Scenario, control: C::Params) -> (u64, u64) {
     let simulation = Simulation::new(scenario, 1);
-    let (_, meters) = simulation.run_with::<H, D, _>(control, D::build, Meter::default, &Watch::default());
+    let (_, meters) = simulation.run_with::<RdmaHost<C>, D, _>(
+        simulation.go_back_n(control),
+        D::build,
+        Meter::default,
+        &Watch::default(),
+    );
     let meter = &meters[0];
     (meter.end - meter.middle.expect("packets are forwarded"), meter.hops)
 }

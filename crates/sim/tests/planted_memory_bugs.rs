@@ -8,10 +8,10 @@ mod common;
 use backwater_dataplane::{DataPlane, Readings, Received, Sent, Shape};
 use backwater_scenario::Scenario;
 use backwater_sim::any_switch::{Build, Fifo, PlaneParams};
-use backwater_sim::tcp_host::{TcpHost, TcpHostParams};
+use backwater_sim::host::TcpHost;
 use backwater_sim::{Simulation, Watch};
-use backwater_transport::{AckPolicy, Marks, TcpParams};
-use backwater_types::{ControlFrame, Duration, Instant, Kind, Packet, PortId, flags};
+use backwater_transport::{Marks, TcpParams};
+use backwater_types::{ControlFrame, Instant, Kind, Packet, PortId, flags};
 use common::audit::{self, Audit, Fault, Report};
 use common::scenario;
 
@@ -106,57 +106,39 @@ fn crowded(marks: &str) -> Scenario {
     ))
 }
 
-/// What the simulation makes of the scenario's TCP.
-fn params(marks: Marks) -> TcpHostParams {
-    TcpHostParams {
-        tcp: TcpParams {
-            marks,
-            g: 1.0 / 16.0,
-            alpha: 1.0,
-            initial_window: 30,
-            max_window: 60,
-            min_window: 2,
-            dup_acks: 3,
-            rto_min: Duration::from_us(300),
-            rto_max: Duration::from_us(64_000_000),
-            idle_restart: true,
-            idle_raises: false,
-            lost_in_flight: false,
-        },
-        acks: AckPolicy { every: 1, exact_marks: marks == Marks::Dctcp },
-        ack_delay: Duration::from_us(100),
-        persistent: None,
-        handshake: false,
-        nic_buffer: 10_000_000,
-        acks_with_data: true,
-    }
-}
-
-fn audit_with<D: DataPlane>(marks: Marks, control: TcpHostParams, plane: impl Fn(&Shape, &PlaneParams) -> D) -> Report {
+fn audit_with<D: DataPlane>(
+    marks: Marks,
+    bend: impl Fn(&mut TcpParams),
+    plane: impl Fn(&Shape, &PlaneParams) -> D,
+) -> Report {
     let scenario = crowded(if marks == Marks::None { "none" } else { "dctcp" });
     let simulation = Simulation::new(&scenario, 1);
     let audit = || Audit::new(&scenario, &simulation.graph);
     let plane = |shape: &Shape, params: &PlaneParams| -> Box<dyn DataPlane> { Box::new(plane(shape, params)) };
-    let (outcome, audits) = simulation.run_with::<TcpHost, _, _>(control, plane, audit, &Watch::default());
+    let mut transport = simulation.tcp();
+    bend(&mut transport.tcp);
+    let (outcome, audits) = simulation.run_with::<TcpHost, _, _>(transport, plane, audit, &Watch::default());
     audit::conclude(audits, &outcome)
 }
 
 fn with_plane<const BUG: u8>(marks: Marks) -> Report {
-    audit_with(marks, params(marks), |shape, plane| Bent::<BUG> { inner: Fifo::build(shape, plane), calls: 0 })
+    audit_with(marks, |_| {}, |shape, plane| Bent::<BUG> { inner: Fifo::build(shape, plane), calls: 0 })
 }
 
 fn with_shape(bend: impl Fn(&mut Shape)) -> Report {
-    audit_with(Marks::Dctcp, params(Marks::Dctcp), |shape, plane| {
-        let mut shape = shape.clone();
-        bend(&mut shape);
-        Fifo::build(&shape, plane)
-    })
+    audit_with(
+        Marks::Dctcp,
+        |_| {},
+        |shape, plane| {
+            let mut shape = shape.clone();
+            bend(&mut shape);
+            Fifo::build(&shape, plane)
+        },
+    )
 }
 
 fn with_tcp(bend: impl Fn(&mut TcpParams)) -> Report {
-    let mut control = params(Marks::None);
-    bend(&mut control.tcp);
-    audit_with(Marks::None, control, Fifo::build)
+    audit_with(Marks::None, bend, Fifo::build)
 }
 
 #[track_caller]
@@ -167,7 +149,7 @@ fn caught(report: &Report, fault: Fault) {
 #[test]
 fn the_sound_ones_pass() {
     for marks in [Marks::None, Marks::Dctcp] {
-        for report in [with_plane::<SOUND>(marks), audit_with(marks, params(marks), Fifo::build)] {
+        for report in [with_plane::<SOUND>(marks), audit_with(marks, |_| {}, Fifo::build)] {
             assert!(report.faults.is_empty() && report.quiescent, "{marks:?}: {:?}", report.faults);
             assert!(report.counts["dropped: buffer"] > 50, "{:?}", report.counts);
             assert_eq!(report.counts.contains_key("marked by a switch"), marks == Marks::Dctcp);

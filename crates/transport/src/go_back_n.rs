@@ -1,54 +1,146 @@
-//! Go-back-N: the receiver takes packets in order only, the sender starts again where it was told to.
+//! Go-back-N under end-to-end control: the receiver takes packets in order only, the sender starts again where it was told to.
 //!
 //! Source: baselines 0.3 (the HPCC simulator), with the two repairs it recommends: a retransmission timer, and an ACK for
-//! duplicate data, so that lost ACKs, NACKs and last packets heal.
+//! duplicate data, so that lost ACKs, NACKs and last packets heal. [`GoBackNParams`] can do without either.
 
-use backwater_types::{Duration, Instant};
+use crate::control::{Ack, Control};
+use crate::flow::{Next, Outgoing, Receiver, Reply, Sender, Start, Transport};
+use crate::tcp::TimeoutReason;
+use backwater_types::{Duration, Instant, Kind, Packet, flags};
+use core::marker::PhantomData;
 
-/// The sending side of one flow.
-#[derive(Clone, Copy, Debug)]
-pub struct Sender {
-    /// Packets in the flow.
-    pub total: u32,
-    /// Next packet to send.
-    pub next: u32,
-    /// First packet not yet acknowledged.
-    pub acked: u32,
-    /// One more than the last packet ever sent.
-    pub high: u32,
-    /// Packets sent again.
-    pub retransmitted: u32,
-    /// Last time `acked` moved, or the flow had nothing in flight and sent.
-    pub progress: Instant,
+/// Go-back-N under control `C`.
+pub struct GoBackN<C>(PhantomData<C>);
+
+/// Parameters of [`GoBackN`].
+#[derive(Clone, Debug)]
+pub struct GoBackNParams<P> {
+    /// Of end-to-end control.
+    pub control: P,
+    /// Payload of a full packet, bytes.
+    pub payload: u64,
+    /// Wire bytes of a full packet.
+    pub full_wire: u16,
+    /// Retransmission timeout; `None`: there is no timer, and a flow that loses its last packet never ends.
+    pub rto: Option<Duration>,
+    /// Control hears of NACKs as of ACKs.
+    pub hears_nacks: bool,
+    /// Of receivers.
+    pub receiver: GoBackNReceiverParams,
 }
 
-impl Sender {
-    /// A flow of `total` packets.
-    pub fn new(total: u32, now: Instant) -> Sender {
-        Sender { total, next: 0, acked: 0, high: 0, retransmitted: 0, progress: now }
+/// Parameters of a [`GoBackNReceiver`].
+#[derive(Clone, Copy, Debug)]
+pub struct GoBackNReceiverParams {
+    /// Wire bytes of an ACK or NACK.
+    pub ack_wire: u16,
+    /// A second NACK for the same packet waits this long.
+    pub nack_guard: Duration,
+    /// Duplicates are acknowledged.
+    pub answers_duplicates: bool,
+}
+
+impl<C: Control> Transport for GoBackN<C> {
+    type Params = GoBackNParams<C::Params>;
+    type Sender = GoBackNSender<C>;
+    type Receiver = GoBackNReceiver;
+    type Peers = ();
+
+    fn open(params: &Self::Params, _peers: &mut (), now: Instant, start: Start) -> GoBackNSender<C> {
+        GoBackNSender::new(params, now, start)
     }
 
-    /// Whether something is left to send (again, perhaps).
+    fn receiving(params: &Self::Params) -> &GoBackNReceiverParams {
+        &params.receiver
+    }
+}
+
+/// The sending side of one flow.
+#[derive(Clone, Debug)]
+pub struct GoBackNSender<C> {
+    control: C,
+    start: Start,
+    /// Next packet to send.
+    next: u32,
+    /// First packet not yet acknowledged.
+    acked: u32,
+    /// One more than the last packet ever sent.
+    high: u32,
+    /// Packets in flight at which the window is shut.
+    limit: u32,
+    retransmitted: u32,
+    /// Last time `acked` moved, or the flow had nothing in flight and sent.
+    progress: Instant,
+    /// Earliest start of the next packet.
+    not_before: Instant,
+}
+
+impl<C: Control> GoBackNSender<C> {
+    /// Of a flow that starts.
+    pub fn new(params: &GoBackNParams<C::Params>, now: Instant, start: Start) -> Self {
+        let mut sender = GoBackNSender {
+            control: C::new(&params.control),
+            start,
+            next: 0,
+            acked: 0,
+            high: 0,
+            limit: 0,
+            retransmitted: 0,
+            progress: now,
+            not_before: now,
+        };
+        sender.set_limit(params);
+        sender
+    }
+
     #[inline(always)]
-    pub fn has_unsent(&self) -> bool {
-        self.next < self.total
+    fn set_limit(&mut self, params: &GoBackNParams<C::Params>) {
+        self.limit = self.control.window(&params.control).div_ceil(params.payload).min(u32::MAX as u64) as u32;
     }
 
     /// Packets sent and not acknowledged.
     #[inline(always)]
-    pub fn in_flight(&self) -> u32 {
+    fn in_flight(&self) -> u32 {
         self.next - self.acked
     }
 
-    /// Whether every packet was acknowledged.
     #[inline(always)]
-    pub fn is_done(&self) -> bool {
-        self.acked == self.total
+    fn wire(&self, params: &GoBackNParams<C::Params>) -> u16 {
+        if self.next + 1 == self.start.packets { self.start.last_wire } else { params.full_wire }
     }
 
-    /// The packet at `next` is put on the wire; its number.
+    /// Everything before `seq` has arrived.
     #[inline(always)]
-    pub fn send(&mut self, now: Instant) -> u32 {
+    fn advance(&mut self, now: Instant, seq: u32) {
+        if seq > self.acked && seq <= self.high {
+            self.acked = seq;
+            self.next = self.next.max(seq);
+            self.progress = now;
+        }
+    }
+}
+
+impl<C: Control> Sender for GoBackNSender<C> {
+    type Params = GoBackNParams<C::Params>;
+
+    #[inline(always)]
+    fn peek(&self, params: &Self::Params, now: Instant) -> Next<u16> {
+        if self.next == self.start.packets || self.in_flight() >= self.limit {
+            Next::Blocked
+        } else if self.not_before > now {
+            Next::NotBefore(self.not_before)
+        } else {
+            Next::Packet(self.wire(params))
+        }
+    }
+
+    #[inline(always)]
+    fn next_packet(&mut self, params: &Self::Params, now: Instant) -> Next<Outgoing> {
+        let wire = match self.peek(params, now) {
+            Next::Packet(wire) => wire,
+            Next::NotBefore(at) => return Next::NotBefore(at),
+            Next::Blocked => return Next::Blocked,
+        };
         let seq = self.next;
         if seq == self.acked {
             self.progress = now;
@@ -59,120 +151,236 @@ impl Sender {
         } else {
             self.high = self.next;
         }
-        seq
+        self.not_before = now + self.control.gap(&params.control, wire as u64);
+        let last = if self.next == self.start.packets { flags::LAST } else { 0 };
+        Next::Packet(Outgoing { seq, wire, class: self.start.class, flags: self.start.flags | last })
     }
 
-    /// Everything before `seq` has arrived.
     #[inline(always)]
-    pub fn on_ack(&mut self, now: Instant, seq: u32) {
-        if seq > self.acked && seq <= self.high {
-            self.acked = seq;
-            self.next = self.next.max(seq);
-            self.progress = now;
+    fn on_packet(&mut self, params: &Self::Params, now: Instant, packet: &Packet) {
+        self.advance(now, packet.seq);
+        let missed = packet.kind == Kind::Nack;
+        if missed {
+            // Back to what was missed.
+            self.next = self.acked;
+        }
+        if !missed || params.hears_nacks {
+            let ack = Ack { seq: packet.seq, next: self.next, marked: packet.has(flags::CE) };
+            if self.control.on_ack(&params.control, ack) {
+                self.set_limit(params);
+            }
         }
     }
 
-    /// Everything before `seq` has arrived and `seq` itself was missed: go back to it.
-    pub fn on_nack(&mut self, now: Instant, seq: u32) {
-        self.on_ack(now, seq);
-        self.next = self.acked;
+    #[inline(always)]
+    fn timer(&self, params: &Self::Params) -> Instant {
+        match params.rto {
+            Some(rto) if self.in_flight() > 0 => self.progress + rto,
+            _ => Instant::NEVER,
+        }
     }
 
-    /// When the retransmission timer would fire, if nothing moves; `None` with nothing in flight.
-    pub fn deadline(&self, timeout: Duration) -> Option<Instant> {
-        (self.in_flight() > 0).then(|| self.progress + timeout)
-    }
-
-    /// The timer fired: go back to what was not acknowledged.
-    pub fn on_timeout(&mut self, now: Instant) {
+    fn on_timer(&mut self, _params: &Self::Params, now: Instant) -> Option<TimeoutReason> {
         self.next = self.acked;
         self.progress = now;
+        None
+    }
+
+    #[inline(always)]
+    fn pace(&self) -> Instant {
+        self.not_before
+    }
+
+    #[inline(always)]
+    fn has_unsent(&self) -> bool {
+        self.next < self.start.packets
+    }
+
+    #[inline(always)]
+    fn is_done(&self) -> bool {
+        self.acked == self.start.packets
+    }
+
+    fn acknowledged(&self) -> u32 {
+        self.acked
+    }
+
+    fn retransmitted(&self) -> u32 {
+        self.retransmitted
+    }
+
+    #[inline(always)]
+    fn key(&self) -> u32 {
+        self.start.key
     }
 }
 
 /// The receiving side of one flow.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Receiver {
+pub struct GoBackNReceiver {
     /// Next packet expected.
-    pub expected: u32,
+    expected: u32,
+    done: bool,
     /// When the last NACK for `expected` was sent.
     nacked: Option<Instant>,
 }
 
-/// What the receiver answers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
-    /// A cumulative ACK.
-    Ack(u32),
-    /// A NACK: go back to this packet.
-    Nack(u32),
-    /// Nothing: a NACK for the same packet is on its way.
-    Silence,
-}
+impl Receiver for GoBackNReceiver {
+    type Params = GoBackNReceiverParams;
 
-impl Receiver {
-    /// A data packet came in; a second NACK for the same packet waits `guard`.
     #[inline(always)]
-    pub fn on_data(&mut self, now: Instant, seq: u32, guard: Duration) -> Answer {
-        if seq == self.expected {
+    fn on_packet(
+        &mut self,
+        params: &GoBackNReceiverParams,
+        now: Instant,
+        packet: &Packet,
+        reply: &mut impl FnMut(&Packet, Reply),
+    ) {
+        let kind = if packet.seq == self.expected {
             self.expected += 1;
             self.nacked = None;
-            return Answer::Ack(self.expected);
-        }
-        if seq < self.expected {
-            return Answer::Ack(self.expected);
-        }
-        if self.nacked.is_some_and(|at| now.since(at) < guard) {
-            return Answer::Silence;
-        }
-        self.nacked = Some(now);
-        Answer::Nack(self.expected)
+            self.done = packet.has(flags::LAST);
+            Kind::Ack
+        } else if packet.seq < self.expected {
+            if !params.answers_duplicates {
+                return;
+            }
+            Kind::Ack
+        } else {
+            if self.nacked.is_some_and(|at| now.since(at) < params.nack_guard) {
+                return;
+            }
+            self.nacked = Some(now);
+            Kind::Nack
+        };
+        reply(packet, params.reply(packet, kind, self.expected));
+    }
+
+    #[inline(always)]
+    fn is_done(&self) -> bool {
+        self.done
+    }
+
+    fn late(params: &GoBackNReceiverParams, packet: &Packet) -> Option<Reply> {
+        params.answers_duplicates.then(|| params.reply(packet, Kind::Ack, packet.seq + 1))
+    }
+}
+
+impl GoBackNReceiverParams {
+    #[inline(always)]
+    fn reply(&self, packet: &Packet, kind: Kind, seq: u32) -> Reply {
+        Reply { kind, seq, word: None, wire: self.ack_wire, flags: packet.flags & flags::CE }
     }
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+    use crate::line_rate::LineRate;
+    use alloc::vec::Vec;
 
     const GUARD: Duration = Duration::from_us(500);
+    const RTO: Duration = Duration::from_us(1000);
+
+    pub fn params() -> GoBackNParams<()> {
+        let receiver = GoBackNReceiverParams { ack_wire: 64, nack_guard: GUARD, answers_duplicates: true };
+        GoBackNParams { control: (), payload: 1000, full_wire: 1048, rto: Some(RTO), hears_nacks: false, receiver }
+    }
+
+    fn sender(packets: u32) -> GoBackNSender<LineRate> {
+        let start = Start { dst: 1, key: 7, packets, last_wire: 548, class: 0, flags: 0 };
+        GoBackNSender::new(&params(), Instant(0), start)
+    }
+
+    /// What goes out at `now`.
+    fn send(sender: &mut GoBackNSender<LineRate>, now: Instant) -> Packet {
+        let Next::Packet(Outgoing { seq, wire, class, flags }) = sender.next_packet(&params(), now) else {
+            panic!("it may send")
+        };
+        packet(Kind::Data, seq, wire, class, flags)
+    }
+
+    fn packet(kind: Kind, seq: u32, wire: u16, class: u8, flags: u8) -> Packet {
+        let (flow, key, sender_slot, receiver_slot, dst, src, upstream_queue) = (0, 7, 0, 0, 1, 0, 0);
+        Packet { flow, seq, key, sender_slot, receiver_slot, dst, src, wire, upstream_queue, class, kind, flags }
+    }
+
+    /// What a receiver answers.
+    fn receive(receiver: &mut GoBackNReceiver, now: Instant, data: &Packet) -> Vec<(Kind, u32)> {
+        let mut replies = Vec::new();
+        receiver.on_packet(&params().receiver, now, data, &mut |_, reply| replies.push((reply.kind, reply.seq)));
+        replies
+    }
+
+    fn answer(kind: Kind, seq: u32) -> Packet {
+        packet(kind, seq, 64, 0, 0)
+    }
 
     #[test]
     fn a_gap_is_answered_once_and_sent_again_from_there() {
-        let (mut tx, mut rx) = (Sender::new(5, Instant(0)), Receiver::default());
-        for _ in 0..5 {
-            tx.send(Instant(0));
-        }
-        assert_eq!(rx.on_data(Instant(1), 0, GUARD), Answer::Ack(1));
-        assert_eq!(rx.on_data(Instant(2), 2, GUARD), Answer::Nack(1), "packet 1 was lost");
-        assert_eq!(rx.on_data(Instant(3), 3, GUARD), Answer::Silence);
-        tx.on_ack(Instant(4), 1);
-        tx.on_nack(Instant(5), 1);
-        assert_eq!((tx.send(Instant(6)), tx.retransmitted), (1, 1));
-        assert_eq!(rx.on_data(Instant(7), 1, GUARD), Answer::Ack(2));
+        let (mut tx, mut rx) = (sender(5), GoBackNReceiver::default());
+        let data: Vec<Packet> = (0..5).map(|_| send(&mut tx, Instant(0))).collect();
+        assert_eq!(tx.peek(&params(), Instant(0)), Next::Blocked);
+        assert_eq!(receive(&mut rx, Instant(1), &data[0]), [(Kind::Ack, 1)]);
+        assert_eq!(receive(&mut rx, Instant(2), &data[2]), [(Kind::Nack, 1)], "packet 1 was lost");
+        assert_eq!(receive(&mut rx, Instant(3), &data[3]), [], "a NACK is on its way");
+        tx.on_packet(&params(), Instant(4), &answer(Kind::Ack, 1));
+        tx.on_packet(&params(), Instant(5), &answer(Kind::Nack, 1));
+        let again = send(&mut tx, Instant(6));
+        assert_eq!((again.seq, tx.retransmitted()), (1, 1));
+        assert_eq!(receive(&mut rx, Instant(7), &again), [(Kind::Ack, 2)]);
+        let after = Instant(2) + GUARD;
+        assert_eq!(receive(&mut rx, after, &data[3]), [(Kind::Nack, 2)], "another packet is missing");
     }
 
     #[test]
     fn a_lost_last_packet_is_recovered_by_the_timer() {
-        let mut tx = Sender::new(1, Instant(0));
-        assert_eq!(tx.deadline(GUARD), None);
-        tx.send(Instant(10));
-        assert_eq!(tx.deadline(GUARD), Some(Instant(10) + GUARD));
-        tx.on_timeout(Instant(10) + GUARD);
+        let mut tx = sender(1);
+        assert_eq!(tx.timer(&params()), Instant::NEVER, "nothing is out");
+        assert_eq!(send(&mut tx, Instant(10)).wire, 548);
+        assert_eq!(tx.timer(&params()), Instant(10) + RTO);
+        let without = GoBackNParams { rto: None, ..params() };
+        assert_eq!(tx.timer(&without), Instant::NEVER);
+        tx.on_timer(&params(), Instant(10) + RTO);
         assert!(tx.has_unsent());
-        tx.send(Instant(11));
-        tx.on_ack(Instant(12), 1);
+        assert!(send(&mut tx, Instant(11) + RTO).has(flags::LAST));
+        tx.on_packet(&params(), Instant(12) + RTO, &answer(Kind::Ack, 1));
         assert!(tx.is_done());
     }
 
     #[test]
-    fn duplicates_are_acknowledged_and_stale_answers_ignored() {
-        let (mut tx, mut rx) = (Sender::new(3, Instant(0)), Receiver::default());
-        tx.send(Instant(0));
-        rx.on_data(Instant(1), 0, GUARD);
-        assert_eq!(rx.on_data(Instant(2), 0, GUARD), Answer::Ack(1));
-        tx.on_ack(Instant(3), 1);
-        tx.on_ack(Instant(4), 1);
-        tx.on_ack(Instant(5), 9);
-        assert_eq!(tx.acked, 1);
+    fn duplicates_are_acknowledged_unless_told_otherwise_and_stale_answers_ignored() {
+        let (mut tx, mut rx) = (sender(3), GoBackNReceiver::default());
+        let first = send(&mut tx, Instant(0));
+        receive(&mut rx, Instant(1), &first);
+        assert_eq!(receive(&mut rx, Instant(2), &first), [(Kind::Ack, 1)]);
+        let silent = GoBackNReceiverParams { answers_duplicates: false, ..params().receiver };
+        rx.on_packet(&silent, Instant(2), &first, &mut |_, reply| panic!("{reply:?}"));
+        assert_eq!(GoBackNReceiver::late(&silent, &first), None);
+        tx.on_packet(&params(), Instant(3), &answer(Kind::Ack, 1));
+        tx.on_packet(&params(), Instant(4), &answer(Kind::Ack, 1));
+        tx.on_packet(&params(), Instant(5), &answer(Kind::Ack, 9));
+        assert_eq!(tx.acknowledged(), 1);
+    }
+
+    #[test]
+    fn a_flow_is_done_with_its_last_packet_in_order() {
+        let (mut tx, mut rx) = (sender(2), GoBackNReceiver::default());
+        let data = [send(&mut tx, Instant(0)), send(&mut tx, Instant(0))];
+        receive(&mut rx, Instant(1), &data[1]);
+        assert!(!rx.is_done(), "the first is missing");
+        receive(&mut rx, Instant(2), &data[0]);
+        receive(&mut rx, Instant(3), &data[1]);
+        assert!(rx.is_done());
+        let late = GoBackNReceiver::late(&params().receiver, &data[1]).map(|reply| (reply.kind, reply.seq));
+        assert_eq!(late, Some((Kind::Ack, 2)));
+    }
+
+    #[test]
+    fn marks_are_echoed() {
+        let (mut tx, mut rx) = (sender(1), GoBackNReceiver::default());
+        let mut data = send(&mut tx, Instant(0));
+        data.flags |= flags::CE | flags::ECT;
+        rx.on_packet(&params().receiver, Instant(1), &data, &mut |_, reply| assert_eq!(reply.flags, flags::CE));
     }
 }

@@ -7,15 +7,21 @@
 extern crate alloc;
 
 pub mod control;
+pub mod datagrams;
 pub mod dctcp;
+pub mod flow;
 pub mod go_back_n;
 pub mod line_rate;
 pub mod tcp;
+pub mod tcp_flow;
 pub mod window;
 
 pub use control::{Ack, Control};
+pub use datagrams::{Datagrams, Source};
 pub use dctcp::{Dctcp, DctcpParams};
-pub use go_back_n::{Answer, Receiver, Sender};
+pub use flow::{Next, Outgoing, Receiver, Reply, Sender, Start, Transport};
+pub use go_back_n::{GoBackN, GoBackNParams, GoBackNReceiver, GoBackNReceiverParams, GoBackNSender};
 pub use line_rate::LineRate;
 pub use tcp::{AckPolicy, Congestion, Marks, TcpAck, TcpParams, TcpReceiver, TcpSender, TimeoutReason};
+pub use tcp_flow::{Tcp, TcpAnswers, TcpFlow, TcpFlowParams, TcpFlowReceiver};
 pub use window::{Window, WindowParams};

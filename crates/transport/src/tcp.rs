@@ -298,12 +298,35 @@ impl TcpSender {
         }
     }
 
+    /// The segment that would be sent now, if any may be.
+    pub fn candidate(&self, params: &TcpParams) -> Option<u32> {
+        if self.is_shut(params) {
+            return None;
+        }
+        if self.lost > 0 {
+            let lost = self.board.iter().position(|segment| *segment == Segment::Lost).expect("some are lost");
+            return Some(self.acked + lost as u32);
+        }
+        (self.next < self.total && self.next - self.acked < params.max_window).then_some(self.next)
+    }
+
+    /// Whether something is left to send, again or for the first time.
+    pub fn has_unsent(&self) -> bool {
+        self.lost > 0 || self.next < self.total
+    }
+
+    /// Whether the congestion window holds whatever is left.
+    #[inline(always)]
+    fn is_shut(&self, params: &TcpParams) -> bool {
+        let opening = self.handshake && self.acked == 0;
+        let window = if opening { 1 } else { self.congestion.window as u32 };
+        self.held_against(params) >= window && !(self.at_once && self.lost > 0)
+    }
+
     /// The segment to send now, which counts as sent; `None` if there is none, or the window holds it.
     #[inline(always)]
     pub fn send(&mut self, params: &TcpParams, now: Instant) -> Option<u32> {
-        let opening = self.handshake && self.acked == 0;
-        let window = if opening { 1 } else { self.congestion.window as u32 };
-        if self.held_against(params) >= window && !(self.at_once && self.lost > 0) {
+        if self.is_shut(params) {
             self.limited = true;
             return None;
         }

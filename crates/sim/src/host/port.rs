@@ -1,10 +1,9 @@
 //! What every host is to the engine: one port, its event queue and counters, and the interface they are driven by.
 
-use crate::host::{Finished, HostParams};
+use super::{Finished, HostParams, Timeouts};
 use crate::link::{Fabric, Wire, put_on_wire};
 use crate::observe::Observer;
 use crate::stats::{Drops, PortStats};
-use crate::tcp_host::Timeouts;
 use crate::traffic::{Flow, FlowKeys};
 use crate::tree::Tree;
 use backwater_dataplane::{NicQueues, Red, Ring};

@@ -1,0 +1,139 @@
+//! A NIC that is one FIFO: what a flow may send waits in it, up to [`HostParams::nic_buffer`](super::HostParams::nic_buffer); more
+//! is dropped.
+
+use super::nic::{Desk, Nic};
+use super::port::HostSetup;
+use super::timers::Timers;
+use backwater_dataplane::{Red, Ring};
+use backwater_transport::{Next, Sender};
+use backwater_types::hash::Stream;
+use backwater_types::{ControlFrame, Instant, Packet, flags};
+
+/// The NIC.
+pub struct Fifo {
+    queue: Ring<Packet>,
+    bytes: u64,
+    /// Replies that do not wait with the data.
+    replies: Ring<Packet>,
+    /// Flows that wait for their pace.
+    paced: Timers,
+    red: Red,
+    rng: Stream,
+    held: bool,
+}
+
+/// What it keeps of a flow.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Place {
+    /// In [`Fifo::paced`].
+    pacing: bool,
+}
+
+impl<S: Sender> Nic<S> for Fifo {
+    type Flow = Place;
+
+    fn new(host: u16, setup: &HostSetup) -> Fifo {
+        Fifo {
+            queue: Ring::default(),
+            bytes: 0,
+            replies: Ring::default(),
+            paced: Timers::default(),
+            red: setup.red,
+            rng: Stream::new(setup.seed, 0x6e69_6373, host as u64),
+            held: false,
+        }
+    }
+
+    /// Takes all that the flow may send.
+    #[inline(always)]
+    fn offer(&mut self, desk: &mut Desk<S, Place>, slot: u32) {
+        loop {
+            let flow = &mut desk.flows[slot];
+            match flow.source.next_packet(&desk.params.transport, desk.now) {
+                Next::Packet(out) => {
+                    let packet = flow.packet(desk.host, slot, 0, out);
+                    self.push(desk, packet);
+                }
+                Next::NotBefore(at) if !flow.nic.pacing => {
+                    flow.nic.pacing = true;
+                    self.paced.push((at, slot, flow.id));
+                    return desk.wake_at(at);
+                }
+                Next::NotBefore(_) => return,
+                Next::Blocked if flow.source.is_done() => return desk.flows.remove(slot),
+                Next::Blocked => return,
+            }
+        }
+    }
+
+    fn done(&mut self, desk: &mut Desk<S, Place>, slot: u32) {
+        desk.flows.remove(slot);
+    }
+
+    #[inline(always)]
+    fn reply(&mut self, desk: &mut Desk<S, Place>, reply: Packet) {
+        if desk.params.acks_with_data {
+            self.push(desk, reply);
+        } else {
+            self.replies.push_back(reply);
+        }
+    }
+
+    #[inline(always)]
+    fn pull(&mut self, _desk: &mut Desk<S, Place>) -> Option<Packet> {
+        if let Some(reply) = self.replies.pop_front() {
+            return Some(reply);
+        }
+        if self.held {
+            return None;
+        }
+        let mut packet = self.queue.pop_front()?;
+        self.bytes -= packet.wire as u64;
+        if packet.has(flags::ECT) && self.red.marks(self.bytes, packet.wire as u64, &mut self.rng) {
+            packet.flags |= flags::CE;
+        }
+        Some(packet)
+    }
+
+    #[inline(always)]
+    fn sendable(&self) -> bool {
+        !self.replies.is_empty() || (!self.held && !self.queue.is_empty())
+    }
+
+    fn on_control(&mut self, _desk: &mut Desk<S, Place>, frame: ControlFrame) {
+        match frame {
+            ControlFrame::PfcPause(_) => self.held = true,
+            ControlFrame::PfcResume(_) => self.held = false,
+            _ => {}
+        }
+    }
+
+    fn release(&mut self, _desk: &mut Desk<S, Place>) {
+        self.held = false;
+    }
+
+    fn next_timer(&self) -> Instant {
+        self.paced.next()
+    }
+
+    fn on_timer(&mut self, desk: &mut Desk<S, Place>) {
+        while let Some((_, slot, id)) = self.paced.pop_due(desk.now) {
+            if let Some(flow) = desk.flows.named(slot, id) {
+                flow.nic.pacing = false;
+                self.offer(desk, slot);
+            }
+        }
+    }
+}
+
+impl Fifo {
+    #[inline(always)]
+    fn push<S: Sender>(&mut self, desk: &mut Desk<S, Place>, packet: Packet) {
+        let wire = packet.wire as u64;
+        if self.bytes + wire > desk.params.nic_buffer {
+            return desk.dropped.push(packet);
+        }
+        self.bytes += wire;
+        self.queue.push_back(packet);
+    }
+}

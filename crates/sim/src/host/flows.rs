@@ -1,0 +1,129 @@
+//! The flows that a host sends, by the slots that packets name them by.
+
+use crate::traffic::Flow as Arrival;
+use backwater_transport::{Outgoing, Sender, Source};
+use backwater_types::{Instant, Kind, Packet, QueueId, flags};
+use std::ops::{Index, IndexMut};
+
+/// A flow: its sender `S`, and what its NIC keeps of it.
+pub struct Flow<S, F> {
+    /// What its packets come from.
+    pub source: Source<S>,
+    /// Its NIC's.
+    pub nic: F,
+    /// Payload bytes.
+    pub size: u64,
+    /// Flow number.
+    pub id: u32,
+    receiver_slot: u32,
+    dst: u16,
+    /// Its workload.
+    pub class: u8,
+    /// Neither finished nor forgotten.
+    pub live: bool,
+    /// Of its entry among the timers that counts; never if there is none.
+    pub timer: Instant,
+}
+
+impl<S: Sender, F: Default> Flow<S, F> {
+    /// Of a flow that arrives.
+    pub fn new(source: Source<S>, arrival: &Arrival) -> Flow<S, F> {
+        Flow {
+            source,
+            nic: F::default(),
+            size: arrival.size,
+            id: arrival.id,
+            receiver_slot: arrival.receiver_slot,
+            dst: arrival.dst,
+            class: arrival.class,
+            live: true,
+            timer: Instant::NEVER,
+        }
+    }
+
+    /// A packet of the flow in `slot` of host `src`, out of `queue`.
+    #[inline(always)]
+    pub fn packet(&self, src: u16, slot: u32, queue: QueueId, out: Outgoing) -> Packet {
+        Packet {
+            flow: self.id,
+            seq: out.seq,
+            key: self.source.key(),
+            sender_slot: slot,
+            receiver_slot: if out.flags & flags::DATAGRAM == 0 { self.receiver_slot } else { self.class as u32 },
+            dst: self.dst,
+            src,
+            wire: out.wire,
+            upstream_queue: queue,
+            class: out.class,
+            kind: Kind::Data,
+            flags: out.flags,
+        }
+    }
+}
+
+/// All flows of a host. Slots are used again.
+pub struct Flows<S, F> {
+    list: Vec<Flow<S, F>>,
+    free: Vec<u32>,
+}
+
+impl<S, F> Default for Flows<S, F> {
+    fn default() -> Flows<S, F> {
+        Flows { list: Vec::with_capacity(64), free: Vec::with_capacity(64) }
+    }
+}
+
+impl<S, F> Flows<S, F> {
+    /// A slot for a new flow.
+    pub fn add(&mut self, flow: Flow<S, F>) -> u32 {
+        match self.free.pop() {
+            Some(slot) => {
+                self.list[slot as usize] = flow;
+                slot
+            }
+            None => {
+                self.list.push(flow);
+                (self.list.len() - 1) as u32
+            }
+        }
+    }
+
+    /// The flow in `slot` is forgotten.
+    #[inline(always)]
+    pub fn remove(&mut self, slot: u32) {
+        self.list[slot as usize].live = false;
+        self.free.push(slot);
+    }
+
+    /// The flow that a slot and a number name; a slot may have been given to another.
+    #[inline(always)]
+    pub fn named(&mut self, slot: u32, id: u32) -> Option<&mut Flow<S, F>> {
+        self.list.get_mut(slot as usize).filter(|flow| flow.id == id && flow.live)
+    }
+
+    /// All slots, forgotten ones too.
+    pub fn slots(&self) -> std::ops::Range<u32> {
+        0..self.list.len() as u32
+    }
+
+    /// All flows, forgotten ones too.
+    pub fn iter(&self) -> impl Iterator<Item = &Flow<S, F>> {
+        self.list.iter()
+    }
+}
+
+impl<S, F> Index<u32> for Flows<S, F> {
+    type Output = Flow<S, F>;
+
+    #[inline(always)]
+    fn index(&self, slot: u32) -> &Flow<S, F> {
+        &self.list[slot as usize]
+    }
+}
+
+impl<S, F> IndexMut<u32> for Flows<S, F> {
+    #[inline(always)]
+    fn index_mut(&mut self, slot: u32) -> &mut Flow<S, F> {
+        &mut self.list[slot as usize]
+    }
+}

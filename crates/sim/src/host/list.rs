@@ -1,0 +1,388 @@
+//! The NIC of the public HPCC simulator: a list of queue pairs served round robin, packet by packet.
+//!
+//! Source: baselines 0.2 and 0.3, the simulator's NIC and RDMA models. What shows in results beside [`super::rings`]:
+//!
+//! * A queue pair may send if it has unsent bytes, its window is open and its pace has come. The search starts after the pair
+//!   that sent last *by its place in the list*, finished pairs are taken out of the list only when a search meets one, and
+//!   the place is not adjusted then, so turns are skipped.
+//! * When nothing may send, the NIC wakes at the earliest pace of any pair with unsent bytes. If that pair's window is shut its
+//!   pace may have passed already: then nothing wakes the NIC before the next ACK, whatever pace other pairs wait for.
+//! * ACKs go before data. A pause of the data class holds them too, unless `ACK_HIGH_PRIO` is set.
+
+use super::flows::Flows;
+use super::nic::{Desk, Nic};
+use super::{HostParams, HostSetup};
+use backwater_dataplane::Ring;
+use backwater_transport::{Next, Sender};
+use backwater_types::{ControlFrame, Instant, Packet};
+
+/// The NIC.
+pub struct List {
+    replies: Ring<Packet>,
+    pairs: Pairs,
+    /// Pending wake-up for a pace.
+    wake: Instant,
+    /// The data class is paused.
+    paused: bool,
+}
+
+/// A queue pair's place in the list.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Place(Option<u32>);
+
+impl<S: Sender> Nic<S> for List {
+    type Flow = Place;
+    const SENDS_AT_EACH_START: bool = true;
+
+    fn new(_host: u16, _setup: &HostSetup) -> List {
+        List { replies: Ring::default(), pairs: Pairs::default(), wake: Instant::NEVER, paused: false }
+    }
+
+    /// The list learns what the pair in `slot` may do now. A new one goes to its end.
+    #[inline(always)]
+    fn offer(&mut self, desk: &mut Desk<S, Place>, slot: u32) {
+        if desk.flows[slot].nic.0.is_none() {
+            return self.open(desk, slot);
+        }
+        self.note(desk.flows, desk.params, slot);
+    }
+
+    #[inline(always)]
+    fn done(&mut self, desk: &mut Desk<S, Place>, slot: u32) {
+        self.note(desk.flows, desk.params, slot);
+    }
+
+    #[inline(always)]
+    fn reply(&mut self, _desk: &mut Desk<S, Place>, reply: Packet) {
+        self.replies.push_back(reply);
+    }
+
+    /// A reply, or the next packet of a queue pair; when neither may go, a wake-up call is ordered.
+    fn pull(&mut self, desk: &mut Desk<S, Place>) -> Option<Packet> {
+        if !(self.paused && desk.params.acks_paused)
+            && let Some(reply) = self.replies.pop_front()
+        {
+            return Some(reply);
+        }
+        match self.turn(desk) {
+            Some(place) => Some(self.send_from(desk, place)),
+            None => {
+                self.sleep(desk);
+                None
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn sendable(&self) -> bool {
+        !self.replies.is_empty() || self.pairs.count > 0
+    }
+
+    fn on_control(&mut self, _desk: &mut Desk<S, Place>, frame: ControlFrame) {
+        self.paused = matches!(frame, ControlFrame::PfcPause(_));
+    }
+
+    fn release(&mut self, _desk: &mut Desk<S, Place>) {
+        self.paused = false;
+    }
+
+    fn next_timer(&self) -> Instant {
+        self.wake
+    }
+
+    fn on_timer(&mut self, desk: &mut Desk<S, Place>) {
+        if self.wake <= desk.now {
+            self.wake = Instant::NEVER;
+        }
+    }
+}
+
+impl List {
+    fn open<S: Sender>(&mut self, desk: &mut Desk<S, Place>, slot: u32) {
+        desk.flows[slot].nic = Place(Some(self.pairs.next_place()));
+        self.pairs.push(slot, desk.now);
+        self.note(desk.flows, desk.params, slot);
+        if self.pairs.is_sparse() {
+            self.pairs.close_up();
+            for (place, pair) in (0..).zip(&self.pairs.places) {
+                desk.flows[pair.slot].nic = Place(Some(place));
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn note<S: Sender>(&mut self, flows: &Flows<S, Place>, params: &HostParams<S::Params>, slot: u32) {
+        let flow = &flows[slot];
+        let Place(Some(place)) = flow.nic else { return };
+        let (place, unsent) = (place as usize, flow.source.has_unsent());
+        let open = flow.source.peek(&params.transport, Instant::NEVER) != Next::Blocked;
+        self.pairs.unsent.set(place, unsent);
+        self.pairs.open.set(place, unsent && open);
+        self.pairs.finished.set(place, flow.source.is_done());
+    }
+
+    /// The place in the list of the pair whose turn it is. Takes finished pairs out if the search met one.
+    #[inline(always)]
+    fn turn<S: Sender>(&mut self, desk: &mut Desk<S, Place>) -> Option<usize> {
+        let start = self.pairs.start();
+        let found = self.pairs.search(start, desk.now, self.paused);
+        if let Some(first) = self.pairs.first_finished(start, found) {
+            self.pairs.remove_finished(first, |slot| desk.flows.remove(slot));
+        }
+        found
+    }
+
+    fn send_from<S: Sender>(&mut self, desk: &mut Desk<S, Place>, place: usize) -> Packet {
+        self.pairs.last = self.pairs.listed.below(place);
+        let slot = self.pairs.places[place].slot;
+        let (flow, params) = (&mut desk.flows[slot], &desk.params.transport);
+        let Next::Packet(out) = flow.source.next_packet(params, desk.now) else {
+            unreachable!("the list knows what its pairs may do")
+        };
+        let packet = flow.packet(desk.host, slot, 0, out);
+        self.pairs.places[place].next_avail = flow.source.pace();
+        self.note(desk.flows, desk.params, slot);
+        packet
+    }
+
+    /// Nothing may send now: wakes at the earliest pace of a pair with unsent bytes, if that is still to come.
+    fn sleep<S: Sender>(&mut self, desk: &mut Desk<S, Place>) {
+        if self.wake == Instant::NEVER
+            && let Some(at) = self.pairs.earliest_after(desk.now)
+        {
+            self.wake = at;
+            desk.wake_at(at);
+        }
+    }
+}
+
+/// The NIC's queue pairs in order of their start, with what a search asks of each in sets of places: it has to be as quick with
+/// hundreds of pairs as with one. A pair that is taken out leaves a gap, so that others keep their places; the simulator's
+/// indices count without gaps.
+#[derive(Default)]
+struct Pairs {
+    places: Vec<Pair>,
+    /// Places that are no gaps, and how many.
+    listed: Places,
+    count: usize,
+    /// Index of the pair that sent last; it is not changed when pairs before it are taken out.
+    last: usize,
+    /// Pairs with unsent bytes.
+    unsent: Places,
+    /// Of those, the ones whose window is open.
+    open: Places,
+    /// Pairs that were acknowledged to the end.
+    finished: Places,
+}
+
+#[derive(Clone, Copy)]
+struct Pair {
+    slot: u32,
+    /// Earliest start of its next packet.
+    next_avail: Instant,
+}
+
+impl Pairs {
+    fn next_place(&self) -> u32 {
+        self.places.len() as u32
+    }
+
+    fn push(&mut self, slot: u32, next_avail: Instant) {
+        self.places.push(Pair { slot, next_avail });
+        for set in [&mut self.listed, &mut self.unsent, &mut self.open, &mut self.finished] {
+            set.0.resize(self.places.len().div_ceil(64), 0);
+        }
+        self.listed.set(self.places.len() - 1, true);
+        self.count += 1;
+    }
+
+    /// Where a search starts: at the pair after the last sender, by index.
+    #[inline(always)]
+    fn start(&self) -> usize {
+        let next = self.last + 1;
+        self.listed.nth(if next < self.count { next } else { next % self.count.max(1) })
+    }
+
+    /// The first pair from `start` on, all the way round, that may send.
+    #[inline(always)]
+    fn search(&self, start: usize, now: Instant, paused: bool) -> Option<usize> {
+        if paused {
+            return None;
+        }
+        let ready = |place: &usize| self.places[*place].next_avail <= now;
+        let after = self.open.within(start, self.places.len()).find(ready);
+        after.or_else(|| self.open.within(0, start).find(ready))
+    }
+
+    /// The lowest place of a finished pair that the search from `start` passed before it stopped at `found`.
+    #[inline(always)]
+    fn first_finished(&self, start: usize, found: Option<usize>) -> Option<usize> {
+        match found {
+            None => self.finished.within(0, self.places.len()).next(),
+            Some(found) if found >= start => self.finished.within(start, found).next(),
+            Some(found) => {
+                let before = self.finished.within(0, found).next();
+                before.or_else(|| self.finished.within(start, self.places.len()).next())
+            }
+        }
+    }
+
+    /// Takes the finished pair at place `first`, and all after it, out of the list.
+    fn remove_finished(&mut self, first: usize, mut gone: impl FnMut(u32)) {
+        let mut next = Some(first);
+        while let Some(place) = next {
+            gone(self.places[place].slot);
+            self.listed.set(place, false);
+            self.finished.set(place, false);
+            self.count -= 1;
+            next = self.finished.within(place + 1, self.places.len()).next();
+        }
+    }
+
+    /// Whether there are more gaps than pairs.
+    fn is_sparse(&self) -> bool {
+        self.places.len() > 2 * self.count + 64
+    }
+
+    /// Closes all gaps.
+    fn close_up(&mut self) {
+        let old = std::mem::take(self);
+        self.last = old.last;
+        for (new, place) in old.listed.within(0, old.places.len()).enumerate() {
+            let entry = old.places[place];
+            self.push(entry.slot, entry.next_avail);
+            self.unsent.set(new, old.unsent.has(place));
+            self.open.set(new, old.open.has(place));
+            self.finished.set(new, old.finished.has(place));
+        }
+    }
+
+    /// The earliest pace of a pair with unsent bytes, if all of them are still to come.
+    fn earliest_after(&self, now: Instant) -> Option<Instant> {
+        let mut earliest = Instant::NEVER;
+        for place in self.unsent.within(0, self.places.len()) {
+            let at = self.places[place].next_avail;
+            if at <= now {
+                return None;
+            }
+            earliest = earliest.min(at);
+        }
+        (earliest != Instant::NEVER).then_some(earliest)
+    }
+}
+
+/// A set of places.
+#[derive(Default)]
+struct Places(Vec<u64>);
+
+impl Places {
+    #[inline(always)]
+    fn set(&mut self, place: usize, is_in: bool) {
+        let word = &mut self.0[place / 64];
+        *word = *word & !(1 << (place % 64)) | (is_in as u64) << (place % 64);
+    }
+
+    fn has(&self, place: usize) -> bool {
+        self.0[place / 64] >> (place % 64) & 1 == 1
+    }
+
+    /// How many members are below `place`.
+    #[inline(always)]
+    fn below(&self, place: usize) -> usize {
+        let whole: u32 = self.0[..place / 64].iter().map(|word| word.count_ones()).sum();
+        (whole + (self.0[place / 64] & !(!0 << (place % 64))).count_ones()) as usize
+    }
+
+    /// The member with `n` members below it; 0 if there is none.
+    #[inline(always)]
+    fn nth(&self, mut n: usize) -> usize {
+        for (i, word) in self.0.iter().enumerate() {
+            let here = word.count_ones() as usize;
+            if n < here {
+                let mut word = *word;
+                (0..n).for_each(|_| word &= word - 1);
+                return 64 * i + word.trailing_zeros() as usize;
+            }
+            n -= here;
+        }
+        0
+    }
+
+    /// Its members in `from..to`, ascending.
+    #[inline(always)]
+    fn within(&self, from: usize, to: usize) -> impl Iterator<Item = usize> {
+        let mut word = from / 64;
+        let mut bits = self.0.get(word).map_or(0, |bits| bits & !0 << (from % 64));
+        std::iter::from_fn(move || {
+            while bits == 0 {
+                word += 1;
+                bits = *self.0.get(word)?;
+            }
+            let place = 64 * word + bits.trailing_zeros() as usize;
+            bits &= bits - 1;
+            (place < to).then_some(place)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_of_places_gives_its_members_in_a_range() {
+        let mut places = Places(vec![0; 4]);
+        [0, 63, 64, 130, 200].iter().for_each(|place| places.set(*place, true));
+        places.set(130, false);
+        assert_eq!(places.within(0, 256).collect::<Vec<_>>(), [0, 63, 64, 200]);
+        assert_eq!(places.within(1, 200).collect::<Vec<_>>(), [63, 64]);
+        assert_eq!(places.within(201, 256).count(), 0);
+    }
+
+    /// Turns are skipped as in the simulator: the place of the last sender stays when pairs before it leave the list.
+    #[test]
+    fn a_search_goes_round_from_the_last_sender() {
+        let mut list = Pairs::default();
+        for slot in 0..5 {
+            list.push(slot, Instant(10 * slot as u64));
+            list.unsent.set(slot as usize, true);
+            list.open.set(slot as usize, true);
+        }
+        let search = |list: &Pairs, now| list.search(list.start(), Instant(now), false);
+        assert_eq!(search(&list, 100), Some(1), "the first search starts at index 1");
+        list.last = 3;
+        assert_eq!(search(&list, 100), Some(4));
+        assert_eq!(search(&list, 20), Some(0), "4 has not come, 0 has");
+        assert_eq!(list.search(list.start(), Instant(100), true), None);
+        list.finished.set(2, true);
+        assert_eq!(list.first_finished(4, Some(4)), None);
+        assert_eq!(list.first_finished(4, None), Some(2));
+        list.open.set(1, false);
+        assert_eq!(list.earliest_after(Instant(5)), None, "place 0 could have sent at 0, were its window open");
+        list.unsent.set(0, false);
+        assert_eq!(list.earliest_after(Instant(5)), Some(Instant(10)));
+    }
+
+    #[test]
+    fn gaps_change_places_and_not_what_is_found() {
+        let mut list = Pairs::default();
+        for slot in 0..200 {
+            list.push(slot, Instant(0));
+            list.open.set(slot as usize, true);
+            list.unsent.set(slot as usize, true);
+        }
+        list.last = 150;
+        (0..200).filter(|place| place % 3 > 0).for_each(|place| list.finished.set(place, true));
+        let mut gone = 0;
+        list.remove_finished(1, |_| gone += 1);
+        assert_eq!((gone, list.count), (133, 67));
+        // Index 151 of 67 left is index 17, which is place 51.
+        assert_eq!(list.start(), 51);
+        (0..200).filter(|place| place % 3 > 0).for_each(|place| list.open.set(place, false));
+        assert_eq!(list.search(list.start(), Instant(0), false), Some(51));
+        assert_eq!(list.listed.below(51), 17);
+        assert!(list.is_sparse());
+        list.close_up();
+        assert_eq!((list.start(), list.places[17].slot, list.count), (17, 51, 67));
+    }
+}

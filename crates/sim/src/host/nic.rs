@@ -1,0 +1,68 @@
+//! The interface of a NIC: which flow sends next, and when.
+
+use super::flows::Flows;
+use super::{HostParams, HostSetup};
+use backwater_transport::Sender;
+use backwater_types::{ControlFrame, Instant, Packet, SerTime};
+
+/// A NIC for flows with senders `S`.
+pub trait Nic<S: Sender>: Send + Sized {
+    /// What it keeps of each flow.
+    type Flow: Default + Send;
+    /// Of flows that start at one instant the first sends before it knows of the next.
+    const SENDS_AT_EACH_START: bool = false;
+
+    /// Of host number `host`.
+    fn new(host: u16, setup: &HostSetup) -> Self;
+    /// What the flow in `slot` may do has changed.
+    fn offer(&mut self, desk: &mut Desk<S, Self::Flow>, slot: u32);
+    /// The flow in `slot` was acknowledged to the end.
+    fn done(&mut self, desk: &mut Desk<S, Self::Flow>, slot: u32);
+    /// A reply is to be sent.
+    fn reply(&mut self, desk: &mut Desk<S, Self::Flow>, reply: Packet);
+    /// Whether a reply need not wait here if the link is free.
+    #[inline(always)]
+    fn lets_replies_pass(&self) -> bool {
+        false
+    }
+    /// The link is free: what goes next.
+    fn pull(&mut self, desk: &mut Desk<S, Self::Flow>) -> Option<Packet>;
+    /// Whether the link should be looked at when it is free.
+    fn sendable(&self) -> bool;
+    /// A frame of the switch.
+    fn on_control(&mut self, desk: &mut Desk<S, Self::Flow>, frame: ControlFrame);
+    /// The link went down or came up: nothing is held.
+    fn release(&mut self, desk: &mut Desk<S, Self::Flow>);
+    /// When [`Nic::on_timer`] is due.
+    fn next_timer(&self) -> Instant;
+    /// The timer of the host has run: its own may be due.
+    fn on_timer(&mut self, desk: &mut Desk<S, Self::Flow>);
+}
+
+/// What a NIC sees of its host, and what it leaves there.
+pub struct Desk<'a, S: Sender, F> {
+    /// Now.
+    pub now: Instant,
+    /// The link is taken until then.
+    pub busy_until: Instant,
+    /// Transmission times on the link.
+    pub ser: SerTime,
+    /// Number of the host.
+    pub host: u16,
+    /// Parameters of all hosts.
+    pub params: &'a HostParams<S::Params>,
+    /// The host's flows.
+    pub flows: &'a mut Flows<S, F>,
+    /// The earliest timer that was set; never if none was.
+    pub wake: Instant,
+    /// Packets for which there was no room.
+    pub dropped: Vec<Packet>,
+}
+
+impl<S: Sender, F> Desk<'_, S, F> {
+    /// A timer was set.
+    #[inline(always)]
+    pub fn wake_at(&mut self, at: Instant) {
+        self.wake = self.wake.min(at);
+    }
+}

@@ -1,0 +1,213 @@
+//! A NIC that pulls packets out of flows, queue by queue, where BFC may pause queues and FlowSail flows.
+//!
+//! Replies go before data. A flow is in the ring of its queue while it may send, or waits for its pace, or for its sender.
+
+use super::flows::Flows;
+use super::nic::{Desk, Nic};
+use super::port::HostSetup;
+use super::timers::Timers;
+use backwater_dataplane::{NicQueues, Ring};
+use backwater_transport::{Next, Sender};
+use backwater_types::hash::Stream;
+use backwater_types::{ControlFrame, Duration, FlowName, Instant, Packet, QueueId};
+
+/// The NIC.
+pub struct Rings {
+    queues: NicQueues,
+    replies: Ring<Packet>,
+    /// Flows that wait for their pace.
+    paced: Timers,
+    /// Flows that a switch has paused.
+    paused: Timers,
+    rng: Stream,
+}
+
+/// What it keeps of a flow.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Place {
+    queue: QueueId,
+    /// Counts as a member of its queue: it has unsent packets.
+    joined: bool,
+    /// In the ring of its queue.
+    ringed: bool,
+    /// In [`Rings::paced`].
+    pacing: bool,
+    /// A switch has paused it, and when it last said so.
+    paused: bool,
+    /// Has an entry in [`Rings::paused`].
+    lapsing: bool,
+    paused_at: Instant,
+}
+
+impl<S: Sender> Nic<S> for Rings {
+    type Flow = Place;
+
+    fn new(host: u16, setup: &HostSetup) -> Rings {
+        Rings {
+            queues: setup.nic.clone(),
+            replies: Ring::default(),
+            paced: Timers::default(),
+            paused: Timers::default(),
+            rng: Stream::new(setup.seed, 0x6e69_6373, host as u64),
+        }
+    }
+
+    /// Puts the flow where it can be served from, if it may send: its queue's ring, or the pacing timer.
+    #[inline(always)]
+    fn offer(&mut self, desk: &mut Desk<S, Place>, slot: u32) {
+        let flow = &mut desk.flows[slot];
+        if flow.nic.ringed || flow.nic.pacing || flow.nic.paused {
+            return;
+        }
+        let next = flow.source.peek(&desk.params.transport, desk.now.max(desk.busy_until));
+        if next == Next::Blocked {
+            return;
+        }
+        if !flow.nic.joined {
+            flow.nic.joined = true;
+            flow.nic.queue = self.queues.join(desk.params.priorities[flow.class as usize], &mut self.rng);
+        }
+        if let Next::NotBefore(at) = next {
+            flow.nic.pacing = true;
+            self.paced.push((at, slot, flow.id));
+            desk.wake_at(at);
+        } else {
+            flow.nic.ringed = true;
+            self.queues.make_ready(flow.nic.queue, slot);
+        }
+    }
+
+    #[inline(always)]
+    fn done(&mut self, desk: &mut Desk<S, Place>, slot: u32) {
+        self.settle(desk.flows, slot);
+    }
+
+    #[inline(always)]
+    fn reply(&mut self, _desk: &mut Desk<S, Place>, reply: Packet) {
+        self.replies.push_back(reply);
+    }
+
+    #[inline(always)]
+    fn lets_replies_pass(&self) -> bool {
+        self.replies.is_empty()
+    }
+
+    /// A reply, or the next packet of the flow whose turn it is.
+    #[inline]
+    fn pull(&mut self, desk: &mut Desk<S, Place>) -> Option<Packet> {
+        if let Some(reply) = self.replies.pop_front() {
+            return Some(reply);
+        }
+        let (now, params) = (desk.now, &desk.params.transport);
+        loop {
+            let flows = &*desk.flows;
+            let wire = |slot: u32| {
+                let flow = &flows[slot];
+                match flow.source.peek(params, now) {
+                    Next::Packet(wire) if !flow.nic.paused => wire as u32,
+                    _ => 0,
+                }
+            };
+            let (queue, slot) = self.queues.pick(wire)?;
+            let flow = &mut desk.flows[slot];
+            if !flow.nic.paused
+                && let Next::Packet(out) = flow.source.next_packet(params, now)
+            {
+                let packet = flow.packet(desk.host, slot, queue, out);
+                let free_at = now + desk.ser.of_bytes(out.wire as u64);
+                let ready = matches!(flow.source.peek(params, free_at), Next::Packet(_));
+                flow.nic.ringed = ready;
+                self.queues.sent(queue, ready);
+                if !ready {
+                    self.settle(desk.flows, slot);
+                    desk.busy_until = free_at;
+                    self.offer(desk, slot);
+                }
+                return Some(packet);
+            }
+            // Since it was put there its window closed, its pace slowed, or everything was acknowledged.
+            flow.nic.ringed = false;
+            self.queues.sent(queue, false);
+            self.settle(desk.flows, slot);
+            self.offer(desk, slot);
+        }
+    }
+
+    #[inline(always)]
+    fn sendable(&self) -> bool {
+        !self.replies.is_empty() || self.queues.sendable()
+    }
+
+    fn on_control(&mut self, desk: &mut Desk<S, Place>, frame: ControlFrame) {
+        self.queues.control(frame);
+        match frame {
+            ControlFrame::PauseFlow(name) if desk.params.obeys_flow_pauses => self.hold(desk, name, true),
+            ControlFrame::ResumeFlow(name) => self.hold(desk, name, false),
+            _ => {}
+        }
+    }
+
+    fn release(&mut self, desk: &mut Desk<S, Place>) {
+        self.queues.release();
+        for slot in desk.flows.slots() {
+            let flow = &mut desk.flows[slot];
+            if std::mem::take(&mut flow.nic.paused) && flow.live {
+                self.offer(desk, slot);
+            }
+        }
+    }
+
+    fn next_timer(&self) -> Instant {
+        self.paced.next().min(self.paused.next())
+    }
+
+    fn on_timer(&mut self, desk: &mut Desk<S, Place>) {
+        let now = desk.now;
+        while let Some((_, slot, id)) = self.paced.pop_due(now) {
+            if let Some(flow) = desk.flows.named(slot, id) {
+                flow.nic.pacing = false;
+                self.settle(desk.flows, slot);
+                self.offer(desk, slot);
+            }
+        }
+        while let Some((_, slot, id)) = self.paused.pop_due(now) {
+            let Some(flow) = desk.flows.named(slot, id) else { continue };
+            let lapses_at = flow.nic.paused_at + desk.params.lapse;
+            if flow.nic.paused && lapses_at > now {
+                self.paused.push((lapses_at, slot, id));
+                continue;
+            }
+            (flow.nic.paused, flow.nic.lapsing) = (false, false);
+            self.offer(desk, slot);
+        }
+    }
+}
+
+impl Rings {
+    /// A switch pauses or resumes one flow.
+    fn hold<S: Sender>(&mut self, desk: &mut Desk<S, Place>, name: FlowName, paused: bool) {
+        let (now, lapse) = (desk.now, desk.params.lapse);
+        let Some(flow) = desk.flows.named(name.slot, name.flow) else { return };
+        (flow.nic.paused, flow.nic.paused_at) = (paused, now);
+        if !paused {
+            return self.offer(desk, name.slot);
+        }
+        if lapse > Duration::ZERO && !std::mem::replace(&mut flow.nic.lapsing, true) {
+            self.paused.push_last((now + lapse, name.slot, name.flow));
+            desk.wake_at(now + lapse);
+        }
+    }
+
+    /// A flow that left its ring: gives its queue back when all is sent, its slot when all is done.
+    #[inline(always)]
+    fn settle<S: Sender>(&mut self, flows: &mut Flows<S, Place>, slot: u32) {
+        let flow = &mut flows[slot];
+        if flow.nic.joined && !flow.source.has_unsent() {
+            flow.nic.joined = false;
+            self.queues.leave(flow.nic.queue);
+        }
+        if flow.live && flow.source.is_done() && !flow.nic.ringed && !flow.nic.pacing {
+            flows.remove(slot);
+        }
+    }
+}

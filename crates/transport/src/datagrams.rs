@@ -1,0 +1,179 @@
+//! An application that writes datagrams at a rate: nothing is acknowledged, nothing sent again.
+
+use crate::flow::{Next, Outgoing, Sender, Start};
+use crate::tcp::TimeoutReason;
+use backwater_types::{Instant, Packet, SerTime, flags};
+
+/// The datagrams of one flow.
+#[derive(Clone, Copy, Debug)]
+pub struct Datagrams {
+    start: Start,
+    full_wire: u16,
+    rate: SerTime,
+    next: u32,
+    /// When the next is written.
+    due: Instant,
+}
+
+impl Datagrams {
+    /// Full packets have `full_wire` bytes.
+    pub fn new(start: Start, full_wire: u16, rate: SerTime, now: Instant) -> Datagrams {
+        Datagrams { start, full_wire, rate, next: 0, due: now }
+    }
+
+    #[inline(always)]
+    fn peek(&self, now: Instant) -> Next<u16> {
+        if self.next == self.start.packets {
+            Next::Blocked
+        } else if self.due > now {
+            Next::NotBefore(self.due)
+        } else {
+            Next::Packet(if self.next + 1 == self.start.packets { self.start.last_wire } else { self.full_wire })
+        }
+    }
+
+    /// What was held back is sent as soon as it may be.
+    #[inline(always)]
+    fn next_packet(&mut self, now: Instant) -> Next<Outgoing> {
+        let wire = match self.peek(now) {
+            Next::Packet(wire) => wire,
+            Next::NotBefore(due) => return Next::NotBefore(due),
+            Next::Blocked => return Next::Blocked,
+        };
+        let seq = self.next;
+        self.next += 1;
+        self.due += self.rate.of_bytes(wire as u64);
+        let last = if self.next == self.start.packets { flags::LAST } else { 0 };
+        let flags = (self.start.flags | last | flags::DATAGRAM) & !flags::ECT;
+        Next::Packet(Outgoing { seq, wire, class: self.start.class, flags })
+    }
+}
+
+/// What a flow's packets come from.
+#[derive(Clone, Debug)]
+pub enum Source<S> {
+    /// A transport.
+    Flow(S),
+    /// An application that needs none.
+    Datagrams(Datagrams),
+}
+
+impl<S: Sender> Sender for Source<S> {
+    type Params = S::Params;
+
+    #[inline(always)]
+    fn peek(&self, params: &S::Params, now: Instant) -> Next<u16> {
+        match self {
+            Source::Flow(flow) => flow.peek(params, now),
+            Source::Datagrams(datagrams) => datagrams.peek(now),
+        }
+    }
+
+    #[inline(always)]
+    fn next_packet(&mut self, params: &S::Params, now: Instant) -> Next<Outgoing> {
+        match self {
+            Source::Flow(flow) => flow.next_packet(params, now),
+            Source::Datagrams(datagrams) => datagrams.next_packet(now),
+        }
+    }
+
+    #[inline(always)]
+    fn on_packet(&mut self, params: &S::Params, now: Instant, packet: &Packet) {
+        if let Source::Flow(flow) = self {
+            flow.on_packet(params, now, packet);
+        }
+    }
+
+    #[inline(always)]
+    fn timer(&self, params: &S::Params) -> Instant {
+        match self {
+            Source::Flow(flow) => flow.timer(params),
+            Source::Datagrams(_) => Instant::NEVER,
+        }
+    }
+
+    fn on_timer(&mut self, params: &S::Params, now: Instant) -> Option<TimeoutReason> {
+        match self {
+            Source::Flow(flow) => flow.on_timer(params, now),
+            Source::Datagrams(_) => None,
+        }
+    }
+
+    fn pace(&self) -> Instant {
+        match self {
+            Source::Flow(flow) => flow.pace(),
+            Source::Datagrams(datagrams) => datagrams.due,
+        }
+    }
+
+    #[inline(always)]
+    fn has_unsent(&self) -> bool {
+        match self {
+            Source::Flow(flow) => flow.has_unsent(),
+            Source::Datagrams(datagrams) => datagrams.next < datagrams.start.packets,
+        }
+    }
+
+    /// Datagrams are done when they are written.
+    #[inline(always)]
+    fn is_done(&self) -> bool {
+        match self {
+            Source::Flow(flow) => flow.is_done(),
+            Source::Datagrams(datagrams) => datagrams.next == datagrams.start.packets,
+        }
+    }
+
+    fn acknowledged(&self) -> u32 {
+        match self {
+            Source::Flow(flow) => flow.acknowledged(),
+            Source::Datagrams(_) => 0,
+        }
+    }
+
+    fn retransmitted(&self) -> u32 {
+        match self {
+            Source::Flow(flow) => flow.retransmitted(),
+            Source::Datagrams(_) => 0,
+        }
+    }
+
+    fn timeouts(&self) -> u32 {
+        match self {
+            Source::Flow(flow) => flow.timeouts(),
+            Source::Datagrams(_) => 0,
+        }
+    }
+
+    #[inline(always)]
+    fn key(&self) -> u32 {
+        match self {
+            Source::Flow(flow) => flow.key(),
+            Source::Datagrams(datagrams) => datagrams.start.key,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::go_back_n::GoBackNSender;
+    use crate::line_rate::LineRate;
+    use backwater_types::BitsPerSec;
+
+    #[test]
+    fn datagrams_keep_their_pace_and_catch_up_when_they_were_held() {
+        let start = Start { dst: 1, key: 7, packets: 3, last_wire: 548, class: 2, flags: flags::ECT };
+        let mut source: Source<GoBackNSender<LineRate>> =
+            Source::Datagrams(Datagrams::new(start, 1048, SerTime::of(BitsPerSec(8_000_000_000)), Instant(0)));
+        let params = crate::go_back_n::tests::params();
+        let (ns, first) =
+            (|n: u64| Instant(n * 1000), Outgoing { seq: 0, wire: 1048, class: 2, flags: flags::DATAGRAM });
+        assert_eq!(source.next_packet(&params, ns(0)), Next::Packet(first));
+        assert_eq!(source.peek(&params, ns(1000)), Next::NotBefore(ns(1048)));
+        // Asked late: both that are due go at once.
+        assert_eq!(source.next_packet(&params, ns(5000)), Next::Packet(Outgoing { seq: 1, ..first }));
+        let last = Outgoing { seq: 2, wire: 548, class: 2, flags: flags::DATAGRAM | flags::LAST };
+        assert_eq!(source.next_packet(&params, ns(5000)), Next::Packet(last));
+        assert!(source.is_done() && source.peek(&params, ns(9000)) == Next::Blocked);
+    }
+}

@@ -1,0 +1,148 @@
+//! The boundary of a transport: what the two ends of a flow are told, and what they may send.
+//!
+//! Neither end sees a clock, a queue or a network. Time is an argument, packets come as they are on the wire, and what an end
+//! sends goes out as [`Outgoing`] or [`Reply`]: its host adds addresses, names and a place in its NIC.
+
+use crate::tcp::TimeoutReason;
+use backwater_types::{Instant, Kind, Packet};
+
+/// How flows are carried.
+pub trait Transport: Send + 'static {
+    /// Parameters shared by all flows.
+    type Params: Clone + Send + Sync;
+    /// A flow at its sender.
+    type Sender: Sender<Params = Self::Params>;
+    /// A flow at its receiver.
+    type Receiver: Receiver;
+    /// What a host remembers of others from one flow to the next.
+    type Peers: Default + Send;
+
+    /// The sender of a flow that starts.
+    fn open(params: &Self::Params, peers: &mut Self::Peers, now: Instant, start: Start) -> Self::Sender;
+    /// Those of the parameters that receivers ask for.
+    fn receiving(params: &Self::Params) -> &<Self::Receiver as Receiver>::Params;
+    /// Every packet of the flow was acknowledged.
+    fn close(_params: &Self::Params, _peers: &mut Self::Peers, _sender: &mut Self::Sender) {}
+}
+
+/// A flow that starts.
+#[derive(Clone, Copy, Debug)]
+pub struct Start {
+    /// Destination host.
+    pub dst: u16,
+    /// Key of its packets, which routing and flow tables draw on.
+    pub key: u32,
+    /// Packets; `u32::MAX` if it never ends.
+    pub packets: u32,
+    /// Wire bytes of its last packet.
+    pub last_wire: u16,
+    /// Traffic class of its data packets.
+    pub class: u8,
+    /// Flags of its data packets.
+    pub flags: u8,
+}
+
+/// A packet of a flow's sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outgoing {
+    /// Position in the flow.
+    pub seq: u32,
+    /// Bytes on the wire.
+    pub wire: u16,
+    /// Traffic class.
+    pub class: u8,
+    /// See [`backwater_types::flags`].
+    pub flags: u8,
+}
+
+/// What a sender may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next<P> {
+    /// Send.
+    Packet(P),
+    /// Send, but not before this.
+    NotBefore(Instant),
+    /// Nothing, until it is told something.
+    Blocked,
+}
+
+/// The sender of a flow.
+pub trait Sender: Send + 'static {
+    /// Parameters shared by all flows.
+    type Params;
+    /// What it would send at `now`: wire bytes. A NIC that chooses among flows asks, as often as it likes.
+    fn peek(&self, params: &Self::Params, now: Instant) -> Next<u16>;
+    /// What it sends at `now`, which counts as sent.
+    fn next_packet(&mut self, params: &Self::Params, now: Instant) -> Next<Outgoing>;
+    /// A packet of its receiver came in.
+    fn on_packet(&mut self, params: &Self::Params, now: Instant, packet: &Packet);
+    /// When [`Sender::on_timer`] is due, unless it is told something before; [`Instant::NEVER`] if there is nothing to wait for.
+    #[inline(always)]
+    fn timer(&self, _params: &Self::Params) -> Instant {
+        Instant::NEVER
+    }
+    /// Its time has come. The reason, where that was a timeout of TCP.
+    fn on_timer(&mut self, _params: &Self::Params, _now: Instant) -> Option<TimeoutReason> {
+        None
+    }
+    /// Earliest start of its next packet, whatever else holds that.
+    fn pace(&self) -> Instant {
+        Instant::ZERO
+    }
+    /// Whether something is left to send (again, perhaps).
+    fn has_unsent(&self) -> bool;
+    /// Whether every packet was acknowledged.
+    fn is_done(&self) -> bool;
+    /// Packets with data that were acknowledged.
+    fn acknowledged(&self) -> u32;
+    /// Packets sent again.
+    fn retransmitted(&self) -> u32 {
+        0
+    }
+    /// Timeouts of TCP.
+    fn timeouts(&self) -> u32 {
+        0
+    }
+    /// Key of its packets.
+    fn key(&self) -> u32;
+}
+
+/// A packet of a flow's receiver, to its sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reply {
+    /// What it is.
+    pub kind: Kind,
+    /// Its number.
+    pub seq: u32,
+    /// What it carries beside that, where data packets name their receiver; `None`: the same.
+    pub word: Option<u32>,
+    /// Bytes on the wire.
+    pub wire: u16,
+    /// See [`backwater_types::flags`].
+    pub flags: u8,
+}
+
+/// The receiver of a flow.
+pub trait Receiver: Default + Send + 'static {
+    /// Parameters shared by all flows.
+    type Params;
+    /// A packet of its sender came in. Replies go to `reply`, with a packet of the flow that says whence.
+    fn on_packet(
+        &mut self,
+        params: &Self::Params,
+        now: Instant,
+        packet: &Packet,
+        reply: &mut impl FnMut(&Packet, Reply),
+    );
+    /// When [`Receiver::on_timer`] is due; [`Instant::NEVER`] if there is nothing to wait for.
+    #[inline(always)]
+    fn timer(&self, _params: &Self::Params) -> Instant {
+        Instant::NEVER
+    }
+    /// Its time has come.
+    fn on_timer(&mut self, _params: &Self::Params, _now: Instant, _reply: &mut impl FnMut(&Packet, Reply)) {}
+    /// Whether it has everything.
+    fn is_done(&self) -> bool;
+    /// What answers a packet of a flow that was done before.
+    fn late(params: &Self::Params, packet: &Packet) -> Option<Reply>;
+}

@@ -1,0 +1,273 @@
+//! TCP as a transport: connections that flows share, one after another, and acknowledgements on the wire.
+//!
+//! Flows between two hosts may share connections: the idle one with the lowest number, so that few are in use and keep their
+//! windows (baselines 1.2). An acknowledgement's block travels where data packets name their receiver.
+
+use crate::flow::{Next, Outgoing, Receiver, Reply, Sender, Start, Transport};
+use crate::tcp::{AckPolicy, Congestion, TcpAck, TcpParams, TcpReceiver, TcpSender, TimeoutReason};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use backwater_types::{Duration, Instant, Kind, Packet, flags};
+
+/// The transport.
+pub struct Tcp;
+
+/// Parameters of [`Tcp`].
+#[derive(Clone, Debug)]
+pub struct TcpFlowParams {
+    /// Of every flow.
+    pub tcp: TcpParams,
+    /// Connections that two hosts have from the start; `None`: a new one for each flow.
+    pub persistent: Option<u32>,
+    /// A new connection opens with a segment without payload.
+    pub handshake: bool,
+    /// Wire bytes of a full segment.
+    pub full_wire: u16,
+    /// Of these, headers.
+    pub header: u16,
+    /// Of receivers.
+    pub receiver: TcpAnswers,
+}
+
+/// Parameters of a flow at its receiver.
+#[derive(Clone, Copy, Debug)]
+pub struct TcpAnswers {
+    /// Segments an acknowledgement stands for.
+    pub acks: AckPolicy,
+    /// It waits no longer for more of them.
+    pub delay: Duration,
+    /// Wire bytes of an acknowledgement.
+    pub ack_wire: u16,
+}
+
+impl Transport for Tcp {
+    type Params = TcpFlowParams;
+    type Sender = TcpFlow;
+    type Receiver = TcpFlowReceiver;
+    /// `[destination]`.
+    type Peers = Vec<Connections>;
+
+    fn open(params: &TcpFlowParams, peers: &mut Vec<Connections>, now: Instant, start: Start) -> TcpFlow {
+        let new = Idle { number: 0, congestion: Congestion::new(&params.tcp, now), key: start.key };
+        let (Idle { number, congestion, key }, handshake) = connect(params, peers, now, start.dst, new);
+        let start = Start { key, ..start };
+        TcpFlow { send: TcpSender::new(start.packets, handshake, congestion, now), start, connection: number }
+    }
+
+    fn receiving(params: &TcpFlowParams) -> &TcpAnswers {
+        &params.receiver
+    }
+
+    fn close(params: &TcpFlowParams, peers: &mut Vec<Connections>, flow: &mut TcpFlow) {
+        if params.persistent.is_some() {
+            let idle = Idle { number: flow.connection, congestion: flow.send.congestion, key: flow.start.key };
+            peers[flow.start.dst as usize].rest(idle);
+        }
+    }
+}
+
+/// A connection to `dst`, `new` if none is idle, and whether it has to be opened.
+fn connect(
+    params: &TcpFlowParams,
+    peers: &mut Vec<Connections>,
+    now: Instant,
+    dst: u16,
+    mut new: Idle,
+) -> (Idle, bool) {
+    let Some(ready) = params.persistent else { return (new, params.handshake) };
+    if peers.len() <= dst as usize {
+        peers.resize_with(dst as usize + 1, Connections::default);
+    }
+    let connections = &mut peers[dst as usize];
+    if let Some(mut idle) = connections.idle.pop() {
+        idle.congestion = idle.congestion.resumed(&params.tcp, now);
+        return (idle, false);
+    }
+    new.number = connections.opened;
+    connections.opened += 1;
+    (new, params.handshake && connections.opened > ready)
+}
+
+/// Connections to one destination, numbered in the order in which they were opened.
+#[derive(Debug, Default)]
+pub struct Connections {
+    opened: u32,
+    /// Highest number first.
+    idle: Vec<Idle>,
+}
+
+/// A connection that no flow uses.
+#[derive(Clone, Copy, Debug)]
+struct Idle {
+    number: u32,
+    congestion: Congestion,
+    /// Of its packets.
+    key: u32,
+}
+
+impl Connections {
+    fn rest(&mut self, idle: Idle) {
+        let at = self.idle.partition_point(|other| other.number > idle.number);
+        self.idle.insert(at, idle);
+    }
+}
+
+/// A flow at its sender.
+#[derive(Clone, Debug)]
+pub struct TcpFlow {
+    send: TcpSender,
+    start: Start,
+    /// Number of its connection.
+    connection: u32,
+}
+
+impl TcpFlow {
+    /// A segment on the wire.
+    #[inline(always)]
+    fn outgoing(&self, params: &TcpFlowParams, segment: u32) -> Outgoing {
+        let class = self.start.class;
+        if self.send.handshake && segment == 0 {
+            return Outgoing { seq: segment, wire: params.header, class, flags: 0 };
+        }
+        let last = segment + 1 == self.send.total;
+        let wire = if last { self.start.last_wire } else { params.full_wire };
+        Outgoing { seq: segment, wire, class, flags: self.start.flags | if last { flags::LAST } else { 0 } }
+    }
+}
+
+impl Sender for TcpFlow {
+    type Params = TcpFlowParams;
+
+    fn peek(&self, params: &TcpFlowParams, _now: Instant) -> Next<u16> {
+        self.send
+            .candidate(&params.tcp)
+            .map_or(Next::Blocked, |segment| Next::Packet(self.outgoing(params, segment).wire))
+    }
+
+    #[inline(always)]
+    fn next_packet(&mut self, params: &TcpFlowParams, now: Instant) -> Next<Outgoing> {
+        match self.send.send(&params.tcp, now) {
+            Some(segment) => Next::Packet(self.outgoing(params, segment)),
+            None => Next::Blocked,
+        }
+    }
+
+    #[inline(always)]
+    fn on_packet(&mut self, params: &TcpFlowParams, now: Instant, packet: &Packet) {
+        let block = unpack_block(packet.seq, packet.receiver_slot);
+        self.send.on_ack(&params.tcp, now, TcpAck { next: packet.seq, block, marked: packet.has(flags::CE) });
+    }
+
+    #[inline(always)]
+    fn timer(&self, params: &TcpFlowParams) -> Instant {
+        self.send.deadline(&params.tcp).unwrap_or(Instant::NEVER)
+    }
+
+    fn on_timer(&mut self, _params: &TcpFlowParams, now: Instant) -> Option<TimeoutReason> {
+        Some(self.send.on_timeout(now))
+    }
+
+    #[inline(always)]
+    fn has_unsent(&self) -> bool {
+        self.send.has_unsent()
+    }
+
+    #[inline(always)]
+    fn is_done(&self) -> bool {
+        self.send.is_done()
+    }
+
+    fn acknowledged(&self) -> u32 {
+        self.send.acked.saturating_sub(self.send.handshake as u32)
+    }
+
+    fn retransmitted(&self) -> u32 {
+        self.send.retransmitted
+    }
+
+    fn timeouts(&self) -> u32 {
+        self.send.timeouts
+    }
+
+    #[inline(always)]
+    fn key(&self) -> u32 {
+        self.start.key
+    }
+}
+
+/// A flow at its receiver.
+#[derive(Clone, Debug, Default)]
+pub struct TcpFlowReceiver {
+    state: TcpReceiver,
+    /// The last segment that waits for its acknowledgement, if any does, and when the first of those came.
+    waiting: Option<Box<(Packet, Instant)>>,
+}
+
+impl Receiver for TcpFlowReceiver {
+    type Params = TcpAnswers;
+
+    #[inline(always)]
+    fn on_packet(
+        &mut self,
+        params: &TcpAnswers,
+        now: Instant,
+        packet: &Packet,
+        reply: &mut impl FnMut(&Packet, Reply),
+    ) {
+        let (marked, waited) = (packet.has(flags::CE), self.state.is_waiting());
+        let acks = self.state.on_data(params.acks, packet.seq, packet.has(flags::LAST), marked);
+        if self.state.is_waiting() && !self.state.is_done() {
+            let more = waited && acks.iter().all(Option::is_none);
+            match &mut self.waiting {
+                Some(waiting) => **waiting = (*packet, if more { waiting.1 } else { now }),
+                none => *none = Some(Box::new((*packet, now))),
+            }
+        }
+        acks.into_iter().flatten().for_each(|ack| reply(packet, params.reply(ack)));
+    }
+
+    #[inline(always)]
+    fn timer(&self, params: &TcpAnswers) -> Instant {
+        match &self.waiting {
+            Some(waiting) if self.state.is_waiting() => waiting.1 + params.delay,
+            _ => Instant::NEVER,
+        }
+    }
+
+    /// What waits for more segments waits no longer.
+    fn on_timer(&mut self, params: &TcpAnswers, _now: Instant, reply: &mut impl FnMut(&Packet, Reply)) {
+        if let Some(waiting) = &self.waiting {
+            reply(&waiting.0, params.reply(self.state.acknowledge()));
+        }
+    }
+
+    #[inline(always)]
+    fn is_done(&self) -> bool {
+        self.state.is_done()
+    }
+
+    /// Whatever this is, everything up to the end has arrived.
+    fn late(params: &TcpAnswers, _packet: &Packet) -> Option<Reply> {
+        Some(params.reply(TcpAck { next: u32::MAX, block: (0, 0), marked: false }))
+    }
+}
+
+impl TcpAnswers {
+    #[inline(always)]
+    fn reply(&self, ack: TcpAck) -> Reply {
+        let flags = if ack.marked { flags::CE } else { 0 };
+        Reply { kind: Kind::Ack, seq: ack.next, word: Some(pack_block(&ack)), wire: self.ack_wire, flags }
+    }
+}
+
+/// A block beyond the next segment expected, in 16 bits each: how far beyond, and how long. Longer ones are cut.
+fn pack_block(ack: &TcpAck) -> u32 {
+    let (from, to) = ack.block;
+    let (beyond, long) = (from.saturating_sub(ack.next), (to - from).min(u16::MAX as u32));
+    if from < to && beyond <= u16::MAX as u32 { beyond << 16 | long } else { 0 }
+}
+
+fn unpack_block(next: u32, word: u32) -> (u32, u32) {
+    let from = next.saturating_add(word >> 16);
+    if word == 0 { (0, 0) } else { (from, from + (word & 0xffff)) }
+}
