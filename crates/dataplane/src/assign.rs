@@ -201,6 +201,19 @@ pub struct DynamicParams {
     pub incast_label: bool,
 }
 
+/// A hundred entries for each of 32 queues (BFC, section 6.1).
+impl Default for DynamicParams {
+    fn default() -> DynamicParams {
+        DynamicParams {
+            entries_per_port: 3200,
+            sticky: None,
+            literal_empty: false,
+            sticky_reserve: false,
+            incast_label: false,
+        }
+    }
+}
+
 /// BFC's dynamic assignment: an empty queue for each newly active flow, kept while the flow is active.
 ///
 /// Source: spec A.1, A.3, A.4, BFC section 3.3. A flow is known by a hash into a table of a few entries per queue; flows that

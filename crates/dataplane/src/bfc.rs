@@ -51,6 +51,20 @@ pub struct BfcParams {
     pub elided: Vec<[u64; 4]>,
 }
 
+impl Default for BfcParams {
+    fn default() -> BfcParams {
+        BfcParams {
+            fixed_threshold: None,
+            per_ingress_threshold: false,
+            refresh: Duration::from_us(10),
+            nic_queues: 0,
+            sampling: 1.0,
+            count_last: false,
+            elided: Vec::new(),
+        }
+    }
+}
+
 /// The pause counters of one switch.
 #[derive(Clone, Debug)]
 pub struct Bfc {

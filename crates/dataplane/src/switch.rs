@@ -80,6 +80,28 @@ pub struct PortShape {
 }
 
 impl Shape {
+    /// Of these ports with so many data queues each: one group, an infinite buffer without marking, quanta and packets of 1048 B.
+    pub fn new(ports: Vec<PortShape>, queues: u16) -> Shape {
+        Shape {
+            ports,
+            queues,
+            groups: 1,
+            quantum: 1048,
+            buffer: u64::MAX,
+            alpha: None,
+            memory: MemoryShape::default(),
+            marking: MarkingShape::default(),
+            smallest_packet: 49,
+            seed: 1,
+            salt: 1,
+            hrtt: None,
+            stamp: false,
+            acks_with_data: false,
+            pfc_frame: 64,
+            discards_paused: false,
+        }
+    }
+
     /// Largest round trip to a neighbour (`maxHRTT`).
     pub fn hrtt(&self) -> Duration {
         self.hrtt.unwrap_or_else(|| self.ports.iter().map(|p| p.hrtt).max().unwrap_or(Duration::ZERO))

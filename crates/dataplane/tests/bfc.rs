@@ -2,8 +2,8 @@
 
 use backwater_dataplane::assign::DynamicParams;
 use backwater_dataplane::{
-    Bfc, BfcByFlow, BfcParams, Composed, DataPlane, Dynamic, MarkingShape, MemoryShape, PauseByFlowParams, Policy,
-    PortShape, Readings, Red, Shape, Switch,
+    Bfc, BfcByFlow, BfcParams, Composed, DataPlane, Dynamic, PauseByFlowParams, Policy, PortShape, Readings, Red,
+    Shape, Switch,
 };
 use backwater_types::{BitsPerSec, ControlFrame, Duration, FlowName, Instant, Kind, Packet, PortId, QueueId, flags};
 
@@ -14,44 +14,14 @@ const WIRE: u64 = 1048;
 /// Four ports of 100 Gb/s.
 fn shape(queues: u16) -> Shape {
     let port = PortShape { rate: BitsPerSec(100_000_000_000), hrtt: Duration::from_us(2), red: Red::OFF };
-    Shape {
-        ports: vec![port; 4],
-        queues,
-        groups: 1,
-        quantum: WIRE as u32,
-        buffer: 1_000_000,
-        alpha: None,
-        memory: MemoryShape::default(),
-        marking: MarkingShape::default(),
-        smallest_packet: WIRE as u32,
-        seed: 1,
-        salt: 1,
-        hrtt: None,
-        stamp: false,
-        acks_with_data: false,
-        pfc_frame: 64,
-        discards_paused: false,
-    }
+    Shape { quantum: WIRE as u32, buffer: 1_000_000, smallest_packet: WIRE as u32, ..Shape::new(vec![port; 4], queues) }
 }
 
 /// With 4 data queues; a queue pauses above three packets.
 fn switch(count_last: bool) -> Switch<Composed<Dynamic<1>, Bfc>> {
-    let table = DynamicParams {
-        entries_per_port: 400,
-        sticky: None,
-        literal_empty: false,
-        sticky_reserve: false,
-        incast_label: false,
-    };
-    let bfc = BfcParams {
-        fixed_threshold: Some(3 * WIRE),
-        per_ingress_threshold: false,
-        refresh: Duration::ZERO,
-        nic_queues: 0,
-        sampling: 1.0,
-        count_last,
-        elided: Vec::new(),
-    };
+    let table = DynamicParams { entries_per_port: 400, ..DynamicParams::default() };
+    let bfc =
+        BfcParams { fixed_threshold: Some(3 * WIRE), refresh: Duration::ZERO, count_last, ..BfcParams::default() };
     Switch::new(&shape(4), &(table, bfc))
 }
 
@@ -135,6 +105,58 @@ fn an_orphan_does_not_hold_another_flow() {
         held.push(joins.is_some());
     }
     assert_eq!(held, [false, true]);
+}
+
+/// Th = HRTT x rate / active queues: 25,000 B over those that hold data and are not paused, the packet's own among them.
+#[test]
+fn a_queue_pauses_above_its_share_of_hrtt_times_rate() {
+    for (others, paused) in [(0, 0), (1, 0), (2, 0), (2, 1), (3, 0), (5, 0), (5, 2), (5, 5)] {
+        let params = (DynamicParams::default(), BfcParams { refresh: Duration::ZERO, ..BfcParams::default() });
+        let mut switch: Switch<Composed<Dynamic<1>, Bfc>> = Switch::new(&shape(8), &params);
+        // Each in a queue of its own, from the first on.
+        for flow in 0..others {
+            switch.receive(NOW, &packet(100 + flow, 0, 0, false), 1, EGRESS);
+        }
+        for queue in 0..paused {
+            switch.control(NOW, EGRESS, ControlFrame::Pause(queue));
+        }
+        let mut counts = |seq: &u32| switch.receive(NOW, &packet(7, *seq, 2, false), 0, EGRESS).control_on.is_some();
+        let first = (0..100).find(|seq| counts(seq));
+        let active = 1 + others - paused as u32;
+        // Packet n finds n of 1048 B before it.
+        let expected = 25_000 / active / WIRE as u32 + 1;
+        assert_eq!(first, Some(expected), "{others} other queues, {paused} of them paused");
+    }
+}
+
+/// The search for an empty queue starts behind the last that was found: a queue that has just run empty is taken last.
+#[test]
+fn new_flows_take_the_queues_in_turn() {
+    let mut switch = switch(false);
+    let mut taken = |flow: u32| {
+        // Each is gone before the next comes, so all queues are empty every time.
+        switch.receive(NOW, &packet(flow, 0, 0, true), 0, EGRESS);
+        switch.transmit(NOW, EGRESS).expect("it may leave").queue.expect("data leaves a queue")
+    };
+    assert_eq!((1..=9).map(&mut taken).collect::<Vec<_>>(), [0, 1, 2, 3, 0, 1, 2, 3, 0]);
+}
+
+/// A visit is worth a quantum, and what is left of it is kept for the next.
+#[test]
+fn a_visit_sends_a_quantum() {
+    for (quantum, visits) in [(WIRE, [1, 1, 1, 1]), (3 * WIRE, [3, 3, 3, 3]), (WIRE + WIRE / 2, [1, 1, 2, 2])] {
+        let params = (DynamicParams::default(), BfcParams::default());
+        let shape = Shape { quantum: quantum as u32, ..shape(4) };
+        let mut switch: Switch<Composed<Dynamic<1>, Bfc>> = Switch::new(&shape, &params);
+        for seq in 0..20 {
+            for flow in [1, 2] {
+                switch.receive(NOW, &packet(flow, seq, flow as QueueId, false), 0, EGRESS);
+            }
+        }
+        let sent: Vec<u32> = (0..12).map(|_| switch.transmit(NOW, EGRESS).expect("data").packet.flow).collect();
+        let runs: Vec<usize> = sent.chunk_by(|a, b| a == b).map(<[u32]>::len).collect();
+        assert_eq!(runs[..4], visits, "quantum {quantum}: {sent:?}");
+    }
 }
 
 // --- by flow id --------------------------------------------------------------------------------------------------------------

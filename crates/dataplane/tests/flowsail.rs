@@ -5,8 +5,8 @@
 use backwater_dataplane::flow_table::{Record, state};
 use backwater_dataplane::queues::PausableQueues;
 use backwater_dataplane::{
-    Bfc, BfcParams, Composed, DataPlane, FlowSail, FlowSailParams, IdealFlowControl, MarkingShape, MemoryShape,
-    PauseByFlowParams, PortShape, Readings, Red, Shape, Single, Switch,
+    Bfc, BfcParams, Composed, DataPlane, FlowSail, FlowSailParams, IdealFlowControl, PauseByFlowParams, PortShape,
+    Readings, Red, Shape, Single, Switch,
 };
 use backwater_types::hash::Stream;
 use backwater_types::{BitsPerSec, ControlFrame, Duration, FlowName, Instant, Kind, Packet, PortId, QueueId, flags};
@@ -20,24 +20,7 @@ const EGRESS: PortId = 3;
 
 fn shape(queues: u16) -> Shape {
     let port = PortShape { rate: BitsPerSec(100_000_000_000), hrtt: Duration::from_us(2), red: Red::OFF };
-    Shape {
-        ports: vec![port; 4],
-        queues,
-        groups: 1,
-        quantum: PACKET as u32,
-        buffer: 1 << 24,
-        alpha: None,
-        memory: MemoryShape::default(),
-        marking: MarkingShape::default(),
-        smallest_packet: 49,
-        seed: 1,
-        salt: 1,
-        hrtt: None,
-        stamp: false,
-        acks_with_data: false,
-        pfc_frame: 64,
-        discards_paused: false,
-    }
+    Shape { quantum: PACKET as u32, buffer: 1 << 24, ..Shape::new(vec![port; 4], queues) }
 }
 
 fn params() -> FlowSailParams {
@@ -766,15 +749,7 @@ fn only_the_flows_that_congest_a_queue_are_paused() {
         .collect();
     flows.sort_unstable();
     assert_eq!(flows, [1, 4]);
-    let bfc = BfcParams {
-        fixed_threshold: Some(HOP * PACKET),
-        per_ingress_threshold: false,
-        refresh: Duration::from_us(10),
-        nic_queues: 0,
-        sampling: 1.0,
-        count_last: false,
-        elided: Vec::new(),
-    };
+    let bfc = BfcParams { fixed_threshold: Some(HOP * PACKET), ..BfcParams::default() };
     let mut queues: Vec<u16> = told::<Composed<Single<PausableQueues<1>>, Bfc>>(&((), bfc), 6, &arrivals)
         .into_iter()
         .map(|frame| match frame {

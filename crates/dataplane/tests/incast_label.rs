@@ -1,38 +1,17 @@
 //! The incast label keeps labelled flows together and leaves the order of all others alone (spec B, incast label).
 
 use backwater_dataplane::assign::DynamicParams;
-use backwater_dataplane::{
-    Composed, DataPlane, Dynamic, MarkingShape, MemoryShape, NoBackpressure, PortShape, Readings, Red, Shape, Switch,
-};
+use backwater_dataplane::{Composed, DataPlane, Dynamic, NoBackpressure, PortShape, Readings, Red, Shape, Switch};
 use backwater_types::{BitsPerSec, Duration, Instant, Kind, Packet, flags};
 
 fn switch(queues: u16) -> Switch<Composed<Dynamic<1>, NoBackpressure>> {
     let port = PortShape { rate: BitsPerSec(100_000_000_000), hrtt: Duration::from_us(2), red: Red::OFF };
-    let shape = Shape {
-        ports: vec![port; 2],
-        queues,
-        groups: 1,
-        quantum: 1048,
-        buffer: 1 << 20,
-        alpha: None,
-        memory: MemoryShape::default(),
-        marking: MarkingShape::default(),
-        smallest_packet: 49,
-        seed: 1,
-        salt: 1,
-        hrtt: None,
-        stamp: false,
-        acks_with_data: false,
-        pfc_frame: 64,
-        discards_paused: false,
-    };
+    let shape = Shape { buffer: 1 << 20, ..Shape::new(vec![port; 2], queues) };
     let params = DynamicParams {
         // One entry: every flow of a port shares it.
         entries_per_port: 1,
-        sticky: None,
-        literal_empty: false,
-        sticky_reserve: false,
         incast_label: true,
+        ..DynamicParams::default()
     };
     Switch::new(&shape, &(params, ()))
 }

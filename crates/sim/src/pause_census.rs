@@ -98,46 +98,16 @@ mod tests {
     use super::*;
     use crate::any_switch::BfcSwitch;
     use backwater_dataplane::assign::DynamicParams;
-    use backwater_dataplane::{BfcParams, DataPlane, MarkingShape, MemoryShape, PortShape, Red, Shape};
+    use backwater_dataplane::{BfcParams, DataPlane, PortShape, Red, Shape};
     use backwater_types::{BitsPerSec, Duration, Instant, Kind, Packet};
 
     /// One data queue and a threshold of one byte: every packet but the first at an egress counts.
     fn switch() -> BfcSwitch {
         let port = PortShape { rate: BitsPerSec(100_000_000_000), hrtt: Duration::from_us(2), red: Red::OFF };
-        let shape = Shape {
-            ports: vec![port; 3],
-            queues: 2,
-            groups: 1,
-            quantum: 1048,
-            buffer: 1 << 20,
-            alpha: None,
-            memory: MemoryShape::default(),
-            marking: MarkingShape::default(),
-            smallest_packet: 1048,
-            seed: 1,
-            salt: 1,
-            hrtt: None,
-            stamp: false,
-            acks_with_data: false,
-            pfc_frame: 64,
-            discards_paused: false,
-        };
-        let table = DynamicParams {
-            entries_per_port: 1,
-            sticky: None,
-            literal_empty: false,
-            sticky_reserve: false,
-            incast_label: false,
-        };
-        let bfc = BfcParams {
-            fixed_threshold: Some(1),
-            per_ingress_threshold: false,
-            refresh: Duration::ZERO,
-            nic_queues: 0,
-            sampling: 1.0,
-            count_last: true,
-            elided: Vec::new(),
-        };
+        let shape = Shape { buffer: 1 << 20, smallest_packet: 1048, ..Shape::new(vec![port; 3], 2) };
+        let table = DynamicParams { entries_per_port: 1, ..DynamicParams::default() };
+        let bfc =
+            BfcParams { fixed_threshold: Some(1), refresh: Duration::ZERO, count_last: true, ..BfcParams::default() };
         BfcSwitch::new(&shape, &(table, bfc))
     }
 

@@ -32,14 +32,14 @@ impl Bin {
         Bin { class, low, high, unfinished: 0, slowdowns: Vec::new(), mean: 0.0, excess: Vec::new() }
     }
 
-    /// The slowdown that a share `p` of flows do not exceed.
-    pub fn percentile(&self, p: f64) -> f64 {
-        ranked(&self.slowdowns, p).copied().unwrap_or(f64::NAN)
+    /// The smallest slowdown that `percent` in a hundred flows do not exceed.
+    pub fn percentile(&self, percent: usize) -> f64 {
+        ranked(&self.slowdowns, percent).copied().unwrap_or(f64::NAN)
     }
 
     /// The same of the excess, nanoseconds.
-    fn excess_percentile(&self, p: f64) -> f64 {
-        ranked(&self.excess, p).map_or(f64::NAN, |ps| *ps as f64 / 1e3)
+    fn excess_percentile(&self, percent: usize) -> f64 {
+        ranked(&self.excess, percent).map_or(f64::NAN, |ps| *ps as f64 / 1e3)
     }
 
     /// Mean excess, nanoseconds.
@@ -53,9 +53,24 @@ impl Bin {
     }
 }
 
-/// What a share `p` do not exceed: index `floor(n p)` of the sorted list (traffic 7.1).
-fn ranked<T>(sorted: &[T], p: f64) -> Option<&T> {
-    sorted.get(((sorted.len() as f64 * p) as usize).min(sorted.len().saturating_sub(1)))
+/// The smallest that `percent` in a hundred do not exceed.
+fn ranked<T>(sorted: &[T], percent: usize) -> Option<&T> {
+    sorted.get(nearest_rank(sorted.len() as u64, percent as u64) as usize)
+}
+
+/// Of `n` sorted values, how many come before the smallest that `percent` in a hundred do not exceed.
+fn nearest_rank(n: u64, percent: u64) -> u64 {
+    (n * percent).div_ceil(100).saturating_sub(1)
+}
+
+/// Where in a histogram that is.
+fn ranked_bin(mut counts: impl Iterator<Item = u64>, all: u64, percent: u64) -> Option<usize> {
+    let rank = nearest_rank(all, percent);
+    let mut below = 0;
+    counts.position(|n| {
+        below += n;
+        below > rank
+    })
 }
 
 /// Bins of every class that has counted flows, empty bins left out; for each class one over all sizes comes first.
@@ -159,11 +174,11 @@ fn bin_json(outcome: &Outcome, bin: &Bin, all: bool) -> Value {
         "flows": bin.slowdowns.len(),
         "unfinished": bin.unfinished,
         "mean": finite(bin.mean),
-        "p50": finite(bin.percentile(0.5)),
-        "p95": finite(bin.percentile(0.95)),
-        "p99": finite(bin.percentile(0.99)),
+        "p50": finite(bin.percentile(50)),
+        "p95": finite(bin.percentile(95)),
+        "p99": finite(bin.percentile(99)),
         "mean_excess_ns": finite(bin.mean_excess()),
-        "p99_excess_ns": finite(bin.excess_percentile(0.99)),
+        "p99_excess_ns": finite(bin.excess_percentile(99)),
     })
 }
 
@@ -244,12 +259,12 @@ fn buffer(outcome: &Outcome) -> Value {
     let mut bytes: Vec<u64> = outcome.buffers.iter().map(|sample| sample.bytes).collect();
     bytes.sort_unstable();
     let n = bytes.len();
-    let at = |p: f64| bytes.get(((n as f64 * p) as usize).min(n.saturating_sub(1)));
+    let at = |percent| ranked(&bytes, percent);
     json!({
         "mean_bytes": finite(bytes.iter().map(|b| *b as f64).sum::<f64>() / n as f64),
-        "p50_bytes": at(0.5),
-        "p95_bytes": at(0.95),
-        "p99_bytes": at(0.99),
+        "p50_bytes": at(50),
+        "p95_bytes": at(95),
+        "p99_bytes": at(99),
         "max_bytes": bytes.last(),
     })
 }
@@ -262,19 +277,13 @@ fn active_flows(outcome: &Outcome) -> Option<Value> {
         pooled.iter_mut().zip(counts).for_each(|(sum, n)| *sum += n);
     }
     let all: u64 = pooled.iter().sum();
-    let at = |p: f64| {
-        let mut below = 0;
-        pooled.iter().position(|n| {
-            below += n;
-            below as f64 > all as f64 * p
-        })
-    };
+    let at = |percent| ranked_bin(pooled.iter().copied(), all, percent);
     let queues = outcome.scenario.switch.queues as usize;
     let below: u64 = pooled.iter().take(queues).sum();
     Some(json!({
         "mean": pooled.iter().enumerate().map(|(flows, n)| flows as f64 * *n as f64).sum::<f64>() / all as f64,
-        "p50": at(0.5),
-        "p99": at(0.99),
+        "p50": at(50),
+        "p99": at(99),
         "max": longest - 1,
         "share_below_queues": below as f64 / all as f64,
     }))
@@ -351,18 +360,34 @@ fn queueing_delay(outcome: &Outcome) -> Option<Value> {
     let mut all = first.clone();
     outcome.delays[1..].iter().for_each(|(_, delays)| all.merge(delays));
     let packets: u64 = all.bins().map(|(_, _, n)| n).sum();
-    let at = |p: f64| {
-        let mut below = 0;
-        let bin = all.bins().find(|(_, _, n)| {
-            below += n;
-            below as f64 > packets as f64 * p
-        });
-        bin.map(|(low, high, _)| (low + high) as f64 / 2.0)
+    let at = |percent| {
+        let bin = ranked_bin(all.bins().map(|(_, _, n)| n), packets, percent)?;
+        all.bins().nth(bin).map(|(low, high, _)| (low + high) as f64 / 2.0)
     };
     Some(json!({
         "mean_ns": finite(all.sum as f64 / 1000.0 / packets as f64),
-        "p50_ns": at(0.5),
-        "p99_ns": at(0.99),
+        "p50_ns": at(50),
+        "p99_ns": at(99),
         "packets": packets,
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of 100 values the 99th is exceeded by one; of 101 by one as well; of 10 the largest is the 99th percentile.
+    #[test]
+    fn a_percentile_is_the_smallest_value_that_so_many_do_not_exceed() {
+        let upto = |n: u64| (1..=n).collect::<Vec<u64>>();
+        for (n, percent, value) in [(100, 99, 99), (101, 99, 100), (10, 99, 10), (200, 95, 190), (2, 50, 1), (1, 50, 1)]
+        {
+            assert_eq!(ranked(&upto(n), percent), Some(&value), "{percent} of {n}");
+            // One of each in a histogram.
+            let bin = ranked_bin((0..=n).map(|value| (value > 0) as u64), n, percent as u64);
+            assert_eq!(bin, Some(value as usize), "{percent} of {n}");
+        }
+        assert_eq!(ranked::<u64>(&[], 50), None);
+        assert_eq!(ranked_bin([0, 0].into_iter(), 0, 50), None);
+    }
 }

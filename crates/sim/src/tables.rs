@@ -285,9 +285,9 @@ fn slowdown(outcome: &Outcome) -> Vec<Column> {
         ("flows", u64s(&|b| b.slowdowns.len() as u64)),
         ("unfinished", u64s(&|b| b.unfinished)),
         ("mean", f64s(&|b| b.mean)),
-        ("p50", f64s(&|b| b.percentile(0.5))),
-        ("p95", f64s(&|b| b.percentile(0.95))),
-        ("p99", f64s(&|b| b.percentile(0.99))),
+        ("p50", f64s(&|b| b.percentile(50))),
+        ("p95", f64s(&|b| b.percentile(95))),
+        ("p99", f64s(&|b| b.percentile(99))),
     ]
 }
 

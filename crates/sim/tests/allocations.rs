@@ -6,8 +6,8 @@ mod common;
 
 use backwater_dataplane::assign::DynamicParams;
 use backwater_dataplane::{
-    Bfc, BfcParams, Composed, DataPlane, Departed, Dynamic, FlowSail, FlowSailParams, MarkingShape, MemoryShape,
-    Policy, PortShape, Red, Shape, Switch,
+    Bfc, BfcParams, Composed, DataPlane, Departed, Dynamic, FlowSail, FlowSailParams, Policy, PortShape, Red, Shape,
+    Switch,
 };
 use backwater_scenario::Scenario;
 use backwater_sim::any_switch::{BfcSwitch, Build, FairQueueing, FifoPfc, FlowSailSwitch, IdealFc};
@@ -69,22 +69,8 @@ fn nothing_is_allocated_per_packet() {
 }
 
 fn bfc_params() -> (DynamicParams, BfcParams) {
-    let table = DynamicParams {
-        entries_per_port: 3200,
-        sticky: None,
-        literal_empty: false,
-        sticky_reserve: false,
-        incast_label: false,
-    };
-    let bfc = BfcParams {
-        fixed_threshold: None,
-        per_ingress_threshold: false,
-        refresh: Duration::from_us(10),
-        nic_queues: 0,
-        sampling: 1.0,
-        count_last: false,
-        elided: Vec::new(),
-    };
+    let table = DynamicParams::default();
+    let bfc = BfcParams::default();
     (table, bfc)
 }
 
@@ -100,24 +86,7 @@ fn the_data_plane_allocates_nothing<P: Policy>(
     told: impl Fn(u64) -> [ControlFrame; 2],
 ) {
     let port = PortShape { rate: BitsPerSec(100_000_000_000), hrtt: Duration::from_us(2), red: Red::OFF };
-    let shape = Shape {
-        ports: vec![port; 4],
-        queues: 31,
-        groups: 1,
-        quantum: 1048,
-        buffer: 1_000_000,
-        alpha: None,
-        memory: MemoryShape::default(),
-        marking: MarkingShape::default(),
-        smallest_packet: 49,
-        seed: 1,
-        salt: 1,
-        hrtt: None,
-        stamp: false,
-        acks_with_data: false,
-        pfc_frame: 64,
-        discards_paused: false,
-    };
+    let shape = Shape { buffer: 1_000_000, ..Shape::new(vec![port; 4], 31) };
     let mut switch = Switch::<P>::new(&shape, params);
     let mut rng = Stream::new(1, 1, 1);
     let mut kicked = Vec::with_capacity(1024);

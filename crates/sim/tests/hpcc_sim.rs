@@ -90,7 +90,8 @@ fn sixteen_flows_into_one_port() {
 fn every_event_of_a_profile_run_holds_up() {
     let flows: Vec<_> = (0..16).map(|i| (i * 1000, i as usize, 16, 1_000_000)).collect();
     for scheme in ["dctcp", "pfc"] {
-        let (outcome, _) = audited(&profile(scheme, &star(17), &flows), 1);
+        let (outcome, report) = audited(&profile(scheme, &star(17), &flows), 1);
         assert!(completions(&outcome).iter().all(|ns| *ns > 0));
+        assert!(report.faults.is_empty() && report.quiescent, "{scheme}: {:?}", report.faults);
     }
 }

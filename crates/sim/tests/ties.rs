@@ -48,7 +48,6 @@ fn losses_of_synchronised_senders_spread_within_chance() {
         assert!(counts.iter().sum::<u64>() >= PACKETS - 20, "one in eight gets in: {counts:?}");
         let chi2 = chi_square(&counts);
         println!("seed {seed}: {counts:?}, chi-square {chi2:.1} at 7 degrees of freedom");
-        //CHK
         sum += chi2;
         totals.iter_mut().zip(&counts).for_each(|(total, n)| *total += n);
     }

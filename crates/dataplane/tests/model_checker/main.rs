@@ -69,22 +69,8 @@ fn sharp() -> FlowSailParams {
 }
 
 fn bfc() -> (DynamicParams, BfcParams) {
-    let table = DynamicParams {
-        entries_per_port: 8,
-        sticky: None,
-        literal_empty: false,
-        sticky_reserve: false,
-        incast_label: false,
-    };
-    let bfc = BfcParams {
-        fixed_threshold: None,
-        per_ingress_threshold: false,
-        refresh: PERIOD,
-        nic_queues: 0,
-        sampling: 1.0,
-        count_last: true,
-        elided: Vec::new(),
-    };
+    let table = DynamicParams { entries_per_port: 8, ..DynamicParams::default() };
+    let bfc = BfcParams { refresh: PERIOD, count_last: true, ..BfcParams::default() };
     (table, bfc)
 }
 

@@ -1,7 +1,7 @@
 //! What is explored: the size of the network, and how much may go wrong in it.
 
 use crate::machines::Parcel;
-use backwater_dataplane::{MarkingShape, MemoryShape, PortShape, Red, Shape};
+use backwater_dataplane::{PortShape, Red, Shape};
 use backwater_types::{BitsPerSec, Duration, Kind, Packet, PortId, flags};
 
 /// Bytes of a packet; at the rate and HRTT below, also the one-hop bandwidth-delay product.
@@ -52,22 +52,10 @@ impl Plan {
     pub fn shape(&self) -> Shape {
         let port = PortShape { rate: RATE, hrtt: HRTT, red: Red::OFF };
         Shape {
-            ports: vec![port; self.ports() as usize],
-            queues: self.queues,
-            groups: 1,
             quantum: WIRE as u32,
             buffer: self.buffer as u64 * WIRE as u64,
-            alpha: None,
-            memory: MemoryShape::default(),
-            marking: MarkingShape::default(),
             smallest_packet: WIRE as u32,
-            seed: 1,
-            salt: 1,
-            hrtt: None,
-            stamp: false,
-            acks_with_data: false,
-            pfc_frame: 64,
-            discards_paused: false,
+            ..Shape::new(vec![port; self.ports() as usize], self.queues)
         }
     }
 

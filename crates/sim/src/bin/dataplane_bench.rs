@@ -5,9 +5,7 @@
 //! `dataplane_bench [MILLIONS OF PACKETS]`.
 
 use backwater_dataplane::assign::DynamicParams;
-use backwater_dataplane::{
-    BfcParams, FlowSailParams, MarkingShape, MemoryShape, PauseByFlowParams, PfcParams, PortShape, Red, Shape, pfc,
-};
+use backwater_dataplane::{BfcParams, FlowSailParams, PauseByFlowParams, PfcParams, PortShape, Red, Shape, pfc};
 use backwater_scenario::model::{Assignment, Backpressure};
 use backwater_sim::any_switch::{BfcSwitch, Build, FairQueueing, FifoPfc, FlowSailSwitch, PlaneParams};
 use backwater_types::hash::Stream;
@@ -95,46 +93,15 @@ fn flow(rng: &mut Stream, ingress: u16) -> (Packet, u16) {
 
 fn shape() -> Shape {
     let port = PortShape { rate: RATE, hrtt: Duration::from_us(2), red: Red::OFF };
-    Shape {
-        ports: vec![port; PORTS as usize],
-        queues: 31,
-        groups: 1,
-        quantum: 1048,
-        buffer: 12_000_000,
-        alpha: None,
-        memory: MemoryShape::default(),
-        marking: MarkingShape::default(),
-        smallest_packet: 49,
-        seed: 1,
-        salt: 0x5eed_5a17_5eed_5a17,
-        hrtt: None,
-        stamp: false,
-        acks_with_data: false,
-        pfc_frame: 64,
-        discards_paused: false,
-    }
+    Shape { buffer: 12_000_000, salt: 0x5eed_5a17_5eed_5a17, ..Shape::new(vec![port; PORTS as usize], 31) }
 }
 
 fn params() -> PlaneParams {
     PlaneParams {
         assignment: Assignment::Dynamic,
         backpressure: Backpressure::Bfc,
-        dynamic: DynamicParams {
-            entries_per_port: 3200,
-            sticky: None,
-            literal_empty: false,
-            sticky_reserve: false,
-            incast_label: false,
-        },
-        bfc: BfcParams {
-            fixed_threshold: None,
-            per_ingress_threshold: false,
-            refresh: Duration::from_us(10),
-            nic_queues: 0,
-            sampling: 1.0,
-            count_last: false,
-            elided: Vec::new(),
-        },
+        dynamic: DynamicParams::default(),
+        bfc: BfcParams::default(),
         flowsail: FlowSailParams::default(),
         as_printed: false,
         beside: None,
