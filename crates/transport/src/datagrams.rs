@@ -60,6 +60,7 @@ pub enum Source<S> {
 
 impl<S: Sender> Sender for Source<S> {
     type Params = S::Params;
+    const TIMER_RECEDES: bool = S::TIMER_RECEDES;
 
     #[inline(always)]
     fn peek(&self, params: &S::Params, now: Instant) -> Next<u16> {

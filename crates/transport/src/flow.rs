@@ -70,6 +70,8 @@ pub enum Next<P> {
 pub trait Sender: Send + 'static {
     /// Parameters shared by all flows.
     type Params;
+    /// Its timer, once it runs, never comes to be due earlier than it was.
+    const TIMER_RECEDES: bool = false;
     /// What it would send at `now`: wire bytes. A NIC that chooses among flows asks, as often as it likes.
     fn peek(&self, params: &Self::Params, now: Instant) -> Next<u16>;
     /// What it sends at `now`, which counts as sent.

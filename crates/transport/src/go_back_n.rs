@@ -122,6 +122,7 @@ impl<C: Control> GoBackNSender<C> {
 
 impl<C: Control> Sender for GoBackNSender<C> {
     type Params = GoBackNParams<C::Params>;
+    const TIMER_RECEDES: bool = true;
 
     #[inline(always)]
     fn peek(&self, params: &Self::Params, now: Instant) -> Next<u16> {
@@ -216,13 +217,19 @@ impl<C: Control> Sender for GoBackNSender<C> {
 }
 
 /// The receiving side of one flow.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct GoBackNReceiver {
     /// Next packet expected.
     expected: u32,
     done: bool,
-    /// When the last NACK for `expected` was sent.
-    nacked: Option<Instant>,
+    /// When the last NACK for `expected` was sent; never if none was.
+    nacked: Instant,
+}
+
+impl Default for GoBackNReceiver {
+    fn default() -> GoBackNReceiver {
+        GoBackNReceiver { expected: 0, done: false, nacked: Instant::NEVER }
+    }
 }
 
 impl Receiver for GoBackNReceiver {
@@ -238,7 +245,7 @@ impl Receiver for GoBackNReceiver {
     ) {
         let kind = if packet.seq == self.expected {
             self.expected += 1;
-            self.nacked = None;
+            self.nacked = Instant::NEVER;
             self.done = packet.has(flags::LAST);
             Kind::Ack
         } else if packet.seq < self.expected {
@@ -247,10 +254,10 @@ impl Receiver for GoBackNReceiver {
             }
             Kind::Ack
         } else {
-            if self.nacked.is_some_and(|at| now.since(at) < params.nack_guard) {
+            if self.nacked != Instant::NEVER && now.since(self.nacked) < params.nack_guard {
                 return;
             }
-            self.nacked = Some(now);
+            self.nacked = now;
             Kind::Nack
         };
         reply(packet, params.reply(packet, kind, self.expected));

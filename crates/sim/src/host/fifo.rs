@@ -17,6 +17,8 @@ pub struct Fifo {
     replies: Ring<Packet>,
     /// Flows that wait for their pace.
     paced: Timers,
+    /// Packets for which there was no room.
+    dropped: Vec<Packet>,
     red: Red,
     rng: Stream,
     held: bool,
@@ -31,6 +33,7 @@ pub struct Place {
 
 impl<S: Sender> Nic<S> for Fifo {
     type Flow = Place;
+    const TAKES_AT_ONCE: bool = true;
 
     fn new(host: u16, setup: &HostSetup) -> Fifo {
         Fifo {
@@ -38,6 +41,7 @@ impl<S: Sender> Nic<S> for Fifo {
             bytes: 0,
             replies: Ring::default(),
             paced: Timers::default(),
+            dropped: Vec::new(),
             red: setup.red,
             rng: Stream::new(setup.seed, 0x6e69_6373, host as u64),
             held: false,
@@ -96,6 +100,11 @@ impl<S: Sender> Nic<S> for Fifo {
     }
 
     #[inline(always)]
+    fn dropped(&mut self) -> Option<Packet> {
+        self.dropped.pop()
+    }
+
+    #[inline(always)]
     fn sendable(&self) -> bool {
         !self.replies.is_empty() || (!self.held && !self.queue.is_empty())
     }
@@ -131,7 +140,7 @@ impl Fifo {
     fn push<S: Sender>(&mut self, desk: &mut Desk<S, Place>, packet: Packet) {
         let wire = packet.wire as u64;
         if self.bytes + wire > desk.params.nic_buffer {
-            return desk.dropped.push(packet);
+            return self.dropped.push(packet);
         }
         self.bytes += wire;
         self.queue.push_back(packet);

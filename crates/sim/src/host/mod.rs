@@ -251,14 +251,13 @@ impl<N: Nic<T::Sender>, T: Transport, const IN_ORDER: bool> Host<N, T, IN_ORDER>
         event: impl FnOnce(&mut N, &mut Desk<T::Sender, N::Flow>) -> R,
     ) -> R {
         let (busy_until, ser, host) = (self.port.busy_until, self.port.wire.ser, self.port.id);
-        let (flows, wake, dropped) = (&mut self.flows, Instant::NEVER, Vec::new());
-        let mut desk = Desk { now, busy_until, ser, host, params, flows, wake, dropped };
+        let mut desk = Desk { now, busy_until, ser, host, params, flows: &mut self.flows, wake: Instant::NEVER };
         let result = event(&mut self.nic, &mut desk);
-        let Desk { wake, dropped, .. } = desk;
+        let wake = desk.wake;
         if wake != Instant::NEVER {
             self.wake_at(wake, fabric);
         }
-        for packet in dropped {
+        while let Some(packet) = self.nic.dropped() {
             self.port.stats.dropped += 1;
             self.port.drops.count(DropReason::Nic, &packet);
             observer.dropped(now, host as usize, &packet, DropReason::Nic);
@@ -343,13 +342,18 @@ impl<N: Nic<T::Sender>, T: Transport, const IN_ORDER: bool> Host<N, T, IN_ORDER>
         observer: &mut O,
     ) {
         self.at_nic(now, params, fabric, observer, |nic, desk| nic.offer(desk, slot));
-        self.set_timer(slot, params, fabric);
+        if N::TAKES_AT_ONCE {
+            self.set_timer(slot, params, fabric);
+        }
     }
 
     /// Sees to it that the timer of the flow in `slot` will be heard.
     #[inline(always)]
     fn set_timer(&mut self, slot: u32, params: &Params<T>, fabric: &mut Fabric) {
         let flow = &mut self.flows[slot];
+        if T::Sender::TIMER_RECEDES && flow.timer != Instant::NEVER {
+            return;
+        }
         let due = flow.source.timer(&params.transport);
         if due < flow.timer {
             flow.timer = due;
@@ -365,7 +369,7 @@ impl<N: Nic<T::Sender>, T: Transport, const IN_ORDER: bool> Host<N, T, IN_ORDER>
         let free = if IN_ORDER { !self.busy } else { self.port.busy_until <= now };
         if free {
             if let Some(packet) = self.at_nic(now, params, fabric, observer, |nic, desk| nic.pull(desk)) {
-                if packet.kind == Kind::Data {
+                if !N::TAKES_AT_ONCE && packet.kind == Kind::Data {
                     self.set_timer(packet.sender_slot, params, fabric);
                 }
                 self.depart(now, &packet, fabric, observer);

@@ -11,6 +11,8 @@ pub trait Nic<S: Sender>: Send + Sized {
     type Flow: Default + Send;
     /// Of flows that start at one instant the first sends before it knows of the next.
     const SENDS_AT_EACH_START: bool = false;
+    /// It takes all that a flow may send as soon as it is offered.
+    const TAKES_AT_ONCE: bool = false;
 
     /// Of host number `host`.
     fn new(host: u16, setup: &HostSetup) -> Self;
@@ -27,6 +29,11 @@ pub trait Nic<S: Sender>: Send + Sized {
     }
     /// The link is free: what goes next.
     fn pull(&mut self, desk: &mut Desk<S, Self::Flow>) -> Option<Packet>;
+    /// A packet for which there was no room, until it has been asked for.
+    #[inline(always)]
+    fn dropped(&mut self) -> Option<Packet> {
+        None
+    }
     /// Whether the link should be looked at when it is free.
     fn sendable(&self) -> bool;
     /// A frame of the switch.
@@ -55,8 +62,6 @@ pub struct Desk<'a, S: Sender, F> {
     pub flows: &'a mut Flows<S, F>,
     /// The earliest timer that was set; never if none was.
     pub wake: Instant,
-    /// Packets for which there was no room.
-    pub dropped: Vec<Packet>,
 }
 
 impl<S: Sender, F> Desk<'_, S, F> {
