@@ -42,6 +42,7 @@ class Outcome:
     """The tables of one run."""
 
     digest: str
+    def digests(self) -> str: ...
     """Hexadecimal; covers every table and the summary."""
 
     def summary(self) -> str: ...

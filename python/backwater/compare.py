@@ -63,7 +63,17 @@ def tables(opened: list[Results], statistic: str = "p99", flow_class: str | None
     for what, read in FACTS:
         facts.add_row(what, *(read(run.summary) for _, run in runs))
     facts.add_row("digest", *(run.digest[:12] for _, run in runs))
+    unlike = [unlike_first(runs[0][1], run) for _, run in runs]
+    if any(unlike):
+        facts.add_row("tables unlike the first's", *(text or "-" for text in unlike))
     return [by_size, facts]
+
+
+def unlike_first(first: Run, run: Run) -> str:
+    """The tables in which two runs of one scenario differ."""
+    if run.scenario != first.scenario or run.digest == first.digest:
+        return ""
+    return ", ".join(table for table, digest in run.digests.items() if first.digests.get(table) != digest)
 
 
 def named(opened: list[Results]) -> list[tuple[str, Run]]:

@@ -49,6 +49,11 @@ class Run:
         return self.entry["digest"]
 
     @property
+    def digests(self) -> dict[str, str]:
+        """Of each table, by name; `run` is what stands in none."""
+        return self.entry.get("digests", {})
+
+    @property
     def complete(self) -> bool:
         return self.entry["complete"]
 

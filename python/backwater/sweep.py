@@ -46,6 +46,7 @@ class Job:
     wall_s: float = 0.0
     summary: dict[str, Any] = field(default_factory=dict)
     digest: str = ""
+    digests: dict[str, str] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -73,6 +74,7 @@ class Job:
             "scheme": self.scenario["scheme"],
             "params": self.params,
             "digest": self.digest,
+            "digests": self.digests,
             "dir": self.label,
             "complete": bool(self.summary["complete"]),
             "files": self.files,
@@ -185,7 +187,7 @@ def follow(job: Job, writer: Writer, events: queue.SimpleQueue[tuple[Job, BaseEx
         job.state = "writing"
         outcome = guarded(job, run.outcome)
         job.run = None
-        job.digest = outcome.digest
+        job.digest, job.digests = outcome.digest, json.loads(outcome.digests())
         job.summary, job.files = writer.write_run(job.label, job.scenario, outcome)
         del outcome
         events.put((job, None))

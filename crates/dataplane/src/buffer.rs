@@ -167,6 +167,19 @@ impl Buffer {
         }) && self.admits(mmu, port, queue, 0, wire).is_ok()
     }
 
+    /// A packet of `wire` bytes passed: it was held for a moment.
+    #[inline(always)]
+    pub fn passed(&mut self, mmu: u8, port: PortId, queue: QueueId, wire: u64) {
+        if !self.accounts.is_empty() {
+            let account = &self.accounts[port as usize * self.queues + queue as usize];
+            if account.used + wire <= account.private {
+                return;
+            }
+        }
+        let pool = &mut self.pools[mmu as usize];
+        pool.peak = pool.peak.max(pool.used + wire);
+    }
+
     /// Counts a packet that did not fit.
     #[cold]
     pub fn refuse(&mut self, mmu: u8, why: Refused) {

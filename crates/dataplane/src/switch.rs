@@ -372,6 +372,7 @@ impl<P: Policy> DataPlane for Switch<P> {
         if asked {
             port.red.is_below(0);
         }
+        self.buffer.passed(port.mmu, egress, choice.queue, wire);
         let held = Held {
             tag: choice.tag,
             upstream_queue: packet.upstream_queue,

@@ -130,7 +130,12 @@ impl Outcome {
     /// 256 bits over everything measured, in hex.
     #[getter]
     fn digest(&self) -> &str {
-        &self.inner.digest
+        &self.inner.digest.whole
+    }
+
+    /// `{table: digest}`, as JSON; `run` is what stands in no table.
+    fn digests(&self) -> String {
+        self.inner.digest.to_json().to_string()
     }
 
     /// The numbers that fit on a page, as JSON.

@@ -2,6 +2,7 @@
 
 pub mod any_control;
 pub mod any_switch;
+pub mod digest;
 pub mod draws;
 pub mod engine;
 pub mod estimate;

@@ -1,5 +1,6 @@
 //! What a run leaves: times of every flow, counters of every port, samples, and a digest of it all.
 
+use crate::digest::Digests;
 use crate::engine::{Harvest, Sample};
 use crate::host::Timeouts;
 use crate::host::port::EndHost;
@@ -12,7 +13,7 @@ use crate::switch_node::DelayHistogram;
 use crate::traffic::{ENDLESS, Flow, FlowKeys, Traffic, counted_window};
 use backwater_dataplane::assign::Assigned;
 use backwater_dataplane::{DataPlane, PoolCounts};
-use backwater_scenario::model::{Scenario, Slowdown, Transport, Workload};
+use backwater_scenario::model::{Scenario, Slowdown, Workload};
 use backwater_scenario::topology::Graph;
 use backwater_types::{BitsPerSec, Instant};
 
@@ -59,7 +60,7 @@ pub struct Outcome {
     /// It ran to its end.
     pub complete: bool,
     /// 256 bits over all of the above, in hex.
-    pub digest: String,
+    pub digest: Digests,
 }
 
 /// One port of one node.
@@ -148,7 +149,7 @@ impl Outcome {
             packet_hops: 0,
             ended: Instant::ZERO,
             complete: true,
-            digest: String::new(),
+            digest: Digests::default(),
         };
         for (nodes, harvest) in &mut parts {
             merge(&mut outcome.received, &mut harvest.received, |a, b| *a = (*a).min(b));
@@ -176,7 +177,7 @@ impl Outcome {
         outcome.pauses.sort_unstable();
         outcome.ports.sort_by_key(|row| (row.node, row.port));
         outcome.delays.sort_by_key(|(layer, _)| *layer);
-        outcome.digest = outcome.compute_digest();
+        outcome.digest = Digests::of(&outcome);
         outcome
     }
 
@@ -296,59 +297,6 @@ impl Outcome {
             | Workload::FlowList { class, .. } => class,
         }
     }
-
-    fn compute_digest(&self) -> String {
-        let mut hash = Digest(blake3::Hasher::new(), Vec::with_capacity(1 << 16));
-        for i in 0..self.received.len() {
-            hash.put(&[self.received[i].0, self.acknowledged[i].0, self.retransmitted[i] as u64]);
-        }
-        for p in &self.ports {
-            let (sent, held) = (&p.total.sent, &p.total.held);
-            hash.put(&[p.node as u64, p.port as u64, sent.data_packets, sent.data_bytes]);
-            hash.put(&[sent.ack_packets, sent.control_frames]);
-            hash.put(&[held.pfc_pauses, held.pfc_paused, held.bfc_pauses, held.bfc_resumes]);
-            hash.put(&[held.bfc_bitmaps, held.bfc_paused]);
-            hash.put(&[p.window_bytes, p.window_pfc_paused, p.assigned.assignments, p.assigned.collisions]);
-        }
-        self.drops.iter().for_each(|d| {
-            hash.put(&d.packets[..5]);
-            hash.put(&d.bytes[..5]);
-        });
-        self.buffers.iter().for_each(|sample| hash.put(&[sample.at.0, sample.node as u64, sample.bytes]));
-        for (node, port, counts) in &self.active {
-            hash.put(&[*node as u64, *port as u64]);
-            hash.put(counts);
-        }
-        for (layer, delays) in &self.delays {
-            hash.put(&[*layer as u64, delays.sum as u64]);
-            delays.bins().for_each(|(low, high, n)| hash.put(&[low, high, n]));
-        }
-        hash.put(&self.goodput);
-        hash.put(&[self.packet_hops, self.ended.0, self.complete as u64]);
-        // What came later, left out while there is none of it: the digests of schemes without it stay what they were.
-        let isolated = self.buffers.iter().map(|sample| sample.isolated as u64).sum::<u64>();
-        let held = self.ports.iter().flat_map(|p| [p.total.held.flow_pauses, p.total.held.flow_resumes]);
-        let discarded = self.drops.iter().flat_map(|d| [d.packets[5], d.bytes[5]]);
-        let later: Vec<u64> = held.chain(discarded).chain([isolated]).collect();
-        if later.iter().any(|n| *n > 0) {
-            hash.put(&later);
-        }
-        let timeouts = self.timeout_reasons.into_iter().chain(self.timeouts.iter().map(|n| *n as u64));
-        let dropped = self.drops.iter().flat_map(|d| [d.packets[6], d.packets[7]]);
-        let pools = self.pools.iter().flat_map(|row| [row.counts.marked_queue, row.counts.marked_pool]);
-        let by_port = self.ports.iter().map(|p| p.total.dropped);
-        let samples = self.queues.iter().chain(&self.pool_samples);
-        let samples = samples.flat_map(|(at, node, place, bytes)| [at.0, *node as u64, *place as u64, *bytes]);
-        let tcp: Vec<u64> = timeouts.chain(dropped).chain(by_port).chain(pools).chain(samples).collect();
-        if self.scenario.host.transport == Transport::Tcp {
-            hash.put(&tcp);
-        }
-        for (node, port, pauses) in &self.pauses {
-            let Pauses { samples, held, incast, other, orphans, all } = *pauses;
-            hash.put(&[*node as u64, *port as u64, samples, held, incast, other, orphans, all]);
-        }
-        hash.finish()
-    }
 }
 
 /// Element by element; the first part's memory is kept.
@@ -357,23 +305,5 @@ fn merge<T: Copy>(into: &mut Vec<T>, from: &mut Vec<T>, join: impl Fn(&mut T, T)
         std::mem::swap(into, from);
     } else {
         into.iter_mut().zip(from.drain(..)).for_each(|(a, b)| join(a, b));
-    }
-}
-
-/// Feeds integers to the hash in large pieces.
-struct Digest(blake3::Hasher, Vec<u8>);
-
-impl Digest {
-    fn put(&mut self, words: &[u64]) {
-        words.iter().for_each(|w| self.1.extend_from_slice(&w.to_le_bytes()));
-        if self.1.len() > 1 << 15 {
-            self.0.update(&self.1);
-            self.1.clear();
-        }
-    }
-
-    fn finish(mut self) -> String {
-        self.0.update(&self.1);
-        self.0.finalize().to_hex().to_string()
     }
 }

@@ -175,7 +175,7 @@ fn one(i: usize, threads: usize, ms: Option<String>) -> serde_json::Value {
         "packet_hops_per_s": outcome.packet_hops as f64 / seconds,
         "seconds": seconds,
         "peak_rss_mb": peak_rss_mb(),
-        "digest": outcome.digest,
+        "digest": outcome.digest.whole,
         "retransmitted": outcome.retransmitted.iter().map(|n| *n as u64).sum::<u64>(),
         "timeouts": outcome.timeout_reasons,
         "dropped": outcome.drops.iter().map(|d| d.packets.iter().sum::<u64>()).sum::<u64>(),

@@ -1,0 +1,85 @@
+//! What a run measured, in 256 bits: a hash of each of its tables, and one of those.
+//!
+//! A flow's row follows from the scenario but for its times, its retransmissions and its timeouts, and the table of slowdowns follows
+//! from these; of all other tables every column counts, and so does what stands in no table. Wall-clock figures are outside.
+
+use crate::outcome::Outcome;
+use crate::tables;
+use serde_json::{Value, json};
+
+/// Of what is hashed, and how: changes with either.
+pub const VERSION: &str = "backwater outcome 2";
+
+/// The tables hashed by their columns.
+const TABLES: [&str; 9] =
+    ["buffers", "queues", "pools", "mmus", "active_flows", "pauses", "ports", "drops", "queueing_delay"];
+
+/// The hashes of a run, in hex.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Digests {
+    /// Of all of it.
+    pub whole: String,
+    /// Of each table, by name; `run` is what stands in none.
+    pub tables: Vec<(&'static str, String)>,
+}
+
+impl Digests {
+    /// Of what a run measured.
+    pub fn of(outcome: &Outcome) -> Digests {
+        let mut tables = vec![("run", run(outcome)), ("flows", flows(outcome))];
+        tables.extend(TABLES.map(|name| (name, table(outcome, name))));
+        let mut whole = blake3::Hasher::new();
+        whole.update(VERSION.as_bytes());
+        for (name, hash) in &tables {
+            whole.update(name.as_bytes()).update(hash.as_bytes());
+        }
+        let hex = |hash: &blake3::Hash| hash.to_hex().to_string();
+        let tables = tables.iter().map(|(name, hash)| (*name, hex(hash))).collect();
+        Digests { whole: hex(&whole.finalize()), tables }
+    }
+
+    /// `{table: hash}`.
+    pub fn to_json(&self) -> Value {
+        self.tables.iter().map(|(name, hash)| (name.to_string(), json!(hash))).collect()
+    }
+}
+
+fn run(outcome: &Outcome) -> blake3::Hash {
+    let mut words = outcome.goodput.clone();
+    words.extend([outcome.packet_hops, outcome.ended.0, outcome.complete as u64]);
+    words.extend(outcome.timeout_reasons);
+    hash_words(words.into_iter())
+}
+
+fn flows(outcome: &Outcome) -> blake3::Hash {
+    hash_words((0..outcome.received.len()).flat_map(|i| {
+        let counts = outcome.retransmitted[i] as u64 | (outcome.timeouts[i] as u64) << 32;
+        [outcome.received[i].0, outcome.acknowledged[i].0, counts]
+    }))
+}
+
+fn table(outcome: &Outcome, name: &str) -> blake3::Hash {
+    let mut hash = blake3::Hasher::new();
+    for (column, values) in tables::table(outcome, name).expect("a table of the schema") {
+        let (kind, bytes) = values.to_bytes();
+        hash.update(column.as_bytes())
+            .update(kind.as_bytes())
+            .update(&(bytes.len() as u64).to_le_bytes())
+            .update(&bytes);
+    }
+    hash.finalize()
+}
+
+/// Fed in large pieces.
+fn hash_words(words: impl Iterator<Item = u64>) -> blake3::Hash {
+    const PIECE: usize = 1 << 15;
+    let (mut hash, mut piece) = (blake3::Hasher::new(), Vec::with_capacity(PIECE));
+    for word in words {
+        piece.extend_from_slice(&word.to_le_bytes());
+        if piece.len() == PIECE {
+            hash.update(&piece);
+            piece.clear();
+        }
+    }
+    hash.update(&piece).finalize()
+}
