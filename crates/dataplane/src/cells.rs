@@ -147,6 +147,12 @@ impl Default for Fifo {
 }
 
 impl Fifo {
+    /// Whether it holds one item.
+    #[inline(always)]
+    pub fn is_single(&self) -> bool {
+        self.head != NIL && self.head == self.tail
+    }
+
     /// Whether it holds no packet.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {

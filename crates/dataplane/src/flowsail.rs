@@ -647,7 +647,8 @@ impl<const W: usize> Policy for FlowSail<W> {
 
     #[inline(always)]
     fn on_joined(&mut self, port: PortId, queue: QueueId, queues: &mut PausableQueues<W>, cells: &mut Cells) {
-        if self.hold_by_head && self.layout.is_isolation(queue) {
+        // Behind another it changes nothing that the queue waits for.
+        if self.hold_by_head && self.layout.is_isolation(queue) && queues.is_single(queue) {
             self.settle(port, queue, queues, cells);
         }
     }

@@ -181,6 +181,12 @@ impl<const W: usize> PausableQueues<W> {
         self.nonempty.contains(q as usize).then(|| cells.held(self.queues[q as usize].fifo.first()).tag)
     }
 
+    /// Whether `q` holds one item, packet or mark.
+    #[inline(always)]
+    pub fn is_single(&self, q: QueueId) -> bool {
+        self.queues[q as usize].fifo.is_single()
+    }
+
     /// Appends a mark, which has no bytes and is not sent, to `q`.
     pub fn push_mark(&mut self, cells: &mut Cells, q: QueueId, tag: u32) {
         self.queues[q as usize].fifo.push(cells, q, &MARK, Held { tag, ..Held::default() }, Instant::ZERO);
