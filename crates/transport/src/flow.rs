@@ -128,7 +128,7 @@ pub struct Reply {
 pub trait Receiver: Default + Send + 'static {
     /// Parameters shared by all flows.
     type Params;
-    /// A packet of its sender came in. Replies go to `reply`, with a packet of the flow that says whence.
+    /// A packet of its sender came in. Replies, two at most, go to `reply`, with a packet of the flow that says whence.
     fn on_packet(
         &mut self,
         params: &Self::Params,
@@ -141,7 +141,7 @@ pub trait Receiver: Default + Send + 'static {
     fn timer(&self, _params: &Self::Params) -> Instant {
         Instant::NEVER
     }
-    /// Its time has come.
+    /// Its time has come. One reply at most.
     fn on_timer(&mut self, _params: &Self::Params, _now: Instant, _reply: &mut impl FnMut(&Packet, Reply)) {}
     /// Whether it has everything.
     fn is_done(&self) -> bool;

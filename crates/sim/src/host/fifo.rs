@@ -1,7 +1,7 @@
 //! A NIC that is one FIFO: what a flow may send waits in it, up to [`HostParams::nic_buffer`](super::HostParams::nic_buffer); more
 //! is dropped.
 
-use super::nic::{Desk, Nic};
+use super::nic::{Context, Nic};
 use super::port::HostSetup;
 use super::timers::Timers;
 use backwater_dataplane::{Red, Ring};
@@ -50,41 +50,41 @@ impl<S: Sender> Nic<S> for Fifo {
 
     /// Takes all that the flow may send.
     #[inline(always)]
-    fn offer(&mut self, desk: &mut Desk<S, Place>, slot: u32) {
+    fn offer(&mut self, cx: &mut Context<S, Place>, slot: u32) {
         loop {
-            let flow = &mut desk.flows[slot];
-            match flow.source.next_packet(&desk.params.transport, desk.now) {
+            let flow = &mut cx.flows[slot];
+            match flow.source.next_packet(&cx.params.transport, cx.now) {
                 Next::Packet(out) => {
-                    let packet = flow.packet(desk.host, slot, 0, out);
-                    self.push(desk, packet);
+                    let packet = flow.packet(cx.host, slot, 0, out);
+                    self.push(cx, packet);
                 }
                 Next::NotBefore(at) if !flow.nic.pacing => {
                     flow.nic.pacing = true;
                     self.paced.push((at, slot, flow.id));
-                    return desk.wake_at(at);
+                    return cx.wake_at(at);
                 }
                 Next::NotBefore(_) => return,
-                Next::Blocked if flow.source.is_done() => return desk.flows.remove(slot),
+                Next::Blocked if flow.source.is_done() => return cx.flows.remove(slot),
                 Next::Blocked => return,
             }
         }
     }
 
-    fn done(&mut self, desk: &mut Desk<S, Place>, slot: u32) {
-        desk.flows.remove(slot);
+    fn done(&mut self, cx: &mut Context<S, Place>, slot: u32) {
+        cx.flows.remove(slot);
     }
 
     #[inline(always)]
-    fn reply(&mut self, desk: &mut Desk<S, Place>, reply: Packet) {
-        if desk.params.acks_with_data {
-            self.push(desk, reply);
+    fn reply(&mut self, cx: &mut Context<S, Place>, reply: Packet) {
+        if cx.params.acks_with_data {
+            self.push(cx, reply);
         } else {
             self.replies.push_back(reply);
         }
     }
 
     #[inline(always)]
-    fn pull(&mut self, _desk: &mut Desk<S, Place>) -> Option<Packet> {
+    fn pull(&mut self, _desk: &mut Context<S, Place>) -> Option<Packet> {
         if let Some(reply) = self.replies.pop_front() {
             return Some(reply);
         }
@@ -109,7 +109,7 @@ impl<S: Sender> Nic<S> for Fifo {
         !self.replies.is_empty() || (!self.held && !self.queue.is_empty())
     }
 
-    fn on_control(&mut self, _desk: &mut Desk<S, Place>, frame: ControlFrame) {
+    fn on_control(&mut self, _desk: &mut Context<S, Place>, frame: ControlFrame) {
         match frame {
             ControlFrame::PfcPause(_) => self.held = true,
             ControlFrame::PfcResume(_) => self.held = false,
@@ -117,7 +117,7 @@ impl<S: Sender> Nic<S> for Fifo {
         }
     }
 
-    fn release(&mut self, _desk: &mut Desk<S, Place>) {
+    fn release(&mut self, _desk: &mut Context<S, Place>) {
         self.held = false;
     }
 
@@ -125,11 +125,11 @@ impl<S: Sender> Nic<S> for Fifo {
         self.paced.next()
     }
 
-    fn on_timer(&mut self, desk: &mut Desk<S, Place>) {
-        while let Some((_, slot, id)) = self.paced.pop_due(desk.now) {
-            if let Some(flow) = desk.flows.named(slot, id) {
+    fn on_timer(&mut self, cx: &mut Context<S, Place>) {
+        while let Some((_, slot, id)) = self.paced.pop_due(cx.now) {
+            if let Some(flow) = cx.flows.named(slot, id) {
                 flow.nic.pacing = false;
-                self.offer(desk, slot);
+                self.offer(cx, slot);
             }
         }
     }
@@ -137,9 +137,9 @@ impl<S: Sender> Nic<S> for Fifo {
 
 impl Fifo {
     #[inline(always)]
-    fn push<S: Sender>(&mut self, desk: &mut Desk<S, Place>, packet: Packet) {
+    fn push<S: Sender>(&mut self, cx: &mut Context<S, Place>, packet: Packet) {
         let wire = packet.wire as u64;
-        if self.bytes + wire > desk.params.nic_buffer {
+        if self.bytes + wire > cx.params.nic_buffer {
             return self.dropped.push(packet);
         }
         self.bytes += wire;

@@ -10,7 +10,7 @@
 //! * ACKs go before data. A pause of the data class holds them too, unless `ACK_HIGH_PRIO` is set.
 
 use super::flows::Flows;
-use super::nic::{Desk, Nic};
+use super::nic::{Context, Nic};
 use super::{HostParams, HostSetup};
 use backwater_dataplane::Ring;
 use backwater_transport::{Next, Sender};
@@ -40,34 +40,34 @@ impl<S: Sender> Nic<S> for List {
 
     /// The list learns what the pair in `slot` may do now. A new one goes to its end.
     #[inline(always)]
-    fn offer(&mut self, desk: &mut Desk<S, Place>, slot: u32) {
-        if desk.flows[slot].nic.0.is_none() {
-            return self.open(desk, slot);
+    fn offer(&mut self, cx: &mut Context<S, Place>, slot: u32) {
+        if cx.flows[slot].nic.0.is_none() {
+            return self.open(cx, slot);
         }
-        self.note(desk.flows, desk.params, slot);
+        self.note(cx.flows, cx.params, slot);
     }
 
     #[inline(always)]
-    fn done(&mut self, desk: &mut Desk<S, Place>, slot: u32) {
-        self.note(desk.flows, desk.params, slot);
+    fn done(&mut self, cx: &mut Context<S, Place>, slot: u32) {
+        self.note(cx.flows, cx.params, slot);
     }
 
     #[inline(always)]
-    fn reply(&mut self, _desk: &mut Desk<S, Place>, reply: Packet) {
+    fn reply(&mut self, _desk: &mut Context<S, Place>, reply: Packet) {
         self.replies.push_back(reply);
     }
 
     /// A reply, or the next packet of a queue pair; when neither may go, a wake-up call is ordered.
-    fn pull(&mut self, desk: &mut Desk<S, Place>) -> Option<Packet> {
-        if !(self.paused && desk.params.acks_paused)
+    fn pull(&mut self, cx: &mut Context<S, Place>) -> Option<Packet> {
+        if !(self.paused && cx.params.acks_paused)
             && let Some(reply) = self.replies.pop_front()
         {
             return Some(reply);
         }
-        match self.turn(desk) {
-            Some(place) => Some(self.send_from(desk, place)),
+        match self.turn(cx) {
+            Some(place) => Some(self.send_from(cx, place)),
             None => {
-                self.sleep(desk);
+                self.sleep(cx);
                 None
             }
         }
@@ -78,11 +78,11 @@ impl<S: Sender> Nic<S> for List {
         !self.replies.is_empty() || self.pairs.count > 0
     }
 
-    fn on_control(&mut self, _desk: &mut Desk<S, Place>, frame: ControlFrame) {
+    fn on_control(&mut self, _desk: &mut Context<S, Place>, frame: ControlFrame) {
         self.paused = matches!(frame, ControlFrame::PfcPause(_));
     }
 
-    fn release(&mut self, _desk: &mut Desk<S, Place>) {
+    fn release(&mut self, _desk: &mut Context<S, Place>) {
         self.paused = false;
     }
 
@@ -90,22 +90,22 @@ impl<S: Sender> Nic<S> for List {
         self.wake
     }
 
-    fn on_timer(&mut self, desk: &mut Desk<S, Place>) {
-        if self.wake <= desk.now {
+    fn on_timer(&mut self, cx: &mut Context<S, Place>) {
+        if self.wake <= cx.now {
             self.wake = Instant::NEVER;
         }
     }
 }
 
 impl List {
-    fn open<S: Sender>(&mut self, desk: &mut Desk<S, Place>, slot: u32) {
-        desk.flows[slot].nic = Place(Some(self.pairs.next_place()));
-        self.pairs.push(slot, desk.now);
-        self.note(desk.flows, desk.params, slot);
+    fn open<S: Sender>(&mut self, cx: &mut Context<S, Place>, slot: u32) {
+        cx.flows[slot].nic = Place(Some(self.pairs.next_place()));
+        self.pairs.push(slot, cx.now);
+        self.note(cx.flows, cx.params, slot);
         if self.pairs.is_sparse() {
             self.pairs.close_up();
             for (place, pair) in (0..).zip(&self.pairs.places) {
-                desk.flows[pair.slot].nic = Place(Some(place));
+                cx.flows[pair.slot].nic = Place(Some(place));
             }
         }
     }
@@ -123,35 +123,35 @@ impl List {
 
     /// The place in the list of the pair whose turn it is. Takes finished pairs out if the search met one.
     #[inline(always)]
-    fn turn<S: Sender>(&mut self, desk: &mut Desk<S, Place>) -> Option<usize> {
+    fn turn<S: Sender>(&mut self, cx: &mut Context<S, Place>) -> Option<usize> {
         let start = self.pairs.start();
-        let found = self.pairs.search(start, desk.now, self.paused);
+        let found = self.pairs.search(start, cx.now, self.paused);
         if let Some(first) = self.pairs.first_finished(start, found) {
-            self.pairs.remove_finished(first, |slot| desk.flows.remove(slot));
+            self.pairs.remove_finished(first, |slot| cx.flows.remove(slot));
         }
         found
     }
 
-    fn send_from<S: Sender>(&mut self, desk: &mut Desk<S, Place>, place: usize) -> Packet {
+    fn send_from<S: Sender>(&mut self, cx: &mut Context<S, Place>, place: usize) -> Packet {
         self.pairs.last = self.pairs.listed.below(place);
         let slot = self.pairs.places[place].slot;
-        let (flow, params) = (&mut desk.flows[slot], &desk.params.transport);
-        let Next::Packet(out) = flow.source.next_packet(params, desk.now) else {
+        let (flow, params) = (&mut cx.flows[slot], &cx.params.transport);
+        let Next::Packet(out) = flow.source.next_packet(params, cx.now) else {
             unreachable!("the list knows what its pairs may do")
         };
-        let packet = flow.packet(desk.host, slot, 0, out);
+        let packet = flow.packet(cx.host, slot, 0, out);
         self.pairs.places[place].next_avail = flow.source.pace();
-        self.note(desk.flows, desk.params, slot);
+        self.note(cx.flows, cx.params, slot);
         packet
     }
 
     /// Nothing may send now: wakes at the earliest pace of a pair with unsent bytes, if that is still to come.
-    fn sleep<S: Sender>(&mut self, desk: &mut Desk<S, Place>) {
+    fn sleep<S: Sender>(&mut self, cx: &mut Context<S, Place>) {
         if self.wake == Instant::NEVER
-            && let Some(at) = self.pairs.earliest_after(desk.now)
+            && let Some(at) = self.pairs.earliest_after(cx.now)
         {
             self.wake = at;
-            desk.wake_at(at);
+            cx.wake_at(at);
         }
     }
 }

@@ -14,7 +14,7 @@ pub mod timers;
 
 pub use fifo::Fifo;
 pub use list::List;
-pub use nic::{Desk, Nic};
+pub use nic::{Context, Nic};
 pub use port::{EndHost, HostPort, HostSetup};
 pub use rings::Rings;
 
@@ -248,12 +248,12 @@ impl<N: Nic<T::Sender>, T: Transport, const IN_ORDER: bool> Host<N, T, IN_ORDER>
         params: &Params<T>,
         fabric: &mut Fabric,
         observer: &mut O,
-        event: impl FnOnce(&mut N, &mut Desk<T::Sender, N::Flow>) -> R,
+        event: impl FnOnce(&mut N, &mut Context<T::Sender, N::Flow>) -> R,
     ) -> R {
         let (busy_until, ser, host) = (self.port.busy_until, self.port.wire.ser, self.port.id);
-        let mut desk = Desk { now, busy_until, ser, host, params, flows: &mut self.flows, wake: Instant::NEVER };
-        let result = event(&mut self.nic, &mut desk);
-        let wake = desk.wake;
+        let mut cx = Context { now, busy_until, ser, host, params, flows: &mut self.flows, wake: Instant::NEVER };
+        let result = event(&mut self.nic, &mut cx);
+        let wake = cx.wake;
         if wake != Instant::NEVER {
             self.wake_at(wake, fabric);
         }
@@ -291,7 +291,7 @@ impl<N: Nic<T::Sender>, T: Transport, const IN_ORDER: bool> Host<N, T, IN_ORDER>
             Some(frame) => {
                 observer.controlled(now, self.port.id as usize, 0, frame);
                 self.port.stats.held.on_control(now, frame);
-                self.at_nic(now, params, fabric, observer, |nic, desk| nic.on_control(desk, frame));
+                self.at_nic(now, params, fabric, observer, |nic, cx| nic.on_control(cx, frame));
                 self.kick(now, params, fabric, observer);
             }
             None if params.delay > Duration::ZERO => {
@@ -341,7 +341,7 @@ impl<N: Nic<T::Sender>, T: Transport, const IN_ORDER: bool> Host<N, T, IN_ORDER>
         fabric: &mut Fabric,
         observer: &mut O,
     ) {
-        self.at_nic(now, params, fabric, observer, |nic, desk| nic.offer(desk, slot));
+        self.at_nic(now, params, fabric, observer, |nic, cx| nic.offer(cx, slot));
         if N::TAKES_AT_ONCE {
             self.set_timer(slot, params, fabric);
         }
@@ -368,7 +368,7 @@ impl<N: Nic<T::Sender>, T: Transport, const IN_ORDER: bool> Host<N, T, IN_ORDER>
     fn kick<O: Observer>(&mut self, now: Instant, params: &Params<T>, fabric: &mut Fabric, observer: &mut O) {
         let free = if IN_ORDER { !self.busy } else { self.port.busy_until <= now };
         if free {
-            if let Some(packet) = self.at_nic(now, params, fabric, observer, |nic, desk| nic.pull(desk)) {
+            if let Some(packet) = self.at_nic(now, params, fabric, observer, |nic, cx| nic.pull(cx)) {
                 if !N::TAKES_AT_ONCE && packet.kind == Kind::Data {
                     self.set_timer(packet.sender_slot, params, fabric);
                 }
@@ -450,11 +450,11 @@ impl<N: Nic<T::Sender>, T: Transport, const IN_ORDER: bool> Host<N, T, IN_ORDER>
         }
         let Some(reply) = reply else { return };
         if let Some(earlier) = earlier {
-            self.at_nic(now, params, fabric, observer, |nic, desk| nic.reply(desk, earlier));
+            self.at_nic(now, params, fabric, observer, |nic, cx| nic.reply(cx, earlier));
         } else if !IN_ORDER && self.port.busy_until <= now && self.nic.lets_replies_pass() {
             return self.depart(now, &reply, fabric, observer);
         }
-        self.at_nic(now, params, fabric, observer, |nic, desk| nic.reply(desk, reply));
+        self.at_nic(now, params, fabric, observer, |nic, cx| nic.reply(cx, reply));
         self.kick(now, params, fabric, observer);
     }
 
@@ -481,7 +481,7 @@ impl<N: Nic<T::Sender>, T: Transport, const IN_ORDER: bool> Host<N, T, IN_ORDER>
             if let Source::Flow(sender) = &mut flow.source {
                 T::close(&params.transport, &mut self.peers, sender);
             }
-            self.at_nic(now, params, fabric, observer, |nic, desk| nic.done(desk, slot));
+            self.at_nic(now, params, fabric, observer, |nic, cx| nic.done(cx, slot));
         } else {
             self.offer(now, slot, params, fabric, observer);
         }
@@ -499,14 +499,14 @@ impl<N: Nic<T::Sender>, T: Transport, const IN_ORDER: bool> Host<N, T, IN_ORDER>
         while self.changes.front().is_some_and(|at| *at <= now) {
             self.changes.pop_front();
             self.port.stats.held.on_link_change(now);
-            self.at_nic(now, params, fabric, observer, |nic, desk| nic.release(desk));
+            self.at_nic(now, params, fabric, observer, |nic, cx| nic.release(cx));
         }
         while self.delayed.front().is_some_and(|(at, _)| *at <= now) {
             if let Some((_, packet)) = self.delayed.pop_front() {
                 self.receive(now, packet, params, fabric, finished, observer);
             }
         }
-        self.at_nic(now, params, fabric, observer, |nic, desk| nic.on_timer(desk));
+        self.at_nic(now, params, fabric, observer, |nic, cx| nic.on_timer(cx));
         while let Some((_, slot, id)) = self.receiving.pop_due(now) {
             self.on_receiver_due(now, slot, id, params, fabric, observer);
         }
@@ -544,7 +544,7 @@ impl<N: Nic<T::Sender>, T: Transport, const IN_ORDER: bool> Host<N, T, IN_ORDER>
             self.wake_at(due, fabric);
         }
         if let Some(reply) = reply {
-            self.at_nic(now, params, fabric, observer, |nic, desk| nic.reply(desk, reply));
+            self.at_nic(now, params, fabric, observer, |nic, cx| nic.reply(cx, reply));
         }
     }
 

@@ -17,18 +17,18 @@ pub trait Nic<S: Sender>: Send + Sized {
     /// Of host number `host`.
     fn new(host: u16, setup: &HostSetup) -> Self;
     /// What the flow in `slot` may do has changed.
-    fn offer(&mut self, desk: &mut Desk<S, Self::Flow>, slot: u32);
+    fn offer(&mut self, cx: &mut Context<S, Self::Flow>, slot: u32);
     /// The flow in `slot` was acknowledged to the end.
-    fn done(&mut self, desk: &mut Desk<S, Self::Flow>, slot: u32);
+    fn done(&mut self, cx: &mut Context<S, Self::Flow>, slot: u32);
     /// A reply is to be sent.
-    fn reply(&mut self, desk: &mut Desk<S, Self::Flow>, reply: Packet);
+    fn reply(&mut self, cx: &mut Context<S, Self::Flow>, reply: Packet);
     /// Whether a reply need not wait here if the link is free.
     #[inline(always)]
     fn lets_replies_pass(&self) -> bool {
         false
     }
     /// The link is free: what goes next.
-    fn pull(&mut self, desk: &mut Desk<S, Self::Flow>) -> Option<Packet>;
+    fn pull(&mut self, cx: &mut Context<S, Self::Flow>) -> Option<Packet>;
     /// A packet for which there was no room, until it has been asked for.
     #[inline(always)]
     fn dropped(&mut self) -> Option<Packet> {
@@ -37,17 +37,17 @@ pub trait Nic<S: Sender>: Send + Sized {
     /// Whether the link should be looked at when it is free.
     fn sendable(&self) -> bool;
     /// A frame of the switch.
-    fn on_control(&mut self, desk: &mut Desk<S, Self::Flow>, frame: ControlFrame);
+    fn on_control(&mut self, cx: &mut Context<S, Self::Flow>, frame: ControlFrame);
     /// The link went down or came up: nothing is held.
-    fn release(&mut self, desk: &mut Desk<S, Self::Flow>);
+    fn release(&mut self, cx: &mut Context<S, Self::Flow>);
     /// When [`Nic::on_timer`] is due.
     fn next_timer(&self) -> Instant;
     /// The timer of the host has run: its own may be due.
-    fn on_timer(&mut self, desk: &mut Desk<S, Self::Flow>);
+    fn on_timer(&mut self, cx: &mut Context<S, Self::Flow>);
 }
 
 /// What a NIC sees of its host, and what it leaves there.
-pub struct Desk<'a, S: Sender, F> {
+pub struct Context<'a, S: Sender, F> {
     /// Now.
     pub now: Instant,
     /// The link is taken until then.
@@ -64,7 +64,7 @@ pub struct Desk<'a, S: Sender, F> {
     pub wake: Instant,
 }
 
-impl<S: Sender, F> Desk<'_, S, F> {
+impl<S: Sender, F> Context<'_, S, F> {
     /// A timer was set.
     #[inline(always)]
     pub fn wake_at(&mut self, at: Instant) {

@@ -3,7 +3,7 @@
 //! Replies go before data. A flow is in the ring of its queue while it may send, or waits for its pace, or for its sender.
 
 use super::flows::Flows;
-use super::nic::{Desk, Nic};
+use super::nic::{Context, Nic};
 use super::port::HostSetup;
 use super::timers::Timers;
 use backwater_dataplane::{NicQueues, Ring};
@@ -54,23 +54,23 @@ impl<S: Sender> Nic<S> for Rings {
 
     /// Puts the flow where it can be served from, if it may send: its queue's ring, or the pacing timer.
     #[inline(always)]
-    fn offer(&mut self, desk: &mut Desk<S, Place>, slot: u32) {
-        let flow = &mut desk.flows[slot];
+    fn offer(&mut self, cx: &mut Context<S, Place>, slot: u32) {
+        let flow = &mut cx.flows[slot];
         if flow.nic.ringed || flow.nic.pacing || flow.nic.paused {
             return;
         }
-        let next = flow.source.peek(&desk.params.transport, desk.now.max(desk.busy_until));
+        let next = flow.source.peek(&cx.params.transport, cx.now.max(cx.busy_until));
         if next == Next::Blocked {
             return;
         }
         if !flow.nic.joined {
             flow.nic.joined = true;
-            flow.nic.queue = self.queues.join(desk.params.priorities[flow.class as usize], &mut self.rng);
+            flow.nic.queue = self.queues.join(cx.params.priorities[flow.class as usize], &mut self.rng);
         }
         if let Next::NotBefore(at) = next {
             flow.nic.pacing = true;
             self.paced.push((at, slot, flow.id));
-            desk.wake_at(at);
+            cx.wake_at(at);
         } else {
             flow.nic.ringed = true;
             self.queues.make_ready(flow.nic.queue, slot);
@@ -78,12 +78,12 @@ impl<S: Sender> Nic<S> for Rings {
     }
 
     #[inline(always)]
-    fn done(&mut self, desk: &mut Desk<S, Place>, slot: u32) {
-        self.settle(desk.flows, slot);
+    fn done(&mut self, cx: &mut Context<S, Place>, slot: u32) {
+        self.settle(cx.flows, slot);
     }
 
     #[inline(always)]
-    fn reply(&mut self, _desk: &mut Desk<S, Place>, reply: Packet) {
+    fn reply(&mut self, _desk: &mut Context<S, Place>, reply: Packet) {
         self.replies.push_back(reply);
     }
 
@@ -94,13 +94,13 @@ impl<S: Sender> Nic<S> for Rings {
 
     /// A reply, or the next packet of the flow whose turn it is.
     #[inline]
-    fn pull(&mut self, desk: &mut Desk<S, Place>) -> Option<Packet> {
+    fn pull(&mut self, cx: &mut Context<S, Place>) -> Option<Packet> {
         if let Some(reply) = self.replies.pop_front() {
             return Some(reply);
         }
-        let (now, params) = (desk.now, &desk.params.transport);
+        let (now, params) = (cx.now, &cx.params.transport);
         loop {
-            let flows = &*desk.flows;
+            let flows = &*cx.flows;
             let wire = |slot: u32| {
                 let flow = &flows[slot];
                 match flow.source.peek(params, now) {
@@ -109,27 +109,27 @@ impl<S: Sender> Nic<S> for Rings {
                 }
             };
             let (queue, slot) = self.queues.pick(wire)?;
-            let flow = &mut desk.flows[slot];
+            let flow = &mut cx.flows[slot];
             if !flow.nic.paused
                 && let Next::Packet(out) = flow.source.next_packet(params, now)
             {
-                let packet = flow.packet(desk.host, slot, queue, out);
-                let free_at = now + desk.ser.of_bytes(out.wire as u64);
+                let packet = flow.packet(cx.host, slot, queue, out);
+                let free_at = now + cx.ser.of_bytes(out.wire as u64);
                 let ready = matches!(flow.source.peek(params, free_at), Next::Packet(_));
                 flow.nic.ringed = ready;
                 self.queues.sent(queue, ready);
                 if !ready {
-                    self.settle(desk.flows, slot);
-                    desk.busy_until = free_at;
-                    self.offer(desk, slot);
+                    self.settle(cx.flows, slot);
+                    cx.busy_until = free_at;
+                    self.offer(cx, slot);
                 }
                 return Some(packet);
             }
             // Since it was put there its window closed, its pace slowed, or everything was acknowledged.
             flow.nic.ringed = false;
             self.queues.sent(queue, false);
-            self.settle(desk.flows, slot);
-            self.offer(desk, slot);
+            self.settle(cx.flows, slot);
+            self.offer(cx, slot);
         }
     }
 
@@ -138,21 +138,21 @@ impl<S: Sender> Nic<S> for Rings {
         !self.replies.is_empty() || self.queues.sendable()
     }
 
-    fn on_control(&mut self, desk: &mut Desk<S, Place>, frame: ControlFrame) {
+    fn on_control(&mut self, cx: &mut Context<S, Place>, frame: ControlFrame) {
         self.queues.control(frame);
         match frame {
-            ControlFrame::PauseFlow(name) if desk.params.obeys_flow_pauses => self.hold(desk, name, true),
-            ControlFrame::ResumeFlow(name) => self.hold(desk, name, false),
+            ControlFrame::PauseFlow(name) if cx.params.obeys_flow_pauses => self.hold(cx, name, true),
+            ControlFrame::ResumeFlow(name) => self.hold(cx, name, false),
             _ => {}
         }
     }
 
-    fn release(&mut self, desk: &mut Desk<S, Place>) {
+    fn release(&mut self, cx: &mut Context<S, Place>) {
         self.queues.release();
-        for slot in desk.flows.slots() {
-            let flow = &mut desk.flows[slot];
+        for slot in cx.flows.slots() {
+            let flow = &mut cx.flows[slot];
             if std::mem::take(&mut flow.nic.paused) && flow.live {
-                self.offer(desk, slot);
+                self.offer(cx, slot);
             }
         }
     }
@@ -161,40 +161,40 @@ impl<S: Sender> Nic<S> for Rings {
         self.paced.next().min(self.paused.next())
     }
 
-    fn on_timer(&mut self, desk: &mut Desk<S, Place>) {
-        let now = desk.now;
+    fn on_timer(&mut self, cx: &mut Context<S, Place>) {
+        let now = cx.now;
         while let Some((_, slot, id)) = self.paced.pop_due(now) {
-            if let Some(flow) = desk.flows.named(slot, id) {
+            if let Some(flow) = cx.flows.named(slot, id) {
                 flow.nic.pacing = false;
-                self.settle(desk.flows, slot);
-                self.offer(desk, slot);
+                self.settle(cx.flows, slot);
+                self.offer(cx, slot);
             }
         }
         while let Some((_, slot, id)) = self.paused.pop_due(now) {
-            let Some(flow) = desk.flows.named(slot, id) else { continue };
-            let lapses_at = flow.nic.paused_at + desk.params.lapse;
+            let Some(flow) = cx.flows.named(slot, id) else { continue };
+            let lapses_at = flow.nic.paused_at + cx.params.lapse;
             if flow.nic.paused && lapses_at > now {
                 self.paused.push((lapses_at, slot, id));
                 continue;
             }
             (flow.nic.paused, flow.nic.lapsing) = (false, false);
-            self.offer(desk, slot);
+            self.offer(cx, slot);
         }
     }
 }
 
 impl Rings {
     /// A switch pauses or resumes one flow.
-    fn hold<S: Sender>(&mut self, desk: &mut Desk<S, Place>, name: FlowName, paused: bool) {
-        let (now, lapse) = (desk.now, desk.params.lapse);
-        let Some(flow) = desk.flows.named(name.slot, name.flow) else { return };
+    fn hold<S: Sender>(&mut self, cx: &mut Context<S, Place>, name: FlowName, paused: bool) {
+        let (now, lapse) = (cx.now, cx.params.lapse);
+        let Some(flow) = cx.flows.named(name.slot, name.flow) else { return };
         (flow.nic.paused, flow.nic.paused_at) = (paused, now);
         if !paused {
-            return self.offer(desk, name.slot);
+            return self.offer(cx, name.slot);
         }
         if lapse > Duration::ZERO && !std::mem::replace(&mut flow.nic.lapsing, true) {
             self.paused.push_last((now + lapse, name.slot, name.flow));
-            desk.wake_at(now + lapse);
+            cx.wake_at(now + lapse);
         }
     }
 
