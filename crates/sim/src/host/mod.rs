@@ -122,6 +122,15 @@ struct Receiving<R> {
     timed: bool,
 }
 
+/// What an event at a host touches beside it.
+struct Around<'a, P, F, O> {
+    now: Instant,
+    params: &'a HostParams<P>,
+    fabric: &'a mut Fabric,
+    finished: &'a mut F,
+    observer: &'a mut O,
+}
+
 type Params<T> = HostParams<<T as Transport>::Params>;
 
 impl<N: Nic<T::Sender>, T: Transport, const IN_ORDER: bool> EndHost for Host<N, T, IN_ORDER> {
@@ -168,27 +177,28 @@ impl<N: Nic<T::Sender>, T: Transport, const IN_ORDER: bool> EndHost for Host<N, 
         observer: &mut O,
     ) {
         while let Some((now, leaf)) = self.port.tree.first_before(end) {
+            let w = &mut Around { now, params, fabric, finished, observer };
             match leaf {
                 LINK => {
-                    let packet = self.port.take(fabric);
-                    self.on_frame(now, packet, params, fabric, finished, observer);
+                    let packet = self.port.take(w.fabric);
+                    self.on_frame(w, packet);
                 }
                 PORT => {
                     self.port.tree.set(PORT, Instant::NEVER);
-                    self.kick(now, params, fabric, observer);
+                    self.kick(w);
                 }
                 ARRIVAL => {
                     while let Some(arrival) = self.port.arrival(now) {
-                        self.start(now, arrival, params, fabric, observer);
+                        self.start(w, arrival);
                         if N::SENDS_AT_EACH_START {
-                            self.kick(now, params, fabric, observer);
+                            self.kick(w);
                         }
                     }
                     if !N::SENDS_AT_EACH_START {
-                        self.kick(now, params, fabric, observer);
+                        self.kick(w);
                     }
                 }
-                _ => self.on_timer(now, params, fabric, finished, observer),
+                _ => self.on_timer(w),
             }
         }
     }
@@ -217,20 +227,21 @@ impl<N: Nic<T::Sender>, T: Transport> OrderedHost for Host<N, T, true> {
         finished: &mut impl FnMut(Instant, Finished),
         observer: &mut O,
     ) {
+        let w = &mut Around { now, params, fabric, finished, observer };
         match event {
             HostEvent::Arrival(packet) => {
-                fabric.packet_hops += 1;
-                self.on_frame(now, packet, params, fabric, finished, observer);
+                w.fabric.packet_hops += 1;
+                self.on_frame(w, packet);
             }
             HostEvent::Free => {
                 self.busy = false;
-                self.kick(now, params, fabric, observer);
+                self.kick(w);
             }
             HostEvent::Start(flow) => {
-                self.start(now, flow, params, fabric, observer);
-                self.kick(now, params, fabric, observer);
+                self.start(w, flow);
+                self.kick(w);
             }
-            HostEvent::Timer => self.on_timer(now, params, fabric, finished, observer),
+            HostEvent::Timer => self.on_timer(w),
         }
     }
 
@@ -242,25 +253,30 @@ impl<N: Nic<T::Sender>, T: Transport> OrderedHost for Host<N, T, true> {
 impl<N: Nic<T::Sender>, T: Transport, const IN_ORDER: bool> Host<N, T, IN_ORDER> {
     /// Something happens to the NIC.
     #[inline(always)]
-    fn at_nic<O: Observer, R>(
+    fn at_nic<R>(
         &mut self,
-        now: Instant,
-        params: &Params<T>,
-        fabric: &mut Fabric,
-        observer: &mut O,
+        w: &mut Around<T::Params, impl FnMut(Instant, Finished), impl Observer>,
         event: impl FnOnce(&mut N, &mut Context<T::Sender, N::Flow>) -> R,
     ) -> R {
         let (busy_until, ser, host) = (self.port.busy_until, self.port.wire.ser, self.port.id);
-        let mut cx = Context { now, busy_until, ser, host, params, flows: &mut self.flows, wake: Instant::NEVER };
+        let mut cx = Context {
+            now: w.now,
+            busy_until,
+            ser,
+            host,
+            params: w.params,
+            flows: &mut self.flows,
+            wake: Instant::NEVER,
+        };
         let result = event(&mut self.nic, &mut cx);
         let wake = cx.wake;
         if wake != Instant::NEVER {
-            self.wake_at(wake, fabric);
+            self.wake_at(wake, w.fabric);
         }
         while let Some(packet) = self.nic.dropped() {
             self.port.stats.dropped += 1;
             self.port.drops.count(DropReason::Nic, &packet);
-            observer.dropped(now, host as usize, &packet, DropReason::Nic);
+            w.observer.dropped(w.now, host as usize, &packet, DropReason::Nic);
         }
         result
     }
@@ -278,101 +294,79 @@ impl<N: Nic<T::Sender>, T: Transport, const IN_ORDER: bool> Host<N, T, IN_ORDER>
     }
 
     #[inline(always)]
-    fn on_frame<O: Observer>(
-        &mut self,
-        now: Instant,
-        packet: Packet,
-        params: &Params<T>,
-        fabric: &mut Fabric,
-        finished: &mut impl FnMut(Instant, Finished),
-        observer: &mut O,
-    ) {
+    fn on_frame(&mut self, w: &mut Around<T::Params, impl FnMut(Instant, Finished), impl Observer>, packet: Packet) {
         match packet.control() {
             Some(frame) => {
-                observer.controlled(now, self.port.id as usize, 0, frame);
-                self.port.stats.held.on_control(now, frame);
-                self.at_nic(now, params, fabric, observer, |nic, cx| nic.on_control(cx, frame));
-                self.kick(now, params, fabric, observer);
+                w.observer.controlled(w.now, self.port.id as usize, 0, frame);
+                self.port.stats.held.on_control(w.now, frame);
+                self.at_nic(w, |nic, cx| nic.on_control(cx, frame));
+                self.kick(w);
             }
-            None if params.delay > Duration::ZERO => {
-                self.delayed.push_back((now + params.delay, packet));
-                self.wake_at(now + params.delay, fabric);
+            None if w.params.delay > Duration::ZERO => {
+                self.delayed.push_back((w.now + w.params.delay, packet));
+                self.wake_at(w.now + w.params.delay, w.fabric);
             }
-            None => self.receive(now, packet, params, fabric, finished, observer),
+            None => self.receive(w, packet),
         }
     }
 
-    fn start<O: Observer>(
-        &mut self,
-        now: Instant,
-        arrival: Arrival,
-        params: &Params<T>,
-        fabric: &mut Fabric,
-        observer: &mut O,
-    ) {
-        let (packets, last) = arrival.packets(params.payload);
+    fn start(&mut self, w: &mut Around<T::Params, impl FnMut(Instant, Finished), impl Observer>, arrival: Arrival) {
+        let (packets, last) = arrival.packets(w.params.payload);
         let class = arrival.class as usize;
         let start = Start {
             dst: arrival.dst,
             key: self.keys.next(&arrival),
             packets,
-            last_wire: (last + params.header) as u16,
-            class: params.priorities[class],
-            flags: params.flags[class],
+            last_wire: (last + w.params.header) as u16,
+            class: w.params.priorities[class],
+            flags: w.params.flags[class],
         };
-        let source = match params.datagrams[class] {
-            None => Source::Flow(T::open(&params.transport, &mut self.peers, now, start)),
+        let source = match w.params.datagrams[class] {
+            None => Source::Flow(T::open(&w.params.transport, &mut self.peers, w.now, start)),
             Some(rate) => {
-                let full_wire = (params.payload + params.header) as u16;
-                Source::Datagrams(Datagrams::new(start, full_wire, rate, now))
+                let full_wire = (w.params.payload + w.params.header) as u16;
+                Source::Datagrams(Datagrams::new(start, full_wire, rate, w.now))
             }
         };
         let slot = self.flows.add(Flow::new(source, &arrival));
-        self.offer(now, slot, params, fabric, observer);
+        self.offer(w, slot);
     }
 
     /// What the flow in `slot` may do has changed.
     #[inline(always)]
-    fn offer<O: Observer>(
-        &mut self,
-        now: Instant,
-        slot: u32,
-        params: &Params<T>,
-        fabric: &mut Fabric,
-        observer: &mut O,
-    ) {
-        self.at_nic(now, params, fabric, observer, |nic, cx| nic.offer(cx, slot));
+    fn offer(&mut self, w: &mut Around<T::Params, impl FnMut(Instant, Finished), impl Observer>, slot: u32) {
+        self.at_nic(w, |nic, cx| nic.offer(cx, slot));
         if N::TAKES_AT_ONCE {
-            self.set_timer(slot, params, fabric);
+            self.set_timer(w, slot);
         }
     }
 
     /// Sees to it that the timer of the flow in `slot` will be heard.
     #[inline(always)]
-    fn set_timer(&mut self, slot: u32, params: &Params<T>, fabric: &mut Fabric) {
+    fn set_timer(&mut self, w: &mut Around<T::Params, impl FnMut(Instant, Finished), impl Observer>, slot: u32) {
         let flow = &mut self.flows[slot];
         if T::Sender::TIMER_RECEDES && flow.timer != Instant::NEVER {
             return;
         }
-        let due = flow.source.timer(&params.transport);
+        let due = flow.source.timer(&w.params.transport);
         if due < flow.timer {
             flow.timer = due;
             let entry = (due, slot, flow.id);
             self.sending.push_sorted(entry);
-            self.wake_at(due, fabric);
+            self.wake_at(due, w.fabric);
         }
     }
 
     /// Sends if the link is free, else makes sure it is looked at when it is.
     #[inline(always)]
-    fn kick<O: Observer>(&mut self, now: Instant, params: &Params<T>, fabric: &mut Fabric, observer: &mut O) {
-        let free = if IN_ORDER { !self.busy } else { self.port.busy_until <= now };
+    fn kick(&mut self, w: &mut Around<T::Params, impl FnMut(Instant, Finished), impl Observer>) {
+        let free = if IN_ORDER { !self.busy } else { self.port.busy_until <= w.now };
         if free {
-            if let Some(packet) = self.at_nic(now, params, fabric, observer, |nic, cx| nic.pull(cx)) {
+            if let Some(packet) = self.at_nic(w, |nic, cx| nic.pull(cx)) {
                 if !N::TAKES_AT_ONCE && packet.kind == Kind::Data {
-                    self.set_timer(packet.sender_slot, params, fabric);
+                    self.set_timer(w, packet.sender_slot);
                 }
-                self.depart(now, &packet, fabric, observer);
+                self.depart(w, &packet);
             }
         } else if !IN_ORDER && !self.port.tree.is_set(PORT) && self.nic.sendable() {
             self.port.tree.set(PORT, self.port.busy_until);
@@ -381,194 +375,158 @@ impl<N: Nic<T::Sender>, T: Transport, const IN_ORDER: bool> Host<N, T, IN_ORDER>
 
     /// A packet takes the link; the port is looked at again after it if something else may go.
     #[inline(always)]
-    fn depart<O: Observer>(&mut self, now: Instant, packet: &Packet, fabric: &mut Fabric, observer: &mut O) {
-        let free_at = self.port.depart(now, packet, fabric, observer);
+    fn depart(&mut self, w: &mut Around<T::Params, impl FnMut(Instant, Finished), impl Observer>, packet: &Packet) {
+        let free_at = self.port.depart(w.now, packet, w.fabric, w.observer);
         if IN_ORDER {
             self.busy = true;
-            fabric.schedule(free_at, Event::new(What::Free, self.port.id as u32, 0));
+            w.fabric.schedule(free_at, Event::new(What::Free, self.port.id as u32, 0));
         } else if self.nic.sendable() {
             self.port.tree.set(PORT, free_at);
         }
     }
 
     #[inline]
-    fn receive<O: Observer>(
-        &mut self,
-        now: Instant,
-        packet: Packet,
-        params: &Params<T>,
-        fabric: &mut Fabric,
-        finished: &mut impl FnMut(Instant, Finished),
-        observer: &mut O,
-    ) {
-        observer.host_received(now, self.port.id as usize, &packet);
+    fn receive(&mut self, w: &mut Around<T::Params, impl FnMut(Instant, Finished), impl Observer>, packet: Packet) {
+        w.observer.host_received(w.now, self.port.id as usize, &packet);
         if packet.kind != Kind::Data {
-            self.on_reply(now, packet, params, fabric, finished, observer);
+            self.on_reply(w, packet);
         } else if packet.has(flags::DATAGRAM) {
-            self.finished_bytes[packet.receiver_slot as usize] += packet.wire as u64 - params.header;
+            self.finished_bytes[packet.receiver_slot as usize] += packet.wire as u64 - w.params.header;
         } else {
-            self.on_data(now, &packet, params, fabric, finished, observer);
+            self.on_data(w, &packet);
         }
     }
 
     #[inline(always)]
-    fn on_data<O: Observer>(
-        &mut self,
-        now: Instant,
-        packet: &Packet,
-        params: &Params<T>,
-        fabric: &mut Fabric,
-        finished: &mut impl FnMut(Instant, Finished),
-        observer: &mut O,
-    ) {
-        let receiving = T::receiving(&params.transport);
+    fn on_data(&mut self, w: &mut Around<T::Params, impl FnMut(Instant, Finished), impl Observer>, packet: &Packet) {
+        let receiving = T::receiving(&w.params.transport);
         let slot = packet.receiver_slot;
         // One reply is usual, and it can often go at once.
         let (mut reply, mut earlier) = (None, None);
-        let (host, keys, symmetric) = (self.port.id, &self.keys, params.symmetric);
+        let (host, keys, symmetric) = (self.port.id, &self.keys, w.params.symmetric);
         match self.receivers.get(slot) {
             // It has finished here.
             None => {
                 reply = T::Receiver::late(receiving, packet).map(|reply| answer(host, keys, symmetric, packet, reply))
             }
             Some(flow) => {
-                flow.state.on_packet(receiving, now, packet, &mut |of, one| {
+                flow.state.on_packet(receiving, w.now, packet, &mut |of, one| {
                     debug_assert!(earlier.is_none(), "two replies to a packet at most");
                     earlier = reply.replace(answer(host, keys, symmetric, of, one));
                 });
                 if flow.state.is_done() {
                     self.receivers.finish(slot);
-                    finished(now, Finished::Received { flow: packet.flow });
+                    (w.finished)(w.now, Finished::Received { flow: packet.flow });
                 } else {
                     let due = flow.state.timer(receiving);
                     if due != Instant::NEVER && !std::mem::replace(&mut flow.timed, true) {
                         self.receiving.push_sorted((due, slot, packet.flow));
-                        self.wake_at(due, fabric);
+                        self.wake_at(due, w.fabric);
                     }
                 }
             }
         }
         let Some(reply) = reply else { return };
         if let Some(earlier) = earlier {
-            self.at_nic(now, params, fabric, observer, |nic, cx| nic.reply(cx, earlier));
-        } else if !IN_ORDER && self.port.busy_until <= now && self.nic.lets_replies_pass() {
-            return self.depart(now, &reply, fabric, observer);
+            self.at_nic(w, |nic, cx| nic.reply(cx, earlier));
+        } else if !IN_ORDER && self.port.busy_until <= w.now && self.nic.lets_replies_pass() {
+            return self.depart(w, &reply);
         }
-        self.at_nic(now, params, fabric, observer, |nic, cx| nic.reply(cx, reply));
-        self.kick(now, params, fabric, observer);
+        self.at_nic(w, |nic, cx| nic.reply(cx, reply));
+        self.kick(w);
     }
 
     #[inline(always)]
-    fn on_reply<O: Observer>(
-        &mut self,
-        now: Instant,
-        packet: Packet,
-        params: &Params<T>,
-        fabric: &mut Fabric,
-        finished: &mut impl FnMut(Instant, Finished),
-        observer: &mut O,
-    ) {
+    fn on_reply(&mut self, w: &mut Around<T::Params, impl FnMut(Instant, Finished), impl Observer>, packet: Packet) {
         let slot = packet.sender_slot;
         let flow = &mut self.flows[slot];
         if flow.id != packet.flow || !flow.live || flow.source.is_done() {
             return;
         }
-        flow.source.on_packet(&params.transport, now, &packet);
+        flow.source.on_packet(&w.params.transport, w.now, &packet);
         if flow.source.is_done() {
             self.finished_bytes[flow.class as usize] += flow.size;
             let (retransmitted, timeouts) = (flow.source.retransmitted(), flow.source.timeouts());
-            finished(now, Finished::Acknowledged { flow: flow.id, retransmitted, timeouts });
+            (w.finished)(w.now, Finished::Acknowledged { flow: flow.id, retransmitted, timeouts });
             if let Source::Flow(sender) = &mut flow.source {
-                T::close(&params.transport, &mut self.peers, sender);
+                T::close(&w.params.transport, &mut self.peers, sender);
             }
-            self.at_nic(now, params, fabric, observer, |nic, cx| nic.done(cx, slot));
+            self.at_nic(w, |nic, cx| nic.done(cx, slot));
         } else {
-            self.offer(now, slot, params, fabric, observer);
+            self.offer(w, slot);
         }
-        self.kick(now, params, fabric, observer);
+        self.kick(w);
     }
 
-    fn on_timer<O: Observer>(
-        &mut self,
-        now: Instant,
-        params: &Params<T>,
-        fabric: &mut Fabric,
-        finished: &mut impl FnMut(Instant, Finished),
-        observer: &mut O,
-    ) {
-        while self.changes.front().is_some_and(|at| *at <= now) {
+    fn on_timer(&mut self, w: &mut Around<T::Params, impl FnMut(Instant, Finished), impl Observer>) {
+        while self.changes.front().is_some_and(|at| *at <= w.now) {
             self.changes.pop_front();
-            self.port.stats.held.on_link_change(now);
-            self.at_nic(now, params, fabric, observer, |nic, cx| nic.release(cx));
+            self.port.stats.held.on_link_change(w.now);
+            self.at_nic(w, |nic, cx| nic.release(cx));
         }
-        while self.delayed.front().is_some_and(|(at, _)| *at <= now) {
+        while self.delayed.front().is_some_and(|(at, _)| *at <= w.now) {
             if let Some((_, packet)) = self.delayed.pop_front() {
-                self.receive(now, packet, params, fabric, finished, observer);
+                self.receive(w, packet);
             }
         }
-        self.at_nic(now, params, fabric, observer, |nic, cx| nic.on_timer(cx));
-        while let Some((_, slot, id)) = self.receiving.pop_due(now) {
-            self.on_receiver_due(now, slot, id, params, fabric, observer);
+        self.at_nic(w, |nic, cx| nic.on_timer(cx));
+        while let Some((_, slot, id)) = self.receiving.pop_due(w.now) {
+            self.on_receiver_due(w, slot, id);
         }
-        while let Some((_, slot, id)) = self.sending.pop_due(now) {
-            self.on_sender_due(now, slot, id, params, fabric, observer);
+        while let Some((_, slot, id)) = self.sending.pop_due(w.now) {
+            self.on_sender_due(w, slot, id);
         }
         let next = |queue: Option<Instant>| queue.unwrap_or(Instant::NEVER);
         let (change, delayed) = (next(self.changes.front().copied()), next(self.delayed.front().map(|(at, _)| *at)));
         let timers = self.nic.next_timer().min(self.receiving.next()).min(self.sending.next());
         self.timer = timers.min(change).min(delayed);
         self.port.tree.set(TIMER, self.timer);
-        self.kick(now, params, fabric, observer);
+        self.kick(w);
     }
 
-    fn on_receiver_due<O: Observer>(
+    fn on_receiver_due(
         &mut self,
-        now: Instant,
+        w: &mut Around<T::Params, impl FnMut(Instant, Finished), impl Observer>,
         slot: u32,
         id: u32,
-        params: &Params<T>,
-        fabric: &mut Fabric,
-        observer: &mut O,
     ) {
-        let receiving = T::receiving(&params.transport);
+        let receiving = T::receiving(&w.params.transport);
         let Some(flow) = self.receivers.get(slot) else { return };
         let (mut reply, host, keys) = (None, self.port.id, &self.keys);
-        if flow.state.timer(receiving) <= now {
-            flow.state
-                .on_timer(receiving, now, &mut |of, one| reply = Some(answer(host, keys, params.symmetric, of, one)));
+        if flow.state.timer(receiving) <= w.now {
+            flow.state.on_timer(receiving, w.now, &mut |of, one| {
+                reply = Some(answer(host, keys, w.params.symmetric, of, one))
+            });
         }
         let due = flow.state.timer(receiving);
         flow.timed = due != Instant::NEVER;
         if flow.timed {
             self.receiving.push_sorted((due, slot, id));
-            self.wake_at(due, fabric);
+            self.wake_at(due, w.fabric);
         }
         if let Some(reply) = reply {
-            self.at_nic(now, params, fabric, observer, |nic, cx| nic.reply(cx, reply));
+            self.at_nic(w, |nic, cx| nic.reply(cx, reply));
         }
     }
 
-    fn on_sender_due<O: Observer>(
+    fn on_sender_due(
         &mut self,
-        now: Instant,
+        w: &mut Around<T::Params, impl FnMut(Instant, Finished), impl Observer>,
         slot: u32,
         id: u32,
-        params: &Params<T>,
-        fabric: &mut Fabric,
-        observer: &mut O,
     ) {
         let flow = &mut self.flows[slot];
-        if flow.id != id || !flow.live || flow.timer != now {
+        if flow.id != id || !flow.live || flow.timer != w.now {
             return;
         }
         flow.timer = Instant::NEVER;
-        if flow.source.timer(&params.transport) > now {
-            return self.set_timer(slot, params, fabric);
+        if flow.source.timer(&w.params.transport) > w.now {
+            return self.set_timer(w, slot);
         }
-        if let Some(reason) = flow.source.on_timer(&params.transport, now) {
+        if let Some(reason) = flow.source.on_timer(&w.params.transport, w.now) {
             self.timeouts[reason as usize] += 1;
         }
-        self.offer(now, slot, params, fabric, observer);
+        self.offer(w, slot);
     }
 }
 
