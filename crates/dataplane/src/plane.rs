@@ -1,13 +1,11 @@
 //! A switch as they see it who hold one, a simulator or a software switch: what happens to it, and what can be read off it.
 
-use crate::assign::Assigned;
 use crate::buffer::Pool;
-use crate::cells::Held;
-use crate::switch::{Departed, Received, Sent};
+use crate::held::{Assigned, Held};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
-use backwater_types::{ControlFrame, Instant, Kind, Packet, PortId, QueueId};
+use backwater_types::{ControlFrame, DropReason, Instant, Kind, Packet, PortId, QueueId};
 
 /// What happens to a switch. Calls come in the order of time.
 pub trait DataPlane: Send + 'static {
@@ -64,6 +62,39 @@ pub trait DataPlane: Send + 'static {
     fn discarded(&mut self) -> &mut Vec<(Packet, Instant)>;
     /// What can be read off it.
     fn readings(&self) -> &dyn Readings;
+}
+
+/// What became of an arriving packet.
+#[derive(Clone, Copy, Debug)]
+pub struct Received {
+    /// `None`: it was queued.
+    pub dropped: Option<DropReason>,
+    /// A control frame now waits at this port.
+    pub control_on: Option<PortId>,
+}
+
+/// A frame that starts its transmission.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent {
+    /// What goes on the wire.
+    pub packet: Packet,
+    /// The data queue it left, if it was in one.
+    pub queue: Option<QueueId>,
+    /// A control frame now waits at this port.
+    pub control_on: Option<PortId>,
+    /// When it was enqueued (data, and only if stamps are kept).
+    pub entered: Instant,
+}
+
+/// What is to be said of a packet that starts its transmission.
+#[derive(Clone, Copy, Debug)]
+pub struct Departed {
+    /// The data queue it left, if it was in one.
+    pub queue: Option<QueueId>,
+    /// A control frame now waits at this port.
+    pub control_on: Option<PortId>,
+    /// When it was enqueued (data, and only if stamps are kept).
+    pub entered: Instant,
 }
 
 /// What can be read off a switch, by samplers, reports and checkers.

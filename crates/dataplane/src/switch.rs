@@ -3,143 +3,21 @@
 //! Choose, then admit, then count: a dropped packet leaves no trace in any table. Control frames and then ACKs go before data
 //! at every port and are exempt from the buffer (BFC-A13), unless the shape puts ACKs among the data.
 
-use crate::assign::{Assigned, Resident};
-use crate::buffer::{Buffer, MemoryShape, Pool};
+use crate::buffer::cells::Cells;
+use crate::buffer::ring::Ring;
+use crate::buffer::{Buffer, Pool};
 use crate::canonical::Canonical;
-use crate::cells::{Cells, Held};
-use crate::marking::Red;
-use crate::plane::{DataPlane, Readings};
-use crate::policy::{Policy, Ports};
+use crate::held::{Assigned, Held, Resident};
+use crate::plane::{DataPlane, Departed, Readings, Received, Sent};
+use crate::policy::Policy;
+use crate::port::{Port, Ports};
 use crate::queues::{PausableQueues, Queues};
-use crate::ring::Ring;
+use crate::shape::{MarkingShape, PortShape, Shape};
 use alloc::string::String;
 use alloc::vec::Vec;
 use backwater_types::hash::Stream;
-use backwater_types::{BitsPerSec, ControlFrame, DropReason, Duration, Instant, Kind, Packet, PortId, QueueId, flags};
+use backwater_types::{ControlFrame, DropReason, Instant, Kind, Packet, PortId, QueueId, flags};
 use core::hash::{Hash, Hasher};
-
-/// What is the same for every scheme: ports, queues, buffer, marking.
-#[derive(Clone, Debug)]
-pub struct Shape {
-    /// The ports.
-    pub ports: Vec<PortShape>,
-    /// Data queues per port, where their number is fixed.
-    pub queues: u16,
-    /// Groups of equally many data queues, strict priority between them.
-    pub groups: u16,
-    /// Deficit round robin quantum, bytes; at least the largest packet.
-    pub quantum: u32,
-    /// Shared buffer of each MMU, bytes; `u64::MAX` is infinite.
-    pub buffer: u64,
-    /// Dynamic threshold per queue.
-    pub alpha: Option<f64>,
-    /// MMUs, and what is private to queues.
-    pub memory: MemoryShape,
-    /// What is marked, beyond the thresholds of ports.
-    pub marking: MarkingShape,
-    /// Smallest data packet, bytes on the wire: with `buffer`, the number of cells to allocate.
-    pub smallest_packet: u32,
-    /// Seed of this switch's random draws.
-    pub seed: u64,
-    /// Salt of this switch's hashes.
-    pub salt: u64,
-    /// HRTT to use instead of the largest of the ports.
-    pub hrtt: Option<Duration>,
-    /// Keep the enqueue time of every packet.
-    pub stamp: bool,
-    /// ACKs and NACKs are queued, accounted and paused like data.
-    pub acks_with_data: bool,
-    /// Wire size of a PFC frame.
-    pub pfc_frame: u16,
-    /// A packet for a paused queue is dropped, as FlowSail's testbed imitates pausing.
-    pub discards_paused: bool,
-}
-
-/// What is held against thresholds, and what becomes of packets that cannot be marked.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct MarkingShape {
-    /// The thresholds of a port are for all its data queues together.
-    pub per_port: bool,
-    /// Bits of queues that those thresholds do not cover.
-    pub exempt: u128,
-    /// The rule of the pool covers no others either.
-    pub pool_exempts: bool,
-    /// A packet that is not ECN-capable is dropped where a rule marks it. Only without backpressure.
-    pub drops_not_ect: bool,
-}
-
-/// One port.
-#[derive(Clone, Debug)]
-pub struct PortShape {
-    /// Link rate.
-    pub rate: BitsPerSec,
-    /// Round trip to the neighbour: twice the propagation delay (BFC-A18).
-    pub hrtt: Duration,
-    /// Marking at this egress.
-    pub red: Red,
-}
-
-impl Shape {
-    /// Of these ports with so many data queues each: one group, an infinite buffer without marking, quanta and packets of 1048 B.
-    pub fn new(ports: Vec<PortShape>, queues: u16) -> Shape {
-        Shape {
-            ports,
-            queues,
-            groups: 1,
-            quantum: 1048,
-            buffer: u64::MAX,
-            alpha: None,
-            memory: MemoryShape::default(),
-            marking: MarkingShape::default(),
-            smallest_packet: 49,
-            seed: 1,
-            salt: 1,
-            hrtt: None,
-            stamp: false,
-            acks_with_data: false,
-            pfc_frame: 64,
-            discards_paused: false,
-        }
-    }
-
-    /// Largest round trip to a neighbour (`maxHRTT`).
-    pub fn hrtt(&self) -> Duration {
-        self.hrtt.unwrap_or_else(|| self.ports.iter().map(|p| p.hrtt).max().unwrap_or(Duration::ZERO))
-    }
-}
-
-/// What became of an arriving packet.
-#[derive(Clone, Copy, Debug)]
-pub struct Received {
-    /// `None`: it was queued.
-    pub dropped: Option<DropReason>,
-    /// A control frame now waits at this port.
-    pub control_on: Option<PortId>,
-}
-
-/// A frame that starts its transmission.
-#[derive(Clone, Copy, Debug)]
-pub struct Sent {
-    /// What goes on the wire.
-    pub packet: Packet,
-    /// The data queue it left, if it was in one.
-    pub queue: Option<QueueId>,
-    /// A control frame now waits at this port.
-    pub control_on: Option<PortId>,
-    /// When it was enqueued (data, and only if stamps are kept).
-    pub entered: Instant,
-}
-
-/// What is to be said of a packet that starts its transmission.
-#[derive(Clone, Copy, Debug)]
-pub struct Departed {
-    /// The data queue it left, if it was in one.
-    pub queue: Option<QueueId>,
-    /// A control frame now waits at this port.
-    pub control_on: Option<PortId>,
-    /// When it was enqueued (data, and only if stamps are kept).
-    pub entered: Instant,
-}
 
 /// A switch that decides by policy `P`.
 #[derive(Clone, Debug)]
@@ -155,27 +33,6 @@ pub struct Switch<P: Policy> {
     acks_with_data: bool,
     discards_paused: bool,
     pfc_frame: u16,
-}
-
-#[derive(Clone, Debug)]
-pub(crate) struct Port<Q> {
-    pub(crate) queues: Q,
-    control: Ring<Packet>,
-    acks: Ring<Packet>,
-    /// Held by PFC.
-    held: bool,
-    /// Its MMU.
-    mmu: u8,
-    red: Red,
-}
-
-impl<Q> Port<Q> {
-    pub(crate) fn queue_frame(&mut self, frame: ControlFrame, pfc_frame: u16) {
-        let pfc = matches!(frame, ControlFrame::PfcPause(_) | ControlFrame::PfcResume(_));
-        let mut packet = Packet::from(frame);
-        packet.wire = if pfc { pfc_frame } else { packet.wire };
-        self.control.push_back(packet);
-    }
 }
 
 impl<P: Policy> Switch<P> {

@@ -1,9 +1,8 @@
 //! BFC's backpressure by hand: which packets are counted, and what that pauses; by queue and by flow id.
 
-use backwater_dataplane::assign::DynamicParams;
 use backwater_dataplane::{
-    Bfc, BfcByFlow, BfcParams, Composed, DataPlane, Dynamic, PauseByFlowParams, Policy, PortShape, Readings, Red,
-    Shape, Switch,
+    Bfc, BfcByFlow, BfcParams, Composed, DataPlane, Dynamic, DynamicParams, PauseByFlowParams, Policy, PortShape,
+    Readings, Red, Shape, Switch,
 };
 use backwater_types::{BitsPerSec, ControlFrame, Duration, FlowName, Instant, Kind, Packet, PortId, QueueId, flags};
 

@@ -4,9 +4,9 @@
 //! Source of the bounds: Shreedhar and Varghese 1995. In k visits a backlogged queue sends k quanta, short of one packet at most;
 //! visits of two queues differ by one.
 
-use backwater_dataplane::assign::DynamicParams;
 use backwater_dataplane::{
-    Assignment, Bfc, BfcParams, Composed, DataPlane, Dynamic, NoBackpressure, PerFlow, PortShape, Red, Shape, Switch,
+    Assignment, Bfc, BfcParams, Composed, DataPlane, Dynamic, DynamicParams, NoBackpressure, PerFlow, PortShape, Red,
+    Shape, Switch,
 };
 use backwater_types::hash::Stream;
 use backwater_types::{BitsPerSec, ControlFrame, Duration, Instant, Kind, Packet};

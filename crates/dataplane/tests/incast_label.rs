@@ -1,7 +1,8 @@
 //! The incast label keeps labelled flows together and leaves the order of all others alone (spec B, incast label).
 
-use backwater_dataplane::assign::DynamicParams;
-use backwater_dataplane::{Composed, DataPlane, Dynamic, NoBackpressure, PortShape, Readings, Red, Shape, Switch};
+use backwater_dataplane::{
+    Composed, DataPlane, Dynamic, DynamicParams, NoBackpressure, PortShape, Readings, Red, Shape, Switch,
+};
 use backwater_types::{BitsPerSec, Duration, Instant, Kind, Packet, flags};
 
 fn switch(queues: u16) -> Switch<Composed<Dynamic<1>, NoBackpressure>> {

@@ -1,11 +1,11 @@
 //! Data planes behind one interface: each published combination as itself, any other accepted one through an enum.
 
-use backwater_dataplane::assign::{DynamicParams, SingleFifo};
 use backwater_dataplane::queues::PausableQueues;
 use backwater_dataplane::{
-    Beside, BesideParams, Bfc, BfcByFlow, BfcParams, ByClass, Composed, DataPlane, Departed, Dynamic, FlowSail,
-    FlowSailAsPrinted, FlowSailParams, HpccMemory, HpccMemoryParams, IdealFlowControl, NoBackpressure,
-    PauseByFlowParams, PerFlow, Pfc, PfcParams, Readings, Received, Sent, Shape, Single, Stochastic, Switch,
+    Beside, BesideParams, Bfc, BfcByFlow, BfcParams, ByClass, Composed, DataPlane, Departed, Dynamic, DynamicParams,
+    FlowSail, FlowSailAsPrinted, FlowSailParams, HpccMemory, HpccMemoryParams, IdealFlowControl, NoBackpressure,
+    PauseByFlowParams, PerFlow, Pfc, PfcParams, Readings, Received, Sent, Shape, Single, SingleFifo, Stochastic,
+    Switch,
 };
 use backwater_scenario::model::{self, Memory};
 use backwater_types::{ControlFrame, Instant, Kind, Packet, PortId, QueueId};

@@ -7,10 +7,9 @@ use crate::pause_census::PauseCensus;
 use crate::routes::{Choice, Routes};
 use crate::switch_node::{Census, Change, DelayHistogram, Meters, SwitchNode};
 use crate::traffic::FlowKeys;
-use backwater_dataplane::assign::DynamicParams;
 use backwater_dataplane::{
-    BesideParams, BfcParams, DataPlane, FlowSailParams, HpccMemoryParams, MarkingShape, MemoryShape, NicQueues,
-    PauseByFlowParams, PfcParams, PortShape, Red, Shape, hpcc_memory,
+    BesideParams, BfcParams, DataPlane, DynamicParams, FlowSailParams, HpccMemoryParams, MarkingShape, MemoryShape,
+    NicQueues, PauseByFlowParams, PfcParams, PortShape, Red, Shape, hpcc_memory,
 };
 use backwater_scenario::model::{
     self, AckClass, Assignment, Backpressure, Buffer, Ecn, EcnOf, Elide, ElideRule, Fault, Hold, Memory, Mmu, NotEct,

@@ -97,8 +97,7 @@ impl PauseCensus {
 mod tests {
     use super::*;
     use crate::any_switch::BfcSwitch;
-    use backwater_dataplane::assign::DynamicParams;
-    use backwater_dataplane::{BfcParams, DataPlane, PortShape, Red, Shape};
+    use backwater_dataplane::{BfcParams, DataPlane, DynamicParams, PortShape, Red, Shape};
     use backwater_types::{BitsPerSec, Duration, Instant, Kind, Packet};
 
     /// One data queue and a threshold of one byte: every packet but the first at an egress counts.

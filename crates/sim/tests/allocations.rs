@@ -4,10 +4,9 @@
 
 mod common;
 
-use backwater_dataplane::assign::DynamicParams;
 use backwater_dataplane::{
-    Bfc, BfcParams, Composed, DataPlane, Departed, Dynamic, FlowSail, FlowSailParams, Policy, PortShape, Red, Shape,
-    Switch,
+    Bfc, BfcParams, Composed, DataPlane, Departed, Dynamic, DynamicParams, FlowSail, FlowSailParams, Policy, PortShape,
+    Red, Shape, Switch,
 };
 use backwater_scenario::Scenario;
 use backwater_sim::any_switch::{BfcSwitch, Build, FairQueueing, FifoPfc, FlowSailSwitch, IdealFc};

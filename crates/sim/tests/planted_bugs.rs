@@ -4,15 +4,13 @@
 
 mod common;
 
-use backwater_dataplane::assign::{Assigned, Choice, DynamicParams, Resident};
-use backwater_dataplane::cells::{Cell as Place, Cells, Fifo, Held};
+use backwater_dataplane::buffer::cells::{Cell as Place, Cells, Fifo};
 use backwater_dataplane::flow_table::{FlowTable, Record, state};
-use backwater_dataplane::policy::{Policy, Ports, Told};
-use backwater_dataplane::queues::PausableQueues;
-use backwater_dataplane::queues::Queues;
+use backwater_dataplane::policy::{Policy, Told};
+use backwater_dataplane::queues::{PausableQueues, Queues};
 use backwater_dataplane::{
-    Assignment, Backpressure, Bfc, BfcParams, Composed, DataPlane, Dynamic, FlowSail, FlowSailParams, NoBackpressure,
-    Readings, Received, Sent, Shape, Single, Switch,
+    Assigned, Assignment, Backpressure, Bfc, BfcParams, Choice, Composed, DataPlane, Dynamic, DynamicParams, FlowSail,
+    FlowSailParams, Held, NoBackpressure, Ports, Readings, Received, Resident, Sent, Shape, Single, Switch,
 };
 use backwater_scenario::Scenario;
 use backwater_scenario::model::Memory;

@@ -1,10 +1,11 @@
 //! Policies with a bug each, for the checker to find.
 
-use backwater_dataplane::assign::{Choice, Resident};
-use backwater_dataplane::cells::{Cells, Held};
-use backwater_dataplane::policy::{Ports, Told};
+use backwater_dataplane::buffer::cells::Cells;
+use backwater_dataplane::policy::Told;
 use backwater_dataplane::queues::PausableQueues;
-use backwater_dataplane::{Backpressure, Bfc, BfcParams, Canonical, FlowSail, FlowSailParams, Policy, Shape};
+use backwater_dataplane::{
+    Backpressure, Bfc, BfcParams, Canonical, Choice, FlowSail, FlowSailParams, Held, Policy, Ports, Resident, Shape,
+};
 use backwater_types::hash::Stream;
 use backwater_types::{ControlFrame, Instant, Packet, PortId, QueueId};
 use std::hash::Hasher;

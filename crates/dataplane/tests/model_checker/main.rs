@@ -15,10 +15,10 @@ mod machines;
 mod network;
 mod plan;
 
-use backwater_dataplane::assign::DynamicParams;
 use backwater_dataplane::queues::PausableQueues;
 use backwater_dataplane::{
-    Bfc, BfcParams, Canonical, Composed, DataPlane, Dynamic, FlowSail, FlowSailParams, Policy, Readings, Switch,
+    Bfc, BfcParams, Canonical, Composed, DataPlane, Dynamic, DynamicParams, FlowSail, FlowSailParams, Policy, Readings,
+    Switch,
 };
 use backwater_types::Duration;
 use broken::{LosesMarks, NeverRepeats};

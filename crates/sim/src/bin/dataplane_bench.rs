@@ -4,8 +4,9 @@
 //! average, to random ports, as senders at line rate do. Each step receives a packet and transmits one from the same egress.
 //! `dataplane_bench [MILLIONS OF PACKETS]`.
 
-use backwater_dataplane::assign::DynamicParams;
-use backwater_dataplane::{BfcParams, FlowSailParams, PauseByFlowParams, PfcParams, PortShape, Red, Shape, pfc};
+use backwater_dataplane::{
+    BfcParams, DynamicParams, FlowSailParams, PauseByFlowParams, PfcParams, PortShape, Red, Shape, pfc,
+};
 use backwater_scenario::model::{Assignment, Backpressure};
 use backwater_sim::any_switch::{BfcSwitch, Build, FairQueueing, FifoPfc, FlowSailSwitch, PlaneParams};
 use backwater_types::hash::Stream;

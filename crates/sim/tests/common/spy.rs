@@ -1,9 +1,7 @@
 //! BFC's assignment, with the choices counted that leave no trace outside.
 
-use backwater_dataplane::assign::{Assigned, Choice, DynamicParams, Resident};
-use backwater_dataplane::cells::Held;
 use backwater_dataplane::queues::PausableQueues;
-use backwater_dataplane::{Assignment, Dynamic, Shape};
+use backwater_dataplane::{Assigned, Assignment, Choice, Dynamic, DynamicParams, Held, Resident, Shape};
 use backwater_types::hash::Stream;
 use backwater_types::{Instant, Packet, PortId, QueueId};
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -4,8 +4,8 @@
 //! them. Keeping flows apart inside a queue avoids head-of-line blocking in the host, which the papers do not model. Queues are
 //! served by deficit round robin. Flows are named by the caller's slot numbers.
 
-use crate::bits::Bits;
-use crate::drr::{Drr, Served};
+use crate::queues::bits::Bits;
+use crate::queues::drr::{Drr, Served};
 use alloc::vec;
 use alloc::vec::Vec;
 use backwater_types::hash::{self, Stream};

@@ -1,13 +1,13 @@
 //! A queue of its own for every flow with a record, each of which a neighbour may pause: ideal flow control.
 //!
-//! As [`crate::flow_queues`], but a queue is found by the number of its flow's record, which is kept with every packet, and may
+//! As [`crate::queues::flow_queues`], but a queue is found by the number of its flow's record, which is kept with every packet, and may
 //! be paused, with packets in it or not. A paused queue keeps its credit and leaves the round when its turn comes.
 
-use crate::assign::Choice;
-use crate::cells::{Cell, Cells, Fifo, Held, NIL};
+use crate::buffer::cells::{Cell, Cells, Fifo, NIL};
 use crate::flow_table::{NONE, Slot};
-use crate::pause_by_flow::FlowQueues;
+use crate::held::{Choice, Held};
 use crate::queues::Queues;
+use crate::queues::by_record::PausableByFlow;
 use alloc::vec::Vec;
 use backwater_types::hash::Stream;
 use backwater_types::{Instant, Packet, QueueId};
@@ -62,7 +62,7 @@ impl RecordQueues {
     }
 }
 
-impl FlowQueues for RecordQueues {
+impl PausableByFlow for RecordQueues {
     /// Queues go by records, not by numbers.
     fn assign(&self, _rng: &mut Stream) -> QueueId {
         0

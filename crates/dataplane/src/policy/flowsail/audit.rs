@@ -1,8 +1,8 @@
 //! FlowSail's state against a recount of what its queues hold (the rules of spec F.2 to F.8).
 
 use super::FlowSail;
-use crate::assign::Resident;
 use crate::flow_table::{NO_QUEUE, NONE, Record, Slot, state};
+use crate::held::Resident;
 use crate::queues::PausableQueues;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;

@@ -17,17 +17,15 @@
 //! one from flows that go elsewhere. The text asks to pause a queue "if any of its flows" is behind a congested one, and a
 //! finished flow is none. [`BfcParams::count_last`] is the printed rule.
 
-use crate::assign::Resident;
 use crate::backpressure::{Backpressure, Refresh};
-use crate::bits::Bits;
 use crate::canonical::Canonical;
-use crate::cells::Held;
+use crate::held::{Held, Resident};
+use crate::queues::bits::Bits;
 use crate::queues::{PausableQueues, Queues};
-use crate::switch::Shape;
-use alloc::format;
+use crate::shape::Shape;
 use alloc::string::String;
-use alloc::vec;
 use alloc::vec::Vec;
+use alloc::{format, vec};
 use backwater_types::hash::Stream;
 use backwater_types::{ControlFrame, Duration, Instant, Packet, PortId, QueueId, flags};
 use core::hash::{Hash, Hasher};

@@ -3,17 +3,26 @@
 //! It has no queue, buffer or wire of its own and sees those of the switch through what it is given. Where assignment and
 //! backpressure do not know of each other a policy is a [`Composed`] of the two; FlowSail's share their flow records and are one.
 
-use crate::assign::{Assigned, Assignment, Choice, Resident};
-use crate::backpressure::Backpressure;
-use crate::canonical::Canonical;
-use crate::cells::{Cells, Held};
+pub mod beside;
+pub mod composed;
+pub mod flowsail;
+pub mod flowsail_as_printed;
+pub mod pause_by_flow;
+
+pub use beside::{Beside, BesideParams};
+pub use composed::Composed;
+pub use flowsail::{FlowSail, FlowSailParams};
+pub use flowsail_as_printed::FlowSailAsPrinted;
+pub use pause_by_flow::{BfcByFlow, IdealFlowControl, PauseByFlowParams};
+
+use crate::buffer::cells::Cells;
+use crate::held::{Assigned, Choice, Held, Resident};
+use crate::port::Ports;
 use crate::queues::Queues;
-use crate::switch::{Port, Shape};
+use crate::shape::Shape;
 use alloc::string::String;
-use alloc::vec::Vec;
 use backwater_types::hash::Stream;
 use backwater_types::{ControlFrame, Instant, Packet, PortId, QueueId};
-use core::hash::Hasher;
 
 /// A frame, and the port it goes out of.
 pub type Told = (PortId, ControlFrame);
@@ -121,154 +130,5 @@ pub trait Policy: Clone + Send + 'static {
     /// Compares its state with a recount over all that the queues of the ports hold, in order.
     fn audit(&self, _residents: &[Resident], _queues: &[&Self::Queues]) -> Result<(), String> {
         Ok(())
-    }
-}
-
-/// The ports of a switch, as a policy sees them outside the path of packets.
-pub struct Ports<'a, Q> {
-    pub(crate) ports: &'a mut [Port<Q>],
-    pub(crate) cells: &'a mut Cells,
-    pub(crate) pfc_frame: u16,
-    /// Ports that may have something to send now.
-    pub(crate) kicked: &'a mut Vec<PortId>,
-}
-
-impl<Q> Ports<'_, Q> {
-    /// Sends a frame out of `port`.
-    pub fn send(&mut self, port: PortId, frame: ControlFrame) {
-        self.ports[port as usize].queue_frame(frame, self.pfc_frame);
-        self.kicked.push(port);
-    }
-
-    /// The queues of `port`, of which some may be opened, and the cells they are made of.
-    pub fn open(&mut self, port: PortId) -> (&mut Q, &mut Cells) {
-        self.kicked.push(port);
-        (&mut self.ports[port as usize].queues, self.cells)
-    }
-}
-
-/// An assignment and a backpressure that do not know of each other.
-#[derive(Clone, Debug)]
-pub struct Composed<A, B> {
-    assignment: A,
-    backpressure: B,
-}
-
-impl<A: Assignment, B: Backpressure<A::Queues>> Policy for Composed<A, B> {
-    type Queues = A::Queues;
-    type Params = (A::Params, B::Params);
-
-    fn new(params: &Self::Params, shape: &Shape) -> Self {
-        Composed { assignment: A::new(&params.0, shape), backpressure: B::new(&params.1, shape) }
-    }
-
-    #[inline(always)]
-    fn choose(&self, now: Instant, packet: &Packet, port: PortId, queues: &A::Queues, rng: &mut Stream) -> Choice {
-        self.assignment.choose(now, packet, port, queues, rng)
-    }
-
-    #[inline(always)]
-    fn admits(&self, ingress: PortId, wire: u64) -> bool {
-        self.backpressure.admits(ingress, wire)
-    }
-
-    #[inline(always)]
-    fn samples(&self, rng: &mut Stream) -> bool {
-        self.backpressure.samples(rng)
-    }
-
-    #[inline(always)]
-    fn on_enqueue(
-        &mut self,
-        now: Instant,
-        packet: &Packet,
-        held: &mut Held,
-        port: PortId,
-        choice: &mut Choice,
-        queues: &A::Queues,
-    ) -> Option<Told> {
-        self.assignment.on_enqueue(now, packet, held, port, *choice, queues);
-        let frame = self.backpressure.on_enqueue(now, packet, held, port, choice.queue, queues);
-        frame.map(|frame| (held.ingress as PortId, frame))
-    }
-
-    #[inline(always)]
-    fn on_dequeue(&mut self, now: Instant, packet: &Packet, held: &Held, port: PortId, queue: QueueId) -> Option<Told> {
-        self.assignment.on_dequeue(now, held, port, queue);
-        let frame = self.backpressure.on_dequeue(now, packet.wire, held);
-        frame.map(|frame| (held.ingress as PortId, frame))
-    }
-
-    #[inline(always)]
-    fn passes(&self, ingress: PortId, wire: u64) -> bool {
-        self.backpressure.passes(ingress, wire)
-    }
-
-    #[inline(always)]
-    fn on_pass(
-        &mut self,
-        now: Instant,
-        packet: &Packet,
-        held: &Held,
-        port: PortId,
-        choice: Choice,
-        queues: &A::Queues,
-    ) {
-        self.assignment.on_enqueue(now, packet, held, port, choice, queues);
-        self.assignment.on_dequeue(now, held, port, choice.queue);
-    }
-
-    fn on_control(
-        &mut self,
-        _now: Instant,
-        _port: PortId,
-        frame: ControlFrame,
-        queues: &mut A::Queues,
-        _cells: &mut Cells,
-    ) {
-        B::obey(frame, queues);
-    }
-
-    #[inline(always)]
-    fn next_timer(&self) -> Instant {
-        self.backpressure.next_refresh()
-    }
-
-    fn on_timer(&mut self, now: Instant, ports: &mut Ports<'_, A::Queues>) {
-        self.backpressure.refresh(now, &mut |port, frame| ports.send(port, frame));
-    }
-
-    fn on_link_down(&mut self, _now: Instant, port: PortId, ports: &mut Ports<'_, A::Queues>) {
-        B::release(ports.open(port).0);
-    }
-
-    fn on_link_up(&mut self, now: Instant, port: PortId, ports: &mut Ports<'_, A::Queues>) {
-        if let Some(frame) = self.backpressure.state_of(now, port) {
-            ports.send(port, frame);
-        }
-    }
-
-    fn active_flows(&self, port: PortId) -> Option<u32> {
-        self.assignment.active_flows(port)
-    }
-
-    fn assigned(&self, port: PortId) -> Assigned {
-        self.assignment.assigned(port)
-    }
-
-    fn audit(&self, residents: &[Resident], _queues: &[&A::Queues]) -> Result<(), String> {
-        self.assignment.audit(residents)?;
-        self.backpressure.audit(residents)
-    }
-}
-
-impl<A: Canonical, B: Canonical> Canonical for Composed<A, B> {
-    fn canonical(&self, now: Instant, state: &mut impl Hasher) {
-        self.assignment.canonical(now, state);
-        self.backpressure.canonical(now, state);
-    }
-
-    fn owner(&self, tag: u32) -> u64 {
-        self.assignment.owner(tag)
     }
 }

@@ -1,15 +1,15 @@
 //! FlowSail's published pseudo-code read to the letter, for the experiment that shows what goes wrong.
 //!
 //! Source: Algorithms 1 to 3 of Li et al., 2024; spec F.9 lists the lines. It hangs isolation queues, lets packets of paused
-//! flows leave, and repeats PAUSE for packets that need none. Nothing here is meant to be right: see [`crate::flowsail`].
+//! flows leave, and repeats PAUSE for packets that need none. Nothing here is meant to be right: see [`crate::policy::flowsail`].
 
-use crate::assign::{Assigned, Choice};
-use crate::bits::Bits;
-use crate::cells::{Cells, Held};
-use crate::flowsail::FlowSailParams;
+use crate::buffer::cells::Cells;
+use crate::held::{Assigned, Choice, Held};
+use crate::policy::flowsail::FlowSailParams;
 use crate::policy::{Policy, Told};
+use crate::queues::bits::Bits;
 use crate::queues::{PausableQueues, Queues};
-use crate::switch::Shape;
+use crate::shape::Shape;
 use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;

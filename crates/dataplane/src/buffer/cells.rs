@@ -3,6 +3,7 @@
 //! A finite buffer allocates all its cells at construction; an infinite one grows by doubling. Freed cells are reused last in,
 //! first out, so a lightly loaded switch stays in a few cache lines.
 
+use crate::held::Held;
 use alloc::vec::Vec;
 use backwater_types::{Instant, Kind, Packet, QueueId};
 
@@ -28,21 +29,6 @@ pub const MARK: Packet = Packet {
     kind: Kind::Control,
     flags: 0,
 };
-
-/// What a switch keeps with a packet it holds. The packet itself is already as it will depart.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Held {
-    /// A word of the assignment's (BFC: the flow-table entry).
-    pub tag: u32,
-    /// The queue it left upstream, as its header said on arrival (BFC-A4).
-    pub upstream_queue: QueueId,
-    /// Port it came in by.
-    pub ingress: u8,
-    /// It counts towards a pause (BFC `counted`).
-    pub counted: bool,
-    /// It takes part in bookkeeping (BFC-B3); always, without sampling.
-    pub sampled: bool,
-}
 
 /// A packet, what is kept with it, and the next cell: one cache line, because a packet that waits is far away when its turn comes.
 #[derive(Clone, Copy, Debug)]

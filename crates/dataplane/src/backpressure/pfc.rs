@@ -10,15 +10,13 @@
 //! drop : neither reserve, pool below T, nor headroom has room
 //! ```
 
-use crate::assign::Resident;
 use crate::backpressure::{Backpressure, Refresh};
-use crate::cells::Held;
+use crate::held::{Held, Resident};
 use crate::queues::Queues;
-use crate::switch::Shape;
-use alloc::format;
+use crate::shape::Shape;
 use alloc::string::String;
-use alloc::vec;
 use alloc::vec::Vec;
+use alloc::{format, vec};
 use backwater_types::{BitsPerSec, CONTROL_WIRE, ControlFrame, Duration, Instant, Packet, PortId, QueueId};
 
 /// Parameters of [`Pfc`].
@@ -52,7 +50,7 @@ pub fn headroom(delay: Duration, rate: BitsPerSec, largest: u64) -> u64 {
 pub struct Pfc {
     pool: u64,
     pool_used: u64,
-    /// Bytes of the pool held by traffic that is not accounted here ([`crate::beside`]).
+    /// Bytes of the pool held by traffic that is not accounted here ([`crate::policy::beside`]).
     taken: u64,
     /// Alpha in units of 1/65536.
     alpha: u64,

@@ -3,8 +3,7 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
-use backwater_types::PortId;
-use backwater_types::hash;
+use backwater_types::{PortId, hash};
 
 /// The sketches of all ports of a switch: rows of counters of bytes.
 #[derive(Clone, Debug, Hash)]

@@ -1,11 +1,11 @@
 //! A queue of its own for every flow that holds data: ideal fair queueing (spec D).
 //!
 //! The number of queues is unbounded, so the round is a linked list instead of a bitset, and a queue exists only while it
-//! holds data. Deficit round robin as in [`crate::drr`], from the head of the list: a queue whose credit does not cover its
+//! holds data. Deficit round robin as in [`crate::queues::drr`], from the head of the list: a queue whose credit does not cover its
 //! first packet gets a quantum and goes to the back.
 
-use crate::assign::Choice;
-use crate::cells::{Cell, Cells, Fifo, Held, NIL};
+use crate::buffer::cells::{Cell, Cells, Fifo, NIL};
+use crate::held::{Choice, Held};
 use crate::queues::Queues;
 use alloc::vec::Vec;
 use backwater_types::{Instant, Packet, QueueId, hash};

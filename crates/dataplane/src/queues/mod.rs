@@ -1,9 +1,16 @@
 //! The data queues of an egress port and the order in which they are served.
 
-use crate::assign::Choice;
-use crate::bits::Bits;
-use crate::cells::{Cell, Cells, Fifo, Held, MARK};
-use crate::drr::{Drr, Served};
+pub mod bits;
+pub mod by_record;
+pub mod drr;
+pub mod flow_queues;
+pub mod record_queues;
+pub mod skipping_queues;
+
+use crate::buffer::cells::{Cell, Cells, Fifo, MARK};
+use crate::held::{Choice, Held};
+use crate::queues::bits::Bits;
+use crate::queues::drr::{Drr, Served};
 use alloc::boxed::Box;
 use alloc::vec;
 use backwater_types::{Instant, Packet, QueueId};

@@ -14,37 +14,23 @@
 //! A flow that comes by another port since a link failed is paused there; the old pause lapses. There is no sticky time: a flow
 //! that comes back finds its name, not its queue.
 
-use crate::assign::{Assigned, Choice, Resident};
-use crate::cells::{Cells, Held};
+use crate::buffer::cells::Cells;
 use crate::flow_table::{FlowTable, LAPSE, NONE, Slot, state};
-use crate::policy::{Policy, Ports, Told};
-use crate::queues::Queues;
-use crate::record_queues::RecordQueues;
-use crate::skipping_queues::SkippingQueues;
-use crate::switch::Shape;
+use crate::held::{Assigned, Choice, Held, Resident};
+use crate::policy::{Policy, Told};
+use crate::port::Ports;
+use crate::queues::by_record::PausableByFlow;
+use crate::queues::record_queues::RecordQueues;
+use crate::queues::skipping_queues::SkippingQueues;
+use crate::shape::Shape;
 use crate::ticks::ticks;
 use alloc::collections::BTreeMap;
-use alloc::format;
 use alloc::string::String;
-use alloc::vec;
 use alloc::vec::Vec;
+use alloc::{format, vec};
 use backwater_types::hash::Stream;
 use backwater_types::{ControlFrame, Duration, Instant, Packet, PortId, QueueId, flags};
 use core::marker::PhantomData;
-
-/// Queues in which a flow can be paused by the number of its record.
-pub trait FlowQueues: Queues {
-    /// The queue for a flow that has no packets here.
-    fn assign(&self, rng: &mut Stream) -> QueueId;
-    /// Whether the flow of this record is paused.
-    fn is_closed(&self, slot: Slot) -> bool;
-    /// Pauses or resumes the flow of this record.
-    fn set_closed(&mut self, slot: Slot, closed: bool);
-    /// Bytes that a packet of this record's flow finds in its queue.
-    fn length(&self, queue: QueueId, slot: Slot) -> u64;
-    /// Queues with a packet that may leave, once one of this record's flow has joined.
-    fn active_with_flow(&self, queue: QueueId, slot: Slot) -> u32;
-}
 
 /// Parameters of [`PauseByFlow`].
 #[derive(Clone, Debug)]
@@ -78,7 +64,7 @@ pub struct PauseByFlow<Q> {
     queues: PhantomData<Q>,
 }
 
-impl<Q: FlowQueues> PauseByFlow<Q> {
+impl<Q: PausableByFlow> PauseByFlow<Q> {
     /// Its flow records, for checks.
     pub fn table(&self) -> &FlowTable {
         &self.table
@@ -111,7 +97,7 @@ impl<Q: FlowQueues> PauseByFlow<Q> {
     }
 }
 
-impl<Q: FlowQueues> Policy for PauseByFlow<Q> {
+impl<Q: PausableByFlow> Policy for PauseByFlow<Q> {
     type Queues = Q;
     type Params = PauseByFlowParams;
 

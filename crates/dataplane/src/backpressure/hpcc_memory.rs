@@ -1,6 +1,6 @@
 //! Priority flow control over switch memory as the public HPCC simulator has it, rule by rule.
 //!
-//! Source: baselines 0.4, the simulator's memory model. It differs from [`crate::pfc`], which is exact where this is coarse:
+//! Source: baselines 0.4, the simulator's memory model. It differs from [`crate::backpressure::pfc`], which is exact where this is coarse:
 //!
 //! ```text
 //! headroom = 3 x (rate x delay), T = (buffer - headrooms - reserves - pool used) >> shift, shift 3 at NIC speed and one less
@@ -17,15 +17,13 @@
 //!
 //! A pause is sent once: it is neither repeated nor does it lapse.
 
-use crate::assign::Resident;
 use crate::backpressure::Backpressure;
-use crate::cells::Held;
+use crate::held::{Held, Resident};
 use crate::queues::Queues;
-use crate::switch::Shape;
-use alloc::format;
+use crate::shape::Shape;
 use alloc::string::String;
-use alloc::vec;
 use alloc::vec::Vec;
+use alloc::{format, vec};
 use backwater_types::{BitsPerSec, ControlFrame, Duration, Instant, Packet, PortId, QueueId};
 
 /// Parameters of [`HpccMemory`].

@@ -3,14 +3,14 @@
 //! Spec B.2, "Flow-ID ideal". A flow's packets are a line of their own, in one queue at a time; a queue is the merge of its lines
 //! in the order in which packets came. Queues are served by deficit round robin, as in [`crate::queues`].
 
-use crate::assign::Choice;
-use crate::bits::Bits;
-use crate::cells::{Cell, Cells, Fifo, Held};
-use crate::drr::{Drr, Served};
+use crate::buffer::cells::{Cell, Cells, Fifo};
+use crate::buffer::ring::Ring;
 use crate::flow_table::{NONE, Slot};
-use crate::pause_by_flow::FlowQueues;
+use crate::held::{Choice, Held};
 use crate::queues::Queues;
-use crate::ring::Ring;
+use crate::queues::bits::Bits;
+use crate::queues::by_record::PausableByFlow;
+use crate::queues::drr::{Drr, Served};
 use alloc::collections::BinaryHeap;
 use alloc::vec;
 use alloc::vec::Vec;
@@ -102,7 +102,7 @@ impl SkippingQueues {
     }
 }
 
-impl FlowQueues for SkippingQueues {
+impl PausableByFlow for SkippingQueues {
     /// The first empty queue from the rotating start, else any at random. No queue is paused, so all empty ones are equal.
     fn assign(&self, rng: &mut Stream) -> QueueId {
         match self.all.minus(&self.nonempty).next_from(self.rotor) {

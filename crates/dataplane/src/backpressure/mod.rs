@@ -3,10 +3,17 @@
 //! Two halves. The downstream half watches this switch's buffer and has frames sent to neighbours; the upstream half is what
 //! an egress port obeys. Frames are level-triggered, so a repeated one does no harm.
 
-use crate::assign::Resident;
-use crate::cells::Held;
+pub mod bfc;
+pub mod hpcc_memory;
+pub mod pfc;
+
+pub use bfc::{Bfc, BfcParams};
+pub use hpcc_memory::{HpccMemory, HpccMemoryParams};
+pub use pfc::{Pfc, PfcParams};
+
+use crate::held::{Held, Resident};
 use crate::queues::Queues;
-use crate::switch::Shape;
+use crate::shape::Shape;
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;

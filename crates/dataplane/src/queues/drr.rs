@@ -5,7 +5,7 @@
 //! With a quantum of at least the largest packet every visit sends, so a pick looks at no more than two queues.
 //! Credit is kept while a queue is paused and lost when it empties.
 
-use crate::bits::Bits;
+use crate::queues::bits::Bits;
 
 /// Something served in turn: it keeps its own credit, beside what else is looked at when its turn comes.
 pub trait Served {

@@ -13,11 +13,15 @@
 //! queues each settles at `alpha B / (1 + M alpha)` of the pool. Counts wire bytes of packets in data queues; ACKs and control
 //! frames ride queues of their own and are exempt (BFC-A13) unless the switch puts ACKs among the data.
 
+pub mod cells;
+pub mod ring;
+
+pub use ring::Ring;
+
 use crate::marking::Red;
-use alloc::format;
 use alloc::string::String;
-use alloc::vec;
 use alloc::vec::Vec;
+use alloc::{format, vec};
 use backwater_types::hash::Stream;
 use backwater_types::{PortId, QueueId};
 

@@ -3,12 +3,13 @@
 //! Towards those, ingress ports are accounted and paused by PFC, out of the share of the buffer that the other traffic leaves
 //! free; towards all others the policy does as it always does. It has to be set up to send no frames towards them itself.
 
-use crate::assign::{Assigned, Choice, Resident};
 use crate::backpressure::Backpressure;
-use crate::cells::{Cells, Held};
-use crate::pfc::{Pfc, PfcParams};
-use crate::policy::{Policy, Ports, Told};
-use crate::switch::Shape;
+use crate::backpressure::pfc::{Pfc, PfcParams};
+use crate::buffer::cells::Cells;
+use crate::held::{Assigned, Choice, Held, Resident};
+use crate::policy::{Policy, Told};
+use crate::port::Ports;
+use crate::shape::Shape;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;

@@ -1,0 +1,152 @@
+//! Queue assignment: which queue of its egress port a packet joins.
+
+pub mod dynamic;
+
+pub use dynamic::{Dynamic, DynamicParams};
+
+use crate::held::{Assigned, Choice, Held, Resident};
+use crate::queues::flow_queues::FlowQueues;
+use crate::queues::{OneQueue, PausableQueues, Queues};
+use crate::shape::Shape;
+use alloc::string::String;
+use backwater_types::hash::{self, Stream};
+use backwater_types::{Instant, Packet, PortId, QueueId};
+
+/// A rule that maps packets to queues.
+pub trait Assignment: Clone + Send + 'static {
+    /// The queues it needs.
+    type Queues: Queues;
+    /// Its parameters.
+    type Params: Copy;
+    /// For a switch of this shape.
+    fn new(params: &Self::Params, shape: &Shape) -> Self;
+    /// The queue for `packet` at egress `port`. Pure: the buffer may still refuse the packet.
+    fn choose(&self, now: Instant, packet: &Packet, port: PortId, queues: &Self::Queues, rng: &mut Stream) -> Choice;
+    /// The packet joins the queue, which does not hold it yet.
+    fn on_enqueue(
+        &mut self,
+        _now: Instant,
+        _packet: &Packet,
+        _held: &Held,
+        _port: PortId,
+        _choice: Choice,
+        _queues: &Self::Queues,
+    ) {
+    }
+    /// The packet left its queue.
+    fn on_dequeue(&mut self, _now: Instant, _held: &Held, _port: PortId, _queue: QueueId) {}
+    /// Flows with packets in `port`, if the rule knows.
+    fn active_flows(&self, _port: PortId) -> Option<u32> {
+        None
+    }
+    /// Counts at `port`.
+    fn assigned(&self, _port: PortId) -> Assigned {
+        Assigned::default()
+    }
+    /// Compares its state with a recount over all packets held.
+    fn audit(&self, _residents: &[Resident]) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// Everything into one FIFO.
+#[derive(Clone, Debug)]
+pub struct Single<Q>(core::marker::PhantomData<Q>);
+
+/// [`Single`] with a plain FIFO.
+pub type SingleFifo = Single<OneQueue>;
+
+impl<Q: Queues> Assignment for Single<Q> {
+    type Queues = Q;
+    type Params = ();
+
+    fn new(_params: &(), _shape: &Shape) -> Single<Q> {
+        Single(core::marker::PhantomData)
+    }
+
+    #[inline(always)]
+    fn choose(&self, _now: Instant, _packet: &Packet, _port: PortId, _queues: &Q, _rng: &mut Stream) -> Choice {
+        Choice { queue: 0, tag: 0, fresh: false }
+    }
+}
+
+/// The queue of its traffic class; classes beyond the last queue share it.
+#[derive(Clone, Debug)]
+pub struct ByClass {
+    last: QueueId,
+}
+
+impl Assignment for ByClass {
+    type Queues = PausableQueues<1>;
+    type Params = ();
+
+    fn new(_params: &(), shape: &Shape) -> ByClass {
+        ByClass { last: shape.queues - 1 }
+    }
+
+    #[inline(always)]
+    fn choose(
+        &self,
+        _now: Instant,
+        packet: &Packet,
+        _port: PortId,
+        _queues: &PausableQueues<1>,
+        _rng: &mut Stream,
+    ) -> Choice {
+        Choice { queue: (packet.class as QueueId).min(self.last), tag: 0, fresh: false }
+    }
+}
+
+/// A queue of its own for each flow: ideal fair queueing.
+#[derive(Clone, Debug)]
+pub struct PerFlow;
+
+impl Assignment for PerFlow {
+    type Queues = FlowQueues;
+    type Params = ();
+
+    fn new(_params: &(), _shape: &Shape) -> PerFlow {
+        PerFlow
+    }
+
+    #[inline(always)]
+    fn choose(
+        &self,
+        _now: Instant,
+        _packet: &Packet,
+        _port: PortId,
+        _queues: &FlowQueues,
+        _rng: &mut Stream,
+    ) -> Choice {
+        Choice { queue: 0, tag: 0, fresh: false }
+    }
+}
+
+/// A fixed hash of the flow (stochastic fair queueing; spec B).
+#[derive(Clone, Debug)]
+pub struct Stochastic<const W: usize> {
+    queues: u32,
+    salt: u64,
+}
+
+impl<const W: usize> Assignment for Stochastic<W> {
+    type Queues = PausableQueues<W>;
+    type Params = ();
+
+    fn new(_params: &(), shape: &Shape) -> Stochastic<W> {
+        Stochastic { queues: shape.queues as u32, salt: shape.salt }
+    }
+
+    #[inline(always)]
+    fn choose(
+        &self,
+        _now: Instant,
+        packet: &Packet,
+        _port: PortId,
+        _queues: &PausableQueues<W>,
+        _rng: &mut Stream,
+    ) -> Choice {
+        let queue = hash::range32(hash::salted(packet.key, self.salt), self.queues) as QueueId;
+        Choice { queue, tag: 0, fresh: false }
+    }
+}

@@ -1,0 +1,140 @@
+//! An assignment and a backpressure that do not know of each other.
+
+use crate::assign::Assignment;
+use crate::backpressure::Backpressure;
+use crate::buffer::cells::Cells;
+use crate::canonical::Canonical;
+use crate::held::{Assigned, Choice, Held, Resident};
+use crate::policy::{Policy, Told};
+use crate::port::Ports;
+use crate::shape::Shape;
+use alloc::string::String;
+use backwater_types::hash::Stream;
+use backwater_types::{ControlFrame, Instant, Packet, PortId, QueueId};
+use core::hash::Hasher;
+
+/// An assignment and a backpressure that do not know of each other.
+#[derive(Clone, Debug)]
+pub struct Composed<A, B> {
+    assignment: A,
+    backpressure: B,
+}
+
+impl<A: Assignment, B: Backpressure<A::Queues>> Policy for Composed<A, B> {
+    type Queues = A::Queues;
+    type Params = (A::Params, B::Params);
+
+    fn new(params: &Self::Params, shape: &Shape) -> Self {
+        Composed { assignment: A::new(&params.0, shape), backpressure: B::new(&params.1, shape) }
+    }
+
+    #[inline(always)]
+    fn choose(&self, now: Instant, packet: &Packet, port: PortId, queues: &A::Queues, rng: &mut Stream) -> Choice {
+        self.assignment.choose(now, packet, port, queues, rng)
+    }
+
+    #[inline(always)]
+    fn admits(&self, ingress: PortId, wire: u64) -> bool {
+        self.backpressure.admits(ingress, wire)
+    }
+
+    #[inline(always)]
+    fn samples(&self, rng: &mut Stream) -> bool {
+        self.backpressure.samples(rng)
+    }
+
+    #[inline(always)]
+    fn on_enqueue(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        held: &mut Held,
+        port: PortId,
+        choice: &mut Choice,
+        queues: &A::Queues,
+    ) -> Option<Told> {
+        self.assignment.on_enqueue(now, packet, held, port, *choice, queues);
+        let frame = self.backpressure.on_enqueue(now, packet, held, port, choice.queue, queues);
+        frame.map(|frame| (held.ingress as PortId, frame))
+    }
+
+    #[inline(always)]
+    fn on_dequeue(&mut self, now: Instant, packet: &Packet, held: &Held, port: PortId, queue: QueueId) -> Option<Told> {
+        self.assignment.on_dequeue(now, held, port, queue);
+        let frame = self.backpressure.on_dequeue(now, packet.wire, held);
+        frame.map(|frame| (held.ingress as PortId, frame))
+    }
+
+    #[inline(always)]
+    fn passes(&self, ingress: PortId, wire: u64) -> bool {
+        self.backpressure.passes(ingress, wire)
+    }
+
+    #[inline(always)]
+    fn on_pass(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        held: &Held,
+        port: PortId,
+        choice: Choice,
+        queues: &A::Queues,
+    ) {
+        self.assignment.on_enqueue(now, packet, held, port, choice, queues);
+        self.assignment.on_dequeue(now, held, port, choice.queue);
+    }
+
+    fn on_control(
+        &mut self,
+        _now: Instant,
+        _port: PortId,
+        frame: ControlFrame,
+        queues: &mut A::Queues,
+        _cells: &mut Cells,
+    ) {
+        B::obey(frame, queues);
+    }
+
+    #[inline(always)]
+    fn next_timer(&self) -> Instant {
+        self.backpressure.next_refresh()
+    }
+
+    fn on_timer(&mut self, now: Instant, ports: &mut Ports<'_, A::Queues>) {
+        self.backpressure.refresh(now, &mut |port, frame| ports.send(port, frame));
+    }
+
+    fn on_link_down(&mut self, _now: Instant, port: PortId, ports: &mut Ports<'_, A::Queues>) {
+        B::release(ports.open(port).0);
+    }
+
+    fn on_link_up(&mut self, now: Instant, port: PortId, ports: &mut Ports<'_, A::Queues>) {
+        if let Some(frame) = self.backpressure.state_of(now, port) {
+            ports.send(port, frame);
+        }
+    }
+
+    fn active_flows(&self, port: PortId) -> Option<u32> {
+        self.assignment.active_flows(port)
+    }
+
+    fn assigned(&self, port: PortId) -> Assigned {
+        self.assignment.assigned(port)
+    }
+
+    fn audit(&self, residents: &[Resident], _queues: &[&A::Queues]) -> Result<(), String> {
+        self.assignment.audit(residents)?;
+        self.backpressure.audit(residents)
+    }
+}
+
+impl<A: Canonical, B: Canonical> Canonical for Composed<A, B> {
+    fn canonical(&self, now: Instant, state: &mut impl Hasher) {
+        self.assignment.canonical(now, state);
+        self.backpressure.canonical(now, state);
+    }
+
+    fn owner(&self, tag: u32) -> u64 {
+        self.assignment.owner(tag)
+    }
+}

@@ -1,0 +1,96 @@
+//! The shape of a switch: ports, queues, buffer, marking; what is the same for every scheme.
+
+use crate::buffer::MemoryShape;
+use crate::marking::Red;
+use alloc::vec::Vec;
+use backwater_types::{BitsPerSec, Duration};
+
+/// What is the same for every scheme: ports, queues, buffer, marking.
+#[derive(Clone, Debug)]
+pub struct Shape {
+    /// The ports.
+    pub ports: Vec<PortShape>,
+    /// Data queues per port, where their number is fixed.
+    pub queues: u16,
+    /// Groups of equally many data queues, strict priority between them.
+    pub groups: u16,
+    /// Deficit round robin quantum, bytes; at least the largest packet.
+    pub quantum: u32,
+    /// Shared buffer of each MMU, bytes; `u64::MAX` is infinite.
+    pub buffer: u64,
+    /// Dynamic threshold per queue.
+    pub alpha: Option<f64>,
+    /// MMUs, and what is private to queues.
+    pub memory: MemoryShape,
+    /// What is marked, beyond the thresholds of ports.
+    pub marking: MarkingShape,
+    /// Smallest data packet, bytes on the wire: with `buffer`, the number of cells to allocate.
+    pub smallest_packet: u32,
+    /// Seed of this switch's random draws.
+    pub seed: u64,
+    /// Salt of this switch's hashes.
+    pub salt: u64,
+    /// HRTT to use instead of the largest of the ports.
+    pub hrtt: Option<Duration>,
+    /// Keep the enqueue time of every packet.
+    pub stamp: bool,
+    /// ACKs and NACKs are queued, accounted and paused like data.
+    pub acks_with_data: bool,
+    /// Wire size of a PFC frame.
+    pub pfc_frame: u16,
+    /// A packet for a paused queue is dropped, as FlowSail's testbed imitates pausing.
+    pub discards_paused: bool,
+}
+
+/// What is held against thresholds, and what becomes of packets that cannot be marked.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MarkingShape {
+    /// The thresholds of a port are for all its data queues together.
+    pub per_port: bool,
+    /// Bits of queues that those thresholds do not cover.
+    pub exempt: u128,
+    /// The rule of the pool covers no others either.
+    pub pool_exempts: bool,
+    /// A packet that is not ECN-capable is dropped where a rule marks it. Only without backpressure.
+    pub drops_not_ect: bool,
+}
+
+/// One port.
+#[derive(Clone, Debug)]
+pub struct PortShape {
+    /// Link rate.
+    pub rate: BitsPerSec,
+    /// Round trip to the neighbour: twice the propagation delay (BFC-A18).
+    pub hrtt: Duration,
+    /// Marking at this egress.
+    pub red: Red,
+}
+
+impl Shape {
+    /// Of these ports with so many data queues each: one group, an infinite buffer without marking, quanta and packets of 1048 B.
+    pub fn new(ports: Vec<PortShape>, queues: u16) -> Shape {
+        Shape {
+            ports,
+            queues,
+            groups: 1,
+            quantum: 1048,
+            buffer: u64::MAX,
+            alpha: None,
+            memory: MemoryShape::default(),
+            marking: MarkingShape::default(),
+            smallest_packet: 49,
+            seed: 1,
+            salt: 1,
+            hrtt: None,
+            stamp: false,
+            acks_with_data: false,
+            pfc_frame: 64,
+            discards_paused: false,
+        }
+    }
+
+    /// Largest round trip to a neighbour (`maxHRTT`).
+    pub fn hrtt(&self) -> Duration {
+        self.hrtt.unwrap_or_else(|| self.ports.iter().map(|p| p.hrtt).max().unwrap_or(Duration::ZERO))
+    }
+}
