@@ -1,8 +1,9 @@
 //! `backwater._core`: conversions between Python and the simulator, and nothing else.
 
 use backwater_scenario as scenario;
+use backwater_sim::measure::{estimate, preview, summary, tables};
 use backwater_sim::simulation::shortened;
-use backwater_sim::{Simulation, Watch, estimate, preview, summary, tables};
+use backwater_sim::{Simulation, Watch};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyKeyError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;

@@ -1,32 +1,25 @@
 //! The simulator: links, routing, workloads, measurement, and the event loop around the data plane and the transports.
+//!
+//! | room | what is in it |
+//! |---|---|
+//! | [`workload`] | flows in order of arrival, and the loads they offer |
+//! | [`host`] | both ends of flows: a NIC and a transport |
+//! | [`net`] | links, routes and switches, their event queues and counters; a network built from a scenario |
+//! | [`engine`] | the event loop: windows, threads, samples |
+//! | [`measure`] | what a run leaves: outcomes, tables, summaries, digests, ideal completion times |
+//! | [`compat`] | conventions of other simulators |
 
 pub mod any_control;
 pub mod any_switch;
-pub mod digest;
-pub mod draws;
+pub mod compat;
 pub mod engine;
-pub mod estimate;
 pub mod host;
-pub mod hpcc;
-pub mod ideal;
-pub mod in_order;
-pub mod link;
-pub mod load;
-pub mod network;
+pub mod measure;
+pub mod net;
 pub mod observe;
-pub mod outcome;
-pub mod pause_census;
-pub mod preview;
-pub mod routes;
 pub mod simulation;
-pub mod stats;
-pub mod summary;
-pub mod switch_node;
-pub mod tables;
-pub mod traffic;
-pub mod tree;
-pub mod wheel;
+pub mod workload;
 
 pub use engine::Watch;
-pub use outcome::Outcome;
+pub use measure::Outcome;
 pub use simulation::Simulation;

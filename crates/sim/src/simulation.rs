@@ -5,16 +5,17 @@ use crate::any_switch::{
     self, AnySwitch, BfcSwitch, BfcWide, Build, FairQueueing, Fifo, FifoHpcc, FifoPfc, FlowSailSwitch, FlowSailWide,
     PlaneParams,
 };
+use crate::compat::hpcc::in_order::InOrder;
+use crate::compat::hpcc::network::BaseTimes;
 use crate::engine::{self, Harvest, NodeByNode, Schedule, Watch, Windows};
 use crate::host::port::EndHost;
 use crate::host::{HostParams, HpccHost, RdmaHost, TcpHost};
-use crate::hpcc::BaseTimes;
-use crate::in_order::InOrder;
-use crate::network::{self, Nodes};
+use crate::measure::digest;
+use crate::measure::outcome::Outcome;
+use crate::net::build::{self, Nodes};
+use crate::net::tree::TIME_LIMIT;
 use crate::observe::{Nobody, Observer};
-use crate::outcome::Outcome;
-use crate::traffic::{Traffic, counted_window};
-use crate::tree::TIME_LIMIT;
+use crate::workload::{Traffic, counted_window};
 use backwater_dataplane::flow_table::LAPSE;
 use backwater_dataplane::{DataPlane, Shape};
 use backwater_scenario::model::{
@@ -189,7 +190,7 @@ impl<'a> Simulation<'a> {
         observer: impl Fn() -> O,
         watch: &Watch,
     ) -> (Outcome, Vec<O>) {
-        let nodes: Vec<Nodes<H, D>> = network::build(&self.scenario, &self.graph, self.threads, plane);
+        let nodes: Vec<Nodes<H, D>> = build::build(&self.scenario, &self.graph, self.threads, plane);
         let traffic = Traffic::new(&self.scenario, &self.graph);
         let partitions = nodes.into_iter().map(|n| (n, observer())).collect();
         let params = self.host_params(transport);
@@ -202,7 +203,9 @@ impl<'a> Simulation<'a> {
                 (nodes, harvest)
             })
             .collect();
-        (Outcome::gather(&self.scenario, &self.graph, parts), observers)
+        let mut outcome = Outcome::gather(&self.scenario, &self.graph, parts);
+        outcome.digest = digest::of(&outcome);
+        (outcome, observers)
     }
 
     fn host_params<P>(&self, transport: P) -> HostParams<P> {
@@ -219,7 +222,7 @@ impl<'a> Simulation<'a> {
             transport,
             payload: host.payload.0,
             header: host.header.0,
-            delay: Duration(host.delay.0 - network::delay_on_wire(&self.scenario).0),
+            delay: Duration(host.delay.0 - build::delay_on_wire(&self.scenario).0),
             acks_paused: host.ack_class == AckClass::Data,
             symmetric: switch.symmetric_ecmp,
             flags: self.scenario.workload.iter().map(flags).collect(),
@@ -317,7 +320,7 @@ impl<'a> Simulation<'a> {
     /// The window asked for, bytes; by default one bandwidth-delay product of the longest path.
     fn window(&self) -> u64 {
         let host = &self.scenario.host;
-        let longest = || crate::ideal::longest_propagation(&self.graph) + host.delay;
+        let longest = || crate::measure::ideal::longest_propagation(&self.graph) + host.delay;
         match host.window.unwrap_or(Cap::Bdp) {
             Cap::Size(bytes) => bytes.0,
             Cap::None => u64::MAX,

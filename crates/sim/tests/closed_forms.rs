@@ -5,8 +5,8 @@
 
 mod common;
 
-use backwater_sim::ideal::Ideal;
-use backwater_sim::traffic::flow_key;
+use backwater_sim::measure::ideal::Ideal;
+use backwater_sim::workload::flow_key;
 use common::{row, run, scenario};
 
 const PAYLOAD: u64 = 1000;

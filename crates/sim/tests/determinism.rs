@@ -10,7 +10,7 @@ use backwater_dataplane::{DataPlane, Departed, Readings, Received, Sent};
 use backwater_scenario::model::{Hold, ReleaseFrom, Residue};
 use backwater_scenario::{Scenario, load};
 use backwater_sim::any_switch::{AnySwitch, any};
-use backwater_sim::digest::Digests;
+use backwater_sim::measure::outcome::Digests;
 use backwater_sim::observe::Nobody;
 use backwater_sim::{Simulation, Watch};
 use backwater_types::{ControlFrame, Instant, Kind, Packet, PortId};

@@ -45,7 +45,7 @@ fn profile(scheme: &str, topology: &str, flows: &Flows) -> Scenario {
 /// Completion times by the engine, nanoseconds.
 fn engine(scenario: &Scenario) -> Vec<Option<u64>> {
     let outcome = Simulation::new(scenario, 1).run(&Watch::default());
-    let fct = |row: backwater_sim::outcome::FlowRow| {
+    let fct = |row: backwater_sim::measure::outcome::FlowRow| {
         (row.acknowledged.0 < u64::MAX).then(|| (row.acknowledged.0 - row.flow.at.0) / 1000)
     };
     outcome.flows().map(fct).collect()

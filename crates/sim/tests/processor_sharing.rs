@@ -8,7 +8,7 @@
 //! `active_flows_are_rho_over_one_minus_rho_at_every_load` is for `make test-long`.
 
 use backwater_dataplane::{Composed, DataPlane, NoBackpressure, PerFlow, PortShape, Red, Shape, Switch};
-use backwater_sim::draws::exponential;
+use backwater_sim::workload::draws::exponential;
 use backwater_types::{BitsPerSec, Duration, Instant, Kind, Packet, flags, hash};
 
 const FULL: u64 = 1048;

@@ -6,10 +6,9 @@
 
 mod common;
 
-use backwater_scenario::Scenario;
-use backwater_scenario::sizes;
 use backwater_scenario::topology::expand;
-use backwater_sim::traffic::{Sampler, Traffic};
+use backwater_scenario::{Scenario, sizes};
+use backwater_sim::workload::{Sampler, Traffic};
 use backwater_types::hash;
 use common::scenario;
 use std::collections::BTreeSet;

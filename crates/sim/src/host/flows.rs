@@ -1,6 +1,6 @@
 //! The flows that a host sends, by the slots that packets name them by.
 
-use crate::traffic::Flow as Arrival;
+use crate::workload::Flow as Arrival;
 use backwater_transport::{Outgoing, Sender, Source};
 use backwater_types::{Instant, Kind, Packet, QueueId, flags};
 use std::ops::{Index, IndexMut};

@@ -18,11 +18,11 @@ pub use nic::{Context, Nic};
 pub use port::{EndHost, HostPort, HostSetup};
 pub use rings::Rings;
 
-use crate::in_order::{HostEvent, OrderedHost};
-use crate::link::Fabric;
+use crate::compat::hpcc::in_order::{HostEvent, OrderedHost};
+use crate::compat::hpcc::wheel::{Event, What};
+use crate::net::link::Fabric;
 use crate::observe::Observer;
-use crate::traffic::{Flow as Arrival, FlowKeys};
-use crate::wheel::{Event, What};
+use crate::workload::{Flow as Arrival, FlowKeys};
 use backwater_transport::{Datagrams, GoBackN, Receiver, Reply, Sender, Source, Start, Tcp, TimeoutReason, Transport};
 use backwater_types::{DropReason, Duration, Instant, Kind, Packet, SerTime, flags};
 use flows::{Flow, Flows};

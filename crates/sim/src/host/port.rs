@@ -1,11 +1,11 @@
 //! What every host is to the engine: one port, its event queue and counters, and the interface they are driven by.
 
 use super::{Finished, HostParams, Timeouts};
-use crate::link::{Fabric, Wire, put_on_wire};
+use crate::net::link::{Fabric, Wire, put_on_wire};
+use crate::net::stats::{Drops, PortStats};
+use crate::net::tree::Tree;
 use crate::observe::Observer;
-use crate::stats::{Drops, PortStats};
-use crate::traffic::{Flow, FlowKeys};
-use crate::tree::Tree;
+use crate::workload::{Flow, FlowKeys};
 use backwater_dataplane::{NicQueues, Red, Ring};
 use backwater_types::{Instant, Packet};
 use std::collections::VecDeque;

@@ -31,9 +31,10 @@ use backwater_dataplane::Departed;
 use backwater_dataplane::flow_table::LAPSE;
 use backwater_scenario::model::{Backpressure, Buffer, Connections, Marks, Residue, Scenario, Switch, Transport};
 use backwater_scenario::topology::{Graph, ser_time};
+use backwater_sim::Outcome;
+use backwater_sim::net::build;
 use backwater_sim::observe::Observer;
-use backwater_sim::traffic::{ENDLESS, Traffic};
-use backwater_sim::{Outcome, network};
+use backwater_sim::workload::{ENDLESS, Traffic};
 use backwater_types::{ControlFrame, DropReason, Duration, Instant, Kind, Packet, PortId, QueueId, SerTime, flags};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -320,7 +321,7 @@ impl Audit {
             at.sort();
             at
         };
-        let links = network::ports(graph);
+        let links = build::ports(graph);
         let peer = |node: usize, link: &usize| {
             let l = &graph.links[*link];
             let other = if l.a == node { l.b } else { l.a };

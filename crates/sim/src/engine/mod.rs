@@ -9,11 +9,11 @@
 
 use crate::host::port::EndHost;
 use crate::host::{Finished, HostParams};
-use crate::link::Crossing;
-use crate::network::Nodes;
+use crate::net::build::Nodes;
+use crate::net::link::Crossing;
+use crate::net::stats::PortStats;
 use crate::observe::Observer;
-use crate::stats::PortStats;
-use crate::traffic::{ENDLESS, Flow, Traffic};
+use crate::workload::{ENDLESS, Flow, Traffic};
 use backwater_dataplane::DataPlane;
 use backwater_types::{Duration, Instant};
 use std::sync::Mutex;

@@ -1,6 +1,6 @@
 //! Shortest-path routes with equal-cost choice by a hash of the flow.
 
-use crate::hpcc;
+use crate::compat::hpcc;
 use backwater_scenario::model::{Paths, Scenario};
 use backwater_scenario::topology::Graph;
 use backwater_types::{Packet, hash};
@@ -46,7 +46,7 @@ impl Routes {
         };
         let order = match rule {
             Paths::Salted => None,
-            Paths::HpccSim => Some(hpcc::neighbours(graph, up)),
+            Paths::HpccSim => Some(hpcc::network::neighbours(graph, up)),
         };
         let mut known: Vec<HashMap<Vec<u16>, (u32, u16)>> = vec![HashMap::new(); switches];
         for (number, root) in roots.iter().enumerate() {
@@ -112,7 +112,7 @@ impl Choice {
             }
             Paths::HpccSim => Choice::Hpcc {
                 seed: graph.nodes[switch].id as u32,
-                addresses: graph.nodes[..graph.hosts].iter().map(|host| hpcc::address(host.id)).collect(),
+                addresses: graph.nodes[..graph.hosts].iter().map(|host| hpcc::network::address(host.id)).collect(),
             },
         }
     }
@@ -123,7 +123,7 @@ impl Choice {
             Choice::Salted(salt) => hash::range32(hash::salted(packet.key, *salt), count),
             Choice::Hpcc { seed, addresses } => {
                 let [source, destination] = [packet.src, packet.dst].map(|host| addresses[host as usize]);
-                hpcc::murmur3(*seed, [source, destination, packet.key]) % count
+                hpcc::network::murmur3(*seed, [source, destination, packet.key]) % count
             }
         }
     }

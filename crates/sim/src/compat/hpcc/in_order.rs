@@ -5,14 +5,14 @@
 //! joins a queue first decides which is marked: sixteen senders into one port end up to 12 % apart when ties are broken
 //! otherwise. Flow by flow, only its own order will do. One thread, any hosts that can be driven event by event.
 
+use crate::compat::hpcc::wheel::{Event, What, Wheel};
 use crate::engine::{Windows, Worker};
 use crate::host::port::EndHost;
 use crate::host::{Finished, HostParams};
-use crate::link::Fabric;
-use crate::network::Nodes;
+use crate::net::build::Nodes;
+use crate::net::link::Fabric;
 use crate::observe::Observer;
-use crate::traffic::Flow;
-use crate::wheel::{Event, What, Wheel};
+use crate::workload::Flow;
 use backwater_dataplane::DataPlane;
 use backwater_types::{Instant, Packet};
 use std::collections::VecDeque;

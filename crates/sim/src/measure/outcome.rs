@@ -1,20 +1,20 @@
 //! What a run leaves: times of every flow, counters of every port, samples, and a digest of it all.
 
-use crate::digest::Digests;
+use crate::compat::hpcc::network::BaseTimes;
 use crate::engine::{Harvest, Sample};
 use crate::host::Timeouts;
 use crate::host::port::EndHost;
-use crate::hpcc::BaseTimes;
-use crate::ideal::Ideal;
-use crate::network::{self, Nodes};
-use crate::pause_census::Pauses;
-use crate::stats::{Drops, PortStats};
-use crate::switch_node::DelayHistogram;
-use crate::traffic::{ENDLESS, Flow, FlowKeys, Traffic, counted_window};
+use crate::measure::ideal::Ideal;
+use crate::net::build::{self, Nodes};
+use crate::net::pause_census::Pauses;
+use crate::net::stats::{Drops, PortStats};
+use crate::net::switch_node::DelayHistogram;
+use crate::workload::{ENDLESS, Flow, FlowKeys, Traffic, counted_window};
 use backwater_dataplane::{Assigned, DataPlane, PoolCounts};
 use backwater_scenario::model::{Scenario, Slowdown, Workload};
 use backwater_scenario::topology::Graph;
 use backwater_types::{BitsPerSec, Instant};
+use serde_json::{Value, json};
 
 /// Everything measured in one run.
 pub struct Outcome {
@@ -119,6 +119,22 @@ pub struct FlowRow {
     pub counted: bool,
 }
 
+/// Hashes of a run's tables, in hex.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Digests {
+    /// Of all of it.
+    pub whole: String,
+    /// Of each table, by name; `run` is what stands in none.
+    pub tables: Vec<(&'static str, String)>,
+}
+
+impl Digests {
+    /// `{table: hash}`.
+    pub fn to_json(&self) -> Value {
+        self.tables.iter().map(|(name, hash)| (name.to_string(), json!(hash))).collect()
+    }
+}
+
 impl Outcome {
     /// Puts together what the partitions brought home.
     pub fn gather<H: EndHost, D: DataPlane>(
@@ -176,12 +192,11 @@ impl Outcome {
         outcome.pauses.sort_unstable();
         outcome.ports.sort_by_key(|row| (row.node, row.port));
         outcome.delays.sort_by_key(|(layer, _)| *layer);
-        outcome.digest = Digests::of(&outcome);
         outcome
     }
 
     fn take_ports<H: EndHost, D: DataPlane>(&mut self, nodes: &mut Nodes<H, D>, harvest: &Harvest) {
-        let links = network::ports(&self.graph);
+        let links = build::ports(&self.graph);
         let mut totals: Vec<(usize, usize, PortStats, Assigned)> = Vec::new();
         for host in &mut nodes.hosts {
             let port = host.port_mut();

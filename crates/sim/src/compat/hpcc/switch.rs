@@ -1,12 +1,12 @@
-//! A switch whose events come one by one in the order of the whole network (see [`crate::in_order`]).
+//! A switch whose events come one by one in the order of the whole network (see [`crate::compat::hpcc::in_order`]).
 //!
 //! A port is taken until the end of its transmission has come up as an event of its own: what arrives at the same instant but
 //! was scheduled earlier still finds it taken, and is counted in the queue when the next packet is marked.
 
-use super::SwitchNode;
-use crate::link::Fabric;
+use crate::compat::hpcc::wheel::{Event, What};
+use crate::net::link::Fabric;
+use crate::net::switch_node::SwitchNode;
 use crate::observe::Observer;
-use crate::wheel::{Event, What};
 use backwater_dataplane::{DataPlane, Departed};
 use backwater_types::{Instant, Kind, Packet, PortId};
 

@@ -1,8 +1,8 @@
 //! The tables of a run, in columns, a batch of rows at a time.
 
-use crate::outcome::Outcome;
-use crate::pause_census::Pauses;
-use crate::summary::bins;
+use crate::measure::outcome::Outcome;
+use crate::measure::summary::bins;
+use crate::net::pause_census::Pauses;
 use backwater_types::DropReason;
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -218,7 +218,7 @@ pub fn flow_batches(outcome: &Outcome, rows: usize) -> impl Iterator<Item = Vec<
 }
 
 /// Columns of these rows of the flow table.
-pub fn flow_columns(flows: impl Iterator<Item = crate::outcome::FlowRow>) -> Vec<Column> {
+pub fn flow_columns(flows: impl Iterator<Item = crate::measure::outcome::FlowRow>) -> Vec<Column> {
     let (mut flow, mut class, mut src, mut dst) = (vec![], vec![], vec![], vec![]);
     let (mut port, mut size, mut arrival, mut rx, mut tx) = (vec![], vec![], vec![], vec![], vec![]);
     let (mut ideal, mut slowdown, mut counted) = (vec![], vec![], vec![]);
@@ -276,8 +276,8 @@ pub fn table(outcome: &Outcome, name: &str) -> Option<Vec<Column>> {
 
 fn slowdown(outcome: &Outcome) -> Vec<Column> {
     let bins = bins(outcome);
-    let u64s = |f: &dyn Fn(&crate::summary::Bin) -> u64| Values::U64(bins.iter().map(f).collect());
-    let f64s = |f: &dyn Fn(&crate::summary::Bin) -> f64| Values::F64(bins.iter().map(f).collect());
+    let u64s = |f: &dyn Fn(&crate::measure::summary::Bin) -> u64| Values::U64(bins.iter().map(f).collect());
+    let f64s = |f: &dyn Fn(&crate::measure::summary::Bin) -> f64| Values::F64(bins.iter().map(f).collect());
     vec![
         ("class", Values::U16(bins.iter().map(|b| b.class as u16).collect())),
         ("size_low_bytes", u64s(&|b| b.low)),
@@ -324,7 +324,7 @@ fn pools(outcome: &Outcome) -> Vec<Column> {
 
 fn mmus(outcome: &Outcome) -> Vec<Column> {
     let rows = &outcome.pools;
-    let u64s = |f: &dyn Fn(&crate::outcome::PoolRow) -> u64| Values::U64(rows.iter().map(f).collect());
+    let u64s = |f: &dyn Fn(&crate::measure::outcome::PoolRow) -> u64| Values::U64(rows.iter().map(f).collect());
     vec![
         ("node", Values::U16(rows.iter().map(|row| row.node as u16).collect())),
         ("mmu", Values::U16(rows.iter().map(|row| row.mmu).collect())),
@@ -377,8 +377,8 @@ fn peers(outcome: &Outcome) -> HashMap<(u32, u16), u32> {
 
 fn ports(outcome: &Outcome) -> Vec<Column> {
     let ports = &outcome.ports;
-    let u64s = |f: &dyn Fn(&crate::outcome::PortRow) -> u64| Values::U64(ports.iter().map(f).collect());
-    let (warm, until) = crate::traffic::counted_window(&outcome.scenario);
+    let u64s = |f: &dyn Fn(&crate::measure::outcome::PortRow) -> u64| Values::U64(ports.iter().map(f).collect());
+    let (warm, until) = crate::workload::counted_window(&outcome.scenario);
     let seconds = until.since(warm).as_secs_f64();
     vec![
         ("node", Values::U16(ports.iter().map(|p| p.node as u16).collect())),

@@ -1,8 +1,8 @@
 //! The numbers of a run that fit on a page, as JSON.
 
-use crate::load::{Load, realised};
-use crate::outcome::{FlowRow, Outcome};
-use crate::traffic::counted_window;
+use crate::measure::outcome::{FlowRow, Outcome};
+use crate::workload::counted_window;
+use crate::workload::load::{Load, realised};
 use backwater_scenario::model::{Slowdown, Transport, Workload};
 use backwater_types::DropReason;
 use serde_json::{Value, json};
@@ -290,7 +290,8 @@ fn active_flows(outcome: &Outcome) -> Option<Value> {
 }
 
 fn pause(outcome: &Outcome) -> Value {
-    let sum = |field: fn(&crate::stats::Held) -> u64| outcome.ports.iter().map(|p| field(&p.total.held)).sum::<u64>();
+    let sum =
+        |field: fn(&crate::net::stats::Held) -> u64| outcome.ports.iter().map(|p| field(&p.total.held)).sum::<u64>();
     let paused: f64 = outcome.ports.iter().map(|p| p.window_pfc_paused as f64 * 1e-12).sum();
     json!({
         "pfc_pauses": sum(|s| s.pfc_pauses),

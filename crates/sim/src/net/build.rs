@@ -2,11 +2,11 @@
 
 use crate::any_switch::PlaneParams;
 use crate::host::port::{EndHost, HostPort, HostSetup};
-use crate::link::{Fabric, Faults, InFlight, Target, Wire};
-use crate::pause_census::PauseCensus;
-use crate::routes::{Choice, Routes};
-use crate::switch_node::{Census, Change, DelayHistogram, Meters, SwitchNode};
-use crate::traffic::FlowKeys;
+use crate::net::link::{Fabric, Faults, InFlight, Target, Wire};
+use crate::net::pause_census::PauseCensus;
+use crate::net::routes::{Choice, Routes};
+use crate::net::switch_node::{Census, Change, DelayHistogram, Meters, SwitchNode};
+use crate::workload::FlowKeys;
 use backwater_dataplane::{
     BesideParams, BfcParams, DataPlane, DynamicParams, FlowSailParams, HpccMemoryParams, MarkingShape, MemoryShape,
     NicQueues, PauseByFlowParams, PfcParams, PortShape, Red, Shape, hpcc_memory,

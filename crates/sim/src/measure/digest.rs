@@ -3,9 +3,8 @@
 //! A flow's row follows from the scenario but for its times, its retransmissions and its timeouts, and the table of slowdowns follows
 //! from these; of all other tables every column counts, and so does what stands in no table. Wall-clock figures are outside.
 
-use crate::outcome::Outcome;
-use crate::tables;
-use serde_json::{Value, json};
+use crate::measure::outcome::{Digests, Outcome};
+use crate::measure::tables;
 
 /// Of what is hashed, and how: changes with either.
 pub const VERSION: &str = "backwater outcome 2";
@@ -14,34 +13,18 @@ pub const VERSION: &str = "backwater outcome 2";
 const TABLES: [&str; 9] =
     ["buffers", "queues", "pools", "mmus", "active_flows", "pauses", "ports", "drops", "queueing_delay"];
 
-/// The hashes of a run, in hex.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Digests {
-    /// Of all of it.
-    pub whole: String,
-    /// Of each table, by name; `run` is what stands in none.
-    pub tables: Vec<(&'static str, String)>,
-}
-
-impl Digests {
-    /// Of what a run measured.
-    pub fn of(outcome: &Outcome) -> Digests {
-        let mut tables = vec![("run", run(outcome)), ("flows", flows(outcome))];
-        tables.extend(TABLES.map(|name| (name, table(outcome, name))));
-        let mut whole = blake3::Hasher::new();
-        whole.update(VERSION.as_bytes());
-        for (name, hash) in &tables {
-            whole.update(name.as_bytes()).update(hash.as_bytes());
-        }
-        let hex = |hash: &blake3::Hash| hash.to_hex().to_string();
-        let tables = tables.iter().map(|(name, hash)| (*name, hex(hash))).collect();
-        Digests { whole: hex(&whole.finalize()), tables }
+/// Of what a run measured.
+pub fn of(outcome: &Outcome) -> Digests {
+    let mut tables = vec![("run", run(outcome)), ("flows", flows(outcome))];
+    tables.extend(TABLES.map(|name| (name, table(outcome, name))));
+    let mut whole = blake3::Hasher::new();
+    whole.update(VERSION.as_bytes());
+    for (name, hash) in &tables {
+        whole.update(name.as_bytes()).update(hash.as_bytes());
     }
-
-    /// `{table: hash}`.
-    pub fn to_json(&self) -> Value {
-        self.tables.iter().map(|(name, hash)| (name.to_string(), json!(hash))).collect()
-    }
+    let hex = |hash: &blake3::Hash| hash.to_hex().to_string();
+    let tables = tables.iter().map(|(name, hash)| (*name, hex(hash))).collect();
+    Digests { whole: hex(&whole.finalize()), tables }
 }
 
 fn run(outcome: &Outcome) -> blake3::Hash {

@@ -6,8 +6,7 @@
 //! A key packs 46 bits of time (70 s of picoseconds, [`TIME_LIMIT`]) over 18 bits that break ties: a hash of node, time and
 //! leaf, then the leaf. So events at one instant come in an order re-drawn each instant, and no port is favoured.
 
-use backwater_types::Instant;
-use backwater_types::hash;
+use backwater_types::{Instant, hash};
 
 /// Times at or beyond this do not fit a key.
 pub const TIME_LIMIT: Instant = Instant(1 << 46);

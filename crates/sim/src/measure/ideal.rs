@@ -5,8 +5,8 @@
 //! `F(n - 1, h) = sum of full packets' times over hops 1..h + (n - 2) x the largest of them`, and the last takes one pass.
 //! With integer picoseconds the recursion is exact; tests compare it packet by packet, and with the simulator.
 
-use crate::network;
-use crate::routes::{Choice, Routes};
+use crate::net::build;
+use crate::net::routes::{Choice, Routes};
 use backwater_scenario::model::Scenario;
 use backwater_scenario::topology::{Graph, ser_time};
 use backwater_types::{ControlFrame, Duration, Packet};
@@ -31,7 +31,7 @@ impl<'a> Ideal<'a> {
         let host = &scenario.host;
         Ideal {
             graph,
-            ports: network::ports(graph),
+            ports: build::ports(graph),
             routes: Routes::new(graph, &vec![true; graph.links.len()], scenario.conventions.paths),
             payload: host.payload.0,
             header: host.header.0,
@@ -104,7 +104,7 @@ impl<'a> Ideal<'a> {
 
 /// The largest one-way propagation delay between two hosts.
 pub fn longest_propagation(graph: &Graph) -> Duration {
-    let ports = network::ports(graph);
+    let ports = build::ports(graph);
     let hosted: Vec<usize> = (0..graph.hosts).map(|h| graph.switch_of(h)).collect();
     let mut longest = 0;
     let mut roots = hosted.clone();

@@ -4,9 +4,11 @@
 //! sees the same traffic, and every partition walks the same sequence and keeps what is its own. Nothing is stored: the report
 //! walks it once more.
 
-use crate::draws;
-use crate::hpcc;
-use crate::load::{capacity, event_bytes, flow_rate};
+pub mod draws;
+pub mod load;
+
+use crate::compat::hpcc;
+use crate::workload::load::{capacity, event_bytes, flow_rate};
 use backwater_scenario::flow_list::{self, Row};
 use backwater_scenario::model::{
     Arrivals, BACKGROUND_PORT, INCAST_PORT, LoadOf, Paths, Scenario, SizeTable, Sizes, Workload,
@@ -514,9 +516,9 @@ impl FlowKeys {
     pub fn next(&mut self, flow: &Flow) -> u32 {
         let Some(opened) = &mut self.opened else { return flow_key(self.seed, flow.id) };
         let opened = opened.entry((flow.src, flow.dst)).or_insert(0);
-        let source_port = hpcc::FIRST_SOURCE_PORT.wrapping_add(*opened);
+        let source_port = hpcc::network::FIRST_SOURCE_PORT.wrapping_add(*opened);
         *opened = opened.wrapping_add(1);
-        hpcc::ports(source_port, flow.port)
+        hpcc::network::ports(source_port, flow.port)
     }
 }
 

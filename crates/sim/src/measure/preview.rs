@@ -1,8 +1,8 @@
 //! What a run is made of, without running it: nodes and links, and the flows in order of arrival.
 
-use crate::hpcc::BaseTimes;
-use crate::tables::{Column, Values};
-use crate::traffic::Traffic;
+use crate::compat::hpcc::network::BaseTimes;
+use crate::measure::tables::{Column, Values};
+use crate::workload::Traffic;
 use backwater_scenario::model::Scenario;
 use backwater_scenario::topology;
 use serde_json::{Value, json};

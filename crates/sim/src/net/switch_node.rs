@@ -1,13 +1,11 @@
 //! A switch in the network: the data plane, its links and its routes.
 
-mod in_order;
-
-use crate::link::{Fabric, InFlight, Wire, put_on_wire};
+use crate::net::link::{Fabric, InFlight, Wire, put_on_wire};
+use crate::net::pause_census::PauseCensus;
+use crate::net::routes::{Choice, Routes};
+use crate::net::stats::{Drops, Held, PortStats, Sent};
+use crate::net::tree::Tree;
 use crate::observe::Observer;
-use crate::pause_census::PauseCensus;
-use crate::routes::{Choice, Routes};
-use crate::stats::{Drops, Held, PortStats, Sent};
-use crate::tree::Tree;
 use backwater_dataplane::{DataPlane, Departed};
 use backwater_types::{DropReason, Duration, Instant, Kind, Packet, PortId, QueueId};
 use std::collections::hash_map::Entry;
@@ -43,8 +41,8 @@ pub struct SwitchNode<D> {
     /// Routes, by epoch of the links.
     routes: Arc<Vec<Routes>>,
     epoch: usize,
-    changes: VecDeque<Change>,
-    kicked: Vec<PortId>,
+    pub(crate) changes: VecDeque<Change>,
+    pub(crate) kicked: Vec<PortId>,
     /// The network is too large for caches.
     touches: bool,
 }
@@ -56,7 +54,7 @@ pub struct Port {
     wire: Wire,
     link_in: u32,
     /// A transmission has not come to its end yet; only where events come in order.
-    sending: bool,
+    pub(crate) sending: bool,
     sent: Sent,
 }
 
@@ -66,7 +64,7 @@ impl Port {
     /// A packet of `queue` takes the link. When the link is free again.
     #[inline(always)]
     #[allow(clippy::too_many_arguments)] // parts of the switch that the caller holds apart
-    fn depart<O: Observer>(
+    pub(crate) fn depart<O: Observer>(
         &mut self,
         now: Instant,
         packet: &Packet,
@@ -106,7 +104,7 @@ pub struct Meters {
 }
 
 impl Meters {
-    fn enter(&mut self, port: PortId, packet: &Packet) {
+    pub(crate) fn enter(&mut self, port: PortId, packet: &Packet) {
         if let Some(census) = &mut self.census {
             census.enter(port, packet.flow);
         }
@@ -136,7 +134,7 @@ impl Census {
         Census { packets: HashMap::new(), flows: vec![0; ports] }
     }
 
-    fn enter(&mut self, port: PortId, flow: u32) {
+    pub(crate) fn enter(&mut self, port: PortId, flow: u32) {
         let packets = self.packets.entry((port, flow)).or_insert(0);
         *packets += 1;
         self.flows[port as usize] += (*packets == 1) as u32;
@@ -315,7 +313,7 @@ impl<D: DataPlane> SwitchNode<D> {
     }
 
     /// Drops a packet that was to leave by `egress`.
-    fn drop_packet<O: Observer>(
+    pub(crate) fn drop_packet<O: Observer>(
         &mut self,
         now: Instant,
         egress: PortId,
@@ -328,7 +326,7 @@ impl<D: DataPlane> SwitchNode<D> {
         observer.dropped(now, self.id, packet, reason);
     }
 
-    fn obey<O: Observer>(&mut self, now: Instant, port: PortId, packet: &Packet, observer: &mut O) {
+    pub(crate) fn obey<O: Observer>(&mut self, now: Instant, port: PortId, packet: &Packet, observer: &mut O) {
         if let Some(frame) = packet.control() {
             observer.controlled(now, self.id, port, frame);
             self.held[port as usize].on_control(now, frame);
@@ -339,7 +337,7 @@ impl<D: DataPlane> SwitchNode<D> {
 
     /// The port for a packet; one without a way is dropped.
     #[inline(always)]
-    fn route<O: Observer>(&mut self, now: Instant, packet: &Packet, observer: &mut O) -> Option<PortId> {
+    pub(crate) fn route<O: Observer>(&mut self, now: Instant, packet: &Packet, observer: &mut O) -> Option<PortId> {
         let routes = &self.routes[self.epoch];
         let egress = routes.next(self.id - self.hosts, packet, &self.choice);
         if egress.is_none() {
@@ -429,7 +427,7 @@ impl<D: DataPlane> SwitchNode<D> {
     /// Puts the next frame of `port` on the wire. When the link is free again, if there was one; and the port that a control
     /// frame now waits at, if any.
     #[inline(always)]
-    fn transmit_next<O: Observer>(
+    pub(crate) fn transmit_next<O: Observer>(
         &mut self,
         now: Instant,
         port: PortId,
@@ -501,7 +499,7 @@ impl<D: DataPlane> SwitchNode<D> {
     }
 
     /// Carries out the changes of links that are due; appends the ports they touch.
-    fn apply_changes<O: Observer>(&mut self, now: Instant, kicked: &mut Vec<PortId>, observer: &mut O) {
+    pub(crate) fn apply_changes<O: Observer>(&mut self, now: Instant, kicked: &mut Vec<PortId>, observer: &mut O) {
         while self.changes.front().is_some_and(|c| c.at <= now) {
             let Some(change) = self.changes.pop_front() else {
                 break;

@@ -3,8 +3,8 @@
 //! A link delivers in order, so only its head frame is an event. The receiving node's side holds the frames; the sending port
 //! holds rate, delay and faults, and puts a frame on the link when its transmission starts.
 
-use crate::stats::Drops;
-use crate::wheel::{Event, What, Wheel};
+use crate::compat::hpcc::wheel::{Event, What, Wheel};
+use crate::net::stats::Drops;
 use backwater_dataplane::Ring;
 use backwater_types::hash::Stream;
 use backwater_types::{DropReason, Duration, Instant, Kind, Packet, QueueId, SerTime};

@@ -1,8 +1,8 @@
 //! What a run will take, before it runs.
 
-use crate::ideal::Ideal;
+use crate::measure::ideal::Ideal;
 use crate::simulation::shortened;
-use crate::traffic::{ENDLESS, FlowKeys, Traffic};
+use crate::workload::{ENDLESS, FlowKeys, Traffic};
 use backwater_scenario::model::Scenario;
 use backwater_scenario::topology;
 use backwater_types::Instant;

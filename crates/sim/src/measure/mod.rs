@@ -1,0 +1,11 @@
+//! What a run leaves, and what can be known of it before it runs.
+
+pub mod digest;
+pub mod estimate;
+pub mod ideal;
+pub mod outcome;
+pub mod preview;
+pub mod summary;
+pub mod tables;
+
+pub use outcome::Outcome;
