@@ -277,15 +277,3 @@ impl One<'_> {
         names.iter().enumerate().map(host).collect()
     }
 }
-
-impl Workload {
-    /// Name in tables.
-    pub fn class(&self) -> &str {
-        match self {
-            Workload::Background { class, .. }
-            | Workload::Incast { class, .. }
-            | Workload::LongLived { class, .. }
-            | Workload::FlowList { class, .. } => class,
-        }
-    }
-}

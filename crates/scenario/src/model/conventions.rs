@@ -1,0 +1,107 @@
+//! How the network is modelled where models differ.
+
+use backwater_types::Bytes;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A simulator whose conventions can be taken over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Compat {
+    /// The public ns-3 simulator of HPCC (docs/fidelity.md).
+    HpccSim,
+}
+
+/// How the network is modelled where models differ. The defaults are what docs/fidelity.md argues for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Conventions {
+    /// How long a frame takes to be put on a link.
+    pub time: Time,
+    /// Which of two events at one instant at one node comes first.
+    pub ties: Ties,
+    /// How a switch chooses among equal-cost next hops.
+    pub paths: Paths,
+    /// Where ACKs and NACKs travel at switches.
+    pub acks: AckClass,
+    /// What a host's NIC serves and how its flows recover from loss.
+    pub hosts: Hosts,
+    /// How a switch accounts for its memory under PFC.
+    pub memory: Memory,
+    /// Wire size of a PFC frame.
+    pub pfc_frame: Bytes,
+}
+
+impl Default for Conventions {
+    fn default() -> Conventions {
+        Conventions {
+            time: Time::Exact,
+            ties: Ties::Random,
+            paths: Paths::Salted,
+            acks: AckClass::High,
+            hosts: Hosts::Rings,
+            memory: Memory::Exact,
+            pfc_frame: Bytes(64),
+        }
+    }
+}
+
+/// Resolution of transmission times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Time {
+    /// To the picosecond.
+    Exact,
+    /// Truncated to whole nanoseconds, a whole number to one less, as ns-3.17 converts seconds (1048 B at 100 Gb/s: 83 ns).
+    WholeNs,
+}
+
+/// Order of simultaneous events of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ties {
+    /// Drawn anew each instant, so that no port is favoured.
+    Random,
+    /// Arrivals by port, then ports that become free: what was scheduled earlier comes first, as in ns-3.
+    Scheduled,
+}
+
+/// Choice among equal-cost next hops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Paths {
+    /// A hash of the flow, salted by switch and seed.
+    Salted,
+    /// HPCC's simulator: Murmur3 of addresses and ports, seeded by the switch's number (baselines 0.6).
+    HpccSim,
+}
+
+/// Class of ACKs and NACKs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AckClass {
+    /// Before data, never paused, exempt from the buffer.
+    High,
+    /// In the data class: queued, accounted and paused with it.
+    Data,
+}
+
+/// What a host's NIC serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Hosts {
+    /// Rings of flows that may send; a retransmission timer; every duplicate is acknowledged.
+    Rings,
+    /// HPCC's simulator: round robin over a list of queue pairs, NACKs only (baselines 0.2 and 0.3).
+    HpccSim,
+}
+
+/// Switch memory under PFC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Memory {
+    /// Headroom for the exact worst case, one threshold rule for all ports, pauses repeated.
+    Exact,
+    /// HPCC's simulator: headroom 3 x rate x delay, thresholds by port speed, pauses sent once (baselines 0.4).
+    HpccSim,
+}

@@ -1,0 +1,90 @@
+//! A scenario, resolved: everything a run needs, typed, every default filled in.
+//!
+//! This is the one definition. The TOML reader, the JSON schema, the manifest and the simulator all use these types.
+
+mod conventions;
+mod fault;
+mod host;
+mod measure;
+mod region;
+mod run;
+mod switch;
+mod topology;
+mod workload;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use conventions::{AckClass, Compat, Conventions, Hosts, Memory, Paths, Ties, Time};
+pub use fault::Fault;
+pub use host::{Connections, Dctcp, Host, Marks, Recovery, Tcp, Transport, Window};
+pub use measure::{Measure, Slowdown};
+pub use region::Region;
+pub use run::Run;
+pub use switch::{
+    Assignment, Backpressure, Bfc, Buffer, Ecn, EcnAt, EcnOf, Elide, ElideRule, Flowsail, Hold, Mmu, NotEct, Pfc,
+    PoolEcn, QueueMemory, ReleaseFrom, Residue, Returns, Sketch, SpacedOver, Spacing, Switch, WhenPaused,
+};
+pub use topology::{GraphLink, Topology};
+pub use workload::{Arrivals, BACKGROUND_PORT, INCAST_PORT, ListedFlow, LoadBy, LoadOf, SizeTable, Sizes, Workload};
+
+/// One run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// Name of the scenario, shown in reports.
+    #[serde(default)]
+    pub name: String,
+    /// One sentence on what it shows.
+    #[serde(default)]
+    pub description: String,
+    /// Seed of every random stream. Same scenario, seed and version: same bytes out.
+    #[serde(default = "one")]
+    pub seed: u64,
+    /// Preset the switch and host defaults came from (`backwater schemes` lists them).
+    pub scheme: String,
+    /// Another simulator whose conventions are taken over, in all that `conventions` and the scheme leave open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compat: Option<Compat>,
+    /// How the network is modelled where models differ; `compat` sets all of these, and each can be set alone.
+    #[serde(default)]
+    pub conventions: Conventions,
+    /// Hosts, switches and links.
+    pub topology: Topology,
+    /// What every switch does.
+    #[serde(default)]
+    pub switch: Switch,
+    /// Switches that do something else.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub region: Vec<Region>,
+    /// What every host does.
+    #[serde(default)]
+    pub host: Host,
+    /// Sources of flows; their arrivals are merged in time.
+    #[serde(default)]
+    pub workload: Vec<Workload>,
+    /// How long, and which flows count.
+    pub run: Run,
+    /// What is recorded beyond flows and counters.
+    #[serde(default)]
+    pub measure: Measure,
+    /// Links that lose frames or go down.
+    #[serde(default)]
+    pub fault: Vec<Fault>,
+}
+
+impl Scenario {
+    /// What the switch of this name does.
+    pub fn switch_at(&self, name: &str) -> &Switch {
+        self.region.iter().find(|region| region.covers(name)).map_or(&self.switch, |region| &region.switch)
+    }
+}
+
+fn one() -> u64 {
+    1
+}
+
+/// Whether `pattern` is this name, or ends in `*` and begins as it does.
+pub(crate) fn names(pattern: &str, name: &str) -> bool {
+    pattern.strip_suffix('*').map_or(pattern == name, |prefix| name.starts_with(prefix))
+}

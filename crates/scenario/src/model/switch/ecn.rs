@@ -1,0 +1,108 @@
+//! Marking, by the length of a queue and by the occupancy of a pool.
+
+use backwater_types::{BitsPerSec, Bytes};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// RED on the instantaneous length of the egress queue, at dequeue, after removing the packet.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Ecn {
+    /// No marks up to here.
+    pub kmin: Bytes,
+    /// Every packet is marked above this.
+    pub kmax: Bytes,
+    /// Probability just below `kmax`, 0 to 1.
+    pub pmax: f64,
+    /// What is held against the thresholds.
+    #[serde(default)]
+    pub of: EcnOf,
+    /// Spacing of marks between the thresholds.
+    #[serde(default)]
+    pub spacing: Spacing,
+    /// Numbers of the queues that mark. Empty: all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub queues: Vec<u16>,
+    /// Other thresholds for ports of these rates.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_rate: Vec<EcnAt>,
+}
+
+/// What [`Ecn`] holds against its thresholds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum EcnOf {
+    /// The bytes of the queue a packet left.
+    #[default]
+    Queue,
+    /// The bytes of all data queues of its port.
+    Port,
+}
+
+/// Thresholds of [`Ecn`] for ports of one rate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EcnAt {
+    /// Rate of the ports.
+    pub rate: BitsPerSec,
+    /// No marks up to here.
+    pub kmin: Bytes,
+    /// Every packet is marked above this.
+    pub kmax: Bytes,
+    /// Probability just below `kmax`, 0 to 1.
+    pub pmax: f64,
+}
+
+/// How marks are spread between two thresholds (Floyd and Jacobson 1993, section 7).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Spacing {
+    /// Each packet alone: gaps are geometric, as in switches.
+    #[default]
+    Plain,
+    /// By the bytes since the last mark, in full packets: gaps are uniform, as in ns-2 and BCC's public simulations.
+    Uniform,
+}
+
+/// RED on the instantaneous occupancy of a shared pool, at dequeue: BCC's one more configuration (spec G.2). It marks any
+/// ECN-capable packet that leaves a port of the pool's MMU (BCC-A2).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PoolEcn {
+    /// No marks up to here.
+    pub kmin: Bytes,
+    /// Every packet is marked above this. With `kmin = kmax`, the cut-off variant.
+    pub kmax: Bytes,
+    /// Probability just below `kmax`, 0 to 1.
+    pub pmax: f64,
+    /// Spacing of marks between the thresholds.
+    #[serde(default)]
+    pub spacing: Spacing,
+    /// Uniform spacing: since the last mark of what bytes are counted.
+    #[serde(default)]
+    pub spaced_over: SpacedOver,
+    /// Only packets of queues that `ecn` covers are marked, as the Switch Abstraction Interface has it.
+    #[serde(default)]
+    pub only_ecn_queues: bool,
+}
+
+/// Whose bytes since the last mark uniform spacing counts for a pool's rule.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SpacedOver {
+    /// Those of all ports of the pool.
+    #[default]
+    Pool,
+    /// Each port's for itself, as in BCC's public simulations.
+    Port,
+}
+
+/// What becomes of a packet that is not ECN-capable where a rule would mark it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum NotEct {
+    /// It is sent.
+    Pass,
+    /// It is dropped as it leaves its queue.
+    Drop,
+}

@@ -1,0 +1,124 @@
+//! Parameters of FlowSail.
+
+use backwater_types::Duration;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Elide, ElideRule};
+
+/// FlowSail's parameters and knobs (spec F).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Flowsail {
+    /// Queue above which a flow with more than its share is paused: multiples of HRTT x rate over active queues. Above 0.
+    pub ql: f64,
+    /// Queue above which every flow is paused that has a packet arrive, likewise. `ql` or more.
+    pub qh: f64,
+    /// Round trip to a neighbour that sets the thresholds. Absent: twice the largest propagation delay of the switch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hrtt: Option<Duration>,
+    /// A flow that is paused no more and has nothing isolated is let go when this is past (FS-A1). Absent: 2 HRTT. `"0 s"`: as
+    /// the pseudo-code does, at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub release: Option<Duration>,
+    /// What `release` counts from.
+    pub release_from: ReleaseFrom,
+    /// Period in which pauses in force are repeated; a pause not repeated for three periods lapses. `"0 us"`: neither, as in
+    /// the paper.
+    pub refresh: Duration,
+    /// Isolation queues of each group of queues, fewer than its queues; the paper has one.
+    pub isolation_queues: u16,
+    /// When an isolation queue waits.
+    pub hold: Hold,
+    /// What becomes of the packets that a flow has in its normal queue when it is paused.
+    pub residue: Residue,
+    /// A flow's last packet pauses it like the others.
+    pub count_last: bool,
+    /// Flow records of a switch, 16 to 1 000 000; the default is 100 KB of 50-bit entries.
+    pub table_entries: u32,
+    /// Bits by which records of a bucket tell flows apart, 8 to 32. 32: exact; with fewer, flows that agree are one flow.
+    pub fingerprint_bits: u8,
+    /// Active are all queues that are not paused, with data or not (FS-A11).
+    pub nactive_literal: bool,
+    /// More than its share is more, not as much (FS-A10).
+    pub strict_fair: bool,
+    /// `[priority]`: weight of its flows in the fair share, 1 to 255. Empty: all equal.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub weights: Vec<u32>,
+    /// Flow sizes from a count-min sketch of each port. Absent: exact counters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sketch: Option<Sketch>,
+    /// The published pseudo-code to the letter, which hangs queues and sends packets of paused flows (spec F.9). Of the other
+    /// keys it has `ql`, `qh` and `hrtt`.
+    pub as_printed: bool,
+    /// NICs obey PAUSE, for the flow it names.
+    pub nic_obeys: bool,
+    /// Turns on which no backpressure is sent (spec C.1).
+    pub elide: Elide,
+}
+
+impl Default for Flowsail {
+    fn default() -> Flowsail {
+        Flowsail {
+            ql: 1.0,
+            qh: 3.0,
+            hrtt: None,
+            release: None,
+            release_from: ReleaseFrom::Resume,
+            refresh: Duration::from_us(10),
+            isolation_queues: 1,
+            hold: Hold::Head,
+            residue: Residue::Hold,
+            count_last: true,
+            table_entries: 16_384,
+            fingerprint_bits: 32,
+            nactive_literal: false,
+            strict_fair: true,
+            weights: Vec::new(),
+            sketch: None,
+            as_printed: false,
+            nic_obeys: true,
+            elide: Elide::Rule(ElideRule::None),
+        }
+    }
+}
+
+/// What the time after which FlowSail lets a congested flow go counts from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReleaseFrom {
+    /// The flow's RESUME (FS-A1).
+    Resume,
+    /// Its last enqueue or dequeue, as the paper's text has it: a flow that keeps sending is not let go.
+    Touch,
+}
+
+/// When an isolation queue waits for pauses of its flows to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Hold {
+    /// While the flow of its first packet is paused (FS-A1).
+    Head,
+    /// While any of its flows is, by the letter of the paper's section IV-C.
+    Any,
+}
+
+/// What becomes of the packets that a flow has in its normal queue when it is paused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Residue {
+    /// They hold the queue, and what other flows have in it, until the RESUME (spec F.6).
+    Hold,
+    /// They leave in their turn, as if the PAUSE had come after them: ours, not the paper's.
+    Drain,
+}
+
+/// A count-min sketch (Cormode and Muthukrishnan 2005).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Sketch {
+    /// Rows, each with a hash of its own. 1 to 8.
+    pub rows: u32,
+    /// Counters of a row: a power of two, 16 to 65 536.
+    pub columns: u32,
+}

@@ -1,0 +1,109 @@
+//! Hosts, switches and links.
+
+use backwater_types::{BitsPerSec, Duration};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Hosts, switches and links. Nodes are named `host0`, `leaf0`, `spine0`, `switch0`, ... or as the graph says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Topology {
+    /// Two tiers, every leaf linked once to every spine.
+    LeafSpine {
+        /// Top-of-rack switches.
+        leaves: u16,
+        /// Spine switches.
+        spines: u16,
+        /// Hosts under each leaf.
+        hosts_per_leaf: u16,
+        /// Rate of host links.
+        host_rate: BitsPerSec,
+        /// Rate of leaf-spine links.
+        core_rate: BitsPerSec,
+        /// Propagation delay of host links.
+        host_delay: Duration,
+        /// Propagation delay of leaf-spine links.
+        core_delay: Duration,
+    },
+    /// Three tiers in pods: every ToR linked once to every aggregation switch of its pod, the cores in as many groups as a pod
+    /// has aggregation switches, aggregation switch `j` of each pod linked once to every core of group `j`.
+    FatTree {
+        /// Pods.
+        pods: u16,
+        /// Top-of-rack switches of a pod.
+        tors_per_pod: u16,
+        /// Aggregation switches of a pod.
+        aggs_per_pod: u16,
+        /// Core switches; a multiple of `aggs_per_pod`.
+        cores: u16,
+        /// Hosts under each ToR.
+        hosts_per_tor: u16,
+        /// Rate of host links.
+        host_rate: BitsPerSec,
+        /// Rate of links between switches.
+        core_rate: BitsPerSec,
+        /// Propagation delay of host links.
+        host_delay: Duration,
+        /// Propagation delay of links between switches.
+        core_delay: Duration,
+    },
+    /// One switch.
+    SingleSwitch {
+        /// Hosts on it.
+        hosts: u16,
+        /// Rate of each link.
+        rate: BitsPerSec,
+        /// Propagation delay of each link.
+        delay: Duration,
+    },
+    /// Two switches joined by one link; hosts `0..left` on the first, the rest on the second.
+    Dumbbell {
+        /// Hosts on the first switch.
+        left: u16,
+        /// Hosts on the second switch.
+        right: u16,
+        /// Rate of host links.
+        rate: BitsPerSec,
+        /// Propagation delay of host links.
+        delay: Duration,
+        /// Rate of the joining link.
+        bottleneck_rate: BitsPerSec,
+        /// Propagation delay of the joining link.
+        bottleneck_delay: Duration,
+    },
+    /// Switches in a row, each with its hosts.
+    Chain {
+        /// Switches.
+        switches: u16,
+        /// Hosts on each switch.
+        hosts_per_switch: u16,
+        /// Rate of every link.
+        rate: BitsPerSec,
+        /// Propagation delay of every link.
+        delay: Duration,
+    },
+    /// Any graph. Every host has exactly one link.
+    Graph {
+        /// Host names.
+        hosts: Vec<String>,
+        /// Switch names.
+        switches: Vec<String>,
+        /// Links, each in both directions.
+        links: Vec<GraphLink>,
+        /// Numbers of the hosts, then of the switches, in files of other simulators. Empty: 0, 1, ... in this order.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        ids: Vec<u16>,
+    },
+}
+
+/// A link of a [`Topology::Graph`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GraphLink {
+    /// The two nodes.
+    pub ends: [String; 2],
+    /// Rate.
+    pub rate: BitsPerSec,
+    /// Propagation delay.
+    pub delay: Duration,
+}

@@ -1,0 +1,273 @@
+//! Sources of flows.
+
+use backwater_types::{BitsPerSec, Bytes, Duration};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A source of flows.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Workload {
+    /// An open-loop process over pairs of hosts.
+    Background {
+        /// Name in tables, of this workload alone; `background` by default.
+        #[serde(default = "background")]
+        class: String,
+        /// Flow sizes, payload.
+        sizes: Sizes,
+        /// Gaps between arrivals.
+        #[serde(default)]
+        arrivals: Arrivals,
+        /// Offered load as a share of `load_of`, above 0 and at most 1.
+        load: f64,
+        /// What the load is a share of.
+        #[serde(default)]
+        load_of: LoadOf,
+        /// Which mean size makes flows a second of the load.
+        #[serde(default)]
+        load_by: LoadBy,
+        /// The load counts headers (`host.header` on every full packet) as well as payload.
+        #[serde(default)]
+        load_with_headers: bool,
+        /// With `load_of = "exact-core"`: this share of the payload is taken not to cross the core, in place of the exact one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        local_share: Option<f64>,
+        /// Sources; empty: every host. `"host2..host5"` stands for four hosts, here and in every list of hosts.
+        #[serde(default)]
+        from: Vec<String>,
+        /// Destinations; empty: every host.
+        #[serde(default)]
+        to: Vec<String>,
+        /// Time of the first possible arrival.
+        #[serde(default)]
+        start: Duration,
+        /// Priority of its packets, 0 (the highest) to 7.
+        #[serde(default)]
+        priority: u8,
+    },
+    /// Many-to-one bursts.
+    Incast {
+        /// Name in tables; `incast` by default.
+        #[serde(default = "incast")]
+        class: String,
+        /// Flows of one event, from sources drawn with replacement.
+        degree: u32,
+        /// Bytes of one event, all flows together, in equal parts. Absent: `sizes`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        aggregate: Option<Bytes>,
+        /// Size of each flow, drawn for each. Absent: `aggregate`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        sizes: Option<Sizes>,
+        /// Time between events. Absent: from `load`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        period: Option<Duration>,
+        /// Load as a share of core capacity, which sets the period. Absent: from `period`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        load: Option<f64>,
+        /// Time of the first event. Absent: one period.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        start: Option<Duration>,
+        /// Sources; empty: every host.
+        #[serde(default)]
+        from: Vec<String>,
+        /// Victims; empty: every host, a fresh one each event.
+        #[serde(default)]
+        to: Vec<String>,
+        /// Priority of its packets, 0 (the highest) to 7.
+        #[serde(default)]
+        priority: u8,
+    },
+    /// Flows without end (or of a given size), from `from[i]` to `to[i mod len]`.
+    LongLived {
+        /// Name in tables; `long-lived` by default.
+        #[serde(default = "long_lived")]
+        class: String,
+        /// Number of flows.
+        count: u32,
+        /// Sources in turn; empty: every host that is not a destination.
+        #[serde(default)]
+        from: Vec<String>,
+        /// Destinations in turn.
+        to: Vec<String>,
+        /// Size; absent: endless.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        size: Option<Bytes>,
+        /// When they start.
+        #[serde(default)]
+        start: Duration,
+        /// Time between successive starts.
+        #[serde(default)]
+        stagger: Duration,
+        /// Each flow is an application that writes at this rate, headers included, over UDP: nothing is acknowledged or sent
+        /// again, and what backpressure holds back is sent later. Absent: as fast as the host's transport lets it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rate: Option<BitsPerSec>,
+        /// Priority of its packets, 0 (the highest) to 7.
+        #[serde(default)]
+        priority: u8,
+    },
+    /// Flows listed one by one.
+    FlowList {
+        /// Name in tables; `listed` by default.
+        #[serde(default = "listed")]
+        class: String,
+        /// CSV file with columns `start_ns,src,dst,bytes` and perhaps `port`, beside the scenario; read into `rows`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        file: Option<String>,
+        /// What such a file holds.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        rows: String,
+        /// The flows one by one, instead.
+        #[serde(default)]
+        flows: Vec<ListedFlow>,
+        /// Priority of its packets, 0 (the highest) to 7.
+        #[serde(default)]
+        priority: u8,
+    },
+}
+
+impl Workload {
+    /// Name in tables.
+    pub fn class(&self) -> &str {
+        match self {
+            Workload::Background { class, .. }
+            | Workload::Incast { class, .. }
+            | Workload::LongLived { class, .. }
+            | Workload::FlowList { class, .. } => class,
+        }
+    }
+
+    /// Priority of its packets, 0 the highest.
+    pub fn priority(&self) -> u8 {
+        match *self {
+            Workload::Background { priority, .. }
+            | Workload::Incast { priority, .. }
+            | Workload::LongLived { priority, .. }
+            | Workload::FlowList { priority, .. } => priority,
+        }
+    }
+
+    /// Rate on the wire at which its applications write datagrams, if they do.
+    pub fn rate(&self) -> Option<BitsPerSec> {
+        match *self {
+            Workload::LongLived { rate, .. } => rate,
+            _ => None,
+        }
+    }
+}
+
+fn background() -> String {
+    "background".into()
+}
+
+fn incast() -> String {
+    "incast".into()
+}
+
+fn long_lived() -> String {
+    "long-lived".into()
+}
+
+fn listed() -> String {
+    "listed".into()
+}
+
+/// One flow of a list.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ListedFlow {
+    /// Arrival.
+    pub start: Duration,
+    /// Source host.
+    pub src: String,
+    /// Destination host.
+    pub dst: String,
+    /// Payload.
+    pub bytes: Bytes,
+    /// Destination port, in files and hashes of other simulators.
+    #[serde(default = "background_port")]
+    pub port: u16,
+}
+
+/// Destination port of background flows in HPCC's flow files.
+pub const BACKGROUND_PORT: u16 = 100;
+/// Destination port of incast flows there.
+pub const INCAST_PORT: u16 = 200;
+
+fn background_port() -> u16 {
+    BACKGROUND_PORT
+}
+
+/// Flow sizes, payload.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Sizes {
+    /// A table shipped with Backwater, such as `google_rpc`.
+    Table(String),
+    /// A CSV file `size_bytes,cdf`, beside the scenario; read into `points`.
+    File(String),
+    /// A table given point by point.
+    Points(SizeTable),
+    /// Always this size.
+    Fixed(Bytes),
+    /// Exponential with this mean, at least one byte.
+    Exponential(Bytes),
+    /// Every whole number of bytes from the first to the second alike.
+    Uniform([Bytes; 2]),
+}
+
+/// A cumulative distribution of flow sizes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SizeTable {
+    /// `[size in bytes, cumulative probability]`, both non-decreasing, the last probability 1.
+    pub points: Vec<(f64, f64)>,
+    /// Linear interpolation between points (false: the smallest listed size whose probability suffices).
+    pub linear: bool,
+    /// Sizes above one packet are rounded up to whole packets, as BFC's authors do (traffic 1).
+    #[serde(default)]
+    pub whole_packets: bool,
+}
+
+/// Gaps between arrivals.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Arrivals {
+    /// Exponential gaps.
+    Poisson,
+    /// Log-normal gaps; the sigma of the underlying normal.
+    LogNormal(f64),
+}
+
+impl Default for Arrivals {
+    /// BFC's: log-normal with sigma 2.
+    fn default() -> Arrivals {
+        Arrivals::LogNormal(2.0)
+    }
+}
+
+/// What a load is a share of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LoadOf {
+    /// Core capacity, all injected payload counted (the BFC authors' rule).
+    #[default]
+    Core,
+    /// Core capacity, only payload that crosses it counted.
+    ExactCore,
+    /// The links of the destination hosts together.
+    Receivers,
+    /// The links of the source hosts together.
+    Senders,
+}
+
+/// Which mean size a load is divided by to have flows a second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LoadBy {
+    /// That of the sizes as they are drawn: what is offered is the load asked for.
+    #[default]
+    Drawn,
+    /// That of the size table, which rounding to whole packets exceeds (the BFC authors' rule): more is offered than asked.
+    Table,
+}
