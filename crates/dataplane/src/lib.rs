@@ -22,6 +22,7 @@ pub mod assign;
 pub mod backpressure;
 pub mod buffer;
 pub mod canonical;
+pub mod elide;
 pub mod flow_table;
 pub mod held;
 pub mod marking;
@@ -34,19 +35,18 @@ pub mod shape;
 pub mod switch;
 mod ticks;
 
-pub use assign::{Assignment, ByClass, Dynamic, DynamicParams, PerFlow, Single, SingleFifo, Stochastic};
-pub use backpressure::{
-    Backpressure, Bfc, BfcParams, HpccMemory, HpccMemoryParams, NoBackpressure, Pfc, PfcParams, hpcc_memory, pfc,
-};
-pub use buffer::{Buffer, MemoryShape, Pool, PoolCounts, Ring};
+pub use assign::{Assignment, ByClass, Dynamic, PerFlow, Single, SingleFifo, Stochastic};
+pub use backpressure::{Backpressure, Bfc, BfcParams, HpccMemory, NoBackpressure, Pfc, PfcParams, hpcc_memory, pfc};
+pub use buffer::{Buffer, BufferSize, MemoryShape, Mmu, Pool, PoolCounts, QueueMemory, Returns, Ring};
 pub use canonical::Canonical;
+pub use elide::{Elide, ElideRule};
 pub use held::{Assigned, Choice, Held, Resident};
-pub use marking::Red;
+pub use marking::{Ecn, EcnAt, EcnOf, NotEct, PoolEcn, Red, SpacedOver, Spacing};
 pub use nic::NicQueues;
 pub use plane::{DataPlane, Departed, Readings, Received, Sent};
 pub use policy::{
-    Beside, BesideParams, BfcByFlow, Composed, FlowSail, FlowSailAsPrinted, FlowSailParams, IdealFlowControl,
-    PauseByFlowParams, Policy,
+    Beside, BfcByFlow, Composed, FlowSail, FlowSailAsPrinted, FlowSailParams, Hold, IdealFlowControl,
+    PauseByFlowParams, Policy, ReleaseFrom, Residue, SketchParams,
 };
 pub use port::Ports;
 pub use shape::{MarkingShape, PortShape, Shape};

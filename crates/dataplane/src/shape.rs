@@ -12,6 +12,8 @@ pub struct Shape {
     pub ports: Vec<PortShape>,
     /// Data queues per port, where their number is fixed.
     pub queues: u16,
+    /// Queues per port as hardware counts them: the control queue may be one of them.
+    pub hardware_queues: u16,
     /// Groups of equally many data queues, strict priority between them.
     pub groups: u16,
     /// Deficit round robin quantum, bytes; at least the largest packet.
@@ -32,6 +34,10 @@ pub struct Shape {
     pub salt: u64,
     /// HRTT to use instead of the largest of the ports.
     pub hrtt: Option<Duration>,
+    /// `[egress]`: ingress ports towards which no backpressure is sent for that egress (spec C.1); empty: none.
+    pub elided: Vec<[u64; 4]>,
+    /// Rate of hosts' links, by which the HPCC simulator scales thresholds.
+    pub nic_rate: BitsPerSec,
     /// Keep the enqueue time of every packet.
     pub stamp: bool,
     /// ACKs and NACKs are queued, accounted and paused like data.
@@ -64,6 +70,23 @@ pub struct PortShape {
     pub hrtt: Duration,
     /// Marking at this egress.
     pub red: Red,
+    /// Bytes that may still come in by it after a PFC pause was decided; see [`headroom`](crate::pfc::headroom).
+    pub headroom: u64,
+    /// The neighbour has PFC and nothing else to be paused with.
+    pub pfc_only: bool,
+}
+
+impl PortShape {
+    /// A link that marks nothing, to a neighbour as any other; headroom is for packets of 1048 B.
+    pub fn new(rate: BitsPerSec, delay: Duration) -> PortShape {
+        PortShape {
+            rate,
+            hrtt: Duration(2 * delay.0),
+            red: Red::OFF,
+            headroom: crate::pfc::headroom(delay, rate, 1048),
+            pfc_only: false,
+        }
+    }
 }
 
 impl Shape {
@@ -72,6 +95,7 @@ impl Shape {
         Shape {
             ports,
             queues,
+            hardware_queues: queues + 1,
             groups: 1,
             quantum: 1048,
             buffer: u64::MAX,
@@ -82,6 +106,8 @@ impl Shape {
             seed: 1,
             salt: 1,
             hrtt: None,
+            elided: Vec::new(),
+            nic_rate: BitsPerSec(0),
             stamp: false,
             acks_with_data: false,
             pfc_frame: 64,

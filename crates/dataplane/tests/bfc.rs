@@ -1,10 +1,12 @@
 //! BFC's backpressure by hand: which packets are counted, and what that pauses; by queue and by flow id.
 
 use backwater_dataplane::{
-    Bfc, BfcByFlow, BfcParams, Composed, DataPlane, Dynamic, DynamicParams, PauseByFlowParams, Policy, PortShape,
-    Readings, Red, Shape, Switch,
+    Bfc, BfcByFlow, BfcParams, Composed, DataPlane, Dynamic, PauseByFlowParams, Policy, PortShape, Readings, Shape,
+    Switch,
 };
-use backwater_types::{BitsPerSec, ControlFrame, Duration, FlowName, Instant, Kind, Packet, PortId, QueueId, flags};
+use backwater_types::{
+    BitsPerSec, Bytes, ControlFrame, Duration, FlowName, Instant, Kind, Packet, PortId, QueueId, flags,
+};
 
 const NOW: Instant = Instant::ZERO;
 const EGRESS: PortId = 3;
@@ -12,16 +14,19 @@ const WIRE: u64 = 1048;
 
 /// Four ports of 100 Gb/s.
 fn shape(queues: u16) -> Shape {
-    let port = PortShape { rate: BitsPerSec(100_000_000_000), hrtt: Duration::from_us(2), red: Red::OFF };
+    let port = PortShape::new(BitsPerSec(100_000_000_000), Duration::from_us(1));
     Shape { quantum: WIRE as u32, buffer: 1_000_000, smallest_packet: WIRE as u32, ..Shape::new(vec![port; 4], queues) }
 }
 
 /// With 4 data queues; a queue pauses above three packets.
 fn switch(count_last: bool) -> Switch<Composed<Dynamic<1>, Bfc>> {
-    let table = DynamicParams { entries_per_port: 400, ..DynamicParams::default() };
-    let bfc =
-        BfcParams { fixed_threshold: Some(3 * WIRE), refresh: Duration::ZERO, count_last, ..BfcParams::default() };
-    Switch::new(&shape(4), &(table, bfc))
+    let bfc = BfcParams {
+        fixed_threshold: Some(Bytes(3 * WIRE)),
+        refresh: Duration::ZERO,
+        count_last,
+        ..BfcParams::default()
+    };
+    Switch::new(&shape(4), &(bfc.clone(), bfc))
 }
 
 /// A packet of `flow` that left queue `upstream_queue` of the neighbour.
@@ -110,7 +115,8 @@ fn an_orphan_does_not_hold_another_flow() {
 #[test]
 fn a_queue_pauses_above_its_share_of_hrtt_times_rate() {
     for (others, paused) in [(0, 0), (1, 0), (2, 0), (2, 1), (3, 0), (5, 0), (5, 2), (5, 5)] {
-        let params = (DynamicParams::default(), BfcParams { refresh: Duration::ZERO, ..BfcParams::default() });
+        let params = BfcParams { refresh: Duration::ZERO, ..BfcParams::default() };
+        let params = (params.clone(), params);
         let mut switch: Switch<Composed<Dynamic<1>, Bfc>> = Switch::new(&shape(8), &params);
         // Each in a queue of its own, from the first on.
         for flow in 0..others {
@@ -144,7 +150,7 @@ fn new_flows_take_the_queues_in_turn() {
 #[test]
 fn a_visit_sends_a_quantum() {
     for (quantum, visits) in [(WIRE, [1, 1, 1, 1]), (3 * WIRE, [3, 3, 3, 3]), (WIRE + WIRE / 2, [1, 1, 2, 2])] {
-        let params = (DynamicParams::default(), BfcParams::default());
+        let params = (BfcParams::default(), BfcParams::default());
         let shape = Shape { quantum: quantum as u32, ..shape(4) };
         let mut switch: Switch<Composed<Dynamic<1>, Bfc>> = Switch::new(&shape, &params);
         for seq in 0..20 {

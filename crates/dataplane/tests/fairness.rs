@@ -5,22 +5,21 @@
 //! visits of two queues differ by one.
 
 use backwater_dataplane::{
-    Assignment, Bfc, BfcParams, Composed, DataPlane, Dynamic, DynamicParams, NoBackpressure, PerFlow, PortShape, Red,
-    Shape, Switch,
+    Assignment, Bfc, BfcParams, Composed, DataPlane, Dynamic, NoBackpressure, PerFlow, PortShape, Shape, Switch,
 };
 use backwater_types::hash::Stream;
-use backwater_types::{BitsPerSec, ControlFrame, Duration, Instant, Kind, Packet};
+use backwater_types::{BitsPerSec, Bytes, ControlFrame, Duration, Instant, Kind, Packet};
 
 const LARGEST: u32 = 1048;
 
 fn shape(queues: u16, quantum: u32) -> Shape {
-    let port = PortShape { rate: BitsPerSec(100_000_000_000), hrtt: Duration::from_us(2), red: Red::OFF };
-    Shape { quantum, ..Shape::new(vec![port; 2], queues) }
+    let port = PortShape::new(BitsPerSec(100_000_000_000), Duration::from_us(1));
+    Shape { quantum, hardware_queues: 1, ..Shape::new(vec![port; 2], queues) }
 }
 
 /// As many queues as flows, and a table in which no two flows meet.
 fn dynamic<const W: usize>(flows: u32, quantum: u32) -> Switch<Composed<Dynamic<W>, NoBackpressure>> {
-    let params = DynamicParams { entries_per_port: 1 << 20, ..DynamicParams::default() };
+    let params = BfcParams { table_entries_per_queue: 1 << 20, ..BfcParams::default() };
     Switch::new(&shape(flows as u16, quantum), &(params, ()))
 }
 
@@ -140,9 +139,13 @@ fn the_bounds_catch_a_round_robin_of_packets() {
 /// A queue that was paused takes up where it was: no credit for the time it was held.
 #[test]
 fn a_pause_earns_no_credit() {
-    let params = BfcParams { fixed_threshold: Some(u64::MAX), refresh: Duration::ZERO, ..BfcParams::default() };
-    let table = DynamicParams { entries_per_port: 1 << 20, ..DynamicParams::default() };
-    let mut switch = Switch::<Composed<Dynamic<1>, Bfc>>::new(&shape(2, LARGEST), &(table, params));
+    let params = BfcParams {
+        table_entries_per_queue: 1 << 20,
+        fixed_threshold: Some(Bytes(u64::MAX)),
+        refresh: Duration::ZERO,
+        ..BfcParams::default()
+    };
+    let mut switch = Switch::<Composed<Dynamic<1>, Bfc>>::new(&shape(2, LARGEST), &(params.clone(), params));
     for seq in 0..300 {
         for flow in 0..2 {
             switch.receive(Instant::ZERO, &packet(flow, seq, 700), 0, 1);

@@ -5,11 +5,13 @@
 use backwater_dataplane::flow_table::{Record, state};
 use backwater_dataplane::queues::PausableQueues;
 use backwater_dataplane::{
-    Bfc, BfcParams, Composed, DataPlane, FlowSail, FlowSailParams, IdealFlowControl, PauseByFlowParams, PortShape,
-    Readings, Red, Shape, Single, Switch,
+    Bfc, BfcParams, Composed, DataPlane, FlowSail, FlowSailParams, Hold, IdealFlowControl, PauseByFlowParams,
+    PortShape, Readings, ReleaseFrom, Residue, Shape, Single, SketchParams, Switch,
 };
 use backwater_types::hash::Stream;
-use backwater_types::{BitsPerSec, ControlFrame, Duration, FlowName, Instant, Kind, Packet, PortId, QueueId, flags};
+use backwater_types::{
+    BitsPerSec, Bytes, ControlFrame, Duration, FlowName, Instant, Kind, Packet, PortId, QueueId, flags,
+};
 use std::collections::BTreeMap;
 
 const PACKET: u64 = 1000;
@@ -19,12 +21,12 @@ const HOP: u64 = 25;
 const EGRESS: PortId = 3;
 
 fn shape(queues: u16) -> Shape {
-    let port = PortShape { rate: BitsPerSec(100_000_000_000), hrtt: Duration::from_us(2), red: Red::OFF };
+    let port = PortShape::new(BitsPerSec(100_000_000_000), Duration::from_us(1));
     Shape { quantum: PACKET as u32, buffer: 1 << 24, ..Shape::new(vec![port; 4], queues) }
 }
 
 fn params() -> FlowSailParams {
-    FlowSailParams { records: 1024, ..FlowSailParams::default() }
+    FlowSailParams { table_entries: 1024, ..FlowSailParams::default() }
 }
 
 fn packet(flow: u32, seq: u32) -> Packet {
@@ -343,8 +345,8 @@ fn a_pause_without_packets_isolates_what_comes() {
 /// which nobody holds, waits for flow 2.
 #[test]
 fn an_isolation_queue_waits_for_the_flow_of_its_first_packet() {
-    for (hold_by_head, first, second) in [(true, &[1, 1][..], &[2, 1][..]), (false, &[], &[1, 1, 2, 1])] {
-        let mut bench = Bench::new(3, &FlowSailParams { hold_by_head, ..params() });
+    for (hold, first, second) in [(Hold::Head, &[1, 1][..], &[2, 1][..]), (Hold::Any, &[], &[1, 1, 2, 1])] {
+        let mut bench = Bench::new(3, &FlowSailParams { hold, ..params() });
         bench.pause(1);
         bench.pause(2);
         bench.resume(1);
@@ -394,8 +396,9 @@ fn a_mark_of_a_paused_flow_is_not_consumed() {
 /// as long as it sends, and one that sends nothing while it is paused is let go as soon as it is resumed.
 #[test]
 fn a_flow_is_let_go_two_hrtt_after_its_resume() {
-    for release_from_touch in [false, true] {
-        let mut bench = Bench::new(3, &FlowSailParams { release_from_touch, ..params() });
+    for release_from in [ReleaseFrom::Resume, ReleaseFrom::Touch] {
+        let from_touch = release_from == ReleaseFrom::Touch;
+        let mut bench = Bench::new(3, &FlowSailParams { release_from, ..params() });
         let queue_of_next = |bench: &mut Bench| {
             bench.fill(1, 1);
             bench.send().map(|sent| sent.2)
@@ -409,22 +412,22 @@ fn a_flow_is_let_go_two_hrtt_after_its_resume() {
             assert_eq!(queue_of_next(&mut bench), Some(0), "{after} us after its RESUME");
         }
         bench.now += Duration::from_us(1);
-        assert_eq!(queue_of_next(&mut bench) == Some(0), release_from_touch, "5 us after its RESUME");
+        assert_eq!(queue_of_next(&mut bench) == Some(0), from_touch, "5 us after its RESUME");
 
-        let mut bench = Bench::new(3, &FlowSailParams { release_from_touch, ..params() });
+        let mut bench = Bench::new(3, &FlowSailParams { release_from, ..params() });
         bench.pause(1);
         bench.now += Duration::from_us(9);
         bench.resume(1);
-        assert_eq!(queue_of_next(&mut bench) == Some(0), !release_from_touch, "paused for 9 us, just resumed");
+        assert_eq!(queue_of_next(&mut bench) == Some(0), !from_touch, "paused for 9 us, just resumed");
     }
 }
 
-/// With `drains` the old packets of a paused flow leave, and with them what other flows have behind them; what comes after is
+/// With [`Residue::Drain`] the old packets of a paused flow leave, and with them what other flows have behind them; what comes after is
 /// isolated and waits, in order.
 #[test]
 fn the_residue_of_a_paused_flow_may_drain() {
-    for (drains, at_once, after) in [(false, &[][..], &[1, 1, 2, 1][..]), (true, &[1, 1, 2], &[1])] {
-        let mut bench = Bench::new(2, &FlowSailParams { drains, ..params() });
+    for (residue, at_once, after) in [(Residue::Hold, &[][..], &[1, 1, 2, 1][..]), (Residue::Drain, &[1, 1, 2], &[1])] {
+        let mut bench = Bench::new(2, &FlowSailParams { residue, ..params() });
         bench.fill(1, 2);
         bench.fill(2, 1);
         bench.pause(1);
@@ -444,7 +447,7 @@ fn the_residue_of_a_paused_flow_may_drain() {
 /// Paused again while its mark is in the normal queue: that goes on draining, and the isolation queue waits for both.
 #[test]
 fn a_draining_flow_that_is_paused_again_keeps_its_order() {
-    let mut bench = Bench::new(2, &FlowSailParams { drains: true, ..params() });
+    let mut bench = Bench::new(2, &FlowSailParams { residue: Residue::Drain, ..params() });
     bench.fill(1, 3);
     bench.pause(1);
     bench.fill(1, 1);
@@ -504,7 +507,7 @@ fn without_repetition_what_was_resumed_is_swept_all_the_same() {
 /// A full table gives up records of flows that are due to be let go, and no others.
 #[test]
 fn a_full_table_evicts_flows_two_hrtt_after_their_resume() {
-    let mut bench = Bench::new(3, &FlowSailParams { records: 16, ..params() });
+    let mut bench = Bench::new(3, &FlowSailParams { table_entries: 16, ..params() });
     for flow in 0..100 {
         bench.pause(flow);
         bench.resume(flow);
@@ -650,7 +653,7 @@ fn a_link_that_fails_releases_its_flows() {
 /// A full table: packets take the queue a hash names, in order whatever comes later.
 #[test]
 fn flows_without_a_record_keep_their_order() {
-    let mut bench = Bench::new(5, &FlowSailParams { records: 16, ..params() });
+    let mut bench = Bench::new(5, &FlowSailParams { table_entries: 16, ..params() });
     for flow in 0..60 {
         bench.fill(flow, 1);
     }
@@ -749,7 +752,7 @@ fn only_the_flows_that_congest_a_queue_are_paused() {
         .collect();
     flows.sort_unstable();
     assert_eq!(flows, [1, 4]);
-    let bfc = BfcParams { fixed_threshold: Some(HOP * PACKET), ..BfcParams::default() };
+    let bfc = BfcParams { fixed_threshold: Some(Bytes(HOP * PACKET)), ..BfcParams::default() };
     let mut queues: Vec<u16> = told::<Composed<Single<PausableQueues<1>>, Bfc>>(&((), bfc), 6, &arrivals)
         .into_iter()
         .map(|frame| match frame {
@@ -773,15 +776,15 @@ fn crowd(seed: u64) -> Result<(), String> {
     let params = FlowSailParams {
         ql: 0.1,
         qh: 0.5,
-        records: 16,
+        table_entries: 16,
         fingerprint_bits: [8, 9, 32][below(3) as usize],
         isolation_queues: 1 + (per_group > 2) as u16 * below(2) as u16,
         release: Some(Duration::from_us([0, 1, 50][below(3) as usize])),
-        release_from_touch: below(2) == 0,
-        hold_by_head: below(2) == 0,
-        drains: below(3) == 0,
+        release_from: if below(2) == 0 { ReleaseFrom::Touch } else { ReleaseFrom::Resume },
+        hold: if below(2) == 0 { Hold::Head } else { Hold::Any },
+        residue: if below(3) == 0 { Residue::Drain } else { Residue::Hold },
         weights: if below(2) == 0 { vec![1, 2, 5] } else { Vec::new() },
-        sketch: (below(4) == 0).then_some((2, 16)),
+        sketch: (below(4) == 0).then_some(SketchParams { rows: 2, columns: 16 }),
         ..params()
     };
     let shape = Shape { groups, salt: seed, ..shape(groups * per_group) };
@@ -813,7 +816,8 @@ fn crowd(seed: u64) -> Result<(), String> {
                         return Err(format!("step {step}: packet {seq} of flow {flow} is overtaken"));
                     }
                     let at = paused.get(&(switch.policy().table().fingerprint(flow), sent.packet.class));
-                    let residue = params.drains && sent.queue.is_some_and(|q| q % per_group >= params.isolation_queues);
+                    let residue = params.residue == Residue::Drain
+                        && sent.queue.is_some_and(|q| q % per_group >= params.isolation_queues);
                     if !residue && at.is_some_and(|at| now < *at + Duration::from_us(29)) {
                         return Err(format!("step {step}: flow {flow} is paused, and sends"));
                     }

@@ -1,19 +1,15 @@
 //! The incast label keeps labelled flows together and leaves the order of all others alone (spec B, incast label).
 
 use backwater_dataplane::{
-    Composed, DataPlane, Dynamic, DynamicParams, NoBackpressure, PortShape, Readings, Red, Shape, Switch,
+    BfcParams, Composed, DataPlane, Dynamic, NoBackpressure, PortShape, Readings, Shape, Switch,
 };
 use backwater_types::{BitsPerSec, Duration, Instant, Kind, Packet, flags};
 
 fn switch(queues: u16) -> Switch<Composed<Dynamic<1>, NoBackpressure>> {
-    let port = PortShape { rate: BitsPerSec(100_000_000_000), hrtt: Duration::from_us(2), red: Red::OFF };
-    let shape = Shape { buffer: 1 << 20, ..Shape::new(vec![port; 2], queues) };
-    let params = DynamicParams {
-        // One entry: every flow of a port shares it.
-        entries_per_port: 1,
-        incast_label: true,
-        ..DynamicParams::default()
-    };
+    let port = PortShape::new(BitsPerSec(100_000_000_000), Duration::from_us(1));
+    let shape = Shape { buffer: 1 << 20, hardware_queues: 1, ..Shape::new(vec![port; 2], queues) };
+    // One entry: every flow of a port shares it.
+    let params = BfcParams { table_entries_per_queue: 1, incast_label: true, ..BfcParams::default() };
     Switch::new(&shape, &(params, ()))
 }
 

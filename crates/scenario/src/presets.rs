@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::document::{Node, Place, Table, Value};
 use crate::merge::merge;
 use crate::resolve::into_table;
+use backwater_schemes::registry::PRESETS;
 
 /// A scheme as `backwater schemes` lists it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -24,26 +25,6 @@ pub struct SchemeInfo {
     /// Whether it runs in this version.
     pub available: bool,
 }
-
-/// Presets shipped, in the order they are listed.
-const PRESETS: [(&str, &str); 16] = [
-    ("bfc", include_str!("../presets/bfc.toml")),
-    ("bfc-flow-id", include_str!("../presets/bfc-flow-id.toml")),
-    ("bfc-stochastic", include_str!("../presets/bfc-stochastic.toml")),
-    ("bfc-single", include_str!("../presets/bfc-single.toml")),
-    ("flowsail", include_str!("../presets/flowsail.toml")),
-    ("flowsail+dctcp", include_str!("../presets/flowsail+dctcp.toml")),
-    ("bcc", include_str!("../presets/bcc.toml")),
-    ("dctcp", include_str!("../presets/dctcp.toml")),
-    ("dctcp-tcp", include_str!("../presets/dctcp-tcp.toml")),
-    ("ecn-star-tcp", include_str!("../presets/ecn-star-tcp.toml")),
-    ("ideal-fc", include_str!("../presets/ideal-fc.toml")),
-    ("ideal-fq", include_str!("../presets/ideal-fq.toml")),
-    ("dqa", include_str!("../presets/dqa.toml")),
-    ("pfc", include_str!("../presets/pfc.toml")),
-    ("fifo-window", include_str!("../presets/fifo-window.toml")),
-    ("fifo", include_str!("../presets/fifo.toml")),
-];
 
 /// Profiles: what `compat = "..."` takes.
 const PROFILES: [(&str, &str); 1] = [("hpcc-sim", include_str!("../profiles/hpcc-sim.toml"))];
@@ -78,7 +59,7 @@ pub(crate) fn preset(name: &str) -> Option<&'static Table> {
 
 /// Names that `scheme` takes, and those it will take in another version.
 pub(crate) fn names() -> (Vec<&'static str>, Vec<&'static str>) {
-    (PRESETS.map(|(name, _)| name).to_vec(), PLANNED.map(|(name, _, _)| name).to_vec())
+    (PRESETS.iter().map(|(name, _)| *name).collect(), PLANNED.map(|(name, _, _)| name).to_vec())
 }
 
 /// The keys that a profile lays over those of `scheme`, common ones and then the scheme's; `None` for an unknown profile.

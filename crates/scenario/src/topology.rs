@@ -1,9 +1,9 @@
 //! A topology as nodes and links, in one fixed order.
 
-use backwater_dataplane::pfc;
-use backwater_types::{BitsPerSec, Bytes, CONTROL_WIRE, Duration, SerTime};
+use backwater_schemes::build::ser_time;
+use backwater_types::{BitsPerSec, CONTROL_WIRE, Duration};
 
-use crate::model::{Conventions, Host, Time, Topology};
+use crate::model::{Conventions, Host, Topology};
 
 /// Nodes and links. Hosts come first; port `p` of a node is its `p`-th link in the order of `links`.
 #[derive(Clone, Debug, PartialEq)]
@@ -89,34 +89,6 @@ impl Graph {
         let arrival = |link: &Link| link.delay + ser_time(conventions, link.rate).of_bytes(shortest);
         self.links.iter().map(arrival).min().unwrap_or_default()
     }
-}
-
-/// Transmission times at `rate`.
-pub fn ser_time(conventions: &Conventions, rate: BitsPerSec) -> SerTime {
-    match conventions.time {
-        Time::Exact => SerTime::of(rate),
-        Time::WholeNs => SerTime::in_whole_ns(rate),
-    }
-}
-
-/// Bytes that may arrive on a link after XOFF was decided: the exact worst case ([`pfc::headroom`]).
-///
-/// In whole nanoseconds frames take less time than their link's rate says, short ones most: so much more of them may come. A
-/// frame shorter than a nanosecond takes none at all there, and no headroom would do; those are left out.
-pub fn headroom(host: &Host, conventions: &Conventions, link: &Link) -> Bytes {
-    let (full, frame) = (host.payload.0 + host.header.0, conventions.pfc_frame.0.max(CONTROL_WIRE.into()));
-    let exact = pfc::headroom(link.delay, link.rate, full);
-    if conventions.time == Time::Exact {
-        return Bytes(exact);
-    }
-    let ser = ser_time(conventions, link.rate);
-    let reaction = 2 * link.delay.0 + ser.of_bytes(full).0 + ser.of_bytes(frame).0;
-    let most = (host.smallest_packet().0..=full)
-        .map(|wire| (wire, ser.of_bytes(wire).0))
-        .filter(|(_, time)| *time > 0)
-        .map(|(wire, time)| (reaction as u128 * wire as u128).div_ceil(time as u128) as u64)
-        .max();
-    Bytes(exact.max(most.unwrap_or(0) + full))
 }
 
 /// Nodes and links of a topology.
@@ -267,7 +239,7 @@ impl Graph {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::GraphLink;
+    use crate::model::{GraphLink, Time};
     use backwater_types::Bytes;
 
     const RATE: BitsPerSec = BitsPerSec(100_000_000_000);

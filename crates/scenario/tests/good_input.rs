@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use backwater_scenario::model::{
-    Assignment, Backpressure, Buffer, Elide, ElideRule, Hold, ReleaseFrom, Residue, Sizes, Sketch, Topology, Transport,
-    WhenPaused, Window, Workload,
+    Assignment, Backpressure, BufferSize, Elide, ElideRule, Hold, ReleaseFrom, Residue, Sizes, SketchParams, Topology,
+    Transport, WhenPaused, Window, Workload,
 };
 use backwater_scenario::{Plan, Scenario, flow_list, from_json, load, load_str, scenario_schema, schemes};
 use backwater_types::{BitsPerSec, Bytes, Duration};
@@ -49,7 +49,7 @@ fn schemes_are_the_published_ones() {
     let bfc = scenario(GOOD, &[]);
     assert_eq!((bfc.switch.assignment, bfc.switch.backpressure), (Assignment::Dynamic, Backpressure::Bfc));
     assert_eq!((bfc.switch.queues, bfc.switch.data_queues()), (32, 31));
-    assert_eq!((bfc.switch.buffer, bfc.host.transport), (Buffer::Shared(Bytes(12_000_000)), Transport::LineRate));
+    assert_eq!((bfc.switch.buffer, bfc.host.transport), (BufferSize::Shared(Bytes(12_000_000)), Transport::LineRate));
     assert_eq!(bfc.switch.ecn, None);
     let dctcp = scenario(GOOD, &["scheme=dctcp"]);
     let ecn = dctcp.switch.ecn.as_ref().expect("DCTCP marks");
@@ -66,7 +66,7 @@ fn schemes_are_the_published_ones() {
     let fc = scenario(GOOD, &["scheme=ideal-fc"]).switch;
     assert_eq!((fc.assignment, fc.backpressure), (Assignment::PerFlow, Backpressure::PerFlow));
     let ideal = scenario(GOOD, &["scheme=ideal-fq"]);
-    assert_eq!((ideal.switch.assignment, ideal.switch.buffer), (Assignment::PerFlow, Buffer::Infinite));
+    assert_eq!((ideal.switch.assignment, ideal.switch.buffer), (Assignment::PerFlow, BufferSize::Infinite));
     assert_eq!((ideal.host.transport, ideal.host.window), (Transport::Window, Some(Window::Size(Bytes(100_000)))));
 }
 
@@ -75,7 +75,7 @@ fn the_file_goes_over_the_preset_and_a_set_over_both() {
     let text = format!("{GOOD}\n[switch]\nbuffer = \"6 MB\"\necn = {{ kmin = \"50 KB\" }}\n");
     let run =
         scenario(&text, &["scheme=dctcp", "switch.queues=128", "run.duration=2 ms", "workload.0.load=0.25", "seed=7"]);
-    assert_eq!(run.switch.buffer, Buffer::Shared(Bytes(6_000_000)));
+    assert_eq!(run.switch.buffer, BufferSize::Shared(Bytes(6_000_000)));
     let ecn = run.switch.ecn.expect("DCTCP marks");
     assert_eq!((ecn.kmin, ecn.kmax), (Bytes(50_000), Bytes(400_000)));
     assert_eq!((run.switch.queues, run.seed, run.run.duration), (128, 7, Duration::from_us(2000)));
@@ -218,7 +218,7 @@ fn extended_files_tables_and_lists_are_relative_to_the_file_that_names_them() {
     let run = &plan.runs[0].scenario;
     assert_eq!(
         (run.name.as_str(), run.switch.queues, run.switch.buffer),
-        ("child", 8, Buffer::Shared(Bytes(6_000_000)))
+        ("child", 8, BufferSize::Shared(Bytes(6_000_000)))
     );
     let Workload::Background { sizes: Sizes::Points(table), .. } = &run.workload[0] else {
         panic!("the file was read")
@@ -300,7 +300,7 @@ fn every_key_of_flowsail_is_taken() {
     );
     assert_eq!((own.hold, own.release_from, own.residue), (Hold::Any, ReleaseFrom::Touch, Residue::Drain));
     assert_eq!((own.fingerprint_bits, own.weights.as_slice()), (8, [1, 2, 255].as_slice()));
-    assert_eq!(own.sketch, Some(Sketch { rows: 8, columns: 65_536 }));
+    assert_eq!(own.sketch, Some(SketchParams { rows: 8, columns: 65_536 }));
     assert!(!own.count_last);
     assert_eq!((own.nactive_literal, own.strict_fair, own.as_printed, own.nic_obeys), (true, false, false, false));
     assert!(scenario(PODS, &["switch.flowsail.as_printed=true"]).switch.flowsail.as_printed);
@@ -351,7 +351,10 @@ fn a_region_of_the_same_scheme_has_the_scenarios_keys_under_its_own() {
     assert_eq!(run.region[0].scheme, "flowsail");
     for (name, queues) in [("tor0", 8), ("tor1", 2), ("tor2", 2), ("tor3", 8), ("agg0", 2), ("agg3", 2), ("core0", 8)] {
         let switch = run.switch_at(name);
-        assert_eq!((switch.queues, switch.buffer, switch.flowsail.qh), (queues, Buffer::Shared(Bytes(9_000_000)), 5.0));
+        assert_eq!(
+            (switch.queues, switch.buffer, switch.flowsail.qh),
+            (queues, BufferSize::Shared(Bytes(9_000_000)), 5.0)
+        );
     }
     let json = serde_json::to_string(&run).expect("plain data");
     assert_eq!(from_json(&json).expect("valid"), run);
@@ -363,7 +366,7 @@ fn a_region_of_another_scheme_has_that_preset_alone_under_its_keys() {
     let run = scenario(&text, &["switch.queues=4", "region.0.switch.pfc.alpha=0.25"]);
     let core = run.switch_at("core3");
     assert_eq!((core.assignment, core.backpressure), (Assignment::Single, Backpressure::Pfc));
-    assert_eq!((core.queues, core.buffer, core.alpha), (32, Buffer::Shared(Bytes(12_000_000)), Some(0.5)));
+    assert_eq!((core.queues, core.buffer, core.alpha), (32, BufferSize::Shared(Bytes(12_000_000)), Some(0.5)));
     assert_eq!((core.pfc.alpha, core.ecn.is_some()), (0.25, true));
     assert_eq!((run.switch_at("agg0").backpressure, run.switch_at("agg0").queues), (Backpressure::Flowsail, 4));
     assert_eq!((run.host.transport, run.switch_at("agg0").ecn.is_none()), (Transport::LineRate, true));
@@ -378,8 +381,8 @@ fn a_region_follows_the_scheme_of_a_variant() {
     );
     let plan = plan(&text, &[], None);
     let [a, b] = [0, 1].map(|i| plan.runs[i].scenario.switch_at("core0"));
-    assert_eq!((a.backpressure, a.queues, a.buffer), (Backpressure::Bfc, 32, Buffer::Shared(Bytes(6_000_000))));
-    assert_eq!((b.backpressure, b.buffer), (Backpressure::Pfc, Buffer::Shared(Bytes(6_000_000))));
+    assert_eq!((a.backpressure, a.queues, a.buffer), (Backpressure::Bfc, 32, BufferSize::Shared(Bytes(6_000_000))));
+    assert_eq!((b.backpressure, b.buffer), (Backpressure::Pfc, BufferSize::Shared(Bytes(6_000_000))));
 }
 
 #[test]

@@ -9,8 +9,6 @@
 //! | [`measure`] | what a run leaves: outcomes, tables, summaries, digests, ideal completion times |
 //! | [`compat`] | conventions of other simulators |
 
-pub mod any_control;
-pub mod any_switch;
 pub mod compat;
 pub mod engine;
 pub mod host;

@@ -1,10 +1,5 @@
 //! From a scenario to an outcome: picks the types a scheme compiles to, builds the network, runs it.
 
-use crate::any_control::{AnyControl, AnyFlow};
-use crate::any_switch::{
-    self, AnySwitch, BfcSwitch, BfcWide, Build, FairQueueing, Fifo, FifoHpcc, FifoPfc, FlowSailSwitch, FlowSailWide,
-    PlaneParams,
-};
 use crate::compat::hpcc::in_order::InOrder;
 use crate::compat::hpcc::network::BaseTimes;
 use crate::engine::{self, Harvest, NodeByNode, Schedule, Watch, Windows};
@@ -19,13 +14,16 @@ use crate::workload::{Traffic, counted_window};
 use backwater_dataplane::flow_table::LAPSE;
 use backwater_dataplane::{DataPlane, Shape};
 use backwater_scenario::model::{
-    AckClass, Assignment, Backpressure, Connections, Hosts, Marks, Memory, Recovery, Scenario, Ties, Time, Transport,
-    Window as Cap, Workload,
+    AckClass, Assignment, Backpressure, Hosts, Marks, Memory, Scenario, Switch, Ties, Time, Transport, Window as Cap,
+    Workload,
 };
 use backwater_scenario::topology::{self, Graph};
+use backwater_schemes::AnyControl;
+use backwater_schemes::planes::{
+    self, AnySwitch, BfcSwitch, BfcWide, Build, FairQueueing, Fifo, FifoHpcc, FifoPfc, FlowSailSwitch, FlowSailWide,
+};
 use backwater_transport::{
-    AckPolicy, Control, Dctcp, DctcpParams, GoBackNParams, GoBackNReceiverParams, LineRate, TcpAnswers, TcpFlowParams,
-    TcpParams, Window, WindowParams, tcp,
+    Control, Dctcp, GoBackNParams, GoBackNReceiverParams, LineRate, Site, TcpFlowParams, Window,
 };
 use backwater_types::{BitsPerSec, Bytes, Duration, Instant, SerTime, flags};
 use std::any::Any;
@@ -65,7 +63,7 @@ impl<'a> Simulation<'a> {
             }
             (Transport::Tcp, ..) => self.run_any(watch),
             _ if hpcc && conventions.hosts == Hosts::HpccSim => match host.transport {
-                Transport::Dctcp => self.run_hpcc::<Dctcp>(self.dctcp(), watch),
+                Transport::Dctcp => self.run_hpcc::<Dctcp>(Dctcp::at(&host.dctcp, self.site()), watch),
                 Transport::LineRate if self.cap().is_none() => self.run_hpcc::<LineRate>((), watch),
                 _ => self.run_any(watch),
             },
@@ -81,13 +79,11 @@ impl<'a> Simulation<'a> {
                 }
             }
             (Transport::Dctcp, Assignment::Single, Backpressure::Pfc) => {
-                self.run_as::<RdmaHost<Dctcp>, FifoPfc>(self.go_back_n(self.dctcp()), watch)
+                self.run_as::<RdmaHost<Dctcp>, FifoPfc>(self.go_back_n(Dctcp::at(&host.dctcp, self.site())), watch)
             }
-            (Transport::Window, Assignment::PerFlow, Backpressure::None) => self
-                .run_as::<RdmaHost<Window>, FairQueueing>(
-                    self.go_back_n(WindowParams { window: self.window() }),
-                    watch,
-                ),
+            (Transport::Window, Assignment::PerFlow, Backpressure::None) => {
+                self.run_as::<RdmaHost<Window>, FairQueueing>(self.go_back_n(self.site()), watch)
+            }
             _ => self.run_any(watch),
         }
     }
@@ -113,9 +109,9 @@ impl<'a> Simulation<'a> {
         self.any_with(self.any_plane(), || Nobody, watch).0
     }
 
-    fn any_plane(&self) -> impl Fn(&Shape, &PlaneParams) -> AnySwitch {
+    fn any_plane(&self) -> impl Fn(&Shape, &Switch) -> AnySwitch {
         let memory = self.scenario.conventions.memory;
-        move |shape, params| any_switch::any(memory, shape, params)
+        move |shape, params| planes::any(memory, shape, params)
     }
 
     /// As [`Simulation::run_any`], with an observer in each partition.
@@ -127,11 +123,11 @@ impl<'a> Simulation<'a> {
     /// switches and observers through tables.
     pub fn observe_planes<D: DataPlane, O: Observer>(
         &self,
-        plane: impl Fn(&Shape, &PlaneParams) -> D,
+        plane: impl Fn(&Shape, &Switch) -> D,
         observer: impl Fn() -> O,
         watch: &Watch,
     ) -> (Outcome, Vec<O>) {
-        let plane = |shape: &Shape, params: &PlaneParams| -> Box<dyn DataPlane> { Box::new(plane(shape, params)) };
+        let plane = |shape: &Shape, params: &Switch| -> Box<dyn DataPlane> { Box::new(plane(shape, params)) };
         let (outcome, observers) = self.observe(&plane, &|| Box::new(observer()), watch);
         let own =
             |observer: Box<dyn Observer>| *(observer as Box<dyn Any>).downcast::<O>().expect("`observer` made it");
@@ -140,7 +136,7 @@ impl<'a> Simulation<'a> {
 
     fn observe(
         &self,
-        plane: &dyn Fn(&Shape, &PlaneParams) -> Box<dyn DataPlane>,
+        plane: &dyn Fn(&Shape, &Switch) -> Box<dyn DataPlane>,
         observer: &dyn Fn() -> Box<dyn Observer>,
         watch: &Watch,
     ) -> (Outcome, Vec<Box<dyn Observer>>) {
@@ -150,24 +146,21 @@ impl<'a> Simulation<'a> {
     /// Whatever the hosts do, with switches made by `plane`, and an observer in each partition.
     fn any_with<D: DataPlane, O: Observer>(
         &self,
-        plane: impl Fn(&Shape, &PlaneParams) -> D,
+        plane: impl Fn(&Shape, &Switch) -> D,
         observer: impl Fn() -> O,
         watch: &Watch,
     ) -> (Outcome, Vec<O>) {
-        let control = match self.scenario.host.transport {
-            Transport::Tcp => return self.run_with::<TcpHost, _, O>(self.tcp(), plane, observer, watch),
-            Transport::LineRate if self.cap().is_none() => AnyControl::LineRate,
-            Transport::LineRate | Transport::Window => AnyControl::Window(WindowParams { window: self.window() }),
-            Transport::Dctcp => AnyControl::Dctcp(self.dctcp()),
+        let Some(control) = self.scenario.host.control(self.site()) else {
+            return self.run_with::<TcpHost, _, O>(self.tcp(), plane, observer, watch);
         };
         let (transport, conventions) = (self.go_back_n(control), &self.scenario.conventions);
         match (conventions.hosts, conventions.ties) {
-            (Hosts::Rings, _) => self.run_with::<RdmaHost<AnyFlow>, _, O>(transport, plane, observer, watch),
+            (Hosts::Rings, _) => self.run_with::<RdmaHost<AnyControl>, _, O>(transport, plane, observer, watch),
             (Hosts::HpccSim, Ties::Random) => {
-                self.run_with::<HpccHost<AnyFlow, false>, _, O>(transport, plane, observer, watch)
+                self.run_with::<HpccHost<AnyControl, false>, _, O>(transport, plane, observer, watch)
             }
             (Hosts::HpccSim, Ties::Scheduled) => {
-                self.run_windows::<InOrder, HpccHost<AnyFlow, true>, _, O>(transport, plane, observer, watch)
+                self.run_windows::<InOrder, HpccHost<AnyControl, true>, _, O>(transport, plane, observer, watch)
             }
         }
     }
@@ -176,7 +169,7 @@ impl<'a> Simulation<'a> {
     pub fn run_with<H: EndHost, D: DataPlane, O: Observer>(
         &self,
         transport: H::Params,
-        plane: impl Fn(&Shape, &PlaneParams) -> D,
+        plane: impl Fn(&Shape, &Switch) -> D,
         observer: impl Fn() -> O,
         watch: &Watch,
     ) -> (Outcome, Vec<O>) {
@@ -186,7 +179,7 @@ impl<'a> Simulation<'a> {
     fn run_windows<W: Windows<H, D, O>, H: EndHost, D: DataPlane, O: Observer>(
         &self,
         transport: H::Params,
-        plane: impl Fn(&Shape, &PlaneParams) -> D,
+        plane: impl Fn(&Shape, &Switch) -> D,
         observer: impl Fn() -> O,
         watch: &Watch,
     ) -> (Outcome, Vec<O>) {
@@ -259,47 +252,16 @@ impl<'a> Simulation<'a> {
 
     /// Parameters of TCP.
     pub fn tcp(&self) -> TcpFlowParams {
-        let (host, config) = (&self.scenario.host, &self.scenario.host.tcp);
-        TcpFlowParams {
-            tcp: TcpParams {
-                marks: match config.marks {
-                    Marks::None => tcp::Marks::None,
-                    Marks::Dctcp => tcp::Marks::Dctcp,
-                    Marks::EcnStar => tcp::Marks::EcnStar,
-                },
-                g: config.g,
-                alpha: config.alpha,
-                initial_window: config.initial_window,
-                max_window: if config.max_window == 0 { u32::MAX } else { config.max_window },
-                min_window: config.min_window,
-                dup_acks: config.dup_acks,
-                rto_min: host.rto,
-                rto_max: config.rto_max,
-                idle_restart: config.idle_restart,
-                idle_raises: config.idle_raises,
-                lost_in_flight: config.recovery == Recovery::Sack1,
-            },
-            persistent: (config.connections == Connections::Persistent).then_some(config.open),
-            handshake: config.handshake,
-            full_wire: self.full_wire(),
-            header: host.header.0 as u16,
-            receiver: TcpAnswers {
-                acks: AckPolicy { every: config.ack_every, exact_marks: config.marks == Marks::Dctcp },
-                delay: config.ack_delay,
-                ack_wire: host.ack.0 as u16,
-            },
-        }
+        let host = &self.scenario.host;
+        TcpFlowParams::new(&host.tcp, host.rto, self.full_wire(), host.header.0 as u16, host.ack.0 as u16)
     }
 
-    fn dctcp(&self) -> DctcpParams {
-        let d = &self.scenario.host.dctcp;
-        DctcpParams {
-            g: d.g,
-            additive_increase: d.additive_increase.0 as f64,
-            min_rate: d.min_rate.0 as f64,
+    /// Where flows start.
+    fn site(&self) -> Site {
+        Site {
             line_rate: self.line_rate().0 as f64,
             window: self.window(),
-            window_follows_rate: d.window_follows_rate && self.scenario.host.window != Some(Cap::None),
+            unlimited: self.scenario.host.window == Some(Cap::None),
             whole: self.scenario.conventions.time == Time::WholeNs,
         }
     }

@@ -5,15 +5,15 @@
 mod common;
 
 use backwater_dataplane::{
-    Bfc, BfcParams, Composed, DataPlane, Departed, Dynamic, DynamicParams, FlowSail, FlowSailParams, Policy, PortShape,
-    Red, Shape, Switch,
+    Bfc, BfcParams, Composed, DataPlane, Departed, Dynamic, FlowSail, FlowSailParams, Policy, PortShape, Shape,
+    SketchParams, Switch,
 };
 use backwater_scenario::Scenario;
-use backwater_sim::any_switch::{BfcSwitch, Build, FairQueueing, FifoPfc, FlowSailSwitch, IdealFc};
+use backwater_schemes::planes::{BfcSwitch, Build, FairQueueing, FifoPfc, FlowSailSwitch, IdealFc};
 use backwater_sim::host::RdmaHost;
 use backwater_sim::observe::Observer;
 use backwater_sim::{Simulation, Watch};
-use backwater_transport::{Control, Dctcp, DctcpParams, LineRate, Window, WindowParams};
+use backwater_transport::{Control, Dctcp, DctcpParams, LineRate, Site, Window};
 use backwater_types::hash::Stream;
 use backwater_types::{BitsPerSec, ControlFrame, Duration, Instant, Kind, Packet, PortId};
 use common::scenario;
@@ -46,7 +46,7 @@ fn nothing_is_allocated_per_packet() {
         ("flowsail", half_run::<LineRate, FlowSailSwitch>(&clos("flowsail"), ())),
         ("ideal-fc", half_run::<LineRate, IdealFc>(&clos("ideal-fc"), ())),
         ("dctcp", half_run::<Dctcp, FifoPfc>(&clos("dctcp"), DCTCP)),
-        ("ideal-fq", half_run::<Window, FairQueueing>(&clos("ideal-fq"), WindowParams { window: 100_000 })),
+        ("ideal-fq", half_run::<Window, FairQueueing>(&clos("ideal-fq"), Site { window: 100_000, ..Site::default() })),
     ];
     for (every, more) in [(1, ""), (3, "connections = \"per-flow\"\n")] {
         let scenario = tcp(every, more);
@@ -67,14 +67,13 @@ fn nothing_is_allocated_per_packet() {
     }
 }
 
-fn bfc_params() -> (DynamicParams, BfcParams) {
-    let table = DynamicParams::default();
-    let bfc = BfcParams::default();
-    (table, bfc)
+fn bfc_params() -> (BfcParams, BfcParams) {
+    (BfcParams::default(), BfcParams::default())
 }
 
 fn flowsail_params() -> FlowSailParams {
-    FlowSailParams { records: 1024, sketch: Some((3, 64)), ..FlowSailParams::default() }
+    let sketch = Some(SketchParams { rows: 3, columns: 64 });
+    FlowSailParams { table_entries: 1024, sketch, ..FlowSailParams::default() }
 }
 
 /// A data plane with a finite buffer, through empty, full and paused queues: exactly none after construction and a first round
@@ -84,7 +83,7 @@ fn the_data_plane_allocates_nothing<P: Policy>(
     params: &P::Params,
     told: impl Fn(u64) -> [ControlFrame; 2],
 ) {
-    let port = PortShape { rate: BitsPerSec(100_000_000_000), hrtt: Duration::from_us(2), red: Red::OFF };
+    let port = PortShape::new(BitsPerSec(100_000_000_000), Duration::from_us(1));
     let shape = Shape { buffer: 1_000_000, ..Shape::new(vec![port; 4], 31) };
     let mut switch = Switch::<P>::new(&shape, params);
     let mut rng = Stream::new(1, 1, 1);
@@ -146,12 +145,10 @@ fn packet(flow: u32, seq: u32) -> Packet {
 
 const DCTCP: DctcpParams = DctcpParams {
     g: 0.0625,
-    additive_increase: 961e6,
-    min_rate: 100e6,
-    line_rate: 100e9,
-    window: 104_000,
+    additive_increase: BitsPerSec(961_000_000),
+    min_rate: BitsPerSec(100_000_000),
     window_follows_rate: true,
-    whole: false,
+    site: Site { line_rate: 100e9, window: 104_000, unlimited: false, whole: false },
 };
 
 /// Four milliseconds of large and small flows.

@@ -9,7 +9,7 @@ mod common;
 use backwater_dataplane::{DataPlane, Departed, Readings, Received, Sent};
 use backwater_scenario::model::{Hold, ReleaseFrom, Residue};
 use backwater_scenario::{Scenario, load};
-use backwater_sim::any_switch::{AnySwitch, any};
+use backwater_schemes::planes::{AnySwitch, any};
 use backwater_sim::measure::outcome::Digests;
 use backwater_sim::observe::Nobody;
 use backwater_sim::{Simulation, Watch};

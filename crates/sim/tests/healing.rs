@@ -8,7 +8,8 @@ mod common;
 use backwater_dataplane::{DataPlane, Readings, Received, Sent, Shape};
 use backwater_scenario::Scenario;
 use backwater_scenario::model::Memory;
-use backwater_sim::any_switch::{AnySwitch, PlaneParams, any};
+use backwater_schemes::Switch as Table;
+use backwater_schemes::planes::{AnySwitch, any};
 use backwater_sim::{Simulation, Watch};
 use backwater_types::{ControlFrame, Instant, Packet, PortId};
 use common::log::Log;
@@ -143,7 +144,7 @@ fn run(mishap: Mishap, number: u32) -> (Log, Vec<(u64, ControlFrame, bool)>, u64
     let scenario = slow_second_switch();
     let simulation = Simulation::new(&scenario, 1);
     let (record, built) = (Record::default(), Mutex::new(FIRST));
-    let plane = |shape: &Shape, params: &PlaneParams| {
+    let plane = |shape: &Shape, params: &Table| {
         // Switches are built in order.
         let mut node = built.lock().unwrap();
         *node += 1;

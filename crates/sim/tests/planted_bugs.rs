@@ -9,12 +9,13 @@ use backwater_dataplane::flow_table::{FlowTable, Record, state};
 use backwater_dataplane::policy::{Policy, Told};
 use backwater_dataplane::queues::{PausableQueues, Queues};
 use backwater_dataplane::{
-    Assigned, Assignment, Backpressure, Bfc, BfcParams, Choice, Composed, DataPlane, Dynamic, DynamicParams, FlowSail,
-    FlowSailParams, Held, NoBackpressure, Ports, Readings, Received, Resident, Sent, Shape, Single, Switch,
+    Assigned, Assignment, Backpressure, Bfc, BfcParams, Choice, Composed, DataPlane, Dynamic, FlowSail, FlowSailParams,
+    Held, NoBackpressure, Ports, Readings, Received, Resident, Sent, Shape, Single, Switch,
 };
 use backwater_scenario::Scenario;
 use backwater_scenario::model::Memory;
-use backwater_sim::any_switch::{AnySwitch, PlaneParams, any};
+use backwater_schemes::Switch as Table;
+use backwater_schemes::planes::{AnySwitch, any};
 use backwater_sim::{Simulation, Watch};
 use backwater_types::hash::Stream;
 use backwater_types::{ControlFrame, Duration, FlowName, Instant, Kind, Packet, PortId, QueueId};
@@ -59,7 +60,7 @@ fn bfc(more: &str) -> Scenario {
     crowded("bfc", &format!("[switch]\nqueues = 5\n[switch.bfc]\nfixed_threshold = \"3000 B\"\n{more}"))
 }
 
-fn audit_with<D: DataPlane>(scenario: &Scenario, plane: impl Fn(&Shape, &PlaneParams) -> D) -> Report {
+fn audit_with<D: DataPlane>(scenario: &Scenario, plane: impl Fn(&Shape, &Table) -> D) -> Report {
     let simulation = Simulation::new(scenario, 1);
     let audit = || Audit::new(scenario, &simulation.graph);
     let (outcome, audits) = simulation.observe_planes(plane, audit, &Watch::default());
@@ -204,7 +205,7 @@ impl<const BUG: u8> Backpressure<Narrow> for Broken<BUG> {
 
 fn with_backpressure<const BUG: u8>(scenario: &Scenario) -> Report {
     audit_with(scenario, |shape, params| {
-        Switch::<Composed<Dynamic<1>, Broken<BUG>>>::new(shape, &(params.dynamic, params.bfc.clone()))
+        Switch::<Composed<Dynamic<1>, Broken<BUG>>>::new(shape, &(params.bfc.clone(), params.bfc.clone()))
     })
 }
 
@@ -292,9 +293,9 @@ struct Misled<const BUG: u8> {
 
 impl<const BUG: u8> Assignment for Misled<BUG> {
     type Queues = Narrow;
-    type Params = DynamicParams;
+    type Params = BfcParams;
 
-    fn new(params: &DynamicParams, shape: &Shape) -> Self {
+    fn new(params: &BfcParams, shape: &Shape) -> Self {
         Misled { inner: Dynamic::new(params, shape), calls: Cell::new(0) }
     }
 
@@ -341,7 +342,7 @@ impl<const BUG: u8> Assignment for Misled<BUG> {
 
 fn with_assignment<const BUG: u8>() -> Report {
     audit_with(&bfc(""), |shape, params| {
-        Switch::<Composed<Misled<BUG>, Bfc>>::new(shape, &(params.dynamic, params.bfc.clone()))
+        Switch::<Composed<Misled<BUG>, Bfc>>::new(shape, &(params.bfc.clone(), params.bfc.clone()))
     })
 }
 
@@ -527,7 +528,7 @@ impl<const BUG: u8> DataPlane for Bent<BUG> {
     }
 }
 
-fn bent<const BUG: u8>() -> impl Fn(&Shape, &PlaneParams) -> Bent<BUG> {
+fn bent<const BUG: u8>() -> impl Fn(&Shape, &Table) -> Bent<BUG> {
     |shape, params| Bent {
         inner: any(Memory::Exact, shape, params),
         calls: 0,
@@ -781,7 +782,7 @@ impl<const BUG: u8, const MUTE: bool> Tabled for Switch<Sail<BUG, MUTE>> {
     }
 }
 
-fn watched<D: Tabled>(scenario: &Scenario, build: impl Fn(&Shape, &PlaneParams) -> D) -> Report {
+fn watched<D: Tabled>(scenario: &Scenario, build: impl Fn(&Shape, &Table) -> D) -> Report {
     let simulation = Simulation::new(scenario, 1);
     let graph = &simulation.graph;
     let sheets = Sheets::new(scenario, graph, false);
@@ -890,7 +891,7 @@ fn records_that_leak_are_caught() {
     let released_after = |release: Option<Duration>| {
         watched(&scenario, |shape, params| {
             let flowsail = FlowSailParams { release, ..params.flowsail.clone() };
-            any(Memory::Exact, shape, &PlaneParams { flowsail, ..params.clone() })
+            any(Memory::Exact, shape, &Table { flowsail, ..params.clone() })
         })
     };
     caught(&released_after(Some(Duration::from_us(1_000_000))), Fault::Held);

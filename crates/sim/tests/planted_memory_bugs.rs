@@ -7,7 +7,8 @@ mod common;
 
 use backwater_dataplane::{DataPlane, Readings, Received, Sent, Shape};
 use backwater_scenario::Scenario;
-use backwater_sim::any_switch::{Build, Fifo, PlaneParams};
+use backwater_schemes::Switch as Table;
+use backwater_schemes::planes::{Build, Fifo};
 use backwater_sim::host::TcpHost;
 use backwater_sim::{Simulation, Watch};
 use backwater_transport::{Marks, TcpParams};
@@ -109,12 +110,12 @@ fn crowded(marks: &str) -> Scenario {
 fn audit_with<D: DataPlane>(
     marks: Marks,
     bend: impl Fn(&mut TcpParams),
-    plane: impl Fn(&Shape, &PlaneParams) -> D,
+    plane: impl Fn(&Shape, &Table) -> D,
 ) -> Report {
     let scenario = crowded(if marks == Marks::None { "none" } else { "dctcp" });
     let simulation = Simulation::new(&scenario, 1);
     let audit = || Audit::new(&scenario, &simulation.graph);
-    let plane = |shape: &Shape, params: &PlaneParams| -> Box<dyn DataPlane> { Box::new(plane(shape, params)) };
+    let plane = |shape: &Shape, params: &Table| -> Box<dyn DataPlane> { Box::new(plane(shape, params)) };
     let mut transport = simulation.tcp();
     bend(&mut transport.tcp);
     let (outcome, audits) = simulation.run_with::<TcpHost, _, _>(transport, plane, audit, &Watch::default());

@@ -7,7 +7,7 @@
 //!
 //! `active_flows_are_rho_over_one_minus_rho_at_every_load` is for `make test-long`.
 
-use backwater_dataplane::{Composed, DataPlane, NoBackpressure, PerFlow, PortShape, Red, Shape, Switch};
+use backwater_dataplane::{Composed, DataPlane, NoBackpressure, PerFlow, PortShape, Shape, Switch};
 use backwater_sim::workload::draws::exponential;
 use backwater_types::{BitsPerSec, Duration, Instant, Kind, Packet, flags, hash};
 
@@ -24,7 +24,7 @@ struct Measured {
 
 /// Runs `flows` flows of `packets` full packets on average at load `rho`.
 fn run(rho: f64, packets: f64, flows: u64, seed: u64) -> Measured {
-    let port = PortShape { rate: BitsPerSec(100_000_000_000), hrtt: Duration::from_us(2), red: Red::OFF };
+    let port = PortShape::new(BitsPerSec(100_000_000_000), Duration::from_us(1));
     let shape = Shape { quantum: FULL as u32, smallest_packet: 1, seed, salt: seed, ..Shape::new(vec![port; 2], 1) };
     let mut switch = Switch::<Composed<PerFlow, NoBackpressure>>::new(&shape, &((), ()));
     let mean_bytes = packets * FULL as f64;

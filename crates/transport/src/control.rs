@@ -13,10 +13,25 @@ pub struct Ack {
     pub marked: bool,
 }
 
+/// Where a flow starts, as far as its control has to know.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Site {
+    /// Rate of the NIC, bit/s.
+    pub line_rate: f64,
+    /// Window at line rate, payload bytes; `u64::MAX`: none.
+    pub window: u64,
+    /// The window was asked not to be there, whatever the rate.
+    pub unlimited: bool,
+    /// Rates are whole bit/s and times whole nanoseconds, as in the HPCC simulator.
+    pub whole: bool,
+}
+
 /// End-to-end control of one flow.
 pub trait Control: Copy + Send + 'static {
     /// Parameters shared by all flows.
     type Params: Clone + Send + Sync;
+    /// The parameters, where the flows start.
+    fn at(params: &Self::Params, site: Site) -> Self::Params;
     /// For a new flow.
     fn new(params: &Self::Params) -> Self;
     /// A packet may start when fewer payload bytes than this are in flight.

@@ -13,32 +13,51 @@
 //! Differs from the paper: rates instead of windows are halved, and the window test is made before sending.
 //! Floating point: additions, multiplications and divisions only, which IEEE 754 rounds the same everywhere.
 
-use crate::control::{Ack, Control};
-use backwater_types::{Duration, whole_ns};
+use crate::control::{Ack, Control, Site};
+use backwater_types::{BitsPerSec, Duration, OutOfRange, Ranges, whole_ns};
+#[cfg(feature = "schema")]
+use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
 
-/// Parameters of [`Dctcp`].
-#[derive(Clone, Copy, Debug)]
+/// Rate-based DCTCP (baselines 1.1).
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields, default))]
 pub struct DctcpParams {
-    /// Weight of the newest batch.
+    /// Weight of the newest batch in the estimate of the marked share.
     pub g: f64,
-    /// Rate added per batch, bit/s.
-    pub additive_increase: f64,
-    /// Lowest rate, bit/s.
-    pub min_rate: f64,
-    /// Rate of the NIC, bit/s.
-    pub line_rate: f64,
-    /// Window at line rate, payload bytes.
-    pub window: u64,
-    /// The window shrinks with the rate.
+    /// Rate added once per round trip.
+    pub additive_increase: BitsPerSec,
+    /// Lowest rate.
+    pub min_rate: BitsPerSec,
+    /// The window shrinks with the rate (false: it stays at `host.window`).
     pub window_follows_rate: bool,
-    /// Rates in whole bit/s, gaps in whole nanoseconds, as the HPCC simulator counts.
-    pub whole: bool,
+    /// Where flows start; not said here.
+    #[cfg_attr(feature = "schema", serde(skip))]
+    pub site: Site,
+}
+
+impl Default for DctcpParams {
+    fn default() -> DctcpParams {
+        DctcpParams {
+            g: 1.0 / 16.0,
+            additive_increase: BitsPerSec(961_000_000),
+            min_rate: BitsPerSec(100_000_000),
+            window_follows_rate: true,
+            site: Site::default(),
+        }
+    }
+}
+
+impl Ranges for DctcpParams {
+    fn check(&self) -> Result<(), OutOfRange> {
+        OutOfRange::unless(self.g > 0.0 && self.g <= 1.0, "g", "more than 0 and at most 1")?;
+        OutOfRange::unless(self.additive_increase.0 > 0, "additive_increase", "more than 0 bps")
+    }
 }
 
 impl DctcpParams {
     #[inline(always)]
     fn rate(&self, rate: f64) -> f64 {
-        if self.whole { rate as u64 as f64 } else { rate }
+        if self.site.whole { rate as u64 as f64 } else { rate }
     }
 }
 
@@ -64,27 +83,38 @@ impl Dctcp {
 impl Control for Dctcp {
     type Params = DctcpParams;
 
+    fn at(params: &DctcpParams, site: Site) -> DctcpParams {
+        DctcpParams { window_follows_rate: params.window_follows_rate && !site.unlimited, site, ..*params }
+    }
+
     fn new(params: &DctcpParams) -> Dctcp {
-        Dctcp { rate: params.line_rate, alpha: 1.0, batch_end: 0, batch_packets: 0, marked: 0, reduced_until: None }
+        Dctcp {
+            rate: params.site.line_rate,
+            alpha: 1.0,
+            batch_end: 0,
+            batch_packets: 0,
+            marked: 0,
+            reduced_until: None,
+        }
     }
 
     #[inline(always)]
     fn window(&self, params: &DctcpParams) -> u64 {
-        if self.rate == params.line_rate || !params.window_follows_rate {
-            return params.window;
+        if self.rate == params.site.line_rate || !params.window_follows_rate {
+            return params.site.window;
         }
-        if params.whole {
-            return (params.window * self.rate as u64 / params.line_rate as u64).max(1);
+        if params.site.whole {
+            return (params.site.window * self.rate as u64 / params.site.line_rate as u64).max(1);
         }
-        ((params.window as f64 * (self.rate / params.line_rate)) as u64).max(1)
+        ((params.site.window as f64 * (self.rate / params.site.line_rate)) as u64).max(1)
     }
 
     #[inline(always)]
     fn gap(&self, params: &DctcpParams, wire: u64) -> Duration {
-        if self.rate == params.line_rate {
+        if self.rate == params.site.line_rate {
             return Duration::ZERO;
         }
-        if params.whole {
+        if params.site.whole {
             return whole_ns(wire, self.rate);
         }
         Duration((wire as f64 * 8e12 / self.rate) as u64)
@@ -111,10 +141,10 @@ impl Control for Dctcp {
         }
         if self.reduced_until.is_none() {
             if ack.marked {
-                self.rate = params.rate(self.rate * (1.0 - self.alpha / 2.0)).max(params.min_rate);
+                self.rate = params.rate(self.rate * (1.0 - self.alpha / 2.0)).max(params.min_rate.0 as f64);
                 self.reduced_until = Some(ack.next);
             } else if new_batch {
-                self.rate = (self.rate + params.additive_increase).min(params.line_rate);
+                self.rate = (self.rate + params.additive_increase.0 as f64).min(params.site.line_rate);
             }
         }
         self.rate != before
@@ -127,12 +157,10 @@ mod tests {
 
     const PARAMS: DctcpParams = DctcpParams {
         g: 1.0 / 16.0,
-        additive_increase: 1e9,
-        min_rate: 1e8,
-        line_rate: 1e11,
-        window: 104_000,
+        additive_increase: BitsPerSec(1_000_000_000),
+        min_rate: BitsPerSec(100_000_000),
         window_follows_rate: true,
-        whole: false,
+        site: Site { line_rate: 1e11, window: 104_000, unlimited: false, whole: false },
     };
 
     #[test]
@@ -153,7 +181,7 @@ mod tests {
 
     #[test]
     fn gaps_and_rates_may_be_whole() {
-        let params = DctcpParams { whole: true, ..PARAMS };
+        let params = DctcpParams { site: Site { whole: true, ..PARAMS.site }, ..PARAMS };
         let mut flow = Dctcp::new(&params);
         flow.on_ack(&params, Ack { seq: 1, next: 100, marked: true });
         assert_eq!((flow.gap(&params, 1048), flow.window(&params)), (Duration(167_000), 52_000));

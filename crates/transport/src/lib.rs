@@ -13,15 +13,16 @@ pub mod flow;
 pub mod go_back_n;
 pub mod line_rate;
 pub mod tcp;
-pub mod tcp_flow;
 pub mod window;
 
-pub use control::{Ack, Control};
+pub use control::{Ack, Control, Site};
 pub use datagrams::{Datagrams, Source};
 pub use dctcp::{Dctcp, DctcpParams};
 pub use flow::{Next, Outgoing, Receiver, Reply, Sender, Start, Transport};
 pub use go_back_n::{GoBackN, GoBackNParams, GoBackNReceiver, GoBackNReceiverParams, GoBackNSender};
 pub use line_rate::LineRate;
-pub use tcp::{AckPolicy, Congestion, Marks, TcpAck, TcpParams, TcpReceiver, TcpSender, TimeoutReason};
-pub use tcp_flow::{Tcp, TcpAnswers, TcpFlow, TcpFlowParams, TcpFlowReceiver};
-pub use window::{Window, WindowParams};
+pub use tcp::{
+    AckPolicy, Congestion, Connections, Marks, Recovery, Tcp, TcpAck, TcpAnswers, TcpFlow, TcpFlowParams,
+    TcpFlowReceiver, TcpParams, TcpReceiver, TcpSender, TimeoutReason,
+};
+pub use window::Window;

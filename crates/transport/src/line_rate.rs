@@ -1,6 +1,6 @@
 //! No end-to-end control: a flow sends as fast as its NIC and backpressure let it. What pure BFC runs on.
 
-use crate::control::Control;
+use crate::control::{Control, Site};
 
 /// No state.
 #[derive(Clone, Copy, Debug)]
@@ -8,6 +8,8 @@ pub struct LineRate;
 
 impl Control for LineRate {
     type Params = ();
+
+    fn at(_params: &(), _site: Site) {}
 
     fn new(_params: &()) -> LineRate {
         LineRate

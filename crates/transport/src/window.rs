@@ -1,27 +1,24 @@
 //! A fixed cap on bytes in flight: one bandwidth-delay product for ideal fair queueing (spec D).
 
-use crate::control::Control;
+use crate::control::{Control, Site};
 
-/// Parameters of [`Window`].
-#[derive(Clone, Copy, Debug)]
-pub struct WindowParams {
-    /// Payload bytes in flight below which a packet may start.
-    pub window: u64,
-}
-
-/// No state.
+/// No state; its parameter is the window of its site.
 #[derive(Clone, Copy, Debug)]
 pub struct Window;
 
 impl Control for Window {
-    type Params = WindowParams;
+    type Params = Site;
 
-    fn new(_params: &WindowParams) -> Window {
+    fn at(_params: &Site, site: Site) -> Site {
+        site
+    }
+
+    fn new(_params: &Site) -> Window {
         Window
     }
 
     #[inline(always)]
-    fn window(&self, params: &WindowParams) -> u64 {
+    fn window(&self, params: &Site) -> u64 {
         params.window
     }
 }

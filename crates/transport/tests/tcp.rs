@@ -4,7 +4,7 @@
 //! After every step the sender recounts itself, and a second account, kept from what crosses the channel alone, is compared.
 
 use backwater_transport::{
-    AckPolicy, Congestion, Marks, TcpAck, TcpParams, TcpReceiver, TcpSender, TimeoutReason as Why,
+    AckPolicy, Congestion, Marks, Recovery, TcpAck, TcpParams, TcpReceiver, TcpSender, TimeoutReason as Why,
 };
 use backwater_types::hash::Stream;
 use backwater_types::{Duration, Instant};
@@ -28,7 +28,7 @@ fn params() -> TcpParams {
         rto_max: Duration(64_000 * MS),
         idle_restart: true,
         idle_raises: false,
-        lost_in_flight: false,
+        ..TcpParams::default()
     }
 }
 
@@ -888,7 +888,7 @@ fn everything_arrives_under_random_loss() {
             min_window: 1 + dice.below(3) as u32,
             dup_acks: 1 + dice.below(4) as u32,
             rto_min: Duration(MS),
-            lost_in_flight: dice.chance(0.3),
+            recovery: if dice.chance(0.3) { Recovery::Sack1 } else { Recovery::Rfc6675 },
             ..params()
         };
         let total = 1 + dice.below(150) as u32;

@@ -3,18 +3,19 @@
 //! Everything is `Copy`, an integer underneath, and free of I/O, clocks and the standard library.
 
 #![no_std]
-#[cfg(any(feature = "serde", test))]
 extern crate alloc;
 
 pub mod drop_reason;
 pub mod frame;
 pub mod hash;
 pub mod packet;
+pub mod ranges;
 pub mod units;
 
 pub use drop_reason::DropReason;
 pub use frame::{ControlFrame, FlowName, QueueMap};
 pub use packet::{Kind, Packet, flags};
+pub use ranges::{OutOfRange, Ranges};
 pub use units::{BitsPerSec, Bytes, Duration, Instant, SerTime, whole_ns};
 
 /// Wire size of ACK, NACK and control frames by default, bytes (BFC-A13).

@@ -1,6 +1,7 @@
 //! BFC's dynamic assignment.
 
 use crate::assign::Assignment;
+use crate::backpressure::BfcParams;
 use crate::canonical::Canonical;
 use crate::held::{Assigned, Choice, Held, Resident};
 use crate::queues::{PausableQueues, Queues};
@@ -13,41 +14,20 @@ use backwater_types::hash::{self, Stream};
 use backwater_types::{Duration, Instant, Packet, PortId, QueueId, flags};
 use core::hash::{Hash, Hasher};
 
-/// Parameters of [`Dynamic`].
-#[derive(Clone, Copy, Debug)]
-pub struct DynamicParams {
-    /// Flow-table entries per egress port.
-    pub entries_per_port: u32,
-    /// A flow idle no longer than this keeps its queue; `None`: 2 HRTT.
-    pub sticky: Option<Duration>,
-    /// Ignore whether an empty queue is paused (BFC-A9).
-    pub literal_empty: bool,
-    /// Leave an empty queue alone while its last flow may return (BFC-A8).
-    pub sticky_reserve: bool,
-    /// Labelled incast flows share queue 0 (spec B, incast label).
-    pub incast_label: bool,
-}
-
-/// A hundred entries for each of 32 queues (BFC, section 6.1).
-impl Default for DynamicParams {
-    fn default() -> DynamicParams {
-        DynamicParams {
-            entries_per_port: 3200,
-            sticky: None,
-            literal_empty: false,
-            sticky_reserve: false,
-            incast_label: false,
-        }
-    }
-}
-
 /// BFC's dynamic assignment: an empty queue for each newly active flow, kept while the flow is active.
 ///
 /// Source: spec A.1, A.3, A.4, BFC section 3.3. A flow is known by a hash into a table of a few entries per queue; flows that
 /// share an entry share a queue.
 #[derive(Clone, Debug)]
 pub struct Dynamic<const W: usize> {
-    params: DynamicParams,
+    /// Flow-table entries of a port.
+    entries: u32,
+    /// Ignore whether an empty queue is paused (BFC-A9).
+    literal_empty: bool,
+    /// Leave an empty queue alone while its last flow may return (BFC-A8).
+    sticky_reserve: bool,
+    /// Labelled incast flows share queue 0 (spec B, incast label).
+    incast_label: bool,
     /// Sticky time in ticks.
     sticky: u32,
     queues: usize,
@@ -103,14 +83,14 @@ impl<const W: usize> Dynamic<W> {
         if labelled {
             empty.remove(0);
         }
-        if self.params.sticky_reserve {
+        if self.sticky_reserve {
             for q in queues.empty().iter() {
                 if ticks(now).wrapping_sub(port.left[q]) <= self.sticky && port.left[q] != 0 {
                     empty.remove(q);
                 }
             }
         }
-        if !self.params.literal_empty
+        if !self.literal_empty
             && let Some(q) = empty.minus(&queues.closed()).next_from(port.rotor)
         {
             return q as QueueId;
@@ -127,19 +107,23 @@ impl<const W: usize> Dynamic<W> {
 
 impl<const W: usize> Assignment for Dynamic<W> {
     type Queues = PausableQueues<W>;
-    type Params = DynamicParams;
+    type Params = BfcParams;
 
-    fn new(params: &DynamicParams, shape: &Shape) -> Dynamic<W> {
+    fn new(params: &BfcParams, shape: &Shape) -> Dynamic<W> {
+        let entries = params.table_entries_per_queue * shape.hardware_queues as u32;
         let sticky = params.sticky.unwrap_or(Duration(2 * shape.hrtt().0));
         let left = if params.sticky_reserve { vec![0; shape.queues as usize] } else { Vec::new() };
         let port = PortState { rotor: 0, active_flows: 0, assigned: Assigned::default(), labelled: false, left };
         Dynamic {
-            params: *params,
+            entries,
+            literal_empty: params.literal_empty,
+            sticky_reserve: params.sticky_reserve,
+            incast_label: params.incast_label,
             sticky: (sticky.0 >> 10) as u32,
             queues: shape.queues as usize,
             // Independent of the hash that routes: flows at one egress agree on that one.
             salt: hash::mix64(shape.salt ^ 0x666c_6f77),
-            table: vec![Entry::UNUSED; params.entries_per_port as usize * shape.ports.len()],
+            table: vec![Entry::UNUSED; entries as usize * shape.ports.len()],
             ports: vec![port; shape.ports.len()],
         }
     }
@@ -153,9 +137,9 @@ impl<const W: usize> Assignment for Dynamic<W> {
         queues: &PausableQueues<W>,
         rng: &mut Stream,
     ) -> Choice {
-        let slot = hash::range32(hash::salted(packet.key, self.salt), self.params.entries_per_port);
-        let tag = port as u32 * self.params.entries_per_port + slot;
-        if self.params.incast_label && packet.has(flags::INCAST) {
+        let slot = hash::range32(hash::salted(packet.key, self.salt), self.entries);
+        let tag = port as u32 * self.entries + slot;
+        if self.incast_label && packet.has(flags::INCAST) {
             return Choice { queue: 0, tag, fresh: false };
         }
         let entry = self.table[tag as usize];
@@ -178,7 +162,7 @@ impl<const W: usize> Assignment for Dynamic<W> {
     ) {
         let state = &mut self.ports[port as usize];
         let entry = &mut self.table[choice.tag as usize];
-        state.labelled |= self.params.incast_label && packet.has(flags::INCAST);
+        state.labelled |= self.incast_label && packet.has(flags::INCAST);
         if choice.fresh {
             state.rotor = if choice.queue as usize + 1 == self.queues { 0 } else { choice.queue as usize + 1 };
             entry.size_queue = entry.size_queue & !0xff | choice.queue as u32;
@@ -200,7 +184,7 @@ impl<const W: usize> Assignment for Dynamic<W> {
 
     #[inline(always)]
     fn on_dequeue(&mut self, now: Instant, held: &Held, port: PortId, queue: QueueId) {
-        if self.params.sticky_reserve {
+        if self.sticky_reserve {
             self.ports[port as usize].left[queue as usize] = ticks(now);
         }
         if !held.sampled {
@@ -224,7 +208,7 @@ impl<const W: usize> Assignment for Dynamic<W> {
         let mut sizes = vec![0u32; self.table.len()];
         for r in residents.iter().filter(|r| r.held.sampled) {
             sizes[r.held.tag as usize] += 1;
-            let labelled = self.params.incast_label && r.packet.has(flags::INCAST);
+            let labelled = self.incast_label && r.packet.has(flags::INCAST);
             if !labelled && self.table[r.held.tag as usize].queue() != r.queue as u32 {
                 return Err(format!("flow-table entry {} names another queue than its packets are in", r.held.tag));
             }
@@ -235,7 +219,7 @@ impl<const W: usize> Assignment for Dynamic<W> {
             }
         }
         for (p, port) in self.ports.iter().enumerate() {
-            let n = self.params.entries_per_port as usize;
+            let n = self.entries as usize;
             let active = sizes[p * n..][..n].iter().filter(|size| **size > 0).count();
             if port.active_flows as usize != active {
                 return Err(format!("port {p} counts {} active flows, {active} are", port.active_flows));
@@ -250,7 +234,7 @@ impl<const W: usize> Canonical for Dynamic<W> {
     fn canonical(&self, now: Instant, state: &mut impl Hasher) {
         for entry in &self.table {
             let (size, idle) = (entry.size(), age(now, entry.touched, self.sticky));
-            let used = entry.queue() != NEVER && (size > 0 || idle <= self.sticky || self.params.incast_label);
+            let used = entry.queue() != NEVER && (size > 0 || idle <= self.sticky || self.incast_label);
             used.then_some((entry.size_queue, if size > 0 { 0 } else { idle })).hash(state);
         }
         for port in &self.ports {

@@ -2,7 +2,7 @@
 
 pub mod dynamic;
 
-pub use dynamic::{Dynamic, DynamicParams};
+pub use dynamic::Dynamic;
 
 use crate::held::{Assigned, Choice, Held, Resident};
 use crate::queues::flow_queues::FlowQueues;
@@ -17,7 +17,7 @@ pub trait Assignment: Clone + Send + 'static {
     /// The queues it needs.
     type Queues: Queues;
     /// Its parameters.
-    type Params: Copy;
+    type Params: Clone;
     /// For a switch of this shape.
     fn new(params: &Self::Params, shape: &Shape) -> Self;
     /// The queue for `packet` at egress `port`. Pure: the buffer may still refuse the packet.

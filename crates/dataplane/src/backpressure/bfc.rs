@@ -19,6 +19,7 @@
 
 use crate::backpressure::{Backpressure, Refresh};
 use crate::canonical::Canonical;
+use crate::elide::Elide;
 use crate::held::{Held, Resident};
 use crate::queues::bits::Bits;
 use crate::queues::{PausableQueues, Queues};
@@ -27,38 +28,69 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use alloc::{format, vec};
 use backwater_types::hash::Stream;
-use backwater_types::{ControlFrame, Duration, Instant, Packet, PortId, QueueId, flags};
+use backwater_types::{Bytes, ControlFrame, Duration, Instant, Packet, PortId, QueueId, flags};
 use core::hash::{Hash, Hasher};
+#[cfg(feature = "schema")]
+use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
 
-/// Parameters of [`Bfc`].
-#[derive(Clone, Debug)]
+/// BFC's parameters and knobs (spec A and B).
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields, default))]
 pub struct BfcParams {
-    /// The same pause threshold for every queue, bytes, whatever is active.
-    pub fixed_threshold: Option<u64>,
-    /// Take each ingress port's own HRTT, not the largest (BFC-A12).
+    /// Flow-table entries per hardware queue.
+    pub table_entries_per_queue: u32,
+    /// A flow idle no longer than this keeps its queue. Absent: 2 HRTT.
+    #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
+    pub sticky: Option<Duration>,
+    /// Round trip to a neighbour that sets the pause threshold. Absent: twice the largest propagation delay of the switch.
+    #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
+    pub hrtt: Option<Duration>,
+    /// A fixed pause threshold instead of HRTT x rate / active queues.
+    #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
+    pub fixed_threshold: Option<Bytes>,
+    /// Use each ingress port's own HRTT instead of the largest (BFC-A12).
     pub per_ingress_threshold: bool,
-    /// Period of the bitmaps; zero: none.
+    /// Period of the bitmap that repairs lost frames.
     pub refresh: Duration,
-    /// Queues of hosts' NICs, where these have more than the switches.
-    pub nic_queues: u16,
-    /// Share of packets that take part, 0 to 1.
+    /// The control queue comes on top of `queues` (BFC-A5).
+    pub extra_control_queue: bool,
+    /// Look for an empty queue without regard to whether it is paused (BFC-A9).
+    pub literal_empty: bool,
+    /// An empty queue that a flow may return to is not given to others within the sticky time (BFC-A8).
+    pub sticky_reserve: bool,
+    /// Share of packets that take part in bookkeeping, 0 to 1 (spec B, sampling).
     pub sampling: f64,
-    /// A flow's last packet counts like the others, as printed (BFC-A29).
+    /// A flow's last packet counts towards a pause, as in the printed pseudo-code (BFC-A29).
     pub count_last: bool,
-    /// `[egress]`: ingress ports towards which no backpressure is sent for that egress (spec C.1).
-    pub elided: Vec<[u64; 4]>,
+    /// Labelled incast flows of an egress share one queue (spec B, incast label).
+    pub incast_label: bool,
+    /// Data queues of a NIC on the switch, 1 to 128. Absent: as many as the switch has.
+    #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
+    pub nic_queues: Option<u16>,
+    /// NICs obey PAUSE (false: BFC - NIC, which wants a window at the host).
+    pub nic_obeys: bool,
+    /// Turns on which no backpressure is sent (spec C.1).
+    pub elide: Elide,
 }
 
 impl Default for BfcParams {
     fn default() -> BfcParams {
         BfcParams {
+            table_entries_per_queue: 100,
+            sticky: None,
+            hrtt: None,
             fixed_threshold: None,
             per_ingress_threshold: false,
             refresh: Duration::from_us(10),
-            nic_queues: 0,
+            extra_control_queue: false,
+            literal_empty: false,
+            sticky_reserve: false,
             sampling: 1.0,
             count_last: false,
-            elided: Vec::new(),
+            incast_label: false,
+            nic_queues: None,
+            nic_obeys: true,
+            elide: Elide::default(),
         }
     }
 }
@@ -106,9 +138,9 @@ impl<const W: usize> Backpressure<PausableQueues<W>> for Bfc {
     // A packet passes (see the trait) because an empty queue is never above its threshold.
 
     fn new(params: &BfcParams, shape: &Shape) -> Bfc {
-        let (ports, stride) = (shape.ports.len(), shape.queues.max(params.nic_queues) as usize);
+        let (ports, stride) = (shape.ports.len(), shape.queues.max(params.nic_queues.unwrap_or(0)) as usize);
         let at =
-            |hrtt: Duration, egress: usize| params.fixed_threshold.unwrap_or(hrtt.bytes_at(shape.ports[egress].rate).0);
+            |hrtt: Duration, egress: usize| params.fixed_threshold.unwrap_or(hrtt.bytes_at(shape.ports[egress].rate)).0;
         let mut thresholds = Vec::with_capacity(ports * (stride + 1));
         for egress in 0..ports {
             for active in 0..=stride {
@@ -129,7 +161,7 @@ impl<const W: usize> Backpressure<PausableQueues<W>> for Bfc {
             thresholds,
             per_ingress,
             ports,
-            elided: params.elided.clone(),
+            elided: shape.elided.clone(),
             sample_below: (params.sampling * 4_294_967_296.0) as u64,
             exempt: if params.count_last { 0 } else { flags::LAST },
             refresh: Refresh::new(ports, params.refresh),

@@ -17,29 +17,14 @@
 //!
 //! A pause is sent once: it is neither repeated nor does it lapse.
 
-use crate::backpressure::Backpressure;
+use crate::backpressure::{Backpressure, PfcParams};
 use crate::held::{Held, Resident};
 use crate::queues::Queues;
-use crate::shape::Shape;
+use crate::shape::{PortShape, Shape};
 use alloc::string::String;
 use alloc::vec::Vec;
 use alloc::{format, vec};
 use backwater_types::{BitsPerSec, ControlFrame, Duration, Instant, Packet, PortId, QueueId};
-
-/// Parameters of [`HpccMemory`].
-#[derive(Clone, Debug)]
-pub struct HpccMemoryParams {
-    /// Buffer of the switch, bytes.
-    pub buffer: u64,
-    /// `[ingress]`: headroom, bytes; see [`headroom`].
-    pub headroom: Vec<u64>,
-    /// `[ingress]`: its threshold is the free pool divided by two to this; see [`shift`].
-    pub shift: Vec<u8>,
-    /// Reserve of each ingress, bytes.
-    pub reserve: u64,
-    /// XON distance below the threshold, bytes.
-    pub hysteresis: u64,
-}
 
 /// Three times what a link holds one way, bytes, each step in whole numbers: 37 500 B at 100 Gb/s and 1 us.
 pub fn headroom(delay: Duration, rate: BitsPerSec) -> u64 {
@@ -91,25 +76,28 @@ impl HpccMemory {
 }
 
 impl<Q: Queues> Backpressure<Q> for HpccMemory {
-    type Params = HpccMemoryParams;
+    type Params = PfcParams;
 
     /// # Panics
     /// If reserves and headrooms exceed the buffer; scenarios are checked for that.
-    fn new(params: &HpccMemoryParams, shape: &Shape) -> HpccMemory {
-        let aside = params.headroom.iter().sum::<u64>() + params.reserve * shape.ports.len() as u64;
-        let port = |(headroom, shift): (&u64, &u8)| Ingress {
+    fn new(params: &PfcParams, shape: &Shape) -> HpccMemory {
+        // Scenarios are checked for an alpha of 1, 1/2, 1/4, ...
+        let base = ((1.0 / params.alpha) as u64).trailing_zeros() as u8;
+        let ingress = |port: &PortShape| Ingress {
             held: 0,
             headroom_used: 0,
-            headroom: *headroom,
-            shift: *shift,
+            headroom: params.headroom.map_or(headroom(Duration(port.hrtt.0 / 2), port.rate), |bytes| bytes.0),
+            shift: shift(base, port.rate, shape.nic_rate),
             paused: false,
         };
+        let ports: Vec<Ingress> = shape.ports.iter().map(ingress).collect();
+        let aside = ports.iter().map(|port| port.headroom).sum::<u64>() + params.reserve.0 * ports.len() as u64;
         HpccMemory {
-            pool: params.buffer.checked_sub(aside).expect("the buffer holds reserves and headrooms"),
+            pool: shape.buffer.checked_sub(aside).expect("the buffer holds reserves and headrooms"),
             pool_used: 0,
-            reserve: params.reserve,
-            hysteresis: params.hysteresis,
-            ports: params.headroom.iter().zip(&params.shift).map(port).collect(),
+            reserve: params.reserve.0,
+            hysteresis: params.hysteresis.0,
+            ports,
         }
     }
 

@@ -8,7 +8,7 @@ pub mod hpcc_memory;
 pub mod pfc;
 
 pub use bfc::{Bfc, BfcParams};
-pub use hpcc_memory::{HpccMemory, HpccMemoryParams};
+pub use hpcc_memory::HpccMemory;
 pub use pfc::{Pfc, PfcParams};
 
 use crate::held::{Held, Resident};

@@ -13,28 +13,37 @@
 use crate::backpressure::{Backpressure, Refresh};
 use crate::held::{Held, Resident};
 use crate::queues::Queues;
-use crate::shape::Shape;
+use crate::shape::{PortShape, Shape};
 use alloc::string::String;
 use alloc::vec::Vec;
 use alloc::{format, vec};
-use backwater_types::{BitsPerSec, CONTROL_WIRE, ControlFrame, Duration, Instant, Packet, PortId, QueueId};
+use backwater_types::{BitsPerSec, Bytes, CONTROL_WIRE, ControlFrame, Duration, Instant, Packet, PortId, QueueId};
+#[cfg(feature = "schema")]
+use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
 
-/// Parameters of [`Pfc`].
-#[derive(Clone, Debug)]
+/// Ingress accounting of priority flow control (baselines 0.4).
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields, default))]
 pub struct PfcParams {
-    /// Buffer of the switch, bytes.
-    pub buffer: u64,
-    /// Share of the free pool that one ingress may hold.
+    /// An ingress may hold `alpha` times the free shared buffer before it pauses.
     pub alpha: f64,
-    /// Headroom of each ingress, bytes; see [`headroom`].
-    pub headroom: Vec<u64>,
-    /// Reserve of each ingress, bytes.
-    pub reserve: u64,
-    /// XON distance below the threshold, bytes.
-    pub hysteresis: u64,
-    /// Period at which a pause is repeated, in case its frame or that of its end was lost.
-    pub refresh: Duration,
+    /// Room for what arrives after XOFF; absent: the exact worst case of each link.
+    #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
+    pub headroom: Option<Bytes>,
+    /// Bytes guaranteed to each ingress port.
+    pub reserve: Bytes,
+    /// XON only when the ingress is this far below its threshold.
+    pub hysteresis: Bytes,
 }
+
+impl Default for PfcParams {
+    fn default() -> PfcParams {
+        PfcParams { alpha: 0.125, headroom: None, reserve: Bytes(4096), hysteresis: Bytes(3072) }
+    }
+}
+
+/// How often a pause is repeated: well inside the 335 us after which real hardware at 100 Gb/s would let it lapse.
+const REFRESH: Duration = Duration::from_us(100);
 
 /// Bytes that may arrive on a link after XOFF was decided: the exact worst case.
 ///
@@ -70,6 +79,30 @@ struct Ingress {
 }
 
 impl Pfc {
+    /// Accounts for the ports that `speaks` says; no other has headroom.
+    ///
+    /// # Panics
+    /// If reserves and headrooms exceed the buffer; scenarios are checked for that.
+    pub fn towards(params: &PfcParams, shape: &Shape, speaks: impl Fn(&PortShape) -> bool) -> Pfc {
+        let headroom = |port: &PortShape| match speaks(port) {
+            true => params.headroom.map_or(port.headroom, |bytes| bytes.0),
+            false => 0,
+        };
+        let ingress = |port| Ingress { headroom: headroom(port), ..Ingress::default() };
+        let ports: Vec<Ingress> = shape.ports.iter().map(ingress).collect();
+        let aside = ports.iter().map(|port| port.headroom).sum::<u64>() + params.reserve.0 * ports.len() as u64;
+        Pfc {
+            pool: shape.buffer.min(u64::MAX >> 1).checked_sub(aside).expect("the buffer holds reserves and headrooms"),
+            pool_used: 0,
+            taken: 0,
+            alpha: (params.alpha * 65536.0 + 0.5) as u64,
+            reserve: params.reserve.0,
+            hysteresis: params.hysteresis.0,
+            refresh: Refresh::new(ports.len(), REFRESH),
+            ports,
+        }
+    }
+
     #[inline(always)]
     fn threshold(&self) -> u64 {
         ((self.free() as u128 * self.alpha as u128) >> 16) as u64
@@ -108,18 +141,7 @@ impl<Q: Queues> Backpressure<Q> for Pfc {
     /// # Panics
     /// If reserves and headrooms exceed the buffer; scenarios are checked for that.
     fn new(params: &PfcParams, shape: &Shape) -> Pfc {
-        let aside = params.headroom.iter().sum::<u64>() + params.reserve * shape.ports.len() as u64;
-        let ports = params.headroom.iter().map(|h| Ingress { headroom: *h, ..Ingress::default() }).collect();
-        Pfc {
-            pool: params.buffer.checked_sub(aside).expect("the buffer holds reserves and headrooms"),
-            pool_used: 0,
-            taken: 0,
-            alpha: (params.alpha * 65536.0 + 0.5) as u64,
-            reserve: params.reserve,
-            hysteresis: params.hysteresis,
-            ports,
-            refresh: Refresh::new(shape.ports.len(), params.refresh),
-        }
+        Pfc::towards(params, shape, |_| true)
     }
 
     #[inline(always)]

@@ -14,8 +14,10 @@
 //! frames ride queues of their own and are exempt (BFC-A13) unless the switch puts ACKs among the data.
 
 pub mod cells;
+mod params;
 pub mod ring;
 
+pub use params::{BufferSize, Mmu, QueueMemory, Returns};
 pub use ring::Ring;
 
 use crate::marking::Red;

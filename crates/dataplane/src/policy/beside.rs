@@ -1,7 +1,7 @@
 //! A policy in a network where some neighbours speak only PFC (spec F.11).
 //!
 //! Towards those, ingress ports are accounted and paused by PFC, out of the share of the buffer that the other traffic leaves
-//! free; towards all others the policy does as it always does. It has to be set up to send no frames towards them itself.
+//! free; towards all others the policy does as it always does.
 
 use crate::backpressure::Backpressure;
 use crate::backpressure::pfc::{Pfc, PfcParams};
@@ -15,17 +15,6 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use backwater_types::hash::Stream;
 use backwater_types::{ControlFrame, Instant, Packet, PortId, QueueId};
-
-/// Parameters of [`Beside`].
-#[derive(Clone, Debug)]
-pub struct BesideParams<P> {
-    /// Of the policy.
-    pub policy: P,
-    /// Of PFC; headroom only for ports that need it.
-    pub pfc: PfcParams,
-    /// `[port]`: the neighbour speaks only PFC.
-    pub speaks_pfc: Vec<bool>,
-}
 
 /// `P`, with PFC towards some neighbours.
 #[derive(Clone, Debug)]
@@ -44,15 +33,26 @@ impl<P> Beside<P> {
 
 impl<P: Policy> Policy for Beside<P> {
     type Queues = P::Queues;
-    type Params = BesideParams<P::Params>;
+    /// Those of the policy, and PFC's.
+    type Params = (P::Params, PfcParams);
 
     fn new(params: &Self::Params, shape: &Shape) -> Self {
-        let pfc = <Pfc as Backpressure<P::Queues>>::new(&params.pfc, shape);
-        Beside { policy: P::new(&params.policy, shape), pfc, speaks_pfc: params.speaks_pfc.clone() }
+        let speaks_pfc: Vec<bool> = shape.ports.iter().map(|port| port.pfc_only).collect();
+        // The policy sends no frames towards neighbours that would not understand them.
+        let mut own = shape.clone();
+        own.elided.resize(speaks_pfc.len(), [0; 4]);
+        for (port, _) in speaks_pfc.iter().enumerate().filter(|(_, speaks)| **speaks) {
+            own.elided.iter_mut().for_each(|ingress| ingress[port / 64] |= 1 << (port % 64));
+        }
+        Beside {
+            policy: P::new(&params.0, &own),
+            pfc: Pfc::towards(&params.1, shape, |port| port.pfc_only),
+            speaks_pfc,
+        }
     }
 
     fn extra_cells(params: &Self::Params) -> usize {
-        P::extra_cells(&params.policy)
+        P::extra_cells(&params.0)
     }
 
     fn choose(&self, now: Instant, packet: &Packet, port: PortId, queues: &P::Queues, rng: &mut Stream) -> Choice {

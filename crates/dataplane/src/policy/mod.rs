@@ -9,9 +9,9 @@ pub mod flowsail;
 pub mod flowsail_as_printed;
 pub mod pause_by_flow;
 
-pub use beside::{Beside, BesideParams};
+pub use beside::Beside;
 pub use composed::Composed;
-pub use flowsail::{FlowSail, FlowSailParams};
+pub use flowsail::{FlowSail, FlowSailParams, Hold, ReleaseFrom, Residue, SketchParams};
 pub use flowsail_as_printed::FlowSailAsPrinted;
 pub use pause_by_flow::{BfcByFlow, IdealFlowControl, PauseByFlowParams};
 

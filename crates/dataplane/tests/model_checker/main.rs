@@ -17,10 +17,10 @@ mod plan;
 
 use backwater_dataplane::queues::PausableQueues;
 use backwater_dataplane::{
-    Bfc, BfcParams, Canonical, Composed, DataPlane, Dynamic, DynamicParams, FlowSail, FlowSailParams, Policy, Readings,
-    Switch,
+    Bfc, BfcParams, Canonical, Composed, DataPlane, Dynamic, FlowSail, FlowSailParams, Hold, Policy, Readings,
+    ReleaseFrom, Residue, Switch,
 };
-use backwater_types::Duration;
+use backwater_types::{Bytes, Duration};
 use broken::{LosesMarks, NeverRepeats};
 use machines::{AHEAD, BACK, Parcel, Wrong};
 use network::{AGREED, DONE, Network, SAFE};
@@ -58,7 +58,7 @@ fn flowsail() -> FlowSailParams {
         qh: 1.5,
         refresh: PERIOD,
         // No bucket of a table can be full, which is what an encoding asks for.
-        records: 16,
+        table_entries: 16,
         ..FlowSailParams::default()
     }
 }
@@ -68,20 +68,23 @@ fn sharp() -> FlowSailParams {
     FlowSailParams { ql: 0.25, qh: 0.5, ..flowsail() }
 }
 
-fn bfc() -> (DynamicParams, BfcParams) {
-    let table = DynamicParams { entries_per_port: 8, ..DynamicParams::default() };
-    let bfc = BfcParams { refresh: PERIOD, count_last: true, ..BfcParams::default() };
-    (table, bfc)
+fn bfc() -> BfcParams {
+    BfcParams { table_entries_per_queue: 8, refresh: PERIOD, count_last: true, ..BfcParams::default() }
+}
+
+/// For both its halves.
+fn twice(params: &BfcParams) -> (BfcParams, BfcParams) {
+    (params.clone(), params.clone())
 }
 
 /// By the letter of the paper's section IV: an isolation queue waits for all of its flows, and a flow is let go once it is idle.
 fn by_the_letter() -> FlowSailParams {
-    FlowSailParams { hold_by_head: false, release_from_touch: true, ..sharp() }
+    FlowSailParams { hold: Hold::Any, release_from: ReleaseFrom::Touch, ..sharp() }
 }
 
 /// Packets of a paused flow that are in its normal queue leave.
 fn draining() -> FlowSailParams {
-    FlowSailParams { drains: true, ..sharp() }
+    FlowSailParams { residue: Residue::Drain, ..sharp() }
 }
 
 type BfcSwitch = Composed<Dynamic<1>, Bfc>;
@@ -90,7 +93,7 @@ type BfcSwitch = Composed<Dynamic<1>, Bfc>;
 #[test]
 fn flows_have_entries_of_their_own() {
     let plan = Plan { packets: &[1, 1, 1], receivers: &[1, 1, 1], ..BY_QUEUE };
-    let mut switch = Switch::<BfcSwitch>::new(&plan.shape(), &bfc());
+    let mut switch = Switch::<BfcSwitch>::new(&plan.shape(), &twice(&bfc()));
     for flow in 0..3 {
         let packet = plan.packet(Parcel { flow, seq: 0, queue: flow });
         switch.receive(backwater_types::Instant::ZERO, &packet, BACK, AHEAD);
@@ -145,7 +148,7 @@ fn flowsail_states() {
     let three = Plan { packets: &[2, 1, 1], receivers: &[1, 1, 1], queues: 3, draws: 2, ..PAIR };
     explore::<FlowSail<1>>("three flows", Plan { losses: 1, doubles: 0, ..three }, &sharp());
     explore::<FlowSail<1>>("slow frames", Plan { slow_frames: true, ..lossless }, &flowsail());
-    let one_record = FlowSailParams { records: 1, ..sharp() };
+    let one_record = FlowSailParams { table_entries: 1, ..sharp() };
     let untracked = Plan { packets: &[4, 1], losses: 1, doubles: 0, all_tracked: false, ..PAIR };
     explore::<FlowSail<1>>("room for one record", untracked, &one_record);
     explore::<FlowSail<1>>("little buffer", Plan { buffer: 2, losses: 1, ..UNEVEN }, &sharp());
@@ -157,22 +160,21 @@ fn flowsail_states() {
 
 #[test]
 fn bfc_states() {
-    explore::<BfcSwitch>("a queue each", BY_QUEUE, &bfc());
-    explore::<BfcSwitch>("five packets", Plan { packets: &[3, 2], losses: 1, doubles: 0, ..BY_QUEUE }, &bfc());
-    let sharp = (bfc().0, BfcParams { fixed_threshold: Some(512), ..bfc().1 });
+    explore::<BfcSwitch>("a queue each", BY_QUEUE, &twice(&bfc()));
+    explore::<BfcSwitch>("five packets", Plan { packets: &[3, 2], losses: 1, doubles: 0, ..BY_QUEUE }, &twice(&bfc()));
+    let sharp = twice(&BfcParams { fixed_threshold: Some(Bytes(512)), ..bfc() });
     explore::<BfcSwitch>("two receivers", Plan { receivers: &[1, 2], losses: 1, ..BY_QUEUE }, &sharp);
     let three = Plan { packets: &[2, 1, 1], receivers: &[1, 1, 1], draws: 2, losses: 1, doubles: 0, ..BY_QUEUE };
-    explore::<BfcSwitch>("three flows, two queues", three, &bfc());
-    explore::<BfcSwitch>("slow frames", Plan { slow_frames: true, losses: 1, doubles: 0, ..BY_QUEUE }, &bfc());
-    let (table, rest) = bfc();
-    explore::<BfcSwitch>("one entry", BY_QUEUE, &(DynamicParams { entries_per_port: 1, ..table }, rest));
+    explore::<BfcSwitch>("three flows, two queues", three, &twice(&bfc()));
+    explore::<BfcSwitch>("slow frames", Plan { slow_frames: true, losses: 1, doubles: 0, ..BY_QUEUE }, &twice(&bfc()));
+    let one = twice(&BfcParams { table_entries_per_queue: 1, ..bfc() });
+    explore::<BfcSwitch>("one entry", BY_QUEUE, &one);
     explore::<BfcSwitch>("little buffer", Plan { buffer: 2, losses: 1, ..BY_QUEUE }, &sharp);
 }
 
 /// Any packet behind another counts, but for a flow's last.
-fn without_last_packets() -> (DynamicParams, BfcParams) {
-    let (table, rest) = bfc();
-    (table, BfcParams { fixed_threshold: Some(512), count_last: false, ..rest })
+fn without_last_packets() -> (BfcParams, BfcParams) {
+    twice(&BfcParams { fixed_threshold: Some(Bytes(512)), count_last: false, ..bfc() })
 }
 
 #[test]
@@ -200,10 +202,10 @@ fn more_flowsail_states() {
 #[test]
 #[ignore = "three minutes"]
 fn more_bfc_states() {
-    explore::<BfcSwitch>("five packets", Plan { packets: &[3, 2], ..BY_QUEUE }, &bfc());
+    explore::<BfcSwitch>("five packets", Plan { packets: &[3, 2], ..BY_QUEUE }, &twice(&bfc()));
     let three = Plan { packets: &[2, 1, 1], receivers: &[1, 1, 1], draws: 2, ..BY_QUEUE };
-    explore::<BfcSwitch>("three flows, two queues", three, &bfc());
-    explore::<BfcSwitch>("slow frames", Plan { slow_frames: true, ..BY_QUEUE }, &bfc());
+    explore::<BfcSwitch>("three flows, two queues", three, &twice(&bfc()));
+    explore::<BfcSwitch>("slow frames", Plan { slow_frames: true, ..BY_QUEUE }, &twice(&bfc()));
     let (five, params) = (Plan { packets: &[3, 2], ..BY_QUEUE }, without_last_packets());
     explore::<BfcSwitch>("a queue each, last packets not counted", five, &params);
     let slow = Plan { slow_frames: true, losses: 1, doubles: 0, ..five };
@@ -218,6 +220,6 @@ fn planted_bugs_are_found() {
     let no_repeats = FlowSailParams { refresh: Duration::ZERO, ..flowsail() };
     find::<FlowSail<1>>(PAIR, &no_repeats, DONE);
     find::<FlowSail<1>>(PAIR, &no_repeats, AGREED);
-    find::<Composed<Dynamic<1>, NeverRepeats>>(BY_QUEUE, &bfc(), DONE);
-    find::<Composed<Dynamic<1>, NeverRepeats>>(BY_QUEUE, &bfc(), AGREED);
+    find::<Composed<Dynamic<1>, NeverRepeats>>(BY_QUEUE, &twice(&bfc()), DONE);
+    find::<Composed<Dynamic<1>, NeverRepeats>>(BY_QUEUE, &twice(&bfc()), AGREED);
 }

@@ -1,7 +1,7 @@
 //! What is explored: the size of the network, and how much may go wrong in it.
 
 use crate::machines::Parcel;
-use backwater_dataplane::{PortShape, Red, Shape};
+use backwater_dataplane::{PortShape, Shape};
 use backwater_types::{BitsPerSec, Duration, Kind, Packet, PortId, flags};
 
 /// Bytes of a packet; at the rate and HRTT below, also the one-hop bandwidth-delay product.
@@ -50,7 +50,7 @@ impl Plan {
     }
 
     pub fn shape(&self) -> Shape {
-        let port = PortShape { rate: RATE, hrtt: HRTT, red: Red::OFF };
+        let port = PortShape::new(RATE, Duration(HRTT.0 / 2));
         Shape {
             quantum: WIRE as u32,
             buffer: self.buffer as u64 * WIRE as u64,

@@ -1,30 +1,31 @@
 //! A scenario, resolved: everything a run needs, typed, every default filled in.
 //!
-//! This is the one definition. The TOML reader, the JSON schema, the manifest and the simulator all use these types.
+//! This is the one definition. The TOML reader, the JSON schema, the manifest and the simulator all use these types. What switches
+//! and hosts do is defined with the schemes, and the parameters of each beside its algorithm.
 
-mod conventions;
 mod fault;
-mod host;
 mod measure;
 mod region;
 mod run;
-mod switch;
 mod topology;
 mod workload;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use conventions::{AckClass, Compat, Conventions, Hosts, Memory, Paths, Ties, Time};
+pub use backwater_dataplane::{
+    BfcParams, BufferSize, Ecn, EcnAt, EcnOf, Elide, ElideRule, FlowSailParams, Hold, Mmu, NotEct, PfcParams, PoolEcn,
+    QueueMemory, ReleaseFrom, Residue, Returns, SketchParams, SpacedOver, Spacing,
+};
+pub use backwater_schemes::{
+    AckClass, Assignment, Backpressure, Compat, Conventions, Host, Hosts, Memory, Paths, Switch, Ties, Time, Transport,
+    WhenPaused, Window,
+};
+pub use backwater_transport::{Connections, DctcpParams, Marks, Recovery, TcpParams};
 pub use fault::Fault;
-pub use host::{Connections, Dctcp, Host, Marks, Recovery, Tcp, Transport, Window};
 pub use measure::{Measure, Slowdown};
 pub use region::Region;
 pub use run::Run;
-pub use switch::{
-    Assignment, Backpressure, Bfc, Buffer, Ecn, EcnAt, EcnOf, Elide, ElideRule, Flowsail, Hold, Mmu, NotEct, Pfc,
-    PoolEcn, QueueMemory, ReleaseFrom, Residue, Returns, Sketch, SpacedOver, Spacing, Switch, WhenPaused,
-};
 pub use topology::{GraphLink, Topology};
 pub use workload::{Arrivals, BACKGROUND_PORT, INCAST_PORT, ListedFlow, LoadBy, LoadOf, SizeTable, Sizes, Workload};
 

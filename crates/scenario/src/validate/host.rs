@@ -9,8 +9,6 @@ use crate::model::{AckClass, Backpressure, Connections, Hosts, Switch, Transport
 /// No timer of a host is longer: ten seconds.
 const TIMER_MAX: Duration = Duration(10_000_000_000_000);
 
-/// No window is larger, in segments: positions in acknowledged blocks have 16 bits.
-const WINDOW_MAX: u32 = 65_535;
 /// No timeout is longer: RFC 6298 allows a minute and more.
 const RTO_MAX: Duration = Duration(64_000_000_000_000);
 
@@ -36,10 +34,9 @@ pub(super) fn check(doc: &Doc, net: &Net) -> Result<(), Error> {
     timer("host.nack_guard", host.nack_guard, 0)?;
     timer("host.delay", host.delay, 0)?;
 
+    host.check_tables().map_err(|wrong| doc.out_of_range(wrong.within("host")))?;
     check_tcp(doc)?;
     let dctcp = &host.dctcp;
-    doc.need(dctcp.g > 0.0 && dctcp.g <= 1.0, "host.dctcp.g", || "expected more than 0 and at most 1".into())?;
-    doc.need(dctcp.additive_increase.0 > 0, "host.dctcp.additive_increase", || "expected more than 0 bps".into())?;
     let slowest = net.graph.links[..net.graph.hosts].iter().map(|link| link.rate).min().unwrap_or_default();
     let within = dctcp.min_rate.0 > 0 && dctcp.min_rate <= slowest;
     doc.need(within, "host.dctcp.min_rate", || {
@@ -50,25 +47,6 @@ pub(super) fn check(doc: &Doc, net: &Net) -> Result<(), Error> {
 /// TCP, and what goes with it.
 fn check_tcp(doc: &Doc) -> Result<(), Error> {
     let (host, tcp) = (&doc.scenario.host, &doc.scenario.host.tcp);
-    let share = |key: &str, value: f64, above: bool| {
-        let within = (0.0..=1.0).contains(&value) && !(above && value == 0.0);
-        let low = if above { "more than 0" } else { "0" };
-        doc.need(within, key, || format!("expected {low} to 1"))
-    };
-    share("host.tcp.g", tcp.g, true)?;
-    share("host.tcp.alpha", tcp.alpha, false)?;
-    let segments = |key: &str, value: u32, least: u32| {
-        let within = (least..=WINDOW_MAX).contains(&value);
-        doc.need(within, key, || format!("expected {least} to {WINDOW_MAX} segments"))
-    };
-    segments("host.tcp.initial_window", tcp.initial_window, 1)?;
-    segments("host.tcp.max_window", tcp.max_window, 0)?;
-    segments("host.tcp.min_window", tcp.min_window, 1)?;
-    segments("host.tcp.dup_acks", tcp.dup_acks, 1)?;
-    segments("host.tcp.ack_every", tcp.ack_every, 1)?;
-    segments("host.tcp.open", tcp.open, 0)?;
-    let roomy = tcp.max_window == 0 || tcp.max_window >= tcp.initial_window.max(tcp.min_window);
-    doc.need(roomy, "host.tcp.max_window", || "expected 0 for none, or at least initial_window and min_window".into())?;
     let full = doc.full_packet();
     doc.need(host.nic_buffer >= full, "host.nic_buffer", || format!("expected at least one full packet, {full}"))?;
     if host.transport != Transport::Tcp {

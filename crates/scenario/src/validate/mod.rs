@@ -13,7 +13,7 @@ mod workload;
 
 use std::collections::HashMap;
 
-use backwater_types::Bytes;
+use backwater_types::{Bytes, OutOfRange};
 
 use crate::document::Node;
 use crate::error::Error;
@@ -72,6 +72,11 @@ impl Doc<'_> {
     /// Refuses unless `holds`.
     fn need(&self, holds: bool, key: &str, problem: impl FnOnce() -> String) -> Result<(), Error> {
         if holds { Ok(()) } else { Err(self.wrong(key, problem())) }
+    }
+
+    /// An error about a value that its own table does not allow.
+    fn out_of_range(&self, wrong: OutOfRange) -> Error {
+        self.wrong(&wrong.key, format!("expected {}", wrong.expected))
     }
 
     fn check_scheme(&self) -> Result<(), Error> {

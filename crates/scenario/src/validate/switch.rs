@@ -3,15 +3,16 @@
 use std::collections::HashSet;
 
 use backwater_dataplane::hpcc_memory;
+use backwater_schemes::build::headroom;
 use backwater_types::Bytes;
 
 use super::{Doc, Net};
 use crate::error::Error;
 use crate::model::{
-    Assignment, Backpressure, Bfc, Buffer, EcnOf, Elide, ElideRule, Flowsail, Memory, NotEct, SpacedOver, Spacing,
-    Switch, WhenPaused,
+    Assignment, Backpressure, BfcParams, BufferSize, EcnOf, Elide, ElideRule, FlowSailParams, Memory, NotEct,
+    SpacedOver, Spacing, Switch, WhenPaused,
 };
-use crate::topology::{NodeKind, headroom};
+use crate::topology::NodeKind;
 
 /// Queue numbers of a PAUSE bitmap.
 const DATA_QUEUES_MAX: u16 = 128;
@@ -57,7 +58,7 @@ pub(super) fn check(part: &Part) -> Result<(), Error> {
         true => format!("expected 2 to {most}: a queue for each traffic class, of which there are {PRIORITIES}"),
         false => format!("expected 2 to {most}, so that at most {DATA_QUEUES_MAX} queues carry data"),
     })?;
-    if let Buffer::Shared(bytes) = switch.buffer {
+    if let BufferSize::Shared(bytes) = switch.buffer {
         let full = part.doc.full_packet();
         part.need(bytes >= full, "buffer", || format!("expected at least one full packet, {full}"))?;
     }
@@ -102,7 +103,7 @@ fn check_marking(part: &Part) -> Result<(), Error> {
         part.need(pool.kmax.0 > 0, "pool_ecn.kmax", || "expected more than 0 B".into())?;
         part.need(pool.kmin <= pool.kmax, "pool_ecn.kmin", || format!("expected at most kmax, {}", pool.kmax))?;
         part.need((0.0..=1.0).contains(&pool.pmax), "pool_ecn.pmax", || "expected 0 to 1".into())?;
-        let Buffer::Shared(buffer) = switch.buffer else {
+        let BufferSize::Shared(buffer) = switch.buffer else {
             return Err(part.wrong("pool_ecn", "an infinite pool has no share in use; expected a size as buffer"));
         };
         part.need(pool.kmax <= buffer, "pool_ecn.kmax", || {
@@ -253,7 +254,7 @@ fn check_pfc(part: &Part) -> Result<(), Error> {
     let (mut set_aside, mut pauses) = (vec![0u64; graph.nodes.len()], vec![false; graph.nodes.len()]);
     for link in &graph.links {
         let room = pfc.headroom.unwrap_or_else(|| match doc.scenario.conventions.memory {
-            Memory::Exact => headroom(&doc.scenario.host, &doc.scenario.conventions, link),
+            Memory::Exact => headroom(&doc.scenario.host, &doc.scenario.conventions, link.rate, link.delay),
             Memory::HpccSim => Bytes(hpcc_memory::headroom(link.delay, link.rate)),
         });
         for (end, peer) in [(link.a, link.b), (link.b, link.a)].into_iter().filter(|(end, _)| part.here[*end]) {
@@ -270,7 +271,7 @@ fn check_pfc(part: &Part) -> Result<(), Error> {
                 node.name
             )
         })?;
-        let Buffer::Shared(buffer) = switch.buffer else {
+        let BufferSize::Shared(buffer) = switch.buffer else {
             let by =
                 if switch.backpressure == Backpressure::Pfc { "backpressure = \"pfc\"" } else { "neighbours of PFC" };
             let problem = format!(
@@ -351,7 +352,7 @@ fn check_as_printed(part: &Part) -> Result<(), Error> {
     if !flowsail.as_printed {
         return Ok(());
     }
-    let plain = Flowsail::default();
+    let plain = FlowSailParams::default();
     for (field, plain) in [
         ("flowsail.release", flowsail.release == plain.release),
         ("flowsail.release_from", flowsail.release_from == plain.release_from),
@@ -376,7 +377,7 @@ fn check_as_printed(part: &Part) -> Result<(), Error> {
 
 /// BFC by flow id has an exact table of names in place of BFC's, no sticky time, and no counters of queues.
 fn check_by_flow(part: &Part) -> Result<(), Error> {
-    let (switch, bfc, plain) = (part.switch, &part.switch.bfc, Bfc::default());
+    let (switch, bfc, plain) = (part.switch, &part.switch.bfc, BfcParams::default());
     if (switch.assignment, switch.backpressure) != (Assignment::Dynamic, Backpressure::PerFlow) {
         return Ok(());
     }

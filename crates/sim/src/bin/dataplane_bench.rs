@@ -4,11 +4,10 @@
 //! average, to random ports, as senders at line rate do. Each step receives a packet and transmits one from the same egress.
 //! `dataplane_bench [MILLIONS OF PACKETS]`.
 
-use backwater_dataplane::{
-    BfcParams, DynamicParams, FlowSailParams, PauseByFlowParams, PfcParams, PortShape, Red, Shape, pfc,
-};
+use backwater_dataplane::{PortShape, Shape};
 use backwater_scenario::model::{Assignment, Backpressure};
-use backwater_sim::any_switch::{BfcSwitch, Build, FairQueueing, FifoPfc, FlowSailSwitch, PlaneParams};
+use backwater_schemes::Switch as Table;
+use backwater_schemes::planes::{BfcSwitch, Build, FairQueueing, FifoPfc, FlowSailSwitch};
 use backwater_types::hash::Stream;
 use backwater_types::{BitsPerSec, Duration, Instant, Kind, Packet};
 use std::hint::black_box;
@@ -93,28 +92,10 @@ fn flow(rng: &mut Stream, ingress: u16) -> (Packet, u16) {
 }
 
 fn shape() -> Shape {
-    let port = PortShape { rate: RATE, hrtt: Duration::from_us(2), red: Red::OFF };
+    let port = PortShape::new(RATE, Duration::from_us(1));
     Shape { buffer: 12_000_000, salt: 0x5eed_5a17_5eed_5a17, ..Shape::new(vec![port; PORTS as usize], 31) }
 }
 
-fn params() -> PlaneParams {
-    PlaneParams {
-        assignment: Assignment::Dynamic,
-        backpressure: Backpressure::Bfc,
-        dynamic: DynamicParams::default(),
-        bfc: BfcParams::default(),
-        flowsail: FlowSailParams::default(),
-        as_printed: false,
-        beside: None,
-        by_flow: PauseByFlowParams { threshold: 1.0, count_last: false, refresh: Duration::from_us(10) },
-        hpcc: None,
-        pfc: Some(PfcParams {
-            buffer: 12_000_000,
-            alpha: 0.125,
-            headroom: vec![pfc::headroom(Duration::from_us(1), RATE, 1048); PORTS as usize],
-            reserve: 4096,
-            hysteresis: 3072,
-            refresh: Duration::from_us(100),
-        }),
-    }
+fn params() -> Table {
+    Table { assignment: Assignment::Dynamic, backpressure: Backpressure::Bfc, ..Table::default() }
 }

@@ -8,7 +8,8 @@
 use crate::net::build;
 use crate::net::routes::{Choice, Routes};
 use backwater_scenario::model::Scenario;
-use backwater_scenario::topology::{Graph, ser_time};
+use backwater_scenario::topology::Graph;
+use backwater_schemes::build::ser_time;
 use backwater_types::{ControlFrame, Duration, Packet};
 
 /// Idle-network times of a graph.

@@ -1,23 +1,18 @@
 //! Builds a network from a scenario: nodes, wires and routes, split into partitions.
 
-use crate::any_switch::PlaneParams;
 use crate::host::port::{EndHost, HostPort, HostSetup};
 use crate::net::link::{Fabric, Faults, InFlight, Target, Wire};
 use crate::net::pause_census::PauseCensus;
 use crate::net::routes::{Choice, Routes};
 use crate::net::switch_node::{Census, Change, DelayHistogram, Meters, SwitchNode};
 use crate::workload::FlowKeys;
-use backwater_dataplane::{
-    BesideParams, BfcParams, DataPlane, DynamicParams, FlowSailParams, HpccMemoryParams, MarkingShape, MemoryShape,
-    NicQueues, PauseByFlowParams, PfcParams, PortShape, Red, Shape, hpcc_memory,
-};
-use backwater_scenario::model::{
-    self, AckClass, Assignment, Backpressure, Buffer, Ecn, EcnOf, Elide, ElideRule, Fault, Hold, Memory, Mmu, NotEct,
-    Paths, ReleaseFrom, Residue, Returns, Scenario, SpacedOver, Spacing, Transport, WhenPaused,
-};
-use backwater_scenario::topology::{self, Graph, Link, ser_time};
+use backwater_dataplane::{DataPlane, Shape};
+use backwater_scenario::model::{Fault, Paths, Scenario, Transport};
+use backwater_scenario::topology::Graph;
+use backwater_schemes::build::{nic_queues, ser_time};
+use backwater_schemes::{Backpressure, Neighbour, Network, Switch, SwitchSite};
 use backwater_types::hash::{self, Stream};
-use backwater_types::{BitsPerSec, Duration, Instant};
+use backwater_types::{Duration, Instant};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -38,7 +33,7 @@ pub fn build<H: EndHost, D: DataPlane>(
     scenario: &Scenario,
     graph: &Graph,
     partitions: usize,
-    plane: impl Fn(&Shape, &PlaneParams) -> D,
+    plane: impl Fn(&Shape, &Switch) -> D,
 ) -> Vec<Nodes<H, D>> {
     let part = assign_partitions(graph, partitions);
     let (routes, schedule) = epochs(graph, &scenario.fault, scenario.conventions.paths);
@@ -63,26 +58,27 @@ pub fn build<H: EndHost, D: DataPlane>(
             local: (0..graph.hosts).map(|h| if part[h] == p { local[h] } else { u32::MAX }).collect(),
         })
         .collect();
-    let links = ports(graph);
+    let (links, network) = (ports(graph), network(scenario));
     let tie_seed = |node: usize| hash::stream(scenario.seed, 0x7469_6573, node as u64);
     for host in 0..graph.hosts {
         let changes: VecDeque<Instant> = schedule.iter().filter(|c| c.touches(links[host][0])).map(|c| c.at).collect();
-        let nic = nic_queues(scenario.switch_at(&graph.nodes[graph.switch_of(host)].name));
+        let table = scenario.switch_at(&graph.nodes[graph.switch_of(host)].name);
+        let nic = nic_queues(table);
         let port = HostPort::new(host as u16, wires.of(host, links[host][0]), tie_seed(host));
         let classes = scenario.workload.len();
-        let red = nic_red(scenario, graph, host, links[host][0]);
+        let red = network.nic_red(table, graph.links[links[host][0]].rate);
         let setup = HostSetup { nic, red, classes, keys: FlowKeys::new(scenario), seed: scenario.seed, changes };
         nodes[part[host]].hosts.push(H::new(port, setup));
     }
     let routes = Arc::new(routes);
     for switch in graph.hosts..graph.nodes.len() {
         let ports: Vec<(u32, Wire)> = links[switch].iter().map(|link| wires.of(switch, *link)).collect();
-        let shape = shape(scenario, graph, switch, &links[switch]);
-        let params = plane_params(scenario, graph, switch, &links[switch]);
+        let table = scenario.switch_at(&graph.nodes[switch].name);
+        let shape = network.shape(table, &site(scenario, graph, switch, &links[switch]));
         let changes = schedule.iter().map(|c| c.at_switch(&links[switch])).collect();
         let mut node = SwitchNode::new(
             switch,
-            plane(&shape, &params),
+            plane(&shape, table),
             ports,
             graph.hosts,
             (routes.clone(), Choice::new(scenario, graph, switch)),
@@ -94,9 +90,8 @@ pub fn build<H: EndHost, D: DataPlane>(
         let sampled = |port: &u16| measure.samples(name(switch), name(graph.peer(links[*port as usize], switch)));
         node.sampled = (0..links.len() as u16).filter(sampled).collect();
         if measure.pauses {
-            let config = scenario.switch_at(name(switch));
-            let by_flow = config.backpressure != Backpressure::Bfc;
-            node.pauses = Some(Box::new(PauseCensus::new(links.len(), config.data_queues(), by_flow)));
+            let by_flow = table.backpressure != Backpressure::Bfc;
+            node.pauses = Some(Box::new(PauseCensus::new(links.len(), table.data_queues(), by_flow)));
         }
         if measure.active_flows || measure.queueing_delay {
             node.meters = Some(Box::new(Meters {
@@ -121,40 +116,11 @@ pub fn build<H: EndHost, D: DataPlane>(
 /// What of [`model::Host::delay`] frames spend on the last link: all of it, where no control frame comes by it that would have to
 /// overtake them, and no link goes down while they are in the host. It saves an event for each.
 pub fn delay_on_wire(scenario: &Scenario) -> Duration {
-    let plain = |switch: &model::Switch| switch.backpressure == Backpressure::None;
+    let plain = |switch: &Switch| switch.backpressure == Backpressure::None;
     let plain = plain(&scenario.switch) && scenario.region.iter().all(|region| plain(&region.switch));
     let up = scenario.fault.iter().all(|fault| fault.down.is_empty());
     let all = plain && up && scenario.host.transport == Transport::Tcp;
     if all { scenario.host.delay } else { Duration::ZERO }
-}
-
-/// The queues of a NIC on a switch.
-fn nic_queues(switch: &model::Switch) -> NicQueues {
-    let quantum = switch.quantum.0 as u32;
-    match switch.backpressure {
-        Backpressure::Bfc => NicQueues::new(nic_queue_count(switch), quantum, switch.bfc.nic_obeys),
-        _ if switch.priority_groups > 1 => NicQueues::by_class(switch.priority_groups.into(), quantum),
-        _ => NicQueues::new(1, quantum, false),
-    }
-}
-
-/// Data queues of a NIC on a switch of BFC.
-fn nic_queue_count(switch: &model::Switch) -> u16 {
-    switch.bfc.nic_queues.unwrap_or(switch.data_queues())
-}
-
-/// Marking by a NIC that is a FIFO: as the switch it is on.
-fn nic_red(scenario: &Scenario, graph: &Graph, host: usize, link: usize) -> Red {
-    let switch = scenario.switch_at(&graph.nodes[graph.switch_of(host)].name);
-    match &switch.ecn {
-        Some(ecn) if scenario.host.nic_marks => red(ecn, graph.links[link].rate, full_packet(scenario)),
-        _ => Red::OFF,
-    }
-}
-
-/// Bytes of a full packet on the wire.
-fn full_packet(scenario: &Scenario) -> u32 {
-    (scenario.host.payload.0 + scenario.host.header.0) as u32
 }
 
 /// `[node][port]`: its link.
@@ -307,244 +273,26 @@ fn epochs(graph: &Graph, faults: &[Fault], paths: Paths) -> (Vec<Routes>, Vec<Ep
     (routes, schedule)
 }
 
-fn shape(scenario: &Scenario, graph: &Graph, switch: usize, links: &[usize]) -> Shape {
-    let config = scenario.switch_at(&graph.nodes[switch].name);
-    let port = |link: &usize| {
-        let l = &graph.links[*link];
-        let red = config.ecn.as_ref().map_or(Red::OFF, |ecn| red(ecn, l.rate, full_packet(scenario)));
-        PortShape { rate: l.rate, hrtt: Duration(2 * l.delay.0), red }
+/// What is the same for all switches and hosts.
+fn network(scenario: &Scenario) -> Network<'_> {
+    let stamps = scenario.measure.queueing_delay;
+    Network { host: &scenario.host, conventions: &scenario.conventions, seed: scenario.seed, stamps }
+}
+
+/// Switch number `switch` in its place.
+fn site<'a>(scenario: &'a Scenario, graph: &'a Graph, switch: usize, links: &[usize]) -> SwitchSite<'a> {
+    let neighbour = |link: &usize| {
+        let (node, link) = (graph.peer(*link, switch), &graph.links[*link]);
+        let peer = &graph.nodes[node];
+        let table = (node >= graph.hosts).then(|| scenario.switch_at(&peer.name));
+        Neighbour { name: &peer.name, layer: peer.layer.into(), switch: table, rate: link.rate, delay: link.delay }
     };
-    let buffer = match config.buffer {
-        Buffer::Infinite => u64::MAX,
-        Buffer::Shared(bytes) => bytes.0,
-    };
-    Shape {
-        ports: links.iter().map(port).collect(),
-        queues: config.data_queues(),
-        groups: config.priority_groups.into(),
-        quantum: config.quantum.0 as u32,
-        buffer,
-        alpha: config.alpha,
-        memory: memory(scenario, graph, switch, links),
-        marking: MarkingShape {
-            per_port: config.ecn.as_ref().is_some_and(|ecn| ecn.of == EcnOf::Port),
-            exempt: exempt_queues(config),
-            pool_exempts: config.pool_ecn.as_ref().is_some_and(|pool| pool.only_ecn_queues),
-            drops_not_ect: config.not_ect == NotEct::Drop,
-        },
-        smallest_packet: match scenario.conventions.acks {
-            AckClass::High => scenario.host.smallest_packet().0 as u32,
-            AckClass::Data => scenario.host.smallest_packet().min(scenario.host.ack).0 as u32,
-        },
-        seed: hash::stream(scenario.seed, 0x7377_6974, switch as u64),
-        salt: hash::stream(scenario.seed, 0x7361_6c74, switch as u64),
-        hrtt: match config.backpressure {
-            Backpressure::Flowsail | Backpressure::PerFlow => config.flowsail.hrtt,
-            _ => config.bfc.hrtt,
-        },
-        stamp: scenario.measure.queueing_delay,
-        acks_with_data: scenario.conventions.acks == AckClass::Data,
-        pfc_frame: scenario.conventions.pfc_frame.0 as u16,
-        discards_paused: config.when_paused == WhenPaused::Discard,
+    let node = &graph.nodes[switch];
+    SwitchSite {
+        name: &node.name,
+        layer: node.layer.into(),
+        number: switch as u64,
+        nic_rate: graph.links[0].rate,
+        ports: links.iter().map(neighbour).collect(),
     }
-}
-
-/// Thresholds of a port of this rate; a full packet is of `packet` bytes.
-fn red(ecn: &Ecn, rate: BitsPerSec, packet: u32) -> Red {
-    let red = match ecn.by_rate.iter().find(|at| at.rate == rate) {
-        Some(at) => Red::new(at.kmin.0, at.kmax.0, at.pmax),
-        None => Red::new(ecn.kmin.0, ecn.kmax.0, ecn.pmax),
-    };
-    spaced(red, ecn.spacing, packet)
-}
-
-fn spaced(red: Red, spacing: Spacing, packet: u32) -> Red {
-    match spacing {
-        Spacing::Plain => red,
-        Spacing::Uniform => red.uniform(packet),
-    }
-}
-
-/// Bits of the queues that `ecn` does not cover; all, where there is none.
-fn exempt_queues(config: &model::Switch) -> u128 {
-    match &config.ecn {
-        None => u128::MAX,
-        Some(ecn) if ecn.queues.is_empty() => 0,
-        Some(ecn) => !ecn.queues.iter().fold(0, |bits, queue| bits | 1u128 << queue),
-    }
-}
-
-/// MMUs and private memory of a switch.
-fn memory(scenario: &Scenario, graph: &Graph, switch: usize, links: &[usize]) -> MemoryShape {
-    let config = scenario.switch_at(&graph.nodes[switch].name);
-    let mmu = &config.mmu;
-    let queues = config.data_queues() as usize;
-    let own = |queue: usize| mmu.queue.get(queue);
-    let private: Vec<u64> =
-        (0..queues).map(|queue| own(queue).and_then(|own| own.private).unwrap_or(mmu.private).0).collect();
-    let alpha: Vec<Option<f64>> =
-        (0..queues).map(|queue| own(queue).and_then(|own| own.alpha).or(config.alpha)).collect();
-    let plain = mmu.queue.is_empty() && mmu.private.0 == 0;
-    MemoryShape {
-        mmu: mmus(mmu, graph, switch, links),
-        private: if plain { Vec::new() } else { private },
-        alpha: if plain { Vec::new() } else { alpha },
-        returns_private: mmu.returns == Returns::Private,
-        red: config
-            .pool_ecn
-            .as_ref()
-            .map(|pool| spaced(Red::new(pool.kmin.0, pool.kmax.0, pool.pmax), pool.spacing, full_packet(scenario))),
-        red_per_port: config.pool_ecn.as_ref().is_some_and(|pool| pool.spaced_over == SpacedOver::Port),
-    }
-}
-
-/// `[port]`: its MMU.
-fn mmus(mmu: &Mmu, graph: &Graph, switch: usize, links: &[usize]) -> Vec<u8> {
-    let of = |(port, link): (usize, &usize)| {
-        let peer = &graph.nodes[graph.peer(*link, switch)].name;
-        let named = mmu.neighbours.iter().position(|names| names.contains(peer)).unwrap_or(0);
-        let by_number = mmu.ports.filter(|_| mmu.neighbours.is_empty());
-        by_number.map_or(named, |ports| port / ports as usize) as u8
-    };
-    links.iter().enumerate().map(of).collect()
-}
-
-fn plane_params(scenario: &Scenario, graph: &Graph, switch: usize, links: &[usize]) -> PlaneParams {
-    let (config, host) = (scenario.switch_at(&graph.nodes[switch].name), &scenario.host);
-    let headroom = |link: &usize| {
-        let exact = || topology::headroom(host, &scenario.conventions, &graph.links[*link]);
-        config.pfc.headroom.unwrap_or_else(exact).0
-    };
-    let pfc = |headroom: Vec<u64>| PfcParams {
-        buffer: match config.buffer {
-            Buffer::Infinite => u64::MAX >> 1,
-            Buffer::Shared(bytes) => bytes.0,
-        },
-        alpha: config.pfc.alpha,
-        headroom,
-        reserve: config.pfc.reserve.0,
-        hysteresis: config.pfc.hysteresis.0,
-        refresh: PFC_REFRESH,
-    };
-    let entries = config.bfc.table_entries_per_queue * config.queues as u32;
-    let speaks_pfc: Vec<bool> = links.iter().map(|link| speaks_pfc(scenario, graph, switch, *link)).collect();
-    let beside = config.backpressure == Backpressure::Flowsail && speaks_pfc.contains(&true);
-    let mut flowsail = flowsail_params(scenario, graph, switch, links);
-    if beside {
-        let all = ports_bits(|port| speaks_pfc[port], links.len());
-        flowsail.elided.resize(links.len(), [0; 4]);
-        flowsail.elided.iter_mut().flat_map(|bits| bits.iter_mut().zip(all)).for_each(|(word, more)| *word |= more);
-    }
-    PlaneParams {
-        assignment: config.assignment,
-        backpressure: config.backpressure,
-        dynamic: DynamicParams {
-            entries_per_port: if config.assignment == Assignment::Dynamic { entries } else { 0 },
-            sticky: config.bfc.sticky,
-            literal_empty: config.bfc.literal_empty,
-            sticky_reserve: config.bfc.sticky_reserve,
-            incast_label: config.bfc.incast_label,
-        },
-        bfc: BfcParams {
-            fixed_threshold: config.bfc.fixed_threshold.map(|b| b.0),
-            per_ingress_threshold: config.bfc.per_ingress_threshold,
-            refresh: config.bfc.refresh,
-            nic_queues: nic_queue_count(config),
-            sampling: config.bfc.sampling,
-            count_last: config.bfc.count_last,
-            elided: elided(&config.bfc.elide, graph, switch, links),
-        },
-        hpcc: hpcc_memory_params(scenario, graph, links),
-        pfc: (config.backpressure == Backpressure::Pfc).then(|| pfc(links.iter().map(headroom).collect())),
-        beside: beside.then(|| BesideParams {
-            policy: flowsail.clone(),
-            pfc: pfc(links.iter().zip(&speaks_pfc).map(|(link, pfc)| if *pfc { headroom(link) } else { 0 }).collect()),
-            speaks_pfc,
-        }),
-        as_printed: config.flowsail.as_printed,
-        by_flow: PauseByFlowParams {
-            threshold: config.flowsail.ql,
-            count_last: config.assignment == Assignment::PerFlow || config.bfc.count_last,
-            refresh: config.flowsail.refresh,
-        },
-        flowsail,
-    }
-}
-
-fn flowsail_params(scenario: &Scenario, graph: &Graph, switch: usize, links: &[usize]) -> FlowSailParams {
-    let config = &scenario.switch_at(&graph.nodes[switch].name).flowsail;
-    FlowSailParams {
-        ql: config.ql,
-        qh: config.qh,
-        release: config.release,
-        release_from_touch: config.release_from == ReleaseFrom::Touch,
-        refresh: config.refresh,
-        isolation_queues: config.isolation_queues,
-        records: config.table_entries,
-        fingerprint_bits: config.fingerprint_bits.into(),
-        nactive_literal: config.nactive_literal,
-        hold_by_head: config.hold == Hold::Head,
-        drains: config.residue == Residue::Drain,
-        count_last: config.count_last,
-        strict_fair: config.strict_fair,
-        weights: config.weights.clone(),
-        sketch: config.sketch.as_ref().map(|sketch| (sketch.rows, sketch.columns)),
-        elided: elided(&config.elide, graph, switch, links),
-    }
-}
-
-/// Whether the switch behind a link has PFC and nothing else to pause its neighbours with.
-fn speaks_pfc(scenario: &Scenario, graph: &Graph, switch: usize, link: usize) -> bool {
-    let peer = graph.peer(link, switch);
-    peer >= graph.hosts && scenario.switch_at(&graph.nodes[peer].name).backpressure == Backpressure::Pfc
-}
-
-/// Memory as the HPCC simulator has it, where that is asked for. Its NIC speed is that of the first host.
-fn hpcc_memory_params(scenario: &Scenario, graph: &Graph, links: &[usize]) -> Option<HpccMemoryParams> {
-    let pfc = &scenario.switch.pfc;
-    let Buffer::Shared(buffer) = scenario.switch.buffer else { return None };
-    if scenario.conventions.memory != Memory::HpccSim {
-        return None;
-    }
-    // Scenarios are checked for an alpha of 1, 1/2, 1/4, ...
-    let base = ((1.0 / pfc.alpha) as u64).trailing_zeros() as u8;
-    let of_link = |link: &usize| &graph.links[*link];
-    let headroom = |link: &Link| pfc.headroom.map_or_else(|| hpcc_memory::headroom(link.delay, link.rate), |h| h.0);
-    Some(HpccMemoryParams {
-        buffer: buffer.0,
-        headroom: links.iter().map(of_link).map(headroom).collect(),
-        shift: links.iter().map(|l| hpcc_memory::shift(base, of_link(l).rate, graph.links[0].rate)).collect(),
-        reserve: pfc.reserve.0,
-        hysteresis: pfc.hysteresis.0,
-    })
-}
-
-/// How often a PFC pause is repeated: well inside the 335 us after which real hardware at 100 Gb/s would let it lapse.
-const PFC_REFRESH: Duration = Duration::from_us(100);
-
-/// Bits of the ports for which `holds`.
-fn ports_bits(holds: impl Fn(usize) -> bool, ports: usize) -> [u64; 4] {
-    let mut bits = [0; 4];
-    (0..ports).filter(|port| holds(*port)).for_each(|port| bits[port / 64] |= 1 << (port % 64));
-    bits
-}
-
-/// `[egress]`: bits of the ingress ports towards which no backpressure is sent; empty if there is none.
-fn elided(elide: &Elide, graph: &Graph, switch: usize, links: &[usize]) -> Vec<[u64; 4]> {
-    let peer = |port: usize| {
-        let l = &graph.links[links[port]];
-        if l.a == switch { l.b } else { l.a }
-    };
-    let layer = |node: usize| graph.nodes[node].layer;
-    let is_elided = |ingress: usize, egress: usize| match elide {
-        Elide::Rule(ElideRule::None) => false,
-        Elide::Rule(ElideRule::Valley) => layer(peer(ingress)) > layer(switch) && layer(peer(egress)) > layer(switch),
-        Elide::Turns(turns) => turns.iter().any(|[from, at, to]| {
-            let name = |node: usize| &graph.nodes[node].name;
-            name(peer(ingress)) == from && name(switch) == at && name(peer(egress)) == to
-        }),
-    };
-    let ports = links.len();
-    let out: Vec<[u64; 4]> = (0..ports).map(|egress| ports_bits(|ingress| is_elided(ingress, egress), ports)).collect();
-    if out.iter().any(|bits| *bits != [0; 4]) { out } else { Vec::new() }
 }

@@ -96,18 +96,23 @@ impl PauseCensus {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::any_switch::BfcSwitch;
-    use backwater_dataplane::{BfcParams, DataPlane, DynamicParams, PortShape, Red, Shape};
-    use backwater_types::{BitsPerSec, Duration, Instant, Kind, Packet};
+    use backwater_dataplane::{BfcParams, DataPlane, PortShape, Shape};
+    use backwater_schemes::planes::BfcSwitch;
+    use backwater_types::{BitsPerSec, Bytes, Duration, Instant, Kind, Packet};
 
     /// One data queue and a threshold of one byte: every packet but the first at an egress counts.
     fn switch() -> BfcSwitch {
-        let port = PortShape { rate: BitsPerSec(100_000_000_000), hrtt: Duration::from_us(2), red: Red::OFF };
-        let shape = Shape { buffer: 1 << 20, smallest_packet: 1048, ..Shape::new(vec![port; 3], 2) };
-        let table = DynamicParams { entries_per_port: 1, ..DynamicParams::default() };
-        let bfc =
-            BfcParams { fixed_threshold: Some(1), refresh: Duration::ZERO, count_last: true, ..BfcParams::default() };
-        BfcSwitch::new(&shape, &(table, bfc))
+        let port = PortShape::new(BitsPerSec(100_000_000_000), Duration::from_us(1));
+        let shape =
+            Shape { buffer: 1 << 20, hardware_queues: 1, smallest_packet: 1048, ..Shape::new(vec![port; 3], 2) };
+        let bfc = BfcParams {
+            table_entries_per_queue: 1,
+            fixed_threshold: Some(Bytes(1)),
+            refresh: Duration::ZERO,
+            count_last: true,
+            ..BfcParams::default()
+        };
+        BfcSwitch::new(&shape, &(bfc.clone(), bfc))
     }
 
     #[test]

@@ -29,8 +29,9 @@ use super::memory::Memory;
 use super::watched::Sheets;
 use backwater_dataplane::Departed;
 use backwater_dataplane::flow_table::LAPSE;
-use backwater_scenario::model::{Backpressure, Buffer, Connections, Marks, Residue, Scenario, Switch, Transport};
-use backwater_scenario::topology::{Graph, ser_time};
+use backwater_scenario::model::{Backpressure, BufferSize, Connections, Marks, Residue, Scenario, Switch, Transport};
+use backwater_scenario::topology::Graph;
+use backwater_schemes::build::ser_time;
 use backwater_sim::Outcome;
 use backwater_sim::net::build;
 use backwater_sim::observe::Observer;
@@ -329,8 +330,8 @@ impl Audit {
         };
         let config = |node: usize| scenario.switch_at(&graph.nodes[node].name);
         let buffer = |switch: &Switch| match switch.buffer {
-            Buffer::Infinite => u64::MAX,
-            Buffer::Shared(bytes) => bytes.0,
+            BufferSize::Infinite => u64::MAX,
+            BufferSize::Shared(bytes) => bytes.0,
         };
         let memories: Vec<Option<Memory>> = (0..graph.nodes.len())
             .map(|node| if node < graph.hosts { None } else { Memory::new(scenario, graph, node) })

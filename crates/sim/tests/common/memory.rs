@@ -1,7 +1,7 @@
 //! The memory of switches, from what is seen to come and go: what has to be admitted, what refused, what may be marked and what
 //! must be. Written from spec G.1 and G.2; shares nothing with the switch.
 
-use backwater_scenario::model::{Assignment, Buffer, EcnOf, NotEct, Returns, Scenario};
+use backwater_scenario::model::{Assignment, BufferSize, EcnOf, NotEct, Returns, Scenario};
 use backwater_scenario::topology::Graph;
 use backwater_sim::net::build;
 use backwater_types::{Packet, PortId, flags};
@@ -61,8 +61,8 @@ impl Memory {
         };
         Some(Memory {
             capacity: match switch.buffer {
-                Buffer::Infinite => u64::MAX,
-                Buffer::Shared(bytes) => bytes.0,
+                BufferSize::Infinite => u64::MAX,
+                BufferSize::Shared(bytes) => bytes.0,
             },
             used: vec![0; mmu.iter().max().map_or(1, |last| last + 1)],
             private: (0..queues)

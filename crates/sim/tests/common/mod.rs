@@ -12,7 +12,7 @@ pub mod watched;
 use backwater_dataplane::{Bfc, Composed, Shape, Switch};
 use backwater_scenario::model::{Assignment, Backpressure, Transport};
 use backwater_scenario::{Scenario, load_str};
-use backwater_sim::any_switch::PlaneParams;
+use backwater_schemes::Switch as Table;
 use backwater_sim::{Outcome, Simulation, Watch};
 use spy::Spy;
 use std::path::Path;
@@ -40,8 +40,8 @@ pub fn audited(scenario: &Scenario, threads: usize) -> (Outcome, Report) {
     let published = (Transport::LineRate, Assignment::Dynamic, Backpressure::Bfc);
     let spied = (host.transport, switch.assignment, switch.backpressure) == published && host.window.is_none();
     let (outcome, audits) = if spied && switch.data_queues() <= 64 {
-        let plane = |shape: &Shape, params: &PlaneParams| {
-            Switch::<Composed<Spy, Bfc>>::new(shape, &(params.dynamic, params.bfc.clone()))
+        let plane = |shape: &Shape, params: &Table| {
+            Switch::<Composed<Spy, Bfc>>::new(shape, &(params.bfc.clone(), params.bfc.clone()))
         };
         simulation.observe_planes(plane, audit, &Watch::default())
     } else {

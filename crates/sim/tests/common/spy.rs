@@ -1,7 +1,7 @@
 //! BFC's assignment, with the choices counted that leave no trace outside.
 
 use backwater_dataplane::queues::PausableQueues;
-use backwater_dataplane::{Assigned, Assignment, Choice, Dynamic, DynamicParams, Held, Resident, Shape};
+use backwater_dataplane::{Assigned, Assignment, BfcParams, Choice, Dynamic, Held, Resident, Shape};
 use backwater_types::hash::Stream;
 use backwater_types::{Instant, Packet, PortId, QueueId};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,9 +16,9 @@ pub struct Spy(Dynamic<1>);
 
 impl Assignment for Spy {
     type Queues = PausableQueues<1>;
-    type Params = DynamicParams;
+    type Params = BfcParams;
 
-    fn new(params: &DynamicParams, shape: &Shape) -> Spy {
+    fn new(params: &BfcParams, shape: &Shape) -> Spy {
         Spy(Dynamic::new(params, shape))
     }
 

@@ -8,7 +8,8 @@ use backwater_dataplane::{DataPlane, Departed, Readings, Received, Sent, Shape};
 use backwater_scenario::Scenario;
 use backwater_scenario::model::Memory;
 use backwater_scenario::topology::Graph;
-use backwater_sim::any_switch::{AnySwitch, PlaneParams, any};
+use backwater_schemes::Switch as Table;
+use backwater_schemes::planes::{AnySwitch, any};
 use backwater_types::hash::Stream;
 use backwater_types::{ControlFrame, FlowName, Instant, Kind, Packet, PortId, QueueId};
 use std::collections::{BTreeMap, HashSet};
@@ -79,16 +80,16 @@ impl Sheets {
     }
 
     /// Makes switches, which are built in order.
-    pub fn plane(self: &Arc<Sheets>, mishaps: Option<u64>) -> impl Fn(&Shape, &PlaneParams) -> Watched<AnySwitch> {
+    pub fn plane(self: &Arc<Sheets>, mishaps: Option<u64>) -> impl Fn(&Shape, &Table) -> Watched<AnySwitch> {
         self.plane_of(|shape, params| any(Memory::Exact, shape, params), mishaps)
     }
 
     /// Watches those that `build` makes.
     pub fn plane_of<D: Tabled>(
         self: &Arc<Sheets>,
-        build: impl Fn(&Shape, &PlaneParams) -> D,
+        build: impl Fn(&Shape, &Table) -> D,
         mishaps: Option<u64>,
-    ) -> impl Fn(&Shape, &PlaneParams) -> Watched<D> {
+    ) -> impl Fn(&Shape, &Table) -> Watched<D> {
         let sheets = self.clone();
         move |shape, params| {
             let number = sheets.built.fetch_add(1, Ordering::Relaxed);

@@ -19,11 +19,11 @@
 //! By the letter of section IV-C an isolation queue waits while any of its flows is paused (`hold_by_head` unset). At 6 % of
 //! incast one of them is at nearly every uplink, the queue hardly ever runs and the network collapses, which the paper's figures
 //! do not show; its section VII names waiting for order marks as the blocking among congested flows, which is that of a FIFO
-//! (FS-A1). By the text the two HRTT count from the flow's last enqueue or dequeue (`release_from_touch`), so that a flow that
+//! (FS-A1). By the text the two HRTT count from the flow's last enqueue or dequeue (`release_from`), so that a flow that
 //! keeps sending is never let go; by Algorithm 2 it is let go at a dequeue, when that was just now. Counted from the RESUME they
 //! are both: a flow that stays resumed gets a normal queue again, one that is paused over and over does not change queues each time.
 //!
-//! Beyond the paper, `drains`: a normal queue is not held for the old packets of a paused flow, and no other flow of that queue
+//! Beyond the paper, `residue = "drain"`: a normal queue is not held for the old packets of a paused flow, and no other flow of that queue
 //! waits with them; so nothing but isolation queues is ever paused.
 //!
 //! Differs from the printed pseudo-code as FS-A1 to A17 say. Frames may be lost, for which the paper has no remedy: pauses in
@@ -35,7 +35,10 @@
 
 mod audit;
 mod canonical;
+mod params;
 mod sketch;
+
+pub use params::{FlowSailParams, Hold, ReleaseFrom, Residue, SketchParams};
 
 use crate::buffer::cells::Cells;
 use crate::flow_table::{FlowTable, LAPSE, NO_QUEUE, NONE, Record, Slot, state};
@@ -52,68 +55,6 @@ use alloc::vec;
 use alloc::vec::Vec;
 use backwater_types::hash::{self, Stream};
 use backwater_types::{ControlFrame, Duration, FlowName, Instant, Packet, PortId, QueueId, flags};
-
-/// Parameters of [`FlowSail`].
-#[derive(Clone, Debug)]
-pub struct FlowSailParams {
-    /// Lower threshold, in one-hop bandwidth-delay products over active queues.
-    pub ql: f64,
-    /// Upper threshold, likewise.
-    pub qh: f64,
-    /// A congested flow with nothing isolated is let go when its RESUME is longer ago than this; `None`: 2 HRTT. Zero:
-    /// Algorithms 2 and 3.
-    pub release: Option<Duration>,
-    /// Let go when its last enqueue or dequeue is so long ago, not its RESUME.
-    pub release_from_touch: bool,
-    /// Period of repetition; a pause lapses after three. Zero: neither.
-    pub refresh: Duration,
-    /// Isolation queues of each group of queues.
-    pub isolation_queues: u16,
-    /// An isolation queue waits while the flow of its first packet or mark is paused, not while any of its flows is (FS-A1).
-    pub hold_by_head: bool,
-    /// A paused flow's old packets leave its normal queue, which is not held for them; ours, not the paper's.
-    pub drains: bool,
-    /// Records in the table.
-    pub records: u32,
-    /// Bits by which the table tells flows apart.
-    pub fingerprint_bits: u32,
-    /// A flow's last packet is flagged like the others.
-    pub count_last: bool,
-    /// Count as active every queue that is not paused, with data or not (FS-A11).
-    pub nactive_literal: bool,
-    /// A flow at its fair share is within it (FS-A10).
-    pub strict_fair: bool,
-    /// `[class]`: weight in the fair share; empty: all equal.
-    pub weights: Vec<u32>,
-    /// Estimate sizes with a sketch of `(rows, columns)` per port.
-    pub sketch: Option<(u32, u32)>,
-    /// `[egress]`: ingress ports towards which no backpressure is sent for that egress (spec C.1).
-    pub elided: Vec<[u64; 4]>,
-}
-
-impl Default for FlowSailParams {
-    /// The paper's (spec F.12), and an exact table of the size of its section V.
-    fn default() -> FlowSailParams {
-        FlowSailParams {
-            ql: 1.0,
-            qh: 3.0,
-            release: None,
-            release_from_touch: false,
-            refresh: Duration::from_us(10),
-            isolation_queues: 1,
-            hold_by_head: true,
-            drains: false,
-            records: 16_384,
-            fingerprint_bits: 32,
-            count_last: true,
-            nactive_literal: false,
-            strict_fair: true,
-            weights: Vec::new(),
-            sketch: None,
-            elided: Vec::new(),
-        }
-    }
-}
 
 /// The state of one switch.
 #[derive(Clone, Debug)]
@@ -459,7 +400,7 @@ impl<const W: usize> Policy for FlowSail<W> {
         let release = params.release.unwrap_or(Duration(2 * shape.hrtt().0));
         let repeats = params.refresh > Duration::ZERO;
         FlowSail {
-            table: FlowTable::new(Some(params.records), params.fingerprint_bits, ports, shape.salt),
+            table: FlowTable::new(Some(params.table_entries), params.fingerprint_bits.into(), ports, shape.salt),
             queues: vec![QueueState { waiting: NONE, ..QueueState::default() }; ports * queues],
             ports: vec![PortState::default(); ports],
             thresholds,
@@ -468,19 +409,22 @@ impl<const W: usize> Policy for FlowSail<W> {
                 per_group: shape.queues / shape.groups,
                 isolation: params.isolation_queues,
             },
-            release: Release { after: ticks(Instant(release.0)), from_touch: params.release_from_touch },
+            release: Release {
+                after: ticks(Instant(release.0)),
+                from_touch: params.release_from == ReleaseFrom::Touch,
+            },
             lapse: ticks(Instant(LAPSE * params.refresh.0)),
             period: if repeats { params.refresh } else { release.max(shape.hrtt()).max(Duration::from_ns(1)) },
             repeats,
             next: Instant::NEVER,
             nactive_literal: params.nactive_literal,
-            hold_by_head: params.hold_by_head,
-            drains: params.drains,
+            hold_by_head: params.hold == Hold::Head,
+            drains: params.residue == Residue::Drain,
             exempt: if params.count_last { 0 } else { flags::LAST },
             strict_fair: params.strict_fair,
             weights: params.weights.clone(),
-            sketch: params.sketch.map(|(rows, columns)| Sketch::new(ports, rows, columns)),
-            elided: params.elided.clone(),
+            sketch: params.sketch.as_ref().map(|sketch| Sketch::new(ports, sketch.rows, sketch.columns)),
+            elided: shape.elided.clone(),
             isolated: 0,
             marks: 0,
             // Independent of the hash that routes.
@@ -490,7 +434,7 @@ impl<const W: usize> Policy for FlowSail<W> {
 
     /// Two order marks a record.
     fn extra_cells(params: &FlowSailParams) -> usize {
-        2 * params.records as usize
+        2 * params.table_entries as usize
     }
 
     #[inline(always)]

@@ -1,12 +1,13 @@
-//! Marking, by the length of a queue and by the occupancy of a pool.
+//! What is said of marking: by the length of a queue and by the occupancy of a pool.
 
+use alloc::vec::Vec;
 use backwater_types::{BitsPerSec, Bytes};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+#[cfg(feature = "schema")]
+use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
 
 /// RED on the instantaneous length of the egress queue, at dequeue, after removing the packet.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct Ecn {
     /// No marks up to here.
     pub kmin: Bytes,
@@ -15,22 +16,22 @@ pub struct Ecn {
     /// Probability just below `kmax`, 0 to 1.
     pub pmax: f64,
     /// What is held against the thresholds.
-    #[serde(default)]
+    #[cfg_attr(feature = "schema", serde(default))]
     pub of: EcnOf,
     /// Spacing of marks between the thresholds.
-    #[serde(default)]
+    #[cfg_attr(feature = "schema", serde(default))]
     pub spacing: Spacing,
     /// Numbers of the queues that mark. Empty: all.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Vec::is_empty"))]
     pub queues: Vec<u16>,
     /// Other thresholds for ports of these rates.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Vec::is_empty"))]
     pub by_rate: Vec<EcnAt>,
 }
 
 /// What [`Ecn`] holds against its thresholds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum EcnOf {
     /// The bytes of the queue a packet left.
     #[default]
@@ -40,8 +41,8 @@ pub enum EcnOf {
 }
 
 /// Thresholds of [`Ecn`] for ports of one rate.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct EcnAt {
     /// Rate of the ports.
     pub rate: BitsPerSec,
@@ -54,8 +55,8 @@ pub struct EcnAt {
 }
 
 /// How marks are spread between two thresholds (Floyd and Jacobson 1993, section 7).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Spacing {
     /// Each packet alone: gaps are geometric, as in switches.
     #[default]
@@ -66,8 +67,8 @@ pub enum Spacing {
 
 /// RED on the instantaneous occupancy of a shared pool, at dequeue: BCC's one more configuration (spec G.2). It marks any
 /// ECN-capable packet that leaves a port of the pool's MMU (BCC-A2).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct PoolEcn {
     /// No marks up to here.
     pub kmin: Bytes,
@@ -76,19 +77,19 @@ pub struct PoolEcn {
     /// Probability just below `kmax`, 0 to 1.
     pub pmax: f64,
     /// Spacing of marks between the thresholds.
-    #[serde(default)]
+    #[cfg_attr(feature = "schema", serde(default))]
     pub spacing: Spacing,
     /// Uniform spacing: since the last mark of what bytes are counted.
-    #[serde(default)]
+    #[cfg_attr(feature = "schema", serde(default))]
     pub spaced_over: SpacedOver,
     /// Only packets of queues that `ecn` covers are marked, as the Switch Abstraction Interface has it.
-    #[serde(default)]
+    #[cfg_attr(feature = "schema", serde(default))]
     pub only_ecn_queues: bool,
 }
 
 /// Whose bytes since the last mark uniform spacing counts for a pool's rule.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum SpacedOver {
     /// Those of all ports of the pool.
     #[default]
@@ -98,8 +99,8 @@ pub enum SpacedOver {
 }
 
 /// What becomes of a packet that is not ECN-capable where a rule would mark it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum NotEct {
     /// It is sent.
     Pass,

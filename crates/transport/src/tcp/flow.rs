@@ -4,7 +4,7 @@
 //! windows (baselines 1.2). An acknowledgement's block travels where data packets name their receiver.
 
 use crate::flow::{Next, Outgoing, Receiver, Reply, Sender, Start, Transport};
-use crate::tcp::{AckPolicy, Congestion, TcpAck, TcpParams, TcpReceiver, TcpSender, TimeoutReason};
+use crate::tcp::{AckPolicy, Congestion, Connections, Marks, TcpAck, TcpParams, TcpReceiver, TcpSender, TimeoutReason};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use backwater_types::{Duration, Instant, Kind, Packet, flags};
@@ -17,7 +17,7 @@ pub struct Tcp;
 pub struct TcpFlowParams {
     /// Of every flow.
     pub tcp: TcpParams,
-    /// Connections that two hosts have from the start; `None`: a new one for each flow.
+    /// Peer that two hosts have from the start; `None`: a new one for each flow.
     pub persistent: Option<u32>,
     /// A new connection opens with a segment without payload.
     pub handshake: bool,
@@ -27,6 +27,24 @@ pub struct TcpFlowParams {
     pub header: u16,
     /// Of receivers.
     pub receiver: TcpAnswers,
+}
+
+impl TcpFlowParams {
+    /// Of TCP with these wire sizes: a full segment's, its headers', and an acknowledgement's.
+    pub fn new(params: &TcpParams, rto_min: Duration, full_wire: u16, header: u16, ack_wire: u16) -> TcpFlowParams {
+        TcpFlowParams {
+            tcp: params.with_rto(rto_min),
+            persistent: (params.connections == Connections::Persistent).then_some(params.open),
+            handshake: params.handshake,
+            full_wire,
+            header,
+            receiver: TcpAnswers {
+                acks: AckPolicy { every: params.ack_every, exact_marks: params.marks == Marks::Dctcp },
+                delay: params.ack_delay,
+                ack_wire,
+            },
+        }
+    }
 }
 
 /// Parameters of a flow at its receiver.
@@ -45,9 +63,9 @@ impl Transport for Tcp {
     type Sender = TcpFlow;
     type Receiver = TcpFlowReceiver;
     /// `[destination]`.
-    type Peers = Vec<Connections>;
+    type Peers = Vec<Peer>;
 
-    fn open(params: &TcpFlowParams, peers: &mut Vec<Connections>, now: Instant, start: Start) -> TcpFlow {
+    fn open(params: &TcpFlowParams, peers: &mut Vec<Peer>, now: Instant, start: Start) -> TcpFlow {
         let new = Idle { number: 0, congestion: Congestion::new(&params.tcp, now), key: start.key };
         let (Idle { number, congestion, key }, handshake) = connect(params, peers, now, start.dst, new);
         let start = Start { key, ..start };
@@ -58,7 +76,7 @@ impl Transport for Tcp {
         &params.receiver
     }
 
-    fn close(params: &TcpFlowParams, peers: &mut Vec<Connections>, flow: &mut TcpFlow) {
+    fn close(params: &TcpFlowParams, peers: &mut Vec<Peer>, flow: &mut TcpFlow) {
         if params.persistent.is_some() {
             let idle = Idle { number: flow.connection, congestion: flow.send.congestion, key: flow.start.key };
             peers[flow.start.dst as usize].rest(idle);
@@ -67,16 +85,10 @@ impl Transport for Tcp {
 }
 
 /// A connection to `dst`, `new` if none is idle, and whether it has to be opened.
-fn connect(
-    params: &TcpFlowParams,
-    peers: &mut Vec<Connections>,
-    now: Instant,
-    dst: u16,
-    mut new: Idle,
-) -> (Idle, bool) {
+fn connect(params: &TcpFlowParams, peers: &mut Vec<Peer>, now: Instant, dst: u16, mut new: Idle) -> (Idle, bool) {
     let Some(ready) = params.persistent else { return (new, params.handshake) };
     if peers.len() <= dst as usize {
-        peers.resize_with(dst as usize + 1, Connections::default);
+        peers.resize_with(dst as usize + 1, Peer::default);
     }
     let connections = &mut peers[dst as usize];
     if let Some(mut idle) = connections.idle.pop() {
@@ -88,9 +100,9 @@ fn connect(
     (new, params.handshake && connections.opened > ready)
 }
 
-/// Connections to one destination, numbered in the order in which they were opened.
+/// Peer to one destination, numbered in the order in which they were opened.
 #[derive(Debug, Default)]
-pub struct Connections {
+pub struct Peer {
     opened: u32,
     /// Highest number first.
     idle: Vec<Idle>,
@@ -105,7 +117,7 @@ struct Idle {
     key: u32,
 }
 
-impl Connections {
+impl Peer {
     fn rest(&mut self, idle: Idle) {
         let at = self.idle.partition_point(|other| other.number > idle.number);
         self.idle.insert(at, idle);

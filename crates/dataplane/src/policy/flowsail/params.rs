@@ -1,25 +1,25 @@
 //! Parameters of FlowSail.
 
+use crate::elide::Elide;
+use alloc::vec::Vec;
 use backwater_types::Duration;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use super::{Elide, ElideRule};
+#[cfg(feature = "schema")]
+use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
 
 /// FlowSail's parameters and knobs (spec F).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Flowsail {
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields, default))]
+pub struct FlowSailParams {
     /// Queue above which a flow with more than its share is paused: multiples of HRTT x rate over active queues. Above 0.
     pub ql: f64,
     /// Queue above which every flow is paused that has a packet arrive, likewise. `ql` or more.
     pub qh: f64,
     /// Round trip to a neighbour that sets the thresholds. Absent: twice the largest propagation delay of the switch.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
     pub hrtt: Option<Duration>,
     /// A flow that is paused no more and has nothing isolated is let go when this is past (FS-A1). Absent: 2 HRTT. `"0 s"`: as
     /// the pseudo-code does, at once.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
     pub release: Option<Duration>,
     /// What `release` counts from.
     pub release_from: ReleaseFrom,
@@ -43,11 +43,11 @@ pub struct Flowsail {
     /// More than its share is more, not as much (FS-A10).
     pub strict_fair: bool,
     /// `[priority]`: weight of its flows in the fair share, 1 to 255. Empty: all equal.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Vec::is_empty"))]
     pub weights: Vec<u32>,
     /// Flow sizes from a count-min sketch of each port. Absent: exact counters.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sketch: Option<Sketch>,
+    #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
+    pub sketch: Option<SketchParams>,
     /// The published pseudo-code to the letter, which hangs queues and sends packets of paused flows (spec F.9). Of the other
     /// keys it has `ql`, `qh` and `hrtt`.
     pub as_printed: bool,
@@ -57,9 +57,9 @@ pub struct Flowsail {
     pub elide: Elide,
 }
 
-impl Default for Flowsail {
-    fn default() -> Flowsail {
-        Flowsail {
+impl Default for FlowSailParams {
+    fn default() -> FlowSailParams {
+        FlowSailParams {
             ql: 1.0,
             qh: 3.0,
             hrtt: None,
@@ -78,14 +78,14 @@ impl Default for Flowsail {
             sketch: None,
             as_printed: false,
             nic_obeys: true,
-            elide: Elide::Rule(ElideRule::None),
+            elide: Elide::default(),
         }
     }
 }
 
 /// What the time after which FlowSail lets a congested flow go counts from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum ReleaseFrom {
     /// The flow's RESUME (FS-A1).
     Resume,
@@ -94,8 +94,8 @@ pub enum ReleaseFrom {
 }
 
 /// When an isolation queue waits for pauses of its flows to end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Hold {
     /// While the flow of its first packet is paused (FS-A1).
     Head,
@@ -104,8 +104,8 @@ pub enum Hold {
 }
 
 /// What becomes of the packets that a flow has in its normal queue when it is paused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Residue {
     /// They hold the queue, and what other flows have in it, until the RESUME (spec F.6).
     Hold,
@@ -114,9 +114,9 @@ pub enum Residue {
 }
 
 /// A count-min sketch (Cormode and Muthukrishnan 2005).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Sketch {
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
+pub struct SketchParams {
     /// Rows, each with a hash of its own. 1 to 8.
     pub rows: u32,
     /// Counters of a row: a power of two, 16 to 65 536.

@@ -1,22 +1,9 @@
-//! What a switch does: five choices, and a file for the parameters of each that has many.
+//! What a switch does: five choices. The parameters of each stand beside its algorithm.
 
-mod bfc;
-mod ecn;
-mod elide;
-mod flowsail;
-mod mmu;
-mod pfc;
-
+use backwater_dataplane::{BfcParams, BufferSize, Ecn, FlowSailParams, Mmu, NotEct, PfcParams, PoolEcn};
 use backwater_types::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-pub use bfc::Bfc;
-pub use ecn::{Ecn, EcnAt, EcnOf, NotEct, PoolEcn, SpacedOver, Spacing};
-pub use elide::{Elide, ElideRule};
-pub use flowsail::{Flowsail, Hold, ReleaseFrom, Residue, Sketch};
-pub use mmu::{Buffer, Mmu, QueueMemory, Returns};
-pub use pfc::Pfc;
 
 /// The five choices a switch is made of, and their parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -33,7 +20,7 @@ pub struct Switch {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chip: Option<String>,
     /// Shared buffer of a switch; with several MMUs, of each.
-    pub buffer: Buffer,
+    pub buffer: BufferSize,
     /// Dynamic threshold of a queue: it may hold at most `alpha` times the free buffer. Absent: no threshold.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alpha: Option<f64>,
@@ -57,11 +44,11 @@ pub struct Switch {
     /// What becomes of a packet whose queue is paused.
     pub when_paused: WhenPaused,
     /// Used when `backpressure = "pfc"`.
-    pub pfc: Pfc,
+    pub pfc: PfcParams,
     /// Used when `assignment = "dynamic"` or `backpressure = "bfc"`.
-    pub bfc: Bfc,
+    pub bfc: BfcParams,
     /// Used when `assignment = "flowsail"`; `ql`, `hrtt`, `refresh` and `nic_obeys` also when `backpressure = "per-flow"`.
-    pub flowsail: Flowsail,
+    pub flowsail: FlowSailParams,
 }
 
 impl Default for Switch {
@@ -71,7 +58,7 @@ impl Default for Switch {
             assignment: Assignment::Single,
             backpressure: Backpressure::None,
             chip: None,
-            buffer: Buffer::Shared(Bytes(12_000_000)),
+            buffer: BufferSize::Shared(Bytes(12_000_000)),
             alpha: None,
             mmu: Mmu::default(),
             quantum: Bytes(1048),
@@ -81,9 +68,9 @@ impl Default for Switch {
             symmetric_ecmp: false,
             priority_groups: 1,
             when_paused: WhenPaused::Hold,
-            pfc: Pfc::default(),
-            bfc: Bfc::default(),
-            flowsail: Flowsail::default(),
+            pfc: PfcParams::default(),
+            bfc: BfcParams::default(),
+            flowsail: FlowSailParams::default(),
         }
     }
 }

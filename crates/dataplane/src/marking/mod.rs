@@ -10,6 +10,10 @@
 //!
 //! Uniform spacing forgets what it counted whenever `q` is at or below `kmin`. With `kmin = kmax` either is DCTCP's step.
 
+mod params;
+
+pub use params::{Ecn, EcnAt, EcnOf, NotEct, PoolEcn, SpacedOver, Spacing};
+
 use backwater_types::hash::Stream;
 
 /// Thresholds of one queue, port or pool, and with uniform spacing the bytes since its last mark.

@@ -1,44 +1,19 @@
 //! Data planes behind one interface: each published combination as itself, any other accepted one through an enum.
 
+use crate::conventions::Memory;
+use crate::switch::{Assignment, Backpressure, Switch as Table};
 use backwater_dataplane::queues::PausableQueues;
 use backwater_dataplane::{
-    Beside, BesideParams, Bfc, BfcByFlow, BfcParams, ByClass, Composed, DataPlane, Departed, Dynamic, DynamicParams,
-    FlowSail, FlowSailAsPrinted, FlowSailParams, HpccMemory, HpccMemoryParams, IdealFlowControl, NoBackpressure,
-    PauseByFlowParams, PerFlow, Pfc, PfcParams, Readings, Received, Sent, Shape, Single, SingleFifo, Stochastic,
-    Switch,
+    Beside, Bfc, BfcByFlow, BfcParams, ByClass, Composed, DataPlane, Departed, Dynamic, FlowSail, FlowSailAsPrinted,
+    FlowSailParams, HpccMemory, IdealFlowControl, NoBackpressure, PauseByFlowParams, PerFlow, Pfc, PfcParams, Readings,
+    Received, Sent, Shape, Single, SingleFifo, Stochastic, Switch,
 };
-use backwater_scenario::model::{self, Memory};
 use backwater_types::{ControlFrame, Instant, Kind, Packet, PortId, QueueId};
 
-/// Parameters for whichever parts a product has.
-#[derive(Clone, Debug)]
-pub struct PlaneParams {
-    /// Which product it is to be, with `backpressure`.
-    pub assignment: model::Assignment,
-    /// See `assignment`.
-    pub backpressure: model::Backpressure,
-    /// For [`Dynamic`].
-    pub dynamic: DynamicParams,
-    /// For [`Bfc`].
-    pub bfc: BfcParams,
-    /// For [`Pfc`].
-    pub pfc: Option<PfcParams>,
-    /// For [`HpccMemory`].
-    pub hpcc: Option<HpccMemoryParams>,
-    /// FlowSail is to be [`FlowSailAsPrinted`].
-    pub as_printed: bool,
-    /// For [`FlowSail`].
-    pub flowsail: FlowSailParams,
-    /// For [`FlowSail`] where some neighbours speak only PFC.
-    pub beside: Option<BesideParams<FlowSailParams>>,
-    /// For [`IdealFlowControl`] and [`BfcByFlow`].
-    pub by_flow: PauseByFlowParams,
-}
-
-/// A data plane that can be built from a switch's shape and parameters.
+/// A data plane that can be built from the shape of a switch and its table of parameters.
 pub trait Build: DataPlane {
     /// Builds it.
-    fn build(shape: &Shape, params: &PlaneParams) -> Self;
+    fn build(shape: &Shape, table: &Table) -> Self;
 }
 
 /// One word of queues.
@@ -51,8 +26,8 @@ macro_rules! products {
             pub type $name = Switch<$policy>;
 
             impl Build for $name {
-                fn build(shape: &Shape, params: &PlaneParams) -> $name {
-                    Switch::new(shape, &$params(params))
+                fn build(shape: &Shape, table: &Table) -> $name {
+                    Switch::new(shape, &$params(table))
                 }
             }
         )*
@@ -121,55 +96,47 @@ macro_rules! products {
     };
 }
 
-fn none(_: &PlaneParams) {}
+fn none(_: &Table) {}
 
-fn dynamic(params: &PlaneParams) -> DynamicParams {
-    params.dynamic
+fn bfc(table: &Table) -> BfcParams {
+    table.bfc.clone()
 }
 
-fn bfc(params: &PlaneParams) -> BfcParams {
-    params.bfc.clone()
+fn pfc(table: &Table) -> PfcParams {
+    table.pfc.clone()
 }
 
-fn pfc(params: &PlaneParams) -> PfcParams {
-    params.pfc.clone().expect("a product with PFC has its parameters")
+fn flowsail(table: &Table) -> FlowSailParams {
+    table.flowsail.clone()
 }
 
-fn hpcc(params: &PlaneParams) -> HpccMemoryParams {
-    params.hpcc.clone().expect("a product with HPCC's memory has its parameters")
+fn by_flow(table: &Table) -> PauseByFlowParams {
+    PauseByFlowParams {
+        threshold: table.flowsail.ql,
+        count_last: table.assignment == Assignment::PerFlow || table.bfc.count_last,
+        refresh: table.flowsail.refresh,
+    }
 }
 
-fn flowsail(params: &PlaneParams) -> FlowSailParams {
-    params.flowsail.clone()
-}
-
-fn beside(params: &PlaneParams) -> BesideParams<FlowSailParams> {
-    params.beside.clone().expect("a product beside PFC has its parameters")
-}
-
-fn by_flow(params: &PlaneParams) -> PauseByFlowParams {
-    params.by_flow.clone()
-}
-
-/// Parameters of a [`Composed`] policy, from those of its parts.
-fn both<A, B>(a: fn(&PlaneParams) -> A, b: fn(&PlaneParams) -> B) -> impl Fn(&PlaneParams) -> (A, B) {
-    move |params| (a(params), b(params))
+/// Parameters of a [`Composed`] policy, or of one [`Beside`] PFC, from those of its parts.
+fn both<A, B>(a: fn(&Table) -> A, b: fn(&Table) -> B) -> impl Fn(&Table) -> (A, B) {
+    move |table| (a(table), b(table))
 }
 
 products! {
     Fifo = Composed<SingleFifo, NoBackpressure>, both(none, none);
     FifoPfc = Composed<SingleFifo, Pfc>, both(none, pfc);
-    FifoHpcc = Composed<SingleFifo, HpccMemory>, both(none, hpcc);
+    FifoHpcc = Composed<SingleFifo, HpccMemory>, both(none, pfc);
     FairQueueing = Composed<PerFlow, NoBackpressure>, both(none, none);
-    BfcSwitch = Composed<Dynamic<1>, Bfc>, both(dynamic, bfc);
-    BfcWide = Composed<Dynamic<2>, Bfc>, both(dynamic, bfc);
+    BfcSwitch = Composed<Dynamic<1>, Bfc>, both(bfc, bfc);
+    BfcWide = Composed<Dynamic<2>, Bfc>, both(bfc, bfc);
     BfcSingle = Composed<Single<Narrow>, Bfc>, both(none, bfc);
     BfcStochastic = Composed<Stochastic<1>, Bfc>, both(none, bfc);
     BfcStochasticWide = Composed<Stochastic<2>, Bfc>, both(none, bfc);
-    Dqa = Composed<Dynamic<1>, NoBackpressure>, both(dynamic, none);
-    DqaWide = Composed<Dynamic<2>, NoBackpressure>, both(dynamic, none);
-    DqaPfc = Composed<Dynamic<1>, Pfc>, both(dynamic, pfc);
-    DqaPfcWide = Composed<Dynamic<2>, Pfc>, both(dynamic, pfc);
+    Dqa = Composed<Dynamic<1>, NoBackpressure>, both(bfc, none);
+    DqaWide = Composed<Dynamic<2>, NoBackpressure>, both(bfc, none);
+    DqaPfc = Composed<Dynamic<1>, Pfc>, both(bfc, pfc);
+    DqaPfcWide = Composed<Dynamic<2>, Pfc>, both(bfc, pfc);
     Sfq = Composed<Stochastic<1>, NoBackpressure>, both(none, none);
     SfqWide = Composed<Stochastic<2>, NoBackpressure>, both(none, none);
     SfqPfc = Composed<Stochastic<1>, Pfc>, both(none, pfc);
@@ -179,8 +146,8 @@ products! {
     FlowSailSwitch = FlowSail<1>, flowsail;
     FlowSailWide = FlowSail<2>, flowsail;
     FlowSailLiteral = FlowSailAsPrinted, flowsail;
-    FlowSailPfc = Beside<FlowSail<1>>, beside;
-    FlowSailPfcWide = Beside<FlowSail<2>>, beside;
+    FlowSailPfc = Beside<FlowSail<1>>, both(flowsail, pfc);
+    FlowSailPfcWide = Beside<FlowSail<2>>, both(flowsail, pfc);
     IdealFc = IdealFlowControl, by_flow;
     BfcFlowId = BfcByFlow, by_flow;
 }
@@ -189,15 +156,16 @@ products! {
 ///
 /// # Panics
 /// On products the scenario reader refuses.
-pub fn any(memory: Memory, shape: &Shape, params: &PlaneParams) -> AnySwitch {
-    use model::{Assignment as A, Backpressure as B};
+pub fn any(memory: Memory, shape: &Shape, table: &Table) -> AnySwitch {
+    use {Assignment as A, Backpressure as B};
     let wide = shape.queues > 64;
+    let beside = shape.ports.iter().any(|port| port.pfc_only);
     macro_rules! boxed {
         ($name:ident) => {
-            AnySwitch::$name(Box::new($name::build(shape, params)))
+            AnySwitch::$name(Box::new($name::build(shape, table)))
         };
     }
-    match (params.assignment, params.backpressure, wide) {
+    match (table.assignment, table.backpressure, wide) {
         (A::Single, B::None, _) => boxed!(Fifo),
         (A::Single, B::Pfc, _) if memory == Memory::HpccSim => boxed!(FifoHpcc),
         (A::Single, B::Pfc, _) => boxed!(FifoPfc),
@@ -207,13 +175,13 @@ pub fn any(memory: Memory, shape: &Shape, params: &PlaneParams) -> AnySwitch {
         (A::Class, B::Pfc, _) => boxed!(ClassesPfc),
         (A::PerFlow, B::PerFlow, _) => boxed!(IdealFc),
         (A::Dynamic, B::PerFlow, _) => boxed!(BfcFlowId),
-        (A::Flowsail, B::Flowsail, _) if params.as_printed => boxed!(FlowSailLiteral),
-        (A::Flowsail, B::Flowsail, false) if params.beside.is_some() => boxed!(FlowSailPfc),
-        (A::Flowsail, B::Flowsail, true) if params.beside.is_some() => boxed!(FlowSailPfcWide),
+        (A::Flowsail, B::Flowsail, _) if table.flowsail.as_printed => boxed!(FlowSailLiteral),
+        (A::Flowsail, B::Flowsail, false) if beside => boxed!(FlowSailPfc),
+        (A::Flowsail, B::Flowsail, true) if beside => boxed!(FlowSailPfcWide),
         (A::Flowsail, B::Flowsail, false) => boxed!(FlowSailSwitch),
         (A::Flowsail, B::Flowsail, true) => boxed!(FlowSailWide),
         (A::PerFlow | A::Flowsail | A::Class, ..) | (_, B::PerFlow | B::Flowsail, _) => {
-            panic!("{:?} does not go with {:?}", params.assignment, params.backpressure)
+            panic!("{:?} does not go with {:?}", table.assignment, table.backpressure)
         }
         (A::Dynamic, B::Bfc, false) => boxed!(BfcSwitch),
         (A::Dynamic, B::Bfc, true) => boxed!(BfcWide),

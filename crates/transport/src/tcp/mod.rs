@@ -17,52 +17,17 @@
 //! the window grows by segments acknowledged (RFC 3465 without a limit, as Linux does), and only while it is what holds the
 //! sender back. Positions count segments. Floating point: additions, multiplications and divisions only.
 
+mod flow;
+mod params;
+
+pub use flow::{Tcp, TcpAnswers, TcpFlow, TcpFlowParams, TcpFlowReceiver};
+pub use params::{Connections, Marks, Recovery, TcpParams};
+
 use alloc::collections::VecDeque;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use backwater_types::{Duration, Instant};
-
-/// What a sender does about marks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Marks {
-    /// Its packets cannot be marked.
-    None,
-    /// DCTCP.
-    Dctcp,
-    /// ECN*.
-    EcnStar,
-}
-
-/// Parameters of a [`TcpSender`]. Windows count segments.
-#[derive(Clone, Copy, Debug)]
-pub struct TcpParams {
-    /// What is done about marks.
-    pub marks: Marks,
-    /// DCTCP: weight of the newest window in the estimate.
-    pub g: f64,
-    /// DCTCP: the estimate of a new connection.
-    pub alpha: f64,
-    /// Initial window.
-    pub initial_window: u32,
-    /// No window is larger.
-    pub max_window: u32,
-    /// A mark leaves at least this window.
-    pub min_window: u32,
-    /// Segments above a hole that mean it is lost.
-    pub dup_acks: u32,
-    /// Shortest timeout, and the first.
-    pub rto_min: Duration,
-    /// Longest timeout.
-    pub rto_max: Duration,
-    /// After an idle time longer than the timeout a connection starts with the initial window.
-    pub idle_restart: bool,
-    /// As in ns-2 it does so too if its window was smaller, and not only if it was larger (RFC 5681), and the timeout it compares
-    /// with is the measured one, however short.
-    pub idle_raises: bool,
-    /// What is known to be lost counts as in flight until recovery is over (Fall and Floyd 1996, as in ns-2), in place of RFC 6675.
-    pub lost_in_flight: bool,
-}
 
 /// What a connection remembers from one flow to the next.
 #[derive(Clone, Copy, Debug)]
@@ -270,7 +235,7 @@ impl TcpSender {
     /// Segments held against the window.
     #[inline(always)]
     fn held_against(&self, params: &TcpParams) -> u32 {
-        match params.lost_in_flight && self.phase == Phase::Recovery {
+        match (params.recovery == Recovery::Sack1) && self.phase == Phase::Recovery {
             false => self.in_flight(),
             true => self.next - self.acked - self.selected + self.resent,
         }

@@ -1,0 +1,212 @@
+//! From parameters and a place to what the data plane is built from: the shape of a switch, the queues of a NIC.
+
+use crate::conventions::{AckClass, Conventions, Time};
+use crate::planes::{self, AnySwitch};
+use crate::registry::Host;
+use crate::site::SwitchSite;
+use crate::switch::{Backpressure, Switch, WhenPaused};
+use backwater_dataplane::{
+    BufferSize, Ecn, EcnOf, Elide, ElideRule, MarkingShape, MemoryShape, Mmu, NicQueues, NotEct, PortShape, Red,
+    Returns, Shape, SpacedOver, Spacing, pfc,
+};
+use backwater_types::{BitsPerSec, Bytes, CONTROL_WIRE, Duration, SerTime, hash};
+
+/// What is the same for all switches and hosts of a network.
+#[derive(Clone, Copy, Debug)]
+pub struct Network<'a> {
+    /// What hosts do.
+    pub host: &'a Host,
+    /// How the network is modelled.
+    pub conventions: &'a Conventions,
+    /// Seed of every random stream.
+    pub seed: u64,
+    /// Enqueue times are kept.
+    pub stamps: bool,
+}
+
+impl Network<'_> {
+    /// A switch at its place that does as its table says.
+    ///
+    /// # Panics
+    /// On combinations that a scenario's checks refuse.
+    pub fn switch(&self, table: &Switch, site: &SwitchSite) -> AnySwitch {
+        planes::any(self.conventions.memory, &self.shape(table, site), table)
+    }
+
+    /// The shape of that switch.
+    pub fn shape(&self, table: &Switch, site: &SwitchSite) -> Shape {
+        let full = self.host.full_packet().0 as u32;
+        let ports = site.ports.iter().map(|port| PortShape {
+            rate: port.rate,
+            hrtt: Duration(2 * port.delay.0),
+            red: table.ecn.as_ref().map_or(Red::OFF, |ecn| red(ecn, port.rate, full)),
+            headroom: headroom(self.host, self.conventions, port.rate, port.delay).0,
+            pfc_only: port.switch.is_some_and(|other| other.backpressure == Backpressure::Pfc),
+        });
+        let smallest = self.host.smallest_packet();
+        Shape {
+            ports: ports.collect(),
+            queues: table.data_queues(),
+            hardware_queues: table.queues,
+            groups: table.priority_groups.into(),
+            quantum: table.quantum.0 as u32,
+            buffer: match table.buffer {
+                BufferSize::Infinite => u64::MAX,
+                BufferSize::Shared(bytes) => bytes.0,
+            },
+            alpha: table.alpha,
+            memory: memory(table, site, full),
+            marking: MarkingShape {
+                per_port: table.ecn.as_ref().is_some_and(|ecn| ecn.of == EcnOf::Port),
+                exempt: exempt_queues(table),
+                pool_exempts: table.pool_ecn.as_ref().is_some_and(|pool| pool.only_ecn_queues),
+                drops_not_ect: table.not_ect == NotEct::Drop,
+            },
+            smallest_packet: match self.conventions.acks {
+                AckClass::High => smallest.0 as u32,
+                AckClass::Data => smallest.min(self.host.ack).0 as u32,
+            },
+            seed: hash::stream(self.seed, 0x7377_6974, site.number),
+            salt: hash::stream(self.seed, 0x7361_6c74, site.number),
+            hrtt: match table.backpressure {
+                Backpressure::Flowsail | Backpressure::PerFlow => table.flowsail.hrtt,
+                _ => table.bfc.hrtt,
+            },
+            elided: match table.backpressure {
+                Backpressure::Flowsail => elided(&table.flowsail.elide, site),
+                _ => elided(&table.bfc.elide, site),
+            },
+            nic_rate: site.nic_rate,
+            stamp: self.stamps,
+            acks_with_data: self.conventions.acks == AckClass::Data,
+            pfc_frame: self.conventions.pfc_frame.0 as u16,
+            discards_paused: table.when_paused == WhenPaused::Discard,
+        }
+    }
+
+    /// Marking by the NIC of a host on a switch, over a link of this rate, if it is a FIFO that marks: as the switch does.
+    pub fn nic_red(&self, table: &Switch, rate: BitsPerSec) -> Red {
+        match &table.ecn {
+            Some(ecn) if self.host.nic_marks => red(ecn, rate, self.host.full_packet().0 as u32),
+            _ => Red::OFF,
+        }
+    }
+}
+
+/// The queues of a NIC on a switch.
+pub fn nic_queues(table: &Switch) -> NicQueues {
+    let quantum = table.quantum.0 as u32;
+    match table.backpressure {
+        Backpressure::Bfc => {
+            NicQueues::new(table.bfc.nic_queues.unwrap_or(table.data_queues()), quantum, table.bfc.nic_obeys)
+        }
+        _ if table.priority_groups > 1 => NicQueues::by_class(table.priority_groups.into(), quantum),
+        _ => NicQueues::new(1, quantum, false),
+    }
+}
+
+/// Transmission times at `rate`.
+pub fn ser_time(conventions: &Conventions, rate: BitsPerSec) -> SerTime {
+    match conventions.time {
+        Time::Exact => SerTime::of(rate),
+        Time::WholeNs => SerTime::in_whole_ns(rate),
+    }
+}
+
+/// Bytes that may arrive on a link after XOFF was decided: the exact worst case ([`pfc::headroom`]).
+///
+/// In whole nanoseconds frames take less time than their link's rate says, short ones most: so much more of them may come. A
+/// frame shorter than a nanosecond takes none at all there, and no headroom would do; those are left out.
+pub fn headroom(host: &Host, conventions: &Conventions, rate: BitsPerSec, delay: Duration) -> Bytes {
+    let (full, frame) = (host.full_packet().0, conventions.pfc_frame.0.max(CONTROL_WIRE.into()));
+    let exact = pfc::headroom(delay, rate, full);
+    if conventions.time == Time::Exact {
+        return Bytes(exact);
+    }
+    let ser = ser_time(conventions, rate);
+    let reaction = 2 * delay.0 + ser.of_bytes(full).0 + ser.of_bytes(frame).0;
+    let most = (host.smallest_packet().0..=full)
+        .map(|wire| (wire, ser.of_bytes(wire).0))
+        .filter(|(_, time)| *time > 0)
+        .map(|(wire, time)| (reaction as u128 * wire as u128).div_ceil(time as u128) as u64)
+        .max();
+    Bytes(exact.max(most.unwrap_or(0) + full))
+}
+
+/// Thresholds of a port of this rate; a full packet is of `packet` bytes.
+fn red(ecn: &Ecn, rate: BitsPerSec, packet: u32) -> Red {
+    let red = match ecn.by_rate.iter().find(|at| at.rate == rate) {
+        Some(at) => Red::new(at.kmin.0, at.kmax.0, at.pmax),
+        None => Red::new(ecn.kmin.0, ecn.kmax.0, ecn.pmax),
+    };
+    spaced(red, ecn.spacing, packet)
+}
+
+fn spaced(red: Red, spacing: Spacing, packet: u32) -> Red {
+    match spacing {
+        Spacing::Plain => red,
+        Spacing::Uniform => red.uniform(packet),
+    }
+}
+
+/// Bits of the queues that `ecn` does not cover; all, where there is none.
+fn exempt_queues(table: &Switch) -> u128 {
+    match &table.ecn {
+        None => u128::MAX,
+        Some(ecn) if ecn.queues.is_empty() => 0,
+        Some(ecn) => !ecn.queues.iter().fold(0, |bits, queue| bits | 1u128 << queue),
+    }
+}
+
+/// MMUs and private memory of a switch.
+fn memory(table: &Switch, site: &SwitchSite, packet: u32) -> MemoryShape {
+    let mmu = &table.mmu;
+    let queues = table.data_queues() as usize;
+    let own = |queue: usize| mmu.queue.get(queue);
+    let private: Vec<u64> =
+        (0..queues).map(|queue| own(queue).and_then(|own| own.private).unwrap_or(mmu.private).0).collect();
+    let alpha: Vec<Option<f64>> =
+        (0..queues).map(|queue| own(queue).and_then(|own| own.alpha).or(table.alpha)).collect();
+    let plain = mmu.queue.is_empty() && mmu.private.0 == 0;
+    MemoryShape {
+        mmu: mmus(mmu, site),
+        private: if plain { Vec::new() } else { private },
+        alpha: if plain { Vec::new() } else { alpha },
+        returns_private: mmu.returns == Returns::Private,
+        red: table
+            .pool_ecn
+            .as_ref()
+            .map(|pool| spaced(Red::new(pool.kmin.0, pool.kmax.0, pool.pmax), pool.spacing, packet)),
+        red_per_port: table.pool_ecn.as_ref().is_some_and(|pool| pool.spaced_over == SpacedOver::Port),
+    }
+}
+
+/// `[port]`: its MMU.
+fn mmus(mmu: &Mmu, site: &SwitchSite) -> Vec<u8> {
+    let of = |(port, peer): (usize, &crate::site::Neighbour)| {
+        let named = mmu.neighbours.iter().position(|names| names.iter().any(|name| name == peer.name)).unwrap_or(0);
+        let by_number = mmu.ports.filter(|_| mmu.neighbours.is_empty());
+        by_number.map_or(named, |ports| port / ports as usize) as u8
+    };
+    site.ports.iter().enumerate().map(of).collect()
+}
+
+/// `[egress]`: bits of the ingress ports towards which no backpressure is sent; empty if there is none.
+fn elided(elide: &Elide, site: &SwitchSite) -> Vec<[u64; 4]> {
+    let is_elided = |ingress: usize, egress: usize| {
+        let (from, to) = (&site.ports[ingress], &site.ports[egress]);
+        match elide {
+            Elide::Rule(ElideRule::None) => false,
+            Elide::Rule(ElideRule::Valley) => from.layer > site.layer && to.layer > site.layer,
+            Elide::Turns(turns) => turns.iter().any(|turn| *turn == [from.name, site.name, to.name]),
+        }
+    };
+    let ports = site.ports.len();
+    let bits = |egress: usize| {
+        let mut bits = [0; 4];
+        (0..ports).filter(|port| is_elided(*port, egress)).for_each(|port| bits[port / 64] |= 1 << (port % 64));
+        bits
+    };
+    let out: Vec<[u64; 4]> = (0..ports).map(bits).collect();
+    if out.iter().any(|bits| *bits != [0; 4]) { out } else { Vec::new() }
+}

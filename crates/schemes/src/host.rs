@@ -1,0 +1,156 @@
+//! What a host does: sizes, times and windows that every transport has, and a table for each transport that has parameters.
+//!
+//! The tables come from the list of transports in [`registry`](crate::registry).
+
+/// From a list of controls and of transports: the `[host]` table, the names that `transport` takes, and one type for all controls.
+macro_rules! transports {
+    (
+        controls { $($(#[$doc:meta])* $name:ident $({ $table:ident })?)* }
+        others { $($(#[$other_doc:meta])* $other:ident { $other_table:ident: $other_params:ty })* }
+    ) => {
+        /// End-to-end control.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+        #[serde(rename_all = "kebab-case")]
+        pub enum Transport {
+            $($(#[$doc])* $name,)*
+            $($(#[$other_doc])* $other,)*
+        }
+
+        impl Transport {
+            /// All of them.
+            pub const ALL: &[Transport] = &[$(Transport::$name,)* $(Transport::$other,)*];
+        }
+
+        /// What every host does.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields, default)]
+        pub struct Host {
+            /// End-to-end control.
+            pub transport: Transport,
+            /// Bytes of payload in a full packet.
+            pub payload: Bytes,
+            /// Bytes of headers on every data packet.
+            pub header: Bytes,
+            /// Wire size of an ACK or NACK.
+            pub ack: Bytes,
+            /// Cap on a flow's bytes in flight (payload). Absent: `"bdp"`; `line-rate` has none but a size given here.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub window: Option<Window>,
+            /// No progress for this long: go back to the last byte acknowledged.
+            pub rto: Duration,
+            /// A second NACK for the same packet waits this long.
+            pub nack_guard: Duration,
+            /// Time a received packet spends in the host before it counts and is answered.
+            pub delay: Duration,
+            /// With `transport = "tcp"`: bytes that wait for the link, first in, first out; more are dropped.
+            pub nic_buffer: Bytes,
+            /// With `transport = "tcp"`: the NIC marks as `switch.ecn` has it, by the length of its queue.
+            pub nic_marks: bool,
+            /// Used with `conventions.hosts = "hpcc-sim"`: whether a pause of the data class holds the NIC's ACKs too. Either way
+            /// they go before data.
+            pub ack_class: AckClass,
+            $($(
+                #[doc = concat!("Used when `transport = \"", stringify!($table), "\"`.")]
+                pub $table: <control::$name as Control>::Params,
+            )?)*
+            $(
+                #[doc = concat!("Used when `transport = \"", stringify!($other_table), "\"`.")]
+                pub $other_table: $other_params,
+            )*
+        }
+
+        impl Default for Host {
+            fn default() -> Host {
+                Host {
+                    transport: Transport::LineRate,
+                    payload: Bytes(1000),
+                    header: Bytes(48),
+                    ack: Bytes(64),
+                    window: None,
+                    rto: Duration::from_us(5_000),
+                    nack_guard: Duration::from_us(500),
+                    delay: Duration::ZERO,
+                    nic_buffer: Bytes(10_000_000),
+                    nic_marks: false,
+                    ack_class: AckClass::High,
+                    $($($table: Default::default(),)?)*
+                    $($other_table: Default::default(),)*
+                }
+            }
+        }
+
+        impl Host {
+            /// The first value of a table that is out of its range, by its dotted key.
+            ///
+            /// # Errors
+            /// If there is one.
+            pub fn check_tables(&self) -> Result<(), OutOfRange> {
+                $($(self.$table.check().map_err(|wrong| wrong.within(stringify!($table)))?;)?)*
+                $(self.$other_table.check().map_err(|wrong| wrong.within(stringify!($other_table)))?;)*
+                Ok(())
+            }
+
+            /// The control of its flows, which start at `site`; `None` for transports that are more than a control.
+            pub fn control(&self, site: Site) -> Option<AnyParams> {
+                Some(match self.paced() {
+                    $(Transport::$name => {
+                        AnyParams::$name(<control::$name as Control>::at(transports!(@own self $($table)?), site))
+                    })*
+                    $(Transport::$other => return None,)*
+                })
+            }
+        }
+
+        /// Parameters of whichever control it is.
+        #[derive(Clone, Debug)]
+        pub enum AnyParams {
+            $(#[doc = concat!("[`control::", stringify!($name), "`]")] $name(<control::$name as Control>::Params),)*
+        }
+
+        /// State of one flow under whichever control it is, for combinations that have no type of their own.
+        #[derive(Clone, Copy, Debug)]
+        pub enum AnyControl {
+            $(#[doc = concat!("[`control::", stringify!($name), "`]")] $name(control::$name),)*
+        }
+
+        impl Control for AnyControl {
+            type Params = AnyParams;
+
+            fn at(params: &AnyParams, site: Site) -> AnyParams {
+                match params { $(AnyParams::$name(p) => AnyParams::$name(<control::$name as Control>::at(p, site)),)* }
+            }
+
+            fn new(params: &AnyParams) -> AnyControl {
+                match params { $(AnyParams::$name(p) => AnyControl::$name(<control::$name as Control>::new(p)),)* }
+            }
+
+            #[inline]
+            fn window(&self, params: &AnyParams) -> u64 {
+                match (self, params) {
+                    $((AnyControl::$name(flow), AnyParams::$name(p)) => flow.window(p),)*
+                    _ => unreachable!("a flow has parameters of its own kind"),
+                }
+            }
+
+            #[inline]
+            fn gap(&self, params: &AnyParams, wire: u64) -> Duration {
+                match (self, params) {
+                    $((AnyControl::$name(flow), AnyParams::$name(p)) => flow.gap(p, wire),)*
+                    _ => unreachable!("a flow has parameters of its own kind"),
+                }
+            }
+
+            #[inline]
+            fn on_ack(&mut self, params: &AnyParams, ack: Ack) -> bool {
+                match (self, params) {
+                    $((AnyControl::$name(flow), AnyParams::$name(p)) => flow.on_ack(p, ack),)*
+                    _ => unreachable!("a flow has parameters of its own kind"),
+                }
+            }
+        }
+    };
+    (@own $host:ident) => { &Default::default() };
+    (@own $host:ident $table:ident) => { &$host.$table };
+}
+
+pub(crate) use transports;

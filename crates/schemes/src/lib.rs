@@ -1,0 +1,22 @@
+//! What a scheme is made of, by name: the tables of parameters a scenario has for switches and hosts, and what is built from them.
+//!
+//! Parameters are defined beside their algorithms, in `dataplane` and `transport`; here they come together in [`Switch`] and
+//! [`Host`]. From these and a [`site`] a switch or a NIC is built ([`build`]) without a simulator. A scheme is a preset of these
+//! tables ([`registry::PRESETS`]).
+
+pub mod build;
+pub mod conventions;
+mod host;
+pub mod planes;
+pub mod registry;
+pub mod site;
+pub mod switch;
+pub mod window;
+
+pub use build::Network;
+pub use conventions::{AckClass, Compat, Conventions, Hosts, Memory, Paths, Ties, Time};
+pub use planes::AnySwitch;
+pub use registry::{AnyControl, AnyParams, Host, Transport};
+pub use site::{Neighbour, SwitchSite};
+pub use switch::{Assignment, Backpressure, Switch, WhenPaused};
+pub use window::Window;

@@ -1,0 +1,76 @@
+//! Everything that has a name in a scenario: schemes and transports, one line each.
+//!
+//! A transport's line gives it its name, its table of parameters with defaults, ranges and schema, and a place among all others
+//! in whatever goes through a list of them: `backwater schemes`, the conformance tests, the benchmark.
+
+use crate::conventions::AckClass;
+use crate::host::transports;
+use crate::window::Window;
+use backwater_transport as control;
+use backwater_transport::{Ack, Control, Site, TcpParams};
+use backwater_types::{Bytes, Duration, OutOfRange, Ranges};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+transports! {
+    controls {
+        /// None: as fast as the NIC and backpressure let it.
+        LineRate
+        /// A fixed window.
+        Window
+        /// Rate-based DCTCP (baselines 1.1).
+        Dctcp { dctcp }
+    }
+    others {
+        /// TCP with SACK, and what [`TcpParams`] says of marks: DCTCP and ECN* among them (baselines 1.2 and 1.3).
+        Tcp { tcp: TcpParams }
+    }
+}
+
+impl Host {
+    /// Line rate with a cap on bytes in flight is a window.
+    fn paced(&self) -> Transport {
+        match (self.transport, self.window) {
+            (Transport::LineRate, Some(Window::Size(_))) => Transport::Window,
+            (transport, _) => transport,
+        }
+    }
+
+    /// The smallest data packet on the wire: one byte of payload, or none where TCP opens connections.
+    pub fn smallest_packet(&self) -> Bytes {
+        let opens = self.transport == Transport::Tcp && self.tcp.handshake;
+        Bytes(self.header.0 + !opens as u64)
+    }
+
+    /// A full packet on the wire.
+    pub fn full_packet(&self) -> Bytes {
+        Bytes(self.payload.0 + self.header.0)
+    }
+}
+
+/// Schemes that ship, in the order they are listed: each a fragment of scenario of its name in `presets/`.
+macro_rules! presets {
+    ($($name:literal)*) => {
+        &[$(($name, include_str!(concat!("../presets/", $name, ".toml")))),*]
+    };
+}
+
+/// Name and text of every scheme, in the order they are listed.
+pub const PRESETS: &[(&str, &str)] = presets! {
+    "bfc"
+    "bfc-flow-id"
+    "bfc-stochastic"
+    "bfc-single"
+    "flowsail"
+    "flowsail+dctcp"
+    "bcc"
+    "dctcp"
+    "dctcp-tcp"
+    "ecn-star-tcp"
+    "ideal-fc"
+    "ideal-fq"
+    "dqa"
+    "pfc"
+    "fifo-window"
+    "fifo"
+};
