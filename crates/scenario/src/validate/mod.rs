@@ -5,6 +5,7 @@
 mod conventions;
 mod fault;
 mod host;
+mod measure;
 mod region;
 mod run;
 mod switch;
@@ -40,6 +41,7 @@ pub(crate) fn check(document: &Node, scenario: &Scenario, lists: &Lists) -> Resu
     }
     region::check_borders(&doc, &net, &region_of)?;
     run::check(&doc, &net)?;
+    measure::check(&doc, &net)?;
     workload::check(&doc, &net, lists)?;
     fault::check(&doc, &net)
 }
