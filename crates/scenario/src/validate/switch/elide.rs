@@ -5,7 +5,6 @@ use std::collections::HashSet;
 use super::Part;
 use crate::error::Error;
 use crate::model::Elide;
-use crate::topology::NodeKind;
 
 pub(super) fn check(part: &Part, field: &str, elide: &Elide) -> Result<(), Error> {
     let Elide::Turns(turns) = elide else { return Ok(()) };
@@ -19,10 +18,8 @@ pub(super) fn check(part: &Part, field: &str, elide: &Elide) -> Result<(), Error
             nodes[slot] = part.net.node(name).map_err(|problem| part.wrong(&format!("{field}.{slot}"), problem))?;
         }
         let [from, switch, to] = nodes;
-        let turns_there = graph.nodes[switch].kind == NodeKind::Switch
-            && links.contains(&(from, switch))
-            && links.contains(&(switch, to))
-            && from != to;
+        let turns_there =
+            switch >= graph.hosts && links.contains(&(from, switch)) && links.contains(&(switch, to)) && from != to;
         part.need(turns_there, &field, || "expected [from, switch, to] with links from-switch and switch-to".into())?;
     }
     Ok(())

@@ -6,7 +6,7 @@ use backwater_types::Bytes;
 use super::Part;
 use crate::error::Error;
 use crate::model::{Backpressure, Buffer, Memory};
-use crate::topology::{NodeKind, headroom};
+use crate::topology::headroom;
 
 pub(super) fn check(part: &Part) -> Result<(), Error> {
     let (doc, switch, graph) = (part.doc, part.switch, &part.net.graph);
@@ -14,8 +14,7 @@ pub(super) fn check(part: &Part) -> Result<(), Error> {
     part.need(pfc.alpha > 0.0, "pfc.alpha", || "expected more than 0".into())?;
     // The ports whose neighbours it pauses by PFC: all, or with FlowSail those of neighbours that speak nothing else.
     let speaks = |node: usize| {
-        let node = &graph.nodes[node];
-        node.kind == NodeKind::Switch && doc.scenario.switch_at(&node.name).backpressure == Backpressure::Pfc
+        node >= graph.hosts && doc.scenario.switch_at(&graph.nodes[node].name).backpressure == Backpressure::Pfc
     };
     let paused = |peer: usize| match switch.backpressure {
         Backpressure::Pfc => true,
