@@ -1,7 +1,7 @@
 //! "Did you mean": the closest of the allowed names.
 
 /// The allowed name closest to `word`, if it is close enough to be a slip of the hand; or else the first that `word` begins.
-pub(crate) fn closest<'a>(word: &str, allowed: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+fn closest<'a>(word: &str, allowed: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let plain = |name: &str| name.to_lowercase().replace('-', "_");
     let limit = word.chars().count() / 3;
     let word = plain(word);

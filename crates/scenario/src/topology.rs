@@ -19,26 +19,15 @@ pub struct Graph {
     pub core_links: Vec<usize>,
 }
 
-/// A host or a switch.
+/// A host, which sends and receives flows and has one link, or a switch, which forwards.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
     /// `host0`, `leaf0`, `spine0`, `tor0`, `agg0`, `core0`, `switch0`, ... or as the graph says.
     pub name: String,
-    /// Host or switch.
-    pub kind: NodeKind,
     /// Links to the nearest host: 0 for a host, 1 for a leaf, 2 for a spine.
     pub layer: u8,
     /// Number in files of other simulators.
     pub id: u16,
-}
-
-/// Host or switch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NodeKind {
-    /// Sends and receives flows; has one link.
-    Host,
-    /// Forwards.
-    Switch,
 }
 
 /// A link, in both directions. At a host link `a` is the host; between a leaf and a spine `a` is the leaf.
@@ -58,11 +47,6 @@ impl Graph {
     /// The node of this name.
     pub fn find(&self, name: &str) -> Option<usize> {
         self.nodes.iter().position(|node| node.name == name)
-    }
-
-    /// The host of this name.
-    pub fn find_host(&self, name: &str) -> Option<usize> {
-        self.nodes[..self.hosts].iter().position(|node| node.name == name)
     }
 
     /// The switch that a host hangs on.
@@ -168,7 +152,6 @@ pub fn expand(topology: &Topology) -> Graph {
                 names.clone().enumerate().map(|(i, name)| (name.as_str(), i)).collect();
             let node = |(i, name): (usize, &String)| Node {
                 name: name.clone(),
-                kind: if i < count { NodeKind::Host } else { NodeKind::Switch },
                 layer: 0,
                 id: ids.get(i).copied().unwrap_or(i as u16),
             };
@@ -196,12 +179,12 @@ pub fn expand(topology: &Topology) -> Graph {
 
 /// Nodes by name prefix, count and layer; hosts in front. No links yet.
 fn named(hosts: usize, switches: &[(&str, usize, u8)]) -> Graph {
-    let host = |i| Node { name: format!("host{i}"), kind: NodeKind::Host, layer: 0, id: i as u16 };
+    let host = |i| Node { name: format!("host{i}"), layer: 0, id: i as u16 };
     let mut nodes: Vec<Node> = (0..hosts).map(host).collect();
     for &(prefix, count, layer) in switches {
         for i in 0..count {
             let id = nodes.len() as u16;
-            nodes.push(Node { name: format!("{prefix}{i}"), kind: NodeKind::Switch, layer, id });
+            nodes.push(Node { name: format!("{prefix}{i}"), layer, id });
         }
     }
     Graph { nodes, hosts, links: Vec::new(), core_links: Vec::new() }
@@ -400,6 +383,6 @@ mod tests {
             [(0, 2), (1, 3), (2, 4), (4, 3)]
         );
         assert_eq!(graph.nodes.iter().map(|node| node.layer).collect::<Vec<_>>(), [0, 0, 1, 1, 2]);
-        assert_eq!((graph.find("top"), graph.find_host("top"), graph.find_host("y")), (Some(4), None, Some(1)));
+        assert_eq!((graph.find("top"), graph.find("y"), graph.find("z")), (Some(4), Some(1), None));
     }
 }

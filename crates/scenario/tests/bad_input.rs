@@ -884,7 +884,7 @@ const PODS_CASES: &[Case] = &[
     (
         "weights = [1, 2]",
         "weights = [1, 1, 1, 1, 1, 1, 1, 1, 1]",
-        &["bad.toml:23: switch.flowsail.weights = ", "9 weights: expected one for each priority, at most 8"],
+        &["bad.toml:23: switch.flowsail.weights = ", "expected one for each priority, at most 8; there are 9"],
     ),
     ("rows = 2", "rows = 0", &["bad.toml:24: switch.flowsail.sketch.rows = 0: expected 1 to 8"]),
     ("rows = 2", "rows = 9", &["bad.toml:24: switch.flowsail.sketch.rows = 9: expected 1 to 8"]),

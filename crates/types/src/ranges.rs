@@ -21,6 +21,11 @@ impl OutOfRange {
         if holds { Ok(()) } else { Err(OutOfRange { key: key.to_string(), expected: expected.to_string() }) }
     }
 
+    /// In a sentence.
+    pub fn problem(&self) -> String {
+        format!("expected {}", self.expected)
+    }
+
     /// The same, of a table in another.
     pub fn within(self, table: &str) -> OutOfRange {
         OutOfRange { key: format!("{table}.{}", self.key), ..self }

@@ -17,7 +17,9 @@ use crate::shape::{PortShape, Shape};
 use alloc::string::String;
 use alloc::vec::Vec;
 use alloc::{format, vec};
-use backwater_types::{BitsPerSec, Bytes, CONTROL_WIRE, ControlFrame, Duration, Instant, Packet, PortId, QueueId};
+use backwater_types::{
+    BitsPerSec, Bytes, CONTROL_WIRE, ControlFrame, Duration, Instant, OutOfRange, Packet, PortId, QueueId, Ranges,
+};
 #[cfg(feature = "schema")]
 use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
 
@@ -39,6 +41,12 @@ pub struct PfcParams {
 impl Default for PfcParams {
     fn default() -> PfcParams {
         PfcParams { alpha: 0.125, headroom: None, reserve: Bytes(4096), hysteresis: Bytes(3072) }
+    }
+}
+
+impl Ranges for PfcParams {
+    fn check(&self) -> Result<(), OutOfRange> {
+        OutOfRange::unless(self.alpha > 0.0, "alpha", "more than 0")
     }
 }
 

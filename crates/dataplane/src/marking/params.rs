@@ -1,7 +1,8 @@
 //! What is said of marking: by the length of a queue and by the occupancy of a pool.
 
+use alloc::format;
 use alloc::vec::Vec;
-use backwater_types::{BitsPerSec, Bytes};
+use backwater_types::{BitsPerSec, Bytes, OutOfRange, Ranges};
 #[cfg(feature = "schema")]
 use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
 
@@ -27,6 +28,26 @@ pub struct Ecn {
     /// Other thresholds for ports of these rates.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Vec::is_empty"))]
     pub by_rate: Vec<EcnAt>,
+}
+
+impl Ranges for Ecn {
+    fn check(&self) -> Result<(), OutOfRange> {
+        check_thresholds(self.kmin, self.kmax, self.pmax)?;
+        for (i, at) in self.by_rate.iter().enumerate() {
+            let within = |wrong: OutOfRange| wrong.within(&format!("by_rate.{i}"));
+            check_thresholds(at.kmin, at.kmax, at.pmax).map_err(within)?;
+            let twice = self.by_rate[..i].iter().any(|other| other.rate == at.rate);
+            OutOfRange::unless(!twice, "rate", "each rate once; this one is given twice").map_err(within)?;
+        }
+        Ok(())
+    }
+}
+
+/// Two thresholds and the probability between them.
+fn check_thresholds(kmin: Bytes, kmax: Bytes, pmax: f64) -> Result<(), OutOfRange> {
+    OutOfRange::unless(kmax.0 > 0, "kmax", "more than 0 B")?;
+    OutOfRange::unless(kmin <= kmax, "kmin", &format!("at most kmax, {kmax}"))?;
+    OutOfRange::unless((0.0..=1.0).contains(&pmax), "pmax", "0 to 1")
 }
 
 /// What [`Ecn`] holds against its thresholds.
@@ -85,6 +106,12 @@ pub struct PoolEcn {
     /// Only packets of queues that `ecn` covers are marked, as the Switch Abstraction Interface has it.
     #[cfg_attr(feature = "schema", serde(default))]
     pub only_ecn_queues: bool,
+}
+
+impl Ranges for PoolEcn {
+    fn check(&self) -> Result<(), OutOfRange> {
+        check_thresholds(self.kmin, self.kmax, self.pmax)
+    }
 }
 
 /// Whose bytes since the last mark uniform spacing counts for a pool's rule.

@@ -21,7 +21,7 @@ pub struct Region {
 
 impl Region {
     /// Whether the switch of this name is in it.
-    pub fn covers(&self, name: &str) -> bool {
+    pub(super) fn covers(&self, name: &str) -> bool {
         self.at.iter().any(|at| names(at, name))
     }
 }

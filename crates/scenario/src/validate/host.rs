@@ -34,7 +34,7 @@ pub(super) fn check(doc: &Doc, net: &Net) -> Result<(), Error> {
     timer("host.nack_guard", host.nack_guard, 0)?;
     timer("host.delay", host.delay, 0)?;
 
-    host.check_tables().map_err(|wrong| doc.out_of_range(wrong.within("host")))?;
+    host.check_tables().map_err(|wrong| doc.wrong(&format!("host.{}", wrong.key), wrong.problem()))?;
     check_tcp(doc)?;
     let dctcp = &host.dctcp;
     let slowest = net.graph.links[..net.graph.hosts].iter().map(|link| link.rate).min().unwrap_or_default();

@@ -5,6 +5,7 @@
 mod conventions;
 mod fault;
 mod host;
+mod measure;
 mod region;
 mod run;
 mod switch;
@@ -13,7 +14,7 @@ mod workload;
 
 use std::collections::HashMap;
 
-use backwater_types::{Bytes, OutOfRange};
+use backwater_types::Bytes;
 
 use crate::document::Node;
 use crate::error::Error;
@@ -40,6 +41,7 @@ pub(crate) fn check(document: &Node, scenario: &Scenario, lists: &Lists) -> Resu
     }
     region::check_borders(&doc, &net, &region_of)?;
     run::check(&doc, &net)?;
+    measure::check(&doc, &net)?;
     workload::check(&doc, &net, lists)?;
     fault::check(&doc, &net)
 }
@@ -72,11 +74,6 @@ impl Doc<'_> {
     /// Refuses unless `holds`.
     fn need(&self, holds: bool, key: &str, problem: impl FnOnce() -> String) -> Result<(), Error> {
         if holds { Ok(()) } else { Err(self.wrong(key, problem())) }
-    }
-
-    /// An error about a value that its own table does not allow.
-    fn out_of_range(&self, wrong: OutOfRange) -> Error {
-        self.wrong(&wrong.key, format!("expected {}", wrong.expected))
     }
 
     fn check_scheme(&self) -> Result<(), Error> {

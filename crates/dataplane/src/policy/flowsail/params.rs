@@ -1,8 +1,9 @@
 //! Parameters of FlowSail.
 
 use crate::elide::Elide;
+use alloc::format;
 use alloc::vec::Vec;
-use backwater_types::Duration;
+use backwater_types::{Duration, OutOfRange, Ranges};
 #[cfg(feature = "schema")]
 use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
 
@@ -80,6 +81,29 @@ impl Default for FlowSailParams {
             nic_obeys: true,
             elide: Elide::default(),
         }
+    }
+}
+
+/// Priorities of packets.
+const PRIORITIES: usize = 8;
+
+impl Ranges for FlowSailParams {
+    fn check(&self) -> Result<(), OutOfRange> {
+        OutOfRange::unless(self.ql > 0.0, "ql", "more than 0")?;
+        OutOfRange::unless(self.qh >= self.ql, "qh", &format!("at least ql = {}", self.ql))?;
+        OutOfRange::unless(self.hrtt.is_none_or(|hrtt| hrtt.0 > 0), "hrtt", "more than 0")?;
+        OutOfRange::unless((16..=1_000_000).contains(&self.table_entries), "table_entries", "16 to 1000000")?;
+        OutOfRange::unless((8..=32).contains(&self.fingerprint_bits), "fingerprint_bits", "8 to 32")?;
+        OutOfRange::unless(self.isolation_queues >= 1, "isolation_queues", "at least 1")?;
+        let expected = format!("one for each priority, at most {PRIORITIES}; there are {}", self.weights.len());
+        OutOfRange::unless(self.weights.len() <= PRIORITIES, "weights", &expected)?;
+        for (i, weight) in self.weights.iter().enumerate() {
+            OutOfRange::unless((1..=255).contains(weight), &format!("weights.{i}"), "1 to 255")?;
+        }
+        let Some(sketch) = &self.sketch else { return Ok(()) };
+        OutOfRange::unless((1..=8).contains(&sketch.rows), "sketch.rows", "1 to 8")?;
+        let columns = (16..=65_536).contains(&sketch.columns) && sketch.columns.is_power_of_two();
+        OutOfRange::unless(columns, "sketch.columns", "a power of two from 16 to 65536")
     }
 }
 

@@ -1,0 +1,46 @@
+//! What is recorded beyond flows and counters.
+
+use backwater_types::{Bytes, Duration};
+
+use super::{Doc, Net};
+use crate::error::Error;
+use crate::model::{Backpressure, Switch, names};
+
+const BINS_MAX: usize = 64;
+/// Finer sampling would cost more than the simulation.
+const SAMPLE_MIN: Duration = Duration(10_000);
+
+pub(super) fn check(doc: &Doc, net: &Net) -> Result<(), Error> {
+    let measure = &doc.scenario.measure;
+    let sampled = measure.sample == Duration::ZERO || measure.sample >= SAMPLE_MIN;
+    doc.need(sampled, "measure.sample", || format!("expected \"0 s\" for none, or at least {SAMPLE_MIN}"))?;
+    let samples = measure.queues.is_empty() && !measure.pools && !measure.pauses || measure.sample > Duration::ZERO;
+    doc.need(samples, "measure.sample", || {
+        "measure.queues, measure.pools and measure.pauses need a period; expected more than 0".into()
+    })?;
+    let by_name = |switch: &Switch| !matches!(switch.backpressure, Backpressure::None | Backpressure::Pfc);
+    let pauses = !measure.pauses || by_name(&doc.scenario.switch);
+    doc.need(pauses, "measure.pauses", || {
+        "no queue or flow is paused by itself; expected false, or backpressure = \"bfc\", \"flowsail\" or \"per-flow\""
+            .into()
+    })?;
+    for (i, [switch, peer]) in measure.queues.iter().enumerate() {
+        let key = |at: usize| format!("measure.queues.{i}.{at}");
+        let switches = net.switches(switch).map_err(|problem| doc.wrong(&key(0), problem))?;
+        if !peer.ends_with('*') {
+            net.node(peer).map_err(|problem| doc.wrong(&key(1), problem))?;
+        }
+        let ends = net.graph.links.iter().flat_map(|link| [(link.a, link.b), (link.b, link.a)]);
+        let named = |to: usize| names(peer, &net.graph.nodes[to].name);
+        let linked = ends.into_iter().any(|(at, to)| switches.contains(&at) && named(to));
+        doc.need(linked, &key(1), || format!("no neighbour of {switch}; expected one that is"))?;
+    }
+    let bins = &measure.size_bins;
+    doc.need(bins.len() <= BINS_MAX, "measure.size_bins", || format!("expected at most {BINS_MAX} bins"))?;
+    for (i, end) in bins.iter().enumerate() {
+        let below = if i == 0 { 0 } else { bins[i - 1].0 };
+        let key = format!("measure.size_bins.{i}");
+        doc.need(end.0 > below, &key, || format!("expected more than the end before it, {}", Bytes(below)))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,141 @@
+//! What switches do, and which choices go together.
+
+mod bfc;
+mod ecn;
+mod elide;
+mod flowsail;
+mod mmu;
+mod pfc;
+
+use backwater_types::Ranges;
+
+use super::{Doc, Net};
+use crate::error::Error;
+use crate::model::{Assignment, Backpressure, BufferSize, Switch, WhenPaused};
+
+/// Queue numbers of a PAUSE bitmap.
+const DATA_QUEUES_MAX: u16 = 128;
+/// Priorities of packets.
+pub(super) const PRIORITIES: u8 = 8;
+
+/// A switch table: the scenario's, or that of a region.
+pub(super) struct Part<'a> {
+    pub(super) doc: &'a Doc<'a>,
+    pub(super) net: &'a Net,
+    pub(super) switch: &'a Switch,
+    /// Dotted key of the table.
+    pub(super) key: String,
+    /// `[node]`: whether it is a switch that does this.
+    pub(super) here: Vec<bool>,
+}
+
+impl Part<'_> {
+    fn wrong(&self, field: &str, problem: impl Into<String>) -> Error {
+        self.doc.wrong(&format!("{}.{field}", self.key), problem)
+    }
+
+    /// Refuses the value of a field unless `holds`.
+    pub(super) fn need(&self, holds: bool, field: &str, problem: impl FnOnce() -> String) -> Result<(), Error> {
+        if holds { Ok(()) } else { Err(self.wrong(field, problem())) }
+    }
+
+    /// Refuses what `params`, at `field`, does not allow of itself.
+    fn in_range(&self, field: &str, params: &impl Ranges) -> Result<(), Error> {
+        params.check().map_err(|wrong| self.wrong(&format!("{field}.{}", wrong.key), wrong.problem()))
+    }
+}
+
+pub(super) fn check(part: &Part) -> Result<(), Error> {
+    let switch = part.switch;
+    let classes = switch.assignment == Assignment::Class;
+    let on_top = switch.assignment == Assignment::Flowsail || switch.bfc.extra_control_queue;
+    let most = match on_top {
+        _ if classes => PRIORITIES.into(),
+        true => DATA_QUEUES_MAX,
+        false => DATA_QUEUES_MAX + 1,
+    };
+    part.need((2..=most).contains(&switch.queues), "queues", || match classes {
+        true => format!("expected 2 to {most}: a queue for each traffic class, of which there are {PRIORITIES}"),
+        false => format!("expected 2 to {most}, so that at most {DATA_QUEUES_MAX} queues carry data"),
+    })?;
+    if let BufferSize::Shared(bytes) = switch.buffer {
+        let full = part.doc.full_packet();
+        part.need(bytes >= full, "buffer", || format!("expected at least one full packet, {full}"))?;
+    }
+    if let Some(alpha) = switch.alpha {
+        part.need(alpha > 0.0, "alpha", || "expected more than 0".into())?;
+    }
+    check_quantum(part)?;
+    ecn::check(part)?;
+    mmu::check(part)?;
+    check_combination(part)?;
+    check_groups(part)?;
+    pfc::check(part)?;
+    bfc::check(part)?;
+    flowsail::check(part)
+}
+
+fn check_quantum(part: &Part) -> Result<(), Error> {
+    let (quantum, host) = (part.switch.quantum, &part.doc.scenario.host);
+    let full = part.doc.full_packet();
+    let within = (full.0..=1 << 24).contains(&quantum.0);
+    part.need(within, "quantum", || {
+        format!(
+            "expected host.payload + host.header = {} + {} = {full}, or more, up to 16 MiB",
+            host.payload, host.header
+        )
+    })
+}
+
+fn check_combination(part: &Part) -> Result<(), Error> {
+    let switch = part.switch;
+    let refuse = |problem: &str| Err(part.wrong("backpressure", problem));
+    match (switch.assignment, switch.backpressure) {
+        (Assignment::PerFlow, Backpressure::Bfc) => refuse(
+            "not with assignment = \"per-flow\": BFC's frames name queues by number, and per-flow queues have none; \
+             expected assignment = \"dynamic\", \"stochastic\" or \"single\", or backpressure = \"none\" or \"per-flow\"",
+        ),
+        (Assignment::PerFlow, Backpressure::Pfc) => refuse(
+            "not with assignment = \"per-flow\": PFC holds a whole class at once, which undoes the isolation that a queue \
+             per flow is there to give; expected backpressure = \"none\" or \"per-flow\", or another assignment",
+        ),
+        (Assignment::Flowsail, Backpressure::Flowsail) => Ok(()),
+        (Assignment::PerFlow | Assignment::Dynamic, Backpressure::PerFlow) => Ok(()),
+        (Assignment::Flowsail, _) => refuse(
+            "not with assignment = \"flowsail\": one table of flows says where they queue and whom to pause, so the two go \
+             together; expected backpressure = \"flowsail\"",
+        ),
+        (Assignment::Class, Backpressure::Bfc) => refuse(
+            "not with assignment = \"class\": BFC shares queues among flows, and a class is no flow; expected backpressure = \
+             \"none\" or \"pfc\", or another assignment",
+        ),
+        (_, Backpressure::Flowsail) => refuse(
+            "only with assignment = \"flowsail\": one table of flows says where they queue and whom to pause, so the two go \
+             together; expected assignment = \"flowsail\", or another backpressure",
+        ),
+        (_, Backpressure::PerFlow) => refuse(
+            "only with a table of flows: to pause one flow and no other, the switch has to know it; expected assignment = \
+             \"per-flow\" or \"dynamic\", or another backpressure",
+        ),
+        _ => Ok(()),
+    }?;
+    let pauses = !matches!(switch.backpressure, Backpressure::None | Backpressure::Pfc);
+    part.need(pauses || switch.when_paused == WhenPaused::Hold, "when_paused", || {
+        "nothing pauses a queue alone; expected \"hold\", or backpressure = \"bfc\", \"flowsail\" or \"per-flow\""
+            .into()
+    })
+}
+
+/// Priority groups: the same number of queues each, and enough of them.
+fn check_groups(part: &Part) -> Result<(), Error> {
+    let switch = part.switch;
+    let (groups, queues) = (switch.priority_groups, switch.data_queues());
+    part.need((1..=PRIORITIES).contains(&groups), "priority_groups", || format!("expected 1 to {PRIORITIES}"))?;
+    part.need(groups == 1 || switch.assignment == Assignment::Flowsail, "priority_groups", || {
+        "only FlowSail assigns queues within a group; expected 1, or assignment = \"flowsail\"".into()
+    })?;
+    let groups = u16::from(groups);
+    part.need(queues % groups == 0 && queues / groups >= 2 || groups == 1, "priority_groups", || {
+        format!("expected a divisor of the {queues} data queues that leaves a group two at least, for normal and for isolated flows")
+    })
+}
