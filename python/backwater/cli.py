@@ -16,7 +16,7 @@ from rich.text import Text
 
 from backwater import _core, check, compare, compare_fct, experiments, ledger, report, results, tables
 from backwater.api import Experiment
-from backwater.hpcc import exporter, fct, importer
+from backwater.hpcc import comparison, exporter, fct, importer
 from backwater.measured import as_number
 from backwater.plan import bcc, bcc_config, bcc_trial, flowsail
 from backwater.results import Results, Run
@@ -177,7 +177,7 @@ def compare_command(
         if percentile is not None:
             raise _core.InputError(f"--percentile {percentile}: not with --fct, which has the median and p99")
         compare_fct.check_places(json_file, picture)
-        done = compare_fct.compare(fct.open_any(run[0]), fct.open_any(run[1]), flow_class)
+        done = comparison.compare(fct.open_any(run[0]), fct.open_any(run[1]), flow_class)
         for table in compare_fct.tables(done):
             out.print(table)
         compare_fct.write(done, json_file, picture)
