@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 import backwater
-from backwater import figures
 from backwater.cli import main
 from backwater.hpcc import importer
+from backwater.show import figures
 
 ROOT = Path(__file__).parents[1]
 SMOKE = ROOT / "experiments" / "smoke"

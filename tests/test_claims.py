@@ -12,7 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from backwater import Experiment, InputError, Results, claims, experiments, measured, panels
+from backwater import Experiment, InputError, Results, experiments
+from backwater.judge import claims, measured, panels
 from conftest import Cli
 
 VERDICTS = {"pass", "fail", "direction", "fact", "not-run"}

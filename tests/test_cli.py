@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from backwater import Experiment, InputError, Results, _core, cli, report, sweep
+from backwater import Experiment, InputError, Results, _core, cli, sweep
+from backwater.show import report
 from conftest import Cli, command
 
 

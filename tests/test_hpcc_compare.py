@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from backwater import InputError, Results, compare_fct, figures
+from backwater import InputError, Results
 from backwater.hpcc import comparison, fct
 from backwater.hpcc.fct import Finished
+from backwater.show import compare_fct, figures
 from conftest import Cli
 
 # source, destination, source port, destination port, bytes, start, completion, standalone

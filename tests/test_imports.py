@@ -67,6 +67,20 @@ def test_no_module_imports_itself_by_way_of_others() -> None:
     assert not found, "circle of imports: " + " <- ".join(found)
 
 
+def test_no_room_imports_itself_by_way_of_others() -> None:
+    """A room is a package in ours, or a module that is in none."""
+
+    def room(name: str) -> str:
+        return ".".join(name.split(".")[:2])
+
+    graph: dict[str, set[str]] = {}
+    for name, wanted in imports(PACKAGE).items():
+        graph.setdefault(room(name), set()).update({room(other) for other in wanted} - {room(name)})
+    assert graph["backwater.show"] >= {"backwater.judge", "backwater.results"}, "imports are seen"
+    found = circle(graph)
+    assert not found, "circle of rooms: " + " <- ".join(found)
+
+
 @pytest.mark.parametrize("planted", PLANTED)
 def test_a_circle_is_found_however_it_is_hidden(tmp_path: Path, planted: str) -> None:
     top = tmp_path / "top"

@@ -16,8 +16,10 @@ import weakref
 from pathlib import Path
 from typing import Any
 
-from backwater import _core, claims, report, results, sweep
+from backwater import _core, results, sweep
+from backwater.judge import claims
 from backwater.results import FORMAT, MANIFEST, Writer, digest_of, disk_errors
+from backwater.show import report
 
 
 class Results(results.Results):

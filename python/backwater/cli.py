@@ -14,12 +14,13 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from backwater import _core, check, compare, compare_fct, experiments, ledger, report, results, tables
+from backwater import _core, check, experiments, ledger, results, tables
 from backwater.api import Experiment
 from backwater.hpcc import comparison, exporter, fct, importer
-from backwater.measured import as_number
+from backwater.judge.measured import as_number
 from backwater.plan import bcc, bcc_config, bcc_trial, flowsail
 from backwater.results import Results, Run
+from backwater.show import compare, compare_fct, report
 from backwater.sweep import SimulatorError, Watch
 from backwater.terminal import count, out, progress_watch, say, size, some, span, verdict_text
 

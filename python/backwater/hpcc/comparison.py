@@ -14,7 +14,7 @@ import numpy.typing as npt
 from backwater._core import InputError
 from backwater.hpcc.fct import Finished
 from backwater.hpcc.flows import BACKGROUND_PORT, INCAST_PORT
-from backwater.measured import FEWEST, rank_of
+from backwater.judge.measured import FEWEST, rank_of
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

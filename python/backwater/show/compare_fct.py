@@ -10,10 +10,10 @@ import numpy as np
 from rich.table import Table
 
 from backwater._core import InputError
-from backwater.compare import bin_name
 from backwater.hpcc.comparison import PERCENTILES, Comparison, Estimate, Integers
 from backwater.hpcc.fct import Finished, write_whole
 from backwater.results import disk_errors
+from backwater.show.compare import bin_name
 from backwater.terminal import count, some
 
 PICTURES = (".svg", ".png", ".pdf")
@@ -167,7 +167,7 @@ def write(done: Comparison, json_file: Path | None, picture: Path | None) -> Non
         with disk_errors(json_file):
             write_whole(json_file, json.dumps(as_json(done), indent=2) + "\n")
     if picture is not None:
-        from backwater import figures  # Matplotlib takes a third of a second to import: only where it draws.
+        from backwater.show import figures  # Matplotlib takes a third of a second to import: only where it draws.
 
         with disk_errors(picture):
             figures.save_comparison(done, picture)

@@ -13,9 +13,9 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from backwater import series
 from backwater.hpcc.comparison import Comparison
-from backwater.measured import quantity
+from backwater.judge.measured import quantity
+from backwater.show import series
 from backwater.terminal import size
 
 COLOURS = ("#1f5fbf", "#d1571c", "#1c8a5a", "#9b3fb5", "#a97a00", "#0f8fa3", "#c2327d", "#5d6b2e")
