@@ -19,6 +19,9 @@ RUST := Cargo.toml Cargo.lock $(shell find crates data -type f -not -path '*/tar
 CORES := cargo check --locked -p backwater-types -p backwater-dataplane -p backwater-transport --no-default-features
 BARE := x86_64-unknown-none
 
+# Python tests side by side. Each simulation takes all processors, so many workers gain nothing.
+WORKERS := --numprocesses=auto --maxprocesses=4 --dist=worksteal
+
 .PHONY: help setup run test test-rust test-python test-long bench lint format docs results lock clean
 
 help: ## this list
@@ -37,11 +40,11 @@ test-rust: ## unit, property and closed-form tests; the cores without std
 		echo "No $(BARE) to be had: this showed only that the cores name nothing of std, not that nothing below them does."; fi
 
 test-python: setup ## command line, API, report in a browser
-	$(BIN)/pytest
+	$(BIN)/pytest $(WORKERS)
 
 test-long: setup ## statistics and sweeps that take longer
 	cargo test --workspace --locked --release -- --include-ignored
-	$(BIN)/pytest -m "long or not long"
+	$(BIN)/pytest $(WORKERS) -m "long or not long"
 
 bench: ## packet-hops per second and peak memory, into target/bench.json; then the data plane alone
 	cargo run --release --locked -p backwater-sim --bin bench -- --out target/bench.json

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,7 +12,9 @@ from pathlib import Path
 import pytest
 
 import backwater
+from backwater.cli import main
 from backwater.hpcc import importer
+from backwater.show import figures
 
 ROOT = Path(__file__).parents[1]
 SMOKE = ROOT / "experiments" / "smoke"
@@ -69,8 +73,33 @@ def hpcc_run(tmp_path_factory: pytest.TempPathFactory) -> backwater.Results:
 
 
 @pytest.fixture
-def cli(tmp_path: Path) -> Cli:
-    """Calls `backwater` in an empty directory."""
+def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages are written without their figures, which take most of a short run's time; `results` has had them drawn."""
+    monkeypatch.setattr(figures, "write", lambda data, place: place.mkdir())
+
+
+@pytest.fixture
+def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_pictures: None) -> Cli:
+    """Calls `backwater` in an empty directory; in this process, as starting one takes longer than most calls."""
+
+    def call(*arguments: object) -> subprocess.CompletedProcess[str]:
+        output, errors = io.StringIO(), io.StringIO()
+        monkeypatch.setattr(sys, "argv", ["backwater", *map(str, arguments)])
+        with (
+            contextlib.chdir(tmp_path),
+            contextlib.redirect_stdout(output),
+            contextlib.redirect_stderr(errors),
+            pytest.raises(SystemExit) as leave,
+        ):
+            main()
+        return subprocess.CompletedProcess(sys.argv, leave.value.code, output.getvalue(), errors.getvalue())
+
+    return call
+
+
+@pytest.fixture
+def process(tmp_path: Path) -> Cli:
+    """The same as a process of its own, with figures, and with options of `subprocess.run`."""
 
     def call(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
         return subprocess.run(command(*arguments), cwd=tmp_path, capture_output=True, text=True, timeout=120, **options)

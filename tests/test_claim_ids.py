@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from backwater import Experiment, experiments, measured
+from backwater import Experiment, experiments
+from backwater.judge import measured
 from conftest import ROOT
 
 with (ROOT / "experiments" / "claims.csv").open() as file:

@@ -11,8 +11,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from matplotlib.figure import Figure
 
-from backwater import Experiment, InputError, Results, claims, experiments, measured, panels
+from backwater import Experiment, InputError, Results, experiments
+from backwater.judge import claims, measured, panels
 from conftest import Cli
 
 VERDICTS = {"pass", "fail", "direction", "fact", "not-run"}
@@ -655,6 +657,23 @@ def test_experiments_are_found_by_figure_and_by_paper() -> None:
 PUBLISHED = [name for name in experiments.known() if not name.startswith("smoke-")]
 
 
+@pytest.fixture
+def first_painted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a page's figures, all of which are made, the first is painted: its panels, where it has any.
+
+    The kinds of the others are painted from `results` and from a sweep.
+    """
+    paint, painted = Figure.savefig, []
+
+    def once(figure: Figure, place: Path, **style: Any) -> None:
+        if not painted:
+            painted.append(place)
+            paint(figure, place, **style)
+
+    monkeypatch.setattr(Figure, "savefig", once)
+
+
+@pytest.mark.usefixtures("first_painted")
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_every_published_expectation_can_be_judged(name: str) -> None:
     """At smoke scale, so what comes out means nothing; but every value has to be there to be read."""

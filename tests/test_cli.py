@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from backwater import Experiment, InputError, Results, _core, cli, report, sweep
+from backwater import Experiment, InputError, Results, _core, cli, sweep
+from backwater.show import report
 from conftest import Cli, command
 
 
@@ -22,8 +23,8 @@ def manifest(place: Path) -> dict[str, object]:
     return json.loads((place / "manifest.json").read_text())
 
 
-def test_run_writes_a_whole_directory(cli: Cli, three: Path, tmp_path: Path) -> None:
-    done = cli("run", three, "--out", "here", "--set", "seed=7")
+def test_run_writes_a_whole_directory(process: Cli, three: Path, tmp_path: Path) -> None:
+    done = process("run", three, "--out", "here", "--set", "seed=7")
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     assert "Report: here/report.html" in done.stdout
@@ -137,11 +138,11 @@ def test_what_a_user_gets_wrong_is_one_message_and_exit_code_2(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX limits")
-def test_a_full_disk_leaves_nothing_half_written(cli: Cli, smoke: Path, tmp_path: Path) -> None:
+def test_a_full_disk_leaves_nothing_half_written(process: Cli, smoke: Path, tmp_path: Path) -> None:
     def limit() -> None:  # No file beyond 3000 bytes: the flows do not fit.
         resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
 
-    done = cli("run", smoke, "--out", "here", preexec_fn=limit)
+    done = process("run", smoke, "--out", "here", preexec_fn=limit)
     assert done.returncode == 2, done.stderr
     assert "the disk is full" in done.stderr
     assert "here" in done.stderr
@@ -231,11 +232,11 @@ def test_compare_puts_runs_side_by_side(cli: Cli, results: object) -> None:
     assert cli("compare", results.path, "--class", "elephants").returncode == 2
 
 
-def test_report_writes_the_page_again(cli: Cli, results: object, tmp_path: Path) -> None:
+def test_report_writes_the_page_again(cli: Cli, process: Cli, results: object, tmp_path: Path) -> None:
     assert cli("report", results.path, "--out", "page").returncode == 0
     assert (tmp_path / "page" / "report.html").read_text() == (results.path / "report.html").read_text()
     assert cli("report", results.path, results.path).returncode == 2
-    assert cli("report", results.path, results.path, "--out", "both").returncode == 0
+    assert process("report", results.path, results.path, "--out", "both").returncode == 0
     assert "three/DCTCP" in (tmp_path / "both" / "report.html").read_text()
 
 

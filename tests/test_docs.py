@@ -15,7 +15,7 @@ from conftest import ROOT
 
 SCENARIOS = (ROOT / "docs" / "scenarios.md").read_text()
 README = (ROOT / "README.md").read_text()
-DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "experiments" / "README.md"]
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "experiments" / "README.md"])
 
 
 def test_every_key_and_choice_of_a_scenario_is_documented() -> None:

@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from backwater import InputError, Results, compare_fct, figures
-from backwater.hpcc import fct
+from backwater import InputError, Results
+from backwater.hpcc import comparison, fct
 from backwater.hpcc.fct import Finished
+from backwater.show import compare_fct, figures
 from conftest import Cli
 
 # source, destination, source port, destination port, bytes, start, completion, standalone
@@ -35,7 +36,7 @@ def finished(rows: list[tuple[int, ...]], name: str = "x") -> Finished:
 
 
 def test_flows_are_matched_by_ports_and_differences_are_relative_to_a() -> None:
-    done = compare_fct.compare(finished(A), finished(B))
+    done = comparison.compare(finished(A), finished(B))
     assert done.matched_by == "source, destination and ports"
     assert done.pairs[0].tolist() == [0, 1, 2, 3]
     assert done.pairs[1].tolist() == [0, 1, 2, 3]
@@ -48,7 +49,7 @@ def test_flows_are_matched_by_ports_and_differences_are_relative_to_a() -> None:
 
 
 def test_slowdown_is_one_at_least_and_by_size() -> None:
-    done = compare_fct.compare(finished(A), finished(B))
+    done = comparison.compare(finished(A), finished(B))
     assert [(bin.low, bin.high, bin.flows) for bin in done.bins] == [
         (0, 1000, (3, 2)),
         (3000, 10_000, (1, 2)),
@@ -64,7 +65,7 @@ def test_slowdown_is_one_at_least_and_by_size() -> None:
 
 
 def test_order_in_the_files_does_not_matter() -> None:
-    done = compare_fct.compare(finished(A[::-1]), finished(B))
+    done = comparison.compare(finished(A[::-1]), finished(B))
     assert done.pairs[0].tolist() == [1, 2, 3, 4]
     assert done.pairs[1].tolist() == [3, 2, 1, 0]
     assert done.difference.tolist() == pytest.approx([1.0, -0.25, 0.1, 0])
@@ -72,7 +73,7 @@ def test_order_in_the_files_does_not_matter() -> None:
 
 def test_bytes_and_start_stand_in_for_ports_that_do_not_agree() -> None:
     other = [(src, dst, 20_000 + i, 7 * i, *rest) for i, (src, dst, _, _, *rest) in enumerate(B)]
-    done = compare_fct.compare(finished(A), finished(other))
+    done = comparison.compare(finished(A), finished(other))
     assert done.matched_by.startswith("source, destination, bytes and start")
     assert done.pairs[1].tolist() == [0, 1, 2, 3]
     # Ports that agree, but for other flows: sizes give them away.
@@ -82,7 +83,7 @@ def test_bytes_and_start_stand_in_for_ports_that_do_not_agree() -> None:
     ours = [list(row) for row in A]
     ours[0][4], ours[1][4] = 999, 999
     swapped[2][2] = 10007
-    done = compare_fct.compare(finished(ours), finished(swapped))
+    done = comparison.compare(finished(ours), finished(swapped))
     assert done.matched_by.startswith("source, destination, bytes and start")
     assert done.pairs[1].tolist() == [0, 1, 2, 3]
 
@@ -90,13 +91,13 @@ def test_bytes_and_start_stand_in_for_ports_that_do_not_agree() -> None:
 def test_rows_that_occur_more_than_once_are_matched_in_order() -> None:
     a = [np.array([5, 5, 3, 5])]
     b = [np.array([3, 5, 5, 4])]
-    assert [places.tolist() for places in compare_fct.same(a, b)] == [[0, 1, 2], [1, 2, 0]]
+    assert [places.tolist() for places in comparison.same(a, b)] == [[0, 1, 2], [1, 2, 0]]
     none = [np.array([], np.int64)]
-    assert [places.tolist() for places in compare_fct.same(a, none)] == [[], []]
+    assert [places.tolist() for places in comparison.same(a, none)] == [[], []]
 
 
 def test_nothing_in_common_is_no_failure() -> None:
-    done = compare_fct.compare(finished(A[:1]), finished([(7, 8, 1, 1, 9, 9, 9, 9)]))
+    done = comparison.compare(finished(A[:1]), finished([(7, 8, 1, 1, 9, 9, 9, 9)]))
     assert len(done.difference) == 0
     assert done.statistics() == {}
     assert len(compare_fct.tables(done)) == 2
@@ -104,27 +105,27 @@ def test_nothing_in_common_is_no_failure() -> None:
 
 
 def test_a_class_is_a_port() -> None:
-    done = compare_fct.compare(finished(A), finished(B), "incast")
+    done = comparison.compare(finished(A), finished(B), "incast")
     assert done.difference.tolist() == [1.0]
-    assert len(compare_fct.compare(finished(A), finished(B), "port-100").difference) == 3
+    assert len(comparison.compare(finished(A), finished(B), "port-100").difference) == 3
     with pytest.raises(InputError, match="--class mice: expected background"):
-        compare_fct.compare(finished(A), finished(B), "mice")
+        comparison.compare(finished(A), finished(B), "mice")
     with pytest.raises(InputError, match="x: no finished flow of class port-7"):
-        compare_fct.compare(finished(A), finished(B), "port-7")
+        comparison.compare(finished(A), finished(B), "port-7")
 
 
 def test_the_short_way_to_resample_is_the_long_one() -> None:
     rng = np.random.default_rng(3)
     values = np.sort(rng.exponential(size=400)) + 1
     for percent, rank in ((50, 199), (99, 395)):
-        estimate = compare_fct.percentile(values, percent, np.random.default_rng(1))
+        estimate = comparison.percentile(values, percent, np.random.default_rng(1))
         assert estimate is not None
         assert estimate.value == values[rank]
         resamples = np.sort(rng.choice(values, (20_000, len(values))), axis=1)[:, rank]
         assert estimate.error == pytest.approx(resamples.std(), rel=0.1)
     # Of a normal sample, the median's error is sqrt(pi / 2) sigma / sqrt(n).
     normal = np.sort(rng.normal(100, 5, 100_000))
-    median = compare_fct.percentile(normal, 50, rng)
+    median = comparison.percentile(normal, 50, rng)
     assert median is not None
     assert median.error == pytest.approx(np.sqrt(np.pi / 2) * 5 / np.sqrt(100_000), rel=0.15)
 
@@ -133,7 +134,7 @@ def test_runs_and_files_are_opened_alike(hpcc_run: Results, tmp_path: Path) -> N
     fct.write(hpcc_run.runs[0], tmp_path / "fct.txt")
     sides = [fct.open_any(path) for path in (hpcc_run.path, hpcc_run.runs[0].path, tmp_path / "fct.txt")]
     for side in sides[1:]:
-        done = compare_fct.compare(sides[0], side)
+        done = comparison.compare(sides[0], side)
         assert (len(done.difference), np.abs(done.difference).max()) == (6, 0)
 
 

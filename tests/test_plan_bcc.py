@@ -340,9 +340,9 @@ def test_what_a_trial_cannot_be_is_refused(
         bcc_trial.refuse(planned(**fields), flows, loads)
 
 
-def test_a_trial_loses_less_with_bcc(cli: Cli, tmp_path: Path) -> None:
+def test_a_trial_loses_less_with_bcc(cli: Cli, process: Cli, tmp_path: Path) -> None:
     trial = ("plan", "bcc", "--rtt", "80 us", "--simulate", "--flows", 3000, "--loads", "0.4,0.9", "--keep", "kept")
-    done = cli(*trial, "--json")
+    done = process(*trial, "--json")
     assert done.returncode == 0, done.stderr
     tried = json.loads(done.stdout)["simulated"]
     assert {row["reserved_bytes"] for row in tried} == {128_000, 0}

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 import chromium
-from backwater import Experiment, Results, figures, report
+from backwater import Experiment, Results
+from backwater.show import figures, report
 
 BROWSER = chromium.find()
 

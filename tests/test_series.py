@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backwater import series
 from backwater.results import Run
+from backwater.show import series
 
 counts = st.lists(st.integers(0, 1000), min_size=1, max_size=400)
 

@@ -6,8 +6,8 @@
 """
 
 from backwater._core import InputError, version
-from backwater.api import Experiment
-from backwater.results import Results, Run
+from backwater.api import Experiment, Results
+from backwater.results import Run
 
 __version__ = version
 __all__ = ["Experiment", "InputError", "Results", "Run", "version"]

@@ -16,8 +16,19 @@ import weakref
 from pathlib import Path
 from typing import Any
 
-from backwater import _core, claims, report, sweep
-from backwater.results import FORMAT, MANIFEST, Results, Writer, digest_of, disk_errors
+from backwater import _core, results, sweep
+from backwater.judge import claims
+from backwater.results import FORMAT, MANIFEST, Writer, digest_of, disk_errors
+from backwater.show import report
+
+
+class Results(results.Results):
+    """The runs of one experiment, read from its directory, and able to draw its page."""
+
+    def report(self) -> Path:
+        """Writes `report.html` and the figures again; returns the page."""
+        with disk_errors(self.path):
+            return report.write([self], self.path)
 
 
 class Experiment:
@@ -122,10 +133,10 @@ class Experiment:
             kept = f"{len(done)} of {len(jobs)} runs were finished and are kept in {out}"
             kind = _core.InputError if isinstance(failure, _core.InputError) else sweep.SimulatorError
             raise kind(f"{failure}\n{kept}") from failure
-        results = Results(out)
+        written = Results(out)
         if temporary is not None:
-            weakref.finalize(results, shutil.rmtree, temporary, ignore_errors=True)
-        return results
+            weakref.finalize(written, shutil.rmtree, temporary, ignore_errors=True)
+        return written
 
     def _describe(self, writer: Writer, done: list[sweep.Job], complete: bool, out: Path | None, wall_s: float) -> None:
         """Everything in a run directory that is not a run."""
@@ -161,11 +172,11 @@ class Experiment:
 
     def _judge_and_draw(self, writer: Writer) -> None:
         """Claims, figures and the page."""
-        results = Results(writer.path)
+        written = Results(writer.path)
         if self.plan["expect"]:
-            writer.write_json("claims.json", claims.evaluate(self.plan["expect"], results))
+            writer.write_json("claims.json", claims.evaluate(self.plan["expect"], written))
         with disk_errors(writer.out):
-            report.write([results], writer.path)
+            report.write([written], writer.path)
 
 
 def toml_value(value: Any) -> str:

@@ -14,12 +14,13 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from backwater import _core, check, compare, compare_fct, experiments, ledger, report, results, tables
+from backwater import _core, check, experiments, ledger, results, tables
 from backwater.api import Experiment
-from backwater.hpcc import exporter, fct, importer
-from backwater.measured import as_number
+from backwater.hpcc import comparison, exporter, fct, importer
+from backwater.judge.measured import as_number
 from backwater.plan import bcc, bcc_config, bcc_trial, flowsail
 from backwater.results import Results, Run
+from backwater.show import compare, compare_fct, report
 from backwater.sweep import SimulatorError, Watch
 from backwater.terminal import count, out, progress_watch, say, size, some, span, verdict_text
 
@@ -177,7 +178,7 @@ def compare_command(
         if percentile is not None:
             raise _core.InputError(f"--percentile {percentile}: not with --fct, which has the median and p99")
         compare_fct.check_places(json_file, picture)
-        done = compare_fct.compare(fct.open_any(run[0]), fct.open_any(run[1]), flow_class)
+        done = comparison.compare(fct.open_any(run[0]), fct.open_any(run[1]), flow_class)
         for table in compare_fct.tables(done):
             out.print(table)
         compare_fct.write(done, json_file, picture)

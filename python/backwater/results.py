@@ -182,13 +182,6 @@ class Results:
             except duckdb.Error as error:
                 raise InputError(f"{self.path}: {error}") from error
 
-    def report(self) -> Path:
-        """Writes `report.html` and the figures again; returns the page."""
-        from backwater import report
-
-        with disk_errors(self.path):
-            return report.write([self], self.path)
-
 
 class Writer:
     """A run directory in the making: a hidden directory beside it that takes its name in one step.

@@ -21,7 +21,7 @@ from rich.table import Table
 
 from backwater._core import InputError
 from backwater.api import Experiment
-from backwater.measured import Columns, NoData, as_number
+from backwater.judge.measured import Columns, NoData, as_number
 from backwater.plan.bcc import Plan, whole
 from backwater.results import Results, Run, disk_errors
 from backwater.sweep import Watch

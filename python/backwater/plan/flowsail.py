@@ -23,7 +23,7 @@ from rich.table import Table
 
 from backwater import _core
 from backwater._core import InputError
-from backwater.measured import as_number
+from backwater.judge.measured import as_number
 from backwater.results import Run
 from backwater.terminal import count, size, span
 

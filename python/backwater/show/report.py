@@ -9,8 +9,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from backwater import compare, panels, series
+from backwater.judge import panels
 from backwater.results import Results, Run
+from backwater.show import compare, series
 
 STATIC = Path(__file__).parent / "static"
 PAGE = "report.html"
@@ -18,7 +19,7 @@ PAGE = "report.html"
 
 def write(opened: list[Results], place: Path) -> Path:
     """Writes the page and the figures into `place`; returns the page."""
-    from backwater import figures  # Matplotlib takes a third of a second to import: only where it draws.
+    from backwater.show import figures  # Matplotlib takes a third of a second to import: only where it draws.
 
     data = page_data(opened)
     # Drawn whole beside their names first: a full disk leaves what was there.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from matplotlib import rc_context
@@ -13,12 +13,10 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from backwater import series
-from backwater.measured import quantity
+from backwater.hpcc.comparison import Comparison
+from backwater.judge.measured import quantity
+from backwater.show import series
 from backwater.terminal import size
-
-if TYPE_CHECKING:
-    from backwater.compare_fct import Comparison
 
 COLOURS = ("#1f5fbf", "#d1571c", "#1c8a5a", "#9b3fb5", "#a97a00", "#0f8fa3", "#c2327d", "#5d6b2e")
 MARKERS = "osD^vP*X"

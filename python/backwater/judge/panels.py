@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from backwater.claims import Context, Judge, NotRun, Point
-from backwater.measured import NoData
+from backwater.judge.claims import Context, Judge, NotRun, Point
+from backwater.judge.measured import NoData
 from backwater.results import Results
 
 

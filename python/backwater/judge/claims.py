@@ -24,7 +24,7 @@ from statistics import fmean
 from typing import Any
 
 from backwater._core import InputError
-from backwater.measured import LEAVES, Measured, NoData, as_number, fill, quantity
+from backwater.judge.measured import LEAVES, Measured, NoData, as_number, fill, quantity
 from backwater.results import Results, Run
 
 Point = tuple[tuple[str, Any], ...]
