@@ -39,10 +39,15 @@ const PLANNED: [(&str, &str, &str); 6] = [
     ("homa", "Homa", "Montazeri et al., SIGCOMM 2018"),
 ];
 
+/// Those of them that have not come meanwhile.
+fn planned() -> impl Iterator<Item = &'static (&'static str, &'static str, &'static str)> {
+    PLANNED.iter().filter(|(name, ..)| PRESETS.iter().all(|(shipped, _)| shipped != name))
+}
+
 /// Every scheme, those of this version first.
 pub fn schemes() -> Vec<SchemeInfo> {
     let shipped = presets().iter().map(|preset| preset.info.clone());
-    let planned = PLANNED.iter().map(|(name, title, source)| SchemeInfo {
+    let planned = planned().map(|(name, title, source)| SchemeInfo {
         name,
         title: title.to_string(),
         summary: "Not in this version.".into(),
@@ -59,7 +64,7 @@ pub(crate) fn preset(name: &str) -> Option<&'static Table> {
 
 /// Names that `scheme` takes, and those it will take in another version.
 pub(crate) fn names() -> (Vec<&'static str>, Vec<&'static str>) {
-    (PRESETS.iter().map(|(name, _)| *name).collect(), PLANNED.map(|(name, _, _)| name).to_vec())
+    (PRESETS.iter().map(|(name, _)| *name).collect(), planned().map(|(name, ..)| *name).collect())
 }
 
 /// The keys that a profile lays over those of `scheme`, common ones and then the scheme's; `None` for an unknown profile.

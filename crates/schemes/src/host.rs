@@ -141,6 +141,46 @@ macro_rules! transports {
             }
 
             #[inline]
+            fn on_sent(&mut self, params: &AnyParams, now: Instant, wire: u64) {
+                match (self, params) {
+                    $((AnyControl::$name(flow), AnyParams::$name(p)) => flow.on_sent(p, now, wire),)*
+                    _ => unreachable!("a flow has parameters of its own kind"),
+                }
+            }
+
+            fn on_cnp(&mut self, params: &AnyParams, now: Instant) -> bool {
+                match (self, params) {
+                    $((AnyControl::$name(flow), AnyParams::$name(p)) => flow.on_cnp(p, now),)*
+                    _ => unreachable!("a flow has parameters of its own kind"),
+                }
+            }
+
+            const TIMED: bool = true;
+
+            #[inline]
+            fn timer(&self, params: &AnyParams) -> Instant {
+                match (self, params) {
+                    $((AnyControl::$name(flow), AnyParams::$name(p)) => flow.timer(p),)*
+                    _ => unreachable!("a flow has parameters of its own kind"),
+                }
+            }
+
+            fn on_timer(&mut self, params: &AnyParams, now: Instant) -> bool {
+                match (self, params) {
+                    $((AnyControl::$name(flow), AnyParams::$name(p)) => flow.on_timer(p, now),)*
+                    _ => unreachable!("a flow has parameters of its own kind"),
+                }
+            }
+
+            fn measures_rtt(params: &AnyParams) -> bool {
+                match params { $(AnyParams::$name(p) => <control::$name as Control>::measures_rtt(p),)* }
+            }
+
+            fn notifies(params: &AnyParams) -> Option<Duration> {
+                match params { $(AnyParams::$name(p) => <control::$name as Control>::notifies(p),)* }
+            }
+
+            #[inline]
             fn on_ack(&mut self, params: &AnyParams, ack: Ack) -> bool {
                 match (self, params) {
                     $((AnyControl::$name(flow), AnyParams::$name(p)) => flow.on_ack(p, ack),)*

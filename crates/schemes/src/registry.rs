@@ -8,7 +8,7 @@ use crate::host::transports;
 use crate::window::Window;
 use backwater_transport as control;
 use backwater_transport::{Ack, Control, Site, TcpParams};
-use backwater_types::{Bytes, Duration, OutOfRange, Ranges};
+use backwater_types::{Bytes, Duration, Instant, OutOfRange, Ranges};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -69,20 +69,21 @@ impl<'a> Simulation<'a> {
             },
             _ if hpcc || conventions.hosts == Hosts::HpccSim || !self.scenario.region.is_empty() => self.run_any(watch),
             (Transport::LineRate, Assignment::Dynamic, Backpressure::Bfc) if self.cap().is_none() => match wide {
-                false => self.run_as::<RdmaHost<LineRate>, BfcSwitch>(self.go_back_n(()), watch),
-                true => self.run_as::<RdmaHost<LineRate>, BfcWide>(self.go_back_n(()), watch),
+                false => self.run_as::<RdmaHost<LineRate>, BfcSwitch>(self.go_back_n::<LineRate>(()), watch),
+                true => self.run_as::<RdmaHost<LineRate>, BfcWide>(self.go_back_n::<LineRate>(()), watch),
             },
             (Transport::LineRate, Assignment::Flowsail, _) if self.cap().is_none() && !switch.flowsail.as_printed => {
                 match wide {
-                    false => self.run_as::<RdmaHost<LineRate>, FlowSailSwitch>(self.go_back_n(()), watch),
-                    true => self.run_as::<RdmaHost<LineRate>, FlowSailWide>(self.go_back_n(()), watch),
+                    false => self.run_as::<RdmaHost<LineRate>, FlowSailSwitch>(self.go_back_n::<LineRate>(()), watch),
+                    true => self.run_as::<RdmaHost<LineRate>, FlowSailWide>(self.go_back_n::<LineRate>(()), watch),
                 }
             }
-            (Transport::Dctcp, Assignment::Single, Backpressure::Pfc) => {
-                self.run_as::<RdmaHost<Dctcp>, FifoPfc>(self.go_back_n(Dctcp::at(&host.dctcp, self.site())), watch)
-            }
+            (Transport::Dctcp, Assignment::Single, Backpressure::Pfc) => self.run_as::<RdmaHost<Dctcp>, FifoPfc>(
+                self.go_back_n::<Dctcp>(Dctcp::at(&host.dctcp, self.site())),
+                watch,
+            ),
             (Transport::Window, Assignment::PerFlow, Backpressure::None) => {
-                self.run_as::<RdmaHost<Window>, FairQueueing>(self.go_back_n(self.site()), watch)
+                self.run_as::<RdmaHost<Window>, FairQueueing>(self.go_back_n::<Window>(self.site()), watch)
             }
             _ => self.run_any(watch),
         }
@@ -94,7 +95,7 @@ impl<'a> Simulation<'a> {
 
     /// Hosts and switches of the HPCC simulator, in either order of ties.
     fn run_hpcc<C: Control>(&self, control: C::Params, watch: &Watch) -> Outcome {
-        let transport = self.go_back_n(control);
+        let transport = self.go_back_n::<C>(control);
         match self.scenario.conventions.ties {
             Ties::Random => self.run_as::<HpccHost<C, false>, FifoHpcc>(transport, watch),
             Ties::Scheduled => {
@@ -153,7 +154,7 @@ impl<'a> Simulation<'a> {
         let Some(control) = self.scenario.host.control(self.site()) else {
             return self.run_with::<TcpHost, _, O>(self.tcp(), plane, observer, watch);
         };
-        let (transport, conventions) = (self.go_back_n(control), &self.scenario.conventions);
+        let (transport, conventions) = (self.go_back_n::<AnyControl>(control), &self.scenario.conventions);
         match (conventions.hosts, conventions.ties) {
             (Hosts::Rings, _) => self.run_with::<RdmaHost<AnyControl>, _, O>(transport, plane, observer, watch),
             (Hosts::HpccSim, Ties::Random) => {
@@ -233,9 +234,10 @@ impl<'a> Simulation<'a> {
     }
 
     /// Go-back-N under a control; the HPCC simulator's has no timer, and leaves duplicates unanswered.
-    pub fn go_back_n<P>(&self, control: P) -> GoBackNParams<P> {
+    pub fn go_back_n<C: Control>(&self, control: C::Params) -> GoBackNParams<C::Params> {
         let host = &self.scenario.host;
         let hpcc = self.scenario.conventions.hosts == Hosts::HpccSim;
+        let notifies = C::notifies(&control);
         GoBackNParams {
             control,
             payload: host.payload.0,
@@ -246,6 +248,7 @@ impl<'a> Simulation<'a> {
                 ack_wire: host.ack.0 as u16,
                 nack_guard: host.nack_guard,
                 answers_duplicates: !hpcc,
+                notifies,
             },
         }
     }

@@ -197,7 +197,7 @@ impl Observer for Meter {
 fn half_run<C: Control, D: Build>(scenario: &Scenario, control: C::Params) -> (u64, u64) {
     let simulation = Simulation::new(scenario, 1);
     let (_, meters) = simulation.run_with::<RdmaHost<C>, D, _>(
-        simulation.go_back_n(control),
+        simulation.go_back_n::<C>(control),
         D::build,
         Meter::default,
         &Watch::default(),

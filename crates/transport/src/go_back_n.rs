@@ -3,9 +3,11 @@
 //! Source: baselines 0.3 (the HPCC simulator), with the two repairs it recommends: a retransmission timer, and an ACK for
 //! duplicate data, so that lost ACKs, NACKs and last packets heal. [`GoBackNParams`] can do without either.
 
-use crate::control::{Ack, Control};
 use crate::flow::{Next, Outgoing, Receiver, Reply, Sender, Start, Transport};
+use crate::rate::{Ack, Control};
 use crate::tcp::TimeoutReason;
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
 use backwater_types::{Duration, Instant, Kind, Packet, flags};
 use core::marker::PhantomData;
 
@@ -38,6 +40,8 @@ pub struct GoBackNReceiverParams {
     pub nack_guard: Duration,
     /// Duplicates are acknowledged.
     pub answers_duplicates: bool,
+    /// Notifies of congestion, at most once in this time ([`Control::notifies`]).
+    pub notifies: Option<Duration>,
 }
 
 impl<C: Control> Transport for GoBackN<C> {
@@ -73,6 +77,8 @@ pub struct GoBackNSender<C> {
     progress: Instant,
     /// Earliest start of the next packet.
     not_before: Instant,
+    /// When each packet in flight was last sent, where control asks for it.
+    sent: Option<Box<VecDeque<Instant>>>,
 }
 
 impl<C: Control> GoBackNSender<C> {
@@ -88,6 +94,7 @@ impl<C: Control> GoBackNSender<C> {
             retransmitted: 0,
             progress: now,
             not_before: now,
+            sent: C::measures_rtt(&params.control).then(Box::default),
         };
         sender.set_limit(params);
         sender
@@ -109,10 +116,38 @@ impl<C: Control> GoBackNSender<C> {
         if self.next + 1 == self.start.packets { self.start.last_wire } else { params.full_wire }
     }
 
+    /// When what is in flight is taken for lost.
+    #[inline(always)]
+    fn timeout(&self, params: &GoBackNParams<C::Params>) -> Instant {
+        match params.rto {
+            Some(rto) if self.in_flight() > 0 => self.progress + rto,
+            _ => Instant::NEVER,
+        }
+    }
+
+    /// Starts again with the first packet not acknowledged.
+    #[inline(always)]
+    fn go_back(&mut self) {
+        self.next = self.acked;
+        if let Some(sent) = &mut self.sent {
+            sent.clear();
+        }
+    }
+
+    /// How long ago the packet before `seq` was sent.
+    #[inline(always)]
+    fn since_sent(&self, now: Instant, seq: u32) -> Option<Duration> {
+        let place = seq.checked_sub(self.acked + 1)?;
+        self.sent.as_ref()?.get(place as usize).map(|sent| now.since(*sent))
+    }
+
     /// Everything before `seq` has arrived.
     #[inline(always)]
     fn advance(&mut self, now: Instant, seq: u32) {
         if seq > self.acked && seq <= self.high {
+            if let Some(sent) = &mut self.sent {
+                sent.drain(..((seq - self.acked) as usize).min(sent.len()));
+            }
             self.acked = seq;
             self.next = self.next.max(seq);
             self.progress = now;
@@ -122,7 +157,7 @@ impl<C: Control> GoBackNSender<C> {
 
 impl<C: Control> Sender for GoBackNSender<C> {
     type Params = GoBackNParams<C::Params>;
-    const TIMER_RECEDES: bool = true;
+    const TIMER_RECEDES: bool = !C::TIMED;
 
     #[inline(always)]
     fn peek(&self, params: &Self::Params, now: Instant) -> Next<u16> {
@@ -152,21 +187,32 @@ impl<C: Control> Sender for GoBackNSender<C> {
         } else {
             self.high = self.next;
         }
+        self.control.on_sent(&params.control, now, wire as u64);
         self.not_before = now + self.control.gap(&params.control, wire as u64);
+        if let Some(sent) = &mut self.sent {
+            sent.push_back(now);
+        }
         let last = if self.next == self.start.packets { flags::LAST } else { 0 };
         Next::Packet(Outgoing { seq, wire, class: self.start.class, flags: self.start.flags | last })
     }
 
     #[inline(always)]
     fn on_packet(&mut self, params: &Self::Params, now: Instant, packet: &Packet) {
+        if packet.kind == Kind::Cnp {
+            if self.control.on_cnp(&params.control, now) {
+                self.set_limit(params);
+            }
+            return;
+        }
+        let rtt = self.since_sent(now, packet.seq);
         self.advance(now, packet.seq);
         let missed = packet.kind == Kind::Nack;
         if missed {
             // Back to what was missed.
-            self.next = self.acked;
+            self.go_back();
         }
         if !missed || params.hears_nacks {
-            let ack = Ack { seq: packet.seq, next: self.next, marked: packet.has(flags::CE) };
+            let ack = Ack { now, seq: packet.seq, next: self.next, marked: packet.has(flags::CE), rtt };
             if self.control.on_ack(&params.control, ack) {
                 self.set_limit(params);
             }
@@ -175,15 +221,18 @@ impl<C: Control> Sender for GoBackNSender<C> {
 
     #[inline(always)]
     fn timer(&self, params: &Self::Params) -> Instant {
-        match params.rto {
-            Some(rto) if self.in_flight() > 0 => self.progress + rto,
-            _ => Instant::NEVER,
-        }
+        let own = self.control.timer(&params.control);
+        own.min(self.timeout(params))
     }
 
-    fn on_timer(&mut self, _params: &Self::Params, now: Instant) -> Option<TimeoutReason> {
-        self.next = self.acked;
-        self.progress = now;
+    fn on_timer(&mut self, params: &Self::Params, now: Instant) -> Option<TimeoutReason> {
+        if self.timeout(params) <= now {
+            self.go_back();
+            self.progress = now;
+        }
+        if self.control.timer(&params.control) <= now && self.control.on_timer(&params.control, now) {
+            self.set_limit(params);
+        }
         None
     }
 
@@ -217,18 +266,31 @@ impl<C: Control> Sender for GoBackNSender<C> {
 }
 
 /// The receiving side of one flow.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct GoBackNReceiver {
     /// Next packet expected.
     expected: u32,
     done: bool,
     /// When the last NACK for `expected` was sent; never if none was.
     nacked: Instant,
+    /// Where it notifies of congestion, from the first mark on.
+    notice: Option<Box<Notice>>,
+}
+
+/// What a receiver remembers of its last notification.
+#[derive(Clone, Copy, Debug)]
+struct Notice {
+    /// The next goes no sooner.
+    next: Instant,
+    /// A marked packet came since the last.
+    due: bool,
+    /// One of the flow.
+    packet: Packet,
 }
 
 impl Default for GoBackNReceiver {
     fn default() -> GoBackNReceiver {
-        GoBackNReceiver { expected: 0, done: false, nacked: Instant::NEVER }
+        GoBackNReceiver { expected: 0, done: false, nacked: Instant::NEVER, notice: None }
     }
 }
 
@@ -243,6 +305,12 @@ impl Receiver for GoBackNReceiver {
         packet: &Packet,
         reply: &mut impl FnMut(&Packet, Reply),
     ) {
+        if let Some(interval) = params.notifies
+            && packet.has(flags::CE)
+            && self.notify(now, interval, packet)
+        {
+            reply(packet, params.cnp(packet));
+        }
         let kind = if packet.seq == self.expected {
             self.expected += 1;
             self.nacked = Instant::NEVER;
@@ -264,6 +332,20 @@ impl Receiver for GoBackNReceiver {
     }
 
     #[inline(always)]
+    fn timer(&self, _params: &GoBackNReceiverParams) -> Instant {
+        match &self.notice {
+            Some(notice) if notice.due => notice.next,
+            _ => Instant::NEVER,
+        }
+    }
+
+    fn on_timer(&mut self, params: &GoBackNReceiverParams, now: Instant, reply: &mut impl FnMut(&Packet, Reply)) {
+        let (Some(notice), Some(interval)) = (&mut self.notice, params.notifies) else { return };
+        (notice.due, notice.next) = (false, now + interval);
+        reply(&notice.packet, params.cnp(&notice.packet));
+    }
+
+    #[inline(always)]
     fn is_done(&self) -> bool {
         self.done
     }
@@ -273,7 +355,23 @@ impl Receiver for GoBackNReceiver {
     }
 }
 
+impl GoBackNReceiver {
+    /// A marked packet came in. Whether to notify now; otherwise that will be due once the interval is over.
+    fn notify(&mut self, now: Instant, interval: Duration, packet: &Packet) -> bool {
+        let notice = self.notice.get_or_insert_with(|| Box::new(Notice { next: now, due: false, packet: *packet }));
+        notice.due = now < notice.next;
+        if !notice.due {
+            notice.next = now + interval;
+        }
+        !notice.due
+    }
+}
+
 impl GoBackNReceiverParams {
+    fn cnp(&self, packet: &Packet) -> Reply {
+        Reply { kind: Kind::Cnp, seq: packet.seq, word: None, wire: self.ack_wire, flags: 0 }
+    }
+
     #[inline(always)]
     fn reply(&self, packet: &Packet, kind: Kind, seq: u32) -> Reply {
         Reply { kind, seq, word: None, wire: self.ack_wire, flags: packet.flags & flags::CE }
@@ -283,14 +381,15 @@ impl GoBackNReceiverParams {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::line_rate::LineRate;
+    use crate::rate::line_rate::LineRate;
     use alloc::vec::Vec;
 
     const GUARD: Duration = Duration::from_us(500);
     const RTO: Duration = Duration::from_us(1000);
 
     pub fn params() -> GoBackNParams<()> {
-        let receiver = GoBackNReceiverParams { ack_wire: 64, nack_guard: GUARD, answers_duplicates: true };
+        let receiver =
+            GoBackNReceiverParams { ack_wire: 64, nack_guard: GUARD, answers_duplicates: true, notifies: None };
         GoBackNParams { control: (), payload: 1000, full_wire: 1048, rto: Some(RTO), hears_nacks: false, receiver }
     }
 
@@ -389,5 +488,96 @@ pub(crate) mod tests {
         let mut data = send(&mut tx, Instant(0));
         data.flags |= flags::CE | flags::ECT;
         rx.on_packet(&params().receiver, Instant(1), &data, &mut |_, reply| assert_eq!(reply.flags, flags::CE));
+    }
+
+    #[test]
+    fn congestion_is_notified_at_once_and_then_once_an_interval() {
+        let receiver = GoBackNReceiverParams { notifies: Some(Duration::from_us(50)), ..params().receiver };
+        let (mut tx, mut rx) = (sender(10), GoBackNReceiver::default());
+        let us = |n: u64| Instant(n * 1_000_000);
+        let mut notified = |at: Instant, marked: bool| {
+            let mut data = send(&mut tx, at);
+            data.flags |= if marked { flags::CE } else { 0 };
+            let mut kinds = Vec::new();
+            if rx.timer(&receiver) <= at {
+                rx.on_timer(&receiver, at, &mut |_, reply| kinds.push(reply.kind));
+            }
+            rx.on_packet(&receiver, at, &data, &mut |_, reply| kinds.push(reply.kind));
+            kinds.iter().filter(|kind| **kind == Kind::Cnp).count()
+        };
+        assert_eq!(notified(us(1), false), 0, "nothing to tell");
+        assert_eq!(notified(us(2), true), 1, "the first mark");
+        assert_eq!(notified(us(3), true), 0, "within the interval");
+        assert_eq!(notified(us(52), false), 1, "the interval is over, and a mark came in it");
+        assert_eq!(notified(us(102), false), 0, "none came since");
+        assert_eq!(notified(us(110), true), 1, "no interval runs");
+    }
+
+    /// Remembers what it is told.
+    #[derive(Clone, Copy)]
+    struct Listening {
+        rtt: Option<Duration>,
+        cnps: u32,
+        sent: u64,
+        due: Instant,
+    }
+
+    impl Control for Listening {
+        type Params = ();
+        const TIMED: bool = true;
+        fn at(_: &(), _: crate::Site) {}
+        fn new(_: &()) -> Listening {
+            Listening { rtt: None, cnps: 0, sent: 0, due: Instant::NEVER }
+        }
+        fn window(&self, _: &()) -> u64 {
+            u64::MAX
+        }
+        fn on_ack(&mut self, _: &(), ack: Ack) -> bool {
+            self.rtt = ack.rtt;
+            false
+        }
+        fn on_sent(&mut self, _: &(), _: Instant, wire: u64) {
+            self.sent += wire;
+        }
+        fn on_cnp(&mut self, _: &(), now: Instant) -> bool {
+            (self.cnps, self.due) = (self.cnps + 1, now + Duration::from_us(7));
+            false
+        }
+        fn timer(&self, _: &()) -> Instant {
+            self.due
+        }
+        fn on_timer(&mut self, _: &(), _: Instant) -> bool {
+            self.due = Instant::NEVER;
+            false
+        }
+        fn measures_rtt(_: &()) -> bool {
+            true
+        }
+    }
+
+    #[test]
+    fn control_hears_round_trips_notifications_and_its_timer() {
+        let start = Start { dst: 1, key: 7, packets: 9, last_wire: 548, class: 0, flags: 0 };
+        let mut tx = GoBackNSender::<Listening>::new(&params(), Instant(0), start);
+        (0..4).for_each(|i| assert!(matches!(tx.next_packet(&params(), Instant(100 * i)), Next::Packet(_))));
+        assert_eq!(tx.control.sent, 4 * 1048);
+        tx.on_packet(&params(), Instant(1000), &answer(Kind::Ack, 1));
+        assert_eq!(tx.control.rtt, Some(Duration(1000)));
+        tx.on_packet(&params(), Instant(1500), &answer(Kind::Ack, 3));
+        assert_eq!(tx.control.rtt, Some(Duration(1300)), "of the third packet, sent at 200");
+        tx.on_packet(&params(), Instant(1600), &answer(Kind::Ack, 3));
+        assert_eq!(tx.control.rtt, None, "nothing new");
+        // Go back: what is sent again is measured from then.
+        tx.on_packet(&params(), Instant(2000), &answer(Kind::Nack, 3));
+        assert!(matches!(tx.next_packet(&params(), Instant(2100)), Next::Packet(Outgoing { seq: 3, .. })));
+        tx.on_packet(&params(), Instant(3000), &answer(Kind::Ack, 4));
+        assert_eq!(tx.control.rtt, Some(Duration(900)));
+        // Its timer is heard beside the retransmission timer, which stays where it was.
+        tx.next_packet(&params(), Instant(3000));
+        let timeout = tx.timer(&params());
+        tx.on_packet(&params(), Instant(4000), &answer(Kind::Cnp, 4));
+        assert_eq!((tx.control.cnps, tx.timer(&params())), (1, Instant(4000) + Duration::from_us(7)));
+        tx.on_timer(&params(), Instant(4000) + Duration::from_us(7));
+        assert_eq!((tx.timer(&params()), tx.retransmitted()), (timeout, 1));
     }
 }

@@ -6,23 +6,20 @@
 #![no_std]
 extern crate alloc;
 
-pub mod control;
 pub mod datagrams;
-pub mod dctcp;
 pub mod flow;
 pub mod go_back_n;
-pub mod line_rate;
+pub mod rate;
 pub mod tcp;
-pub mod window;
 
-pub use control::{Ack, Control, Site};
 pub use datagrams::{Datagrams, Source};
-pub use dctcp::{Dctcp, DctcpParams};
 pub use flow::{Next, Outgoing, Receiver, Reply, Sender, Start, Transport};
 pub use go_back_n::{GoBackN, GoBackNParams, GoBackNReceiver, GoBackNReceiverParams, GoBackNSender};
-pub use line_rate::LineRate;
+pub use rate::dctcp::{Dctcp, DctcpParams};
+pub use rate::line_rate::LineRate;
+pub use rate::window::Window;
+pub use rate::{Ack, Control, Site};
 pub use tcp::{
     AckPolicy, Congestion, Connections, Marks, Recovery, Tcp, TcpAck, TcpAnswers, TcpFlow, TcpFlowParams,
     TcpFlowReceiver, TcpParams, TcpReceiver, TcpSender, TimeoutReason,
 };
-pub use window::Window;

@@ -10,6 +10,8 @@ pub enum Kind {
     Ack,
     /// Negative acknowledgement: go back to `seq`.
     Nack,
+    /// Congestion notification: marked packets of the flow arrived.
+    Cnp,
     /// Backpressure between neighbours; see [`crate::ControlFrame`].
     Control,
 }

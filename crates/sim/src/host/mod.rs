@@ -336,7 +336,7 @@ impl<N: Nic<T::Sender>, T: Transport, const IN_ORDER: bool> Host<N, T, IN_ORDER>
     #[inline(always)]
     fn offer(&mut self, w: &mut Around<T::Params, impl FnMut(Instant, Finished), impl Observer>, slot: u32) {
         self.at_nic(w, |nic, cx| nic.offer(cx, slot));
-        if N::TAKES_AT_ONCE {
+        if N::TAKES_AT_ONCE || !T::Sender::TIMER_RECEDES {
             self.set_timer(w, slot);
         }
     }

@@ -61,7 +61,7 @@ impl Sent {
     pub fn count(&mut self, packet: &Packet) {
         let (packets, bytes) = match packet.kind {
             Kind::Data => (&mut self.data_packets, &mut self.data_bytes),
-            Kind::Ack | Kind::Nack => (&mut self.ack_packets, &mut self.ack_bytes),
+            Kind::Ack | Kind::Nack | Kind::Cnp => (&mut self.ack_packets, &mut self.ack_bytes),
             Kind::Control => (&mut self.control_frames, &mut self.control_bytes),
         };
         *packets += 1;

@@ -784,6 +784,7 @@ impl Observer for Audit {
                 tally.acknowledged = tally.acknowledged.max(packet.seq);
                 tally.nacked = true;
             }
+            Kind::Cnp => self.count("notifications received"),
             Kind::Control => unreachable!("control frames are not for hosts' flows"),
         }
     }

@@ -1,6 +1,6 @@
 //! A fixed cap on bytes in flight: one bandwidth-delay product for ideal fair queueing (spec D).
 
-use crate::control::{Control, Site};
+use crate::rate::{Control, Site};
 
 /// No state; its parameter is the window of its site.
 #[derive(Clone, Copy, Debug)]

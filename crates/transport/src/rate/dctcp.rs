@@ -13,7 +13,7 @@
 //! Differs from the paper: rates instead of windows are halved, and the window test is made before sending.
 //! Floating point: additions, multiplications and divisions only, which IEEE 754 rounds the same everywhere.
 
-use crate::control::{Ack, Control, Site};
+use crate::rate::{Ack, Control, Site};
 use backwater_types::{BitsPerSec, Duration, OutOfRange, Ranges, whole_ns};
 #[cfg(feature = "schema")]
 use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
@@ -154,6 +154,7 @@ impl Control for Dctcp {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use backwater_types::Instant;
 
     const PARAMS: DctcpParams = DctcpParams {
         g: 1.0 / 16.0,
@@ -163,18 +164,22 @@ mod tests {
         site: Site { line_rate: 1e11, window: 104_000, unlimited: false, whole: false },
     };
 
+    fn ack(seq: u32, next: u32, marked: bool) -> Ack {
+        Ack { now: Instant(0), seq, next, marked, rtt: None }
+    }
+
     #[test]
     fn the_first_mark_halves_the_rate_and_the_window_once_per_window() {
         let mut flow = Dctcp::new(&PARAMS);
-        flow.on_ack(&PARAMS, Ack { seq: 1, next: 100, marked: true });
+        flow.on_ack(&PARAMS, ack(1, 100, true));
         assert_eq!(flow.rate(), 5e10);
         assert_eq!(flow.window(&PARAMS), 52_000);
         assert_eq!(flow.gap(&PARAMS, 1048), Duration(167_680));
         for seq in 2..=100 {
-            flow.on_ack(&PARAMS, Ack { seq, next: 150, marked: true });
+            flow.on_ack(&PARAMS, ack(seq, 150, true));
         }
         assert_eq!(flow.rate(), 5e10, "one cut per window");
-        flow.on_ack(&PARAMS, Ack { seq: 101, next: 150, marked: true });
+        flow.on_ack(&PARAMS, ack(101, 150, true));
         // The first batch's 100 marks and this one over a batch of 101: alpha stays 1, so the rate halves again.
         assert_eq!(flow.rate(), 2.5e10);
     }
@@ -183,20 +188,20 @@ mod tests {
     fn gaps_and_rates_may_be_whole() {
         let params = DctcpParams { site: Site { whole: true, ..PARAMS.site }, ..PARAMS };
         let mut flow = Dctcp::new(&params);
-        flow.on_ack(&params, Ack { seq: 1, next: 100, marked: true });
+        flow.on_ack(&params, ack(1, 100, true));
         assert_eq!((flow.gap(&params, 1048), flow.window(&params)), (Duration(167_000), 52_000));
     }
 
     #[test]
     fn an_unmarked_batch_adds_once() {
         let mut flow = Dctcp::new(&PARAMS);
-        flow.on_ack(&PARAMS, Ack { seq: 1, next: 100, marked: true });
+        flow.on_ack(&PARAMS, ack(1, 100, true));
         for seq in 2..=101 {
-            flow.on_ack(&PARAMS, Ack { seq, next: 150, marked: false });
+            flow.on_ack(&PARAMS, ack(seq, 150, false));
         }
         assert_eq!(flow.rate(), 5.1e10);
         for seq in 102..=150 {
-            flow.on_ack(&PARAMS, Ack { seq, next: 200, marked: false });
+            flow.on_ack(&PARAMS, ack(seq, 200, false));
         }
         assert_eq!(flow.rate(), 5.1e10);
     }

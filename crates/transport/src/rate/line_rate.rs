@@ -1,6 +1,6 @@
 //! No end-to-end control: a flow sends as fast as its NIC and backpressure let it. What pure BFC runs on.
 
-use crate::control::{Control, Site};
+use crate::rate::{Control, Site};
 
 /// No state.
 #[derive(Clone, Copy, Debug)]

@@ -1,16 +1,24 @@
 //! The interface of end-to-end control: a window, a pace, and what an ACK does to them.
 
-use backwater_types::Duration;
+pub mod dctcp;
+pub mod line_rate;
+pub mod window;
+
+use backwater_types::{Duration, Instant};
 
 /// An acknowledgement as control sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack {
+    /// When it came.
+    pub now: Instant,
     /// Next packet the receiver expects.
     pub seq: u32,
     /// Next packet the sender will send.
     pub next: u32,
     /// The acknowledged packet was marked.
     pub marked: bool,
+    /// Since the packet before `seq` was last sent, where control [asks for it](Control::measures_rtt).
+    pub rtt: Option<Duration>,
 }
 
 /// Where a flow starts, as far as its control has to know.
@@ -45,5 +53,32 @@ pub trait Control: Copy + Send + 'static {
     #[inline(always)]
     fn on_ack(&mut self, _params: &Self::Params, _ack: Ack) -> bool {
         false
+    }
+    /// A packet of `wire` bytes starts.
+    #[inline(always)]
+    fn on_sent(&mut self, _params: &Self::Params, _now: Instant, _wire: u64) {}
+    /// The receiver notified of congestion. Whether the window or the pace has changed.
+    #[inline(always)]
+    fn on_cnp(&mut self, _params: &Self::Params, _now: Instant) -> bool {
+        false
+    }
+    /// It has timers of its own.
+    const TIMED: bool = false;
+    /// When [`Control::on_timer`] is due; [`Instant::NEVER`] if there is nothing to wait for.
+    #[inline(always)]
+    fn timer(&self, _params: &Self::Params) -> Instant {
+        Instant::NEVER
+    }
+    /// Its time has come. Whether the window or the pace has changed.
+    fn on_timer(&mut self, _params: &Self::Params, _now: Instant) -> bool {
+        false
+    }
+    /// It is told round trip times.
+    fn measures_rtt(_params: &Self::Params) -> bool {
+        false
+    }
+    /// Receivers notify of congestion: at most once in this time, if a marked packet came in it.
+    fn notifies(_params: &Self::Params) -> Option<Duration> {
+        None
     }
 }
