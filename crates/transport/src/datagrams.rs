@@ -158,7 +158,7 @@ impl<S: Sender> Sender for Source<S> {
 mod tests {
     use super::*;
     use crate::go_back_n::GoBackNSender;
-    use crate::rate::line_rate::LineRate;
+    use crate::rate::LineRate;
     use backwater_types::BitsPerSec;
 
     #[test]

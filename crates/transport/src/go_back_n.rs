@@ -381,7 +381,7 @@ impl GoBackNReceiverParams {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::rate::line_rate::LineRate;
+    use crate::rate::LineRate;
     use alloc::vec::Vec;
 
     const GUARD: Duration = Duration::from_us(500);

@@ -15,10 +15,7 @@ pub mod tcp;
 pub use datagrams::{Datagrams, Source};
 pub use flow::{Next, Outgoing, Receiver, Reply, Sender, Start, Transport};
 pub use go_back_n::{GoBackN, GoBackNParams, GoBackNReceiver, GoBackNReceiverParams, GoBackNSender};
-pub use rate::dctcp::{Dctcp, DctcpParams};
-pub use rate::line_rate::LineRate;
-pub use rate::window::Window;
-pub use rate::{Ack, Control, Site};
+pub use rate::*;
 pub use tcp::{
     AckPolicy, Congestion, Connections, Marks, Recovery, Tcp, TcpAck, TcpAnswers, TcpFlow, TcpFlowParams,
     TcpFlowReceiver, TcpParams, TcpReceiver, TcpSender, TimeoutReason,

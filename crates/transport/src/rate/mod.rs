@@ -1,8 +1,12 @@
 //! The interface of end-to-end control: a window, a pace, and what an ACK does to them.
 
-pub mod dctcp;
-pub mod line_rate;
-pub mod window;
+mod dctcp;
+mod line_rate;
+mod window;
+
+pub use dctcp::{Dctcp, DctcpParams};
+pub use line_rate::LineRate;
+pub use window::Window;
 
 use backwater_types::{Duration, Instant};
 
