@@ -78,6 +78,7 @@ pub struct GoBackNSender<C> {
     /// Earliest start of the next packet.
     not_before: Instant,
     /// When each packet in flight was last sent, where control asks for it.
+    #[allow(clippy::box_collection, reason = "a word in every flow, of which few measure")]
     sent: Option<Box<VecDeque<Instant>>>,
 }
 
