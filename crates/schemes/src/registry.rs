@@ -20,6 +20,8 @@ transports! {
         Window
         /// Rate-based DCTCP (baselines 1.1).
         Dctcp { dctcp }
+        /// DCQCN, in either published form (baselines 2).
+        Dcqcn { dcqcn }
     }
     others {
         /// TCP with SACK, and what [`TcpParams`] says of marks: DCTCP and ECN* among them (baselines 1.2 and 1.3).
@@ -65,6 +67,9 @@ pub const PRESETS: &[(&str, &str)] = presets! {
     "flowsail+dctcp"
     "bcc"
     "dctcp"
+    "dcqcn"
+    "dcqcn+win"
+    "dcqcn-vendor"
     "dctcp-tcp"
     "ecn-star-tcp"
     "ideal-fc"

@@ -1,9 +1,11 @@
 //! The interface of end-to-end control: a window, a pace, and what an ACK does to them.
 
+mod dcqcn;
 mod dctcp;
 mod line_rate;
 mod window;
 
+pub use dcqcn::{Dcqcn, DcqcnParams, DcqcnVariant};
 pub use dctcp::{Dctcp, DctcpParams};
 pub use line_rate::LineRate;
 pub use window::Window;

@@ -1,0 +1,514 @@
+//! DCQCN: a rate that notifications of congestion cut, and that recovers towards what it was, then beyond.
+//!
+//! Sources: Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015, sections 3 and 5, and its authors'
+//! simulator, which BFC cites (baselines 2.1); NICs of Mellanox as HPCC's simulator has them, mode 1 (baselines 2.2).
+//!
+//! ```text
+//! published:  receiver: at most one CNP every `cnp_interval`, if a marked packet came in it
+//!             CNP:      Rt = R (with `clamp`, else only if R was increased since the last cut) ; alpha = (1 - g) alpha + g
+//!                       R = max(Rmin, R (1 - alpha / 2)) ; both counters and both stages start again
+//!             every alpha_timer without a CNP:  alpha = (1 - g) alpha
+//!             byte counter or increase timer expires, its stage Sb or St counts one up:
+//!               max(Sb, St) < F:    fast recovery
+//!               min(Sb, St) < F:    Rt += AI
+//!               else:               Rt += HAI (min(Sb, St) - F + 1), and both run at half their period
+//!             then R = (R + Rt) / 2. If either stage is 1 and Rt > 10 R, Rt is divided by 8 in place of growing.
+//! vendor:     no CNPs, marks are echoed in ACKs
+//!             every alpha_timer:        alpha = (1 - g) alpha + g [an echo came since]
+//!             every decrease_interval, if an echo came since:  Rt = R (with `clamp`, or if R was increased) ; R cut as above
+//!             every increase_timer:     St < F: - ; St = F: Rt += AI ; else Rt += HAI ; then R = (R + Rt) / 2 and St += 1
+//! ```
+//!
+//! Starts at line rate. Both rates stay at or below it: the authors' simulator does not cap Rt. The estimate alpha is brought up to
+//! date when it is needed, which is the same as at every tick. Differs from the paper: alpha is updated before the cut, as in the
+//! authors' simulator. Floating point: additions, multiplications and divisions only.
+
+use crate::rate::{Ack, Control, Site};
+use backwater_types::{BitsPerSec, Bytes, Duration, Instant, OutOfRange, Ranges, whole_ns};
+#[cfg(feature = "schema")]
+use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
+
+/// DCQCN (baselines 2).
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields, default))]
+pub struct DcqcnParams {
+    /// Which of the two published forms.
+    pub variant: DcqcnVariant,
+    /// Weight of the newest observation in the estimate alpha.
+    pub g: f64,
+    /// The estimate at a flow's first cut, 0 to 1.
+    pub alpha: f64,
+    /// Lowest rate.
+    pub min_rate: BitsPerSec,
+    /// Rate added to the target in additive increase (AI).
+    pub additive_increase: BitsPerSec,
+    /// Rate added to the target in hyper increase (HAI).
+    pub hyper_increase: BitsPerSec,
+    /// Steps of fast recovery (F).
+    pub fast_recovery: u32,
+    /// Period of the increase timer.
+    pub increase_timer: Duration,
+    /// Bytes on the wire between steps of the byte counter; `"0 B"`: none. Only published.
+    pub byte_counter: Bytes,
+    /// Period in which alpha decays, or with `vendor` is updated.
+    pub alpha_timer: Duration,
+    /// A receiver notifies at most once in this time. Only published.
+    pub cnp_interval: Duration,
+    /// Period in which a cut may come. Only vendor.
+    pub decrease_interval: Duration,
+    /// A cut sets the target to the rate even if that was not increased since the last.
+    pub clamp: bool,
+    /// The window, where there is one, shrinks with the rate.
+    pub window_follows_rate: bool,
+    /// Where flows start; not said here.
+    #[cfg_attr(feature = "schema", serde(skip))]
+    pub site: Site,
+}
+
+/// The published forms of DCQCN.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
+pub enum DcqcnVariant {
+    /// As at SIGCOMM 2015: notification packets, a byte counter and a timer.
+    Published,
+    /// As NICs of Mellanox in HPCC's simulator: marks echoed in ACKs, clocks only.
+    Vendor,
+}
+
+impl Default for DcqcnParams {
+    /// Those of the paper, sections 3.3 and 5.
+    fn default() -> DcqcnParams {
+        DcqcnParams {
+            variant: DcqcnVariant::Published,
+            g: 1.0 / 256.0,
+            alpha: 1.0,
+            min_rate: BitsPerSec(100_000_000),
+            additive_increase: BitsPerSec(40_000_000),
+            hyper_increase: BitsPerSec(200_000_000),
+            fast_recovery: 5,
+            increase_timer: Duration::from_us(55),
+            byte_counter: Bytes(10_000_000),
+            alpha_timer: Duration::from_us(55),
+            cnp_interval: Duration::from_us(50),
+            decrease_interval: Duration::from_us(50),
+            clamp: true,
+            window_follows_rate: false,
+            site: Site::default(),
+        }
+    }
+}
+
+impl Ranges for DcqcnParams {
+    fn check(&self) -> Result<(), OutOfRange> {
+        // A second is longer than any period that was published by four orders of magnitude.
+        let period = |key: &str, value: Duration| {
+            let within = (1_000..=1_000_000_000_000).contains(&value.0);
+            OutOfRange::unless(within, key, "1 ns to 1 s")
+        };
+        OutOfRange::unless(self.g > 0.0 && self.g <= 1.0, "g", "more than 0 and at most 1")?;
+        OutOfRange::unless((0.0..=1.0).contains(&self.alpha), "alpha", "0 to 1")?;
+        OutOfRange::unless(self.min_rate.0 > 0, "min_rate", "more than 0 bps")?;
+        OutOfRange::unless(self.additive_increase.0 > 0, "additive_increase", "more than 0 bps")?;
+        OutOfRange::unless(self.hyper_increase.0 > 0, "hyper_increase", "more than 0 bps")?;
+        OutOfRange::unless((1..=1000).contains(&self.fast_recovery), "fast_recovery", "1 to 1000")?;
+        period("increase_timer", self.increase_timer)?;
+        period("alpha_timer", self.alpha_timer)?;
+        period("cnp_interval", self.cnp_interval)?;
+        period("decrease_interval", self.decrease_interval)
+    }
+}
+
+/// State of one flow.
+#[derive(Clone, Copy, Debug)]
+pub struct Dcqcn {
+    rate: f64,
+    target: f64,
+    alpha: f64,
+    /// When alpha was last brought up to date: a tick of its clock. Never before the first cut.
+    alpha_at: Instant,
+    /// When the increase timer expires; never before the first cut.
+    increase_at: Instant,
+    /// When a cut may come next; never while no echo waits for it. Only vendor.
+    decrease_at: Instant,
+    /// A tick of the clock of cuts.
+    decrease_from: Instant,
+    /// Wire bytes to the next step of the byte counter.
+    bytes_left: u64,
+    byte_stage: u32,
+    time_stage: u32,
+    /// An echo came since alpha's last tick.
+    echoed: bool,
+    /// The rate was increased since the last cut.
+    increased: bool,
+}
+
+impl Dcqcn {
+    /// Sending rate, bit/s.
+    pub fn rate(&self) -> f64 {
+        self.rate
+    }
+
+    /// The estimate as of `now`: one tick with the echo that waits, if any, and all others without.
+    fn age_alpha(&mut self, params: &DcqcnParams, now: Instant) {
+        while self.alpha_at + params.alpha_timer <= now {
+            self.alpha *= 1.0 - params.g;
+            if core::mem::take(&mut self.echoed) {
+                self.alpha += params.g;
+            }
+            self.alpha_at += params.alpha_timer;
+            if self.alpha == 0.0 {
+                let ticks = now.since(self.alpha_at).0 / params.alpha_timer.0;
+                self.alpha_at += Duration(ticks * params.alpha_timer.0);
+            }
+        }
+    }
+
+    /// Cuts the rate; increase starts again.
+    fn cut(&mut self, params: &DcqcnParams, now: Instant) {
+        if params.clamp || self.increased {
+            self.target = self.rate;
+        }
+        self.rate = params.whole(self.rate * (1.0 - self.alpha / 2.0)).max(params.min_rate.0 as f64);
+        (self.byte_stage, self.time_stage, self.increased) = (0, 0, false);
+        self.bytes_left = params.byte_counter();
+        self.increase_at = now + params.increase_timer;
+    }
+
+    /// A step of increase by `step` (bit/s) of the target.
+    fn increase(&mut self, params: &DcqcnParams, step: f64) {
+        let line = params.site.line_rate;
+        self.target = (self.target + step).min(line);
+        self.rate = params.whole((self.rate + self.target) / 2.0).min(line);
+        self.increased = true;
+    }
+
+    /// Either counter of the published form has expired.
+    fn expire(&mut self, params: &DcqcnParams) {
+        let (most, least) = (self.byte_stage.max(self.time_stage), self.byte_stage.min(self.time_stage));
+        let first = self.byte_stage == 1 || self.time_stage == 1;
+        if first && self.target > 10.0 * self.rate {
+            self.target /= 8.0;
+            return self.increase(params, 0.0);
+        }
+        let step = if most < params.fast_recovery {
+            0.0
+        } else if least < params.fast_recovery {
+            params.additive_increase.0 as f64
+        } else {
+            params.hyper_increase.0 as f64 * (least - params.fast_recovery + 1) as f64
+        };
+        self.increase(params, step);
+    }
+
+    /// How much shorter the periods of both counters are.
+    fn halved(&self, params: &DcqcnParams) -> u64 {
+        1 + (self.byte_stage.min(self.time_stage) >= params.fast_recovery) as u64
+    }
+
+    /// Nothing would change until the next cut.
+    fn is_whole(&self, params: &DcqcnParams) -> bool {
+        self.rate >= params.site.line_rate && self.target >= params.site.line_rate
+    }
+}
+
+impl DcqcnParams {
+    /// Bytes between steps; as many as there are, where none count.
+    fn byte_counter(&self) -> u64 {
+        match self.variant {
+            DcqcnVariant::Published if self.byte_counter.0 > 0 => self.byte_counter.0,
+            _ => u64::MAX,
+        }
+    }
+
+    #[inline(always)]
+    fn whole(&self, rate: f64) -> f64 {
+        if self.site.whole { rate as u64 as f64 } else { rate }
+    }
+}
+
+impl Control for Dcqcn {
+    type Params = DcqcnParams;
+    const TIMED: bool = true;
+
+    fn at(params: &DcqcnParams, site: Site) -> DcqcnParams {
+        DcqcnParams { site, ..*params }
+    }
+
+    fn new(params: &DcqcnParams) -> Dcqcn {
+        Dcqcn {
+            rate: params.site.line_rate,
+            target: params.site.line_rate,
+            alpha: params.alpha,
+            alpha_at: Instant::NEVER,
+            increase_at: Instant::NEVER,
+            decrease_at: Instant::NEVER,
+            decrease_from: Instant::NEVER,
+            bytes_left: u64::MAX,
+            byte_stage: 0,
+            time_stage: 0,
+            echoed: false,
+            increased: true,
+        }
+    }
+
+    fn notifies(params: &DcqcnParams) -> Option<Duration> {
+        (params.variant == DcqcnVariant::Published).then_some(params.cnp_interval)
+    }
+
+    #[inline(always)]
+    fn window(&self, params: &DcqcnParams) -> u64 {
+        let site = &params.site;
+        if site.unlimited || !params.window_follows_rate || self.rate == site.line_rate {
+            return site.window;
+        }
+        if site.whole {
+            return (site.window * self.rate as u64 / site.line_rate as u64).max(1);
+        }
+        ((site.window as f64 * (self.rate / site.line_rate)) as u64).max(1)
+    }
+
+    #[inline(always)]
+    fn gap(&self, params: &DcqcnParams, wire: u64) -> Duration {
+        if self.rate == params.site.line_rate {
+            return Duration::ZERO;
+        }
+        if params.site.whole {
+            return whole_ns(wire, self.rate);
+        }
+        Duration((wire as f64 * 8e12 / self.rate) as u64)
+    }
+
+    /// The byte counter, which runs once there was a cut.
+    #[inline(always)]
+    fn on_sent(&mut self, params: &DcqcnParams, _now: Instant, wire: u64) {
+        if self.bytes_left == u64::MAX {
+            return;
+        }
+        self.bytes_left = self.bytes_left.saturating_sub(wire);
+        if self.bytes_left == 0 {
+            self.byte_stage += 1;
+            self.expire(params);
+            self.bytes_left = params.byte_counter() / self.halved(params);
+        }
+    }
+
+    fn on_cnp(&mut self, params: &DcqcnParams, now: Instant) -> bool {
+        if self.alpha_at != Instant::NEVER {
+            self.age_alpha(params, now);
+        }
+        self.alpha = (1.0 - params.g) * self.alpha + params.g;
+        self.alpha_at = now;
+        self.cut(params, now);
+        true
+    }
+
+    /// Echoes of marks, where there are no notifications.
+    #[inline(always)]
+    fn on_ack(&mut self, params: &DcqcnParams, ack: Ack) -> bool {
+        if !ack.marked || params.variant == DcqcnVariant::Published {
+            return false;
+        }
+        if self.alpha_at == Instant::NEVER {
+            // The first echo starts the clocks; that of cuts ticks just behind that of alpha.
+            (self.alpha, self.alpha_at) = (params.alpha, ack.now);
+            self.decrease_from = ack.now + Duration::from_ns(1);
+        } else {
+            self.age_alpha(params, ack.now);
+        }
+        self.echoed = true;
+        if self.decrease_at == Instant::NEVER {
+            let ticks = ack.now.since(self.decrease_from).0 / params.decrease_interval.0 + 1;
+            self.decrease_at = self.decrease_from + Duration(ticks * params.decrease_interval.0);
+        }
+        false
+    }
+
+    #[inline(always)]
+    fn timer(&self, _params: &DcqcnParams) -> Instant {
+        self.increase_at.min(self.decrease_at)
+    }
+
+    fn on_timer(&mut self, params: &DcqcnParams, now: Instant) -> bool {
+        let before = self.rate;
+        if self.decrease_at <= now {
+            self.age_alpha(params, now);
+            self.decrease_at = Instant::NEVER;
+            self.cut(params, now);
+        } else if self.increase_at <= now {
+            match params.variant {
+                DcqcnVariant::Published => {
+                    self.time_stage += 1;
+                    self.expire(params);
+                }
+                DcqcnVariant::Vendor => {
+                    let step = match self.time_stage.cmp(&params.fast_recovery) {
+                        core::cmp::Ordering::Less => 0.0,
+                        core::cmp::Ordering::Equal => params.additive_increase.0 as f64,
+                        core::cmp::Ordering::Greater => params.hyper_increase.0 as f64,
+                    };
+                    self.increase(params, step);
+                    self.time_stage += 1;
+                }
+            }
+            self.increase_at = match self.is_whole(params) {
+                true => Instant::NEVER,
+                false => now + Duration(params.increase_timer.0 / self.halved(params)),
+            };
+        }
+        self.rate != before
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SITE: Site = Site { line_rate: 1e11, window: u64::MAX, unlimited: true, whole: false };
+
+    fn us(n: u64) -> Instant {
+        Instant(n * 1_000_000)
+    }
+
+    fn published() -> DcqcnParams {
+        Dcqcn::at(&DcqcnParams { byte_counter: Bytes(0), g: 0.25, ..DcqcnParams::default() }, SITE)
+    }
+
+    fn vendor() -> DcqcnParams {
+        let params = DcqcnParams {
+            variant: DcqcnVariant::Vendor,
+            g: 0.25,
+            fast_recovery: 1,
+            alpha_timer: Duration::from_us(1),
+            decrease_interval: Duration::from_us(4),
+            increase_timer: Duration::from_us(300),
+            clamp: false,
+            additive_increase: BitsPerSec(1_000_000_000),
+            hyper_increase: BitsPerSec(2_000_000_000),
+            ..DcqcnParams::default()
+        };
+        Dcqcn::at(&params, SITE)
+    }
+
+    fn echo(flow: &mut Dcqcn, params: &DcqcnParams, now: Instant) {
+        flow.on_ack(params, Ack { now, seq: 1, next: 2, marked: true, rtt: None });
+    }
+
+    /// Runs its timers up to `until`.
+    fn run(flow: &mut Dcqcn, params: &DcqcnParams, until: Instant) {
+        while flow.timer(params) <= until {
+            let now = flow.timer(params);
+            flow.on_timer(params, now);
+        }
+    }
+
+    #[test]
+    fn a_notification_cuts_by_half_of_alpha_which_decays_with_the_clock() {
+        let (params, mut flow) = (published(), Dcqcn::new(&published()));
+        assert_eq!((flow.gap(&params, 1048), flow.timer(&params)), (Duration::ZERO, Instant::NEVER));
+        assert!(flow.on_cnp(&params, us(10)));
+        // Alpha starts at 1, and 3/4 of it and 1/4 are 1.
+        assert_eq!((flow.rate(), flow.target, flow.alpha), (5e10, 1e11, 1.0));
+        assert_eq!(flow.gap(&params, 1048), Duration(167_680));
+        // Two periods of 55 us later: 9/16, then 3/4 of that and 1/4.
+        flow.on_cnp(&params, us(10 + 111));
+        assert_eq!(flow.alpha, 0.75 * 0.5625 + 0.25);
+        assert_eq!(flow.rate(), 5e10 * (1.0 - flow.alpha / 2.0));
+        assert_eq!(flow.target, 5e10, "the clamp");
+    }
+
+    #[test]
+    fn without_the_clamp_the_target_stays_until_the_rate_was_increased() {
+        let params = DcqcnParams { clamp: false, ..published() };
+        let mut flow = Dcqcn::new(&params);
+        flow.on_cnp(&params, us(0));
+        flow.on_cnp(&params, us(1));
+        assert_eq!((flow.rate(), flow.target), (2.5e10, 1e11), "two cuts in a row");
+        run(&mut flow, &params, us(56));
+        assert_eq!(flow.rate(), 6.25e10, "half way to the target");
+        flow.on_cnp(&params, us(60));
+        assert_eq!(flow.target, 6.25e10);
+    }
+
+    /// Four halvings of the way back, additive increase while the byte counter stands still.
+    #[test]
+    fn the_timer_recovers_and_then_adds() {
+        let (params, mut flow) = (published(), Dcqcn::new(&published()));
+        flow.on_cnp(&params, us(0));
+        flow.on_cnp(&params, us(1));
+        let (cut, target) = (2.5e10, 5e10);
+        assert_eq!((flow.rate(), flow.target), (cut, target));
+        let mut expected = cut;
+        for step in 1..=4 {
+            run(&mut flow, &params, us(1 + 55 * step));
+            expected = (expected + target) / 2.0;
+            assert_eq!((flow.rate(), flow.target), (expected, target), "fast recovery, step {step}");
+        }
+        run(&mut flow, &params, us(1 + 55 * 5));
+        assert_eq!(flow.target, target + 4e7, "one stage is at F, the other is not");
+        assert_eq!(flow.rate(), (expected + target + 4e7) / 2.0);
+    }
+
+    #[test]
+    fn both_counters_at_their_end_are_hyper_increase_at_half_the_period() {
+        let params = DcqcnParams { byte_counter: Bytes(1_000_000), ..published() };
+        let mut flow = Dcqcn::new(&params);
+        flow.on_cnp(&params, us(0));
+        flow.on_cnp(&params, us(1));
+        (0..5).for_each(|_| (0..1000).for_each(|_| flow.on_sent(&params, us(2), 1000)));
+        run(&mut flow, &params, us(1 + 55 * 5));
+        // The fifth step of the byte counter adds AI, and so do four of the timer; its fifth finds both at F: HAI once.
+        assert_eq!((flow.byte_stage, flow.time_stage), (5, 5));
+        assert_eq!(flow.target, 5e10 + 5.0 * 4e7 + 2e8);
+        assert_eq!(flow.timer(&params), us(1 + 55 * 5) + Duration(27_500_000));
+        run(&mut flow, &params, us(1 + 55 * 5) + Duration(27_500_000));
+        assert_eq!(flow.byte_stage.min(flow.time_stage), 5);
+        assert_eq!(flow.target, 5e10 + 5.0 * 4e7 + 2.0 * 2e8);
+    }
+
+    #[test]
+    fn rates_stay_between_the_lowest_and_the_line() {
+        let params = published();
+        let mut flow = Dcqcn::new(&params);
+        (0..100).for_each(|i| assert!(flow.on_cnp(&params, us(i))));
+        assert_eq!(flow.rate(), 1e8);
+        run(&mut flow, &params, us(2_000_000));
+        assert_eq!((flow.rate(), flow.timer(&params)), (1e11, Instant::NEVER), "nothing is left to wait for");
+    }
+
+    /// Echoes start clocks of 1 us and 4 us; a cut needs an echo since the last tick of its clock.
+    #[test]
+    fn the_vendor_cuts_by_its_clock_and_only_after_an_echo() {
+        let (params, mut flow) = (vendor(), Dcqcn::new(&vendor()));
+        assert_eq!(Dcqcn::notifies(&params), None);
+        echo(&mut flow, &params, us(100));
+        assert_eq!(flow.timer(&params), us(104) + Duration::from_ns(1));
+        run(&mut flow, &params, us(105));
+        // Ticks at 101 with the echo, 102, 103 and 104 without.
+        let alpha = 0.75f64.powi(3);
+        assert_eq!((flow.alpha, flow.rate()), (alpha, 1e11 * (1.0 - alpha / 2.0)));
+        assert_eq!(flow.target, 1e11);
+        let cut = flow.rate();
+        run(&mut flow, &params, us(300));
+        assert_eq!(flow.rate(), cut, "no echo, no cut");
+        // The first step of increase, 300 us after the cut, is F = 1 step of recovery, then AI, then HAI.
+        run(&mut flow, &params, us(405));
+        assert_eq!((flow.rate(), flow.target), ((cut + 1e11) / 2.0, 1e11));
+        echo(&mut flow, &params, us(406));
+        // The clock of cuts ticks every 4 us from 100 us and 1 ns on.
+        assert_eq!(flow.timer(&params), us(408) + Duration::from_ns(1));
+        let recovered = flow.rate();
+        run(&mut flow, &params, us(409));
+        assert_eq!(flow.target, recovered, "it was increased since the last cut");
+    }
+
+    #[test]
+    fn a_window_may_follow_the_rate() {
+        let site = Site { window: 104_000, unlimited: false, ..SITE };
+        let params = Dcqcn::at(&DcqcnParams { window_follows_rate: true, ..published() }, site);
+        let mut flow = Dcqcn::new(&params);
+        assert_eq!(flow.window(&params), 104_000);
+        flow.on_cnp(&params, us(0));
+        assert_eq!(flow.window(&params), 52_000);
+        assert_eq!(flow.window(&DcqcnParams { window_follows_rate: false, ..params }), 104_000);
+    }
+}
