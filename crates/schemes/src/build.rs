@@ -2,9 +2,9 @@
 
 use crate::conventions::{AckClass, Conventions, Time};
 use crate::planes::{self, AnySwitch};
-use crate::registry::Host;
+use crate::registry::{Backpressure, Host, Switch};
 use crate::site::SwitchSite;
-use crate::switch::{Backpressure, Switch, WhenPaused};
+use crate::switch::WhenPaused;
 use backwater_dataplane::{
     BufferSize, Ecn, EcnOf, Elide, ElideRule, MarkingShape, MemoryShape, Mmu, NicQueues, NotEct, PortShape, Red,
     Returns, Shape, SpacedOver, Spacing, pfc,

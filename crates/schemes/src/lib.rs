@@ -10,13 +10,13 @@ mod host;
 pub mod planes;
 pub mod registry;
 pub mod site;
-pub mod switch;
+mod switch;
 pub mod window;
 
 pub use build::Network;
 pub use conventions::{AckClass, Compat, Conventions, Hosts, Memory, Paths, Ties, Time};
 pub use planes::AnySwitch;
-pub use registry::{AnyControl, AnyParams, Host, Transport};
+pub use registry::{AnyControl, AnyParams, Backpressure, Host, Switch, Transport};
 pub use site::{Neighbour, SwitchSite};
-pub use switch::{Assignment, Backpressure, Switch, WhenPaused};
+pub use switch::{Assignment, WhenPaused};
 pub use window::Window;

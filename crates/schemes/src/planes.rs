@@ -1,7 +1,8 @@
 //! Data planes behind one interface: each published combination as itself, any other accepted one through an enum.
 
 use crate::conventions::Memory;
-use crate::switch::{Assignment, Backpressure, Switch as Table};
+use crate::registry::{Backpressure, Switch as Table};
+use crate::switch::Assignment;
 use backwater_dataplane::queues::PausableQueues;
 use backwater_dataplane::{
     Beside, Bfc, BfcByFlow, BfcParams, ByClass, Composed, DataPlane, Departed, Dynamic, FlowSail, FlowSailAsPrinted,
@@ -20,7 +21,7 @@ pub trait Build: DataPlane {
 type Narrow = PausableQueues<1>;
 
 macro_rules! products {
-    ($($name:ident = $policy:ty, $params:expr;)*) => {
+    ($($name:ident: $assignment:ident, $backpressure:ident $(if $($trait:ident)+)? => $policy:ty, $params:expr;)*) => {
         $(
             #[doc = concat!("`", stringify!($policy), "`.")]
             pub type $name = Switch<$policy>;
@@ -31,6 +32,21 @@ macro_rules! products {
                 }
             }
         )*
+
+        /// The product that a table asks for: the first line of the list that fits. `None`: no line does.
+        fn build(table: &Table, shape: &Shape, at: Traits) -> Option<AnySwitch> {
+            $(
+                let fits = (table.assignment, table.backpressure) == (Assignment::$assignment, Backpressure::$backpressure);
+                if fits $($(&& at.$trait)+)? {
+                    return Some(AnySwitch::$name(Box::new($name::build(shape, table))));
+                }
+            )*
+            None
+        }
+
+        /// Which assignments and backpressures go together.
+        pub const PRODUCTS: &[(Assignment, Backpressure)] =
+            &[$((Assignment::$assignment, Backpressure::$backpressure)),*];
 
         /// Any accepted product.
         pub enum AnySwitch {
@@ -124,32 +140,45 @@ fn both<A, B>(a: fn(&Table) -> A, b: fn(&Table) -> B) -> impl Fn(&Table) -> (A, 
 }
 
 products! {
-    Fifo = Composed<SingleFifo, NoBackpressure>, both(none, none);
-    FifoPfc = Composed<SingleFifo, Pfc>, both(none, pfc);
-    FifoHpcc = Composed<SingleFifo, HpccMemory>, both(none, pfc);
-    FairQueueing = Composed<PerFlow, NoBackpressure>, both(none, none);
-    BfcSwitch = Composed<Dynamic<1>, Bfc>, both(bfc, bfc);
-    BfcWide = Composed<Dynamic<2>, Bfc>, both(bfc, bfc);
-    BfcSingle = Composed<Single<Narrow>, Bfc>, both(none, bfc);
-    BfcStochastic = Composed<Stochastic<1>, Bfc>, both(none, bfc);
-    BfcStochasticWide = Composed<Stochastic<2>, Bfc>, both(none, bfc);
-    Dqa = Composed<Dynamic<1>, NoBackpressure>, both(bfc, none);
-    DqaWide = Composed<Dynamic<2>, NoBackpressure>, both(bfc, none);
-    DqaPfc = Composed<Dynamic<1>, Pfc>, both(bfc, pfc);
-    DqaPfcWide = Composed<Dynamic<2>, Pfc>, both(bfc, pfc);
-    Sfq = Composed<Stochastic<1>, NoBackpressure>, both(none, none);
-    SfqWide = Composed<Stochastic<2>, NoBackpressure>, both(none, none);
-    SfqPfc = Composed<Stochastic<1>, Pfc>, both(none, pfc);
-    SfqPfcWide = Composed<Stochastic<2>, Pfc>, both(none, pfc);
-    Classes = Composed<ByClass, NoBackpressure>, both(none, none);
-    ClassesPfc = Composed<ByClass, Pfc>, both(none, pfc);
-    FlowSailSwitch = FlowSail<1>, flowsail;
-    FlowSailWide = FlowSail<2>, flowsail;
-    FlowSailLiteral = FlowSailAsPrinted, flowsail;
-    FlowSailPfc = Beside<FlowSail<1>>, both(flowsail, pfc);
-    FlowSailPfcWide = Beside<FlowSail<2>>, both(flowsail, pfc);
-    IdealFc = IdealFlowControl, by_flow;
-    BfcFlowId = BfcByFlow, by_flow;
+    Fifo: Single, None => Composed<SingleFifo, NoBackpressure>, both(none, none);
+    FifoHpcc: Single, Pfc if hpcc => Composed<SingleFifo, HpccMemory>, both(none, pfc);
+    FifoPfc: Single, Pfc => Composed<SingleFifo, Pfc>, both(none, pfc);
+    FairQueueing: PerFlow, None => Composed<PerFlow, NoBackpressure>, both(none, none);
+    BfcWide: Dynamic, Bfc if wide => Composed<Dynamic<2>, Bfc>, both(bfc, bfc);
+    BfcSwitch: Dynamic, Bfc => Composed<Dynamic<1>, Bfc>, both(bfc, bfc);
+    BfcSingle: Single, Bfc => Composed<Single<Narrow>, Bfc>, both(none, bfc);
+    BfcStochasticWide: Stochastic, Bfc if wide => Composed<Stochastic<2>, Bfc>, both(none, bfc);
+    BfcStochastic: Stochastic, Bfc => Composed<Stochastic<1>, Bfc>, both(none, bfc);
+    DqaWide: Dynamic, None if wide => Composed<Dynamic<2>, NoBackpressure>, both(bfc, none);
+    Dqa: Dynamic, None => Composed<Dynamic<1>, NoBackpressure>, both(bfc, none);
+    DqaPfcWide: Dynamic, Pfc if wide => Composed<Dynamic<2>, Pfc>, both(bfc, pfc);
+    DqaPfc: Dynamic, Pfc => Composed<Dynamic<1>, Pfc>, both(bfc, pfc);
+    SfqWide: Stochastic, None if wide => Composed<Stochastic<2>, NoBackpressure>, both(none, none);
+    Sfq: Stochastic, None => Composed<Stochastic<1>, NoBackpressure>, both(none, none);
+    SfqPfcWide: Stochastic, Pfc if wide => Composed<Stochastic<2>, Pfc>, both(none, pfc);
+    SfqPfc: Stochastic, Pfc => Composed<Stochastic<1>, Pfc>, both(none, pfc);
+    Classes: Class, None => Composed<ByClass, NoBackpressure>, both(none, none);
+    ClassesPfc: Class, Pfc => Composed<ByClass, Pfc>, both(none, pfc);
+    FlowSailLiteral: Flowsail, Flowsail if as_printed => FlowSailAsPrinted, flowsail;
+    FlowSailPfcWide: Flowsail, Flowsail if beside wide => Beside<FlowSail<2>>, both(flowsail, pfc);
+    FlowSailPfc: Flowsail, Flowsail if beside => Beside<FlowSail<1>>, both(flowsail, pfc);
+    FlowSailWide: Flowsail, Flowsail if wide => FlowSail<2>, flowsail;
+    FlowSailSwitch: Flowsail, Flowsail => FlowSail<1>, flowsail;
+    IdealFc: PerFlow, PerFlow => IdealFlowControl, by_flow;
+    BfcFlowId: Dynamic, PerFlow => BfcByFlow, by_flow;
+}
+
+/// What a choice of product hangs on beside its two names.
+#[derive(Clone, Copy, Debug)]
+struct Traits {
+    /// More queues than one word of bits tells apart.
+    wide: bool,
+    /// Memory as the HPCC simulator has it.
+    hpcc: bool,
+    /// Some neighbours speak only PFC.
+    beside: bool,
+    /// FlowSail as its pseudo-code is printed.
+    as_printed: bool,
 }
 
 /// The product a scenario asks for.
@@ -157,43 +186,12 @@ products! {
 /// # Panics
 /// On products the scenario reader refuses.
 pub fn any(memory: Memory, shape: &Shape, table: &Table) -> AnySwitch {
-    use {Assignment as A, Backpressure as B};
-    let wide = shape.queues > 64;
-    let beside = shape.ports.iter().any(|port| port.pfc_only);
-    macro_rules! boxed {
-        ($name:ident) => {
-            AnySwitch::$name(Box::new($name::build(shape, table)))
-        };
-    }
-    match (table.assignment, table.backpressure, wide) {
-        (A::Single, B::None, _) => boxed!(Fifo),
-        (A::Single, B::Pfc, _) if memory == Memory::HpccSim => boxed!(FifoHpcc),
-        (A::Single, B::Pfc, _) => boxed!(FifoPfc),
-        (A::Single, B::Bfc, _) => boxed!(BfcSingle),
-        (A::PerFlow, B::None, _) => boxed!(FairQueueing),
-        (A::Class, B::None, _) => boxed!(Classes),
-        (A::Class, B::Pfc, _) => boxed!(ClassesPfc),
-        (A::PerFlow, B::PerFlow, _) => boxed!(IdealFc),
-        (A::Dynamic, B::PerFlow, _) => boxed!(BfcFlowId),
-        (A::Flowsail, B::Flowsail, _) if table.flowsail.as_printed => boxed!(FlowSailLiteral),
-        (A::Flowsail, B::Flowsail, false) if beside => boxed!(FlowSailPfc),
-        (A::Flowsail, B::Flowsail, true) if beside => boxed!(FlowSailPfcWide),
-        (A::Flowsail, B::Flowsail, false) => boxed!(FlowSailSwitch),
-        (A::Flowsail, B::Flowsail, true) => boxed!(FlowSailWide),
-        (A::PerFlow | A::Flowsail | A::Class, ..) | (_, B::PerFlow | B::Flowsail, _) => {
-            panic!("{:?} does not go with {:?}", table.assignment, table.backpressure)
-        }
-        (A::Dynamic, B::Bfc, false) => boxed!(BfcSwitch),
-        (A::Dynamic, B::Bfc, true) => boxed!(BfcWide),
-        (A::Dynamic, B::None, false) => boxed!(Dqa),
-        (A::Dynamic, B::None, true) => boxed!(DqaWide),
-        (A::Dynamic, B::Pfc, false) => boxed!(DqaPfc),
-        (A::Dynamic, B::Pfc, true) => boxed!(DqaPfcWide),
-        (A::Stochastic, B::Bfc, false) => boxed!(BfcStochastic),
-        (A::Stochastic, B::Bfc, true) => boxed!(BfcStochasticWide),
-        (A::Stochastic, B::None, false) => boxed!(Sfq),
-        (A::Stochastic, B::None, true) => boxed!(SfqWide),
-        (A::Stochastic, B::Pfc, false) => boxed!(SfqPfc),
-        (A::Stochastic, B::Pfc, true) => boxed!(SfqPfcWide),
-    }
+    let at = Traits {
+        wide: shape.queues > 64,
+        hpcc: memory == Memory::HpccSim,
+        beside: shape.ports.iter().any(|port| port.pfc_only),
+        as_printed: table.flowsail.as_printed,
+    };
+    build(table, shape, at)
+        .unwrap_or_else(|| panic!("{:?} does not go with {:?}", table.assignment, table.backpressure))
 }

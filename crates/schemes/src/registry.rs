@@ -1,16 +1,42 @@
-//! Everything that has a name in a scenario: schemes and transports, one line each.
+//! Everything that has a name in a scenario: backpressures, transports and schemes, one line each.
 //!
-//! A transport's line gives it its name, its table of parameters with defaults, ranges and schema, and a place among all others
-//! in whatever goes through a list of them: `backwater schemes`, the conformance tests, the benchmark.
+//! A line gives its name, its table of parameters with defaults, ranges and schema, and a place among all others in whatever goes
+//! through a list of them: `backwater schemes`, the conformance tests, the benchmark. Which assignments a backpressure goes with is
+//! said in [`planes`](crate::planes), a line for each product.
 
 use crate::conventions::AckClass;
 use crate::host::transports;
+use crate::switch::{Assignment, WhenPaused, backpressures};
 use crate::window::Window;
+use backwater_dataplane::{BfcParams, BufferSize, Ecn, FlowSailParams, Mmu, NotEct, PfcParams, PoolEcn};
 use backwater_transport as control;
 use backwater_transport::{Ack, Control, Site, TcpParams};
 use backwater_types::{Bytes, Duration, Instant, OutOfRange, Ranges};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+backpressures! {
+    /// Not at all.
+    None
+    /// Priority flow control, per ingress port.
+    Pfc {
+        /// Used when `backpressure = "pfc"`.
+        pfc: PfcParams
+    }
+    /// Per upstream queue, with pause counters (spec A.3 to A.5).
+    Bfc {
+        /// Used when `assignment = "dynamic"` or `backpressure = "bfc"`.
+        bfc: BfcParams
+    }
+    /// Per flow by name, those with more than their share of a long queue (spec F).
+    Flowsail {
+        /// Used when `assignment = "flowsail"`; `ql`, `hrtt`, `refresh` and `nic_obeys` also when `backpressure = "per-flow"`.
+        flowsail: FlowSailParams
+    }
+    /// Per flow by name, those whose queue is long: ideal flow control with a queue for each flow (spec D), BFC by flow id with
+    /// assignment `dynamic` (spec B.2).
+    PerFlow
+}
 
 transports! {
     controls {

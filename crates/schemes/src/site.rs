@@ -1,6 +1,6 @@
 //! Where a switch or a host stands: what is around it, as far as building it goes.
 
-use crate::switch::Switch;
+use crate::registry::Switch;
 use backwater_types::{BitsPerSec, Duration};
 
 /// A switch in its place.

@@ -1,79 +1,100 @@
-//! What a switch does: five choices. The parameters of each stand beside its algorithm.
+//! What a switch does: five choices. The parameters of each stand beside its algorithm; the tables of backpressures come from the
+//! list in [`registry`](crate::registry).
 
-use backwater_dataplane::{BfcParams, BufferSize, Ecn, FlowSailParams, Mmu, NotEct, PfcParams, PoolEcn};
-use backwater_types::Bytes;
+use crate::registry::Switch;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The five choices a switch is made of, and their parameters.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Switch {
-    /// Queues per port as hardware counts them; one of them is the control queue unless `bfc.extra_control_queue`. 2 to 129.
-    /// With FlowSail, data queues: the control queue comes on top (FS-A12). 2 to 128.
-    pub queues: u16,
-    /// Which queue a packet joins.
-    pub assignment: Assignment,
-    /// How a switch slows its neighbours.
-    pub backpressure: Backpressure,
-    /// A chip (`backwater chips`) whose `buffer`, `alpha` and `mmu` these are, in all that is not said here.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub chip: Option<String>,
-    /// Shared buffer of a switch; with several MMUs, of each.
-    pub buffer: BufferSize,
-    /// Dynamic threshold of a queue: it may hold at most `alpha` times the free buffer. Absent: no threshold.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub alpha: Option<f64>,
-    /// What is reserved to queues, and how ports are divided among memory management units (spec G.1).
-    pub mmu: Mmu,
-    /// Deficit round robin quantum; at least one full packet on the wire.
-    pub quantum: Bytes,
-    /// Marking of ECN-capable packets. Absent: none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ecn: Option<Ecn>,
-    /// Marking by the occupancy of the shared pool, beside `ecn`: a packet is marked if either says so (spec G.2). Absent: none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub pool_ecn: Option<PoolEcn>,
-    /// What becomes of a packet that is not ECN-capable where a rule would mark it.
-    pub not_ect: NotEct,
-    /// Equal-cost paths: hash the same path in both directions.
-    pub symmetric_ecmp: bool,
-    /// Groups that the queues of a port are divided into, strict priority between them; a workload's `priority` picks the
-    /// group (spec F.11). Above 1 only with FlowSail.
-    pub priority_groups: u8,
-    /// What becomes of a packet whose queue is paused.
-    pub when_paused: WhenPaused,
-    /// Used when `backpressure = "pfc"`.
-    pub pfc: PfcParams,
-    /// Used when `assignment = "dynamic"` or `backpressure = "bfc"`.
-    pub bfc: BfcParams,
-    /// Used when `assignment = "flowsail"`; `ql`, `hrtt`, `refresh` and `nic_obeys` also when `backpressure = "per-flow"`.
-    pub flowsail: FlowSailParams,
+/// From a list of backpressures: the `[switch]` table, and the names that `backpressure` takes.
+macro_rules! backpressures {
+    ($($(#[$doc:meta])* $name:ident $({ $(#[$table_doc:meta])* $table:ident: $params:ty })?)*) => {
+        /// How a switch slows its neighbours.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+        #[serde(rename_all = "kebab-case")]
+        pub enum Backpressure {
+            $($(#[$doc])* $name,)*
+        }
+
+        /// The five choices a switch is made of, and their parameters.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields, default)]
+        pub struct Switch {
+            /// Queues per port as hardware counts them; one of them is the control queue unless `bfc.extra_control_queue`. 2 to 129.
+            /// With FlowSail, data queues: the control queue comes on top (FS-A12). 2 to 128.
+            pub queues: u16,
+            /// Which queue a packet joins.
+            pub assignment: Assignment,
+            /// How a switch slows its neighbours.
+            pub backpressure: Backpressure,
+            /// A chip (`backwater chips`) whose `buffer`, `alpha` and `mmu` these are, in all that is not said here.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub chip: Option<String>,
+            /// Shared buffer of a switch; with several MMUs, of each.
+            pub buffer: BufferSize,
+            /// Dynamic threshold of a queue: it may hold at most `alpha` times the free buffer. Absent: no threshold.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub alpha: Option<f64>,
+            /// What is reserved to queues, and how ports are divided among memory management units (spec G.1).
+            pub mmu: Mmu,
+            /// Deficit round robin quantum; at least one full packet on the wire.
+            pub quantum: Bytes,
+            /// Marking of ECN-capable packets. Absent: none.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub ecn: Option<Ecn>,
+            /// Marking by the occupancy of the shared pool, beside `ecn`: a packet is marked if either says so (spec G.2). Absent: none.
+            #[serde(skip_serializing_if = "Option::is_none")]
+            pub pool_ecn: Option<PoolEcn>,
+            /// What becomes of a packet that is not ECN-capable where a rule would mark it.
+            pub not_ect: NotEct,
+            /// Equal-cost paths: hash the same path in both directions.
+            pub symmetric_ecmp: bool,
+            /// Groups that the queues of a port are divided into, strict priority between them; a workload's `priority` picks the
+            /// group (spec F.11). Above 1 only with FlowSail.
+            pub priority_groups: u8,
+            /// What becomes of a packet whose queue is paused.
+            pub when_paused: WhenPaused,
+            $($(
+                $(#[$table_doc])*
+                pub $table: $params,
+            )?)*
+        }
+
+        impl Default for Switch {
+            fn default() -> Switch {
+                Switch {
+                    queues: 32,
+                    assignment: Assignment::Single,
+                    backpressure: Backpressure::None,
+                    chip: None,
+                    buffer: BufferSize::Shared(Bytes(12_000_000)),
+                    alpha: None,
+                    mmu: Mmu::default(),
+                    quantum: Bytes(1048),
+                    ecn: None,
+                    pool_ecn: None,
+                    not_ect: NotEct::Pass,
+                    symmetric_ecmp: false,
+                    priority_groups: 1,
+                    when_paused: WhenPaused::Hold,
+                    $($($table: Default::default(),)?)*
+                }
+            }
+        }
+
+        impl Switch {
+            /// The first value of a backpressure's table that is out of its range, by its dotted key.
+            ///
+            /// # Errors
+            /// If there is one.
+            pub fn check_tables(&self) -> Result<(), OutOfRange> {
+                $($(self.$table.check().map_err(|wrong| wrong.within(stringify!($table)))?;)?)*
+                Ok(())
+            }
+        }
+    };
 }
 
-impl Default for Switch {
-    fn default() -> Switch {
-        Switch {
-            queues: 32,
-            assignment: Assignment::Single,
-            backpressure: Backpressure::None,
-            chip: None,
-            buffer: BufferSize::Shared(Bytes(12_000_000)),
-            alpha: None,
-            mmu: Mmu::default(),
-            quantum: Bytes(1048),
-            ecn: None,
-            pool_ecn: None,
-            not_ect: NotEct::Pass,
-            symmetric_ecmp: false,
-            priority_groups: 1,
-            when_paused: WhenPaused::Hold,
-            pfc: PfcParams::default(),
-            bfc: BfcParams::default(),
-            flowsail: FlowSailParams::default(),
-        }
-    }
-}
+pub(crate) use backpressures;
 
 impl Switch {
     /// Data queues of a port: the control queue taken off.
@@ -103,23 +124,6 @@ pub enum Assignment {
     Flowsail,
     /// The queue of its workload's `priority`: traffic classes, served in turn.
     Class,
-}
-
-/// How a switch slows its neighbours.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Backpressure {
-    /// Not at all.
-    None,
-    /// Priority flow control, per ingress port.
-    Pfc,
-    /// Per upstream queue, with pause counters (spec A.3 to A.5).
-    Bfc,
-    /// Per flow by name, those with more than their share of a long queue (spec F).
-    Flowsail,
-    /// Per flow by name, those whose queue is long: ideal flow control with a queue for each flow (spec D), BFC by flow id with
-    /// assignment `dynamic` (spec B.2).
-    PerFlow,
 }
 
 /// What becomes of a packet whose queue is paused.

@@ -6,7 +6,6 @@ use crate::model::{Assignment, Backpressure, BfcParams};
 
 pub(super) fn check(part: &Part) -> Result<(), Error> {
     let bfc = &part.switch.bfc;
-    part.in_range("bfc", bfc)?;
     check_by_flow(part)?;
     elide::check(part, "bfc.elide", &bfc.elide)
 }

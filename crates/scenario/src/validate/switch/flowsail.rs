@@ -6,7 +6,6 @@ use crate::model::{Assignment, Backpressure, Elide, ElideRule, FlowSailParams};
 
 pub(super) fn check(part: &Part) -> Result<(), Error> {
     let (switch, flowsail) = (part.switch, &part.switch.flowsail);
-    part.in_range("flowsail", flowsail)?;
     if switch.assignment == Assignment::Flowsail {
         let per_group = switch.data_queues() / u16::from(switch.priority_groups);
         part.need(flowsail.isolation_queues < per_group, "flowsail.isolation_queues", || {

@@ -7,6 +7,9 @@ mod flowsail;
 mod mmu;
 mod pfc;
 
+use std::collections::BTreeSet;
+
+use backwater_schemes::planes::PRODUCTS;
 use backwater_types::Ranges;
 
 use super::{Doc, Net};
@@ -70,6 +73,7 @@ pub(super) fn check(part: &Part) -> Result<(), Error> {
     mmu::check(part)?;
     check_combination(part)?;
     check_groups(part)?;
+    switch.check_tables().map_err(|wrong| part.wrong(&wrong.key, wrong.problem()))?;
     pfc::check(part)?;
     bfc::check(part)?;
     flowsail::check(part)
@@ -85,6 +89,11 @@ fn check_quantum(part: &Part) -> Result<(), Error> {
             host.payload, host.header
         )
     })
+}
+
+/// As it is written.
+fn word(value: &impl serde::Serialize) -> String {
+    serde_json::to_string(value).expect("a word")
 }
 
 fn check_combination(part: &Part) -> Result<(), Error> {
@@ -117,7 +126,17 @@ fn check_combination(part: &Part) -> Result<(), Error> {
             "only with a table of flows: to pause one flow and no other, the switch has to know it; expected assignment = \
              \"per-flow\" or \"dynamic\", or another backpressure",
         ),
-        _ => Ok(()),
+        together if PRODUCTS.contains(&together) => Ok(()),
+        (assignment, backpressure) => {
+            let fitting = PRODUCTS.iter().filter(|(_, other)| *other == backpressure);
+            let words: BTreeSet<String> = fitting.map(|(assignment, _)| word(assignment)).collect();
+            let words: Vec<String> = words.into_iter().collect();
+            refuse(&format!(
+                "not with assignment = {}; expected assignment = {}",
+                word(&assignment),
+                words.join(" or ")
+            ))
+        }
     }?;
     let pauses = !matches!(switch.backpressure, Backpressure::None | Backpressure::Pfc);
     part.need(pauses || switch.when_paused == WhenPaused::Hold, "when_paused", || {

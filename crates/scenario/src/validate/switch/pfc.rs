@@ -11,7 +11,6 @@ use crate::model::{Backpressure, BufferSize, Memory};
 pub(super) fn check(part: &Part) -> Result<(), Error> {
     let (doc, switch, graph) = (part.doc, part.switch, &part.net.graph);
     let pfc = &switch.pfc;
-    part.in_range("pfc", pfc)?;
     // The ports whose neighbours it pauses by PFC: all, or with FlowSail those of neighbours that speak nothing else.
     let speaks = |node: usize| {
         node >= graph.hosts && doc.scenario.switch_at(&graph.nodes[node].name).backpressure == Backpressure::Pfc
