@@ -36,7 +36,8 @@ mod ticks;
 
 pub use assign::{Assignment, ByClass, Dynamic, DynamicParams, PerFlow, Single, SingleFifo, Stochastic};
 pub use backpressure::{
-    Backpressure, Bfc, BfcParams, HpccMemory, HpccMemoryParams, NoBackpressure, Pfc, PfcParams, hpcc_memory, pfc,
+    Backpressure, Bfc, BfcParams, HpccMemory, HpccMemoryParams, NoBackpressure, PausedPorts, PausedQueues, Pfc,
+    PfcParams, Upstream, hpcc_memory, pfc,
 };
 pub use buffer::{Buffer, MemoryShape, Pool, PoolCounts, Ring};
 pub use canonical::Canonical;

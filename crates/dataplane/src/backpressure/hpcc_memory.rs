@@ -17,7 +17,7 @@
 //!
 //! A pause is sent once: it is neither repeated nor does it lapse.
 
-use crate::backpressure::Backpressure;
+use crate::backpressure::{Backpressure, PausedPorts};
 use crate::held::{Held, Resident};
 use crate::queues::Queues;
 use crate::shape::Shape;
@@ -92,6 +92,7 @@ impl HpccMemory {
 
 impl<Q: Queues> Backpressure<Q> for HpccMemory {
     type Params = HpccMemoryParams;
+    type Upstream = PausedPorts;
 
     /// # Panics
     /// If reserves and headrooms exceed the buffer; scenarios are checked for that.
@@ -111,6 +112,10 @@ impl<Q: Queues> Backpressure<Q> for HpccMemory {
             hysteresis: params.hysteresis,
             ports: params.headroom.iter().zip(&params.shift).map(port).collect(),
         }
+    }
+
+    fn upstream(_params: &Self::Params, _shape: &Shape) -> PausedPorts {
+        PausedPorts::default()
     }
 
     #[inline(always)]
