@@ -21,13 +21,14 @@ use crate::backpressure::{Backpressure, PausedPorts, Refresh, Upstream};
 use crate::canonical::Canonical;
 use crate::held::{Held, Resident};
 use crate::queues::bits::Bits;
+use crate::queues::by_number::PausableByNumber;
 use crate::queues::{PausableQueues, Queues};
 use crate::shape::Shape;
 use alloc::string::String;
 use alloc::vec::Vec;
 use alloc::{format, vec};
 use backwater_types::hash::Stream;
-use backwater_types::{ControlFrame, Duration, Instant, Packet, PortId, QueueId, flags};
+use backwater_types::{ControlFrame, Duration, Instant, Packet, PortId, QueueId, QueueMap, flags};
 use core::hash::{Hash, Hasher};
 
 /// Parameters of [`Bfc`].
@@ -234,26 +235,27 @@ impl<const W: usize> Backpressure<PausableQueues<W>> for Bfc {
     }
 }
 
-/// BFC's upstream half: which queues are paused stands in the queues, where their scheduler looks. It obeys PFC too.
+/// BFC's upstream half, of a switch or a NIC: which queues are paused stands in the queues, where their scheduler looks. It obeys
+/// PFC too.
 #[derive(Clone, Debug, Default)]
 pub struct PausedQueues {
     ports: PausedPorts,
 }
 
-impl<const W: usize> Upstream<PausableQueues<W>> for PausedQueues {
+impl<Q: PausableByNumber> Upstream<Q> for PausedQueues {
     #[inline]
-    fn on_control(&mut self, _now: Instant, port: PortId, frame: ControlFrame, queues: &mut PausableQueues<W>) {
+    fn on_control(&mut self, _now: Instant, port: PortId, frame: ControlFrame, queues: &mut Q) {
         match frame {
             ControlFrame::Pause(q) => queues.set_closed(q, true),
             ControlFrame::Resume(q) => queues.set_closed(q, false),
-            ControlFrame::Bitmap(map) => queues.set_all_closed(Bits::from_map(map)),
+            ControlFrame::Bitmap(map) => queues.set_all_closed(map),
             _ => self.ports.obey(port, frame),
         }
     }
 
-    fn release(&mut self, port: PortId, queues: &mut PausableQueues<W>) {
+    fn release(&mut self, port: PortId, queues: &mut Q) {
         self.ports.release(port);
-        queues.set_all_closed(Bits::EMPTY);
+        queues.set_all_closed(QueueMap::default());
     }
 
     #[inline(always)]
