@@ -15,7 +15,8 @@ pub trait Upstream<Q>: Clone + Send + 'static {
     fn release(&mut self, port: PortId, queues: &mut Q);
     /// Whether `port` may send data. Asked before a packet is chosen, so whichever it is has to be covered.
     fn may_send(&self, port: PortId) -> bool;
-    /// A data packet of `queue` starts its transmission by `port`, whose queues hold it no longer. Sets no timer: nobody looks.
+    /// A data packet of `queue` starts its transmission by `port`, whose queues hold it no longer. Not the place to start a timer:
+    /// the next one is asked for when a frame has come or been sent, a timer has run or a link has changed.
     #[inline(always)]
     fn on_sent(&mut self, _now: Instant, _port: PortId, _queue: QueueId, _packet: &Packet, _queues: &mut Q) {}
     /// When [`Upstream::on_timer`] wants to run next.
