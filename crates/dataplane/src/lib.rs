@@ -36,7 +36,10 @@ pub mod switch;
 mod ticks;
 
 pub use assign::{Assignment, ByClass, Dynamic, PerFlow, Single, SingleFifo, Stochastic};
-pub use backpressure::{Backpressure, Bfc, BfcParams, HpccMemory, NoBackpressure, Pfc, PfcParams, hpcc_memory, pfc};
+pub use backpressure::{
+    Backpressure, Bfc, BfcParams, HpccMemory, NoBackpressure, PausedPorts, PausedQueues, Pfc, PfcParams, Upstream,
+    hpcc_memory, pfc,
+};
 pub use buffer::{Buffer, BufferSize, MemoryShape, Mmu, Pool, PoolCounts, QueueMemory, Returns, Ring};
 pub use canonical::Canonical;
 pub use elide::{Elide, ElideRule};

@@ -11,8 +11,6 @@ pub(crate) struct Port<Q> {
     pub(crate) queues: Q,
     pub(crate) control: Ring<Packet>,
     pub(crate) acks: Ring<Packet>,
-    /// Held by PFC.
-    pub(crate) held: bool,
     /// Its MMU.
     pub(crate) mmu: u8,
     pub(crate) red: Red,

@@ -44,7 +44,6 @@ impl<P: Policy> Switch<P> {
             queues: P::Queues::new(shape.queues as usize, shape.groups as usize, shape.quantum),
             control: Ring::default(),
             acks: Ring::default(),
-            held: false,
             mmu: buffer.mmu(port as PortId),
             red: p.red,
         };
@@ -93,7 +92,6 @@ impl<P: Policy> Switch<P> {
                 frames.len().hash(state);
                 frames.iter().for_each(|packet| packet.hash(state));
             }
-            port.held.hash(state);
         }
         self.rng.hash(state);
         self.policy.canonical(now, state);
@@ -156,7 +154,7 @@ impl<P: Policy> DataPlane for Switch<P> {
                 return Some(departed);
             }
         }
-        if p.held {
+        if !self.policy.may_send(port) {
             return None;
         }
         let (queue, cell) = loop {
@@ -193,6 +191,7 @@ impl<P: Policy> DataPlane for Switch<P> {
         let told = self.policy.on_dequeue(now, packet, &held, port, queue);
         let departed = Departed { queue: Some(queue), control_on: told.map(|(port, _)| port), entered };
         out(packet, &departed);
+        self.policy.on_sent(now, port, queue, packet, &mut p.queues);
         self.cells.free(cell);
         self.policy.on_gone(port, queue, &mut p.queues, &mut self.cells);
         if let Some((port, frame)) = told {
@@ -211,7 +210,7 @@ impl<P: Policy> DataPlane for Switch<P> {
             return Some(packet.upstream_queue);
         }
         let wire = packet.wire as u64;
-        if port.held || !port.queues.is_empty() {
+        if !self.policy.may_send(egress) || !port.queues.is_empty() {
             return None;
         }
         if !self.policy.passes(ingress, wire) {
@@ -238,6 +237,7 @@ impl<P: Policy> DataPlane for Switch<P> {
             sampled: self.policy.samples(&mut self.rng),
         };
         self.policy.on_pass(now, packet, &held, egress, choice, &port.queues);
+        self.policy.on_sent(now, egress, choice.queue, packet, &mut port.queues);
         Some(choice.queue)
     }
 
@@ -258,16 +258,12 @@ impl<P: Policy> DataPlane for Switch<P> {
     #[inline(always)]
     fn sendable(&self, port: PortId) -> bool {
         let p = &self.ports[port as usize];
-        !p.acks.is_empty() || !p.control.is_empty() || (!p.held && p.queues.sendable())
+        !p.acks.is_empty() || !p.control.is_empty() || (self.policy.may_send(port) && p.queues.sendable())
     }
 
     fn control(&mut self, now: Instant, port: PortId, frame: ControlFrame) {
-        let p = &mut self.ports[port as usize];
-        match frame {
-            ControlFrame::PfcPause(_) => p.held = true,
-            ControlFrame::PfcResume(_) => p.held = false,
-            _ => self.policy.on_control(now, port, frame, &mut p.queues, &mut self.cells),
-        }
+        let queues = &mut self.ports[port as usize].queues;
+        self.policy.on_control(now, port, frame, queues, &mut self.cells);
     }
 
     #[inline(always)]
@@ -284,7 +280,6 @@ impl<P: Policy> DataPlane for Switch<P> {
 
     // The link of `port` went down: nothing holds its queues, which drain into the void with their bookkeeping done.
     fn link_down(&mut self, now: Instant, port: PortId, kicked: &mut Vec<PortId>) {
-        self.ports[port as usize].held = false;
         let (policy, mut ports) = self.parts(kicked);
         policy.on_link_down(now, port, &mut ports);
     }

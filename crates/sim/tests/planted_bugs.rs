@@ -10,7 +10,7 @@ use backwater_dataplane::policy::{Policy, Told};
 use backwater_dataplane::queues::{PausableQueues, Queues};
 use backwater_dataplane::{
     Assigned, Assignment, Backpressure, Bfc, BfcParams, Choice, Composed, DataPlane, Dynamic, FlowSail, FlowSailParams,
-    Held, NoBackpressure, Ports, Readings, Received, Resident, Sent, Shape, Single, Switch,
+    Held, NoBackpressure, PausedQueues, Ports, Readings, Received, Resident, Sent, Shape, Single, Switch, Upstream,
 };
 use backwater_scenario::Scenario;
 use backwater_scenario::model::Memory;
@@ -98,6 +98,26 @@ struct Broken<const BUG: u8> {
     skip: bool,
 }
 
+/// BFC's upstream half, which may be deaf to what names a queue.
+#[derive(Clone)]
+struct Hearing<const BUG: u8>(PausedQueues);
+
+impl<const BUG: u8> Upstream<Narrow> for Hearing<BUG> {
+    fn on_control(&mut self, now: Instant, port: PortId, frame: ControlFrame, queues: &mut Narrow) {
+        if BUG != IGNORES_PAUSE {
+            self.0.on_control(now, port, frame, queues);
+        }
+    }
+
+    fn release(&mut self, port: PortId, queues: &mut Narrow) {
+        self.0.release(port, queues);
+    }
+
+    fn may_send(&self, port: PortId) -> bool {
+        Upstream::<Narrow>::may_send(&self.0, port)
+    }
+}
+
 impl<const BUG: u8> Broken<BUG> {
     fn enqueue(
         &mut self,
@@ -118,10 +138,15 @@ impl<const BUG: u8> Broken<BUG> {
 
 impl<const BUG: u8> Backpressure<Narrow> for Broken<BUG> {
     type Params = BfcParams;
+    type Upstream = Hearing<BUG>;
 
     fn new(params: &BfcParams, shape: &Shape) -> Self {
         let inner = <Bfc as Backpressure<Narrow>>::new(params, shape);
         Broken { inner, calls: Cell::new(0), refused: Cell::new(0), touched: None, skip: false }
+    }
+
+    fn upstream(_params: &BfcParams, _shape: &Shape) -> Hearing<BUG> {
+        Hearing(PausedQueues::default())
     }
 
     fn admits(&self, _ingress: PortId, _wire: u64) -> bool {
@@ -173,16 +198,6 @@ impl<const BUG: u8> Backpressure<Narrow> for Broken<BUG> {
             return Some(ControlFrame::Resume(held.upstream_queue));
         }
         frame.filter(|_| BUG != NEVER_RESUMES)
-    }
-
-    fn obey(frame: ControlFrame, queues: &mut Narrow) {
-        if BUG != IGNORES_PAUSE {
-            Bfc::obey(frame, queues);
-        }
-    }
-
-    fn release(queues: &mut Narrow) {
-        Bfc::release(queues);
     }
 
     fn next_refresh(&self) -> Instant {
@@ -437,6 +452,7 @@ const FORGETS_A_FLAP: u8 = 6;
 const PANICS: u8 = 7;
 const OVERSLEEPS: u8 = 8;
 const SENDS_ONCE: u8 = 9;
+const OBEYS_AT_ANOTHER_PORT: u8 = 10;
 
 /// A data plane with bug number `BUG`.
 struct Bent<const BUG: u8> {
@@ -495,6 +511,9 @@ impl<const BUG: u8> DataPlane for Bent<BUG> {
         match frame {
             ControlFrame::PfcPause(_) if BUG == IGNORES_PFC => {}
             ControlFrame::PfcResume(_) if BUG == STAYS_HELD => {}
+            ControlFrame::PfcPause(_) | ControlFrame::PfcResume(_) if BUG == OBEYS_AT_ANOTHER_PORT => {
+                self.inner.control(now, port.checked_sub(1).unwrap_or(1), frame);
+            }
             _ => self.inner.control(now, port, frame),
         }
     }
@@ -582,6 +601,11 @@ fn a_receiver_that_accepts_gaps_is_caught() {
 #[test]
 fn a_port_that_ignores_pfc_is_caught() {
     caught(&with_plane::<IGNORES_PFC>(&crowded("pfc", PFC)), Fault::Paused);
+}
+
+#[test]
+fn a_pause_obeyed_by_another_port_is_caught() {
+    caught(&with_plane::<OBEYS_AT_ANOTHER_PORT>(&crowded("pfc", PFC)), Fault::Paused);
 }
 
 #[test]
@@ -750,6 +774,10 @@ impl<const BUG: u8, const MUTE: bool> Policy for Sail<BUG, MUTE> {
         }
     }
 
+    fn may_send(&self, port: PortId) -> bool {
+        self.inner.may_send(port)
+    }
+
     fn next_timer(&self) -> Instant {
         self.inner.next_timer()
     }
@@ -764,6 +792,10 @@ impl<const BUG: u8, const MUTE: bool> Policy for Sail<BUG, MUTE> {
             }
         }
         self.inner.on_timer(now, ports);
+    }
+
+    fn on_link_down(&mut self, now: Instant, port: PortId, ports: &mut Ports<'_, Narrow>) {
+        self.inner.on_link_down(now, port, ports);
     }
 
     fn audit(&self, residents: &[Resident], queues: &[&Narrow]) -> Result<(), String> {

@@ -17,18 +17,21 @@
 //! one from flows that go elsewhere. The text asks to pause a queue "if any of its flows" is behind a congested one, and a
 //! finished flow is none. [`BfcParams::count_last`] is the printed rule.
 
-use crate::backpressure::{Backpressure, Refresh};
+use crate::backpressure::{Backpressure, PausedPorts, Refresh, Upstream};
 use crate::canonical::Canonical;
 use crate::elide::Elide;
 use crate::held::{Held, Resident};
 use crate::queues::bits::Bits;
+use crate::queues::by_number::PausableByNumber;
 use crate::queues::{PausableQueues, Queues};
 use crate::shape::Shape;
 use alloc::string::String;
 use alloc::vec::Vec;
 use alloc::{format, vec};
 use backwater_types::hash::Stream;
-use backwater_types::{Bytes, ControlFrame, Duration, Instant, OutOfRange, Packet, PortId, QueueId, Ranges, flags};
+use backwater_types::{
+    Bytes, ControlFrame, Duration, Instant, OutOfRange, Packet, PortId, QueueId, QueueMap, Ranges, flags,
+};
 use core::hash::{Hash, Hasher};
 #[cfg(feature = "schema")]
 use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
@@ -152,6 +155,7 @@ impl Bfc {
 
 impl<const W: usize> Backpressure<PausableQueues<W>> for Bfc {
     type Params = BfcParams;
+    type Upstream = PausedQueues;
     // A packet passes (see the trait) because an empty queue is never above its threshold.
 
     fn new(params: &BfcParams, shape: &Shape) -> Bfc {
@@ -183,6 +187,10 @@ impl<const W: usize> Backpressure<PausableQueues<W>> for Bfc {
             exempt: if params.count_last { 0 } else { flags::LAST },
             refresh: Refresh::new(ports, params.refresh),
         }
+    }
+
+    fn upstream(_params: &Self::Params, _shape: &Shape) -> PausedQueues {
+        PausedQueues::default()
     }
 
     #[inline(always)]
@@ -240,20 +248,6 @@ impl<const W: usize> Backpressure<PausableQueues<W>> for Bfc {
         Some(ControlFrame::Resume(upstream))
     }
 
-    #[inline(always)]
-    fn obey(frame: ControlFrame, queues: &mut PausableQueues<W>) {
-        match frame {
-            ControlFrame::Pause(q) => queues.set_closed(q, true),
-            ControlFrame::Resume(q) => queues.set_closed(q, false),
-            ControlFrame::Bitmap(map) => queues.set_all_closed(Bits::from_map(map)),
-            _ => {}
-        }
-    }
-
-    fn release(queues: &mut PausableQueues<W>) {
-        queues.set_all_closed(Bits::EMPTY);
-    }
-
     fn next_refresh(&self) -> Instant {
         self.refresh.next()
     }
@@ -289,6 +283,41 @@ impl<const W: usize> Backpressure<PausableQueues<W>> for Bfc {
             }
         }
         Ok(())
+    }
+}
+
+/// BFC's upstream half, of a switch or a NIC: which queues are paused stands in the queues, where their scheduler looks. It obeys
+/// PFC too.
+#[derive(Clone, Debug, Default)]
+pub struct PausedQueues {
+    ports: PausedPorts,
+}
+
+impl<Q: PausableByNumber> Upstream<Q> for PausedQueues {
+    #[inline]
+    fn on_control(&mut self, _now: Instant, port: PortId, frame: ControlFrame, queues: &mut Q) {
+        match frame {
+            ControlFrame::Pause(q) => queues.set_closed(q, true),
+            ControlFrame::Resume(q) => queues.set_closed(q, false),
+            ControlFrame::Bitmap(map) => queues.set_all_closed(map),
+            _ => self.ports.obey(port, frame),
+        }
+    }
+
+    fn release(&mut self, port: PortId, queues: &mut Q) {
+        self.ports.release(port);
+        queues.set_all_closed(QueueMap::default());
+    }
+
+    #[inline(always)]
+    fn may_send(&self, port: PortId) -> bool {
+        self.ports.may_send(port)
+    }
+}
+
+impl Canonical for PausedQueues {
+    fn canonical(&self, now: Instant, state: &mut impl Hasher) {
+        self.ports.canonical(now, state);
     }
 }
 

@@ -17,7 +17,7 @@
 //!
 //! A pause is sent once: it is neither repeated nor does it lapse.
 
-use crate::backpressure::{Backpressure, PfcParams};
+use crate::backpressure::{Backpressure, PausedPorts, PfcParams};
 use crate::held::{Held, Resident};
 use crate::queues::Queues;
 use crate::shape::{PortShape, Shape};
@@ -77,6 +77,7 @@ impl HpccMemory {
 
 impl<Q: Queues> Backpressure<Q> for HpccMemory {
     type Params = PfcParams;
+    type Upstream = PausedPorts;
 
     /// # Panics
     /// If reserves and headrooms exceed the buffer; scenarios are checked for that.
@@ -99,6 +100,10 @@ impl<Q: Queues> Backpressure<Q> for HpccMemory {
             hysteresis: params.hysteresis.0,
             ports,
         }
+    }
+
+    fn upstream(_params: &Self::Params, _shape: &Shape) -> PausedPorts {
+        PausedPorts::default()
     }
 
     #[inline(always)]

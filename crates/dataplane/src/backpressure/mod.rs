@@ -1,15 +1,17 @@
 //! Backpressure: how a switch slows the neighbours that feed it.
 //!
-//! Two halves. The downstream half watches this switch's buffer and has frames sent to neighbours; the upstream half is what
-//! an egress port obeys. Frames are level-triggered, so a repeated one does no harm.
+//! Two halves. The downstream half, [`Backpressure`], watches this switch's buffer and has frames sent to neighbours; the
+//! [`Upstream`] half, which it names, is what egress ports obey. Frames are level-triggered, so a repeated one does no harm.
 
 pub mod bfc;
 pub mod hpcc_memory;
 pub mod pfc;
+pub mod upstream;
 
-pub use bfc::{Bfc, BfcParams};
+pub use bfc::{Bfc, BfcParams, PausedQueues};
 pub use hpcc_memory::HpccMemory;
-pub use pfc::{Pfc, PfcParams};
+pub use pfc::{PausedPorts, Pfc, PfcParams};
+pub use upstream::Upstream;
 
 use crate::held::{Held, Resident};
 use crate::queues::Queues;
@@ -21,12 +23,16 @@ use backwater_types::hash::Stream;
 use backwater_types::{ControlFrame, Duration, Instant, Packet, PortId, QueueId};
 use core::hash::{Hash, Hasher};
 
-/// A backpressure rule over queues of type `Q`.
+/// A backpressure rule over queues of type `Q`: its downstream half.
 pub trait Backpressure<Q: Queues>: Clone + Send + 'static {
     /// Its parameters.
     type Params: Clone;
+    /// What egress ports obey where it is the rule.
+    type Upstream: Upstream<Q>;
     /// For a switch of this shape.
     fn new(params: &Self::Params, shape: &Shape) -> Self;
+    /// The other half, for the same switch, with nothing held.
+    fn upstream(params: &Self::Params, shape: &Shape) -> Self::Upstream;
     /// Whether a packet of `wire` bytes from `ingress` that finds its port empty, and leaves at once, would leave no trace: no
     /// frame sent, all counters as before.
     #[inline(always)]
@@ -55,10 +61,6 @@ pub trait Backpressure<Q: Queues>: Clone + Send + 'static {
     ) -> Option<ControlFrame>;
     /// That packet starts its transmission. A frame to send out of `held.ingress`.
     fn on_dequeue(&mut self, now: Instant, wire: u16, held: &Held) -> Option<ControlFrame>;
-    /// A neighbour's frame, for the queues of the port it came in by.
-    fn obey(_frame: ControlFrame, _queues: &mut Q) {}
-    /// Nothing is held any more: the link went down or came back.
-    fn release(_queues: &mut Q) {}
     /// When [`Backpressure::refresh`] wants to run next.
     fn next_refresh(&self) -> Instant {
         Instant::NEVER
@@ -75,15 +77,20 @@ pub trait Backpressure<Q: Queues>: Clone + Send + 'static {
     }
 }
 
-/// None.
+/// None; a neighbour that sends PFC's frames is obeyed.
 #[derive(Clone, Debug)]
 pub struct NoBackpressure;
 
 impl<Q: Queues> Backpressure<Q> for NoBackpressure {
     type Params = ();
+    type Upstream = PausedPorts;
 
     fn new(_params: &(), _shape: &Shape) -> NoBackpressure {
         NoBackpressure
+    }
+
+    fn upstream(_params: &(), _shape: &Shape) -> PausedPorts {
+        PausedPorts::default()
     }
 
     #[inline(always)]

@@ -9,10 +9,15 @@
 //! XON  : headroom empty, and pool bytes of this ingress = 0 or + hysteresis <= T
 //! drop : neither reserve, pool below T, nor headroom has room
 //! ```
+//!
+//! The upstream half, [`PausedPorts`], holds the data of a port whatever the class that a pause names: there is one accounting
+//! for all classes here, and its frames name class 0.
 
-use crate::backpressure::{Backpressure, Refresh};
+use crate::backpressure::{Backpressure, Refresh, Upstream};
+use crate::canonical::Canonical;
 use crate::held::{Held, Resident};
 use crate::queues::Queues;
+use crate::queues::bits::Bits;
 use crate::shape::{PortShape, Shape};
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -20,6 +25,7 @@ use alloc::{format, vec};
 use backwater_types::{
     BitsPerSec, Bytes, CONTROL_WIRE, ControlFrame, Duration, Instant, OutOfRange, Packet, PortId, QueueId, Ranges,
 };
+use core::hash::{Hash, Hasher};
 #[cfg(feature = "schema")]
 use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
 
@@ -145,11 +151,16 @@ impl Pfc {
 
 impl<Q: Queues> Backpressure<Q> for Pfc {
     type Params = PfcParams;
+    type Upstream = PausedPorts;
 
     /// # Panics
     /// If reserves and headrooms exceed the buffer; scenarios are checked for that.
     fn new(params: &PfcParams, shape: &Shape) -> Pfc {
         Pfc::towards(params, shape, |_| true)
+    }
+
+    fn upstream(_params: &Self::Params, _shape: &Shape) -> PausedPorts {
+        PausedPorts::default()
     }
 
     #[inline(always)]
@@ -264,6 +275,61 @@ impl<Q: Queues> Backpressure<Q> for Pfc {
             return Err(format!("pool holds {pool} bytes, counts {}, has {}", self.pool_used, self.pool));
         }
         Ok(())
+    }
+}
+
+/// PFC's upstream half: a bit for each of up to 256 ports, on no cache line of theirs.
+#[derive(Clone, Debug)]
+pub struct PausedPorts(Bits<4>);
+
+impl Default for PausedPorts {
+    fn default() -> PausedPorts {
+        PausedPorts(Bits::EMPTY)
+    }
+}
+
+impl PausedPorts {
+    /// A neighbour's frame came in by `port`. Those that are not PFC's say nothing.
+    #[inline]
+    pub fn obey(&mut self, port: PortId, frame: ControlFrame) {
+        match frame {
+            ControlFrame::PfcPause(_) => self.0.insert(port as usize),
+            ControlFrame::PfcResume(_) => self.0.remove(port as usize),
+            _ => {}
+        }
+    }
+
+    /// The link of `port` went down or came back.
+    pub fn release(&mut self, port: PortId) {
+        self.0.remove(port as usize);
+    }
+
+    /// Whether `port` may send data.
+    #[inline(always)]
+    pub fn may_send(&self, port: PortId) -> bool {
+        !self.0.contains(port as usize)
+    }
+}
+
+impl<Q> Upstream<Q> for PausedPorts {
+    #[inline]
+    fn on_control(&mut self, _now: Instant, port: PortId, frame: ControlFrame, _queues: &mut Q) {
+        self.obey(port, frame);
+    }
+
+    fn release(&mut self, port: PortId, _queues: &mut Q) {
+        self.release(port);
+    }
+
+    #[inline(always)]
+    fn may_send(&self, port: PortId) -> bool {
+        self.may_send(port)
+    }
+}
+
+impl Canonical for PausedPorts {
+    fn canonical(&self, _now: Instant, state: &mut impl Hasher) {
+        self.0.hash(state);
     }
 }
 

@@ -1,15 +1,17 @@
-//! A NIC's egress port: the upstream half of backpressure over queues that flows are pulled from (spec A.7).
+//! The queues of a NIC's egress port, which flows are pulled from, and of which an
+//! [`Upstream`](crate::backpressure::Upstream) half may pause some (spec A.7).
 //!
 //! A queue here is a ring of flows with something to send, served in turn packet by packet; pausing the queue stops all of
 //! them. Keeping flows apart inside a queue avoids head-of-line blocking in the host, which the papers do not model. Queues are
 //! served by deficit round robin. Flows are named by the caller's slot numbers.
 
 use crate::queues::bits::Bits;
+use crate::queues::by_number::PausableByNumber;
 use crate::queues::drr::{Drr, Served};
 use alloc::vec;
 use alloc::vec::Vec;
 use backwater_types::hash::{self, Stream};
-use backwater_types::{ControlFrame, QueueId};
+use backwater_types::{QueueId, QueueMap};
 
 const NIL: u32 = u32::MAX;
 
@@ -26,7 +28,6 @@ pub struct NicQueues {
     /// Queues with a flow assigned.
     taken: Bits<2>,
     closed: Bits<2>,
-    held: bool,
     obeys: bool,
     /// A queue is a traffic class, the first of the highest priority.
     by_class: bool,
@@ -60,7 +61,6 @@ impl NicQueues {
             ready: Bits::EMPTY,
             taken: Bits::EMPTY,
             closed: Bits::EMPTY,
-            held: false,
             obeys,
             by_class: false,
             rotor: 0,
@@ -118,9 +118,6 @@ impl NicQueues {
     /// The flow to send from, if any may; `wire` gives the size of its next packet. Follow with [`NicQueues::sent`].
     #[inline(always)]
     pub fn pick(&mut self, wire: impl Fn(u32) -> u32) -> Option<(QueueId, u32)> {
-        if self.held {
-            return None;
-        }
         let eligible = self.ready.minus(&self.closed);
         if self.by_class {
             let q = eligible.next_from(0)?;
@@ -151,38 +148,29 @@ impl NicQueues {
     /// Whether some flow may send.
     #[inline(always)]
     pub fn sendable(&self) -> bool {
-        !self.held && !self.ready.minus(&self.closed).is_empty()
+        !self.ready.minus(&self.closed).is_empty()
     }
+}
 
-    /// Whether `q` is paused.
-    pub fn is_closed(&self, q: QueueId) -> bool {
-        self.held || self.closed.contains(q as usize)
-    }
-
-    /// A frame from the switch.
-    pub fn control(&mut self, frame: ControlFrame) {
-        match frame {
-            ControlFrame::PfcPause(_) => self.held = true,
-            ControlFrame::PfcResume(_) => self.held = false,
-            _ if !self.obeys => {}
-            ControlFrame::Pause(q) if (q as usize) < self.rings.len() => self.closed.insert(q as usize),
-            ControlFrame::Resume(q) if (q as usize) < self.rings.len() => self.closed.remove(q as usize),
-            ControlFrame::Bitmap(map) => self.closed = self.all.minus(&self.all.minus(&Bits::from_map(map))),
-            // Flows are the host's to hold.
-            _ => {}
+impl PausableByNumber for NicQueues {
+    fn set_closed(&mut self, queue: QueueId, closed: bool) {
+        if self.obeys && (queue as usize) < self.rings.len() {
+            if closed { self.closed.insert(queue as usize) } else { self.closed.remove(queue as usize) }
         }
     }
 
-    /// The link went down or came up: nothing is held.
-    pub fn release(&mut self) {
-        self.held = false;
-        self.closed = Bits::EMPTY;
+    fn set_all_closed(&mut self, closed: QueueMap) {
+        if self.obeys {
+            self.closed = self.all.minus(&self.all.minus(&Bits::from_map(closed)));
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::backpressure::{PausedQueues, Upstream};
+    use backwater_types::{ControlFrame, Instant};
 
     #[test]
     fn flows_of_a_queue_take_turns_and_a_paused_queue_is_silent() {
@@ -198,22 +186,40 @@ mod tests {
             order.push(slot);
         }
         assert_eq!(order, [2, 0, 2, 1, 2, 0]);
-        nic.control(ControlFrame::Pause(1));
+        nic.set_closed(1, true);
         for _ in 0..4 {
             let (q, slot) = nic.pick(|_| 1048).unwrap();
             assert_ne!(slot, 2);
             nic.sent(q, true);
         }
-        nic.control(ControlFrame::Pause(0));
+        nic.set_closed(0, true);
         assert!(!nic.sendable() && nic.pick(|_| 1048).is_none());
-        nic.control(ControlFrame::Bitmap(Bits::<2>::EMPTY.to_map()));
+        nic.set_all_closed(QueueMap::default());
         assert!(nic.sendable());
+    }
+
+    #[test]
+    fn bfcs_half_pauses_queues_of_a_nic_that_obeys() {
+        for obeys in [true, false] {
+            let (mut nic, mut half) = (NicQueues::new(2, 1048, obeys), PausedQueues::default());
+            nic.join(0, &mut Stream::new(1, 1, 1));
+            nic.make_ready(0, 0);
+            let mut sends_after = |frame: ControlFrame| {
+                half.on_control(Instant::ZERO, 0, frame, &mut nic);
+                nic.sendable()
+            };
+            assert_eq!(sends_after(ControlFrame::Pause(0)), !obeys);
+            assert!(sends_after(ControlFrame::Resume(0)));
+            assert_eq!(sends_after(ControlFrame::Bitmap(QueueMap::new([1, 0]))), !obeys);
+            assert!(sends_after(ControlFrame::Bitmap(QueueMap::new([2, 0]))));
+            assert!(sends_after(ControlFrame::Pause(2)), "there is no such queue");
+        }
     }
 
     #[test]
     fn a_new_flow_gets_an_empty_unpaused_queue_first() {
         let (mut nic, mut rng) = (NicQueues::new(3, 1048, true), Stream::new(1, 1, 1));
-        nic.control(ControlFrame::Pause(0));
+        nic.set_closed(0, true);
         assert_eq!(nic.join(0, &mut rng), 1);
         assert_eq!(nic.join(0, &mut rng), 2);
         assert_eq!(nic.join(0, &mut rng), 0, "empty though paused");

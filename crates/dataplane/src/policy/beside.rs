@@ -141,6 +141,14 @@ impl<P: Policy> Policy for Beside<P> {
         self.policy.on_control(now, port, frame, queues, cells);
     }
 
+    fn may_send(&self, port: PortId) -> bool {
+        self.policy.may_send(port)
+    }
+
+    fn on_sent(&mut self, now: Instant, port: PortId, queue: QueueId, packet: &Packet, queues: &mut P::Queues) {
+        self.policy.on_sent(now, port, queue, packet, queues);
+    }
+
     fn next_timer(&self) -> Instant {
         self.policy.next_timer().min(<Pfc as Backpressure<P::Queues>>::next_refresh(&self.pfc))
     }

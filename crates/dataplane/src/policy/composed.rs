@@ -1,7 +1,7 @@
 //! An assignment and a backpressure that do not know of each other.
 
 use crate::assign::Assignment;
-use crate::backpressure::Backpressure;
+use crate::backpressure::{Backpressure, Upstream};
 use crate::buffer::cells::Cells;
 use crate::canonical::Canonical;
 use crate::held::{Assigned, Choice, Held, Resident};
@@ -15,9 +15,10 @@ use core::hash::Hasher;
 
 /// An assignment and a backpressure that do not know of each other.
 #[derive(Clone, Debug)]
-pub struct Composed<A, B> {
+pub struct Composed<A: Assignment, B: Backpressure<A::Queues>> {
     assignment: A,
     backpressure: B,
+    upstream: B::Upstream,
 }
 
 impl<A: Assignment, B: Backpressure<A::Queues>> Policy for Composed<A, B> {
@@ -25,7 +26,11 @@ impl<A: Assignment, B: Backpressure<A::Queues>> Policy for Composed<A, B> {
     type Params = (A::Params, B::Params);
 
     fn new(params: &Self::Params, shape: &Shape) -> Self {
-        Composed { assignment: A::new(&params.0, shape), backpressure: B::new(&params.1, shape) }
+        Composed {
+            assignment: A::new(&params.0, shape),
+            backpressure: B::new(&params.1, shape),
+            upstream: B::upstream(&params.1, shape),
+        }
     }
 
     #[inline(always)]
@@ -86,26 +91,41 @@ impl<A: Assignment, B: Backpressure<A::Queues>> Policy for Composed<A, B> {
 
     fn on_control(
         &mut self,
-        _now: Instant,
-        _port: PortId,
+        now: Instant,
+        port: PortId,
         frame: ControlFrame,
         queues: &mut A::Queues,
         _cells: &mut Cells,
     ) {
-        B::obey(frame, queues);
+        self.upstream.on_control(now, port, frame, queues);
+    }
+
+    #[inline(always)]
+    fn may_send(&self, port: PortId) -> bool {
+        self.upstream.may_send(port)
+    }
+
+    #[inline(always)]
+    fn on_sent(&mut self, now: Instant, port: PortId, queue: QueueId, packet: &Packet, queues: &mut A::Queues) {
+        self.upstream.on_sent(now, port, queue, packet, queues);
     }
 
     #[inline(always)]
     fn next_timer(&self) -> Instant {
-        self.backpressure.next_refresh()
+        self.backpressure.next_refresh().min(self.upstream.next_timer())
     }
 
     fn on_timer(&mut self, now: Instant, ports: &mut Ports<'_, A::Queues>) {
-        self.backpressure.refresh(now, &mut |port, frame| ports.send(port, frame));
+        if self.upstream.next_timer() <= now {
+            self.upstream.on_timer(now, ports);
+        }
+        if self.backpressure.next_refresh() <= now {
+            self.backpressure.refresh(now, &mut |port, frame| ports.send(port, frame));
+        }
     }
 
     fn on_link_down(&mut self, _now: Instant, port: PortId, ports: &mut Ports<'_, A::Queues>) {
-        B::release(ports.open(port).0);
+        self.upstream.release(port, ports.open(port).0);
     }
 
     fn on_link_up(&mut self, now: Instant, port: PortId, ports: &mut Ports<'_, A::Queues>) {
@@ -122,16 +142,22 @@ impl<A: Assignment, B: Backpressure<A::Queues>> Policy for Composed<A, B> {
         self.assignment.assigned(port)
     }
 
-    fn audit(&self, residents: &[Resident], _queues: &[&A::Queues]) -> Result<(), String> {
+    fn audit(&self, residents: &[Resident], queues: &[&A::Queues]) -> Result<(), String> {
         self.assignment.audit(residents)?;
-        self.backpressure.audit(residents)
+        self.backpressure.audit(residents)?;
+        self.upstream.audit(queues)
     }
 }
 
-impl<A: Canonical, B: Canonical> Canonical for Composed<A, B> {
+impl<A, B> Canonical for Composed<A, B>
+where
+    A: Assignment + Canonical,
+    B: Backpressure<A::Queues, Upstream: Canonical> + Canonical,
+{
     fn canonical(&self, now: Instant, state: &mut impl Hasher) {
         self.assignment.canonical(now, state);
         self.backpressure.canonical(now, state);
+        self.upstream.canonical(now, state);
     }
 
     fn owner(&self, tag: u32) -> u64 {

@@ -3,10 +3,12 @@
 //! Source: Algorithms 1 to 3 of Li et al., 2024; spec F.9 lists the lines. It hangs isolation queues, lets packets of paused
 //! flows leave, and repeats PAUSE for packets that need none. Nothing here is meant to be right: see [`crate::policy::flowsail`].
 
+use crate::backpressure::PausedPorts;
 use crate::buffer::cells::Cells;
 use crate::held::{Assigned, Choice, Held};
 use crate::policy::flowsail::FlowSailParams;
 use crate::policy::{Policy, Told};
+use crate::port::Ports;
 use crate::queues::bits::Bits;
 use crate::queues::{PausableQueues, Queues};
 use crate::shape::Shape;
@@ -30,6 +32,8 @@ pub struct FlowSailAsPrinted {
     queues: Vec<QueueState>,
     /// `[port]`: the flow whose order mark the isolation queue waits for.
     waiting: Vec<Option<u32>>,
+    /// By PFC.
+    paused: PausedPorts,
     rotors: Vec<usize>,
     assigned: Vec<Assigned>,
     /// `[port]`: one-hop bandwidth-delay product, bytes.
@@ -147,6 +151,7 @@ impl Policy for FlowSailAsPrinted {
             congested: BTreeMap::new(),
             queues: vec![QueueState::default(); ports * shape.queues as usize],
             waiting: vec![None; ports],
+            paused: PausedPorts::default(),
             rotors: vec![0; ports],
             assigned: vec![Assigned::default(); ports],
             hop: shape.ports.iter().map(|port| shape.hrtt().bytes_at(port.rate).0 as f64).collect(),
@@ -279,8 +284,17 @@ impl Policy for FlowSailAsPrinted {
         match frame {
             ControlFrame::PauseFlow(name) => self.pause(port, name.flow, queues, cells),
             ControlFrame::ResumeFlow(name) => self.resume(port, name.flow, queues, cells),
-            _ => {}
+            _ => self.paused.obey(port, frame),
         }
+    }
+
+    fn may_send(&self, port: PortId) -> bool {
+        self.paused.may_send(port)
+    }
+
+    /// Pauses of flows outlive the link: the printed pseudo-code knows no failures.
+    fn on_link_down(&mut self, _now: Instant, port: PortId, _ports: &mut Ports<'_, PausableQueues<2>>) {
+        self.paused.release(port);
     }
 
     fn assigned(&self, port: PortId) -> Assigned {

@@ -96,7 +96,7 @@ pub trait Policy: Clone + Send + 'static {
         choice: Choice,
         queues: &Self::Queues,
     );
-    /// A neighbour's frame came in by `port`.
+    /// A neighbour's frame came in by `port`. Every policy obeys PFC's.
     fn on_control(
         &mut self,
         now: Instant,
@@ -105,14 +105,20 @@ pub trait Policy: Clone + Send + 'static {
         queues: &mut Self::Queues,
         cells: &mut Cells,
     );
+    /// Whether `port` may send data: no neighbour holds it as a whole. Asked before a packet is chosen.
+    fn may_send(&self, port: PortId) -> bool;
+    /// A data packet of `queue` goes onto the link of `port`, whose queues hold it no longer.
+    #[inline(always)]
+    fn on_sent(&mut self, _now: Instant, _port: PortId, _queue: QueueId, _packet: &Packet, _queues: &mut Self::Queues) {
+    }
     /// When [`Policy::on_timer`] wants to run next.
     fn next_timer(&self) -> Instant {
         Instant::NEVER
     }
     /// Repeats state that a lost frame may have left wrong, and lets lapse what was not repeated.
     fn on_timer(&mut self, _now: Instant, _ports: &mut Ports<'_, Self::Queues>) {}
-    /// The link of `port` went down: nothing holds its queues.
-    fn on_link_down(&mut self, _now: Instant, _port: PortId, _ports: &mut Ports<'_, Self::Queues>) {}
+    /// The link of `port` went down: nothing holds it or its queues.
+    fn on_link_down(&mut self, now: Instant, port: PortId, ports: &mut Ports<'_, Self::Queues>);
     /// The link of `port` came up, with nothing held: the neighbour is to be told this switch's state.
     fn on_link_up(&mut self, _now: Instant, _port: PortId, _ports: &mut Ports<'_, Self::Queues>) {}
     /// Flows with packets in `port`, if the policy knows.

@@ -14,6 +14,7 @@
 //! A flow that comes by another port since a link failed is paused there; the old pause lapses. There is no sticky time: a flow
 //! that comes back finds its name, not its queue.
 
+use crate::backpressure::PausedPorts;
 use crate::buffer::cells::Cells;
 use crate::flow_table::{FlowTable, LAPSE, NONE, Slot, state};
 use crate::held::{Assigned, Choice, Held, Resident};
@@ -61,6 +62,8 @@ pub struct PauseByFlow<Q> {
     assigned: Vec<Assigned>,
     refresh: Duration,
     next: Instant,
+    /// By PFC.
+    paused: PausedPorts,
     queues: PhantomData<Q>,
 }
 
@@ -112,6 +115,7 @@ impl<Q: PausableByFlow> Policy for PauseByFlow<Q> {
             assigned: vec![Assigned::default(); ports],
             refresh: params.refresh,
             next: Instant::NEVER,
+            paused: PausedPorts::default(),
             queues: PhantomData,
         }
     }
@@ -202,8 +206,12 @@ impl<Q: PausableByFlow> Policy for PauseByFlow<Q> {
                     self.resume(slot, queues);
                 }
             }
-            _ => {}
+            _ => self.paused.obey(port, frame),
         }
+    }
+
+    fn may_send(&self, port: PortId) -> bool {
+        self.paused.may_send(port)
     }
 
     fn next_timer(&self) -> Instant {
@@ -228,6 +236,7 @@ impl<Q: PausableByFlow> Policy for PauseByFlow<Q> {
     }
 
     fn on_link_down(&mut self, _now: Instant, port: PortId, ports: &mut Ports<'_, Q>) {
+        self.paused.release(port);
         let paused = self.table.iter().filter(|(_, record)| record.port() == port && record.is(state::PAUSED));
         let paused: Vec<Slot> = paused.map(|(slot, _)| slot).collect();
         let queues = ports.open(port).0;

@@ -1,6 +1,7 @@
 //! The data queues of an egress port and the order in which they are served.
 
 pub mod bits;
+pub mod by_number;
 pub mod by_record;
 pub mod drr;
 pub mod flow_queues;
@@ -10,10 +11,11 @@ pub mod skipping_queues;
 use crate::buffer::cells::{Cell, Cells, Fifo, MARK};
 use crate::held::{Choice, Held};
 use crate::queues::bits::Bits;
+use crate::queues::by_number::PausableByNumber;
 use crate::queues::drr::{Drr, Served};
 use alloc::boxed::Box;
 use alloc::vec;
-use backwater_types::{Instant, Packet, QueueId};
+use backwater_types::{Instant, Packet, QueueId, QueueMap};
 use core::hash::{Hash, Hasher};
 
 /// The data queues of one port.
@@ -171,11 +173,6 @@ impl<const W: usize> PausableQueues<W> {
         }
     }
 
-    /// Pauses exactly `closed`.
-    pub fn set_all_closed(&mut self, closed: Bits<W>) {
-        self.closed = self.all.minus(&self.all.minus(&closed));
-    }
-
     /// Queues that hold data and are not paused.
     #[inline(always)]
     pub fn active(&self) -> Bits<W> {
@@ -231,6 +228,16 @@ impl<const W: usize> PausableQueues<W> {
             Some(group) => &mut group.drr,
             None => &mut self.drr,
         }
+    }
+}
+
+impl<const W: usize> PausableByNumber for PausableQueues<W> {
+    fn set_closed(&mut self, queue: QueueId, closed: bool) {
+        self.set_closed(queue, closed);
+    }
+
+    fn set_all_closed(&mut self, closed: QueueMap) {
+        self.closed = self.all.minus(&self.all.minus(&Bits::from_map(closed)));
     }
 }
 

@@ -4,7 +4,8 @@ use backwater_dataplane::buffer::cells::Cells;
 use backwater_dataplane::policy::Told;
 use backwater_dataplane::queues::PausableQueues;
 use backwater_dataplane::{
-    Backpressure, Bfc, BfcParams, Canonical, Choice, FlowSail, FlowSailParams, Held, Policy, Ports, Resident, Shape,
+    Backpressure, Bfc, BfcParams, Canonical, Choice, FlowSail, FlowSailParams, Held, PausedQueues, Policy, Ports,
+    Resident, Shape,
 };
 use backwater_types::hash::Stream;
 use backwater_types::{ControlFrame, Instant, Packet, PortId, QueueId};
@@ -66,12 +67,20 @@ impl Policy for LosesMarks {
         queues.take_mark(cells, 0);
     }
 
+    fn may_send(&self, port: PortId) -> bool {
+        self.0.may_send(port)
+    }
+
     fn next_timer(&self) -> Instant {
         self.0.next_timer()
     }
 
     fn on_timer(&mut self, now: Instant, ports: &mut Ports<'_, Queues>) {
         self.0.on_timer(now, ports);
+    }
+
+    fn on_link_down(&mut self, now: Instant, port: PortId, ports: &mut Ports<'_, Queues>) {
+        self.0.on_link_down(now, port, ports);
     }
 
     fn isolated_flows(&self) -> u32 {
@@ -99,9 +108,14 @@ pub struct NeverRepeats(Bfc);
 
 impl Backpressure<Queues> for NeverRepeats {
     type Params = BfcParams;
+    type Upstream = PausedQueues;
 
     fn new(params: &BfcParams, shape: &Shape) -> NeverRepeats {
         NeverRepeats(<Bfc as Backpressure<Queues>>::new(params, shape))
+    }
+
+    fn upstream(_params: &BfcParams, _shape: &Shape) -> PausedQueues {
+        PausedQueues::default()
     }
 
     fn samples(&self, rng: &mut Stream) -> bool {
@@ -122,14 +136,6 @@ impl Backpressure<Queues> for NeverRepeats {
 
     fn on_dequeue(&mut self, now: Instant, wire: u16, held: &Held) -> Option<ControlFrame> {
         Backpressure::<Queues>::on_dequeue(&mut self.0, now, wire, held)
-    }
-
-    fn obey(frame: ControlFrame, queues: &mut Queues) {
-        Bfc::obey(frame, queues);
-    }
-
-    fn release(queues: &mut Queues) {
-        <Bfc as Backpressure<Queues>>::release(queues);
     }
 
     fn next_refresh(&self) -> Instant {

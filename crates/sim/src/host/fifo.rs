@@ -1,10 +1,10 @@
 //! A NIC that is one FIFO: what a flow may send waits in it, up to [`HostParams::nic_buffer`](super::HostParams::nic_buffer); more
 //! is dropped.
 
-use super::nic::{Context, Nic};
+use super::nic::{Context, Nic, ONLY_PORT};
 use super::port::HostSetup;
 use super::timers::Timers;
-use backwater_dataplane::{Red, Ring};
+use backwater_dataplane::{PausedPorts, Red, Ring};
 use backwater_transport::{Next, Sender};
 use backwater_types::hash::Stream;
 use backwater_types::{ControlFrame, Instant, Packet, flags};
@@ -21,7 +21,7 @@ pub struct Fifo {
     dropped: Vec<Packet>,
     red: Red,
     rng: Stream,
-    held: bool,
+    paused: PausedPorts,
 }
 
 /// What it keeps of a flow.
@@ -44,7 +44,7 @@ impl<S: Sender> Nic<S> for Fifo {
             dropped: Vec::new(),
             red: setup.red,
             rng: Stream::new(setup.seed, 0x6e69_6373, host as u64),
-            held: false,
+            paused: PausedPorts::default(),
         }
     }
 
@@ -88,7 +88,7 @@ impl<S: Sender> Nic<S> for Fifo {
         if let Some(reply) = self.replies.pop_front() {
             return Some(reply);
         }
-        if self.held {
+        if !self.paused.may_send(ONLY_PORT) {
             return None;
         }
         let mut packet = self.queue.pop_front()?;
@@ -106,19 +106,15 @@ impl<S: Sender> Nic<S> for Fifo {
 
     #[inline(always)]
     fn sendable(&self) -> bool {
-        !self.replies.is_empty() || (!self.held && !self.queue.is_empty())
+        !self.replies.is_empty() || (self.paused.may_send(ONLY_PORT) && !self.queue.is_empty())
     }
 
     fn on_control(&mut self, _desk: &mut Context<S, Place>, frame: ControlFrame) {
-        match frame {
-            ControlFrame::PfcPause(_) => self.held = true,
-            ControlFrame::PfcResume(_) => self.held = false,
-            _ => {}
-        }
+        self.paused.obey(ONLY_PORT, frame);
     }
 
     fn release(&mut self, _desk: &mut Context<S, Place>) {
-        self.held = false;
+        self.paused.release(ONLY_PORT);
     }
 
     fn next_timer(&self) -> Instant {

@@ -10,9 +10,9 @@
 //! * ACKs go before data. A pause of the data class holds them too, unless `ACK_HIGH_PRIO` is set.
 
 use super::flows::Flows;
-use super::nic::{Context, Nic};
+use super::nic::{Context, Nic, ONLY_PORT};
 use super::{HostParams, HostSetup};
-use backwater_dataplane::Ring;
+use backwater_dataplane::{PausedPorts, Ring};
 use backwater_transport::{Next, Sender};
 use backwater_types::{ControlFrame, Instant, Packet};
 
@@ -22,8 +22,8 @@ pub struct List {
     pairs: Pairs,
     /// Pending wake-up for a pace.
     wake: Instant,
-    /// The data class is paused.
-    paused: bool,
+    /// Whether the data class is.
+    paused: PausedPorts,
 }
 
 /// A queue pair's place in the list.
@@ -35,7 +35,7 @@ impl<S: Sender> Nic<S> for List {
     const SENDS_AT_EACH_START: bool = true;
 
     fn new(_host: u16, _setup: &HostSetup) -> List {
-        List { replies: Ring::default(), pairs: Pairs::default(), wake: Instant::NEVER, paused: false }
+        List { replies: Ring::default(), pairs: Pairs::default(), wake: Instant::NEVER, paused: PausedPorts::default() }
     }
 
     /// The list learns what the pair in `slot` may do now. A new one goes to its end.
@@ -59,7 +59,7 @@ impl<S: Sender> Nic<S> for List {
 
     /// A reply, or the next packet of a queue pair; when neither may go, a wake-up call is ordered.
     fn pull(&mut self, cx: &mut Context<S, Place>) -> Option<Packet> {
-        if !(self.paused && cx.params.acks_paused)
+        if (self.paused.may_send(ONLY_PORT) || !cx.params.acks_paused)
             && let Some(reply) = self.replies.pop_front()
         {
             return Some(reply);
@@ -79,11 +79,11 @@ impl<S: Sender> Nic<S> for List {
     }
 
     fn on_control(&mut self, _desk: &mut Context<S, Place>, frame: ControlFrame) {
-        self.paused = matches!(frame, ControlFrame::PfcPause(_));
+        self.paused.obey(ONLY_PORT, frame);
     }
 
     fn release(&mut self, _desk: &mut Context<S, Place>) {
-        self.paused = false;
+        self.paused.release(ONLY_PORT);
     }
 
     fn next_timer(&self) -> Instant {
@@ -125,7 +125,7 @@ impl List {
     #[inline(always)]
     fn turn<S: Sender>(&mut self, cx: &mut Context<S, Place>) -> Option<usize> {
         let start = self.pairs.start();
-        let found = self.pairs.search(start, cx.now, self.paused);
+        let found = self.pairs.search(start, cx.now, !self.paused.may_send(ONLY_PORT));
         if let Some(first) = self.pairs.first_finished(start, found) {
             self.pairs.remove_finished(first, |slot| cx.flows.remove(slot));
         }

@@ -3,7 +3,10 @@
 use super::flows::Flows;
 use super::{HostParams, HostSetup};
 use backwater_transport::Sender;
-use backwater_types::{ControlFrame, Instant, Packet, SerTime};
+use backwater_types::{ControlFrame, Instant, Packet, PortId, SerTime};
+
+/// A NIC has one port; what tells ports apart knows it by this number.
+pub const ONLY_PORT: PortId = 0;
 
 /// A NIC for flows with senders `S`.
 pub trait Nic<S: Sender>: Send + Sized {

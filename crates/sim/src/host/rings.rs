@@ -3,10 +3,10 @@
 //! Replies go before data. A flow is in the ring of its queue while it may send, or waits for its pace, or for its sender.
 
 use super::flows::Flows;
-use super::nic::{Context, Nic};
+use super::nic::{Context, Nic, ONLY_PORT};
 use super::port::HostSetup;
 use super::timers::Timers;
-use backwater_dataplane::{NicQueues, Ring};
+use backwater_dataplane::{NicQueues, PausedQueues, Ring, Upstream};
 use backwater_transport::{Next, Sender};
 use backwater_types::hash::Stream;
 use backwater_types::{ControlFrame, Duration, FlowName, Instant, Packet, QueueId};
@@ -14,6 +14,7 @@ use backwater_types::{ControlFrame, Duration, FlowName, Instant, Packet, QueueId
 /// The NIC.
 pub struct Rings {
     queues: NicQueues,
+    upstream: PausedQueues,
     replies: Ring<Packet>,
     /// Flows that wait for their pace.
     paced: Timers,
@@ -45,6 +46,7 @@ impl<S: Sender> Nic<S> for Rings {
     fn new(host: u16, setup: &HostSetup) -> Rings {
         Rings {
             queues: setup.nic.clone(),
+            upstream: PausedQueues::default(),
             replies: Ring::default(),
             paced: Timers::default(),
             paused: Timers::default(),
@@ -98,6 +100,9 @@ impl<S: Sender> Nic<S> for Rings {
         if let Some(reply) = self.replies.pop_front() {
             return Some(reply);
         }
+        if !self.may_send() {
+            return None;
+        }
         let (now, params) = (cx.now, &cx.params.transport);
         loop {
             let flows = &*cx.flows;
@@ -135,11 +140,11 @@ impl<S: Sender> Nic<S> for Rings {
 
     #[inline(always)]
     fn sendable(&self) -> bool {
-        !self.replies.is_empty() || self.queues.sendable()
+        !self.replies.is_empty() || (self.may_send() && self.queues.sendable())
     }
 
     fn on_control(&mut self, cx: &mut Context<S, Place>, frame: ControlFrame) {
-        self.queues.control(frame);
+        self.upstream.on_control(cx.now, ONLY_PORT, frame, &mut self.queues);
         match frame {
             ControlFrame::PauseFlow(name) if cx.params.obeys_flow_pauses => self.hold(cx, name, true),
             ControlFrame::ResumeFlow(name) => self.hold(cx, name, false),
@@ -148,7 +153,7 @@ impl<S: Sender> Nic<S> for Rings {
     }
 
     fn release(&mut self, cx: &mut Context<S, Place>) {
-        self.queues.release();
+        self.upstream.release(ONLY_PORT, &mut self.queues);
         for slot in cx.flows.slots() {
             let flow = &mut cx.flows[slot];
             if std::mem::take(&mut flow.nic.paused) && flow.live {
@@ -184,6 +189,12 @@ impl<S: Sender> Nic<S> for Rings {
 }
 
 impl Rings {
+    /// PFC does not hold its data.
+    #[inline(always)]
+    fn may_send(&self) -> bool {
+        Upstream::<NicQueues>::may_send(&self.upstream, ONLY_PORT)
+    }
+
     /// A switch pauses or resumes one flow.
     fn hold<S: Sender>(&mut self, cx: &mut Context<S, Place>, name: FlowName, paused: bool) {
         let (now, lapse) = (cx.now, cx.params.lapse);

@@ -13,6 +13,7 @@ impl<const W: usize> Canonical for FlowSail<W> {
             (queue.flows, queue.holds, queue.untracked, queue.weight, self.owner(queue.waiting)).hash(state);
         }
         self.ports.iter().for_each(|port| (port.untracked, port.rotor).hash(state));
+        self.paused.canonical(now, state);
         (self.next != Instant::NEVER).then(|| self.next.since(now)).hash(state);
         self.sketch.hash(state);
     }

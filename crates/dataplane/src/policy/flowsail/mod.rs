@@ -40,6 +40,7 @@ mod sketch;
 
 pub use params::{FlowSailParams, Hold, ReleaseFrom, Residue, SketchParams};
 
+use crate::backpressure::PausedPorts;
 use crate::buffer::cells::Cells;
 use crate::flow_table::{FlowTable, LAPSE, NO_QUEUE, NONE, Record, Slot, state};
 use crate::held::{Assigned, Choice, Held, Resident};
@@ -64,6 +65,8 @@ pub struct FlowSail<const W: usize> {
     queues: Vec<QueueState>,
     /// `[port]`.
     ports: Vec<PortState>,
+    /// By PFC.
+    paused: PausedPorts,
     /// `[port x active queues]`: `[Ql, Qh]`, bytes.
     thresholds: Vec<[u32; 2]>,
     layout: Layout,
@@ -403,6 +406,7 @@ impl<const W: usize> Policy for FlowSail<W> {
             table: FlowTable::new(Some(params.table_entries), params.fingerprint_bits.into(), ports, shape.salt),
             queues: vec![QueueState { waiting: NONE, ..QueueState::default() }; ports * queues],
             ports: vec![PortState::default(); ports],
+            paused: PausedPorts::default(),
             thresholds,
             layout: Layout {
                 queues: shape.queues,
@@ -651,8 +655,13 @@ impl<const W: usize> Policy for FlowSail<W> {
                     self.resume(now, slot, queues, cells);
                 }
             }
-            _ => {}
+            _ => self.paused.obey(port, frame),
         }
+    }
+
+    #[inline(always)]
+    fn may_send(&self, port: PortId) -> bool {
+        self.paused.may_send(port)
     }
 
     #[inline(always)]
@@ -683,6 +692,7 @@ impl<const W: usize> Policy for FlowSail<W> {
     }
 
     fn on_link_down(&mut self, now: Instant, port: PortId, ports: &mut Ports<'_, PausableQueues<W>>) {
+        self.paused.release(port);
         let mut slot = self.table.first_tended();
         let (queues, cells) = ports.open(port);
         while slot != NONE {
