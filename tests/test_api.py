@@ -117,7 +117,7 @@ def test_the_release_build_has_the_digests_of_the_checked_build() -> None:
     """`cargo test` compares the same file with a build that checks every overflow and invariant."""
     root = Path(__file__).parents[1]
     kept: dict[str, dict[str, str]] = {}
-    for line in (root / "crates/sim/tests/golden_digests.txt").read_text().splitlines():
+    for line in (root / "crates/sim/tests/engine/golden_digests.txt").read_text().splitlines():
         scenario, table, digest = line.split()
         kept.setdefault(scenario, {})[table] = digest
     assert len(kept) > 5

@@ -36,10 +36,7 @@ pub mod switch;
 mod ticks;
 
 pub use assign::{Assignment, ByClass, Dynamic, PerFlow, Single, SingleFifo, Stochastic};
-pub use backpressure::{
-    Backpressure, Bfc, BfcParams, HpccMemory, NoBackpressure, PausedPorts, PausedQueues, Pfc, PfcParams, Upstream,
-    hpcc_memory, pfc,
-};
+pub use backpressure::*;
 pub use buffer::{Buffer, BufferSize, MemoryShape, Mmu, Pool, PoolCounts, QueueMemory, Returns, Ring};
 pub use canonical::Canonical;
 pub use elide::{Elide, ElideRule};

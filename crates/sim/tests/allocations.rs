@@ -2,7 +2,8 @@
 //!
 //! One test, so that nothing else runs beside it.
 
-mod common;
+#[path = "engine/common/scenarios.rs"]
+mod scenarios;
 
 use backwater_dataplane::{
     Bfc, BfcParams, Composed, DataPlane, Departed, Dynamic, FlowSail, FlowSailParams, Policy, PortShape, Shape,
@@ -16,7 +17,7 @@ use backwater_sim::{Simulation, Watch};
 use backwater_transport::{Control, Dctcp, DctcpParams, LineRate, Site, Window};
 use backwater_types::hash::Stream;
 use backwater_types::{BitsPerSec, ControlFrame, Duration, Instant, Kind, Packet, PortId};
-use common::scenario;
+use scenarios::scenario;
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 use std::alloc::System;
 

@@ -1,31 +1,23 @@
 //! What the engine's tests share: scenarios from text, audited runs, random networks.
 
-#![allow(dead_code, unused_imports, reason = "each test binary uses a part")]
-
 pub mod audit;
+pub mod hpcc_model;
 pub mod log;
 pub mod memory;
 pub mod random;
+pub mod scenarios;
 pub mod spy;
 pub mod watched;
 
 use backwater_dataplane::{Bfc, Composed, Shape, Switch};
+use backwater_scenario::Scenario;
 use backwater_scenario::model::{Assignment, Backpressure, Transport};
-use backwater_scenario::{Scenario, load_str};
 use backwater_schemes::Switch as Table;
 use backwater_sim::{Outcome, Simulation, Watch};
 use spy::Spy;
-use std::path::Path;
 
-pub use audit::{Audit, Fault, Report};
-
-/// The one scenario that `text` describes.
-pub fn scenario(text: &str) -> Scenario {
-    match load_str(text, Path::new("."), "test", &[], None) {
-        Ok(mut plan) => plan.runs.remove(0).scenario,
-        Err(error) => panic!("{error}\n{text}"),
-    }
-}
+pub use audit::{Audit, Report};
+pub use scenarios::scenario;
 
 /// Runs it on one thread.
 pub fn run(scenario: &Scenario) -> Outcome {

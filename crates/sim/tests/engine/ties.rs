@@ -1,10 +1,8 @@
 //! Events at one instant come in an order re-drawn each instant, so ties favour nobody: of synchronised senders into a full
 //! buffer, losses spread within chance.
 
-mod common;
-
+use crate::common::{logged, scenario};
 use backwater_types::Instant;
-use common::{logged, scenario};
 
 const SENDERS: u64 = 8;
 const PACKETS: u64 = 2000;
@@ -29,7 +27,7 @@ fn admitted(seed: u64) -> Vec<u64> {
 }
 
 /// Flows that start together are numbered in the order of the list.
-fn flow_of(log: &common::log::Log, host: usize) -> u32 {
+fn flow_of(log: &crate::common::log::Log, host: usize) -> u32 {
     log.host_sent.iter().find(|h| h.1 == host).map(|h| h.2).expect("every sender sends")
 }
 

@@ -13,9 +13,7 @@
 //! it the loop is longer by the frame and by what is left of a packet in transmission (BFC-A18). At 1048 B, 84 ns, both are
 //! 4 % of HRTT; at 256 B, 20 ns, 1 %.
 
-mod common;
-
-use common::{node, run, scenario};
+use crate::common::{node, run, scenario};
 
 /// Share of time the egress idles, counted over whole milliseconds.
 fn idle(x: f64, a: f64, wire: u64) -> f64 {

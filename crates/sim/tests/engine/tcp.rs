@@ -1,8 +1,7 @@
 //! TCP over whole networks: a flow alone takes the time that counting acknowledgements gives, to the picosecond; what is lost was
 //! dropped somewhere, and is repaired.
 
-mod common;
-
+use crate::common::{logged, node, row, run, scenario};
 use backwater_dataplane::Departed;
 use backwater_scenario::Scenario;
 use backwater_scenario::model::AckClass;
@@ -10,7 +9,6 @@ use backwater_sim::measure::summary;
 use backwater_sim::observe::Observer;
 use backwater_sim::{Outcome, Simulation, Watch};
 use backwater_types::{DropReason, Instant, Kind, Packet, PortId};
-use common::{logged, node, row, run, scenario};
 use std::collections::HashSet;
 
 /// What a flow over an idle path needs to know.

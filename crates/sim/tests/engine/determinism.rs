@@ -2,10 +2,10 @@
 //! is chosen; and across builds, by digests kept in `golden_digests.txt`.
 //!
 //! This test runs with debug assertions; the release build that Python drives is compared with the same file there. After a
-//! change that is meant to change outcomes: `BLESS=1 cargo test -p backwater-sim --test determinism`.
+//! change that is meant to change outcomes: `BLESS=1 cargo test -p backwater-sim --test engine golden`.
 
-mod common;
-
+use crate::common::random::{self, Family};
+use crate::common::scenario;
 use backwater_dataplane::{DataPlane, Departed, Readings, Received, Sent};
 use backwater_scenario::model::{Hold, ReleaseFrom, Residue};
 use backwater_scenario::{Scenario, load};
@@ -14,8 +14,6 @@ use backwater_sim::measure::outcome::Digests;
 use backwater_sim::observe::Nobody;
 use backwater_sim::{Simulation, Watch};
 use backwater_types::{ControlFrame, Instant, Kind, Packet, PortId};
-use common::random::{self, Family};
-use common::scenario;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -223,7 +221,7 @@ fn random_networks_do_not_depend_on_threads_or_windows() {
 }
 
 fn golden() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden_digests.txt")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/engine/golden_digests.txt")
 }
 
 /// One line a scenario and table, and one for the whole: `experiments/smoke/NAME.toml TABLE DIGEST`.

@@ -3,11 +3,9 @@
 //! The recursion is written out here and shares nothing with the simulator: packet i starts on link h when it has arrived there
 //! and packet i - 1 has left, and so do the acknowledgements on the way back.
 
-mod common;
-
+use crate::common::{row, run, scenario};
 use backwater_sim::measure::ideal::Ideal;
 use backwater_sim::workload::flow_key;
-use common::{row, run, scenario};
 
 const PAYLOAD: u64 = 1000;
 const HEADER: u64 = 48;

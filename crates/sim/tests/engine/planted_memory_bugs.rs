@@ -3,8 +3,8 @@
 //! Bugs of bookkeeping show in what a switch takes and refuses: a pool that is not given back is one that is smaller, private
 //! bytes given back twice are private bytes twice.
 
-mod common;
-
+use crate::common::audit::{self, Audit, Fault, Report};
+use crate::common::scenario;
 use backwater_dataplane::{DataPlane, Readings, Received, Sent, Shape};
 use backwater_scenario::Scenario;
 use backwater_schemes::Switch as Table;
@@ -13,8 +13,6 @@ use backwater_sim::host::TcpHost;
 use backwater_sim::{Simulation, Watch};
 use backwater_transport::{Marks, TcpParams};
 use backwater_types::{ControlFrame, Instant, Kind, Packet, PortId, flags};
-use common::audit::{self, Audit, Fault, Report};
-use common::scenario;
 
 const SOUND: u8 = 0;
 const MARKS_ALL: u8 = 1;

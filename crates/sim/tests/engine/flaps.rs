@@ -1,12 +1,10 @@
 //! Links that go down and come back: routes avoid them meanwhile, nothing stays paused, and flows recover.
 
-mod common;
-
+use crate::common::log::Log;
+use crate::common::{audited, logged, node, scenario};
 use backwater_scenario::Scenario;
 use backwater_sim::Outcome;
 use backwater_types::{DropReason, Instant};
-use common::log::Log;
-use common::{audited, logged, node, scenario};
 
 /// Two leaves, two spines; flows from leaf 0 to leaf 1, one every 2 us.
 fn clos(scheme: &str, fault: &str) -> Scenario {

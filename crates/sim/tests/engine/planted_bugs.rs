@@ -2,8 +2,9 @@
 //!
 //! A bug is planted by wrapping one of the parts a switch is made of (assignment, backpressure, queues) or the whole data plane.
 
-mod common;
-
+use crate::common::audit::{self, Audit, Fault, Report};
+use crate::common::scenario;
+use crate::common::watched::{Sheets, Tabled};
 use backwater_dataplane::buffer::cells::{Cell as Place, Cells, Fifo};
 use backwater_dataplane::flow_table::{FlowTable, Record, state};
 use backwater_dataplane::policy::{Policy, Told};
@@ -19,9 +20,6 @@ use backwater_schemes::planes::{AnySwitch, any};
 use backwater_sim::{Simulation, Watch};
 use backwater_types::hash::Stream;
 use backwater_types::{ControlFrame, Duration, FlowName, Instant, Kind, Packet, PortId, QueueId};
-use common::audit::{self, Audit, Fault, Report};
-use common::scenario;
-use common::watched::{Sheets, Tabled};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -1,11 +1,8 @@
 //! The model of the public HPCC simulator against times worked out by hand.
 //!
-//! Each test prints what it measured: `cargo test --release --test hpcc_model -- --nocapture`.
+//! Each test prints what it measured: `cargo test --release -p backwater-sim --test engine hpcc_model -- --nocapture`.
 
-#[path = "common/hpcc_model.rs"]
-mod hpcc_model;
-
-use hpcc_model::{Cc, Config, Ecn, FlowSpec, Link, Net, Order, Outcome, murmur3, run, transmission_ns};
+use crate::common::hpcc_model::{Cc, Config, Ecn, FlowSpec, Link, Net, Order, Outcome, murmur3, run, transmission_ns};
 
 const GBPS: u64 = 1_000_000_000;
 const NEVER: u64 = u64::MAX;

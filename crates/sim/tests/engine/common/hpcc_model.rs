@@ -8,8 +8,6 @@
 //!
 //! Times are whole nanoseconds, rates whole bit/s. A *device* is one end of a link. All packets are of class 3; PFC frames go before them.
 
-#![allow(dead_code, reason = "each test binary uses a part")]
-
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
@@ -307,7 +305,6 @@ struct Switch {
 /// Both ends of a flow.
 struct Flow {
     spec: FlowSpec,
-    sport: u16,
     /// The packet header's words that routes are chosen by, of data and of ACKs.
     data_words: [u32; 3],
     ack_words: [u32; 3],
@@ -339,7 +336,6 @@ impl Flow {
 }
 
 struct Model<'a> {
-    net: &'a Net,
     config: &'a Config,
     now: u64,
     events: BinaryHeap<Reverse<Entry>>,
@@ -431,7 +427,6 @@ impl<'a> Model<'a> {
             let (src, dst) = (address(spec.src), address(spec.dst));
             flows.push(Flow {
                 spec: *spec,
-                sport,
                 data_words: [src, dst, u32::from(sport) | u32::from(spec.dport) << 16],
                 ack_words: [dst, src, u32::from(spec.dport) | u32::from(sport) << 16],
                 next: 0,
@@ -448,7 +443,6 @@ impl<'a> Model<'a> {
         }
 
         Model {
-            net,
             config,
             now: 0,
             events: BinaryHeap::new(),

@@ -2,17 +2,14 @@
 //!
 //! The model (common/hpcc_model.rs) knows nothing of Backwater. Every flow has to end at the same nanosecond in both; anything less
 //! and synchronised flows drift apart by percents. Each test prints how many do:
-//! `cargo test --release -p backwater-sim --test hpcc_side_by_side -- --nocapture`.
+//! `cargo test --release -p backwater-sim --test engine hpcc_side_by_side -- --nocapture`.
 
-#[path = "common/hpcc_model.rs"]
-mod hpcc_model;
-
+use crate::common::hpcc_model::{Cc, Config, Ecn, FlowSpec, Link, Net, Order};
 use backwater_scenario::load_str;
 use backwater_scenario::model::{ListedFlow, Scenario, Workload};
 use backwater_scenario::topology::expand;
 use backwater_sim::{Simulation, Watch};
 use backwater_types::{BitsPerSec, Bytes, Duration, SerTime};
-use hpcc_model::{Cc, Config, Ecn, FlowSpec, Link, Net, Order};
 use std::path::Path;
 
 const GBPS: u64 = 1_000_000_000;
@@ -83,7 +80,7 @@ fn model(scenario: &Scenario, flows: &Flows, order: Order) -> Vec<Option<u64>> {
             dport: 100,
         })
         .collect();
-    hpcc_model::run(&net, &specs, &config, 60 * GBPS).flows.iter().map(|flow| flow.fct_ns).collect()
+    crate::common::hpcc_model::run(&net, &specs, &config, 60 * GBPS).flows.iter().map(|flow| flow.fct_ns).collect()
 }
 
 fn star(hosts: usize) -> String {
@@ -158,7 +155,11 @@ fn every_transmission_takes_as_long() {
     for rate in [1, 10, 25, 40, 50, 100, 200, 400, 800].map(|gbps| gbps * GBPS) {
         for bytes in 43..=9_100 {
             let ours = SerTime::in_whole_ns(BitsPerSec(rate)).of_bytes(bytes).0;
-            assert_eq!(ours, 1000 * hpcc_model::transmission_ns(bytes, rate), "{bytes} B at {rate} bit/s");
+            assert_eq!(
+                ours,
+                1000 * crate::common::hpcc_model::transmission_ns(bytes, rate),
+                "{bytes} B at {rate} bit/s"
+            );
         }
     }
 }
@@ -167,7 +168,7 @@ fn every_transmission_takes_as_long() {
 #[test]
 fn lone_flows_are_exact() {
     let mut state = 3;
-    let mut draw = |n: u64| hpcc_model::draw(&mut state) % n;
+    let mut draw = |n: u64| crate::common::hpcc_model::draw(&mut state) % n;
     for case in 0..300 {
         let rates = [10, 25, 40, 50, 100, 200, 400];
         let mut link = || (rates[draw(7) as usize], 1 + draw(5_000));
@@ -190,7 +191,7 @@ fn two_speeds_on_a_leaf_spine() {
     let topology = "kind = \"leaf-spine\"\nleaves = 4\nspines = 2\nhosts_per_leaf = 4\nhost_rate = \"100 Gbps\"\n\
                     core_rate = \"400 Gbps\"\nhost_delay = \"1 us\"\ncore_delay = \"2 us\"\n";
     let mut state = 11;
-    let mut draw = |n: u64| hpcc_model::draw(&mut state) % n;
+    let mut draw = |n: u64| crate::common::hpcc_model::draw(&mut state) % n;
     let mut flows = Flows::new();
     let mut at = 0;
     for _ in 0..600 {
@@ -210,7 +211,7 @@ fn two_speeds_on_a_leaf_spine() {
 /// Random flows on the Clos: sizes log-uniform from 200 B to 2 MB, Poisson arrivals at a load of 60 % of the core.
 fn clos_flows(count: usize, load: f64, incast: bool) -> Flows {
     let mut state = 7;
-    let mut uniform = || (hpcc_model::draw(&mut state) >> 11) as f64 / (1u64 << 53) as f64;
+    let mut uniform = || (crate::common::hpcc_model::draw(&mut state) >> 11) as f64 / (1u64 << 53) as f64;
     let (low, high) = (200f64.ln(), 2e6f64.ln());
     let mean = (2e6 - 200.0) / (high - low);
     let gap_ns = mean * 8.0 / (load * 6.4e12) * 1e9;

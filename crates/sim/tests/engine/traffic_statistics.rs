@@ -4,13 +4,11 @@
 //! CV = sqrt(exp(4) - 1) = 7.32, so ten million draws stray by 0.23 % and a hundred million by 0.07 %. The fast tests take ten
 //! million; `a_hundred_million_draws_have_the_means_asked_for` is for `make test-long`.
 
-mod common;
-
+use crate::common::scenario;
 use backwater_scenario::topology::expand;
 use backwater_scenario::{Scenario, sizes};
 use backwater_sim::workload::{Sampler, Traffic};
 use backwater_types::hash;
-use common::scenario;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;

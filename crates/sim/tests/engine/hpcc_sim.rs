@@ -1,12 +1,10 @@
 //! `compat = "hpcc-sim"` against numbers worked out by hand from the rules of the public HPCC simulator (docs/fidelity.md).
 //!
 //! There a 1048 B packet takes 83 ns on a 100 Gb/s link and a 60 B ACK takes 4, links delay by 1000 ns, and a flow ends with the
-//! last ACK at its sender. Each test prints what it measured: `cargo test --release --test hpcc_sim -- --nocapture`.
+//! last ACK at its sender. Each test prints what it measured: `cargo test --release -p backwater-sim --test engine hpcc_sim -- --nocapture`.
 
-mod common;
-
+use crate::common::{audited, run, scenario};
 use backwater_sim::Outcome;
-use common::{audited, run, scenario};
 
 /// Times from arrival to the last ACK, in order of arrival, nanoseconds.
 fn completions(outcome: &Outcome) -> Vec<u64> {

@@ -1,12 +1,10 @@
 //! When a pause is asked for, takes effect and is lifted: exact times from the arithmetic of serialisation, propagation and the
 //! packet in transmission; and the headroom of PFC, which is just enough.
 
-mod common;
-
+use crate::common::log::Log;
+use crate::common::{logged, row, scenario};
 use backwater_dataplane::pfc;
 use backwater_types::{BitsPerSec, ControlFrame, DropReason, Duration};
-use common::log::Log;
-use common::{logged, row, scenario};
 
 /// Bytes on the wire.
 const PACKET: u64 = 1048;

@@ -1,14 +1,12 @@
 //! The memory of a switch at work: thresholds settle where the closed form says, pools know nothing of each other, and what is
 //! marked or dropped is what the rules say (spec G).
 
-mod common;
-
+use crate::common::{run, scenario};
 use backwater_dataplane::Departed;
 use backwater_scenario::Scenario;
 use backwater_sim::observe::Observer;
 use backwater_sim::{Outcome, Simulation, Watch};
 use backwater_types::{Instant, Kind, Packet, PortId, flags};
-use common::{run, scenario};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 

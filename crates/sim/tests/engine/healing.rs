@@ -3,8 +3,8 @@
 //! Two switches; the second is slow and pauses the first, and one of its frames is tampered with on the way out. What the first
 //! switch was told is compared with what the second meant, one crossing earlier.
 
-mod common;
-
+use crate::common::log::Log;
+use crate::common::{row, scenario};
 use backwater_dataplane::{DataPlane, Readings, Received, Sent, Shape};
 use backwater_scenario::Scenario;
 use backwater_scenario::model::Memory;
@@ -12,8 +12,6 @@ use backwater_schemes::Switch as Table;
 use backwater_schemes::planes::{AnySwitch, any};
 use backwater_sim::{Simulation, Watch};
 use backwater_types::{ControlFrame, Instant, Packet, PortId};
-use common::log::Log;
-use common::{row, scenario};
 use std::sync::{Arc, Mutex};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

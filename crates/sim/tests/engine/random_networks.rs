@@ -4,13 +4,11 @@
 //! each; `a_quarter_of_a_million_random_networks_break_no_rule` and its sisters are for `make test-long`. A case that fails prints
 //! its scenario file.
 
-mod common;
-
+use crate::common::audit::{Counts, Fault};
+use crate::common::random::{self, Family};
+use crate::common::{audited, scenario, spy, watched};
 use backwater_sim::{Simulation, Watch};
 use backwater_types::Instant;
-use common::audit::{Counts, Fault};
-use common::random::{self, Family};
-use common::{audited, scenario, spy, watched};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 

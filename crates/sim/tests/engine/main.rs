@@ -1,0 +1,21 @@
+//! The engine and everything around it, on whole networks. One binary, so that the checkers are compiled once.
+
+mod common;
+
+mod closed_forms;
+mod determinism;
+mod flaps;
+mod healing;
+mod hpcc_model;
+mod hpcc_side_by_side;
+mod hpcc_sim;
+mod pause_threshold_model;
+mod pauses;
+mod planted_bugs;
+mod planted_memory_bugs;
+mod processor_sharing;
+mod random_networks;
+mod shared_memory;
+mod tcp;
+mod ties;
+mod traffic_statistics;
