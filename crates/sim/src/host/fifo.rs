@@ -1,9 +1,9 @@
-//! A NIC that is one FIFO: what a flow may send waits in it, up to [`HostParams::nic_buffer`](super::HostParams::nic_buffer); more
+//! A NIC that is one FIFO: what a flow may send waits in it, up to [`HostParams::nic_buffer`](crate::host::params::HostParams::nic_buffer); more
 //! is dropped.
 
-use super::nic::{Context, Nic};
-use super::port::HostSetup;
-use super::timers::Timers;
+use crate::host::nic::{Context, Nic};
+use crate::host::port::HostSetup;
+use crate::host::timers::Timers;
 use backwater_dataplane::{Red, Ring};
 use backwater_transport::{Next, Sender};
 use backwater_types::hash::Stream;

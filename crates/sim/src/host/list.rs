@@ -9,9 +9,10 @@
 //!   pace may have passed already: then nothing wakes the NIC before the next ACK, whatever pace other pairs wait for.
 //! * ACKs go before data. A pause of the data class holds them too, unless `ACK_HIGH_PRIO` is set.
 
-use super::flows::Flows;
-use super::nic::{Context, Nic};
-use super::{HostParams, HostSetup};
+use crate::host::flows::Flows;
+use crate::host::nic::{Context, Nic};
+use crate::host::params::HostParams;
+use crate::host::port::HostSetup;
 use backwater_dataplane::Ring;
 use backwater_transport::{Next, Sender};
 use backwater_types::{ControlFrame, Instant, Packet};

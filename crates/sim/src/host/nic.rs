@@ -1,7 +1,8 @@
 //! The interface of a NIC: which flow sends next, and when.
 
-use super::flows::Flows;
-use super::{HostParams, HostSetup};
+use crate::host::flows::Flows;
+use crate::host::params::HostParams;
+use crate::host::port::HostSetup;
 use backwater_transport::Sender;
 use backwater_types::{ControlFrame, Instant, Packet, SerTime};
 

@@ -2,10 +2,10 @@
 //!
 //! Replies go before data. A flow is in the ring of its queue while it may send, or waits for its pace, or for its sender.
 
-use super::flows::Flows;
-use super::nic::{Context, Nic};
-use super::port::HostSetup;
-use super::timers::Timers;
+use crate::host::flows::Flows;
+use crate::host::nic::{Context, Nic};
+use crate::host::port::HostSetup;
+use crate::host::timers::Timers;
 use backwater_dataplane::{NicQueues, Ring};
 use backwater_transport::{Next, Sender};
 use backwater_types::hash::Stream;

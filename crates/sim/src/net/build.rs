@@ -2,9 +2,10 @@
 
 use crate::any_switch::PlaneParams;
 use crate::host::port::{EndHost, HostPort, HostSetup};
-use crate::net::link::{Fabric, Faults, InFlight, Target, Wire};
+use crate::net::link::{Fabric, Faults, Wire};
 use crate::net::pause_census::PauseCensus;
 use crate::net::routes::{Choice, Routes};
+use crate::net::schedule::{Schedule, Target};
 use crate::net::switch_node::{Census, Change, DelayHistogram, Meters, SwitchNode};
 use crate::workload::FlowKeys;
 use backwater_dataplane::{
@@ -22,13 +23,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// The nodes that one thread runs.
-pub struct Nodes<H, D> {
+pub struct Nodes<H: EndHost, D> {
     /// Hosts, numbered from 0 in the partition.
     pub hosts: Vec<H>,
     /// Switches, numbered after the hosts.
-    pub switches: Vec<SwitchNode<D>>,
+    pub switches: Vec<SwitchNode<D, H::Schedule>>,
     /// Frames in flight towards them.
-    pub fabric: Fabric,
+    pub fabric: Fabric<H::Schedule>,
     /// `[host in the graph]`: number here, or `u32::MAX`.
     pub local: Vec<u32>,
 }
@@ -51,14 +52,11 @@ pub fn build<H: EndHost, D: DataPlane>(
             switches: Vec::new(),
             fabric: Fabric {
                 id: p as u16,
-                in_flight: vec![InFlight::default(); incoming.ends[p].len()],
+                schedule: H::Schedule::new(counts[p], incoming.ends[p].len()),
                 ends: incoming.ends[p].iter().map(|(node, port)| (local[*node], *port)).collect(),
-                next: vec![Instant::NEVER; counts[p]],
-                woken: vec![Vec::with_capacity(8); counts[p]],
                 outbox: vec![Vec::new(); partitions],
                 outbox_next: Instant::NEVER,
                 packet_hops: 0,
-                wheel: None,
             },
             local: (0..graph.hosts).map(|h| if part[h] == p { local[h] } else { u32::MAX }).collect(),
         })
@@ -105,15 +103,6 @@ pub fn build<H: EndHost, D: DataPlane>(
             }));
         }
         nodes[part[switch]].switches.push(node);
-    }
-    for nodes in &mut nodes {
-        let first: Vec<Instant> = nodes
-            .hosts
-            .iter()
-            .map(|h| h.port().tree.next())
-            .chain(nodes.switches.iter().map(|s| s.tree.next()))
-            .collect();
-        nodes.fabric.next = first;
     }
     nodes
 }
