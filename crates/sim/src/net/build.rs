@@ -3,10 +3,11 @@
 use crate::any_switch::PlaneParams;
 use crate::host::port::{EndHost, HostPort, HostSetup};
 use crate::net::link::{Fabric, Faults, Wire};
+use crate::net::meters::{Census, DelayHistogram, Meters};
 use crate::net::pause_census::PauseCensus;
 use crate::net::routes::{Choice, Routes};
 use crate::net::schedule::{Schedule, Target};
-use crate::net::switch_node::{Census, Change, DelayHistogram, Meters, SwitchNode};
+use crate::net::switch_node::{Change, SwitchNode};
 use crate::workload::FlowKeys;
 use backwater_dataplane::{
     BesideParams, BfcParams, DataPlane, DynamicParams, FlowSailParams, HpccMemoryParams, MarkingShape, MemoryShape,

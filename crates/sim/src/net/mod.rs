@@ -2,6 +2,7 @@
 
 pub mod build;
 pub mod link;
+pub mod meters;
 pub mod node_by_node;
 pub mod pause_census;
 pub mod routes;

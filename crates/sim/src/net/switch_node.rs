@@ -1,6 +1,7 @@
 //! A switch in the network: the data plane, its links and its routes.
 
 use crate::net::link::{Fabric, Wire, put_on_wire};
+use crate::net::meters::Meters;
 use crate::net::node_by_node::InFlight;
 use crate::net::pause_census::PauseCensus;
 use crate::net::routes::{Choice, Routes};
@@ -8,9 +9,8 @@ use crate::net::schedule::{Agenda, EventName, Schedule};
 use crate::net::stats::{Drops, Held, PortStats, Sent};
 use crate::observe::Observer;
 use backwater_dataplane::{DataPlane, Departed};
-use backwater_types::{DropReason, Duration, Instant, Kind, Packet, PortId, QueueId};
-use std::collections::hash_map::Entry;
-use std::collections::{HashMap, VecDeque};
+use backwater_types::{DropReason, Instant, Kind, Packet, PortId, QueueId};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Up to this many hosts, what a window touches stays in a core's second-level cache.
@@ -92,109 +92,6 @@ pub struct Change {
     pub epoch: usize,
     /// Ports of this switch whose link fails (`false`) or comes back (`true`).
     pub ports: Vec<(PortId, bool)>,
-}
-
-/// Measurements on the path of every packet.
-#[derive(Clone, Debug)]
-pub struct Meters {
-    /// Times in queues.
-    pub delays: Option<DelayHistogram>,
-    /// Flows in each port.
-    pub census: Option<Census>,
-}
-
-impl Meters {
-    fn enter(&mut self, port: PortId, packet: &Packet) {
-        if let Some(census) = &mut self.census {
-            census.enter(port, packet.flow);
-        }
-    }
-
-    fn leave(&mut self, now: Instant, port: PortId, flow: u32, entered: Instant) {
-        if let Some(delays) = &mut self.delays {
-            delays.count(now.since(entered));
-        }
-        if let Some(census) = &mut self.census {
-            census.leave(port, flow);
-        }
-    }
-}
-
-/// The exact number of flows with data in each port, for schemes whose switch does not know.
-#[derive(Clone, Debug)]
-pub struct Census {
-    packets: HashMap<(PortId, u32), u32>,
-    /// `[port]`.
-    flows: Vec<u32>,
-}
-
-impl Census {
-    /// For `ports` ports.
-    pub fn new(ports: usize) -> Census {
-        Census { packets: HashMap::new(), flows: vec![0; ports] }
-    }
-
-    fn enter(&mut self, port: PortId, flow: u32) {
-        let packets = self.packets.entry((port, flow)).or_insert(0);
-        *packets += 1;
-        self.flows[port as usize] += (*packets == 1) as u32;
-    }
-
-    fn leave(&mut self, port: PortId, flow: u32) {
-        if let Entry::Occupied(mut entry) = self.packets.entry((port, flow)) {
-            *entry.get_mut() -= 1;
-            if *entry.get() == 0 {
-                entry.remove();
-                self.flows[port as usize] -= 1;
-            }
-        }
-    }
-}
-
-/// Time in queues, in bins of 1/16 of a power of two nanoseconds.
-#[derive(Clone, Debug)]
-pub struct DelayHistogram {
-    counts: Vec<u64>,
-    /// Sum, picoseconds.
-    pub sum: u128,
-}
-
-impl Default for DelayHistogram {
-    fn default() -> DelayHistogram {
-        DelayHistogram { counts: vec![0; 16 * 48], sum: 0 }
-    }
-}
-
-impl DelayHistogram {
-    /// Counts one delay.
-    #[inline]
-    pub fn count(&mut self, delay: Duration) {
-        let ns = delay.0 / 1000;
-        let bin = if ns < 16 {
-            ns as usize
-        } else {
-            let power = 63 - ns.leading_zeros() as usize;
-            16 * (power - 3) + (ns >> (power - 4) & 15) as usize
-        };
-        let last = self.counts.len() - 1;
-        self.counts[bin.min(last)] += 1;
-        self.sum += delay.0 as u128;
-    }
-
-    /// `(low, high, count)` of every bin that is not empty; `[low, high)` in nanoseconds.
-    pub fn bins(&self) -> impl Iterator<Item = (u64, u64, u64)> {
-        let low = |bin: usize| match bin {
-            0..16 => bin as u64,
-            _ => (16 + bin as u64 % 16) << (bin / 16 - 1),
-        };
-        self.counts.iter().enumerate().filter(|(_, n)| **n > 0).map(move |(bin, n)| (low(bin), low(bin + 1), *n))
-    }
-
-    /// Adds the counts of another.
-    pub fn merge(&mut self, other: &DelayHistogram) {
-        self.counts.iter_mut().zip(&other.counts).for_each(|(sum, n)| *sum += n);
-        self.sum += other.sum;
-    }
 }
 
 impl<D: DataPlane, S: Schedule> SwitchNode<D, S> {
@@ -480,7 +377,7 @@ impl<D: DataPlane, S: Schedule> SwitchNode<D, S> {
     /// Flows with data in `port`, if they are counted.
     pub fn active_flows(&self, port: PortId) -> Option<u32> {
         match self.meters.as_ref().and_then(|meters| meters.census.as_ref()) {
-            Some(census) => Some(census.flows[port as usize]),
+            Some(census) => Some(census.flows(port)),
             None => self.plane.readings().active_flows(port),
         }
     }
@@ -531,22 +428,6 @@ impl<D: DataPlane, S: Schedule> SwitchNode<D, S> {
                 }
                 kicked.push(port);
             }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_delay_falls_into_the_bin_that_names_it() {
-        for ns in (0..200).chain([1 << 12, (1 << 12) - 1, 99_999, 1_000_000]) {
-            let mut h = DelayHistogram::default();
-            h.count(Duration::from_ns(ns));
-            let (low, high, n) = h.bins().next().unwrap();
-            assert!(low <= ns && ns < high && n == 1, "{ns} in [{low}, {high})");
-            assert!(high - low <= (ns / 16).max(1));
         }
     }
 }
