@@ -58,6 +58,17 @@ pub struct Host<N: Nic<T::Sender>, T: Transport, S: Schedule> {
     finished_bytes: Vec<u64>,
 }
 
+/// Something happens to the NIC of a host. Not a function of a closure: one that is not inlined takes packets through memory.
+macro_rules! at_nic {
+    ($host:ident, $w:ident, $event:ident $(, $of:expr)?) => {{
+        let (nic, mut cx) = $host.nic($w);
+        let result = nic.$event(&mut cx $(, $of)?);
+        let wake = cx.wake;
+        $host.heed($w, wake);
+        result
+    }};
+}
+
 /// A flow at its receiver.
 #[derive(Clone, Debug, Default)]
 struct Receiving<R> {
@@ -109,12 +120,12 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule> EndHost for Host<N, T, S> {
             Some(frame) => {
                 w.observer.controlled(w.now, self.port.id as usize, 0, frame);
                 self.port.stats.held.on_control(w.now, frame);
-                self.at_nic(w, |nic, cx| nic.on_control(cx, frame));
+                at_nic!(self, w, on_control, frame);
                 self.kick(w);
             }
             None if w.params.delay > Duration::ZERO => {
                 self.delayed.push_back((w.now + w.params.delay, packet));
-                self.wake_at(w.now + w.params.delay, w);
+                self.wake_at(w, w.now + w.params.delay);
             }
             None => self.receive(w, packet),
         }
@@ -123,8 +134,9 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule> EndHost for Host<N, T, S> {
     #[inline(always)]
     fn free(&mut self, w: &mut Around<T::Params, S, impl FnMut(Instant, Finished), impl Observer>) {
         S::ended(&mut self.port.busy_until);
-        self.port.look_at(Instant::NEVER, w.fabric);
-        self.kick(w);
+        let busy_until = self.port.busy_until;
+        let again = if S::is_free(busy_until, w.now) { self.transmit(w) } else { busy_until };
+        self.port.look_at(again, w.fabric);
     }
 
     #[inline(always)]
@@ -146,14 +158,14 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule> EndHost for Host<N, T, S> {
         while self.changes.front().is_some_and(|at| *at <= w.now) {
             self.changes.pop_front();
             self.port.stats.held.on_link_change(w.now);
-            self.at_nic(w, |nic, cx| nic.release(cx));
+            at_nic!(self, w, release);
         }
         while self.delayed.front().is_some_and(|(at, _)| *at <= w.now) {
             if let Some((_, packet)) = self.delayed.pop_front() {
                 self.receive(w, packet);
             }
         }
-        self.at_nic(w, |nic, cx| nic.on_timer(cx));
+        at_nic!(self, w, on_timer);
         while let Some((_, slot, id)) = self.receiving.pop_due(w.now) {
             self.on_receiver_due(w, slot, id);
         }
@@ -181,39 +193,39 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule> EndHost for Host<N, T, S> {
 }
 
 impl<N: Nic<T::Sender>, T: Transport, S: Schedule> Host<N, T, S> {
-    /// Something happens to the NIC.
+    /// The NIC, and what it sees of the host.
     #[inline(always)]
-    fn at_nic<R>(
-        &mut self,
-        w: &mut Around<T::Params, S, impl FnMut(Instant, Finished), impl Observer>,
-        event: impl FnOnce(&mut N, &mut Context<T::Sender, N::Flow>) -> R,
-    ) -> R {
-        let (busy_until, ser, host) = (self.port.busy_until, self.port.wire.ser, self.port.id);
-        let mut cx = Context {
+    fn nic<'a, F, O>(&'a mut self, w: &Around<'a, T::Params, S, F, O>) -> (&'a mut N, Context<'a, T::Sender, N::Flow>) {
+        let cx = Context {
             now: w.now,
-            busy_until,
-            ser,
-            host,
+            busy_until: self.port.busy_until,
+            ser: self.port.wire.ser,
+            host: self.port.id,
             params: w.params,
             flows: &mut self.flows,
             wake: Instant::NEVER,
         };
-        let result = event(&mut self.nic, &mut cx);
-        let wake = cx.wake;
+        (&mut self.nic, cx)
+    }
+
+    /// Something has happened to the NIC: it set a timer to `wake`, or none, and may have dropped packets.
+    #[inline(always)]
+    fn heed(&mut self, w: &mut Around<T::Params, S, impl FnMut(Instant, Finished), impl Observer>, wake: Instant) {
         if wake != Instant::NEVER {
-            self.wake_at(wake, w);
+            self.wake_at(w, wake);
         }
-        while let Some(packet) = self.nic.dropped() {
+        while N::DROPS
+            && let Some(packet) = self.nic.dropped()
+        {
             self.port.stats.dropped += 1;
             self.port.drops.count(DropReason::Nic, &packet);
-            w.observer.dropped(w.now, host as usize, &packet, DropReason::Nic);
+            w.observer.dropped(w.now, self.port.id as usize, &packet, DropReason::Nic);
         }
-        result
     }
 
     /// The timer runs at `at`.
     #[inline(always)]
-    fn wake_at<F, O>(&mut self, at: Instant, w: &mut Around<T::Params, S, F, O>) {
+    fn wake_at<F, O>(&mut self, w: &mut Around<T::Params, S, F, O>, at: Instant) {
         self.port.agenda.wake_at(&mut w.fabric.schedule, self.port.event(TIMER), at);
     }
 
@@ -242,7 +254,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule> Host<N, T, S> {
     /// What the flow in `slot` may do has changed.
     #[inline(always)]
     fn offer(&mut self, w: &mut Around<T::Params, S, impl FnMut(Instant, Finished), impl Observer>, slot: u32) {
-        self.at_nic(w, |nic, cx| nic.offer(cx, slot));
+        at_nic!(self, w, offer, slot);
         if N::TAKES_AT_ONCE {
             self.set_timer(w, slot);
         }
@@ -260,7 +272,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule> Host<N, T, S> {
             flow.timer = due;
             let entry = (due, slot, flow.id);
             self.sending.push_sorted(entry);
-            self.wake_at(due, w);
+            self.wake_at(w, due);
         }
     }
 
@@ -268,24 +280,26 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule> Host<N, T, S> {
     #[inline(always)]
     fn kick(&mut self, w: &mut Around<T::Params, S, impl FnMut(Instant, Finished), impl Observer>) {
         if S::is_free(self.port.busy_until, w.now) {
-            if let Some(packet) = self.at_nic(w, |nic, cx| nic.pull(cx)) {
-                if !N::TAKES_AT_ONCE && packet.kind == Kind::Data {
-                    self.set_timer(w, packet.sender_slot);
-                }
-                self.depart(w, &packet);
+            let again = self.transmit(w);
+            if again != Instant::NEVER {
+                self.port.look_at(again, w.fabric);
             }
         } else if !self.port.agenda.awaits(self.port.event(PORT)) && self.nic.sendable() {
             self.port.look_at(self.port.busy_until, w.fabric);
         }
     }
 
-    /// A packet takes the link; the port is looked at again after it if something else may go.
-    #[inline(always)]
-    fn depart(&mut self, w: &mut Around<T::Params, S, impl FnMut(Instant, Finished), impl Observer>, packet: &Packet) {
-        let free_at = self.port.depart(w.now, packet, w.fabric, w.observer);
-        if S::IN_ORDER || self.nic.sendable() {
-            self.port.look_at(free_at, w.fabric);
+    /// The link is free: a reply takes it, or the next packet of a flow. When the port is to be looked at again, or never.
+    #[inline(never)]
+    fn transmit(&mut self, w: &mut Around<T::Params, S, impl FnMut(Instant, Finished), impl Observer>) -> Instant {
+        if let Some(reply) = self.nic.next_reply(w.params) {
+            return depart(&mut self.port, &self.nic, w, &reply);
         }
+        let Some(packet) = at_nic!(self, w, next_data) else { return Instant::NEVER };
+        if !N::TAKES_AT_ONCE {
+            self.set_timer(w, packet.sender_slot);
+        }
+        depart(&mut self.port, &self.nic, w, &packet)
     }
 
     #[inline]
@@ -302,40 +316,47 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule> Host<N, T, S> {
 
     #[inline(always)]
     fn on_data(&mut self, w: &mut Around<T::Params, S, impl FnMut(Instant, Finished), impl Observer>, packet: &Packet) {
-        let receiving = T::receiving(&w.params.transport);
+        let (now, receiving) = (w.now, T::receiving(&w.params.transport));
         let slot = packet.receiver_slot;
-        // One reply is usual, and it can often go at once.
-        let (mut reply, mut earlier) = (None, None);
-        let (host, keys, symmetric) = (self.port.id, &self.keys, w.params.symmetric);
-        match self.receivers.get(slot) {
-            // It has finished here.
-            None => {
-                reply = T::Receiver::late(receiving, packet).map(|reply| answer(host, keys, symmetric, packet, reply))
+        let Some(flow) = self.receivers.get(slot) else { return self.on_late_data(w, packet) };
+        let (nic, port, keys, mut waits) = (&mut self.nic, &mut self.port, &self.keys, false);
+        // What can go at once does so where it is made: written to memory in parts and read back whole, it would wait for itself.
+        flow.state.on_packet(receiving, now, packet, &mut |of, one| {
+            let reply = answer(port.id, keys, w.params.symmetric, of, one);
+            if !S::is_free(port.busy_until, now) || !nic.lets_replies_pass() {
+                waits = true;
+                return nic.reply(w.params, reply);
             }
-            Some(flow) => {
-                flow.state.on_packet(receiving, w.now, packet, &mut |of, one| {
-                    debug_assert!(earlier.is_none(), "two replies to a packet at most");
-                    earlier = reply.replace(answer(host, keys, symmetric, of, one));
-                });
-                if flow.state.is_done() {
-                    self.receivers.finish(slot);
-                    (w.finished)(w.now, Finished::Received { flow: packet.flow });
-                } else {
-                    let due = flow.state.timer(receiving);
-                    if due != Instant::NEVER && !std::mem::replace(&mut flow.timed, true) {
-                        self.receiving.push_sorted((due, slot, packet.flow));
-                        self.wake_at(due, w);
-                    }
-                }
+            let again = depart(port, nic, w, &reply);
+            if again != Instant::NEVER {
+                port.look_at(again, w.fabric);
+            }
+        });
+        if flow.state.is_done() {
+            self.receivers.finish(slot);
+            (w.finished)(now, Finished::Received { flow: packet.flow });
+        } else {
+            let due = flow.state.timer(receiving);
+            if due != Instant::NEVER && !std::mem::replace(&mut flow.timed, true) {
+                self.receiving.push_sorted((due, slot, packet.flow));
+                self.wake_at(w, due);
             }
         }
-        let Some(reply) = reply else { return };
-        if let Some(earlier) = earlier {
-            self.at_nic(w, |nic, cx| nic.reply(cx, earlier));
-        } else if S::is_free(self.port.busy_until, w.now) && self.nic.lets_replies_pass() {
-            return self.depart(w, &reply);
+        if waits {
+            self.heed(w, Instant::NEVER);
+            self.kick(w);
         }
-        self.at_nic(w, |nic, cx| nic.reply(cx, reply));
+    }
+
+    /// Data of a flow that has finished here.
+    fn on_late_data(
+        &mut self,
+        w: &mut Around<T::Params, S, impl FnMut(Instant, Finished), impl Observer>,
+        packet: &Packet,
+    ) {
+        let Some(reply) = T::Receiver::late(T::receiving(&w.params.transport), packet) else { return };
+        self.nic.reply(w.params, answer(self.port.id, &self.keys, w.params.symmetric, packet, reply));
+        self.heed(w, Instant::NEVER);
         self.kick(w);
     }
 
@@ -354,7 +375,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule> Host<N, T, S> {
             if let Source::Flow(sender) = &mut flow.source {
                 T::close(&w.params.transport, &mut self.peers, sender);
             }
-            self.at_nic(w, |nic, cx| nic.done(cx, slot));
+            at_nic!(self, w, done, slot);
         } else {
             self.offer(w, slot);
         }
@@ -369,21 +390,19 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule> Host<N, T, S> {
     ) {
         let receiving = T::receiving(&w.params.transport);
         let Some(flow) = self.receivers.get(slot) else { return };
-        let (mut reply, host, keys) = (None, self.port.id, &self.keys);
+        let (nic, host, keys) = (&mut self.nic, self.port.id, &self.keys);
         if flow.state.timer(receiving) <= w.now {
             flow.state.on_timer(receiving, w.now, &mut |of, one| {
-                reply = Some(answer(host, keys, w.params.symmetric, of, one))
+                nic.reply(w.params, answer(host, keys, w.params.symmetric, of, one))
             });
         }
         let due = flow.state.timer(receiving);
         flow.timed = due != Instant::NEVER;
         if flow.timed {
             self.receiving.push_sorted((due, slot, id));
-            self.wake_at(due, w);
+            self.wake_at(w, due);
         }
-        if let Some(reply) = reply {
-            self.at_nic(w, |nic, cx| nic.reply(cx, reply));
-        }
+        self.heed(w, Instant::NEVER);
     }
 
     fn on_sender_due(
@@ -405,6 +424,18 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule> Host<N, T, S> {
         }
         self.offer(w, slot);
     }
+}
+
+/// A packet takes the link. When the port is to be looked at again, or never.
+#[inline(always)]
+fn depart<X: Sender, N: Nic<X>, S: Schedule, F, O: Observer>(
+    port: &mut HostPort<S>,
+    nic: &N,
+    w: &mut Around<X::Params, S, F, O>,
+    packet: &Packet,
+) -> Instant {
+    let free_at = port.depart(w.now, packet, w.fabric, w.observer);
+    if S::IN_ORDER || nic.sendable() { free_at } else { Instant::NEVER }
 }
 
 /// A reply of host `from` to a packet that came in.

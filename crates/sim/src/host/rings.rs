@@ -4,6 +4,7 @@
 
 use crate::host::flows::Flows;
 use crate::host::nic::{Context, Nic};
+use crate::host::params::HostParams;
 use crate::host::port::HostSetup;
 use crate::host::timers::Timers;
 use backwater_dataplane::{NicQueues, Ring};
@@ -83,7 +84,7 @@ impl<S: Sender> Nic<S> for Rings {
     }
 
     #[inline(always)]
-    fn reply(&mut self, _desk: &mut Context<S, Place>, reply: Packet) {
+    fn reply(&mut self, _params: &HostParams<S::Params>, reply: Packet) {
         self.replies.push_back(reply);
     }
 
@@ -92,12 +93,14 @@ impl<S: Sender> Nic<S> for Rings {
         self.replies.is_empty()
     }
 
-    /// A reply, or the next packet of the flow whose turn it is.
-    #[inline]
-    fn pull(&mut self, cx: &mut Context<S, Place>) -> Option<Packet> {
-        if let Some(reply) = self.replies.pop_front() {
-            return Some(reply);
-        }
+    #[inline(always)]
+    fn next_reply(&mut self, _params: &HostParams<S::Params>) -> Option<Packet> {
+        self.replies.pop_front()
+    }
+
+    /// The next packet of the flow whose turn it is.
+    #[inline(always)]
+    fn next_data(&mut self, cx: &mut Context<S, Place>) -> Option<Packet> {
         let (now, params) = (cx.now, &cx.params.transport);
         loop {
             let flows = &*cx.flows;
