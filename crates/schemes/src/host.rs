@@ -115,6 +115,7 @@ macro_rules! transports {
 
         impl Control for AnyControl {
             type Params = AnyParams;
+            type Times = SendTimes;
 
             fn at(params: &AnyParams, site: Site) -> AnyParams {
                 match params { $(AnyParams::$name(p) => AnyParams::$name(<control::$name as Control>::at(p, site)),)* }
@@ -172,9 +173,6 @@ macro_rules! transports {
                 }
             }
 
-            fn measures_rtt(params: &AnyParams) -> bool {
-                match params { $(AnyParams::$name(p) => <control::$name as Control>::measures_rtt(p),)* }
-            }
 
             fn notifies(params: &AnyParams) -> Option<Duration> {
                 match params { $(AnyParams::$name(p) => <control::$name as Control>::notifies(p),)* }

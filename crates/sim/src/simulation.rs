@@ -2,12 +2,14 @@
 
 use crate::compat::hpcc::in_order::InOrder;
 use crate::compat::hpcc::network::BaseTimes;
-use crate::engine::{self, Harvest, NodeByNode, Schedule, Watch, Windows};
+use crate::engine::windows::Windows;
+use crate::engine::{self, Harvest, Timing, Watch};
 use crate::host::port::EndHost;
 use crate::host::{HostParams, HpccHost, RdmaHost, TcpHost};
 use crate::measure::digest;
 use crate::measure::outcome::Outcome;
 use crate::net::build::{self, Nodes};
+use crate::net::node_by_node::NodeByNode;
 use crate::net::tree::TIME_LIMIT;
 use crate::observe::{Nobody, Observer};
 use crate::workload::{Traffic, counted_window};
@@ -89,7 +91,11 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    fn run_as<H: EndHost, D: Build>(&self, transport: H::Params, watch: &Watch) -> Outcome {
+    fn run_as<H: EndHost<Schedule: Windows<H, D, Nobody>>, D: Build>(
+        &self,
+        transport: H::Params,
+        watch: &Watch,
+    ) -> Outcome {
         self.run_with::<H, D, Nobody>(transport, D::build, || Nobody, watch).0
     }
 
@@ -97,11 +103,8 @@ impl<'a> Simulation<'a> {
     fn run_hpcc<C: Control>(&self, control: C::Params, watch: &Watch) -> Outcome {
         let transport = self.go_back_n::<C>(control);
         match self.scenario.conventions.ties {
-            Ties::Random => self.run_as::<HpccHost<C, false>, FifoHpcc>(transport, watch),
-            Ties::Scheduled => {
-                let nobody = || Nobody;
-                self.run_windows::<InOrder, HpccHost<C, true>, FifoHpcc, _>(transport, Build::build, nobody, watch).0
-            }
+            Ties::Random => self.run_as::<HpccHost<C, NodeByNode>, FifoHpcc>(transport, watch),
+            Ties::Scheduled => self.run_as::<HpccHost<C, InOrder>, FifoHpcc>(transport, watch),
         }
     }
 
@@ -158,26 +161,16 @@ impl<'a> Simulation<'a> {
         match (conventions.hosts, conventions.ties) {
             (Hosts::Rings, _) => self.run_with::<RdmaHost<AnyControl>, _, O>(transport, plane, observer, watch),
             (Hosts::HpccSim, Ties::Random) => {
-                self.run_with::<HpccHost<AnyControl, false>, _, O>(transport, plane, observer, watch)
+                self.run_with::<HpccHost<AnyControl, NodeByNode>, _, O>(transport, plane, observer, watch)
             }
             (Hosts::HpccSim, Ties::Scheduled) => {
-                self.run_windows::<InOrder, HpccHost<AnyControl, true>, _, O>(transport, plane, observer, watch)
+                self.run_with::<HpccHost<AnyControl, InOrder>, _, O>(transport, plane, observer, watch)
             }
         }
     }
 
-    /// Runs node by node with hosts `H`, switches made by `plane`, and an observer in each partition.
-    pub fn run_with<H: EndHost, D: DataPlane, O: Observer>(
-        &self,
-        transport: H::Params,
-        plane: impl Fn(&Shape, &Switch) -> D,
-        observer: impl Fn() -> O,
-        watch: &Watch,
-    ) -> (Outcome, Vec<O>) {
-        self.run_windows::<NodeByNode, H, D, O>(transport, plane, observer, watch)
-    }
-
-    fn run_windows<W: Windows<H, D, O>, H: EndHost, D: DataPlane, O: Observer>(
+    /// Runs with hosts `H`, switches made by `plane`, and an observer in each partition.
+    pub fn run_with<H: EndHost<Schedule: Windows<H, D, O>>, D: DataPlane, O: Observer>(
         &self,
         transport: H::Params,
         plane: impl Fn(&Shape, &Switch) -> D,
@@ -188,7 +181,7 @@ impl<'a> Simulation<'a> {
         let traffic = Traffic::new(&self.scenario, &self.graph);
         let partitions = nodes.into_iter().map(|n| (n, observer())).collect();
         let params = self.host_params(transport);
-        let done = engine::run::<W, H, D, O>(partitions, &params, &traffic, self.schedule(), watch);
+        let done = engine::run::<H, D, O>(partitions, &params, &traffic, self.timing(), watch);
         let mut observers = Vec::new();
         let parts: Vec<(Nodes<H, D>, Harvest)> = done
             .into_iter()
@@ -295,11 +288,11 @@ impl<'a> Simulation<'a> {
     }
 
     /// When to stop and what to sample.
-    pub fn schedule(&self) -> Schedule {
+    pub fn timing(&self) -> Timing {
         let run = &self.scenario.run;
         let (warm, until) = counted_window(&self.scenario);
         let widest = self.graph.look_ahead(&self.scenario.host, &self.scenario.conventions);
-        Schedule {
+        Timing {
             look_ahead: run.window.map_or(widest, |w| w.min(widest)),
             warm,
             until,

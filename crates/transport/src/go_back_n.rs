@@ -7,7 +7,6 @@ use crate::flow::{Next, Outgoing, Receiver, Reply, Sender, Start, Transport};
 use crate::rate::{Ack, Control};
 use crate::tcp::TimeoutReason;
 use alloc::boxed::Box;
-use alloc::collections::VecDeque;
 use backwater_types::{Duration, Instant, Kind, Packet, flags};
 use core::marker::PhantomData;
 
@@ -61,7 +60,7 @@ impl<C: Control> Transport for GoBackN<C> {
 
 /// The sending side of one flow.
 #[derive(Clone, Debug)]
-pub struct GoBackNSender<C> {
+pub struct GoBackNSender<C: Control> {
     control: C,
     start: Start,
     /// Next packet to send.
@@ -78,8 +77,7 @@ pub struct GoBackNSender<C> {
     /// Earliest start of the next packet.
     not_before: Instant,
     /// When each packet in flight was last sent, where control asks for it.
-    #[allow(clippy::box_collection, reason = "a word in every flow, of which few measure")]
-    sent: Option<Box<VecDeque<Instant>>>,
+    sent: C::Times,
 }
 
 impl<C: Control> GoBackNSender<C> {
@@ -95,7 +93,7 @@ impl<C: Control> GoBackNSender<C> {
             retransmitted: 0,
             progress: now,
             not_before: now,
-            sent: C::measures_rtt(&params.control).then(Box::default),
+            sent: C::Times::default(),
         };
         sender.set_limit(params);
         sender
@@ -130,25 +128,21 @@ impl<C: Control> GoBackNSender<C> {
     #[inline(always)]
     fn go_back(&mut self) {
         self.next = self.acked;
-        if let Some(sent) = &mut self.sent {
-            sent.clear();
-        }
+        self.sent.clear();
     }
 
     /// How long ago the packet before `seq` was sent.
     #[inline(always)]
     fn since_sent(&self, now: Instant, seq: u32) -> Option<Duration> {
         let place = seq.checked_sub(self.acked + 1)?;
-        self.sent.as_ref()?.get(place as usize).map(|sent| now.since(*sent))
+        self.sent.since(now, place)
     }
 
     /// Everything before `seq` has arrived.
     #[inline(always)]
     fn advance(&mut self, now: Instant, seq: u32) {
         if seq > self.acked && seq <= self.high {
-            if let Some(sent) = &mut self.sent {
-                sent.drain(..((seq - self.acked) as usize).min(sent.len()));
-            }
+            self.sent.acknowledged(seq - self.acked);
             self.acked = seq;
             self.next = self.next.max(seq);
             self.progress = now;
@@ -190,9 +184,7 @@ impl<C: Control> Sender for GoBackNSender<C> {
         }
         self.control.on_sent(&params.control, now, wire as u64);
         self.not_before = now + self.control.gap(&params.control, wire as u64);
-        if let Some(sent) = &mut self.sent {
-            sent.push_back(now);
-        }
+        self.sent.sent(now);
         let last = if self.next == self.start.packets { flags::LAST } else { 0 };
         Next::Packet(Outgoing { seq, wire, class: self.start.class, flags: self.start.flags | last })
     }
@@ -525,6 +517,7 @@ pub(crate) mod tests {
 
     impl Control for Listening {
         type Params = ();
+        type Times = crate::SendTimes;
         const TIMED: bool = true;
         fn at(_: &(), _: crate::Site) {}
         fn new(_: &()) -> Listening {
@@ -550,9 +543,6 @@ pub(crate) mod tests {
         fn on_timer(&mut self, _: &(), _: Instant) -> bool {
             self.due = Instant::NEVER;
             false
-        }
-        fn measures_rtt(_: &()) -> bool {
-            true
         }
     }
 

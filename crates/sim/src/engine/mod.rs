@@ -7,13 +7,17 @@
 //! Windows also end at a fixed grid of instants, whatever the look-ahead and the number of threads: where occupancy is sampled,
 //! counters are read, and the run may end. Nothing a run reports depends on where the other windows end.
 
+pub mod node_by_node;
+pub mod windows;
+
+use crate::engine::windows::Windows;
+use crate::host::params::{Finished, HostParams};
 use crate::host::port::EndHost;
-use crate::host::{Finished, HostParams};
 use crate::net::build::Nodes;
 use crate::net::link::Crossing;
 use crate::net::stats::PortStats;
 use crate::observe::Observer;
-use crate::workload::{ENDLESS, Flow, Traffic};
+use crate::workload::{ENDLESS, Traffic};
 use backwater_dataplane::DataPlane;
 use backwater_types::{Duration, Instant};
 use std::sync::Mutex;
@@ -21,7 +25,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 /// When to stop and what to sample; the same for all threads.
 #[derive(Clone, Copy, Debug)]
-pub struct Schedule {
+pub struct Timing {
     /// Longest window.
     pub look_ahead: Duration,
     /// Start of the counted window.
@@ -121,69 +125,12 @@ struct Shared<'a> {
     stop: [AtomicBool; 2],
 }
 
-/// How the events of a window are run.
-pub trait Windows<H: EndHost, D, O>: Sized {
-    /// For these nodes.
-    fn new(nodes: &mut Nodes<H, D>) -> Self;
-    /// A flow will start at a host here, before the end of the next window.
-    fn announce(&mut self, nodes: &mut Nodes<H, D>, flow: Flow);
-    /// Handles every event before `end`.
-    fn run_window(&mut self, worker: &mut Worker<H, D, O>, end: Instant);
-    /// The earliest event that it knows of.
-    fn next(&self, nodes: &Nodes<H, D>) -> Instant;
-}
-
-/// One node after another: each through the whole window.
-pub struct NodeByNode;
-
-impl<H: EndHost, D: DataPlane, O: Observer> Windows<H, D, O> for NodeByNode {
-    fn new(_nodes: &mut Nodes<H, D>) -> NodeByNode {
-        NodeByNode
-    }
-
-    fn announce(&mut self, nodes: &mut Nodes<H, D>, flow: Flow) {
-        let local = nodes.local[flow.src as usize] as usize;
-        let next = &mut nodes.fabric.next[local];
-        *next = flow.at.min(*next);
-        nodes.hosts[local].port_mut().announce(flow);
-    }
-
-    fn next(&self, nodes: &Nodes<H, D>) -> Instant {
-        nodes.fabric.next.iter().copied().min().unwrap_or(Instant::NEVER)
-    }
-
-    fn run_window(&mut self, worker: &mut Worker<H, D, O>, end: Instant) {
-        let (nodes, params, observer, mut record) = worker.parts();
-        let (hosts, fabric) = (nodes.hosts.len(), &mut nodes.fabric);
-        for (i, host) in nodes.hosts.iter_mut().enumerate() {
-            if fabric.next[i] < end {
-                if !fabric.woken[i].is_empty() {
-                    fabric.woken[i].clear();
-                    host.port_mut().wake_link(fabric);
-                }
-                host.run(end, params, fabric, &mut record, observer);
-                fabric.next[i] = host.port().tree.next();
-            }
-        }
-        for (i, switch) in nodes.switches.iter_mut().enumerate() {
-            let i = hosts + i;
-            if fabric.next[i] < end {
-                while let Some(port) = fabric.woken[i].pop() {
-                    switch.wake_link(fabric, port);
-                }
-                switch.run(end, fabric, observer);
-                fabric.next[i] = switch.tree.next();
-            }
-        }
-    }
-}
-
 /// Runs all partitions to the end, each on a thread of its own, and returns them with what they measured.
-pub fn run<W: Windows<H, D, O>, H: EndHost, D: DataPlane, O: Observer>(
+pub fn run<H: EndHost<Schedule: Windows<H, D, O>>, D: DataPlane, O: Observer>(
     partitions: Vec<(Nodes<H, D>, O)>,
     params: &HostParams<H::Params>,
     traffic: &Traffic,
-    schedule: Schedule,
+    timing: Timing,
     watch: &Watch,
 ) -> Vec<(Nodes<H, D>, O, Harvest)> {
     let n = partitions.len();
@@ -196,24 +143,24 @@ pub fn run<W: Windows<H, D, O>, H: EndHost, D: DataPlane, O: Observer>(
         posts: [posts(), posts()],
         stop: Default::default(),
     };
-    let worker = |(nodes, observer)| Worker::new(nodes, observer, params.clone(), traffic.clone(), schedule, &shared);
+    let worker = |(nodes, observer)| Worker::new(nodes, observer, params.clone(), traffic.clone(), timing, &shared);
     if n == 1 {
-        return partitions.into_iter().map(|p| worker(p).run::<W>()).collect();
+        return partitions.into_iter().map(|p| worker(p).run()).collect();
     }
     std::thread::scope(|scope| {
         let threads: Vec<_> =
-            partitions.into_iter().map(worker).map(|worker| scope.spawn(move || worker.run::<W>())).collect();
+            partitions.into_iter().map(worker).map(|worker| scope.spawn(move || worker.run())).collect();
         threads.into_iter().map(|t| t.join().unwrap_or_else(|e| std::panic::resume_unwind(e))).collect()
     })
 }
 
 /// One partition on its thread.
-pub struct Worker<'a, H: EndHost, D, O> {
+struct Worker<'a, H: EndHost, D, O> {
     nodes: Nodes<H, D>,
     observer: O,
     params: HostParams<H::Params>,
     traffic: Traffic,
-    schedule: Schedule,
+    timing: Timing,
     shared: &'a Shared<'a>,
     harvest: Harvest,
     /// The first flow that arrived in the counted window; flows are numbered in order of arrival.
@@ -225,13 +172,13 @@ pub struct Worker<'a, H: EndHost, D, O> {
     finished: u64,
 }
 
-impl<'a, H: EndHost, D: DataPlane, O: Observer> Worker<'a, H, D, O> {
+impl<'a, H: EndHost<Schedule: Windows<H, D, O>>, D: DataPlane, O: Observer> Worker<'a, H, D, O> {
     fn new(
         nodes: Nodes<H, D>,
         observer: O,
         params: HostParams<H::Params>,
         traffic: Traffic,
-        schedule: Schedule,
+        timing: Timing,
         shared: &'a Shared<'a>,
     ) -> Self {
         let harvest = Harvest {
@@ -254,7 +201,7 @@ impl<'a, H: EndHost, D: DataPlane, O: Observer> Worker<'a, H, D, O> {
             observer,
             params,
             traffic,
-            schedule,
+            timing,
             shared,
             harvest,
             first_counted: u32::MAX,
@@ -264,37 +211,34 @@ impl<'a, H: EndHost, D: DataPlane, O: Observer> Worker<'a, H, D, O> {
         }
     }
 
-    /// What running a window needs: nodes, parameters, observer, and where to record flows that finished.
-    #[allow(clippy::type_complexity)]
-    pub fn parts(
-        &mut self,
-    ) -> (&mut Nodes<H, D>, &HostParams<H::Params>, &mut O, impl FnMut(Instant, Finished) + use<'_, 'a, H, D, O>) {
+    /// Handles every event before `end`, and records flows that finish.
+    fn run_window(&mut self, end: Instant) {
         let (harvest, first_counted) = (&mut self.harvest, self.first_counted);
-        let (counted_finished, finished) = (&mut self.counted_finished, &mut self.finished);
-        let record = move |now: Instant, what: Finished| match what {
+        let (counted_finished, all_finished) = (&mut self.counted_finished, &mut self.finished);
+        let mut record = |now: Instant, what: Finished| match what {
             Finished::Received { flow } => harvest.received[flow as usize] = now,
             Finished::Acknowledged { flow, retransmitted, timeouts } => {
                 harvest.acknowledged[flow as usize] = now;
                 harvest.retransmitted[flow as usize] = retransmitted;
                 harvest.timeouts[flow as usize] = timeouts.min(u16::MAX as u32) as u16;
-                *finished += 1;
+                *all_finished += 1;
                 *counted_finished += (flow >= first_counted) as u64;
             }
         };
-        (&mut self.nodes, &self.params, &mut self.observer, record)
+        H::Schedule::run_window(&mut self.nodes, end, &self.params, &mut record, &mut self.observer);
     }
 
-    fn run<W: Windows<H, D, O>>(mut self) -> (Nodes<H, D>, O, Harvest) {
+    fn run(mut self) -> (Nodes<H, D>, O, Harvest) {
         let _breaker = Breaker(&self.shared.barrier);
-        let mut windows = W::new(&mut self.nodes);
+        H::Schedule::begin(&mut self.nodes);
         self.harvest.at_warm = self.snapshot(Instant::ZERO);
         let (mut now, mut parity) = (Instant::ZERO, 0);
         let mut grid = self.next_grid(now);
         'windows: loop {
-            let end = (now + self.schedule.look_ahead).min(grid);
-            self.admit(end, &mut windows);
-            windows.run_window(&mut self, end);
-            let local = windows.next(&self.nodes);
+            let end = (now + self.timing.look_ahead).min(grid);
+            self.admit(end);
+            self.run_window(end);
+            let local = H::Schedule::next(&self.nodes);
             let all = self.exchange(parity, end, local);
             now = end;
             if self.shared.stop[parity].load(Ordering::Relaxed) {
@@ -324,7 +268,7 @@ impl<'a, H: EndHost, D: DataPlane, O: Observer> Worker<'a, H, D, O> {
 
     /// The next instant after `now` at which all windows end.
     fn next_grid(&self, now: Instant) -> Instant {
-        let s = &self.schedule;
+        let s = &self.timing;
         let after = |period: Duration| Instant((now.0 / period.0 + 1) * period.0);
         let mut grid = after(END_GRID).min(s.cap);
         if s.sample > Duration::ZERO && now < s.until {
@@ -339,9 +283,9 @@ impl<'a, H: EndHost, D: DataPlane, O: Observer> Worker<'a, H, D, O> {
     }
 
     /// Hands this window's arrivals to the hosts they start at.
-    fn admit<W: Windows<H, D, O>>(&mut self, end: Instant, windows: &mut W) {
+    fn admit(&mut self, end: Instant) {
         while let Some(flow) = self.traffic.next_before(end) {
-            if flow.at >= self.schedule.warm {
+            if flow.at >= self.timing.warm {
                 self.first_counted = self.first_counted.min(flow.id);
                 self.counted += (flow.size != ENDLESS) as u64;
             }
@@ -350,7 +294,7 @@ impl<'a, H: EndHost, D: DataPlane, O: Observer> Worker<'a, H, D, O> {
             self.harvest.retransmitted.push(0);
             self.harvest.timeouts.push(0);
             if self.nodes.local[flow.src as usize] != u32::MAX {
-                windows.announce(&mut self.nodes, flow);
+                H::Schedule::announce(&mut self.nodes, flow);
             }
         }
     }
@@ -405,7 +349,7 @@ impl<'a, H: EndHost, D: DataPlane, O: Observer> Worker<'a, H, D, O> {
     }
 
     fn on_grid(&mut self, now: Instant) {
-        let s = self.schedule;
+        let s = self.timing;
         if now == s.warm {
             self.harvest.at_warm = self.snapshot(now);
             self.count_acknowledged(0);
@@ -461,7 +405,7 @@ impl<'a, H: EndHost, D: DataPlane, O: Observer> Worker<'a, H, D, O> {
 
     fn is_over(&self, now: Instant, all: Standing) -> bool {
         let done = all.counted_finished == self.counted || all.next == Instant::NEVER;
-        now >= self.schedule.cap || (now >= self.schedule.until && done)
+        now >= self.timing.cap || (now >= self.timing.until && done)
     }
 }
 

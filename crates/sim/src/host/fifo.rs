@@ -1,9 +1,10 @@
-//! A NIC that is one FIFO: what a flow may send waits in it, up to [`HostParams::nic_buffer`](super::HostParams::nic_buffer); more
+//! A NIC that is one FIFO: what a flow may send waits in it, up to [`HostParams::nic_buffer`](crate::host::params::HostParams::nic_buffer); more
 //! is dropped.
 
-use super::nic::{Context, Nic, ONLY_PORT};
-use super::port::HostSetup;
-use super::timers::Timers;
+use crate::host::nic::{Context, Nic, ONLY_PORT};
+use crate::host::params::HostParams;
+use crate::host::port::HostSetup;
+use crate::host::timers::Timers;
 use backwater_dataplane::{PausedPorts, Red, Ring};
 use backwater_transport::{Next, Sender};
 use backwater_types::hash::Stream;
@@ -34,6 +35,7 @@ pub struct Place {
 impl<S: Sender> Nic<S> for Fifo {
     type Flow = Place;
     const TAKES_AT_ONCE: bool = true;
+    const DROPS: bool = true;
 
     fn new(host: u16, setup: &HostSetup) -> Fifo {
         Fifo {
@@ -56,7 +58,7 @@ impl<S: Sender> Nic<S> for Fifo {
             match flow.source.next_packet(&cx.params.transport, cx.now) {
                 Next::Packet(out) => {
                     let packet = flow.packet(cx.host, slot, 0, out);
-                    self.push(cx, packet);
+                    self.push(cx.params.nic_buffer, packet);
                 }
                 Next::NotBefore(at) if !flow.nic.pacing => {
                     flow.nic.pacing = true;
@@ -75,19 +77,21 @@ impl<S: Sender> Nic<S> for Fifo {
     }
 
     #[inline(always)]
-    fn reply(&mut self, cx: &mut Context<S, Place>, reply: Packet) {
-        if cx.params.acks_with_data {
-            self.push(cx, reply);
+    fn reply(&mut self, params: &HostParams<S::Params>, reply: Packet) {
+        if params.acks_with_data {
+            self.push(params.nic_buffer, reply);
         } else {
             self.replies.push_back(reply);
         }
     }
 
     #[inline(always)]
-    fn pull(&mut self, _desk: &mut Context<S, Place>) -> Option<Packet> {
-        if let Some(reply) = self.replies.pop_front() {
-            return Some(reply);
-        }
+    fn next_reply(&mut self, _params: &HostParams<S::Params>) -> Option<Packet> {
+        self.replies.pop_front()
+    }
+
+    #[inline(always)]
+    fn next_data(&mut self, _cx: &mut Context<S, Place>) -> Option<Packet> {
         if !self.paused.may_send(ONLY_PORT) {
             return None;
         }
@@ -109,11 +113,11 @@ impl<S: Sender> Nic<S> for Fifo {
         !self.replies.is_empty() || (self.paused.may_send(ONLY_PORT) && !self.queue.is_empty())
     }
 
-    fn on_control(&mut self, _desk: &mut Context<S, Place>, frame: ControlFrame) {
+    fn on_control(&mut self, _cx: &mut Context<S, Place>, frame: ControlFrame) {
         self.paused.obey(ONLY_PORT, frame);
     }
 
-    fn release(&mut self, _desk: &mut Context<S, Place>) {
+    fn release(&mut self, _cx: &mut Context<S, Place>) {
         self.paused.release(ONLY_PORT);
     }
 
@@ -133,9 +137,9 @@ impl<S: Sender> Nic<S> for Fifo {
 
 impl Fifo {
     #[inline(always)]
-    fn push<S: Sender>(&mut self, cx: &mut Context<S, Place>, packet: Packet) {
+    fn push(&mut self, room: u64, packet: Packet) {
         let wire = packet.wire as u64;
-        if self.bytes + wire > cx.params.nic_buffer {
+        if self.bytes + wire > room {
             return self.dropped.push(packet);
         }
         self.bytes += wire;

@@ -5,7 +5,8 @@ use backwater_transport::{Outgoing, Sender, Source};
 use backwater_types::{Instant, Kind, Packet, QueueId, flags};
 use std::ops::{Index, IndexMut};
 
-/// A flow: its sender `S`, and what its NIC keeps of it.
+/// A flow: its sender `S`, and what its NIC keeps of it. From the start of a cache line on, so that it lies in as few as it can.
+#[repr(align(64))]
 pub struct Flow<S, F> {
     /// What its packets come from.
     pub source: Source<S>,

@@ -9,11 +9,12 @@
 //!   pace may have passed already: then nothing wakes the NIC before the next ACK, whatever pace other pairs wait for.
 //! * ACKs go before data. A pause of the data class holds them too, unless `ACK_HIGH_PRIO` is set.
 
-use super::flows::Flows;
-use super::nic::{Context, Nic, ONLY_PORT};
-use super::{HostParams, HostSetup};
+use crate::host::flows::{Flow, Flows};
+use crate::host::nic::{Context, Nic, ONLY_PORT};
+use crate::host::params::HostParams;
+use crate::host::port::HostSetup;
 use backwater_dataplane::{PausedPorts, Ring};
-use backwater_transport::{Next, Sender};
+use backwater_transport::{Dctcp, GoBackNSender, Next, Sender};
 use backwater_types::{ControlFrame, Instant, Packet};
 
 /// The NIC.
@@ -26,9 +27,20 @@ pub struct List {
     paused: PausedPorts,
 }
 
-/// A queue pair's place in the list.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Place(Option<u32>);
+/// A queue pair's place in the list, or a number that stands for none.
+#[derive(Clone, Copy, Debug)]
+pub struct Place(u32);
+
+impl Default for Place {
+    fn default() -> Place {
+        Place(NOT_LISTED)
+    }
+}
+
+/// Stands where there is no place.
+const NOT_LISTED: u32 = u32::MAX;
+
+const _: () = assert!(size_of::<Flow<GoBackNSender<Dctcp>, Place>>() == 128, "two cache lines");
 
 impl<S: Sender> Nic<S> for List {
     type Flow = Place;
@@ -41,7 +53,7 @@ impl<S: Sender> Nic<S> for List {
     /// The list learns what the pair in `slot` may do now. A new one goes to its end.
     #[inline(always)]
     fn offer(&mut self, cx: &mut Context<S, Place>, slot: u32) {
-        if cx.flows[slot].nic.0.is_none() {
+        if cx.flows[slot].nic.0 == NOT_LISTED {
             return self.open(cx, slot);
         }
         self.note(cx.flows, cx.params, slot);
@@ -53,17 +65,19 @@ impl<S: Sender> Nic<S> for List {
     }
 
     #[inline(always)]
-    fn reply(&mut self, _desk: &mut Context<S, Place>, reply: Packet) {
+    fn reply(&mut self, _params: &HostParams<S::Params>, reply: Packet) {
         self.replies.push_back(reply);
     }
 
-    /// A reply, or the next packet of a queue pair; when neither may go, a wake-up call is ordered.
-    fn pull(&mut self, cx: &mut Context<S, Place>) -> Option<Packet> {
-        if (self.paused.may_send(ONLY_PORT) || !cx.params.acks_paused)
-            && let Some(reply) = self.replies.pop_front()
-        {
-            return Some(reply);
-        }
+    #[inline(always)]
+    fn next_reply(&mut self, params: &HostParams<S::Params>) -> Option<Packet> {
+        let held = params.acks_paused && !self.paused.may_send(ONLY_PORT);
+        if held { None } else { self.replies.pop_front() }
+    }
+
+    /// The next packet of a queue pair; when none may go, a wake-up call is ordered.
+    #[inline(always)]
+    fn next_data(&mut self, cx: &mut Context<S, Place>) -> Option<Packet> {
         match self.turn(cx) {
             Some(place) => Some(self.send_from(cx, place)),
             None => {
@@ -78,11 +92,11 @@ impl<S: Sender> Nic<S> for List {
         !self.replies.is_empty() || self.pairs.count > 0
     }
 
-    fn on_control(&mut self, _desk: &mut Context<S, Place>, frame: ControlFrame) {
+    fn on_control(&mut self, _cx: &mut Context<S, Place>, frame: ControlFrame) {
         self.paused.obey(ONLY_PORT, frame);
     }
 
-    fn release(&mut self, _desk: &mut Context<S, Place>) {
+    fn release(&mut self, _cx: &mut Context<S, Place>) {
         self.paused.release(ONLY_PORT);
     }
 
@@ -99,13 +113,13 @@ impl<S: Sender> Nic<S> for List {
 
 impl List {
     fn open<S: Sender>(&mut self, cx: &mut Context<S, Place>, slot: u32) {
-        cx.flows[slot].nic = Place(Some(self.pairs.next_place()));
+        cx.flows[slot].nic = Place(self.pairs.next_place());
         self.pairs.push(slot, cx.now);
         self.note(cx.flows, cx.params, slot);
         if self.pairs.is_sparse() {
             self.pairs.close_up();
             for (place, pair) in (0..).zip(&self.pairs.places) {
-                cx.flows[pair.slot].nic = Place(Some(place));
+                cx.flows[pair.slot].nic = Place(place);
             }
         }
     }
@@ -113,8 +127,7 @@ impl List {
     #[inline(always)]
     fn note<S: Sender>(&mut self, flows: &Flows<S, Place>, params: &HostParams<S::Params>, slot: u32) {
         let flow = &flows[slot];
-        let Place(Some(place)) = flow.nic else { return };
-        let (place, unsent) = (place as usize, flow.source.has_unsent());
+        let (place, unsent) = (flow.nic.0 as usize, flow.source.has_unsent());
         let open = flow.source.peek(&params.transport, Instant::NEVER) != Next::Blocked;
         self.pairs.unsent.set(place, unsent);
         self.pairs.open.set(place, unsent && open);
@@ -132,6 +145,7 @@ impl List {
         found
     }
 
+    #[inline(always)]
     fn send_from<S: Sender>(&mut self, cx: &mut Context<S, Place>, place: usize) -> Packet {
         self.pairs.last = self.pairs.listed.below(place);
         let slot = self.pairs.places[place].slot;

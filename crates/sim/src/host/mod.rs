@@ -7,6 +7,7 @@ pub mod fifo;
 pub mod flows;
 pub mod list;
 pub mod nic;
+pub mod params;
 pub mod port;
 pub mod receivers;
 pub mod rings;
@@ -15,85 +16,32 @@ pub mod timers;
 pub use fifo::Fifo;
 pub use list::List;
 pub use nic::{Context, Nic};
-pub use port::{EndHost, HostPort, HostSetup};
+pub use params::{Finished, HostParams, Timeouts};
+pub use port::{Around, EndHost, HostPort, HostSetup};
 pub use rings::Rings;
 
-use crate::compat::hpcc::in_order::{HostEvent, OrderedHost};
-use crate::compat::hpcc::wheel::{Event, What};
-use crate::net::link::Fabric;
+use crate::net::node_by_node::NodeByNode;
+use crate::net::schedule::{Agenda, Schedule};
 use crate::observe::Observer;
 use crate::workload::{Flow as Arrival, FlowKeys};
-use backwater_transport::{Datagrams, GoBackN, Receiver, Reply, Sender, Source, Start, Tcp, TimeoutReason, Transport};
-use backwater_types::{DropReason, Duration, Instant, Kind, Packet, SerTime, flags};
+use backwater_transport::{Datagrams, GoBackN, Receiver, Reply, Sender, Source, Start, Tcp, Transport};
+use backwater_types::{DropReason, Duration, Instant, Kind, Packet, flags};
 use flows::{Flow, Flows};
-use port::{ARRIVAL, LINK, PORT, TIMER};
+use port::{PORT, TIMER};
 use receivers::Receivers;
 use std::collections::VecDeque;
 use timers::Timers;
 
 /// A host of RDMA, under control `C`: queues that BFC may pause, go-back-N.
-pub type RdmaHost<C> = Host<Rings, GoBackN<C>, false>;
-/// The host of the HPCC simulator; with `IN_ORDER`, one whose events come in the order of scheduling.
-pub type HpccHost<C, const IN_ORDER: bool> = Host<List, GoBackN<C>, IN_ORDER>;
+pub type RdmaHost<C> = Host<Rings, GoBackN<C>, NodeByNode>;
+/// The host of the HPCC simulator.
+pub type HpccHost<C, S> = Host<List, GoBackN<C>, S>;
 /// A host of TCP.
-pub type TcpHost = Host<Fifo, Tcp, false>;
+pub type TcpHost = Host<Fifo, Tcp, NodeByNode>;
 
-/// What is the same for all hosts of a run.
-#[derive(Clone, Debug)]
-pub struct HostParams<P> {
-    /// Parameters of the transport.
-    pub transport: P,
-    /// Payload of a full packet, bytes.
-    pub payload: u64,
-    /// Headers of a data packet, bytes.
-    pub header: u64,
-    /// Time a received packet spends in the host.
-    pub delay: Duration,
-    /// A pause of the data class holds ACKs too.
-    pub acks_paused: bool,
-    /// ACKs take the path of their data, reversed.
-    pub symmetric: bool,
-    /// `[workload]`: flags of its data packets.
-    pub flags: Vec<u8>,
-    /// `[workload]`: traffic class of its packets.
-    pub priorities: Vec<u8>,
-    /// `[workload]`: the rate at which an application writes datagrams, as transmission times.
-    pub datagrams: Vec<Option<SerTime>>,
-    /// Hosts hold flows that a switch has paused by name.
-    pub obeys_flow_pauses: bool,
-    /// A pause of a flow that is not repeated lapses after this; zero: never.
-    pub lapse: Duration,
-    /// Bytes that may wait in a NIC that is a FIFO.
-    pub nic_buffer: u64,
-    /// There, ACKs wait with the data.
-    pub acks_with_data: bool,
-}
-
-/// Timeouts by reason, in the order of [`TimeoutReason::ALL`].
-pub type Timeouts = [u64; TimeoutReason::ALL.len()];
-
-/// What happened to a flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Finished {
-    /// The last byte reached the receiver.
-    Received {
-        /// Flow number.
-        flow: u32,
-    },
-    /// The last acknowledgement reached the sender.
-    Acknowledged {
-        /// Flow number.
-        flow: u32,
-        /// Packets sent again.
-        retransmitted: u32,
-        /// Timeouts of TCP.
-        timeouts: u32,
-    },
-}
-
-/// A host with NIC `N` and transport `T`. With `IN_ORDER` its events come one by one, in the order in which they were scheduled.
-pub struct Host<N: Nic<T::Sender>, T: Transport, const IN_ORDER: bool> {
-    port: HostPort,
+/// A host with NIC `N` and transport `T`, whose events are kept by schedule `S`.
+pub struct Host<N: Nic<T::Sender>, T: Transport, S: Schedule> {
+    port: HostPort<S>,
     nic: N,
     keys: FlowKeys,
     peers: T::Peers,
@@ -105,13 +53,20 @@ pub struct Host<N: Nic<T::Sender>, T: Transport, const IN_ORDER: bool> {
     /// Packets inside the host for [`HostParams::delay`].
     delayed: VecDeque<(Instant, Packet)>,
     changes: VecDeque<Instant>,
-    /// What the timer of the port is set to.
-    timer: Instant,
-    /// A transmission has not come to its end yet; only where events come in order.
-    busy: bool,
     timeouts: Timeouts,
     /// `[workload]`: payload bytes of flows that were acknowledged to the end, and of datagrams received.
     finished_bytes: Vec<u64>,
+}
+
+/// Something happens to the NIC of a host. Not a function of a closure: one that is not inlined takes packets through memory.
+macro_rules! at_nic {
+    ($host:ident, $w:ident, $event:ident $(, $of:expr)?) => {{
+        let (nic, mut cx) = $host.nic($w);
+        let result = nic.$event(&mut cx $(, $of)?);
+        let wake = cx.wake;
+        $host.heed($w, wake);
+        result
+    }};
 }
 
 /// A flow at its receiver.
@@ -122,23 +77,12 @@ struct Receiving<R> {
     timed: bool,
 }
 
-/// What an event at a host touches beside it.
-struct Around<'a, P, F, O> {
-    now: Instant,
-    params: &'a HostParams<P>,
-    fabric: &'a mut Fabric,
-    finished: &'a mut F,
-    observer: &'a mut O,
-}
-
-type Params<T> = HostParams<<T as Transport>::Params>;
-
-impl<N: Nic<T::Sender>, T: Transport, const IN_ORDER: bool> EndHost for Host<N, T, IN_ORDER> {
+impl<N: Nic<T::Sender>, T: Transport, S: Schedule> EndHost for Host<N, T, S> {
     type Params = T::Params;
+    type Schedule = S;
 
-    fn new(mut port: HostPort, setup: HostSetup) -> Self {
-        let timer = setup.changes.front().copied().unwrap_or(Instant::NEVER);
-        port.tree.set(TIMER, timer);
+    fn new(mut port: HostPort<S>, setup: HostSetup) -> Self {
+        port.agenda.set_timer(port.event(TIMER), setup.changes.front().copied().unwrap_or(Instant::NEVER));
         Host {
             nic: N::new(port.id, &setup),
             port,
@@ -150,60 +94,92 @@ impl<N: Nic<T::Sender>, T: Transport, const IN_ORDER: bool> EndHost for Host<N, 
             receivers: Receivers::default(),
             delayed: VecDeque::new(),
             changes: setup.changes,
-            timer,
-            busy: false,
             timeouts: Timeouts::default(),
             finished_bytes: vec![0; setup.classes],
         }
     }
 
     #[inline(always)]
-    fn port(&self) -> &HostPort {
+    fn port(&self) -> &HostPort<S> {
         &self.port
     }
 
     #[inline(always)]
-    fn port_mut(&mut self) -> &mut HostPort {
+    fn port_mut(&mut self) -> &mut HostPort<S> {
         &mut self.port
     }
 
-    #[inline]
-    fn run<O: Observer>(
-        &mut self,
-        end: Instant,
-        params: &Params<T>,
-        fabric: &mut Fabric,
-        finished: &mut impl FnMut(Instant, Finished),
-        observer: &mut O,
-    ) {
-        while let Some((now, leaf)) = self.port.tree.first_before(end) {
-            let w = &mut Around { now, params, fabric, finished, observer };
-            match leaf {
-                LINK => {
-                    let packet = self.port.take(w.fabric);
-                    self.on_frame(w, packet);
-                }
-                PORT => {
-                    self.port.tree.set(PORT, Instant::NEVER);
-                    self.kick(w);
-                }
-                ARRIVAL => {
-                    while let Some(arrival) = self.port.arrival(now) {
-                        self.start(w, arrival);
-                        if N::SENDS_AT_EACH_START {
-                            self.kick(w);
-                        }
-                    }
-                    if !N::SENDS_AT_EACH_START {
-                        self.kick(w);
-                    }
-                }
-                _ => self.on_timer(w),
+    fn changes(&self) -> impl Iterator<Item = Instant> {
+        self.changes.iter().copied()
+    }
+
+    #[inline(always)]
+    fn arrive(&mut self, w: &mut Around<T::Params, S, impl FnMut(Instant, Finished), impl Observer>, packet: Packet) {
+        w.fabric.packet_hops += 1;
+        match packet.control() {
+            Some(frame) => {
+                w.observer.controlled(w.now, self.port.id as usize, 0, frame);
+                self.port.stats.held.on_control(w.now, frame);
+                at_nic!(self, w, on_control, frame);
+                self.kick(w);
             }
+            None if w.params.delay > Duration::ZERO => {
+                self.delayed.push_back((w.now + w.params.delay, packet));
+                self.wake_at(w, w.now + w.params.delay);
+            }
+            None => self.receive(w, packet),
         }
     }
 
-    fn add_acknowledged(&self, params: &Params<T>, sum: &mut [u64]) {
+    #[inline(always)]
+    fn free(&mut self, w: &mut Around<T::Params, S, impl FnMut(Instant, Finished), impl Observer>) {
+        S::ended(&mut self.port.busy_until);
+        let busy_until = self.port.busy_until;
+        let again = if S::is_free(busy_until, w.now) { self.transmit(w) } else { busy_until };
+        self.port.look_at(again, w.fabric);
+    }
+
+    #[inline(always)]
+    fn start(&mut self, w: &mut Around<T::Params, S, impl FnMut(Instant, Finished), impl Observer>, arrival: Arrival) {
+        self.open(w, arrival);
+        if N::SENDS_AT_EACH_START {
+            self.kick(w);
+        }
+    }
+
+    #[inline(always)]
+    fn started(&mut self, w: &mut Around<T::Params, S, impl FnMut(Instant, Finished), impl Observer>) {
+        if !N::SENDS_AT_EACH_START {
+            self.kick(w);
+        }
+    }
+
+    fn timer(&mut self, w: &mut Around<T::Params, S, impl FnMut(Instant, Finished), impl Observer>) {
+        while self.changes.front().is_some_and(|at| *at <= w.now) {
+            self.changes.pop_front();
+            self.port.stats.held.on_link_change(w.now);
+            at_nic!(self, w, release);
+        }
+        while self.delayed.front().is_some_and(|(at, _)| *at <= w.now) {
+            if let Some((_, packet)) = self.delayed.pop_front() {
+                self.receive(w, packet);
+            }
+        }
+        at_nic!(self, w, on_timer);
+        while let Some((_, slot, id)) = self.receiving.pop_due(w.now) {
+            self.on_receiver_due(w, slot, id);
+        }
+        while let Some((_, slot, id)) = self.sending.pop_due(w.now) {
+            self.on_sender_due(w, slot, id);
+        }
+        let next = |queue: Option<Instant>| queue.unwrap_or(Instant::NEVER);
+        let (change, delayed) = (next(self.changes.front().copied()), next(self.delayed.front().map(|(at, _)| *at)));
+        let timers = self.nic.next_timer().min(self.receiving.next()).min(self.sending.next());
+        self.port.agenda.set_timer(self.port.event(TIMER), timers.min(change).min(delayed));
+        self.kick(w);
+    }
+
+    fn add_acknowledged(&self, params: &HostParams<T::Params>, sum: &mut [u64]) {
         self.finished_bytes.iter().zip(sum.iter_mut()).for_each(|(bytes, sum)| *sum += bytes);
         // Datagrams count where they arrive.
         for flow in self.flows.iter().filter(|flow| flow.live && !flow.source.is_done()) {
@@ -216,101 +192,44 @@ impl<N: Nic<T::Sender>, T: Transport, const IN_ORDER: bool> EndHost for Host<N, 
     }
 }
 
-impl<N: Nic<T::Sender>, T: Transport> OrderedHost for Host<N, T, true> {
-    #[inline]
-    fn handle<O: Observer>(
-        &mut self,
-        now: Instant,
-        event: HostEvent,
-        params: &Params<T>,
-        fabric: &mut Fabric,
-        finished: &mut impl FnMut(Instant, Finished),
-        observer: &mut O,
-    ) {
-        let w = &mut Around { now, params, fabric, finished, observer };
-        match event {
-            HostEvent::Arrival(packet) => {
-                w.fabric.packet_hops += 1;
-                self.on_frame(w, packet);
-            }
-            HostEvent::Free => {
-                self.busy = false;
-                self.kick(w);
-            }
-            HostEvent::Start(flow) => {
-                self.start(w, flow);
-                self.kick(w);
-            }
-            HostEvent::Timer => self.on_timer(w),
-        }
-    }
-
-    fn changes(&self) -> impl Iterator<Item = Instant> {
-        self.changes.iter().copied()
-    }
-}
-
-impl<N: Nic<T::Sender>, T: Transport, const IN_ORDER: bool> Host<N, T, IN_ORDER> {
-    /// Something happens to the NIC.
+impl<N: Nic<T::Sender>, T: Transport, S: Schedule> Host<N, T, S> {
+    /// The NIC, and what it sees of the host.
     #[inline(always)]
-    fn at_nic<R>(
-        &mut self,
-        w: &mut Around<T::Params, impl FnMut(Instant, Finished), impl Observer>,
-        event: impl FnOnce(&mut N, &mut Context<T::Sender, N::Flow>) -> R,
-    ) -> R {
-        let (busy_until, ser, host) = (self.port.busy_until, self.port.wire.ser, self.port.id);
-        let mut cx = Context {
+    fn nic<'a, F, O>(&'a mut self, w: &Around<'a, T::Params, S, F, O>) -> (&'a mut N, Context<'a, T::Sender, N::Flow>) {
+        let cx = Context {
             now: w.now,
-            busy_until,
-            ser,
-            host,
+            busy_until: self.port.busy_until,
+            ser: self.port.wire.ser,
+            host: self.port.id,
             params: w.params,
             flows: &mut self.flows,
             wake: Instant::NEVER,
         };
-        let result = event(&mut self.nic, &mut cx);
-        let wake = cx.wake;
+        (&mut self.nic, cx)
+    }
+
+    /// Something has happened to the NIC: it set a timer to `wake`, or none, and may have dropped packets.
+    #[inline(always)]
+    fn heed(&mut self, w: &mut Around<T::Params, S, impl FnMut(Instant, Finished), impl Observer>, wake: Instant) {
         if wake != Instant::NEVER {
-            self.wake_at(wake, w.fabric);
+            self.wake_at(w, wake);
         }
-        while let Some(packet) = self.nic.dropped() {
+        while N::DROPS
+            && let Some(packet) = self.nic.dropped()
+        {
             self.port.stats.dropped += 1;
             self.port.drops.count(DropReason::Nic, &packet);
-            w.observer.dropped(w.now, host as usize, &packet, DropReason::Nic);
+            w.observer.dropped(w.now, self.port.id as usize, &packet, DropReason::Nic);
         }
-        result
     }
 
-    /// The timer runs at `at` or before.
+    /// The timer runs at `at`.
     #[inline(always)]
-    fn wake_at(&mut self, at: Instant, fabric: &mut Fabric) {
-        if at < self.timer {
-            self.timer = at;
-            self.port.tree.set(TIMER, at);
-        }
-        if IN_ORDER {
-            fabric.schedule(at, Event::new(What::Timer, self.port.id as u32, 0));
-        }
+    fn wake_at<F, O>(&mut self, w: &mut Around<T::Params, S, F, O>, at: Instant) {
+        self.port.agenda.wake_at(&mut w.fabric.schedule, self.port.event(TIMER), at);
     }
 
-    #[inline(always)]
-    fn on_frame(&mut self, w: &mut Around<T::Params, impl FnMut(Instant, Finished), impl Observer>, packet: Packet) {
-        match packet.control() {
-            Some(frame) => {
-                w.observer.controlled(w.now, self.port.id as usize, 0, frame);
-                self.port.stats.held.on_control(w.now, frame);
-                self.at_nic(w, |nic, cx| nic.on_control(cx, frame));
-                self.kick(w);
-            }
-            None if w.params.delay > Duration::ZERO => {
-                self.delayed.push_back((w.now + w.params.delay, packet));
-                self.wake_at(w.now + w.params.delay, w.fabric);
-            }
-            None => self.receive(w, packet),
-        }
-    }
-
-    fn start(&mut self, w: &mut Around<T::Params, impl FnMut(Instant, Finished), impl Observer>, arrival: Arrival) {
+    fn open(&mut self, w: &mut Around<T::Params, S, impl FnMut(Instant, Finished), impl Observer>, arrival: Arrival) {
         let (packets, last) = arrival.packets(w.params.payload);
         let class = arrival.class as usize;
         let start = Start {
@@ -334,8 +253,8 @@ impl<N: Nic<T::Sender>, T: Transport, const IN_ORDER: bool> Host<N, T, IN_ORDER>
 
     /// What the flow in `slot` may do has changed.
     #[inline(always)]
-    fn offer(&mut self, w: &mut Around<T::Params, impl FnMut(Instant, Finished), impl Observer>, slot: u32) {
-        self.at_nic(w, |nic, cx| nic.offer(cx, slot));
+    fn offer(&mut self, w: &mut Around<T::Params, S, impl FnMut(Instant, Finished), impl Observer>, slot: u32) {
+        at_nic!(self, w, offer, slot);
         if N::TAKES_AT_ONCE || !T::Sender::TIMER_RECEDES {
             self.set_timer(w, slot);
         }
@@ -343,7 +262,7 @@ impl<N: Nic<T::Sender>, T: Transport, const IN_ORDER: bool> Host<N, T, IN_ORDER>
 
     /// Sees to it that the timer of the flow in `slot` will be heard.
     #[inline(always)]
-    fn set_timer(&mut self, w: &mut Around<T::Params, impl FnMut(Instant, Finished), impl Observer>, slot: u32) {
+    fn set_timer(&mut self, w: &mut Around<T::Params, S, impl FnMut(Instant, Finished), impl Observer>, slot: u32) {
         let flow = &mut self.flows[slot];
         if T::Sender::TIMER_RECEDES && flow.timer != Instant::NEVER {
             return;
@@ -353,40 +272,38 @@ impl<N: Nic<T::Sender>, T: Transport, const IN_ORDER: bool> Host<N, T, IN_ORDER>
             flow.timer = due;
             let entry = (due, slot, flow.id);
             self.sending.push_sorted(entry);
-            self.wake_at(due, w.fabric);
+            self.wake_at(w, due);
         }
     }
 
     /// Sends if the link is free, else makes sure it is looked at when it is.
     #[inline(always)]
-    fn kick(&mut self, w: &mut Around<T::Params, impl FnMut(Instant, Finished), impl Observer>) {
-        let free = if IN_ORDER { !self.busy } else { self.port.busy_until <= w.now };
-        if free {
-            if let Some(packet) = self.at_nic(w, |nic, cx| nic.pull(cx)) {
-                if !N::TAKES_AT_ONCE && packet.kind == Kind::Data {
-                    self.set_timer(w, packet.sender_slot);
-                }
-                self.depart(w, &packet);
+    fn kick(&mut self, w: &mut Around<T::Params, S, impl FnMut(Instant, Finished), impl Observer>) {
+        if S::is_free(self.port.busy_until, w.now) {
+            let again = self.transmit(w);
+            if again != Instant::NEVER {
+                self.port.look_at(again, w.fabric);
             }
-        } else if !IN_ORDER && !self.port.tree.is_set(PORT) && self.nic.sendable() {
-            self.port.tree.set(PORT, self.port.busy_until);
+        } else if !self.port.agenda.awaits(self.port.event(PORT)) && self.nic.sendable() {
+            self.port.look_at(self.port.busy_until, w.fabric);
         }
     }
 
-    /// A packet takes the link; the port is looked at again after it if something else may go.
-    #[inline(always)]
-    fn depart(&mut self, w: &mut Around<T::Params, impl FnMut(Instant, Finished), impl Observer>, packet: &Packet) {
-        let free_at = self.port.depart(w.now, packet, w.fabric, w.observer);
-        if IN_ORDER {
-            self.busy = true;
-            w.fabric.schedule(free_at, Event::new(What::Free, self.port.id as u32, 0));
-        } else if self.nic.sendable() {
-            self.port.tree.set(PORT, free_at);
+    /// The link is free: a reply takes it, or the next packet of a flow. When the port is to be looked at again, or never.
+    #[inline(never)]
+    fn transmit(&mut self, w: &mut Around<T::Params, S, impl FnMut(Instant, Finished), impl Observer>) -> Instant {
+        if let Some(reply) = self.nic.next_reply(w.params) {
+            return depart(&mut self.port, &self.nic, w, &reply);
         }
+        let Some(packet) = at_nic!(self, w, next_data) else { return Instant::NEVER };
+        if !N::TAKES_AT_ONCE {
+            self.set_timer(w, packet.sender_slot);
+        }
+        depart(&mut self.port, &self.nic, w, &packet)
     }
 
     #[inline]
-    fn receive(&mut self, w: &mut Around<T::Params, impl FnMut(Instant, Finished), impl Observer>, packet: Packet) {
+    fn receive(&mut self, w: &mut Around<T::Params, S, impl FnMut(Instant, Finished), impl Observer>, packet: Packet) {
         w.observer.host_received(w.now, self.port.id as usize, &packet);
         if packet.kind != Kind::Data {
             self.on_reply(w, packet);
@@ -398,46 +315,53 @@ impl<N: Nic<T::Sender>, T: Transport, const IN_ORDER: bool> Host<N, T, IN_ORDER>
     }
 
     #[inline(always)]
-    fn on_data(&mut self, w: &mut Around<T::Params, impl FnMut(Instant, Finished), impl Observer>, packet: &Packet) {
-        let receiving = T::receiving(&w.params.transport);
+    fn on_data(&mut self, w: &mut Around<T::Params, S, impl FnMut(Instant, Finished), impl Observer>, packet: &Packet) {
+        let (now, receiving) = (w.now, T::receiving(&w.params.transport));
         let slot = packet.receiver_slot;
-        // One reply is usual, and it can often go at once.
-        let (mut reply, mut earlier) = (None, None);
-        let (host, keys, symmetric) = (self.port.id, &self.keys, w.params.symmetric);
-        match self.receivers.get(slot) {
-            // It has finished here.
-            None => {
-                reply = T::Receiver::late(receiving, packet).map(|reply| answer(host, keys, symmetric, packet, reply))
+        let Some(flow) = self.receivers.get(slot) else { return self.on_late_data(w, packet) };
+        let (nic, port, keys, mut waits) = (&mut self.nic, &mut self.port, &self.keys, false);
+        // What can go at once does so where it is made: written to memory in parts and read back whole, it would wait for itself.
+        flow.state.on_packet(receiving, now, packet, &mut |of, one| {
+            let reply = answer(port.id, keys, w.params.symmetric, of, one);
+            if !S::is_free(port.busy_until, now) || !nic.lets_replies_pass() {
+                waits = true;
+                return nic.reply(w.params, reply);
             }
-            Some(flow) => {
-                flow.state.on_packet(receiving, w.now, packet, &mut |of, one| {
-                    debug_assert!(earlier.is_none(), "two replies to a packet at most");
-                    earlier = reply.replace(answer(host, keys, symmetric, of, one));
-                });
-                if flow.state.is_done() {
-                    self.receivers.finish(slot);
-                    (w.finished)(w.now, Finished::Received { flow: packet.flow });
-                } else {
-                    let due = flow.state.timer(receiving);
-                    if due != Instant::NEVER && !std::mem::replace(&mut flow.timed, true) {
-                        self.receiving.push_sorted((due, slot, packet.flow));
-                        self.wake_at(due, w.fabric);
-                    }
-                }
+            let again = depart(port, nic, w, &reply);
+            if again != Instant::NEVER {
+                port.look_at(again, w.fabric);
+            }
+        });
+        if flow.state.is_done() {
+            self.receivers.finish(slot);
+            (w.finished)(now, Finished::Received { flow: packet.flow });
+        } else {
+            let due = flow.state.timer(receiving);
+            if due != Instant::NEVER && !std::mem::replace(&mut flow.timed, true) {
+                self.receiving.push_sorted((due, slot, packet.flow));
+                self.wake_at(w, due);
             }
         }
-        let Some(reply) = reply else { return };
-        if let Some(earlier) = earlier {
-            self.at_nic(w, |nic, cx| nic.reply(cx, earlier));
-        } else if !IN_ORDER && self.port.busy_until <= w.now && self.nic.lets_replies_pass() {
-            return self.depart(w, &reply);
+        if waits {
+            self.heed(w, Instant::NEVER);
+            self.kick(w);
         }
-        self.at_nic(w, |nic, cx| nic.reply(cx, reply));
+    }
+
+    /// Data of a flow that has finished here.
+    fn on_late_data(
+        &mut self,
+        w: &mut Around<T::Params, S, impl FnMut(Instant, Finished), impl Observer>,
+        packet: &Packet,
+    ) {
+        let Some(reply) = T::Receiver::late(T::receiving(&w.params.transport), packet) else { return };
+        self.nic.reply(w.params, answer(self.port.id, &self.keys, w.params.symmetric, packet, reply));
+        self.heed(w, Instant::NEVER);
         self.kick(w);
     }
 
     #[inline(always)]
-    fn on_reply(&mut self, w: &mut Around<T::Params, impl FnMut(Instant, Finished), impl Observer>, packet: Packet) {
+    fn on_reply(&mut self, w: &mut Around<T::Params, S, impl FnMut(Instant, Finished), impl Observer>, packet: Packet) {
         let slot = packet.sender_slot;
         let flow = &mut self.flows[slot];
         if flow.id != packet.flow || !flow.live || flow.source.is_done() {
@@ -451,67 +375,39 @@ impl<N: Nic<T::Sender>, T: Transport, const IN_ORDER: bool> Host<N, T, IN_ORDER>
             if let Source::Flow(sender) = &mut flow.source {
                 T::close(&w.params.transport, &mut self.peers, sender);
             }
-            self.at_nic(w, |nic, cx| nic.done(cx, slot));
+            at_nic!(self, w, done, slot);
         } else {
             self.offer(w, slot);
         }
         self.kick(w);
     }
 
-    fn on_timer(&mut self, w: &mut Around<T::Params, impl FnMut(Instant, Finished), impl Observer>) {
-        while self.changes.front().is_some_and(|at| *at <= w.now) {
-            self.changes.pop_front();
-            self.port.stats.held.on_link_change(w.now);
-            self.at_nic(w, |nic, cx| nic.release(cx));
-        }
-        while self.delayed.front().is_some_and(|(at, _)| *at <= w.now) {
-            if let Some((_, packet)) = self.delayed.pop_front() {
-                self.receive(w, packet);
-            }
-        }
-        self.at_nic(w, |nic, cx| nic.on_timer(cx));
-        while let Some((_, slot, id)) = self.receiving.pop_due(w.now) {
-            self.on_receiver_due(w, slot, id);
-        }
-        while let Some((_, slot, id)) = self.sending.pop_due(w.now) {
-            self.on_sender_due(w, slot, id);
-        }
-        let next = |queue: Option<Instant>| queue.unwrap_or(Instant::NEVER);
-        let (change, delayed) = (next(self.changes.front().copied()), next(self.delayed.front().map(|(at, _)| *at)));
-        let timers = self.nic.next_timer().min(self.receiving.next()).min(self.sending.next());
-        self.timer = timers.min(change).min(delayed);
-        self.port.tree.set(TIMER, self.timer);
-        self.kick(w);
-    }
-
     fn on_receiver_due(
         &mut self,
-        w: &mut Around<T::Params, impl FnMut(Instant, Finished), impl Observer>,
+        w: &mut Around<T::Params, S, impl FnMut(Instant, Finished), impl Observer>,
         slot: u32,
         id: u32,
     ) {
         let receiving = T::receiving(&w.params.transport);
         let Some(flow) = self.receivers.get(slot) else { return };
-        let (mut reply, host, keys) = (None, self.port.id, &self.keys);
+        let (nic, host, keys) = (&mut self.nic, self.port.id, &self.keys);
         if flow.state.timer(receiving) <= w.now {
             flow.state.on_timer(receiving, w.now, &mut |of, one| {
-                reply = Some(answer(host, keys, w.params.symmetric, of, one))
+                nic.reply(w.params, answer(host, keys, w.params.symmetric, of, one))
             });
         }
         let due = flow.state.timer(receiving);
         flow.timed = due != Instant::NEVER;
         if flow.timed {
             self.receiving.push_sorted((due, slot, id));
-            self.wake_at(due, w.fabric);
+            self.wake_at(w, due);
         }
-        if let Some(reply) = reply {
-            self.at_nic(w, |nic, cx| nic.reply(cx, reply));
-        }
+        self.heed(w, Instant::NEVER);
     }
 
     fn on_sender_due(
         &mut self,
-        w: &mut Around<T::Params, impl FnMut(Instant, Finished), impl Observer>,
+        w: &mut Around<T::Params, S, impl FnMut(Instant, Finished), impl Observer>,
         slot: u32,
         id: u32,
     ) {
@@ -528,6 +424,18 @@ impl<N: Nic<T::Sender>, T: Transport, const IN_ORDER: bool> Host<N, T, IN_ORDER>
         }
         self.offer(w, slot);
     }
+}
+
+/// A packet takes the link. When the port is to be looked at again, or never.
+#[inline(always)]
+fn depart<X: Sender, N: Nic<X>, S: Schedule, F, O: Observer>(
+    port: &mut HostPort<S>,
+    nic: &N,
+    w: &mut Around<X::Params, S, F, O>,
+    packet: &Packet,
+) -> Instant {
+    let free_at = port.depart(w.now, packet, w.fabric, w.observer);
+    if S::IN_ORDER || nic.sendable() { free_at } else { Instant::NEVER }
 }
 
 /// A reply of host `from` to a packet that came in.

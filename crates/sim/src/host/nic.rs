@@ -1,7 +1,8 @@
 //! The interface of a NIC: which flow sends next, and when.
 
-use super::flows::Flows;
-use super::{HostParams, HostSetup};
+use crate::host::flows::Flows;
+use crate::host::params::HostParams;
+use crate::host::port::HostSetup;
 use backwater_transport::Sender;
 use backwater_types::{ControlFrame, Instant, Packet, PortId, SerTime};
 
@@ -16,6 +17,8 @@ pub trait Nic<S: Sender>: Send + Sized {
     const SENDS_AT_EACH_START: bool = false;
     /// It takes all that a flow may send as soon as it is offered.
     const TAKES_AT_ONCE: bool = false;
+    /// It may have no room for a packet.
+    const DROPS: bool = false;
 
     /// Of host number `host`.
     fn new(host: u16, setup: &HostSetup) -> Self;
@@ -24,14 +27,16 @@ pub trait Nic<S: Sender>: Send + Sized {
     /// The flow in `slot` was acknowledged to the end.
     fn done(&mut self, cx: &mut Context<S, Self::Flow>, slot: u32);
     /// A reply is to be sent.
-    fn reply(&mut self, cx: &mut Context<S, Self::Flow>, reply: Packet);
+    fn reply(&mut self, params: &HostParams<S::Params>, reply: Packet);
     /// Whether a reply need not wait here if the link is free.
     #[inline(always)]
     fn lets_replies_pass(&self) -> bool {
         false
     }
-    /// The link is free: what goes next.
-    fn pull(&mut self, cx: &mut Context<S, Self::Flow>) -> Option<Packet>;
+    /// The link is free: the reply that goes before data, if there is one.
+    fn next_reply(&mut self, params: &HostParams<S::Params>) -> Option<Packet>;
+    /// The link is free, and no reply goes: the packet that does.
+    fn next_data(&mut self, cx: &mut Context<S, Self::Flow>) -> Option<Packet>;
     /// A packet for which there was no room, until it has been asked for.
     #[inline(always)]
     fn dropped(&mut self) -> Option<Packet> {

@@ -1,9 +1,10 @@
 //! What every host is to the engine: one port, its event queue and counters, and the interface they are driven by.
 
-use super::{Finished, HostParams, Timeouts};
+use crate::host::params::{Finished, HostParams, Timeouts};
 use crate::net::link::{Fabric, Wire, put_on_wire};
+use crate::net::node_by_node::NodeByNode;
+use crate::net::schedule::{Agenda, EventName, Schedule};
 use crate::net::stats::{Drops, PortStats};
-use crate::net::tree::Tree;
 use crate::observe::Observer;
 use crate::workload::{Flow, FlowKeys};
 use backwater_dataplane::{NicQueues, Red, Ring};
@@ -23,27 +24,54 @@ pub const TIMER: usize = 3;
 pub trait EndHost: Send + Sized {
     /// Parameters of end-to-end control.
     type Params: Clone + Send + Sync;
+    /// How its events are kept.
+    type Schedule: Schedule;
     /// With its port.
-    fn new(port: HostPort, setup: HostSetup) -> Self;
+    fn new(port: HostPort<Self::Schedule>, setup: HostSetup) -> Self;
     /// Its port.
-    fn port(&self) -> &HostPort;
+    fn port(&self) -> &HostPort<Self::Schedule>;
     /// Its port.
-    fn port_mut(&mut self) -> &mut HostPort;
-    /// Handles every event before `end`.
-    fn run<O: Observer>(
+    fn port_mut(&mut self) -> &mut HostPort<Self::Schedule>;
+    /// When its link changes, ascending.
+    fn changes(&self) -> impl Iterator<Item = Instant>;
+    /// A frame has arrived.
+    fn arrive(
         &mut self,
-        end: Instant,
-        params: &HostParams<Self::Params>,
-        fabric: &mut Fabric,
-        finished: &mut impl FnMut(Instant, Finished),
-        observer: &mut O,
+        w: &mut Around<Self::Params, Self::Schedule, impl FnMut(Instant, Finished), impl Observer>,
+        packet: Packet,
     );
+    /// Its port is to be looked at: a transmission was to end.
+    fn free(&mut self, w: &mut Around<Self::Params, Self::Schedule, impl FnMut(Instant, Finished), impl Observer>);
+    /// A flow starts.
+    fn start(
+        &mut self,
+        w: &mut Around<Self::Params, Self::Schedule, impl FnMut(Instant, Finished), impl Observer>,
+        flow: Flow,
+    );
+    /// All flows that start now have done so.
+    fn started(&mut self, w: &mut Around<Self::Params, Self::Schedule, impl FnMut(Instant, Finished), impl Observer>);
+    /// The timer has run.
+    fn timer(&mut self, w: &mut Around<Self::Params, Self::Schedule, impl FnMut(Instant, Finished), impl Observer>);
     /// Adds the payload bytes acknowledged so far, by class.
     fn add_acknowledged(&self, params: &HostParams<Self::Params>, sum: &mut [u64]);
     /// Timeouts of TCP, by reason.
     fn timeouts(&self) -> Timeouts {
         Timeouts::default()
     }
+}
+
+/// What an event at a host touches beside it.
+pub struct Around<'a, P, S, F, O> {
+    /// Now.
+    pub now: Instant,
+    /// Parameters of all hosts.
+    pub params: &'a HostParams<P>,
+    /// What is in flight.
+    pub fabric: &'a mut Fabric<S>,
+    /// Hears of flows that finish.
+    pub finished: &'a mut F,
+    /// Sees it.
+    pub observer: &'a mut O,
 }
 
 /// What a host is built from, beside its port.
@@ -63,11 +91,11 @@ pub struct HostSetup {
 }
 
 /// The port of a host, with its events and counters.
-pub struct HostPort {
+pub struct HostPort<S: Schedule> {
     /// Number in the graph, which is its address.
     pub id: u16,
     /// Events.
-    pub tree: Tree<4>,
+    pub agenda: S::Agenda<4>,
     /// Counters.
     pub stats: PortStats,
     /// Packets lost on its link.
@@ -82,12 +110,12 @@ pub struct HostPort {
     arrivals: Ring<Flow>,
 }
 
-impl HostPort {
+impl<S: Schedule> HostPort<S> {
     /// Of host number `id`; ties between its events are drawn from `tie_seed`.
-    pub fn new(id: u16, (link_in, wire): (u32, Wire), tie_seed: u64) -> HostPort {
+    pub fn new(id: u16, (link_in, wire): (u32, Wire), tie_seed: u64) -> HostPort<S> {
         HostPort {
             id,
-            tree: Tree::new(4, tie_seed),
+            agenda: S::Agenda::new(4, tie_seed),
             stats: PortStats::default(),
             drops: Drops::default(),
             link_in,
@@ -97,40 +125,16 @@ impl HostPort {
         }
     }
 
-    /// Its link has a frame in flight again.
+    /// The event that `leaf` stands for.
     #[inline(always)]
-    pub fn wake_link(&mut self, fabric: &Fabric) {
-        self.tree.set(LINK, fabric.in_flight[self.link_in as usize].head());
+    pub fn event(&self, leaf: usize) -> EventName {
+        EventName { leaf, node: self.id as u32, port: 0 }
     }
 
-    /// A flow will arrive here.
+    /// The port is looked at next at `at`.
     #[inline(always)]
-    pub fn announce(&mut self, flow: Flow) {
-        if self.arrivals.is_empty() {
-            self.tree.set(ARRIVAL, flow.at);
-        }
-        self.arrivals.push_back(flow);
-    }
-
-    /// The next flow that arrives now; when there is none, the event queue learns when the one after that comes.
-    #[inline(always)]
-    pub fn arrival(&mut self, now: Instant) -> Option<Flow> {
-        if self.arrivals.front().is_some_and(|flow| flow.at == now) {
-            return self.arrivals.pop_front();
-        }
-        self.tree.set(ARRIVAL, self.arrivals.front().map_or(Instant::NEVER, |flow| flow.at));
-        None
-    }
-
-    /// Takes the frame that has arrived.
-    #[inline(always)]
-    pub fn take(&mut self, fabric: &mut Fabric) -> Packet {
-        let frames = &mut fabric.in_flight[self.link_in as usize];
-        let packet = *frames.front().expect("an armed link has a frame in flight");
-        let next = frames.advance();
-        self.tree.set(LINK, next);
-        fabric.packet_hops += 1;
-        packet
+    pub fn look_at(&mut self, at: Instant, fabric: &mut Fabric<S>) {
+        self.agenda.set_port(&mut fabric.schedule, self.event(PORT), at);
     }
 
     /// A packet takes the link. When the link is free again.
@@ -139,7 +143,7 @@ impl HostPort {
         &mut self,
         now: Instant,
         packet: &Packet,
-        fabric: &mut Fabric,
+        fabric: &mut Fabric<S>,
         observer: &mut O,
     ) -> Instant {
         observer.host_sent(now, self.id as usize, packet);
@@ -150,5 +154,26 @@ impl HostPort {
             observer.dropped(now, id, packet, reason);
         });
         free_at
+    }
+}
+
+impl HostPort<NodeByNode> {
+    /// A flow will arrive here.
+    #[inline(always)]
+    pub fn announce(&mut self, flow: Flow) {
+        if self.arrivals.is_empty() {
+            self.agenda.set(ARRIVAL, flow.at);
+        }
+        self.arrivals.push_back(flow);
+    }
+
+    /// The next flow that arrives now; when there is none, the event queue learns when the one after that comes.
+    #[inline(always)]
+    pub fn arrival(&mut self, now: Instant) -> Option<Flow> {
+        if self.arrivals.front().is_some_and(|flow| flow.at == now) {
+            return self.arrivals.pop_front();
+        }
+        self.agenda.set(ARRIVAL, self.arrivals.front().map_or(Instant::NEVER, |flow| flow.at));
+        None
     }
 }

@@ -2,10 +2,11 @@
 //!
 //! Replies go before data. A flow is in the ring of its queue while it may send, or waits for its pace, or for its sender.
 
-use super::flows::Flows;
-use super::nic::{Context, Nic, ONLY_PORT};
-use super::port::HostSetup;
-use super::timers::Timers;
+use crate::host::flows::Flows;
+use crate::host::nic::{Context, Nic, ONLY_PORT};
+use crate::host::params::HostParams;
+use crate::host::port::HostSetup;
+use crate::host::timers::Timers;
 use backwater_dataplane::{NicQueues, PausedQueues, Ring, Upstream};
 use backwater_transport::{Next, Sender};
 use backwater_types::hash::Stream;
@@ -85,7 +86,7 @@ impl<S: Sender> Nic<S> for Rings {
     }
 
     #[inline(always)]
-    fn reply(&mut self, _desk: &mut Context<S, Place>, reply: Packet) {
+    fn reply(&mut self, _params: &HostParams<S::Params>, reply: Packet) {
         self.replies.push_back(reply);
     }
 
@@ -94,12 +95,14 @@ impl<S: Sender> Nic<S> for Rings {
         self.replies.is_empty()
     }
 
-    /// A reply, or the next packet of the flow whose turn it is.
-    #[inline]
-    fn pull(&mut self, cx: &mut Context<S, Place>) -> Option<Packet> {
-        if let Some(reply) = self.replies.pop_front() {
-            return Some(reply);
-        }
+    #[inline(always)]
+    fn next_reply(&mut self, _params: &HostParams<S::Params>) -> Option<Packet> {
+        self.replies.pop_front()
+    }
+
+    /// The next packet of the flow whose turn it is.
+    #[inline(always)]
+    fn next_data(&mut self, cx: &mut Context<S, Place>) -> Option<Packet> {
         if !self.may_send() {
             return None;
         }

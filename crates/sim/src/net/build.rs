@@ -1,10 +1,12 @@
 //! Builds a network from a scenario: nodes, wires and routes, split into partitions.
 
 use crate::host::port::{EndHost, HostPort, HostSetup};
-use crate::net::link::{Fabric, Faults, InFlight, Target, Wire};
+use crate::net::link::{Fabric, Faults, Wire};
+use crate::net::meters::{Census, DelayHistogram, Meters};
 use crate::net::pause_census::PauseCensus;
 use crate::net::routes::{Choice, Routes};
-use crate::net::switch_node::{Census, Change, DelayHistogram, Meters, SwitchNode};
+use crate::net::schedule::{Schedule, Target};
+use crate::net::switch_node::{Change, SwitchNode};
 use crate::workload::FlowKeys;
 use backwater_dataplane::{DataPlane, Shape};
 use backwater_scenario::model::{Fault, Paths, Scenario, Transport};
@@ -17,13 +19,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// The nodes that one thread runs.
-pub struct Nodes<H, D> {
+pub struct Nodes<H: EndHost, D> {
     /// Hosts, numbered from 0 in the partition.
     pub hosts: Vec<H>,
     /// Switches, numbered after the hosts.
-    pub switches: Vec<SwitchNode<D>>,
+    pub switches: Vec<SwitchNode<D, H::Schedule>>,
     /// Frames in flight towards them.
-    pub fabric: Fabric,
+    pub fabric: Fabric<H::Schedule>,
     /// `[host in the graph]`: number here, or `u32::MAX`.
     pub local: Vec<u32>,
 }
@@ -46,14 +48,11 @@ pub fn build<H: EndHost, D: DataPlane>(
             switches: Vec::new(),
             fabric: Fabric {
                 id: p as u16,
-                in_flight: vec![InFlight::default(); incoming.ends[p].len()],
+                schedule: H::Schedule::new(counts[p], incoming.ends[p].len()),
                 ends: incoming.ends[p].iter().map(|(node, port)| (local[*node], *port)).collect(),
-                next: vec![Instant::NEVER; counts[p]],
-                woken: vec![Vec::with_capacity(8); counts[p]],
                 outbox: vec![Vec::new(); partitions],
                 outbox_next: Instant::NEVER,
                 packet_hops: 0,
-                wheel: None,
             },
             local: (0..graph.hosts).map(|h| if part[h] == p { local[h] } else { u32::MAX }).collect(),
         })
@@ -100,15 +99,6 @@ pub fn build<H: EndHost, D: DataPlane>(
             }));
         }
         nodes[part[switch]].switches.push(node);
-    }
-    for nodes in &mut nodes {
-        let first: Vec<Instant> = nodes
-            .hosts
-            .iter()
-            .map(|h| h.port().tree.next())
-            .chain(nodes.switches.iter().map(|s| s.tree.next()))
-            .collect();
-        nodes.fabric.next = first;
     }
     nodes
 }

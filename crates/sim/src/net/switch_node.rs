@@ -1,26 +1,27 @@
 //! A switch in the network: the data plane, its links and its routes.
 
-use crate::net::link::{Fabric, InFlight, Wire, put_on_wire};
+use crate::net::link::{Fabric, Wire, put_on_wire};
+use crate::net::meters::Meters;
+use crate::net::node_by_node::InFlight;
 use crate::net::pause_census::PauseCensus;
 use crate::net::routes::{Choice, Routes};
+use crate::net::schedule::{Agenda, EventName, Schedule};
 use crate::net::stats::{Drops, Held, PortStats, Sent};
-use crate::net::tree::Tree;
 use crate::observe::Observer;
 use backwater_dataplane::{DataPlane, Departed};
-use backwater_types::{DropReason, Duration, Instant, Kind, Packet, PortId, QueueId};
-use std::collections::hash_map::Entry;
-use std::collections::{HashMap, VecDeque};
+use backwater_types::{DropReason, Instant, Kind, Packet, PortId, QueueId};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Up to this many hosts, what a window touches stays in a core's second-level cache.
 const SMALL_NETWORK: usize = 256;
 
-/// A switch of data plane `D`.
-pub struct SwitchNode<D> {
+/// A switch of data plane `D`, whose events are kept by schedule `S`.
+pub struct SwitchNode<D, S: Schedule> {
     /// Number in the graph.
     pub id: usize,
-    /// Events.
-    pub tree: Tree<64>,
+    /// Events: incoming links, then outgoing ports, then the timer.
+    pub agenda: S::Agenda<64>,
     /// The data plane.
     pub plane: D,
     /// `[port]`.
@@ -41,8 +42,8 @@ pub struct SwitchNode<D> {
     /// Routes, by epoch of the links.
     routes: Arc<Vec<Routes>>,
     epoch: usize,
-    pub(crate) changes: VecDeque<Change>,
-    pub(crate) kicked: Vec<PortId>,
+    changes: VecDeque<Change>,
+    kicked: Vec<PortId>,
     /// The network is too large for caches.
     touches: bool,
 }
@@ -52,9 +53,8 @@ pub struct SwitchNode<D> {
 pub struct Port {
     busy_until: Instant,
     wire: Wire,
-    link_in: u32,
-    /// A transmission has not come to its end yet; only where events come in order.
-    pub(crate) sending: bool,
+    /// The incoming direction of its link.
+    pub link_in: u32,
     sent: Sent,
 }
 
@@ -64,12 +64,12 @@ impl Port {
     /// A packet of `queue` takes the link. When the link is free again.
     #[inline(always)]
     #[allow(clippy::too_many_arguments)] // parts of the switch that the caller holds apart
-    pub(crate) fn depart<O: Observer>(
+    fn depart<S: Schedule, O: Observer>(
         &mut self,
         now: Instant,
         packet: &Packet,
         queue: QueueId,
-        fabric: &mut Fabric,
+        fabric: &mut Fabric<S>,
         drops: &mut Drops,
         switch: usize,
         observer: &mut O,
@@ -94,110 +94,7 @@ pub struct Change {
     pub ports: Vec<(PortId, bool)>,
 }
 
-/// Measurements on the path of every packet.
-#[derive(Clone, Debug)]
-pub struct Meters {
-    /// Times in queues.
-    pub delays: Option<DelayHistogram>,
-    /// Flows in each port.
-    pub census: Option<Census>,
-}
-
-impl Meters {
-    pub(crate) fn enter(&mut self, port: PortId, packet: &Packet) {
-        if let Some(census) = &mut self.census {
-            census.enter(port, packet.flow);
-        }
-    }
-
-    fn leave(&mut self, now: Instant, port: PortId, flow: u32, entered: Instant) {
-        if let Some(delays) = &mut self.delays {
-            delays.count(now.since(entered));
-        }
-        if let Some(census) = &mut self.census {
-            census.leave(port, flow);
-        }
-    }
-}
-
-/// The exact number of flows with data in each port, for schemes whose switch does not know.
-#[derive(Clone, Debug)]
-pub struct Census {
-    packets: HashMap<(PortId, u32), u32>,
-    /// `[port]`.
-    flows: Vec<u32>,
-}
-
-impl Census {
-    /// For `ports` ports.
-    pub fn new(ports: usize) -> Census {
-        Census { packets: HashMap::new(), flows: vec![0; ports] }
-    }
-
-    pub(crate) fn enter(&mut self, port: PortId, flow: u32) {
-        let packets = self.packets.entry((port, flow)).or_insert(0);
-        *packets += 1;
-        self.flows[port as usize] += (*packets == 1) as u32;
-    }
-
-    fn leave(&mut self, port: PortId, flow: u32) {
-        if let Entry::Occupied(mut entry) = self.packets.entry((port, flow)) {
-            *entry.get_mut() -= 1;
-            if *entry.get() == 0 {
-                entry.remove();
-                self.flows[port as usize] -= 1;
-            }
-        }
-    }
-}
-
-/// Time in queues, in bins of 1/16 of a power of two nanoseconds.
-#[derive(Clone, Debug)]
-pub struct DelayHistogram {
-    counts: Vec<u64>,
-    /// Sum, picoseconds.
-    pub sum: u128,
-}
-
-impl Default for DelayHistogram {
-    fn default() -> DelayHistogram {
-        DelayHistogram { counts: vec![0; 16 * 48], sum: 0 }
-    }
-}
-
-impl DelayHistogram {
-    /// Counts one delay.
-    #[inline]
-    pub fn count(&mut self, delay: Duration) {
-        let ns = delay.0 / 1000;
-        let bin = if ns < 16 {
-            ns as usize
-        } else {
-            let power = 63 - ns.leading_zeros() as usize;
-            16 * (power - 3) + (ns >> (power - 4) & 15) as usize
-        };
-        let last = self.counts.len() - 1;
-        self.counts[bin.min(last)] += 1;
-        self.sum += delay.0 as u128;
-    }
-
-    /// `(low, high, count)` of every bin that is not empty; `[low, high)` in nanoseconds.
-    pub fn bins(&self) -> impl Iterator<Item = (u64, u64, u64)> {
-        let low = |bin: usize| match bin {
-            0..16 => bin as u64,
-            _ => (16 + bin as u64 % 16) << (bin / 16 - 1),
-        };
-        self.counts.iter().enumerate().filter(|(_, n)| **n > 0).map(move |(bin, n)| (low(bin), low(bin + 1), *n))
-    }
-
-    /// Adds the counts of another.
-    pub fn merge(&mut self, other: &DelayHistogram) {
-        self.counts.iter_mut().zip(&other.counts).for_each(|(sum, n)| *sum += n);
-        self.sum += other.sum;
-    }
-}
-
-impl<D: DataPlane> SwitchNode<D> {
+impl<D: DataPlane, S: Schedule> SwitchNode<D, S> {
     /// Switch number `id` of the graph, with its links: for each port the incoming one and the wire out.
     pub fn new(
         id: usize,
@@ -207,15 +104,12 @@ impl<D: DataPlane> SwitchNode<D> {
         routes: (Arc<Vec<Routes>>, Choice),
         changes: VecDeque<Change>,
         tie_seed: u64,
-    ) -> SwitchNode<D> {
+    ) -> SwitchNode<D, S> {
         let (routes, choice) = routes;
-        let mut tree = Tree::new(2 * links.len() + 1, tie_seed);
-        tree.set(2 * links.len(), changes.front().map_or(Instant::NEVER, |c| c.at));
-        let port =
-            |(link_in, wire)| Port { sent: Sent::default(), link_in, sending: false, wire, busy_until: Instant::ZERO };
-        SwitchNode {
+        let port = |(link_in, wire)| Port { sent: Sent::default(), link_in, wire, busy_until: Instant::ZERO };
+        let mut switch: SwitchNode<D, S> = SwitchNode {
             id,
-            tree,
+            agenda: S::Agenda::new(2 * links.len() + 1, tie_seed),
             plane,
             held: vec![Held::default(); links.len()],
             dropped: vec![0; links.len()],
@@ -231,56 +125,42 @@ impl<D: DataPlane> SwitchNode<D> {
             changes,
             kicked: Vec::with_capacity(16),
             touches: hosts > SMALL_NETWORK,
-        }
+        };
+        switch.agenda.set_timer(switch.timer_name(), switch.changes.front().map_or(Instant::NEVER, |c| c.at));
+        switch
     }
 
-    /// The link into `port` has a frame in flight again.
+    /// Reads what the arrivals of a window that ends at `end` will need, in a large network. One by one each would wait for
+    /// memory; reads that do not depend on one another wait together.
     #[inline(always)]
-    pub fn wake_link(&mut self, fabric: &Fabric, port: u16) {
-        let head = fabric.in_flight[self.ports[port as usize].link_in as usize].head();
-        self.tree.set(port as usize, head);
-    }
-
-    /// Handles every event before `end`.
-    #[inline]
-    pub fn run<O: Observer>(&mut self, end: Instant, fabric: &mut Fabric, observer: &mut O) {
-        let ports = self.ports.len();
+    pub fn touch(&self, end: Instant, in_flight: &[InFlight]) {
         if self.touches {
-            self.touch(end, fabric);
-        }
-        while let Some((now, leaf)) = self.tree.first_before(end) {
-            if leaf < ports {
-                self.arrive(now, leaf as PortId, fabric, observer);
-            } else if leaf < 2 * ports {
-                self.wake(now, leaf, fabric, observer);
-            } else {
-                self.on_timer(now, fabric, observer);
-            }
-            observer.settled(now, self.id, &|| self.plane.readings().audit());
+            self.touch_all(end, in_flight);
         }
     }
 
-    /// Reads what the window's arrivals will need. One by one each would wait for memory; reads that do not depend on one another
-    /// wait together.
     #[inline(never)]
-    fn touch(&self, end: Instant, fabric: &Fabric) {
+    fn touch_all(&self, end: Instant, in_flight: &[InFlight]) {
         let mut sum = self.plane.touch_ports();
         for port in &self.ports {
-            let arrivals = &fabric.in_flight[port.link_in as usize];
+            let arrivals = &in_flight[port.link_in as usize];
             let flows = arrivals.before(end).fold(0, |sum: u32, packet| sum.wrapping_add(self.plane.touch(packet)));
-            let out = fabric.in_flight.get(port.wire.target.link as usize).map_or(0, InFlight::count);
+            let out = in_flight.get(port.wire.target.link as usize).map_or(0, InFlight::count);
             sum = sum.wrapping_add(port.busy_until.0 ^ port.sent.data_packets ^ flows as u64 ^ out as u64);
         }
         std::hint::black_box(sum);
     }
 
-    /// The head frame of the link into `ingress` has arrived.
+    /// A frame has arrived by `ingress`.
     #[inline(always)]
-    fn arrive<O: Observer>(&mut self, now: Instant, ingress: PortId, fabric: &mut Fabric, observer: &mut O) {
-        let link = self.ports[ingress as usize].link_in as usize;
-        let packet = *fabric.in_flight[link].front().expect("an armed link has a frame in flight");
-        let next = fabric.in_flight[link].advance();
-        self.tree.set(ingress as usize, next);
+    pub fn arrive<O: Observer>(
+        &mut self,
+        now: Instant,
+        ingress: PortId,
+        packet: Packet,
+        fabric: &mut Fabric<S>,
+        observer: &mut O,
+    ) {
         fabric.packet_hops += 1;
         if packet.kind == Kind::Control {
             self.obey(now, ingress, &packet, observer);
@@ -290,7 +170,10 @@ impl<D: DataPlane> SwitchNode<D> {
         let as_data = self.plane.queues_as_data(packet.kind);
         if let Some(queue) = self.pass(now, ingress, egress, &packet, observer) {
             let p = &mut self.ports[egress as usize];
-            p.depart(now, &packet, queue, fabric, &mut self.drops, self.id, observer);
+            let free_at = p.depart(now, &packet, queue, fabric, &mut self.drops, self.id, observer);
+            if S::IN_ORDER {
+                self.look_at(egress, free_at, fabric);
+            }
             let queue = as_data.then_some(queue);
             let departed = Departed { queue, control_on: None, entered: now };
             return observer.departed(now, self.id, egress, &packet, &departed);
@@ -305,15 +188,23 @@ impl<D: DataPlane> SwitchNode<D> {
                 meters.enter(egress, &packet);
             }
         }
+        let control_on = received.control_on;
+        if S::IN_ORDER
+            && let Some(port) = control_on
+        {
+            self.kick(now, port, fabric, observer);
+        }
         self.kick(now, egress, fabric, observer);
-        if let Some(port) = received.control_on {
+        if !S::IN_ORDER
+            && let Some(port) = control_on
+        {
             self.arm_timer();
             self.kick(now, port, fabric, observer);
         }
     }
 
     /// Drops a packet that was to leave by `egress`.
-    pub(crate) fn drop_packet<O: Observer>(
+    fn drop_packet<O: Observer>(
         &mut self,
         now: Instant,
         egress: PortId,
@@ -326,7 +217,7 @@ impl<D: DataPlane> SwitchNode<D> {
         observer.dropped(now, self.id, packet, reason);
     }
 
-    pub(crate) fn obey<O: Observer>(&mut self, now: Instant, port: PortId, packet: &Packet, observer: &mut O) {
+    fn obey<O: Observer>(&mut self, now: Instant, port: PortId, packet: &Packet, observer: &mut O) {
         if let Some(frame) = packet.control() {
             observer.controlled(now, self.id, port, frame);
             self.held[port as usize].on_control(now, frame);
@@ -337,7 +228,7 @@ impl<D: DataPlane> SwitchNode<D> {
 
     /// The port for a packet; one without a way is dropped.
     #[inline(always)]
-    pub(crate) fn route<O: Observer>(&mut self, now: Instant, packet: &Packet, observer: &mut O) -> Option<PortId> {
+    fn route<O: Observer>(&mut self, now: Instant, packet: &Packet, observer: &mut O) -> Option<PortId> {
         let routes = &self.routes[self.epoch];
         let egress = routes.next(self.id - self.hosts, packet, &self.choice);
         if egress.is_none() {
@@ -358,7 +249,7 @@ impl<D: DataPlane> SwitchNode<D> {
         packet: &Packet,
         observer: &mut O,
     ) -> Option<QueueId> {
-        if self.ports[egress as usize].busy_until > now || self.meters.is_some() {
+        if !S::is_free(self.ports[egress as usize].busy_until, now) || self.meters.is_some() {
             return None;
         }
         let queue = self.plane.pass(now, packet, ingress, egress)?;
@@ -371,39 +262,50 @@ impl<D: DataPlane> SwitchNode<D> {
     /// Sends if the link is free, else makes sure it is looked at when it is. A packet that leaves may put a control frame on
     /// the port it came by, which is then looked at in turn; a frame never causes another.
     #[inline(always)]
-    fn kick<O: Observer>(&mut self, now: Instant, port: PortId, fabric: &mut Fabric, observer: &mut O) {
+    fn kick<O: Observer>(&mut self, now: Instant, port: PortId, fabric: &mut Fabric<S>, observer: &mut O) {
         let mut next = Some(port);
         while let Some(port) = next {
-            let leaf = self.ports.len() + port as usize;
             let busy_until = self.ports[port as usize].busy_until;
-            if busy_until > now {
-                if !self.tree.is_set(leaf) && self.plane.sendable(port) {
-                    self.tree.set(leaf, busy_until);
+            if !S::is_free(busy_until, now) {
+                if !self.agenda.awaits(self.end_at(port)) && self.plane.sendable(port) {
+                    self.look_at(port, busy_until, fabric);
                 }
                 return;
             }
             let again;
             (again, next) = self.transmit(now, port, fabric, observer);
             if again != Instant::NEVER {
-                self.tree.set(leaf, again);
+                self.look_at(port, again, fabric);
             }
         }
     }
 
-    /// The wake-up call of a port, which `leaf` stands for, has come.
+    /// `port` is to be looked at: a transmission was to end.
     #[inline(always)]
-    fn wake<O: Observer>(&mut self, now: Instant, leaf: usize, fabric: &mut Fabric, observer: &mut O) {
-        let port = (leaf - self.ports.len()) as PortId;
-        let busy_until = self.ports[port as usize].busy_until;
-        if busy_until > now {
-            self.tree.set(leaf, busy_until);
-            return;
+    pub fn free<O: Observer>(&mut self, now: Instant, port: PortId, fabric: &mut Fabric<S>, observer: &mut O) {
+        let busy_until = &mut self.ports[port as usize].busy_until;
+        S::ended(busy_until);
+        if !S::is_free(*busy_until, now) {
+            let busy_until = *busy_until;
+            return self.look_at(port, busy_until, fabric);
         }
         let (again, control_on) = self.transmit(now, port, fabric, observer);
-        self.tree.set(leaf, again);
+        self.look_at(port, again, fabric);
         if let Some(port) = control_on {
             self.kick(now, port, fabric, observer);
         }
+    }
+
+    /// The event that a transmission of `port` ends.
+    #[inline(always)]
+    fn end_at(&self, port: PortId) -> EventName {
+        EventName { leaf: self.ports.len() + port as usize, node: self.id as u32, port }
+    }
+
+    /// `port` is looked at next at `at`.
+    #[inline(always)]
+    fn look_at(&mut self, port: PortId, at: Instant, fabric: &mut Fabric<S>) {
+        self.agenda.set_port(&mut fabric.schedule, self.end_at(port), at);
     }
 
     /// Puts the next frame of `port` on the wire. When the port is to be looked at again, or never; and the port that a
@@ -413,7 +315,7 @@ impl<D: DataPlane> SwitchNode<D> {
         &mut self,
         now: Instant,
         port: PortId,
-        fabric: &mut Fabric,
+        fabric: &mut Fabric<S>,
         observer: &mut O,
     ) -> (Instant, Option<PortId>) {
         let (free_at, control_on) = self.transmit_next(now, port, fabric, observer);
@@ -421,17 +323,17 @@ impl<D: DataPlane> SwitchNode<D> {
         if control_on.is_some() {
             self.arm_timer();
         }
-        (if self.plane.sendable(port) { free_at } else { Instant::NEVER }, control_on)
+        (if S::IN_ORDER || self.plane.sendable(port) { free_at } else { Instant::NEVER }, control_on)
     }
 
     /// Puts the next frame of `port` on the wire. When the link is free again, if there was one; and the port that a control
     /// frame now waits at, if any.
     #[inline(always)]
-    pub(crate) fn transmit_next<O: Observer>(
+    fn transmit_next<O: Observer>(
         &mut self,
         now: Instant,
         port: PortId,
-        fabric: &mut Fabric,
+        fabric: &mut Fabric<S>,
         observer: &mut O,
     ) -> (Option<Instant>, Option<PortId>) {
         let (id, mut free_at, mut flow) = (self.id, now, 0);
@@ -465,7 +367,7 @@ impl<D: DataPlane> SwitchNode<D> {
     }
 
     /// Counters of every port, up to `now`.
-    pub fn stats(&mut self, now: Instant) -> impl Iterator<Item = PortStats> + use<'_, D> {
+    pub fn stats(&mut self, now: Instant) -> impl Iterator<Item = PortStats> + use<'_, D, S> {
         self.ports.iter().zip(&self.dropped).zip(&mut self.held).map(move |((port, dropped), held)| {
             held.settle(now);
             PortStats { sent: port.sent, dropped: *dropped, held: *held }
@@ -475,17 +377,28 @@ impl<D: DataPlane> SwitchNode<D> {
     /// Flows with data in `port`, if they are counted.
     pub fn active_flows(&self, port: PortId) -> Option<u32> {
         match self.meters.as_ref().and_then(|meters| meters.census.as_ref()) {
-            Some(census) => Some(census.flows[port as usize]),
+            Some(census) => Some(census.flows(port)),
             None => self.plane.readings().active_flows(port),
         }
     }
 
     fn arm_timer(&mut self) {
         let change = self.changes.front().map_or(Instant::NEVER, |c| c.at);
-        self.tree.set(2 * self.ports.len(), self.plane.next_timer().min(change));
+        self.agenda.set_timer(self.timer_name(), self.plane.next_timer().min(change));
     }
 
-    fn on_timer<O: Observer>(&mut self, now: Instant, fabric: &mut Fabric, observer: &mut O) {
+    #[inline(always)]
+    fn timer_name(&self) -> EventName {
+        EventName { leaf: 2 * self.ports.len(), node: self.id as u32, port: 0 }
+    }
+
+    /// When its links change, ascending.
+    pub fn changes(&self) -> impl Iterator<Item = Instant> {
+        self.changes.iter().map(|change| change.at)
+    }
+
+    /// The timer has run.
+    pub fn timer<O: Observer>(&mut self, now: Instant, fabric: &mut Fabric<S>, observer: &mut O) {
         let mut kicked = std::mem::take(&mut self.kicked);
         self.apply_changes(now, &mut kicked, observer);
         if self.plane.next_timer() <= now {
@@ -499,7 +412,7 @@ impl<D: DataPlane> SwitchNode<D> {
     }
 
     /// Carries out the changes of links that are due; appends the ports they touch.
-    pub(crate) fn apply_changes<O: Observer>(&mut self, now: Instant, kicked: &mut Vec<PortId>, observer: &mut O) {
+    fn apply_changes<O: Observer>(&mut self, now: Instant, kicked: &mut Vec<PortId>, observer: &mut O) {
         while self.changes.front().is_some_and(|c| c.at <= now) {
             let Some(change) = self.changes.pop_front() else {
                 break;
@@ -515,22 +428,6 @@ impl<D: DataPlane> SwitchNode<D> {
                 }
                 kicked.push(port);
             }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_delay_falls_into_the_bin_that_names_it() {
-        for ns in (0..200).chain([1 << 12, (1 << 12) - 1, 99_999, 1_000_000]) {
-            let mut h = DelayHistogram::default();
-            h.count(Duration::from_ns(ns));
-            let (low, high, n) = h.bins().next().unwrap();
-            assert!(low <= ns && ns < high && n == 1, "{ns} in [{low}, {high})");
-            assert!(high - low <= (ns / 16).max(1));
         }
     }
 }

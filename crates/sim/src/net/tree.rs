@@ -95,6 +95,15 @@ impl<const LEAVES: usize> Tree<LEAVES> {
         }
     }
 
+    /// Time of `leaf`; [`Instant::NEVER`] if it is idle.
+    #[inline(always)]
+    pub fn time(&self, leaf: usize) -> Instant {
+        match self.blocks[leaf / LEAVES].leaves[leaf % LEAVES] {
+            u64::MAX => Instant::NEVER,
+            key => Instant(key >> TIE_BITS),
+        }
+    }
+
     /// Whether `leaf` has a pending time.
     #[inline(always)]
     pub fn is_set(&self, leaf: usize) -> bool {
@@ -130,6 +139,7 @@ mod tests {
         }
         assert_eq!(order, [(10, 1), (20, 4), (30, 3), (40, 2)]);
         assert_eq!(tree.next(), Instant(50));
+        assert_eq!([tree.time(0), tree.time(1)], [Instant(50), Instant::NEVER]);
     }
 
     #[test]

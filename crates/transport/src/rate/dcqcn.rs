@@ -228,6 +228,7 @@ impl DcqcnParams {
 
 impl Control for Dcqcn {
     type Params = DcqcnParams;
+    type Times = ();
     const TIMED: bool = true;
 
     fn at(params: &DcqcnParams, site: Site) -> DcqcnParams {

@@ -82,6 +82,7 @@ impl Dctcp {
 
 impl Control for Dctcp {
     type Params = DctcpParams;
+    type Times = ();
 
     fn at(params: &DctcpParams, site: Site) -> DctcpParams {
         DctcpParams { window_follows_rate: params.window_follows_rate && !site.unlimited, site, ..*params }

@@ -10,6 +10,7 @@ pub use dctcp::{Dctcp, DctcpParams};
 pub use line_rate::LineRate;
 pub use window::Window;
 
+use alloc::collections::VecDeque;
 use backwater_types::{Duration, Instant};
 
 /// An acknowledgement as control sees it.
@@ -23,7 +24,7 @@ pub struct Ack {
     pub next: u32,
     /// The acknowledged packet was marked.
     pub marked: bool,
-    /// Since the packet before `seq` was last sent, where control [asks for it](Control::measures_rtt).
+    /// Since the packet before `seq` was last sent, where control [asks for it](Control::Times).
     pub rtt: Option<Duration>,
 }
 
@@ -79,12 +80,55 @@ pub trait Control: Copy + Send + 'static {
     fn on_timer(&mut self, _params: &Self::Params, _now: Instant) -> bool {
         false
     }
-    /// It is told round trip times.
-    fn measures_rtt(_params: &Self::Params) -> bool {
-        false
-    }
+    /// When packets in flight were sent: [`SendTimes`], if it is told round trip times, else nothing.
+    type Times: Times;
     /// Receivers notify of congestion: at most once in this time, if a marked packet came in it.
     fn notifies(_params: &Self::Params) -> Option<Duration> {
         None
+    }
+}
+
+/// When packets in flight were sent, for those that ask.
+pub trait Times: Default + Clone + core::fmt::Debug + Send + 'static {
+    /// The next packet starts.
+    #[inline(always)]
+    fn sent(&mut self, _now: Instant) {}
+    /// How long ago the packet `place` places behind the first in flight was sent.
+    #[inline(always)]
+    fn since(&self, _now: Instant, _place: u32) -> Option<Duration> {
+        None
+    }
+    /// The first `packets` in flight were acknowledged.
+    #[inline(always)]
+    fn acknowledged(&mut self, _packets: u32) {}
+    /// Nothing is in flight any more.
+    #[inline(always)]
+    fn clear(&mut self) {}
+}
+
+impl Times for () {}
+
+/// `[packet in flight]`: when it was last sent.
+#[derive(Clone, Debug, Default)]
+pub struct SendTimes(VecDeque<Instant>);
+
+impl Times for SendTimes {
+    #[inline]
+    fn sent(&mut self, now: Instant) {
+        self.0.push_back(now);
+    }
+
+    #[inline]
+    fn since(&self, now: Instant, place: u32) -> Option<Duration> {
+        self.0.get(place as usize).map(|sent| now.since(*sent))
+    }
+
+    #[inline]
+    fn acknowledged(&mut self, packets: u32) {
+        self.0.drain(..(packets as usize).min(self.0.len()));
+    }
+
+    fn clear(&mut self) {
+        self.0.clear();
     }
 }

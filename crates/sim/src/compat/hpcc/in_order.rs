@@ -1,60 +1,91 @@
 //! A network whose events come one by one, in the order in which they were scheduled: the order of ns-3.
 //!
-//! Node by node (see [`crate::engine`]) is faster and fair to all ports, but it has no order between events of different nodes at
-//! one instant. In the HPCC simulator, whose times are whole nanoseconds, thousands of them coincide, and which of two packets
-//! joins a queue first decides which is marked: sixteen senders into one port end up to 12 % apart when ties are broken
-//! otherwise. Flow by flow, only its own order will do. One thread, any hosts that can be driven event by event.
+//! Node by node (see [`crate::net::node_by_node`]) is faster and fair to all ports, but it has no order between events of
+//! different nodes at one instant. In the HPCC simulator, whose times are whole nanoseconds, thousands of them coincide, and
+//! which of two packets joins a queue first decides which is marked: sixteen senders into one port end up to 12 % apart when ties
+//! are broken otherwise. Flow by flow, only its own order will do. One thread.
+//!
+//! A port is taken until the end of its transmission has come up as an event of its own: what arrives at the same instant but
+//! was scheduled earlier still finds it taken, and is counted in the queue when the next packet is marked.
 
 use crate::compat::hpcc::wheel::{Event, What, Wheel};
-use crate::engine::{Windows, Worker};
-use crate::host::port::EndHost;
-use crate::host::{Finished, HostParams};
+use crate::engine::windows::Windows;
+use crate::host::params::{Finished, HostParams};
+use crate::host::port::{Around, EndHost};
 use crate::net::build::Nodes;
-use crate::net::link::Fabric;
+use crate::net::schedule::{Agenda, EventName, Schedule, Target};
 use crate::observe::Observer;
 use crate::workload::Flow;
 use backwater_dataplane::DataPlane;
-use backwater_types::{Instant, Packet};
+use backwater_types::{Instant, Packet, QueueId};
 use std::collections::VecDeque;
 
-/// What a host is told, one event at a time.
-#[derive(Clone, Copy, Debug)]
-pub enum HostEvent {
-    /// A frame has arrived.
-    Arrival(Packet),
-    /// Its port has finished a transmission.
-    Free,
-    /// A flow starts.
-    Start(Flow),
-    /// A timer it set, or its link failed or came back.
-    Timer,
-}
-
-/// A host that can be driven event by event. It schedules its own events through [`Fabric::schedule`].
-pub trait OrderedHost: EndHost {
-    /// Handles one event.
-    fn handle<O: Observer>(
-        &mut self,
-        now: Instant,
-        event: HostEvent,
-        params: &HostParams<Self::Params>,
-        fabric: &mut Fabric,
-        finished: &mut impl FnMut(Instant, Finished),
-        observer: &mut O,
-    );
-    /// When its link changes, ascending.
-    fn changes(&self) -> impl Iterator<Item = Instant>;
-}
-
-/// Flows that start within the window.
-#[derive(Default)]
+/// All events of the network.
+#[derive(Debug)]
 pub struct InOrder {
+    wheel: Wheel,
+    /// Flows that start within the window.
     starts: VecDeque<Flow>,
 }
 
-impl<H: OrderedHost, D: DataPlane, O: Observer> Windows<H, D, O> for InOrder {
-    fn new(nodes: &mut Nodes<H, D>) -> InOrder {
-        let mut wheel = Wheel::default();
+/// What a node keeps of its events: all of them are among those of the network, and stay there until they come.
+pub struct Nothing;
+
+impl Schedule for InOrder {
+    type Agenda<const LEAVES: usize> = Nothing;
+    const IN_ORDER: bool = true;
+
+    fn new(_nodes: usize, _links: usize) -> InOrder {
+        InOrder { wheel: Wheel::default(), starts: VecDeque::new() }
+    }
+
+    #[inline(always)]
+    fn deliver(&mut self, to: Target, at: Instant, packet: &Packet, queue: QueueId) {
+        self.wheel.push_frame(at, Event::new(What::Arrival, to.node, to.port), packet, queue);
+    }
+
+    #[inline(always)]
+    fn is_free(busy_until: Instant, _now: Instant) -> bool {
+        busy_until == Instant::ZERO
+    }
+
+    #[inline(always)]
+    fn ended(busy_until: &mut Instant) {
+        *busy_until = Instant::ZERO;
+    }
+}
+
+impl Agenda<InOrder> for Nothing {
+    fn new(_leaves: usize, _tie_seed: u64) -> Nothing {
+        Nothing
+    }
+
+    #[inline(always)]
+    fn awaits(&self, _port: EventName) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    fn set_port(&mut self, schedule: &mut InOrder, port: EventName, at: Instant) {
+        if at != Instant::NEVER {
+            schedule.wheel.push(at, Event::new(What::Free, port.node, port.port));
+        }
+    }
+
+    #[inline(always)]
+    fn wake_at(&mut self, schedule: &mut InOrder, timer: EventName, at: Instant) {
+        schedule.wheel.push(at, Event::new(What::Timer, timer.node, 0));
+    }
+
+    /// It was asked to wake the node then. Switches have no timers here but the changes of their links, which are known from the
+    /// start.
+    #[inline(always)]
+    fn set_timer(&mut self, _timer: EventName, _at: Instant) {}
+}
+
+impl<H: EndHost<Schedule = InOrder>, D: DataPlane, O: Observer> Windows<H, D, O> for InOrder {
+    fn begin(nodes: &mut Nodes<H, D>) {
+        let wheel = &mut nodes.fabric.schedule.wheel;
         let hosts = nodes.hosts.len() as u32;
         for (node, host) in (0..).zip(&nodes.hosts) {
             host.changes().for_each(|at| wheel.push(at, Event::new(What::Timer, node, 0)));
@@ -62,50 +93,55 @@ impl<H: OrderedHost, D: DataPlane, O: Observer> Windows<H, D, O> for InOrder {
         for (node, switch) in (hosts..).zip(&nodes.switches) {
             switch.changes().for_each(|at| wheel.push(at, Event::new(What::Timer, node, 0)));
         }
-        nodes.fabric.wheel = Some(Box::new(wheel));
-        InOrder::default()
     }
 
-    fn announce(&mut self, _nodes: &mut Nodes<H, D>, flow: Flow) {
-        self.starts.push_back(flow);
+    fn announce(nodes: &mut Nodes<H, D>, flow: Flow) {
+        nodes.fabric.schedule.starts.push_back(flow);
     }
 
-    fn next(&self, nodes: &Nodes<H, D>) -> Instant {
-        nodes.fabric.wheel.as_ref().map_or(Instant::NEVER, |wheel| wheel.next())
+    fn next(nodes: &Nodes<H, D>) -> Instant {
+        nodes.fabric.schedule.wheel.next()
     }
 
     /// A flow starts behind everything else of its instant: what starts it was scheduled at that instant.
-    fn run_window(&mut self, worker: &mut Worker<H, D, O>, end: Instant) {
-        let (nodes, params, observer, mut record) = worker.parts();
-        let hosts = nodes.hosts.len();
+    fn run_window(
+        nodes: &mut Nodes<H, D>,
+        end: Instant,
+        params: &HostParams<H::Params>,
+        finished: &mut impl FnMut(Instant, Finished),
+        observer: &mut O,
+    ) {
+        let (hosts, fabric) = (nodes.hosts.len(), &mut nodes.fabric);
         loop {
-            let start = self.starts.front().map_or(Instant::NEVER, |flow| flow.at);
+            let start = fabric.schedule.starts.front().map_or(Instant::NEVER, |flow| flow.at);
             let until = if start < end { Instant(start.0 + 1) } else { end };
-            while let Some((now, event, packet)) = nodes.fabric.wheel.as_mut().and_then(|wheel| wheel.pop_before(until))
-            {
+            while let Some((now, event, packet)) = fabric.schedule.wheel.pop_before(until) {
                 let (what, node, port) = event.parts();
-                if node < hosts {
-                    let event = match what {
-                        What::Arrival => HostEvent::Arrival(packet),
-                        What::Free => HostEvent::Free,
-                        What::Timer => HostEvent::Timer,
-                    };
-                    nodes.hosts[node].handle(now, event, params, &mut nodes.fabric, &mut record, observer);
+                if let Some(host) = nodes.hosts.get_mut(node) {
+                    let w = &mut Around { now, params, fabric, finished, observer };
+                    match what {
+                        What::Arrival => host.arrive(w, packet),
+                        What::Free => host.free(w),
+                        What::Timer => host.timer(w),
+                    }
                 } else {
                     let switch = &mut nodes.switches[node - hosts];
                     match what {
-                        What::Arrival => switch.arrived(now, port, packet, &mut nodes.fabric, observer),
-                        What::Free => switch.freed(now, port, &mut nodes.fabric, observer),
-                        What::Timer => switch.changed(now, &mut nodes.fabric, observer),
+                        What::Arrival => switch.arrive(now, port, packet, fabric, observer),
+                        What::Free => switch.free(now, port, fabric, observer),
+                        What::Timer => switch.timer(now, fabric, observer),
                     }
+                    observer.settled(now, switch.id, &|| switch.plane.readings().audit());
                 }
             }
             if start >= end {
                 return;
             }
-            if let Some(flow) = self.starts.pop_front() {
+            if let Some(flow) = fabric.schedule.starts.pop_front() {
                 let host = &mut nodes.hosts[flow.src as usize];
-                host.handle(start, HostEvent::Start(flow), params, &mut nodes.fabric, &mut record, observer);
+                let w = &mut Around { now: start, params, fabric, finished, observer };
+                host.start(w, flow);
+                host.started(w);
             }
         }
     }

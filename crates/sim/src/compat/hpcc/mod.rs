@@ -2,5 +2,4 @@
 
 pub mod in_order;
 pub mod network;
-pub mod switch;
 pub mod wheel;

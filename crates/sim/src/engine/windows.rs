@@ -1,0 +1,26 @@
+//! The interface of whatever runs the events of a window.
+
+use crate::host::params::{Finished, HostParams};
+use crate::host::port::EndHost;
+use crate::net::build::Nodes;
+use crate::net::schedule::Schedule;
+use crate::workload::Flow;
+use backwater_types::Instant;
+
+/// A schedule that can run hosts `H` and switches of data plane `D` under observer `O`.
+pub trait Windows<H: EndHost, D, O>: Schedule {
+    /// The nodes were built: what is ahead of them is found out.
+    fn begin(nodes: &mut Nodes<H, D>);
+    /// A flow will start at a host here, before the end of the next window.
+    fn announce(nodes: &mut Nodes<H, D>, flow: Flow);
+    /// Handles every event before `end`.
+    fn run_window(
+        nodes: &mut Nodes<H, D>,
+        end: Instant,
+        params: &HostParams<H::Params>,
+        finished: &mut impl FnMut(Instant, Finished),
+        observer: &mut O,
+    );
+    /// The earliest event that it knows of.
+    fn next(nodes: &Nodes<H, D>) -> Instant;
+}

@@ -1,0 +1,133 @@
+//! Measurements on the path of every packet through a switch, which cost time and are made only where they are asked for.
+
+use backwater_types::{Duration, Instant, Packet, PortId};
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+/// Measurements on the path of every packet.
+#[derive(Clone, Debug)]
+pub struct Meters {
+    /// Times in queues.
+    pub delays: Option<DelayHistogram>,
+    /// Flows in each port.
+    pub census: Option<Census>,
+}
+
+impl Meters {
+    /// A packet joined a queue of the port.
+    #[inline]
+    pub fn enter(&mut self, port: PortId, packet: &Packet) {
+        if let Some(census) = &mut self.census {
+            census.enter(port, packet.flow);
+        }
+    }
+
+    /// A packet of `flow`, which joined at `entered`, left the port.
+    #[inline]
+    pub fn leave(&mut self, now: Instant, port: PortId, flow: u32, entered: Instant) {
+        if let Some(delays) = &mut self.delays {
+            delays.count(now.since(entered));
+        }
+        if let Some(census) = &mut self.census {
+            census.leave(port, flow);
+        }
+    }
+}
+
+/// The exact number of flows with data in each port, for schemes whose switch does not know.
+#[derive(Clone, Debug)]
+pub struct Census {
+    packets: HashMap<(PortId, u32), u32>,
+    /// `[port]`.
+    flows: Vec<u32>,
+}
+
+impl Census {
+    /// For `ports` ports.
+    pub fn new(ports: usize) -> Census {
+        Census { packets: HashMap::new(), flows: vec![0; ports] }
+    }
+
+    fn enter(&mut self, port: PortId, flow: u32) {
+        let packets = self.packets.entry((port, flow)).or_insert(0);
+        *packets += 1;
+        self.flows[port as usize] += (*packets == 1) as u32;
+    }
+
+    /// Flows with data in `port`.
+    pub fn flows(&self, port: PortId) -> u32 {
+        self.flows[port as usize]
+    }
+
+    fn leave(&mut self, port: PortId, flow: u32) {
+        if let Entry::Occupied(mut entry) = self.packets.entry((port, flow)) {
+            *entry.get_mut() -= 1;
+            if *entry.get() == 0 {
+                entry.remove();
+                self.flows[port as usize] -= 1;
+            }
+        }
+    }
+}
+
+/// Time in queues, in bins of 1/16 of a power of two nanoseconds.
+#[derive(Clone, Debug)]
+pub struct DelayHistogram {
+    counts: Vec<u64>,
+    /// Sum, picoseconds.
+    pub sum: u128,
+}
+
+impl Default for DelayHistogram {
+    fn default() -> DelayHistogram {
+        DelayHistogram { counts: vec![0; 16 * 48], sum: 0 }
+    }
+}
+
+impl DelayHistogram {
+    /// Counts one delay.
+    #[inline]
+    pub fn count(&mut self, delay: Duration) {
+        let ns = delay.0 / 1000;
+        let bin = if ns < 16 {
+            ns as usize
+        } else {
+            let power = 63 - ns.leading_zeros() as usize;
+            16 * (power - 3) + (ns >> (power - 4) & 15) as usize
+        };
+        let last = self.counts.len() - 1;
+        self.counts[bin.min(last)] += 1;
+        self.sum += delay.0 as u128;
+    }
+
+    /// `(low, high, count)` of every bin that is not empty; `[low, high)` in nanoseconds.
+    pub fn bins(&self) -> impl Iterator<Item = (u64, u64, u64)> {
+        let low = |bin: usize| match bin {
+            0..16 => bin as u64,
+            _ => (16 + bin as u64 % 16) << (bin / 16 - 1),
+        };
+        self.counts.iter().enumerate().filter(|(_, n)| **n > 0).map(move |(bin, n)| (low(bin), low(bin + 1), *n))
+    }
+
+    /// Adds the counts of another.
+    pub fn merge(&mut self, other: &DelayHistogram) {
+        self.counts.iter_mut().zip(&other.counts).for_each(|(sum, n)| *sum += n);
+        self.sum += other.sum;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_delay_falls_into_the_bin_that_names_it() {
+        for ns in (0..200).chain([1 << 12, (1 << 12) - 1, 99_999, 1_000_000]) {
+            let mut h = DelayHistogram::default();
+            h.count(Duration::from_ns(ns));
+            let (low, high, n) = h.bins().next().unwrap();
+            assert!(low <= ns && ns < high && n == 1, "{ns} in [{low}, {high})");
+            assert!(high - low <= (ns / 16).max(1));
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! How the events ahead of nodes are kept, and the frames in flight between them: a type, so that nothing asks on the way.
+//!
+//! Node by node, each with an event queue of its own, or all events of the network one by one in the order in which they were
+//! scheduled, as in ns-3. Hosts and switches are the same in both: a frame arrives, a port may be free again, a timer runs.
+
+use backwater_types::{Instant, Packet, PortId, QueueId};
+
+/// The events ahead of the nodes of one partition, but for what each node keeps itself.
+pub trait Schedule: Send + Sized {
+    /// What a node keeps of its own events; as many as `LEAVES`, or several such blocks.
+    type Agenda<const LEAVES: usize>: Agenda<Self>;
+    /// Events at one instant come in the order in which they were scheduled. So the end of each transmission is an event, and a
+    /// pause goes out before the packet that caused it, as it does in ns-3.
+    const IN_ORDER: bool;
+
+    /// For so many nodes and incoming links.
+    fn new(nodes: usize, links: usize) -> Self;
+    /// A frame that left `queue` will arrive at a node here.
+    fn deliver(&mut self, to: Target, at: Instant, packet: &Packet, queue: QueueId);
+    /// Whether a port is free whose last transmission ends at `busy_until`.
+    fn is_free(busy_until: Instant, now: Instant) -> bool;
+    /// The event of that end has come.
+    #[inline(always)]
+    fn ended(_busy_until: &mut Instant) {}
+}
+
+/// What a node keeps of the events ahead of it, in a schedule `S`.
+pub trait Agenda<S>: Send {
+    /// Empty, with room for `leaves`; ties are drawn from `tie_seed`, if they are drawn.
+    fn new(leaves: usize, tie_seed: u64) -> Self;
+    /// Whether a port that is taken will be looked at when it is not.
+    fn awaits(&self, port: EventName) -> bool;
+    /// The port is looked at next at `at`; [`Instant::NEVER`]: not before something happens to it.
+    fn set_port(&mut self, schedule: &mut S, port: EventName, at: Instant);
+    /// The timer runs at `at`, whatever else it runs for.
+    fn wake_at(&mut self, schedule: &mut S, timer: EventName, at: Instant);
+    /// The earliest thing that the timer still runs for is at `at`.
+    fn set_timer(&mut self, timer: EventName, at: Instant);
+}
+
+/// Where a port's frames go: the receiving side of the link.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// Partition of the receiving node.
+    pub partition: u16,
+    /// Its port.
+    pub port: u16,
+    /// Its number within the partition.
+    pub node: u32,
+    /// The link's number within the partition.
+    pub link: u32,
+}
+
+/// An event of a node: by a leaf in the node's own queue, or by node and port among all events of the network.
+#[derive(Clone, Copy, Debug)]
+pub struct EventName {
+    /// Leaf of the node's event queue.
+    pub leaf: usize,
+    /// Number of the node in the graph.
+    pub node: u32,
+    /// Its port; of a timer 0.
+    pub port: PortId,
+}
