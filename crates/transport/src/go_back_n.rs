@@ -4,7 +4,7 @@
 //! duplicate data, so that lost ACKs, NACKs and last packets heal. [`GoBackNParams`] can do without either.
 
 use crate::flow::{Next, Outgoing, Receiver, Reply, Sender, Start, Transport};
-use crate::rate::{Ack, Control};
+use crate::rate::{Ack, Control, Times};
 use crate::tcp::TimeoutReason;
 use alloc::boxed::Box;
 use backwater_types::{Duration, Instant, Kind, Packet, flags};
