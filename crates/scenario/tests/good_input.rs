@@ -402,7 +402,9 @@ fn the_papers_fat_tree_is_checked_in_no_time() {
 fn the_schema_describes_what_the_reader_takes() {
     let schema = scenario_schema();
     assert_eq!(schema["title"], "Backwater scenario file");
-    for name in ["Topology", "Switch", "FlowSailParams", "DctcpParams", "Region", "Workload", "Sizes", "Duration", "Buffer"] {
+    for name in
+        ["Topology", "Switch", "FlowSailParams", "DctcpParams", "Region", "Workload", "Sizes", "Duration", "Buffer"]
+    {
         assert!(schema["$defs"][name].is_object(), "{name}");
     }
     let scales: Vec<&String> =
