@@ -7,7 +7,7 @@ use crate::conventions::AckClass;
 use crate::host::transports;
 use crate::window::Window;
 use backwater_transport as control;
-use backwater_transport::{Ack, Control, Site, TcpParams};
+use backwater_transport::{Ack, Control, IdlePath, Site, TcpParams};
 use backwater_types::{Bytes, Duration, OutOfRange, Ranges};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

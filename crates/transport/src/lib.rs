@@ -15,7 +15,7 @@ pub mod line_rate;
 pub mod tcp;
 pub mod window;
 
-pub use control::{Ack, Control, Site};
+pub use control::{Ack, Control, IdlePath, Site};
 pub use datagrams::{Datagrams, Source};
 pub use dctcp::{Dctcp, DctcpParams};
 pub use flow::{Next, Outgoing, Receiver, Reply, Sender, Start, Transport};
