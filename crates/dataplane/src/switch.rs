@@ -35,11 +35,14 @@ pub struct Switch<P: Policy> {
     pfc_frame: u16,
 }
 
+/// No more cells are allocated ahead: 4 million x 64 B = 256 MB, room for 200 MB of the smallest packets, 4 GB of full ones.
+const CELLS_AHEAD: u64 = 1 << 22;
+
 impl<P: Policy> Switch<P> {
-    /// The only allocation, where the buffer is finite.
+    /// The only allocation, where the buffer is finite and of a size that switches have.
     pub fn new(shape: &Shape, params: &P::Params) -> Switch<P> {
         let buffer = Buffer::new(shape.buffer, shape.alpha, shape.ports.len(), &shape.memory);
-        let cells = buffer.capacity().map_or(4096, |bytes| bytes / shape.smallest_packet as u64 + 1);
+        let cells = buffer.capacity().map_or(4096, |bytes| (bytes / shape.smallest_packet as u64 + 1).min(CELLS_AHEAD));
         let port = |(port, p): (usize, &PortShape)| Port {
             queues: P::Queues::new(shape.queues as usize, shape.groups as usize, shape.quantum),
             control: Ring::default(),

@@ -298,7 +298,11 @@ const CASES: &[Case] = &[
     ("queues = 32", "alpha = 0", &["bad.toml:16: switch.alpha = 0: expected more than 0"]),
     ("queues = 32", "pfc.alpha = -0.5", &["bad.toml:16: switch.pfc.alpha = -0.5: expected more than 0"]),
     ("queues = 32", "bfc.sampling = 0", &["bad.toml:16: switch.bfc.sampling = 0: expected more than 0 and at most 1"]),
-    ("queues = 32", "bfc.refresh = \"0 us\"", &["bad.toml:16: switch.bfc.refresh = \"0 us\": expected more than 0"]),
+    (
+        "queues = 32",
+        "bfc.refresh = \"0 us\"",
+        &["bad.toml:16: switch.bfc.refresh = \"0 us\": expected at least 100 ns and at most 10 s"],
+    ),
     (
         "queues = 32",
         "bfc.table_entries_per_queue = 0",
@@ -843,7 +847,11 @@ const PODS_CASES: &[Case] = &[
     // FlowSail's parameters.
     ("ql = 1.0", "ql = 0", &["bad.toml:21: switch.flowsail.ql = 0: expected more than 0"]),
     ("qh = 3.0", "qh = 0.5", &["bad.toml:22: switch.flowsail.qh = 0.5: expected at least ql = 1"]),
-    ("qh = 3.0", "hrtt = \"0 us\"", &["bad.toml:22: switch.flowsail.hrtt = \"0 us\": expected more than 0"]),
+    (
+        "qh = 3.0",
+        "hrtt = \"0 us\"",
+        &["bad.toml:22: switch.flowsail.hrtt = \"0 us\": expected at least 1 ps and at most 10 s"],
+    ),
     ("qh = 3.0", "release = 4", &["bad.toml:22: switch.flowsail.release = 4: expected a time with a unit"]),
     (
         "qh = 3.0",

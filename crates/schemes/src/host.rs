@@ -90,6 +90,17 @@ macro_rules! transports {
                 Ok(())
             }
 
+            /// What a flow alone takes beyond store and forward, on a path its window covers, as its transport states.
+            pub fn startup(&self, path: &IdlePath) -> Duration {
+                match self.transport {
+                    $(Transport::$name => {
+                        let params = <control::$name as Control>::at(transports!(@own self $($table)?), Site::default());
+                        <control::$name as Control>::startup(&params, path)
+                    })*
+                    $(Transport::$other => self.$other_table.startup(path),)*
+                }
+            }
+
             /// The control of its flows, which start at `site`; `None` for transports that are more than a control.
             pub fn control(&self, site: Site) -> Option<AnyParams> {
                 Some(match self.paced() {

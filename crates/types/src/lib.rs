@@ -15,7 +15,7 @@ pub mod units;
 pub use drop_reason::DropReason;
 pub use frame::{ControlFrame, FlowName, QueueMap};
 pub use packet::{Kind, Packet, flags};
-pub use ranges::{OutOfRange, Ranges};
+pub use ranges::{OutOfRange, PERIOD_MIN, Ranges, TIMER_MAX};
 pub use units::{BitsPerSec, Bytes, Duration, Instant, SerTime, whole_ns};
 
 /// Wire size of ACK, NACK and control frames by default, bytes (BFC-A13).

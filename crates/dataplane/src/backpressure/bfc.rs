@@ -30,7 +30,7 @@ use alloc::vec::Vec;
 use alloc::{format, vec};
 use backwater_types::hash::Stream;
 use backwater_types::{
-    Bytes, ControlFrame, Duration, Instant, OutOfRange, Packet, PortId, QueueId, QueueMap, Ranges, flags,
+    Bytes, ControlFrame, Duration, Instant, OutOfRange, PERIOD_MIN, Packet, PortId, QueueId, QueueMap, Ranges, flags,
 };
 use core::hash::{Hash, Hasher};
 #[cfg(feature = "schema")]
@@ -103,12 +103,12 @@ const TABLE_ENTRIES_MAX: u32 = 10_000;
 
 impl Ranges for BfcParams {
     fn check(&self) -> Result<(), OutOfRange> {
-        let positive = "more than 0";
         let entries = (1..=TABLE_ENTRIES_MAX).contains(&self.table_entries_per_queue);
         OutOfRange::unless(entries, "table_entries_per_queue", &format!("1 to {TABLE_ENTRIES_MAX}"))?;
-        OutOfRange::unless(self.hrtt.is_none_or(|hrtt| hrtt.0 > 0), "hrtt", positive)?;
-        OutOfRange::unless(self.fixed_threshold.is_none_or(|bytes| bytes.0 > 0), "fixed_threshold", positive)?;
-        OutOfRange::unless(self.refresh.0 > 0, "refresh", positive)?;
+        OutOfRange::unless_timer("sticky", self.sticky.unwrap_or_default(), Duration::ZERO)?;
+        OutOfRange::unless_timer("hrtt", self.hrtt.unwrap_or(Duration(1)), Duration(1))?;
+        OutOfRange::unless(self.fixed_threshold.is_none_or(|bytes| bytes.0 > 0), "fixed_threshold", "more than 0")?;
+        OutOfRange::unless_timer("refresh", self.refresh, PERIOD_MIN)?;
         let nic_queues = self.nic_queues.is_none_or(|queues| (1..=128).contains(&queues));
         OutOfRange::unless(nic_queues, "nic_queues", "1 to 128")?;
         OutOfRange::unless(self.sampling > 0.0 && self.sampling <= 1.0, "sampling", "more than 0 and at most 1")

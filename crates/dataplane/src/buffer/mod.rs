@@ -133,7 +133,7 @@ impl Buffer {
     pub fn capacity(&self) -> Option<u64> {
         let private: u64 = self.accounts.iter().map(|account| account.private).sum();
         let pools: u64 = self.pools.iter().map(|pool| pool.capacity).fold(0, u64::saturating_add);
-        (pools != u64::MAX).then_some(pools + private)
+        (pools != u64::MAX).then(|| pools + private)
     }
 
     /// The MMU of a port.

@@ -1,13 +1,10 @@
 //! What every host does.
 
-use backwater_types::Duration;
+use backwater_types::{Duration, TIMER_MAX};
 
 use super::{Doc, Net};
 use crate::error::Error;
 use crate::model::{AckClass, Backpressure, Connections, Hosts, Switch, Transport, Window};
-
-/// No timer of a host is longer: ten seconds.
-const TIMER_MAX: Duration = Duration(10_000_000_000_000);
 
 /// No timeout is longer: RFC 6298 allows a minute and more.
 const RTO_MAX: Duration = Duration(64_000_000_000_000);

@@ -1,15 +1,19 @@
 //! Packet-hops per second and peak memory, one line per scenario: the 128-server Clos, and the 1024-server fat tree.
 //!
-//! `bench [--out FILE] [--filter TEXT] [--threads N] [--ms MILLISECONDS]`; each scenario runs in a process of its own, so that
-//! peak memory is its own.
+//! `bench [--out FILE] [--filter TEXT] [--all] [--threads N] [--ms MILLISECONDS]`; each scenario runs in a process of its own,
+//! so that peak memory is its own. Beside the rows listed here every registered scheme has a short one, `registry/SCHEME`,
+//! shown with `--all` or `--filter registry`.
 
+use backwater_schemes::registry::PRESETS;
 use backwater_sim::{Simulation, Watch};
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 /// `(scenario, scheme, workloads, simulated time)`; a scheme in another simulator's profile is `scheme@profile`, and
 /// with one convention of the default again `scheme@profile+convention`.
-const SCENARIOS: [(&str, &str, &str, &str); 19] = [
+type Row = (&'static str, &'static str, &'static str, &'static str);
+
+const SCENARIOS: [Row; 19] = [
     ("facebook", "bfc", FACEBOOK, "10 ms"),
     ("facebook", "dctcp", FACEBOOK, "10 ms"),
     ("facebook", "ideal-fq", FACEBOOK, "10 ms"),
@@ -105,6 +109,14 @@ host_delay = "1 us"
 core_delay = "1 us"
 "#;
 
+/// The rows above, then one for every registered scheme; `--one` counts them.
+fn rows() -> impl Iterator<Item = Row> {
+    SCENARIOS.into_iter().chain(PRESETS.iter().map(|(scheme, _)| (REGISTRY, *scheme, FACEBOOK, "2 ms")))
+}
+
+/// What the scenario of a registered scheme is called.
+const REGISTRY: &str = "registry";
+
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().collect();
     let value = |name: &str| args.iter().position(|a| a == name).and_then(|i| args.get(i + 1)).cloned();
@@ -115,10 +127,11 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let filter = value("--filter").unwrap_or_default();
-    let mut rows = Vec::new();
+    let all = args.iter().any(|arg| arg == "--all") || filter.starts_with(REGISTRY);
+    let mut measured = Vec::new();
     println!("{:<16}{:<20}{:>14}{:>18}{:>14}", "scenario", "scheme", "packet-hops", "packet-hops/s", "peak RSS");
-    for (i, (scenario, scheme, ..)) in SCENARIOS.iter().enumerate() {
-        if !format!("{scenario}/{scheme}").contains(&filter) {
+    for (i, (scenario, scheme, ..)) in rows().enumerate() {
+        if !format!("{scenario}/{scheme}").contains(&filter) || (scenario == REGISTRY && !all) {
             continue;
         }
         let mut child = Command::new(std::env::current_exe().expect("this program has a path"));
@@ -138,10 +151,10 @@ fn main() -> ExitCode {
             row["packet_hops_per_s"].as_f64().unwrap_or(0.0) / 1e6,
             row["peak_rss_mb"].as_f64().unwrap_or(0.0),
         );
-        rows.push(row);
+        measured.push(row);
     }
     if let Some(out) = value("--out") {
-        std::fs::write(&out, serde_json::to_string_pretty(&rows).expect("rows are JSON") + "\n")
+        std::fs::write(&out, serde_json::to_string_pretty(&measured).expect("rows are JSON") + "\n")
             .expect("--out is writable");
     }
     ExitCode::SUCCESS
@@ -149,7 +162,7 @@ fn main() -> ExitCode {
 
 /// Runs scenario number `i` here and measures it.
 fn one(i: usize, threads: usize, ms: Option<String>) -> serde_json::Value {
-    let (name, scheme, workload, duration) = SCENARIOS[i];
+    let (name, scheme, workload, duration) = rows().nth(i).expect("a row of the list");
     let duration = ms.map_or(duration.to_string(), |ms| format!("{ms} ms"));
     let (preset, profile) = scheme.split_once('@').unwrap_or((scheme, ""));
     let (profile, ties) =

@@ -2,7 +2,7 @@
 
 mod common;
 
-mod closed_forms;
+mod conformance;
 mod determinism;
 mod flaps;
 mod healing;

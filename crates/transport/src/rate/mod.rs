@@ -41,6 +41,19 @@ pub struct Site {
     pub whole: bool,
 }
 
+/// An idle path, as the only flow on it sees it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct IdlePath {
+    /// From the start of a full packet to the arrival of its acknowledgement.
+    pub round_trip: Duration,
+    /// The same of a packet without payload.
+    pub opening: Duration,
+    /// Time of a full packet at the slowest link.
+    pub packet: Duration,
+    /// Packets of the flow.
+    pub packets: u64,
+}
+
 /// End-to-end control of one flow.
 pub trait Control: Copy + Send + 'static {
     /// Parameters shared by all flows.
@@ -54,6 +67,11 @@ pub trait Control: Copy + Send + 'static {
     /// Time from the start of a packet of `wire` bytes to the earliest start of the next; zero: no pacing.
     #[inline(always)]
     fn gap(&self, _params: &Self::Params, _wire: u64) -> Duration {
+        Duration::ZERO
+    }
+    /// What a flow alone takes beyond store and forward, on a path its window covers: nothing, if it starts at line rate and
+    /// nothing slows it.
+    fn startup(_params: &Self::Params, _path: &IdlePath) -> Duration {
         Duration::ZERO
     }
     /// An ACK came in. Whether the window or the pace has changed.

@@ -1,5 +1,6 @@
 //! Parameters of TCP.
 
+use crate::rate::IdlePath;
 use alloc::format;
 use backwater_types::{Duration, OutOfRange, Ranges};
 #[cfg(feature = "schema")]
@@ -98,6 +99,24 @@ impl TcpParams {
     /// With the shortest timeout, and limits as numbers.
     pub fn with_rto(self, rto_min: Duration) -> TcpParams {
         TcpParams { rto_min, max_window: if self.max_window == 0 { u32::MAX } else { self.max_window }, ..self }
+    }
+
+    /// What a flow alone, over a connection that carried none before, takes beyond store and forward, on a path its largest
+    /// window covers and with each segment acknowledged: a round trip to open the connection, if it is not, and in slow start
+    /// what each window leaves of its round trip.
+    pub fn startup(&self, path: &IdlePath) -> Duration {
+        let opened = !self.handshake || self.connections == Connections::Persistent && self.open > 0;
+        let mut idle = if opened { 0 } else { path.opening.0 };
+        let (mut window, mut sent) = (u64::from(self.initial_window), 0);
+        loop {
+            sent += window;
+            let busy = window * path.packet.0;
+            if sent >= path.packets || busy >= path.round_trip.0 {
+                return Duration(idle);
+            }
+            idle += path.round_trip.0 - busy;
+            window *= 2;
+        }
     }
 }
 

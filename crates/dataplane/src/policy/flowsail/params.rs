@@ -3,7 +3,7 @@
 use crate::elide::Elide;
 use alloc::format;
 use alloc::vec::Vec;
-use backwater_types::{Duration, OutOfRange, Ranges};
+use backwater_types::{Duration, OutOfRange, PERIOD_MIN, Ranges, TIMER_MAX};
 #[cfg(feature = "schema")]
 use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
 
@@ -91,7 +91,11 @@ impl Ranges for FlowSailParams {
     fn check(&self) -> Result<(), OutOfRange> {
         OutOfRange::unless(self.ql > 0.0, "ql", "more than 0")?;
         OutOfRange::unless(self.qh >= self.ql, "qh", &format!("at least ql = {}", self.ql))?;
-        OutOfRange::unless(self.hrtt.is_none_or(|hrtt| hrtt.0 > 0), "hrtt", "more than 0")?;
+        OutOfRange::unless_timer("hrtt", self.hrtt.unwrap_or(Duration(1)), Duration(1))?;
+        OutOfRange::unless_timer("release", self.release.unwrap_or_default(), Duration::ZERO)?;
+        let repeats = self.refresh == Duration::ZERO || (PERIOD_MIN..=TIMER_MAX).contains(&self.refresh);
+        let expected = format!("0 for never, or at least {PERIOD_MIN} and at most {TIMER_MAX}");
+        OutOfRange::unless(repeats, "refresh", &expected)?;
         OutOfRange::unless((16..=1_000_000).contains(&self.table_entries), "table_entries", "16 to 1000000")?;
         OutOfRange::unless((8..=32).contains(&self.fingerprint_bits), "fingerprint_bits", "8 to 32")?;
         OutOfRange::unless(self.isolation_queues >= 1, "isolation_queues", "at least 1")?;

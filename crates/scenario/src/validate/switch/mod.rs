@@ -10,7 +10,7 @@ mod pfc;
 use std::collections::BTreeSet;
 
 use backwater_schemes::planes::PRODUCTS;
-use backwater_types::Ranges;
+use backwater_types::{Bytes, Ranges};
 
 use super::{Doc, Net};
 use crate::error::Error;
@@ -18,6 +18,8 @@ use crate::model::{Assignment, Backpressure, BufferSize, Switch, WhenPaused};
 
 /// Queue numbers of a PAUSE bitmap.
 const DATA_QUEUES_MAX: u16 = 128;
+/// No buffer with an end is larger: 1 TiB.
+const BUFFER_MAX: Bytes = Bytes(1 << 40);
 /// Priorities of packets.
 pub(super) const PRIORITIES: u8 = 8;
 
@@ -63,7 +65,9 @@ pub(super) fn check(part: &Part) -> Result<(), Error> {
     })?;
     if let BufferSize::Shared(bytes) = switch.buffer {
         let full = part.doc.full_packet();
-        part.need(bytes >= full, "buffer", || format!("expected at least one full packet, {full}"))?;
+        part.need((full..=BUFFER_MAX).contains(&bytes), "buffer", || {
+            format!("expected at least one full packet, {full}, and at most {BUFFER_MAX}, or \"infinite\"")
+        })?;
     }
     if let Some(alpha) = switch.alpha {
         part.need(alpha > 0.0, "alpha", || "expected more than 0".into())?;

@@ -1,0 +1,220 @@
+//! A flow alone takes the time that a packet-by-packet recursion gives, and what its host states beyond it, to the picosecond.
+//!
+//! The recursion is written out here and shares nothing with the simulator: packet i starts on link h when it has arrived there
+//! and packet i - 1 has left, and so do the acknowledgements on the way back.
+
+use crate::common::{row, run, scenario};
+use crate::conformance::registry::{NOTHING, Subject, all, each, schemes, transports};
+use backwater_scenario::Scenario;
+use backwater_scenario::model::BufferSize;
+use backwater_sim::measure::ideal::Ideal;
+use backwater_sim::workload::flow_key;
+use backwater_transport::IdlePath;
+use backwater_types::Duration;
+
+/// Picoseconds for `bytes` at `gbps`, where a byte takes a whole number of them.
+fn ser(bytes: u64, gbps: u64) -> u64 {
+    assert_eq!(8_000 % gbps, 0);
+    bytes * (8_000 / gbps)
+}
+
+/// When each of the frames, given as `(available, wire bytes)`, has crossed `links`, one after the other and in order.
+fn cross(frames: &[(u64, u64)], links: &[(u64, u64)]) -> Vec<u64> {
+    let mut at: Vec<u64> = frames.iter().map(|(at, _)| *at).collect();
+    for (gbps, delay_ns) in links {
+        let mut free = 0;
+        for (at, (_, wire)) in at.iter_mut().zip(frames) {
+            let start = free.max(*at);
+            free = start + ser(*wire, *gbps);
+            *at = free + delay_ns * 1000;
+        }
+    }
+    at
+}
+
+/// Arrival of the last byte at the receiver, and of the last acknowledgement at the sender.
+fn expected(scenario: &Scenario, links: &[(u64, u64)], bytes: u64) -> (u64, u64) {
+    let host = &scenario.host;
+    let (payload, header) = (host.payload.0, host.header.0);
+    let packets = bytes.div_ceil(payload);
+    let wire = |i: u64| if i + 1 == packets { bytes - i * payload + header } else { payload + header };
+    there_and_back(scenario, links, (0..packets).map(wire))
+}
+
+/// The same of frames of these sizes.
+fn there_and_back(scenario: &Scenario, links: &[(u64, u64)], frames: impl Iterator<Item = u64>) -> (u64, u64) {
+    let host = &scenario.host;
+    let data: Vec<(u64, u64)> = frames.map(|wire| (0, wire)).collect();
+    let received: Vec<u64> = cross(&data, links).iter().map(|at| at + host.delay.0).collect();
+    let acks: Vec<(u64, u64)> = received.iter().map(|at| (*at, host.ack.0)).collect();
+    let back: Vec<(u64, u64)> = links.iter().rev().copied().collect();
+    (received[data.len() - 1], cross(&acks, &back)[data.len() - 1] + host.delay.0)
+}
+
+/// The path as the flow's host sees it.
+fn idle(scenario: &Scenario, links: &[(u64, u64)], bytes: u64) -> IdlePath {
+    let (payload, header) = (scenario.host.payload.0, scenario.host.header.0);
+    let slowest = links.iter().map(|(gbps, _)| *gbps).min().expect("a path has links");
+    let round_trip = |wire: u64| Duration(there_and_back(scenario, links, [wire].into_iter()).1);
+    IdlePath {
+        round_trip: round_trip(payload + header),
+        opening: round_trip(header),
+        packet: Duration(ser(payload + header, slowest)),
+        packets: bytes.div_ceil(payload),
+    }
+}
+
+/// One flow of `bytes` from host to host.
+fn alone(subject: &Subject, links: &[(u64, u64)], bytes: u64) -> Scenario {
+    subject.scenario(&format!(
+        "{}[run]\nduration = \"1 us\"\nwarmup = \"0 s\"\ndrain = 1e6\n[[workload]]\nkind = \"long-lived\"\ncount = 1\n\
+         from = [\"host0\"]\nto = [\"host1\"]\nsize = \"{bytes} B\"\n",
+        row(links)
+    ))
+}
+
+/// Exactly the recursion, and what the host states: no statement can be too small, or generous.
+fn check(subject: &Subject, links: &[(u64, u64)], bytes: u64) {
+    let scenario = alone(subject, links, bytes);
+    let outcome = run(&scenario);
+    let case = format!("{}, {bytes} B over {links:?}", subject.name);
+    let (received, acknowledged) = expected(&scenario, links, bytes);
+    let ideal = Ideal::new(&outcome.graph, &scenario);
+    let mut path = Vec::new();
+    ideal.path(0, 1, flow_key(scenario.seed, 0), &mut path);
+    assert_eq!(path.len(), links.len());
+    assert_eq!(ideal.completion(&path, bytes).0, received, "{case}: closed form");
+    let stated = scenario.host.startup(&idle(&scenario, links, bytes)).0;
+    let took = outcome.received[0].0;
+    assert_eq!(took, received + stated, "{case}: last byte; {stated} ps more than the closed form are stated");
+    assert_eq!(outcome.acknowledged[0].0, acknowledged + stated, "{case}: last acknowledgement");
+    let slowdown = took as f64 / received as f64;
+    assert_eq!(outcome.flows().next().map(|flow| flow.slowdown), Some(slowdown), "{case}: slowdown");
+}
+
+/// All of them, with windows that cover every path here, as far as a window can be asked of them.
+fn subjects(all: Vec<Subject>) -> Vec<Subject> {
+    let covering = |subject: Subject| {
+        let wide = subject.with("host.window = \"1 GB\"");
+        if wide.load(NOTHING).is_ok() { wide } else { subject }
+    };
+    all.into_iter().map(covering).collect()
+}
+
+const SIZES: [u64; 6] = [1, 999, 1000, 1001, 20_500, 10_000_000];
+
+#[test]
+fn equal_links_over_one_to_six_switches() {
+    each(subjects(all()), |subject| {
+        for switches in [1, 2, 3, 6] {
+            SIZES.iter().for_each(|bytes| check(subject, &vec![(100, 1000); switches + 1], *bytes));
+        }
+    });
+}
+
+/// Round trips longer than anybody's first window.
+#[test]
+fn long_links() {
+    each(subjects(all()), |subject| {
+        SIZES[3..].iter().for_each(|bytes| check(subject, &[(100, 1000), (100, 40_000), (100, 1000)], *bytes));
+    });
+}
+
+/// Where a connection has to be opened first, a round trip of a packet without payload.
+#[test]
+fn a_handshake_takes_a_round_trip() {
+    let opening: Vec<Subject> = transports()
+        .iter()
+        .map(|subject| subject.with("host.tcp.handshake = true").with("host.tcp.connections = \"per-flow\""))
+        .filter(|subject| subject.scenario(NOTHING).host.startup(&ONE_PACKET) > Duration::ZERO)
+        .collect();
+    assert!(!opening.is_empty());
+    each(subjects(opening), |subject| {
+        SIZES.iter().for_each(|bytes| check(subject, &[(100, 1000), (100, 1000)], *bytes));
+    });
+}
+
+/// What only an opening makes longer.
+const ONE_PACKET: IdlePath =
+    IdlePath { round_trip: Duration(2), opening: Duration(1), packet: Duration(1), packets: 1 };
+
+/// Faster and slower links in every order: a queue builds before each slower one.
+#[test]
+fn unequal_links_over_one_to_six_switches() {
+    let rates = [100, 40, 200, 10, 25, 400, 50];
+    let delays = [1000, 1, 500, 2000, 700, 1500, 123];
+    each(subjects(schemes()), |subject| {
+        // Where memory ends or marks are set a queue would stop its sender, rightly; a few packets stay below every threshold.
+        let unbounded = subject.scenario(NOTHING).switch.buffer == BufferSize::Infinite;
+        let sizes = if unbounded { &SIZES[..] } else { &SIZES[..4] };
+        for switches in 1..=6 {
+            for turn in 0..7 {
+                let link = |h: usize| (rates[(h + turn) % 7], delays[(h * 3 + turn) % 7]);
+                let links: Vec<(u64, u64)> = (0..=switches).map(link).collect();
+                sizes.iter().for_each(|bytes| check(subject, &links, *bytes));
+            }
+        }
+    });
+}
+
+#[test]
+fn ever_faster_links_build_no_queue_under_any_scheme() {
+    each(subjects(all()), |subject| {
+        SIZES.iter().for_each(|bytes| check(subject, &[(10, 300), (40, 1000), (100, 50), (400, 2000)], *bytes));
+    });
+}
+
+/// A host holds what it receives for a while: data at the receiver, acknowledgements at the sender.
+#[test]
+fn host_delay_adds_once_each_way() {
+    each(subjects(all()), |subject| {
+        for delay in [1, 250, 36_000] {
+            let late = subject.with(&format!("host.delay = \"{delay} ns\""));
+            SIZES[..5].iter().for_each(|bytes| check(&late, &[(100, 1000), (100, 1000)], *bytes));
+        }
+    });
+}
+
+/// 800 Gb/s is 10 ps a byte; the slowest rates leave whole picoseconds too.
+#[test]
+fn extreme_rates_are_exact() {
+    each(subjects(schemes()), |subject| {
+        check(subject, &[(800, 100), (800, 100)], 10_000_000);
+        check(subject, &[(1, 100_000), (800, 1), (1, 5)], 1001);
+    });
+}
+
+/// The script of BFC's authors by hand, on their network: 8000 ns and 80 ns for each of n + 3 packets between racks, 4000 and
+/// n + 1 within one, n = floor(size / 1000) and at least 1, without headers; the flow ends with the last acknowledgement.
+#[test]
+fn slowdown_by_the_script_of_bfcs_authors() {
+    const CLOS: &str = "[topology]\nkind = \"leaf-spine\"\nleaves = 8\nspines = 8\nhosts_per_leaf = 16\nhost_rate = \"100 Gbps\"\n\
+                        core_rate = \"100 Gbps\"\nhost_delay = \"1 us\"\ncore_delay = \"1 us\"\n";
+    let links = [(100, 1000); 4];
+    // To another rack, bytes, and the script's ideal in nanoseconds.
+    let cases = [
+        (true, 500, 8_000 + 40 * 4),
+        (true, 1_000, 8_000 + 80 * 4),
+        (true, 1_001, 8_000 + 80 * 4),
+        (true, 10_500, 8_000 + 80 * 13),
+        (true, 10_000_000, 8_000 + 80 * 10_003),
+        (false, 500, 4_000 + 40 * 2),
+        (false, 1_000, 4_000 + 80 * 2),
+        (false, 10_500, 4_000 + 80 * 11),
+    ];
+    for (inter, bytes, ideal) in cases {
+        let to = if inter { "host16" } else { "host1" };
+        let scenario = scenario(&format!(
+            "scheme = \"ideal-fq\"\n{CLOS}[host]\nwindow = \"1 GB\"\n[run]\nduration = \"1 us\"\nwarmup = \"0 s\"\ndrain = 1e6\n\
+             [measure]\nslowdown = \"bfc-script\"\n[[workload]]\nkind = \"long-lived\"\ncount = 1\nfrom = [\"host0\"]\n\
+             to = [\"{to}\"]\nsize = \"{bytes} B\"\n"
+        ));
+        let outcome = run(&scenario);
+        let flow = outcome.flows().next().expect("one flow");
+        assert_eq!(flow.ideal, ideal * 1000, "{to}, {bytes} B");
+        let (_, acknowledged) = expected(&scenario, &links[..if inter { 4 } else { 2 }], bytes);
+        assert_eq!(flow.slowdown, acknowledged as f64 / (ideal * 1000) as f64, "{to}, {bytes} B");
+        // Headers make a long flow 1.048 without any queue.
+        assert!(bytes < 10_000_000 || (flow.slowdown - 1.048).abs() < 0.001, "{}", flow.slowdown);
+    }
+}

@@ -1,0 +1,166 @@
+//! A switch that lets packets pass empty ports does what one does that queues and takes them, event by event.
+
+use crate::conformance::digests::{busy, digest};
+use crate::conformance::registry::{NOTHING, Subject, each, profiled, schemes};
+use backwater_dataplane::{DataPlane, Readings, Received, Sent};
+use backwater_scenario::Scenario;
+use backwater_schemes::planes::{AnySwitch, any};
+use backwater_sim::measure::outcome::Digests;
+use backwater_sim::observe::Nobody;
+use backwater_sim::{Simulation, Watch};
+use backwater_types::{ControlFrame, Instant, Kind, Packet, PortId, QueueId};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Two switches told the same, but that packets pass through the first where it lets them, and through a queue of the other.
+struct Twins {
+    passes: AnySwitch,
+    queues: AnySwitch,
+    passed: Arc<AtomicU64>,
+    /// Of each twin.
+    kicked: [Vec<PortId>; 2],
+}
+
+impl Twins {
+    /// What can be read off the two at `port` is the same.
+    fn compare(&self, now: Instant, port: PortId) {
+        let (a, b) = (self.passes.readings(), self.queues.readings());
+        let read =
+            |twin: &dyn Readings| (twin.buffered(), twin.queued(port), twin.active_flows(port), twin.isolated_flows());
+        assert_eq!(read(a), read(b), "at {now:?}, port {port}");
+        let assigned = |twin: &dyn Readings| format!("{:?}", twin.assigned(port));
+        assert_eq!(assigned(a), assigned(b), "at {now:?}, port {port}");
+        assert_eq!(self.passes.next_timer(), self.queues.next_timer(), "at {now:?}");
+        assert_eq!(self.passes.sendable(port), self.queues.sendable(port), "at {now:?}, port {port}");
+    }
+
+    /// `what` makes both twins kick the same ports.
+    fn kick(&mut self, kicked: &mut Vec<PortId>, what: impl Fn(&mut AnySwitch, &mut Vec<PortId>)) {
+        let [a, b] = &mut self.kicked;
+        a.clear();
+        b.clear();
+        what(&mut self.passes, a);
+        what(&mut self.queues, b);
+        assert_eq!(a, b);
+        kicked.append(a);
+    }
+}
+
+impl DataPlane for Twins {
+    fn receive(&mut self, now: Instant, packet: &Packet, ingress: PortId, egress: PortId) -> Received {
+        let received = self.passes.receive(now, packet, ingress, egress);
+        let other = self.queues.receive(now, packet, ingress, egress);
+        assert_eq!((received.dropped, received.control_on), (other.dropped, other.control_on), "at {now:?}");
+        self.compare(now, egress);
+        received
+    }
+
+    fn pass(&mut self, now: Instant, packet: &Packet, ingress: PortId, egress: PortId) -> Option<QueueId> {
+        let queue = self.passes.pass(now, packet, ingress, egress)?;
+        self.passed.fetch_add(1, Ordering::Relaxed);
+        let received = self.queues.receive(now, packet, ingress, egress);
+        assert!(received.dropped.is_none() && received.control_on.is_none(), "at {now:?}: {received:?}");
+        let sent = self.queues.transmit(now, egress).expect("it was alone at a free port");
+        assert_eq!((sent.packet.flow, sent.packet.seq, sent.packet.kind), (packet.flow, packet.seq, packet.kind));
+        assert_eq!(sent.packet.flags, packet.flags, "at {now:?}: marks");
+        assert!(sent.control_on.is_none(), "at {now:?}: {:?}", sent.control_on);
+        if let Some(other) = sent.queue {
+            assert_eq!(queue, other, "at {now:?}");
+        }
+        self.compare(now, egress);
+        Some(queue)
+    }
+
+    fn transmit(&mut self, now: Instant, port: PortId) -> Option<Sent> {
+        let (sent, other) = (self.passes.transmit(now, port), self.queues.transmit(now, port));
+        let told = |sent: Option<Sent>| {
+            sent.map(|sent| (format!("{:?}", sent.packet), sent.queue, sent.control_on, sent.entered))
+        };
+        assert_eq!(told(sent), told(other), "at {now:?}, port {port}");
+        self.compare(now, port);
+        sent
+    }
+
+    fn queues_as_data(&self, kind: Kind) -> bool {
+        self.passes.queues_as_data(kind)
+    }
+
+    fn sendable(&self, port: PortId) -> bool {
+        self.passes.sendable(port)
+    }
+
+    fn control(&mut self, now: Instant, port: PortId, frame: ControlFrame) {
+        self.passes.control(now, port, frame);
+        self.queues.control(now, port, frame);
+        self.compare(now, port);
+    }
+
+    fn next_timer(&self) -> Instant {
+        self.passes.next_timer()
+    }
+
+    fn timer(&mut self, now: Instant, kicked: &mut Vec<PortId>) {
+        self.kick(kicked, |twin, kicked| twin.timer(now, kicked));
+    }
+
+    fn link_down(&mut self, now: Instant, port: PortId, kicked: &mut Vec<PortId>) {
+        self.kick(kicked, |twin, kicked| twin.link_down(now, port, kicked));
+    }
+
+    fn link_up(&mut self, now: Instant, port: PortId, kicked: &mut Vec<PortId>) {
+        self.kick(kicked, |twin, kicked| twin.link_up(now, port, kicked));
+    }
+
+    fn discarded(&mut self) -> &mut Vec<(Packet, Instant)> {
+        self.queues.discarded().clear();
+        self.passes.discarded()
+    }
+
+    fn readings(&self) -> &dyn Readings {
+        self.passes.readings()
+    }
+}
+
+fn unmetered(subject: &Subject) -> Scenario {
+    let mut scenario = busy(subject);
+    // Packets that are metered do not pass.
+    (scenario.measure.active_flows, scenario.measure.queueing_delay) = (false, false);
+    scenario
+}
+
+/// Rules of switches that decide anew what may pass, beside those the schemes ship with.
+const RULES: [&str; 3] = [
+    "switch.flowsail.hold = \"any\"\nswitch.flowsail.release_from = \"touch\"",
+    "switch.flowsail.residue = \"drain\"",
+    "switch.bfc.literal_empty = true",
+];
+
+#[test]
+fn passing_an_empty_port_leaves_the_traces_of_queueing() {
+    let ship: Vec<Subject> = schemes().into_iter().chain(profiled()).collect();
+    each(ship, |subject| {
+        let outcome = twins(&subject.name, &unmetered(subject));
+        for rule in RULES.map(|rule| subject.with(rule)).iter().filter(|rule| rule.load(NOTHING).is_ok()) {
+            let scenario = unmetered(rule);
+            // Where the rule is that of another scheme, it changes nothing.
+            if digest(&scenario, 1).tables != outcome.tables {
+                twins(&rule.name, &scenario);
+            }
+        }
+    });
+}
+
+fn twins(name: &str, scenario: &Scenario) -> Digests {
+    let memory = scenario.conventions.memory;
+    let passed = Arc::new(AtomicU64::new(0));
+    let twins = |shape: &_, params: &_| Twins {
+        passes: any(memory, shape, params),
+        queues: any(memory, shape, params),
+        passed: passed.clone(),
+        kicked: Default::default(),
+    };
+    let (outcome, _) = Simulation::new(scenario, 1).observe_planes(twins, || Nobody, &Watch::default());
+    println!("{name}: {} passed", passed.load(Ordering::Relaxed));
+    assert_eq!(digest(scenario, 1), outcome.digest, "{name}");
+    outcome.digest
+}

@@ -1,0 +1,90 @@
+//! What is registered, as beginnings of scenario files.
+
+use backwater_scenario::model::Backpressure;
+use backwater_scenario::{Error, Scenario, load_str, scenario_schema};
+use backwater_schemes::Transport;
+use backwater_schemes::registry::PRESETS;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+/// A scheme or a transport under test.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    /// Name in messages.
+    pub name: String,
+    /// Keys that stand at the top of a scenario file, before any table.
+    top: String,
+}
+
+impl Subject {
+    /// The scenario that has `rest` below; `Err` if this subject does not go with that.
+    pub fn load(&self, rest: &str) -> Result<Scenario, Error> {
+        let text = format!("{}{rest}", self.top);
+        Ok(load_str(&text, Path::new("."), "test", &[], None)?.runs.remove(0).scenario)
+    }
+
+    /// The scenario that has `rest` below.
+    pub fn scenario(&self, rest: &str) -> Scenario {
+        self.load(rest).unwrap_or_else(|error| panic!("{}: {error}\n{rest}", self.name))
+    }
+
+    /// The same with another key at the top.
+    pub fn with(&self, key: &str) -> Subject {
+        Subject { name: format!("{}, {key}", self.name), top: format!("{}{key}\n", self.top) }
+    }
+}
+
+/// Every scheme, as it ships.
+pub fn schemes() -> Vec<Subject> {
+    PRESETS.iter().map(|(name, _)| Subject { name: name.to_string(), top: format!("scheme = \"{name}\"\n") }).collect()
+}
+
+/// Every scheme in every profile, as far as the profile has it.
+pub fn profiled() -> Vec<Subject> {
+    let schema = scenario_schema();
+    let profiles = schema["$defs"]["Compat"]["oneOf"].as_array().expect("the names of profiles");
+    let mut subjects = Vec::new();
+    for profile in profiles.iter().map(|profile| &profile["const"]) {
+        let inside = schemes().into_iter().map(|scheme| scheme.with(&format!("compat = {profile}")));
+        let before = subjects.len();
+        subjects.extend(inside.filter(|subject| subject.load(NOTHING).is_ok()));
+        assert!(subjects.len() > before, "the profile {profile} is for some scheme");
+    }
+    subjects
+}
+
+/// Every transport over the switches of each kind of backpressure that it goes with, those of the first scheme that lets it.
+pub fn transports() -> Vec<Subject> {
+    let mut subjects = Vec::new();
+    for transport in Transport::ALL {
+        let key = format!("host.transport = {}", serde_json::to_string(transport).expect("a name"));
+        let mut over: Vec<Backpressure> = Vec::new();
+        for scheme in schemes() {
+            let subject = scheme.with("host.nic_marks = false").with(&key);
+            let Ok(scenario) = subject.load(NOTHING) else { continue };
+            if !over.contains(&scenario.switch.backpressure) {
+                over.push(scenario.switch.backpressure);
+                subjects.push(subject);
+            }
+        }
+        assert!(over.len() >= 2, "{transport:?} goes over two kinds of switch at least, not {over:?} alone");
+    }
+    subjects
+}
+
+/// Schemes and transports.
+pub fn all() -> Vec<Subject> {
+    schemes().into_iter().chain(transports()).collect()
+}
+
+/// Checks every subject, also after one has failed.
+pub fn each(subjects: Vec<Subject>, check: impl Fn(&Subject)) {
+    let failed = |subject: &&Subject| catch_unwind(AssertUnwindSafe(|| check(subject))).is_err();
+    let failed: Vec<&str> = subjects.iter().filter(failed).map(|subject| subject.name.as_str()).collect();
+    assert!(failed.is_empty(), "said above: {}", failed.join("; "));
+}
+
+/// The least a scenario needs: two flows into one port, for five microseconds.
+pub const NOTHING: &str = "[topology]\nkind = \"single-switch\"\nhosts = 3\nrate = \"100 Gbps\"\ndelay = \"1 us\"\n\
+                           [run]\nduration = \"5 us\"\nwarmup = \"0 s\"\ndrain = 1.0\n\
+                           [[workload]]\nkind = \"long-lived\"\ncount = 2\nto = [\"host2\"]\n";
