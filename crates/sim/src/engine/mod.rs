@@ -50,7 +50,7 @@ pub struct Watch {
     pub started: AtomicU64,
     /// Flows acknowledged to the end.
     pub finished: AtomicU64,
-    /// Counted flows not finished.
+    /// Counted flows, and flows of collectives, not finished.
     pub counted_left: AtomicU64,
     /// Set to stop at the next window.
     pub cancel: AtomicBool,
@@ -58,6 +58,8 @@ pub struct Watch {
 
 /// What one partition brings home.
 pub struct Harvest {
+    /// `[dependent flow]`: when it started, if its source is here; else [`Instant::NEVER`].
+    pub started: Vec<Instant>,
     /// `[flow]`: time its last byte reached the receiver, if here; else [`Instant::NEVER`].
     pub received: Vec<Instant>,
     /// `[flow]`: time its last acknowledgement reached the sender, if here.
@@ -105,6 +107,8 @@ struct Post {
     /// Earliest event it knows of, picoseconds.
     next: AtomicU64,
     counted_finished: AtomicU64,
+    /// Dependent flows.
+    started: AtomicU64,
     finished: AtomicU64,
     packet_hops: AtomicU64,
 }
@@ -182,7 +186,7 @@ impl<H: EndHost, D: DataPlane, O: Observer> Windows<H, D, O> for NodeByNode {
 pub fn run<W: Windows<H, D, O>, H: EndHost, D: DataPlane, O: Observer>(
     partitions: Vec<(Nodes<H, D>, O)>,
     params: &HostParams<H::Params>,
-    traffic: &Traffic,
+    traffic: impl Fn() -> Traffic,
     schedule: Schedule,
     watch: &Watch,
 ) -> Vec<(Nodes<H, D>, O, Harvest)> {
@@ -196,7 +200,7 @@ pub fn run<W: Windows<H, D, O>, H: EndHost, D: DataPlane, O: Observer>(
         posts: [posts(), posts()],
         stop: Default::default(),
     };
-    let worker = |(nodes, observer)| Worker::new(nodes, observer, params.clone(), traffic.clone(), schedule, &shared);
+    let worker = |(nodes, observer)| Worker::new(nodes, observer, params.clone(), traffic(), schedule, &shared);
     if n == 1 {
         return partitions.into_iter().map(|p| worker(p).run::<W>()).collect();
     }
@@ -218,8 +222,10 @@ pub struct Worker<'a, H: EndHost, D, O> {
     harvest: Harvest,
     /// The first flow that arrived in the counted window; flows are numbered in order of arrival.
     first_counted: u32,
-    /// Counted flows that arrived, in the whole network, and will end.
+    /// Counted flows that arrived, in the whole network, and will end; and all dependent ones.
     counted: u64,
+    /// Dependent flows that started here.
+    started: u64,
     /// Counted flows, and all flows, that finished here.
     counted_finished: u64,
     finished: u64,
@@ -234,11 +240,13 @@ impl<'a, H: EndHost, D: DataPlane, O: Observer> Worker<'a, H, D, O> {
         schedule: Schedule,
         shared: &'a Shared<'a>,
     ) -> Self {
+        let dependents = traffic.dependents() as usize;
         let harvest = Harvest {
-            received: Vec::new(),
-            acknowledged: Vec::new(),
-            retransmitted: Vec::new(),
-            timeouts: Vec::new(),
+            started: vec![Instant::NEVER; dependents],
+            received: vec![Instant::NEVER; dependents],
+            acknowledged: vec![Instant::NEVER; dependents],
+            retransmitted: vec![0; dependents],
+            timeouts: vec![0; dependents],
             buffers: Vec::new(),
             queues: Vec::new(),
             pools: Vec::new(),
@@ -258,7 +266,8 @@ impl<'a, H: EndHost, D: DataPlane, O: Observer> Worker<'a, H, D, O> {
             shared,
             harvest,
             first_counted: u32::MAX,
-            counted: 0,
+            counted: dependents as u64,
+            started: 0,
             counted_finished: 0,
             finished: 0,
         }
@@ -271,14 +280,27 @@ impl<'a, H: EndHost, D: DataPlane, O: Observer> Worker<'a, H, D, O> {
     ) -> (&mut Nodes<H, D>, &HostParams<H::Params>, &mut O, impl FnMut(Instant, Finished) + use<'_, 'a, H, D, O>) {
         let (harvest, first_counted) = (&mut self.harvest, self.first_counted);
         let (counted_finished, finished) = (&mut self.counted_finished, &mut self.finished);
+        let (traffic, started, cap) = (&mut self.traffic, &mut self.started, self.schedule.cap);
+        let dependents = traffic.dependents();
         let record = move |now: Instant, what: Finished| match what {
-            Finished::Received { flow } => harvest.received[flow as usize] = now,
+            Finished::Received { flow, starts } => {
+                harvest.received[flow as usize] = now;
+                if flow < dependents {
+                    traffic.on_received(flow, now, |next| {
+                        if next.at < cap {
+                            harvest.started[next.id as usize] = next.at;
+                            *started += 1;
+                            starts.push(next);
+                        }
+                    });
+                }
+            }
             Finished::Acknowledged { flow, retransmitted, timeouts } => {
                 harvest.acknowledged[flow as usize] = now;
                 harvest.retransmitted[flow as usize] = retransmitted;
                 harvest.timeouts[flow as usize] = timeouts.min(u16::MAX as u32) as u16;
                 *finished += 1;
-                *counted_finished += (flow >= first_counted) as u64;
+                *counted_finished += (flow >= first_counted || flow < dependents) as u64;
             }
         };
         (&mut self.nodes, &self.params, &mut self.observer, record)
@@ -319,6 +341,8 @@ impl<'a, H: EndHost, D: DataPlane, O: Observer> Worker<'a, H, D, O> {
             }
         }
         self.harvest.ended = now;
+        // What was to start later did not.
+        self.harvest.started.iter_mut().filter(|at| **at >= now).for_each(|at| *at = Instant::NEVER);
         (self.nodes, self.observer, self.harvest)
     }
 
@@ -341,6 +365,15 @@ impl<'a, H: EndHost, D: DataPlane, O: Observer> Worker<'a, H, D, O> {
     /// Hands this window's arrivals to the hosts they start at.
     fn admit<W: Windows<H, D, O>>(&mut self, end: Instant, windows: &mut W) {
         while let Some(flow) = self.traffic.next_before(end) {
+            let here = self.nodes.local[flow.src as usize] != u32::MAX;
+            if flow.is_dependent() {
+                if here {
+                    self.harvest.started[flow.id as usize] = flow.at;
+                    self.started += 1;
+                    windows.announce(&mut self.nodes, flow);
+                }
+                continue;
+            }
             if flow.at >= self.schedule.warm {
                 self.first_counted = self.first_counted.min(flow.id);
                 self.counted += (flow.size != ENDLESS) as u64;
@@ -349,7 +382,7 @@ impl<'a, H: EndHost, D: DataPlane, O: Observer> Worker<'a, H, D, O> {
             self.harvest.acknowledged.push(Instant::NEVER);
             self.harvest.retransmitted.push(0);
             self.harvest.timeouts.push(0);
-            if self.nodes.local[flow.src as usize] != u32::MAX {
+            if here {
                 windows.announce(&mut self.nodes, flow);
             }
         }
@@ -363,7 +396,7 @@ impl<'a, H: EndHost, D: DataPlane, O: Observer> Worker<'a, H, D, O> {
         let next = local.min(fabric.outbox_next).min(self.traffic.next_at());
         if n == 1 {
             shared.stop[parity].store(shared.watch.cancel.load(Ordering::Relaxed), Ordering::Relaxed);
-            let standing = Standing { next, counted_finished: self.counted_finished };
+            let standing = Standing { next, counted_finished: self.counted_finished, started: self.started };
             self.report(end, self.finished, self.nodes.fabric.packet_hops, &standing);
             return standing;
         }
@@ -375,6 +408,7 @@ impl<'a, H: EndHost, D: DataPlane, O: Observer> Worker<'a, H, D, O> {
         let post = &shared.posts[parity][me];
         post.next.store(next.0, Ordering::Relaxed);
         post.counted_finished.store(self.counted_finished, Ordering::Relaxed);
+        post.started.store(self.started, Ordering::Relaxed);
         post.finished.store(self.finished, Ordering::Relaxed);
         post.packet_hops.store(fabric.packet_hops, Ordering::Relaxed);
         if me == 0 {
@@ -388,7 +422,7 @@ impl<'a, H: EndHost, D: DataPlane, O: Observer> Worker<'a, H, D, O> {
         let posts = &shared.posts[parity];
         let sum = |field: fn(&Post) -> &AtomicU64| posts.iter().map(|p| field(p).load(Ordering::Relaxed)).sum();
         let next = posts.iter().map(|p| p.next.load(Ordering::Relaxed)).min().map_or(Instant::NEVER, Instant);
-        let standing = Standing { next, counted_finished: sum(|p| &p.counted_finished) };
+        let standing = Standing { next, counted_finished: sum(|p| &p.counted_finished), started: sum(|p| &p.started) };
         if me == 0 {
             self.report(end, sum(|p| &p.finished), sum(|p| &p.packet_hops), &standing);
         }
@@ -398,7 +432,8 @@ impl<'a, H: EndHost, D: DataPlane, O: Observer> Worker<'a, H, D, O> {
     fn report(&self, now: Instant, finished: u64, packet_hops: u64, all: &Standing) {
         let watch = self.shared.watch;
         watch.now.store(now.0, Ordering::Relaxed);
-        watch.started.store(self.harvest.received.len() as u64, Ordering::Relaxed);
+        let arrived = self.harvest.received.len() - self.harvest.started.len();
+        watch.started.store(arrived as u64 + all.started, Ordering::Relaxed);
         watch.finished.store(finished, Ordering::Relaxed);
         watch.packet_hops.store(packet_hops, Ordering::Relaxed);
         watch.counted_left.store(self.counted - all.counted_finished, Ordering::Relaxed);
@@ -471,6 +506,8 @@ struct Standing {
     /// Earliest event anywhere.
     next: Instant,
     counted_finished: u64,
+    /// Dependent flows.
+    started: u64,
 }
 
 /// Lets the other parties go when a thread panics: they would wait for it for ever.

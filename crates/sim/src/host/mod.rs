@@ -10,6 +10,7 @@ pub mod nic;
 pub mod port;
 pub mod receivers;
 pub mod rings;
+pub mod starts;
 pub mod timers;
 
 pub use fifo::Fifo;
@@ -28,6 +29,7 @@ use backwater_types::{DropReason, Duration, Instant, Kind, Packet, SerTime, flag
 use flows::{Flow, Flows};
 use port::{ARRIVAL, LINK, PORT, TIMER};
 use receivers::Receivers;
+use starts::Starts;
 use std::collections::VecDeque;
 use timers::Timers;
 
@@ -73,12 +75,14 @@ pub struct HostParams<P> {
 pub type Timeouts = [u64; TimeoutReason::ALL.len()];
 
 /// What happened to a flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Finished {
+#[derive(Debug)]
+pub enum Finished<'a> {
     /// The last byte reached the receiver.
     Received {
         /// Flow number.
         flow: u32,
+        /// Where to put what starts at the receiver because of it.
+        starts: &'a mut Starts,
     },
     /// The last acknowledgement reached the sender.
     Acknowledged {
@@ -105,6 +109,7 @@ pub struct Host<N: Nic<T::Sender>, T: Transport, const IN_ORDER: bool> {
     /// Packets inside the host for [`HostParams::delay`].
     delayed: VecDeque<(Instant, Packet)>,
     changes: VecDeque<Instant>,
+    starts: Starts,
     /// What the timer of the port is set to.
     timer: Instant,
     /// A transmission has not come to its end yet; only where events come in order.
@@ -150,6 +155,7 @@ impl<N: Nic<T::Sender>, T: Transport, const IN_ORDER: bool> EndHost for Host<N, 
             receivers: Receivers::default(),
             delayed: VecDeque::new(),
             changes: setup.changes,
+            starts: Starts::default(),
             timer,
             busy: false,
             timeouts: Timeouts::default(),
@@ -332,6 +338,25 @@ impl<N: Nic<T::Sender>, T: Transport, const IN_ORDER: bool> Host<N, T, IN_ORDER>
         self.offer(w, slot);
     }
 
+    /// Starts what is due of what flows that arrived here start.
+    fn start_due(&mut self, w: &mut Around<T::Params, impl FnMut(Instant, Finished), impl Observer>) {
+        while let Some(flow) = self.starts.pop_due(w.now) {
+            self.start(w, flow);
+            if N::SENDS_AT_EACH_START {
+                self.kick(w);
+            }
+            self.await_start(w.fabric);
+        }
+    }
+
+    /// Sees to it that the next of these starts.
+    fn await_start(&mut self, fabric: &mut Fabric) {
+        let at = self.starts.next();
+        if at != Instant::NEVER {
+            self.wake_at(at, fabric);
+        }
+    }
+
     /// What the flow in `slot` may do has changed.
     #[inline(always)]
     fn offer(&mut self, w: &mut Around<T::Params, impl FnMut(Instant, Finished), impl Observer>, slot: u32) {
@@ -416,7 +441,8 @@ impl<N: Nic<T::Sender>, T: Transport, const IN_ORDER: bool> Host<N, T, IN_ORDER>
                 });
                 if flow.state.is_done() {
                     self.receivers.finish(slot);
-                    (w.finished)(w.now, Finished::Received { flow: packet.flow });
+                    (w.finished)(w.now, Finished::Received { flow: packet.flow, starts: &mut self.starts });
+                    self.await_start(w.fabric);
                 } else {
                     let due = flow.state.timer(receiving);
                     if due != Instant::NEVER && !std::mem::replace(&mut flow.timed, true) {
@@ -469,6 +495,7 @@ impl<N: Nic<T::Sender>, T: Transport, const IN_ORDER: bool> Host<N, T, IN_ORDER>
                 self.receive(w, packet);
             }
         }
+        self.start_due(w);
         self.at_nic(w, |nic, cx| nic.on_timer(cx));
         while let Some((_, slot, id)) = self.receiving.pop_due(w.now) {
             self.on_receiver_due(w, slot, id);
@@ -479,7 +506,7 @@ impl<N: Nic<T::Sender>, T: Transport, const IN_ORDER: bool> Host<N, T, IN_ORDER>
         let next = |queue: Option<Instant>| queue.unwrap_or(Instant::NEVER);
         let (change, delayed) = (next(self.changes.front().copied()), next(self.delayed.front().map(|(at, _)| *at)));
         let timers = self.nic.next_timer().min(self.receiving.next()).min(self.sending.next());
-        self.timer = timers.min(change).min(delayed);
+        self.timer = timers.min(change).min(delayed).min(self.starts.next());
         self.port.tree.set(TIMER, self.timer);
         self.kick(w);
     }

@@ -40,6 +40,10 @@ impl FlowKeys {
     /// The key of the next flow.
     pub fn next(&mut self, flow: &Flow) -> u32 {
         let Some(opened) = &mut self.opened else { return flow_key(self.seed, flow.id) };
+        if flow.is_dependent() {
+            // Which flow opens first is not known beforehand, so its number takes the place of the order.
+            return hpcc::network::ports(hpcc::network::FIRST_SOURCE_PORT.wrapping_add(flow.id as u16), flow.port);
+        }
         let opened = opened.entry((flow.src, flow.dst)).or_insert(0);
         let source_port = hpcc::network::FIRST_SOURCE_PORT.wrapping_add(*opened);
         *opened = opened.wrapping_add(1);

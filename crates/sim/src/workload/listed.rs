@@ -29,6 +29,7 @@ impl Listed {
             dst: to[i % to.len()],
             size: size.map_or(ENDLESS, |s| s.0),
             port: BACKGROUND_PORT,
+            own: None,
         };
         Listed((0..*count as usize).map(flow).collect::<Vec<_>>().into_iter())
     }
@@ -43,6 +44,7 @@ impl Listed {
             dst: hosts[row.dst],
             size: row.bytes.0,
             port: row.port,
+            own: None,
         };
         let listed = flows.iter().map(|listed| flow(Row::of(0, listed)));
         let mut flows: Vec<Arrival> = match rows.is_empty() {

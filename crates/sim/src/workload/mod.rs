@@ -1,20 +1,24 @@
 //! The flows of a run, in order of arrival.
 //!
-//! Traffic is one network-wide process: flow k's gap, source, destination and size are functions of (seed, k), so every scheme
-//! sees the same traffic, and every partition walks the same sequence and keeps what is its own. Nothing is stored: the report
-//! walks it once more.
+//! What waits for nothing is one network-wide sequence: flow k's gap, source, destination and size are functions of (seed, k), so
+//! every scheme sees the same traffic, and every partition walks the same sequence and keeps what is its own. Nothing is stored:
+//! the report walks it once more.
+//!
+//! A process may listen: what has arrived at a host may start flows there ([`process`]). When such a flow starts is recorded.
 //!
 //! | file | what is in it |
 //! |---|---|
 //! | [`flow`] | a flow, and which flows count |
 //! | [`process`] | what a source of flows is to the rest |
-//! | [`background`], [`incast`], [`listed`] | the sources |
+//! | [`background`], [`incast`], [`listed`] | sources that do not listen |
+//! | [`collective`] | one that does |
 //! | [`traffic`] | all of them, merged |
 //! | [`keys`] | the hashes by which switches know flows |
 //! | [`load`] | offered load |
 //! | `hosts`, [`gaps`], [`sizes`], [`draws`] | what sources draw from |
 
 pub mod background;
+pub mod collective;
 pub mod draws;
 pub mod flow;
 pub mod gaps;

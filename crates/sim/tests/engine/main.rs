@@ -3,6 +3,7 @@
 mod common;
 
 mod closed_forms;
+mod collectives;
 mod determinism;
 mod flaps;
 mod healing;
