@@ -227,6 +227,13 @@ def test_what_would_mean_something_else_is_refused(tmp_path: Path, change: str, 
     assert str(refused.value).startswith(says)
 
 
+def test_flows_that_wait_for_others_are_refused(tmp_path: Path) -> None:
+    text = CLOS.format(scheme="dctcp", seed=1, host_rate=100, delay=1000, buffer=12, origin=2)
+    job = '[[workload]]\nkind = "collective"\npattern = "ring"\nbytes = "60 KB"\n\n'
+    with pytest.raises(InputError, match="flows of a collective wait for one another"):
+        exporter.read(scenario_of(text.replace("[run]", f"{job}[run]"), tmp_path))
+
+
 def test_the_export_command(cli: Cli, smoke: Path, three: Path, tmp_path: Path) -> None:
     done = cli("export", "hpcc", smoke, "out", "--set", "seed=3")
     assert done.returncode == 0, done.stderr

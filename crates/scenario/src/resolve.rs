@@ -47,7 +47,7 @@ fn type_of(document: &Node) -> Result<Scenario, Error> {
 fn expand_ranges(document: &mut Node) -> Result<(), Error> {
     let hosts = "expected a range of hosts from a lower to a higher number, such as \"host2..host5\"";
     let switches = "expected a range of switches from a lower to a higher number, such as \"core0..core7\"";
-    expand_in(document, "workload", &["from", "to"], hosts)?;
+    expand_in(document, "workload", &["from", "to", "hosts"], hosts)?;
     expand_in(document, "region", &["at"], switches)
 }
 
@@ -119,7 +119,7 @@ fn read_files(document: &Node, scenario: &mut Scenario, dir: &Path) -> Result<Li
                     Ok(text)
                 })?;
             }
-            Workload::Incast { .. } | Workload::LongLived { .. } => {}
+            Workload::Incast { .. } | Workload::LongLived { .. } | Workload::Collective { .. } => {}
         }
     }
     Ok(lists)

@@ -531,6 +531,76 @@ const CASES: &[Case] = &[
         "kind = \"flow-list\"\nflows = [{ start = \"1 ms\", src = \"host1\", dst = \"host2\", bytes = \"1 B\" }]",
         &["bad.toml:36: workload.2.flows.0.start = \"1 ms\": expected a time before run.duration = 1 ms"],
     ),
+    (
+        "kind = \"long-lived\"\ncount = 2\nto = [\"host0\"]",
+        "kind = \"collective\"\nbytes = \"1 MB\"",
+        &["bad.toml:34: workload.2.pattern: missing", "\"ring\""],
+    ),
+    (
+        "kind = \"long-lived\"\ncount = 2\nto = [\"host0\"]",
+        "kind = \"collective\"\npattern = \"ring\"",
+        &["bad.toml:34: workload.2.bytes: missing"],
+    ),
+    (
+        "kind = \"long-lived\"\ncount = 2\nto = [\"host0\"]",
+        "kind = \"collective\"\npattern = \"star\"\nbytes = \"1 MB\"",
+        &["bad.toml:36: workload.2.pattern = \"star\": expected \"ring\" or \"all-to-all\" or \"pipeline\""],
+    ),
+    (
+        "kind = \"long-lived\"\ncount = 2\nto = [\"host0\"]",
+        "kind = \"collective\"\npattern = \"ring\"\nbytes = \"1 MB\"\nhosts = [\"host0\"]",
+        &["bad.toml:38: workload.2.hosts = [\"host0\"]: expected at least two hosts"],
+    ),
+    (
+        "kind = \"long-lived\"\ncount = 2\nto = [\"host0\"]",
+        "kind = \"collective\"\npattern = \"ring\"\nbytes = \"1 MB\"\nhosts = [\"host0..host3\", \"host2\"]",
+        &["bad.toml:38: workload.2.hosts.4 = \"host2\": rank 2 is at this host: expected another for each rank"],
+    ),
+    (
+        "kind = \"long-lived\"\ncount = 2\nto = [\"host0\"]",
+        "kind = \"collective\"\npattern = \"ring\"\nbytes = \"1 MB\"\nhosts = [\"host0\", \"leaf0\"]",
+        &["bad.toml:38: workload.2.hosts.1 = \"leaf0\": \"leaf0\" is a switch"],
+    ),
+    (
+        "kind = \"long-lived\"\ncount = 2\nto = [\"host0\"]",
+        "kind = \"collective\"\npattern = \"all-to-all\"\nbytes = \"7 B\"",
+        &["bad.toml:37: workload.2.bytes = \"7 B\": expected a byte for each of 8 ranks at least"],
+    ),
+    (
+        "kind = \"long-lived\"\ncount = 2\nto = [\"host0\"]",
+        "kind = \"collective\"\npattern = \"pipeline\"\nbytes = \"0 B\"",
+        &["bad.toml:37: workload.2.bytes = \"0 B\": expected 1 B to 128 GiB"],
+    ),
+    (
+        "kind = \"long-lived\"\ncount = 2\nto = [\"host0\"]",
+        "kind = \"collective\"\npattern = \"ring\"\nbytes = \"129 GiB\"",
+        &["workload.2.bytes = \"129 GiB\": expected 1 B to 128 GiB"],
+    ),
+    (
+        "kind = \"long-lived\"\ncount = 2\nto = [\"host0\"]",
+        "kind = \"collective\"\npattern = \"ring\"\nbytes = \"1 MB\"\niterations = 0",
+        &["bad.toml:38: workload.2.iterations = 0: expected 1 to 74898: each is 112 flows"],
+    ),
+    (
+        "kind = \"long-lived\"\ncount = 2\nto = [\"host0\"]",
+        "kind = \"collective\"\npattern = \"pipeline\"\nbytes = \"1 MB\"\niterations = 2000000",
+        &["bad.toml:38: workload.2.iterations = 2000000: expected 1 to 1198372: each is 7 flows"],
+    ),
+    (
+        "kind = \"long-lived\"\ncount = 2\nto = [\"host0\"]",
+        "kind = \"collective\"\npattern = \"ring\"\nbytes = \"1 MB\"\nstart = \"1 ms\"",
+        &["bad.toml:38: workload.2.start = \"1 ms\": expected a time before run.duration = 1 ms"],
+    ),
+    (
+        "kind = \"long-lived\"\ncount = 2\nto = [\"host0\"]",
+        "kind = \"collective\"\npattern = \"ring\"\nbytes = \"1 MB\"\ncompute = \"2 ms\"",
+        &["bad.toml:38: workload.2.compute = \"2 ms\": expected at most run.duration = 1 ms"],
+    ),
+    (
+        "kind = \"long-lived\"\ncount = 2\nto = [\"host0\"]",
+        "kind = \"collective\"\npattern = \"ring\"\nbytes = \"1 MB\"\npriority = 8",
+        &["bad.toml:38: workload.2.priority = 8: expected 0 to 7"],
+    ),
     // Run, measure, fault.
     (
         "duration = \"1 ms\"",

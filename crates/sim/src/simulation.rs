@@ -178,10 +178,10 @@ impl<'a> Simulation<'a> {
         watch: &Watch,
     ) -> (Outcome, Vec<O>) {
         let nodes: Vec<Nodes<H, D>> = build::build(&self.scenario, &self.graph, self.threads, plane);
-        let traffic = Traffic::new(&self.scenario, &self.graph);
+        let traffic = || Traffic::new(&self.scenario, &self.graph);
         let partitions = nodes.into_iter().map(|n| (n, observer())).collect();
         let params = self.host_params(transport);
-        let done = engine::run::<H, D, O>(partitions, &params, &traffic, self.timing(), watch);
+        let done = engine::run::<H, D, O>(partitions, &params, traffic, self.timing(), watch);
         let mut observers = Vec::new();
         let parts: Vec<(Nodes<H, D>, Harvest)> = done
             .into_iter()
@@ -303,9 +303,10 @@ impl<'a> Simulation<'a> {
     }
 }
 
-/// The scenario with `run.duration` no longer than `run.flows` flows take to arrive.
+/// The scenario with `run.duration` no longer than `run.flows` flows take to arrive, without those of collectives.
 pub fn shortened<'a>(scenario: &'a Scenario, graph: &Graph) -> Cow<'a, Scenario> {
-    let last = scenario.run.flows.and_then(|flows| Traffic::new(scenario, graph).nth(flows as usize - 1));
+    let arrivals = || Traffic::new(scenario, graph).filter(|flow| !flow.is_dependent());
+    let last = scenario.run.flows.and_then(|flows| arrivals().nth(flows as usize - 1));
     let Some(last) = last else { return Cow::Borrowed(scenario) };
     let mut shorter = scenario.clone();
     shorter.run.duration = Duration(last.at.0 + 1);

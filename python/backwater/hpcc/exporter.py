@@ -160,6 +160,10 @@ def read_flows(scenario: dict[str, Any], core: dict[str, Any], origin_ns: int, n
     listed: list[Flow] = []
     endless, rounded = 0, False
     for arrival_ps, src, dst, bytes_, port in drawn(scenario):
+        if arrival_ps == NULL_U64:
+            raise InputError(
+                "flows of a collective wait for one another, which a list of flows cannot say: expected none"
+            )
         if bytes_ == NULL_U64:
             endless += 1
             bytes_ = flows.BYTES_MAX

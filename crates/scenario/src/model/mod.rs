@@ -27,7 +27,10 @@ pub use measure::{Measure, Slowdown};
 pub use region::Region;
 pub use run::Run;
 pub use topology::{GraphLink, Topology};
-pub use workload::{Arrivals, BACKGROUND_PORT, INCAST_PORT, ListedFlow, LoadBy, LoadOf, SizeTable, Sizes, Workload};
+pub use workload::{
+    Arrivals, BACKGROUND_PORT, COLLECTIVE_FLOWS_MAX, COLLECTIVE_PORT, INCAST_PORT, ListedFlow, LoadBy, LoadOf, Pattern,
+    SizeTable, Sizes, Workload,
+};
 
 /// One run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -10,13 +10,13 @@ use serde::{Deserialize, Serialize};
 pub struct Run {
     /// Flows arrive for this long.
     pub duration: Duration,
-    /// Flows arrive until there are this many, if that is sooner.
+    /// Flows arrive until there are this many, if that is sooner; those of collectives are not among them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flows: Option<u32>,
     /// Flows that arrive earlier do not count. Absent: a tenth of `duration`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warmup: Option<Duration>,
-    /// After `duration`, run on until every counted flow has finished, at most to this multiple of `duration`.
+    /// After `duration`, run on until every counted flow and every collective has finished, at most to this multiple of `duration`.
     #[serde(default = "four")]
     pub drain: f64,
     /// What time zero is called in files of other simulators.

@@ -124,6 +124,32 @@ pub enum Workload {
         #[serde(default)]
         priority: u8,
     },
+    /// Hosts, called ranks, that send to one another step by step, as those of a training job do. It runs to its end, past
+    /// `run.duration` too.
+    Collective {
+        /// Name in tables; `collective` by default.
+        #[serde(default = "collective")]
+        class: String,
+        /// Who sends what to whom, and after what.
+        pattern: Pattern,
+        /// The host of each rank, in turn; empty: every host.
+        #[serde(default)]
+        hosts: Vec<String>,
+        /// Payload. Ring and all-to-all: what every rank holds, in as many parts as there are ranks. Pipeline: a microbatch.
+        bytes: Bytes,
+        /// How many times. Pipeline: microbatches.
+        #[serde(default = "one")]
+        iterations: u32,
+        /// When the ranks begin.
+        #[serde(default)]
+        start: Duration,
+        /// How long a rank works before it sends, one thing at a time. In whole nanoseconds where times are, rounded up.
+        #[serde(default)]
+        compute: Duration,
+        /// Priority of its packets, 0 (the highest) to 7.
+        #[serde(default)]
+        priority: u8,
+    },
 }
 
 impl Workload {
@@ -133,7 +159,8 @@ impl Workload {
             Workload::Background { class, .. }
             | Workload::Incast { class, .. }
             | Workload::LongLived { class, .. }
-            | Workload::FlowList { class, .. } => class,
+            | Workload::FlowList { class, .. }
+            | Workload::Collective { class, .. } => class,
         }
     }
 
@@ -143,7 +170,8 @@ impl Workload {
             Workload::Background { priority, .. }
             | Workload::Incast { priority, .. }
             | Workload::LongLived { priority, .. }
-            | Workload::FlowList { priority, .. } => priority,
+            | Workload::FlowList { priority, .. }
+            | Workload::Collective { priority, .. } => priority,
         }
     }
 
@@ -172,6 +200,26 @@ fn listed() -> String {
     "listed".into()
 }
 
+fn collective() -> String {
+    "collective".into()
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// Who sends what to whom in a collective.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pattern {
+    /// An all-reduce: in 2 (n - 1) steps each of n ranks sends a part to its successor, and what it receives it sends on.
+    Ring,
+    /// Each rank sends a part to each other; the next iteration begins at a rank when it has those of all others.
+    AllToAll,
+    /// The first rank sends microbatches, and each rank sends on to the next what it has received.
+    Pipeline,
+}
+
 /// One flow of a list.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -193,6 +241,10 @@ pub struct ListedFlow {
 pub const BACKGROUND_PORT: u16 = 100;
 /// Destination port of incast flows there.
 pub const INCAST_PORT: u16 = 200;
+/// Destination port of a collective's flows.
+pub const COLLECTIVE_PORT: u16 = 300;
+/// Flows of a collective at most, a power of two: they are numbered at their destination by a part of a word in every packet.
+pub const COLLECTIVE_FLOWS_MAX: u32 = 1 << 23;
 
 fn background_port() -> u16 {
     BACKGROUND_PORT

@@ -4,6 +4,7 @@ use backwater_types::Duration;
 
 use super::{Doc, Net};
 use crate::error::Error;
+use crate::model::Workload;
 
 /// The engine's event keys hold 46 bits of picoseconds, 70.4 s; a minute is the round number below.
 const DURATION_MAX: Duration = Duration(60_000_000_000_000);
@@ -19,6 +20,11 @@ pub(super) fn check(doc: &Doc, net: &Net) -> Result<(), Error> {
     })?;
     doc.need(run.flows.is_none_or(|flows| (1..=FLOWS_MAX).contains(&flows)), "run.flows", || {
         format!("expected 1 to {FLOWS_MAX}")
+    })?;
+    let arrive = doc.scenario.workload.iter().any(|workload| !matches!(workload, Workload::Collective { .. }));
+    doc.need(run.flows.is_none() || arrive, "run.flows", || {
+        "flows of collectives wait for one another: expected run.duration, or another workload whose flows it counts"
+            .into()
     })?;
     let counts_all = run.flows.is_none() || run.warmup.is_none_or(|warmup| warmup == Duration::ZERO);
     doc.need(counts_all, "run.warmup", || {

@@ -9,7 +9,7 @@ use super::topology::{RATE_MAX, RATE_MIN};
 use super::{Doc, Net};
 use crate::error::Error;
 use crate::flow_list::{self, Row};
-use crate::model::{Arrivals, Hosts, ListedFlow, LoadOf, Sizes, Switch, Workload};
+use crate::model::{Arrivals, COLLECTIVE_FLOWS_MAX, Hosts, ListedFlow, LoadOf, Pattern, Sizes, Switch, Workload};
 use crate::sizes;
 use crate::suggest::hint;
 
@@ -44,6 +44,7 @@ pub(super) fn check(doc: &Doc, net: &Net, lists: &Lists) -> Result<(), Error> {
             Workload::Incast { .. } => one.incast(workload)?,
             Workload::LongLived { .. } => one.long_lived(workload)?,
             Workload::FlowList { rows, flows, .. } => one.flow_list(rows, flows, &lists[&i])?,
+            Workload::Collective { .. } => one.collective(workload)?,
         }
     }
     Ok(())
@@ -219,6 +220,42 @@ impl One<'_> {
             }
         }
         Ok(())
+    }
+
+    fn collective(&self, workload: &Workload) -> Result<(), Error> {
+        let Workload::Collective { pattern, hosts, bytes, iterations, start, compute, .. } = workload else {
+            return Ok(());
+        };
+        let ranks = self.hosts("hosts", hosts)?;
+        let n = ranks.len() as u64;
+        self.need(n >= 2, "hosts", || "expected at least two hosts".into())?;
+        let mut seen = HashMap::new();
+        for (i, host) in ranks.iter().enumerate() {
+            let other = seen.insert(host, i);
+            self.need(other.is_none(), &format!("hosts.{i}"), || {
+                format!("rank {} is at this host: expected another for each rank", other.unwrap_or(0))
+            })?;
+        }
+        self.size("bytes", bytes.0)?;
+        let parts = if *pattern == Pattern::Pipeline { 1 } else { n };
+        self.need(bytes.0 >= parts, "bytes", || format!("expected a byte for each of {n} ranks at least"))?;
+        let flows = match pattern {
+            Pattern::Ring => 2 * n * (n - 1),
+            Pattern::AllToAll => n * (n - 1),
+            Pattern::Pipeline => n - 1,
+        };
+        let most = u64::from(COLLECTIVE_FLOWS_MAX) / flows;
+        self.need((1..=most).contains(&u64::from(*iterations)), "iterations", || match most {
+            0 => {
+                format!("{n} ranks start {flows} flows in one: expected fewer ranks, for {COLLECTIVE_FLOWS_MAX} flows")
+            }
+            _ => format!(
+                "expected 1 to {most}: each is {flows} flows, and a collective has at most {COLLECTIVE_FLOWS_MAX}"
+            ),
+        })?;
+        self.starts("start", *start)?;
+        let end = self.doc.scenario.run.duration;
+        self.need(*compute <= end, "compute", || format!("expected at most run.duration = {end}"))
     }
 
     fn share(&self, field: &str, share: f64) -> Result<(), Error> {

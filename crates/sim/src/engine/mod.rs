@@ -54,7 +54,7 @@ pub struct Watch {
     pub started: AtomicU64,
     /// Flows acknowledged to the end.
     pub finished: AtomicU64,
-    /// Counted flows not finished.
+    /// Counted flows, and flows of collectives, not finished.
     pub counted_left: AtomicU64,
     /// Set to stop at the next window.
     pub cancel: AtomicBool,
@@ -62,6 +62,8 @@ pub struct Watch {
 
 /// What one partition brings home.
 pub struct Harvest {
+    /// `[dependent flow]`: when it started, if its source is here; else [`Instant::NEVER`].
+    pub started: Vec<Instant>,
     /// `[flow]`: time its last byte reached the receiver, if here; else [`Instant::NEVER`].
     pub received: Vec<Instant>,
     /// `[flow]`: time its last acknowledgement reached the sender, if here.
@@ -109,6 +111,8 @@ struct Post {
     /// Earliest event it knows of, picoseconds.
     next: AtomicU64,
     counted_finished: AtomicU64,
+    /// Dependent flows.
+    started: AtomicU64,
     finished: AtomicU64,
     packet_hops: AtomicU64,
 }
@@ -129,7 +133,7 @@ struct Shared<'a> {
 pub fn run<H: EndHost<Schedule: Windows<H, D, O>>, D: DataPlane, O: Observer>(
     partitions: Vec<(Nodes<H, D>, O)>,
     params: &HostParams<H::Params>,
-    traffic: &Traffic,
+    traffic: impl Fn() -> Traffic,
     timing: Timing,
     watch: &Watch,
 ) -> Vec<(Nodes<H, D>, O, Harvest)> {
@@ -143,7 +147,7 @@ pub fn run<H: EndHost<Schedule: Windows<H, D, O>>, D: DataPlane, O: Observer>(
         posts: [posts(), posts()],
         stop: Default::default(),
     };
-    let worker = |(nodes, observer)| Worker::new(nodes, observer, params.clone(), traffic.clone(), timing, &shared);
+    let worker = |(nodes, observer)| Worker::new(nodes, observer, params.clone(), traffic(), timing, &shared);
     if n == 1 {
         return partitions.into_iter().map(|p| worker(p).run()).collect();
     }
@@ -165,8 +169,10 @@ struct Worker<'a, H: EndHost, D, O> {
     harvest: Harvest,
     /// The first flow that arrived in the counted window; flows are numbered in order of arrival.
     first_counted: u32,
-    /// Counted flows that arrived, in the whole network, and will end.
+    /// Counted flows that arrived, in the whole network, and will end; and all dependent ones.
     counted: u64,
+    /// Dependent flows that started here.
+    started: u64,
     /// Counted flows, and all flows, that finished here.
     counted_finished: u64,
     finished: u64,
@@ -181,11 +187,13 @@ impl<'a, H: EndHost<Schedule: Windows<H, D, O>>, D: DataPlane, O: Observer> Work
         timing: Timing,
         shared: &'a Shared<'a>,
     ) -> Self {
+        let dependents = traffic.dependents() as usize;
         let harvest = Harvest {
-            received: Vec::new(),
-            acknowledged: Vec::new(),
-            retransmitted: Vec::new(),
-            timeouts: Vec::new(),
+            started: vec![Instant::NEVER; dependents],
+            received: vec![Instant::NEVER; dependents],
+            acknowledged: vec![Instant::NEVER; dependents],
+            retransmitted: vec![0; dependents],
+            timeouts: vec![0; dependents],
             buffers: Vec::new(),
             queues: Vec::new(),
             pools: Vec::new(),
@@ -205,7 +213,8 @@ impl<'a, H: EndHost<Schedule: Windows<H, D, O>>, D: DataPlane, O: Observer> Work
             shared,
             harvest,
             first_counted: u32::MAX,
-            counted: 0,
+            counted: dependents as u64,
+            started: 0,
             counted_finished: 0,
             finished: 0,
         }
@@ -215,14 +224,27 @@ impl<'a, H: EndHost<Schedule: Windows<H, D, O>>, D: DataPlane, O: Observer> Work
     fn run_window(&mut self, end: Instant) {
         let (harvest, first_counted) = (&mut self.harvest, self.first_counted);
         let (counted_finished, all_finished) = (&mut self.counted_finished, &mut self.finished);
+        let (traffic, started, cap) = (&mut self.traffic, &mut self.started, self.timing.cap);
+        let dependents = traffic.dependents();
         let mut record = |now: Instant, what: Finished| match what {
-            Finished::Received { flow } => harvest.received[flow as usize] = now,
+            Finished::Received { flow, starts } => {
+                harvest.received[flow as usize] = now;
+                if flow < dependents {
+                    traffic.on_received(flow, now, |next| {
+                        if next.at < cap {
+                            harvest.started[next.id as usize] = next.at;
+                            *started += 1;
+                            starts.push(next);
+                        }
+                    });
+                }
+            }
             Finished::Acknowledged { flow, retransmitted, timeouts } => {
                 harvest.acknowledged[flow as usize] = now;
                 harvest.retransmitted[flow as usize] = retransmitted;
                 harvest.timeouts[flow as usize] = timeouts.min(u16::MAX as u32) as u16;
                 *all_finished += 1;
-                *counted_finished += (flow >= first_counted) as u64;
+                *counted_finished += (flow >= first_counted || flow < dependents) as u64;
             }
         };
         H::Schedule::run_window(&mut self.nodes, end, &self.params, &mut record, &mut self.observer);
@@ -263,6 +285,8 @@ impl<'a, H: EndHost<Schedule: Windows<H, D, O>>, D: DataPlane, O: Observer> Work
             }
         }
         self.harvest.ended = now;
+        // What was to start later did not.
+        self.harvest.started.iter_mut().filter(|at| **at >= now).for_each(|at| *at = Instant::NEVER);
         (self.nodes, self.observer, self.harvest)
     }
 
@@ -285,6 +309,15 @@ impl<'a, H: EndHost<Schedule: Windows<H, D, O>>, D: DataPlane, O: Observer> Work
     /// Hands this window's arrivals to the hosts they start at.
     fn admit(&mut self, end: Instant) {
         while let Some(flow) = self.traffic.next_before(end) {
+            let here = self.nodes.local[flow.src as usize] != u32::MAX;
+            if flow.is_dependent() {
+                if here {
+                    self.harvest.started[flow.id as usize] = flow.at;
+                    self.started += 1;
+                    H::Schedule::announce(&mut self.nodes, flow);
+                }
+                continue;
+            }
             if flow.at >= self.timing.warm {
                 self.first_counted = self.first_counted.min(flow.id);
                 self.counted += (flow.size != ENDLESS) as u64;
@@ -293,7 +326,7 @@ impl<'a, H: EndHost<Schedule: Windows<H, D, O>>, D: DataPlane, O: Observer> Work
             self.harvest.acknowledged.push(Instant::NEVER);
             self.harvest.retransmitted.push(0);
             self.harvest.timeouts.push(0);
-            if self.nodes.local[flow.src as usize] != u32::MAX {
+            if here {
                 H::Schedule::announce(&mut self.nodes, flow);
             }
         }
@@ -307,7 +340,7 @@ impl<'a, H: EndHost<Schedule: Windows<H, D, O>>, D: DataPlane, O: Observer> Work
         let next = local.min(fabric.outbox_next).min(self.traffic.next_at());
         if n == 1 {
             shared.stop[parity].store(shared.watch.cancel.load(Ordering::Relaxed), Ordering::Relaxed);
-            let standing = Standing { next, counted_finished: self.counted_finished };
+            let standing = Standing { next, counted_finished: self.counted_finished, started: self.started };
             self.report(end, self.finished, self.nodes.fabric.packet_hops, &standing);
             return standing;
         }
@@ -319,6 +352,7 @@ impl<'a, H: EndHost<Schedule: Windows<H, D, O>>, D: DataPlane, O: Observer> Work
         let post = &shared.posts[parity][me];
         post.next.store(next.0, Ordering::Relaxed);
         post.counted_finished.store(self.counted_finished, Ordering::Relaxed);
+        post.started.store(self.started, Ordering::Relaxed);
         post.finished.store(self.finished, Ordering::Relaxed);
         post.packet_hops.store(fabric.packet_hops, Ordering::Relaxed);
         if me == 0 {
@@ -332,7 +366,7 @@ impl<'a, H: EndHost<Schedule: Windows<H, D, O>>, D: DataPlane, O: Observer> Work
         let posts = &shared.posts[parity];
         let sum = |field: fn(&Post) -> &AtomicU64| posts.iter().map(|p| field(p).load(Ordering::Relaxed)).sum();
         let next = posts.iter().map(|p| p.next.load(Ordering::Relaxed)).min().map_or(Instant::NEVER, Instant);
-        let standing = Standing { next, counted_finished: sum(|p| &p.counted_finished) };
+        let standing = Standing { next, counted_finished: sum(|p| &p.counted_finished), started: sum(|p| &p.started) };
         if me == 0 {
             self.report(end, sum(|p| &p.finished), sum(|p| &p.packet_hops), &standing);
         }
@@ -342,7 +376,8 @@ impl<'a, H: EndHost<Schedule: Windows<H, D, O>>, D: DataPlane, O: Observer> Work
     fn report(&self, now: Instant, finished: u64, packet_hops: u64, all: &Standing) {
         let watch = self.shared.watch;
         watch.now.store(now.0, Ordering::Relaxed);
-        watch.started.store(self.harvest.received.len() as u64, Ordering::Relaxed);
+        let arrived = self.harvest.received.len() - self.harvest.started.len();
+        watch.started.store(arrived as u64 + all.started, Ordering::Relaxed);
         watch.finished.store(finished, Ordering::Relaxed);
         watch.packet_hops.store(packet_hops, Ordering::Relaxed);
         watch.counted_left.store(self.counted - all.counted_finished, Ordering::Relaxed);
@@ -415,6 +450,8 @@ struct Standing {
     /// Earliest event anywhere.
     next: Instant,
     counted_finished: u64,
+    /// Dependent flows.
+    started: u64,
 }
 
 /// Lets the other parties go when a thread panics: they would wait for it for ever.

@@ -11,6 +11,7 @@ pub mod params;
 pub mod port;
 pub mod receivers;
 pub mod rings;
+pub mod starts;
 pub mod timers;
 
 pub use fifo::Fifo;
@@ -29,6 +30,7 @@ use backwater_types::{DropReason, Duration, Instant, Kind, Packet, flags};
 use flows::{Flow, Flows};
 use port::{PORT, TIMER};
 use receivers::Receivers;
+use starts::Starts;
 use std::collections::VecDeque;
 use timers::Timers;
 
@@ -53,6 +55,7 @@ pub struct Host<N: Nic<T::Sender>, T: Transport, S: Schedule> {
     /// Packets inside the host for [`HostParams::delay`].
     delayed: VecDeque<(Instant, Packet)>,
     changes: VecDeque<Instant>,
+    starts: Starts,
     timeouts: Timeouts,
     /// `[workload]`: payload bytes of flows that were acknowledged to the end, and of datagrams received.
     finished_bytes: Vec<u64>,
@@ -94,6 +97,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule> EndHost for Host<N, T, S> {
             receivers: Receivers::default(),
             delayed: VecDeque::new(),
             changes: setup.changes,
+            starts: Starts::default(),
             timeouts: Timeouts::default(),
             finished_bytes: vec![0; setup.classes],
         }
@@ -165,6 +169,9 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule> EndHost for Host<N, T, S> {
                 self.receive(w, packet);
             }
         }
+        if self.starts.next() <= w.now {
+            self.start_due(w);
+        }
         at_nic!(self, w, on_timer);
         while let Some((_, slot, id)) = self.receiving.pop_due(w.now) {
             self.on_receiver_due(w, slot, id);
@@ -175,7 +182,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule> EndHost for Host<N, T, S> {
         let next = |queue: Option<Instant>| queue.unwrap_or(Instant::NEVER);
         let (change, delayed) = (next(self.changes.front().copied()), next(self.delayed.front().map(|(at, _)| *at)));
         let timers = self.nic.next_timer().min(self.receiving.next()).min(self.sending.next());
-        self.port.agenda.set_timer(self.port.event(TIMER), timers.min(change).min(delayed));
+        self.port.agenda.set_timer(self.port.event(TIMER), timers.min(change).min(delayed).min(self.starts.next()));
         self.kick(w);
     }
 
@@ -249,6 +256,26 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule> Host<N, T, S> {
         };
         let slot = self.flows.add(Flow::new(source, &arrival));
         self.offer(w, slot);
+    }
+
+    /// Starts what is due of what flows that arrived here start.
+    #[cold]
+    fn start_due(&mut self, w: &mut Around<T::Params, S, impl FnMut(Instant, Finished), impl Observer>) {
+        while let Some(flow) = self.starts.pop_due(w.now) {
+            self.start(w, flow);
+            if N::SENDS_AT_EACH_START {
+                self.kick(w);
+            }
+            self.await_start(w);
+        }
+    }
+
+    /// Sees to it that the next of these starts.
+    fn await_start(&mut self, w: &mut Around<T::Params, S, impl FnMut(Instant, Finished), impl Observer>) {
+        let at = self.starts.next();
+        if at != Instant::NEVER {
+            self.wake_at(w, at);
+        }
     }
 
     /// What the flow in `slot` may do has changed.
@@ -334,7 +361,8 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule> Host<N, T, S> {
         });
         if flow.state.is_done() {
             self.receivers.finish(slot);
-            (w.finished)(now, Finished::Received { flow: packet.flow });
+            (w.finished)(now, Finished::Received { flow: packet.flow, starts: &mut self.starts });
+            self.await_start(w);
         } else {
             let due = flow.state.timer(receiving);
             if due != Instant::NEVER && !std::mem::replace(&mut flow.timed, true) {

@@ -1,5 +1,6 @@
 //! What is the same for all hosts of a run, and what hosts report.
 
+use crate::host::starts::Starts;
 use backwater_transport::TimeoutReason;
 use backwater_types::{Duration, SerTime};
 
@@ -38,12 +39,14 @@ pub struct HostParams<P> {
 pub type Timeouts = [u64; TimeoutReason::ALL.len()];
 
 /// What happened to a flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Finished {
+#[derive(Debug)]
+pub enum Finished<'a> {
     /// The last byte reached the receiver.
     Received {
         /// Flow number.
         flow: u32,
+        /// Where to put what starts at the receiver because of it.
+        starts: &'a mut Starts,
     },
     /// The last acknowledgement reached the sender.
     Acknowledged {

@@ -3,15 +3,55 @@
 //! Numbers are given in order of arrival, so the records of recent flows are a sliding window. A flow that outlives the window
 //! moves to a short sorted list; a number that is in neither is a flow that has finished, and needs no record: its late
 //! duplicates are answered as such. Memory follows live flows, and no hash is taken.
+//!
+//! A process that listens numbers its flows to a host itself, beforehand and nearly in the order in which they start, so it has a
+//! window of its own here.
 
+use crate::workload::flow::own_slot;
 use std::collections::VecDeque;
 
-/// Records that stay in the window at most.
+/// Records that stay in a window at most.
 const WINDOW: usize = 1024;
 
 /// All flows to one host.
 #[derive(Clone, Debug, Default)]
 pub struct Receivers<R> {
+    others: Window<R>,
+    /// `[workload]`: dependent flows.
+    dependent: Vec<Window<R>>,
+}
+
+impl<R: Default> Receivers<R> {
+    /// The record of flow number `slot`; `None` if it has finished.
+    #[inline(always)]
+    pub fn get(&mut self, slot: u32) -> Option<&mut R> {
+        match own_slot(slot) {
+            None => self.others.get(slot),
+            Some((class, slot)) => self.dependent(class).get(slot),
+        }
+    }
+
+    /// Flow number `slot` has everything.
+    #[inline]
+    pub fn finish(&mut self, slot: u32) {
+        match own_slot(slot) {
+            None => self.others.finish(slot),
+            Some((class, slot)) => self.dependent(class).finish(slot),
+        }
+    }
+
+    fn dependent(&mut self, class: u8) -> &mut Window<R> {
+        let class = class as usize;
+        if self.dependent.len() <= class {
+            self.dependent.resize_with(class + 1, Window::default);
+        }
+        &mut self.dependent[class]
+    }
+}
+
+/// Flows to one host whose numbers rise as they start.
+#[derive(Clone, Debug, Default)]
+struct Window<R> {
     /// Number of the first record in `recent`.
     base: u32,
     recent: VecDeque<Option<R>>,
@@ -19,10 +59,10 @@ pub struct Receivers<R> {
     old: Vec<(u32, R)>,
 }
 
-impl<R: Default> Receivers<R> {
+impl<R: Default> Window<R> {
     /// The record of flow number `slot`; `None` if it has finished.
     #[inline]
-    pub fn get(&mut self, slot: u32) -> Option<&mut R> {
+    fn get(&mut self, slot: u32) -> Option<&mut R> {
         if slot < self.base {
             let at = self.old.binary_search_by_key(&slot, |(number, _)| *number).ok()?;
             return Some(&mut self.old[at].1);
@@ -50,7 +90,7 @@ impl<R: Default> Receivers<R> {
 
     /// Flow number `slot` has everything.
     #[inline]
-    pub fn finish(&mut self, slot: u32) {
+    fn finish(&mut self, slot: u32) {
         if slot < self.base {
             if let Ok(at) = self.old.binary_search_by_key(&slot, |(number, _)| *number) {
                 self.old.remove(at);
@@ -68,6 +108,7 @@ impl<R: Default> Receivers<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workload::flow::Own;
 
     #[test]
     fn long_flows_survive_the_window_and_finished_ones_leave_nothing() {
@@ -79,10 +120,10 @@ mod tests {
             assert!(flows.get(slot).is_none(), "{slot} has finished");
         }
         assert_eq!(*flows.get(0).unwrap(), 7);
-        assert!(flows.recent.len() <= WINDOW && flows.old.len() <= 1);
+        assert!(flows.others.recent.len() <= WINDOW && flows.others.old.len() <= 1);
         flows.finish(0);
         assert!(flows.get(0).is_none());
-        assert!(flows.old.is_empty());
+        assert!(flows.others.old.is_empty());
     }
 
     #[test]
@@ -91,5 +132,21 @@ mod tests {
         assert!(flows.get(5).is_some());
         flows.finish(5);
         assert!(flows.get(3).is_some() && flows.get(5).is_none());
+    }
+    #[test]
+    fn flows_of_each_process_that_listens_have_a_window_of_their_own() {
+        let mut flows = Receivers::<u32>::default();
+        let own = |class, slot| Own { number: 0, slot }.receiver_slot(class);
+        for slot in 0..5000 {
+            for receiver_slot in [slot, own(0, slot), own(249, slot)] {
+                *flows.get(receiver_slot).unwrap() = receiver_slot;
+            }
+            let kept = [slot, own(0, slot), own(249, slot)].map(|slot| flows.get(slot).copied());
+            assert_eq!(kept, [slot, own(0, slot), own(249, slot)].map(Some));
+            flows.finish(own(249, slot));
+            assert_eq!(flows.get(own(249, slot)), None);
+        }
+        assert!(flows.dependent[249].recent.is_empty() && flows.dependent[1].recent.is_empty());
+        assert_eq!(flows.get(own(0, 17)).copied(), Some(own(0, 17)));
     }
 }

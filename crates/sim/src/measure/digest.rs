@@ -1,6 +1,6 @@
 //! What a run measured, in 256 bits: a hash of each of its tables, and one of those.
 //!
-//! A flow's row follows from the scenario but for its times, its retransmissions and its timeouts, and the table of slowdowns follows
+//! A flow's row follows from the scenario but for its times (that of its start where it waits for others), its retransmissions and its timeouts, and the table of slowdowns follows
 //! from these; of all other tables every column counts, and so does what stands in no table. Wall-clock figures are outside.
 
 use crate::measure::outcome::{Digests, Outcome};
@@ -35,10 +35,11 @@ fn run(outcome: &Outcome) -> blake3::Hash {
 }
 
 fn flows(outcome: &Outcome) -> blake3::Hash {
-    hash_words((0..outcome.received.len()).flat_map(|i| {
+    let results = (0..outcome.received.len()).flat_map(|i| {
         let counts = outcome.retransmitted[i] as u64 | (outcome.timeouts[i] as u64) << 32;
         [outcome.received[i].0, outcome.acknowledged[i].0, counts]
-    }))
+    });
+    hash_words(results.chain(outcome.started.iter().map(|at| at.0)))
 }
 
 fn table(outcome: &Outcome, name: &str) -> blake3::Hash {

@@ -22,8 +22,19 @@ pub fn estimate(scenario: &Scenario) -> Value {
     let duration = scenario.run.duration.as_secs_f64();
     let packet = scenario.host.payload.0 + scenario.host.header.0;
     let (mut flows, mut hops, mut endless, mut last) = (0u64, 0f64, 0f64, Instant::ZERO);
+    let mut dependent_hops = 0.0;
     let (mut path, mut keys) = (Vec::new(), FlowKeys::new(scenario));
-    for flow in Traffic::new(scenario, &graph).take(DRAWN) {
+    let traffic = Traffic::new(scenario, &graph);
+    // A collective runs to its end.
+    let dependents = traffic.dependents();
+    let drawn = dependents.min(DRAWN as u32);
+    for id in 0..drawn {
+        let flow = traffic.dependent(id, Instant::NEVER);
+        ideal.path(flow.src, flow.dst, keys.next(&flow), &mut path);
+        dependent_hops += flow.packets(scenario.host.payload.0).0 as f64 * 2.0 * path.len() as f64;
+    }
+    dependent_hops *= dependents as f64 / drawn.max(1) as f64;
+    for flow in traffic.filter(|flow| !flow.is_dependent()).take(DRAWN) {
         ideal.path(flow.src, flow.dst, keys.next(&flow), &mut path);
         flows += 1;
         last = flow.at;
@@ -38,7 +49,7 @@ pub fn estimate(scenario: &Scenario) -> Value {
     // What is asked of the host links bounds what can cross them while flows arrive.
     let host_rate: f64 = graph.links[..graph.hosts].iter().map(|l| l.rate.0 as f64).sum();
     let endless = endless.min(host_rate * duration / (8 * packet) as f64 * 8.0);
-    let (flows, hops) = (flows as f64 / part, hops / part + endless);
+    let (flows, hops) = (flows as f64 / part + dependents as f64, hops / part + endless + dependent_hops);
     let switches = (graph.nodes.len() - graph.hosts) as f64;
     let memory = 20.0 * flows + switches * 3e6 + graph.hosts as f64 * 2e4 + 8e6;
     json!({

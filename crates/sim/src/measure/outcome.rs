@@ -11,7 +11,7 @@ use crate::net::pause_census::Pauses;
 use crate::net::stats::{Drops, PortStats};
 use crate::workload::{ENDLESS, Flow, FlowKeys, Traffic, counted_window};
 use backwater_dataplane::{Assigned, DataPlane, PoolCounts};
-use backwater_scenario::model::{Scenario, Slowdown, Workload};
+use backwater_scenario::model::{Scenario, Slowdown};
 use backwater_scenario::topology::Graph;
 use backwater_types::{BitsPerSec, Instant};
 use serde_json::{Value, json};
@@ -22,6 +22,8 @@ pub struct Outcome {
     pub scenario: Scenario,
     /// Its nodes and links.
     pub graph: Graph,
+    /// `[dependent flow]`: when it started; [`Instant::NEVER`] if it did not. Dependent flows have the first numbers.
+    pub started: Vec<Instant>,
     /// `[flow]`: when its last byte reached the receiver; [`Instant::NEVER`] if it did not.
     pub received: Vec<Instant>,
     /// `[flow]`: when its last acknowledgement reached the sender.
@@ -115,7 +117,7 @@ pub struct FlowRow {
     pub ideal: u64,
     /// Completion time over ideal; `NaN` if unfinished.
     pub slowdown: f64,
-    /// It arrived in the counted window and has an end.
+    /// It arrived at the start of the counted window or later, or is a collective's and did not start at all, and has an end.
     pub counted: bool,
 }
 
@@ -146,6 +148,7 @@ impl Outcome {
         let mut outcome = Outcome {
             scenario: scenario.clone(),
             graph: graph.clone(),
+            started: Vec::new(),
             received: Vec::new(),
             acknowledged: Vec::new(),
             retransmitted: Vec::new(),
@@ -167,6 +170,7 @@ impl Outcome {
             digest: Digests::default(),
         };
         for (nodes, harvest) in &mut parts {
+            merge(&mut outcome.started, &mut harvest.started, |a, b| *a = (*a).min(b));
             merge(&mut outcome.received, &mut harvest.received, |a, b| *a = (*a).min(b));
             merge(&mut outcome.acknowledged, &mut harvest.acknowledged, |a, b| *a = (*a).min(b));
             merge(&mut outcome.retransmitted, &mut harvest.retransmitted, |a, b| *a += b);
@@ -260,9 +264,9 @@ impl Outcome {
         }
     }
 
-    /// Every flow with what became of it, in order of arrival. The traffic is walked once more.
+    /// Every flow with what became of it, by number. The traffic is walked once more.
     pub fn flows(&self) -> impl Iterator<Item = FlowRow> + use<'_> {
-        let traffic = Traffic::new(&self.scenario, &self.graph);
+        let traffic = || Traffic::new(&self.scenario, &self.graph);
         let ideal = Ideal::new(&self.graph, &self.scenario);
         let host = &self.scenario.host;
         let by_formula = self.scenario.measure.slowdown == Slowdown::HpccSim;
@@ -270,7 +274,11 @@ impl Outcome {
         let (warm, _) = counted_window(&self.scenario);
         let mut keys = FlowKeys::new(&self.scenario);
         let mut path = Vec::new();
-        traffic.take(self.received.len()).map(move |flow| {
+        let listening = traffic();
+        let dependents = (0..).zip(&self.started).map(move |(id, at)| listening.dependent(id, *at));
+        let others = self.received.len() - self.started.len();
+        let others = traffic().filter(|flow| !flow.is_dependent()).take(others);
+        dependents.chain(others).map(move |flow| {
             let i = flow.id as usize;
             let (received, acknowledged) = (self.received[i], self.acknowledged[i]);
             let key = keys.next(&flow);
@@ -304,12 +312,7 @@ impl Outcome {
 
     /// Name of workload number `class`.
     pub fn class(&self, class: usize) -> &str {
-        match &self.scenario.workload[class] {
-            Workload::Background { class, .. }
-            | Workload::Incast { class, .. }
-            | Workload::LongLived { class, .. }
-            | Workload::FlowList { class, .. } => class,
-        }
+        self.scenario.workload[class].class()
     }
 }
 

@@ -5,6 +5,7 @@ use crate::measure::tables::{Column, Values};
 use crate::workload::Traffic;
 use backwater_scenario::model::Scenario;
 use backwater_scenario::topology;
+use backwater_types::Instant;
 use serde_json::{Value, json};
 
 /// Base BDPs are those of all pairs of hosts: 16 bytes each.
@@ -24,11 +25,14 @@ pub fn network(scenario: &Scenario) -> Value {
     })
 }
 
-/// The flows of a valid scenario, at most `rows` at a time. Source, destination and class are numbers; an endless flow has the
-/// largest size.
+/// The flows of a valid scenario, at most `rows` at a time: those of collectives, then all others in order of arrival. Source,
+/// destination and class are numbers; an endless flow has the largest size, and a flow of a collective the largest arrival, as it
+/// may wait for others.
 pub fn flow_batches(scenario: &Scenario, rows: usize) -> impl Iterator<Item = Vec<Column>> + use<> {
     let graph = topology::expand(&scenario.topology);
-    let mut flows = Traffic::new(scenario, &graph).peekable();
+    let (listening, traffic) = (Traffic::new(scenario, &graph), Traffic::new(scenario, &graph));
+    let dependents = (0..listening.dependents()).map(move |id| listening.dependent(id, Instant::NEVER));
+    let mut flows = dependents.chain(traffic.filter(|flow| !flow.is_dependent())).peekable();
     std::iter::from_fn(move || {
         flows.peek()?;
         let (mut at, mut src, mut dst, mut size, mut port, mut class) =

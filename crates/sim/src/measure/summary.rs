@@ -1,10 +1,10 @@
 //! The numbers of a run that fit on a page, as JSON.
 
 use crate::measure::outcome::{FlowRow, Outcome};
-use crate::workload::counted_window;
 use crate::workload::load::{Load, realised};
+use crate::workload::{Traffic, counted_window};
 use backwater_scenario::model::{Slowdown, Transport, Workload};
-use backwater_types::DropReason;
+use backwater_types::{DropReason, Instant};
 use serde_json::{Value, json};
 
 /// Slowdowns of the counted flows of one class and size bin.
@@ -157,6 +157,7 @@ pub fn summary(outcome: &Outcome) -> Value {
         "drops": drops(outcome),
         "loss": loss(outcome),
         "timeouts": timeouts(outcome),
+        "collectives": collectives(outcome),
         "queueing_delay": queueing_delay(outcome),
         "throughput": totals.throughput(outcome),
         "packet_hops": outcome.packet_hops,
@@ -354,6 +355,27 @@ fn timeouts(outcome: &Outcome) -> Option<Value> {
             "handshake": handshake,
         })
     })
+}
+
+/// Flows of each collective, and the time from its start to its last byte; null where there is none.
+fn collectives(outcome: &Outcome) -> Option<Vec<Value>> {
+    let mut rows = Vec::new();
+    let traffic = Traffic::new(&outcome.scenario, &outcome.graph);
+    for (class, workload) in outcome.scenario.workload.iter().enumerate() {
+        let Workload::Collective { start, .. } = workload else { continue };
+        let flows = traffic.dependents_of(class);
+        let reached = |times: &[Instant]| times.iter().filter(|at| **at != Instant::NEVER).count();
+        let (started, received) = (&outcome.started[flows.clone()], &outcome.received[flows.clone()]);
+        let end = received.iter().max().filter(|end| **end != Instant::NEVER);
+        rows.push(json!({
+            "class": outcome.class(class),
+            "flows": flows.len(),
+            "started": reached(started),
+            "received": reached(received),
+            "completion_ps": end.map(|end| end.since(Instant::ZERO + *start).0),
+        }));
+    }
+    (!rows.is_empty()).then_some(rows)
 }
 
 fn queueing_delay(outcome: &Outcome) -> Option<Value> {

@@ -9,7 +9,9 @@
 //! "Renewal Theory", 1962). Log-normal gaps of sigma 2 have `c_gap = sqrt(e^4 - 1) = 7.32`, Google's sizes `c_size = 22`: a million
 //! flows stray by 2.3 %. That would hide a wrong rate, so a run is judged by its number of flows and by their mean size apart.
 
-use crate::workload::{Hosts, Sampler, counted_window};
+use crate::workload::flow::counted_window;
+use crate::workload::hosts::Hosts;
+use crate::workload::sizes::Sampler;
 use backwater_scenario::model::{Arrivals, LoadBy, LoadOf, Scenario, Workload};
 use backwater_scenario::topology::Graph;
 use backwater_types::Instant;

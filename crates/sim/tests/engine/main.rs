@@ -2,6 +2,7 @@
 
 mod common;
 
+mod collectives;
 mod conformance;
 mod determinism;
 mod flaps;

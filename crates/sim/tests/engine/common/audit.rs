@@ -35,7 +35,7 @@ use backwater_schemes::build::ser_time;
 use backwater_sim::Outcome;
 use backwater_sim::net::build;
 use backwater_sim::observe::Observer;
-use backwater_sim::workload::{ENDLESS, Traffic};
+use backwater_sim::workload::ENDLESS;
 use backwater_types::{ControlFrame, DropReason, Duration, Instant, Kind, Packet, PortId, QueueId, SerTime, flags};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -1071,7 +1071,7 @@ pub fn conclude(audits: Vec<Audit>, outcome: &Outcome) -> Report {
 
 fn check_flows(all: &mut Report, flows: &[Tally], outcome: &Outcome) {
     let payload = outcome.scenario.host.payload.0;
-    for flow in Traffic::new(&outcome.scenario, &outcome.graph).take(flows.len()) {
+    for flow in outcome.flows().map(|row| row.flow).take(flows.len()) {
         let (i, tally) = (flow.id as usize, &flows[flow.id as usize]);
         let (mut packets, _) = flow.packets(payload);
         if let Some(tcp) = Tcp::new(&outcome.scenario) {
