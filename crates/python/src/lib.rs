@@ -2,7 +2,7 @@
 
 use backwater_scenario as scenario;
 use backwater_sim::measure::{estimate, preview, summary, tables};
-use backwater_sim::simulation::shortened;
+use backwater_sim::shortened;
 use backwater_sim::{Simulation, Watch};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyKeyError, PyRuntimeError, PyValueError};

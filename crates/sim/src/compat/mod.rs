@@ -1,3 +1,3 @@
 //! Conventions of other simulators, where they are more than a parameter.
 
-pub mod hpcc;
+pub(crate) mod hpcc;

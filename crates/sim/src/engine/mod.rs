@@ -7,8 +7,8 @@
 //! Windows also end at a fixed grid of instants, whatever the look-ahead and the number of threads: where occupancy is sampled,
 //! counters are read, and the run may end. Nothing a run reports depends on where the other windows end.
 
-pub mod node_by_node;
-pub mod windows;
+pub(crate) mod node_by_node;
+pub(crate) mod windows;
 
 use crate::engine::windows::Windows;
 use crate::host::params::{Finished, HostParams};
@@ -25,7 +25,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 /// When to stop and what to sample; the same for all threads.
 #[derive(Clone, Copy, Debug)]
-pub struct Timing {
+pub(crate) struct Timing {
     /// Longest window.
     pub look_ahead: Duration,
     /// Start of the counted window.
@@ -130,7 +130,7 @@ struct Shared<'a> {
 }
 
 /// Runs all partitions to the end, each on a thread of its own, and returns them with what they measured.
-pub fn run<H: EndHost<Schedule: Windows<H, D, O>>, D: DataPlane, O: Observer>(
+pub(crate) fn run<H: EndHost<Schedule: Windows<H, D, O>>, D: DataPlane, O: Observer>(
     partitions: Vec<(Nodes<H, D>, O)>,
     params: &HostParams<H::Params>,
     traffic: impl Fn() -> Traffic,

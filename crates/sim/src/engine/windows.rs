@@ -8,7 +8,7 @@ use crate::workload::Flow;
 use backwater_types::Instant;
 
 /// A schedule that can run hosts `H` and switches of data plane `D` under observer `O`.
-pub trait Windows<H: EndHost, D, O>: Schedule {
+pub(crate) trait Windows<H: EndHost, D, O>: Schedule {
     /// The nodes were built: what is ahead of them is found out.
     fn begin(nodes: &mut Nodes<H, D>);
     /// A flow will start at a host here, before the end of the next window.

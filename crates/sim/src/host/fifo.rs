@@ -11,7 +11,7 @@ use backwater_types::hash::Stream;
 use backwater_types::{ControlFrame, Instant, Packet, flags};
 
 /// The NIC.
-pub struct Fifo {
+pub(crate) struct Fifo {
     queue: Ring<Packet>,
     bytes: u64,
     /// Replies that do not wait with the data.
@@ -27,7 +27,7 @@ pub struct Fifo {
 
 /// What it keeps of a flow.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Place {
+pub(crate) struct Place {
     /// In [`Fifo::paced`].
     pacing: bool,
 }

@@ -7,7 +7,7 @@ use std::ops::{Index, IndexMut};
 
 /// A flow: its sender `S`, and what its NIC keeps of it. From the start of a cache line on, so that it lies in as few as it can.
 #[repr(align(64))]
-pub struct Flow<S, F> {
+pub(crate) struct Flow<S, F> {
     /// What its packets come from.
     pub source: Source<S>,
     /// Its NIC's.
@@ -28,7 +28,7 @@ pub struct Flow<S, F> {
 
 impl<S: Sender, F: Default> Flow<S, F> {
     /// Of a flow that arrives.
-    pub fn new(source: Source<S>, arrival: &Arrival) -> Flow<S, F> {
+    pub(crate) fn new(source: Source<S>, arrival: &Arrival) -> Flow<S, F> {
         Flow {
             source,
             nic: F::default(),
@@ -44,7 +44,7 @@ impl<S: Sender, F: Default> Flow<S, F> {
 
     /// A packet of the flow in `slot` of host `src`, out of `queue`.
     #[inline(always)]
-    pub fn packet(&self, src: u16, slot: u32, queue: QueueId, out: Outgoing) -> Packet {
+    pub(crate) fn packet(&self, src: u16, slot: u32, queue: QueueId, out: Outgoing) -> Packet {
         Packet {
             flow: self.id,
             seq: out.seq,
@@ -63,7 +63,7 @@ impl<S: Sender, F: Default> Flow<S, F> {
 }
 
 /// All flows of a host. Slots are used again.
-pub struct Flows<S, F> {
+pub(crate) struct Flows<S, F> {
     list: Vec<Flow<S, F>>,
     free: Vec<u32>,
 }
@@ -76,7 +76,7 @@ impl<S, F> Default for Flows<S, F> {
 
 impl<S, F> Flows<S, F> {
     /// A slot for a new flow.
-    pub fn add(&mut self, flow: Flow<S, F>) -> u32 {
+    pub(crate) fn add(&mut self, flow: Flow<S, F>) -> u32 {
         match self.free.pop() {
             Some(slot) => {
                 self.list[slot as usize] = flow;
@@ -91,24 +91,24 @@ impl<S, F> Flows<S, F> {
 
     /// The flow in `slot` is forgotten.
     #[inline(always)]
-    pub fn remove(&mut self, slot: u32) {
+    pub(crate) fn remove(&mut self, slot: u32) {
         self.list[slot as usize].live = false;
         self.free.push(slot);
     }
 
     /// The flow that a slot and a number name; a slot may have been given to another.
     #[inline(always)]
-    pub fn named(&mut self, slot: u32, id: u32) -> Option<&mut Flow<S, F>> {
+    pub(crate) fn named(&mut self, slot: u32, id: u32) -> Option<&mut Flow<S, F>> {
         self.list.get_mut(slot as usize).filter(|flow| flow.id == id && flow.live)
     }
 
     /// All slots, forgotten ones too.
-    pub fn slots(&self) -> std::ops::Range<u32> {
+    pub(crate) fn slots(&self) -> std::ops::Range<u32> {
         0..self.list.len() as u32
     }
 
     /// All flows, forgotten ones too.
-    pub fn iter(&self) -> impl Iterator<Item = &Flow<S, F>> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Flow<S, F>> {
         self.list.iter()
     }
 }

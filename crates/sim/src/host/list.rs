@@ -18,7 +18,7 @@ use backwater_transport::{Dctcp, GoBackNSender, Next, Sender};
 use backwater_types::{ControlFrame, Instant, Packet};
 
 /// The NIC.
-pub struct List {
+pub(crate) struct List {
     replies: Ring<Packet>,
     pairs: Pairs,
     /// Pending wake-up for a pace.
@@ -29,7 +29,7 @@ pub struct List {
 
 /// A queue pair's place in the list, or a number that stands for none.
 #[derive(Clone, Copy, Debug)]
-pub struct Place(u32);
+pub(crate) struct Place(u32);
 
 impl Default for Place {
     fn default() -> Place {

@@ -3,23 +3,23 @@
 //! The transport says what a flow may send, the NIC which flow does so and when; the host gives both their events, and packets
 //! their names. One host for all of them.
 
-pub mod fifo;
-pub mod flows;
-pub mod list;
-pub mod nic;
-pub mod params;
-pub mod port;
-pub mod receivers;
-pub mod rings;
-pub mod starts;
-pub mod timers;
+pub(crate) mod fifo;
+pub(crate) mod flows;
+pub(crate) mod list;
+pub(crate) mod nic;
+pub(crate) mod params;
+pub(crate) mod port;
+pub(crate) mod receivers;
+pub(crate) mod rings;
+pub(crate) mod starts;
+pub(crate) mod timers;
 
-pub use fifo::Fifo;
-pub use list::List;
-pub use nic::{Context, Nic};
-pub use params::{Finished, HostParams, Timeouts};
-pub use port::{Around, EndHost, HostPort, HostSetup};
-pub use rings::Rings;
+pub(crate) use fifo::Fifo;
+pub(crate) use list::List;
+pub(crate) use nic::{Context, Nic};
+pub(crate) use params::{Finished, HostParams, Timeouts};
+pub(crate) use port::{Around, EndHost, HostPort, HostSetup};
+pub(crate) use rings::Rings;
 
 use crate::net::node_by_node::NodeByNode;
 use crate::net::schedule::{Agenda, Schedule};
@@ -35,14 +35,14 @@ use std::collections::VecDeque;
 use timers::Timers;
 
 /// A host of RDMA, under control `C`: queues that BFC may pause, go-back-N.
-pub type RdmaHost<C> = Host<Rings, GoBackN<C>, NodeByNode>;
+pub(crate) type RdmaHost<C> = Host<Rings, GoBackN<C>, NodeByNode>;
 /// The host of the HPCC simulator.
-pub type HpccHost<C, S> = Host<List, GoBackN<C>, S>;
+pub(crate) type HpccHost<C, S> = Host<List, GoBackN<C>, S>;
 /// A host of TCP.
-pub type TcpHost = Host<Fifo, Tcp, NodeByNode>;
+pub(crate) type TcpHost = Host<Fifo, Tcp, NodeByNode>;
 
 /// A host with NIC `N` and transport `T`, whose events are kept by schedule `S`.
-pub struct Host<N: Nic<T::Sender>, T: Transport, S: Schedule> {
+pub(crate) struct Host<N: Nic<T::Sender>, T: Transport, S: Schedule> {
     port: HostPort<S>,
     nic: N,
     keys: FlowKeys,

@@ -7,10 +7,10 @@ use backwater_transport::Sender;
 use backwater_types::{ControlFrame, Instant, Packet, PortId, SerTime};
 
 /// A NIC has one port; what tells ports apart knows it by this number.
-pub const ONLY_PORT: PortId = 0;
+pub(crate) const ONLY_PORT: PortId = 0;
 
 /// A NIC for flows with senders `S`.
-pub trait Nic<S: Sender>: Send + Sized {
+pub(crate) trait Nic<S: Sender>: Send + Sized {
     /// What it keeps of each flow.
     type Flow: Default + Send;
     /// Of flows that start at one instant the first sends before it knows of the next.
@@ -55,7 +55,7 @@ pub trait Nic<S: Sender>: Send + Sized {
 }
 
 /// What a NIC sees of its host, and what it leaves there.
-pub struct Context<'a, S: Sender, F> {
+pub(crate) struct Context<'a, S: Sender, F> {
     /// Now.
     pub now: Instant,
     /// The link is taken until then.
@@ -75,7 +75,7 @@ pub struct Context<'a, S: Sender, F> {
 impl<S: Sender, F> Context<'_, S, F> {
     /// A timer was set.
     #[inline(always)]
-    pub fn wake_at(&mut self, at: Instant) {
+    pub(crate) fn wake_at(&mut self, at: Instant) {
         self.wake = self.wake.min(at);
     }
 }

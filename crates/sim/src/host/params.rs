@@ -36,7 +36,7 @@ pub struct HostParams<P> {
 }
 
 /// Timeouts by reason, in the order of [`TimeoutReason::ALL`].
-pub type Timeouts = [u64; TimeoutReason::ALL.len()];
+pub(crate) type Timeouts = [u64; TimeoutReason::ALL.len()];
 
 /// What happened to a flow.
 #[derive(Debug)]

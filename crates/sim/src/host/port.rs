@@ -12,13 +12,13 @@ use backwater_types::{Instant, Packet};
 use std::collections::VecDeque;
 
 /// Leaf of a host's event queue: the head frame of its incoming link.
-pub const LINK: usize = 0;
+pub(crate) const LINK: usize = 0;
 /// Leaf: its port may send again.
-pub const PORT: usize = 1;
+pub(crate) const PORT: usize = 1;
 /// Leaf: a flow arrives.
-pub const ARRIVAL: usize = 2;
+pub(crate) const ARRIVAL: usize = 2;
 /// Leaf: any of its timers.
-pub const TIMER: usize = 3;
+pub(crate) const TIMER: usize = 3;
 
 /// A host as the engine sees it.
 pub trait EndHost: Send + Sized {

@@ -15,7 +15,7 @@ const WINDOW: usize = 1024;
 
 /// All flows to one host.
 #[derive(Clone, Debug, Default)]
-pub struct Receivers<R> {
+pub(crate) struct Receivers<R> {
     others: Window<R>,
     /// `[workload]`: dependent flows.
     dependent: Vec<Window<R>>,
@@ -24,7 +24,7 @@ pub struct Receivers<R> {
 impl<R: Default> Receivers<R> {
     /// The record of flow number `slot`; `None` if it has finished.
     #[inline(always)]
-    pub fn get(&mut self, slot: u32) -> Option<&mut R> {
+    pub(crate) fn get(&mut self, slot: u32) -> Option<&mut R> {
         match own_slot(slot) {
             None => self.others.get(slot),
             Some((class, slot)) => self.dependent(class).get(slot),
@@ -33,7 +33,7 @@ impl<R: Default> Receivers<R> {
 
     /// Flow number `slot` has everything.
     #[inline]
-    pub fn finish(&mut self, slot: u32) {
+    pub(crate) fn finish(&mut self, slot: u32) {
         match own_slot(slot) {
             None => self.others.finish(slot),
             Some((class, slot)) => self.dependent(class).finish(slot),

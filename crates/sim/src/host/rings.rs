@@ -13,7 +13,7 @@ use backwater_types::hash::Stream;
 use backwater_types::{ControlFrame, Duration, FlowName, Instant, Packet, QueueId};
 
 /// The NIC.
-pub struct Rings {
+pub(crate) struct Rings {
     queues: NicQueues,
     upstream: PausedQueues,
     replies: Ring<Packet>,
@@ -26,7 +26,7 @@ pub struct Rings {
 
 /// What it keeps of a flow.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Place {
+pub(crate) struct Place {
     queue: QueueId,
     /// Counts as a member of its queue: it has unsent packets.
     joined: bool,

@@ -31,7 +31,7 @@ pub struct Nodes<H: EndHost, D> {
 }
 
 /// Builds all partitions. `plane` makes a switch's data plane.
-pub fn build<H: EndHost, D: DataPlane>(
+pub(crate) fn build<H: EndHost, D: DataPlane>(
     scenario: &Scenario,
     graph: &Graph,
     partitions: usize,
@@ -105,7 +105,7 @@ pub fn build<H: EndHost, D: DataPlane>(
 
 /// What of [`model::Host::delay`] frames spend on the last link: all of it, where no control frame comes by it that would have to
 /// overtake them, and no link goes down while they are in the host. It saves an event for each.
-pub fn delay_on_wire(scenario: &Scenario) -> Duration {
+pub(crate) fn delay_on_wire(scenario: &Scenario) -> Duration {
     let plain = |switch: &Switch| switch.backpressure == Backpressure::None;
     let plain = plain(&scenario.switch) && scenario.region.iter().all(|region| plain(&region.switch));
     let up = scenario.fault.iter().all(|fault| fault.down.is_empty());

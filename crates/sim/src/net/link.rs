@@ -102,7 +102,7 @@ impl<S: Schedule> Fabric<S> {
 /// Puts a frame of `queue` on a wire, on which it is completely at `sent`; faults may take it.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)] // the link's two ends, when, and what
-pub fn put_on_wire<S: Schedule>(
+pub(crate) fn put_on_wire<S: Schedule>(
     wire: &mut Wire,
     fabric: &mut Fabric<S>,
     drops: &mut Drops,

@@ -1,12 +1,12 @@
 //! Links, routes and switches, and the network they make.
 
-pub mod build;
-pub mod link;
-pub mod meters;
-pub mod node_by_node;
-pub mod pause_census;
-pub mod routes;
-pub mod schedule;
-pub mod stats;
-pub mod switch_node;
-pub mod tree;
+pub(crate) mod build;
+pub(crate) mod link;
+pub(crate) mod meters;
+pub(crate) mod node_by_node;
+pub(crate) mod pause_census;
+pub(crate) mod routes;
+pub(crate) mod schedule;
+pub(crate) mod stats;
+pub(crate) mod switch_node;
+pub(crate) mod tree;

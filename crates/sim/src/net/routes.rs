@@ -130,7 +130,7 @@ impl Choice {
 }
 
 /// `[node][port]`: the node at the other end, or `None` where the link is down.
-pub fn neighbours(graph: &Graph, up: &[bool]) -> Vec<Vec<Option<usize>>> {
+pub(crate) fn neighbours(graph: &Graph, up: &[bool]) -> Vec<Vec<Option<usize>>> {
     let mut out = vec![Vec::new(); graph.nodes.len()];
     for (link, up) in graph.links.iter().zip(up) {
         out[link.a].push(up.then_some(link.b));

@@ -9,7 +9,7 @@
 use backwater_types::{Instant, hash};
 
 /// Times at or beyond this do not fit a key.
-pub const TIME_LIMIT: Instant = Instant(1 << 46);
+pub(crate) const TIME_LIMIT: Instant = Instant(1 << 46);
 
 const TIE_BITS: u32 = 18;
 

@@ -135,7 +135,7 @@ fn check(family: Family, number: u64) -> Result<(Counts, bool), String> {
     if let Some((fault, text)) = faults.into_iter().next() {
         return Err(fail(format!("{fault:?}: {text}")));
     }
-    let full = |d: &backwater_sim::net::stats::Drops| d.packets[0] + d.packets[1] > 0;
+    let full = |d: &backwater_sim::measure::outcome::Drops| d.packets[0] + d.packets[1] > 0;
     if case.lossless && outcome.drops.iter().any(full) {
         return Err(fail("PFC with its computed headroom dropped a packet".into()));
     }

@@ -7,7 +7,7 @@ use backwater_types::{PortId, hash};
 
 /// The sketches of all ports of a switch: rows of counters of bytes.
 #[derive(Clone, Debug, Hash)]
-pub struct Sketch {
+pub(super) struct Sketch {
     /// `[port x row x column]`.
     bytes: Vec<u32>,
     rows: usize,
@@ -16,14 +16,14 @@ pub struct Sketch {
 
 impl Sketch {
     /// Of `rows` rows of `columns` (a power of two) for each of `ports`.
-    pub fn new(ports: usize, rows: u32, columns: u32) -> Sketch {
+    pub(super) fn new(ports: usize, rows: u32, columns: u32) -> Sketch {
         let (rows, columns) = (rows as usize, columns as usize);
         Sketch { bytes: vec![0; ports * rows * columns], rows, columns }
     }
 
     /// A packet of a flow came, to its isolation queue or its normal one: the flow's bytes there, or more.
     #[inline(always)]
-    pub fn add(&mut self, port: PortId, flow: u32, isolated: bool, wire: u32) -> u64 {
+    pub(super) fn add(&mut self, port: PortId, flow: u32, isolated: bool, wire: u32) -> u64 {
         let places = self.places(port, flow, isolated);
         let mut least = u32::MAX;
         for at in places {
@@ -35,7 +35,7 @@ impl Sketch {
 
     /// A packet left.
     #[inline(always)]
-    pub fn take(&mut self, port: PortId, flow: u32, isolated: bool, wire: u32) {
+    pub(super) fn take(&mut self, port: PortId, flow: u32, isolated: bool, wire: u32) {
         for at in self.places(port, flow, isolated) {
             self.bytes[at] -= wire;
         }

@@ -22,14 +22,14 @@ use std::collections::VecDeque;
 
 /// All events of the network.
 #[derive(Debug)]
-pub struct InOrder {
+pub(crate) struct InOrder {
     wheel: Wheel,
     /// Flows that start within the window.
     starts: VecDeque<Flow>,
 }
 
 /// What a node keeps of its events: all of them are among those of the network, and stay there until they come.
-pub struct Nothing;
+pub(crate) struct Nothing;
 
 impl Schedule for InOrder {
     type Agenda<const LEAVES: usize> = Nothing;

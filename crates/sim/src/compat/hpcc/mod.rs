@@ -1,5 +1,5 @@
 //! The public simulator of HPCC, in ns-3: what it computes of a [`network`], and the order of its events.
 
-pub mod in_order;
-pub mod network;
-pub mod wheel;
+pub(crate) mod in_order;
+pub(crate) mod network;
+pub(crate) mod wheel;

@@ -5,21 +5,21 @@
 use backwater_scenario::topology::Graph;
 
 /// Source port of the first flow between two hosts; each further one has the next.
-pub const FIRST_SOURCE_PORT: u16 = 10_000;
+pub(crate) const FIRST_SOURCE_PORT: u16 = 10_000;
 
 /// Address of the node with this number.
-pub fn address(id: u16) -> u32 {
+pub(crate) fn address(id: u16) -> u32 {
     0x0b00_0001 + ((id as u32 / 256) << 16) + ((id as u32 % 256) << 8)
 }
 
 /// Both ports as a switch hashes them. An ACK has them the other way round: rotated by 16 bits.
-pub fn ports(source: u16, destination: u16) -> u32 {
+pub(crate) fn ports(source: u16, destination: u16) -> u32 {
     source as u32 | (destination as u32) << 16
 }
 
 /// MurmurHash3 (x86, 32 bits) of three words.
 #[inline]
-pub fn murmur3(seed: u32, words: [u32; 3]) -> u32 {
+pub(crate) fn murmur3(seed: u32, words: [u32; 3]) -> u32 {
     let mut h = seed;
     for word in words {
         h ^= word.wrapping_mul(0xcc9e_2d51).rotate_left(15).wrapping_mul(0x1b87_3593);
@@ -32,7 +32,7 @@ pub fn murmur3(seed: u32, words: [u32; 3]) -> u32 {
 }
 
 /// `[node]`: its neighbours and the links to them, in the order in which the simulator visits them: by descending number.
-pub fn neighbours(graph: &Graph, up: &[bool]) -> Vec<Vec<(usize, usize)>> {
+pub(crate) fn neighbours(graph: &Graph, up: &[bool]) -> Vec<Vec<(usize, usize)>> {
     let mut out = vec![Vec::new(); graph.nodes.len()];
     for (link, l) in graph.links.iter().enumerate().filter(|(link, _)| up[*link]) {
         out[l.a].push((l.b, link));
@@ -45,7 +45,7 @@ pub fn neighbours(graph: &Graph, up: &[bool]) -> Vec<Vec<(usize, usize)>> {
 }
 
 /// Base round trips and bandwidths between all hosts, along the path that the simulator's search meets first.
-pub struct BaseTimes {
+pub(crate) struct BaseTimes {
     hosts: usize,
     /// `[destination x source]`: base round trip, nanoseconds; slowest link, bit/s.
     pairs: Vec<(u64, u64)>,
@@ -53,7 +53,7 @@ pub struct BaseTimes {
 
 impl BaseTimes {
     /// With all links up. A base round trip is propagation both ways, and a payload's serialisation once a link.
-    pub fn new(graph: &Graph, payload: u64) -> BaseTimes {
+    pub(crate) fn new(graph: &Graph, payload: u64) -> BaseTimes {
         let near = neighbours(graph, &vec![true; graph.links.len()]);
         let mut pairs = vec![(0, u64::MAX); graph.hosts * graph.hosts];
         let mut reached = vec![None; graph.nodes.len()];
@@ -84,14 +84,14 @@ impl BaseTimes {
     }
 
     /// The largest base BDP of any pair, bytes: the window at line rate.
-    pub fn largest_bdp(&self) -> u64 {
+    pub(crate) fn largest_bdp(&self) -> u64 {
         let bdp = |(rtt, rate): &(u64, u64)| (*rtt as u128 * *rate as u128 / 8_000_000_000) as u64;
         self.pairs.iter().filter(|(rtt, _)| *rtt > 0).map(bdp).max().unwrap_or(0)
     }
 
     /// Completion time of `size` bytes alone: base round trip, and every byte with its headers at the slowest link;
     /// nanoseconds.
-    pub fn standalone(&self, src: u16, dst: u16, size: u64, payload: u64, header: u64) -> u64 {
+    pub(crate) fn standalone(&self, src: u16, dst: u16, size: u64, payload: u64, header: u64) -> u64 {
         let (rtt, rate) = self.pairs[dst as usize * self.hosts + src as usize];
         let total = size + size.div_ceil(payload) * header;
         rtt + (total as u128 * 8_000_000_000 / rate as u128) as u64

@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 
 /// Something that happens at a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Event(u32);
+pub(crate) struct Event(u32);
 
 /// What happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub(crate) enum What {
     /// A frame has arrived at the port.
     Arrival,
     /// The port has finished a transmission.
@@ -28,14 +28,14 @@ const WHAT_SHIFT: u32 = 30;
 impl Event {
     /// At `port` of node number `node`, which counts hosts first.
     #[inline(always)]
-    pub fn new(what: What, node: u32, port: PortId) -> Event {
+    pub(crate) fn new(what: What, node: u32, port: PortId) -> Event {
         debug_assert!(node < 1 << PORT_SHIFT && (port as u32) < 1 << (WHAT_SHIFT - PORT_SHIFT));
         Event((what as u32) << WHAT_SHIFT | (port as u32) << PORT_SHIFT | node)
     }
 
     /// What happens, at which node and port.
     #[inline(always)]
-    pub fn parts(self) -> (What, usize, PortId) {
+    pub(crate) fn parts(self) -> (What, usize, PortId) {
         let what = match self.0 >> WHAT_SHIFT {
             0 => What::Arrival,
             1 => What::Free,
@@ -75,7 +75,7 @@ struct Entry {
 
 /// The events ahead.
 #[derive(Debug)]
-pub struct Wheel {
+pub(crate) struct Wheel {
     /// `[time mod SLOTS]`: first and last event.
     slots: Vec<(u32, u32)>,
     /// A bit for each slot that holds events.
@@ -107,7 +107,7 @@ impl Default for Wheel {
 impl Wheel {
     /// Schedules an event without a frame, behind all others at that time.
     #[inline(always)]
-    pub fn push(&mut self, at: Instant, event: Event) {
+    pub(crate) fn push(&mut self, at: Instant, event: Event) {
         let at = at.0 / 1000;
         match self.reaches(at) {
             true => self.append(at, event),
@@ -117,7 +117,7 @@ impl Wheel {
 
     /// Schedules the arrival of a frame that leaves `queue`, behind all others at that time.
     #[inline(always)]
-    pub fn push_frame(&mut self, at: Instant, event: Event, packet: &Packet, queue: QueueId) {
+    pub(crate) fn push_frame(&mut self, at: Instant, event: Event, packet: &Packet, queue: QueueId) {
         let at = at.0 / 1000;
         if !self.reaches(at) {
             return self.put_far(at, event, Packet { upstream_queue: queue, ..*packet });
@@ -167,7 +167,7 @@ impl Wheel {
     }
 
     /// Time of the next event; [`Instant::NEVER`] if there is none.
-    pub fn next(&self) -> Instant {
+    pub(crate) fn next(&self) -> Instant {
         match self.next_ns() {
             u64::MAX => Instant::NEVER,
             ns => Instant(1000 * ns),
@@ -193,7 +193,7 @@ impl Wheel {
 
     /// Takes the next event, if it is before `end`; with its frame, if it is an arrival.
     #[inline(always)]
-    pub fn pop_before(&mut self, end: Instant) -> Option<(Instant, Event, Packet)> {
+    pub(crate) fn pop_before(&mut self, end: Instant) -> Option<(Instant, Event, Packet)> {
         let at = self.next_ns();
         if at == u64::MAX || 1000 * at >= end.0 {
             return None;

@@ -33,8 +33,8 @@ use backwater_scenario::model::{Backpressure, BufferSize, Connections, Marks, Re
 use backwater_scenario::topology::Graph;
 use backwater_schemes::build::ser_time;
 use backwater_sim::Outcome;
-use backwater_sim::net::build;
 use backwater_sim::observe::Observer;
+use backwater_sim::ports;
 use backwater_sim::workload::ENDLESS;
 use backwater_types::{ControlFrame, DropReason, Duration, Instant, Kind, Packet, PortId, QueueId, SerTime, flags};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
@@ -322,7 +322,7 @@ impl Audit {
             at.sort();
             at
         };
-        let links = build::ports(graph);
+        let links = ports(graph);
         let peer = |node: usize, link: &usize| {
             let l = &graph.links[*link];
             let other = if l.a == node { l.b } else { l.a };

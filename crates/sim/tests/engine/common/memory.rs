@@ -3,7 +3,7 @@
 
 use backwater_scenario::model::{Assignment, BufferSize, EcnOf, NotEct, Returns, Scenario};
 use backwater_scenario::topology::Graph;
-use backwater_sim::net::build;
+use backwater_sim::ports;
 use backwater_types::{Packet, PortId, flags};
 
 /// The memory of one switch whose queues can be told from outside: one a port, or one for each class.
@@ -46,7 +46,7 @@ impl Memory {
             Assignment::Class => switch.queues as usize,
             _ => return None,
         };
-        let links = &build::ports(graph)[node];
+        let links = &ports(graph)[node];
         let name = |link: &usize| &graph.nodes[graph.peer(*link, node)].name;
         let mmu_of = |(port, link): (usize, &usize)| match switch.mmu.ports {
             Some(ports) => port / ports as usize,
