@@ -1,5 +1,7 @@
 //! The worked example of CONTRIBUTING.md, as it stands there, in the shipped switch.
 
+#![allow(unreachable_pub, reason = "a test binary exports nothing")]
+
 #[path = "../../../docs/example/stop_and_go.rs"]
 mod stop_and_go;
 

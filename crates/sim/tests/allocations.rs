@@ -2,6 +2,8 @@
 //!
 //! One test, so that nothing else runs beside it.
 
+#![allow(unreachable_pub, reason = "a test binary exports nothing")]
+
 #[path = "engine/common/scenarios.rs"]
 mod scenarios;
 

@@ -380,7 +380,7 @@ pub(crate) mod tests {
     const GUARD: Duration = Duration::from_us(500);
     const RTO: Duration = Duration::from_us(1000);
 
-    pub fn params() -> GoBackNParams<()> {
+    pub(crate) fn params() -> GoBackNParams<()> {
         let receiver =
             GoBackNReceiverParams { ack_wire: 64, nack_guard: GUARD, answers_duplicates: true, notifies: None };
         GoBackNParams { control: (), payload: 1000, full_wire: 1048, rto: Some(RTO), hears_nacks: false, receiver }

@@ -10,6 +10,8 @@
 //! others on their link, which keeps them in order. (A copy of an old PAUSE that came after the first of BFC's three all-clears
 //! would hold a queue for ever, were the other two lost; FlowSail's pauses lapse.)
 
+#![allow(unreachable_pub, reason = "a test binary exports nothing")]
+
 mod broken;
 mod machines;
 mod network;

@@ -1,5 +1,7 @@
 //! The engine and everything around it, on whole networks. One binary, so that the checkers are compiled once.
 
+#![allow(unreachable_pub, reason = "a test binary exports nothing")]
+
 mod common;
 
 mod collectives;
