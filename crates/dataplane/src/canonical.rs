@@ -14,7 +14,7 @@ pub trait Canonical {
     /// Feeds `state` with everything that decides what happens from `now` on.
     fn canonical(&self, now: Instant, state: &mut impl Hasher);
 
-    /// What a packet held is said to belong to by [`Held::tag`](crate::buffer::cells::Held::tag), where numbers of records have no
+    /// What a packet held is said to belong to by [`Held::tag`](crate::Held::tag), where numbers of records have no
     /// meaning.
     fn owner(&self, tag: u32) -> u64 {
         tag as u64

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | buffer | [`buffer`] |
 //! | queue assignment | [`assign`] |
-//! | backpressure | [`backpressure`]: [`pfc`](backpressure::pfc), [`bfc`](backpressure::bfc), [`hpcc_memory`](backpressure::hpcc_memory) |
+//! | backpressure | [`backpressure`]: [`pfc`], [`bfc`], [`hpcc_memory`] |
 //! | marking | [`marking`] |
 //! | scheduler | [`queues`], over [`drr`](queues::drr) |
 //!
