@@ -101,6 +101,17 @@ macro_rules! transports {
                 }
             }
 
+            /// How long its flows take to have back what they gave up, as their control states; zero: a few round trips.
+            pub fn recovery(&self, site: Site) -> Duration {
+                match self.transport {
+                    $(Transport::$name => {
+                        let params = <control::$name as Control>::at(transports!(@own self $($table)?), site);
+                        <control::$name as Control>::recovery(&params)
+                    })*
+                    $(Transport::$other => Duration::ZERO,)*
+                }
+            }
+
             /// The control of its flows, which start at `site`; `None` for transports that are more than a control.
             pub fn control(&self, site: Site) -> Option<AnyParams> {
                 Some(match self.paced() {
@@ -126,7 +137,14 @@ macro_rules! transports {
 
         impl Control for AnyControl {
             type Params = AnyParams;
-            type Times = SendTimes;
+            type Times = Option<SendTimes>;
+
+            fn times(params: &AnyParams) -> Option<SendTimes> {
+                let kept = match params {
+                    $(AnyParams::$name(_) => <<control::$name as Control>::Times as Times>::KEPT,)*
+                };
+                kept.then(SendTimes::default)
+            }
 
             fn at(params: &AnyParams, site: Site) -> AnyParams {
                 match params { $(AnyParams::$name(p) => AnyParams::$name(<control::$name as Control>::at(p, site)),)* }

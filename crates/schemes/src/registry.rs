@@ -10,7 +10,7 @@ use crate::switch::{Assignment, WhenPaused, backpressures};
 use crate::window::Window;
 use backwater_dataplane::{BfcParams, BufferSize, Ecn, FlowSailParams, Mmu, NotEct, PfcParams, PoolEcn};
 use backwater_transport as control;
-use backwater_transport::{Ack, Control, IdlePath, SendTimes, Site, TcpParams};
+use backwater_transport::{Ack, Control, IdlePath, SendTimes, Site, TcpParams, Times};
 use backwater_types::{Bytes, Duration, Instant, OutOfRange, Ranges};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -93,7 +93,7 @@ impl<C: Control> GoBackNSender<C> {
             retransmitted: 0,
             progress: now,
             not_before: now,
-            sent: C::Times::default(),
+            sent: C::times(&params.control),
         };
         sender.set_limit(params);
         sender

@@ -256,6 +256,12 @@ impl Control for Dcqcn {
         (params.variant == DcqcnVariant::Published).then_some(params.cnp_interval)
     }
 
+    /// 137 ms at 100 Gb/s with the steps of the paper.
+    fn recovery(params: &DcqcnParams) -> Duration {
+        let steps = params.site.line_rate / params.additive_increase.0 as f64;
+        Duration((steps * params.increase_timer.0 as f64) as u64)
+    }
+
     #[inline(always)]
     fn window(&self, params: &DcqcnParams) -> u64 {
         let site = &params.site;

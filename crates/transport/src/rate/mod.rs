@@ -74,6 +74,11 @@ pub trait Control: Copy + Send + 'static {
     fn startup(_params: &Self::Params, _path: &IdlePath) -> Duration {
         Duration::ZERO
     }
+    /// From nothing to the rate of the NIC in steps of additive increase alone: how long two flows take to fill a port that both
+    /// gave up too much of. Zero: a few round trips.
+    fn recovery(_params: &Self::Params) -> Duration {
+        Duration::ZERO
+    }
     /// An ACK came in. Whether the window or the pace has changed.
     #[inline(always)]
     fn on_ack(&mut self, _params: &Self::Params, _ack: Ack) -> bool {
@@ -100,6 +105,10 @@ pub trait Control: Copy + Send + 'static {
     }
     /// When packets in flight were sent: [`SendTimes`], if it is told round trip times, else nothing.
     type Times: Times;
+    /// For a new flow, with nothing sent.
+    fn times(_params: &Self::Params) -> Self::Times {
+        Self::Times::default()
+    }
     /// Receivers notify of congestion: at most once in this time, if a marked packet came in it.
     fn notifies(_params: &Self::Params) -> Option<Duration> {
         None
@@ -108,6 +117,8 @@ pub trait Control: Copy + Send + 'static {
 
 /// When packets in flight were sent, for those that ask.
 pub trait Times: Default + Clone + core::fmt::Debug + Send + 'static {
+    /// It keeps any.
+    const KEPT: bool = false;
     /// The next packet starts.
     #[inline(always)]
     fn sent(&mut self, _now: Instant) {}
@@ -131,6 +142,8 @@ impl Times for () {}
 pub struct SendTimes(VecDeque<Instant>);
 
 impl Times for SendTimes {
+    const KEPT: bool = true;
+
     #[inline]
     fn sent(&mut self, now: Instant) {
         self.0.push_back(now);
@@ -148,5 +161,33 @@ impl Times for SendTimes {
 
     fn clear(&mut self) {
         self.0.clear();
+    }
+}
+
+/// Where it is not known beforehand whether any are kept.
+impl Times for Option<SendTimes> {
+    #[inline]
+    fn sent(&mut self, now: Instant) {
+        if let Some(times) = self {
+            times.sent(now);
+        }
+    }
+
+    #[inline]
+    fn since(&self, now: Instant, place: u32) -> Option<Duration> {
+        self.as_ref()?.since(now, place)
+    }
+
+    #[inline]
+    fn acknowledged(&mut self, packets: u32) {
+        if let Some(times) = self {
+            times.acknowledged(packets);
+        }
+    }
+
+    fn clear(&mut self) {
+        if let Some(times) = self {
+            times.clear();
+        }
     }
 }
