@@ -62,6 +62,22 @@ pub struct Packet {
 const _: () = assert!(size_of::<Packet>() == 32, "two to a cache line");
 
 impl Packet {
+    /// Stands where there is no packet: it has no bytes and is never sent.
+    pub const NONE: Packet = Packet {
+        flow: 0,
+        seq: 0,
+        key: 0,
+        sender_slot: 0,
+        receiver_slot: 0,
+        dst: 0,
+        src: 0,
+        wire: 0,
+        upstream_queue: 0,
+        class: 0,
+        kind: Kind::Control,
+        flags: 0,
+    };
+
     /// Whether all bits of `mask` are set.
     #[inline(always)]
     pub const fn has(&self, mask: u8) -> bool {

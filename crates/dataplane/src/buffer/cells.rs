@@ -5,7 +5,7 @@
 
 use crate::held::Held;
 use alloc::vec::Vec;
-use backwater_types::{Instant, Kind, Packet, QueueId};
+use backwater_types::{Instant, Packet, QueueId};
 
 /// Index of a cell; [`NIL`] is none.
 pub type Cell = u32;
@@ -15,20 +15,7 @@ pub const NIL: Cell = u32::MAX;
 
 /// What a queue holds in the place of a packet where only a position matters (FlowSail's order marks). It has no bytes and is
 /// never sent.
-pub const MARK: Packet = Packet {
-    flow: 0,
-    seq: 0,
-    key: 0,
-    sender_slot: 0,
-    receiver_slot: 0,
-    dst: 0,
-    src: 0,
-    wire: 0,
-    upstream_queue: 0,
-    class: 0,
-    kind: Kind::Control,
-    flags: 0,
-};
+pub const MARK: Packet = Packet::NONE;
 
 /// A packet, what is kept with it, and the next cell: one cache line, because a packet that waits is far away when its turn comes.
 #[derive(Clone, Copy, Debug)]

@@ -4,7 +4,7 @@
 //! What lies further ahead than the wheel reaches waits in a sorted map and moves in before anything scheduled later can be put
 //! into its slot. Times are whole nanoseconds. An arrival carries its frame, so that it lies where it is looked for first.
 
-use backwater_types::{Instant, Kind, Packet, PortId, QueueId};
+use backwater_types::{Instant, Packet, PortId, QueueId};
 use std::collections::BTreeMap;
 
 /// Something that happens at a node.
@@ -50,20 +50,7 @@ const SLOTS: u64 = 1 << 14;
 const NIL: u32 = u32::MAX;
 
 /// Stands where there is no frame.
-const NO_FRAME: Packet = Packet {
-    flow: 0,
-    seq: 0,
-    key: 0,
-    sender_slot: 0,
-    receiver_slot: 0,
-    dst: 0,
-    src: 0,
-    wire: 0,
-    upstream_queue: 0,
-    class: 0,
-    kind: Kind::Control,
-    flags: 0,
-};
+const NO_FRAME: Packet = Packet::NONE;
 
 /// An event in its slot; the frame is an arrival's and means nothing elsewhere.
 #[derive(Clone, Copy, Debug)]
