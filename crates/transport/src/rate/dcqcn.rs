@@ -24,7 +24,7 @@
 //! authors' simulator. Floating point: additions, multiplications and divisions only.
 
 use crate::rate::{Ack, Control, Site};
-use backwater_types::{BitsPerSec, Bytes, Duration, Instant, OutOfRange, Ranges, whole_ns};
+use backwater_types::{BitsPerSec, Bytes, Duration, Instant, OutOfRange, Ranges};
 #[cfg(feature = "schema")]
 use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
 
@@ -168,7 +168,7 @@ impl Dcqcn {
         if params.clamp || self.increased {
             self.target = self.rate;
         }
-        self.rate = params.whole(self.rate * (1.0 - self.alpha / 2.0)).max(params.min_rate.0 as f64);
+        self.rate = params.site.kept(self.rate * (1.0 - self.alpha / 2.0)).max(params.min_rate.0 as f64);
         (self.byte_stage, self.time_stage, self.increased) = (0, 0, false);
         self.bytes_left = params.byte_counter();
         self.increase_at = now + params.increase_timer;
@@ -178,7 +178,7 @@ impl Dcqcn {
     fn increase(&mut self, params: &DcqcnParams, step: f64) {
         let line = params.site.line_rate;
         self.target = (self.target + step).min(line);
-        self.rate = params.whole((self.rate + self.target) / 2.0).min(line);
+        self.rate = params.site.kept((self.rate + self.target) / 2.0).min(line);
         self.increased = true;
     }
 
@@ -219,11 +219,6 @@ impl DcqcnParams {
             _ => u64::MAX,
         }
     }
-
-    #[inline(always)]
-    fn whole(&self, rate: f64) -> f64 {
-        if self.site.whole { rate as u64 as f64 } else { rate }
-    }
 }
 
 impl Control for Dcqcn {
@@ -232,7 +227,7 @@ impl Control for Dcqcn {
     const TIMED: bool = true;
 
     fn at(params: &DcqcnParams, site: Site) -> DcqcnParams {
-        DcqcnParams { site, ..*params }
+        DcqcnParams { window_follows_rate: params.window_follows_rate && !site.unlimited, site, ..*params }
     }
 
     fn new(params: &DcqcnParams) -> Dcqcn {
@@ -264,25 +259,12 @@ impl Control for Dcqcn {
 
     #[inline(always)]
     fn window(&self, params: &DcqcnParams) -> u64 {
-        let site = &params.site;
-        if site.unlimited || !params.window_follows_rate || self.rate == site.line_rate {
-            return site.window;
-        }
-        if site.whole {
-            return (site.window * self.rate as u64 / site.line_rate as u64).max(1);
-        }
-        ((site.window as f64 * (self.rate / site.line_rate)) as u64).max(1)
+        if params.window_follows_rate { params.site.window_at(self.rate) } else { params.site.window }
     }
 
     #[inline(always)]
     fn gap(&self, params: &DcqcnParams, wire: u64) -> Duration {
-        if self.rate == params.site.line_rate {
-            return Duration::ZERO;
-        }
-        if params.site.whole {
-            return whole_ns(wire, self.rate);
-        }
-        Duration((wire as f64 * 8e12 / self.rate) as u64)
+        params.site.gap_at(self.rate, wire)
     }
 
     /// The byte counter, which runs once there was a cut.

@@ -14,7 +14,7 @@
 //! Floating point: additions, multiplications and divisions only, which IEEE 754 rounds the same everywhere.
 
 use crate::rate::{Ack, Control, Site};
-use backwater_types::{BitsPerSec, Duration, OutOfRange, Ranges, whole_ns};
+use backwater_types::{BitsPerSec, Duration, OutOfRange, Ranges};
 #[cfg(feature = "schema")]
 use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
 
@@ -51,13 +51,6 @@ impl Ranges for DctcpParams {
     fn check(&self) -> Result<(), OutOfRange> {
         OutOfRange::unless(self.g > 0.0 && self.g <= 1.0, "g", "more than 0 and at most 1")?;
         OutOfRange::unless(self.additive_increase.0 > 0, "additive_increase", "more than 0 bps")
-    }
-}
-
-impl DctcpParams {
-    #[inline(always)]
-    fn rate(&self, rate: f64) -> f64 {
-        if self.site.whole { rate as u64 as f64 } else { rate }
     }
 }
 
@@ -101,24 +94,12 @@ impl Control for Dctcp {
 
     #[inline(always)]
     fn window(&self, params: &DctcpParams) -> u64 {
-        if self.rate == params.site.line_rate || !params.window_follows_rate {
-            return params.site.window;
-        }
-        if params.site.whole {
-            return (params.site.window * self.rate as u64 / params.site.line_rate as u64).max(1);
-        }
-        ((params.site.window as f64 * (self.rate / params.site.line_rate)) as u64).max(1)
+        if params.window_follows_rate { params.site.window_at(self.rate) } else { params.site.window }
     }
 
     #[inline(always)]
     fn gap(&self, params: &DctcpParams, wire: u64) -> Duration {
-        if self.rate == params.site.line_rate {
-            return Duration::ZERO;
-        }
-        if params.site.whole {
-            return whole_ns(wire, self.rate);
-        }
-        Duration((wire as f64 * 8e12 / self.rate) as u64)
+        params.site.gap_at(self.rate, wire)
     }
 
     #[inline(always)]
@@ -142,7 +123,7 @@ impl Control for Dctcp {
         }
         if self.reduced_until.is_none() {
             if ack.marked {
-                self.rate = params.rate(self.rate * (1.0 - self.alpha / 2.0)).max(params.min_rate.0 as f64);
+                self.rate = params.site.kept(self.rate * (1.0 - self.alpha / 2.0)).max(params.min_rate.0 as f64);
                 self.reduced_until = Some(ack.next);
             } else if new_batch {
                 self.rate = (self.rate + params.additive_increase.0 as f64).min(params.site.line_rate);

@@ -11,7 +11,7 @@ pub use line_rate::LineRate;
 pub use window::Window;
 
 use alloc::collections::VecDeque;
-use backwater_types::{Duration, Instant};
+use backwater_types::{Duration, Instant, whole_ns};
 
 /// An acknowledgement as control sees it.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +39,38 @@ pub struct Site {
     pub unlimited: bool,
     /// Rates are whole bit/s and times whole nanoseconds, as in the HPCC simulator.
     pub whole: bool,
+}
+
+impl Site {
+    /// A rate as it is kept, bit/s.
+    #[inline(always)]
+    fn kept(&self, rate: f64) -> f64 {
+        if self.whole { rate as u64 as f64 } else { rate }
+    }
+
+    /// A window that shrinks with the rate, payload bytes.
+    #[inline(always)]
+    fn window_at(&self, rate: f64) -> u64 {
+        if rate == self.line_rate {
+            return self.window;
+        }
+        if self.whole {
+            return (self.window * rate as u64 / self.line_rate as u64).max(1);
+        }
+        ((self.window as f64 * (rate / self.line_rate)) as u64).max(1)
+    }
+
+    /// Time from the start of a packet of `wire` bytes to the next at this rate; none at that of the line.
+    #[inline(always)]
+    fn gap_at(&self, rate: f64, wire: u64) -> Duration {
+        if rate == self.line_rate {
+            return Duration::ZERO;
+        }
+        if self.whole {
+            return whole_ns(wire, rate);
+        }
+        Duration((wire as f64 * 8e12 / rate) as u64)
+    }
 }
 
 /// An idle path, as the only flow on it sees it.
