@@ -387,6 +387,18 @@ const CASES: &[Case] = &[
             "bad.toml:21: host.dctcp.min_rate = \"200 Gbps\": expected more than 0 and at most the slowest host link, 100 Gbps",
         ],
     ),
+    (
+        "payload = \"1000 B\"",
+        "transport = \"dcqcn\"\ndcqcn.min_rate = \"200 Gbps\"",
+        &[
+            "bad.toml:22: host.dcqcn.min_rate = \"200 Gbps\": expected more than 0 and at most the slowest host link, 100 Gbps",
+        ],
+    ),
+    (
+        "payload = \"1000 B\"",
+        "dcqcn.increase_timer = \"2 s\"",
+        &["bad.toml:21: host.dcqcn.increase_timer = \"2 s\": expected 1 ns to 1 s"],
+    ),
     // Workloads.
     ("load = 0.5", "load = 0", &["bad.toml:26: workload.0.load = 0: expected more than 0 and at most 1"]),
     ("load = 0.5", "load = -0.5", &["bad.toml:26: workload.0.load = -0.5: expected more than 0 and at most 1"]),

@@ -36,9 +36,10 @@ pub(super) fn check(doc: &Doc, net: &Net) -> Result<(), Error> {
     let dctcp = &host.dctcp;
     let slowest = net.graph.links[..net.graph.hosts].iter().map(|link| link.rate).min().unwrap_or_default();
     let within = dctcp.min_rate.0 > 0 && dctcp.min_rate <= slowest;
-    doc.need(within, "host.dctcp.min_rate", || {
-        format!("expected more than 0 and at most the slowest host link, {slowest}")
-    })
+    let expected = || format!("expected more than 0 and at most the slowest host link, {slowest}");
+    doc.need(within, "host.dctcp.min_rate", expected)?;
+    let within = host.transport != Transport::Dcqcn || host.dcqcn.min_rate <= slowest;
+    doc.need(within, "host.dcqcn.min_rate", expected)
 }
 
 /// TCP, and what goes with it.
