@@ -5,17 +5,24 @@ use crate::held::{Assigned, Held};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
-use backwater_types::{ControlFrame, DropReason, Instant, Kind, Packet, PortId, QueueId};
+use backwater_types::{ControlFrame, DropReason, Extension, Frame, Instant, Kind, Packet, PortId, QueueId};
 
 /// What happens to a switch. Calls come in the order of time.
 pub trait DataPlane: Send + 'static {
+    /// What its packets carry beside their headers.
+    type Extension: Extension;
     /// A packet came in by `ingress` and is routed to `egress`.
-    fn receive(&mut self, now: Instant, packet: &Packet, ingress: PortId, egress: PortId) -> Received;
+    fn receive(&mut self, now: Instant, frame: &Frame<Self::Extension>, ingress: PortId, egress: PortId) -> Received;
     /// The link of `port` is free: what goes next, if anything may.
-    fn transmit(&mut self, now: Instant, port: PortId) -> Option<Sent>;
+    fn transmit(&mut self, now: Instant, port: PortId) -> Option<Sent<Self::Extension>>;
     /// As [`DataPlane::transmit`], with the packet given to `out` where it lies.
     #[inline(always)]
-    fn transmit_to(&mut self, now: Instant, port: PortId, out: impl FnOnce(&Packet, &Departed)) -> Option<Departed>
+    fn transmit_to(
+        &mut self,
+        now: Instant,
+        port: PortId,
+        out: impl FnOnce(&Frame<Self::Extension>, &Departed),
+    ) -> Option<Departed>
     where
         Self: Sized,
     {
@@ -28,7 +35,13 @@ pub trait DataPlane: Send + 'static {
     /// packet takes no cell and leaves the same traces. The queue it went through (for an ACK, as it came); `None` if it has to
     /// be received.
     #[inline(always)]
-    fn pass(&mut self, _now: Instant, _packet: &Packet, _ingress: PortId, _egress: PortId) -> Option<QueueId> {
+    fn pass(
+        &mut self,
+        _now: Instant,
+        _frame: &mut Frame<Self::Extension>,
+        _ingress: PortId,
+        _egress: PortId,
+    ) -> Option<QueueId> {
         None
     }
     /// Reads what will be asked of a packet that is on its way, so that it is near by then.
@@ -75,9 +88,9 @@ pub struct Received {
 
 /// A frame that starts its transmission.
 #[derive(Clone, Copy, Debug)]
-pub struct Sent {
+pub struct Sent<E = ()> {
     /// What goes on the wire.
-    pub packet: Packet,
+    pub packet: Frame<E>,
     /// The data queue it left, if it was in one.
     pub queue: Option<QueueId>,
     /// A control frame now waits at this port.
@@ -123,17 +136,19 @@ pub trait Readings {
 }
 
 /// For whoever would rather not be compiled once for each; slower.
-impl DataPlane for Box<dyn DataPlane> {
-    fn receive(&mut self, now: Instant, packet: &Packet, ingress: PortId, egress: PortId) -> Received {
-        (**self).receive(now, packet, ingress, egress)
+impl<E: Extension> DataPlane for Box<dyn DataPlane<Extension = E>> {
+    type Extension = E;
+
+    fn receive(&mut self, now: Instant, frame: &Frame<E>, ingress: PortId, egress: PortId) -> Received {
+        (**self).receive(now, frame, ingress, egress)
     }
 
-    fn transmit(&mut self, now: Instant, port: PortId) -> Option<Sent> {
+    fn transmit(&mut self, now: Instant, port: PortId) -> Option<Sent<E>> {
         (**self).transmit(now, port)
     }
 
-    fn pass(&mut self, now: Instant, packet: &Packet, ingress: PortId, egress: PortId) -> Option<QueueId> {
-        (**self).pass(now, packet, ingress, egress)
+    fn pass(&mut self, now: Instant, frame: &mut Frame<E>, ingress: PortId, egress: PortId) -> Option<QueueId> {
+        (**self).pass(now, frame, ingress, egress)
     }
 
     fn touch(&self, packet: &Packet) -> u32 {

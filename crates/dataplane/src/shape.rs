@@ -38,6 +38,8 @@ pub struct Shape {
     pub elided: Vec<[u64; 4]>,
     /// Rate of hosts' links, by which the HPCC simulator scales thresholds.
     pub nic_rate: BitsPerSec,
+    /// Telemetry counts bytes in units as many times as large as at 25 Gb/s.
+    pub int_unit: u32,
     /// Keep the enqueue time of every packet.
     pub stamp: bool,
     /// ACKs and NACKs are queued, accounted and paused like data.
@@ -108,6 +110,7 @@ impl Shape {
             hrtt: None,
             elided: Vec::new(),
             nic_rate: BitsPerSec(0),
+            int_unit: 1,
             stamp: false,
             acks_with_data: false,
             pfc_frame: 64,

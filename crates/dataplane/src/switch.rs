@@ -16,14 +16,16 @@ use crate::shape::{MarkingShape, PortShape, Shape};
 use alloc::string::String;
 use alloc::vec::Vec;
 use backwater_types::hash::Stream;
-use backwater_types::{ControlFrame, DropReason, Instant, Kind, Packet, PortId, QueueId, flags};
+use backwater_types::{
+    ControlFrame, DropReason, Extension, Frame, Instant, Kind, LinkShape, Packet, PortId, QueueId, flags,
+};
 use core::hash::{Hash, Hasher};
 
-/// A switch that decides by policy `P`.
+/// A switch that decides by policy `P`, for packets that carry `E` beside their headers.
 #[derive(Clone, Debug)]
-pub struct Switch<P: Policy> {
-    ports: Vec<Port<P::Queues>>,
-    cells: Cells,
+pub struct Switch<P: Policy, E: Extension = ()> {
+    ports: Vec<Port<P::Queues, E>>,
+    cells: Cells<E>,
     buffer: Buffer,
     policy: P,
     rng: Stream,
@@ -38,9 +40,9 @@ pub struct Switch<P: Policy> {
 /// No more cells are allocated ahead: 4 million x 64 B = 256 MB, room for 200 MB of the smallest packets, 4 GB of full ones.
 const CELLS_AHEAD: u64 = 1 << 22;
 
-impl<P: Policy> Switch<P> {
+impl<P: Policy, E: Extension> Switch<P, E> {
     /// The only allocation, where the buffer is finite and of a size that switches have.
-    pub fn new(shape: &Shape, params: &P::Params) -> Switch<P> {
+    pub fn new(shape: &Shape, params: &P::Params) -> Switch<P, E> {
         let buffer = Buffer::new(shape.buffer, shape.alpha, shape.ports.len(), &shape.memory);
         let cells = buffer.capacity().map_or(4096, |bytes| (bytes / shape.smallest_packet as u64 + 1).min(CELLS_AHEAD));
         let port = |(port, p): (usize, &PortShape)| Port {
@@ -49,6 +51,7 @@ impl<P: Policy> Switch<P> {
             acks: Ring::default(),
             mmu: buffer.mmu(port as PortId),
             red: p.red,
+            telemetry: E::port(&LinkShape { rate: p.rate, int_unit: shape.int_unit }),
         };
         Switch {
             ports: shape.ports.iter().enumerate().map(port).collect(),
@@ -69,7 +72,7 @@ impl<P: Policy> Switch<P> {
         port
     }
 
-    fn parts<'a>(&'a mut self, kicked: &'a mut Vec<PortId>) -> (&'a mut P, Ports<'a, P::Queues>) {
+    fn parts<'a>(&'a mut self, kicked: &'a mut Vec<PortId>) -> (&'a mut P, Ports<'a, P::Queues, E>) {
         let (ports, cells, pfc_frame) = (&mut self.ports[..], &mut self.cells, self.pfc_frame);
         (&mut self.policy, Ports { ports, cells, pfc_frame, kicked })
     }
@@ -93,7 +96,7 @@ impl<P: Policy> Switch<P> {
             false.hash(state);
             for frames in [&port.control, &port.acks] {
                 frames.len().hash(state);
-                frames.iter().for_each(|packet| packet.hash(state));
+                frames.iter().for_each(|frame| frame.packet.hash(state));
             }
         }
         self.rng.hash(state);
@@ -106,9 +109,11 @@ impl<P: Policy> Switch<P> {
     }
 }
 
-impl<P: Policy> DataPlane for Switch<P> {
+impl<P: Policy, E: Extension> DataPlane for Switch<P, E> {
+    type Extension = E;
+
     #[inline(always)]
-    fn receive(&mut self, now: Instant, packet: &Packet, ingress: PortId, egress: PortId) -> Received {
+    fn receive(&mut self, now: Instant, packet: &Frame<E>, ingress: PortId, egress: PortId) -> Received {
         let port = &mut self.ports[egress as usize];
         if packet.kind != Kind::Data && !self.acks_with_data {
             port.acks.push_back(*packet);
@@ -140,20 +145,22 @@ impl<P: Policy> DataPlane for Switch<P> {
         Received { dropped: None, control_on: told.map(|(port, frame)| self.queue_frame(port, frame)) }
     }
 
-    fn transmit(&mut self, now: Instant, port: PortId) -> Option<Sent> {
+    fn transmit(&mut self, now: Instant, port: PortId) -> Option<Sent<E>> {
         let mut packet = None;
         let Departed { queue, control_on, entered } = self.transmit_to(now, port, |sent, _| packet = Some(*sent))?;
         packet.map(|packet| Sent { packet, queue, control_on, entered })
     }
 
     #[inline(always)]
-    fn transmit_to(&mut self, now: Instant, port: PortId, out: impl FnOnce(&Packet, &Departed)) -> Option<Departed> {
+    fn transmit_to(&mut self, now: Instant, port: PortId, out: impl FnOnce(&Frame<E>, &Departed)) -> Option<Departed> {
         let p = &mut self.ports[port as usize];
         for queue in [&mut p.control, &mut p.acks] {
             if let Some(packet) = queue.front() {
-                let departed = Departed { queue: None, control_on: None, entered: Instant::ZERO };
+                let (wire, departed) =
+                    (packet.wire, Departed { queue: None, control_on: None, entered: Instant::ZERO });
                 out(packet, &departed);
                 queue.drop_front();
+                E::sent(&mut p.telemetry, now, wire);
                 return Some(departed);
             }
         }
@@ -162,7 +169,7 @@ impl<P: Policy> DataPlane for Switch<P> {
         }
         let (queue, cell) = loop {
             let (queue, cell) = p.queues.pop(&self.cells)?;
-            let packet = self.cells.packet(cell);
+            let packet = self.cells.frame(cell);
             let (wire, left) = (packet.wire as u64, p.queues.bytes(queue));
             self.buffer.release(p.mmu, port, queue, left, wire);
             if !packet.has(flags::ECT) && !self.marking.drops_not_ect {
@@ -182,15 +189,16 @@ impl<P: Policy> DataPlane for Switch<P> {
                 self.buffer.marked(p.mmu, by_queue);
                 break (queue, cell);
             }
-            self.discarded.push((*packet, self.cells.entered(cell)));
+            self.discarded.push((packet.packet, self.cells.entered(cell)));
             let held = self.cells.held(cell);
-            let told = self.policy.on_dequeue(now, self.cells.packet(cell), &held, port, queue);
+            let told = self.policy.on_dequeue(now, self.cells.frame(cell), &held, port, queue);
             debug_assert!(told.is_none(), "packets are dropped here only without backpressure");
             self.cells.free(cell);
             self.policy.on_gone(port, queue, &mut p.queues, &mut self.cells);
         };
         let (held, entered) = (self.cells.held(cell), self.cells.entered(cell));
-        let packet = self.cells.packet(cell);
+        let packet = self.cells.frame(cell);
+        p.stamp(now, packet);
         let told = self.policy.on_dequeue(now, packet, &held, port, queue);
         let departed = Departed { queue: Some(queue), control_on: told.map(|(port, _)| port), entered };
         out(packet, &departed);
@@ -204,12 +212,13 @@ impl<P: Policy> DataPlane for Switch<P> {
     }
 
     #[inline(always)]
-    fn pass(&mut self, now: Instant, packet: &Packet, ingress: PortId, egress: PortId) -> Option<QueueId> {
+    fn pass(&mut self, now: Instant, packet: &mut Frame<E>, ingress: PortId, egress: PortId) -> Option<QueueId> {
         let port = &mut self.ports[egress as usize];
         if !port.acks.is_empty() || !port.control.is_empty() {
             return None;
         }
         if packet.kind != Kind::Data && !self.acks_with_data {
+            E::sent(&mut port.telemetry, now, packet.wire);
             return Some(packet.upstream_queue);
         }
         let wire = packet.wire as u64;
@@ -232,6 +241,7 @@ impl<P: Policy> DataPlane for Switch<P> {
             port.red.is_below(0);
         }
         self.buffer.passed(port.mmu, egress, choice.queue, wire);
+        port.stamp(now, packet);
         let held = Held {
             tag: choice.tag,
             upstream_queue: packet.upstream_queue,
@@ -304,7 +314,7 @@ impl<P: Policy> DataPlane for Switch<P> {
     }
 }
 
-impl<P: Policy> Readings for Switch<P> {
+impl<P: Policy, E: Extension> Readings for Switch<P, E> {
     fn buffered(&self) -> u64 {
         self.buffer.used()
     }

@@ -56,7 +56,7 @@ fn frame(switch: &mut Switch<impl Policy>, port: PortId) -> Option<ControlFrame>
 fn arrive(switch: &mut Switch<Composed<Dynamic<1>, Bfc>>, count: u32) -> Vec<Option<ControlFrame>> {
     let mut told = Vec::new();
     for seq in 0..count {
-        let received = switch.receive(NOW, &packet(7, seq, 2, seq + 1 == count), 0, EGRESS);
+        let received = switch.receive(NOW, &packet(7, seq, 2, seq + 1 == count).into(), 0, EGRESS);
         assert!(received.dropped.is_none());
         told.push(received.control_on.and_then(|port| frame(switch, port)));
         switch.audit().unwrap();
@@ -96,15 +96,15 @@ fn an_orphan_does_not_hold_another_flow() {
     for count_last in [false, true] {
         let mut switch = switch(count_last);
         for seq in 0..4 {
-            switch.receive(NOW, &packet(1, seq, 0, false), 1, EGRESS);
+            switch.receive(NOW, &packet(1, seq, 0, false).into(), 1, EGRESS);
         }
         // The one packet of flow 2 has to share flow 1's queue: the others are taken.
         for (flow, seq) in [(3, 0), (4, 0), (5, 0)] {
-            switch.receive(NOW, &packet(flow, seq, 0, false), 1, EGRESS);
+            switch.receive(NOW, &packet(flow, seq, 0, false).into(), 1, EGRESS);
         }
         let joins = (10..200).find(|flow| {
             let mut trial = switch.clone();
-            trial.receive(NOW, &packet(*flow, 0, 2, true), 0, EGRESS).control_on.is_some()
+            trial.receive(NOW, &packet(*flow, 0, 2, true).into(), 0, EGRESS).control_on.is_some()
         });
         held.push(joins.is_some());
     }
@@ -120,12 +120,13 @@ fn a_queue_pauses_above_its_share_of_hrtt_times_rate() {
         let mut switch: Switch<Composed<Dynamic<1>, Bfc>> = Switch::new(&shape(8), &params);
         // Each in a queue of its own, from the first on.
         for flow in 0..others {
-            switch.receive(NOW, &packet(100 + flow, 0, 0, false), 1, EGRESS);
+            switch.receive(NOW, &packet(100 + flow, 0, 0, false).into(), 1, EGRESS);
         }
         for queue in 0..paused {
             switch.control(NOW, EGRESS, ControlFrame::Pause(queue));
         }
-        let mut counts = |seq: &u32| switch.receive(NOW, &packet(7, *seq, 2, false), 0, EGRESS).control_on.is_some();
+        let mut counts =
+            |seq: &u32| switch.receive(NOW, &packet(7, *seq, 2, false).into(), 0, EGRESS).control_on.is_some();
         let first = (0..100).find(|seq| counts(seq));
         let active = 1 + others - paused as u32;
         // Packet n finds n of 1048 B before it.
@@ -140,7 +141,7 @@ fn new_flows_take_the_queues_in_turn() {
     let mut switch = switch(false);
     let mut taken = |flow: u32| {
         // Each is gone before the next comes, so all queues are empty every time.
-        switch.receive(NOW, &packet(flow, 0, 0, true), 0, EGRESS);
+        switch.receive(NOW, &packet(flow, 0, 0, true).into(), 0, EGRESS);
         switch.transmit(NOW, EGRESS).expect("it may leave").queue.expect("data leaves a queue")
     };
     assert_eq!((1..=9).map(&mut taken).collect::<Vec<_>>(), [0, 1, 2, 3, 0, 1, 2, 3, 0]);
@@ -155,7 +156,7 @@ fn a_visit_sends_a_quantum() {
         let mut switch: Switch<Composed<Dynamic<1>, Bfc>> = Switch::new(&shape, &params);
         for seq in 0..20 {
             for flow in [1, 2] {
-                switch.receive(NOW, &packet(flow, seq, flow as QueueId, false), 0, EGRESS);
+                switch.receive(NOW, &packet(flow, seq, flow as QueueId, false).into(), 0, EGRESS);
             }
         }
         let sent: Vec<u32> = (0..12).map(|_| switch.transmit(NOW, EGRESS).expect("data").packet.flow).collect();
@@ -181,7 +182,7 @@ fn a_queue_serves_the_first_packet_whose_flow_is_not_paused() {
     let mut switch = by_flow();
     // In order of arrival: 1 2 1 3 2.
     for (flow, seq) in [(1, 0), (2, 0), (1, 1), (3, 0), (2, 1)] {
-        assert!(switch.receive(NOW, &packet(flow, seq, 0, false), 0, EGRESS).dropped.is_none());
+        assert!(switch.receive(NOW, &packet(flow, seq, 0, false).into(), 0, EGRESS).dropped.is_none());
     }
     while frame(&mut switch, 0).is_some() {}
     let mut next = |before: &[ControlFrame]| {
@@ -211,7 +212,7 @@ fn a_flow_behind_a_long_queue_is_paused_by_name_and_alone() {
     // Four packets of flow 1, then one each of flow 2, which has more, and of flow 3, whose last it is.
     for (flow, seq, last) in [(1, 0, false), (1, 1, false), (1, 2, false), (1, 3, false), (2, 0, false), (3, 0, true)] {
         let ingress = flow as PortId - 1;
-        let received = switch.receive(NOW, &packet(flow, seq, 0, last), ingress, EGRESS);
+        let received = switch.receive(NOW, &packet(flow, seq, 0, last).into(), ingress, EGRESS);
         told.push(received.control_on.and_then(|port| frame(&mut switch, port)));
         switch.audit().unwrap();
     }

@@ -59,7 +59,7 @@ fn gaps<A: Assignment>(mut switch: Switch<Composed<A, NoBackpressure>>, flows: u
     let mut seq = 0;
     let mut feed = |switch: &mut Switch<Composed<A, NoBackpressure>>, flow: u32| {
         seq += 1;
-        switch.receive(now, &packet(flow, seq, wire(mix, flow, &mut rng)), 0, 1);
+        switch.receive(now, &packet(flow, seq, wire(mix, flow, &mut rng)).into(), 0, 1);
     };
     (0..4).for_each(|_| (0..flows).for_each(|flow| feed(&mut switch, flow)));
     widest(flows, || {
@@ -148,7 +148,7 @@ fn a_pause_earns_no_credit() {
     let mut switch = Switch::<Composed<Dynamic<1>, Bfc>>::new(&shape(2, LARGEST), &(params.clone(), params));
     for seq in 0..300 {
         for flow in 0..2 {
-            switch.receive(Instant::ZERO, &packet(flow, seq, 700), 0, 1);
+            switch.receive(Instant::ZERO, &packet(flow, seq, 700).into(), 0, 1);
         }
     }
     let first = switch.transmit(Instant::ZERO, 1).and_then(|sent| sent.queue).expect("two queues are full");

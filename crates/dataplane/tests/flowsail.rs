@@ -80,7 +80,7 @@ impl Bench {
     /// A packet of `flow` comes in by port 0; the frame that leaves by it at once.
     fn arrive(&mut self, flow: u32) -> Option<ControlFrame> {
         self.seq += 1;
-        let received = self.switch.receive(self.now, &packet(flow, self.seq), 0, EGRESS);
+        let received = self.switch.receive(self.now, &packet(flow, self.seq).into(), 0, EGRESS);
         assert_eq!(received.dropped, None);
         self.check();
         assert!(received.control_on.is_none_or(|port| port == 0));
@@ -162,7 +162,7 @@ fn a_last_packet_may_be_left_out() {
         let mut bench = Bench::new(3, &FlowSailParams { count_last, ..params() });
         bench.fill(1, HOP + 1);
         let last = Packet { flags: flags::LAST, ..packet(1, HOP as u32 + 2) };
-        bench.switch.receive(bench.now, &last, 0, EGRESS);
+        bench.switch.receive(bench.now, &last.into(), 0, EGRESS);
         bench.check();
         assert_eq!(bench.frame(), PAUSE_1.filter(|_| count_last));
         bench.drain();
@@ -243,12 +243,12 @@ fn weights_divide_the_queue() {
         let mut bench = Bench::new(2, &weighted);
         for _ in mine..40 {
             let other = Packet { class: 1 - class, ..packet(2, 0) };
-            bench.switch.receive(bench.now, &other, 0, EGRESS);
+            bench.switch.receive(bench.now, &other.into(), 0, EGRESS);
         }
         let mut flagged = Vec::new();
         for _ in 0..mine {
             let p = Packet { class, ..packet(1, 0) };
-            bench.switch.receive(bench.now, &p, 0, EGRESS);
+            bench.switch.receive(bench.now, &p.into(), 0, EGRESS);
             bench.check();
             let table = bench.switch.policy().table();
             flagged.push(table.find(EGRESS, p.flow_name()).map(|slot| table[slot].flagged));
@@ -712,7 +712,7 @@ fn told<P: backwater_dataplane::Policy>(params: &P::Params, queues: u16, arrival
     let mut frames = Vec::new();
     for (seq, (flow, upstream_queue)) in arrivals.iter().enumerate() {
         let p = Packet { upstream_queue: *upstream_queue, ..packet(*flow, seq as u32) };
-        switch.receive(Instant(1), &p, 0, EGRESS);
+        switch.receive(Instant(1), &p.into(), 0, EGRESS);
         switch.audit().unwrap();
         frames.extend(switch.transmit(Instant(1), 0).and_then(|sent| sent.packet.control()));
     }
@@ -802,7 +802,7 @@ fn crowd(seed: u64) -> Result<(), String> {
         let winding_up = step > 2500;
         match below(10) {
             0..4 if held < 60 && !winding_up => {
-                switch.receive(now, &Packet { class, ..packet(flow, step) }, (flow % 3) as PortId, EGRESS);
+                switch.receive(now, &Packet { class, ..packet(flow, step) }.into(), (flow % 3) as PortId, EGRESS);
                 held += 1;
             }
             0..7 => {

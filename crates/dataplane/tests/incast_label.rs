@@ -24,11 +24,11 @@ fn packet(flow: u32, seq: u32, flags: u8) -> Packet {
 fn a_labelled_flow_does_not_move_another_with_packets_held() {
     let mut switch = switch(4);
     // Labelled traffic has been seen, long ago.
-    switch.receive(Instant::ZERO, &packet(1, 0, flags::INCAST), 0, 1);
+    switch.receive(Instant::ZERO, &packet(1, 0, flags::INCAST).into(), 0, 1);
     assert_eq!(switch.transmit(Instant::ZERO, 1).unwrap().queue, Some(0));
     let now = Instant::ZERO + Duration::from_us(100);
     let mut arrive = |flow, seq, label| {
-        switch.receive(now, &packet(flow, seq, label), 0, 1);
+        switch.receive(now, &packet(flow, seq, label).into(), 0, 1);
         switch.audit().unwrap();
     };
     (0..5).for_each(|seq| arrive(2, seq, 0));
@@ -50,7 +50,7 @@ fn a_labelled_flow_does_not_move_another_with_packets_held() {
 fn with_a_single_queue_there_is_nothing_to_reserve() {
     let mut switch = switch(1);
     for (flow, label) in [(1, flags::INCAST), (2, 0), (3, 0)] {
-        assert!(switch.receive(Instant::ZERO, &packet(flow, 0, label), 0, 1).dropped.is_none());
+        assert!(switch.receive(Instant::ZERO, &packet(flow, 0, label).into(), 0, 1).dropped.is_none());
     }
     switch.audit().unwrap();
     assert_eq!((0..4).filter_map(|_| switch.transmit(Instant::ZERO, 1)).count(), 3);

@@ -7,7 +7,7 @@ use backwater_dataplane::{
     Pfc, PfcParams, Policy, PortShape, Ports, Readings, Shape, SingleFifo, Switch, Upstream,
 };
 use backwater_types::hash::{Stream, range32};
-use backwater_types::{BitsPerSec, ControlFrame, Duration, Instant, Kind, Packet, PortId, QueueId};
+use backwater_types::{BitsPerSec, ControlFrame, Duration, Extension, Instant, Kind, Packet, PortId, QueueId};
 use std::collections::VecDeque;
 
 const NOW: Instant = Instant(1_000_000);
@@ -42,13 +42,14 @@ fn obeys_pfc<P: Policy>(name: &str, params: &P::Params) {
         assert_eq!(sent, switch.sendable(port), "{name}: port {port} says whether it may send");
         sent
     };
-    let passes = |switch: &Switch<P>, port: PortId| switch.clone().pass(NOW, &packet(9, 0, 0), 0, port).is_some();
+    let passes =
+        |switch: &Switch<P>, port: PortId| switch.clone().pass(NOW, &mut packet(9, 0, 0).into(), 0, port).is_some();
     let may_pass = passes(&switch, HELD);
     switch.control(NOW, HELD, PAUSE);
     assert!(!passes(&switch, HELD), "{name}: nothing passes a port that is held");
     assert_eq!(passes(&switch, FREE), may_pass, "{name}: another is not");
     for port in [HELD, FREE] {
-        assert!(switch.receive(NOW, &packet(port as u32, 0, 0), 0, port).dropped.is_none());
+        assert!(switch.receive(NOW, &packet(port as u32, 0, 0).into(), 0, port).dropped.is_none());
     }
     let expect = |switch: &Switch<P>, held: bool, what: &str| {
         assert_eq!((sends(switch, HELD), sends(switch, FREE)), (!held, true), "{name}: {what}");
@@ -76,7 +77,7 @@ fn obeys_pfc<P: Policy>(name: &str, params: &P::Params) {
     }
     switch.control(NOW, HELD, PAUSE);
     let ack = Packet { kind: Kind::Ack, ..packet(HELD as u32, 0, 0) };
-    switch.receive(NOW, &ack, 0, HELD);
+    switch.receive(NOW, &ack.into(), 0, HELD);
     let sent = switch.transmit(NOW, HELD).map(|sent| sent.packet.kind);
     assert_eq!(sent, Some(Kind::Ack), "{name}: acknowledgements go on");
     expect(&switch, true, "data does not");
@@ -132,10 +133,10 @@ impl<P: Policy> Line<P> {
 
     /// A packet comes to `up`; if it may, it passes onto the link. Whether it did.
     fn arrive(&mut self, packet: &Packet) -> bool {
-        let passed = self.up.pass(NOW, packet, BACK, AHEAD).is_some();
+        let passed = self.up.pass(NOW, &mut (*packet).into(), BACK, AHEAD).is_some();
         match passed {
             true => self.link.push_back(*packet),
-            false => assert!(self.up.receive(NOW, packet, BACK, AHEAD).dropped.is_none()),
+            false => assert!(self.up.receive(NOW, &(*packet).into(), BACK, AHEAD).dropped.is_none()),
         }
         self.check();
         passed
@@ -144,7 +145,7 @@ impl<P: Policy> Line<P> {
     /// `up` puts a packet onto the link, if it may.
     fn send(&mut self) -> bool {
         let sent = self.up.transmit(NOW, AHEAD);
-        self.link.extend(sent.map(|sent| sent.packet));
+        self.link.extend(sent.map(|sent| sent.packet.packet));
         self.check();
         sent.is_some()
     }
@@ -152,7 +153,10 @@ impl<P: Policy> Line<P> {
     /// The first packet on the link comes to `down`.
     fn land(&mut self) -> bool {
         let Some(packet) = self.link.pop_front() else { return false };
-        assert!(self.down.receive(NOW, &packet, BACK, 1 + packet.class as PortId).dropped.is_none(), "it has room");
+        assert!(
+            self.down.receive(NOW, &packet.into(), BACK, 1 + packet.class as PortId).dropped.is_none(),
+            "it has room"
+        );
         self.check();
         true
     }
@@ -161,7 +165,7 @@ impl<P: Policy> Line<P> {
     fn take(&mut self, class: u8) -> Option<Packet> {
         let sent = self.down.transmit(NOW, 1 + class as PortId);
         self.check();
-        sent.map(|sent| sent.packet)
+        sent.map(|sent| sent.packet.packet)
     }
 
     /// The first frame comes to `up`.
@@ -252,7 +256,7 @@ impl Upstream<PausableQueues<1>> for PausedClasses {
         self.until.iter().flatten().flatten().copied().min().unwrap_or(Instant::NEVER)
     }
 
-    fn on_timer(&mut self, now: Instant, ports: &mut Ports<'_, PausableQueues<1>>) {
+    fn on_timer(&mut self, now: Instant, ports: &mut Ports<'_, PausableQueues<1>, impl Extension>) {
         for (port, class) in (0..PORTS).flat_map(|port| (0..CLASSES).map(move |class| (port, class))) {
             if self.until[port][class].take_if(|until| *until <= now).is_some() {
                 ports.open(port as PortId).0.set_closed(class as QueueId, false);

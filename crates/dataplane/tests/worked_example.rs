@@ -28,7 +28,7 @@ fn a_neighbour_is_stopped_above_one_threshold_and_goes_on_at_the_other() {
     let mut switch = switch();
     let now = Instant(1_000_000);
     for seq in 0..8 {
-        let told = switch.receive(now, &packet(seq), 0, 2).control_on;
+        let told = switch.receive(now, &packet(seq).into(), 0, 2).control_on;
         assert_eq!(told, (seq == 5).then_some(0), "the sixth thousand is above 5 000 B");
         switch.audit().expect("its books are right");
     }

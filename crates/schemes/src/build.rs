@@ -9,7 +9,7 @@ use backwater_dataplane::{
     BufferSize, Ecn, EcnOf, Elide, ElideRule, MarkingShape, MemoryShape, Mmu, NicQueues, NotEct, PortShape, Red,
     Returns, Shape, SpacedOver, Spacing, pfc,
 };
-use backwater_types::{BitsPerSec, Bytes, CONTROL_WIRE, Duration, SerTime, hash};
+use backwater_types::{BitsPerSec, Bytes, CONTROL_WIRE, Duration, Extension, SerTime, hash};
 
 /// What is the same for all switches and hosts of a network.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +29,7 @@ impl Network<'_> {
     ///
     /// # Panics
     /// On combinations that a scenario's checks refuse.
-    pub fn switch(&self, table: &Switch, site: &SwitchSite) -> AnySwitch {
+    pub fn switch<E: Extension>(&self, table: &Switch, site: &SwitchSite) -> AnySwitch<E> {
         planes::any(self.conventions.memory, &self.shape(table, site), table)
     }
 
@@ -77,6 +77,7 @@ impl Network<'_> {
                 _ => elided(&table.bfc.elide, site),
             },
             nic_rate: site.nic_rate,
+            int_unit: 1,
             stamp: self.stamps,
             acks_with_data: self.conventions.acks == AckClass::Data,
             pfc_frame: self.conventions.pfc_frame.0 as u16,

@@ -137,6 +137,7 @@ macro_rules! transports {
 
         impl Control for AnyControl {
             type Params = AnyParams;
+            type Extension = ();
             type Times = Option<SendTimes>;
 
             fn times(params: &AnyParams) -> Option<SendTimes> {

@@ -9,7 +9,7 @@ use backwater_dataplane::{
     FlowSailParams, HpccMemory, IdealFlowControl, NoBackpressure, PauseByFlowParams, PerFlow, Pfc, PfcParams, Readings,
     Received, Sent, Shape, Single, SingleFifo, Stochastic, Switch,
 };
-use backwater_types::{ControlFrame, Instant, Kind, Packet, PortId, QueueId};
+use backwater_types::{ControlFrame, Extension, Frame, Instant, Kind, Packet, PortId, QueueId};
 
 /// A data plane that can be built from the shape of a switch and its table of parameters.
 pub trait Build: DataPlane {
@@ -24,21 +24,21 @@ macro_rules! products {
     ($($name:ident: $assignment:ident, $backpressure:ident $(if $($trait:ident)+)? => $policy:ty, $params:expr;)*) => {
         $(
             #[doc = concat!("`", stringify!($policy), "`.")]
-            pub type $name = Switch<$policy>;
+            pub type $name<E = ()> = Switch<$policy, E>;
 
-            impl Build for $name {
-                fn build(shape: &Shape, table: &Table) -> $name {
+            impl<E: Extension> Build for $name<E> {
+                fn build(shape: &Shape, table: &Table) -> $name<E> {
                     Switch::new(shape, &$params(table))
                 }
             }
         )*
 
         /// The product that a table asks for: the first line of the list that fits. `None`: no line does.
-        fn build(table: &Table, shape: &Shape, at: Traits) -> Option<AnySwitch> {
+        fn build<E: Extension>(table: &Table, shape: &Shape, at: Traits) -> Option<AnySwitch<E>> {
             $(
                 let fits = (table.assignment, table.backpressure) == (Assignment::$assignment, Backpressure::$backpressure);
                 if fits $($(&& at.$trait)+)? {
-                    return Some(AnySwitch::$name(Box::new($name::build(shape, table))));
+                    return Some(AnySwitch::$name(Box::new($name::<E>::build(shape, table))));
                 }
             )*
             None
@@ -49,24 +49,31 @@ macro_rules! products {
             &[$((Assignment::$assignment, Backpressure::$backpressure)),*];
 
         /// Any accepted product.
-        pub enum AnySwitch {
-            $(#[doc = concat!("[`", stringify!($name), "`]")] $name(Box<$name>),)*
+        pub enum AnySwitch<E: Extension = ()> {
+            $(#[doc = concat!("[`", stringify!($name), "`]")] $name(Box<$name<E>>),)*
         }
 
-        impl DataPlane for AnySwitch {
+        impl<E: Extension> DataPlane for AnySwitch<E> {
+            type Extension = E;
             #[inline]
-            fn receive(&mut self, now: Instant, packet: &Packet, ingress: PortId, egress: PortId) -> Received {
+            fn receive(&mut self, now: Instant, packet: &Frame<E>, ingress: PortId, egress: PortId) -> Received {
                 match self { $(AnySwitch::$name(s) => s.receive(now, packet, ingress, egress),)* }
             }
             #[inline]
-            fn pass(&mut self, now: Instant, packet: &Packet, ingress: PortId, egress: PortId) -> Option<QueueId> {
+            fn pass(
+                &mut self,
+                now: Instant,
+                packet: &mut Frame<E>,
+                ingress: PortId,
+                egress: PortId,
+            ) -> Option<QueueId> {
                 match self { $(AnySwitch::$name(s) => s.pass(now, packet, ingress, egress),)* }
             }
             #[inline]
             fn touch(&self, packet: &Packet) -> u32 {
                 match self { $(AnySwitch::$name(s) => s.touch(packet),)* }
             }
-            fn transmit(&mut self, now: Instant, port: PortId) -> Option<Sent> {
+            fn transmit(&mut self, now: Instant, port: PortId) -> Option<Sent<E>> {
                 match self { $(AnySwitch::$name(s) => s.transmit(now, port),)* }
             }
             #[inline]
@@ -74,7 +81,7 @@ macro_rules! products {
                 &mut self,
                 now: Instant,
                 port: PortId,
-                out: impl FnOnce(&Packet, &Departed),
+                out: impl FnOnce(&Frame<E>, &Departed),
             ) -> Option<Departed> {
                 match self { $(AnySwitch::$name(s) => s.transmit_to(now, port, out),)* }
             }
@@ -185,7 +192,7 @@ struct Traits {
 ///
 /// # Panics
 /// On products the scenario reader refuses.
-pub fn any(memory: Memory, shape: &Shape, table: &Table) -> AnySwitch {
+pub fn any<E: Extension>(memory: Memory, shape: &Shape, table: &Table) -> AnySwitch<E> {
     let at = Traits {
         wide: shape.queues > 64,
         hpcc: memory == Memory::HpccSim,

@@ -4,7 +4,7 @@ use crate::compat::hpcc::in_order::InOrder;
 use crate::compat::hpcc::network::BaseTimes;
 use crate::engine::windows::Windows;
 use crate::engine::{self, Harvest, Timing, Watch};
-use crate::host::port::EndHost;
+use crate::host::port::{EndHost, ExtensionOf};
 use crate::host::{HostParams, HpccHost, RdmaHost, TcpHost};
 use crate::measure::digest;
 use crate::measure::outcome::Outcome;
@@ -95,7 +95,7 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    fn run_as<H: EndHost<Schedule: Windows<H, D, Nobody>>, D: Build>(
+    fn run_as<H: EndHost<Schedule: Windows<H, D, Nobody>>, D: Build<Extension = ExtensionOf<H>>>(
         &self,
         transport: H::Params,
         watch: &Watch,
@@ -107,8 +107,12 @@ impl<'a> Simulation<'a> {
     fn run_hpcc<C: Control>(&self, control: C::Params, watch: &Watch) -> Outcome {
         let transport = self.go_back_n::<C>(control);
         match self.scenario.conventions.ties {
-            Ties::Random => self.run_as::<HpccHost<C, NodeByNode>, FifoHpcc>(transport, watch),
-            Ties::Scheduled => self.run_as::<HpccHost<C, InOrder>, FifoHpcc>(transport, watch),
+            Ties::Random => {
+                self.run_as::<HpccHost<C, NodeByNode<C::Extension>>, FifoHpcc<C::Extension>>(transport, watch)
+            }
+            Ties::Scheduled => {
+                self.run_as::<HpccHost<C, InOrder<C::Extension>>, FifoHpcc<C::Extension>>(transport, watch)
+            }
         }
     }
 
@@ -129,13 +133,14 @@ impl<'a> Simulation<'a> {
 
     /// As [`Simulation::observe_any`], with switches made by `plane`. The engine is compiled once for all that look on, and calls
     /// switches and observers through tables.
-    pub fn observe_planes<D: DataPlane, O: Observer>(
+    pub fn observe_planes<D: DataPlane<Extension = ()>, O: Observer>(
         &self,
         plane: impl Fn(&Shape, &Switch) -> D,
         observer: impl Fn() -> O,
         watch: &Watch,
     ) -> (Outcome, Vec<O>) {
-        let plane = |shape: &Shape, params: &Switch| -> Box<dyn DataPlane> { Box::new(plane(shape, params)) };
+        let plane =
+            |shape: &Shape, params: &Switch| -> Box<dyn DataPlane<Extension = ()>> { Box::new(plane(shape, params)) };
         let (outcome, observers) = self.observe(&plane, &|| Box::new(observer()), watch);
         let own =
             |observer: Box<dyn Observer>| *(observer as Box<dyn Any>).downcast::<O>().expect("`observer` made it");
@@ -144,7 +149,7 @@ impl<'a> Simulation<'a> {
 
     fn observe(
         &self,
-        plane: &dyn Fn(&Shape, &Switch) -> Box<dyn DataPlane>,
+        plane: &dyn Fn(&Shape, &Switch) -> Box<dyn DataPlane<Extension = ()>>,
         observer: &dyn Fn() -> Box<dyn Observer>,
         watch: &Watch,
     ) -> (Outcome, Vec<Box<dyn Observer>>) {
@@ -152,7 +157,7 @@ impl<'a> Simulation<'a> {
     }
 
     /// Whatever the hosts do, with switches made by `plane`, and an observer in each partition.
-    fn any_with<D: DataPlane, O: Observer>(
+    fn any_with<D: DataPlane<Extension = ()>, O: Observer>(
         &self,
         plane: impl Fn(&Shape, &Switch) -> D,
         observer: impl Fn() -> O,
@@ -174,7 +179,7 @@ impl<'a> Simulation<'a> {
     }
 
     /// Runs with hosts `H`, switches made by `plane`, and an observer in each partition.
-    fn run_with<H: EndHost<Schedule: Windows<H, D, O>>, D: DataPlane, O: Observer>(
+    fn run_with<H: EndHost<Schedule: Windows<H, D, O>>, D: DataPlane<Extension = ExtensionOf<H>>, O: Observer>(
         &self,
         transport: H::Params,
         plane: impl Fn(&Shape, &Switch) -> D,

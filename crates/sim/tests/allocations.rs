@@ -81,7 +81,7 @@ fn the_data_plane_allocates_nothing<P: Policy>(
         for k in from..from + packets {
             let now = Instant(k * 40_000);
             let flow = rng.next_u32() % 180;
-            let received = switch.receive(now, &packet(flow, k as u32), (flow % 3) as PortId, 3);
+            let received = switch.receive(now, &packet(flow, k as u32).into(), (flow % 3) as PortId, 3);
             dropped += received.dropped.is_some() as u64;
             // Two come while one goes, then one while two go: the buffer fills and empties.
             let go = if k / 4000 % 2 == 0 { k % 2 } else { 2 };

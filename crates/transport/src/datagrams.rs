@@ -2,7 +2,7 @@
 
 use crate::flow::{Next, Outgoing, Sender, Start};
 use crate::tcp::TimeoutReason;
-use backwater_types::{Instant, Packet, SerTime, flags};
+use backwater_types::{Extension, Frame, Instant, SerTime, flags};
 
 /// The datagrams of one flow.
 #[derive(Clone, Copy, Debug)]
@@ -34,7 +34,7 @@ impl Datagrams {
 
     /// What was held back is sent as soon as it may be.
     #[inline(always)]
-    fn next_packet(&mut self, now: Instant) -> Next<Outgoing> {
+    fn next_packet<E: Extension>(&mut self, now: Instant) -> Next<Outgoing<E>> {
         let wire = match self.peek(now) {
             Next::Packet(wire) => wire,
             Next::NotBefore(due) => return Next::NotBefore(due),
@@ -45,7 +45,7 @@ impl Datagrams {
         self.due += self.rate.of_bytes(wire as u64);
         let last = if self.next == self.start.packets { flags::LAST } else { 0 };
         let flags = (self.start.flags | last | flags::DATAGRAM) & !flags::ECT;
-        Next::Packet(Outgoing { seq, wire, class: self.start.class, flags })
+        Next::Packet(Outgoing { seq, wire, class: self.start.class, flags, extension: E::default() })
     }
 }
 
@@ -60,6 +60,7 @@ pub enum Source<S> {
 
 impl<S: Sender> Sender for Source<S> {
     type Params = S::Params;
+    type Extension = S::Extension;
     const TIMER_RECEDES: bool = S::TIMER_RECEDES;
 
     #[inline(always)]
@@ -71,7 +72,7 @@ impl<S: Sender> Sender for Source<S> {
     }
 
     #[inline(always)]
-    fn next_packet(&mut self, params: &S::Params, now: Instant) -> Next<Outgoing> {
+    fn next_packet(&mut self, params: &S::Params, now: Instant) -> Next<Outgoing<S::Extension>> {
         match self {
             Source::Flow(flow) => flow.next_packet(params, now),
             Source::Datagrams(datagrams) => datagrams.next_packet(now),
@@ -79,7 +80,7 @@ impl<S: Sender> Sender for Source<S> {
     }
 
     #[inline(always)]
-    fn on_packet(&mut self, params: &S::Params, now: Instant, packet: &Packet) {
+    fn on_packet(&mut self, params: &S::Params, now: Instant, packet: &Frame<S::Extension>) {
         if let Source::Flow(flow) = self {
             flow.on_packet(params, now, packet);
         }
@@ -167,13 +168,15 @@ mod tests {
         let mut source: Source<GoBackNSender<LineRate>> =
             Source::Datagrams(Datagrams::new(start, 1048, SerTime::of(BitsPerSec(8_000_000_000)), Instant(0)));
         let params = crate::go_back_n::tests::params();
-        let (ns, first) =
-            (|n: u64| Instant(n * 1000), Outgoing { seq: 0, wire: 1048, class: 2, flags: flags::DATAGRAM });
+        let (ns, first) = (
+            |n: u64| Instant(n * 1000),
+            Outgoing { seq: 0, wire: 1048, class: 2, flags: flags::DATAGRAM, extension: () },
+        );
         assert_eq!(source.next_packet(&params, ns(0)), Next::Packet(first));
         assert_eq!(source.peek(&params, ns(1000)), Next::NotBefore(ns(1048)));
         // Asked late: both that are due go at once.
         assert_eq!(source.next_packet(&params, ns(5000)), Next::Packet(Outgoing { seq: 1, ..first }));
-        let last = Outgoing { seq: 2, wire: 548, class: 2, flags: flags::DATAGRAM | flags::LAST };
+        let last = Outgoing { seq: 2, wire: 548, class: 2, flags: flags::DATAGRAM | flags::LAST, extension: () };
         assert_eq!(source.next_packet(&params, ns(5000)), Next::Packet(last));
         assert!(source.is_done() && source.peek(&params, ns(9000)) == Next::Blocked);
     }

@@ -4,16 +4,18 @@
 //! sends goes out as [`Outgoing`] or [`Reply`]: its host adds addresses, names and a place in its NIC.
 
 use crate::tcp::TimeoutReason;
-use backwater_types::{Instant, Kind, Packet};
+use backwater_types::{Extension, Frame, Instant, Kind, Packet};
 
 /// How flows are carried.
 pub trait Transport: Send + 'static {
+    /// What its packets carry beside their headers.
+    type Extension: Extension;
     /// Parameters shared by all flows.
     type Params: Clone + Send + Sync;
     /// A flow at its sender.
-    type Sender: Sender<Params = Self::Params>;
+    type Sender: Sender<Params = Self::Params, Extension = Self::Extension>;
     /// A flow at its receiver.
-    type Receiver: Receiver;
+    type Receiver: Receiver<Extension = Self::Extension>;
     /// What a host remembers of others from one flow to the next.
     type Peers: Default + Send;
 
@@ -44,7 +46,7 @@ pub struct Start {
 
 /// A packet of a flow's sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Outgoing {
+pub struct Outgoing<E = ()> {
     /// Position in the flow.
     pub seq: u32,
     /// Bytes on the wire.
@@ -53,6 +55,8 @@ pub struct Outgoing {
     pub class: u8,
     /// See [`backwater_types::flags`].
     pub flags: u8,
+    /// What it carries beside.
+    pub extension: E,
 }
 
 /// What a sender may do.
@@ -70,14 +74,16 @@ pub enum Next<P> {
 pub trait Sender: Send + 'static {
     /// Parameters shared by all flows.
     type Params;
+    /// What its packets carry beside their headers.
+    type Extension: Extension;
     /// Its timer, once it runs, never comes to be due earlier than it was.
     const TIMER_RECEDES: bool = false;
     /// What it would send at `now`: wire bytes. A NIC that chooses among flows asks, as often as it likes.
     fn peek(&self, params: &Self::Params, now: Instant) -> Next<u16>;
     /// What it sends at `now`, which counts as sent.
-    fn next_packet(&mut self, params: &Self::Params, now: Instant) -> Next<Outgoing>;
+    fn next_packet(&mut self, params: &Self::Params, now: Instant) -> Next<Outgoing<Self::Extension>>;
     /// A packet of its receiver came in.
-    fn on_packet(&mut self, params: &Self::Params, now: Instant, packet: &Packet);
+    fn on_packet(&mut self, params: &Self::Params, now: Instant, packet: &Frame<Self::Extension>);
     /// When [`Sender::on_timer`] is due, unless it is told something before; [`Instant::NEVER`] if there is nothing to wait for.
     #[inline(always)]
     fn timer(&self, _params: &Self::Params) -> Instant {
@@ -111,7 +117,7 @@ pub trait Sender: Send + 'static {
 
 /// A packet of a flow's receiver, to its sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reply {
+pub struct Reply<E = ()> {
     /// What it is.
     pub kind: Kind,
     /// Its number.
@@ -122,19 +128,23 @@ pub struct Reply {
     pub wire: u16,
     /// See [`backwater_types::flags`].
     pub flags: u8,
+    /// What it carries beside.
+    pub extension: E,
 }
 
 /// The receiver of a flow.
 pub trait Receiver: Default + Send + 'static {
     /// Parameters shared by all flows.
     type Params;
+    /// What its packets carry beside their headers.
+    type Extension: Extension;
     /// A packet of its sender came in. Replies, two at most, go to `reply`, with a packet of the flow that says whence.
     fn on_packet(
         &mut self,
         params: &Self::Params,
         now: Instant,
-        packet: &Packet,
-        reply: &mut impl FnMut(&Packet, Reply),
+        packet: &Frame<Self::Extension>,
+        reply: &mut impl FnMut(&Packet, Reply<Self::Extension>),
     );
     /// When [`Receiver::on_timer`] is due; [`Instant::NEVER`] if there is nothing to wait for.
     #[inline(always)]
@@ -142,9 +152,15 @@ pub trait Receiver: Default + Send + 'static {
         Instant::NEVER
     }
     /// Its time has come. One reply at most.
-    fn on_timer(&mut self, _params: &Self::Params, _now: Instant, _reply: &mut impl FnMut(&Packet, Reply)) {}
+    fn on_timer(
+        &mut self,
+        _params: &Self::Params,
+        _now: Instant,
+        _reply: &mut impl FnMut(&Packet, Reply<Self::Extension>),
+    ) {
+    }
     /// Whether it has everything.
     fn is_done(&self) -> bool;
     /// What answers a packet of a flow that was done before.
-    fn late(params: &Self::Params, packet: &Packet) -> Option<Reply>;
+    fn late(params: &Self::Params, packet: &Frame<Self::Extension>) -> Option<Reply<Self::Extension>>;
 }

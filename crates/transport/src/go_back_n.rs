@@ -7,7 +7,7 @@ use crate::flow::{Next, Outgoing, Receiver, Reply, Sender, Start, Transport};
 use crate::rate::{Ack, Control, Times};
 use crate::tcp::TimeoutReason;
 use alloc::boxed::Box;
-use backwater_types::{Duration, Instant, Kind, Packet, flags};
+use backwater_types::{Duration, Extension, Frame, Instant, Kind, Packet, flags};
 use core::marker::PhantomData;
 
 /// Go-back-N under control `C`.
@@ -45,8 +45,9 @@ pub struct GoBackNReceiverParams {
 
 impl<C: Control> Transport for GoBackN<C> {
     type Params = GoBackNParams<C::Params>;
+    type Extension = C::Extension;
     type Sender = GoBackNSender<C>;
-    type Receiver = GoBackNReceiver;
+    type Receiver = GoBackNReceiver<C::Extension>;
     type Peers = ();
 
     fn open(params: &Self::Params, _peers: &mut (), now: Instant, start: Start) -> GoBackNSender<C> {
@@ -152,6 +153,7 @@ impl<C: Control> GoBackNSender<C> {
 
 impl<C: Control> Sender for GoBackNSender<C> {
     type Params = GoBackNParams<C::Params>;
+    type Extension = C::Extension;
     const TIMER_RECEDES: bool = !C::TIMED;
 
     #[inline(always)]
@@ -166,7 +168,7 @@ impl<C: Control> Sender for GoBackNSender<C> {
     }
 
     #[inline(always)]
-    fn next_packet(&mut self, params: &Self::Params, now: Instant) -> Next<Outgoing> {
+    fn next_packet(&mut self, params: &Self::Params, now: Instant) -> Next<Outgoing<C::Extension>> {
         let wire = match self.peek(params, now) {
             Next::Packet(wire) => wire,
             Next::NotBefore(at) => return Next::NotBefore(at),
@@ -186,11 +188,12 @@ impl<C: Control> Sender for GoBackNSender<C> {
         self.not_before = now + self.control.gap(&params.control, wire as u64);
         self.sent.sent(now);
         let last = if self.next == self.start.packets { flags::LAST } else { 0 };
-        Next::Packet(Outgoing { seq, wire, class: self.start.class, flags: self.start.flags | last })
+        let (class, flags) = (self.start.class, self.start.flags | last);
+        Next::Packet(Outgoing { seq, wire, class, flags, extension: C::Extension::default() })
     }
 
     #[inline(always)]
-    fn on_packet(&mut self, params: &Self::Params, now: Instant, packet: &Packet) {
+    fn on_packet(&mut self, params: &Self::Params, now: Instant, packet: &Frame<C::Extension>) {
         if packet.kind == Kind::Cnp {
             if self.control.on_cnp(&params.control, now) {
                 self.set_limit(params);
@@ -205,7 +208,8 @@ impl<C: Control> Sender for GoBackNSender<C> {
             self.go_back();
         }
         if !missed || params.hears_nacks {
-            let ack = Ack { now, seq: packet.seq, next: self.next, marked: packet.has(flags::CE), rtt };
+            let (seq, marked, extension) = (packet.seq, packet.has(flags::CE), packet.extension);
+            let ack = Ack { now, seq, next: self.next, marked, rtt, extension };
             if self.control.on_ack(&params.control, ack) {
                 self.set_limit(params);
             }
@@ -258,9 +262,9 @@ impl<C: Control> Sender for GoBackNSender<C> {
     }
 }
 
-/// The receiving side of one flow.
+/// The receiving side of one flow, whose acknowledgements bring back what its packets carry.
 #[derive(Clone, Debug)]
-pub struct GoBackNReceiver {
+pub struct GoBackNReceiver<E = ()> {
     /// Next packet expected.
     expected: u32,
     done: bool,
@@ -268,6 +272,7 @@ pub struct GoBackNReceiver {
     nacked: Instant,
     /// Where it notifies of congestion, from the first mark on.
     notice: Option<Box<Notice>>,
+    carries: PhantomData<E>,
 }
 
 /// What a receiver remembers of its last notification.
@@ -281,22 +286,23 @@ struct Notice {
     packet: Packet,
 }
 
-impl Default for GoBackNReceiver {
-    fn default() -> GoBackNReceiver {
-        GoBackNReceiver { expected: 0, done: false, nacked: Instant::NEVER, notice: None }
+impl<E> Default for GoBackNReceiver<E> {
+    fn default() -> GoBackNReceiver<E> {
+        GoBackNReceiver { expected: 0, done: false, nacked: Instant::NEVER, notice: None, carries: PhantomData }
     }
 }
 
-impl Receiver for GoBackNReceiver {
+impl<E: Extension> Receiver for GoBackNReceiver<E> {
     type Params = GoBackNReceiverParams;
+    type Extension = E;
 
     #[inline(always)]
     fn on_packet(
         &mut self,
         params: &GoBackNReceiverParams,
         now: Instant,
-        packet: &Packet,
-        reply: &mut impl FnMut(&Packet, Reply),
+        packet: &Frame<E>,
+        reply: &mut impl FnMut(&Packet, Reply<E>),
     ) {
         if let Some(interval) = params.notifies
             && packet.has(flags::CE)
@@ -332,7 +338,7 @@ impl Receiver for GoBackNReceiver {
         }
     }
 
-    fn on_timer(&mut self, params: &GoBackNReceiverParams, now: Instant, reply: &mut impl FnMut(&Packet, Reply)) {
+    fn on_timer(&mut self, params: &GoBackNReceiverParams, now: Instant, reply: &mut impl FnMut(&Packet, Reply<E>)) {
         let (Some(notice), Some(interval)) = (&mut self.notice, params.notifies) else { return };
         (notice.due, notice.next) = (false, now + interval);
         reply(&notice.packet, params.cnp(&notice.packet));
@@ -343,12 +349,12 @@ impl Receiver for GoBackNReceiver {
         self.done
     }
 
-    fn late(params: &GoBackNReceiverParams, packet: &Packet) -> Option<Reply> {
+    fn late(params: &GoBackNReceiverParams, packet: &Frame<E>) -> Option<Reply<E>> {
         params.answers_duplicates.then(|| params.reply(packet, Kind::Ack, packet.seq + 1))
     }
 }
 
-impl GoBackNReceiver {
+impl<E: Extension> GoBackNReceiver<E> {
     /// A marked packet came in. Whether to notify now; otherwise that will be due once the interval is over.
     fn notify(&mut self, now: Instant, interval: Duration, packet: &Packet) -> bool {
         let notice = self.notice.get_or_insert_with(|| Box::new(Notice { next: now, due: false, packet: *packet }));
@@ -361,13 +367,15 @@ impl GoBackNReceiver {
 }
 
 impl GoBackNReceiverParams {
-    fn cnp(&self, packet: &Packet) -> Reply {
-        Reply { kind: Kind::Cnp, seq: packet.seq, word: None, wire: self.ack_wire, flags: 0 }
+    fn cnp<E: Extension>(&self, packet: &Packet) -> Reply<E> {
+        let (seq, wire, extension) = (packet.seq, self.ack_wire, E::default());
+        Reply { kind: Kind::Cnp, seq, word: None, wire, flags: 0, extension }
     }
 
     #[inline(always)]
-    fn reply(&self, packet: &Packet, kind: Kind, seq: u32) -> Reply {
-        Reply { kind, seq, word: None, wire: self.ack_wire, flags: packet.flags & flags::CE }
+    fn reply<E: Extension>(&self, packet: &Frame<E>, kind: Kind, seq: u32) -> Reply<E> {
+        let (flags, extension) = (packet.flags & flags::CE, packet.extension);
+        Reply { kind, seq, word: None, wire: self.ack_wire, flags, extension }
     }
 }
 
@@ -392,33 +400,33 @@ pub(crate) mod tests {
     }
 
     /// What goes out at `now`.
-    fn send(sender: &mut GoBackNSender<LineRate>, now: Instant) -> Packet {
-        let Next::Packet(Outgoing { seq, wire, class, flags }) = sender.next_packet(&params(), now) else {
+    fn send(sender: &mut GoBackNSender<LineRate>, now: Instant) -> Frame {
+        let Next::Packet(Outgoing { seq, wire, class, flags, .. }) = sender.next_packet(&params(), now) else {
             panic!("it may send")
         };
         packet(Kind::Data, seq, wire, class, flags)
     }
 
-    fn packet(kind: Kind, seq: u32, wire: u16, class: u8, flags: u8) -> Packet {
+    fn packet(kind: Kind, seq: u32, wire: u16, class: u8, flags: u8) -> Frame {
         let (flow, key, sender_slot, receiver_slot, dst, src, upstream_queue) = (0, 7, 0, 0, 1, 0, 0);
-        Packet { flow, seq, key, sender_slot, receiver_slot, dst, src, wire, upstream_queue, class, kind, flags }
+        Packet { flow, seq, key, sender_slot, receiver_slot, dst, src, wire, upstream_queue, class, kind, flags }.into()
     }
 
     /// What a receiver answers.
-    fn receive(receiver: &mut GoBackNReceiver, now: Instant, data: &Packet) -> Vec<(Kind, u32)> {
+    fn receive(receiver: &mut GoBackNReceiver, now: Instant, data: &Frame) -> Vec<(Kind, u32)> {
         let mut replies = Vec::new();
         receiver.on_packet(&params().receiver, now, data, &mut |_, reply| replies.push((reply.kind, reply.seq)));
         replies
     }
 
-    fn answer(kind: Kind, seq: u32) -> Packet {
+    fn answer(kind: Kind, seq: u32) -> Frame {
         packet(kind, seq, 64, 0, 0)
     }
 
     #[test]
     fn a_gap_is_answered_once_and_sent_again_from_there() {
-        let (mut tx, mut rx) = (sender(5), GoBackNReceiver::default());
-        let data: Vec<Packet> = (0..5).map(|_| send(&mut tx, Instant(0))).collect();
+        let (mut tx, mut rx) = (sender(5), GoBackNReceiver::<()>::default());
+        let data: Vec<Frame> = (0..5).map(|_| send(&mut tx, Instant(0))).collect();
         assert_eq!(tx.peek(&params(), Instant(0)), Next::Blocked);
         assert_eq!(receive(&mut rx, Instant(1), &data[0]), [(Kind::Ack, 1)]);
         assert_eq!(receive(&mut rx, Instant(2), &data[2]), [(Kind::Nack, 1)], "packet 1 was lost");
@@ -449,7 +457,7 @@ pub(crate) mod tests {
 
     #[test]
     fn duplicates_are_acknowledged_unless_told_otherwise_and_stale_answers_ignored() {
-        let (mut tx, mut rx) = (sender(3), GoBackNReceiver::default());
+        let (mut tx, mut rx) = (sender(3), GoBackNReceiver::<()>::default());
         let first = send(&mut tx, Instant(0));
         receive(&mut rx, Instant(1), &first);
         assert_eq!(receive(&mut rx, Instant(2), &first), [(Kind::Ack, 1)]);
@@ -464,7 +472,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_flow_is_done_with_its_last_packet_in_order() {
-        let (mut tx, mut rx) = (sender(2), GoBackNReceiver::default());
+        let (mut tx, mut rx) = (sender(2), GoBackNReceiver::<()>::default());
         let data = [send(&mut tx, Instant(0)), send(&mut tx, Instant(0))];
         receive(&mut rx, Instant(1), &data[1]);
         assert!(!rx.is_done(), "the first is missing");
@@ -477,7 +485,7 @@ pub(crate) mod tests {
 
     #[test]
     fn marks_are_echoed() {
-        let (mut tx, mut rx) = (sender(1), GoBackNReceiver::default());
+        let (mut tx, mut rx) = (sender(1), GoBackNReceiver::<()>::default());
         let mut data = send(&mut tx, Instant(0));
         data.flags |= flags::CE | flags::ECT;
         rx.on_packet(&params().receiver, Instant(1), &data, &mut |_, reply| assert_eq!(reply.flags, flags::CE));
@@ -486,7 +494,7 @@ pub(crate) mod tests {
     #[test]
     fn congestion_is_notified_at_once_and_then_once_an_interval() {
         let receiver = GoBackNReceiverParams { notifies: Some(Duration::from_us(50)), ..params().receiver };
-        let (mut tx, mut rx) = (sender(10), GoBackNReceiver::default());
+        let (mut tx, mut rx) = (sender(10), GoBackNReceiver::<()>::default());
         let us = |n: u64| Instant(n * 1_000_000);
         let mut notified = |at: Instant, marked: bool| {
             let mut data = send(&mut tx, at);
@@ -517,6 +525,7 @@ pub(crate) mod tests {
 
     impl Control for Listening {
         type Params = ();
+        type Extension = ();
         type Times = crate::SendTimes;
         const TIMED: bool = true;
         fn at(_: &(), _: crate::Site) {}

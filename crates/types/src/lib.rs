@@ -6,6 +6,7 @@
 extern crate alloc;
 
 pub mod drop_reason;
+pub mod extension;
 pub mod frame;
 pub mod hash;
 pub mod packet;
@@ -13,6 +14,7 @@ pub mod ranges;
 pub mod units;
 
 pub use drop_reason::DropReason;
+pub use extension::{Extension, Frame, LinkShape};
 pub use frame::{ControlFrame, FlowName, QueueMap};
 pub use packet::{Kind, Packet, flags};
 pub use ranges::{OutOfRange, PERIOD_MIN, Ranges, TIMER_MAX};

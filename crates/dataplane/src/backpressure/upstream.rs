@@ -2,7 +2,7 @@
 
 use crate::port::Ports;
 use alloc::string::String;
-use backwater_types::{ControlFrame, Instant, Packet, PortId, QueueId};
+use backwater_types::{ControlFrame, Extension, Instant, Packet, PortId, QueueId};
 
 /// What the egress ports of a switch obey, over queues of type `Q`, with a state of its own for all of them.
 ///
@@ -25,7 +25,7 @@ pub trait Upstream<Q>: Clone + Send + 'static {
         Instant::NEVER
     }
     /// Lets lapse what was not repeated, or asks the neighbours.
-    fn on_timer(&mut self, _now: Instant, _ports: &mut Ports<'_, Q>) {}
+    fn on_timer(&mut self, _now: Instant, _ports: &mut Ports<'_, Q, impl Extension>) {}
     /// Compares its state with the queues of all ports.
     fn audit(&self, _queues: &[&Q]) -> Result<(), String> {
         Ok(())

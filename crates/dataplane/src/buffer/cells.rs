@@ -5,7 +5,7 @@
 
 use crate::held::Held;
 use alloc::vec::Vec;
-use backwater_types::{Instant, Packet, QueueId};
+use backwater_types::{Extension, Frame, Instant, Packet, QueueId};
 
 /// Index of a cell; [`NIL`] is none.
 pub type Cell = u32;
@@ -20,18 +20,18 @@ pub const MARK: Packet = Packet::NONE;
 /// A packet, what is kept with it, and the next cell: one cache line, because a packet that waits is far away when its turn comes.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
-struct Slot {
-    packet: Packet,
+struct Slot<E> {
+    frame: Frame<E>,
     next: Cell,
     held: Held,
 }
 
-const _: () = assert!(size_of::<Slot>() == 64, "a cache line");
+const _: () = assert!(size_of::<Slot<()>>() == 64, "a cache line");
 
 /// The pool.
 #[derive(Clone, Debug)]
-pub struct Cells {
-    slots: Vec<Slot>,
+pub struct Cells<E = ()> {
+    slots: Vec<Slot<E>>,
     /// Enqueue times, kept only when queueing delay is measured.
     entered: Vec<Instant>,
     stamp: bool,
@@ -51,9 +51,9 @@ pub struct Fifo {
     head_wire: u32,
 }
 
-impl Cells {
+impl<E: Extension> Cells<E> {
     /// A pool with room for `capacity` packets before it has to grow; `stamp` keeps enqueue times.
-    pub fn new(capacity: usize, stamp: bool) -> Cells {
+    pub fn new(capacity: usize, stamp: bool) -> Cells<E> {
         Cells {
             slots: Vec::with_capacity(capacity),
             entered: Vec::with_capacity(if stamp { capacity } else { 0 }),
@@ -66,8 +66,8 @@ impl Cells {
     /// The packet in `cell`. It is read and written where it lies: a packet that travels by value through returns is copied
     /// piecewise, and each copy waits for the narrow stores of the one before (measured: half of all dequeue time).
     #[inline(always)]
-    pub fn packet(&mut self, cell: Cell) -> &mut Packet {
-        &mut self.slots[cell as usize].packet
+    pub fn frame(&mut self, cell: Cell) -> &mut Frame<E> {
+        &mut self.slots[cell as usize].frame
     }
 
     /// What is kept with the packet in `cell`.
@@ -91,10 +91,10 @@ impl Cells {
 
     /// Puts a packet into a free cell.
     #[inline(always)]
-    pub fn put(&mut self, packet: &Packet, held: Held, now: Instant) -> Cell {
+    pub fn put(&mut self, frame: &Frame<E>, held: Held, now: Instant) -> Cell {
         let cell = self.free;
         if cell == NIL {
-            self.slots.push(Slot { packet: *packet, next: NIL, held });
+            self.slots.push(Slot { frame: *frame, next: NIL, held });
             if self.stamp {
                 self.entered.push(now);
             }
@@ -105,7 +105,7 @@ impl Cells {
             self.second_free = self.slots[self.free as usize].next;
         }
         let slot = &mut self.slots[cell as usize];
-        (slot.packet, slot.next, slot.held) = (*packet, NIL, held);
+        (slot.frame, slot.next, slot.held) = (*frame, NIL, held);
         if self.stamp {
             self.entered[cell as usize] = now;
         }
@@ -140,17 +140,24 @@ impl Fifo {
 
     /// Appends a packet, which will depart as one of `queue`.
     #[inline(always)]
-    pub fn push(&mut self, cells: &mut Cells, queue: QueueId, packet: &Packet, held: Held, now: Instant) {
-        let cell = cells.put(packet, held, now);
+    pub fn push<E: Extension>(
+        &mut self,
+        cells: &mut Cells<E>,
+        queue: QueueId,
+        frame: &Frame<E>,
+        held: Held,
+        now: Instant,
+    ) {
+        let cell = cells.put(frame, held, now);
         // Patched where it lies: a copy patched on the stack and copied on would wait for its own narrow stores.
-        cells.slots[cell as usize].packet.upstream_queue = queue;
+        cells.slots[cell as usize].frame.upstream_queue = queue;
         if self.head == NIL {
-            (self.head, self.head_wire) = (cell, packet.wire as u32);
+            (self.head, self.head_wire) = (cell, frame.wire as u32);
         } else {
             cells.slots[self.tail as usize].next = cell;
         }
         self.tail = cell;
-        self.bytes += packet.wire as u64;
+        self.bytes += frame.wire as u64;
     }
 
     /// Wire bytes of the first packet; 0 for a mark. Only if it is not empty.
@@ -164,25 +171,25 @@ impl Fifo {
     /// # Panics
     /// If it is empty.
     #[inline(always)]
-    pub fn pop(&mut self, cells: &Cells) -> Cell {
+    pub fn pop(&mut self, cells: &Cells<impl Extension>) -> Cell {
         let cell = self.head;
         self.head = cells.slots[cell as usize].next;
         self.bytes -= self.head_wire as u64;
         if self.head != NIL {
-            self.head_wire = cells.slots[self.head as usize].packet.wire as u32;
+            self.head_wire = cells.slots[self.head as usize].frame.wire as u32;
         }
         cell
     }
 
     /// Every packet and what is kept with it, first to last: for checks, not for the data path.
-    pub fn iter<'a>(&self, cells: &'a Cells) -> impl Iterator<Item = (&'a Packet, Held)> {
+    pub fn iter<'a, E: Extension>(&self, cells: &'a Cells<E>) -> impl Iterator<Item = (&'a Packet, Held)> {
         let mut at = self.head;
         core::iter::from_fn(move || {
             (at != NIL).then(|| {
                 let cell = at as usize;
                 let slot = &cells.slots[cell];
                 at = slot.next;
-                (&slot.packet, slot.held)
+                (&slot.frame.packet, slot.held)
             })
         })
     }

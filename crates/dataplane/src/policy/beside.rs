@@ -14,7 +14,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use backwater_types::hash::Stream;
-use backwater_types::{ControlFrame, Instant, Packet, PortId, QueueId};
+use backwater_types::{ControlFrame, Extension, Instant, Packet, PortId, QueueId};
 
 /// `P`, with PFC towards some neighbours.
 #[derive(Clone, Debug)]
@@ -98,11 +98,11 @@ impl<P: Policy> Policy for Beside<P> {
         frame.map(|frame| (held.ingress as PortId, frame))
     }
 
-    fn on_joined(&mut self, port: PortId, queue: QueueId, queues: &mut P::Queues, cells: &mut Cells) {
+    fn on_joined(&mut self, port: PortId, queue: QueueId, queues: &mut P::Queues, cells: &mut Cells<impl Extension>) {
         self.policy.on_joined(port, queue, queues, cells);
     }
 
-    fn on_gone(&mut self, port: PortId, queue: QueueId, queues: &mut P::Queues, cells: &mut Cells) {
+    fn on_gone(&mut self, port: PortId, queue: QueueId, queues: &mut P::Queues, cells: &mut Cells<impl Extension>) {
         self.policy.on_gone(port, queue, queues, cells);
     }
 
@@ -136,7 +136,7 @@ impl<P: Policy> Policy for Beside<P> {
         port: PortId,
         frame: ControlFrame,
         queues: &mut P::Queues,
-        cells: &mut Cells,
+        cells: &mut Cells<impl Extension>,
     ) {
         self.policy.on_control(now, port, frame, queues, cells);
     }
@@ -153,7 +153,7 @@ impl<P: Policy> Policy for Beside<P> {
         self.policy.next_timer().min(<Pfc as Backpressure<P::Queues>>::next_refresh(&self.pfc))
     }
 
-    fn on_timer(&mut self, now: Instant, ports: &mut Ports<'_, P::Queues>) {
+    fn on_timer(&mut self, now: Instant, ports: &mut Ports<'_, P::Queues, impl Extension>) {
         if self.policy.next_timer() <= now {
             self.policy.on_timer(now, ports);
         }
@@ -163,11 +163,11 @@ impl<P: Policy> Policy for Beside<P> {
         }
     }
 
-    fn on_link_down(&mut self, now: Instant, port: PortId, ports: &mut Ports<'_, P::Queues>) {
+    fn on_link_down(&mut self, now: Instant, port: PortId, ports: &mut Ports<'_, P::Queues, impl Extension>) {
         self.policy.on_link_down(now, port, ports);
     }
 
-    fn on_link_up(&mut self, now: Instant, port: PortId, ports: &mut Ports<'_, P::Queues>) {
+    fn on_link_up(&mut self, now: Instant, port: PortId, ports: &mut Ports<'_, P::Queues, impl Extension>) {
         if !self.speaks_pfc[port as usize] {
             return self.policy.on_link_up(now, port, ports);
         }

@@ -10,7 +10,7 @@ use crate::port::Ports;
 use crate::shape::Shape;
 use alloc::string::String;
 use backwater_types::hash::Stream;
-use backwater_types::{ControlFrame, Instant, Packet, PortId, QueueId};
+use backwater_types::{ControlFrame, Extension, Instant, Packet, PortId, QueueId};
 use core::hash::Hasher;
 
 /// An assignment and a backpressure that do not know of each other.
@@ -95,7 +95,7 @@ impl<A: Assignment, B: Backpressure<A::Queues>> Policy for Composed<A, B> {
         port: PortId,
         frame: ControlFrame,
         queues: &mut A::Queues,
-        _cells: &mut Cells,
+        _cells: &mut Cells<impl Extension>,
     ) {
         self.upstream.on_control(now, port, frame, queues);
     }
@@ -115,7 +115,7 @@ impl<A: Assignment, B: Backpressure<A::Queues>> Policy for Composed<A, B> {
         self.backpressure.next_refresh().min(self.upstream.next_timer())
     }
 
-    fn on_timer(&mut self, now: Instant, ports: &mut Ports<'_, A::Queues>) {
+    fn on_timer(&mut self, now: Instant, ports: &mut Ports<'_, A::Queues, impl Extension>) {
         if self.upstream.next_timer() <= now {
             self.upstream.on_timer(now, ports);
         }
@@ -124,11 +124,11 @@ impl<A: Assignment, B: Backpressure<A::Queues>> Policy for Composed<A, B> {
         }
     }
 
-    fn on_link_down(&mut self, _now: Instant, port: PortId, ports: &mut Ports<'_, A::Queues>) {
+    fn on_link_down(&mut self, _now: Instant, port: PortId, ports: &mut Ports<'_, A::Queues, impl Extension>) {
         self.upstream.release(port, ports.open(port).0);
     }
 
-    fn on_link_up(&mut self, now: Instant, port: PortId, ports: &mut Ports<'_, A::Queues>) {
+    fn on_link_up(&mut self, now: Instant, port: PortId, ports: &mut Ports<'_, A::Queues, impl Extension>) {
         if let Some(frame) = self.backpressure.state_of(now, port) {
             ports.send(port, frame);
         }

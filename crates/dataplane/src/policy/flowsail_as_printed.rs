@@ -16,7 +16,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
 use backwater_types::hash::{self, Stream};
-use backwater_types::{ControlFrame, FlowName, Instant, Packet, PortId, QueueId};
+use backwater_types::{ControlFrame, Extension, FlowName, Instant, Packet, PortId, QueueId};
 
 /// The isolation queue of every port.
 const ISOLATION: QueueId = 0;
@@ -78,7 +78,7 @@ impl FlowSailAsPrinted {
         port: PortId,
         queue: QueueId,
         queues: &mut PausableQueues<W>,
-        cells: &mut Cells,
+        cells: &mut Cells<impl Extension>,
     ) {
         loop {
             let state = &self.queues[self.at(port, queue)];
@@ -104,7 +104,13 @@ impl FlowSailAsPrinted {
         }
     }
 
-    fn pause<const W: usize>(&mut self, port: PortId, flow: u32, queues: &mut PausableQueues<W>, cells: &mut Cells) {
+    fn pause<const W: usize>(
+        &mut self,
+        port: PortId,
+        flow: u32,
+        queues: &mut PausableQueues<W>,
+        cells: &mut Cells<impl Extension>,
+    ) {
         let isolation = self.at(port, ISOLATION);
         self.queues[isolation].holds += 1;
         queues.set_closed(ISOLATION, true);
@@ -122,7 +128,13 @@ impl FlowSailAsPrinted {
         }
     }
 
-    fn resume<const W: usize>(&mut self, port: PortId, flow: u32, queues: &mut PausableQueues<W>, cells: &mut Cells) {
+    fn resume<const W: usize>(
+        &mut self,
+        port: PortId,
+        flow: u32,
+        queues: &mut PausableQueues<W>,
+        cells: &mut Cells<impl Extension>,
+    ) {
         let isolation = self.at(port, ISOLATION);
         self.queues[isolation].holds -= 1;
         if let Some(old) = self.normal.get(&flow).copied().filter(|old| old.size > 0) {
@@ -263,7 +275,13 @@ impl Policy for FlowSailAsPrinted {
         if clear { resume } else { None }
     }
 
-    fn on_gone(&mut self, port: PortId, queue: QueueId, queues: &mut PausableQueues<2>, cells: &mut Cells) {
+    fn on_gone(
+        &mut self,
+        port: PortId,
+        queue: QueueId,
+        queues: &mut PausableQueues<2>,
+        cells: &mut Cells<impl Extension>,
+    ) {
         self.settle(port, queue, queues, cells);
     }
 
@@ -279,7 +297,7 @@ impl Policy for FlowSailAsPrinted {
         port: PortId,
         frame: ControlFrame,
         queues: &mut PausableQueues<2>,
-        cells: &mut Cells,
+        cells: &mut Cells<impl Extension>,
     ) {
         match frame {
             ControlFrame::PauseFlow(name) => self.pause(port, name.flow, queues, cells),
@@ -293,7 +311,7 @@ impl Policy for FlowSailAsPrinted {
     }
 
     /// Pauses of flows outlive the link: the printed pseudo-code knows no failures.
-    fn on_link_down(&mut self, _now: Instant, port: PortId, _ports: &mut Ports<'_, PausableQueues<2>>) {
+    fn on_link_down(&mut self, _now: Instant, port: PortId, _ports: &mut Ports<'_, PausableQueues<2>, impl Extension>) {
         self.paused.release(port);
     }
 

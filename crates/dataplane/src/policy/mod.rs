@@ -22,7 +22,7 @@ use crate::queues::Queues;
 use crate::shape::Shape;
 use alloc::string::String;
 use backwater_types::hash::Stream;
-use backwater_types::{ControlFrame, Instant, Packet, PortId, QueueId};
+use backwater_types::{ControlFrame, Extension, Instant, Packet, PortId, QueueId};
 
 /// A frame, and the port it goes out of.
 pub type Told = (PortId, ControlFrame);
@@ -69,12 +69,26 @@ pub trait Policy: Clone + Send + 'static {
     ) -> Option<Told>;
     /// The packet has joined `queue`.
     #[inline(always)]
-    fn on_joined(&mut self, _port: PortId, _queue: QueueId, _queues: &mut Self::Queues, _cells: &mut Cells) {}
+    fn on_joined(
+        &mut self,
+        _port: PortId,
+        _queue: QueueId,
+        _queues: &mut Self::Queues,
+        _cells: &mut Cells<impl Extension>,
+    ) {
+    }
     /// The packet starts its transmission. A frame to send.
     fn on_dequeue(&mut self, now: Instant, packet: &Packet, held: &Held, port: PortId, queue: QueueId) -> Option<Told>;
     /// The packet has gone, and `queue` shows what was behind it.
     #[inline(always)]
-    fn on_gone(&mut self, _port: PortId, _queue: QueueId, _queues: &mut Self::Queues, _cells: &mut Cells) {}
+    fn on_gone(
+        &mut self,
+        _port: PortId,
+        _queue: QueueId,
+        _queues: &mut Self::Queues,
+        _cells: &mut Cells<impl Extension>,
+    ) {
+    }
     /// Whether a packet of `wire` bytes from `ingress` that finds its port empty, and leaves at once, would leave no trace: no
     /// frame sent, all counters as before.
     #[inline(always)]
@@ -103,7 +117,7 @@ pub trait Policy: Clone + Send + 'static {
         port: PortId,
         frame: ControlFrame,
         queues: &mut Self::Queues,
-        cells: &mut Cells,
+        cells: &mut Cells<impl Extension>,
     );
     /// Whether `port` may send data: no neighbour holds it as a whole. Asked before a packet is chosen.
     fn may_send(&self, port: PortId) -> bool;
@@ -116,11 +130,11 @@ pub trait Policy: Clone + Send + 'static {
         Instant::NEVER
     }
     /// Repeats state that a lost frame may have left wrong, and lets lapse what was not repeated.
-    fn on_timer(&mut self, _now: Instant, _ports: &mut Ports<'_, Self::Queues>) {}
+    fn on_timer(&mut self, _now: Instant, _ports: &mut Ports<'_, Self::Queues, impl Extension>) {}
     /// The link of `port` went down: nothing holds it or its queues.
-    fn on_link_down(&mut self, now: Instant, port: PortId, ports: &mut Ports<'_, Self::Queues>);
+    fn on_link_down(&mut self, now: Instant, port: PortId, ports: &mut Ports<'_, Self::Queues, impl Extension>);
     /// The link of `port` came up, with nothing held: the neighbour is to be told this switch's state.
-    fn on_link_up(&mut self, _now: Instant, _port: PortId, _ports: &mut Ports<'_, Self::Queues>) {}
+    fn on_link_up(&mut self, _now: Instant, _port: PortId, _ports: &mut Ports<'_, Self::Queues, impl Extension>) {}
     /// Flows with packets in `port`, if the policy knows.
     fn active_flows(&self, _port: PortId) -> Option<u32> {
         None

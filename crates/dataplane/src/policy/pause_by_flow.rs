@@ -30,7 +30,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use alloc::{format, vec};
 use backwater_types::hash::Stream;
-use backwater_types::{ControlFrame, Duration, Instant, Packet, PortId, QueueId, flags};
+use backwater_types::{ControlFrame, Duration, Extension, Instant, Packet, PortId, QueueId, flags};
 use core::marker::PhantomData;
 
 /// Parameters of [`PauseByFlow`].
@@ -190,7 +190,14 @@ impl<Q: PausableByFlow> Policy for PauseByFlow<Q> {
         self.assigned[port as usize].assignments += 1;
     }
 
-    fn on_control(&mut self, now: Instant, port: PortId, frame: ControlFrame, queues: &mut Q, _cells: &mut Cells) {
+    fn on_control(
+        &mut self,
+        now: Instant,
+        port: PortId,
+        frame: ControlFrame,
+        queues: &mut Q,
+        _cells: &mut Cells<impl Extension>,
+    ) {
         match frame {
             ControlFrame::PauseFlow(name) => {
                 let slot = self.table.find(port, name).or_else(|| self.table.insert(port, name, |_| false));
@@ -218,7 +225,7 @@ impl<Q: PausableByFlow> Policy for PauseByFlow<Q> {
         self.next
     }
 
-    fn on_timer(&mut self, now: Instant, ports: &mut Ports<'_, Q>) {
+    fn on_timer(&mut self, now: Instant, ports: &mut Ports<'_, Q, impl Extension>) {
         let lapse = ticks(Instant(LAPSE * self.refresh.0));
         let mut slot = self.table.first_tended();
         while slot != NONE {
@@ -235,7 +242,7 @@ impl<Q: PausableByFlow> Policy for PauseByFlow<Q> {
         self.next = if self.table.first_tended() == NONE { Instant::NEVER } else { now + self.refresh };
     }
 
-    fn on_link_down(&mut self, _now: Instant, port: PortId, ports: &mut Ports<'_, Q>) {
+    fn on_link_down(&mut self, _now: Instant, port: PortId, ports: &mut Ports<'_, Q, impl Extension>) {
         self.paused.release(port);
         let paused = self.table.iter().filter(|(_, record)| record.port() == port && record.is(state::PAUSED));
         let paused: Vec<Slot> = paused.map(|(slot, _)| slot).collect();
@@ -243,7 +250,7 @@ impl<Q: PausableByFlow> Policy for PauseByFlow<Q> {
         paused.into_iter().for_each(|slot| self.resume(slot, queues));
     }
 
-    fn on_link_up(&mut self, _now: Instant, port: PortId, ports: &mut Ports<'_, Q>) {
+    fn on_link_up(&mut self, _now: Instant, port: PortId, ports: &mut Ports<'_, Q, impl Extension>) {
         for (_, record) in self.table.iter().filter(|(_, r)| r.flagged > 0 && r.ingress as PortId == port) {
             ports.send(port, ControlFrame::PauseFlow(record.name()));
         }

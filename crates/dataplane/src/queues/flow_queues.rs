@@ -8,7 +8,7 @@ use crate::buffer::cells::{Cell, Cells, Fifo, NIL};
 use crate::held::{Choice, Held};
 use crate::queues::Queues;
 use alloc::vec::Vec;
-use backwater_types::{Instant, Packet, QueueId, hash};
+use backwater_types::{Extension, Frame, Instant, Packet, QueueId, hash};
 use hashbrown::HashTable;
 
 #[derive(Clone, Debug)]
@@ -103,12 +103,12 @@ impl Queues for FlowQueues {
         self.queues.iter().map(|queue| queue.fifo.bytes).sum()
     }
 
-    fn push(&mut self, cells: &mut Cells, q: QueueId, packet: &Packet, held: Held, now: Instant) {
-        let slot = self.slot_of(packet.flow).unwrap_or_else(|| self.open(packet.flow));
-        self.queues[slot as usize].fifo.push(cells, q, packet, held, now);
+    fn push<E: Extension>(&mut self, cells: &mut Cells<E>, q: QueueId, frame: &Frame<E>, held: Held, now: Instant) {
+        let slot = self.slot_of(frame.flow).unwrap_or_else(|| self.open(frame.flow));
+        self.queues[slot as usize].fifo.push(cells, q, frame, held, now);
     }
 
-    fn pop(&mut self, cells: &Cells) -> Option<(QueueId, Cell)> {
+    fn pop(&mut self, cells: &Cells<impl Extension>) -> Option<(QueueId, Cell)> {
         if self.first == NIL {
             return None;
         }
@@ -156,7 +156,7 @@ impl Queues for FlowQueues {
         self.by_flow.len() as u32
     }
 
-    fn visit(&self, cells: &Cells, see: &mut dyn FnMut(QueueId, &Packet, Held)) {
+    fn visit(&self, cells: &Cells<impl Extension>, see: &mut dyn FnMut(QueueId, &Packet, Held)) {
         let mut at = self.first;
         while at != NIL {
             let queue = &self.queues[at as usize];

@@ -15,7 +15,7 @@ use crate::queues::by_number::PausableByNumber;
 use crate::queues::drr::{Drr, Served};
 use alloc::boxed::Box;
 use alloc::vec;
-use backwater_types::{Instant, Packet, QueueId, QueueMap};
+use backwater_types::{Extension, Frame, Instant, Packet, QueueId, QueueMap};
 use core::hash::{Hash, Hasher};
 
 /// The data queues of one port.
@@ -28,9 +28,9 @@ pub trait Queues: Clone + Send + 'static {
     /// Wire bytes in all queues.
     fn all_bytes(&self) -> u64;
     /// Appends a packet to `q`.
-    fn push(&mut self, cells: &mut Cells, q: QueueId, packet: &Packet, held: Held, now: Instant);
+    fn push<E: Extension>(&mut self, cells: &mut Cells<E>, q: QueueId, frame: &Frame<E>, held: Held, now: Instant);
     /// Takes the packet to send next, if any queue may send. It stays in its cell until that is freed.
-    fn pop(&mut self, cells: &Cells) -> Option<(QueueId, Cell)>;
+    fn pop(&mut self, cells: &Cells<impl Extension>) -> Option<(QueueId, Cell)>;
     /// Whether no queue holds data.
     fn is_empty(&self) -> bool {
         self.occupied() == 0
@@ -51,7 +51,7 @@ pub trait Queues: Clone + Send + 'static {
     /// Queues that hold data.
     fn occupied(&self) -> u32;
     /// Every packet held, with its queue and what is kept with it: for checks, not for the data path.
-    fn visit(&self, cells: &Cells, see: &mut dyn FnMut(QueueId, &Packet, Held));
+    fn visit(&self, cells: &Cells<impl Extension>, see: &mut dyn FnMut(QueueId, &Packet, Held));
 }
 
 /// One FIFO.
@@ -76,12 +76,12 @@ impl Queues for OneQueue {
     }
 
     #[inline(always)]
-    fn push(&mut self, cells: &mut Cells, q: QueueId, packet: &Packet, held: Held, now: Instant) {
-        self.fifo.push(cells, q, packet, held, now);
+    fn push<E: Extension>(&mut self, cells: &mut Cells<E>, q: QueueId, frame: &Frame<E>, held: Held, now: Instant) {
+        self.fifo.push(cells, q, frame, held, now);
     }
 
     #[inline(always)]
-    fn pop(&mut self, cells: &Cells) -> Option<(QueueId, Cell)> {
+    fn pop(&mut self, cells: &Cells<impl Extension>) -> Option<(QueueId, Cell)> {
         (!self.fifo.is_empty()).then(|| (0, self.fifo.pop(cells)))
     }
 
@@ -108,7 +108,7 @@ impl Queues for OneQueue {
         !self.fifo.is_empty() as u32
     }
 
-    fn visit(&self, cells: &Cells, see: &mut dyn FnMut(QueueId, &Packet, Held)) {
+    fn visit(&self, cells: &Cells<impl Extension>, see: &mut dyn FnMut(QueueId, &Packet, Held)) {
         self.fifo.iter(cells).for_each(|(packet, held)| see(0, packet, held));
     }
 }
@@ -181,7 +181,7 @@ impl<const W: usize> PausableQueues<W> {
 
     /// What the first item of `q` was pushed with, packet or mark.
     #[inline(always)]
-    pub fn first_tag(&self, cells: &Cells, q: QueueId) -> Option<u32> {
+    pub fn first_tag(&self, cells: &Cells<impl Extension>, q: QueueId) -> Option<u32> {
         self.nonempty.contains(q as usize).then(|| cells.held(self.queues[q as usize].fifo.first()).tag)
     }
 
@@ -192,14 +192,14 @@ impl<const W: usize> PausableQueues<W> {
     }
 
     /// Appends a mark, which has no bytes and is not sent, to `q`.
-    pub fn push_mark(&mut self, cells: &mut Cells, q: QueueId, tag: u32) {
-        self.queues[q as usize].fifo.push(cells, q, &MARK, Held { tag, ..Held::default() }, Instant::ZERO);
+    pub fn push_mark(&mut self, cells: &mut Cells<impl Extension>, q: QueueId, tag: u32) {
+        self.queues[q as usize].fifo.push(cells, q, &MARK.into(), Held { tag, ..Held::default() }, Instant::ZERO);
         self.nonempty.insert(q as usize);
     }
 
     /// Takes the first item of `q` if it is a mark: what it was pushed with.
     #[inline(always)]
-    pub fn take_mark(&mut self, cells: &mut Cells, q: QueueId) -> Option<u32> {
+    pub fn take_mark(&mut self, cells: &mut Cells<impl Extension>, q: QueueId) -> Option<u32> {
         if !self.nonempty.contains(q as usize) || self.queues[q as usize].fifo.head_wire() > 0 {
             return None;
         }
@@ -265,13 +265,13 @@ impl<const W: usize> Queues for PausableQueues<W> {
     }
 
     #[inline(always)]
-    fn push(&mut self, cells: &mut Cells, q: QueueId, packet: &Packet, held: Held, now: Instant) {
-        self.queues[q as usize].fifo.push(cells, q, packet, held, now);
+    fn push<E: Extension>(&mut self, cells: &mut Cells<E>, q: QueueId, frame: &Frame<E>, held: Held, now: Instant) {
+        self.queues[q as usize].fifo.push(cells, q, frame, held, now);
         self.nonempty.insert(q as usize);
     }
 
     #[inline(always)]
-    fn pop(&mut self, cells: &Cells) -> Option<(QueueId, Cell)> {
+    fn pop(&mut self, cells: &Cells<impl Extension>) -> Option<(QueueId, Cell)> {
         let head = |queue: &Queue| queue.fifo.head_wire();
         let eligible = self.active();
         let q = if self.lower.is_empty() {
@@ -338,7 +338,7 @@ impl<const W: usize> Queues for PausableQueues<W> {
         self.nonempty.count()
     }
 
-    fn visit(&self, cells: &Cells, see: &mut dyn FnMut(QueueId, &Packet, Held)) {
+    fn visit(&self, cells: &Cells<impl Extension>, see: &mut dyn FnMut(QueueId, &Packet, Held)) {
         for (q, queue) in self.queues.iter().enumerate() {
             queue.fifo.iter(cells).for_each(|(packet, held)| see(q as QueueId, packet, held));
         }

@@ -10,7 +10,7 @@ use crate::queues::Queues;
 use crate::queues::by_record::PausableByFlow;
 use alloc::vec::Vec;
 use backwater_types::hash::Stream;
-use backwater_types::{Instant, Packet, QueueId};
+use backwater_types::{Extension, Frame, Instant, Packet, QueueId};
 
 #[derive(Clone, Debug)]
 struct FlowQueue {
@@ -108,11 +108,11 @@ impl Queues for RecordQueues {
         self.queues.iter().map(|queue| queue.fifo.bytes).sum()
     }
 
-    fn push(&mut self, cells: &mut Cells, q: QueueId, packet: &Packet, held: Held, now: Instant) {
+    fn push<E: Extension>(&mut self, cells: &mut Cells<E>, q: QueueId, frame: &Frame<E>, held: Held, now: Instant) {
         let slot = held.tag;
         let queue = self.queue(slot);
         let (fills, closed, in_round) = (queue.fifo.is_empty(), queue.closed, queue.in_round);
-        queue.fifo.push(cells, q, packet, held, now);
+        queue.fifo.push(cells, q, frame, held, now);
         self.occupied += fills as u32;
         self.open += (fills && !closed) as u32;
         if !closed && !in_round {
@@ -120,7 +120,7 @@ impl Queues for RecordQueues {
         }
     }
 
-    fn pop(&mut self, cells: &Cells) -> Option<(QueueId, Cell)> {
+    fn pop(&mut self, cells: &Cells<impl Extension>) -> Option<(QueueId, Cell)> {
         if self.open == 0 {
             return None;
         }
@@ -177,7 +177,7 @@ impl Queues for RecordQueues {
         self.occupied
     }
 
-    fn visit(&self, cells: &Cells, see: &mut dyn FnMut(QueueId, &Packet, Held)) {
+    fn visit(&self, cells: &Cells<impl Extension>, see: &mut dyn FnMut(QueueId, &Packet, Held)) {
         for queue in &self.queues {
             queue.fifo.iter(cells).for_each(|(packet, held)| see(0, packet, held));
         }

@@ -15,7 +15,7 @@ use alloc::collections::BinaryHeap;
 use alloc::vec;
 use alloc::vec::Vec;
 use backwater_types::hash::{self, Stream};
-use backwater_types::{Instant, Packet, QueueId};
+use backwater_types::{Extension, Frame, Instant, Packet, QueueId};
 use core::cmp::Reverse;
 
 /// The queues of one port.
@@ -156,16 +156,16 @@ impl Queues for SkippingQueues {
         self.queues.iter().map(|queue| queue.bytes).sum()
     }
 
-    fn push(&mut self, cells: &mut Cells, q: QueueId, packet: &Packet, held: Held, now: Instant) {
+    fn push<E: Extension>(&mut self, cells: &mut Cells<E>, q: QueueId, frame: &Frame<E>, held: Held, now: Instant) {
         self.came += 1;
         let came = self.came;
         let line = self.line(held.tag);
         let fills = line.fifo.is_empty();
         line.queue = q;
-        line.fifo.push(cells, q, packet, held, now);
+        line.fifo.push(cells, q, frame, held, now);
         line.came.push_back(came);
         let lists = !line.closed && !line.listed;
-        self.queues[q as usize].bytes += packet.wire as u64;
+        self.queues[q as usize].bytes += frame.wire as u64;
         self.nonempty.insert(q as usize);
         if fills {
             self.follow(q);
@@ -175,7 +175,7 @@ impl Queues for SkippingQueues {
         }
     }
 
-    fn pop(&mut self, cells: &Cells) -> Option<(QueueId, Cell)> {
+    fn pop(&mut self, cells: &Cells<impl Extension>) -> Option<(QueueId, Cell)> {
         let q = self.drr.pick(&self.open, &mut self.queues, |queue| queue.head_wire)?;
         let queue = &mut self.queues[q];
         let Reverse((_, slot)) = queue.heads.pop().expect("an open queue has a packet that may leave");
@@ -226,7 +226,7 @@ impl Queues for SkippingQueues {
         self.nonempty.count()
     }
 
-    fn visit(&self, cells: &Cells, see: &mut dyn FnMut(QueueId, &Packet, Held)) {
+    fn visit(&self, cells: &Cells<impl Extension>, see: &mut dyn FnMut(QueueId, &Packet, Held)) {
         for line in &self.lines {
             line.fifo.iter(cells).for_each(|(packet, held)| see(line.queue, packet, held));
         }
@@ -249,7 +249,7 @@ mod tests {
     fn a_queue_is_the_list_of_its_packets_without_those_of_paused_flows() {
         const FLOWS: u32 = 6;
         for case in 0..200 {
-            let (mut rng, mut cells) = (Stream::new(case, 1, 1), Cells::new(64, false));
+            let (mut rng, mut cells) = (Stream::new(case, 1, 1), Cells::<()>::new(64, false));
             let mut queues = SkippingQueues::new(3, 1, 1048);
             let mut lists: Vec<Vec<(u32, u32)>> = vec![Vec::new(); 3];
             let (mut closed, mut place) = ([false; FLOWS as usize], [None::<QueueId>; FLOWS as usize]);
@@ -260,7 +260,7 @@ mod tests {
                         let q = *place[flow as usize].get_or_insert_with(|| queues.assign(&mut rng));
                         let wire = 49 + (rng.next_u32() % 1000) as u16;
                         let held = Held { tag: flow, ..Held::default() };
-                        queues.push(&mut cells, q, &packet(flow, seq, wire), held, Instant::ZERO);
+                        queues.push(&mut cells, q, &packet(flow, seq, wire).into(), held, Instant::ZERO);
                         lists[q as usize].push((flow, seq));
                     }
                     2 => {
@@ -274,7 +274,7 @@ mod tests {
                             Some((q, cell)) => {
                                 let list = &mut lists[q as usize];
                                 let at = next(list).expect("a packet that may leave");
-                                let sent = *cells.packet(cell);
+                                let sent = cells.frame(cell).packet;
                                 assert_eq!((sent.flow, sent.seq), list.remove(at), "case {case}, step {seq}");
                                 if !list.iter().any(|(flow, _)| *flow == sent.flow) {
                                     place[sent.flow as usize] = None;

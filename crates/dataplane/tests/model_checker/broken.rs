@@ -8,7 +8,7 @@ use backwater_dataplane::{
     Resident, Shape,
 };
 use backwater_types::hash::Stream;
-use backwater_types::{ControlFrame, Instant, Packet, PortId, QueueId};
+use backwater_types::{ControlFrame, Extension, Instant, Packet, PortId, QueueId};
 use std::hash::Hasher;
 
 type Queues = PausableQueues<1>;
@@ -49,11 +49,11 @@ impl Policy for LosesMarks {
         self.0.on_dequeue(now, packet, held, port, queue)
     }
 
-    fn on_joined(&mut self, port: PortId, queue: QueueId, queues: &mut Queues, cells: &mut Cells) {
+    fn on_joined(&mut self, port: PortId, queue: QueueId, queues: &mut Queues, cells: &mut Cells<impl Extension>) {
         self.0.on_joined(port, queue, queues, cells);
     }
 
-    fn on_gone(&mut self, port: PortId, queue: QueueId, queues: &mut Queues, cells: &mut Cells) {
+    fn on_gone(&mut self, port: PortId, queue: QueueId, queues: &mut Queues, cells: &mut Cells<impl Extension>) {
         self.0.on_gone(port, queue, queues, cells);
     }
 
@@ -62,7 +62,14 @@ impl Policy for LosesMarks {
     }
 
     /// The bug: the first mark of the isolation queue goes.
-    fn on_control(&mut self, now: Instant, port: PortId, frame: ControlFrame, queues: &mut Queues, cells: &mut Cells) {
+    fn on_control(
+        &mut self,
+        now: Instant,
+        port: PortId,
+        frame: ControlFrame,
+        queues: &mut Queues,
+        cells: &mut Cells<impl Extension>,
+    ) {
         self.0.on_control(now, port, frame, queues, cells);
         queues.take_mark(cells, 0);
     }
@@ -75,11 +82,11 @@ impl Policy for LosesMarks {
         self.0.next_timer()
     }
 
-    fn on_timer(&mut self, now: Instant, ports: &mut Ports<'_, Queues>) {
+    fn on_timer(&mut self, now: Instant, ports: &mut Ports<'_, Queues, impl Extension>) {
         self.0.on_timer(now, ports);
     }
 
-    fn on_link_down(&mut self, now: Instant, port: PortId, ports: &mut Ports<'_, Queues>) {
+    fn on_link_down(&mut self, now: Instant, port: PortId, ports: &mut Ports<'_, Queues, impl Extension>) {
         self.0.on_link_down(now, port, ports);
     }
 

@@ -313,7 +313,7 @@ impl<const W: usize, P: Policy<Queues = PausableQueues<W>> + Canonical> Machines
         match input {
             Input::Receive(parcel, egress, draw) => {
                 switch.redraw(self.draws[draw as usize].clone());
-                dropped = switch.receive(*now, &self.plan.packet(parcel), BACK, egress).dropped.is_some();
+                dropped = switch.receive(*now, &self.plan.packet(parcel).into(), BACK, egress).dropped.is_some();
                 switch.redraw(self.draws[0].clone());
             }
             Input::Transmit(port) => match switch.transmit(*now, port) {
@@ -321,7 +321,7 @@ impl<const W: usize, P: Policy<Queues = PausableQueues<W>> + Canonical> Machines
                 Some(out) => {
                     let queue = out.queue.map_or(u8::MAX, |q| q as u8);
                     let parcel = Parcel { flow: out.packet.flow as u8, seq: out.packet.seq as u8, queue };
-                    wrong = (out.packet != self.plan.packet(parcel)).then_some(Wrong::Changed);
+                    wrong = (out.packet.packet != self.plan.packet(parcel)).then_some(Wrong::Changed);
                     sent = Some(parcel);
                 }
             },

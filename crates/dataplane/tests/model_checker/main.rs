@@ -98,7 +98,7 @@ fn flows_have_entries_of_their_own() {
     let mut switch = Switch::<BfcSwitch>::new(&plan.shape(), &twice(&bfc()));
     for flow in 0..3 {
         let packet = plan.packet(Parcel { flow, seq: 0, queue: flow });
-        switch.receive(backwater_types::Instant::ZERO, &packet, BACK, AHEAD);
+        switch.receive(backwater_types::Instant::ZERO, &packet.into(), BACK, AHEAD);
     }
     assert_eq!(switch.active_flows(AHEAD), Some(3));
 }

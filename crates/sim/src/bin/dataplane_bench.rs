@@ -36,7 +36,7 @@ fn measure<D: Build>(millions: u64) -> f64 {
     let mut now = Instant(1);
     let step = |switch: &mut D, i: usize, now: Instant| {
         let (packet, ingress, egress) = &packets[i % packets.len()];
-        black_box(switch.receive(now, packet, *ingress, *egress).dropped);
+        black_box(switch.receive(now, &(*packet).into(), *ingress, *egress).dropped);
         *egress
     };
     for i in 0..8 * PORTS as usize {

@@ -12,7 +12,7 @@ pub(crate) mod windows;
 
 use crate::engine::windows::Windows;
 use crate::host::params::{Finished, HostParams};
-use crate::host::port::EndHost;
+use crate::host::port::{EndHost, ExtensionOf};
 use crate::net::build::Nodes;
 use crate::net::link::Crossing;
 use crate::net::stats::PortStats;
@@ -118,11 +118,11 @@ struct Post {
 }
 
 /// What threads share. Everything is double: a thread may be one window ahead of another, never two.
-struct Shared<'a> {
+struct Shared<'a, E> {
     watch: &'a Watch,
     barrier: SpinBarrier,
     /// `[parity][from x to]`.
-    mail: [Vec<Mutex<Vec<Crossing>>>; 2],
+    mail: [Vec<Mutex<Vec<Crossing<E>>>>; 2],
     /// `[parity][partition]`.
     posts: [Vec<Post>; 2],
     /// `[parity]`: the first thread has seen the word to stop.
@@ -130,7 +130,7 @@ struct Shared<'a> {
 }
 
 /// Runs all partitions to the end, each on a thread of its own, and returns them with what they measured.
-pub(crate) fn run<H: EndHost<Schedule: Windows<H, D, O>>, D: DataPlane, O: Observer>(
+pub(crate) fn run<H: EndHost<Schedule: Windows<H, D, O>>, D: DataPlane<Extension = ExtensionOf<H>>, O: Observer>(
     partitions: Vec<(Nodes<H, D>, O)>,
     params: &HostParams<H::Params>,
     traffic: impl Fn() -> Traffic,
@@ -165,7 +165,7 @@ struct Worker<'a, H: EndHost, D, O> {
     params: HostParams<H::Params>,
     traffic: Traffic,
     timing: Timing,
-    shared: &'a Shared<'a>,
+    shared: &'a Shared<'a, ExtensionOf<H>>,
     harvest: Harvest,
     /// The first flow that arrived in the counted window; flows are numbered in order of arrival.
     first_counted: u32,
@@ -178,14 +178,16 @@ struct Worker<'a, H: EndHost, D, O> {
     finished: u64,
 }
 
-impl<'a, H: EndHost<Schedule: Windows<H, D, O>>, D: DataPlane, O: Observer> Worker<'a, H, D, O> {
+impl<'a, H: EndHost<Schedule: Windows<H, D, O>>, D: DataPlane<Extension = ExtensionOf<H>>, O: Observer>
+    Worker<'a, H, D, O>
+{
     fn new(
         nodes: Nodes<H, D>,
         observer: O,
         params: HostParams<H::Params>,
         traffic: Traffic,
         timing: Timing,
-        shared: &'a Shared<'a>,
+        shared: &'a Shared<'a, ExtensionOf<H>>,
     ) -> Self {
         let dependents = traffic.dependents() as usize;
         let harvest = Harvest {

@@ -10,9 +10,13 @@ use crate::net::switch_node::SwitchNode;
 use crate::observe::Observer;
 use crate::workload::Flow;
 use backwater_dataplane::DataPlane;
-use backwater_types::{Instant, PortId};
+use backwater_types::{Extension, Instant, PortId};
 
-impl<H: EndHost<Schedule = NodeByNode>, D: DataPlane, O: Observer> Windows<H, D, O> for NodeByNode {
+impl<E: Extension, H, D, O: Observer> Windows<H, D, O> for NodeByNode<E>
+where
+    H: EndHost<Schedule = NodeByNode<E>>,
+    D: DataPlane<Extension = E>,
+{
     fn begin(nodes: &mut Nodes<H, D>) {
         let hosts = nodes.hosts.iter().map(|host| host.port().agenda.next());
         let switches = nodes.switches.iter().map(|switch| switch.agenda.next());
@@ -64,11 +68,11 @@ impl<H: EndHost<Schedule = NodeByNode>, D: DataPlane, O: Observer> Windows<H, D,
 }
 
 #[inline]
-fn run_host<H: EndHost<Schedule = NodeByNode>, O: Observer>(
+fn run_host<E: Extension, H: EndHost<Schedule = NodeByNode<E>>, O: Observer>(
     host: &mut H,
     end: Instant,
     params: &HostParams<H::Params>,
-    fabric: &mut Fabric<NodeByNode>,
+    fabric: &mut Fabric<NodeByNode<E>>,
     finished: &mut impl FnMut(Instant, Finished),
     observer: &mut O,
 ) {
@@ -94,9 +98,9 @@ fn run_host<H: EndHost<Schedule = NodeByNode>, O: Observer>(
 
 #[inline]
 fn run_switch<D: DataPlane, O: Observer>(
-    switch: &mut SwitchNode<D, NodeByNode>,
+    switch: &mut SwitchNode<D, NodeByNode<D::Extension>>,
     end: Instant,
-    fabric: &mut Fabric<NodeByNode>,
+    fabric: &mut Fabric<NodeByNode<D::Extension>>,
     observer: &mut O,
 ) {
     let ports = switch.ports.len();

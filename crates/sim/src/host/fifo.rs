@@ -8,14 +8,14 @@ use crate::host::timers::Timers;
 use backwater_dataplane::{PausedPorts, Red, Ring};
 use backwater_transport::{Next, Sender};
 use backwater_types::hash::Stream;
-use backwater_types::{ControlFrame, Instant, Packet, flags};
+use backwater_types::{ControlFrame, Extension, Frame, Instant, Packet, flags};
 
 /// The NIC.
-pub(crate) struct Fifo {
-    queue: Ring<Packet>,
+pub(crate) struct Fifo<E = ()> {
+    queue: Ring<Frame<E>>,
     bytes: u64,
     /// Replies that do not wait with the data.
-    replies: Ring<Packet>,
+    replies: Ring<Frame<E>>,
     /// Flows that wait for their pace.
     paced: Timers,
     /// Packets for which there was no room.
@@ -32,12 +32,12 @@ pub(crate) struct Place {
     pacing: bool,
 }
 
-impl<S: Sender> Nic<S> for Fifo {
+impl<S: Sender> Nic<S> for Fifo<S::Extension> {
     type Flow = Place;
     const TAKES_AT_ONCE: bool = true;
     const DROPS: bool = true;
 
-    fn new(host: u16, setup: &HostSetup) -> Fifo {
+    fn new(host: u16, setup: &HostSetup) -> Fifo<S::Extension> {
         Fifo {
             queue: Ring::default(),
             bytes: 0,
@@ -57,7 +57,7 @@ impl<S: Sender> Nic<S> for Fifo {
             let flow = &mut cx.flows[slot];
             match flow.source.next_packet(&cx.params.transport, cx.now) {
                 Next::Packet(out) => {
-                    let packet = flow.packet(cx.host, slot, 0, out);
+                    let packet = flow.frame(cx.host, slot, 0, out);
                     self.push(cx.params.nic_buffer, packet);
                 }
                 Next::NotBefore(at) if !flow.nic.pacing => {
@@ -77,7 +77,7 @@ impl<S: Sender> Nic<S> for Fifo {
     }
 
     #[inline(always)]
-    fn reply(&mut self, params: &HostParams<S::Params>, reply: Packet) {
+    fn reply(&mut self, params: &HostParams<S::Params>, reply: Frame<S::Extension>) {
         if params.acks_with_data {
             self.push(params.nic_buffer, reply);
         } else {
@@ -86,12 +86,12 @@ impl<S: Sender> Nic<S> for Fifo {
     }
 
     #[inline(always)]
-    fn next_reply(&mut self, _params: &HostParams<S::Params>) -> Option<Packet> {
+    fn next_reply(&mut self, _params: &HostParams<S::Params>) -> Option<Frame<S::Extension>> {
         self.replies.pop_front()
     }
 
     #[inline(always)]
-    fn next_data(&mut self, _cx: &mut Context<S, Place>) -> Option<Packet> {
+    fn next_data(&mut self, _cx: &mut Context<S, Place>) -> Option<Frame<S::Extension>> {
         if !self.paused.may_send(ONLY_PORT) {
             return None;
         }
@@ -135,12 +135,12 @@ impl<S: Sender> Nic<S> for Fifo {
     }
 }
 
-impl Fifo {
+impl<E: Extension> Fifo<E> {
     #[inline(always)]
-    fn push(&mut self, room: u64, packet: Packet) {
+    fn push(&mut self, room: u64, packet: Frame<E>) {
         let wire = packet.wire as u64;
         if self.bytes + wire > room {
-            return self.dropped.push(packet);
+            return self.dropped.push(packet.packet);
         }
         self.bytes += wire;
         self.queue.push_back(packet);

@@ -2,7 +2,7 @@
 
 use crate::workload::Flow as Arrival;
 use backwater_transport::{Outgoing, Sender, Source};
-use backwater_types::{Instant, Kind, Packet, QueueId, flags};
+use backwater_types::{Frame, Instant, Kind, Packet, QueueId, flags};
 use std::ops::{Index, IndexMut};
 
 /// A flow: its sender `S`, and what its NIC keeps of it. From the start of a cache line on, so that it lies in as few as it can.
@@ -44,8 +44,14 @@ impl<S: Sender, F: Default> Flow<S, F> {
 
     /// A packet of the flow in `slot` of host `src`, out of `queue`.
     #[inline(always)]
-    pub(crate) fn packet(&self, src: u16, slot: u32, queue: QueueId, out: Outgoing) -> Packet {
-        Packet {
+    pub(crate) fn frame(
+        &self,
+        src: u16,
+        slot: u32,
+        queue: QueueId,
+        out: Outgoing<S::Extension>,
+    ) -> Frame<S::Extension> {
+        let packet = Packet {
             flow: self.id,
             seq: out.seq,
             key: self.source.key(),
@@ -58,7 +64,8 @@ impl<S: Sender, F: Default> Flow<S, F> {
             class: out.class,
             kind: Kind::Data,
             flags: out.flags,
-        }
+        };
+        Frame { packet, extension: out.extension }
     }
 }
 

@@ -15,11 +15,11 @@ use crate::host::params::HostParams;
 use crate::host::port::HostSetup;
 use backwater_dataplane::{PausedPorts, Ring};
 use backwater_transport::{Dctcp, GoBackNSender, Next, Sender};
-use backwater_types::{ControlFrame, Instant, Packet};
+use backwater_types::{ControlFrame, Extension, Frame, Instant};
 
 /// The NIC.
-pub(crate) struct List {
-    replies: Ring<Packet>,
+pub(crate) struct List<E = ()> {
+    replies: Ring<Frame<E>>,
     pairs: Pairs,
     /// Pending wake-up for a pace.
     wake: Instant,
@@ -42,11 +42,11 @@ const NOT_LISTED: u32 = u32::MAX;
 
 const _: () = assert!(size_of::<Flow<GoBackNSender<Dctcp>, Place>>() == 128, "two cache lines");
 
-impl<S: Sender> Nic<S> for List {
+impl<S: Sender> Nic<S> for List<S::Extension> {
     type Flow = Place;
     const SENDS_AT_EACH_START: bool = true;
 
-    fn new(_host: u16, _setup: &HostSetup) -> List {
+    fn new(_host: u16, _setup: &HostSetup) -> List<S::Extension> {
         List { replies: Ring::default(), pairs: Pairs::default(), wake: Instant::NEVER, paused: PausedPorts::default() }
     }
 
@@ -65,19 +65,19 @@ impl<S: Sender> Nic<S> for List {
     }
 
     #[inline(always)]
-    fn reply(&mut self, _params: &HostParams<S::Params>, reply: Packet) {
+    fn reply(&mut self, _params: &HostParams<S::Params>, reply: Frame<S::Extension>) {
         self.replies.push_back(reply);
     }
 
     #[inline(always)]
-    fn next_reply(&mut self, params: &HostParams<S::Params>) -> Option<Packet> {
+    fn next_reply(&mut self, params: &HostParams<S::Params>) -> Option<Frame<S::Extension>> {
         let held = params.acks_paused && !self.paused.may_send(ONLY_PORT);
         if held { None } else { self.replies.pop_front() }
     }
 
     /// The next packet of a queue pair; when none may go, a wake-up call is ordered.
     #[inline(always)]
-    fn next_data(&mut self, cx: &mut Context<S, Place>) -> Option<Packet> {
+    fn next_data(&mut self, cx: &mut Context<S, Place>) -> Option<Frame<S::Extension>> {
         match self.turn(cx) {
             Some(place) => Some(self.send_from(cx, place)),
             None => {
@@ -111,7 +111,7 @@ impl<S: Sender> Nic<S> for List {
     }
 }
 
-impl List {
+impl<E: Extension> List<E> {
     fn open<S: Sender>(&mut self, cx: &mut Context<S, Place>, slot: u32) {
         cx.flows[slot].nic = Place(self.pairs.next_place());
         self.pairs.push(slot, cx.now);
@@ -146,14 +146,14 @@ impl List {
     }
 
     #[inline(always)]
-    fn send_from<S: Sender>(&mut self, cx: &mut Context<S, Place>, place: usize) -> Packet {
+    fn send_from<S: Sender>(&mut self, cx: &mut Context<S, Place>, place: usize) -> Frame<S::Extension> {
         self.pairs.last = self.pairs.listed.below(place);
         let slot = self.pairs.places[place].slot;
         let (flow, params) = (&mut cx.flows[slot], &cx.params.transport);
         let Next::Packet(out) = flow.source.next_packet(params, cx.now) else {
             unreachable!("the list knows what its pairs may do")
         };
-        let packet = flow.packet(cx.host, slot, 0, out);
+        let packet = flow.frame(cx.host, slot, 0, out);
         self.pairs.places[place].next_avail = flow.source.pace();
         self.note(cx.flows, cx.params, slot);
         packet

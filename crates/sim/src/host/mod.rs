@@ -25,8 +25,8 @@ use crate::net::node_by_node::NodeByNode;
 use crate::net::schedule::{Agenda, Schedule};
 use crate::observe::Observer;
 use crate::workload::{Flow as Arrival, FlowKeys};
-use backwater_transport::{Datagrams, GoBackN, Receiver, Reply, Sender, Source, Start, Tcp, Transport};
-use backwater_types::{DropReason, Duration, Instant, Kind, Packet, flags};
+use backwater_transport::{Control, Datagrams, GoBackN, Receiver, Reply, Sender, Source, Start, Tcp, Transport};
+use backwater_types::{DropReason, Duration, Frame, Instant, Kind, Packet, flags};
 use flows::{Flow, Flows};
 use port::{PORT, TIMER};
 use receivers::Receivers;
@@ -35,14 +35,16 @@ use std::collections::VecDeque;
 use timers::Timers;
 
 /// A host of RDMA, under control `C`: queues that BFC may pause, go-back-N.
-pub(crate) type RdmaHost<C> = Host<Rings, GoBackN<C>, NodeByNode>;
+pub(crate) type RdmaHost<C> = Host<Rings<Carried<C>>, GoBackN<C>, NodeByNode<Carried<C>>>;
 /// The host of the HPCC simulator.
-pub(crate) type HpccHost<C, S> = Host<List, GoBackN<C>, S>;
+pub(crate) type HpccHost<C, S> = Host<List<Carried<C>>, GoBackN<C>, S>;
+/// What control `C` has its packets carry.
+type Carried<C> = <C as Control>::Extension;
 /// A host of TCP.
 pub(crate) type TcpHost = Host<Fifo, Tcp, NodeByNode>;
 
 /// A host with NIC `N` and transport `T`, whose events are kept by schedule `S`.
-pub(crate) struct Host<N: Nic<T::Sender>, T: Transport, S: Schedule> {
+pub(crate) struct Host<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> {
     port: HostPort<S>,
     nic: N,
     keys: FlowKeys,
@@ -53,7 +55,7 @@ pub(crate) struct Host<N: Nic<T::Sender>, T: Transport, S: Schedule> {
     receiving: Timers,
     receivers: Receivers<Receiving<T::Receiver>>,
     /// Packets inside the host for [`HostParams::delay`].
-    delayed: VecDeque<(Instant, Packet)>,
+    delayed: VecDeque<(Instant, Frame<T::Extension>)>,
     changes: VecDeque<Instant>,
     starts: Starts,
     timeouts: Timeouts,
@@ -80,7 +82,7 @@ struct Receiving<R> {
     timed: bool,
 }
 
-impl<N: Nic<T::Sender>, T: Transport, S: Schedule> EndHost for Host<N, T, S> {
+impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> EndHost for Host<N, T, S> {
     type Params = T::Params;
     type Schedule = S;
 
@@ -118,7 +120,11 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule> EndHost for Host<N, T, S> {
     }
 
     #[inline(always)]
-    fn arrive(&mut self, w: &mut Around<T::Params, S, impl FnMut(Instant, Finished), impl Observer>, packet: Packet) {
+    fn arrive(
+        &mut self,
+        w: &mut Around<T::Params, S, impl FnMut(Instant, Finished), impl Observer>,
+        packet: Frame<T::Extension>,
+    ) {
         w.fabric.packet_hops += 1;
         match packet.control() {
             Some(frame) => {
@@ -199,7 +205,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule> EndHost for Host<N, T, S> {
     }
 }
 
-impl<N: Nic<T::Sender>, T: Transport, S: Schedule> Host<N, T, S> {
+impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Host<N, T, S> {
     /// The NIC, and what it sees of the host.
     #[inline(always)]
     fn nic<'a, F, O>(&'a mut self, w: &Around<'a, T::Params, S, F, O>) -> (&'a mut N, Context<'a, T::Sender, N::Flow>) {
@@ -330,7 +336,11 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule> Host<N, T, S> {
     }
 
     #[inline]
-    fn receive(&mut self, w: &mut Around<T::Params, S, impl FnMut(Instant, Finished), impl Observer>, packet: Packet) {
+    fn receive(
+        &mut self,
+        w: &mut Around<T::Params, S, impl FnMut(Instant, Finished), impl Observer>,
+        packet: Frame<T::Extension>,
+    ) {
         w.observer.host_received(w.now, self.port.id as usize, &packet);
         if packet.kind != Kind::Data {
             self.on_reply(w, packet);
@@ -342,7 +352,11 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule> Host<N, T, S> {
     }
 
     #[inline(always)]
-    fn on_data(&mut self, w: &mut Around<T::Params, S, impl FnMut(Instant, Finished), impl Observer>, packet: &Packet) {
+    fn on_data(
+        &mut self,
+        w: &mut Around<T::Params, S, impl FnMut(Instant, Finished), impl Observer>,
+        packet: &Frame<T::Extension>,
+    ) {
         let (now, receiving) = (w.now, T::receiving(&w.params.transport));
         let slot = packet.receiver_slot;
         let Some(flow) = self.receivers.get(slot) else { return self.on_late_data(w, packet) };
@@ -380,7 +394,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule> Host<N, T, S> {
     fn on_late_data(
         &mut self,
         w: &mut Around<T::Params, S, impl FnMut(Instant, Finished), impl Observer>,
-        packet: &Packet,
+        packet: &Frame<T::Extension>,
     ) {
         let Some(reply) = T::Receiver::late(T::receiving(&w.params.transport), packet) else { return };
         self.nic.reply(w.params, answer(self.port.id, &self.keys, w.params.symmetric, packet, reply));
@@ -389,7 +403,11 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule> Host<N, T, S> {
     }
 
     #[inline(always)]
-    fn on_reply(&mut self, w: &mut Around<T::Params, S, impl FnMut(Instant, Finished), impl Observer>, packet: Packet) {
+    fn on_reply(
+        &mut self,
+        w: &mut Around<T::Params, S, impl FnMut(Instant, Finished), impl Observer>,
+        packet: Frame<T::Extension>,
+    ) {
         let slot = packet.sender_slot;
         let flow = &mut self.flows[slot];
         if flow.id != packet.flow || !flow.live || flow.source.is_done() {
@@ -456,11 +474,11 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule> Host<N, T, S> {
 
 /// A packet takes the link. When the port is to be looked at again, or never.
 #[inline(always)]
-fn depart<X: Sender, N: Nic<X>, S: Schedule, F, O: Observer>(
+fn depart<X: Sender, N: Nic<X>, S: Schedule<Extension = X::Extension>, F, O: Observer>(
     port: &mut HostPort<S>,
     nic: &N,
     w: &mut Around<X::Params, S, F, O>,
-    packet: &Packet,
+    packet: &Frame<X::Extension>,
 ) -> Instant {
     let free_at = port.depart(w.now, packet, w.fabric, w.observer);
     if S::IN_ORDER || nic.sendable() { free_at } else { Instant::NEVER }
@@ -468,8 +486,8 @@ fn depart<X: Sender, N: Nic<X>, S: Schedule, F, O: Observer>(
 
 /// A reply of host `from` to a packet that came in.
 #[inline(always)]
-fn answer(from: u16, keys: &FlowKeys, symmetric: bool, packet: &Packet, reply: Reply) -> Packet {
-    Packet {
+fn answer<E>(from: u16, keys: &FlowKeys, symmetric: bool, packet: &Packet, reply: Reply<E>) -> Frame<E> {
+    let packet = Packet {
         kind: reply.kind,
         seq: reply.seq,
         receiver_slot: reply.word.unwrap_or(packet.receiver_slot),
@@ -479,5 +497,6 @@ fn answer(from: u16, keys: &FlowKeys, symmetric: bool, packet: &Packet, reply: R
         key: if symmetric { packet.key } else { keys.answer(packet.key) },
         flags: reply.flags,
         ..*packet
-    }
+    };
+    Frame { packet, extension: reply.extension }
 }

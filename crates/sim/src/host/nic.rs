@@ -4,7 +4,7 @@ use crate::host::flows::Flows;
 use crate::host::params::HostParams;
 use crate::host::port::HostSetup;
 use backwater_transport::Sender;
-use backwater_types::{ControlFrame, Instant, Packet, PortId, SerTime};
+use backwater_types::{ControlFrame, Frame, Instant, Packet, PortId, SerTime};
 
 /// A NIC has one port; what tells ports apart knows it by this number.
 pub(crate) const ONLY_PORT: PortId = 0;
@@ -27,16 +27,16 @@ pub(crate) trait Nic<S: Sender>: Send + Sized {
     /// The flow in `slot` was acknowledged to the end.
     fn done(&mut self, cx: &mut Context<S, Self::Flow>, slot: u32);
     /// A reply is to be sent.
-    fn reply(&mut self, params: &HostParams<S::Params>, reply: Packet);
+    fn reply(&mut self, params: &HostParams<S::Params>, reply: Frame<S::Extension>);
     /// Whether a reply need not wait here if the link is free.
     #[inline(always)]
     fn lets_replies_pass(&self) -> bool {
         false
     }
     /// The link is free: the reply that goes before data, if there is one.
-    fn next_reply(&mut self, params: &HostParams<S::Params>) -> Option<Packet>;
+    fn next_reply(&mut self, params: &HostParams<S::Params>) -> Option<Frame<S::Extension>>;
     /// The link is free, and no reply goes: the packet that does.
-    fn next_data(&mut self, cx: &mut Context<S, Self::Flow>) -> Option<Packet>;
+    fn next_data(&mut self, cx: &mut Context<S, Self::Flow>) -> Option<Frame<S::Extension>>;
     /// A packet for which there was no room, until it has been asked for.
     #[inline(always)]
     fn dropped(&mut self) -> Option<Packet> {

@@ -8,7 +8,7 @@ use crate::net::stats::{Drops, PortStats};
 use crate::observe::Observer;
 use crate::workload::{Flow, FlowKeys};
 use backwater_dataplane::{NicQueues, Red, Ring};
-use backwater_types::{Instant, Packet};
+use backwater_types::{Extension, Frame, Instant};
 use std::collections::VecDeque;
 
 /// Leaf of a host's event queue: the head frame of its incoming link.
@@ -19,6 +19,9 @@ pub(crate) const PORT: usize = 1;
 pub(crate) const ARRIVAL: usize = 2;
 /// Leaf: any of its timers.
 pub(crate) const TIMER: usize = 3;
+
+/// What packets between hosts `H` carry beside their headers.
+pub(crate) type ExtensionOf<H> = <<H as EndHost>::Schedule as Schedule>::Extension;
 
 /// A host as the engine sees it.
 pub trait EndHost: Send + Sized {
@@ -38,7 +41,7 @@ pub trait EndHost: Send + Sized {
     fn arrive(
         &mut self,
         w: &mut Around<Self::Params, Self::Schedule, impl FnMut(Instant, Finished), impl Observer>,
-        packet: Packet,
+        packet: Frame<ExtensionOf<Self>>,
     );
     /// Its port is to be looked at: a transmission was to end.
     fn free(&mut self, w: &mut Around<Self::Params, Self::Schedule, impl FnMut(Instant, Finished), impl Observer>);
@@ -61,7 +64,7 @@ pub trait EndHost: Send + Sized {
 }
 
 /// What an event at a host touches beside it.
-pub struct Around<'a, P, S, F, O> {
+pub struct Around<'a, P, S: Schedule, F, O> {
     /// Now.
     pub now: Instant,
     /// Parameters of all hosts.
@@ -142,7 +145,7 @@ impl<S: Schedule> HostPort<S> {
     pub fn depart<O: Observer>(
         &mut self,
         now: Instant,
-        packet: &Packet,
+        packet: &Frame<S::Extension>,
         fabric: &mut Fabric<S>,
         observer: &mut O,
     ) -> Instant {
@@ -157,7 +160,7 @@ impl<S: Schedule> HostPort<S> {
     }
 }
 
-impl HostPort<NodeByNode> {
+impl<E: Extension> HostPort<NodeByNode<E>> {
     /// A flow will arrive here.
     #[inline(always)]
     pub fn announce(&mut self, flow: Flow) {

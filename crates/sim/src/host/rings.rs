@@ -10,13 +10,13 @@ use crate::host::timers::Timers;
 use backwater_dataplane::{NicQueues, PausedQueues, Ring, Upstream};
 use backwater_transport::{Next, Sender};
 use backwater_types::hash::Stream;
-use backwater_types::{ControlFrame, Duration, FlowName, Instant, Packet, QueueId};
+use backwater_types::{ControlFrame, Duration, Extension, FlowName, Frame, Instant, QueueId};
 
 /// The NIC.
-pub(crate) struct Rings {
+pub(crate) struct Rings<E = ()> {
     queues: NicQueues,
     upstream: PausedQueues,
-    replies: Ring<Packet>,
+    replies: Ring<Frame<E>>,
     /// Flows that wait for their pace.
     paced: Timers,
     /// Flows that a switch has paused.
@@ -41,10 +41,10 @@ pub(crate) struct Place {
     paused_at: Instant,
 }
 
-impl<S: Sender> Nic<S> for Rings {
+impl<S: Sender> Nic<S> for Rings<S::Extension> {
     type Flow = Place;
 
-    fn new(host: u16, setup: &HostSetup) -> Rings {
+    fn new(host: u16, setup: &HostSetup) -> Rings<S::Extension> {
         Rings {
             queues: setup.nic.clone(),
             upstream: PausedQueues::default(),
@@ -86,7 +86,7 @@ impl<S: Sender> Nic<S> for Rings {
     }
 
     #[inline(always)]
-    fn reply(&mut self, _params: &HostParams<S::Params>, reply: Packet) {
+    fn reply(&mut self, _params: &HostParams<S::Params>, reply: Frame<S::Extension>) {
         self.replies.push_back(reply);
     }
 
@@ -96,13 +96,13 @@ impl<S: Sender> Nic<S> for Rings {
     }
 
     #[inline(always)]
-    fn next_reply(&mut self, _params: &HostParams<S::Params>) -> Option<Packet> {
+    fn next_reply(&mut self, _params: &HostParams<S::Params>) -> Option<Frame<S::Extension>> {
         self.replies.pop_front()
     }
 
     /// The next packet of the flow whose turn it is.
     #[inline(always)]
-    fn next_data(&mut self, cx: &mut Context<S, Place>) -> Option<Packet> {
+    fn next_data(&mut self, cx: &mut Context<S, Place>) -> Option<Frame<S::Extension>> {
         if !self.may_send() {
             return None;
         }
@@ -121,7 +121,7 @@ impl<S: Sender> Nic<S> for Rings {
             if !flow.nic.paused
                 && let Next::Packet(out) = flow.source.next_packet(params, now)
             {
-                let packet = flow.packet(cx.host, slot, queue, out);
+                let packet = flow.frame(cx.host, slot, queue, out);
                 let free_at = now + cx.ser.of_bytes(out.wire as u64);
                 let ready = matches!(flow.source.peek(params, free_at), Next::Packet(_));
                 flow.nic.ringed = ready;
@@ -191,7 +191,7 @@ impl<S: Sender> Nic<S> for Rings {
     }
 }
 
-impl Rings {
+impl<E: Extension> Rings<E> {
     /// PFC does not hold its data.
     #[inline(always)]
     fn may_send(&self) -> bool {
@@ -199,7 +199,7 @@ impl Rings {
     }
 
     /// A switch pauses or resumes one flow.
-    fn hold<S: Sender>(&mut self, cx: &mut Context<S, Place>, name: FlowName, paused: bool) {
+    fn hold<S: Sender<Extension = E>>(&mut self, cx: &mut Context<S, Place>, name: FlowName, paused: bool) {
         let (now, lapse) = (cx.now, cx.params.lapse);
         let Some(flow) = cx.flows.named(name.slot, name.flow) else { return };
         (flow.nic.paused, flow.nic.paused_at) = (paused, now);

@@ -3,7 +3,7 @@
 use crate::compat::hpcc::network::BaseTimes;
 use crate::engine::{Harvest, Sample};
 use crate::host::Timeouts;
-use crate::host::port::EndHost;
+use crate::host::port::{EndHost, ExtensionOf};
 use crate::measure::ideal::Ideal;
 use crate::net::build::{self, Nodes};
 use crate::net::meters::DelayHistogram;
@@ -140,7 +140,7 @@ impl Digests {
 
 impl Outcome {
     /// Puts together what the partitions brought home.
-    pub fn gather<H: EndHost, D: DataPlane>(
+    pub fn gather<H: EndHost, D: DataPlane<Extension = ExtensionOf<H>>>(
         scenario: &Scenario,
         graph: &Graph,
         mut parts: Vec<(Nodes<H, D>, Harvest)>,
@@ -200,7 +200,11 @@ impl Outcome {
         outcome
     }
 
-    fn take_ports<H: EndHost, D: DataPlane>(&mut self, nodes: &mut Nodes<H, D>, harvest: &Harvest) {
+    fn take_ports<H: EndHost, D: DataPlane<Extension = ExtensionOf<H>>>(
+        &mut self,
+        nodes: &mut Nodes<H, D>,
+        harvest: &Harvest,
+    ) {
         let links = build::ports(&self.graph);
         let mut totals: Vec<(usize, usize, PortStats, Assigned)> = Vec::new();
         for host in &mut nodes.hosts {
@@ -230,7 +234,11 @@ impl Outcome {
         }
     }
 
-    fn take_switches<H: EndHost, D: DataPlane>(&mut self, nodes: &mut Nodes<H, D>, harvest: &mut Harvest) {
+    fn take_switches<H: EndHost, D: DataPlane<Extension = ExtensionOf<H>>>(
+        &mut self,
+        nodes: &mut Nodes<H, D>,
+        harvest: &mut Harvest,
+    ) {
         for host in &nodes.hosts {
             self.drops[host.port().id as usize] = host.port().drops;
             self.timeout_reasons.iter_mut().zip(host.timeouts()).for_each(|(sum, n)| *sum += n);

@@ -1,6 +1,6 @@
 //! Builds a network from a scenario: nodes, wires and routes, split into partitions.
 
-use crate::host::port::{EndHost, HostPort, HostSetup};
+use crate::host::port::{EndHost, ExtensionOf, HostPort, HostSetup};
 use crate::net::link::{Fabric, Faults, Wire};
 use crate::net::meters::{Census, DelayHistogram, Meters};
 use crate::net::pause_census::PauseCensus;
@@ -31,7 +31,7 @@ pub struct Nodes<H: EndHost, D> {
 }
 
 /// Builds all partitions. `plane` makes a switch's data plane.
-pub(crate) fn build<H: EndHost, D: DataPlane>(
+pub(crate) fn build<H: EndHost, D: DataPlane<Extension = ExtensionOf<H>>>(
     scenario: &Scenario,
     graph: &Graph,
     partitions: usize,

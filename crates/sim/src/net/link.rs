@@ -6,7 +6,7 @@
 use crate::net::schedule::{Schedule, Target};
 use crate::net::stats::Drops;
 use backwater_types::hash::Stream;
-use backwater_types::{DropReason, Duration, Instant, Kind, Packet, QueueId, SerTime};
+use backwater_types::{DropReason, Duration, Frame, Instant, Kind, Packet, QueueId, SerTime};
 
 /// The sending side of one direction of a link.
 #[derive(Clone, Debug)]
@@ -50,7 +50,7 @@ impl Faults {
 
 /// Everything in flight towards the nodes of one partition, and what leaves it for others.
 #[derive(Debug)]
-pub struct Fabric<S> {
+pub struct Fabric<S: Schedule> {
     /// This partition.
     pub id: u16,
     /// The events ahead.
@@ -58,7 +58,7 @@ pub struct Fabric<S> {
     /// `[link]`: receiving node and port.
     pub ends: Vec<(u32, u16)>,
     /// `[partition]`: frames for other partitions, handed over at the end of the window.
-    pub outbox: Vec<Vec<Crossing>>,
+    pub outbox: Vec<Vec<Crossing<S::Extension>>>,
     /// Earliest arrival in `outbox`.
     pub outbox_next: Instant,
     /// Frames that fully crossed a link.
@@ -67,34 +67,32 @@ pub struct Fabric<S> {
 
 /// A frame on its way to another partition.
 #[derive(Clone, Copy, Debug)]
-pub struct Crossing {
+pub struct Crossing<E> {
     link: u32,
     at: Instant,
-    packet: Packet,
+    frame: Frame<E>,
 }
 
 impl<S: Schedule> Fabric<S> {
     /// Puts a frame that leaves `queue` on a link; its last bit arrives at `at`.
     #[inline(always)]
-    pub fn send(&mut self, to: Target, at: Instant, packet: &Packet, queue: QueueId) {
+    pub fn send(&mut self, to: Target, at: Instant, frame: &Frame<S::Extension>, queue: QueueId) {
         if to.partition == self.id {
-            self.schedule.deliver(to, at, packet, queue);
+            self.schedule.deliver(to, at, frame, queue);
         } else {
             self.outbox_next = self.outbox_next.min(at);
-            self.outbox[to.partition as usize].push(Crossing {
-                link: to.link,
-                at,
-                packet: Packet { upstream_queue: queue, ..*packet },
-            });
+            let mut crossing = Crossing { link: to.link, at, frame: *frame };
+            crossing.frame.upstream_queue = queue;
+            self.outbox[to.partition as usize].push(crossing);
         }
     }
 
     /// Takes over what another partition sent here.
-    pub fn accept(&mut self, crossings: &mut Vec<Crossing>) {
+    pub fn accept(&mut self, crossings: &mut Vec<Crossing<S::Extension>>) {
         for c in crossings.drain(..) {
             let (node, port) = self.ends[c.link as usize];
             let to = Target { partition: self.id, port, node, link: c.link };
-            self.schedule.deliver(to, c.at, &c.packet, c.packet.upstream_queue);
+            self.schedule.deliver(to, c.at, &c.frame, c.frame.upstream_queue);
         }
     }
 }
@@ -108,21 +106,21 @@ pub(crate) fn put_on_wire<S: Schedule>(
     drops: &mut Drops,
     start: Instant,
     sent: Instant,
-    packet: &Packet,
+    frame: &Frame<S::Extension>,
     queue: QueueId,
     dropped: impl FnOnce(&Packet, DropReason),
 ) {
     let at = sent + wire.delay;
     if let Some(faults) = &mut wire.faults
-        && let Some(reason) = faults.strike(packet.kind, start, at)
+        && let Some(reason) = faults.strike(frame.kind, start, at)
     {
-        if packet.kind != Kind::Control {
-            drops.count(reason, packet);
+        if frame.kind != Kind::Control {
+            drops.count(reason, frame);
             // A copy, so that the packet itself need not have an address: one in registers is written once, to the link.
-            let lost = *packet;
+            let lost = frame.packet;
             dropped(&lost, reason);
         }
         return;
     }
-    fabric.send(wire.target, at, packet, queue);
+    fabric.send(wire.target, at, frame, queue);
 }

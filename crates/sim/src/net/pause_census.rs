@@ -133,7 +133,7 @@ mod tests {
                 kind: Kind::Data,
                 flags,
             };
-            switch.receive(Instant::ZERO, &packet, ingress, 2);
+            switch.receive(Instant::ZERO, &packet.into(), ingress, 2);
             census.sample(&switch);
             let [zero, one, _] = census.ports[..] else { unreachable!("three ports") };
             census.ports.fill(Pauses::default());

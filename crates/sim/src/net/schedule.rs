@@ -3,10 +3,12 @@
 //! Node by node, each with an event queue of its own, or all events of the network one by one in the order in which they were
 //! scheduled, as in ns-3. Hosts and switches are the same in both: a frame arrives, a port may be free again, a timer runs.
 
-use backwater_types::{Instant, Packet, PortId, QueueId};
+use backwater_types::{Extension, Frame, Instant, PortId, QueueId};
 
 /// The events ahead of the nodes of one partition, but for what each node keeps itself.
 pub trait Schedule: Send + Sized {
+    /// What packets carry beside their headers.
+    type Extension: Extension;
     /// What a node keeps of its own events; as many as `LEAVES`, or several such blocks.
     type Agenda<const LEAVES: usize>: Agenda<Self>;
     /// Events at one instant come in the order in which they were scheduled. So the end of each transmission is an event, and a
@@ -16,7 +18,7 @@ pub trait Schedule: Send + Sized {
     /// For so many nodes and incoming links.
     fn new(nodes: usize, links: usize) -> Self;
     /// A frame that left `queue` will arrive at a node here.
-    fn deliver(&mut self, to: Target, at: Instant, packet: &Packet, queue: QueueId);
+    fn deliver(&mut self, to: Target, at: Instant, frame: &Frame<Self::Extension>, queue: QueueId);
     /// Whether a port is free whose last transmission ends at `busy_until`.
     fn is_free(busy_until: Instant, now: Instant) -> bool;
     /// The event of that end has come.

@@ -9,7 +9,7 @@ use crate::net::schedule::{Agenda, EventName, Schedule};
 use crate::net::stats::{Drops, Held, PortStats, Sent};
 use crate::observe::Observer;
 use backwater_dataplane::{DataPlane, Departed};
-use backwater_types::{DropReason, Instant, Kind, Packet, PortId, QueueId};
+use backwater_types::{DropReason, Extension, Frame, Instant, Kind, Packet, PortId, QueueId};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -67,7 +67,7 @@ impl Port {
     fn depart<S: Schedule, O: Observer>(
         &mut self,
         now: Instant,
-        packet: &Packet,
+        packet: &Frame<S::Extension>,
         queue: QueueId,
         fabric: &mut Fabric<S>,
         drops: &mut Drops,
@@ -94,7 +94,7 @@ pub struct Change {
     pub ports: Vec<(PortId, bool)>,
 }
 
-impl<D: DataPlane, S: Schedule> SwitchNode<D, S> {
+impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
     /// Switch number `id` of the graph, with its links: for each port the incoming one and the wire out.
     pub fn new(
         id: usize,
@@ -133,14 +133,14 @@ impl<D: DataPlane, S: Schedule> SwitchNode<D, S> {
     /// Reads what the arrivals of a window that ends at `end` will need, in a large network. One by one each would wait for
     /// memory; reads that do not depend on one another wait together.
     #[inline(always)]
-    pub fn touch(&self, end: Instant, in_flight: &[InFlight]) {
+    pub fn touch(&self, end: Instant, in_flight: &[InFlight<impl Extension>]) {
         if self.touches {
             self.touch_all(end, in_flight);
         }
     }
 
     #[inline(never)]
-    fn touch_all(&self, end: Instant, in_flight: &[InFlight]) {
+    fn touch_all(&self, end: Instant, in_flight: &[InFlight<impl Extension>]) {
         let mut sum = self.plane.touch_ports();
         for port in &self.ports {
             let arrivals = &in_flight[port.link_in as usize];
@@ -157,7 +157,7 @@ impl<D: DataPlane, S: Schedule> SwitchNode<D, S> {
         &mut self,
         now: Instant,
         ingress: PortId,
-        packet: Packet,
+        mut packet: Frame<S::Extension>,
         fabric: &mut Fabric<S>,
         observer: &mut O,
     ) {
@@ -168,7 +168,7 @@ impl<D: DataPlane, S: Schedule> SwitchNode<D, S> {
         }
         let Some(egress) = self.route(now, &packet, observer) else { return };
         let as_data = self.plane.queues_as_data(packet.kind);
-        if let Some(queue) = self.pass(now, ingress, egress, &packet, observer) {
+        if let Some(queue) = self.pass(now, ingress, egress, &mut packet, observer) {
             let p = &mut self.ports[egress as usize];
             let free_at = p.depart(now, &packet, queue, fabric, &mut self.drops, self.id, observer);
             if S::IN_ORDER {
@@ -246,7 +246,7 @@ impl<D: DataPlane, S: Schedule> SwitchNode<D, S> {
         now: Instant,
         ingress: PortId,
         egress: PortId,
-        packet: &Packet,
+        packet: &mut Frame<S::Extension>,
         observer: &mut O,
     ) -> Option<QueueId> {
         if !S::is_free(self.ports[egress as usize].busy_until, now) || self.meters.is_some() {

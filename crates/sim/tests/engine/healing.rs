@@ -11,7 +11,7 @@ use backwater_scenario::model::Memory;
 use backwater_schemes::Switch as Table;
 use backwater_schemes::planes::{AnySwitch, any};
 use backwater_sim::{Simulation, Watch};
-use backwater_types::{ControlFrame, Instant, Packet, PortId};
+use backwater_types::{ControlFrame, Frame, Instant, Packet, PortId};
 use std::sync::{Arc, Mutex};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +56,9 @@ impl Tamper {
 }
 
 impl DataPlane for Tamper {
-    fn receive(&mut self, now: Instant, packet: &Packet, ingress: PortId, egress: PortId) -> Received {
+    type Extension = ();
+
+    fn receive(&mut self, now: Instant, packet: &Frame, ingress: PortId, egress: PortId) -> Received {
         let received = self.inner.receive(now, packet, ingress, egress);
         self.on_frame_queued(now, received.control_on);
         received

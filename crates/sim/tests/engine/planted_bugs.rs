@@ -19,7 +19,7 @@ use backwater_schemes::Switch as Table;
 use backwater_schemes::planes::{AnySwitch, any};
 use backwater_sim::{Simulation, Watch};
 use backwater_types::hash::Stream;
-use backwater_types::{ControlFrame, Duration, FlowName, Instant, Kind, Packet, PortId, QueueId};
+use backwater_types::{ControlFrame, Duration, Extension, FlowName, Frame, Instant, Kind, Packet, PortId, QueueId};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -58,7 +58,7 @@ fn bfc(more: &str) -> Scenario {
     crowded("bfc", &format!("[switch]\nqueues = 5\n[switch.bfc]\nfixed_threshold = \"3000 B\"\n{more}"))
 }
 
-fn audit_with<D: DataPlane>(scenario: &Scenario, plane: impl Fn(&Shape, &Table) -> D) -> Report {
+fn audit_with<D: DataPlane<Extension = ()>>(scenario: &Scenario, plane: impl Fn(&Shape, &Table) -> D) -> Report {
     let simulation = Simulation::new(scenario, 1);
     let audit = || Audit::new(scenario, &simulation.graph);
     let (outcome, audits) = simulation.observe_planes(plane, audit, &Watch::default());
@@ -402,13 +402,13 @@ impl Queues for Stack {
         self.0.iter().map(|fifo| fifo.bytes).sum()
     }
 
-    fn push(&mut self, cells: &mut Cells, q: QueueId, packet: &Packet, held: Held, now: Instant) {
+    fn push<E: Extension>(&mut self, cells: &mut Cells<E>, q: QueueId, frame: &Frame<E>, held: Held, now: Instant) {
         let mut fifo = Fifo::default();
-        fifo.push(cells, q, packet, held, now);
+        fifo.push(cells, q, frame, held, now);
         self.0.push(fifo);
     }
 
-    fn pop(&mut self, cells: &Cells) -> Option<(QueueId, Place)> {
+    fn pop(&mut self, cells: &Cells<impl Extension>) -> Option<(QueueId, Place)> {
         self.0.pop().map(|mut fifo| (0, fifo.pop(cells)))
     }
 
@@ -424,7 +424,7 @@ impl Queues for Stack {
         self.sendable() as u32
     }
 
-    fn visit(&self, cells: &Cells, see: &mut dyn FnMut(QueueId, &Packet, Held)) {
+    fn visit(&self, cells: &Cells<impl Extension>, see: &mut dyn FnMut(QueueId, &Packet, Held)) {
         for (packet, held) in self.0.iter().flat_map(|fifo| fifo.iter(cells)) {
             see(0, packet, held);
         }
@@ -463,7 +463,9 @@ struct Bent<const BUG: u8> {
 }
 
 impl<const BUG: u8> DataPlane for Bent<BUG> {
-    fn receive(&mut self, now: Instant, packet: &Packet, ingress: PortId, egress: PortId) -> Received {
+    type Extension = ();
+
+    fn receive(&mut self, now: Instant, packet: &Frame, ingress: PortId, egress: PortId) -> Received {
         self.calls += 1;
         assert!(BUG != PANICS || self.calls < 20, "planted");
         self.inner.receive(now, packet, ingress, egress)
@@ -733,11 +735,11 @@ impl<const BUG: u8, const MUTE: bool> Policy for Sail<BUG, MUTE> {
         told.filter(|_| BUG != NEVER_TELLS)
     }
 
-    fn on_joined(&mut self, port: PortId, queue: QueueId, queues: &mut Narrow, cells: &mut Cells) {
+    fn on_joined(&mut self, port: PortId, queue: QueueId, queues: &mut Narrow, cells: &mut Cells<impl Extension>) {
         self.inner.on_joined(port, queue, queues, cells);
     }
 
-    fn on_gone(&mut self, port: PortId, queue: QueueId, queues: &mut Narrow, cells: &mut Cells) {
+    fn on_gone(&mut self, port: PortId, queue: QueueId, queues: &mut Narrow, cells: &mut Cells<impl Extension>) {
         self.inner.on_gone(port, queue, queues, cells);
         if BUG == CONSUMES_THE_MARK_EARLY {
             queues.take_mark(cells, 0);
@@ -748,7 +750,14 @@ impl<const BUG: u8, const MUTE: bool> Policy for Sail<BUG, MUTE> {
         self.inner.on_pass(now, packet, held, port, choice, queues);
     }
 
-    fn on_control(&mut self, now: Instant, port: PortId, frame: ControlFrame, queues: &mut Narrow, cells: &mut Cells) {
+    fn on_control(
+        &mut self,
+        now: Instant,
+        port: PortId,
+        frame: ControlFrame,
+        queues: &mut Narrow,
+        cells: &mut Cells<impl Extension>,
+    ) {
         if BUG == IGNORES_FLOW_PAUSE && matches!(frame, ControlFrame::PauseFlow(_)) {
             return;
         }
@@ -780,7 +789,7 @@ impl<const BUG: u8, const MUTE: bool> Policy for Sail<BUG, MUTE> {
         self.inner.next_timer()
     }
 
-    fn on_timer(&mut self, now: Instant, ports: &mut Ports<'_, Narrow>) {
+    fn on_timer(&mut self, now: Instant, ports: &mut Ports<'_, Narrow, impl Extension>) {
         if BUG == NEVER_LAPSES {
             let paused = self.inner.table().iter().filter(|(_, record)| record.is(state::PAUSED));
             let paused: Vec<(PortId, FlowName)> = paused.map(|(_, record)| (record.port(), record.name())).collect();
@@ -792,7 +801,7 @@ impl<const BUG: u8, const MUTE: bool> Policy for Sail<BUG, MUTE> {
         self.inner.on_timer(now, ports);
     }
 
-    fn on_link_down(&mut self, now: Instant, port: PortId, ports: &mut Ports<'_, Narrow>) {
+    fn on_link_down(&mut self, now: Instant, port: PortId, ports: &mut Ports<'_, Narrow, impl Extension>) {
         self.inner.on_link_down(now, port, ports);
     }
 
@@ -812,7 +821,7 @@ impl<const BUG: u8, const MUTE: bool> Tabled for Switch<Sail<BUG, MUTE>> {
     }
 }
 
-fn watched<D: Tabled>(scenario: &Scenario, build: impl Fn(&Shape, &Table) -> D) -> Report {
+fn watched<D: Tabled<Extension = ()>>(scenario: &Scenario, build: impl Fn(&Shape, &Table) -> D) -> Report {
     let simulation = Simulation::new(scenario, 1);
     let graph = &simulation.graph;
     let sheets = Sheets::new(scenario, graph, false);

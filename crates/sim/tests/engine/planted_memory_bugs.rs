@@ -11,7 +11,7 @@ use backwater_schemes::Switch as Table;
 use backwater_schemes::planes::{Build, Fifo};
 use backwater_sim::{Simulation, Watch};
 use backwater_transport::{Marks, TcpParams};
-use backwater_types::{ControlFrame, Instant, Kind, Packet, PortId, flags};
+use backwater_types::{ControlFrame, Frame, Instant, Kind, Packet, PortId, flags};
 
 const SOUND: u8 = 0;
 const MARKS_ALL: u8 = 1;
@@ -27,7 +27,9 @@ struct Bent<const BUG: u8> {
 }
 
 impl<const BUG: u8> DataPlane for Bent<BUG> {
-    fn receive(&mut self, now: Instant, packet: &Packet, ingress: PortId, egress: PortId) -> Received {
+    type Extension = ();
+
+    fn receive(&mut self, now: Instant, packet: &Frame, ingress: PortId, egress: PortId) -> Received {
         self.inner.receive(now, packet, ingress, egress)
     }
 
@@ -104,7 +106,7 @@ fn crowded(marks: &str) -> Scenario {
     ))
 }
 
-fn audit_with<D: DataPlane>(
+fn audit_with<D: DataPlane<Extension = ()>>(
     marks: Marks,
     bend: impl Fn(&mut TcpParams),
     plane: impl Fn(&Shape, &Table) -> D,

@@ -53,7 +53,7 @@ fn run(rho: f64, packets: f64, flows: u64, seed: u64) -> Measured {
             while left > 0 {
                 let wire = left.min(FULL);
                 left -= wire;
-                switch.receive(now, &packet(next as u32, seq, wire as u16, left == 0), 0, 1);
+                switch.receive(now, &packet(next as u32, seq, wire as u16, left == 0).into(), 0, 1);
                 seq += 1;
             }
             (active, next) = (active + 1, next + 1);

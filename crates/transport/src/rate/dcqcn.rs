@@ -223,6 +223,7 @@ impl DcqcnParams {
 
 impl Control for Dcqcn {
     type Params = DcqcnParams;
+    type Extension = ();
     type Times = ();
     const TIMED: bool = true;
 
@@ -379,7 +380,7 @@ mod tests {
     }
 
     fn echo(flow: &mut Dcqcn, params: &DcqcnParams, now: Instant) {
-        flow.on_ack(params, Ack { now, seq: 1, next: 2, marked: true, rtt: None });
+        flow.on_ack(params, Ack { now, seq: 1, next: 2, marked: true, rtt: None, extension: () });
     }
 
     /// Runs its timers up to `until`.

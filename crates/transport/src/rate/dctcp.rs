@@ -75,6 +75,7 @@ impl Dctcp {
 
 impl Control for Dctcp {
     type Params = DctcpParams;
+    type Extension = ();
     type Times = ();
 
     fn at(params: &DctcpParams, site: Site) -> DctcpParams {
@@ -147,7 +148,7 @@ mod tests {
     };
 
     fn ack(seq: u32, next: u32, marked: bool) -> Ack {
-        Ack { now: Instant(0), seq, next, marked, rtt: None }
+        Ack { now: Instant(0), seq, next, marked, rtt: None, extension: () }
     }
 
     #[test]

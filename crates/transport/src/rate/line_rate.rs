@@ -8,6 +8,7 @@ pub struct LineRate;
 
 impl Control for LineRate {
     type Params = ();
+    type Extension = ();
     type Times = ();
 
     fn at(_params: &(), _site: Site) {}

@@ -11,11 +11,11 @@ pub use line_rate::LineRate;
 pub use window::Window;
 
 use alloc::collections::VecDeque;
-use backwater_types::{Duration, Instant, whole_ns};
+use backwater_types::{Duration, Extension, Instant, whole_ns};
 
 /// An acknowledgement as control sees it.
 #[derive(Clone, Copy, Debug)]
-pub struct Ack {
+pub struct Ack<E = ()> {
     /// When it came.
     pub now: Instant,
     /// Next packet the receiver expects.
@@ -26,6 +26,8 @@ pub struct Ack {
     pub marked: bool,
     /// Since the packet before `seq` was last sent, where control [asks for it](Control::Times).
     pub rtt: Option<Duration>,
+    /// What the acknowledged packet carried when it arrived.
+    pub extension: E,
 }
 
 /// Where a flow starts, as far as its control has to know.
@@ -90,6 +92,8 @@ pub struct IdlePath {
 pub trait Control: Copy + Send + 'static {
     /// Parameters shared by all flows.
     type Params: Clone + Send + Sync;
+    /// What packets carry beside their headers, and acknowledgements bring back: telemetry.
+    type Extension: Extension;
     /// The parameters, where the flows start.
     fn at(params: &Self::Params, site: Site) -> Self::Params;
     /// For a new flow.
@@ -113,7 +117,7 @@ pub trait Control: Copy + Send + 'static {
     }
     /// An ACK came in. Whether the window or the pace has changed.
     #[inline(always)]
-    fn on_ack(&mut self, _params: &Self::Params, _ack: Ack) -> bool {
+    fn on_ack(&mut self, _params: &Self::Params, _ack: Ack<Self::Extension>) -> bool {
         false
     }
     /// A packet of `wire` bytes starts.

@@ -8,6 +8,7 @@ pub struct Window;
 
 impl Control for Window {
     type Params = Site;
+    type Extension = ();
     type Times = ();
 
     fn at(_params: &Site, site: Site) -> Site {

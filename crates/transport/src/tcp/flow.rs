@@ -7,7 +7,7 @@ use crate::flow::{Next, Outgoing, Receiver, Reply, Sender, Start, Transport};
 use crate::tcp::{AckPolicy, Congestion, Connections, Marks, TcpAck, TcpParams, TcpReceiver, TcpSender, TimeoutReason};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use backwater_types::{Duration, Instant, Kind, Packet, flags};
+use backwater_types::{Duration, Frame, Instant, Kind, Packet, flags};
 
 /// The transport.
 pub struct Tcp;
@@ -60,6 +60,7 @@ pub struct TcpAnswers {
 
 impl Transport for Tcp {
     type Params = TcpFlowParams;
+    type Extension = ();
     type Sender = TcpFlow;
     type Receiver = TcpFlowReceiver;
     /// `[destination]`.
@@ -139,16 +140,18 @@ impl TcpFlow {
     fn outgoing(&self, params: &TcpFlowParams, segment: u32) -> Outgoing {
         let class = self.start.class;
         if self.send.handshake && segment == 0 {
-            return Outgoing { seq: segment, wire: params.header, class, flags: 0 };
+            return Outgoing { seq: segment, wire: params.header, class, flags: 0, extension: () };
         }
         let last = segment + 1 == self.send.total;
         let wire = if last { self.start.last_wire } else { params.full_wire };
-        Outgoing { seq: segment, wire, class, flags: self.start.flags | if last { flags::LAST } else { 0 } }
+        let flags = self.start.flags | if last { flags::LAST } else { 0 };
+        Outgoing { seq: segment, wire, class, flags, extension: () }
     }
 }
 
 impl Sender for TcpFlow {
     type Params = TcpFlowParams;
+    type Extension = ();
 
     fn peek(&self, params: &TcpFlowParams, _now: Instant) -> Next<u16> {
         self.send
@@ -165,7 +168,7 @@ impl Sender for TcpFlow {
     }
 
     #[inline(always)]
-    fn on_packet(&mut self, params: &TcpFlowParams, now: Instant, packet: &Packet) {
+    fn on_packet(&mut self, params: &TcpFlowParams, now: Instant, packet: &Frame) {
         let block = unpack_block(packet.seq, packet.receiver_slot);
         self.send.on_ack(&params.tcp, now, TcpAck { next: packet.seq, block, marked: packet.has(flags::CE) });
     }
@@ -217,22 +220,17 @@ pub struct TcpFlowReceiver {
 
 impl Receiver for TcpFlowReceiver {
     type Params = TcpAnswers;
+    type Extension = ();
 
     #[inline(always)]
-    fn on_packet(
-        &mut self,
-        params: &TcpAnswers,
-        now: Instant,
-        packet: &Packet,
-        reply: &mut impl FnMut(&Packet, Reply),
-    ) {
+    fn on_packet(&mut self, params: &TcpAnswers, now: Instant, packet: &Frame, reply: &mut impl FnMut(&Packet, Reply)) {
         let (marked, waited) = (packet.has(flags::CE), self.state.is_waiting());
         let acks = self.state.on_data(params.acks, packet.seq, packet.has(flags::LAST), marked);
         if self.state.is_waiting() && !self.state.is_done() {
             let more = waited && acks.iter().all(Option::is_none);
             match &mut self.waiting {
-                Some(waiting) => **waiting = (*packet, if more { waiting.1 } else { now }),
-                none => *none = Some(Box::new((*packet, now))),
+                Some(waiting) => **waiting = (packet.packet, if more { waiting.1 } else { now }),
+                none => *none = Some(Box::new((packet.packet, now))),
             }
         }
         acks.into_iter().flatten().for_each(|ack| reply(packet, params.reply(ack)));
@@ -259,7 +257,7 @@ impl Receiver for TcpFlowReceiver {
     }
 
     /// Whatever this is, everything up to the end has arrived.
-    fn late(params: &TcpAnswers, _packet: &Packet) -> Option<Reply> {
+    fn late(params: &TcpAnswers, _packet: &Frame) -> Option<Reply> {
         Some(params.reply(TcpAck { next: u32::MAX, block: (0, 0), marked: false }))
     }
 }
@@ -268,7 +266,14 @@ impl TcpAnswers {
     #[inline(always)]
     fn reply(&self, ack: TcpAck) -> Reply {
         let flags = if ack.marked { flags::CE } else { 0 };
-        Reply { kind: Kind::Ack, seq: ack.next, word: Some(pack_block(&ack)), wire: self.ack_wire, flags }
+        Reply {
+            kind: Kind::Ack,
+            seq: ack.next,
+            word: Some(pack_block(&ack)),
+            wire: self.ack_wire,
+            flags,
+            extension: (),
+        }
     }
 }
 

@@ -55,7 +55,7 @@ use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 use backwater_types::hash::{self, Stream};
-use backwater_types::{ControlFrame, Duration, FlowName, Instant, Packet, PortId, QueueId, flags};
+use backwater_types::{ControlFrame, Duration, Extension, FlowName, Instant, Packet, PortId, QueueId, flags};
 
 /// The state of one switch.
 #[derive(Clone, Debug)]
@@ -270,7 +270,13 @@ impl<const W: usize> FlowSail<W> {
         queues.set_closed(queue, true);
     }
 
-    fn unhold(&mut self, port: PortId, queue: QueueId, queues: &mut PausableQueues<W>, cells: &mut Cells) {
+    fn unhold(
+        &mut self,
+        port: PortId,
+        queue: QueueId,
+        queues: &mut PausableQueues<W>,
+        cells: &mut Cells<impl Extension>,
+    ) {
         let at = self.at(port, queue);
         self.queues[at].holds -= 1;
         self.settle(port, queue, queues, cells);
@@ -278,7 +284,7 @@ impl<const W: usize> FlowSail<W> {
 
     /// Whether a queue may not send: something holds it, or the first of its flows is paused, where that is the rule.
     #[inline(always)]
-    fn is_held(&self, port: PortId, queue: QueueId, queues: &PausableQueues<W>, cells: &Cells) -> bool {
+    fn is_held(&self, port: PortId, queue: QueueId, queues: &PausableQueues<W>, cells: &Cells<impl Extension>) -> bool {
         let first_is_paused = |slot: Slot| self.table[slot].is(state::PAUSED);
         self.queues[self.at(port, queue)].holds > 0
             || (self.hold_by_head
@@ -288,7 +294,13 @@ impl<const W: usize> FlowSail<W> {
 
     /// Opens or closes a queue, and consumes the marks at its head as long as it may send (F.5): a mark may be alone in it, where
     /// no scheduler would look.
-    fn settle(&mut self, port: PortId, queue: QueueId, queues: &mut PausableQueues<W>, cells: &mut Cells) {
+    fn settle(
+        &mut self,
+        port: PortId,
+        queue: QueueId,
+        queues: &mut PausableQueues<W>,
+        cells: &mut Cells<impl Extension>,
+    ) {
         loop {
             let held = self.is_held(port, queue, queues, cells);
             queues.set_closed(queue, held);
@@ -317,7 +329,14 @@ impl<const W: usize> FlowSail<W> {
         }
     }
 
-    fn pause(&mut self, now: Instant, port: PortId, name: FlowName, queues: &mut PausableQueues<W>, cells: &mut Cells) {
+    fn pause(
+        &mut self,
+        now: Instant,
+        port: PortId,
+        name: FlowName,
+        queues: &mut PausableQueues<W>,
+        cells: &mut Cells<impl Extension>,
+    ) {
         let Some(slot) = self.table.find(port, name).or_else(|| self.new_record(now, port, name)) else { return };
         let record = &mut self.table[slot];
         record.told_at = ticks(now);
@@ -343,7 +362,7 @@ impl<const W: usize> FlowSail<W> {
     }
 
     /// New packets of the flow go to the isolation queue, which is held; marks keep them behind the old ones.
-    fn isolate(&mut self, port: PortId, slot: Slot, queues: &mut PausableQueues<W>, cells: &mut Cells) {
+    fn isolate(&mut self, port: PortId, slot: Slot, queues: &mut PausableQueues<W>, cells: &mut Cells<impl Extension>) {
         let record = self.table[slot];
         let FlowName { flow, class, .. } = record.name();
         let residue = record.normal > 0 || self.may_have_untracked(port, class, flow);
@@ -364,7 +383,7 @@ impl<const W: usize> FlowSail<W> {
         self.marks += 2;
     }
 
-    fn resume(&mut self, now: Instant, slot: Slot, queues: &mut PausableQueues<W>, cells: &mut Cells) {
+    fn resume(&mut self, now: Instant, slot: Slot, queues: &mut PausableQueues<W>, cells: &mut Cells<impl Extension>) {
         let record = &mut self.table[slot];
         record.clear(state::PAUSED);
         record.told_at = ticks(now);
@@ -595,7 +614,13 @@ impl<const W: usize> Policy for FlowSail<W> {
     }
 
     #[inline(always)]
-    fn on_joined(&mut self, port: PortId, queue: QueueId, queues: &mut PausableQueues<W>, cells: &mut Cells) {
+    fn on_joined(
+        &mut self,
+        port: PortId,
+        queue: QueueId,
+        queues: &mut PausableQueues<W>,
+        cells: &mut Cells<impl Extension>,
+    ) {
         // Behind another it changes nothing that the queue waits for.
         if self.hold_by_head && self.layout.is_isolation(queue) && queues.is_single(queue) {
             self.settle(port, queue, queues, cells);
@@ -603,7 +628,13 @@ impl<const W: usize> Policy for FlowSail<W> {
     }
 
     #[inline(always)]
-    fn on_gone(&mut self, port: PortId, queue: QueueId, queues: &mut PausableQueues<W>, cells: &mut Cells) {
+    fn on_gone(
+        &mut self,
+        port: PortId,
+        queue: QueueId,
+        queues: &mut PausableQueues<W>,
+        cells: &mut Cells<impl Extension>,
+    ) {
         if self.marks > 0 || (self.hold_by_head && self.layout.is_isolation(queue)) {
             self.settle(port, queue, queues, cells);
         }
@@ -644,7 +675,7 @@ impl<const W: usize> Policy for FlowSail<W> {
         port: PortId,
         frame: ControlFrame,
         queues: &mut PausableQueues<W>,
-        cells: &mut Cells,
+        cells: &mut Cells<impl Extension>,
     ) {
         match frame {
             ControlFrame::PauseFlow(name) => self.pause(now, port, name, queues, cells),
@@ -671,7 +702,7 @@ impl<const W: usize> Policy for FlowSail<W> {
 
     /// Repeats the pauses in force here, lets lapse those of neighbours that did not, and releases flows that will not come
     /// back by themselves.
-    fn on_timer(&mut self, now: Instant, ports: &mut Ports<'_, PausableQueues<W>>) {
+    fn on_timer(&mut self, now: Instant, ports: &mut Ports<'_, PausableQueues<W>, impl Extension>) {
         let mut slot = self.table.first_tended();
         while slot != NONE {
             let next = self.table.next_tended(slot);
@@ -691,7 +722,7 @@ impl<const W: usize> Policy for FlowSail<W> {
         self.next = if self.table.first_tended() == NONE { Instant::NEVER } else { now + self.period };
     }
 
-    fn on_link_down(&mut self, now: Instant, port: PortId, ports: &mut Ports<'_, PausableQueues<W>>) {
+    fn on_link_down(&mut self, now: Instant, port: PortId, ports: &mut Ports<'_, PausableQueues<W>, impl Extension>) {
         self.paused.release(port);
         let mut slot = self.table.first_tended();
         let (queues, cells) = ports.open(port);
@@ -705,7 +736,7 @@ impl<const W: usize> Policy for FlowSail<W> {
         }
     }
 
-    fn on_link_up(&mut self, _now: Instant, port: PortId, ports: &mut Ports<'_, PausableQueues<W>>) {
+    fn on_link_up(&mut self, _now: Instant, port: PortId, ports: &mut Ports<'_, PausableQueues<W>, impl Extension>) {
         let mut slot = self.table.first_tended();
         while slot != NONE {
             let record = &self.table[slot];

@@ -17,13 +17,13 @@ use crate::net::schedule::{Agenda, EventName, Schedule, Target};
 use crate::observe::Observer;
 use crate::workload::Flow;
 use backwater_dataplane::DataPlane;
-use backwater_types::{Instant, Packet, QueueId};
+use backwater_types::{Extension, Frame, Instant, QueueId};
 use std::collections::VecDeque;
 
 /// All events of the network.
 #[derive(Debug)]
-pub(crate) struct InOrder {
-    wheel: Wheel,
+pub(crate) struct InOrder<E = ()> {
+    wheel: Wheel<E>,
     /// Flows that start within the window.
     starts: VecDeque<Flow>,
 }
@@ -31,17 +31,18 @@ pub(crate) struct InOrder {
 /// What a node keeps of its events: all of them are among those of the network, and stay there until they come.
 pub(crate) struct Nothing;
 
-impl Schedule for InOrder {
+impl<E: Extension> Schedule for InOrder<E> {
+    type Extension = E;
     type Agenda<const LEAVES: usize> = Nothing;
     const IN_ORDER: bool = true;
 
-    fn new(_nodes: usize, _links: usize) -> InOrder {
+    fn new(_nodes: usize, _links: usize) -> InOrder<E> {
         InOrder { wheel: Wheel::default(), starts: VecDeque::new() }
     }
 
     #[inline(always)]
-    fn deliver(&mut self, to: Target, at: Instant, packet: &Packet, queue: QueueId) {
-        self.wheel.push_frame(at, Event::new(What::Arrival, to.node, to.port), packet, queue);
+    fn deliver(&mut self, to: Target, at: Instant, frame: &Frame<E>, queue: QueueId) {
+        self.wheel.push_frame(at, Event::new(What::Arrival, to.node, to.port), frame, queue);
     }
 
     #[inline(always)]
@@ -55,7 +56,7 @@ impl Schedule for InOrder {
     }
 }
 
-impl Agenda<InOrder> for Nothing {
+impl<E: Extension> Agenda<InOrder<E>> for Nothing {
     fn new(_leaves: usize, _tie_seed: u64) -> Nothing {
         Nothing
     }
@@ -66,14 +67,14 @@ impl Agenda<InOrder> for Nothing {
     }
 
     #[inline(always)]
-    fn set_port(&mut self, schedule: &mut InOrder, port: EventName, at: Instant) {
+    fn set_port(&mut self, schedule: &mut InOrder<E>, port: EventName, at: Instant) {
         if at != Instant::NEVER {
             schedule.wheel.push(at, Event::new(What::Free, port.node, port.port));
         }
     }
 
     #[inline(always)]
-    fn wake_at(&mut self, schedule: &mut InOrder, timer: EventName, at: Instant) {
+    fn wake_at(&mut self, schedule: &mut InOrder<E>, timer: EventName, at: Instant) {
         schedule.wheel.push(at, Event::new(What::Timer, timer.node, 0));
     }
 
@@ -83,7 +84,11 @@ impl Agenda<InOrder> for Nothing {
     fn set_timer(&mut self, _timer: EventName, _at: Instant) {}
 }
 
-impl<H: EndHost<Schedule = InOrder>, D: DataPlane, O: Observer> Windows<H, D, O> for InOrder {
+impl<E: Extension, H, D, O: Observer> Windows<H, D, O> for InOrder<E>
+where
+    H: EndHost<Schedule = InOrder<E>>,
+    D: DataPlane<Extension = E>,
+{
     fn begin(nodes: &mut Nodes<H, D>) {
         let wheel = &mut nodes.fabric.schedule.wheel;
         let hosts = nodes.hosts.len() as u32;

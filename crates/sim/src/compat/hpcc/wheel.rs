@@ -4,7 +4,7 @@
 //! What lies further ahead than the wheel reaches waits in a sorted map and moves in before anything scheduled later can be put
 //! into its slot. Times are whole nanoseconds. An arrival carries its frame, so that it lies where it is looked for first.
 
-use backwater_types::{Instant, Packet, PortId, QueueId};
+use backwater_types::{Extension, Frame, Instant, Packet, PortId, QueueId};
 use std::collections::BTreeMap;
 
 /// Something that happens at a node.
@@ -54,30 +54,30 @@ const NO_FRAME: Packet = Packet::NONE;
 
 /// An event in its slot; the frame is an arrival's and means nothing elsewhere.
 #[derive(Clone, Copy, Debug)]
-struct Entry {
-    packet: Packet,
+struct Entry<E> {
+    frame: Frame<E>,
     event: Event,
     next: u32,
 }
 
 /// The events ahead.
 #[derive(Debug)]
-pub(crate) struct Wheel {
+pub(crate) struct Wheel<E = ()> {
     /// `[time mod SLOTS]`: first and last event.
     slots: Vec<(u32, u32)>,
     /// A bit for each slot that holds events.
     taken: Vec<u64>,
-    entries: Vec<Entry>,
+    entries: Vec<Entry<E>>,
     free: u32,
     held: usize,
     /// The last event's time, ns: nothing is scheduled before it.
     now: u64,
-    far: BTreeMap<u64, Vec<(Event, Packet)>>,
+    far: BTreeMap<u64, Vec<(Event, Frame<E>)>>,
     far_first: u64,
 }
 
-impl Default for Wheel {
-    fn default() -> Wheel {
+impl<E> Default for Wheel<E> {
+    fn default() -> Wheel<E> {
         Wheel {
             slots: vec![(NIL, NIL); SLOTS as usize],
             taken: vec![0; SLOTS as usize / 64],
@@ -91,30 +91,32 @@ impl Default for Wheel {
     }
 }
 
-impl Wheel {
+impl<E: Extension> Wheel<E> {
     /// Schedules an event without a frame, behind all others at that time.
     #[inline(always)]
     pub(crate) fn push(&mut self, at: Instant, event: Event) {
         let at = at.0 / 1000;
         match self.reaches(at) {
             true => self.append(at, event),
-            false => self.put_far(at, event, NO_FRAME),
+            false => self.put_far(at, event, NO_FRAME.into()),
         }
     }
 
     /// Schedules the arrival of a frame that leaves `queue`, behind all others at that time.
     #[inline(always)]
-    pub(crate) fn push_frame(&mut self, at: Instant, event: Event, packet: &Packet, queue: QueueId) {
+    pub(crate) fn push_frame(&mut self, at: Instant, event: Event, frame: &Frame<E>, queue: QueueId) {
         let at = at.0 / 1000;
         if !self.reaches(at) {
-            return self.put_far(at, event, Packet { upstream_queue: queue, ..*packet });
+            let mut frame = *frame;
+            frame.upstream_queue = queue;
+            return self.put_far(at, event, frame);
         }
         self.append(at, event);
         let last = self.slots[(at % SLOTS) as usize].1;
         // Copied whole, then patched where it lies.
-        let frame = &mut self.entries[last as usize].packet;
-        *frame = *packet;
-        frame.upstream_queue = queue;
+        let place = &mut self.entries[last as usize].frame;
+        *place = *frame;
+        place.upstream_queue = queue;
     }
 
     #[inline(always)]
@@ -124,8 +126,8 @@ impl Wheel {
     }
 
     #[cold]
-    fn put_far(&mut self, at: u64, event: Event, packet: Packet) {
-        self.far.entry(at).or_default().push((event, packet));
+    fn put_far(&mut self, at: u64, event: Event, frame: Frame<E>) {
+        self.far.entry(at).or_default().push((event, frame));
         self.far_first = self.far_first.min(at);
     }
 
@@ -133,7 +135,7 @@ impl Wheel {
     fn append(&mut self, at: u64, event: Event) {
         let cell = self.free;
         let cell = if cell == NIL {
-            self.entries.push(Entry { packet: NO_FRAME, event, next: NIL });
+            self.entries.push(Entry { frame: NO_FRAME.into(), event, next: NIL });
             self.entries.len() as u32 - 1
         } else {
             let entry = &mut self.entries[cell as usize];
@@ -180,7 +182,7 @@ impl Wheel {
 
     /// Takes the next event, if it is before `end`; with its frame, if it is an arrival.
     #[inline(always)]
-    pub(crate) fn pop_before(&mut self, end: Instant) -> Option<(Instant, Event, Packet)> {
+    pub(crate) fn pop_before(&mut self, end: Instant) -> Option<(Instant, Event, Frame<E>)> {
         let at = self.next_ns();
         if at == u64::MAX || 1000 * at >= end.0 {
             return None;
@@ -194,7 +196,7 @@ impl Wheel {
         let slot = (at % SLOTS) as usize;
         let (cell, last) = self.slots[slot];
         let entry = &mut self.entries[cell as usize];
-        let (event, next, packet) = (entry.event, entry.next, entry.packet);
+        let (event, next, frame) = (entry.event, entry.next, entry.frame);
         entry.next = self.free;
         self.free = cell;
         self.slots[slot].0 = next;
@@ -203,7 +205,7 @@ impl Wheel {
             self.taken[slot / 64] &= !(1 << (slot % 64));
         }
         self.held -= 1;
-        Some((Instant(1000 * at), event, packet))
+        Some((Instant(1000 * at), event, frame))
     }
 
     /// What the wheel reaches now.
@@ -213,10 +215,10 @@ impl Wheel {
             && *entry.key() < self.now + SLOTS
         {
             let (at, events) = entry.remove_entry();
-            for (event, packet) in events {
+            for (event, frame) in events {
                 self.append(at, event);
                 let last = self.slots[(at % SLOTS) as usize].1;
-                self.entries[last as usize].packet = packet;
+                self.entries[last as usize].frame = frame;
             }
         }
         self.far_first = self.far.first_key_value().map_or(u64::MAX, |(at, _)| *at);
@@ -240,7 +242,7 @@ mod tests {
     /// Against a sorted list of `(time, number of the push)`.
     #[test]
     fn events_come_by_time_and_then_in_the_order_they_were_scheduled() {
-        let (mut wheel, mut rng) = (Wheel::default(), Stream::new(1, 2, 3));
+        let (mut wheel, mut rng) = (Wheel::<()>::default(), Stream::new(1, 2, 3));
         let (mut expected, mut now, mut pushed) = (BTreeMap::new(), 0u64, 0u32);
         for _ in 0..200_000 {
             if rng.next_u32() % 5 < 3 || expected.is_empty() {

@@ -11,7 +11,7 @@ use backwater_scenario::topology::Graph;
 use backwater_schemes::Switch as Table;
 use backwater_schemes::planes::{AnySwitch, any};
 use backwater_types::hash::Stream;
-use backwater_types::{ControlFrame, FlowName, Instant, Kind, Packet, PortId, QueueId};
+use backwater_types::{ControlFrame, FlowName, Frame, Instant, Kind, Packet, PortId, QueueId};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -280,7 +280,9 @@ impl<D: Tabled> Watched<D> {
 }
 
 impl<D: Tabled> DataPlane for Watched<D> {
-    fn receive(&mut self, now: Instant, packet: &Packet, ingress: PortId, egress: PortId) -> Received {
+    type Extension = D::Extension;
+
+    fn receive(&mut self, now: Instant, packet: &Frame<D::Extension>, ingress: PortId, egress: PortId) -> Received {
         let (before, used) = (self.look(egress, packet.flow_name()), self.used());
         let received = self.inner.receive(now, packet, ingress, egress);
         if self.inner.table().is_none() || received.dropped.is_some() || !self.inner.queues_as_data(packet.kind) {
@@ -304,7 +306,13 @@ impl<D: Tabled> DataPlane for Watched<D> {
         received
     }
 
-    fn pass(&mut self, now: Instant, packet: &Packet, ingress: PortId, egress: PortId) -> Option<QueueId> {
+    fn pass(
+        &mut self,
+        now: Instant,
+        packet: &mut Frame<D::Extension>,
+        ingress: PortId,
+        egress: PortId,
+    ) -> Option<QueueId> {
         let before = self.look(egress, packet.flow_name());
         let passed = self.inner.pass(now, packet, ingress, egress);
         if passed.is_some() && self.inner.queues_as_data(packet.kind) {
@@ -320,14 +328,19 @@ impl<D: Tabled> DataPlane for Watched<D> {
         passed
     }
 
-    fn transmit(&mut self, now: Instant, port: PortId) -> Option<Sent> {
+    fn transmit(&mut self, now: Instant, port: PortId) -> Option<Sent<D::Extension>> {
         let sent = self.inner.transmit(now, port);
         self.told(port, sent.and_then(|sent| sent.packet.control()));
         self.note(true);
         sent
     }
 
-    fn transmit_to(&mut self, now: Instant, port: PortId, out: impl FnOnce(&Packet, &Departed)) -> Option<Departed> {
+    fn transmit_to(
+        &mut self,
+        now: Instant,
+        port: PortId,
+        out: impl FnOnce(&Frame<D::Extension>, &Departed),
+    ) -> Option<Departed> {
         let mut frame = None;
         let departed = self.inner.transmit_to(now, port, |packet, departed| {
             frame = packet.control();

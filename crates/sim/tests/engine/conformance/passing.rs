@@ -8,20 +8,20 @@ use backwater_schemes::planes::{AnySwitch, any};
 use backwater_sim::measure::outcome::Digests;
 use backwater_sim::observe::Nobody;
 use backwater_sim::{Simulation, Watch};
-use backwater_types::{ControlFrame, Instant, Kind, Packet, PortId, QueueId};
+use backwater_types::{ControlFrame, Extension, Frame, Instant, Kind, Packet, PortId, QueueId};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Two switches told the same, but that packets pass through the first where it lets them, and through a queue of the other.
-struct Twins {
-    passes: AnySwitch,
-    queues: AnySwitch,
+struct Twins<E: Extension> {
+    passes: AnySwitch<E>,
+    queues: AnySwitch<E>,
     passed: Arc<AtomicU64>,
     /// Of each twin.
     kicked: [Vec<PortId>; 2],
 }
 
-impl Twins {
+impl<E: Extension> Twins<E> {
     /// What can be read off the two at `port` is the same.
     fn compare(&self, now: Instant, port: PortId) {
         let (a, b) = (self.passes.readings(), self.queues.readings());
@@ -35,7 +35,7 @@ impl Twins {
     }
 
     /// `what` makes both twins kick the same ports.
-    fn kick(&mut self, kicked: &mut Vec<PortId>, what: impl Fn(&mut AnySwitch, &mut Vec<PortId>)) {
+    fn kick(&mut self, kicked: &mut Vec<PortId>, what: impl Fn(&mut AnySwitch<E>, &mut Vec<PortId>)) {
         let [a, b] = &mut self.kicked;
         a.clear();
         b.clear();
@@ -46,8 +46,10 @@ impl Twins {
     }
 }
 
-impl DataPlane for Twins {
-    fn receive(&mut self, now: Instant, packet: &Packet, ingress: PortId, egress: PortId) -> Received {
+impl<E: Extension> DataPlane for Twins<E> {
+    type Extension = E;
+
+    fn receive(&mut self, now: Instant, packet: &Frame<E>, ingress: PortId, egress: PortId) -> Received {
         let received = self.passes.receive(now, packet, ingress, egress);
         let other = self.queues.receive(now, packet, ingress, egress);
         assert_eq!((received.dropped, received.control_on), (other.dropped, other.control_on), "at {now:?}");
@@ -55,14 +57,16 @@ impl DataPlane for Twins {
         received
     }
 
-    fn pass(&mut self, now: Instant, packet: &Packet, ingress: PortId, egress: PortId) -> Option<QueueId> {
+    fn pass(&mut self, now: Instant, packet: &mut Frame<E>, ingress: PortId, egress: PortId) -> Option<QueueId> {
+        let unstamped = *packet;
         let queue = self.passes.pass(now, packet, ingress, egress)?;
         self.passed.fetch_add(1, Ordering::Relaxed);
-        let received = self.queues.receive(now, packet, ingress, egress);
+        let received = self.queues.receive(now, &unstamped, ingress, egress);
         assert!(received.dropped.is_none() && received.control_on.is_none(), "at {now:?}: {received:?}");
         let sent = self.queues.transmit(now, egress).expect("it was alone at a free port");
         assert_eq!((sent.packet.flow, sent.packet.seq, sent.packet.kind), (packet.flow, packet.seq, packet.kind));
         assert_eq!(sent.packet.flags, packet.flags, "at {now:?}: marks");
+        assert_eq!(sent.packet.extension, packet.extension, "at {now:?}: telemetry");
         assert!(sent.control_on.is_none(), "at {now:?}: {:?}", sent.control_on);
         if let Some(other) = sent.queue {
             assert_eq!(queue, other, "at {now:?}");
@@ -71,9 +75,9 @@ impl DataPlane for Twins {
         Some(queue)
     }
 
-    fn transmit(&mut self, now: Instant, port: PortId) -> Option<Sent> {
+    fn transmit(&mut self, now: Instant, port: PortId) -> Option<Sent<E>> {
         let (sent, other) = (self.passes.transmit(now, port), self.queues.transmit(now, port));
-        let told = |sent: Option<Sent>| {
+        let told = |sent: Option<Sent<E>>| {
             sent.map(|sent| (format!("{:?}", sent.packet), sent.queue, sent.control_on, sent.entered))
         };
         assert_eq!(told(sent), told(other), "at {now:?}, port {port}");

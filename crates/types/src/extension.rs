@@ -1,0 +1,74 @@
+//! What a packet carries beside its header, for schemes that ask for more: in-band telemetry, bytes that are left, credits.
+//!
+//! A type, so that packets of schemes without stay as small as they are: links, queues and NICs hold a [`Frame`], whoever asks
+//! only of the header sees its [`Packet`].
+
+use crate::packet::Packet;
+use crate::units::{BitsPerSec, Instant};
+use core::fmt::Debug;
+use core::ops::{Deref, DerefMut};
+
+/// What the packets of a network carry beside their headers.
+pub trait Extension: Copy + Default + Debug + PartialEq + Send + Sync + 'static {
+    /// What a port of a switch keeps for it.
+    type Port: Clone + Debug + Send + 'static;
+    /// Switches write to it.
+    const STAMPED: bool = false;
+    /// For a port with this link.
+    fn port(link: &LinkShape) -> Self::Port;
+    /// A data packet starts its transmission; `queued` bytes wait at the port behind it.
+    #[inline(always)]
+    fn stamp(&mut self, _port: &mut Self::Port, _now: Instant, _queued: u64) {}
+    /// A packet of any kind has started its transmission.
+    #[inline(always)]
+    fn sent(_port: &mut Self::Port, _now: Instant, _wire: u16) {}
+}
+
+impl Extension for () {
+    type Port = ();
+
+    fn port(_link: &LinkShape) {}
+}
+
+/// What in-band telemetry has to know of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkShape {
+    /// Its rate.
+    pub rate: BitsPerSec,
+    /// The units in which bytes are counted are as many times as large as at 25 Gb/s.
+    pub int_unit: u32,
+}
+
+/// A packet with what it carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Frame<E = ()> {
+    /// The header.
+    pub packet: Packet,
+    /// What it carries beside.
+    pub extension: E,
+}
+
+const _: () = assert!(size_of::<Frame>() == size_of::<Packet>(), "nothing takes no room");
+
+impl<E: Extension> From<Packet> for Frame<E> {
+    #[inline(always)]
+    fn from(packet: Packet) -> Frame<E> {
+        Frame { packet, extension: E::default() }
+    }
+}
+
+impl<E> Deref for Frame<E> {
+    type Target = Packet;
+
+    #[inline(always)]
+    fn deref(&self) -> &Packet {
+        &self.packet
+    }
+}
+
+impl<E> DerefMut for Frame<E> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut Packet {
+        &mut self.packet
+    }
+}
