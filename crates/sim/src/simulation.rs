@@ -13,11 +13,9 @@ use crate::net::node_by_node::NodeByNode;
 use crate::net::tree::TIME_LIMIT;
 use crate::observe::{Nobody, Observer};
 use crate::workload::{Traffic, counted_window};
-use backwater_dataplane::flow_table::LAPSE;
 use backwater_dataplane::{DataPlane, Shape};
 use backwater_scenario::model::{
-    AckClass, Assignment, Backpressure, Hosts, Marks, Memory, Scenario, Switch, Ties, Time, Transport, Window as Cap,
-    Workload,
+    Assignment, Backpressure, Hosts, Marks, Memory, Scenario, Switch, Ties, Time, Transport, Window as Cap, Workload,
 };
 use backwater_scenario::topology::{self, Graph};
 use backwater_schemes::AnyControl;
@@ -209,20 +207,15 @@ impl<'a> Simulation<'a> {
             let label = if matches!(workload, Workload::Incast { .. }) { flags::INCAST } else { 0 };
             if ecn { label | flags::ECT } else { label }
         };
+        let priorities = self.scenario.workload.iter().map(Workload::priority).collect();
         HostParams {
-            transport,
+            nic: build::network(&self.scenario).nic_params(switch, transport, priorities),
             payload: host.payload.0,
             header: host.header.0,
             delay: Duration(host.delay.0 - build::delay_on_wire(&self.scenario).0),
-            acks_paused: host.ack_class == AckClass::Data,
             symmetric: switch.symmetric_ecmp,
             flags: self.scenario.workload.iter().map(flags).collect(),
-            priorities: self.scenario.workload.iter().map(Workload::priority).collect(),
             datagrams: self.scenario.workload.iter().map(|w| w.rate().map(SerTime::of)).collect(),
-            obeys_flow_pauses: switch.flowsail.nic_obeys,
-            lapse: Duration(LAPSE * switch.flowsail.refresh.0),
-            nic_buffer: host.nic_buffer.0,
-            acks_with_data: self.scenario.conventions.acks == AckClass::Data,
         }
     }
 
