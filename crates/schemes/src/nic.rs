@@ -1,12 +1,13 @@
-//! From parameters and a place to what a host is built from: its NIC.
+//! From parameters and a place to what a host is built from: its NIC and its transport.
 
 use crate::build::{Network, red};
-use crate::conventions::AckClass;
+use crate::conventions::{AckClass, Hosts};
 use crate::registry::{Backpressure, Switch};
 use crate::site::NicSite;
 use backwater_dataplane::flow_table::LAPSE;
 use backwater_dataplane::{NicQueues, Red};
 use backwater_nic::{NicParams, NicSetup};
+use backwater_transport::{Control, GoBackNParams, GoBackNReceiverParams, TcpFlowParams};
 use backwater_types::Duration;
 
 impl Network<'_> {
@@ -26,6 +27,32 @@ impl Network<'_> {
             buffer: self.host.nic_buffer.0,
             acks_with_data: self.conventions.acks == AckClass::Data,
         }
+    }
+
+    /// Go-back-N under a control; the HPCC simulator's has no timer, and leaves duplicates unanswered.
+    pub fn go_back_n<C: Control>(&self, control: C::Params) -> GoBackNParams<C::Params> {
+        let hpcc = self.conventions.hosts == Hosts::HpccSim;
+        let notifies = C::notifies(&control);
+        GoBackNParams {
+            control,
+            payload: self.host.payload.0,
+            full_wire: self.host.full_packet().0 as u16,
+            rto: (!hpcc).then_some(self.host.rto),
+            hears_nacks: hpcc,
+            receiver: GoBackNReceiverParams {
+                ack_wire: self.host.ack.0 as u16,
+                nack_guard: self.host.nack_guard,
+                answers_duplicates: !hpcc,
+                notifies,
+            },
+        }
+    }
+
+    /// TCP.
+    pub fn tcp(&self) -> TcpFlowParams {
+        let host = self.host;
+        let full_wire = host.full_packet().0 as u16;
+        TcpFlowParams::new(&host.tcp, host.rto, full_wire, host.header.0 as u16, host.ack.0 as u16)
     }
 
     /// Marking by the NIC, if it is a FIFO that marks: as the switch does.
