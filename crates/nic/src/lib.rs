@@ -17,9 +17,10 @@
 //! * The link is free: [`Nic::next_reply`], and if there is none [`Nic::next_data`]. If neither has a packet, look again when something
 //!   has happened; [`Nic::sendable`] says whether to come back once a transmission has ended.
 //! * A frame of the switch comes in: [`Nic::on_control`]. The link fails or comes back: [`Nic::release`].
-//! * [`Context::wake`] has a time, or [`Nic::next_timer`] is due: [`Nic::on_timer`] then.
+//! * Its timer is due: [`Nic::on_timer`]. After that, [`Nic::next_timer`] says when it will be again, and [`Context::wake`] if something has
+//!   happened that makes it earlier.
 //!
-//! After each of them the link may have something to send.
+//! After each of them the link may have something to send, and a NIC that [drops](Nic::DROPS) may have dropped something.
 
 #![no_std]
 extern crate alloc;
