@@ -16,7 +16,7 @@ PYTHON ?= $(shell for p in python3 python3.11 python3.12 python3.13 python3.14; 
 RUST := Cargo.toml Cargo.lock $(shell find crates data -type f -not -path '*/target/*' 2>/dev/null)
 
 # What has to build where there is no standard library, and a target that has none.
-CORES := cargo check --locked -p backwater-types -p backwater-dataplane -p backwater-transport --no-default-features
+CORES := cargo check --locked -p backwater-types -p backwater-dataplane -p backwater-transport -p backwater-nic --no-default-features
 BARE := x86_64-unknown-none
 
 # Python tests side by side. Each simulation takes all processors, so many workers gain nothing.

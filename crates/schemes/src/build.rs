@@ -1,4 +1,4 @@
-//! From parameters and a place to what the data plane is built from: the shape of a switch, the queues of a NIC.
+//! From parameters and a place to what a switch is built from: its shape.
 
 use crate::conventions::{AckClass, Conventions, Time};
 use crate::planes::{self, AnySwitch};
@@ -6,8 +6,8 @@ use crate::registry::{Backpressure, Host, Switch};
 use crate::site::SwitchSite;
 use crate::switch::WhenPaused;
 use backwater_dataplane::{
-    BufferSize, Ecn, EcnOf, Elide, ElideRule, MarkingShape, MemoryShape, Mmu, NicQueues, NotEct, PortShape, Red,
-    Returns, Shape, SpacedOver, Spacing, pfc,
+    BufferSize, Ecn, EcnOf, Elide, ElideRule, MarkingShape, MemoryShape, Mmu, NotEct, PortShape, Red, Returns, Shape,
+    SpacedOver, Spacing, pfc,
 };
 use backwater_types::{BitsPerSec, Bytes, CONTROL_WIRE, Duration, Extension, SerTime, hash};
 
@@ -84,26 +84,6 @@ impl Network<'_> {
             discards_paused: table.when_paused == WhenPaused::Discard,
         }
     }
-
-    /// Marking by the NIC of a host on a switch, over a link of this rate, if it is a FIFO that marks: as the switch does.
-    pub fn nic_red(&self, table: &Switch, rate: BitsPerSec) -> Red {
-        match &table.ecn {
-            Some(ecn) if self.host.nic_marks => red(ecn, rate, self.host.full_packet().0 as u32),
-            _ => Red::OFF,
-        }
-    }
-}
-
-/// The queues of a NIC on a switch.
-pub fn nic_queues(table: &Switch) -> NicQueues {
-    let quantum = table.quantum.0 as u32;
-    match table.backpressure {
-        Backpressure::Bfc => {
-            NicQueues::new(table.bfc.nic_queues.unwrap_or(table.data_queues()), quantum, table.bfc.nic_obeys)
-        }
-        _ if table.priority_groups > 1 => NicQueues::by_class(table.priority_groups.into(), quantum),
-        _ => NicQueues::new(1, quantum, false),
-    }
 }
 
 /// Transmission times at `rate`.
@@ -135,7 +115,7 @@ pub fn headroom(host: &Host, conventions: &Conventions, rate: BitsPerSec, delay:
 }
 
 /// Thresholds of a port of this rate; a full packet is of `packet` bytes.
-fn red(ecn: &Ecn, rate: BitsPerSec, packet: u32) -> Red {
+pub(crate) fn red(ecn: &Ecn, rate: BitsPerSec, packet: u32) -> Red {
     let red = match ecn.by_rate.iter().find(|at| at.rate == rate) {
         Some(at) => Red::new(at.kmin.0, at.kmax.0, at.pmax),
         None => Red::new(ecn.kmin.0, ecn.kmax.0, ecn.pmax),

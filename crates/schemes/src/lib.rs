@@ -1,12 +1,13 @@
 //! What a scheme is made of, by name: the tables of parameters a scenario has for switches and hosts, and what is built from them.
 //!
 //! Parameters are defined beside their algorithms, in `dataplane` and `transport`; here they come together in [`Switch`] and
-//! [`Host`]. From these and a [`site`] a switch or a NIC is built ([`build`]) without a simulator. A scheme is a preset of these
-//! tables ([`registry::PRESETS`]).
+//! [`Host`]. From these and a [`site`] a [`Network`] builds a switch ([`Network::switch`]), or what a NIC and its transport are made of
+//! ([`Network::nic`]), without a simulator. A scheme is a preset of these tables ([`registry::PRESETS`]).
 
 pub mod build;
 pub mod conventions;
 mod host;
+mod nic;
 pub mod planes;
 pub mod registry;
 pub mod site;
@@ -17,6 +18,6 @@ pub use build::Network;
 pub use conventions::{AckClass, Compat, Conventions, Hosts, Memory, Paths, Ties, Time};
 pub use planes::AnySwitch;
 pub use registry::{AnyControl, AnyParams, Backpressure, Host, Switch, Transport};
-pub use site::{Neighbour, SwitchSite};
+pub use site::{Neighbour, NicSite, SwitchSite};
 pub use switch::{Assignment, WhenPaused};
 pub use window::Window;

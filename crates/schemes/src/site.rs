@@ -18,6 +18,15 @@ pub struct SwitchSite<'a> {
     pub ports: Vec<Neighbour<'a>>,
 }
 
+/// A NIC in its place.
+#[derive(Clone, Copy, Debug)]
+pub struct NicSite {
+    /// Number of its host, which is its address, and tells its random draws from others'.
+    pub host: u16,
+    /// Rate of its link.
+    pub rate: BitsPerSec,
+}
+
 /// What is at the other end of a port's link.
 #[derive(Clone, Debug)]
 pub struct Neighbour<'a> {

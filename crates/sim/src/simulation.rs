@@ -13,20 +13,16 @@ use crate::net::node_by_node::NodeByNode;
 use crate::net::tree::TIME_LIMIT;
 use crate::observe::{Nobody, Observer};
 use crate::workload::{Traffic, counted_window};
-use backwater_dataplane::flow_table::LAPSE;
 use backwater_dataplane::{DataPlane, Shape};
 use backwater_scenario::model::{
-    AckClass, Assignment, Backpressure, Hosts, Marks, Memory, Scenario, Switch, Ties, Time, Transport, Window as Cap,
-    Workload,
+    Assignment, Backpressure, Hosts, Marks, Memory, Scenario, Switch, Ties, Time, Transport, Window as Cap, Workload,
 };
 use backwater_scenario::topology::{self, Graph};
 use backwater_schemes::AnyControl;
 use backwater_schemes::planes::{
     self, AnySwitch, BfcSwitch, BfcWide, Build, FairQueueing, Fifo, FifoHpcc, FifoPfc, FlowSailSwitch, FlowSailWide,
 };
-use backwater_transport::{
-    Control, Dctcp, GoBackNParams, GoBackNReceiverParams, LineRate, Site, TcpFlowParams, Window,
-};
+use backwater_transport::{Control, Dctcp, LineRate, Site, Window};
 use backwater_types::{BitsPerSec, Bytes, Duration, Instant, SerTime, flags};
 use std::any::Any;
 use std::borrow::Cow;
@@ -61,11 +57,11 @@ impl<'a> Simulation<'a> {
             return self.run_any(watch);
         }
         let (host, switch, conventions) = (&self.scenario.host, &self.scenario.switch, &self.scenario.conventions);
-        let wide = switch.data_queues() > 64;
-        let hpcc = conventions.memory == Memory::HpccSim;
+        let (network, wide) = (build::network(&self.scenario), switch.data_queues() > 64);
+        let (line_rate, hpcc) = (network.go_back_n::<LineRate>(()), conventions.memory == Memory::HpccSim);
         match (host.transport, switch.assignment, switch.backpressure) {
             (Transport::Tcp, Assignment::Single, Backpressure::None) if self.scenario.region.is_empty() => {
-                self.run_as::<TcpHost, Fifo>(self.tcp(), watch)
+                self.run_as::<TcpHost, Fifo>(network.tcp(), watch)
             }
             (Transport::Tcp, ..) => self.run_any(watch),
             _ if hpcc && conventions.hosts == Hosts::HpccSim => match host.transport {
@@ -75,21 +71,21 @@ impl<'a> Simulation<'a> {
             },
             _ if hpcc || conventions.hosts == Hosts::HpccSim || !self.scenario.region.is_empty() => self.run_any(watch),
             (Transport::LineRate, Assignment::Dynamic, Backpressure::Bfc) if self.cap().is_none() => match wide {
-                false => self.run_as::<RdmaHost<LineRate>, BfcSwitch>(self.go_back_n::<LineRate>(()), watch),
-                true => self.run_as::<RdmaHost<LineRate>, BfcWide>(self.go_back_n::<LineRate>(()), watch),
+                false => self.run_as::<RdmaHost<LineRate>, BfcSwitch>(line_rate, watch),
+                true => self.run_as::<RdmaHost<LineRate>, BfcWide>(line_rate, watch),
             },
             (Transport::LineRate, Assignment::Flowsail, _) if self.cap().is_none() && !switch.flowsail.as_printed => {
                 match wide {
-                    false => self.run_as::<RdmaHost<LineRate>, FlowSailSwitch>(self.go_back_n::<LineRate>(()), watch),
-                    true => self.run_as::<RdmaHost<LineRate>, FlowSailWide>(self.go_back_n::<LineRate>(()), watch),
+                    false => self.run_as::<RdmaHost<LineRate>, FlowSailSwitch>(line_rate, watch),
+                    true => self.run_as::<RdmaHost<LineRate>, FlowSailWide>(line_rate, watch),
                 }
             }
             (Transport::Dctcp, Assignment::Single, Backpressure::Pfc) => self.run_as::<RdmaHost<Dctcp>, FifoPfc>(
-                self.go_back_n::<Dctcp>(Dctcp::at(&host.dctcp, self.site())),
+                network.go_back_n::<Dctcp>(Dctcp::at(&host.dctcp, self.site())),
                 watch,
             ),
             (Transport::Window, Assignment::PerFlow, Backpressure::None) => {
-                self.run_as::<RdmaHost<Window>, FairQueueing>(self.go_back_n::<Window>(self.site()), watch)
+                self.run_as::<RdmaHost<Window>, FairQueueing>(network.go_back_n::<Window>(self.site()), watch)
             }
             _ => self.run_any(watch),
         }
@@ -105,7 +101,7 @@ impl<'a> Simulation<'a> {
 
     /// Hosts and switches of the HPCC simulator, in either order of ties.
     fn run_hpcc<C: Control>(&self, control: C::Params, watch: &Watch) -> Outcome {
-        let transport = self.go_back_n::<C>(control);
+        let transport = build::network(&self.scenario).go_back_n::<C>(control);
         match self.scenario.conventions.ties {
             Ties::Random => {
                 self.run_as::<HpccHost<C, NodeByNode<C::Extension>>, FifoHpcc<C::Extension>>(transport, watch)
@@ -163,11 +159,12 @@ impl<'a> Simulation<'a> {
         observer: impl Fn() -> O,
         watch: &Watch,
     ) -> (Outcome, Vec<O>) {
+        let network = build::network(&self.scenario);
         let Some(control) = self.scenario.host.control(self.site()) else {
-            return self.run_with::<TcpHost, _, O>(self.tcp(), plane, observer, watch);
+            return self.run_with::<TcpHost, _, O>(network.tcp(), plane, observer, watch);
         };
-        let (transport, conventions) = (self.go_back_n::<AnyControl>(control), &self.scenario.conventions);
-        match (conventions.hosts, conventions.ties) {
+        let transport = network.go_back_n::<AnyControl>(control);
+        match (network.conventions.hosts, network.conventions.ties) {
             (Hosts::Rings, _) => self.run_with::<RdmaHost<AnyControl>, _, O>(transport, plane, observer, watch),
             (Hosts::HpccSim, Ties::Random) => {
                 self.run_with::<HpccHost<AnyControl, NodeByNode>, _, O>(transport, plane, observer, watch)
@@ -214,51 +211,16 @@ impl<'a> Simulation<'a> {
             let label = if matches!(workload, Workload::Incast { .. }) { flags::INCAST } else { 0 };
             if ecn { label | flags::ECT } else { label }
         };
+        let priorities = self.scenario.workload.iter().map(Workload::priority).collect();
         HostParams {
-            transport,
+            nic: build::network(&self.scenario).nic_params(switch, transport, priorities),
             payload: host.payload.0,
             header: host.header.0,
             delay: Duration(host.delay.0 - build::delay_on_wire(&self.scenario).0),
-            acks_paused: host.ack_class == AckClass::Data,
             symmetric: switch.symmetric_ecmp,
             flags: self.scenario.workload.iter().map(flags).collect(),
-            priorities: self.scenario.workload.iter().map(Workload::priority).collect(),
             datagrams: self.scenario.workload.iter().map(|w| w.rate().map(SerTime::of)).collect(),
-            obeys_flow_pauses: switch.flowsail.nic_obeys,
-            lapse: Duration(LAPSE * switch.flowsail.refresh.0),
-            nic_buffer: host.nic_buffer.0,
-            acks_with_data: self.scenario.conventions.acks == AckClass::Data,
         }
-    }
-
-    fn full_wire(&self) -> u16 {
-        (self.scenario.host.payload.0 + self.scenario.host.header.0) as u16
-    }
-
-    /// Go-back-N under a control; the HPCC simulator's has no timer, and leaves duplicates unanswered.
-    fn go_back_n<C: Control>(&self, control: C::Params) -> GoBackNParams<C::Params> {
-        let host = &self.scenario.host;
-        let hpcc = self.scenario.conventions.hosts == Hosts::HpccSim;
-        let notifies = C::notifies(&control);
-        GoBackNParams {
-            control,
-            payload: host.payload.0,
-            full_wire: self.full_wire(),
-            rto: (!hpcc).then_some(host.rto),
-            hears_nacks: hpcc,
-            receiver: GoBackNReceiverParams {
-                ack_wire: host.ack.0 as u16,
-                nack_guard: host.nack_guard,
-                answers_duplicates: !hpcc,
-                notifies,
-            },
-        }
-    }
-
-    /// Parameters of TCP.
-    fn tcp(&self) -> TcpFlowParams {
-        let host = &self.scenario.host;
-        TcpFlowParams::new(&host.tcp, host.rto, self.full_wire(), host.header.0 as u16, host.ack.0 as u16)
     }
 
     /// Where flows start.

@@ -3,36 +3,25 @@
 //! The transport says what a flow may send, the NIC which flow does so and when; the host gives both their events, and packets
 //! their names. One host for all of them.
 
-pub(crate) mod fifo;
-pub(crate) mod flows;
-pub(crate) mod list;
-pub(crate) mod nic;
 pub(crate) mod params;
 pub(crate) mod port;
 pub(crate) mod receivers;
-pub(crate) mod rings;
 pub(crate) mod starts;
-pub(crate) mod timers;
 
-pub(crate) use fifo::Fifo;
-pub(crate) use list::List;
-pub(crate) use nic::{Context, Nic};
 pub(crate) use params::{Finished, HostParams, Timeouts};
 pub(crate) use port::{Around, EndHost, HostPort, HostSetup};
-pub(crate) use rings::Rings;
 
 use crate::net::node_by_node::NodeByNode;
 use crate::net::schedule::{Agenda, Schedule};
 use crate::observe::Observer;
 use crate::workload::{Flow as Arrival, FlowKeys};
+use backwater_nic::{Context, Fifo, Flow, Flows, List, NewFlow, Nic, Rings, Timers};
 use backwater_transport::{Control, Datagrams, GoBackN, Receiver, Reply, Sender, Source, Start, Tcp, Transport};
 use backwater_types::{DropReason, Duration, Frame, Instant, Kind, Packet, flags};
-use flows::{Flow, Flows};
 use port::{PORT, TIMER};
 use receivers::Receivers;
 use starts::Starts;
 use std::collections::VecDeque;
-use timers::Timers;
 
 /// A host of RDMA, under control `C`: queues that BFC may pause, go-back-N.
 pub(crate) type RdmaHost<C> = Host<Rings<Carried<C>>, GoBackN<C>, NodeByNode<Carried<C>>>;
@@ -89,7 +78,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> End
     fn new(mut port: HostPort<S>, setup: HostSetup) -> Self {
         port.agenda.set_timer(port.event(TIMER), setup.changes.front().copied().unwrap_or(Instant::NEVER));
         Host {
-            nic: N::new(port.id, &setup),
+            nic: N::new(setup.nic),
             port,
             keys: setup.keys,
             peers: T::Peers::default(),
@@ -214,7 +203,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
             busy_until: self.port.busy_until,
             ser: self.port.wire.ser,
             host: self.port.id,
-            params: w.params,
+            params: &w.params.nic,
             flows: &mut self.flows,
             wake: Instant::NEVER,
         };
@@ -250,17 +239,18 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
             key: self.keys.next(&arrival),
             packets,
             last_wire: (last + w.params.header) as u16,
-            class: w.params.priorities[class],
+            class: w.params.nic.priorities[class],
             flags: w.params.flags[class],
         };
         let source = match w.params.datagrams[class] {
-            None => Source::Flow(T::open(&w.params.transport, &mut self.peers, w.now, start)),
+            None => Source::Flow(T::open(&w.params.nic.transport, &mut self.peers, w.now, start)),
             Some(rate) => {
                 let full_wire = (w.params.payload + w.params.header) as u16;
                 Source::Datagrams(Datagrams::new(start, full_wire, rate, w.now))
             }
         };
-        let slot = self.flows.add(Flow::new(source, &arrival));
+        let Arrival { id, dst, size, receiver_slot, class, .. } = arrival;
+        let slot = self.flows.add(Flow::new(source, NewFlow { id, dst, size, receiver_slot, class }));
         self.offer(w, slot);
     }
 
@@ -300,7 +290,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
         if T::Sender::TIMER_RECEDES && flow.timer != Instant::NEVER {
             return;
         }
-        let due = flow.source.timer(&w.params.transport);
+        let due = flow.source.timer(&w.params.nic.transport);
         if due < flow.timer {
             flow.timer = due;
             let entry = (due, slot, flow.id);
@@ -325,7 +315,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
     /// The link is free: a reply takes it, or the next packet of a flow. When the port is to be looked at again, or never.
     #[inline(never)]
     fn transmit(&mut self, w: &mut Around<T::Params, S, impl FnMut(Instant, Finished), impl Observer>) -> Instant {
-        if let Some(reply) = self.nic.next_reply(w.params) {
+        if let Some(reply) = self.nic.next_reply(&w.params.nic) {
             return depart(&mut self.port, &self.nic, w, &reply);
         }
         let Some(packet) = at_nic!(self, w, next_data) else { return Instant::NEVER };
@@ -357,7 +347,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
         w: &mut Around<T::Params, S, impl FnMut(Instant, Finished), impl Observer>,
         packet: &Frame<T::Extension>,
     ) {
-        let (now, receiving) = (w.now, T::receiving(&w.params.transport));
+        let (now, receiving) = (w.now, T::receiving(&w.params.nic.transport));
         let slot = packet.receiver_slot;
         let Some(flow) = self.receivers.get(slot) else { return self.on_late_data(w, packet) };
         let (nic, port, keys, mut waits) = (&mut self.nic, &mut self.port, &self.keys, false);
@@ -366,7 +356,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
             let reply = answer(port.id, keys, w.params.symmetric, of, one);
             if !S::is_free(port.busy_until, now) || !nic.lets_replies_pass() {
                 waits = true;
-                return nic.reply(w.params, reply);
+                return nic.reply(&w.params.nic, reply);
             }
             let again = depart(port, nic, w, &reply);
             if again != Instant::NEVER {
@@ -396,8 +386,8 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
         w: &mut Around<T::Params, S, impl FnMut(Instant, Finished), impl Observer>,
         packet: &Frame<T::Extension>,
     ) {
-        let Some(reply) = T::Receiver::late(T::receiving(&w.params.transport), packet) else { return };
-        self.nic.reply(w.params, answer(self.port.id, &self.keys, w.params.symmetric, packet, reply));
+        let Some(reply) = T::Receiver::late(T::receiving(&w.params.nic.transport), packet) else { return };
+        self.nic.reply(&w.params.nic, answer(self.port.id, &self.keys, w.params.symmetric, packet, reply));
         self.heed(w, Instant::NEVER);
         self.kick(w);
     }
@@ -413,13 +403,13 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
         if flow.id != packet.flow || !flow.live || flow.source.is_done() {
             return;
         }
-        flow.source.on_packet(&w.params.transport, w.now, &packet);
+        flow.source.on_packet(&w.params.nic.transport, w.now, &packet);
         if flow.source.is_done() {
             self.finished_bytes[flow.class as usize] += flow.size;
             let (retransmitted, timeouts) = (flow.source.retransmitted(), flow.source.timeouts());
             (w.finished)(w.now, Finished::Acknowledged { flow: flow.id, retransmitted, timeouts });
             if let Source::Flow(sender) = &mut flow.source {
-                T::close(&w.params.transport, &mut self.peers, sender);
+                T::close(&w.params.nic.transport, &mut self.peers, sender);
             }
             at_nic!(self, w, done, slot);
         } else {
@@ -434,12 +424,12 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
         slot: u32,
         id: u32,
     ) {
-        let receiving = T::receiving(&w.params.transport);
+        let receiving = T::receiving(&w.params.nic.transport);
         let Some(flow) = self.receivers.get(slot) else { return };
         let (nic, host, keys) = (&mut self.nic, self.port.id, &self.keys);
         if flow.state.timer(receiving) <= w.now {
             flow.state.on_timer(receiving, w.now, &mut |of, one| {
-                nic.reply(w.params, answer(host, keys, w.params.symmetric, of, one))
+                nic.reply(&w.params.nic, answer(host, keys, w.params.symmetric, of, one))
             });
         }
         let due = flow.state.timer(receiving);
@@ -462,10 +452,10 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
             return;
         }
         flow.timer = Instant::NEVER;
-        if flow.source.timer(&w.params.transport) > w.now {
+        if flow.source.timer(&w.params.nic.transport) > w.now {
             return self.set_timer(w, slot);
         }
-        if let Some(reason) = flow.source.on_timer(&w.params.transport, w.now) {
+        if let Some(reason) = flow.source.on_timer(&w.params.nic.transport, w.now) {
             self.timeouts[reason as usize] += 1;
         }
         self.offer(w, slot);

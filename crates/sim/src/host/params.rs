@@ -1,38 +1,27 @@
 //! What is the same for all hosts of a run, and what hosts report.
 
 use crate::host::starts::Starts;
+use backwater_nic::NicParams;
 use backwater_transport::TimeoutReason;
 use backwater_types::{Duration, SerTime};
 
 /// What is the same for all hosts of a run.
 #[derive(Clone, Debug)]
 pub struct HostParams<P> {
-    /// Parameters of the transport.
-    pub transport: P,
+    /// Of its NIC and its transport.
+    pub nic: NicParams<P>,
     /// Payload of a full packet, bytes.
     pub payload: u64,
     /// Headers of a data packet, bytes.
     pub header: u64,
     /// Time a received packet spends in the host.
     pub delay: Duration,
-    /// A pause of the data class holds ACKs too.
-    pub acks_paused: bool,
     /// ACKs take the path of their data, reversed.
     pub symmetric: bool,
     /// `[workload]`: flags of its data packets.
     pub flags: Vec<u8>,
-    /// `[workload]`: traffic class of its packets.
-    pub priorities: Vec<u8>,
     /// `[workload]`: the rate at which an application writes datagrams, as transmission times.
     pub datagrams: Vec<Option<SerTime>>,
-    /// Hosts hold flows that a switch has paused by name.
-    pub obeys_flow_pauses: bool,
-    /// A pause of a flow that is not repeated lapses after this; zero: never.
-    pub lapse: Duration,
-    /// Bytes that may wait in a NIC that is a FIFO.
-    pub nic_buffer: u64,
-    /// There, ACKs wait with the data.
-    pub acks_with_data: bool,
 }
 
 /// Timeouts by reason, in the order of [`TimeoutReason::ALL`].

@@ -7,7 +7,8 @@ use crate::net::schedule::{Agenda, EventName, Schedule};
 use crate::net::stats::{Drops, PortStats};
 use crate::observe::Observer;
 use crate::workload::{Flow, FlowKeys};
-use backwater_dataplane::{NicQueues, Red, Ring};
+use backwater_dataplane::Ring;
+use backwater_nic::NicSetup;
 use backwater_types::{Extension, Frame, Instant};
 use std::collections::VecDeque;
 
@@ -79,16 +80,12 @@ pub struct Around<'a, P, S: Schedule, F, O> {
 
 /// What a host is built from, beside its port.
 pub struct HostSetup {
-    /// Queues of a NIC that BFC may pause.
-    pub nic: NicQueues,
-    /// Marking by the bytes that wait in a NIC that is a FIFO.
-    pub red: Red,
+    /// Its NIC.
+    pub nic: NicSetup,
     /// Number of workloads.
     pub classes: usize,
     /// Keys of its flows.
     pub keys: FlowKeys,
-    /// Seed of the run.
-    pub seed: u64,
     /// When its link fails or comes back, ascending.
     pub changes: VecDeque<Instant>,
 }

@@ -11,8 +11,8 @@ use crate::workload::FlowKeys;
 use backwater_dataplane::{DataPlane, Shape};
 use backwater_scenario::model::{Fault, Paths, Scenario, Transport};
 use backwater_scenario::topology::Graph;
-use backwater_schemes::build::{nic_queues, ser_time};
-use backwater_schemes::{Backpressure, Neighbour, Network, Switch, SwitchSite};
+use backwater_schemes::build::ser_time;
+use backwater_schemes::{Backpressure, Neighbour, Network, NicSite, Switch, SwitchSite};
 use backwater_types::hash::{self, Stream};
 use backwater_types::{Duration, Instant};
 use std::collections::VecDeque;
@@ -62,11 +62,9 @@ pub(crate) fn build<H: EndHost, D: DataPlane<Extension = ExtensionOf<H>>>(
     for host in 0..graph.hosts {
         let changes: VecDeque<Instant> = schedule.iter().filter(|c| c.touches(links[host][0])).map(|c| c.at).collect();
         let table = scenario.switch_at(&graph.nodes[graph.switch_of(host)].name);
-        let nic = nic_queues(table);
         let port = HostPort::new(host as u16, wires.of(host, links[host][0]), tie_seed(host));
-        let classes = scenario.workload.len();
-        let red = network.nic_red(table, graph.links[links[host][0]].rate);
-        let setup = HostSetup { nic, red, classes, keys: FlowKeys::new(scenario), seed: scenario.seed, changes };
+        let nic = network.nic(table, &NicSite { host: host as u16, rate: graph.links[links[host][0]].rate });
+        let setup = HostSetup { nic, classes: scenario.workload.len(), keys: FlowKeys::new(scenario), changes };
         nodes[part[host]].hosts.push(H::new(port, setup));
     }
     let routes = Arc::new(routes);
@@ -264,7 +262,7 @@ fn epochs(graph: &Graph, faults: &[Fault], paths: Paths) -> (Vec<Routes>, Vec<Ep
 }
 
 /// What is the same for all switches and hosts.
-fn network(scenario: &Scenario) -> Network<'_> {
+pub(crate) fn network(scenario: &Scenario) -> Network<'_> {
     let stamps = scenario.measure.queueing_delay;
     Network { host: &scenario.host, conventions: &scenario.conventions, seed: scenario.seed, stamps }
 }

@@ -1,18 +1,18 @@
-//! Retransmission timers of one host: lazy, one live entry per flow, one event for all of them.
+//! Timers of the flows of one host: lazy, one live entry per flow, one event for all of them.
 //!
 //! First entries come in order of time, since the timeout is the same for all, so they queue; only flows whose timer has to be
 //! looked at again go through a heap. An entry that fires early is put back at the time it should have had.
 
+use alloc::collections::{BinaryHeap, VecDeque};
 use backwater_types::Instant;
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use core::cmp::Reverse;
 
-/// A flow's slot, and its number so that a reused slot is recognised.
-pub(crate) type Entry = (Instant, u32, u32);
+/// When, the slot of the flow, and its number so that a reused slot is recognised.
+pub type Entry = (Instant, u32, u32);
 
 /// Entries by time.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Timers {
+pub struct Timers {
     first: VecDeque<Entry>,
     again: BinaryHeap<Reverse<Entry>>,
 }
@@ -20,20 +20,20 @@ pub(crate) struct Timers {
 impl Timers {
     /// An entry no earlier than any given here before.
     #[inline]
-    pub(crate) fn push_last(&mut self, entry: Entry) {
+    pub fn push_last(&mut self, entry: Entry) {
         debug_assert!(self.first.back().is_none_or(|(at, ..)| *at <= entry.0));
         self.first.push_back(entry);
     }
 
     /// An entry at any time.
     #[inline]
-    pub(crate) fn push(&mut self, entry: Entry) {
+    pub fn push(&mut self, entry: Entry) {
         self.again.push(Reverse(entry));
     }
 
     /// An entry at any time, though most come in order.
     #[inline]
-    pub(crate) fn push_sorted(&mut self, entry: Entry) {
+    pub fn push_sorted(&mut self, entry: Entry) {
         if self.first.back().is_none_or(|(at, ..)| *at <= entry.0) {
             self.first.push_back(entry);
         } else {
@@ -43,7 +43,7 @@ impl Timers {
 
     /// Time of the earliest entry.
     #[inline]
-    pub(crate) fn next(&self) -> Instant {
+    pub fn next(&self) -> Instant {
         let first = self.first.front().map_or(Instant::NEVER, |(at, ..)| *at);
         let again = self.again.peek().map_or(Instant::NEVER, |Reverse((at, ..))| *at);
         first.min(again)
@@ -51,7 +51,7 @@ impl Timers {
 
     /// Takes the earliest entry, if it is due.
     #[inline]
-    pub(crate) fn pop_due(&mut self, now: Instant) -> Option<Entry> {
+    pub fn pop_due(&mut self, now: Instant) -> Option<Entry> {
         if self.next() > now {
             return None;
         }

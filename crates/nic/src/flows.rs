@@ -1,13 +1,13 @@
 //! The flows that a host sends, by the slots that packets name them by.
 
-use crate::workload::Flow as Arrival;
+use alloc::vec::Vec;
 use backwater_transport::{Outgoing, Sender, Source};
 use backwater_types::{Frame, Instant, Kind, Packet, QueueId, flags};
-use std::ops::{Index, IndexMut};
+use core::ops::{Index, IndexMut};
 
 /// A flow: its sender `S`, and what its NIC keeps of it. From the start of a cache line on, so that it lies in as few as it can.
 #[repr(align(64))]
-pub(crate) struct Flow<S, F> {
+pub struct Flow<S, F> {
     /// What its packets come from.
     pub source: Source<S>,
     /// Its NIC's.
@@ -22,35 +22,35 @@ pub(crate) struct Flow<S, F> {
     pub class: u8,
     /// Neither finished nor forgotten.
     pub live: bool,
-    /// Of its entry among the timers that counts; never if there is none.
+    /// For its host: of its entry among the timers that counts; [`Instant::NEVER`] if there is none.
     pub timer: Instant,
 }
 
+/// What names a flow that starts.
+#[derive(Clone, Copy, Debug)]
+pub struct NewFlow {
+    /// Flow number, never used again.
+    pub id: u32,
+    /// Destination host.
+    pub dst: u16,
+    /// Payload bytes.
+    pub size: u64,
+    /// Number of the flow among those to its receiver.
+    pub receiver_slot: u32,
+    /// Its workload.
+    pub class: u8,
+}
+
 impl<S: Sender, F: Default> Flow<S, F> {
-    /// Of a flow that arrives.
-    pub(crate) fn new(source: Source<S>, arrival: &Arrival) -> Flow<S, F> {
-        Flow {
-            source,
-            nic: F::default(),
-            size: arrival.size,
-            id: arrival.id,
-            receiver_slot: arrival.receiver_slot,
-            dst: arrival.dst,
-            class: arrival.class,
-            live: true,
-            timer: Instant::NEVER,
-        }
+    /// One that starts.
+    pub fn new(source: Source<S>, new: NewFlow) -> Flow<S, F> {
+        let NewFlow { id, dst, size, receiver_slot, class } = new;
+        Flow { source, nic: F::default(), size, id, receiver_slot, dst, class, live: true, timer: Instant::NEVER }
     }
 
     /// A packet of the flow in `slot` of host `src`, out of `queue`.
     #[inline(always)]
-    pub(crate) fn frame(
-        &self,
-        src: u16,
-        slot: u32,
-        queue: QueueId,
-        out: Outgoing<S::Extension>,
-    ) -> Frame<S::Extension> {
+    pub fn frame(&self, src: u16, slot: u32, queue: QueueId, out: Outgoing<S::Extension>) -> Frame<S::Extension> {
         let packet = Packet {
             flow: self.id,
             seq: out.seq,
@@ -70,7 +70,7 @@ impl<S: Sender, F: Default> Flow<S, F> {
 }
 
 /// All flows of a host. Slots are used again.
-pub(crate) struct Flows<S, F> {
+pub struct Flows<S, F> {
     list: Vec<Flow<S, F>>,
     free: Vec<u32>,
 }
@@ -83,7 +83,7 @@ impl<S, F> Default for Flows<S, F> {
 
 impl<S, F> Flows<S, F> {
     /// A slot for a new flow.
-    pub(crate) fn add(&mut self, flow: Flow<S, F>) -> u32 {
+    pub fn add(&mut self, flow: Flow<S, F>) -> u32 {
         match self.free.pop() {
             Some(slot) => {
                 self.list[slot as usize] = flow;
@@ -98,24 +98,24 @@ impl<S, F> Flows<S, F> {
 
     /// The flow in `slot` is forgotten.
     #[inline(always)]
-    pub(crate) fn remove(&mut self, slot: u32) {
+    pub fn remove(&mut self, slot: u32) {
         self.list[slot as usize].live = false;
         self.free.push(slot);
     }
 
     /// The flow that a slot and a number name; a slot may have been given to another.
     #[inline(always)]
-    pub(crate) fn named(&mut self, slot: u32, id: u32) -> Option<&mut Flow<S, F>> {
+    pub fn named(&mut self, slot: u32, id: u32) -> Option<&mut Flow<S, F>> {
         self.list.get_mut(slot as usize).filter(|flow| flow.id == id && flow.live)
     }
 
     /// All slots, forgotten ones too.
-    pub(crate) fn slots(&self) -> std::ops::Range<u32> {
+    pub fn slots(&self) -> core::ops::Range<u32> {
         0..self.list.len() as u32
     }
 
     /// All flows, forgotten ones too.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Flow<S, F>> {
+    pub fn iter(&self) -> impl Iterator<Item = &Flow<S, F>> {
         self.list.iter()
     }
 }

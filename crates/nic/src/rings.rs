@@ -2,18 +2,17 @@
 //!
 //! Replies go before data. A flow is in the ring of its queue while it may send, or waits for its pace, or for its sender.
 
-use crate::host::flows::Flows;
-use crate::host::nic::{Context, Nic, ONLY_PORT};
-use crate::host::params::HostParams;
-use crate::host::port::HostSetup;
-use crate::host::timers::Timers;
+use crate::flows::Flows;
+use crate::nic::{Context, Nic, ONLY_PORT};
+use crate::params::{NicParams, NicSetup};
+use crate::timers::Timers;
 use backwater_dataplane::{NicQueues, PausedQueues, Ring, Upstream};
 use backwater_transport::{Next, Sender};
 use backwater_types::hash::Stream;
 use backwater_types::{ControlFrame, Duration, Extension, FlowName, Frame, Instant, QueueId};
 
 /// The NIC.
-pub(crate) struct Rings<E = ()> {
+pub struct Rings<E = ()> {
     queues: NicQueues,
     upstream: PausedQueues,
     replies: Ring<Frame<E>>,
@@ -26,7 +25,7 @@ pub(crate) struct Rings<E = ()> {
 
 /// What it keeps of a flow.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Place {
+pub struct Place {
     queue: QueueId,
     /// Counts as a member of its queue: it has unsent packets.
     joined: bool,
@@ -44,14 +43,14 @@ pub(crate) struct Place {
 impl<S: Sender> Nic<S> for Rings<S::Extension> {
     type Flow = Place;
 
-    fn new(host: u16, setup: &HostSetup) -> Rings<S::Extension> {
+    fn new(setup: NicSetup) -> Rings<S::Extension> {
         Rings {
-            queues: setup.nic.clone(),
             upstream: PausedQueues::default(),
             replies: Ring::default(),
             paced: Timers::default(),
             paused: Timers::default(),
-            rng: Stream::new(setup.seed, 0x6e69_6373, host as u64),
+            rng: setup.draws(),
+            queues: setup.queues,
         }
     }
 
@@ -86,7 +85,7 @@ impl<S: Sender> Nic<S> for Rings<S::Extension> {
     }
 
     #[inline(always)]
-    fn reply(&mut self, _params: &HostParams<S::Params>, reply: Frame<S::Extension>) {
+    fn reply(&mut self, _params: &NicParams<S::Params>, reply: Frame<S::Extension>) {
         self.replies.push_back(reply);
     }
 
@@ -96,7 +95,7 @@ impl<S: Sender> Nic<S> for Rings<S::Extension> {
     }
 
     #[inline(always)]
-    fn next_reply(&mut self, _params: &HostParams<S::Params>) -> Option<Frame<S::Extension>> {
+    fn next_reply(&mut self, _params: &NicParams<S::Params>) -> Option<Frame<S::Extension>> {
         self.replies.pop_front()
     }
 
@@ -159,7 +158,7 @@ impl<S: Sender> Nic<S> for Rings<S::Extension> {
         self.upstream.release(ONLY_PORT, &mut self.queues);
         for slot in cx.flows.slots() {
             let flow = &mut cx.flows[slot];
-            if std::mem::take(&mut flow.nic.paused) && flow.live {
+            if core::mem::take(&mut flow.nic.paused) && flow.live {
                 self.offer(cx, slot);
             }
         }
@@ -206,7 +205,7 @@ impl<E: Extension> Rings<E> {
         if !paused {
             return self.offer(cx, name.slot);
         }
-        if lapse > Duration::ZERO && !std::mem::replace(&mut flow.nic.lapsing, true) {
+        if lapse > Duration::ZERO && !core::mem::replace(&mut flow.nic.lapsing, true) {
             self.paused.push_last((now + lapse, name.slot, name.flow));
             cx.wake_at(now + lapse);
         }

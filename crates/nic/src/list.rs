@@ -9,16 +9,16 @@
 //!   pace may have passed already: then nothing wakes the NIC before the next ACK, whatever pace other pairs wait for.
 //! * ACKs go before data. A pause of the data class holds them too, unless `ACK_HIGH_PRIO` is set.
 
-use crate::host::flows::{Flow, Flows};
-use crate::host::nic::{Context, Nic, ONLY_PORT};
-use crate::host::params::HostParams;
-use crate::host::port::HostSetup;
+use crate::flows::{Flow, Flows};
+use crate::nic::{Context, Nic, ONLY_PORT};
+use crate::params::{NicParams, NicSetup};
+use alloc::vec::Vec;
 use backwater_dataplane::{PausedPorts, Ring};
 use backwater_transport::{Dctcp, GoBackNSender, Next, Sender};
 use backwater_types::{ControlFrame, Extension, Frame, Instant};
 
 /// The NIC.
-pub(crate) struct List<E = ()> {
+pub struct List<E = ()> {
     replies: Ring<Frame<E>>,
     pairs: Pairs,
     /// Pending wake-up for a pace.
@@ -29,7 +29,7 @@ pub(crate) struct List<E = ()> {
 
 /// A queue pair's place in the list, or a number that stands for none.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place(u32);
+pub struct Place(u32);
 
 impl Default for Place {
     fn default() -> Place {
@@ -46,7 +46,7 @@ impl<S: Sender> Nic<S> for List<S::Extension> {
     type Flow = Place;
     const SENDS_AT_EACH_START: bool = true;
 
-    fn new(_host: u16, _setup: &HostSetup) -> List<S::Extension> {
+    fn new(_setup: NicSetup) -> List<S::Extension> {
         List { replies: Ring::default(), pairs: Pairs::default(), wake: Instant::NEVER, paused: PausedPorts::default() }
     }
 
@@ -65,12 +65,12 @@ impl<S: Sender> Nic<S> for List<S::Extension> {
     }
 
     #[inline(always)]
-    fn reply(&mut self, _params: &HostParams<S::Params>, reply: Frame<S::Extension>) {
+    fn reply(&mut self, _params: &NicParams<S::Params>, reply: Frame<S::Extension>) {
         self.replies.push_back(reply);
     }
 
     #[inline(always)]
-    fn next_reply(&mut self, params: &HostParams<S::Params>) -> Option<Frame<S::Extension>> {
+    fn next_reply(&mut self, params: &NicParams<S::Params>) -> Option<Frame<S::Extension>> {
         let held = params.acks_paused && !self.paused.may_send(ONLY_PORT);
         if held { None } else { self.replies.pop_front() }
     }
@@ -125,7 +125,7 @@ impl<E: Extension> List<E> {
     }
 
     #[inline(always)]
-    fn note<S: Sender>(&mut self, flows: &Flows<S, Place>, params: &HostParams<S::Params>, slot: u32) {
+    fn note<S: Sender>(&mut self, flows: &Flows<S, Place>, params: &NicParams<S::Params>, slot: u32) {
         let flow = &flows[slot];
         let (place, unsent) = (flow.nic.0 as usize, flow.source.has_unsent());
         let open = flow.source.peek(&params.transport, Instant::NEVER) != Next::Blocked;
@@ -260,7 +260,7 @@ impl Pairs {
 
     /// Closes all gaps.
     fn close_up(&mut self) {
-        let old = std::mem::take(self);
+        let old = core::mem::take(self);
         self.last = old.last;
         for (new, place) in old.listed.within(0, old.places.len()).enumerate() {
             let entry = old.places[place];
@@ -327,7 +327,7 @@ impl Places {
     fn within(&self, from: usize, to: usize) -> impl Iterator<Item = usize> {
         let mut word = from / 64;
         let mut bits = self.0.get(word).map_or(0, |bits| bits & !0 << (from % 64));
-        std::iter::from_fn(move || {
+        core::iter::from_fn(move || {
             while bits == 0 {
                 word += 1;
                 bits = *self.0.get(word)?;
@@ -342,6 +342,7 @@ impl Places {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::vec;
 
     #[test]
     fn a_set_of_places_gives_its_members_in_a_range() {

@@ -1,8 +1,7 @@
 //! The interface of a NIC: which flow sends next, and when.
 
-use crate::host::flows::Flows;
-use crate::host::params::HostParams;
-use crate::host::port::HostSetup;
+use crate::flows::Flows;
+use crate::params::{NicParams, NicSetup};
 use backwater_transport::Sender;
 use backwater_types::{ControlFrame, Frame, Instant, Packet, PortId, SerTime};
 
@@ -10,7 +9,7 @@ use backwater_types::{ControlFrame, Frame, Instant, Packet, PortId, SerTime};
 pub(crate) const ONLY_PORT: PortId = 0;
 
 /// A NIC for flows with senders `S`.
-pub(crate) trait Nic<S: Sender>: Send + Sized {
+pub trait Nic<S: Sender>: Send + Sized {
     /// What it keeps of each flow.
     type Flow: Default + Send;
     /// Of flows that start at one instant the first sends before it knows of the next.
@@ -20,21 +19,21 @@ pub(crate) trait Nic<S: Sender>: Send + Sized {
     /// It may have no room for a packet.
     const DROPS: bool = false;
 
-    /// Of host number `host`.
-    fn new(host: u16, setup: &HostSetup) -> Self;
+    /// In its place.
+    fn new(setup: NicSetup) -> Self;
     /// What the flow in `slot` may do has changed.
     fn offer(&mut self, cx: &mut Context<S, Self::Flow>, slot: u32);
     /// The flow in `slot` was acknowledged to the end.
     fn done(&mut self, cx: &mut Context<S, Self::Flow>, slot: u32);
     /// A reply is to be sent.
-    fn reply(&mut self, params: &HostParams<S::Params>, reply: Frame<S::Extension>);
+    fn reply(&mut self, params: &NicParams<S::Params>, reply: Frame<S::Extension>);
     /// Whether a reply need not wait here if the link is free.
     #[inline(always)]
     fn lets_replies_pass(&self) -> bool {
         false
     }
     /// The link is free: the reply that goes before data, if there is one.
-    fn next_reply(&mut self, params: &HostParams<S::Params>) -> Option<Frame<S::Extension>>;
+    fn next_reply(&mut self, params: &NicParams<S::Params>) -> Option<Frame<S::Extension>>;
     /// The link is free, and no reply goes: the packet that does.
     fn next_data(&mut self, cx: &mut Context<S, Self::Flow>) -> Option<Frame<S::Extension>>;
     /// A packet for which there was no room, until it has been asked for.
@@ -55,27 +54,27 @@ pub(crate) trait Nic<S: Sender>: Send + Sized {
 }
 
 /// What a NIC sees of its host, and what it leaves there.
-pub(crate) struct Context<'a, S: Sender, F> {
+pub struct Context<'a, S: Sender, F> {
     /// Now.
     pub now: Instant,
     /// The link is taken until then.
     pub busy_until: Instant,
     /// Transmission times on the link.
     pub ser: SerTime,
-    /// Number of the host.
+    /// Number of the host, which is its address.
     pub host: u16,
-    /// Parameters of all hosts.
-    pub params: &'a HostParams<S::Params>,
+    /// Parameters of all NICs.
+    pub params: &'a NicParams<S::Params>,
     /// The host's flows.
     pub flows: &'a mut Flows<S, F>,
-    /// The earliest timer that was set; never if none was.
+    /// The earliest timer that was set; [`Instant::NEVER`] if none was.
     pub wake: Instant,
 }
 
 impl<S: Sender, F> Context<'_, S, F> {
     /// A timer was set.
     #[inline(always)]
-    pub(crate) fn wake_at(&mut self, at: Instant) {
+    pub fn wake_at(&mut self, at: Instant) {
         self.wake = self.wake.min(at);
     }
 }

@@ -1,17 +1,16 @@
-//! A NIC that is one FIFO: what a flow may send waits in it, up to [`HostParams::nic_buffer`](crate::host::params::HostParams::nic_buffer); more
-//! is dropped.
+//! A NIC that is one FIFO: what a flow may send waits in it, up to [`NicParams::buffer`]; more is dropped.
 
-use crate::host::nic::{Context, Nic, ONLY_PORT};
-use crate::host::params::HostParams;
-use crate::host::port::HostSetup;
-use crate::host::timers::Timers;
+use crate::nic::{Context, Nic, ONLY_PORT};
+use crate::params::{NicParams, NicSetup};
+use crate::timers::Timers;
+use alloc::vec::Vec;
 use backwater_dataplane::{PausedPorts, Red, Ring};
 use backwater_transport::{Next, Sender};
 use backwater_types::hash::Stream;
 use backwater_types::{ControlFrame, Extension, Frame, Instant, Packet, flags};
 
 /// The NIC.
-pub(crate) struct Fifo<E = ()> {
+pub struct Fifo<E = ()> {
     queue: Ring<Frame<E>>,
     bytes: u64,
     /// Replies that do not wait with the data.
@@ -27,7 +26,7 @@ pub(crate) struct Fifo<E = ()> {
 
 /// What it keeps of a flow.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Place {
+pub struct Place {
     /// In [`Fifo::paced`].
     pacing: bool,
 }
@@ -37,7 +36,7 @@ impl<S: Sender> Nic<S> for Fifo<S::Extension> {
     const TAKES_AT_ONCE: bool = true;
     const DROPS: bool = true;
 
-    fn new(host: u16, setup: &HostSetup) -> Fifo<S::Extension> {
+    fn new(setup: NicSetup) -> Fifo<S::Extension> {
         Fifo {
             queue: Ring::default(),
             bytes: 0,
@@ -45,7 +44,7 @@ impl<S: Sender> Nic<S> for Fifo<S::Extension> {
             paced: Timers::default(),
             dropped: Vec::new(),
             red: setup.red,
-            rng: Stream::new(setup.seed, 0x6e69_6373, host as u64),
+            rng: setup.draws(),
             paused: PausedPorts::default(),
         }
     }
@@ -58,7 +57,7 @@ impl<S: Sender> Nic<S> for Fifo<S::Extension> {
             match flow.source.next_packet(&cx.params.transport, cx.now) {
                 Next::Packet(out) => {
                     let packet = flow.frame(cx.host, slot, 0, out);
-                    self.push(cx.params.nic_buffer, packet);
+                    self.push(cx.params.buffer, packet);
                 }
                 Next::NotBefore(at) if !flow.nic.pacing => {
                     flow.nic.pacing = true;
@@ -77,16 +76,16 @@ impl<S: Sender> Nic<S> for Fifo<S::Extension> {
     }
 
     #[inline(always)]
-    fn reply(&mut self, params: &HostParams<S::Params>, reply: Frame<S::Extension>) {
+    fn reply(&mut self, params: &NicParams<S::Params>, reply: Frame<S::Extension>) {
         if params.acks_with_data {
-            self.push(params.nic_buffer, reply);
+            self.push(params.buffer, reply);
         } else {
             self.replies.push_back(reply);
         }
     }
 
     #[inline(always)]
-    fn next_reply(&mut self, _params: &HostParams<S::Params>) -> Option<Frame<S::Extension>> {
+    fn next_reply(&mut self, _params: &NicParams<S::Params>) -> Option<Frame<S::Extension>> {
         self.replies.pop_front()
     }
 

@@ -1,0 +1,45 @@
+//! What a NIC is told beforehand.
+
+use alloc::vec::Vec;
+use backwater_dataplane::{NicQueues, Red};
+use backwater_types::Duration;
+use backwater_types::hash::Stream;
+
+/// What is the same for all NICs of a network; `P`: parameters of the transport.
+#[derive(Clone, Debug)]
+pub struct NicParams<P> {
+    /// Parameters of the transport.
+    pub transport: P,
+    /// `[workload]`: traffic class of its packets, by which [`Rings`](crate::Rings) chooses a queue.
+    pub priorities: Vec<u8>,
+    /// [`List`](crate::List): a pause of the data class holds ACKs too.
+    pub acks_paused: bool,
+    /// [`Rings`](crate::Rings) holds flows that a switch has paused by name.
+    pub obeys_flow_pauses: bool,
+    /// A pause of a flow that is not repeated lapses after this; zero: never.
+    pub lapse: Duration,
+    /// Bytes that may wait in a [`Fifo`](crate::Fifo).
+    pub buffer: u64,
+    /// There, ACKs wait with the data.
+    pub acks_with_data: bool,
+}
+
+/// What one NIC is built from.
+#[derive(Clone, Debug)]
+pub struct NicSetup {
+    /// Number of its host, which tells its random draws from others'.
+    pub host: u16,
+    /// Queues of [`Rings`](crate::Rings), which BFC may pause.
+    pub queues: NicQueues,
+    /// Marking by the bytes that wait in a [`Fifo`](crate::Fifo).
+    pub red: Red,
+    /// Seed of the run.
+    pub seed: u64,
+}
+
+impl NicSetup {
+    /// Its random draws.
+    pub(crate) fn draws(&self) -> Stream {
+        Stream::new(self.seed, 0x6e69_6373, self.host.into())
+    }
+}

@@ -1,0 +1,77 @@
+//! From parameters and a place to what a host is built from: its NIC and its transport.
+
+use crate::build::{Network, red};
+use crate::conventions::{AckClass, Hosts};
+use crate::registry::{Backpressure, Switch};
+use crate::site::NicSite;
+use backwater_dataplane::flow_table::LAPSE;
+use backwater_dataplane::{NicQueues, Red};
+use backwater_nic::{NicParams, NicSetup};
+use backwater_transport::{Control, GoBackNParams, GoBackNReceiverParams, TcpFlowParams};
+use backwater_types::Duration;
+
+impl Network<'_> {
+    /// A NIC at its place, on a switch that does as its table says.
+    pub fn nic(&self, table: &Switch, site: &NicSite) -> NicSetup {
+        NicSetup { host: site.host, queues: queues(table), red: self.nic_red(table, site), seed: self.seed }
+    }
+
+    /// What is the same for all NICs, where most switches do as this table says. `priorities` has the traffic class of each workload.
+    pub fn nic_params<P>(&self, table: &Switch, transport: P, priorities: Vec<u8>) -> NicParams<P> {
+        NicParams {
+            transport,
+            priorities,
+            acks_paused: self.host.ack_class == AckClass::Data,
+            obeys_flow_pauses: table.flowsail.nic_obeys,
+            lapse: Duration(LAPSE * table.flowsail.refresh.0),
+            buffer: self.host.nic_buffer.0,
+            acks_with_data: self.conventions.acks == AckClass::Data,
+        }
+    }
+
+    /// Go-back-N under a control; the HPCC simulator's has no timer, and leaves duplicates unanswered.
+    pub fn go_back_n<C: Control>(&self, control: C::Params) -> GoBackNParams<C::Params> {
+        let hpcc = self.conventions.hosts == Hosts::HpccSim;
+        let notifies = C::notifies(&control);
+        GoBackNParams {
+            control,
+            payload: self.host.payload.0,
+            full_wire: self.host.full_packet().0 as u16,
+            rto: (!hpcc).then_some(self.host.rto),
+            hears_nacks: hpcc,
+            receiver: GoBackNReceiverParams {
+                ack_wire: self.host.ack.0 as u16,
+                nack_guard: self.host.nack_guard,
+                answers_duplicates: !hpcc,
+                notifies,
+            },
+        }
+    }
+
+    /// TCP.
+    pub fn tcp(&self) -> TcpFlowParams {
+        let host = self.host;
+        let full_wire = host.full_packet().0 as u16;
+        TcpFlowParams::new(&host.tcp, host.rto, full_wire, host.header.0 as u16, host.ack.0 as u16)
+    }
+
+    /// Marking by the NIC, if it is a FIFO that marks: as the switch does.
+    fn nic_red(&self, table: &Switch, site: &NicSite) -> Red {
+        match &table.ecn {
+            Some(ecn) if self.host.nic_marks => red(ecn, site.rate, self.host.full_packet().0 as u32),
+            _ => Red::OFF,
+        }
+    }
+}
+
+/// The queues of a NIC on a switch.
+fn queues(table: &Switch) -> NicQueues {
+    let quantum = table.quantum.0 as u32;
+    match table.backpressure {
+        Backpressure::Bfc => {
+            NicQueues::new(table.bfc.nic_queues.unwrap_or(table.data_queues()), quantum, table.bfc.nic_obeys)
+        }
+        _ if table.priority_groups > 1 => NicQueues::by_class(table.priority_groups.into(), quantum),
+        _ => NicQueues::new(1, quantum, false),
+    }
+}

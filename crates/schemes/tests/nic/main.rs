@@ -1,0 +1,363 @@
+//! Each NIC under a transport, from tables of parameters and without a simulator: when which packet takes the link.
+
+mod software;
+
+use backwater_dataplane::{Ecn, EcnAt, EcnOf, FlowSailParams, Spacing};
+use backwater_nic::{Fifo, List, Nic, Rings};
+use backwater_schemes::{
+    AckClass, AnyControl, Assignment, Backpressure, Conventions, Host, Hosts, Network, Switch, Transport as Name,
+};
+use backwater_transport::{GoBackN, GoBackNSender, Site, Tcp, Transport};
+use backwater_types::{BitsPerSec, Bytes, ControlFrame, Duration, FlowName, Instant, Kind, Packet, QueueMap, flags};
+use software::{HOST, LAST_WIRE, PACKET, PEER, RATE, SoftwareNic};
+
+/// A NIC of RDMA.
+type Rdma<N> = SoftwareNic<N, GoBackN<AnyControl>>;
+
+/// The tables of a scenario that a NIC is built from.
+#[derive(Clone, Default)]
+struct Tables {
+    switch: Switch,
+    host: Host,
+    conventions: Conventions,
+}
+
+impl Tables {
+    fn under(assignment: Assignment, backpressure: Backpressure) -> Tables {
+        Tables { switch: Switch { assignment, backpressure, ..Switch::default() }, ..Tables::default() }
+    }
+
+    fn network(&self) -> Network<'_> {
+        Network { host: &self.host, conventions: &self.conventions, seed: 1, stamps: false }
+    }
+
+    /// A NIC of RDMA, under the control that `host` names.
+    fn rdma<N: Nic<GoBackNSender<AnyControl>>>(&self) -> Rdma<N> {
+        let site = Site { line_rate: RATE.0 as f64, window: u64::MAX, unlimited: true, whole: false };
+        let control = self.host.control(site).expect("it is one");
+        let network = self.network();
+        SoftwareNic::new(&network, &self.switch, network.go_back_n::<AnyControl>(control))
+    }
+
+    fn rings(&self) -> Rdma<Rings> {
+        self.rdma()
+    }
+
+    /// The NIC of HPCC's simulator.
+    fn list(&self) -> Rdma<List> {
+        let mut tables = self.clone();
+        tables.conventions.hosts = Hosts::HpccSim;
+        tables.rdma()
+    }
+
+    /// A NIC under TCP, which starts with ten segments.
+    fn fifo(&self) -> SoftwareNic<Fifo, Tcp> {
+        let mut tables = self.clone();
+        tables.host.transport = Name::Tcp;
+        let network = tables.network();
+        SoftwareNic::new(&network, &tables.switch, network.tcp())
+    }
+}
+
+/// So many packets after the start.
+fn at(packets: u64) -> Instant {
+    Instant(packets * PACKET.0)
+}
+
+/// In the middle of the transmission that started then.
+fn amid(packets: u64) -> Instant {
+    at(packets) + Duration(PACKET.0 / 2)
+}
+
+fn times<N: Nic<T::Sender>, T: Transport>(nic: &SoftwareNic<N, T>) -> Vec<Instant> {
+    nic.sent.iter().map(|(at, _)| *at).collect()
+}
+
+fn flows<N: Nic<T::Sender>, T: Transport>(nic: &SoftwareNic<N, T>) -> Vec<u32> {
+    nic.sent.iter().map(|(_, packet)| packet.flow).collect()
+}
+
+#[test]
+fn a_pause_of_the_port_holds_a_flow_until_it_is_resumed_or_the_link_comes_up() {
+    fn check<N: Nic<T::Sender>, T: Transport>(mut nic: SoftwareNic<N, T>) {
+        let slot = nic.start(1, 0, 10);
+        nic.run_to(amid(2));
+        nic.control(ControlFrame::PfcPause(0));
+        nic.run_to(amid(20));
+        nic.control(ControlFrame::PfcResume(0));
+        nic.run_to(at(22));
+        nic.control(ControlFrame::PfcPause(0));
+        nic.run_to(at(40));
+        nic.link_up();
+        nic.run_to(at(100));
+        let after = |first: Instant, packets: u64| (0..packets).map(move |n| first + Duration(n * PACKET.0));
+        let expected: Vec<Instant> = after(at(0), 3).chain(after(amid(20), 2)).chain(after(at(40), 5)).collect();
+        assert_eq!(times(&nic), expected);
+        assert_eq!(nic.busy_until, at(44) + Duration(80 * u64::from(LAST_WIRE)));
+        for (seq, (_, packet)) in nic.sent.iter().enumerate() {
+            let (last, wire) = if seq == 9 { (flags::LAST, LAST_WIRE) } else { (0, 1048) };
+            let expected = Packet {
+                flow: 1,
+                seq: seq as u32,
+                key: 11,
+                sender_slot: slot,
+                receiver_slot: 101,
+                dst: PEER,
+                src: HOST,
+                wire,
+                class: 1,
+                kind: Kind::Data,
+                flags: flags::ECT | last,
+                ..Packet::NONE
+            };
+            assert_eq!(*packet, expected);
+        }
+        // The end is acknowledged: the flow is forgotten, and another gets its slot.
+        assert!(nic.has(slot, 1));
+        nic.arrive_from(0);
+        assert!(!nic.has(slot, 1));
+        assert_eq!(nic.start(2, 0, 1), slot);
+        assert_eq!(nic.sent.last().map(|(at, packet)| (*at, packet.flow)), Some((at(100), 2)));
+    }
+    check(Tables::default().rings());
+    check(Tables::default().list());
+    check(Tables::default().fifo());
+}
+
+/// Every second packet time one is written. Held from 1 to 7, they go back to back until they have caught up.
+#[test]
+fn a_flow_with_a_pace_is_woken_for_it_and_catches_up_after_a_pause() {
+    fn check<N: Nic<T::Sender>, T: Transport>(mut nic: SoftwareNic<N, T>) {
+        let slot = nic.write(1, 1, 9, BitsPerSec(RATE.0 / 2));
+        nic.run_to(at(1));
+        nic.control(ControlFrame::PfcPause(0));
+        nic.run_to(at(7));
+        nic.control(ControlFrame::PfcResume(0));
+        nic.run_to(at(100));
+        let due = |k: u64| at(if k == 0 { 0 } else { (2 * k).max(7 + k - 1) });
+        assert_eq!(times(&nic), (0..9).map(due).collect::<Vec<_>>());
+        assert!(nic.sent.iter().all(|(_, packet)| packet.has(flags::DATAGRAM) && packet.receiver_slot == 1));
+        assert!(!nic.has(slot, 1), "nothing acknowledges the last");
+    }
+    check(Tables::default().rings());
+    check(Tables::default().list());
+    check(Tables::default().fifo());
+}
+
+#[test]
+fn bfc_pauses_queues_of_rings() {
+    let mut tables = Tables::under(Assignment::Dynamic, Backpressure::Bfc);
+    let run = |tables: &Tables| {
+        let mut nic = tables.rings();
+        nic.start(1, 0, 1000);
+        nic.start(2, 0, 1000);
+        nic.run_to(amid(5));
+        let [first, second] = [0, 1].map(|k: usize| nic.sent[k].1.upstream_queue);
+        nic.control(ControlFrame::Pause(first));
+        nic.run_to(amid(9));
+        nic.control(ControlFrame::Resume(first));
+        nic.run_to(amid(13));
+        nic.control(ControlFrame::Bitmap(QueueMap::new([1 << second, 0])));
+        nic.run_to(amid(17));
+        nic.control(ControlFrame::Bitmap(QueueMap::default()));
+        nic.run_to(amid(19));
+        nic.control(ControlFrame::Bitmap(QueueMap::new([1 << first | 1 << second, 0])));
+        nic.run_to(amid(30));
+        nic.control(ControlFrame::Resume(second));
+        nic.run_to(at(32));
+        let queues: Vec<u16> = nic.sent.iter().map(|(_, packet)| packet.upstream_queue).collect();
+        assert_eq!(queues, flows(&nic).iter().map(|flow| if *flow == 1 { first } else { second }).collect::<Vec<_>>());
+        assert_ne!(first, second);
+        (times(&nic), flows(&nic))
+    };
+    let (when, who) = run(&tables);
+    assert_eq!(when, (0..20).map(at).chain([amid(30), amid(31)]).collect::<Vec<_>>());
+    assert_eq!(who, [1, 2, 1, 2, 1, 2, 2, 2, 2, 2, 1, 2, 1, 2, 1, 1, 1, 1, 2, 1, 2, 2]);
+    tables.switch.bfc.nic_obeys = false;
+    let (when, who) = run(&tables);
+    assert_eq!(when, (0..=32).map(at).collect::<Vec<_>>());
+    assert_eq!(who, (0..=32).map(|k| 1 + k % 2).collect::<Vec<_>>());
+}
+
+#[test]
+fn flowsail_pauses_flows_of_rings_by_name() {
+    let mut tables = Tables::under(Assignment::Flowsail, Backpressure::Flowsail);
+    let run = |tables: &Tables| {
+        let mut nic = tables.rings();
+        nic.start(1, 0, 1000);
+        nic.start(2, 0, 1000);
+        nic.run_to(amid(3));
+        let name = nic.sent[0].1.flow_name();
+        nic.control(ControlFrame::PauseFlow(name));
+        nic.run_to(amid(6));
+        nic.control(ControlFrame::PauseFlow(FlowName { flow: 9, slot: nic.sent[1].1.sender_slot, ..name }));
+        nic.control(ControlFrame::ResumeFlow(name));
+        nic.run_to(amid(10));
+        assert_eq!(times(&nic), (0..=10).map(at).collect::<Vec<_>>());
+        flows(&nic)
+    };
+    // The first packet goes before the second flow is there. Back in the ring a flow goes behind the other.
+    assert_eq!(run(&tables), [1, 1, 2, 1, 2, 2, 2, 2, 1, 2, 1]);
+    tables.switch.flowsail.nic_obeys = false;
+    assert_eq!(run(&tables), [1, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2]);
+}
+
+/// Pauses are repeated every 10 us, and lapse 30 us after the last.
+#[test]
+fn a_pause_by_name_that_is_not_repeated_lapses() {
+    let mut tables = Tables::under(Assignment::Flowsail, Backpressure::Flowsail);
+    tables.switch.flowsail = FlowSailParams { refresh: Duration::from_us(10), ..tables.switch.flowsail };
+    let pause = amid(2);
+    let us = |us: u64| pause + Duration::from_us(us);
+    // When the flow sends again that was paused at 0 us, and to which these frames came.
+    let resumed = |tables: &Tables, frames: &[(u64, fn(FlowName) -> ControlFrame)]| {
+        let mut nic = tables.rings();
+        nic.start(1, 0, 1_000_000);
+        nic.run_to(pause);
+        let name = nic.sent[0].1.flow_name();
+        nic.control(ControlFrame::PauseFlow(name));
+        for (at, frame) in frames {
+            nic.run_to(us(*at));
+            nic.control(frame(name));
+        }
+        nic.run_to(us(1_000));
+        assert_eq!(times(&nic)[..3], [at(0), at(1), at(2)]);
+        times(&nic).get(3).copied()
+    };
+    let (hold, go): (fn(_) -> _, fn(_) -> _) = (ControlFrame::PauseFlow, ControlFrame::ResumeFlow);
+    assert_eq!(resumed(&tables, &[]), Some(us(30)));
+    assert_eq!(resumed(&tables, &[(10, hold), (20, hold)]), Some(us(50)));
+    assert_eq!(resumed(&tables, &[(17, go)]), Some(us(17)));
+    tables.switch.flowsail.refresh = Duration::ZERO;
+    assert_eq!(resumed(&tables, &[]), None, "where none is repeated, none lapses");
+    assert_eq!(resumed(&tables, &[(400, go)]), Some(us(400)));
+}
+
+#[test]
+fn a_flow_paused_again_lapses_by_its_last_pause_and_a_link_that_comes_up_lets_it_go() {
+    let mut nic = Tables::under(Assignment::Flowsail, Backpressure::Flowsail).rings();
+    nic.start(1, 0, 1_000_000);
+    let name = nic.sent[0].1.flow_name();
+    let us = |us: u64| at(0) + Duration::from_us(us);
+    let count = |end: u64| us(end).0.div_ceil(PACKET.0) as usize;
+    nic.run_to(us(1));
+    nic.control(ControlFrame::PauseFlow(name));
+    nic.run_to(us(5));
+    assert_eq!(nic.sent.len(), count(1));
+    nic.control(ControlFrame::ResumeFlow(name));
+    nic.run_to(us(6));
+    nic.control(ControlFrame::PauseFlow(name));
+    let sent = nic.sent.len();
+    assert_eq!(sent, count(1) + count(1));
+    nic.run_to(us(35));
+    assert_eq!(nic.sent.len(), sent, "the first pause would have lapsed at 31 us");
+    nic.run_to(us(36));
+    assert_eq!(nic.sent[sent..].iter().map(|(at, _)| *at).collect::<Vec<_>>(), [us(36)]);
+    nic.control(ControlFrame::PauseFlow(name));
+    nic.run_to(us(40));
+    assert_eq!(nic.sent.len(), sent + 1);
+    nic.link_up();
+    assert_eq!(nic.sent.last().map(|(at, _)| *at), Some(us(40)));
+}
+
+#[test]
+fn rings_serve_groups_of_queues_in_strict_priority() {
+    let mut tables = Tables::under(Assignment::Flowsail, Backpressure::Flowsail);
+    tables.switch.priority_groups = 2;
+    let mut nic = tables.rings();
+    nic.start(1, 0, 6);
+    nic.run_to(amid(1));
+    nic.start(2, 1, 3);
+    nic.run_to(at(20));
+    assert_eq!(flows(&nic), [1, 1, 2, 2, 2, 1, 1, 1, 1]);
+    assert!(nic.sent.iter().all(|(_, packet)| packet.upstream_queue == u16::from(packet.class)));
+}
+
+/// Pairs take turns by their place in the list; a search starts behind the place of the last sender.
+#[test]
+fn the_pairs_of_a_list_take_turns() {
+    let mut nic = Tables::default().list();
+    (1..=3).for_each(|id| _ = nic.start(id, 0, 3));
+    nic.run_to(at(20));
+    assert_eq!(flows(&nic), [1, 2, 3, 1, 2, 3, 1, 2, 3]);
+}
+
+#[test]
+fn replies_go_first_unless_they_are_in_the_class_of_data() {
+    /// When a reply leaves that is made amid the second of five packets, and one at 20, under a pause until 30.
+    fn replies<N: Nic<T::Sender>, T: Transport>(mut nic: SoftwareNic<N, T>) -> [Instant; 2] {
+        let reply = |seq| Packet { kind: Kind::Ack, seq, wire: 64, dst: PEER, src: HOST, ..Packet::NONE };
+        nic.start(1, 0, 5);
+        nic.run_to(amid(1));
+        nic.reply(reply(0));
+        nic.run_to(at(10));
+        nic.control(ControlFrame::PfcPause(0));
+        nic.run_to(at(20));
+        nic.reply(reply(1));
+        nic.run_to(at(30));
+        nic.control(ControlFrame::PfcResume(0));
+        nic.run_to(at(40));
+        let replies: Vec<_> = nic.sent.iter().filter(|(_, packet)| packet.kind == Kind::Ack).collect();
+        assert_eq!((replies.len(), replies[0].1.seq, replies[1].1.seq), (2, 0, 1));
+        assert_eq!(nic.sent.len(), 7);
+        [replies[0].0, replies[1].0]
+    }
+    let (high, mut data) = (Tables::default(), Tables::default());
+    data.conventions.acks = AckClass::Data;
+    data.host.ack_class = AckClass::Data;
+    assert_eq!(replies(high.rings()), [at(2), at(20)]);
+    assert_eq!(replies(high.list()), [at(2), at(20)]);
+    assert_eq!(replies(high.fifo()), [at(2), at(20)]);
+    assert_eq!(replies(data.list()), [at(2), at(30)]);
+    assert_eq!(replies(data.fifo()), [at(4) + Duration(80 * u64::from(LAST_WIRE)), at(30)]);
+}
+
+#[test]
+fn a_fifo_drops_what_it_has_no_room_for_and_goes_on_with_the_window() {
+    let mut tables = Tables::default();
+    tables.host.nic_buffer = Bytes(5 * 1048);
+    let mut nic = tables.fifo();
+    nic.start(1, 0, 10);
+    nic.run_to(at(20));
+    let (sent, dropped) = (&nic.sent, &nic.dropped);
+    assert_eq!(
+        sent.iter().map(|(at, packet)| (*at, packet.seq)).collect::<Vec<_>>(),
+        [0, 1, 2, 3, 4].map(|k| (at(k), k as u32))
+    );
+    assert_eq!(dropped.iter().rev().map(|packet| packet.seq).collect::<Vec<_>>(), [5, 6, 7, 8, 9]);
+
+    // With room, each acknowledgement of slow start lets two more go: 10, then 20.
+    let mut nic = Tables::default().fifo();
+    nic.start(1, 0, 30);
+    nic.run_to(at(20));
+    assert_eq!(times(&nic), (0..10).map(at).collect::<Vec<_>>());
+    nic.arrive_from(0);
+    nic.run_to(at(50));
+    assert_eq!(times(&nic)[10..], (20..40).map(at).collect::<Vec<_>>());
+}
+
+/// Ten packets wait; one is marked if more than three stay behind it. The thresholds are those of its link's rate.
+#[test]
+fn a_fifo_that_marks_does_so_as_the_switch_at_its_rate() {
+    let mut tables = Tables::default();
+    let (kmin, kmax) = (Bytes(3 * 1048), Bytes(3 * 1048));
+    tables.switch.ecn = Some(Ecn {
+        kmin: Bytes(1 << 30),
+        kmax: Bytes(1 << 30),
+        pmax: 1.0,
+        of: EcnOf::Queue,
+        spacing: Spacing::Plain,
+        queues: Vec::new(),
+        by_rate: vec![EcnAt { rate: RATE, kmin, kmax, pmax: 1.0 }],
+    });
+    let marked = |tables: &Tables| {
+        let mut nic = tables.fifo();
+        nic.start(1, 0, 10);
+        nic.run_to(at(20));
+        assert_eq!(nic.sent.len(), 10);
+        nic.sent.iter().filter(|(_, packet)| packet.has(flags::CE)).map(|(_, packet)| packet.seq).collect::<Vec<_>>()
+    };
+    assert!(marked(&tables).is_empty());
+    tables.host.nic_marks = true;
+    assert_eq!(marked(&tables), [0, 1, 2, 3, 4, 5]);
+}
