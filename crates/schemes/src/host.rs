@@ -112,6 +112,14 @@ macro_rules! transports {
                 }
             }
 
+            /// Its control asks for base round trips.
+            pub fn asks_base_rtt(&self) -> bool {
+                match self.transport {
+                    $(Transport::$name => <control::$name as Control>::ASKS_BASE_RTT,)*
+                    $(Transport::$other => false,)*
+                }
+            }
+
             /// The control of its flows, which start at `site`; `None` for transports that are more than a control.
             pub fn control(&self, site: Site) -> Option<AnyParams> {
                 Some(match self.paced() {

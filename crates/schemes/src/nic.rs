@@ -30,11 +30,12 @@ impl Network<'_> {
     }
 
     /// Go-back-N under a control; the HPCC simulator's has no timer, and leaves duplicates unanswered.
-    pub fn go_back_n<C: Control>(&self, control: C::Params) -> GoBackNParams<C::Params> {
+    /// `controls` has the parameters of its control for each site that flows start at, of which there is one at least.
+    pub fn go_back_n<C: Control>(&self, controls: Vec<C::Params>) -> GoBackNParams<C::Params> {
         let hpcc = self.conventions.hosts == Hosts::HpccSim;
-        let notifies = C::notifies(&control);
+        let notifies = C::notifies(&controls[0]);
         GoBackNParams {
-            control,
+            controls,
             payload: self.host.payload.0,
             full_wire: self.host.full_packet().0 as u16,
             rto: (!hpcc).then_some(self.host.rto),

@@ -13,6 +13,8 @@ pub enum Window {
     Bdp,
     /// The largest base BDP over pairs of hosts: propagation both ways and one payload's serialisation a hop (baselines 0.2).
     BaseBdp,
+    /// The base BDP of each pair of hosts.
+    PairBdp,
     /// This much.
     Size(Bytes),
 }
@@ -23,6 +25,7 @@ impl Serialize for Window {
             Window::None => s.serialize_str("none"),
             Window::Bdp => s.serialize_str("bdp"),
             Window::BaseBdp => s.serialize_str("base-bdp"),
+            Window::PairBdp => s.serialize_str("pair-bdp"),
             Window::Size(bytes) => bytes.serialize(s),
         }
     }
@@ -35,6 +38,7 @@ impl<'de> Deserialize<'de> for Window {
             "none" => Ok(Window::None),
             "bdp" => Ok(Window::Bdp),
             "base-bdp" => Ok(Window::BaseBdp),
+            "pair-bdp" => Ok(Window::PairBdp),
             _ => text
                 .parse()
                 .map(Window::Size)
@@ -52,4 +56,4 @@ impl JsonSchema for Window {
     }
 }
 
-const WINDOW_FORMS: &str = "\"none\", \"bdp\", \"base-bdp\" or a size with a unit, such as \"104 KB\"";
+const WINDOW_FORMS: &str = "\"none\", \"bdp\", \"base-bdp\", \"pair-bdp\" or a size with a unit, such as \"104 KB\"";

@@ -1,29 +1,30 @@
 //! From a scenario to an outcome: picks the types a scheme compiles to, builds the network, runs it.
 
 use crate::compat::hpcc::in_order::InOrder;
-use crate::compat::hpcc::network::BaseTimes;
 use crate::engine::windows::Windows;
 use crate::engine::{self, Harvest, Timing, Watch};
 use crate::host::port::{EndHost, ExtensionOf};
+use crate::host::sites::Sites;
 use crate::host::{HostParams, HpccHost, RdmaHost, TcpHost};
 use crate::measure::digest;
 use crate::measure::outcome::Outcome;
 use crate::net::build::{self, Nodes};
 use crate::net::node_by_node::NodeByNode;
+use crate::net::sites::sites;
 use crate::net::tree::TIME_LIMIT;
 use crate::observe::{Nobody, Observer};
 use crate::workload::{Traffic, counted_window};
 use backwater_dataplane::{DataPlane, Shape};
 use backwater_scenario::model::{
-    Assignment, Backpressure, Hosts, Marks, Memory, Scenario, Switch, Ties, Time, Transport, Window as Cap, Workload,
+    Assignment, Backpressure, Hosts, Marks, Memory, Scenario, Switch, Ties, Transport, Window as Cap, Workload,
 };
 use backwater_scenario::topology::{self, Graph};
 use backwater_schemes::AnyControl;
 use backwater_schemes::planes::{
     self, AnySwitch, BfcSwitch, BfcWide, Build, FairQueueing, Fifo, FifoHpcc, FifoPfc, FlowSailSwitch, FlowSailWide,
 };
-use backwater_transport::{Control, Dctcp, LineRate, Site, Window};
-use backwater_types::{BitsPerSec, Bytes, Duration, Instant, SerTime, flags};
+use backwater_transport::{Control, Dctcp, GoBackNParams, LineRate, Site, Window};
+use backwater_types::{Bytes, Duration, Instant, SerTime, flags};
 use std::any::Any;
 use std::borrow::Cow;
 
@@ -35,6 +36,7 @@ pub struct Simulation<'a> {
     pub graph: Graph,
     /// Threads to run on; the outcome does not depend on it.
     pub threads: usize,
+    sites: Sites,
 }
 
 impl<'a> Simulation<'a> {
@@ -47,7 +49,8 @@ impl<'a> Simulation<'a> {
             Ties::Random => switches,
             Ties::Scheduled => 1,
         };
-        Simulation { scenario, graph, threads: threads.clamp(1, most) }
+        let sites = sites(&scenario, &graph);
+        Simulation { scenario, graph, threads: threads.clamp(1, most), sites }
     }
 
     /// Runs it. Published combinations run as types of their own, all others through an enum of them.
@@ -58,15 +61,15 @@ impl<'a> Simulation<'a> {
         }
         let (host, switch, conventions) = (&self.scenario.host, &self.scenario.switch, &self.scenario.conventions);
         let (network, wide) = (build::network(&self.scenario), switch.data_queues() > 64);
-        let (line_rate, hpcc) = (network.go_back_n::<LineRate>(()), conventions.memory == Memory::HpccSim);
+        let (line_rate, hpcc) = (self.go_back_n::<LineRate>(&()), conventions.memory == Memory::HpccSim);
         match (host.transport, switch.assignment, switch.backpressure) {
             (Transport::Tcp, Assignment::Single, Backpressure::None) if self.scenario.region.is_empty() => {
                 self.run_as::<TcpHost, Fifo>(network.tcp(), watch)
             }
             (Transport::Tcp, ..) => self.run_any(watch),
             _ if hpcc && conventions.hosts == Hosts::HpccSim => match host.transport {
-                Transport::Dctcp => self.run_hpcc::<Dctcp>(Dctcp::at(&host.dctcp, self.site()), watch),
-                Transport::LineRate if self.cap().is_none() => self.run_hpcc::<LineRate>((), watch),
+                Transport::Dctcp => self.run_hpcc::<Dctcp>(&host.dctcp, watch),
+                Transport::LineRate if self.cap().is_none() => self.run_hpcc::<LineRate>(&(), watch),
                 _ => self.run_any(watch),
             },
             _ if hpcc || conventions.hosts == Hosts::HpccSim || !self.scenario.region.is_empty() => self.run_any(watch),
@@ -80,12 +83,11 @@ impl<'a> Simulation<'a> {
                     true => self.run_as::<RdmaHost<LineRate>, FlowSailWide>(line_rate, watch),
                 }
             }
-            (Transport::Dctcp, Assignment::Single, Backpressure::Pfc) => self.run_as::<RdmaHost<Dctcp>, FifoPfc>(
-                network.go_back_n::<Dctcp>(Dctcp::at(&host.dctcp, self.site())),
-                watch,
-            ),
+            (Transport::Dctcp, Assignment::Single, Backpressure::Pfc) => {
+                self.run_as::<RdmaHost<Dctcp>, FifoPfc>(self.go_back_n::<Dctcp>(&host.dctcp), watch)
+            }
             (Transport::Window, Assignment::PerFlow, Backpressure::None) => {
-                self.run_as::<RdmaHost<Window>, FairQueueing>(network.go_back_n::<Window>(self.site()), watch)
+                self.run_as::<RdmaHost<Window>, FairQueueing>(self.go_back_n::<Window>(&Site::default()), watch)
             }
             _ => self.run_any(watch),
         }
@@ -100,8 +102,8 @@ impl<'a> Simulation<'a> {
     }
 
     /// Hosts and switches of the HPCC simulator, in either order of ties.
-    fn run_hpcc<C: Control>(&self, control: C::Params, watch: &Watch) -> Outcome {
-        let transport = build::network(&self.scenario).go_back_n::<C>(control);
+    fn run_hpcc<C: Control>(&self, params: &C::Params, watch: &Watch) -> Outcome {
+        let transport = self.go_back_n::<C>(params);
         match self.scenario.conventions.ties {
             Ties::Random => {
                 self.run_as::<HpccHost<C, NodeByNode<C::Extension>>, FifoHpcc<C::Extension>>(transport, watch)
@@ -160,10 +162,11 @@ impl<'a> Simulation<'a> {
         watch: &Watch,
     ) -> (Outcome, Vec<O>) {
         let network = build::network(&self.scenario);
-        let Some(control) = self.scenario.host.control(self.site()) else {
+        let controls: Option<Vec<_>> = self.sites.list.iter().map(|site| network.host.control(*site)).collect();
+        let Some(controls) = controls else {
             return self.run_with::<TcpHost, _, O>(network.tcp(), plane, observer, watch);
         };
-        let transport = network.go_back_n::<AnyControl>(control);
+        let transport = network.go_back_n::<AnyControl>(controls);
         match (network.conventions.hosts, network.conventions.ties) {
             (Hosts::Rings, _) => self.run_with::<RdmaHost<AnyControl>, _, O>(transport, plane, observer, watch),
             (Hosts::HpccSim, Ties::Random) => {
@@ -214,6 +217,7 @@ impl<'a> Simulation<'a> {
         let priorities = self.scenario.workload.iter().map(Workload::priority).collect();
         HostParams {
             nic: build::network(&self.scenario).nic_params(switch, transport, priorities),
+            sites: self.sites.clone(),
             payload: host.payload.0,
             header: host.header.0,
             delay: Duration(host.delay.0 - build::delay_on_wire(&self.scenario).0),
@@ -223,19 +227,10 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// Where flows start.
-    fn site(&self) -> Site {
-        Site {
-            line_rate: self.line_rate().0 as f64,
-            window: self.window(),
-            unlimited: self.scenario.host.window == Some(Cap::None),
-            whole: self.scenario.conventions.time == Time::WholeNs,
-        }
-    }
-
-    /// Rate of the fastest NIC.
-    fn line_rate(&self) -> BitsPerSec {
-        self.graph.links[..self.graph.hosts].iter().map(|l| l.rate).max().unwrap_or_default()
+    /// Go-back-N under control `C`, for flows that start at any of the sites.
+    fn go_back_n<C: Control>(&self, params: &C::Params) -> GoBackNParams<C::Params> {
+        let controls = self.sites.list.iter().map(|site| C::at(params, *site)).collect();
+        build::network(&self.scenario).go_back_n::<C>(controls)
     }
 
     /// A cap that also holds for flows without end-to-end control: a size that was asked for.
@@ -243,18 +238,6 @@ impl<'a> Simulation<'a> {
         match self.scenario.host.window {
             Some(Cap::Size(bytes)) => Some(bytes),
             _ => None,
-        }
-    }
-
-    /// The window asked for, bytes; by default one bandwidth-delay product of the longest path.
-    fn window(&self) -> u64 {
-        let host = &self.scenario.host;
-        let longest = || crate::measure::ideal::longest_propagation(&self.graph) + host.delay;
-        match host.window.unwrap_or(Cap::Bdp) {
-            Cap::Size(bytes) => bytes.0,
-            Cap::None => u64::MAX,
-            Cap::Bdp => Duration(2 * longest().0).bytes_at(self.line_rate()).0.max(host.payload.0),
-            Cap::BaseBdp => BaseTimes::new(&self.graph, host.payload.0).largest_bdp().max(host.payload.0),
         }
     }
 

@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn datagrams_keep_their_pace_and_catch_up_when_they_were_held() {
-        let start = Start { dst: 1, key: 7, packets: 3, last_wire: 548, class: 2, flags: flags::ECT };
+        let start = Start { dst: 1, key: 7, site: 0, packets: 3, last_wire: 548, class: 2, flags: flags::ECT };
         let mut source: Source<GoBackNSender<LineRate>> =
             Source::Datagrams(Datagrams::new(start, 1048, SerTime::of(BitsPerSec(8_000_000_000)), Instant(0)));
         let params = crate::go_back_n::tests::params();

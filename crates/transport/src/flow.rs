@@ -34,6 +34,8 @@ pub struct Start {
     pub dst: u16,
     /// Key of its packets, which routing and flow tables draw on.
     pub key: u32,
+    /// Where it starts: a number among the sites of its network.
+    pub site: u16,
     /// Packets; `u32::MAX` if it never ends.
     pub packets: u32,
     /// Wire bytes of its last packet.

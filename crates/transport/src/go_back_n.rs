@@ -7,6 +7,7 @@ use crate::flow::{Next, Outgoing, Receiver, Reply, Sender, Start, Transport};
 use crate::rate::{Ack, Control, Times};
 use crate::tcp::TimeoutReason;
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 use backwater_types::{Duration, Extension, Frame, Instant, Kind, Packet, flags};
 use core::marker::PhantomData;
 
@@ -16,8 +17,8 @@ pub struct GoBackN<C>(PhantomData<C>);
 /// Parameters of [`GoBackN`].
 #[derive(Clone, Debug)]
 pub struct GoBackNParams<P> {
-    /// Of end-to-end control.
-    pub control: P,
+    /// `[site]`: of end-to-end control.
+    pub controls: Vec<P>,
     /// Payload of a full packet, bytes.
     pub payload: u64,
     /// Wire bytes of a full packet.
@@ -41,6 +42,14 @@ pub struct GoBackNReceiverParams {
     pub answers_duplicates: bool,
     /// Notifies of congestion, at most once in this time ([`Control::notifies`]).
     pub notifies: Option<Duration>,
+}
+
+impl<P> GoBackNParams<P> {
+    /// Of the control of a flow.
+    #[inline(always)]
+    fn control(&self, of: Start) -> &P {
+        &self.controls[of.site as usize]
+    }
 }
 
 impl<C: Control> Transport for GoBackN<C> {
@@ -85,7 +94,7 @@ impl<C: Control> GoBackNSender<C> {
     /// Of a flow that starts.
     pub fn new(params: &GoBackNParams<C::Params>, now: Instant, start: Start) -> Self {
         let mut sender = GoBackNSender {
-            control: C::new(&params.control),
+            control: C::new(params.control(start)),
             start,
             next: 0,
             acked: 0,
@@ -94,7 +103,7 @@ impl<C: Control> GoBackNSender<C> {
             retransmitted: 0,
             progress: now,
             not_before: now,
-            sent: C::times(&params.control),
+            sent: C::times(params.control(start)),
         };
         sender.set_limit(params);
         sender
@@ -102,7 +111,8 @@ impl<C: Control> GoBackNSender<C> {
 
     #[inline(always)]
     fn set_limit(&mut self, params: &GoBackNParams<C::Params>) {
-        self.limit = self.control.window(&params.control).div_ceil(params.payload).min(u32::MAX as u64) as u32;
+        self.limit =
+            self.control.window(params.control(self.start)).div_ceil(params.payload).min(u32::MAX as u64) as u32;
     }
 
     /// Packets sent and not acknowledged.
@@ -184,8 +194,8 @@ impl<C: Control> Sender for GoBackNSender<C> {
         } else {
             self.high = self.next;
         }
-        self.control.on_sent(&params.control, now, wire as u64);
-        self.not_before = now + self.control.gap(&params.control, wire as u64);
+        self.control.on_sent(params.control(self.start), now, wire as u64);
+        self.not_before = now + self.control.gap(params.control(self.start), wire as u64);
         self.sent.sent(now);
         let last = if self.next == self.start.packets { flags::LAST } else { 0 };
         let (class, flags) = (self.start.class, self.start.flags | last);
@@ -195,7 +205,7 @@ impl<C: Control> Sender for GoBackNSender<C> {
     #[inline(always)]
     fn on_packet(&mut self, params: &Self::Params, now: Instant, packet: &Frame<C::Extension>) {
         if packet.kind == Kind::Cnp {
-            if self.control.on_cnp(&params.control, now) {
+            if self.control.on_cnp(params.control(self.start), now) {
                 self.set_limit(params);
             }
             return;
@@ -210,7 +220,7 @@ impl<C: Control> Sender for GoBackNSender<C> {
         if !missed || params.hears_nacks {
             let (seq, marked, extension) = (packet.seq, packet.has(flags::CE), packet.extension);
             let ack = Ack { now, seq, next: self.next, marked, rtt, extension };
-            if self.control.on_ack(&params.control, ack) {
+            if self.control.on_ack(params.control(self.start), ack) {
                 self.set_limit(params);
             }
         }
@@ -218,7 +228,7 @@ impl<C: Control> Sender for GoBackNSender<C> {
 
     #[inline(always)]
     fn timer(&self, params: &Self::Params) -> Instant {
-        let own = self.control.timer(&params.control);
+        let own = self.control.timer(params.control(self.start));
         own.min(self.timeout(params))
     }
 
@@ -227,7 +237,9 @@ impl<C: Control> Sender for GoBackNSender<C> {
             self.go_back();
             self.progress = now;
         }
-        if self.control.timer(&params.control) <= now && self.control.on_timer(&params.control, now) {
+        if self.control.timer(params.control(self.start)) <= now
+            && self.control.on_timer(params.control(self.start), now)
+        {
             self.set_limit(params);
         }
         None
@@ -383,7 +395,6 @@ impl GoBackNReceiverParams {
 pub(crate) mod tests {
     use super::*;
     use crate::rate::LineRate;
-    use alloc::vec::Vec;
 
     const GUARD: Duration = Duration::from_us(500);
     const RTO: Duration = Duration::from_us(1000);
@@ -391,11 +402,18 @@ pub(crate) mod tests {
     pub(crate) fn params() -> GoBackNParams<()> {
         let receiver =
             GoBackNReceiverParams { ack_wire: 64, nack_guard: GUARD, answers_duplicates: true, notifies: None };
-        GoBackNParams { control: (), payload: 1000, full_wire: 1048, rto: Some(RTO), hears_nacks: false, receiver }
+        GoBackNParams {
+            controls: alloc::vec![()],
+            payload: 1000,
+            full_wire: 1048,
+            rto: Some(RTO),
+            hears_nacks: false,
+            receiver,
+        }
     }
 
     fn sender(packets: u32) -> GoBackNSender<LineRate> {
-        let start = Start { dst: 1, key: 7, packets, last_wire: 548, class: 0, flags: 0 };
+        let start = Start { dst: 1, key: 7, site: 0, packets, last_wire: 548, class: 0, flags: 0 };
         GoBackNSender::new(&params(), Instant(0), start)
     }
 
@@ -557,7 +575,7 @@ pub(crate) mod tests {
 
     #[test]
     fn control_hears_round_trips_notifications_and_its_timer() {
-        let start = Start { dst: 1, key: 7, packets: 9, last_wire: 548, class: 0, flags: 0 };
+        let start = Start { dst: 1, key: 7, site: 0, packets: 9, last_wire: 548, class: 0, flags: 0 };
         let mut tx = GoBackNSender::<Listening>::new(&params(), Instant(0), start);
         (0..4).for_each(|i| assert!(matches!(tx.next_packet(&params(), Instant(100 * i)), Next::Packet(_))));
         assert_eq!(tx.control.sent, 4 * 1048);

@@ -33,10 +33,16 @@ impl Tables {
 
     /// A NIC of RDMA, under the control that `host` names.
     fn rdma<N: Nic<GoBackNSender<AnyControl>>>(&self) -> Rdma<N> {
-        let site = Site { line_rate: RATE.0 as f64, window: u64::MAX, unlimited: true, whole: false };
+        let site = Site {
+            line_rate: RATE.0 as f64,
+            window: u64::MAX,
+            base_rtt: Duration::ZERO,
+            unlimited: true,
+            whole: false,
+        };
         let control = self.host.control(site).expect("it is one");
         let network = self.network();
-        SoftwareNic::new(&network, &self.switch, network.go_back_n::<AnyControl>(control))
+        SoftwareNic::new(&network, &self.switch, network.go_back_n::<AnyControl>(vec![control]))
     }
 
     fn rings(&self) -> Rdma<Rings> {

@@ -73,7 +73,7 @@ impl<N: Nic<T::Sender>, T: Transport> SoftwareNic<N, T> {
 
     fn of(&self, workload: u8, packets: u32) -> Start {
         let class = self.params.priorities[workload as usize];
-        Start { dst: PEER, key: 11, packets, last_wire: LAST_WIRE, class, flags: flags::ECT }
+        Start { dst: PEER, key: 11, site: 0, packets, last_wire: LAST_WIRE, class, flags: flags::ECT }
     }
 
     fn add(&mut self, id: u32, workload: u8, source: Source<T::Sender>) -> u32 {

@@ -6,6 +6,7 @@
 pub(crate) mod params;
 pub(crate) mod port;
 pub(crate) mod receivers;
+pub(crate) mod sites;
 pub(crate) mod starts;
 
 pub(crate) use params::{Finished, HostParams, Timeouts};
@@ -237,6 +238,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
         let start = Start {
             dst: arrival.dst,
             key: self.keys.next(&arrival),
+            site: w.params.sites.of(arrival.src, arrival.dst),
             packets,
             last_wire: (last + w.params.header) as u16,
             class: w.params.nic.priorities[class],

@@ -1,5 +1,6 @@
 //! What is the same for all hosts of a run, and what hosts report.
 
+use crate::host::sites::Sites;
 use crate::host::starts::Starts;
 use backwater_nic::NicParams;
 use backwater_transport::TimeoutReason;
@@ -10,6 +11,8 @@ use backwater_types::{Duration, SerTime};
 pub struct HostParams<P> {
     /// Of its NIC and its transport.
     pub nic: NicParams<P>,
+    /// Where flows start.
+    pub sites: Sites,
     /// Payload of a full packet, bytes.
     pub payload: u64,
     /// Headers of a data packet, bytes.

@@ -7,6 +7,7 @@ pub(crate) mod node_by_node;
 pub(crate) mod pause_census;
 pub(crate) mod routes;
 pub(crate) mod schedule;
+pub(crate) mod sites;
 pub(crate) mod stats;
 pub(crate) mod switch_node;
 pub(crate) mod tree;

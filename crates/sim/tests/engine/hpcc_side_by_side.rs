@@ -65,7 +65,7 @@ fn model(scenario: &Scenario, flows: &Flows, order: Order) -> Vec<Option<u64>> {
         cc: if scenario.scheme == "dctcp" { dctcp } else { Cc::LineRate },
         ack_high_prio: false,
         buffer: 12 << 20,
-        ecn: [100, 400].map(|gbps| Ecn { rate: gbps * GBPS, kmin: 300_000, kmax: 300_000, pmax: 1.0 }).to_vec(),
+        ecn: [25, 50, 100, 400].map(|gbps| Ecn { rate: gbps * GBPS, kmin: 300_000, kmax: 300_000, pmax: 1.0 }).to_vec(),
         payload: 1000,
         order,
         lose: Vec::new(),
@@ -205,6 +205,31 @@ fn two_speeds_on_a_leaf_spine() {
     }
     for scheme in ["dctcp", "pfc"] {
         assert_eq!(worst("two speeds", scheme, topology, &flows), 0.0, "{scheme}");
+    }
+}
+
+/// Each sender's line rate is that of its own NIC: where it starts, and what its window is a share of.
+#[test]
+fn nics_of_three_speeds() {
+    let link = |(host, rate): (usize, &u32)| {
+        format!("{{ ends = [\"host{host}\", \"s\"], rate = \"{rate} Gbps\", delay = \"1 us\" }}")
+    };
+    let links: Vec<String> = [100, 25, 50, 100, 25, 50, 25, 100].iter().enumerate().map(link).collect();
+    let hosts: Vec<String> = (0..8).map(|host| format!("\"host{host}\"")).collect();
+    let (hosts, links) = (hosts.join(", "), links.join(", "));
+    let topology = format!("kind = \"graph\"\nhosts = [{hosts}]\nswitches = [\"s\"]\nlinks = [{links}]\n");
+    let mut state = 23;
+    let mut draw = |n: u64| crate::common::hpcc_model::draw(&mut state) % n;
+    let mut flows = Flows::new();
+    let mut at = 0;
+    for _ in 0..300 {
+        at += draw(20_000);
+        let src = draw(8) as usize;
+        let dst = (src + 1 + draw(7) as usize) % 8;
+        flows.push((src, dst, 1 + draw(2_000_000), at));
+    }
+    for scheme in ["dctcp", "pfc"] {
+        assert_eq!(worst("NICs of three speeds", scheme, &topology, &flows), 0.0, "{scheme}");
     }
 }
 

@@ -353,7 +353,8 @@ impl Control for Dcqcn {
 mod tests {
     use super::*;
 
-    const SITE: Site = Site { line_rate: 1e11, window: u64::MAX, unlimited: true, whole: false };
+    const SITE: Site =
+        Site { line_rate: 1e11, window: u64::MAX, base_rtt: Duration::ZERO, unlimited: true, whole: false };
 
     fn us(n: u64) -> Instant {
         Instant(n * 1_000_000)

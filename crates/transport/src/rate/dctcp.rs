@@ -144,7 +144,7 @@ mod tests {
         additive_increase: BitsPerSec(1_000_000_000),
         min_rate: BitsPerSec(100_000_000),
         window_follows_rate: true,
-        site: Site { line_rate: 1e11, window: 104_000, unlimited: false, whole: false },
+        site: Site { line_rate: 1e11, window: 104_000, base_rtt: Duration::ZERO, unlimited: false, whole: false },
     };
 
     fn ack(seq: u32, next: u32, marked: bool) -> Ack {

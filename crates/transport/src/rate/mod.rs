@@ -37,6 +37,8 @@ pub struct Site {
     pub line_rate: f64,
     /// Window at line rate, payload bytes; `u64::MAX`: none.
     pub window: u64,
+    /// Base round trip: of an idle network, with a packet's time at every link. Zero where nobody asks.
+    pub base_rtt: Duration,
     /// The window was asked not to be there, whatever the rate.
     pub unlimited: bool,
     /// Rates are whole bit/s and times whole nanoseconds, as in the HPCC simulator.
@@ -145,6 +147,8 @@ pub trait Control: Copy + Send + 'static {
     fn times(_params: &Self::Params) -> Self::Times {
         Self::Times::default()
     }
+    /// It asks for [`Site::base_rtt`].
+    const ASKS_BASE_RTT: bool = false;
     /// Receivers notify of congestion: at most once in this time, if a marked packet came in it.
     fn notifies(_params: &Self::Params) -> Option<Duration> {
         None

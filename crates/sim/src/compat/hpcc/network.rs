@@ -85,8 +85,22 @@ impl BaseTimes {
 
     /// The largest base BDP of any pair, bytes: the window at line rate.
     pub(crate) fn largest_bdp(&self) -> u64 {
-        let bdp = |(rtt, rate): &(u64, u64)| (*rtt as u128 * *rate as u128 / 8_000_000_000) as u64;
-        self.pairs.iter().filter(|(rtt, _)| *rtt > 0).map(bdp).max().unwrap_or(0)
+        self.pairs.iter().filter(|(rtt, _)| *rtt > 0).copied().map(bdp).max().unwrap_or(0)
+    }
+
+    /// The largest base round trip of any pair, nanoseconds.
+    pub(crate) fn largest_rtt(&self) -> u64 {
+        self.pairs.iter().map(|(rtt, _)| *rtt).max().unwrap_or(0)
+    }
+
+    /// Base BDP of a pair, bytes.
+    pub(crate) fn bdp(&self, src: usize, dst: usize) -> u64 {
+        bdp(self.pairs[dst * self.hosts + src])
+    }
+
+    /// Base round trip of a pair, nanoseconds.
+    pub(crate) fn rtt(&self, src: usize, dst: usize) -> u64 {
+        self.pairs[dst * self.hosts + src].0
     }
 
     /// Completion time of `size` bytes alone: base round trip, and every byte with its headers at the slowest link;
@@ -96,6 +110,11 @@ impl BaseTimes {
         let total = size + size.div_ceil(payload) * header;
         rtt + (total as u128 * 8_000_000_000 / rate as u128) as u64
     }
+}
+
+/// Of a base round trip and the slowest link.
+fn bdp((rtt, rate): (u64, u64)) -> u64 {
+    if rtt == 0 { 0 } else { (rtt as u128 * rate as u128 / 8_000_000_000) as u64 }
 }
 
 #[cfg(test)]

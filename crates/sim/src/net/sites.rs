@@ -1,0 +1,48 @@
+//! Where the flows of a scenario start: the rate of their NIC, the window and the round trip of their path.
+
+use crate::compat::hpcc::network::BaseTimes;
+use crate::host::sites::Sites;
+use crate::measure::ideal::longest_propagation;
+use backwater_scenario::Scenario;
+use backwater_scenario::model::{Time, Window as Cap};
+use backwater_scenario::topology::Graph;
+use backwater_transport::Site;
+use backwater_types::{BitsPerSec, Duration};
+
+/// Of all flows of a scenario.
+pub(crate) fn sites(scenario: &Scenario, graph: &Graph) -> Sites {
+    let rate = |host: usize| graph.links[host].rate;
+    let host = &scenario.host;
+    let asked = host.window.unwrap_or(Cap::Bdp);
+    let asks_times = matches!(asked, Cap::BaseBdp | Cap::PairBdp) || host.asks_base_rtt();
+    let times = asks_times.then(|| BaseTimes::new(graph, host.payload.0));
+    let longest = times.as_ref().map_or(0, BaseTimes::largest_rtt);
+    let site = |line_rate: BitsPerSec, window: u64, base_rtt: u64| Site {
+        line_rate: line_rate.0 as f64,
+        window,
+        base_rtt: Duration::from_ns(base_rtt),
+        unlimited: asked == Cap::None,
+        whole: scenario.conventions.time == Time::WholeNs,
+    };
+    let at_least = |window: u64| window.max(host.payload.0);
+    let mut sites = Sites::new(graph.hosts);
+    if asked == Cap::PairBdp
+        && let Some(times) = &times
+    {
+        for (src, dst) in (0..graph.hosts).flat_map(|src| (0..graph.hosts).map(move |dst| (src, dst))) {
+            sites.add(site(rate(src), at_least(times.bdp(src, dst)), times.rtt(src, dst)));
+        }
+        return sites;
+    }
+    let window = match asked {
+        Cap::Size(bytes) => bytes.0,
+        Cap::None => u64::MAX,
+        Cap::Bdp => {
+            let fastest = (0..graph.hosts).map(rate).max().unwrap_or_default();
+            at_least(Duration(2 * (longest_propagation(graph) + host.delay).0).bytes_at(fastest).0)
+        }
+        Cap::BaseBdp | Cap::PairBdp => at_least(times.as_ref().map_or(0, BaseTimes::largest_bdp)),
+    };
+    (0..graph.hosts).for_each(|src| sites.add(site(rate(src), window, longest)));
+    sites
+}
