@@ -3,7 +3,7 @@
 use crate::buffer::MemoryShape;
 use crate::marking::Red;
 use alloc::vec::Vec;
-use backwater_types::{BitsPerSec, Duration};
+use backwater_types::{BitsPerSec, CONTROL_WIRE, Duration};
 
 /// What is the same for every scheme: ports, queues, buffer, marking.
 #[derive(Clone, Debug)]
@@ -72,7 +72,7 @@ pub struct PortShape {
     pub hrtt: Duration,
     /// Marking at this egress.
     pub red: Red,
-    /// Bytes that may still come in by it after a PFC pause was decided; see [`headroom`](crate::pfc::headroom).
+    /// Bytes that may still come in by it after a PFC pause was decided; see [`headroom`].
     pub headroom: u64,
     /// The neighbour has PFC and nothing else to be paused with.
     pub pfc_only: bool,
@@ -85,10 +85,19 @@ impl PortShape {
             rate,
             hrtt: Duration(2 * delay.0),
             red: Red::OFF,
-            headroom: crate::pfc::headroom(delay, rate, 1048),
+            headroom: headroom(delay, rate, 1048),
             pfc_only: false,
         }
     }
+}
+
+/// Bytes that may arrive on a link after XOFF was decided: the exact worst case.
+///
+/// The frame waits for a full packet that has just started the other way, crosses the link, and finds the sender starting one
+/// more full packet; everything on its way until that one has arrived still comes: `2 x delay x rate + 2 full packets + the
+/// frame`. At 100 Gb/s, 1 us, 1048 B: 25 000 + 2 096 + 64 B. Full packets alone fill 25 of them, 26 200 B.
+pub fn headroom(delay: Duration, rate: BitsPerSec, largest: u64) -> u64 {
+    Duration(2 * delay.0).bytes_at(rate).0 + 2 * largest + CONTROL_WIRE as u64
 }
 
 impl Shape {
@@ -121,5 +130,15 @@ impl Shape {
     /// Largest round trip to a neighbour (`maxHRTT`).
     pub fn hrtt(&self) -> Duration {
         self.hrtt.unwrap_or_else(|| self.ports.iter().map(|p| p.hrtt).max().unwrap_or(Duration::ZERO))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headroom_is_the_round_trip_two_packets_and_the_frame() {
+        assert_eq!(headroom(Duration::from_us(1), BitsPerSec(100_000_000_000), 1048), 25_000 + 2_096 + 64);
     }
 }

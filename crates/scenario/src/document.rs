@@ -150,6 +150,14 @@ impl Node {
         }
     }
 
+    /// The table of a document.
+    pub(crate) fn into_table(self) -> Table {
+        match self.value {
+            Value::Table(table) => table,
+            _ => unreachable!("a document is a table"),
+        }
+    }
+
     /// The text, if it is one.
     pub(crate) fn text(&self) -> Option<&str> {
         match &self.value {

@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 use crate::document::{Node, Place, Table, Value};
 use crate::error::Error;
 use crate::model::Scenario;
-use crate::resolve::{into_table, resolve};
+use crate::resolve::resolve;
 use crate::schema::{PLAN_KEYS, SCALES};
 use crate::sizes::read_text;
 use crate::structure::join;
@@ -95,7 +95,7 @@ fn extend(mut document: Node, dir: &Path, chain: &mut Vec<PathBuf>) -> Result<No
     let dir = path.parent().unwrap_or(Path::new("")).to_path_buf();
     let mut base = extend(Node::from_toml(&text, &name, &dir)?, &dir, chain)?;
     let Value::Table(below) = &mut base.value else { unreachable!("a document is a table") };
-    merge::merge(below, into_table(document.clone()));
+    merge::merge(below, document.clone().into_table());
     Ok(Node { value: base.value, place: document.place })
 }
 
@@ -127,7 +127,7 @@ struct Sets {
 
 fn plan(document: Node, dir: &Path, stem: Option<&str>, sets: &[String], scale: Option<&str>) -> Result<Plan, Error> {
     let place = document.place.clone();
-    let mut base = into_table(document);
+    let mut base = document.into_table();
     let sets = parse_sets(sets)?;
     let swept = swept_keys(&base, &sets.axes);
     check_over(base.get("expect"), &swept)?;
@@ -291,7 +291,7 @@ fn lay_regions(table: &mut Table, scheme: &str) -> Result<(), Error> {
             if let Some(profile) = profile.as_deref().and_then(|profile| presets::profile(profile, name)) {
                 merge::merge(&mut keys, profile);
             }
-            keys.remove("switch").map(into_table).unwrap_or_default()
+            keys.remove("switch").map(Node::into_table).unwrap_or_default()
         };
         let own = match region.get("switch") {
             None => Table::new(),
@@ -366,7 +366,7 @@ fn flatten_overrides(table: &mut Table) {
 
 /// Lays the overrides of a scale over the document, and takes all scales off. Returns the name of the scale.
 fn apply_scale(base: &mut Table, place: &Place, asked: Option<&str>) -> Result<String, Error> {
-    let scales = base.remove("scale").map(into_table).unwrap_or_default();
+    let scales = base.remove("scale").map(Node::into_table).unwrap_or_default();
     let known = SCALES.iter().copied().filter(|scale| scales.contains_key(*scale)).collect::<Vec<_>>();
     let name = match asked {
         Some(name) if known.contains(&name) => name,

@@ -8,7 +8,6 @@ use serde::Serialize;
 
 use crate::document::{Node, Place, Table, Value};
 use crate::merge::merge;
-use crate::resolve::into_table;
 use backwater_schemes::registry::PRESETS;
 
 /// A scheme as `backwater schemes` lists it.
@@ -74,7 +73,7 @@ pub(crate) fn profile(name: &str, scheme: &str) -> Option<Table> {
     let mut keys = all.iter().find(|profile| profile.info.name == name)?.keys.clone();
     let own = keys.remove("scheme").and_then(|schemes| schemes.table()?.get(scheme).cloned());
     if let Some(own) = own {
-        merge(&mut keys, into_table(own));
+        merge(&mut keys, own.into_table());
     }
     Some(keys)
 }

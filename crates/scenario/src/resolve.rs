@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value as Json;
 
-use crate::document::{Node, Place, Table, Value};
+use crate::document::{Node, Place, Value};
 use crate::error::Error;
 use crate::flow_list;
 use crate::model::{Scenario, Sizes, Workload};
@@ -142,12 +142,4 @@ fn read<T>(
     let path = dir.join(file);
     let name = path.display().to_string();
     read(&path, &name).map_err(|error| if error.place == name { node.error(key, error.problem) } else { error })
-}
-
-/// The table of a document.
-pub(crate) fn into_table(node: Node) -> Table {
-    match node.value {
-        Value::Table(table) => table,
-        _ => unreachable!("a document is a table"),
-    }
 }

@@ -13,6 +13,8 @@
 //! The upstream half, [`PausedPorts`], holds the data of a port whatever the class that a pause names: there is one accounting
 //! for all classes here, and its frames name class 0.
 
+pub use crate::shape::headroom;
+
 use crate::backpressure::{Backpressure, Refresh, Upstream};
 use crate::canonical::Canonical;
 use crate::held::{Held, Resident};
@@ -22,9 +24,7 @@ use crate::shape::{PortShape, Shape};
 use alloc::string::String;
 use alloc::vec::Vec;
 use alloc::{format, vec};
-use backwater_types::{
-    BitsPerSec, Bytes, CONTROL_WIRE, ControlFrame, Duration, Instant, OutOfRange, Packet, PortId, QueueId, Ranges,
-};
+use backwater_types::{Bytes, ControlFrame, Duration, Instant, OutOfRange, Packet, PortId, QueueId, Ranges};
 use core::hash::{Hash, Hasher};
 #[cfg(feature = "schema")]
 use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
@@ -58,15 +58,6 @@ impl Ranges for PfcParams {
 
 /// How often a pause is repeated: well inside the 335 us after which real hardware at 100 Gb/s would let it lapse.
 const REFRESH: Duration = Duration::from_us(100);
-
-/// Bytes that may arrive on a link after XOFF was decided: the exact worst case.
-///
-/// The frame waits for a full packet that has just started the other way, crosses the link, and finds the sender starting one
-/// more full packet; everything on its way until that one has arrived still comes: `2 x delay x rate + 2 full packets + the
-/// frame`. At 100 Gb/s, 1 us, 1048 B: 25 000 + 2 096 + 64 B. Full packets alone fill 25 of them, 26 200 B.
-pub fn headroom(delay: Duration, rate: BitsPerSec, largest: u64) -> u64 {
-    Duration(2 * delay.0).bytes_at(rate).0 + 2 * largest + CONTROL_WIRE as u64
-}
 
 /// Ingress accounting of one switch.
 #[derive(Clone, Debug)]
@@ -330,15 +321,5 @@ impl<Q> Upstream<Q> for PausedPorts {
 impl Canonical for PausedPorts {
     fn canonical(&self, _now: Instant, state: &mut impl Hasher) {
         self.0.hash(state);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn headroom_is_the_round_trip_two_packets_and_the_frame() {
-        assert_eq!(headroom(Duration::from_us(1), BitsPerSec(100_000_000_000), 1048), 25_000 + 2_096 + 64);
     }
 }
