@@ -38,7 +38,7 @@ impl Listener {
         let before = self.sent.len();
         let sent = &mut self.sent;
         let mut reply = |of: &Packet, reply| sent.push((at, of.seq, reply));
-        self.receiver.on_packet(&self.params, Instant(at), &segment(seq, flags), &mut reply);
+        self.receiver.on_packet(&self.params, Instant(at), &segment(seq, flags).into(), &mut reply);
         self.sent[before..].iter().map(|(.., reply)| *reply).collect()
     }
 
@@ -69,7 +69,7 @@ impl Host {
     }
 
     fn open(&mut self, dst: u16, key: u32, packets: u32) -> TcpFlow {
-        let start = Start { dst, key, packets, last_wire: LAST, class: 3, flags: flags::ECT };
+        let start = Start { dst, key, site: 0, packets, last_wire: LAST, class: 3, flags: flags::ECT };
         Tcp::open(&self.params, &mut self.peers, Instant(self.now), start)
     }
 
@@ -95,7 +95,7 @@ impl Host {
     fn hear(&self, flow: &mut TcpFlow, reply: Reply) {
         let word = reply.word.expect("an acknowledgement has a word of its own");
         let packet = Packet { kind: reply.kind, flags: reply.flags, receiver_slot: word, ..segment(reply.seq, 0) };
-        flow.on_packet(&self.params, Instant(self.now), &packet);
+        flow.on_packet(&self.params, Instant(self.now), &packet.into());
     }
 
     /// Every segment arrives, and the flow ends after one round trip for each window; the segments of each.
@@ -129,7 +129,7 @@ fn segment(seq: u32, flags: u8) -> Packet {
 }
 
 fn ack(next: u32, word: u32) -> Reply {
-    Reply { kind: Kind::Ack, seq: next, word: Some(word), wire: ACK, flags: 0 }
+    Reply { kind: Kind::Ack, seq: next, word: Some(word), wire: ACK, flags: 0, extension: () }
 }
 
 fn marked(reply: Reply) -> Reply {
@@ -204,7 +204,8 @@ fn what_comes_late_is_told_that_everything_has_arrived() {
     let mut flow = host.open(1, 7, 10);
     assert_eq!(host.burst(&mut flow).len(), 10);
     for lost in [0, 4, 9] {
-        let late = TcpFlowReceiver::late(&host.params.receiver, &segment(lost, flags::CE)).expect("it is answered");
+        let late =
+            TcpFlowReceiver::late(&host.params.receiver, &segment(lost, flags::CE).into()).expect("it is answered");
         assert_eq!((late.kind, late.wire, late.flags), (Kind::Ack, ACK, 0));
         let mut flow = flow.clone();
         host.hear(&mut flow, late);
@@ -374,7 +375,7 @@ fn a_connection_for_each_flow_is_new_to_each() {
 fn a_connection_opens_with_headers_alone_and_one_round_trip() {
     let mut host = Host::new(TcpParams { handshake: true, initial_window: 4, ..TcpParams::default() });
     let mut flow = host.open(5, 7, 3);
-    let out = |seq, wire, flags| Outgoing { seq, wire, class: 3, flags };
+    let out = |seq, wire, flags| Outgoing { seq, wire, class: 3, flags, extension: () };
     assert_eq!(host.burst(&mut flow), [out(0, HEADER, 0)], "not ECN-capable, and alone");
     host.hear(&mut flow, ack(1, 0));
     assert_eq!((flow.acknowledged(), flow.has_unsent()), (0, true), "no data yet");
@@ -400,7 +401,7 @@ fn a_lost_opening_is_sent_again_when_the_timer_is_due() {
         assert_eq!(host.burst(&mut flow), opening);
     }
     host.hear(&mut flow, ack(1, 0));
-    let last = Outgoing { seq: 1, wire: LAST, class: 3, flags: flags::ECT | flags::LAST };
+    let last = Outgoing { seq: 1, wire: LAST, class: 3, flags: flags::ECT | flags::LAST, extension: () };
     assert_eq!(host.burst(&mut flow), [last]);
     assert_eq!(flow.timer(&host.params), Instant(host.now + RTO), "what was lost is forgotten");
 }
