@@ -190,7 +190,7 @@ fn flowsail_pauses_flows_of_rings_by_name() {
         let name = nic.sent[0].1.flow_name();
         nic.control(ControlFrame::PauseFlow(name));
         nic.run_to(amid(6));
-        nic.control(ControlFrame::PauseFlow(FlowName { flow: 9, slot: nic.sent[1].1.sender_slot, ..name }));
+        nic.control(ControlFrame::PauseFlow(FlowName { flow: 9, slot: nic.sent[2].1.sender_slot, ..name }));
         nic.control(ControlFrame::ResumeFlow(name));
         nic.run_to(amid(10));
         assert_eq!(times(&nic), (0..=10).map(at).collect::<Vec<_>>());
