@@ -1,8 +1,8 @@
 //! What a scheme is made of, by name: the tables of parameters a scenario has for switches and hosts, and what is built from them.
 //!
 //! Parameters are defined beside their algorithms, in `dataplane` and `transport`; here they come together in [`Switch`] and
-//! [`Host`]. From these and a [`site`] a [`Network`] builds a switch ([`Network::switch`]), or what a NIC and its transport are made of
-//! ([`Network::nic`]), without a simulator. A scheme is a preset of these tables ([`registry::PRESETS`]).
+//! [`Host`]. From these and a [`site`] a [`Network`] builds a switch ([`Network::switch`]), or what a NIC and its transport are
+//! made of ([`Network::nic`]), without a simulator. A scheme is a preset of these tables ([`registry::PRESETS`]).
 
 pub mod build;
 pub mod conventions;

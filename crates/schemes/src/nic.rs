@@ -16,7 +16,7 @@ impl Network<'_> {
         NicSetup { host: site.host, queues: queues(table), red: self.nic_red(table, site), seed: self.seed }
     }
 
-    /// What is the same for all NICs, where most switches do as this table says. `priorities` has the traffic class of each workload.
+    /// What is the same for all NICs, where most switches do as this table says. `priorities`: `[workload]`, traffic class.
     pub fn nic_params<P>(&self, table: &Switch, transport: P, priorities: Vec<u8>) -> NicParams<P> {
         NicParams {
             transport,

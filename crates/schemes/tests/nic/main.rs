@@ -65,6 +65,9 @@ impl Tables {
     }
 }
 
+/// A frame that names a flow, and when it comes, us after the first.
+type Later = (u64, fn(FlowName) -> ControlFrame);
+
 /// So many packets after the start.
 fn at(packets: u64) -> Instant {
     Instant(packets * PACKET.0)
@@ -120,7 +123,7 @@ fn a_pause_of_the_port_holds_a_flow_until_it_is_resumed_or_the_link_comes_up() {
         }
         // The end is acknowledged: the flow is forgotten, and another gets its slot.
         assert!(nic.has(slot, 1));
-        nic.arrive_from(0);
+        nic.arrive();
         assert!(!nic.has(slot, 1));
         assert_eq!(nic.start(2, 0, 1), slot);
         assert_eq!(nic.sent.last().map(|(at, packet)| (*at, packet.flow)), Some((at(100), 2)));
@@ -196,7 +199,7 @@ fn flowsail_pauses_flows_of_rings_by_name() {
         let name = nic.sent[0].1.flow_name();
         nic.control(ControlFrame::PauseFlow(name));
         nic.run_to(amid(6));
-        nic.control(ControlFrame::PauseFlow(FlowName { flow: 9, slot: nic.sent[1].1.sender_slot, ..name }));
+        nic.control(ControlFrame::PauseFlow(FlowName { flow: 9, slot: nic.sent[2].1.sender_slot, ..name }));
         nic.control(ControlFrame::ResumeFlow(name));
         nic.run_to(amid(10));
         assert_eq!(times(&nic), (0..=10).map(at).collect::<Vec<_>>());
@@ -216,7 +219,7 @@ fn a_pause_by_name_that_is_not_repeated_lapses() {
     let pause = amid(2);
     let us = |us: u64| pause + Duration::from_us(us);
     // When the flow sends again that was paused at 0 us, and to which these frames came.
-    let resumed = |tables: &Tables, frames: &[(u64, fn(FlowName) -> ControlFrame)]| {
+    let resumed = |tables: &Tables, frames: &[Later]| {
         let mut nic = tables.rings();
         nic.start(1, 0, 1_000_000);
         nic.run_to(pause);
@@ -337,7 +340,7 @@ fn a_fifo_drops_what_it_has_no_room_for_and_goes_on_with_the_window() {
     nic.start(1, 0, 30);
     nic.run_to(at(20));
     assert_eq!(times(&nic), (0..10).map(at).collect::<Vec<_>>());
-    nic.arrive_from(0);
+    nic.arrive();
     nic.run_to(at(50));
     assert_eq!(times(&nic)[10..], (20..40).map(at).collect::<Vec<_>>());
 }

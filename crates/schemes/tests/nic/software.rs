@@ -1,5 +1,5 @@
-//! What a software NIC has around it: a link, a clock, and here the receivers too. No packet is lost, so no timer of a sender comes to
-//! be due.
+//! What a software NIC has around it: a link, a clock, and here the receivers too. No packet is lost, so no timer of a sender comes
+//! to be due.
 
 use backwater_nic::{Context, Flow, Flows, NewFlow, Nic, NicParams};
 use backwater_schemes::build::ser_time;
@@ -104,9 +104,10 @@ impl<N: Nic<T::Sender>, T: Transport> SoftwareNic<N, T> {
         self.tell(|_, _| ());
     }
 
-    /// All that was sent from `first` on arrives, and so does what answers it.
-    pub(crate) fn arrive_from(&mut self, first: usize) {
-        for (_, packet) in self.sent[first..].to_vec() {
+    /// All that was sent arrives, and so does what answers it.
+    pub(crate) fn arrive(&mut self) {
+        let sent: Vec<Packet> = self.sent.iter().map(|(_, packet)| *packet).collect();
+        for packet in sent {
             let mut replies = Vec::new();
             let receiver = self.receivers.entry(packet.flow).or_default();
             receiver.on_packet(T::receiving(&self.params.transport), self.now, &packet.into(), &mut |of, reply| {
