@@ -8,7 +8,7 @@
 
 use backwater_types::{Instant, hash};
 
-/// Times at or beyond this do not fit a key.
+/// Times at or beyond this do not fit a key; every run ends before.
 pub(crate) const TIME_LIMIT: Instant = Instant(1 << 46);
 
 const TIE_BITS: u32 = 18;
@@ -52,12 +52,13 @@ impl<const LEAVES: usize> Tree<LEAVES> {
         }
     }
 
-    /// Sets the time of `leaf`; [`Instant::NEVER`] makes it idle.
+    /// Sets the time of `leaf`; what is due at [`TIME_LIMIT`] or later never comes, since no run lasts so long, and makes it idle
+    /// like [`Instant::NEVER`].
     #[inline(always)]
     pub fn set(&mut self, leaf: usize, at: Instant) {
         let block = &mut self.blocks[leaf / LEAVES];
         let mut i = leaf % LEAVES;
-        let mut winner = if at == Instant::NEVER { u64::MAX } else { key(leaf, at, block.salts[i], self.leaf_bits) };
+        let mut winner = if at >= TIME_LIMIT { u64::MAX } else { key(leaf, at, block.salts[i], self.leaf_bits) };
         block.leaves[i] = winner;
         // The winner so far stays in a register; siblings load independently of it.
         winner = winner.min(block.leaves[i ^ 1]);
@@ -140,6 +141,19 @@ mod tests {
         assert_eq!(order, [(10, 1), (20, 4), (30, 3), (40, 2)]);
         assert_eq!(tree.next(), Instant(50));
         assert_eq!([tree.time(0), tree.time(1)], [Instant(50), Instant::NEVER]);
+    }
+
+    /// A timer may be set for longer than a run can last: it must not come round again near the start of the clock.
+    #[test]
+    fn what_is_due_beyond_the_clock_never_comes() {
+        let mut tree = Tree::<8>::new(5, 1);
+        let last = Instant(TIME_LIMIT.0 - 2);
+        tree.set(0, last);
+        for beyond in [TIME_LIMIT, Instant(TIME_LIMIT.0 + 5), Instant(2 * TIME_LIMIT.0), Instant::NEVER] {
+            tree.set(1, beyond);
+            assert_eq!((tree.next(), tree.time(1), tree.is_set(1)), (last, Instant::NEVER, false));
+        }
+        assert_eq!(tree.first_before(Instant(TIME_LIMIT.0 - 1)), Some((last, 0)));
     }
 
     #[test]

@@ -414,3 +414,25 @@ fn a_delayed_acknowledgement_waits_its_time() {
     // Three go, two are acknowledged and let two go; the first of those completes a pair with the third.
     assert!(outcome.acknowledged[0].0 < 5 * 100_000_000, "{}", outcome.acknowledged[0].0);
 }
+
+/// The clock of a run ends at 70.4 s. A timeout that would be due later does not come, whatever else there is to do until then.
+#[test]
+fn a_timeout_beyond_the_clock_does_not_come() {
+    let run = |host: &str| {
+        run(&scenario(&format!(
+            "scheme = \"fifo\"\n{}[host]\n{host}\n[run]\nduration = \"60 s\"\nwarmup = \"0 s\"\ndrain = 1.15\n\
+             [measure]\nsample = \"0 s\"\n[[workload]]\nkind = \"flow-list\"\n\
+             flows = [{{ start = \"0 s\", src = \"host0\", dst = \"host1\", bytes = \"1 B\" }}]\n\
+             [[fault]]\nlink = [\"host1\", \"switch0\"]\ndown = [[\"0 s\", \"70 s\"]]\n",
+            row(&[(100, 1000), (100, 1000)])
+        )))
+    };
+    // The timeout doubles: due at 5, 15, 35 and 75 s. Or at 10, 30 and 70 s, when the run has ended.
+    for (rto, most, timeouts) in [("5 s", "64 s", 3), ("5 s", "5 s", 13), ("10 s", "64 s", 2), ("10 s", "20 s", 3)] {
+        let outcome = run(&format!("transport = \"tcp\"\nrto = \"{rto}\"\ntcp.rto_max = \"{most}\""));
+        assert_eq!(outcome.received, [Instant::NEVER]);
+        assert_eq!(outcome.timeout_reasons.iter().sum::<u64>(), timeouts, "{rto} to {most}");
+    }
+    // Go-back-N's does not: due at 9, 18, ... 63 and 72 s.
+    assert_eq!(run("transport = \"line-rate\"\nrto = \"9 s\"").received, [Instant::NEVER]);
+}

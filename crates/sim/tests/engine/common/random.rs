@@ -5,18 +5,65 @@
 mod flowsail;
 mod tcp;
 
+use super::scenario;
+use backwater_scenario::model::{Assignment, Backpressure, Transport};
+use backwater_schemes::registry::PRESETS;
 use backwater_types::hash::Stream;
 use std::fmt::Write;
+use std::sync::OnceLock;
 
 /// Kinds of random scenarios, each numbered from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
-    /// Every scheme but those that name flows in their frames.
+    /// Every registered scheme but those that name flows in their frames, and TCP.
     Queues,
     /// FlowSail and ideal flow control, and FlowSail beside others.
     Flows,
-    /// TCP over shared memory.
+    /// TCP over shared memory, whatever a scheme makes of it.
     Tcp,
+}
+
+/// A registered scheme, and what the rest of a case depends on.
+#[derive(Debug)]
+struct Scheme {
+    name: &'static str,
+    family: Family,
+    /// Drawn so many times as often as others: the more its switches remember, the more can go wrong.
+    weight: usize,
+    assignment: Assignment,
+    backpressure: Backpressure,
+    /// Its switches mark.
+    marks: bool,
+}
+
+impl Scheme {
+    fn registered() -> &'static [Scheme] {
+        static SCHEMES: OnceLock<Vec<Scheme>> = OnceLock::new();
+        SCHEMES.get_or_init(|| PRESETS.iter().map(|(name, _)| Scheme::of(name)).collect())
+    }
+
+    /// As it ships.
+    fn of(name: &'static str) -> Scheme {
+        let net = "[topology]\nkind = \"single-switch\"\nhosts = 2\nrate = \"100 Gbps\"\ndelay = \"1 us\"\n\
+                   [run]\nduration = \"1 ms\"\n[[workload]]\nkind = \"flow-list\"\n\
+                   flows = [{ start = \"0 s\", src = \"host0\", dst = \"host1\", bytes = \"1 B\" }]\n";
+        let scenario = scenario(&format!("scheme = \"{name}\"\n{net}"));
+        let (switch, host) = (&scenario.switch, &scenario.host);
+        let (assignment, backpressure) = (switch.assignment, switch.backpressure);
+        let family = match (backpressure, host.transport) {
+            (Backpressure::Flowsail | Backpressure::PerFlow, _) => Family::Flows,
+            (_, Transport::Tcp) => Family::Tcp,
+            _ => Family::Queues,
+        };
+        let weight = if (assignment, backpressure) == (Assignment::Dynamic, Backpressure::Bfc) { 4 } else { 1 };
+        Scheme { name, family, weight, assignment, backpressure, marks: switch.ecn.is_some() }
+    }
+
+    fn draw(family: Family, dice: &mut Dice) -> &'static Scheme {
+        let of_family = Scheme::registered().iter().filter(|scheme| scheme.family == family);
+        let weighted: Vec<_> = of_family.flat_map(|scheme| std::iter::repeat_n(scheme, scheme.weight)).collect();
+        dice.of(&weighted)
+    }
 }
 
 /// A random scenario.
@@ -95,28 +142,15 @@ pub fn case(family: Family, number: u64) -> Case {
 
 fn queues_case(number: u64) -> Case {
     let dice = &mut Dice::new(number);
-    let scheme = dice.of(&[
-        "bfc",
-        "bfc",
-        "bfc",
-        "bfc",
-        "bfc-stochastic",
-        "bfc-single",
-        "dctcp",
-        "dctcp",
-        "pfc",
-        "pfc",
-        "ideal-fq",
-        "dqa",
-        "fifo",
-    ]);
-    let pfc = scheme == "dctcp" || scheme == "pfc" || (scheme == "dqa" && dice.percent(40));
-    let bfc = scheme.starts_with("bfc");
+    let scheme = Scheme::draw(Family::Queues, dice);
+    let dqa = (scheme.assignment, scheme.backpressure) == (Assignment::Dynamic, Backpressure::None);
+    let backpressure = if dqa && dice.percent(40) { Backpressure::Pfc } else { scheme.backpressure };
+    let (pfc, bfc) = (backpressure == Backpressure::Pfc, backpressure == Backpressure::Bfc);
     let conventions = Conventions::draw(number, scheme, pfc);
-    let net = net(dice, !pfc && !bfc);
+    let net = net(dice, backpressure == Backpressure::None);
     let (payload, header) = (dice.of(&[256, 500, 1000]), 48);
     let full = payload + header;
-    let mut out = format!("scheme = \"{scheme}\"\nseed = {}\n{}", 1 + dice.below(1000), net.toml);
+    let mut out = format!("scheme = \"{}\"\nseed = {}\n{}", scheme.name, 1 + dice.below(1000), net.toml);
     out += &conventions.toml;
 
     let queues = dice.range(2, 9);
@@ -140,7 +174,7 @@ fn queues_case(number: u64) -> Case {
         if small_headroom || conventions.memory {
             let _ = writeln!(extra, "headroom = \"{each} B\"");
         }
-        common_switch(dice, &mut out, scheme);
+        common_switch(dice, &mut out, scheme, dqa);
         out += &extra;
     } else {
         if dice.percent(75) {
@@ -148,9 +182,9 @@ fn queues_case(number: u64) -> Case {
             roomy = packets >= 30;
             let _ = writeln!(out, "buffer = \"{} B\"", packets * full + dice.below(full));
         }
-        common_switch(dice, &mut out, scheme);
+        common_switch(dice, &mut out, scheme, dqa);
     }
-    if bfc || scheme == "dqa" {
+    if bfc || dqa {
         bfc_knobs(dice, &mut out, full);
     }
 
@@ -183,8 +217,10 @@ fn queues_case(number: u64) -> Case {
     let unstopped = conventions.acks && !conventions.acks_paused;
     let steady = !out.contains("[[fault]]");
     let lossless = pfc && !small_headroom && steady && !out.contains("\nalpha") && !unstopped;
-    let valleys =
-        (pfc || bfc) && out.contains("leaf-spine") && out.contains("\ndown = ") && !out.contains("\"valley\"");
+    let valleys = backpressure != Backpressure::None
+        && out.contains("leaf-spine")
+        && out.contains("\ndown = ")
+        && !out.contains("\"valley\"");
     // HPCC's hosts have no timer: what they lose last is lost for good.
     let live = !heavy && roomy && guard >= 20 && !valleys && (lossless || !conventions.hosts);
     Case { live, threads: if dice.percent(4) { 2 } else { 1 }, lossless, mishaps: None, toml: out }
@@ -200,9 +236,10 @@ struct Conventions {
 }
 
 impl Conventions {
-    fn draw(case: u64, scheme: &str, pfc: bool) -> Conventions {
+    fn draw(case: u64, scheme: &Scheme, pfc: bool) -> Conventions {
         let dice = &mut Dice(Stream::new(0x6261_636b, 0x636f_6e76, case));
-        let fifo = ["dctcp", "pfc", "fifo"].contains(&scheme);
+        let coarse = matches!(scheme.backpressure, Backpressure::None | Backpressure::Pfc);
+        let fifo = scheme.assignment == Assignment::Single && coarse;
         let (memory, hosts) = (pfc && fifo && dice.percent(30), fifo && dice.percent(30));
         let acks = fifo && dice.percent(30);
         let mut toml = "[conventions]\n".to_string();
@@ -223,17 +260,17 @@ impl Conventions {
     }
 }
 
-fn common_switch(dice: &mut Dice, out: &mut String, scheme: &str) {
-    if scheme == "dqa" && dice.percent(40) {
+fn common_switch(dice: &mut Dice, out: &mut String, scheme: &Scheme, dqa: bool) {
+    if dqa && dice.percent(40) {
         let _ = writeln!(out, "assignment = \"stochastic\"");
     }
     if dice.percent(15) {
         let _ = writeln!(out, "symmetric_ecmp = true");
     }
-    if scheme != "ideal-fq" && dice.percent(10) {
+    if scheme.assignment != Assignment::PerFlow && dice.percent(10) {
         let _ = writeln!(out, "alpha = {}", dice.of(&[0.25, 1.0, 8.0]));
     }
-    if scheme == "dctcp" {
+    if scheme.marks {
         let kmin = dice.of(&[0, 1000, 5000]);
         let _ = write!(
             out,
