@@ -14,7 +14,7 @@ use crate::nic::{Context, Nic, ONLY_PORT};
 use crate::params::{NicParams, NicSetup};
 use alloc::vec::Vec;
 use backwater_dataplane::{PausedPorts, Ring};
-use backwater_transport::{Dctcp, GoBackNSender, Next, Sender};
+use backwater_transport::{Dctcp, Due, GoBackNSender, Next, Sender};
 use backwater_types::{ControlFrame, Extension, Frame, Instant};
 
 /// The NIC.
@@ -57,11 +57,13 @@ impl<S: Sender> Nic<S> for List<S::Extension> {
             return self.open(cx, slot);
         }
         self.note(cx.flows, cx.params, slot);
+        self.repace(cx, slot);
     }
 
     #[inline(always)]
     fn done(&mut self, cx: &mut Context<S, Place>, slot: u32) {
         self.note(cx.flows, cx.params, slot);
+        self.repace(cx, slot);
     }
 
     #[inline(always)]
@@ -132,6 +134,21 @@ impl<E: Extension> List<E> {
         self.pairs.unsent.set(place, unsent);
         self.pairs.open.set(place, unsent && open);
         self.pairs.finished.set(place, flow.source.is_done());
+    }
+
+    /// The pace of the pair in `slot` may have changed. A wake-up that is ordered comes earlier for it, not later.
+    #[inline(always)]
+    fn repace<S: Sender>(&mut self, cx: &mut Context<S, Place>, slot: u32) {
+        if !S::Due::MOVES {
+            return;
+        }
+        let flow = &cx.flows[slot];
+        let at = flow.source.pace();
+        self.pairs.places[flow.nic.0 as usize].next_avail = at;
+        if self.wake != Instant::NEVER && at < self.wake {
+            self.wake = at.max(cx.now);
+            cx.wake_at(self.wake);
+        }
     }
 
     /// The place in the list of the pair whose turn it is. Takes finished pairs out if the search met one.

@@ -7,7 +7,7 @@ use crate::nic::{Context, Nic, ONLY_PORT};
 use crate::params::{NicParams, NicSetup};
 use crate::timers::Timers;
 use backwater_dataplane::{NicQueues, PausedQueues, Ring, Upstream};
-use backwater_transport::{Next, Sender};
+use backwater_transport::{Due, Next, Sender};
 use backwater_types::hash::Stream;
 use backwater_types::{ControlFrame, Duration, Extension, FlowName, Frame, Instant, QueueId};
 
@@ -25,7 +25,7 @@ pub struct Rings<E = ()> {
 
 /// What it keeps of a flow.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Place {
+pub struct Place<D> {
     queue: QueueId,
     /// Counts as a member of its queue: it has unsent packets.
     joined: bool,
@@ -38,10 +38,12 @@ pub struct Place {
     /// Has an entry in [`Rings::paused`].
     lapsing: bool,
     paused_at: Instant,
+    /// Of its entry in [`Rings::paced`], where the pace may change while it waits.
+    due: D,
 }
 
 impl<S: Sender> Nic<S> for Rings<S::Extension> {
-    type Flow = Place;
+    type Flow = Place<S::Due>;
 
     fn new(setup: NicSetup) -> Rings<S::Extension> {
         Rings {
@@ -56,9 +58,9 @@ impl<S: Sender> Nic<S> for Rings<S::Extension> {
 
     /// Puts the flow where it can be served from, if it may send: its queue's ring, or the pacing timer.
     #[inline(always)]
-    fn offer(&mut self, cx: &mut Context<S, Place>, slot: u32) {
+    fn offer(&mut self, cx: &mut Context<S, Place<S::Due>>, slot: u32) {
         let flow = &mut cx.flows[slot];
-        if flow.nic.ringed || flow.nic.pacing || flow.nic.paused {
+        if flow.nic.ringed || (flow.nic.pacing && !S::Due::MOVES) || flow.nic.paused {
             return;
         }
         let next = flow.source.peek(&cx.params.transport, cx.now.max(cx.busy_until));
@@ -70,17 +72,22 @@ impl<S: Sender> Nic<S> for Rings<S::Extension> {
             flow.nic.queue = self.queues.join(cx.params.priorities[flow.class as usize], &mut self.rng);
         }
         if let Next::NotBefore(at) = next {
+            if flow.nic.pacing && flow.nic.due.at() <= at {
+                return;
+            }
             flow.nic.pacing = true;
+            flow.nic.due.set(at);
             self.paced.push((at, slot, flow.id));
             cx.wake_at(at);
         } else {
+            flow.nic.pacing = false;
             flow.nic.ringed = true;
             self.queues.make_ready(flow.nic.queue, slot);
         }
     }
 
     #[inline(always)]
-    fn done(&mut self, cx: &mut Context<S, Place>, slot: u32) {
+    fn done(&mut self, cx: &mut Context<S, Place<S::Due>>, slot: u32) {
         self.settle(cx.flows, slot);
     }
 
@@ -101,7 +108,7 @@ impl<S: Sender> Nic<S> for Rings<S::Extension> {
 
     /// The next packet of the flow whose turn it is.
     #[inline(always)]
-    fn next_data(&mut self, cx: &mut Context<S, Place>) -> Option<Frame<S::Extension>> {
+    fn next_data(&mut self, cx: &mut Context<S, Place<S::Due>>) -> Option<Frame<S::Extension>> {
         if !self.may_send() {
             return None;
         }
@@ -145,7 +152,7 @@ impl<S: Sender> Nic<S> for Rings<S::Extension> {
         !self.replies.is_empty() || (self.may_send() && self.queues.sendable())
     }
 
-    fn on_control(&mut self, cx: &mut Context<S, Place>, frame: ControlFrame) {
+    fn on_control(&mut self, cx: &mut Context<S, Place<S::Due>>, frame: ControlFrame) {
         self.upstream.on_control(cx.now, ONLY_PORT, frame, &mut self.queues);
         match frame {
             ControlFrame::PauseFlow(name) if cx.params.obeys_flow_pauses => self.hold(cx, name, true),
@@ -154,7 +161,7 @@ impl<S: Sender> Nic<S> for Rings<S::Extension> {
         }
     }
 
-    fn release(&mut self, cx: &mut Context<S, Place>) {
+    fn release(&mut self, cx: &mut Context<S, Place<S::Due>>) {
         self.upstream.release(ONLY_PORT, &mut self.queues);
         for slot in cx.flows.slots() {
             let flow = &mut cx.flows[slot];
@@ -168,10 +175,14 @@ impl<S: Sender> Nic<S> for Rings<S::Extension> {
         self.paced.next().min(self.paused.next())
     }
 
-    fn on_timer(&mut self, cx: &mut Context<S, Place>) {
+    fn on_timer(&mut self, cx: &mut Context<S, Place<S::Due>>) {
         let now = cx.now;
-        while let Some((_, slot, id)) = self.paced.pop_due(now) {
+        while let Some((at, slot, id)) = self.paced.pop_due(now) {
             if let Some(flow) = cx.flows.named(slot, id) {
+                // Its pace has changed since, and it has another entry or needs none.
+                if S::Due::MOVES && !(flow.nic.pacing && flow.nic.due.at() == at) {
+                    continue;
+                }
                 flow.nic.pacing = false;
                 self.settle(cx.flows, slot);
                 self.offer(cx, slot);
@@ -198,7 +209,7 @@ impl<E: Extension> Rings<E> {
     }
 
     /// A switch pauses or resumes one flow.
-    fn hold<S: Sender<Extension = E>>(&mut self, cx: &mut Context<S, Place>, name: FlowName, paused: bool) {
+    fn hold<S: Sender<Extension = E>>(&mut self, cx: &mut Context<S, Place<S::Due>>, name: FlowName, paused: bool) {
         let (now, lapse) = (cx.now, cx.params.lapse);
         let Some(flow) = cx.flows.named(name.slot, name.flow) else { return };
         (flow.nic.paused, flow.nic.paused_at) = (paused, now);
@@ -213,7 +224,7 @@ impl<E: Extension> Rings<E> {
 
     /// A flow that left its ring: gives its queue back when all is sent, its slot when all is done.
     #[inline(always)]
-    fn settle<S: Sender>(&mut self, flows: &mut Flows<S, Place>, slot: u32) {
+    fn settle<S: Sender>(&mut self, flows: &mut Flows<S, Place<S::Due>>, slot: u32) {
         let flow = &mut flows[slot];
         if flow.nic.joined && !flow.source.has_unsent() {
             flow.nic.joined = false;

@@ -64,6 +64,11 @@ impl Graph {
         if link.a == node { link.b } else { link.a }
     }
 
+    /// Rate of the fastest NIC.
+    pub fn fastest_nic(&self) -> BitsPerSec {
+        self.links[..self.hosts].iter().map(|link| link.rate).max().unwrap_or_default()
+    }
+
     /// The largest look-ahead window: no frame sent now can arrive sooner than this anywhere.
     ///
     /// The shortest frame on the wire is an ACK, a control frame or the smallest data packet.

@@ -22,6 +22,8 @@ pub struct Network<'a> {
     pub seed: u64,
     /// Enqueue times are kept.
     pub stamps: bool,
+    /// Rate of the fastest NIC.
+    pub fastest_nic: BitsPerSec,
 }
 
 impl Network<'_> {
@@ -77,7 +79,7 @@ impl Network<'_> {
                 _ => elided(&table.bfc.elide, site),
             },
             nic_rate: site.nic_rate,
-            int_unit: 1,
+            int_unit: self.host.int_unit(self.fastest_nic),
             stamp: self.stamps,
             acks_with_data: self.conventions.acks == AckClass::Data,
             pfc_frame: self.conventions.pfc_frame.0 as u16,

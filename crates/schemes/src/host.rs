@@ -2,10 +2,21 @@
 //!
 //! The tables come from the list of transports in [`registry`](crate::registry).
 
-/// From a list of controls and of transports: the `[host]` table, the names that `transport` takes, and one type for all controls.
+use backwater_transport::{Control, Site};
+
+/// Is shown a control by its type.
+pub trait Visitor {
+    /// What comes of it.
+    type Out;
+    /// The control, whose parameters `at` gives for flows that start at a site.
+    fn control<C: Control>(self, at: impl Fn(Site) -> C::Params) -> Self::Out;
+}
+
+/// From a list of controls, of controls whose packets carry something beside their headers, and of transports: the `[host]` table, the names that `transport` takes, and one type for all controls.
 macro_rules! transports {
     (
         controls { $($(#[$doc:meta])* $name:ident $({ $table:ident })?)* }
+        carrying { $($(#[$own_doc:meta])* $own:ident { $own_table:ident })* }
         others { $($(#[$other_doc:meta])* $other:ident { $other_table:ident: $other_params:ty })* }
     ) => {
         /// End-to-end control.
@@ -13,12 +24,13 @@ macro_rules! transports {
         #[serde(rename_all = "kebab-case")]
         pub enum Transport {
             $($(#[$doc])* $name,)*
+            $($(#[$own_doc])* $own,)*
             $($(#[$other_doc])* $other,)*
         }
 
         impl Transport {
             /// All of them.
-            pub const ALL: &[Transport] = &[$(Transport::$name,)* $(Transport::$other,)*];
+            pub const ALL: &[Transport] = &[$(Transport::$name,)* $(Transport::$own,)* $(Transport::$other,)*];
         }
 
         /// What every host does.
@@ -54,6 +66,10 @@ macro_rules! transports {
                 pub $table: <control::$name as Control>::Params,
             )?)*
             $(
+                #[doc = concat!("Used when `transport = \"", stringify!($own_table), "\"`.")]
+                pub $own_table: <control::$own as Control>::Params,
+            )*
+            $(
                 #[doc = concat!("Used when `transport = \"", stringify!($other_table), "\"`.")]
                 pub $other_table: $other_params,
             )*
@@ -74,6 +90,7 @@ macro_rules! transports {
                     nic_marks: false,
                     ack_class: AckClass::High,
                     $($($table: Default::default(),)?)*
+                    $($own_table: Default::default(),)*
                     $($other_table: Default::default(),)*
                 }
             }
@@ -86,6 +103,7 @@ macro_rules! transports {
             /// If there is one.
             pub fn check_tables(&self) -> Result<(), OutOfRange> {
                 $($(self.$table.check().map_err(|wrong| wrong.within(stringify!($table)))?;)?)*
+                $(self.$own_table.check().map_err(|wrong| wrong.within(stringify!($own_table)))?;)*
                 $(self.$other_table.check().map_err(|wrong| wrong.within(stringify!($other_table)))?;)*
                 Ok(())
             }
@@ -96,6 +114,10 @@ macro_rules! transports {
                     $(Transport::$name => {
                         let params = <control::$name as Control>::at(transports!(@own self $($table)?), Site::default());
                         <control::$name as Control>::startup(&params, path)
+                    })*
+                    $(Transport::$own => {
+                        let params = <control::$own as Control>::at(&self.$own_table, Site::default());
+                        <control::$own as Control>::startup(&params, path)
                     })*
                     $(Transport::$other => self.$other_table.startup(path),)*
                 }
@@ -108,7 +130,42 @@ macro_rules! transports {
                         let params = <control::$name as Control>::at(transports!(@own self $($table)?), site);
                         <control::$name as Control>::recovery(&params)
                     })*
+                    $(Transport::$own => {
+                        let params = <control::$own as Control>::at(&self.$own_table, site);
+                        <control::$own as Control>::recovery(&params)
+                    })*
                     $(Transport::$other => Duration::ZERO,)*
+                }
+            }
+
+            /// Bytes on the wire that data packets carry beside their headers.
+            pub fn carried(&self) -> Bytes {
+                match self.transport {
+                    $(Transport::$own => <control::$own as Control>::carried(&self.$own_table),)*
+                    _ => Bytes(0),
+                }
+            }
+
+            /// Share of an idle path that a flow alone takes in the long run, as its control states.
+            pub fn share(&self) -> f64 {
+                match self.transport {
+                    $(Transport::$name => <control::$name as Control>::share(transports!(@own self $($table)?)),)*
+                    $(Transport::$own => <control::$own as Control>::share(&self.$own_table),)*
+                    $(Transport::$other => 1.0,)*
+                }
+            }
+
+            /// The lowest rate that its control goes to, and the table that has it.
+            pub fn min_rate(&self) -> Option<(&'static str, BitsPerSec)> {
+                match self.transport {
+                    $(Transport::$name => {
+                        let rate = <control::$name as Control>::min_rate(transports!(@own self $($table)?));
+                        rate.map(|rate| (concat!($(stringify!($table))?), rate))
+                    })*
+                    $(Transport::$own => {
+                        <control::$own as Control>::min_rate(&self.$own_table).map(|rate| (stringify!($own_table), rate))
+                    })*
+                    $(Transport::$other => None,)*
                 }
             }
 
@@ -116,18 +173,30 @@ macro_rules! transports {
             pub fn asks_base_rtt(&self) -> bool {
                 match self.transport {
                     $(Transport::$name => <control::$name as Control>::ASKS_BASE_RTT,)*
+                    $(Transport::$own => <control::$own as Control>::ASKS_BASE_RTT,)*
                     $(Transport::$other => false,)*
                 }
             }
 
-            /// The control of its flows, which start at `site`; `None` for transports that are more than a control.
+            /// The control of its flows, which start at `site`, if their packets carry nothing beside their headers.
             pub fn control(&self, site: Site) -> Option<AnyParams> {
                 Some(match self.paced() {
                     $(Transport::$name => {
                         AnyParams::$name(<control::$name as Control>::at(transports!(@own self $($table)?), site))
                     })*
-                    $(Transport::$other => return None,)*
+                    _ => return None,
                 })
+            }
+
+            /// Shows `visitor` the control of its flows; `None` for transports that are more than a control.
+            pub fn visit<V: Visitor>(&self, visitor: V) -> Option<V::Out> {
+                match self.transport {
+                    $(Transport::$own => {
+                        Some(visitor.control::<control::$own>(|site| <control::$own as Control>::at(&self.$own_table, site)))
+                    })*
+                    $(Transport::$other => None,)*
+                    _ => Some(visitor.control::<AnyControl>(|site| self.control(site).expect("it is one"))),
+                }
             }
         }
 
@@ -146,6 +215,7 @@ macro_rules! transports {
         impl Control for AnyControl {
             type Params = AnyParams;
             type Extension = ();
+            type Due = ();
             type Times = Option<SendTimes>;
 
             fn times(params: &AnyParams) -> Option<SendTimes> {

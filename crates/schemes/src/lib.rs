@@ -16,6 +16,7 @@ pub mod window;
 
 pub use build::Network;
 pub use conventions::{AckClass, Compat, Conventions, Hosts, Memory, Paths, Ties, Time};
+pub use host::Visitor;
 pub use planes::AnySwitch;
 pub use registry::{AnyControl, AnyParams, Backpressure, Host, Switch, Transport};
 pub use site::{Neighbour, NicSite, SwitchSite};

@@ -5,13 +5,13 @@
 //! said in [`planes`](crate::planes), a line for each product.
 
 use crate::conventions::AckClass;
-use crate::host::transports;
+use crate::host::{Visitor, transports};
 use crate::switch::{Assignment, WhenPaused, backpressures};
 use crate::window::Window;
 use backwater_dataplane::{BfcParams, BufferSize, Ecn, FlowSailParams, Mmu, NotEct, PfcParams, PoolEcn};
 use backwater_transport as control;
 use backwater_transport::{Ack, Control, IdlePath, SendTimes, Site, TcpParams, Times};
-use backwater_types::{Bytes, Duration, Instant, OutOfRange, Ranges};
+use backwater_types::{BitsPerSec, Bytes, Duration, Instant, OutOfRange, Ranges};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -49,6 +49,10 @@ transports! {
         /// DCQCN, in either published form (baselines 2).
         Dcqcn { dcqcn }
     }
+    carrying {
+        /// HPCC: rates from what switches write into packets (baselines 4).
+        Hpcc { hpcc }
+    }
     others {
         /// TCP with SACK, and what [`TcpParams`] says of marks: DCTCP and ECN* among them (baselines 1.2 and 1.3).
         Tcp { tcp: TcpParams }
@@ -64,15 +68,25 @@ impl Host {
         }
     }
 
+    /// Telemetry counts bytes in units as many times as large as at 25 Gb/s, where the fastest NIC has this rate.
+    pub fn int_unit(&self, fastest_nic: BitsPerSec) -> u32 {
+        self.hpcc.int_unit.unwrap_or((fastest_nic.0 / 25_000_000_000).max(1) as u32)
+    }
+
+    /// Headers of a data packet, and what it carries beside them.
+    pub fn headers(&self) -> Bytes {
+        Bytes(self.header.0 + self.carried().0)
+    }
+
     /// The smallest data packet on the wire: one byte of payload, or none where TCP opens connections.
     pub fn smallest_packet(&self) -> Bytes {
         let opens = self.transport == Transport::Tcp && self.tcp.handshake;
-        Bytes(self.header.0 + !opens as u64)
+        Bytes(self.headers().0 + !opens as u64)
     }
 
     /// A full packet on the wire.
     pub fn full_packet(&self) -> Bytes {
-        Bytes(self.payload.0 + self.header.0)
+        Bytes(self.payload.0 + self.headers().0)
     }
 }
 
@@ -96,6 +110,7 @@ pub const PRESETS: &[(&str, &str)] = presets! {
     "dcqcn"
     "dcqcn+win"
     "dcqcn-vendor"
+    "hpcc"
     "dctcp-tcp"
     "ecn-star-tcp"
     "ideal-fc"

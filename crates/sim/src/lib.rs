@@ -21,4 +21,4 @@ pub mod workload;
 pub use engine::Watch;
 pub use measure::Outcome;
 pub use net::build::ports;
-pub use simulation::{Simulation, shortened};
+pub use simulation::{Planes, Simulation, shortened};

@@ -19,13 +19,13 @@ use backwater_scenario::model::{
     Assignment, Backpressure, Hosts, Marks, Memory, Scenario, Switch, Ties, Transport, Window as Cap, Workload,
 };
 use backwater_scenario::topology::{self, Graph};
-use backwater_schemes::AnyControl;
+use backwater_schemes::Visitor;
 use backwater_schemes::planes::{
     self, AnySwitch, BfcSwitch, BfcWide, Build, FairQueueing, Fifo, FifoHpcc, FifoPfc, FlowSailSwitch, FlowSailWide,
 };
-use backwater_transport::{Control, Dctcp, GoBackNParams, LineRate, Site, Window};
-use backwater_types::{Bytes, Duration, Instant, SerTime, flags};
-use std::any::Any;
+use backwater_transport::{Control, Dctcp, GoBackNParams, Hpcc, Int, LineRate, Site, Window};
+use backwater_types::{Bytes, Duration, Extension, Instant, SerTime, flags};
+use std::any::{Any, TypeId};
 use std::borrow::Cow;
 
 /// A scenario ready to run.
@@ -60,8 +60,8 @@ impl<'a> Simulation<'a> {
             return self.run_any(watch);
         }
         let (host, switch, conventions) = (&self.scenario.host, &self.scenario.switch, &self.scenario.conventions);
-        let (network, wide) = (build::network(&self.scenario), switch.data_queues() > 64);
-        let (line_rate, hpcc) = (self.go_back_n::<LineRate>(&()), conventions.memory == Memory::HpccSim);
+        let (network, wide) = (build::network(&self.scenario, &self.graph), switch.data_queues() > 64);
+        let (line_rate, hpcc) = (self.go_back_n::<LineRate>(|_| ()), conventions.memory == Memory::HpccSim);
         match (host.transport, switch.assignment, switch.backpressure) {
             (Transport::Tcp, Assignment::Single, Backpressure::None) if self.scenario.region.is_empty() => {
                 self.run_as::<TcpHost, Fifo>(network.tcp(), watch)
@@ -69,6 +69,7 @@ impl<'a> Simulation<'a> {
             (Transport::Tcp, ..) => self.run_any(watch),
             _ if hpcc && conventions.hosts == Hosts::HpccSim => match host.transport {
                 Transport::Dctcp => self.run_hpcc::<Dctcp>(&host.dctcp, watch),
+                Transport::Hpcc => self.run_hpcc::<Hpcc>(&host.hpcc, watch),
                 Transport::LineRate if self.cap().is_none() => self.run_hpcc::<LineRate>(&(), watch),
                 _ => self.run_any(watch),
             },
@@ -83,11 +84,16 @@ impl<'a> Simulation<'a> {
                     true => self.run_as::<RdmaHost<LineRate>, FlowSailWide>(line_rate, watch),
                 }
             }
-            (Transport::Dctcp, Assignment::Single, Backpressure::Pfc) => {
-                self.run_as::<RdmaHost<Dctcp>, FifoPfc>(self.go_back_n::<Dctcp>(&host.dctcp), watch)
+            (Transport::Dctcp, Assignment::Single, Backpressure::Pfc) => self.run_as::<RdmaHost<Dctcp>, FifoPfc>(
+                self.go_back_n::<Dctcp>(|site| Dctcp::at(&host.dctcp, site)),
+                watch,
+            ),
+            (Transport::Hpcc, Assignment::Single, Backpressure::Pfc) => {
+                let transport = self.go_back_n::<Hpcc>(|site| Hpcc::at(&host.hpcc, site));
+                self.run_as::<RdmaHost<Hpcc>, FifoPfc<Int>>(transport, watch)
             }
             (Transport::Window, Assignment::PerFlow, Backpressure::None) => {
-                self.run_as::<RdmaHost<Window>, FairQueueing>(self.go_back_n::<Window>(&Site::default()), watch)
+                self.run_as::<RdmaHost<Window>, FairQueueing>(self.go_back_n::<Window>(|site| site), watch)
             }
             _ => self.run_any(watch),
         }
@@ -103,7 +109,7 @@ impl<'a> Simulation<'a> {
 
     /// Hosts and switches of the HPCC simulator, in either order of ties.
     fn run_hpcc<C: Control>(&self, params: &C::Params, watch: &Watch) -> Outcome {
-        let transport = self.go_back_n::<C>(params);
+        let transport = self.go_back_n::<C>(|site| C::at(params, site));
         match self.scenario.conventions.ties {
             Ties::Random => {
                 self.run_as::<HpccHost<C, NodeByNode<C::Extension>>, FifoHpcc<C::Extension>>(transport, watch)
@@ -114,68 +120,59 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// Runs any accepted combination through the enums.
+    /// Runs any accepted combination through the enums, but with hosts of the HPCC simulator, which have combinations of their own,
+    /// through tables of functions.
     pub fn run_any(&self, watch: &Watch) -> Outcome {
-        self.any_with(self.any_plane(), || Nobody, watch).0
-    }
-
-    fn any_plane(&self) -> impl Fn(&Shape, &Switch) -> AnySwitch {
-        let memory = self.scenario.conventions.memory;
-        move |shape, params| planes::any(memory, shape, params)
+        match self.scenario.conventions.hosts {
+            Hosts::Rings => {
+                let enums = Enums(self, watch);
+                let tcp = || enums.run::<TcpHost>(build::network(&self.scenario, &self.graph).tcp());
+                self.scenario.host.visit(&enums).unwrap_or_else(tcp)
+            }
+            Hosts::HpccSim => self.observe_any(|| Nobody, watch).0,
+        }
     }
 
     /// As [`Simulation::run_any`], with an observer in each partition.
     pub fn observe_any<O: Observer>(&self, observer: impl Fn() -> O, watch: &Watch) -> (Outcome, Vec<O>) {
-        self.observe_planes(self.any_plane(), observer, watch)
+        self.observe(&AnyPlanes(self.scenario.conventions.memory), observer, watch)
     }
 
-    /// As [`Simulation::observe_any`], with switches made by `plane`. The engine is compiled once for all that look on, and calls
-    /// switches and observers through tables.
+    /// As [`Simulation::observe_any`], with switches made by `plane`, for packets that carry nothing beside their headers.
     pub fn observe_planes<D: DataPlane<Extension = ()>, O: Observer>(
         &self,
         plane: impl Fn(&Shape, &Switch) -> D,
         observer: impl Fn() -> O,
         watch: &Watch,
     ) -> (Outcome, Vec<O>) {
-        let plane =
-            |shape: &Shape, params: &Switch| -> Box<dyn DataPlane<Extension = ()>> { Box::new(plane(shape, params)) };
-        let (outcome, observers) = self.observe(&plane, &|| Box::new(observer()), watch);
+        self.observe(&Plain(plane), observer, watch)
+    }
+
+    /// As [`Simulation::observe_any`], with switches that `planes` makes. The engine is compiled once for all that look on, and calls
+    /// switches and observers through tables.
+    pub fn observe<O: Observer>(
+        &self,
+        planes: &impl Planes,
+        observer: impl Fn() -> O,
+        watch: &Watch,
+    ) -> (Outcome, Vec<O>) {
+        let (outcome, observers) = self.observe_by_tables(planes, &|| Box::new(observer()), watch);
         let own =
             |observer: Box<dyn Observer>| *(observer as Box<dyn Any>).downcast::<O>().expect("`observer` made it");
         (outcome, observers.into_iter().map(own).collect())
     }
 
-    fn observe(
+    fn observe_by_tables(
         &self,
-        plane: &dyn Fn(&Shape, &Switch) -> Box<dyn DataPlane<Extension = ()>>,
+        planes: &dyn Maker,
         observer: &dyn Fn() -> Box<dyn Observer>,
         watch: &Watch,
     ) -> (Outcome, Vec<Box<dyn Observer>>) {
-        self.any_with(plane, observer, watch)
-    }
-
-    /// Whatever the hosts do, with switches made by `plane`, and an observer in each partition.
-    fn any_with<D: DataPlane<Extension = ()>, O: Observer>(
-        &self,
-        plane: impl Fn(&Shape, &Switch) -> D,
-        observer: impl Fn() -> O,
-        watch: &Watch,
-    ) -> (Outcome, Vec<O>) {
-        let network = build::network(&self.scenario);
-        let controls: Option<Vec<_>> = self.sites.list.iter().map(|site| network.host.control(*site)).collect();
-        let Some(controls) = controls else {
-            return self.run_with::<TcpHost, _, O>(network.tcp(), plane, observer, watch);
-        };
-        let transport = network.go_back_n::<AnyControl>(controls);
-        match (network.conventions.hosts, network.conventions.ties) {
-            (Hosts::Rings, _) => self.run_with::<RdmaHost<AnyControl>, _, O>(transport, plane, observer, watch),
-            (Hosts::HpccSim, Ties::Random) => {
-                self.run_with::<HpccHost<AnyControl, NodeByNode>, _, O>(transport, plane, observer, watch)
-            }
-            (Hosts::HpccSim, Ties::Scheduled) => {
-                self.run_with::<HpccHost<AnyControl, InOrder>, _, O>(transport, plane, observer, watch)
-            }
-        }
+        let tables = Tables { simulation: self, planes, observer, watch };
+        self.scenario
+            .host
+            .visit(&tables)
+            .unwrap_or_else(|| tables.run::<TcpHost>(build::network(&self.scenario, &self.graph).tcp()))
     }
 
     /// Runs with hosts `H`, switches made by `plane`, and an observer in each partition.
@@ -216,10 +213,10 @@ impl<'a> Simulation<'a> {
         };
         let priorities = self.scenario.workload.iter().map(Workload::priority).collect();
         HostParams {
-            nic: build::network(&self.scenario).nic_params(switch, transport, priorities),
+            nic: build::network(&self.scenario, &self.graph).nic_params(switch, transport, priorities),
             sites: self.sites.clone(),
             payload: host.payload.0,
-            header: host.header.0,
+            header: host.headers().0,
             delay: Duration(host.delay.0 - build::delay_on_wire(&self.scenario).0),
             symmetric: switch.symmetric_ecmp,
             flags: self.scenario.workload.iter().map(flags).collect(),
@@ -228,9 +225,9 @@ impl<'a> Simulation<'a> {
     }
 
     /// Go-back-N under control `C`, for flows that start at any of the sites.
-    fn go_back_n<C: Control>(&self, params: &C::Params) -> GoBackNParams<C::Params> {
-        let controls = self.sites.list.iter().map(|site| C::at(params, *site)).collect();
-        build::network(&self.scenario).go_back_n::<C>(controls)
+    fn go_back_n<C: Control>(&self, at: impl Fn(Site) -> C::Params) -> GoBackNParams<C::Params> {
+        let controls = self.sites.list.iter().map(|site| at(*site)).collect();
+        build::network(&self.scenario, &self.graph).go_back_n::<C>(controls)
     }
 
     /// A cap that also holds for flows without end-to-end control: a size that was asked for.
@@ -253,6 +250,113 @@ impl<'a> Simulation<'a> {
             cap: Instant((run.duration.0 as f64 * run.drain.max(1.0)) as u64).max(until).min(Instant(TIME_LIMIT.0 - 1)),
             sample: self.scenario.measure.sample,
             pools: self.scenario.measure.pools,
+        }
+    }
+}
+
+/// Makes the switches of a network, whatever its packets carry.
+pub trait Planes {
+    /// What it makes.
+    type Plane<E: Extension>: DataPlane<Extension = E>;
+    /// Makes one.
+    fn make<E: Extension>(&self, shape: &Shape, table: &Switch) -> Self::Plane<E>;
+}
+
+/// Those that tables ask for.
+struct AnyPlanes(Memory);
+
+impl Planes for AnyPlanes {
+    type Plane<E: Extension> = AnySwitch<E>;
+
+    fn make<E: Extension>(&self, shape: &Shape, table: &Switch) -> AnySwitch<E> {
+        planes::any(self.0, shape, table)
+    }
+}
+
+/// Those of a function that knows of nothing beside headers.
+struct Plain<F>(F);
+
+impl<D: DataPlane<Extension = ()>, F: Fn(&Shape, &Switch) -> D> Planes for Plain<F> {
+    type Plane<E: Extension> = Box<dyn DataPlane<Extension = E>>;
+
+    fn make<E: Extension>(&self, shape: &Shape, table: &Switch) -> Self::Plane<E> {
+        let plane: Box<dyn DataPlane<Extension = ()>> = Box::new((self.0)(shape, table));
+        *(Box::new(plane) as Box<dyn Any>).downcast().expect("packets carry nothing beside their headers")
+    }
+}
+
+/// [`Planes`] behind a table of functions, so that the engine need not be compiled for each.
+trait Maker {
+    /// A `Box<dyn DataPlane>` for packets that carry the extension of this type.
+    fn make_boxed(&self, extension: TypeId, shape: &Shape, table: &Switch) -> Box<dyn Any>;
+}
+
+impl<P: Planes> Maker for P {
+    fn make_boxed(&self, extension: TypeId, shape: &Shape, table: &Switch) -> Box<dyn Any> {
+        fn boxed<P: Planes, E: Extension>(planes: &P, shape: &Shape, table: &Switch) -> Box<dyn Any> {
+            let plane: Box<dyn DataPlane<Extension = E>> = Box::new(planes.make::<E>(shape, table));
+            Box::new(plane)
+        }
+        match extension {
+            int if int == TypeId::of::<Int>() => boxed::<P, Int>(self, shape, table),
+            nothing if nothing == TypeId::of::<()>() => boxed::<P, ()>(self, shape, table),
+            _ => unreachable!("every extension that a control has is listed here"),
+        }
+    }
+}
+
+/// Runs hosts of the default with switches of enums.
+struct Enums<'a>(&'a Simulation<'a>, &'a Watch);
+
+impl Enums<'_> {
+    fn run<H: EndHost<Schedule: Windows<H, AnySwitch<ExtensionOf<H>>, Nobody>>>(
+        &self,
+        transport: H::Params,
+    ) -> Outcome {
+        let memory = self.0.scenario.conventions.memory;
+        let plane = |shape: &Shape, table: &Switch| planes::any(memory, shape, table);
+        self.0.run_with::<H, _, Nobody>(transport, plane, || Nobody, self.1).0
+    }
+}
+
+impl Visitor for &Enums<'_> {
+    type Out = Outcome;
+
+    fn control<C: Control>(self, at: impl Fn(Site) -> C::Params) -> Outcome {
+        self.run::<RdmaHost<C>>(self.0.go_back_n::<C>(at))
+    }
+}
+
+/// Runs any hosts, with switches and observers behind tables.
+struct Tables<'a> {
+    simulation: &'a Simulation<'a>,
+    planes: &'a dyn Maker,
+    observer: &'a dyn Fn() -> Box<dyn Observer>,
+    watch: &'a Watch,
+}
+
+impl Tables<'_> {
+    fn run<H>(&self, transport: H::Params) -> (Outcome, Vec<Box<dyn Observer>>)
+    where
+        H: EndHost<Schedule: Windows<H, Box<dyn DataPlane<Extension = ExtensionOf<H>>>, Box<dyn Observer>>>,
+    {
+        let plane = |shape: &Shape, table: &Switch| -> Box<dyn DataPlane<Extension = ExtensionOf<H>>> {
+            let made = self.planes.make_boxed(TypeId::of::<ExtensionOf<H>>(), shape, table);
+            *made.downcast().expect("it is of the type that was asked for")
+        };
+        self.simulation.run_with::<H, _, _>(transport, plane, self.observer, self.watch)
+    }
+}
+
+impl Visitor for &Tables<'_> {
+    type Out = (Outcome, Vec<Box<dyn Observer>>);
+
+    fn control<C: Control>(self, at: impl Fn(Site) -> C::Params) -> Self::Out {
+        let (transport, conventions) = (self.simulation.go_back_n::<C>(at), &self.simulation.scenario.conventions);
+        match (conventions.hosts, conventions.ties) {
+            (Hosts::Rings, _) => self.run::<RdmaHost<C>>(transport),
+            (Hosts::HpccSim, Ties::Random) => self.run::<HpccHost<C, NodeByNode<C::Extension>>>(transport),
+            (Hosts::HpccSim, Ties::Scheduled) => self.run::<HpccHost<C, InOrder<C::Extension>>>(transport),
         }
     }
 }

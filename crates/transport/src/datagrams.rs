@@ -61,6 +61,7 @@ pub enum Source<S> {
 impl<S: Sender> Sender for Source<S> {
     type Params = S::Params;
     type Extension = S::Extension;
+    type Due = S::Due;
     const TIMER_RECEDES: bool = S::TIMER_RECEDES;
 
     #[inline(always)]

@@ -3,6 +3,7 @@
 //! Neither end sees a clock, a queue or a network. Time is an argument, packets come as they are on the wire, and what an end
 //! sends goes out as [`Outgoing`] or [`Reply`]: its host adds addresses, names and a place in its NIC.
 
+use crate::due::Due;
 use crate::tcp::TimeoutReason;
 use backwater_types::{Extension, Frame, Instant, Kind, Packet};
 
@@ -78,6 +79,8 @@ pub trait Sender: Send + 'static {
     type Params;
     /// What its packets carry beside their headers.
     type Extension: Extension;
+    /// Whether the pace of a packet that waits may change: [`Instant`] if so, else `()`.
+    type Due: Due;
     /// Its timer, once it runs, never comes to be due earlier than it was.
     const TIMER_RECEDES: bool = false;
     /// What it would send at `now`: wire bytes. A NIC that chooses among flows asks, as often as it likes.
@@ -95,7 +98,8 @@ pub trait Sender: Send + 'static {
     fn on_timer(&mut self, _params: &Self::Params, _now: Instant) -> Option<TimeoutReason> {
         None
     }
-    /// Earliest start of its next packet, whatever else holds that.
+    /// Earliest start of its next packet, whatever else holds that: exact where it may change, else perhaps less by what the
+    /// packet before takes on the link.
     fn pace(&self) -> Instant {
         Instant::ZERO
     }

@@ -3,6 +3,7 @@
 //! Source: baselines 0.3 (the HPCC simulator), with the two repairs it recommends: a retransmission timer, and an ACK for
 //! duplicate data, so that lost ACKs, NACKs and last packets heal. [`GoBackNParams`] can do without either.
 
+use crate::due::Due;
 use crate::flow::{Next, Outgoing, Receiver, Reply, Sender, Start, Transport};
 use crate::rate::{Ack, Control, Times};
 use crate::tcp::TimeoutReason;
@@ -86,6 +87,8 @@ pub struct GoBackNSender<C: Control> {
     progress: Instant,
     /// Earliest start of the next packet.
     not_before: Instant,
+    /// Wire bytes of the last packet sent.
+    last_wire: u16,
     /// When each packet in flight was last sent, where control asks for it.
     sent: C::Times,
 }
@@ -103,6 +106,7 @@ impl<C: Control> GoBackNSender<C> {
             retransmitted: 0,
             progress: now,
             not_before: now,
+            last_wire: 0,
             sent: C::times(params.control(start)),
         };
         sender.set_limit(params);
@@ -113,6 +117,12 @@ impl<C: Control> GoBackNSender<C> {
     fn set_limit(&mut self, params: &GoBackNParams<C::Params>) {
         self.limit =
             self.control.window(params.control(self.start)).div_ceil(params.payload).min(u32::MAX as u64) as u32;
+    }
+
+    /// Gap behind the last packet sent, where a change of the pace moves what waits for it.
+    #[inline(always)]
+    fn gap(&self, control: &C::Params) -> Duration {
+        if C::Due::MOVES { self.control.gap(control, self.last_wire as u64) } else { Duration::ZERO }
     }
 
     /// Packets sent and not acknowledged.
@@ -164,6 +174,7 @@ impl<C: Control> GoBackNSender<C> {
 impl<C: Control> Sender for GoBackNSender<C> {
     type Params = GoBackNParams<C::Params>;
     type Extension = C::Extension;
+    type Due = C::Due;
     const TIMER_RECEDES: bool = !C::TIMED;
 
     #[inline(always)]
@@ -196,6 +207,7 @@ impl<C: Control> Sender for GoBackNSender<C> {
         }
         self.control.on_sent(params.control(self.start), now, wire as u64);
         self.not_before = now + self.control.gap(params.control(self.start), wire as u64);
+        self.last_wire = wire;
         self.sent.sent(now);
         let last = if self.next == self.start.packets { flags::LAST } else { 0 };
         let (class, flags) = (self.start.class, self.start.flags | last);
@@ -220,8 +232,12 @@ impl<C: Control> Sender for GoBackNSender<C> {
         if !missed || params.hears_nacks {
             let (seq, marked, extension) = (packet.seq, packet.has(flags::CE), packet.extension);
             let ack = Ack { now, seq, next: self.next, marked, rtt, extension };
-            if self.control.on_ack(params.control(self.start), ack) {
+            let control = params.control(self.start);
+            let before = self.gap(control);
+            if self.control.on_ack(control, ack) {
                 self.set_limit(params);
+                // What waits does so for the time its predecessor takes at the rate that holds now.
+                self.not_before = Instant((self.not_before + self.gap(control)).0.saturating_sub(before.0));
             }
         }
     }
@@ -544,6 +560,7 @@ pub(crate) mod tests {
     impl Control for Listening {
         type Params = ();
         type Extension = ();
+        type Due = ();
         type Times = crate::SendTimes;
         const TIMED: bool = true;
         fn at(_: &(), _: crate::Site) {}

@@ -7,12 +7,14 @@
 extern crate alloc;
 
 pub mod datagrams;
+pub mod due;
 pub mod flow;
 pub mod go_back_n;
 pub mod rate;
 pub mod tcp;
 
 pub use datagrams::{Datagrams, Source};
+pub use due::Due;
 pub use flow::{Next, Outgoing, Receiver, Reply, Sender, Start, Transport};
 pub use go_back_n::{GoBackN, GoBackNParams, GoBackNReceiver, GoBackNReceiverParams, GoBackNSender};
 pub use rate::*;

@@ -38,8 +38,10 @@ pub(super) fn check(doc: &Doc, net: &Net) -> Result<(), Error> {
     let within = dctcp.min_rate.0 > 0 && dctcp.min_rate <= slowest;
     let expected = || format!("expected more than 0 and at most the slowest host link, {slowest}");
     doc.need(within, "host.dctcp.min_rate", expected)?;
-    let within = host.transport != Transport::Dcqcn || host.dcqcn.min_rate <= slowest;
-    doc.need(within, "host.dcqcn.min_rate", expected)
+    match host.min_rate() {
+        Some((table, rate)) => doc.need(rate <= slowest, &format!("host.{table}.min_rate"), expected),
+        None => Ok(()),
+    }
 }
 
 /// TCP, and what goes with it.

@@ -82,7 +82,7 @@ impl Doc<'_> {
 
     /// A full packet on the wire.
     fn full_packet(&self) -> Bytes {
-        Bytes(self.scenario.host.payload.0 + self.scenario.host.header.0)
+        self.scenario.host.full_packet()
     }
 }
 

@@ -28,7 +28,7 @@ impl Tables {
     }
 
     fn network(&self) -> Network<'_> {
-        Network { host: &self.host, conventions: &self.conventions, seed: 1, stamps: false }
+        Network { host: &self.host, conventions: &self.conventions, seed: 1, stamps: false, fastest_nic: RATE }
     }
 
     /// A NIC of RDMA, under the control that `host` names.
@@ -37,6 +37,7 @@ impl Tables {
             line_rate: RATE.0 as f64,
             window: u64::MAX,
             base_rtt: Duration::ZERO,
+            int_unit: 1,
             unlimited: true,
             whole: false,
         };

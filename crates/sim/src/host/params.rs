@@ -15,7 +15,7 @@ pub struct HostParams<P> {
     pub sites: Sites,
     /// Payload of a full packet, bytes.
     pub payload: u64,
-    /// Headers of a data packet, bytes.
+    /// Headers of a data packet and what it carries beside them, bytes.
     pub header: u64,
     /// Time a received packet spends in the host.
     pub delay: Duration,

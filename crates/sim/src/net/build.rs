@@ -57,7 +57,7 @@ pub(crate) fn build<H: EndHost, D: DataPlane<Extension = ExtensionOf<H>>>(
             local: (0..graph.hosts).map(|h| if part[h] == p { local[h] } else { u32::MAX }).collect(),
         })
         .collect();
-    let (links, network) = (ports(graph), network(scenario));
+    let (links, network) = (ports(graph), network(scenario, graph));
     let tie_seed = |node: usize| hash::stream(scenario.seed, 0x7469_6573, node as u64);
     for host in 0..graph.hosts {
         let changes: VecDeque<Instant> = schedule.iter().filter(|c| c.touches(links[host][0])).map(|c| c.at).collect();
@@ -262,9 +262,10 @@ fn epochs(graph: &Graph, faults: &[Fault], paths: Paths) -> (Vec<Routes>, Vec<Ep
 }
 
 /// What is the same for all switches and hosts.
-pub(crate) fn network(scenario: &Scenario) -> Network<'_> {
-    let stamps = scenario.measure.queueing_delay;
-    Network { host: &scenario.host, conventions: &scenario.conventions, seed: scenario.seed, stamps }
+pub(crate) fn network<'a>(scenario: &'a Scenario, graph: &Graph) -> Network<'a> {
+    let (host, conventions) = (&scenario.host, &scenario.conventions);
+    let (stamps, fastest_nic) = (scenario.measure.queueing_delay, graph.fastest_nic());
+    Network { host, conventions, seed: scenario.seed, stamps, fastest_nic }
 }
 
 /// Switch number `switch` in its place.

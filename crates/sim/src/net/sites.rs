@@ -17,10 +17,12 @@ pub(crate) fn sites(scenario: &Scenario, graph: &Graph) -> Sites {
     let asks_times = matches!(asked, Cap::BaseBdp | Cap::PairBdp) || host.asks_base_rtt();
     let times = asks_times.then(|| BaseTimes::new(graph, host.payload.0));
     let longest = times.as_ref().map_or(0, BaseTimes::largest_rtt);
+    let int_unit = host.int_unit(graph.fastest_nic());
     let site = |line_rate: BitsPerSec, window: u64, base_rtt: u64| Site {
         line_rate: line_rate.0 as f64,
         window,
         base_rtt: Duration::from_ns(base_rtt),
+        int_unit,
         unlimited: asked == Cap::None,
         whole: scenario.conventions.time == Time::WholeNs,
     };
@@ -37,10 +39,7 @@ pub(crate) fn sites(scenario: &Scenario, graph: &Graph) -> Sites {
     let window = match asked {
         Cap::Size(bytes) => bytes.0,
         Cap::None => u64::MAX,
-        Cap::Bdp => {
-            let fastest = (0..graph.hosts).map(rate).max().unwrap_or_default();
-            at_least(Duration(2 * (longest_propagation(graph) + host.delay).0).bytes_at(fastest).0)
-        }
+        Cap::Bdp => at_least(Duration(2 * (longest_propagation(graph) + host.delay).0).bytes_at(graph.fastest_nic()).0),
         Cap::BaseBdp | Cap::PairBdp => at_least(times.as_ref().map_or(0, BaseTimes::largest_bdp)),
     };
     (0..graph.hosts).for_each(|src| sites.add(site(rate(src), window, longest)));

@@ -826,7 +826,7 @@ fn watched<D: Tabled<Extension = ()>>(scenario: &Scenario, build: impl Fn(&Shape
     let graph = &simulation.graph;
     let sheets = Sheets::new(scenario, graph, false);
     let audit = || Audit::new(scenario, graph).reading(&sheets);
-    let (outcome, audits) = simulation.observe_planes(sheets.plane_of(build, None), audit, &Watch::default());
+    let (outcome, audits) = simulation.observe_planes(sheets.plane_of(build), audit, &Watch::default());
     audit::conclude(audits, &outcome)
 }
 

@@ -224,6 +224,7 @@ impl DcqcnParams {
 impl Control for Dcqcn {
     type Params = DcqcnParams;
     type Extension = ();
+    type Due = ();
     type Times = ();
     const TIMED: bool = true;
 
@@ -256,6 +257,10 @@ impl Control for Dcqcn {
     fn recovery(params: &DcqcnParams) -> Duration {
         let steps = params.site.line_rate / params.additive_increase.0 as f64;
         Duration((steps * params.increase_timer.0 as f64) as u64)
+    }
+
+    fn min_rate(params: &DcqcnParams) -> Option<BitsPerSec> {
+        Some(params.min_rate)
     }
 
     #[inline(always)]
@@ -353,8 +358,14 @@ impl Control for Dcqcn {
 mod tests {
     use super::*;
 
-    const SITE: Site =
-        Site { line_rate: 1e11, window: u64::MAX, base_rtt: Duration::ZERO, unlimited: true, whole: false };
+    const SITE: Site = Site {
+        line_rate: 1e11,
+        window: u64::MAX,
+        base_rtt: Duration::ZERO,
+        int_unit: 1,
+        unlimited: true,
+        whole: false,
+    };
 
     fn us(n: u64) -> Instant {
         Instant(n * 1_000_000)

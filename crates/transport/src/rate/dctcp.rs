@@ -76,6 +76,7 @@ impl Dctcp {
 impl Control for Dctcp {
     type Params = DctcpParams;
     type Extension = ();
+    type Due = ();
     type Times = ();
 
     fn at(params: &DctcpParams, site: Site) -> DctcpParams {
@@ -91,6 +92,10 @@ impl Control for Dctcp {
             marked: 0,
             reduced_until: None,
         }
+    }
+
+    fn min_rate(params: &DctcpParams) -> Option<BitsPerSec> {
+        Some(params.min_rate)
     }
 
     #[inline(always)]
@@ -144,7 +149,14 @@ mod tests {
         additive_increase: BitsPerSec(1_000_000_000),
         min_rate: BitsPerSec(100_000_000),
         window_follows_rate: true,
-        site: Site { line_rate: 1e11, window: 104_000, base_rtt: Duration::ZERO, unlimited: false, whole: false },
+        site: Site {
+            line_rate: 1e11,
+            window: 104_000,
+            base_rtt: Duration::ZERO,
+            int_unit: 1,
+            unlimited: false,
+            whole: false,
+        },
     };
 
     fn ack(seq: u32, next: u32, marked: bool) -> Ack {

@@ -9,6 +9,7 @@ pub struct LineRate;
 impl Control for LineRate {
     type Params = ();
     type Extension = ();
+    type Due = ();
     type Times = ();
 
     fn at(_params: &(), _site: Site) {}

@@ -2,16 +2,19 @@
 
 mod dcqcn;
 mod dctcp;
+mod hpcc;
 mod line_rate;
 mod window;
 
 pub use dcqcn::{Dcqcn, DcqcnParams, DcqcnVariant};
 pub use dctcp::{Dctcp, DctcpParams};
+pub use hpcc::{HOPS, Hpcc, HpccParams, HpccReaction, Int};
 pub use line_rate::LineRate;
 pub use window::Window;
 
+use crate::due::Due;
 use alloc::collections::VecDeque;
-use backwater_types::{Duration, Extension, Instant, whole_ns};
+use backwater_types::{BitsPerSec, Bytes, Duration, Extension, Instant, whole_ns};
 
 /// An acknowledgement as control sees it.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +42,8 @@ pub struct Site {
     pub window: u64,
     /// Base round trip: of an idle network, with a packet's time at every link. Zero where nobody asks.
     pub base_rtt: Duration,
+    /// Telemetry counts bytes in units as many times as large as at 25 Gb/s.
+    pub int_unit: u32,
     /// The window was asked not to be there, whatever the rate.
     pub unlimited: bool,
     /// Rates are whole bit/s and times whole nanoseconds, as in the HPCC simulator.
@@ -67,9 +72,12 @@ impl Site {
     /// Time from the start of a packet of `wire` bytes to the next at this rate; none at that of the line.
     #[inline(always)]
     fn gap_at(&self, rate: f64, wire: u64) -> Duration {
-        if rate == self.line_rate {
-            return Duration::ZERO;
-        }
+        if rate == self.line_rate { Duration::ZERO } else { self.time_at(rate, wire) }
+    }
+
+    /// Time that a packet of `wire` bytes takes at this rate.
+    #[inline(always)]
+    fn time_at(&self, rate: f64, wire: u64) -> Duration {
         if self.whole {
             return whole_ns(wire, rate);
         }
@@ -112,6 +120,14 @@ pub trait Control: Copy + Send + 'static {
     fn startup(_params: &Self::Params, _path: &IdlePath) -> Duration {
         Duration::ZERO
     }
+    /// Share of an idle path that a flow alone takes in the long run, by its payload and headers.
+    fn share(_params: &Self::Params) -> f64 {
+        1.0
+    }
+    /// The lowest rate it goes to, where it has one: at most that of the slowest NIC.
+    fn min_rate(_params: &Self::Params) -> Option<BitsPerSec> {
+        None
+    }
     /// From nothing to the rate of the NIC in steps of additive increase alone: how long two flows take to fill a port that both
     /// gave up too much of. Zero: a few round trips.
     fn recovery(_params: &Self::Params) -> Duration {
@@ -143,9 +159,15 @@ pub trait Control: Copy + Send + 'static {
     }
     /// When packets in flight were sent: [`SendTimes`], if it is told round trip times, else nothing.
     type Times: Times;
+    /// Whether a change of the pace moves the packet that waits for it: an [`Instant`] if so, else `()`.
+    type Due: Due;
     /// For a new flow, with nothing sent.
     fn times(_params: &Self::Params) -> Self::Times {
         Self::Times::default()
+    }
+    /// Bytes on the wire that data packets carry beside their headers.
+    fn carried(_params: &Self::Params) -> Bytes {
+        Bytes(0)
     }
     /// It asks for [`Site::base_rtt`].
     const ASKS_BASE_RTT: bool = false;

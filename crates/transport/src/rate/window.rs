@@ -9,6 +9,7 @@ pub struct Window;
 impl Control for Window {
     type Params = Site;
     type Extension = ();
+    type Due = ();
     type Times = ();
 
     fn at(_params: &Site, site: Site) -> Site {

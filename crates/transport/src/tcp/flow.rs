@@ -152,6 +152,7 @@ impl TcpFlow {
 impl Sender for TcpFlow {
     type Params = TcpFlowParams;
     type Extension = ();
+    type Due = ();
 
     fn peek(&self, params: &TcpFlowParams, _now: Instant) -> Next<u16> {
         self.send

@@ -88,10 +88,13 @@ fn check_quantum(part: &Part) -> Result<(), Error> {
     let full = part.doc.full_packet();
     let within = (full.0..=1 << 24).contains(&quantum.0);
     part.need(within, "quantum", || {
-        format!(
-            "expected host.payload + host.header = {} + {} = {full}, or more, up to 16 MiB",
-            host.payload, host.header
-        )
+        let parts = format!("{} + {}", host.payload, host.header);
+        match host.carried() {
+            Bytes(0) => format!("expected host.payload + host.header = {parts} = {full}, or more, up to 16 MiB"),
+            int => format!(
+                "expected host.payload + host.header + telemetry = {parts} + {int} = {full}, or more, up to 16 MiB"
+            ),
+        }
     })
 }
 

@@ -49,7 +49,7 @@ pub fn watched(scenario: &Scenario, threads: usize, mishaps: Option<u64>) -> (Ou
     let graph = &simulation.graph;
     let sheets = watched::Sheets::new(scenario, graph, mishaps.is_some());
     let audit = || Audit::new(scenario, graph).reading(&sheets);
-    let (outcome, audits) = simulation.observe_planes(sheets.plane(mishaps), audit, &Watch::default());
+    let (outcome, audits) = simulation.observe(&sheets.planes(mishaps), audit, &Watch::default());
     let report = audit::conclude(audits, &outcome);
     (outcome, report)
 }

@@ -34,6 +34,8 @@ struct Scheme {
     backpressure: Backpressure,
     /// Its switches mark.
     marks: bool,
+    /// Bytes that its packets carry beside their headers.
+    carried: u64,
 }
 
 impl Scheme {
@@ -56,7 +58,15 @@ impl Scheme {
             _ => Family::Queues,
         };
         let weight = if (assignment, backpressure) == (Assignment::Dynamic, Backpressure::Bfc) { 4 } else { 1 };
-        Scheme { name, family, weight, assignment, backpressure, marks: switch.ecn.is_some() }
+        Scheme {
+            name,
+            family,
+            weight,
+            assignment,
+            backpressure,
+            marks: switch.ecn.is_some(),
+            carried: host.carried().0,
+        }
     }
 
     fn draw(family: Family, dice: &mut Dice) -> &'static Scheme {
@@ -149,7 +159,7 @@ fn queues_case(number: u64) -> Case {
     let conventions = Conventions::draw(number, scheme, pfc);
     let net = net(dice, backpressure == Backpressure::None);
     let (payload, header) = (dice.of(&[256, 500, 1000]), 48);
-    let full = payload + header;
+    let full = payload + header + scheme.carried;
     let mut out = format!("scheme = \"{}\"\nseed = {}\n{}", scheme.name, 1 + dice.below(1000), net.toml);
     out += &conventions.toml;
 

@@ -10,8 +10,9 @@ use backwater_scenario::model::Memory;
 use backwater_scenario::topology::Graph;
 use backwater_schemes::Switch as Table;
 use backwater_schemes::planes::{AnySwitch, any};
+use backwater_sim::Planes;
 use backwater_types::hash::Stream;
-use backwater_types::{ControlFrame, FlowName, Frame, Instant, Kind, Packet, PortId, QueueId};
+use backwater_types::{ControlFrame, Extension, FlowName, Frame, Instant, Kind, Packet, PortId, QueueId};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -80,30 +81,45 @@ impl Sheets {
     }
 
     /// Makes switches, which are built in order.
-    pub fn plane(self: &Arc<Sheets>, mishaps: Option<u64>) -> impl Fn(&Shape, &Table) -> Watched<AnySwitch> {
-        self.plane_of(|shape, params| any(Memory::Exact, shape, params), mishaps)
+    pub fn planes(self: &Arc<Sheets>, mishaps: Option<u64>) -> AllWatched {
+        AllWatched { sheets: self.clone(), mishaps }
     }
 
     /// Watches those that `build` makes.
     pub fn plane_of<D: Tabled>(
         self: &Arc<Sheets>,
         build: impl Fn(&Shape, &Table) -> D,
-        mishaps: Option<u64>,
     ) -> impl Fn(&Shape, &Table) -> Watched<D> {
         let sheets = self.clone();
-        move |shape, params| {
-            let number = sheets.built.fetch_add(1, Ordering::Relaxed);
-            let inner = build(shape, params);
-            sheets.with(number, |sheet| sheet.names = inner.table().cloned());
-            Watched {
-                inner,
-                sheets: sheets.clone(),
-                number,
-                dice: mishaps.map(|seed| Stream::new(seed, 0x6d69_7368, number as u64)),
-                kept: Vec::new(),
-                told: HashSet::new(),
-            }
+        move |shape, params| sheets.watch(build(shape, params), None)
+    }
+
+    /// Watches the next switch.
+    fn watch<D: Tabled>(self: &Arc<Sheets>, inner: D, mishaps: Option<u64>) -> Watched<D> {
+        let number = self.built.fetch_add(1, Ordering::Relaxed);
+        self.with(number, |sheet| sheet.names = inner.table().cloned());
+        Watched {
+            inner,
+            sheets: self.clone(),
+            number,
+            dice: mishaps.map(|seed| Stream::new(seed, 0x6d69_7368, number as u64)),
+            kept: Vec::new(),
+            told: HashSet::new(),
         }
+    }
+}
+
+/// Watched switches of any network.
+pub struct AllWatched {
+    sheets: Arc<Sheets>,
+    mishaps: Option<u64>,
+}
+
+impl Planes for AllWatched {
+    type Plane<E: Extension> = Watched<AnySwitch<E>>;
+
+    fn make<E: Extension>(&self, shape: &Shape, table: &Table) -> Self::Plane<E> {
+        self.sheets.watch(any(Memory::Exact, shape, table), self.mishaps)
     }
 }
 
@@ -129,7 +145,7 @@ pub struct Watched<D> {
     told: HashSet<(PortId, u32)>,
 }
 
-impl Tabled for AnySwitch {
+impl<E: Extension> Tabled for AnySwitch<E> {
     fn table(&self) -> Option<&FlowTable> {
         match self {
             AnySwitch::FlowSailSwitch(s) => Some(s.policy().table()),

@@ -2,12 +2,14 @@
 
 use crate::conformance::digests::{busy, digest};
 use crate::conformance::registry::{NOTHING, Subject, each, profiled, schemes};
-use backwater_dataplane::{DataPlane, Readings, Received, Sent};
+use backwater_dataplane::{DataPlane, Readings, Received, Sent, Shape};
 use backwater_scenario::Scenario;
+use backwater_scenario::model::Memory;
+use backwater_schemes::Switch as Table;
 use backwater_schemes::planes::{AnySwitch, any};
 use backwater_sim::measure::outcome::Digests;
 use backwater_sim::observe::Nobody;
-use backwater_sim::{Simulation, Watch};
+use backwater_sim::{Planes, Simulation, Watch};
 use backwater_types::{ControlFrame, Extension, Frame, Instant, Kind, Packet, PortId, QueueId};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -154,16 +156,25 @@ fn passing_an_empty_port_leaves_the_traces_of_queueing() {
     });
 }
 
+/// Twins for any network.
+struct AllTwins {
+    memory: Memory,
+    passed: Arc<AtomicU64>,
+}
+
+impl Planes for AllTwins {
+    type Plane<E: Extension> = Twins<E>;
+
+    fn make<E: Extension>(&self, shape: &Shape, table: &Table) -> Twins<E> {
+        let twin = || any(self.memory, shape, table);
+        Twins { passes: twin(), queues: twin(), passed: self.passed.clone(), kicked: Default::default() }
+    }
+}
+
 fn twins(name: &str, scenario: &Scenario) -> Digests {
-    let memory = scenario.conventions.memory;
     let passed = Arc::new(AtomicU64::new(0));
-    let twins = |shape: &_, params: &_| Twins {
-        passes: any(memory, shape, params),
-        queues: any(memory, shape, params),
-        passed: passed.clone(),
-        kicked: Default::default(),
-    };
-    let (outcome, _) = Simulation::new(scenario, 1).observe_planes(twins, || Nobody, &Watch::default());
+    let twins = AllTwins { memory: scenario.conventions.memory, passed: passed.clone() };
+    let (outcome, _) = Simulation::new(scenario, 1).observe(&twins, || Nobody, &Watch::default());
     println!("{name}: {} passed", passed.load(Ordering::Relaxed));
     assert_eq!(digest(scenario, 1), outcome.digest, "{name}");
     outcome.digest

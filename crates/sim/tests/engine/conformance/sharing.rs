@@ -11,9 +11,11 @@ use backwater_transport::Site;
 /// Where flows have queues of their own, deficit round robin owes a flow a quantum at most while both hold data, and a pause
 /// ends before a queue has long been empty: a few packets of 24,000, but in turns that need not be even: one in a hundred. In
 /// one FIFO the shares are what arrivals and end-to-end control make them. Senders that hear of one queue at different times,
-/// and cut and grow their rates in turn, are never equal, but nobody starves: two thirds of a half at least.
+/// and cut and grow their rates in turn, are never equal, but nobody starves: two thirds of a half at least. So it is where a
+/// control aims for less than the port has: the scheduler has nothing to decide.
 fn tolerance(scenario: &Scenario) -> f64 {
     match scenario.switch.assignment {
+        _ if scenario.host.share() < 1.0 => 1.0 / 3.0,
         Assignment::PerFlow | Assignment::Dynamic | Assignment::Flowsail => 0.01,
         Assignment::Single | Assignment::Stochastic | Assignment::Class => 1.0 / 3.0,
     }

@@ -1,0 +1,582 @@
+//! HPCC: a rate, and a window that follows it, from what the switches on the path write into every packet.
+//!
+//! Sources: Li et al., "HPCC: High Precision Congestion Control", SIGCOMM 2019, section 3 and algorithm 1; its authors' simulator,
+//! mode 3 (baselines 4), which has the rate where the paper has the window.
+//!
+//! ```text
+//! a switch writes at each hop j:  its clock ts, bytes sent tx, bytes left in the port q, rate B of the link
+//! per ACK, x what it brings and y what the one before brought:
+//!   u_j = 8 (x.tx - y.tx) / (x.ts - y.ts) / B_j + min(x.q, y.q) line / (B_j Wmax)
+//!   u = max u_j, of hop j ; t = min(x_j.ts - y_j.ts, T) ; U = (1 - t/T) U + (t/T) u          (U starts at 1)
+//!   U / eta >= 1 or stage >= max_stage:  R = Rc eta / U + AI, stage starts again ; else R = Rc + AI, stage one up
+//!   once per round trip, when a packet sent after the last such update is acknowledged:  Rc = R, and the stage counts
+//! window = Wmax R / line ; a packet of L bytes is followed by a gap of 8 L / R
+//! ```
+//!
+//! Starts at line rate. The first ACK only sets the scene. With `multi_rate` each hop has a U, an Rc and a stage of its own, and
+//! the least rate holds. A change of rate moves the packet that waits for its pace. What a hop writes has the widths of the
+//! paper's header: 24 bits of nanoseconds, 20 of bytes sent, 17 of bytes queued, in units that grow with the fastest NIC; but
+//! rates as they are, where the simulator knows five (25 to 400 Gb/s) and takes any other for 25 Gb/s.
+//! Floating point: additions, multiplications and divisions only.
+
+use crate::rate::{Ack, Control, Site};
+use backwater_types::{BitsPerSec, Bytes, Duration, Extension, Instant, LinkShape, OutOfRange, Ranges};
+#[cfg(feature = "schema")]
+use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
+
+/// HPCC (baselines 4).
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields, default))]
+pub struct HpccParams {
+    /// Target utilisation (eta).
+    pub utilization: f64,
+    /// Steps of additive increase before a multiplicative one (maxStage).
+    pub max_stage: u32,
+    /// Rate added at every update (W_AI / T).
+    pub additive_increase: BitsPerSec,
+    /// Lowest rate.
+    pub min_rate: BitsPerSec,
+    /// When the rate changes.
+    pub reacts: HpccReaction,
+    /// Each hop has a rate of its own, the least of which holds.
+    pub multi_rate: bool,
+    /// Between updates hops with empty queues are passed over.
+    pub sample_feedback: bool,
+    /// Bytes of telemetry on every data packet, whatever the number of hops.
+    pub int_bytes: Bytes,
+    /// Bytes are counted in units of 128 (sent) and 80 (queued) times this. Absent: once for each 25 Gb/s of the fastest NIC.
+    #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
+    pub int_unit: Option<u32>,
+    /// Packets keep the gap of their rate (false: only the window holds them).
+    pub paced: bool,
+    /// The window shrinks with the rate (false: it stays at `host.window`).
+    pub window_follows_rate: bool,
+    /// Where flows start; not said here.
+    #[cfg_attr(feature = "schema", serde(skip))]
+    pub site: Site,
+}
+
+/// When HPCC changes its rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
+pub enum HpccReaction {
+    /// With every ACK, from the rate that held a round trip ago.
+    Fast,
+    /// With every ACK, from the rate that holds.
+    PerAck,
+    /// Once per round trip.
+    PerRtt,
+}
+
+impl Default for HpccParams {
+    fn default() -> HpccParams {
+        HpccParams {
+            utilization: 0.95,
+            max_stage: 5,
+            additive_increase: BitsPerSec(50_000_000),
+            min_rate: BitsPerSec(100_000_000),
+            reacts: HpccReaction::Fast,
+            multi_rate: false,
+            sample_feedback: false,
+            int_bytes: Bytes(42),
+            int_unit: None,
+            paced: true,
+            window_follows_rate: true,
+            site: Site::default(),
+        }
+    }
+}
+
+impl Ranges for HpccParams {
+    fn check(&self) -> Result<(), OutOfRange> {
+        let within = self.utilization > 0.0 && self.utilization <= 1.0;
+        OutOfRange::unless(within, "utilization", "more than 0 and at most 1")?;
+        OutOfRange::unless(self.max_stage <= 1000, "max_stage", "0 to 1000")?;
+        OutOfRange::unless(self.min_rate.0 > 0, "min_rate", "more than 0 bps")?;
+        OutOfRange::unless(self.int_bytes.0 <= 512, "int_bytes", "up to 512 B")?;
+        let unit = self.int_unit.unwrap_or(1);
+        OutOfRange::unless((1..=1 << 10).contains(&unit), "int_unit", "1 to 1024")
+    }
+}
+
+/// Hops that a packet has room for; what further ones would write is lost, and the packet with it as a sample.
+pub const HOPS: usize = 5;
+
+const TIME_BITS: u32 = 24;
+const SENT_BITS: u32 = 20;
+const QUEUED_BITS: u32 = 17;
+/// Bytes, at 25 Gb/s.
+const SENT_UNIT: u64 = 128;
+const QUEUED_UNIT: u64 = 80;
+
+/// What switches write into a packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Int {
+    hops: [IntHop; HOPS],
+    /// Written by so many.
+    count: u16,
+}
+
+/// What one switch writes: the time in nanoseconds, and counts in their units, all wrapping.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct IntHop {
+    sent: u32,
+    queued: u32,
+    time: u32,
+    /// Of the link, Mb/s.
+    rate: u32,
+}
+
+/// What a port keeps of what it has sent.
+#[derive(Clone, Copy, Debug)]
+pub struct IntPort {
+    sent: u64,
+    unit: u64,
+    rate: u32,
+}
+
+impl Extension for Int {
+    type Port = IntPort;
+    const STAMPED: bool = true;
+
+    fn port(link: &LinkShape) -> IntPort {
+        IntPort { sent: 0, unit: link.int_unit as u64, rate: (link.rate.0 / 1_000_000) as u32 }
+    }
+
+    #[inline]
+    fn stamp(&mut self, port: &mut IntPort, now: Instant, queued: u64) {
+        self.hops[self.count as usize % HOPS] = IntHop {
+            sent: (port.sent / (SENT_UNIT * port.unit)) as u32 & ((1 << SENT_BITS) - 1),
+            queued: (queued / (QUEUED_UNIT * port.unit)) as u32 & ((1 << QUEUED_BITS) - 1),
+            time: (now.0 / 1000) as u32 & ((1 << TIME_BITS) - 1),
+            rate: port.rate,
+        };
+        self.count = self.count.saturating_add(1);
+    }
+
+    #[inline(always)]
+    fn sent(port: &mut IntPort, _now: Instant, wire: u16) {
+        port.sent += wire as u64;
+    }
+}
+
+impl Int {
+    /// What the hops wrote; nothing, where there were more than it has room for.
+    #[inline(always)]
+    fn read(&self) -> &[IntHop] {
+        if self.count as usize <= HOPS { &self.hops[..self.count as usize] } else { &[] }
+    }
+}
+
+impl IntHop {
+    /// Nanoseconds since it wrote `before`.
+    #[inline(always)]
+    fn since(&self, before: &IntHop) -> u64 {
+        (self.time.wrapping_sub(before.time) & ((1 << TIME_BITS) - 1)) as u64
+    }
+
+    /// Bytes it has sent since.
+    #[inline(always)]
+    fn sent_since(&self, before: &IntHop, unit: u64) -> u64 {
+        (self.sent.wrapping_sub(before.sent) & ((1 << SENT_BITS) - 1)) as u64 * SENT_UNIT * unit
+    }
+
+    /// Rate of its link, bit/s.
+    #[inline(always)]
+    fn rate(&self, whole: bool) -> f64 {
+        match self.rate {
+            50_000 | 100_000 | 200_000 | 400_000 => self.rate as f64 * 1e6,
+            _ if whole => 25e9,
+            rate => rate as f64 * 1e6,
+        }
+    }
+}
+
+/// State of one flow.
+#[derive(Clone, Copy, Debug)]
+pub struct Hpcc {
+    rate: f64,
+    /// Of the flow, or with `multi_rate` of each hop.
+    references: [Reference; HOPS],
+    /// What each hop wrote last.
+    last: [IntHop; HOPS],
+    /// The next packet to be sent at the last update; 0 before the first ACK.
+    updated: u32,
+}
+
+/// What rates are worked out from.
+#[derive(Clone, Copy, Debug)]
+struct Reference {
+    /// The rate a round trip ago (Rc), bit/s.
+    rate: f64,
+    /// U.
+    utilization: f64,
+    stage: u32,
+}
+
+impl Reference {
+    /// `u` was measured over `tau` of a round trip of `base`, both in nanoseconds.
+    #[inline(always)]
+    fn observe(&mut self, u: f64, tau: u64, base: u64) {
+        let tau = tau.min(base);
+        self.utilization = (self.utilization * (base - tau) as f64 + u * tau as f64) / base as f64;
+    }
+
+    /// The rate and the stage that follow from it.
+    #[inline(always)]
+    fn next(&self, params: &HpccParams) -> (f64, u32) {
+        let over = self.utilization / params.utilization;
+        let (rate, stage) = if over >= 1.0 || self.stage >= params.max_stage {
+            (params.site.kept(self.rate / over), 0)
+        } else {
+            (self.rate, self.stage + 1)
+        };
+        let rate = rate + params.additive_increase.0 as f64;
+        (rate.max(params.min_rate.0 as f64).min(params.site.line_rate), stage)
+    }
+}
+
+impl Hpcc {
+    /// Sending rate, bit/s.
+    pub fn rate(&self) -> f64 {
+        self.rate
+    }
+
+    /// How much of the path is used, as far as the flow knows: 1 is all of it (U; the largest of any hop with `multi_rate`).
+    pub fn utilization(&self, params: &HpccParams) -> f64 {
+        let flows = if params.multi_rate { &self.references[..] } else { &self.references[..1] };
+        flows.iter().fold(0.0, |most, reference| most.max(reference.utilization))
+    }
+
+    /// Brings up to date what is known of the path. Which hops were looked at.
+    #[inline(always)]
+    fn observe(&mut self, params: &HpccParams, hops: &[IntHop], fast: bool) -> u8 {
+        let (site, unit) = (&params.site, params.site.int_unit as u64);
+        let base = (site.base_rtt.0 / 1000).max(1);
+        let (mut seen, mut most, mut over) = (0, 0.0, 0);
+        for (i, hop) in hops.iter().enumerate() {
+            if params.sample_feedback && fast && hop.queued == 0 {
+                continue;
+            }
+            seen |= 1 << i;
+            let before = core::mem::replace(&mut self.last[i], *hop);
+            let (tau, rate) = (hop.since(&before), hop.rate(site.whole));
+            let sent = (hop.sent_since(&before, unit) * 8) as f64 / (tau as f64 * 1e-9);
+            let queued = (hop.queued.min(before.queued) as u64 * QUEUED_UNIT * unit) as f64;
+            let u = sent / rate + queued * site.line_rate / rate / params.full_window();
+            if params.multi_rate {
+                self.references[i].observe(u, tau, base);
+            } else if u > most {
+                (most, over) = (u, tau);
+            }
+        }
+        if !params.multi_rate && seen != 0 {
+            self.references[0].observe(most, over, base);
+        }
+        seen
+    }
+
+    /// The rate that follows, which is also what holds from now on if it is to be kept.
+    #[inline(always)]
+    fn react(&mut self, params: &HpccParams, hops: usize, seen: u8, keep: bool) {
+        if !params.multi_rate {
+            let (rate, stage) = self.references[0].next(params);
+            self.rate = rate;
+            if keep {
+                self.references[0] = Reference { rate, stage, ..self.references[0] };
+            }
+            return;
+        }
+        self.rate = params.site.line_rate;
+        for (i, reference) in self.references[..hops].iter_mut().enumerate() {
+            if seen >> i & 1 == 0 {
+                self.rate = self.rate.min(reference.rate);
+                continue;
+            }
+            let (rate, stage) = reference.next(params);
+            self.rate = self.rate.min(rate);
+            if keep {
+                *reference = Reference { rate, stage, ..*reference };
+            }
+        }
+    }
+}
+
+impl HpccParams {
+    /// Bytes in flight at line rate (Wmax). The simulator divides by zero where it is told to have no window.
+    #[inline(always)]
+    fn full_window(&self) -> f64 {
+        match self.site.window {
+            u64::MAX if self.site.whole => 0.0,
+            u64::MAX => self.site.line_rate * self.site.base_rtt.as_secs_f64() / 8.0,
+            bytes => bytes as f64,
+        }
+    }
+}
+
+impl Control for Hpcc {
+    type Params = HpccParams;
+    type Extension = Int;
+    type Times = ();
+    type Due = Instant;
+    const ASKS_BASE_RTT: bool = true;
+
+    fn carried(params: &HpccParams) -> Bytes {
+        params.int_bytes
+    }
+
+    fn at(params: &HpccParams, site: Site) -> HpccParams {
+        HpccParams { window_follows_rate: params.window_follows_rate && !site.unlimited, site, ..*params }
+    }
+
+    fn new(params: &HpccParams) -> Hpcc {
+        let rate = params.site.line_rate;
+        Hpcc {
+            rate,
+            references: [Reference { rate, utilization: 1.0, stage: 0 }; HOPS],
+            last: [IntHop::default(); HOPS],
+            updated: 0,
+        }
+    }
+
+    fn min_rate(params: &HpccParams) -> Option<BitsPerSec> {
+        Some(params.min_rate)
+    }
+
+    /// What it aims for, and a step more: where a step makes up for what the target leaves out.
+    fn share(params: &HpccParams) -> f64 {
+        params.utilization
+    }
+
+    #[inline(always)]
+    fn window(&self, params: &HpccParams) -> u64 {
+        if params.window_follows_rate { params.site.window_at(self.rate) } else { params.site.window }
+    }
+
+    #[inline(always)]
+    fn gap(&self, params: &HpccParams, wire: u64) -> Duration {
+        params.site.time_at(if params.paced { self.rate } else { params.site.line_rate }, wire)
+    }
+
+    #[inline]
+    fn on_ack(&mut self, params: &HpccParams, ack: Ack<Int>) -> bool {
+        let fast = ack.seq <= self.updated;
+        if fast && params.reacts == HpccReaction::PerRtt {
+            return false;
+        }
+        let hops = ack.extension.read();
+        if self.updated == 0 {
+            self.updated = ack.next;
+            self.last[..hops.len()].copy_from_slice(hops);
+            return false;
+        }
+        let before = self.rate;
+        let seen = self.observe(params, hops, fast);
+        if seen != 0 {
+            self.react(params, hops.len(), seen, !fast || params.reacts == HpccReaction::PerAck);
+        }
+        if !fast {
+            self.updated = self.updated.max(ack.next);
+        }
+        self.rate != before
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 12.288 us at 25 Gb/s are 38 400 B, of which 128 and 80 are divisors.
+    const BASE: u64 = 12_288;
+    const LINE: f64 = 25e9;
+    const WINDOW: u64 = 38_400;
+
+    fn params() -> HpccParams {
+        let site = Site {
+            line_rate: LINE,
+            window: WINDOW,
+            base_rtt: Duration::from_ns(BASE),
+            int_unit: 1,
+            unlimited: false,
+            whole: false,
+        };
+        let additive_increase = BitsPerSec(50_000_000);
+        Hpcc::at(&HpccParams { max_stage: 0, additive_increase, ..HpccParams::default() }, site)
+    }
+
+    /// Times are divided by 10^9 before rates are: equal up to rounding.
+    #[track_caller]
+    fn near(value: f64, expected: f64) {
+        assert!((value - expected).abs() <= 1e-12 * expected, "{value} for {expected}");
+    }
+
+    /// A port of 25 Gb/s, whose telemetry is written as a switch does.
+    struct Wire {
+        port: IntPort,
+        now: u64,
+    }
+
+    impl Wire {
+        fn new() -> Wire {
+            Wire { port: Int::port(&LinkShape { rate: BitsPerSec(LINE as u64), int_unit: 1 }), now: 0 }
+        }
+
+        /// What a packet brings after so many nanoseconds in which the port sent so many bytes, and as many are queued.
+        fn after(&mut self, ns: u64, sent: u64, queued: u64) -> Int {
+            self.now += ns;
+            self.port.sent += sent;
+            let mut int = Int::default();
+            int.stamp(&mut self.port, Instant(1000 * self.now), queued);
+            int
+        }
+    }
+
+    fn ack(seq: u32, next: u32, extension: Int) -> Ack<Int> {
+        Ack { now: Instant(0), seq, next, marked: false, rtt: None, extension }
+    }
+
+    /// A flow that has had its first ACK.
+    fn flow(params: &HpccParams, wire: &mut Wire) -> Hpcc {
+        let mut flow = Hpcc::new(params);
+        assert!(!flow.on_ack(params, ack(1, 40, wire.after(0, 0, 0))), "the first sets the scene");
+        flow
+    }
+
+    #[test]
+    fn a_full_link_is_used_to_its_target() {
+        let (params, mut wire) = (params(), Wire::new());
+        let mut flow = flow(&params, &mut wire);
+        // A round trip in which it sent all it could: u = 1.
+        assert!(flow.on_ack(&params, ack(41, 80, wire.after(BASE, 38_400, 0))));
+        near(flow.utilization(&params), 1.0);
+        near(flow.rate(), 0.95 * LINE + 50e6);
+        assert_eq!(flow.window(&params), (38_400.0 * (flow.rate() / LINE)) as u64);
+        assert_eq!(flow.gap(&params, 1090), Duration((1090.0 * 8e12 / flow.rate()) as u64));
+    }
+
+    #[test]
+    fn a_queue_counts_by_the_window_and_the_lesser_of_two_observations() {
+        let (params, mut wire) = (params(), Wire::new());
+        let mut flow = flow(&params, &mut wire);
+        // It was empty when the first came by: nothing is counted.
+        flow.on_ack(&params, ack(41, 80, wire.after(BASE, 38_400, 38_400)));
+        near(flow.utilization(&params), 1.0);
+        // A window is queued: u = 1 + 1.
+        flow.on_ack(&params, ack(81, 120, wire.after(BASE, 38_400, 57_600)));
+        near(flow.utilization(&params), 2.0);
+    }
+
+    #[test]
+    fn what_was_seen_for_part_of_a_round_trip_counts_in_part() {
+        let (params, mut wire) = (params(), Wire::new());
+        let mut flow = flow(&params, &mut wire);
+        flow.on_ack(&params, ack(2, 41, wire.after(BASE / 2, 9_600, 0)));
+        near(flow.utilization(&params), 0.75);
+    }
+
+    #[test]
+    fn between_updates_rates_start_from_the_one_a_round_trip_ago() {
+        let (params, mut wire) = (params(), Wire::new());
+        let mut flow = flow(&params, &mut wire);
+        for seq in 2..=40 {
+            flow.on_ack(&params, ack(seq, 40 + seq, wire.after(BASE, 38_400, 0)));
+            near(flow.rate(), 0.95 * LINE + 50e6);
+        }
+        flow.on_ack(&params, ack(41, 81, wire.after(BASE, 38_400, 0)));
+        flow.on_ack(&params, ack(42, 82, wire.after(BASE, 38_400, 0)));
+        assert_eq!(
+            flow.rate(),
+            (LINE / (1.0 / 0.95) + 50e6) / (1.0 / 0.95) + 50e6,
+            "the update before is the reference"
+        );
+        let (params, mut wire) = (HpccParams { reacts: HpccReaction::PerAck, ..params }, Wire::new());
+        let mut flow = self::flow(&params, &mut wire);
+        (2..4).for_each(|seq| _ = flow.on_ack(&params, ack(seq, 40 + seq, wire.after(BASE, 38_400, 0))));
+        near(flow.rate(), 0.95 * (0.95 * LINE + 50e6) + 50e6);
+        let params = HpccParams { reacts: HpccReaction::PerRtt, ..params };
+        let mut flow = self::flow(&params, &mut wire);
+        assert!(!flow.on_ack(&params, ack(2, 41, wire.after(BASE, 38_400, 0))), "not before a round trip");
+    }
+
+    #[test]
+    fn additive_steps_come_before_a_multiplicative_one() {
+        let (params, mut wire) = (HpccParams { max_stage: 3, ..params() }, Wire::new());
+        let mut flow = flow(&params, &mut wire);
+        flow.references[0] = Reference { rate: 5e9, utilization: 0.5, stage: 0 };
+        let mut seq = 41;
+        let mut rates = [0.0; 4];
+        for rate in &mut rates {
+            flow.on_ack(&params, ack(seq, seq + 39, wire.after(BASE, 19_200, 0)));
+            (*rate, seq) = (flow.rate(), seq + 40);
+        }
+        // The link is half used, so three steps of 50 Mb/s, then as much as fills it.
+        [5.05e9, 5.1e9, 5.15e9, 5.15e9 / (0.5 / 0.95) + 50e6].iter().zip(rates).for_each(|(e, rate)| near(rate, *e));
+    }
+
+    #[test]
+    fn flows_share_and_fill_what_they_aim_for() {
+        let params = params();
+        // As algorithm 1 has it once a round trip: each is scaled by the same, and adds the same.
+        let mut wire = Wire::new();
+        let mut flows = [flow(&params, &mut wire), flow(&params, &mut wire)];
+        (flows[0].references[0].rate, flows[0].rate) = (20e9, 20e9);
+        (flows[1].references[0].rate, flows[1].rate) = (4e9, 4e9);
+        let mut seq = 41;
+        for _ in 0..2000 {
+            let (sum, apart) = (flows[0].rate() + flows[1].rate(), flows[0].rate() - flows[1].rate());
+            // What the port sends in a round trip, in units that divide it, over a multiple of it.
+            let sent = ((sum / LINE).min(1.0) * 38_400.0 / 128.0) as u64 * 128;
+            let int = wire.after(BASE, sent, 0);
+            flows.iter_mut().for_each(|flow| _ = flow.on_ack(&params, ack(seq, seq + 39, int)));
+            seq += 40;
+            let u = sent as f64 / 38_400.0;
+            let expected = apart * 0.95 / u;
+            let now = flows[0].rate() - flows[1].rate();
+            assert!((now - expected).abs() <= 1e-6 * LINE, "{now} for {expected}");
+        }
+        let sum = flows[0].rate() + flows[1].rate();
+        // Fixed point of R' = R eta B / sum + AI, and one unit of 128 B in a round trip.
+        assert!((sum - (0.95 * LINE + 2.0 * 50e6)).abs() < 128.0 * 8e9 / BASE as f64, "{sum}");
+        assert!((flows[0].rate() - flows[1].rate()).abs() < 0.002 * LINE, "{flows:?}");
+    }
+
+    #[test]
+    fn counters_wrap() {
+        let (params, mut wire) = (params(), Wire::new());
+        wire.now = (1 << TIME_BITS) - 100;
+        wire.port.sent = SENT_UNIT * ((1 << SENT_BITS) - 1);
+        let mut flow = flow(&params, &mut wire);
+        flow.on_ack(&params, ack(41, 80, wire.after(BASE, 38_400, 0)));
+        assert!((flow.utilization(&params) - 1.0).abs() < 1e-9, "{}", flow.utilization(&params));
+    }
+
+    #[test]
+    fn each_hop_may_have_a_rate_of_its_own() {
+        let params = HpccParams { multi_rate: true, ..params() };
+        let mut wires = [Wire::new(), Wire::new()];
+        let mut both = |ns: u64, sent: [u64; 2]| {
+            let mut int = wires[0].after(ns, sent[0], 0);
+            wires[1].now += ns;
+            wires[1].port.sent += sent[1];
+            int.stamp(&mut wires[1].port, Instant(1000 * wires[1].now), 0);
+            int
+        };
+        let mut flow = Hpcc::new(&params);
+        flow.on_ack(&params, ack(1, 40, both(0, [0, 0])));
+        flow.on_ack(&params, ack(41, 80, both(BASE, [19_200, 38_400])));
+        // Half used: as much as the line lets it; all used: the target.
+        near(flow.references[0].rate, LINE);
+        near(flow.references[1].rate, 0.95 * LINE + 50e6);
+        assert_eq!(flow.rate(), flow.references[1].rate);
+    }
+
+    #[test]
+    fn a_packet_that_met_too_many_switches_tells_nothing() {
+        let (params, mut wire) = (params(), Wire::new());
+        let mut flow = flow(&params, &mut wire);
+        let mut int = wire.after(BASE, 38_400, 0);
+        (0..HOPS).for_each(|_| int.stamp(&mut wire.port, Instant(0), 0));
+        assert!(!flow.on_ack(&params, ack(41, 80, int)));
+        assert_eq!(flow.rate(), LINE);
+    }
+}
