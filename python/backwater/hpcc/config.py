@@ -17,17 +17,25 @@ from backwater.hpcc.words import INTEGER, Words, number, wrong
 T = TypeVar("T")
 
 USED = {
-    *("CC_MODE", "ENABLE_QCN", "PACKET_PAYLOAD_SIZE", "SIMULATOR_STOP_TIME", "ERROR_RATE_PER_LINK", "BUFFER_SIZE"),
-    *("EWMA_GAIN", "MIN_RATE", "DCTCP_RATE_AI", "KMAX_MAP", "KMIN_MAP", "PMAX_MAP", "LINK_DOWN", "ACK_HIGH_PRIO"),
-    *("HAS_WIN", "VAR_WIN", "GLOBAL_T", "RATE_BOUND", "L2_ACK_INTERVAL", "L2_BACK_TO_ZERO"),
+    *("CC_MODE", "PACKET_PAYLOAD_SIZE", "SIMULATOR_STOP_TIME", "ERROR_RATE_PER_LINK", "BUFFER_SIZE"),
+    *("LINK_DOWN", "ACK_HIGH_PRIO", "HAS_WIN", "GLOBAL_T", "RATE_BOUND", "L2_ACK_INTERVAL", "L2_BACK_TO_ZERO"),
 }
+USED_BY = {
+    "dctcp": {
+        *("EWMA_GAIN", "MIN_RATE", "DCTCP_RATE_AI", "VAR_WIN", "ENABLE_QCN", "KMAX_MAP", "KMIN_MAP", "PMAX_MAP"),
+    },
+    "hpcc": {
+        *("U_TARGET", "MI_THRESH", "RATE_AI", "MIN_RATE", "FAST_REACT", "MULTI_RATE", "SAMPLE_FEEDBACK", "INT_MULTI"),
+        "VAR_WIN",
+    },
+}
+"""Keys that one transport reads beside those."""
 WITHOUT_EFFECT = {
     *("USE_DYNAMIC_PFC_THRESHOLD", "PAUSE_TIME", "DATA_RATE", "LINK_DELAY", "L2_CHUNK_SIZE", "ENABLE_TRACE"),
     *("TOPOLOGY_FILE", "FLOW_FILE", "TRACE_FILE", "TRACE_OUTPUT_FILE", "FCT_OUTPUT_FILE", "PFC_OUTPUT_FILE"),
     *("QLEN_MON_FILE", "QLEN_MON_START", "QLEN_MON_END"),
     *("ALPHA_RESUME_INTERVAL", "RATE_DECREASE_INTERVAL", "CLAMP_TARGET_RATE", "RP_TIMER", "FAST_RECOVERY_TIMES"),
-    *("RATE_AI", "RATE_HAI", "FAST_REACT", "U_TARGET", "MI_THRESH", "INT_MULTI", "MULTI_RATE", "SAMPLE_FEEDBACK"),
-    *("PINT_LOG_BASE", "PINT_PROB"),
+    *("RATE_HAI", "PINT_LOG_BASE", "PINT_PROB"),
 }
 """Keys of the simulator that change no result under the schemes imported here, whatever their values."""
 
@@ -132,7 +140,7 @@ def read(path: Path | None) -> Config:
     if path is None:
         return config
     words = Words(path)
-    known = USED | WITHOUT_EFFECT
+    known = USED.union(WITHOUT_EFFECT, *USED_BY.values())
     while row := words.row():
         key = words.next("a key")
         line = words.line

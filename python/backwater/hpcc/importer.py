@@ -19,13 +19,16 @@ from backwater.hpcc.words import number
 from backwater.results import disk_errors
 from backwater.terminal import size, some
 
-TRANSPORTS = ("dctcp", "line-rate")
-MODE_OF = {"dctcp": 8, "line-rate": 0}
+MODE_OF = {"dctcp": 8, "hpcc": 3, "line-rate": 0}
+SCHEME_OF = {"dctcp": "dctcp", "hpcc": "hpcc", "line-rate": "pfc"}
+TRANSPORTS = tuple(MODE_OF)
 CLASSES_MAX = 8
 CLASS_OF_PORT = {flows.BACKGROUND_PORT: "background", flows.INCAST_PORT: "incast"}
 
 HEADER_BYTES = 48
-QUANTUM_BYTES = 1048
+INT_BYTES = 42
+QUANTUM_BYTES = {"dctcp": 1048, "hpcc": 1090, "line-rate": 1048}
+"""Of the schemes."""
 ACK_CLASS_GROUP = (
     3  # Without ACK_HIGH_PRIO a NIC holds its ACKs while this priority group is paused, whatever the data's is.
 )
@@ -126,17 +129,16 @@ def check_modes(imported: Imported) -> None:
             other = next(transport for transport, m in MODE_OF.items() if m == mode)
             raise given.wrong("CC_MODE", f"--transport {imported.transport} is {wanted}: expected --transport {other}")
         names = ", ".join(f"{m} {name}" for m, name in planned.items())
-        raise given.wrong("CC_MODE", f"expected 8 (dctcp) or 0 (line-rate); not simulated yet: {names}")
+        known = ", ".join(f"{m} ({transport})" for transport, m in MODE_OF.items())
+        raise given.wrong("CC_MODE", f"expected one of {known}; not simulated yet: {names}")
     given.must_be("L2_ACK_INTERVAL", 1, "a host acknowledges every packet")
     given.must_be("L2_BACK_TO_ZERO", 0, "a host resends from the byte that was lost, not from the start of its chunk")
     given.must_be("RATE_BOUND", 1, "rates are always enforced")
-    if has_window(imported):
-        given.must_be("GLOBAL_T", 1, "all flows have the window of the longest round trip")
 
 
 def head(imported: Imported) -> str:
     network, given = imported.network, imported.config
-    scheme = "dctcp" if imported.transport == "dctcp" else "pfc"
+    scheme = SCHEME_OF[imported.transport]
     origin = given.where("CC_MODE") if "CC_MODE" in given.entries else f"--transport {imported.transport}"
     sources = [f"topology  {network.path.name} ({network.dialect})", f"flows     {imported.flows.path.name}"]
     sources.append(f"config    {given.path.name}" if given.path else "config    none given: defaults")
@@ -182,9 +184,9 @@ def switch_section(imported: Imported) -> str:
     given = imported.config
     buffer = given.whole("BUFFER_SIZE", 12, 1, 4095)
     lines = ["[switch]", aligned(f'buffer = "{buffer} MiB"', given.where("BUFFER_SIZE"))]
-    payload = read_payload(given)
-    if payload + HEADER_BYTES > QUANTUM_BYTES:
-        lines.append(aligned(f'quantum = "{payload + HEADER_BYTES} B"', "a full packet"))
+    full = read_payload(given) + HEADER_BYTES + (INT_BYTES if imported.transport == "hpcc" else 0)
+    if full > QUANTUM_BYTES[imported.transport]:
+        lines.append(aligned(f'quantum = "{full} B"', "a full packet"))
     section = "\n".join(lines)
     return section + (f"\n\n{ecn_section(imported)}" if imported.transport == "dctcp" else "")
 
@@ -264,8 +266,8 @@ def read_payload(given: Config) -> int:
 
 
 def has_window(imported: Imported) -> bool:
-    """DCTCP has one unless the file says otherwise; line rate has none unless it does."""
-    return imported.config.flag("HAS_WIN", imported.transport == "dctcp")
+    """DCTCP and HPCC have one unless the file says otherwise; line rate has none unless it does."""
+    return imported.config.flag("HAS_WIN", imported.transport != "line-rate")
 
 
 def host_section(imported: Imported) -> str:
@@ -274,8 +276,10 @@ def host_section(imported: Imported) -> str:
     if imported.transport == "line-rate":
         transport = "window" if windowed else "line-rate"
         lines.append(aligned(f'transport = "{transport}"', "at line rate, whatever happens"))
-    window = "base-bdp" if windowed else "none"
-    lines.append(aligned(f'window = "{window}"', given.where("HAS_WIN")))
+    window, key = "none", "HAS_WIN"
+    if windowed:
+        window, key = ("base-bdp", "HAS_WIN") if given.flag("GLOBAL_T", True) else ("pair-bdp", "GLOBAL_T")
+    lines.append(aligned(f'window = "{window}"', given.where(key)))
     lines.append(aligned(f'payload = "{read_payload(given)} B"', given.where("PACKET_PAYLOAD_SIZE")))
     high = given.flag("ACK_HIGH_PRIO", False)
     group = imported.flows.group
@@ -284,13 +288,59 @@ def host_section(imported: Imported) -> str:
     )
     ack_class = "high" if high or other else "data"
     lines.append(aligned(f'ack_class = "{ack_class}"', given.where("ACK_HIGH_PRIO") + other))
-    if imported.transport != "dctcp":
-        return "\n".join(lines)
+    table = {"dctcp": dctcp_table, "hpcc": hpcc_table}.get(imported.transport)
+    return "\n".join(lines + (["", *table(imported)] if table else []))
+
+
+def dctcp_table(imported: Imported) -> list[str]:
+    given = imported.config
+    gain = given.share("EWMA_GAIN", 0.0625, "more than 0 and at most 1", lambda g: 0 < g <= 1)
+    increase = given.rate("DCTCP_RATE_AI", 961 * 10**6)
+    least = read_min_rate(imported)
+    follows = str(given.flag("VAR_WIN", True)).lower()
+    return [
+        "[host.dctcp]",
+        aligned(f"g = {gain!r}", given.where("EWMA_GAIN")),
+        aligned(f'additive_increase = "{units.toml_rate(increase)}"', given.where("DCTCP_RATE_AI")),
+        aligned(f'min_rate = "{units.toml_rate(least)}"', given.where("MIN_RATE")),
+        aligned(f"window_follows_rate = {follows}", given.where("VAR_WIN")),
+    ]
+
+
+def hpcc_table(imported: Imported) -> list[str]:
+    given = imported.config
+    target = given.share("U_TARGET", 0.95, "more than 0 and at most 1", lambda u: 0 < u <= 1)
+    stages = given.whole("MI_THRESH", 0, 0, 1000)
+    increase = given.rate("RATE_AI", 40 * 10**6)
+    least = read_min_rate(imported)
+    reacts = "fast" if given.flag("FAST_REACT", True) else "per-rtt"
+    fastest = max(
+        link.rate for link in imported.network.links if not {link.a, link.b} <= set(imported.network.switches)
+    )
+    unit = given.whole("INT_MULTI", max(1, fastest // (25 * 10**9)), 1, 1024)
+
+    def flag(key: str, default: bool) -> str:
+        return str(given.flag(key, default)).lower()
+
+    return [
+        "[host.hpcc]",
+        aligned(f"utilization = {target!r}", given.where("U_TARGET")),
+        aligned(f"max_stage = {stages}", given.where("MI_THRESH")),
+        aligned(f'additive_increase = "{units.toml_rate(increase)}"', given.where("RATE_AI")),
+        aligned(f'min_rate = "{units.toml_rate(least)}"', given.where("MIN_RATE")),
+        aligned(f'reacts = "{reacts}"', given.where("FAST_REACT")),
+        aligned(f"multi_rate = {flag('MULTI_RATE', False)}", given.where("MULTI_RATE")),
+        aligned(f"sample_feedback = {flag('SAMPLE_FEEDBACK', False)}", given.where("SAMPLE_FEEDBACK")),
+        aligned(f"int_unit = {unit}", given.where("INT_MULTI")),
+        aligned(f"window_follows_rate = {flag('VAR_WIN', True)}", given.where("VAR_WIN")),
+    ]
+
+
+def read_min_rate(imported: Imported) -> int:
+    given = imported.config
     slowest = min(
         link.rate for link in imported.network.links if not {link.a, link.b} <= set(imported.network.switches)
     )
-    gain = given.share("EWMA_GAIN", 0.0625, "more than 0 and at most 1", lambda g: 0 < g <= 1)
-    increase = given.rate("DCTCP_RATE_AI", 961 * 10**6)
     least = given.rate("MIN_RATE", 1000 * 10**6)
     if least > slowest:
         problem = f"expected at most the slowest host link, {units.toml_rate(slowest)}"
@@ -299,16 +349,7 @@ def host_section(imported: Imported) -> str:
         raise InputError(
             f"{imported.network.path}: MIN_RATE is {units.toml_rate(least)} by default: {problem}; give it in --config"
         )
-    follows = str(given.flag("VAR_WIN", True)).lower()
-    lines += [
-        "",
-        "[host.dctcp]",
-        aligned(f"g = {gain!r}", given.where("EWMA_GAIN")),
-        aligned(f'additive_increase = "{units.toml_rate(increase)}"', given.where("DCTCP_RATE_AI")),
-        aligned(f'min_rate = "{units.toml_rate(least)}"', given.where("MIN_RATE")),
-        aligned(f"window_follows_rate = {follows}", given.where("VAR_WIN")),
-    ]
-    return "\n".join(lines)
+    return least
 
 
 def split(imported: Imported) -> dict[str, list[Flow]]:
@@ -481,7 +522,4 @@ def summary(imported: Imported, paths: list[Path]) -> list[str]:
 
 def used(imported: Imported) -> set[str]:
     """Keys that this transport reads."""
-    if imported.transport == "dctcp":
-        return config.USED
-    dctcp = {"EWMA_GAIN", "MIN_RATE", "DCTCP_RATE_AI", "VAR_WIN", "ENABLE_QCN", "KMAX_MAP", "KMIN_MAP", "PMAX_MAP"}
-    return config.USED - dctcp
+    return config.USED | config.USED_BY.get(imported.transport, set())
