@@ -15,9 +15,9 @@ use std::sync::OnceLock;
 /// Kinds of random scenarios, each numbered from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
-    /// Every registered scheme but those that name flows in their frames, and TCP.
+    /// Every registered scheme but those of the families below.
     Queues,
-    /// FlowSail and ideal flow control, and FlowSail beside others.
+    /// Every registered scheme that names flows in its frames, and FlowSail beside others.
     Flows,
     /// TCP over shared memory, whatever a scheme makes of it.
     Tcp,
@@ -55,7 +55,11 @@ impl Scheme {
             (_, Transport::Tcp) => Family::Tcp,
             _ => Family::Queues,
         };
-        let weight = if (assignment, backpressure) == (Assignment::Dynamic, Backpressure::Bfc) { 4 } else { 1 };
+        let weight = match (assignment, backpressure) {
+            (Assignment::Dynamic, Backpressure::Bfc) => 4,
+            (_, Backpressure::Flowsail) => 3,
+            _ => 1,
+        };
         Scheme { name, family, weight, assignment, backpressure, marks: switch.ecn.is_some() }
     }
 
