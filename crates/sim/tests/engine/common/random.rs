@@ -19,7 +19,7 @@ pub enum Family {
     Queues,
     /// Every registered scheme that names flows in its frames, and FlowSail beside others.
     Flows,
-    /// TCP over shared memory, whatever a scheme makes of it.
+    /// TCP over every switch that goes with it, mostly over shared memory, whatever a scheme makes of that.
     Tcp,
 }
 
