@@ -34,11 +34,15 @@ impl Listener {
 
     /// A segment comes, after the timer if that is due; what it is answered with.
     fn hear(&mut self, at: u64, seq: u32, flags: u8) -> Vec<Reply> {
+        self.take(at, segment(seq, flags))
+    }
+
+    fn take(&mut self, at: u64, segment: Packet) -> Vec<Reply> {
         self.wait(at);
         let before = self.sent.len();
         let sent = &mut self.sent;
         let mut reply = |of: &Packet, reply| sent.push((at, of.seq, reply));
-        self.receiver.on_packet(&self.params, Instant(at), &segment(seq, flags).into(), &mut reply);
+        self.receiver.on_packet(&self.params, Instant(at), &segment.into(), &mut reply);
         self.sent[before..].iter().map(|(.., reply)| *reply).collect()
     }
 
@@ -384,6 +388,21 @@ fn a_connection_opens_with_headers_alone_and_one_round_trip() {
     assert!(!flow.has_unsent());
     host.hear(&mut flow, ack(4, 0));
     assert_eq!((flow.acknowledged(), flow.is_done()), (3, true));
+}
+
+/// Nothing follows before it is acknowledged, so it waits for no segment more; what follows does.
+#[test]
+fn an_opening_is_acknowledged_at_once() {
+    let mut host = Host::new(TcpParams { handshake: true, ..later(Marks::Dctcp) });
+    let (mut flow, mut listener) = (host.open(5, 7, 2), Listener::new(later(Marks::Dctcp)));
+    let opening = Packet { wire: host.burst(&mut flow)[0].wire, ..segment(0, 0) };
+    assert_eq!(listener.take(100 * US, opening), [ack(1, 0)]);
+    assert_eq!(listener.due(), NEVER);
+    assert_eq!(listener.hear(101 * US, 1, 0), []);
+    assert_eq!(listener.due(), 111 * US);
+    // It comes once more: its acknowledgement was lost.
+    assert_eq!(listener.take(102 * US, opening), [ack(2, 0), ack(2, 0)]);
+    assert_eq!(listener.due(), NEVER);
 }
 
 #[test]

@@ -10,13 +10,15 @@ use backwater_dataplane::flow_table::{FlowTable, Record, state};
 use backwater_dataplane::policy::{Policy, Told};
 use backwater_dataplane::queues::{PausableQueues, Queues};
 use backwater_dataplane::{
-    Assigned, Assignment, Backpressure, Bfc, BfcParams, Choice, Composed, DataPlane, Dynamic, FlowSail, FlowSailParams,
-    Held, NoBackpressure, PausedQueues, Ports, Readings, Received, Resident, Sent, Shape, Single, Switch, Upstream,
+    Assigned, Assignment, Backpressure, Bfc, BfcParams, Choice, Composed, DataPlane, Departed, Dynamic, FlowSail,
+    FlowSailParams, Held, NoBackpressure, PausedQueues, Ports, Readings, Received, Resident, Sent, Shape, Single,
+    Switch, Upstream,
 };
 use backwater_scenario::Scenario;
 use backwater_scenario::model::Memory;
 use backwater_schemes::Switch as Table;
 use backwater_schemes::planes::{AnySwitch, any};
+use backwater_sim::observe::Observer;
 use backwater_sim::{Simulation, Watch};
 use backwater_types::hash::Stream;
 use backwater_types::{ControlFrame, Duration, Extension, FlowName, Frame, Instant, Kind, Packet, PortId, QueueId};
@@ -451,6 +453,7 @@ const PANICS: u8 = 7;
 const OVERSLEEPS: u8 = 8;
 const SENDS_ONCE: u8 = 9;
 const OBEYS_AT_ANOTHER_PORT: u8 = 10;
+const KEEPS_HOSTS_HELD: u8 = 11;
 
 /// A data plane with bug number `BUG`.
 struct Bent<const BUG: u8> {
@@ -480,6 +483,10 @@ impl<const BUG: u8> DataPlane for Bent<BUG> {
         let data = sent.packet.kind == Kind::Data;
         match sent.packet.control() {
             Some(ControlFrame::PauseFlow(name)) if self.told.contains(&(port, name.flow)) && BUG == SENDS_ONCE => {
+                return self.transmit(now, port);
+            }
+            // Hosts have the ports before those of other switches.
+            Some(ControlFrame::ResumeFlow(_)) if port < 2 && BUG == KEEPS_HOSTS_HELD => {
                 return self.transmit(now, port);
             }
             Some(ControlFrame::PauseFlow(name)) => self.told.push((port, name.flow)),
@@ -921,6 +928,40 @@ fn a_pause_told_at_another_port_is_caught() {
 fn a_pause_not_repeated_is_caught() {
     caught(&with_plane::<SENDS_ONCE>(&flowsail("")), Fault::Protocol);
     assert!(with_plane::<SOUND>(&flowsail("")).faults.is_empty());
+}
+
+/// Flows paused by name, once: nothing is repeated, and nothing lapses. NICs go on.
+fn told_once(more: &str) -> Scenario {
+    let knobs = "[switch]\nqueues = 5\n[switch.flowsail]\nql = 0.15\nrefresh = \"0 s\"\nnic_obeys = false\n";
+    crowded("bfc-flow-id", &format!("{knobs}{more}"))
+}
+
+#[test]
+fn a_flow_never_resumed_that_has_nothing_to_send_is_caught() {
+    caught(&with_plane::<KEEPS_HOSTS_HELD>(&told_once("")), Fault::Protocol);
+    assert!(with_plane::<SOUND>(&told_once("")).faults.is_empty());
+}
+
+/// Where nothing lapses, a RESUME that is lost may leave a copy of a packet held for ever, whose flow finishes all the same. The
+/// switch that holds it has had the flow paused in turn, and is right as long as it has the packet.
+#[test]
+fn a_flow_is_rightly_paused_while_a_packet_of_it_stays() {
+    let scenario = told_once("[[fault]]\nlink = [\"switch0\", \"switch1\"]\nloss = 1e-9\n");
+    let simulation = Simulation::new(&scenario, 1);
+    let (switch, [from, to]): (usize, [PortId; 2]) = (6, [0, 4]);
+    for stays in [true, false] {
+        let (outcome, mut audits) =
+            simulation.observe_any(|| Audit::new(&scenario, &simulation.graph), &Watch::default());
+        let packet = Packet { kind: Kind::Data, wire: 1048, ..Packet::NONE };
+        if stays {
+            audits[0].enqueued(outcome.ended, switch, to, &packet);
+        }
+        let pause = ControlFrame::PauseFlow(packet.flow_name()).into();
+        let departed = Departed { queue: None, control_on: None, entered: outcome.ended };
+        audits[0].departed(outcome.ended, switch, from, &pause, &departed);
+        let faults: Vec<Fault> = audit::conclude(audits, &outcome).faults.iter().map(|fault| fault.0).collect();
+        assert_eq!(faults, if stays { vec![] } else { vec![Fault::Protocol] });
+    }
 }
 
 /// Flows that have gone keep their records.

@@ -123,7 +123,8 @@ const TCP_BRANCHES: [&str; 20] = [
 /// Runs case number `number`; what was broken, if anything, and what was reached.
 fn check(family: Family, number: u64) -> Result<(Counts, bool), String> {
     let case = random::case(family, number);
-    let fail = |text: String| format!("case {number}: {text}\n{}", case.toml);
+    let mishaps = case.mishaps.map(|seed| format!("# Frames late and twice by seed {seed}\n")).unwrap_or_default();
+    let fail = |text: String| format!("case {number}: {text}\n{mishaps}{}", case.toml);
     let scenario = scenario(&case.toml);
     let run = |threads| match family {
         Family::Queues | Family::Tcp => audited(&scenario, threads),

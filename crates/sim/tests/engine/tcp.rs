@@ -165,10 +165,13 @@ fn windows_go_round_by_round() {
 fn a_handshake_costs_one_round_trip_of_headers() {
     let plain = path(&[(100, 2000), (40, 1000), (100, 500)]);
     let opening = Path { handshake: true, ..plain.clone() };
-    let took = |path: &Path| path.run(&[(0, 500_000)], "").acknowledged[0].0;
     let one_way = 3_500_000;
     let trip = 2 * one_way + 2 * 40 * (80 + 200 + 80);
-    assert_eq!(took(&opening) - took(&plain), trip);
+    // However long other acknowledgements wait.
+    for more in ["", "ack_every = 4\nack_delay = \"300 us\"\n"] {
+        let took = |path: &Path| path.run(&[(0, 500_000)], more).acknowledged[0].0;
+        assert_eq!(took(&opening) - took(&plain), trip, "{more}");
+    }
 }
 
 #[test]

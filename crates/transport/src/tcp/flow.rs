@@ -41,6 +41,7 @@ impl TcpFlowParams {
             receiver: TcpAnswers {
                 acks: AckPolicy { every: params.ack_every, exact_marks: params.marks == Marks::Dctcp },
                 delay: params.ack_delay,
+                header,
                 ack_wire,
             },
         }
@@ -54,6 +55,8 @@ pub struct TcpAnswers {
     pub acks: AckPolicy,
     /// It waits no longer for more of them.
     pub delay: Duration,
+    /// Wire bytes of a segment without payload, which opens a connection.
+    pub header: u16,
     /// Wire bytes of an acknowledgement.
     pub ack_wire: u16,
 }
@@ -226,7 +229,7 @@ impl Receiver for TcpFlowReceiver {
     #[inline(always)]
     fn on_packet(&mut self, params: &TcpAnswers, now: Instant, packet: &Frame, reply: &mut impl FnMut(&Packet, Reply)) {
         let (marked, waited) = (packet.has(flags::CE), self.state.is_waiting());
-        let acks = self.state.on_data(params.acks, packet.seq, packet.has(flags::LAST), marked);
+        let acks = self.state.on_data(params.acks_of(packet), packet.seq, packet.has(flags::LAST), marked);
         if self.state.is_waiting() && !self.state.is_done() {
             let more = waited && acks.iter().all(Option::is_none);
             match &mut self.waiting {
@@ -264,6 +267,12 @@ impl Receiver for TcpFlowReceiver {
 }
 
 impl TcpAnswers {
+    /// What opens a connection is acknowledged at once: nothing follows before.
+    #[inline(always)]
+    fn acks_of(&self, packet: &Packet) -> AckPolicy {
+        if packet.wire == self.header { AckPolicy { every: 1, ..self.acks } } else { self.acks }
+    }
+
     #[inline(always)]
     fn reply(&self, ack: TcpAck) -> Reply {
         let flags = if ack.marked { flags::CE } else { 0 };

@@ -28,7 +28,8 @@ pub struct TcpParams {
     pub recovery: Recovery,
     /// Longest timeout after backing off.
     pub rto_max: Duration,
-    /// Segments that one acknowledgement stands for at most; out of order, every one is acknowledged.
+    /// Segments that one acknowledgement stands for at most; out of order every one is acknowledged, and so is what opens a
+    /// connection.
     pub ack_every: u32,
     /// An acknowledgement waits no longer for more segments.
     pub ack_delay: Duration,

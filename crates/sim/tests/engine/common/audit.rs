@@ -22,6 +22,7 @@
 //! | `Acknowledged` | no acknowledgement for what did not arrive in order |
 //! | `Conservation` | sent = received + dropped + lost, per flow, nothing left in switches or on links |
 //! | `Held` | with everything drained nothing is held any more, and no flow is on record |
+//! | `Protocol` | every flow that a switch holds nothing of may be sent to it, as far as it has said |
 //! | `Statistics` | the counters reported equal the events seen |
 //! | `Unfinished` | flows that should have finished have |
 
@@ -969,7 +970,9 @@ pub fn conclude(audits: Vec<Audit>, outcome: &Outcome) -> Report {
     let (mut untold, mut sheets) = (Vec::new(), None);
     for mut audit in audits {
         let strict = |node: usize| audit.rules.steady && audit.rules.flow_pauses[node].exact;
-        untold.extend(audit.told_flows.keys().filter(|(node, ..)| strict(*node)).copied());
+        let holds = |node, flow| audit.queued.iter().any(|(at, held)| (at.0, at.2) == (node, flow) && !held.is_empty());
+        let owed = |(node, _, flow): &&(usize, PortId, u32)| strict(*node) && !holds(*node, *flow);
+        untold.extend(audit.told_flows.keys().filter(owed).copied());
         sheets = audit.sheets.clone();
         for (fault, text) in std::mem::take(&mut audit.report.faults) {
             all.fault(fault, text);

@@ -15,11 +15,11 @@ use std::sync::OnceLock;
 /// Kinds of random scenarios, each numbered from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
-    /// Every registered scheme but those that name flows in their frames, and TCP.
+    /// Every registered scheme but those of the families below.
     Queues,
-    /// FlowSail and ideal flow control, and FlowSail beside others.
+    /// Every registered scheme that names flows in its frames, and FlowSail beside others.
     Flows,
-    /// TCP over shared memory, whatever a scheme makes of it.
+    /// TCP over every switch that goes with it, mostly over shared memory, whatever a scheme makes of that.
     Tcp,
 }
 
@@ -57,16 +57,13 @@ impl Scheme {
             (_, Transport::Tcp) => Family::Tcp,
             _ => Family::Queues,
         };
-        let weight = if (assignment, backpressure) == (Assignment::Dynamic, Backpressure::Bfc) { 4 } else { 1 };
-        Scheme {
-            name,
-            family,
-            weight,
-            assignment,
-            backpressure,
-            marks: switch.ecn.is_some(),
-            carried: host.carried().0,
-        }
+        let weight = match (assignment, backpressure) {
+            (Assignment::Dynamic, Backpressure::Bfc) => 4,
+            (_, Backpressure::Flowsail) => 3,
+            _ => 1,
+        };
+        let (marks, carried) = (switch.ecn.is_some(), host.carried().0);
+        Scheme { name, family, weight, assignment, backpressure, marks, carried }
     }
 
     fn draw(family: Family, dice: &mut Dice) -> &'static Scheme {

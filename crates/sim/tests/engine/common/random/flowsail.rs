@@ -3,7 +3,8 @@
 //! Thresholds of a few packets, tables of a few records and fingerprints of a few bits, so that what is rare in a data centre
 //! happens in most of them.
 
-use super::{Case, Dice, Net, faults, net};
+use super::{Case, Dice, Family, Net, Scheme, faults, net};
+use backwater_scenario::model::{Assignment, Backpressure};
 use backwater_types::hash::Stream;
 use std::fmt::Write;
 
@@ -20,14 +21,12 @@ struct Knobs {
 /// Case number `number`.
 pub fn case(number: u64) -> Case {
     let dice = &mut Dice(Stream::new(0x6261_636b, 0x7361_696c, number));
-    let schemes =
-        ["flowsail", "flowsail", "flowsail", "flowsail", "flowsail", "flowsail+dctcp", "ideal-fc", "bfc-flow-id"];
-    let scheme = dice.of(&schemes);
-    let ideal = matches!(scheme, "ideal-fc" | "bfc-flow-id");
+    let scheme = Scheme::draw(Family::Flows, dice);
+    let ideal = scheme.backpressure == Backpressure::PerFlow;
     let net = net(dice, false);
     let (payload, header) = (dice.of(&[256, 500, 1000]), 48);
     let full = payload + header;
-    let mut out = format!("scheme = \"{scheme}\"\nseed = {}\n{}", 1 + dice.below(1000), net.toml);
+    let mut out = format!("scheme = \"{}\"\nseed = {}\n{}", scheme.name, 1 + dice.below(1000), net.toml);
 
     let groups = if ideal { 1 } else { dice.of(&[1, 1, 1, 2, 3]) };
     let region = if ideal || !dice.percent(20) { None } else { region(dice, &net, full) };
@@ -75,10 +74,11 @@ pub fn case(number: u64) -> Case {
 }
 
 /// Queues and buffer. Whether the buffer holds more than a few packets.
-fn switch(dice: &mut Dice, out: &mut String, net: &Net, full: u64, groups: u64, beside: bool, scheme: &str) -> bool {
+fn switch(dice: &mut Dice, out: &mut String, net: &Net, full: u64, groups: u64, beside: bool, scheme: &Scheme) -> bool {
+    let shared_queues = scheme.assignment != Assignment::PerFlow;
     let queues = if groups == 1 { dice.range(2, 9) } else { groups * dice.range(2, 3) };
     let _ = writeln!(out, "[switch]\nquantum = \"{} B\"", full * dice.range(1, 2));
-    if scheme != "ideal-fc" {
+    if shared_queues {
         let _ = writeln!(out, "queues = {queues}\npriority_groups = {groups}");
     }
     let packets = dice.of(&[3, 8, 20, 40, 80, 300]);
@@ -90,10 +90,10 @@ fn switch(dice: &mut Dice, out: &mut String, net: &Net, full: u64, groups: u64, 
             let _ = writeln!(out, "buffer = \"{} B\"", set_aside + packets * full + dice.below(full));
         }
     }
-    if scheme != "ideal-fc" && !infinite && dice.percent(10) {
+    if shared_queues && !infinite && dice.percent(10) {
         let _ = writeln!(out, "alpha = {}", dice.of(&[0.25, 1.0, 8.0]));
     }
-    if scheme == "flowsail+dctcp" {
+    if scheme.marks {
         let kmin = dice.of(&[0, 1000, 5000]);
         let _ = writeln!(out, "ecn = {{ kmin = \"{kmin} B\", kmax = \"{} B\" }}", kmin + dice.of(&[1, 3000, 10_000]));
     }

@@ -1,6 +1,9 @@
-//! Random networks of TCP: every kind of marking, pools, private memory, classes, and connections of both kinds.
+//! Random networks of TCP: every switch that goes with it, every kind of marking, pools, private memory, classes, and connections
+//! of both kinds.
 
 use super::{Case, Dice, Net, faults, net, workloads};
+use backwater_scenario::model::{Assignment, Backpressure};
+use backwater_schemes::planes::PRODUCTS;
 use backwater_types::hash::Stream;
 use std::fmt::Write;
 
@@ -12,15 +15,16 @@ pub fn case(number: u64) -> Case {
     let (payload, header) = (dice.of(&[256, 500, 1000]), dice.of(&[40, 48]));
     let full = payload + header;
     let mut out = format!("scheme = \"fifo\"\nseed = {}\n{}", 1 + dice.below(1000), net.toml);
+    let assignment = assignment(dice, pfc);
     out += "[conventions]\n";
-    if dice.percent(50) {
+    if by_class(assignment) && dice.percent(50) {
         out += "acks = \"data\"\n";
     }
     if dice.percent(10) {
         out += "time = \"whole-ns\"\n";
     }
-    let classes = if dice.percent(35) { dice.range(2, 4) } else { 1 };
-    switch(dice, &mut out, &net, full, classes, pfc);
+    let classes = if assignment == Assignment::Class { dice.range(2, 4) } else { 1 };
+    switch(dice, &mut out, &net, full, assignment, classes, pfc);
     host(dice, &mut out, payload, header);
     workloads(dice, &mut out, &net, payload);
     if classes > 1 {
@@ -49,6 +53,20 @@ pub fn case(number: u64) -> Case {
     Case { live, threads: if dice.percent(4) { 2 } else { 1 }, lossless, mishaps: None, toml: out }
 }
 
+/// Of the switches that TCP runs over, mostly those whose queues can be told from outside.
+fn assignment(dice: &mut Dice, pfc: bool) -> Assignment {
+    let backpressure = if pfc { Backpressure::Pfc } else { Backpressure::None };
+    let fitting = PRODUCTS.iter().filter(|(_, with)| *with == backpressure).map(|(assignment, _)| *assignment);
+    let weight = |assignment| if by_class(assignment) { 4 } else { 1 };
+    let weighted: Vec<_> = fitting.flat_map(|assignment| std::iter::repeat_n(assignment, weight(assignment))).collect();
+    dice.of(&weighted)
+}
+
+/// One queue a port, or one for each class: memory and marks are followed queue by queue.
+fn by_class(assignment: Assignment) -> bool {
+    matches!(assignment, Assignment::Single | Assignment::Class)
+}
+
 /// Thresholds between nothing and somewhat more than all of `most` bytes.
 fn red(dice: &mut Dice, most: u64) -> String {
     let kmin = dice.below(most / 2);
@@ -58,11 +76,15 @@ fn red(dice: &mut Dice, most: u64) -> String {
     format!("kmin = \"{} B\", kmax = \"{kmax} B\", pmax = {pmax}{spacing}", kmin.min(kmax))
 }
 
-fn switch(dice: &mut Dice, out: &mut String, net: &Net, full: u64, classes: u64, pfc: bool) {
-    let _ = writeln!(out, "[switch]\nquantum = \"{} B\"", full * dice.range(1, 2));
-    if classes > 1 {
-        let _ = writeln!(out, "assignment = \"class\"\nqueues = {classes}");
+fn switch(dice: &mut Dice, out: &mut String, net: &Net, full: u64, assignment: Assignment, classes: u64, pfc: bool) {
+    let word = serde_json::to_string(&assignment).expect("a word");
+    let queues = if assignment == Assignment::Class { classes } else { dice.range(2, 9) };
+    let quantum = full * dice.range(1, 2);
+    let _ = writeln!(out, "[switch]\nquantum = \"{quantum} B\"\nassignment = {word}\nqueues = {queues}");
+    if assignment == Assignment::Dynamic {
+        let _ = writeln!(out, "bfc = {{ table_entries_per_queue = {} }}", dice.of(&[1, 4, 16]));
     }
+    let by_class = by_class(assignment);
     let pool = full * dice.range(2, 40) + dice.below(full);
     if pfc {
         // ACKs that do not stop when data does find room beside the headroom.
@@ -72,20 +94,20 @@ fn switch(dice: &mut Dice, out: &mut String, net: &Net, full: u64, classes: u64,
         let _ = writeln!(out, "pfc = {{ headroom = \"{each} B\", reserve = \"0 B\", alpha = {alpha} }}");
     } else {
         let _ = writeln!(out, "buffer = \"{pool} B\"");
-        if dice.percent(60) {
+        if assignment != Assignment::PerFlow && dice.percent(60) {
             let _ = writeln!(out, "alpha = {}", dice.of(&["0.25", "1.0", "4.0", "8.0"]));
         }
-        if dice.percent(70) {
+        if by_class && dice.percent(70) {
             mmu(dice, out, net, full, classes);
         }
-        if dice.percent(20) {
+        if by_class && dice.percent(20) {
             out.push_str("not_ect = \"drop\"\n");
         }
     }
     let ecn = dice.percent(70);
     if ecn {
-        let of = if dice.percent(50) { ", of = \"port\"" } else { "" };
-        let queues = match dice.percent(40) {
+        let of = if by_class && dice.percent(50) { ", of = \"port\"" } else { "" };
+        let queues = match by_class && dice.percent(40) {
             true => format!(", queues = [{}]", dice.below(classes)),
             false => String::new(),
         };
