@@ -5,11 +5,14 @@
 //! bucket follows from a bucket and the fingerprint alone). With a fingerprint of all 32 bits the table is exact; with fewer,
 //! flows of a class that agree in it are one flow to the switch, as in FlowSail's section V.
 
-use crate::ticks::age;
+mod record;
+
+pub use record::{NO_QUEUE, Record, state};
+
 use alloc::vec;
 use alloc::vec::Vec;
 use backwater_types::hash;
-use backwater_types::{FlowName, Instant, PortId, QueueId};
+use backwater_types::{FlowName, Instant, PortId};
 use core::hash::{Hash, Hasher};
 use core::ops::{Index, IndexMut};
 
@@ -21,135 +24,6 @@ pub const NONE: Slot = u32::MAX;
 
 /// Periods of repetition after which a pause that was not repeated lapses.
 pub const LAPSE: u64 = 3;
-
-/// What a switch knows of a flow at one egress port (spec F.2).
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Record {
-    /// The flow, or the one of several that was paused last, as its packets and frames name it.
-    flow: u32,
-    slot: u32,
-    /// Bytes in its normal queue.
-    pub normal: u32,
-    /// Bytes in its isolation queue.
-    pub isolated: u32,
-    /// Packets held that are flagged (`pauseNum`).
-    pub flagged: u32,
-    /// Last enqueue or dequeue, in ticks.
-    pub touched: u32,
-    /// When a neighbour last paused it, said so again, or resumed it, in ticks (`dsAt`).
-    pub told_at: u32,
-    /// Neighbours in the list of tended records, or in the list of free ones.
-    before: Slot,
-    after: Slot,
-    bucket: u32,
-    /// Egress port.
-    port: u8,
-    /// Its normal queue, while it has bytes or a mark there.
-    pub queue: u8,
-    /// The queue on which this flow holds one pause reference beside its isolation queue; [`NO_QUEUE`]: none.
-    pub held: u8,
-    /// Its isolation queue.
-    pub isolation: u8,
-    /// Ingress that was told to pause it.
-    pub ingress: u8,
-    class: u8,
-    state: u8,
-}
-
-const _: () = assert!(size_of::<Record>() == 48);
-
-/// In [`Record::held`]: no queue.
-pub const NO_QUEUE: u8 = u8::MAX;
-
-/// Bits of a record's state.
-pub mod state {
-    /// New packets go to the isolation queue (member of the congested flow table).
-    pub const CONGESTED: u8 = 1;
-    /// The neighbour has paused it.
-    pub const PAUSED: u8 = 2;
-    /// Its order mark is in its normal queue.
-    pub const MARK_NORMAL: u8 = 4;
-    /// Its order mark is in its isolation queue.
-    pub const MARK_ISOLATED: u8 = 8;
-    /// In the list of tended records.
-    pub(super) const TENDED: u8 = 16;
-}
-
-impl Record {
-    /// Whether any bit of `mask` is set.
-    #[inline(always)]
-    pub fn is(&self, mask: u8) -> bool {
-        self.state & mask != 0
-    }
-
-    /// Sets the bits of `mask`.
-    #[inline(always)]
-    pub fn set(&mut self, mask: u8) {
-        self.state |= mask;
-    }
-
-    /// Clears the bits of `mask`.
-    #[inline(always)]
-    pub fn clear(&mut self, mask: u8) {
-        self.state &= !mask;
-    }
-
-    /// The name of the flow.
-    #[inline(always)]
-    pub fn name(&self) -> FlowName {
-        FlowName { flow: self.flow, slot: self.slot, class: self.class }
-    }
-
-    /// Of flows that share the record, the one to name from now on.
-    #[inline(always)]
-    pub fn rename(&mut self, name: FlowName) {
-        (self.flow, self.slot) = (name.flow, name.slot);
-    }
-
-    /// Its traffic class.
-    #[inline(always)]
-    pub fn class(&self) -> u8 {
-        self.class
-    }
-
-    /// Egress port.
-    #[inline(always)]
-    pub fn port(&self) -> PortId {
-        self.port as PortId
-    }
-
-    /// Nothing is left to know of the flow.
-    #[inline(always)]
-    pub fn is_spent(&self) -> bool {
-        let kept = state::CONGESTED | state::PAUSED | state::MARK_NORMAL | state::MARK_ISOLATED;
-        self.normal | self.isolated | self.flagged == 0 && !self.is(kept)
-    }
-
-    /// For checkers. Its queue means nothing once it is out of it, nor does whom it paused once it has resumed. A flow that is
-    /// paused is asked how long ago it was told so up to `lapse`, one that is not up to `release`; when it was last touched,
-    /// only where the release counts from there.
-    fn canonical(&self, now: Instant, release: u32, from_touch: bool, lapse: u32, state: &mut impl Hasher) {
-        let queue = (self.normal > 0 || self.is(state::MARK_NORMAL)).then_some(self.queue);
-        let ingress = (self.flagged > 0).then_some(self.ingress);
-        let told = age(now, self.told_at, if self.is(state::PAUSED) { lapse } else { release });
-        let told = self.is(state::CONGESTED).then_some(told);
-        let touched = from_touch.then(|| age(now, self.touched, release));
-        (self.port, self.name(), self.state, self.normal, self.isolated, self.flagged).hash(state);
-        (queue, self.held, self.isolation, ingress, touched, told).hash(state);
-    }
-
-    /// The normal queue.
-    #[inline(always)]
-    pub fn normal_queue(&self) -> QueueId {
-        self.queue as QueueId
-    }
-
-    /// The isolation queue.
-    #[inline(always)]
-    pub fn isolation_queue(&self) -> QueueId {
-        self.isolation as QueueId
-    }
-}
 
 /// Records an exact table has room for at first.
 const FIRST_CAPACITY: u32 = 256;
@@ -326,17 +200,7 @@ impl FlowTable {
                 return None;
             }
         };
-        let FlowName { flow, slot, class } = name;
-        let port_number = port as u8;
-        let slot = self.new_record(Record {
-            flow,
-            slot,
-            class,
-            port: port_number,
-            bucket,
-            held: NO_QUEUE,
-            ..Record::default()
-        });
+        let slot = self.new_record(Record::new(port, name, bucket));
         self.put_entry(bucket, FlowTable::hint(place.fingerprint) | (slot + 1));
         self.used += 1;
         self.by_port[port as usize] += 1;

@@ -35,6 +35,8 @@
 
 mod audit;
 mod canonical;
+mod isolation;
+mod layout;
 mod params;
 mod sketch;
 
@@ -42,8 +44,9 @@ pub use params::{FlowSailParams, Hold, ReleaseFrom, Residue, SketchParams};
 
 use crate::backpressure::PausedPorts;
 use crate::buffer::cells::Cells;
-use crate::flow_table::{FlowTable, LAPSE, NO_QUEUE, NONE, Record, Slot, state};
+use crate::flow_table::{FlowTable, LAPSE, NONE, Record, Slot, state};
 use crate::held::{Assigned, Choice, Held, Resident};
+use crate::policy::flowsail::layout::Layout;
 use crate::policy::flowsail::sketch::Sketch;
 use crate::policy::{Policy, Told};
 use crate::port::Ports;
@@ -90,14 +93,6 @@ pub struct FlowSail<const W: usize> {
     salt: u64,
 }
 
-/// How the queues of a port are divided. In each group the isolation queues come first.
-#[derive(Clone, Copy, Debug)]
-struct Layout {
-    queues: u16,
-    per_group: u16,
-    isolation: u16,
-}
-
 #[derive(Clone, Copy, Debug, Default)]
 struct QueueState {
     /// Flows with packets in it (`flowNum`).
@@ -142,36 +137,6 @@ impl Release {
             && !record.is(state::PAUSED | state::MARK_NORMAL | state::MARK_ISOLATED)
             && record.isolated == 0
             && ticks(now).wrapping_sub(since) > self.after
-    }
-}
-
-impl Layout {
-    #[inline(always)]
-    fn group(&self, class: u8) -> u16 {
-        let groups = self.queues / self.per_group;
-        if groups == 1 { 0 } else { (class as u16).min(groups - 1) }
-    }
-
-    /// The isolation queue of a flow.
-    #[inline(always)]
-    fn isolation_queue(&self, class: u8, flow: u32, salt: u64) -> QueueId {
-        let first = self.group(class) * self.per_group;
-        if self.isolation == 1 {
-            return first;
-        }
-        first + hash::range32(hash::mix64(flow as u64 ^ salt) as u32, self.isolation as u32) as u16
-    }
-
-    #[inline(always)]
-    fn is_isolation(&self, queue: QueueId) -> bool {
-        queue % self.per_group < self.isolation
-    }
-
-    /// The normal queues of a group.
-    fn normal<const W: usize>(&self, group: u16) -> Bits<W> {
-        let end = (group + 1) * self.per_group;
-        let start = group * self.per_group + self.isolation;
-        Bits::below(end as usize).minus(&Bits::below(start as usize))
     }
 }
 
@@ -262,140 +227,6 @@ impl<const W: usize> FlowSail<W> {
     #[inline(always)]
     fn is_elided(&self, ingress: PortId, egress: PortId) -> bool {
         !self.elided.is_empty() && self.elided[egress as usize][ingress as usize / 64] >> (ingress % 64) & 1 == 1
-    }
-
-    fn hold(&mut self, port: PortId, queue: QueueId, queues: &mut PausableQueues<W>) {
-        let at = self.at(port, queue);
-        self.queues[at].holds += 1;
-        queues.set_closed(queue, true);
-    }
-
-    fn unhold(
-        &mut self,
-        port: PortId,
-        queue: QueueId,
-        queues: &mut PausableQueues<W>,
-        cells: &mut Cells<impl Extension>,
-    ) {
-        let at = self.at(port, queue);
-        self.queues[at].holds -= 1;
-        self.settle(port, queue, queues, cells);
-    }
-
-    /// Whether a queue may not send: something holds it, or the first of its flows is paused, where that is the rule.
-    #[inline(always)]
-    fn is_held(&self, port: PortId, queue: QueueId, queues: &PausableQueues<W>, cells: &Cells<impl Extension>) -> bool {
-        let first_is_paused = |slot: Slot| self.table[slot].is(state::PAUSED);
-        self.queues[self.at(port, queue)].holds > 0
-            || (self.hold_by_head
-                && self.layout.is_isolation(queue)
-                && queues.first_tag(cells, queue).is_some_and(first_is_paused))
-    }
-
-    /// Opens or closes a queue, and consumes the marks at its head as long as it may send (F.5): a mark may be alone in it, where
-    /// no scheduler would look.
-    fn settle(
-        &mut self,
-        port: PortId,
-        queue: QueueId,
-        queues: &mut PausableQueues<W>,
-        cells: &mut Cells<impl Extension>,
-    ) {
-        loop {
-            let held = self.is_held(port, queue, queues, cells);
-            queues.set_closed(queue, held);
-            if held {
-                return;
-            }
-            let Some(slot) = queues.take_mark(cells, queue) else { return };
-            self.marks -= 1;
-            let record = &mut self.table[slot];
-            if self.layout.is_isolation(queue) {
-                record.clear(state::MARK_ISOLATED);
-                if record.is(state::MARK_NORMAL) {
-                    let at = self.at(port, queue);
-                    self.queues[at].waiting = slot;
-                    self.queues[at].holds += 1;
-                }
-            } else {
-                record.clear(state::MARK_NORMAL);
-                let isolation = record.isolation_queue();
-                let at = self.at(port, isolation);
-                if self.queues[at].waiting == slot {
-                    self.queues[at].waiting = NONE;
-                    self.unhold(port, isolation, queues, cells);
-                }
-            }
-        }
-    }
-
-    fn pause(
-        &mut self,
-        now: Instant,
-        port: PortId,
-        name: FlowName,
-        queues: &mut PausableQueues<W>,
-        cells: &mut Cells<impl Extension>,
-    ) {
-        let Some(slot) = self.table.find(port, name).or_else(|| self.new_record(now, port, name)) else { return };
-        let record = &mut self.table[slot];
-        record.told_at = ticks(now);
-        if record.is(state::PAUSED) {
-            return;
-        }
-        record.set(state::PAUSED);
-        let isolation = record.isolation_queue();
-        if !self.hold_by_head {
-            self.hold(port, isolation, queues);
-        }
-        if !self.table[slot].is(state::CONGESTED) {
-            self.isolate(port, slot, queues, cells);
-        }
-        self.settle(port, isolation, queues, cells);
-        let record = &mut self.table[slot];
-        if !self.drains && record.is(state::MARK_NORMAL) && record.held == NO_QUEUE {
-            record.held = record.queue;
-            let normal = record.normal_queue();
-            self.hold(port, normal, queues);
-        }
-        self.tend(now, slot);
-    }
-
-    /// New packets of the flow go to the isolation queue, which is held; marks keep them behind the old ones.
-    fn isolate(&mut self, port: PortId, slot: Slot, queues: &mut PausableQueues<W>, cells: &mut Cells<impl Extension>) {
-        let record = self.table[slot];
-        let FlowName { flow, class, .. } = record.name();
-        let residue = record.normal > 0 || self.may_have_untracked(port, class, flow);
-        let hashed = self.hashed_queue(class, flow);
-        let record = &mut self.table[slot];
-        record.set(state::CONGESTED);
-        self.isolated += 1;
-        if !residue {
-            return;
-        }
-        if record.normal == 0 {
-            record.queue = hashed as u8;
-        }
-        record.set(state::MARK_NORMAL | state::MARK_ISOLATED);
-        let (isolation, normal) = (record.isolation_queue(), record.normal_queue());
-        queues.push_mark(cells, isolation, slot);
-        queues.push_mark(cells, normal, slot);
-        self.marks += 2;
-    }
-
-    fn resume(&mut self, now: Instant, slot: Slot, queues: &mut PausableQueues<W>, cells: &mut Cells<impl Extension>) {
-        let record = &mut self.table[slot];
-        record.clear(state::PAUSED);
-        record.told_at = ticks(now);
-        let held = core::mem::replace(&mut record.held, NO_QUEUE);
-        let (port, isolation) = (record.port(), record.isolation_queue());
-        match self.hold_by_head {
-            true => self.settle(port, isolation, queues, cells),
-            false => self.unhold(port, isolation, queues, cells),
-        }
-        if held != NO_QUEUE {
-            self.unhold(port, held as QueueId, queues, cells);
-        }
     }
 
     #[inline(always)]
