@@ -187,8 +187,8 @@ const CASES: &[Case] = &[
     ),
     (
         "scheme = \"bfc\"",
-        "scheme = \"hpcc\"",
-        &["bad.toml:2: scheme = \"hpcc\": not available in this version; expected one of bfc"],
+        "scheme = \"homa\"",
+        &["bad.toml:2: scheme = \"homa\": not available in this version; expected one of bfc"],
     ),
     // Topology.
     ("leaves = 2", "leaves = 0", &["bad.toml:7: topology.leaves = 0: expected at least 1"]),
