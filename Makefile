@@ -93,5 +93,6 @@ $(VENV)/.module: $(VENV)/.packages pyproject.toml $(RUST)
 
 # Tests take the module that is there, or one that is built in a third of the time; `setup` builds the real one over it.
 $(VENV)/.module-tested: $(VENV)/.packages pyproject.toml $(RUST)
-	$(MAKE) --question $(VENV)/.module 2>/dev/null || { rm -f $(VENV)/.module && $(MATURIN) --profile quick; }
+	@if [ ! -e $(VENV)/.module ] || [ -n "$$(find $^ -newer $(VENV)/.module -print -quit)" ]; then \
+		rm -f $(VENV)/.module; $(MATURIN) --profile quick; fi
 	touch $@
