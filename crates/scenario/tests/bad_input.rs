@@ -1674,6 +1674,11 @@ load = 0.5
         &refuse(&single.replace("hosts = 4", "hosts = 1"), &[], None),
         &["topology.hosts = 1: makes 1 hosts: expected 2 to 60000"],
     );
+    let large = GOOD.replace("leaves = 2", "leaves = 128").replace("hosts_per_leaf = 4", "hosts_per_leaf = 100");
+    has(
+        &refuse(&large, &["host.window=pair-bdp"], None),
+        &["host.window=pair-bdp: of 12800 hosts; expected at most 8192 hosts, or \"base-bdp\""],
+    );
     has(
         &refuse(single, &["host.payload=8000 B"], None),
         &["preset \"dctcp\": switch.quantum = \"1048 B\": expected host.payload + host.header = 8 KB + 48 B = 8048 B"],

@@ -36,7 +36,7 @@ pub struct Start {
     /// Key of its packets, which routing and flow tables draw on.
     pub key: u32,
     /// Where it starts: a number among the sites of its network.
-    pub site: u16,
+    pub site: u32,
     /// Packets; `u32::MAX` if it never ends.
     pub packets: u32,
     /// Wire bytes of its last packet.

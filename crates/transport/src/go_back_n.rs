@@ -46,10 +46,10 @@ pub struct GoBackNReceiverParams {
 }
 
 impl<P> GoBackNParams<P> {
-    /// Of the control of a flow.
+    /// Of the control of flows that start there.
     #[inline(always)]
-    fn control(&self, of: Start) -> &P {
-        &self.controls[of.site as usize]
+    fn control(&self, site: u32) -> &P {
+        &self.controls[site as usize]
     }
 }
 
@@ -73,7 +73,14 @@ impl<C: Control> Transport for GoBackN<C> {
 #[derive(Clone, Debug)]
 pub struct GoBackNSender<C: Control> {
     control: C,
-    start: Start,
+    key: u32,
+    site: u32,
+    /// Of the flow.
+    packets: u32,
+    /// Wire bytes of the last of them.
+    last_wire: u16,
+    class: u8,
+    flags: u8,
     /// Next packet to send.
     next: u32,
     /// First packet not yet acknowledged.
@@ -87,8 +94,8 @@ pub struct GoBackNSender<C: Control> {
     progress: Instant,
     /// Earliest start of the next packet.
     not_before: Instant,
-    /// Wire bytes of the last packet sent.
-    last_wire: u16,
+    /// Wire bytes of the packet sent last.
+    sent_wire: u16,
     /// When each packet in flight was last sent, where control asks for it.
     sent: C::Times,
 }
@@ -96,9 +103,16 @@ pub struct GoBackNSender<C: Control> {
 impl<C: Control> GoBackNSender<C> {
     /// Of a flow that starts.
     pub fn new(params: &GoBackNParams<C::Params>, now: Instant, start: Start) -> Self {
+        let Start { dst: _, key, site, packets, last_wire, class, flags } = start;
+        let control = params.control(site);
         let mut sender = GoBackNSender {
-            control: C::new(params.control(start)),
-            start,
+            control: C::new(control),
+            key,
+            site,
+            packets,
+            last_wire,
+            class,
+            flags,
             next: 0,
             acked: 0,
             high: 0,
@@ -106,8 +120,8 @@ impl<C: Control> GoBackNSender<C> {
             retransmitted: 0,
             progress: now,
             not_before: now,
-            last_wire: 0,
-            sent: C::times(params.control(start)),
+            sent_wire: 0,
+            sent: C::times(control),
         };
         sender.set_limit(params);
         sender
@@ -116,13 +130,25 @@ impl<C: Control> GoBackNSender<C> {
     #[inline(always)]
     fn set_limit(&mut self, params: &GoBackNParams<C::Params>) {
         self.limit =
-            self.control.window(params.control(self.start)).div_ceil(params.payload).min(u32::MAX as u64) as u32;
+            self.control.window(params.control(self.site)).div_ceil(params.payload).min(u32::MAX as u64) as u32;
+    }
+
+    /// Control is told something. If that changes the pace, what waits does so for the time its predecessor takes at the rate that
+    /// holds now, where control asks for that.
+    #[inline(always)]
+    fn tell(&mut self, params: &GoBackNParams<C::Params>, what: impl FnOnce(&mut C, &C::Params) -> bool) {
+        let control = params.control(self.site);
+        let before = self.gap(control);
+        if what(&mut self.control, control) {
+            self.set_limit(params);
+            self.not_before = Instant((self.not_before + self.gap(control)).0.saturating_sub(before.0));
+        }
     }
 
     /// Gap behind the last packet sent, where a change of the pace moves what waits for it.
     #[inline(always)]
     fn gap(&self, control: &C::Params) -> Duration {
-        if C::Due::MOVES { self.control.gap(control, self.last_wire as u64) } else { Duration::ZERO }
+        if C::Due::MOVES { self.control.gap(control, self.sent_wire as u64) } else { Duration::ZERO }
     }
 
     /// Packets sent and not acknowledged.
@@ -133,7 +159,7 @@ impl<C: Control> GoBackNSender<C> {
 
     #[inline(always)]
     fn wire(&self, params: &GoBackNParams<C::Params>) -> u16 {
-        if self.next + 1 == self.start.packets { self.start.last_wire } else { params.full_wire }
+        if self.next + 1 == self.packets { self.last_wire } else { params.full_wire }
     }
 
     /// When what is in flight is taken for lost.
@@ -179,7 +205,7 @@ impl<C: Control> Sender for GoBackNSender<C> {
 
     #[inline(always)]
     fn peek(&self, params: &Self::Params, now: Instant) -> Next<u16> {
-        if self.next == self.start.packets || self.in_flight() >= self.limit {
+        if self.next == self.packets || self.in_flight() >= self.limit {
             Next::Blocked
         } else if self.not_before > now {
             Next::NotBefore(self.not_before)
@@ -205,22 +231,19 @@ impl<C: Control> Sender for GoBackNSender<C> {
         } else {
             self.high = self.next;
         }
-        self.control.on_sent(params.control(self.start), now, wire as u64);
-        self.not_before = now + self.control.gap(params.control(self.start), wire as u64);
-        self.last_wire = wire;
+        self.control.on_sent(params.control(self.site), now, wire as u64);
+        self.not_before = now + self.control.gap(params.control(self.site), wire as u64);
+        self.sent_wire = wire;
         self.sent.sent(now);
-        let last = if self.next == self.start.packets { flags::LAST } else { 0 };
-        let (class, flags) = (self.start.class, self.start.flags | last);
+        let last = if self.next == self.packets { flags::LAST } else { 0 };
+        let (class, flags) = (self.class, self.flags | last);
         Next::Packet(Outgoing { seq, wire, class, flags, extension: C::Extension::default() })
     }
 
     #[inline(always)]
     fn on_packet(&mut self, params: &Self::Params, now: Instant, packet: &Frame<C::Extension>) {
         if packet.kind == Kind::Cnp {
-            if self.control.on_cnp(params.control(self.start), now) {
-                self.set_limit(params);
-            }
-            return;
+            return self.tell(params, |control, params| control.on_cnp(params, now));
         }
         let rtt = self.since_sent(now, packet.seq);
         self.advance(now, packet.seq);
@@ -232,19 +255,13 @@ impl<C: Control> Sender for GoBackNSender<C> {
         if !missed || params.hears_nacks {
             let (seq, marked, extension) = (packet.seq, packet.has(flags::CE), packet.extension);
             let ack = Ack { now, seq, next: self.next, marked, rtt, extension };
-            let control = params.control(self.start);
-            let before = self.gap(control);
-            if self.control.on_ack(control, ack) {
-                self.set_limit(params);
-                // What waits does so for the time its predecessor takes at the rate that holds now.
-                self.not_before = Instant((self.not_before + self.gap(control)).0.saturating_sub(before.0));
-            }
+            self.tell(params, |control, params| control.on_ack(params, ack));
         }
     }
 
     #[inline(always)]
     fn timer(&self, params: &Self::Params) -> Instant {
-        let own = self.control.timer(params.control(self.start));
+        let own = self.control.timer(params.control(self.site));
         own.min(self.timeout(params))
     }
 
@@ -253,10 +270,8 @@ impl<C: Control> Sender for GoBackNSender<C> {
             self.go_back();
             self.progress = now;
         }
-        if self.control.timer(params.control(self.start)) <= now
-            && self.control.on_timer(params.control(self.start), now)
-        {
-            self.set_limit(params);
+        if self.control.timer(params.control(self.site)) <= now {
+            self.tell(params, |control, params| control.on_timer(params, now));
         }
         None
     }
@@ -268,12 +283,12 @@ impl<C: Control> Sender for GoBackNSender<C> {
 
     #[inline(always)]
     fn has_unsent(&self) -> bool {
-        self.next < self.start.packets
+        self.next < self.packets
     }
 
     #[inline(always)]
     fn is_done(&self) -> bool {
-        self.acked == self.start.packets
+        self.acked == self.packets
     }
 
     fn acknowledged(&self) -> u32 {
@@ -286,7 +301,7 @@ impl<C: Control> Sender for GoBackNSender<C> {
 
     #[inline(always)]
     fn key(&self) -> u32 {
-        self.start.key
+        self.key
     }
 }
 
@@ -588,6 +603,61 @@ pub(crate) mod tests {
             self.due = Instant::NEVER;
             false
         }
+    }
+
+    /// A gap of so many nanoseconds behind each packet, which everything it is told adds one to.
+    #[derive(Clone, Copy)]
+    struct Slowing(u64);
+
+    impl Control for Slowing {
+        type Params = ();
+        type Extension = ();
+        type Due = Instant;
+        type Times = ();
+        const TIMED: bool = true;
+        fn at(_: &(), _: crate::Site) {}
+        fn new(_: &()) -> Slowing {
+            Slowing(10)
+        }
+        fn window(&self, _: &()) -> u64 {
+            self.0 * 1000
+        }
+        fn gap(&self, _: &(), _: u64) -> Duration {
+            Duration::from_ns(self.0)
+        }
+        fn on_ack(&mut self, _: &(), _: Ack) -> bool {
+            self.0 += 1;
+            true
+        }
+        fn on_cnp(&mut self, _: &(), _: Instant) -> bool {
+            self.0 += 1;
+            true
+        }
+        fn timer(&self, _: &()) -> Instant {
+            Instant(900_000)
+        }
+        fn on_timer(&mut self, _: &(), _: Instant) -> bool {
+            self.0 += 1;
+            true
+        }
+    }
+
+    #[test]
+    fn whatever_changes_the_pace_moves_what_waits_and_the_window() {
+        let start = Start { dst: 1, key: 7, site: 0, packets: 99, last_wire: 548, class: 0, flags: 0 };
+        let mut tx = GoBackNSender::<Slowing>::new(&params(), Instant(0), start);
+        tx.next_packet(&params(), Instant(0));
+        let waits = |tx: &GoBackNSender<Slowing>| (tx.peek(&params(), Instant(0)), tx.limit);
+        let at = |ns: u64| Next::NotBefore(Instant(0) + Duration::from_ns(ns));
+        assert_eq!(waits(&tx), (at(10), 10));
+        tx.on_packet(&params(), Instant(1), &answer(Kind::Ack, 0));
+        assert_eq!(waits(&tx), (at(11), 11), "an ACK");
+        tx.on_packet(&params(), Instant(2), &answer(Kind::Cnp, 0));
+        assert_eq!(waits(&tx), (at(12), 12), "a notification");
+        tx.on_timer(&params(), Instant(899_999));
+        assert_eq!(waits(&tx), (at(12), 12), "its timer is not due");
+        tx.on_timer(&params(), Instant(900_000));
+        assert_eq!(waits(&tx), (at(13), 13), "its timer");
     }
 
     #[test]

@@ -8,6 +8,8 @@ use crate::model::{AckClass, Backpressure, Connections, Hosts, Switch, Transport
 
 /// No timeout is longer: RFC 6298 allows a minute and more.
 const RTO_MAX: Duration = Duration(64_000_000_000_000);
+/// Where each pair of hosts has a window of its own: they take some 20 bytes a pair while a network is built.
+const PAIRED_HOSTS_MAX: usize = 8192;
 
 pub(super) fn check(doc: &Doc, net: &Net) -> Result<(), Error> {
     let host = &doc.scenario.host;
@@ -20,6 +22,10 @@ pub(super) fn check(doc: &Doc, net: &Net) -> Result<(), Error> {
             format!("expected at least host.payload ({}) and at most 1 TiB", host.payload)
         })?;
     }
+    let paired = host.window != Some(Window::PairBdp) || net.graph.hosts <= PAIRED_HOSTS_MAX;
+    doc.need(paired, "host.window", || {
+        format!("of {} hosts; expected at most {PAIRED_HOSTS_MAX} hosts, or \"base-bdp\"", net.graph.hosts)
+    })?;
     let used = host.ack_class == AckClass::High || doc.scenario.conventions.hosts == Hosts::HpccSim;
     doc.need(used, "host.ack_class", || "a NIC whose ACKs are paused needs conventions.hosts = \"hpcc-sim\"".into())?;
     let timer = |key: &str, value: Duration, least: u64| {

@@ -1,6 +1,7 @@
 //! Where flows start: what their control has to know of their NIC and of their path.
 
 use backwater_transport::Site;
+use std::collections::HashMap;
 
 /// The sites of a network, numbered: as many as differ.
 #[derive(Clone, Debug)]
@@ -9,27 +10,27 @@ pub struct Sites {
     pub list: Vec<Site>,
     hosts: usize,
     /// `[source]`, or `[source x destination]` where windows differ by pair: which of them.
-    of: Vec<u16>,
+    of: Vec<u32>,
 }
 
 impl Sites {
-    /// Of a network with so many hosts, before any is known.
-    pub(crate) fn new(hosts: usize) -> Sites {
-        Sites { list: Vec::new(), hosts, of: Vec::new() }
-    }
-
-    /// The next source, or pair.
-    pub(crate) fn add(&mut self, site: Site) {
-        let number = self.list.iter().position(|other| *other == site).unwrap_or_else(|| {
-            self.list.push(site);
-            self.list.len() - 1
+    /// One for each source of a network with so many hosts, or in this order for each pair of source and destination.
+    pub(crate) fn new(hosts: usize, sites: impl Iterator<Item = Site>) -> Sites {
+        let (mut list, mut known) = (Vec::new(), HashMap::new());
+        let of = sites.map(|site| {
+            let differs = (site.line_rate.to_bits(), site.window, site.base_rtt);
+            *known.entry(differs).or_insert_with(|| {
+                list.push(site);
+                list.len() as u32 - 1
+            })
         });
-        self.of.push(number as u16);
+        let of = of.collect();
+        Sites { list, hosts, of }
     }
 
     /// The number of the site of a flow.
     #[inline]
-    pub(crate) fn of(&self, src: u16, dst: u16) -> u16 {
+    pub(crate) fn of(&self, src: u16, dst: u16) -> u32 {
         match self.of.len() == self.hosts {
             true => self.of[src as usize],
             false => self.of[src as usize * self.hosts + dst as usize],

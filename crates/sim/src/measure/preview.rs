@@ -1,6 +1,6 @@
 //! What a run is made of, without running it: nodes and links, and the flows in order of arrival.
 
-use crate::compat::hpcc::network::BaseTimes;
+use crate::compat::hpcc::network::Longest;
 use crate::measure::tables::{Column, Values};
 use crate::workload::Traffic;
 use backwater_scenario::model::Scenario;
@@ -8,20 +8,15 @@ use backwater_scenario::topology;
 use backwater_types::Instant;
 use serde_json::{Value, json};
 
-/// Base BDPs are those of all pairs of hosts: 16 bytes each.
-const HOSTS_MAX: usize = 4096;
-
-/// Nodes and links of a valid scenario in the order of its graph. `base_bdp_bytes` is the largest base BDP of any pair of hosts;
-/// none in a network too large to tell.
+/// Nodes and links of a valid scenario in the order of its graph. `base_bdp_bytes` is the largest base BDP of any pair of hosts.
 pub fn network(scenario: &Scenario) -> Value {
     let graph = topology::expand(&scenario.topology);
     let node = |(i, n): (usize, &topology::Node)| json!({ "name": n.name, "id": n.id, "host": i < graph.hosts });
     let link = |l: &topology::Link| json!({ "a": l.a, "b": l.b, "rate_bps": l.rate.0, "delay_ps": l.delay.0 });
-    let base = || BaseTimes::new(&graph, scenario.host.payload.0).largest_bdp();
     json!({
         "nodes": graph.nodes.iter().enumerate().map(node).collect::<Value>(),
         "links": graph.links.iter().map(link).collect::<Value>(),
-        "base_bdp_bytes": (graph.hosts <= HOSTS_MAX).then(base),
+        "base_bdp_bytes": Longest::new(&graph, scenario.host.payload.0).bdp,
     })
 }
 

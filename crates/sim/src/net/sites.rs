@@ -1,6 +1,6 @@
 //! Where the flows of a scenario start: the rate of their NIC, the window and the round trip of their path.
 
-use crate::compat::hpcc::network::BaseTimes;
+use crate::compat::hpcc::network::{BaseTimes, Longest};
 use crate::host::sites::Sites;
 use crate::measure::ideal::longest_propagation;
 use backwater_scenario::Scenario;
@@ -9,14 +9,11 @@ use backwater_scenario::topology::Graph;
 use backwater_transport::Site;
 use backwater_types::{BitsPerSec, Duration};
 
-/// Of all flows of a scenario.
+/// Of all flows of a valid scenario.
 pub(crate) fn sites(scenario: &Scenario, graph: &Graph) -> Sites {
     let rate = |host: usize| graph.links[host].rate;
     let host = &scenario.host;
     let asked = host.window.unwrap_or(Cap::Bdp);
-    let asks_times = matches!(asked, Cap::BaseBdp | Cap::PairBdp) || host.asks_base_rtt();
-    let times = asks_times.then(|| BaseTimes::new(graph, host.payload.0));
-    let longest = times.as_ref().map_or(0, BaseTimes::largest_rtt);
     let int_unit = host.int_unit(graph.fastest_nic());
     let site = |line_rate: BitsPerSec, window: u64, base_rtt: u64| Site {
         line_rate: line_rate.0 as f64,
@@ -27,21 +24,19 @@ pub(crate) fn sites(scenario: &Scenario, graph: &Graph) -> Sites {
         whole: scenario.conventions.time == Time::WholeNs,
     };
     let at_least = |window: u64| window.max(host.payload.0);
-    let mut sites = Sites::new(graph.hosts);
-    if asked == Cap::PairBdp
-        && let Some(times) = &times
-    {
-        for (src, dst) in (0..graph.hosts).flat_map(|src| (0..graph.hosts).map(move |dst| (src, dst))) {
-            sites.add(site(rate(src), at_least(times.bdp(src, dst)), times.rtt(src, dst)));
-        }
-        return sites;
+    if asked == Cap::PairBdp {
+        let times = BaseTimes::new(graph, host.payload.0);
+        let pairs = (0..graph.hosts).flat_map(|src| (0..graph.hosts).map(move |dst| (src, dst)));
+        let of_pair = |(src, dst)| site(rate(src), at_least(times.bdp(src, dst)), times.rtt(src, dst));
+        return Sites::new(graph.hosts, pairs.map(of_pair));
     }
+    let asks_times = asked == Cap::BaseBdp || host.asks_base_rtt();
+    let longest = if asks_times { Longest::new(graph, host.payload.0) } else { Longest::default() };
     let window = match asked {
         Cap::Size(bytes) => bytes.0,
         Cap::None => u64::MAX,
         Cap::Bdp => at_least(Duration(2 * (longest_propagation(graph) + host.delay).0).bytes_at(graph.fastest_nic()).0),
-        Cap::BaseBdp | Cap::PairBdp => at_least(times.as_ref().map_or(0, BaseTimes::largest_bdp)),
+        Cap::BaseBdp | Cap::PairBdp => at_least(longest.bdp),
     };
-    (0..graph.hosts).for_each(|src| sites.add(site(rate(src), window, longest)));
-    sites
+    Sites::new(graph.hosts, (0..graph.hosts).map(|src| site(rate(src), window, longest.rtt)))
 }

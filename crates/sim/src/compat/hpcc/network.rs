@@ -44,7 +44,77 @@ pub(crate) fn neighbours(graph: &Graph, up: &[bool]) -> Vec<Vec<(usize, usize)>>
     out
 }
 
-/// Base round trips and bandwidths between all hosts, along the path that the simulator's search meets first.
+/// What a search from one host meets first, with all links up: a base round trip is propagation both ways, and a payload's
+/// serialisation once a link.
+struct Search<'a> {
+    graph: &'a Graph,
+    payload: u64,
+    near: Vec<Vec<(usize, usize)>>,
+    /// `[node]`: propagation and serialisation up to there, nanoseconds; slowest link, bit/s.
+    reached: Vec<Option<(u64, u64, u64)>>,
+}
+
+impl Search<'_> {
+    fn new(graph: &Graph, payload: u64) -> Search<'_> {
+        let near = neighbours(graph, &vec![true; graph.links.len()]);
+        Search { graph, payload, near, reached: vec![None; graph.nodes.len()] }
+    }
+
+    /// `[host]`: base round trip, nanoseconds, and slowest link, bit/s; none for the root itself.
+    fn from(&mut self, root: usize) -> impl Iterator<Item = Option<(u64, u64)>> {
+        self.reached.fill(None);
+        self.reached[root] = Some((0, 0, u64::MAX));
+        let mut queue = std::collections::VecDeque::from([root]);
+        while let Some(node) = queue.pop_front() {
+            let (delay, sending, slowest) = self.reached[node].expect("only nodes that were reached are queued");
+            for (next, link) in &self.near[node] {
+                if self.reached[*next].is_some() {
+                    continue;
+                }
+                let l = &self.graph.links[*link];
+                let once = self.payload * 8_000_000_000 / l.rate.0;
+                self.reached[*next] = Some((delay + l.delay.0 / 1000, sending + once, slowest.min(l.rate.0)));
+                if *next >= self.graph.hosts {
+                    queue.push_back(*next);
+                }
+            }
+        }
+        self.reached[..self.graph.hosts].iter().enumerate().map(move |(host, reached)| {
+            let (delay, sending, slowest) = reached.expect("valid scenarios are connected");
+            (host != root).then_some((2 * delay + sending, slowest))
+        })
+    }
+}
+
+/// The largest base round trip and bandwidth-delay product of any pair of hosts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Longest {
+    /// Nanoseconds.
+    pub rtt: u64,
+    /// Payload bytes: the window at line rate.
+    pub bdp: u64,
+}
+
+impl Longest {
+    /// Hosts with equal links to one switch see the same paths: one of them stands for all.
+    pub(crate) fn new(graph: &Graph, payload: u64) -> Longest {
+        let mut search = Search::new(graph, payload);
+        let mut seen = std::collections::HashSet::new();
+        let mut longest = Longest::default();
+        for root in 0..graph.hosts {
+            let link = &graph.links[root];
+            if !seen.insert((link.a.max(link.b), link.rate, link.delay)) {
+                continue;
+            }
+            for (rtt, slowest) in search.from(root).flatten() {
+                longest = Longest { rtt: longest.rtt.max(rtt), bdp: longest.bdp.max(bdp((rtt, slowest))) };
+            }
+        }
+        longest
+    }
+}
+
+/// Base round trips and bandwidths between all hosts: 16 bytes a pair.
 pub(crate) struct BaseTimes {
     hosts: usize,
     /// `[destination x source]`: base round trip, nanoseconds; slowest link, bit/s.
@@ -52,45 +122,14 @@ pub(crate) struct BaseTimes {
 }
 
 impl BaseTimes {
-    /// With all links up. A base round trip is propagation both ways, and a payload's serialisation once a link.
+    /// Along the paths that the simulator's search meets first.
     pub(crate) fn new(graph: &Graph, payload: u64) -> BaseTimes {
-        let near = neighbours(graph, &vec![true; graph.links.len()]);
-        let mut pairs = vec![(0, u64::MAX); graph.hosts * graph.hosts];
-        let mut reached = vec![None; graph.nodes.len()];
+        let mut search = Search::new(graph, payload);
+        let mut pairs = Vec::with_capacity(graph.hosts * graph.hosts);
         for root in 0..graph.hosts {
-            reached.fill(None);
-            reached[root] = Some((0, 0, u64::MAX));
-            let mut queue = std::collections::VecDeque::from([root]);
-            while let Some(node) = queue.pop_front() {
-                let (delay, sending, slowest) = reached[node].expect("only nodes that were reached are queued");
-                for (next, link) in &near[node] {
-                    if reached[*next].is_some() {
-                        continue;
-                    }
-                    let l = &graph.links[*link];
-                    let once = payload * 8_000_000_000 / l.rate.0;
-                    reached[*next] = Some((delay + l.delay.0 / 1000, sending + once, slowest.min(l.rate.0)));
-                    if *next >= graph.hosts {
-                        queue.push_back(*next);
-                    }
-                }
-            }
-            for host in (0..graph.hosts).filter(|host| *host != root) {
-                let (delay, sending, slowest) = reached[host].expect("valid scenarios are connected");
-                pairs[root * graph.hosts + host] = (2 * delay + sending, slowest);
-            }
+            pairs.extend(search.from(root).map(|pair| pair.unwrap_or((0, u64::MAX))));
         }
         BaseTimes { hosts: graph.hosts, pairs }
-    }
-
-    /// The largest base BDP of any pair, bytes: the window at line rate.
-    pub(crate) fn largest_bdp(&self) -> u64 {
-        self.pairs.iter().filter(|(rtt, _)| *rtt > 0).copied().map(bdp).max().unwrap_or(0)
-    }
-
-    /// The largest base round trip of any pair, nanoseconds.
-    pub(crate) fn largest_rtt(&self) -> u64 {
-        self.pairs.iter().map(|(rtt, _)| *rtt).max().unwrap_or(0)
     }
 
     /// Base BDP of a pair, bytes.
@@ -122,6 +161,7 @@ mod tests {
     use super::*;
     use backwater_scenario::model::Topology;
     use backwater_scenario::topology::expand;
+    use backwater_types::hash::Stream;
     use backwater_types::{BitsPerSec, Duration};
 
     #[test]
@@ -157,8 +197,35 @@ mod tests {
         let base = BaseTimes::new(&expand(&clos), 1000);
         assert_eq!(base.pairs[127 * 128], (8_320, 100_000_000_000));
         assert_eq!(base.pairs[1], (4_160, 100_000_000_000));
-        assert_eq!(base.largest_bdp(), 104_000);
+        assert_eq!(Longest::new(&expand(&clos), 1000), Longest { rtt: 8_320, bdp: 104_000 });
         // 10 packets of 1048 B at 100 Gb/s: 838 ns.
         assert_eq!(base.standalone(0, 127, 10_000, 1000, 48), 8_320 + 838);
+    }
+    #[test]
+    fn the_longest_path_is_that_of_all_pairs_whatever_links_differ() {
+        let mut rng = Stream::new(1, 2, 3);
+        let mut differ = 0;
+        for _ in 0..200 {
+            let mut graph = expand(&Topology::Chain {
+                switches: 4,
+                hosts_per_switch: 3,
+                rate: BitsPerSec(100_000_000_000),
+                delay: Duration::from_us(1),
+            });
+            for link in &mut graph.links {
+                link.rate = BitsPerSec([25, 40, 100][rng.next_u32() as usize % 3] * 1_000_000_000);
+                link.delay = Duration::from_ns([100, 1000, 3000][rng.next_u32() as usize % 3]);
+            }
+            let base = BaseTimes::new(&graph, 1000);
+            let pairs = base.pairs.iter().filter(|(rtt, _)| *rtt > 0);
+            let expected = pairs.fold(Longest::default(), |most, pair| Longest {
+                rtt: most.rtt.max(pair.0),
+                bdp: most.bdp.max(bdp(*pair)),
+            });
+            assert_eq!(Longest::new(&graph, 1000), expected);
+            let first = Search::new(&graph, 1000).from(0).flatten().map(|pair| pair.0).max();
+            differ += u32::from(first != Some(expected.rtt));
+        }
+        assert!(differ > 50, "one root does not tell: {differ}");
     }
 }
