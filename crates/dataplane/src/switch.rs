@@ -51,7 +51,11 @@ impl<P: Policy, E: Extension> Switch<P, E> {
             acks: Ring::default(),
             mmu: buffer.mmu(port as PortId),
             red: p.red,
-            telemetry: E::port(&LinkShape { rate: p.rate, int_unit: shape.int_unit }),
+            telemetry: E::port(&LinkShape {
+                rate: p.rate,
+                int_unit: shape.int_unit,
+                tag: Stream::new(shape.seed, 0x7461, port as u64).next_u32() as u16,
+            }),
         };
         Switch {
             ports: shape.ports.iter().enumerate().map(port).collect(),

@@ -37,6 +37,8 @@ pub struct LinkShape {
     pub rate: BitsPerSec,
     /// The units in which bytes are counted are as many times as large as at 25 Gb/s.
     pub int_unit: u32,
+    /// Tells it from others of its network, though not for certain: what packets add up to know whether they took one path.
+    pub tag: u16,
 }
 
 /// A packet with what it carries.

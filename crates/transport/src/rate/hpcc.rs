@@ -13,7 +13,8 @@
 //! window = Wmax R / line ; a packet of L bytes is followed by a gap of 8 L / R
 //! ```
 //!
-//! Starts at line rate. The first ACK only sets the scene. With `multi_rate` each hop has a U, an Rc and a stage of its own, and
+//! Starts at line rate. The first ACK only sets the scene, and so does the first of another path: what two switches wrote is not
+//! compared. The simulator does, and where two ACKs bring the same time divides by it; here the second waits for a later one. With `multi_rate` each hop has a U, an Rc and a stage of its own, and
 //! the least rate holds. A change of rate moves the packet that waits for its pace. What a hop writes has the widths of the
 //! paper's header: 24 bits of nanoseconds, 20 of bytes sent, 17 of bytes queued, in units that grow with the fastest NIC; but
 //! rates as they are, where the simulator knows five (25 to 400 Gb/s) and takes any other for 25 Gb/s.
@@ -115,6 +116,8 @@ pub struct Int {
     hops: [IntHop; HOPS],
     /// Written by so many.
     count: u16,
+    /// Of the links it took (the paper's pathID).
+    path: u16,
 }
 
 /// What one switch writes: the time in nanoseconds, and counts in their units, all wrapping.
@@ -124,7 +127,7 @@ struct IntHop {
     queued: u32,
     time: u32,
     /// Of the link, Mb/s.
-    rate: u32,
+    rate: f32,
 }
 
 /// What a port keeps of what it has sent.
@@ -132,7 +135,8 @@ struct IntHop {
 pub struct IntPort {
     sent: u64,
     unit: u64,
-    rate: u32,
+    rate: f32,
+    tag: u16,
 }
 
 impl Extension for Int {
@@ -140,7 +144,7 @@ impl Extension for Int {
     const STAMPED: bool = true;
 
     fn port(link: &LinkShape) -> IntPort {
-        IntPort { sent: 0, unit: link.int_unit as u64, rate: (link.rate.0 / 1_000_000) as u32 }
+        IntPort { sent: 0, unit: link.int_unit as u64, rate: (link.rate.0 as f64 / 1e6) as f32, tag: link.tag }
     }
 
     #[inline]
@@ -152,6 +156,7 @@ impl Extension for Int {
             rate: port.rate,
         };
         self.count = self.count.saturating_add(1);
+        self.path ^= port.tag;
     }
 
     #[inline(always)]
@@ -184,11 +189,8 @@ impl IntHop {
     /// Rate of its link, bit/s.
     #[inline(always)]
     fn rate(&self, whole: bool) -> f64 {
-        match self.rate {
-            50_000 | 100_000 | 200_000 | 400_000 => self.rate as f64 * 1e6,
-            _ if whole => 25e9,
-            rate => rate as f64 * 1e6,
-        }
+        let known = [50e3, 100e3, 200e3, 400e3].contains(&self.rate);
+        if whole && !known { 25e9 } else { self.rate as f64 * 1e6 }
     }
 }
 
@@ -200,6 +202,8 @@ pub struct Hpcc {
     references: [Reference; HOPS],
     /// What each hop wrote last.
     last: [IntHop; HOPS],
+    /// The hops these were.
+    path: u16,
     /// The next packet to be sent at the last update; 0 before the first ACK.
     updated: u32,
 }
@@ -258,9 +262,12 @@ impl Hpcc {
             if params.sample_feedback && fast && hop.queued == 0 {
                 continue;
             }
+            let tau = hop.since(&self.last[i]);
+            if tau == 0 && !site.whole {
+                continue;
+            }
             seen |= 1 << i;
-            let before = core::mem::replace(&mut self.last[i], *hop);
-            let (tau, rate) = (hop.since(&before), hop.rate(site.whole));
+            let (before, rate) = (core::mem::replace(&mut self.last[i], *hop), hop.rate(site.whole));
             let sent = (hop.sent_since(&before, unit) * 8) as f64 / (tau as f64 * 1e-9);
             let queued = (hop.queued.min(before.queued) as u64 * QUEUED_UNIT * unit) as f64;
             let u = sent / rate + queued * site.line_rate / rate / params.full_window();
@@ -303,11 +310,10 @@ impl Hpcc {
 }
 
 impl HpccParams {
-    /// Bytes in flight at line rate (Wmax). The simulator divides by zero where it is told to have no window.
+    /// Bytes in flight at line rate (Wmax).
     #[inline(always)]
     fn full_window(&self) -> f64 {
         match self.site.window {
-            u64::MAX if self.site.whole => 0.0,
             u64::MAX => self.site.line_rate * self.site.base_rtt.as_secs_f64() / 8.0,
             bytes => bytes as f64,
         }
@@ -335,6 +341,7 @@ impl Control for Hpcc {
             rate,
             references: [Reference { rate, utilization: 1.0, stage: 0 }; HOPS],
             last: [IntHop::default(); HOPS],
+            path: 0,
             updated: 0,
         }
     }
@@ -343,7 +350,7 @@ impl Control for Hpcc {
         Some(params.min_rate)
     }
 
-    /// What it aims for, and a step more: where a step makes up for what the target leaves out.
+    /// The target; steps of additive increase go beyond it.
     fn share(params: &HpccParams) -> f64 {
         params.utilization
     }
@@ -365,8 +372,10 @@ impl Control for Hpcc {
             return false;
         }
         let hops = ack.extension.read();
-        if self.updated == 0 {
+        let moved = self.path != ack.extension.path && !hops.is_empty() && !params.site.whole;
+        if self.updated == 0 || moved {
             self.updated = ack.next;
+            self.path = ack.extension.path;
             self.last[..hops.len()].copy_from_slice(hops);
             return false;
         }
@@ -418,7 +427,11 @@ mod tests {
 
     impl Wire {
         fn new() -> Wire {
-            Wire { port: Int::port(&LinkShape { rate: BitsPerSec(LINE as u64), int_unit: 1 }), now: 0 }
+            Wire::tagged(1)
+        }
+
+        fn tagged(tag: u16) -> Wire {
+            Wire { port: Int::port(&LinkShape { rate: BitsPerSec(LINE as u64), int_unit: 1, tag }), now: 0 }
         }
 
         /// What a packet brings after so many nanoseconds in which the port sent so many bytes, and as many are queued.
@@ -568,6 +581,37 @@ mod tests {
         near(flow.references[0].rate, LINE);
         near(flow.references[1].rate, 0.95 * LINE + 50e6);
         assert_eq!(flow.rate(), flow.references[1].rate);
+    }
+
+    #[test]
+    fn two_acks_of_one_nanosecond_count_as_one() {
+        let (params, mut wire) = (params(), Wire::new());
+        let mut flow = flow(&params, &mut wire);
+        flow.on_ack(&params, ack(41, 80, wire.after(BASE / 2, 9_600, 0)));
+        flow.on_ack(&params, ack(42, 81, wire.after(0, 9_600, 0)));
+        // Their bytes count with the next: 28 800 B in half a round trip, u = 1.5 for that half.
+        near(flow.utilization(&params), 0.75);
+        flow.on_ack(&params, ack(43, 82, wire.after(BASE / 2, 19_200, 0)));
+        near(flow.utilization(&params), 0.75 / 2.0 + 1.5 / 2.0);
+    }
+
+    #[test]
+    fn what_switches_of_two_paths_wrote_is_not_compared() {
+        let (params, mut here, mut there) = (params(), Wire::new(), Wire::tagged(2));
+        let mut flow = flow(&params, &mut here);
+        (there.now, there.port.sent) = (500, 1 << 30);
+        flow.on_ack(&params, ack(41, 80, there.after(BASE, 38_400, 0)));
+        assert_eq!(flow.utilization(&params), 1.0, "it sets the scene");
+        flow.on_ack(&params, ack(81, 120, there.after(BASE, 19_200, 0)));
+        near(flow.utilization(&params), 0.5);
+    }
+
+    #[test]
+    fn links_slower_than_a_megabit_are_told_as_they_are() {
+        let mut int = Int::default();
+        let link = LinkShape { rate: BitsPerSec(64_000), int_unit: 1, tag: 0 };
+        int.stamp(&mut Int::port(&link), Instant(0), 0);
+        assert!((int.hops[0].rate(false) - 64e3).abs() < 0.01);
     }
 
     #[test]
