@@ -2,7 +2,8 @@
 //!
 //! The tables come from the list of transports in [`registry`](crate::registry).
 
-use backwater_transport::{Control, Site};
+use backwater_transport::{Control, IdlePath, Site, TcpParams};
+use backwater_types::{BitsPerSec, Bytes, Duration, Extension};
 
 /// Is shown a control by its type.
 pub trait Visitor {
@@ -12,7 +13,77 @@ pub trait Visitor {
     fn control<C: Control>(self, at: impl Fn(Site) -> C::Params) -> Self::Out;
 }
 
-/// From a list of controls, of controls whose packets carry something beside their headers, and of transports: the `[host]` table, the names that `transport` takes, and one type for all controls.
+/// Is shown what packets carry beside their headers, by its type.
+pub trait ExtensionVisitor {
+    /// What comes of it.
+    type Out;
+    /// The type.
+    fn extension<E: Extension>(self) -> Self::Out;
+}
+
+/// What a transport states of itself.
+pub(crate) trait Stated {
+    /// See [`Control::startup`].
+    fn startup(&self, path: &IdlePath) -> Duration;
+    /// See [`Control::recovery`].
+    fn recovery(&self, _site: Site) -> Duration {
+        Duration::ZERO
+    }
+    /// See [`Control::share`].
+    fn share(&self) -> f64 {
+        1.0
+    }
+    /// See [`Control::min_rate`].
+    fn min_rate(&self) -> Option<BitsPerSec> {
+        None
+    }
+    /// See [`Control::carried`].
+    fn carried(&self) -> Bytes {
+        Bytes(0)
+    }
+    /// See [`Control::ASKS_BASE_RTT`].
+    fn asks_base_rtt(&self) -> bool {
+        false
+    }
+}
+
+/// The parameters of a control, as a table has them.
+pub(crate) struct Of<C: Control>(pub C::Params);
+
+impl<C: Control> Stated for Of<C> {
+    fn startup(&self, path: &IdlePath) -> Duration {
+        C::startup(&C::at(&self.0, Site::default()), path)
+    }
+
+    fn recovery(&self, site: Site) -> Duration {
+        C::recovery(&C::at(&self.0, site))
+    }
+
+    fn share(&self) -> f64 {
+        C::share(&self.0)
+    }
+
+    fn min_rate(&self) -> Option<BitsPerSec> {
+        C::min_rate(&self.0)
+    }
+
+    fn carried(&self) -> Bytes {
+        C::carried(&self.0)
+    }
+
+    fn asks_base_rtt(&self) -> bool {
+        C::ASKS_BASE_RTT
+    }
+}
+
+impl Stated for TcpParams {
+    fn startup(&self, path: &IdlePath) -> Duration {
+        TcpParams::startup(self, path)
+    }
+}
+
+/// From a list of controls, of controls whose packets carry something beside their headers, and of transports: the `[host]` table,
+/// the names that `transport` takes, and one type for all controls.
 macro_rules! transports {
     (
         controls { $($(#[$doc:meta])* $name:ident $({ $table:ident })?)* }
@@ -108,73 +179,15 @@ macro_rules! transports {
                 Ok(())
             }
 
-            /// What a flow alone takes beyond store and forward, on a path its window covers, as its transport states.
-            pub fn startup(&self, path: &IdlePath) -> Duration {
+            /// What its transport states of itself, and the name of its table if it has one.
+            fn stated(&self) -> (&'static str, Box<dyn Stated>) {
                 match self.transport {
                     $(Transport::$name => {
-                        let params = <control::$name as Control>::at(transports!(@own self $($table)?), Site::default());
-                        <control::$name as Control>::startup(&params, path)
+                        let params = Clone::clone(transports!(@own self $($table)?));
+                        (concat!($(stringify!($table))?), Box::new(Of::<control::$name>(params)))
                     })*
-                    $(Transport::$own => {
-                        let params = <control::$own as Control>::at(&self.$own_table, Site::default());
-                        <control::$own as Control>::startup(&params, path)
-                    })*
-                    $(Transport::$other => self.$other_table.startup(path),)*
-                }
-            }
-
-            /// How long its flows take to have back what they gave up, as their control states; zero: a few round trips.
-            pub fn recovery(&self, site: Site) -> Duration {
-                match self.transport {
-                    $(Transport::$name => {
-                        let params = <control::$name as Control>::at(transports!(@own self $($table)?), site);
-                        <control::$name as Control>::recovery(&params)
-                    })*
-                    $(Transport::$own => {
-                        let params = <control::$own as Control>::at(&self.$own_table, site);
-                        <control::$own as Control>::recovery(&params)
-                    })*
-                    $(Transport::$other => Duration::ZERO,)*
-                }
-            }
-
-            /// Bytes on the wire that data packets carry beside their headers.
-            pub fn carried(&self) -> Bytes {
-                match self.transport {
-                    $(Transport::$own => <control::$own as Control>::carried(&self.$own_table),)*
-                    _ => Bytes(0),
-                }
-            }
-
-            /// Share of an idle path that a flow alone takes in the long run, as its control states.
-            pub fn share(&self) -> f64 {
-                match self.transport {
-                    $(Transport::$name => <control::$name as Control>::share(transports!(@own self $($table)?)),)*
-                    $(Transport::$own => <control::$own as Control>::share(&self.$own_table),)*
-                    $(Transport::$other => 1.0,)*
-                }
-            }
-
-            /// The lowest rate that its control goes to, and the table that has it.
-            pub fn min_rate(&self) -> Option<(&'static str, BitsPerSec)> {
-                match self.transport {
-                    $(Transport::$name => {
-                        let rate = <control::$name as Control>::min_rate(transports!(@own self $($table)?));
-                        rate.map(|rate| (concat!($(stringify!($table))?), rate))
-                    })*
-                    $(Transport::$own => {
-                        <control::$own as Control>::min_rate(&self.$own_table).map(|rate| (stringify!($own_table), rate))
-                    })*
-                    $(Transport::$other => None,)*
-                }
-            }
-
-            /// Its control asks for base round trips.
-            pub fn asks_base_rtt(&self) -> bool {
-                match self.transport {
-                    $(Transport::$name => <control::$name as Control>::ASKS_BASE_RTT,)*
-                    $(Transport::$own => <control::$own as Control>::ASKS_BASE_RTT,)*
-                    $(Transport::$other => false,)*
+                    $(Transport::$own => (stringify!($own_table), Box::new(Of::<control::$own>(self.$own_table.clone()))),)*
+                    $(Transport::$other => (stringify!($other_table), Box::new(self.$other_table.clone())),)*
                 }
             }
 
@@ -198,6 +211,17 @@ macro_rules! transports {
                     _ => Some(visitor.control::<AnyControl>(|site| self.control(site).expect("it is one"))),
                 }
             }
+        }
+
+        /// Shows `visitor` what packets carry whose type has this name in a running program; `None` if no transport's do.
+        pub fn visit_extension<V: ExtensionVisitor>(id: TypeId, visitor: V) -> Option<V::Out> {
+            if id == TypeId::of::<()>() {
+                return Some(visitor.extension::<()>());
+            }
+            $(if id == TypeId::of::<<control::$own as Control>::Extension>() {
+                return Some(visitor.extension::<<control::$own as Control>::Extension>());
+            })*
+            None
         }
 
         /// Parameters of whichever control it is.
@@ -280,7 +304,6 @@ macro_rules! transports {
                     _ => unreachable!("a flow has parameters of its own kind"),
                 }
             }
-
 
             fn notifies(params: &AnyParams) -> Option<Duration> {
                 match params { $(AnyParams::$name(p) => <control::$name as Control>::notifies(p),)* }

@@ -16,9 +16,9 @@ pub mod window;
 
 pub use build::Network;
 pub use conventions::{AckClass, Compat, Conventions, Hosts, Memory, Paths, Ties, Time};
-pub use host::Visitor;
+pub use host::{ExtensionVisitor, Visitor};
 pub use planes::AnySwitch;
-pub use registry::{AnyControl, AnyParams, Backpressure, Host, Switch, Transport};
+pub use registry::{AnyControl, AnyParams, Backpressure, Host, Switch, Transport, visit_extension};
 pub use site::{Neighbour, NicSite, SwitchSite};
 pub use switch::{Assignment, WhenPaused};
 pub use window::Window;

@@ -5,7 +5,7 @@
 //! said in [`planes`](crate::planes), a line for each product.
 
 use crate::conventions::AckClass;
-use crate::host::{Visitor, transports};
+use crate::host::{ExtensionVisitor, Of, Stated, Visitor, transports};
 use crate::switch::{Assignment, WhenPaused, backpressures};
 use crate::window::Window;
 use backwater_dataplane::{BfcParams, BufferSize, Ecn, FlowSailParams, Mmu, NotEct, PfcParams, PoolEcn};
@@ -14,6 +14,7 @@ use backwater_transport::{Ack, Control, IdlePath, SendTimes, Site, TcpParams, Ti
 use backwater_types::{BitsPerSec, Bytes, Duration, Instant, OutOfRange, Ranges};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::any::TypeId;
 
 backpressures! {
     /// Not at all.
@@ -66,6 +67,37 @@ impl Host {
             (Transport::LineRate, Some(Window::Size(_))) => Transport::Window,
             (transport, _) => transport,
         }
+    }
+
+    /// What a flow alone takes beyond store and forward, on a path its window covers, as its transport states.
+    pub fn startup(&self, path: &IdlePath) -> Duration {
+        self.stated().1.startup(path)
+    }
+
+    /// How long its flows take to have back what they gave up, as their control states; zero: a few round trips.
+    pub fn recovery(&self, site: Site) -> Duration {
+        self.stated().1.recovery(site)
+    }
+
+    /// Share of an idle path that a flow alone takes in the long run, as its control states.
+    pub fn share(&self) -> f64 {
+        self.stated().1.share()
+    }
+
+    /// The lowest rate that its control goes to, and the table that has it.
+    pub fn min_rate(&self) -> Option<(&'static str, BitsPerSec)> {
+        let (table, stated) = self.stated();
+        stated.min_rate().map(|rate| (table, rate))
+    }
+
+    /// Its control asks for base round trips.
+    pub fn asks_base_rtt(&self) -> bool {
+        self.stated().1.asks_base_rtt()
+    }
+
+    /// Bytes on the wire that data packets carry beside their headers.
+    pub fn carried(&self) -> Bytes {
+        self.stated().1.carried()
     }
 
     /// Telemetry counts bytes in units as many times as large as at 25 Gb/s, where the fastest NIC has this rate.

@@ -15,10 +15,12 @@ mod host;
 pub mod measure;
 mod net;
 pub mod observe;
+mod planes;
 mod simulation;
 pub mod workload;
 
 pub use engine::Watch;
 pub use measure::Outcome;
 pub use net::build::ports;
-pub use simulation::{Planes, Simulation, shortened};
+pub use planes::Planes;
+pub use simulation::{Simulation, shortened};

@@ -13,6 +13,7 @@ use crate::net::node_by_node::NodeByNode;
 use crate::net::sites::sites;
 use crate::net::tree::TIME_LIMIT;
 use crate::observe::{Nobody, Observer};
+use crate::planes::{AnyPlanes, Maker, Plain, Planes};
 use crate::workload::{Traffic, counted_window};
 use backwater_dataplane::{DataPlane, Shape};
 use backwater_scenario::model::{
@@ -24,7 +25,7 @@ use backwater_schemes::planes::{
     self, AnySwitch, BfcSwitch, BfcWide, Build, FairQueueing, Fifo, FifoHpcc, FifoPfc, FlowSailSwitch, FlowSailWide,
 };
 use backwater_transport::{Control, Dctcp, GoBackNParams, Hpcc, Int, LineRate, Site, Window};
-use backwater_types::{Bytes, Duration, Extension, Instant, SerTime, flags};
+use backwater_types::{Bytes, Duration, Instant, SerTime, flags};
 use std::any::{Any, TypeId};
 use std::borrow::Cow;
 
@@ -250,57 +251,6 @@ impl<'a> Simulation<'a> {
             cap: Instant((run.duration.0 as f64 * run.drain.max(1.0)) as u64).max(until).min(Instant(TIME_LIMIT.0 - 1)),
             sample: self.scenario.measure.sample,
             pools: self.scenario.measure.pools,
-        }
-    }
-}
-
-/// Makes the switches of a network, whatever its packets carry.
-pub trait Planes {
-    /// What it makes.
-    type Plane<E: Extension>: DataPlane<Extension = E>;
-    /// Makes one.
-    fn make<E: Extension>(&self, shape: &Shape, table: &Switch) -> Self::Plane<E>;
-}
-
-/// Those that tables ask for.
-struct AnyPlanes(Memory);
-
-impl Planes for AnyPlanes {
-    type Plane<E: Extension> = AnySwitch<E>;
-
-    fn make<E: Extension>(&self, shape: &Shape, table: &Switch) -> AnySwitch<E> {
-        planes::any(self.0, shape, table)
-    }
-}
-
-/// Those of a function that knows of nothing beside headers.
-struct Plain<F>(F);
-
-impl<D: DataPlane<Extension = ()>, F: Fn(&Shape, &Switch) -> D> Planes for Plain<F> {
-    type Plane<E: Extension> = Box<dyn DataPlane<Extension = E>>;
-
-    fn make<E: Extension>(&self, shape: &Shape, table: &Switch) -> Self::Plane<E> {
-        let plane: Box<dyn DataPlane<Extension = ()>> = Box::new((self.0)(shape, table));
-        *(Box::new(plane) as Box<dyn Any>).downcast().expect("packets carry nothing beside their headers")
-    }
-}
-
-/// [`Planes`] behind a table of functions, so that the engine need not be compiled for each.
-trait Maker {
-    /// A `Box<dyn DataPlane>` for packets that carry the extension of this type.
-    fn make_boxed(&self, extension: TypeId, shape: &Shape, table: &Switch) -> Box<dyn Any>;
-}
-
-impl<P: Planes> Maker for P {
-    fn make_boxed(&self, extension: TypeId, shape: &Shape, table: &Switch) -> Box<dyn Any> {
-        fn boxed<P: Planes, E: Extension>(planes: &P, shape: &Shape, table: &Switch) -> Box<dyn Any> {
-            let plane: Box<dyn DataPlane<Extension = E>> = Box::new(planes.make::<E>(shape, table));
-            Box::new(plane)
-        }
-        match extension {
-            int if int == TypeId::of::<Int>() => boxed::<P, Int>(self, shape, table),
-            nothing if nothing == TypeId::of::<()>() => boxed::<P, ()>(self, shape, table),
-            _ => unreachable!("every extension that a control has is listed here"),
         }
     }
 }
