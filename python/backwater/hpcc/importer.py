@@ -266,8 +266,11 @@ def read_payload(given: Config) -> int:
 
 
 def has_window(imported: Imported) -> bool:
-    """DCTCP and HPCC have one unless the file says otherwise; line rate has none unless it does."""
-    return imported.config.flag("HAS_WIN", imported.transport != "line-rate")
+    """DCTCP has one unless the file says otherwise, line rate has none unless it does; HPCC cannot do without."""
+    windowed = imported.config.flag("HAS_WIN", imported.transport != "line-rate")
+    if imported.transport == "hpcc" and not windowed:
+        raise imported.config.wrong("HAS_WIN", "HPCC divides by its window there: expected 1")
+    return windowed
 
 
 def host_section(imported: Imported) -> str:
