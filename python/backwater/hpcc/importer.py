@@ -311,7 +311,7 @@ def hpcc_table(imported: Imported) -> list[str]:
     given = imported.config
     target = given.share("U_TARGET", 0.95, "more than 0 and at most 1", lambda u: 0 < u <= 1)
     stages = given.whole("MI_THRESH", 0, 0, 1000)
-    increase = given.rate("RATE_AI", 40 * 10**6)
+    increase = given.rate("RATE_AI", 40 * 10**6, low=0)
     reacts = "fast" if given.flag("FAST_REACT", True) else "per-rtt"
     multi_rate, sampled = (json.dumps(given.flag(key, False)) for key in ("MULTI_RATE", "SAMPLE_FEEDBACK"))
     unit = given.whole("INT_MULTI", default_int_unit(imported.network), 1, 1024)
