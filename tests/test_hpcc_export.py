@@ -68,6 +68,11 @@ def imported_again(
     return Experiment(path).plan["runs"][0]["scenario"], imported
 
 
+def entry(exported: exporter.Exported, key: str) -> str:
+    """The value of a key of config.txt."""
+    return dict(line.split(" ", 1) for line in exported.files["config.txt"].splitlines())[key]
+
+
 def absolute(scenario: dict[str, Any]) -> list[tuple[int, int, int, int, int]]:
     """Start in nanoseconds, source, destination, bytes and port of every flow a run starts, host by host in order."""
     origin = units.resolved(scenario["run"]["origin"])
@@ -181,6 +186,28 @@ def test_a_scenario_in_the_profile_is_exported_without_a_remark(tmp_path: Path) 
     assert exported.files["trace.txt"] == "0\n"
     ports = {line.split()[3] for line in exported.files["flow.txt"].splitlines()[1:]}
     assert ports == {"100", "200"}
+
+
+@pytest.mark.parametrize(
+    ("scheme", "window", "written", "note"),
+    [
+        ("dctcp", "base-bdp", ("1", "1"), None),
+        ("dctcp", "pair-bdp", ("1", "0"), None),
+        ("dctcp", "104000 B", ("1", "1"), None),
+        ("dctcp", "200 KB", ("1", "1"), 'host.window is "200 KB": there it is 104000 B, the largest base BDP'),
+        ("dctcp", "bdp", ("1", "1"), 'host.window is "bdp": there it is 104000 B, the largest base BDP'),
+        ("dctcp", "none", ("0", "1"), None),
+        ("pfc", "pair-bdp", ("0", "0"), None),  # Line rate has no window but a size.
+        ("pfc", "104000 B", ("1", "1"), None),
+    ],
+)
+def test_windows_are_written(
+    tmp_path: Path, scheme: str, window: str, written: tuple[str, str], note: str | None
+) -> None:
+    text = CLOS.format(scheme=scheme, seed=1, host_rate=100, delay=1000, buffer=12, origin=2000)
+    exported = exporter.read(scenario_of(f'{text}[host]\nwindow = "{window}"\n', tmp_path))
+    assert (entry(exported, "HAS_WIN"), entry(exported, "GLOBAL_T")) == written
+    assert [told for told in exported.notes if "window" in told] == ([note] if note else [])
 
 
 def test_acks_that_no_pause_of_data_holds_come_back(tmp_path: Path) -> None:

@@ -52,7 +52,6 @@ ALWAYS = {
     "L2_ACK_INTERVAL": "1",
     "L2_BACK_TO_ZERO": "0",
     "RATE_BOUND": "1",
-    "GLOBAL_T": "1",
     "ERROR_RATE_PER_LINK": "0.0000",
     # Other congestion controls than those written; the simulator reads the rates all the same.
     **{"ALPHA_RESUME_INTERVAL": "1", "RATE_DECREASE_INTERVAL": "4", "CLAMP_TARGET_RATE": "0", "RP_TIMER": "900"},
@@ -202,7 +201,7 @@ def config_text(
     entries = {
         "CC_MODE": "8" if host["transport"] == "dctcp" else "0",
         "PACKET_PAYLOAD_SIZE": str(resolved(host["payload"])),
-        "HAS_WIN": str(int(has_window(host, core, notes))),
+        **window(host, core["base_bdp_bytes"], notes),
         "VAR_WIN": str(int(dctcp["window_follows_rate"])),
         "ACK_HIGH_PRIO": str(int(host["ack_class"] == "high")),
         "EWMA_GAIN": repr(dctcp["g"]),
@@ -219,16 +218,16 @@ def config_text(
     return "".join(f"{key} {value}\n" for key, value in (ALWAYS | entries).items())
 
 
-def has_window(host: dict[str, Any], core: dict[str, Any], notes: list[str]) -> bool:
-    """Whether flows have one there; it is the largest base BDP then."""
-    window, base = host.get("window", "bdp"), core["base_bdp_bytes"]
-    named = window in ("none", "bdp", "base-bdp")
-    if window == "none" or (host["transport"] == "line-rate" and named):
-        return False
-    if window != "base-bdp" and (window == "bdp" or resolved(window) != base):
-        there = "the largest base BDP" if base is None else f"{base} B, the largest base BDP"
-        notes.append(f'host.window is "{window}": there it is {there}')
-    return True
+def window(host: dict[str, Any], base_bdp_bytes: int | None, notes: list[str]) -> dict[str, str]:
+    """Whether flows have a window there, and which base BDP it is: the largest of any pair of hosts, or their own."""
+    asked = host.get("window", "bdp")
+    sized = asked not in ("none", "bdp", "base-bdp", "pair-bdp")
+    windowed = sized if host["transport"] == "line-rate" else asked != "none"
+    same = asked in ("base-bdp", "pair-bdp") or (sized and resolved(asked) == base_bdp_bytes)
+    if windowed and not same:
+        there = "the largest base BDP" if base_bdp_bytes is None else f"{base_bdp_bytes} B, the largest base BDP"
+        notes.append(f'host.window is "{asked}": there it is {there}')
+    return {"HAS_WIN": str(int(windowed)), "GLOBAL_T": str(int(asked != "pair-bdp"))}
 
 
 def thresholds(scenario: dict[str, Any], network: Network, notes: list[str]) -> tuple[bool, dict[str, str]]:
