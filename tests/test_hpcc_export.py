@@ -178,6 +178,21 @@ def test_what_the_simulator_cannot_do_is_said(tmp_path: Path) -> None:
     assert "HAS_WIN 1\n" in exported.files["config.txt"]
 
 
+@pytest.mark.parametrize(
+    ("scheme", "what"),
+    [
+        ("bfc", "BFC's backpressure"),
+        ("flowsail", "FlowSail's backpressure"),
+        ("ideal-fc", "backpressure by flow"),
+        ("fifo", "no backpressure"),
+    ],
+)
+def test_backpressure_that_the_simulator_does_not_have_is_said(tmp_path: Path, scheme: str, what: str) -> None:
+    text = CLOS.format(scheme=scheme, seed=1, host_rate=100, delay=1000, buffer=12, origin=2000)
+    exported = exporter.read(scenario_of(text.replace('compat = "hpcc-sim"\n', ""), tmp_path))
+    assert f"{what}: switches there have PFC, always" in exported.notes
+
+
 def test_a_scenario_in_the_profile_is_exported_without_a_remark(tmp_path: Path) -> None:
     text = CLOS.format(scheme="dctcp", seed=1, host_rate=100, delay=1000, buffer=12, origin=2000)
     exported = exporter.read(scenario_of(text, tmp_path))

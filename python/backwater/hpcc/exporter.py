@@ -37,6 +37,13 @@ CONVENTIONS = {
     "pfc_frame": "43 B",
 }
 """What `compat = "hpcc-sim"` sets, but for ACKs."""
+BACKPRESSURES = {
+    "none": "no backpressure",
+    "bfc": "BFC's backpressure",
+    "flowsail": "FlowSail's backpressure",
+    "per-flow": "backpressure by flow",
+}
+"""That the simulator does not have."""
 ALWAYS = {
     "USE_DYNAMIC_PFC_THRESHOLD": "1",
     "PAUSE_TIME": "5",
@@ -286,8 +293,7 @@ def differences(scenario: dict[str, Any]) -> list[str]:
     switch, host, conventions = scenario["switch"], scenario["host"], scenario["conventions"]
     notes = []
     if switch["backpressure"] != "pfc":
-        what = {"none": "no backpressure", "bfc": "BFC's backpressure"}[switch["backpressure"]]
-        notes.append(f"{what}: switches there have PFC, always")
+        notes.append(f"{BACKPRESSURES[switch['backpressure']]}: switches there have PFC, always")
     if switch["assignment"] != "single":
         notes.append(f'switch.assignment = "{switch["assignment"]}": a port there has one queue for data')
     if switch.get("alpha") is not None:
