@@ -256,11 +256,12 @@ def test_backpressure_that_the_simulator_does_not_have_is_said(tmp_path: Path, s
     assert f"{what}: switches there have PFC, always" in exported.notes
 
 
-def test_a_scenario_in_the_profile_is_exported_without_a_remark(tmp_path: Path) -> None:
-    text = CLOS.format(scheme="dctcp", seed=1, host_rate=100, delay=1000, buffer=12, origin=2000)
+@pytest.mark.parametrize(("scheme", "rate"), [("dctcp", 100), ("hpcc", 100), ("hpcc", 10)])
+def test_a_scenario_in_the_profile_is_exported_without_a_remark(tmp_path: Path, scheme: str, rate: int) -> None:
+    text = CLOS.format(scheme=scheme, seed=1, host_rate=rate, delay=1000, buffer=12, origin=2000)
     exported = exporter.read(scenario_of(text, tmp_path))
     assert exported.notes == ["flows start at whole nanoseconds"]
-    assert exported.files["topology.txt"].splitlines()[:3] == ["10 4 10", "6 7 8 9", "0 6 100Gbps 1000ns 0.000000"]
+    assert exported.files["topology.txt"].splitlines()[:3] == ["10 4 10", "6 7 8 9", f"0 6 {rate}Gbps 1000ns 0.000000"]
     assert exported.files["trace.txt"] == "0\n"
     ports = {line.split()[3] for line in exported.files["flow.txt"].splitlines()[1:]}
     assert ports == {"100", "200"}
