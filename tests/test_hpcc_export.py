@@ -68,6 +68,11 @@ def imported_again(
     return Experiment(path).plan["runs"][0]["scenario"], imported
 
 
+def entry(exported: exporter.Exported, key: str) -> str:
+    """The value of a key of config.txt."""
+    return dict(line.split(" ", 1) for line in exported.files["config.txt"].splitlines())[key]
+
+
 def absolute(scenario: dict[str, Any]) -> list[tuple[int, int, int, int, int]]:
     """Start in nanoseconds, source, destination, bytes and port of every flow a run starts, host by host in order."""
     origin = units.resolved(scenario["run"]["origin"])
@@ -79,15 +84,32 @@ def absolute(scenario: dict[str, Any]) -> list[tuple[int, int, int, int, int]]:
     return sorted(listed, key=lambda flow: flow[:2])
 
 
-def test_an_import_comes_back_from_its_export(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("transport", "changes"),
+    [
+        ("dctcp", []),
+        ("dctcp", ["GLOBAL_T 0", "VAR_WIN 0"]),
+        ("line-rate", ["CC_MODE 0", "HAS_WIN 0"]),
+        ("hpcc", ["CC_MODE 3"]),
+        ("hpcc", ["CC_MODE 3", "FAST_REACT 1", "INT_MULTI 4", "U_TARGET 0.9", "MI_THRESH 5"]),
+        ("hpcc", ["CC_MODE 3", "MULTI_RATE 1", "MIN_RATE 1Gb/s", "RATE_AI 0b/s"]),
+        ("hpcc", ["CC_MODE 3", "SAMPLE_FEEDBACK 1", "GLOBAL_T 0", "VAR_WIN 0"]),
+    ],
+)
+def test_an_import_comes_back_from_its_export(tmp_path: Path, transport: str, changes: list[str]) -> None:
     lossy = edited(TOPOLOGY, tmp_path, "4 6 400Gbps 1000ns 0.000000", "4 6 400Gbps 1000ns 0.00001")
     config = edited(CONFIG, tmp_path, "LINK_DOWN 0 0 0", "LINK_DOWN 300 5 7")
-    first = importer.read(lossy, FLOWS, config, "dctcp", "again")
+    before = config.read_text()
+    for change in changes:
+        key = change.split()[0]
+        old = next(line for line in before.splitlines() if line.split()[:1] == [key])
+        config = edited(config, tmp_path, f"\n{old}", f"\n{change}")
+    first = importer.read(lossy, FLOWS, config, transport, "again")
     scenario = Experiment(importer.write(first, tmp_path / "first.toml", force=False)[0]).plan["runs"][0]["scenario"]
     exported = exporter.read(scenario)
     assert exported.notes == []
     assert exported.files["topology.txt"] == lossy.read_text().replace("0.00001\n", "0.000010\n")
-    again, imported = imported_again(exported, tmp_path, "dctcp")
+    again, imported = imported_again(exported, tmp_path, transport)
     assert imported.flows.flows == first.flows.flows
     assert imported.network.links == first.network.links
     again["run"].pop("drain"), scenario["run"].pop("drain")
@@ -96,7 +118,7 @@ def test_an_import_comes_back_from_its_export(tmp_path: Path) -> None:
 
 @settings(max_examples=25, deadline=None)
 @given(
-    scheme=st.sampled_from(["dctcp", "pfc"]),
+    scheme=st.sampled_from(["dctcp", "hpcc", "pfc"]),
     seed=st.integers(1, 10**6),
     host_rate=st.sampled_from([10, 25, 100]),
     delay=st.integers(1, 3000),
@@ -108,8 +130,7 @@ def test_exported_traffic_comes_back(**drawn: Any) -> None:
         place = Path(directory)
         scenario = scenario_of(CLOS.format(**drawn), place)
         exported = exporter.read(scenario)
-        transport = "dctcp" if drawn["scheme"] == "dctcp" else "line-rate"
-        again, _ = imported_again(exported, place, transport)
+        again, _ = imported_again(exported, place, {"pfc": "line-rate"}.get(drawn["scheme"], drawn["scheme"]))
         expected = absolute(scenario)
         if drawn["origin"] == 0:
             expected = [(at + exporter.ORIGIN_NS, *rest) for at, *rest in expected]
@@ -125,7 +146,54 @@ def test_exported_traffic_comes_back(**drawn: Any) -> None:
             if section == "host" and drawn["scheme"] == "pfc":  # Without a window, and DCTCP's keys are of no use.
                 assert (ours.pop("window"), theirs.pop("window")) == ("base-bdp", "none")
                 ours.pop("dctcp"), theirs.pop("dctcp")
+            if section == "host" and drawn["scheme"] == "hpcc":
+                ours["hpcc"]["int_unit"] = max(1, drawn["host_rate"] // 25)  # What the scenario leaves open is written.
             assert ours == theirs
+
+
+CROWD = '[[workload]]\nkind = "flow-list"\nclass = "background"\nflows = ['
+for i in range(100):
+    ends = f'src = "host{1 + i % 5}", dst = "host{0 if i % 2 == 0 else 1 + (i + 2) % 5}"'
+    CROWD += f'{{ start = "{137 * i} ns", {ends}, bytes = "{20 + 7 * i % 90} KB" }}, '
+CROWD += "]\n\n"
+"""Every other flow into one host, all at whole nanoseconds, as they are written."""
+CONTROLS = {
+    "dctcp": ("dctcp", ""),
+    "line rate": ("pfc", ""),
+    "hpcc": ("hpcc", ""),
+    "once a round trip": ("hpcc", '[host.hpcc]\nreacts = "per-rtt"\n'),
+    "a rate for each hop": ("hpcc", "[host.hpcc]\nmulti_rate = true\n"),
+    "sampled": ("hpcc", "[host.hpcc]\nsample_feedback = true\n"),
+    "steps": ("hpcc", "[host.hpcc]\nmax_stage = 5\nutilization = 0.9\nint_unit = 1\nwindow_follows_rate = false\n"),
+    "no steps": ("hpcc", '[host.hpcc]\nadditive_increase = "0 bps"\nmin_rate = "50 Mbps"\n'),
+    "windows of pairs": ("hpcc", '[host]\nwindow = "pair-bdp"\n'),
+}
+"""Scheme, and what differs from it."""
+
+
+@pytest.fixture(scope="module")
+def completions() -> dict[str, str]:
+    """The completion times of each control so far."""
+    return {}
+
+
+@pytest.mark.parametrize("control", CONTROLS)
+def test_what_comes_back_runs_as_what_went(tmp_path: Path, control: str, completions: dict[str, str]) -> None:
+    scheme, change = CONTROLS[control]
+    text = CLOS.format(scheme=scheme, seed=1, host_rate=100, delay=1000, buffer=12, origin=2000)
+    head, tail = text[: text.index("[[workload]]")], text[text.index("[run]") :]
+    scenario = scenario_of(head + CROWD + tail + change, tmp_path)
+    exported = exporter.read(scenario)
+    assert exported.notes == []
+    imported_again(exported, tmp_path, {"pfc": "line-rate"}.get(scheme, scheme))
+    paths = (tmp_path / "scenario.toml", tmp_path / "again" / "again.toml")
+    went, back = (Experiment(path).run(tmp_path / f"run {path.stem}").runs[0] for path in paths)
+    assert went.digests["flows"] == back.digests["flows"]
+    fct.write(went, tmp_path / "went.txt"), fct.write(back, tmp_path / "back.txt")
+    times = (tmp_path / "went.txt").read_text()
+    assert times == (tmp_path / "back.txt").read_text()
+    assert times not in completions.values(), "each control makes a difference"
+    completions[control] = times
 
 
 def marks(ecn: dict[str, Any], drawn: dict[str, Any]) -> list[tuple[str, str, float]]:
@@ -173,14 +241,89 @@ def test_what_the_simulator_cannot_do_is_said(tmp_path: Path) -> None:
     assert "HAS_WIN 1\n" in exported.files["config.txt"]
 
 
-def test_a_scenario_in_the_profile_is_exported_without_a_remark(tmp_path: Path) -> None:
-    text = CLOS.format(scheme="dctcp", seed=1, host_rate=100, delay=1000, buffer=12, origin=2000)
+@pytest.mark.parametrize(
+    ("scheme", "what"),
+    [
+        ("bfc", "BFC's backpressure"),
+        ("flowsail", "FlowSail's backpressure"),
+        ("ideal-fc", "backpressure by flow"),
+        ("fifo", "no backpressure"),
+    ],
+)
+def test_backpressure_that_the_simulator_does_not_have_is_said(tmp_path: Path, scheme: str, what: str) -> None:
+    text = CLOS.format(scheme=scheme, seed=1, host_rate=100, delay=1000, buffer=12, origin=2000)
+    exported = exporter.read(scenario_of(text.replace('compat = "hpcc-sim"\n', ""), tmp_path))
+    assert f"{what}: switches there have PFC, always" in exported.notes
+
+
+@pytest.mark.parametrize(("scheme", "rate"), [("dctcp", 100), ("hpcc", 100), ("hpcc", 10)])
+def test_a_scenario_in_the_profile_is_exported_without_a_remark(tmp_path: Path, scheme: str, rate: int) -> None:
+    text = CLOS.format(scheme=scheme, seed=1, host_rate=rate, delay=1000, buffer=12, origin=2000)
     exported = exporter.read(scenario_of(text, tmp_path))
     assert exported.notes == ["flows start at whole nanoseconds"]
-    assert exported.files["topology.txt"].splitlines()[:3] == ["10 4 10", "6 7 8 9", "0 6 100Gbps 1000ns 0.000000"]
+    assert exported.files["topology.txt"].splitlines()[:3] == ["10 4 10", "6 7 8 9", f"0 6 {rate}Gbps 1000ns 0.000000"]
     assert exported.files["trace.txt"] == "0\n"
     ports = {line.split()[3] for line in exported.files["flow.txt"].splitlines()[1:]}
     assert ports == {"100", "200"}
+
+
+def test_what_is_written_of_hpcc_and_what_is_said(tmp_path: Path) -> None:
+    text = CLOS.format(scheme="hpcc", seed=1, host_rate=10, delay=1000, buffer=12, origin=2000)
+    text = text.replace('compat = "hpcc-sim"\n', "")
+    plain = exporter.read(scenario_of(text, tmp_path))
+    keys = ("U_TARGET", "MI_THRESH", "RATE_AI", "MIN_RATE", "FAST_REACT", "MULTI_RATE", "SAMPLE_FEEDBACK", "INT_MULTI")
+    written = ["0.95", "5", "50Mbps", "100Mbps", "1", "0", "0", "1"]
+    assert [entry(plain, key) for key in keys] == written
+    assert (entry(plain, "VAR_WIN"), entry(plain, "RATE_BOUND"), entry(plain, "ENABLE_QCN")) == ("1", "1", "0")
+    assert "host.ack is 92 B: there 88 B" in plain.notes
+    assert "telemetry: there it takes links of 10 Gbps for 25 Gbps" in plain.notes
+    text += '[host.hpcc]\nreacts = "per-ack"\npaced = false\nint_bytes = "20 B"\n'
+    changed = exporter.read(scenario_of(text, tmp_path))
+    assert (entry(changed, "FAST_REACT"), entry(changed, "RATE_BOUND")) == ("1", "0")
+    assert [note.split(":")[0] for note in changed.notes if note not in plain.notes] == [
+        'host.hpcc.reacts is "per-ack"',
+        "host.hpcc.paced",
+        "host.hpcc.int_bytes is 20 B",
+    ]
+
+
+@pytest.mark.parametrize("scheme", [one["name"] for one in json.loads(_core.schemes()) if one["available"]])
+def test_every_scheme_is_written_with_its_control_or_refused(tmp_path: Path, scheme: str) -> None:
+    text = CLOS.format(scheme=scheme, seed=1, host_rate=100, delay=1000, buffer=12, origin=2000)
+    scenario = scenario_of(text.replace('compat = "hpcc-sim"\n', ""), tmp_path)
+    transport = scenario["host"]["transport"]
+    mode = {"line-rate": "0", "window": "0", "hpcc": "3", "dctcp": "8"}.get(transport)
+    if mode is not None:
+        assert entry(exporter.read(scenario), "CC_MODE") == mode
+        return
+    with pytest.raises(InputError) as refused:
+        exporter.read(scenario)
+    says = f'host.transport: "{transport}": there is no export of it: expected one of line-rate, window, dctcp, hpcc'
+    assert str(refused.value) == says
+
+
+@pytest.mark.parametrize(
+    ("scheme", "window", "written", "note"),
+    [
+        ("dctcp", "base-bdp", ("1", "1"), None),
+        ("dctcp", "pair-bdp", ("1", "0"), None),
+        ("dctcp", "104000 B", ("1", "1"), None),
+        ("dctcp", "200 KB", ("1", "1"), 'host.window is "200 KB": there it is 104000 B, the largest base BDP'),
+        ("dctcp", "bdp", ("1", "1"), 'host.window is "bdp": there it is 104000 B, the largest base BDP'),
+        ("dctcp", "none", ("0", "1"), None),
+        ("hpcc", "pair-bdp", ("1", "0"), None),
+        ("hpcc", "none", ("1", "1"), 'host.window is "none": there it is 104000 B, the largest base BDP'),
+        ("pfc", "pair-bdp", ("0", "0"), None),  # Line rate has no window but a size.
+        ("pfc", "104000 B", ("1", "1"), None),
+    ],
+)
+def test_windows_are_written(
+    tmp_path: Path, scheme: str, window: str, written: tuple[str, str], note: str | None
+) -> None:
+    text = CLOS.format(scheme=scheme, seed=1, host_rate=100, delay=1000, buffer=12, origin=2000)
+    exported = exporter.read(scenario_of(f'{text}[host]\nwindow = "{window}"\n', tmp_path))
+    assert (entry(exported, "HAS_WIN"), entry(exported, "GLOBAL_T")) == written
+    assert [told for told in exported.notes if "window" in told] == ([note] if note else [])
 
 
 def test_acks_that_no_pause_of_data_holds_come_back(tmp_path: Path) -> None:

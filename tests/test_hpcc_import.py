@@ -370,6 +370,25 @@ def test_hpcc_becomes_a_scenario(tmp_path: Path) -> None:
     assert "U_TARGET" not in silent
 
 
+def test_hpcc_may_add_nothing_to_its_rates(tmp_path: Path) -> None:
+    mode_3 = edited(CONFIG, tmp_path, "CC_MODE 8", "CC_MODE 3")
+    still = edited(mode_3, tmp_path, "\nRATE_AI 50Mb/s", "\nRATE_AI 0b/s")
+    scenario, _ = run_import(tmp_path, config=still, transport="hpcc")
+    assert scenario["host"]["hpcc"]["additive_increase"] == "0 bps"
+
+
+def test_hpcc_without_a_window_is_refused(tmp_path: Path) -> None:
+    mode_3 = edited(CONFIG, tmp_path, "CC_MODE 8", "CC_MODE 3")
+    bare = edited(mode_3, tmp_path, "HAS_WIN 1", "HAS_WIN 0")
+    with pytest.raises(InputError) as refused:
+        run_import(tmp_path, config=bare, transport="hpcc")
+    says = f'{bare}:32: HAS_WIN "0": HPCC divides by its window there: expected 1'
+    assert str(refused.value) == says
+    silent = edited(bare, tmp_path, "HAS_WIN 0\n", "")
+    scenario, _ = run_import(tmp_path, config=silent, transport="hpcc")
+    assert scenario["host"]["window"] == "base-bdp", "without the key it has one"
+
+
 CONFIG_FAULTS = [
     (
         "CC_MODE 8",

@@ -94,9 +94,12 @@ class Config:
         if key in self.entries and self.whole(key, value) != value:
             raise self.wrong(key, f"{why}: expected {value}")
 
-    def rate(self, key: str, default: int) -> int:
-        shown = units.ns3_rate(default)
-        return self.get(key, default, shown, lambda word: units.rate(word) or None, units.RATE_FORMS)
+    def rate(self, key: str, default: int, low: int = 1) -> int:
+        def read(word: str) -> int | None:
+            value = units.rate(word)
+            return value if value is not None and value >= low else None
+
+        return self.get(key, default, units.ns3_rate(default), read, units.RATE_FORMS)
 
     def share(self, key: str, default: float, expected: str, within: Callable[[float], bool]) -> float:
         def read(word: str) -> float | None:

@@ -17,7 +17,7 @@ import numpy as np
 
 from backwater import _core
 from backwater._core import InputError
-from backwater.hpcc import flows, topology, units
+from backwater.hpcc import control, flows, topology, units
 from backwater.hpcc.flows import Flow
 from backwater.hpcc.importer import ACK_CLASS_GROUP, HEADER_BYTES, K_MAX_KB, LINK_DOWN_EPOCH_NS, default_k, port_rates
 from backwater.hpcc.topology import Link, Network
@@ -37,6 +37,13 @@ CONVENTIONS = {
     "pfc_frame": "43 B",
 }
 """What `compat = "hpcc-sim"` sets, but for ACKs."""
+BACKPRESSURES = {
+    "none": "no backpressure",
+    "bfc": "BFC's backpressure",
+    "flowsail": "FlowSail's backpressure",
+    "per-flow": "backpressure by flow",
+}
+"""That the simulator does not have."""
 ALWAYS = {
     "USE_DYNAMIC_PFC_THRESHOLD": "1",
     "PAUSE_TIME": "5",
@@ -52,12 +59,12 @@ ALWAYS = {
     "L2_ACK_INTERVAL": "1",
     "L2_BACK_TO_ZERO": "0",
     "RATE_BOUND": "1",
-    "GLOBAL_T": "1",
     "ERROR_RATE_PER_LINK": "0.0000",
-    # Other congestion controls than those written; the simulator reads the rates all the same.
+    # Of congestion controls, for those that are not the scenario's: the simulator reads the rates all the same.
     **{"ALPHA_RESUME_INTERVAL": "1", "RATE_DECREASE_INTERVAL": "4", "CLAMP_TARGET_RATE": "0", "RP_TIMER": "900"},
     **{"FAST_RECOVERY_TIMES": "1", "RATE_AI": "50Mb/s", "RATE_HAI": "100Mb/s", "FAST_REACT": "0", "U_TARGET": "0.95"},
     **{"MI_THRESH": "0", "INT_MULTI": "1", "MULTI_RATE": "0", "SAMPLE_FEEDBACK": "0"},
+    **{"EWMA_GAIN": "0.0625", "DCTCP_RATE_AI": "961Mbps", "MIN_RATE": "100Mbps", "VAR_WIN": "1"},
     **{"PINT_LOG_BASE": "1.05", "PINT_PROB": "1.0"},
 }
 
@@ -79,6 +86,7 @@ def read(scenario: dict[str, Any]) -> Exported:
     """
     exported = Exported()
     notes = exported.notes
+    control.check(scenario["host"])
     core = json.loads(_core.network(json.dumps(scenario)))
     network = as_network(scenario, core, notes)
     origin_ns = resolved(scenario["run"].get("origin", "0 s")) // 1000 or ORIGIN_NS
@@ -89,7 +97,7 @@ def read(scenario: dict[str, Any]) -> Exported:
         "config.txt": config_text(scenario, core, network, origin_ns, notes),
         "trace.txt": "0\n",
     }
-    notes += differences(scenario)
+    notes += differences(scenario, network)
     exported.summary = (
         f"{some(len(network.hosts), 'host')}, {some(len(network.switches), 'switch', 'es')}, "
         f"{some(len(network.links), 'link')}; {some(len(listed), 'flow')}, {size(sum(flow.bytes for flow in listed))}"
@@ -197,17 +205,12 @@ def config_text(
     host, run = scenario["host"], scenario["run"]
     duration_ns = resolved(run["duration"]) // 1000
     stop_ns = origin_ns + int(resolved(run["duration"]) * run["drain"]) // 1000
-    dctcp = host["dctcp"]
     marks, maps = thresholds(scenario, network, notes)
     entries = {
-        "CC_MODE": "8" if host["transport"] == "dctcp" else "0",
+        **control.entries(host, network),
+        **control.window(host, core["base_bdp_bytes"], notes),
         "PACKET_PAYLOAD_SIZE": str(resolved(host["payload"])),
-        "HAS_WIN": str(int(has_window(host, core, notes))),
-        "VAR_WIN": str(int(dctcp["window_follows_rate"])),
         "ACK_HIGH_PRIO": str(int(host["ack_class"] == "high")),
-        "EWMA_GAIN": repr(dctcp["g"]),
-        "DCTCP_RATE_AI": units.ns3_rate(resolved(dctcp["additive_increase"])),
-        "MIN_RATE": units.ns3_rate(resolved(dctcp["min_rate"])),
         "ENABLE_QCN": str(int(marks)),
         **maps,
         "BUFFER_SIZE": str(buffer_mib(scenario["switch"]["buffer"], notes)),
@@ -217,18 +220,6 @@ def config_text(
         "QLEN_MON_END": str(origin_ns + duration_ns),
     }
     return "".join(f"{key} {value}\n" for key, value in (ALWAYS | entries).items())
-
-
-def has_window(host: dict[str, Any], core: dict[str, Any], notes: list[str]) -> bool:
-    """Whether flows have one there; it is the largest base BDP then."""
-    window, base = host.get("window", "bdp"), core["base_bdp_bytes"]
-    named = window in ("none", "bdp", "base-bdp")
-    if window == "none" or (host["transport"] == "line-rate" and named):
-        return False
-    if window != "base-bdp" and (window == "bdp" or resolved(window) != base):
-        there = "the largest base BDP" if base is None else f"{base} B, the largest base BDP"
-        notes.append(f'host.window is "{window}": there it is {there}')
-    return True
 
 
 def thresholds(scenario: dict[str, Any], network: Network, notes: list[str]) -> tuple[bool, dict[str, str]]:
@@ -282,13 +273,12 @@ def link_down(scenario: dict[str, Any], core: dict[str, Any], origin_ns: int, st
     return written
 
 
-def differences(scenario: dict[str, Any]) -> list[str]:
+def differences(scenario: dict[str, Any], network: Network) -> list[str]:
     """What the files cannot say."""
     switch, host, conventions = scenario["switch"], scenario["host"], scenario["conventions"]
     notes = []
     if switch["backpressure"] != "pfc":
-        what = {"none": "no backpressure", "bfc": "BFC's backpressure"}[switch["backpressure"]]
-        notes.append(f"{what}: switches there have PFC, always")
+        notes.append(f"{BACKPRESSURES[switch['backpressure']]}: switches there have PFC, always")
     if switch["assignment"] != "single":
         notes.append(f'switch.assignment = "{switch["assignment"]}": a port there has one queue for data')
     if switch.get("alpha") is not None:
@@ -299,13 +289,14 @@ def differences(scenario: dict[str, Any]) -> list[str]:
         notes.append("switch.pfc: there alpha is 1/8, the reserve 4096 B, the hysteresis 3072 B, headroom computed")
     if switch["symmetric_ecmp"]:
         notes.append("switch.symmetric_ecmp: paths there differ by direction")
-    for key, there in (("header", HEADER_BYTES), ("ack", 60)):
+    for key, there in (("header", HEADER_BYTES), ("ack", control.ack_bytes(host))):
         if resolved(host[key]) != there:
             notes.append(f"host.{key} is {host[key]}: there {there} B")
     if resolved(host["delay"]):
         notes.append("host.delay: hosts there answer at once")
     if resolved(host["nack_guard"]) != 500 * 10**6:
         notes.append("host.nack_guard: 500 us there")
+    notes += control.differences(scenario, network)
     if conventions["acks"] == "high":
         notes.append("conventions.acks: at switches there ACKs wait among data")
     if any(fault["control_loss"] > fault["loss"] for fault in scenario["fault"]):

@@ -266,8 +266,11 @@ def read_payload(given: Config) -> int:
 
 
 def has_window(imported: Imported) -> bool:
-    """DCTCP and HPCC have one unless the file says otherwise; line rate has none unless it does."""
-    return imported.config.flag("HAS_WIN", imported.transport != "line-rate")
+    """DCTCP has one unless the file says otherwise, line rate has none unless it does; HPCC cannot do without."""
+    windowed = imported.config.flag("HAS_WIN", imported.transport != "line-rate")
+    if imported.transport == "hpcc" and not windowed:
+        raise imported.config.wrong("HAS_WIN", "HPCC divides by its window there: expected 1")
+    return windowed
 
 
 def host_section(imported: Imported) -> str:
@@ -296,14 +299,11 @@ def dctcp_table(imported: Imported) -> list[str]:
     given = imported.config
     gain = given.share("EWMA_GAIN", 0.0625, "more than 0 and at most 1", lambda g: 0 < g <= 1)
     increase = given.rate("DCTCP_RATE_AI", 961 * 10**6)
-    least = read_min_rate(imported)
-    follows = str(given.flag("VAR_WIN", True)).lower()
     return [
         "[host.dctcp]",
         aligned(f"g = {gain!r}", given.where("EWMA_GAIN")),
         aligned(f'additive_increase = "{units.toml_rate(increase)}"', given.where("DCTCP_RATE_AI")),
-        aligned(f'min_rate = "{units.toml_rate(least)}"', given.where("MIN_RATE")),
-        aligned(f"window_follows_rate = {follows}", given.where("VAR_WIN")),
+        *rate_lines(imported),
     ]
 
 
@@ -311,37 +311,32 @@ def hpcc_table(imported: Imported) -> list[str]:
     given = imported.config
     target = given.share("U_TARGET", 0.95, "more than 0 and at most 1", lambda u: 0 < u <= 1)
     stages = given.whole("MI_THRESH", 0, 0, 1000)
-    increase = given.rate("RATE_AI", 40 * 10**6)
-    least = read_min_rate(imported)
+    increase = given.rate("RATE_AI", 40 * 10**6, low=0)
     reacts = "fast" if given.flag("FAST_REACT", True) else "per-rtt"
-    fastest = max(
-        link.rate for link in imported.network.links if not {link.a, link.b} <= set(imported.network.switches)
-    )
-    unit = given.whole("INT_MULTI", max(1, fastest // (25 * 10**9)), 1, 1024)
-
-    def flag(key: str, default: bool) -> str:
-        return str(given.flag(key, default)).lower()
-
+    multi_rate, sampled = (json.dumps(given.flag(key, False)) for key in ("MULTI_RATE", "SAMPLE_FEEDBACK"))
+    unit = given.whole("INT_MULTI", default_int_unit(imported.network), 1, 1024)
     return [
         "[host.hpcc]",
         aligned(f"utilization = {target!r}", given.where("U_TARGET")),
         aligned(f"max_stage = {stages}", given.where("MI_THRESH")),
         aligned(f'additive_increase = "{units.toml_rate(increase)}"', given.where("RATE_AI")),
-        aligned(f'min_rate = "{units.toml_rate(least)}"', given.where("MIN_RATE")),
         aligned(f'reacts = "{reacts}"', given.where("FAST_REACT")),
-        aligned(f"multi_rate = {flag('MULTI_RATE', False)}", given.where("MULTI_RATE")),
-        aligned(f"sample_feedback = {flag('SAMPLE_FEEDBACK', False)}", given.where("SAMPLE_FEEDBACK")),
+        aligned(f"multi_rate = {multi_rate}", given.where("MULTI_RATE")),
+        aligned(f"sample_feedback = {sampled}", given.where("SAMPLE_FEEDBACK")),
         aligned(f"int_unit = {unit}", given.where("INT_MULTI")),
-        aligned(f"window_follows_rate = {flag('VAR_WIN', True)}", given.where("VAR_WIN")),
+        *rate_lines(imported),
     ]
 
 
-def read_min_rate(imported: Imported) -> int:
+def default_int_unit(network: Network) -> int:
+    """One for each 25 Gb/s of the fastest NIC."""
+    return max(1, max(network.host_rates) // (25 * 10**9))
+
+
+def rate_lines(imported: Imported) -> list[str]:
+    """What the tables of rates have in common."""
     given = imported.config
-    slowest = min(
-        link.rate for link in imported.network.links if not {link.a, link.b} <= set(imported.network.switches)
-    )
-    least = given.rate("MIN_RATE", 1000 * 10**6)
+    least, slowest = given.rate("MIN_RATE", 1000 * 10**6), min(imported.network.host_rates)
     if least > slowest:
         problem = f"expected at most the slowest host link, {units.toml_rate(slowest)}"
         if "MIN_RATE" in given.entries:
@@ -349,7 +344,11 @@ def read_min_rate(imported: Imported) -> int:
         raise InputError(
             f"{imported.network.path}: MIN_RATE is {units.toml_rate(least)} by default: {problem}; give it in --config"
         )
-    return least
+    follows = json.dumps(given.flag("VAR_WIN", True))
+    return [
+        aligned(f'min_rate = "{units.toml_rate(least)}"', given.where("MIN_RATE")),
+        aligned(f"window_follows_rate = {follows}", given.where("VAR_WIN")),
+    ]
 
 
 def split(imported: Imported) -> dict[str, list[Flow]]:

@@ -56,6 +56,12 @@ class Network:
         switches = set(self.switches)
         return [node for node in range(self.nodes) if node not in switches]
 
+    @property
+    def host_rates(self) -> list[int]:
+        """Of the links of hosts, one each."""
+        switches = set(self.switches)
+        return [link.rate for link in self.links if not {link.a, link.b} <= switches]
+
 
 def read(path: Path) -> Network:
     """A network that can be simulated.

@@ -1,0 +1,120 @@
+"""Congestion control and windows of a scenario as entries of config.txt, and what those cannot say.
+
+A transport that is not listed here is refused: any other mode would be another experiment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from backwater._core import InputError
+from backwater.hpcc import units
+from backwater.hpcc.importer import INT_BYTES, default_int_unit, port_rates
+from backwater.hpcc.topology import Network
+from backwater.hpcc.units import resolved
+
+ACK_BYTES, HPCC_ACK_BYTES = 60, 88
+INT_RATES = {gbps * 10**9 for gbps in (25, 50, 100, 200, 400)}
+"""Of links: telemetry there takes any other for the first."""
+
+
+def check(host: dict[str, Any]) -> None:
+    """Refuses a transport that the files cannot say.
+
+    # Errors
+    `InputError` naming it and those they can.
+    """
+    if host["transport"] not in CONTROLS:
+        expected = ", ".join(CONTROLS)
+        raise InputError(f'host.transport: "{host["transport"]}": there is no export of it: expected one of {expected}')
+
+
+def entries(host: dict[str, Any], network: Network) -> dict[str, str]:
+    """`CC_MODE`, and the keys that it reads."""
+    return CONTROLS[host["transport"]](host, network)
+
+
+def line_rate(_host: dict[str, Any], _network: Network) -> dict[str, str]:
+    return {"CC_MODE": "0"}
+
+
+def dctcp(host: dict[str, Any], _network: Network) -> dict[str, str]:
+    own = host["dctcp"]
+    return {
+        "CC_MODE": "8",
+        "EWMA_GAIN": repr(own["g"]),
+        "DCTCP_RATE_AI": units.ns3_rate(resolved(own["additive_increase"])),
+        **rates(own),
+    }
+
+
+def hpcc(host: dict[str, Any], network: Network) -> dict[str, str]:
+    own = host["hpcc"]
+    return {
+        "CC_MODE": "3",
+        "U_TARGET": repr(own["utilization"]),
+        "MI_THRESH": str(own["max_stage"]),
+        "RATE_AI": units.ns3_rate(resolved(own["additive_increase"])),
+        "FAST_REACT": str(int(own["reacts"] != "per-rtt")),
+        "MULTI_RATE": str(int(own["multi_rate"])),
+        "SAMPLE_FEEDBACK": str(int(own["sample_feedback"])),
+        "INT_MULTI": str(own.get("int_unit", default_int_unit(network))),
+        "RATE_BOUND": str(int(own["paced"])),
+        **rates(own),
+    }
+
+
+def rates(own: dict[str, Any]) -> dict[str, str]:
+    """What the tables of rates have in common."""
+    return {
+        "MIN_RATE": units.ns3_rate(resolved(own["min_rate"])),
+        "VAR_WIN": str(int(own["window_follows_rate"])),
+    }
+
+
+CONTROLS: dict[str, Callable[[dict[str, Any], Network], dict[str, str]]] = {
+    "line-rate": line_rate,
+    "window": line_rate,
+    "dctcp": dctcp,
+    "hpcc": hpcc,
+}
+"""By transport."""
+
+
+def window(host: dict[str, Any], base_bdp_bytes: int | None, notes: list[str]) -> dict[str, str]:
+    """Whether flows have a window there, and which base BDP it is: the largest of any pair of hosts, or their own."""
+    transport, asked = host["transport"], host.get("window", "bdp")
+    sized = asked not in ("none", "bdp", "base-bdp", "pair-bdp")
+    # HPCC divides by its window there.
+    windowed = sized if transport == "line-rate" else asked != "none" or transport == "hpcc"
+    same = asked in ("base-bdp", "pair-bdp") or (sized and resolved(asked) == base_bdp_bytes)
+    if windowed and not same:
+        there = "the largest base BDP" if base_bdp_bytes is None else f"{base_bdp_bytes} B, the largest base BDP"
+        notes.append(f'host.window is "{asked}": there it is {there}')
+    return {"HAS_WIN": str(int(windowed)), "GLOBAL_T": str(int(asked != "pair-bdp"))}
+
+
+def ack_bytes(host: dict[str, Any]) -> int:
+    """Of an ACK there, with the telemetry that it brings back."""
+    return HPCC_ACK_BYTES if host["transport"] == "hpcc" else ACK_BYTES
+
+
+def differences(scenario: dict[str, Any], network: Network) -> list[str]:
+    """What the entries cannot say."""
+    if scenario["host"]["transport"] != "hpcc":
+        return []
+    own = scenario["host"]["hpcc"]
+    notes = []
+    if own["reacts"] == "per-ack":
+        notes.append(
+            'host.hpcc.reacts is "per-ack": there an ACK starts from the rate a round trip ago, as with "fast"'
+        )
+    if not own["paced"]:
+        notes.append("host.hpcc.paced: there a change of rate moves the packet that waits all the same")
+    if resolved(own["int_bytes"]) != INT_BYTES:
+        notes.append(f"host.hpcc.int_bytes is {own['int_bytes']}: there {INT_BYTES} B")
+    others = [units.toml_rate(rate) for rate in sorted(port_rates(network)) if rate not in INT_RATES]
+    if others and scenario["conventions"]["time"] != "whole-ns":
+        notes.append(f"telemetry: there it takes links of {', '.join(others)} for {units.toml_rate(min(INT_RATES))}")
+    return notes
