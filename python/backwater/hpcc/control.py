@@ -82,7 +82,7 @@ CONTROLS: dict[str, Callable[[dict[str, Any], Network], dict[str, str]]] = {
 """By transport."""
 
 
-def window(host: dict[str, Any], base_bdp_bytes: int | None, notes: list[str]) -> dict[str, str]:
+def window(host: dict[str, Any], base_bdp_bytes: int, notes: list[str]) -> dict[str, str]:
     """Whether flows have a window there, and which base BDP it is: the largest of any pair of hosts, or their own."""
     transport, asked = host["transport"], host.get("window", "bdp")
     sized = asked not in ("none", "bdp", "base-bdp", "pair-bdp")
@@ -90,8 +90,7 @@ def window(host: dict[str, Any], base_bdp_bytes: int | None, notes: list[str]) -
     windowed = sized if transport == "line-rate" else asked != "none" or transport == "hpcc"
     same = asked in ("base-bdp", "pair-bdp") or (sized and resolved(asked) == base_bdp_bytes)
     if windowed and not same:
-        there = "the largest base BDP" if base_bdp_bytes is None else f"{base_bdp_bytes} B, the largest base BDP"
-        notes.append(f'host.window is "{asked}": there it is {there}')
+        notes.append(f'host.window is "{asked}": there it is {base_bdp_bytes} B, the largest base BDP')
     return {"HAS_WIN": str(int(windowed)), "GLOBAL_T": str(int(asked != "pair-bdp"))}
 
 
