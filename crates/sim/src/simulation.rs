@@ -24,7 +24,7 @@ use backwater_schemes::Visitor;
 use backwater_schemes::planes::{
     self, AnySwitch, BfcSwitch, BfcWide, Build, FairQueueing, Fifo, FifoHpcc, FifoPfc, FlowSailSwitch, FlowSailWide,
 };
-use backwater_transport::{Control, Dctcp, GoBackNParams, Hpcc, Int, LineRate, Site, Window};
+use backwater_transport::{Control, Dctcp, GoBackNParams, Hpcc, Int, LineRate, SentAt, Site, Timely, Window};
 use backwater_types::{Bytes, Duration, Instant, SerTime, flags};
 use std::any::{Any, TypeId};
 use std::borrow::Cow;
@@ -71,6 +71,7 @@ impl<'a> Simulation<'a> {
             _ if hpcc && conventions.hosts == Hosts::HpccSim => match host.transport {
                 Transport::Dctcp => self.run_hpcc::<Dctcp>(&host.dctcp, watch),
                 Transport::Hpcc => self.run_hpcc::<Hpcc>(&host.hpcc, watch),
+                Transport::Timely => self.run_hpcc::<Timely>(&host.timely, watch),
                 Transport::LineRate if self.cap().is_none() => self.run_hpcc::<LineRate>(&(), watch),
                 _ => self.run_any(watch),
             },
@@ -92,6 +93,10 @@ impl<'a> Simulation<'a> {
             (Transport::Hpcc, Assignment::Single, Backpressure::Pfc) => {
                 let transport = self.go_back_n::<Hpcc>(|site| Hpcc::at(&host.hpcc, site));
                 self.run_as::<RdmaHost<Hpcc>, FifoPfc<Int>>(transport, watch)
+            }
+            (Transport::Timely, Assignment::Single, Backpressure::Pfc) => {
+                let transport = self.go_back_n::<Timely>(|site| Timely::at(&host.timely, site));
+                self.run_as::<RdmaHost<Timely>, FifoPfc<SentAt>>(transport, watch)
             }
             (Transport::Window, Assignment::PerFlow, Backpressure::None) => {
                 self.run_as::<RdmaHost<Window>, FairQueueing>(self.go_back_n::<Window>(|site| site), watch)

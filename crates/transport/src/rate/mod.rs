@@ -4,12 +4,14 @@ mod dcqcn;
 mod dctcp;
 mod hpcc;
 mod line_rate;
+mod timely;
 mod window;
 
 pub use dcqcn::{Dcqcn, DcqcnParams, DcqcnVariant};
 pub use dctcp::{Dctcp, DctcpParams};
 pub use hpcc::{HOPS, Hpcc, HpccParams, HpccReaction, Int};
 pub use line_rate::LineRate;
+pub use timely::{SentAt, Timely, TimelyParams};
 pub use window::Window;
 
 use crate::due::Due;
@@ -168,6 +170,11 @@ pub trait Control: Copy + Send + 'static {
     /// Bytes on the wire that data packets carry beside their headers.
     fn carried(_params: &Self::Params) -> Bytes {
         Bytes(0)
+    }
+    /// What a packet that starts now carries beside its headers.
+    #[inline(always)]
+    fn outgoing(&self, _now: Instant) -> Self::Extension {
+        Self::Extension::default()
     }
     /// It asks for [`Site::base_rtt`].
     const ASKS_BASE_RTT: bool = false;
