@@ -277,6 +277,15 @@ impl<C: Control> Sender for GoBackNSender<C> {
     }
 
     #[inline(always)]
+    fn wound(&mut self) -> Option<(Instant, u8)> {
+        self.control.wound()
+    }
+
+    fn on_clock(&mut self, params: &Self::Params, now: Instant, clock: u8) {
+        self.tell(params, |control, params| control.on_clock(params, now, clock));
+    }
+
+    #[inline(always)]
     fn pace(&self) -> Instant {
         self.not_before
     }

@@ -50,6 +50,8 @@ pub struct Site {
     pub unlimited: bool,
     /// Rates are whole bit/s and times whole nanoseconds, as in the HPCC simulator.
     pub whole: bool,
+    /// Clocks strike as events of their own, in the order of scheduling, as in ns-3.
+    pub clocks: bool,
 }
 
 impl Site {
@@ -157,6 +159,16 @@ pub trait Control: Copy + Send + 'static {
     }
     /// Its time has come. Whether the window or the pace has changed.
     fn on_timer(&mut self, _params: &Self::Params, _now: Instant) -> bool {
+        false
+    }
+    /// A clock that was wound and not told of, by its number, and when it strikes; in the order of winding. Only where
+    /// [`Site::clocks`] asks for them.
+    #[inline(always)]
+    fn wound(&mut self) -> Option<(Instant, u8)> {
+        None
+    }
+    /// A clock strikes that was wound for now. Whether the window or the pace has changed.
+    fn on_clock(&mut self, _params: &Self::Params, _now: Instant, _clock: u8) -> bool {
         false
     }
     /// When packets in flight were sent: [`SendTimes`], if it is told round trip times, else nothing.

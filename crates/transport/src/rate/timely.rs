@@ -232,6 +232,7 @@ mod tests {
             int_unit: 1,
             unlimited: false,
             whole: false,
+            clocks: false,
         };
         Timely::at(&TimelyParams::default(), site)
     }
