@@ -93,6 +93,8 @@ def absolute(scenario: dict[str, Any]) -> list[tuple[int, int, int, int, int]]:
         ("hpcc", ["CC_MODE 3"]),
         ("hpcc", ["CC_MODE 3", "FAST_REACT 1", "INT_MULTI 4", "U_TARGET 0.9", "MI_THRESH 5"]),
         ("hpcc", ["CC_MODE 3", "MULTI_RATE 1", "MIN_RATE 1Gb/s", "RATE_AI 0b/s"]),
+        ("timely", ["CC_MODE 7"]),
+        ("timely", ["CC_MODE 7", "HAS_WIN 1", "VAR_WIN 0", "RATE_AI 10Mb/s", "RATE_HAI 50Mb/s", "MIN_RATE 50Mb/s"]),
         ("hpcc", ["CC_MODE 3", "SAMPLE_FEEDBACK 1", "GLOBAL_T 0", "VAR_WIN 0"]),
     ],
 )
@@ -256,7 +258,7 @@ def test_backpressure_that_the_simulator_does_not_have_is_said(tmp_path: Path, s
     assert f"{what}: switches there have PFC, always" in exported.notes
 
 
-@pytest.mark.parametrize(("scheme", "rate"), [("dctcp", 100), ("hpcc", 100), ("hpcc", 10)])
+@pytest.mark.parametrize(("scheme", "rate"), [("dctcp", 100), ("hpcc", 100), ("hpcc", 10), ("timely", 100)])
 def test_a_scenario_in_the_profile_is_exported_without_a_remark(tmp_path: Path, scheme: str, rate: int) -> None:
     text = CLOS.format(scheme=scheme, seed=1, host_rate=rate, delay=1000, buffer=12, origin=2000)
     exported = exporter.read(scenario_of(text, tmp_path))
@@ -287,19 +289,35 @@ def test_what_is_written_of_hpcc_and_what_is_said(tmp_path: Path) -> None:
     ]
 
 
+def test_what_is_written_of_timely_and_what_is_said(tmp_path: Path) -> None:
+    text = CLOS.format(scheme="timely", seed=1, host_rate=100, delay=1000, buffer=12, origin=2000)
+    text = text.replace('compat = "hpcc-sim"\n', "")
+    plain = exporter.read(scenario_of(text, tmp_path))
+    keys = ("RATE_AI", "RATE_HAI", "MIN_RATE", "HAS_WIN", "VAR_WIN", "ENABLE_QCN")
+    assert [entry(plain, key) for key in keys] == ["100Mbps", "500Mbps", "100Mbps", "0", "0", "0"]
+    text += '[host.timely]\nbeta = 0.5\nhyper_after = 4\nt_low = "10 us"\nstamp_bytes = "0 B"\n'
+    changed = exporter.read(scenario_of(text, tmp_path))
+    assert [note for note in changed.notes if note not in plain.notes] == [
+        "host.timely.beta is 0.5: there 0.8",
+        "host.timely.hyper_after is 4: there 5",
+        "host.timely.t_low is 10 us: there 50 us",
+        "host.timely.stamp_bytes is 0 B: there 8 B",
+    ]
+
+
 @pytest.mark.parametrize("scheme", [one["name"] for one in json.loads(_core.schemes()) if one["available"]])
 def test_every_scheme_is_written_with_its_control_or_refused(tmp_path: Path, scheme: str) -> None:
     text = CLOS.format(scheme=scheme, seed=1, host_rate=100, delay=1000, buffer=12, origin=2000)
     scenario = scenario_of(text.replace('compat = "hpcc-sim"\n', ""), tmp_path)
     transport = scenario["host"]["transport"]
-    mode = {"line-rate": "0", "window": "0", "hpcc": "3", "dctcp": "8"}.get(transport)
+    mode = {"line-rate": "0", "window": "0", "hpcc": "3", "timely": "7", "dctcp": "8"}.get(transport)
     if mode is not None:
         assert entry(exporter.read(scenario), "CC_MODE") == mode
         return
     with pytest.raises(InputError) as refused:
         exporter.read(scenario)
-    says = f'host.transport: "{transport}": there is no export of it: expected one of line-rate, window, dctcp, hpcc'
-    assert str(refused.value) == says
+    known = "line-rate, window, dctcp, hpcc, timely"
+    assert str(refused.value) == f'host.transport: "{transport}": there is no export of it: expected one of {known}'
 
 
 @pytest.mark.parametrize(
@@ -311,6 +329,7 @@ def test_every_scheme_is_written_with_its_control_or_refused(tmp_path: Path, sch
         ("dctcp", "200 KB", ("1", "1"), 'host.window is "200 KB": there it is 104000 B, the largest base BDP'),
         ("dctcp", "bdp", ("1", "1"), 'host.window is "bdp": there it is 104000 B, the largest base BDP'),
         ("dctcp", "none", ("0", "1"), None),
+        ("timely", "none", ("0", "1"), None),
         ("hpcc", "pair-bdp", ("1", "0"), None),
         ("hpcc", "none", ("1", "1"), 'host.window is "none": there it is 104000 B, the largest base BDP'),
         ("pfc", "pair-bdp", ("0", "0"), None),  # Line rate has no window but a size.

@@ -389,11 +389,27 @@ def test_hpcc_without_a_window_is_refused(tmp_path: Path) -> None:
     assert scenario["host"]["window"] == "base-bdp", "without the key it has one"
 
 
+def test_timely_becomes_a_scenario(tmp_path: Path) -> None:
+    mode_7 = edited(CONFIG, tmp_path, "CC_MODE 8", "CC_MODE 7")
+    scenario, summary = run_import(tmp_path, config=mode_7, transport="timely")
+    assert (scenario["scheme"], scenario["host"]["transport"]) == ("timely", "timely")
+    timely = scenario["host"]["timely"]
+    keys = ("additive_increase", "hyper_increase", "min_rate", "window_follows_rate", "stamp_bytes")
+    assert [timely[key] for key in keys] == ["50 Mbps", "100 Mbps", "100 Mbps", True, "8 B"]
+    silent = next(line for line in summary if line.startswith("Without effect here"))
+    assert "KMAX_MAP" in silent
+    assert "RATE_HAI" not in silent
+    bare = edited(mode_7, tmp_path, "HAS_WIN 1\n", "")
+    scenario, _ = run_import(tmp_path / "bare", config=bare, transport="timely")
+    assert scenario["host"]["window"] == "none", "without the key it has none"
+
+
 CONFIG_FAULTS = [
     (
         "CC_MODE 8",
-        "CC_MODE 7",
-        'config.txt:15: CC_MODE "7": expected one of 8 (dctcp), 3 (hpcc), 0 (line-rate); not simulated yet: 1 DCQCN',
+        "CC_MODE 10",
+        'config.txt:15: CC_MODE "10": expected one of 8 (dctcp), 3 (hpcc), 7 (timely), 0 (line-rate); not simulated '
+        "yet: 1 DCQCN, 10 PINT",
     ),
     ("CC_MODE 8", "CC_MODE 0", 'config.txt:15: CC_MODE "0": --transport dctcp is 8: expected --transport line-rate'),
     ("CC_MODE 8", "CC_MODE dctcp", 'config.txt:15: CC_MODE "dctcp": expected a whole number from 0'),
@@ -553,7 +569,7 @@ def test_the_command_imports_and_its_scenario_runs(cli: Cli, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--transport", "swift", "-o", "x.toml"], "--transport swift: expected one of dctcp, hpcc, line-rate"),
+        (["--transport", "swift", "-o", "x.toml"], "--transport swift: expected one of dctcp, hpcc, timely, line-rate"),
         (["--transport", "dctcp", "-o", "x.txt"], "-o x.txt: expected a name that ends in .toml"),
         (["--transport", "line-rate", "-o", "x.toml"], 'CC_MODE "8": --transport line-rate is 0'),
         (["--transport", "dctcp", "-o", "/proc/none/x.toml"], "/proc/none/x.toml: cannot be written"),

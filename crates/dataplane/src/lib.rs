@@ -41,7 +41,7 @@ pub use buffer::{Buffer, BufferSize, MemoryShape, Mmu, Pool, PoolCounts, QueueMe
 pub use canonical::Canonical;
 pub use elide::{Elide, ElideRule};
 pub use held::{Assigned, Choice, Held, Resident};
-pub use marking::{Ecn, EcnAt, EcnOf, NotEct, PoolEcn, Red, SpacedOver, Spacing};
+pub use marking::{Ecn, EcnAt, EcnOf, NotEct, Ns3Streams, PoolEcn, Red, SpacedOver, Spacing};
 pub use nic::NicQueues;
 pub use plane::{DataPlane, Departed, Readings, Received, Sent};
 pub use policy::{

@@ -1,7 +1,7 @@
 //! The shape of a switch: ports, queues, buffer, marking; what is the same for every scheme.
 
 use crate::buffer::MemoryShape;
-use crate::marking::Red;
+use crate::marking::{Ns3Streams, Red};
 use alloc::vec::Vec;
 use backwater_types::{BitsPerSec, CONTROL_WIRE, Duration};
 
@@ -30,6 +30,8 @@ pub struct Shape {
     pub smallest_packet: u32,
     /// Seed of this switch's random draws.
     pub seed: u64,
+    /// Marks by the length of a queue are drawn from these, as ns-3 does.
+    pub ns3: Option<Ns3Streams>,
     /// Salt of this switch's hashes.
     pub salt: u64,
     /// HRTT to use instead of the largest of the ports.
@@ -115,6 +117,7 @@ impl Shape {
             marking: MarkingShape::default(),
             smallest_packet: 49,
             seed: 1,
+            ns3: None,
             salt: 1,
             hrtt: None,
             elided: Vec::new(),

@@ -8,11 +8,13 @@ use crate::buffer::ring::Ring;
 use crate::buffer::{Buffer, Pool};
 use crate::canonical::Canonical;
 use crate::held::{Assigned, Held, Resident};
+use crate::marking::Ns3Draws;
 use crate::plane::{DataPlane, Departed, Readings, Received, Sent};
 use crate::policy::Policy;
 use crate::port::{Port, Ports};
 use crate::queues::{PausableQueues, Queues};
 use crate::shape::{MarkingShape, PortShape, Shape};
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use backwater_types::hash::Stream;
@@ -29,6 +31,8 @@ pub struct Switch<P: Policy, E: Extension = ()> {
     buffer: Buffer,
     policy: P,
     rng: Stream,
+    /// Marks are drawn as ns-3 does.
+    ns3: Option<Box<Ns3Draws>>,
     marking: MarkingShape,
     /// Packets dropped as they left their queues, with the times they came, until they are asked for.
     discarded: Vec<(Packet, Instant)>,
@@ -63,6 +67,7 @@ impl<P: Policy, E: Extension> Switch<P, E> {
             buffer,
             policy: P::new(params, shape),
             rng: Stream::new(shape.seed, 0x7377, 0),
+            ns3: shape.ns3.clone().map(|streams| Box::new(Ns3Draws::new(streams))),
             marking: shape.marking,
             discarded: Vec::new(),
             acks_with_data: shape.acks_with_data,
@@ -72,6 +77,10 @@ impl<P: Policy, E: Extension> Switch<P, E> {
     }
 
     fn queue_frame(&mut self, port: PortId, frame: ControlFrame) -> PortId {
+        if let Some(draws) = &mut self.ns3 {
+            // There a frame's identification is drawn.
+            draws.skip();
+        }
         self.ports[port as usize].queue_frame(frame, self.pfc_frame);
         port
     }
@@ -177,12 +186,20 @@ impl<P: Policy, E: Extension> DataPlane for Switch<P, E> {
             let (wire, left) = (packet.wire as u64, p.queues.bytes(queue));
             self.buffer.release(p.mmu, port, queue, left, wire);
             if !packet.has(flags::ECT) && !self.marking.drops_not_ect {
+                if let Some(draws) = &mut self.ns3 {
+                    // There ACKs are marked too, which nobody looks at.
+                    p.red.marks_as_ns3(left, wire, draws);
+                }
                 break (queue, cell);
             }
             // Both rules are asked whatever the other says: with uniform spacing each counts every packet.
             let covered = self.marking.exempt == 0 || self.marking.exempt >> queue & 1 == 0;
             let length = if self.marking.per_port { p.queues.all_bytes() } else { left };
-            let by_queue = covered && p.red.marks(length, wire, &mut self.rng);
+            let by_queue = covered
+                && match &mut self.ns3 {
+                    Some(draws) => p.red.marks_as_ns3(length, wire, draws),
+                    None => p.red.marks(length, wire, &mut self.rng),
+                };
             let by_pool =
                 self.buffer.marks(p.mmu, port, wire, &mut self.rng) && (covered || !self.marking.pool_exempts);
             if !by_queue && !by_pool {

@@ -69,6 +69,7 @@ impl Network<'_> {
                 AckClass::Data => smallest.min(self.host.ack).0 as u32,
             },
             seed: hash::stream(self.seed, 0x7377_6974, site.number),
+            ns3: None,
             salt: hash::stream(self.seed, 0x7361_6c74, site.number),
             hrtt: match table.backpressure {
                 Backpressure::Flowsail | Backpressure::PerFlow => table.flowsail.hrtt,

@@ -62,8 +62,10 @@ pub enum Time {
 pub enum Ties {
     /// Drawn anew each instant, so that no port is favoured.
     Random,
-    /// Arrivals by port, then ports that become free: what was scheduled earlier comes first, as in ns-3.
+    /// What was scheduled earlier comes first.
     Scheduled,
+    /// As in ns-3: also what a sender's clocks do is an event, and marks are drawn by its generator, in the order of events.
+    Ns3,
 }
 
 /// Choice among equal-cost next hops.

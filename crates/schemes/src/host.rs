@@ -305,6 +305,18 @@ macro_rules! transports {
                 }
             }
 
+            #[inline]
+            fn wound(&mut self) -> Option<(Instant, u8)> {
+                match self { $(AnyControl::$name(flow) => flow.wound(),)* }
+            }
+
+            fn on_clock(&mut self, params: &AnyParams, now: Instant, clock: u8) -> bool {
+                match (self, params) {
+                    $((AnyControl::$name(flow), AnyParams::$name(p)) => flow.on_clock(p, now, clock),)*
+                    _ => unreachable!("a flow has parameters of its own kind"),
+                }
+            }
+
             fn notifies(params: &AnyParams) -> Option<Duration> {
                 match params { $(AnyParams::$name(p) => <control::$name as Control>::notifies(p),)* }
             }

@@ -53,6 +53,8 @@ transports! {
     carrying {
         /// HPCC: rates from what switches write into packets (baselines 4).
         Hpcc { hpcc }
+        /// TIMELY: rates from how long round trips are and how they change (baselines 3).
+        Timely { timely }
     }
     others {
         /// TCP with SACK, and what [`TcpParams`] says of marks: DCTCP and ECN* among them (baselines 1.2 and 1.3).
@@ -143,6 +145,8 @@ pub const PRESETS: &[(&str, &str)] = presets! {
     "dcqcn+win"
     "dcqcn-vendor"
     "hpcc"
+    "timely"
+    "timely+win"
     "dctcp-tcp"
     "ecn-star-tcp"
     "ideal-fc"

@@ -24,7 +24,7 @@ use backwater_schemes::Visitor;
 use backwater_schemes::planes::{
     self, AnySwitch, BfcSwitch, BfcWide, Build, FairQueueing, Fifo, FifoHpcc, FifoPfc, FlowSailSwitch, FlowSailWide,
 };
-use backwater_transport::{Control, Dctcp, GoBackNParams, Hpcc, Int, LineRate, Site, Window};
+use backwater_transport::{Control, Dcqcn, Dctcp, GoBackNParams, Hpcc, Int, LineRate, SentAt, Site, Timely, Window};
 use backwater_types::{Bytes, Duration, Instant, SerTime, flags};
 use std::any::{Any, TypeId};
 use std::borrow::Cow;
@@ -48,7 +48,7 @@ impl<'a> Simulation<'a> {
         let switches = graph.nodes.len() - graph.hosts;
         let most = match scenario.conventions.ties {
             Ties::Random => switches,
-            Ties::Scheduled => 1,
+            Ties::Scheduled | Ties::Ns3 => 1,
         };
         let sites = sites(&scenario, &graph);
         Simulation { scenario, graph, threads: threads.clamp(1, most), sites }
@@ -70,7 +70,9 @@ impl<'a> Simulation<'a> {
             (Transport::Tcp, ..) => self.run_any(watch),
             _ if hpcc && conventions.hosts == Hosts::HpccSim => match host.transport {
                 Transport::Dctcp => self.run_hpcc::<Dctcp>(&host.dctcp, watch),
+                Transport::Dcqcn => self.run_hpcc::<Dcqcn>(&host.dcqcn, watch),
                 Transport::Hpcc => self.run_hpcc::<Hpcc>(&host.hpcc, watch),
+                Transport::Timely => self.run_hpcc::<Timely>(&host.timely, watch),
                 Transport::LineRate if self.cap().is_none() => self.run_hpcc::<LineRate>(&(), watch),
                 _ => self.run_any(watch),
             },
@@ -89,9 +91,17 @@ impl<'a> Simulation<'a> {
                 self.go_back_n::<Dctcp>(|site| Dctcp::at(&host.dctcp, site)),
                 watch,
             ),
+            (Transport::Dcqcn, Assignment::Single, Backpressure::Pfc) => self.run_as::<RdmaHost<Dcqcn>, FifoPfc>(
+                self.go_back_n::<Dcqcn>(|site| Dcqcn::at(&host.dcqcn, site)),
+                watch,
+            ),
             (Transport::Hpcc, Assignment::Single, Backpressure::Pfc) => {
                 let transport = self.go_back_n::<Hpcc>(|site| Hpcc::at(&host.hpcc, site));
                 self.run_as::<RdmaHost<Hpcc>, FifoPfc<Int>>(transport, watch)
+            }
+            (Transport::Timely, Assignment::Single, Backpressure::Pfc) => {
+                let transport = self.go_back_n::<Timely>(|site| Timely::at(&host.timely, site));
+                self.run_as::<RdmaHost<Timely>, FifoPfc<SentAt>>(transport, watch)
             }
             (Transport::Window, Assignment::PerFlow, Backpressure::None) => {
                 self.run_as::<RdmaHost<Window>, FairQueueing>(self.go_back_n::<Window>(|site| site), watch)
@@ -115,7 +125,7 @@ impl<'a> Simulation<'a> {
             Ties::Random => {
                 self.run_as::<HpccHost<C, NodeByNode<C::Extension>>, FifoHpcc<C::Extension>>(transport, watch)
             }
-            Ties::Scheduled => {
+            Ties::Scheduled | Ties::Ns3 => {
                 self.run_as::<HpccHost<C, InOrder<C::Extension>>, FifoHpcc<C::Extension>>(transport, watch)
             }
         }
@@ -304,7 +314,7 @@ impl Visitor for &Tables<'_> {
         match (conventions.hosts, conventions.ties) {
             (Hosts::Rings, _) => self.run::<RdmaHost<C>>(transport),
             (Hosts::HpccSim, Ties::Random) => self.run::<HpccHost<C, NodeByNode<C::Extension>>>(transport),
-            (Hosts::HpccSim, Ties::Scheduled) => self.run::<HpccHost<C, InOrder<C::Extension>>>(transport),
+            (Hosts::HpccSim, Ties::Scheduled | Ties::Ns3) => self.run::<HpccHost<C, InOrder<C::Extension>>>(transport),
         }
     }
 }

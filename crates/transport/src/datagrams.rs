@@ -102,6 +102,20 @@ impl<S: Sender> Sender for Source<S> {
         }
     }
 
+    #[inline(always)]
+    fn wound(&mut self) -> Option<(Instant, u8)> {
+        match self {
+            Source::Flow(flow) => flow.wound(),
+            Source::Datagrams(_) => None,
+        }
+    }
+
+    fn on_clock(&mut self, params: &S::Params, now: Instant, clock: u8) {
+        if let Source::Flow(flow) = self {
+            flow.on_clock(params, now, clock);
+        }
+    }
+
     fn pace(&self) -> Instant {
         match self {
             Source::Flow(flow) => flow.pace(),

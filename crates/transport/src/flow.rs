@@ -98,6 +98,13 @@ pub trait Sender: Send + 'static {
     fn on_timer(&mut self, _params: &Self::Params, _now: Instant) -> Option<TimeoutReason> {
         None
     }
+    /// A clock that was wound and not told of, by its number, and when it strikes; in the order of winding.
+    #[inline(always)]
+    fn wound(&mut self) -> Option<(Instant, u8)> {
+        None
+    }
+    /// A clock strikes that was wound for now.
+    fn on_clock(&mut self, _params: &Self::Params, _now: Instant, _clock: u8) {}
     /// Earliest start of its next packet, whatever else holds that: exact where it may change, else perhaps less by what the
     /// packet before takes on the link.
     fn pace(&self) -> Instant {

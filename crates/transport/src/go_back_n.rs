@@ -237,7 +237,7 @@ impl<C: Control> Sender for GoBackNSender<C> {
         self.sent.sent(now);
         let last = if self.next == self.packets { flags::LAST } else { 0 };
         let (class, flags) = (self.class, self.flags | last);
-        Next::Packet(Outgoing { seq, wire, class, flags, extension: C::Extension::default() })
+        Next::Packet(Outgoing { seq, wire, class, flags, extension: self.control.outgoing(now) })
     }
 
     #[inline(always)]
@@ -274,6 +274,15 @@ impl<C: Control> Sender for GoBackNSender<C> {
             self.tell(params, |control, params| control.on_timer(params, now));
         }
         None
+    }
+
+    #[inline(always)]
+    fn wound(&mut self) -> Option<(Instant, u8)> {
+        self.control.wound()
+    }
+
+    fn on_clock(&mut self, params: &Self::Params, now: Instant, clock: u8) {
+        self.tell(params, |control, params| control.on_clock(params, now, clock));
     }
 
     #[inline(always)]

@@ -28,6 +28,7 @@ USED_BY = {
         *("U_TARGET", "MI_THRESH", "RATE_AI", "MIN_RATE", "FAST_REACT", "MULTI_RATE", "SAMPLE_FEEDBACK", "INT_MULTI"),
         "VAR_WIN",
     },
+    "timely": {"RATE_AI", "RATE_HAI", "MIN_RATE", "VAR_WIN"},
 }
 """Keys that one transport reads beside those."""
 WITHOUT_EFFECT = {
@@ -35,7 +36,7 @@ WITHOUT_EFFECT = {
     *("TOPOLOGY_FILE", "FLOW_FILE", "TRACE_FILE", "TRACE_OUTPUT_FILE", "FCT_OUTPUT_FILE", "PFC_OUTPUT_FILE"),
     *("QLEN_MON_FILE", "QLEN_MON_START", "QLEN_MON_END"),
     *("ALPHA_RESUME_INTERVAL", "RATE_DECREASE_INTERVAL", "CLAMP_TARGET_RATE", "RP_TIMER", "FAST_RECOVERY_TIMES"),
-    *("RATE_HAI", "PINT_LOG_BASE", "PINT_PROB"),
+    *("PINT_LOG_BASE", "PINT_PROB"),
 }
 """Keys of the simulator that change no result under the schemes imported here, whatever their values."""
 

@@ -10,13 +10,16 @@ from typing import Any
 
 from backwater._core import InputError
 from backwater.hpcc import units
-from backwater.hpcc.importer import INT_BYTES, default_int_unit, port_rates
+from backwater.hpcc.importer import INT_BYTES, STAMP_BYTES, default_int_unit, port_rates
 from backwater.hpcc.topology import Network
 from backwater.hpcc.units import resolved
 
 ACK_BYTES, HPCC_ACK_BYTES = 60, 88
 INT_RATES = {gbps * 10**9 for gbps in (25, 50, 100, 200, 400)}
 """Of links: telemetry there takes any other for the first."""
+TIMELY: dict[str, float] = {"weight": 0.875, "beta": 0.8, "hyper_after": 5}
+TIMELY_NS = {"t_low": 50_000, "t_high": 500_000, "min_rtt": 20_000}
+"""What TIMELY has there, whatever its files say."""
 
 
 def check(host: dict[str, Any]) -> None:
@@ -65,6 +68,16 @@ def hpcc(host: dict[str, Any], network: Network) -> dict[str, str]:
     }
 
 
+def timely(host: dict[str, Any], _network: Network) -> dict[str, str]:
+    own = host["timely"]
+    return {
+        "CC_MODE": "7",
+        "RATE_AI": units.ns3_rate(resolved(own["additive_increase"])),
+        "RATE_HAI": units.ns3_rate(resolved(own["hyper_increase"])),
+        **rates(own),
+    }
+
+
 def rates(own: dict[str, Any]) -> dict[str, str]:
     """What the tables of rates have in common."""
     return {
@@ -78,6 +91,7 @@ CONTROLS: dict[str, Callable[[dict[str, Any], Network], dict[str, str]]] = {
     "window": line_rate,
     "dctcp": dctcp,
     "hpcc": hpcc,
+    "timely": timely,
 }
 """By transport."""
 
@@ -101,8 +115,22 @@ def ack_bytes(host: dict[str, Any]) -> int:
 
 def differences(scenario: dict[str, Any], network: Network) -> list[str]:
     """What the entries cannot say."""
-    if scenario["host"]["transport"] != "hpcc":
-        return []
+    transport = scenario["host"]["transport"]
+    if transport == "timely":
+        return timely_differences(scenario["host"]["timely"])
+    return hpcc_differences(scenario, network) if transport == "hpcc" else []
+
+
+def timely_differences(own: dict[str, Any]) -> list[str]:
+    notes = [f"host.timely.{key} is {own[key]}: there {TIMELY[key]}" for key in TIMELY if own[key] != TIMELY[key]]
+    times = [key for key in TIMELY_NS if resolved(own[key]) != 1000 * TIMELY_NS[key]]
+    notes += [f"host.timely.{key} is {own[key]}: there {units.toml_time(TIMELY_NS[key])}" for key in times]
+    if resolved(own["stamp_bytes"]) != STAMP_BYTES:
+        notes.append(f"host.timely.stamp_bytes is {own['stamp_bytes']}: there {STAMP_BYTES} B")
+    return notes
+
+
+def hpcc_differences(scenario: dict[str, Any], network: Network) -> list[str]:
     own = scenario["host"]["hpcc"]
     notes = []
     if own["reacts"] == "per-ack":

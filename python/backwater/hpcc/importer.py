@@ -19,16 +19,19 @@ from backwater.hpcc.words import number
 from backwater.results import disk_errors
 from backwater.terminal import size, some
 
-MODE_OF = {"dctcp": 8, "hpcc": 3, "line-rate": 0}
-SCHEME_OF = {"dctcp": "dctcp", "hpcc": "hpcc", "line-rate": "pfc"}
+MODE_OF = {"dctcp": 8, "hpcc": 3, "timely": 7, "line-rate": 0}
+SCHEME_OF = {"dctcp": "dctcp", "hpcc": "hpcc", "timely": "timely", "line-rate": "pfc"}
 TRANSPORTS = tuple(MODE_OF)
 CLASSES_MAX = 8
 CLASS_OF_PORT = {flows.BACKGROUND_PORT: "background", flows.INCAST_PORT: "incast"}
 
 HEADER_BYTES = 48
 INT_BYTES = 42
-QUANTUM_BYTES = {"dctcp": 1048, "hpcc": 1090, "line-rate": 1048}
-"""Of the schemes."""
+STAMP_BYTES = 8
+CARRIED_BYTES = {"dctcp": 0, "hpcc": INT_BYTES, "timely": STAMP_BYTES, "line-rate": 0}
+"""Beside the headers of a data packet."""
+SCHEME_PAYLOAD_BYTES = 1000
+"""What the quanta of the schemes are for."""
 ACK_CLASS_GROUP = (
     3  # Without ACK_HIGH_PRIO a NIC holds its ACKs while this priority group is paused, whatever the data's is.
 )
@@ -184,8 +187,9 @@ def switch_section(imported: Imported) -> str:
     given = imported.config
     buffer = given.whole("BUFFER_SIZE", 12, 1, 4095)
     lines = ["[switch]", aligned(f'buffer = "{buffer} MiB"', given.where("BUFFER_SIZE"))]
-    full = read_payload(given) + HEADER_BYTES + (INT_BYTES if imported.transport == "hpcc" else 0)
-    if full > QUANTUM_BYTES[imported.transport]:
+    payload = read_payload(given)
+    if payload > SCHEME_PAYLOAD_BYTES:
+        full = payload + HEADER_BYTES + CARRIED_BYTES[imported.transport]
         lines.append(aligned(f'quantum = "{full} B"', "a full packet"))
     section = "\n".join(lines)
     return section + (f"\n\n{ecn_section(imported)}" if imported.transport == "dctcp" else "")
@@ -266,8 +270,8 @@ def read_payload(given: Config) -> int:
 
 
 def has_window(imported: Imported) -> bool:
-    """DCTCP has one unless the file says otherwise, line rate has none unless it does; HPCC cannot do without."""
-    windowed = imported.config.flag("HAS_WIN", imported.transport != "line-rate")
+    """DCTCP has one unless the file says otherwise, others have none unless it does; HPCC cannot do without."""
+    windowed = imported.config.flag("HAS_WIN", imported.transport in ("dctcp", "hpcc"))
     if imported.transport == "hpcc" and not windowed:
         raise imported.config.wrong("HAS_WIN", "HPCC divides by its window there: expected 1")
     return windowed
@@ -291,7 +295,7 @@ def host_section(imported: Imported) -> str:
     )
     ack_class = "high" if high or other else "data"
     lines.append(aligned(f'ack_class = "{ack_class}"', given.where("ACK_HIGH_PRIO") + other))
-    table = {"dctcp": dctcp_table, "hpcc": hpcc_table}.get(imported.transport)
+    table = {"dctcp": dctcp_table, "hpcc": hpcc_table, "timely": timely_table}.get(imported.transport)
     return "\n".join(lines + (["", *table(imported)] if table else []))
 
 
@@ -324,6 +328,17 @@ def hpcc_table(imported: Imported) -> list[str]:
         aligned(f"multi_rate = {multi_rate}", given.where("MULTI_RATE")),
         aligned(f"sample_feedback = {sampled}", given.where("SAMPLE_FEEDBACK")),
         aligned(f"int_unit = {unit}", given.where("INT_MULTI")),
+        *rate_lines(imported),
+    ]
+
+
+def timely_table(imported: Imported) -> list[str]:
+    given = imported.config
+    increase, hyper = given.rate("RATE_AI", 100 * 10**6), given.rate("RATE_HAI", 500 * 10**6)
+    return [
+        "[host.timely]",
+        aligned(f'additive_increase = "{units.toml_rate(increase)}"', given.where("RATE_AI")),
+        aligned(f'hyper_increase = "{units.toml_rate(hyper)}"', given.where("RATE_HAI")),
         *rate_lines(imported),
     ]
 

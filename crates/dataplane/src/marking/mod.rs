@@ -8,10 +8,16 @@
 //! uniform:  p / (1 - n p) x len / packet,   n = bytes since the last mark / packet      (baselines 11; ns-2)
 //! ```
 //!
+//! Numbers come from the switch's own stream, or where events come in the order of ns-3, from ns-3's ([`Ns3Streams`]), against a
+//! plain p in floating point as there.
+//!
 //! Uniform spacing forgets what it counted whenever `q` is at or below `kmin`. With `kmin = kmax` either is DCTCP's step.
 
+mod ns3;
 mod params;
 
+pub(crate) use ns3::Ns3Draws;
+pub use ns3::Ns3Streams;
 pub use params::{Ecn, EcnAt, EcnOf, NotEct, PoolEcn, SpacedOver, Spacing};
 
 use backwater_types::hash::Stream;
@@ -21,6 +27,7 @@ use backwater_types::hash::Stream;
 pub struct Red {
     kmin: u64,
     kmax: u64,
+    pmax: f64,
     /// Marking probability per byte above `kmin`, in units of 2^-64, rounded down.
     slope: u64,
     /// Uniform spacing: bytes of a full packet; 0: plain.
@@ -30,13 +37,13 @@ pub struct Red {
 
 impl Red {
     /// Never marks.
-    pub const OFF: Red = Red { kmin: u64::MAX, kmax: u64::MAX, slope: 0, packet: 0, since: 0 };
+    pub const OFF: Red = Red { kmin: u64::MAX, kmax: u64::MAX, pmax: 0.0, slope: 0, packet: 0, since: 0 };
 
     /// `kmin` and `kmax` in bytes, `pmax` from 0 to 1.
     pub fn new(kmin: u64, kmax: u64, pmax: f64) -> Red {
         let range = kmax.saturating_sub(kmin).max(1);
         let slope = (pmax * (u64::MAX as f64) / range as f64) as u64;
-        Red { kmin, kmax, slope, packet: 0, since: 0 }
+        Red { kmin, kmax, pmax, slope, packet: 0, since: 0 }
     }
 
     /// The same with uniform spacing; `packet` are the bytes of a full packet.
@@ -69,9 +76,24 @@ impl Red {
         if self.packet == 0 { word < p } else { self.is_due(p, wire, word) }
     }
 
+    /// The same with a number of ns-3's, if one is needed.
+    pub(crate) fn marks_as_ns3(&mut self, queue: u64, wire: u64, draws: &mut Ns3Draws) -> bool {
+        if self.is_below(queue) {
+            return false;
+        }
+        if queue > self.kmax {
+            self.since = 0;
+            return true;
+        }
+        let u = draws.next();
+        if self.packet == 0 {
+            return u < self.pmax * (queue - self.kmin) as f64 / (self.kmax - self.kmin) as f64;
+        }
+        self.is_due(self.slope.saturating_mul(queue - self.kmin), wire, (u * ONE) as u64)
+    }
+
     /// Uniform spacing; `p` and `word` in units of 2^-64.
     fn is_due(&mut self, p: u64, wire: u64, word: u64) -> bool {
-        const ONE: f64 = 18_446_744_073_709_551_616.0;
         self.since += wire;
         let (p, packet) = (p as f64 / ONE, self.packet as f64);
         let spent = self.since as f64 / packet * p;
@@ -82,6 +104,9 @@ impl Red {
         due
     }
 }
+
+/// 2^64.
+const ONE: f64 = 18_446_744_073_709_551_616.0;
 
 #[cfg(test)]
 mod tests {
@@ -96,6 +121,17 @@ mod tests {
         assert_eq!(share(400_001), 100_000);
         let midway = share(250_000);
         assert!((49_000..51_000).contains(&midway), "{midway}");
+    }
+
+    #[test]
+    fn ns3_draws_between_the_thresholds_only() {
+        let streams = Ns3Streams::after(0);
+        let (mut alone, mut draws) = (Ns3Draws::new(streams.fork()), Ns3Draws::new(streams));
+        let mut red = Red::new(100_000, 400_000, 0.5);
+        assert!(!red.marks_as_ns3(100_000, 1000, &mut draws) && red.marks_as_ns3(400_001, 1000, &mut draws));
+        for _ in 0..1000 {
+            assert_eq!(red.marks_as_ns3(250_000, 1000, &mut draws), alone.next() < 0.25);
+        }
     }
 
     #[test]

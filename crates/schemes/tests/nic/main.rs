@@ -40,6 +40,7 @@ impl Tables {
             int_unit: 1,
             unlimited: true,
             whole: false,
+            clocks: false,
         };
         let control = self.host.control(site).expect("it is one");
         let network = self.network();

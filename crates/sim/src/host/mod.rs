@@ -13,7 +13,7 @@ pub(crate) use params::{Finished, HostParams, Timeouts};
 pub(crate) use port::{Around, EndHost, HostPort, HostSetup};
 
 use crate::net::node_by_node::NodeByNode;
-use crate::net::schedule::{Agenda, Schedule};
+use crate::net::schedule::{Agenda, Clock, Schedule};
 use crate::observe::Observer;
 use crate::workload::{Flow as Arrival, FlowKeys};
 use backwater_nic::{Context, Fifo, Flow, Flows, List, NewFlow, Nic, Rings, Timers};
@@ -182,6 +182,19 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> End
         self.kick(w);
     }
 
+    /// What the flow may do has changed; the NIC is not told to look, and sends with what happens to it next.
+    fn strike(
+        &mut self,
+        w: &mut Around<T::Params, S, impl FnMut(Instant, Finished), impl Observer>,
+        Clock { slot, flow: id, number }: Clock,
+    ) {
+        let flow = &mut self.flows[slot];
+        if flow.id == id && flow.live && !flow.source.is_done() {
+            flow.source.on_clock(&w.params.nic.transport, w.now, number);
+            self.offer(w, slot);
+        }
+    }
+
     fn add_acknowledged(&self, params: &HostParams<T::Params>, sum: &mut [u64]) {
         self.finished_bytes.iter().zip(sum.iter_mut()).for_each(|(bytes, sum)| *sum += bytes);
         // Datagrams count where they arrive.
@@ -280,8 +293,19 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
     #[inline(always)]
     fn offer(&mut self, w: &mut Around<T::Params, S, impl FnMut(Instant, Finished), impl Observer>, slot: u32) {
         at_nic!(self, w, offer, slot);
+        self.wind(w, slot);
         if N::TAKES_AT_ONCE || !T::Sender::TIMER_RECEDES {
             self.set_timer(w, slot);
+        }
+    }
+
+    /// Sees to it that the clocks strike which the flow in `slot` has wound.
+    #[inline(always)]
+    fn wind(&mut self, w: &mut Around<T::Params, S, impl FnMut(Instant, Finished), impl Observer>, slot: u32) {
+        let flow = &mut self.flows[slot];
+        while let Some((at, number)) = flow.source.wound() {
+            let clock = Clock { slot, flow: flow.id, number };
+            self.port.agenda.clock_at(&mut w.fabric.schedule, self.port.event(TIMER), at, clock);
         }
     }
 

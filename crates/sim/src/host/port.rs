@@ -3,7 +3,7 @@
 use crate::host::params::{Finished, HostParams, Timeouts};
 use crate::net::link::{Fabric, Wire, put_on_wire};
 use crate::net::node_by_node::NodeByNode;
-use crate::net::schedule::{Agenda, EventName, Schedule};
+use crate::net::schedule::{Agenda, Clock, EventName, Schedule};
 use crate::net::stats::{Drops, PortStats};
 use crate::observe::Observer;
 use crate::workload::{Flow, FlowKeys};
@@ -56,6 +56,12 @@ pub trait EndHost: Send + Sized {
     fn started(&mut self, w: &mut Around<Self::Params, Self::Schedule, impl FnMut(Instant, Finished), impl Observer>);
     /// The timer has run.
     fn timer(&mut self, w: &mut Around<Self::Params, Self::Schedule, impl FnMut(Instant, Finished), impl Observer>);
+    /// A clock of one of its flows strikes.
+    fn strike(
+        &mut self,
+        w: &mut Around<Self::Params, Self::Schedule, impl FnMut(Instant, Finished), impl Observer>,
+        clock: Clock,
+    );
     /// Adds the payload bytes acknowledged so far, by class.
     fn add_acknowledged(&self, params: &HostParams<Self::Params>, sum: &mut [u64]);
     /// Timeouts of TCP, by reason.

@@ -1,5 +1,6 @@
 //! Builds a network from a scenario: nodes, wires and routes, split into partitions.
 
+use crate::compat::hpcc::streams::streams;
 use crate::host::port::{EndHost, ExtensionOf, HostPort, HostSetup};
 use crate::net::link::{Fabric, Faults, Wire};
 use crate::net::meters::{Census, DelayHistogram, Meters};
@@ -9,7 +10,7 @@ use crate::net::schedule::{Schedule, Target};
 use crate::net::switch_node::{Change, SwitchNode};
 use crate::workload::FlowKeys;
 use backwater_dataplane::{DataPlane, Shape};
-use backwater_scenario::model::{Fault, Paths, Scenario, Transport};
+use backwater_scenario::model::{Fault, Paths, Scenario, Ties, Transport};
 use backwater_scenario::topology::Graph;
 use backwater_schemes::build::ser_time;
 use backwater_schemes::{Backpressure, Neighbour, Network, NicSite, Switch, SwitchSite};
@@ -68,10 +69,12 @@ pub(crate) fn build<H: EndHost, D: DataPlane<Extension = ExtensionOf<H>>>(
         nodes[part[host]].hosts.push(H::new(port, setup));
     }
     let routes = Arc::new(routes);
+    let ns3 = (scenario.conventions.ties == Ties::Ns3).then(|| streams(graph));
     for switch in graph.hosts..graph.nodes.len() {
         let ports: Vec<(u32, Wire)> = links[switch].iter().map(|link| wires.of(switch, *link)).collect();
         let table = scenario.switch_at(&graph.nodes[switch].name);
         let shape = network.shape(table, &site(scenario, graph, switch, &links[switch]));
+        let shape = Shape { ns3: ns3.clone(), ..shape };
         let changes = schedule.iter().map(|c| c.at_switch(&links[switch])).collect();
         let mut node = SwitchNode::new(
             switch,

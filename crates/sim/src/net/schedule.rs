@@ -36,8 +36,23 @@ pub trait Agenda<S>: Send {
     fn set_port(&mut self, schedule: &mut S, port: EventName, at: Instant);
     /// The timer runs at `at`, whatever else it runs for.
     fn wake_at(&mut self, schedule: &mut S, timer: EventName, at: Instant);
+    /// A clock of a flow of the node strikes at `at`, as an event of its own.
+    fn clock_at(&mut self, _schedule: &mut S, _node: EventName, _at: Instant, _clock: Clock) {
+        unreachable!("clocks are events where events come in order")
+    }
     /// The earliest thing that the timer still runs for is at `at`.
     fn set_timer(&mut self, timer: EventName, at: Instant);
+}
+
+/// A clock of a flow.
+#[derive(Clone, Copy, Debug)]
+pub struct Clock {
+    /// The flow, by its slot at its host.
+    pub slot: u32,
+    /// By its number: the slot may have been given to another.
+    pub flow: u32,
+    /// Which of the flow's.
+    pub number: u8,
 }
 
 /// Where a port's frames go: the receiving side of the link.

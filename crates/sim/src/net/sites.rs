@@ -4,7 +4,7 @@ use crate::compat::hpcc::network::{BaseTimes, Longest};
 use crate::host::sites::Sites;
 use crate::measure::ideal::longest_propagation;
 use backwater_scenario::Scenario;
-use backwater_scenario::model::{Time, Window as Cap};
+use backwater_scenario::model::{Ties, Time, Window as Cap};
 use backwater_scenario::topology::Graph;
 use backwater_transport::Site;
 use backwater_types::{BitsPerSec, Duration};
@@ -22,6 +22,7 @@ pub(crate) fn sites(scenario: &Scenario, graph: &Graph) -> Sites {
         int_unit,
         unlimited: asked == Cap::None,
         whole: scenario.conventions.time == Time::WholeNs,
+        clocks: scenario.conventions.ties == Ties::Ns3,
     };
     let at_least = |window: u64| window.max(host.payload.0);
     if asked == Cap::PairBdp {

@@ -20,11 +20,15 @@
 //! ```
 //!
 //! Starts at line rate. Both rates stay at or below it: the authors' simulator does not cap Rt. The estimate alpha is brought up to
-//! date when it is needed, which is the same as at every tick. Differs from the paper: alpha is updated before the cut, as in the
-//! authors' simulator. Floating point: additions, multiplications and divisions only.
+//! date when it is needed, which is the same as at every tick; tick by tick, as HPCC's simulator has the vendor's form, in
+//! `clocks`. Differs from the paper: alpha is updated before the cut, as in the authors' simulator. Floating point: additions,
+//! multiplications and divisions only.
+
+mod clocks;
 
 use crate::rate::{Ack, Control, Site};
 use backwater_types::{BitsPerSec, Bytes, Duration, Instant, OutOfRange, Ranges};
+use core::cmp::Ordering;
 #[cfg(feature = "schema")]
 use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
 
@@ -140,6 +144,10 @@ pub struct Dcqcn {
     echoed: bool,
     /// The rate was increased since the last cut.
     increased: bool,
+    /// Where clocks are events: an echo came since that of cuts struck.
+    cuts: bool,
+    /// Bits of the clocks that were wound and not told of.
+    wound: u8,
 }
 
 impl Dcqcn {
@@ -151,15 +159,20 @@ impl Dcqcn {
     /// The estimate as of `now`: one tick with the echo that waits, if any, and all others without.
     fn age_alpha(&mut self, params: &DcqcnParams, now: Instant) {
         while self.alpha_at + params.alpha_timer <= now {
-            self.alpha *= 1.0 - params.g;
-            if core::mem::take(&mut self.echoed) {
-                self.alpha += params.g;
-            }
+            self.step_alpha(params);
             self.alpha_at += params.alpha_timer;
             if self.alpha == 0.0 {
                 let ticks = now.since(self.alpha_at).0 / params.alpha_timer.0;
                 self.alpha_at += Duration(ticks * params.alpha_timer.0);
             }
+        }
+    }
+
+    /// A tick of its clock.
+    fn step_alpha(&mut self, params: &DcqcnParams) {
+        self.alpha *= 1.0 - params.g;
+        if core::mem::take(&mut self.echoed) {
+            self.alpha += params.g;
         }
     }
 
@@ -219,6 +232,20 @@ impl DcqcnParams {
             _ => u64::MAX,
         }
     }
+
+    /// Its clocks are events of their own.
+    fn ticks(&self) -> bool {
+        self.site.clocks && self.variant == DcqcnVariant::Vendor
+    }
+
+    /// What the vendor's form adds to the target after so many steps (bit/s).
+    fn vendor_step(&self, stage: u32) -> f64 {
+        match stage.cmp(&self.fast_recovery) {
+            Ordering::Less => 0.0,
+            Ordering::Equal => self.additive_increase.0 as f64,
+            Ordering::Greater => self.hyper_increase.0 as f64,
+        }
+    }
 }
 
 impl Control for Dcqcn {
@@ -246,6 +273,8 @@ impl Control for Dcqcn {
             time_stage: 0,
             echoed: false,
             increased: true,
+            cuts: false,
+            wound: 0,
         }
     }
 
@@ -303,6 +332,10 @@ impl Control for Dcqcn {
         if !ack.marked || params.variant == DcqcnVariant::Published {
             return false;
         }
+        if params.ticks() {
+            self.on_echo(params, ack.now);
+            return false;
+        }
         if self.alpha_at == Instant::NEVER {
             // The first echo starts the clocks; that of cuts ticks just behind that of alpha.
             (self.alpha, self.alpha_at) = (params.alpha, ack.now);
@@ -319,8 +352,8 @@ impl Control for Dcqcn {
     }
 
     #[inline(always)]
-    fn timer(&self, _params: &DcqcnParams) -> Instant {
-        self.increase_at.min(self.decrease_at)
+    fn timer(&self, params: &DcqcnParams) -> Instant {
+        if params.ticks() { Instant::NEVER } else { self.increase_at.min(self.decrease_at) }
     }
 
     fn on_timer(&mut self, params: &DcqcnParams, now: Instant) -> bool {
@@ -336,12 +369,7 @@ impl Control for Dcqcn {
                     self.expire(params);
                 }
                 DcqcnVariant::Vendor => {
-                    let step = match self.time_stage.cmp(&params.fast_recovery) {
-                        core::cmp::Ordering::Less => 0.0,
-                        core::cmp::Ordering::Equal => params.additive_increase.0 as f64,
-                        core::cmp::Ordering::Greater => params.hyper_increase.0 as f64,
-                    };
-                    self.increase(params, step);
+                    self.increase(params, params.vendor_step(self.time_stage));
                     self.time_stage += 1;
                 }
             }
@@ -350,6 +378,17 @@ impl Control for Dcqcn {
                 false => now + Duration(params.increase_timer.0 / self.halved(params)),
             };
         }
+        self.rate != before
+    }
+
+    #[inline(always)]
+    fn wound(&mut self) -> Option<(Instant, u8)> {
+        self.next_wound()
+    }
+
+    fn on_clock(&mut self, params: &DcqcnParams, now: Instant, clock: u8) -> bool {
+        let before = self.rate;
+        self.strike(params, now, clock);
         self.rate != before
     }
 }
@@ -365,6 +404,7 @@ mod tests {
         int_unit: 1,
         unlimited: true,
         whole: false,
+        clocks: false,
     };
 
     fn us(n: u64) -> Instant {

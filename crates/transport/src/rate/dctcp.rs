@@ -156,6 +156,7 @@ mod tests {
             int_unit: 1,
             unlimited: false,
             whole: false,
+            clocks: false,
         },
     };
 

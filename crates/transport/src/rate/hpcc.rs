@@ -408,6 +408,7 @@ mod tests {
             int_unit: 1,
             unlimited: false,
             whole: false,
+            clocks: false,
         };
         let additive_increase = BitsPerSec(50_000_000);
         Hpcc::at(&HpccParams { max_stage: 0, additive_increase, ..HpccParams::default() }, site)

@@ -4,12 +4,14 @@ mod dcqcn;
 mod dctcp;
 mod hpcc;
 mod line_rate;
+mod timely;
 mod window;
 
 pub use dcqcn::{Dcqcn, DcqcnParams, DcqcnVariant};
 pub use dctcp::{Dctcp, DctcpParams};
 pub use hpcc::{HOPS, Hpcc, HpccParams, HpccReaction, Int};
 pub use line_rate::LineRate;
+pub use timely::{SentAt, Timely, TimelyParams};
 pub use window::Window;
 
 use crate::due::Due;
@@ -48,6 +50,8 @@ pub struct Site {
     pub unlimited: bool,
     /// Rates are whole bit/s and times whole nanoseconds, as in the HPCC simulator.
     pub whole: bool,
+    /// Clocks strike as events of their own, in the order of scheduling, as in ns-3.
+    pub clocks: bool,
 }
 
 impl Site {
@@ -157,6 +161,16 @@ pub trait Control: Copy + Send + 'static {
     fn on_timer(&mut self, _params: &Self::Params, _now: Instant) -> bool {
         false
     }
+    /// A clock that was wound and not told of, by its number, and when it strikes; in the order of winding. Only where
+    /// [`Site::clocks`] asks for them.
+    #[inline(always)]
+    fn wound(&mut self) -> Option<(Instant, u8)> {
+        None
+    }
+    /// A clock strikes that was wound for now. Whether the window or the pace has changed.
+    fn on_clock(&mut self, _params: &Self::Params, _now: Instant, _clock: u8) -> bool {
+        false
+    }
     /// When packets in flight were sent: [`SendTimes`], if it is told round trip times, else nothing.
     type Times: Times;
     /// Whether a change of the pace moves the packet that waits for it: an [`Instant`] if so, else `()`.
@@ -168,6 +182,11 @@ pub trait Control: Copy + Send + 'static {
     /// Bytes on the wire that data packets carry beside their headers.
     fn carried(_params: &Self::Params) -> Bytes {
         Bytes(0)
+    }
+    /// What a packet that starts now carries beside its headers.
+    #[inline(always)]
+    fn outgoing(&self, _now: Instant) -> Self::Extension {
+        Self::Extension::default()
     }
     /// It asks for [`Site::base_rtt`].
     const ASKS_BASE_RTT: bool = false;

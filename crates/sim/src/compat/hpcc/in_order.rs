@@ -13,7 +13,7 @@ use crate::engine::windows::Windows;
 use crate::host::params::{Finished, HostParams};
 use crate::host::port::{Around, EndHost};
 use crate::net::build::Nodes;
-use crate::net::schedule::{Agenda, EventName, Schedule, Target};
+use crate::net::schedule::{Agenda, Clock, EventName, Schedule, Target};
 use crate::observe::Observer;
 use crate::workload::Flow;
 use backwater_dataplane::DataPlane;
@@ -78,6 +78,10 @@ impl<E: Extension> Agenda<InOrder<E>> for Nothing {
         schedule.wheel.push(at, Event::new(What::Timer, timer.node, 0));
     }
 
+    fn clock_at(&mut self, schedule: &mut InOrder<E>, node: EventName, at: Instant, clock: Clock) {
+        schedule.wheel.push_clock(at, node.node, clock);
+    }
+
     /// It was asked to wake the node then. Switches have no timers here but the changes of their links, which are known from the
     /// start.
     #[inline(always)]
@@ -128,6 +132,10 @@ where
                         What::Arrival => host.arrive(w, packet),
                         What::Free => host.free(w),
                         What::Timer => host.timer(w),
+                        What::Clock => {
+                            let (slot, flow, number) = (packet.sender_slot, packet.flow, packet.class);
+                            host.strike(w, Clock { slot, flow, number });
+                        }
                     }
                 } else {
                     let switch = &mut nodes.switches[node - hosts];
@@ -135,6 +143,7 @@ where
                         What::Arrival => switch.arrive(now, port, packet, fabric, observer),
                         What::Free => switch.free(now, port, fabric, observer),
                         What::Timer => switch.timer(now, fabric, observer),
+                        What::Clock => unreachable!("flows are at hosts"),
                     }
                     observer.settled(now, switch.id, &|| switch.plane.readings().audit());
                 }

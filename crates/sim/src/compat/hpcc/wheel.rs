@@ -4,6 +4,7 @@
 //! What lies further ahead than the wheel reaches waits in a sorted map and moves in before anything scheduled later can be put
 //! into its slot. Times are whole nanoseconds. An arrival carries its frame, so that it lies where it is looked for first.
 
+use crate::net::schedule::Clock;
 use backwater_types::{Extension, Frame, Instant, Packet, PortId, QueueId};
 use std::collections::BTreeMap;
 
@@ -20,6 +21,8 @@ pub(crate) enum What {
     Free,
     /// A timer of the node.
     Timer,
+    /// A clock of one of its flows, which the frame names.
+    Clock,
 }
 
 const PORT_SHIFT: u32 = 16;
@@ -39,7 +42,8 @@ impl Event {
         let what = match self.0 >> WHAT_SHIFT {
             0 => What::Arrival,
             1 => What::Free,
-            _ => What::Timer,
+            2 => What::Timer,
+            _ => What::Clock,
         };
         let port = self.0 >> PORT_SHIFT & ((1 << (WHAT_SHIFT - PORT_SHIFT)) - 1);
         (what, (self.0 & 0xffff) as usize, port as PortId)
@@ -117,6 +121,12 @@ impl<E: Extension> Wheel<E> {
         let place = &mut self.entries[last as usize].frame;
         *place = *frame;
         place.upstream_queue = queue;
+    }
+
+    /// Schedules the strike of a clock, behind all others at that time.
+    pub(crate) fn push_clock(&mut self, at: Instant, node: u32, clock: Clock) {
+        let named = Packet { flow: clock.flow, sender_slot: clock.slot, class: clock.number, ..NO_FRAME };
+        self.push_frame(at, Event::new(What::Clock, node, 0), &named.into(), 0);
     }
 
     #[inline(always)]

@@ -2,7 +2,7 @@
 
 use crate::conformance::digests::{busy, digest};
 use crate::conformance::registry::{NOTHING, Subject, each, profiled, schemes};
-use backwater_dataplane::{DataPlane, Readings, Received, Sent, Shape};
+use backwater_dataplane::{DataPlane, Ns3Streams, Readings, Received, Sent, Shape};
 use backwater_scenario::Scenario;
 use backwater_scenario::model::Memory;
 use backwater_schemes::Switch as Table;
@@ -11,8 +11,8 @@ use backwater_sim::measure::outcome::Digests;
 use backwater_sim::observe::Nobody;
 use backwater_sim::{Planes, Simulation, Watch};
 use backwater_types::{ControlFrame, Extension, Frame, Instant, Kind, Packet, PortId, QueueId};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// Two switches told the same, but that packets pass through the first where it lets them, and through a queue of the other.
 struct Twins<E: Extension> {
@@ -160,20 +160,24 @@ fn passing_an_empty_port_leaves_the_traces_of_queueing() {
 struct AllTwins {
     memory: Memory,
     passed: Arc<AtomicU64>,
+    /// What switches that queue draw from, where those that let pass have streams in common: as many.
+    streams: OnceLock<Ns3Streams>,
 }
 
 impl Planes for AllTwins {
     type Plane<E: Extension> = Twins<E>;
 
     fn make<E: Extension>(&self, shape: &Shape, table: &Table) -> Twins<E> {
-        let twin = || any(self.memory, shape, table);
-        Twins { passes: twin(), queues: twin(), passed: self.passed.clone(), kicked: Default::default() }
+        let ns3 = shape.ns3.as_ref().map(|streams| self.streams.get_or_init(|| streams.fork()).clone());
+        let (passes, queues) = (shape.clone(), Shape { ns3, ..shape.clone() });
+        let [passes, queues] = [passes, queues].map(|shape| any(self.memory, &shape, table));
+        Twins { passes, queues, passed: self.passed.clone(), kicked: Default::default() }
     }
 }
 
 fn twins(name: &str, scenario: &Scenario) -> Digests {
     let passed = Arc::new(AtomicU64::new(0));
-    let twins = AllTwins { memory: scenario.conventions.memory, passed: passed.clone() };
+    let twins = AllTwins { memory: scenario.conventions.memory, passed: passed.clone(), streams: OnceLock::new() };
     let (outcome, _) = Simulation::new(scenario, 1).observe(&twins, || Nobody, &Watch::default());
     println!("{name}: {} passed", passed.load(Ordering::Relaxed));
     assert_eq!(digest(scenario, 1), outcome.digest, "{name}");

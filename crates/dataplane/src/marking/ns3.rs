@@ -1,0 +1,177 @@
+//! Numbers as ns-3.17 draws them: each the first of a new stream of MRG32k3a, streams counted for the whole network.
+//!
+//! Sources: L'Ecuyer, "Good parameters and implementations for combined multiple recursive random number generators", Operations
+//! Research 47(1), 1999; L'Ecuyer et al., "An object-oriented random-number package with many long streams and substreams",
+//! Operations Research 50(6), 2002; how HPCC's simulator uses it: a variable is made for each draw and gone after it.
+//!
+//! ```text
+//! x' = (1403580 x[n-2] - 810728 x[n-3]) mod m1 ; y' = (527612 y[n-1] - 1370589 y[n-3]) mod m2 ; u = (x' - y' mod m1) / (m1 + 1)
+//! stream k, seed 1, run 1: all six are 1, then 2^127 k + 2^76 steps on
+//! ```
+//!
+//! A step is a product with a matrix, so many are one with its power. Whole numbers only, but for u. Nothing but marks of a network
+//! whose events come in ns-3's order draws from here: the streams are counted as those events come.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+/// The streams of a network, in the order in which they are asked for.
+#[derive(Clone, Debug)]
+pub struct Ns3Streams(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    /// The next that nobody has.
+    next: AtomicUsize,
+    /// `[i]`: from a stream to the one 2^i further on.
+    jumps: Vec<Step>,
+}
+
+impl Ns3Streams {
+    /// From number `first` on; those before it went to what was built before the first draw.
+    pub fn after(first: usize) -> Ns3Streams {
+        let mut jump = (0..127).fold(Step::ONE, |step, _| step.twice());
+        let mut jumps = Vec::with_capacity(usize::BITS as usize);
+        for _ in 0..usize::BITS {
+            jumps.push(jump);
+            jump = jump.twice();
+        }
+        Ns3Streams(Arc::new(Shared { next: AtomicUsize::new(first), jumps }))
+    }
+
+    fn take(&self) -> usize {
+        self.0.next.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// A copy that counts for itself.
+    pub fn fork(&self) -> Ns3Streams {
+        let Shared { next, jumps } = &*self.0;
+        Ns3Streams(Arc::new(Shared { next: AtomicUsize::new(next.load(Ordering::Relaxed)), jumps: jumps.clone() }))
+    }
+}
+
+/// A switch's view of them.
+#[derive(Clone, Debug)]
+pub(crate) struct Ns3Draws {
+    streams: Ns3Streams,
+    /// Number of a stream, and where it begins.
+    stream: usize,
+    begins: State,
+}
+
+impl Ns3Draws {
+    pub(crate) fn new(streams: Ns3Streams) -> Ns3Draws {
+        let substream = (0..76).fold(Step::ONE, |step, _| step.twice());
+        Ns3Draws { streams, stream: 0, begins: substream.of(State([1; 3], [1; 3])) }
+    }
+
+    /// Uniform between 0 and 1.
+    pub(crate) fn next(&mut self) -> f64 {
+        let stream = self.streams.take();
+        let mut further = stream - self.stream;
+        while further > 0 {
+            self.begins = self.streams.0.jumps[further.trailing_zeros() as usize].of(self.begins);
+            further &= further - 1;
+        }
+        self.stream = stream;
+        let State([.., x], [.., y]) = Step::ONE.of(self.begins);
+        let difference = if x > y { x - y } else { x + M1 - y };
+        difference as f64 * NORM
+    }
+
+    /// A draw that nobody looks at.
+    pub(crate) fn skip(&mut self) {
+        self.streams.take();
+    }
+}
+
+const M1: u64 = 4_294_967_087;
+const M2: u64 = 4_294_944_443;
+/// 1 / (m1 + 1), to the digits that ns-3 has.
+const NORM: f64 = 2.328306549295727688e-10;
+
+/// The last three numbers of both recurrences, the oldest first.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct State([u64; 3], [u64; 3]);
+
+type Matrix = [[u64; 3]; 3];
+
+/// What makes one state of another: a matrix for each recurrence.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Step(Matrix, Matrix);
+
+impl Step {
+    const ONE: Step = Step(
+        [[0, 1, 0], [0, 0, 1], [M1 - 810_728, 1_403_580, 0]],
+        [[0, 1, 0], [0, 0, 1], [M2 - 1_370_589, 0, 527_612]],
+    );
+
+    fn of(&self, State(x, y): State) -> State {
+        State(apply(&self.0, x, M1), apply(&self.1, y, M2))
+    }
+
+    /// The same twice.
+    fn twice(self) -> Step {
+        Step(square(&self.0, M1), square(&self.1, M2))
+    }
+}
+
+fn apply(matrix: &Matrix, v: [u64; 3], m: u64) -> [u64; 3] {
+    matrix.map(|row| (0..3).fold(0, |sum, i| (sum + row[i] * v[i] % m) % m))
+}
+
+fn square(matrix: &Matrix, m: u64) -> Matrix {
+    let columns = [0, 1, 2].map(|j| apply(matrix, matrix.map(|row| row[j]), m));
+    [0, 1, 2].map(|i| columns.map(|column| column[i]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The first numbers of the package's own example, whose seed is 12345.
+    #[test]
+    fn the_recurrence_is_that_of_the_package() {
+        let mut state = State([12_345; 3], [12_345; 3]);
+        for expected in [0.127_011_122_046_577, 0.318_527_565_396_794_5, 0.309_186_015_583_270_1] {
+            state = Step::ONE.of(state);
+            let State([.., x], [.., y]) = state;
+            let u = (if x > y { x - y } else { x + M1 - y }) as f64 * NORM;
+            assert!((u - expected).abs() < 1e-15, "{u} for {expected}");
+        }
+    }
+
+    #[test]
+    fn many_steps_at_once_are_as_many_one_by_one() {
+        let begins = State([1, 2, 3], [4, 5, 6]);
+        let slow = (0..1024).fold(begins, |state, _| Step::ONE.of(state));
+        assert_eq!((0..10).fold(Step::ONE, |step, _| step.twice()).of(begins), slow);
+    }
+
+    /// Rows of the matrices that the package has for its streams and substreams.
+    #[test]
+    fn streams_are_as_far_apart_as_published() {
+        let stream = (0..127).fold(Step::ONE, |step, _| step.twice());
+        assert_eq!(stream.0[0], [2_427_906_178, 3_580_155_704, 949_770_784]);
+        assert_eq!(stream.1[0], [1_464_411_153, 277_697_599, 1_610_723_613]);
+        let substream = (0..76).fold(Step::ONE, |step, _| step.twice());
+        assert_eq!(substream.0[0], [82_758_667, 1_871_391_091, 4_127_413_238]);
+        assert_eq!(substream.1[0], [1_511_326_704, 3_759_209_742, 1_610_795_712]);
+    }
+
+    #[test]
+    fn a_network_has_one_count_of_streams() {
+        let streams = Ns3Streams::after(40);
+        let (mut alone, mut one, mut other) =
+            (Ns3Draws::new(streams.fork()), Ns3Draws::new(streams.clone()), Ns3Draws::new(streams));
+        let drawn = [0; 6].map(|_| alone.next());
+        let first = [one.next(), other.next(), one.next()];
+        other.skip();
+        assert_eq!(
+            [first[0], first[1], first[2], one.next(), other.next()],
+            [drawn[0], drawn[1], drawn[2], drawn[4], drawn[5]]
+        );
+        assert!(drawn.iter().all(|u| *u > 0.0 && *u < 1.0));
+    }
+}

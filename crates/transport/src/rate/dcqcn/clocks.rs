@@ -1,0 +1,214 @@
+//! The vendor's three clocks as events of their own, as HPCC's simulator schedules them.
+//!
+//! Source: the simulator's RDMA model, mode 1. Elsewhere the estimate alpha is brought up to date when it is asked for, and a clock
+//! that would change nothing does not strike. Here each strike is an event among all others of its instant, so that an echo which
+//! comes in the same nanosecond falls before or after it as it does there:
+//!
+//! ```text
+//! first echo:      alpha = its first value ; wind alpha for alpha_timer, then cuts for decrease_interval + 1 ns
+//! alpha strikes:   alpha = (1 - g) alpha + g [an echo since] ; wind alpha
+//! cuts strike:     wind cuts ; if an echo came since: cut, wind increase anew
+//! increase:        wind increase ; R = R / 2 + Rt / 2, each cut off to whole bit/s, with the steps of the vendor's form
+//! ```
+
+use crate::rate::dcqcn::{Dcqcn, DcqcnParams};
+use backwater_types::{Duration, Instant};
+
+/// In the order in which one event winds several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Clock {
+    Alpha,
+    Cuts,
+    Increase,
+}
+
+impl Dcqcn {
+    pub(super) fn on_echo(&mut self, params: &DcqcnParams, now: Instant) {
+        let first = self.alpha_at == Instant::NEVER;
+        (self.echoed, self.cuts) = (!first, true);
+        if first {
+            (self.alpha, self.target) = (params.alpha, self.rate);
+            self.wind(Clock::Alpha, now + params.alpha_timer);
+            self.wind(Clock::Cuts, now + params.decrease_interval + Duration::from_ns(1));
+        }
+    }
+
+    pub(super) fn strike(&mut self, params: &DcqcnParams, now: Instant, clock: u8) {
+        if clock == Clock::Alpha as u8 {
+            self.step_alpha(params);
+            self.wind(Clock::Alpha, now + params.alpha_timer);
+        } else if clock == Clock::Cuts as u8 {
+            self.wind(Clock::Cuts, now + params.decrease_interval);
+            if core::mem::take(&mut self.cuts) {
+                self.cut(params, now);
+                self.wind(Clock::Increase, self.increase_at);
+            }
+        } else if self.increase_at == now {
+            // Otherwise a cut has wound it anew since.
+            self.wind(Clock::Increase, now + params.increase_timer);
+            let line = params.site.line_rate;
+            self.target = (self.target + params.vendor_step(self.time_stage)).min(line);
+            self.rate = params.site.kept(self.rate / 2.0) + params.site.kept(self.target / 2.0);
+            (self.increased, self.time_stage) = (true, self.time_stage + 1);
+        }
+    }
+
+    fn wind(&mut self, clock: Clock, at: Instant) {
+        *self.due(clock as u8) = at;
+        self.wound |= 1 << clock as u8;
+    }
+
+    /// The next clock that was wound, and when it strikes.
+    pub(super) fn next_wound(&mut self) -> Option<(Instant, u8)> {
+        if self.wound == 0 {
+            return None;
+        }
+        let clock = self.wound.trailing_zeros() as u8;
+        self.wound &= self.wound - 1;
+        Some((*self.due(clock), clock))
+    }
+
+    fn due(&mut self, clock: u8) -> &mut Instant {
+        match clock {
+            0 => &mut self.alpha_at,
+            1 => &mut self.decrease_at,
+            _ => &mut self.increase_at,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rate::{Ack, Control, DcqcnVariant, Site};
+    use alloc::collections::BTreeMap;
+    use backwater_types::BitsPerSec;
+
+    fn params() -> DcqcnParams {
+        let site =
+            Site { line_rate: 1e11, window: u64::MAX, unlimited: true, whole: true, clocks: true, ..Site::default() };
+        let params = DcqcnParams {
+            variant: DcqcnVariant::Vendor,
+            g: 0.25,
+            fast_recovery: 1,
+            alpha_timer: Duration::from_us(1),
+            decrease_interval: Duration::from_us(4),
+            increase_timer: Duration::from_us(300),
+            clamp: false,
+            additive_increase: BitsPerSec(1_000_000_001),
+            hyper_increase: BitsPerSec(2_000_000_000),
+            ..DcqcnParams::default()
+        };
+        Dcqcn::at(&params, site)
+    }
+
+    /// A flow, and its clocks as a network keeps them: by time, then in the order of winding.
+    struct Bench {
+        params: DcqcnParams,
+        flow: Dcqcn,
+        ahead: BTreeMap<(Instant, u32), u8>,
+        wound: u32,
+    }
+
+    impl Bench {
+        fn new(params: DcqcnParams) -> Bench {
+            Bench { flow: Dcqcn::new(&params), params, ahead: BTreeMap::new(), wound: 0 }
+        }
+
+        fn collect(&mut self) {
+            while let Some((at, clock)) = self.flow.wound() {
+                self.ahead.insert((at, self.wound), clock);
+                self.wound += 1;
+            }
+        }
+
+        fn echo(&mut self, now: Instant) {
+            let ack = Ack { now, seq: 1, next: 2, marked: true, rtt: None, extension: () };
+            self.flow.on_ack(&self.params, ack);
+            self.collect();
+        }
+
+        /// Up to `until`, and what is due then.
+        fn run(&mut self, until: Instant) {
+            while let Some(first) = self.ahead.first_entry()
+                && first.key().0 <= until
+            {
+                let ((now, _), clock) = first.remove_entry();
+                self.flow.on_clock(&self.params, now, clock);
+                self.collect();
+            }
+        }
+    }
+
+    fn us(n: u64) -> Instant {
+        Instant(n * 1_000_000)
+    }
+
+    const NS: Duration = Duration::from_ns(1);
+
+    #[test]
+    fn the_first_echo_winds_alpha_and_then_cuts_a_nanosecond_later() {
+        let mut flow = Bench::new(params());
+        flow.echo(us(100));
+        let ahead: alloc::vec::Vec<_> = flow.ahead.iter().map(|((at, _), clock)| (*at, *clock)).collect();
+        assert_eq!(ahead, [(us(101), 0), (us(104) + NS, 1)]);
+        assert_eq!(flow.flow.timer(&flow.params), Instant::NEVER, "no timer beside them");
+    }
+
+    /// Without another echo alpha decays from its first tick on: that echo has set it.
+    #[test]
+    fn a_cut_comes_with_its_clock_after_four_ticks_of_alpha() {
+        let mut flow = Bench::new(params());
+        flow.echo(us(100));
+        flow.run(us(104));
+        assert_eq!((flow.flow.alpha, flow.flow.rate()), (0.75f64.powi(4), 1e11));
+        flow.run(us(104) + NS);
+        let cut = (1e11 * (1.0 - 0.75f64.powi(4) / 2.0)) as u64 as f64;
+        assert_eq!((flow.flow.rate(), flow.flow.target), (cut, 1e11));
+        flow.run(us(300));
+        assert_eq!(flow.flow.rate(), cut, "no echo, no cut");
+    }
+
+    #[test]
+    fn an_echo_counts_for_the_tick_it_came_before() {
+        let (mut before, mut after) = (Bench::new(params()), Bench::new(params()));
+        [&mut before, &mut after].iter_mut().for_each(|flow| flow.echo(us(100)));
+        // In the nanosecond of a tick, ahead of it and behind it.
+        before.echo(us(101));
+        before.run(us(101));
+        after.run(us(101));
+        after.echo(us(101));
+        assert_eq!((before.flow.alpha, after.flow.alpha), (1.0, 0.75));
+        after.run(us(102));
+        assert_eq!(after.flow.alpha, 0.75 * 0.75 + 0.25);
+    }
+
+    #[test]
+    fn recovery_is_in_halves_of_whole_bits_and_starts_anew_with_a_cut() {
+        let mut flow = Bench::new(params());
+        flow.echo(us(100));
+        flow.run(us(105));
+        let cut = flow.flow.rate();
+        let from = us(104) + NS;
+        flow.run(from + Duration::from_us(300));
+        let half = |a: f64, b: f64| (a as u64 / 2 + b as u64 / 2) as f64;
+        let recovered = half(cut, 1e11);
+        assert_eq!((flow.flow.rate(), flow.flow.target), (recovered, 1e11), "F = 1 step of recovery");
+        // A cut 1 us before the next step: the target is the rate, which was increased, and the step comes 300 us after it.
+        flow.echo(us(699));
+        flow.run(us(701));
+        assert_eq!(flow.flow.target, recovered);
+        let again = flow.flow.rate();
+        assert!(again <= recovered);
+        flow.run(from + Duration::from_us(600));
+        assert_eq!(flow.flow.rate(), again, "the step that was wound before the cut does not come");
+        flow.run(us(1003));
+        let once = half(again, recovered);
+        assert_eq!(flow.flow.rate(), once);
+        flow.run(us(1303));
+        assert_eq!((flow.flow.target, flow.flow.rate()), (recovered + 1e9 + 1.0, half(once, recovered + 1e9 + 1.0)));
+        flow.run(us(1603));
+        assert_eq!(flow.flow.target, (recovered + 3e9 + 1.0).min(1e11), "hyper increase");
+    }
+}
