@@ -35,6 +35,11 @@ impl Network<'_> {
         planes::any(self.conventions.memory, &self.shape(table, site), table)
     }
 
+    /// How ports limit credits, where packets are credits.
+    pub(crate) fn credits(&self) -> CreditShape {
+        self.host.expresspass.shape(self.host.full_packet())
+    }
+
     /// The shape of that switch.
     pub fn shape(&self, table: &Switch, site: &SwitchSite) -> Shape {
         let full = self.host.full_packet().0 as u32;
@@ -80,7 +85,7 @@ impl Network<'_> {
             },
             nic_rate: site.nic_rate,
             int_unit: self.host.int_unit(self.fastest_nic),
-            credits: CreditShape::default(),
+            credits: self.credits(),
             stamp: self.stamps,
             acks_with_data: self.conventions.acks == AckClass::Data,
             pfc_frame: self.conventions.pfc_frame.0 as u16,
