@@ -59,8 +59,14 @@ pub trait DataPlane: Send + 'static {
     fn queues_as_data(&self, kind: Kind) -> bool {
         kind == Kind::Data
     }
-    /// Whether `port` has something it may send.
+    /// Whether `port` has something it may send, now or when its time has come.
     fn sendable(&self, port: PortId) -> bool;
+    /// When the time comes of what `port` holds until then, a credit; [`Instant::NEVER`] if nothing waits for its time. Asked where
+    /// packets carry credits.
+    #[inline(always)]
+    fn due(&self, _port: PortId) -> Instant {
+        Instant::NEVER
+    }
     /// A neighbour's frame came in by `port`.
     fn control(&mut self, now: Instant, port: PortId, frame: ControlFrame);
     /// When [`DataPlane::timer`] is due.
@@ -165,6 +171,10 @@ impl<E: Extension> DataPlane for Box<dyn DataPlane<Extension = E>> {
 
     fn sendable(&self, port: PortId) -> bool {
         (**self).sendable(port)
+    }
+
+    fn due(&self, port: PortId) -> Instant {
+        (**self).due(port)
     }
 
     fn control(&mut self, now: Instant, port: PortId, frame: ControlFrame) {

@@ -3,7 +3,7 @@
 use crate::buffer::MemoryShape;
 use crate::marking::{Ns3Streams, Red};
 use alloc::vec::Vec;
-use backwater_types::{BitsPerSec, CONTROL_WIRE, Duration};
+use backwater_types::{BitsPerSec, CONTROL_WIRE, CreditShape, Duration};
 
 /// What is the same for every scheme: ports, queues, buffer, marking.
 #[derive(Clone, Debug)]
@@ -42,6 +42,8 @@ pub struct Shape {
     pub nic_rate: BitsPerSec,
     /// Telemetry counts bytes in units as many times as large as at 25 Gb/s.
     pub int_unit: u32,
+    /// How ports limit credits, where there are any.
+    pub credits: CreditShape,
     /// Keep the enqueue time of every packet.
     pub stamp: bool,
     /// ACKs and NACKs are queued, accounted and paused like data.
@@ -123,6 +125,7 @@ impl Shape {
             elided: Vec::new(),
             nic_rate: BitsPerSec(0),
             int_unit: 1,
+            credits: CreditShape::default(),
             stamp: false,
             acks_with_data: false,
             pfc_frame: 64,

@@ -1,7 +1,8 @@
 //! A switch: choose a queue, admit to the buffer, count; schedule, count, mark, send.
 //!
 //! Choose, then admit, then count: a dropped packet leaves no trace in any table. Control frames and then ACKs go before data
-//! at every port and are exempt from the buffer (BFC-A13), unless the shape puts ACKs among the data.
+//! at every port and are exempt from the buffer (BFC-A13), unless the shape puts ACKs among the data. Credits come between the two
+//! where their time has come; until then data goes.
 
 use crate::buffer::cells::Cells;
 use crate::buffer::ring::Ring;
@@ -59,6 +60,7 @@ impl<P: Policy, E: Extension> Switch<P, E> {
                 rate: p.rate,
                 int_unit: shape.int_unit,
                 tag: Stream::new(shape.seed, 0x7461, port as u64).next_u32() as u16,
+                credits: shape.credits,
             }),
         };
         Switch {
@@ -128,6 +130,10 @@ impl<P: Policy, E: Extension> DataPlane for Switch<P, E> {
     #[inline(always)]
     fn receive(&mut self, now: Instant, packet: &Frame<E>, ingress: PortId, egress: PortId) -> Received {
         let port = &mut self.ports[egress as usize];
+        if E::CREDITED && packet.kind == Kind::Credit {
+            let held = E::hold(&mut port.telemetry, packet);
+            return Received { dropped: (!held).then_some(DropReason::Credit), control_on: None };
+        }
         if packet.kind != Kind::Data && !self.acks_with_data {
             port.acks.push_back(*packet);
             return Received { dropped: None, control_on: None };
@@ -176,6 +182,14 @@ impl<P: Policy, E: Extension> DataPlane for Switch<P, E> {
                 E::sent(&mut p.telemetry, now, wire);
                 return Some(departed);
             }
+        }
+        if E::CREDITED
+            && let Some(credit) = E::release(&mut p.telemetry, now)
+        {
+            let departed = Departed { queue: None, control_on: None, entered: Instant::ZERO };
+            out(&credit, &departed);
+            E::sent(&mut p.telemetry, now, credit.wire);
+            return Some(departed);
         }
         if !self.policy.may_send(port) {
             return None;
@@ -238,6 +252,15 @@ impl<P: Policy, E: Extension> DataPlane for Switch<P, E> {
         if !port.acks.is_empty() || !port.control.is_empty() {
             return None;
         }
+        if E::CREDITED {
+            if packet.kind == Kind::Credit {
+                return E::passes(&mut port.telemetry, now, packet.wire).then_some(packet.upstream_queue);
+            }
+            // A credit whose time has come goes before data.
+            if packet.kind == Kind::Data && E::credit_due(&port.telemetry) <= now {
+                return None;
+            }
+        }
         if packet.kind != Kind::Data && !self.acks_with_data {
             E::sent(&mut port.telemetry, now, packet.wire);
             return Some(packet.upstream_queue);
@@ -286,13 +309,21 @@ impl<P: Policy, E: Extension> DataPlane for Switch<P, E> {
 
     #[inline(always)]
     fn queues_as_data(&self, kind: Kind) -> bool {
-        kind == Kind::Data || self.acks_with_data
+        kind == Kind::Data || self.acks_with_data && kind != Kind::Credit
     }
 
     #[inline(always)]
     fn sendable(&self, port: PortId) -> bool {
         let p = &self.ports[port as usize];
-        !p.acks.is_empty() || !p.control.is_empty() || (self.policy.may_send(port) && p.queues.sendable())
+        !p.acks.is_empty()
+            || !p.control.is_empty()
+            || (self.policy.may_send(port) && p.queues.sendable())
+            || self.due(port) != Instant::NEVER
+    }
+
+    #[inline(always)]
+    fn due(&self, port: PortId) -> Instant {
+        if E::CREDITED { E::credit_due(&self.ports[port as usize].telemetry) } else { Instant::NEVER }
     }
 
     fn control(&mut self, now: Instant, port: PortId, frame: ControlFrame) {

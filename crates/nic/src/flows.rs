@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 use backwater_transport::{Outgoing, Sender, Source};
-use backwater_types::{Frame, Instant, Kind, Packet, QueueId, flags};
+use backwater_types::{Frame, Instant, Packet, QueueId, flags};
 use core::ops::{Index, IndexMut};
 
 /// A flow: its sender `S`, and what its NIC keeps of it. From the start of a cache line on, so that it lies in as few as it can.
@@ -62,7 +62,7 @@ impl<S: Sender, F: Default> Flow<S, F> {
             wire: out.wire,
             upstream_queue: queue,
             class: out.class,
-            kind: Kind::Data,
+            kind: out.kind,
             flags: out.flags,
         };
         Frame { packet, extension: out.extension }

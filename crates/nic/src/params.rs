@@ -2,8 +2,8 @@
 
 use alloc::vec::Vec;
 use backwater_dataplane::{NicQueues, Red};
-use backwater_types::Duration;
 use backwater_types::hash::Stream;
+use backwater_types::{Duration, LinkShape};
 
 /// What is the same for all NICs of a network; `P`: parameters of the transport.
 #[derive(Clone, Debug)]
@@ -33,6 +33,8 @@ pub struct NicSetup {
     pub queues: NicQueues,
     /// Marking by the bytes that wait in a [`Fifo`](crate::Fifo).
     pub red: Red,
+    /// Its link.
+    pub link: LinkShape,
     /// Seed of the run.
     pub seed: u64,
 }

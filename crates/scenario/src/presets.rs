@@ -29,9 +29,8 @@ pub struct SchemeInfo {
 const PROFILES: [(&str, &str); 1] = [("hpcc-sim", include_str!("../profiles/hpcc-sim.toml"))];
 
 /// Schemes that this version knows by name but cannot run: name, title, source.
-const PLANNED: [(&str, &str, &str); 3] = [
+const PLANNED: [(&str, &str, &str); 2] = [
     ("hpcc-pfc", "HPCC without PFC", "Goyal et al., NSDI 2022, section 6"),
-    ("expresspass", "ExpressPass", "Cho et al., SIGCOMM 2017"),
     ("homa", "Homa", "Montazeri et al., SIGCOMM 2018"),
 ];
 

@@ -9,7 +9,7 @@ use backwater_dataplane::{
     BufferSize, Ecn, EcnOf, Elide, ElideRule, MarkingShape, MemoryShape, Mmu, NotEct, PortShape, Red, Returns, Shape,
     SpacedOver, Spacing, pfc,
 };
-use backwater_types::{BitsPerSec, Bytes, CONTROL_WIRE, Duration, Extension, SerTime, hash};
+use backwater_types::{BitsPerSec, Bytes, CONTROL_WIRE, CreditShape, Duration, Extension, SerTime, hash};
 
 /// What is the same for all switches and hosts of a network.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +33,11 @@ impl Network<'_> {
     /// On combinations that a scenario's checks refuse.
     pub fn switch<E: Extension>(&self, table: &Switch, site: &SwitchSite) -> AnySwitch<E> {
         planes::any(self.conventions.memory, &self.shape(table, site), table)
+    }
+
+    /// How ports limit credits, where packets are credits.
+    pub(crate) fn credits(&self) -> CreditShape {
+        self.host.expresspass.shape(self.host.full_packet())
     }
 
     /// The shape of that switch.
@@ -81,6 +86,7 @@ impl Network<'_> {
             },
             nic_rate: site.nic_rate,
             int_unit: self.host.int_unit(self.fastest_nic),
+            credits: self.credits(),
             stamp: self.stamps,
             acks_with_data: self.conventions.acks == AckClass::Data,
             pfc_frame: self.conventions.pfc_frame.0 as u16,

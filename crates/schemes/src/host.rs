@@ -2,7 +2,8 @@
 //!
 //! The tables come from the list of transports in [`registry`](crate::registry).
 
-use backwater_transport::{Control, IdlePath, Site, TcpParams};
+use crate::registry::Host;
+use backwater_transport::{Control, ExpressPassParams, IdlePath, Site, TcpParams};
 use backwater_types::{BitsPerSec, Bytes, Duration, Extension};
 
 /// Is shown a control by its type.
@@ -24,13 +25,13 @@ pub trait ExtensionVisitor {
 /// What a transport states of itself.
 pub(crate) trait Stated {
     /// See [`Control::startup`].
-    fn startup(&self, path: &IdlePath) -> Duration;
+    fn startup(&self, host: &Host, path: &IdlePath) -> Duration;
     /// See [`Control::recovery`].
     fn recovery(&self, _site: Site) -> Duration {
         Duration::ZERO
     }
     /// See [`Control::share`].
-    fn share(&self) -> f64 {
+    fn share(&self, _host: &Host) -> f64 {
         1.0
     }
     /// See [`Control::min_rate`].
@@ -51,7 +52,7 @@ pub(crate) trait Stated {
 pub(crate) struct Of<C: Control>(pub C::Params);
 
 impl<C: Control> Stated for Of<C> {
-    fn startup(&self, path: &IdlePath) -> Duration {
+    fn startup(&self, _host: &Host, path: &IdlePath) -> Duration {
         C::startup(&C::at(&self.0, Site::default()), path)
     }
 
@@ -59,7 +60,7 @@ impl<C: Control> Stated for Of<C> {
         C::recovery(&C::at(&self.0, site))
     }
 
-    fn share(&self) -> f64 {
+    fn share(&self, _host: &Host) -> f64 {
         C::share(&self.0)
     }
 
@@ -77,8 +78,18 @@ impl<C: Control> Stated for Of<C> {
 }
 
 impl Stated for TcpParams {
-    fn startup(&self, path: &IdlePath) -> Duration {
+    fn startup(&self, _host: &Host, path: &IdlePath) -> Duration {
         TcpParams::startup(self, path)
+    }
+}
+
+impl Stated for ExpressPassParams {
+    fn startup(&self, host: &Host, path: &IdlePath) -> Duration {
+        ExpressPassParams::startup(self, path, host.full_packet())
+    }
+
+    fn share(&self, host: &Host) -> f64 {
+        ExpressPassParams::share(self, host.full_packet())
     }
 }
 
@@ -88,7 +99,9 @@ macro_rules! transports {
     (
         controls { $($(#[$doc:meta])* $name:ident $({ $table:ident })?)* }
         carrying { $($(#[$own_doc:meta])* $own:ident { $own_table:ident })* }
-        others { $($(#[$other_doc:meta])* $other:ident { $other_table:ident: $other_params:ty })* }
+        others { $($(#[$other_doc:meta])* $other:ident {
+            $other_table:ident: $other_params:ty $(, carries $carried:ty)?
+        })* }
     ) => {
         /// End-to-end control.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -221,6 +234,9 @@ macro_rules! transports {
             $(if id == TypeId::of::<<control::$own as Control>::Extension>() {
                 return Some(visitor.extension::<<control::$own as Control>::Extension>());
             })*
+            $($(if id == TypeId::of::<$carried>() {
+                return Some(visitor.extension::<$carried>());
+            })?)*
             None
         }
 

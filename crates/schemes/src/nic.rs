@@ -7,13 +7,15 @@ use crate::site::NicSite;
 use backwater_dataplane::flow_table::LAPSE;
 use backwater_dataplane::{NicQueues, Red};
 use backwater_nic::{NicParams, NicSetup};
-use backwater_transport::{Control, GoBackNParams, GoBackNReceiverParams, TcpFlowParams};
-use backwater_types::Duration;
+use backwater_transport::{Control, ExpressPassFlowParams, GoBackNParams, GoBackNReceiverParams, TcpFlowParams};
+use backwater_types::{BitsPerSec, Duration, LinkShape};
 
 impl Network<'_> {
     /// A NIC at its place, on a switch that does as its table says.
     pub fn nic(&self, table: &Switch, site: &NicSite) -> NicSetup {
-        NicSetup { host: site.host, queues: queues(table), red: self.nic_red(table, site), seed: self.seed }
+        let int_unit = self.host.int_unit(self.fastest_nic);
+        let link = LinkShape { rate: site.rate, int_unit, tag: 0, credits: self.credits() };
+        NicSetup { host: site.host, queues: queues(table), red: self.nic_red(table, site), link, seed: self.seed }
     }
 
     /// What is the same for all NICs, where most switches do as this table says. `priorities`: `[workload]`, traffic class.
@@ -54,6 +56,14 @@ impl Network<'_> {
         let host = self.host;
         let full_wire = host.full_packet().0 as u16;
         TcpFlowParams::new(&host.tcp, host.rto, full_wire, host.header.0 as u16, host.ack.0 as u16)
+    }
+
+    /// ExpressPass, for hosts with links of these rates.
+    pub fn expresspass(&self, rates: impl Iterator<Item = BitsPerSec>) -> ExpressPassFlowParams {
+        let host = self.host;
+        let sizes = [host.full_packet(), host.ack].map(|bytes| bytes.0 as u16);
+        let times = [host.rto, host.nack_guard];
+        ExpressPassFlowParams::new(&host.expresspass, sizes, times, rates.map(|rate| rate.0), self.seed)
     }
 
     /// Marking by the NIC, if it is a FIFO that marks: as the switch does.

@@ -93,6 +93,9 @@ macro_rules! products {
             fn sendable(&self, port: PortId) -> bool {
                 match self { $(AnySwitch::$name(s) => s.sendable(port),)* }
             }
+            fn due(&self, port: PortId) -> Instant {
+                match self { $(AnySwitch::$name(s) => s.due(port),)* }
+            }
             fn control(&mut self, now: Instant, port: PortId, frame: ControlFrame) {
                 match self { $(AnySwitch::$name(s) => s.control(now, port, frame),)* }
             }

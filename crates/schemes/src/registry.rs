@@ -10,7 +10,7 @@ use crate::switch::{Assignment, WhenPaused, backpressures};
 use crate::window::Window;
 use backwater_dataplane::{BfcParams, BufferSize, Ecn, FlowSailParams, Mmu, NotEct, PfcParams, PoolEcn};
 use backwater_transport as control;
-use backwater_transport::{Ack, Control, IdlePath, SendTimes, Site, TcpParams, Times};
+use backwater_transport::{Ack, Control, Credit, ExpressPassParams, IdlePath, SendTimes, Site, TcpParams, Times};
 use backwater_types::{BitsPerSec, Bytes, Duration, Instant, OutOfRange, Ranges};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -59,6 +59,8 @@ transports! {
     others {
         /// TCP with SACK, and what [`TcpParams`] says of marks: DCTCP and ECN* among them (baselines 1.2 and 1.3).
         Tcp { tcp: TcpParams }
+        /// ExpressPass: packets for credits, which receivers send and ports limit (baselines 6).
+        Expresspass { expresspass: ExpressPassParams, carries Credit }
     }
 }
 
@@ -73,7 +75,7 @@ impl Host {
 
     /// What a flow alone takes beyond store and forward, on a path its window covers, as its transport states.
     pub fn startup(&self, path: &IdlePath) -> Duration {
-        self.stated().1.startup(path)
+        self.stated().1.startup(self, path)
     }
 
     /// How long its flows take to have back what they gave up, as their control states; zero: a few round trips.
@@ -83,7 +85,7 @@ impl Host {
 
     /// Share of an idle path that a flow alone takes in the long run, as its control states.
     pub fn share(&self) -> f64 {
-        self.stated().1.share()
+        self.stated().1.share(self)
     }
 
     /// The lowest rate that its control goes to, and the table that has it.
@@ -147,6 +149,7 @@ pub const PRESETS: &[(&str, &str)] = presets! {
     "hpcc"
     "timely"
     "timely+win"
+    "expresspass"
     "dctcp-tcp"
     "ecn-star-tcp"
     "ideal-fc"

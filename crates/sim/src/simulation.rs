@@ -5,7 +5,7 @@ use crate::engine::windows::Windows;
 use crate::engine::{self, Harvest, Timing, Watch};
 use crate::host::port::{EndHost, ExtensionOf};
 use crate::host::sites::Sites;
-use crate::host::{HostParams, HpccHost, RdmaHost, TcpHost};
+use crate::host::{ExpressPassHost, HostParams, HpccHost, RdmaHost, TcpHost};
 use crate::measure::digest;
 use crate::measure::outcome::Outcome;
 use crate::net::build::{self, Nodes};
@@ -24,7 +24,9 @@ use backwater_schemes::Visitor;
 use backwater_schemes::planes::{
     self, AnySwitch, BfcSwitch, BfcWide, Build, FairQueueing, Fifo, FifoHpcc, FifoPfc, FlowSailSwitch, FlowSailWide,
 };
-use backwater_transport::{Control, Dcqcn, Dctcp, GoBackNParams, Hpcc, Int, LineRate, SentAt, Site, Timely, Window};
+use backwater_transport::{
+    Control, Credit, Dcqcn, Dctcp, ExpressPassFlowParams, GoBackNParams, Hpcc, Int, LineRate, SentAt, Site, Timely, Window,
+};
 use backwater_types::{Bytes, Duration, Instant, SerTime, flags};
 use std::any::{Any, TypeId};
 use std::borrow::Cow;
@@ -67,7 +69,10 @@ impl<'a> Simulation<'a> {
             (Transport::Tcp, Assignment::Single, Backpressure::None) if self.scenario.region.is_empty() => {
                 self.run_as::<TcpHost, Fifo>(network.tcp(), watch)
             }
-            (Transport::Tcp, ..) => self.run_any(watch),
+            (Transport::Expresspass, Assignment::Single, Backpressure::None) if self.scenario.region.is_empty() => {
+                self.run_as::<ExpressPassHost, Fifo<Credit>>(self.expresspass(), watch)
+            }
+            (Transport::Tcp | Transport::Expresspass, ..) => self.run_any(watch),
             _ if hpcc && conventions.hosts == Hosts::HpccSim => match host.transport {
                 Transport::Dctcp => self.run_hpcc::<Dctcp>(&host.dctcp, watch),
                 Transport::Dcqcn => self.run_hpcc::<Dcqcn>(&host.dcqcn, watch),
@@ -138,8 +143,10 @@ impl<'a> Simulation<'a> {
             return self.observe_any(|| Nobody, watch).0;
         }
         let enums = Enums(self, watch);
-        let tcp = || enums.run::<TcpHost>(build::network(&self.scenario, &self.graph).tcp());
-        self.scenario.host.visit(&enums).unwrap_or_else(tcp)
+        self.scenario.host.visit(&enums).unwrap_or_else(|| match self.scenario.host.transport {
+            Transport::Expresspass => enums.run::<ExpressPassHost>(self.expresspass()),
+            _ => enums.run::<TcpHost>(build::network(&self.scenario, &self.graph).tcp()),
+        })
     }
 
     /// As [`Simulation::run_any`], with an observer in each partition.
@@ -178,10 +185,10 @@ impl<'a> Simulation<'a> {
         watch: &Watch,
     ) -> (Outcome, Vec<Box<dyn Observer>>) {
         let tables = Tables { simulation: self, planes, observer, watch };
-        self.scenario
-            .host
-            .visit(&tables)
-            .unwrap_or_else(|| tables.run::<TcpHost>(build::network(&self.scenario, &self.graph).tcp()))
+        self.scenario.host.visit(&tables).unwrap_or_else(|| match self.scenario.host.transport {
+            Transport::Expresspass => tables.run::<ExpressPassHost>(self.expresspass()),
+            _ => tables.run::<TcpHost>(build::network(&self.scenario, &self.graph).tcp()),
+        })
     }
 
     /// Runs with hosts `H`, switches made by `plane`, and an observer in each partition.
@@ -237,6 +244,11 @@ impl<'a> Simulation<'a> {
     fn go_back_n<C: Control>(&self, at: impl Fn(Site) -> C::Params) -> GoBackNParams<C::Params> {
         let controls = self.sites.list.iter().map(|site| at(*site)).collect();
         build::network(&self.scenario, &self.graph).go_back_n::<C>(controls)
+    }
+
+    fn expresspass(&self) -> ExpressPassFlowParams {
+        let rates = self.graph.links[..self.graph.hosts].iter().map(|link| link.rate);
+        build::network(&self.scenario, &self.graph).expresspass(rates)
     }
 
     /// A cap that also holds for flows without end-to-end control: a size that was asked for.

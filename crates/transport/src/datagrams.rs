@@ -2,7 +2,7 @@
 
 use crate::flow::{Next, Outgoing, Sender, Start};
 use crate::tcp::TimeoutReason;
-use backwater_types::{Extension, Frame, Instant, SerTime, flags};
+use backwater_types::{Extension, Frame, Instant, Kind, SerTime, flags};
 
 /// The datagrams of one flow.
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +45,7 @@ impl Datagrams {
         self.due += self.rate.of_bytes(wire as u64);
         let last = if self.next == self.start.packets { flags::LAST } else { 0 };
         let flags = (self.start.flags | last | flags::DATAGRAM) & !flags::ECT;
-        Next::Packet(Outgoing { seq, wire, class: self.start.class, flags, extension: E::default() })
+        Next::Packet(Outgoing { kind: Kind::Data, seq, wire, class: self.start.class, flags, extension: E::default() })
     }
 }
 
@@ -161,6 +161,13 @@ impl<S: Sender> Sender for Source<S> {
         }
     }
 
+    fn wasted(&self) -> u32 {
+        match self {
+            Source::Flow(flow) => flow.wasted(),
+            Source::Datagrams(_) => 0,
+        }
+    }
+
     #[inline(always)]
     fn key(&self) -> u32 {
         match self {
@@ -185,13 +192,20 @@ mod tests {
         let params = crate::go_back_n::tests::params();
         let (ns, first) = (
             |n: u64| Instant(n * 1000),
-            Outgoing { seq: 0, wire: 1048, class: 2, flags: flags::DATAGRAM, extension: () },
+            Outgoing { kind: Kind::Data, seq: 0, wire: 1048, class: 2, flags: flags::DATAGRAM, extension: () },
         );
         assert_eq!(source.next_packet(&params, ns(0)), Next::Packet(first));
         assert_eq!(source.peek(&params, ns(1000)), Next::NotBefore(ns(1048)));
         // Asked late: both that are due go at once.
         assert_eq!(source.next_packet(&params, ns(5000)), Next::Packet(Outgoing { seq: 1, ..first }));
-        let last = Outgoing { seq: 2, wire: 548, class: 2, flags: flags::DATAGRAM | flags::LAST, extension: () };
+        let last = Outgoing {
+            kind: Kind::Data,
+            seq: 2,
+            wire: 548,
+            class: 2,
+            flags: flags::DATAGRAM | flags::LAST,
+            extension: (),
+        };
         assert_eq!(source.next_packet(&params, ns(5000)), Next::Packet(last));
         assert!(source.is_done() && source.peek(&params, ns(9000)) == Next::Blocked);
     }

@@ -50,6 +50,8 @@ pub struct Start {
 /// A packet of a flow's sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outgoing<E = ()> {
+    /// What it is.
+    pub kind: Kind,
     /// Position in the flow.
     pub seq: u32,
     /// Bytes on the wire.
@@ -122,6 +124,10 @@ pub trait Sender: Send + 'static {
     }
     /// Timeouts of TCP.
     fn timeouts(&self) -> u32 {
+        0
+    }
+    /// Credits that came when it had nothing to send.
+    fn wasted(&self) -> u32 {
         0
     }
     /// Key of its packets.

@@ -237,7 +237,7 @@ impl<C: Control> Sender for GoBackNSender<C> {
         self.sent.sent(now);
         let last = if self.next == self.packets { flags::LAST } else { 0 };
         let (class, flags) = (self.class, self.flags | last);
-        Next::Packet(Outgoing { seq, wire, class, flags, extension: self.control.outgoing(now) })
+        Next::Packet(Outgoing { kind: Kind::Data, seq, wire, class, flags, extension: self.control.outgoing(now) })
     }
 
     #[inline(always)]

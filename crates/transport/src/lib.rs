@@ -8,6 +8,7 @@ extern crate alloc;
 
 pub mod datagrams;
 pub mod due;
+pub mod expresspass;
 pub mod flow;
 pub mod go_back_n;
 pub mod rate;
@@ -15,6 +16,7 @@ pub mod tcp;
 
 pub use datagrams::{Datagrams, Source};
 pub use due::Due;
+pub use expresspass::{Credit, ExpressPass, ExpressPassFlowParams, ExpressPassParams, ExpressPassReceiverParams};
 pub use flow::{Next, Outgoing, Receiver, Reply, Sender, Start, Transport};
 pub use go_back_n::{GoBackN, GoBackNParams, GoBackNReceiver, GoBackNReceiverParams, GoBackNSender};
 pub use rate::*;

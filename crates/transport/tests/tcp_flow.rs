@@ -379,7 +379,7 @@ fn a_connection_for_each_flow_is_new_to_each() {
 fn a_connection_opens_with_headers_alone_and_one_round_trip() {
     let mut host = Host::new(TcpParams { handshake: true, initial_window: 4, ..TcpParams::default() });
     let mut flow = host.open(5, 7, 3);
-    let out = |seq, wire, flags| Outgoing { seq, wire, class: 3, flags, extension: () };
+    let out = |seq, wire, flags| Outgoing { kind: Kind::Data, seq, wire, class: 3, flags, extension: () };
     assert_eq!(host.burst(&mut flow), [out(0, HEADER, 0)], "not ECN-capable, and alone");
     host.hear(&mut flow, ack(1, 0));
     assert_eq!((flow.acknowledged(), flow.has_unsent()), (0, true), "no data yet");
@@ -420,7 +420,8 @@ fn a_lost_opening_is_sent_again_when_the_timer_is_due() {
         assert_eq!(host.burst(&mut flow), opening);
     }
     host.hear(&mut flow, ack(1, 0));
-    let last = Outgoing { seq: 1, wire: LAST, class: 3, flags: flags::ECT | flags::LAST, extension: () };
+    let last =
+        Outgoing { kind: Kind::Data, seq: 1, wire: LAST, class: 3, flags: flags::ECT | flags::LAST, extension: () };
     assert_eq!(host.burst(&mut flow), [last]);
     assert_eq!(flow.timer(&host.params), Instant(host.now + RTO), "what was lost is forgotten");
 }

@@ -19,15 +19,17 @@ pub enum DropReason {
     Nic,
     /// A rule marked it as it left its queue, and it is not ECN-capable.
     NotEct,
+    /// It is a credit, and as many as may wait at its port do.
+    Credit,
 }
 
 impl DropReason {
     /// How many there are.
     pub const COUNT: usize = Self::ALL.len();
     /// All of them, in the order of their numbers.
-    pub const ALL: [DropReason; 8] = {
+    pub const ALL: [DropReason; 9] = {
         use DropReason::*;
-        [Buffer, Headroom, LinkLoss, LinkDown, NoRoute, Paused, Nic, NotEct]
+        [Buffer, Headroom, LinkLoss, LinkDown, NoRoute, Paused, Nic, NotEct, Credit]
     };
 
     /// Its name in tables and summaries.
@@ -41,12 +43,14 @@ impl DropReason {
             DropReason::Paused => "paused",
             DropReason::Nic => "nic",
             DropReason::NotEct => "not-ect",
+            DropReason::Credit => "credit",
         }
     }
 
-    /// Whether a switch or a NIC dropped it of its own accord; else a fault took it.
+    /// Whether a switch or a NIC dropped it of its own accord, for want of what data needs; else a fault took it, or it was a
+    /// credit too many, which is no loss.
     pub const fn is_chosen(self) -> bool {
-        !matches!(self, DropReason::LinkLoss | DropReason::LinkDown | DropReason::NoRoute)
+        !matches!(self, DropReason::LinkLoss | DropReason::LinkDown | DropReason::NoRoute | DropReason::Credit)
     }
 }
 

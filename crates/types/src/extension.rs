@@ -22,6 +22,24 @@ pub trait Extension: Copy + Default + Debug + PartialEq + Send + Sync + 'static 
     /// A packet of any kind has started its transmission.
     #[inline(always)]
     fn sent(_port: &mut Self::Port, _now: Instant, _wire: u16) {}
+    /// Some packets are credits, which ports hold until their time has come.
+    const CREDITED: bool = false;
+    /// A credit is to leave by a port, after those that wait there. Whether there was room for it.
+    fn hold(_port: &mut Self::Port, _credit: &Frame<Self>) -> bool {
+        false
+    }
+    /// The first credit that waits at a port, if its time has come: it leaves.
+    fn release(_port: &mut Self::Port, _now: Instant) -> Option<Frame<Self>> {
+        None
+    }
+    /// Whether a credit that finds none at a port may leave at once: it does.
+    fn passes(_port: &mut Self::Port, _now: Instant, _wire: u16) -> bool {
+        false
+    }
+    /// When the time of the first credit at a port comes; [`Instant::NEVER`] if none waits.
+    fn credit_due(_port: &Self::Port) -> Instant {
+        Instant::NEVER
+    }
 }
 
 impl Extension for () {
@@ -30,7 +48,7 @@ impl Extension for () {
     fn port(_link: &LinkShape) {}
 }
 
-/// What in-band telemetry has to know of a link.
+/// What in-band telemetry and credits have to know of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinkShape {
     /// Its rate.
@@ -39,6 +57,19 @@ pub struct LinkShape {
     pub int_unit: u32,
     /// Tells it from others of its network, though not for certain: what packets add up to know whether they took one path.
     pub tag: u16,
+    /// How its ports limit credits.
+    pub credits: CreditShape,
+}
+
+/// How ports limit credits: to as much of a link as leaves the rest of it for the data they ask for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CreditShape {
+    /// Credits that may wait at a port; more are dropped.
+    pub queue: u16,
+    /// Mean size of a credit on the wire, bytes.
+    pub credit: u16,
+    /// Size of the data packet it asks for, bytes on the wire.
+    pub data: u16,
 }
 
 /// A packet with what it carries.

@@ -14,7 +14,7 @@ pub mod ranges;
 pub mod units;
 
 pub use drop_reason::DropReason;
-pub use extension::{Extension, Frame, LinkShape};
+pub use extension::{CreditShape, Extension, Frame, LinkShape};
 pub use frame::{ControlFrame, FlowName, QueueMap};
 pub use packet::{Kind, Packet, flags};
 pub use ranges::{OutOfRange, PERIOD_MIN, Ranges, TIMER_MAX};

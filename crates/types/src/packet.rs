@@ -14,6 +14,18 @@ pub enum Kind {
     Cnp,
     /// Backpressure between neighbours; see [`crate::ControlFrame`].
     Control,
+    /// Leave to send one data packet; `seq` is the next packet expected. Ports let credits go no faster than their data can come.
+    Credit,
+    /// To the receiver: asks for credits, or for no more of them; `seq` is how many packets the flow has.
+    Request,
+}
+
+impl Kind {
+    /// Whether packets of this kind are for the receiver of their flow.
+    #[inline(always)]
+    pub const fn is_for_receiver(self) -> bool {
+        matches!(self, Kind::Data | Kind::Request)
+    }
 }
 
 /// Bits of [`Packet::flags`].

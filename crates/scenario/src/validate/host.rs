@@ -39,6 +39,7 @@ pub(super) fn check(doc: &Doc, net: &Net) -> Result<(), Error> {
 
     host.check_tables().map_err(|wrong| doc.wrong(&format!("host.{}", wrong.key), wrong.problem()))?;
     check_tcp(doc)?;
+    check_fifo(doc)?;
     let dctcp = &host.dctcp;
     let slowest = net.graph.links[..net.graph.hosts].iter().map(|link| link.rate).min().unwrap_or_default();
     let within = dctcp.min_rate.0 > 0 && dctcp.min_rate <= slowest;
@@ -65,26 +66,34 @@ fn check_tcp(doc: &Doc) -> Result<(), Error> {
     let delay = tcp.ack_delay > Duration::ZERO && tcp.ack_delay < host.rto;
     doc.need(delay, "host.tcp.ack_delay", || format!("expected more than 0 and less than host.rto = {}", host.rto))?;
     let opens = tcp.handshake || tcp.connections == Connections::PerFlow || tcp.open == 2;
-    doc.need(opens, "host.tcp.open", || {
-        "connections need no opening without handshake; expected the default, 2".into()
-    })?;
-    doc.need(host.window.is_none(), "host.window", || {
-        "TCP has host.tcp.max_window in its place; expected none".into()
-    })?;
+    doc.need(opens, "host.tcp.open", || "connections need no opening without handshake; expected the default, 2".into())
+}
+
+/// Transports whose NIC is one FIFO, which takes all that they may send, and what goes with it.
+fn check_fifo(doc: &Doc) -> Result<(), Error> {
+    let (host, switch) = (&doc.scenario.host, &doc.scenario.switch);
+    let (name, in_its_place) = match host.transport {
+        Transport::Tcp => ("TCP", "TCP has host.tcp.max_window in its place"),
+        Transport::Expresspass => ("ExpressPass", "credits say what may be sent"),
+        _ => return Ok(()),
+    };
+    let a = if host.transport == Transport::Tcp { "a" } else { "an" };
+    doc.need(host.window.is_none(), "host.window", || format!("{in_its_place}; expected none"))?;
     let rings = doc.scenario.conventions.hosts == Hosts::Rings;
     doc.need(rings, "host.transport", || {
-        "hosts of HPCC's simulator do not speak TCP; expected another transport".into()
+        format!("hosts of HPCC's simulator do not speak {name}; expected another transport")
     })?;
     let coarse = |switch: &Switch| matches!(switch.backpressure, Backpressure::None | Backpressure::Pfc);
-    doc.need(coarse(&doc.scenario.switch), "host.transport", || {
-        "the NIC of a TCP host is one FIFO, which nothing finer than PFC can pause; expected another transport, or \
-         switch.backpressure = \"none\" or \"pfc\""
-            .into()
+    doc.need(coarse(switch), "host.transport", || {
+        format!(
+            "the NIC of {a} {name} host is one FIFO, which nothing finer than PFC can pause; expected another transport, or \
+             switch.backpressure = \"none\" or \"pfc\""
+        )
     })?;
     let fine = doc.scenario.region.iter().position(|region| !coarse(&region.switch));
     doc.need(fine.is_none(), "host.transport", || {
         format!(
-            "region {} pauses finer than a TCP host's NIC can follow; expected another transport",
+            "region {} pauses finer than {a} {name} host's NIC can follow; expected another transport",
             fine.unwrap_or(0)
         )
     })

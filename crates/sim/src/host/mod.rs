@@ -9,16 +9,18 @@ pub(crate) mod receivers;
 pub(crate) mod sites;
 pub(crate) mod starts;
 
-pub(crate) use params::{Finished, HostParams, Timeouts};
+pub(crate) use params::{Credits, Finished, HostParams, Timeouts};
 pub(crate) use port::{Around, EndHost, HostPort, HostSetup};
 
 use crate::net::node_by_node::NodeByNode;
 use crate::net::schedule::{Agenda, Clock, Schedule};
 use crate::observe::Observer;
 use crate::workload::{Flow as Arrival, FlowKeys};
-use backwater_nic::{Context, Fifo, Flow, Flows, List, NewFlow, Nic, Rings, Timers};
-use backwater_transport::{Control, Datagrams, GoBackN, Receiver, Reply, Sender, Source, Start, Tcp, Transport};
-use backwater_types::{DropReason, Duration, Frame, Instant, Kind, Packet, flags};
+use backwater_nic::{Context, Fifo, Flow, Flows, List, NewFlow, Nic, Rings, Throttled, Timers};
+use backwater_transport::{
+    Control, Credit, Datagrams, ExpressPass, GoBackN, Receiver, Reply, Sender, Source, Start, Tcp, Transport,
+};
+use backwater_types::{DropReason, Duration, Extension, Frame, Instant, Kind, Packet, flags};
 use port::{PORT, TIMER};
 use receivers::Receivers;
 use starts::Starts;
@@ -32,6 +34,8 @@ pub(crate) type HpccHost<C, S> = Host<List<Carried<C>>, GoBackN<C>, S>;
 type Carried<C> = <C as Control>::Extension;
 /// A host of TCP.
 pub(crate) type TcpHost = Host<Fifo, Tcp, NodeByNode>;
+/// A host of ExpressPass.
+pub(crate) type ExpressPassHost = Host<Throttled<Fifo<Credit>, Credit>, ExpressPass, NodeByNode<Credit>>;
 
 /// A host with NIC `N` and transport `T`, whose events are kept by schedule `S`.
 pub(crate) struct Host<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> {
@@ -49,6 +53,7 @@ pub(crate) struct Host<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = 
     changes: VecDeque<Instant>,
     starts: Starts,
     timeouts: Timeouts,
+    credits: Credits,
     /// `[workload]`: payload bytes of flows that were acknowledged to the end, and of datagrams received.
     finished_bytes: Vec<u64>,
 }
@@ -91,6 +96,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> End
             changes: setup.changes,
             starts: Starts::default(),
             timeouts: Timeouts::default(),
+            credits: Credits::default(),
             finished_bytes: vec![0; setup.classes],
         }
     }
@@ -206,6 +212,12 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> End
     fn timeouts(&self) -> Timeouts {
         self.timeouts
     }
+
+    fn credits(&self) -> Credits {
+        let live = self.flows.iter().filter(|flow| flow.live && !flow.source.is_done());
+        let wasted = live.map(|flow| flow.source.wasted() as u64).sum::<u64>();
+        Credits { wasted: self.credits.wasted + wasted, ..self.credits }
+    }
 }
 
 impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Host<N, T, S> {
@@ -233,9 +245,10 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
         while N::DROPS
             && let Some(packet) = self.nic.dropped()
         {
-            self.port.stats.dropped += 1;
-            self.port.drops.count(DropReason::Nic, &packet);
-            w.observer.dropped(w.now, self.port.id as usize, &packet, DropReason::Nic);
+            let reason = if packet.kind == Kind::Credit { DropReason::Credit } else { DropReason::Nic };
+            self.port.stats.dropped += (reason != DropReason::Credit) as u64;
+            self.port.drops.count(reason, &packet);
+            w.observer.dropped(w.now, self.port.id as usize, &packet, reason);
         }
     }
 
@@ -358,7 +371,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
         packet: Frame<T::Extension>,
     ) {
         w.observer.host_received(w.now, self.port.id as usize, &packet);
-        if packet.kind != Kind::Data {
+        if !packet.kind.is_for_receiver() {
             self.on_reply(w, packet);
         } else if packet.has(flags::DATAGRAM) {
             self.finished_bytes[packet.receiver_slot as usize] += packet.wire as u64 - w.params.header;
@@ -426,12 +439,18 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
     ) {
         let slot = packet.sender_slot;
         let flow = &mut self.flows[slot];
-        if flow.id != packet.flow || !flow.live || flow.source.is_done() {
+        let gone = flow.id != packet.flow || !flow.live || flow.source.is_done();
+        if T::Extension::CREDITED && packet.kind == Kind::Credit {
+            self.credits.received += 1;
+            self.credits.wasted += gone as u64;
+        }
+        if gone {
             return;
         }
         flow.source.on_packet(&w.params.nic.transport, w.now, &packet);
         if flow.source.is_done() {
             self.finished_bytes[flow.class as usize] += flow.size;
+            self.credits.wasted += flow.source.wasted() as u64;
             let (retransmitted, timeouts) = (flow.source.retransmitted(), flow.source.timeouts());
             (w.finished)(w.now, Finished::Acknowledged { flow: flow.id, retransmitted, timeouts });
             if let Source::Flow(sender) = &mut flow.source {

@@ -30,6 +30,15 @@ pub struct HostParams<P> {
 /// Timeouts by reason, in the order of [`TimeoutReason::ALL`].
 pub(crate) type Timeouts = [u64; TimeoutReason::ALL.len()];
 
+/// What became of the credits that came to a host's flows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Credits {
+    /// That came.
+    pub received: u64,
+    /// Of those, for which there was nothing to send.
+    pub wasted: u64,
+}
+
 /// What happened to a flow.
 #[derive(Debug)]
 pub enum Finished<'a> {

@@ -1,6 +1,6 @@
 //! What every host is to the engine: one port, its event queue and counters, and the interface they are driven by.
 
-use crate::host::params::{Finished, HostParams, Timeouts};
+use crate::host::params::{Credits, Finished, HostParams, Timeouts};
 use crate::net::link::{Fabric, Wire, put_on_wire};
 use crate::net::node_by_node::NodeByNode;
 use crate::net::schedule::{Agenda, Clock, EventName, Schedule};
@@ -67,6 +67,10 @@ pub trait EndHost: Send + Sized {
     /// Timeouts of TCP, by reason.
     fn timeouts(&self) -> Timeouts {
         Timeouts::default()
+    }
+    /// Credits that its flows had.
+    fn credits(&self) -> Credits {
+        Credits::default()
     }
 }
 

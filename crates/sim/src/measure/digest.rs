@@ -31,6 +31,9 @@ fn run(outcome: &Outcome) -> blake3::Hash {
     let mut words = outcome.goodput.clone();
     words.extend([outcome.packet_hops, outcome.ended.0, outcome.complete as u64]);
     words.extend(outcome.timeout_reasons);
+    if outcome.credits.received > 0 {
+        words.extend([outcome.credits.received, outcome.credits.wasted]);
+    }
     hash_words(words.into_iter())
 }
 

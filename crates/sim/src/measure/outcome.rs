@@ -2,8 +2,8 @@
 
 use crate::compat::hpcc::network::BaseTimes;
 use crate::engine::{Harvest, Sample};
-use crate::host::Timeouts;
 use crate::host::port::{EndHost, ExtensionOf};
+use crate::host::{Credits, Timeouts};
 use crate::measure::ideal::Ideal;
 use crate::net::build::{self, Nodes};
 use crate::net::meters::DelayHistogram;
@@ -35,6 +35,8 @@ pub struct Outcome {
     pub timeouts: Vec<u16>,
     /// Timeouts of TCP, by reason.
     pub timeout_reasons: Timeouts,
+    /// Credits that came to senders.
+    pub credits: Credits,
     /// Every port, by node and port.
     pub ports: Vec<PortRow>,
     /// `[node]`.
@@ -155,6 +157,7 @@ impl Outcome {
             retransmitted: Vec::new(),
             timeouts: Vec::new(),
             timeout_reasons: Timeouts::default(),
+            credits: Credits::default(),
             ports: Vec::new(),
             drops: vec![Drops::default(); graph.nodes.len()],
             buffers: Vec::new(),
@@ -242,6 +245,9 @@ impl Outcome {
         for host in &nodes.hosts {
             self.drops[host.port().id as usize] = host.port().drops;
             self.timeout_reasons.iter_mut().zip(host.timeouts()).for_each(|(sum, n)| *sum += n);
+            let credits = host.credits();
+            self.credits.received += credits.received;
+            self.credits.wasted += credits.wasted;
         }
         for (switch, active) in nodes.switches.iter_mut().zip(&mut harvest.active) {
             self.drops[switch.id] = switch.drops;

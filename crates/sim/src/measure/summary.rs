@@ -1,5 +1,6 @@
 //! The numbers of a run that fit on a page, as JSON.
 
+use crate::host::Credits;
 use crate::measure::outcome::{FlowRow, Outcome};
 use crate::workload::load::{Load, realised};
 use crate::workload::{Traffic, counted_window};
@@ -157,6 +158,7 @@ pub fn summary(outcome: &Outcome) -> Value {
         "drops": drops(outcome),
         "loss": loss(outcome),
         "timeouts": timeouts(outcome),
+        "credits": credits(outcome),
         "collectives": collectives(outcome),
         "queueing_delay": queueing_delay(outcome),
         "throughput": totals.throughput(outcome),
@@ -353,6 +355,21 @@ fn timeouts(outcome: &Outcome) -> Option<Value> {
             "retransmission": retransmission,
             "held": held,
             "handshake": handshake,
+        })
+    })
+}
+
+/// Credits that came to senders, those of them for which there was nothing to send, and those that ports dropped on the way; null
+/// for transports without.
+fn credits(outcome: &Outcome) -> Option<Value> {
+    let dropped: u64 = outcome.drops.iter().map(|drops| drops.packets[DropReason::Credit as usize]).sum();
+    let Credits { received, wasted } = outcome.credits;
+    (outcome.scenario.host.transport == Transport::Expresspass).then(|| {
+        json!({
+            "received": received,
+            "wasted": wasted,
+            "waste": finite(wasted as f64 / received as f64),
+            "dropped": dropped,
         })
     })
 }

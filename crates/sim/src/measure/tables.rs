@@ -150,7 +150,7 @@ pub const SCHEMA: Schema = &[
             ("rate_bps", "u64", "bit/s", "link rate"),
             ("data_packets", "u64", "packets", "data packets sent"),
             ("data_bytes", "u64", "B", "their bytes on the wire"),
-            ("ack_packets", "u64", "packets", "ACKs and NACKs sent"),
+            ("ack_packets", "u64", "packets", "ACKs and NACKs sent, and credits and requests for them"),
             ("control_frames", "u64", "frames", "pause and resume frames sent"),
             (
                 "dropped_packets",
@@ -175,7 +175,7 @@ pub const SCHEMA: Schema = &[
         "drops",
         &[
             ("node", "cat", "", "node"),
-            ("reason", "cat", "", "buffer, headroom, link-loss, link-down, no-route, paused, nic or not-ect"),
+            ("reason", "cat", "", "buffer, headroom, link-loss, link-down, no-route, paused, nic, not-ect or credit"),
             ("packets", "u64", "packets", "packets lost"),
             ("bytes", "u64", "B", "their bytes on the wire"),
         ],

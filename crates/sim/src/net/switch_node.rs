@@ -212,7 +212,7 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
         reason: DropReason,
         observer: &mut O,
     ) {
-        self.dropped[egress as usize] += 1;
+        self.dropped[egress as usize] += (reason != DropReason::Credit) as u64;
         self.drops.count(reason, packet);
         observer.dropped(now, self.id, packet, reason);
     }
@@ -267,7 +267,9 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
         while let Some(port) = next {
             let busy_until = self.ports[port as usize].busy_until;
             if !S::is_free(busy_until, now) {
-                if !self.agenda.awaits(self.end_at(port)) && self.plane.sendable(port) {
+                // What a port that holds credits awaits may be later than that.
+                let awaits = !S::Extension::CREDITED && self.agenda.awaits(self.end_at(port));
+                if !awaits && self.plane.sendable(port) {
                     self.look_at(port, busy_until, fabric);
                 }
                 return;
@@ -319,7 +321,9 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
         observer: &mut O,
     ) -> (Instant, Option<PortId>) {
         let (free_at, control_on) = self.transmit_next(now, port, fabric, observer);
-        let Some(free_at) = free_at else { return (Instant::NEVER, None) };
+        let Some(free_at) = free_at else {
+            return (if S::Extension::CREDITED { self.plane.due(port) } else { Instant::NEVER }, None);
+        };
         if control_on.is_some() {
             self.arm_timer();
         }

@@ -52,7 +52,7 @@ fn measuring_does_not_disturb() {
 
 #[test]
 fn random_networks_do_not_depend_on_threads_or_windows() {
-    let families = [(Family::Queues, 200), (Family::Flows, 100), (Family::Tcp, 200)];
+    let families = [(Family::Queues, 200), (Family::Flows, 100), (Family::Tcp, 200), (Family::Credits, 100)];
     let cases = families.into_iter().flat_map(|(family, cases)| (0..cases).map(move |number| (family, number)));
     for (family, number) in cases {
         let mut scenario = scenario(&random::case(family, 1_000_000 + number).toml);

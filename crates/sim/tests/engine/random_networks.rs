@@ -120,6 +120,23 @@ const TCP_BRANCHES: [&str; 20] = [
     "segments sent again",
 ];
 
+/// Branches that the networks of ExpressPass have to reach.
+const CREDIT_BRANCHES: [&str; 13] = [
+    "ACKs",
+    "NACKs",
+    "credits",
+    "dropped: buffer",
+    "dropped: credit",
+    "dropped: no route",
+    "duplicates received",
+    "gaps received",
+    "link changes",
+    "lost: link down",
+    "lost: link loss",
+    "packets sent again",
+    "requests for credits",
+];
+
 /// Runs case number `number`; what was broken, if anything, and what was reached.
 fn check(family: Family, number: u64) -> Result<(Counts, bool), String> {
     let case = random::case(family, number);
@@ -127,7 +144,7 @@ fn check(family: Family, number: u64) -> Result<(Counts, bool), String> {
     let fail = |text: String| format!("case {number}: {text}\n{mishaps}{}", case.toml);
     let scenario = scenario(&case.toml);
     let run = |threads| match family {
-        Family::Queues | Family::Tcp => audited(&scenario, threads),
+        Family::Queues | Family::Tcp | Family::Credits => audited(&scenario, threads),
         Family::Flows => watched(&scenario, threads, case.mishaps),
     };
     let ran = catch_unwind(AssertUnwindSafe(|| run(case.threads)));
@@ -182,7 +199,11 @@ fn sweep(family: Family, cases: std::ops::Range<u64>) {
             assert!(counts[what] > 0, "no network reached \"{what}\"");
         }
     } else {
-        branches = if family == Family::Flows { FLOW_BRANCHES.to_vec() } else { TCP_BRANCHES.to_vec() };
+        branches = match family {
+            Family::Flows => FLOW_BRANCHES.to_vec(),
+            Family::Credits => CREDIT_BRANCHES.to_vec(),
+            _ => TCP_BRANCHES.to_vec(),
+        };
     }
     println!("{total} networks, {quiescent} of them run until silent; reached:");
     counts.iter().for_each(|(what, n)| println!("{n:>10}  {what}"));
@@ -205,6 +226,11 @@ fn random_flowsail_networks_break_no_rule() {
 #[test]
 fn random_tcp_networks_break_no_rule() {
     sweep(Family::Tcp, 0..10_000);
+}
+
+#[test]
+fn random_credit_networks_break_no_rule() {
+    sweep(Family::Credits, 0..4_000);
 }
 
 /// `make test-long`.
@@ -245,11 +271,12 @@ fn one_case() {
     outcome.flows().for_each(|flow| println!("{flow:?}"));
 }
 
-/// What the environment variable `FAMILY` says: `queues`, `flows` or `tcp`.
+/// What the environment variable `FAMILY` says: `queues`, `flows`, `tcp` or `credits`.
 fn family() -> Family {
     match std::env::var("FAMILY").as_deref() {
         Ok("flows") => Family::Flows,
         Ok("tcp") => Family::Tcp,
+        Ok("credits") => Family::Credits,
         _ => Family::Queues,
     }
 }

@@ -394,6 +394,7 @@ impl Control for Hpcc {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use backwater_types::CreditShape;
 
     /// 12.288 us at 25 Gb/s are 38 400 B, of which 128 and 80 are divisors.
     const BASE: u64 = 12_288;
@@ -432,7 +433,15 @@ mod tests {
         }
 
         fn tagged(tag: u16) -> Wire {
-            Wire { port: Int::port(&LinkShape { rate: BitsPerSec(LINE as u64), int_unit: 1, tag }), now: 0 }
+            Wire {
+                port: Int::port(&LinkShape {
+                    rate: BitsPerSec(LINE as u64),
+                    int_unit: 1,
+                    tag,
+                    credits: CreditShape::default(),
+                }),
+                now: 0,
+            }
         }
 
         /// What a packet brings after so many nanoseconds in which the port sent so many bytes, and as many are queued.
@@ -610,7 +619,7 @@ mod tests {
     #[test]
     fn links_slower_than_a_megabit_are_told_as_they_are() {
         let mut int = Int::default();
-        let link = LinkShape { rate: BitsPerSec(64_000), int_unit: 1, tag: 0 };
+        let link = LinkShape { rate: BitsPerSec(64_000), int_unit: 1, tag: 0, credits: CreditShape::default() };
         int.stamp(&mut Int::port(&link), Instant(0), 0);
         assert!((int.hops[0].rate(false) - 64e3).abs() < 0.01);
     }

@@ -143,12 +143,12 @@ impl TcpFlow {
     fn outgoing(&self, params: &TcpFlowParams, segment: u32) -> Outgoing {
         let class = self.start.class;
         if self.send.handshake && segment == 0 {
-            return Outgoing { seq: segment, wire: params.header, class, flags: 0, extension: () };
+            return Outgoing { kind: Kind::Data, seq: segment, wire: params.header, class, flags: 0, extension: () };
         }
         let last = segment + 1 == self.send.total;
         let wire = if last { self.start.last_wire } else { params.full_wire };
         let flags = self.start.flags | if last { flags::LAST } else { 0 };
-        Outgoing { seq: segment, wire, class, flags, extension: () }
+        Outgoing { kind: Kind::Data, seq: segment, wire, class, flags, extension: () }
     }
 }
 

@@ -741,7 +741,12 @@ impl Audit {
 impl Observer for Audit {
     fn host_sent(&mut self, now: Instant, host: usize, packet: &Packet) {
         if packet.kind != Kind::Data {
-            return self.count(if packet.kind == Kind::Nack { "NACKs" } else { "ACKs" });
+            return self.count(match packet.kind {
+                Kind::Nack => "NACKs",
+                Kind::Credit => "credits",
+                Kind::Request => "requests for credits",
+                _ => "ACKs",
+            });
         }
         self.on_way(host, 0, packet);
         if self.rules.tcp.is_some() {
@@ -780,12 +785,13 @@ impl Observer for Audit {
                     self.count("gaps received");
                 }
             }
-            Kind::Ack => tally.acknowledged = tally.acknowledged.max(packet.seq),
+            Kind::Ack | Kind::Credit => tally.acknowledged = tally.acknowledged.max(packet.seq),
             Kind::Nack => {
                 tally.acknowledged = tally.acknowledged.max(packet.seq);
                 tally.nacked = true;
             }
             Kind::Cnp => self.count("notifications received"),
+            Kind::Request => {}
             Kind::Control => unreachable!("control frames are not for hosts' flows"),
         }
     }
@@ -883,6 +889,7 @@ impl Observer for Audit {
             DropReason::Paused => "dropped: paused",
             DropReason::Nic => "dropped: NIC",
             DropReason::NotEct => "dropped: not ECN-capable",
+            DropReason::Credit => "dropped: credit",
         });
         if reason == DropReason::Buffer && self.memories[node].as_ref().is_some_and(|memory| !memory.may_refuse(packet))
         {

@@ -2,6 +2,7 @@
 //!
 //! A case is a number; its scenario is a TOML text, so a case that fails can be run by hand.
 
+mod credits;
 mod flowsail;
 mod tcp;
 
@@ -21,6 +22,8 @@ pub enum Family {
     Flows,
     /// TCP over every switch that goes with it, mostly over shared memory, whatever a scheme makes of that.
     Tcp,
+    /// ExpressPass.
+    Credits,
 }
 
 /// A registered scheme, and what the rest of a case depends on.
@@ -55,6 +58,7 @@ impl Scheme {
         let family = match (backpressure, host.transport) {
             (Backpressure::Flowsail | Backpressure::PerFlow, _) => Family::Flows,
             (_, Transport::Tcp) => Family::Tcp,
+            (_, Transport::Expresspass) => Family::Credits,
             _ => Family::Queues,
         };
         let weight = match (assignment, backpressure) {
@@ -144,6 +148,7 @@ pub fn case(family: Family, number: u64) -> Case {
         Family::Queues => queues_case(number),
         Family::Flows => flowsail::case(number),
         Family::Tcp => tcp::case(number),
+        Family::Credits => credits::case(number),
     }
 }
 

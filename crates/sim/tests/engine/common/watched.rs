@@ -375,6 +375,10 @@ impl<D: Tabled> DataPlane for Watched<D> {
         self.inner.sendable(port)
     }
 
+    fn due(&self, port: PortId) -> Instant {
+        self.inner.due(port)
+    }
+
     fn control(&mut self, now: Instant, port: PortId, frame: ControlFrame) {
         if !matches!(frame, ControlFrame::PauseFlow(_) | ControlFrame::ResumeFlow(_)) {
             return self.inner.control(now, port, frame);

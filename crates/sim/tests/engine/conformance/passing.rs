@@ -34,6 +34,7 @@ impl<E: Extension> Twins<E> {
         assert_eq!(assigned(a), assigned(b), "at {now:?}, port {port}");
         assert_eq!(self.passes.next_timer(), self.queues.next_timer(), "at {now:?}");
         assert_eq!(self.passes.sendable(port), self.queues.sendable(port), "at {now:?}, port {port}");
+        assert_eq!(self.passes.due(port), self.queues.due(port), "at {now:?}, port {port}");
     }
 
     /// `what` makes both twins kick the same ports.
@@ -93,6 +94,10 @@ impl<E: Extension> DataPlane for Twins<E> {
 
     fn sendable(&self, port: PortId) -> bool {
         self.passes.sendable(port)
+    }
+
+    fn due(&self, port: PortId) -> Instant {
+        self.passes.due(port)
     }
 
     fn control(&mut self, now: Instant, port: PortId, frame: ControlFrame) {

@@ -1,0 +1,150 @@
+//! Parameters of ExpressPass.
+
+use crate::expresspass::CreditRate;
+use crate::rate::IdlePath;
+use alloc::vec::Vec;
+use backwater_types::{Bytes, CONTROL_WIRE, CreditShape, Duration, OutOfRange, PERIOD_MIN, Ranges};
+#[cfg(feature = "schema")]
+use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
+
+/// ExpressPass. The defaults are those of its public code.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields, default))]
+pub struct ExpressPassParams {
+    /// Rate of a flow's first credits, as a share of the highest (*alpha*).
+    pub initial_rate: f64,
+    /// Weight of the highest rate in a flow's first increase (*w_init*).
+    pub initial_weight: f64,
+    /// It never shrinks below (*w_min*).
+    pub min_weight: f64,
+    /// Share of lost credits aimed for, over what the rate leaves of the highest.
+    pub target_loss: f64,
+    /// The gap between two credits varies by this share of it, up and down.
+    pub jitter: f64,
+    /// Sizes of credits are drawn from this one.
+    pub credit_min: Bytes,
+    /// To this one.
+    pub credit_max: Bytes,
+    /// Credits that may wait at a port.
+    pub credit_queue: u16,
+    /// A flow of fewer packets starts at a rate in proportion; 0: none does.
+    pub small_flow: u16,
+    /// A sender wants no more credits once as many came within a round trip as it has packets left.
+    pub early_stop: bool,
+    /// A request that no credit answers is repeated after this.
+    pub retry: Duration,
+}
+
+impl Default for ExpressPassParams {
+    fn default() -> ExpressPassParams {
+        ExpressPassParams {
+            initial_rate: 0.5,
+            initial_weight: 0.0625,
+            min_weight: 0.01,
+            target_loss: 0.125,
+            jitter: 0.1,
+            credit_min: Bytes(76),
+            credit_max: Bytes(92),
+            credit_queue: 8,
+            small_flow: 0,
+            early_stop: false,
+            retry: Duration::from_us(100),
+        }
+    }
+}
+
+impl Ranges for ExpressPassParams {
+    fn check(&self) -> Result<(), OutOfRange> {
+        let share = |key: &str, value: f64, most: f64| {
+            OutOfRange::unless(value > 0.0 && value <= most, key, &alloc::format!("more than 0, at most {most}"))
+        };
+        share("initial_rate", self.initial_rate, 1.0)?;
+        share("initial_weight", self.initial_weight, 0.5)?;
+        share("min_weight", self.min_weight, 0.5)?;
+        OutOfRange::unless((0.0..=1.0).contains(&self.target_loss), "target_loss", "0 to 1")?;
+        OutOfRange::unless((0.0..=0.9).contains(&self.jitter), "jitter", "0 to 0.9")?;
+        let least = Bytes(CONTROL_WIRE.into());
+        OutOfRange::unless(
+            (least..=self.credit_max).contains(&self.credit_min),
+            "credit_min",
+            &alloc::format!("at least {least}, and at most credit_max"),
+        )?;
+        OutOfRange::unless(self.credit_max <= Bytes(1500), "credit_max", "at most 1500 B")?;
+        OutOfRange::unless(self.credit_queue > 0, "credit_queue", "at least 1")?;
+        OutOfRange::unless_timer("retry", self.retry, PERIOD_MIN)
+    }
+}
+
+impl ExpressPassParams {
+    /// How ports limit credits, each of which asks for a packet of so many bytes.
+    pub fn shape(&self, data: Bytes) -> CreditShape {
+        CreditShape { queue: self.credit_queue, credit: self.credit().0 as u16, data: data.0 as u16 }
+    }
+
+    /// Mean size of a credit.
+    fn credit(&self) -> Bytes {
+        Bytes((self.credit_min.0 + self.credit_max.0) / 2)
+    }
+
+    /// Share of the highest at which a flow of so many packets starts.
+    pub(super) fn first_rate(&self, packets: u64) -> f64 {
+        let small = packets < self.small_flow as u64;
+        if small { self.initial_rate * packets as f64 / self.small_flow as f64 } else { self.initial_rate }
+    }
+
+    /// Share of a link that data takes at most, where full packets have so many bytes: credits take the rest.
+    pub fn share(&self, data: Bytes) -> f64 {
+        data.0 as f64 / (self.credit().0 + data.0) as f64
+    }
+
+    /// What a flow alone takes beyond store and forward and what credits leave it of the link: a request and the first credit, and
+    /// in each round trip what its rate falls short of the highest.
+    pub fn startup(&self, path: &IdlePath, data: Bytes) -> Duration {
+        // The first credit comes with the request's answer.
+        let capacity = path.round_trip.0 as f64 * self.share(data) / path.packet.0 as f64;
+        let ramp = CreditRate::ramp(self, path.packets, capacity) * path.round_trip.0 as f64;
+        Duration(path.opening.0 + ramp as u64)
+    }
+}
+
+/// What a flow under ExpressPass has to know at either end.
+#[derive(Clone, Debug)]
+pub struct ExpressPassFlowParams {
+    /// Wire bytes of a full packet.
+    pub full_wire: u16,
+    /// Nothing heard for so long: a sender asks for credits again.
+    pub rto: Duration,
+    /// Of receivers, and what both have.
+    pub receiver: ExpressPassReceiverParams,
+}
+
+/// What it has to know at the receiver.
+#[derive(Clone, Debug)]
+pub struct ExpressPassReceiverParams {
+    /// Of both ends.
+    pub of: ExpressPassParams,
+    /// `[host]`: time between two credits at the highest rate of its link, picoseconds.
+    pub gaps: Vec<f64>,
+    /// Wire bytes of requests, ACKs and NACKs.
+    pub ack_wire: u16,
+    /// A second NACK for the same packet waits this long.
+    pub nack_guard: Duration,
+    /// Seed of the run.
+    pub seed: u64,
+}
+
+impl ExpressPassFlowParams {
+    /// With full packets, and requests, ACKs and NACKs, of these wire sizes, and links of hosts of these rates, bit/s.
+    pub fn new(
+        of: &ExpressPassParams,
+        [full_wire, ack_wire]: [u16; 2],
+        [rto, nack_guard]: [Duration; 2],
+        rates: impl Iterator<Item = u64>,
+        seed: u64,
+    ) -> ExpressPassFlowParams {
+        let bits = 8.0 * (of.credit().0 + full_wire as u64) as f64;
+        let gaps = rates.map(|rate| bits * 1e12 / rate as f64).collect();
+        let receiver = ExpressPassReceiverParams { of: of.clone(), gaps, ack_wire, nack_guard, seed };
+        ExpressPassFlowParams { full_wire, rto, receiver }
+    }
+}
