@@ -285,7 +285,7 @@ impl Outcome {
         let ideal = Ideal::new(&self.graph, &self.scenario);
         let host = &self.scenario.host;
         let by_formula = self.scenario.measure.slowdown == Slowdown::HpccSim;
-        let base = by_formula.then(|| BaseTimes::new(&self.graph, host.payload.0));
+        let base = by_formula.then(|| BaseTimes::new(&self.graph, host));
         let (warm, _) = counted_window(&self.scenario);
         let mut keys = FlowKeys::new(&self.scenario);
         let mut path = Vec::new();

@@ -16,7 +16,7 @@ pub fn network(scenario: &Scenario) -> Value {
     json!({
         "nodes": graph.nodes.iter().enumerate().map(node).collect::<Value>(),
         "links": graph.links.iter().map(link).collect::<Value>(),
-        "base_bdp_bytes": Longest::new(&graph, scenario.host.payload.0).bdp,
+        "base_bdp_bytes": Longest::new(&graph, &scenario.host).bdp,
     })
 }
 

@@ -26,13 +26,13 @@ pub(crate) fn sites(scenario: &Scenario, graph: &Graph) -> Sites {
     };
     let at_least = |window: u64| window.max(host.payload.0);
     if asked == Cap::PairBdp {
-        let times = BaseTimes::new(graph, host.payload.0);
+        let times = BaseTimes::new(graph, host);
         let pairs = (0..graph.hosts).flat_map(|src| (0..graph.hosts).map(move |dst| (src, dst)));
         let of_pair = |(src, dst)| site(rate(src), at_least(times.bdp(src, dst)), times.rtt(src, dst));
         return Sites::new(graph.hosts, pairs.map(of_pair));
     }
     let asks_times = asked == Cap::BaseBdp || host.asks_base_rtt();
-    let longest = if asks_times { Longest::new(graph, host.payload.0) } else { Longest::default() };
+    let longest = if asks_times { Longest::new(graph, host) } else { Longest::default() };
     let window = match asked {
         Cap::Size(bytes) => bytes.0,
         Cap::None => u64::MAX,

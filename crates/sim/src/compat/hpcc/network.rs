@@ -2,6 +2,7 @@
 //!
 //! Source: baselines 0.2 and 0.6 and traffic 7.1, from the simulator's set-up script, switch and analysis.
 
+use backwater_scenario::model::Host;
 use backwater_scenario::topology::Graph;
 
 /// Source port of the first flow between two hosts; each further one has the next.
@@ -44,20 +45,23 @@ pub(crate) fn neighbours(graph: &Graph, up: &[bool]) -> Vec<Vec<(usize, usize)>>
     out
 }
 
-/// What a search from one host meets first, with all links up: a base round trip is propagation both ways, and a payload's
-/// serialisation once a link.
+/// What a search from one host meets first, with all links up: a base round trip is propagation both ways, what a packet and its
+/// answer spend in hosts, which the simulator has not, and a payload's serialisation once a link.
 struct Search<'a> {
     graph: &'a Graph,
     payload: u64,
+    /// Nanoseconds of a round trip.
+    in_hosts: u64,
     near: Vec<Vec<(usize, usize)>>,
     /// `[node]`: propagation and serialisation up to there, nanoseconds; slowest link, bit/s.
     reached: Vec<Option<(u64, u64, u64)>>,
 }
 
 impl Search<'_> {
-    fn new(graph: &Graph, payload: u64) -> Search<'_> {
+    fn new<'a>(graph: &'a Graph, host: &Host) -> Search<'a> {
         let near = neighbours(graph, &vec![true; graph.links.len()]);
-        Search { graph, payload, near, reached: vec![None; graph.nodes.len()] }
+        let (payload, in_hosts) = (host.payload.0, 2 * host.delay.0 / 1000);
+        Search { graph, payload, in_hosts, near, reached: vec![None; graph.nodes.len()] }
     }
 
     /// `[host]`: base round trip, nanoseconds, and slowest link, bit/s; none for the root itself.
@@ -79,9 +83,10 @@ impl Search<'_> {
                 }
             }
         }
+        let in_hosts = self.in_hosts;
         self.reached[..self.graph.hosts].iter().enumerate().map(move |(host, reached)| {
             let (delay, sending, slowest) = reached.expect("valid scenarios are connected");
-            (host != root).then_some((2 * delay + sending, slowest))
+            (host != root).then_some((2 * delay + in_hosts + sending, slowest))
         })
     }
 }
@@ -97,8 +102,8 @@ pub(crate) struct Longest {
 
 impl Longest {
     /// Hosts with equal links to one switch see the same paths: one of them stands for all.
-    pub(crate) fn new(graph: &Graph, payload: u64) -> Longest {
-        let mut search = Search::new(graph, payload);
+    pub(crate) fn new(graph: &Graph, host: &Host) -> Longest {
+        let mut search = Search::new(graph, host);
         let mut seen = std::collections::HashSet::new();
         let mut longest = Longest::default();
         for root in 0..graph.hosts {
@@ -123,8 +128,8 @@ pub(crate) struct BaseTimes {
 
 impl BaseTimes {
     /// Along the paths that the simulator's search meets first.
-    pub(crate) fn new(graph: &Graph, payload: u64) -> BaseTimes {
-        let mut search = Search::new(graph, payload);
+    pub(crate) fn new(graph: &Graph, host: &Host) -> BaseTimes {
+        let mut search = Search::new(graph, host);
         let mut pairs = Vec::with_capacity(graph.hosts * graph.hosts);
         for root in 0..graph.hosts {
             pairs.extend(search.from(root).map(|pair| pair.unwrap_or((0, u64::MAX))));
@@ -194,10 +199,12 @@ mod tests {
             host_delay: delay,
             core_delay: delay,
         };
-        let base = BaseTimes::new(&expand(&clos), 1000);
+        let base = BaseTimes::new(&expand(&clos), &Host::default());
         assert_eq!(base.pairs[127 * 128], (8_320, 100_000_000_000));
         assert_eq!(base.pairs[1], (4_160, 100_000_000_000));
-        assert_eq!(Longest::new(&expand(&clos), 1000), Longest { rtt: 8_320, bdp: 104_000 });
+        assert_eq!(Longest::new(&expand(&clos), &Host::default()), Longest { rtt: 8_320, bdp: 104_000 });
+        let slow = Host { delay: Duration::from_us(2), ..Host::default() };
+        assert_eq!(Longest::new(&expand(&clos), &slow), Longest { rtt: 12_320, bdp: 154_000 }, "both hosts take 2 us");
         // 10 packets of 1048 B at 100 Gb/s: 838 ns.
         assert_eq!(base.standalone(0, 127, 10_000, 1000, 48), 8_320 + 838);
     }
@@ -216,14 +223,14 @@ mod tests {
                 link.rate = BitsPerSec([25, 40, 100][rng.next_u32() as usize % 3] * 1_000_000_000);
                 link.delay = Duration::from_ns([100, 1000, 3000][rng.next_u32() as usize % 3]);
             }
-            let base = BaseTimes::new(&graph, 1000);
+            let base = BaseTimes::new(&graph, &Host::default());
             let pairs = base.pairs.iter().filter(|(rtt, _)| *rtt > 0);
             let expected = pairs.fold(Longest::default(), |most, pair| Longest {
                 rtt: most.rtt.max(pair.0),
                 bdp: most.bdp.max(bdp(*pair)),
             });
-            assert_eq!(Longest::new(&graph, 1000), expected);
-            let first = Search::new(&graph, 1000).from(0).flatten().map(|pair| pair.0).max();
+            assert_eq!(Longest::new(&graph, &Host::default()), expected);
+            let first = Search::new(&graph, &Host::default()).from(0).flatten().map(|pair| pair.0).max();
             differ += u32::from(first != Some(expected.rtt));
         }
         assert!(differ > 50, "one root does not tell: {differ}");
