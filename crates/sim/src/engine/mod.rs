@@ -166,6 +166,8 @@ struct Worker<'a, H: EndHost, D, O> {
     traffic: Traffic,
     timing: Timing,
     shared: &'a Shared<'a, ExtensionOf<H>>,
+    /// Its patience at the barrier.
+    looks: u32,
     harvest: Harvest,
     /// The first flow that arrived in the counted window; flows are numbered in order of arrival.
     first_counted: u32,
@@ -213,6 +215,7 @@ impl<'a, H: EndHost<Schedule: Windows<H, D, O>>, D: DataPlane<Extension = Extens
             traffic,
             timing,
             shared,
+            looks: *LOOKS.end(),
             harvest,
             first_counted: u32::MAX,
             counted: dependents as u64,
@@ -360,7 +363,7 @@ impl<'a, H: EndHost<Schedule: Windows<H, D, O>>, D: DataPlane<Extension = Extens
         if me == 0 {
             shared.stop[parity].store(shared.watch.cancel.load(Ordering::Relaxed), Ordering::Relaxed);
         }
-        shared.barrier.wait();
+        shared.barrier.wait(&mut self.looks);
         for from in (0..n).filter(|from| *from != me) {
             let mut box_ = shared.mail[parity][from * n + me].lock().unwrap_or_else(|e| e.into_inner());
             fabric.accept(&mut box_);
@@ -467,8 +470,8 @@ impl Drop for Breaker<'_> {
     }
 }
 
-/// A barrier for windows of tens of microseconds, too short to sleep in. Yields when the others take long, as they do with more
-/// threads than cores.
+/// A barrier for windows of tens of microseconds, too short to sleep in. Yields when the others take long, and sooner where a core
+/// is wanted by more than one.
 struct SpinBarrier {
     parties: usize,
     waiting: AtomicUsize,
@@ -476,6 +479,11 @@ struct SpinBarrier {
     /// A party has panicked and will not come.
     broken: AtomicBool,
 }
+
+/// Looks at a barrier before a thread that waits there yields.
+const LOOKS: std::ops::RangeInclusive<u32> = 16..=4096;
+/// A yield that takes longer let another thread run.
+const YIELD_ALONE: std::time::Duration = std::time::Duration::from_micros(10);
 
 impl SpinBarrier {
     fn new(parties: usize) -> SpinBarrier {
@@ -487,22 +495,27 @@ impl SpinBarrier {
         }
     }
 
-    fn wait(&self) {
+    /// `looks` is the thread's own, for all its waits.
+    fn wait(&self, looks: &mut u32) {
         let round = self.round.load(Ordering::Acquire);
         if self.waiting.fetch_add(1, Ordering::AcqRel) + 1 == self.parties {
             self.waiting.store(0, Ordering::Release);
             self.round.store(round + 1, Ordering::Release);
             return;
         }
-        let mut spins = 0u32;
+        let mut left = *looks;
         while self.round.load(Ordering::Acquire) == round {
-            spins = spins.wrapping_add(1);
-            if spins.is_multiple_of(4096) {
-                assert!(!self.broken.load(Ordering::Relaxed), "another partition has panicked");
-                std::thread::yield_now()
-            } else {
-                std::hint::spin_loop()
+            if left > 0 {
+                left -= 1;
+                std::hint::spin_loop();
+                continue;
             }
+            assert!(!self.broken.load(Ordering::Relaxed), "another partition has panicked");
+            let gone = std::time::Instant::now();
+            std::thread::yield_now();
+            let wanted = gone.elapsed() > YIELD_ALONE;
+            *looks = if wanted { *looks / 2 } else { *looks * 2 }.clamp(*LOOKS.start(), *LOOKS.end());
+            left = *looks;
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The same scenario, seed and version give the same bytes across builds, by digests kept in `golden_digests.txt`; on random
 //! networks, across threads and window sizes. For every registered scheme: `tests/conformance/digests.rs`.
 //!
-//! This test runs with debug assertions, through enums of all switches and transports; the release build that Python drives, where
+//! This test runs with debug assertions, through tables of functions; the release build that Python drives, where
 //! published schemes are types of their own, is compared with the same file there. After a change that is meant to change
 //! outcomes: `BLESS=1 cargo test -p backwater-sim --test engine golden`.
 

@@ -75,7 +75,7 @@ fn windows_at_or_below_the_look_ahead_do_not_matter() {
 
 /// Of one release build; across builds, `determinism.rs`.
 #[test]
-#[cfg_attr(debug_assertions, ignore = "this build has no types of published schemes")]
+#[cfg_attr(debug_assertions, ignore = "this build has neither")]
 fn the_enum_of_all_switches_does_as_the_types_do() {
     schemes_and_profiles(|name, scenario| {
         assert_eq!(digest(&scenario, 1), Simulation::new(&scenario, 2).run_any(&Watch::default()).digest, "{name}");
