@@ -10,7 +10,10 @@ from conftest import Cli
 
 NS3 = Path(__file__).parent / "data" / "ns3"
 CASES = ("dumbbell2to1", "incast16x200KB", "single10MB")
-TRANSPORTS = {"dctcp": "dctcp", "hpcc": "hpcc", "timely": "timely", "none": "line-rate"}
+TRANSPORTS = {
+    **{"dctcp": "dctcp", "dcqcn": "dcqcn", "dcqcn+win": "dcqcn", "hpcc": "hpcc", "timely": "timely"},
+    "none": "line-rate",
+}
 
 
 @pytest.mark.parametrize("case", CASES)

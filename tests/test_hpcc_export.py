@@ -93,6 +93,8 @@ def absolute(scenario: dict[str, Any]) -> list[tuple[int, int, int, int, int]]:
         ("hpcc", ["CC_MODE 3"]),
         ("hpcc", ["CC_MODE 3", "FAST_REACT 1", "INT_MULTI 4", "U_TARGET 0.9", "MI_THRESH 5"]),
         ("hpcc", ["CC_MODE 3", "MULTI_RATE 1", "MIN_RATE 1Gb/s", "RATE_AI 0b/s"]),
+        ("dcqcn", ["CC_MODE 1"]),
+        ("dcqcn", ["CC_MODE 1", "RP_TIMER 55", "CLAMP_TARGET_RATE 1", "FAST_RECOVERY_TIMES 5", "HAS_WIN 0"]),
         ("timely", ["CC_MODE 7"]),
         ("timely", ["CC_MODE 7", "HAS_WIN 1", "VAR_WIN 0", "RATE_AI 10Mb/s", "RATE_HAI 50Mb/s", "MIN_RATE 50Mb/s"]),
         ("hpcc", ["CC_MODE 3", "SAMPLE_FEEDBACK 1", "GLOBAL_T 0", "VAR_WIN 0"]),
@@ -258,7 +260,9 @@ def test_backpressure_that_the_simulator_does_not_have_is_said(tmp_path: Path, s
     assert f"{what}: switches there have PFC, always" in exported.notes
 
 
-@pytest.mark.parametrize(("scheme", "rate"), [("dctcp", 100), ("hpcc", 100), ("hpcc", 10), ("timely", 100)])
+@pytest.mark.parametrize(
+    ("scheme", "rate"), [("dctcp", 100), ("hpcc", 100), ("hpcc", 10), ("timely", 100), ("dcqcn-vendor", 100)]
+)
 def test_a_scenario_in_the_profile_is_exported_without_a_remark(tmp_path: Path, scheme: str, rate: int) -> None:
     text = CLOS.format(scheme=scheme, seed=1, host_rate=rate, delay=1000, buffer=12, origin=2000)
     exported = exporter.read(scenario_of(text, tmp_path))
@@ -289,6 +293,24 @@ def test_what_is_written_of_hpcc_and_what_is_said(tmp_path: Path) -> None:
     ]
 
 
+def test_what_is_written_of_dcqcn_and_what_is_said(tmp_path: Path) -> None:
+    text = CLOS.format(scheme="dcqcn-vendor", seed=1, host_rate=100, delay=1000, buffer=12, origin=2000)
+    text = text.replace('compat = "hpcc-sim"\n', "")
+    plain = exporter.read(scenario_of(text, tmp_path))
+    keys = ("ALPHA_RESUME_INTERVAL", "RATE_DECREASE_INTERVAL", "RP_TIMER", "FAST_RECOVERY_TIMES", "CLAMP_TARGET_RATE")
+    assert [entry(plain, key) for key in keys] == ["1", "4", "300", "1", "0"]
+    keys = ("EWMA_GAIN", "RATE_AI", "RATE_HAI", "MIN_RATE", "HAS_WIN", "ENABLE_QCN", "KMIN_MAP", "PMAX_MAP")
+    written = ["0.00390625", "20Mbps", "200Mbps", "1Gbps", "0", "1", "1 100000000000 400", "1 100000000000 0.2"]
+    assert [entry(plain, key) for key in keys] == written
+    text += '[host.dcqcn]\nalpha = 0.5\nalpha_timer = "500 ns"\nincrease_timer = "55500 ns"\n'
+    changed = exporter.read(scenario_of(text, tmp_path))
+    assert [note for note in changed.notes if note not in plain.notes] == [
+        "host.dcqcn.alpha is 0.5: there 1",
+        "host.dcqcn.alpha_timer is 500 ns: there whole microseconds, 1 us",
+        "host.dcqcn.increase_timer is 55500 ns: there whole microseconds, 55 us",
+    ]
+
+
 def test_what_is_written_of_timely_and_what_is_said(tmp_path: Path) -> None:
     text = CLOS.format(scheme="timely", seed=1, host_rate=100, delay=1000, buffer=12, origin=2000)
     text = text.replace('compat = "hpcc-sim"\n', "")
@@ -311,13 +333,18 @@ def test_every_scheme_is_written_with_its_control_or_refused(tmp_path: Path, sch
     scenario = scenario_of(text.replace('compat = "hpcc-sim"\n', ""), tmp_path)
     transport = scenario["host"]["transport"]
     mode = {"line-rate": "0", "window": "0", "hpcc": "3", "timely": "7", "dctcp": "8"}.get(transport)
+    if scheme == "dcqcn-vendor":
+        mode = "1"
     if mode is not None:
         assert entry(exporter.read(scenario), "CC_MODE") == mode
         return
     with pytest.raises(InputError) as refused:
         exporter.read(scenario)
-    known = "line-rate, window, dctcp, hpcc, timely"
-    assert str(refused.value) == f'host.transport: "{transport}": there is no export of it: expected one of {known}'
+    known = "line-rate, window, dctcp, dcqcn, hpcc, timely"
+    says = f'host.transport: "{transport}": there is no export of it: expected one of {known}'
+    if transport == "dcqcn":
+        says = 'host.dcqcn.variant: "published": there is no export of it: expected vendor'
+    assert str(refused.value) == says
 
 
 @pytest.mark.parametrize(

@@ -389,6 +389,27 @@ def test_hpcc_without_a_window_is_refused(tmp_path: Path) -> None:
     assert scenario["host"]["window"] == "base-bdp", "without the key it has one"
 
 
+def test_dcqcn_becomes_a_scenario(tmp_path: Path) -> None:
+    config = edited(CONFIG, tmp_path, "CC_MODE 8", "CC_MODE 1")
+    for key, value in (("RP_TIMER", "300.9"), ("CLAMP_TARGET_RATE", "1"), ("FAST_RECOVERY_TIMES", "5")):
+        old = next(line for line in CONFIG.read_text().splitlines() if line.split()[:1] == [key])
+        config = edited(config, tmp_path, f"\n{old}", f"\n{key} {value}")
+    scenario, summary = run_import(tmp_path, config=config, transport="dcqcn")
+    assert (scenario["scheme"], scenario["host"]["transport"]) == ("dcqcn-vendor", "dcqcn")
+    assert scenario["switch"]["ecn"]["kmin"] == "1200 KB"
+    dcqcn = scenario["host"]["dcqcn"]
+    clocks = [dcqcn[key] for key in ("alpha_timer", "decrease_interval", "increase_timer")]
+    assert clocks == ["1 us", "4 us", "300 us"], "fractions of a microsecond are cut off there"
+    keys = ("variant", "fast_recovery", "clamp", "additive_increase", "hyper_increase", "min_rate", "g")
+    assert [dcqcn[key] for key in keys] == ["vendor", 5, True, "50 Mbps", "100 Mbps", "100 Mbps", 0.0625]
+    silent = next(line for line in summary if line.startswith("Without effect here"))
+    assert "DCTCP_RATE_AI" in silent
+    assert "RP_TIMER" not in silent
+    endless = edited(config, tmp_path, "RP_TIMER 300.9", "RP_TIMER 0.9")
+    with pytest.raises(InputError, match=r'RP_TIMER "0.9": expected 1 to 1000000 microseconds'):
+        run_import(tmp_path / "endless", config=endless, transport="dcqcn")
+
+
 def test_timely_becomes_a_scenario(tmp_path: Path) -> None:
     mode_7 = edited(CONFIG, tmp_path, "CC_MODE 8", "CC_MODE 7")
     scenario, summary = run_import(tmp_path, config=mode_7, transport="timely")
@@ -408,8 +429,8 @@ CONFIG_FAULTS = [
     (
         "CC_MODE 8",
         "CC_MODE 10",
-        'config.txt:15: CC_MODE "10": expected one of 8 (dctcp), 3 (hpcc), 7 (timely), 0 (line-rate); not simulated '
-        "yet: 1 DCQCN, 10 PINT",
+        'config.txt:15: CC_MODE "10": expected one of 8 (dctcp), 1 (dcqcn), 3 (hpcc), 7 (timely), 0 (line-rate); not '
+        "simulated yet: 10 PINT",
     ),
     ("CC_MODE 8", "CC_MODE 0", 'config.txt:15: CC_MODE "0": --transport dctcp is 8: expected --transport line-rate'),
     ("CC_MODE 8", "CC_MODE dctcp", 'config.txt:15: CC_MODE "dctcp": expected a whole number from 0'),
@@ -569,7 +590,10 @@ def test_the_command_imports_and_its_scenario_runs(cli: Cli, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--transport", "swift", "-o", "x.toml"], "--transport swift: expected one of dctcp, hpcc, timely, line-rate"),
+        (
+            ["--transport", "swift", "-o", "x.toml"],
+            "--transport swift: expected one of dctcp, dcqcn, hpcc, timely, line-rate",
+        ),
         (["--transport", "dctcp", "-o", "x.txt"], "-o x.txt: expected a name that ends in .toml"),
         (["--transport", "line-rate", "-o", "x.toml"], 'CC_MODE "8": --transport line-rate is 0'),
         (["--transport", "dctcp", "-o", "/proc/none/x.toml"], "/proc/none/x.toml: cannot be written"),

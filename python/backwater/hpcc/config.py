@@ -28,6 +28,11 @@ USED_BY = {
         *("U_TARGET", "MI_THRESH", "RATE_AI", "MIN_RATE", "FAST_REACT", "MULTI_RATE", "SAMPLE_FEEDBACK", "INT_MULTI"),
         "VAR_WIN",
     },
+    "dcqcn": {
+        *("ALPHA_RESUME_INTERVAL", "RATE_DECREASE_INTERVAL", "RP_TIMER", "FAST_RECOVERY_TIMES", "CLAMP_TARGET_RATE"),
+        *("EWMA_GAIN", "RATE_AI", "RATE_HAI", "MIN_RATE", "VAR_WIN"),
+        *("ENABLE_QCN", "KMAX_MAP", "KMIN_MAP", "PMAX_MAP"),
+    },
     "timely": {"RATE_AI", "RATE_HAI", "MIN_RATE", "VAR_WIN"},
 }
 """Keys that one transport reads beside those."""
@@ -35,7 +40,6 @@ WITHOUT_EFFECT = {
     *("USE_DYNAMIC_PFC_THRESHOLD", "PAUSE_TIME", "DATA_RATE", "LINK_DELAY", "L2_CHUNK_SIZE", "ENABLE_TRACE"),
     *("TOPOLOGY_FILE", "FLOW_FILE", "TRACE_FILE", "TRACE_OUTPUT_FILE", "FCT_OUTPUT_FILE", "PFC_OUTPUT_FILE"),
     *("QLEN_MON_FILE", "QLEN_MON_START", "QLEN_MON_END"),
-    *("ALPHA_RESUME_INTERVAL", "RATE_DECREASE_INTERVAL", "CLAMP_TARGET_RATE", "RP_TIMER", "FAST_RECOVERY_TIMES"),
     *("PINT_LOG_BASE", "PINT_PROB"),
 }
 """Keys of the simulator that change no result under the schemes imported here, whatever their values."""
@@ -108,6 +112,15 @@ class Config:
             return value if value is not None and within(value) else None
 
         return self.get(key, default, f"{default:g}", read, expected)
+
+    def microseconds(self, key: str, default: int) -> int:
+        """A period, which loses its fraction there."""
+
+        def read(word: str) -> int | None:
+            value = number(word)
+            return int(value) if value is not None and 1 <= value <= 10**6 else None
+
+        return self.get(key, default, f"{default} us", read, "1 to 1000000 microseconds")
 
     def stop_ns(self) -> int | None:
         entry = self.entries.get("SIMULATOR_STOP_TIME")

@@ -17,6 +17,12 @@ from backwater.hpcc.units import resolved
 ACK_BYTES, HPCC_ACK_BYTES = 60, 88
 INT_RATES = {gbps * 10**9 for gbps in (25, 50, 100, 200, 400)}
 """Of links: telemetry there takes any other for the first."""
+CLOCKS = {
+    "alpha_timer": "ALPHA_RESUME_INTERVAL",
+    "decrease_interval": "RATE_DECREASE_INTERVAL",
+    "increase_timer": "RP_TIMER",
+}
+"""Periods of DCQCN."""
 TIMELY: dict[str, float] = {"weight": 0.875, "beta": 0.8, "hyper_after": 5}
 TIMELY_NS = {"t_low": 50_000, "t_high": 500_000, "min_rtt": 20_000}
 """What TIMELY has there, whatever its files say."""
@@ -31,6 +37,9 @@ def check(host: dict[str, Any]) -> None:
     if host["transport"] not in CONTROLS:
         expected = ", ".join(CONTROLS)
         raise InputError(f'host.transport: "{host["transport"]}": there is no export of it: expected one of {expected}')
+    variant = host["dcqcn"]["variant"]
+    if host["transport"] == "dcqcn" and variant != "vendor":
+        raise InputError(f'host.dcqcn.variant: "{variant}": there is no export of it: expected vendor')
 
 
 def entries(host: dict[str, Any], network: Network) -> dict[str, str]:
@@ -48,6 +57,20 @@ def dctcp(host: dict[str, Any], _network: Network) -> dict[str, str]:
         "CC_MODE": "8",
         "EWMA_GAIN": repr(own["g"]),
         "DCTCP_RATE_AI": units.ns3_rate(resolved(own["additive_increase"])),
+        **rates(own),
+    }
+
+
+def dcqcn(host: dict[str, Any], _network: Network) -> dict[str, str]:
+    own = host["dcqcn"]
+    return {
+        "CC_MODE": "1",
+        "EWMA_GAIN": repr(own["g"]),
+        **{key: str(max(1, resolved(own[name]) // 10**6)) for name, key in CLOCKS.items()},
+        "FAST_RECOVERY_TIMES": str(own["fast_recovery"]),
+        "CLAMP_TARGET_RATE": str(int(own["clamp"])),
+        "RATE_AI": units.ns3_rate(resolved(own["additive_increase"])),
+        "RATE_HAI": units.ns3_rate(resolved(own["hyper_increase"])),
         **rates(own),
     }
 
@@ -90,6 +113,7 @@ CONTROLS: dict[str, Callable[[dict[str, Any], Network], dict[str, str]]] = {
     "line-rate": line_rate,
     "window": line_rate,
     "dctcp": dctcp,
+    "dcqcn": dcqcn,
     "hpcc": hpcc,
     "timely": timely,
 }
@@ -116,9 +140,22 @@ def ack_bytes(host: dict[str, Any]) -> int:
 def differences(scenario: dict[str, Any], network: Network) -> list[str]:
     """What the entries cannot say."""
     transport = scenario["host"]["transport"]
+    if transport == "dcqcn":
+        return dcqcn_differences(scenario["host"]["dcqcn"])
     if transport == "timely":
         return timely_differences(scenario["host"]["timely"])
     return hpcc_differences(scenario, network) if transport == "hpcc" else []
+
+
+def dcqcn_differences(own: dict[str, Any]) -> list[str]:
+    notes = []
+    if own["alpha"] != 1:
+        notes.append(f"host.dcqcn.alpha is {own['alpha']}: there 1")
+    for name in CLOCKS:
+        us, rest = divmod(resolved(own[name]), 10**6)
+        if rest or not us:
+            notes.append(f"host.dcqcn.{name} is {own[name]}: there whole microseconds, {max(1, us)} us")
+    return notes
 
 
 def timely_differences(own: dict[str, Any]) -> list[str]:

@@ -33,7 +33,7 @@ MIB = 1 << 20
 BUFFER_MIB_MAX = 4095
 
 CONVENTIONS = {
-    **{"time": "whole-ns", "ties": "scheduled", "paths": "hpcc-sim", "hosts": "hpcc-sim", "memory": "hpcc-sim"},
+    **{"time": "whole-ns", "ties": "ns3", "paths": "hpcc-sim", "hosts": "hpcc-sim", "memory": "hpcc-sim"},
     "pfc_frame": "43 B",
 }
 """What `compat = "hpcc-sim"` sets, but for ACKs."""

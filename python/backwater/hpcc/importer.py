@@ -6,6 +6,7 @@ import contextlib
 import json
 import shutil
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,8 +20,8 @@ from backwater.hpcc.words import number
 from backwater.results import disk_errors
 from backwater.terminal import size, some
 
-MODE_OF = {"dctcp": 8, "hpcc": 3, "timely": 7, "line-rate": 0}
-SCHEME_OF = {"dctcp": "dctcp", "hpcc": "hpcc", "timely": "timely", "line-rate": "pfc"}
+MODE_OF = {"dctcp": 8, "dcqcn": 1, "hpcc": 3, "timely": 7, "line-rate": 0}
+SCHEME_OF = {"dctcp": "dctcp", "dcqcn": "dcqcn-vendor", "hpcc": "hpcc", "timely": "timely", "line-rate": "pfc"}
 TRANSPORTS = tuple(MODE_OF)
 CLASSES_MAX = 8
 CLASS_OF_PORT = {flows.BACKGROUND_PORT: "background", flows.INCAST_PORT: "incast"}
@@ -28,8 +29,8 @@ CLASS_OF_PORT = {flows.BACKGROUND_PORT: "background", flows.INCAST_PORT: "incast
 HEADER_BYTES = 48
 INT_BYTES = 42
 STAMP_BYTES = 8
-CARRIED_BYTES = {"dctcp": 0, "hpcc": INT_BYTES, "timely": STAMP_BYTES, "line-rate": 0}
-"""Beside the headers of a data packet."""
+CARRIED_BYTES = {"hpcc": INT_BYTES, "timely": STAMP_BYTES}
+"""Beside the headers of a data packet; others carry nothing."""
 SCHEME_PAYLOAD_BYTES = 1000
 """What the quanta of the schemes are for."""
 ACK_CLASS_GROUP = (
@@ -189,10 +190,10 @@ def switch_section(imported: Imported) -> str:
     lines = ["[switch]", aligned(f'buffer = "{buffer} MiB"', given.where("BUFFER_SIZE"))]
     payload = read_payload(given)
     if payload > SCHEME_PAYLOAD_BYTES:
-        full = payload + HEADER_BYTES + CARRIED_BYTES[imported.transport]
+        full = payload + HEADER_BYTES + CARRIED_BYTES.get(imported.transport, 0)
         lines.append(aligned(f'quantum = "{full} B"', "a full packet"))
     section = "\n".join(lines)
-    return section + (f"\n\n{ecn_section(imported)}" if imported.transport == "dctcp" else "")
+    return section + (f"\n\n{ecn_section(imported)}" if imported.transport in ("dctcp", "dcqcn") else "")
 
 
 def ecn_section(imported: Imported) -> str:
@@ -295,7 +296,7 @@ def host_section(imported: Imported) -> str:
     )
     ack_class = "high" if high or other else "data"
     lines.append(aligned(f'ack_class = "{ack_class}"', given.where("ACK_HIGH_PRIO") + other))
-    table = {"dctcp": dctcp_table, "hpcc": hpcc_table, "timely": timely_table}.get(imported.transport)
+    table = TABLES.get(imported.transport)
     return "\n".join(lines + (["", *table(imported)] if table else []))
 
 
@@ -307,6 +308,25 @@ def dctcp_table(imported: Imported) -> list[str]:
         "[host.dctcp]",
         aligned(f"g = {gain!r}", given.where("EWMA_GAIN")),
         aligned(f'additive_increase = "{units.toml_rate(increase)}"', given.where("DCTCP_RATE_AI")),
+        *rate_lines(imported),
+    ]
+
+
+def dcqcn_table(imported: Imported) -> list[str]:
+    given = imported.config
+    gain = given.share("EWMA_GAIN", 0.00390625, "more than 0 and at most 1", lambda g: 0 < g <= 1)
+    increase, hyper = given.rate("RATE_AI", 20 * 10**6), given.rate("RATE_HAI", 200 * 10**6)
+    times = {"alpha_timer": ("ALPHA_RESUME_INTERVAL", 1), "decrease_interval": ("RATE_DECREASE_INTERVAL", 4)}
+    times["increase_timer"] = ("RP_TIMER", 300)
+    steps = given.whole("FAST_RECOVERY_TIMES", 1, 1, 1000)
+    return [
+        "[host.dcqcn]",
+        aligned(f"g = {gain!r}", given.where("EWMA_GAIN")),
+        *(aligned(f'{own} = "{given.microseconds(key, us)} us"', given.where(key)) for own, (key, us) in times.items()),
+        aligned(f"fast_recovery = {steps}", given.where("FAST_RECOVERY_TIMES")),
+        aligned(f"clamp = {json.dumps(given.flag('CLAMP_TARGET_RATE', False))}", given.where("CLAMP_TARGET_RATE")),
+        aligned(f'additive_increase = "{units.toml_rate(increase)}"', given.where("RATE_AI")),
+        aligned(f'hyper_increase = "{units.toml_rate(hyper)}"', given.where("RATE_HAI")),
         *rate_lines(imported),
     ]
 
@@ -341,6 +361,12 @@ def timely_table(imported: Imported) -> list[str]:
         aligned(f'hyper_increase = "{units.toml_rate(hyper)}"', given.where("RATE_HAI")),
         *rate_lines(imported),
     ]
+
+
+TABLES: dict[str, Callable[[Imported], list[str]]] = {
+    **{"dctcp": dctcp_table, "dcqcn": dcqcn_table, "hpcc": hpcc_table, "timely": timely_table},
+}
+"""By transport, of those that have one."""
 
 
 def default_int_unit(network: Network) -> int:
