@@ -3,11 +3,11 @@
 mod software;
 
 use backwater_dataplane::{Ecn, EcnAt, EcnOf, FlowSailParams, Spacing};
-use backwater_nic::{Fifo, List, Nic, Rings};
+use backwater_nic::{Fifo, List, Nic, Rings, Throttled};
 use backwater_schemes::{
     AckClass, AnyControl, Assignment, Backpressure, Conventions, Host, Hosts, Network, Switch, Transport as Name,
 };
-use backwater_transport::{GoBackN, GoBackNSender, Site, Tcp, Transport};
+use backwater_transport::{Credit, ExpressPass, GoBackN, GoBackNSender, Site, Tcp, Transport};
 use backwater_types::{BitsPerSec, Bytes, ControlFrame, Duration, FlowName, Instant, Kind, Packet, QueueMap, flags};
 use software::{HOST, LAST_WIRE, PACKET, PEER, RATE, SoftwareNic};
 
@@ -371,4 +371,41 @@ fn a_fifo_that_marks_does_so_as_the_switch_at_its_rate() {
     assert!(marked(&tables).is_empty());
     tables.host.nic_marks = true;
     assert_eq!(marked(&tables), [0, 1, 2, 3, 4, 5]);
+}
+
+/// Of thirty credits that come at once one goes, eight wait and the rest is dropped. Two go at once, as many as their bucket holds, and then
+/// one for each packet that the way back can take: its share of the link is (1048 + 84) x 80 ps. Data goes in between.
+#[test]
+fn credits_wait_for_their_time_and_data_goes_between_them() {
+    const EACH: u64 = 1132 * 80;
+    let mut tables = Tables::default();
+    tables.host.transport = Name::Expresspass;
+    let network = tables.network();
+    let transport = network.expresspass([RATE; 8].into_iter());
+    let mut nic: SoftwareNic<Throttled<Fifo<Credit>, Credit>, ExpressPass> =
+        SoftwareNic::new(&network, &tables.switch, transport);
+    let reply = |kind: Kind, seq: u32| Packet { kind, seq, wire: 84, dst: PEER, src: HOST, ..Packet::NONE };
+    (0..30).for_each(|seq| nic.reply(reply(Kind::Credit, seq)));
+    assert_eq!(nic.dropped.iter().map(|packet| packet.seq).collect::<Vec<_>>(), (9..30).collect::<Vec<_>>());
+    nic.run_to(Instant(3 * EACH + EACH / 2));
+    let credits = |nic: &SoftwareNic<_, ExpressPass>| -> Vec<(u64, u32)> {
+        let sent = nic.sent.iter().filter(|(_, packet)| packet.kind == Kind::Credit);
+        sent.map(|(at, packet)| (at.0, packet.seq)).collect()
+    };
+    let near = |(at, seq): (u64, u32), exact: u64| at.abs_diff(exact) <= seq as u64;
+    let alone = credits(&nic);
+    assert_eq!(alone[..2], [(0, 0), (84 * 80, 1)]);
+    assert!(alone.len() == 5 && alone[2..].iter().all(|one| near(*one, (one.1 as u64 - 1) * EACH)), "{alone:?}");
+    // A reply of another kind waits for no credit, and data for none whose time has not come.
+    nic.write(1, 1, 9, RATE);
+    nic.reply(reply(Kind::Ack, 7));
+    nic.run_to(Instant(20 * EACH));
+    let kinds: Vec<Kind> = nic.sent.iter().skip(5).map(|(_, packet)| packet.kind).collect();
+    assert_eq!(kinds[..4], [Kind::Data, Kind::Ack, Kind::Credit, Kind::Data], "{kinds:?}");
+    let all = credits(&nic);
+    assert_eq!((all.len(), kinds.iter().filter(|kind| **kind == Kind::Data).count()), (9, 9));
+    for one in &all[5..] {
+        let due = (one.1 as u64 - 1) * EACH;
+        assert!(one.0 + 9 >= due && one.0 <= due + 2 * PACKET.0, "{one:?} was due at {due}");
+    }
 }

@@ -16,8 +16,8 @@
 //!
 //! Differs from the sources: requests travel as acknowledgements do, before data; the receiver knows the last packet by its flag, and
 //! answers it with an acknowledgement, so that the sender knows too; a sender that hears nothing for `host.rto` asks again, which in
-//! the public code only one does that has heard nothing yet. The public code has a credit in the place of `data` bytes of its
-//! largest frame, here it is that of a full packet: the same with its sizes, `host.payload` 1460 and `host.header` 78.
+//! the public code only one does that has heard nothing yet. Ports of the public code leave a credit's data the place of its largest
+//! frame, 1538 B; here that of a full packet, the same with `host.payload` 1460 B and `host.header` 78 B.
 
 mod credit;
 mod params;
@@ -44,8 +44,8 @@ impl Transport for ExpressPass {
     type Receiver = ExpressPassReceiver;
     type Peers = ();
 
-    fn open(params: &ExpressPassFlowParams, _peers: &mut (), now: Instant, start: Start) -> ExpressPassSender {
-        ExpressPassSender::new(params, now, start)
+    fn open(_params: &ExpressPassFlowParams, _peers: &mut (), now: Instant, start: Start) -> ExpressPassSender {
+        ExpressPassSender::new(now, start)
     }
 
     fn receiving(params: &ExpressPassFlowParams) -> &ExpressPassReceiverParams {

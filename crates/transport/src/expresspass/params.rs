@@ -100,7 +100,7 @@ impl ExpressPassParams {
     /// What a flow alone takes beyond store and forward and what credits leave it of the link: a request and the first credit, and
     /// in each round trip what its rate falls short of the highest.
     pub fn startup(&self, path: &IdlePath, data: Bytes) -> Duration {
-        // The first credit comes with the request's answer.
+        // Request and credit are as long as headers and an acknowledgement, to a few bytes.
         let capacity = path.round_trip.0 as f64 * self.share(data) / path.packet.0 as f64;
         let ramp = CreditRate::ramp(self, path.packets, capacity) * path.round_trip.0 as f64;
         Duration(path.opening.0 + ramp as u64)

@@ -51,7 +51,7 @@ enum Ask {
 
 impl ExpressPassSender {
     /// Of a flow that starts.
-    pub fn new(_params: &ExpressPassFlowParams, now: Instant, start: Start) -> ExpressPassSender {
+    pub fn new(now: Instant, start: Start) -> ExpressPassSender {
         ExpressPassSender {
             start,
             next: 0,

@@ -15,10 +15,10 @@ pub fn case(number: u64) -> Case {
     let buffer = if dice.percent(50) { full * dice.range(1, 40) + dice.below(full) } else { 75_000_000 };
     let _ = write!(out, "[switch]\nbuffer = \"{buffer} B\"\nquantum = \"{full} B\"\n");
     let _ = writeln!(out, "symmetric_ecmp = {}", dice.percent(80));
-    let _ = writeln!(out, "assignment = {}", dice.of(&["\"single\"", "\"single\"", "\"dynamic\"", "\"per-flow\""]));
-    if !out.contains("per-flow") {
-        let _ = writeln!(out, "mmu = {{ ports = {} }}", dice.range(1, net.ports));
-    }
+    let assignment = dice.of(&["single", "single", "dynamic", "per-flow"]);
+    // The memory of several MMUs is followed where a port has one queue.
+    let ports = if assignment == "single" { dice.range(1, net.ports) } else { net.ports };
+    let _ = write!(out, "assignment = \"{assignment}\"\nmmu = {{ ports = {ports} }}\n");
     let _ = write!(
         out,
         "[host]\npayload = \"{payload} B\"\nheader = \"{header} B\"\nack = \"{} B\"\nrto = \"{} us\"\nnack_guard = \"{} us\"\n",
