@@ -1643,6 +1643,30 @@ fn a_set_is_refused_by_its_own_text() {
 }
 
 #[test]
+fn flows_are_split_only_where_nothing_takes_them_to_have_one_path() {
+    let pods = |from: &str, to: &str| PODS.replacen(from, to, 1);
+    let key = |text: &str, sets: &[&str], why: &str| {
+        has(&refuse(text, sets, None), &["switch.load_balancing", why, "expected \"flow\""]);
+    };
+    // GOOD is BFC's, PODS is FlowSail's with a region of PFC.
+    key(GOOD, &["switch.load_balancing=packet"], "takes the packets of a flow to come and to go by one port each");
+    key(GOOD, &["switch.load_balancing={ flowlet = \"50 us\" }"], "by one port each");
+    key(&pods("buffer = \"6 MB\"", "load_balancing = \"packet\""), &[], "by one port each");
+    let dctcp = ["scheme=dctcp", "switch.load_balancing=packet"];
+    key(GOOD, &[dctcp[0], dctcp[1], "switch.symmetric_ecmp=true"], "none to come back by");
+    key(GOOD, &[dctcp[0], dctcp[1], "conventions.paths=hpcc-sim"], "chooses by flow");
+    for gap in ["0 s", "1000 s"] {
+        let set = format!("switch.load_balancing={{ flowlet = \"{gap}\" }}");
+        has(
+            &refuse(GOOD, &[dctcp[0], &set], None),
+            &["switch.load_balancing.flowlet = ", "expected more than 0 and at most 10 s"],
+        );
+    }
+    has(&refuse(GOOD, &["switch.load_balancing=spray"], None), &["expected \"flow\" or \"packet\" or"]);
+    load_str(GOOD, Path::new("."), "good.toml", &dctcp.map(String::from), None).expect("go-back-N may be split");
+}
+
+#[test]
 fn combinations_that_need_another_topology() {
     let single = r#"scheme = "dctcp"
 topology = { kind = "single-switch", hosts = 4, rate = "100 Gbps", delay = "1 us" }

@@ -6,7 +6,7 @@
 
 use crate::conventions::AckClass;
 use crate::host::{ExtensionVisitor, Of, Stated, Visitor, transports};
-use crate::switch::{Assignment, WhenPaused, backpressures};
+use crate::switch::{Assignment, LoadBalancing, WhenPaused, backpressures};
 use crate::window::Window;
 use backwater_dataplane::{BfcParams, BufferSize, Ecn, FlowSailParams, Mmu, NotEct, PfcParams, PoolEcn};
 use backwater_transport as control;

@@ -1,10 +1,11 @@
 //! Builds a network from a scenario: nodes, wires and routes, split into partitions.
 
 use crate::host::port::{EndHost, ExtensionOf, HostPort, HostSetup};
+use crate::net::choice::Choice;
 use crate::net::link::{Fabric, Faults, Wire};
 use crate::net::meters::{Census, DelayHistogram, Meters};
 use crate::net::pause_census::PauseCensus;
-use crate::net::routes::{Choice, Routes};
+use crate::net::routes::Routes;
 use crate::net::schedule::{Schedule, Target};
 use crate::net::switch_node::{Change, SwitchNode};
 use crate::workload::FlowKeys;

@@ -1,10 +1,11 @@
 //! A switch in the network: the data plane, its links and its routes.
 
+use crate::net::choice::Choice;
 use crate::net::link::{Fabric, Wire, put_on_wire};
 use crate::net::meters::Meters;
 use crate::net::node_by_node::InFlight;
 use crate::net::pause_census::PauseCensus;
-use crate::net::routes::{Choice, Routes};
+use crate::net::routes::Routes;
 use crate::net::schedule::{Agenda, EventName, Schedule};
 use crate::net::stats::{Drops, Held, PortStats, Sent};
 use crate::observe::Observer;
@@ -229,8 +230,8 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
     /// The port for a packet; one without a way is dropped.
     #[inline(always)]
     fn route<O: Observer>(&mut self, now: Instant, packet: &Packet, observer: &mut O) -> Option<PortId> {
-        let routes = &self.routes[self.epoch];
-        let egress = routes.next(self.id - self.hosts, packet, &self.choice);
+        let (routes, choice) = (&self.routes[self.epoch], &mut self.choice);
+        let egress = routes.next(self.id - self.hosts, packet.dst, |count| choice.among(now, count, packet));
         if egress.is_none() {
             self.drops.count(DropReason::NoRoute, packet);
             observer.dropped(now, self.id, packet, DropReason::NoRoute);

@@ -12,6 +12,7 @@ mod healing;
 mod hpcc_model;
 mod hpcc_side_by_side;
 mod hpcc_sim;
+mod load_balancing;
 mod pause_threshold_model;
 mod pauses;
 mod planted_bugs;

@@ -10,11 +10,11 @@ mod pfc;
 use std::collections::BTreeSet;
 
 use backwater_schemes::planes::PRODUCTS;
-use backwater_types::{Bytes, Ranges};
+use backwater_types::{Bytes, Duration, Ranges, TIMER_MAX};
 
 use super::{Doc, Net};
 use crate::error::Error;
-use crate::model::{Assignment, Backpressure, BufferSize, Switch, WhenPaused};
+use crate::model::{Assignment, Backpressure, BufferSize, LoadBalancing, Paths, Switch, WhenPaused};
 
 /// Queue numbers of a PAUSE bitmap.
 const DATA_QUEUES_MAX: u16 = 128;
@@ -83,6 +83,7 @@ pub(super) fn check(part: &Part) -> Result<(), Error> {
     flowsail::check(part)
 }
 
+    check_load_balancing(part)?;
 fn check_quantum(part: &Part) -> Result<(), Error> {
     let (quantum, host) = (part.switch.quantum, &part.doc.scenario.host);
     let full = part.doc.full_packet();
@@ -158,6 +159,30 @@ fn check_groups(part: &Part) -> Result<(), Error> {
     let (groups, queues) = (switch.priority_groups, switch.data_queues());
     part.need((1..=PRIORITIES).contains(&groups), "priority_groups", || format!("expected 1 to {PRIORITIES}"))?;
     part.need(groups == 1 || switch.assignment == Assignment::Flowsail, "priority_groups", || {
+/// Flows on several paths: nothing may hang on their having one.
+fn check_load_balancing(part: &Part) -> Result<(), Error> {
+    let (switch, conventions) = (part.switch, &part.doc.scenario.conventions);
+    if let LoadBalancing::Flowlet(gap) = switch.load_balancing {
+        part.need(gap > Duration::ZERO && gap <= TIMER_MAX, "load_balancing.flowlet", || {
+            format!("expected more than 0 and at most {TIMER_MAX}")
+        })?;
+    }
+    let one_path = |holds: bool, why: &str| {
+        part.need(holds || !switch.load_balancing.splits_flows(), "load_balancing", || {
+            format!("{why}; expected \"flow\"")
+        })
+    };
+    one_path(!switch.symmetric_ecmp, "a flow with several paths has none to come back by, as symmetric_ecmp asks")?;
+    one_path(conventions.paths == Paths::Salted, "conventions.paths = \"hpcc-sim\" chooses by flow")?;
+    let scenario = part.doc.scenario;
+    let coarse = |switch: &Switch| matches!(switch.backpressure, Backpressure::None | Backpressure::Pfc);
+    one_path(
+        coarse(&scenario.switch) && scenario.region.iter().all(|region| coarse(&region.switch)),
+        "backpressure by queue and by flow takes the packets of a flow to come and to go by one port each: with several it would \
+         hold some of them, and others overtake",
+    )
+}
+
         "only FlowSail assigns queues within a group; expected 1, or assignment = \"flowsail\"".into()
     })?;
     let groups = u16::from(groups);
