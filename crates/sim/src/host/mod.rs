@@ -49,6 +49,8 @@ pub(crate) struct Host<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = 
     changes: VecDeque<Instant>,
     starts: Starts,
     timeouts: Timeouts,
+    /// What these share.
+    shared: <T::Receiver as Receiver>::Host,
     /// `[workload]`: payload bytes of flows that were acknowledged to the end, and of datagrams received.
     finished_bytes: Vec<u64>,
 }
@@ -92,6 +94,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> End
             starts: Starts::default(),
             timeouts: Timeouts::default(),
             finished_bytes: vec![0; setup.classes],
+            shared: Default::default(),
         }
     }
 
@@ -354,10 +357,11 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
         let Some(flow) = self.receivers.get(slot) else { return self.on_late_data(w, packet) };
         let (nic, port, keys, mut waits) = (&mut self.nic, &mut self.port, &self.keys, false);
         // What can go at once does so where it is made: written to memory in parts and read back whole, it would wait for itself.
-        flow.state.on_packet(receiving, now, packet, &mut |of, one| {
+        flow.state.on_packet(receiving, shared, now, packet, &mut |of, one| {
             let reply = answer(port.id, keys, w.params.symmetric, of, one);
             if !S::is_free(port.busy_until, now) || !nic.lets_replies_pass() {
                 waits = true;
+        let shared = &mut self.shared;
                 return nic.reply(&w.params.nic, reply);
             }
             let again = depart(port, nic, w, &reply);
@@ -370,7 +374,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
             (w.finished)(now, Finished::Received { flow: packet.flow, starts: &mut self.starts });
             self.await_start(w);
         } else {
-            let due = flow.state.timer(receiving);
+            let due = flow.state.timer(receiving, shared);
             if due != Instant::NEVER && !std::mem::replace(&mut flow.timed, true) {
                 self.receiving.push_sorted((due, slot, packet.flow));
                 self.wake_at(w, due);
@@ -428,13 +432,13 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
     ) {
         let receiving = T::receiving(&w.params.nic.transport);
         let Some(flow) = self.receivers.get(slot) else { return };
-        let (nic, host, keys) = (&mut self.nic, self.port.id, &self.keys);
-        if flow.state.timer(receiving) <= w.now {
-            flow.state.on_timer(receiving, w.now, &mut |of, one| {
+        let (nic, host, keys, shared) = (&mut self.nic, self.port.id, &self.keys, &mut self.shared);
+        if flow.state.timer(receiving, shared) <= w.now {
+            flow.state.on_timer(receiving, shared, w.now, &mut |of, one| {
                 nic.reply(&w.params.nic, answer(host, keys, w.params.symmetric, of, one))
             });
         }
-        let due = flow.state.timer(receiving);
+        let due = flow.state.timer(receiving, shared);
         flow.timed = due != Instant::NEVER;
         if flow.timed {
             self.receiving.push_sorted((due, slot, id));
