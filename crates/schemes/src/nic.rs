@@ -4,6 +4,7 @@ use crate::build::{Network, red};
 use crate::conventions::{AckClass, Hosts};
 use crate::registry::{Backpressure, Switch};
 use crate::site::NicSite;
+use crate::switch::Assignment;
 use backwater_dataplane::flow_table::LAPSE;
 use backwater_dataplane::{NicQueues, Red};
 use backwater_nic::{NicParams, NicSetup};
@@ -76,3 +77,7 @@ fn queues(table: &Switch) -> NicQueues {
         _ => NicQueues::new(1, quantum, false),
     }
 }
+/// Priorities of workloads.
+const PRIORITIES: u16 = 8;
+
+        _ if table.assignment == Assignment::Priority => NicQueues::by_class(PRIORITIES, quantum),

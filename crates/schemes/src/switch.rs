@@ -105,7 +105,7 @@ impl Switch {
     pub fn data_queues(&self) -> u16 {
         match self.assignment {
             Assignment::Single => 1,
-            Assignment::Flowsail | Assignment::Class => self.queues,
+            Assignment::Flowsail | Assignment::Class | Assignment::Priority => self.queues,
             _ if self.bfc.extra_control_queue => self.queues,
             _ => self.queues - 1,
         }
@@ -128,6 +128,8 @@ pub enum Assignment {
     Flowsail,
     /// The queue of its workload's `priority`: traffic classes, served in turn.
     Class,
+    /// The queue of its packet's priority, served in strict priority: that of its workload, or with Homa the level that its host gave it.
+    Priority,
 }
 
 /// What becomes of a packet whose queue is paused.

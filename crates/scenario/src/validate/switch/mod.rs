@@ -18,6 +18,8 @@ use crate::model::{Assignment, Backpressure, BufferSize, LoadBalancing, Paths, S
 
 /// Queue numbers of a PAUSE bitmap.
 const DATA_QUEUES_MAX: u16 = 128;
+/// Queues in strict priority.
+const LEVELS_MAX: u16 = 64;
 /// No buffer with an end is larger: 1 TiB.
 const BUFFER_MAX: Bytes = Bytes(1 << 40);
 /// Priorities of packets.
@@ -52,16 +54,20 @@ impl Part<'_> {
 
 pub(super) fn check(part: &Part) -> Result<(), Error> {
     let switch = part.switch;
-    let classes = switch.assignment == Assignment::Class;
+    let (classes, levels) = (switch.assignment == Assignment::Class, switch.assignment == Assignment::Priority);
     let on_top = switch.assignment == Assignment::Flowsail || switch.bfc.extra_control_queue;
     let most = match on_top {
         _ if classes => PRIORITIES.into(),
+        _ if levels => LEVELS_MAX,
         true => DATA_QUEUES_MAX,
         false => DATA_QUEUES_MAX + 1,
     };
-    part.need((2..=most).contains(&switch.queues), "queues", || match classes {
-        true => format!("expected 2 to {most}: a queue for each traffic class, of which there are {PRIORITIES}"),
-        false => format!("expected 2 to {most}, so that at most {DATA_QUEUES_MAX} queues carry data"),
+    part.need((2..=most).contains(&switch.queues), "queues", || match () {
+        _ if classes => {
+            format!("expected 2 to {most}: a queue for each traffic class, of which there are {PRIORITIES}")
+        }
+        _ if levels => format!("expected 2 to {most}, all of which carry data"),
+        _ => format!("expected 2 to {most}, so that at most {DATA_QUEUES_MAX} queues carry data"),
     })?;
     if let BufferSize::Shared(bytes) = switch.buffer {
         let full = part.doc.full_packet();
@@ -77,13 +83,13 @@ pub(super) fn check(part: &Part) -> Result<(), Error> {
     mmu::check(part)?;
     check_combination(part)?;
     check_groups(part)?;
+    check_load_balancing(part)?;
     switch.check_tables().map_err(|wrong| part.wrong(&wrong.key, wrong.problem()))?;
     pfc::check(part)?;
     bfc::check(part)?;
     flowsail::check(part)
 }
 
-    check_load_balancing(part)?;
 fn check_quantum(part: &Part) -> Result<(), Error> {
     let (quantum, host) = (part.switch.quantum, &part.doc.scenario.host);
     let full = part.doc.full_packet();
@@ -153,12 +159,6 @@ fn check_combination(part: &Part) -> Result<(), Error> {
     })
 }
 
-/// Priority groups: the same number of queues each, and enough of them.
-fn check_groups(part: &Part) -> Result<(), Error> {
-    let switch = part.switch;
-    let (groups, queues) = (switch.priority_groups, switch.data_queues());
-    part.need((1..=PRIORITIES).contains(&groups), "priority_groups", || format!("expected 1 to {PRIORITIES}"))?;
-    part.need(groups == 1 || switch.assignment == Assignment::Flowsail, "priority_groups", || {
 /// Flows on several paths: nothing may hang on their having one.
 fn check_load_balancing(part: &Part) -> Result<(), Error> {
     let (switch, conventions) = (part.switch, &part.doc.scenario.conventions);
@@ -183,6 +183,12 @@ fn check_load_balancing(part: &Part) -> Result<(), Error> {
     )
 }
 
+/// Priority groups: the same number of queues each, and enough of them.
+fn check_groups(part: &Part) -> Result<(), Error> {
+    let switch = part.switch;
+    let (groups, queues) = (switch.priority_groups, switch.data_queues());
+    part.need((1..=PRIORITIES).contains(&groups), "priority_groups", || format!("expected 1 to {PRIORITIES}"))?;
+    part.need(groups == 1 || switch.assignment == Assignment::Flowsail, "priority_groups", || {
         "only FlowSail assigns queues within a group; expected 1, or assignment = \"flowsail\"".into()
     })?;
     let groups = u16::from(groups);
