@@ -1,12 +1,13 @@
 //! What a NIC does with the flows of its host: which of them sends next, and when.
 //!
 //! Flows are senders of some transport, which say what they may send; a [`Nic`] chooses among them and obeys the switch. There
-//! are three disciplines, each a file:
+//! are four disciplines, each a file:
 //!
 //! | NIC | what it is |
 //! |---|---|
 //! | [`Rings`] | pulls packets out of flows, queue by queue; BFC may pause queues, FlowSail flows by name |
 //! | [`Fifo`] | takes all that flows may send, and drops what it has no room for |
+//! | [`Srpt`] | pulls packets out of the flow with the fewest left |
 //! | [`List`] | the HPCC simulator's round robin over queue pairs |
 //!
 //! Same constraints as the data plane: no I/O, no clock, no threads. Who holds a NIC, a simulator or a software NIC, keeps the time
@@ -31,6 +32,7 @@ pub mod list;
 pub mod nic;
 pub mod params;
 pub mod rings;
+pub mod srpt;
 pub mod timers;
 
 pub use fifo::Fifo;
@@ -39,4 +41,5 @@ pub use list::List;
 pub use nic::{Context, Nic};
 pub use params::{NicParams, NicSetup};
 pub use rings::Rings;
+pub use srpt::Srpt;
 pub use timers::Timers;

@@ -105,6 +105,10 @@ pub trait Sender: Send + 'static {
     }
     /// Whether something is left to send (again, perhaps).
     fn has_unsent(&self) -> bool;
+    /// Packets that are left to send, by which a NIC may choose among flows.
+    fn left(&self) -> u32 {
+        0
+    }
     /// Whether every packet was acknowledged.
     fn is_done(&self) -> bool;
     /// Packets with data that were acknowledged.
@@ -152,11 +156,11 @@ pub trait Receiver: Default + Send + 'static {
     fn on_packet(
         &mut self,
         params: &Self::Params,
+        host: &mut Self::Host,
         now: Instant,
         packet: &Frame<Self::Extension>,
         reply: &mut impl FnMut(&Packet, Reply<Self::Extension>),
     );
-        host: &mut Self::Host,
     /// When [`Receiver::on_timer`] is due; [`Instant::NEVER`] if there is nothing to wait for.
     #[inline(always)]
     fn timer(&self, _params: &Self::Params, _host: &Self::Host) -> Instant {
@@ -166,11 +170,11 @@ pub trait Receiver: Default + Send + 'static {
     fn on_timer(
         &mut self,
         _params: &Self::Params,
+        _host: &mut Self::Host,
         _now: Instant,
         _reply: &mut impl FnMut(&Packet, Reply<Self::Extension>),
     ) {
     }
-        _host: &mut Self::Host,
     /// Whether it has everything.
     fn is_done(&self) -> bool;
     /// What answers a packet of a flow that was done before.
