@@ -29,13 +29,12 @@ pub struct SchemeInfo {
 const PROFILES: [(&str, &str); 1] = [("hpcc-sim", include_str!("../profiles/hpcc-sim.toml"))];
 
 /// Schemes that this version knows by name but cannot run: name, title, source.
-const PLANNED: [(&str, &str, &str); 6] = [
+const PLANNED: [(&str, &str, &str); 5] = [
     ("dcqcn", "DCQCN", "Zhu et al., SIGCOMM 2015"),
     ("timely", "TIMELY", "Mittal et al., SIGCOMM 2015"),
     ("hpcc", "HPCC with PFC", "Li et al., SIGCOMM 2019"),
     ("hpcc-pfc", "HPCC without PFC", "Goyal et al., NSDI 2022, section 6"),
     ("expresspass", "ExpressPass", "Cho et al., SIGCOMM 2017"),
-    ("homa", "Homa", "Montazeri et al., SIGCOMM 2018"),
 ];
 
 /// Those of them that have not come meanwhile.

@@ -187,8 +187,8 @@ const CASES: &[Case] = &[
     ),
     (
         "scheme = \"bfc\"",
-        "scheme = \"homa\"",
-        &["bad.toml:2: scheme = \"homa\": not available in this version; expected one of bfc"],
+        "scheme = \"timely\"",
+        &["bad.toml:2: scheme = \"timely\": not available in this version; expected one of bfc"],
     ),
     // Topology.
     ("leaves = 2", "leaves = 0", &["bad.toml:7: topology.leaves = 0: expected at least 1"]),
@@ -1664,6 +1664,34 @@ fn flows_are_split_only_where_nothing_takes_them_to_have_one_path() {
     }
     has(&refuse(GOOD, &["switch.load_balancing=spray"], None), &["expected \"flow\" or \"packet\" or"]);
     load_str(GOOD, Path::new("."), "good.toml", &dctcp.map(String::from), None).expect("go-back-N may be split");
+}
+
+#[test]
+fn what_does_not_go_with_homa_is_refused() {
+    let refused = |set: &str, wanted: &[&str]| has(&refuse(GOOD, &["scheme=homa", set], None), wanted);
+    refused("host.homa.levels=1", &["host.homa.levels=1", "expected 2 to 64"]);
+    refused("host.homa.unscheduled_levels=32", &["host.homa.unscheduled_levels=32", "expected 1 to 31"]);
+    refused("host.homa.cutoffs=[\"2 KB\", \"1 KB\"]", &["host.homa.cutoffs", "sizes above 0 that do not fall"]);
+    refused("host.homa.overcommitment=0", &["host.homa.overcommitment=0", "expected 1 or more"]);
+    refused("host.window=pair-bdp", &["host.window=pair-bdp", "from near and from far"]);
+    refused(
+        "workload.0.priority=1",
+        &["workload.0.priority=1", "Homa chooses the priority of each packet; expected 0"],
+    );
+    refused("switch.queues=65", &["switch.queues=65", "expected 2 to 64"]);
+    refused("conventions.hosts=hpcc-sim", &["host.transport", "hosts of HPCC's simulator do not have it"]);
+    has(
+        &refuse(GOOD, &["host.transport=homa"], None),
+        &[
+            "host.transport=homa",
+            "chooses the message with the least left",
+            "switch.backpressure = \"none\" or \"pfc\"",
+        ],
+    );
+    let both = ["scheme=homa", "host.homa.unscheduled_levels=2", "host.homa.cutoffs=[\"1 KB\", \"2 KB\"]"];
+    has(&refuse(GOOD, &both, None), &["host.homa.cutoffs", "expected one fewer than unscheduled_levels"]);
+    let all = ["scheme=homa", "host.homa.levels=4", "host.homa.cutoffs=[\"1 KB\", \"2 KB\", \"3 KB\"]"];
+    has(&refuse(GOOD, &all, None), &["host.homa.cutoffs", "expected at most 2"]);
 }
 
 #[test]

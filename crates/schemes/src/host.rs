@@ -2,7 +2,7 @@
 //!
 //! The tables come from the list of transports in [`registry`](crate::registry).
 
-use backwater_transport::{Control, IdlePath, Site, TcpParams};
+use backwater_transport::{Control, HomaParams, IdlePath, Site, TcpParams};
 use backwater_types::{BitsPerSec, Bytes, Duration, Extension};
 
 /// Is shown a control by its type.
@@ -45,6 +45,14 @@ pub(crate) trait Stated {
     fn asks_base_rtt(&self) -> bool {
         false
     }
+    /// Flows that meet share what they meet at; else, where switches know priorities, that with the least left goes first.
+    fn shares(&self) -> bool {
+        true
+    }
+    /// Each packet is answered; else, of what a window covers, only the last.
+    fn answers_each(&self) -> bool {
+        true
+    }
 }
 
 /// The parameters of a control, as a table has them.
@@ -79,6 +87,21 @@ impl<C: Control> Stated for Of<C> {
 impl Stated for TcpParams {
     fn startup(&self, path: &IdlePath) -> Duration {
         TcpParams::startup(self, path)
+    }
+}
+
+/// RTTbytes are sent unasked, and while they are on their way the rest is asked for.
+impl Stated for HomaParams {
+    fn startup(&self, _path: &IdlePath) -> Duration {
+        Duration::ZERO
+    }
+
+    fn shares(&self) -> bool {
+        false
+    }
+
+    fn answers_each(&self) -> bool {
+        false
     }
 }
 
@@ -220,6 +243,9 @@ macro_rules! transports {
             }
             $(if id == TypeId::of::<<control::$own as Control>::Extension>() {
                 return Some(visitor.extension::<<control::$own as Control>::Extension>());
+            })*
+            $(if id == TypeId::of::<<control::$other as control::Transport>::Extension>() {
+                return Some(visitor.extension::<<control::$other as control::Transport>::Extension>());
             })*
             None
         }

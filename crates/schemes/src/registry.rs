@@ -10,7 +10,7 @@ use crate::switch::{Assignment, LoadBalancing, WhenPaused, backpressures};
 use crate::window::Window;
 use backwater_dataplane::{BfcParams, BufferSize, Ecn, FlowSailParams, Mmu, NotEct, PfcParams, PoolEcn};
 use backwater_transport as control;
-use backwater_transport::{Ack, Control, IdlePath, SendTimes, Site, TcpParams, Times};
+use backwater_transport::{Ack, Control, HomaParams, IdlePath, SendTimes, Site, TcpParams, Times};
 use backwater_types::{BitsPerSec, Bytes, Duration, Instant, OutOfRange, Ranges};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -57,6 +57,8 @@ transports! {
     others {
         /// TCP with SACK, and what [`TcpParams`] says of marks: DCTCP and ECN* among them (baselines 1.2 and 1.3).
         Tcp { tcp: TcpParams }
+        /// Homa: receivers grant to the messages with the least left, and choose priorities (baselines 7).
+        Homa { homa: HomaParams }
     }
 }
 
@@ -93,6 +95,17 @@ impl Host {
     /// Its control asks for base round trips.
     pub fn asks_base_rtt(&self) -> bool {
         self.stated().1.asks_base_rtt()
+    }
+
+    /// Flows that meet share what they meet at, as their transport states; else, where switches know priorities, that with the least
+    /// left goes first.
+    pub fn shares(&self) -> bool {
+        self.stated().1.shares()
+    }
+
+    /// Each packet is answered, as their transport states; else, of what a window covers, only the last.
+    pub fn answers_each(&self) -> bool {
+        self.stated().1.answers_each()
     }
 
     /// Bytes on the wire that data packets carry beside their headers.
@@ -143,6 +156,8 @@ pub const PRESETS: &[(&str, &str)] = presets! {
     "dcqcn+win"
     "dcqcn-vendor"
     "hpcc"
+    "homa"
+    "homa-ecmp"
     "dctcp-tcp"
     "ecn-star-tcp"
     "ideal-fc"

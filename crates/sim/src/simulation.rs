@@ -5,7 +5,7 @@ use crate::engine::windows::Windows;
 use crate::engine::{self, Harvest, Timing, Watch};
 use crate::host::port::{EndHost, ExtensionOf};
 use crate::host::sites::Sites;
-use crate::host::{HostParams, HpccHost, RdmaHost, TcpHost};
+use crate::host::{HomaHost, HostParams, HpccHost, RdmaHost, TcpHost};
 use crate::measure::digest;
 use crate::measure::outcome::Outcome;
 use crate::net::build::{self, Nodes};
@@ -14,6 +14,7 @@ use crate::net::sites::sites;
 use crate::net::tree::TIME_LIMIT;
 use crate::observe::{Nobody, Observer};
 use crate::planes::{AnyPlanes, Maker, Plain, Planes};
+use crate::workload::levels::homa_levels;
 use crate::workload::{Traffic, counted_window};
 use backwater_dataplane::{DataPlane, Shape};
 use backwater_scenario::model::{
@@ -23,8 +24,11 @@ use backwater_scenario::topology::{self, Graph};
 use backwater_schemes::Visitor;
 use backwater_schemes::planes::{
     self, AnySwitch, BfcSwitch, BfcWide, Build, FairQueueing, Fifo, FifoHpcc, FifoPfc, FlowSailSwitch, FlowSailWide,
+    Priorities,
 };
-use backwater_transport::{Control, Dctcp, GoBackNParams, Hpcc, Int, LineRate, Site, Window};
+use backwater_transport::{
+    Control, Dctcp, GoBackNParams, HomaFlowParams, HomaHeader, Hpcc, Int, LineRate, Site, TcpFlowParams, Window,
+};
 use backwater_types::{Bytes, Duration, Instant, SerTime, flags};
 use std::any::{Any, TypeId};
 use std::borrow::Cow;
@@ -61,13 +65,16 @@ impl<'a> Simulation<'a> {
             return self.run_any(watch);
         }
         let (host, switch, conventions) = (&self.scenario.host, &self.scenario.switch, &self.scenario.conventions);
-        let (network, wide) = (build::network(&self.scenario, &self.graph), switch.data_queues() > 64);
+        let wide = switch.data_queues() > 64;
         let (line_rate, hpcc) = (self.go_back_n::<LineRate>(|_| ()), conventions.memory == Memory::HpccSim);
         match (host.transport, switch.assignment, switch.backpressure) {
             (Transport::Tcp, Assignment::Single, Backpressure::None) if self.scenario.region.is_empty() => {
-                self.run_as::<TcpHost, Fifo>(network.tcp(), watch)
+                self.run_as::<TcpHost, Fifo>(self.tcp(), watch)
             }
-            (Transport::Tcp, ..) => self.run_any(watch),
+            (Transport::Homa, Assignment::Priority, Backpressure::None) if self.scenario.region.is_empty() => {
+                self.run_as::<HomaHost, Priorities<HomaHeader>>(self.homa(), watch)
+            }
+            (Transport::Tcp | Transport::Homa, ..) => self.run_any(watch),
             _ if hpcc && conventions.hosts == Hosts::HpccSim => match host.transport {
                 Transport::Dctcp => self.run_hpcc::<Dctcp>(&host.dctcp, watch),
                 Transport::Hpcc => self.run_hpcc::<Hpcc>(&host.hpcc, watch),
@@ -127,8 +134,11 @@ impl<'a> Simulation<'a> {
         match self.scenario.conventions.hosts {
             Hosts::Rings => {
                 let enums = Enums(self, watch);
-                let tcp = || enums.run::<TcpHost>(build::network(&self.scenario, &self.graph).tcp());
-                self.scenario.host.visit(&enums).unwrap_or_else(tcp)
+                match self.scenario.host.transport {
+                    Transport::Tcp => enums.run::<TcpHost>(self.tcp()),
+                    Transport::Homa => enums.run::<HomaHost>(self.homa()),
+                    _ => self.scenario.host.visit(&enums).expect("it is a control"),
+                }
             }
             Hosts::HpccSim => self.observe_any(|| Nobody, watch).0,
         }
@@ -170,10 +180,11 @@ impl<'a> Simulation<'a> {
         watch: &Watch,
     ) -> (Outcome, Vec<Box<dyn Observer>>) {
         let tables = Tables { simulation: self, planes, observer, watch };
-        self.scenario
-            .host
-            .visit(&tables)
-            .unwrap_or_else(|| tables.run::<TcpHost>(build::network(&self.scenario, &self.graph).tcp()))
+        match self.scenario.host.transport {
+            Transport::Tcp => tables.run::<TcpHost>(self.tcp()),
+            Transport::Homa => tables.run::<HomaHost>(self.homa()),
+            _ => self.scenario.host.visit(&tables).expect("it is a control"),
+        }
     }
 
     /// Runs with hosts `H`, switches made by `plane`, and an observer in each partition.

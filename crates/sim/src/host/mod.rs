@@ -16,8 +16,10 @@ use crate::net::node_by_node::NodeByNode;
 use crate::net::schedule::{Agenda, Schedule};
 use crate::observe::Observer;
 use crate::workload::{Flow as Arrival, FlowKeys};
-use backwater_nic::{Context, Fifo, Flow, Flows, List, NewFlow, Nic, Rings, Timers};
-use backwater_transport::{Control, Datagrams, GoBackN, Receiver, Reply, Sender, Source, Start, Tcp, Transport};
+use backwater_nic::{Context, Fifo, Flow, Flows, List, NewFlow, Nic, Rings, Srpt, Timers};
+use backwater_transport::{
+    Control, Datagrams, GoBackN, Homa, HomaHeader, Receiver, Reply, Sender, Source, Start, Tcp, Transport,
+};
 use backwater_types::{DropReason, Duration, Frame, Instant, Kind, Packet, flags};
 use port::{PORT, TIMER};
 use receivers::Receivers;
@@ -33,6 +35,9 @@ type Carried<C> = <C as Control>::Extension;
 /// A host of TCP.
 pub(crate) type TcpHost = Host<Fifo, Tcp, NodeByNode>;
 
+/// A host of Homa.
+pub(crate) type HomaHost = Host<Srpt<HomaHeader>, Homa, NodeByNode<HomaHeader>>;
+
 /// A host with NIC `N` and transport `T`, whose events are kept by schedule `S`.
 pub(crate) struct Host<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> {
     port: HostPort<S>,
@@ -44,13 +49,13 @@ pub(crate) struct Host<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = 
     sending: Timers,
     receiving: Timers,
     receivers: Receivers<Receiving<T::Receiver>>,
+    /// What these share.
+    shared: <T::Receiver as Receiver>::Host,
     /// Packets inside the host for [`HostParams::delay`].
     delayed: VecDeque<(Instant, Frame<T::Extension>)>,
     changes: VecDeque<Instant>,
     starts: Starts,
     timeouts: Timeouts,
-    /// What these share.
-    shared: <T::Receiver as Receiver>::Host,
     /// `[workload]`: payload bytes of flows that were acknowledged to the end, and of datagrams received.
     finished_bytes: Vec<u64>,
 }
@@ -89,12 +94,12 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> End
             sending: Timers::default(),
             receiving: Timers::default(),
             receivers: Receivers::default(),
+            shared: Default::default(),
             delayed: VecDeque::new(),
             changes: setup.changes,
             starts: Starts::default(),
             timeouts: Timeouts::default(),
             finished_bytes: vec![0; setup.classes],
-            shared: Default::default(),
         }
     }
 
@@ -356,12 +361,12 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
         let slot = packet.receiver_slot;
         let Some(flow) = self.receivers.get(slot) else { return self.on_late_data(w, packet) };
         let (nic, port, keys, mut waits) = (&mut self.nic, &mut self.port, &self.keys, false);
+        let shared = &mut self.shared;
         // What can go at once does so where it is made: written to memory in parts and read back whole, it would wait for itself.
         flow.state.on_packet(receiving, shared, now, packet, &mut |of, one| {
             let reply = answer(port.id, keys, w.params.symmetric, of, one);
             if !S::is_free(port.busy_until, now) || !nic.lets_replies_pass() {
                 waits = true;
-        let shared = &mut self.shared;
                 return nic.reply(&w.params.nic, reply);
             }
             let again = depart(port, nic, w, &reply);
