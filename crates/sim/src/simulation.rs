@@ -195,7 +195,8 @@ impl<'a> Simulation<'a> {
         observer: impl Fn() -> O,
         watch: &Watch,
     ) -> (Outcome, Vec<O>) {
-        let nodes: Vec<Nodes<H, D>> = build::build(&self.scenario, &self.graph, self.threads, plane);
+        let nodes: Vec<Nodes<H, D>> =
+            build::build(&self.scenario, &self.graph, self.threads, plane, self.scheduled_level());
         let traffic = || Traffic::new(&self.scenario, &self.graph);
         let partitions = nodes.into_iter().map(|n| (n, observer())).collect();
         let params = self.host_params(transport);
@@ -240,6 +241,22 @@ impl<'a> Simulation<'a> {
     fn go_back_n<C: Control>(&self, at: impl Fn(Site) -> C::Params) -> GoBackNParams<C::Params> {
         let controls = self.sites.list.iter().map(|site| at(*site)).collect();
         build::network(&self.scenario, &self.graph).go_back_n::<C>(controls)
+    }
+
+    fn tcp(&self) -> TcpFlowParams {
+        build::network(&self.scenario, &self.graph).tcp()
+    }
+
+    /// Homa, with one window for all, and levels by the sizes of the workloads.
+    fn homa(&self) -> HomaFlowParams {
+        let window = self.sites.list[0].window;
+        build::network(&self.scenario, &self.graph).homa(window, homa_levels(&self.scenario, &self.graph, window))
+    }
+
+    /// The first level of Homa's scheduled packets, where their times in queues are measured.
+    fn scheduled_level(&self) -> Option<u8> {
+        let measured = self.scenario.measure.queueing_delay && self.scenario.host.transport == Transport::Homa;
+        measured.then(|| self.homa().receiver.levels.unscheduled())
     }
 
     /// A cap that also holds for flows without end-to-end control: a size that was asked for.

@@ -337,10 +337,10 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
         fabric: &mut Fabric<S>,
         observer: &mut O,
     ) -> (Option<Instant>, Option<PortId>) {
-        let (id, mut free_at, mut flow) = (self.id, now, 0);
+        let (id, mut free_at, mut of) = (self.id, now, (0, 0));
         let (p, drops) = (&mut self.ports[port as usize], &mut self.drops);
         let sent = self.plane.transmit_to(now, port, |packet, sent| {
-            flow = packet.flow;
+            of = (packet.flow, packet.class);
             free_at = p.depart(now, packet, packet.upstream_queue, fabric, drops, id, observer);
             observer.departed(now, id, port, packet, sent);
         });
@@ -351,7 +351,7 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
         if let Some(meters) = &mut self.meters
             && sent.queue.is_some()
         {
-            meters.leave(now, port, flow, sent.entered);
+            meters.leave(now, port, of, sent.entered);
         }
         (Some(free_at), sent.control_on)
     }
@@ -361,7 +361,7 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
     fn count_discarded<O: Observer>(&mut self, now: Instant, port: PortId, observer: &mut O) {
         for (packet, entered) in std::mem::take(self.plane.discarded()) {
             if let Some(meters) = &mut self.meters {
-                meters.leave(now, port, packet.flow, entered);
+                meters.leave(now, port, (packet.flow, packet.class), entered);
             }
             self.drop_packet(now, port, &packet, DropReason::NotEct, observer);
         }

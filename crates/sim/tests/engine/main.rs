@@ -9,6 +9,7 @@ mod conformance;
 mod determinism;
 mod flaps;
 mod healing;
+mod homa;
 mod hpcc_model;
 mod hpcc_side_by_side;
 mod hpcc_sim;

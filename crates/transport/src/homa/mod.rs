@@ -9,7 +9,8 @@
 //! * A receiver grants to the messages with the fewest packets left, of as many senders as `overcommitment` says, one of each sender. To
 //!   each so much that RTTbytes of it may be on their way: with every packet that comes another may go.
 //! * With `m` messages granted to, of `P` levels the `m` lowest are in use, the message with the fewest packets left at the highest of
-//!   them: `level = P - m + rank`.
+//!   them: `level = P - m + rank`. So one that comes with less left than all others leaves them their levels. One that comes with more
+//!   raises those ahead of it, whose packets that are on their way at the level before then wait for theirs that follow.
 //! * Unscheduled levels are as many as the share of unscheduled bytes, `round(P E[min(S, RTTbytes)] / E[S])`, and their cutoffs give
 //!   each an equal share of these. Whoever knows the distribution of sizes `S` computes that; here they are [`HomaLevels`].
 //! * What is lost is not missed by its order, which paths and priorities upset, but by time. A receiver that has heard nothing of a
