@@ -1,13 +1,14 @@
 //! What a NIC does with the flows of its host: which of them sends next, and when.
 //!
 //! Flows are senders of some transport, which say what they may send; a [`Nic`] chooses among them and obeys the switch. There
-//! are three disciplines and one around another, each a file:
+//! are four disciplines and one around another, each a file:
 //!
 //! | NIC | what it is |
 //! |---|---|
 //! | [`Rings`] | pulls packets out of flows, queue by queue; BFC may pause queues, FlowSail flows by name |
 //! | [`Fifo`] | takes all that flows may send, and drops what it has no room for |
 //! | [`Throttled`] | another, that holds credits as ports of switches do |
+//! | [`Srpt`] | pulls packets out of the flow with the fewest left |
 //! | [`List`] | the HPCC simulator's round robin over queue pairs |
 //!
 //! Same constraints as the data plane: no I/O, no clock, no threads. Who holds a NIC, a simulator or a software NIC, keeps the time
@@ -32,6 +33,7 @@ pub mod list;
 pub mod nic;
 pub mod params;
 pub mod rings;
+pub mod srpt;
 pub mod throttled;
 pub mod timers;
 
@@ -41,5 +43,6 @@ pub use list::List;
 pub use nic::{Context, Nic};
 pub use params::{NicParams, NicSetup};
 pub use rings::Rings;
+pub use srpt::Srpt;
 pub use throttled::Throttled;
 pub use timers::Timers;

@@ -29,10 +29,7 @@ pub struct SchemeInfo {
 const PROFILES: [(&str, &str); 1] = [("hpcc-sim", include_str!("../profiles/hpcc-sim.toml"))];
 
 /// Schemes that this version knows by name but cannot run: name, title, source.
-const PLANNED: [(&str, &str, &str); 2] = [
-    ("hpcc-pfc", "HPCC without PFC", "Goyal et al., NSDI 2022, section 6"),
-    ("homa", "Homa", "Montazeri et al., SIGCOMM 2018"),
-];
+const PLANNED: [(&str, &str, &str); 1] = [("hpcc-pfc", "HPCC without PFC", "Goyal et al., NSDI 2022, section 6")];
 
 /// Those of them that have not come meanwhile.
 fn planned() -> impl Iterator<Item = &'static (&'static str, &'static str, &'static str)> {

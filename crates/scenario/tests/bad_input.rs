@@ -187,8 +187,8 @@ const CASES: &[Case] = &[
     ),
     (
         "scheme = \"bfc\"",
-        "scheme = \"homa\"",
-        &["bad.toml:2: scheme = \"homa\": not available in this version; expected one of bfc"],
+        "scheme = \"timely\"",
+        &["bad.toml:2: scheme = \"timely\": not available in this version; expected one of bfc"],
     ),
     // Topology.
     ("leaves = 2", "leaves = 0", &["bad.toml:7: topology.leaves = 0: expected at least 1"]),
@@ -1640,6 +1640,58 @@ fn a_set_is_refused_by_its_own_text() {
     for (set, wanted) in cases {
         has(&refuse(GOOD, &[set], None), wanted);
     }
+}
+
+#[test]
+fn flows_are_split_only_where_nothing_takes_them_to_have_one_path() {
+    let pods = |from: &str, to: &str| PODS.replacen(from, to, 1);
+    let key = |text: &str, sets: &[&str], why: &str| {
+        has(&refuse(text, sets, None), &["switch.load_balancing", why, "expected \"flow\""]);
+    };
+    // GOOD is BFC's, PODS is FlowSail's with a region of PFC.
+    key(GOOD, &["switch.load_balancing=packet"], "takes the packets of a flow to come and to go by one port each");
+    key(GOOD, &["switch.load_balancing={ flowlet = \"50 us\" }"], "by one port each");
+    key(&pods("buffer = \"6 MB\"", "load_balancing = \"packet\""), &[], "by one port each");
+    let dctcp = ["scheme=dctcp", "switch.load_balancing=packet"];
+    key(GOOD, &[dctcp[0], dctcp[1], "switch.symmetric_ecmp=true"], "none to come back by");
+    key(GOOD, &[dctcp[0], dctcp[1], "conventions.paths=hpcc-sim"], "chooses by flow");
+    for gap in ["0 s", "1000 s"] {
+        let set = format!("switch.load_balancing={{ flowlet = \"{gap}\" }}");
+        has(
+            &refuse(GOOD, &[dctcp[0], &set], None),
+            &["switch.load_balancing.flowlet = ", "expected more than 0 and at most 10 s"],
+        );
+    }
+    has(&refuse(GOOD, &["switch.load_balancing=spray"], None), &["expected \"flow\" or \"packet\" or"]);
+    load_str(GOOD, Path::new("."), "good.toml", &dctcp.map(String::from), None).expect("go-back-N may be split");
+}
+
+#[test]
+fn what_does_not_go_with_homa_is_refused() {
+    let refused = |set: &str, wanted: &[&str]| has(&refuse(GOOD, &["scheme=homa", set], None), wanted);
+    refused("host.homa.levels=1", &["host.homa.levels=1", "expected 2 to 64"]);
+    refused("host.homa.unscheduled_levels=32", &["host.homa.unscheduled_levels=32", "expected 1 to 31"]);
+    refused("host.homa.cutoffs=[\"2 KB\", \"1 KB\"]", &["host.homa.cutoffs", "sizes above 0 that do not fall"]);
+    refused("host.homa.overcommitment=0", &["host.homa.overcommitment=0", "expected 1 or more"]);
+    refused("host.window=pair-bdp", &["host.window=pair-bdp", "from near and from far"]);
+    refused(
+        "workload.0.priority=1",
+        &["workload.0.priority=1", "Homa chooses the priority of each packet; expected 0"],
+    );
+    refused("switch.queues=65", &["switch.queues=65", "expected 2 to 64"]);
+    refused("conventions.hosts=hpcc-sim", &["host.transport", "hosts of HPCC's simulator do not have it"]);
+    has(
+        &refuse(GOOD, &["host.transport=homa"], None),
+        &[
+            "host.transport=homa",
+            "chooses the message with the least left",
+            "switch.backpressure = \"none\" or \"pfc\"",
+        ],
+    );
+    let both = ["scheme=homa", "host.homa.unscheduled_levels=2", "host.homa.cutoffs=[\"1 KB\", \"2 KB\"]"];
+    has(&refuse(GOOD, &both, None), &["host.homa.cutoffs", "expected one fewer than unscheduled_levels"]);
+    let all = ["scheme=homa", "host.homa.levels=4", "host.homa.cutoffs=[\"1 KB\", \"2 KB\", \"3 KB\"]"];
+    has(&refuse(GOOD, &all, None), &["host.homa.cutoffs", "expected at most 2"]);
 }
 
 #[test]

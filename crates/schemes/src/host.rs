@@ -3,7 +3,7 @@
 //! The tables come from the list of transports in [`registry`](crate::registry).
 
 use crate::registry::Host;
-use backwater_transport::{Control, ExpressPassParams, IdlePath, Site, TcpParams};
+use backwater_transport::{Control, ExpressPassParams, HomaParams, IdlePath, Site, TcpParams};
 use backwater_types::{BitsPerSec, Bytes, Duration, Extension};
 
 /// Is shown a control by its type.
@@ -45,6 +45,14 @@ pub(crate) trait Stated {
     /// See [`Control::ASKS_BASE_RTT`].
     fn asks_base_rtt(&self) -> bool {
         false
+    }
+    /// Flows that meet share what they meet at; else, where switches know priorities, that with the least left goes first.
+    fn shares(&self) -> bool {
+        true
+    }
+    /// Each packet is answered; else, of what a window covers, only the last.
+    fn answers_each(&self) -> bool {
+        true
     }
 }
 
@@ -90,6 +98,21 @@ impl Stated for ExpressPassParams {
 
     fn share(&self, host: &Host) -> f64 {
         ExpressPassParams::share(self, host.full_packet())
+    }
+}
+
+/// RTTbytes are sent unasked, and while they are on their way the rest is asked for.
+impl Stated for HomaParams {
+    fn startup(&self, _host: &Host, _path: &IdlePath) -> Duration {
+        Duration::ZERO
+    }
+
+    fn shares(&self) -> bool {
+        false
+    }
+
+    fn answers_each(&self) -> bool {
+        false
     }
 }
 

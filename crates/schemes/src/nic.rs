@@ -4,10 +4,14 @@ use crate::build::{Network, red};
 use crate::conventions::{AckClass, Hosts};
 use crate::registry::{Backpressure, Switch};
 use crate::site::NicSite;
+use crate::switch::Assignment;
 use backwater_dataplane::flow_table::LAPSE;
 use backwater_dataplane::{NicQueues, Red};
 use backwater_nic::{NicParams, NicSetup};
-use backwater_transport::{Control, ExpressPassFlowParams, GoBackNParams, GoBackNReceiverParams, TcpFlowParams};
+use backwater_transport::{
+    Control, ExpressPassFlowParams, GoBackNParams, GoBackNReceiverParams, HomaFlowParams, HomaLevels,
+    HomaReceiverParams, TcpFlowParams,
+};
 use backwater_types::{BitsPerSec, Duration, LinkShape};
 
 impl Network<'_> {
@@ -51,6 +55,24 @@ impl Network<'_> {
         }
     }
 
+    /// Homa, whose messages may send `window` bytes of payload unasked.
+    pub fn homa(&self, window: u64, levels: HomaLevels) -> HomaFlowParams {
+        let host = self.host;
+        let scheduled = u32::from(levels.levels - levels.unscheduled());
+        HomaFlowParams {
+            payload: host.payload.0,
+            header: host.header.0,
+            full_wire: host.full_packet().0 as u16,
+            receiver: HomaReceiverParams {
+                window: window.div_ceil(host.payload.0).min(u32::MAX.into()) as u32,
+                overcommitment: host.homa.overcommitment.map_or(scheduled, u32::from),
+                levels,
+                ack_wire: host.ack.0 as u16,
+                rto: host.rto,
+            },
+        }
+    }
+
     /// TCP.
     pub fn tcp(&self) -> TcpFlowParams {
         let host = self.host;
@@ -75,6 +97,9 @@ impl Network<'_> {
     }
 }
 
+/// Priorities of workloads.
+const PRIORITIES: u16 = 8;
+
 /// The queues of a NIC on a switch.
 fn queues(table: &Switch) -> NicQueues {
     let quantum = table.quantum.0 as u32;
@@ -82,6 +107,7 @@ fn queues(table: &Switch) -> NicQueues {
         Backpressure::Bfc => {
             NicQueues::new(table.bfc.nic_queues.unwrap_or(table.data_queues()), quantum, table.bfc.nic_obeys)
         }
+        _ if table.assignment == Assignment::Priority => NicQueues::by_class(PRIORITIES, quantum),
         _ if table.priority_groups > 1 => NicQueues::by_class(table.priority_groups.into(), quantum),
         _ => NicQueues::new(1, quantum, false),
     }

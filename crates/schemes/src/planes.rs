@@ -5,9 +5,9 @@ use crate::registry::{Backpressure, Switch as Table};
 use crate::switch::Assignment;
 use backwater_dataplane::queues::PausableQueues;
 use backwater_dataplane::{
-    Beside, Bfc, BfcByFlow, BfcParams, ByClass, Composed, DataPlane, Departed, Dynamic, FlowSail, FlowSailAsPrinted,
-    FlowSailParams, HpccMemory, IdealFlowControl, NoBackpressure, PauseByFlowParams, PerFlow, Pfc, PfcParams, Readings,
-    Received, Sent, Shape, Single, SingleFifo, Stochastic, Switch,
+    Beside, Bfc, BfcByFlow, BfcParams, ByClass, ByPriority, Composed, DataPlane, Departed, Dynamic, FlowSail,
+    FlowSailAsPrinted, FlowSailParams, HpccMemory, IdealFlowControl, NoBackpressure, PauseByFlowParams, PerFlow, Pfc,
+    PfcParams, Readings, Received, Sent, Shape, Single, SingleFifo, Stochastic, Switch,
 };
 use backwater_types::{ControlFrame, Extension, Frame, Instant, Kind, Packet, PortId, QueueId};
 
@@ -169,6 +169,8 @@ products! {
     SfqPfc: Stochastic, Pfc => Composed<Stochastic<1>, Pfc>, both(none, pfc);
     Classes: Class, None => Composed<ByClass, NoBackpressure>, both(none, none);
     ClassesPfc: Class, Pfc => Composed<ByClass, Pfc>, both(none, pfc);
+    Priorities: Priority, None => Composed<ByPriority, NoBackpressure>, both(none, none);
+    PrioritiesPfc: Priority, Pfc => Composed<ByPriority, Pfc>, both(none, pfc);
     FlowSailLiteral: Flowsail, Flowsail if as_printed => FlowSailAsPrinted, flowsail;
     FlowSailPfcWide: Flowsail, Flowsail if beside wide => Beside<FlowSail<2>>, both(flowsail, pfc);
     FlowSailPfc: Flowsail, Flowsail if beside => Beside<FlowSail<1>>, both(flowsail, pfc);

@@ -6,11 +6,13 @@
 
 use crate::conventions::AckClass;
 use crate::host::{ExtensionVisitor, Of, Stated, Visitor, transports};
-use crate::switch::{Assignment, WhenPaused, backpressures};
+use crate::switch::{Assignment, LoadBalancing, WhenPaused, backpressures};
 use crate::window::Window;
 use backwater_dataplane::{BfcParams, BufferSize, Ecn, FlowSailParams, Mmu, NotEct, PfcParams, PoolEcn};
 use backwater_transport as control;
-use backwater_transport::{Ack, Control, Credit, ExpressPassParams, IdlePath, SendTimes, Site, TcpParams, Times};
+use backwater_transport::{
+    Ack, Control, Credit, ExpressPassParams, HomaHeader, HomaParams, IdlePath, SendTimes, Site, TcpParams, Times,
+};
 use backwater_types::{BitsPerSec, Bytes, Duration, Instant, OutOfRange, Ranges};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -61,6 +63,8 @@ transports! {
         Tcp { tcp: TcpParams }
         /// ExpressPass: packets for credits, which receivers send and ports limit (baselines 6).
         Expresspass { expresspass: ExpressPassParams, carries Credit }
+        /// Homa: receivers grant to the messages with the least left, and choose priorities (baselines 7).
+        Homa { homa: HomaParams, carries HomaHeader }
     }
 }
 
@@ -97,6 +101,17 @@ impl Host {
     /// Its control asks for base round trips.
     pub fn asks_base_rtt(&self) -> bool {
         self.stated().1.asks_base_rtt()
+    }
+
+    /// Flows that meet share what they meet at, as their transport states; else, where switches know priorities, that with the least
+    /// left goes first.
+    pub fn shares(&self) -> bool {
+        self.stated().1.shares()
+    }
+
+    /// Each packet is answered, as their transport states; else, of what a window covers, only the last.
+    pub fn answers_each(&self) -> bool {
+        self.stated().1.answers_each()
     }
 
     /// Bytes on the wire that data packets carry beside their headers.
@@ -150,6 +165,8 @@ pub const PRESETS: &[(&str, &str)] = presets! {
     "timely"
     "timely+win"
     "expresspass"
+    "homa"
+    "homa-ecmp"
     "dctcp-tcp"
     "ecn-star-tcp"
     "ideal-fc"

@@ -2,6 +2,7 @@
 //! list in [`registry`](crate::registry).
 
 use crate::registry::Switch;
+use backwater_types::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -48,6 +49,8 @@ macro_rules! backpressures {
             pub not_ect: NotEct,
             /// Equal-cost paths: hash the same path in both directions.
             pub symmetric_ecmp: bool,
+            /// What keeps to one of several equal-cost paths: a flow, a flowlet, or nothing beyond a packet.
+            pub load_balancing: LoadBalancing,
             /// Groups that the queues of a port are divided into, strict priority between them; a workload's `priority` picks the
             /// group (spec F.11). Above 1 only with FlowSail.
             pub priority_groups: u8,
@@ -74,6 +77,7 @@ macro_rules! backpressures {
                     pool_ecn: None,
                     not_ect: NotEct::Pass,
                     symmetric_ecmp: false,
+                    load_balancing: LoadBalancing::Flow,
                     priority_groups: 1,
                     when_paused: WhenPaused::Hold,
                     $($($table: Default::default(),)?)*
@@ -101,7 +105,7 @@ impl Switch {
     pub fn data_queues(&self) -> u16 {
         match self.assignment {
             Assignment::Single => 1,
-            Assignment::Flowsail | Assignment::Class => self.queues,
+            Assignment::Flowsail | Assignment::Class | Assignment::Priority => self.queues,
             _ if self.bfc.extra_control_queue => self.queues,
             _ => self.queues - 1,
         }
@@ -124,6 +128,8 @@ pub enum Assignment {
     Flowsail,
     /// The queue of its workload's `priority`: traffic classes, served in turn.
     Class,
+    /// The queue of its packet's priority, served in strict priority: that of its workload, or with Homa the level that its host gave it.
+    Priority,
 }
 
 /// What becomes of a packet whose queue is paused.
@@ -134,4 +140,23 @@ pub enum WhenPaused {
     Hold,
     /// It is dropped on arrival: how FlowSail's testbed imitates pausing (its section V).
     Discard,
+}
+
+/// What keeps to one of several equal-cost paths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum LoadBalancing {
+    /// A flow: ECMP by a hash, as `conventions.paths` says.
+    Flow,
+    /// Nothing beyond a packet: each takes a path drawn for it.
+    Packet,
+    /// A flowlet: packets of a flow less than this apart at the switch. The next takes a path drawn for it.
+    Flowlet(Duration),
+}
+
+impl LoadBalancing {
+    /// A flow may have several paths.
+    pub fn splits_flows(self) -> bool {
+        self != LoadBalancing::Flow
+    }
 }

@@ -5,7 +5,7 @@ use crate::engine::windows::Windows;
 use crate::engine::{self, Harvest, Timing, Watch};
 use crate::host::port::{EndHost, ExtensionOf};
 use crate::host::sites::Sites;
-use crate::host::{ExpressPassHost, HostParams, HpccHost, RdmaHost, TcpHost};
+use crate::host::{ExpressPassHost, HomaHost, HostParams, HpccHost, RdmaHost, TcpHost};
 use crate::measure::digest;
 use crate::measure::outcome::Outcome;
 use crate::net::build::{self, Nodes};
@@ -14,6 +14,7 @@ use crate::net::sites::sites;
 use crate::net::tree::TIME_LIMIT;
 use crate::observe::{Nobody, Observer};
 use crate::planes::{AnyPlanes, Maker, Plain, Planes};
+use crate::workload::levels::homa_levels;
 use crate::workload::{Traffic, counted_window};
 use backwater_dataplane::{DataPlane, Shape};
 use backwater_scenario::model::{
@@ -23,9 +24,11 @@ use backwater_scenario::topology::{self, Graph};
 use backwater_schemes::Visitor;
 use backwater_schemes::planes::{
     self, AnySwitch, BfcSwitch, BfcWide, Build, FairQueueing, Fifo, FifoHpcc, FifoPfc, FlowSailSwitch, FlowSailWide,
+    Priorities,
 };
 use backwater_transport::{
-    Control, Credit, Dcqcn, Dctcp, ExpressPassFlowParams, GoBackNParams, Hpcc, Int, LineRate, SentAt, Site, Timely, Window,
+    Control, Credit, Dcqcn, Dctcp, ExpressPassFlowParams, GoBackNParams, HomaFlowParams, HomaHeader, Hpcc, Int,
+    LineRate, SentAt, Site, TcpFlowParams, Timely, Window,
 };
 use backwater_types::{Bytes, Duration, Instant, SerTime, flags};
 use std::any::{Any, TypeId};
@@ -63,16 +66,19 @@ impl<'a> Simulation<'a> {
             return self.observe_any(|| Nobody, watch).0;
         }
         let (host, switch, conventions) = (&self.scenario.host, &self.scenario.switch, &self.scenario.conventions);
-        let (network, wide) = (build::network(&self.scenario, &self.graph), switch.data_queues() > 64);
+        let wide = switch.data_queues() > 64;
         let (line_rate, hpcc) = (self.go_back_n::<LineRate>(|_| ()), conventions.memory == Memory::HpccSim);
         match (host.transport, switch.assignment, switch.backpressure) {
             (Transport::Tcp, Assignment::Single, Backpressure::None) if self.scenario.region.is_empty() => {
-                self.run_as::<TcpHost, Fifo>(network.tcp(), watch)
+                self.run_as::<TcpHost, Fifo>(self.tcp(), watch)
             }
             (Transport::Expresspass, Assignment::Single, Backpressure::None) if self.scenario.region.is_empty() => {
                 self.run_as::<ExpressPassHost, Fifo<Credit>>(self.expresspass(), watch)
             }
-            (Transport::Tcp | Transport::Expresspass, ..) => self.run_any(watch),
+            (Transport::Homa, Assignment::Priority, Backpressure::None) if self.scenario.region.is_empty() => {
+                self.run_as::<HomaHost, Priorities<HomaHeader>>(self.homa(), watch)
+            }
+            (Transport::Tcp | Transport::Expresspass | Transport::Homa, ..) => self.run_any(watch),
             _ if hpcc && conventions.hosts == Hosts::HpccSim => match host.transport {
                 Transport::Dctcp => self.run_hpcc::<Dctcp>(&host.dctcp, watch),
                 Transport::Dcqcn => self.run_hpcc::<Dcqcn>(&host.dcqcn, watch),
@@ -143,10 +149,12 @@ impl<'a> Simulation<'a> {
             return self.observe_any(|| Nobody, watch).0;
         }
         let enums = Enums(self, watch);
-        self.scenario.host.visit(&enums).unwrap_or_else(|| match self.scenario.host.transport {
+        match self.scenario.host.transport {
+            Transport::Tcp => enums.run::<TcpHost>(self.tcp()),
             Transport::Expresspass => enums.run::<ExpressPassHost>(self.expresspass()),
-            _ => enums.run::<TcpHost>(build::network(&self.scenario, &self.graph).tcp()),
-        })
+            Transport::Homa => enums.run::<HomaHost>(self.homa()),
+            _ => self.scenario.host.visit(&enums).expect("it is a control"),
+        }
     }
 
     /// As [`Simulation::run_any`], with an observer in each partition.
@@ -185,10 +193,12 @@ impl<'a> Simulation<'a> {
         watch: &Watch,
     ) -> (Outcome, Vec<Box<dyn Observer>>) {
         let tables = Tables { simulation: self, planes, observer, watch };
-        self.scenario.host.visit(&tables).unwrap_or_else(|| match self.scenario.host.transport {
+        match self.scenario.host.transport {
+            Transport::Tcp => tables.run::<TcpHost>(self.tcp()),
             Transport::Expresspass => tables.run::<ExpressPassHost>(self.expresspass()),
-            _ => tables.run::<TcpHost>(build::network(&self.scenario, &self.graph).tcp()),
-        })
+            Transport::Homa => tables.run::<HomaHost>(self.homa()),
+            _ => self.scenario.host.visit(&tables).expect("it is a control"),
+        }
     }
 
     /// Runs with hosts `H`, switches made by `plane`, and an observer in each partition.
@@ -199,7 +209,8 @@ impl<'a> Simulation<'a> {
         observer: impl Fn() -> O,
         watch: &Watch,
     ) -> (Outcome, Vec<O>) {
-        let nodes: Vec<Nodes<H, D>> = build::build(&self.scenario, &self.graph, self.threads, plane);
+        let nodes: Vec<Nodes<H, D>> =
+            build::build(&self.scenario, &self.graph, self.threads, plane, self.scheduled_level());
         let traffic = || Traffic::new(&self.scenario, &self.graph);
         let partitions = nodes.into_iter().map(|n| (n, observer())).collect();
         let params = self.host_params(transport);
@@ -249,6 +260,22 @@ impl<'a> Simulation<'a> {
     fn expresspass(&self) -> ExpressPassFlowParams {
         let rates = self.graph.links[..self.graph.hosts].iter().map(|link| link.rate);
         build::network(&self.scenario, &self.graph).expresspass(rates)
+    }
+
+    fn tcp(&self) -> TcpFlowParams {
+        build::network(&self.scenario, &self.graph).tcp()
+    }
+
+    /// Homa, with one window for all, and levels by the sizes of the workloads.
+    fn homa(&self) -> HomaFlowParams {
+        let window = self.sites.list[0].window;
+        build::network(&self.scenario, &self.graph).homa(window, homa_levels(&self.scenario, &self.graph, window))
+    }
+
+    /// The first level of Homa's scheduled packets, where their times in queues are measured.
+    fn scheduled_level(&self) -> Option<u8> {
+        let measured = self.scenario.measure.queueing_delay && self.scenario.host.transport == Transport::Homa;
+        measured.then(|| self.homa().receiver.levels.unscheduled())
     }
 
     /// A cap that also holds for flows without end-to-end control: a size that was asked for.

@@ -131,6 +131,14 @@ impl<S: Sender> Sender for Source<S> {
         }
     }
 
+    #[inline(always)]
+    fn left(&self) -> u32 {
+        match self {
+            Source::Flow(flow) => flow.left(),
+            Source::Datagrams(datagrams) => datagrams.start.packets - datagrams.next,
+        }
+    }
+
     /// Datagrams are done when they are written.
     #[inline(always)]
     fn is_done(&self) -> bool {

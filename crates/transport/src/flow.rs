@@ -17,7 +17,7 @@ pub trait Transport: Send + 'static {
     type Sender: Sender<Params = Self::Params, Extension = Self::Extension>;
     /// A flow at its receiver.
     type Receiver: Receiver<Extension = Self::Extension>;
-    /// What a host remembers of others from one flow to the next.
+    /// What senders of a host remember of others from one flow to the next.
     type Peers: Default + Send;
 
     /// The sender of a flow that starts.
@@ -114,6 +114,10 @@ pub trait Sender: Send + 'static {
     }
     /// Whether something is left to send (again, perhaps).
     fn has_unsent(&self) -> bool;
+    /// Packets that are left to send, by which a NIC may choose among flows.
+    fn left(&self) -> u32 {
+        0
+    }
     /// Whether every packet was acknowledged.
     fn is_done(&self) -> bool;
     /// Packets with data that were acknowledged.
@@ -157,23 +161,29 @@ pub trait Receiver: Default + Send + 'static {
     type Params;
     /// What its packets carry beside their headers.
     type Extension: Extension;
-    /// A packet of its sender came in. Replies, two at most, go to `reply`, with a packet of the flow that says whence.
+    /// What the receivers of a host share: which of the flows that come in may send, where that is for them to say. Nothing, where
+    /// each is on its own.
+    type Host: Default + Send;
+    /// A packet of its sender came in. Replies go to `reply`, each with a packet of its flow that says whence: mostly this one, but
+    /// it may be that of another.
     fn on_packet(
         &mut self,
         params: &Self::Params,
+        host: &mut Self::Host,
         now: Instant,
         packet: &Frame<Self::Extension>,
         reply: &mut impl FnMut(&Packet, Reply<Self::Extension>),
     );
     /// When [`Receiver::on_timer`] is due; [`Instant::NEVER`] if there is nothing to wait for.
     #[inline(always)]
-    fn timer(&self, _params: &Self::Params) -> Instant {
+    fn timer(&self, _params: &Self::Params, _host: &Self::Host) -> Instant {
         Instant::NEVER
     }
-    /// Its time has come. One reply at most.
+    /// Its time has come.
     fn on_timer(
         &mut self,
         _params: &Self::Params,
+        _host: &mut Self::Host,
         _now: Instant,
         _reply: &mut impl FnMut(&Packet, Reply<Self::Extension>),
     ) {

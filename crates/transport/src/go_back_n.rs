@@ -347,11 +347,13 @@ impl<E> Default for GoBackNReceiver<E> {
 impl<E: Extension> Receiver for GoBackNReceiver<E> {
     type Params = GoBackNReceiverParams;
     type Extension = E;
+    type Host = ();
 
     #[inline(always)]
     fn on_packet(
         &mut self,
         params: &GoBackNReceiverParams,
+        _host: &mut (),
         now: Instant,
         packet: &Frame<E>,
         reply: &mut impl FnMut(&Packet, Reply<E>),
@@ -383,14 +385,20 @@ impl<E: Extension> Receiver for GoBackNReceiver<E> {
     }
 
     #[inline(always)]
-    fn timer(&self, _params: &GoBackNReceiverParams) -> Instant {
+    fn timer(&self, _params: &GoBackNReceiverParams, _host: &()) -> Instant {
         match &self.notice {
             Some(notice) if notice.due => notice.next,
             _ => Instant::NEVER,
         }
     }
 
-    fn on_timer(&mut self, params: &GoBackNReceiverParams, now: Instant, reply: &mut impl FnMut(&Packet, Reply<E>)) {
+    fn on_timer(
+        &mut self,
+        params: &GoBackNReceiverParams,
+        _host: &mut (),
+        now: Instant,
+        reply: &mut impl FnMut(&Packet, Reply<E>),
+    ) {
         let (Some(notice), Some(interval)) = (&mut self.notice, params.notifies) else { return };
         (notice.due, notice.next) = (false, now + interval);
         reply(&notice.packet, params.cnp(&notice.packet));
@@ -473,7 +481,8 @@ pub(crate) mod tests {
     /// What a receiver answers.
     fn receive(receiver: &mut GoBackNReceiver, now: Instant, data: &Frame) -> Vec<(Kind, u32)> {
         let mut replies = Vec::new();
-        receiver.on_packet(&params().receiver, now, data, &mut |_, reply| replies.push((reply.kind, reply.seq)));
+        receiver
+            .on_packet(&params().receiver, &mut (), now, data, &mut |_, reply| replies.push((reply.kind, reply.seq)));
         replies
     }
 
@@ -520,7 +529,7 @@ pub(crate) mod tests {
         receive(&mut rx, Instant(1), &first);
         assert_eq!(receive(&mut rx, Instant(2), &first), [(Kind::Ack, 1)]);
         let silent = GoBackNReceiverParams { answers_duplicates: false, ..params().receiver };
-        rx.on_packet(&silent, Instant(2), &first, &mut |_, reply| panic!("{reply:?}"));
+        rx.on_packet(&silent, &mut (), Instant(2), &first, &mut |_, reply| panic!("{reply:?}"));
         assert_eq!(GoBackNReceiver::late(&silent, &first), None);
         tx.on_packet(&params(), Instant(3), &answer(Kind::Ack, 1));
         tx.on_packet(&params(), Instant(4), &answer(Kind::Ack, 1));
@@ -546,7 +555,9 @@ pub(crate) mod tests {
         let (mut tx, mut rx) = (sender(1), GoBackNReceiver::<()>::default());
         let mut data = send(&mut tx, Instant(0));
         data.flags |= flags::CE | flags::ECT;
-        rx.on_packet(&params().receiver, Instant(1), &data, &mut |_, reply| assert_eq!(reply.flags, flags::CE));
+        rx.on_packet(&params().receiver, &mut (), Instant(1), &data, &mut |_, reply| {
+            assert_eq!(reply.flags, flags::CE)
+        });
     }
 
     #[test]
@@ -558,10 +569,10 @@ pub(crate) mod tests {
             let mut data = send(&mut tx, at);
             data.flags |= if marked { flags::CE } else { 0 };
             let mut kinds = Vec::new();
-            if rx.timer(&receiver) <= at {
-                rx.on_timer(&receiver, at, &mut |_, reply| kinds.push(reply.kind));
+            if rx.timer(&receiver, &()) <= at {
+                rx.on_timer(&receiver, &mut (), at, &mut |_, reply| kinds.push(reply.kind));
             }
-            rx.on_packet(&receiver, at, &data, &mut |_, reply| kinds.push(reply.kind));
+            rx.on_packet(&receiver, &mut (), at, &data, &mut |_, reply| kinds.push(reply.kind));
             kinds.iter().filter(|kind| **kind == Kind::Cnp).count()
         };
         assert_eq!(notified(us(1), false), 0, "nothing to tell");

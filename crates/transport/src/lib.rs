@@ -11,6 +11,7 @@ pub mod due;
 pub mod expresspass;
 pub mod flow;
 pub mod go_back_n;
+pub mod homa;
 pub mod rate;
 pub mod tcp;
 
@@ -19,6 +20,9 @@ pub use due::Due;
 pub use expresspass::{Credit, ExpressPass, ExpressPassFlowParams, ExpressPassParams, ExpressPassReceiverParams};
 pub use flow::{Next, Outgoing, Receiver, Reply, Sender, Start, Transport};
 pub use go_back_n::{GoBackN, GoBackNParams, GoBackNReceiver, GoBackNReceiverParams, GoBackNSender};
+pub use homa::{
+    Homa, HomaFlowParams, HomaHeader, HomaLevels, HomaParams, HomaReceiver, HomaReceiverParams, HomaSender, Inbox,
+};
 pub use rate::*;
 pub use tcp::{
     AckPolicy, Congestion, Connections, Marks, Recovery, Tcp, TcpAck, TcpAnswers, TcpFlow, TcpFlowParams,

@@ -68,7 +68,7 @@ fn credit(number: u32, expected: u32, sent: Instant) -> Frame<Credit> {
 
 fn hears(rx: &mut Rx, params: &ExpressPassFlowParams, now: Instant, packet: &Frame<Credit>) -> Vec<Reply<Credit>> {
     let mut replies = Vec::new();
-    rx.on_packet(ExpressPass::receiving(params), now, packet, &mut |_, reply| replies.push(reply));
+    rx.on_packet(ExpressPass::receiving(params), &mut (), now, packet, &mut |_, reply| replies.push(reply));
     replies
 }
 
@@ -136,7 +136,7 @@ fn a_gap_is_answered_once_and_sent_again_from_there_for_credits_that_have_to_be_
     assert_eq!((nack.len(), nack[0].kind, nack[0].seq), (1, Kind::Nack, 1));
     assert!(hears(&mut rx, &params, us(14), &frame(9, &data[2])).is_empty(), "it was said just now");
     hears(&mut rx, &params, us(14), &frame(9, &data[3]));
-    assert_eq!(rx.timer(ExpressPass::receiving(&params)), Instant::NEVER, "no more credits are wanted");
+    assert_eq!(rx.timer(ExpressPass::receiving(&params), &()), Instant::NEVER, "no more credits are wanted");
     tx.on_packet(&params, us(17), &answer(&nack[0]));
     let again = takes(&mut tx, &params, us(17));
     assert_eq!(kinds(&again), [(Kind::Request, 2)]);
@@ -173,8 +173,8 @@ fn credits_vary_in_size_and_distance() {
         let request = takes(&mut sender(&params, 100_000), &params, us(0));
         let mut credits = hears(&mut rx, &params, us(0), &frame(5, &request[0]));
         for _ in 0..5000 {
-            let now = rx.timer(ExpressPass::receiving(&params));
-            rx.on_timer(ExpressPass::receiving(&params), now, &mut |_, reply| credits.push(reply));
+            let now = rx.timer(ExpressPass::receiving(&params), &());
+            rx.on_timer(ExpressPass::receiving(&params), &mut (), now, &mut |_, reply| credits.push(reply));
         }
         credits
     };
@@ -254,7 +254,7 @@ fn share(of: ExpressPassParams, starts: &[Instant], until: Instant, counted: Dur
         let mut credits = Vec::new();
         match event {
             Event::Due(flow) => {
-                flows[flow].1.on_timer(receiving, now, &mut |_, credit| credits.push((flow, credit)));
+                flows[flow].1.on_timer(receiving, &mut (), now, &mut |_, credit| credits.push((flow, credit)));
             }
             Event::Data(flow, packet) => {
                 let replies = hears(&mut flows[flow].1, &params, now, &packet);
@@ -273,7 +273,7 @@ fn share(of: ExpressPassParams, starts: &[Instant], until: Instant, counted: Dur
             let mut frame = answer(&credit);
             frame.packet.flow = flow as u32;
             (made, dropped) = (made + 1, dropped + !Credit::hold(&mut port, &frame) as u64);
-            add(&mut events, flows[flow].1.timer(receiving), Event::Due(flow));
+            add(&mut events, flows[flow].1.timer(receiving, &()), Event::Due(flow));
         }
         while let Some(credit) = Credit::release(&mut port, now) {
             add(&mut events, now + AWAY, Event::Credit(credit.flow as usize, credit));

@@ -42,7 +42,7 @@ impl Listener {
         let before = self.sent.len();
         let sent = &mut self.sent;
         let mut reply = |of: &Packet, reply| sent.push((at, of.seq, reply));
-        self.receiver.on_packet(&self.params, Instant(at), &segment.into(), &mut reply);
+        self.receiver.on_packet(&self.params, &mut (), Instant(at), &segment.into(), &mut reply);
         self.sent[before..].iter().map(|(.., reply)| *reply).collect()
     }
 
@@ -51,12 +51,12 @@ impl Listener {
         if at <= until {
             let sent = &mut self.sent;
             let mut reply = |of: &Packet, reply| sent.push((at, of.seq, reply));
-            self.receiver.on_timer(&self.params, Instant(at), &mut reply);
+            self.receiver.on_timer(&self.params, &mut (), Instant(at), &mut reply);
         }
     }
 
     fn due(&self) -> u64 {
-        self.receiver.timer(&self.params).0
+        self.receiver.timer(&self.params, &()).0
     }
 }
 

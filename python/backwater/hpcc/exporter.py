@@ -289,6 +289,8 @@ def differences(scenario: dict[str, Any], network: Network) -> list[str]:
         notes.append("switch.pfc: there alpha is 1/8, the reserve 4096 B, the hysteresis 3072 B, headroom computed")
     if switch["symmetric_ecmp"]:
         notes.append("switch.symmetric_ecmp: paths there differ by direction")
+    if switch["load_balancing"] != "flow":
+        notes.append("switch.load_balancing: a flow there has one path")
     for key, there in (("header", HEADER_BYTES), ("ack", control.ack_bytes(host))):
         if resolved(host[key]) != there:
             notes.append(f"host.{key} is {host[key]}: there {there} B")

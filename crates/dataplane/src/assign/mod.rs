@@ -6,6 +6,7 @@ pub use dynamic::Dynamic;
 
 use crate::held::{Assigned, Choice, Held, Resident};
 use crate::queues::flow_queues::FlowQueues;
+use crate::queues::strict_queues::StrictQueues;
 use crate::queues::{OneQueue, PausableQueues, Queues};
 use crate::shape::Shape;
 use alloc::string::String;
@@ -70,29 +71,27 @@ impl<Q: Queues> Assignment for Single<Q> {
     }
 }
 
-/// The queue of its traffic class; classes beyond the last queue share it.
+/// The queue of its traffic class; classes beyond the last queue share it. How these are served is for the queues to say: in turn, or
+/// in strict priority.
 #[derive(Clone, Debug)]
-pub struct ByClass {
+pub struct ByClass<Q = PausableQueues<1>> {
     last: QueueId,
+    queues: core::marker::PhantomData<Q>,
 }
 
-impl Assignment for ByClass {
-    type Queues = PausableQueues<1>;
+/// [`ByClass`] in strict priority.
+pub type ByPriority = ByClass<StrictQueues>;
+
+impl<Q: Queues> Assignment for ByClass<Q> {
+    type Queues = Q;
     type Params = ();
 
-    fn new(_params: &(), shape: &Shape) -> ByClass {
-        ByClass { last: shape.queues - 1 }
+    fn new(_params: &(), shape: &Shape) -> ByClass<Q> {
+        ByClass { last: shape.queues - 1, queues: core::marker::PhantomData }
     }
 
     #[inline(always)]
-    fn choose(
-        &self,
-        _now: Instant,
-        packet: &Packet,
-        _port: PortId,
-        _queues: &PausableQueues<1>,
-        _rng: &mut Stream,
-    ) -> Choice {
+    fn choose(&self, _now: Instant, packet: &Packet, _port: PortId, _queues: &Q, _rng: &mut Stream) -> Choice {
         Choice { queue: (packet.class as QueueId).min(self.last), tag: 0, fresh: false }
     }
 }

@@ -7,6 +7,7 @@ pub mod drr;
 pub mod flow_queues;
 pub mod record_queues;
 pub mod skipping_queues;
+pub mod strict_queues;
 
 use crate::buffer::cells::{Cell, Cells, Fifo, MARK};
 use crate::held::{Choice, Held};

@@ -1,6 +1,6 @@
 //! What every host does.
 
-use backwater_types::{Duration, TIMER_MAX};
+use backwater_types::{Duration, PERIOD_MIN, TIMER_MAX};
 
 use super::{Doc, Net};
 use crate::error::Error;
@@ -40,6 +40,7 @@ pub(super) fn check(doc: &Doc, net: &Net) -> Result<(), Error> {
     host.check_tables().map_err(|wrong| doc.wrong(&format!("host.{}", wrong.key), wrong.problem()))?;
     check_tcp(doc)?;
     check_fifo(doc)?;
+    check_homa(doc)?;
     let dctcp = &host.dctcp;
     let slowest = net.graph.links[..net.graph.hosts].iter().map(|link| link.rate).min().unwrap_or_default();
     let within = dctcp.min_rate.0 > 0 && dctcp.min_rate <= slowest;
@@ -71,30 +72,45 @@ fn check_tcp(doc: &Doc) -> Result<(), Error> {
 
 /// Transports whose NIC is one FIFO, which takes all that they may send, and what goes with it.
 fn check_fifo(doc: &Doc) -> Result<(), Error> {
-    let (host, switch) = (&doc.scenario.host, &doc.scenario.switch);
-    let (name, in_its_place) = match host.transport {
-        Transport::Tcp => ("TCP", "TCP has host.tcp.max_window in its place"),
-        Transport::Expresspass => ("ExpressPass", "credits say what may be sent"),
+    let (nic, in_its_place) = match doc.scenario.host.transport {
+        Transport::Tcp => ("the NIC of a TCP host is one FIFO", "TCP has host.tcp.max_window in its place"),
+        Transport::Expresspass => ("the NIC of an ExpressPass host is one FIFO", "credits say what may be sent"),
         _ => return Ok(()),
     };
-    let a = if host.transport == Transport::Tcp { "a" } else { "an" };
-    doc.need(host.window.is_none(), "host.window", || format!("{in_its_place}; expected none"))?;
+    doc.need(doc.scenario.host.window.is_none(), "host.window", || format!("{in_its_place}; expected none"))?;
+    check_nic(doc, nic)
+}
+
+/// Homa, and what goes with it.
+fn check_homa(doc: &Doc) -> Result<(), Error> {
+    if doc.scenario.host.transport != Transport::Homa {
+        return Ok(());
+    }
+    doc.need(doc.scenario.host.window != Some(Window::PairBdp), "host.window", || {
+        "receivers grant as much to messages from near and from far; expected \"base-bdp\", \"bdp\" or a size".into()
+    })?;
+    let rto = doc.scenario.host.rto;
+    doc.need(rto >= PERIOD_MIN, "host.rto", || {
+        format!("receivers ask again in this period, as long as something is missing; expected {PERIOD_MIN} or more")
+    })?;
+    check_nic(doc, "the NIC of a Homa host chooses the message with the least left")
+}
+
+/// A NIC of its own, which obeys PFC and nothing finer.
+fn check_nic(doc: &Doc, nic: &str) -> Result<(), Error> {
     let rings = doc.scenario.conventions.hosts == Hosts::Rings;
     doc.need(rings, "host.transport", || {
-        format!("hosts of HPCC's simulator do not speak {name}; expected another transport")
+        "hosts of HPCC's simulator do not have it; expected another transport".into()
     })?;
     let coarse = |switch: &Switch| matches!(switch.backpressure, Backpressure::None | Backpressure::Pfc);
-    doc.need(coarse(switch), "host.transport", || {
+    doc.need(coarse(&doc.scenario.switch), "host.transport", || {
         format!(
-            "the NIC of {a} {name} host is one FIFO, which nothing finer than PFC can pause; expected another transport, or \
-             switch.backpressure = \"none\" or \"pfc\""
+            "{nic}, which nothing finer than PFC can pause; expected another transport, or switch.backpressure = \"none\" or \
+             \"pfc\""
         )
     })?;
     let fine = doc.scenario.region.iter().position(|region| !coarse(&region.switch));
     doc.need(fine.is_none(), "host.transport", || {
-        format!(
-            "region {} pauses finer than {a} {name} host's NIC can follow; expected another transport",
-            fine.unwrap_or(0)
-        )
+        format!("{nic}, and region {} pauses finer than that can follow; expected another transport", fine.unwrap_or(0))
     })
 }

@@ -9,7 +9,9 @@ use super::topology::{RATE_MAX, RATE_MIN};
 use super::{Doc, Net};
 use crate::error::Error;
 use crate::flow_list::{self, Row};
-use crate::model::{Arrivals, COLLECTIVE_FLOWS_MAX, Hosts, ListedFlow, LoadOf, Pattern, Sizes, Switch, Workload};
+use crate::model::{
+    Arrivals, COLLECTIVE_FLOWS_MAX, Hosts, ListedFlow, LoadOf, Pattern, Sizes, Switch, Transport, Workload,
+};
 use crate::sizes;
 use crate::suggest::hint;
 
@@ -70,6 +72,9 @@ impl One<'_> {
     fn priority(&self, priority: u8) -> Result<(), Error> {
         self.need(priority < PRIORITIES, "priority", || format!("expected 0 to {}", PRIORITIES - 1))?;
         let scenario = self.doc.scenario;
+        self.need(priority == 0 || scenario.host.transport != Transport::Homa, "priority", || {
+            "Homa chooses the priority of each packet; expected 0, or another transport".into()
+        })?;
         let regions = scenario.region.iter().enumerate();
         let regions = regions.map(|(i, region)| (format!("region.{i}.switch"), &region.switch));
         let switches: Vec<(String, &Switch)> =

@@ -3,11 +3,13 @@
 mod software;
 
 use backwater_dataplane::{Ecn, EcnAt, EcnOf, FlowSailParams, Spacing};
-use backwater_nic::{Fifo, List, Nic, Rings, Throttled};
+use backwater_nic::{Fifo, List, Nic, Rings, Srpt, Throttled};
 use backwater_schemes::{
     AckClass, AnyControl, Assignment, Backpressure, Conventions, Host, Hosts, Network, Switch, Transport as Name,
 };
-use backwater_transport::{Credit, ExpressPass, GoBackN, GoBackNSender, Site, Tcp, Transport};
+use backwater_transport::{
+    Credit, ExpressPass, GoBackN, GoBackNSender, Homa, HomaHeader, HomaLevels, Site, Tcp, Transport,
+};
 use backwater_types::{BitsPerSec, Bytes, ControlFrame, Duration, FlowName, Instant, Kind, Packet, QueueMap, flags};
 use software::{HOST, LAST_WIRE, PACKET, PEER, RATE, SoftwareNic};
 
@@ -56,6 +58,11 @@ impl Tables {
         let mut tables = self.clone();
         tables.conventions.hosts = Hosts::HpccSim;
         tables.rdma()
+    }
+
+    /// A NIC that goes by what flows have left, under RDMA, whose flows have all alike; so that they go one after another.
+    fn srpt(&self) -> Rdma<Srpt> {
+        self.rdma()
     }
 
     /// A NIC under TCP, which starts with ten segments.
@@ -133,6 +140,7 @@ fn a_pause_of_the_port_holds_a_flow_until_it_is_resumed_or_the_link_comes_up() {
     check(Tables::default().rings());
     check(Tables::default().list());
     check(Tables::default().fifo());
+    check(Tables::default().srpt());
 }
 
 /// Every second packet time one is written. Held from 1 to 7, they go back to back until they have caught up.
@@ -153,6 +161,7 @@ fn a_flow_with_a_pace_is_woken_for_it_and_catches_up_after_a_pause() {
     check(Tables::default().rings());
     check(Tables::default().list());
     check(Tables::default().fifo());
+    check(Tables::default().srpt());
 }
 
 #[test]
@@ -293,6 +302,23 @@ fn the_pairs_of_a_list_take_turns() {
     assert_eq!(flows(&nic), [1, 2, 3, 1, 2, 3, 1, 2, 3]);
 }
 
+/// The shortest first: one that starts later goes between, and what was asked for again before the rest of its message.
+#[test]
+fn the_message_with_the_least_left_goes_first() {
+    let tables = Tables::default();
+    let levels = HomaLevels { levels: 8, cutoffs: vec![] };
+    let mut nic: SoftwareNic<Srpt<HomaHeader>, Homa> =
+        SoftwareNic::new(&tables.network(), &tables.switch, tables.network().homa(1 << 20, levels));
+    nic.start(1, 0, 8);
+    nic.start(2, 0, 5);
+    nic.run_to(amid(2));
+    nic.start(3, 0, 3);
+    nic.start(4, 0, 3);
+    nic.run_to(at(40));
+    // The first packet goes before the second message is there; of messages with as much left goes that which started first.
+    assert_eq!(flows(&nic), [1, 2, 2, 2, 2, 2, 3, 3, 3, 4, 4, 4, 1, 1, 1, 1, 1, 1, 1]);
+}
+
 #[test]
 fn replies_go_first_unless_they_are_in_the_class_of_data() {
     /// When a reply leaves that is made amid the second of five packets, and one at 20, under a pause until 30.
@@ -319,6 +345,7 @@ fn replies_go_first_unless_they_are_in_the_class_of_data() {
     assert_eq!(replies(high.rings()), [at(2), at(20)]);
     assert_eq!(replies(high.list()), [at(2), at(20)]);
     assert_eq!(replies(high.fifo()), [at(2), at(20)]);
+    assert_eq!(replies(high.srpt()), [at(2), at(20)]);
     assert_eq!(replies(data.list()), [at(2), at(30)]);
     assert_eq!(replies(data.fifo()), [at(4) + Duration(80 * u64::from(LAST_WIRE)), at(30)]);
 }

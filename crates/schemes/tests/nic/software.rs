@@ -28,6 +28,8 @@ pub(crate) struct SoftwareNic<N: Nic<T::Sender>, T: Transport> {
     flows: Flows<T::Sender, N::Flow>,
     peers: T::Peers,
     receivers: BTreeMap<u32, T::Receiver>,
+    /// What these share.
+    shared: <T::Receiver as Receiver>::Host,
     ser: SerTime,
     now: Instant,
     /// When the NIC's timer runs.
@@ -49,6 +51,7 @@ impl<N: Nic<T::Sender>, T: Transport> SoftwareNic<N, T> {
             flows: Flows::default(),
             peers: T::Peers::default(),
             receivers: BTreeMap::new(),
+            shared: Default::default(),
             ser: ser_time(network.conventions, RATE),
             now: Instant::ZERO,
             timer: Instant::NEVER,
@@ -109,12 +112,18 @@ impl<N: Nic<T::Sender>, T: Transport> SoftwareNic<N, T> {
         let sent: Vec<Packet> = self.sent.iter().map(|(_, packet)| *packet).collect();
         for packet in sent {
             let mut replies = Vec::new();
-            let receiver = self.receivers.entry(packet.flow).or_default();
-            receiver.on_packet(T::receiving(&self.params.transport), self.now, &packet.into(), &mut |of, reply| {
-                let Reply { kind, seq, word, wire, flags, .. } = reply;
-                let receiver_slot = word.unwrap_or(of.receiver_slot);
-                replies.push(Packet { kind, seq, receiver_slot, dst: of.src, src: of.dst, wire, flags, ..*of });
-            });
+            let (receiver, shared) = (self.receivers.entry(packet.flow).or_default(), &mut self.shared);
+            receiver.on_packet(
+                T::receiving(&self.params.transport),
+                shared,
+                self.now,
+                &packet.into(),
+                &mut |of, reply| {
+                    let Reply { kind, seq, word, wire, flags, .. } = reply;
+                    let receiver_slot = word.unwrap_or(of.receiver_slot);
+                    replies.push(Packet { kind, seq, receiver_slot, dst: of.src, src: of.dst, wire, flags, ..*of });
+                },
+            );
             for reply in replies {
                 let slot = reply.sender_slot;
                 let Some(flow) = self.flows.named(slot, reply.flow) else { continue };

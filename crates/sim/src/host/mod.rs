@@ -16,9 +16,10 @@ use crate::net::node_by_node::NodeByNode;
 use crate::net::schedule::{Agenda, Clock, Schedule};
 use crate::observe::Observer;
 use crate::workload::{Flow as Arrival, FlowKeys};
-use backwater_nic::{Context, Fifo, Flow, Flows, List, NewFlow, Nic, Rings, Throttled, Timers};
+use backwater_nic::{Context, Fifo, Flow, Flows, List, NewFlow, Nic, Rings, Srpt, Throttled, Timers};
 use backwater_transport::{
-    Control, Credit, Datagrams, ExpressPass, GoBackN, Receiver, Reply, Sender, Source, Start, Tcp, Transport,
+    Control, Credit, Datagrams, ExpressPass, GoBackN, Homa, HomaHeader, Receiver, Reply, Sender, Source, Start, Tcp,
+    Transport,
 };
 use backwater_types::{DropReason, Duration, Extension, Frame, Instant, Kind, Packet, flags};
 use port::{PORT, TIMER};
@@ -37,6 +38,9 @@ pub(crate) type TcpHost = Host<Fifo, Tcp, NodeByNode>;
 /// A host of ExpressPass.
 pub(crate) type ExpressPassHost = Host<Throttled<Fifo<Credit>, Credit>, ExpressPass, NodeByNode<Credit>>;
 
+/// A host of Homa.
+pub(crate) type HomaHost = Host<Srpt<HomaHeader>, Homa, NodeByNode<HomaHeader>>;
+
 /// A host with NIC `N` and transport `T`, whose events are kept by schedule `S`.
 pub(crate) struct Host<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> {
     port: HostPort<S>,
@@ -48,6 +52,8 @@ pub(crate) struct Host<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = 
     sending: Timers,
     receiving: Timers,
     receivers: Receivers<Receiving<T::Receiver>>,
+    /// What these share.
+    shared: <T::Receiver as Receiver>::Host,
     /// Packets inside the host for [`HostParams::delay`].
     delayed: VecDeque<(Instant, Frame<T::Extension>)>,
     changes: VecDeque<Instant>,
@@ -92,6 +98,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> End
             sending: Timers::default(),
             receiving: Timers::default(),
             receivers: Receivers::default(),
+            shared: Default::default(),
             delayed: VecDeque::new(),
             changes: setup.changes,
             starts: Starts::default(),
@@ -390,8 +397,9 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
         let slot = packet.receiver_slot;
         let Some(flow) = self.receivers.get(slot) else { return self.on_late_data(w, packet) };
         let (nic, port, keys, mut waits) = (&mut self.nic, &mut self.port, &self.keys, false);
+        let shared = &mut self.shared;
         // What can go at once does so where it is made: written to memory in parts and read back whole, it would wait for itself.
-        flow.state.on_packet(receiving, now, packet, &mut |of, one| {
+        flow.state.on_packet(receiving, shared, now, packet, &mut |of, one| {
             let reply = answer(port.id, keys, w.params.symmetric, of, one);
             if !S::is_free(port.busy_until, now) || !nic.lets_replies_pass() {
                 waits = true;
@@ -407,7 +415,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
             (w.finished)(now, Finished::Received { flow: packet.flow, starts: &mut self.starts });
             self.await_start(w);
         } else {
-            let due = flow.state.timer(receiving);
+            let due = flow.state.timer(receiving, shared);
             if due != Instant::NEVER && !std::mem::replace(&mut flow.timed, true) {
                 self.receiving.push_sorted((due, slot, packet.flow));
                 self.wake_at(w, due);
@@ -471,13 +479,13 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
     ) {
         let receiving = T::receiving(&w.params.nic.transport);
         let Some(flow) = self.receivers.get(slot) else { return };
-        let (nic, host, keys) = (&mut self.nic, self.port.id, &self.keys);
-        if flow.state.timer(receiving) <= w.now {
-            flow.state.on_timer(receiving, w.now, &mut |of, one| {
+        let (nic, host, keys, shared) = (&mut self.nic, self.port.id, &self.keys, &mut self.shared);
+        if flow.state.timer(receiving, shared) <= w.now {
+            flow.state.on_timer(receiving, shared, w.now, &mut |of, one| {
                 nic.reply(&w.params.nic, answer(host, keys, w.params.symmetric, of, one))
             });
         }
-        let due = flow.state.timer(receiving);
+        let due = flow.state.timer(receiving, shared);
         flow.timed = due != Instant::NEVER;
         if flow.timed {
             self.receiving.push_sorted((due, slot, id));

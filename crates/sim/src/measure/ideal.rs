@@ -6,7 +6,8 @@
 //! With integer picoseconds the recursion is exact; tests compare it packet by packet, and with the simulator.
 
 use crate::net::build;
-use crate::net::routes::{Choice, Routes};
+use crate::net::choice::ByFlow;
+use crate::net::routes::Routes;
 use backwater_scenario::model::Scenario;
 use backwater_scenario::topology::Graph;
 use backwater_schemes::build::ser_time;
@@ -23,11 +24,12 @@ pub struct Ideal<'a> {
     host_delay: Duration,
     scenario: &'a Scenario,
     /// `[switch]`, counted without hosts.
-    choices: Vec<Choice>,
+    choices: Vec<ByFlow>,
 }
 
 impl<'a> Ideal<'a> {
-    /// With all links up; switches choose among paths as they do in a run.
+    /// With all links up; switches choose among paths as they do in a run where flows have one path each. Where they have many, one
+    /// of them stands for all.
     pub fn new(graph: &'a Graph, scenario: &'a Scenario) -> Ideal<'a> {
         let host = &scenario.host;
         Ideal {
@@ -39,7 +41,7 @@ impl<'a> Ideal<'a> {
             ack: host.ack.0,
             host_delay: host.delay,
             scenario,
-            choices: (graph.hosts..graph.nodes.len()).map(|switch| Choice::new(scenario, graph, switch)).collect(),
+            choices: (graph.hosts..graph.nodes.len()).map(|switch| ByFlow::new(scenario, graph, switch)).collect(),
         }
     }
 
@@ -52,7 +54,7 @@ impl<'a> Ideal<'a> {
         let packet = Packet { src, dst, key, ..Packet::from(ControlFrame::PfcResume(0)) };
         while node != dst as usize {
             let switch = node - self.graph.hosts;
-            let port = self.routes.next(switch, &packet, &self.choices[switch]);
+            let port = self.routes.next(switch, dst, |count| self.choices[switch].among(count, &packet));
             let link = self.ports[node][port.expect("valid scenarios are connected") as usize];
             path.push(link);
             let l = &self.graph.links[link];

@@ -55,6 +55,8 @@ pub struct Outcome {
     pub pauses: Vec<(u32, u16, Pauses)>,
     /// Time in egress queues, by layer of the switch.
     pub delays: Vec<(u8, DelayHistogram)>,
+    /// The same of Homa's scheduled packets, by layer of the switch and of the node at the other end of the port.
+    pub scheduled_delays: Vec<((u8, u8), DelayHistogram)>,
     /// `[class]`: payload bytes acknowledged within the counted window.
     pub goodput: Vec<u64>,
     /// Frames that fully crossed a link.
@@ -167,6 +169,7 @@ impl Outcome {
             active: Vec::new(),
             pauses: Vec::new(),
             delays: Vec::new(),
+            scheduled_delays: Vec::new(),
             goodput: vec![0; classes],
             packet_hops: 0,
             ended: Instant::ZERO,
@@ -200,6 +203,7 @@ impl Outcome {
         outcome.pauses.sort_unstable();
         outcome.ports.sort_by_key(|row| (row.node, row.port));
         outcome.delays.sort_by_key(|(layer, _)| *layer);
+        outcome.scheduled_delays.sort_by_key(|(layers, _)| *layers);
         outcome
     }
 
@@ -269,12 +273,13 @@ impl Outcome {
                 let rows = pauses.ports.iter().zip(0..).map(|(pauses, port)| (switch.id as u32, port, *pauses));
                 self.pauses.extend(rows);
             }
-            if let Some(delays) = switch.meters.take().and_then(|meters| meters.delays) {
-                let layer = self.graph.nodes[switch.id].layer;
-                match self.delays.iter_mut().find(|(l, _)| *l == layer) {
-                    Some((_, sum)) => sum.merge(&delays),
-                    None => self.delays.push((layer, delays)),
-                }
+            let Some(meters) = switch.meters.take() else { continue };
+            let layer = self.graph.nodes[switch.id].layer;
+            if let Some(delays) = &meters.delays {
+                add(&mut self.delays, layer, delays);
+            }
+            for (delays, peer) in meters.scheduled.iter().flat_map(|scheduled| scheduled.delays.iter().zip(0..)) {
+                add(&mut self.scheduled_delays, (layer, peer), delays);
             }
         }
     }
@@ -328,6 +333,14 @@ impl Outcome {
     /// Name of workload number `class`.
     pub fn class(&self, class: usize) -> &str {
         self.scenario.workload[class].class()
+    }
+}
+
+/// Adds a histogram to that of its name.
+fn add<N: PartialEq>(sums: &mut Vec<(N, DelayHistogram)>, name: N, delays: &DelayHistogram) {
+    match sums.iter_mut().find(|(other, _)| *other == name) {
+        Some((_, sum)) => sum.merge(delays),
+        None => sums.push((name, delays.clone())),
     }
 }
 

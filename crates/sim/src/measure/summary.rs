@@ -2,6 +2,7 @@
 
 use crate::host::Credits;
 use crate::measure::outcome::{FlowRow, Outcome};
+use crate::net::meters::DelayHistogram;
 use crate::workload::load::{Load, realised};
 use crate::workload::{Traffic, counted_window};
 use backwater_scenario::model::{Slowdown, Transport, Workload};
@@ -161,6 +162,7 @@ pub fn summary(outcome: &Outcome) -> Value {
         "credits": credits(outcome),
         "collectives": collectives(outcome),
         "queueing_delay": queueing_delay(outcome),
+        "scheduled_delay": scheduled_delay(outcome),
         "throughput": totals.throughput(outcome),
         "packet_hops": outcome.packet_hops,
         "sim_time_ps": outcome.ended.0,
@@ -399,17 +401,38 @@ fn queueing_delay(outcome: &Outcome) -> Option<Value> {
     let (_, first) = outcome.delays.first()?;
     let mut all = first.clone();
     outcome.delays[1..].iter().for_each(|(_, delays)| all.merge(delays));
-    let packets: u64 = all.bins().map(|(_, _, n)| n).sum();
-    let at = |percent| {
-        let bin = ranked_bin(all.bins().map(|(_, _, n)| n), packets, percent)?;
-        all.bins().nth(bin).map(|(low, high, _)| (low + high) as f64 / 2.0)
-    };
+    let packets = packets(&all);
     Some(json!({
         "mean_ns": finite(all.sum as f64 / 1000.0 / packets as f64),
-        "p50_ns": at(50),
-        "p99_ns": at(99),
+        "p50_ns": delay_at(&all, 50),
+        "p99_ns": delay_at(&all, 99),
         "packets": packets,
     }))
+}
+
+/// Of Homa's scheduled packets, for ports of switches of each layer towards each; hosts are layer 0.
+fn scheduled_delay(outcome: &Outcome) -> Option<Vec<Value>> {
+    let row = |((layer, towards), delays): &((u8, u8), DelayHistogram)| {
+        json!({
+            "hop": format!("{layer}-{towards}"),
+            "p50_ns": delay_at(delays, 50),
+            "p95_ns": delay_at(delays, 95),
+            "p99_ns": delay_at(delays, 99),
+            "packets": packets(delays),
+        })
+    };
+    let rows: Vec<Value> = outcome.scheduled_delays.iter().filter(|(_, delays)| packets(delays) > 0).map(row).collect();
+    (!rows.is_empty()).then_some(rows)
+}
+
+fn packets(delays: &DelayHistogram) -> u64 {
+    delays.bins().map(|(_, _, n)| n).sum()
+}
+
+/// The middle of the bin of a percentile, ns.
+fn delay_at(delays: &DelayHistogram, percent: u64) -> Option<f64> {
+    let bin = ranked_bin(delays.bins().map(|(_, _, n)| n), packets(delays), percent)?;
+    delays.bins().nth(bin).map(|(low, high, _)| (low + high) as f64 / 2.0)
 }
 
 #[cfg(test)]

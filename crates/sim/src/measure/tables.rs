@@ -2,6 +2,7 @@
 
 use crate::measure::outcome::Outcome;
 use crate::measure::summary::bins;
+use crate::net::meters::DelayHistogram;
 use crate::net::pause_census::Pauses;
 use backwater_types::DropReason;
 use serde_json::{Value, json};
@@ -189,6 +190,16 @@ pub const SCHEMA: Schema = &[
             ("packets", "u64", "packets", "data packets"),
         ],
     ),
+    (
+        "scheduled_delay",
+        &[
+            ("layer", "cat", "", "layer of the switch"),
+            ("towards", "cat", "", "layer of the node at the other end of the port; 0 of a host"),
+            ("delay_low_ns", "u64", "ns", "time in an egress queue, from this"),
+            ("delay_high_ns", "u64", "ns", "to below this"),
+            ("packets", "u64", "packets", "scheduled packets of Homa"),
+        ],
+    ),
 ];
 
 /// [`SCHEMA`] as JSON: `{table: [{name, type, unit, description}]}`.
@@ -270,6 +281,7 @@ pub fn table(outcome: &Outcome, name: &str) -> Option<Vec<Column>> {
         "ports" => Some(ports(outcome)),
         "drops" => Some(drops(outcome)),
         "queueing_delay" => Some(queueing_delay(outcome)),
+        "scheduled_delay" => Some(scheduled_delay(outcome)),
         _ => None,
     }
 }
@@ -429,5 +441,22 @@ fn queueing_delay(outcome: &Outcome) -> Vec<Column> {
         ("delay_low_ns", Values::U64(rows().map(|(_, (low, ..))| low).collect())),
         ("delay_high_ns", Values::U64(rows().map(|(_, (_, high, _))| high).collect())),
         ("packets", Values::U64(rows().map(|(.., (.., n))| n).collect())),
+    ]
+}
+
+fn scheduled_delay(outcome: &Outcome) -> Vec<Column> {
+    let bins = |((layer, towards), delays): &'_ ((u8, u8), DelayHistogram)| {
+        let layers = (*layer, *towards);
+        delays.bins().map(move |bin| (layers, bin)).collect::<Vec<_>>()
+    };
+    let rows: Vec<((u8, u8), (u64, u64, u64))> = outcome.scheduled_delays.iter().flat_map(bins).collect();
+    let layers = |of: &dyn Fn(&(u8, u8)) -> u8| Values::U16(rows.iter().map(|(layers, _)| of(layers).into()).collect());
+    let counts = |of: &dyn Fn(&(u64, u64, u64)) -> u64| Values::U64(rows.iter().map(|(_, bin)| of(bin)).collect());
+    vec![
+        ("layer", layers(&|layers| layers.0)),
+        ("towards", layers(&|layers| layers.1)),
+        ("delay_low_ns", counts(&|bin| bin.0)),
+        ("delay_high_ns", counts(&|bin| bin.1)),
+        ("packets", counts(&|bin| bin.2)),
     ]
 }

@@ -2,10 +2,11 @@
 
 use crate::compat::hpcc::streams::streams;
 use crate::host::port::{EndHost, ExtensionOf, HostPort, HostSetup};
+use crate::net::choice::Choice;
 use crate::net::link::{Fabric, Faults, Wire};
-use crate::net::meters::{Census, DelayHistogram, Meters};
+use crate::net::meters::{Census, DelayHistogram, Meters, ScheduledDelays};
 use crate::net::pause_census::PauseCensus;
-use crate::net::routes::{Choice, Routes};
+use crate::net::routes::Routes;
 use crate::net::schedule::{Schedule, Target};
 use crate::net::switch_node::{Change, SwitchNode};
 use crate::workload::FlowKeys;
@@ -31,12 +32,13 @@ pub struct Nodes<H: EndHost, D> {
     pub local: Vec<u32>,
 }
 
-/// Builds all partitions. `plane` makes a switch's data plane.
+/// Builds all partitions. `plane` makes a switch's data plane; times in queues are measured apart of packets from level `scheduled` on.
 pub(crate) fn build<H: EndHost, D: DataPlane<Extension = ExtensionOf<H>>>(
     scenario: &Scenario,
     graph: &Graph,
     partitions: usize,
     plane: impl Fn(&Shape, &Switch) -> D,
+    scheduled: Option<u8>,
 ) -> Vec<Nodes<H, D>> {
     let part = assign_partitions(graph, partitions);
     let (routes, schedule) = epochs(graph, &scenario.fault, scenario.conventions.paths);
@@ -96,6 +98,10 @@ pub(crate) fn build<H: EndHost, D: DataPlane<Extension = ExtensionOf<H>>>(
         if measure.active_flows || measure.queueing_delay {
             node.meters = Some(Box::new(Meters {
                 delays: measure.queueing_delay.then(DelayHistogram::default),
+                scheduled: scheduled.map(|level| {
+                    let peer = |link: &usize| graph.nodes[graph.peer(*link, switch)].layer;
+                    ScheduledDelays::new(level, links.iter().map(peer).collect())
+                }),
                 census: measure.active_flows.then(|| Census::new(links.len())),
             }));
         }

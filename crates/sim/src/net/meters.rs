@@ -9,6 +9,8 @@ use std::collections::hash_map::Entry;
 pub struct Meters {
     /// Times in queues.
     pub delays: Option<DelayHistogram>,
+    /// Times of packets of low priority in queues.
+    pub scheduled: Option<ScheduledDelays>,
     /// Flows in each port.
     pub census: Option<Census>,
 }
@@ -22,14 +24,42 @@ impl Meters {
         }
     }
 
-    /// A packet of `flow`, which joined at `entered`, left the port.
+    /// A packet of `flow` and traffic class `class`, which joined at `entered`, left the port.
     #[inline]
-    pub fn leave(&mut self, now: Instant, port: PortId, flow: u32, entered: Instant) {
+    pub fn leave(&mut self, now: Instant, port: PortId, (flow, class): (u32, u8), entered: Instant) {
         if let Some(delays) = &mut self.delays {
             delays.count(now.since(entered));
         }
+        if let Some(scheduled) = &mut self.scheduled {
+            scheduled.count(port, class, now.since(entered));
+        }
         if let Some(census) = &mut self.census {
             census.leave(port, flow);
+        }
+    }
+}
+
+/// Times in queues of packets from a level on downwards, by what is at the other end of the port: Homa's scheduled packets.
+#[derive(Clone, Debug)]
+pub struct ScheduledDelays {
+    /// The first of these levels.
+    from: u8,
+    /// `[port]`: layer of the node at the other end.
+    peers: Vec<u8>,
+    /// `[layer of that node]`.
+    pub delays: Vec<DelayHistogram>,
+}
+
+impl ScheduledDelays {
+    /// For ports to nodes of these layers.
+    pub fn new(from: u8, peers: Vec<u8>) -> ScheduledDelays {
+        let layers = peers.iter().max().map_or(0, |most| usize::from(*most) + 1);
+        ScheduledDelays { from, peers, delays: vec![DelayHistogram::default(); layers] }
+    }
+
+    fn count(&mut self, port: PortId, class: u8, delay: Duration) {
+        if class >= self.from {
+            self.delays[usize::from(self.peers[port as usize])].count(delay);
         }
     }
 }

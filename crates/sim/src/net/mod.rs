@@ -1,6 +1,7 @@
 //! Links, routes and switches, and the network they make.
 
 pub(crate) mod build;
+pub(crate) mod choice;
 pub(crate) mod link;
 pub(crate) mod meters;
 pub(crate) mod node_by_node;

@@ -1,9 +1,8 @@
-//! Shortest-path routes with equal-cost choice by a hash of the flow.
+//! Shortest-path routes. Which of several equal-cost next hops a packet takes is for a [`choice`](crate::net::choice) to say.
 
 use crate::compat::hpcc;
-use backwater_scenario::model::{Paths, Scenario};
+use backwater_scenario::model::Paths;
 use backwater_scenario::topology::Graph;
-use backwater_types::{Packet, hash};
 use std::collections::{HashMap, VecDeque};
 
 /// The next hops of every switch towards every host, for one state of the links.
@@ -74,57 +73,16 @@ impl Routes {
         routes
     }
 
-    /// The port of `switch` (counted without hosts) for a packet; `None` if there is no way.
+    /// The port of `switch` (counted without hosts) towards host `dst`, `choose` saying which of so many; `None` if there is no way.
     #[inline(always)]
-    pub fn next(&self, switch: usize, packet: &Packet, choice: &Choice) -> Option<u16> {
-        let (root, port) = self.homes[packet.dst as usize];
+    pub fn next(&self, switch: usize, dst: u16, choose: impl FnOnce(u32) -> u32) -> Option<u16> {
+        let (root, port) = self.homes[dst as usize];
         let (start, count) = self.spans[switch * self.roots + root as usize];
         match count {
             HERE => (port != NO_PORT).then_some(port),
             0 => None,
             1 => Some(self.ports[start as usize]),
-            n => Some(self.ports[start as usize + choice.among(n as u32, packet) as usize]),
-        }
-    }
-}
-
-/// How one switch chooses among equal-cost next hops.
-#[derive(Clone, Debug)]
-pub enum Choice {
-    /// The packet's key, hashed with this salt.
-    Salted(u64),
-    /// As in the HPCC simulator.
-    Hpcc {
-        /// Number of the switch.
-        seed: u32,
-        /// `[host]`: its address.
-        addresses: Vec<u32>,
-    },
-}
-
-impl Choice {
-    /// Of switch number `switch` of the graph.
-    pub fn new(scenario: &Scenario, graph: &Graph, switch: usize) -> Choice {
-        match scenario.conventions.paths {
-            Paths::Salted => {
-                let number = if scenario.switch.symmetric_ecmp { 0 } else { switch as u64 };
-                Choice::Salted(hash::stream(scenario.seed, 0x6563_6d70, number))
-            }
-            Paths::HpccSim => Choice::Hpcc {
-                seed: graph.nodes[switch].id as u32,
-                addresses: graph.nodes[..graph.hosts].iter().map(|host| hpcc::network::address(host.id)).collect(),
-            },
-        }
-    }
-
-    #[inline(always)]
-    fn among(&self, count: u32, packet: &Packet) -> u32 {
-        match self {
-            Choice::Salted(salt) => hash::range32(hash::salted(packet.key, *salt), count),
-            Choice::Hpcc { seed, addresses } => {
-                let [source, destination] = [packet.src, packet.dst].map(|host| addresses[host as usize]);
-                hpcc::network::murmur3(*seed, [source, destination, packet.key]) % count
-            }
+            n => Some(self.ports[start as usize + choose(n as u32) as usize]),
         }
     }
 }

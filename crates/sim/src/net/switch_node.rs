@@ -1,10 +1,11 @@
 //! A switch in the network: the data plane, its links and its routes.
 
+use crate::net::choice::Choice;
 use crate::net::link::{Fabric, Wire, put_on_wire};
 use crate::net::meters::Meters;
 use crate::net::node_by_node::InFlight;
 use crate::net::pause_census::PauseCensus;
-use crate::net::routes::{Choice, Routes};
+use crate::net::routes::Routes;
 use crate::net::schedule::{Agenda, EventName, Schedule};
 use crate::net::stats::{Drops, Held, PortStats, Sent};
 use crate::observe::Observer;
@@ -229,8 +230,8 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
     /// The port for a packet; one without a way is dropped.
     #[inline(always)]
     fn route<O: Observer>(&mut self, now: Instant, packet: &Packet, observer: &mut O) -> Option<PortId> {
-        let routes = &self.routes[self.epoch];
-        let egress = routes.next(self.id - self.hosts, packet, &self.choice);
+        let (routes, choice) = (&self.routes[self.epoch], &mut self.choice);
+        let egress = routes.next(self.id - self.hosts, packet.dst, |count| choice.among(now, count, packet));
         if egress.is_none() {
             self.drops.count(DropReason::NoRoute, packet);
             observer.dropped(now, self.id, packet, DropReason::NoRoute);
@@ -340,10 +341,10 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
         fabric: &mut Fabric<S>,
         observer: &mut O,
     ) -> (Option<Instant>, Option<PortId>) {
-        let (id, mut free_at, mut flow) = (self.id, now, 0);
+        let (id, mut free_at, mut of) = (self.id, now, (0, 0));
         let (p, drops) = (&mut self.ports[port as usize], &mut self.drops);
         let sent = self.plane.transmit_to(now, port, |packet, sent| {
-            flow = packet.flow;
+            of = (packet.flow, packet.class);
             free_at = p.depart(now, packet, packet.upstream_queue, fabric, drops, id, observer);
             observer.departed(now, id, port, packet, sent);
         });
@@ -354,7 +355,7 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
         if let Some(meters) = &mut self.meters
             && sent.queue.is_some()
         {
-            meters.leave(now, port, flow, sent.entered);
+            meters.leave(now, port, of, sent.entered);
         }
         (Some(free_at), sent.control_on)
     }
@@ -364,7 +365,7 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
     fn count_discarded<O: Observer>(&mut self, now: Instant, port: PortId, observer: &mut O) {
         for (packet, entered) in std::mem::take(self.plane.discarded()) {
             if let Some(meters) = &mut self.meters {
-                meters.leave(now, port, packet.flow, entered);
+                meters.leave(now, port, (packet.flow, packet.class), entered);
             }
             self.drop_packet(now, port, &packet, DropReason::NotEct, observer);
         }

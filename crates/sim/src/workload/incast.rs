@@ -29,13 +29,10 @@ pub struct Incast {
 impl Incast {
     /// Of an incast workload; draws come from `stream`.
     pub fn new(workload: &Workload, graph: &Graph, stream: u64) -> Incast {
-        let Workload::Incast { degree, aggregate, sizes, period, load, start, from, to, .. } = workload else {
+        let Workload::Incast { degree, aggregate, sizes, start, from, to, .. } = workload else {
             unreachable!("made of incast")
         };
-        let period = period.map_or_else(
-            || event_bytes(workload) * 8e12 / (load.unwrap_or(1.0) * capacity(graph, LoadOf::Core, &[], &[])),
-            |p| p.0 as f64,
-        );
+        let period = period(workload, graph);
         Incast {
             stream,
             event: 0,
@@ -49,6 +46,15 @@ impl Incast {
             to: Hosts::named(graph, to),
         }
     }
+}
+
+/// Time between events, picoseconds.
+pub(crate) fn period(workload: &Workload, graph: &Graph) -> f64 {
+    let Workload::Incast { period, load, .. } = workload else { unreachable!("asked of incast") };
+    period.map_or_else(
+        || event_bytes(workload) * 8e12 / (load.unwrap_or(1.0) * capacity(graph, LoadOf::Core, &[], &[])),
+        |period| period.0 as f64,
+    )
 }
 
 impl Process for Incast {

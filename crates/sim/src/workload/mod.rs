@@ -15,6 +15,7 @@
 //! | [`traffic`] | all of them, merged |
 //! | [`keys`] | the hashes by which switches know flows |
 //! | [`load`] | offered load |
+//! | `levels` | what of it is unscheduled under Homa |
 //! | `hosts`, [`gaps`], [`sizes`], [`draws`] | what sources draw from |
 
 pub mod background;
@@ -25,6 +26,7 @@ pub mod gaps;
 mod hosts;
 pub mod incast;
 pub mod keys;
+pub(crate) mod levels;
 pub mod listed;
 pub mod load;
 pub mod process;

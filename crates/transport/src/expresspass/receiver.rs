@@ -40,11 +40,13 @@ impl Default for ExpressPassReceiver {
 impl Receiver for ExpressPassReceiver {
     type Params = ExpressPassReceiverParams;
     type Extension = Credit;
+    type Host = ();
 
     #[inline]
     fn on_packet(
         &mut self,
         params: &ExpressPassReceiverParams,
+        _host: &mut (),
         now: Instant,
         packet: &Frame<Credit>,
         reply: &mut impl FnMut(&Packet, Reply<Credit>),
@@ -59,13 +61,14 @@ impl Receiver for ExpressPassReceiver {
     }
 
     #[inline(always)]
-    fn timer(&self, _params: &ExpressPassReceiverParams) -> Instant {
+    fn timer(&self, _params: &ExpressPassReceiverParams, _host: &()) -> Instant {
         self.due
     }
 
     fn on_timer(
         &mut self,
         params: &ExpressPassReceiverParams,
+        _host: &mut (),
         now: Instant,
         reply: &mut impl FnMut(&Packet, Reply<Credit>),
     ) {

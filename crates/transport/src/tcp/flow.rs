@@ -225,9 +225,17 @@ pub struct TcpFlowReceiver {
 impl Receiver for TcpFlowReceiver {
     type Params = TcpAnswers;
     type Extension = ();
+    type Host = ();
 
     #[inline(always)]
-    fn on_packet(&mut self, params: &TcpAnswers, now: Instant, packet: &Frame, reply: &mut impl FnMut(&Packet, Reply)) {
+    fn on_packet(
+        &mut self,
+        params: &TcpAnswers,
+        _host: &mut (),
+        now: Instant,
+        packet: &Frame,
+        reply: &mut impl FnMut(&Packet, Reply),
+    ) {
         let (marked, waited) = (packet.has(flags::CE), self.state.is_waiting());
         let acks = self.state.on_data(params.acks_of(packet), packet.seq, packet.has(flags::LAST), marked);
         if self.state.is_waiting() && !self.state.is_done() {
@@ -241,7 +249,7 @@ impl Receiver for TcpFlowReceiver {
     }
 
     #[inline(always)]
-    fn timer(&self, params: &TcpAnswers) -> Instant {
+    fn timer(&self, params: &TcpAnswers, _host: &()) -> Instant {
         match &self.waiting {
             Some(waiting) if self.state.is_waiting() => waiting.1 + params.delay,
             _ => Instant::NEVER,
@@ -249,7 +257,7 @@ impl Receiver for TcpFlowReceiver {
     }
 
     /// What waits for more segments waits no longer.
-    fn on_timer(&mut self, params: &TcpAnswers, _now: Instant, reply: &mut impl FnMut(&Packet, Reply)) {
+    fn on_timer(&mut self, params: &TcpAnswers, _host: &mut (), _now: Instant, reply: &mut impl FnMut(&Packet, Reply)) {
         if let Some(waiting) = &self.waiting {
             reply(&waiting.0, params.reply(self.state.acknowledge()));
         }

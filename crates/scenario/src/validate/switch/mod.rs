@@ -10,14 +10,16 @@ mod pfc;
 use std::collections::BTreeSet;
 
 use backwater_schemes::planes::PRODUCTS;
-use backwater_types::{Bytes, Ranges};
+use backwater_types::{Bytes, Duration, Ranges, TIMER_MAX};
 
 use super::{Doc, Net};
 use crate::error::Error;
-use crate::model::{Assignment, Backpressure, BufferSize, Switch, WhenPaused};
+use crate::model::{Assignment, Backpressure, BufferSize, LoadBalancing, Paths, Switch, WhenPaused};
 
 /// Queue numbers of a PAUSE bitmap.
 const DATA_QUEUES_MAX: u16 = 128;
+/// Queues in strict priority.
+const LEVELS_MAX: u16 = 64;
 /// No buffer with an end is larger: 1 TiB.
 const BUFFER_MAX: Bytes = Bytes(1 << 40);
 /// Priorities of packets.
@@ -52,16 +54,20 @@ impl Part<'_> {
 
 pub(super) fn check(part: &Part) -> Result<(), Error> {
     let switch = part.switch;
-    let classes = switch.assignment == Assignment::Class;
+    let (classes, levels) = (switch.assignment == Assignment::Class, switch.assignment == Assignment::Priority);
     let on_top = switch.assignment == Assignment::Flowsail || switch.bfc.extra_control_queue;
     let most = match on_top {
         _ if classes => PRIORITIES.into(),
+        _ if levels => LEVELS_MAX,
         true => DATA_QUEUES_MAX,
         false => DATA_QUEUES_MAX + 1,
     };
-    part.need((2..=most).contains(&switch.queues), "queues", || match classes {
-        true => format!("expected 2 to {most}: a queue for each traffic class, of which there are {PRIORITIES}"),
-        false => format!("expected 2 to {most}, so that at most {DATA_QUEUES_MAX} queues carry data"),
+    part.need((2..=most).contains(&switch.queues), "queues", || match () {
+        _ if classes => {
+            format!("expected 2 to {most}: a queue for each traffic class, of which there are {PRIORITIES}")
+        }
+        _ if levels => format!("expected 2 to {most}, all of which carry data"),
+        _ => format!("expected 2 to {most}, so that at most {DATA_QUEUES_MAX} queues carry data"),
     })?;
     if let BufferSize::Shared(bytes) = switch.buffer {
         let full = part.doc.full_packet();
@@ -77,6 +83,7 @@ pub(super) fn check(part: &Part) -> Result<(), Error> {
     mmu::check(part)?;
     check_combination(part)?;
     check_groups(part)?;
+    check_load_balancing(part)?;
     switch.check_tables().map_err(|wrong| part.wrong(&wrong.key, wrong.problem()))?;
     pfc::check(part)?;
     bfc::check(part)?;
@@ -150,6 +157,30 @@ fn check_combination(part: &Part) -> Result<(), Error> {
         "nothing pauses a queue alone; expected \"hold\", or backpressure = \"bfc\", \"flowsail\" or \"per-flow\""
             .into()
     })
+}
+
+/// Flows on several paths: nothing may hang on their having one.
+fn check_load_balancing(part: &Part) -> Result<(), Error> {
+    let (switch, conventions) = (part.switch, &part.doc.scenario.conventions);
+    if let LoadBalancing::Flowlet(gap) = switch.load_balancing {
+        part.need(gap > Duration::ZERO && gap <= TIMER_MAX, "load_balancing.flowlet", || {
+            format!("expected more than 0 and at most {TIMER_MAX}")
+        })?;
+    }
+    let one_path = |holds: bool, why: &str| {
+        part.need(holds || !switch.load_balancing.splits_flows(), "load_balancing", || {
+            format!("{why}; expected \"flow\"")
+        })
+    };
+    one_path(!switch.symmetric_ecmp, "a flow with several paths has none to come back by, as symmetric_ecmp asks")?;
+    one_path(conventions.paths == Paths::Salted, "conventions.paths = \"hpcc-sim\" chooses by flow")?;
+    let scenario = part.doc.scenario;
+    let coarse = |switch: &Switch| matches!(switch.backpressure, Backpressure::None | Backpressure::Pfc);
+    one_path(
+        coarse(&scenario.switch) && scenario.region.iter().all(|region| coarse(&region.switch)),
+        "backpressure by queue and by flow takes the packets of a flow to come and to go by one port each: with several it would \
+         hold some of them, and others overtake",
+    )
 }
 
 /// Priority groups: the same number of queues each, and enough of them.

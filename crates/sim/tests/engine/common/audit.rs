@@ -5,7 +5,7 @@
 //! | [`Fault`] | what must hold |
 //! |---|---|
 //! | `Recount` | the switch's own counters equal a recount over the packets it holds |
-//! | `Order` | at each port a flow's packets leave in the order they arrived |
+//! | `Order` | at each port a flow's packets leave in the order they arrived, but for those of a higher priority |
 //! | `Paused` | nothing leaves a queue, a port, a NIC queue or of a flow that the frames received say is held |
 //! | `Buffer` | a switch never holds more bytes than its buffer; pools, private bytes and thresholds take what fits and no more |
 //! | `Marked` | what leaves is marked where a rule may and wherever it must, and nothing that is not ECN-capable |
@@ -30,7 +30,9 @@ use super::memory::Memory;
 use super::watched::Sheets;
 use backwater_dataplane::Departed;
 use backwater_dataplane::flow_table::LAPSE;
-use backwater_scenario::model::{Backpressure, BufferSize, Connections, Marks, Residue, Scenario, Switch, Transport};
+use backwater_scenario::model::{
+    Assignment, Backpressure, BufferSize, Connections, Marks, Residue, Scenario, Switch, Transport,
+};
 use backwater_scenario::topology::Graph;
 use backwater_schemes::build::ser_time;
 use backwater_sim::Outcome;
@@ -106,6 +108,10 @@ struct Rules {
     /// `[node]`.
     flow_pauses: Vec<FlowPauses>,
     tcp: Option<Tcp>,
+    /// Receivers keep what comes out of order.
+    selective: bool,
+    /// `[node]`: packets of a flow may have priorities of their own, and go by them.
+    by_priority: Vec<bool>,
 }
 
 /// What the checker knows of TCP.
@@ -153,6 +159,15 @@ struct FlowPauses {
 /// Tells the packets of a flow apart, and its acknowledgements from its data.
 fn id(packet: &Packet) -> u32 {
     packet.seq ^ ((packet.kind != Kind::Data) as u32) << 31
+}
+
+/// A packet that a switch holds.
+#[derive(Clone, Copy)]
+struct Queued {
+    id: u32,
+    class: u8,
+    /// It came so.
+    marked: bool,
 }
 
 /// Resolution of the times that records keep.
@@ -273,8 +288,8 @@ pub struct Audit {
     report: Report,
     /// `[flow]`.
     flows: Vec<Tally>,
-    /// Packets held, in order of arrival: [`id`], and whether it came marked.
-    queued: HashMap<(usize, PortId, u32), VecDeque<(u32, bool)>>,
+    /// Packets held, in order of arrival.
+    queued: HashMap<(usize, PortId, u32), VecDeque<Queued>>,
     /// `[node]`.
     memories: Vec<Option<Memory>>,
     /// TCP: segments that arrived beyond the first missing, by flow.
@@ -343,6 +358,8 @@ impl Audit {
         };
         let rules = Rules {
             tcp: Tcp::new(scenario),
+            selective: scenario.host.transport == Transport::Homa,
+            by_priority: (0..graph.nodes.len()).map(|node| config(node).assignment == Assignment::Priority).collect(),
             steady: scenario.fault.iter().all(|f| f.down.is_empty()),
             ser: links
                 .iter()
@@ -605,7 +622,7 @@ impl Audit {
         }
     }
 
-    /// A segment, or an acknowledgement, came in.
+    /// A segment, or an acknowledgement, came in; or data of any transport that keeps what comes out of order.
     fn on_tcp(&mut self, packet: &Packet) {
         let ahead = self.beyond.entry(packet.flow).or_default();
         let at = packet.flow as usize;
@@ -683,7 +700,7 @@ impl Audit {
                 let ports = self.rules.peers[switch].len() as PortId;
                 (0..ports).find(|port| {
                     let queued = self.queued.get_mut(&(switch, *port, flow));
-                    queued.and_then(|queued| queued.pop_front_if(|front| front.0 == seq)).is_some()
+                    queued.and_then(|queued| queued.pop_front_if(|front| front.id == seq)).is_some()
                 })
             }
         };
@@ -772,6 +789,9 @@ impl Observer for Audit {
         if self.rules.tcp.is_some() {
             return self.on_tcp(packet);
         }
+        if self.rules.selective && packet.kind == Kind::Data {
+            return self.on_tcp(packet);
+        }
         let tally = self.flow(packet.flow);
         match packet.kind {
             Kind::Data => {
@@ -803,7 +823,11 @@ impl Observer for Audit {
         }
         self.port(switch, egress).1 += 1;
         self.flow(packet.flow).enqueued += (packet.kind == Kind::Data) as u64;
-        self.queued.entry((switch, egress, packet.flow)).or_default().push_back((id(packet), packet.has(flags::CE)));
+        self.queued.entry((switch, egress, packet.flow)).or_default().push_back(Queued {
+            id: id(packet),
+            class: packet.class,
+            marked: packet.has(flags::CE),
+        });
         if let Some(memory) = &mut self.memories[switch] {
             let fits = memory.admits(egress, packet);
             memory.enter(egress, packet);
@@ -851,19 +875,23 @@ impl Observer for Audit {
         let (flow, seq) = (packet.flow, id(packet));
         let queued = self.queued.entry((switch, port, flow)).or_default();
         let drops = self.memories[switch].as_ref().is_some_and(|memory| memory.drops);
-        let came = queued.iter().position(|s| s.0 == seq);
-        let was_marked = came.is_some_and(|at| queued[at].1);
+        let came = queued.iter().position(|s| s.id == seq && s.class == packet.class);
+        let was_marked = came.is_some_and(|at| queued[at].marked);
+        let above = |other: &Queued| self.rules.by_priority[switch] && packet.class < other.class;
+        let goes_first = came.is_some_and(|at| queued.range(..at).all(above));
         match came {
             Some(0) => {
                 queued.pop_front();
             }
             Some(at) if drops => {
-                self.owed.extend(queued.drain(..at).map(|(seq, _)| (switch, port, flow, seq)));
+                self.owed.extend(queued.drain(..at).map(|other| (switch, port, flow, other.id)));
                 queued.pop_front();
             }
             Some(at) => {
                 queued.remove(at);
-                if self.rules.ordered {
+                if goes_first {
+                    self.count("overtaken by a higher priority");
+                } else if self.rules.ordered {
                     self.fault(now, Fault::Order, || {
                         format!("switch {switch} port {port}: packet {seq} of flow {flow} overtakes {at} of its own")
                     });

@@ -43,7 +43,7 @@ impl Memory {
         let switch = scenario.switch_at(&graph.nodes[node].name);
         let queues = match switch.assignment {
             Assignment::Single => 1,
-            Assignment::Class => switch.queues as usize,
+            Assignment::Class | Assignment::Priority => switch.queues as usize,
             _ => return None,
         };
         let links = &ports(graph)[node];

@@ -46,9 +46,11 @@ fn there_and_back(scenario: &Scenario, links: &[(u64, u64)], frames: impl Iterat
     let host = &scenario.host;
     let data: Vec<(u64, u64)> = frames.map(|wire| (0, wire)).collect();
     let received: Vec<u64> = cross(&data, links).iter().map(|at| at + host.delay.0).collect();
-    let acks: Vec<(u64, u64)> = received.iter().map(|at| (*at, host.ack.0)).collect();
+    let last = data.len() - 1;
+    let answered = if host.answers_each() { &received[..] } else { &received[last..] };
+    let acks: Vec<(u64, u64)> = answered.iter().map(|at| (*at, host.ack.0)).collect();
     let back: Vec<(u64, u64)> = links.iter().rev().copied().collect();
-    (received[data.len() - 1], cross(&acks, &back)[data.len() - 1] + host.delay.0)
+    (received[last], cross(&acks, &back)[acks.len() - 1] + host.delay.0)
 }
 
 /// The path as the flow's host sees it.

@@ -12,7 +12,7 @@
 //! That nothing is allocated per packet takes a process of its own: `tests/allocations.rs`.
 
 mod closed_form;
-mod digests;
+pub mod digests;
 mod faults;
 mod parameters;
 mod passing;

@@ -1,0 +1,224 @@
+//! Levels of Homa's packets, from the sizes of the messages of all workloads.
+//!
+//! Source: Montazeri et al., SIGCOMM 2018, section 3.4; baselines 7. With RTTbytes R and messages of size S, of `P` levels
+//!
+//! `round(P E[min(S, R)] / E[S])`, at least one and not all, are for unscheduled packets,
+//!
+//! and their cutoffs divide the unscheduled bytes `U(x) = E[min(S, R); S <= x]` into equal parts. Workloads count by the messages that
+//! they are expected to bring in `run.duration`; endless ones bring none. Sizes are those of tables and parameters, before any rounding
+//! of what is drawn; cutoffs are cut to whole bytes.
+
+use crate::workload::flow::ENDLESS;
+use crate::workload::hosts::Hosts;
+use crate::workload::incast;
+use crate::workload::listed::Listed;
+use crate::workload::load::flow_rate;
+use crate::workload::process::Process;
+use crate::workload::sizes::Sampler;
+use backwater_scenario::model::{Pattern, Scenario, SizeTable, Sizes, Workload};
+use backwater_scenario::sizes;
+use backwater_scenario::topology::Graph;
+use backwater_transport::HomaLevels;
+
+/// Of a valid scenario under Homa, whose messages may send `unasked` bytes at once.
+pub(crate) fn homa_levels(scenario: &Scenario, graph: &Graph, unasked: u64) -> HomaLevels {
+    let homa = &scenario.host.homa;
+    let mut messages = Messages { runs: Vec::new(), unasked: unasked as f64 };
+    scenario.workload.iter().for_each(|workload| messages.add_workload(scenario, graph, workload));
+    let cutoffs = match &homa.cutoffs {
+        Some(cutoffs) => cutoffs.iter().map(|size| size.0).collect(),
+        None => messages.cutoffs(homa.unscheduled_levels.unwrap_or_else(|| messages.unscheduled_levels(homa.levels))),
+    };
+    HomaLevels { levels: homa.levels, cutoffs }
+}
+
+/// How many messages there are of which sizes.
+struct Messages {
+    runs: Vec<Run>,
+    /// R.
+    unasked: f64,
+}
+
+/// Messages of sizes from `low` to `high`, all alike.
+struct Run {
+    low: f64,
+    high: f64,
+    messages: f64,
+}
+
+impl Messages {
+    fn add_workload(&mut self, scenario: &Scenario, graph: &Graph, workload: &Workload) {
+        let seconds = |from: u64| scenario.run.duration.0.saturating_sub(from) as f64 * 1e-12;
+        match workload {
+            Workload::Background { sizes, from, to, start, .. } => {
+                let (from, to) = (Hosts::named(graph, from), Hosts::named(graph, to));
+                let rate = flow_rate(scenario, workload, graph, &from, &to, &Sampler::new(sizes));
+                self.add(sizes, rate * seconds(start.0));
+            }
+            Workload::Incast { degree, aggregate, sizes, .. } => {
+                let events = seconds(0) / (incast::period(workload, graph) * 1e-12);
+                let flows = f64::from(*degree) * events;
+                match (sizes, aggregate) {
+                    (Some(sizes), _) => self.add(sizes, flows),
+                    (None, aggregate) => {
+                        self.add_equal(aggregate.map_or(0, |bytes| bytes.0) / u64::from(*degree), flows)
+                    }
+                }
+            }
+            Workload::LongLived { rate: Some(_), .. } => {}
+            Workload::LongLived { .. } => self.add_listed(Listed::long_lived(workload, graph)),
+            Workload::FlowList { .. } => self.add_listed(Listed::flow_list(workload, graph)),
+            Workload::Collective { pattern, bytes, hosts, iterations, .. } => {
+                let ranks =
+                    if hosts.is_empty() { graph.hosts as u64 } else { Hosts::named(graph, hosts).list.len() as u64 };
+                let (parts, flows) = match pattern {
+                    Pattern::Ring => (ranks, 2 * ranks * (ranks - 1)),
+                    Pattern::AllToAll => (ranks, ranks * (ranks - 1)),
+                    Pattern::Pipeline => (1, ranks - 1),
+                };
+                self.add_equal(bytes.0 / parts, (flows * u64::from(*iterations)) as f64);
+            }
+        }
+    }
+
+    fn add(&mut self, sizes: &Sizes, messages: f64) {
+        match sizes {
+            Sizes::Fixed(bytes) => self.add_equal(bytes.0, messages),
+            Sizes::Uniform([least, most]) => self.runs.push(Run { low: least.0 as f64, high: most.0 as f64, messages }),
+            Sizes::Exponential(mean) => self.add_exponential(mean.0 as f64, messages),
+            Sizes::Points(table) => self.add_table(table, messages),
+            Sizes::Table(name) => self.add_table(sizes::table(name).expect("scenario checked: table exists"), messages),
+            Sizes::File(_) => unreachable!("the reader turns files into points"),
+        }
+    }
+
+    fn add_equal(&mut self, size: u64, messages: f64) {
+        self.runs.push(Run { low: size as f64, high: size as f64, messages });
+    }
+
+    fn add_listed(&mut self, mut listed: Listed) {
+        while let Some(flow) = listed.next().filter(|flow| flow.size != ENDLESS) {
+            self.add_equal(flow.size, 1.0);
+        }
+    }
+
+    fn add_table(&mut self, table: &SizeTable, messages: f64) {
+        let (mut low, mut below) = (table.points[0].0, 0.0);
+        for &(high, cdf) in &table.points {
+            if cdf > below {
+                self.runs.push(Run {
+                    low: if table.linear { low } else { high },
+                    high,
+                    messages: messages * (cdf - below),
+                });
+            }
+            (low, below) = (high, cdf);
+        }
+    }
+
+    /// In a thousand parts, as many messages in each: all but the last as if sizes were alike in it.
+    fn add_exponential(&mut self, mean: f64, messages: f64) {
+        const PARTS: u32 = 1000;
+        let quantile = |part: u32| -mean * libm::log(1.0 - f64::from(part) / f64::from(PARTS));
+        let messages = messages / f64::from(PARTS);
+        self.runs.extend((1..PARTS).map(|part| Run { low: quantile(part - 1), high: quantile(part), messages }));
+        // What is beyond has the mean more.
+        self.add_equal((quantile(PARTS - 1) + mean) as u64, messages);
+    }
+
+    /// U(x).
+    fn unscheduled_to(&self, x: f64) -> f64 {
+        // The mean of min(S, R) over sizes alike from low to high.
+        let unscheduled = |low: f64, high: f64| match self.unasked {
+            all if high <= all => (low + high) / 2.0,
+            all if low >= all => all,
+            all => ((all * all - low * low) / 2.0 + all * (high - all)) / (high - low),
+        };
+        let run = |run: &Run| match () {
+            _ if run.high <= x => run.messages * unscheduled(run.low, run.high),
+            _ if run.low >= x => 0.0,
+            _ => run.messages * (x - run.low) / (run.high - run.low) * unscheduled(run.low, x),
+        };
+        self.runs.iter().map(run).sum()
+    }
+
+    fn unscheduled_levels(&self, levels: u8) -> u8 {
+        let bytes: f64 = self.runs.iter().map(|run| run.messages * (run.low + run.high) / 2.0).sum();
+        let share = if bytes > 0.0 { self.unscheduled_to(f64::INFINITY) / bytes } else { 0.0 };
+        ((f64::from(levels) * share).round() as u8).clamp(1, levels - 1)
+    }
+
+    fn cutoffs(&self, unscheduled_levels: u8) -> Vec<u64> {
+        let all = self.unscheduled_to(f64::INFINITY);
+        let largest = self.runs.iter().fold(0.0, |largest: f64, run| largest.max(run.high));
+        let cutoff = |level: u8| {
+            let wanted = all * f64::from(level) / f64::from(unscheduled_levels);
+            let (mut below, mut at) = (0.0, largest);
+            // Until nothing lies between: a double has 53 bits, and sizes 37 before the point.
+            for _ in 0..90 {
+                let middle = (below + at) / 2.0;
+                if self.unscheduled_to(middle) < wanted { below = middle } else { at = middle }
+            }
+            (at as u64).max(1)
+        };
+        (1..unscheduled_levels).map(cutoff).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of_table(name: &str) -> Messages {
+        let mut messages = Messages { runs: Vec::new(), unasked: 100_000.0 };
+        messages.add(&Sizes::Table(name.into()), 7.0);
+        messages
+    }
+
+    /// The numbers that were computed when the parameters of BFC's comparison were collected (baselines 7), with 32 levels.
+    #[test]
+    fn levels_and_cutoffs_of_published_workloads() {
+        let google = [
+            344, 760, 2075, 4403, 6407, 8990, 11_774, 15_424, 23_814, 38_564, 62_442, 76_885, 91_822, 110_178, 139_887,
+            219_676, 379_282,
+        ];
+        let hadoop = [48_033, 76_633, 106_006, 189_769, 509_631];
+        for (name, share, cutoffs) in
+            [("google_rpc", 0.561, &google[..]), ("fb_hadoop", 0.178, &hadoop[..]), ("web_search", 0.037, &[][..])]
+        {
+            let messages = of_table(name);
+            let table = sizes::table(name).expect("it ships");
+            let realised = messages.unscheduled_to(f64::INFINITY) / (7.0 * table.mean());
+            assert!((realised - share).abs() < 5e-4, "{name}: {realised} of the bytes unscheduled");
+            let levels = messages.unscheduled_levels(32);
+            assert_eq!(levels as usize, cutoffs.len() + 1, "{name}");
+            assert_eq!(messages.cutoffs(levels), cutoffs, "{name}");
+        }
+    }
+
+    /// The equation itself: between two cutoffs there is the same of the unscheduled bytes, by adding up messages one by one.
+    #[test]
+    fn every_level_has_as_many_unscheduled_bytes() {
+        let (messages, table) = (of_table("google_rpc"), sizes::table("google_rpc").expect("it ships"));
+        let cutoffs = messages.cutoffs(18);
+        let (mut of_level, draws) = ([0.0; 18], 4_000_000);
+        for draw in 0..draws {
+            let size = table.at((f64::from(draw) + 0.5) / f64::from(draws));
+            of_level[cutoffs.partition_point(|cutoff| (*cutoff as f64) < size)] += size.min(100_000.0);
+        }
+        let mean = of_level.iter().sum::<f64>() / 18.0;
+        assert!(of_level.iter().all(|bytes| (bytes / mean - 1.0).abs() < 0.01), "{of_level:?} over {mean}");
+    }
+
+    #[test]
+    fn sizes_that_are_fixed_and_exponential_count_by_their_bytes() {
+        let mut messages = Messages { runs: Vec::new(), unasked: 100_000.0 };
+        messages.add(&Sizes::Fixed(backwater_types::Bytes(400_000)), 10.0);
+        assert_eq!((messages.unscheduled_levels(32), messages.cutoffs(3)), (8, vec![400_000, 400_000]));
+        let mut messages = Messages { runs: Vec::new(), unasked: 100_000.0 };
+        messages.add(&Sizes::Exponential(backwater_types::Bytes(100_000)), 1.0);
+        // E[min(S, m)] of mean m is m (1 - 1/e).
+        let unscheduled = messages.unscheduled_to(f64::INFINITY) / 100_000.0;
+        assert!((unscheduled - (1.0 - libm::exp(-1.0))).abs() < 1e-3, "{unscheduled}");
+    }
+}
