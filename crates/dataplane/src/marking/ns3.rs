@@ -88,8 +88,7 @@ impl Ns3Draws {
 
 const M1: u64 = 4_294_967_087;
 const M2: u64 = 4_294_944_443;
-/// 1 / (m1 + 1), to the digits that ns-3 has.
-const NORM: f64 = 2.328306549295727688e-10;
+const NORM: f64 = 1.0 / (M1 + 1) as f64;
 
 /// The last three numbers of both recurrences, the oldest first.
 #[derive(Clone, Copy, Debug, PartialEq)]
