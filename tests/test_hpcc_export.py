@@ -94,6 +94,7 @@ def absolute(scenario: dict[str, Any]) -> list[tuple[int, int, int, int, int]]:
         ("hpcc", ["CC_MODE 3", "FAST_REACT 1", "INT_MULTI 4", "U_TARGET 0.9", "MI_THRESH 5"]),
         ("hpcc", ["CC_MODE 3", "MULTI_RATE 1", "MIN_RATE 1Gb/s", "RATE_AI 0b/s"]),
         ("dcqcn", ["CC_MODE 1"]),
+        ("dcqcn", ["CC_MODE 1", "FAST_RECOVERY_TIMES 0", "RATE_AI 0b/s", "RATE_HAI 0b/s"]),
         ("dcqcn", ["CC_MODE 1", "RP_TIMER 55", "CLAMP_TARGET_RATE 1", "FAST_RECOVERY_TIMES 5", "HAS_WIN 0"]),
         ("timely", ["CC_MODE 7"]),
         ("timely", ["CC_MODE 7", "HAS_WIN 1", "VAR_WIN 0", "RATE_AI 10Mb/s", "RATE_HAI 50Mb/s", "MIN_RATE 50Mb/s"]),
@@ -161,9 +162,14 @@ for i in range(100):
     CROWD += f'{{ start = "{137 * i} ns", {ends}, bytes = "{20 + 7 * i % 90} KB" }}, '
 CROWD += "]\n\n"
 """Every other flow into one host, all at whole nanoseconds, as they are written."""
+MARKS = '[switch.ecn]\nkmin = "20 KB"\nkmax = "80 KB"\npmax = 0.2\n'
 CONTROLS = {
     "dctcp": ("dctcp", ""),
     "line rate": ("pfc", ""),
+    "dcqcn": ("dcqcn-vendor", MARKS),
+    "dcqcn with a window": ("dcqcn-vendor", MARKS + '[host]\nwindow = "base-bdp"\n[host.dcqcn]\nclamp = true\n'),
+    "timely": ("timely", ""),
+    "timely with a window": ("timely+win", ""),
     "hpcc": ("hpcc", ""),
     "once a round trip": ("hpcc", '[host.hpcc]\nreacts = "per-rtt"\n'),
     "a rate for each hop": ("hpcc", "[host.hpcc]\nmulti_rate = true\n"),
@@ -189,7 +195,7 @@ def test_what_comes_back_runs_as_what_went(tmp_path: Path, control: str, complet
     scenario = scenario_of(head + CROWD + tail + change, tmp_path)
     exported = exporter.read(scenario)
     assert exported.notes == []
-    imported_again(exported, tmp_path, {"pfc": "line-rate"}.get(scheme, scheme))
+    imported_again(exported, tmp_path, scenario["host"]["transport"])
     paths = (tmp_path / "scenario.toml", tmp_path / "again" / "again.toml")
     went, back = (Experiment(path).run(tmp_path / f"run {path.stem}").runs[0] for path in paths)
     assert went.digests["flows"] == back.digests["flows"]

@@ -315,10 +315,10 @@ def dctcp_table(imported: Imported) -> list[str]:
 def dcqcn_table(imported: Imported) -> list[str]:
     given = imported.config
     gain = given.share("EWMA_GAIN", 0.00390625, "more than 0 and at most 1", lambda g: 0 < g <= 1)
-    increase, hyper = given.rate("RATE_AI", 20 * 10**6), given.rate("RATE_HAI", 200 * 10**6)
+    increase, hyper = given.rate("RATE_AI", 20 * 10**6, low=0), given.rate("RATE_HAI", 200 * 10**6, low=0)
     times = {"alpha_timer": ("ALPHA_RESUME_INTERVAL", 1), "decrease_interval": ("RATE_DECREASE_INTERVAL", 4)}
     times["increase_timer"] = ("RP_TIMER", 300)
-    steps = given.whole("FAST_RECOVERY_TIMES", 1, 1, 1000)
+    steps = given.whole("FAST_RECOVERY_TIMES", 1, 0, 1000)
     return [
         "[host.dcqcn]",
         aligned(f"g = {gain!r}", given.where("EWMA_GAIN")),
@@ -354,7 +354,7 @@ def hpcc_table(imported: Imported) -> list[str]:
 
 def timely_table(imported: Imported) -> list[str]:
     given = imported.config
-    increase, hyper = given.rate("RATE_AI", 100 * 10**6), given.rate("RATE_HAI", 500 * 10**6)
+    increase, hyper = given.rate("RATE_AI", 100 * 10**6, low=0), given.rate("RATE_HAI", 500 * 10**6, low=0)
     return [
         "[host.timely]",
         aligned(f'additive_increase = "{units.toml_rate(increase)}"', given.where("RATE_AI")),

@@ -112,9 +112,7 @@ impl Ranges for DcqcnParams {
         OutOfRange::unless(self.g > 0.0 && self.g <= 1.0, "g", "more than 0 and at most 1")?;
         OutOfRange::unless((0.0..=1.0).contains(&self.alpha), "alpha", "0 to 1")?;
         OutOfRange::unless(self.min_rate.0 > 0, "min_rate", "more than 0 bps")?;
-        OutOfRange::unless(self.additive_increase.0 > 0, "additive_increase", "more than 0 bps")?;
-        OutOfRange::unless(self.hyper_increase.0 > 0, "hyper_increase", "more than 0 bps")?;
-        OutOfRange::unless((1..=1000).contains(&self.fast_recovery), "fast_recovery", "1 to 1000")?;
+        OutOfRange::unless(self.fast_recovery <= 1000, "fast_recovery", "0 to 1000")?;
         period("increase_timer", self.increase_timer)?;
         period("alpha_timer", self.alpha_timer)?;
         period("cnp_interval", self.cnp_interval)?;

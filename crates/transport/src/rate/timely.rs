@@ -85,8 +85,6 @@ impl Ranges for TimelyParams {
         time("t_high", self.t_high, 0)?;
         OutOfRange::unless(self.t_low <= self.t_high, "t_low", "at most t_high")?;
         time("min_rtt", self.min_rtt, 1_000)?;
-        OutOfRange::unless(self.additive_increase.0 > 0, "additive_increase", "more than 0 bps")?;
-        OutOfRange::unless(self.hyper_increase.0 > 0, "hyper_increase", "more than 0 bps")?;
         OutOfRange::unless(self.hyper_after <= 1000, "hyper_after", "0 to 1000")?;
         OutOfRange::unless(self.min_rate.0 > 0, "min_rate", "more than 0 bps")?;
         OutOfRange::unless(self.stamp_bytes.0 <= 512, "stamp_bytes", "up to 512 B")
