@@ -1596,6 +1596,31 @@ fn knobs_that_a_policy_does_not_have_are_refused() {
 }
 
 #[test]
+fn expresspass_has_no_window_and_no_fine_pauses() {
+    for (set, wanted) in [
+        ("host.window=bdp", "credits say what may be sent; expected none"),
+        (
+            "switch.backpressure=bfc",
+            "the NIC of an ExpressPass host is one FIFO, which nothing finer than PFC can pause",
+        ),
+        (
+            "conventions.hosts=hpcc-sim",
+            "hosts of HPCC's simulator do not speak ExpressPass; expected another transport",
+        ),
+        ("host.expresspass.initial_rate=0.0", "expected more than 0, at most 1"),
+        ("host.expresspass.initial_weight=0.6", "expected more than 0, at most 0.5"),
+        ("host.expresspass.target_loss=1.5", "expected 0 to 1"),
+        ("host.expresspass.jitter=1.0", "expected 0 to 0.9"),
+        ("host.expresspass.credit_min=93 B", "expected at least 64 B, and at most credit_max"),
+        ("host.expresspass.credit_max=2 KB", "expected at most 1500 B"),
+        ("host.expresspass.credit_queue=0", "expected at least 1"),
+        ("host.expresspass.retry=1 ns", "expected at least 100 ns and at most 10 s"),
+    ] {
+        has(&refuse(GOOD, &["scheme=expresspass", set], None), &[wanted]);
+    }
+}
+
+#[test]
 fn neighbours_have_to_understand_each_other() {
     let bfc = PODS.replace("\"flowsail\"", "\"bfc\"").replace("priority_groups = 2\n", "");
     let region = bfc.replace("scheme = \"pfc\"\nswitch = { buffer = \"6 MB\" }", "switch = { queues = 9 }");

@@ -82,18 +82,18 @@ fn early_stops_waste_fewer_credits() {
     assert!(early < late, "{early} of credits are wasted with early stops, {late} without");
 }
 
-/// Seven senders at once: DCTCP's would fill a buffer of a BDP each, credits let as many packets come as the port takes. Of
-/// each sender the first few may meet: credits that were sent together by a host reach senders at different distances.
+/// Seven flows at once into one port: credits let as many packets come as it takes, but for a few that meet on the way, and
+/// what the last flows leave of it when others have ended is no more than two fifths.
 #[test]
 fn credits_keep_queues_short_where_senders_meet() {
     let incast = scenario(
         "scheme = \"expresspass\"\n[switch]\nbuffer = \"40 KB\"\n[topology]\nkind = \"single-switch\"\nhosts = 8\n\
          rate = \"100 Gbps\"\ndelay = \"1 us\"\n[measure]\nsample = \"100 ns\"\n\
-         [run]\nduration = \"100 us\"\nwarmup = \"0 s\"\ndrain = 100.0\n\
-         [[workload]]\nkind = \"incast\"\ndegree = 7\naggregate = \"7 MB\"\nperiod = \"1 s\"\n",
+         [run]\nduration = \"1 ms\"\nwarmup = \"0 s\"\ndrain = 100.0\n\
+         [[workload]]\nkind = \"incast\"\ndegree = 7\naggregate = \"7 MB\"\nperiod = \"1 s\"\nstart = \"0 s\"\n",
     );
     let (outcome, log) = logged(&incast);
-    assert!(outcome.acknowledged.iter().all(|at| *at != Instant::NEVER));
+    assert!(outcome.acknowledged.len() == 7 && outcome.acknowledged.iter().all(|at| *at != Instant::NEVER));
     let dropped = |reason| log.dropped.iter().filter(|(.., why)| *why == reason).count();
     assert!(dropped(DropReason::Buffer) == 0 && dropped(DropReason::Credit) > 100, "{}", dropped(DropReason::Credit));
     let most = outcome.buffers.iter().map(|sample| sample.bytes).max();
@@ -101,5 +101,5 @@ fn credits_keep_queues_short_where_senders_meet() {
     // 7 MB in packets of 1460 B, each of which has 1622 B of the link.
     let least = 7e6 / 1460.0 * 1622.0 * 80e-12;
     let took = outcome.received.iter().max().expect("seven").0 as f64 * 1e-12;
-    assert!(took > least && took < 1.15 * least, "{took} s, at least {least} s");
+    assert!(took > least && took < 1.4 * least, "{took} s, at least {least} s");
 }
