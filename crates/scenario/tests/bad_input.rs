@@ -1704,7 +1704,7 @@ fn what_does_not_go_with_homa_is_refused() {
         &["workload.0.priority=1", "Homa chooses the priority of each packet; expected 0"],
     );
     refused("switch.queues=65", &["switch.queues=65", "expected 2 to 64"]);
-    refused("conventions.hosts=hpcc-sim", &["host.transport", "hosts of HPCC's simulator do not have it"]);
+    refused("conventions.hosts=hpcc-sim", &["host.transport", "hosts of HPCC's simulator do not speak Homa"]);
     has(
         &refuse(GOOD, &["host.transport=homa"], None),
         &[

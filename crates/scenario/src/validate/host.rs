@@ -72,13 +72,15 @@ fn check_tcp(doc: &Doc) -> Result<(), Error> {
 
 /// Transports whose NIC is one FIFO, which takes all that they may send, and what goes with it.
 fn check_fifo(doc: &Doc) -> Result<(), Error> {
-    let (nic, in_its_place) = match doc.scenario.host.transport {
-        Transport::Tcp => ("the NIC of a TCP host is one FIFO", "TCP has host.tcp.max_window in its place"),
-        Transport::Expresspass => ("the NIC of an ExpressPass host is one FIFO", "credits say what may be sent"),
+    let (name, nic, in_its_place) = match doc.scenario.host.transport {
+        Transport::Tcp => ("TCP", "the NIC of a TCP host is one FIFO", "TCP has host.tcp.max_window in its place"),
+        Transport::Expresspass => {
+            ("ExpressPass", "the NIC of an ExpressPass host is one FIFO", "credits say what may be sent")
+        }
         _ => return Ok(()),
     };
     doc.need(doc.scenario.host.window.is_none(), "host.window", || format!("{in_its_place}; expected none"))?;
-    check_nic(doc, nic)
+    check_nic(doc, name, nic)
 }
 
 /// Homa, and what goes with it.
@@ -93,14 +95,14 @@ fn check_homa(doc: &Doc) -> Result<(), Error> {
     doc.need(rto >= PERIOD_MIN, "host.rto", || {
         format!("receivers ask again in this period, as long as something is missing; expected {PERIOD_MIN} or more")
     })?;
-    check_nic(doc, "the NIC of a Homa host chooses the message with the least left")
+    check_nic(doc, "Homa", "the NIC of a Homa host chooses the message with the least left")
 }
 
 /// A NIC of its own, which obeys PFC and nothing finer.
-fn check_nic(doc: &Doc, nic: &str) -> Result<(), Error> {
+fn check_nic(doc: &Doc, name: &str, nic: &str) -> Result<(), Error> {
     let rings = doc.scenario.conventions.hosts == Hosts::Rings;
     doc.need(rings, "host.transport", || {
-        "hosts of HPCC's simulator do not have it; expected another transport".into()
+        format!("hosts of HPCC's simulator do not speak {name}; expected another transport")
     })?;
     let coarse = |switch: &Switch| matches!(switch.backpressure, Backpressure::None | Backpressure::Pfc);
     doc.need(coarse(&doc.scenario.switch), "host.transport", || {
@@ -111,6 +113,7 @@ fn check_nic(doc: &Doc, nic: &str) -> Result<(), Error> {
     })?;
     let fine = doc.scenario.region.iter().position(|region| !coarse(&region.switch));
     doc.need(fine.is_none(), "host.transport", || {
-        format!("{nic}, and region {} pauses finer than that can follow; expected another transport", fine.unwrap_or(0))
+        let region = fine.unwrap_or(0);
+        format!("region {region} pauses finer than a {name} host's NIC can follow; expected another transport")
     })
 }

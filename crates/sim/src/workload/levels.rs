@@ -23,8 +23,9 @@ use backwater_transport::HomaLevels;
 /// Of a valid scenario under Homa, whose messages may send `unasked` bytes at once.
 pub(crate) fn homa_levels(scenario: &Scenario, graph: &Graph, unasked: u64) -> HomaLevels {
     let homa = &scenario.host.homa;
-    let mut messages = Messages { runs: Vec::new(), unasked: unasked as f64 };
+    let mut messages = Messages::new(unasked as f64);
     scenario.workload.iter().for_each(|workload| messages.add_workload(scenario, graph, workload));
+    messages.add_up();
     let cutoffs = match &homa.cutoffs {
         Some(cutoffs) => cutoffs.iter().map(|size| size.0).collect(),
         None => messages.cutoffs(homa.unscheduled_levels.unwrap_or_else(|| messages.unscheduled_levels(homa.levels))),
@@ -34,7 +35,10 @@ pub(crate) fn homa_levels(scenario: &Scenario, graph: &Graph, unasked: u64) -> H
 
 /// How many messages there are of which sizes.
 struct Messages {
+    /// Of sizes from the first to the second, all alike.
     runs: Vec<Run>,
+    /// Of one size.
+    equal: Vec<Equal>,
     /// R.
     unasked: f64,
 }
@@ -46,7 +50,19 @@ struct Run {
     messages: f64,
 }
 
+/// Messages of one size.
+struct Equal {
+    size: f64,
+    messages: f64,
+    /// Unscheduled bytes of these, and of those that are smaller, once all are added up.
+    unscheduled: f64,
+}
+
 impl Messages {
+    fn new(unasked: f64) -> Messages {
+        Messages { runs: Vec::new(), equal: Vec::new(), unasked }
+    }
+
     fn add_workload(&mut self, scenario: &Scenario, graph: &Graph, workload: &Workload) {
         let seconds = |from: u64| scenario.run.duration.0.saturating_sub(from) as f64 * 1e-12;
         match workload {
@@ -93,7 +109,7 @@ impl Messages {
     }
 
     fn add_equal(&mut self, size: u64, messages: f64) {
-        self.runs.push(Run { low: size as f64, high: size as f64, messages });
+        self.equal.push(Equal { size: size as f64, messages, unscheduled: 0.0 });
     }
 
     fn add_listed(&mut self, mut listed: Listed) {
@@ -105,12 +121,11 @@ impl Messages {
     fn add_table(&mut self, table: &SizeTable, messages: f64) {
         let (mut low, mut below) = (table.points[0].0, 0.0);
         for &(high, cdf) in &table.points {
-            if cdf > below {
-                self.runs.push(Run {
-                    low: if table.linear { low } else { high },
-                    high,
-                    messages: messages * (cdf - below),
-                });
+            let messages = messages * (cdf - below);
+            match table.linear && high > low {
+                _ if messages == 0.0 => {}
+                true => self.runs.push(Run { low, high, messages }),
+                false => self.equal.push(Equal { size: high, messages, unscheduled: 0.0 }),
             }
             (low, below) = (high, cdf);
         }
@@ -126,6 +141,16 @@ impl Messages {
         self.add_equal((quantile(PARTS - 1) + mean) as u64, messages);
     }
 
+    /// All have been added.
+    fn add_up(&mut self) {
+        self.equal.sort_by(|a, b| a.size.total_cmp(&b.size));
+        let mut sum = 0.0;
+        for equal in &mut self.equal {
+            sum += equal.messages * equal.size.min(self.unasked);
+            equal.unscheduled = sum;
+        }
+    }
+
     /// U(x).
     fn unscheduled_to(&self, x: f64) -> f64 {
         // The mean of min(S, R) over sizes alike from low to high.
@@ -139,18 +164,21 @@ impl Messages {
             _ if run.low >= x => 0.0,
             _ => run.messages * (x - run.low) / (run.high - run.low) * unscheduled(run.low, x),
         };
-        self.runs.iter().map(run).sum()
+        let equal = self.equal.partition_point(|equal| equal.size <= x).checked_sub(1);
+        self.runs.iter().map(run).sum::<f64>() + equal.map_or(0.0, |last| self.equal[last].unscheduled)
     }
 
     fn unscheduled_levels(&self, levels: u8) -> u8 {
-        let bytes: f64 = self.runs.iter().map(|run| run.messages * (run.low + run.high) / 2.0).sum();
+        let runs: f64 = self.runs.iter().map(|run| run.messages * (run.low + run.high) / 2.0).sum();
+        let bytes = runs + self.equal.iter().map(|equal| equal.messages * equal.size).sum::<f64>();
         let share = if bytes > 0.0 { self.unscheduled_to(f64::INFINITY) / bytes } else { 0.0 };
         ((f64::from(levels) * share).round() as u8).clamp(1, levels - 1)
     }
 
     fn cutoffs(&self, unscheduled_levels: u8) -> Vec<u64> {
         let all = self.unscheduled_to(f64::INFINITY);
-        let largest = self.runs.iter().fold(0.0, |largest: f64, run| largest.max(run.high));
+        let sizes = self.runs.iter().map(|run| run.high).chain(self.equal.last().map(|equal| equal.size));
+        let largest = sizes.fold(0.0, f64::max);
         let cutoff = |level: u8| {
             let wanted = all * f64::from(level) / f64::from(unscheduled_levels);
             let (mut below, mut at) = (0.0, largest);
@@ -170,8 +198,9 @@ mod tests {
     use super::*;
 
     fn of_table(name: &str) -> Messages {
-        let mut messages = Messages { runs: Vec::new(), unasked: 100_000.0 };
+        let mut messages = Messages::new(100_000.0);
         messages.add(&Sizes::Table(name.into()), 7.0);
+        messages.add_up();
         messages
     }
 
@@ -212,12 +241,20 @@ mod tests {
 
     #[test]
     fn sizes_that_are_fixed_and_exponential_count_by_their_bytes() {
-        let mut messages = Messages { runs: Vec::new(), unasked: 100_000.0 };
-        messages.add(&Sizes::Fixed(backwater_types::Bytes(400_000)), 10.0);
+        let of = |sizes: &[(Sizes, f64)]| {
+            let mut messages = Messages::new(100_000.0);
+            sizes.iter().for_each(|(sizes, number)| messages.add(sizes, *number));
+            messages.add_up();
+            messages
+        };
+        let fixed = |bytes: u64| Sizes::Fixed(backwater_types::Bytes(bytes));
+        let messages = of(&[(fixed(400_000), 10.0)]);
         assert_eq!((messages.unscheduled_levels(32), messages.cutoffs(3)), (8, vec![400_000, 400_000]));
-        let mut messages = Messages { runs: Vec::new(), unasked: 100_000.0 };
-        messages.add(&Sizes::Exponential(backwater_types::Bytes(100_000)), 1.0);
+        // 20 x 50 KB and 10 x 100 KB are unscheduled, of 20 x 50 KB and 10 x 400 KB: two of five.
+        let messages = of(&[(fixed(400_000), 10.0), (fixed(50_000), 20.0)]);
+        assert_eq!((messages.unscheduled_levels(32), messages.cutoffs(2)), (13, vec![50_000]));
         // E[min(S, m)] of mean m is m (1 - 1/e).
+        let messages = of(&[(Sizes::Exponential(backwater_types::Bytes(100_000)), 1.0)]);
         let unscheduled = messages.unscheduled_to(f64::INFINITY) / 100_000.0;
         assert!((unscheduled - (1.0 - libm::exp(-1.0))).abs() < 1e-3, "{unscheduled}");
     }

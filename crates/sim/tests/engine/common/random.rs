@@ -37,6 +37,8 @@ struct Scheme {
     backpressure: Backpressure,
     /// Its switches mark.
     marks: bool,
+    /// Each flow has one path.
+    one_path: bool,
     /// Bytes that its packets carry beside their headers.
     carried: u64,
 }
@@ -67,7 +69,8 @@ impl Scheme {
             _ => 1,
         };
         let (marks, carried) = (switch.ecn.is_some(), host.carried().0);
-        Scheme { name, family, weight, assignment, backpressure, marks, carried }
+        let one_path = !switch.load_balancing.splits_flows();
+        Scheme { name, family, weight, assignment, backpressure, marks, one_path, carried }
     }
 
     fn draw(family: Family, dice: &mut Dice) -> &'static Scheme {
@@ -267,7 +270,7 @@ impl Conventions {
         let ordered = memory && hosts && dice.percent(50);
         choose(ordered, "ties = \"scheduled\"\n");
         choose(ordered || dice.percent(10), "time = \"whole-ns\"\n");
-        choose(dice.percent(10), "paths = \"hpcc-sim\"\n");
+        choose(dice.percent(10) && scheme.one_path, "paths = \"hpcc-sim\"\n");
         choose(dice.percent(10), "pfc_frame = \"43 B\"\n");
         Conventions { toml, memory, hosts, acks, acks_paused: hosts && dice.percent(70) }
     }
@@ -277,7 +280,7 @@ fn common_switch(dice: &mut Dice, out: &mut String, scheme: &Scheme, dqa: bool) 
     if dqa && dice.percent(40) {
         let _ = writeln!(out, "assignment = \"stochastic\"");
     }
-    if dice.percent(15) {
+    if dice.percent(15) && scheme.one_path {
         let _ = writeln!(out, "symmetric_ecmp = true");
     }
     if scheme.assignment != Assignment::PerFlow && dice.percent(10) {
