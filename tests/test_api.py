@@ -114,7 +114,7 @@ def test_names_are_exported() -> None:
 
 @pytest.mark.usefixtures("no_pictures")
 def test_the_release_build_has_the_digests_of_the_checked_build() -> None:
-    """`cargo test` compares the same file with a build that checks every overflow and invariant, and has other types."""
+    """`cargo test` compares the same file with a build that checks every overflow and has other types."""
     root = Path(__file__).parents[1]
     kept: dict[str, dict[str, str]] = {}
     for line in (root / "crates/sim/tests/engine/golden_digests.txt").read_text().splitlines():
