@@ -2,7 +2,6 @@
 
 use crate::measure::outcome::Outcome;
 use crate::measure::summary::bins;
-use crate::net::meters::DelayHistogram;
 use crate::net::pause_census::Pauses;
 use backwater_types::DropReason;
 use serde_json::{Value, json};
@@ -445,18 +444,13 @@ fn queueing_delay(outcome: &Outcome) -> Vec<Column> {
 }
 
 fn scheduled_delay(outcome: &Outcome) -> Vec<Column> {
-    let bins = |((layer, towards), delays): &'_ ((u8, u8), DelayHistogram)| {
-        let layers = (*layer, *towards);
-        delays.bins().map(move |bin| (layers, bin)).collect::<Vec<_>>()
-    };
-    let rows: Vec<((u8, u8), (u64, u64, u64))> = outcome.scheduled_delays.iter().flat_map(bins).collect();
-    let layers = |of: &dyn Fn(&(u8, u8)) -> u8| Values::U16(rows.iter().map(|(layers, _)| of(layers).into()).collect());
-    let counts = |of: &dyn Fn(&(u64, u64, u64)) -> u64| Values::U64(rows.iter().map(|(_, bin)| of(bin)).collect());
+    let all = &outcome.scheduled_delays;
+    let rows = || all.iter().flat_map(|(layers, delays)| delays.bins().map(move |bin| (*layers, bin)));
     vec![
-        ("layer", layers(&|layers| layers.0)),
-        ("towards", layers(&|layers| layers.1)),
-        ("delay_low_ns", counts(&|bin| bin.0)),
-        ("delay_high_ns", counts(&|bin| bin.1)),
-        ("packets", counts(&|bin| bin.2)),
+        ("layer", Values::U16(rows().map(|((layer, _), _)| layer.into()).collect())),
+        ("towards", Values::U16(rows().map(|((_, towards), _)| towards.into()).collect())),
+        ("delay_low_ns", Values::U64(rows().map(|(_, (low, ..))| low).collect())),
+        ("delay_high_ns", Values::U64(rows().map(|(_, (_, high, _))| high).collect())),
+        ("packets", Values::U64(rows().map(|(.., (.., n))| n).collect())),
     ]
 }
