@@ -648,7 +648,7 @@ def test_experiments_are_found_by_figure_and_by_paper() -> None:
     assert names.index("bfc-fig9") < names.index("bfc-fig10"), "in order of number"
     for figure in ("fig10", "fig15"):
         assert list(experiments.find(figure)) == [f"bfc-{figure}"], "short names stay what they were"
-    assert list(experiments.find("fig11")) == ["flowsail-fig11"]
+    assert list(experiments.find("fig6")) == ["flowsail-fig6"]
     assert list(experiments.find("fig5")) == ["bcc-fig5"]
     stems = ["as-printed", "fig2a", "fig2b", "fig3", "fig10", "sketch"]
     assert sorted(map(Path, reversed(stems)), key=experiments.in_order) == list(map(Path, stems))

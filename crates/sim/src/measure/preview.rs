@@ -3,20 +3,22 @@
 use crate::compat::hpcc::network::Longest;
 use crate::measure::tables::{Column, Values};
 use crate::workload::Traffic;
-use backwater_scenario::model::Scenario;
+use backwater_scenario::model::{Host, Scenario};
 use backwater_scenario::topology;
-use backwater_types::Instant;
+use backwater_types::{Duration, Instant};
 use serde_json::{Value, json};
 
-/// Nodes and links of a valid scenario in the order of its graph. `base_bdp_bytes` is the largest base BDP of any pair of hosts.
+/// Nodes and links of a valid scenario in the order of its graph. `base_bdp_bytes` is the largest base BDP of any pair of hosts
+/// that answer at once, as those of HPCC's simulator do.
 pub fn network(scenario: &Scenario) -> Value {
     let graph = topology::expand(&scenario.topology);
     let node = |(i, n): (usize, &topology::Node)| json!({ "name": n.name, "id": n.id, "host": i < graph.hosts });
     let link = |l: &topology::Link| json!({ "a": l.a, "b": l.b, "rate_bps": l.rate.0, "delay_ps": l.delay.0 });
+    let at_once = Host { delay: Duration::ZERO, ..scenario.host.clone() };
     json!({
         "nodes": graph.nodes.iter().enumerate().map(node).collect::<Value>(),
         "links": graph.links.iter().map(link).collect::<Value>(),
-        "base_bdp_bytes": Longest::new(&graph, &scenario.host).bdp,
+        "base_bdp_bytes": Longest::new(&graph, &at_once).bdp,
     })
 }
 

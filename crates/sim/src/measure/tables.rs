@@ -193,7 +193,7 @@ pub const SCHEMA: Schema = &[
         "scheduled_delay",
         &[
             ("layer", "cat", "", "layer of the switch"),
-            ("towards", "cat", "", "layer of the node at the other end of the port; 0 of a host"),
+            ("towards", "u16", "", "layer of the node at the other end of the port; 0 of a host"),
             ("delay_low_ns", "u64", "ns", "time in an egress queue, from this"),
             ("delay_high_ns", "u64", "ns", "to below this"),
             ("packets", "u64", "packets", "scheduled packets of Homa"),

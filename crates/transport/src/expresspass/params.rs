@@ -1,7 +1,5 @@
 //! Parameters of ExpressPass.
 
-use crate::expresspass::CreditRate;
-use crate::rate::IdlePath;
 use alloc::vec::Vec;
 use backwater_types::{Bytes, CONTROL_WIRE, CreditShape, Duration, OutOfRange, PERIOD_MIN, Ranges};
 #[cfg(feature = "schema")]
@@ -95,15 +93,6 @@ impl ExpressPassParams {
     /// Share of a link that data takes at most, where full packets have so many bytes: credits take the rest.
     pub fn share(&self, data: Bytes) -> f64 {
         data.0 as f64 / (self.credit().0 + data.0) as f64
-    }
-
-    /// What a flow alone takes beyond store and forward and what credits leave it of the link: a request and the first credit, and
-    /// in each round trip what its rate falls short of the highest.
-    pub fn startup(&self, path: &IdlePath, data: Bytes) -> Duration {
-        // Request and credit are as long as headers and an acknowledgement, to a few bytes.
-        let capacity = path.round_trip.0 as f64 * self.share(data) / path.packet.0 as f64;
-        let ramp = CreditRate::ramp(self, path.packets, capacity) * path.round_trip.0 as f64;
-        Duration(path.opening.0 + ramp as u64)
     }
 }
 

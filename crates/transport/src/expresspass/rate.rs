@@ -15,7 +15,8 @@
 //! divisions only.
 
 use crate::expresspass::ExpressPassParams;
-use backwater_types::Instant;
+use crate::rate::IdlePath;
+use backwater_types::{Bytes, Duration, Instant};
 
 /// The rate of one flow's credits.
 #[derive(Clone, Copy, Debug, Default)]
@@ -109,6 +110,17 @@ impl CreditRate {
 
 const WEIGHT_STEP: f64 = 0.05;
 const WEIGHT_MAX: f64 = 0.5;
+
+impl ExpressPassParams {
+    /// What a flow alone takes beyond store and forward and what credits leave it of the link: a request and the first credit, and
+    /// in each round trip what its rate falls short of the highest.
+    pub fn startup(&self, path: &IdlePath, data: Bytes) -> Duration {
+        // Request and credit are as long as headers and an acknowledgement, to a few bytes.
+        let capacity = path.round_trip.0 as f64 * self.share(data) / path.packet.0 as f64;
+        let ramp = CreditRate::ramp(self, path.packets, capacity) * path.round_trip.0 as f64;
+        Duration(path.opening.0 + ramp as u64)
+    }
+}
 
 #[cfg(test)]
 mod tests {
