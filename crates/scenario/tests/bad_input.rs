@@ -187,8 +187,8 @@ const CASES: &[Case] = &[
     ),
     (
         "scheme = \"bfc\"",
-        "scheme = \"timely\"",
-        &["bad.toml:2: scheme = \"timely\": not available in this version; expected one of bfc"],
+        "scheme = \"hpcc-pfc\"",
+        &["bad.toml:2: scheme = \"hpcc-pfc\": not available in this version; expected one of bfc"],
     ),
     // Topology.
     ("leaves = 2", "leaves = 0", &["bad.toml:7: topology.leaves = 0: expected at least 1"]),
