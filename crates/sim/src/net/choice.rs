@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn a_flowlet_stays_on_its_path_and_may_leave_it_after_a_gap() {
-        let mut choice = Choice::Flowlet(Flowlets::new(Duration::from_us(50), 9, draws()));
+        let mut choice = Choice::Flowlet(Flowlets::new(Duration::from_us(50), hash::stream(1, SALTS, 0), draws()));
         let us = |us: u64| Instant::ZERO + Duration::from_us(us);
         let mut at = |us_now: u64| choice.among(us(us_now), 1 << 16, &packet(7));
         // Each packet prolongs the flowlet; a gap of 50 us ends it.
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn flowlets_of_many_flows_are_spread_evenly() {
-        let mut choice = Choice::Flowlet(Flowlets::new(Duration::from_us(50), 9, draws()));
+        let mut choice = Choice::Flowlet(Flowlets::new(Duration::from_us(50), hash::stream(1, SALTS, 0), draws()));
         let mut taken = [0u32; 8];
         let mut keys = Stream::new(4, 5, 6);
         (0..8_000).for_each(|_| taken[choice.among(Instant::ZERO, 8, &packet(keys.next_u32())) as usize] += 1);
