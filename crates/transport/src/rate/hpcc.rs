@@ -14,10 +14,11 @@
 //! ```
 //!
 //! Starts at line rate. The first ACK only sets the scene, and so does the first of another path: what two switches wrote is not
-//! compared. The simulator does, and where two ACKs bring the same time divides by it; here the second waits for a later one. With `multi_rate` each hop has a U, an Rc and a stage of its own, and
-//! the least rate holds. A change of rate moves the packet that waits for its pace. What a hop writes has the widths of the
-//! paper's header: 24 bits of nanoseconds, 20 of bytes sent, 17 of bytes queued, in units that grow with the fastest NIC; but
-//! rates as they are, where the simulator knows five (25 to 400 Gb/s) and takes any other for 25 Gb/s.
+//! compared, so where packets are sprayed only an ACK of the path before counts. The simulator compares, and where two ACKs bring
+//! the same time divides by it; here the second waits for a later one. With `multi_rate` each hop has a U, an Rc and a stage of its
+//! own, and the least rate holds. A change of rate moves the packet that waits for its pace. What a hop writes has the widths of the
+//! paper's header: 24 bits of nanoseconds, 20 of bytes sent, 17 of bytes queued, in units that grow with the fastest NIC; but rates
+//! as they are, where the simulator knows five (25 to 400 Gb/s) and takes any other for 25 Gb/s.
 //! Floating point: additions, multiplications and divisions only.
 
 use crate::rate::{Ack, Control, Site};
