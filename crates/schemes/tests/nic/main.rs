@@ -40,7 +40,6 @@ impl Tables {
             window: u64::MAX,
             base_rtt: Duration::ZERO,
             int_unit: 1,
-            unlimited: true,
             whole: false,
             clocks: false,
         };

@@ -20,7 +20,6 @@ pub(crate) fn sites(scenario: &Scenario, graph: &Graph) -> Sites {
         window,
         base_rtt: Duration::from_ns(base_rtt),
         int_unit,
-        unlimited: asked == Cap::None,
         whole: scenario.conventions.time == Time::WholeNs,
         clocks: scenario.conventions.ties == Ties::Ns3,
     };

@@ -254,7 +254,7 @@ impl Control for Dcqcn {
     const TIMED: bool = true;
 
     fn at(params: &DcqcnParams, site: Site) -> DcqcnParams {
-        DcqcnParams { window_follows_rate: params.window_follows_rate && !site.unlimited, site, ..*params }
+        DcqcnParams { site, ..*params }
     }
 
     fn new(params: &DcqcnParams) -> Dcqcn {
@@ -292,7 +292,7 @@ impl Control for Dcqcn {
 
     #[inline(always)]
     fn window(&self, params: &DcqcnParams) -> u64 {
-        if params.window_follows_rate { params.site.window_at(self.rate) } else { params.site.window }
+        params.site.window_at(if params.window_follows_rate { self.rate } else { params.site.line_rate })
     }
 
     #[inline(always)]
@@ -395,15 +395,8 @@ impl Control for Dcqcn {
 mod tests {
     use super::*;
 
-    const SITE: Site = Site {
-        line_rate: 1e11,
-        window: u64::MAX,
-        base_rtt: Duration::ZERO,
-        int_unit: 1,
-        unlimited: true,
-        whole: false,
-        clocks: false,
-    };
+    const SITE: Site =
+        Site { line_rate: 1e11, window: u64::MAX, base_rtt: Duration::ZERO, int_unit: 1, whole: false, clocks: false };
 
     fn us(n: u64) -> Instant {
         Instant(n * 1_000_000)
@@ -543,7 +536,7 @@ mod tests {
 
     #[test]
     fn a_window_may_follow_the_rate() {
-        let site = Site { window: 104_000, unlimited: false, ..SITE };
+        let site = Site { window: 104_000, ..SITE };
         let params = Dcqcn::at(&DcqcnParams { window_follows_rate: true, ..published() }, site);
         let mut flow = Dcqcn::new(&params);
         assert_eq!(flow.window(&params), 104_000);

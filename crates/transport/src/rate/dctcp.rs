@@ -80,7 +80,7 @@ impl Control for Dctcp {
     type Times = ();
 
     fn at(params: &DctcpParams, site: Site) -> DctcpParams {
-        DctcpParams { window_follows_rate: params.window_follows_rate && !site.unlimited, site, ..*params }
+        DctcpParams { site, ..*params }
     }
 
     fn new(params: &DctcpParams) -> Dctcp {
@@ -100,7 +100,7 @@ impl Control for Dctcp {
 
     #[inline(always)]
     fn window(&self, params: &DctcpParams) -> u64 {
-        if params.window_follows_rate { params.site.window_at(self.rate) } else { params.site.window }
+        params.site.window_at(if params.window_follows_rate { self.rate } else { params.site.line_rate })
     }
 
     #[inline(always)]
@@ -154,7 +154,6 @@ mod tests {
             window: 104_000,
             base_rtt: Duration::ZERO,
             int_unit: 1,
-            unlimited: false,
             whole: false,
             clocks: false,
         },

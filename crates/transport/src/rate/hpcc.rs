@@ -333,7 +333,7 @@ impl Control for Hpcc {
     }
 
     fn at(params: &HpccParams, site: Site) -> HpccParams {
-        HpccParams { window_follows_rate: params.window_follows_rate && !site.unlimited, site, ..*params }
+        HpccParams { site, ..*params }
     }
 
     fn new(params: &HpccParams) -> Hpcc {
@@ -358,7 +358,7 @@ impl Control for Hpcc {
 
     #[inline(always)]
     fn window(&self, params: &HpccParams) -> u64 {
-        if params.window_follows_rate { params.site.window_at(self.rate) } else { params.site.window }
+        params.site.window_at(if params.window_follows_rate { self.rate } else { params.site.line_rate })
     }
 
     #[inline(always)]
@@ -408,7 +408,6 @@ mod tests {
             window: WINDOW,
             base_rtt: Duration::from_ns(BASE),
             int_unit: 1,
-            unlimited: false,
             whole: false,
             clocks: false,
         };

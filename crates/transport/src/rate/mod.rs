@@ -46,8 +46,6 @@ pub struct Site {
     pub base_rtt: Duration,
     /// Telemetry counts bytes in units as many times as large as at 25 Gb/s.
     pub int_unit: u32,
-    /// The window was asked not to be there, whatever the rate.
-    pub unlimited: bool,
     /// Rates are whole bit/s and times whole nanoseconds, as in the HPCC simulator.
     pub whole: bool,
     /// Clocks strike as events of their own, in the order of scheduling, as in ns-3.
@@ -61,10 +59,10 @@ impl Site {
         if self.whole { rate as u64 as f64 } else { rate }
     }
 
-    /// A window that shrinks with the rate, payload bytes.
+    /// A window that shrinks with the rate, payload bytes; none stays none.
     #[inline(always)]
     fn window_at(&self, rate: f64) -> u64 {
-        if rate == self.line_rate {
+        if rate == self.line_rate || self.window == u64::MAX {
             return self.window;
         }
         if self.whole {

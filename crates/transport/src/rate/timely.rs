@@ -171,7 +171,7 @@ impl Control for Timely {
     }
 
     fn at(params: &TimelyParams, site: Site) -> TimelyParams {
-        TimelyParams { window_follows_rate: params.window_follows_rate && !site.unlimited, site, ..*params }
+        TimelyParams { site, ..*params }
     }
 
     fn new(params: &TimelyParams) -> Timely {
@@ -192,7 +192,7 @@ impl Control for Timely {
 
     #[inline(always)]
     fn window(&self, params: &TimelyParams) -> u64 {
-        if params.window_follows_rate { params.site.window_at(self.rate) } else { params.site.window }
+        params.site.window_at(if params.window_follows_rate { self.rate } else { params.site.line_rate })
     }
 
     #[inline(always)]
@@ -228,7 +228,6 @@ mod tests {
             window: 104_000,
             base_rtt: Duration::ZERO,
             int_unit: 1,
-            unlimited: false,
             whole: false,
             clocks: false,
         };

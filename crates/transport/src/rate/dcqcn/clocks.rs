@@ -86,8 +86,7 @@ mod tests {
     use backwater_types::BitsPerSec;
 
     fn params() -> DcqcnParams {
-        let site =
-            Site { line_rate: 1e11, window: u64::MAX, unlimited: true, whole: true, clocks: true, ..Site::default() };
+        let site = Site { line_rate: 1e11, window: u64::MAX, whole: true, clocks: true, ..Site::default() };
         let params = DcqcnParams {
             variant: DcqcnVariant::Vendor,
             g: 0.25,
