@@ -169,12 +169,18 @@ def test_a_disk_that_fills_up_later_keeps_the_runs(
 
 def test_ctrl_c_keeps_what_was_done(three: Path, tmp_path: Path) -> None:
     endless = ["--set", "run.duration=10 s", "--threads", "1"]
+
+    def heed() -> None:
+        # Who starts the tests in the background of a script has them, and whatever they start, ignore the signal.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
     process = subprocess.Popen(
         command("run", three, "--out", "here", *endless),
         cwd=tmp_path,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=heed,
     )
     assert process.stdout is not None
     assert "started" in process.stdout.readline()
