@@ -26,6 +26,10 @@ pub trait ExtensionVisitor {
 pub(crate) trait Stated {
     /// See [`Control::startup`].
     fn startup(&self, host: &Host, path: &IdlePath) -> Duration;
+    /// See [`Control::starts_paced`].
+    fn starts_paced(&self) -> bool {
+        false
+    }
     /// See [`Control::recovery`].
     fn recovery(&self, _site: Site) -> Duration {
         Duration::ZERO
@@ -61,7 +65,12 @@ pub(crate) struct Of<C: Control>(pub C::Params);
 
 impl<C: Control> Stated for Of<C> {
     fn startup(&self, _host: &Host, path: &IdlePath) -> Duration {
-        C::startup(&C::at(&self.0, Site::default()), path)
+        let site = Site { line_rate: path.line.0 as f64, window: u64::MAX, ..Site::default() };
+        C::startup(&C::at(&self.0, site), path)
+    }
+
+    fn starts_paced(&self) -> bool {
+        C::starts_paced(&self.0)
     }
 
     fn recovery(&self, site: Site) -> Duration {

@@ -82,6 +82,11 @@ impl Host {
         self.stated().1.startup(self, path)
     }
 
+    /// The first packets of a flow are not sent back to back, as its control states.
+    pub fn starts_paced(&self) -> bool {
+        self.stated().1.starts_paced()
+    }
+
     /// How long its flows take to have back what they gave up, as their control states; zero: a few round trips.
     pub fn recovery(&self, site: Site) -> Duration {
         self.stated().1.recovery(site)
@@ -158,6 +163,7 @@ pub const PRESETS: &[(&str, &str)] = presets! {
     "flowsail+dctcp"
     "bcc"
     "dctcp"
+    "dctcp+ss"
     "dcqcn"
     "dcqcn+win"
     "dcqcn-vendor"

@@ -38,6 +38,7 @@ impl Tables {
         let site = Site {
             line_rate: RATE.0 as f64,
             window: u64::MAX,
+            payload: self.host.payload.0,
             base_rtt: Duration::ZERO,
             int_unit: 1,
             whole: false,

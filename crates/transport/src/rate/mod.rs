@@ -42,6 +42,8 @@ pub struct Site {
     pub line_rate: f64,
     /// Window at line rate, payload bytes; `u64::MAX`: none.
     pub window: u64,
+    /// Payload of a full packet, bytes.
+    pub payload: u64,
     /// Base round trip: of an idle network, with a packet's time at every link. Zero where nobody asks.
     pub base_rtt: Duration,
     /// Telemetry counts bytes in units as many times as large as at 25 Gb/s.
@@ -98,6 +100,17 @@ pub struct IdlePath {
     pub packet: Duration,
     /// Packets of the flow.
     pub packets: u64,
+    /// Rate of the first link, which is the NIC's.
+    pub line: BitsPerSec,
+    /// Bytes of a full packet on the wire.
+    pub wire: Bytes,
+}
+
+impl IdlePath {
+    /// Time of a full packet at the first link.
+    pub fn at_line(&self) -> Duration {
+        Duration(self.wire.0 * 8_000_000_000_000 / self.line.0)
+    }
 }
 
 /// End-to-end control of one flow.
@@ -121,6 +134,11 @@ pub trait Control: Copy + Send + 'static {
     /// nothing slows it.
     fn startup(_params: &Self::Params, _path: &IdlePath) -> Duration {
         Duration::ZERO
+    }
+    /// The first packets of a flow are not sent back to back: a last one that is short takes so much less than [`Control::startup`]
+    /// states as it catches up with the one before.
+    fn starts_paced(_params: &Self::Params) -> bool {
+        false
     }
     /// Share of an idle path that a flow alone takes in the long run, by its payload and headers.
     fn share(_params: &Self::Params) -> f64 {

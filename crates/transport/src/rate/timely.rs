@@ -226,6 +226,7 @@ mod tests {
         let site = Site {
             line_rate: LINE,
             window: 104_000,
+            payload: 1000,
             base_rtt: Duration::ZERO,
             int_unit: 1,
             whole: false,
