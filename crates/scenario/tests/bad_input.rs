@@ -1720,6 +1720,18 @@ fn what_does_not_go_with_homa_is_refused() {
 }
 
 #[test]
+fn parameters_of_swift_and_of_a_target_of_round_trips_have_ranges() {
+    let refused = |set: &str, wanted: &[&str]| has(&refuse(GOOD, &["scheme=swift", set], None), wanted);
+    refused("host.swift.beta=0", &["host.swift.beta=0", "more than 0 and at most 1"]);
+    refused("host.swift.max_cut=1", &["host.swift.max_cut=1", "more than 0 and less than 1"]);
+    refused("host.swift.base_target=\"2 s\"", &["host.swift.base_target", "expected 0 to 1 s"]);
+    refused("host.swift.scaling_min=100", &["host.swift.scaling_min=100", "less than scaling_max"]);
+    refused("host.swift.min_window=2000", &["host.swift.min_window=2000", "at most max_window"]);
+    refused("host.swift.reset_after=0", &["host.swift.reset_after=0", "expected 1 to 1000"]);
+    has(&refuse(GOOD, &["scheme=bfc+cc", "host.rtt.target=0.5"], None), &["host.rtt.target=0.5", "expected 1 to 1000"]);
+}
+
+#[test]
 fn combinations_that_need_another_topology() {
     let single = r#"scheme = "dctcp"
 topology = { kind = "single-switch", hosts = 4, rate = "100 Gbps", delay = "1 us" }

@@ -336,6 +336,13 @@ macro_rules! transports {
                 }
             }
 
+            fn on_loss(&mut self, params: &AnyParams, now: Instant, loss: Loss) -> bool {
+                match (self, params) {
+                    $((AnyControl::$name(flow), AnyParams::$name(p)) => flow.on_loss(p, now, loss),)*
+                    _ => unreachable!("a flow has parameters of its own kind"),
+                }
+            }
+
             const TIMED: bool = true;
 
             #[inline]

@@ -11,7 +11,7 @@ use crate::window::Window;
 use backwater_dataplane::{BfcParams, BufferSize, Ecn, FlowSailParams, Mmu, NotEct, PfcParams, PoolEcn};
 use backwater_transport as control;
 use backwater_transport::{
-    Ack, Control, Credit, ExpressPassParams, HomaHeader, HomaParams, IdlePath, SendTimes, Site, TcpParams, Times,
+    Ack, Control, Credit, ExpressPassParams, HomaHeader, HomaParams, IdlePath, Loss, SendTimes, Site, TcpParams, Times,
 };
 use backwater_types::{BitsPerSec, Bytes, Duration, Instant, OutOfRange, Ranges};
 use schemars::JsonSchema;
@@ -57,6 +57,10 @@ transports! {
         Hpcc { hpcc }
         /// TIMELY: rates from how long round trips are and how they change (baselines 3).
         Timely { timely }
+        /// A window that keeps round trips at a target: end-to-end control on top of BFC (spec B, algorithm 1).
+        Rtt { rtt }
+        /// Swift: a window that keeps round trips below a target that follows hops and window (baselines 5).
+        Swift { swift }
     }
     others {
         /// TCP with SACK, and what [`TcpParams`] says of marks: DCTCP and ECN* among them (baselines 1.2 and 1.3).
@@ -159,6 +163,7 @@ pub const PRESETS: &[(&str, &str)] = presets! {
     "bfc-flow-id"
     "bfc-stochastic"
     "bfc-single"
+    "bfc+cc"
     "flowsail"
     "flowsail+dctcp"
     "bcc"
@@ -170,6 +175,7 @@ pub const PRESETS: &[(&str, &str)] = presets! {
     "hpcc"
     "timely"
     "timely+win"
+    "swift"
     "expresspass"
     "homa"
     "homa-ecmp"

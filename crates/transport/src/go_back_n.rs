@@ -5,7 +5,7 @@
 
 use crate::due::Due;
 use crate::flow::{Next, Outgoing, Receiver, Reply, Sender, Start, Transport};
-use crate::rate::{Ack, Control, Times};
+use crate::rate::{Ack, Control, Loss, Times};
 use crate::tcp::TimeoutReason;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -251,6 +251,7 @@ impl<C: Control> Sender for GoBackNSender<C> {
         if missed {
             // Back to what was missed.
             self.go_back();
+            self.tell(params, |control, params| control.on_loss(params, now, Loss::Missed));
         }
         if !missed || params.hears_nacks {
             let (seq, marked, extension) = (packet.seq, packet.has(flags::CE), packet.extension);
@@ -269,6 +270,7 @@ impl<C: Control> Sender for GoBackNSender<C> {
         if self.timeout(params) <= now {
             self.go_back();
             self.progress = now;
+            self.tell(params, |control, params| control.on_loss(params, now, Loss::Timeout));
         }
         if self.control.timer(params.control(self.site)) <= now {
             self.tell(params, |control, params| control.on_timer(params, now));
@@ -660,6 +662,10 @@ pub(crate) mod tests {
             self.0 += 1;
             true
         }
+        fn on_loss(&mut self, _: &(), _: Instant, loss: Loss) -> bool {
+            self.0 += if loss == Loss::Missed { 10 } else { 100 };
+            true
+        }
     }
 
     #[test]
@@ -678,6 +684,11 @@ pub(crate) mod tests {
         assert_eq!(waits(&tx), (at(12), 12), "its timer is not due");
         tx.on_timer(&params(), Instant(900_000));
         assert_eq!(waits(&tx), (at(13), 13), "its timer");
+        tx.on_packet(&params(), Instant(3), &answer(Kind::Nack, 0));
+        assert_eq!(waits(&tx), (at(23), 23), "a loss");
+        tx.next_packet(&params(), Instant(23_000));
+        tx.on_timer(&params(), Instant(23_000) + RTO);
+        assert_eq!(tx.limit, 124, "a timeout, and its timer");
     }
 
     #[test]

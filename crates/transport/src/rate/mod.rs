@@ -4,6 +4,8 @@ mod dcqcn;
 mod dctcp;
 mod hpcc;
 mod line_rate;
+mod rtt;
+mod swift;
 mod timely;
 mod window;
 
@@ -11,6 +13,8 @@ pub use dcqcn::{Dcqcn, DcqcnParams, DcqcnVariant};
 pub use dctcp::{Dctcp, DctcpParams};
 pub use hpcc::{HOPS, Hpcc, HpccParams, HpccReaction, Int};
 pub use line_rate::LineRate;
+pub use rtt::{Rtt, RttParams};
+pub use swift::{Swift, SwiftParams, Trip};
 pub use timely::{SentAt, Timely, TimelyParams};
 pub use window::Window;
 
@@ -89,6 +93,15 @@ impl Site {
     }
 }
 
+/// How it is known that packets were lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loss {
+    /// The receiver missed one.
+    Missed,
+    /// Nothing was heard for the retransmission timeout.
+    Timeout,
+}
+
 /// An idle path, as the only flow on it sees it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct IdlePath {
@@ -164,6 +177,12 @@ pub trait Control: Copy + Send + 'static {
     /// The receiver notified of congestion. Whether the window or the pace has changed.
     #[inline(always)]
     fn on_cnp(&mut self, _params: &Self::Params, _now: Instant) -> bool {
+        false
+    }
+    /// Packets were lost: the receiver says so, or nothing was heard of them for the retransmission timeout. Whether the window or
+    /// the pace has changed.
+    #[inline(always)]
+    fn on_loss(&mut self, _params: &Self::Params, _now: Instant, _loss: Loss) -> bool {
         false
     }
     /// It has timers of its own.

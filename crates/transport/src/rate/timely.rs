@@ -93,7 +93,7 @@ impl Ranges for TimelyParams {
 
 /// When a packet was sent, as its sender's NIC writes it into the packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct SentAt(Instant);
+pub struct SentAt(pub(super) Instant);
 
 impl Extension for SentAt {
     type Port = ();

@@ -25,7 +25,7 @@ fn tolerance(scenario: &Scenario) -> f64 {
 /// times, but no more than that. A control that states a recovery longer than the run is where its cuts have put it: two flows
 /// that start at the rate of the port fill it when both are cut by half, and half of it if that was not enough and they were again.
 fn least_used(scenario: &Scenario) -> f64 {
-    let site = Site { line_rate: 100e9, ..Site::default() };
+    let site = Site { line_rate: 100e9, payload: scenario.host.payload.0, ..Site::default() };
     if scenario.host.recovery(site) > scenario.run.duration { 0.5 } else { 0.75 }
 }
 
