@@ -1720,6 +1720,27 @@ fn what_does_not_go_with_homa_is_refused() {
 }
 
 #[test]
+fn what_does_not_go_with_shortest_remaining_flow_first_is_refused() {
+    let refused = |scheme: &str, set: &str, wanted: &[&str]| has(&refuse(GOOD, &[scheme, set], None), wanted);
+    let (ideal, bfc) = ("scheme=ideal-srf", "scheme=bfc-srf");
+    refused(
+        ideal,
+        "host.transport=window",
+        &["switch.scheduler", "do not say what is left", "host.transport = \"srf\""],
+    );
+    refused(ideal, "switch.assignment=dynamic", &["switch.scheduler", "are served by what is left of flows"]);
+    refused(bfc, "switch.backpressure=none", &["switch.scheduler", "with backpressure = \"none\""]);
+    refused(ideal, "conventions.hosts=hpcc-sim", &["host.transport", "do not speak shortest remaining flow first"]);
+    refused("scheme=bfc", "switch.bfc.similar=true", &["switch.bfc.similar=true", "expected false, or that"]);
+    has(
+        &refuse(GOOD, &[bfc, "switch.bfc.similar=true", "switch.bfc.incast_label=true"], None),
+        &["switch.bfc.similar=true", "switch.bfc.incast_label=true", "expected false"],
+    );
+    refused("scheme=bfc-flow-id", "host.transport=srf", &["host.transport=srf", "none of flows by name"]);
+    refused(ideal, "host.srf.field_bytes=\"513 B\"", &["host.srf.field_bytes", "expected up to 512 B"]);
+}
+
+#[test]
 fn parameters_of_swift_and_of_a_target_of_round_trips_have_ranges() {
     let refused = |set: &str, wanted: &[&str]| has(&refuse(GOOD, &["scheme=swift", set], None), wanted);
     refused("host.swift.beta=0", &["host.swift.beta=0", "more than 0 and at most 1"]);

@@ -3,7 +3,7 @@
 //! The tables come from the list of transports in [`registry`](crate::registry).
 
 use crate::registry::Host;
-use backwater_transport::{Control, ExpressPassParams, HomaParams, IdlePath, Site, TcpParams};
+use backwater_transport::{Control, ExpressPassParams, HomaParams, IdlePath, Site, SrfParams, TcpParams};
 use backwater_types::{BitsPerSec, Bytes, Duration, Extension};
 
 /// Is shown a control by its type.
@@ -50,7 +50,8 @@ pub(crate) trait Stated {
     fn asks_base_rtt(&self) -> bool {
         false
     }
-    /// Flows that meet share what they meet at; else, where switches know priorities, that with the least left goes first.
+    /// Flows that meet share what they meet at; else, where switches know priorities or what is left, that with the least left goes
+    /// first.
     fn shares(&self) -> bool {
         true
     }
@@ -121,6 +122,20 @@ impl Stated for HomaParams {
     }
 
     fn answers_each(&self) -> bool {
+        false
+    }
+}
+
+impl Stated for SrfParams {
+    fn startup(&self, _host: &Host, _path: &IdlePath) -> Duration {
+        Duration::ZERO
+    }
+
+    fn carried(&self) -> Bytes {
+        self.field_bytes
+    }
+
+    fn shares(&self) -> bool {
         false
     }
 }

@@ -6,12 +6,13 @@
 
 use crate::conventions::AckClass;
 use crate::host::{ExtensionVisitor, Of, Stated, Visitor, transports};
-use crate::switch::{Assignment, LoadBalancing, WhenPaused, backpressures};
+use crate::switch::{Assignment, LoadBalancing, Scheduler, WhenPaused, backpressures};
 use crate::window::Window;
 use backwater_dataplane::{BfcParams, BufferSize, Ecn, FlowSailParams, Mmu, NotEct, PfcParams, PoolEcn};
 use backwater_transport as control;
 use backwater_transport::{
-    Ack, Control, Credit, ExpressPassParams, HomaHeader, HomaParams, IdlePath, Loss, SendTimes, Site, TcpParams, Times,
+    Ack, Control, Credit, ExpressPassParams, HomaHeader, HomaParams, IdlePath, Left, Loss, SendTimes, Site, SrfParams,
+    TcpParams, Times,
 };
 use backwater_types::{BitsPerSec, Bytes, Duration, Instant, OutOfRange, Ranges};
 use schemars::JsonSchema;
@@ -69,6 +70,9 @@ transports! {
         Expresspass { expresspass: ExpressPassParams, carries Credit }
         /// Homa: receivers grant to the messages with the least left, and choose priorities (baselines 7).
         Homa { homa: HomaParams, carries HomaHeader }
+        /// Shortest remaining flow first: a window or none, a NIC that sends the flow with the least left, and packets that say what
+        /// that is (spec B and D).
+        Srf { srf: SrfParams, carries Left }
     }
 }
 
@@ -112,8 +116,8 @@ impl Host {
         self.stated().1.asks_base_rtt()
     }
 
-    /// Flows that meet share what they meet at, as their transport states; else, where switches know priorities, that with the least
-    /// left goes first.
+    /// Flows that meet share what they meet at, as their transport states; else, where switches know priorities or what is left, that
+    /// with the least left goes first.
     pub fn shares(&self) -> bool {
         self.stated().1.shares()
     }
@@ -163,6 +167,7 @@ pub const PRESETS: &[(&str, &str)] = presets! {
     "bfc-flow-id"
     "bfc-stochastic"
     "bfc-single"
+    "bfc-srf"
     "bfc+cc"
     "flowsail"
     "flowsail+dctcp"
@@ -183,6 +188,7 @@ pub const PRESETS: &[(&str, &str)] = presets! {
     "ecn-star-tcp"
     "ideal-fc"
     "ideal-fq"
+    "ideal-srf"
     "dqa"
     "pfc"
     "fifo-window"

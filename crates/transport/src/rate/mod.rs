@@ -5,6 +5,7 @@ mod dctcp;
 mod hpcc;
 mod line_rate;
 mod rtt;
+mod srf;
 mod swift;
 mod timely;
 mod window;
@@ -14,6 +15,7 @@ pub use dctcp::{Dctcp, DctcpParams};
 pub use hpcc::{HOPS, Hpcc, HpccParams, HpccReaction, Int};
 pub use line_rate::LineRate;
 pub use rtt::{Rtt, RttParams};
+pub use srf::{Left, Srf, SrfParams};
 pub use swift::{Swift, SwiftParams, Trip};
 pub use timely::{SentAt, Timely, TimelyParams};
 pub use window::Window;
@@ -218,9 +220,9 @@ pub trait Control: Copy + Send + 'static {
     fn carried(_params: &Self::Params) -> Bytes {
         Bytes(0)
     }
-    /// What a packet that starts now carries beside its headers.
+    /// What a packet that starts now carries beside its headers; so many payload bytes of its flow are left, its own among them.
     #[inline(always)]
-    fn outgoing(&self, _now: Instant) -> Self::Extension {
+    fn outgoing(&self, _now: Instant, _left: u64) -> Self::Extension {
         Self::Extension::default()
     }
     /// It asks for [`Site::base_rtt`].

@@ -84,7 +84,7 @@ impl Control for Rtt {
     }
 
     #[inline(always)]
-    fn outgoing(&self, now: Instant) -> SentAt {
+    fn outgoing(&self, now: Instant, _left: u64) -> SentAt {
         SentAt(now)
     }
 

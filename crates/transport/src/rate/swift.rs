@@ -210,7 +210,7 @@ impl Control for Swift {
     }
 
     #[inline(always)]
-    fn outgoing(&self, now: Instant) -> Trip {
+    fn outgoing(&self, now: Instant, _left: u64) -> Trip {
         Trip { sent: now, hops: 0 }
     }
 

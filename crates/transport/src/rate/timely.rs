@@ -166,7 +166,7 @@ impl Control for Timely {
     }
 
     #[inline(always)]
-    fn outgoing(&self, now: Instant) -> SentAt {
+    fn outgoing(&self, now: Instant, _left: u64) -> SentAt {
         SentAt(now)
     }
 
@@ -329,7 +329,7 @@ mod tests {
     #[test]
     fn packets_carry_when_they_were_sent() {
         let flow = Timely::new(&params());
-        assert_eq!(flow.outgoing(Instant(7)), SentAt(Instant(7)));
+        assert_eq!(flow.outgoing(Instant(7), 0), SentAt(Instant(7)));
         assert_eq!(Timely::carried(&params()), Bytes(8));
     }
 
