@@ -1734,7 +1734,7 @@ fn what_does_not_go_with_shortest_remaining_flow_first_is_refused() {
     refused("scheme=bfc", "switch.bfc.similar=true", &["switch.bfc.similar=true", "expected false, or that"]);
     has(
         &refuse(GOOD, &[bfc, "switch.bfc.similar=true", "switch.bfc.incast_label=true"], None),
-        &["switch.bfc.similar=true", "switch.bfc.incast_label=true", "expected false"],
+        &["switch.bfc.similar=true", "expected false, or bfc.incast_label = false"],
     );
     refused("scheme=bfc-flow-id", "host.transport=srf", &["host.transport=srf", "none of flows by name"]);
     refused(ideal, "host.srf.field_bytes=\"513 B\"", &["host.srf.field_bytes", "expected up to 512 B"]);
