@@ -341,6 +341,8 @@ def test_every_scheme_is_written_with_its_control_or_refused(tmp_path: Path, sch
     mode = {"line-rate": "0", "window": "0", "hpcc": "3", "timely": "7", "dctcp": "8"}.get(transport)
     if scheme == "dcqcn-vendor":
         mode = "1"
+    elif scheme == "dctcp+ss":
+        mode = None
     if mode is not None:
         assert entry(exporter.read(scenario), "CC_MODE") == mode
         return
@@ -350,6 +352,8 @@ def test_every_scheme_is_written_with_its_control_or_refused(tmp_path: Path, sch
     says = f'host.transport: "{transport}": there is no export of it: expected one of {known}'
     if transport == "dcqcn":
         says = 'host.dcqcn.variant: "published": there is no export of it: expected vendor'
+    elif transport == "dctcp":
+        says = "host.dctcp.slow_start: true: there is no export of it: expected false"
     assert str(refused.value) == says
 
 

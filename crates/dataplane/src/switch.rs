@@ -140,6 +140,9 @@ impl<P: Policy, E: Extension> DataPlane for Switch<P, E> {
         }
         let wire = packet.wire as u64;
         let mut choice = self.policy.choose(now, packet, egress, &port.queues, &mut self.rng);
+        if E::TELLS_LEFT {
+            choice = self.policy.beside(choice, packet.extension.left(), &port.queues);
+        }
         if let Err(why) = self.buffer.admits(port.mmu, egress, choice.queue, port.queues.bytes(choice.queue), wire) {
             self.buffer.refuse(port.mmu, why);
             return Received { dropped: Some(DropReason::Buffer), control_on: None };

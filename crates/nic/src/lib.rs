@@ -1,7 +1,7 @@
 //! What a NIC does with the flows of its host: which of them sends next, and when.
 //!
 //! Flows are senders of some transport, which say what they may send; a [`Nic`] chooses among them and obeys the switch. There
-//! are four disciplines and one around another, each a file:
+//! are five disciplines and one around another, each a file:
 //!
 //! | NIC | what it is |
 //! |---|---|
@@ -9,6 +9,7 @@
 //! | [`Fifo`] | takes all that flows may send, and drops what it has no room for |
 //! | [`Throttled`] | another, that holds credits as ports of switches do |
 //! | [`Srpt`] | pulls packets out of the flow with the fewest left |
+//! | [`LeastLeft`] | the same by bytes, queue by queue; BFC may pause queues |
 //! | [`List`] | the HPCC simulator's round robin over queue pairs |
 //!
 //! Same constraints as the data plane: no I/O, no clock, no threads. Who holds a NIC, a simulator or a software NIC, keeps the time
@@ -29,6 +30,7 @@ extern crate alloc;
 
 pub mod fifo;
 pub mod flows;
+pub mod least_left;
 pub mod list;
 pub mod nic;
 pub mod params;
@@ -39,6 +41,7 @@ pub mod timers;
 
 pub use fifo::Fifo;
 pub use flows::{Flow, Flows, NewFlow};
+pub use least_left::LeastLeft;
 pub use list::List;
 pub use nic::{Context, Nic};
 pub use params::{NicParams, NicSetup};

@@ -1720,6 +1720,39 @@ fn what_does_not_go_with_homa_is_refused() {
 }
 
 #[test]
+fn what_does_not_go_with_shortest_remaining_flow_first_is_refused() {
+    let refused = |scheme: &str, set: &str, wanted: &[&str]| has(&refuse(GOOD, &[scheme, set], None), wanted);
+    let (ideal, bfc) = ("scheme=ideal-srf", "scheme=bfc-srf");
+    refused(
+        ideal,
+        "host.transport=window",
+        &["switch.scheduler", "do not say what is left", "host.transport = \"srf\""],
+    );
+    refused(ideal, "switch.assignment=dynamic", &["switch.scheduler", "are served by what is left of flows"]);
+    refused(bfc, "switch.backpressure=none", &["switch.scheduler", "with backpressure = \"none\""]);
+    refused(ideal, "conventions.hosts=hpcc-sim", &["host.transport", "do not speak shortest remaining flow first"]);
+    refused("scheme=bfc", "switch.bfc.similar=true", &["switch.bfc.similar=true", "expected false, or that"]);
+    has(
+        &refuse(GOOD, &[bfc, "switch.bfc.similar=true", "switch.bfc.incast_label=true"], None),
+        &["switch.bfc.similar=true", "expected false, or bfc.incast_label = false"],
+    );
+    refused("scheme=bfc-flow-id", "host.transport=srf", &["host.transport=srf", "none of flows by name"]);
+    refused(ideal, "host.srf.field_bytes=\"513 B\"", &["host.srf.field_bytes", "expected up to 512 B"]);
+}
+
+#[test]
+fn parameters_of_swift_and_of_a_target_of_round_trips_have_ranges() {
+    let refused = |set: &str, wanted: &[&str]| has(&refuse(GOOD, &["scheme=swift", set], None), wanted);
+    refused("host.swift.beta=0", &["host.swift.beta=0", "more than 0 and at most 1"]);
+    refused("host.swift.max_cut=1", &["host.swift.max_cut=1", "more than 0 and less than 1"]);
+    refused("host.swift.base_target=\"2 s\"", &["host.swift.base_target", "expected 0 to 1 s"]);
+    refused("host.swift.scaling_min=100", &["host.swift.scaling_min=100", "less than scaling_max"]);
+    refused("host.swift.min_window=2000", &["host.swift.min_window=2000", "at most max_window"]);
+    refused("host.swift.reset_after=0", &["host.swift.reset_after=0", "expected 1 to 1000"]);
+    has(&refuse(GOOD, &["scheme=bfc+cc", "host.rtt.target=0.5"], None), &["host.rtt.target=0.5", "expected 1 to 1000"]);
+}
+
+#[test]
 fn combinations_that_need_another_topology() {
     let single = r#"scheme = "dctcp"
 topology = { kind = "single-switch", hosts = 4, rate = "100 Gbps", delay = "1 us" }

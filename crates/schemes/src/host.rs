@@ -3,7 +3,7 @@
 //! The tables come from the list of transports in [`registry`](crate::registry).
 
 use crate::registry::Host;
-use backwater_transport::{Control, ExpressPassParams, HomaParams, IdlePath, Site, TcpParams};
+use backwater_transport::{Control, ExpressPassParams, HomaParams, IdlePath, Site, SrfParams, TcpParams};
 use backwater_types::{BitsPerSec, Bytes, Duration, Extension};
 
 /// Is shown a control by its type.
@@ -26,6 +26,10 @@ pub trait ExtensionVisitor {
 pub(crate) trait Stated {
     /// See [`Control::startup`].
     fn startup(&self, host: &Host, path: &IdlePath) -> Duration;
+    /// See [`Control::starts_paced`].
+    fn starts_paced(&self) -> bool {
+        false
+    }
     /// See [`Control::recovery`].
     fn recovery(&self, _site: Site) -> Duration {
         Duration::ZERO
@@ -46,7 +50,8 @@ pub(crate) trait Stated {
     fn asks_base_rtt(&self) -> bool {
         false
     }
-    /// Flows that meet share what they meet at; else, where switches know priorities, that with the least left goes first.
+    /// Flows that meet share what they meet at; else, where switches know priorities or what is left, that with the least left goes
+    /// first.
     fn shares(&self) -> bool {
         true
     }
@@ -61,7 +66,12 @@ pub(crate) struct Of<C: Control>(pub C::Params);
 
 impl<C: Control> Stated for Of<C> {
     fn startup(&self, _host: &Host, path: &IdlePath) -> Duration {
-        C::startup(&C::at(&self.0, Site::default()), path)
+        let site = Site { line_rate: path.line.0 as f64, window: u64::MAX, ..Site::default() };
+        C::startup(&C::at(&self.0, site), path)
+    }
+
+    fn starts_paced(&self) -> bool {
+        C::starts_paced(&self.0)
     }
 
     fn recovery(&self, site: Site) -> Duration {
@@ -112,6 +122,20 @@ impl Stated for HomaParams {
     }
 
     fn answers_each(&self) -> bool {
+        false
+    }
+}
+
+impl Stated for SrfParams {
+    fn startup(&self, _host: &Host, _path: &IdlePath) -> Duration {
+        Duration::ZERO
+    }
+
+    fn carried(&self) -> Bytes {
+        self.field_bytes
+    }
+
+    fn shares(&self) -> bool {
         false
     }
 }
@@ -323,6 +347,13 @@ macro_rules! transports {
             fn on_cnp(&mut self, params: &AnyParams, now: Instant) -> bool {
                 match (self, params) {
                     $((AnyControl::$name(flow), AnyParams::$name(p)) => flow.on_cnp(p, now),)*
+                    _ => unreachable!("a flow has parameters of its own kind"),
+                }
+            }
+
+            fn on_loss(&mut self, params: &AnyParams, now: Instant, loss: Loss) -> bool {
+                match (self, params) {
+                    $((AnyControl::$name(flow), AnyParams::$name(p)) => flow.on_loss(p, now, loss),)*
                     _ => unreachable!("a flow has parameters of its own kind"),
                 }
             }

@@ -20,5 +20,5 @@ pub use host::{ExtensionVisitor, Visitor};
 pub use planes::AnySwitch;
 pub use registry::{AnyControl, AnyParams, Backpressure, Host, Switch, Transport, visit_extension};
 pub use site::{Neighbour, NicSite, SwitchSite};
-pub use switch::{Assignment, LoadBalancing, WhenPaused};
+pub use switch::{Assignment, LoadBalancing, Scheduler, WhenPaused};
 pub use window::Window;

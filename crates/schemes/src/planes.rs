@@ -2,8 +2,10 @@
 
 use crate::conventions::Memory;
 use crate::registry::{Backpressure, Switch as Table};
-use crate::switch::Assignment;
+use crate::switch::{Assignment, Scheduler};
 use backwater_dataplane::queues::PausableQueues;
+use backwater_dataplane::queues::srf_flows::SrfFlows;
+use backwater_dataplane::queues::srf_queues::SrfQueues;
 use backwater_dataplane::{
     Beside, Bfc, BfcByFlow, BfcParams, ByClass, ByPriority, Composed, DataPlane, Departed, Dynamic, FlowSail,
     FlowSailAsPrinted, FlowSailParams, HpccMemory, IdealFlowControl, NoBackpressure, PauseByFlowParams, PerFlow, Pfc,
@@ -153,7 +155,10 @@ products! {
     Fifo: Single, None => Composed<SingleFifo, NoBackpressure>, both(none, none);
     FifoHpcc: Single, Pfc if hpcc => Composed<SingleFifo, HpccMemory>, both(none, pfc);
     FifoPfc: Single, Pfc => Composed<SingleFifo, Pfc>, both(none, pfc);
+    IdealSrf: PerFlow, None if srf => Composed<PerFlow<SrfFlows>, NoBackpressure>, both(none, none);
     FairQueueing: PerFlow, None => Composed<PerFlow, NoBackpressure>, both(none, none);
+    BfcSrfWide: Dynamic, Bfc if srf wide => Composed<Dynamic<2, SrfQueues<2>>, Bfc>, both(bfc, bfc);
+    BfcSrf: Dynamic, Bfc if srf => Composed<Dynamic<1, SrfQueues<1>>, Bfc>, both(bfc, bfc);
     BfcWide: Dynamic, Bfc if wide => Composed<Dynamic<2>, Bfc>, both(bfc, bfc);
     BfcSwitch: Dynamic, Bfc => Composed<Dynamic<1>, Bfc>, both(bfc, bfc);
     BfcSingle: Single, Bfc => Composed<Single<Narrow>, Bfc>, both(none, bfc);
@@ -191,6 +196,8 @@ struct Traits {
     beside: bool,
     /// FlowSail as its pseudo-code is printed.
     as_printed: bool,
+    /// Served by what is left of flows.
+    srf: bool,
 }
 
 /// The product a scenario asks for.
@@ -203,6 +210,7 @@ pub fn any<E: Extension>(memory: Memory, shape: &Shape, table: &Table) -> AnySwi
         hpcc: memory == Memory::HpccSim,
         beside: shape.ports.iter().any(|port| port.pfc_only),
         as_printed: table.flowsail.as_printed,
+        srf: table.scheduler == Scheduler::Srf,
     };
     build(table, shape, at)
         .unwrap_or_else(|| panic!("{:?} does not go with {:?}", table.assignment, table.backpressure))

@@ -6,12 +6,13 @@
 
 use crate::conventions::AckClass;
 use crate::host::{ExtensionVisitor, Of, Stated, Visitor, transports};
-use crate::switch::{Assignment, LoadBalancing, WhenPaused, backpressures};
+use crate::switch::{Assignment, LoadBalancing, Scheduler, WhenPaused, backpressures};
 use crate::window::Window;
 use backwater_dataplane::{BfcParams, BufferSize, Ecn, FlowSailParams, Mmu, NotEct, PfcParams, PoolEcn};
 use backwater_transport as control;
 use backwater_transport::{
-    Ack, Control, Credit, ExpressPassParams, HomaHeader, HomaParams, IdlePath, SendTimes, Site, TcpParams, Times,
+    Ack, Control, Credit, ExpressPassParams, HomaHeader, HomaParams, IdlePath, Left, Loss, SendTimes, Site, SrfParams,
+    TcpParams, Times,
 };
 use backwater_types::{BitsPerSec, Bytes, Duration, Instant, OutOfRange, Ranges};
 use schemars::JsonSchema;
@@ -57,6 +58,10 @@ transports! {
         Hpcc { hpcc }
         /// TIMELY: rates from how long round trips are and how they change (baselines 3).
         Timely { timely }
+        /// A window that keeps round trips at a target: end-to-end control on top of BFC (spec B, algorithm 1).
+        Rtt { rtt }
+        /// Swift: a window that keeps round trips below a target that follows hops and window (baselines 5).
+        Swift { swift }
     }
     others {
         /// TCP with SACK, and what [`TcpParams`] says of marks: DCTCP and ECN* among them (baselines 1.2 and 1.3).
@@ -65,6 +70,9 @@ transports! {
         Expresspass { expresspass: ExpressPassParams, carries Credit }
         /// Homa: receivers grant to the messages with the least left, and choose priorities (baselines 7).
         Homa { homa: HomaParams, carries HomaHeader }
+        /// Shortest remaining flow first: a window or none, a NIC that sends the flow with the least left, and packets that say what
+        /// that is (spec B and D).
+        Srf { srf: SrfParams, carries Left }
     }
 }
 
@@ -80,6 +88,11 @@ impl Host {
     /// What a flow alone takes beyond store and forward, on a path its window covers, as its transport states.
     pub fn startup(&self, path: &IdlePath) -> Duration {
         self.stated().1.startup(self, path)
+    }
+
+    /// The first packets of a flow are not sent back to back, as its control states.
+    pub fn starts_paced(&self) -> bool {
+        self.stated().1.starts_paced()
     }
 
     /// How long its flows take to have back what they gave up, as their control states; zero: a few round trips.
@@ -103,8 +116,8 @@ impl Host {
         self.stated().1.asks_base_rtt()
     }
 
-    /// Flows that meet share what they meet at, as their transport states; else, where switches know priorities, that with the least
-    /// left goes first.
+    /// Flows that meet share what they meet at, as their transport states; else, where switches know priorities or what is left, that
+    /// with the least left goes first.
     pub fn shares(&self) -> bool {
         self.stated().1.shares()
     }
@@ -154,16 +167,20 @@ pub const PRESETS: &[(&str, &str)] = presets! {
     "bfc-flow-id"
     "bfc-stochastic"
     "bfc-single"
+    "bfc-srf"
+    "bfc+cc"
     "flowsail"
     "flowsail+dctcp"
     "bcc"
     "dctcp"
+    "dctcp+ss"
     "dcqcn"
     "dcqcn+win"
     "dcqcn-vendor"
     "hpcc"
     "timely"
     "timely+win"
+    "swift"
     "expresspass"
     "homa"
     "homa-ecmp"
@@ -171,6 +188,7 @@ pub const PRESETS: &[(&str, &str)] = presets! {
     "ecn-star-tcp"
     "ideal-fc"
     "ideal-fq"
+    "ideal-srf"
     "dqa"
     "pfc"
     "fifo-window"

@@ -39,6 +39,8 @@ macro_rules! backpressures {
             pub mmu: Mmu,
             /// Deficit round robin quantum; at least one full packet on the wire.
             pub quantum: Bytes,
+            /// Which of a port's queues is served.
+            pub scheduler: Scheduler,
             /// Marking of ECN-capable packets. Absent: none.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub ecn: Option<Ecn>,
@@ -73,6 +75,7 @@ macro_rules! backpressures {
                     alpha: None,
                     mmu: Mmu::default(),
                     quantum: Bytes(1048),
+                    scheduler: Scheduler::Drr,
                     ecn: None,
                     pool_ecn: None,
                     not_ect: NotEct::Pass,
@@ -130,6 +133,16 @@ pub enum Assignment {
     Class,
     /// The queue of its packet's priority, served in strict priority: that of its workload, or with Homa the level that its host gave it.
     Priority,
+}
+
+/// Which of a port's queues is served, of those that hold data and are not paused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scheduler {
+    /// They take turns by deficit round robin; with assignment `priority` the first.
+    Drr,
+    /// That whose first packet says the least is left of its flow: shortest remaining flow first.
+    Srf,
 }
 
 /// What becomes of a packet whose queue is paused.

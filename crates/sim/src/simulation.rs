@@ -5,7 +5,7 @@ use crate::engine::windows::Windows;
 use crate::engine::{self, Harvest, Timing, Watch};
 use crate::host::port::{EndHost, ExtensionOf};
 use crate::host::sites::Sites;
-use crate::host::{ExpressPassHost, HomaHost, HostParams, HpccHost, RdmaHost, TcpHost};
+use crate::host::{ExpressPassHost, HomaHost, HostParams, HpccHost, RdmaHost, SrfHost, TcpHost};
 use crate::measure::digest;
 use crate::measure::outcome::Outcome;
 use crate::net::build::{self, Nodes};
@@ -18,17 +18,18 @@ use crate::workload::levels::homa_levels;
 use crate::workload::{Traffic, counted_window};
 use backwater_dataplane::{DataPlane, Shape};
 use backwater_scenario::model::{
-    Assignment, Backpressure, Hosts, Marks, Memory, Scenario, Switch, Ties, Transport, Window as Cap, Workload,
+    Assignment, Backpressure, Hosts, Marks, Memory, Scenario, Scheduler, Switch, Ties, Transport, Window as Cap,
+    Workload,
 };
 use backwater_scenario::topology::{self, Graph};
 use backwater_schemes::Visitor;
 use backwater_schemes::planes::{
-    self, AnySwitch, BfcSwitch, BfcWide, Build, FairQueueing, Fifo, FifoHpcc, FifoPfc, FlowSailSwitch, FlowSailWide,
-    Priorities,
+    self, AnySwitch, BfcSrf, BfcSwitch, BfcWide, Build, FairQueueing, Fifo, FifoHpcc, FifoPfc, FlowSailSwitch,
+    FlowSailWide, IdealSrf, Priorities,
 };
 use backwater_transport::{
-    Control, Credit, Dcqcn, Dctcp, ExpressPassFlowParams, GoBackNParams, HomaFlowParams, HomaHeader, Hpcc, Int,
-    LineRate, SentAt, Site, TcpFlowParams, Timely, Window,
+    Control, Credit, Dcqcn, Dctcp, ExpressPassFlowParams, GoBackNParams, HomaFlowParams, HomaHeader, Hpcc, Int, Left,
+    LineRate, SentAt, Site, Srf, SrfParams, TcpFlowParams, Timely, Window,
 };
 use backwater_types::{Bytes, Duration, Instant, SerTime, flags};
 use std::any::{Any, TypeId};
@@ -67,6 +68,7 @@ impl<'a> Simulation<'a> {
         }
         let (host, switch, conventions) = (&self.scenario.host, &self.scenario.switch, &self.scenario.conventions);
         let wide = switch.data_queues() > 64;
+        let srf = switch.scheduler == Scheduler::Srf && self.scenario.region.is_empty();
         let (line_rate, hpcc) = (self.go_back_n::<LineRate>(|_| ()), conventions.memory == Memory::HpccSim);
         match (host.transport, switch.assignment, switch.backpressure) {
             (Transport::Tcp, Assignment::Single, Backpressure::None) if self.scenario.region.is_empty() => {
@@ -78,7 +80,13 @@ impl<'a> Simulation<'a> {
             (Transport::Homa, Assignment::Priority, Backpressure::None) if self.scenario.region.is_empty() => {
                 self.run_as::<HomaHost, Priorities<HomaHeader>>(self.homa(), watch)
             }
-            (Transport::Tcp | Transport::Expresspass | Transport::Homa, ..) => self.run_any(watch),
+            (Transport::Srf, Assignment::PerFlow, Backpressure::None) if srf => {
+                self.run_as::<SrfHost, IdealSrf<Left>>(self.srf(), watch)
+            }
+            (Transport::Srf, Assignment::Dynamic, Backpressure::Bfc) if srf && !wide => {
+                self.run_as::<SrfHost, BfcSrf<Left>>(self.srf(), watch)
+            }
+            (Transport::Tcp | Transport::Expresspass | Transport::Homa | Transport::Srf, ..) => self.run_any(watch),
             _ if hpcc && conventions.hosts == Hosts::HpccSim => match host.transport {
                 Transport::Dctcp => self.run_hpcc::<Dctcp>(&host.dctcp, watch),
                 Transport::Dcqcn => self.run_hpcc::<Dcqcn>(&host.dcqcn, watch),
@@ -153,6 +161,7 @@ impl<'a> Simulation<'a> {
             Transport::Tcp => enums.run::<TcpHost>(self.tcp()),
             Transport::Expresspass => enums.run::<ExpressPassHost>(self.expresspass()),
             Transport::Homa => enums.run::<HomaHost>(self.homa()),
+            Transport::Srf => enums.run::<SrfHost>(self.srf()),
             _ => self.scenario.host.visit(&enums).expect("it is a control"),
         }
     }
@@ -197,6 +206,7 @@ impl<'a> Simulation<'a> {
             Transport::Tcp => tables.run::<TcpHost>(self.tcp()),
             Transport::Expresspass => tables.run::<ExpressPassHost>(self.expresspass()),
             Transport::Homa => tables.run::<HomaHost>(self.homa()),
+            Transport::Srf => tables.run::<SrfHost>(self.srf()),
             _ => self.scenario.host.visit(&tables).expect("it is a control"),
         }
     }
@@ -270,6 +280,10 @@ impl<'a> Simulation<'a> {
     fn homa(&self) -> HomaFlowParams {
         let window = self.sites.list[0].window;
         build::network(&self.scenario, &self.graph).homa(window, homa_levels(&self.scenario, &self.graph, window))
+    }
+
+    fn srf(&self) -> GoBackNParams<SrfParams> {
+        self.go_back_n::<Srf>(|site| Srf::at(&self.scenario.host.srf, site))
     }
 
     /// The first level of Homa's scheduled packets, where their times in queues are measured.

@@ -139,6 +139,14 @@ impl<S: Sender> Sender for Source<S> {
         }
     }
 
+    #[inline(always)]
+    fn left_bytes(&self, params: &S::Params) -> u64 {
+        match self {
+            Source::Flow(flow) => flow.left_bytes(params),
+            Source::Datagrams(_) => u64::MAX,
+        }
+    }
+
     /// Datagrams are done when they are written.
     #[inline(always)]
     fn is_done(&self) -> bool {

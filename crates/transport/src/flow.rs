@@ -118,6 +118,10 @@ pub trait Sender: Send + 'static {
     fn left(&self) -> u32 {
         0
     }
+    /// The same in bytes of payload; what does not say goes last.
+    fn left_bytes(&self, _params: &Self::Params) -> u64 {
+        u64::MAX
+    }
     /// Whether every packet was acknowledged.
     fn is_done(&self) -> bool;
     /// Packets with data that were acknowledged.

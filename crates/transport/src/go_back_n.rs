@@ -5,7 +5,7 @@
 
 use crate::due::Due;
 use crate::flow::{Next, Outgoing, Receiver, Reply, Sender, Start, Transport};
-use crate::rate::{Ack, Control, Times};
+use crate::rate::{Ack, Control, Loss, Times};
 use crate::tcp::TimeoutReason;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -162,6 +162,16 @@ impl<C: Control> GoBackNSender<C> {
         if self.next + 1 == self.packets { self.last_wire } else { params.full_wire }
     }
 
+    /// Payload bytes of the flow from packet `seq` on.
+    #[inline(always)]
+    fn left_from(&self, params: &GoBackNParams<C::Params>, seq: u32) -> u64 {
+        let header = u64::from(params.full_wire) - params.payload;
+        match self.packets - seq {
+            0 => 0,
+            left => u64::from(left - 1) * params.payload + u64::from(self.last_wire).saturating_sub(header),
+        }
+    }
+
     /// When what is in flight is taken for lost.
     #[inline(always)]
     fn timeout(&self, params: &GoBackNParams<C::Params>) -> Instant {
@@ -237,7 +247,8 @@ impl<C: Control> Sender for GoBackNSender<C> {
         self.sent.sent(now);
         let last = if self.next == self.packets { flags::LAST } else { 0 };
         let (class, flags) = (self.class, self.flags | last);
-        Next::Packet(Outgoing { kind: Kind::Data, seq, wire, class, flags, extension: self.control.outgoing(now) })
+        let extension = self.control.outgoing(now, self.left_from(params, seq));
+        Next::Packet(Outgoing { kind: Kind::Data, seq, wire, class, flags, extension })
     }
 
     #[inline(always)]
@@ -251,6 +262,7 @@ impl<C: Control> Sender for GoBackNSender<C> {
         if missed {
             // Back to what was missed.
             self.go_back();
+            self.tell(params, |control, params| control.on_loss(params, now, Loss::Missed));
         }
         if !missed || params.hears_nacks {
             let (seq, marked, extension) = (packet.seq, packet.has(flags::CE), packet.extension);
@@ -269,6 +281,7 @@ impl<C: Control> Sender for GoBackNSender<C> {
         if self.timeout(params) <= now {
             self.go_back();
             self.progress = now;
+            self.tell(params, |control, params| control.on_loss(params, now, Loss::Timeout));
         }
         if self.control.timer(params.control(self.site)) <= now {
             self.tell(params, |control, params| control.on_timer(params, now));
@@ -293,6 +306,11 @@ impl<C: Control> Sender for GoBackNSender<C> {
     #[inline(always)]
     fn has_unsent(&self) -> bool {
         self.next < self.packets
+    }
+
+    #[inline(always)]
+    fn left_bytes(&self, params: &Self::Params) -> u64 {
+        self.left_from(params, self.next)
     }
 
     #[inline(always)]
@@ -442,7 +460,7 @@ impl GoBackNReceiverParams {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::rate::LineRate;
+    use crate::rate::{Left, LineRate, Site, Srf, SrfParams};
 
     const GUARD: Duration = Duration::from_us(500);
     const RTO: Duration = Duration::from_us(1000);
@@ -660,6 +678,10 @@ pub(crate) mod tests {
             self.0 += 1;
             true
         }
+        fn on_loss(&mut self, _: &(), _: Instant, loss: Loss) -> bool {
+            self.0 += if loss == Loss::Missed { 10 } else { 100 };
+            true
+        }
     }
 
     #[test]
@@ -678,6 +700,32 @@ pub(crate) mod tests {
         assert_eq!(waits(&tx), (at(12), 12), "its timer is not due");
         tx.on_timer(&params(), Instant(900_000));
         assert_eq!(waits(&tx), (at(13), 13), "its timer");
+        tx.on_packet(&params(), Instant(3), &answer(Kind::Nack, 0));
+        assert_eq!(waits(&tx), (at(23), 23), "a loss");
+        tx.next_packet(&params(), Instant(23_000));
+        tx.on_timer(&params(), Instant(23_000) + RTO);
+        assert_eq!(tx.limit, 124, "a timeout, and its timer");
+    }
+
+    #[test]
+    fn packets_say_what_is_left_of_their_flow_when_they_are_sent() {
+        let start = Start { dst: 1, key: 7, site: 0, packets: 3, last_wire: 548, class: 0, flags: 0 };
+        let GoBackNParams { payload, full_wire, rto, hears_nacks, receiver, .. } = params();
+        let srf = SrfParams { site: Site { window: u64::MAX, ..Site::default() }, ..SrfParams::default() };
+        let params = GoBackNParams { controls: alloc::vec![srf], payload, full_wire, rto, hears_nacks, receiver };
+        let mut tx = GoBackNSender::<Srf>::new(&params, Instant(0), start);
+        let send = |tx: &mut GoBackNSender<Srf>| match tx.next_packet(&params, Instant(0)) {
+            Next::Packet(out) => (out.seq, out.extension, tx.left_bytes(&params)),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(tx.left_bytes(&params), 2500);
+        assert_eq!(send(&mut tx), (0, Left(2500), 1500));
+        assert_eq!(send(&mut tx), (1, Left(1500), 500));
+        assert_eq!(send(&mut tx), (2, Left(500), 0));
+        let missed = Frame { packet: answer(Kind::Nack, 1).packet, extension: Left::default() };
+        tx.on_packet(&params, Instant(9), &missed);
+        assert_eq!(tx.left_bytes(&params), 1500);
+        assert_eq!(send(&mut tx), (1, Left(1500), 500), "as it is sent again");
     }
 
     #[test]

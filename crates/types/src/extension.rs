@@ -22,6 +22,13 @@ pub trait Extension: Copy + Default + Debug + PartialEq + Send + Sync + 'static 
     /// A packet of any kind has started its transmission.
     #[inline(always)]
     fn sent(_port: &mut Self::Port, _now: Instant, _wire: u16) {}
+    /// Packets say what is left of their flow.
+    const TELLS_LEFT: bool = false;
+    /// Payload bytes that were left of its flow when this packet was sent, its own among them.
+    #[inline(always)]
+    fn left(&self) -> u64 {
+        0
+    }
     /// Some packets are credits, which ports hold until their time has come.
     const CREDITED: bool = false;
     /// A credit is to leave by a port, after those that wait there. Whether there was room for it.

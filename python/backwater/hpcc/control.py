@@ -40,6 +40,8 @@ def check(host: dict[str, Any]) -> None:
     variant = host["dcqcn"]["variant"]
     if host["transport"] == "dcqcn" and variant != "vendor":
         raise InputError(f'host.dcqcn.variant: "{variant}": there is no export of it: expected vendor')
+    if host["transport"] == "dctcp" and host["dctcp"]["slow_start"]:
+        raise InputError("host.dctcp.slow_start: true: there is no export of it: expected false")
 
 
 def entries(host: dict[str, Any], network: Network) -> dict[str, str]:

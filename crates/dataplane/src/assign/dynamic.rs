@@ -4,7 +4,8 @@ use crate::assign::Assignment;
 use crate::backpressure::BfcParams;
 use crate::canonical::Canonical;
 use crate::held::{Assigned, Choice, Held, Resident};
-use crate::queues::{PausableQueues, Queues};
+use crate::queues::PausableQueues;
+use crate::queues::numbered::Numbered;
 use crate::shape::Shape;
 use crate::ticks::{age, ticks};
 use alloc::string::String;
@@ -13,13 +14,14 @@ use alloc::{format, vec};
 use backwater_types::hash::{self, Stream};
 use backwater_types::{Duration, Instant, Packet, PortId, QueueId, flags};
 use core::hash::{Hash, Hasher};
+use core::marker::PhantomData;
 
 /// BFC's dynamic assignment: an empty queue for each newly active flow, kept while the flow is active.
 ///
 /// Source: spec A.1, A.3, A.4, BFC section 3.3. A flow is known by a hash into a table of a few entries per queue; flows that
 /// share an entry share a queue.
 #[derive(Clone, Debug)]
-pub struct Dynamic<const W: usize> {
+pub struct Dynamic<const W: usize, Q = PausableQueues<W>> {
     /// Flow-table entries of a port.
     entries: u32,
     /// Ignore whether an empty queue is paused (BFC-A9).
@@ -28,17 +30,20 @@ pub struct Dynamic<const W: usize> {
     sticky_reserve: bool,
     /// Labelled incast flows share queue 0 (spec B, incast label).
     incast_label: bool,
+    /// Flows that find no empty queue share one of similar size left.
+    similar: bool,
     /// Sticky time in ticks.
     sticky: u32,
     queues: usize,
     salt: u64,
     /// `[port x entry]`.
     table: Vec<Entry>,
-    ports: Vec<PortState<W>>,
+    ports: Vec<PortState>,
+    over: PhantomData<Q>,
 }
 
 #[derive(Clone, Debug)]
-struct PortState<const W: usize> {
+struct PortState {
     /// Where the search for an empty queue starts.
     rotor: usize,
     active_flows: u32,
@@ -75,9 +80,9 @@ impl Entry {
     }
 }
 
-impl<const W: usize> Dynamic<W> {
+impl<const W: usize, Q: Numbered<W>> Dynamic<W, Q> {
     /// First empty and unpaused queue from the rotating start, else first empty, else any at random (BFC-A9, A11).
-    fn pick_queue(&self, now: Instant, port: &PortState<W>, queues: &PausableQueues<W>, rng: &mut Stream) -> QueueId {
+    fn pick_queue(&self, now: Instant, port: &PortState, queues: &Q, rng: &mut Stream) -> QueueId {
         let mut empty = queues.empty();
         let labelled = port.labelled && self.queues > 1;
         if labelled {
@@ -105,11 +110,11 @@ impl<const W: usize> Dynamic<W> {
     }
 }
 
-impl<const W: usize> Assignment for Dynamic<W> {
-    type Queues = PausableQueues<W>;
+impl<const W: usize, Q: Numbered<W>> Assignment for Dynamic<W, Q> {
+    type Queues = Q;
     type Params = BfcParams;
 
-    fn new(params: &BfcParams, shape: &Shape) -> Dynamic<W> {
+    fn new(params: &BfcParams, shape: &Shape) -> Dynamic<W, Q> {
         let entries = params.table_entries_per_queue * shape.hardware_queues as u32;
         let sticky = params.sticky.unwrap_or(Duration(2 * shape.hrtt().0));
         let left = if params.sticky_reserve { vec![0; shape.queues as usize] } else { Vec::new() };
@@ -119,24 +124,19 @@ impl<const W: usize> Assignment for Dynamic<W> {
             literal_empty: params.literal_empty,
             sticky_reserve: params.sticky_reserve,
             incast_label: params.incast_label,
+            similar: params.similar,
             sticky: (sticky.0 >> 10) as u32,
             queues: shape.queues as usize,
             // Independent of the hash that routes: flows at one egress agree on that one.
             salt: hash::mix64(shape.salt ^ 0x666c_6f77),
             table: vec![Entry::UNUSED; entries as usize * shape.ports.len()],
             ports: vec![port; shape.ports.len()],
+            over: PhantomData,
         }
     }
 
     #[inline(always)]
-    fn choose(
-        &self,
-        now: Instant,
-        packet: &Packet,
-        port: PortId,
-        queues: &PausableQueues<W>,
-        rng: &mut Stream,
-    ) -> Choice {
+    fn choose(&self, now: Instant, packet: &Packet, port: PortId, queues: &Q, rng: &mut Stream) -> Choice {
         let slot = hash::range32(hash::salted(packet.key, self.salt), self.entries);
         let tag = port as u32 * self.entries + slot;
         if self.incast_label && packet.has(flags::INCAST) {
@@ -150,16 +150,15 @@ impl<const W: usize> Assignment for Dynamic<W> {
         Choice { queue: self.pick_queue(now, &self.ports[port as usize], queues, rng), tag, fresh: true }
     }
 
+    fn beside(&self, choice: Choice, left: u64, queues: &Q) -> Choice {
+        if !self.similar || !choice.fresh || queues.bytes(choice.queue) == 0 {
+            return choice;
+        }
+        Choice { queue: queues.nearest(left).unwrap_or(choice.queue), ..choice }
+    }
+
     #[inline(always)]
-    fn on_enqueue(
-        &mut self,
-        now: Instant,
-        packet: &Packet,
-        held: &Held,
-        port: PortId,
-        choice: Choice,
-        queues: &PausableQueues<W>,
-    ) {
+    fn on_enqueue(&mut self, now: Instant, packet: &Packet, held: &Held, port: PortId, choice: Choice, queues: &Q) {
         let state = &mut self.ports[port as usize];
         let entry = &mut self.table[choice.tag as usize];
         state.labelled |= self.incast_label && packet.has(flags::INCAST);
@@ -229,7 +228,7 @@ impl<const W: usize> Assignment for Dynamic<W> {
     }
 }
 
-impl<const W: usize> Canonical for Dynamic<W> {
+impl<const W: usize, Q: Numbered<W>> Canonical for Dynamic<W, Q> {
     /// An entry that holds nothing and is no longer sticky is as one never used; but labelled packets leave its queue as it is.
     fn canonical(&self, now: Instant, state: &mut impl Hasher) {
         for entry in &self.table {

@@ -23,6 +23,11 @@ pub trait Assignment: Clone + Send + 'static {
     fn new(params: &Self::Params, shape: &Shape) -> Self;
     /// The queue for `packet` at egress `port`. Pure: the buffer may still refuse the packet.
     fn choose(&self, now: Instant, packet: &Packet, port: PortId, queues: &Self::Queues, rng: &mut Stream) -> Choice;
+    /// The queue for the packet that `choice` was for, which says that so much is left of its flow.
+    #[inline(always)]
+    fn beside(&self, choice: Choice, _left: u64, _queues: &Self::Queues) -> Choice {
+        choice
+    }
     /// The packet joins the queue, which does not hold it yet.
     fn on_enqueue(
         &mut self,
@@ -96,27 +101,20 @@ impl<Q: Queues> Assignment for ByClass<Q> {
     }
 }
 
-/// A queue of its own for each flow: ideal fair queueing.
+/// A queue of its own for each flow: ideal fair queueing, or what else the queues make of it.
 #[derive(Clone, Debug)]
-pub struct PerFlow;
+pub struct PerFlow<Q = FlowQueues>(core::marker::PhantomData<Q>);
 
-impl Assignment for PerFlow {
-    type Queues = FlowQueues;
+impl<Q: Queues> Assignment for PerFlow<Q> {
+    type Queues = Q;
     type Params = ();
 
-    fn new(_params: &(), _shape: &Shape) -> PerFlow {
-        PerFlow
+    fn new(_params: &(), _shape: &Shape) -> PerFlow<Q> {
+        PerFlow(core::marker::PhantomData)
     }
 
     #[inline(always)]
-    fn choose(
-        &self,
-        _now: Instant,
-        _packet: &Packet,
-        _port: PortId,
-        _queues: &FlowQueues,
-        _rng: &mut Stream,
-    ) -> Choice {
+    fn choose(&self, _now: Instant, _packet: &Packet, _port: PortId, _queues: &Q, _rng: &mut Stream) -> Choice {
         Choice { queue: 0, tag: 0, fresh: false }
     }
 }

@@ -21,9 +21,9 @@ use crate::backpressure::{Backpressure, PausedPorts, Refresh, Upstream};
 use crate::canonical::Canonical;
 use crate::elide::Elide;
 use crate::held::{Held, Resident};
+use crate::queues::Queues;
 use crate::queues::bits::Bits;
 use crate::queues::by_number::PausableByNumber;
-use crate::queues::{PausableQueues, Queues};
 use crate::shape::Shape;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -67,6 +67,9 @@ pub struct BfcParams {
     pub count_last: bool,
     /// Labelled incast flows of an egress share one queue (spec B, incast label).
     pub incast_label: bool,
+    /// Where no queue is empty, a new flow shares the one whose first packet has the most similar size left of its flow, in place of
+    /// a random one: for queues that are served by that (BFC, appendix A.2).
+    pub similar: bool,
     /// Data queues of a NIC on the switch, 1 to 128. Absent: as many as the switch has.
     #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
     pub nic_queues: Option<u16>,
@@ -91,6 +94,7 @@ impl Default for BfcParams {
             sampling: 1.0,
             count_last: false,
             incast_label: false,
+            similar: false,
             nic_queues: None,
             nic_obeys: true,
             elide: Elide::default(),
@@ -153,7 +157,7 @@ impl Bfc {
     }
 }
 
-impl<const W: usize> Backpressure<PausableQueues<W>> for Bfc {
+impl<Q: Queues + PausableByNumber> Backpressure<Q> for Bfc {
     type Params = BfcParams;
     type Upstream = PausedQueues;
     // A packet passes (see the trait) because an empty queue is never above its threshold.
@@ -206,7 +210,7 @@ impl<const W: usize> Backpressure<PausableQueues<W>> for Bfc {
         held: &mut Held,
         egress: PortId,
         queue: QueueId,
-        queues: &PausableQueues<W>,
+        queues: &Q,
     ) -> Option<ControlFrame> {
         let ingress = held.ingress as PortId;
         // The length is that before this packet (BFC-A6), the active count that with it (BFC-A7).

@@ -70,6 +70,12 @@ impl<E: Extension> Cells<E> {
         &mut self.slots[cell as usize].frame
     }
 
+    /// The same, only to be read.
+    #[inline(always)]
+    pub fn peek(&self, cell: Cell) -> &Frame<E> {
+        &self.slots[cell as usize].frame
+    }
+
     /// What is kept with the packet in `cell`.
     #[inline(always)]
     pub fn held(&self, cell: Cell) -> Held {

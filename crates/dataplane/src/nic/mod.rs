@@ -72,6 +72,17 @@ impl NicQueues {
         NicQueues { by_class: true, ..NicQueues::new(classes, quantum, false) }
     }
 
+    /// Number of queues.
+    pub fn count(&self) -> usize {
+        self.rings.len()
+    }
+
+    /// Queues that are paused.
+    #[inline(always)]
+    pub fn closed(&self) -> Bits<2> {
+        self.closed
+    }
+
     /// A flow became active: the queue it gets, by the rule of spec A.3, or by its class.
     pub fn join(&mut self, class: u8, rng: &mut Stream) -> QueueId {
         if self.by_class {

@@ -39,6 +39,11 @@ impl<A: Assignment, B: Backpressure<A::Queues>> Policy for Composed<A, B> {
     }
 
     #[inline(always)]
+    fn beside(&self, choice: Choice, left: u64, queues: &A::Queues) -> Choice {
+        self.assignment.beside(choice, left, queues)
+    }
+
+    #[inline(always)]
     fn admits(&self, ingress: PortId, wire: u64) -> bool {
         self.backpressure.admits(ingress, wire)
     }

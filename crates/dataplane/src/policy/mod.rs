@@ -41,6 +41,11 @@ pub trait Policy: Clone + Send + 'static {
     }
     /// The queue for `packet` at egress `port`. Pure: the buffer may still refuse the packet.
     fn choose(&self, now: Instant, packet: &Packet, port: PortId, queues: &Self::Queues, rng: &mut Stream) -> Choice;
+    /// The queue for the packet that `choice` was for, where packets say what is left of their flow: so much.
+    #[inline(always)]
+    fn beside(&self, choice: Choice, _left: u64, _queues: &Self::Queues) -> Choice {
+        choice
+    }
     /// Reads what [`Policy::choose`] will read first of a flow, so that it is near by then: in large networks most of the time
     /// goes into waiting for it.
     #[inline(always)]

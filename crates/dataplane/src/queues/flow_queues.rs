@@ -9,23 +9,97 @@ use crate::held::{Choice, Held};
 use crate::queues::Queues;
 use alloc::vec::Vec;
 use backwater_types::{Extension, Frame, Instant, Packet, QueueId, hash};
+use core::ops::{Index, IndexMut};
 use hashbrown::HashTable;
 
+/// The queue of a flow, with what its scheduler keeps of it.
 #[derive(Clone, Debug)]
-struct FlowQueue {
+pub(super) struct FlowQueue<S> {
     flow: u32,
-    fifo: Fifo,
+    /// Its packets.
+    pub(super) fifo: Fifo,
+    /// Its scheduler's.
+    pub(super) of: S,
+    /// In the list of queues that are closed.
+    next_free: u32,
+}
+
+/// The queues of flows that hold data, in slots that are used again.
+#[derive(Clone, Debug)]
+pub(super) struct ByFlow<S> {
+    list: Vec<FlowQueue<S>>,
+    by_flow: HashTable<u32>,
+    free: u32,
+}
+
+impl<S> Default for ByFlow<S> {
+    fn default() -> ByFlow<S> {
+        ByFlow { list: Vec::with_capacity(64), by_flow: HashTable::with_capacity(64), free: NIL }
+    }
+}
+
+impl<S> ByFlow<S> {
+    #[inline(always)]
+    pub(super) fn slot_of(&self, flow: u32) -> Option<u32> {
+        self.by_flow.find(hash::mix64(flow as u64), |slot| self.list[*slot as usize].flow == flow).copied()
+    }
+
+    /// An empty queue for a flow that has none.
+    pub(super) fn open(&mut self, flow: u32, of: S) -> u32 {
+        let fresh = FlowQueue { flow, fifo: Fifo::default(), of, next_free: NIL };
+        let slot = self.free;
+        let slot = if slot == NIL {
+            self.list.push(fresh);
+            (self.list.len() - 1) as u32
+        } else {
+            self.free = self.list[slot as usize].next_free;
+            self.list[slot as usize] = fresh;
+            slot
+        };
+        let list = &self.list;
+        self.by_flow
+            .insert_unique(hash::mix64(flow as u64), slot, |slot| hash::mix64(list[*slot as usize].flow as u64));
+        slot
+    }
+
+    /// The queue in `slot` is empty again.
+    pub(super) fn close(&mut self, slot: u32) {
+        let flow = self.list[slot as usize].flow;
+        if let Ok(entry) = self.by_flow.find_entry(hash::mix64(flow as u64), |at| *at == slot) {
+            entry.remove();
+        }
+        self.list[slot as usize].next_free = self.free;
+        self.free = slot;
+    }
+}
+
+impl<S> Index<u32> for ByFlow<S> {
+    type Output = FlowQueue<S>;
+
+    #[inline(always)]
+    fn index(&self, slot: u32) -> &FlowQueue<S> {
+        &self.list[slot as usize]
+    }
+}
+
+impl<S> IndexMut<u32> for ByFlow<S> {
+    #[inline(always)]
+    fn index_mut(&mut self, slot: u32) -> &mut FlowQueue<S> {
+        &mut self.list[slot as usize]
+    }
+}
+
+/// A place in the round.
+#[derive(Clone, Copy, Debug)]
+struct Turn {
     deficit: u32,
-    /// Next in the round, or in the free list.
     next: u32,
 }
 
 /// The queues of one port.
 #[derive(Clone, Debug)]
 pub struct FlowQueues {
-    queues: Vec<FlowQueue>,
-    by_flow: HashTable<u32>,
-    free: u32,
+    queues: ByFlow<Turn>,
     /// The round: served from `first`, joined at `last`.
     first: u32,
     last: u32,
@@ -33,65 +107,24 @@ pub struct FlowQueues {
 }
 
 impl FlowQueues {
-    #[inline(always)]
-    fn slot_of(&self, flow: u32) -> Option<u32> {
-        self.by_flow.find(hash::mix64(flow as u64), |slot| self.queues[*slot as usize].flow == flow).copied()
-    }
-
-    fn open(&mut self, flow: u32) -> u32 {
-        let fresh = FlowQueue { flow, fifo: Fifo::default(), deficit: 0, next: NIL };
-        let slot = self.free;
-        let slot = if slot == NIL {
-            self.queues.push(fresh);
-            (self.queues.len() - 1) as u32
-        } else {
-            self.free = self.queues[slot as usize].next;
-            self.queues[slot as usize] = fresh;
-            slot
-        };
-        let queues = &self.queues;
-        self.by_flow
-            .insert_unique(hash::mix64(flow as u64), slot, |slot| hash::mix64(queues[*slot as usize].flow as u64));
-        self.join(slot);
-        slot
-    }
-
-    fn close(&mut self, slot: u32) {
-        let flow = self.queues[slot as usize].flow;
-        if let Ok(entry) = self.by_flow.find_entry(hash::mix64(flow as u64), |at| *at == slot) {
-            entry.remove();
-        }
-        self.queues[slot as usize].next = self.free;
-        self.free = slot;
-    }
-
     fn join(&mut self, slot: u32) {
-        self.queues[slot as usize].next = NIL;
+        self.queues[slot].of.next = NIL;
         if self.first == NIL {
             self.first = slot;
         } else {
-            self.queues[self.last as usize].next = slot;
+            self.queues[self.last].of.next = slot;
         }
         self.last = slot;
     }
 
-    fn leave_front(&mut self) -> u32 {
-        let slot = self.first;
-        self.first = self.queues[slot as usize].next;
-        slot
+    fn leave_front(&mut self) {
+        self.first = self.queues[self.first].of.next;
     }
 }
 
 impl Queues for FlowQueues {
     fn new(_count: usize, _groups: usize, quantum: u32) -> FlowQueues {
-        FlowQueues {
-            queues: Vec::with_capacity(64),
-            by_flow: HashTable::with_capacity(64),
-            free: NIL,
-            first: NIL,
-            last: NIL,
-            quantum,
-        }
+        FlowQueues { queues: ByFlow::default(), first: NIL, last: NIL, quantum }
     }
 
     /// Bytes of all flows are not needed per queue number here: marking and thresholds do not combine with per-flow queues.
@@ -100,12 +133,16 @@ impl Queues for FlowQueues {
     }
 
     fn all_bytes(&self) -> u64 {
-        self.queues.iter().map(|queue| queue.fifo.bytes).sum()
+        self.queues.list.iter().map(|queue| queue.fifo.bytes).sum()
     }
 
     fn push<E: Extension>(&mut self, cells: &mut Cells<E>, q: QueueId, frame: &Frame<E>, held: Held, now: Instant) {
-        let slot = self.slot_of(frame.flow).unwrap_or_else(|| self.open(frame.flow));
-        self.queues[slot as usize].fifo.push(cells, q, frame, held, now);
+        let slot = self.queues.slot_of(frame.flow).unwrap_or_else(|| {
+            let slot = self.queues.open(frame.flow, Turn { deficit: 0, next: NIL });
+            self.join(slot);
+            slot
+        });
+        self.queues[slot].fifo.push(cells, q, frame, held, now);
     }
 
     fn pop(&mut self, cells: &Cells<impl Extension>) -> Option<(QueueId, Cell)> {
@@ -114,22 +151,22 @@ impl Queues for FlowQueues {
         }
         loop {
             let slot = self.first;
-            let queue = &mut self.queues[slot as usize];
+            let queue = &mut self.queues[slot];
             let wire = queue.fifo.head_wire();
-            if queue.deficit >= wire {
-                queue.deficit -= wire;
+            if queue.of.deficit >= wire {
+                queue.of.deficit -= wire;
                 let cell = queue.fifo.pop(cells);
                 if queue.fifo.is_empty() {
                     self.leave_front();
-                    self.close(slot);
-                } else if queue.deficit < queue.fifo.head_wire() {
+                    self.queues.close(slot);
+                } else if queue.of.deficit < queue.fifo.head_wire() {
                     self.leave_front();
                     self.join(slot);
                 }
                 return Some((0, cell));
             }
-            queue.deficit += self.quantum;
-            if queue.deficit < wire {
+            queue.of.deficit += self.quantum;
+            if queue.of.deficit < wire {
                 self.leave_front();
                 self.join(slot);
             }
@@ -153,15 +190,15 @@ impl Queues for FlowQueues {
     }
 
     fn occupied(&self) -> u32 {
-        self.by_flow.len() as u32
+        self.queues.by_flow.len() as u32
     }
 
     fn visit(&self, cells: &Cells<impl Extension>, see: &mut dyn FnMut(QueueId, &Packet, Held)) {
         let mut at = self.first;
         while at != NIL {
-            let queue = &self.queues[at as usize];
+            let queue = &self.queues[at];
             queue.fifo.iter(cells).for_each(|(packet, held)| see(0, packet, held));
-            at = queue.next;
+            at = queue.of.next;
         }
     }
 }

@@ -5,8 +5,11 @@ pub mod by_number;
 pub mod by_record;
 pub mod drr;
 pub mod flow_queues;
+pub mod numbered;
 pub mod record_queues;
 pub mod skipping_queues;
+pub mod srf_flows;
+pub mod srf_queues;
 pub mod strict_queues;
 
 use crate::buffer::cells::{Cell, Cells, Fifo, MARK};
@@ -178,6 +181,23 @@ impl<const W: usize> PausableQueues<W> {
     #[inline(always)]
     pub fn active(&self) -> Bits<W> {
         self.nonempty.minus(&self.closed)
+    }
+
+    /// The first cell of `q`, which holds data.
+    #[inline(always)]
+    pub(crate) fn first(&self, q: usize) -> Cell {
+        self.queues[q].fifo.first()
+    }
+
+    /// Takes the first packet of `q`, which holds data, for a scheduler of another kind: whether that empties it.
+    #[inline(always)]
+    pub(crate) fn take(&mut self, q: usize, cells: &Cells<impl Extension>) -> (Cell, bool) {
+        let fifo = &mut self.queues[q].fifo;
+        let (cell, empties) = (fifo.pop(cells), fifo.is_empty());
+        if empties {
+            self.nonempty.remove(q);
+        }
+        (cell, empties)
     }
 
     /// What the first item of `q` was pushed with, packet or mark.

@@ -41,6 +41,7 @@ pub(super) fn check(doc: &Doc, net: &Net) -> Result<(), Error> {
     check_tcp(doc)?;
     check_fifo(doc)?;
     check_homa(doc)?;
+    check_srf(doc)?;
     let dctcp = &host.dctcp;
     let slowest = net.graph.links[..net.graph.hosts].iter().map(|link| link.rate).min().unwrap_or_default();
     let within = dctcp.min_rate.0 > 0 && dctcp.min_rate <= slowest;
@@ -98,12 +99,32 @@ fn check_homa(doc: &Doc) -> Result<(), Error> {
     check_nic(doc, "Homa", "the NIC of a Homa host chooses the message with the least left")
 }
 
-/// A NIC of its own, which obeys PFC and nothing finer.
-fn check_nic(doc: &Doc, name: &str, nic: &str) -> Result<(), Error> {
+/// Shortest remaining flow first, and what goes with it.
+fn check_srf(doc: &Doc) -> Result<(), Error> {
+    if doc.scenario.host.transport != Transport::Srf {
+        return Ok(());
+    }
+    check_rings(doc, "shortest remaining flow first")?;
+    let by_flow = |switch: &Switch| matches!(switch.backpressure, Backpressure::Flowsail | Backpressure::PerFlow);
+    let all = std::iter::once(&doc.scenario.switch).chain(doc.scenario.region.iter().map(|region| &region.switch));
+    doc.need(!all.into_iter().any(by_flow), "host.transport", || {
+        "its NIC obeys pauses of queues and none of flows by name; expected another transport, or switch.backpressure = \"none\", \
+         \"pfc\" or \"bfc\""
+            .into()
+    })
+}
+
+/// A NIC that HPCC's simulator has not.
+fn check_rings(doc: &Doc, name: &str) -> Result<(), Error> {
     let rings = doc.scenario.conventions.hosts == Hosts::Rings;
     doc.need(rings, "host.transport", || {
         format!("hosts of HPCC's simulator do not speak {name}; expected another transport")
-    })?;
+    })
+}
+
+/// A NIC of its own, which obeys PFC and nothing finer.
+fn check_nic(doc: &Doc, name: &str, nic: &str) -> Result<(), Error> {
+    check_rings(doc, name)?;
     let coarse = |switch: &Switch| matches!(switch.backpressure, Backpressure::None | Backpressure::Pfc);
     doc.need(coarse(&doc.scenario.switch), "host.transport", || {
         format!(

@@ -3,12 +3,12 @@
 mod software;
 
 use backwater_dataplane::{Ecn, EcnAt, EcnOf, FlowSailParams, Spacing};
-use backwater_nic::{Fifo, List, Nic, Rings, Srpt, Throttled};
+use backwater_nic::{Fifo, LeastLeft, List, Nic, Rings, Srpt, Throttled};
 use backwater_schemes::{
     AckClass, AnyControl, Assignment, Backpressure, Conventions, Host, Hosts, Network, Switch, Transport as Name,
 };
 use backwater_transport::{
-    Credit, ExpressPass, GoBackN, GoBackNSender, Homa, HomaHeader, HomaLevels, Site, Tcp, Transport,
+    Control, Credit, ExpressPass, GoBackN, GoBackNSender, Homa, HomaHeader, HomaLevels, Left, Site, Srf, Tcp, Transport,
 };
 use backwater_types::{BitsPerSec, Bytes, ControlFrame, Duration, FlowName, Instant, Kind, Packet, QueueMap, flags};
 use software::{HOST, LAST_WIRE, PACKET, PEER, RATE, SoftwareNic};
@@ -33,17 +33,21 @@ impl Tables {
         Network { host: &self.host, conventions: &self.conventions, seed: 1, stamps: false, fastest_nic: RATE }
     }
 
-    /// A NIC of RDMA, under the control that `host` names.
-    fn rdma<N: Nic<GoBackNSender<AnyControl>>>(&self) -> Rdma<N> {
-        let site = Site {
+    fn site(&self) -> Site {
+        Site {
             line_rate: RATE.0 as f64,
             window: u64::MAX,
+            payload: self.host.payload.0,
             base_rtt: Duration::ZERO,
             int_unit: 1,
             whole: false,
             clocks: false,
-        };
-        let control = self.host.control(site).expect("it is one");
+        }
+    }
+
+    /// A NIC of RDMA, under the control that `host` names.
+    fn rdma<N: Nic<GoBackNSender<AnyControl>>>(&self) -> Rdma<N> {
+        let control = self.host.control(self.site()).expect("it is one");
         let network = self.network();
         SoftwareNic::new(&network, &self.switch, network.go_back_n::<AnyControl>(vec![control]))
     }
@@ -62,6 +66,13 @@ impl Tables {
     /// A NIC that goes by what flows have left, under RDMA, whose flows have all alike; so that they go one after another.
     fn srpt(&self) -> Rdma<Srpt> {
         self.rdma()
+    }
+
+    /// A NIC that goes by the bytes that flows have left.
+    fn least_left(&self) -> SoftwareNic<LeastLeft<Left>, GoBackN<Srf>> {
+        let network = self.network();
+        let params = Srf::at(&self.host.srf, self.site());
+        SoftwareNic::new(&network, &self.switch, network.go_back_n::<Srf>(vec![params]))
     }
 
     /// A NIC under TCP, which starts with ten segments.
@@ -140,6 +151,7 @@ fn a_pause_of_the_port_holds_a_flow_until_it_is_resumed_or_the_link_comes_up() {
     check(Tables::default().list());
     check(Tables::default().fifo());
     check(Tables::default().srpt());
+    check(Tables::default().least_left());
 }
 
 /// Every second packet time one is written. Held from 1 to 7, they go back to back until they have caught up.
@@ -161,6 +173,7 @@ fn a_flow_with_a_pace_is_woken_for_it_and_catches_up_after_a_pause() {
     check(Tables::default().list());
     check(Tables::default().fifo());
     check(Tables::default().srpt());
+    check(Tables::default().least_left());
 }
 
 #[test]
@@ -318,6 +331,52 @@ fn the_message_with_the_least_left_goes_first() {
     assert_eq!(flows(&nic), [1, 2, 2, 2, 2, 2, 3, 3, 3, 4, 4, 4, 1, 1, 1, 1, 1, 1, 1]);
 }
 
+/// By bytes, of which packets say how many there are: the last packet of each flow has 500 of payload. What is sent again counts anew.
+#[test]
+fn the_flow_with_the_fewest_bytes_left_goes_first_and_says_so() {
+    let mut nic = Tables::default().least_left();
+    nic.start(1, 0, 8);
+    nic.start(2, 0, 5);
+    nic.run_to(amid(2));
+    nic.start(3, 0, 3);
+    nic.start(4, 0, 3);
+    nic.run_to(at(40));
+    // The first packet goes before the second flow is there; of flows with as much left goes that which started first.
+    assert_eq!(flows(&nic), [1, 2, 2, 2, 2, 2, 3, 3, 3, 4, 4, 4, 1, 1, 1, 1, 1, 1, 1]);
+}
+
+/// Of flows whose queue is paused none goes, however little is left of it; those behind it do, in their order.
+#[test]
+fn bfc_pauses_queues_of_a_nic_that_goes_by_what_is_left() {
+    let mut tables = Tables::under(Assignment::Dynamic, Backpressure::Bfc);
+    tables.switch.queues = 4;
+    let run = |tables: &Tables| {
+        let mut nic = tables.least_left();
+        (1..=3).for_each(|flow| _ = nic.start(flow, 0, 1000 * flow));
+        nic.run_to(amid(1));
+        let first = nic.sent[0].1.upstream_queue;
+        nic.control(ControlFrame::Pause(first));
+        nic.run_to(amid(6));
+        let second = nic.sent[2].1.upstream_queue;
+        nic.control(ControlFrame::Bitmap(QueueMap::new([1 << first | 1 << second, 0])));
+        nic.run_to(amid(9));
+        nic.control(ControlFrame::Resume(first));
+        nic.run_to(amid(19));
+        nic.control(ControlFrame::Bitmap(QueueMap::new([0b111, 0])));
+        nic.run_to(amid(25));
+        nic.link_up();
+        nic.run_to(at(27));
+        assert!(nic.sent.iter().all(|(_, packet)| (packet.upstream_queue == first) == (packet.flow == 1)));
+        (times(&nic), flows(&nic))
+    };
+    let (when, who) = run(&tables);
+    assert_eq!(who[..10], [1, 1, 2, 2, 2, 2, 2, 3, 3, 3]);
+    assert_eq!(who[10..], [1; 12], "the second is paused still, then all are until the link comes up");
+    assert_eq!(when, (0..20).map(at).chain([amid(25), amid(26)]).collect::<Vec<_>>());
+    tables.switch.bfc.nic_obeys = false;
+    assert_eq!(run(&tables).1, [1; 28]);
+}
+
 #[test]
 fn replies_go_first_unless_they_are_in_the_class_of_data() {
     /// When a reply leaves that is made amid the second of five packets, and one at 20, under a pause until 30.
@@ -345,6 +404,7 @@ fn replies_go_first_unless_they_are_in_the_class_of_data() {
     assert_eq!(replies(high.list()), [at(2), at(20)]);
     assert_eq!(replies(high.fifo()), [at(2), at(20)]);
     assert_eq!(replies(high.srpt()), [at(2), at(20)]);
+    assert_eq!(replies(high.least_left()), [at(2), at(20)]);
     assert_eq!(replies(data.list()), [at(2), at(30)]);
     assert_eq!(replies(data.fifo()), [at(4) + Duration(80 * u64::from(LAST_WIRE)), at(30)]);
 }

@@ -16,10 +16,10 @@ use crate::net::node_by_node::NodeByNode;
 use crate::net::schedule::{Agenda, Clock, Schedule};
 use crate::observe::Observer;
 use crate::workload::{Flow as Arrival, FlowKeys};
-use backwater_nic::{Context, Fifo, Flow, Flows, List, NewFlow, Nic, Rings, Srpt, Throttled, Timers};
+use backwater_nic::{Context, Fifo, Flow, Flows, LeastLeft, List, NewFlow, Nic, Rings, Srpt, Throttled, Timers};
 use backwater_transport::{
-    Control, Credit, Datagrams, ExpressPass, GoBackN, Homa, HomaHeader, Receiver, Reply, Sender, Source, Start, Tcp,
-    Transport,
+    Control, Credit, Datagrams, ExpressPass, GoBackN, Homa, HomaHeader, Left, Receiver, Reply, Sender, Source, Srf,
+    Start, Tcp, Transport,
 };
 use backwater_types::{DropReason, Duration, Extension, Frame, Instant, Kind, Packet, flags};
 use port::{PORT, TIMER};
@@ -37,9 +37,10 @@ type Carried<C> = <C as Control>::Extension;
 pub(crate) type TcpHost = Host<Fifo, Tcp, NodeByNode>;
 /// A host of ExpressPass.
 pub(crate) type ExpressPassHost = Host<Throttled<Fifo<Credit>, Credit>, ExpressPass, NodeByNode<Credit>>;
-
 /// A host of Homa.
 pub(crate) type HomaHost = Host<Srpt<HomaHeader>, Homa, NodeByNode<HomaHeader>>;
+/// A host that serves first what has the least left.
+pub(crate) type SrfHost = Host<LeastLeft<Left>, GoBackN<Srf>, NodeByNode<Left>>;
 
 /// A host with NIC `N` and transport `T`, whose events are kept by schedule `S`.
 pub(crate) struct Host<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> {

@@ -18,6 +18,7 @@ pub(crate) fn sites(scenario: &Scenario, graph: &Graph) -> Sites {
     let site = |line_rate: BitsPerSec, window: u64, base_rtt: u64| Site {
         line_rate: line_rate.0 as f64,
         window,
+        payload: host.payload.0,
         base_rtt: Duration::from_ns(base_rtt),
         int_unit,
         whole: scenario.conventions.time == Time::WholeNs,

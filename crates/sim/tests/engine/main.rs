@@ -22,6 +22,7 @@ mod planted_memory_bugs;
 mod processor_sharing;
 mod random_networks;
 mod shared_memory;
+mod srf;
 mod tcp;
 mod ties;
 mod traffic_statistics;

@@ -395,8 +395,15 @@ impl Control for Dcqcn {
 mod tests {
     use super::*;
 
-    const SITE: Site =
-        Site { line_rate: 1e11, window: u64::MAX, base_rtt: Duration::ZERO, int_unit: 1, whole: false, clocks: false };
+    const SITE: Site = Site {
+        line_rate: 1e11,
+        window: u64::MAX,
+        payload: 1000,
+        base_rtt: Duration::ZERO,
+        int_unit: 1,
+        whole: false,
+        clocks: false,
+    };
 
     fn us(n: u64) -> Instant {
         Instant(n * 1_000_000)

@@ -10,10 +10,21 @@
 //! ```
 //!
 //! Starts at line rate with alpha = 1. The first batch only sets the scene: its marks count towards the next.
+//!
+//! With slow start (BFC, appendix A.6, "DCTCP + SS"; the fork of that simulator behind it):
+//!
+//! ```text
+//! R = line / 10 at first ; until the first mark each ACK has R = min(line, R + 2 AI), and nothing else happens
+//! ```
+//!
+//! From that mark on the rules above hold for good, the first of them being the cut. A tenth of the line is 10 packets in 8.32 us at
+//! 100 Gb/s; with an AI of half a packet in each round trip an ACK lets one more go, so that these double.
+//!
 //! Differs from the paper: rates instead of windows are halved, and the window test is made before sending.
 //! Floating point: additions, multiplications and divisions only, which IEEE 754 rounds the same everywhere.
 
-use crate::rate::{Ack, Control, Site};
+use crate::rate::{Ack, Control, IdlePath, Site};
+use alloc::vec::Vec;
 use backwater_types::{BitsPerSec, Duration, OutOfRange, Ranges};
 #[cfg(feature = "schema")]
 use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
@@ -30,9 +41,24 @@ pub struct DctcpParams {
     pub min_rate: BitsPerSec,
     /// The window shrinks with the rate (false: it stays at `host.window`).
     pub window_follows_rate: bool,
+    /// Flows start at a tenth of the line rate, and until their first mark each ACK adds twice the additive increase.
+    pub slow_start: bool,
     /// Where flows start; not said here.
     #[cfg_attr(feature = "schema", serde(skip))]
     pub site: Site,
+}
+
+impl DctcpParams {
+    fn first_rate(&self) -> f64 {
+        let tenth = || self.site.kept(self.site.line_rate / 10.0).max(self.min_rate.0 as f64);
+        if self.slow_start { tenth() } else { self.site.line_rate }
+    }
+
+    /// An ACK in slow start came in at this rate.
+    #[inline(always)]
+    fn slow_start_rate(&self, rate: f64) -> f64 {
+        (rate + 2.0 * self.additive_increase.0 as f64).min(self.site.line_rate)
+    }
 }
 
 impl Default for DctcpParams {
@@ -42,6 +68,7 @@ impl Default for DctcpParams {
             additive_increase: BitsPerSec(961_000_000),
             min_rate: BitsPerSec(100_000_000),
             window_follows_rate: true,
+            slow_start: false,
             site: Site::default(),
         }
     }
@@ -84,18 +111,35 @@ impl Control for Dctcp {
     }
 
     fn new(params: &DctcpParams) -> Dctcp {
-        Dctcp {
-            rate: params.site.line_rate,
-            alpha: 1.0,
-            batch_end: 0,
-            batch_packets: 0,
-            marked: 0,
-            reduced_until: None,
-        }
+        Dctcp { rate: params.first_rate(), alpha: 1.0, batch_end: 0, batch_packets: 0, marked: 0, reduced_until: None }
     }
 
     fn min_rate(params: &DctcpParams) -> Option<BitsPerSec> {
         Some(params.min_rate)
+    }
+
+    fn starts_paced(params: &DctcpParams) -> bool {
+        params.slow_start
+    }
+
+    /// Each answer lets the packets that follow go sooner. What comes back to back from then on is no later than it was.
+    fn startup(params: &DctcpParams, path: &IdlePath) -> Duration {
+        let Site { line_rate, .. } = params.site;
+        let (mut rate, mut start, mut heard) = (params.first_rate(), 0, 0);
+        let mut answers: Vec<u64> = Vec::new();
+        for sent in 0..path.packets {
+            while answers.get(heard).is_some_and(|at| *at <= start) {
+                (rate, heard) = (params.slow_start_rate(rate), heard + 1);
+            }
+            let (alone, behind) = (start + path.round_trip.0, answers.last().map_or(0, |at| at + path.packet.0));
+            answers.push(alone.max(behind));
+            let back_to_back = path.at_line();
+            if sent + 1 == path.packets || rate == line_rate && (behind >= alone || back_to_back == path.packet) {
+                return Duration(alone.max(behind) - path.round_trip.0 - sent * path.packet.0);
+            }
+            start += params.site.gap_at(rate, path.wire.0).max(back_to_back).0;
+        }
+        Duration::ZERO
     }
 
     #[inline(always)]
@@ -115,6 +159,10 @@ impl Control for Dctcp {
         let new_batch = ack.seq > self.batch_end;
         if new_batch {
             if self.batch_end == 0 {
+                if params.slow_start && self.marked == 0 {
+                    self.rate = params.slow_start_rate(self.rate);
+                    return self.rate != before;
+                }
                 self.batch_packets = ack.next + 1;
             } else {
                 let share = (self.marked as f64 / self.batch_packets as f64).min(1.0);
@@ -142,16 +190,18 @@ impl Control for Dctcp {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use backwater_types::Instant;
+    use backwater_types::{Bytes, Instant};
 
     const PARAMS: DctcpParams = DctcpParams {
         g: 1.0 / 16.0,
         additive_increase: BitsPerSec(1_000_000_000),
         min_rate: BitsPerSec(100_000_000),
         window_follows_rate: true,
+        slow_start: false,
         site: Site {
             line_rate: 1e11,
             window: 104_000,
+            payload: 1000,
             base_rtt: Duration::ZERO,
             int_unit: 1,
             whole: false,
@@ -199,5 +249,54 @@ mod tests {
             flow.on_ack(&PARAMS, ack(seq, 200, false));
         }
         assert_eq!(flow.rate(), 5.1e10);
+    }
+
+    /// Half a packet in each round trip.
+    const SLOW: DctcpParams = DctcpParams { additive_increase: BitsPerSec(500_000_000), slow_start: true, ..PARAMS };
+
+    #[test]
+    fn slow_start_begins_at_a_tenth_of_the_line_and_adds_twice_ai_with_each_ack() {
+        let mut flow = Dctcp::new(&SLOW);
+        assert_eq!((flow.rate(), flow.window(&SLOW)), (1e10, 10_400));
+        assert_eq!(flow.gap(&SLOW, 1048), Duration(838_400));
+        for k in 1..=90 {
+            assert!(flow.on_ack(&SLOW, ack(k, k + 10, false)));
+            assert_eq!(flow.rate(), 1e10 + f64::from(k) * 1e9);
+        }
+        assert!(!flow.on_ack(&SLOW, ack(91, 101, false)), "no faster than the line");
+        assert_eq!((flow.rate(), flow.gap(&SLOW, 1048)), (1e11, Duration::ZERO));
+        let slowest = DctcpParams { min_rate: BitsPerSec(20_000_000_000), ..SLOW };
+        assert_eq!(Dctcp::new(&slowest).rate(), 2e10, "the lowest rate is the lowest");
+    }
+
+    #[test]
+    fn the_first_mark_ends_slow_start_for_good() {
+        let mut flow = Dctcp::new(&SLOW);
+        (1..=10).for_each(|k| _ = flow.on_ack(&SLOW, ack(k, k + 10, false)));
+        flow.on_ack(&SLOW, ack(11, 30, true));
+        assert_eq!(flow.rate(), 1e10, "half of 2e10: alpha is 1");
+        // The batch that begins there ends with packet 30; the reduction lasts as long.
+        (12..=30).for_each(|k| assert!(!flow.on_ack(&SLOW, ack(k, 40, false))));
+        assert!(flow.on_ack(&SLOW, ack(31, 50, false)));
+        assert_eq!(flow.rate(), 1e10 + 5e8, "a round trip later AI, once");
+        (32..=50).for_each(|k| assert!(!flow.on_ack(&SLOW, ack(k, 60, false))));
+    }
+
+    /// Packets go every 838.4 ns until the first answer comes, 8.36 us after it was asked for: the second is so much later than back
+    /// to back, the last of ten nine times so much. Behind a link of half the rate a packet more of it is hidden by what waits there.
+    #[test]
+    fn what_slow_start_states_is_how_much_later_packets_go() {
+        let line = BitsPerSec(100_000_000_000);
+        let (round_trip, packet) = (Duration(8_360_000), Duration(83_840));
+        let path = |packets| IdlePath { round_trip, opening: round_trip, packet, packets, line, wire: Bytes(1048) };
+        let late = |packets| Dctcp::startup(&SLOW, &path(packets)).0;
+        assert_eq!((late(1), late(2), late(10)), (0, 838_400 - 83_840, 9 * (838_400 - 83_840)));
+        // Packets 10 and 11 start at 8.384 and, at 11 Gb/s after one answer, 762.181 ns later.
+        assert_eq!(late(12), 10 * 838_400 + 762_181 - 11 * 83_840);
+        let slow = |packets| IdlePath { packet: Duration(167_680), ..path(packets) };
+        assert_eq!(Dctcp::startup(&SLOW, &slow(10)).0, 9 * (838_400 - 167_680));
+        // At the rate of the line nothing more is lost.
+        assert_eq!(late(400), late(4000));
+        assert_eq!(Dctcp::startup(&PARAMS, &path(10)).0, 0);
     }
 }

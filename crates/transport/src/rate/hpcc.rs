@@ -406,6 +406,7 @@ mod tests {
         let site = Site {
             line_rate: LINE,
             window: WINDOW,
+            payload: 1000,
             base_rtt: Duration::from_ns(BASE),
             int_unit: 1,
             whole: false,

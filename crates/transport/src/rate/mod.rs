@@ -4,6 +4,9 @@ mod dcqcn;
 mod dctcp;
 mod hpcc;
 mod line_rate;
+mod rtt;
+mod srf;
+mod swift;
 mod timely;
 mod window;
 
@@ -11,6 +14,9 @@ pub use dcqcn::{Dcqcn, DcqcnParams, DcqcnVariant};
 pub use dctcp::{Dctcp, DctcpParams};
 pub use hpcc::{HOPS, Hpcc, HpccParams, HpccReaction, Int};
 pub use line_rate::LineRate;
+pub use rtt::{Rtt, RttParams};
+pub use srf::{Left, Srf, SrfParams};
+pub use swift::{Swift, SwiftParams, Trip};
 pub use timely::{SentAt, Timely, TimelyParams};
 pub use window::Window;
 
@@ -42,6 +48,8 @@ pub struct Site {
     pub line_rate: f64,
     /// Window at line rate, payload bytes; `u64::MAX`: none.
     pub window: u64,
+    /// Payload of a full packet, bytes.
+    pub payload: u64,
     /// Base round trip: of an idle network, with a packet's time at every link. Zero where nobody asks.
     pub base_rtt: Duration,
     /// Telemetry counts bytes in units as many times as large as at 25 Gb/s.
@@ -87,6 +95,15 @@ impl Site {
     }
 }
 
+/// How it is known that packets were lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loss {
+    /// The receiver missed one.
+    Missed,
+    /// Nothing was heard for the retransmission timeout.
+    Timeout,
+}
+
 /// An idle path, as the only flow on it sees it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct IdlePath {
@@ -98,6 +115,17 @@ pub struct IdlePath {
     pub packet: Duration,
     /// Packets of the flow.
     pub packets: u64,
+    /// Rate of the first link, which is the NIC's.
+    pub line: BitsPerSec,
+    /// Bytes of a full packet on the wire.
+    pub wire: Bytes,
+}
+
+impl IdlePath {
+    /// Time of a full packet at the first link.
+    pub fn at_line(&self) -> Duration {
+        Duration(self.wire.0 * 8_000_000_000_000 / self.line.0)
+    }
 }
 
 /// End-to-end control of one flow.
@@ -121,6 +149,11 @@ pub trait Control: Copy + Send + 'static {
     /// nothing slows it.
     fn startup(_params: &Self::Params, _path: &IdlePath) -> Duration {
         Duration::ZERO
+    }
+    /// The first packets of a flow are not sent back to back: a last one that is short takes so much less than [`Control::startup`]
+    /// states as it catches up with the one before.
+    fn starts_paced(_params: &Self::Params) -> bool {
+        false
     }
     /// Share of an idle path that a flow alone takes in the long run, by its payload and headers.
     fn share(_params: &Self::Params) -> f64 {
@@ -146,6 +179,12 @@ pub trait Control: Copy + Send + 'static {
     /// The receiver notified of congestion. Whether the window or the pace has changed.
     #[inline(always)]
     fn on_cnp(&mut self, _params: &Self::Params, _now: Instant) -> bool {
+        false
+    }
+    /// Packets were lost: the receiver says so, or nothing was heard of them for the retransmission timeout. Whether the window or
+    /// the pace has changed.
+    #[inline(always)]
+    fn on_loss(&mut self, _params: &Self::Params, _now: Instant, _loss: Loss) -> bool {
         false
     }
     /// It has timers of its own.
@@ -181,9 +220,9 @@ pub trait Control: Copy + Send + 'static {
     fn carried(_params: &Self::Params) -> Bytes {
         Bytes(0)
     }
-    /// What a packet that starts now carries beside its headers.
+    /// What a packet that starts now carries beside its headers; so many payload bytes of its flow are left, its own among them.
     #[inline(always)]
-    fn outgoing(&self, _now: Instant) -> Self::Extension {
+    fn outgoing(&self, _now: Instant, _left: u64) -> Self::Extension {
         Self::Extension::default()
     }
     /// It asks for [`Site::base_rtt`].

@@ -93,7 +93,7 @@ impl Ranges for TimelyParams {
 
 /// When a packet was sent, as its sender's NIC writes it into the packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct SentAt(Instant);
+pub struct SentAt(pub(super) Instant);
 
 impl Extension for SentAt {
     type Port = ();
@@ -166,7 +166,7 @@ impl Control for Timely {
     }
 
     #[inline(always)]
-    fn outgoing(&self, now: Instant) -> SentAt {
+    fn outgoing(&self, now: Instant, _left: u64) -> SentAt {
         SentAt(now)
     }
 
@@ -226,6 +226,7 @@ mod tests {
         let site = Site {
             line_rate: LINE,
             window: 104_000,
+            payload: 1000,
             base_rtt: Duration::ZERO,
             int_unit: 1,
             whole: false,
@@ -328,7 +329,7 @@ mod tests {
     #[test]
     fn packets_carry_when_they_were_sent() {
         let flow = Timely::new(&params());
-        assert_eq!(flow.outgoing(Instant(7)), SentAt(Instant(7)));
+        assert_eq!(flow.outgoing(Instant(7), 0), SentAt(Instant(7)));
         assert_eq!(Timely::carried(&params()), Bytes(8));
     }
 

@@ -14,7 +14,9 @@ use backwater_types::{Bytes, Duration, Ranges, TIMER_MAX};
 
 use super::{Doc, Net};
 use crate::error::Error;
-use crate::model::{Assignment, Backpressure, BufferSize, LoadBalancing, Paths, Switch, WhenPaused};
+use crate::model::{
+    Assignment, Backpressure, BufferSize, LoadBalancing, Paths, Scheduler, Switch, Transport, WhenPaused,
+};
 
 /// Queue numbers of a PAUSE bitmap.
 const DATA_QUEUES_MAX: u16 = 128;
@@ -83,6 +85,7 @@ pub(super) fn check(part: &Part) -> Result<(), Error> {
     mmu::check(part)?;
     check_combination(part)?;
     check_groups(part)?;
+    check_scheduler(part)?;
     check_load_balancing(part)?;
     switch.check_tables().map_err(|wrong| part.wrong(&wrong.key, wrong.problem()))?;
     pfc::check(part)?;
@@ -181,6 +184,28 @@ fn check_load_balancing(part: &Part) -> Result<(), Error> {
         "backpressure by queue and by flow takes the packets of a flow to come and to go by one port each: with several it would \
          hold some of them, and others overtake",
     )
+}
+
+/// Shortest remaining flow first: queues that are served so, of packets that say what is left.
+fn check_scheduler(part: &Part) -> Result<(), Error> {
+    let switch = part.switch;
+    let srf = switch.scheduler == Scheduler::Srf;
+    part.need(srf || !switch.bfc.similar, "bfc.similar", || {
+        "only scheduler = \"srf\" looks at what is left of flows; expected false, or that".into()
+    })?;
+    part.need(!switch.bfc.similar || !switch.bfc.incast_label, "bfc.similar", || {
+        "incast_label keeps a queue from flows of other sizes; expected false, or bfc.incast_label = false".into()
+    })?;
+    let together = [(Assignment::PerFlow, Backpressure::None), (Assignment::Dynamic, Backpressure::Bfc)];
+    part.need(!srf || together.contains(&(switch.assignment, switch.backpressure)), "scheduler", || {
+        "only a queue for each flow, and BFC's, are served by what is left of flows; expected \"drr\", or assignment = \"per-flow\" \
+         with backpressure = \"none\", or assignment = \"dynamic\" with backpressure = \"bfc\""
+            .into()
+    })?;
+    part.need(!srf || part.doc.scenario.host.transport == Transport::Srf, "scheduler", || {
+        "packets of this transport do not say what is left of their flow; expected \"drr\", or host.transport = \"srf\""
+            .into()
+    })
 }
 
 /// Priority groups: the same number of queues each, and enough of them.

@@ -7,7 +7,7 @@ mod flowsail;
 mod tcp;
 
 use super::scenario;
-use backwater_scenario::model::{Assignment, Backpressure, Transport};
+use backwater_scenario::model::{Assignment, Backpressure, Scheduler, Transport};
 use backwater_schemes::registry::PRESETS;
 use backwater_types::hash::Stream;
 use std::fmt::Write;
@@ -41,6 +41,8 @@ struct Scheme {
     one_path: bool,
     /// Bytes that its packets carry beside their headers.
     carried: u64,
+    /// Its switches serve first what has the least left.
+    srf: bool,
 }
 
 impl Scheme {
@@ -70,7 +72,8 @@ impl Scheme {
         };
         let (marks, carried) = (switch.ecn.is_some(), host.carried().0);
         let one_path = !switch.load_balancing.splits_flows();
-        Scheme { name, family, weight, assignment, backpressure, marks, one_path, carried }
+        let srf = switch.scheduler == Scheduler::Srf;
+        Scheme { name, family, weight, assignment, backpressure, marks, one_path, carried, srf }
     }
 
     fn draw(family: Family, dice: &mut Dice) -> &'static Scheme {
@@ -201,6 +204,9 @@ fn queues_case(number: u64) -> Case {
     }
     if bfc || dqa {
         bfc_knobs(dice, &mut out, full);
+        if scheme.srf && !out.contains("incast_label") && dice.percent(50) {
+            out += "similar = true\n";
+        }
     }
 
     let _ = write!(out, "[host]\npayload = \"{payload} B\"\nrto = \"{} us\"\n", dice.of(&[60, 100, 300]));

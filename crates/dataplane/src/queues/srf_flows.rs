@@ -1,0 +1,100 @@
+//! A queue of its own for every flow that holds data, of which that is served whose first packet says that the least is left of its
+//! flow: shortest remaining flow first, ideally (spec D).
+//!
+//! What a packet says is what its sender had left, itself among it, so the first packet of a queue says what has yet to pass here. A
+//! flow's packets stay in order. Of flows with as much left goes that which has waited longest since it came or was served.
+
+use crate::buffer::cells::{Cell, Cells};
+use crate::held::{Choice, Held};
+use crate::queues::Queues;
+use crate::queues::flow_queues::ByFlow;
+use alloc::collections::BinaryHeap;
+use alloc::collections::binary_heap::PeekMut;
+use backwater_types::{Extension, Frame, Instant, Packet, QueueId};
+use core::cmp::Reverse;
+
+/// The queues of one port.
+#[derive(Clone, Debug)]
+pub struct SrfFlows {
+    flows: ByFlow<()>,
+    /// What each has left by its first packet, its turn and its slot: the least on top.
+    order: BinaryHeap<Reverse<(u64, u64, u32)>>,
+    /// Turns that were given.
+    turns: u64,
+}
+
+impl SrfFlows {
+    #[inline(always)]
+    fn turn(&mut self) -> u64 {
+        self.turns += 1;
+        self.turns
+    }
+}
+
+impl Queues for SrfFlows {
+    fn new(_count: usize, _groups: usize, _quantum: u32) -> SrfFlows {
+        SrfFlows { flows: ByFlow::default(), order: BinaryHeap::with_capacity(64), turns: 0 }
+    }
+
+    /// As of [`FlowQueues`](super::flow_queues::FlowQueues).
+    fn bytes(&self, _q: QueueId) -> u64 {
+        0
+    }
+
+    fn all_bytes(&self) -> u64 {
+        self.order.iter().map(|Reverse((_, _, slot))| self.flows[*slot].fifo.bytes).sum()
+    }
+
+    fn push<E: Extension>(&mut self, cells: &mut Cells<E>, q: QueueId, frame: &Frame<E>, held: Held, now: Instant) {
+        let slot = match self.flows.slot_of(frame.flow) {
+            Some(slot) => slot,
+            None => {
+                let (slot, turn) = (self.flows.open(frame.flow, ()), self.turn());
+                self.order.push(Reverse((frame.extension.left(), turn, slot)));
+                slot
+            }
+        };
+        self.flows[slot].fifo.push(cells, q, frame, held, now);
+    }
+
+    fn pop(&mut self, cells: &Cells<impl Extension>) -> Option<(QueueId, Cell)> {
+        let turn = self.turn();
+        let mut top = self.order.peek_mut()?;
+        let Reverse((_, _, slot)) = *top;
+        let fifo = &mut self.flows[slot].fifo;
+        let cell = fifo.pop(cells);
+        if fifo.is_empty() {
+            PeekMut::pop(top);
+            self.flows.close(slot);
+        } else {
+            *top = Reverse((cells.peek(fifo.first()).extension.left(), turn, slot));
+        }
+        Some((0, cell))
+    }
+
+    fn is_empty(&self) -> bool {
+        self.order.is_empty()
+    }
+
+    fn pass(&mut self, _choice: Choice) -> bool {
+        true
+    }
+
+    fn sendable(&self) -> bool {
+        !self.order.is_empty()
+    }
+
+    fn active_with(&self, _q: QueueId) -> u32 {
+        self.occupied()
+    }
+
+    fn occupied(&self) -> u32 {
+        self.order.len() as u32
+    }
+
+    fn visit(&self, cells: &Cells<impl Extension>, see: &mut dyn FnMut(QueueId, &Packet, Held)) {
+        for Reverse((_, _, slot)) in &self.order {
+            self.flows[*slot].fifo.iter(cells).for_each(|(packet, held)| see(0, packet, held));
+        }
+    }
+}
