@@ -1,6 +1,7 @@
 //! From a scenario to an outcome: picks the types a scheme compiles to, builds the network, runs it.
 
 use crate::compat::hpcc::in_order::InOrder;
+use crate::compat::hpcc::ranked::Ranked;
 use crate::engine::windows::Windows;
 use crate::engine::{self, Harvest, Timing, Watch};
 use crate::host::port::{EndHost, ExtensionOf};
@@ -16,7 +17,7 @@ use crate::observe::{Nobody, Observer};
 use crate::planes::{AnyPlanes, Maker, Plain, Planes};
 use crate::workload::levels::homa_levels;
 use crate::workload::{Traffic, counted_window};
-use backwater_dataplane::{DataPlane, Shape};
+use backwater_dataplane::{DataPlane, Ecn, Shape};
 use backwater_scenario::model::{
     Assignment, Backpressure, Hosts, Marks, Memory, Scenario, Scheduler, Switch, Ties, Transport, Window as Cap,
     Workload,
@@ -43,6 +44,7 @@ pub struct Simulation<'a> {
     pub graph: Graph,
     /// Threads to run on; the outcome does not depend on it.
     pub threads: usize,
+    order: Order,
     sites: Sites,
 }
 
@@ -52,12 +54,19 @@ impl<'a> Simulation<'a> {
         let graph = topology::expand(&scenario.topology);
         let scenario = shortened(scenario, &graph);
         let switches = graph.nodes.len() - graph.hosts;
-        let most = match scenario.conventions.ties {
-            Ties::Random => switches,
-            Ties::Scheduled | Ties::Ns3 => 1,
-        };
+        let order = order(&scenario);
+        let most = if order == Order::OneByOne { 1 } else { switches };
         let sites = sites(&scenario, &graph);
-        Simulation { scenario, graph, threads: threads.clamp(1, most), sites }
+        Simulation { scenario, graph, threads: threads.clamp(1, most), order, sites }
+    }
+
+    /// With all events one by one, where they come in the order in which they were scheduled: the other way to the same outcome, for
+    /// checks.
+    pub fn one_by_one(mut self) -> Simulation<'a> {
+        if self.order == Order::Ranked {
+            (self.order, self.threads) = (Order::OneByOne, 1);
+        }
+        self
     }
 
     /// Runs it. Published combinations, all in `experiments/smoke/schemes.toml`, run as types of their own, all others through an
@@ -140,11 +149,12 @@ impl<'a> Simulation<'a> {
     /// Hosts and switches of the HPCC simulator, in either order of ties.
     fn run_hpcc<C: Control>(&self, params: &C::Params, watch: &Watch) -> Outcome {
         let transport = self.go_back_n::<C>(|site| C::at(params, site));
-        match self.scenario.conventions.ties {
-            Ties::Random => {
+        match self.order {
+            Order::Drawn => {
                 self.run_as::<HpccHost<C, NodeByNode<C::Extension>>, FifoHpcc<C::Extension>>(transport, watch)
             }
-            Ties::Scheduled | Ties::Ns3 => {
+            Order::Ranked => self.run_as::<HpccHost<C, Ranked<C::Extension>>, FifoHpcc<C::Extension>>(transport, watch),
+            Order::OneByOne => {
                 self.run_as::<HpccHost<C, InOrder<C::Extension>>, FifoHpcc<C::Extension>>(transport, watch)
             }
         }
@@ -364,11 +374,35 @@ impl Visitor for &Tables<'_> {
 
     fn control<C: Control>(self, at: impl Fn(Site) -> C::Params) -> Self::Out {
         let (transport, conventions) = (self.simulation.go_back_n::<C>(at), &self.simulation.scenario.conventions);
-        match (conventions.hosts, conventions.ties) {
+        match (conventions.hosts, self.simulation.order) {
             (Hosts::Rings, _) => self.run::<RdmaHost<C>>(transport),
-            (Hosts::HpccSim, Ties::Random) => self.run::<HpccHost<C, NodeByNode<C::Extension>>>(transport),
-            (Hosts::HpccSim, Ties::Scheduled | Ties::Ns3) => self.run::<HpccHost<C, InOrder<C::Extension>>>(transport),
+            (Hosts::HpccSim, Order::Drawn) => self.run::<HpccHost<C, NodeByNode<C::Extension>>>(transport),
+            (Hosts::HpccSim, Order::Ranked) => self.run::<HpccHost<C, Ranked<C::Extension>>>(transport),
+            (Hosts::HpccSim, Order::OneByOne) => self.run::<HpccHost<C, InOrder<C::Extension>>>(transport),
         }
+    }
+}
+
+/// How the order of events at one instant is had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Order {
+    /// Node by node, drawn anew each time.
+    Drawn,
+    /// Node by node, by when they were scheduled.
+    Ranked,
+    /// One by one, by when they were scheduled: what one node draws may depend on what another drew before it.
+    OneByOne,
+}
+
+fn order(scenario: &Scenario) -> Order {
+    let drawn = |switch: &Switch| {
+        let between = |ecn: &Ecn| ecn.kmin < ecn.kmax || ecn.by_rate.iter().any(|at| at.kmin < at.kmax);
+        switch.ecn.as_ref().is_some_and(between)
+    };
+    match scenario.conventions.ties {
+        Ties::Random => Order::Drawn,
+        Ties::Ns3 if drawn(&scenario.switch) || scenario.region.iter().any(|r| drawn(&r.switch)) => Order::OneByOne,
+        Ties::Scheduled | Ties::Ns3 => Order::Ranked,
     }
 }
 

@@ -15,13 +15,14 @@ use crate::host::params::{Finished, HostParams};
 use crate::host::port::{EndHost, ExtensionOf};
 use crate::net::build::Nodes;
 use crate::net::link::Crossing;
+use crate::net::schedule::Schedule;
 use crate::net::stats::PortStats;
 use crate::observe::Observer;
 use crate::workload::{ENDLESS, Traffic};
 use backwater_dataplane::DataPlane;
 use backwater_types::{Duration, Instant};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, RwLock};
 
 /// When to stop and what to sample; the same for all threads.
 #[derive(Clone, Copy, Debug)]
@@ -118,11 +119,13 @@ struct Post {
 }
 
 /// What threads share. Everything is double: a thread may be one window ahead of another, never two.
-struct Shared<'a, E> {
+struct Shared<'a, S: Schedule> {
     watch: &'a Watch,
     barrier: SpinBarrier,
     /// `[parity][from x to]`.
-    mail: [Vec<Mutex<Vec<Crossing<E>>>>; 2],
+    mail: [Vec<Mutex<Vec<Crossing<S>>>>; 2],
+    /// `[parity][partition]`: what it scheduled in the window.
+    accounts: [Vec<RwLock<S::Account>>; 2],
     /// `[parity][partition]`.
     posts: [Vec<Post>; 2],
     /// `[parity]`: the first thread has seen the word to stop.
@@ -140,10 +143,12 @@ pub(crate) fn run<H: EndHost<Schedule: Windows<H, D, O>>, D: DataPlane<Extension
     let n = partitions.len();
     let posts = || (0..n).map(|_| Post::default()).collect::<Vec<_>>();
     let mail = || (0..n * n).map(|_| Mutex::new(Vec::new())).collect::<Vec<_>>();
+    let accounts = || (0..n).map(|_| RwLock::default()).collect::<Vec<_>>();
     let shared = Shared {
         watch,
         barrier: SpinBarrier::new(n),
         mail: [mail(), mail()],
+        accounts: [accounts(), accounts()],
         posts: [posts(), posts()],
         stop: Default::default(),
     };
@@ -165,7 +170,7 @@ struct Worker<'a, H: EndHost, D, O> {
     params: HostParams<H::Params>,
     traffic: Traffic,
     timing: Timing,
-    shared: &'a Shared<'a, ExtensionOf<H>>,
+    shared: &'a Shared<'a, H::Schedule>,
     /// Its patience at the barrier.
     looks: u32,
     harvest: Harvest,
@@ -189,7 +194,7 @@ impl<'a, H: EndHost<Schedule: Windows<H, D, O>>, D: DataPlane<Extension = Extens
         params: HostParams<H::Params>,
         traffic: Traffic,
         timing: Timing,
-        shared: &'a Shared<'a, ExtensionOf<H>>,
+        shared: &'a Shared<'a, H::Schedule>,
     ) -> Self {
         let dependents = traffic.dependents() as usize;
         let harvest = Harvest {
@@ -343,7 +348,10 @@ impl<'a, H: EndHost<Schedule: Windows<H, D, O>>, D: DataPlane<Extension = Extens
         let n = fabric.outbox.len();
         let me = fabric.id as usize;
         let next = local.min(fabric.outbox_next).min(self.traffic.next_at());
+        let accounts = &shared.accounts[parity];
+        fabric.schedule.hand_over(&mut accounts[me].write().unwrap_or_else(|e| e.into_inner()));
         if n == 1 {
+            H::Schedule::settle(&mut self.nodes, accounts, end);
             shared.stop[parity].store(shared.watch.cancel.load(Ordering::Relaxed), Ordering::Relaxed);
             let standing = Standing { next, counted_finished: self.counted_finished, started: self.started };
             self.report(end, self.finished, self.nodes.fabric.packet_hops, &standing);
@@ -368,6 +376,7 @@ impl<'a, H: EndHost<Schedule: Windows<H, D, O>>, D: DataPlane<Extension = Extens
             let mut box_ = shared.mail[parity][from * n + me].lock().unwrap_or_else(|e| e.into_inner());
             fabric.accept(&mut box_);
         }
+        H::Schedule::settle(&mut self.nodes, accounts, end);
         let posts = &shared.posts[parity];
         let sum = |field: fn(&Post) -> &AtomicU64| posts.iter().map(|p| field(p).load(Ordering::Relaxed)).sum();
         let next = posts.iter().map(|p| p.next.load(Ordering::Relaxed)).min().map_or(Instant::NEVER, Instant);

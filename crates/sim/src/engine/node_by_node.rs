@@ -81,7 +81,7 @@ fn run_host<E: Extension, H: EndHost<Schedule = NodeByNode<E>>, O: Observer>(
         match leaf {
             LINK => {
                 let port = host.port_mut();
-                let packet = w.fabric.schedule.take(&mut port.agenda, LINK, port.link_in);
+                let (_, packet) = w.fabric.schedule.take(&mut port.agenda, LINK, port.link_in);
                 host.arrive(w, packet);
             }
             PORT => host.free(w),
@@ -89,6 +89,7 @@ fn run_host<E: Extension, H: EndHost<Schedule = NodeByNode<E>>, O: Observer>(
                 while let Some(flow) = host.port_mut().arrival(now) {
                     host.start(w, flow);
                 }
+                host.port_mut().await_arrival();
                 host.started(w);
             }
             _ => host.timer(w),
@@ -108,7 +109,7 @@ fn run_switch<D: DataPlane, O: Observer>(
     while let Some((now, leaf)) = switch.agenda.first_before(end) {
         if leaf < ports {
             let link = switch.ports[leaf].link_in;
-            let packet = fabric.schedule.take(&mut switch.agenda, leaf, link);
+            let (_, packet) = fabric.schedule.take(&mut switch.agenda, leaf, link);
             switch.arrive(now, leaf as PortId, packet, fabric, observer);
         } else if leaf < 2 * ports {
             switch.free(now, (leaf - ports) as PortId, fabric, observer);

@@ -6,6 +6,7 @@ use crate::net::build::Nodes;
 use crate::net::schedule::Schedule;
 use crate::workload::Flow;
 use backwater_types::Instant;
+use std::sync::RwLock;
 
 /// A schedule that can run hosts `H` and switches of data plane `D` under observer `O`.
 pub(crate) trait Windows<H: EndHost, D, O>: Schedule {
@@ -21,6 +22,9 @@ pub(crate) trait Windows<H: EndHost, D, O>: Schedule {
         finished: &mut impl FnMut(Instant, Finished),
         observer: &mut O,
     );
+    /// The window that ended at `end` is over, and all partitions have put their accounts of it there.
+    #[inline(always)]
+    fn settle(_nodes: &mut Nodes<H, D>, _accounts: &[RwLock<Self::Account>], _end: Instant) {}
     /// The earliest event that it knows of.
     fn next(nodes: &Nodes<H, D>) -> Instant;
 }

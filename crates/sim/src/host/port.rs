@@ -2,14 +2,14 @@
 
 use crate::host::params::{Credits, Finished, HostParams, Timeouts};
 use crate::net::link::{Fabric, Wire, put_on_wire};
-use crate::net::node_by_node::NodeByNode;
 use crate::net::schedule::{Agenda, Clock, EventName, Schedule};
 use crate::net::stats::{Drops, PortStats};
+use crate::net::tree::Tree;
 use crate::observe::Observer;
 use crate::workload::{Flow, FlowKeys};
 use backwater_dataplane::Ring;
 use backwater_nic::NicSetup;
-use backwater_types::{Extension, Frame, Instant};
+use backwater_types::{Frame, Instant};
 use std::collections::VecDeque;
 
 /// Leaf of a host's event queue: the head frame of its incoming link.
@@ -167,23 +167,26 @@ impl<S: Schedule> HostPort<S> {
     }
 }
 
-impl<E: Extension> HostPort<NodeByNode<E>> {
+impl<S: Schedule<Agenda<4>: AsMut<Tree<4>>>> HostPort<S> {
     /// A flow will arrive here.
     #[inline(always)]
     pub fn announce(&mut self, flow: Flow) {
-        if self.arrivals.is_empty() {
-            self.agenda.set(ARRIVAL, flow.at);
-        }
         self.arrivals.push_back(flow);
+        if self.arrivals.len() == 1 {
+            self.await_arrival();
+        }
     }
 
-    /// The next flow that arrives now; when there is none, the event queue learns when the one after that comes.
+    /// The next flow that arrives now.
     #[inline(always)]
     pub fn arrival(&mut self, now: Instant) -> Option<Flow> {
-        if self.arrivals.front().is_some_and(|flow| flow.at == now) {
-            return self.arrivals.pop_front();
-        }
-        self.agenda.set(ARRIVAL, self.arrivals.front().map_or(Instant::NEVER, |flow| flow.at));
-        None
+        self.arrivals.front().is_some_and(|flow| flow.at == now).then(|| self.arrivals.pop_front()).flatten()
+    }
+
+    /// The event queue learns when the next flow arrives.
+    #[inline(always)]
+    pub fn await_arrival(&mut self) {
+        let next = self.arrivals.front().map_or(Instant::NEVER, |flow| flow.at);
+        self.agenda.as_mut().set(ARRIVAL, next);
     }
 }

@@ -12,7 +12,7 @@ use crate::net::switch_node::{Change, SwitchNode};
 use crate::workload::FlowKeys;
 use backwater_dataplane::{DataPlane, Shape};
 use backwater_scenario::model::{Fault, Paths, Scenario, Ties, Transport};
-use backwater_scenario::topology::Graph;
+use backwater_scenario::topology::{Graph, Link};
 use backwater_schemes::build::ser_time;
 use backwater_schemes::{Backpressure, Neighbour, Network, NicSite, Switch, SwitchSite};
 use backwater_types::hash::{self, Stream};
@@ -45,15 +45,16 @@ pub(crate) fn build<H: EndHost, D: DataPlane<Extension = ExtensionOf<H>>>(
     let (local, counts) = number(graph, &part, partitions);
     let incoming = number_links(graph, &part, partitions);
     let wires = Wires { scenario, graph, part: &part, local: &local, incoming: &incoming };
+    let longest = longest_way(scenario, graph);
     let mut nodes: Vec<Nodes<H, D>> = (0..partitions)
         .map(|p| Nodes {
             hosts: Vec::new(),
             switches: Vec::new(),
             fabric: Fabric {
                 id: p as u16,
-                schedule: H::Schedule::new(counts[p], incoming.ends[p].len()),
+                schedule: H::Schedule::new(p as u16, counts[p], incoming.ends[p].len(), longest),
                 ends: incoming.ends[p].iter().map(|(node, port)| (local[*node], *port)).collect(),
-                outbox: vec![Vec::new(); partitions],
+                outbox: std::iter::repeat_with(Vec::new).take(partitions).collect(),
                 outbox_next: Instant::NEVER,
                 packet_hops: 0,
             },
@@ -118,6 +119,12 @@ pub(crate) fn delay_on_wire(scenario: &Scenario) -> Duration {
     let up = scenario.fault.iter().all(|fault| fault.down.is_empty());
     let all = plain && up && scenario.host.transport == Transport::Tcp;
     if all { scenario.host.delay } else { Duration::ZERO }
+}
+
+/// Longer than any frame is on its way, from the start of its transmission.
+fn longest_way(scenario: &Scenario, graph: &Graph) -> Duration {
+    let way = |link: &Link| link.delay + ser_time(&scenario.conventions, link.rate).of_bytes(u16::MAX.into());
+    graph.links.iter().map(way).max().unwrap_or(Duration::ZERO) + delay_on_wire(scenario)
 }
 
 /// `[node][port]`: its link.

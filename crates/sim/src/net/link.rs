@@ -49,7 +49,6 @@ impl Faults {
 }
 
 /// Everything in flight towards the nodes of one partition, and what leaves it for others.
-#[derive(Debug)]
 pub struct Fabric<S: Schedule> {
     /// This partition.
     pub id: u16,
@@ -58,7 +57,7 @@ pub struct Fabric<S: Schedule> {
     /// `[link]`: receiving node and port.
     pub ends: Vec<(u32, u16)>,
     /// `[partition]`: frames for other partitions, handed over at the end of the window.
-    pub outbox: Vec<Vec<Crossing<S::Extension>>>,
+    pub outbox: Vec<Vec<Crossing<S>>>,
     /// Earliest arrival in `outbox`.
     pub outbox_next: Instant,
     /// Frames that fully crossed a link.
@@ -66,33 +65,34 @@ pub struct Fabric<S: Schedule> {
 }
 
 /// A frame on its way to another partition.
-#[derive(Clone, Copy, Debug)]
-pub struct Crossing<E> {
+pub struct Crossing<S: Schedule> {
     link: u32,
     at: Instant,
-    frame: Frame<E>,
+    stamp: S::Stamp,
+    frame: Frame<S::Extension>,
 }
 
 impl<S: Schedule> Fabric<S> {
     /// Puts a frame that leaves `queue` on a link; its last bit arrives at `at`.
     #[inline(always)]
     pub fn send(&mut self, to: Target, at: Instant, frame: &Frame<S::Extension>, queue: QueueId) {
+        let stamp = self.schedule.stamp();
         if to.partition == self.id {
-            self.schedule.deliver(to, at, frame, queue);
+            self.schedule.deliver(to, at, stamp, frame, queue);
         } else {
             self.outbox_next = self.outbox_next.min(at);
-            let mut crossing = Crossing { link: to.link, at, frame: *frame };
+            let mut crossing = Crossing { link: to.link, at, stamp, frame: *frame };
             crossing.frame.upstream_queue = queue;
             self.outbox[to.partition as usize].push(crossing);
         }
     }
 
     /// Takes over what another partition sent here.
-    pub fn accept(&mut self, crossings: &mut Vec<Crossing<S::Extension>>) {
+    pub fn accept(&mut self, crossings: &mut Vec<Crossing<S>>) {
         for c in crossings.drain(..) {
             let (node, port) = self.ends[c.link as usize];
             let to = Target { partition: self.id, port, node, link: c.link };
-            self.schedule.deliver(to, c.at, &c.frame, c.frame.upstream_queue);
+            self.schedule.deliver(to, c.at, c.stamp, &c.frame, c.frame.upstream_queue);
         }
     }
 }

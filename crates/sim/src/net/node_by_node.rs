@@ -5,25 +5,31 @@
 use crate::net::schedule::{Agenda, EventName, Schedule, Target};
 use crate::net::tree::Tree;
 use backwater_dataplane::Ring;
-use backwater_types::{Extension, Frame, Instant, QueueId};
+use backwater_types::{Duration, Extension, Frame, Instant, QueueId};
 
-/// Frames in flight on one direction of a link, with the times their last bits arrive.
+/// Frames in flight on one direction of a link, with the times their last bits arrive, and a stamp on each.
 #[derive(Clone, Debug)]
-pub struct InFlight<E> {
-    frames: Ring<(Instant, Frame<E>)>,
+pub struct InFlight<E, T = ()> {
+    frames: Ring<(Instant, T, Frame<E>)>,
 }
 
-impl<E: Extension> InFlight<E> {
+impl<E: Extension, T: Copy> Default for InFlight<E, T> {
+    fn default() -> InFlight<E, T> {
+        InFlight { frames: Ring::default() }
+    }
+}
+
+impl<E: Extension, T: Copy> InFlight<E, T> {
     /// Arrival of the head frame; [`Instant::NEVER`] if none is in flight.
     #[inline(always)]
     pub fn head(&self) -> Instant {
-        self.frames.front().map_or(Instant::NEVER, |(at, _)| *at)
+        self.frames.front().map_or(Instant::NEVER, |(at, ..)| *at)
     }
 
-    /// The head frame.
+    /// The head frame, and its stamp.
     #[inline(always)]
-    pub fn front(&self) -> Option<&Frame<E>> {
-        self.frames.front().map(|(_, frame)| frame)
+    pub fn front(&self) -> Option<(T, &Frame<E>)> {
+        self.frames.front().map(|(_, stamp, frame)| (*stamp, frame))
     }
 
     /// How many.
@@ -35,7 +41,7 @@ impl<E: Extension> InFlight<E> {
     /// Frames that arrive before `end`.
     #[inline(always)]
     pub fn before(&self, end: Instant) -> impl Iterator<Item = &Frame<E>> {
-        self.frames.iter().take_while(move |(at, _)| *at < end).map(|(_, frame)| frame)
+        self.frames.iter().take_while(move |(at, ..)| *at < end).map(|(.., frame)| frame)
     }
 
     /// The head frame has been dealt with. The arrival of the next; [`Instant::NEVER`] if none is in flight.
@@ -45,33 +51,55 @@ impl<E: Extension> InFlight<E> {
         self.head()
     }
 
+    /// A frame that left `queue` is on its way.
     #[inline(always)]
-    fn push(&mut self, at: Instant, frame: &Frame<E>, queue: QueueId) {
-        debug_assert!(self.frames.back().is_none_or(|(last, _)| *last <= at), "a link delivers in order");
+    pub fn push(&mut self, at: Instant, stamp: T, frame: &Frame<E>, queue: QueueId) {
+        debug_assert!(self.frames.back().is_none_or(|(last, ..)| *last <= at), "a link delivers in order");
         // Copied whole, then patched where it lies: see `Cells::packet` on copies of patched packets.
-        self.frames.push_back((at, *frame)).1.upstream_queue = queue;
+        self.frames.push_back((at, stamp, *frame)).2.upstream_queue = queue;
     }
 }
 
 /// What is in flight towards the nodes, and which of them it concerns.
 #[derive(Debug)]
-pub struct NodeByNode<E = ()> {
+pub struct NodeByNode<E = (), T = ()> {
     /// `[link]`: frames in flight.
-    pub in_flight: Vec<InFlight<E>>,
+    pub in_flight: Vec<InFlight<E, T>>,
     /// `[node]`: no event before this.
     pub next: Vec<Instant>,
     /// `[node]`: ports whose link was idle and is not any more.
     pub woken: Vec<Vec<u16>>,
 }
 
-impl<E: Extension> NodeByNode<E> {
-    /// Takes the frame that has arrived by `link`, which is `leaf` in its node's queue.
+impl<E: Extension, T: Copy> NodeByNode<E, T> {
+    /// For so many nodes and incoming links.
+    pub fn of(nodes: usize, links: usize) -> NodeByNode<E, T> {
+        NodeByNode {
+            in_flight: vec![InFlight::default(); links],
+            next: vec![Instant::NEVER; nodes],
+            woken: vec![Vec::with_capacity(8); nodes],
+        }
+    }
+
+    /// Takes the frame that has arrived by `link`, which is `leaf` in its node's queue; with its stamp.
     #[inline(always)]
-    pub fn take<const LEAVES: usize>(&mut self, tree: &mut Tree<LEAVES>, leaf: usize, link: u32) -> Frame<E> {
+    pub fn take<const LEAVES: usize>(&mut self, tree: &mut Tree<LEAVES>, leaf: usize, link: u32) -> (T, Frame<E>) {
         let frames = &mut self.in_flight[link as usize];
-        let frame = *frames.front().expect("an armed link has a frame in flight");
+        let (stamp, frame) = frames.front().expect("an armed link has a frame in flight");
+        let taken = (stamp, *frame);
         tree.set(leaf, frames.advance());
-        frame
+        taken
+    }
+
+    /// A frame that left `queue` will arrive.
+    #[inline(always)]
+    pub fn put(&mut self, to: Target, at: Instant, stamp: T, frame: &Frame<E>, queue: QueueId) {
+        let frames = &mut self.in_flight[to.link as usize];
+        if frames.count() == 0 {
+            self.woken[to.node as usize].push(to.port);
+            self.next[to.node as usize] = self.next[to.node as usize].min(at);
+        }
+        frames.push(at, stamp, frame, queue);
     }
 
     /// Arrival of the head frame of a link.
@@ -84,24 +112,20 @@ impl<E: Extension> NodeByNode<E> {
 impl<E: Extension> Schedule for NodeByNode<E> {
     type Extension = E;
     type Agenda<const LEAVES: usize> = Tree<LEAVES>;
+    type Stamp = ();
+    type Account = ();
     const IN_ORDER: bool = false;
 
-    fn new(nodes: usize, links: usize) -> NodeByNode<E> {
-        NodeByNode {
-            in_flight: vec![InFlight { frames: Ring::default() }; links],
-            next: vec![Instant::NEVER; nodes],
-            woken: vec![Vec::with_capacity(8); nodes],
-        }
+    fn new(_partition: u16, nodes: usize, links: usize, _longest: Duration) -> NodeByNode<E> {
+        NodeByNode::of(nodes, links)
     }
 
     #[inline(always)]
-    fn deliver(&mut self, to: Target, at: Instant, frame: &Frame<E>, queue: QueueId) {
-        let frames = &mut self.in_flight[to.link as usize];
-        if frames.frames.is_empty() {
-            self.woken[to.node as usize].push(to.port);
-            self.next[to.node as usize] = self.next[to.node as usize].min(at);
-        }
-        frames.push(at, frame, queue);
+    fn stamp(&mut self) {}
+
+    #[inline(always)]
+    fn deliver(&mut self, to: Target, at: Instant, stamp: (), frame: &Frame<E>, queue: QueueId) {
+        self.put(to, at, stamp, frame, queue);
     }
 
     #[inline(always)]

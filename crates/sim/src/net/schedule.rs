@@ -3,7 +3,7 @@
 //! Node by node, each with an event queue of its own, or all events of the network one by one in the order in which they were
 //! scheduled, as in ns-3. Hosts and switches are the same in both: a frame arrives, a port may be free again, a timer runs.
 
-use backwater_types::{Extension, Frame, Instant, PortId, QueueId};
+use backwater_types::{Duration, Extension, Frame, Instant, PortId, QueueId};
 
 /// The events ahead of the nodes of one partition, but for what each node keeps itself.
 pub trait Schedule: Send + Sized {
@@ -15,15 +15,25 @@ pub trait Schedule: Send + Sized {
     /// pause goes out before the packet that caused it, as it does in ns-3.
     const IN_ORDER: bool;
 
-    /// For so many nodes and incoming links.
-    fn new(nodes: usize, links: usize) -> Self;
+    /// When an arrival was scheduled, where that decides between events of one instant.
+    type Stamp: Copy + Send;
+    /// What a partition tells all others of a window, beside the frames it sent them.
+    type Account: Default + Send + Sync;
+
+    /// For so many nodes and incoming links, in this partition; no frame of the network is longer on its way than `longest`.
+    fn new(partition: u16, nodes: usize, links: usize, longest: Duration) -> Self;
+    /// What is scheduled next is scheduled now.
+    fn stamp(&mut self) -> Self::Stamp;
     /// A frame that left `queue` will arrive at a node here.
-    fn deliver(&mut self, to: Target, at: Instant, frame: &Frame<Self::Extension>, queue: QueueId);
+    fn deliver(&mut self, to: Target, at: Instant, stamp: Self::Stamp, frame: &Frame<Self::Extension>, queue: QueueId);
     /// Whether a port is free whose last transmission ends at `busy_until`.
     fn is_free(busy_until: Instant, now: Instant) -> bool;
     /// The event of that end has come.
     #[inline(always)]
     fn ended(_busy_until: &mut Instant) {}
+    /// The window is over: puts the account of it in its place, where an older one lies.
+    #[inline(always)]
+    fn hand_over(&mut self, _place: &mut Self::Account) {}
 }
 
 /// What a node keeps of the events ahead of it, in a schedule `S`.

@@ -134,14 +134,14 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
     /// Reads what the arrivals of a window that ends at `end` will need, in a large network. One by one each would wait for
     /// memory; reads that do not depend on one another wait together.
     #[inline(always)]
-    pub fn touch(&self, end: Instant, in_flight: &[InFlight<impl Extension>]) {
+    pub fn touch(&self, end: Instant, in_flight: &[InFlight<impl Extension, impl Copy>]) {
         if self.touches {
             self.touch_all(end, in_flight);
         }
     }
 
     #[inline(never)]
-    fn touch_all(&self, end: Instant, in_flight: &[InFlight<impl Extension>]) {
+    fn touch_all(&self, end: Instant, in_flight: &[InFlight<impl Extension, impl Copy>]) {
         let mut sum = self.plane.touch_ports();
         for port in &self.ports {
             let arrivals = &in_flight[port.link_in as usize];

@@ -112,6 +112,12 @@ impl<const LEAVES: usize> Tree<LEAVES> {
     }
 }
 
+impl<const LEAVES: usize> AsMut<Tree<LEAVES>> for Tree<LEAVES> {
+    fn as_mut(&mut self) -> &mut Tree<LEAVES> {
+        self
+    }
+}
+
 #[inline(always)]
 fn key(leaf: usize, at: Instant, salt: u64, leaf_bits: u32) -> u64 {
     debug_assert!(at < TIME_LIMIT, "time beyond the key's range");

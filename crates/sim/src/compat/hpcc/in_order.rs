@@ -17,7 +17,7 @@ use crate::net::schedule::{Agenda, Clock, EventName, Schedule, Target};
 use crate::observe::Observer;
 use crate::workload::Flow;
 use backwater_dataplane::DataPlane;
-use backwater_types::{Extension, Frame, Instant, QueueId};
+use backwater_types::{Duration, Extension, Frame, Instant, QueueId};
 use std::collections::VecDeque;
 
 /// All events of the network.
@@ -34,14 +34,19 @@ pub(crate) struct Nothing;
 impl<E: Extension> Schedule for InOrder<E> {
     type Extension = E;
     type Agenda<const LEAVES: usize> = Nothing;
+    type Stamp = ();
+    type Account = ();
     const IN_ORDER: bool = true;
 
-    fn new(_nodes: usize, _links: usize) -> InOrder<E> {
+    fn new(_partition: u16, _nodes: usize, _links: usize, _longest: Duration) -> InOrder<E> {
         InOrder { wheel: Wheel::default(), starts: VecDeque::new() }
     }
 
     #[inline(always)]
-    fn deliver(&mut self, to: Target, at: Instant, frame: &Frame<E>, queue: QueueId) {
+    fn stamp(&mut self) {}
+
+    #[inline(always)]
+    fn deliver(&mut self, to: Target, at: Instant, _stamp: (), frame: &Frame<E>, queue: QueueId) {
         self.wheel.push_frame(at, Event::new(What::Arrival, to.node, to.port), frame, queue);
     }
 

@@ -2,5 +2,7 @@
 
 pub(crate) mod in_order;
 pub(crate) mod network;
+pub(crate) mod ranked;
+mod ranks;
 pub(crate) mod streams;
 pub(crate) mod wheel;
