@@ -54,19 +54,9 @@ impl<'a> Simulation<'a> {
         let graph = topology::expand(&scenario.topology);
         let scenario = shortened(scenario, &graph);
         let switches = graph.nodes.len() - graph.hosts;
-        let order = order(&scenario);
-        let most = if order == Order::OneByOne { 1 } else { switches };
+        let (threads, order) = order(&scenario, threads.clamp(1, switches));
         let sites = sites(&scenario, &graph);
-        Simulation { scenario, graph, threads: threads.clamp(1, most), order, sites }
-    }
-
-    /// With all events one by one, where they come in the order in which they were scheduled: the other way to the same outcome, for
-    /// checks.
-    pub fn one_by_one(mut self) -> Simulation<'a> {
-        if self.order == Order::Ranked {
-            (self.order, self.threads) = (Order::OneByOne, 1);
-        }
-        self
+        Simulation { scenario, graph, threads, order, sites }
     }
 
     /// Runs it. Published combinations, all in `experiments/smoke/schemes.toml`, run as types of their own, all others through an
@@ -390,19 +380,24 @@ enum Order {
     Drawn,
     /// Node by node, by when they were scheduled.
     Ranked,
-    /// One by one, by when they were scheduled: what one node draws may depend on what another drew before it.
+    /// One by one, by when they were scheduled.
     OneByOne,
 }
 
-fn order(scenario: &Scenario) -> Order {
+/// On how many threads of so many, and how. One by one is faster than ranks where there is one thread, and there is but one where what
+/// one node draws depends on what another drew before it.
+fn order(scenario: &Scenario, threads: usize) -> (usize, Order) {
     let drawn = |switch: &Switch| {
         let between = |ecn: &Ecn| ecn.kmin < ecn.kmax || ecn.by_rate.iter().any(|at| at.kmin < at.kmax);
         switch.ecn.as_ref().is_some_and(between)
     };
     match scenario.conventions.ties {
-        Ties::Random => Order::Drawn,
-        Ties::Ns3 if drawn(&scenario.switch) || scenario.region.iter().any(|r| drawn(&r.switch)) => Order::OneByOne,
-        Ties::Scheduled | Ties::Ns3 => Order::Ranked,
+        Ties::Random => (threads, Order::Drawn),
+        Ties::Ns3 if drawn(&scenario.switch) || scenario.region.iter().any(|r| drawn(&r.switch)) => {
+            (1, Order::OneByOne)
+        }
+        Ties::Scheduled | Ties::Ns3 if threads > 1 => (threads, Order::Ranked),
+        Ties::Scheduled | Ties::Ns3 => (1, Order::OneByOne),
     }
 }
 
