@@ -12,6 +12,8 @@ pub mod expresspass;
 pub mod flow;
 pub mod go_back_n;
 pub mod homa;
+mod notifier;
+mod paced;
 pub mod rate;
 pub mod tcp;
 
@@ -23,6 +25,7 @@ pub use go_back_n::{GoBackN, GoBackNParams, GoBackNReceiver, GoBackNReceiverPara
 pub use homa::{
     Homa, HomaFlowParams, HomaHeader, HomaLevels, HomaParams, HomaReceiver, HomaReceiverParams, HomaSender, Inbox,
 };
+pub use paced::PacedParams;
 pub use rate::*;
 pub use tcp::{
     AckPolicy, Congestion, Connections, Marks, Recovery, Tcp, TcpAck, TcpAnswers, TcpFlow, TcpFlowParams,
