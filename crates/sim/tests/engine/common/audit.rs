@@ -811,6 +811,7 @@ impl Observer for Audit {
                 tally.nacked = true;
             }
             Kind::Cnp => self.count("notifications received"),
+            Kind::DropNotice => self.count("notices of drops received"),
             Kind::Request => {}
             Kind::Control => unreachable!("control frames are not for hosts' flows"),
         }
