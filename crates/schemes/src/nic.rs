@@ -10,7 +10,7 @@ use backwater_dataplane::{NicQueues, Red};
 use backwater_nic::{NicParams, NicSetup};
 use backwater_transport::{
     Control, ExpressPassFlowParams, GoBackNParams, GoBackNReceiverParams, HomaFlowParams, HomaLevels,
-    HomaReceiverParams, PacedParams, TcpFlowParams,
+    HomaReceiverParams, PacedParams, SelectiveFlowParams, SelectiveReceiverParams, TcpFlowParams,
 };
 use backwater_types::{BitsPerSec, Duration, LinkShape};
 
@@ -50,6 +50,22 @@ impl Network<'_> {
                 answers_duplicates: !hpcc,
                 notifies,
             },
+        }
+    }
+
+    /// Selective retransmission under a control, likewise; `windows`: `[site]`, bytes of payload at line rate.
+    pub fn selective<C: Control>(
+        &self,
+        controls: Vec<C::Params>,
+        windows: impl Iterator<Item = u64>,
+    ) -> SelectiveFlowParams<C::Params> {
+        let (host, notifies) = (self.host, C::notifies(&controls[0]));
+        let packets = |window: u64| window.div_ceil(host.payload.0).saturating_mul(host.selective.reach.into());
+        SelectiveFlowParams {
+            paced: self.paced(controls),
+            spans: windows.map(|window| packets(window).min(u32::MAX.into()) as u32).collect(),
+            losses: host.selective.clone(),
+            receiver: SelectiveReceiverParams { ack_wire: host.ack.0 as u16, notifies },
         }
     }
 

@@ -14,7 +14,9 @@ pub mod go_back_n;
 pub mod homa;
 mod notifier;
 mod paced;
+mod packet_set;
 pub mod rate;
+pub mod selective;
 pub mod tcp;
 
 pub use datagrams::{Datagrams, Source};
@@ -27,6 +29,9 @@ pub use homa::{
 };
 pub use paced::PacedParams;
 pub use rate::*;
+pub use selective::{
+    Selective, SelectiveFlowParams, SelectiveParams, SelectiveReceiver, SelectiveReceiverParams, SelectiveSender,
+};
 pub use tcp::{
     AckPolicy, Congestion, Connections, Marks, Recovery, Tcp, TcpAck, TcpAnswers, TcpFlow, TcpFlowParams,
     TcpFlowReceiver, TcpParams, TcpReceiver, TcpSender, TimeoutReason,
