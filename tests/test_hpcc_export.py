@@ -333,7 +333,7 @@ def test_what_is_written_of_timely_and_what_is_said(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("scheme", [one["name"] for one in json.loads(_core.schemes()) if one["available"]])
+@pytest.mark.parametrize("scheme", [one["name"] for one in json.loads(_core.schemes())])
 def test_every_scheme_is_written_with_its_control_or_refused(tmp_path: Path, scheme: str) -> None:
     text = CLOS.format(scheme=scheme, seed=1, host_rate=100, delay=1000, buffer=12, origin=2000)
     scenario = scenario_of(text.replace('compat = "hpcc-sim"\n', ""), tmp_path)

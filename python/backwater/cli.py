@@ -260,11 +260,10 @@ def reproduce(
 def schemes() -> None:
     """List the schemes, with their sources."""
     table = Table(box=None, pad_edge=False)
-    for heading in ("scheme", "", "what it is", "source"):
+    for heading in ("scheme", "what it is", "source"):
         table.add_column(heading)
     for scheme in json.loads(_core.schemes()):
-        state = "" if scheme["available"] else "not yet"
-        table.add_row(scheme["name"], state, f"{scheme['title']}. {scheme['summary']}".strip(), scheme["source"])
+        table.add_row(scheme["name"], f"{scheme['title']}. {scheme['summary']}".strip(), scheme["source"])
     out.print(table)
 
 

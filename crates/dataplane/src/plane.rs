@@ -88,7 +88,7 @@ pub trait DataPlane: Send + 'static {
 pub struct Received {
     /// `None`: it was queued.
     pub dropped: Option<DropReason>,
-    /// A control frame now waits at this port.
+    /// A control frame, or a notice of a drop, now waits at this port.
     pub control_on: Option<PortId>,
 }
 

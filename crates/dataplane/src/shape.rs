@@ -50,6 +50,8 @@ pub struct Shape {
     pub acks_with_data: bool,
     /// Wire size of a PFC frame.
     pub pfc_frame: u16,
+    /// The sender of data that is not let in is told so, in a packet of this size on the wire.
+    pub drop_notice: Option<u16>,
     /// A packet for a paused queue is dropped, as FlowSail's testbed imitates pausing.
     pub discards_paused: bool,
 }
@@ -129,6 +131,7 @@ impl Shape {
             stamp: false,
             acks_with_data: false,
             pfc_frame: 64,
+            drop_notice: None,
             discards_paused: false,
         }
     }

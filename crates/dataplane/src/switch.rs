@@ -2,7 +2,8 @@
 //!
 //! Choose, then admit, then count: a dropped packet leaves no trace in any table. Control frames and then ACKs go before data
 //! at every port and are exempt from the buffer (BFC-A13), unless the shape puts ACKs among the data. Credits come between the two
-//! where their time has come; until then data goes.
+//! where their time has come; until then data goes. A switch may tell senders of the data that it does not let in
+//! ([`Kind::DropNotice`]), by packets that are sent as ACKs are.
 
 use crate::buffer::cells::Cells;
 use crate::buffer::ring::Ring;
@@ -39,6 +40,7 @@ pub struct Switch<P: Policy, E: Extension = ()> {
     discarded: Vec<(Packet, Instant)>,
     acks_with_data: bool,
     discards_paused: bool,
+    drop_notice: Option<u16>,
     pfc_frame: u16,
 }
 
@@ -74,6 +76,7 @@ impl<P: Policy, E: Extension> Switch<P, E> {
             discarded: Vec::new(),
             acks_with_data: shape.acks_with_data,
             discards_paused: shape.discards_paused,
+            drop_notice: shape.drop_notice,
             pfc_frame: shape.pfc_frame,
         }
     }
@@ -85,6 +88,19 @@ impl<P: Policy, E: Extension> Switch<P, E> {
         }
         self.ports[port as usize].queue_frame(frame, self.pfc_frame);
         port
+    }
+
+    /// Does not let a packet in. Where senders are told of drops, a notice goes back the way it came: first of all but control frames
+    /// and what waits with it. No notice answers what answers data, nor datagrams, of which nobody sends one again.
+    #[cold]
+    fn refuse(&mut self, packet: &Packet, ingress: PortId, reason: DropReason) -> Received {
+        let told = self.drop_notice.filter(|_| packet.kind == Kind::Data && !packet.has(flags::DATAGRAM));
+        if let Some(wire) = told {
+            let (dst, src) = (packet.src, packet.dst);
+            let notice = Packet { kind: Kind::DropNotice, dst, src, wire, flags: 0, ..*packet };
+            self.ports[ingress as usize].acks.push_back(notice.into());
+        }
+        Received { dropped: Some(reason), control_on: told.map(|_| ingress) }
     }
 
     fn parts<'a>(&'a mut self, kicked: &'a mut Vec<PortId>) -> (&'a mut P, Ports<'a, P::Queues, E>) {
@@ -145,13 +161,13 @@ impl<P: Policy, E: Extension> DataPlane for Switch<P, E> {
         }
         if let Err(why) = self.buffer.admits(port.mmu, egress, choice.queue, port.queues.bytes(choice.queue), wire) {
             self.buffer.refuse(port.mmu, why);
-            return Received { dropped: Some(DropReason::Buffer), control_on: None };
+            return self.refuse(packet, ingress, DropReason::Buffer);
         }
         if !self.policy.admits(ingress, wire) {
-            return Received { dropped: Some(DropReason::Headroom), control_on: None };
+            return self.refuse(packet, ingress, DropReason::Headroom);
         }
         if self.discards_paused && port.queues.is_paused(choice) {
-            return Received { dropped: Some(DropReason::Paused), control_on: None };
+            return self.refuse(packet, ingress, DropReason::Paused);
         }
         self.buffer.charge(port.mmu, egress, choice.queue, wire);
         let mut held = Held {

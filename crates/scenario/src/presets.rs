@@ -21,42 +21,24 @@ pub struct SchemeInfo {
     pub summary: String,
     /// Where its parameters come from.
     pub source: String,
-    /// Whether it runs in this version.
-    pub available: bool,
 }
 
 /// Profiles: what `compat = "..."` takes.
 const PROFILES: [(&str, &str); 1] = [("hpcc-sim", include_str!("../profiles/hpcc-sim.toml"))];
 
-/// Schemes that this version knows by name but cannot run: name, title, source.
-const PLANNED: [(&str, &str, &str); 1] = [("hpcc-pfc", "HPCC without PFC", "Goyal et al., NSDI 2022, section 6")];
-
-/// Those of them that have not come meanwhile.
-fn planned() -> impl Iterator<Item = &'static (&'static str, &'static str, &'static str)> {
-    PLANNED.iter().filter(|(name, ..)| PRESETS.iter().all(|(shipped, _)| shipped != name))
-}
-
-/// Every scheme, those of this version first.
+/// Every scheme, in the order they are listed.
 pub fn schemes() -> Vec<SchemeInfo> {
-    let shipped = presets().iter().map(|preset| preset.info.clone());
-    let planned = planned().map(|(name, title, source)| SchemeInfo {
-        name,
-        title: title.to_string(),
-        summary: "Not in this version.".into(),
-        source: source.to_string(),
-        available: false,
-    });
-    shipped.chain(planned).collect()
+    presets().iter().map(|preset| preset.info.clone()).collect()
 }
 
-/// The keys a scheme sets, or `None` if this version does not run it.
+/// The keys a scheme sets; `None` for an unknown one.
 pub(crate) fn preset(name: &str) -> Option<&'static Table> {
     presets().iter().find(|preset| preset.info.name == name).map(|preset| &preset.keys)
 }
 
-/// Names that `scheme` takes, and those it will take in another version.
-pub(crate) fn names() -> (Vec<&'static str>, Vec<&'static str>) {
-    (PRESETS.iter().map(|(name, _)| *name).collect(), planned().map(|(name, ..)| *name).collect())
+/// Names that `scheme` takes.
+pub(crate) fn names() -> Vec<&'static str> {
+    PRESETS.iter().map(|(name, _)| *name).collect()
 }
 
 /// The keys that a profile lays over those of `scheme`, common ones and then the scheme's; `None` for an unknown profile.
@@ -87,8 +69,7 @@ fn parse(name: &'static str, text: &str, kind: &str) -> Preset {
     let Value::Table(mut keys) = placed(document, name).value else { unreachable!("a document is a table") };
     let about = keys.remove(kind).expect("a fragment opens with what it is");
     let text = |key: &str| about.get(key).and_then(Node::text).expect("it has title, summary and source").to_string();
-    let info =
-        SchemeInfo { name, title: text("title"), summary: text("summary"), source: text("source"), available: true };
+    let info = SchemeInfo { name, title: text("title"), summary: text("summary"), source: text("source") };
     Preset { info, keys }
 }
 
@@ -110,7 +91,7 @@ mod tests {
     fn every_scheme_says_what_it_is() {
         for scheme in schemes() {
             assert!(!scheme.title.is_empty() && !scheme.summary.is_empty() && !scheme.source.is_empty(), "{scheme:?}");
-            assert_eq!(scheme.available, preset(scheme.name).is_some());
+            assert!(preset(scheme.name).is_some());
         }
     }
 

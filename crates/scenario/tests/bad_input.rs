@@ -185,11 +185,6 @@ const CASES: &[Case] = &[
         "scheme = \"bcf\"",
         &["bad.toml:2: scheme = \"bcf\": unknown scheme; did you mean \"bfc\"?", "ideal-fq"],
     ),
-    (
-        "scheme = \"bfc\"",
-        "scheme = \"hpcc-pfc\"",
-        &["bad.toml:2: scheme = \"hpcc-pfc\": not available in this version; expected one of bfc"],
-    ),
     // Topology.
     ("leaves = 2", "leaves = 0", &["bad.toml:7: topology.leaves = 0: expected at least 1"]),
     (
@@ -1750,6 +1745,22 @@ fn parameters_of_swift_and_of_a_target_of_round_trips_have_ranges() {
     refused("host.swift.min_window=2000", &["host.swift.min_window=2000", "at most max_window"]);
     refused("host.swift.reset_after=0", &["host.swift.reset_after=0", "expected 1 to 1000"]);
     has(&refuse(GOOD, &["scheme=bfc+cc", "host.rtt.target=0.5"], None), &["host.rtt.target=0.5", "expected 1 to 1000"]);
+}
+
+#[test]
+fn what_does_not_go_with_selective_retransmission_is_refused() {
+    let refused = |set: &str, wanted: &[&str]| has(&refuse(GOOD, &["scheme=irn", set], None), wanted);
+    refused("host.recovery=nonsense", &["host.recovery=nonsense", "go-back-n", "selective"]);
+    refused("host.selective.reach=0", &["host.selective.reach=0", "expected 1 to 64"]);
+    refused("host.selective.rto_high=\"0 s\"", &["host.selective.rto_high", "expected more than 0 and at most 10 s"]);
+    refused("host.selective.rto_low=\"1 ms\"", &["host.selective.rto_low", "expected at most rto_high = 320 us"]);
+    refused("host.window=none", &["host.window=none", "a bit for each packet of a window; expected a window"]);
+    refused("host.transport=homa", &["host.recovery", "this transport has a way of its own"]);
+    refused("conventions.hosts=hpcc-sim", &["host.recovery", "hosts of HPCC's simulator go back"]);
+    let line_rate = ["scheme=fifo", "host.recovery=selective"];
+    has(&refuse(GOOD, &line_rate, None), &["host.window", "expected a size, or transport = \"window\""]);
+    let told = refuse(GOOD, &["scheme=dctcp", "switch.drop_notice=true"], None);
+    has(&told, &["switch.drop_notice=true", "no sender sends a single packet again", "host.recovery = \"selective\""]);
 }
 
 #[test]

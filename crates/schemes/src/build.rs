@@ -90,6 +90,7 @@ impl Network<'_> {
             stamp: self.stamps,
             acks_with_data: self.conventions.acks == AckClass::Data,
             pfc_frame: self.conventions.pfc_frame.0 as u16,
+            drop_notice: table.drop_notice.then_some(self.host.ack.0 as u16),
             discards_paused: table.when_paused == WhenPaused::Discard,
         }
     }

@@ -5,6 +5,18 @@
 use crate::registry::Host;
 use backwater_transport::{Control, ExpressPassParams, HomaParams, IdlePath, Site, SrfParams, TcpParams};
 use backwater_types::{BitsPerSec, Bytes, Duration, Extension};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What is sent again of what was lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LossRecovery {
+    /// All from the first packet that is missing on (baselines 0.3).
+    GoBackN,
+    /// What is missing (baselines 4.1 and 8).
+    Selective,
+}
 
 /// Is shown a control by its type.
 pub trait Visitor {
@@ -179,6 +191,10 @@ macro_rules! transports {
             /// Cap on a flow's bytes in flight (payload). Absent: `"bdp"`; `line-rate` has none but a size given here.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub window: Option<Window>,
+            /// What is sent again of what was lost, where a control has windows and rates; other transports have ways of their own.
+            pub recovery: LossRecovery,
+            /// Used when `recovery = "selective"`.
+            pub selective: SelectiveParams,
             /// No progress for this long: go back to the last byte acknowledged.
             pub rto: Duration,
             /// A second NACK for the same packet waits this long.
@@ -214,6 +230,8 @@ macro_rules! transports {
                     header: Bytes(48),
                     ack: Bytes(64),
                     window: None,
+                    recovery: LossRecovery::GoBackN,
+                    selective: SelectiveParams::default(),
                     rto: Duration::from_us(5_000),
                     nack_guard: Duration::from_us(500),
                     delay: Duration::ZERO,
@@ -233,6 +251,7 @@ macro_rules! transports {
             /// # Errors
             /// If there is one.
             pub fn check_tables(&self) -> Result<(), OutOfRange> {
+                self.selective.check().map_err(|wrong| wrong.within("selective"))?;
                 $($(self.$table.check().map_err(|wrong| wrong.within(stringify!($table)))?;)?)*
                 $(self.$own_table.check().map_err(|wrong| wrong.within(stringify!($own_table)))?;)*
                 $(self.$other_table.check().map_err(|wrong| wrong.within(stringify!($other_table)))?;)*
@@ -354,6 +373,13 @@ macro_rules! transports {
             fn on_loss(&mut self, params: &AnyParams, now: Instant, loss: Loss) -> bool {
                 match (self, params) {
                     $((AnyControl::$name(flow), AnyParams::$name(p)) => flow.on_loss(p, now, loss),)*
+                    _ => unreachable!("a flow has parameters of its own kind"),
+                }
+            }
+
+            fn to_min_rate(&mut self, params: &AnyParams) -> bool {
+                match (self, params) {
+                    $((AnyControl::$name(flow), AnyParams::$name(p)) => flow.to_min_rate(p),)*
                     _ => unreachable!("a flow has parameters of its own kind"),
                 }
             }

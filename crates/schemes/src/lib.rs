@@ -16,7 +16,7 @@ pub mod window;
 
 pub use build::Network;
 pub use conventions::{AckClass, Compat, Conventions, Hosts, Memory, Paths, Ties, Time};
-pub use host::{ExtensionVisitor, Visitor};
+pub use host::{ExtensionVisitor, LossRecovery, Visitor};
 pub use planes::AnySwitch;
 pub use registry::{AnyControl, AnyParams, Backpressure, Host, Switch, Transport, visit_extension};
 pub use site::{Neighbour, NicSite, SwitchSite};

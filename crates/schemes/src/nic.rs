@@ -10,7 +10,7 @@ use backwater_dataplane::{NicQueues, Red};
 use backwater_nic::{NicParams, NicSetup};
 use backwater_transport::{
     Control, ExpressPassFlowParams, GoBackNParams, GoBackNReceiverParams, HomaFlowParams, HomaLevels,
-    HomaReceiverParams, TcpFlowParams,
+    HomaReceiverParams, PacedParams, SelectiveFlowParams, SelectiveReceiverParams, TcpFlowParams,
 };
 use backwater_types::{BitsPerSec, Duration, LinkShape};
 
@@ -41,9 +41,7 @@ impl Network<'_> {
         let hpcc = self.conventions.hosts == Hosts::HpccSim;
         let notifies = C::notifies(&controls[0]);
         GoBackNParams {
-            controls,
-            payload: self.host.payload.0,
-            full_wire: self.host.full_packet().0 as u16,
+            paced: self.paced(controls),
             rto: (!hpcc).then_some(self.host.rto),
             hears_nacks: hpcc,
             receiver: GoBackNReceiverParams {
@@ -53,6 +51,28 @@ impl Network<'_> {
                 notifies,
             },
         }
+    }
+
+    /// Selective retransmission under a control, likewise; `windows`: `[site]`, bytes of payload at line rate.
+    pub fn selective<C: Control>(
+        &self,
+        controls: Vec<C::Params>,
+        windows: impl Iterator<Item = u64>,
+    ) -> SelectiveFlowParams<C::Params> {
+        let (host, notifies) = (self.host, C::notifies(&controls[0]));
+        let packets = |window: u64| window.div_ceil(host.payload.0).saturating_mul(host.selective.reach.into());
+        SelectiveFlowParams {
+            paced: self.paced(controls),
+            spans: windows.map(|window| packets(window).min(u32::MAX.into()) as u32).collect(),
+            losses: host.selective.clone(),
+            receiver: SelectiveReceiverParams { ack_wire: host.ack.0 as u16, notifies },
+        }
+    }
+
+    /// Flows under a control, with its parameters for each site.
+    fn paced<P>(&self, controls: Vec<P>) -> PacedParams<P> {
+        let (payload, full_wire) = (self.host.payload.0, self.host.full_packet().0 as u16);
+        PacedParams { controls, payload, full_wire }
     }
 
     /// Homa, whose messages may send `window` bytes of payload unasked.

@@ -5,14 +5,14 @@
 //! said in [`planes`](crate::planes), a line for each product.
 
 use crate::conventions::AckClass;
-use crate::host::{ExtensionVisitor, Of, Stated, Visitor, transports};
+use crate::host::{ExtensionVisitor, LossRecovery, Of, Stated, Visitor, transports};
 use crate::switch::{Assignment, LoadBalancing, Scheduler, WhenPaused, backpressures};
 use crate::window::Window;
 use backwater_dataplane::{BfcParams, BufferSize, Ecn, FlowSailParams, Mmu, NotEct, PfcParams, PoolEcn};
 use backwater_transport as control;
 use backwater_transport::{
-    Ack, Control, Credit, ExpressPassParams, HomaHeader, HomaParams, IdlePath, Left, Loss, SendTimes, Site, SrfParams,
-    TcpParams, Times,
+    Ack, Control, Credit, ExpressPassParams, HomaHeader, HomaParams, IdlePath, Left, Loss, SelectiveParams, SendTimes,
+    Site, SrfParams, TcpParams, Times,
 };
 use backwater_types::{BitsPerSec, Bytes, Duration, Instant, OutOfRange, Ranges};
 use schemars::JsonSchema;
@@ -178,9 +178,14 @@ pub const PRESETS: &[(&str, &str)] = presets! {
     "dcqcn+win"
     "dcqcn-vendor"
     "hpcc"
+    "hpcc-pfc"
+    "hpcc-pfc+sfq"
+    "hpcc-pfc+dqa"
     "timely"
     "timely+win"
     "swift"
+    "irn"
+    "irn+dcqcn"
     "expresspass"
     "homa"
     "homa-ecmp"

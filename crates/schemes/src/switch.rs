@@ -56,6 +56,9 @@ macro_rules! backpressures {
             /// Groups that the queues of a port are divided into, strict priority between them; a workload's `priority` picks the
             /// group (spec F.11). Above 1 only with FlowSail.
             pub priority_groups: u8,
+            /// Senders are told of their data packets that do not find room: the switch sends a notice back, before data and as large
+            /// as an ACK. Needs `host.recovery = "selective"`.
+            pub drop_notice: bool,
             /// What becomes of a packet whose queue is paused.
             pub when_paused: WhenPaused,
             $($(
@@ -82,6 +85,7 @@ macro_rules! backpressures {
                     symmetric_ecmp: false,
                     load_balancing: LoadBalancing::Flow,
                     priority_groups: 1,
+                    drop_notice: false,
                     when_paused: WhenPaused::Hold,
                     $($($table: Default::default(),)?)*
                 }

@@ -6,7 +6,7 @@ use crate::engine::windows::Windows;
 use crate::engine::{self, Harvest, Timing, Watch};
 use crate::host::port::{EndHost, ExtensionOf};
 use crate::host::sites::Sites;
-use crate::host::{ExpressPassHost, HomaHost, HostParams, HpccHost, RdmaHost, SrfHost, TcpHost};
+use crate::host::{ExpressPassHost, HomaHost, HostParams, HpccHost, RdmaHost, SelectiveHost, SrfHost, TcpHost};
 use crate::measure::digest;
 use crate::measure::outcome::Outcome;
 use crate::net::build::{self, Nodes};
@@ -19,8 +19,8 @@ use crate::workload::levels::homa_levels;
 use crate::workload::{Traffic, counted_window};
 use backwater_dataplane::{DataPlane, Ecn, Shape};
 use backwater_scenario::model::{
-    Assignment, Backpressure, Hosts, Marks, Memory, Scenario, Scheduler, Switch, Ties, Transport, Window as Cap,
-    Workload,
+    Assignment, Backpressure, Hosts, LossRecovery, Marks, Memory, Scenario, Scheduler, Switch, Ties, Transport,
+    Window as Cap, Workload,
 };
 use backwater_scenario::topology::{self, Graph};
 use backwater_schemes::Visitor;
@@ -30,7 +30,7 @@ use backwater_schemes::planes::{
 };
 use backwater_transport::{
     Control, Credit, Dcqcn, Dctcp, ExpressPassFlowParams, GoBackNParams, HomaFlowParams, HomaHeader, Hpcc, Int, Left,
-    LineRate, SentAt, Site, Srf, SrfParams, TcpFlowParams, Timely, Window,
+    LineRate, SelectiveFlowParams, SentAt, Site, Srf, SrfParams, TcpFlowParams, Timely, Window,
 };
 use backwater_types::{Bytes, Duration, Instant, SerTime, flags};
 use std::any::{Any, TypeId};
@@ -66,6 +66,7 @@ impl<'a> Simulation<'a> {
             return self.observe_any(|| Nobody, watch).0;
         }
         let (host, switch, conventions) = (&self.scenario.host, &self.scenario.switch, &self.scenario.conventions);
+        let selective = host.recovery == LossRecovery::Selective;
         let wide = switch.data_queues() > 64;
         let srf = switch.scheduler == Scheduler::Srf && self.scenario.region.is_empty();
         let (line_rate, hpcc) = (self.go_back_n::<LineRate>(|_| ()), conventions.memory == Memory::HpccSim);
@@ -95,6 +96,14 @@ impl<'a> Simulation<'a> {
                 _ => self.run_any(watch),
             },
             _ if hpcc || conventions.hosts == Hosts::HpccSim || !self.scenario.region.is_empty() => self.run_any(watch),
+            (Transport::Window, Assignment::Single, Backpressure::None) if selective => {
+                self.run_as::<SelectiveHost<Window>, Fifo>(self.selective::<Window>(|site| site), watch)
+            }
+            (Transport::Hpcc, Assignment::Single, Backpressure::None) if selective => {
+                let transport = self.selective::<Hpcc>(|site| Hpcc::at(&host.hpcc, site));
+                self.run_as::<SelectiveHost<Hpcc>, Fifo<Int>>(transport, watch)
+            }
+            _ if selective => self.run_any(watch),
             (Transport::LineRate, Assignment::Dynamic, Backpressure::Bfc) if self.cap().is_none() => match wide {
                 false => self.run_as::<RdmaHost<LineRate>, BfcSwitch>(line_rate, watch),
                 true => self.run_as::<RdmaHost<LineRate>, BfcWide>(line_rate, watch),
@@ -267,6 +276,13 @@ impl<'a> Simulation<'a> {
         build::network(&self.scenario, &self.graph).go_back_n::<C>(controls)
     }
 
+    /// Selective retransmission under control `C`, likewise.
+    fn selective<C: Control>(&self, at: impl Fn(Site) -> C::Params) -> SelectiveFlowParams<C::Params> {
+        let controls = self.sites.list.iter().map(|site| at(*site)).collect();
+        let windows = self.sites.list.iter().map(|site| site.window);
+        build::network(&self.scenario, &self.graph).selective::<C>(controls, windows)
+    }
+
     fn expresspass(&self) -> ExpressPassFlowParams {
         let rates = self.graph.links[..self.graph.hosts].iter().map(|link| link.rate);
         build::network(&self.scenario, &self.graph).expresspass(rates)
@@ -334,7 +350,10 @@ impl Visitor for &Enums<'_> {
     type Out = Outcome;
 
     fn control<C: Control>(self, at: impl Fn(Site) -> C::Params) -> Outcome {
-        self.run::<RdmaHost<C>>(self.0.go_back_n::<C>(at))
+        match self.0.scenario.host.recovery {
+            LossRecovery::GoBackN => self.run::<RdmaHost<C>>(self.0.go_back_n::<C>(at)),
+            LossRecovery::Selective => self.run::<SelectiveHost<C>>(self.0.selective::<C>(at)),
+        }
     }
 }
 
@@ -363,7 +382,11 @@ impl Visitor for &Tables<'_> {
     type Out = (Outcome, Vec<Box<dyn Observer>>);
 
     fn control<C: Control>(self, at: impl Fn(Site) -> C::Params) -> Self::Out {
-        let (transport, conventions) = (self.simulation.go_back_n::<C>(at), &self.simulation.scenario.conventions);
+        let (host, conventions) = (&self.simulation.scenario.host, &self.simulation.scenario.conventions);
+        if host.recovery == LossRecovery::Selective {
+            return self.run::<SelectiveHost<C>>(self.simulation.selective::<C>(at));
+        }
+        let transport = self.simulation.go_back_n::<C>(at);
         match (conventions.hosts, self.simulation.order) {
             (Hosts::Rings, _) => self.run::<RdmaHost<C>>(transport),
             (Hosts::HpccSim, Order::Drawn) => self.run::<HpccHost<C, NodeByNode<C::Extension>>>(transport),

@@ -3,12 +3,11 @@
 //! Source: baselines 0.3 (the HPCC simulator), with the two repairs it recommends: a retransmission timer, and an ACK for
 //! duplicate data, so that lost ACKs, NACKs and last packets heal. [`GoBackNParams`] can do without either.
 
-use crate::due::Due;
 use crate::flow::{Next, Outgoing, Receiver, Reply, Sender, Start, Transport};
+use crate::notifier::{Notifier, cnp};
+use crate::paced::{Paced, PacedParams};
 use crate::rate::{Ack, Control, Loss, Times};
 use crate::tcp::TimeoutReason;
-use alloc::boxed::Box;
-use alloc::vec::Vec;
 use backwater_types::{Duration, Extension, Frame, Instant, Kind, Packet, flags};
 use core::marker::PhantomData;
 
@@ -18,12 +17,8 @@ pub struct GoBackN<C>(PhantomData<C>);
 /// Parameters of [`GoBackN`].
 #[derive(Clone, Debug)]
 pub struct GoBackNParams<P> {
-    /// `[site]`: of end-to-end control.
-    pub controls: Vec<P>,
-    /// Payload of a full packet, bytes.
-    pub payload: u64,
-    /// Wire bytes of a full packet.
-    pub full_wire: u16,
+    /// Of the flows, and of their control.
+    pub paced: PacedParams<P>,
     /// Retransmission timeout; `None`: there is no timer, and a flow that loses its last packet never ends.
     pub rto: Option<Duration>,
     /// Control hears of NACKs as of ACKs.
@@ -45,14 +40,6 @@ pub struct GoBackNReceiverParams {
     pub notifies: Option<Duration>,
 }
 
-impl<P> GoBackNParams<P> {
-    /// Of the control of flows that start there.
-    #[inline(always)]
-    fn control(&self, site: u32) -> &P {
-        &self.controls[site as usize]
-    }
-}
-
 impl<C: Control> Transport for GoBackN<C> {
     type Params = GoBackNParams<C::Params>;
     type Extension = C::Extension;
@@ -72,30 +59,16 @@ impl<C: Control> Transport for GoBackN<C> {
 /// The sending side of one flow.
 #[derive(Clone, Debug)]
 pub struct GoBackNSender<C: Control> {
-    control: C,
-    key: u32,
-    site: u32,
-    /// Of the flow.
-    packets: u32,
-    /// Wire bytes of the last of them.
-    last_wire: u16,
-    class: u8,
-    flags: u8,
+    paced: Paced<C>,
     /// Next packet to send.
     next: u32,
     /// First packet not yet acknowledged.
     acked: u32,
     /// One more than the last packet ever sent.
     high: u32,
-    /// Packets in flight at which the window is shut.
-    limit: u32,
     retransmitted: u32,
     /// Last time `acked` moved, or the flow had nothing in flight and sent.
     progress: Instant,
-    /// Earliest start of the next packet.
-    not_before: Instant,
-    /// Wire bytes of the packet sent last.
-    sent_wire: u16,
     /// When each packet in flight was last sent, where control asks for it.
     sent: C::Times,
 }
@@ -103,73 +76,15 @@ pub struct GoBackNSender<C: Control> {
 impl<C: Control> GoBackNSender<C> {
     /// Of a flow that starts.
     pub fn new(params: &GoBackNParams<C::Params>, now: Instant, start: Start) -> Self {
-        let Start { dst: _, key, site, packets, last_wire, class, flags } = start;
-        let control = params.control(site);
-        let mut sender = GoBackNSender {
-            control: C::new(control),
-            key,
-            site,
-            packets,
-            last_wire,
-            class,
-            flags,
-            next: 0,
-            acked: 0,
-            high: 0,
-            limit: 0,
-            retransmitted: 0,
-            progress: now,
-            not_before: now,
-            sent_wire: 0,
-            sent: C::times(control),
-        };
-        sender.set_limit(params);
-        sender
-    }
-
-    #[inline(always)]
-    fn set_limit(&mut self, params: &GoBackNParams<C::Params>) {
-        self.limit =
-            self.control.window(params.control(self.site)).div_ceil(params.payload).min(u32::MAX as u64) as u32;
-    }
-
-    /// Control is told something. If that changes the pace, what waits does so for the time its predecessor takes at the rate that
-    /// holds now, where control asks for that.
-    #[inline(always)]
-    fn tell(&mut self, params: &GoBackNParams<C::Params>, what: impl FnOnce(&mut C, &C::Params) -> bool) {
-        let control = params.control(self.site);
-        let before = self.gap(control);
-        if what(&mut self.control, control) {
-            self.set_limit(params);
-            self.not_before = Instant((self.not_before + self.gap(control)).0.saturating_sub(before.0));
-        }
-    }
-
-    /// Gap behind the last packet sent, where a change of the pace moves what waits for it.
-    #[inline(always)]
-    fn gap(&self, control: &C::Params) -> Duration {
-        if C::Due::MOVES { self.control.gap(control, self.sent_wire as u64) } else { Duration::ZERO }
+        let paced = Paced::new(&params.paced, now, start);
+        let sent = paced.times(&params.paced);
+        GoBackNSender { paced, next: 0, acked: 0, high: 0, retransmitted: 0, progress: now, sent }
     }
 
     /// Packets sent and not acknowledged.
     #[inline(always)]
     fn in_flight(&self) -> u32 {
         self.next - self.acked
-    }
-
-    #[inline(always)]
-    fn wire(&self, params: &GoBackNParams<C::Params>) -> u16 {
-        if self.next + 1 == self.packets { self.last_wire } else { params.full_wire }
-    }
-
-    /// Payload bytes of the flow from packet `seq` on.
-    #[inline(always)]
-    fn left_from(&self, params: &GoBackNParams<C::Params>, seq: u32) -> u64 {
-        let header = u64::from(params.full_wire) - params.payload;
-        match self.packets - seq {
-            0 => 0,
-            left => u64::from(left - 1) * params.payload + u64::from(self.last_wire).saturating_sub(header),
-        }
     }
 
     /// When what is in flight is taken for lost.
@@ -215,12 +130,10 @@ impl<C: Control> Sender for GoBackNSender<C> {
 
     #[inline(always)]
     fn peek(&self, params: &Self::Params, now: Instant) -> Next<u16> {
-        if self.next == self.packets || self.in_flight() >= self.limit {
+        if self.next == self.paced.packets || self.in_flight() >= self.paced.limit {
             Next::Blocked
-        } else if self.not_before > now {
-            Next::NotBefore(self.not_before)
         } else {
-            Next::Packet(self.wire(params))
+            self.paced.peek(&params.paced, now, self.next)
         }
     }
 
@@ -241,20 +154,14 @@ impl<C: Control> Sender for GoBackNSender<C> {
         } else {
             self.high = self.next;
         }
-        self.control.on_sent(params.control(self.site), now, wire as u64);
-        self.not_before = now + self.control.gap(params.control(self.site), wire as u64);
-        self.sent_wire = wire;
         self.sent.sent(now);
-        let last = if self.next == self.packets { flags::LAST } else { 0 };
-        let (class, flags) = (self.class, self.flags | last);
-        let extension = self.control.outgoing(now, self.left_from(params, seq));
-        Next::Packet(Outgoing { kind: Kind::Data, seq, wire, class, flags, extension })
+        Next::Packet(self.paced.send(&params.paced, now, seq, wire))
     }
 
     #[inline(always)]
     fn on_packet(&mut self, params: &Self::Params, now: Instant, packet: &Frame<C::Extension>) {
         if packet.kind == Kind::Cnp {
-            return self.tell(params, |control, params| control.on_cnp(params, now));
+            return self.paced.tell(&params.paced, |control, params| control.on_cnp(params, now));
         }
         let rtt = self.since_sent(now, packet.seq);
         self.advance(now, packet.seq);
@@ -262,60 +169,57 @@ impl<C: Control> Sender for GoBackNSender<C> {
         if missed {
             // Back to what was missed.
             self.go_back();
-            self.tell(params, |control, params| control.on_loss(params, now, Loss::Missed));
+            self.paced.tell(&params.paced, |control, params| control.on_loss(params, now, Loss::Missed));
         }
         if !missed || params.hears_nacks {
             let (seq, marked, extension) = (packet.seq, packet.has(flags::CE), packet.extension);
             let ack = Ack { now, seq, next: self.next, marked, rtt, extension };
-            self.tell(params, |control, params| control.on_ack(params, ack));
+            self.paced.tell(&params.paced, |control, params| control.on_ack(params, ack));
         }
     }
 
     #[inline(always)]
     fn timer(&self, params: &Self::Params) -> Instant {
-        let own = self.control.timer(params.control(self.site));
-        own.min(self.timeout(params))
+        self.paced.timer(&params.paced).min(self.timeout(params))
     }
 
     fn on_timer(&mut self, params: &Self::Params, now: Instant) -> Option<TimeoutReason> {
         if self.timeout(params) <= now {
             self.go_back();
             self.progress = now;
-            self.tell(params, |control, params| control.on_loss(params, now, Loss::Timeout));
+            self.paced.tell(&params.paced, |control, params| control.on_loss(params, now, Loss::Timeout));
         }
-        if self.control.timer(params.control(self.site)) <= now {
-            self.tell(params, |control, params| control.on_timer(params, now));
-        }
+        self.paced.on_timer(&params.paced, now);
         None
     }
 
     #[inline(always)]
     fn wound(&mut self) -> Option<(Instant, u8)> {
-        self.control.wound()
+        self.paced.control.wound()
     }
 
     fn on_clock(&mut self, params: &Self::Params, now: Instant, clock: u8) {
-        self.tell(params, |control, params| control.on_clock(params, now, clock));
+        self.paced.tell(&params.paced, |control, params| control.on_clock(params, now, clock));
     }
 
     #[inline(always)]
     fn pace(&self) -> Instant {
-        self.not_before
+        self.paced.not_before
     }
 
     #[inline(always)]
     fn has_unsent(&self) -> bool {
-        self.next < self.packets
+        self.next < self.paced.packets
     }
 
     #[inline(always)]
     fn left_bytes(&self, params: &Self::Params) -> u64 {
-        self.left_from(params, self.next)
+        self.paced.left_from(&params.paced, self.next)
     }
 
     #[inline(always)]
     fn is_done(&self) -> bool {
-        self.acked == self.packets
+        self.acked == self.paced.packets
     }
 
     fn acknowledged(&self) -> u32 {
@@ -328,7 +232,7 @@ impl<C: Control> Sender for GoBackNSender<C> {
 
     #[inline(always)]
     fn key(&self) -> u32 {
-        self.key
+        self.paced.key
     }
 }
 
@@ -340,25 +244,15 @@ pub struct GoBackNReceiver<E = ()> {
     done: bool,
     /// When the last NACK for `expected` was sent; never if none was.
     nacked: Instant,
-    /// Where it notifies of congestion, from the first mark on.
-    notice: Option<Box<Notice>>,
+    /// Where it notifies of congestion.
+    notifier: Notifier,
     carries: PhantomData<E>,
-}
-
-/// What a receiver remembers of its last notification.
-#[derive(Clone, Copy, Debug)]
-struct Notice {
-    /// The next goes no sooner.
-    next: Instant,
-    /// A marked packet came since the last.
-    due: bool,
-    /// One of the flow.
-    packet: Packet,
 }
 
 impl<E> Default for GoBackNReceiver<E> {
     fn default() -> GoBackNReceiver<E> {
-        GoBackNReceiver { expected: 0, done: false, nacked: Instant::NEVER, notice: None, carries: PhantomData }
+        let (nacked, notifier) = (Instant::NEVER, Notifier::default());
+        GoBackNReceiver { expected: 0, done: false, nacked, notifier, carries: PhantomData }
     }
 }
 
@@ -376,11 +270,8 @@ impl<E: Extension> Receiver for GoBackNReceiver<E> {
         packet: &Frame<E>,
         reply: &mut impl FnMut(&Packet, Reply<E>),
     ) {
-        if let Some(interval) = params.notifies
-            && packet.has(flags::CE)
-            && self.notify(now, interval, packet)
-        {
-            reply(packet, params.cnp(packet));
+        if self.notifier.on_packet(now, params.notifies, packet) {
+            reply(packet, cnp(packet, params.ack_wire));
         }
         let kind = if packet.seq == self.expected {
             self.expected += 1;
@@ -404,10 +295,7 @@ impl<E: Extension> Receiver for GoBackNReceiver<E> {
 
     #[inline(always)]
     fn timer(&self, _params: &GoBackNReceiverParams, _host: &()) -> Instant {
-        match &self.notice {
-            Some(notice) if notice.due => notice.next,
-            _ => Instant::NEVER,
-        }
+        self.notifier.timer()
     }
 
     fn on_timer(
@@ -417,9 +305,9 @@ impl<E: Extension> Receiver for GoBackNReceiver<E> {
         now: Instant,
         reply: &mut impl FnMut(&Packet, Reply<E>),
     ) {
-        let (Some(notice), Some(interval)) = (&mut self.notice, params.notifies) else { return };
-        (notice.due, notice.next) = (false, now + interval);
-        reply(&notice.packet, params.cnp(&notice.packet));
+        if let Some(packet) = self.notifier.on_timer(now, params.notifies) {
+            reply(packet, cnp(packet, params.ack_wire));
+        }
     }
 
     #[inline(always)]
@@ -432,24 +320,7 @@ impl<E: Extension> Receiver for GoBackNReceiver<E> {
     }
 }
 
-impl<E: Extension> GoBackNReceiver<E> {
-    /// A marked packet came in. Whether to notify now; otherwise that will be due once the interval is over.
-    fn notify(&mut self, now: Instant, interval: Duration, packet: &Packet) -> bool {
-        let notice = self.notice.get_or_insert_with(|| Box::new(Notice { next: now, due: false, packet: *packet }));
-        notice.due = now < notice.next;
-        if !notice.due {
-            notice.next = now + interval;
-        }
-        !notice.due
-    }
-}
-
 impl GoBackNReceiverParams {
-    fn cnp<E: Extension>(&self, packet: &Packet) -> Reply<E> {
-        let (seq, wire, extension) = (packet.seq, self.ack_wire, E::default());
-        Reply { kind: Kind::Cnp, seq, word: None, wire, flags: 0, extension }
-    }
-
     #[inline(always)]
     fn reply<E: Extension>(&self, packet: &Frame<E>, kind: Kind, seq: u32) -> Reply<E> {
         let (flags, extension) = (packet.flags & flags::CE, packet.extension);
@@ -461,6 +332,7 @@ impl GoBackNReceiverParams {
 pub(crate) mod tests {
     use super::*;
     use crate::rate::{Left, LineRate, Site, Srf, SrfParams};
+    use alloc::vec::Vec;
 
     const GUARD: Duration = Duration::from_us(500);
     const RTO: Duration = Duration::from_us(1000);
@@ -469,9 +341,7 @@ pub(crate) mod tests {
         let receiver =
             GoBackNReceiverParams { ack_wire: 64, nack_guard: GUARD, answers_duplicates: true, notifies: None };
         GoBackNParams {
-            controls: alloc::vec![()],
-            payload: 1000,
-            full_wire: 1048,
+            paced: PacedParams { controls: alloc::vec![()], payload: 1000, full_wire: 1048 },
             rto: Some(RTO),
             hears_nacks: false,
             receiver,
@@ -689,7 +559,7 @@ pub(crate) mod tests {
         let start = Start { dst: 1, key: 7, site: 0, packets: 99, last_wire: 548, class: 0, flags: 0 };
         let mut tx = GoBackNSender::<Slowing>::new(&params(), Instant(0), start);
         tx.next_packet(&params(), Instant(0));
-        let waits = |tx: &GoBackNSender<Slowing>| (tx.peek(&params(), Instant(0)), tx.limit);
+        let waits = |tx: &GoBackNSender<Slowing>| (tx.peek(&params(), Instant(0)), tx.paced.limit);
         let at = |ns: u64| Next::NotBefore(Instant(0) + Duration::from_ns(ns));
         assert_eq!(waits(&tx), (at(10), 10));
         tx.on_packet(&params(), Instant(1), &answer(Kind::Ack, 0));
@@ -704,15 +574,16 @@ pub(crate) mod tests {
         assert_eq!(waits(&tx), (at(23), 23), "a loss");
         tx.next_packet(&params(), Instant(23_000));
         tx.on_timer(&params(), Instant(23_000) + RTO);
-        assert_eq!(tx.limit, 124, "a timeout, and its timer");
+        assert_eq!(tx.paced.limit, 124, "a timeout, and its timer");
     }
 
     #[test]
     fn packets_say_what_is_left_of_their_flow_when_they_are_sent() {
         let start = Start { dst: 1, key: 7, site: 0, packets: 3, last_wire: 548, class: 0, flags: 0 };
-        let GoBackNParams { payload, full_wire, rto, hears_nacks, receiver, .. } = params();
+        let GoBackNParams { paced: PacedParams { payload, full_wire, .. }, rto, hears_nacks, receiver } = params();
         let srf = SrfParams { site: Site { window: u64::MAX, ..Site::default() }, ..SrfParams::default() };
-        let params = GoBackNParams { controls: alloc::vec![srf], payload, full_wire, rto, hears_nacks, receiver };
+        let paced = PacedParams { controls: alloc::vec![srf], payload, full_wire };
+        let params = GoBackNParams { paced, rto, hears_nacks, receiver };
         let mut tx = GoBackNSender::<Srf>::new(&params, Instant(0), start);
         let send = |tx: &mut GoBackNSender<Srf>| match tx.next_packet(&params, Instant(0)) {
             Next::Packet(out) => (out.seq, out.extension, tx.left_bytes(&params)),
@@ -733,23 +604,23 @@ pub(crate) mod tests {
         let start = Start { dst: 1, key: 7, site: 0, packets: 9, last_wire: 548, class: 0, flags: 0 };
         let mut tx = GoBackNSender::<Listening>::new(&params(), Instant(0), start);
         (0..4).for_each(|i| assert!(matches!(tx.next_packet(&params(), Instant(100 * i)), Next::Packet(_))));
-        assert_eq!(tx.control.sent, 4 * 1048);
+        assert_eq!(tx.paced.control.sent, 4 * 1048);
         tx.on_packet(&params(), Instant(1000), &answer(Kind::Ack, 1));
-        assert_eq!(tx.control.rtt, Some(Duration(1000)));
+        assert_eq!(tx.paced.control.rtt, Some(Duration(1000)));
         tx.on_packet(&params(), Instant(1500), &answer(Kind::Ack, 3));
-        assert_eq!(tx.control.rtt, Some(Duration(1300)), "of the third packet, sent at 200");
+        assert_eq!(tx.paced.control.rtt, Some(Duration(1300)), "of the third packet, sent at 200");
         tx.on_packet(&params(), Instant(1600), &answer(Kind::Ack, 3));
-        assert_eq!(tx.control.rtt, None, "nothing new");
+        assert_eq!(tx.paced.control.rtt, None, "nothing new");
         // Go back: what is sent again is measured from then.
         tx.on_packet(&params(), Instant(2000), &answer(Kind::Nack, 3));
         assert!(matches!(tx.next_packet(&params(), Instant(2100)), Next::Packet(Outgoing { seq: 3, .. })));
         tx.on_packet(&params(), Instant(3000), &answer(Kind::Ack, 4));
-        assert_eq!(tx.control.rtt, Some(Duration(900)));
+        assert_eq!(tx.paced.control.rtt, Some(Duration(900)));
         // Its timer is heard beside the retransmission timer, which stays where it was.
         tx.next_packet(&params(), Instant(3000));
         let timeout = tx.timer(&params());
         tx.on_packet(&params(), Instant(4000), &answer(Kind::Cnp, 4));
-        assert_eq!((tx.control.cnps, tx.timer(&params())), (1, Instant(4000) + Duration::from_us(7)));
+        assert_eq!((tx.paced.control.cnps, tx.timer(&params())), (1, Instant(4000) + Duration::from_us(7)));
         tx.on_timer(&params(), Instant(4000) + Duration::from_us(7));
         assert_eq!((tx.timer(&params()), tx.retransmitted()), (timeout, 1));
     }

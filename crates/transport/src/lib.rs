@@ -12,7 +12,11 @@ pub mod expresspass;
 pub mod flow;
 pub mod go_back_n;
 pub mod homa;
+mod notifier;
+mod paced;
+mod packet_set;
 pub mod rate;
+pub mod selective;
 pub mod tcp;
 
 pub use datagrams::{Datagrams, Source};
@@ -23,7 +27,11 @@ pub use go_back_n::{GoBackN, GoBackNParams, GoBackNReceiver, GoBackNReceiverPara
 pub use homa::{
     Homa, HomaFlowParams, HomaHeader, HomaLevels, HomaParams, HomaReceiver, HomaReceiverParams, HomaSender, Inbox,
 };
+pub use paced::PacedParams;
 pub use rate::*;
+pub use selective::{
+    Selective, SelectiveFlowParams, SelectiveParams, SelectiveReceiver, SelectiveReceiverParams, SelectiveSender,
+};
 pub use tcp::{
     AckPolicy, Congestion, Connections, Marks, Recovery, Tcp, TcpAck, TcpAnswers, TcpFlow, TcpFlowParams,
     TcpFlowReceiver, TcpParams, TcpReceiver, TcpSender, TimeoutReason,

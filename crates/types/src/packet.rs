@@ -10,6 +10,8 @@ pub enum Kind {
     Ack,
     /// Negative acknowledgement: go back to `seq`.
     Nack,
+    /// From a switch to the sender: it dropped data packet `seq`.
+    DropNotice,
     /// Congestion notification: marked packets of the flow arrived.
     Cnp,
     /// Backpressure between neighbours; see [`crate::ControlFrame`].

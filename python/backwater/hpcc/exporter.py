@@ -296,6 +296,10 @@ def differences(scenario: dict[str, Any], network: Network) -> list[str]:
             notes.append(f"host.{key} is {host[key]}: there {there} B")
     if resolved(host["delay"]):
         notes.append("host.delay: hosts there answer at once")
+    if host["recovery"] != "go-back-n":
+        notes.append(f'host.recovery = "{host["recovery"]}": senders there go back')
+    if switch["drop_notice"]:
+        notes.append("switch.drop_notice: switches there tell nobody of drops")
     if resolved(host["nack_guard"]) != 500 * 10**6:
         notes.append("host.nack_guard: 500 us there")
     notes += control.differences(scenario, network)

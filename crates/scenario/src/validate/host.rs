@@ -4,7 +4,7 @@ use backwater_types::{Duration, PERIOD_MIN, TIMER_MAX};
 
 use super::{Doc, Net};
 use crate::error::Error;
-use crate::model::{AckClass, Backpressure, Connections, Hosts, Switch, Transport, Window};
+use crate::model::{AckClass, Backpressure, Connections, Hosts, LossRecovery, Switch, Transport, Window};
 
 /// No timeout is longer: RFC 6298 allows a minute and more.
 const RTO_MAX: Duration = Duration(64_000_000_000_000);
@@ -42,6 +42,7 @@ pub(super) fn check(doc: &Doc, net: &Net) -> Result<(), Error> {
     check_fifo(doc)?;
     check_homa(doc)?;
     check_srf(doc)?;
+    check_recovery(doc)?;
     let dctcp = &host.dctcp;
     let slowest = net.graph.links[..net.graph.hosts].iter().map(|link| link.rate).min().unwrap_or_default();
     let within = dctcp.min_rate.0 > 0 && dctcp.min_rate <= slowest;
@@ -111,6 +112,29 @@ fn check_srf(doc: &Doc) -> Result<(), Error> {
         "its NIC obeys pauses of queues and none of flows by name; expected another transport, or switch.backpressure = \"none\", \
          \"pfc\" or \"bfc\""
             .into()
+    })
+}
+
+/// What goes with retransmission packet by packet.
+fn check_recovery(doc: &Doc) -> Result<(), Error> {
+    let host = &doc.scenario.host;
+    if host.recovery == LossRecovery::GoBackN {
+        return Ok(());
+    }
+    let own = matches!(host.transport, Transport::Tcp | Transport::Expresspass | Transport::Homa | Transport::Srf);
+    doc.need(!own, "host.recovery", || {
+        "this transport has a way of its own to send again what was lost; expected \"go-back-n\", or another transport"
+            .into()
+    })?;
+    doc.need(doc.scenario.conventions.hosts == Hosts::Rings, "host.recovery", || {
+        "hosts of HPCC's simulator go back; expected \"go-back-n\"".into()
+    })?;
+    let sized = matches!(host.window, Some(Window::Size(_)));
+    let capped = host.window != Some(Window::None) && (host.transport != Transport::LineRate || sized);
+    doc.need(capped, "host.window", || {
+        let problem = "host.recovery = \"selective\" keeps a bit for each packet of a window; expected ";
+        let line_rate = host.transport == Transport::LineRate;
+        problem.to_string() + if line_rate { "a size, or transport = \"window\"" } else { "a window" }
     })
 }
 

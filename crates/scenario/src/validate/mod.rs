@@ -86,17 +86,13 @@ impl Doc<'_> {
     }
 }
 
-/// Whether this version runs the scheme; if not, what to write instead.
+/// Whether there is such a scheme; if not, what to write instead.
 pub(crate) fn check_scheme(name: &str) -> Result<(), String> {
-    let (shipped, planned) = presets::names();
-    if shipped.contains(&name) {
+    let names = presets::names();
+    if names.contains(&name) {
         return Ok(());
     }
-    let reason = match planned.contains(&name) {
-        true => "not available in this version; ".into(),
-        false => format!("unknown scheme; {}", hint(name, shipped.iter().copied())),
-    };
-    Err(format!("{reason}expected one of {}", shipped.join(", ")))
+    Err(format!("unknown scheme; {}expected one of {}", hint(name, names.iter().copied()), names.join(", ")))
 }
 
 impl Net {

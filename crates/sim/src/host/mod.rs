@@ -18,8 +18,8 @@ use crate::observe::Observer;
 use crate::workload::{Flow as Arrival, FlowKeys};
 use backwater_nic::{Context, Fifo, Flow, Flows, LeastLeft, List, NewFlow, Nic, Rings, Srpt, Throttled, Timers};
 use backwater_transport::{
-    Control, Credit, Datagrams, ExpressPass, GoBackN, Homa, HomaHeader, Left, Receiver, Reply, Sender, Source, Srf,
-    Start, Tcp, Transport,
+    Control, Credit, Datagrams, ExpressPass, GoBackN, Homa, HomaHeader, Left, Receiver, Reply, Selective, Sender,
+    Source, Srf, Start, Tcp, Transport,
 };
 use backwater_types::{DropReason, Duration, Extension, Frame, Instant, Kind, Packet, flags};
 use port::{PORT, TIMER};
@@ -29,6 +29,8 @@ use std::collections::VecDeque;
 
 /// A host of RDMA, under control `C`: queues that BFC may pause, go-back-N.
 pub(crate) type RdmaHost<C> = Host<Rings<Carried<C>>, GoBackN<C>, NodeByNode<Carried<C>>>;
+/// The same with retransmission packet by packet.
+pub(crate) type SelectiveHost<C> = Host<Rings<Carried<C>>, Selective<C>, NodeByNode<Carried<C>>>;
 /// The host of the HPCC simulator.
 pub(crate) type HpccHost<C, S> = Host<List<Carried<C>>, GoBackN<C>, S>;
 /// What control `C` has its packets carry.

@@ -20,7 +20,7 @@ pub struct Sent {
     pub data_packets: u64,
     /// Their bytes on the wire.
     pub data_bytes: u64,
-    /// ACKs and NACKs, and credits and requests for them.
+    /// ACKs and NACKs, notices of drops, and credits and requests for them.
     pub ack_packets: u64,
     /// Their bytes on the wire.
     pub ack_bytes: u64,
@@ -61,7 +61,7 @@ impl Sent {
     pub fn count(&mut self, packet: &Packet) {
         let (packets, bytes) = match packet.kind {
             Kind::Data => (&mut self.data_packets, &mut self.data_bytes),
-            Kind::Ack | Kind::Nack | Kind::Cnp | Kind::Credit | Kind::Request => {
+            Kind::Ack | Kind::Nack | Kind::DropNotice | Kind::Cnp | Kind::Credit | Kind::Request => {
                 (&mut self.ack_packets, &mut self.ack_bytes)
             }
             Kind::Control => (&mut self.control_frames, &mut self.control_bytes),

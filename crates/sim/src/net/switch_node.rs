@@ -181,7 +181,9 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
         }
         let received = self.plane.receive(now, &packet, ingress, egress);
         if let Some(reason) = received.dropped {
-            return self.drop_packet(now, egress, &packet, reason, observer);
+            self.drop_packet(now, egress, &packet, reason, observer);
+            // Where its sender is told.
+            return received.control_on.into_iter().for_each(|port| self.kick(now, port, fabric, observer));
         }
         if as_data {
             observer.enqueued(now, self.id, egress, &packet);

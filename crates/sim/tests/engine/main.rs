@@ -21,6 +21,7 @@ mod planted_bugs;
 mod planted_memory_bugs;
 mod processor_sharing;
 mod random_networks;
+mod selective;
 mod shared_memory;
 mod srf;
 mod tcp;

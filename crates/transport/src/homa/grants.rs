@@ -4,9 +4,9 @@
 //! which changes by a packet at a time, so a message that is heard of moves by few places, mostly none. The best of each sender
 //! counts; of these, as many as `overcommitment` are granted to.
 
-use super::seen::Seen;
 use super::{HomaHeader, HomaReceiverParams};
 use crate::flow::Reply;
+use crate::packet_set::PacketSet;
 use alloc::vec::Vec;
 use backwater_types::{Frame, Instant, Kind, Packet};
 
@@ -28,7 +28,7 @@ pub struct Inbox {
 struct Inbound {
     /// One of its packets, which says whence.
     of: Packet,
-    seen: Seen,
+    seen: PacketSet,
     packets: u32,
     granted: u32,
     /// Place among those that wait; [`NOWHERE`] once all is granted.
@@ -242,7 +242,7 @@ impl Inbox {
 impl Inbound {
     const EMPTY: Inbound = Inbound {
         of: Packet::NONE,
-        seen: Seen::NONE,
+        seen: PacketSet::EMPTY,
         packets: 0,
         granted: 0,
         place: NOWHERE,

@@ -30,7 +30,6 @@
 mod grants;
 mod params;
 mod receiver;
-mod seen;
 mod sender;
 
 pub use grants::Inbox;

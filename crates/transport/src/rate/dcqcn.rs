@@ -290,6 +290,11 @@ impl Control for Dcqcn {
         Some(params.min_rate)
     }
 
+    fn to_min_rate(&mut self, params: &DcqcnParams) -> bool {
+        (self.rate, self.target) = (params.min_rate.0 as f64, params.min_rate.0 as f64);
+        true
+    }
+
     #[inline(always)]
     fn window(&self, params: &DcqcnParams) -> u64 {
         params.site.window_at(if params.window_follows_rate { self.rate } else { params.site.line_rate })

@@ -142,6 +142,11 @@ impl Control for Dctcp {
         Duration::ZERO
     }
 
+    fn to_min_rate(&mut self, params: &DctcpParams) -> bool {
+        self.rate = params.min_rate.0 as f64;
+        true
+    }
+
     #[inline(always)]
     fn window(&self, params: &DctcpParams) -> u64 {
         params.site.window_at(if params.window_follows_rate { self.rate } else { params.site.line_rate })

@@ -16,9 +16,10 @@
 //! Starts at line rate. The first ACK only sets the scene, and so does the first of another path: what two switches wrote is not
 //! compared, so where packets are sprayed only an ACK of the path before counts. The simulator compares, and where two ACKs bring
 //! the same time divides by it; here the second waits for a later one. With `multi_rate` each hop has a U, an Rc and a stage of its
-//! own, and the least rate holds. A change of rate moves the packet that waits for its pace. What a hop writes has the widths of the
-//! paper's header: 24 bits of nanoseconds, 20 of bytes sent, 17 of bytes queued, in units that grow with the fastest NIC; but rates
-//! as they are, where the simulator knows five (25 to 400 Gb/s) and takes any other for 25 Gb/s.
+//! own, and the least rate holds. Where switches tell of drops, R and each Rc go to the minimum. A change of rate moves the packet
+//! that waits for its pace. What a hop writes has the widths of the paper's header: 24 bits of nanoseconds, 20 of bytes sent, 17 of
+//! bytes queued, in units that grow with the fastest NIC; but rates as they are, where the simulator knows five (25 to 400 Gb/s)
+//! and takes any other for 25 Gb/s.
 //! Floating point: additions, multiplications and divisions only.
 
 use crate::rate::{Ack, Control, Site};
@@ -351,6 +352,13 @@ impl Control for Hpcc {
         Some(params.min_rate)
     }
 
+    fn to_min_rate(&mut self, params: &HpccParams) -> bool {
+        let rate = params.min_rate.0 as f64;
+        self.rate = rate;
+        self.references.iter_mut().for_each(|reference| *reference = Reference { rate, stage: 0, ..*reference });
+        true
+    }
+
     /// The target; steps of additive increase go beyond it.
     fn share(params: &HpccParams) -> f64 {
         params.utilization
@@ -488,6 +496,17 @@ mod tests {
         // A window is queued: u = 1 + 1.
         flow.on_ack(&params, ack(81, 120, wire.after(BASE, 38_400, 57_600)));
         near(flow.utilization(&params), 2.0);
+    }
+
+    #[test]
+    fn from_the_lowest_rate_it_grows_by_what_the_path_has_left() {
+        let (params, mut flow, mut wire) = (params(), Hpcc::new(&params()), Wire::new());
+        flow.on_ack(&params, ack(1, 10, wire.after(0, 0, 0)));
+        assert!(flow.to_min_rate(&params));
+        near(flow.rate(), 1e8);
+        // Half of the port was used for a round trip.
+        flow.on_ack(&params, ack(11, 20, wire.after(BASE, WINDOW / 2, 0)));
+        near(flow.rate(), 1e8 * 0.95 / 0.5 + 50e6);
     }
 
     #[test]

@@ -187,6 +187,10 @@ pub trait Control: Copy + Send + 'static {
     fn on_loss(&mut self, _params: &Self::Params, _now: Instant, _loss: Loss) -> bool {
         false
     }
+    /// A switch says that it dropped a packet: to the lowest rate, where it has one. Whether the window or the pace has changed.
+    fn to_min_rate(&mut self, _params: &Self::Params) -> bool {
+        false
+    }
     /// It has timers of its own.
     const TIMED: bool = false;
     /// When [`Control::on_timer`] is due; [`Instant::NEVER`] if there is nothing to wait for.
@@ -240,6 +244,9 @@ pub trait Times: Default + Clone + core::fmt::Debug + Send + 'static {
     /// The next packet starts.
     #[inline(always)]
     fn sent(&mut self, _now: Instant) {}
+    /// The packet `place` places behind the first in flight starts again.
+    #[inline(always)]
+    fn sent_again(&mut self, _now: Instant, _place: u32) {}
     /// How long ago the packet `place` places behind the first in flight was sent.
     #[inline(always)]
     fn since(&self, _now: Instant, _place: u32) -> Option<Duration> {
@@ -268,6 +275,13 @@ impl Times for SendTimes {
     }
 
     #[inline]
+    fn sent_again(&mut self, now: Instant, place: u32) {
+        if let Some(sent) = self.0.get_mut(place as usize) {
+            *sent = now;
+        }
+    }
+
+    #[inline]
     fn since(&self, now: Instant, place: u32) -> Option<Duration> {
         self.0.get(place as usize).map(|sent| now.since(*sent))
     }
@@ -288,6 +302,13 @@ impl Times for Option<SendTimes> {
     fn sent(&mut self, now: Instant) {
         if let Some(times) = self {
             times.sent(now);
+        }
+    }
+
+    #[inline]
+    fn sent_again(&mut self, now: Instant, place: u32) {
+        if let Some(times) = self {
+            times.sent_again(now, place);
         }
     }
 

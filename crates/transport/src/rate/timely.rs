@@ -183,6 +183,11 @@ impl Control for Timely {
         Some(params.min_rate)
     }
 
+    fn to_min_rate(&mut self, params: &TimelyParams) -> bool {
+        (self.rate, self.increases) = (params.min_rate.0 as f64, 0);
+        true
+    }
+
     /// A step takes a round trip, which at a port that is not filled is no more than one that lets the rate grow: at most 10 ms at
     /// 100 Gb/s with the steps of the simulator.
     fn recovery(params: &TimelyParams) -> Duration {

@@ -15,7 +15,7 @@ use backwater_types::{Bytes, Duration, Ranges, TIMER_MAX};
 use super::{Doc, Net};
 use crate::error::Error;
 use crate::model::{
-    Assignment, Backpressure, BufferSize, LoadBalancing, Paths, Scheduler, Switch, Transport, WhenPaused,
+    Assignment, Backpressure, BufferSize, LoadBalancing, LossRecovery, Paths, Scheduler, Switch, Transport, WhenPaused,
 };
 
 /// Queue numbers of a PAUSE bitmap.
@@ -86,6 +86,10 @@ pub(super) fn check(part: &Part) -> Result<(), Error> {
     check_combination(part)?;
     check_groups(part)?;
     check_scheduler(part)?;
+    let told = !switch.drop_notice || part.doc.scenario.host.recovery == LossRecovery::Selective;
+    part.need(told, "drop_notice", || {
+        "no sender sends a single packet again; expected false, or host.recovery = \"selective\"".into()
+    })?;
     check_load_balancing(part)?;
     switch.check_tables().map_err(|wrong| part.wrong(&wrong.key, wrong.problem()))?;
     pfc::check(part)?;

@@ -31,7 +31,7 @@ use super::watched::Sheets;
 use backwater_dataplane::Departed;
 use backwater_dataplane::flow_table::LAPSE;
 use backwater_scenario::model::{
-    Assignment, Backpressure, BufferSize, Connections, Marks, Residue, Scenario, Switch, Transport,
+    Assignment, Backpressure, BufferSize, Connections, LossRecovery, Marks, Residue, Scenario, Switch, Transport,
 };
 use backwater_scenario::topology::Graph;
 use backwater_schemes::build::ser_time;
@@ -358,7 +358,7 @@ impl Audit {
         };
         let rules = Rules {
             tcp: Tcp::new(scenario),
-            selective: scenario.host.transport == Transport::Homa,
+            selective: scenario.host.transport == Transport::Homa || scenario.host.recovery == LossRecovery::Selective,
             by_priority: (0..graph.nodes.len()).map(|node| config(node).assignment == Assignment::Priority).collect(),
             steady: scenario.fault.iter().all(|f| f.down.is_empty()),
             ser: links
@@ -811,6 +811,7 @@ impl Observer for Audit {
                 tally.nacked = true;
             }
             Kind::Cnp => self.count("notifications received"),
+            Kind::DropNotice => self.count("notices of drops received"),
             Kind::Request => {}
             Kind::Control => unreachable!("control frames are not for hosts' flows"),
         }

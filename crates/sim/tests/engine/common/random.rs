@@ -7,7 +7,7 @@ mod flowsail;
 mod tcp;
 
 use super::scenario;
-use backwater_scenario::model::{Assignment, Backpressure, Scheduler, Transport};
+use backwater_scenario::model::{Assignment, Backpressure, LossRecovery, Scheduler, Transport};
 use backwater_schemes::registry::PRESETS;
 use backwater_types::hash::Stream;
 use std::fmt::Write;
@@ -39,6 +39,8 @@ struct Scheme {
     marks: bool,
     /// Each flow has one path.
     one_path: bool,
+    /// Its senders send single packets again.
+    selective: bool,
     /// Bytes that its packets carry beside their headers.
     carried: u64,
     /// Its switches serve first what has the least left.
@@ -73,7 +75,8 @@ impl Scheme {
         let (marks, carried) = (switch.ecn.is_some(), host.carried().0);
         let one_path = !switch.load_balancing.splits_flows();
         let srf = switch.scheduler == Scheduler::Srf;
-        Scheme { name, family, weight, assignment, backpressure, marks, one_path, carried, srf }
+        let selective = host.recovery == LossRecovery::Selective;
+        Scheme { name, family, weight, assignment, backpressure, marks, one_path, selective, carried, srf }
     }
 
     fn draw(family: Family, dice: &mut Dice) -> &'static Scheme {
@@ -209,7 +212,11 @@ fn queues_case(number: u64) -> Case {
         }
     }
 
-    let _ = write!(out, "[host]\npayload = \"{payload} B\"\nrto = \"{} us\"\n", dice.of(&[60, 100, 300]));
+    let rto = dice.of(&[60, 100, 300]);
+    let _ = write!(out, "[host]\npayload = \"{payload} B\"\nrto = \"{rto} us\"\n");
+    if scheme.selective {
+        let _ = writeln!(out, "selective = {{ rto_low = \"{rto} us\", rto_high = \"{} us\" }}", 3 * rto);
+    }
     let guard = dice.of(&[0, 5, 20, 100]);
     let _ = writeln!(out, "nack_guard = \"{guard} us\"");
     if dice.percent(25) {
@@ -262,7 +269,7 @@ impl Conventions {
         let dice = &mut Dice(Stream::new(0x6261_636b, 0x636f_6e76, case));
         let coarse = matches!(scheme.backpressure, Backpressure::None | Backpressure::Pfc);
         let fifo = scheme.assignment == Assignment::Single && coarse;
-        let (memory, hosts) = (pfc && fifo && dice.percent(30), fifo && dice.percent(30));
+        let (memory, hosts) = (pfc && fifo && dice.percent(30), fifo && !scheme.selective && dice.percent(30));
         let acks = fifo && dice.percent(30);
         let mut toml = "[conventions]\n".to_string();
         let mut choose = |chosen: bool, line: &str| {

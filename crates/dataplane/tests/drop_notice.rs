@@ -1,0 +1,95 @@
+//! A switch that tells senders of the data it does not let in.
+
+use backwater_dataplane::{Composed, DataPlane, NoBackpressure, PortShape, Shape, SingleFifo, Switch};
+use backwater_types::{BitsPerSec, DropReason, Duration, Instant, Kind, Packet, flags};
+
+type Fifo = Switch<Composed<SingleFifo, NoBackpressure>>;
+
+/// Three ports, and room for two packets.
+fn switch(drop_notice: Option<u16>) -> Fifo {
+    let port = PortShape::new(BitsPerSec(100_000_000_000), Duration::from_us(1));
+    Fifo::new(&Shape { buffer: 2 * 1048, drop_notice, ..Shape::new(vec![port; 3], 1) }, &((), ()))
+}
+
+fn packet(kind: Kind, seq: u32, flags: u8) -> Packet {
+    let (dst, src, wire) = (2, 0, if kind == Kind::Data { 1048 } else { 64 });
+    Packet {
+        kind,
+        flow: 5,
+        seq,
+        key: 77,
+        sender_slot: 3,
+        receiver_slot: 4,
+        dst,
+        src,
+        wire,
+        class: 1,
+        flags,
+        ..Packet::NONE
+    }
+}
+
+/// What becomes of it on its way from port 0 to port 2: the reason it was dropped for, and where a frame waits.
+fn offer(switch: &mut Fifo, packet: Packet) -> (Option<DropReason>, Option<u16>) {
+    let received = switch.receive(Instant(1), &packet.into(), 0, 2);
+    (received.dropped, received.control_on)
+}
+
+#[test]
+fn data_that_finds_no_room_is_told_of_where_it_came_from() {
+    let mut switch = switch(Some(64));
+    for seq in 0..2 {
+        assert_eq!(offer(&mut switch, packet(Kind::Data, seq, flags::ECT)), (None, None));
+    }
+    assert_eq!(
+        offer(&mut switch, packet(Kind::Data, 2, flags::ECT | flags::LAST)),
+        (Some(DropReason::Buffer), Some(0))
+    );
+    assert!(switch.sendable(0) && !switch.sendable(1));
+    let told = switch.transmit(Instant(2), 0).expect("a notice").packet.packet;
+    let expected = Packet { kind: Kind::DropNotice, dst: 0, src: 2, wire: 64, flags: 0, ..packet(Kind::Data, 2, 0) };
+    assert_eq!(told, expected);
+    assert!(switch.transmit(Instant(3), 0).is_none());
+    // Two packets are left, of which it knew before.
+    assert_eq!(switch.readings().buffered(), 2 * 1048);
+    switch.readings().audit().expect("it agrees with itself");
+}
+
+/// The notice waits behind nothing but what goes before data anyway.
+#[test]
+fn notices_go_before_data_in_turn_with_acks() {
+    let mut switch = switch(Some(64));
+    switch.receive(Instant(1), &packet(Kind::Data, 9, 0).into(), 1, 0);
+    switch.receive(Instant(1), &packet(Kind::Ack, 8, 0).into(), 1, 0);
+    offer(&mut switch, packet(Kind::Data, 0, 0));
+    offer(&mut switch, packet(Kind::Data, 1, 0));
+    let kinds: Vec<Kind> = std::iter::from_fn(|| switch.transmit(Instant(2), 0)).map(|sent| sent.packet.kind).collect();
+    assert_eq!(kinds, [Kind::Ack, Kind::DropNotice, Kind::Data]);
+}
+
+#[test]
+fn nothing_answers_datagrams_and_without_the_setting_nothing_answers_data() {
+    let mut told = switch(Some(64));
+    (0..2).for_each(|seq| assert_eq!(offer(&mut told, packet(Kind::Data, seq, 0)), (None, None)));
+    assert_eq!(offer(&mut told, packet(Kind::Data, 2, flags::DATAGRAM)), (Some(DropReason::Buffer), None));
+    // What answers data takes no room, so it always finds some.
+    assert_eq!(offer(&mut told, packet(Kind::Nack, 2, 0)), (None, None));
+    assert_eq!(offer(&mut told, packet(Kind::DropNotice, 2, 0)), (None, None));
+    let mut silent = switch(None);
+    (0..2).for_each(|seq| assert_eq!(offer(&mut silent, packet(Kind::Data, seq, 0)), (None, None)));
+    assert_eq!(offer(&mut silent, packet(Kind::Data, 2, 0)), (Some(DropReason::Buffer), None));
+    assert!(!silent.sendable(0));
+}
+
+/// Where ACKs take room among data they may be dropped, and so may notices of other switches: nobody tells of that.
+#[test]
+fn what_answers_data_is_never_told_of() {
+    let port = PortShape::new(BitsPerSec(100_000_000_000), Duration::from_us(1));
+    let shape = Shape { buffer: 1048, drop_notice: Some(64), acks_with_data: true, ..Shape::new(vec![port; 3], 1) };
+    let mut switch = Fifo::new(&shape, &((), ()));
+    assert_eq!(offer(&mut switch, packet(Kind::Data, 0, 0)), (None, None));
+    for kind in [Kind::Ack, Kind::Nack, Kind::DropNotice] {
+        assert_eq!(offer(&mut switch, packet(kind, 1, 0)), (Some(DropReason::Buffer), None), "{kind:?}");
+    }
+    assert_eq!(offer(&mut switch, packet(Kind::Data, 1, 0)), (Some(DropReason::Buffer), Some(0)));
+}

@@ -1,0 +1,425 @@
+//! Selective retransmission under end-to-end control: the receiver takes packets in any order, and the sender sends again
+//! those that are missing and no others.
+//!
+//! Sources: Mittal et al., "Revisiting Network Support for RDMA", SIGCOMM 2018, section 3 (IRN; baselines 8), with the
+//! timeouts of a public simulator that runs it at 100 Gb/s; Goyal et al., "Backpressure Flow Control", NSDI 2022, section
+//! 6.2.1, and its authors' simulator (HPCC without PFC; baselines 4.1).
+//!
+//! ```text
+//! a packet that comes:     is answered with the first that is missing and its own number: an ACK if it came in order, else a NACK
+//! a packet may start:      in flight (sent, not taken for lost, not known to have arrived) < window,
+//!                          and it is less than `reach` windows of line rate beyond the first that is missing
+//! NACK, with `gaps`:       recovery, if there is none: R = next packet never sent. Of what is missing below the packet that
+//!                          came, what was not taken for lost in this recovery is. It ends when all before R has arrived
+//! notice of a drop:        that packet is lost, and the rate goes to its minimum with `notice_slows`
+//! nothing new has arrived for RTO:  all that is missing is lost. RTO = rto_low if at most `few` are in flight, else rto_high
+//! what is lost goes first, the lowest number first
+//! ```
+//!
+//! Control hears every answer, of which each is for a packet that arrived; it counts packets that have arrived and packets
+//! that are out where it counts positions of a flow without losses, as HPCC without PFC counts bytes in its authors'
+//! simulator. It hears of losses: once a recovery, of every notice and of every timeout.
+//! Differs from IRN: after a timeout all that is missing goes, not the first packet alone, so that the end of a flow takes
+//! one timeout. Differs from HPCC without PFC: what goes again is the packet that was dropped, not as many bytes of the end
+//! of the flow, and there is a timer, so that a lost notice does not end a flow.
+//!
+//! State: two sets of packets at the sender and one at the receiver, a bit for each packet from the first that is missing
+//! on; at most `reach` windows of them, and none without losses.
+
+use crate::flow::{Next, Outgoing, Receiver, Reply, Sender, Start, Transport};
+use crate::notifier::{Notifier, cnp};
+use crate::paced::{Paced, PacedParams};
+use crate::packet_set::PacketSet;
+use crate::rate::{Ack, Control, Loss, Times};
+use crate::tcp::TimeoutReason;
+use alloc::format;
+use alloc::vec::Vec;
+use backwater_types::{Duration, Extension, Frame, Instant, Kind, OutOfRange, Packet, Ranges, TIMER_MAX, flags};
+use core::marker::PhantomData;
+#[cfg(feature = "schema")]
+use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
+
+/// What tells a sender that packets are lost (baselines 4.1 and 8).
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields, default))]
+pub struct SelectiveParams {
+    /// What is missing below a packet that came out of order is lost (IRN); else only notices and timeouts say so.
+    pub gaps: bool,
+    /// A notice of a drop puts the rate to its minimum, where control has one.
+    pub notice_slows: bool,
+    /// Packets may be sent ahead of the first that is missing: as many as this many windows hold. 1 to 64.
+    pub reach: u32,
+    /// Timeout with at most `few` packets in flight.
+    pub rto_low: Duration,
+    /// Timeout with more.
+    pub rto_high: Duration,
+    /// See `rto_low`; packets.
+    pub few: u32,
+}
+
+impl Default for SelectiveParams {
+    fn default() -> SelectiveParams {
+        SelectiveParams {
+            gaps: true,
+            notice_slows: true,
+            reach: 1,
+            rto_low: Duration::from_us(100),
+            rto_high: Duration::from_us(320),
+            few: 3,
+        }
+    }
+}
+
+impl Ranges for SelectiveParams {
+    fn check(&self) -> Result<(), OutOfRange> {
+        OutOfRange::unless((1..=64).contains(&self.reach), "reach", "1 to 64")?;
+        let timer = |time: Duration| time > Duration::ZERO && time <= TIMER_MAX;
+        let expected = format!("more than 0 and at most {TIMER_MAX}");
+        OutOfRange::unless(timer(self.rto_low), "rto_low", &expected)?;
+        OutOfRange::unless(timer(self.rto_high), "rto_high", &expected)?;
+        OutOfRange::unless(self.rto_low <= self.rto_high, "rto_low", &format!("at most rto_high = {}", self.rto_high))
+    }
+}
+
+/// Selective retransmission under control `C`.
+pub struct Selective<C>(PhantomData<C>);
+
+/// Parameters of [`Selective`].
+#[derive(Clone, Debug)]
+pub struct SelectiveFlowParams<P> {
+    /// Of the flows, and of their control.
+    pub paced: PacedParams<P>,
+    /// `[site]`: packets from the first that is missing on that may be out.
+    pub spans: Vec<u32>,
+    /// What tells of losses.
+    pub losses: SelectiveParams,
+    /// Of receivers.
+    pub receiver: SelectiveReceiverParams,
+}
+
+/// Parameters of a [`SelectiveReceiver`].
+#[derive(Clone, Copy, Debug)]
+pub struct SelectiveReceiverParams {
+    /// Wire bytes of an ACK or NACK.
+    pub ack_wire: u16,
+    /// Notifies of congestion, at most once in this time ([`Control::notifies`]).
+    pub notifies: Option<Duration>,
+}
+
+impl<C: Control> Transport for Selective<C> {
+    type Params = SelectiveFlowParams<C::Params>;
+    type Extension = C::Extension;
+    type Sender = SelectiveSender<C>;
+    type Receiver = SelectiveReceiver<C::Extension>;
+    type Peers = ();
+
+    fn open(params: &Self::Params, _peers: &mut (), now: Instant, start: Start) -> SelectiveSender<C> {
+        SelectiveSender::new(params, now, start)
+    }
+
+    fn receiving(params: &Self::Params) -> &SelectiveReceiverParams {
+        &params.receiver
+    }
+}
+
+/// The sending side of one flow.
+#[derive(Clone, Debug)]
+pub struct SelectiveSender<C: Control> {
+    paced: Paced<C>,
+    /// Packets that have arrived, as far as it knows.
+    arrived: PacketSet,
+    /// These, and those in flight. What is missing here is to be sent.
+    out: PacketSet,
+    /// One more than the last packet ever sent.
+    high: u32,
+    /// Packets from the first that is missing on that may be out.
+    span: u32,
+    /// Recovery lasts until all before this have arrived.
+    recover: u32,
+    /// What was missing below this was taken for lost in it.
+    judged: u32,
+    retransmitted: u32,
+    /// Last time something new had arrived, or the flow had nothing in flight and sent.
+    progress: Instant,
+    /// When each packet from the first that is missing on was last sent, where control asks for it.
+    sent: C::Times,
+}
+
+impl<C: Control> SelectiveSender<C> {
+    /// Of a flow that starts.
+    pub fn new(params: &SelectiveFlowParams<C::Params>, now: Instant, start: Start) -> Self {
+        let paced = Paced::new(&params.paced, now, start);
+        SelectiveSender {
+            sent: paced.times(&params.paced),
+            paced,
+            arrived: PacketSet::EMPTY,
+            out: PacketSet::EMPTY,
+            high: 0,
+            span: params.spans[start.site as usize],
+            recover: 0,
+            judged: 0,
+            retransmitted: 0,
+            progress: now,
+        }
+    }
+
+    /// Packets sent, not taken for lost and not known to have arrived.
+    #[inline(always)]
+    fn in_flight(&self) -> u32 {
+        self.out.count() - self.arrived.count()
+    }
+
+    /// When all that is missing is taken for lost.
+    #[inline(always)]
+    fn timeout(&self, params: &SelectiveFlowParams<C::Params>) -> Instant {
+        match self.in_flight() {
+            0 => Instant::NEVER,
+            few if few <= params.losses.few => self.progress + params.losses.rto_low,
+            _ => self.progress + params.losses.rto_high,
+        }
+    }
+
+    /// Packet `came` has arrived, and everything before `next`.
+    #[inline(always)]
+    fn on_arrived(&mut self, now: Instant, next: u32, came: u32) {
+        let (count, first) = (self.arrived.count(), self.arrived.first_missing());
+        for packets in [&mut self.arrived, &mut self.out] {
+            packets.insert_before(next);
+            packets.insert(came);
+        }
+        self.sent.acknowledged(self.arrived.first_missing() - first);
+        if self.arrived.count() > count {
+            self.progress = now;
+        }
+    }
+
+    /// Packet `came` has arrived out of order: what is missing below it is lost, unless it was taken for that in this recovery.
+    #[cold]
+    fn recover(&mut self, params: &SelectiveFlowParams<C::Params>, now: Instant, came: u32) {
+        let first = self.arrived.first_missing();
+        if came < first {
+            return;
+        }
+        if first >= self.recover {
+            (self.recover, self.judged) = (self.high, first);
+            self.paced.tell(&params.paced, |control, params| control.on_loss(params, now, Loss::Missed));
+        }
+        let mut from = self.judged;
+        while let Some((lost, end)) = self.arrived.hole(from, came) {
+            (lost..end).for_each(|seq| self.out.remove(seq));
+            from = end;
+        }
+        self.judged = self.judged.max(came);
+    }
+
+    /// A switch dropped packet `seq`.
+    #[cold]
+    fn on_notice(&mut self, params: &SelectiveFlowParams<C::Params>, now: Instant, seq: u32) {
+        if !self.out.contains(seq) || self.arrived.contains(seq) {
+            return;
+        }
+        self.out.remove(seq);
+        let slows = params.losses.notice_slows;
+        self.paced.tell(&params.paced, |control, params| {
+            let changed = control.on_loss(params, now, Loss::Missed);
+            slows && control.to_min_rate(params) || changed
+        });
+    }
+}
+
+impl<C: Control> Sender for SelectiveSender<C> {
+    type Params = SelectiveFlowParams<C::Params>;
+    type Extension = C::Extension;
+    type Due = C::Due;
+
+    #[inline(always)]
+    fn peek(&self, params: &Self::Params, now: Instant) -> Next<u16> {
+        let seq = self.out.first_missing();
+        let shut = self.in_flight() >= self.paced.limit || seq - self.arrived.first_missing() >= self.span;
+        if seq == self.paced.packets || shut { Next::Blocked } else { self.paced.peek(&params.paced, now, seq) }
+    }
+
+    #[inline(always)]
+    fn next_packet(&mut self, params: &Self::Params, now: Instant) -> Next<Outgoing<C::Extension>> {
+        let wire = match self.peek(params, now) {
+            Next::Packet(wire) => wire,
+            Next::NotBefore(at) => return Next::NotBefore(at),
+            Next::Blocked => return Next::Blocked,
+        };
+        let seq = self.out.first_missing();
+        if self.in_flight() == 0 {
+            self.progress = now;
+        }
+        self.out.insert(seq);
+        if seq < self.high {
+            self.retransmitted += 1;
+            self.sent.sent_again(now, seq - self.arrived.first_missing());
+        } else {
+            self.high = seq + 1;
+            self.sent.sent(now);
+        }
+        Next::Packet(self.paced.send(&params.paced, now, seq, wire))
+    }
+
+    #[inline(always)]
+    fn on_packet(&mut self, params: &Self::Params, now: Instant, packet: &Frame<C::Extension>) {
+        match packet.kind {
+            Kind::Ack | Kind::Nack => {}
+            Kind::Cnp => return self.paced.tell(&params.paced, |control, params| control.on_cnp(params, now)),
+            Kind::DropNotice => return self.on_notice(params, now, packet.seq),
+            _ => return,
+        }
+        let (next, came) = (packet.seq, packet.receiver_slot);
+        if next > self.high || came >= self.high {
+            return;
+        }
+        let place = came.checked_sub(self.arrived.first_missing());
+        let rtt = place.and_then(|place| self.sent.since(now, place));
+        self.on_arrived(now, next, came);
+        if packet.kind == Kind::Nack && params.losses.gaps {
+            self.recover(params, now, came);
+        }
+        let (seq, marked, extension) = (self.arrived.count(), packet.has(flags::CE), packet.extension);
+        let ack = Ack { now, seq, next: self.out.count(), marked, rtt, extension };
+        self.paced.tell(&params.paced, |control, params| control.on_ack(params, ack));
+    }
+
+    #[inline(always)]
+    fn timer(&self, params: &Self::Params) -> Instant {
+        self.paced.timer(&params.paced).min(self.timeout(params))
+    }
+
+    fn on_timer(&mut self, params: &Self::Params, now: Instant) -> Option<TimeoutReason> {
+        if self.timeout(params) <= now {
+            self.out.clone_from(&self.arrived);
+            // What comes of what is sent now says nothing of the rest.
+            (self.recover, self.judged) = (self.high, self.high);
+            self.progress = now;
+            self.paced.tell(&params.paced, |control, params| control.on_loss(params, now, Loss::Timeout));
+        }
+        self.paced.on_timer(&params.paced, now);
+        None
+    }
+
+    #[inline(always)]
+    fn wound(&mut self) -> Option<(Instant, u8)> {
+        self.paced.control.wound()
+    }
+
+    fn on_clock(&mut self, params: &Self::Params, now: Instant, clock: u8) {
+        self.paced.tell(&params.paced, |control, params| control.on_clock(params, now, clock));
+    }
+
+    #[inline(always)]
+    fn pace(&self) -> Instant {
+        self.paced.not_before
+    }
+
+    #[inline(always)]
+    fn has_unsent(&self) -> bool {
+        self.out.first_missing() < self.paced.packets
+    }
+
+    #[inline(always)]
+    fn left_bytes(&self, params: &Self::Params) -> u64 {
+        self.paced.left_from(&params.paced, self.out.first_missing())
+    }
+
+    #[inline(always)]
+    fn is_done(&self) -> bool {
+        self.arrived.first_missing() == self.paced.packets
+    }
+
+    fn acknowledged(&self) -> u32 {
+        self.arrived.count()
+    }
+
+    fn retransmitted(&self) -> u32 {
+        self.retransmitted
+    }
+
+    #[inline(always)]
+    fn key(&self) -> u32 {
+        self.paced.key
+    }
+}
+
+/// The receiving side of one flow, whose answers bring back what its packets carry.
+#[derive(Clone, Debug)]
+pub struct SelectiveReceiver<E = ()> {
+    arrived: PacketSet,
+    /// Packets of the flow; 0 before the last of them has come.
+    packets: u32,
+    /// Where it notifies of congestion.
+    notifier: Notifier,
+    carries: PhantomData<E>,
+}
+
+impl<E> Default for SelectiveReceiver<E> {
+    fn default() -> SelectiveReceiver<E> {
+        SelectiveReceiver { arrived: PacketSet::EMPTY, packets: 0, notifier: Notifier::default(), carries: PhantomData }
+    }
+}
+
+impl<E: Extension> Receiver for SelectiveReceiver<E> {
+    type Params = SelectiveReceiverParams;
+    type Extension = E;
+    type Host = ();
+
+    #[inline(always)]
+    fn on_packet(
+        &mut self,
+        params: &SelectiveReceiverParams,
+        _host: &mut (),
+        now: Instant,
+        packet: &Frame<E>,
+        reply: &mut impl FnMut(&Packet, Reply<E>),
+    ) {
+        if self.notifier.on_packet(now, params.notifies, packet) {
+            reply(packet, cnp(packet, params.ack_wire));
+        }
+        self.arrived.insert(packet.seq);
+        if packet.has(flags::LAST) {
+            self.packets = packet.seq + 1;
+        }
+        let next = self.arrived.first_missing();
+        let kind = if packet.seq < next { Kind::Ack } else { Kind::Nack };
+        reply(packet, params.answer(packet, kind, next));
+    }
+
+    #[inline(always)]
+    fn timer(&self, _params: &SelectiveReceiverParams, _host: &()) -> Instant {
+        self.notifier.timer()
+    }
+
+    fn on_timer(
+        &mut self,
+        params: &SelectiveReceiverParams,
+        _host: &mut (),
+        now: Instant,
+        reply: &mut impl FnMut(&Packet, Reply<E>),
+    ) {
+        if let Some(packet) = self.notifier.on_timer(now, params.notifies) {
+            reply(packet, cnp(packet, params.ack_wire));
+        }
+    }
+
+    #[inline(always)]
+    fn is_done(&self) -> bool {
+        self.packets > 0 && self.arrived.first_missing() == self.packets
+    }
+
+    /// All of it has arrived: so has everything before this packet.
+    fn late(params: &SelectiveReceiverParams, packet: &Frame<E>) -> Option<Reply<E>> {
+        Some(params.answer(packet, Kind::Ack, packet.seq + 1))
+    }
+}
+
+impl SelectiveReceiverParams {
+    /// To a packet, of which `next` is the first that is missing.
+    #[inline(always)]
+    fn answer<E: Extension>(&self, packet: &Frame<E>, kind: Kind, next: u32) -> Reply<E> {
+        let (flags, extension) = (packet.flags & flags::CE, packet.extension);
+        Reply { kind, seq: next, word: Some(packet.seq), wire: self.ack_wire, flags, extension }
+    }
+}
