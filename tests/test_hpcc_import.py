@@ -425,12 +425,27 @@ def test_timely_becomes_a_scenario(tmp_path: Path) -> None:
     assert scenario["host"]["window"] == "none", "without the key it has none"
 
 
+def test_pint_becomes_a_scenario(tmp_path: Path) -> None:
+    mode_10 = edited(CONFIG, tmp_path, "CC_MODE 8", "CC_MODE 10")
+    scenario, summary = run_import(tmp_path, config=mode_10, transport="pint")
+    assert (scenario["scheme"], scenario["host"]["transport"]) == ("hpcc-pint", "pint")
+    pint = scenario["host"]["pint"]
+    keys = ("utilization", "max_stage", "additive_increase", "min_rate", "log_base", "sampled", "pint_bytes")
+    assert [pint[key] for key in keys] == [0.95, 0, "50 Mbps", "100 Mbps", 1.05, 1.0, "2 B"]
+    assert (scenario["host"]["window"], scenario["host"]["ack"]) == ("base-bdp", "60 B")
+    silent = next(line for line in summary if line.startswith("Without effect here"))
+    assert "INT_MULTI" in silent
+    assert "PINT_PROB" not in silent
+    flat = edited(mode_10, tmp_path, "PINT_LOG_BASE 1.05", "PINT_LOG_BASE 1")
+    with pytest.raises(InputError, match=r'PINT_LOG_BASE "1": expected a base from 1.01 to 2'):
+        run_import(tmp_path / "flat", config=flat, transport="pint")
+
+
 CONFIG_FAULTS = [
     (
         "CC_MODE 8",
-        "CC_MODE 10",
-        'config.txt:15: CC_MODE "10": expected one of 8 (dctcp), 1 (dcqcn), 3 (hpcc), 7 (timely), 0 (line-rate); not '
-        "simulated yet: 10 PINT",
+        "CC_MODE 4",
+        'config.txt:15: CC_MODE "4": expected one of 8 (dctcp), 1 (dcqcn), 3 (hpcc), 10 (pint), 7 (timely), 0 (line-rate)',
     ),
     ("CC_MODE 8", "CC_MODE 0", 'config.txt:15: CC_MODE "0": --transport dctcp is 8: expected --transport line-rate'),
     ("CC_MODE 8", "CC_MODE dctcp", 'config.txt:15: CC_MODE "dctcp": expected a whole number from 0'),
@@ -592,7 +607,7 @@ def test_the_command_imports_and_its_scenario_runs(cli: Cli, tmp_path: Path) -> 
     [
         (
             ["--transport", "swift", "-o", "x.toml"],
-            "--transport swift: expected one of dctcp, dcqcn, hpcc, timely, line-rate",
+            "--transport swift: expected one of dctcp, dcqcn, hpcc, pint, timely, line-rate",
         ),
         (["--transport", "dctcp", "-o", "x.txt"], "-o x.txt: expected a name that ends in .toml"),
         (["--transport", "line-rate", "-o", "x.toml"], 'CC_MODE "8": --transport line-rate is 0'),

@@ -3,7 +3,7 @@
 use crate::buffer::MemoryShape;
 use crate::marking::{Ns3Streams, Red};
 use alloc::vec::Vec;
-use backwater_types::{BitsPerSec, CONTROL_WIRE, CreditShape, Duration};
+use backwater_types::{BitsPerSec, CONTROL_WIRE, CreditShape, Duration, PintShape};
 
 /// What is the same for every scheme: ports, queues, buffer, marking.
 #[derive(Clone, Debug)]
@@ -44,6 +44,8 @@ pub struct Shape {
     pub int_unit: u32,
     /// How ports limit credits, where there are any.
     pub credits: CreditShape,
+    /// How ports measure and write how much of their links is used, where packets carry that.
+    pub pint: PintShape,
     /// Keep the enqueue time of every packet.
     pub stamp: bool,
     /// ACKs and NACKs are queued, accounted and paused like data.
@@ -126,6 +128,7 @@ impl Shape {
             nic_rate: BitsPerSec(0),
             int_unit: 1,
             credits: CreditShape::default(),
+            pint: PintShape::default(),
             stamp: false,
             acks_with_data: false,
             pfc_frame: 64,

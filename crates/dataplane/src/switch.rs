@@ -18,7 +18,7 @@ use crate::shape::{MarkingShape, PortShape, Shape};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
-use backwater_types::hash::Stream;
+use backwater_types::hash::{self, Stream};
 use backwater_types::{
     ControlFrame, DropReason, Extension, Frame, Instant, Kind, LinkShape, Packet, PortId, QueueId, flags,
 };
@@ -61,6 +61,8 @@ impl<P: Policy, E: Extension> Switch<P, E> {
                 int_unit: shape.int_unit,
                 tag: Stream::new(shape.seed, 0x7461, port as u64).next_u32() as u16,
                 credits: shape.credits,
+                pint: shape.pint.clone(),
+                seed: hash::stream(shape.seed, 0x7069_6e74, port as u64),
             }),
         };
         Switch {

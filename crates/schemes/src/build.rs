@@ -9,7 +9,7 @@ use backwater_dataplane::{
     BufferSize, Ecn, EcnOf, Elide, ElideRule, MarkingShape, MemoryShape, Mmu, NotEct, PortShape, Red, Returns, Shape,
     SpacedOver, Spacing, pfc,
 };
-use backwater_types::{BitsPerSec, Bytes, CONTROL_WIRE, CreditShape, Duration, Extension, SerTime, hash};
+use backwater_types::{BitsPerSec, Bytes, CONTROL_WIRE, CreditShape, Duration, Extension, PintShape, SerTime, hash};
 
 /// What is the same for all switches and hosts of a network.
 #[derive(Clone, Copy, Debug)]
@@ -87,6 +87,7 @@ impl Network<'_> {
             nic_rate: site.nic_rate,
             int_unit: self.host.int_unit(self.fastest_nic),
             credits: self.credits(),
+            pint: PintShape::default(),
             stamp: self.stamps,
             acks_with_data: self.conventions.acks == AckClass::Data,
             pfc_frame: self.conventions.pfc_frame.0 as u16,

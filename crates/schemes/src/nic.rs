@@ -18,7 +18,7 @@ impl Network<'_> {
     /// A NIC at its place, on a switch that does as its table says.
     pub fn nic(&self, table: &Switch, site: &NicSite) -> NicSetup {
         let int_unit = self.host.int_unit(self.fastest_nic);
-        let link = LinkShape { rate: site.rate, int_unit, tag: 0, credits: self.credits() };
+        let link = LinkShape { int_unit, credits: self.credits(), ..LinkShape::new(site.rate) };
         NicSetup { host: site.host, queues: queues(table), red: self.nic_red(table, site), link, seed: self.seed }
     }
 

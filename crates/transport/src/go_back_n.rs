@@ -9,7 +9,7 @@ use crate::rate::{Ack, Control, Loss, Times};
 use crate::tcp::TimeoutReason;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use backwater_types::{Duration, Extension, Frame, Instant, Kind, Packet, flags};
+use backwater_types::{Duration, Extension, Frame, Instant, Kind, LibraryRand, Packet, flags};
 use core::marker::PhantomData;
 
 /// Go-back-N under control `C`.
@@ -66,6 +66,10 @@ impl<C: Control> Transport for GoBackN<C> {
 
     fn receiving(params: &Self::Params) -> &GoBackNReceiverParams {
         &params.receiver
+    }
+
+    fn draw_from(params: &mut Self::Params, seed: u64, rand: Option<&LibraryRand>) {
+        params.controls.iter_mut().for_each(|control| C::draw_from(control, seed, rand));
     }
 }
 
@@ -266,7 +270,7 @@ impl<C: Control> Sender for GoBackNSender<C> {
         }
         if !missed || params.hears_nacks {
             let (seq, marked, extension) = (packet.seq, packet.has(flags::CE), packet.extension);
-            let ack = Ack { now, seq, next: self.next, marked, rtt, extension };
+            let ack = Ack { now, key: self.key, seq, next: self.next, marked, rtt, extension };
             self.tell(params, |control, params| control.on_ack(params, ack));
         }
     }

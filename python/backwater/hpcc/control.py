@@ -10,7 +10,7 @@ from typing import Any
 
 from backwater._core import InputError
 from backwater.hpcc import units
-from backwater.hpcc.importer import INT_BYTES, STAMP_BYTES, default_int_unit, port_rates
+from backwater.hpcc.importer import INT_BYTES, PINT_BYTES, STAMP_BYTES, default_int_unit, port_rates
 from backwater.hpcc.topology import Network
 from backwater.hpcc.units import resolved
 
@@ -93,6 +93,20 @@ def hpcc(host: dict[str, Any], network: Network) -> dict[str, str]:
     }
 
 
+def pint(host: dict[str, Any], _network: Network) -> dict[str, str]:
+    own = host["pint"]
+    return {
+        "CC_MODE": "10",
+        "U_TARGET": repr(own["utilization"]),
+        "MI_THRESH": str(own["max_stage"]),
+        "RATE_AI": units.ns3_rate(resolved(own["additive_increase"])),
+        "PINT_LOG_BASE": repr(own["log_base"]),
+        "PINT_PROB": repr(own["sampled"]),
+        "RATE_BOUND": str(int(own["paced"])),
+        **rates(own),
+    }
+
+
 def timely(host: dict[str, Any], _network: Network) -> dict[str, str]:
     own = host["timely"]
     return {
@@ -117,6 +131,7 @@ CONTROLS: dict[str, Callable[[dict[str, Any], Network], dict[str, str]]] = {
     "dctcp": dctcp,
     "dcqcn": dcqcn,
     "hpcc": hpcc,
+    "pint": pint,
     "timely": timely,
 }
 """By transport."""
@@ -146,6 +161,8 @@ def differences(scenario: dict[str, Any], network: Network) -> list[str]:
         return dcqcn_differences(scenario["host"]["dcqcn"])
     if transport == "timely":
         return timely_differences(scenario["host"]["timely"])
+    if transport == "pint":
+        return pint_differences(scenario["host"]["pint"])
     return hpcc_differences(scenario, network) if transport == "hpcc" else []
 
 
@@ -166,6 +183,13 @@ def timely_differences(own: dict[str, Any]) -> list[str]:
     notes += [f"host.timely.{key} is {own[key]}: there {units.toml_time(TIMELY_NS[key])}" for key in times]
     if resolved(own["stamp_bytes"]) != STAMP_BYTES:
         notes.append(f"host.timely.stamp_bytes is {own['stamp_bytes']}: there {STAMP_BYTES} B")
+    return notes
+
+
+def pint_differences(own: dict[str, Any]) -> list[str]:
+    notes = [] if own["paced"] else ["host.pint.paced: there a change of rate moves the packet that waits all the same"]
+    if resolved(own["pint_bytes"]) != PINT_BYTES:
+        notes.append(f"host.pint.pint_bytes is {own['pint_bytes']}: there {PINT_BYTES} B")
     return notes
 
 

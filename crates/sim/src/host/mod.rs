@@ -21,7 +21,7 @@ use backwater_transport::{
     Control, Credit, Datagrams, ExpressPass, GoBackN, Homa, HomaHeader, Left, Receiver, Reply, Sender, Source, Srf,
     Start, Tcp, Transport,
 };
-use backwater_types::{DropReason, Duration, Extension, Frame, Instant, Kind, Packet, flags};
+use backwater_types::{DropReason, Duration, Extension, Frame, Instant, Kind, LibraryRand, Packet, flags};
 use port::{PORT, TIMER};
 use receivers::Receivers;
 use starts::Starts;
@@ -87,6 +87,10 @@ struct Receiving<R> {
 impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> EndHost for Host<N, T, S> {
     type Params = T::Params;
     type Schedule = S;
+
+    fn draw_from(params: &mut T::Params, seed: u64, rand: Option<&LibraryRand>) {
+        T::draw_from(params, seed, rand);
+    }
 
     fn new(mut port: HostPort<S>, setup: HostSetup) -> Self {
         port.agenda.set_timer(port.event(TIMER), setup.changes.front().copied().unwrap_or(Instant::NEVER));

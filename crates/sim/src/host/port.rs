@@ -9,7 +9,7 @@ use crate::observe::Observer;
 use crate::workload::{Flow, FlowKeys};
 use backwater_dataplane::Ring;
 use backwater_nic::NicSetup;
-use backwater_types::{Frame, Instant};
+use backwater_types::{Frame, Instant, LibraryRand};
 use std::collections::VecDeque;
 
 /// Leaf of a host's event queue: the head frame of its incoming link.
@@ -30,6 +30,8 @@ pub trait EndHost: Send + Sized {
     type Params: Clone + Send + Sync;
     /// How its events are kept.
     type Schedule: Schedule;
+    /// See [`backwater_transport::Transport::draw_from`].
+    fn draw_from(params: &mut Self::Params, seed: u64, rand: Option<&LibraryRand>);
     /// With its port.
     fn new(port: HostPort<Self::Schedule>, setup: HostSetup) -> Self;
     /// Its port.

@@ -16,7 +16,7 @@ use backwater_scenario::topology::{Graph, Link};
 use backwater_schemes::build::ser_time;
 use backwater_schemes::{Backpressure, Neighbour, Network, NicSite, Switch, SwitchSite};
 use backwater_types::hash::{self, Stream};
-use backwater_types::{Duration, Instant};
+use backwater_types::{Duration, Instant, PintShape};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -32,13 +32,15 @@ pub struct Nodes<H: EndHost, D> {
     pub local: Vec<u32>,
 }
 
-/// Builds all partitions. `plane` makes a switch's data plane; times in queues are measured apart of packets from level `scheduled` on.
+/// Builds all partitions. `plane` makes a switch's data plane; times in queues are measured apart of packets from level `scheduled` on;
+/// `pint` says how ports measure their links.
 pub(crate) fn build<H: EndHost, D: DataPlane<Extension = ExtensionOf<H>>>(
     scenario: &Scenario,
     graph: &Graph,
     partitions: usize,
     plane: impl Fn(&Shape, &Switch) -> D,
     scheduled: Option<u8>,
+    pint: &PintShape,
 ) -> Vec<Nodes<H, D>> {
     let part = assign_partitions(graph, partitions);
     let (routes, schedule) = epochs(graph, &scenario.fault, scenario.conventions.paths);
@@ -77,7 +79,7 @@ pub(crate) fn build<H: EndHost, D: DataPlane<Extension = ExtensionOf<H>>>(
         let ports: Vec<(u32, Wire)> = links[switch].iter().map(|link| wires.of(switch, *link)).collect();
         let table = scenario.switch_at(&graph.nodes[switch].name);
         let shape = network.shape(table, &site(scenario, graph, switch, &links[switch]));
-        let shape = Shape { ns3: ns3.clone(), ..shape };
+        let shape = Shape { ns3: ns3.clone(), pint: pint.clone(), ..shape };
         let changes = schedule.iter().map(|c| c.at_switch(&links[switch])).collect();
         let mut node = SwitchNode::new(
             switch,

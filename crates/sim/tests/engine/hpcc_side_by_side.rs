@@ -6,7 +6,7 @@
 
 use crate::common::hpcc_model::{Cc, Config, Ecn, FlowSpec, Link, Net, Order};
 use backwater_scenario::load_str;
-use backwater_scenario::model::{ListedFlow, Scenario, Workload};
+use backwater_scenario::model::{ListedFlow, Scenario, Transport, Workload};
 use backwater_scenario::topology::expand;
 use backwater_sim::{Simulation, Watch};
 use backwater_types::{BitsPerSec, Bytes, Duration, SerTime};
@@ -61,8 +61,22 @@ fn model(scenario: &Scenario, flows: &Flows, order: Order) -> Vec<Option<u64>> {
             .collect(),
     };
     let dctcp = Cc::Dctcp { g: 1.0 / 16.0, ai: 961_000_000, min_rate: GBPS, var_win: true, has_win: true };
+    let pint = Cc::Pint {
+        utilization: scenario.host.pint.utilization,
+        max_stage: scenario.host.pint.max_stage,
+        ai: scenario.host.pint.additive_increase.0,
+        min_rate: scenario.host.pint.min_rate.0,
+        log_base: scenario.host.pint.log_base,
+        prob: scenario.host.pint.sampled,
+        var_win: true,
+        has_win: true,
+    };
     let config = Config {
-        cc: if scenario.scheme == "dctcp" { dctcp } else { Cc::LineRate },
+        cc: match scenario.host.transport {
+            Transport::Dctcp => dctcp,
+            Transport::Pint => pint,
+            _ => Cc::LineRate,
+        },
         ack_high_prio: false,
         buffer: 12 << 20,
         ecn: [25, 50, 100, 400].map(|gbps| Ecn { rate: gbps * GBPS, kmin: 300_000, kmax: 300_000, pmax: 1.0 }).to_vec(),
@@ -125,7 +139,7 @@ fn worst_of(name: &str, scheme: &str, topology: &str, flows: &Flows, tell: bool)
 #[test]
 fn flows_that_share_a_port() {
     const MB: u64 = 1_000_000;
-    for scheme in ["dctcp", "pfc"] {
+    for scheme in ["dctcp", "hpcc-pint", "pfc"] {
         let together = vec![(0, 2, 20 * MB, 0), (1, 2, 20 * MB, 0)];
         let staggered = vec![(0, 2, 20 * MB, 0), (1, 2, 20 * MB, 100_000)];
         let join_and_leave =
@@ -203,7 +217,7 @@ fn two_speeds_on_a_leaf_spine() {
             flows.push((src, dst, 1 + draw(400_000), at));
         }
     }
-    for scheme in ["dctcp", "pfc"] {
+    for scheme in ["dctcp", "hpcc-pint", "pfc"] {
         assert_eq!(worst("two speeds", scheme, topology, &flows), 0.0, "{scheme}");
     }
 }
@@ -228,7 +242,7 @@ fn nics_of_three_speeds() {
         let dst = (src + 1 + draw(7) as usize) % 8;
         flows.push((src, dst, 1 + draw(2_000_000), at));
     }
-    for scheme in ["dctcp", "pfc"] {
+    for scheme in ["dctcp", "hpcc-pint", "pfc"] {
         assert_eq!(worst("NICs of three speeds", scheme, &topology, &flows), 0.0, "{scheme}");
     }
 }
@@ -256,6 +270,25 @@ fn clos_flows(count: usize, load: f64, incast: bool) -> Flows {
         }
     }
     flows
+}
+
+/// The other base that is written in one byte, steps before a cut, a part of the ACKs; and paths so long that what is measured has more
+/// bits than are looked at, so that switches draw for them too.
+#[test]
+fn pint_with_other_parameters() {
+    let far = star(9).replace("\"1 us\"", "\"20 us\"");
+    let flows: Flows = (0..24).map(|i| (i % 8, 8, 200_000 + 31_000 * i as u64, 7_001 * (i / 3) as u64)).collect();
+    for (key, topology) in [
+        ("log_base = 1.05", star(9)),
+        ("log_base = 1.5", star(9)),
+        ("max_stage = 5", star(9)),
+        ("sampled = 0.25", star(9)),
+        ("utilization = 0.8", far.clone()),
+        ("sampled = 0.1", far),
+    ] {
+        let topology = format!("{topology}[host.pint]\n{key}\n");
+        assert_eq!(worst(key, "hpcc-pint", &topology, &flows), 0.0, "{key}");
+    }
 }
 
 /// Median and 99th percentile of `times` over `base`.
@@ -288,14 +321,14 @@ fn compare_on_the_clos(scheme: &str, flows: &Flows) {
 
 #[test]
 fn the_clos_at_60_percent() {
-    for scheme in ["dctcp", "pfc"] {
+    for scheme in ["dctcp", "hpcc-pint", "pfc"] {
         compare_on_the_clos(scheme, &clos_flows(4_000, 0.6, false));
     }
 }
 
 #[test]
 fn the_clos_with_incast() {
-    for scheme in ["dctcp", "pfc"] {
+    for scheme in ["dctcp", "hpcc-pint", "pfc"] {
         compare_on_the_clos(scheme, &clos_flows(4_000, 0.55, true));
     }
 }

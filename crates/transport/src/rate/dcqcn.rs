@@ -430,7 +430,7 @@ mod tests {
     }
 
     fn echo(flow: &mut Dcqcn, params: &DcqcnParams, now: Instant) {
-        flow.on_ack(params, Ack { now, seq: 1, next: 2, marked: true, rtt: None, extension: () });
+        flow.on_ack(params, Ack { now, key: 0, seq: 1, next: 2, marked: true, rtt: None, extension: () });
     }
 
     /// Runs its timers up to `until`.

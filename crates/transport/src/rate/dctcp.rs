@@ -210,7 +210,7 @@ mod tests {
     };
 
     fn ack(seq: u32, next: u32, marked: bool) -> Ack {
-        Ack { now: Instant(0), seq, next, marked, rtt: None, extension: () }
+        Ack { now: Instant(0), key: 0, seq, next, marked, rtt: None, extension: () }
     }
 
     #[test]

@@ -395,7 +395,6 @@ impl Control for Hpcc {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use backwater_types::CreditShape;
 
     /// 12.288 us at 25 Gb/s are 38 400 B, of which 128 and 80 are divisors.
     const BASE: u64 = 12_288;
@@ -435,12 +434,7 @@ mod tests {
 
         fn tagged(tag: u16) -> Wire {
             Wire {
-                port: Int::port(&LinkShape {
-                    rate: BitsPerSec(LINE as u64),
-                    int_unit: 1,
-                    tag,
-                    credits: CreditShape::default(),
-                }),
+                port: Int::port(&LinkShape { tag, ..LinkShape::new(BitsPerSec(LINE as u64)) }),
                 now: 0,
             }
         }
@@ -456,7 +450,7 @@ mod tests {
     }
 
     fn ack(seq: u32, next: u32, extension: Int) -> Ack<Int> {
-        Ack { now: Instant(0), seq, next, marked: false, rtt: None, extension }
+        Ack { now: Instant(0), key: 0, seq, next, marked: false, rtt: None, extension }
     }
 
     /// A flow that has had its first ACK.
@@ -620,8 +614,7 @@ mod tests {
     #[test]
     fn links_slower_than_a_megabit_are_told_as_they_are() {
         let mut int = Int::default();
-        let link = LinkShape { rate: BitsPerSec(64_000), int_unit: 1, tag: 0, credits: CreditShape::default() };
-        int.stamp(&mut Int::port(&link), Instant(0), 0);
+        int.stamp(&mut Int::port(&LinkShape::new(BitsPerSec(64_000))), Instant(0), 0);
         assert!((int.hops[0].rate(false) - 64e3).abs() < 0.01);
     }
 

@@ -7,6 +7,7 @@ mod line_rate;
 mod rtt;
 mod srf;
 mod swift;
+mod pint;
 mod timely;
 mod window;
 
@@ -17,18 +18,21 @@ pub use line_rate::LineRate;
 pub use rtt::{Rtt, RttParams};
 pub use srf::{Left, Srf, SrfParams};
 pub use swift::{Swift, SwiftParams, Trip};
+pub use pint::{Pint, PintParams, Power};
 pub use timely::{SentAt, Timely, TimelyParams};
 pub use window::Window;
 
 use crate::due::Due;
 use alloc::collections::VecDeque;
-use backwater_types::{BitsPerSec, Bytes, Duration, Extension, Instant, whole_ns};
+use backwater_types::{BitsPerSec, Bytes, Duration, Extension, Instant, LibraryRand, whole_ns};
 
 /// An acknowledgement as control sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack<E = ()> {
     /// When it came.
     pub now: Instant,
+    /// Key of the flow's packets.
+    pub key: u32,
     /// Next packet the receiver expects.
     pub seq: u32,
     /// Next packet the sender will send.
@@ -136,6 +140,8 @@ pub trait Control: Copy + Send + 'static {
     type Extension: Extension;
     /// The parameters, where the flows start.
     fn at(params: &Self::Params, site: Site) -> Self::Params;
+    /// What it draws is drawn from streams of this seed; whole numbers come from `rand` where that is given.
+    fn draw_from(_params: &mut Self::Params, _seed: u64, _rand: Option<&LibraryRand>) {}
     /// For a new flow.
     fn new(params: &Self::Params) -> Self;
     /// A packet may start when fewer payload bytes than this are in flight.

@@ -238,7 +238,7 @@ mod tests {
     /// Of packet `seq - 1`, sent so many microseconds ago.
     fn ack(seq: u32, next: u32, rtt_us: u64) -> Ack<SentAt> {
         let (sent, rtt) = (Instant(1_000_000_000), Duration::from_us(rtt_us));
-        Ack { now: sent + rtt, seq, next, marked: false, rtt: None, extension: SentAt(sent) }
+        Ack { now: sent + rtt, key: 0, seq, next, marked: false, rtt: None, extension: SentAt(sent) }
     }
 
     /// A flow at `rate` that has seen the first of these round trips and is told the others, an update each.

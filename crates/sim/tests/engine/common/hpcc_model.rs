@@ -56,6 +56,35 @@ pub enum Cc {
         /// There is a window.
         has_win: bool,
     },
+    /// HPCC over PINT's telemetry, under such a window.
+    Pint {
+        utilization: f64,
+        max_stage: u32,
+        /// Additive increase, bit/s.
+        ai: u64,
+        min_rate: u64,
+        /// Base of the powers in which utilisation is written.
+        log_base: f64,
+        /// Share of the ACKs that are looked at.
+        prob: f64,
+        var_win: bool,
+        has_win: bool,
+    },
+}
+
+impl Cc {
+    /// Whether there is a window, and whether it shrinks with the rate.
+    fn window(&self) -> (bool, bool) {
+        match *self {
+            Cc::LineRate => (false, false),
+            Cc::Dctcp { var_win, has_win, .. } | Cc::Pint { var_win, has_win, .. } => (has_win, var_win),
+        }
+    }
+
+    /// Of a data packet.
+    fn header_bytes(&self) -> u64 {
+        HEADERS + if let Cc::Pint { .. } = self { 2 } else { 0 }
+    }
 }
 
 /// Marking at devices of one rate; devices of a rate that is not listed do not mark.
@@ -151,9 +180,11 @@ pub fn run(net: &Net, flows: &[FlowSpec], config: &Config, stop_ns: u64) -> Outc
                 model.try_transmit(device);
             }
             Event::Receive(device, packet) => model.receive(device, packet),
-            Event::Wake(device) => {
-                model.nic(device).waking = false;
-                model.try_transmit(device);
+            Event::Wake(device, number) => {
+                if model.nic(device).wake.is_some_and(|(_, pending)| pending == number) {
+                    model.nic(device).wake = None;
+                    model.try_transmit(device);
+                }
             }
         }
     }
@@ -184,6 +215,8 @@ struct Packet {
     flow: FlowId,
     /// Data: offset of its first byte. ACK and NACK: the offset expected next.
     seq: u64,
+    /// Utilisation of the busiest link so far, as a power.
+    power: u16,
     /// The device by which it came to the switch that holds it.
     came_by: DeviceId,
 }
@@ -201,8 +234,8 @@ enum Event {
     Start(FlowId),
     TransmitComplete(DeviceId),
     Receive(DeviceId, Packet),
-    /// A queue pair's pacing gap is over.
-    Wake(DeviceId),
+    /// A queue pair's pacing gap is over, unless another such event has taken the place of the one with this number.
+    Wake(DeviceId, u64),
 }
 
 /// An event in the list: by time, then by `rank` (0 for all in ns-3's order), then by the order in which it was scheduled.
@@ -256,6 +289,7 @@ struct Device {
     ecn: Option<Ecn>,
     /// Of a switch.
     account: Account,
+    meter: Meter,
     /// Of a host.
     nic: Option<Nic>,
 }
@@ -282,6 +316,15 @@ impl Account {
     }
 }
 
+/// What a switch's device knows of how much of its link is used.
+#[derive(Default)]
+struct Meter {
+    utilization: f64,
+    /// Of the packet sent last, and when that was.
+    bytes: u64,
+    at_ns: u64,
+}
+
 /// A host's side of its device.
 #[derive(Default)]
 struct Nic {
@@ -291,8 +334,8 @@ struct Nic {
     pairs: Vec<FlowId>,
     /// Place of the pair that sent last.
     last: usize,
-    /// A wake event is pending.
-    waking: bool,
+    /// When the wake event that is pending is due, and its number.
+    wake: Option<(u64, u64)>,
 }
 
 #[derive(Default)]
@@ -316,6 +359,9 @@ struct Flow {
     line_rate: u64,
     rate: u64,
     dctcp: Dctcp,
+    pint: Pint,
+    /// Bytes of the packet sent last.
+    last_bytes: u64,
     /// In the sender's table of flows.
     known: bool,
 
@@ -351,6 +397,10 @@ struct Model<'a> {
     routes: Routes,
     /// The largest product of bandwidth and delay between two hosts.
     max_window: u64,
+    /// The longest round trip between two hosts, idle.
+    max_rtt_ns: u64,
+    /// What rand() draws from.
+    rand: Rand,
     flows: Vec<Flow>,
     /// The first flow of the list that has not started.
     next_flow: FlowId,
@@ -385,6 +435,7 @@ impl<'a> Model<'a> {
                     data: VecDeque::new(),
                     ecn: config.ecn.iter().copied().find(|ecn| ecn.rate == link.rate),
                     account: Account::default(),
+                    meter: Meter::default(),
                     nic: (!is_switch[node]).then(Nic::default),
                 });
             }
@@ -402,12 +453,10 @@ impl<'a> Model<'a> {
         let routes = Routes::new(net, &devices, &is_switch, config.payload);
         let hosts: Vec<usize> = (0..nodes).filter(|&node| !is_switch[node]).collect();
         let pairs = hosts.iter().flat_map(|&src| hosts.iter().map(move |&dst| (src, dst)));
-        let max_window = pairs
-            .filter(|(src, dst)| src != dst)
-            .filter_map(|(src, dst)| routes.path(src, dst))
-            .map(|path| path.rtt_ns() * path.rate / 1_000_000_000 / 8)
-            .max()
-            .unwrap_or(0);
+        let paths: Vec<&Path> =
+            pairs.filter(|(src, dst)| src != dst).filter_map(|(src, dst)| routes.path(src, dst)).collect();
+        let max_window = paths.iter().map(|path| path.rtt_ns() * path.rate / 1_000_000_000 / 8).max().unwrap_or(0);
+        let max_rtt_ns = paths.iter().map(|path| path.rtt_ns()).max().unwrap_or(0);
 
         let mut earlier: BTreeMap<(u32, u32), u64> = BTreeMap::new();
         let mut flows = Vec::new();
@@ -435,6 +484,8 @@ impl<'a> Model<'a> {
                 line_rate,
                 rate: line_rate,
                 dctcp: Dctcp::new(),
+                pint: Pint { round_end: 0, stage: 0, reference: line_rate },
+                last_bytes: 0,
                 known: false,
                 expected: 0,
                 nack_timer: 0,
@@ -454,6 +505,8 @@ impl<'a> Model<'a> {
             nic_of,
             routes,
             max_window,
+            max_rtt_ns,
+            rand: Rand::new(),
             flows,
             next_flow: 0,
             lose: config.lose.clone(),
@@ -518,6 +571,7 @@ impl Model<'_> {
         let device = &mut self.devices[id];
         assert!(!device.busy, "one packet at a time");
         device.busy = true;
+        (device.meter.bytes, device.meter.at_ns) = (packet.bytes, self.now);
         let (peer, delay) = (device.peer, device.delay_ns);
         let end = self.now + transmission_ns(packet.bytes, device.rate);
         if !packet.is_pfc() {
@@ -586,6 +640,11 @@ impl Model<'_> {
             packet.marked = true;
         }
         self.check_resume(packet.came_by);
+        if let Cc::Pint { log_base, .. } = self.config.cc
+            && packet.kind == Kind::Data
+        {
+            self.measure(id, log_base, &mut packet);
+        }
         self.transmit(id, packet);
     }
 
@@ -621,7 +680,8 @@ impl Model<'_> {
     }
 
     fn send_pfc(&mut self, id: DeviceId, kind: Kind) {
-        self.devices[id].pfc.push_back(Packet { kind, marked: false, bytes: PFC_BYTES, flow: 0, seq: 0, came_by: id });
+        let frame = Packet { kind, marked: false, bytes: PFC_BYTES, flow: 0, seq: 0, power: 0, came_by: id };
+        self.devices[id].pfc.push_back(frame);
         self.try_transmit(id);
     }
 }
@@ -705,10 +765,9 @@ impl Model<'_> {
             let unsent = nic.pairs.iter().map(|&pair| &self.flows[pair]).filter(|flow| flow.has_bytes_left());
             if let Some(due) = unsent.map(|flow| flow.next_avail).min()
                 && due > self.now
-                && !nic.waking
+                && nic.wake.is_none()
             {
-                self.nic(id).waking = true;
-                self.schedule(due, Event::Wake(id));
+                self.wake_at(id, due);
             }
         }
     }
@@ -750,8 +809,8 @@ impl Model<'_> {
     }
 
     fn window_is_full(&self, flow: &Flow) -> bool {
-        let Cc::Dctcp { has_win: true, var_win, .. } = self.config.cc else { return false };
-        if self.max_window == 0 {
+        let (has_win, var_win) = self.config.cc.window();
+        if !has_win || self.max_window == 0 {
             return false;
         }
         let window = if var_win { (self.max_window * flow.rate / flow.line_rate).max(1) } else { self.max_window };
@@ -763,9 +822,11 @@ impl Model<'_> {
     fn send_data(&mut self, id: DeviceId, flow_id: FlowId) {
         let flow = &mut self.flows[flow_id];
         let payload = self.config.payload.min(flow.spec.bytes - flow.next);
-        let bytes = payload + HEADERS;
-        let packet = Packet { kind: Kind::Data, marked: false, bytes, flow: flow_id, seq: flow.next, came_by: id };
+        let bytes = payload + self.config.cc.header_bytes();
+        let (seq, power) = (flow.next, 0);
+        let packet = Packet { kind: Kind::Data, marked: false, bytes, flow: flow_id, seq, power, came_by: id };
         flow.next += payload;
+        flow.last_bytes = bytes;
         flow.next_avail = self.now + transmission_ns(bytes, flow.rate);
         self.transmit(id, packet);
     }
@@ -774,7 +835,7 @@ impl Model<'_> {
     fn receive_data(&mut self, id: DeviceId, packet: Packet) {
         let flow = &mut self.flows[packet.flow];
         let kind = if packet.seq == flow.expected {
-            flow.expected += packet.bytes - HEADERS;
+            flow.expected += packet.bytes - self.config.cc.header_bytes();
             Kind::Ack
         } else if packet.seq > flow.expected && (self.now >= flow.nack_timer || flow.last_nack != flow.expected) {
             flow.nack_timer = self.now + NACK_INTERVAL_NS;
@@ -785,7 +846,7 @@ impl Model<'_> {
             return;
         };
         let seq = flow.expected;
-        let answer = Packet { kind, marked: packet.marked, bytes: ACK_BYTES, flow: packet.flow, seq, came_by: id };
+        let answer = Packet { kind, bytes: ACK_BYTES, seq, came_by: id, ..packet };
         self.nic(id).acks.push_back(answer);
         self.try_transmit(id);
     }
@@ -807,7 +868,144 @@ impl Model<'_> {
             let params = DctcpParams { g, ai, min_rate, line_rate: flow.line_rate, payload: self.config.payload };
             flow.rate = flow.dctcp.on_ack(&params, flow.rate, flow.next, packet.seq, packet.marked);
         }
+        if let Cc::Pint { .. } = self.config.cc {
+            self.on_power(id, packet);
+        }
         self.try_transmit(id);
+    }
+}
+
+// PINT: what switches measure and write, and what senders make of it. Logarithms and powers are the C library's.
+impl Model<'_> {
+    /// How much of its link is used, with the packet that leaves now; the packet is told if that is more than it knows.
+    fn measure(&mut self, id: DeviceId, log_base: f64, packet: &mut Packet) {
+        let device = &mut self.devices[id];
+        let queued: u64 = device.pfc.iter().chain(&device.data).map(|waiting| waiting.bytes).sum();
+        let (max, second, bytes) = (self.max_rtt_ns, 1e9f64.log2() * 32768.0, (device.rate / 8) as f64);
+        let (log_max, log_bytes) = ((max as f64).log2() * 32768.0, bytes.log2() * 32768.0);
+        let idle = (self.now - device.meter.at_ns).min(max);
+        let mut utilization = 0.0;
+        if queued / 256 > 0 {
+            let sum = self.rand.log2(idle) + self.rand.log2(queued / 256);
+            utilization += 2f64.powf((sum as f64 + second - log_bytes - 2.0 * log_max) / 32768.0) * 256.0;
+        }
+        if device.meter.bytes > 0 {
+            let sum = self.rand.log2(device.meter.bytes);
+            utilization += 2f64.powf((sum as f64 + second - log_bytes - log_max) / 32768.0);
+        }
+        if max > idle && device.meter.utilization > 0.0 {
+            let rest = self.rand.log2(max - idle);
+            let sum = rest + self.rand.log2((device.meter.utilization * 8192.0).round() as u64);
+            utilization += 2f64.powf((sum as f64 - log_max) / 32768.0) / 8192.0;
+        }
+        device.meter.utilization = utilization;
+
+        let units = ((utilization * 512.0).ceil() as u32).max(1);
+        let exact = f64::from(units).ln() * (1.0 / log_base.ln());
+        let (upper, lower) = (exact.ceil(), exact.floor());
+        let (mut high, low) = (log_base.powf(upper), log_base.powf(lower));
+        if upper == lower {
+            high *= log_base;
+        }
+        let share = (f64::from(units) - low) / (high - low) * 65536.0;
+        let power = if f64::from(self.rand.next() % 65536) < share { upper } else { lower } as u16;
+        if power > packet.power {
+            // One byte where the power of 512 x 512 fits one.
+            let bits = ((512.0f64 * 512.0).ln() * (1.0 / log_base.ln())).log2().ceil();
+            packet.power = if bits <= 8.0 { power & 0xff } else { power };
+        }
+    }
+
+    /// The rate after an ACK or NACK, if that is sampled.
+    fn on_power(&mut self, id: DeviceId, packet: Packet) {
+        let Cc::Pint { utilization, max_stage, ai, min_rate, log_base, prob, .. } = self.config.cc else { return };
+        if self.rand.next() % 65536 >= (65536.0 * prob) as u32 {
+            return;
+        }
+        let flow = &mut self.flows[packet.flow];
+        if flow.pint.round_end == 0 {
+            flow.pint.round_end = flow.next;
+            return;
+        }
+        let over = log_base.powf(f64::from(packet.power)) / 512.0 / utilization;
+        let (rate, stage) = match over >= 1.0 || flow.pint.stage >= max_stage {
+            true => ((flow.pint.reference as f64 / over) as u64 + ai, 0),
+            false => (flow.pint.reference + ai, flow.pint.stage + 1),
+        };
+        let rate = rate.max(min_rate).min(flow.line_rate);
+        if packet.seq > flow.pint.round_end {
+            (flow.pint.reference, flow.pint.stage) = (rate, stage);
+            flow.pint.round_end = flow.pint.round_end.max(flow.next);
+        }
+        self.change_rate(id, packet.flow, rate);
+    }
+
+    /// Moves the packet that waits by what its predecessor takes longer, or less; a wake event comes earlier for it, not later.
+    fn change_rate(&mut self, id: DeviceId, flow: FlowId, rate: u64) {
+        let flow = &mut self.flows[flow];
+        flow.next_avail = flow.next_avail + transmission_ns(flow.last_bytes, rate) - transmission_ns(flow.last_bytes, flow.rate);
+        flow.rate = rate;
+        let due = flow.next_avail;
+        if self.nic(id).wake.is_some_and(|(at, _)| due < at) {
+            self.wake_at(id, due.max(self.now));
+        }
+    }
+
+    fn wake_at(&mut self, id: DeviceId, at: u64) {
+        let number = self.scheduled;
+        self.nic(id).wake = Some((at, number));
+        self.schedule(at, Event::Wake(id, number));
+    }
+}
+
+/// A flow's state under PINT.
+struct Pint {
+    /// Where the round ends; 0 before the first ACK.
+    round_end: u64,
+    stage: u32,
+    /// The rate when the last round ended, bit/s.
+    reference: u64,
+}
+
+/// The GNU C library's rand() in a program that does not seed it: `r[i] = r[i - 3] + r[i - 31]`.
+struct Rand(VecDeque<u32>);
+
+impl Rand {
+    fn new() -> Rand {
+        let mut words = VecDeque::from([1u32]);
+        while words.len() < 31 {
+            words.push_back((u64::from(words[words.len() - 1]) * 16807 % 0x7fff_ffff) as u32);
+        }
+        // Entries 31 to 33 repeat 0 to 2, and what follows up to the first that is drawn is thrown away.
+        (0..3).for_each(|i| words.push_back(words[i]));
+        (0..3).for_each(|_| _ = words.pop_front());
+        let mut rand = Rand(words);
+        (0..310).for_each(|_| _ = rand.next());
+        rand
+    }
+
+    fn next(&mut self) -> u32 {
+        let next = self.0[28].wrapping_add(self.0[0]);
+        self.0.push_back(next);
+        self.0.pop_front();
+        next >> 1
+    }
+
+    /// Logarithm in units of 2^-15 of a number of which 16 bits are looked at; the rest may round it up.
+    fn log2(&mut self, number: u64) -> i64 {
+        if number == 0 {
+            return i64::from(i32::MIN);
+        }
+        let bits = number.ilog2() + 1;
+        let mut number = number;
+        if bits > 16 {
+            let rest = number % (1 << (bits - 16));
+            number -= rest;
+            if rest > u64::from(self.next()) % (1 << (bits - 16)) {
+                number += 1 << (bits - 16);
+            }
+        }
+        ((number as f64).log2() * 32768.0) as i64
     }
 }
 
