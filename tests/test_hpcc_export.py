@@ -99,6 +99,8 @@ def absolute(scenario: dict[str, Any]) -> list[tuple[int, int, int, int, int]]:
         ("timely", ["CC_MODE 7"]),
         ("timely", ["CC_MODE 7", "HAS_WIN 1", "VAR_WIN 0", "RATE_AI 10Mb/s", "RATE_HAI 50Mb/s", "MIN_RATE 50Mb/s"]),
         ("hpcc", ["CC_MODE 3", "SAMPLE_FEEDBACK 1", "GLOBAL_T 0", "VAR_WIN 0"]),
+        ("dctcp", ["L2_ACK_INTERVAL 9000", "RATE_BOUND 0", "ERROR_RATE_PER_LINK 0.0005"]),
+        ("hpcc", ["CC_MODE 3", "RATE_BOUND 0"]),
         ("pint", ["CC_MODE 10"]),
         ("pint", ["CC_MODE 10", "PINT_LOG_BASE 1.02", "PINT_PROB 0.25", "MI_THRESH 5", "U_TARGET 0.9", "HAS_WIN 0"]),
     ],
@@ -178,6 +180,8 @@ CONTROLS = {
     "sampled": ("hpcc", "[host.hpcc]\nsample_feedback = true\n"),
     "steps": ("hpcc", "[host.hpcc]\nmax_stage = 5\nutilization = 0.9\nint_unit = 1\nwindow_follows_rate = false\n"),
     "no steps": ("hpcc", '[host.hpcc]\nadditive_increase = "0 bps"\nmin_rate = "50 Mbps"\n'),
+    "no gaps": ("hpcc", "[host.hpcc]\npaced = false\n"),
+    "few ACKs": ("dctcp", '[host]\nack_from = "20 KB"\n'),
     "windows of pairs": ("hpcc", '[host]\nwindow = "pair-bdp"\n'),
     "pint": ("hpcc-pint", ""),
     "pint by other powers": ("hpcc-pint", "[host.pint]\nlog_base = 1.05\n"),
@@ -272,7 +276,8 @@ def test_backpressure_that_the_simulator_does_not_have_is_said(tmp_path: Path, s
 
 
 @pytest.mark.parametrize(
-    ("scheme", "rate"), [("dctcp", 100), ("hpcc", 100), ("hpcc", 10), ("hpcc-pint", 100), ("timely", 100), ("dcqcn-vendor", 100)]
+    ("scheme", "rate"),
+    [("dctcp", 100), ("hpcc", 100), ("hpcc", 10), ("hpcc-pint", 100), ("timely", 100), ("dcqcn-vendor", 100)],
 )
 def test_a_scenario_in_the_profile_is_exported_without_a_remark(tmp_path: Path, scheme: str, rate: int) -> None:
     text = CLOS.format(scheme=scheme, seed=1, host_rate=rate, delay=1000, buffer=12, origin=2000)

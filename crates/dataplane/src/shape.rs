@@ -4,6 +4,8 @@ use crate::buffer::MemoryShape;
 use crate::marking::{Ns3Streams, Red};
 use alloc::vec::Vec;
 use backwater_types::{BitsPerSec, CONTROL_WIRE, CreditShape, Duration, PintShape};
+#[cfg(feature = "schema")]
+use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
 
 /// What is the same for every scheme: ports, queues, buffer, marking.
 #[derive(Clone, Debug)]
@@ -52,6 +54,8 @@ pub struct Shape {
     pub acks_with_data: bool,
     /// Wire size of a PFC frame.
     pub pfc_frame: u16,
+    /// What becomes of what waits at a port whose link goes down.
+    pub down_queues: DownQueues,
     /// A packet for a paused queue is dropped, as FlowSail's testbed imitates pausing.
     pub discards_paused: bool,
 }
@@ -67,6 +71,19 @@ pub struct MarkingShape {
     pub pool_exempts: bool,
     /// A packet that is not ECN-capable is dropped where a rule marks it. Only without backpressure.
     pub drops_not_ect: bool,
+}
+
+/// What becomes of what waits at a switch's port when its link goes down.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
+pub enum DownQueues {
+    /// It leaves as fast as the link was, and is lost.
+    #[default]
+    Drain,
+    /// It is dropped at once.
+    Drop,
+    /// It is dropped at once and stays charged to where it came from, whose pauses then never end: a fault of HPCC's simulator.
+    Leak,
 }
 
 /// One port.
@@ -132,6 +149,7 @@ impl Shape {
             stamp: false,
             acks_with_data: false,
             pfc_frame: 64,
+            down_queues: DownQueues::Drain,
             discards_paused: false,
         }
     }

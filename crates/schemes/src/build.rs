@@ -1,6 +1,6 @@
 //! From parameters and a place to what a switch is built from: its shape.
 
-use crate::conventions::{AckClass, Conventions, Time};
+use crate::conventions::{AckClass, Conventions, DownQueues, Memory, Time};
 use crate::planes::{self, AnySwitch};
 use crate::registry::{Backpressure, Host, Switch};
 use crate::site::SwitchSite;
@@ -91,6 +91,10 @@ impl Network<'_> {
             stamp: self.stamps,
             acks_with_data: self.conventions.acks == AckClass::Data,
             pfc_frame: self.conventions.pfc_frame.0 as u16,
+            down_queues: match self.conventions.memory {
+                Memory::HpccSim => self.conventions.down_queues,
+                Memory::Exact => DownQueues::Drain,
+            },
             discards_paused: table.when_paused == WhenPaused::Discard,
         }
     }

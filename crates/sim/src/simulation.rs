@@ -19,8 +19,8 @@ use crate::workload::levels::homa_levels;
 use crate::workload::{Traffic, counted_window};
 use backwater_dataplane::{DataPlane, Ecn, Shape};
 use backwater_scenario::model::{
-    Assignment, Backpressure, Hosts, Marks, Memory, Scenario, Scheduler, Switch, Ties, Transport, Window as Cap,
-    Workload,
+    Assignment, Backpressure, Hosts, Losses, Marks, Memory, Scenario, Scheduler, Switch, Ties, Transport,
+    Window as Cap, Workload,
 };
 use backwater_scenario::topology::{self, Graph};
 use backwater_schemes::Visitor;
@@ -407,9 +407,12 @@ fn order(scenario: &Scenario) -> Order {
         let between = |ecn: &Ecn| ecn.kmin < ecn.kmax || ecn.by_rate.iter().any(|at| at.kmin < at.kmax);
         switch.ecn.as_ref().is_some_and(between)
     };
+    let marks = drawn(&scenario.switch) || scenario.region.iter().any(|region| drawn(&region.switch));
+    let lost = scenario.conventions.losses == Losses::Ns3 && scenario.fault.iter().any(|fault| fault.loss > 0.0);
+    let down = scenario.fault.iter().any(|fault| !fault.down.is_empty());
     match scenario.conventions.ties {
         Ties::Random => Order::Drawn,
-        Ties::Ns3 if drawn(&scenario.switch) || scenario.region.iter().any(|r| drawn(&r.switch)) => Order::OneByOne,
+        Ties::Ns3 if marks || lost || down || scenario.host.transport == Transport::Pint => Order::OneByOne,
         Ties::Scheduled | Ties::Ns3 => Order::Ranked,
     }
 }

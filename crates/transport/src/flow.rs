@@ -114,6 +114,11 @@ pub trait Sender: Send + 'static {
     fn pace(&self) -> Instant {
         Instant::ZERO
     }
+    /// Whether its pace was set since this was asked last, be it to what it was; only where it may change.
+    #[inline(always)]
+    fn repaced(&mut self) -> bool {
+        true
+    }
     /// Whether something is left to send (again, perhaps).
     fn has_unsent(&self) -> bool;
     /// Packets that are left to send, by which a NIC may choose among flows.

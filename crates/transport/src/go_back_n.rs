@@ -28,6 +28,9 @@ pub struct GoBackNParams<P> {
     pub rto: Option<Duration>,
     /// Control hears of NACKs as of ACKs.
     pub hears_nacks: bool,
+    /// An ACK that overtook a NACK leaves it at what the NACK said: what is acknowledged already is sent again, or under a window
+    /// nothing until the next NACK, as less is sent than acknowledged.
+    pub resends_acknowledged: bool,
     /// Of receivers.
     pub receiver: GoBackNReceiverParams,
 }
@@ -43,6 +46,29 @@ pub struct GoBackNReceiverParams {
     pub answers_duplicates: bool,
     /// Notifies of congestion, at most once in this time ([`Control::notifies`]).
     pub notifies: Option<Duration>,
+    /// Which packets are acknowledged; `None`: all.
+    pub acknowledged: Option<Acknowledged>,
+}
+
+/// Which packets a receiver acknowledges: those up to whose end there are so many bytes, or a multiple of others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Acknowledged {
+    /// Bytes.
+    pub from: u64,
+    /// Bytes.
+    pub multiples_of: u64,
+    /// Payload of a full packet, bytes.
+    pub payload: u64,
+    /// Wire bytes of a full packet.
+    pub full_wire: u64,
+}
+
+impl Acknowledged {
+    /// Whether this packet is.
+    fn covers(&self, packet: &Packet) -> bool {
+        let end = (packet.seq as u64 + 1) * self.payload - (self.full_wire - packet.wire as u64);
+        end >= self.from || end.is_multiple_of(self.multiples_of)
+    }
 }
 
 impl<P> GoBackNParams<P> {
@@ -85,6 +111,8 @@ pub struct GoBackNSender<C: Control> {
     last_wire: u16,
     class: u8,
     flags: u8,
+    /// Its pace was set.
+    repaced: bool,
     /// Next packet to send.
     next: u32,
     /// First packet not yet acknowledged.
@@ -117,6 +145,7 @@ impl<C: Control> GoBackNSender<C> {
             last_wire,
             class,
             flags,
+            repaced: false,
             next: 0,
             acked: 0,
             high: 0,
@@ -145,6 +174,7 @@ impl<C: Control> GoBackNSender<C> {
         let before = self.gap(control);
         if what(&mut self.control, control) {
             self.set_limit(params);
+            self.repaced = C::Due::MOVES;
             self.not_before = Instant((self.not_before + self.gap(control)).0.saturating_sub(before.0));
         }
     }
@@ -152,13 +182,19 @@ impl<C: Control> GoBackNSender<C> {
     /// Gap behind the last packet sent, where a change of the pace moves what waits for it.
     #[inline(always)]
     fn gap(&self, control: &C::Params) -> Duration {
-        if C::Due::MOVES { self.control.gap(control, self.sent_wire as u64) } else { Duration::ZERO }
+        if C::Due::MOVES { self.control.moved_by(control, self.sent_wire as u64) } else { Duration::ZERO }
     }
 
     /// Packets sent and not acknowledged.
     #[inline(always)]
     fn in_flight(&self) -> u32 {
-        self.next - self.acked
+        self.next.saturating_sub(self.acked)
+    }
+
+    /// Whether its window keeps it from sending. With less sent than acknowledged any window does.
+    #[inline(always)]
+    fn is_window_shut(&self) -> bool {
+        if self.next < self.acked { self.limit < u32::MAX } else { self.next - self.acked >= self.limit }
     }
 
     #[inline(always)]
@@ -201,11 +237,13 @@ impl<C: Control> GoBackNSender<C> {
 
     /// Everything before `seq` has arrived.
     #[inline(always)]
-    fn advance(&mut self, now: Instant, seq: u32) {
+    fn advance(&mut self, params: &GoBackNParams<C::Params>, now: Instant, seq: u32) {
         if seq > self.acked && seq <= self.high {
             self.sent.acknowledged(seq - self.acked);
             self.acked = seq;
-            self.next = self.next.max(seq);
+            if !params.resends_acknowledged {
+                self.next = self.next.max(seq);
+            }
             self.progress = now;
         }
     }
@@ -219,7 +257,7 @@ impl<C: Control> Sender for GoBackNSender<C> {
 
     #[inline(always)]
     fn peek(&self, params: &Self::Params, now: Instant) -> Next<u16> {
-        if self.next == self.packets || self.in_flight() >= self.limit {
+        if self.next == self.packets || self.is_window_shut() {
             Next::Blocked
         } else if self.not_before > now {
             Next::NotBefore(self.not_before)
@@ -261,7 +299,7 @@ impl<C: Control> Sender for GoBackNSender<C> {
             return self.tell(params, |control, params| control.on_cnp(params, now));
         }
         let rtt = self.since_sent(now, packet.seq);
-        self.advance(now, packet.seq);
+        self.advance(params, now, packet.seq);
         let missed = packet.kind == Kind::Nack;
         if missed {
             // Back to what was missed.
@@ -270,7 +308,9 @@ impl<C: Control> Sender for GoBackNSender<C> {
         }
         if !missed || params.hears_nacks {
             let (seq, marked, extension) = (packet.seq, packet.has(flags::CE), packet.extension);
-            let ack = Ack { now, key: self.key, seq, next: self.next, marked, rtt, extension };
+            let short = params.resends_acknowledged && self.next == self.packets && self.last_wire < params.full_wire;
+            let (key, next, whole) = (self.key, self.next, self.next - short as u32);
+            let ack = Ack { now, key, seq, next, whole, marked, rtt, extension };
             self.tell(params, |control, params| control.on_ack(params, ack));
         }
     }
@@ -305,6 +345,11 @@ impl<C: Control> Sender for GoBackNSender<C> {
     #[inline(always)]
     fn pace(&self) -> Instant {
         self.not_before
+    }
+
+    #[inline(always)]
+    fn repaced(&mut self) -> bool {
+        core::mem::take(&mut self.repaced)
     }
 
     #[inline(always)]
@@ -390,6 +435,9 @@ impl<E: Extension> Receiver for GoBackNReceiver<E> {
             self.expected += 1;
             self.nacked = Instant::NEVER;
             self.done = packet.has(flags::LAST);
+            if params.acknowledged.is_some_and(|which| !which.covers(packet)) {
+                return;
+            }
             Kind::Ack
         } else if packet.seq < self.expected {
             if !params.answers_duplicates {
@@ -470,14 +518,20 @@ pub(crate) mod tests {
     const RTO: Duration = Duration::from_us(1000);
 
     pub(crate) fn params() -> GoBackNParams<()> {
-        let receiver =
-            GoBackNReceiverParams { ack_wire: 64, nack_guard: GUARD, answers_duplicates: true, notifies: None };
+        let receiver = GoBackNReceiverParams {
+            ack_wire: 64,
+            nack_guard: GUARD,
+            answers_duplicates: true,
+            notifies: None,
+            acknowledged: None,
+        };
         GoBackNParams {
             controls: alloc::vec![()],
             payload: 1000,
             full_wire: 1048,
             rto: Some(RTO),
             hears_nacks: false,
+            resends_acknowledged: false,
             receiver,
         }
     }

@@ -38,7 +38,7 @@ pub trait EndHost: Send + Sized {
     fn port(&self) -> &HostPort<Self::Schedule>;
     /// Its port.
     fn port_mut(&mut self) -> &mut HostPort<Self::Schedule>;
-    /// When its link changes, ascending.
+    /// When its link or, where it asks for that, routes change.
     fn changes(&self) -> impl Iterator<Item = Instant>;
     /// A frame has arrived.
     fn arrive(
@@ -56,8 +56,12 @@ pub trait EndHost: Send + Sized {
     );
     /// All flows that start now have done so.
     fn started(&mut self, w: &mut Around<Self::Params, Self::Schedule, impl FnMut(Instant, Finished), impl Observer>);
-    /// The timer has run.
-    fn timer(&mut self, w: &mut Around<Self::Params, Self::Schedule, impl FnMut(Instant, Finished), impl Observer>);
+    /// The timer has run; where each time it was set to is an event, one set by its NIC says which of them this is.
+    fn timer(
+        &mut self,
+        w: &mut Around<Self::Params, Self::Schedule, impl FnMut(Instant, Finished), impl Observer>,
+        number: u16,
+    );
     /// A clock of one of its flows strikes.
     fn strike(
         &mut self,
@@ -100,6 +104,8 @@ pub struct HostSetup {
     pub keys: FlowKeys,
     /// When its link fails or comes back, ascending.
     pub changes: VecDeque<Instant>,
+    /// When routes change, ascending, where its NIC asks for that.
+    pub reroutes: VecDeque<Instant>,
 }
 
 /// The port of a host, with its events and counters.

@@ -366,6 +366,12 @@ impl Control for Hpcc {
         params.site.time_at(if params.paced { self.rate } else { params.site.line_rate }, wire)
     }
 
+    #[inline(always)]
+    fn moved_by(&self, params: &HpccParams, wire: u64) -> Duration {
+        // There a change of the rate moves what waits, though that does not wait for the rate.
+        if params.site.whole { params.site.time_at(self.rate, wire) } else { self.gap(params, wire) }
+    }
+
     #[inline]
     fn on_ack(&mut self, params: &HpccParams, ack: Ack<Int>) -> bool {
         let fast = ack.seq <= self.updated;
@@ -380,7 +386,6 @@ impl Control for Hpcc {
             self.last[..hops.len()].copy_from_slice(hops);
             return false;
         }
-        let before = self.rate;
         let seen = self.observe(params, hops, fast);
         if seen != 0 {
             self.react(params, hops.len(), seen, !fast || params.reacts == HpccReaction::PerAck);
@@ -388,7 +393,7 @@ impl Control for Hpcc {
         if !fast {
             self.updated = self.updated.max(ack.next);
         }
-        self.rate != before
+        seen != 0
     }
 }
 
@@ -433,10 +438,7 @@ mod tests {
         }
 
         fn tagged(tag: u16) -> Wire {
-            Wire {
-                port: Int::port(&LinkShape { tag, ..LinkShape::new(BitsPerSec(LINE as u64)) }),
-                now: 0,
-            }
+            Wire { port: Int::port(&LinkShape { tag, ..LinkShape::new(BitsPerSec(LINE as u64)) }), now: 0 }
         }
 
         /// What a packet brings after so many nanoseconds in which the port sent so many bytes, and as many are queued.
@@ -450,7 +452,7 @@ mod tests {
     }
 
     fn ack(seq: u32, next: u32, extension: Int) -> Ack<Int> {
-        Ack { now: Instant(0), key: 0, seq, next, marked: false, rtt: None, extension }
+        Ack { now: Instant(0), key: 0, seq, next, whole: next, marked: false, rtt: None, extension }
     }
 
     /// A flow that has had its first ACK.

@@ -4,10 +4,10 @@ mod dcqcn;
 mod dctcp;
 mod hpcc;
 mod line_rate;
+mod pint;
 mod rtt;
 mod srf;
 mod swift;
-mod pint;
 mod timely;
 mod window;
 
@@ -15,10 +15,10 @@ pub use dcqcn::{Dcqcn, DcqcnParams, DcqcnVariant};
 pub use dctcp::{Dctcp, DctcpParams};
 pub use hpcc::{HOPS, Hpcc, HpccParams, HpccReaction, Int};
 pub use line_rate::LineRate;
+pub use pint::{Pint, PintParams, Power};
 pub use rtt::{Rtt, RttParams};
 pub use srf::{Left, Srf, SrfParams};
 pub use swift::{Swift, SwiftParams, Trip};
-pub use pint::{Pint, PintParams, Power};
 pub use timely::{SentAt, Timely, TimelyParams};
 pub use window::Window;
 
@@ -37,6 +37,8 @@ pub struct Ack<E = ()> {
     pub seq: u32,
     /// Next packet the sender will send.
     pub next: u32,
+    /// The same as the HPCC simulator has it, in bytes: of a last packet that is not full nothing counts.
+    pub whole: u32,
     /// The acknowledged packet was marked.
     pub marked: bool,
     /// Since the packet before `seq` was last sent, where control [asks for it](Control::Times).
@@ -151,6 +153,11 @@ pub trait Control: Copy + Send + 'static {
     fn gap(&self, _params: &Self::Params, _wire: u64) -> Duration {
         Duration::ZERO
     }
+    /// What changes of the pace move a packet by that waits behind one of `wire` bytes: the difference of this before and after.
+    #[inline(always)]
+    fn moved_by(&self, params: &Self::Params, wire: u64) -> Duration {
+        self.gap(params, wire)
+    }
     /// What a flow alone takes beyond store and forward, on a path its window covers: nothing, if it starts at line rate and
     /// nothing slows it.
     fn startup(_params: &Self::Params, _path: &IdlePath) -> Duration {
@@ -174,7 +181,7 @@ pub trait Control: Copy + Send + 'static {
     fn recovery(_params: &Self::Params) -> Duration {
         Duration::ZERO
     }
-    /// An ACK came in. Whether the window or the pace has changed.
+    /// An ACK came in. Whether the window or the pace was set, be it to what it was.
     #[inline(always)]
     fn on_ack(&mut self, _params: &Self::Params, _ack: Ack<Self::Extension>) -> bool {
         false

@@ -352,6 +352,12 @@ impl Control for Pint {
         params.site.time_at(if params.paced { self.rate } else { params.site.line_rate }, wire)
     }
 
+    #[inline(always)]
+    fn moved_by(&self, params: &PintParams, wire: u64) -> Duration {
+        // There a change of the rate moves what waits, though that does not wait for the rate.
+        if params.site.whole { params.site.time_at(self.rate, wire) } else { self.gap(params, wire) }
+    }
+
     #[inline]
     fn on_ack(&mut self, params: &PintParams, ack: Ack<Power>) -> bool {
         if !params.samples(&ack) {
@@ -361,14 +367,13 @@ impl Control for Pint {
             self.updated = ack.next;
             return false;
         }
-        let before = self.rate;
         let stage;
         (self.rate, stage) = params.next(self, params.powers[ack.extension.0 as usize] / UNITS);
         if ack.seq > self.updated {
             (self.reference, self.stage) = (self.rate, stage);
             self.updated = self.updated.max(ack.next);
         }
-        self.rate != before
+        true
     }
 }
 
@@ -392,7 +397,7 @@ mod tests {
     }
 
     fn ack(seq: u32, next: u32, power: u16) -> Ack<Power> {
-        Ack { now: Instant(0), key: 9, seq, next, marked: false, rtt: None, extension: Power(power) }
+        Ack { now: Instant(0), key: 9, seq, next, whole: next, marked: false, rtt: None, extension: Power(power) }
     }
 
     /// A flow that has had its first ACK.
@@ -480,7 +485,7 @@ mod tests {
         assert!(flow.on_ack(&params, ack(2, 41, 128)));
         let expected = LINE / (u / 0.95) + 50e6;
         assert_eq!((flow.rate(), flow.reference), (expected, LINE), "between updates from the rate a round trip ago");
-        assert!(!flow.on_ack(&params, ack(41, 80, 128)));
+        assert!(flow.on_ack(&params, ack(41, 80, 128)));
         assert_eq!(flow.reference, expected);
         assert_eq!(flow.window(&params), (38_400.0 * (expected / LINE)) as u64);
         assert_eq!(flow.gap(&params, 1050), Duration((1050.0 * 8e12 / expected) as u64));

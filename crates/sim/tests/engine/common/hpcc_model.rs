@@ -121,6 +121,26 @@ pub struct Config {
     pub order: Order,
     /// Faults: each entry has one data packet with this flow and sequence number vanish at the switch it reaches first.
     pub lose: Vec<(usize, u64)>,
+    /// A link that goes down for good.
+    pub down: Option<Down>,
+    /// Share of frames lost on links that are not listed, and on those listed by their place in the list of links.
+    pub loss: f64,
+    pub loss_of: Vec<(usize, f64)>,
+    /// An ACK goes out for a packet that ends at this byte or beyond, or at a multiple of the other.
+    pub ack_from: u64,
+    pub ack_chunk: u64,
+    /// Packets keep the gap of their rate, not that of the link.
+    pub rate_bound: bool,
+}
+
+/// A link goes down for good.
+#[derive(Clone, Copy, Debug)]
+pub struct Down {
+    pub at_ns: u64,
+    /// Its place in the list of links.
+    pub link: usize,
+    /// What waits for it stays charged, as there.
+    pub leaks: bool,
 }
 
 /// What became of a flow.
@@ -166,6 +186,9 @@ pub fn run(net: &Net, flows: &[FlowSpec], config: &Config, stop_ns: u64) -> Outc
     if let Some(first) = flows.first() {
         model.schedule(first.start_ns, Event::NextFlows);
     }
+    if let Some(down) = config.down {
+        model.schedule(down.at_ns, Event::TakeDown);
+    }
     while let Some(Reverse(entry)) = model.events.pop() {
         if entry.time >= stop_ns {
             break;
@@ -174,6 +197,7 @@ pub fn run(net: &Net, flows: &[FlowSpec], config: &Config, stop_ns: u64) -> Outc
         model.now = entry.time;
         match entry.event {
             Event::NextFlows => model.next_flows(),
+            Event::TakeDown => model.take_down(),
             Event::Start(flow) => model.start(flow),
             Event::TransmitComplete(device) => {
                 model.devices[device].busy = false;
@@ -231,6 +255,8 @@ impl Packet {
 enum Event {
     /// The next flows of the list have reached their start.
     NextFlows,
+    /// A link goes down.
+    TakeDown,
     Start(FlowId),
     TransmitComplete(DeviceId),
     Receive(DeviceId, Packet),
@@ -281,6 +307,9 @@ struct Device {
     rate: u64,
     delay_ns: u64,
     busy: bool,
+    up: bool,
+    /// Which of the error models decides about what it receives.
+    errors: usize,
     /// Its peer has paused class 3.
     paused: bool,
     /// Waiting at a switch: PFC frames, and class 3.
@@ -334,6 +363,8 @@ struct Nic {
     pairs: Vec<FlowId>,
     /// Place of the pair that sent last.
     last: usize,
+    /// Queue pairs by their names, in the order of a walk through the table.
+    table: Table,
     /// When the wake event that is pending is due, and its number.
     wake: Option<(u64, u64)>,
 }
@@ -376,13 +407,21 @@ impl Flow {
         self.acknowledged >= self.spec.bytes
     }
 
+    /// What its sender keeps it under: destination, source port, class.
+    fn name(&self) -> u64 {
+        u64::from(self.data_words[1]) << 32 | u64::from(self.data_words[2] & 0xffff) << 16 | 3
+    }
+
     fn has_bytes_left(&self) -> bool {
         self.next < self.spec.bytes
     }
 }
 
 struct Model<'a> {
+    net: &'a Net,
     config: &'a Config,
+    /// What decides which frames are lost: one for all links without a share of their own, and one for each other.
+    errors: Vec<Errors>,
     now: u64,
     events: BinaryHeap<Reverse<Entry>>,
     scheduled: u64,
@@ -430,6 +469,8 @@ impl<'a> Model<'a> {
                     rate: link.rate,
                     delay_ns: link.delay_ns,
                     busy: false,
+                    up: true,
+                    errors: config.loss_of.iter().position(|(of, _)| *of == id / 2).map_or(0, |place| place + 1),
                     paused: false,
                     pfc: VecDeque::new(),
                     data: VecDeque::new(),
@@ -493,8 +534,11 @@ impl<'a> Model<'a> {
             });
         }
 
+        let errors = [config.loss].into_iter().chain(config.loss_of.iter().map(|(_, share)| *share));
         Model {
+            net,
             config,
+            errors: errors.map(Errors::new).collect(),
             now: 0,
             events: BinaryHeap::new(),
             scheduled: 0,
@@ -547,8 +591,122 @@ impl<'a> Model<'a> {
         flow.known = true;
         flow.next_avail = self.now;
         let device = self.nic_of[flow.spec.src as usize].expect("a flow starts at a host");
+        let name = self.flows[id].name();
+        self.nic(device).table.insert(name, id);
         self.nic(device).pairs.push(id);
         self.try_transmit(device);
+    }
+
+    /// The link's devices forget what they hold, routes are looked for again, and each host lists its queue pairs anew.
+    fn take_down(&mut self) {
+        let down = self.config.down.expect("it was scheduled");
+        let ends = [2 * down.link, 2 * down.link + 1];
+        ends.iter().for_each(|&id| self.devices[id].up = false);
+        let is_switch: Vec<bool> = self.switches.iter().map(Option::is_some).collect();
+        self.routes = Routes::new(self.net, &self.devices, &is_switch, self.config.payload);
+        for id in ends {
+            if let Some(nic) = &mut self.devices[id].nic {
+                nic.acks.clear();
+                continue;
+            }
+            self.devices[id].paused = false;
+            self.devices[id].pfc.clear();
+            while let Some(packet) = self.devices[id].data.pop_front() {
+                if !down.leaks {
+                    self.remove(packet.came_by, packet.bytes);
+                    self.devices[id].account.egress -= packet.bytes;
+                    self.check_resume(packet.came_by);
+                }
+            }
+        }
+        for id in self.nic_of.clone().into_iter().flatten() {
+            self.nic(id).pairs.clear();
+            for flow in self.nic(id).table.walk() {
+                self.nic(id).pairs.push(flow);
+                self.try_transmit(id);
+            }
+        }
+    }
+}
+
+/// The GNU C++ library's hash table, of whole numbers that are their own hashes: one list through all buckets.
+#[derive(Default)]
+struct Table {
+    list: Vec<(u64, FlowId)>,
+    buckets: u64,
+}
+
+impl Table {
+    fn insert(&mut self, name: u64, flow: FlowId) {
+        let sizes = [13, 29, 59, 127, 257, 541, 1109, 2357, 5087, 10273];
+        if self.list.len() as u64 + 1 > self.buckets {
+            self.buckets = *sizes.iter().find(|&&size| size > self.buckets).expect("so many queue pairs are not tried");
+            let old = std::mem::take(&mut self.list);
+            old.into_iter().for_each(|(name, flow)| self.link(name, flow));
+        }
+        self.link(name, flow);
+    }
+
+    /// Before the first of its bucket, or at the front.
+    fn link(&mut self, name: u64, flow: FlowId) {
+        let same = |(other, _): &(u64, FlowId)| other % self.buckets == name % self.buckets;
+        let place = self.list.iter().position(same).unwrap_or(0);
+        self.list.insert(place, (name, flow));
+    }
+
+    fn erase(&mut self, flow: FlowId) {
+        self.list.retain(|(_, other)| *other != flow);
+    }
+
+    fn walk(&self) -> Vec<FlowId> {
+        self.list.iter().map(|(_, flow)| *flow).collect()
+    }
+}
+
+/// An error model: a share of frames, and its stream of random numbers, which all of them begin at the same place.
+struct Errors {
+    share: f64,
+    /// The last three numbers of each recurrence of MRG32k3a.
+    state: [[u64; 3]; 2],
+}
+
+const MRG_MODULI: [u64; 2] = [4_294_967_087, 4_294_944_443];
+
+impl Errors {
+    /// Stream 2^63 + 50, first run: 2^76 steps, and 2^127 as often as the stream's number.
+    fn new(share: f64) -> Errors {
+        type Matrix = [[u64; 3]; 3];
+        let step: [Matrix; 2] = [
+            [[0, 1, 0], [0, 0, 1], [MRG_MODULI[0] - 810_728, 1_403_580, 0]],
+            [[0, 1, 0], [0, 0, 1], [MRG_MODULI[1] - 1_370_589, 0, 527_612]],
+        ];
+        let mut state = [[1; 3]; 2];
+        for ((state, mut power), modulus) in state.iter_mut().zip(step).zip(MRG_MODULI) {
+            for bit in 0..=190 {
+                // 2^76 + 2^127 (2^63 + 32 + 16 + 2)
+                if [76, 127 + 1, 127 + 4, 127 + 5, 127 + 63].contains(&bit) {
+                    *state = power.map(|row| (0..3).fold(0, |sum, i| (sum + row[i] * state[i] % modulus) % modulus));
+                }
+                let column = |j: usize| power.map(|row: [u64; 3]| row[j]);
+                let columns = [column(0), column(1), column(2)];
+                let product = |row: [u64; 3], column: [u64; 3]| {
+                    (0..3).fold(0, |sum, i| (sum + row[i] * column[i] % modulus) % modulus)
+                };
+                power = power.map(|row| columns.map(|column| product(row, column)));
+            }
+        }
+        Errors { share, state }
+    }
+
+    /// Whether the next frame is lost.
+    fn strike(&mut self) -> bool {
+        let [x, y] = &mut self.state;
+        let [m1, m2] = MRG_MODULI;
+        let next_x = (1_403_580 * x[1] % m1 + (m1 - 810_728) * x[0] % m1) % m1;
+        let next_y = (527_612 * y[2] % m2 + (m2 - 1_370_589) * y[0] % m2) % m2;
+        (*x, *y) = ([x[1], x[2], next_x], [y[1], y[2], next_y]);
+        let difference = if next_x > next_y { next_x - next_y } else { next_x + m1 - next_y };
+        difference as f64 * (1.0 / 4_294_967_088.0) < self.share
     }
 }
 
@@ -560,7 +718,7 @@ impl Model<'_> {
 
     /// Sends what may be sent next, unless a packet is being sent.
     fn try_transmit(&mut self, id: DeviceId) {
-        if self.devices[id].busy {
+        if self.devices[id].busy || !self.devices[id].up {
             return;
         }
         if self.devices[id].nic.is_some() { self.try_transmit_host(id) } else { self.try_transmit_switch(id) }
@@ -582,6 +740,9 @@ impl Model<'_> {
     }
 
     fn receive(&mut self, id: DeviceId, packet: Packet) {
+        if !self.devices[id].up || self.errors[self.devices[id].errors].strike() {
+            return;
+        }
         match packet.kind {
             Kind::Pause => self.devices[id].paused = true,
             Kind::Resume => {
@@ -827,7 +988,8 @@ impl Model<'_> {
         let packet = Packet { kind: Kind::Data, marked: false, bytes, flow: flow_id, seq, power, came_by: id };
         flow.next += payload;
         flow.last_bytes = bytes;
-        flow.next_avail = self.now + transmission_ns(bytes, flow.rate);
+        let rate = if self.config.rate_bound { flow.rate } else { flow.line_rate };
+        flow.next_avail = self.now + transmission_ns(bytes, rate);
         self.transmit(id, packet);
     }
 
@@ -836,6 +998,9 @@ impl Model<'_> {
         let flow = &mut self.flows[packet.flow];
         let kind = if packet.seq == flow.expected {
             flow.expected += packet.bytes - self.config.cc.header_bytes();
+            if flow.expected < self.config.ack_from && flow.expected % self.config.ack_chunk != 0 {
+                return;
+            }
             Kind::Ack
         } else if packet.seq > flow.expected && (self.now >= flow.nack_timer || flow.last_nack != flow.expected) {
             flow.nack_timer = self.now + NACK_INTERVAL_NS;
@@ -859,6 +1024,7 @@ impl Model<'_> {
         flow.acknowledged = flow.acknowledged.max(packet.seq);
         if flow.finished() {
             flow.known = false;
+            self.devices[id].nic.as_mut().expect("only hosts").table.erase(packet.flow);
             self.outcome.flows[packet.flow].fct_ns = Some(self.now - flow.spec.start_ns);
         }
         if packet.kind == Kind::Nack {
@@ -943,7 +1109,8 @@ impl Model<'_> {
     /// Moves the packet that waits by what its predecessor takes longer, or less; a wake event comes earlier for it, not later.
     fn change_rate(&mut self, id: DeviceId, flow: FlowId, rate: u64) {
         let flow = &mut self.flows[flow];
-        flow.next_avail = flow.next_avail + transmission_ns(flow.last_bytes, rate) - transmission_ns(flow.last_bytes, flow.rate);
+        flow.next_avail =
+            flow.next_avail + transmission_ns(flow.last_bytes, rate) - transmission_ns(flow.last_bytes, flow.rate);
         flow.rate = rate;
         let due = flow.next_avail;
         if self.nic(id).wake.is_some_and(|(at, _)| due < at) {
@@ -1095,7 +1262,7 @@ impl Routes {
         let nodes = net.nodes as usize;
         // Of parallel links the last one counts.
         let mut neighbours = vec![BTreeMap::new(); nodes];
-        for (id, device) in devices.iter().enumerate() {
+        for (id, device) in devices.iter().enumerate().filter(|(_, device)| device.up) {
             neighbours[device.node].insert(devices[device.peer].node, id);
         }
 
