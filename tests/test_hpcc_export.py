@@ -99,6 +99,10 @@ def absolute(scenario: dict[str, Any]) -> list[tuple[int, int, int, int, int]]:
         ("timely", ["CC_MODE 7"]),
         ("timely", ["CC_MODE 7", "HAS_WIN 1", "VAR_WIN 0", "RATE_AI 10Mb/s", "RATE_HAI 50Mb/s", "MIN_RATE 50Mb/s"]),
         ("hpcc", ["CC_MODE 3", "SAMPLE_FEEDBACK 1", "GLOBAL_T 0", "VAR_WIN 0"]),
+        ("dctcp", ["L2_ACK_INTERVAL 9000", "RATE_BOUND 0", "ERROR_RATE_PER_LINK 0.0005"]),
+        ("hpcc", ["CC_MODE 3", "RATE_BOUND 0"]),
+        ("pint", ["CC_MODE 10"]),
+        ("pint", ["CC_MODE 10", "PINT_LOG_BASE 1.02", "PINT_PROB 0.25", "MI_THRESH 5", "U_TARGET 0.9", "HAS_WIN 0"]),
     ],
 )
 def test_an_import_comes_back_from_its_export(tmp_path: Path, transport: str, changes: list[str]) -> None:
@@ -176,7 +180,12 @@ CONTROLS = {
     "sampled": ("hpcc", "[host.hpcc]\nsample_feedback = true\n"),
     "steps": ("hpcc", "[host.hpcc]\nmax_stage = 5\nutilization = 0.9\nint_unit = 1\nwindow_follows_rate = false\n"),
     "no steps": ("hpcc", '[host.hpcc]\nadditive_increase = "0 bps"\nmin_rate = "50 Mbps"\n'),
+    "no gaps": ("hpcc", "[host.hpcc]\npaced = false\n"),
+    "few ACKs": ("dctcp", '[host]\nack_from = "20 KB"\n'),
     "windows of pairs": ("hpcc", '[host]\nwindow = "pair-bdp"\n'),
+    "pint": ("hpcc-pint", ""),
+    "pint by other powers": ("hpcc-pint", "[host.pint]\nlog_base = 1.05\n"),
+    "pint of every other ACK": ("hpcc-pint", "[host.pint]\nsampled = 0.5\n"),
 }
 """Scheme, and what differs from it."""
 
@@ -267,7 +276,8 @@ def test_backpressure_that_the_simulator_does_not_have_is_said(tmp_path: Path, s
 
 
 @pytest.mark.parametrize(
-    ("scheme", "rate"), [("dctcp", 100), ("hpcc", 100), ("hpcc", 10), ("timely", 100), ("dcqcn-vendor", 100)]
+    ("scheme", "rate"),
+    [("dctcp", 100), ("hpcc", 100), ("hpcc", 10), ("hpcc-pint", 100), ("timely", 100), ("dcqcn-vendor", 100)],
 )
 def test_a_scenario_in_the_profile_is_exported_without_a_remark(tmp_path: Path, scheme: str, rate: int) -> None:
     text = CLOS.format(scheme=scheme, seed=1, host_rate=rate, delay=1000, buffer=12, origin=2000)
@@ -333,12 +343,22 @@ def test_what_is_written_of_timely_and_what_is_said(tmp_path: Path) -> None:
     ]
 
 
+def test_what_is_written_of_pint_and_what_is_said(tmp_path: Path) -> None:
+    text = CLOS.format(scheme="hpcc-pint", seed=1, host_rate=100, delay=1000, buffer=12, origin=2000)
+    text = text.replace('compat = "hpcc-sim"\n', "")
+    plain = exporter.read(scenario_of(text, tmp_path))
+    keys = ("U_TARGET", "MI_THRESH", "RATE_AI", "MIN_RATE", "PINT_LOG_BASE", "PINT_PROB", "HAS_WIN", "RATE_BOUND")
+    written = ["0.95", "0", "50Mbps", "100Mbps", "1.05", "1.0", "1", "1"]
+    assert [entry(plain, key) for key in keys] == written
+    assert "host.pint.pint_bytes is 1 B: there 2 B" in plain.notes
+
+
 @pytest.mark.parametrize("scheme", [one["name"] for one in json.loads(_core.schemes())])
 def test_every_scheme_is_written_with_its_control_or_refused(tmp_path: Path, scheme: str) -> None:
     text = CLOS.format(scheme=scheme, seed=1, host_rate=100, delay=1000, buffer=12, origin=2000)
     scenario = scenario_of(text.replace('compat = "hpcc-sim"\n', ""), tmp_path)
     transport = scenario["host"]["transport"]
-    mode = {"line-rate": "0", "window": "0", "hpcc": "3", "timely": "7", "dctcp": "8"}.get(transport)
+    mode = {"line-rate": "0", "window": "0", "hpcc": "3", "pint": "10", "timely": "7", "dctcp": "8"}.get(transport)
     if scheme == "dcqcn-vendor":
         mode = "1"
     elif scheme == "dctcp+ss":
@@ -348,7 +368,7 @@ def test_every_scheme_is_written_with_its_control_or_refused(tmp_path: Path, sch
         return
     with pytest.raises(InputError) as refused:
         exporter.read(scenario)
-    known = "line-rate, window, dctcp, dcqcn, hpcc, timely"
+    known = "line-rate, window, dctcp, dcqcn, hpcc, pint, timely"
     says = f'host.transport: "{transport}": there is no export of it: expected one of {known}'
     if transport == "dcqcn":
         says = 'host.dcqcn.variant: "published": there is no export of it: expected vendor'

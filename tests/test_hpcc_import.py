@@ -63,6 +63,7 @@ def test_topology_flows_and_configuration_become_a_scenario(tmp_path: Path) -> N
     )
     assert host["dctcp"] == {
         **{"g": 0.0625, "additive_increase": "615 Mbps", "min_rate": "100 Mbps", "window_follows_rate": True},
+        **{"paced": True, "slow_start": False},
     }
     background, incast = scenario["workload"]
     assert (background["class"], incast["class"]) == ("background", "incast")
@@ -159,11 +160,24 @@ def test_links_lose_and_go_down(tmp_path: Path) -> None:
     down = edited(CONFIG, tmp_path, "LINK_DOWN 0 0 0", "LINK_DOWN 300 4 6")
     scenario, _ = run_import(tmp_path, topology=lossy, config=down)
     assert scenario["fault"] == [
-        {"link": ["switch4", "switch6"], "loss": 0.01, "control_loss": 0.0, "down": [["300 us", "69 s"]]}
+        {
+            **{"link": ["switch4", "switch6"], "loss": 0.01, "common": False, "control_loss": 0.0},
+            "down": [["300 us", "69 s"]],
+        }
     ]
+    assert scenario["conventions"]["down_queues"] == "leak"
     every = edited(CONFIG, tmp_path, "ERROR_RATE_PER_LINK 0.0000", "ERROR_RATE_PER_LINK 0.0001")
     scenario, _ = run_import(tmp_path / "every", topology=lossy, config=every)
     assert [fault["loss"] for fault in scenario["fault"]] == [0.0001] * 4 + [0.01] + [0.0001] * 3
+    assert [fault["common"] for fault in scenario["fault"]] == [True] * 4 + [False] + [True] * 3
+    assert scenario["conventions"]["down_queues"] == "drop"
+
+
+def test_acks_and_gaps_may_be_left_out(tmp_path: Path) -> None:
+    sparse = edited(CONFIG, tmp_path, "L2_ACK_INTERVAL 1", "L2_ACK_INTERVAL 9000")
+    sparse = edited(sparse, tmp_path, "RATE_BOUND 1", "RATE_BOUND 0")
+    host = run_import(tmp_path, config=sparse)[0]["host"]
+    assert (host["ack_from"], host["ack_chunk"], host["dctcp"]["paced"]) == ("9 KB", "4 KB", False)
 
 
 @pytest.mark.parametrize(
@@ -425,22 +439,42 @@ def test_timely_becomes_a_scenario(tmp_path: Path) -> None:
     assert scenario["host"]["window"] == "none", "without the key it has none"
 
 
+def test_pint_becomes_a_scenario(tmp_path: Path) -> None:
+    mode_10 = edited(CONFIG, tmp_path, "CC_MODE 8", "CC_MODE 10")
+    scenario, summary = run_import(tmp_path, config=mode_10, transport="pint")
+    assert (scenario["scheme"], scenario["host"]["transport"]) == ("hpcc-pint", "pint")
+    pint = scenario["host"]["pint"]
+    keys = ("utilization", "max_stage", "additive_increase", "min_rate", "log_base", "sampled", "pint_bytes")
+    assert [pint[key] for key in keys] == [0.95, 0, "50 Mbps", "100 Mbps", 1.05, 1.0, "2 B"]
+    assert (scenario["host"]["window"], scenario["host"]["ack"]) == ("base-bdp", "60 B")
+    silent = next(line for line in summary if line.startswith("Without effect here"))
+    assert "INT_MULTI" in silent
+    assert "PINT_PROB" not in silent
+    flat = edited(mode_10, tmp_path, "PINT_LOG_BASE 1.05", "PINT_LOG_BASE 1")
+    with pytest.raises(InputError, match=r'PINT_LOG_BASE "1": expected a base from 1.01 to 2'):
+        run_import(tmp_path / "flat", config=flat, transport="pint")
+
+
 CONFIG_FAULTS = [
     (
         "CC_MODE 8",
-        "CC_MODE 10",
-        'config.txt:15: CC_MODE "10": expected one of 8 (dctcp), 1 (dcqcn), 3 (hpcc), 7 (timely), 0 (line-rate); not '
-        "simulated yet: 10 PINT",
+        "CC_MODE 4",
+        'config.txt:15: CC_MODE "4": expected one of 8 (dctcp), 1 (dcqcn), 3 (hpcc), 10 (pint), 7 (timely), '
+        "0 (line-rate)",
     ),
     ("CC_MODE 8", "CC_MODE 0", 'config.txt:15: CC_MODE "0": --transport dctcp is 8: expected --transport line-rate'),
     ("CC_MODE 8", "CC_MODE dctcp", 'config.txt:15: CC_MODE "dctcp": expected a whole number from 0'),
     (
         "L2_ACK_INTERVAL 1",
-        "L2_ACK_INTERVAL 2",
-        'config.txt:29: L2_ACK_INTERVAL "2": a host acknowledges every packet: expected 1',
+        "L2_ACK_INTERVAL 0",
+        'config.txt:29: L2_ACK_INTERVAL "0": expected a whole number from 1',
     ),
     ("L2_BACK_TO_ZERO 0", "L2_BACK_TO_ZERO 1", 'config.txt:30: L2_BACK_TO_ZERO "1"'),
-    ("RATE_BOUND 1", "RATE_BOUND 0", 'config.txt:44: RATE_BOUND "0": rates are always enforced: expected 1'),
+    (
+        "L2_CHUNK_SIZE 4000\nL2_ACK_INTERVAL 1",
+        "L2_CHUNK_SIZE 0\nL2_ACK_INTERVAL 2",
+        'config.txt:29: L2_ACK_INTERVAL "2": needs L2_CHUNK_SIZE',
+    ),
     ("MIN_RATE 100Mb/s", "MIN_RATE fast", 'config.txt:24: MIN_RATE "fast": expected a rate such as 100Gbps'),
     (
         "MIN_RATE 100Mb/s",
@@ -592,7 +626,7 @@ def test_the_command_imports_and_its_scenario_runs(cli: Cli, tmp_path: Path) -> 
     [
         (
             ["--transport", "swift", "-o", "x.toml"],
-            "--transport swift: expected one of dctcp, dcqcn, hpcc, timely, line-rate",
+            "--transport swift: expected one of dctcp, dcqcn, hpcc, pint, timely, line-rate",
         ),
         (["--transport", "dctcp", "-o", "x.txt"], "-o x.txt: expected a name that ends in .toml"),
         (["--transport", "line-rate", "-o", "x.toml"], 'CC_MODE "8": --transport line-rate is 0'),

@@ -302,7 +302,7 @@ def import_hpcc(
     topology: Annotated[Path, typer.Option("--topology", metavar="FILE", help="Its topology.txt.")],
     flows: Annotated[Path, typer.Option("--flows", metavar="FILE", help="Its flow.txt.")],
     transport: Annotated[
-        str, typer.Option(metavar="NAME", help="dctcp, dcqcn, hpcc, timely or line-rate: what its hosts do.")
+        str, typer.Option(metavar="NAME", help="dctcp, dcqcn, hpcc, pint, timely or line-rate: what its hosts do.")
     ],
     out: Annotated[Path, typer.Option("-o", "--out", metavar="OUT.toml", help="Scenario to write.")],
     config: Annotated[

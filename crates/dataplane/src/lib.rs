@@ -41,7 +41,7 @@ pub use buffer::{Buffer, BufferSize, MemoryShape, Mmu, Pool, PoolCounts, QueueMe
 pub use canonical::Canonical;
 pub use elide::{Elide, ElideRule};
 pub use held::{Assigned, Choice, Held, Resident};
-pub use marking::{Ecn, EcnAt, EcnOf, NotEct, Ns3Streams, PoolEcn, Red, SpacedOver, Spacing};
+pub use marking::{Ecn, EcnAt, EcnOf, NotEct, Ns3Stream, Ns3Streams, PoolEcn, Red, SpacedOver, Spacing};
 pub use nic::NicQueues;
 pub use plane::{DataPlane, Departed, Readings, Received, Sent};
 pub use policy::{
@@ -49,5 +49,5 @@ pub use policy::{
     PauseByFlowParams, Policy, ReleaseFrom, Residue, SketchParams,
 };
 pub use port::Ports;
-pub use shape::{MarkingShape, PortShape, Shape};
+pub use shape::{DownQueues, MarkingShape, PortShape, Shape};
 pub use switch::Switch;

@@ -3,7 +3,9 @@
 use crate::buffer::MemoryShape;
 use crate::marking::{Ns3Streams, Red};
 use alloc::vec::Vec;
-use backwater_types::{BitsPerSec, CONTROL_WIRE, CreditShape, Duration};
+use backwater_types::{BitsPerSec, CONTROL_WIRE, CreditShape, Duration, PintShape};
+#[cfg(feature = "schema")]
+use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
 
 /// What is the same for every scheme: ports, queues, buffer, marking.
 #[derive(Clone, Debug)]
@@ -44,6 +46,8 @@ pub struct Shape {
     pub int_unit: u32,
     /// How ports limit credits, where there are any.
     pub credits: CreditShape,
+    /// How ports measure and write how much of their links is used, where packets carry that.
+    pub pint: PintShape,
     /// Keep the enqueue time of every packet.
     pub stamp: bool,
     /// ACKs and NACKs are queued, accounted and paused like data.
@@ -52,6 +56,8 @@ pub struct Shape {
     pub pfc_frame: u16,
     /// The sender of data that is not let in is told so, in a packet of this size on the wire.
     pub drop_notice: Option<u16>,
+    /// What becomes of what waits at a port whose link goes down.
+    pub down_queues: DownQueues,
     /// A packet for a paused queue is dropped, as FlowSail's testbed imitates pausing.
     pub discards_paused: bool,
 }
@@ -67,6 +73,19 @@ pub struct MarkingShape {
     pub pool_exempts: bool,
     /// A packet that is not ECN-capable is dropped where a rule marks it. Only without backpressure.
     pub drops_not_ect: bool,
+}
+
+/// What becomes of what waits at a switch's port when its link goes down.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
+pub enum DownQueues {
+    /// It leaves as fast as the link was, and is lost.
+    #[default]
+    Drain,
+    /// It is dropped at once.
+    Drop,
+    /// It is dropped at once and stays charged to where it came from, whose pauses then never end: a fault of HPCC's simulator.
+    Leak,
 }
 
 /// One port.
@@ -128,10 +147,12 @@ impl Shape {
             nic_rate: BitsPerSec(0),
             int_unit: 1,
             credits: CreditShape::default(),
+            pint: PintShape::default(),
             stamp: false,
             acks_with_data: false,
             pfc_frame: 64,
             drop_notice: None,
+            down_queues: DownQueues::Drain,
             discards_paused: false,
         }
     }

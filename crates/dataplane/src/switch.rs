@@ -15,11 +15,11 @@ use crate::plane::{DataPlane, Departed, Readings, Received, Sent};
 use crate::policy::Policy;
 use crate::port::{Port, Ports};
 use crate::queues::{PausableQueues, Queues};
-use crate::shape::{MarkingShape, PortShape, Shape};
+use crate::shape::{DownQueues, MarkingShape, PortShape, Shape};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
-use backwater_types::hash::Stream;
+use backwater_types::hash::{self, Stream};
 use backwater_types::{
     ControlFrame, DropReason, Extension, Frame, Instant, Kind, LinkShape, Packet, PortId, QueueId, flags,
 };
@@ -42,6 +42,7 @@ pub struct Switch<P: Policy, E: Extension = ()> {
     discards_paused: bool,
     drop_notice: Option<u16>,
     pfc_frame: u16,
+    down_queues: DownQueues,
 }
 
 /// No more cells are allocated ahead: 4 million x 64 B = 256 MB, room for 200 MB of the smallest packets, 4 GB of full ones.
@@ -63,6 +64,8 @@ impl<P: Policy, E: Extension> Switch<P, E> {
                 int_unit: shape.int_unit,
                 tag: Stream::new(shape.seed, 0x7461, port as u64).next_u32() as u16,
                 credits: shape.credits,
+                pint: shape.pint.clone(),
+                seed: hash::stream(shape.seed, 0x7069_6e74, port as u64),
             }),
         };
         Switch {
@@ -78,6 +81,7 @@ impl<P: Policy, E: Extension> Switch<P, E> {
             discards_paused: shape.discards_paused,
             drop_notice: shape.drop_notice,
             pfc_frame: shape.pfc_frame,
+            down_queues: shape.down_queues,
         }
     }
 
@@ -101,6 +105,25 @@ impl<P: Policy, E: Extension> Switch<P, E> {
             self.ports[ingress as usize].acks.push_back(notice.into());
         }
         Received { dropped: Some(reason), control_on: told.map(|_| ingress) }
+    }
+
+    /// Drops all that waits at `port`; ports that may now have something to send are appended to `kicked`.
+    #[cold]
+    fn empty(&mut self, now: Instant, port: PortId, kicked: &mut Vec<PortId>) {
+        let p = &mut self.ports[port as usize];
+        (p.control, p.acks) = (Ring::default(), Ring::default());
+        while let Some((queue, cell)) = self.ports[port as usize].queues.pop(&self.cells) {
+            let p = &mut self.ports[port as usize];
+            let (packet, held) = (self.cells.frame(cell).packet, self.cells.held(cell));
+            self.buffer.release(p.mmu, port, queue, p.queues.bytes(queue), packet.wire as u64);
+            self.discarded.push((packet, self.cells.entered(cell)));
+            let told = self.policy.on_lost(now, &packet, &held, port, queue);
+            self.cells.free(cell);
+            self.policy.on_gone(port, queue, &mut p.queues, &mut self.cells);
+            if let Some((ingress, frame)) = told {
+                kicked.push(self.queue_frame(ingress, frame));
+            }
+        }
     }
 
     fn parts<'a>(&'a mut self, kicked: &'a mut Vec<PortId>) -> (&'a mut P, Ports<'a, P::Queues, E>) {
@@ -366,6 +389,9 @@ impl<P: Policy, E: Extension> DataPlane for Switch<P, E> {
     fn link_down(&mut self, now: Instant, port: PortId, kicked: &mut Vec<PortId>) {
         let (policy, mut ports) = self.parts(kicked);
         policy.on_link_down(now, port, &mut ports);
+        if self.down_queues != DownQueues::Drain {
+            self.empty(now, port, kicked);
+        }
     }
 
     // The link of `port` came up: nothing is held, and the neighbour is told this switch's state.

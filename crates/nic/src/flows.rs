@@ -17,7 +17,8 @@ pub struct Flow<S, F> {
     /// Flow number.
     pub id: u32,
     receiver_slot: u32,
-    dst: u16,
+    /// Destination host.
+    pub dst: u16,
     /// Its workload.
     pub class: u8,
     /// Neither finished nor forgotten.

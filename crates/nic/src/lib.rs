@@ -30,6 +30,7 @@ extern crate alloc;
 
 pub mod fifo;
 pub mod flows;
+mod hash_order;
 pub mod least_left;
 pub mod list;
 pub mod nic;

@@ -7,11 +7,16 @@
 //!   the place is not adjusted then, so turns are skipped.
 //! * When nothing may send, the NIC wakes at the earliest pace of any pair with unsent bytes. If that pair's window is shut its
 //!   pace may have passed already: then nothing wakes the NIC before the next ACK, whatever pace other pairs wait for.
+//! * When routes change, the list is emptied and finished pairs are forgotten; the others are listed again one by one in the order in
+//!   which a hash table is walked ([`crate::hash_order`]), and after each the link is looked at.
 //! * ACKs go before data. A pause of the data class holds them too, unless `ACK_HIGH_PRIO` is set.
 
 use crate::flows::{Flow, Flows};
+use crate::hash_order::HashOrder;
 use crate::nic::{Context, Nic, ONLY_PORT};
 use crate::params::{NicParams, NicSetup};
+use alloc::boxed::Box;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use backwater_dataplane::{PausedPorts, Ring};
 use backwater_transport::{Dctcp, Due, GoBackNSender, Next, Sender};
@@ -21,10 +26,22 @@ use backwater_types::{ControlFrame, Extension, Frame, Instant};
 pub struct List<E = ()> {
     replies: Ring<Frame<E>>,
     pairs: Pairs,
-    /// Pending wake-up for a pace.
+    /// Pending wake-up for a pace, and its number, from 1 to [`NUMBERS`].
     wake: Instant,
+    number: u16,
     /// Whether the data class is.
     paused: PausedPorts,
+    /// Where routes may change: the order in which pairs are listed anew.
+    anew: Option<Box<Anew>>,
+}
+
+/// In which order pairs are listed anew.
+struct Anew {
+    order: HashOrder,
+    /// `[host]`: its address.
+    addresses: Arc<[u32]>,
+    /// Pairs that are yet to be, the next one last.
+    waiting: Vec<Pair>,
 }
 
 /// A queue pair's place in the list, or a number that stands for none.
@@ -37,8 +54,12 @@ impl Default for Place {
     }
 }
 
+/// Wake-ups that are told apart; no more are ever pending at once.
+const NUMBERS: u16 = 1 << 13;
 /// Stands where there is no place.
 const NOT_LISTED: u32 = u32::MAX;
+/// That of data in the simulator's examples.
+const PRIORITY_GROUP: u64 = 3;
 
 const _: () = assert!(size_of::<Flow<GoBackNSender<Dctcp>, Place>>() == 128, "two cache lines");
 
@@ -46,8 +67,16 @@ impl<S: Sender> Nic<S> for List<S::Extension> {
     type Flow = Place;
     const SENDS_AT_EACH_START: bool = true;
 
-    fn new(_setup: NicSetup) -> List<S::Extension> {
-        List { replies: Ring::default(), pairs: Pairs::default(), wake: Instant::NEVER, paused: PausedPorts::default() }
+    fn new(setup: NicSetup) -> List<S::Extension> {
+        let anew = |addresses| Box::new(Anew { order: HashOrder::new(), addresses, waiting: Vec::new() });
+        List {
+            replies: Ring::default(),
+            pairs: Pairs::default(),
+            wake: Instant::NEVER,
+            number: 0,
+            paused: PausedPorts::default(),
+            anew: setup.addresses.map(anew),
+        }
     }
 
     /// The list learns what the pair in `slot` may do now. A new one goes to its end.
@@ -62,6 +91,9 @@ impl<S: Sender> Nic<S> for List<S::Extension> {
 
     #[inline(always)]
     fn done(&mut self, cx: &mut Context<S, Place>, slot: u32) {
+        if let Some(anew) = &mut self.anew {
+            anew.order.remove(slot);
+        }
         self.note(cx.flows, cx.params, slot);
         self.repace(cx, slot);
     }
@@ -102,8 +134,30 @@ impl<S: Sender> Nic<S> for List<S::Extension> {
         self.paused.release(ONLY_PORT);
     }
 
+    fn reroute(&mut self, cx: &mut Context<S, Place>) {
+        let Some(anew) = &mut self.anew else { return };
+        let old = core::mem::take(&mut self.pairs);
+        self.pairs.last = old.last;
+        old.finished.within(0, old.places.len()).for_each(|place| cx.flows.remove(old.places[place].slot));
+        let listed = |slot: &u32| old.places[cx.flows[*slot].nic.0 as usize];
+        anew.waiting = anew.order.slots().iter().rev().map(listed).collect();
+    }
+
+    fn relist(&mut self, cx: &mut Context<S, Place>) -> bool {
+        let Some(pair) = self.anew.as_mut().and_then(|anew| anew.waiting.pop()) else { return false };
+        cx.flows[pair.slot].nic = Place(self.pairs.next_place());
+        self.pairs.push(pair.slot, pair.next_avail);
+        self.note(cx.flows, cx.params, pair.slot);
+        true
+    }
+
     fn next_timer(&self) -> Instant {
         self.wake
+    }
+
+    #[inline(always)]
+    fn timer_number(&self) -> u16 {
+        self.number
     }
 
     fn on_timer(&mut self, cx: &mut Context<S, Place>) {
@@ -115,6 +169,10 @@ impl<S: Sender> Nic<S> for List<S::Extension> {
 
 impl<E: Extension> List<E> {
     fn open<S: Sender>(&mut self, cx: &mut Context<S, Place>, slot: u32) {
+        if let Some(anew) = &mut self.anew {
+            let flow = &cx.flows[slot];
+            anew.order.insert(queue_pair(anew.addresses[flow.dst as usize], flow.source.key() as u16), slot);
+        }
         cx.flows[slot].nic = Place(self.pairs.next_place());
         self.pairs.push(slot, cx.now);
         self.note(cx.flows, cx.params, slot);
@@ -142,12 +200,14 @@ impl<E: Extension> List<E> {
         if !S::Due::MOVES {
             return;
         }
-        let flow = &cx.flows[slot];
+        let flow = &mut cx.flows[slot];
+        if !flow.source.repaced() {
+            return;
+        }
         let at = flow.source.pace();
         self.pairs.places[flow.nic.0 as usize].next_avail = at;
         if self.wake != Instant::NEVER && at < self.wake {
-            self.wake = at.max(cx.now);
-            cx.wake_at(self.wake);
+            self.wake_at(cx, at.max(cx.now));
         }
     }
 
@@ -181,10 +241,19 @@ impl<E: Extension> List<E> {
         if self.wake == Instant::NEVER
             && let Some(at) = self.pairs.earliest_after(cx.now)
         {
-            self.wake = at;
-            cx.wake_at(at);
+            self.wake_at(cx, at);
         }
     }
+
+    fn wake_at<S: Sender>(&mut self, cx: &mut Context<S, Place>, at: Instant) {
+        (self.wake, self.number) = (at, self.number % NUMBERS + 1);
+        cx.wake_at(at);
+    }
+}
+
+/// The simulator's name of a queue pair: destination, source port, priority group.
+fn queue_pair(address: u32, source_port: u16) -> u64 {
+    (address as u64) << 32 | (source_port as u64) << 16 | PRIORITY_GROUP
 }
 
 /// The NIC's queue pairs in order of their start, with what a search asks of each in sets of places: it has to be as quick with

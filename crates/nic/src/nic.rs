@@ -47,8 +47,19 @@ pub trait Nic<S: Sender>: Send + Sized {
     fn on_control(&mut self, cx: &mut Context<S, Self::Flow>, frame: ControlFrame);
     /// The link went down or came up: nothing is held.
     fn release(&mut self, cx: &mut Context<S, Self::Flow>);
+    /// Routes have changed: flows are to be [listed anew](Nic::relist).
+    fn reroute(&mut self, _cx: &mut Context<S, Self::Flow>) {}
+    /// Lists the next flow anew, after which the link is looked at. Whether there was one.
+    fn relist(&mut self, _cx: &mut Context<S, Self::Flow>) -> bool {
+        false
+    }
     /// When [`Nic::on_timer`] is due.
     fn next_timer(&self) -> Instant;
+    /// Tells the timer that it set last from others that it set before, where events of those still come: not 0.
+    #[inline(always)]
+    fn timer_number(&self) -> u16 {
+        0
+    }
     /// The timer of the host has run: its own may be due.
     fn on_timer(&mut self, cx: &mut Context<S, Self::Flow>);
 }

@@ -1,5 +1,6 @@
 //! What a NIC is told beforehand.
 
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use backwater_dataplane::{NicQueues, Red};
 use backwater_types::hash::Stream;
@@ -37,6 +38,9 @@ pub struct NicSetup {
     pub link: LinkShape,
     /// Seed of the run.
     pub seed: u64,
+    /// [`List`](crate::List) lists its flows anew whenever routes change, in an order that hangs on their addresses: `[host]`, its
+    /// address. `None`: they do not change.
+    pub addresses: Option<Arc<[u32]>>,
 }
 
 impl NicSetup {

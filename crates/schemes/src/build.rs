@@ -1,6 +1,6 @@
 //! From parameters and a place to what a switch is built from: its shape.
 
-use crate::conventions::{AckClass, Conventions, Time};
+use crate::conventions::{AckClass, Conventions, DownQueues, Memory, Time};
 use crate::planes::{self, AnySwitch};
 use crate::registry::{Backpressure, Host, Switch};
 use crate::site::SwitchSite;
@@ -9,7 +9,7 @@ use backwater_dataplane::{
     BufferSize, Ecn, EcnOf, Elide, ElideRule, MarkingShape, MemoryShape, Mmu, NotEct, PortShape, Red, Returns, Shape,
     SpacedOver, Spacing, pfc,
 };
-use backwater_types::{BitsPerSec, Bytes, CONTROL_WIRE, CreditShape, Duration, Extension, SerTime, hash};
+use backwater_types::{BitsPerSec, Bytes, CONTROL_WIRE, CreditShape, Duration, Extension, PintShape, SerTime, hash};
 
 /// What is the same for all switches and hosts of a network.
 #[derive(Clone, Copy, Debug)]
@@ -87,10 +87,15 @@ impl Network<'_> {
             nic_rate: site.nic_rate,
             int_unit: self.host.int_unit(self.fastest_nic),
             credits: self.credits(),
+            pint: PintShape::default(),
             stamp: self.stamps,
             acks_with_data: self.conventions.acks == AckClass::Data,
             pfc_frame: self.conventions.pfc_frame.0 as u16,
             drop_notice: table.drop_notice.then_some(self.host.ack.0 as u16),
+            down_queues: match self.conventions.memory {
+                Memory::HpccSim => self.conventions.down_queues,
+                Memory::Exact => DownQueues::Drain,
+            },
             discards_paused: table.when_paused == WhenPaused::Discard,
         }
     }

@@ -1,5 +1,6 @@
 //! How the network is modelled where models differ.
 
+pub use backwater_dataplane::DownQueues;
 use backwater_types::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,6 +31,12 @@ pub struct Conventions {
     pub memory: Memory,
     /// Wire size of a PFC frame.
     pub pfc_frame: Bytes,
+    /// Used with `hosts = "hpcc-sim"`: what they do when routes change, and packets overtake others.
+    pub reroutes: Reroutes,
+    /// Used with `ties = "ns3"`: what decides which frames a link loses.
+    pub losses: Losses,
+    /// Used with `memory = "hpcc-sim"`: what becomes of what waits at a switch's port when its link goes down.
+    pub down_queues: DownQueues,
 }
 
 impl Default for Conventions {
@@ -42,6 +49,9 @@ impl Default for Conventions {
             hosts: Hosts::Rings,
             memory: Memory::Exact,
             pfc_frame: Bytes(64),
+            reroutes: Reroutes::Unnoticed,
+            losses: Losses::Own,
+            down_queues: DownQueues::Drain,
         }
     }
 }
@@ -96,6 +106,27 @@ pub enum Hosts {
     Rings,
     /// HPCC's simulator: round robin over a list of queue pairs, NACKs only (baselines 0.2 and 0.3).
     HpccSim,
+}
+
+/// What hosts do when routes change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reroutes {
+    /// Nothing; an ACK that overtakes a NACK moves its sender on.
+    Unnoticed,
+    /// HPCC's simulator: each lists its queue pairs anew in the order of a hash table, and a sender goes on where a NACK put it,
+    /// whatever is acknowledged since.
+    HpccSim,
+}
+
+/// Draws that decide which frames a link loses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Losses {
+    /// Those of a stream for each direction of a link.
+    Own,
+    /// Those of ns-3's error models, in the order in which frames arrive.
+    Ns3,
 }
 
 /// Switch memory under PFC.

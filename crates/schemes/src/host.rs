@@ -208,6 +208,10 @@ macro_rules! transports {
             /// Used with `conventions.hosts = "hpcc-sim"`: whether a pause of the data class holds the NIC's ACKs too. Either way
             /// they go before data.
             pub ack_class: AckClass,
+            /// Used with `conventions.hosts = "hpcc-sim"`: packets are acknowledged that end here in their flow, or beyond.
+            pub ack_from: Bytes,
+            /// Others are if they end at a multiple of this.
+            pub ack_chunk: Bytes,
             $($(
                 #[doc = concat!("Used when `transport = \"", stringify!($table), "\"`.")]
                 pub $table: <control::$name as Control>::Params,
@@ -238,6 +242,8 @@ macro_rules! transports {
                     nic_buffer: Bytes(10_000_000),
                     nic_marks: false,
                     ack_class: AckClass::High,
+                    ack_from: Bytes(1),
+                    ack_chunk: Bytes(4000),
                     $($($table: Default::default(),)?)*
                     $($own_table: Default::default(),)*
                     $($other_table: Default::default(),)*

@@ -15,7 +15,7 @@ mod switch;
 pub mod window;
 
 pub use build::Network;
-pub use conventions::{AckClass, Compat, Conventions, Hosts, Memory, Paths, Ties, Time};
+pub use conventions::{AckClass, Compat, Conventions, DownQueues, Hosts, Losses, Memory, Paths, Reroutes, Ties, Time};
 pub use host::{ExtensionVisitor, LossRecovery, Visitor};
 pub use planes::AnySwitch;
 pub use registry::{AnyControl, AnyParams, Backpressure, Host, Switch, Transport, visit_extension};

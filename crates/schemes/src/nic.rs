@@ -1,7 +1,7 @@
 //! From parameters and a place to what a host is built from: its NIC and its transport.
 
 use crate::build::{Network, red};
-use crate::conventions::{AckClass, Hosts};
+use crate::conventions::{AckClass, Hosts, Reroutes};
 use crate::registry::{Backpressure, Switch};
 use crate::site::NicSite;
 use crate::switch::Assignment;
@@ -9,7 +9,7 @@ use backwater_dataplane::flow_table::LAPSE;
 use backwater_dataplane::{NicQueues, Red};
 use backwater_nic::{NicParams, NicSetup};
 use backwater_transport::{
-    Control, ExpressPassFlowParams, GoBackNParams, GoBackNReceiverParams, HomaFlowParams, HomaLevels,
+    Acknowledged, Control, ExpressPassFlowParams, GoBackNParams, GoBackNReceiverParams, HomaFlowParams, HomaLevels,
     HomaReceiverParams, PacedParams, SelectiveFlowParams, SelectiveReceiverParams, TcpFlowParams,
 };
 use backwater_types::{BitsPerSec, Duration, LinkShape};
@@ -18,8 +18,15 @@ impl Network<'_> {
     /// A NIC at its place, on a switch that does as its table says.
     pub fn nic(&self, table: &Switch, site: &NicSite) -> NicSetup {
         let int_unit = self.host.int_unit(self.fastest_nic);
-        let link = LinkShape { rate: site.rate, int_unit, tag: 0, credits: self.credits() };
-        NicSetup { host: site.host, queues: queues(table), red: self.nic_red(table, site), link, seed: self.seed }
+        let link = LinkShape { int_unit, credits: self.credits(), ..LinkShape::new(site.rate) };
+        NicSetup {
+            host: site.host,
+            queues: queues(table),
+            red: self.nic_red(table, site),
+            link,
+            seed: self.seed,
+            addresses: None,
+        }
     }
 
     /// What is the same for all NICs, where most switches do as this table says. `priorities`: `[workload]`, traffic class.
@@ -44,11 +51,18 @@ impl Network<'_> {
             paced: self.paced(controls),
             rto: (!hpcc).then_some(self.host.rto),
             hears_nacks: hpcc,
+            resends_acknowledged: hpcc && self.conventions.reroutes == Reroutes::HpccSim,
             receiver: GoBackNReceiverParams {
                 ack_wire: self.host.ack.0 as u16,
                 nack_guard: self.host.nack_guard,
                 answers_duplicates: !hpcc,
                 notifies,
+                acknowledged: (self.host.ack_from.0 > 1).then_some(Acknowledged {
+                    from: self.host.ack_from.0,
+                    multiples_of: self.host.ack_chunk.0,
+                    payload: self.host.payload.0,
+                    full_wire: self.host.full_packet().0,
+                }),
             },
         }
     }

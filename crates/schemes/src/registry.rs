@@ -62,6 +62,8 @@ transports! {
         Rtt { rtt }
         /// Swift: a window that keeps round trips below a target that follows hops and window (baselines 5).
         Swift { swift }
+        /// HPCC from one number that switches write into packets: how much of the most used link is (PINT).
+        Pint { pint }
     }
     others {
         /// TCP with SACK, and what [`TcpParams`] says of marks: DCTCP and ECN* among them (baselines 1.2 and 1.3).
@@ -181,6 +183,7 @@ pub const PRESETS: &[(&str, &str)] = presets! {
     "hpcc-pfc"
     "hpcc-pfc+sfq"
     "hpcc-pfc+dqa"
+    "hpcc-pint"
     "timely"
     "timely+win"
     "swift"

@@ -11,7 +11,7 @@ use crate::measure::digest;
 use crate::measure::outcome::Outcome;
 use crate::net::build::{self, Nodes};
 use crate::net::node_by_node::NodeByNode;
-use crate::net::sites::sites;
+use crate::net::sites::{pint, sites};
 use crate::net::tree::TIME_LIMIT;
 use crate::observe::{Nobody, Observer};
 use crate::planes::{AnyPlanes, Maker, Plain, Planes};
@@ -19,7 +19,7 @@ use crate::workload::levels::homa_levels;
 use crate::workload::{Traffic, counted_window};
 use backwater_dataplane::{DataPlane, Ecn, Shape};
 use backwater_scenario::model::{
-    Assignment, Backpressure, Hosts, LossRecovery, Marks, Memory, Scenario, Scheduler, Switch, Ties, Transport,
+    Assignment, Backpressure, Hosts, LossRecovery, Losses, Marks, Memory, Scenario, Scheduler, Switch, Ties, Transport,
     Window as Cap, Workload,
 };
 use backwater_scenario::topology::{self, Graph};
@@ -30,9 +30,9 @@ use backwater_schemes::planes::{
 };
 use backwater_transport::{
     Control, Credit, Dcqcn, Dctcp, ExpressPassFlowParams, GoBackNParams, HomaFlowParams, HomaHeader, Hpcc, Int, Left,
-    LineRate, SelectiveFlowParams, SentAt, Site, Srf, SrfParams, TcpFlowParams, Timely, Window,
+    LineRate, Pint, Power, SelectiveFlowParams, SentAt, Site, Srf, SrfParams, TcpFlowParams, Timely, Window,
 };
-use backwater_types::{Bytes, Duration, Instant, SerTime, flags};
+use backwater_types::{Bytes, Duration, Instant, LibraryRand, SerTime, flags};
 use std::any::{Any, TypeId};
 use std::borrow::Cow;
 
@@ -92,6 +92,7 @@ impl<'a> Simulation<'a> {
                 Transport::Dcqcn => self.run_hpcc::<Dcqcn>(&host.dcqcn, watch),
                 Transport::Hpcc => self.run_hpcc::<Hpcc>(&host.hpcc, watch),
                 Transport::Timely => self.run_hpcc::<Timely>(&host.timely, watch),
+                Transport::Pint => self.run_hpcc::<Pint>(&host.pint, watch),
                 Transport::LineRate if self.cap().is_none() => self.run_hpcc::<LineRate>(&(), watch),
                 _ => self.run_any(watch),
             },
@@ -129,6 +130,10 @@ impl<'a> Simulation<'a> {
             (Transport::Timely, Assignment::Single, Backpressure::Pfc) => {
                 let transport = self.go_back_n::<Timely>(|site| Timely::at(&host.timely, site));
                 self.run_as::<RdmaHost<Timely>, FifoPfc<SentAt>>(transport, watch)
+            }
+            (Transport::Pint, Assignment::Single, Backpressure::Pfc) => {
+                let transport = self.go_back_n::<Pint>(|site| Pint::at(&host.pint, site));
+                self.run_as::<RdmaHost<Pint>, FifoPfc<Power>>(transport, watch)
             }
             (Transport::Window, Assignment::PerFlow, Backpressure::None) => {
                 self.run_as::<RdmaHost<Window>, FairQueueing>(self.go_back_n::<Window>(|site| site), watch)
@@ -228,11 +233,14 @@ impl<'a> Simulation<'a> {
         observer: impl Fn() -> O,
         watch: &Watch,
     ) -> (Outcome, Vec<O>) {
+        let rand = (self.scenario.conventions.ties == Ties::Ns3).then(LibraryRand::default);
+        let pint = pint(&self.scenario, &self.graph, rand.clone());
         let nodes: Vec<Nodes<H, D>> =
-            build::build(&self.scenario, &self.graph, self.threads, plane, self.scheduled_level());
+            build::build(&self.scenario, &self.graph, self.threads, plane, self.scheduled_level(), &pint);
         let traffic = || Traffic::new(&self.scenario, &self.graph);
         let partitions = nodes.into_iter().map(|n| (n, observer())).collect();
-        let params = self.host_params(transport);
+        let mut params = self.host_params(transport);
+        H::draw_from(&mut params.nic.transport, self.scenario.seed, rand.as_ref());
         let done = engine::run::<H, D, O>(partitions, &params, traffic, self.timing(), watch);
         let mut observers = Vec::new();
         let parts: Vec<(Nodes<H, D>, Harvest)> = done
@@ -414,11 +422,12 @@ fn order(scenario: &Scenario, threads: usize) -> (usize, Order) {
         let between = |ecn: &Ecn| ecn.kmin < ecn.kmax || ecn.by_rate.iter().any(|at| at.kmin < at.kmax);
         switch.ecn.as_ref().is_some_and(between)
     };
+    let marks = drawn(&scenario.switch) || scenario.region.iter().any(|region| drawn(&region.switch));
+    let lost = scenario.conventions.losses == Losses::Ns3 && scenario.fault.iter().any(|fault| fault.loss > 0.0);
+    let down = scenario.fault.iter().any(|fault| !fault.down.is_empty());
     match scenario.conventions.ties {
         Ties::Random => (threads, Order::Drawn),
-        Ties::Ns3 if drawn(&scenario.switch) || scenario.region.iter().any(|r| drawn(&r.switch)) => {
-            (1, Order::OneByOne)
-        }
+        Ties::Ns3 if marks || lost || down || scenario.host.transport == Transport::Pint => (1, Order::OneByOne),
         Ties::Scheduled | Ties::Ns3 if threads > 1 => (threads, Order::Ranked),
         Ties::Scheduled | Ties::Ns3 => (1, Order::OneByOne),
     }

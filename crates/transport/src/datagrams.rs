@@ -124,6 +124,14 @@ impl<S: Sender> Sender for Source<S> {
     }
 
     #[inline(always)]
+    fn repaced(&mut self) -> bool {
+        match self {
+            Source::Flow(flow) => flow.repaced(),
+            Source::Datagrams(_) => false,
+        }
+    }
+
+    #[inline(always)]
     fn has_unsent(&self) -> bool {
         match self {
             Source::Flow(flow) => flow.has_unsent(),

@@ -5,7 +5,7 @@
 
 use crate::due::Due;
 use crate::tcp::TimeoutReason;
-use backwater_types::{Extension, Frame, Instant, Kind, Packet};
+use backwater_types::{Extension, Frame, Instant, Kind, LibraryRand, Packet};
 
 /// How flows are carried.
 pub trait Transport: Send + 'static {
@@ -24,6 +24,8 @@ pub trait Transport: Send + 'static {
     fn open(params: &Self::Params, peers: &mut Self::Peers, now: Instant, start: Start) -> Self::Sender;
     /// Those of the parameters that receivers ask for.
     fn receiving(params: &Self::Params) -> &<Self::Receiver as Receiver>::Params;
+    /// What it draws is drawn from streams of this seed; whole numbers come from `rand` where that is given.
+    fn draw_from(_params: &mut Self::Params, _seed: u64, _rand: Option<&LibraryRand>) {}
     /// Every packet of the flow was acknowledged.
     fn close(_params: &Self::Params, _peers: &mut Self::Peers, _sender: &mut Self::Sender) {}
 }
@@ -111,6 +113,11 @@ pub trait Sender: Send + 'static {
     /// packet before takes on the link.
     fn pace(&self) -> Instant {
         Instant::ZERO
+    }
+    /// Whether its pace was set since this was asked last, be it to what it was; only where it may change.
+    #[inline(always)]
+    fn repaced(&mut self) -> bool {
+        true
     }
     /// Whether something is left to send (again, perhaps).
     fn has_unsent(&self) -> bool;

@@ -8,7 +8,7 @@ use crate::notifier::{Notifier, cnp};
 use crate::paced::{Paced, PacedParams};
 use crate::rate::{Ack, Control, Loss, Times};
 use crate::tcp::TimeoutReason;
-use backwater_types::{Duration, Extension, Frame, Instant, Kind, Packet, flags};
+use backwater_types::{Duration, Extension, Frame, Instant, Kind, LibraryRand, Packet, flags};
 use core::marker::PhantomData;
 
 /// Go-back-N under control `C`.
@@ -23,6 +23,9 @@ pub struct GoBackNParams<P> {
     pub rto: Option<Duration>,
     /// Control hears of NACKs as of ACKs.
     pub hears_nacks: bool,
+    /// An ACK that overtook a NACK leaves it at what the NACK said: what is acknowledged already is sent again, or under a window
+    /// nothing until the next NACK, as less is sent than acknowledged.
+    pub resends_acknowledged: bool,
     /// Of receivers.
     pub receiver: GoBackNReceiverParams,
 }
@@ -38,6 +41,29 @@ pub struct GoBackNReceiverParams {
     pub answers_duplicates: bool,
     /// Notifies of congestion, at most once in this time ([`Control::notifies`]).
     pub notifies: Option<Duration>,
+    /// Which packets are acknowledged; `None`: all.
+    pub acknowledged: Option<Acknowledged>,
+}
+
+/// Which packets a receiver acknowledges: those up to whose end there are so many bytes, or a multiple of others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Acknowledged {
+    /// Bytes.
+    pub from: u64,
+    /// Bytes.
+    pub multiples_of: u64,
+    /// Payload of a full packet, bytes.
+    pub payload: u64,
+    /// Wire bytes of a full packet.
+    pub full_wire: u64,
+}
+
+impl Acknowledged {
+    /// Whether this packet is.
+    fn covers(&self, packet: &Packet) -> bool {
+        let end = (packet.seq as u64 + 1) * self.payload - (self.full_wire - packet.wire as u64);
+        end >= self.from || end.is_multiple_of(self.multiples_of)
+    }
 }
 
 impl<C: Control> Transport for GoBackN<C> {
@@ -53,6 +79,10 @@ impl<C: Control> Transport for GoBackN<C> {
 
     fn receiving(params: &Self::Params) -> &GoBackNReceiverParams {
         &params.receiver
+    }
+
+    fn draw_from(params: &mut Self::Params, seed: u64, rand: Option<&LibraryRand>) {
+        params.paced.controls.iter_mut().for_each(|control| C::draw_from(control, seed, rand));
     }
 }
 
@@ -84,7 +114,14 @@ impl<C: Control> GoBackNSender<C> {
     /// Packets sent and not acknowledged.
     #[inline(always)]
     fn in_flight(&self) -> u32 {
-        self.next - self.acked
+        self.next.saturating_sub(self.acked)
+    }
+
+    /// Whether its window keeps it from sending. With less sent than acknowledged any window does.
+    #[inline(always)]
+    fn is_window_shut(&self) -> bool {
+        let limit = self.paced.limit;
+        if self.next < self.acked { limit < u32::MAX } else { self.next - self.acked >= limit }
     }
 
     /// When what is in flight is taken for lost.
@@ -112,11 +149,13 @@ impl<C: Control> GoBackNSender<C> {
 
     /// Everything before `seq` has arrived.
     #[inline(always)]
-    fn advance(&mut self, now: Instant, seq: u32) {
+    fn advance(&mut self, params: &GoBackNParams<C::Params>, now: Instant, seq: u32) {
         if seq > self.acked && seq <= self.high {
             self.sent.acknowledged(seq - self.acked);
             self.acked = seq;
-            self.next = self.next.max(seq);
+            if !params.resends_acknowledged {
+                self.next = self.next.max(seq);
+            }
             self.progress = now;
         }
     }
@@ -130,7 +169,7 @@ impl<C: Control> Sender for GoBackNSender<C> {
 
     #[inline(always)]
     fn peek(&self, params: &Self::Params, now: Instant) -> Next<u16> {
-        if self.next == self.paced.packets || self.in_flight() >= self.paced.limit {
+        if self.next == self.paced.packets || self.is_window_shut() {
             Next::Blocked
         } else {
             self.paced.peek(&params.paced, now, self.next)
@@ -164,7 +203,7 @@ impl<C: Control> Sender for GoBackNSender<C> {
             return self.paced.tell(&params.paced, |control, params| control.on_cnp(params, now));
         }
         let rtt = self.since_sent(now, packet.seq);
-        self.advance(now, packet.seq);
+        self.advance(params, now, packet.seq);
         let missed = packet.kind == Kind::Nack;
         if missed {
             // Back to what was missed.
@@ -173,7 +212,9 @@ impl<C: Control> Sender for GoBackNSender<C> {
         }
         if !missed || params.hears_nacks {
             let (seq, marked, extension) = (packet.seq, packet.has(flags::CE), packet.extension);
-            let ack = Ack { now, seq, next: self.next, marked, rtt, extension };
+            let (key, next) = (self.paced.key, self.next);
+            let whole = if params.resends_acknowledged { self.paced.whole_before(&params.paced, next) } else { next };
+            let ack = Ack { now, key, seq, next, whole, marked, rtt, extension };
             self.paced.tell(&params.paced, |control, params| control.on_ack(params, ack));
         }
     }
@@ -205,6 +246,11 @@ impl<C: Control> Sender for GoBackNSender<C> {
     #[inline(always)]
     fn pace(&self) -> Instant {
         self.paced.not_before
+    }
+
+    #[inline(always)]
+    fn repaced(&mut self) -> bool {
+        self.paced.repaced()
     }
 
     #[inline(always)]
@@ -277,6 +323,9 @@ impl<E: Extension> Receiver for GoBackNReceiver<E> {
             self.expected += 1;
             self.nacked = Instant::NEVER;
             self.done = packet.has(flags::LAST);
+            if params.acknowledged.is_some_and(|which| !which.covers(packet)) {
+                return;
+            }
             Kind::Ack
         } else if packet.seq < self.expected {
             if !params.answers_duplicates {
@@ -338,12 +387,18 @@ pub(crate) mod tests {
     const RTO: Duration = Duration::from_us(1000);
 
     pub(crate) fn params() -> GoBackNParams<()> {
-        let receiver =
-            GoBackNReceiverParams { ack_wire: 64, nack_guard: GUARD, answers_duplicates: true, notifies: None };
+        let receiver = GoBackNReceiverParams {
+            ack_wire: 64,
+            nack_guard: GUARD,
+            answers_duplicates: true,
+            notifies: None,
+            acknowledged: None,
+        };
         GoBackNParams {
             paced: PacedParams { controls: alloc::vec![()], payload: 1000, full_wire: 1048 },
             rto: Some(RTO),
             hears_nacks: false,
+            resends_acknowledged: false,
             receiver,
         }
     }
@@ -580,10 +635,12 @@ pub(crate) mod tests {
     #[test]
     fn packets_say_what_is_left_of_their_flow_when_they_are_sent() {
         let start = Start { dst: 1, key: 7, site: 0, packets: 3, last_wire: 548, class: 0, flags: 0 };
-        let GoBackNParams { paced: PacedParams { payload, full_wire, .. }, rto, hears_nacks, receiver } = params();
+        let base = params();
+        let PacedParams { payload, full_wire, .. } = base.paced;
         let srf = SrfParams { site: Site { window: u64::MAX, ..Site::default() }, ..SrfParams::default() };
         let paced = PacedParams { controls: alloc::vec![srf], payload, full_wire };
-        let params = GoBackNParams { paced, rto, hears_nacks, receiver };
+        let GoBackNParams { rto, hears_nacks, resends_acknowledged, receiver, .. } = base;
+        let params = GoBackNParams { paced, rto, hears_nacks, resends_acknowledged, receiver };
         let mut tx = GoBackNSender::<Srf>::new(&params, Instant(0), start);
         let send = |tx: &mut GoBackNSender<Srf>| match tx.next_packet(&params, Instant(0)) {
             Next::Packet(out) => (out.seq, out.extension, tx.left_bytes(&params)),

@@ -43,6 +43,8 @@ pub(crate) struct Paced<C: Control> {
     pub(crate) not_before: Instant,
     /// Wire bytes of the packet sent last.
     sent_wire: u16,
+    /// Its pace was set.
+    repaced: bool,
 }
 
 impl<C: Control> Paced<C> {
@@ -50,8 +52,19 @@ impl<C: Control> Paced<C> {
     pub(crate) fn new(params: &PacedParams<C::Params>, now: Instant, start: Start) -> Paced<C> {
         let Start { dst: _, key, site, packets, last_wire, class, flags } = start;
         let control = C::new(params.control(site));
-        let mut flow =
-            Paced { control, key, site, packets, last_wire, class, flags, limit: 0, not_before: now, sent_wire: 0 };
+        let mut flow = Paced {
+            control,
+            key,
+            site,
+            packets,
+            last_wire,
+            class,
+            flags,
+            limit: 0,
+            not_before: now,
+            sent_wire: 0,
+            repaced: false,
+        };
         flow.set_limit(params);
         flow
     }
@@ -75,6 +88,7 @@ impl<C: Control> Paced<C> {
         let before = self.gap(control);
         if what(&mut self.control, control) {
             self.set_limit(params);
+            self.repaced = C::Due::MOVES;
             self.not_before = Instant((self.not_before + self.gap(control)).0.saturating_sub(before.0));
         }
     }
@@ -82,7 +96,19 @@ impl<C: Control> Paced<C> {
     /// Gap behind the last packet sent, where a change of the pace moves what waits for it.
     #[inline(always)]
     fn gap(&self, control: &C::Params) -> Duration {
-        if C::Due::MOVES { self.control.gap(control, self.sent_wire as u64) } else { Duration::ZERO }
+        if C::Due::MOVES { self.control.moved_by(control, self.sent_wire as u64) } else { Duration::ZERO }
+    }
+
+    /// Whether its pace was set since this was asked.
+    #[inline(always)]
+    pub(crate) fn repaced(&mut self) -> bool {
+        core::mem::take(&mut self.repaced)
+    }
+
+    /// Packets before `next` that are full.
+    #[inline(always)]
+    pub(crate) fn whole_before(&self, params: &PacedParams<C::Params>, next: u32) -> u32 {
+        next - (next == self.packets && self.last_wire < params.full_wire) as u32
     }
 
     /// Wire bytes of packet `seq`, if its time has come.

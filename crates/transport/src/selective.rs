@@ -34,7 +34,9 @@ use crate::rate::{Ack, Control, Loss, Times};
 use crate::tcp::TimeoutReason;
 use alloc::format;
 use alloc::vec::Vec;
-use backwater_types::{Duration, Extension, Frame, Instant, Kind, OutOfRange, Packet, Ranges, TIMER_MAX, flags};
+use backwater_types::{
+    Duration, Extension, Frame, Instant, Kind, LibraryRand, OutOfRange, Packet, Ranges, TIMER_MAX, flags,
+};
 use core::marker::PhantomData;
 #[cfg(feature = "schema")]
 use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
@@ -119,6 +121,10 @@ impl<C: Control> Transport for Selective<C> {
 
     fn receiving(params: &Self::Params) -> &SelectiveReceiverParams {
         &params.receiver
+    }
+
+    fn draw_from(params: &mut Self::Params, seed: u64, rand: Option<&LibraryRand>) {
+        params.paced.controls.iter_mut().for_each(|control| C::draw_from(control, seed, rand));
     }
 }
 
@@ -280,7 +286,8 @@ impl<C: Control> Sender for SelectiveSender<C> {
             self.recover(params, now, came);
         }
         let (seq, marked, extension) = (self.arrived.count(), packet.has(flags::CE), packet.extension);
-        let ack = Ack { now, seq, next: self.out.count(), marked, rtt, extension };
+        let (key, next) = (self.paced.key, self.out.count());
+        let ack = Ack { now, key, seq, next, whole: next, marked, rtt, extension };
         self.paced.tell(&params.paced, |control, params| control.on_ack(params, ack));
     }
 
@@ -313,6 +320,11 @@ impl<C: Control> Sender for SelectiveSender<C> {
     #[inline(always)]
     fn pace(&self) -> Instant {
         self.paced.not_before
+    }
+
+    #[inline(always)]
+    fn repaced(&mut self) -> bool {
+        self.paced.repaced()
     }
 
     #[inline(always)]

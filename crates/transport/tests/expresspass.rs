@@ -235,7 +235,7 @@ fn share(of: ExpressPassParams, starts: &[Instant], until: Instant, counted: Dur
     let params = with(of.clone());
     let receiving = ExpressPass::receiving(&params);
     let mut port =
-        Credit::port(&LinkShape { rate: BitsPerSec(RATE), int_unit: 1, tag: 0, credits: of.shape(Bytes(FULL.into())) });
+        Credit::port(&LinkShape { credits: of.shape(Bytes(FULL.into())), ..LinkShape::new(BitsPerSec(RATE)) });
     let mut flows: Vec<(Tx, Rx)> = starts.iter().map(|_| (sender(&params, u32::MAX), Rx::default())).collect();
     let (mut events, mut number, mut made, mut dropped) = (BTreeMap::new(), 0u64, 0, 0);
     let mut add = |events: &mut BTreeMap<(Instant, u64), Event>, at: Instant, event: Event| {

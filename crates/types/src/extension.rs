@@ -3,8 +3,9 @@
 //! A type, so that packets of schemes without stay as small as they are: links, queues and NICs hold a [`Frame`], whoever asks
 //! only of the header sees its [`Packet`].
 
+use crate::library_rand::LibraryRand;
 use crate::packet::Packet;
-use crate::units::{BitsPerSec, Instant};
+use crate::units::{BitsPerSec, Duration, Instant};
 use core::fmt::Debug;
 use core::ops::{Deref, DerefMut};
 
@@ -56,7 +57,7 @@ impl Extension for () {
 }
 
 /// What in-band telemetry and credits have to know of a link.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct LinkShape {
     /// Its rate.
     pub rate: BitsPerSec,
@@ -66,6 +67,29 @@ pub struct LinkShape {
     pub tag: u16,
     /// How its ports limit credits.
     pub credits: CreditShape,
+    /// How its ports measure and write how much of it is used.
+    pub pint: PintShape,
+    /// Seed of what its port draws.
+    pub seed: u64,
+}
+
+impl LinkShape {
+    /// With units as at 25 Gb/s, and nothing that limits credits.
+    pub fn new(rate: BitsPerSec) -> LinkShape {
+        let (credits, pint) = (CreditShape::default(), PintShape::default());
+        LinkShape { rate, int_unit: 1, tag: 0, credits, pint, seed: 0 }
+    }
+}
+
+/// How ports measure how much of a link is used, and write it as the power of a base.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PintShape {
+    /// Time over which they average: the longest base round trip.
+    pub base_rtt: Duration,
+    /// The base.
+    pub log_base: f64,
+    /// Where all of them draw from, in the order of events; else each draws for itself.
+    pub rand: Option<LibraryRand>,
 }
 
 /// How ports limit credits: to as much of a link as leaves the rest of it for the data they ask for.

@@ -9,13 +9,15 @@ pub mod drop_reason;
 pub mod extension;
 pub mod frame;
 pub mod hash;
+pub mod library_rand;
 pub mod packet;
 pub mod ranges;
 pub mod units;
 
 pub use drop_reason::DropReason;
-pub use extension::{CreditShape, Extension, Frame, LinkShape};
+pub use extension::{CreditShape, Extension, Frame, LinkShape, PintShape};
 pub use frame::{ControlFrame, FlowName, QueueMap};
+pub use library_rand::LibraryRand;
 pub use packet::{Kind, Packet, flags};
 pub use ranges::{OutOfRange, PERIOD_MIN, Ranges, TIMER_MAX};
 pub use units::{BitsPerSec, Bytes, Duration, Instant, SerTime, whole_ns};

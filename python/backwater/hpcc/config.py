@@ -19,6 +19,7 @@ T = TypeVar("T")
 USED = {
     *("CC_MODE", "PACKET_PAYLOAD_SIZE", "SIMULATOR_STOP_TIME", "ERROR_RATE_PER_LINK", "BUFFER_SIZE"),
     *("LINK_DOWN", "ACK_HIGH_PRIO", "HAS_WIN", "GLOBAL_T", "RATE_BOUND", "L2_ACK_INTERVAL", "L2_BACK_TO_ZERO"),
+    "L2_CHUNK_SIZE",
 }
 USED_BY = {
     "dctcp": {
@@ -34,17 +35,15 @@ USED_BY = {
         *("ENABLE_QCN", "KMAX_MAP", "KMIN_MAP", "PMAX_MAP"),
     },
     "timely": {"RATE_AI", "RATE_HAI", "MIN_RATE", "VAR_WIN"},
+    "pint": {"U_TARGET", "MI_THRESH", "RATE_AI", "MIN_RATE", "PINT_LOG_BASE", "PINT_PROB", "VAR_WIN"},
 }
 """Keys that one transport reads beside those."""
 WITHOUT_EFFECT = {
-    *("USE_DYNAMIC_PFC_THRESHOLD", "PAUSE_TIME", "DATA_RATE", "LINK_DELAY", "L2_CHUNK_SIZE", "ENABLE_TRACE"),
+    *("USE_DYNAMIC_PFC_THRESHOLD", "PAUSE_TIME", "DATA_RATE", "LINK_DELAY", "ENABLE_TRACE"),
     *("TOPOLOGY_FILE", "FLOW_FILE", "TRACE_FILE", "TRACE_OUTPUT_FILE", "FCT_OUTPUT_FILE", "PFC_OUTPUT_FILE"),
     *("QLEN_MON_FILE", "QLEN_MON_START", "QLEN_MON_END"),
-    *("PINT_LOG_BASE", "PINT_PROB"),
 }
 """Keys of the simulator that change no result under the schemes imported here, whatever their values."""
-
-MODES = {0: "none", 1: "DCQCN", 3: "HPCC", 7: "TIMELY", 8: "DCTCP", 10: "PINT"}
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 from backwater._core import InputError
 from backwater.hpcc import units
-from backwater.hpcc.importer import INT_BYTES, STAMP_BYTES, default_int_unit, port_rates
+from backwater.hpcc.importer import INT_BYTES, PINT_BYTES, STAMP_BYTES, default_int_unit, port_rates
 from backwater.hpcc.topology import Network
 from backwater.hpcc.units import resolved
 
@@ -88,7 +88,19 @@ def hpcc(host: dict[str, Any], network: Network) -> dict[str, str]:
         "MULTI_RATE": str(int(own["multi_rate"])),
         "SAMPLE_FEEDBACK": str(int(own["sample_feedback"])),
         "INT_MULTI": str(own.get("int_unit", default_int_unit(network))),
-        "RATE_BOUND": str(int(own["paced"])),
+        **rates(own),
+    }
+
+
+def pint(host: dict[str, Any], _network: Network) -> dict[str, str]:
+    own = host["pint"]
+    return {
+        "CC_MODE": "10",
+        "U_TARGET": repr(own["utilization"]),
+        "MI_THRESH": str(own["max_stage"]),
+        "RATE_AI": units.ns3_rate(resolved(own["additive_increase"])),
+        "PINT_LOG_BASE": repr(own["log_base"]),
+        "PINT_PROB": repr(own["sampled"]),
         **rates(own),
     }
 
@@ -108,6 +120,7 @@ def rates(own: dict[str, Any]) -> dict[str, str]:
     return {
         "MIN_RATE": units.ns3_rate(resolved(own["min_rate"])),
         "VAR_WIN": str(int(own["window_follows_rate"])),
+        "RATE_BOUND": str(int(own["paced"])),
     }
 
 
@@ -117,6 +130,7 @@ CONTROLS: dict[str, Callable[[dict[str, Any], Network], dict[str, str]]] = {
     "dctcp": dctcp,
     "dcqcn": dcqcn,
     "hpcc": hpcc,
+    "pint": pint,
     "timely": timely,
 }
 """By transport."""
@@ -146,6 +160,8 @@ def differences(scenario: dict[str, Any], network: Network) -> list[str]:
         return dcqcn_differences(scenario["host"]["dcqcn"])
     if transport == "timely":
         return timely_differences(scenario["host"]["timely"])
+    if transport == "pint":
+        return pint_differences(scenario)
     return hpcc_differences(scenario, network) if transport == "hpcc" else []
 
 
@@ -169,6 +185,20 @@ def timely_differences(own: dict[str, Any]) -> list[str]:
     return notes
 
 
+def pint_differences(scenario: dict[str, Any]) -> list[str]:
+    own = scenario["host"]["pint"]
+    notes = unpaced("pint", scenario)
+    if resolved(own["pint_bytes"]) != PINT_BYTES:
+        notes.append(f"host.pint.pint_bytes is {own['pint_bytes']}: there {PINT_BYTES} B")
+    return notes
+
+
+def unpaced(table: str, scenario: dict[str, Any]) -> list[str]:
+    """What is different of packets that do not keep the gap of their rate."""
+    same = scenario["host"][table]["paced"] or scenario["conventions"]["time"] == "whole-ns"
+    return [] if same else [f"host.{table}.paced: there a change of rate moves the packet that waits all the same"]
+
+
 def hpcc_differences(scenario: dict[str, Any], network: Network) -> list[str]:
     own = scenario["host"]["hpcc"]
     notes = []
@@ -176,8 +206,7 @@ def hpcc_differences(scenario: dict[str, Any], network: Network) -> list[str]:
         notes.append(
             'host.hpcc.reacts is "per-ack": there an ACK starts from the rate a round trip ago, as with "fast"'
         )
-    if not own["paced"]:
-        notes.append("host.hpcc.paced: there a change of rate moves the packet that waits all the same")
+    notes += unpaced("hpcc", scenario)
     if resolved(own["int_bytes"]) != INT_BYTES:
         notes.append(f"host.hpcc.int_bytes is {own['int_bytes']}: there {INT_BYTES} B")
     others = [units.toml_rate(rate) for rate in sorted(port_rates(network)) if rate not in INT_RATES]

@@ -55,11 +55,8 @@ ALWAYS = {
     "PFC_OUTPUT_FILE": "pfc.txt",
     "ENABLE_TRACE": "0",
     "QLEN_MON_FILE": "qlen.txt",
-    "L2_CHUNK_SIZE": "4000",
-    "L2_ACK_INTERVAL": "1",
     "L2_BACK_TO_ZERO": "0",
     "RATE_BOUND": "1",
-    "ERROR_RATE_PER_LINK": "0.0000",
     # Of congestion controls, for those that are not the scenario's: the simulator reads the rates all the same.
     **{"ALPHA_RESUME_INTERVAL": "1", "RATE_DECREASE_INTERVAL": "4", "CLAMP_TARGET_RATE": "0", "RP_TIMER": "900"},
     **{"FAST_RECOVERY_TIMES": "1", "RATE_AI": "50Mb/s", "RATE_HAI": "100Mb/s", "FAST_REACT": "0", "U_TARGET": "0.95"},
@@ -146,7 +143,13 @@ def as_network(scenario: dict[str, Any], core: dict[str, Any], notes: list[str])
     else:
         ends = [(ids[link["a"]], ids[link["b"]]) for link in core["links"]]
         rates, delays = ([link[key] for link in core["links"]] for key in ("rate_bps", "delay_ps"))
-    loss = losses(scenario, {node["name"]: node["id"] for node in nodes})
+    named = {node["name"]: node["id"] for node in nodes}
+    own, _ = losses(scenario, len(ends))
+    loss = {frozenset(named[end] for end in fault["link"]): fault["loss"] for fault in own}
+    if any(fault["common"] for fault in own):
+        notes.append(
+            "fault.common: there all links without a loss of their own share one; here each is written with its own"
+        )
     links = []
     for (a, b), rate, delay_ps in zip(ends, rates, delays, strict=True):
         if delay_ps < 1000:
@@ -158,8 +161,13 @@ def as_network(scenario: dict[str, Any], core: dict[str, Any], notes: list[str])
     return Network(Path("topology.txt"), "HPCC", len(nodes), switches, links)
 
 
-def losses(scenario: dict[str, Any], number: dict[str, int]) -> dict[frozenset[int], float]:
-    return {frozenset(number[end] for end in fault["link"]): fault["loss"] for fault in scenario["fault"]}
+def losses(scenario: dict[str, Any], links: int) -> tuple[list[dict[str, Any]], float]:
+    """Links with an error rate of their own, and that of all others, which have it in common there or have none."""
+    lossy = [fault for fault in scenario["fault"] if fault["loss"] > 0]
+    common = [fault for fault in lossy if fault["common"]]
+    if not common or len(lossy) < links:
+        return lossy, 0.0
+    return [fault for fault in lossy if not fault["common"]], common[0]["loss"]
 
 
 def read_flows(scenario: dict[str, Any], core: dict[str, Any], origin_ns: int, notes: list[str]) -> list[Flow]:
@@ -210,10 +218,13 @@ def config_text(
         **control.entries(host, network),
         **control.window(host, core["base_bdp_bytes"], notes),
         "PACKET_PAYLOAD_SIZE": str(resolved(host["payload"])),
+        "L2_ACK_INTERVAL": str(resolved(host["ack_from"])),
+        "L2_CHUNK_SIZE": str(resolved(host["ack_chunk"])),
         "ACK_HIGH_PRIO": str(int(host["ack_class"] == "high")),
         "ENABLE_QCN": str(int(marks)),
         **maps,
         "BUFFER_SIZE": str(buffer_mib(scenario["switch"]["buffer"], notes)),
+        "ERROR_RATE_PER_LINK": f"{losses(scenario, len(network.links))[1]!r}",
         "LINK_DOWN": link_down(scenario, core, origin_ns, stop_ns, notes),
         "SIMULATOR_STOP_TIME": units.seconds(stop_ns),
         "QLEN_MON_START": str(origin_ns),
@@ -307,6 +318,11 @@ def differences(scenario: dict[str, Any], network: Network) -> list[str]:
         notes.append("conventions.acks: at switches there ACKs wait among data")
     if any(fault["control_loss"] > fault["loss"] for fault in scenario["fault"]):
         notes.append("fault.control_loss: pauses there are lost as other packets are")
+    downs = any(fault["down"] for fault in scenario["fault"])
+    if downs and conventions["down_queues"] != "leak":
+        notes.append(
+            "conventions.down_queues: there what waited for a link that fails stays charged, and pauses may never end"
+        )
     if {key: conventions[key] for key in CONVENTIONS} != CONVENTIONS:
         notes.append('the simulator\'s own conventions: with compat = "hpcc-sim" a run here has them too')
     return notes

@@ -15,12 +15,15 @@
 //! XON                headroom empty, and held above reserve = 0 or + hysteresis <= T
 //! ```
 //!
+//! What is lost with a port whose link goes down stays charged there ([`DownQueues::Leak`]); it leaves no headroom and no pool again, so
+//! pauses that it causes never end.
+//!
 //! A pause is sent once: it is neither repeated nor does it lapse.
 
 use crate::backpressure::{Backpressure, PausedPorts, PfcParams};
 use crate::held::{Held, Resident};
 use crate::queues::Queues;
-use crate::shape::{PortShape, Shape};
+use crate::shape::{DownQueues, PortShape, Shape};
 use alloc::string::String;
 use alloc::vec::Vec;
 use alloc::{format, vec};
@@ -50,6 +53,8 @@ pub struct HpccMemory {
     pool_used: u64,
     reserve: u64,
     hysteresis: u64,
+    /// What is lost with its port stays charged.
+    leaks: bool,
     ports: Vec<Ingress>,
 }
 
@@ -61,6 +66,8 @@ struct Ingress {
     headroom: u64,
     shift: u8,
     paused: bool,
+    /// Charged, and lost.
+    leaked: u64,
 }
 
 impl HpccMemory {
@@ -90,6 +97,7 @@ impl<Q: Queues> Backpressure<Q> for HpccMemory {
             headroom: params.headroom.map_or(headroom(Duration(port.hrtt.0 / 2), port.rate), |bytes| bytes.0),
             shift: shift(base, port.rate, shape.nic_rate),
             paused: false,
+            leaked: 0,
         };
         let ports: Vec<Ingress> = shape.ports.iter().map(ingress).collect();
         let aside = ports.iter().map(|port| port.headroom).sum::<u64>() + params.reserve.0 * ports.len() as u64;
@@ -98,6 +106,7 @@ impl<Q: Queues> Backpressure<Q> for HpccMemory {
             pool_used: 0,
             reserve: params.reserve.0,
             hysteresis: params.hysteresis.0,
+            leaks: shape.down_queues == DownQueues::Leak,
             ports,
         }
     }
@@ -161,6 +170,14 @@ impl<Q: Queues> Backpressure<Q> for HpccMemory {
         resume.then_some(ControlFrame::PfcResume(0))
     }
 
+    fn on_lost(&mut self, now: Instant, wire: u16, held: &Held) -> Option<ControlFrame> {
+        if self.leaks {
+            self.ports[held.ingress as usize].leaked += wire as u64;
+            return None;
+        }
+        Backpressure::<Q>::on_dequeue(self, now, wire, held)
+    }
+
     fn state_of(&mut self, _now: Instant, port: PortId) -> Option<ControlFrame> {
         let paused = self.ports[port as usize].paused;
         Some(if paused { ControlFrame::PfcPause(0) } else { ControlFrame::PfcResume(0) })
@@ -170,7 +187,7 @@ impl<Q: Queues> Backpressure<Q> for HpccMemory {
         let mut held = vec![0u64; self.ports.len()];
         residents.iter().for_each(|r| held[r.held.ingress as usize] += r.packet.wire as u64);
         for (i, (port, held)) in self.ports.iter().zip(held).enumerate() {
-            let counted = port.held + port.headroom_used;
+            let counted = port.held + port.headroom_used - port.leaked;
             if counted != held {
                 return Err(format!("ingress {i} is charged {counted} bytes, {held} are held"));
             }

@@ -61,6 +61,10 @@ pub trait Backpressure<Q: Queues>: Clone + Send + 'static {
     ) -> Option<ControlFrame>;
     /// That packet starts its transmission. A frame to send out of `held.ingress`.
     fn on_dequeue(&mut self, now: Instant, wire: u16, held: &Held) -> Option<ControlFrame>;
+    /// That packet was dropped as the link of its port went down. A frame to send out of `held.ingress`.
+    fn on_lost(&mut self, now: Instant, wire: u16, held: &Held) -> Option<ControlFrame> {
+        self.on_dequeue(now, wire, held)
+    }
     /// When [`Backpressure::refresh`] wants to run next.
     fn next_refresh(&self) -> Instant {
         Instant::NEVER

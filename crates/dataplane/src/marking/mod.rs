@@ -17,7 +17,7 @@ mod ns3;
 mod params;
 
 pub(crate) use ns3::Ns3Draws;
-pub use ns3::Ns3Streams;
+pub use ns3::{Ns3Stream, Ns3Streams};
 pub use params::{Ecn, EcnAt, EcnOf, NotEct, PoolEcn, SpacedOver, Spacing};
 
 use backwater_types::hash::Stream;

@@ -9,8 +9,9 @@
 //! stream k, seed 1, run 1: all six are 1, then 2^127 k + 2^76 steps on
 //! ```
 //!
-//! A step is a product with a matrix, so many are one with its power. Whole numbers only, but for u. Nothing but marks of a network
-//! whose events come in ns-3's order draws from here: the streams are counted as those events come.
+//! A step is a product with a matrix, so many are one with its power. Whole numbers only, but for u. Nothing but marks and lost frames of
+//! a network whose events come in ns-3's order draws from here: the streams are counted as those events come. Error models have one
+//! with a number of their own, from which they draw again and again.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -32,8 +33,8 @@ impl Ns3Streams {
     /// From number `first` on; those before it went to what was built before the first draw.
     pub fn after(first: usize) -> Ns3Streams {
         let mut jump = (0..127).fold(Step::ONE, |step, _| step.twice());
-        let mut jumps = Vec::with_capacity(usize::BITS as usize);
-        for _ in 0..usize::BITS {
+        let mut jumps = Vec::with_capacity(u64::BITS as usize);
+        for _ in 0..u64::BITS {
             jumps.push(jump);
             jump = jump.twice();
         }
@@ -44,11 +45,44 @@ impl Ns3Streams {
         self.0.next.fetch_add(1, Ordering::Relaxed)
     }
 
+    /// Stream number `stream`, of those that nobody counts.
+    pub fn numbered(&self, stream: u64) -> Ns3Stream {
+        Ns3Stream(self.jump(first_run(), stream))
+    }
+
+    /// The same state so many streams further on.
+    fn jump(&self, mut state: State, mut streams: u64) -> State {
+        while streams > 0 {
+            state = self.0.jumps[streams.trailing_zeros() as usize].of(state);
+            streams &= streams - 1;
+        }
+        state
+    }
+
     /// A copy that counts for itself.
     pub fn fork(&self) -> Ns3Streams {
         let Shared { next, jumps } = &*self.0;
         Ns3Streams(Arc::new(Shared { next: AtomicUsize::new(next.load(Ordering::Relaxed)), jumps: jumps.clone() }))
     }
+}
+
+/// A stream that is drawn from again and again.
+#[derive(Clone, Debug)]
+pub struct Ns3Stream(State);
+
+impl Ns3Stream {
+    /// Uniform between 0 and 1.
+    #[inline]
+    pub fn draw(&mut self) -> f64 {
+        self.0 = Step::ONE.of(self.0);
+        self.0.uniform()
+    }
+}
+
+/// Where stream 0 begins.
+fn first_run() -> State {
+    let substream = (0..76).fold(Step::ONE, |step, _| step.twice());
+    substream.of(State([1; 3], [1; 3]))
 }
 
 /// A switch's view of them.
@@ -62,22 +96,15 @@ pub(crate) struct Ns3Draws {
 
 impl Ns3Draws {
     pub(crate) fn new(streams: Ns3Streams) -> Ns3Draws {
-        let substream = (0..76).fold(Step::ONE, |step, _| step.twice());
-        Ns3Draws { streams, stream: 0, begins: substream.of(State([1; 3], [1; 3])) }
+        Ns3Draws { streams, stream: 0, begins: first_run() }
     }
 
     /// Uniform between 0 and 1.
     pub(crate) fn next(&mut self) -> f64 {
         let stream = self.streams.take();
-        let mut further = stream - self.stream;
-        while further > 0 {
-            self.begins = self.streams.0.jumps[further.trailing_zeros() as usize].of(self.begins);
-            further &= further - 1;
-        }
+        self.begins = self.streams.jump(self.begins, (stream - self.stream) as u64);
         self.stream = stream;
-        let State([.., x], [.., y]) = Step::ONE.of(self.begins);
-        let difference = if x > y { x - y } else { x + M1 - y };
-        difference as f64 * NORM
+        Step::ONE.of(self.begins).uniform()
     }
 
     /// A draw that nobody looks at.
@@ -93,6 +120,15 @@ const NORM: f64 = 1.0 / (M1 + 1) as f64;
 /// The last three numbers of both recurrences, the oldest first.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct State([u64; 3], [u64; 3]);
+
+impl State {
+    /// The number drawn last.
+    fn uniform(self) -> f64 {
+        let State([.., x], [.., y]) = self;
+        let difference = if x > y { x - y } else { x + M1 - y };
+        difference as f64 * NORM
+    }
+}
 
 type Matrix = [[u64; 3]; 3];
 
@@ -135,8 +171,7 @@ mod tests {
         let mut state = State([12_345; 3], [12_345; 3]);
         for expected in [0.127_011_122_046_577, 0.318_527_565_396_794_5, 0.309_186_015_583_270_1] {
             state = Step::ONE.of(state);
-            let State([.., x], [.., y]) = state;
-            let u = (if x > y { x - y } else { x + M1 - y }) as f64 * NORM;
+            let u = state.uniform();
             assert!((u - expected).abs() < 1e-15, "{u} for {expected}");
         }
     }
@@ -157,6 +192,16 @@ mod tests {
         let substream = (0..76).fold(Step::ONE, |step, _| step.twice());
         assert_eq!(substream.0[0], [82_758_667, 1_871_391_091, 4_127_413_238]);
         assert_eq!(substream.1[0], [1_511_326_704, 3_759_209_742, 1_610_795_712]);
+    }
+
+    /// The first number of a numbered stream is what a variable draws that was given that stream.
+    #[test]
+    fn a_numbered_stream_begins_where_a_counted_one_does() {
+        let streams = Ns3Streams::after(40);
+        let mut counted = Ns3Draws::new(streams.fork());
+        let mut numbered = streams.numbered(40);
+        assert_eq!(numbered.draw(), counted.next());
+        assert_ne!(numbered.draw(), counted.next(), "it goes on where that is done");
     }
 
     #[test]

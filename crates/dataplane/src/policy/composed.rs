@@ -75,6 +75,12 @@ impl<A: Assignment, B: Backpressure<A::Queues>> Policy for Composed<A, B> {
         frame.map(|frame| (held.ingress as PortId, frame))
     }
 
+    fn on_lost(&mut self, now: Instant, packet: &Packet, held: &Held, port: PortId, queue: QueueId) -> Option<Told> {
+        self.assignment.on_dequeue(now, held, port, queue);
+        let frame = self.backpressure.on_lost(now, packet.wire, held);
+        frame.map(|frame| (held.ingress as PortId, frame))
+    }
+
     #[inline(always)]
     fn passes(&self, ingress: PortId, wire: u64) -> bool {
         self.backpressure.passes(ingress, wire)

@@ -84,6 +84,10 @@ pub trait Policy: Clone + Send + 'static {
     }
     /// The packet starts its transmission. A frame to send.
     fn on_dequeue(&mut self, now: Instant, packet: &Packet, held: &Held, port: PortId, queue: QueueId) -> Option<Told>;
+    /// The packet was dropped as the link of its port went down. A frame to send.
+    fn on_lost(&mut self, now: Instant, packet: &Packet, held: &Held, port: PortId, queue: QueueId) -> Option<Told> {
+        self.on_dequeue(now, packet, held, port, queue)
+    }
     /// The packet has gone, and `queue` shows what was behind it.
     #[inline(always)]
     fn on_gone(

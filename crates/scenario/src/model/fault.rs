@@ -13,6 +13,9 @@ pub struct Fault {
     /// Share of frames lost, each direction, 0 to below 1.
     #[serde(default)]
     pub loss: f64,
+    /// With `conventions.losses = "ns3"`: one stream of draws decides for all links that say so. Else each link has one of its own.
+    #[serde(default)]
+    pub common: bool,
     /// Share of control frames (not ACKs) lost on top.
     #[serde(default)]
     pub control_loss: f64,

@@ -18,8 +18,8 @@ pub use backwater_dataplane::{
     QueueMemory, ReleaseFrom, Residue, Returns, SketchParams, SpacedOver, Spacing,
 };
 pub use backwater_schemes::{
-    AckClass, Assignment, Backpressure, Compat, Conventions, Host, Hosts, LoadBalancing, LossRecovery, Memory, Paths,
-    Scheduler, Switch, Ties, Time, Transport, WhenPaused, Window,
+    AckClass, Assignment, Backpressure, Compat, Conventions, DownQueues, Host, Hosts, LoadBalancing, LossRecovery,
+    Losses, Memory, Paths, Reroutes, Scheduler, Switch, Ties, Time, Transport, WhenPaused, Window,
 };
 pub use backwater_transport::{Connections, DctcpParams, Marks, Recovery, TcpParams};
 pub use fault::Fault;

@@ -8,6 +8,7 @@ use crate::error::Error;
 pub(super) fn check(doc: &Doc, net: &Net) -> Result<(), Error> {
     let links: HashSet<(usize, usize)> = net.graph.links.iter().map(|link| ordered(link.a, link.b)).collect();
     let mut faulty = HashSet::new();
+    let mut common = None;
     for (i, fault) in doc.scenario.fault.iter().enumerate() {
         let key = |field: &str| format!("fault.{i}.{field}");
         let mut ends = [0; 2];
@@ -24,6 +25,10 @@ pub(super) fn check(doc: &Doc, net: &Net) -> Result<(), Error> {
         for (field, share) in [("loss", fault.loss), ("control_loss", fault.control_loss)] {
             doc.need((0.0..1.0).contains(&share), &key(field), || "expected 0 to below 1".into())?;
         }
+        let one = !fault.common || *common.get_or_insert(fault.loss) == fault.loss;
+        doc.need(one, &key("loss"), || {
+            format!("links with common = true share one loss: expected {}", common.unwrap_or_default())
+        })?;
         for (n, [down, up]) in fault.down.iter().enumerate() {
             let key = key(&format!("down.{n}"));
             doc.need(down < up, &key, || "expected [down, up] with down before up".into())?;

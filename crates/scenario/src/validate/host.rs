@@ -28,6 +28,11 @@ pub(super) fn check(doc: &Doc, net: &Net) -> Result<(), Error> {
     })?;
     let used = host.ack_class == AckClass::High || doc.scenario.conventions.hosts == Hosts::HpccSim;
     doc.need(used, "host.ack_class", || "a NIC whose ACKs are paused needs conventions.hosts = \"hpcc-sim\"".into())?;
+    let early = host.ack_from.0 <= 1 || doc.scenario.conventions.hosts == Hosts::HpccSim;
+    doc.need(early, "host.ack_from", || {
+        "receivers that leave packets unanswered need conventions.hosts = \"hpcc-sim\"; expected \"1 B\"".into()
+    })?;
+    doc.need(host.ack_chunk.0 > 0, "host.ack_chunk", || "expected more than 0 B".into())?;
     let timer = |key: &str, value: Duration, least: u64| {
         let within = (least..=TIMER_MAX.0).contains(&value.0);
         let low = if least == 0 { "0" } else { "more than 0" };

@@ -92,7 +92,7 @@ fn run_host<E: Extension, H: EndHost<Schedule = NodeByNode<E>>, O: Observer>(
                 host.port_mut().await_arrival();
                 host.started(w);
             }
-            _ => host.timer(w),
+            _ => host.timer(w, 0),
         }
     }
 }

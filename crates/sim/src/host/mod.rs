@@ -13,7 +13,7 @@ pub(crate) use params::{Credits, Finished, HostParams, Timeouts};
 pub(crate) use port::{Around, EndHost, HostPort, HostSetup};
 
 use crate::net::node_by_node::NodeByNode;
-use crate::net::schedule::{Agenda, Clock, Schedule};
+use crate::net::schedule::{Agenda, Clock, EventName, Schedule};
 use crate::observe::Observer;
 use crate::workload::{Flow as Arrival, FlowKeys};
 use backwater_nic::{Context, Fifo, Flow, Flows, LeastLeft, List, NewFlow, Nic, Rings, Srpt, Throttled, Timers};
@@ -21,7 +21,7 @@ use backwater_transport::{
     Control, Credit, Datagrams, ExpressPass, GoBackN, Homa, HomaHeader, Left, Receiver, Reply, Selective, Sender,
     Source, Srf, Start, Tcp, Transport,
 };
-use backwater_types::{DropReason, Duration, Extension, Frame, Instant, Kind, Packet, flags};
+use backwater_types::{DropReason, Duration, Extension, Frame, Instant, Kind, LibraryRand, Packet, flags};
 use port::{PORT, TIMER};
 use receivers::Receivers;
 use starts::Starts;
@@ -60,6 +60,7 @@ pub(crate) struct Host<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = 
     /// Packets inside the host for [`HostParams::delay`].
     delayed: VecDeque<(Instant, Frame<T::Extension>)>,
     changes: VecDeque<Instant>,
+    reroutes: VecDeque<Instant>,
     starts: Starts,
     timeouts: Timeouts,
     credits: Credits,
@@ -90,8 +91,13 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> End
     type Params = T::Params;
     type Schedule = S;
 
+    fn draw_from(params: &mut T::Params, seed: u64, rand: Option<&LibraryRand>) {
+        T::draw_from(params, seed, rand);
+    }
+
     fn new(mut port: HostPort<S>, setup: HostSetup) -> Self {
-        port.agenda.set_timer(port.event(TIMER), setup.changes.front().copied().unwrap_or(Instant::NEVER));
+        let first = setup.changes.front().into_iter().chain(setup.reroutes.front()).min();
+        port.agenda.set_timer(port.event(TIMER), first.copied().unwrap_or(Instant::NEVER));
         Host {
             nic: N::new(setup.nic),
             port,
@@ -104,6 +110,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> End
             shared: Default::default(),
             delayed: VecDeque::new(),
             changes: setup.changes,
+            reroutes: setup.reroutes,
             starts: Starts::default(),
             timeouts: Timeouts::default(),
             credits: Credits::default(),
@@ -122,7 +129,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> End
     }
 
     fn changes(&self) -> impl Iterator<Item = Instant> {
-        self.changes.iter().copied()
+        self.changes.iter().chain(&self.reroutes).copied()
     }
 
     #[inline(always)]
@@ -170,32 +177,51 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> End
         }
     }
 
-    fn timer(&mut self, w: &mut Around<T::Params, S, impl FnMut(Instant, Finished), impl Observer>) {
+    fn timer(&mut self, w: &mut Around<T::Params, S, impl FnMut(Instant, Finished), impl Observer>, number: u16) {
+        // In order events of timers of the NIC still come that it has set anew since: they find nothing due.
+        let of_nic = !S::IN_ORDER || number == self.nic.timer_number() && self.nic.next_timer() <= w.now;
+        let mut due = of_nic;
         while self.changes.front().is_some_and(|at| *at <= w.now) {
+            due = true;
             self.changes.pop_front();
             self.port.stats.held.on_link_change(w.now);
             at_nic!(self, w, release);
         }
+        while self.reroutes.front().is_some_and(|at| *at <= w.now) {
+            self.reroutes.pop_front();
+            at_nic!(self, w, reroute);
+            while at_nic!(self, w, relist) {
+                self.kick(w);
+            }
+        }
         while self.delayed.front().is_some_and(|(at, _)| *at <= w.now) {
             if let Some((_, packet)) = self.delayed.pop_front() {
+                due = true;
                 self.receive(w, packet);
             }
         }
         if self.starts.next() <= w.now {
             self.start_due(w);
         }
-        at_nic!(self, w, on_timer);
+        if of_nic {
+            at_nic!(self, w, on_timer);
+        }
         while let Some((_, slot, id)) = self.receiving.pop_due(w.now) {
+            due = true;
             self.on_receiver_due(w, slot, id);
         }
         while let Some((_, slot, id)) = self.sending.pop_due(w.now) {
+            due = true;
             self.on_sender_due(w, slot, id);
         }
         let next = |queue: Option<Instant>| queue.unwrap_or(Instant::NEVER);
-        let (change, delayed) = (next(self.changes.front().copied()), next(self.delayed.front().map(|(at, _)| *at)));
+        let change = next(self.changes.front().copied()).min(next(self.reroutes.front().copied()));
+        let delayed = next(self.delayed.front().map(|(at, _)| *at));
         let timers = self.nic.next_timer().min(self.receiving.next()).min(self.sending.next());
         self.port.agenda.set_timer(self.port.event(TIMER), timers.min(change).min(delayed).min(self.starts.next()));
-        self.kick(w);
+        if due {
+            self.kick(w);
+        }
     }
 
     /// What the flow may do has changed; the NIC is not told to look, and sends with what happens to it next.
@@ -250,7 +276,8 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
     #[inline(always)]
     fn heed(&mut self, w: &mut Around<T::Params, S, impl FnMut(Instant, Finished), impl Observer>, wake: Instant) {
         if wake != Instant::NEVER {
-            self.wake_at(w, wake);
+            let timer = EventName { port: self.nic.timer_number(), ..self.port.event(TIMER) };
+            self.port.agenda.wake_at(&mut w.fabric.schedule, timer, wake);
         }
         while N::DROPS
             && let Some(packet) = self.nic.dropped()

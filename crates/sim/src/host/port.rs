@@ -9,7 +9,7 @@ use crate::observe::Observer;
 use crate::workload::{Flow, FlowKeys};
 use backwater_dataplane::Ring;
 use backwater_nic::NicSetup;
-use backwater_types::{Frame, Instant};
+use backwater_types::{Frame, Instant, LibraryRand};
 use std::collections::VecDeque;
 
 /// Leaf of a host's event queue: the head frame of its incoming link.
@@ -30,13 +30,15 @@ pub trait EndHost: Send + Sized {
     type Params: Clone + Send + Sync;
     /// How its events are kept.
     type Schedule: Schedule;
+    /// See [`backwater_transport::Transport::draw_from`].
+    fn draw_from(params: &mut Self::Params, seed: u64, rand: Option<&LibraryRand>);
     /// With its port.
     fn new(port: HostPort<Self::Schedule>, setup: HostSetup) -> Self;
     /// Its port.
     fn port(&self) -> &HostPort<Self::Schedule>;
     /// Its port.
     fn port_mut(&mut self) -> &mut HostPort<Self::Schedule>;
-    /// When its link changes, ascending.
+    /// When its link or, where it asks for that, routes change.
     fn changes(&self) -> impl Iterator<Item = Instant>;
     /// A frame has arrived.
     fn arrive(
@@ -54,8 +56,12 @@ pub trait EndHost: Send + Sized {
     );
     /// All flows that start now have done so.
     fn started(&mut self, w: &mut Around<Self::Params, Self::Schedule, impl FnMut(Instant, Finished), impl Observer>);
-    /// The timer has run.
-    fn timer(&mut self, w: &mut Around<Self::Params, Self::Schedule, impl FnMut(Instant, Finished), impl Observer>);
+    /// The timer has run; where each time it was set to is an event, one set by its NIC says which of them this is.
+    fn timer(
+        &mut self,
+        w: &mut Around<Self::Params, Self::Schedule, impl FnMut(Instant, Finished), impl Observer>,
+        number: u16,
+    );
     /// A clock of one of its flows strikes.
     fn strike(
         &mut self,
@@ -98,6 +104,8 @@ pub struct HostSetup {
     pub keys: FlowKeys,
     /// When its link fails or comes back, ascending.
     pub changes: VecDeque<Instant>,
+    /// When routes change, ascending, where its NIC asks for that.
+    pub reroutes: VecDeque<Instant>,
 }
 
 /// The port of a host, with its events and counters.

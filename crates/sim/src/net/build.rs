@@ -1,5 +1,7 @@
 //! Builds a network from a scenario: nodes, wires and routes, split into partitions.
 
+use crate::compat::hpcc::errors::Errors;
+use crate::compat::hpcc::network::address;
 use crate::compat::hpcc::streams::streams;
 use crate::host::port::{EndHost, ExtensionOf, HostPort, HostSetup};
 use crate::net::choice::Choice;
@@ -11,12 +13,12 @@ use crate::net::schedule::{Schedule, Target};
 use crate::net::switch_node::{Change, SwitchNode};
 use crate::workload::FlowKeys;
 use backwater_dataplane::{DataPlane, Shape};
-use backwater_scenario::model::{Fault, Paths, Scenario, Ties, Transport};
+use backwater_scenario::model::{Fault, Hosts, Losses, Paths, Reroutes, Scenario, Ties, Transport};
 use backwater_scenario::topology::{Graph, Link};
 use backwater_schemes::build::ser_time;
 use backwater_schemes::{Backpressure, Neighbour, Network, NicSite, Switch, SwitchSite};
 use backwater_types::hash::{self, Stream};
-use backwater_types::{Duration, Instant};
+use backwater_types::{Duration, Instant, PintShape};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -32,13 +34,15 @@ pub struct Nodes<H: EndHost, D> {
     pub local: Vec<u32>,
 }
 
-/// Builds all partitions. `plane` makes a switch's data plane; times in queues are measured apart of packets from level `scheduled` on.
+/// Builds all partitions. `plane` makes a switch's data plane; times in queues are measured apart of packets from level `scheduled` on;
+/// `pint` says how ports measure their links.
 pub(crate) fn build<H: EndHost, D: DataPlane<Extension = ExtensionOf<H>>>(
     scenario: &Scenario,
     graph: &Graph,
     partitions: usize,
     plane: impl Fn(&Shape, &Switch) -> D,
     scheduled: Option<u8>,
+    pint: &PintShape,
 ) -> Vec<Nodes<H, D>> {
     let part = assign_partitions(graph, partitions);
     let (routes, schedule) = epochs(graph, &scenario.fault, scenario.conventions.paths);
@@ -46,6 +50,11 @@ pub(crate) fn build<H: EndHost, D: DataPlane<Extension = ExtensionOf<H>>>(
     let incoming = number_links(graph, &part, partitions);
     let wires = Wires { scenario, graph, part: &part, local: &local, incoming: &incoming };
     let longest = longest_way(scenario, graph);
+    let links = ports(graph);
+    // Events in ns-3's order are those of one partition.
+    let mut errors = loses_as_ns3(scenario)
+        .then(|| Errors::new(&links, |link| scenario.fault.iter().find(|fault| is_on(graph, fault, link))))
+        .flatten();
     let mut nodes: Vec<Nodes<H, D>> = (0..partitions)
         .map(|p| Nodes {
             hosts: Vec::new(),
@@ -57,27 +66,37 @@ pub(crate) fn build<H: EndHost, D: DataPlane<Extension = ExtensionOf<H>>>(
                 outbox: std::iter::repeat_with(Vec::new).take(partitions).collect(),
                 outbox_next: Instant::NEVER,
                 packet_hops: 0,
+                errors: errors.take(),
             },
             local: (0..graph.hosts).map(|h| if part[h] == p { local[h] } else { u32::MAX }).collect(),
         })
         .collect();
-    let (links, network) = (ports(graph), network(scenario, graph));
+    let network = network(scenario, graph);
+    let conventions = &scenario.conventions;
+    let lists =
+        conventions.hosts == Hosts::HpccSim && conventions.reroutes == Reroutes::HpccSim && !schedule.is_empty();
+    let addresses: Option<Arc<[u32]>> =
+        lists.then(|| graph.nodes[..graph.hosts].iter().map(|n| address(n.id)).collect());
     let tie_seed = |node: usize| hash::stream(scenario.seed, 0x7469_6573, node as u64);
     for host in 0..graph.hosts {
         let changes: VecDeque<Instant> = schedule.iter().filter(|c| c.touches(links[host][0])).map(|c| c.at).collect();
         let table = scenario.switch_at(&graph.nodes[graph.switch_of(host)].name);
         let port = HostPort::new(host as u16, wires.of(host, links[host][0]), tie_seed(host));
-        let nic = network.nic(table, &NicSite { host: host as u16, rate: graph.links[links[host][0]].rate });
-        let setup = HostSetup { nic, classes: scenario.workload.len(), keys: FlowKeys::new(scenario), changes };
+        let mut nic = network.nic(table, &NicSite { host: host as u16, rate: graph.links[links[host][0]].rate });
+        nic.addresses = addresses.clone();
+        let reroutes = schedule.iter().filter(|_| addresses.is_some()).map(|change| change.at).collect();
+        let (classes, keys) = (scenario.workload.len(), FlowKeys::new(scenario));
+        let setup = HostSetup { nic, classes, keys, changes, reroutes };
         nodes[part[host]].hosts.push(H::new(port, setup));
     }
     let routes = Arc::new(routes);
-    let ns3 = (scenario.conventions.ties == Ties::Ns3).then(|| streams(graph));
+    let faults = if loses_as_ns3(scenario) { &scenario.fault[..] } else { &[] };
+    let ns3 = (scenario.conventions.ties == Ties::Ns3).then(|| streams(graph, faults));
     for switch in graph.hosts..graph.nodes.len() {
         let ports: Vec<(u32, Wire)> = links[switch].iter().map(|link| wires.of(switch, *link)).collect();
         let table = scenario.switch_at(&graph.nodes[switch].name);
         let shape = network.shape(table, &site(scenario, graph, switch, &links[switch]));
-        let shape = Shape { ns3: ns3.clone(), ..shape };
+        let shape = Shape { ns3: ns3.clone(), pint: pint.clone(), ..shape };
         let changes = schedule.iter().map(|c| c.at_switch(&links[switch])).collect();
         let mut node = SwitchNode::new(
             switch,
@@ -214,16 +233,22 @@ impl Wires<'_> {
             return None;
         }
         let below = |share: f64| (share * 4_294_967_296.0) as u64;
+        let loss = |fault: &&Fault| if loses_as_ns3(self.scenario) { 0 } else { below(fault.loss) };
         let mut down: Vec<[Instant; 2]> =
             of_link.iter().flat_map(|f| &f.down).map(|[from, to]| [Instant(from.0), Instant(to.0)]).collect();
         down.sort();
         Some(Box::new(Faults {
-            loss_below: of_link.iter().map(|f| below(f.loss)).max().unwrap_or(0),
+            loss_below: of_link.iter().map(loss).max().unwrap_or(0),
             control_loss_below: of_link.iter().map(|f| below(f.control_loss)).max().unwrap_or(0),
             down,
             rng: Stream::new(self.scenario.seed, 0x6c6f_7373, (2 * link + direction) as u64),
         }))
     }
+}
+
+/// ns-3's error models decide which frames are lost.
+fn loses_as_ns3(scenario: &Scenario) -> bool {
+    scenario.conventions.ties == Ties::Ns3 && scenario.conventions.losses == Losses::Ns3
 }
 
 fn is_on(graph: &Graph, fault: &Fault, link: usize) -> bool {

@@ -3,6 +3,7 @@
 //! The sending port holds rate, delay and faults, and puts a frame on the link when its transmission starts. How frames in flight
 //! are held is up to the schedule.
 
+use crate::compat::hpcc::errors::Errors;
 use crate::net::schedule::{Schedule, Target};
 use crate::net::stats::Drops;
 use backwater_types::hash::Stream;
@@ -62,6 +63,8 @@ pub struct Fabric<S: Schedule> {
     pub outbox_next: Instant,
     /// Frames that fully crossed a link.
     pub packet_hops: u64,
+    /// Where events come in ns-3's order: what decides which frames are lost.
+    pub(crate) errors: Option<Errors>,
 }
 
 /// A frame on its way to another partition.

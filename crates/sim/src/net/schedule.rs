@@ -85,6 +85,6 @@ pub struct EventName {
     pub leaf: usize,
     /// Number of the node in the graph.
     pub node: u32,
-    /// Its port; of a timer 0.
+    /// Its port; of a timer 0, but where a NIC set it the number by which it tells those apart.
     pub port: PortId,
 }

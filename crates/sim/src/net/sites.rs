@@ -4,10 +4,19 @@ use crate::compat::hpcc::network::{BaseTimes, Longest};
 use crate::host::sites::Sites;
 use crate::measure::ideal::longest_propagation;
 use backwater_scenario::Scenario;
-use backwater_scenario::model::{Ties, Time, Window as Cap};
+use backwater_scenario::model::{Ties, Time, Transport, Window as Cap};
 use backwater_scenario::topology::Graph;
 use backwater_transport::Site;
-use backwater_types::{BitsPerSec, Duration};
+use backwater_types::{BitsPerSec, Duration, LibraryRand, PintShape};
+
+/// How ports measure how much of their links is used, where packets carry that; what they draw is `rand`'s, if there is one.
+pub(crate) fn pint(scenario: &Scenario, graph: &Graph, rand: Option<LibraryRand>) -> PintShape {
+    if scenario.host.transport != Transport::Pint {
+        return PintShape::default();
+    }
+    let base_rtt = Duration::from_ns(Longest::new(graph, &scenario.host).rtt);
+    PintShape { base_rtt, log_base: scenario.host.pint.log_base, rand }
+}
 
 /// Of all flows of a valid scenario.
 pub(crate) fn sites(scenario: &Scenario, graph: &Graph) -> Sites {

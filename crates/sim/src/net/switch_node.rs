@@ -351,7 +351,7 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
             observer.departed(now, id, port, packet, sent);
         });
         if !self.plane.discarded().is_empty() {
-            self.count_discarded(now, port, observer);
+            self.count_discarded(now, port, DropReason::NotEct, observer);
         }
         let Some(sent) = sent else { return (None, None) };
         if let Some(meters) = &mut self.meters
@@ -362,14 +362,14 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
         (Some(free_at), sent.control_on)
     }
 
-    /// Packets that were dropped as they left their queues.
+    /// Packets that were dropped as they left their queues, or with their port.
     #[cold]
-    fn count_discarded<O: Observer>(&mut self, now: Instant, port: PortId, observer: &mut O) {
+    fn count_discarded<O: Observer>(&mut self, now: Instant, port: PortId, why: DropReason, observer: &mut O) {
         for (packet, entered) in std::mem::take(self.plane.discarded()) {
             if let Some(meters) = &mut self.meters {
                 meters.leave(now, port, (packet.flow, packet.class), entered);
             }
-            self.drop_packet(now, port, &packet, DropReason::NotEct, observer);
+            self.drop_packet(now, port, &packet, why, observer);
         }
     }
 
@@ -429,9 +429,10 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
                 observer.link_changed(now, self.id, port);
                 self.held[port as usize].on_link_change(now);
                 if up {
-                    self.plane.link_up(now, port, kicked)
+                    self.plane.link_up(now, port, kicked);
                 } else {
-                    self.plane.link_down(now, port, kicked)
+                    self.plane.link_down(now, port, kicked);
+                    self.count_discarded(now, port, DropReason::LinkDown, observer);
                 }
                 kicked.push(port);
             }

@@ -38,6 +38,12 @@ fn line_rate() -> Config {
         payload: 1000,
         order: Order::Scheduled,
         lose: Vec::new(),
+        down: None,
+        loss: 0.0,
+        loss_of: Vec::new(),
+        ack_from: 1,
+        ack_chunk: 4000,
+        rate_bound: true,
     }
 }
 

@@ -107,7 +107,7 @@ mod tests {
     /// 100 Gb/s, 84 B of credits for 1538 of data: a byte of credits each 1622 / 84 x 80 ps.
     fn port() -> CreditPort {
         let credits = CreditShape { queue: 16, credit: 84, data: 1538 };
-        Credit::port(&LinkShape { rate: BitsPerSec(100_000_000_000), int_unit: 1, tag: 0, credits })
+        Credit::port(&LinkShape { credits, ..LinkShape::new(BitsPerSec(100_000_000_000)) })
     }
 
     fn credit(number: u32, wire: u16) -> Frame<Credit> {

@@ -64,6 +64,8 @@ pub struct DcqcnParams {
     pub clamp: bool,
     /// The window, where there is one, shrinks with the rate.
     pub window_follows_rate: bool,
+    /// Packets keep the gap of their rate (false: only the window holds them).
+    pub paced: bool,
     /// Where flows start; not said here.
     #[cfg_attr(feature = "schema", serde(skip))]
     pub site: Site,
@@ -97,6 +99,7 @@ impl Default for DcqcnParams {
             decrease_interval: Duration::from_us(50),
             clamp: true,
             window_follows_rate: false,
+            paced: true,
             site: Site::default(),
         }
     }
@@ -302,7 +305,7 @@ impl Control for Dcqcn {
 
     #[inline(always)]
     fn gap(&self, params: &DcqcnParams, wire: u64) -> Duration {
-        params.site.gap_at(self.rate, wire)
+        if params.paced { params.site.gap_at(self.rate, wire) } else { Duration::ZERO }
     }
 
     /// The byte counter, which runs once there was a cut.
@@ -435,7 +438,7 @@ mod tests {
     }
 
     fn echo(flow: &mut Dcqcn, params: &DcqcnParams, now: Instant) {
-        flow.on_ack(params, Ack { now, seq: 1, next: 2, marked: true, rtt: None, extension: () });
+        flow.on_ack(params, Ack { now, key: 0, seq: 1, next: 2, whole: 2, marked: true, rtt: None, extension: () });
     }
 
     /// Runs its timers up to `until`.

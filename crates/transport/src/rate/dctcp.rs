@@ -43,6 +43,8 @@ pub struct DctcpParams {
     pub window_follows_rate: bool,
     /// Flows start at a tenth of the line rate, and until their first mark each ACK adds twice the additive increase.
     pub slow_start: bool,
+    /// Packets keep the gap of their rate (false: only the window holds them).
+    pub paced: bool,
     /// Where flows start; not said here.
     #[cfg_attr(feature = "schema", serde(skip))]
     pub site: Site,
@@ -69,6 +71,7 @@ impl Default for DctcpParams {
             min_rate: BitsPerSec(100_000_000),
             window_follows_rate: true,
             slow_start: false,
+            paced: true,
             site: Site::default(),
         }
     }
@@ -97,6 +100,19 @@ impl Dctcp {
     /// Sending rate, bit/s.
     pub fn rate(&self) -> f64 {
         self.rate
+    }
+}
+
+/// Low half of 2^64 / 1000: where less is sent than acknowledged, the simulator's unsigned difference of bytes is as many packets of
+/// 1000 B, of which it keeps 32 bits.
+const WRAPPED: u32 = 0x4bc6_a7ef;
+
+/// Packets of a batch, with `seq` acknowledged and `next` the next to be sent.
+#[inline(always)]
+fn batch(next: u32, seq: u32) -> u32 {
+    match next.checked_sub(seq) {
+        Some(packets) => packets + 1,
+        None => WRAPPED.wrapping_sub(seq - next).wrapping_add(1),
     }
 }
 
@@ -154,7 +170,7 @@ impl Control for Dctcp {
 
     #[inline(always)]
     fn gap(&self, params: &DctcpParams, wire: u64) -> Duration {
-        params.site.gap_at(self.rate, wire)
+        if params.paced { params.site.gap_at(self.rate, wire) } else { Duration::ZERO }
     }
 
     #[inline(always)]
@@ -168,12 +184,12 @@ impl Control for Dctcp {
                     self.rate = params.slow_start_rate(self.rate);
                     return self.rate != before;
                 }
-                self.batch_packets = ack.next + 1;
+                self.batch_packets = ack.whole + 1;
             } else {
                 let share = (self.marked as f64 / self.batch_packets as f64).min(1.0);
                 self.alpha = (1.0 - params.g) * self.alpha + params.g * share;
                 self.marked = 0;
-                self.batch_packets = ack.next.saturating_sub(ack.seq) + 1;
+                self.batch_packets = batch(ack.whole, ack.seq);
             }
             self.batch_end = ack.next;
         }
@@ -203,6 +219,7 @@ mod tests {
         min_rate: BitsPerSec(100_000_000),
         window_follows_rate: true,
         slow_start: false,
+        paced: true,
         site: Site {
             line_rate: 1e11,
             window: 104_000,
@@ -215,7 +232,7 @@ mod tests {
     };
 
     fn ack(seq: u32, next: u32, marked: bool) -> Ack {
-        Ack { now: Instant(0), seq, next, marked, rtt: None, extension: () }
+        Ack { now: Instant(0), key: 0, seq, next, whole: next, marked, rtt: None, extension: () }
     }
 
     #[test]

@@ -374,6 +374,12 @@ impl Control for Hpcc {
         params.site.time_at(if params.paced { self.rate } else { params.site.line_rate }, wire)
     }
 
+    #[inline(always)]
+    fn moved_by(&self, params: &HpccParams, wire: u64) -> Duration {
+        // There a change of the rate moves what waits, though that does not wait for the rate.
+        if params.site.whole { params.site.time_at(self.rate, wire) } else { self.gap(params, wire) }
+    }
+
     #[inline]
     fn on_ack(&mut self, params: &HpccParams, ack: Ack<Int>) -> bool {
         let fast = ack.seq <= self.updated;
@@ -388,7 +394,6 @@ impl Control for Hpcc {
             self.last[..hops.len()].copy_from_slice(hops);
             return false;
         }
-        let before = self.rate;
         let seen = self.observe(params, hops, fast);
         if seen != 0 {
             self.react(params, hops.len(), seen, !fast || params.reacts == HpccReaction::PerAck);
@@ -396,14 +401,13 @@ impl Control for Hpcc {
         if !fast {
             self.updated = self.updated.max(ack.next);
         }
-        self.rate != before
+        seen != 0
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use backwater_types::CreditShape;
 
     /// 12.288 us at 25 Gb/s are 38 400 B, of which 128 and 80 are divisors.
     const BASE: u64 = 12_288;
@@ -442,15 +446,7 @@ mod tests {
         }
 
         fn tagged(tag: u16) -> Wire {
-            Wire {
-                port: Int::port(&LinkShape {
-                    rate: BitsPerSec(LINE as u64),
-                    int_unit: 1,
-                    tag,
-                    credits: CreditShape::default(),
-                }),
-                now: 0,
-            }
+            Wire { port: Int::port(&LinkShape { tag, ..LinkShape::new(BitsPerSec(LINE as u64)) }), now: 0 }
         }
 
         /// What a packet brings after so many nanoseconds in which the port sent so many bytes, and as many are queued.
@@ -464,7 +460,7 @@ mod tests {
     }
 
     fn ack(seq: u32, next: u32, extension: Int) -> Ack<Int> {
-        Ack { now: Instant(0), seq, next, marked: false, rtt: None, extension }
+        Ack { now: Instant(0), key: 0, seq, next, whole: next, marked: false, rtt: None, extension }
     }
 
     /// A flow that has had its first ACK.
@@ -639,8 +635,7 @@ mod tests {
     #[test]
     fn links_slower_than_a_megabit_are_told_as_they_are() {
         let mut int = Int::default();
-        let link = LinkShape { rate: BitsPerSec(64_000), int_unit: 1, tag: 0, credits: CreditShape::default() };
-        int.stamp(&mut Int::port(&link), Instant(0), 0);
+        int.stamp(&mut Int::port(&LinkShape::new(BitsPerSec(64_000))), Instant(0), 0);
         assert!((int.hops[0].rate(false) - 64e3).abs() < 0.01);
     }
 

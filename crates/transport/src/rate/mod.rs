@@ -4,6 +4,7 @@ mod dcqcn;
 mod dctcp;
 mod hpcc;
 mod line_rate;
+mod pint;
 mod rtt;
 mod srf;
 mod swift;
@@ -14,6 +15,7 @@ pub use dcqcn::{Dcqcn, DcqcnParams, DcqcnVariant};
 pub use dctcp::{Dctcp, DctcpParams};
 pub use hpcc::{HOPS, Hpcc, HpccParams, HpccReaction, Int};
 pub use line_rate::LineRate;
+pub use pint::{Pint, PintParams, Power};
 pub use rtt::{Rtt, RttParams};
 pub use srf::{Left, Srf, SrfParams};
 pub use swift::{Swift, SwiftParams, Trip};
@@ -22,17 +24,21 @@ pub use window::Window;
 
 use crate::due::Due;
 use alloc::collections::VecDeque;
-use backwater_types::{BitsPerSec, Bytes, Duration, Extension, Instant, whole_ns};
+use backwater_types::{BitsPerSec, Bytes, Duration, Extension, Instant, LibraryRand, whole_ns};
 
 /// An acknowledgement as control sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack<E = ()> {
     /// When it came.
     pub now: Instant,
+    /// Key of the flow's packets.
+    pub key: u32,
     /// Next packet the receiver expects.
     pub seq: u32,
     /// Next packet the sender will send.
     pub next: u32,
+    /// The same as the HPCC simulator has it, in bytes: of a last packet that is not full nothing counts.
+    pub whole: u32,
     /// The acknowledged packet was marked.
     pub marked: bool,
     /// Since the packet before `seq` was last sent, where control [asks for it](Control::Times).
@@ -136,6 +142,8 @@ pub trait Control: Copy + Send + 'static {
     type Extension: Extension;
     /// The parameters, where the flows start.
     fn at(params: &Self::Params, site: Site) -> Self::Params;
+    /// What it draws is drawn from streams of this seed; whole numbers come from `rand` where that is given.
+    fn draw_from(_params: &mut Self::Params, _seed: u64, _rand: Option<&LibraryRand>) {}
     /// For a new flow.
     fn new(params: &Self::Params) -> Self;
     /// A packet may start when fewer payload bytes than this are in flight.
@@ -144,6 +152,11 @@ pub trait Control: Copy + Send + 'static {
     #[inline(always)]
     fn gap(&self, _params: &Self::Params, _wire: u64) -> Duration {
         Duration::ZERO
+    }
+    /// What changes of the pace move a packet by that waits behind one of `wire` bytes: the difference of this before and after.
+    #[inline(always)]
+    fn moved_by(&self, params: &Self::Params, wire: u64) -> Duration {
+        self.gap(params, wire)
     }
     /// What a flow alone takes beyond store and forward, on a path its window covers: nothing, if it starts at line rate and
     /// nothing slows it.
@@ -168,7 +181,7 @@ pub trait Control: Copy + Send + 'static {
     fn recovery(_params: &Self::Params) -> Duration {
         Duration::ZERO
     }
-    /// An ACK came in. Whether the window or the pace has changed.
+    /// An ACK came in. Whether the window or the pace was set, be it to what it was.
     #[inline(always)]
     fn on_ack(&mut self, _params: &Self::Params, _ack: Ack<Self::Extension>) -> bool {
         false

@@ -124,7 +124,7 @@ mod tests {
     fn ack(rtt: f64) -> Ack<SentAt> {
         let now = Instant(1_000_000_000);
         let extension = SentAt(Instant(now.0 - (rtt * 1e6) as u64));
-        Ack { now, seq: 1, next: 2, marked: false, rtt: None, extension }
+        Ack { now, key: 0, seq: 1, next: 2, whole: 2, marked: false, rtt: None, extension }
     }
 
     fn near(measured: f64, expected: f64) {

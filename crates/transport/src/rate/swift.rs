@@ -296,7 +296,7 @@ mod tests {
         let (now, mut extension) = (Instant(now * 1_000_000), Trip::default());
         extension.sent = Instant(now.0 - (took * 1e6) as u64);
         (0..hops).for_each(|_| extension.stamp(&mut (), now, 7));
-        Ack { now, seq, next: seq + 1, marked: false, rtt: None, extension }
+        Ack { now, key: 0, seq, next: seq + 1, whole: seq + 1, marked: false, rtt: None, extension }
     }
 
     fn near(measured: f64, expected: f64) {

@@ -49,6 +49,8 @@ pub struct TimelyParams {
     pub stamp_bytes: Bytes,
     /// The window, where there is one, shrinks with the rate.
     pub window_follows_rate: bool,
+    /// Packets keep the gap of their rate (false: only the window holds them).
+    pub paced: bool,
     /// Where flows start; not said here.
     #[cfg_attr(feature = "schema", serde(skip))]
     pub site: Site,
@@ -68,6 +70,7 @@ impl Default for TimelyParams {
             min_rate: BitsPerSec(100_000_000),
             stamp_bytes: Bytes(8),
             window_follows_rate: false,
+            paced: true,
             site: Site::default(),
         }
     }
@@ -202,7 +205,7 @@ impl Control for Timely {
 
     #[inline(always)]
     fn gap(&self, params: &TimelyParams, wire: u64) -> Duration {
-        params.site.gap_at(self.rate, wire)
+        if params.paced { params.site.gap_at(self.rate, wire) } else { Duration::ZERO }
     }
 
     #[inline(always)]
@@ -243,7 +246,7 @@ mod tests {
     /// Of packet `seq - 1`, sent so many microseconds ago.
     fn ack(seq: u32, next: u32, rtt_us: u64) -> Ack<SentAt> {
         let (sent, rtt) = (Instant(1_000_000_000), Duration::from_us(rtt_us));
-        Ack { now: sent + rtt, seq, next, marked: false, rtt: None, extension: SentAt(sent) }
+        Ack { now: sent + rtt, key: 0, seq, next, whole: next, marked: false, rtt: None, extension: SentAt(sent) }
     }
 
     /// A flow at `rate` that has seen the first of these round trips and is told the others, an update each.

@@ -17,7 +17,7 @@ use crate::net::schedule::{Agenda, Clock, EventName, Schedule, Target};
 use crate::observe::Observer;
 use crate::workload::Flow;
 use backwater_dataplane::DataPlane;
-use backwater_types::{Duration, Extension, Frame, Instant, QueueId};
+use backwater_types::{DropReason, Duration, Extension, Frame, Instant, Kind, QueueId};
 use std::collections::VecDeque;
 
 /// All events of the network.
@@ -80,7 +80,7 @@ impl<E: Extension> Agenda<InOrder<E>> for Nothing {
 
     #[inline(always)]
     fn wake_at(&mut self, schedule: &mut InOrder<E>, timer: EventName, at: Instant) {
-        schedule.wheel.push(at, Event::new(What::Timer, timer.node, 0));
+        schedule.wheel.push(at, Event::new(What::Timer, timer.node, timer.port));
     }
 
     fn clock_at(&mut self, schedule: &mut InOrder<E>, node: EventName, at: Instant, clock: Clock) {
@@ -131,12 +131,26 @@ where
             let until = if start < end { Instant(start.0 + 1) } else { end };
             while let Some((now, event, packet)) = fabric.schedule.wheel.pop_before(until) {
                 let (what, node, port) = event.parts();
+                if what == What::Arrival
+                    && let Some(errors) = &mut fabric.errors
+                    && errors.strike(node, port)
+                {
+                    let drops = match nodes.hosts.get_mut(node) {
+                        Some(host) => &mut host.port_mut().drops,
+                        None => &mut nodes.switches[node - hosts].drops,
+                    };
+                    if packet.kind != Kind::Control {
+                        drops.count(DropReason::LinkLoss, &packet);
+                        observer.dropped(now, node, &packet, DropReason::LinkLoss);
+                    }
+                    continue;
+                }
                 if let Some(host) = nodes.hosts.get_mut(node) {
                     let w = &mut Around { now, params, fabric, finished, observer };
                     match what {
                         What::Arrival => host.arrive(w, packet),
                         What::Free => host.free(w),
-                        What::Timer => host.timer(w),
+                        What::Timer => host.timer(w, port),
                         What::Clock => {
                             let (slot, flow, number) = (packet.sender_slot, packet.flow, packet.class);
                             host.strike(w, Clock { slot, flow, number });

@@ -47,7 +47,7 @@ enum What<E> {
     /// The port has finished a transmission.
     Free(PortId),
     /// A timer of the node, or a clock of one of its flows.
-    Timer(Option<Clock>),
+    Timer(u16, Option<Clock>),
     /// A flow starts.
     Start(Flow),
 }
@@ -67,6 +67,8 @@ pub(crate) struct Leaves<const LEAVES: usize> {
 struct Timer {
     at: Instant,
     stamp: Stamp,
+    /// By which a NIC tells those apart that it set.
+    number: u16,
     clock: Option<Clock>,
 }
 
@@ -175,7 +177,7 @@ impl<const LEAVES: usize> Leaves<LEAVES> {
             schedule.timed.push(timer.node);
         }
         let at = whole_ns(at);
-        self.lately.push(Timer { at, stamp: schedule.ranks.stamp(), clock });
+        self.lately.push(Timer { at, stamp: schedule.ranks.stamp(), number: timer.port, clock });
         if at < self.tree.time(timer.leaf) {
             self.tree.set(timer.leaf, at);
         }
@@ -183,7 +185,7 @@ impl<const LEAVES: usize> Leaves<LEAVES> {
 
     /// A timer that was set before anything happened.
     fn preset(&mut self, leaf: usize, at: Instant, node: usize) {
-        self.timers.push(Timer { at: whole_ns(at), stamp: Stamp::before_all(node as u32), clock: None });
+        self.timers.push(Timer { at: whole_ns(at), stamp: Stamp::before_all(node as u32), number: 0, clock: None });
         self.await_timer(leaf);
     }
 
@@ -376,8 +378,8 @@ impl<E: Extension, H: EndHost<Schedule = Ranked<E>>, F: FnMut(Instant, Finished)
                 Due { stamp: Stamp::after_all(now, flow.class, flow.id), what: What::Start(flow) }
             }
             _ => {
-                let Timer { stamp, clock, .. } = port.agenda.take_timer(TIMER);
-                Due { stamp, what: What::Timer(clock) }
+                let Timer { stamp, number, clock, .. } = port.agenda.take_timer(TIMER);
+                Due { stamp, what: What::Timer(number, clock) }
             }
         }
     }
@@ -389,8 +391,8 @@ impl<E: Extension, H: EndHost<Schedule = Ranked<E>>, F: FnMut(Instant, Finished)
         match what {
             What::Arrival(_, frame) => host.arrive(w, frame),
             What::Free(_) => host.free(w),
-            What::Timer(None) => host.timer(w),
-            What::Timer(Some(clock)) => host.strike(w, clock),
+            What::Timer(number, None) => host.timer(w, number),
+            What::Timer(_, Some(clock)) => host.strike(w, clock),
             What::Start(flow) => {
                 host.start(w, flow);
                 host.started(w);
@@ -428,7 +430,7 @@ impl<E: Extension, D: DataPlane<Extension = E>, O: Observer> Node<E, 64> for AtS
             agenda.tree.set(leaf, Instant::NEVER);
             Due { stamp: agenda.frees[leaf - ports], what: What::Free((leaf - ports) as PortId) }
         } else {
-            Due { stamp: agenda.take_timer(leaf).stamp, what: What::Timer(None) }
+            Due { stamp: agenda.take_timer(leaf).stamp, what: What::Timer(0, None) }
         }
     }
 
@@ -438,7 +440,7 @@ impl<E: Extension, D: DataPlane<Extension = E>, O: Observer> Node<E, 64> for AtS
         match what {
             What::Arrival(port, frame) => switch.arrive(now, port, frame, fabric, *observer),
             What::Free(port) => switch.free(now, port, fabric, *observer),
-            What::Timer(_) | What::Start(_) => switch.timer(now, fabric, *observer),
+            What::Timer(..) | What::Start(_) => switch.timer(now, fabric, *observer),
         }
         observer.settled(now, switch.id, &|| switch.plane.readings().audit());
     }

@@ -56,6 +56,35 @@ pub enum Cc {
         /// There is a window.
         has_win: bool,
     },
+    /// HPCC over PINT's telemetry, under such a window.
+    Pint {
+        utilization: f64,
+        max_stage: u32,
+        /// Additive increase, bit/s.
+        ai: u64,
+        min_rate: u64,
+        /// Base of the powers in which utilisation is written.
+        log_base: f64,
+        /// Share of the ACKs that are looked at.
+        prob: f64,
+        var_win: bool,
+        has_win: bool,
+    },
+}
+
+impl Cc {
+    /// Whether there is a window, and whether it shrinks with the rate.
+    fn window(&self) -> (bool, bool) {
+        match *self {
+            Cc::LineRate => (false, false),
+            Cc::Dctcp { var_win, has_win, .. } | Cc::Pint { var_win, has_win, .. } => (has_win, var_win),
+        }
+    }
+
+    /// Of a data packet.
+    fn header_bytes(&self) -> u64 {
+        HEADERS + if let Cc::Pint { .. } = self { 2 } else { 0 }
+    }
 }
 
 /// Marking at devices of one rate; devices of a rate that is not listed do not mark.
@@ -92,6 +121,26 @@ pub struct Config {
     pub order: Order,
     /// Faults: each entry has one data packet with this flow and sequence number vanish at the switch it reaches first.
     pub lose: Vec<(usize, u64)>,
+    /// A link that goes down for good.
+    pub down: Option<Down>,
+    /// Share of frames lost on links that are not listed, and on those listed by their place in the list of links.
+    pub loss: f64,
+    pub loss_of: Vec<(usize, f64)>,
+    /// An ACK goes out for a packet that ends at this byte or beyond, or at a multiple of the other.
+    pub ack_from: u64,
+    pub ack_chunk: u64,
+    /// Packets keep the gap of their rate, not that of the link.
+    pub rate_bound: bool,
+}
+
+/// A link goes down for good.
+#[derive(Clone, Copy, Debug)]
+pub struct Down {
+    pub at_ns: u64,
+    /// Its place in the list of links.
+    pub link: usize,
+    /// What waits for it stays charged, as there.
+    pub leaks: bool,
 }
 
 /// What became of a flow.
@@ -137,6 +186,9 @@ pub fn run(net: &Net, flows: &[FlowSpec], config: &Config, stop_ns: u64) -> Outc
     if let Some(first) = flows.first() {
         model.schedule(first.start_ns, Event::NextFlows);
     }
+    if let Some(down) = config.down {
+        model.schedule(down.at_ns, Event::TakeDown);
+    }
     while let Some(Reverse(entry)) = model.events.pop() {
         if entry.time >= stop_ns {
             break;
@@ -145,15 +197,18 @@ pub fn run(net: &Net, flows: &[FlowSpec], config: &Config, stop_ns: u64) -> Outc
         model.now = entry.time;
         match entry.event {
             Event::NextFlows => model.next_flows(),
+            Event::TakeDown => model.take_down(),
             Event::Start(flow) => model.start(flow),
             Event::TransmitComplete(device) => {
                 model.devices[device].busy = false;
                 model.try_transmit(device);
             }
             Event::Receive(device, packet) => model.receive(device, packet),
-            Event::Wake(device) => {
-                model.nic(device).waking = false;
-                model.try_transmit(device);
+            Event::Wake(device, number) => {
+                if model.nic(device).wake.is_some_and(|(_, pending)| pending == number) {
+                    model.nic(device).wake = None;
+                    model.try_transmit(device);
+                }
             }
         }
     }
@@ -184,6 +239,8 @@ struct Packet {
     flow: FlowId,
     /// Data: offset of its first byte. ACK and NACK: the offset expected next.
     seq: u64,
+    /// Utilisation of the busiest link so far, as a power.
+    power: u16,
     /// The device by which it came to the switch that holds it.
     came_by: DeviceId,
 }
@@ -198,11 +255,13 @@ impl Packet {
 enum Event {
     /// The next flows of the list have reached their start.
     NextFlows,
+    /// A link goes down.
+    TakeDown,
     Start(FlowId),
     TransmitComplete(DeviceId),
     Receive(DeviceId, Packet),
-    /// A queue pair's pacing gap is over.
-    Wake(DeviceId),
+    /// A queue pair's pacing gap is over, unless another such event has taken the place of the one with this number.
+    Wake(DeviceId, u64),
 }
 
 /// An event in the list: by time, then by `rank` (0 for all in ns-3's order), then by the order in which it was scheduled.
@@ -248,6 +307,9 @@ struct Device {
     rate: u64,
     delay_ns: u64,
     busy: bool,
+    up: bool,
+    /// Which of the error models decides about what it receives.
+    errors: usize,
     /// Its peer has paused class 3.
     paused: bool,
     /// Waiting at a switch: PFC frames, and class 3.
@@ -256,6 +318,7 @@ struct Device {
     ecn: Option<Ecn>,
     /// Of a switch.
     account: Account,
+    meter: Meter,
     /// Of a host.
     nic: Option<Nic>,
 }
@@ -282,6 +345,15 @@ impl Account {
     }
 }
 
+/// What a switch's device knows of how much of its link is used.
+#[derive(Default)]
+struct Meter {
+    utilization: f64,
+    /// Of the packet sent last, and when that was.
+    bytes: u64,
+    at_ns: u64,
+}
+
 /// A host's side of its device.
 #[derive(Default)]
 struct Nic {
@@ -291,8 +363,10 @@ struct Nic {
     pairs: Vec<FlowId>,
     /// Place of the pair that sent last.
     last: usize,
-    /// A wake event is pending.
-    waking: bool,
+    /// Queue pairs by their names, in the order of a walk through the table.
+    table: Table,
+    /// When the wake event that is pending is due, and its number.
+    wake: Option<(u64, u64)>,
 }
 
 #[derive(Default)]
@@ -316,6 +390,9 @@ struct Flow {
     line_rate: u64,
     rate: u64,
     dctcp: Dctcp,
+    pint: Pint,
+    /// Bytes of the packet sent last.
+    last_bytes: u64,
     /// In the sender's table of flows.
     known: bool,
 
@@ -330,13 +407,21 @@ impl Flow {
         self.acknowledged >= self.spec.bytes
     }
 
+    /// What its sender keeps it under: destination, source port, class.
+    fn name(&self) -> u64 {
+        u64::from(self.data_words[1]) << 32 | u64::from(self.data_words[2] & 0xffff) << 16 | 3
+    }
+
     fn has_bytes_left(&self) -> bool {
         self.next < self.spec.bytes
     }
 }
 
 struct Model<'a> {
+    net: &'a Net,
     config: &'a Config,
+    /// What decides which frames are lost: one for all links without a share of their own, and one for each other.
+    errors: Vec<Errors>,
     now: u64,
     events: BinaryHeap<Reverse<Entry>>,
     scheduled: u64,
@@ -351,6 +436,10 @@ struct Model<'a> {
     routes: Routes,
     /// The largest product of bandwidth and delay between two hosts.
     max_window: u64,
+    /// The longest round trip between two hosts, idle.
+    max_rtt_ns: u64,
+    /// What rand() draws from.
+    rand: Rand,
     flows: Vec<Flow>,
     /// The first flow of the list that has not started.
     next_flow: FlowId,
@@ -380,11 +469,14 @@ impl<'a> Model<'a> {
                     rate: link.rate,
                     delay_ns: link.delay_ns,
                     busy: false,
+                    up: true,
+                    errors: config.loss_of.iter().position(|(of, _)| *of == id / 2).map_or(0, |place| place + 1),
                     paused: false,
                     pfc: VecDeque::new(),
                     data: VecDeque::new(),
                     ecn: config.ecn.iter().copied().find(|ecn| ecn.rate == link.rate),
                     account: Account::default(),
+                    meter: Meter::default(),
                     nic: (!is_switch[node]).then(Nic::default),
                 });
             }
@@ -402,12 +494,10 @@ impl<'a> Model<'a> {
         let routes = Routes::new(net, &devices, &is_switch, config.payload);
         let hosts: Vec<usize> = (0..nodes).filter(|&node| !is_switch[node]).collect();
         let pairs = hosts.iter().flat_map(|&src| hosts.iter().map(move |&dst| (src, dst)));
-        let max_window = pairs
-            .filter(|(src, dst)| src != dst)
-            .filter_map(|(src, dst)| routes.path(src, dst))
-            .map(|path| path.rtt_ns() * path.rate / 1_000_000_000 / 8)
-            .max()
-            .unwrap_or(0);
+        let paths: Vec<&Path> =
+            pairs.filter(|(src, dst)| src != dst).filter_map(|(src, dst)| routes.path(src, dst)).collect();
+        let max_window = paths.iter().map(|path| path.rtt_ns() * path.rate / 1_000_000_000 / 8).max().unwrap_or(0);
+        let max_rtt_ns = paths.iter().map(|path| path.rtt_ns()).max().unwrap_or(0);
 
         let mut earlier: BTreeMap<(u32, u32), u64> = BTreeMap::new();
         let mut flows = Vec::new();
@@ -435,6 +525,8 @@ impl<'a> Model<'a> {
                 line_rate,
                 rate: line_rate,
                 dctcp: Dctcp::new(),
+                pint: Pint { round_end: 0, stage: 0, reference: line_rate },
+                last_bytes: 0,
                 known: false,
                 expected: 0,
                 nack_timer: 0,
@@ -442,8 +534,11 @@ impl<'a> Model<'a> {
             });
         }
 
+        let errors = [config.loss].into_iter().chain(config.loss_of.iter().map(|(_, share)| *share));
         Model {
+            net,
             config,
+            errors: errors.map(Errors::new).collect(),
             now: 0,
             events: BinaryHeap::new(),
             scheduled: 0,
@@ -454,6 +549,8 @@ impl<'a> Model<'a> {
             nic_of,
             routes,
             max_window,
+            max_rtt_ns,
+            rand: Rand::new(),
             flows,
             next_flow: 0,
             lose: config.lose.clone(),
@@ -494,8 +591,122 @@ impl<'a> Model<'a> {
         flow.known = true;
         flow.next_avail = self.now;
         let device = self.nic_of[flow.spec.src as usize].expect("a flow starts at a host");
+        let name = self.flows[id].name();
+        self.nic(device).table.insert(name, id);
         self.nic(device).pairs.push(id);
         self.try_transmit(device);
+    }
+
+    /// The link's devices forget what they hold, routes are looked for again, and each host lists its queue pairs anew.
+    fn take_down(&mut self) {
+        let down = self.config.down.expect("it was scheduled");
+        let ends = [2 * down.link, 2 * down.link + 1];
+        ends.iter().for_each(|&id| self.devices[id].up = false);
+        let is_switch: Vec<bool> = self.switches.iter().map(Option::is_some).collect();
+        self.routes = Routes::new(self.net, &self.devices, &is_switch, self.config.payload);
+        for id in ends {
+            if let Some(nic) = &mut self.devices[id].nic {
+                nic.acks.clear();
+                continue;
+            }
+            self.devices[id].paused = false;
+            self.devices[id].pfc.clear();
+            while let Some(packet) = self.devices[id].data.pop_front() {
+                if !down.leaks {
+                    self.remove(packet.came_by, packet.bytes);
+                    self.devices[id].account.egress -= packet.bytes;
+                    self.check_resume(packet.came_by);
+                }
+            }
+        }
+        for id in self.nic_of.clone().into_iter().flatten() {
+            self.nic(id).pairs.clear();
+            for flow in self.nic(id).table.walk() {
+                self.nic(id).pairs.push(flow);
+                self.try_transmit(id);
+            }
+        }
+    }
+}
+
+/// The GNU C++ library's hash table, of whole numbers that are their own hashes: one list through all buckets.
+#[derive(Default)]
+struct Table {
+    list: Vec<(u64, FlowId)>,
+    buckets: u64,
+}
+
+impl Table {
+    fn insert(&mut self, name: u64, flow: FlowId) {
+        let sizes = [13, 29, 59, 127, 257, 541, 1109, 2357, 5087, 10273];
+        if self.list.len() as u64 + 1 > self.buckets {
+            self.buckets = *sizes.iter().find(|&&size| size > self.buckets).expect("so many queue pairs are not tried");
+            let old = std::mem::take(&mut self.list);
+            old.into_iter().for_each(|(name, flow)| self.link(name, flow));
+        }
+        self.link(name, flow);
+    }
+
+    /// Before the first of its bucket, or at the front.
+    fn link(&mut self, name: u64, flow: FlowId) {
+        let same = |(other, _): &(u64, FlowId)| other % self.buckets == name % self.buckets;
+        let place = self.list.iter().position(same).unwrap_or(0);
+        self.list.insert(place, (name, flow));
+    }
+
+    fn erase(&mut self, flow: FlowId) {
+        self.list.retain(|(_, other)| *other != flow);
+    }
+
+    fn walk(&self) -> Vec<FlowId> {
+        self.list.iter().map(|(_, flow)| *flow).collect()
+    }
+}
+
+/// An error model: a share of frames, and its stream of random numbers, which all of them begin at the same place.
+struct Errors {
+    share: f64,
+    /// The last three numbers of each recurrence of MRG32k3a.
+    state: [[u64; 3]; 2],
+}
+
+const MRG_MODULI: [u64; 2] = [4_294_967_087, 4_294_944_443];
+
+impl Errors {
+    /// Stream 2^63 + 50, first run: 2^76 steps, and 2^127 as often as the stream's number.
+    fn new(share: f64) -> Errors {
+        type Matrix = [[u64; 3]; 3];
+        let step: [Matrix; 2] = [
+            [[0, 1, 0], [0, 0, 1], [MRG_MODULI[0] - 810_728, 1_403_580, 0]],
+            [[0, 1, 0], [0, 0, 1], [MRG_MODULI[1] - 1_370_589, 0, 527_612]],
+        ];
+        let mut state = [[1; 3]; 2];
+        for ((state, mut power), modulus) in state.iter_mut().zip(step).zip(MRG_MODULI) {
+            for bit in 0..=190 {
+                // 2^76 + 2^127 (2^63 + 32 + 16 + 2)
+                if [76, 127 + 1, 127 + 4, 127 + 5, 127 + 63].contains(&bit) {
+                    *state = power.map(|row| (0..3).fold(0, |sum, i| (sum + row[i] * state[i] % modulus) % modulus));
+                }
+                let column = |j: usize| power.map(|row: [u64; 3]| row[j]);
+                let columns = [column(0), column(1), column(2)];
+                let product = |row: [u64; 3], column: [u64; 3]| {
+                    (0..3).fold(0, |sum, i| (sum + row[i] * column[i] % modulus) % modulus)
+                };
+                power = power.map(|row| columns.map(|column| product(row, column)));
+            }
+        }
+        Errors { share, state }
+    }
+
+    /// Whether the next frame is lost.
+    fn strike(&mut self) -> bool {
+        let [x, y] = &mut self.state;
+        let [m1, m2] = MRG_MODULI;
+        let next_x = (1_403_580 * x[1] % m1 + (m1 - 810_728) * x[0] % m1) % m1;
+        let next_y = (527_612 * y[2] % m2 + (m2 - 1_370_589) * y[0] % m2) % m2;
+        (*x, *y) = ([x[1], x[2], next_x], [y[1], y[2], next_y]);
+        let difference = if next_x > next_y { next_x - next_y } else { next_x + m1 - next_y };
+        difference as f64 * (1.0 / 4_294_967_088.0) < self.share
     }
 }
 
@@ -507,7 +718,7 @@ impl Model<'_> {
 
     /// Sends what may be sent next, unless a packet is being sent.
     fn try_transmit(&mut self, id: DeviceId) {
-        if self.devices[id].busy {
+        if self.devices[id].busy || !self.devices[id].up {
             return;
         }
         if self.devices[id].nic.is_some() { self.try_transmit_host(id) } else { self.try_transmit_switch(id) }
@@ -518,6 +729,7 @@ impl Model<'_> {
         let device = &mut self.devices[id];
         assert!(!device.busy, "one packet at a time");
         device.busy = true;
+        (device.meter.bytes, device.meter.at_ns) = (packet.bytes, self.now);
         let (peer, delay) = (device.peer, device.delay_ns);
         let end = self.now + transmission_ns(packet.bytes, device.rate);
         if !packet.is_pfc() {
@@ -528,6 +740,9 @@ impl Model<'_> {
     }
 
     fn receive(&mut self, id: DeviceId, packet: Packet) {
+        if !self.devices[id].up || self.errors[self.devices[id].errors].strike() {
+            return;
+        }
         match packet.kind {
             Kind::Pause => self.devices[id].paused = true,
             Kind::Resume => {
@@ -586,6 +801,11 @@ impl Model<'_> {
             packet.marked = true;
         }
         self.check_resume(packet.came_by);
+        if let Cc::Pint { log_base, .. } = self.config.cc
+            && packet.kind == Kind::Data
+        {
+            self.measure(id, log_base, &mut packet);
+        }
         self.transmit(id, packet);
     }
 
@@ -621,7 +841,8 @@ impl Model<'_> {
     }
 
     fn send_pfc(&mut self, id: DeviceId, kind: Kind) {
-        self.devices[id].pfc.push_back(Packet { kind, marked: false, bytes: PFC_BYTES, flow: 0, seq: 0, came_by: id });
+        let frame = Packet { kind, marked: false, bytes: PFC_BYTES, flow: 0, seq: 0, power: 0, came_by: id };
+        self.devices[id].pfc.push_back(frame);
         self.try_transmit(id);
     }
 }
@@ -705,10 +926,9 @@ impl Model<'_> {
             let unsent = nic.pairs.iter().map(|&pair| &self.flows[pair]).filter(|flow| flow.has_bytes_left());
             if let Some(due) = unsent.map(|flow| flow.next_avail).min()
                 && due > self.now
-                && !nic.waking
+                && nic.wake.is_none()
             {
-                self.nic(id).waking = true;
-                self.schedule(due, Event::Wake(id));
+                self.wake_at(id, due);
             }
         }
     }
@@ -750,8 +970,8 @@ impl Model<'_> {
     }
 
     fn window_is_full(&self, flow: &Flow) -> bool {
-        let Cc::Dctcp { has_win: true, var_win, .. } = self.config.cc else { return false };
-        if self.max_window == 0 {
+        let (has_win, var_win) = self.config.cc.window();
+        if !has_win || self.max_window == 0 {
             return false;
         }
         let window = if var_win { (self.max_window * flow.rate / flow.line_rate).max(1) } else { self.max_window };
@@ -763,10 +983,13 @@ impl Model<'_> {
     fn send_data(&mut self, id: DeviceId, flow_id: FlowId) {
         let flow = &mut self.flows[flow_id];
         let payload = self.config.payload.min(flow.spec.bytes - flow.next);
-        let bytes = payload + HEADERS;
-        let packet = Packet { kind: Kind::Data, marked: false, bytes, flow: flow_id, seq: flow.next, came_by: id };
+        let bytes = payload + self.config.cc.header_bytes();
+        let (seq, power) = (flow.next, 0);
+        let packet = Packet { kind: Kind::Data, marked: false, bytes, flow: flow_id, seq, power, came_by: id };
         flow.next += payload;
-        flow.next_avail = self.now + transmission_ns(bytes, flow.rate);
+        flow.last_bytes = bytes;
+        let rate = if self.config.rate_bound { flow.rate } else { flow.line_rate };
+        flow.next_avail = self.now + transmission_ns(bytes, rate);
         self.transmit(id, packet);
     }
 
@@ -774,7 +997,10 @@ impl Model<'_> {
     fn receive_data(&mut self, id: DeviceId, packet: Packet) {
         let flow = &mut self.flows[packet.flow];
         let kind = if packet.seq == flow.expected {
-            flow.expected += packet.bytes - HEADERS;
+            flow.expected += packet.bytes - self.config.cc.header_bytes();
+            if flow.expected < self.config.ack_from && flow.expected % self.config.ack_chunk != 0 {
+                return;
+            }
             Kind::Ack
         } else if packet.seq > flow.expected && (self.now >= flow.nack_timer || flow.last_nack != flow.expected) {
             flow.nack_timer = self.now + NACK_INTERVAL_NS;
@@ -785,7 +1011,7 @@ impl Model<'_> {
             return;
         };
         let seq = flow.expected;
-        let answer = Packet { kind, marked: packet.marked, bytes: ACK_BYTES, flow: packet.flow, seq, came_by: id };
+        let answer = Packet { kind, bytes: ACK_BYTES, seq, came_by: id, ..packet };
         self.nic(id).acks.push_back(answer);
         self.try_transmit(id);
     }
@@ -798,6 +1024,7 @@ impl Model<'_> {
         flow.acknowledged = flow.acknowledged.max(packet.seq);
         if flow.finished() {
             flow.known = false;
+            self.devices[id].nic.as_mut().expect("only hosts").table.erase(packet.flow);
             self.outcome.flows[packet.flow].fct_ns = Some(self.now - flow.spec.start_ns);
         }
         if packet.kind == Kind::Nack {
@@ -807,7 +1034,145 @@ impl Model<'_> {
             let params = DctcpParams { g, ai, min_rate, line_rate: flow.line_rate, payload: self.config.payload };
             flow.rate = flow.dctcp.on_ack(&params, flow.rate, flow.next, packet.seq, packet.marked);
         }
+        if let Cc::Pint { .. } = self.config.cc {
+            self.on_power(id, packet);
+        }
         self.try_transmit(id);
+    }
+}
+
+// PINT: what switches measure and write, and what senders make of it. Logarithms and powers are the C library's.
+impl Model<'_> {
+    /// How much of its link is used, with the packet that leaves now; the packet is told if that is more than it knows.
+    fn measure(&mut self, id: DeviceId, log_base: f64, packet: &mut Packet) {
+        let device = &mut self.devices[id];
+        let queued: u64 = device.pfc.iter().chain(&device.data).map(|waiting| waiting.bytes).sum();
+        let (max, second, bytes) = (self.max_rtt_ns, 1e9f64.log2() * 32768.0, (device.rate / 8) as f64);
+        let (log_max, log_bytes) = ((max as f64).log2() * 32768.0, bytes.log2() * 32768.0);
+        let idle = (self.now - device.meter.at_ns).min(max);
+        let mut utilization = 0.0;
+        if queued / 256 > 0 {
+            let sum = self.rand.log2(idle) + self.rand.log2(queued / 256);
+            utilization += 2f64.powf((sum as f64 + second - log_bytes - 2.0 * log_max) / 32768.0) * 256.0;
+        }
+        if device.meter.bytes > 0 {
+            let sum = self.rand.log2(device.meter.bytes);
+            utilization += 2f64.powf((sum as f64 + second - log_bytes - log_max) / 32768.0);
+        }
+        if max > idle && device.meter.utilization > 0.0 {
+            let rest = self.rand.log2(max - idle);
+            let sum = rest + self.rand.log2((device.meter.utilization * 8192.0).round() as u64);
+            utilization += 2f64.powf((sum as f64 - log_max) / 32768.0) / 8192.0;
+        }
+        device.meter.utilization = utilization;
+
+        let units = ((utilization * 512.0).ceil() as u32).max(1);
+        let exact = f64::from(units).ln() * (1.0 / log_base.ln());
+        let (upper, lower) = (exact.ceil(), exact.floor());
+        let (mut high, low) = (log_base.powf(upper), log_base.powf(lower));
+        if upper == lower {
+            high *= log_base;
+        }
+        let share = (f64::from(units) - low) / (high - low) * 65536.0;
+        let power = if f64::from(self.rand.next() % 65536) < share { upper } else { lower } as u16;
+        if power > packet.power {
+            // One byte where the power of 512 x 512 fits one.
+            let bits = ((512.0f64 * 512.0).ln() * (1.0 / log_base.ln())).log2().ceil();
+            packet.power = if bits <= 8.0 { power & 0xff } else { power };
+        }
+    }
+
+    /// The rate after an ACK or NACK, if that is sampled.
+    fn on_power(&mut self, id: DeviceId, packet: Packet) {
+        let Cc::Pint { utilization, max_stage, ai, min_rate, log_base, prob, .. } = self.config.cc else { return };
+        if self.rand.next() % 65536 >= (65536.0 * prob) as u32 {
+            return;
+        }
+        let flow = &mut self.flows[packet.flow];
+        if flow.pint.round_end == 0 {
+            flow.pint.round_end = flow.next;
+            return;
+        }
+        let over = log_base.powf(f64::from(packet.power)) / 512.0 / utilization;
+        let (rate, stage) = match over >= 1.0 || flow.pint.stage >= max_stage {
+            true => ((flow.pint.reference as f64 / over) as u64 + ai, 0),
+            false => (flow.pint.reference + ai, flow.pint.stage + 1),
+        };
+        let rate = rate.max(min_rate).min(flow.line_rate);
+        if packet.seq > flow.pint.round_end {
+            (flow.pint.reference, flow.pint.stage) = (rate, stage);
+            flow.pint.round_end = flow.pint.round_end.max(flow.next);
+        }
+        self.change_rate(id, packet.flow, rate);
+    }
+
+    /// Moves the packet that waits by what its predecessor takes longer, or less; a wake event comes earlier for it, not later.
+    fn change_rate(&mut self, id: DeviceId, flow: FlowId, rate: u64) {
+        let flow = &mut self.flows[flow];
+        flow.next_avail =
+            flow.next_avail + transmission_ns(flow.last_bytes, rate) - transmission_ns(flow.last_bytes, flow.rate);
+        flow.rate = rate;
+        let due = flow.next_avail;
+        if self.nic(id).wake.is_some_and(|(at, _)| due < at) {
+            self.wake_at(id, due.max(self.now));
+        }
+    }
+
+    fn wake_at(&mut self, id: DeviceId, at: u64) {
+        let number = self.scheduled;
+        self.nic(id).wake = Some((at, number));
+        self.schedule(at, Event::Wake(id, number));
+    }
+}
+
+/// A flow's state under PINT.
+struct Pint {
+    /// Where the round ends; 0 before the first ACK.
+    round_end: u64,
+    stage: u32,
+    /// The rate when the last round ended, bit/s.
+    reference: u64,
+}
+
+/// The GNU C library's rand() in a program that does not seed it: `r[i] = r[i - 3] + r[i - 31]`.
+struct Rand(VecDeque<u32>);
+
+impl Rand {
+    fn new() -> Rand {
+        let mut words = VecDeque::from([1u32]);
+        while words.len() < 31 {
+            words.push_back((u64::from(words[words.len() - 1]) * 16807 % 0x7fff_ffff) as u32);
+        }
+        // Entries 31 to 33 repeat 0 to 2, and what follows up to the first that is drawn is thrown away.
+        (0..3).for_each(|i| words.push_back(words[i]));
+        (0..3).for_each(|_| _ = words.pop_front());
+        let mut rand = Rand(words);
+        (0..310).for_each(|_| _ = rand.next());
+        rand
+    }
+
+    fn next(&mut self) -> u32 {
+        let next = self.0[28].wrapping_add(self.0[0]);
+        self.0.push_back(next);
+        self.0.pop_front();
+        next >> 1
+    }
+
+    /// Logarithm in units of 2^-15 of a number of which 16 bits are looked at; the rest may round it up.
+    fn log2(&mut self, number: u64) -> i64 {
+        if number == 0 {
+            return i64::from(i32::MIN);
+        }
+        let bits = number.ilog2() + 1;
+        let mut number = number;
+        if bits > 16 {
+            let rest = number % (1 << (bits - 16));
+            number -= rest;
+            if rest > u64::from(self.next()) % (1 << (bits - 16)) {
+                number += 1 << (bits - 16);
+            }
+        }
+        ((number as f64).log2() * 32768.0) as i64
     }
 }
 
@@ -897,7 +1262,7 @@ impl Routes {
         let nodes = net.nodes as usize;
         // Of parallel links the last one counts.
         let mut neighbours = vec![BTreeMap::new(); nodes];
-        for (id, device) in devices.iter().enumerate() {
+        for (id, device) in devices.iter().enumerate().filter(|(_, device)| device.up) {
             neighbours[device.node].insert(devices[device.peer].node, id);
         }
 

@@ -10,7 +10,7 @@ use backwater_schemes::planes::{AnySwitch, any};
 use backwater_sim::measure::outcome::Digests;
 use backwater_sim::observe::Nobody;
 use backwater_sim::{Planes, Simulation, Watch};
-use backwater_types::{ControlFrame, Extension, Frame, Instant, Kind, Packet, PortId, QueueId};
+use backwater_types::{ControlFrame, Extension, Frame, Instant, Kind, LibraryRand, Packet, PintShape, PortId, QueueId};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -19,6 +19,8 @@ struct Twins<E: Extension> {
     passes: AnySwitch<E>,
     queues: AnySwitch<E>,
     passed: Arc<AtomicU64>,
+    /// What both draw from where all of a network do, senders too: what one is given is what the other was.
+    rand: Option<[LibraryRand; 2]>,
     /// Of each twin.
     kicked: [Vec<PortId>; 2],
 }
@@ -35,6 +37,13 @@ impl<E: Extension> Twins<E> {
         assert_eq!(self.passes.next_timer(), self.queues.next_timer(), "at {now:?}");
         assert_eq!(self.passes.sendable(port), self.queues.sendable(port), "at {now:?}, port {port}");
         assert_eq!(self.passes.due(port), self.queues.due(port), "at {now:?}, port {port}");
+    }
+
+    /// The twin that queues draws next what the other will.
+    fn draw_alike(&self) {
+        if let Some([passes, queues]) = &self.rand {
+            queues.follow(passes);
+        }
     }
 
     /// `what` makes both twins kick the same ports.
@@ -61,6 +70,7 @@ impl<E: Extension> DataPlane for Twins<E> {
     }
 
     fn pass(&mut self, now: Instant, packet: &mut Frame<E>, ingress: PortId, egress: PortId) -> Option<QueueId> {
+        self.draw_alike();
         let unstamped = *packet;
         let queue = self.passes.pass(now, packet, ingress, egress)?;
         self.passed.fetch_add(1, Ordering::Relaxed);
@@ -79,6 +89,7 @@ impl<E: Extension> DataPlane for Twins<E> {
     }
 
     fn transmit(&mut self, now: Instant, port: PortId) -> Option<Sent<E>> {
+        self.draw_alike();
         let (sent, other) = (self.passes.transmit(now, port), self.queues.transmit(now, port));
         let told = |sent: Option<Sent<E>>| {
             sent.map(|sent| (format!("{:?}", sent.packet), sent.queue, sent.control_on, sent.entered))
@@ -174,9 +185,11 @@ impl Planes for AllTwins {
 
     fn make<E: Extension>(&self, shape: &Shape, table: &Table) -> Twins<E> {
         let ns3 = shape.ns3.as_ref().map(|streams| self.streams.get_or_init(|| streams.fork()).clone());
-        let (passes, queues) = (shape.clone(), Shape { ns3, ..shape.clone() });
+        let rand = shape.pint.rand.as_ref().map(|rand| [rand.clone(), rand.fork()]);
+        let pint = PintShape { rand: rand.as_ref().map(|[_, queues]| queues.clone()), ..shape.pint.clone() };
+        let (passes, queues) = (shape.clone(), Shape { ns3, pint, ..shape.clone() });
         let [passes, queues] = [passes, queues].map(|shape| any(self.memory, &shape, table));
-        Twins { passes, queues, passed: self.passed.clone(), kicked: Default::default() }
+        Twins { passes, queues, passed: self.passed.clone(), rand, kicked: Default::default() }
     }
 }
 

@@ -123,7 +123,7 @@ mod tests {
         }
 
         fn echo(&mut self, now: Instant) {
-            let ack = Ack { now, seq: 1, next: 2, marked: true, rtt: None, extension: () };
+            let ack = Ack { now, key: 0, seq: 1, next: 2, whole: 2, marked: true, rtt: None, extension: () };
             self.flow.on_ack(&self.params, ack);
             self.collect();
         }
