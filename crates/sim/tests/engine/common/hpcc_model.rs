@@ -998,7 +998,7 @@ impl Model<'_> {
         let flow = &mut self.flows[packet.flow];
         let kind = if packet.seq == flow.expected {
             flow.expected += packet.bytes - self.config.cc.header_bytes();
-            if flow.expected < self.config.ack_from && flow.expected % self.config.ack_chunk != 0 {
+            if flow.expected < self.config.ack_from && !flow.expected.is_multiple_of(self.config.ack_chunk) {
                 return;
             }
             Kind::Ack
