@@ -117,17 +117,60 @@ fn rows() -> impl Iterator<Item = Row> {
 /// What the scenario of a registered scheme is called.
 const REGISTRY: &str = "registry";
 
+/// What was asked for.
+#[derive(Default)]
+struct Options {
+    threads: Option<usize>,
+    /// Number of a row.
+    one: Option<usize>,
+    ms: Option<f64>,
+    filter: String,
+    all: bool,
+    out: Option<String>,
+}
+
+const USAGE: &str = "usage: bench [--filter TEXT] [--all] [--ms N] [--threads N] [--out FILE] [--one ROW]";
+
+impl Options {
+    /// Of the arguments; what is wrong with one of them.
+    fn parse(mut args: impl Iterator<Item = String>) -> Result<Options, String> {
+        fn number<T: std::str::FromStr>(name: &str, value: String) -> Result<Option<T>, String> {
+            value.parse().map(Some).map_err(|_| format!("{name} {value}: expected a number"))
+        }
+        let mut options = Options::default();
+        while let Some(name) = args.next() {
+            let mut value = || args.next().ok_or_else(|| format!("{name}: expected a value"));
+            match name.as_str() {
+                "--all" => options.all = true,
+                "--filter" => options.filter = value()?,
+                "--out" => options.out = Some(value()?),
+                "--threads" => options.threads = number(&name, value()?)?,
+                "--ms" => options.ms = number(&name, value()?)?,
+                "--one" => options.one = number(&name, value()?)?.filter(|row| *row < rows().count()),
+                _ => return Err(format!("{name}: no such option")),
+            }
+            if name == "--one" && options.one.is_none() {
+                return Err(format!("--one: expected 0 to {}", rows().count() - 1));
+            }
+        }
+        Ok(options)
+    }
+}
+
 fn main() -> ExitCode {
-    let args: Vec<String> = std::env::args().collect();
-    let value = |name: &str| args.iter().position(|a| a == name).and_then(|i| args.get(i + 1)).cloned();
-    let threads = value("--threads").map_or(1, |t| t.parse().expect("--threads takes a number"));
-    if let Some(number) = value("--one") {
-        let row = one(number.parse().expect("--one takes a number"), threads, value("--ms"));
-        println!("{row}");
+    let Options { threads, one: row, ms, filter, all, out } = match Options::parse(std::env::args().skip(1)) {
+        Ok(options) => options,
+        Err(wrong) => {
+            eprintln!("{wrong}\n{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    let threads = threads.unwrap_or(1);
+    if let Some(row) = row {
+        println!("{}", one(row, threads, ms));
         return ExitCode::SUCCESS;
     }
-    let filter = value("--filter").unwrap_or_default();
-    let all = args.iter().any(|arg| arg == "--all") || filter.starts_with(REGISTRY);
+    let all = all || filter.starts_with(REGISTRY);
     let mut measured = Vec::new();
     println!("{:<16}{:<20}{:>14}{:>18}{:>14}", "scenario", "scheme", "packet-hops", "packet-hops/s", "peak RSS");
     for (i, (scenario, scheme, ..)) in rows().enumerate() {
@@ -136,8 +179,8 @@ fn main() -> ExitCode {
         }
         let mut child = Command::new(std::env::current_exe().expect("this program has a path"));
         child.args(["--one", &i.to_string(), "--threads", &threads.to_string()]);
-        if let Some(ms) = value("--ms") {
-            child.args(["--ms", &ms]);
+        if let Some(ms) = ms {
+            child.args(["--ms", &ms.to_string()]);
         }
         let output = child.output().expect("this program runs");
         let text = String::from_utf8_lossy(&output.stdout);
@@ -153,7 +196,7 @@ fn main() -> ExitCode {
         );
         measured.push(row);
     }
-    if let Some(out) = value("--out") {
+    if let Some(out) = out {
         std::fs::write(&out, serde_json::to_string_pretty(&measured).expect("rows are JSON") + "\n")
             .expect("--out is writable");
     }
@@ -161,7 +204,7 @@ fn main() -> ExitCode {
 }
 
 /// Runs scenario number `i` here and measures it.
-fn one(i: usize, threads: usize, ms: Option<String>) -> serde_json::Value {
+fn one(i: usize, threads: usize, ms: Option<f64>) -> serde_json::Value {
     let (name, scheme, workload, duration) = rows().nth(i).expect("a row of the list");
     let duration = ms.map_or(duration.to_string(), |ms| format!("{ms} ms"));
     let (preset, profile) = scheme.split_once('@').unwrap_or((scheme, ""));
