@@ -351,7 +351,7 @@ impl<P: Policy, E: Extension> DataPlane for Switch<P, E> {
 
     #[inline(always)]
     fn queues_as_data(&self, kind: Kind) -> bool {
-        kind == Kind::Data || self.acks_with_data && kind != Kind::Credit
+        kind == Kind::Data || self.acks_with_data && !(E::CREDITED && kind == Kind::Credit)
     }
 
     #[inline(always)]

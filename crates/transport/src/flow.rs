@@ -85,6 +85,11 @@ pub trait Sender: Send + 'static {
     type Extension: Extension;
     /// Whether the pace of a packet that waits may change: [`Instant`] if so, else `()`.
     type Due: Due;
+    /// Whether it may of this flow.
+    #[inline(always)]
+    fn moves(&self) -> bool {
+        Self::Due::MOVES
+    }
     /// Its timer, once it runs, never comes to be due earlier than it was.
     const TIMER_RECEDES: bool = false;
     /// What it would send at `now`: wire bytes. A NIC that chooses among flows asks, as often as it likes.
@@ -175,22 +180,23 @@ pub trait Receiver: Default + Send + 'static {
     /// What the receivers of a host share: which of the flows that come in may send, where that is for them to say. Nothing, where
     /// each is on its own.
     type Host: Default + Send;
-    /// A packet of its sender came in. Replies go to `reply`, each with a packet of its flow that says whence: mostly this one, but
-    /// it may be that of another.
+    /// A packet of its sender came in: what answers it. Before that, whatever else is to be said goes to `also`, each with a packet of
+    /// its flow that says whence: this one, or that of another.
+    #[must_use = "it is to be sent"]
     fn on_packet(
         &mut self,
         params: &Self::Params,
         host: &mut Self::Host,
         now: Instant,
         packet: &Frame<Self::Extension>,
-        reply: &mut impl FnMut(&Packet, Reply<Self::Extension>),
-    );
+        also: &mut impl FnMut(&Packet, Reply<Self::Extension>),
+    ) -> Option<Reply<Self::Extension>>;
     /// When [`Receiver::on_timer`] is due; [`Instant::NEVER`] if there is nothing to wait for.
     #[inline(always)]
     fn timer(&self, _params: &Self::Params, _host: &Self::Host) -> Instant {
         Instant::NEVER
     }
-    /// Its time has come.
+    /// Its time has come. What is to be said goes to `reply`, as for a packet to `also`.
     fn on_timer(
         &mut self,
         _params: &Self::Params,

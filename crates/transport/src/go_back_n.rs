@@ -5,7 +5,7 @@
 
 use crate::flow::{Next, Outgoing, Receiver, Reply, Sender, Start, Transport};
 use crate::notifier::{Notifier, cnp};
-use crate::paced::{Paced, PacedParams};
+use crate::paced::{Paced, PacedParams, UNLIMITED};
 use crate::rate::{Ack, Control, Loss, Times};
 use crate::tcp::TimeoutReason;
 use backwater_types::{Duration, Extension, Frame, Instant, Kind, LibraryRand, Packet, flags};
@@ -117,11 +117,10 @@ impl<C: Control> GoBackNSender<C> {
         self.next.saturating_sub(self.acked)
     }
 
-    /// Whether its window keeps it from sending. With less sent than acknowledged any window does.
+    /// Whether its window keeps it from sending. With less sent than acknowledged any window does: what is in flight wraps round.
     #[inline(always)]
     fn is_window_shut(&self) -> bool {
-        let limit = self.paced.limit;
-        if self.next < self.acked { limit < u32::MAX } else { self.next - self.acked >= limit }
+        self.paced.limit != UNLIMITED && self.next.wrapping_sub(self.acked) >= self.paced.limit
     }
 
     /// When what is in flight is taken for lost.
@@ -314,32 +313,32 @@ impl<E: Extension> Receiver for GoBackNReceiver<E> {
         _host: &mut (),
         now: Instant,
         packet: &Frame<E>,
-        reply: &mut impl FnMut(&Packet, Reply<E>),
-    ) {
+        also: &mut impl FnMut(&Packet, Reply<E>),
+    ) -> Option<Reply<E>> {
         if self.notifier.on_packet(now, params.notifies, packet) {
-            reply(packet, cnp(packet, params.ack_wire));
+            also(packet, cnp(packet, params.ack_wire));
         }
         let kind = if packet.seq == self.expected {
             self.expected += 1;
             self.nacked = Instant::NEVER;
             self.done = packet.has(flags::LAST);
             if params.acknowledged.is_some_and(|which| !which.covers(packet)) {
-                return;
+                return None;
             }
             Kind::Ack
         } else if packet.seq < self.expected {
             if !params.answers_duplicates {
-                return;
+                return None;
             }
             Kind::Ack
         } else {
             if self.nacked != Instant::NEVER && now.since(self.nacked) < params.nack_guard {
-                return;
+                return None;
             }
             self.nacked = now;
             Kind::Nack
         };
-        reply(packet, params.reply(packet, kind, self.expected));
+        Some(params.reply(packet, kind, self.expected))
     }
 
     #[inline(always)]
@@ -422,11 +421,9 @@ pub(crate) mod tests {
     }
 
     /// What a receiver answers.
-    fn receive(receiver: &mut GoBackNReceiver, now: Instant, data: &Frame) -> Vec<(Kind, u32)> {
-        let mut replies = Vec::new();
-        receiver
-            .on_packet(&params().receiver, &mut (), now, data, &mut |_, reply| replies.push((reply.kind, reply.seq)));
-        replies
+    fn receive(receiver: &mut GoBackNReceiver, now: Instant, data: &Frame) -> Option<(Kind, u32)> {
+        let reply = receiver.on_packet(&params().receiver, &mut (), now, data, &mut |_, also| panic!("{also:?}"));
+        reply.map(|reply| (reply.kind, reply.seq))
     }
 
     fn answer(kind: Kind, seq: u32) -> Frame {
@@ -438,16 +435,16 @@ pub(crate) mod tests {
         let (mut tx, mut rx) = (sender(5), GoBackNReceiver::<()>::default());
         let data: Vec<Frame> = (0..5).map(|_| send(&mut tx, Instant(0))).collect();
         assert_eq!(tx.peek(&params(), Instant(0)), Next::Blocked);
-        assert_eq!(receive(&mut rx, Instant(1), &data[0]), [(Kind::Ack, 1)]);
-        assert_eq!(receive(&mut rx, Instant(2), &data[2]), [(Kind::Nack, 1)], "packet 1 was lost");
-        assert_eq!(receive(&mut rx, Instant(3), &data[3]), [], "a NACK is on its way");
+        assert_eq!(receive(&mut rx, Instant(1), &data[0]), Some((Kind::Ack, 1)));
+        assert_eq!(receive(&mut rx, Instant(2), &data[2]), Some((Kind::Nack, 1)), "packet 1 was lost");
+        assert_eq!(receive(&mut rx, Instant(3), &data[3]), None, "a NACK is on its way");
         tx.on_packet(&params(), Instant(4), &answer(Kind::Ack, 1));
         tx.on_packet(&params(), Instant(5), &answer(Kind::Nack, 1));
         let again = send(&mut tx, Instant(6));
         assert_eq!((again.seq, tx.retransmitted()), (1, 1));
-        assert_eq!(receive(&mut rx, Instant(7), &again), [(Kind::Ack, 2)]);
+        assert_eq!(receive(&mut rx, Instant(7), &again), Some((Kind::Ack, 2)));
         let after = Instant(2) + GUARD;
-        assert_eq!(receive(&mut rx, after, &data[3]), [(Kind::Nack, 2)], "another packet is missing");
+        assert_eq!(receive(&mut rx, after, &data[3]), Some((Kind::Nack, 2)), "another packet is missing");
     }
 
     #[test]
@@ -470,9 +467,9 @@ pub(crate) mod tests {
         let (mut tx, mut rx) = (sender(3), GoBackNReceiver::<()>::default());
         let first = send(&mut tx, Instant(0));
         receive(&mut rx, Instant(1), &first);
-        assert_eq!(receive(&mut rx, Instant(2), &first), [(Kind::Ack, 1)]);
+        assert_eq!(receive(&mut rx, Instant(2), &first), Some((Kind::Ack, 1)));
         let silent = GoBackNReceiverParams { answers_duplicates: false, ..params().receiver };
-        rx.on_packet(&silent, &mut (), Instant(2), &first, &mut |_, reply| panic!("{reply:?}"));
+        assert_eq!(rx.on_packet(&silent, &mut (), Instant(2), &first, &mut |_, reply| panic!("{reply:?}")), None);
         assert_eq!(GoBackNReceiver::late(&silent, &first), None);
         tx.on_packet(&params(), Instant(3), &answer(Kind::Ack, 1));
         tx.on_packet(&params(), Instant(4), &answer(Kind::Ack, 1));
@@ -498,9 +495,8 @@ pub(crate) mod tests {
         let (mut tx, mut rx) = (sender(1), GoBackNReceiver::<()>::default());
         let mut data = send(&mut tx, Instant(0));
         data.flags |= flags::CE | flags::ECT;
-        rx.on_packet(&params().receiver, &mut (), Instant(1), &data, &mut |_, reply| {
-            assert_eq!(reply.flags, flags::CE)
-        });
+        let reply = rx.on_packet(&params().receiver, &mut (), Instant(1), &data, &mut |_, reply| panic!("{reply:?}"));
+        assert_eq!(reply.map(|reply| reply.flags), Some(flags::CE));
     }
 
     #[test]
@@ -515,7 +511,8 @@ pub(crate) mod tests {
             if rx.timer(&receiver, &()) <= at {
                 rx.on_timer(&receiver, &mut (), at, &mut |_, reply| kinds.push(reply.kind));
             }
-            rx.on_packet(&receiver, &mut (), at, &data, &mut |_, reply| kinds.push(reply.kind));
+            let ack = rx.on_packet(&receiver, &mut (), at, &data, &mut |_, reply| kinds.push(reply.kind));
+            assert_eq!(ack.map(|reply| reply.kind), Some(Kind::Ack));
             kinds.iter().filter(|kind| **kind == Kind::Cnp).count()
         };
         assert_eq!(notified(us(1), false), 0, "nothing to tell");

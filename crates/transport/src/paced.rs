@@ -24,6 +24,12 @@ impl<P> PacedParams<P> {
         &self.controls[site as usize]
     }
 }
+/// Of packets in flight: no limit.
+pub(crate) const UNLIMITED: u32 = u32::MAX;
+
+/// A window of so many packets, terabytes of them, is none: what is in flight may then be less than nothing.
+const WINDOW_MAX: u64 = 1 << 31;
+
 
 /// A flow under control `C`.
 #[derive(Clone, Debug)]
@@ -37,7 +43,7 @@ pub(crate) struct Paced<C: Control> {
     last_wire: u16,
     class: u8,
     flags: u8,
-    /// Packets in flight at which the window is shut.
+    /// Packets in flight at which the window is shut; [`UNLIMITED`] if it never is.
     pub(crate) limit: u32,
     /// Earliest start of the next packet.
     pub(crate) not_before: Instant,
@@ -76,8 +82,8 @@ impl<C: Control> Paced<C> {
 
     #[inline(always)]
     fn set_limit(&mut self, params: &PacedParams<C::Params>) {
-        self.limit =
-            self.control.window(params.control(self.site)).div_ceil(params.payload).min(u32::MAX as u64) as u32;
+        let packets = self.control.window(params.control(self.site)).div_ceil(params.payload);
+        self.limit = if packets < WINDOW_MAX { packets as u32 } else { UNLIMITED };
     }
 
     /// Control is told something. If that changes the pace, what waits does so for the time its predecessor takes at the rate that

@@ -385,10 +385,10 @@ impl<E: Extension> Receiver for SelectiveReceiver<E> {
         _host: &mut (),
         now: Instant,
         packet: &Frame<E>,
-        reply: &mut impl FnMut(&Packet, Reply<E>),
-    ) {
+        also: &mut impl FnMut(&Packet, Reply<E>),
+    ) -> Option<Reply<E>> {
         if self.notifier.on_packet(now, params.notifies, packet) {
-            reply(packet, cnp(packet, params.ack_wire));
+            also(packet, cnp(packet, params.ack_wire));
         }
         self.arrived.insert(packet.seq);
         if packet.has(flags::LAST) {
@@ -396,7 +396,7 @@ impl<E: Extension> Receiver for SelectiveReceiver<E> {
         }
         let next = self.arrived.first_missing();
         let kind = if packet.seq < next { Kind::Ack } else { Kind::Nack };
-        reply(packet, params.answer(packet, kind, next));
+        Some(params.answer(packet, kind, next))
     }
 
     #[inline(always)]

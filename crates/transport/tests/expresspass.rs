@@ -68,7 +68,9 @@ fn credit(number: u32, expected: u32, sent: Instant) -> Frame<Credit> {
 
 fn hears(rx: &mut Rx, params: &ExpressPassFlowParams, now: Instant, packet: &Frame<Credit>) -> Vec<Reply<Credit>> {
     let mut replies = Vec::new();
-    rx.on_packet(ExpressPass::receiving(params), &mut (), now, packet, &mut |_, reply| replies.push(reply));
+    let answer =
+        rx.on_packet(ExpressPass::receiving(params), &mut (), now, packet, &mut |_, reply| replies.push(reply));
+    replies.extend(answer);
     replies
 }
 

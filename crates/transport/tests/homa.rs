@@ -146,7 +146,8 @@ impl Host {
         }
         let mut replies = Vec::new();
         let (params, inbox) = (&self.params.receiver, &mut self.inbox);
-        receiver.on_packet(params, inbox, now, &frame, &mut |of, reply| replies.push((of.flow, reply)));
+        let answer = receiver.on_packet(params, inbox, now, &frame, &mut |of, reply| replies.push((of.flow, reply)));
+        replies.extend(answer.map(|reply| (flow, reply)));
         replies
     }
 

@@ -82,9 +82,8 @@ fn data(seq: u32, last: bool) -> Frame {
 
 /// What a receiver answers: kind, first packet that is missing, and that which came.
 fn receive(receiver: &mut SelectiveReceiver, packet: &Frame) -> (Kind, u32, u32) {
-    let mut replies = Vec::new();
-    receiver.on_packet(&irn().receiver, &mut (), us(0), packet, &mut |_, reply| replies.push(reply));
-    let [reply] = replies[..] else { panic!("each packet is answered once: {replies:?}") };
+    let reply = receiver.on_packet(&irn().receiver, &mut (), us(0), packet, &mut |_, also| panic!("{also:?}"));
+    let reply = reply.expect("each packet is answered");
     (reply.kind, reply.seq, reply.word.expect("it names the packet"))
 }
 

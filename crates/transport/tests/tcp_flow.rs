@@ -42,7 +42,9 @@ impl Listener {
         let before = self.sent.len();
         let sent = &mut self.sent;
         let mut reply = |of: &Packet, reply| sent.push((at, of.seq, reply));
-        self.receiver.on_packet(&self.params, &mut (), Instant(at), &segment.into(), &mut reply);
+        if let Some(last) = self.receiver.on_packet(&self.params, &mut (), Instant(at), &segment.into(), &mut reply) {
+            reply(&segment, last);
+        }
         self.sent[before..].iter().map(|(.., reply)| *reply).collect()
     }
 

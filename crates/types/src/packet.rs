@@ -23,6 +23,9 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// How many there are.
+    pub const COUNT: usize = Kind::Request as usize + 1;
+
     /// Whether packets of this kind are for the receiver of their flow.
     #[inline(always)]
     pub const fn is_for_receiver(self) -> bool {

@@ -271,11 +271,15 @@ impl<Q: Queues> Backpressure<Q> for Pfc {
 
 /// PFC's upstream half: a bit for each of up to 256 ports, on no cache line of theirs.
 #[derive(Clone, Debug)]
-pub struct PausedPorts(Bits<4>);
+pub struct PausedPorts {
+    held: Bits<4>,
+    /// Some are: all that is looked at while none is.
+    any: bool,
+}
 
 impl Default for PausedPorts {
     fn default() -> PausedPorts {
-        PausedPorts(Bits::EMPTY)
+        PausedPorts { held: Bits::EMPTY, any: false }
     }
 }
 
@@ -284,21 +288,27 @@ impl PausedPorts {
     #[inline]
     pub fn obey(&mut self, port: PortId, frame: ControlFrame) {
         match frame {
-            ControlFrame::PfcPause(_) => self.0.insert(port as usize),
-            ControlFrame::PfcResume(_) => self.0.remove(port as usize),
+            ControlFrame::PfcPause(_) => self.hold(port),
+            ControlFrame::PfcResume(_) => self.release(port),
             _ => {}
         }
     }
 
+    fn hold(&mut self, port: PortId) {
+        self.held.insert(port as usize);
+        self.any = true;
+    }
+
     /// The link of `port` went down or came back.
     pub fn release(&mut self, port: PortId) {
-        self.0.remove(port as usize);
+        self.held.remove(port as usize);
+        self.any = !self.held.is_empty();
     }
 
     /// Whether `port` may send data.
     #[inline(always)]
     pub fn may_send(&self, port: PortId) -> bool {
-        !self.0.contains(port as usize)
+        !(self.any && self.held.contains(port as usize))
     }
 }
 
@@ -320,6 +330,6 @@ impl<Q> Upstream<Q> for PausedPorts {
 
 impl Canonical for PausedPorts {
     fn canonical(&self, _now: Instant, state: &mut impl Hasher) {
-        self.0.hash(state);
+        self.held.hash(state);
     }
 }

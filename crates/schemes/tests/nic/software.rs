@@ -113,17 +113,15 @@ impl<N: Nic<T::Sender>, T: Transport> SoftwareNic<N, T> {
         for packet in sent {
             let mut replies = Vec::new();
             let (receiver, shared) = (self.receivers.entry(packet.flow).or_default(), &mut self.shared);
-            receiver.on_packet(
-                T::receiving(&self.params.transport),
-                shared,
-                self.now,
-                &packet.into(),
-                &mut |of, reply| {
-                    let Reply { kind, seq, word, wire, flags, .. } = reply;
-                    let receiver_slot = word.unwrap_or(of.receiver_slot);
-                    replies.push(Packet { kind, seq, receiver_slot, dst: of.src, src: of.dst, wire, flags, ..*of });
-                },
-            );
+            let mut say = |of: &Packet, reply: Reply<T::Extension>| {
+                let Reply { kind, seq, word, wire, flags, .. } = reply;
+                let receiver_slot = word.unwrap_or(of.receiver_slot);
+                replies.push(Packet { kind, seq, receiver_slot, dst: of.src, src: of.dst, wire, flags, ..*of });
+            };
+            let receiving = T::receiving(&self.params.transport);
+            if let Some(reply) = receiver.on_packet(receiving, shared, self.now, &packet.into(), &mut say) {
+                say(&packet, reply);
+            }
             for reply in replies {
                 let slot = reply.sender_slot;
                 let Some(flow) = self.flows.named(slot, reply.flow) else { continue };

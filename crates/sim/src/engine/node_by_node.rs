@@ -76,8 +76,9 @@ fn run_host<E: Extension, H: EndHost<Schedule = NodeByNode<E>>, O: Observer>(
     finished: &mut impl FnMut(Instant, Finished),
     observer: &mut O,
 ) {
+    let w = &mut Around { now: Instant::ZERO, params, fabric, finished, observer };
     while let Some((now, leaf)) = host.port().agenda.first_before(end) {
-        let w = &mut Around { now, params, fabric, finished, observer };
+        w.now = now;
         match leaf {
             LINK => {
                 let port = host.port_mut();

@@ -428,18 +428,23 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
         let Some(flow) = self.receivers.get(slot) else { return self.on_late_data(w, packet) };
         let (nic, port, keys, mut waits) = (&mut self.nic, &mut self.port, &self.keys, false);
         let shared = &mut self.shared;
-        // What can go at once does so where it is made: written to memory in parts and read back whole, it would wait for itself.
-        flow.state.on_packet(receiving, shared, now, packet, &mut |of, one| {
-            let reply = answer(port.id, keys, w.params.symmetric, of, one);
-            if !S::is_free(port.busy_until, now) || !nic.lets_replies_pass() {
-                waits = true;
-                return nic.reply(&w.params.nic, reply);
-            }
-            let again = depart(port, nic, w, &reply);
-            if again != Instant::NEVER {
-                port.look_at(again, w.fabric);
-            }
+        let reply = flow.state.on_packet(receiving, shared, now, packet, &mut |of, one| {
+            waits = true;
+            nic.reply(&w.params.nic, answer(port.id, keys, w.params.symmetric, of, one));
         });
+        // What can go at once does so where it is made: written to memory in parts and read back whole, it would wait for itself.
+        if let Some(one) = reply {
+            let reply = answer(port.id, keys, w.params.symmetric, packet, one);
+            if S::is_free(port.busy_until, now) && nic.lets_replies_pass() {
+                let again = depart(port, nic, w, &reply);
+                if again != Instant::NEVER {
+                    port.look_at(again, w.fabric);
+                }
+            } else {
+                waits = true;
+                nic.reply(&w.params.nic, reply);
+            }
+        }
         if flow.state.is_done() {
             self.receivers.finish(slot);
             (w.finished)(now, Finished::Received { flow: packet.flow, starts: &mut self.starts });

@@ -61,31 +61,38 @@ struct Window<R> {
 
 impl<R: Default> Window<R> {
     /// The record of flow number `slot`; `None` if it has finished.
-    #[inline]
+    #[inline(always)]
     fn get(&mut self, slot: u32) -> Option<&mut R> {
-        if slot < self.base {
-            let at = self.old.binary_search_by_key(&slot, |(number, _)| *number).ok()?;
-            return Some(&mut self.old[at].1);
-        }
-        let at = (slot - self.base) as usize;
-        while self.recent.len() <= at {
-            self.recent.push_back(Some(R::default()));
-        }
-        if self.recent.len() > WINDOW {
-            return self.slide(slot);
+        let at = slot.wrapping_sub(self.base) as usize;
+        if at >= self.recent.len() {
+            return self.find(slot);
         }
         self.recent[at].as_mut()
     }
 
-    /// Makes room, then finds `slot`.
-    fn slide(&mut self, slot: u32) -> Option<&mut R> {
+    /// The same for a flow that is older than the window, or starts.
+    #[cold]
+    fn find(&mut self, slot: u32) -> Option<&mut R> {
+        if slot < self.base {
+            let at = self.old.binary_search_by_key(&slot, |(number, _)| *number).ok()?;
+            return Some(&mut self.old[at].1);
+        }
+        let records = (slot - self.base) as usize + 1;
+        self.recent.resize_with(self.recent.len().max(records), || Some(R::default()));
+        if self.recent.len() > WINDOW {
+            self.slide();
+        }
+        self.get(slot)
+    }
+
+    /// Makes room.
+    fn slide(&mut self) {
         while self.recent.len() > WINDOW / 2 {
             if let Some(Some(record)) = self.recent.pop_front() {
                 self.old.push((self.base, record));
             }
             self.base += 1;
         }
-        self.get(slot)
     }
 
     /// Flow number `slot` has everything.

@@ -317,7 +317,8 @@ fn drops(outcome: &Outcome) -> Value {
 /// Data packets that switches and NICs dropped, of those that hosts sent or would have; and as the authors of BCC count loss.
 fn loss(outcome: &Outcome) -> Value {
     let hosts = outcome.graph.hosts;
-    let sent: u64 = outcome.ports.iter().filter(|p| (p.node as usize) < hosts).map(|p| p.total.sent.data_packets).sum();
+    let sent: u64 =
+        outcome.ports.iter().filter(|p| (p.node as usize) < hosts).map(|p| p.total.sent.data().packets).sum();
     let drops = &outcome.drops;
     // The only drops of ACKs that a host counts are those of its NIC.
     let in_nics: u64 = drops[..hosts].iter().map(|d| d.packets[DropReason::Nic as usize] - d.acks).sum();
@@ -337,7 +338,7 @@ fn loss(outcome: &Outcome) -> Value {
 fn loss_per_port(outcome: &Outcome) -> f64 {
     let hosts = outcome.graph.hosts;
     let shares = outcome.ports.iter().filter(|p| p.node as usize >= hosts).map(|p| {
-        let offered = p.total.sent.data_packets + p.total.sent.ack_packets + p.total.dropped;
+        let offered = p.total.sent.data().packets + p.total.sent.acks().packets + p.total.dropped;
         p.total.dropped as f64 / offered.max(1) as f64
     });
     let ports = outcome.ports.iter().filter(|p| p.node as usize >= hosts).count();

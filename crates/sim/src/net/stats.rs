@@ -13,21 +13,17 @@ pub struct PortStats {
     pub held: Held,
 }
 
-/// What left by a port: one cache line, touched for every packet.
+/// What left by a port, by what it was: one cache line, touched for every packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Sent {
-    /// Data packets.
-    pub data_packets: u64,
+pub struct Sent([Count; 3]);
+
+/// So many.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    /// Packets.
+    pub packets: u64,
     /// Their bytes on the wire.
-    pub data_bytes: u64,
-    /// ACKs and NACKs, notices of drops, and credits and requests for them.
-    pub ack_packets: u64,
-    /// Their bytes on the wire.
-    pub ack_bytes: u64,
-    /// Control frames.
-    pub control_frames: u64,
-    /// Their bytes on the wire.
-    pub control_bytes: u64,
+    pub bytes: u64,
 }
 
 /// How a neighbour held a port: touched when it says so.
@@ -56,23 +52,39 @@ pub struct Held {
 }
 
 impl Sent {
+    /// `[kind]`: which count. A table, since a branch on what a packet is would be guessed wrong as often as data and ACKs alternate.
+    const OF: [u8; Kind::COUNT] = {
+        let mut of = [1; Kind::COUNT];
+        (of[Kind::Data as usize], of[Kind::Control as usize]) = (0, 2);
+        of
+    };
+
     /// A packet was put on the wire.
     #[inline(always)]
     pub fn count(&mut self, packet: &Packet) {
-        let (packets, bytes) = match packet.kind {
-            Kind::Data => (&mut self.data_packets, &mut self.data_bytes),
-            Kind::Ack | Kind::Nack | Kind::DropNotice | Kind::Cnp | Kind::Credit | Kind::Request => {
-                (&mut self.ack_packets, &mut self.ack_bytes)
-            }
-            Kind::Control => (&mut self.control_frames, &mut self.control_bytes),
-        };
-        *packets += 1;
-        *bytes += packet.wire as u64;
+        let count = &mut self.0[Sent::OF[packet.kind as usize] as usize];
+        count.packets += 1;
+        count.bytes += packet.wire as u64;
+    }
+
+    /// Data.
+    pub fn data(&self) -> Count {
+        self.0[0]
+    }
+
+    /// ACKs and NACKs, notices of drops, and credits and requests for them.
+    pub fn acks(&self) -> Count {
+        self.0[1]
+    }
+
+    /// Control frames.
+    pub fn control(&self) -> Count {
+        self.0[2]
     }
 
     /// All bytes.
     pub fn wire_bytes(&self) -> u64 {
-        self.data_bytes + self.ack_bytes + self.control_bytes
+        self.0.iter().map(|count| count.bytes).sum()
     }
 }
 

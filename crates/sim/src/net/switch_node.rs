@@ -147,7 +147,7 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
             let arrivals = &in_flight[port.link_in as usize];
             let flows = arrivals.before(end).fold(0, |sum: u32, packet| sum.wrapping_add(self.plane.touch(packet)));
             let out = in_flight.get(port.wire.target.link as usize).map_or(0, InFlight::count);
-            sum = sum.wrapping_add(port.busy_until.0 ^ port.sent.data_packets ^ flows as u64 ^ out as u64);
+            sum = sum.wrapping_add(port.busy_until.0 ^ port.sent.data().packets ^ flows as u64 ^ out as u64);
         }
         std::hint::black_box(sum);
     }

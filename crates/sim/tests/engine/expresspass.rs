@@ -53,7 +53,7 @@ fn each_credit_that_comes_sends_a_packet_or_is_wasted() {
         let outcome = mixed(more);
         assert!(outcome.acknowledged.iter().all(|at| *at != Instant::NEVER));
         let hosts = outcome.graph.hosts as u32;
-        let data: u64 = outcome.ports.iter().filter(|p| p.node < hosts).map(|p| p.total.sent.data_packets).sum();
+        let data: u64 = outcome.ports.iter().filter(|p| p.node < hosts).map(|p| p.total.sent.data().packets).sum();
         let credits = outcome.credits;
         assert_eq!(credits.received, data + credits.wasted);
         let summary = summary::summary(&outcome);

@@ -114,6 +114,7 @@ fn a_window_that_no_message_exceeds_needs_no_grants() {
         "[host]\nwindow = \"2 MB\"\n[run]\nduration = \"1 us\"\nwarmup = \"0 s\"\ndrain = 1e6\n[[workload]]\nkind = \"long-lived\"\n\
          count = 1\nfrom = [\"host0\"]\nto = [\"host8\"]\nsize = \"1 MB\"\n",
     ));
-    let replies: u64 = outcome.ports.iter().filter(|port| port.node == 8).map(|port| port.total.sent.ack_packets).sum();
+    let replies: u64 =
+        outcome.ports.iter().filter(|port| port.node == 8).map(|port| port.total.sent.acks().packets).sum();
     assert_eq!(replies, 1, "the acknowledgement of the whole message");
 }

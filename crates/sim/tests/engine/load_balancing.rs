@@ -19,7 +19,7 @@ fn up(outcome: &Outcome) -> Vec<u64> {
     let leaf = outcome.graph.nodes.iter().position(|node| node.name == "leaf0").expect("there is one") as u32;
     let spine = |node: u32| outcome.graph.nodes[node as usize].name.starts_with("spine");
     let ports = outcome.ports.iter().filter(|port| port.node == leaf && spine(port.peer));
-    ports.map(|port| port.total.sent.data_packets).collect()
+    ports.map(|port| port.total.sent.data().packets).collect()
 }
 
 /// One flow of ten thousand packets.

@@ -339,9 +339,9 @@ fn datagrams_are_dropped_where_they_would_be_marked() {
         // What comes above the link's rate is dropped, all of it, and the queue stays at the threshold.
         let mean = settled(&dropped)[&0];
         assert!((mean - 50_000.0).abs() <= 2.0 * FULL, "{mean}");
-        let sent: u64 = dropped.ports.iter().filter(|p| p.peer == 0).map(|p| p.total.sent.data_packets).sum();
+        let sent: u64 = dropped.ports.iter().filter(|p| p.peer == 0).map(|p| p.total.sent.data().packets).sum();
         let came: u64 =
-            dropped.ports.iter().filter(|p| p.node as usize != switch).map(|p| p.total.sent.data_packets).sum();
+            dropped.ports.iter().filter(|p| p.node as usize != switch).map(|p| p.total.sent.data().packets).sum();
         assert!(came - sent - at_departure < 100, "{came} came, {sent} went, {at_departure} dropped");
         assert_eq!(dropped.drops[switch].packets[0], 0, "nothing for want of buffer");
         assert_eq!(dropped.pools[0].counts.marked_pool + dropped.pools[0].counts.marked_queue, 0);

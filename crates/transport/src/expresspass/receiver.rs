@@ -49,14 +49,17 @@ impl Receiver for ExpressPassReceiver {
         _host: &mut (),
         now: Instant,
         packet: &Frame<Credit>,
-        reply: &mut impl FnMut(&Packet, Reply<Credit>),
-    ) {
+        also: &mut impl FnMut(&Packet, Reply<Credit>),
+    ) -> Option<Reply<Credit>> {
         if self.of.wire == 0 {
             self.of = packet.packet;
         }
         match packet.kind {
-            Kind::Request => self.on_request(params, now, packet.extension.number, reply),
-            _ => self.on_data(params, now, packet, reply),
+            Kind::Request => {
+                self.on_request(params, now, packet.extension.number, also);
+                None
+            }
+            _ => self.on_data(params, now, packet),
         }
     }
 
@@ -113,8 +116,7 @@ impl ExpressPassReceiver {
         params: &ExpressPassReceiverParams,
         now: Instant,
         packet: &Frame<Credit>,
-        reply: &mut impl FnMut(&Packet, Reply<Credit>),
-    ) {
+    ) -> Option<Reply<Credit>> {
         let credit = packet.extension;
         // Credits from before the last request count no more.
         if credit.number >= self.answers {
@@ -125,11 +127,10 @@ impl ExpressPassReceiver {
             self.expected += 1;
             self.nacked = Instant::NEVER;
             self.done = packet.has(flags::LAST);
-            if self.done {
-                reply(packet, params.reply(Kind::Ack, self.expected));
-            }
-        } else if packet.seq > self.expected && self.nacks(params, now) {
-            reply(packet, params.reply(Kind::Nack, self.expected));
+            self.done.then(|| params.reply(Kind::Ack, self.expected))
+        } else {
+            let nacks = packet.seq > self.expected && self.nacks(params, now);
+            nacks.then(|| params.reply(Kind::Nack, self.expected))
         }
     }
 

@@ -25,10 +25,12 @@ impl Receiver for HomaReceiver {
         inbox: &mut Inbox,
         now: Instant,
         packet: &Frame<HomaHeader>,
-        reply: &mut impl FnMut(&Packet, Reply<HomaHeader>),
-    ) {
+        also: &mut impl FnMut(&Packet, Reply<HomaHeader>),
+    ) -> Option<Reply<HomaHeader>> {
         let number = *self.number.get_or_insert_with(|| inbox.open(params, now, packet));
-        self.done = inbox.on_data(params, number, now, packet.seq, reply);
+        // It may be that others are told more.
+        self.done = inbox.on_data(params, number, now, packet.seq, also);
+        None
     }
 
     #[inline(always)]

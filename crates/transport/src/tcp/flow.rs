@@ -234,8 +234,8 @@ impl Receiver for TcpFlowReceiver {
         _host: &mut (),
         now: Instant,
         packet: &Frame,
-        reply: &mut impl FnMut(&Packet, Reply),
-    ) {
+        also: &mut impl FnMut(&Packet, Reply),
+    ) -> Option<Reply> {
         let (marked, waited) = (packet.has(flags::CE), self.state.is_waiting());
         let acks = self.state.on_data(params.acks_of(packet), packet.seq, packet.has(flags::LAST), marked);
         if self.state.is_waiting() && !self.state.is_done() {
@@ -245,7 +245,13 @@ impl Receiver for TcpFlowReceiver {
                 none => *none = Some(Box::new((packet.packet, now))),
             }
         }
-        acks.into_iter().flatten().for_each(|ack| reply(packet, params.reply(ack)));
+        let [first, second] = acks;
+        if second.is_some()
+            && let Some(ack) = first
+        {
+            also(packet, params.reply(ack));
+        }
+        second.or(first).map(|ack| params.reply(ack))
     }
 
     #[inline(always)]

@@ -1091,7 +1091,7 @@ pub fn conclude(audits: Vec<Audit>, outcome: &Outcome) -> Report {
     }
     let collisions: u64 = outcome.ports.iter().map(|p| p.assigned.collisions).sum();
     let assigned: u64 = outcome.ports.iter().map(|p| p.assigned.assignments).sum();
-    let sent: u64 = outcome.ports.iter().map(|p| p.total.sent.control_frames).sum();
+    let sent: u64 = outcome.ports.iter().map(|p| p.total.sent.control().packets).sum();
     let seen = |name: &str| all.counts.iter().filter(|(n, _)| n.contains(name)).map(|(_, c)| c).sum::<u64>();
     let arrived: u64 = ["PAUSE ", "RESUME ", "BITMAP, ", "PFC "].map(seen).iter().sum();
     let lost = if all.quiescent { sent - arrived.min(sent) } else { 0 };
@@ -1159,7 +1159,7 @@ fn check_statistics(
     let hosts = outcome.graph.hosts as u32;
     let (mut sent, mut departed) = (0, 0);
     for row in &outcome.ports {
-        *if row.node < hosts { &mut sent } else { &mut departed } += row.total.sent.data_packets;
+        *if row.node < hosts { &mut sent } else { &mut departed } += row.total.sent.data().packets;
         let seen = paused.get(&(row.node as usize, row.port)).copied().unwrap_or_default();
         if (seen.bfc_paused, seen.pfc_paused) != (row.total.held.bfc_paused, row.total.held.pfc_paused) {
             all.fault(
