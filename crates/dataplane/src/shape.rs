@@ -42,6 +42,8 @@ pub struct Shape {
     pub elided: Vec<[u64; 4]>,
     /// Rate of hosts' links, by which the HPCC simulator scales thresholds.
     pub nic_rate: BitsPerSec,
+    /// Number of the transport: see [`LinkShape::transport`](backwater_types::LinkShape).
+    pub transport: u8,
     /// Telemetry counts bytes in units as many times as large as at 25 Gb/s.
     pub int_unit: u32,
     /// How ports limit credits, where there are any.
@@ -145,6 +147,7 @@ impl Shape {
             hrtt: None,
             elided: Vec::new(),
             nic_rate: BitsPerSec(0),
+            transport: 0,
             int_unit: 1,
             credits: CreditShape::default(),
             pint: PintShape::default(),

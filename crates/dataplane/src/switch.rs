@@ -61,6 +61,7 @@ impl<P: Policy, E: Extension> Switch<P, E> {
             red: p.red,
             telemetry: E::port(&LinkShape {
                 rate: p.rate,
+                transport: shape.transport,
                 int_unit: shape.int_unit,
                 tag: Stream::new(shape.seed, 0x7461, port as u64).next_u32() as u16,
                 credits: shape.credits,

@@ -19,7 +19,7 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use backwater_dataplane::{PausedPorts, Ring};
-use backwater_transport::{Dctcp, Due, GoBackNSender, Next, Sender};
+use backwater_transport::{Dctcp, GoBackNSender, Next, Sender};
 use backwater_types::{ControlFrame, Extension, Frame, Instant};
 
 /// The NIC.
@@ -197,11 +197,8 @@ impl<E: Extension> List<E> {
     /// The pace of the pair in `slot` may have changed. A wake-up that is ordered comes earlier for it, not later.
     #[inline(always)]
     fn repace<S: Sender>(&mut self, cx: &mut Context<S, Place>, slot: u32) {
-        if !S::Due::MOVES {
-            return;
-        }
         let flow = &mut cx.flows[slot];
-        if !flow.source.repaced() {
+        if !flow.source.moves() || !flow.source.repaced() {
             return;
         }
         let at = flow.source.pace();

@@ -60,7 +60,7 @@ impl<S: Sender> Nic<S> for Rings<S::Extension> {
     #[inline(always)]
     fn offer(&mut self, cx: &mut Context<S, Place<S::Due>>, slot: u32) {
         let flow = &mut cx.flows[slot];
-        if flow.nic.ringed || (flow.nic.pacing && !S::Due::MOVES) || flow.nic.paused {
+        if flow.nic.ringed || (flow.nic.pacing && !flow.source.moves()) || flow.nic.paused {
             return;
         }
         let next = flow.source.peek(&cx.params.transport, cx.now.max(cx.busy_until));
@@ -180,7 +180,7 @@ impl<S: Sender> Nic<S> for Rings<S::Extension> {
         while let Some((at, slot, id)) = self.paced.pop_due(now) {
             if let Some(flow) = cx.flows.named(slot, id) {
                 // Its pace has changed since, and it has another entry or needs none.
-                if S::Due::MOVES && !(flow.nic.pacing && flow.nic.due.at() == at) {
+                if flow.source.moves() && !(flow.nic.pacing && flow.nic.due.at() == at) {
                     continue;
                 }
                 flow.nic.pacing = false;

@@ -85,6 +85,7 @@ impl Network<'_> {
                 _ => elided(&table.bfc.elide, site),
             },
             nic_rate: site.nic_rate,
+            transport: self.host.transport as u8,
             int_unit: self.host.int_unit(self.fastest_nic),
             credits: self.credits(),
             pint: PintShape::default(),

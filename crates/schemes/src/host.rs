@@ -153,7 +153,7 @@ impl Stated for SrfParams {
 }
 
 /// From a list of controls, of controls whose packets carry something beside their headers, and of transports: the `[host]` table,
-/// the names that `transport` takes, and one type for all controls.
+/// the names that `transport` takes, and types for all controls.
 macro_rules! transports {
     (
         controls { $($(#[$doc:meta])* $name:ident $({ $table:ident })?)* }
@@ -286,7 +286,8 @@ macro_rules! transports {
                 })
             }
 
-            /// Shows `visitor` the control of its flows; `None` for transports that are more than a control.
+            /// Shows `visitor` the control of its flows, by a type of its own where packets carry something; `None` for transports that
+            /// are more than a control.
             pub fn visit<V: Visitor>(&self, visitor: V) -> Option<V::Out> {
                 match self.transport {
                     $(Transport::$own => {
@@ -296,141 +297,51 @@ macro_rules! transports {
                     _ => Some(visitor.control::<AnyControl>(|site| self.control(site).expect("it is one"))),
                 }
             }
+
+            /// The same by one type for all controls, and another for those whose packets carry something.
+            pub fn visit_any<V: Visitor>(&self, visitor: V) -> Option<V::Out> {
+                match self.transport {
+                    $(Transport::$own => Some(visitor.control::<AnyCarrying>(|site| {
+                        AnyCarryingParams::$own(<control::$own as Control>::at(&self.$own_table, site))
+                    })),)*
+                    $(Transport::$other => None,)*
+                    _ => Some(visitor.control::<AnyControl>(|site| self.control(site).expect("it is one"))),
+                }
+            }
         }
 
-        /// Shows `visitor` what packets carry whose type has this name in a running program; `None` if no transport's do.
+        /// Shows `visitor` what packets carry whose type has this name in a running program; `None` if no transport's do under
+        /// [`Host::visit_any`].
         pub fn visit_extension<V: ExtensionVisitor>(id: TypeId, visitor: V) -> Option<V::Out> {
             if id == TypeId::of::<()>() {
                 return Some(visitor.extension::<()>());
             }
-            $(if id == TypeId::of::<<control::$own as Control>::Extension>() {
-                return Some(visitor.extension::<<control::$own as Control>::Extension>());
-            })*
+            if id == TypeId::of::<AnyCarried>() {
+                return Some(visitor.extension::<AnyCarried>());
+            }
             $($(if id == TypeId::of::<$carried>() {
                 return Some(visitor.extension::<$carried>());
             })?)*
             None
         }
 
-        /// Parameters of whichever control it is.
-        #[derive(Clone, Debug)]
-        pub enum AnyParams {
-            $(#[doc = concat!("[`control::", stringify!($name), "`]")] $name(<control::$name as Control>::Params),)*
+        any_control! {
+            /// State of one flow under whichever control it is whose packets carry nothing beside their headers.
+            AnyControl,
+            /// Parameters of whichever control it is.
+            AnyParams,
+            carries (), due (), of $($name)*
         }
 
-        /// State of one flow under whichever control it is, for combinations that have no type of their own.
-        #[derive(Clone, Copy, Debug)]
-        pub enum AnyControl {
-            $(#[doc = concat!("[`control::", stringify!($name), "`]")] $name(control::$name),)*
+        any_control! {
+            /// State of one flow under whichever control it is whose packets carry something beside their headers.
+            AnyCarrying,
+            /// Parameters of whichever control it is.
+            AnyCarryingParams,
+            carries AnyCarried, due Instant, of $($own)*
         }
 
-        impl Control for AnyControl {
-            type Params = AnyParams;
-            type Extension = ();
-            type Due = ();
-            type Times = Option<SendTimes>;
-
-            fn times(params: &AnyParams) -> Option<SendTimes> {
-                let kept = match params {
-                    $(AnyParams::$name(_) => <<control::$name as Control>::Times as Times>::KEPT,)*
-                };
-                kept.then(SendTimes::default)
-            }
-
-            fn at(params: &AnyParams, site: Site) -> AnyParams {
-                match params { $(AnyParams::$name(p) => AnyParams::$name(<control::$name as Control>::at(p, site)),)* }
-            }
-
-            fn new(params: &AnyParams) -> AnyControl {
-                match params { $(AnyParams::$name(p) => AnyControl::$name(<control::$name as Control>::new(p)),)* }
-            }
-
-            #[inline]
-            fn window(&self, params: &AnyParams) -> u64 {
-                match (self, params) {
-                    $((AnyControl::$name(flow), AnyParams::$name(p)) => flow.window(p),)*
-                    _ => unreachable!("a flow has parameters of its own kind"),
-                }
-            }
-
-            #[inline]
-            fn gap(&self, params: &AnyParams, wire: u64) -> Duration {
-                match (self, params) {
-                    $((AnyControl::$name(flow), AnyParams::$name(p)) => flow.gap(p, wire),)*
-                    _ => unreachable!("a flow has parameters of its own kind"),
-                }
-            }
-
-            #[inline]
-            fn on_sent(&mut self, params: &AnyParams, now: Instant, wire: u64) {
-                match (self, params) {
-                    $((AnyControl::$name(flow), AnyParams::$name(p)) => flow.on_sent(p, now, wire),)*
-                    _ => unreachable!("a flow has parameters of its own kind"),
-                }
-            }
-
-            fn on_cnp(&mut self, params: &AnyParams, now: Instant) -> bool {
-                match (self, params) {
-                    $((AnyControl::$name(flow), AnyParams::$name(p)) => flow.on_cnp(p, now),)*
-                    _ => unreachable!("a flow has parameters of its own kind"),
-                }
-            }
-
-            fn on_loss(&mut self, params: &AnyParams, now: Instant, loss: Loss) -> bool {
-                match (self, params) {
-                    $((AnyControl::$name(flow), AnyParams::$name(p)) => flow.on_loss(p, now, loss),)*
-                    _ => unreachable!("a flow has parameters of its own kind"),
-                }
-            }
-
-            fn to_min_rate(&mut self, params: &AnyParams) -> bool {
-                match (self, params) {
-                    $((AnyControl::$name(flow), AnyParams::$name(p)) => flow.to_min_rate(p),)*
-                    _ => unreachable!("a flow has parameters of its own kind"),
-                }
-            }
-
-            const TIMED: bool = true;
-
-            #[inline]
-            fn timer(&self, params: &AnyParams) -> Instant {
-                match (self, params) {
-                    $((AnyControl::$name(flow), AnyParams::$name(p)) => flow.timer(p),)*
-                    _ => unreachable!("a flow has parameters of its own kind"),
-                }
-            }
-
-            fn on_timer(&mut self, params: &AnyParams, now: Instant) -> bool {
-                match (self, params) {
-                    $((AnyControl::$name(flow), AnyParams::$name(p)) => flow.on_timer(p, now),)*
-                    _ => unreachable!("a flow has parameters of its own kind"),
-                }
-            }
-
-            #[inline]
-            fn wound(&mut self) -> Option<(Instant, u8)> {
-                match self { $(AnyControl::$name(flow) => flow.wound(),)* }
-            }
-
-            fn on_clock(&mut self, params: &AnyParams, now: Instant, clock: u8) -> bool {
-                match (self, params) {
-                    $((AnyControl::$name(flow), AnyParams::$name(p)) => flow.on_clock(p, now, clock),)*
-                    _ => unreachable!("a flow has parameters of its own kind"),
-                }
-            }
-
-            fn notifies(params: &AnyParams) -> Option<Duration> {
-                match params { $(AnyParams::$name(p) => <control::$name as Control>::notifies(p),)* }
-            }
-
-            #[inline]
-            fn on_ack(&mut self, params: &AnyParams, ack: Ack) -> bool {
-                match (self, params) {
-                    $((AnyControl::$name(flow), AnyParams::$name(p)) => flow.on_ack(p, ack),)*
-                    _ => unreachable!("a flow has parameters of its own kind"),
-                }
-            }
-        }
+        any_carried! { AnyCarried, AnyCarriedPort, of $($own)* }
     };
     (@own $host:ident) => { &Default::default() };
     (@own $host:ident $table:ident) => { &$host.$table };

@@ -4,6 +4,7 @@
 //! [`Host`]. From these and a [`site`] a [`Network`] builds a switch ([`Network::switch`]), or what a NIC and its transport are
 //! made of ([`Network::nic`]), without a simulator. A scheme is a preset of these tables ([`registry::PRESETS`]).
 
+mod any_control;
 pub mod build;
 pub mod conventions;
 mod host;
@@ -18,7 +19,10 @@ pub use build::Network;
 pub use conventions::{AckClass, Compat, Conventions, DownQueues, Hosts, Losses, Memory, Paths, Reroutes, Ties, Time};
 pub use host::{ExtensionVisitor, LossRecovery, Visitor};
 pub use planes::AnySwitch;
-pub use registry::{AnyControl, AnyParams, Backpressure, Host, Switch, Transport, visit_extension};
+pub use registry::{
+    AnyCarried, AnyCarrying, AnyCarryingParams, AnyControl, AnyParams, Backpressure, Host, Switch, Transport,
+    visit_extension,
+};
 pub use site::{Neighbour, NicSite, SwitchSite};
 pub use switch::{Assignment, LoadBalancing, Scheduler, WhenPaused};
 pub use window::Window;

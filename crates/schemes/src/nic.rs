@@ -18,7 +18,8 @@ impl Network<'_> {
     /// A NIC at its place, on a switch that does as its table says.
     pub fn nic(&self, table: &Switch, site: &NicSite) -> NicSetup {
         let int_unit = self.host.int_unit(self.fastest_nic);
-        let link = LinkShape { int_unit, credits: self.credits(), ..LinkShape::new(site.rate) };
+        let transport = self.host.transport as u8;
+        let link = LinkShape { transport, int_unit, credits: self.credits(), ..LinkShape::new(site.rate) };
         NicSetup {
             host: site.host,
             queues: queues(table),

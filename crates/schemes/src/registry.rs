@@ -4,6 +4,7 @@
 //! through a list of them: `backwater schemes`, the conformance tests, the benchmark. Which assignments a backpressure goes with is
 //! said in [`planes`](crate::planes), a line for each product.
 
+use crate::any_control::{any_carried, any_control, of_each};
 use crate::conventions::AckClass;
 use crate::host::{ExtensionVisitor, LossRecovery, Of, Stated, Visitor, transports};
 use crate::switch::{Assignment, LoadBalancing, Scheduler, WhenPaused, backpressures};
@@ -14,7 +15,7 @@ use backwater_transport::{
     Ack, Control, Credit, ExpressPassParams, HomaHeader, HomaParams, IdlePath, Left, Loss, SelectiveParams, SendTimes,
     Site, SrfParams, TcpParams, Times,
 };
-use backwater_types::{BitsPerSec, Bytes, Duration, Instant, OutOfRange, Ranges};
+use backwater_types::{BitsPerSec, Bytes, Duration, Extension, Instant, LibraryRand, LinkShape, OutOfRange, Ranges};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::any::TypeId;

@@ -182,7 +182,7 @@ impl<'a> Simulation<'a> {
 
     /// As [`Simulation::run_any`], with an observer in each partition.
     pub fn observe_any<O: Observer>(&self, observer: impl Fn() -> O, watch: &Watch) -> (Outcome, Vec<O>) {
-        self.observe(&AnyPlanes(self.scenario.conventions.memory), observer, watch)
+        self.observe_made(&*self.any_planes(), observer, watch)
     }
 
     /// As [`Simulation::observe_any`], with switches made by `plane`, for packets that carry nothing beside their headers.
@@ -200,6 +200,20 @@ impl<'a> Simulation<'a> {
     pub fn observe<O: Observer>(
         &self,
         planes: &impl Planes,
+        observer: impl Fn() -> O,
+        watch: &Watch,
+    ) -> (Outcome, Vec<O>) {
+        self.observe_made(planes, observer, watch)
+    }
+
+    /// Made here, so that whoever looks on does not compile every switch again.
+    fn any_planes(&self) -> Box<dyn Maker> {
+        Box::new(AnyPlanes(self.scenario.conventions.memory))
+    }
+
+    fn observe_made<O: Observer>(
+        &self,
+        planes: &dyn Maker,
         observer: impl Fn() -> O,
         watch: &Watch,
     ) -> (Outcome, Vec<O>) {
@@ -221,7 +235,7 @@ impl<'a> Simulation<'a> {
             Transport::Expresspass => tables.run::<ExpressPassHost>(self.expresspass()),
             Transport::Homa => tables.run::<HomaHost>(self.homa()),
             Transport::Srf => tables.run::<SrfHost>(self.srf()),
-            _ => self.scenario.host.visit(&tables).expect("it is a control"),
+            _ => self.scenario.host.visit_any(&tables).expect("it is a control"),
         }
     }
 

@@ -124,6 +124,14 @@ impl<S: Sender> Sender for Source<S> {
     }
 
     #[inline(always)]
+    fn moves(&self) -> bool {
+        match self {
+            Source::Flow(flow) => flow.moves(),
+            Source::Datagrams(_) => false,
+        }
+    }
+
+    #[inline(always)]
     fn repaced(&mut self) -> bool {
         match self {
             Source::Flow(flow) => flow.repaced(),

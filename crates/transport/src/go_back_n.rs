@@ -248,6 +248,11 @@ impl<C: Control> Sender for GoBackNSender<C> {
     }
 
     #[inline(always)]
+    fn moves(&self) -> bool {
+        self.paced.control.moves()
+    }
+
+    #[inline(always)]
     fn repaced(&mut self) -> bool {
         self.paced.repaced()
     }

@@ -1,6 +1,5 @@
 //! What control makes of a flow, however lost packets are recovered: how many may be in flight, and when the next may start.
 
-use crate::due::Due;
 use crate::flow::{Next, Outgoing, Start};
 use crate::rate::Control;
 use alloc::vec::Vec;
@@ -24,12 +23,12 @@ impl<P> PacedParams<P> {
         &self.controls[site as usize]
     }
 }
+
 /// Of packets in flight: no limit.
 pub(crate) const UNLIMITED: u32 = u32::MAX;
 
 /// A window of so many packets, terabytes of them, is none: what is in flight may then be less than nothing.
 const WINDOW_MAX: u64 = 1 << 31;
-
 
 /// A flow under control `C`.
 #[derive(Clone, Debug)]
@@ -94,7 +93,7 @@ impl<C: Control> Paced<C> {
         let before = self.gap(control);
         if what(&mut self.control, control) {
             self.set_limit(params);
-            self.repaced = C::Due::MOVES;
+            self.repaced = self.control.moves();
             self.not_before = Instant((self.not_before + self.gap(control)).0.saturating_sub(before.0));
         }
     }
@@ -102,7 +101,7 @@ impl<C: Control> Paced<C> {
     /// Gap behind the last packet sent, where a change of the pace moves what waits for it.
     #[inline(always)]
     fn gap(&self, control: &C::Params) -> Duration {
-        if C::Due::MOVES { self.control.moved_by(control, self.sent_wire as u64) } else { Duration::ZERO }
+        if self.control.moves() { self.control.moved_by(control, self.sent_wire as u64) } else { Duration::ZERO }
     }
 
     /// Whether its pace was set since this was asked.

@@ -323,6 +323,11 @@ impl<C: Control> Sender for SelectiveSender<C> {
     }
 
     #[inline(always)]
+    fn moves(&self) -> bool {
+        self.paced.control.moves()
+    }
+
+    #[inline(always)]
     fn repaced(&mut self) -> bool {
         self.paced.repaced()
     }

@@ -61,6 +61,8 @@ impl Extension for () {
 pub struct LinkShape {
     /// Its rate.
     pub rate: BitsPerSec,
+    /// Number of the transport, by which a type that stands for what the packets of several carry knows whose they are.
+    pub transport: u8,
     /// The units in which bytes are counted are as many times as large as at 25 Gb/s.
     pub int_unit: u32,
     /// Tells it from others of its network, though not for certain: what packets add up to know whether they took one path.
@@ -77,7 +79,7 @@ impl LinkShape {
     /// With units as at 25 Gb/s, and nothing that limits credits.
     pub fn new(rate: BitsPerSec) -> LinkShape {
         let (credits, pint) = (CreditShape::default(), PintShape::default());
-        LinkShape { rate, int_unit: 1, tag: 0, credits, pint, seed: 0 }
+        LinkShape { rate, transport: 0, int_unit: 1, tag: 0, credits, pint, seed: 0 }
     }
 }
 

@@ -149,8 +149,20 @@ impl Outcome {
         graph: &Graph,
         mut parts: Vec<(Nodes<H, D>, Harvest)>,
     ) -> Outcome {
-        let classes = scenario.workload.len();
-        let mut outcome = Outcome {
+        let mut outcome = Outcome::empty(scenario, graph);
+        for (nodes, harvest) in &mut parts {
+            outcome.packet_hops += nodes.fabric.packet_hops;
+            outcome.take_flows(harvest);
+            outcome.take_ports(nodes, harvest);
+            outcome.take_switches(nodes, harvest);
+        }
+        outcome.sort();
+        outcome
+    }
+
+    /// Of a run with nothing in it. Apart from what knows types of hosts and switches, as all is here that is the same for all.
+    fn empty(scenario: &Scenario, graph: &Graph) -> Outcome {
+        Outcome {
             scenario: scenario.clone(),
             graph: graph.clone(),
             started: Vec::new(),
@@ -170,41 +182,41 @@ impl Outcome {
             pauses: Vec::new(),
             delays: Vec::new(),
             scheduled_delays: Vec::new(),
-            goodput: vec![0; classes],
+            goodput: vec![0; scenario.workload.len()],
             packet_hops: 0,
             ended: Instant::ZERO,
             complete: true,
             digest: Digests::default(),
-        };
-        for (nodes, harvest) in &mut parts {
-            merge(&mut outcome.started, &mut harvest.started, |a, b| *a = (*a).min(b));
-            merge(&mut outcome.received, &mut harvest.received, |a, b| *a = (*a).min(b));
-            merge(&mut outcome.acknowledged, &mut harvest.acknowledged, |a, b| *a = (*a).min(b));
-            merge(&mut outcome.retransmitted, &mut harvest.retransmitted, |a, b| *a += b);
-            merge(&mut outcome.timeouts, &mut harvest.timeouts, |a, b| *a += b);
-            outcome.buffers.append(&mut harvest.buffers);
-            outcome.queues.append(&mut harvest.queues);
-            outcome.pool_samples.append(&mut harvest.pools);
-            outcome.packet_hops += nodes.fabric.packet_hops;
-            outcome.ended = harvest.ended;
-            outcome.complete &= !harvest.cancelled;
-            let [from, to] = &harvest.acknowledged_bytes;
-            for class in 0..classes {
-                outcome.goodput[class] += to[class].saturating_sub(from[class]);
-            }
-            outcome.take_ports(nodes, harvest);
-            outcome.take_switches(nodes, harvest);
         }
-        outcome.buffers.sort_unstable();
-        outcome.queues.sort_unstable();
-        outcome.pool_samples.sort_unstable();
-        outcome.pools.sort_by_key(|row| (row.node, row.mmu));
-        outcome.active.sort_unstable();
-        outcome.pauses.sort_unstable();
-        outcome.ports.sort_by_key(|row| (row.node, row.port));
-        outcome.delays.sort_by_key(|(layer, _)| *layer);
-        outcome.scheduled_delays.sort_by_key(|(layers, _)| *layers);
-        outcome
+    }
+
+    fn take_flows(&mut self, harvest: &mut Harvest) {
+        merge(&mut self.started, &mut harvest.started, |a, b| *a = (*a).min(b));
+        merge(&mut self.received, &mut harvest.received, |a, b| *a = (*a).min(b));
+        merge(&mut self.acknowledged, &mut harvest.acknowledged, |a, b| *a = (*a).min(b));
+        merge(&mut self.retransmitted, &mut harvest.retransmitted, |a, b| *a += b);
+        merge(&mut self.timeouts, &mut harvest.timeouts, |a, b| *a += b);
+        self.buffers.append(&mut harvest.buffers);
+        self.queues.append(&mut harvest.queues);
+        self.pool_samples.append(&mut harvest.pools);
+        self.ended = harvest.ended;
+        self.complete &= !harvest.cancelled;
+        let [from, to] = &harvest.acknowledged_bytes;
+        for (class, goodput) in self.goodput.iter_mut().enumerate() {
+            *goodput += to[class].saturating_sub(from[class]);
+        }
+    }
+
+    fn sort(&mut self) {
+        self.buffers.sort_unstable();
+        self.queues.sort_unstable();
+        self.pool_samples.sort_unstable();
+        self.pools.sort_by_key(|row| (row.node, row.mmu));
+        self.active.sort_unstable();
+        self.pauses.sort_unstable();
+        self.ports.sort_by_key(|row| (row.node, row.port));
+        self.delays.sort_by_key(|(layer, _)| *layer);
+        self.scheduled_delays.sort_by_key(|(layers, _)| *layers);
     }
 
     fn take_ports<H: EndHost, D: DataPlane<Extension = ExtensionOf<H>>>(
@@ -212,8 +224,7 @@ impl Outcome {
         nodes: &mut Nodes<H, D>,
         harvest: &Harvest,
     ) {
-        let links = build::ports(&self.graph);
-        let mut totals: Vec<(usize, usize, PortStats, Assigned)> = Vec::new();
+        let mut totals = Vec::new();
         for host in &mut nodes.hosts {
             let port = host.port_mut();
             port.stats.held.settle(self.ended);
@@ -224,6 +235,12 @@ impl Outcome {
             let row = |(port, stats)| (switch.id, port, stats, switch.plane.readings().assigned(port as u16));
             totals.extend(stats.into_iter().enumerate().map(row));
         }
+        self.add_ports(totals, harvest);
+    }
+
+    /// Of each port its node, its number there, what it counted and how queues were assigned.
+    fn add_ports(&mut self, totals: Vec<(usize, usize, PortStats, Assigned)>, harvest: &Harvest) {
+        let links = build::ports(&self.graph);
         for (i, (node, port, total, assigned)) in totals.into_iter().enumerate() {
             let link = &self.graph.links[links[node][port]];
             let from = harvest.at_warm.get(i).copied().unwrap_or_default();

@@ -47,6 +47,15 @@ pub struct Ack<E = ()> {
     pub extension: E,
 }
 
+impl<E> Ack<E> {
+    /// The same with something else carried.
+    #[inline(always)]
+    pub fn with<F>(self, extension: F) -> Ack<F> {
+        let Ack { now, key, seq, next, whole, marked, rtt, extension: _ } = self;
+        Ack { now, key, seq, next, whole, marked, rtt, extension }
+    }
+}
+
 /// Where a flow starts, as far as its control has to know.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Site {
@@ -229,6 +238,11 @@ pub trait Control: Copy + Send + 'static {
     type Times: Times;
     /// Whether a change of the pace moves the packet that waits for it: an [`Instant`] if so, else `()`.
     type Due: Due;
+    /// Whether it does for this flow.
+    #[inline(always)]
+    fn moves(&self) -> bool {
+        Self::Due::MOVES
+    }
     /// For a new flow, with nothing sent.
     fn times(_params: &Self::Params) -> Self::Times {
         Self::Times::default()
