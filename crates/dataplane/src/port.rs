@@ -7,7 +7,9 @@ use crate::queues::Queues;
 use alloc::vec::Vec;
 use backwater_types::{ControlFrame, Extension, Frame, Instant, Kind, Packet, PortId};
 
+/// A port, from the start of a cache line on.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 pub(crate) struct Port<Q, E: Extension> {
     pub(crate) queues: Q,
     pub(crate) control: Ring<Frame<E>>,

@@ -43,6 +43,7 @@ pub struct Dynamic<const W: usize, Q = PausableQueues<W>> {
 }
 
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 struct PortState {
     /// Where the search for an empty queue starts.
     rotor: usize,

@@ -187,9 +187,11 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
         }
         if as_data {
             observer.enqueued(now, self.id, egress, &packet);
-            if let Some(meters) = &mut self.meters {
-                meters.enter(egress, &packet);
-            }
+        }
+        if let Some(meters) = &mut self.meters
+            && as_data
+        {
+            meters.enter(egress, &packet);
         }
         let control_on = received.control_on;
         if S::IN_ORDER
