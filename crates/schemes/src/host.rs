@@ -286,20 +286,9 @@ macro_rules! transports {
                 })
             }
 
-            /// Shows `visitor` the control of its flows, by a type of its own where packets carry something; `None` for transports that
-            /// are more than a control.
+            /// Shows `visitor` the control of its flows: by one type for all, and another for those whose packets carry something. `None`
+            /// for transports that are more than a control.
             pub fn visit<V: Visitor>(&self, visitor: V) -> Option<V::Out> {
-                match self.transport {
-                    $(Transport::$own => {
-                        Some(visitor.control::<control::$own>(|site| <control::$own as Control>::at(&self.$own_table, site)))
-                    })*
-                    $(Transport::$other => None,)*
-                    _ => Some(visitor.control::<AnyControl>(|site| self.control(site).expect("it is one"))),
-                }
-            }
-
-            /// The same by one type for all controls, and another for those whose packets carry something.
-            pub fn visit_any<V: Visitor>(&self, visitor: V) -> Option<V::Out> {
                 match self.transport {
                     $(Transport::$own => Some(visitor.control::<AnyCarrying>(|site| {
                         AnyCarryingParams::$own(<control::$own as Control>::at(&self.$own_table, site))
@@ -311,7 +300,7 @@ macro_rules! transports {
         }
 
         /// Shows `visitor` what packets carry whose type has this name in a running program; `None` if no transport's do under
-        /// [`Host::visit_any`].
+        /// [`Host::visit`].
         pub fn visit_extension<V: ExtensionVisitor>(id: TypeId, visitor: V) -> Option<V::Out> {
             if id == TypeId::of::<()>() {
                 return Some(visitor.extension::<()>());

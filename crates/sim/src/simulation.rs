@@ -30,7 +30,8 @@ use backwater_schemes::planes::{
 };
 use backwater_transport::{
     Control, Credit, Dcqcn, Dctcp, ExpressPassFlowParams, GoBackNParams, HomaFlowParams, HomaHeader, Hpcc, Int, Left,
-    LineRate, Pint, Power, SelectiveFlowParams, SentAt, Site, Srf, SrfParams, TcpFlowParams, Timely, Window,
+    LineRate, Pint, Power, Rtt, SelectiveFlowParams, SentAt, Site, Srf, SrfParams, Swift, TcpFlowParams, Timely, Trip,
+    Window,
 };
 use backwater_types::{Bytes, Duration, Instant, LibraryRand, SerTime, flags};
 use std::any::{Any, TypeId};
@@ -115,25 +116,26 @@ impl<'a> Simulation<'a> {
                     true => self.run_as::<RdmaHost<LineRate>, FlowSailWide>(line_rate, watch),
                 }
             }
-            (Transport::Dctcp, Assignment::Single, Backpressure::Pfc) => self.run_as::<RdmaHost<Dctcp>, FifoPfc>(
-                self.go_back_n::<Dctcp>(|site| Dctcp::at(&host.dctcp, site)),
-                watch,
-            ),
-            (Transport::Dcqcn, Assignment::Single, Backpressure::Pfc) => self.run_as::<RdmaHost<Dcqcn>, FifoPfc>(
-                self.go_back_n::<Dcqcn>(|site| Dcqcn::at(&host.dcqcn, site)),
-                watch,
-            ),
+            (Transport::Rtt, Assignment::Dynamic, Backpressure::Bfc) if !wide => {
+                self.run_rdma::<Rtt, BfcSwitch<SentAt>>(&host.rtt, watch)
+            }
+            (Transport::Dctcp, Assignment::Single, Backpressure::Pfc) => {
+                self.run_rdma::<Dctcp, FifoPfc>(&host.dctcp, watch)
+            }
+            (Transport::Dcqcn, Assignment::Single, Backpressure::Pfc) => {
+                self.run_rdma::<Dcqcn, FifoPfc>(&host.dcqcn, watch)
+            }
             (Transport::Hpcc, Assignment::Single, Backpressure::Pfc) => {
-                let transport = self.go_back_n::<Hpcc>(|site| Hpcc::at(&host.hpcc, site));
-                self.run_as::<RdmaHost<Hpcc>, FifoPfc<Int>>(transport, watch)
+                self.run_rdma::<Hpcc, FifoPfc<Int>>(&host.hpcc, watch)
             }
             (Transport::Timely, Assignment::Single, Backpressure::Pfc) => {
-                let transport = self.go_back_n::<Timely>(|site| Timely::at(&host.timely, site));
-                self.run_as::<RdmaHost<Timely>, FifoPfc<SentAt>>(transport, watch)
+                self.run_rdma::<Timely, FifoPfc<SentAt>>(&host.timely, watch)
             }
             (Transport::Pint, Assignment::Single, Backpressure::Pfc) => {
-                let transport = self.go_back_n::<Pint>(|site| Pint::at(&host.pint, site));
-                self.run_as::<RdmaHost<Pint>, FifoPfc<Power>>(transport, watch)
+                self.run_rdma::<Pint, FifoPfc<Power>>(&host.pint, watch)
+            }
+            (Transport::Swift, Assignment::Single, Backpressure::Pfc) => {
+                self.run_rdma::<Swift, FifoPfc<Trip>>(&host.swift, watch)
             }
             (Transport::Window, Assignment::PerFlow, Backpressure::None) => {
                 self.run_as::<RdmaHost<Window>, FairQueueing>(self.go_back_n::<Window>(|site| site), watch)
@@ -150,6 +152,11 @@ impl<'a> Simulation<'a> {
         self.run_with::<H, D, Nobody>(transport, D::build, || Nobody, watch).0
     }
 
+    /// Hosts with the NICs of the default, go-back-N and control `C`.
+    fn run_rdma<C: Control, D: Build<Extension = C::Extension>>(&self, params: &C::Params, watch: &Watch) -> Outcome {
+        self.run_as::<RdmaHost<C>, D>(self.go_back_n::<C>(|site| C::at(params, site)), watch)
+    }
+
     /// Hosts and switches of the HPCC simulator, in either order of ties.
     fn run_hpcc<C: Control>(&self, params: &C::Params, watch: &Watch) -> Outcome {
         let transport = self.go_back_n::<C>(|site| C::at(params, site));
@@ -164,10 +171,9 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// Runs any accepted combination through the enums, but with hosts of the HPCC simulator, which have combinations of their own,
-    /// through tables of functions.
+    /// Runs any accepted combination through the enums.
     pub fn run_any(&self, watch: &Watch) -> Outcome {
-        if cfg!(debug_assertions) || self.scenario.conventions.hosts == Hosts::HpccSim {
+        if cfg!(debug_assertions) {
             return self.observe_any(|| Nobody, watch).0;
         }
         let enums = Enums(self, watch);
@@ -223,6 +229,8 @@ impl<'a> Simulation<'a> {
         (outcome, observers.into_iter().map(own).collect())
     }
 
+    // Compiled with what looks on; tests, of which many do, have it compiled once.
+    #[cfg_attr(not(debug_assertions), inline)]
     fn observe_by_tables(
         &self,
         planes: &dyn Maker,
@@ -235,7 +243,7 @@ impl<'a> Simulation<'a> {
             Transport::Expresspass => tables.run::<ExpressPassHost>(self.expresspass()),
             Transport::Homa => tables.run::<HomaHost>(self.homa()),
             Transport::Srf => tables.run::<SrfHost>(self.srf()),
-            _ => self.scenario.host.visit_any(&tables).expect("it is a control"),
+            _ => self.scenario.host.visit(&tables).expect("it is a control"),
         }
     }
 
@@ -354,7 +362,25 @@ impl<'a> Simulation<'a> {
     }
 }
 
-/// Runs hosts of the default with switches of enums.
+/// Runs the hosts that a scenario asks for, under control `C`, whose parameters `$at` gives for flows that start at a site.
+macro_rules! run_hosts {
+    ($runner:ident, $simulation:expr, $control:ident, $at:ident) => {{
+        let (host, conventions) = (&$simulation.scenario.host, &$simulation.scenario.conventions);
+        if host.recovery == LossRecovery::Selective {
+            return $runner.run::<SelectiveHost<$control>>($simulation.selective::<$control>($at));
+        }
+        let transport = $simulation.go_back_n::<$control>($at);
+        type Of<C> = <C as Control>::Extension;
+        match (conventions.hosts, $simulation.order) {
+            (Hosts::Rings, _) => $runner.run::<RdmaHost<$control>>(transport),
+            (Hosts::HpccSim, Order::Drawn) => $runner.run::<HpccHost<$control, NodeByNode<Of<$control>>>>(transport),
+            (Hosts::HpccSim, Order::Ranked) => $runner.run::<HpccHost<$control, Ranked<Of<$control>>>>(transport),
+            (Hosts::HpccSim, Order::OneByOne) => $runner.run::<HpccHost<$control, InOrder<Of<$control>>>>(transport),
+        }
+    }};
+}
+
+/// Runs any hosts with switches of enums.
 struct Enums<'a>(&'a Simulation<'a>, &'a Watch);
 
 impl Enums<'_> {
@@ -372,10 +398,7 @@ impl Visitor for &Enums<'_> {
     type Out = Outcome;
 
     fn control<C: Control>(self, at: impl Fn(Site) -> C::Params) -> Outcome {
-        match self.0.scenario.host.recovery {
-            LossRecovery::GoBackN => self.run::<RdmaHost<C>>(self.0.go_back_n::<C>(at)),
-            LossRecovery::Selective => self.run::<SelectiveHost<C>>(self.0.selective::<C>(at)),
-        }
+        run_hosts!(self, self.0, C, at)
     }
 }
 
@@ -404,17 +427,7 @@ impl Visitor for &Tables<'_> {
     type Out = (Outcome, Vec<Box<dyn Observer>>);
 
     fn control<C: Control>(self, at: impl Fn(Site) -> C::Params) -> Self::Out {
-        let (host, conventions) = (&self.simulation.scenario.host, &self.simulation.scenario.conventions);
-        if host.recovery == LossRecovery::Selective {
-            return self.run::<SelectiveHost<C>>(self.simulation.selective::<C>(at));
-        }
-        let transport = self.simulation.go_back_n::<C>(at);
-        match (conventions.hosts, self.simulation.order) {
-            (Hosts::Rings, _) => self.run::<RdmaHost<C>>(transport),
-            (Hosts::HpccSim, Order::Drawn) => self.run::<HpccHost<C, NodeByNode<C::Extension>>>(transport),
-            (Hosts::HpccSim, Order::Ranked) => self.run::<HpccHost<C, Ranked<C::Extension>>>(transport),
-            (Hosts::HpccSim, Order::OneByOne) => self.run::<HpccHost<C, InOrder<C::Extension>>>(transport),
-        }
+        run_hosts!(self, self.simulation, C, at)
     }
 }
 
