@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from backwater import Experiment, InputError, Results, _core
 from backwater.hpcc import exporter, fct, flows, importer, topology, units
+from backwater.hpcc.imported import Imported
 from conftest import HPCC, Cli
 from test_hpcc_import import CONFIG, FLOWS, TOPOLOGY, edited
 
@@ -58,9 +59,7 @@ def scenario_of(text: str, place: Path) -> dict[str, Any]:
     return Experiment(place / "scenario.toml").plan["runs"][0]["scenario"]
 
 
-def imported_again(
-    exported: exporter.Exported, place: Path, transport: str
-) -> tuple[dict[str, Any], importer.Imported]:
+def imported_again(exported: exporter.Exported, place: Path, transport: str) -> tuple[dict[str, Any], Imported]:
     exporter.write(exported, place / "files", force=False)
     files = [place / "files" / name for name in ("topology.txt", "flow.txt", "config.txt")]
     imported = importer.read(files[0], files[1], files[2], transport, "again")

@@ -10,7 +10,9 @@ from typing import Any
 
 from backwater._core import InputError
 from backwater.hpcc import units
-from backwater.hpcc.importer import INT_BYTES, PINT_BYTES, STAMP_BYTES, default_int_unit, port_rates
+from backwater.hpcc.host_table import default_int_unit
+from backwater.hpcc.imported import INT_BYTES, PINT_BYTES, STAMP_BYTES
+from backwater.hpcc.switch_table import port_rates
 from backwater.hpcc.topology import Network
 from backwater.hpcc.units import resolved
 

@@ -19,7 +19,10 @@ from backwater import _core
 from backwater._core import InputError
 from backwater.hpcc import control, flows, topology, units
 from backwater.hpcc.flows import Flow
-from backwater.hpcc.importer import ACK_CLASS_GROUP, HEADER_BYTES, K_MAX_KB, LINK_DOWN_EPOCH_NS, default_k, port_rates
+from backwater.hpcc.host_table import ACK_CLASS_GROUP
+from backwater.hpcc.imported import HEADER_BYTES
+from backwater.hpcc.importer import LINK_DOWN_EPOCH_NS
+from backwater.hpcc.switch_table import K_MAX_KB, default_k, port_rates
 from backwater.hpcc.topology import Link, Network
 from backwater.hpcc.units import resolved
 from backwater.results import disk_errors

@@ -6,17 +6,16 @@ import contextlib
 import json
 import shutil
 import tempfile
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from backwater import _core
 from backwater._core import InputError
 from backwater.hpcc import config, flows, topology, units
-from backwater.hpcc.config import Config
-from backwater.hpcc.flows import Flow, Flows
+from backwater.hpcc.flows import Flow
+from backwater.hpcc.host_table import host_section
+from backwater.hpcc.imported import Imported, aligned, listing
+from backwater.hpcc.switch_table import switch_section
 from backwater.hpcc.topology import Network
-from backwater.hpcc.words import number
 from backwater.results import disk_errors
 from backwater.terminal import size, some
 
@@ -29,40 +28,10 @@ TRANSPORTS = tuple(MODE_OF)
 CLASSES_MAX = 8
 CLASS_OF_PORT = {flows.BACKGROUND_PORT: "background", flows.INCAST_PORT: "incast"}
 
-HEADER_BYTES = 48
-INT_BYTES = 42
-PINT_BYTES = 2
-STAMP_BYTES = 8
-CARRIED_BYTES = {"hpcc": INT_BYTES, "pint": PINT_BYTES, "timely": STAMP_BYTES}
-"""Beside the headers of a data packet; others carry nothing."""
-SCHEME_PAYLOAD_BYTES = 1000
-"""What the quanta of the schemes are for."""
-ACK_CLASS_GROUP = (
-    3  # Without ACK_HIGH_PRIO a NIC holds its ACKs while this priority group is paused, whatever the data's is.
-)
 LINK_DOWN_EPOCH_NS = 2 * 10**9
-K_MAX_KB = (2**32 - 1) // 1000  # Thresholds are 32 bits of bytes there.
 MILLISECOND_NS = 10**6
 CLOCK_NS = 69 * 10**9
 """A run may last 70 s; the rest is room for rounding."""
-
-
-@dataclass
-class Imported:
-    """What an import made, for its summary."""
-
-    network: Network
-    flows: Flows
-    config: Config
-    transport: str
-    name: str
-    """Of the scenario, and in the names of the lists."""
-    text: str = ""
-    lists: dict[str, list[Flow]] = field(default_factory=dict)
-    """By class, in the order of the scenario."""
-    origin_ns: int = 0
-    notes: list[str] = field(default_factory=list)
-    """What is not quite as it was in the files."""
 
 
 def read(topology_path: Path, flows_path: Path, config_path: Path | None, transport: str, name: str) -> Imported:
@@ -184,249 +153,6 @@ def topology_section(network: Network) -> str:
             "]",
         ]
     )
-
-
-def switch_section(imported: Imported) -> str:
-    given = imported.config
-    buffer = given.whole("BUFFER_SIZE", 12, 1, 4095)
-    lines = ["[switch]", aligned(f'buffer = "{buffer} MiB"', given.where("BUFFER_SIZE"))]
-    payload = read_payload(given)
-    if payload > SCHEME_PAYLOAD_BYTES:
-        full = payload + HEADER_BYTES + CARRIED_BYTES.get(imported.transport, 0)
-        lines.append(aligned(f'quantum = "{full} B"', "a full packet"))
-    section = "\n".join(lines)
-    return section + (f"\n\n{ecn_section(imported)}" if imported.transport in ("dctcp", "dcqcn") else "")
-
-
-def ecn_section(imported: Imported) -> str:
-    """Marking, for the rate that most ports of switches have, and for each of the others."""
-    given = imported.config
-    if not given.flag("ENABLE_QCN", True):
-        never = aligned('kmin = "1 TB"', f"{given.where('ENABLE_QCN')}: nothing is marked")
-        return f'[switch.ecn]\n{never}\nkmax = "1 TB"\npmax = 0.0'
-    thresholds, origin = read_thresholds(imported)
-    usual, *others = thresholds
-    lines = ["[switch.ecn]"]
-    for key, value, name in zip(("kmin", "kmax", "pmax"), thresholds[usual], origin, strict=True):
-        lines.append(aligned(f"{key} = {threshold(value)}", f"{name}, at {units.toml_rate(usual)}"))
-    if others:
-        lines.append("by_rate = [")
-        for rate in others:
-            kmin, kmax, pmax = (threshold(value) for value in thresholds[rate])
-            lines.append(f'  {{ rate = "{units.toml_rate(rate)}", kmin = {kmin}, kmax = {kmax}, pmax = {pmax} }},')
-        lines.append("]")
-    return "\n".join(lines)
-
-
-def threshold(value: int | float) -> str:
-    return f'"{units.toml_size(value)}"' if isinstance(value, int) else repr(value)
-
-
-def read_thresholds(imported: Imported) -> tuple[dict[int, tuple[int, int, float]], list[str]]:
-    """Bytes, bytes and probability by port rate, the most frequent first; where each of the three is from."""
-    given, ports = imported.config, port_rates(imported.network)
-    keys = ("KMIN_MAP", "KMAX_MAP", "PMAX_MAP")
-    present = [key for key in keys if key in given.entries]
-    if not present:
-        for key in keys:
-            given.defaulted[key] = "1" if key == "PMAX_MAP" else "30 KB per 10 Gb/s"
-        return {rate: (default_k(rate), default_k(rate), 1.0) for rate in ports}, [given.where(key) for key in keys]
-    if len(present) < len(keys):
-        missing = next(key for key in keys if key not in present)
-        raise given.wrong(present[0], f"{missing} is missing: expected all of {', '.join(keys)}, or none")
-    kilobytes = f"a whole number of KB from 0 to {K_MAX_KB}"
-    kmin, kmax = (given.by_rate(key, config.whole(0, K_MAX_KB), kilobytes) for key in keys[:2])
-    pmax = given.by_rate("PMAX_MAP", probability, "a probability from 0 to 1")
-    for key, known in zip(keys, (set(kmin), set(kmax), set(pmax)), strict=True):
-        for rate, line in ports.items():
-            if rate not in known:
-                link = f"{imported.network.path.name}:{line}"
-                raise given.wrong(key, f"expected an entry for {rate}, the rate of a switch's port ({link})")
-    for rate in ports:
-        if kmax[rate] == 0 or kmin[rate] > kmax[rate]:
-            problem = f"is the maximum at {rate}: expected more than 0, and at least the {kmin[rate]} of KMIN_MAP"
-            raise given.wrong("KMAX_MAP", problem, str(kmax[rate]))
-    return {rate: (1000 * kmin[rate], 1000 * kmax[rate], pmax[rate]) for rate in ports}, [given.where(k) for k in keys]
-
-
-def port_rates(network: Network) -> dict[int, int]:
-    """Rates of ports of switches, the most frequent first, each with the line of a link."""
-    switches, count, line = set(network.switches), dict[int, int](), dict[int, int]()
-    for link in network.links:
-        count[link.rate] = count.get(link.rate, 0) + len({link.a, link.b} & switches)
-        line.setdefault(link.rate, link.line)
-    return {rate: line[rate] for rate in sorted(count, key=lambda rate: (-count[rate], rate))}
-
-
-def default_k(rate: int) -> int:
-    """30 KB per 10 Gb/s, bytes."""
-    return max(1, rate * 30_000 // 10**10)
-
-
-def probability(word: str) -> float | None:
-    value = number(word)
-    return value if value is not None and 0 <= value <= 1 else None
-
-
-def read_payload(given: Config) -> int:
-    return given.whole("PACKET_PAYLOAD_SIZE", 1000, 64, 9000)
-
-
-def has_window(imported: Imported) -> bool:
-    """DCTCP and HPCC have one unless the file says otherwise, others only if it does; HPCC cannot do without."""
-    windowed = imported.config.flag("HAS_WIN", imported.transport in ("dctcp", "hpcc", "pint"))
-    if imported.transport == "hpcc" and not windowed:
-        raise imported.config.wrong("HAS_WIN", "HPCC divides by its window there: expected 1")
-    return windowed
-
-
-def host_section(imported: Imported) -> str:
-    given, windowed = imported.config, has_window(imported)
-    lines = ["[host]"]
-    if imported.transport == "line-rate":
-        transport = "window" if windowed else "line-rate"
-        lines.append(aligned(f'transport = "{transport}"', "at line rate, whatever happens"))
-    window, key = "none", "HAS_WIN"
-    if windowed:
-        window, key = ("base-bdp", "HAS_WIN") if given.flag("GLOBAL_T", True) else ("pair-bdp", "GLOBAL_T")
-    lines.append(aligned(f'window = "{window}"', given.where(key)))
-    lines.append(aligned(f'payload = "{read_payload(given)} B"', given.where("PACKET_PAYLOAD_SIZE")))
-    high = given.flag("ACK_HIGH_PRIO", False)
-    group = imported.flows.group
-    other = (
-        "" if high or group == ACK_CLASS_GROUP else f"; its pauses are for group {ACK_CLASS_GROUP}, flows in {group}"
-    )
-    ack_class = "high" if high or other else "data"
-    lines.append(aligned(f'ack_class = "{ack_class}"', given.where("ACK_HIGH_PRIO") + other))
-    lines += ack_lines(given)
-    table = TABLES.get(imported.transport)
-    return "\n".join(lines + (["", *table(imported)] if table else []))
-
-
-def ack_lines(given: Config) -> list[str]:
-    """Which packets are acknowledged, where that is not all of them."""
-    interval = given.whole("L2_ACK_INTERVAL", 1, 1)
-    if interval == 1:
-        return []
-    chunk = given.whole("L2_CHUNK_SIZE", 0, 0)
-    if chunk == 0:
-        problem = "needs L2_CHUNK_SIZE, by which that simulator divides: expected one of more than 0, or 1"
-        raise given.wrong("L2_ACK_INTERVAL", problem)
-    return [
-        aligned(f'ack_from = "{interval} B"', given.where("L2_ACK_INTERVAL")),
-        aligned(f'ack_chunk = "{chunk} B"', given.where("L2_CHUNK_SIZE")),
-    ]
-
-
-def dctcp_table(imported: Imported) -> list[str]:
-    given = imported.config
-    gain = given.share("EWMA_GAIN", 0.0625, "more than 0 and at most 1", lambda g: 0 < g <= 1)
-    increase = given.rate("DCTCP_RATE_AI", 961 * 10**6)
-    return [
-        "[host.dctcp]",
-        aligned(f"g = {gain!r}", given.where("EWMA_GAIN")),
-        aligned(f'additive_increase = "{units.toml_rate(increase)}"', given.where("DCTCP_RATE_AI")),
-        *rate_lines(imported),
-    ]
-
-
-def dcqcn_table(imported: Imported) -> list[str]:
-    given = imported.config
-    gain = given.share("EWMA_GAIN", 0.00390625, "more than 0 and at most 1", lambda g: 0 < g <= 1)
-    increase, hyper = given.rate("RATE_AI", 20 * 10**6, low=0), given.rate("RATE_HAI", 200 * 10**6, low=0)
-    times = {"alpha_timer": ("ALPHA_RESUME_INTERVAL", 1), "decrease_interval": ("RATE_DECREASE_INTERVAL", 4)}
-    times["increase_timer"] = ("RP_TIMER", 300)
-    steps = given.whole("FAST_RECOVERY_TIMES", 1, 0, 1000)
-    return [
-        "[host.dcqcn]",
-        aligned(f"g = {gain!r}", given.where("EWMA_GAIN")),
-        *(aligned(f'{own} = "{given.microseconds(key, us)} us"', given.where(key)) for own, (key, us) in times.items()),
-        aligned(f"fast_recovery = {steps}", given.where("FAST_RECOVERY_TIMES")),
-        aligned(f"clamp = {json.dumps(given.flag('CLAMP_TARGET_RATE', False))}", given.where("CLAMP_TARGET_RATE")),
-        aligned(f'additive_increase = "{units.toml_rate(increase)}"', given.where("RATE_AI")),
-        aligned(f'hyper_increase = "{units.toml_rate(hyper)}"', given.where("RATE_HAI")),
-        *rate_lines(imported),
-    ]
-
-
-def hpcc_table(imported: Imported) -> list[str]:
-    given = imported.config
-    target = given.share("U_TARGET", 0.95, "more than 0 and at most 1", lambda u: 0 < u <= 1)
-    stages = given.whole("MI_THRESH", 0, 0, 1000)
-    increase = given.rate("RATE_AI", 40 * 10**6, low=0)
-    reacts = "fast" if given.flag("FAST_REACT", True) else "per-rtt"
-    multi_rate, sampled = (json.dumps(given.flag(key, False)) for key in ("MULTI_RATE", "SAMPLE_FEEDBACK"))
-    unit = given.whole("INT_MULTI", default_int_unit(imported.network), 1, 1024)
-    return [
-        "[host.hpcc]",
-        aligned(f"utilization = {target!r}", given.where("U_TARGET")),
-        aligned(f"max_stage = {stages}", given.where("MI_THRESH")),
-        aligned(f'additive_increase = "{units.toml_rate(increase)}"', given.where("RATE_AI")),
-        aligned(f'reacts = "{reacts}"', given.where("FAST_REACT")),
-        aligned(f"multi_rate = {multi_rate}", given.where("MULTI_RATE")),
-        aligned(f"sample_feedback = {sampled}", given.where("SAMPLE_FEEDBACK")),
-        aligned(f"int_unit = {unit}", given.where("INT_MULTI")),
-        *rate_lines(imported),
-    ]
-
-
-def pint_table(imported: Imported) -> list[str]:
-    given = imported.config
-    target = given.share("U_TARGET", 0.95, "more than 0 and at most 1", lambda u: 0 < u <= 1)
-    stages = given.whole("MI_THRESH", 0, 0, 1000)
-    increase = given.rate("RATE_AI", 40 * 10**6, low=0)
-    base = given.share("PINT_LOG_BASE", 1.01, "a base from 1.01 to 2", lambda base: 1.01 <= base <= 2)
-    sampled = given.share("PINT_PROB", 1.0, "more than 0 and at most 1", lambda share: 0 < share <= 1)
-    return [
-        "[host.pint]",
-        aligned(f"utilization = {target!r}", given.where("U_TARGET")),
-        aligned(f"max_stage = {stages}", given.where("MI_THRESH")),
-        aligned(f'additive_increase = "{units.toml_rate(increase)}"', given.where("RATE_AI")),
-        aligned(f"log_base = {base!r}", given.where("PINT_LOG_BASE")),
-        aligned(f"sampled = {sampled!r}", given.where("PINT_PROB")),
-        *rate_lines(imported),
-    ]
-
-
-def timely_table(imported: Imported) -> list[str]:
-    given = imported.config
-    increase, hyper = given.rate("RATE_AI", 100 * 10**6, low=0), given.rate("RATE_HAI", 500 * 10**6, low=0)
-    return [
-        "[host.timely]",
-        aligned(f'additive_increase = "{units.toml_rate(increase)}"', given.where("RATE_AI")),
-        aligned(f'hyper_increase = "{units.toml_rate(hyper)}"', given.where("RATE_HAI")),
-        *rate_lines(imported),
-    ]
-
-
-TABLES: dict[str, Callable[[Imported], list[str]]] = {
-    **{"dctcp": dctcp_table, "dcqcn": dcqcn_table, "hpcc": hpcc_table, "pint": pint_table, "timely": timely_table},
-}
-"""By transport, of those that have one."""
-
-
-def default_int_unit(network: Network) -> int:
-    """One for each 25 Gb/s of the fastest NIC."""
-    return max(1, max(network.host_rates) // (25 * 10**9))
-
-
-def rate_lines(imported: Imported) -> list[str]:
-    """What the tables of rates have in common."""
-    given = imported.config
-    least, slowest = given.rate("MIN_RATE", 1000 * 10**6), min(imported.network.host_rates)
-    if least > slowest:
-        problem = f"expected at most the slowest host link, {units.toml_rate(slowest)}"
-        if "MIN_RATE" in given.entries:
-            raise given.wrong("MIN_RATE", problem)
-        raise InputError(
-            f"{imported.network.path}: MIN_RATE is {units.toml_rate(least)} by default: {problem}; give it in --config"
-        )
-    follows, paced = json.dumps(given.flag("VAR_WIN", True)), json.dumps(given.flag("RATE_BOUND", True))
-    return [
-        aligned(f'min_rate = "{units.toml_rate(least)}"', given.where("MIN_RATE")),
-        aligned(f"window_follows_rate = {follows}", given.where("VAR_WIN")),
-        aligned(f"paced = {paced}", given.where("RATE_BOUND")),
-    ]
 
 
 def split(imported: Imported) -> dict[str, list[Flow]]:
@@ -553,24 +279,6 @@ def read_link_down(imported: Imported) -> tuple[int, set[int]] | None:
         imported.notes += [note] if note not in imported.notes else []
         return None
     return max(0, at_ns), {end for end in ends if end is not None}
-
-
-def aligned(text: str, comment: str) -> str:
-    return f"{text:<34} # {comment}"
-
-
-def listing(key: str, items: list[str]) -> str:
-    """A list on one line, or on lines of a hundred columns."""
-    whole = f"{key} = [{', '.join(items)}]"
-    if len(whole) <= 100:
-        return whole
-    lines, row = [f"{key} = ["], ""
-    for item in items:
-        if len(row) + len(item) > 98:
-            lines.append(row.rstrip())
-            row = ""
-        row += f"{item}, " if row else f"  {item}, "
-    return "\n".join([*lines, row.rstrip(), "]"])
 
 
 def summary(imported: Imported, paths: list[Path]) -> list[str]:
