@@ -140,6 +140,8 @@ where
     path.last_state().wrong
 }
 
+// The states are as many as fill a minute: several tests, which run side by side.
+
 #[test]
 fn flowsail_states() {
     explore::<FlowSail<1>>("new packets after old ones", UNEVEN, &sharp());
@@ -147,15 +149,29 @@ fn flowsail_states() {
     explore::<FlowSail<1>>("paused again", Plan { packets: &[3, 2], ..lossless }, &sharp());
     explore::<FlowSail<1>>("two normal queues", Plan { queues: 3, ..PAIR }, &flowsail());
     explore::<FlowSail<1>>("two receivers", Plan { receivers: &[1, 2], ..UNEVEN }, &sharp());
+    explore::<FlowSail<1>>("slow frames", Plan { slow_frames: true, ..lossless }, &flowsail());
+}
+
+#[test]
+fn flowsail_states_with_little_room() {
     let three = Plan { packets: &[2, 1, 1], receivers: &[1, 1, 1], queues: 3, draws: 2, ..PAIR };
     explore::<FlowSail<1>>("three flows", Plan { losses: 1, doubles: 0, ..three }, &sharp());
-    explore::<FlowSail<1>>("slow frames", Plan { slow_frames: true, ..lossless }, &flowsail());
     let one_record = FlowSailParams { table_entries: 1, ..sharp() };
     let untracked = Plan { packets: &[4, 1], losses: 1, doubles: 0, all_tracked: false, ..PAIR };
     explore::<FlowSail<1>>("room for one record", untracked, &one_record);
     explore::<FlowSail<1>>("little buffer", Plan { buffer: 2, losses: 1, ..UNEVEN }, &sharp());
+}
+
+#[test]
+fn flowsail_states_by_the_letter() {
+    let lossless = Plan { losses: 0, doubles: 0, ..PAIR };
     explore::<FlowSail<1>>("by the letter", UNEVEN, &by_the_letter());
     explore::<FlowSail<1>>("by the letter, paused again", Plan { packets: &[3, 2], ..lossless }, &by_the_letter());
+}
+
+#[test]
+fn flowsail_states_draining() {
+    let lossless = Plan { losses: 0, doubles: 0, ..PAIR };
     explore::<FlowSail<1>>("draining", Plan { drains: true, ..UNEVEN }, &draining());
     explore::<FlowSail<1>>("draining, paused again", Plan { packets: &[3, 2], drains: true, ..lossless }, &draining());
 }
