@@ -79,13 +79,20 @@ def dcqcn(host: dict[str, Any], _network: Network) -> dict[str, str]:
     }
 
 
+def target(own: dict[str, Any]) -> dict[str, str]:
+    """What HPCC's tables have in common: how much of a link is to be used, and the way there."""
+    return {
+        "U_TARGET": repr(own["utilization"]),
+        "MI_THRESH": str(own["max_stage"]),
+        "RATE_AI": units.ns3_rate(resolved(own["additive_increase"])),
+    }
+
+
 def hpcc(host: dict[str, Any], network: Network) -> dict[str, str]:
     own = host["hpcc"]
     return {
         "CC_MODE": "3",
-        "U_TARGET": repr(own["utilization"]),
-        "MI_THRESH": str(own["max_stage"]),
-        "RATE_AI": units.ns3_rate(resolved(own["additive_increase"])),
+        **target(own),
         "FAST_REACT": str(int(own["reacts"] != "per-rtt")),
         "MULTI_RATE": str(int(own["multi_rate"])),
         "SAMPLE_FEEDBACK": str(int(own["sample_feedback"])),
@@ -98,9 +105,7 @@ def pint(host: dict[str, Any], _network: Network) -> dict[str, str]:
     own = host["pint"]
     return {
         "CC_MODE": "10",
-        "U_TARGET": repr(own["utilization"]),
-        "MI_THRESH": str(own["max_stage"]),
-        "RATE_AI": units.ns3_rate(resolved(own["additive_increase"])),
+        **target(own),
         "PINT_LOG_BASE": repr(own["log_base"]),
         "PINT_PROB": repr(own["sampled"]),
         **rates(own),

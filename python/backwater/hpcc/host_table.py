@@ -96,19 +96,27 @@ def dcqcn_table(imported: Imported) -> list[str]:
     ]
 
 
-def hpcc_table(imported: Imported) -> list[str]:
-    given = imported.config
+def target_lines(given: Config) -> list[str]:
+    """What HPCC's tables have in common: how much of a link is to be used, and the way there."""
     target = given.share("U_TARGET", 0.95, "more than 0 and at most 1", lambda u: 0 < u <= 1)
     stages = given.whole("MI_THRESH", 0, 0, 1000)
     increase = given.rate("RATE_AI", 40 * 10**6, low=0)
+    return [
+        aligned(f"utilization = {target!r}", given.where("U_TARGET")),
+        aligned(f"max_stage = {stages}", given.where("MI_THRESH")),
+        aligned(f'additive_increase = "{units.toml_rate(increase)}"', given.where("RATE_AI")),
+    ]
+
+
+def hpcc_table(imported: Imported) -> list[str]:
+    given = imported.config
+    target = target_lines(given)
     reacts = "fast" if given.flag("FAST_REACT", True) else "per-rtt"
     multi_rate, sampled = (json.dumps(given.flag(key, False)) for key in ("MULTI_RATE", "SAMPLE_FEEDBACK"))
     unit = given.whole("INT_MULTI", default_int_unit(imported.network), 1, 1024)
     return [
         "[host.hpcc]",
-        aligned(f"utilization = {target!r}", given.where("U_TARGET")),
-        aligned(f"max_stage = {stages}", given.where("MI_THRESH")),
-        aligned(f'additive_increase = "{units.toml_rate(increase)}"', given.where("RATE_AI")),
+        *target,
         aligned(f'reacts = "{reacts}"', given.where("FAST_REACT")),
         aligned(f"multi_rate = {multi_rate}", given.where("MULTI_RATE")),
         aligned(f"sample_feedback = {sampled}", given.where("SAMPLE_FEEDBACK")),
@@ -119,16 +127,12 @@ def hpcc_table(imported: Imported) -> list[str]:
 
 def pint_table(imported: Imported) -> list[str]:
     given = imported.config
-    target = given.share("U_TARGET", 0.95, "more than 0 and at most 1", lambda u: 0 < u <= 1)
-    stages = given.whole("MI_THRESH", 0, 0, 1000)
-    increase = given.rate("RATE_AI", 40 * 10**6, low=0)
+    target = target_lines(given)
     base = given.share("PINT_LOG_BASE", 1.01, "a base from 1.01 to 2", lambda base: 1.01 <= base <= 2)
     sampled = given.share("PINT_PROB", 1.0, "more than 0 and at most 1", lambda share: 0 < share <= 1)
     return [
         "[host.pint]",
-        aligned(f"utilization = {target!r}", given.where("U_TARGET")),
-        aligned(f"max_stage = {stages}", given.where("MI_THRESH")),
-        aligned(f'additive_increase = "{units.toml_rate(increase)}"', given.where("RATE_AI")),
+        *target,
         aligned(f"log_base = {base!r}", given.where("PINT_LOG_BASE")),
         aligned(f"sampled = {sampled!r}", given.where("PINT_PROB")),
         *rate_lines(imported),
