@@ -118,13 +118,14 @@ impl PortShape {
     }
 }
 
-/// Bytes that may arrive on a link after XOFF was decided: the exact worst case.
+/// Bytes that an ingress may need beyond its threshold: the exact worst case.
 ///
-/// The frame waits for a full packet that has just started the other way, crosses the link, and finds the sender starting one
-/// more full packet; everything on its way until that one has arrived still comes: `2 x delay x rate + 2 full packets + the
-/// frame`. At 100 Gb/s, 1 us, 1048 B: 25 000 + 2 096 + 64 B. Full packets alone fill 25 of them, 26 200 B.
+/// The packet that XOFF is decided by needs room itself where the threshold sank below what its ingress held since the packet before,
+/// because others filled the pool. Then the frame waits for a full packet that has just started the other way, crosses the link, and
+/// finds the sender starting one more full packet; everything on its way until that one has arrived still comes: `2 x delay x rate + 3
+/// full packets + the frame`. At 100 Gb/s, 1 us, 1048 B: 25 000 + 3 144 + 64 B. Full packets alone fill 26 of them, 27 248 B.
 pub fn headroom(delay: Duration, rate: BitsPerSec, largest: u64) -> u64 {
-    Duration(2 * delay.0).bytes_at(rate).0 + 2 * largest + CONTROL_WIRE as u64
+    Duration(2 * delay.0).bytes_at(rate).0 + 3 * largest + CONTROL_WIRE as u64
 }
 
 impl Shape {
@@ -171,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn headroom_is_the_round_trip_two_packets_and_the_frame() {
-        assert_eq!(headroom(Duration::from_us(1), BitsPerSec(100_000_000_000), 1048), 25_000 + 2_096 + 64);
+    fn headroom_is_the_round_trip_three_packets_and_the_frame() {
+        assert_eq!(headroom(Duration::from_us(1), BitsPerSec(100_000_000_000), 1048), 25_000 + 3_144 + 64);
     }
 }

@@ -110,7 +110,7 @@ pub fn ser_time(conventions: &Conventions, rate: BitsPerSec) -> SerTime {
     }
 }
 
-/// Bytes that may arrive on a link after XOFF was decided: the exact worst case ([`pfc::headroom`]).
+/// Bytes that an ingress may need beyond its threshold: the exact worst case ([`pfc::headroom`]).
 ///
 /// In whole nanoseconds frames take less time than their link's rate says, short ones most: so much more of them may come. A
 /// frame shorter than a nanosecond takes none at all there, and no headroom would do; those are left out.
@@ -127,7 +127,7 @@ pub fn headroom(host: &Host, conventions: &Conventions, rate: BitsPerSec, delay:
         .filter(|(_, time)| *time > 0)
         .map(|(wire, time)| (reaction as u128 * wire as u128).div_ceil(time as u128) as u64)
         .max();
-    Bytes(exact.max(most.unwrap_or(0) + full))
+    Bytes(exact.max(most.unwrap_or(0) + 2 * full))
 }
 
 /// Thresholds of a port of this rate; a full packet is of `packet` bytes.

@@ -4,7 +4,7 @@
 use crate::common::log::Log;
 use crate::common::{logged, row, scenario};
 use backwater_dataplane::pfc;
-use backwater_types::{BitsPerSec, ControlFrame, DropReason, Duration};
+use backwater_types::{BitsPerSec, ControlFrame, DropReason, Duration, PortId};
 
 /// Bytes on the wire.
 const PACKET: u64 = 1048;
@@ -234,22 +234,23 @@ fn overrun(gbps: u64, delay_ns: u64, headroom: u64, other_ns: u64) -> Log {
     logged(&scenario(&text)).1
 }
 
-/// When the switch asked for the first pause, and how long its frame waited.
+/// When the switch asked host0 to pause, and how long its frame waited.
 fn first_pause(log: &Log) -> (u64, u64) {
-    let pause =
-        log.frames_sent.iter().find(|f| matches!(f.3, ControlFrame::PfcPause(_))).expect("the egress stands still");
+    let to_host0 = |f: &&(u64, usize, PortId, ControlFrame)| f.2 == 0 && matches!(f.3, ControlFrame::PfcPause(_));
+    let pause = log.frames_sent.iter().find(to_host0).expect("the egress stands still");
     let from_host0 = |e: &&(u64, usize, u32, u32)| log.host_sent.iter().any(|h| (h.1, h.2) == (0, e.2));
     let asked = log.enqueued.iter().filter(from_host0).map(|e| e.0).take_while(|at| *at <= pause.0).last();
     let asked = asked.expect("packets arrived");
     (asked, pause.0 - asked)
 }
 
-/// Over every alignment of the two directions, in steps of a nanosecond: nothing is dropped with the computed headroom, and with
-/// one packet less something is, exactly where the alignment leaves time for one packet more.
+/// Over every alignment of the two directions, in steps of a nanosecond: where an ingress is alone, so that the packet that asks for the
+/// pause finds room below the threshold, nothing is dropped with a packet less than the computed headroom, and with two less something
+/// is, exactly where the alignment leaves time for one packet more.
 #[test]
 fn pfc_headroom_is_just_enough() {
     for (gbps, delay_ns) in [(100, 1000), (40, 700), (200, 2000)] {
-        let computed = pfc::headroom(Duration(delay_ns * 1000), BitsPerSec(gbps * 1_000_000_000), PACKET);
+        let computed = pfc::headroom(Duration(delay_ns * 1000), BitsPerSec(gbps * 1_000_000_000), PACKET) - PACKET;
         let byte = 8_000 / gbps;
         let packet = PACKET * byte;
         // The threshold depends on the headroom, so each has a moment of its own.
@@ -280,6 +281,50 @@ fn pfc_headroom_is_just_enough() {
     }
 }
 
+/// As [`overrun`] at 100 Gb/s and 1 us, but host0 has sent 40 % of the pool before and stopped below its threshold, which then sank: host3
+/// has filled the pool up to its own, half of what host0 left. The first packet that host0 sends again asks for the pause, above the
+/// threshold.
+fn overrun_above_a_sunken_threshold(headroom: u64, other_ns: u64) -> Log {
+    let link = |host: u64, gbps: f64| {
+        format!("{{ ends = [\"host{host}\", \"switch0\"], rate = \"{gbps} Gbps\", delay = \"1 us\" }}")
+    };
+    let links = [link(0, 100.0), link(1, 0.1), link(2, 100.0), link(3, 100.0)].join(", ");
+    let pool = 100 * PACKET;
+    let buffer = 4 * headroom + pool;
+    let text = format!(
+        "scheme = \"pfc\"\n[topology]\nkind = \"graph\"\nhosts = [\"host0\", \"host1\", \"host2\", \"host3\"]\n\
+         switches = [\"switch0\"]\nlinks = [{links}]\n[switch]\nbuffer = \"{buffer} B\"\n[switch.pfc]\n\
+         headroom = \"{headroom} B\"\nreserve = \"0 B\"\nalpha = 1.0\n[host]\nrto = \"5 ms\"\n\
+         [run]\nduration = \"70 us\"\nwarmup = \"0 s\"\ndrain = 1.0\n\
+         [measure]\nsample = \"0 s\"\n[[workload]]\nkind = \"flow-list\"\nflows = [\n\
+         {{ start = \"10 us\", src = \"host0\", dst = \"host1\", bytes = \"40000 B\" }},\n\
+         {{ start = \"20 us\", src = \"host3\", dst = \"host1\", bytes = \"1 MB\" }},\n\
+         {{ start = \"40 us\", src = \"host0\", dst = \"host1\", bytes = \"1 MB\" }},\n\
+         {{ start = \"{other_ns} ns\", src = \"host2\", dst = \"host0\", bytes = \"1000 B\" }},\n]\n"
+    );
+    logged(&scenario(&text)).1
+}
+
+/// Then all of the computed headroom is needed.
+#[test]
+fn pfc_headroom_has_room_for_the_packet_that_asks_for_the_pause() {
+    let computed = pfc::headroom(Duration::from_us(1), BitsPerSec(100_000_000_000), PACKET);
+    let drops = |log: &Log| log.dropped.iter().filter(|d| d.3 == DropReason::Headroom).count();
+    let (mut lossy, mut phases) = (0, 0);
+    for headroom in [computed, computed - PACKET] {
+        // The other packet is on the wire when the pause is asked for.
+        let asked = first_pause(&overrun_above_a_sunken_threshold(headroom, 1000)).0;
+        assert!(asked > 40_000_000, "host0 stopped below its threshold");
+        for phase in 0..84 {
+            let log = overrun_above_a_sunken_threshold(headroom, (asked - PACKET * 80 - 1_000_000) / 1000 - phase);
+            assert!(headroom < computed || drops(&log) == 0, "phase {phase} ns: lossless");
+            (lossy, phases) = (lossy + (drops(&log) > 0) as u32, phases + 1);
+        }
+    }
+    println!("{computed} B lossless; a packet less loses in {lossy} of {} phases", phases / 2);
+    assert!(lossy > 0, "all of it is needed");
+}
+
 /// Frames of `payload` bytes in whole nanoseconds, on links of 10 us: packets dropped for want of headroom.
 fn overrun_in_whole_ns(payload: u64, headroom: Option<u64>) -> u64 {
     let link = |host: u64, gbps: f64| {
@@ -304,7 +349,8 @@ fn overrun_in_whole_ns(payload: u64, headroom: Option<u64>) -> u64 {
 #[test]
 fn pfc_headroom_is_enough_in_whole_nanoseconds() {
     for payload in [1000, 64] {
-        let by_rate = pfc::headroom(Duration::from_us(10), BitsPerSec(100_000_000_000), payload + 48);
+        // Alone, with room for one packet that is not needed.
+        let by_rate = pfc::headroom(Duration::from_us(10), BitsPerSec(100_000_000_000), payload + 48) - (payload + 48);
         assert!(overrun_in_whole_ns(payload, Some(by_rate)) > 0, "{payload} B: the rate says too little");
         assert_eq!(overrun_in_whole_ns(payload, None), 0, "{payload} B");
     }
