@@ -1,7 +1,7 @@
 //! From a scenario to an outcome: picks the types a scheme compiles to, builds the network, runs it.
 
 use crate::compat::hpcc::in_order::InOrder;
-use crate::compat::hpcc::ranked::Ranked;
+use crate::compat::hpcc::ranked::{self, Ranked};
 use crate::engine::windows::Windows;
 use crate::engine::{self, Harvest, Timing, Watch};
 use crate::host::port::{EndHost, ExtensionOf};
@@ -58,6 +58,15 @@ impl<'a> Simulation<'a> {
         let (threads, order) = order(&scenario, threads.clamp(1, switches));
         let sites = sites(&scenario, &graph);
         Simulation { scenario, graph, threads, order, sites }
+    }
+
+    /// The same with all events of the network one by one where those of one instant come as they were scheduled: what the ranks are
+    /// checked by.
+    pub fn one_by_one(mut self) -> Simulation<'a> {
+        if self.order == Order::Ranked {
+            (self.threads, self.order) = (1, Order::OneByOne);
+        }
+        self
     }
 
     /// Runs it. Published combinations, all in `experiments/smoke/schemes.toml`, run as types of their own, all others through an
@@ -350,7 +359,8 @@ impl<'a> Simulation<'a> {
     fn timing(&self) -> Timing {
         let run = &self.scenario.run;
         let (warm, until) = counted_window(&self.scenario);
-        let widest = self.graph.look_ahead(&self.scenario.host, &self.scenario.conventions);
+        let seen = self.graph.look_ahead(&self.scenario.host, &self.scenario.conventions);
+        let widest = if self.order == Order::Ranked { seen.min(ranked::WINDOW_MAX) } else { seen };
         Timing {
             look_ahead: run.window.map_or(widest, |w| w.min(widest)),
             warm,
@@ -442,8 +452,8 @@ enum Order {
     OneByOne,
 }
 
-/// On how many threads of so many, and how. One by one is faster than ranks where there is one thread, and there is but one where what
-/// one node draws depends on what another drew before it.
+/// On how many threads of so many, and how: on one, and all events one by one, where what one node draws depends on what another drew
+/// before it.
 fn order(scenario: &Scenario, threads: usize) -> (usize, Order) {
     let drawn = |switch: &Switch| {
         let between = |ecn: &Ecn| ecn.kmin < ecn.kmax || ecn.by_rate.iter().any(|at| at.kmin < at.kmax);
@@ -455,8 +465,7 @@ fn order(scenario: &Scenario, threads: usize) -> (usize, Order) {
     match scenario.conventions.ties {
         Ties::Random => (threads, Order::Drawn),
         Ties::Ns3 if marks || lost || down || scenario.host.transport == Transport::Pint => (1, Order::OneByOne),
-        Ties::Scheduled | Ties::Ns3 if threads > 1 => (threads, Order::Ranked),
-        Ties::Scheduled | Ties::Ns3 => (1, Order::OneByOne),
+        Ties::Scheduled | Ties::Ns3 => (threads, Order::Ranked),
     }
 }
 
@@ -468,4 +477,30 @@ pub fn shortened<'a>(scenario: &'a Scenario, graph: &Graph) -> Cow<'a, Scenario>
     let mut shorter = scenario.clone();
     shorter.run.duration = Duration(last.at.0 + 1);
     Cow::Owned(shorter)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    /// 100 ms of nanoseconds would take 400 MB, and a hundred such links at 100 Gb/s more numbers than there are.
+    #[test]
+    fn windows_that_are_ranked_stay_short_where_links_are_long() {
+        let text = |delay: &str| {
+            format!(
+                "scheme = \"pfc\"\ncompat = \"hpcc-sim\"\nswitch.pfc.headroom = \"1 MB\"\n\
+                 [topology]\nkind = \"single-switch\"\nhosts = 2\nrate = \"100 Gbps\"\ndelay = \"{delay}\"\n[run]\n\
+                 duration = \"1 ms\"\n[[workload]]\nkind = \"flow-list\"\n\
+                 flows = [{{ start = \"0 s\", src = \"host0\", dst = \"host1\", bytes = \"1 KB\" }}]\n"
+            )
+        };
+        for (delay, ranked) in [("1 us", Duration::from_us(1)), ("100 ms", ranked::WINDOW_MAX)] {
+            let plan = backwater_scenario::load_str(&text(delay), Path::new("."), "test", &[], None).expect("valid");
+            let scenario = &plan.runs[0].scenario;
+            let window = |simulation: Simulation| simulation.timing().look_ahead;
+            assert!(window(Simulation::new(scenario, 1)) <= ranked + Duration::from_ns(100), "{delay}");
+            assert!(window(Simulation::new(scenario, 1).one_by_one()) >= ranked, "{delay}");
+        }
+    }
 }

@@ -91,13 +91,17 @@ impl Sub for Duration {
 /// 44.20 fixed point picoseconds per byte, rounded down, so rates of which 8 000 000 000 000 is a multiple (1, 10, 25, 40,
 /// 50, 100, 200, 400, 800 Gb/s, ...) are exact; any other rate is short by less than 1 ps per 2^20 bytes.
 ///
-/// In whole nanoseconds it is [`whole_ns`].
+/// In whole nanoseconds it is [`whole_ns`], without its division where 32.32 fixed point nanoseconds leave no doubt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SerTime {
-    /// In whole nanoseconds: the rate.
     per_byte: u64,
-    whole_ns: bool,
+    /// In whole nanoseconds: bit/s; else 0.
+    whole_ns_at: u64,
 }
+
+/// Of 2^32 of a nanosecond: what a frame's time in fixed point and [`whole_ns`] may lose of the exact one is less. A frame has less than
+/// 2^16 bytes of up to 2^13 ns; fixed point loses up to 2^-32 ns a byte, the other 2^-53 of the time and 2^-64 s.
+const IN_DOUBT: u64 = 1 << 17;
 
 impl SerTime {
     /// For a link of this rate.
@@ -106,7 +110,7 @@ impl SerTime {
     /// On a rate of zero.
     pub const fn of(rate: BitsPerSec) -> SerTime {
         assert!(rate.0 > 0, "a link has a rate");
-        SerTime { per_byte: ((8_000_000_000_000u128 << 20) / rate.0 as u128) as u64, whole_ns: false }
+        SerTime { per_byte: ((8_000_000_000_000u128 << 20) / rate.0 as u128) as u64, whole_ns_at: 0 }
     }
 
     /// For a link of this rate, in whole nanoseconds.
@@ -115,17 +119,30 @@ impl SerTime {
     /// On a rate of zero.
     pub const fn in_whole_ns(rate: BitsPerSec) -> SerTime {
         assert!(rate.0 > 0, "a link has a rate");
-        SerTime { per_byte: rate.0, whole_ns: true }
+        let per_byte = (8_000_000_000u128 << 32) / rate.0 as u128;
+        SerTime { per_byte: if per_byte < 1 << 45 { per_byte as u64 } else { 0 }, whole_ns_at: rate.0 }
     }
 
     /// Time to put `wire_bytes` on the wire, rounded down to a picosecond (or a nanosecond).
     #[inline(always)]
     pub const fn of_bytes(self, wire_bytes: u64) -> Duration {
-        if self.whole_ns {
-            return whole_ns(wire_bytes, self.per_byte as f64);
+        if self.whole_ns_at != 0 {
+            return self.whole_ns(wire_bytes);
         }
         // A jumbo frame (2^14 B) at 1 Mb/s (2^23 ps a byte, 2^43 in fixed point) stays inside 64 bits.
         Duration((wire_bytes * self.per_byte) >> 20)
+    }
+
+    #[inline(always)]
+    const fn whole_ns(self, wire: u64) -> Duration {
+        if wire < 1 << 16 {
+            let ns = wire * self.per_byte;
+            let fraction = ns & ((1 << 32) - 1);
+            if fraction >= IN_DOUBT && fraction <= (1 << 32) - IN_DOUBT {
+                return Duration::from_ns(ns >> 32);
+            }
+        }
+        whole_ns(wire, self.whole_ns_at as f64)
     }
 }
 
@@ -281,6 +298,20 @@ mod tests {
         assert_eq!([1048, 60, 1000].map(|wire| ser.of_bytes(wire).0), [83_000, 4_000, 79_000]);
         // 4.104 us: as a double it lies far enough above to keep its last nanosecond.
         assert_eq!(SerTime::in_whole_ns(BitsPerSec(1_000_000_000)).of_bytes(513), Duration(4_104_000));
+    }
+
+    /// Frames of every size, where a byte is a whole number of nanoseconds, where many frames are, and where none is; and longer ones.
+    #[test]
+    fn whole_nanoseconds_without_a_division_are_those_with_it() {
+        for gbps in
+            [0.0001, 0.001, 0.015, 0.1, 1.0, 3.0, 7.77, 8.0, 10.0, 25.0, 40.0, 56.0, 100.0, 400.0, 800.0, 1333.0]
+        {
+            let rate = BitsPerSec((gbps * 1e9) as u64);
+            let ser = SerTime::in_whole_ns(rate);
+            for wire in (0..1 << 16).chain([1 << 16, 100_000, 1 << 24]) {
+                assert_eq!(ser.of_bytes(wire), whole_ns(wire, rate.0 as f64), "{wire} B at {rate}");
+            }
+        }
     }
 
     #[test]

@@ -45,6 +45,12 @@ impl<T: Copy> Ring<T> {
         if self.is_empty() { None } else { Some(&self.places[self.place(self.first)]) }
     }
 
+    /// The one behind it.
+    #[inline(always)]
+    pub fn second(&self) -> Option<&T> {
+        if self.len() < 2 { None } else { Some(&self.places[self.place(self.first.wrapping_add(1))]) }
+    }
+
     /// All of them, first to last.
     #[inline(always)]
     pub fn iter(&self) -> impl Iterator<Item = &T> {

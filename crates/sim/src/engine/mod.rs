@@ -347,16 +347,16 @@ impl<'a, H: EndHost<Schedule: Windows<H, D, O>>, D: DataPlane<Extension = Extens
         let (fabric, shared) = (&mut self.nodes.fabric, self.shared);
         let n = fabric.outbox.len();
         let me = fabric.id as usize;
-        let next = local.min(fabric.outbox_next).min(self.traffic.next_at());
-        let accounts = &shared.accounts[parity];
-        fabric.schedule.hand_over(&mut accounts[me].write().unwrap_or_else(|e| e.into_inner()));
+        let next = H::Schedule::earliest(local.min(fabric.outbox_next).min(self.traffic.next_at()));
         if n == 1 {
-            H::Schedule::settle(&mut self.nodes, accounts, end);
+            H::Schedule::settle(&mut self.nodes, &[], end);
             shared.stop[parity].store(shared.watch.cancel.load(Ordering::Relaxed), Ordering::Relaxed);
             let standing = Standing { next, counted_finished: self.counted_finished, started: self.started };
             self.report(end, self.finished, self.nodes.fabric.packet_hops, &standing);
             return standing;
         }
+        let accounts = &shared.accounts[parity];
+        fabric.schedule.hand_over(&mut accounts[me].write().unwrap_or_else(|e| e.into_inner()));
         fabric.outbox_next = Instant::NEVER;
         for to in (0..n).filter(|to| *to != me) {
             let mut box_ = shared.mail[parity][me * n + to].lock().unwrap_or_else(|e| e.into_inner());

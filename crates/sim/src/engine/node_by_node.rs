@@ -82,7 +82,8 @@ fn run_host<E: Extension, H: EndHost<Schedule = NodeByNode<E>>, O: Observer>(
         match leaf {
             LINK => {
                 let port = host.port_mut();
-                let (_, packet) = w.fabric.schedule.take(&mut port.agenda, LINK, port.link_in);
+                let ((), packet) = w.fabric.schedule.take(port.link_in);
+                port.agenda.set(LINK, w.fabric.schedule.head(port.link_in));
                 host.arrive(w, packet);
             }
             PORT => host.free(w),
@@ -110,7 +111,8 @@ fn run_switch<D: DataPlane, O: Observer>(
     while let Some((now, leaf)) = switch.agenda.first_before(end) {
         if leaf < ports {
             let link = switch.ports[leaf].link_in;
-            let (_, packet) = fabric.schedule.take(&mut switch.agenda, leaf, link);
+            let ((), packet) = fabric.schedule.take(link);
+            switch.agenda.set(leaf, fabric.schedule.head(link));
             switch.arrive(now, leaf as PortId, packet, fabric, observer);
         } else if leaf < 2 * ports {
             switch.free(now, (leaf - ports) as PortId, fabric, observer);

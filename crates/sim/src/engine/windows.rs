@@ -22,7 +22,7 @@ pub(crate) trait Windows<H: EndHost, D, O>: Schedule {
         finished: &mut impl FnMut(Instant, Finished),
         observer: &mut O,
     );
-    /// The window that ended at `end` is over, and all partitions have put their accounts of it there.
+    /// The window that ended at `end` is over, and all partitions have put their accounts of it there; a lone one has not.
     #[inline(always)]
     fn settle(_nodes: &mut Nodes<H, D>, _accounts: &[RwLock<Self::Account>], _end: Instant) {}
     /// The earliest event that it knows of.

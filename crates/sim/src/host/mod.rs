@@ -158,8 +158,8 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> End
     fn free(&mut self, w: &mut Around<T::Params, S, impl FnMut(Instant, Finished), impl Observer>) {
         S::ended(&mut self.port.busy_until);
         let busy_until = self.port.busy_until;
-        let again = if S::is_free(busy_until, w.now) { self.transmit(w) } else { busy_until };
-        self.port.look_at(again, w.fabric);
+        let again = if self.port.is_free(w.now, w.fabric) { self.transmit(w) } else { busy_until };
+        self.port.look_at(again);
     }
 
     #[inline(always)]
@@ -378,13 +378,13 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
     /// Sends if the link is free, else makes sure it is looked at when it is.
     #[inline(always)]
     fn kick(&mut self, w: &mut Around<T::Params, S, impl FnMut(Instant, Finished), impl Observer>) {
-        if S::is_free(self.port.busy_until, w.now) {
+        if self.port.is_free(w.now, w.fabric) {
             let again = self.transmit(w);
             if again != Instant::NEVER {
-                self.port.look_at(again, w.fabric);
+                self.port.look_at(again);
             }
         } else if !self.port.agenda.awaits(self.port.event(PORT)) && self.nic.sendable() {
-            self.port.look_at(self.port.busy_until, w.fabric);
+            self.port.look_at(self.port.busy_until);
         }
     }
 
@@ -435,10 +435,10 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
         // What can go at once does so where it is made: written to memory in parts and read back whole, it would wait for itself.
         if let Some(one) = reply {
             let reply = answer(port.id, keys, w.params.symmetric, packet, one);
-            if S::is_free(port.busy_until, now) && nic.lets_replies_pass() {
+            if port.is_free(now, w.fabric) && nic.lets_replies_pass() {
                 let again = depart(port, nic, w, &reply);
                 if again != Instant::NEVER {
-                    port.look_at(again, w.fabric);
+                    port.look_at(again);
                 }
             } else {
                 waits = true;
@@ -559,7 +559,7 @@ fn depart<X: Sender, N: Nic<X>, S: Schedule<Extension = X::Extension>, F, O: Obs
     packet: &Frame<X::Extension>,
 ) -> Instant {
     let free_at = port.depart(w.now, packet, w.fabric, w.observer);
-    if S::IN_ORDER || nic.sendable() { free_at } else { Instant::NEVER }
+    if nic.sendable() { free_at } else { Instant::NEVER }
 }
 
 /// A reply of host `from` to a packet that came in.

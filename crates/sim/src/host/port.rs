@@ -4,7 +4,6 @@ use crate::host::params::{Credits, Finished, HostParams, Timeouts};
 use crate::net::link::{Fabric, Wire, put_on_wire};
 use crate::net::schedule::{Agenda, Clock, EventName, Schedule};
 use crate::net::stats::{Drops, PortStats};
-use crate::net::tree::Tree;
 use crate::observe::Observer;
 use crate::workload::{Flow, FlowKeys};
 use backwater_dataplane::Ring;
@@ -151,8 +150,8 @@ impl<S: Schedule> HostPort<S> {
 
     /// The port is looked at next at `at`.
     #[inline(always)]
-    pub fn look_at(&mut self, at: Instant, fabric: &mut Fabric<S>) {
-        self.agenda.set_port(&mut fabric.schedule, self.event(PORT), at);
+    pub fn look_at(&mut self, at: Instant) {
+        self.agenda.set_port(self.event(PORT), at);
     }
 
     /// A packet takes the link. When the link is free again.
@@ -171,11 +170,16 @@ impl<S: Schedule> HostPort<S> {
         put_on_wire(&mut self.wire, fabric, &mut self.drops, now, free_at, packet, queue, |packet, reason| {
             observer.dropped(now, id, packet, reason);
         });
+        self.agenda.take_port(&mut fabric.schedule, self.event(PORT), free_at);
         free_at
     }
-}
 
-impl<S: Schedule<Agenda<4>: AsMut<Tree<4>>>> HostPort<S> {
+    /// Whether the link is.
+    #[inline(always)]
+    pub fn is_free(&self, now: Instant, fabric: &Fabric<S>) -> bool {
+        self.agenda.is_free(&fabric.schedule, self.event(PORT), self.busy_until, now)
+    }
+
     /// A flow will arrive here.
     #[inline(always)]
     pub fn announce(&mut self, flow: Flow) {
@@ -185,16 +189,21 @@ impl<S: Schedule<Agenda<4>: AsMut<Tree<4>>>> HostPort<S> {
         }
     }
 
-    /// The next flow that arrives now.
+    /// The next flow that will arrive here.
+    pub(crate) fn next_flow(&self) -> Option<&Flow> {
+        self.arrivals.front()
+    }
+
+    /// The next flow that arrives by `now`.
     #[inline(always)]
     pub fn arrival(&mut self, now: Instant) -> Option<Flow> {
-        self.arrivals.front().is_some_and(|flow| flow.at == now).then(|| self.arrivals.pop_front()).flatten()
+        self.arrivals.front().is_some_and(|flow| flow.at <= now).then(|| self.arrivals.pop_front()).flatten()
     }
 
     /// The event queue learns when the next flow arrives.
     #[inline(always)]
     pub fn await_arrival(&mut self) {
         let next = self.arrivals.front().map_or(Instant::NEVER, |flow| flow.at);
-        self.agenda.as_mut().set(ARRIVAL, next);
+        self.agenda.set_start(ARRIVAL, next);
     }
 }

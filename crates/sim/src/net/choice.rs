@@ -86,7 +86,9 @@ impl ByFlow {
             ByFlow::Salted(salt) => hash::range32(hash::salted(packet.key, *salt), count),
             ByFlow::Hpcc { seed, addresses } => {
                 let [source, destination] = [packet.src, packet.dst].map(|host| addresses[host as usize]);
-                hpcc::network::murmur3(*seed, [source, destination, packet.key]) % count
+                let hash = hpcc::network::murmur3(*seed, [source, destination, packet.key]);
+                // The same, mostly without a division.
+                if count.is_power_of_two() { hash & (count - 1) } else { hash % count }
             }
         }
     }

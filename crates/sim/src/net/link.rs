@@ -76,10 +76,9 @@ pub struct Crossing<S: Schedule> {
 }
 
 impl<S: Schedule> Fabric<S> {
-    /// Puts a frame that leaves `queue` on a link; its last bit arrives at `at`.
+    /// Puts a frame that leaves `queue` on a link; its last bit arrives at `at`, by which it is kept with its stamp.
     #[inline(always)]
-    pub fn send(&mut self, to: Target, at: Instant, frame: &Frame<S::Extension>, queue: QueueId) {
-        let stamp = self.schedule.stamp();
+    pub fn send(&mut self, to: Target, (at, stamp): (Instant, S::Stamp), frame: &Frame<S::Extension>, queue: QueueId) {
         if to.partition == self.id {
             self.schedule.deliver(to, at, stamp, frame, queue);
         } else {
@@ -114,6 +113,8 @@ pub(crate) fn put_on_wire<S: Schedule>(
     dropped: impl FnOnce(&Packet, DropReason),
 ) {
     let at = sent + wire.delay;
+    // Lost or not, so that the end of each transmission has one beside it.
+    let stamp = fabric.schedule.stamp(at);
     if let Some(faults) = &mut wire.faults
         && let Some(reason) = faults.strike(frame.kind, start, at)
     {
@@ -125,5 +126,5 @@ pub(crate) fn put_on_wire<S: Schedule>(
         }
         return;
     }
-    fabric.send(wire.target, at, frame, queue);
+    fabric.send(wire.target, stamp, frame, queue);
 }

@@ -26,12 +26,6 @@ impl<E: Extension, T: Copy> InFlight<E, T> {
         self.frames.front().map_or(Instant::NEVER, |(at, ..)| *at)
     }
 
-    /// The head frame, and its stamp.
-    #[inline(always)]
-    pub fn front(&self) -> Option<(T, &Frame<E>)> {
-        self.frames.front().map(|(_, stamp, frame)| (*stamp, frame))
-    }
-
     /// How many.
     #[inline(always)]
     pub fn count(&self) -> usize {
@@ -42,13 +36,6 @@ impl<E: Extension, T: Copy> InFlight<E, T> {
     #[inline(always)]
     pub fn before(&self, end: Instant) -> impl Iterator<Item = &Frame<E>> {
         self.frames.iter().take_while(move |(at, ..)| *at < end).map(|(.., frame)| frame)
-    }
-
-    /// The head frame has been dealt with. The arrival of the next; [`Instant::NEVER`] if none is in flight.
-    #[inline(always)]
-    pub fn advance(&mut self) -> Instant {
-        self.frames.drop_front();
-        self.head()
     }
 
     /// A frame that left `queue` is on its way.
@@ -62,18 +49,18 @@ impl<E: Extension, T: Copy> InFlight<E, T> {
 
 /// What is in flight towards the nodes, and which of them it concerns.
 #[derive(Debug)]
-pub struct NodeByNode<E = (), T = ()> {
+pub(crate) struct NodeByNode<E = (), T = ()> {
     /// `[link]`: frames in flight.
-    pub in_flight: Vec<InFlight<E, T>>,
+    pub(crate) in_flight: Vec<InFlight<E, T>>,
     /// `[node]`: no event before this.
-    pub next: Vec<Instant>,
+    pub(crate) next: Vec<Instant>,
     /// `[node]`: ports whose link was idle and is not any more.
-    pub woken: Vec<Vec<u16>>,
+    pub(crate) woken: Vec<Vec<u16>>,
 }
 
 impl<E: Extension, T: Copy> NodeByNode<E, T> {
     /// For so many nodes and incoming links.
-    pub fn of(nodes: usize, links: usize) -> NodeByNode<E, T> {
+    pub(crate) fn of(nodes: usize, links: usize) -> NodeByNode<E, T> {
         NodeByNode {
             in_flight: vec![InFlight::default(); links],
             next: vec![Instant::NEVER; nodes],
@@ -81,19 +68,32 @@ impl<E: Extension, T: Copy> NodeByNode<E, T> {
         }
     }
 
-    /// Takes the frame that has arrived by `link`, which is `leaf` in its node's queue; with its stamp.
+    /// The frame that has arrived by `link`, with its stamp.
     #[inline(always)]
-    pub fn take<const LEAVES: usize>(&mut self, tree: &mut Tree<LEAVES>, leaf: usize, link: u32) -> (T, Frame<E>) {
-        let frames = &mut self.in_flight[link as usize];
-        let (stamp, frame) = frames.front().expect("an armed link has a frame in flight");
+    pub(crate) fn front(&self, link: u32) -> (T, &Frame<E>) {
+        let (_, stamp, frame) =
+            self.in_flight[link as usize].frames.front().expect("an armed link has a frame in flight");
+        (*stamp, frame)
+    }
+
+    /// Takes it.
+    #[inline(always)]
+    pub(crate) fn take(&mut self, link: u32) -> (T, Frame<E>) {
+        let (stamp, frame) = self.front(link);
         let taken = (stamp, *frame);
-        tree.set(leaf, frames.advance());
+        self.in_flight[link as usize].frames.drop_front();
         taken
+    }
+
+    /// Arrival of the frame behind it; [`Instant::NEVER`] if none is in flight.
+    #[inline(always)]
+    pub(crate) fn second(&self, link: u32) -> Instant {
+        self.in_flight[link as usize].frames.second().map_or(Instant::NEVER, |(at, ..)| *at)
     }
 
     /// A frame that left `queue` will arrive.
     #[inline(always)]
-    pub fn put(&mut self, to: Target, at: Instant, stamp: T, frame: &Frame<E>, queue: QueueId) {
+    pub(crate) fn put(&mut self, to: Target, at: Instant, stamp: T, frame: &Frame<E>, queue: QueueId) {
         let frames = &mut self.in_flight[to.link as usize];
         if frames.count() == 0 {
             self.woken[to.node as usize].push(to.port);
@@ -104,7 +104,7 @@ impl<E: Extension, T: Copy> NodeByNode<E, T> {
 
     /// Arrival of the head frame of a link.
     #[inline(always)]
-    pub fn head(&self, link: u32) -> Instant {
+    pub(crate) fn head(&self, link: u32) -> Instant {
         self.in_flight[link as usize].head()
     }
 }
@@ -121,22 +121,24 @@ impl<E: Extension> Schedule for NodeByNode<E> {
     }
 
     #[inline(always)]
-    fn stamp(&mut self) {}
+    fn stamp(&mut self, at: Instant) -> (Instant, ()) {
+        (at, ())
+    }
 
     #[inline(always)]
     fn deliver(&mut self, to: Target, at: Instant, stamp: (), frame: &Frame<E>, queue: QueueId) {
         self.put(to, at, stamp, frame, queue);
     }
-
-    #[inline(always)]
-    fn is_free(busy_until: Instant, now: Instant) -> bool {
-        busy_until <= now
-    }
 }
 
-impl<E, const LEAVES: usize> Agenda<NodeByNode<E>> for Tree<LEAVES> {
+impl<E: Extension, const LEAVES: usize> Agenda<NodeByNode<E>> for Tree<LEAVES> {
     fn new(leaves: usize, tie_seed: u64) -> Tree<LEAVES> {
         Tree::new(leaves, tie_seed)
+    }
+
+    #[inline(always)]
+    fn is_free(&self, _schedule: &NodeByNode<E>, _port: EventName, busy_until: Instant, now: Instant) -> bool {
+        busy_until <= now
     }
 
     #[inline(always)]
@@ -145,8 +147,13 @@ impl<E, const LEAVES: usize> Agenda<NodeByNode<E>> for Tree<LEAVES> {
     }
 
     #[inline(always)]
-    fn set_port(&mut self, _schedule: &mut NodeByNode<E>, port: EventName, at: Instant) {
+    fn set_port(&mut self, port: EventName, at: Instant) {
         self.set(port.leaf, at);
+    }
+
+    #[inline(always)]
+    fn set_start(&mut self, leaf: usize, at: Instant) {
+        self.set(leaf, at);
     }
 
     #[inline(always)]

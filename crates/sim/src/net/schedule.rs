@@ -11,8 +11,8 @@ pub trait Schedule: Send + Sized {
     type Extension: Extension;
     /// What a node keeps of its own events; as many as `LEAVES`, or several such blocks.
     type Agenda<const LEAVES: usize>: Agenda<Self>;
-    /// Events at one instant come in the order in which they were scheduled. So the end of each transmission is an event, and a
-    /// pause goes out before the packet that caused it, as it does in ns-3.
+    /// Events at one instant come in the order in which they were scheduled, and a pause goes out before the packet that caused it, as
+    /// it does in ns-3.
     const IN_ORDER: bool;
 
     /// When an arrival was scheduled, where that decides between events of one instant.
@@ -20,15 +20,18 @@ pub trait Schedule: Send + Sized {
     /// What a partition tells all others of a window, beside the frames it sent them.
     type Account: Default + Send + Sync;
 
-    /// For so many nodes and incoming links, in this partition; no frame of the network is longer on its way than `longest`.
+    /// For so many nodes and incoming links, in this partition; full packets are on their way for up to `longest`.
     fn new(partition: u16, nodes: usize, links: usize, longest: Duration) -> Self;
-    /// What is scheduled next is scheduled now.
-    fn stamp(&mut self) -> Self::Stamp;
-    /// A frame that left `queue` will arrive at a node here.
+    /// What is scheduled next is scheduled now, for `at`: by which time it is kept, which may say more than `at`, and its stamp.
+    fn stamp(&mut self, at: Instant) -> (Instant, Self::Stamp);
+    /// What is kept by this time, and what it schedules, comes no sooner than then.
+    #[inline(always)]
+    fn earliest(kept_by: Instant) -> Instant {
+        kept_by
+    }
+    /// A frame that left `queue` will arrive at a node here, at the time that came with its stamp.
     fn deliver(&mut self, to: Target, at: Instant, stamp: Self::Stamp, frame: &Frame<Self::Extension>, queue: QueueId);
-    /// Whether a port is free whose last transmission ends at `busy_until`.
-    fn is_free(busy_until: Instant, now: Instant) -> bool;
-    /// The event of that end has come.
+    /// The event has come that a transmission ends at `busy_until`.
     #[inline(always)]
     fn ended(_busy_until: &mut Instant) {}
     /// The window is over: puts the account of it in its place, where an older one lies.
@@ -40,10 +43,17 @@ pub trait Schedule: Send + Sized {
 pub trait Agenda<S>: Send {
     /// Empty, with room for `leaves`; ties are drawn from `tie_seed`, if they are drawn.
     fn new(leaves: usize, tie_seed: u64) -> Self;
+    /// The port is taken from now on, by a transmission that ends at `until`.
+    #[inline(always)]
+    fn take_port(&mut self, _schedule: &mut S, _port: EventName, _until: Instant) {}
+    /// Whether the port is free, whose last transmission ends at `busy_until`.
+    fn is_free(&self, schedule: &S, port: EventName, busy_until: Instant, now: Instant) -> bool;
     /// Whether a port that is taken will be looked at when it is not.
     fn awaits(&self, port: EventName) -> bool;
     /// The port is looked at next at `at`; [`Instant::NEVER`]: not before something happens to it.
-    fn set_port(&mut self, schedule: &mut S, port: EventName, at: Instant);
+    fn set_port(&mut self, port: EventName, at: Instant);
+    /// The next flow starts at `at`, as the event of `leaf`.
+    fn set_start(&mut self, leaf: usize, at: Instant);
     /// The timer runs at `at`, whatever else it runs for.
     fn wake_at(&mut self, schedule: &mut S, timer: EventName, at: Instant);
     /// A clock of a flow of the node strikes at `at`, as an event of its own.

@@ -169,12 +169,10 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
         }
         let Some(egress) = self.route(now, &packet, observer) else { return };
         let as_data = self.plane.queues_as_data(packet.kind);
-        if let Some(queue) = self.pass(now, ingress, egress, &mut packet, observer) {
+        if let Some(queue) = self.pass(now, ingress, egress, &mut packet, fabric, observer) {
             let p = &mut self.ports[egress as usize];
             let free_at = p.depart(now, &packet, queue, fabric, &mut self.drops, self.id, observer);
-            if S::IN_ORDER {
-                self.look_at(egress, free_at, fabric);
-            }
+            self.agenda.take_port(&mut fabric.schedule, self.end_at(egress), free_at);
             let queue = as_data.then_some(queue);
             let departed = Departed { queue, control_on: None, entered: now };
             return observer.departed(now, self.id, egress, &packet, &departed);
@@ -252,9 +250,10 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
         ingress: PortId,
         egress: PortId,
         packet: &mut Frame<S::Extension>,
+        fabric: &Fabric<S>,
         observer: &mut O,
     ) -> Option<QueueId> {
-        if !S::is_free(self.ports[egress as usize].busy_until, now) || self.meters.is_some() {
+        if !self.is_free(now, egress, fabric) || self.meters.is_some() {
             return None;
         }
         let queue = self.plane.pass(now, packet, ingress, egress)?;
@@ -270,19 +269,18 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
     fn kick<O: Observer>(&mut self, now: Instant, port: PortId, fabric: &mut Fabric<S>, observer: &mut O) {
         let mut next = Some(port);
         while let Some(port) = next {
-            let busy_until = self.ports[port as usize].busy_until;
-            if !S::is_free(busy_until, now) {
+            if !self.is_free(now, port, fabric) {
                 // What a port that holds credits awaits may be later than that.
                 let awaits = !S::Extension::CREDITED && self.agenda.awaits(self.end_at(port));
                 if !awaits && self.plane.sendable(port) {
-                    self.look_at(port, busy_until, fabric);
+                    self.look_at(port, self.ports[port as usize].busy_until);
                 }
                 return;
             }
             let again;
             (again, next) = self.transmit(now, port, fabric, observer);
             if again != Instant::NEVER {
-                self.look_at(port, again, fabric);
+                self.look_at(port, again);
             }
         }
     }
@@ -290,14 +288,12 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
     /// `port` is to be looked at: a transmission was to end.
     #[inline(always)]
     pub fn free<O: Observer>(&mut self, now: Instant, port: PortId, fabric: &mut Fabric<S>, observer: &mut O) {
-        let busy_until = &mut self.ports[port as usize].busy_until;
-        S::ended(busy_until);
-        if !S::is_free(*busy_until, now) {
-            let busy_until = *busy_until;
-            return self.look_at(port, busy_until, fabric);
+        S::ended(&mut self.ports[port as usize].busy_until);
+        if !self.is_free(now, port, fabric) {
+            return self.look_at(port, self.ports[port as usize].busy_until);
         }
         let (again, control_on) = self.transmit(now, port, fabric, observer);
-        self.look_at(port, again, fabric);
+        self.look_at(port, again);
         if let Some(port) = control_on {
             self.kick(now, port, fabric, observer);
         }
@@ -309,10 +305,15 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
         EventName { leaf: self.ports.len() + port as usize, node: self.id as u32, port }
     }
 
+    #[inline(always)]
+    fn is_free(&self, now: Instant, port: PortId, fabric: &Fabric<S>) -> bool {
+        self.agenda.is_free(&fabric.schedule, self.end_at(port), self.ports[port as usize].busy_until, now)
+    }
+
     /// `port` is looked at next at `at`.
     #[inline(always)]
-    fn look_at(&mut self, port: PortId, at: Instant, fabric: &mut Fabric<S>) {
-        self.agenda.set_port(&mut fabric.schedule, self.end_at(port), at);
+    fn look_at(&mut self, port: PortId, at: Instant) {
+        self.agenda.set_port(self.end_at(port), at);
     }
 
     /// Puts the next frame of `port` on the wire. When the port is to be looked at again, or never; and the port that a
@@ -332,7 +333,7 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
         if control_on.is_some() {
             self.arm_timer();
         }
-        (if S::IN_ORDER || self.plane.sendable(port) { free_at } else { Instant::NEVER }, control_on)
+        (if self.plane.sendable(port) { free_at } else { Instant::NEVER }, control_on)
     }
 
     /// Puts the next frame of `port` on the wire. When the link is free again, if there was one; and the port that a control
@@ -356,6 +357,7 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
             self.count_discarded(now, port, DropReason::NotEct, observer);
         }
         let Some(sent) = sent else { return (None, None) };
+        self.agenda.take_port(&mut fabric.schedule, self.end_at(port), free_at);
         if let Some(meters) = &mut self.meters
             && sent.queue.is_some()
         {

@@ -17,7 +17,7 @@ const TIE_BITS: u32 = 18;
 ///
 /// The size is a constant, a power of two, so that a path is a fixed number of steps and no step checks a bound.
 #[derive(Clone, Debug)]
-pub struct Tree<const LEAVES: usize> {
+pub(crate) struct Tree<const LEAVES: usize> {
     blocks: Vec<Block<LEAVES>>,
     /// Bits of a key that hold the leaf.
     leaf_bits: u32,
@@ -37,7 +37,7 @@ impl<const LEAVES: usize> Tree<LEAVES> {
     ///
     /// # Panics
     /// With more than 2^10 leaves: eight bits at least have to be left for the tie hash.
-    pub fn new(leaves: usize, seed: u64) -> Tree<LEAVES> {
+    pub(crate) fn new(leaves: usize, seed: u64) -> Tree<LEAVES> {
         const { assert!(LEAVES.is_power_of_two() && LEAVES > 1) };
         let blocks = leaves.div_ceil(LEAVES);
         assert!(blocks * LEAVES <= 1 << 10, "a node has at most 511 ports");
@@ -55,10 +55,21 @@ impl<const LEAVES: usize> Tree<LEAVES> {
     /// Sets the time of `leaf`; what is due at [`TIME_LIMIT`] or later never comes, since no run lasts so long, and makes it idle
     /// like [`Instant::NEVER`].
     #[inline(always)]
-    pub fn set(&mut self, leaf: usize, at: Instant) {
+    pub(crate) fn set(&mut self, leaf: usize, at: Instant) {
+        let salt = self.blocks[leaf / LEAVES].salts[leaf % LEAVES];
+        self.put(leaf, if at >= TIME_LIMIT { u64::MAX } else { key(leaf, at, salt, self.leaf_bits) });
+    }
+
+    /// As [`Tree::set`], but ties are not drawn: the leaf with the lowest number comes first.
+    #[inline(always)]
+    pub(crate) fn set_plain(&mut self, leaf: usize, at: Instant) {
+        self.put(leaf, if at >= TIME_LIMIT { u64::MAX } else { at.0 << TIE_BITS | leaf as u64 });
+    }
+
+    #[inline(always)]
+    fn put(&mut self, leaf: usize, key: u64) {
         let block = &mut self.blocks[leaf / LEAVES];
-        let mut i = leaf % LEAVES;
-        let mut winner = if at >= TIME_LIMIT { u64::MAX } else { key(leaf, at, block.salts[i], self.leaf_bits) };
+        let (mut i, mut winner) = (leaf % LEAVES, key);
         block.leaves[i] = winner;
         // The winner so far stays in a register; siblings load independently of it.
         winner = winner.min(block.leaves[i ^ 1]);
@@ -82,14 +93,14 @@ impl<const LEAVES: usize> Tree<LEAVES> {
 
     /// The earliest leaf, if it is before `end`.
     #[inline(always)]
-    pub fn first_before(&self, end: Instant) -> Option<(Instant, usize)> {
+    pub(crate) fn first_before(&self, end: Instant) -> Option<(Instant, usize)> {
         let key = self.root();
         (key < end.0 << TIE_BITS).then(|| (Instant(key >> TIE_BITS), key as usize & ((1 << self.leaf_bits) - 1)))
     }
 
     /// Time of the earliest leaf; [`Instant::NEVER`] if all are idle.
     #[inline(always)]
-    pub fn next(&self) -> Instant {
+    pub(crate) fn next(&self) -> Instant {
         match self.root() {
             u64::MAX => Instant::NEVER,
             key => Instant(key >> TIE_BITS),
@@ -98,7 +109,7 @@ impl<const LEAVES: usize> Tree<LEAVES> {
 
     /// Time of `leaf`; [`Instant::NEVER`] if it is idle.
     #[inline(always)]
-    pub fn time(&self, leaf: usize) -> Instant {
+    pub(crate) fn time(&self, leaf: usize) -> Instant {
         match self.blocks[leaf / LEAVES].leaves[leaf % LEAVES] {
             u64::MAX => Instant::NEVER,
             key => Instant(key >> TIE_BITS),
@@ -107,14 +118,8 @@ impl<const LEAVES: usize> Tree<LEAVES> {
 
     /// Whether `leaf` has a pending time.
     #[inline(always)]
-    pub fn is_set(&self, leaf: usize) -> bool {
+    pub(crate) fn is_set(&self, leaf: usize) -> bool {
         self.blocks[leaf / LEAVES].leaves[leaf % LEAVES] != u64::MAX
-    }
-}
-
-impl<const LEAVES: usize> AsMut<Tree<LEAVES>> for Tree<LEAVES> {
-    fn as_mut(&mut self) -> &mut Tree<LEAVES> {
-        self
     }
 }
 

@@ -43,16 +43,13 @@ impl<E: Extension> Schedule for InOrder<E> {
     }
 
     #[inline(always)]
-    fn stamp(&mut self) {}
+    fn stamp(&mut self, at: Instant) -> (Instant, ()) {
+        (at, ())
+    }
 
     #[inline(always)]
     fn deliver(&mut self, to: Target, at: Instant, _stamp: (), frame: &Frame<E>, queue: QueueId) {
         self.wheel.push_frame(at, Event::new(What::Arrival, to.node, to.port), frame, queue);
-    }
-
-    #[inline(always)]
-    fn is_free(busy_until: Instant, _now: Instant) -> bool {
-        busy_until == Instant::ZERO
     }
 
     #[inline(always)]
@@ -67,16 +64,26 @@ impl<E: Extension> Agenda<InOrder<E>> for Nothing {
     }
 
     #[inline(always)]
+    fn take_port(&mut self, schedule: &mut InOrder<E>, port: EventName, until: Instant) {
+        schedule.wheel.push(until, Event::new(What::Free, port.node, port.port));
+    }
+
+    #[inline(always)]
+    fn is_free(&self, _schedule: &InOrder<E>, _port: EventName, busy_until: Instant, _now: Instant) -> bool {
+        busy_until == Instant::ZERO
+    }
+
+    #[inline(always)]
     fn awaits(&self, _port: EventName) -> bool {
         true
     }
 
+    /// It is looked at when a transmission ends, whether something waits or not.
     #[inline(always)]
-    fn set_port(&mut self, schedule: &mut InOrder<E>, port: EventName, at: Instant) {
-        if at != Instant::NEVER {
-            schedule.wheel.push(at, Event::new(What::Free, port.node, port.port));
-        }
-    }
+    fn set_port(&mut self, _port: EventName, _at: Instant) {}
+
+    /// Flows start from a list of the network.
+    fn set_start(&mut self, _leaf: usize, _at: Instant) {}
 
     #[inline(always)]
     fn wake_at(&mut self, schedule: &mut InOrder<E>, timer: EventName, at: Instant) {
@@ -172,7 +179,9 @@ where
             }
             if let Some(flow) = fabric.schedule.starts.pop_front() {
                 let host = &mut nodes.hosts[flow.src as usize];
-                let w = &mut Around { now: start, params, fabric, finished, observer };
+                // Between two nanoseconds nothing happens there: a wake-up ordered for later between them would come before its time.
+                let now = Instant(start.0 / 1000 * 1000);
+                let w = &mut Around { now, params, fabric, finished, observer };
                 host.start(w, flow);
                 host.started(w);
             }

@@ -2,8 +2,10 @@
 
 pub(crate) mod errors;
 pub(crate) mod in_order;
+mod known;
 pub(crate) mod network;
 pub(crate) mod ranked;
 mod ranks;
+mod stamps;
 pub(crate) mod streams;
 pub(crate) mod wheel;

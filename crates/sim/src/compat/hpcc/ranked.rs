@@ -1,10 +1,11 @@
 //! The order of ns-3 node by node: of events at one instant that comes first which was scheduled first.
 //!
 //! As [`crate::net::node_by_node`], with a stamp on every event that says when it was scheduled, and ranks that tell any two stamps
-//! apart by the time they meet ([`super::ranks`]). So the outcome is that of [`super::in_order`], whose events come one by one, at the
-//! speed of nodes that run alone and on any number of threads. Not where anything is drawn in the order of all events.
+//! apart by the time they meet ([`super::ranks`]). So the outcome is that of [`super::in_order`], whose events come one by one, on
+//! any number of threads. Not where anything is drawn in the order of all events.
 
-use super::ranks::{Account, Ranks, Stamp};
+use super::ranks::{Account, Ranks, START_OF_NS};
+use super::stamps::Stamp;
 use crate::engine::windows::Windows;
 use crate::host::params::{Finished, HostParams};
 use crate::host::port::{ARRIVAL, Around, EndHost, LINK, PORT, TIMER};
@@ -22,6 +23,10 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::sync::RwLock;
 
+/// No window is longer, however long links are: each of its nanoseconds has a place in memory, and what a partition schedules in it is
+/// numbered in so many bits.
+pub(crate) const WINDOW_MAX: Duration = Duration::from_us(16);
+
 /// What is in flight towards the nodes of one partition, and in which order all was scheduled.
 #[derive(Debug)]
 pub(crate) struct Ranked<E: Extension = ()> {
@@ -29,34 +34,15 @@ pub(crate) struct Ranked<E: Extension = ()> {
     nodes: NodeByNode<E, Stamp>,
     /// Hosts, by number in the graph, that set timers in this window.
     timed: Vec<u32>,
-    /// Events of one instant at one node, the first last.
-    tied: Vec<Due<E>>,
-}
-
-/// An event that has come, and when it was scheduled.
-#[derive(Clone, Copy, Debug)]
-struct Due<E> {
-    stamp: Stamp,
-    what: What<E>,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum What<E> {
-    /// A frame has arrived at the port.
-    Arrival(PortId, Frame<E>),
-    /// The port has finished a transmission.
-    Free(PortId),
-    /// A timer of the node, or a clock of one of its flows.
-    Timer(u16, Option<Clock>),
-    /// A flow starts.
-    Start(Flow),
+    /// Leaves of a node whose events are kept by one time, the first last.
+    tied: Vec<(Stamp, usize)>,
 }
 
 /// What a node keeps of its events: a leaf for each link and port as node by node, and timers that each come for themselves.
 pub(crate) struct Leaves<const LEAVES: usize> {
     tree: Tree<LEAVES>,
-    /// `[port]`: of the end of its transmission.
-    frees: Vec<Stamp>,
+    /// `[port]`: the end of its last transmission: by which time it is kept, and its stamp. A leaf only where something waits for it.
+    ends: Vec<(Instant, Stamp)>,
     /// Timers that were set before this window, and in it.
     timers: BinaryHeap<Timer>,
     lately: BinaryHeap<Timer>,
@@ -109,23 +95,19 @@ impl<E: Extension> Schedule for Ranked<E> {
     }
 
     #[inline(always)]
-    fn stamp(&mut self) -> Stamp {
-        self.ranks.stamp()
+    fn stamp(&mut self, at: Instant) -> (Instant, Stamp) {
+        self.ranks.stamp_frame(at)
+    }
+
+    /// Its nanosecond: what a flow schedules that starts between two loses what is above the first.
+    #[inline(always)]
+    fn earliest(kept_by: Instant) -> Instant {
+        if kept_by == Instant::NEVER { kept_by } else { Instant(kept_by.0 / 1000 * 1000) }
     }
 
     #[inline(always)]
     fn deliver(&mut self, to: Target, at: Instant, stamp: Stamp, frame: &Frame<E>, queue: QueueId) {
-        self.nodes.put(to, whole_ns(at), stamp, frame, queue);
-    }
-
-    #[inline(always)]
-    fn is_free(busy_until: Instant, _now: Instant) -> bool {
-        busy_until == Instant::ZERO
-    }
-
-    #[inline(always)]
-    fn ended(busy_until: &mut Instant) {
-        *busy_until = Instant::ZERO;
+        self.nodes.put(to, at, stamp, frame, queue);
     }
 
     fn hand_over(&mut self, place: &mut Account) {
@@ -137,23 +119,39 @@ impl<E: Extension, const LEAVES: usize> Agenda<Ranked<E>> for Leaves<LEAVES> {
     fn new(leaves: usize, tie_seed: u64) -> Leaves<LEAVES> {
         Leaves {
             tree: Tree::new(leaves, tie_seed),
-            frees: vec![Stamp::default(); leaves],
+            ends: vec![(Instant::ZERO, Stamp::before_all(0)); leaves],
             timers: BinaryHeap::new(),
             lately: BinaryHeap::new(),
         }
     }
 
     #[inline(always)]
-    fn awaits(&self, _port: EventName) -> bool {
-        true
+    fn take_port(&mut self, schedule: &mut Ranked<E>, port: EventName, until: Instant) {
+        self.ends[port.port as usize] = (schedule.ranks.kept_by(until), schedule.ranks.stamp_of_end());
     }
 
     #[inline(always)]
-    fn set_port(&mut self, schedule: &mut Ranked<E>, port: EventName, at: Instant) {
+    fn is_free(&self, schedule: &Ranked<E>, port: EventName, _busy_until: Instant, _now: Instant) -> bool {
+        let (at, stamp) = self.ends[port.port as usize];
+        schedule.ranks.has_come(at, stamp)
+    }
+
+    #[inline(always)]
+    fn awaits(&self, port: EventName) -> bool {
+        self.tree.is_set(port.leaf)
+    }
+
+    #[inline(always)]
+    fn set_port(&mut self, port: EventName, at: Instant) {
         if at != Instant::NEVER {
-            self.frees[port.port as usize] = schedule.ranks.stamp();
-            self.tree.set(port.leaf, whole_ns(at));
+            self.tree.set_plain(port.leaf, self.ends[port.port as usize].0);
         }
+    }
+
+    #[inline(always)]
+    fn set_start(&mut self, leaf: usize, at: Instant) {
+        let after_all = if at == Instant::NEVER { at } else { Instant(at.0 / 1000 * 1000 + START_OF_NS) };
+        self.tree.set_plain(leaf, after_all);
     }
 
     #[inline(always)]
@@ -176,43 +174,42 @@ impl<const LEAVES: usize> Leaves<LEAVES> {
         if self.lately.is_empty() {
             schedule.timed.push(timer.node);
         }
-        let at = whole_ns(at);
-        self.lately.push(Timer { at, stamp: schedule.ranks.stamp(), number: timer.port, clock });
+        let (at, stamp) = (schedule.ranks.kept_by(at), schedule.ranks.stamp());
+        self.lately.push(Timer { at, stamp, number: timer.port, clock });
         if at < self.tree.time(timer.leaf) {
-            self.tree.set(timer.leaf, at);
+            self.tree.set_plain(timer.leaf, at);
         }
     }
 
     /// A timer that was set before anything happened.
     fn preset(&mut self, leaf: usize, at: Instant, node: usize) {
-        self.timers.push(Timer { at: whole_ns(at), stamp: Stamp::before_all(node as u32), number: 0, clock: None });
+        let at = Instant(at.0 / 1000 * 1000);
+        self.timers.push(Timer { at, stamp: Stamp::before_all(node as u32), number: 0, clock: None });
         self.await_timer(leaf);
+    }
+
+    /// Timers whose first comes before any of the others.
+    fn first_timers(&mut self) -> &mut BinaryHeap<Timer> {
+        let earlier = self.timers.peek().is_some_and(|timer| self.lately.peek().is_none_or(|late| late < timer));
+        if earlier { &mut self.timers } else { &mut self.lately }
     }
 
     /// The timer that has come.
     fn take_timer(&mut self, leaf: usize) -> Timer {
-        let earlier = self.timers.peek().is_some_and(|timer| self.lately.peek().is_none_or(|late| late < timer));
-        let timers = if earlier { &mut self.timers } else { &mut self.lately };
-        let timer = timers.pop().expect("one is due");
+        let timer = self.first_timers().pop().expect("one is due");
         self.await_timer(leaf);
         timer
     }
 
     fn await_timer(&mut self, leaf: usize) {
         let next = |timers: &BinaryHeap<Timer>| timers.peek().map_or(Instant::NEVER, |timer| timer.at);
-        self.tree.set(leaf, next(&self.timers).min(next(&self.lately)));
+        self.tree.set_plain(leaf, next(&self.timers).min(next(&self.lately)));
     }
 
     /// The window is over in which the latest timers were set.
     fn settle(&mut self, ranks: &Ranks) {
         let ranked = |timer: Timer| Timer { stamp: ranks.ranked(timer.stamp), ..timer };
         self.timers.extend(self.lately.drain().map(ranked));
-    }
-}
-
-impl<const LEAVES: usize> AsMut<Tree<LEAVES>> for Leaves<LEAVES> {
-    fn as_mut(&mut self) -> &mut Tree<LEAVES> {
-        &mut self.tree
     }
 }
 
@@ -263,13 +260,20 @@ where
         finished: &mut impl FnMut(Instant, Finished),
         observer: &mut O,
     ) {
+        // All of the last nanosecond, however what comes in it is kept.
+        let end = Instant(end.0.div_ceil(1000) * 1000);
+        let first = <Self as Windows<H, D, O>>::next(nodes);
+        if first >= end {
+            return;
+        }
         let (hosts, fabric) = (nodes.hosts.len(), &mut nodes.fabric);
+        fabric.schedule.ranks.open(first, end);
         for (i, host) in nodes.hosts.iter_mut().enumerate() {
             if fabric.schedule.nodes.next[i] < end {
                 let port = host.port_mut();
                 if !fabric.schedule.nodes.woken[i].is_empty() {
                     fabric.schedule.nodes.woken[i].clear();
-                    port.agenda.tree.set(LINK, fabric.schedule.nodes.head(port.link_in));
+                    port.agenda.tree.set_plain(LINK, fabric.schedule.nodes.head(port.link_in));
                 }
                 let mut node = AtHost { host, params, fabric, finished, observer };
                 run(&mut node, end);
@@ -281,7 +285,7 @@ where
             if fabric.schedule.nodes.next[i] < end {
                 while let Some(port) = fabric.schedule.nodes.woken[i].pop() {
                     let link = switch.ports[port as usize].link_in;
-                    switch.agenda.tree.set(port as usize, fabric.schedule.nodes.head(link));
+                    switch.agenda.tree.set_plain(port as usize, fabric.schedule.nodes.head(link));
                 }
                 switch.touch(end, &fabric.schedule.nodes.in_flight);
                 run(&mut AtSwitch { switch, fabric, observer }, end);
@@ -291,50 +295,56 @@ where
     }
 }
 
-/// Events come at whole nanoseconds; only flows may start between them.
-#[inline(always)]
-fn whole_ns(at: Instant) -> Instant {
-    if at == Instant::NEVER { at } else { Instant(at.0 / 1000 * 1000) }
-}
-
 /// A node that runs through a window, with what its events touch.
 trait Node<E: Extension, const LEAVES: usize> {
-    fn tree(&self) -> &Tree<LEAVES>;
+    fn leaves(&mut self) -> &mut Leaves<LEAVES>;
     fn schedule(&mut self) -> &mut Ranked<E>;
-    /// Takes the event of `leaf`, which has come.
-    fn take(&mut self, now: Instant, leaf: usize) -> Due<E>;
-    fn come(&mut self, now: Instant, what: What<E>);
+    /// The link whose frames arrive as events of `leaf`, if it is one's.
+    fn link(&self, leaf: usize) -> Option<u32>;
+    /// When the next event of `leaf` was scheduled.
+    fn stamp(&mut self, leaf: usize) -> Stamp;
+    /// The event of `leaf` comes, which was kept by `at`. The leaf of a link is set by the caller.
+    fn run(&mut self, at: Instant, leaf: usize);
 }
 
 #[inline(always)]
 fn run<E: Extension, const LEAVES: usize>(node: &mut impl Node<E, LEAVES>, end: Instant) {
-    while let Some((now, leaf)) = node.tree().first_before(end) {
-        let due = node.take(now, leaf);
-        if node.tree().next() == now {
-            run_tied(node, now, due);
+    while let Some((at, leaf)) = node.leaves().tree.first_before(end) {
+        let next = node.link(leaf).map_or(Instant::NEVER, |link| node.schedule().nodes.second(link));
+        let tree = &mut node.leaves().tree;
+        tree.set_plain(leaf, next);
+        if tree.next() == at {
+            run_tied(node, at, leaf);
         } else {
-            node.come(now, due.what);
-            node.schedule().ranks.came(now, due.stamp);
+            node.run(at, leaf);
         }
     }
 }
 
-/// Runs all events of the instant, of which one is `due`, in the order in which they were scheduled.
+/// Runs all events that are kept by one time, that of `leaf` among them, in the order in which they were scheduled.
 #[inline(never)]
-fn run_tied<E: Extension, const LEAVES: usize>(node: &mut impl Node<E, LEAVES>, now: Instant, due: Due<E>) {
+fn run_tied<E: Extension, const LEAVES: usize>(node: &mut impl Node<E, LEAVES>, at: Instant, leaf: usize) {
     let mut tied = std::mem::take(&mut node.schedule().tied);
-    let mut more = Some(due);
+    let mut more = Some(leaf);
     loop {
-        while let Some(due) = more {
-            let stamp = node.schedule().ranks.ranked(due.stamp);
-            let place = tied.partition_point(|other: &Due<E>| other.stamp > stamp);
-            tied.insert(place, Due { stamp, ..due });
-            more = node.tree().first_before(Instant(now.0 + 1)).map(|(_, leaf)| node.take(now, leaf));
+        while let Some(leaf) = more {
+            node.leaves().tree.set_plain(leaf, Instant::NEVER);
+            // What comes first of a leaf stands for all of it.
+            if tied.iter().all(|(_, other)| *other != leaf) {
+                let stamp = node.stamp(leaf);
+                let stamp = node.schedule().ranks.ranked(stamp);
+                let place = tied.partition_point(|(other, _)| *other > stamp);
+                tied.insert(place, (stamp, leaf));
+            }
+            more = node.leaves().tree.first_before(Instant(at.0 + 1)).map(|(_, leaf)| leaf);
         }
-        let Some(first) = tied.pop() else { break };
-        node.come(now, first.what);
-        node.schedule().ranks.came(now, first.stamp);
-        more = node.tree().first_before(Instant(now.0 + 1)).map(|(_, leaf)| node.take(now, leaf));
+        let Some((_, leaf)) = tied.pop() else { break };
+        node.run(at, leaf);
+        if let Some(link) = node.link(leaf) {
+            let head = node.schedule().nodes.head(link);
+            node.leaves().tree.set_plain(leaf, head);
+        }
+        more = node.leaves().tree.first_before(Instant(at.0 + 1)).map(|(_, leaf)| leaf);
     }
     node.schedule().tied = tied;
 }
@@ -351,8 +361,8 @@ impl<E: Extension, H: EndHost<Schedule = Ranked<E>>, F: FnMut(Instant, Finished)
     for AtHost<'_, H, F, O>
 {
     #[inline(always)]
-    fn tree(&self) -> &Tree<4> {
-        &self.host.port().agenda.tree
+    fn leaves(&mut self) -> &mut Leaves<4> {
+        &mut self.host.port_mut().agenda
     }
 
     #[inline(always)]
@@ -361,44 +371,56 @@ impl<E: Extension, H: EndHost<Schedule = Ranked<E>>, F: FnMut(Instant, Finished)
     }
 
     #[inline(always)]
-    fn take(&mut self, now: Instant, leaf: usize) -> Due<E> {
+    fn link(&self, leaf: usize) -> Option<u32> {
+        (leaf == LINK).then(|| self.host.port().link_in)
+    }
+
+    fn stamp(&mut self, leaf: usize) -> Stamp {
         let port = self.host.port_mut();
         match leaf {
-            LINK => {
-                let (stamp, frame) = self.fabric.schedule.nodes.take(&mut port.agenda.tree, LINK, port.link_in);
-                Due { stamp, what: What::Arrival(0, frame) }
-            }
-            PORT => {
-                port.agenda.tree.set(PORT, Instant::NEVER);
-                Due { stamp: port.agenda.frees[0], what: What::Free(0) }
-            }
-            ARRIVAL => {
-                let flow = port.arrival(now).expect("one is due");
-                port.await_arrival();
-                Due { stamp: Stamp::after_all(now, flow.class, flow.id), what: What::Start(flow) }
-            }
-            _ => {
-                let Timer { stamp, number, clock, .. } = port.agenda.take_timer(TIMER);
-                Due { stamp, what: What::Timer(number, clock) }
-            }
+            LINK => self.fabric.schedule.nodes.front(port.link_in).0,
+            PORT => port.agenda.ends[0].1,
+            ARRIVAL => port.next_flow().map(start_stamp).expect("one is due"),
+            _ => port.agenda.first_timers().peek().expect("one is due").stamp,
         }
     }
 
     #[inline(always)]
-    fn come(&mut self, now: Instant, what: What<E>) {
+    fn run(&mut self, at: Instant, leaf: usize) {
         let AtHost { host, params, fabric, finished, observer } = self;
-        let w = &mut Around { now, params, fabric, finished: *finished, observer: *observer };
-        match what {
-            What::Arrival(_, frame) => host.arrive(w, frame),
-            What::Free(_) => host.free(w),
-            What::Timer(number, None) => host.timer(w, number),
-            What::Timer(_, Some(clock)) => host.strike(w, clock),
-            What::Start(flow) => {
-                host.start(w, flow);
-                host.started(w);
+        let port = host.port_mut();
+        let mut w = Around { now: at, params, fabric, finished: *finished, observer: *observer };
+        match leaf {
+            LINK => {
+                let (stamp, frame) = w.fabric.schedule.nodes.take(port.link_in);
+                w.now = w.fabric.schedule.ranks.come(at, stamp);
+                host.arrive(&mut w, frame);
+            }
+            PORT => {
+                w.now = w.fabric.schedule.ranks.come(at, port.agenda.ends[0].1);
+                host.free(&mut w);
+            }
+            ARRIVAL => {
+                let flow = port.arrival(at).expect("one is due");
+                port.await_arrival();
+                w.now = w.fabric.schedule.ranks.come(at, start_stamp(&flow));
+                host.start(&mut w, flow);
+                host.started(&mut w);
+            }
+            _ => {
+                let Timer { stamp, number, clock, .. } = port.agenda.take_timer(TIMER);
+                w.now = w.fabric.schedule.ranks.come(at, stamp);
+                match clock {
+                    None => host.timer(&mut w, number),
+                    Some(clock) => host.strike(&mut w, clock),
+                }
             }
         }
     }
+}
+
+fn start_stamp(flow: &Flow) -> Stamp {
+    Stamp::after_all(flow.at, flow.class, flow.id)
 }
 
 struct AtSwitch<'a, D: DataPlane, S: Schedule, O> {
@@ -409,8 +431,8 @@ struct AtSwitch<'a, D: DataPlane, S: Schedule, O> {
 
 impl<E: Extension, D: DataPlane<Extension = E>, O: Observer> Node<E, 64> for AtSwitch<'_, D, Ranked<E>, O> {
     #[inline(always)]
-    fn tree(&self) -> &Tree<64> {
-        &self.switch.agenda.tree
+    fn leaves(&mut self) -> &mut Leaves<64> {
+        &mut self.switch.agenda
     }
 
     #[inline(always)]
@@ -419,28 +441,34 @@ impl<E: Extension, D: DataPlane<Extension = E>, O: Observer> Node<E, 64> for AtS
     }
 
     #[inline(always)]
-    fn take(&mut self, _now: Instant, leaf: usize) -> Due<E> {
+    fn link(&self, leaf: usize) -> Option<u32> {
+        self.switch.ports.get(leaf).map(|port| port.link_in)
+    }
+
+    fn stamp(&mut self, leaf: usize) -> Stamp {
         let ports = self.switch.ports.len();
-        let agenda = &mut self.switch.agenda;
-        if leaf < ports {
-            let link = self.switch.ports[leaf].link_in;
-            let (stamp, frame) = self.fabric.schedule.nodes.take(&mut agenda.tree, leaf, link);
-            Due { stamp, what: What::Arrival(leaf as PortId, frame) }
-        } else if leaf < 2 * ports {
-            agenda.tree.set(leaf, Instant::NEVER);
-            Due { stamp: agenda.frees[leaf - ports], what: What::Free((leaf - ports) as PortId) }
-        } else {
-            Due { stamp: agenda.take_timer(leaf).stamp, what: What::Timer(0, None) }
+        match self.link(leaf) {
+            Some(link) => self.fabric.schedule.nodes.front(link).0,
+            None if leaf < 2 * ports => self.switch.agenda.ends[leaf - ports].1,
+            None => self.switch.agenda.first_timers().peek().expect("one is due").stamp,
         }
     }
 
     #[inline(always)]
-    fn come(&mut self, now: Instant, what: What<E>) {
+    fn run(&mut self, at: Instant, leaf: usize) {
         let AtSwitch { switch, fabric, observer } = self;
-        match what {
-            What::Arrival(port, frame) => switch.arrive(now, port, frame, fabric, *observer),
-            What::Free(port) => switch.free(now, port, fabric, *observer),
-            What::Timer(..) | What::Start(_) => switch.timer(now, fabric, *observer),
+        let ports = switch.ports.len();
+        let now;
+        if let Some(port) = switch.ports.get(leaf) {
+            let (stamp, frame) = fabric.schedule.nodes.take(port.link_in);
+            now = fabric.schedule.ranks.come(at, stamp);
+            switch.arrive(now, leaf as PortId, frame, fabric, *observer);
+        } else if leaf < 2 * ports {
+            now = fabric.schedule.ranks.come(at, switch.agenda.ends[leaf - ports].1);
+            switch.free(now, (leaf - ports) as PortId, fabric, *observer);
+        } else {
+            now = fabric.schedule.ranks.come(at, switch.agenda.take_timer(leaf).stamp);
+            switch.timer(now, fabric, *observer);
         }
         observer.settled(now, switch.id, &|| switch.plane.readings().audit());
     }
