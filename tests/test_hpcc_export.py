@@ -72,13 +72,13 @@ def entry(exported: exporter.Exported, key: str) -> str:
     return dict(line.split(" ", 1) for line in exported.files["config.txt"].splitlines())[key]
 
 
-def absolute(scenario: dict[str, Any]) -> list[tuple[int, int, int, int, int]]:
-    """Start in nanoseconds, source, destination, bytes and port of every flow a run starts, host by host in order."""
+def absolute(scenario: dict[str, Any]) -> list[tuple[int, int, int, int, int, int]]:
+    """Start in nanoseconds, ends, bytes, port and priority of every flow a run starts, host by host in order."""
     origin = units.resolved(scenario["run"]["origin"])
     ids = [node["id"] for node in json.loads(_core.network(json.dumps(scenario)))["nodes"]]
     listed = [
-        ((origin + at + 500) // 1000, ids[src], ids[dst], size, port)
-        for at, src, dst, size, port in exporter.drawn(scenario)
+        ((origin + at + 500) // 1000, ids[src], ids[dst], size, port, priority)
+        for at, src, dst, size, port, priority in exporter.drawn(scenario)
     ]
     return sorted(listed, key=lambda flow: flow[:2])
 
@@ -122,6 +122,32 @@ def test_an_import_comes_back_from_its_export(tmp_path: Path, transport: str, ch
     assert imported.network.links == first.network.links
     again["run"].pop("drain"), scenario["run"].pop("drain")
     assert again == scenario
+
+
+def test_priority_groups_come_back_from_an_export(tmp_path: Path) -> None:
+    several = edited(FLOWS, tmp_path, "1 3 3 200 2000", "1 3 7 200 2000")
+    first = importer.read(TOPOLOGY, several, CONFIG, "dctcp", "again")
+    scenario = Experiment(importer.write(first, tmp_path / "first.toml", force=False)[0]).plan["runs"][0]["scenario"]
+    exported = exporter.read(scenario)
+    assert exported.notes == []
+    again, imported = imported_again(exported, tmp_path, "dctcp")
+    assert imported.flows.flows == first.flows.flows
+    assert imported.flows.groups == {3, 7}
+    again["run"].pop("drain"), scenario["run"].pop("drain")
+    assert again == scenario
+
+
+def test_priorities_from_0_are_groups_from_1(tmp_path: Path) -> None:
+    workloads = CLOS.split("[[workload]]")
+    text = "[[workload]]".join([*workloads[:2], "\npriority = 6" + workloads[2]])
+    text = text.replace("[switch]\n", '[switch]\nassignment = "class"\nqueues = 8\n')
+    drawn = {"scheme": "dctcp", "seed": 1, "host_rate": 100, "delay": 1000, "buffer": 12, "origin": 2000}
+    exported = exporter.read(scenario_of(text.format(**drawn), tmp_path))
+    assert "priorities are groups one higher: group 0 there is that of pauses" in exported.notes
+    assert {line.split()[2] for line in exported.files["flow.txt"].splitlines()[1:]} == {"1", "7"}
+    too_many = scenario_of(text.replace("priority = 6", "priority = 7").format(**drawn), tmp_path)
+    with pytest.raises(InputError, match="priorities 0 to 7: expected 7 of them at most"):
+        exporter.read(too_many)
 
 
 @settings(max_examples=25, deadline=None)
@@ -586,4 +612,4 @@ def test_several_runs_have_a_file_each(cli: Cli, smoke: Path, three: Path, tmp_p
 
 def test_samples_agree_with_their_reader() -> None:
     network = topology.read(TOPOLOGY)
-    assert flows.text(flows.read(FLOWS, network).flows, 3).splitlines()[1] == "0 2 3 100 10000 2.000100000"
+    assert flows.text(flows.read(FLOWS, network).flows).splitlines()[1] == "0 2 3 100 10000 2.000100000"

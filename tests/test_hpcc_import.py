@@ -155,6 +155,22 @@ def test_pauses_of_another_group_do_not_hold_the_acks_of_a_nic(tmp_path: Path) -
     assert (scenario["conventions"]["acks"], scenario["host"]["ack_class"]) == ("data", "high")
 
 
+def test_priority_groups_are_classes_with_queues_and_pauses_of_their_own(tmp_path: Path) -> None:
+    several = edited(FLOWS, tmp_path, "1 3 3 200 2000", "1 3 5 200 2000")
+    scenario, summary = run_import(tmp_path, flows=several)
+    assert (scenario["switch"]["assignment"], scenario["switch"]["queues"]) == ("class", 8)
+    assert (scenario["host"]["ack_class"], scenario["host"]["ack_priority"]) == ("data", 3)
+    rows = [row for file in sorted(tmp_path.glob("*.csv")) for row in file.read_text().splitlines()]
+    assert "start_ns,src,dst,bytes,port,priority" in rows
+    assert sorted(row.split(",")[5] for row in rows if row[0].isdigit()) == ["3"] * 5 + ["5"]
+    assert "; priority groups 3, 5" in summary[1]
+    # Where no flow is of group 3, nothing pauses it.
+    others = tmp_path / "others.txt"
+    others.write_text("2\n0 2 4 100 10000 2.0001\n1 3 6 100 10000 2.0001\n")
+    scenario, _ = run_import(tmp_path / "others", flows=others)
+    assert scenario["host"]["ack_class"] == "high"
+
+
 def test_links_lose_and_go_down(tmp_path: Path) -> None:
     lossy = edited(TOPOLOGY, tmp_path, "4 6 400Gbps 1000ns 0.000000", "4 6 400Gbps 1000ns 0.01")
     down = edited(CONFIG, tmp_path, "LINK_DOWN 0 0 0", "LINK_DOWN 300 4 6")
@@ -226,7 +242,10 @@ def test_line_breaks_and_comments_do_not_matter(tmp_path: Path) -> None:
     file = tmp_path / "flow.txt"
     file.write_text("# two\n2 0 2 3 100\n10000 2.0001\n\n1 3 3 200 1 # short\n 2.0002")
     read = flows.read(file, topology.read(TOPOLOGY))
-    assert [tuple(flow) for flow in read.flows] == [(0, 2, 100, 10000, 2000100000), (1, 3, 200, 1, 2000199999)]
+    assert [tuple(flow) for flow in read.flows] == [
+        (0, 2, 100, 10000, 2000100000, 3),
+        (1, 3, 200, 1, 2000199999, 3),
+    ]
 
 
 def test_many_ports_are_one_class(tmp_path: Path) -> None:
@@ -334,7 +353,6 @@ FLOW_FAULTS = [
         "0 2 8 100 10000",
         'flow.txt:2: flow 1 of 6, priority group "8": expected a whole number from 1',
     ),
-    ("1 3 3 200 2000", "1 3 4 200 2000", 'flow.txt:5: flow 4 of 6, priority group "4": line 2 has 3: expected one'),
     ("0 2 3 100 10000", "0 2 3 65536 10000", 'flow.txt:2: flow 1 of 6, destination port "65536"'),
     (
         "0 2 3 100 10000",

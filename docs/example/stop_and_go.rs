@@ -86,9 +86,9 @@ impl<Q: Queues> Backpressure<Q> for StopAndGo {
     }
 
     /// A packet that finds its port empty leaves no trace if it would neither stop nor release its neighbour.
-    fn passes(&self, ingress: PortId, wire: u64) -> bool {
+    fn passes(&self, ingress: PortId, packet: &Packet) -> bool {
         let port = &self.ports[ingress as usize];
-        !port.stopped && port.bytes + wire <= self.stop
+        !port.stopped && port.bytes + packet.wire as u64 <= self.stop
     }
 
     fn on_enqueue(
@@ -110,9 +110,9 @@ impl<Q: Queues> Backpressure<Q> for StopAndGo {
         Some(port.frame())
     }
 
-    fn on_dequeue(&mut self, now: Instant, wire: u16, held: &Held) -> Option<ControlFrame> {
+    fn on_dequeue(&mut self, now: Instant, packet: &Packet, held: &Held) -> Option<ControlFrame> {
         let port = &mut self.ports[held.ingress as usize];
-        port.bytes -= wire as u64;
+        port.bytes -= packet.wire as u64;
         if !port.stopped || port.bytes > self.go {
             return None;
         }
@@ -130,9 +130,9 @@ impl<Q: Queues> Backpressure<Q> for StopAndGo {
         self.refresh.run(now, |port| (ports[port as usize].frame(), !ports[port as usize].stopped), send);
     }
 
-    fn state_of(&mut self, now: Instant, port: PortId) -> Option<ControlFrame> {
+    fn state_of(&mut self, now: Instant, port: PortId, send: &mut dyn FnMut(ControlFrame)) {
         self.refresh.on_transition(now, port);
-        Some(self.ports[port as usize].frame())
+        send(self.ports[port as usize].frame());
     }
 
     fn audit(&self, residents: &[Resident]) -> Result<(), String> {

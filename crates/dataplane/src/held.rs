@@ -1,6 +1,7 @@
 //! What a switch knows of a packet beside what it says itself.
 
 use backwater_types::{Packet, PortId, QueueId};
+use core::ops::Add;
 
 /// What a switch keeps with a packet it holds. The packet itself is already as it will depart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,6 +36,14 @@ pub struct Assigned {
     pub assignments: u64,
     /// Of those, into a queue that was not empty.
     pub collisions: u64,
+}
+
+impl Add for Assigned {
+    type Output = Assigned;
+
+    fn add(self, other: Assigned) -> Assigned {
+        Assigned { assignments: self.assignments + other.assignments, collisions: self.collisions + other.collisions }
+    }
 }
 
 /// A packet held by a switch, for checks.

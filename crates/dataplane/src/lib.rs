@@ -35,7 +35,7 @@ pub mod shape;
 pub mod switch;
 mod ticks;
 
-pub use assign::{Assignment, ByClass, ByPriority, Dynamic, PerFlow, Single, SingleFifo, Stochastic};
+pub use assign::{Assignment, ByClass, ByPriority, Dynamic, HomaDynamic, PerFlow, Single, SingleFifo, Stochastic};
 pub use backpressure::*;
 pub use buffer::{Buffer, BufferSize, MemoryShape, Mmu, Pool, PoolCounts, QueueMemory, Returns, Ring};
 pub use canonical::Canonical;

@@ -16,7 +16,8 @@ pub struct Shape {
     pub queues: u16,
     /// Queues per port as hardware counts them: the control queue may be one of them.
     pub hardware_queues: u16,
-    /// Groups of equally many data queues, strict priority between them.
+    /// Groups of data queues, strict priority between them: of equally many, or under Homa's dynamic assignment of one each
+    /// but for the first.
     pub groups: u16,
     /// Deficit round robin quantum, bytes; at least the largest packet.
     pub quantum: u32,

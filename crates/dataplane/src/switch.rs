@@ -181,13 +181,13 @@ impl<P: Policy, E: Extension> DataPlane for Switch<P, E> {
         let wire = packet.wire as u64;
         let mut choice = self.policy.choose(now, packet, egress, &port.queues, &mut self.rng);
         if E::TELLS_LEFT {
-            choice = self.policy.beside(choice, packet.extension.left(), &port.queues);
+            choice = self.policy.beside(choice, packet.left(), &port.queues);
         }
         if let Err(why) = self.buffer.admits(port.mmu, egress, choice.queue, port.queues.bytes(choice.queue), wire) {
             self.buffer.refuse(port.mmu, why);
             return self.refuse(packet, ingress, DropReason::Buffer);
         }
-        if !self.policy.admits(ingress, wire) {
+        if !self.policy.admits(ingress, packet) {
             return self.refuse(packet, ingress, DropReason::Headroom);
         }
         if self.discards_paused && port.queues.is_paused(choice) {
@@ -312,7 +312,7 @@ impl<P: Policy, E: Extension> DataPlane for Switch<P, E> {
         if !self.policy.may_send(egress) || !port.queues.is_empty() {
             return None;
         }
-        if !self.policy.passes(ingress, wire) {
+        if !self.policy.passes(ingress, packet) {
             return None;
         }
         let choice = self.policy.choose(now, packet, egress, &port.queues, &mut self.rng);

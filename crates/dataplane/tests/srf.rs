@@ -23,7 +23,7 @@ impl Extension for Left {
 
     fn port(_link: &LinkShape) {}
 
-    fn left(&self) -> u64 {
+    fn left(&self, _packet: &Packet) -> u64 {
         self.0
     }
 }

@@ -1,6 +1,6 @@
 //! What packets carry beside their headers: a switch writes to it as they leave, whichever way they take through it.
 
-use backwater_dataplane::{Composed, DataPlane, NoBackpressure, PortShape, Shape, SingleFifo, Switch};
+use backwater_dataplane::{ByPriority, Composed, DataPlane, NoBackpressure, PortShape, Shape, SingleFifo, Switch};
 use backwater_types::{BitsPerSec, Duration, Extension, Frame, Instant, Kind, LinkShape, Packet};
 
 /// The last hop: when, what was queued behind, what the port had sent before.
@@ -54,6 +54,21 @@ fn data_leave_with_what_the_port_has_sent_and_what_is_left_there() {
     assert_eq!((next(40), next(41)), (Some((64, Last::default())), Some((64, Last::default()))));
     assert_eq!(next(50), Some((300, Last(50, 0, 1892))));
     assert_eq!(next(60), None);
+}
+
+/// What is left at the port is left of all its classes (BFC, appendix A.3: "HPCC uses switch aggregates").
+#[test]
+fn data_of_a_class_leave_with_what_is_left_of_all() {
+    let port = PortShape::new(BitsPerSec(100_000_000_000), Duration::from_us(1));
+    let shape = Shape { int_unit: 4, groups: 2, ..Shape::new(vec![port; 2], 2) };
+    let mut switch = Switch::<Composed<ByPriority, NoBackpressure>, Last>::new(&shape, &((), ()));
+    for (class, wire) in [(1, 1000), (0, 700), (1, 300)] {
+        switch.receive(Instant(1), &Packet { class, kind: Kind::Data, wire, ..Packet::NONE }.into(), 0, 1);
+    }
+    let mut next = |at: u64| switch.transmit(Instant(at), 1).map(|sent| (sent.packet.wire, sent.packet.extension));
+    assert_eq!(next(10), Some((700, Last(10, 1300, 0))));
+    assert_eq!(next(20), Some((1000, Last(20, 300, 700))));
+    assert_eq!(next(30), Some((300, Last(30, 0, 1700))));
 }
 
 #[test]

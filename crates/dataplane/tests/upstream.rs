@@ -1,10 +1,11 @@
 //! What a switch obeys: PFC under every policy, and upstream halves of other kinds, made here, in the switch as it is.
 
+use backwater_dataplane::queues::round_robin::RoundRobin;
 use backwater_dataplane::queues::{PausableQueues, Queues};
 use backwater_dataplane::{
     Backpressure, Beside, Bfc, BfcByFlow, BfcParams, ByClass, Composed, DataPlane, Dynamic, FlowSail,
     FlowSailAsPrinted, FlowSailParams, Held, HpccMemory, IdealFlowControl, NoBackpressure, PauseByFlowParams, PerFlow,
-    Pfc, PfcParams, Policy, PortShape, Ports, Readings, Shape, SingleFifo, Switch, Upstream,
+    Pfc, PfcParams, Policy, PortShape, Ports, Readings, Shape, Single, SingleFifo, Switch, Upstream,
 };
 use backwater_types::hash::{Stream, range32};
 use backwater_types::{BitsPerSec, ControlFrame, Duration, Extension, Instant, Kind, Packet, PortId, QueueId};
@@ -90,7 +91,7 @@ fn every_policy_obeys_pfc_port_by_port() {
     obeys_pfc::<Composed<SingleFifo, NoBackpressure>>("one FIFO", &((), ()));
     obeys_pfc::<Composed<PerFlow, NoBackpressure>>("fair queueing", &((), ()));
     obeys_pfc::<Composed<Dynamic<1>, Pfc>>("PFC", &(bfc.clone(), pfc.clone()));
-    obeys_pfc::<Composed<SingleFifo, HpccMemory>>("HPCC's memory", &((), pfc.clone()));
+    obeys_pfc::<Composed<Single<RoundRobin>, HpccMemory>>("HPCC's memory", &((), pfc.clone()));
     obeys_pfc::<Composed<Dynamic<2>, Bfc>>("BFC", &(bfc.clone(), bfc));
     obeys_pfc::<FlowSail<1>>("FlowSail", &flowsail);
     obeys_pfc::<FlowSailAsPrinted>("FlowSail as printed", &flowsail);
@@ -224,7 +225,7 @@ impl Backpressure<PausableQueues<1>> for PfcByClass {
         (*count == XOFF + 1).then_some(ControlFrame::PfcPause(packet.class))
     }
 
-    fn on_dequeue(&mut self, _now: Instant, _wire: u16, held: &Held) -> Option<ControlFrame> {
+    fn on_dequeue(&mut self, _now: Instant, _packet: &Packet, held: &Held) -> Option<ControlFrame> {
         let count = &mut self.held[held.ingress as usize][held.tag as usize];
         *count -= 1;
         (*count == XOFF).then_some(ControlFrame::PfcResume(held.tag as u8))
@@ -360,7 +361,7 @@ impl<Q: Queues> Backpressure<Q> for ReturnsCredits {
         Credits { initial: params.initial, left: [params.initial; PORTS] }
     }
 
-    fn passes(&self, ingress: PortId, _wire: u64) -> bool {
+    fn passes(&self, ingress: PortId, _packet: &Packet) -> bool {
         self.0.returns != Some(ingress)
     }
 
@@ -376,7 +377,7 @@ impl<Q: Queues> Backpressure<Q> for ReturnsCredits {
         None
     }
 
-    fn on_dequeue(&mut self, _now: Instant, _wire: u16, held: &Held) -> Option<ControlFrame> {
+    fn on_dequeue(&mut self, _now: Instant, _packet: &Packet, held: &Held) -> Option<ControlFrame> {
         (self.0.returns == Some(held.ingress as PortId)).then_some(ControlFrame::Resume(1))
     }
 }

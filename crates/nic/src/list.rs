@@ -5,20 +5,23 @@
 //! * A queue pair may send if it has unsent bytes, its window is open and its pace has come. The search starts after the pair
 //!   that sent last *by its place in the list*, finished pairs are taken out of the list only when a search meets one, and
 //!   the place is not adjusted then, so turns are skipped.
+//! * A pair that is finished has unsent bytes if a NACK put it back before the ACKs that finished it: it counts among those that may send
+//!   until it is taken out, and where no window shuts it sends them.
 //! * When nothing may send, the NIC wakes at the earliest pace of any pair with unsent bytes. If that pair's window is shut its
 //!   pace may have passed already: then nothing wakes the NIC before the next ACK, whatever pace other pairs wait for.
 //! * When routes change, the list is emptied and finished pairs are forgotten; the others are listed again one by one in the order in
 //!   which a hash table is walked ([`crate::hash_order`]), and after each the link is looked at.
-//! * ACKs go before data. A pause of the data class holds them too, unless `ACK_HIGH_PRIO` is set.
+//! * A pause holds the pairs of its traffic class; the turn passes them by.
+//! * ACKs go before data. A pause of the data class holds them too, unless `ACK_HIGH_PRIO` is set; with several, a pause of class 3.
 
 use crate::flows::{Flow, Flows};
 use crate::hash_order::HashOrder;
-use crate::nic::{Context, Nic, ONLY_PORT};
+use crate::nic::{Context, Nic};
 use crate::params::{NicParams, NicSetup};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use backwater_dataplane::{PausedPorts, Ring};
+use backwater_dataplane::Ring;
 use backwater_transport::{Dctcp, GoBackNSender, Next, Sender};
 use backwater_types::{ControlFrame, Extension, Frame, Instant};
 
@@ -29,8 +32,7 @@ pub struct List<E = ()> {
     /// Pending wake-up for a pace, and its number, from 1 to [`NUMBERS`].
     wake: Instant,
     number: u16,
-    /// Whether the data class is.
-    paused: PausedPorts,
+    paused: Classes,
     /// Where routes may change: the order in which pairs are listed anew.
     anew: Option<Box<Anew>>,
 }
@@ -54,12 +56,40 @@ impl Default for Place {
     }
 }
 
+/// Which traffic classes are paused. There are some beyond the last that count as that.
+struct Classes {
+    last: u8,
+    paused: u8,
+}
+
+impl Classes {
+    fn new(count: u8) -> Classes {
+        Classes { last: count - 1, paused: 0 }
+    }
+
+    fn obey(&mut self, frame: ControlFrame) {
+        match frame {
+            ControlFrame::PfcPause(class) if class <= self.last => self.paused |= 1 << class,
+            ControlFrame::PfcResume(class) if class <= self.last => self.paused &= !(1 << class),
+            _ => {}
+        }
+    }
+
+    #[inline(always)]
+    fn hold(&self, class: u8) -> bool {
+        self.paused >> class.min(self.last) & 1 == 1
+    }
+
+    #[inline(always)]
+    fn hold_all(&self) -> bool {
+        self.paused == u8::MAX >> (7 - self.last)
+    }
+}
+
 /// Wake-ups that are told apart; no more are ever pending at once.
 const NUMBERS: u16 = 1 << 13;
 /// Stands where there is no place.
 const NOT_LISTED: u32 = u32::MAX;
-/// That of data in the simulator's examples.
-const PRIORITY_GROUP: u64 = 3;
 
 const _: () = assert!(size_of::<Flow<GoBackNSender<Dctcp>, Place>>() == 128, "two cache lines");
 
@@ -74,7 +104,7 @@ impl<S: Sender> Nic<S> for List<S::Extension> {
             pairs: Pairs::default(),
             wake: Instant::NEVER,
             number: 0,
-            paused: PausedPorts::default(),
+            paused: Classes::new(setup.classes),
             anew: setup.addresses.map(anew),
         }
     }
@@ -105,7 +135,7 @@ impl<S: Sender> Nic<S> for List<S::Extension> {
 
     #[inline(always)]
     fn next_reply(&mut self, params: &NicParams<S::Params>) -> Option<Frame<S::Extension>> {
-        let held = params.acks_paused && !self.paused.may_send(ONLY_PORT);
+        let held = params.acks_held_with.is_some_and(|class| self.paused.hold(class));
         if held { None } else { self.replies.pop_front() }
     }
 
@@ -127,11 +157,11 @@ impl<S: Sender> Nic<S> for List<S::Extension> {
     }
 
     fn on_control(&mut self, _cx: &mut Context<S, Place>, frame: ControlFrame) {
-        self.paused.obey(ONLY_PORT, frame);
+        self.paused.obey(frame);
     }
 
     fn release(&mut self, _cx: &mut Context<S, Place>) {
-        self.paused.release(ONLY_PORT);
+        self.paused.paused = 0;
     }
 
     fn reroute(&mut self, cx: &mut Context<S, Place>) {
@@ -146,7 +176,7 @@ impl<S: Sender> Nic<S> for List<S::Extension> {
     fn relist(&mut self, cx: &mut Context<S, Place>) -> bool {
         let Some(pair) = self.anew.as_mut().and_then(|anew| anew.waiting.pop()) else { return false };
         cx.flows[pair.slot].nic = Place(self.pairs.next_place());
-        self.pairs.push(pair.slot, pair.next_avail);
+        self.pairs.push(pair);
         self.note(cx.flows, cx.params, pair.slot);
         true
     }
@@ -171,10 +201,12 @@ impl<E: Extension> List<E> {
     fn open<S: Sender>(&mut self, cx: &mut Context<S, Place>, slot: u32) {
         if let Some(anew) = &mut self.anew {
             let flow = &cx.flows[slot];
-            anew.order.insert(queue_pair(anew.addresses[flow.dst as usize], flow.source.key() as u16), slot);
+            let address = anew.addresses[flow.dst as usize];
+            anew.order.insert(queue_pair(address, flow.source.key() as u16, flow.source.class()), slot);
         }
-        cx.flows[slot].nic = Place(self.pairs.next_place());
-        self.pairs.push(slot, cx.now);
+        let flow = &mut cx.flows[slot];
+        flow.nic = Place(self.pairs.next_place());
+        self.pairs.push(Pair { slot, class: flow.source.class(), next_avail: cx.now });
         self.note(cx.flows, cx.params, slot);
         if self.pairs.is_sparse() {
             self.pairs.close_up();
@@ -212,8 +244,8 @@ impl<E: Extension> List<E> {
     #[inline(always)]
     fn turn<S: Sender>(&mut self, cx: &mut Context<S, Place>) -> Option<usize> {
         let start = self.pairs.start();
-        let found = self.pairs.search(start, cx.now, !self.paused.may_send(ONLY_PORT));
-        if let Some(first) = self.pairs.first_finished(start, found) {
+        let found = self.pairs.search(start, cx.now, &self.paused);
+        if let Some(first) = self.pairs.first_finished(start, found, &self.paused) {
             self.pairs.remove_finished(first, |slot| cx.flows.remove(slot));
         }
         found
@@ -248,9 +280,9 @@ impl<E: Extension> List<E> {
     }
 }
 
-/// The simulator's name of a queue pair: destination, source port, priority group.
-fn queue_pair(address: u32, source_port: u16) -> u64 {
-    (address as u64) << 32 | (source_port as u64) << 16 | PRIORITY_GROUP
+/// The simulator's name of a queue pair: destination, source port, priority group. Where all are of one group it matters not of which.
+fn queue_pair(address: u32, source_port: u16, group: u8) -> u64 {
+    (address as u64) << 32 | (source_port as u64) << 16 | group as u64
 }
 
 /// The NIC's queue pairs in order of their start, with what a search asks of each in sets of places: it has to be as quick with
@@ -275,6 +307,7 @@ struct Pairs {
 #[derive(Clone, Copy)]
 struct Pair {
     slot: u32,
+    class: u8,
     /// Earliest start of its next packet.
     next_avail: Instant,
 }
@@ -284,8 +317,8 @@ impl Pairs {
         self.places.len() as u32
     }
 
-    fn push(&mut self, slot: u32, next_avail: Instant) {
-        self.places.push(Pair { slot, next_avail });
+    fn push(&mut self, pair: Pair) {
+        self.places.push(pair);
         for set in [&mut self.listed, &mut self.unsent, &mut self.open, &mut self.finished] {
             set.0.resize(self.places.len().div_ceil(64), 0);
         }
@@ -302,25 +335,28 @@ impl Pairs {
 
     /// The first pair from `start` on, all the way round, that may send.
     #[inline(always)]
-    fn search(&self, start: usize, now: Instant, paused: bool) -> Option<usize> {
-        if paused {
+    fn search(&self, start: usize, now: Instant, paused: &Classes) -> Option<usize> {
+        if paused.hold_all() {
             return None;
         }
-        let ready = |place: &usize| self.places[*place].next_avail <= now;
+        let ready = |place: &usize| {
+            let pair = self.places[*place];
+            pair.next_avail <= now && !paused.hold(pair.class)
+        };
         let after = self.open.within(start, self.places.len()).find(ready);
         after.or_else(|| self.open.within(0, start).find(ready))
     }
 
-    /// The lowest place of a finished pair that the search from `start` passed before it stopped at `found`.
+    /// The lowest place of a finished pair that the search from `start` passed before it stopped at `found`. One that only its pace
+    /// held back is passed unseen.
     #[inline(always)]
-    fn first_finished(&self, start: usize, found: Option<usize>) -> Option<usize> {
+    fn first_finished(&self, start: usize, found: Option<usize>, paused: &Classes) -> Option<usize> {
+        let seen = |place: &usize| !self.open.has(*place) || paused.hold(self.places[*place].class);
+        let first = |from, to| self.finished.within(from, to).find(seen);
         match found {
-            None => self.finished.within(0, self.places.len()).next(),
-            Some(found) if found >= start => self.finished.within(start, found).next(),
-            Some(found) => {
-                let before = self.finished.within(0, found).next();
-                before.or_else(|| self.finished.within(start, self.places.len()).next())
-            }
+            None => first(0, self.places.len()),
+            Some(found) if found >= start => first(start, found),
+            Some(found) => first(0, found).or_else(|| first(start, self.places.len())),
         }
     }
 
@@ -329,8 +365,9 @@ impl Pairs {
         let mut next = Some(first);
         while let Some(place) = next {
             gone(self.places[place].slot);
-            self.listed.set(place, false);
-            self.finished.set(place, false);
+            for set in [&mut self.listed, &mut self.unsent, &mut self.open, &mut self.finished] {
+                set.set(place, false);
+            }
             self.count -= 1;
             next = self.finished.within(place + 1, self.places.len()).next();
         }
@@ -346,8 +383,7 @@ impl Pairs {
         let old = core::mem::take(self);
         self.last = old.last;
         for (new, place) in old.listed.within(0, old.places.len()).enumerate() {
-            let entry = old.places[place];
-            self.push(entry.slot, entry.next_avail);
+            self.push(old.places[place]);
             self.unsent.set(new, old.unsent.has(place));
             self.open.set(new, old.open.has(place));
             self.finished.set(new, old.finished.has(place));
@@ -442,30 +478,68 @@ mod tests {
     fn a_search_goes_round_from_the_last_sender() {
         let mut list = Pairs::default();
         for slot in 0..5 {
-            list.push(slot, Instant(10 * slot as u64));
+            list.push(Pair { slot, class: (slot % 2) as u8, next_avail: Instant(10 * slot as u64) });
             list.unsent.set(slot as usize, true);
             list.open.set(slot as usize, true);
         }
-        let search = |list: &Pairs, now| list.search(list.start(), Instant(now), false);
+        let mut paused = Classes::new(2);
+        let search = |list: &Pairs, now| list.search(list.start(), Instant(now), &Classes::new(2));
         assert_eq!(search(&list, 100), Some(1), "the first search starts at index 1");
         list.last = 3;
         assert_eq!(search(&list, 100), Some(4));
         assert_eq!(search(&list, 20), Some(0), "4 has not come, 0 has");
-        assert_eq!(list.search(list.start(), Instant(100), true), None);
+        paused.obey(ControlFrame::PfcPause(0));
+        assert_eq!(
+            list.search(list.start(), Instant(100), &paused),
+            Some(1),
+            "4 and 0 are of the class that is paused"
+        );
+        paused.obey(ControlFrame::PfcPause(1));
+        paused.obey(ControlFrame::PfcPause(2));
+        assert_eq!(list.search(list.start(), Instant(100), &paused), None);
+        paused.obey(ControlFrame::PfcResume(0));
+        assert_eq!(list.search(list.start(), Instant(100), &paused), Some(4));
+        assert!(paused.hold(7) && !paused.hold(0), "7 counts as 1");
         list.finished.set(2, true);
-        assert_eq!(list.first_finished(4, Some(4)), None);
-        assert_eq!(list.first_finished(4, None), Some(2));
+        list.open.set(2, false);
+        let none = Classes::new(2);
+        assert_eq!(list.first_finished(4, Some(4), &none), None);
+        assert_eq!(list.first_finished(4, None, &none), Some(2));
         list.open.set(1, false);
         assert_eq!(list.earliest_after(Instant(5)), None, "place 0 could have sent at 0, were its window open");
         list.unsent.set(0, false);
         assert_eq!(list.earliest_after(Instant(5)), Some(Instant(10)));
     }
 
+    /// A NACK put it back, and then it was acknowledged to the end.
+    #[test]
+    fn a_finished_pair_with_unsent_bytes_waits_for_its_pace_and_leaves_nothing_behind() {
+        let mut list = Pairs::default();
+        let none = Classes::new(1);
+        for (slot, next_avail) in [(0, Instant(50)), (1, Instant(90))] {
+            list.push(Pair { slot, class: 0, next_avail });
+            list.unsent.set(slot as usize, true);
+        }
+        list.open.set(0, true);
+        list.finished.set(0, true);
+        assert_eq!(list.first_finished(0, None, &none), None, "it is held back by its pace");
+        assert_eq!(list.search(1, Instant(50), &none), Some(0));
+        let mut paused = Classes::new(1);
+        paused.obey(ControlFrame::PfcPause(0));
+        assert_eq!(list.first_finished(0, None, &paused), Some(0));
+        list.open.set(0, false);
+        assert_eq!(list.first_finished(0, None, &none), Some(0), "a window holds it back");
+        assert_eq!(list.earliest_after(Instant(60)), None, "its pace has passed");
+        list.remove_finished(0, |_| {});
+        assert_eq!(list.earliest_after(Instant(60)), Some(Instant(90)));
+        assert_eq!(list.search(0, Instant(60), &none), None);
+    }
+
     #[test]
     fn gaps_change_places_and_not_what_is_found() {
         let mut list = Pairs::default();
         for slot in 0..200 {
-            list.push(slot, Instant(0));
+            list.push(Pair { slot, class: 0, next_avail: Instant(0) });
             list.open.set(slot as usize, true);
             list.unsent.set(slot as usize, true);
         }
@@ -477,7 +551,7 @@ mod tests {
         // Index 151 of 67 left is index 17, which is place 51.
         assert_eq!(list.start(), 51);
         (0..200).filter(|place| place % 3 > 0).for_each(|place| list.open.set(place, false));
-        assert_eq!(list.search(list.start(), Instant(0), false), Some(51));
+        assert_eq!(list.search(list.start(), Instant(0), &Classes::new(1)), Some(51));
         assert_eq!(list.listed.below(51), 17);
         assert!(list.is_sparse());
         list.close_up();

@@ -1,7 +1,6 @@
 //! What a NIC is told beforehand.
 
 use alloc::sync::Arc;
-use alloc::vec::Vec;
 use backwater_dataplane::{NicQueues, Red};
 use backwater_types::hash::Stream;
 use backwater_types::{Duration, LinkShape};
@@ -11,10 +10,8 @@ use backwater_types::{Duration, LinkShape};
 pub struct NicParams<P> {
     /// Parameters of the transport.
     pub transport: P,
-    /// `[workload]`: traffic class of its packets, by which [`Rings`](crate::Rings) chooses a queue.
-    pub priorities: Vec<u8>,
-    /// [`List`](crate::List): a pause of the data class holds ACKs too.
-    pub acks_paused: bool,
+    /// [`List`](crate::List): a pause of this class holds ACKs too.
+    pub acks_held_with: Option<u8>,
     /// [`Rings`](crate::Rings) holds flows that a switch has paused by name.
     pub obeys_flow_pauses: bool,
     /// A pause of a flow that is not repeated lapses after this; zero: never.
@@ -36,6 +33,8 @@ pub struct NicSetup {
     pub red: Red,
     /// Its link.
     pub link: LinkShape,
+    /// Traffic classes that a [`List`](crate::List) is paused by, of which there is one at least.
+    pub classes: u8,
     /// Seed of the run.
     pub seed: u64,
     /// [`List`](crate::List) lists its flows anew whenever routes change, in an order that hangs on their addresses: `[host]`, its

@@ -1,4 +1,4 @@
-//! Lists of flows in CSV: `start_ns,src,dst,bytes`, and `port` where another simulator's files have one.
+//! Lists of flows in CSV: `start_ns,src,dst,bytes`, and `port` and `priority` where another simulator's files have them.
 //!
 //! A list may have millions of rows. It stays the text it was, and its rows are read where they are needed.
 
@@ -6,8 +6,9 @@ use backwater_types::{Bytes, Duration};
 
 use crate::error::Error;
 use crate::model::{BACKGROUND_PORT, ListedFlow};
+use crate::validate::PRIORITIES;
 
-const HEADER: [&str; 5] = ["start_ns", "src", "dst", "bytes", "port"];
+const HEADER: [&str; 6] = ["start_ns", "src", "dst", "bytes", "port", "priority"];
 /// Columns that have to be there.
 const NEEDED: usize = 4;
 
@@ -26,13 +27,15 @@ pub struct Row<'a> {
     pub bytes: Bytes,
     /// Destination port.
     pub port: u16,
+    /// Priority of its packets, if it is not that of the workload.
+    pub priority: Option<u8>,
 }
 
 impl<'a> Row<'a> {
     /// Entry number `line` of a list in a scenario.
     pub fn of(line: usize, flow: &'a ListedFlow) -> Row<'a> {
-        let ListedFlow { start, src, dst, bytes, port } = flow;
-        Row { line, start: *start, src, dst, bytes: *bytes, port: *port }
+        let ListedFlow { start, src, dst, bytes, port, priority } = flow;
+        Row { line, start: *start, src, dst, bytes: *bytes, port: *port, priority: *priority }
     }
 }
 
@@ -52,7 +55,9 @@ pub fn parse<'a>(text: &'a str, name: &str) -> Result<Vec<Row<'a>>, Error> {
         let Some(columns) = columns else {
             columns = Some(read_header(line).ok_or_else(|| {
                 let expected = HEADER[..NEEDED].join(",");
-                refuse(format!("\"{line}\": expected the header \"{expected}\", perhaps with \",port\""))
+                refuse(format!(
+                    "\"{line}\": expected the header \"{expected}\", perhaps with \",port\" or \",port,priority\""
+                ))
             })?);
             continue;
         };
@@ -68,7 +73,7 @@ pub fn parse<'a>(text: &'a str, name: &str) -> Result<Vec<Row<'a>>, Error> {
             let names = HEADER[..columns].join(",");
             return Err(refuse(format!("\"{line}\": expected {columns} fields, {names}, not {count}")));
         }
-        let [start, src, dst, bytes, port] = fields;
+        let [start, src, dst, bytes, port, priority] = fields;
         rows.push(Row {
             line: number,
             start: nanoseconds(start).ok_or_else(|| {
@@ -83,6 +88,13 @@ pub fn parse<'a>(text: &'a str, name: &str) -> Result<Vec<Row<'a>>, Error> {
             port: match columns {
                 NEEDED => BACKGROUND_PORT,
                 _ => port.parse().map_err(|_| refuse(format!("port \"{port}\": expected 0 to 65535")))?,
+            },
+            priority: match columns < HEADER.len() {
+                true => None,
+                false => {
+                    let wrong = || refuse(format!("priority \"{priority}\": expected 0 to {}", PRIORITIES - 1));
+                    Some(priority.parse().ok().filter(|class| *class < PRIORITIES).ok_or_else(wrong)?)
+                }
             },
         });
     }
@@ -117,9 +129,19 @@ mod tests {
     fn a_list_reads_with_its_lines() {
         let rows = parse("# three\nstart_ns,src,dst,bytes\n10.5,a,b,1000\n\n0,b,a,1\n", "f.csv").expect("valid");
         assert_eq!(rows.len(), 2);
-        let first = Row { line: 3, start: Duration(10_500), src: "a", dst: "b", bytes: Bytes(1000), port: 100 };
+        let first =
+            Row { line: 3, start: Duration(10_500), src: "a", dst: "b", bytes: Bytes(1000), port: 100, priority: None };
         assert_eq!(rows[0], first);
         assert_eq!((rows[1].line, rows[1].port), (5, 100));
+    }
+
+    #[test]
+    fn a_list_may_have_priorities() {
+        let rows = parse("start_ns,src,dst,bytes,port,priority\n0,a,b,1000,200,7\n", "f.csv").expect("valid");
+        assert_eq!((rows[0].port, rows[0].priority), (200, Some(7)));
+        let error = parse("start_ns,src,dst,bytes,port,priority\n0,a,b,1,100,8\n", "f.csv").expect_err("eight classes");
+        assert_eq!(error.to_string(), "f.csv:2: priority \"8\": expected 0 to 7");
+        parse("start_ns,src,dst,bytes,priority\n", "f.csv").expect_err("a port comes before");
     }
 
     #[test]

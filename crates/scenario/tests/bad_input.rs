@@ -257,8 +257,11 @@ const CASES: &[Case] = &[
     (
         "[switch]\nqueues = 32",
         "[conventions]\nmemory = \"hpcc-sim\"\n[switch]",
-        &["bad.toml:16: conventions.memory = \"hpcc-sim\": HPCC's simulator always runs PFC over one queue a port"],
+        &[
+            "bad.toml:16: conventions.memory = \"hpcc-sim\": HPCC's simulator always runs PFC, over one queue a port or one",
+        ],
     ),
+    ("payload = \"1000 B\"", "ack_priority = 8", &["bad.toml:21: host.ack_priority = 8: expected 0 to 7"]),
     (
         "[switch]\nqueues = 32",
         "[conventions]\nties = \"scheduled\"\n[switch]",
@@ -904,10 +907,10 @@ const PODS_CASES: &[Case] = &[
     ),
     (
         "switch = { buffer = \"6 MB\" }",
-        "switch = { priority_groups = 2 }",
+        "switch = { assignment = \"priority\", queues = 8, priority_groups = 2 }",
         &[
-            "bad.toml:42: region.0.switch.priority_groups = 2: only FlowSail",
-            "expected 1, or assignment = \"flowsail\"",
+            "bad.toml:42: region.0.switch.priority_groups = 2: this assignment has a queue for each priority as it is",
+            "expected 1, or assignment = \"single\"",
         ],
     ),
     (
@@ -1591,6 +1594,47 @@ fn knobs_that_a_policy_does_not_have_are_refused() {
 }
 
 #[test]
+fn queues_are_divided_where_an_assignment_knows_of_classes() {
+    let groups = "switch.priority_groups=4";
+    let undivided =
+        "--set switch.priority_groups=4: this scheme's queues are not divided among priorities; expected 1, or";
+    for (sets, wanted) in [
+        (&["scheme=ideal-fq"][..], undivided),
+        (&["scheme=bfc-flow-id"], undivided),
+        (&["scheme=bfc-single"], undivided),
+        (
+            &["switch.assignment=class", "switch.backpressure=none", "switch.queues=8"],
+            "expected 1, or assignment = \"single\"",
+        ),
+        (&["scheme=bfc-srf"], "scheduler = \"srf\" goes by what is left of flows, whatever their priority; expected 1"),
+        (
+            &["switch.queues=4"],
+            "--set switch.priority_groups=4: expected at most the 3 data queues, one for each group",
+        ),
+        (
+            &["switch.bfc.nic_queues=3"],
+            "--set switch.bfc.nic_queues=3: expected at least switch.priority_groups = 4, a queue for each group",
+        ),
+        (
+            &["scheme=dctcp", "conventions.hosts=hpcc-sim"],
+            "--set conventions.hosts=hpcc-sim: HPCC's simulator's NIC takes turns over flows of all classes; expected",
+        ),
+        (
+            &["scheme=dctcp", "conventions.memory=hpcc-sim"],
+            "--set conventions.memory=hpcc-sim: HPCC's simulator always runs PFC, over one queue a port",
+        ),
+        (
+            &["scheme=dctcp", "conventions.acks=data"],
+            "--set conventions.acks=data: ACKs among the data need one queue a port, or one for each traffic class",
+        ),
+        (&["workload.2.priority=4"], "--set workload.2.priority=4: expected less than switch.priority_groups = 4"),
+    ] {
+        let sets: Vec<&str> = sets.iter().copied().chain([groups]).collect();
+        has(&refuse(GOOD, &sets, None), &[wanted]);
+    }
+}
+
+#[test]
 fn expresspass_has_no_window_and_no_fine_pauses() {
     for (set, wanted) in [
         ("host.window=bdp", "credits say what may be sent; expected none"),
@@ -1712,6 +1756,21 @@ fn what_does_not_go_with_homa_is_refused() {
     has(&refuse(GOOD, &both, None), &["host.homa.cutoffs", "expected one fewer than unscheduled_levels"]);
     let all = ["scheme=homa", "host.homa.levels=4", "host.homa.cutoffs=[\"1 KB\", \"2 KB\", \"3 KB\"]"];
     has(&refuse(GOOD, &all, None), &["host.homa.cutoffs", "expected at most 2"]);
+}
+
+#[test]
+fn what_does_not_go_with_homas_dynamic_assignment_is_refused() {
+    let refused = |set: &str, wanted: &[&str]| has(&refuse(GOOD, &["scheme=homa+dqa", set], None), wanted);
+    refused(
+        "host.transport=window",
+        &["switch.assignment", "expected host.transport = \"homa\", or another assignment"],
+    );
+    refused("switch.queues=16", &["switch.queues=16", "a queue for each level", "expected host.homa.levels = 32"]);
+    refused("host.homa.levels=8", &["switch.queues", "expected host.homa.levels = 8"]);
+    refused("switch.queues=65", &["switch.queues=65", "expected 2 to 64"]);
+    refused("switch.scheduler=drr", &["switch.scheduler", "are served by what is left of messages; expected \"srf\""]);
+    let pfc = "switch.backpressure=pfc";
+    refused(pfc, &[pfc, "nothing pauses a sender; expected backpressure = \"none\""]);
 }
 
 #[test]
@@ -2017,6 +2076,10 @@ fn flow_lists_of_ones_own() {
         ),
         (b"start_ns,src,dst,bytes\n-5,host0,host1,10\n", &["f.csv:2: start_ns \"-5\": expected nanoseconds"]),
         (b"start_ns,src,dst,bytes\n0,host0,host1,ten\n", &["f.csv:2: bytes \"ten\": expected a whole number of bytes"]),
+        (
+            b"start_ns,src,dst,bytes,port,priority\n0,host0,host1,10,100,8\n",
+            &["f.csv:2: priority \"8\": expected 0 to 7"],
+        ),
         (b"start_ns,src,dst,bytes\n0,host0,host1,0\n", &["f.csv:2: bytes \"0 B\": expected 1 B to 128 GiB"]),
         (
             b"start_ns,src,dst,bytes\n\n# x\n0,host0,host9,10\n",

@@ -321,6 +321,21 @@ fn priorities_are_below_the_groups_and_free_without_groups() {
 }
 
 #[test]
+fn the_queues_of_every_scheme_of_a_class_are_divided() {
+    let queues = |sets: &[&str]| {
+        let sets: Vec<&str> = ["switch.priority_groups=4", "switch.queues=32"].iter().chain(sets).copied().collect();
+        scenario(PODS, &sets).switch.data_queues()
+    };
+    let alone = ["region=[]", "switch.flowsail={}"];
+    let of = |scheme: &str| queues(&[&alone[..], &[&format!("scheme={scheme}")]].concat());
+    assert_eq!(["bfc", "bfc-stochastic", "dqa", "hpcc-pfc+sfq"].map(of), [31; 4]);
+    // One FIFO for each.
+    assert_eq!(["hpcc", "dctcp", "dcqcn", "pfc", "fifo-window", "irn"].map(of), [4; 6]);
+    assert_eq!(of("flowsail"), 32);
+    assert_eq!(queues(&[]), 32, "beside neighbours of PFC");
+}
+
+#[test]
 fn incast_sizes_are_drawn_or_parts_of_an_aggregate() {
     let Workload::Incast { aggregate: None, sizes: Some(Sizes::Uniform(sizes)), .. } = &scenario(PODS, &[]).workload[0]
     else {

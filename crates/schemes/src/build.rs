@@ -4,7 +4,7 @@ use crate::conventions::{AckClass, Conventions, DownQueues, Memory, Time};
 use crate::planes::{self, AnySwitch};
 use crate::registry::{Backpressure, Host, Switch};
 use crate::site::SwitchSite;
-use crate::switch::WhenPaused;
+use crate::switch::{Assignment, WhenPaused};
 use backwater_dataplane::{
     BufferSize, Ecn, EcnOf, Elide, ElideRule, MarkingShape, MemoryShape, Mmu, NotEct, PortShape, Red, Returns, Shape,
     SpacedOver, Spacing, pfc,
@@ -55,7 +55,7 @@ impl Network<'_> {
             ports: ports.collect(),
             queues: table.data_queues(),
             hardware_queues: table.queues,
-            groups: table.priority_groups.into(),
+            groups: groups(table, site),
             quantum: table.quantum.0 as u32,
             buffer: match table.buffer {
                 BufferSize::Infinite => u64::MAX,
@@ -152,6 +152,17 @@ fn exempt_queues(table: &Switch) -> u128 {
         None => u128::MAX,
         Some(ecn) if ecn.queues.is_empty() => 0,
         Some(ecn) => !ecn.queues.iter().fold(0, |bits, queue| bits | 1u128 << queue),
+    }
+}
+
+/// Groups of queues with strict priority between them: those of Homa's unscheduled packets together, and each of the others.
+fn groups(table: &Switch, site: &SwitchSite) -> u16 {
+    match table.assignment {
+        Assignment::HomaDynamic => {
+            let scheduled = site.scheduled.expect("only with Homa's hosts, whose levels are known");
+            table.queues - u16::from(scheduled) + 1
+        }
+        _ => table.priority_groups.into(),
     }
 }
 

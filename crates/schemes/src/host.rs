@@ -208,6 +208,8 @@ macro_rules! transports {
             /// Used with `conventions.hosts = "hpcc-sim"`: whether a pause of the data class holds the NIC's ACKs too. Either way
             /// they go before data.
             pub ack_class: AckClass,
+            /// With `ack_class = "data"` and `assignment = "class"`: of which class a pause does.
+            pub ack_priority: u8,
             /// Used with `conventions.hosts = "hpcc-sim"`: packets are acknowledged that end here in their flow, or beyond.
             pub ack_from: Bytes,
             /// Others are if they end at a multiple of this.
@@ -242,6 +244,7 @@ macro_rules! transports {
                     nic_buffer: Bytes(10_000_000),
                     nic_marks: false,
                     ack_class: AckClass::High,
+                    ack_priority: 3,
                     ack_from: Bytes(1),
                     ack_chunk: Bytes(4000),
                     $($($table: Default::default(),)?)*

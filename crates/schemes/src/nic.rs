@@ -1,7 +1,7 @@
 //! From parameters and a place to what a host is built from: its NIC and its transport.
 
 use crate::build::{Network, red};
-use crate::conventions::{AckClass, Hosts, Reroutes};
+use crate::conventions::{AckClass, Hosts, Memory, Reroutes};
 use crate::registry::{Backpressure, Switch};
 use crate::site::NicSite;
 use crate::switch::Assignment;
@@ -23,6 +23,7 @@ impl Network<'_> {
         NicSetup {
             host: site.host,
             queues: queues(table),
+            classes: self.paused_classes(table),
             red: self.nic_red(table, site),
             link,
             seed: self.seed,
@@ -30,12 +31,17 @@ impl Network<'_> {
         }
     }
 
-    /// What is the same for all NICs, where most switches do as this table says. `priorities`: `[workload]`, traffic class.
-    pub fn nic_params<P>(&self, table: &Switch, transport: P, priorities: Vec<u8>) -> NicParams<P> {
+    /// How many traffic classes the switches of a table pause one by one.
+    fn paused_classes(&self, table: &Switch) -> u8 {
+        let by_class = table.assignment == Assignment::Class && self.conventions.memory == Memory::HpccSim;
+        if by_class { table.data_queues() as u8 } else { 1 }
+    }
+
+    /// What is the same for all NICs, where most switches do as this table says.
+    pub fn nic_params<P>(&self, table: &Switch, transport: P) -> NicParams<P> {
         NicParams {
             transport,
-            priorities,
-            acks_paused: self.host.ack_class == AckClass::Data,
+            acks_held_with: (self.host.ack_class == AckClass::Data).then_some(self.host.ack_priority),
             obeys_flow_pauses: table.flowsail.nic_obeys,
             lapse: Duration(LAPSE * table.flowsail.refresh.0),
             buffer: self.host.nic_buffer.0,
@@ -135,15 +141,16 @@ impl Network<'_> {
 /// Priorities of workloads.
 const PRIORITIES: u16 = 8;
 
-/// The queues of a NIC on a switch.
+/// The queues of a NIC on a switch: divided among classes as there, of which BFC's may be paused one by one; else one for
+/// each class.
 fn queues(table: &Switch) -> NicQueues {
-    let quantum = table.quantum.0 as u32;
-    match table.backpressure {
-        Backpressure::Bfc => {
-            NicQueues::new(table.bfc.nic_queues.unwrap_or(table.data_queues()), quantum, table.bfc.nic_obeys)
+    let (quantum, groups) = (table.quantum.0 as u32, table.priority_groups.into());
+    match (table.backpressure, table.assignment) {
+        (Backpressure::Bfc, _) => {
+            let queues = table.bfc.nic_queues.unwrap_or(table.data_queues());
+            NicQueues::new(queues, groups, quantum, table.bfc.nic_obeys)
         }
-        _ if table.assignment == Assignment::Priority => NicQueues::by_class(PRIORITIES, quantum),
-        _ if table.priority_groups > 1 => NicQueues::by_class(table.priority_groups.into(), quantum),
-        _ => NicQueues::new(1, quantum, false),
+        (_, Assignment::Priority) => NicQueues::new(PRIORITIES, PRIORITIES, quantum, false),
+        _ => NicQueues::new(groups, groups, quantum, false),
     }
 }

@@ -4,12 +4,13 @@ use crate::conventions::Memory;
 use crate::registry::{Backpressure, Switch as Table};
 use crate::switch::{Assignment, Scheduler};
 use backwater_dataplane::queues::PausableQueues;
+use backwater_dataplane::queues::round_robin::RoundRobin;
 use backwater_dataplane::queues::srf_flows::SrfFlows;
 use backwater_dataplane::queues::srf_queues::SrfQueues;
 use backwater_dataplane::{
     Beside, Bfc, BfcByFlow, BfcParams, ByClass, ByPriority, Composed, DataPlane, Departed, Dynamic, FlowSail,
-    FlowSailAsPrinted, FlowSailParams, HpccMemory, IdealFlowControl, NoBackpressure, PauseByFlowParams, PerFlow, Pfc,
-    PfcParams, Readings, Received, Sent, Shape, Single, SingleFifo, Stochastic, Switch,
+    FlowSailAsPrinted, FlowSailParams, HomaDynamic, HpccMemory, IdealFlowControl, NoBackpressure, PauseByFlowParams,
+    PerFlow, Pfc, PfcParams, Readings, Received, Sent, Shape, Single, SingleFifo, Stochastic, Switch,
 };
 use backwater_types::{ControlFrame, Extension, Frame, Instant, Kind, Packet, PortId, QueueId};
 
@@ -23,7 +24,7 @@ pub trait Build: DataPlane {
 type Narrow = PausableQueues<1>;
 
 macro_rules! products {
-    ($($name:ident: $assignment:ident, $backpressure:ident $(if $($trait:ident)+)? => $policy:ty, $params:expr;)*) => {
+    ($($name:ident: $($assignment:ident)|+, $backpressure:ident $(if $($trait:ident)+)? => $policy:ty, $params:expr;)*) => {
         $(
             #[doc = concat!("`", stringify!($policy), "`.")]
             pub type $name<E = ()> = Switch<$policy, E>;
@@ -38,8 +39,8 @@ macro_rules! products {
         /// The product that a table asks for: the first line of the list that fits. `None`: no line does.
         fn build<E: Extension>(table: &Table, shape: &Shape, at: Traits) -> Option<AnySwitch<E>> {
             $(
-                let fits = (table.assignment, table.backpressure) == (Assignment::$assignment, Backpressure::$backpressure);
-                if fits $($(&& at.$trait)+)? {
+                let fits = matches!(table.built_as(), $(Assignment::$assignment)|+);
+                if fits && table.backpressure == Backpressure::$backpressure $($(&& at.$trait)+)? {
                     return Some(AnySwitch::$name(Box::new($name::<E>::build(shape, table))));
                 }
             )*
@@ -48,7 +49,7 @@ macro_rules! products {
 
         /// Which assignments and backpressures go together.
         pub const PRODUCTS: &[(Assignment, Backpressure)] =
-            &[$((Assignment::$assignment, Backpressure::$backpressure)),*];
+            &[$($((Assignment::$assignment, Backpressure::$backpressure)),+),*];
 
         /// Any accepted product.
         pub enum AnySwitch<E: Extension = ()> {
@@ -153,7 +154,7 @@ fn both<A, B>(a: fn(&Table) -> A, b: fn(&Table) -> B) -> impl Fn(&Table) -> (A, 
 
 products! {
     Fifo: Single, None => Composed<SingleFifo, NoBackpressure>, both(none, none);
-    FifoHpcc: Single, Pfc if hpcc => Composed<SingleFifo, HpccMemory>, both(none, pfc);
+    HpccSim: Single | Class, Pfc if hpcc => Composed<ByClass<RoundRobin>, HpccMemory>, both(none, pfc);
     FifoPfc: Single, Pfc => Composed<SingleFifo, Pfc>, both(none, pfc);
     IdealSrf: PerFlow, None if srf => Composed<PerFlow<SrfFlows>, NoBackpressure>, both(none, none);
     FairQueueing: PerFlow, None => Composed<PerFlow, NoBackpressure>, both(none, none);
@@ -176,6 +177,7 @@ products! {
     ClassesPfc: Class, Pfc => Composed<ByClass, Pfc>, both(none, pfc);
     Priorities: Priority, None => Composed<ByPriority, NoBackpressure>, both(none, none);
     PrioritiesPfc: Priority, Pfc => Composed<ByPriority, Pfc>, both(none, pfc);
+    HomaDqa: HomaDynamic, None => Composed<HomaDynamic, NoBackpressure>, both(bfc, none);
     FlowSailLiteral: Flowsail, Flowsail if as_printed => FlowSailAsPrinted, flowsail;
     FlowSailPfcWide: Flowsail, Flowsail if beside wide => Beside<FlowSail<2>>, both(flowsail, pfc);
     FlowSailPfc: Flowsail, Flowsail if beside => Beside<FlowSail<1>>, both(flowsail, pfc);

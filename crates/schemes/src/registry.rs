@@ -30,7 +30,7 @@ backpressures! {
     }
     /// Per upstream queue, with pause counters (spec A.3 to A.5).
     Bfc {
-        /// Used when `assignment = "dynamic"` or `backpressure = "bfc"`.
+        /// Used when `assignment = "dynamic"` or `"homa-dynamic"`, or `backpressure = "bfc"`.
         bfc: BfcParams
     }
     /// Per flow by name, those with more than their share of a long queue (spec F).
@@ -193,6 +193,7 @@ pub const PRESETS: &[(&str, &str)] = presets! {
     "expresspass"
     "homa"
     "homa-ecmp"
+    "homa+dqa"
     "dctcp-tcp"
     "ecn-star-tcp"
     "ideal-fc"

@@ -14,6 +14,8 @@ pub struct SwitchSite<'a> {
     pub number: u64,
     /// Rate of hosts' links, by which the HPCC simulator scales thresholds.
     pub nic_rate: BitsPerSec,
+    /// The first level of Homa's scheduled packets, where that is what hosts send.
+    pub scheduled: Option<u8>,
     /// What is at each port.
     pub ports: Vec<Neighbour<'a>>,
 }

@@ -53,8 +53,8 @@ macro_rules! backpressures {
             pub symmetric_ecmp: bool,
             /// What keeps to one of several equal-cost paths: a flow, a flowlet, or nothing beyond a packet.
             pub load_balancing: LoadBalancing,
-            /// Groups that the queues of a port are divided into, strict priority between them; a workload's `priority` picks the
-            /// group (spec F.11). Above 1 only with FlowSail.
+            /// Groups that the data queues of a port are divided into, strict priority between them; a workload's `priority`
+            /// picks the group (spec B.2 and F.11). With assignment `single` each is one FIFO.
             pub priority_groups: u8,
             /// Senders are told of their data packets that do not find room: the switch sends a notice back, before data and as large
             /// as an ACK. Needs `host.recovery = "selective"`.
@@ -108,11 +108,19 @@ macro_rules! backpressures {
 pub(crate) use backpressures;
 
 impl Switch {
+    /// Its assignment as it is built: a FIFO for each of several groups is one for each priority.
+    pub fn built_as(&self) -> Assignment {
+        match self.assignment {
+            Assignment::Single if self.priority_groups > 1 => Assignment::Priority,
+            assignment => assignment,
+        }
+    }
+
     /// Data queues of a port: the control queue taken off.
     pub fn data_queues(&self) -> u16 {
         match self.assignment {
-            Assignment::Single => 1,
-            Assignment::Flowsail | Assignment::Class | Assignment::Priority => self.queues,
+            Assignment::Single => self.priority_groups.into(),
+            Assignment::Flowsail | Assignment::Class | Assignment::Priority | Assignment::HomaDynamic => self.queues,
             _ if self.bfc.extra_control_queue => self.queues,
             _ => self.queues - 1,
         }
@@ -137,6 +145,9 @@ pub enum Assignment {
     Class,
     /// The queue of its packet's priority, served in strict priority: that of its workload, or with Homa the level that its host gave it.
     Priority,
+    /// Homa's unscheduled packets by BFC's dynamic assignment, to as many queues as they have levels; scheduled ones as by
+    /// `priority`, below all of these (BFC, appendix A.2).
+    HomaDynamic,
 }
 
 /// Which of a port's queues is served, of those that hold data and are not paused.
@@ -145,7 +156,8 @@ pub enum Assignment {
 pub enum Scheduler {
     /// They take turns by deficit round robin; with assignment `priority` the first.
     Drr,
-    /// That whose first packet says the least is left of its flow: shortest remaining flow first.
+    /// That whose first packet says the least is left of its flow: shortest remaining flow first. With assignment
+    /// `homa-dynamic` of the queues of unscheduled packets; the first of the others if these are empty.
     Srf,
 }
 

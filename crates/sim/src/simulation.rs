@@ -25,8 +25,8 @@ use backwater_scenario::model::{
 use backwater_scenario::topology::{self, Graph};
 use backwater_schemes::Visitor;
 use backwater_schemes::planes::{
-    self, AnySwitch, BfcSrf, BfcSwitch, BfcWide, Build, FairQueueing, Fifo, FifoHpcc, FifoPfc, FlowSailSwitch,
-    FlowSailWide, IdealSrf, Priorities,
+    self, AnySwitch, BfcSrf, BfcSwitch, BfcWide, Build, FairQueueing, Fifo, FifoPfc, FlowSailSwitch, FlowSailWide,
+    HpccSim, IdealSrf, Priorities,
 };
 use backwater_transport::{
     Control, Credit, Dcqcn, Dctcp, ExpressPassFlowParams, GoBackNParams, HomaFlowParams, HomaHeader, Hpcc, Int, Left,
@@ -80,7 +80,7 @@ impl<'a> Simulation<'a> {
         let wide = switch.data_queues() > 64;
         let srf = switch.scheduler == Scheduler::Srf && self.scenario.region.is_empty();
         let (line_rate, hpcc) = (self.go_back_n::<LineRate>(|_| ()), conventions.memory == Memory::HpccSim);
-        match (host.transport, switch.assignment, switch.backpressure) {
+        match (host.transport, switch.built_as(), switch.backpressure) {
             (Transport::Tcp, Assignment::Single, Backpressure::None) if self.scenario.region.is_empty() => {
                 self.run_as::<TcpHost, Fifo>(self.tcp(), watch)
             }
@@ -171,11 +171,11 @@ impl<'a> Simulation<'a> {
         let transport = self.go_back_n::<C>(|site| C::at(params, site));
         match self.order {
             Order::Drawn => {
-                self.run_as::<HpccHost<C, NodeByNode<C::Extension>>, FifoHpcc<C::Extension>>(transport, watch)
+                self.run_as::<HpccHost<C, NodeByNode<C::Extension>>, HpccSim<C::Extension>>(transport, watch)
             }
-            Order::Ranked => self.run_as::<HpccHost<C, Ranked<C::Extension>>, FifoHpcc<C::Extension>>(transport, watch),
+            Order::Ranked => self.run_as::<HpccHost<C, Ranked<C::Extension>>, HpccSim<C::Extension>>(transport, watch),
             Order::OneByOne => {
-                self.run_as::<HpccHost<C, InOrder<C::Extension>>, FifoHpcc<C::Extension>>(transport, watch)
+                self.run_as::<HpccHost<C, InOrder<C::Extension>>, HpccSim<C::Extension>>(transport, watch)
             }
         }
     }
@@ -296,9 +296,8 @@ impl<'a> Simulation<'a> {
             let label = if matches!(workload, Workload::Incast { .. }) { flags::INCAST } else { 0 };
             if ecn { label | flags::ECT } else { label }
         };
-        let priorities = self.scenario.workload.iter().map(Workload::priority).collect();
         HostParams {
-            nic: build::network(&self.scenario, &self.graph).nic_params(switch, transport, priorities),
+            nic: build::network(&self.scenario, &self.graph).nic_params(switch, transport),
             sites: self.sites.clone(),
             payload: host.payload.0,
             header: host.headers().0,
@@ -341,10 +340,10 @@ impl<'a> Simulation<'a> {
         self.go_back_n::<Srf>(|site| Srf::at(&self.scenario.host.srf, site))
     }
 
-    /// The first level of Homa's scheduled packets, where their times in queues are measured.
+    /// The first level of Homa's scheduled packets.
     fn scheduled_level(&self) -> Option<u8> {
-        let measured = self.scenario.measure.queueing_delay && self.scenario.host.transport == Transport::Homa;
-        measured.then(|| self.homa().receiver.levels.unscheduled())
+        let homa = self.scenario.host.transport == Transport::Homa;
+        homa.then(|| self.homa().receiver.levels.unscheduled())
     }
 
     /// A cap that also holds for flows without end-to-end control: a size that was asked for.

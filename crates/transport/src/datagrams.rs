@@ -207,6 +207,14 @@ impl<S: Sender> Sender for Source<S> {
             Source::Datagrams(datagrams) => datagrams.start.key,
         }
     }
+
+    #[inline(always)]
+    fn class(&self) -> u8 {
+        match self {
+            Source::Flow(flow) => flow.class(),
+            Source::Datagrams(datagrams) => datagrams.start.class,
+        }
+    }
 }
 
 #[cfg(test)]

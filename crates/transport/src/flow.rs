@@ -152,6 +152,8 @@ pub trait Sender: Send + 'static {
     }
     /// Key of its packets.
     fn key(&self) -> u32;
+    /// Traffic class of its packets, by which its NIC chooses a queue; of the first ones, where it changes.
+    fn class(&self) -> u8;
 }
 
 /// A packet of a flow's receiver, to its sender.

@@ -284,6 +284,11 @@ impl<C: Control> Sender for GoBackNSender<C> {
     fn key(&self) -> u32 {
         self.paced.key
     }
+
+    #[inline(always)]
+    fn class(&self) -> u8 {
+        self.paced.class
+    }
 }
 
 /// The receiving side of one flow, whose acknowledgements bring back what its packets carry.

@@ -40,7 +40,7 @@ pub(crate) struct Paced<C: Control> {
     pub(crate) packets: u32,
     /// Wire bytes of the last of them.
     last_wire: u16,
-    class: u8,
+    pub(crate) class: u8,
     flags: u8,
     /// Packets in flight at which the window is shut; [`UNLIMITED`] if it never is.
     pub(crate) limit: u32,

@@ -359,6 +359,11 @@ impl<C: Control> Sender for SelectiveSender<C> {
     fn key(&self) -> u32 {
         self.paced.key
     }
+
+    #[inline(always)]
+    fn class(&self) -> u8 {
+        self.paced.class
+    }
 }
 
 /// The receiving side of one flow, whose answers bring back what its packets carry.

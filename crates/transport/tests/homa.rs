@@ -5,7 +5,7 @@ use backwater_transport::{
     Receiver, Reply, Sender, Start, Transport,
 };
 use backwater_types::hash::Stream;
-use backwater_types::{Duration, Frame, Instant, Kind, Packet, flags};
+use backwater_types::{Duration, Extension, Frame, Instant, Kind, Packet, flags};
 
 /// RTTbytes of the tests, packets.
 const WINDOW: u32 = 10;
@@ -63,6 +63,9 @@ fn rtt_bytes_go_unasked_at_the_level_of_the_size_and_the_rest_as_granted() {
         assert_eq!(sent.len() as u32, packets.min(WINDOW));
         assert!(sent.iter().all(|out| (out.class, out.flags & flags::ECT) == (level, 0)), "{packets}: {sent:?}");
         assert!(sent.iter().all(|out| out.extension.packets == packets));
+        // Length and place say what is left, the packet itself among it.
+        let left = |out: &Outgoing<HomaHeader>| out.extension.left(&Packet { seq: out.seq, ..Packet::NONE });
+        assert!(sent.iter().map(left).eq((0..sent.len() as u32).map(|gone| u64::from(packets - gone))), "{packets}");
     }
     let mut sender = open(&params, 30);
     drain(&mut sender, &params, us(0));

@@ -25,9 +25,10 @@ pub trait Extension: Copy + Default + Debug + PartialEq + Send + Sync + 'static 
     fn sent(_port: &mut Self::Port, _now: Instant, _wire: u16) {}
     /// Packets say what is left of their flow.
     const TELLS_LEFT: bool = false;
-    /// Payload bytes that were left of its flow when this packet was sent, its own among them.
+    /// What was left of its flow when the packet with this was sent, itself among it: payload bytes, or packets where its
+    /// transport counts by those.
     #[inline(always)]
-    fn left(&self) -> u64 {
+    fn left(&self, _packet: &Packet) -> u64 {
         0
     }
     /// Some packets are credits, which ports hold until their time has come.
@@ -120,6 +121,14 @@ impl<E: Extension> From<Packet> for Frame<E> {
     #[inline(always)]
     fn from(packet: Packet) -> Frame<E> {
         Frame { packet, extension: E::default() }
+    }
+}
+
+impl<E: Extension> Frame<E> {
+    /// What it says was left of its flow: see [`Extension::left`].
+    #[inline(always)]
+    pub fn left(&self) -> u64 {
+        self.extension.left(&self.packet)
     }
 }
 

@@ -93,7 +93,7 @@ def read(scenario: dict[str, Any]) -> Exported:
     listed = read_flows(scenario, core, origin_ns, notes)
     exported.files = {
         "topology.txt": topology.text(network.nodes, network.switches, network.links),
-        "flow.txt": flows.text(listed, ACK_CLASS_GROUP),
+        "flow.txt": flows.text(listed),
         "config.txt": config_text(scenario, core, network, origin_ns, notes),
         "trace.txt": "0\n",
     }
@@ -176,9 +176,10 @@ def losses(scenario: dict[str, Any], links: int) -> tuple[list[dict[str, Any]], 
 def read_flows(scenario: dict[str, Any], core: dict[str, Any], origin_ns: int, notes: list[str]) -> list[Flow]:
     """Every flow that a run would start, to the nanosecond."""
     ids = [node["id"] for node in core["nodes"]]
+    several = by_group(scenario)
     listed: list[Flow] = []
     endless, rounded = 0, False
-    for arrival_ps, src, dst, bytes_, port in drawn(scenario):
+    for arrival_ps, src, dst, bytes_, port, priority in drawn(scenario):
         if arrival_ps == NULL_U64:
             raise InputError(
                 "flows of a collective wait for one another, which a list of flows cannot say: expected none"
@@ -192,9 +193,13 @@ def read_flows(scenario: dict[str, Any], core: dict[str, Any], origin_ns: int, n
                 f"{flows.BYTES_MAX}, as sequence numbers of the simulator are 32 bits"
             )
         rounded |= arrival_ps % 1000 != 0
-        listed.append(Flow(ids[src], ids[dst], port, bytes_, origin_ns + (arrival_ps + 500) // 1000))
+        start_ns = origin_ns + (arrival_ps + 500) // 1000
+        listed.append(Flow(ids[src], ids[dst], port, bytes_, start_ns, priority if several else ACK_CLASS_GROUP))
     if not listed:
         raise InputError("the scenario starts no flow: expected at least one")
+    if several and any(flow.group == 0 for flow in listed):
+        listed = shifted(listed)
+        notes.append("priorities are groups one higher: group 0 there is that of pauses")
     if endless:
         notes.append(f"{some(endless, 'endless flow')}: {flows.BYTES_MAX} bytes each, the largest there is")
     if rounded:
@@ -202,11 +207,26 @@ def read_flows(scenario: dict[str, Any], core: dict[str, Any], origin_ns: int, n
     return listed
 
 
-def drawn(scenario: dict[str, Any]) -> Iterator[tuple[int, int, int, int, int]]:
-    """Arrival, source, destination, bytes and port of each flow."""
+def by_group(scenario: dict[str, Any]) -> bool:
+    """Whether its priorities have queues of their own, in turn, as priority groups there."""
+    return bool(scenario["switch"]["assignment"] == "class")
+
+
+def shifted(listed: list[Flow]) -> list[Flow]:
+    """Each flow in the next group."""
+    last = max(flow.group for flow in listed)
+    if last == flows.GROUP_MAX:
+        raise InputError(
+            f"priorities 0 to {last}: expected {flows.GROUP_MAX} of them at most, as group 0 there is that of pauses"
+        )
+    return [flow._replace(group=flow.group + 1) for flow in listed]
+
+
+def drawn(scenario: dict[str, Any]) -> Iterator[tuple[int, int, int, int, int, int]]:
+    """Arrival, source, destination, bytes, port and priority of each flow."""
     for columns in _core.flows(json.dumps(scenario), ROWS):
         arrays = {name: np.frombuffer(data, NUMPY[kind]).tolist() for name, (kind, data) in columns.items()}
-        keys = ("arrival_ps", "src", "dst", "size_bytes", "port")
+        keys = ("arrival_ps", "src", "dst", "size_bytes", "port", "priority")
         yield from zip(*(arrays[key] for key in keys), strict=True)
 
 
@@ -293,7 +313,7 @@ def differences(scenario: dict[str, Any], network: Network) -> list[str]:
     notes = []
     if switch["backpressure"] != "pfc":
         notes.append(f"{BACKPRESSURES[switch['backpressure']]}: switches there have PFC, always")
-    if switch["assignment"] != "single":
+    if switch["assignment"] not in ("single", "class"):
         notes.append(f'switch.assignment = "{switch["assignment"]}": a port there has one queue for data')
     if switch.get("alpha") is not None:
         notes.append("switch.alpha: egress queues there have no limit")

@@ -16,18 +16,20 @@ from backwater.hpcc.topology import Network
 from backwater.hpcc.words import Words, rows
 
 BACKGROUND_PORT, INCAST_PORT = 100, 200
+GROUP_MAX = 7
 BYTES_MAX = 2**32 - 1  # Sequence numbers of the simulator are 32 bits.
 SPAN_MAX_NS = 60 * 10**9
 
 
 class Flow(NamedTuple):
-    """One flow: node numbers, destination port, payload, start in nanoseconds."""
+    """One flow: node numbers, destination port, payload, start in nanoseconds, priority group."""
 
     src: int
     dst: int
     port: int
     bytes: int
     start_ns: int
+    group: int
 
 
 @dataclass(frozen=True)
@@ -36,9 +38,12 @@ class Flows:
 
     path: Path
     dialect: str
-    group: int
-    """Priority group of all."""
     flows: list[Flow]
+
+    @property
+    def groups(self) -> set[int]:
+        """Priority groups."""
+        return {flow.group for flow in self.flows}
 
 
 def read(path: Path, network: Network) -> Flows:
@@ -52,7 +57,7 @@ def read(path: Path, network: Network) -> Flows:
     with_ports = columns(path, count) == 6
     switches = set(network.switches)
     flows: list[Flow] = []
-    group = group_line = last_ns = 0
+    last_ns = 0
     for i in range(count):
         what = f"flow {i + 1} of {count}"
 
@@ -65,11 +70,7 @@ def read(path: Path, network: Network) -> Flows:
         src, dst = host("source"), host("destination")
         if src == dst:
             raise words.wrong(f"{what}, destination", str(dst), "the source itself: expected another host")
-        pg = words.integer(f"{what}, priority group", 1, 7)
-        if group and pg != group:
-            problem = f"line {group_line} has {group}: expected one priority group for all flows, no other is simulated"
-            raise words.wrong(f"{what}, priority group", str(pg), problem)
-        group, group_line = group or pg, group_line or words.line
+        group = words.integer(f"{what}, priority group", 1, GROUP_MAX)
         port = words.integer(f"{what}, destination port", 0, 65_535) if with_ports else BACKGROUND_PORT
         size = words.integer(f"{what}, bytes", 1, BYTES_MAX)
         word = words.next(f"{what}, start")
@@ -81,11 +82,11 @@ def read(path: Path, network: Network) -> Flows:
         if flows and start_ns - flows[0].start_ns >= SPAN_MAX_NS:
             raise words.wrong(f"{what}, start", word, "expected less than 60 s after the first flow")
         last_ns = start_ns
-        flows.append(Flow(src, dst, port, size, start_ns))
+        flows.append(Flow(src, dst, port, size, start_ns, group))
     if words.row():
         problem = f"more than the {count} flows of the first line: expected the end of the file"
         raise words.wrong("", words.next(""), problem)
-    return Flows(path, "HPCC" if with_ports else "ConWeave", group, flows)
+    return Flows(path, "HPCC" if with_ports else "ConWeave", flows)
 
 
 def columns(path: Path, count: int) -> int:
@@ -102,8 +103,8 @@ def columns(path: Path, count: int) -> int:
     )
 
 
-def text(flows: list[Flow], group: int) -> str:
-    """The file in HPCC's dialect, all flows in one priority group."""
+def text(flows: list[Flow]) -> str:
+    """The file in HPCC's dialect."""
     lines = [str(len(flows))]
-    lines += [f"{f.src} {f.dst} {group} {f.port} {f.bytes} {units.seconds(f.start_ns)}" for f in flows]
+    lines += [f"{f.src} {f.dst} {f.group} {f.port} {f.bytes} {units.seconds(f.start_ns)}" for f in flows]
     return "\n".join(lines) + "\n"

@@ -39,15 +39,21 @@ def host_section(imported: Imported) -> str:
     lines.append(aligned(f'window = "{window}"', given.where(key)))
     lines.append(aligned(f'payload = "{read_payload(given)} B"', given.where("PACKET_PAYLOAD_SIZE")))
     high = given.flag("ACK_HIGH_PRIO", False)
-    group = imported.flows.group
-    other = (
-        "" if high or group == ACK_CLASS_GROUP else f"; its pauses are for group {ACK_CLASS_GROUP}, flows in {group}"
-    )
+    groups = imported.flows.groups
+    other = ""
+    if not high and ACK_CLASS_GROUP not in groups:
+        other = f"; its pauses are for group {ACK_CLASS_GROUP}, flows in {some_of(groups)}"
     ack_class = "high" if high or other else "data"
     lines.append(aligned(f'ack_class = "{ack_class}"', given.where("ACK_HIGH_PRIO") + other))
+    if ack_class == "data" and len(groups) > 1:
+        lines.append(aligned(f"ack_priority = {ACK_CLASS_GROUP}", "as there, whatever the group of their flow"))
     lines += ack_lines(given)
     table = TABLES.get(imported.transport)
     return "\n".join(lines + (["", *table(imported)] if table else []))
+
+
+def some_of(groups: set[int]) -> str:
+    return ", ".join(map(str, sorted(groups)))
 
 
 def ack_lines(given: Config) -> list[str]:

@@ -12,7 +12,7 @@ from backwater import _core
 from backwater._core import InputError
 from backwater.hpcc import config, flows, topology, units
 from backwater.hpcc.flows import Flow
-from backwater.hpcc.host_table import host_section
+from backwater.hpcc.host_table import host_section, some_of
 from backwater.hpcc.imported import Imported, aligned, listing
 from backwater.hpcc.switch_table import switch_section
 from backwater.hpcc.topology import Network
@@ -192,10 +192,12 @@ def list_name(stem: str, name: str) -> str:
 
 
 def list_text(imported: Imported, name: str) -> str:
-    rows = [
-        f"{f.start_ns - imported.origin_ns},host{f.src},host{f.dst},{f.bytes},{f.port}" for f in imported.lists[name]
-    ]
-    return "\n".join([f"# {imported.flows.path.name}", "start_ns,src,dst,bytes,port", *rows]) + "\n"
+    header, listed = "start_ns,src,dst,bytes,port", imported.lists[name]
+    rows = [f"{f.start_ns - imported.origin_ns},host{f.src},host{f.dst},{f.bytes},{f.port}" for f in listed]
+    if len(imported.flows.groups) > 1:
+        header += ",priority"
+        rows = [f"{row},{f.group}" for row, f in zip(rows, listed, strict=True)]
+    return "\n".join([f"# {imported.flows.path.name}", header, *rows]) + "\n"
 
 
 def workload_sections(imported: Imported) -> str:
@@ -285,13 +287,15 @@ def summary(imported: Imported, paths: list[Path]) -> list[str]:
     """Lines for the terminal."""
     network, given, listed = imported.network, imported.config, imported.flows.flows
     classes = ", ".join(f"{len(members):,} {name}" for name, members in imported.lists.items())
+    groups = imported.flows.groups
+    of_groups = f"; priority groups {some_of(groups)}" if len(groups) > 1 else ""
     switches = some(len(network.switches), "switch", "es")
     lines = [
         f"{paths[0]}: {some(len(network.hosts), 'host')}, {switches}, {some(len(network.links), 'link')} "
         f"({network.dialect} dialect); {imported.transport}",
         f"{', '.join(path.name for path in paths[1:])}: {some(len(listed), 'flow')} ({classes}), "
         f"{size(sum(flow.bytes for flow in listed))}, from {listed[0].start_ns / 1e9:.9g} to "
-        f"{listed[-1].start_ns / 1e9:.9g} s",
+        f"{listed[-1].start_ns / 1e9:.9g} s{of_groups}",
         *(f"Note: {note}" for note in imported.notes),
     ]
     if imported.flows.dialect == "ConWeave":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from backwater.hpcc import config, units
+from backwater.hpcc.flows import GROUP_MAX
 from backwater.hpcc.host_table import read_payload
 from backwater.hpcc.imported import CARRIED_BYTES, HEADER_BYTES, Imported, aligned
 from backwater.hpcc.topology import Network
@@ -17,6 +18,9 @@ def switch_section(imported: Imported) -> str:
     given = imported.config
     buffer = given.whole("BUFFER_SIZE", 12, 1, 4095)
     lines = ["[switch]", aligned(f'buffer = "{buffer} MiB"', given.where("BUFFER_SIZE"))]
+    if len(imported.flows.groups) > 1:
+        lines.append(aligned('assignment = "class"', f"{imported.flows.path.name}: flows of several priority groups"))
+        lines.append(aligned(f"queues = {GROUP_MAX + 1}", "class 0 has no flows"))
     payload = read_payload(given)
     if payload > SCHEME_PAYLOAD_BYTES:
         full = payload + HEADER_BYTES + CARRIED_BYTES.get(imported.transport, 0)

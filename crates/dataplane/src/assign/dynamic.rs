@@ -5,9 +5,11 @@ use crate::backpressure::BfcParams;
 use crate::canonical::Canonical;
 use crate::held::{Assigned, Choice, Held, Resident};
 use crate::queues::PausableQueues;
+use crate::queues::groups::Members;
 use crate::queues::numbered::Numbered;
 use crate::shape::Shape;
 use crate::ticks::{age, ticks};
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use alloc::{format, vec};
@@ -15,20 +17,24 @@ use backwater_types::hash::{self, Stream};
 use backwater_types::{Duration, Instant, Packet, PortId, QueueId, flags};
 use core::hash::{Hash, Hasher};
 use core::marker::PhantomData;
+use core::ops::Add;
 
 /// BFC's dynamic assignment: an empty queue for each newly active flow, kept while the flow is active.
 ///
 /// Source: spec A.1, A.3, A.4, BFC section 3.3. A flow is known by a hash into a table of a few entries per queue; flows that
 /// share an entry share a queue.
+///
+/// Each priority class of a port does so by itself (spec B, "Priority classes"): it has queues of its own, and an equal
+/// share of the entries, because flows of two classes that shared an entry would share a queue.
 #[derive(Clone, Debug)]
 pub struct Dynamic<const W: usize, Q = PausableQueues<W>> {
-    /// Flow-table entries of a port.
+    /// Flow-table entries of a class of a port.
     entries: u32,
     /// Ignore whether an empty queue is paused (BFC-A9).
     literal_empty: bool,
     /// Leave an empty queue alone while its last flow may return (BFC-A8).
     sticky_reserve: bool,
-    /// Labelled incast flows share queue 0 (spec B, incast label).
+    /// Labelled incast flows share the first queue (spec B, incast label).
     incast_label: bool,
     /// Flows that find no empty queue share one of similar size left.
     similar: bool,
@@ -36,20 +42,24 @@ pub struct Dynamic<const W: usize, Q = PausableQueues<W>> {
     sticky: u32,
     queues: usize,
     salt: u64,
-    /// `[port x entry]`.
+    /// `[class]`: its queues.
+    classes: Box<[Members<W>]>,
+    /// `[port x class x entry]`.
     table: Vec<Entry>,
-    ports: Vec<PortState>,
+    /// `[port x class]`.
+    places: Vec<Place>,
     over: PhantomData<Q>,
 }
 
+/// A class of a port.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
-struct PortState {
+struct Place {
     /// Where the search for an empty queue starts.
     rotor: usize,
     active_flows: u32,
     assigned: Assigned,
-    /// Labelled packets have been seen, so queue 0 is theirs.
+    /// Labelled packets have been seen, so the first queue is theirs.
     labelled: bool,
     /// `sticky_reserve` only: when each queue last lost a packet, in ticks.
     left: Vec<u32>,
@@ -83,31 +93,54 @@ impl Entry {
 
 impl<const W: usize, Q: Numbered<W>> Dynamic<W, Q> {
     /// First empty and unpaused queue from the rotating start, else first empty, else any at random (BFC-A9, A11).
-    fn pick_queue(&self, now: Instant, port: &PortState, queues: &Q, rng: &mut Stream) -> QueueId {
-        let mut empty = queues.empty();
-        let labelled = port.labelled && self.queues > 1;
-        if labelled {
-            empty.remove(0);
-        }
+    fn pick_queue(&self, now: Instant, place: &Place, class: &Members<W>, queues: &Q, rng: &mut Stream) -> QueueId {
+        let mut empty = queues.empty().and(&class.all);
+        let labelled = place.labelled && class.count > 1;
         if self.sticky_reserve {
-            for q in queues.empty().iter() {
-                if ticks(now).wrapping_sub(port.left[q]) <= self.sticky && port.left[q] != 0 {
+            for q in empty.iter() {
+                if ticks(now).wrapping_sub(place.left[q]) <= self.sticky && place.left[q] != 0 {
                     empty.remove(q);
                 }
             }
         }
+        if labelled {
+            empty.remove(class.first as usize);
+        }
         if !self.literal_empty
-            && let Some(q) = empty.minus(&queues.closed()).next_from(port.rotor)
+            && let Some(q) = empty.minus(&queues.closed()).next_from(place.rotor)
         {
             return q as QueueId;
         }
-        match empty.next_from(port.rotor) {
+        match empty.next_from(place.rotor) {
             Some(q) => q as QueueId,
             None => {
-                let first = labelled as u32;
-                (first + hash::range32(rng.next_u32(), self.queues as u32 - first)) as QueueId
+                let kept = labelled as u16;
+                class.first + kept + hash::range32(rng.next_u32(), (class.count - kept).into()) as QueueId
             }
         }
+    }
+
+    /// The class of a packet, and its place at a port.
+    #[inline(always)]
+    fn place(&self, port: PortId, packet: &Packet) -> (usize, usize) {
+        match self.classes.len() {
+            1 => (0, port as usize),
+            classes => {
+                let class = (packet.class as usize).min(classes - 1);
+                (class, port as usize * classes + class)
+            }
+        }
+    }
+
+    /// The place at `port` of a table entry.
+    #[inline(always)]
+    fn place_of(&self, port: PortId, tag: u32) -> usize {
+        if self.classes.len() == 1 { port as usize } else { (tag / self.entries) as usize }
+    }
+
+    /// The places of a port.
+    fn places(&self, port: PortId) -> &[Place] {
+        &self.places[port as usize * self.classes.len()..][..self.classes.len()]
     }
 }
 
@@ -116,10 +149,12 @@ impl<const W: usize, Q: Numbered<W>> Assignment for Dynamic<W, Q> {
     type Params = BfcParams;
 
     fn new(params: &BfcParams, shape: &Shape) -> Dynamic<W, Q> {
-        let entries = params.table_entries_per_queue * shape.hardware_queues as u32;
+        let classes = Members::of(shape.queues, shape.groups);
+        let entries = params.table_entries_per_queue * shape.hardware_queues as u32 / classes.len() as u32;
         let sticky = params.sticky.unwrap_or(Duration(2 * shape.hrtt().0));
         let left = if params.sticky_reserve { vec![0; shape.queues as usize] } else { Vec::new() };
-        let port = PortState { rotor: 0, active_flows: 0, assigned: Assigned::default(), labelled: false, left };
+        let place = Place { rotor: 0, active_flows: 0, assigned: Assigned::default(), labelled: false, left };
+        let places = vec![place; shape.ports.len() * classes.len()];
         Dynamic {
             entries,
             literal_empty: params.literal_empty,
@@ -130,25 +165,28 @@ impl<const W: usize, Q: Numbered<W>> Assignment for Dynamic<W, Q> {
             queues: shape.queues as usize,
             // Independent of the hash that routes: flows at one egress agree on that one.
             salt: hash::mix64(shape.salt ^ 0x666c_6f77),
-            table: vec![Entry::UNUSED; entries as usize * shape.ports.len()],
-            ports: vec![port; shape.ports.len()],
+            classes,
+            table: vec![Entry::UNUSED; entries as usize * places.len()],
+            places,
             over: PhantomData,
         }
     }
 
     #[inline(always)]
     fn choose(&self, now: Instant, packet: &Packet, port: PortId, queues: &Q, rng: &mut Stream) -> Choice {
+        let (class, place) = self.place(port, packet);
         let slot = hash::range32(hash::salted(packet.key, self.salt), self.entries);
-        let tag = port as u32 * self.entries + slot;
+        let tag = place as u32 * self.entries + slot;
         if self.incast_label && packet.has(flags::INCAST) {
-            return Choice { queue: 0, tag, fresh: false };
+            return Choice { queue: self.classes[class].first, tag, fresh: false };
         }
         let entry = self.table[tag as usize];
         let known = entry.queue() != NEVER;
         if known && (entry.size() > 0 || ticks(now).wrapping_sub(entry.touched) <= self.sticky) {
             return Choice { queue: entry.queue() as QueueId, tag, fresh: false };
         }
-        Choice { queue: self.pick_queue(now, &self.ports[port as usize], queues, rng), tag, fresh: true }
+        let queue = self.pick_queue(now, &self.places[place], &self.classes[class], queues, rng);
+        Choice { queue, tag, fresh: true }
     }
 
     fn beside(&self, choice: Choice, left: u64, queues: &Q) -> Choice {
@@ -160,7 +198,8 @@ impl<const W: usize, Q: Numbered<W>> Assignment for Dynamic<W, Q> {
 
     #[inline(always)]
     fn on_enqueue(&mut self, now: Instant, packet: &Packet, held: &Held, port: PortId, choice: Choice, queues: &Q) {
-        let state = &mut self.ports[port as usize];
+        let (_, place) = self.place(port, packet);
+        let state = &mut self.places[place];
         let entry = &mut self.table[choice.tag as usize];
         state.labelled |= self.incast_label && packet.has(flags::INCAST);
         if choice.fresh {
@@ -177,15 +216,16 @@ impl<const W: usize, Q: Numbered<W>> Assignment for Dynamic<W, Q> {
             state.assigned.assignments += 1;
             state.assigned.collisions += (queues.bytes(choice.queue) > 0) as u64;
         }
-        // The entry's queue stays: a labelled packet goes to queue 0 without moving the flows it shares the entry with.
+        // The entry's queue stays: a labelled packet goes to the first without moving the flows it shares the entry with.
         entry.size_queue += 0x100;
         entry.touched = ticks(now);
     }
 
     #[inline(always)]
     fn on_dequeue(&mut self, now: Instant, held: &Held, port: PortId, queue: QueueId) {
+        let place = self.place_of(port, held.tag);
         if self.sticky_reserve {
-            self.ports[port as usize].left[queue as usize] = ticks(now);
+            self.places[place].left[queue as usize] = ticks(now);
         }
         if !held.sampled {
             return;
@@ -193,20 +233,27 @@ impl<const W: usize, Q: Numbered<W>> Assignment for Dynamic<W, Q> {
         let entry = &mut self.table[held.tag as usize];
         entry.size_queue -= 0x100;
         entry.touched = ticks(now);
-        self.ports[port as usize].active_flows -= (entry.size() == 0) as u32;
+        self.places[place].active_flows -= (entry.size() == 0) as u32;
     }
 
     fn active_flows(&self, port: PortId) -> Option<u32> {
-        Some(self.ports[port as usize].active_flows)
+        Some(self.places(port).iter().map(|place| place.active_flows).sum())
     }
 
     fn assigned(&self, port: PortId) -> Assigned {
-        self.ports[port as usize].assigned
+        self.places(port).iter().map(|place| place.assigned).fold(Assigned::default(), Add::add)
     }
 
     fn audit(&self, residents: &[Resident]) -> Result<(), String> {
         let mut sizes = vec![0u32; self.table.len()];
-        for r in residents.iter().filter(|r| r.held.sampled) {
+        for r in residents {
+            let class = &self.classes[self.place(r.port, &r.packet).0];
+            if !class.all.contains(r.queue as usize) {
+                return Err(format!("queue {} of port {} holds a packet of class {}", r.queue, r.port, r.packet.class));
+            }
+            if !r.held.sampled {
+                continue;
+            }
             sizes[r.held.tag as usize] += 1;
             let labelled = self.incast_label && r.packet.has(flags::INCAST);
             if !labelled && self.table[r.held.tag as usize].queue() != r.queue as u32 {
@@ -218,11 +265,11 @@ impl<const W: usize, Q: Numbered<W>> Assignment for Dynamic<W, Q> {
                 return Err(format!("flow-table entry {tag} counts {} packets, {size} are held", entry.size()));
             }
         }
-        for (p, port) in self.ports.iter().enumerate() {
-            let n = self.entries as usize;
-            let active = sizes[p * n..][..n].iter().filter(|size| **size > 0).count();
-            if port.active_flows as usize != active {
-                return Err(format!("port {p} counts {} active flows, {active} are", port.active_flows));
+        for (p, (place, sizes)) in self.places.iter().zip(sizes.chunks(self.entries as usize)).enumerate() {
+            let active = sizes.iter().filter(|size| **size > 0).count();
+            if place.active_flows as usize != active {
+                let port = p / self.classes.len();
+                return Err(format!("port {port} counts {} active flows of a class, {active} are", place.active_flows));
             }
         }
         Ok(())
@@ -237,9 +284,9 @@ impl<const W: usize, Q: Numbered<W>> Canonical for Dynamic<W, Q> {
             let used = entry.queue() != NEVER && (size > 0 || idle <= self.sticky || self.incast_label);
             used.then_some((entry.size_queue, if size > 0 { 0 } else { idle })).hash(state);
         }
-        for port in &self.ports {
-            (port.rotor, port.active_flows, port.labelled).hash(state);
-            port.left.iter().for_each(|left| (*left != 0).then(|| age(now, *left, self.sticky)).hash(state));
+        for place in &self.places {
+            (place.rotor, place.active_flows, place.labelled).hash(state);
+            place.left.iter().for_each(|left| (*left != 0).then(|| age(now, *left, self.sticky)).hash(state));
         }
     }
 }

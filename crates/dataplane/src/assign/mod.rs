@@ -1,14 +1,18 @@
 //! Queue assignment: which queue of its egress port a packet joins.
 
 pub mod dynamic;
+pub mod homa_dynamic;
 
 pub use dynamic::Dynamic;
+pub use homa_dynamic::HomaDynamic;
 
 use crate::held::{Assigned, Choice, Held, Resident};
 use crate::queues::flow_queues::FlowQueues;
+use crate::queues::groups::Members;
 use crate::queues::strict_queues::StrictQueues;
 use crate::queues::{OneQueue, PausableQueues, Queues};
 use crate::shape::Shape;
+use alloc::boxed::Box;
 use alloc::string::String;
 use backwater_types::hash::{self, Stream};
 use backwater_types::{Instant, Packet, PortId, QueueId};
@@ -119,10 +123,11 @@ impl<Q: Queues> Assignment for PerFlow<Q> {
     }
 }
 
-/// A fixed hash of the flow (stochastic fair queueing; spec B).
+/// A fixed hash of the flow (stochastic fair queueing; spec B), among the queues of its class.
 #[derive(Clone, Debug)]
 pub struct Stochastic<const W: usize> {
-    queues: u32,
+    /// `[class]`: its queues.
+    classes: Box<[Members<W>]>,
     salt: u64,
 }
 
@@ -131,7 +136,7 @@ impl<const W: usize> Assignment for Stochastic<W> {
     type Params = ();
 
     fn new(_params: &(), shape: &Shape) -> Stochastic<W> {
-        Stochastic { queues: shape.queues as u32, salt: shape.salt }
+        Stochastic { classes: Members::of(shape.queues, shape.groups), salt: shape.salt }
     }
 
     #[inline(always)]
@@ -143,7 +148,8 @@ impl<const W: usize> Assignment for Stochastic<W> {
         _queues: &PausableQueues<W>,
         _rng: &mut Stream,
     ) -> Choice {
-        let queue = hash::range32(hash::salted(packet.key, self.salt), self.queues) as QueueId;
+        let class = &self.classes[(packet.class as usize).min(self.classes.len() - 1)];
+        let queue = class.first + hash::range32(hash::salted(packet.key, self.salt), class.count.into()) as QueueId;
         Choice { queue, tag: 0, fresh: false }
     }
 }

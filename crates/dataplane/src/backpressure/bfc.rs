@@ -9,6 +9,9 @@
 //! Th = HRTT x rate / (8 x max(1, queues with data and not paused))
 //! ```
 //!
+//! Of priority classes the queues of a packet's own count (spec B, "Priority classes"), though while a higher one has data
+//! they drain at no rate at all: the paper does not adjust Th for that, and neither is it done here (BFC-B6).
+//!
 //! Differs from the printed pseudo-code as BFC-A1 to A7 say: PAUSE only on 0 -> 1, and the upstream queue taken from the
 //! arriving header before it is rewritten.
 //!
@@ -217,7 +220,7 @@ impl<Q: Queues + PausableByNumber> Backpressure<Q> for Bfc {
         let before = queues.bytes(queue);
         if before == 0
             || packet.flags & self.exempt != 0
-            || before <= self.threshold(ingress, egress, queues.active_with(queue))
+            || before <= self.threshold(ingress, egress, queues.active_beside(queue))
         {
             return None;
         }
@@ -237,7 +240,7 @@ impl<Q: Queues + PausableByNumber> Backpressure<Q> for Bfc {
     }
 
     #[inline(always)]
-    fn on_dequeue(&mut self, now: Instant, _wire: u16, held: &Held) -> Option<ControlFrame> {
+    fn on_dequeue(&mut self, now: Instant, _packet: &Packet, held: &Held) -> Option<ControlFrame> {
         if !held.counted {
             return None;
         }
@@ -265,9 +268,9 @@ impl<Q: Queues + PausableByNumber> Backpressure<Q> for Bfc {
         self.refresh.run(now, state, send);
     }
 
-    fn state_of(&mut self, now: Instant, port: PortId) -> Option<ControlFrame> {
+    fn state_of(&mut self, now: Instant, port: PortId, send: &mut dyn FnMut(ControlFrame)) {
         self.refresh.on_transition(now, port);
-        Some(ControlFrame::Bitmap(self.paused[port as usize].to_map()))
+        send(ControlFrame::Bitmap(self.paused[port as usize].to_map()));
     }
 
     fn audit(&self, residents: &[Resident]) -> Result<(), String> {

@@ -15,14 +15,18 @@
 //! XON                headroom empty, and held above reserve = 0 or + hysteresis <= T
 //! ```
 //!
+//! Every ingress is accounted and paused class by class, each with the reserve, the threshold and the headroom of its port; what is set
+//! aside of the buffer is one reserve and one headroom a port. Without classes there is one, 0.
+//!
 //! What is lost with a port whose link goes down stays charged there ([`DownQueues::Leak`]); it leaves no headroom and no pool again, so
 //! pauses that it causes never end.
 //!
 //! A pause is sent once: it is neither repeated nor does it lapse.
 
-use crate::backpressure::{Backpressure, PausedPorts, PfcParams};
+use crate::backpressure::{Backpressure, PausedClasses, PfcParams};
 use crate::held::{Held, Resident};
 use crate::queues::Queues;
+use crate::queues::by_number::PausableByNumber;
 use crate::shape::{DownQueues, PortShape, Shape};
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -55,7 +59,10 @@ pub struct HpccMemory {
     hysteresis: u64,
     /// What is lost with its port stays charged.
     leaks: bool,
-    ports: Vec<Ingress>,
+    /// Per ingress.
+    classes: usize,
+    /// `[ingress x class]`.
+    ingresses: Vec<Ingress>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -72,6 +79,17 @@ struct Ingress {
 
 impl HpccMemory {
     #[inline(always)]
+    fn at(&self, ingress: PortId, packet: &Packet) -> usize {
+        ingress as usize * self.classes + self.class(packet) as usize
+    }
+
+    /// Its class, or the last: that of the queue it joins.
+    #[inline(always)]
+    fn class(&self, packet: &Packet) -> u8 {
+        packet.class.min(self.classes as u8 - 1)
+    }
+
+    #[inline(always)]
     fn threshold(&self, port: &Ingress) -> u64 {
         (self.pool - self.pool_used) >> port.shift
     }
@@ -82,9 +100,9 @@ impl HpccMemory {
     }
 }
 
-impl<Q: Queues> Backpressure<Q> for HpccMemory {
+impl<Q: Queues + PausableByNumber> Backpressure<Q> for HpccMemory {
     type Params = PfcParams;
-    type Upstream = PausedPorts;
+    type Upstream = PausedClasses;
 
     /// # Panics
     /// If reserves and headrooms exceed the buffer; scenarios are checked for that.
@@ -100,6 +118,7 @@ impl<Q: Queues> Backpressure<Q> for HpccMemory {
             leaked: 0,
         };
         let ports: Vec<Ingress> = shape.ports.iter().map(ingress).collect();
+        let classes = shape.queues as usize;
         let aside = ports.iter().map(|port| port.headroom).sum::<u64>() + params.reserve.0 * ports.len() as u64;
         HpccMemory {
             pool: shape.buffer.checked_sub(aside).expect("the buffer holds reserves and headrooms"),
@@ -107,23 +126,24 @@ impl<Q: Queues> Backpressure<Q> for HpccMemory {
             reserve: params.reserve.0,
             hysteresis: params.hysteresis.0,
             leaks: shape.down_queues == DownQueues::Leak,
-            ports,
+            classes,
+            ingresses: ports.iter().flat_map(|port| vec![*port; classes]).collect(),
         }
     }
 
-    fn upstream(_params: &Self::Params, _shape: &Shape) -> PausedPorts {
-        PausedPorts::default()
+    fn upstream(_params: &Self::Params, _shape: &Shape) -> PausedClasses {
+        PausedClasses
     }
 
     #[inline(always)]
-    fn admits(&self, ingress: PortId, wire: u64) -> bool {
-        let port = &self.ports[ingress as usize];
+    fn admits(&self, ingress: PortId, packet: &Packet) -> bool {
+        let (port, wire) = (&self.ingresses[self.at(ingress, packet)], packet.wire as u64);
         port.headroom_used + wire <= port.headroom || self.above_reserve(port) + wire <= self.threshold(port)
     }
 
     #[inline(always)]
-    fn passes(&self, ingress: PortId, wire: u64) -> bool {
-        let port = &self.ports[ingress as usize];
+    fn passes(&self, ingress: PortId, packet: &Packet) -> bool {
+        let (port, wire) = (&self.ingresses[self.at(ingress, packet)], packet.wire as u64);
         let above = (port.held + wire).saturating_sub(self.reserve);
         let threshold = (self.pool - self.pool_used).saturating_sub(wire.min(above)) >> port.shift;
         !port.paused && port.headroom_used == 0 && above < threshold
@@ -139,8 +159,8 @@ impl<Q: Queues> Backpressure<Q> for HpccMemory {
         _queue: QueueId,
         _queues: &Q,
     ) -> Option<ControlFrame> {
-        let wire = packet.wire as u64;
-        let mut port = self.ports[held.ingress as usize];
+        let (at, wire) = (self.at(held.ingress as PortId, packet), packet.wire as u64);
+        let mut port = self.ingresses[at];
         let above = (port.held + wire).saturating_sub(self.reserve);
         if above > 0 && above > self.threshold(&port) {
             port.headroom_used += wire;
@@ -150,15 +170,16 @@ impl<Q: Queues> Backpressure<Q> for HpccMemory {
         }
         let pause = !port.paused && (port.headroom_used > 0 || self.above_reserve(&port) >= self.threshold(&port));
         port.paused |= pause;
-        self.ports[held.ingress as usize] = port;
-        pause.then_some(ControlFrame::PfcPause(0))
+        self.ingresses[at] = port;
+        pause.then(|| ControlFrame::PfcPause(self.class(packet)))
     }
 
     #[inline(always)]
-    fn on_dequeue(&mut self, _now: Instant, wire: u16, held: &Held) -> Option<ControlFrame> {
-        let mut port = self.ports[held.ingress as usize];
-        let from_headroom = port.headroom_used.min(wire as u64);
-        let rest = wire as u64 - from_headroom;
+    fn on_dequeue(&mut self, _now: Instant, packet: &Packet, held: &Held) -> Option<ControlFrame> {
+        let (at, wire) = (self.at(held.ingress as PortId, packet), packet.wire as u64);
+        let mut port = self.ingresses[at];
+        let from_headroom = port.headroom_used.min(wire);
+        let rest = wire - from_headroom;
         self.pool_used -= rest.min(self.above_reserve(&port));
         port.headroom_used -= from_headroom;
         port.held -= rest;
@@ -166,36 +187,40 @@ impl<Q: Queues> Backpressure<Q> for HpccMemory {
         let low = above == 0 || above + self.hysteresis <= self.threshold(&port);
         let resume = port.paused && port.headroom_used == 0 && low;
         port.paused &= !resume;
-        self.ports[held.ingress as usize] = port;
-        resume.then_some(ControlFrame::PfcResume(0))
+        self.ingresses[at] = port;
+        resume.then(|| ControlFrame::PfcResume(self.class(packet)))
     }
 
-    fn on_lost(&mut self, now: Instant, wire: u16, held: &Held) -> Option<ControlFrame> {
+    fn on_lost(&mut self, now: Instant, packet: &Packet, held: &Held) -> Option<ControlFrame> {
         if self.leaks {
-            self.ports[held.ingress as usize].leaked += wire as u64;
+            let at = self.at(held.ingress as PortId, packet);
+            self.ingresses[at].leaked += packet.wire as u64;
             return None;
         }
-        Backpressure::<Q>::on_dequeue(self, now, wire, held)
+        Backpressure::<Q>::on_dequeue(self, now, packet, held)
     }
 
-    fn state_of(&mut self, _now: Instant, port: PortId) -> Option<ControlFrame> {
-        let paused = self.ports[port as usize].paused;
-        Some(if paused { ControlFrame::PfcPause(0) } else { ControlFrame::PfcResume(0) })
+    fn state_of(&mut self, _now: Instant, port: PortId, send: &mut dyn FnMut(ControlFrame)) {
+        for class in 0..self.classes as u8 {
+            let paused = self.ingresses[port as usize * self.classes + class as usize].paused;
+            send(if paused { ControlFrame::PfcPause(class) } else { ControlFrame::PfcResume(class) });
+        }
     }
 
     fn audit(&self, residents: &[Resident]) -> Result<(), String> {
-        let mut held = vec![0u64; self.ports.len()];
-        residents.iter().for_each(|r| held[r.held.ingress as usize] += r.packet.wire as u64);
-        for (i, (port, held)) in self.ports.iter().zip(held).enumerate() {
+        let mut held = vec![0u64; self.ingresses.len()];
+        residents.iter().for_each(|r| held[self.at(r.held.ingress as PortId, &r.packet)] += r.packet.wire as u64);
+        for (i, (port, held)) in self.ingresses.iter().zip(held).enumerate() {
+            let (i, class) = (i / self.classes, i % self.classes);
             let counted = port.held + port.headroom_used - port.leaked;
             if counted != held {
-                return Err(format!("ingress {i} is charged {counted} bytes, {held} are held"));
+                return Err(format!("ingress {i} is charged {counted} bytes of class {class}, {held} are held"));
             }
             if port.headroom_used > port.headroom {
-                return Err(format!("ingress {i} uses more headroom than it has"));
+                return Err(format!("ingress {i} uses more headroom than it has for class {class}"));
             }
         }
-        let pool: u64 = self.ports.iter().map(|port| self.above_reserve(port)).sum();
+        let pool: u64 = self.ingresses.iter().map(|port| self.above_reserve(port)).sum();
         if pool != self.pool_used || pool > self.pool {
             return Err(format!("pool holds {pool} bytes, counts {}, has {}", self.pool_used, self.pool));
         }
@@ -206,6 +231,54 @@ impl<Q: Queues> Backpressure<Q> for HpccMemory {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::queues::round_robin::RoundRobin;
+
+    /// Each class of an ingress has the reserve of 4096 B and the headroom of 37 500 B for itself, set aside once a port; all count in
+    /// the pool of 137 688 - 2 x (37 500 + 4096) = 54 496 B, of which what is free sets the threshold, an eighth.
+    #[test]
+    fn classes_are_accounted_and_paused_one_by_one() {
+        let nic_rate = BitsPerSec(100_000_000_000);
+        let ports = vec![PortShape::new(nic_rate, Duration::from_us(1)); 2];
+        let shape = Shape { buffer: 137_688, nic_rate, ..Shape::new(ports, 8) };
+        let mut memory = <HpccMemory as Backpressure<RoundRobin>>::new(&PfcParams::default(), &shape);
+        let (queues, held) = (RoundRobin::new(8, 1, 1048), Held::default());
+        let packet = |class: u8| Packet { class, wire: 1048, ..Packet::NONE };
+        let join = |memory: &mut HpccMemory, class: u8| {
+            memory.on_enqueue(Instant::ZERO, &packet(class), &mut held.clone(), 1, class as QueueId, &queues)
+        };
+        let leave = |memory: &mut HpccMemory, class: u8| {
+            Backpressure::<RoundRobin>::on_dequeue(memory, Instant::ZERO, &packet(class), &held)
+        };
+        // Nine packets are 5336 B above the reserve, below an eighth of what is free; the tenth would be 6384 B, above
+        // (54 496 - 5336) / 8 = 6145, and above (49 160 - 5336) / 8 = 5478 for the second class.
+        for class in [3, 5] {
+            let told: Vec<_> = (0..10).filter_map(|_| join(&mut memory, class)).collect();
+            assert_eq!(told, [ControlFrame::PfcPause(class)], "at the tenth, once, of its class");
+            let at = memory.ingresses[class as usize];
+            assert_eq!((at.held, at.headroom_used), (9 * 1048, 1048));
+        }
+        assert_eq!(memory.pool_used, 2 * 5336);
+        // With seven left 3240 + 3072 > (54 496 - 5336 - 3240) / 8 = 5740; with six 2192 + 3072 <= 5871.
+        let told: Vec<_> = (0..4).map(|_| leave(&mut memory, 3)).collect();
+        assert_eq!(told, [None, None, None, Some(ControlFrame::PfcResume(3))]);
+        assert!(memory.ingresses[5].paused && !memory.ingresses[3].paused);
+        let mut state = Vec::new();
+        Backpressure::<RoundRobin>::state_of(&mut memory, Instant::ZERO, 0, &mut |frame| state.push(frame));
+        let paused = |frame: &&ControlFrame| matches!(frame, ControlFrame::PfcPause(_));
+        assert_eq!(state.iter().filter(paused).collect::<Vec<_>>(), [&ControlFrame::PfcPause(5)]);
+        assert_eq!(state.len(), 8);
+    }
+
+    #[test]
+    fn a_class_beyond_the_last_is_the_last() {
+        let ports = vec![PortShape::new(BitsPerSec(100_000_000_000), Duration::from_us(1)); 2];
+        let shape = Shape { buffer: 1 << 20, nic_rate: ports[0].rate, ..Shape::new(ports, 1) };
+        let mut memory = <HpccMemory as Backpressure<RoundRobin>>::new(&PfcParams::default(), &shape);
+        let (queues, mut held) = (RoundRobin::new(1, 1, 1048), Held { ingress: 1, ..Held::default() });
+        let packet = Packet { class: 6, wire: 1048, ..Packet::NONE };
+        let told = (0..1000).find_map(|_| memory.on_enqueue(Instant::ZERO, &packet, &mut held, 0, 0, &queues));
+        assert_eq!(told, Some(ControlFrame::PfcPause(0)));
+    }
 
     #[test]
     fn headroom_and_shift_are_the_simulators() {

@@ -5,11 +5,13 @@
 
 pub mod bfc;
 pub mod hpcc_memory;
+pub mod paused_classes;
 pub mod pfc;
 pub mod upstream;
 
 pub use bfc::{Bfc, BfcParams, PausedQueues};
 pub use hpcc_memory::HpccMemory;
+pub use paused_classes::PausedClasses;
 pub use pfc::{PausedPorts, Pfc, PfcParams};
 pub use upstream::Upstream;
 
@@ -33,14 +35,14 @@ pub trait Backpressure<Q: Queues>: Clone + Send + 'static {
     fn new(params: &Self::Params, shape: &Shape) -> Self;
     /// The other half, for the same switch, with nothing held.
     fn upstream(params: &Self::Params, shape: &Shape) -> Self::Upstream;
-    /// Whether a packet of `wire` bytes from `ingress` that finds its port empty, and leaves at once, would leave no trace: no
-    /// frame sent, all counters as before.
+    /// Whether a packet from `ingress` that finds its port empty, and leaves at once, would leave no trace: no frame sent, all
+    /// counters as before.
     #[inline(always)]
-    fn passes(&self, _ingress: PortId, _wire: u64) -> bool {
+    fn passes(&self, _ingress: PortId, _packet: &Packet) -> bool {
         true
     }
-    /// Whether its own accounting has room for `wire` bytes from `ingress`.
-    fn admits(&self, _ingress: PortId, _wire: u64) -> bool {
+    /// Whether its own accounting has room for a packet from `ingress`.
+    fn admits(&self, _ingress: PortId, _packet: &Packet) -> bool {
         true
     }
     /// Whether this packet takes part in bookkeeping (spec B, sampling).
@@ -60,10 +62,10 @@ pub trait Backpressure<Q: Queues>: Clone + Send + 'static {
         queues: &Q,
     ) -> Option<ControlFrame>;
     /// That packet starts its transmission. A frame to send out of `held.ingress`.
-    fn on_dequeue(&mut self, now: Instant, wire: u16, held: &Held) -> Option<ControlFrame>;
+    fn on_dequeue(&mut self, now: Instant, packet: &Packet, held: &Held) -> Option<ControlFrame>;
     /// That packet was dropped as the link of its port went down. A frame to send out of `held.ingress`.
-    fn on_lost(&mut self, now: Instant, wire: u16, held: &Held) -> Option<ControlFrame> {
-        self.on_dequeue(now, wire, held)
+    fn on_lost(&mut self, now: Instant, packet: &Packet, held: &Held) -> Option<ControlFrame> {
+        self.on_dequeue(now, packet, held)
     }
     /// When [`Backpressure::refresh`] wants to run next.
     fn next_refresh(&self) -> Instant {
@@ -71,10 +73,8 @@ pub trait Backpressure<Q: Queues>: Clone + Send + 'static {
     }
     /// Repeats state that a lost frame may have left wrong.
     fn refresh(&mut self, _now: Instant, _send: &mut dyn FnMut(PortId, ControlFrame)) {}
-    /// The state of `port` as a frame, for a link that came up.
-    fn state_of(&mut self, _now: Instant, _port: PortId) -> Option<ControlFrame> {
-        None
-    }
+    /// Tells the state of `port`, for a link that came up.
+    fn state_of(&mut self, _now: Instant, _port: PortId, _send: &mut dyn FnMut(ControlFrame)) {}
     /// Compares its state with a recount over all packets held.
     fn audit(&self, _residents: &[Resident]) -> Result<(), String> {
         Ok(())
@@ -111,7 +111,7 @@ impl<Q: Queues> Backpressure<Q> for NoBackpressure {
     }
 
     #[inline(always)]
-    fn on_dequeue(&mut self, _: Instant, _: u16, _: &Held) -> Option<ControlFrame> {
+    fn on_dequeue(&mut self, _: Instant, _: &Packet, _: &Held) -> Option<ControlFrame> {
         None
     }
 }

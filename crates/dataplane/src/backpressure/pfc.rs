@@ -155,7 +155,8 @@ impl<Q: Queues> Backpressure<Q> for Pfc {
     }
 
     #[inline(always)]
-    fn admits(&self, ingress: PortId, wire: u64) -> bool {
+    fn admits(&self, ingress: PortId, packet: &Packet) -> bool {
+        let wire = packet.wire as u64;
         let port = &self.ports[ingress as usize];
         port.reserve_used + wire <= self.reserve
             || (port.pool_used < self.threshold() && wire <= self.free())
@@ -163,7 +164,8 @@ impl<Q: Queues> Backpressure<Q> for Pfc {
     }
 
     #[inline(always)]
-    fn passes(&self, ingress: PortId, wire: u64) -> bool {
+    fn passes(&self, ingress: PortId, packet: &Packet) -> bool {
+        let wire = packet.wire as u64;
         let port = &self.ports[ingress as usize];
         let from_pool = if port.reserve_used + wire <= self.reserve { 0 } else { wire };
         if from_pool == 0 && port.pool_used > 0 {
@@ -207,9 +209,9 @@ impl<Q: Queues> Backpressure<Q> for Pfc {
 
     /// Credits headroom first, then the pool, then the reserve.
     #[inline(always)]
-    fn on_dequeue(&mut self, now: Instant, wire: u16, held: &Held) -> Option<ControlFrame> {
+    fn on_dequeue(&mut self, now: Instant, packet: &Packet, held: &Held) -> Option<ControlFrame> {
         let port = &mut self.ports[held.ingress as usize];
-        let mut left = wire as u64;
+        let mut left = packet.wire as u64;
         let headroom = left.min(port.headroom_used);
         port.headroom_used -= headroom;
         left -= headroom;
@@ -243,10 +245,10 @@ impl<Q: Queues> Backpressure<Q> for Pfc {
         self.refresh.run(now, state, send);
     }
 
-    fn state_of(&mut self, now: Instant, port: PortId) -> Option<ControlFrame> {
+    fn state_of(&mut self, now: Instant, port: PortId, send: &mut dyn FnMut(ControlFrame)) {
         self.refresh.on_transition(now, port);
         let paused = self.ports[port as usize].paused;
-        Some(if paused { ControlFrame::PfcPause(0) } else { ControlFrame::PfcResume(0) })
+        send(if paused { ControlFrame::PfcPause(0) } else { ControlFrame::PfcResume(0) });
     }
 
     fn audit(&self, residents: &[Resident]) -> Result<(), String> {

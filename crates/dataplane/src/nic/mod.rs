@@ -2,12 +2,15 @@
 //! [`Upstream`](crate::backpressure::Upstream) half may pause some (spec A.7).
 //!
 //! A queue here is a ring of flows with something to send, served in turn packet by packet; pausing the queue stops all of
-//! them. Keeping flows apart inside a queue avoids head-of-line blocking in the host, which the papers do not model. Queues are
-//! served by deficit round robin. Flows are named by the caller's slot numbers.
+//! them. Keeping flows apart inside a queue avoids head-of-line blocking in the host, which the papers do not model. Queues
+//! are served by deficit round robin within a group of them, in strict priority between groups; a flow's class is its group.
+//! Flows are named by the caller's slot numbers.
 
 use crate::queues::bits::Bits;
 use crate::queues::by_number::PausableByNumber;
-use crate::queues::drr::{Drr, Served};
+use crate::queues::drr::Served;
+use crate::queues::groups::{Groups, Members};
+use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 use backwater_types::hash::{self, Stream};
@@ -21,7 +24,8 @@ pub struct NicQueues {
     rings: Vec<Ring>,
     /// `[slot]`: the next flow of the same ring.
     next: Vec<u32>,
-    drr: Drr,
+    groups: Groups<2>,
+    classes: Box<[Class]>,
     all: Bits<2>,
     /// Queues with a flow that may send.
     ready: Bits<2>,
@@ -29,8 +33,13 @@ pub struct NicQueues {
     taken: Bits<2>,
     closed: Bits<2>,
     obeys: bool,
-    /// A queue is a traffic class, the first of the highest priority.
-    by_class: bool,
+}
+
+/// Flows of a class.
+#[derive(Clone, Copy, Debug)]
+struct Class {
+    queues: Members<2>,
+    /// Where the search for an empty queue starts.
     rotor: usize,
 }
 
@@ -51,25 +60,20 @@ impl Served for Ring {
 }
 
 impl NicQueues {
-    /// `queues` data queues; with `obeys` false, pauses of queues are ignored (spec B, "BFC - NIC").
-    pub fn new(queues: u16, quantum: u32, obeys: bool) -> NicQueues {
+    /// `queues` data queues in so many groups; with `obeys` false, pauses of queues are ignored (spec B, "BFC - NIC").
+    pub fn new(queues: u16, groups: u16, quantum: u32, obeys: bool) -> NicQueues {
+        let class = |queues: &Members<2>| Class { queues: *queues, rotor: 0 };
         NicQueues {
             rings: vec![Ring { head: NIL, tail: NIL, members: 0, deficit: 0 }; queues as usize],
             next: Vec::with_capacity(64),
-            drr: Drr::new(quantum),
+            groups: Groups::new(queues, groups, quantum),
+            classes: Members::of(queues, groups).iter().map(class).collect(),
             all: Bits::below(queues as usize),
             ready: Bits::EMPTY,
             taken: Bits::EMPTY,
             closed: Bits::EMPTY,
             obeys,
-            by_class: false,
-            rotor: 0,
         }
-    }
-
-    /// A queue for each traffic class, in strict priority.
-    pub fn by_class(classes: u16, quantum: u32) -> NicQueues {
-        NicQueues { by_class: true, ..NicQueues::new(classes, quantum, false) }
     }
 
     /// Number of queues.
@@ -83,18 +87,15 @@ impl NicQueues {
         self.closed
     }
 
-    /// A flow became active: the queue it gets, by the rule of spec A.3, or by its class.
+    /// A flow became active: the queue it gets among those of its class, by the rule of spec A.3.
     pub fn join(&mut self, class: u8, rng: &mut Stream) -> QueueId {
-        if self.by_class {
-            let q = (class as usize).min(self.rings.len() - 1);
-            self.taken.insert(q);
-            self.rings[q].members += 1;
-            return q as QueueId;
-        }
-        let empty = self.all.minus(&self.taken);
-        let found = empty.minus(&self.closed).next_from(self.rotor).or_else(|| empty.next_from(self.rotor));
-        let q = found.unwrap_or_else(|| hash::range32(rng.next_u32(), self.rings.len() as u32) as usize);
-        self.rotor = if q + 1 == self.rings.len() { 0 } else { q + 1 };
+        let class = (class as usize).min(self.classes.len() - 1);
+        let Class { queues, rotor } = &mut self.classes[class];
+        let empty = queues.all.minus(&self.taken);
+        let found = empty.minus(&self.closed).next_from(*rotor).or_else(|| empty.next_from(*rotor));
+        let any = |draw| (queues.first as u32 + hash::range32(draw, queues.count.into())) as usize;
+        let q = found.unwrap_or_else(|| any(rng.next_u32()));
+        *rotor = if q + 1 == self.rings.len() { 0 } else { q + 1 };
         self.taken.insert(q);
         self.rings[q].members += 1;
         q as QueueId
@@ -130,11 +131,7 @@ impl NicQueues {
     #[inline(always)]
     pub fn pick(&mut self, wire: impl Fn(u32) -> u32) -> Option<(QueueId, u32)> {
         let eligible = self.ready.minus(&self.closed);
-        if self.by_class {
-            let q = eligible.next_from(0)?;
-            return Some((q as QueueId, self.rings[q].head));
-        }
-        let q = self.drr.pick(&eligible, &mut self.rings, |ring| wire(ring.head))?;
+        let q = self.groups.pick(&eligible, &mut self.rings, |ring| wire(ring.head))?;
         Some((q as QueueId, self.rings[q].head))
     }
 
@@ -149,7 +146,7 @@ impl NicQueues {
         ring.head = self.next[slot as usize];
         if ring.head == NIL {
             self.ready.remove(q as usize);
-            self.drr.emptied(ring);
+            self.groups.emptied(q as usize, ring);
         }
         if still_ready {
             self.make_ready(q, slot);
@@ -172,7 +169,7 @@ impl PausableByNumber for NicQueues {
 
     fn set_all_closed(&mut self, closed: QueueMap) {
         if self.obeys {
-            self.closed = self.all.minus(&self.all.minus(&Bits::from_map(closed)));
+            self.closed = self.all.and(&Bits::from_map(closed));
         }
     }
 }
@@ -185,7 +182,7 @@ mod tests {
 
     #[test]
     fn flows_of_a_queue_take_turns_and_a_paused_queue_is_silent() {
-        let (mut nic, mut rng) = (NicQueues::new(2, 1048, true), Stream::new(1, 1, 1));
+        let (mut nic, mut rng) = (NicQueues::new(2, 1, 1048, true), Stream::new(1, 1, 1));
         assert_eq!((nic.join(0, &mut rng), nic.join(0, &mut rng)), (0, 1));
         nic.make_ready(0, 0);
         nic.make_ready(0, 1);
@@ -212,7 +209,7 @@ mod tests {
     #[test]
     fn bfcs_half_pauses_queues_of_a_nic_that_obeys() {
         for obeys in [true, false] {
-            let (mut nic, mut half) = (NicQueues::new(2, 1048, obeys), PausedQueues::default());
+            let (mut nic, mut half) = (NicQueues::new(2, 1, 1048, obeys), PausedQueues::default());
             nic.join(0, &mut Stream::new(1, 1, 1));
             nic.make_ready(0, 0);
             let mut sends_after = |frame: ControlFrame| {
@@ -229,12 +226,42 @@ mod tests {
 
     #[test]
     fn a_new_flow_gets_an_empty_unpaused_queue_first() {
-        let (mut nic, mut rng) = (NicQueues::new(3, 1048, true), Stream::new(1, 1, 1));
+        let (mut nic, mut rng) = (NicQueues::new(3, 1, 1048, true), Stream::new(1, 1, 1));
         nic.set_closed(0, true);
         assert_eq!(nic.join(0, &mut rng), 1);
         assert_eq!(nic.join(0, &mut rng), 2);
         assert_eq!(nic.join(0, &mut rng), 0, "empty though paused");
         nic.leave(2);
         assert_eq!(nic.join(0, &mut rng), 2);
+    }
+
+    #[test]
+    fn a_flow_gets_a_queue_of_its_class_and_the_highest_class_that_may_send_goes_first() {
+        // Classes have queues 0 to 2, 3 and 4, and 5 and 6.
+        let (mut nic, mut rng) = (NicQueues::new(7, 3, 1048, true), Stream::new(1, 1, 1));
+        for (class, queues) in [(0, 0..3), (1, 3..5), (2, 5..7)] {
+            for q in queues.clone() {
+                assert_eq!(nic.join(class, &mut rng), q, "each in turn while some are empty");
+            }
+            for _ in 0..50 {
+                assert!(queues.contains(&nic.join(class, &mut rng)), "class {class} shares its own");
+            }
+        }
+        assert!((5..7).contains(&nic.join(9, &mut rng)), "classes beyond the last are in it");
+        for (slot, q) in [6, 4, 3, 1].into_iter().enumerate() {
+            nic.make_ready(q, slot as u32);
+        }
+        let next = |nic: &mut NicQueues| {
+            let (q, _) = nic.pick(|_| 1048).expect("some may send");
+            nic.sent(q, true);
+            q
+        };
+        assert_eq!([(); 3].map(|()| next(&mut nic)), [1; 3]);
+        nic.set_closed(1, true);
+        assert_eq!([(); 4].map(|()| next(&mut nic)), [3, 4, 3, 4], "within a class they take turns");
+        nic.set_all_closed(QueueMap::new([1 << 1 | 1 << 3 | 1 << 4, 0]));
+        assert_eq!(next(&mut nic), 6);
+        nic.set_closed(4, false);
+        assert_eq!(next(&mut nic), 4);
     }
 }

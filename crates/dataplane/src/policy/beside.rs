@@ -59,10 +59,10 @@ impl<P: Policy> Policy for Beside<P> {
         self.policy.choose(now, packet, port, queues, rng)
     }
 
-    fn admits(&self, ingress: PortId, wire: u64) -> bool {
+    fn admits(&self, ingress: PortId, packet: &Packet) -> bool {
         match self.speaks_pfc[ingress as usize] {
-            true => <Pfc as Backpressure<P::Queues>>::admits(&self.pfc, ingress, wire),
-            false => self.pfc.has_room(wire) && self.policy.admits(ingress, wire),
+            true => <Pfc as Backpressure<P::Queues>>::admits(&self.pfc, ingress, packet),
+            false => self.pfc.has_room(packet.wire as u64) && self.policy.admits(ingress, packet),
         }
     }
 
@@ -94,7 +94,7 @@ impl<P: Policy> Policy for Beside<P> {
             self.pfc.give(packet.wire as u64);
             return told;
         }
-        let frame = <Pfc as Backpressure<P::Queues>>::on_dequeue(&mut self.pfc, now, packet.wire, held);
+        let frame = <Pfc as Backpressure<P::Queues>>::on_dequeue(&mut self.pfc, now, packet, held);
         frame.map(|frame| (held.ingress as PortId, frame))
     }
 
@@ -106,12 +106,12 @@ impl<P: Policy> Policy for Beside<P> {
         self.policy.on_gone(port, queue, queues, cells);
     }
 
-    fn passes(&self, ingress: PortId, wire: u64) -> bool {
+    fn passes(&self, ingress: PortId, packet: &Packet) -> bool {
         let accounted = match self.speaks_pfc[ingress as usize] {
-            true => <Pfc as Backpressure<P::Queues>>::passes(&self.pfc, ingress, wire),
-            false => self.pfc.has_room(wire),
+            true => <Pfc as Backpressure<P::Queues>>::passes(&self.pfc, ingress, packet),
+            false => self.pfc.has_room(packet.wire as u64),
         };
-        accounted && self.policy.passes(ingress, wire)
+        accounted && self.policy.passes(ingress, packet)
     }
 
     fn lets_pass(&self, choice: Choice) -> bool {
@@ -171,9 +171,8 @@ impl<P: Policy> Policy for Beside<P> {
         if !self.speaks_pfc[port as usize] {
             return self.policy.on_link_up(now, port, ports);
         }
-        if let Some(frame) = <Pfc as Backpressure<P::Queues>>::state_of(&mut self.pfc, now, port) {
-            ports.send(port, frame);
-        }
+        let mut send = |frame| ports.send(port, frame);
+        <Pfc as Backpressure<P::Queues>>::state_of(&mut self.pfc, now, port, &mut send);
     }
 
     fn active_flows(&self, port: PortId) -> Option<u32> {

@@ -44,8 +44,8 @@ impl<A: Assignment, B: Backpressure<A::Queues>> Policy for Composed<A, B> {
     }
 
     #[inline(always)]
-    fn admits(&self, ingress: PortId, wire: u64) -> bool {
-        self.backpressure.admits(ingress, wire)
+    fn admits(&self, ingress: PortId, packet: &Packet) -> bool {
+        self.backpressure.admits(ingress, packet)
     }
 
     #[inline(always)]
@@ -71,19 +71,19 @@ impl<A: Assignment, B: Backpressure<A::Queues>> Policy for Composed<A, B> {
     #[inline(always)]
     fn on_dequeue(&mut self, now: Instant, packet: &Packet, held: &Held, port: PortId, queue: QueueId) -> Option<Told> {
         self.assignment.on_dequeue(now, held, port, queue);
-        let frame = self.backpressure.on_dequeue(now, packet.wire, held);
+        let frame = self.backpressure.on_dequeue(now, packet, held);
         frame.map(|frame| (held.ingress as PortId, frame))
     }
 
     fn on_lost(&mut self, now: Instant, packet: &Packet, held: &Held, port: PortId, queue: QueueId) -> Option<Told> {
         self.assignment.on_dequeue(now, held, port, queue);
-        let frame = self.backpressure.on_lost(now, packet.wire, held);
+        let frame = self.backpressure.on_lost(now, packet, held);
         frame.map(|frame| (held.ingress as PortId, frame))
     }
 
     #[inline(always)]
-    fn passes(&self, ingress: PortId, wire: u64) -> bool {
-        self.backpressure.passes(ingress, wire)
+    fn passes(&self, ingress: PortId, packet: &Packet) -> bool {
+        self.backpressure.passes(ingress, packet)
     }
 
     #[inline(always)]
@@ -140,9 +140,7 @@ impl<A: Assignment, B: Backpressure<A::Queues>> Policy for Composed<A, B> {
     }
 
     fn on_link_up(&mut self, now: Instant, port: PortId, ports: &mut Ports<'_, A::Queues, impl Extension>) {
-        if let Some(frame) = self.backpressure.state_of(now, port) {
-            ports.send(port, frame);
-        }
+        self.backpressure.state_of(now, port, &mut |frame| ports.send(port, frame));
     }
 
     fn active_flows(&self, port: PortId) -> Option<u32> {

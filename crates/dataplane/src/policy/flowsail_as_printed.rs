@@ -285,7 +285,7 @@ impl Policy for FlowSailAsPrinted {
         self.settle(port, queue, queues, cells);
     }
 
-    fn passes(&self, _ingress: PortId, _wire: u64) -> bool {
+    fn passes(&self, _ingress: PortId, _packet: &Packet) -> bool {
         false
     }
 

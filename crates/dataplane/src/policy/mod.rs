@@ -52,8 +52,8 @@ pub trait Policy: Clone + Send + 'static {
     fn touch(&self, _packet: &Packet) -> u32 {
         0
     }
-    /// Whether its own accounting has room for `wire` bytes from `ingress`.
-    fn admits(&self, _ingress: PortId, _wire: u64) -> bool {
+    /// Whether its own accounting has room for a packet from `ingress`.
+    fn admits(&self, _ingress: PortId, _packet: &Packet) -> bool {
         true
     }
     /// Whether this packet takes part in bookkeeping (spec B, sampling).
@@ -98,10 +98,10 @@ pub trait Policy: Clone + Send + 'static {
         _cells: &mut Cells<impl Extension>,
     ) {
     }
-    /// Whether a packet of `wire` bytes from `ingress` that finds its port empty, and leaves at once, would leave no trace: no
-    /// frame sent, all counters as before.
+    /// Whether a packet from `ingress` that finds its port empty, and leaves at once, would leave no trace: no frame sent, all
+    /// counters as before.
     #[inline(always)]
-    fn passes(&self, _ingress: PortId, _wire: u64) -> bool {
+    fn passes(&self, _ingress: PortId, _packet: &Packet) -> bool {
         true
     }
     /// Whether a packet that finds its port empty may leave at once, where that hangs on more than its queue.

@@ -63,6 +63,16 @@ impl<const W: usize> Bits<W> {
         out
     }
 
+    /// Those here and in `other`.
+    #[inline(always)]
+    pub fn and(self, other: &Bits<W>) -> Bits<W> {
+        let mut out = self;
+        for (word, kept) in out.0.iter_mut().zip(other.0) {
+            *word &= kept;
+        }
+        out
+    }
+
     /// The first at or after `start`, going round.
     #[inline(always)]
     pub fn next_from(&self, start: usize) -> Option<usize> {

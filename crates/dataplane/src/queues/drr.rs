@@ -71,18 +71,12 @@ impl Drr {
     #[inline(always)]
     pub fn emptied<S: Served>(&mut self, queue: &mut S) {
         *queue.deficit() = 0;
-        self.end_visit();
+        self.visiting = false;
     }
 
     /// For checkers: where it stands. A visit with no credit left goes on nowhere.
     pub fn position(&self, credit: impl Fn(usize) -> u32) -> (u32, bool) {
         (self.current, self.visiting && credit(self.current as usize) > 0)
-    }
-
-    /// Whichever queue is picked next gets a quantum.
-    #[inline(always)]
-    pub fn end_visit(&mut self) {
-        self.visiting = false;
     }
 }
 

@@ -5,9 +5,12 @@ pub mod by_number;
 pub mod by_record;
 pub mod drr;
 pub mod flow_queues;
+pub mod groups;
 pub mod numbered;
 pub mod record_queues;
+pub mod round_robin;
 pub mod skipping_queues;
+pub mod srf_above_strict;
 pub mod srf_flows;
 pub mod srf_queues;
 pub mod strict_queues;
@@ -16,7 +19,8 @@ use crate::buffer::cells::{Cell, Cells, Fifo, MARK};
 use crate::held::{Choice, Held};
 use crate::queues::bits::Bits;
 use crate::queues::by_number::PausableByNumber;
-use crate::queues::drr::{Drr, Served};
+use crate::queues::drr::Served;
+use crate::queues::groups::Groups;
 use alloc::boxed::Box;
 use alloc::vec;
 use backwater_types::{Extension, Frame, Instant, Packet, QueueId, QueueMap};
@@ -25,7 +29,7 @@ use core::hash::{Hash, Hasher};
 /// The data queues of one port.
 pub trait Queues: Clone + Send + 'static {
     /// `count` queues (where the number is fixed) in `groups` of strict priority, the first highest, each served with `quantum`
-    /// bytes of credit a round.
+    /// bytes of credit a round. Groups are of equally many, unless the queues say otherwise.
     fn new(count: usize, groups: usize, quantum: u32) -> Self;
     /// Wire bytes in `q`.
     fn bytes(&self, q: QueueId) -> u64;
@@ -52,6 +56,11 @@ pub trait Queues: Clone + Send + 'static {
     fn sendable(&self) -> bool;
     /// Queues that hold data and are not paused (`Nactive` in the paper), once a packet has joined `q`.
     fn active_with(&self, q: QueueId) -> u32;
+    /// Of these, those in the group of `q`.
+    #[inline(always)]
+    fn active_beside(&self, q: QueueId) -> u32 {
+        self.active_with(q)
+    }
     /// Queues that hold data.
     fn occupied(&self) -> u32;
     /// Every packet held, with its queue and what is kept with it: for checks, not for the data path.
@@ -122,19 +131,10 @@ impl Queues for OneQueue {
 #[derive(Clone, Debug)]
 pub struct PausableQueues<const W: usize> {
     queues: Box<[Queue]>,
-    /// Of the first group, or of all queues.
-    drr: Drr,
-    /// The other groups.
-    lower: Box<[Group<W>]>,
+    groups: Groups<W>,
     nonempty: Bits<W>,
     closed: Bits<W>,
     all: Bits<W>,
-}
-
-#[derive(Clone, Debug)]
-struct Group<const W: usize> {
-    members: Bits<W>,
-    drr: Drr,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -238,17 +238,17 @@ impl<const W: usize> PausableQueues<W> {
     /// For checkers: what is paused and how the scheduler stands. The packets are [`Queues::visit`]'s.
     pub fn canonical(&self, state: &mut impl Hasher) {
         self.closed.hash(state);
-        for drr in core::iter::once(&self.drr).chain(self.lower.iter().map(|group| &group.drr)) {
+        for drr in self.groups.drrs() {
             drr.position(|q| self.queues[q].deficit).hash(state);
         }
         self.queues.iter().for_each(|queue| queue.deficit.hash(state));
     }
 
-    fn drr_of(&mut self, q: usize) -> &mut Drr {
-        match self.lower.iter_mut().find(|group| group.members.contains(q)) {
-            Some(group) => &mut group.drr,
-            None => &mut self.drr,
-        }
+    #[inline(always)]
+    fn active_after(&self, q: QueueId) -> Bits<W> {
+        let mut nonempty = self.nonempty;
+        nonempty.insert(q as usize);
+        nonempty.minus(&self.closed)
     }
 }
 
@@ -258,18 +258,15 @@ impl<const W: usize> PausableByNumber for PausableQueues<W> {
     }
 
     fn set_all_closed(&mut self, closed: QueueMap) {
-        self.closed = self.all.minus(&self.all.minus(&Bits::from_map(closed)));
+        self.closed = self.all.and(&Bits::from_map(closed));
     }
 }
 
 impl<const W: usize> Queues for PausableQueues<W> {
     fn new(count: usize, groups: usize, quantum: u32) -> PausableQueues<W> {
-        let members =
-            |group: usize| Bits::below((group + 1) * count / groups).minus(&Bits::below(group * count / groups));
         PausableQueues {
             queues: vec![Queue::default(); count].into_boxed_slice(),
-            drr: Drr::new(quantum),
-            lower: (1..groups).map(|g| Group { members: members(g), drr: Drr::new(quantum) }).collect(),
+            groups: Groups::new(count as u16, groups as u16, quantum),
             nonempty: Bits::EMPTY,
             closed: Bits::EMPTY,
             all: Bits::below(count),
@@ -293,30 +290,12 @@ impl<const W: usize> Queues for PausableQueues<W> {
 
     #[inline(always)]
     fn pop(&mut self, cells: &Cells<impl Extension>) -> Option<(QueueId, Cell)> {
-        let head = |queue: &Queue| queue.fifo.head_wire();
-        let eligible = self.active();
-        let q = if self.lower.is_empty() {
-            self.drr.pick(&eligible, &mut self.queues, head)?
-        } else {
-            let upper = self.lower.iter().fold(eligible, |upper, group| upper.minus(&group.members));
-            let first = self.drr.pick(&upper, &mut self.queues, head);
-            let of_group = |group: &mut Group<W>| {
-                let members = group.members.minus(&group.members.minus(&eligible));
-                group.drr.pick(&members, &mut self.queues, head)
-            };
-            first.or_else(|| self.lower.iter_mut().find_map(of_group))?
-        };
+        let q = self.groups.pick(&self.active(), &mut self.queues, |queue| queue.fifo.head_wire())?;
         let queue = &mut self.queues[q];
         let cell = queue.fifo.pop(cells);
         if queue.fifo.is_empty() {
             self.nonempty.remove(q);
-            match self.lower.is_empty() {
-                true => self.drr.emptied(queue),
-                false => {
-                    queue.deficit = 0;
-                    self.drr_of(q).end_visit();
-                }
-            }
+            self.groups.emptied(q, queue);
         }
         Some((q as QueueId, cell))
     }
@@ -331,10 +310,7 @@ impl<const W: usize> Queues for PausableQueues<W> {
         let q = choice.queue;
         let may = !self.closed.contains(q as usize);
         if may {
-            match self.lower.is_empty() {
-                true => self.drr.passed(q as usize),
-                false => self.drr_of(q as usize).passed(q as usize),
-            }
+            self.groups.passed(q as usize);
         }
         may
     }
@@ -350,9 +326,12 @@ impl<const W: usize> Queues for PausableQueues<W> {
 
     #[inline(always)]
     fn active_with(&self, q: QueueId) -> u32 {
-        let mut nonempty = self.nonempty;
-        nonempty.insert(q as usize);
-        nonempty.minus(&self.closed).count()
+        self.active_after(q).count()
+    }
+
+    #[inline(always)]
+    fn active_beside(&self, q: QueueId) -> u32 {
+        self.groups.beside(q as usize, self.active_after(q)).count()
     }
 
     fn occupied(&self) -> u32 {

@@ -50,7 +50,7 @@ impl Queues for SrfFlows {
             Some(slot) => slot,
             None => {
                 let (slot, turn) = (self.flows.open(frame.flow, ()), self.turn());
-                self.order.push(Reverse((frame.extension.left(), turn, slot)));
+                self.order.push(Reverse((frame.left(), turn, slot)));
                 slot
             }
         };
@@ -67,7 +67,7 @@ impl Queues for SrfFlows {
             PeekMut::pop(top);
             self.flows.close(slot);
         } else {
-            *top = Reverse((cells.peek(fifo.first()).extension.left(), turn, slot));
+            *top = Reverse((cells.peek(fifo.first()).left(), turn, slot));
         }
         Some((0, cell))
     }

@@ -29,6 +29,11 @@ impl<const W: usize> SrfQueues<W> {
         self.next = if q + 1 == self.left.len() { 0 } else { q + 1 };
     }
 
+    /// Queues that hold data and are not paused.
+    pub(crate) fn active(&self) -> Bits<W> {
+        self.queues.active()
+    }
+
     /// Of these queues, going round from the next, the first for which `badness` is the least.
     #[inline(always)]
     fn best(&self, of: Bits<W>, badness: impl Fn(u64) -> u64) -> Option<usize> {
@@ -91,7 +96,7 @@ impl<const W: usize> Queues for SrfQueues<W> {
     #[inline(always)]
     fn push<E: Extension>(&mut self, cells: &mut Cells<E>, q: QueueId, frame: &Frame<E>, held: Held, now: Instant) {
         if self.queues.bytes(q) == 0 {
-            self.left[q as usize] = frame.extension.left();
+            self.left[q as usize] = frame.left();
         }
         self.queues.push(cells, q, frame, held, now);
     }
@@ -101,7 +106,7 @@ impl<const W: usize> Queues for SrfQueues<W> {
         let q = self.best(self.queues.active(), |left| left)?;
         let (cell, empties) = self.queues.take(q, cells);
         if !empties {
-            self.left[q] = cells.peek(self.queues.first(q)).extension.left();
+            self.left[q] = cells.peek(self.queues.first(q)).left();
         }
         self.served(q);
         Some((q as QueueId, cell))

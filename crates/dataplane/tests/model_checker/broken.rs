@@ -141,8 +141,8 @@ impl Backpressure<Queues> for NeverRepeats {
         self.0.on_enqueue(now, packet, held, egress, queue, queues)
     }
 
-    fn on_dequeue(&mut self, now: Instant, wire: u16, held: &Held) -> Option<ControlFrame> {
-        Backpressure::<Queues>::on_dequeue(&mut self.0, now, wire, held)
+    fn on_dequeue(&mut self, now: Instant, packet: &Packet, held: &Held) -> Option<ControlFrame> {
+        Backpressure::<Queues>::on_dequeue(&mut self.0, now, packet, held)
     }
 
     fn next_refresh(&self) -> Instant {

@@ -111,7 +111,7 @@ pub enum Workload {
         /// Name in tables; `listed` by default.
         #[serde(default = "listed")]
         class: String,
-        /// CSV file with columns `start_ns,src,dst,bytes` and perhaps `port`, beside the scenario; read into `rows`.
+        /// CSV file with columns `start_ns,src,dst,bytes` and perhaps `port`, or `port,priority`, beside the scenario; read into `rows`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         file: Option<String>,
         /// What such a file holds.
@@ -235,6 +235,9 @@ pub struct ListedFlow {
     /// Destination port, in files and hashes of other simulators.
     #[serde(default = "background_port")]
     pub port: u16,
+    /// Priority of its packets. Absent: that of the workload.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<u8>,
 }
 
 /// Destination port of background flows in HPCC's flow files.

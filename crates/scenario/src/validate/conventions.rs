@@ -11,7 +11,7 @@ pub(super) fn check(part: &Part) -> Result<(), Error> {
     doc.need((20..=1500).contains(&frame), "conventions.pfc_frame", || "expected 20 B to 1500 B".into())?;
     let Conventions { acks, hosts, memory, .. } = conventions;
     let finer = !matches!(switch.backpressure, Backpressure::None | Backpressure::Pfc);
-    let fifo = switch.assignment == Assignment::Single && !finer;
+    let fifo = switch.built_as() == Assignment::Single && !finer;
     let classes = switch.assignment == Assignment::Class;
     let schemes = "expected a scheme of one queue a port without BFC, such as dctcp, pfc or fifo";
     doc.need(fifo || classes || *acks == AckClass::High, "conventions.acks", || {
@@ -20,9 +20,20 @@ pub(super) fn check(part: &Part) -> Result<(), Error> {
     doc.need(!finer || *hosts == Hosts::Rings, "conventions.hosts", || {
         format!("HPCC's simulator knows no BFC and nothing finer: its NIC has one class to pause; {schemes}")
     })?;
-    let pfc = switch.backpressure == Backpressure::Pfc && fifo;
+    doc.need(switch.priority_groups == 1 || *hosts == Hosts::Rings, "conventions.hosts", || {
+        format!(
+            "HPCC's simulator's NIC takes turns over flows of all classes; expected \"rings\", or {}.priority_groups = 1",
+            part.key
+        )
+    })?;
+    let pfc = switch.backpressure == Backpressure::Pfc && (fifo || classes) && switch.priority_groups == 1;
     doc.need(pfc || *memory == Memory::Exact, "conventions.memory", || {
-        "HPCC's simulator always runs PFC over one queue a port; expected a scheme such as dctcp or pfc".into()
+        "HPCC's simulator always runs PFC, over one queue a port or one for each traffic class; expected a scheme such as dctcp or pfc"
+            .into()
+    })?;
+    let whole = *memory == Memory::HpccSim && *hosts == Hosts::Rings && classes;
+    doc.need(!whole, "conventions.hosts", || {
+        "HPCC's simulator pauses class by class, and these hosts stop as a whole; expected \"hpcc-sim\", or one queue a port".into()
     })?;
     let alpha = switch.pfc.alpha;
     let shift = alpha <= 1.0 && (0..=16).any(|shift| alpha == 1.0 / (1u32 << shift) as f64);

@@ -2,7 +2,7 @@
 
 use backwater_types::{Duration, PERIOD_MIN, TIMER_MAX};
 
-use super::{Doc, Net};
+use super::{Doc, Net, PRIORITIES};
 use crate::error::Error;
 use crate::model::{AckClass, Backpressure, Connections, Hosts, LossRecovery, Switch, Transport, Window};
 
@@ -28,6 +28,7 @@ pub(super) fn check(doc: &Doc, net: &Net) -> Result<(), Error> {
     })?;
     let used = host.ack_class == AckClass::High || doc.scenario.conventions.hosts == Hosts::HpccSim;
     doc.need(used, "host.ack_class", || "a NIC whose ACKs are paused needs conventions.hosts = \"hpcc-sim\"".into())?;
+    doc.need(host.ack_priority < PRIORITIES, "host.ack_priority", || format!("expected 0 to {}", PRIORITIES - 1))?;
     let early = host.ack_from.0 <= 1 || doc.scenario.conventions.hosts == Hosts::HpccSim;
     doc.need(early, "host.ack_from", || {
         "receivers that leave packets unanswered need conventions.hosts = \"hpcc-sim\"; expected \"1 B\"".into()

@@ -23,6 +23,7 @@ use crate::presets;
 use crate::suggest::hint;
 use crate::topology::{Graph, expand};
 
+pub(crate) use switch::PRIORITIES;
 pub(crate) use workload::Lists;
 
 /// Checks a scenario; `document` is what it was read from and `lists` are the names of its lists of flows.

@@ -40,7 +40,8 @@ pub(super) fn check(doc: &Doc, net: &Net, lists: &Lists) -> Result<(), Error> {
                 other.unwrap_or(0)
             )
         })?;
-        one.priority(workload.priority())?;
+        let problem = one.against_priority(workload.priority());
+        problem.map_or(Ok(()), |problem| Err(one.wrong("priority", problem)))?;
         match workload {
             Workload::Background { .. } => one.background(workload)?,
             Workload::Incast { .. } => one.incast(workload)?,
@@ -68,27 +69,30 @@ impl One<'_> {
         if holds { Ok(()) } else { Err(self.wrong(field, problem())) }
     }
 
-    /// Below the number of groups where switches have groups, and of weights where they have weights.
-    fn priority(&self, priority: u8) -> Result<(), Error> {
-        self.need(priority < PRIORITIES, "priority", || format!("expected 0 to {}", PRIORITIES - 1))?;
+    /// What speaks against a priority: it has to be below the number of groups where switches have groups, and of weights where they
+    /// have weights.
+    fn against_priority(&self, priority: u8) -> Option<String> {
+        if priority >= PRIORITIES {
+            return Some(format!("expected 0 to {}", PRIORITIES - 1));
+        }
         let scenario = self.doc.scenario;
-        self.need(priority == 0 || scenario.host.transport != Transport::Homa, "priority", || {
-            "Homa chooses the priority of each packet; expected 0, or another transport".into()
-        })?;
+        if priority > 0 && scenario.host.transport == Transport::Homa {
+            return Some("Homa chooses the priority of each packet; expected 0, or another transport".into());
+        }
         let regions = scenario.region.iter().enumerate();
         let regions = regions.map(|(i, region)| (format!("region.{i}.switch"), &region.switch));
         let switches: Vec<(String, &Switch)> =
             [("switch".into(), &scenario.switch)].into_iter().chain(regions).collect();
-        for (key, switch) in switches {
+        switches.into_iter().find_map(|(key, switch)| {
             let (groups, weights) = (switch.priority_groups, &switch.flowsail.weights);
-            self.need(groups == 1 || priority < groups, "priority", || {
-                format!("expected less than {key}.priority_groups = {groups}")
-            })?;
-            self.need(weights.is_empty() || usize::from(priority) < weights.len(), "priority", || {
-                format!("{key}.flowsail.weights has {} entries: expected a priority that has one", weights.len())
-            })?;
-        }
-        Ok(())
+            if groups > 1 && priority >= groups {
+                return Some(format!("expected less than {key}.priority_groups = {groups}"));
+            }
+            let weighed = weights.is_empty() || usize::from(priority) < weights.len();
+            let problem =
+                || format!("{key}.flowsail.weights has {} entries: expected a priority that has one", weights.len());
+            (!weighed).then(problem)
+        })
     }
 
     fn background(&self, workload: &Workload) -> Result<(), Error> {
@@ -203,6 +207,8 @@ impl One<'_> {
         let empty = "expected at least one flow, in flows or in a file with the header start_ns,src,dst,bytes";
         self.need(!rows.is_empty(), if in_file { "file" } else { "flows" }, || empty.into())?;
         let end = self.doc.scenario.run.duration;
+        // Of each priority that a flow may name.
+        let against: Vec<Option<String>> = (0..=u8::MAX).map(|priority| self.against_priority(priority)).collect();
         for row in &rows {
             let wrong = |field: &str, value: &str, problem: String| match in_file {
                 true => Error::at(format!("{name}:{}", row.line), format!("{field} \"{value}\": {problem}")),
@@ -215,6 +221,11 @@ impl One<'_> {
             }
             if row.bytes.0 == 0 || row.bytes.0 > sizes::SIZE_MAX as u64 {
                 return Err(wrong("bytes", &row.bytes.to_string(), "expected 1 B to 128 GiB".into()));
+            }
+            if let Some(priority) = row.priority
+                && let Some(problem) = &against[usize::from(priority)]
+            {
+                return Err(wrong("priority", &priority.to_string(), problem.clone()));
             }
             if row.start >= end {
                 return Err(wrong(

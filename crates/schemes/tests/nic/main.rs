@@ -12,6 +12,7 @@ use backwater_transport::{
 };
 use backwater_types::{BitsPerSec, Bytes, ControlFrame, Duration, FlowName, Instant, Kind, Packet, QueueMap, flags};
 use software::{HOST, LAST_WIRE, PACKET, PEER, RATE, SoftwareNic};
+use std::collections::BTreeSet;
 
 /// A NIC of RDMA.
 type Rdma<N> = SoftwareNic<N, GoBackN<AnyControl>>;
@@ -303,6 +304,51 @@ fn rings_serve_groups_of_queues_in_strict_priority() {
     nic.run_to(at(20));
     assert_eq!(flows(&nic), [1, 1, 2, 2, 2, 1, 1, 1, 1]);
     assert!(nic.sent.iter().all(|(_, packet)| packet.upstream_queue == u16::from(packet.class)));
+}
+
+/// BFC's queues, eight in four groups: a flow has one of its class, which alone is paused by its number, and the highest
+/// class that may send goes first.
+#[test]
+fn bfc_pauses_queues_of_a_nic_whose_classes_have_their_own() {
+    let mut tables = Tables::under(Assignment::Dynamic, Backpressure::Bfc);
+    (tables.switch.queues, tables.switch.priority_groups, tables.switch.bfc.extra_control_queue) = (8, 4, true);
+    let mut nic = tables.rings();
+    nic.start(1, 3, 9);
+    nic.run_to(amid(1));
+    nic.start(2, 0, 9);
+    nic.start(3, 0, 9);
+    nic.run_to(amid(4));
+    nic.control(ControlFrame::Pause(2));
+    nic.run_to(amid(6));
+    nic.control(ControlFrame::Bitmap(QueueMap::new([1 << 2 | 1 << 3, 0])));
+    nic.run_to(amid(7));
+    nic.control(ControlFrame::Bitmap(QueueMap::default()));
+    nic.run_to(at(11));
+    assert_eq!(flows(&nic), [1, 1, 2, 3, 2, 3, 3, 1, 2, 3, 2, 3]);
+    let queues: BTreeSet<_> = nic.sent.iter().map(|(_, packet)| (packet.flow, packet.upstream_queue)).collect();
+    assert_eq!(queues, [(1, 6), (2, 2), (3, 3)].into());
+    assert_eq!(times(&nic), (0..12).map(at).collect::<Vec<_>>(), "the link is never idle");
+}
+
+/// So many FIFOs at the switch are so many classes at its NICs.
+#[test]
+fn rings_serve_the_classes_of_fifos_in_strict_priority() {
+    for (assignment, backpressure) in [
+        (Assignment::Single, Backpressure::Pfc),
+        (Assignment::Stochastic, Backpressure::None),
+        (Assignment::Dynamic, Backpressure::Pfc),
+    ] {
+        let mut tables = Tables::under(assignment, backpressure);
+        tables.switch.priority_groups = 3;
+        let mut nic = tables.rings();
+        nic.start(1, 2, 4);
+        nic.run_to(amid(1));
+        nic.start(2, 0, 2);
+        nic.run_to(amid(2));
+        nic.start(3, 1, 2);
+        nic.run_to(at(20));
+        assert_eq!(flows(&nic), [1, 1, 2, 3, 3, 2, 1, 1]);
+    }
 }
 
 /// Pairs take turns by their place in the list; a search starts behind the place of the last sender.

@@ -19,7 +19,7 @@ pub(crate) const PACKET: Duration = Duration(83_840);
 /// Wire bytes of the last packet of a flow.
 pub(crate) const LAST_WIRE: u16 = 548;
 /// `[workload]`: traffic class.
-pub(crate) const PRIORITIES: [u8; 2] = [1, 0];
+pub(crate) const PRIORITIES: [u8; 4] = [1, 0, 2, 3];
 
 /// A NIC of discipline `N`, whose flows have transport `T`.
 pub(crate) struct SoftwareNic<N: Nic<T::Sender>, T: Transport> {
@@ -47,7 +47,7 @@ impl<N: Nic<T::Sender>, T: Transport> SoftwareNic<N, T> {
     pub(crate) fn new(network: &Network, table: &Switch, transport: T::Params) -> Self {
         SoftwareNic {
             nic: N::new(network.nic(table, &NicSite { host: HOST, rate: RATE })),
-            params: network.nic_params(table, transport, PRIORITIES.into()),
+            params: network.nic_params(table, transport),
             flows: Flows::default(),
             peers: T::Peers::default(),
             receivers: BTreeMap::new(),
@@ -75,7 +75,7 @@ impl<N: Nic<T::Sender>, T: Transport> SoftwareNic<N, T> {
     }
 
     fn of(&self, workload: u8, packets: u32) -> Start {
-        let class = self.params.priorities[workload as usize];
+        let class = PRIORITIES[workload as usize];
         Start { dst: PEER, key: 11, site: 0, packets, last_wire: LAST_WIRE, class, flags: flags::ECT }
     }
 

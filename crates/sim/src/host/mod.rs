@@ -304,7 +304,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
             site: w.params.sites.of(arrival.src, arrival.dst),
             packets,
             last_wire: (last + w.params.header) as u16,
-            class: w.params.nic.priorities[class],
+            class: arrival.priority,
             flags: w.params.flags[class],
         };
         let source = match w.params.datagrams[class] {

@@ -32,8 +32,8 @@ pub fn flow_batches(scenario: &Scenario, rows: usize) -> impl Iterator<Item = Ve
     let mut flows = dependents.chain(traffic.filter(|flow| !flow.is_dependent())).peekable();
     std::iter::from_fn(move || {
         flows.peek()?;
-        let (mut at, mut src, mut dst, mut size, mut port, mut class) =
-            (vec![], vec![], vec![], vec![], vec![], vec![]);
+        let (mut at, mut src, mut dst, mut size) = (vec![], vec![], vec![], vec![]);
+        let (mut port, mut class, mut priority) = (vec![], vec![], vec![]);
         for flow in flows.by_ref().take(rows) {
             at.push(flow.at.0);
             src.push(flow.src);
@@ -41,6 +41,7 @@ pub fn flow_batches(scenario: &Scenario, rows: usize) -> impl Iterator<Item = Ve
             size.push(flow.size);
             port.push(flow.port);
             class.push(flow.class);
+            priority.push(flow.priority);
         }
         Some(vec![
             ("arrival_ps", Values::U64(at)),
@@ -49,6 +50,7 @@ pub fn flow_batches(scenario: &Scenario, rows: usize) -> impl Iterator<Item = Ve
             ("size_bytes", Values::U64(size)),
             ("port", Values::U16(port)),
             ("class", Values::U8(class)),
+            ("priority", Values::U8(priority)),
         ])
     })
 }

@@ -34,8 +34,8 @@ pub struct Nodes<H: EndHost, D> {
     pub local: Vec<u32>,
 }
 
-/// Builds all partitions. `plane` makes a switch's data plane; times in queues are measured apart of packets from level `scheduled` on;
-/// `pint` says how ports measure their links.
+/// Builds all partitions. `plane` makes a switch's data plane; `scheduled` is the first level of Homa's scheduled packets,
+/// whose times in queues are measured apart; `pint` says how ports measure their links.
 pub(crate) fn build<H: EndHost, D: DataPlane<Extension = ExtensionOf<H>>>(
     scenario: &Scenario,
     graph: &Graph,
@@ -95,7 +95,8 @@ pub(crate) fn build<H: EndHost, D: DataPlane<Extension = ExtensionOf<H>>>(
     for switch in graph.hosts..graph.nodes.len() {
         let ports: Vec<(u32, Wire)> = links[switch].iter().map(|link| wires.of(switch, *link)).collect();
         let table = scenario.switch_at(&graph.nodes[switch].name);
-        let shape = network.shape(table, &site(scenario, graph, switch, &links[switch]));
+        let site = SwitchSite { scheduled, ..site(scenario, graph, switch, &links[switch]) };
+        let shape = network.shape(table, &site);
         let shape = Shape { ns3: ns3.clone(), pint: pint.clone(), ..shape };
         let changes = schedule.iter().map(|c| c.at_switch(&links[switch])).collect();
         let mut node = SwitchNode::new(
@@ -118,7 +119,7 @@ pub(crate) fn build<H: EndHost, D: DataPlane<Extension = ExtensionOf<H>>>(
         if measure.active_flows || measure.queueing_delay {
             node.meters = Some(Box::new(Meters {
                 delays: measure.queueing_delay.then(DelayHistogram::default),
-                scheduled: scheduled.map(|level| {
+                scheduled: scheduled.filter(|_| measure.queueing_delay).map(|level| {
                     let peer = |link: &usize| graph.nodes[graph.peer(*link, switch)].layer;
                     ScheduledDelays::new(level, links.iter().map(peer).collect())
                 }),
@@ -324,6 +325,7 @@ fn site<'a>(scenario: &'a Scenario, graph: &'a Graph, switch: usize, links: &[us
         layer: node.layer.into(),
         number: switch as u64,
         nic_rate: graph.links[0].rate,
+        scheduled: None,
         ports: links.iter().map(neighbour).collect(),
     }
 }

@@ -31,7 +31,7 @@ pub struct Count {
 pub struct Held {
     /// PFC pauses that took effect here.
     pub pfc_pauses: u64,
-    /// Time this port was held by PFC, picoseconds.
+    /// Time this port was held by PFC, or some class of it, picoseconds.
     pub pfc_paused: u64,
     /// PAUSE frames received.
     pub bfc_pauses: u64,
@@ -45,10 +45,11 @@ pub struct Held {
     pub flow_pauses: u64,
     /// RESUME frames for single flows received.
     pub flow_resumes: u64,
-    pfc_since: Option<Instant>,
+    /// Bits of the classes that PFC holds.
+    pfc_held: u8,
     /// Queues held now, and since when the sum is up to date.
     bfc_held: u128,
-    bfc_since: Instant,
+    since: Instant,
 }
 
 impl Sent {
@@ -93,12 +94,12 @@ impl Held {
     pub fn on_control(&mut self, now: Instant, frame: ControlFrame) {
         self.settle(now);
         match frame {
-            ControlFrame::PfcPause(_) if self.pfc_since.is_none() => {
-                self.pfc_pauses += 1;
-                self.pfc_since = Some(now);
+            ControlFrame::PfcPause(class) => {
+                let class = 1u8.checked_shl(class.into()).unwrap_or(0);
+                self.pfc_pauses += (self.pfc_held & class == 0) as u64;
+                self.pfc_held |= class;
             }
-            ControlFrame::PfcPause(_) => {}
-            ControlFrame::PfcResume(_) => self.pfc_since = None,
+            ControlFrame::PfcResume(class) => self.pfc_held &= !1u8.checked_shl(class.into()).unwrap_or(0),
             ControlFrame::Pause(q) => {
                 self.bfc_pauses += 1;
                 self.bfc_held |= 1u128.checked_shl(q as u32).unwrap_or(0);
@@ -120,18 +121,16 @@ impl Held {
     /// The link failed or came back: nothing holds this port.
     pub fn on_link_change(&mut self, now: Instant) {
         self.settle(now);
-        self.pfc_since = None;
+        self.pfc_held = 0;
         self.bfc_held = 0;
     }
 
     /// Brings the paused times up to `now`.
     pub fn settle(&mut self, now: Instant) {
-        if let Some(since) = &mut self.pfc_since {
-            self.pfc_paused += now.since(*since).0;
-            *since = now;
-        }
-        self.bfc_paused += now.since(self.bfc_since).0 * self.bfc_held.count_ones() as u64;
-        self.bfc_since = now;
+        let span = now.since(self.since).0;
+        self.pfc_paused += if self.pfc_held == 0 { 0 } else { span };
+        self.bfc_paused += span * self.bfc_held.count_ones() as u64;
+        self.since = now;
     }
 }
 

@@ -49,6 +49,7 @@ impl Process for Background {
             dst: self.to.draw_but(word(2), src),
             size: self.sizes.draw(word(3)),
             port: BACKGROUND_PORT,
+            priority: None,
             own: None,
         };
         self.k += 1;

@@ -199,6 +199,7 @@ impl Process for Collective {
             dst: self.hosts[hop.dst as usize],
             size: self.size(hop),
             port: COLLECTIVE_PORT,
+            priority: None,
             own: Some(Own { number, slot: number / self.receivers() }),
         }
     }

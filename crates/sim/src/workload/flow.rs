@@ -22,6 +22,8 @@ pub struct Flow {
     pub port: u16,
     /// Workload it belongs to.
     pub class: u8,
+    /// Traffic class of its packets.
+    pub priority: u8,
 }
 
 /// Size of an endless flow.
@@ -57,16 +59,18 @@ pub struct Arrival {
     pub size: u64,
     /// Destination port.
     pub port: u16,
+    /// Traffic class of its packets, if it is not that of its workload.
+    pub priority: Option<u8>,
     /// Of a dependent flow.
     pub own: Option<Own>,
 }
 
 impl Arrival {
-    /// The flow that it is.
+    /// The flow that it is, in a workload of this number, whose priority it has if it has none of its own.
     #[inline]
-    pub fn named(self, id: u32, receiver_slot: u32, class: u8) -> Flow {
-        let Arrival { at, src, dst, size, port, .. } = self;
-        Flow { id, at, src, dst, size, receiver_slot, port, class }
+    pub fn named(self, id: u32, receiver_slot: u32, class: u8, priority: u8) -> Flow {
+        let Arrival { at, src, dst, size, port, priority: own, .. } = self;
+        Flow { id, at, src, dst, size, receiver_slot, port, class, priority: own.unwrap_or(priority) }
     }
 }
 

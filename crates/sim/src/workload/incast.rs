@@ -76,7 +76,7 @@ impl Process for Incast {
             self.sent = 0;
             self.event += 1;
         }
-        Some(Arrival { at, src, dst, size, port: INCAST_PORT, own: None })
+        Some(Arrival { at, src, dst, size, port: INCAST_PORT, priority: None, own: None })
     }
 }
 

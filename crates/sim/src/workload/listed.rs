@@ -29,6 +29,7 @@ impl Listed {
             dst: to[i % to.len()],
             size: size.map_or(ENDLESS, |s| s.0),
             port: BACKGROUND_PORT,
+            priority: None,
             own: None,
         };
         Listed((0..*count as usize).map(flow).collect::<Vec<_>>().into_iter())
@@ -44,6 +45,7 @@ impl Listed {
             dst: hosts[row.dst],
             size: row.bytes.0,
             port: row.port,
+            priority: row.priority,
             own: None,
         };
         let listed = flows.iter().map(|listed| flow(Row::of(0, listed)));

@@ -39,6 +39,7 @@ struct Source {
     process: Box<dyn Process>,
     /// Its workload.
     class: u8,
+    priority: u8,
     /// Number of the first of its dependent flows, if it has any.
     first: u32,
     /// Its next flow that waits for no other.
@@ -53,7 +54,8 @@ impl Traffic {
         for class in 0..scenario.workload.len() {
             let process = process(scenario, graph, class);
             let (first, flows) = (dependents, process.listens_to());
-            let mut source = Source { process, class: class as u8, first, head: None };
+            let priority = scenario.workload[class].priority();
+            let mut source = Source { process, class: class as u8, priority, first, head: None };
             source.advance(until);
             sources.push(source);
             dependents += flows;
@@ -75,14 +77,14 @@ impl Traffic {
     /// The dependent flow of this number, should it start at `at`.
     pub fn dependent(&self, id: u32, at: Instant) -> Flow {
         let source = &self.sources[self.source_of(id)];
-        dependent(source.class, source.first, source.process.flow(id - source.first, at))
+        source.dependent(source.process.flow(id - source.first, at))
     }
 
     /// The dependent flow of this number has arrived in full, now. What starts at its destination because of it.
     pub fn on_received(&mut self, id: u32, now: Instant, mut start: impl FnMut(Flow)) {
         let at = self.source_of(id);
-        let Source { process, class, first, .. } = &mut self.sources[at];
-        process.on_received(id - *first, now, &mut |arrival| start(dependent(*class, *first, arrival)));
+        let Source { process, class, priority, first, .. } = &mut self.sources[at];
+        process.on_received(id - *first, now, &mut |arrival| start(dependent(arrival, *class, *priority, *first)));
     }
 
     /// The last source whose flows start at this number or before: one without dependent flows starts where the next does.
@@ -111,14 +113,14 @@ impl Traffic {
         let arrival = source.head.take()?;
         source.advance(self.until);
         if arrival.own.is_some() {
-            return Some(dependent(source.class, source.first, arrival));
+            return Some(source.dependent(arrival));
         }
         let slot = &mut self.to[arrival.dst as usize];
         let receiver_slot = *slot;
         *slot += 1;
         let id = self.next_id;
         self.next_id += 1;
-        Some(arrival.named(id, receiver_slot, source.class))
+        Some(arrival.named(id, receiver_slot, source.class, source.priority))
     }
 }
 
@@ -128,12 +130,16 @@ impl Source {
     fn advance(&mut self, until: Instant) {
         self.head = self.process.next().filter(|arrival| arrival.at < until || arrival.own.is_some());
     }
+
+    fn dependent(&self, arrival: Arrival) -> Flow {
+        dependent(arrival, self.class, self.priority, self.first)
+    }
 }
 
 /// A flow of a process that listens, whose flows are numbered from `first`.
-fn dependent(class: u8, first: u32, arrival: Arrival) -> Flow {
+fn dependent(arrival: Arrival, class: u8, priority: u8, first: u32) -> Flow {
     let own = arrival.own.expect("a process that listens numbers its flows");
-    arrival.named(first + own.number, own.receiver_slot(class), class)
+    arrival.named(first + own.number, own.receiver_slot(class), class, priority)
 }
 
 impl Iterator for Traffic {

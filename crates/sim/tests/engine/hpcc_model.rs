@@ -8,7 +8,7 @@ const GBPS: u64 = 1_000_000_000;
 const NEVER: u64 = u64::MAX;
 
 fn flow(src: u32, dst: u32, bytes: u64, start_ns: u64) -> FlowSpec {
-    FlowSpec { src, dst, bytes, start_ns, dport: 100 }
+    FlowSpec { src, dst, bytes, start_ns, dport: 100, pg: 3 }
 }
 
 fn link(a: u32, b: u32) -> Link {

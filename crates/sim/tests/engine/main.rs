@@ -19,6 +19,7 @@ mod pause_threshold_model;
 mod pauses;
 mod planted_bugs;
 mod planted_memory_bugs;
+mod priority_classes;
 mod processor_sharing;
 mod random_networks;
 mod selective;

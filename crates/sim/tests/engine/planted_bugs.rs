@@ -132,7 +132,7 @@ impl<const BUG: u8> Broken<BUG> {
     }
 
     fn dequeue(&mut self, now: Instant, held: &Held) -> Option<ControlFrame> {
-        Backpressure::<Narrow>::on_dequeue(&mut self.inner, now, 1048, held)
+        Backpressure::<Narrow>::on_dequeue(&mut self.inner, now, &Packet::NONE, held)
     }
 }
 
@@ -149,7 +149,7 @@ impl<const BUG: u8> Backpressure<Narrow> for Broken<BUG> {
         Hearing(PausedQueues::default())
     }
 
-    fn admits(&self, _ingress: PortId, _wire: u64) -> bool {
+    fn admits(&self, _ingress: PortId, _packet: &Packet) -> bool {
         self.calls.set(self.calls.get() + 1);
         let refuse = BUG == COUNTS_BEFORE_ADMISSION && self.calls.get().is_multiple_of(50);
         self.refused.set(self.refused.get() + refuse as u32);
@@ -176,7 +176,7 @@ impl<const BUG: u8> Backpressure<Narrow> for Broken<BUG> {
         frame.or(again.then_some(ControlFrame::Pause(held.upstream_queue)))
     }
 
-    fn on_dequeue(&mut self, now: Instant, _wire: u16, held: &Held) -> Option<ControlFrame> {
+    fn on_dequeue(&mut self, now: Instant, _packet: &Packet, held: &Held) -> Option<ControlFrame> {
         let key = (held.ingress, held.upstream_queue);
         let once = held.counted && self.touched.is_none();
         if BUG == FORGETS_TO_DECREMENT && once {

@@ -243,4 +243,9 @@ impl Sender for ExpressPassSender {
     fn key(&self) -> u32 {
         self.start.key
     }
+
+    #[inline(always)]
+    fn class(&self) -> u8 {
+        self.start.class
+    }
 }

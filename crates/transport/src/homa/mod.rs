@@ -21,6 +21,9 @@
 //! that every packet has. An ACK is a GRANT, and says which packet is the first missing and how many have come; a NACK is a RESEND, and
 //! names a run of packets in place of that.
 //!
+//! Length and place of a data packet together say what is left of its message, by which a switch may serve unscheduled
+//! packets: it takes no field of its own. Of a packet that is sent again that is all from it on, even what has arrived.
+//!
 //! Differs from the paper: messages go one way, so that there is an acknowledgement in place of an RPC's response. A host asked for
 //! packets that it has not sent yet is not BUSY but silent: it sends them in their turn. Differs from its simulator: a grant may
 //! cover several packets, where a message is granted to anew, in place of one for each packet's time; a packet has the level of its
@@ -38,7 +41,7 @@ pub use receiver::HomaReceiver;
 pub use sender::HomaSender;
 
 use crate::flow::{Start, Transport};
-use backwater_types::{Extension, Instant, LinkShape};
+use backwater_types::{Extension, Instant, LinkShape, Packet};
 
 /// The transport.
 #[derive(Debug)]
@@ -83,6 +86,13 @@ impl HomaHeader {
 
 impl Extension for HomaHeader {
     type Port = ();
+    const TELLS_LEFT: bool = true;
 
     fn port(_link: &LinkShape) {}
+
+    /// Packets of the message from this one on, as its length and the packet's place in it say.
+    #[inline(always)]
+    fn left(&self, packet: &Packet) -> u64 {
+        self.packets.saturating_sub(packet.seq).into()
+    }
 }

@@ -197,4 +197,9 @@ impl Sender for HomaSender {
     fn key(&self) -> u32 {
         self.key
     }
+
+    #[inline(always)]
+    fn class(&self) -> u8 {
+        self.levels[0]
+    }
 }

@@ -7,7 +7,7 @@
 //! The papers do not count what the field takes on the wire, nor do the defaults.
 
 use crate::rate::{Control, Site};
-use backwater_types::{Bytes, Extension, Instant, LinkShape, OutOfRange, Ranges};
+use backwater_types::{Bytes, Extension, Instant, LinkShape, OutOfRange, Packet, Ranges};
 #[cfg(feature = "schema")]
 use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
 
@@ -45,7 +45,7 @@ impl Extension for Left {
     fn port(_link: &LinkShape) {}
 
     #[inline(always)]
-    fn left(&self) -> u64 {
+    fn left(&self, _packet: &Packet) -> u64 {
         self.0
     }
 }

@@ -212,6 +212,11 @@ impl Sender for TcpFlow {
     fn key(&self) -> u32 {
         self.start.key
     }
+
+    #[inline(always)]
+    fn class(&self) -> u8 {
+        self.start.class
+    }
 }
 
 /// A flow at its receiver.

@@ -4,6 +4,7 @@ mod bfc;
 mod ecn;
 mod elide;
 mod flowsail;
+mod homa;
 mod mmu;
 mod pfc;
 
@@ -25,7 +26,7 @@ const LEVELS_MAX: u16 = 64;
 /// No buffer with an end is larger: 1 TiB.
 const BUFFER_MAX: Bytes = Bytes(1 << 40);
 /// Priorities of packets.
-pub(super) const PRIORITIES: u8 = 8;
+pub(crate) const PRIORITIES: u8 = 8;
 
 /// A switch table: the scenario's, or that of a region.
 pub(super) struct Part<'a> {
@@ -56,7 +57,8 @@ impl Part<'_> {
 
 pub(super) fn check(part: &Part) -> Result<(), Error> {
     let switch = part.switch;
-    let (classes, levels) = (switch.assignment == Assignment::Class, switch.assignment == Assignment::Priority);
+    let classes = switch.assignment == Assignment::Class;
+    let levels = matches!(switch.assignment, Assignment::Priority | Assignment::HomaDynamic);
     let on_top = switch.assignment == Assignment::Flowsail || switch.bfc.extra_control_queue;
     let most = match on_top {
         _ if classes => PRIORITIES.into(),
@@ -85,6 +87,7 @@ pub(super) fn check(part: &Part) -> Result<(), Error> {
     mmu::check(part)?;
     check_combination(part)?;
     check_groups(part)?;
+    homa::check(part)?;
     check_scheduler(part)?;
     let told = !switch.drop_notice || part.doc.scenario.host.recovery == LossRecovery::Selective;
     part.need(told, "drop_notice", || {
@@ -134,6 +137,10 @@ fn check_combination(part: &Part) -> Result<(), Error> {
         (Assignment::Flowsail, _) => refuse(
             "not with assignment = \"flowsail\": one table of flows says where they queue and whom to pause, so the two go \
              together; expected backpressure = \"flowsail\"",
+        ),
+        (Assignment::HomaDynamic, other) if other != Backpressure::None => refuse(
+            "not with assignment = \"homa-dynamic\": receivers say who may send, and nothing pauses a sender; expected \
+             backpressure = \"none\", or another assignment",
         ),
         (Assignment::Class, Backpressure::Bfc) => refuse(
             "not with assignment = \"class\": BFC shares queues among flows, and a class is no flow; expected backpressure = \
@@ -200,28 +207,62 @@ fn check_scheduler(part: &Part) -> Result<(), Error> {
     part.need(!switch.bfc.similar || !switch.bfc.incast_label, "bfc.similar", || {
         "incast_label keeps a queue from flows of other sizes; expected false, or bfc.incast_label = false".into()
     })?;
-    let together = [(Assignment::PerFlow, Backpressure::None), (Assignment::Dynamic, Backpressure::Bfc)];
+    let together = [
+        (Assignment::PerFlow, Backpressure::None),
+        (Assignment::Dynamic, Backpressure::Bfc),
+        (Assignment::HomaDynamic, Backpressure::None),
+    ];
     part.need(!srf || together.contains(&(switch.assignment, switch.backpressure)), "scheduler", || {
         "only a queue for each flow, and BFC's, are served by what is left of flows; expected \"drr\", or assignment = \"per-flow\" \
-         with backpressure = \"none\", or assignment = \"dynamic\" with backpressure = \"bfc\""
+         or \"homa-dynamic\" with backpressure = \"none\", or assignment = \"dynamic\" with backpressure = \"bfc\""
             .into()
     })?;
-    part.need(!srf || part.doc.scenario.host.transport == Transport::Srf, "scheduler", || {
-        "packets of this transport do not say what is left of their flow; expected \"drr\", or host.transport = \"srf\""
+    let tells_left = matches!(part.doc.scenario.host.transport, Transport::Srf | Transport::Homa);
+    part.need(!srf || tells_left, "scheduler", || {
+        "packets of this transport do not say what is left of their flow; expected \"drr\", or host.transport = \"srf\" or \
+         \"homa\""
             .into()
     })
 }
 
-/// Priority groups: the same number of queues each, and enough of them.
+/// Priority groups: assignments that know of them, and queues for each.
 fn check_groups(part: &Part) -> Result<(), Error> {
     let switch = part.switch;
-    let (groups, queues) = (switch.priority_groups, switch.data_queues());
+    let groups = switch.priority_groups;
     part.need((1..=PRIORITIES).contains(&groups), "priority_groups", || format!("expected 1 to {PRIORITIES}"))?;
-    part.need(groups == 1 || switch.assignment == Assignment::Flowsail, "priority_groups", || {
-        "only FlowSail assigns queues within a group; expected 1, or assignment = \"flowsail\"".into()
+    if groups == 1 {
+        return Ok(());
+    }
+    part.need(switch.scheduler == Scheduler::Drr, "priority_groups", || {
+        "scheduler = \"srf\" goes by what is left of flows, whatever their priority; expected 1, or \"drr\"".into()
     })?;
-    let groups = u16::from(groups);
-    part.need(queues % groups == 0 && queues / groups >= 2 || groups == 1, "priority_groups", || {
-        format!("expected a divisor of the {queues} data queues that leaves a group two at least, for normal and for isolated flows")
-    })
+    let (groups, queues) = (u16::from(groups), switch.data_queues());
+    match (switch.assignment, switch.backpressure) {
+        (Assignment::Flowsail, _) => {
+            let even = queues % groups == 0 && queues / groups >= 2;
+            part.need(even, "priority_groups", || {
+                format!(
+                    "expected a divisor of the {queues} data queues that leaves a group two at least, for normal and for isolated flows"
+                )
+            })
+        }
+        (Assignment::Single, Backpressure::None | Backpressure::Pfc) => Ok(()),
+        (Assignment::Stochastic, _) | (Assignment::Dynamic, Backpressure::None | Backpressure::Pfc | Backpressure::Bfc) => {
+            part.need(groups <= queues, "priority_groups", || {
+                format!("expected at most the {queues} data queues, one for each group")
+            })?;
+            part.need(switch.bfc.nic_queues.is_none_or(|queues| groups <= queues), "bfc.nic_queues", || {
+                format!("expected at least {}.priority_groups = {groups}, a queue for each group", part.key)
+            })
+        }
+        (Assignment::Class | Assignment::Priority, _) => Err(part.wrong(
+            "priority_groups",
+            "this assignment has a queue for each priority as it is; expected 1, or assignment = \"single\"",
+        )),
+        _ => Err(part.wrong(
+            "priority_groups",
+            "this scheme's queues are not divided among priorities; expected 1, or assignment = \"flowsail\", or assignment = \
+             \"single\", \"stochastic\" or \"dynamic\" with backpressure = \"none\" or \"pfc\", or either of the last two with \"bfc\"",
+        )),
+    }
 }

@@ -31,7 +31,8 @@ use super::watched::Sheets;
 use backwater_dataplane::Departed;
 use backwater_dataplane::flow_table::LAPSE;
 use backwater_scenario::model::{
-    Assignment, Backpressure, BufferSize, Connections, LossRecovery, Marks, Residue, Scenario, Switch, Transport,
+    Assignment, Backpressure, BufferSize, Connections, LossRecovery, Marks, Memory as SwitchMemory, Residue, Scenario,
+    Switch, Transport,
 };
 use backwater_scenario::topology::Graph;
 use backwater_schemes::build::ser_time;
@@ -112,6 +113,15 @@ struct Rules {
     selective: bool,
     /// `[node]`: packets of a flow may have priorities of their own, and go by them.
     by_priority: Vec<bool>,
+    /// Classes that PFC pauses one by one; 1: it pauses ports.
+    pfc_classes: u8,
+}
+
+impl Rules {
+    /// Whether a port of which PFC holds these classes may not send this packet.
+    fn pfc_holds(&self, classes: u8, packet: &Packet) -> bool {
+        classes >> packet.class.min(self.pfc_classes - 1) & 1 == 1
+    }
 }
 
 /// What the checker knows of TCP.
@@ -210,8 +220,8 @@ impl FlowPauses {
 struct Held {
     /// Queues held by BFC.
     queues: u128,
-    /// The port is held by PFC.
-    port: bool,
+    /// Classes held by PFC, one bit each.
+    classes: u8,
     /// Time-weighted sums so far, and up to when.
     bfc_paused: u64,
     pfc_paused: u64,
@@ -224,13 +234,13 @@ impl Held {
     fn settle(&mut self, now: Instant) {
         let span = now.since(self.since).0;
         self.bfc_paused += span * self.queues.count_ones() as u64;
-        self.pfc_paused += if self.port { span } else { 0 };
+        self.pfc_paused += if self.classes != 0 { span } else { 0 };
         self.since = now;
     }
 
     fn clear(&mut self, now: Instant) {
         self.settle(now);
-        (self.queues, self.port) = (0, false);
+        (self.queues, self.classes) = (0, 0);
     }
 
     fn obey(&mut self, now: Instant, frame: ControlFrame) {
@@ -239,8 +249,8 @@ impl Held {
             ControlFrame::Pause(q) => self.queues |= 1 << q,
             ControlFrame::Resume(q) => self.queues &= !(1 << q),
             ControlFrame::Bitmap(map) => self.queues = bits(map),
-            ControlFrame::PfcPause(_) => self.port = true,
-            ControlFrame::PfcResume(_) => self.port = false,
+            ControlFrame::PfcPause(class) => self.classes |= 1 << class,
+            ControlFrame::PfcResume(class) => self.classes &= !(1 << class),
             // Kept flow by flow.
             ControlFrame::PauseFlow(_) | ControlFrame::ResumeFlow(_) => {}
         }
@@ -359,7 +369,13 @@ impl Audit {
         let rules = Rules {
             tcp: Tcp::new(scenario),
             selective: scenario.host.transport == Transport::Homa || scenario.host.recovery == LossRecovery::Selective,
-            by_priority: (0..graph.nodes.len()).map(|node| config(node).assignment == Assignment::Priority).collect(),
+            pfc_classes: match (scenario.conventions.memory, scenario.switch.assignment) {
+                (SwitchMemory::HpccSim, Assignment::Class) => scenario.switch.queues as u8,
+                _ => 1,
+            },
+            by_priority: (0..graph.nodes.len())
+                .map(|node| matches!(config(node).built_as(), Assignment::Priority | Assignment::HomaDynamic))
+                .collect(),
             steady: scenario.fault.iter().all(|f| f.down.is_empty()),
             ser: links
                 .iter()
@@ -578,7 +594,7 @@ impl Audit {
             self.fault(now, Fault::Paused, || format!("host {host} sends of flow {flow}, which is paused"));
         }
         let queue_held = self.rules.nic_obeys && held.queues >> packet.upstream_queue & 1 == 1;
-        if queue_held || held.port {
+        if queue_held || self.rules.pfc_holds(held.classes, packet) {
             let q = packet.upstream_queue;
             self.fault(now, Fault::Paused, || format!("host {host} sends from queue {q}, which is held"));
         }
@@ -733,7 +749,7 @@ impl Audit {
             let held = self.held.get(&(switch, port)).copied().unwrap_or_default();
             let flow_held = self.some_flow_held(now, switch, port);
             let (free_at, packets, since) = self.port(switch, port);
-            let idle = *packets > 0 && *free_at <= now && !held.port && held.queues == 0 && !flow_held;
+            let idle = *packets > 0 && *free_at <= now && held.classes == 0 && held.queues == 0 && !flow_held;
             let before = idle.then(|| *since.get_or_insert(now));
             if !idle {
                 *since = None;
@@ -859,7 +875,7 @@ impl Observer for Audit {
         *packets = packets.saturating_sub(1);
         self.flow(packet.flow).departed += (packet.kind == Kind::Data) as u64;
         let held = *self.held(now, switch, port);
-        if held.port || held.queues >> queue & 1 == 1 {
+        if self.rules.pfc_holds(held.classes, packet) || held.queues >> queue & 1 == 1 {
             self.fault(now, Fault::Paused, || {
                 format!("switch {switch} port {port} serves queue {queue}, which is held")
             });
@@ -1035,8 +1051,8 @@ pub fn conclude(audits: Vec<Audit>, outcome: &Outcome) -> Report {
         for (node, port) in ports {
             let held = audit.held(outcome.ended, node, port);
             held.settle(outcome.ended);
-            if held.queues != 0 || held.port {
-                held_left.push((node, port, held.queues, held.port));
+            if held.queues != 0 || held.classes != 0 {
+                held_left.push((node, port, held.queues, held.classes));
             }
             paused.insert((node, port), *held);
             if audit.some_flow_held(outcome.ended, node, port) {
@@ -1086,7 +1102,10 @@ pub fn conclude(audits: Vec<Audit>, outcome: &Outcome) -> Report {
         if let Some((node, port, queues, pfc)) = held_left.first()
             && !lossy
         {
-            all.fault(Fault::Held, format!("node {node} port {port} is still held: queues {queues:#x}, port {pfc}"));
+            all.fault(
+                Fault::Held,
+                format!("node {node} port {port} is still held: queues {queues:#x}, classes {pfc:#x}"),
+            );
         }
     }
     let collisions: u64 = outcome.ports.iter().map(|p| p.assigned.collisions).sum();

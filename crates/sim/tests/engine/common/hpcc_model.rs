@@ -6,7 +6,8 @@
 //! What it is made of, top-down: what goes in and out, the list of events, devices and links, switches with their memory, hosts with their
 //! queue pairs, DCTCP, routes, and the conversion of a transmission into nanoseconds.
 //!
-//! Times are whole nanoseconds, rates whole bit/s. A *device* is one end of a link. All packets are of class 3; PFC frames go before them.
+//! Times are whole nanoseconds, rates whole bit/s. A *device* is one end of a link. Packets are of the class of their flow, 1 to 7, ACKs too; PFC
+//! frames go before them.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -37,6 +38,8 @@ pub struct FlowSpec {
     pub bytes: u64,
     pub start_ns: u64,
     pub dport: u16,
+    /// Priority group, 1 to 7.
+    pub pg: u8,
 }
 
 /// What a sender does besides go-back-N.
@@ -110,7 +113,7 @@ pub enum Order {
 #[derive(Clone, Debug)]
 pub struct Config {
     pub cc: Cc,
-    /// Hosts send ACKs while they are paused.
+    /// Hosts send ACKs while class 3 is paused.
     pub ack_high_prio: bool,
     /// Memory of each switch, bytes.
     pub buffer: u64,
@@ -168,6 +171,10 @@ pub struct Outcome {
     pub packet_hops: u64,
 }
 
+/// Class 0 is that of PFC frames, which have a queue of their own here.
+const CLASSES: usize = 8;
+/// A pause of this class holds ACKs.
+const ACK_CLASS: usize = 3;
 const HEADERS: u64 = 48;
 const ACK_BYTES: u64 = 60;
 const PFC_BYTES: u64 = 43;
@@ -232,6 +239,7 @@ enum Kind {
 #[derive(Clone, Copy)]
 struct Packet {
     kind: Kind,
+    class: usize,
     /// Congestion experienced: of a data packet, or of the one that an ACK answers.
     marked: bool,
     /// On the wire.
@@ -310,20 +318,22 @@ struct Device {
     up: bool,
     /// Which of the error models decides about what it receives.
     errors: usize,
-    /// Its peer has paused class 3.
-    paused: bool,
-    /// Waiting at a switch: PFC frames, and class 3.
+    /// By class: its peer has paused it.
+    paused: [bool; CLASSES],
+    /// Waiting at a switch: PFC frames, and each class.
     pfc: VecDeque<Packet>,
-    data: VecDeque<Packet>,
+    data: [VecDeque<Packet>; CLASSES],
+    /// The class that sent last.
+    last_class: usize,
     ecn: Option<Ecn>,
-    /// Of a switch.
-    account: Account,
+    /// Of a switch, by class.
+    accounts: [Account; CLASSES],
     meter: Meter,
     /// Of a host.
     nic: Option<Nic>,
 }
 
-/// What a switch counts per device, bytes.
+/// What a switch counts per device and class, bytes.
 #[derive(Default)]
 struct Account {
     /// Came by this device and waits, without what the headroom holds.
@@ -409,7 +419,8 @@ impl Flow {
 
     /// What its sender keeps it under: destination, source port, class.
     fn name(&self) -> u64 {
-        u64::from(self.data_words[1]) << 32 | u64::from(self.data_words[2] & 0xffff) << 16 | 3
+        let group = u64::from(self.spec.pg);
+        u64::from(self.data_words[1]) << 32 | u64::from(self.data_words[2] & 0xffff) << 16 | group
     }
 
     fn has_bytes_left(&self) -> bool {
@@ -471,11 +482,12 @@ impl<'a> Model<'a> {
                     busy: false,
                     up: true,
                     errors: config.loss_of.iter().position(|(of, _)| *of == id / 2).map_or(0, |place| place + 1),
-                    paused: false,
+                    paused: [false; CLASSES],
                     pfc: VecDeque::new(),
-                    data: VecDeque::new(),
+                    data: Default::default(),
+                    last_class: 0,
                     ecn: config.ecn.iter().copied().find(|ecn| ecn.rate == link.rate),
-                    account: Account::default(),
+                    accounts: Default::default(),
                     meter: Meter::default(),
                     nic: (!is_switch[node]).then(Nic::default),
                 });
@@ -504,6 +516,7 @@ impl<'a> Model<'a> {
         let mut fates = Vec::new();
         for spec in specs {
             assert!(spec.bytes > 0 && spec.src != spec.dst, "{spec:?} has something to send");
+            assert!((1..CLASSES).contains(&spec.pg.into()), "{spec:?} has a class");
             let count = earlier.entry((spec.src, spec.dst)).or_default();
             let sport = (10_000 + *count) as u16;
             *count += 1;
@@ -609,13 +622,13 @@ impl<'a> Model<'a> {
                 nic.acks.clear();
                 continue;
             }
-            self.devices[id].paused = false;
+            self.devices[id].paused = [false; CLASSES];
             self.devices[id].pfc.clear();
-            while let Some(packet) = self.devices[id].data.pop_front() {
+            while let Some(packet) = self.next_in_turn(id) {
                 if !down.leaks {
-                    self.remove(packet.came_by, packet.bytes);
-                    self.devices[id].account.egress -= packet.bytes;
-                    self.check_resume(packet.came_by);
+                    self.remove(packet.came_by, packet.class, packet.bytes);
+                    self.devices[id].accounts[packet.class].egress -= packet.bytes;
+                    self.check_resume(packet.came_by, packet.class);
                 }
             }
         }
@@ -744,9 +757,9 @@ impl Model<'_> {
             return;
         }
         match packet.kind {
-            Kind::Pause => self.devices[id].paused = true,
+            Kind::Pause => self.devices[id].paused[packet.class] = true,
             Kind::Resume => {
-                self.devices[id].paused = false;
+                self.devices[id].paused[packet.class] = false;
                 self.try_transmit(id);
             }
             _ if self.devices[id].nic.is_none() => self.forward(id, packet),
@@ -774,14 +787,14 @@ impl Model<'_> {
         };
         let out = self.routes.next(node, to as usize, words);
 
-        if !self.has_room(came_by, packet.bytes) {
+        if !self.has_room(came_by, packet.class, packet.bytes) {
             self.outcome.drops += 1;
             return;
         }
-        self.add(came_by, packet.bytes);
-        self.devices[out].account.egress += packet.bytes;
-        self.check_pause(came_by);
-        self.devices[out].data.push_back(packet);
+        self.add(came_by, packet.class, packet.bytes);
+        self.devices[out].accounts[packet.class].egress += packet.bytes;
+        self.check_pause(came_by, packet.class);
+        self.devices[out].data[packet.class].push_back(packet);
         self.try_transmit(out);
     }
 
@@ -790,17 +803,14 @@ impl Model<'_> {
             self.transmit(id, frame);
             return;
         }
-        if self.devices[id].paused {
-            return;
-        }
-        let Some(mut packet) = self.devices[id].data.pop_front() else { return };
-        self.remove(packet.came_by, packet.bytes);
-        self.devices[id].account.egress -= packet.bytes;
+        let Some(mut packet) = self.next_in_turn(id) else { return };
+        self.remove(packet.came_by, packet.class, packet.bytes);
+        self.devices[id].accounts[packet.class].egress -= packet.bytes;
         // An ACK is marked as well there, but nobody looks at that.
-        if self.marks(id) && packet.kind == Kind::Data {
+        if self.marks(id, packet.class) && packet.kind == Kind::Data {
             packet.marked = true;
         }
-        self.check_resume(packet.came_by);
+        self.check_resume(packet.came_by, packet.class);
         if let Cc::Pint { log_base, .. } = self.config.cc
             && packet.kind == Kind::Data
         {
@@ -809,10 +819,19 @@ impl Model<'_> {
         self.transmit(id, packet);
     }
 
-    /// By what waits at the device, without the packet that leaves.
-    fn marks(&mut self, id: DeviceId) -> bool {
+    /// Of the classes that are not paused, the next after the one that sent last: its first packet.
+    fn next_in_turn(&mut self, id: DeviceId) -> Option<Packet> {
+        let device = &mut self.devices[id];
+        let mut turns = (1..=CLASSES).map(|step| (device.last_class + step) % CLASSES);
+        let class = turns.find(|&class| !device.paused[class] && !device.data[class].is_empty())?;
+        device.last_class = class;
+        device.data[class].pop_front()
+    }
+
+    /// By what waits of the class at the device, without the packet that leaves.
+    fn marks(&mut self, id: DeviceId, class: usize) -> bool {
         let Some(ecn) = self.devices[id].ecn else { return false };
-        let queue = self.devices[id].account.egress;
+        let queue = self.devices[id].accounts[class].egress;
         if queue > ecn.kmax {
             return true;
         }
@@ -822,53 +841,53 @@ impl Model<'_> {
         }
     }
 
-    fn check_pause(&mut self, id: DeviceId) {
-        let account = &self.devices[id].account;
+    fn check_pause(&mut self, id: DeviceId, class: usize) {
+        let account = &self.devices[id].accounts[class];
         if !account.pausing && (account.in_headroom > 0 || account.shared() >= self.threshold(id)) {
             self.outcome.pauses += 1;
-            self.send_pfc(id, Kind::Pause);
-            self.devices[id].account.pausing = true;
+            self.send_pfc(id, Kind::Pause, class);
+            self.devices[id].accounts[class].pausing = true;
         }
     }
 
-    fn check_resume(&mut self, id: DeviceId) {
-        let account = &self.devices[id].account;
+    fn check_resume(&mut self, id: DeviceId, class: usize) {
+        let account = &self.devices[id].accounts[class];
         let low = account.shared() == 0 || account.shared() + RESUME_OFFSET <= self.threshold(id);
         if account.pausing && account.in_headroom == 0 && low {
-            self.send_pfc(id, Kind::Resume);
-            self.devices[id].account.pausing = false;
+            self.send_pfc(id, Kind::Resume, class);
+            self.devices[id].accounts[class].pausing = false;
         }
     }
 
-    fn send_pfc(&mut self, id: DeviceId, kind: Kind) {
-        let frame = Packet { kind, marked: false, bytes: PFC_BYTES, flow: 0, seq: 0, power: 0, came_by: id };
+    fn send_pfc(&mut self, id: DeviceId, kind: Kind, class: usize) {
+        let frame = Packet { kind, class, marked: false, bytes: PFC_BYTES, flow: 0, seq: 0, power: 0, came_by: id };
         self.devices[id].pfc.push_back(frame);
         self.try_transmit(id);
     }
 }
 
-// A switch's memory. It is shared out by the devices that packets came by: a reserve each, then what is free of the shared part, divided by
+// A switch's memory. It is shared out by the devices that packets came by and their classes: a reserve each, then what is free of the shared part, divided by
 // a power of two, then the headroom for what is under way when a pause is sent.
 impl Model<'_> {
-    fn memory(&mut self, id: DeviceId) -> (&mut Switch, &mut Account) {
+    fn memory(&mut self, id: DeviceId, class: usize) -> (&mut Switch, &mut Account) {
         let device = &mut self.devices[id];
-        (self.switches[device.node].as_mut().expect("only switches"), &mut device.account)
+        (self.switches[device.node].as_mut().expect("only switches"), &mut device.accounts[class])
     }
 
     fn threshold(&self, id: DeviceId) -> u64 {
         let device = &self.devices[id];
         let switch = self.switches[device.node].as_ref().expect("only switches");
-        (switch.shared - switch.shared_used) >> device.account.shift
+        (switch.shared - switch.shared_used) >> device.accounts[0].shift
     }
 
-    fn has_room(&self, id: DeviceId, bytes: u64) -> bool {
-        let account = &self.devices[id].account;
+    fn has_room(&self, id: DeviceId, class: usize, bytes: u64) -> bool {
+        let account = &self.devices[id].accounts[class];
         bytes + account.in_headroom <= account.headroom || bytes + account.shared() <= self.threshold(id)
     }
 
-    fn add(&mut self, id: DeviceId, bytes: u64) {
+    fn add(&mut self, id: DeviceId, class: usize, bytes: u64) {
         let threshold = self.threshold(id);
-        let (switch, account) = self.memory(id);
+        let (switch, account) = self.memory(id, class);
         let after = account.ingress + bytes;
         if after <= RESERVE {
             account.ingress = after;
@@ -880,8 +899,8 @@ impl Model<'_> {
         }
     }
 
-    fn remove(&mut self, id: DeviceId, bytes: u64) {
-        let (switch, account) = self.memory(id);
+    fn remove(&mut self, id: DeviceId, class: usize, bytes: u64) {
+        let (switch, account) = self.memory(id, class);
         let from_headroom = account.in_headroom.min(bytes);
         let from_shared = (bytes - from_headroom).min(account.shared());
         account.in_headroom -= from_headroom;
@@ -894,14 +913,15 @@ impl Model<'_> {
 fn set_up_switch(node: usize, devices: &mut [Device], nic_rate: u64, buffer: u64) -> Switch {
     let mut set_aside = 0;
     for device in devices.iter_mut().filter(|device| device.node == node) {
-        device.account.headroom = device.rate * device.delay_ns / 8 / 1_000_000_000 * 3;
-        device.account.shift = SHIFT;
-        let mut rate = device.rate;
-        while rate > nic_rate && device.account.shift > 0 {
-            device.account.shift -= 1;
+        let headroom = device.rate * device.delay_ns / 8 / 1_000_000_000 * 3;
+        let (mut shift, mut rate) = (SHIFT, device.rate);
+        while rate > nic_rate && shift > 0 {
+            shift -= 1;
             rate /= 2;
         }
-        set_aside += device.account.headroom + RESERVE;
+        // Every class may use the headroom of its device, which is set aside once.
+        device.accounts.iter_mut().for_each(|account| (account.headroom, account.shift) = (headroom, shift));
+        set_aside += headroom + RESERVE;
     }
     // Beyond this the simulator would count on with a negative number taken for a huge one.
     assert!(buffer >= set_aside, "switch {node} sets aside {set_aside} of {buffer} B");
@@ -912,7 +932,7 @@ fn set_up_switch(node: usize, devices: &mut [Device], nic_rate: u64, buffer: u64
 impl Model<'_> {
     /// An ACK if there is one, else a packet of the next queue pair that may send; if none may yet, wakes when the first is due.
     fn try_transmit_host(&mut self, id: DeviceId) {
-        let paused = self.devices[id].paused;
+        let paused = self.devices[id].paused[ACK_CLASS];
         if (!paused || self.config.ack_high_prio)
             && let Some(ack) = self.nic(id).acks.pop_front()
         {
@@ -943,7 +963,10 @@ impl Model<'_> {
         for step in 1..=count {
             let place = (last + step) % count;
             let flow = &self.flows[nic.pairs[place]];
-            if !self.devices[id].paused && flow.has_bytes_left() && !self.window_is_full(flow) {
+            if !self.devices[id].paused[usize::from(flow.spec.pg)]
+                && flow.has_bytes_left()
+                && !self.window_is_full(flow)
+            {
                 if flow.next_avail <= self.now {
                     sender = Some(place);
                     break;
@@ -985,7 +1008,8 @@ impl Model<'_> {
         let payload = self.config.payload.min(flow.spec.bytes - flow.next);
         let bytes = payload + self.config.cc.header_bytes();
         let (seq, power) = (flow.next, 0);
-        let packet = Packet { kind: Kind::Data, marked: false, bytes, flow: flow_id, seq, power, came_by: id };
+        let class = flow.spec.pg.into();
+        let packet = Packet { kind: Kind::Data, class, marked: false, bytes, flow: flow_id, seq, power, came_by: id };
         flow.next += payload;
         flow.last_bytes = bytes;
         let rate = if self.config.rate_bound { flow.rate } else { flow.line_rate };
@@ -1046,7 +1070,7 @@ impl Model<'_> {
     /// How much of its link is used, with the packet that leaves now; the packet is told if that is more than it knows.
     fn measure(&mut self, id: DeviceId, log_base: f64, packet: &mut Packet) {
         let device = &mut self.devices[id];
-        let queued: u64 = device.pfc.iter().chain(&device.data).map(|waiting| waiting.bytes).sum();
+        let queued: u64 = device.pfc.iter().chain(device.data.iter().flatten()).map(|waiting| waiting.bytes).sum();
         let (max, second, bytes) = (self.max_rtt_ns, 1e9f64.log2() * 32768.0, (device.rate / 8) as f64);
         let (log_max, log_bytes) = ((max as f64).log2() * 32768.0, bytes.log2() * 32768.0);
         let idle = (self.now - device.meter.at_ns).min(max);

@@ -42,8 +42,7 @@ impl Memory {
     pub fn new(scenario: &Scenario, graph: &Graph, node: usize) -> Option<Memory> {
         let switch = scenario.switch_at(&graph.nodes[node].name);
         let queues = match switch.assignment {
-            Assignment::Single => 1,
-            Assignment::Class | Assignment::Priority => switch.queues as usize,
+            Assignment::Single | Assignment::Class | Assignment::Priority => usize::from(switch.data_queues()),
             _ => return None,
         };
         let links = &ports(graph)[node];

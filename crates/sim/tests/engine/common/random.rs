@@ -2,6 +2,7 @@
 //!
 //! A case is a number; its scenario is a TOML text, so a case that fails can be run by hand.
 
+mod classes;
 mod credits;
 mod flowsail;
 mod tcp;
@@ -175,9 +176,13 @@ fn queues_case(number: u64) -> Case {
     out += &conventions.toml;
 
     let queues = dice.range(2, 9);
+    let groups = classes::groups(number, scheme, &conventions, queues);
     let small_headroom = pfc && dice.percent(15);
     let mut roomy = !small_headroom;
     let _ = write!(out, "[switch]\nqueues = {queues}\nquantum = \"{} B\"\n", full * dice.range(1, 2));
+    if groups > 1 {
+        let _ = writeln!(out, "priority_groups = {groups}");
+    }
     if pfc {
         // In whole nanoseconds short frames come up to twice as fast as the rate says.
         let faster = if conventions.toml.contains("whole-ns") { 2 } else { 1 };
@@ -205,7 +210,8 @@ fn queues_case(number: u64) -> Case {
         }
         common_switch(dice, &mut out, scheme, dqa);
     }
-    if bfc || dqa {
+    let levels = scheme.assignment == Assignment::HomaDynamic;
+    if bfc || dqa || levels {
         bfc_knobs(dice, &mut out, full);
         if scheme.srf && !out.contains("incast_label") && dice.percent(50) {
             out += "similar = true\n";
@@ -223,6 +229,9 @@ fn queues_case(number: u64) -> Case {
         let delay = dice.of(&[1, 700, 5000]);
         let _ = writeln!(out, "delay = \"{} ns\"", if conventions.hosts { 0 } else { delay });
     }
+    if levels {
+        let _ = writeln!(out, "homa = {{ levels = {queues} }}");
+    }
     if conventions.acks_paused {
         out += "ack_class = \"data\"\n";
     }
@@ -231,6 +240,9 @@ fn queues_case(number: u64) -> Case {
     }
 
     workloads(dice, &mut out, &net, payload);
+    if groups > 1 {
+        classes::deal(&mut out, groups);
+    }
     if dice.percent(30) {
         let _ = write!(
             out,

@@ -17,7 +17,11 @@ fn tolerance(scenario: &Scenario) -> f64 {
     match scenario.switch.assignment {
         _ if scenario.host.share() < 1.0 => 1.0 / 3.0,
         Assignment::PerFlow | Assignment::Dynamic | Assignment::Flowsail => 0.01,
-        Assignment::Single | Assignment::Stochastic | Assignment::Class | Assignment::Priority => 1.0 / 3.0,
+        Assignment::Single
+        | Assignment::Stochastic
+        | Assignment::Class
+        | Assignment::Priority
+        | Assignment::HomaDynamic => 1.0 / 3.0,
     }
 }
 

@@ -53,10 +53,14 @@ pub fn case(number: u64) -> Case {
     Case { live, threads: if dice.percent(4) { 2 } else { 1 }, lossless, mishaps: None, toml: out }
 }
 
-/// Of the switches that TCP runs over, mostly those whose queues can be told from outside.
+/// Of the switches that TCP runs over, mostly those whose queues can be told from outside. Homa's assignment is of Homa's
+/// packets.
 fn assignment(dice: &mut Dice, pfc: bool) -> Assignment {
     let backpressure = if pfc { Backpressure::Pfc } else { Backpressure::None };
-    let fitting = PRODUCTS.iter().filter(|(_, with)| *with == backpressure).map(|(assignment, _)| *assignment);
+    let goes = |(assignment, with): &&(Assignment, Backpressure)| {
+        *with == backpressure && *assignment != Assignment::HomaDynamic
+    };
+    let fitting = PRODUCTS.iter().filter(goes).map(|(assignment, _)| *assignment);
     let weight = |assignment| if by_class(assignment) { 4 } else { 1 };
     let weighted: Vec<_> = fitting.flat_map(|assignment| std::iter::repeat_n(assignment, weight(assignment))).collect();
     dice.of(&weighted)

@@ -1,0 +1,101 @@
+//! Homa's levels, of which the unscheduled ones are not the sender's to choose: their queues are given out by BFC's dynamic
+//! assignment.
+//!
+//! Source: Goyal et al., "Backpressure Flow Control", NSDI 2022, the end of appendix A.2: "combine BFC's dynamic queue
+//! assignment for unscheduled traffic with Homa's grant mechanism for controlling scheduled traffic". It leaves the design
+//! open. Here
+//!
+//! * of `P` queues, one for each level, the first `U` are those of unscheduled packets, as many as Homa has unscheduled
+//!   levels;
+//! * an unscheduled packet, `level < U`, joins one of these as under [`Dynamic`]: an empty one if its flow is newly active,
+//!   the same as long as it is active, and where none is empty a random one (or, with `similar`, that of the most similar
+//!   size left). Two messages of one size, which have one level, have a queue each while there are enough;
+//! * a scheduled packet, `level >= U`, joins queue `level`.
+//!
+//! Which of the queues is served is for [`SrfAboveStrict`] to say. A flow is active, and sticky, by its unscheduled packets
+//! alone; the table is as large as BFC's of as many queues. Where packets are sprayed a switch in the core sees some of a
+//! message's packets and gives it a queue by those.
+
+use crate::assign::{Assignment, Dynamic};
+use crate::backpressure::BfcParams;
+use crate::held::{Assigned, Choice, Held, Resident};
+use crate::queues::srf_above_strict::SrfAboveStrict;
+use crate::shape::Shape;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use backwater_types::hash::Stream;
+use backwater_types::{Instant, Packet, PortId, QueueId};
+
+/// Dynamic assignment of the queues of Homa's unscheduled packets; the level's own for scheduled ones.
+#[derive(Clone, Debug)]
+pub struct HomaDynamic {
+    unscheduled: Dynamic<1, SrfAboveStrict>,
+    /// The first scheduled level, and its queue.
+    scheduled: QueueId,
+    last: QueueId,
+}
+
+impl Assignment for HomaDynamic {
+    type Queues = SrfAboveStrict;
+    type Params = BfcParams;
+
+    fn new(params: &BfcParams, shape: &Shape) -> HomaDynamic {
+        let scheduled = SrfAboveStrict::shared(shape.queues.into(), shape.groups.into()) as QueueId;
+        let unscheduled = Dynamic::new(params, &Shape { queues: scheduled, groups: 1, ..shape.clone() });
+        HomaDynamic { unscheduled, scheduled, last: shape.queues - 1 }
+    }
+
+    #[inline(always)]
+    fn choose(&self, now: Instant, packet: &Packet, port: PortId, queues: &SrfAboveStrict, rng: &mut Stream) -> Choice {
+        let level = QueueId::from(packet.class);
+        if level < self.scheduled {
+            return self.unscheduled.choose(now, packet, port, queues, rng);
+        }
+        Choice { queue: level.min(self.last), tag: 0, fresh: false }
+    }
+
+    #[inline(always)]
+    fn beside(&self, choice: Choice, left: u64, queues: &SrfAboveStrict) -> Choice {
+        self.unscheduled.beside(choice, left, queues)
+    }
+
+    #[inline(always)]
+    fn on_enqueue(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        held: &Held,
+        port: PortId,
+        choice: Choice,
+        queues: &SrfAboveStrict,
+    ) {
+        if choice.queue < self.scheduled {
+            self.unscheduled.on_enqueue(now, packet, held, port, choice, queues);
+        }
+    }
+
+    #[inline(always)]
+    fn on_dequeue(&mut self, now: Instant, held: &Held, port: PortId, queue: QueueId) {
+        if queue < self.scheduled {
+            self.unscheduled.on_dequeue(now, held, port, queue);
+        }
+    }
+
+    /// Of unscheduled packets.
+    fn assigned(&self, port: PortId) -> Assigned {
+        self.unscheduled.assigned(port)
+    }
+
+    fn audit(&self, residents: &[Resident]) -> Result<(), String> {
+        let (unscheduled, scheduled): (Vec<Resident>, Vec<Resident>) =
+            residents.iter().partition(|r| QueueId::from(r.packet.class) < self.scheduled);
+        if let Some(r) = unscheduled.iter().find(|r| r.queue >= self.scheduled) {
+            return Err(format!("an unscheduled packet of level {} is in queue {}", r.packet.class, r.queue));
+        }
+        if let Some(r) = scheduled.iter().find(|r| r.queue != QueueId::from(r.packet.class).min(self.last)) {
+            return Err(format!("a scheduled packet of level {} is in queue {}", r.packet.class, r.queue));
+        }
+        self.unscheduled.audit(&unscheduled)
+    }
+}

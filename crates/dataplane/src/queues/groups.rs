@@ -1,0 +1,147 @@
+//! Groups of queues: strict priority between them, deficit round robin within each.
+//!
+//! Source: spec B.2, "Priority classes"; BFC, appendix A.3. Groups follow one another, the highest first. Of n queues group
+//! g of K has those from ceil(g n / K) up to where the next begins: of 32 each of four has 8, and of 31, beside a queue for
+//! control frames, the last has one fewer than the others.
+
+use crate::queues::bits::Bits;
+use crate::queues::drr::{Drr, Served};
+use alloc::boxed::Box;
+use backwater_types::QueueId;
+use core::ops::Range;
+
+/// Of `queues`, those of group `group` of `groups`.
+pub fn range(queues: u16, groups: u16, group: u16) -> Range<QueueId> {
+    let start = |group: u16| (group as u32 * queues as u32).div_ceil(groups as u32) as QueueId;
+    start(group)..start(group + 1)
+}
+
+/// The queues of a group.
+#[derive(Clone, Copy, Debug)]
+pub struct Members<const W: usize> {
+    /// All of them.
+    pub all: Bits<W>,
+    /// The first.
+    pub first: QueueId,
+    /// How many there are.
+    pub count: u16,
+}
+
+impl<const W: usize> Members<W> {
+    /// `[group]`: of so many groups of `queues`.
+    ///
+    /// # Panics
+    /// If some group would have none.
+    pub fn of(queues: u16, groups: u16) -> Box<[Members<W>]> {
+        assert!(queues >= groups, "{queues} queues do not make {groups} groups");
+        let members = |group| {
+            let Range { start, end } = range(queues, groups, group);
+            let all = Bits::below(end as usize).minus(&Bits::below(start as usize));
+            Members { all, first: start, count: end - start }
+        };
+        (0..groups).map(members).collect()
+    }
+}
+
+/// The schedulers of the groups of a port.
+#[derive(Clone, Debug)]
+pub struct Groups<const W: usize> {
+    /// Of the first group, or of all queues.
+    highest: Drr,
+    lower: Box<[Group<W>]>,
+}
+
+#[derive(Clone, Debug)]
+struct Group<const W: usize> {
+    members: Bits<W>,
+    drr: Drr,
+}
+
+impl<const W: usize> Groups<W> {
+    /// `queues` in so many groups; a visit is worth `quantum` bytes.
+    pub fn new(queues: u16, groups: u16, quantum: u32) -> Groups<W> {
+        let group = |members: &Members<W>| Group { members: members.all, drr: Drr::new(quantum) };
+        Groups { highest: Drr::new(quantum), lower: Members::of(queues, groups)[1..].iter().map(group).collect() }
+    }
+
+    /// The queue to send from, out of `eligible`, as [`Drr::pick`] says.
+    #[inline(always)]
+    pub fn pick<S: Served>(&mut self, eligible: &Bits<W>, queues: &mut [S], head: impl Fn(&S) -> u32) -> Option<usize> {
+        if self.lower.is_empty() {
+            return self.highest.pick(eligible, queues, head);
+        }
+        // The first is of the highest group that may send.
+        let first = eligible.next_from(0)?;
+        let group = self.beside(first, *eligible);
+        self.drr(first).pick(&group, queues, head)
+    }
+
+    /// The queue just picked, number `q`, has no packet left: its credit is lost.
+    #[inline(always)]
+    pub fn emptied<S: Served>(&mut self, q: usize, queue: &mut S) {
+        self.drr(q).emptied(queue);
+    }
+
+    /// A packet of `q` was served while nothing waited anywhere.
+    #[inline(always)]
+    pub fn passed(&mut self, q: usize) {
+        self.drr(q).passed(q);
+    }
+
+    /// Of these queues, those in the group of `q`.
+    #[inline(always)]
+    pub fn beside(&self, q: usize, of: Bits<W>) -> Bits<W> {
+        match self.lower.iter().find(|group| group.members.contains(q)) {
+            Some(group) => of.and(&group.members),
+            None => self.lower.iter().fold(of, |rest, group| rest.minus(&group.members)),
+        }
+    }
+
+    /// The scheduler of each group.
+    pub fn drrs(&self) -> impl Iterator<Item = &Drr> {
+        core::iter::once(&self.highest).chain(self.lower.iter().map(|group| &group.drr))
+    }
+
+    #[inline(always)]
+    fn drr(&mut self, q: usize) -> &mut Drr {
+        match self.lower.iter_mut().find(|group| group.members.contains(q)) {
+            Some(group) => &mut group.drr,
+            None => &mut self.highest,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+
+    #[test]
+    fn groups_share_out_the_queues_and_the_last_has_one_fewer_beside_a_control_queue() {
+        let counts = |queues, groups| (0..groups).map(|g| range(queues, groups, g).len()).collect::<Vec<_>>();
+        assert_eq!(counts(32, 4), [8; 4]);
+        assert_eq!(counts(31, 4), [8, 8, 8, 7]);
+        assert_eq!(counts(127, 4), [32, 32, 32, 31]);
+        assert_eq!((counts(31, 1), counts(8, 8)), (Vec::from([31]), Vec::from([1; 8])));
+        for queues in 1..=128 {
+            for groups in 1..=8.min(queues) {
+                let counts = counts(queues, groups);
+                let (least, most) = (counts.iter().min().unwrap(), counts.iter().max().unwrap());
+                assert!(*least >= 1 && most - least <= 1, "{queues} queues, {groups} groups: {counts:?}");
+                assert_eq!((counts.iter().sum::<usize>(), range(queues, groups, 0).start), (queues.into(), 0));
+            }
+        }
+    }
+
+    #[test]
+    fn the_group_of_a_queue_is_those_beside_it() {
+        let groups = Groups::<1>::new(31, 4, 1048);
+        for (group, members) in Members::<1>::of(31, 4).iter().enumerate() {
+            assert_eq!(members.all.count(), u32::from(members.count));
+            for q in range(31, 4, group as u16) {
+                assert_eq!(groups.beside(q.into(), Bits::below(31)), members.all);
+                assert_eq!(groups.beside(q.into(), Bits::below(q.into())).count(), u32::from(q - members.first));
+            }
+        }
+    }
+}

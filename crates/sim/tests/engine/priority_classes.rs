@@ -1,0 +1,71 @@
+//! Priority classes on whole networks.
+
+use crate::common::{scenario, watched};
+use backwater_sim::Outcome;
+use backwater_types::Instant;
+
+/// Time of a full packet at 100 Gb/s, ps.
+const PACKET: u64 = 83_840;
+
+/// A flow: start in ns, source, destination, packets.
+type Listed = (u64, u32, u32, u64);
+
+/// On one switch with nine hosts, 2 us from host to host and as much back: flows by class, no two of which start at once in two of them.
+fn listed(scheme: &str, groups: u8, classes: &[&[Listed]]) -> Outcome {
+    let row = |(start, src, dst, packets): &Listed| {
+        let bytes = packets * 1000;
+        format!("  {{ start = \"{start} ns\", src = \"host{src}\", dst = \"host{dst}\", bytes = \"{bytes} B\" }},\n")
+    };
+    let workload = |(class, flows): (usize, &&[Listed])| {
+        let (rows, priority) = (flows.iter().map(row).collect::<String>(), if groups > 1 { class } else { 0 });
+        let head = format!("[[workload]]\nkind = \"flow-list\"\nclass = \"{class}\"\npriority = {priority}\n");
+        format!("{head}flows = [\n{rows}]\n")
+    };
+    let workloads: String = classes.iter().enumerate().map(workload).collect();
+    let scenario = scenario(&format!(
+        "scheme = \"{scheme}\"\nswitch.priority_groups = {groups}\n[topology]\nkind = \"single-switch\"\nhosts = 9\n\
+         rate = \"100 Gbps\"\ndelay = \"1 us\"\n[run]\nduration = \"1 ms\"\nwarmup = \"0 s\"\ndrain = 100.0\n{workloads}"
+    ));
+    let (outcome, report) = watched(&scenario, 1, None);
+    assert!(report.faults.is_empty(), "{scheme}: {:?}", report.faults);
+    assert!(outcome.received.iter().all(|at| *at != Instant::NEVER), "{scheme}");
+    outcome
+}
+
+/// Flows of the lower class from seven hosts and from its own are in the way of one of the higher, at its NIC and at the port. It waits
+/// there for a packet that has the link, and for no more; without classes it shares the link with them.
+#[test]
+fn a_flow_does_not_notice_lower_classes() {
+    let low: Vec<Listed> = (1..8).map(|k| (0, k, 8, 150)).chain([(0, 0, 8, 150), (0, 0, 7, 150)]).collect();
+    let start = 8_400; // of packets 100 and 101
+    for scheme in ["bfc", "bfc-stochastic", "dctcp", "dcqcn", "dqa", "pfc"] {
+        let taken = |groups: u8| {
+            let outcome = listed(scheme, groups, &[&[(start, 0, 8, 50)], &low]);
+            outcome.received.last().expect("it starts last").0 - start * 1000
+        };
+        let (alone, late) = (2_000_000 + 51 * PACKET, 2 * PACKET);
+        let with = taken(2);
+        assert!(with >= alone && with <= alone + late, "{scheme}: {with} ps, {alone} ps alone");
+        assert!(taken(1) > alone + 50 * PACKET, "{scheme}: it shares the link without classes");
+    }
+}
+
+/// Flows of four classes to one host, each from one of its own: the highest is done first, and the link is never idle meanwhile.
+#[test]
+fn classes_are_done_in_their_order() {
+    for scheme in ["bfc", "bfc-stochastic", "dctcp", "dqa"] {
+        let flow = |class: u32| [(class.into(), class, 8, 100)];
+        let outcome = listed(scheme, 4, &[&flow(0), &flow(1), &flow(2), &flow(3)]);
+        for (class, at) in outcome.received.iter().enumerate() {
+            // All above it before, and a packet of each that came first.
+            let least = 2_000_000 + (100 * (class as u64 + 1) + 1) * PACKET;
+            // What BFC paused comes again a hop there and back after it is resumed, while lower classes go on.
+            let resumed = if scheme.starts_with("bfc") { 2_000_000 } else { 0 };
+            let most = least + 4 * PACKET + resumed;
+            assert!(
+                (least..=most).contains(&at.0),
+                "{scheme}: class {class} is done at {at:?}, not {least} to {most} ps"
+            );
+        }
+    }
+}
