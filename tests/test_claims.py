@@ -717,3 +717,10 @@ def test_run_exits_1_when_an_expectation_fails(cli: Cli, smoke: Path, tmp_path: 
     assert done.returncode == 1, done.stderr
     assert "fail" in done.stdout
     assert (tmp_path / "here" / "claims.json").is_file()
+
+
+def test_numbers_are_written_as_they_are_read() -> None:
+    written = {0.0123456: "0.0123", 12.345: "12.3", 1048.4: "1,048", 27160: "27,160", 5784321.0: "5,780,000"}
+    written |= {-2.5e9: "-2,500,000,000", float("inf"): "inf"}
+    assert {x: claims.number(x) for x in written} == written
+    assert claims.number(None) == "-"

@@ -504,9 +504,12 @@ def tell(checks: list[Check]) -> list[str]:
 
 
 def number(x: float | None) -> str:
+    """Thousands in full, millions to three digits: of that size are bytes, which nobody reads in powers of ten."""
     if x is None:
         return "-"
-    return f"{x:,.0f}" if abs(x) >= 1000 and abs(x) < 1e6 else f"{x:.3g}"
+    if not 1000 <= abs(x) < 1e12:
+        return f"{x:.3g}"
+    return f"{x:,.0f}" if abs(x) < 1e6 else f"{float(f'{x:.3g}'):,.0f}"
 
 
 # Points of the sweep and selectors.
