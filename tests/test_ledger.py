@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -95,3 +96,23 @@ def test_reproduce_puts_its_claims_into_the_ledger(cli: Cli, tmp_path: Path) -> 
     done = cli("reproduce", "fs-fig1", "--ledger", "nowhere/ledger.json")
     assert done.returncode == 2
     assert "--ledger nowhere/ledger.json: no such directory" in done.stderr
+
+
+def test_a_commit_is_dirty_by_what_runs_and_not_by_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def git(*words: str) -> None:
+        identity = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false")
+        subprocess.run(["git", *identity, *words], cwd=tmp_path, check=True, capture_output=True)
+
+    for name in ("docs/ledger.json", "python/ledger.py"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text("before\n")
+    git("init", "--quiet")
+    git("add", ".")
+    git("commit", "--quiet", "--message", "x")
+    monkeypatch.setattr(ledger, "__file__", str(tmp_path / "python" / "ledger.py"))
+    (tmp_path / "docs" / "ledger.json").write_text("after\n")
+    clean = ledger.commit()
+    assert clean is not None
+    assert len(clean) == 12
+    (tmp_path / "python" / "ledger.py").write_text("after\n")
+    assert ledger.commit() == clean + "+"

@@ -44,7 +44,10 @@ def rows(experiment: str, results: Results, command: str) -> list[Row]:
 
 
 def commit() -> str | None:
-    """The commit that this package was built from, with `+` if files have changed since; None outside a repository."""
+    """The commit that this package was built from, with `+` if files have changed since; None outside a repository.
+
+    Documents do not count: the ledger is one, and changes with every experiment that is put into it.
+    """
 
     def git(*words: str) -> str | None:
         command = ["git", "-C", str(Path(__file__).parent), *words]
@@ -54,7 +57,8 @@ def commit() -> str | None:
             return None
 
     head = git("rev-parse", "--short=12", "HEAD")
-    return head and head + ("+" if git("status", "--porcelain", "--untracked-files=no") else "")
+    changed = git("status", "--porcelain", "--untracked-files=no", "--", ":(top)", ":(top,exclude)docs")
+    return head and head + ("+" if changed else "")
 
 
 def read(path: Path) -> list[Row]:
