@@ -51,7 +51,8 @@ def test_a_claim_is_the_papers_or_called_ours(name: str, expectation: dict[str, 
     claim = expectation["claim"]
     if claim.startswith("own-"):
         return
-    prefix = experiments.PREFIXES.get(experiments.paper_of(name))
+    talk = name.startswith("bfc-talk-")
+    prefix = "talk" if talk else experiments.PREFIXES.get(experiments.paper_of(name))
     assert prefix, f"{name} is of no paper: its claims are ours, own-..."
     assert claim.startswith(f"{prefix}-"), f"{claim} is not of the paper of {name}"
     assert claim in CLAIMS, f"{claim} is none of the paper's; claims of ours are own-..."
