@@ -112,25 +112,24 @@ const QUEUED_BITS: u32 = 17;
 const SENT_UNIT: u64 = 128;
 const QUEUED_UNIT: u64 = 80;
 
-/// What switches write into a packet.
+/// What switches write into a packet: 64 bytes, so that a packet with it is copied without parts that overlap.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Int {
     hops: [IntHop; HOPS],
+    /// Of their links, Mb/s.
+    rates: [f32; HOPS],
     /// Written by so many.
     count: u16,
     /// Of the links it took (the paper's pathID).
     path: u16,
 }
 
-/// What one switch writes: the time in nanoseconds, and counts in their units, all wrapping.
+const _: () = assert!(size_of::<Int>() == 64);
+
+/// What one switch writes: from the lowest bits on the time in nanoseconds, what it has sent and what is queued, in their units, all
+/// wrapping.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct IntHop {
-    sent: u32,
-    queued: u32,
-    time: u32,
-    /// Of the link, Mb/s.
-    rate: f32,
-}
+struct IntHop(u64);
 
 /// What a port keeps of what it has sent.
 #[derive(Clone, Copy, Debug)]
@@ -151,12 +150,11 @@ impl Extension for Int {
 
     #[inline]
     fn stamp(&mut self, port: &mut IntPort, now: Instant, queued: u64) {
-        self.hops[self.count as usize % HOPS] = IntHop {
-            sent: (port.sent / (SENT_UNIT * port.unit)) as u32 & ((1 << SENT_BITS) - 1),
-            queued: (queued / (QUEUED_UNIT * port.unit)) as u32 & ((1 << QUEUED_BITS) - 1),
-            time: (now.0 / 1000) as u32 & ((1 << TIME_BITS) - 1),
-            rate: port.rate,
-        };
+        let hop = self.count as usize % HOPS;
+        let (time, sent, queued) =
+            (now.0 / 1000, port.sent / (SENT_UNIT * port.unit), queued / (QUEUED_UNIT * port.unit));
+        self.hops[hop] = IntHop::of(time, sent, queued);
+        self.rates[hop] = port.rate;
         self.count = self.count.saturating_add(1);
         self.path ^= port.tag;
     }
@@ -176,24 +174,37 @@ impl Int {
 }
 
 impl IntHop {
+    #[inline(always)]
+    fn of(time: u64, sent: u64, queued: u64) -> IntHop {
+        let low = |value: u64, bits: u32| value & ((1 << bits) - 1);
+        IntHop((low(queued, QUEUED_BITS) << SENT_BITS | low(sent, SENT_BITS)) << TIME_BITS | low(time, TIME_BITS))
+    }
+
     /// Nanoseconds since it wrote `before`.
     #[inline(always)]
-    fn since(&self, before: &IntHop) -> u64 {
-        (self.time.wrapping_sub(before.time) & ((1 << TIME_BITS) - 1)) as u64
+    fn since(self, before: IntHop) -> u64 {
+        self.0.wrapping_sub(before.0) & ((1 << TIME_BITS) - 1)
     }
 
     /// Bytes it has sent since.
     #[inline(always)]
-    fn sent_since(&self, before: &IntHop, unit: u64) -> u64 {
-        (self.sent.wrapping_sub(before.sent) & ((1 << SENT_BITS) - 1)) as u64 * SENT_UNIT * unit
+    fn sent_since(self, before: IntHop, unit: u64) -> u64 {
+        let sent = (self.0 >> TIME_BITS).wrapping_sub(before.0 >> TIME_BITS);
+        (sent & ((1 << SENT_BITS) - 1)) * SENT_UNIT * unit
     }
 
-    /// Rate of its link, bit/s.
+    /// Units of bytes queued.
     #[inline(always)]
-    fn rate(&self, whole: bool) -> f64 {
-        let known = [50e3, 100e3, 200e3, 400e3].contains(&self.rate);
-        if whole && !known { 25e9 } else { self.rate as f64 * 1e6 }
+    fn queued(self) -> u64 {
+        self.0 >> (TIME_BITS + SENT_BITS)
     }
+}
+
+/// Rate of a link in bit/s, of what is written of it.
+#[inline(always)]
+fn rate_of(told: f32, whole: bool) -> f64 {
+    let known = [50e3, 100e3, 200e3, 400e3].contains(&told);
+    if whole && !known { 25e9 } else { told as f64 * 1e6 }
 }
 
 /// State of one flow.
@@ -256,22 +267,22 @@ impl Hpcc {
 
     /// Brings up to date what is known of the path. Which hops were looked at.
     #[inline(always)]
-    fn observe(&mut self, params: &HpccParams, hops: &[IntHop], fast: bool) -> u8 {
+    fn observe(&mut self, params: &HpccParams, hops: &[IntHop], rates: &[f32; HOPS], fast: bool) -> u8 {
         let (site, unit) = (&params.site, params.site.int_unit as u64);
         let base = (site.base_rtt.0 / 1000).max(1);
         let (mut seen, mut most, mut over) = (0, 0.0, 0);
-        for (i, hop) in hops.iter().enumerate() {
-            if params.sample_feedback && fast && hop.queued == 0 {
+        for (i, (&hop, &rate)) in hops.iter().zip(rates).enumerate() {
+            if params.sample_feedback && fast && hop.queued() == 0 {
                 continue;
             }
-            let tau = hop.since(&self.last[i]);
+            let tau = hop.since(self.last[i]);
             if tau == 0 && !site.whole {
                 continue;
             }
             seen |= 1 << i;
-            let (before, rate) = (core::mem::replace(&mut self.last[i], *hop), hop.rate(site.whole));
-            let sent = (hop.sent_since(&before, unit) * 8) as f64 / (tau as f64 * 1e-9);
-            let queued = (hop.queued.min(before.queued) as u64 * QUEUED_UNIT * unit) as f64;
+            let (before, rate) = (core::mem::replace(&mut self.last[i], hop), rate_of(rate, site.whole));
+            let sent = (hop.sent_since(before, unit) * 8) as f64 / (tau as f64 * 1e-9);
+            let queued = (hop.queued().min(before.queued()) * QUEUED_UNIT * unit) as f64;
             let u = sent / rate + queued * site.line_rate / rate / params.full_window();
             if params.multi_rate {
                 self.references[i].observe(u, tau, base);
@@ -342,7 +353,7 @@ impl Control for Hpcc {
         Hpcc {
             rate,
             references: [Reference { rate, utilization: 1.0, stage: 0 }; HOPS],
-            last: [IntHop::default(); HOPS],
+            last: [IntHop(0); HOPS],
             path: 0,
             updated: 0,
         }
@@ -394,7 +405,7 @@ impl Control for Hpcc {
             self.last[..hops.len()].copy_from_slice(hops);
             return false;
         }
-        let seen = self.observe(params, hops, fast);
+        let seen = self.observe(params, hops, &ack.extension.rates, fast);
         if seen != 0 {
             self.react(params, hops.len(), seen, !fast || params.reacts == HpccReaction::PerAck);
         }
@@ -636,7 +647,7 @@ mod tests {
     fn links_slower_than_a_megabit_are_told_as_they_are() {
         let mut int = Int::default();
         int.stamp(&mut Int::port(&LinkShape::new(BitsPerSec(64_000))), Instant(0), 0);
-        assert!((int.hops[0].rate(false) - 64e3).abs() < 0.01);
+        assert!((rate_of(int.rates[0], false) - 64e3).abs() < 0.01);
     }
 
     #[test]
