@@ -29,6 +29,8 @@ pub struct NicSetup {
     pub host: u16,
     /// Queues of [`Rings`](crate::Rings), which BFC may pause.
     pub queues: NicQueues,
+    /// [`Rings`](crate::Rings): replies are in the class of data, so PFC holds them too.
+    pub holds_replies: bool,
     /// Marking by the bytes that wait in a [`Fifo`](crate::Fifo).
     pub red: Red,
     /// Its link.

@@ -1,6 +1,7 @@
 //! A NIC that pulls packets out of flows, queue by queue, where BFC may pause queues and FlowSail flows.
 //!
-//! Replies go before data. A flow is in the ring of its queue while it may send, or waits for its pace, or for its sender.
+//! Replies go before data, and where they are in its class a pause of the port holds them too. A flow is in the ring of its
+//! queue while it may send, or waits for its pace, or for its sender.
 
 use crate::flows::Flows;
 use crate::nic::{Context, Nic, ONLY_PORT};
@@ -16,6 +17,8 @@ pub struct Rings<E = ()> {
     queues: NicQueues,
     upstream: PausedQueues,
     replies: Ring<Frame<E>>,
+    /// PFC holds replies with the data.
+    holds_replies: bool,
     /// Flows that wait for their pace.
     paced: Timers,
     /// Flows that a switch has paused.
@@ -49,6 +52,7 @@ impl<S: Sender> Nic<S> for Rings<S::Extension> {
         Rings {
             upstream: PausedQueues::default(),
             replies: Ring::default(),
+            holds_replies: setup.holds_replies,
             paced: Timers::default(),
             paused: Timers::default(),
             rng: setup.draws(),
@@ -98,12 +102,12 @@ impl<S: Sender> Nic<S> for Rings<S::Extension> {
 
     #[inline(always)]
     fn lets_replies_pass(&self) -> bool {
-        self.replies.is_empty()
+        self.replies.is_empty() && self.may_reply()
     }
 
     #[inline(always)]
     fn next_reply(&mut self, _params: &NicParams<S::Params>) -> Option<Frame<S::Extension>> {
-        self.replies.pop_front()
+        if self.may_reply() { self.replies.pop_front() } else { None }
     }
 
     /// The next packet of the flow whose turn it is.
@@ -149,7 +153,7 @@ impl<S: Sender> Nic<S> for Rings<S::Extension> {
 
     #[inline(always)]
     fn sendable(&self) -> bool {
-        !self.replies.is_empty() || (self.may_send() && self.queues.sendable())
+        (!self.replies.is_empty() && self.may_reply()) || (self.may_send() && self.queues.sendable())
     }
 
     fn on_control(&mut self, cx: &mut Context<S, Place<S::Due>>, frame: ControlFrame) {
@@ -206,6 +210,12 @@ impl<E: Extension> Rings<E> {
     #[inline(always)]
     fn may_send(&self) -> bool {
         Upstream::<NicQueues>::may_send(&self.upstream, ONLY_PORT)
+    }
+
+    /// Nor its replies.
+    #[inline(always)]
+    fn may_reply(&self) -> bool {
+        !self.holds_replies || self.may_send()
     }
 
     /// A switch pauses or resumes one flow.

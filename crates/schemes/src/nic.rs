@@ -24,6 +24,7 @@ impl Network<'_> {
             host: site.host,
             queues: queues(table),
             classes: self.paused_classes(table),
+            holds_replies: self.conventions.acks == AckClass::Data,
             red: self.nic_red(table, site),
             link,
             seed: self.seed,

@@ -451,6 +451,7 @@ fn replies_go_first_unless_they_are_in_the_class_of_data() {
     assert_eq!(replies(high.fifo()), [at(2), at(20)]);
     assert_eq!(replies(high.srpt()), [at(2), at(20)]);
     assert_eq!(replies(high.least_left()), [at(2), at(20)]);
+    assert_eq!(replies(data.rings()), [at(2), at(30)]);
     assert_eq!(replies(data.list()), [at(2), at(30)]);
     assert_eq!(replies(data.fifo()), [at(4) + Duration(80 * u64::from(LAST_WIRE)), at(30)]);
 }

@@ -254,7 +254,7 @@ fn queues_case(number: u64) -> Case {
     }
     let heavy = faults(dice, &mut out, &net);
     // ACKs that count as data and do not stop when data does may overflow the headroom.
-    let unstopped = conventions.acks && !conventions.acks_paused;
+    let unstopped = conventions.acks && conventions.hosts && !conventions.acks_paused;
     let steady = !out.contains("[[fault]]");
     let lossless = pfc && !small_headroom && steady && !out.contains("\nalpha") && !unstopped;
     let valleys = backpressure != Backpressure::None
