@@ -1,7 +1,7 @@
 //! What a switch, or a NIC's egress port, does to a packet.
 //!
-//! No I/O, no clock, no threads, no logging, and no allocation after construction where the buffer is finite: time and
-//! randomness are arguments. A [`Switch`] of some [`shape`], which is used through [`plane`], is the product of five choices, each
+//! No I/O, no clock, no threads, no logging, and no allocation after construction where the buffer is finite and
+//! [`cells_ahead`](Shape::cells_ahead) has room for it: time and randomness are arguments. A [`Switch`] of some [`shape`], which is used through [`plane`], is the product of five choices, each
 //! a room here:
 //!
 //! | choice | room |

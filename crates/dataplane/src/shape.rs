@@ -31,6 +31,9 @@ pub struct Shape {
     pub marking: MarkingShape,
     /// Smallest data packet, bytes on the wire: with `buffer`, the number of cells to allocate.
     pub smallest_packet: u32,
+    /// No more cells are allocated beforehand, of 64 bytes each and what packets carry; a buffer that fills with more packets makes room as
+    /// it does.
+    pub cells_ahead: u64,
     /// Seed of this switch's random draws.
     pub seed: u64,
     /// Marks by the length of a queue are drawn from these, as ns-3 does.
@@ -119,6 +122,9 @@ impl PortShape {
     }
 }
 
+/// 4 million cells of 64 B, 256 MB: room for 200 MB of the smallest packets, 4 GB of full ones.
+pub const CELLS_AHEAD: u64 = 1 << 22;
+
 /// Bytes that an ingress may need beyond its threshold: the exact worst case.
 ///
 /// The packet that XOFF is decided by needs room itself where the threshold sank below what its ingress held since the packet before,
@@ -143,6 +149,7 @@ impl Shape {
             memory: MemoryShape::default(),
             marking: MarkingShape::default(),
             smallest_packet: 49,
+            cells_ahead: CELLS_AHEAD,
             seed: 1,
             ns3: None,
             salt: 1,

@@ -45,14 +45,12 @@ pub struct Switch<P: Policy, E: Extension = ()> {
     down_queues: DownQueues,
 }
 
-/// No more cells are allocated ahead: 4 million x 64 B = 256 MB, room for 200 MB of the smallest packets, 4 GB of full ones.
-const CELLS_AHEAD: u64 = 1 << 22;
-
 impl<P: Policy, E: Extension> Switch<P, E> {
-    /// The only allocation, where the buffer is finite and of a size that switches have.
+    /// The only allocation, where the buffer has room for no more packets than [`Shape::cells_ahead`].
     pub fn new(shape: &Shape, params: &P::Params) -> Switch<P, E> {
         let buffer = Buffer::new(shape.buffer, shape.alpha, shape.ports.len(), &shape.memory);
-        let cells = buffer.capacity().map_or(4096, |bytes| (bytes / shape.smallest_packet as u64 + 1).min(CELLS_AHEAD));
+        let cells =
+            buffer.capacity().map_or(4096, |bytes| (bytes / shape.smallest_packet as u64 + 1).min(shape.cells_ahead));
         let port = |(port, p): (usize, &PortShape)| Port {
             queues: P::Queues::new(shape.queues as usize, shape.groups as usize, shape.quantum),
             control: Ring::default(),

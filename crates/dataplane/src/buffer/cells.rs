@@ -1,6 +1,6 @@
 //! One pool of packet cells per switch, linked into queues.
 //!
-//! A finite buffer allocates all its cells at construction; an infinite one grows by doubling. Freed cells are reused last in,
+//! A finite buffer allocates its cells at construction, as many as it is told; one that needs more grows by doubling. Freed cells are reused last in,
 //! first out, so a lightly loaded switch stays in a few cache lines.
 
 use crate::held::Held;

@@ -12,6 +12,7 @@ use crate::net::routes::Routes;
 use crate::net::schedule::{Schedule, Target};
 use crate::net::switch_node::{Change, SwitchNode};
 use crate::workload::FlowKeys;
+use backwater_dataplane::shape::CELLS_AHEAD;
 use backwater_dataplane::{DataPlane, Shape};
 use backwater_scenario::model::{Fault, Hosts, Losses, Paths, Reroutes, Scenario, Ties, Transport};
 use backwater_scenario::topology::{Graph, Link};
@@ -21,6 +22,9 @@ use backwater_types::hash::{self, Stream};
 use backwater_types::{Duration, Instant, PintShape};
 use std::collections::VecDeque;
 use std::sync::Arc;
+
+/// Cells that all switches together allocate beforehand, of 64 bytes and what packets carry: 1 GB.
+const NETWORK_CELLS_AHEAD: u64 = 1 << 24;
 
 /// The nodes that one thread runs.
 pub struct Nodes<H: EndHost, D> {
@@ -97,7 +101,8 @@ pub(crate) fn build<H: EndHost, D: DataPlane<Extension = ExtensionOf<H>>>(
         let table = scenario.switch_at(&graph.nodes[switch].name);
         let site = SwitchSite { scheduled, ..site(scenario, graph, switch, &links[switch]) };
         let shape = network.shape(table, &site);
-        let shape = Shape { ns3: ns3.clone(), pint: pint.clone(), ..shape };
+        let cells_ahead = CELLS_AHEAD.min(NETWORK_CELLS_AHEAD / (graph.nodes.len() - graph.hosts) as u64);
+        let shape = Shape { ns3: ns3.clone(), pint: pint.clone(), cells_ahead, ..shape };
         let changes = schedule.iter().map(|c| c.at_switch(&links[switch])).collect();
         let mut node = SwitchNode::new(
             switch,
