@@ -7,9 +7,11 @@
 //! Windows also end at a fixed grid of instants, whatever the look-ahead and the number of threads: where occupancy is sampled,
 //! counters are read, and the run may end. Nothing a run reports depends on where the other windows end.
 
+mod barrier;
 pub(crate) mod node_by_node;
 pub(crate) mod windows;
 
+use crate::engine::barrier::{Barrier, Breaker, Patience};
 use crate::engine::windows::Windows;
 use crate::host::params::{Finished, HostParams};
 use crate::host::port::{EndHost, ExtensionOf};
@@ -21,7 +23,7 @@ use crate::observe::Observer;
 use crate::workload::{ENDLESS, Traffic};
 use backwater_dataplane::DataPlane;
 use backwater_types::{Duration, Instant};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, RwLock};
 
 /// When to stop and what to sample; the same for all threads.
@@ -121,7 +123,7 @@ struct Post {
 /// What threads share. Everything is double: a thread may be one window ahead of another, never two.
 struct Shared<'a, S: Schedule> {
     watch: &'a Watch,
-    barrier: SpinBarrier,
+    barrier: Barrier,
     /// `[parity][from x to]`.
     mail: [Vec<Mutex<Vec<Crossing<S>>>>; 2],
     /// `[parity][partition]`: what it scheduled in the window.
@@ -146,7 +148,7 @@ pub(crate) fn run<H: EndHost<Schedule: Windows<H, D, O>>, D: DataPlane<Extension
     let accounts = || (0..n).map(|_| RwLock::default()).collect::<Vec<_>>();
     let shared = Shared {
         watch,
-        barrier: SpinBarrier::new(n),
+        barrier: Barrier::new(n),
         mail: [mail(), mail()],
         accounts: [accounts(), accounts()],
         posts: [posts(), posts()],
@@ -171,8 +173,7 @@ struct Worker<'a, H: EndHost, D, O> {
     traffic: Traffic,
     timing: Timing,
     shared: &'a Shared<'a, H::Schedule>,
-    /// Its patience at the barrier.
-    looks: u32,
+    patience: Patience,
     harvest: Harvest,
     /// The first flow that arrived in the counted window; flows are numbered in order of arrival.
     first_counted: u32,
@@ -220,7 +221,7 @@ impl<'a, H: EndHost<Schedule: Windows<H, D, O>>, D: DataPlane<Extension = Extens
             traffic,
             timing,
             shared,
-            looks: *LOOKS.end(),
+            patience: Patience::default(),
             harvest,
             first_counted: u32::MAX,
             counted: dependents as u64,
@@ -371,7 +372,7 @@ impl<'a, H: EndHost<Schedule: Windows<H, D, O>>, D: DataPlane<Extension = Extens
         if me == 0 {
             shared.stop[parity].store(shared.watch.cancel.load(Ordering::Relaxed), Ordering::Relaxed);
         }
-        shared.barrier.wait(&mut self.looks);
+        shared.barrier.wait(&mut self.patience);
         for from in (0..n).filter(|from| *from != me) {
             let mut box_ = shared.mail[parity][from * n + me].lock().unwrap_or_else(|e| e.into_inner());
             fabric.accept(&mut box_);
@@ -466,65 +467,4 @@ struct Standing {
     counted_finished: u64,
     /// Dependent flows.
     started: u64,
-}
-
-/// Lets the other parties go when a thread panics: they would wait for it for ever.
-struct Breaker<'a>(&'a SpinBarrier);
-
-impl Drop for Breaker<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.broken.store(true, Ordering::Relaxed);
-        }
-    }
-}
-
-/// A barrier for windows of tens of microseconds, too short to sleep in. Yields when the others take long, and sooner where a core
-/// is wanted by more than one.
-struct SpinBarrier {
-    parties: usize,
-    waiting: AtomicUsize,
-    round: AtomicUsize,
-    /// A party has panicked and will not come.
-    broken: AtomicBool,
-}
-
-/// Looks at a barrier before a thread that waits there yields.
-const LOOKS: std::ops::RangeInclusive<u32> = 16..=4096;
-/// A yield that takes longer let another thread run.
-const YIELD_ALONE: std::time::Duration = std::time::Duration::from_micros(10);
-
-impl SpinBarrier {
-    fn new(parties: usize) -> SpinBarrier {
-        SpinBarrier {
-            parties,
-            waiting: AtomicUsize::new(0),
-            round: AtomicUsize::new(0),
-            broken: AtomicBool::new(false),
-        }
-    }
-
-    /// `looks` is the thread's own, for all its waits.
-    fn wait(&self, looks: &mut u32) {
-        let round = self.round.load(Ordering::Acquire);
-        if self.waiting.fetch_add(1, Ordering::AcqRel) + 1 == self.parties {
-            self.waiting.store(0, Ordering::Release);
-            self.round.store(round + 1, Ordering::Release);
-            return;
-        }
-        let mut left = *looks;
-        while self.round.load(Ordering::Acquire) == round {
-            if left > 0 {
-                left -= 1;
-                std::hint::spin_loop();
-                continue;
-            }
-            assert!(!self.broken.load(Ordering::Relaxed), "another partition has panicked");
-            let gone = std::time::Instant::now();
-            std::thread::yield_now();
-            let wanted = gone.elapsed() > YIELD_ALONE;
-            *looks = if wanted { *looks / 2 } else { *looks * 2 }.clamp(*LOOKS.start(), *LOOKS.end());
-            left = *looks;
-        }
-    }
 }
