@@ -19,8 +19,8 @@ use crate::workload::levels::homa_levels;
 use crate::workload::{Traffic, counted_window};
 use backwater_dataplane::{DataPlane, Ecn, Shape};
 use backwater_scenario::model::{
-    Assignment, Backpressure, Hosts, LossRecovery, Losses, Marks, Memory, Scenario, Scheduler, Switch, Ties, Transport,
-    Window as Cap, Workload,
+    Assignment, Backpressure, Hosts, LoadBalancing, LossRecovery, Losses, Marks, Memory, Scenario, Scheduler, Switch,
+    Ties, Transport, Window as Cap, Workload,
 };
 use backwater_scenario::topology::{self, Graph};
 use backwater_schemes::Visitor;
@@ -354,6 +354,13 @@ impl<'a> Simulation<'a> {
         }
     }
 
+    /// See [`Timing::may_stand_still`].
+    fn may_stand_still(&self) -> bool {
+        let switches = self.scenario.region.iter().map(|region| &region.switch).chain([&self.scenario.switch]);
+        let mut by_flow = switches.map(|switch| switch.load_balancing == LoadBalancing::Flow);
+        self.scenario.fault.is_empty() && by_flow.all(|by_flow| by_flow)
+    }
+
     /// When to stop and what to sample.
     fn timing(&self) -> Timing {
         let run = &self.scenario.run;
@@ -367,6 +374,7 @@ impl<'a> Simulation<'a> {
             cap: Instant((run.duration.0 as f64 * run.drain.max(1.0)) as u64).max(until).min(Instant(TIME_LIMIT.0 - 1)),
             sample: self.scenario.measure.sample,
             pools: self.scenario.measure.pools,
+            may_stand_still: self.may_stand_still(),
         }
     }
 }

@@ -19,6 +19,9 @@ pub struct Run {
     /// After `duration`, run on until every counted flow and every collective has finished, at most to this multiple of `duration`.
     #[serde(default = "four")]
     pub drain: f64,
+    /// Every counted flow and every collective is expected to finish: if one does not, the run is not complete.
+    #[serde(default = "yes")]
+    pub all_finish: bool,
     /// What time zero is called in files of other simulators.
     #[serde(default)]
     pub origin: Duration,
@@ -32,6 +35,10 @@ impl Run {
     pub fn warmup(&self) -> Duration {
         self.warmup.unwrap_or(Duration(self.duration.0 / 10))
     }
+}
+
+fn yes() -> bool {
+    true
 }
 
 fn four() -> f64 {

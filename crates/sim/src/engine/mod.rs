@@ -9,9 +9,11 @@
 
 mod barrier;
 pub(crate) mod node_by_node;
+mod standstill;
 pub(crate) mod windows;
 
 use crate::engine::barrier::{Barrier, Breaker, Patience};
+use crate::engine::standstill::{Stand, Stillness, still};
 use crate::engine::windows::Windows;
 use crate::host::params::{Finished, HostParams};
 use crate::host::port::{EndHost, ExtensionOf};
@@ -41,6 +43,8 @@ pub(crate) struct Timing {
     pub sample: Duration,
     /// Pools are sampled too.
     pub pools: bool,
+    /// A run that stands still ends: what is held stays so, and nothing goes another way.
+    pub may_stand_still: bool,
 }
 
 /// The run may end at multiples of this, once every counted flow has finished.
@@ -93,6 +97,8 @@ pub struct Harvest {
     pub ended: Instant,
     /// The run was stopped before its time.
     pub cancelled: bool,
+    /// Nothing could move any more.
+    pub stood_still: bool,
 }
 
 /// A switch at one moment.
@@ -132,6 +138,8 @@ struct Shared<'a, S: Schedule> {
     posts: [Vec<Post>; 2],
     /// `[parity]`: the first thread has seen the word to stop.
     stop: [AtomicBool; 2],
+    /// `[parity of the look][partition]`.
+    stands: [Vec<Mutex<Stand>>; 2],
 }
 
 /// Runs all partitions to the end, each on a thread of its own, and returns them with what they measured.
@@ -146,6 +154,7 @@ pub(crate) fn run<H: EndHost<Schedule: Windows<H, D, O>>, D: DataPlane<Extension
     let posts = || (0..n).map(|_| Post::default()).collect::<Vec<_>>();
     let mail = || (0..n * n).map(|_| Mutex::new(Vec::new())).collect::<Vec<_>>();
     let accounts = || (0..n).map(|_| RwLock::default()).collect::<Vec<_>>();
+    let stands = || (0..n).map(|_| Mutex::default()).collect::<Vec<_>>();
     let shared = Shared {
         watch,
         barrier: Barrier::new(n),
@@ -153,6 +162,7 @@ pub(crate) fn run<H: EndHost<Schedule: Windows<H, D, O>>, D: DataPlane<Extension
         accounts: [accounts(), accounts()],
         posts: [posts(), posts()],
         stop: Default::default(),
+        stands: [stands(), stands()],
     };
     let worker = |(nodes, observer)| Worker::new(nodes, observer, params.clone(), traffic(), timing, &shared);
     if n == 1 {
@@ -184,6 +194,7 @@ struct Worker<'a, H: EndHost, D, O> {
     /// Counted flows, and all flows, that finished here.
     counted_finished: u64,
     finished: u64,
+    stillness: Stillness,
 }
 
 impl<'a, H: EndHost<Schedule: Windows<H, D, O>>, D: DataPlane<Extension = ExtensionOf<H>>, O: Observer>
@@ -213,6 +224,7 @@ impl<'a, H: EndHost<Schedule: Windows<H, D, O>>, D: DataPlane<Extension = Extens
             acknowledged_bytes: [vec![0; params.flags.len()], vec![0; params.flags.len()]],
             ended: Instant::ZERO,
             cancelled: false,
+            stood_still: false,
         };
         Worker {
             nodes,
@@ -228,6 +240,7 @@ impl<'a, H: EndHost<Schedule: Windows<H, D, O>>, D: DataPlane<Extension = Extens
             started: 0,
             counted_finished: 0,
             finished: 0,
+            stillness: Stillness::default(),
         }
     }
 
@@ -286,7 +299,11 @@ impl<'a, H: EndHost<Schedule: Windows<H, D, O>>, D: DataPlane<Extension = Extens
                     if self.is_over(now, all) {
                         break 'windows;
                     }
-                    grid = self.next_grid(now);
+                    if self.stands_still(now, all) {
+                        self.harvest.stood_still = true;
+                        break 'windows;
+                    }
+                    grid = self.next_grid(now).max(self.next_look(now, all.next));
                 }
                 if all.next < grid {
                     now = now.max(all.next);
@@ -315,6 +332,17 @@ impl<'a, H: EndHost<Schedule: Windows<H, D, O>>, D: DataPlane<Extension = Extens
             }
         }
         grid
+    }
+
+    /// While nothing happens before `next`, the next instant after `now` at which there is anything to look at.
+    fn next_look(&self, now: Instant, next: Instant) -> Instant {
+        let s = &self.timing;
+        if s.sample > Duration::ZERO && now < s.until {
+            return now;
+        }
+        let fixed = [s.warm, s.until].into_iter().filter(|at| *at > now).min().unwrap_or(s.cap);
+        let still = Instant((now.0 / standstill::EVERY.0 + 1) * standstill::EVERY.0);
+        Instant(next.0 / END_GRID.0 * END_GRID.0).min(fixed).min(s.cap).min(still)
     }
 
     /// Hands this window's arrivals to the hosts they start at.
@@ -451,6 +479,31 @@ impl<'a, H: EndHost<Schedule: Windows<H, D, O>>, D: DataPlane<Extension = Extens
         let sum = &mut self.harvest.acknowledged_bytes[at];
         sum.fill(0);
         self.nodes.hosts.iter().for_each(|host| host.add_acknowledged(&self.params, sum));
+    }
+
+    /// Whether nothing can move any more; on all threads alike.
+    fn stands_still(&mut self, now: Instant, all: Standing) -> bool {
+        let dependents = self.traffic.dependents();
+        // Dependent flows that have not started wait for others.
+        let left = self.counted + all.started - all.counted_finished - u64::from(dependents);
+        let asked =
+            self.timing.may_stand_still && now >= self.timing.until && now.0.is_multiple_of(standstill::EVERY.0);
+        if !asked || left == 0 || self.traffic.next_at() != Instant::NEVER {
+            return false;
+        }
+        let (shared, first) = (self.shared, self.first_counted);
+        let stand = self
+            .stillness
+            .look(now, &self.nodes, &self.params.nic.transport, |flow| flow >= first || flow < dependents);
+        // A thread may be one look ahead of another, never two.
+        let stands = &shared.stands[(now.0 / standstill::EVERY.0 % 2) as usize];
+        let lock = |stand: &'a Mutex<Stand>| stand.lock().unwrap_or_else(|e| e.into_inner());
+        *lock(&stands[self.nodes.fabric.id as usize]) = stand;
+        if stands.len() > 1 {
+            shared.barrier.wait(&mut self.patience);
+        }
+        let stands: Vec<_> = stands.iter().map(lock).collect();
+        still(stands.iter().map(|stand| &**stand), left)
     }
 
     fn is_over(&self, now: Instant, all: Standing) -> bool {

@@ -18,7 +18,7 @@ use crate::observe::Observer;
 use crate::workload::{Flow as Arrival, FlowKeys};
 use backwater_nic::{Context, Fifo, Flow, Flows, LeastLeft, List, NewFlow, Nic, Rings, Srpt, Throttled, Timers};
 use backwater_transport::{
-    Control, Credit, Datagrams, ExpressPass, GoBackN, Homa, HomaHeader, Left, Receiver, Reply, Selective, Sender,
+    Control, Credit, Datagrams, ExpressPass, GoBackN, Homa, HomaHeader, Left, Next, Receiver, Reply, Selective, Sender,
     Source, Srf, Start, Tcp, Transport,
 };
 use backwater_types::{DropReason, Duration, Extension, Frame, Instant, Kind, LibraryRand, Packet, flags};
@@ -242,6 +242,12 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> End
         // Datagrams count where they arrive.
         for flow in self.flows.iter().filter(|flow| flow.live && !flow.source.is_done()) {
             sum[flow.class as usize] += flow.source.acknowledged() as u64 * params.payload;
+        }
+    }
+
+    fn unfinished(&self, params: &T::Params, now: Instant, see: &mut dyn FnMut(u32, bool)) {
+        for flow in self.flows.iter().filter(|flow| flow.live && !flow.source.is_done()) {
+            see(flow.id, matches!(flow.source.peek(params, now), Next::Packet(_)));
         }
     }
 

@@ -69,6 +69,8 @@ pub trait EndHost: Send + Sized {
     );
     /// Adds the payload bytes acknowledged so far, by class.
     fn add_acknowledged(&self, params: &HostParams<Self::Params>, sum: &mut [u64]);
+    /// The flows that have not finished, by number, and whether they may send now but for their NIC.
+    fn unfinished(&self, params: &Self::Params, now: Instant, see: &mut dyn FnMut(u32, bool));
     /// Timeouts of TCP, by reason.
     fn timeouts(&self) -> Timeouts {
         Timeouts::default()

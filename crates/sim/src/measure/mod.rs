@@ -1,6 +1,7 @@
 //! What a run leaves, and what can be known of it before it runs.
 
 pub mod digest;
+pub mod ending;
 pub mod estimate;
 pub mod ideal;
 pub mod outcome;

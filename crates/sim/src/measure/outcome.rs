@@ -10,6 +10,7 @@ use crate::net::meters::DelayHistogram;
 use crate::net::pause_census::Pauses;
 pub use crate::net::stats::Drops;
 use crate::net::stats::PortStats;
+pub use crate::net::switch_node::HeldQueue;
 use crate::workload::{ENDLESS, Flow, FlowKeys, Traffic, counted_window};
 use backwater_dataplane::{Assigned, DataPlane, PoolCounts};
 use backwater_scenario::model::{Scenario, Slowdown};
@@ -65,6 +66,10 @@ pub struct Outcome {
     pub ended: Instant,
     /// It ran to its end.
     pub complete: bool,
+    /// It ended because nothing could move any more.
+    pub stood_still: bool,
+    /// Queues that could not send at the end, by switch, port and queue.
+    pub held: Vec<HeldQueue>,
     /// 256 bits over all of the above, in hex.
     pub digest: Digests,
 }
@@ -186,6 +191,8 @@ impl Outcome {
             packet_hops: 0,
             ended: Instant::ZERO,
             complete: true,
+            stood_still: false,
+            held: Vec::new(),
             digest: Digests::default(),
         }
     }
@@ -201,6 +208,7 @@ impl Outcome {
         self.pool_samples.append(&mut harvest.pools);
         self.ended = harvest.ended;
         self.complete &= !harvest.cancelled;
+        self.stood_still |= harvest.stood_still;
         let [from, to] = &harvest.acknowledged_bytes;
         for (class, goodput) in self.goodput.iter_mut().enumerate() {
             *goodput += to[class].saturating_sub(from[class]);
@@ -214,6 +222,7 @@ impl Outcome {
         self.pools.sort_by_key(|row| (row.node, row.mmu));
         self.active.sort_unstable();
         self.pauses.sort_unstable();
+        self.held.sort_by_key(|held| (held.node, held.port, held.queue));
         self.ports.sort_by_key(|row| (row.node, row.port));
         self.delays.sort_by_key(|(layer, _)| *layer);
         self.scheduled_delays.sort_by_key(|(layers, _)| *layers);
@@ -272,6 +281,7 @@ impl Outcome {
         }
         for (switch, active) in nodes.switches.iter_mut().zip(&mut harvest.active) {
             self.drops[switch.id] = switch.drops;
+            self.held.append(&mut switch.held_queues());
             let ports = |mmu: u16| {
                 (0..switch.ports.len()).filter(|p| switch.plane.readings().mmu(*p as u16) as u16 == mmu).count()
             };

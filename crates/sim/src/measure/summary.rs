@@ -1,6 +1,7 @@
 //! The numbers of a run that fit on a page, as JSON.
 
 use crate::host::Credits;
+use crate::measure::ending;
 use crate::measure::outcome::{FlowRow, Outcome};
 use crate::net::meters::DelayHistogram;
 use crate::workload::load::{Load, realised};
@@ -137,13 +138,15 @@ pub fn summary(outcome: &Outcome) -> Value {
     let mut slowdown: Vec<Value> = bins.iter().map(|bin| bin_json(outcome, bin, false)).collect();
     slowdown.extend((0..classes).filter_map(|c| all_sizes(&bins, c)).map(|bin| bin_json(outcome, &bin, true)));
     let totals = Totals::of(outcome);
+    let unfinished = bins.iter().map(|b| b.unfinished).sum::<u64>();
     json!({
-        "complete": outcome.complete,
+        "complete": ending::complete(outcome, unfinished),
+        "ending": ending::ending(outcome, unfinished),
         "flows": {
             "total": outcome.received.len(),
             "counted": bins.iter().map(|b| b.unfinished + b.slowdowns.len() as u64).sum::<u64>(),
             "finished": bins.iter().map(|b| b.slowdowns.len()).sum::<usize>(),
-            "unfinished": bins.iter().map(|b| b.unfinished).sum::<u64>(),
+            "unfinished": unfinished,
             "retransmitted_packets": outcome.retransmitted.iter().map(|n| *n as u64).sum::<u64>(),
         },
         "load": totals.load(outcome),

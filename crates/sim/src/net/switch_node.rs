@@ -84,6 +84,21 @@ impl Port {
     }
 }
 
+/// A queue with data that may not leave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeldQueue {
+    /// Number of the switch in the graph.
+    pub node: u32,
+    /// Egress port.
+    pub port: PortId,
+    /// Data queue.
+    pub queue: QueueId,
+    /// On the wire.
+    pub bytes: u64,
+    /// With packets in it, by the first of them.
+    pub flows: Vec<u32>,
+}
+
 /// Something happens to the network's links.
 #[derive(Clone, Debug)]
 pub struct Change {
@@ -383,6 +398,37 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
             held.settle(now);
             PortStats { sent: port.sent, dropped: *dropped, held: *held }
         })
+    }
+
+    /// What left by every port.
+    pub fn sent(&self) -> impl Iterator<Item = Sent> {
+        self.ports.iter().map(|port| port.sent)
+    }
+
+    /// Queues of ports whose data may not leave.
+    pub fn held_queues(&self) -> Vec<HeldQueue> {
+        let held = |port: PortId| self.plane.readings().queued(port) > 0 && !self.plane.sendable(port);
+        let held: Vec<bool> = (0..self.ports.len() as PortId).map(held).collect();
+        let mut queues: Vec<HeldQueue> = Vec::new();
+        if !held.contains(&true) {
+            return queues;
+        }
+        self.plane.readings().visit(&mut |port, queue, packet, _| {
+            // FlowSail's marks are nobody's.
+            if !held[port as usize] || packet.wire == 0 {
+                return;
+            }
+            if queues.last().is_none_or(|last| (last.port, last.queue) != (port, queue)) {
+                queues.push(HeldQueue { node: self.id as u32, port, queue, bytes: 0, flows: Vec::new() });
+            }
+            if let Some(last) = queues.last_mut() {
+                last.bytes += u64::from(packet.wire);
+                if !last.flows.contains(&packet.flow) {
+                    last.flows.push(packet.flow);
+                }
+            }
+        });
+        queues
     }
 
     /// Flows with data in `port`, if they are counted.

@@ -25,6 +25,7 @@ mod random_networks;
 mod selective;
 mod shared_memory;
 mod srf;
+mod standstill;
 mod tcp;
 mod ties;
 mod traffic_statistics;

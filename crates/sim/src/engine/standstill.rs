@@ -1,0 +1,85 @@
+//! Whether a run stands still for good, so that nothing is gained by going on to its last moment.
+//!
+//! It does once no flow is still to arrive and for [`STILL`] no packet has left any port but frames that repeat pauses, if all that
+//! switches hold may not leave, and each counted flow that has not finished has a packet there or is kept from sending by a pause.
+//! Packets then wait for pauses, and pauses for packets: what a sender might send again would join those that wait. Not where a
+//! packet sent again may take another path, nor where links lose frames or fail, which can end a pause or lose the end of one.
+
+use crate::host::port::{EndHost, ExtensionOf};
+use crate::net::build::Nodes;
+use backwater_dataplane::DataPlane;
+use backwater_types::{Duration, Instant};
+
+/// Runs are looked at at multiples of this.
+pub(super) const EVERY: Duration = Duration::from_us(100);
+/// So long nothing has to have moved: longer than a packet is anywhere, and than pauses go without being repeated by default.
+const STILL: Duration = Duration::from_us(1000);
+
+/// How one partition stands.
+#[derive(Default)]
+pub(super) struct Stand {
+    /// Something has moved of late, or may.
+    moves: bool,
+    /// Flows with packets in its switches, ascending.
+    waiting: Vec<u32>,
+    /// Counted flows of its hosts that have not finished, and whether a pause keeps them from sending.
+    unfinished: Vec<(u32, bool)>,
+}
+
+/// When something moved last in one partition.
+#[derive(Default)]
+pub(super) struct Stillness {
+    sent: u64,
+    since: Instant,
+}
+
+impl Stillness {
+    /// How the partition stands; flows from `first_counted` on count, and those before `dependents`.
+    pub(super) fn look<H: EndHost, D: DataPlane<Extension = ExtensionOf<H>>>(
+        &mut self,
+        now: Instant,
+        nodes: &Nodes<H, D>,
+        params: &H::Params,
+        counts: impl Fn(u32) -> bool,
+    ) -> Stand {
+        let hosts = nodes.hosts.iter().map(|host| host.port().stats.sent);
+        let sent = hosts.chain(nodes.switches.iter().flat_map(|switch| switch.sent()));
+        let sent = sent.map(|sent| sent.data().packets + sent.acks().packets).sum();
+        if self.sent != sent {
+            *self = Stillness { sent, since: now };
+        }
+        let mut stand = Stand { moves: now.since(self.since) < STILL, ..Stand::default() };
+        if stand.moves {
+            return stand;
+        }
+        for switch in &nodes.switches {
+            let ports = 0..switch.ports.len() as u16;
+            stand.moves |= ports.into_iter().any(|port| switch.plane.sendable(port));
+            switch.plane.readings().visit(&mut |_, _, packet, _| {
+                if packet.wire > 0 {
+                    stand.waiting.push(packet.flow);
+                }
+            });
+        }
+        stand.waiting.sort_unstable();
+        stand.waiting.dedup();
+        for host in &nodes.hosts {
+            host.unfinished(params, now, &mut |flow, may_send| {
+                if counts(flow) {
+                    stand.unfinished.push((flow, may_send));
+                }
+            });
+        }
+        stand
+    }
+}
+
+/// Whether a run whose partitions stand like this stands still, with so many counted flows left.
+pub(super) fn still<'a>(stands: impl Iterator<Item = &'a Stand> + Clone, left: u64) -> bool {
+    let waits = |flow: u32| stands.clone().any(|stand| stand.waiting.binary_search(&flow).is_ok());
+    let mut flows = stands.clone().flat_map(|stand| &stand.unfinished);
+    !stands.clone().any(|stand| stand.moves)
+        && stands.clone().any(|stand| !stand.waiting.is_empty())
+        && flows.clone().count() as u64 == left
+        && flows.all(|(flow, held)| *held || waits(*flow))
+}
