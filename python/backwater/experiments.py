@@ -9,7 +9,14 @@ from backwater._core import InputError
 
 PAPERS = ("bfc", "flowsail", "bcc")
 """In this order: a figure's number alone is that of the first that has it."""
-TITLES = {"bfc": "BFC", "flowsail": "FlowSail", "bcc": "BCC", "fidelity": "Fidelity", "collectives": "Collectives"}
+TITLES = {
+    "bfc": "BFC",
+    "flowsail": "FlowSail",
+    "bcc": "BCC",
+    "fidelity": "Fidelity",
+    "collectives": "Collectives",
+    "deadlock": "Deadlock",
+}
 PREFIXES = {"bfc": "bfc", "flowsail": "fs", "bcc": "bcc"}
 """How the ids of a paper's claims begin, which name its figures too: `fs-fig11` is `flowsail-fig11`."""
 
