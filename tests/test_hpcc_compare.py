@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from backwater import InputError, Results
-from backwater.hpcc import comparison, fct
+from backwater import Experiment, InputError, Results
+from backwater.hpcc import comparison, conventions, fct
 from backwater.hpcc.fct import Finished
 from backwater.show import compare_fct, figures
 from conftest import Cli
@@ -201,3 +201,23 @@ def test_one_run_of_several_can_be_named(cli: Cli, results: Results) -> None:
     done = cli("compare", "--fct", results.path / "BFC", results.path / "DCTCP")
     assert done.returncode == 0, done.stderr
     assert "matched by source, destination and ports" in done.stdout
+
+
+def test_the_table_of_conventions_is_made_of_runs_that_are_there() -> None:
+    experiments = Path(__file__).parents[1] / "experiments" / "fidelity"
+    opened = [Experiment(experiments / f"{name}.toml", scale="smoke") for name in ("conventions", "parameters")]
+    runs = {(run["params"]["variant"], run["scenario"]["scheme"]) for one in opened for run in one.plan["runs"]}
+    named = {
+        (variant.format(scheme=scheme), scheme)
+        for _, changed, base in conventions.ROWS
+        for variant in (changed, base)
+        for scheme in conventions.SCHEMES
+    }
+    windows = {("timely window", "timely"), ("hpcc window", "hpcc"), ("hpcc-pint window", "hpcc-pint")}
+    assert named - runs == windows, "which have none by default either, or the same"
+
+
+def test_a_change_is_told_with_two_digits() -> None:
+    shares = {0.33: "33", -0.0015: "-0.1", 0.0004: "0.0", 0.0996: "10", 12.4: "1240", -0.0996: "-10", 0.0949: "9.5"}
+    assert {share: conventions.percent(share) for share in shares} == shares
+    assert [conventions.percent(share, signed=True) for share in (0.02, -0.02, 0.0)] == ["+2.0", "-2.0", "0.0"]
