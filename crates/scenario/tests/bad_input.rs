@@ -696,27 +696,6 @@ const CASES: &[Case] = &[
         "sweep = { \"seed.deep\" = [1] }\nseed = 1",
         &["bad.toml:3: seed.deep = 1: seed is a whole number and has no keys"],
     ),
-    // Means over swept keys.
-    (
-        "seed = 1",
-        "expect = [{ claim = \"a\", over = \"seed\" }]",
-        &["bad.toml:3: expect.0.over = \"seed\": expected a list of swept keys, such as [\"seed\"]"],
-    ),
-    (
-        "seed = 1",
-        "expect = [{ claim = \"a\", over = [\"seed\"] }]",
-        &["bad.toml:3: expect.0.over.0 = \"seed\": not a swept key; the file has no [sweep]"],
-    ),
-    (
-        "seed = 1",
-        "sweep = { seed = [1, 2] }\nexpect = [{ claim = \"a\" }, { claim = \"b\", over = [\"seed\", \"sed\"] }]",
-        &["bad.toml:4: expect.1.over.1 = \"sed\": not a swept key; did you mean \"seed\"? expected one of seed"],
-    ),
-    (
-        "seed = 1",
-        "sweep = { seed = [1, 2] }\nexpect = [{ claim = \"a\", kind = \"knee\", along = \"seed\", over = [\"seed\"] }]",
-        &["bad.toml:4: expect.0.over.0 = \"seed\": the expectation goes along this key: expected another"],
-    ),
     (
         "[run]",
         "[[variant]]\nscheme = \"bfc\"\n[run]",
@@ -1470,6 +1449,198 @@ const MEMORY_CASES: &[Case] = &[
     ),
 ];
 
+/// Laid below `GOOD`: what the results should show.
+const SHOWN: &str = r#"
+[sweep]
+seed = [1, 2]
+"switch.buffer" = ["1 MB", "12 MB"]
+"host.transport" = ["line-rate", "window"]
+[[variant]]
+name = "A"
+[[variant]]
+name = "B"
+[figure]
+missing = ["C"]
+panels = [{ label = "loss", value = { summary = "loss.share" } }]
+[[expect]]
+claim = "ratio"
+kind = "ratio"
+over = ["seed"]
+where = { "switch.buffer" = { min = "1 MB" } }
+each = { slowdown = ["p99", "mean"], sizes = ["<=3000"] }
+numerator = { variant = "A", class = "incast" }
+denominator = { variant = "C" }
+low = 1
+high = 1.5
+[[expect]]
+claim = "knee"
+kind = "knee"
+variant = "A"
+value = { quotient = [{ queue = "p99.99", node = "leaf*", after = "1 us" }, { scenario = "switch.buffer", at = { seed = 1 } }] }
+along = "switch.buffer"
+factor = 2
+relative_to = "1 MB"
+expected = "12 MB"
+[[expect]]
+claim = "chain"
+kind = "ordering"
+value = { ports = "control_frames" }
+chains = [["A", "B", "C"]]
+"#;
+
+const SHOWN_CASES: &[Case] = &[
+    ("kind = \"ratio\"", "", &["bad.toml:58: expect.0.kind: missing: expected one of \"ratio\", \"between\""]),
+    ("\"ratio\"\nover", "\"ration\"\nover", &["bad.toml:60: expect.0.kind = \"ration\": did you mean \"ratio\"?"]),
+    ("claim = \"chain\"", "", &["expect.2.claim: missing: expected a text in quotes"]),
+    ("claim = \"chain\"", "claim = \"knee\"", &["expect.2.claim = \"knee\": an earlier expectation has this name"]),
+    ("claim = \"chain\"", "claim = 1", &["expect.2.claim = 1: expected a text in quotes, not a whole number"]),
+    ("low = 1\n", "loww = 1\n", &["bad.toml:66: expect.0.loww = 1: unknown key; did you mean \"low\"?"]),
+    ("low = 1\n", "low = \"1\"\n", &["expect.0.low = \"1\": expected a number, not a text"]),
+    ("low = 1\n", "low = 2\n", &["expect.0.high = 1.5: below `low`: expected at least as much"]),
+    ("low = 1\nhigh = 1.5\n", "", &["expect.0.kind = \"ratio\": without a bound: expected `low`, `high` or both"]),
+    ("\"p99\", \"mean\"", "\"p999x\"", &["expect.0.each.slowdown.0 = \"p999x\": expected a statistic: mean, min, max"]),
+    ("\"p99\", \"mean\"", "", &["expect.0.each.slowdown = []: expected at least one value"]),
+    (
+        "slowdown = [",
+        "slowdwn = [",
+        &["expect.0.each.slowdwn = [\"p99\", \"mean\"]: unknown key; did you mean \"slowdown\"?"],
+    ),
+    (
+        "slowdown = [\"p99\", \"mean\"], ",
+        "",
+        &["expect.0.numerator = { class = \"incast\", variant = \"A\" }: says not what is"],
+    ),
+    ("\"<=3000\"", "\"<3000\"", &["expect.0.each.sizes.0 = \"<3000\": expected a range of sizes in bytes: \"<=3000\""]),
+    (
+        "over = [\"seed\"]",
+        "over = \"seed\"",
+        &["expect.0.over = \"seed\": expected a list, each entry a text in quotes"],
+    ),
+    (
+        "over = [\"seed\"]",
+        "over = [\"sed\"]",
+        &["expect.0.over.0 = \"sed\": \"sed\" is not a swept key; did you mean \"seed\"?"],
+    ),
+    (
+        "{ min = \"1 MB\" }",
+        "{ mn = \"1 MB\" }",
+        &["expect.0.where.switch.buffer = { mn = \"1 MB\" }: expected a value of"],
+    ),
+    (
+        "{ min = \"1 MB\" }",
+        "[1]",
+        &["expect.0.where.switch.buffer = [1]: expected a value of the swept key, or bounds"],
+    ),
+    (
+        "where = { \"switch.buffer\"",
+        "where = { \"switch.bufer\"",
+        &["\"switch.bufer\" is not a swept key; did you mean"],
+    ),
+    (
+        "where = { \"switch.buffer\"",
+        "where = { \"host.transport\"",
+        &["\"host.transport\" takes \"line-rate\": expected a key that"],
+    ),
+    (
+        "class = \"incast\"",
+        "class = \"incst\"",
+        &["expect.0.numerator.class = \"incst\": no such class of flows; did you mean"],
+    ),
+    (
+        "{ variant = \"C\" }",
+        "{ variant = \"D\" }",
+        &["denominator.variant = \"D\": no such variant; expected one of \"A\", \"B\", \"C\""],
+    ),
+    ("{ variant = \"C\" }", "{}", &["expect.0.denominator = {  }: names no variant: expected `variant` here"]),
+    ("{ variant = \"C\" }", "\"1\"", &["expect.0.denominator = \"1\": expected a number, or a table"]),
+    (
+        "{ variant = \"C\" }",
+        "{ slowdwn = \"p99\", variant = \"C\" }",
+        &["expect.0.denominator.slowdwn = \"p99\": unknown key; did you mean \"slowdown\"?"],
+    ),
+    (
+        "{ variant = \"C\" }",
+        "{ fct = \"p99\", node = \"leaf0\" }",
+        &["expect.0.denominator.node = \"leaf0\": unknown key;"],
+    ),
+    ("variant = \"A\"\nvalue", "value", &["expect.1.value.quotient.0 = ", "names no variant"]),
+    (
+        "\"p99.99\"",
+        "\"p100\"",
+        &[
+            "value.quotient.0.queue = \"p100\": expected a statistic: mean, min, max, a percentile such as p99, or a share",
+        ],
+    ),
+    ("after = \"1 us\"", "after = \"1\"", &["quotient.0.after = \"1\": expected a time with a unit"]),
+    (
+        "at = { seed = 1 }",
+        "at = { sed = 1 }",
+        &["value.quotient.1.at = 1: \"sed\" is not a swept key; did you mean \"seed\"?"],
+    ),
+    (
+        "quotient = [",
+        "quotient = 1, x = [",
+        &["expect.1.value.quotient = 1: expected a list of at least 1, each entry a number, or a table"],
+    ),
+    (
+        "along = \"switch.buffer\"",
+        "along = \"host.transport\"",
+        &["\"host.transport\" takes \"line-rate\": expected a key that takes numbers"],
+    ),
+    ("along = \"switch.buffer\"", "", &["expect.1.along: missing: expected a text in quotes"]),
+    (
+        "along = \"switch.buffer\"",
+        "along = \"seed\"\nover = [\"seed\"]",
+        &["expect.1.over.0 = \"seed\": the expectation goes along this key"],
+    ),
+    ("factor = 2\n", "", &["expect.1: expected `threshold`, or `factor` and `relative_to`"]),
+    ("expected = \"12 MB\"", "", &["expect.1: expected `expected`, or `low` and `high`"]),
+    (
+        "expected = \"12 MB\"",
+        "expected = \"12 Mb\"",
+        &["expect.1.expected = \"12 Mb\": expected a number, or a text with a unit"],
+    ),
+    (
+        "\"control_frames\"",
+        "\"control_frame\"",
+        &["expect.2.value.ports = \"control_frame\": did you mean \"control_frames\"?"],
+    ),
+    (
+        "{ ports = \"control_frames\" }",
+        "{ summary = \"los.share\" }",
+        &["expect.2.value.summary = \"los.share\": expected a number of summary"],
+    ),
+    ("[[\"A\", \"B\", \"C\"]]", "[[\"A\"]]", &["expect.2.chains.0 = [\"A\"]: expected two variants or more"]),
+    ("[[\"A\", \"B\", \"C\"]]", "[]", &["expect.2.chains = []: expected at least one chain"]),
+    (
+        "[[\"A\", \"B\", \"C\"]]",
+        "[[\"A\", \"a\"]]",
+        &["expect.2.chains.0.1 = \"a\": no such variant; did you mean \"A\"?"],
+    ),
+    ("panels = [{", "panles = [{", &["figure.panles = ", "unknown key; did you mean \"panels\"?"]),
+    (
+        "panels = [{",
+        "panels = [1, {",
+        &["figure.panels.0 = 1: expected a table with the keys label, value, not a whole number"],
+    ),
+    (
+        "label = \"loss\"",
+        "lable = \"loss\"",
+        &["figure.panels.0.lable = \"loss\": unknown key; did you mean \"label\"?"],
+    ),
+    (
+        "{ summary = \"loss.share\" }",
+        "{ summary = 1 }",
+        &["figure.panels.0.value.summary = 1: expected a number of summary.json"],
+    ),
+    ("{ summary = \"loss.share\" }", "{}", &["figure.panels.0.value = {  }: says not what is measured"]),
+    (
+        "{ summary = \"loss.share\" }",
+        "{ fct = \"p50\", class = \"x\" }",
+        &["figure.panels.0.value.class = \"x\": no such class of flows"],
+    ),
+];
+
 fn refuse(text: &str, sets: &[&str], scale: Option<&str>) -> String {
     let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
     match load_str(text, Path::new("no-such-directory"), "bad.toml", &sets, scale) {
@@ -1498,6 +1669,29 @@ fn every_mistake_is_refused_with_its_place_and_what_is_allowed() {
         let message = refuse(&GOOD.replacen(piece, instead, 1), &[], None);
         has(&message, wanted);
     }
+}
+
+/// What is judged after the runs is read before them.
+#[test]
+fn mistakes_about_what_results_should_show_are_refused_before_a_run() {
+    let shown = format!("{GOOD}{SHOWN}");
+    load_str(&shown, Path::new("."), "good.toml", &[], None).unwrap_or_else(|error| panic!("{error}"));
+    for (piece, instead, wanted) in SHOWN_CASES {
+        assert_eq!(shown.matches(piece).count().min(1), 1, "not in the good scenario: {piece}");
+        has(&refuse(&shown.replacen(piece, instead, 1), &[], None), wanted);
+    }
+}
+
+/// Other flows or fewer variants, chosen on the command line, leave claims without what they name; that is no mistake of the file.
+#[test]
+fn what_the_command_line_leaves_out_may_still_be_named() {
+    let shown = format!("{GOOD}{SHOWN}");
+    let other = "workload.1.class=x";
+    for sets in [vec!["variant=B"], vec![other], vec!["sweep.seed=[3]"]] {
+        let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
+        load_str(&shown, Path::new("."), "good.toml", &sets, None).unwrap_or_else(|error| panic!("{error}"));
+    }
+    has(&refuse(&shown.replace("\"incast\" }", "\"incst\" }"), &["seed=3"], None), &["incst", "no such class"]);
 }
 
 #[test]

@@ -164,9 +164,11 @@ fn a_scale_changes_runs_sweeps_and_variants() {
 
 #[test]
 fn figure_and_expectations_pass_through() {
-    let text = format!("{GOOD}\n[figure]\nnumber = 9\n[[expect]]\nclaim = \"x\"\nlow = 1.5\n");
+    let text = format!(
+        "{GOOD}\n[figure]\nnumber = \"9\"\n[[expect]]\nclaim = \"x\"\nkind = \"between\"\nvalue = 2\nlow = 1.5\n"
+    );
     let plan = plan(&text, &[], None);
-    assert_eq!(plan.figure["number"], 9);
+    assert_eq!(plan.figure["number"], "9");
     assert_eq!(plan.expect.len(), 1);
     assert_eq!(plan.expect[0]["low"], 1.5);
     assert_eq!((plan.name.as_str(), plan.description.as_str()), ("good", "A test."));
