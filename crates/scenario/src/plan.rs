@@ -10,6 +10,7 @@ use serde_json::Value as Json;
 use crate::document::{Node, Place, Table, Value};
 use crate::error::Error;
 use crate::expect::names::{self, Names};
+use crate::expect::words;
 use crate::model::Scenario;
 use crate::resolve::resolve;
 use crate::schema::{PLAN_KEYS, SCALES};
@@ -185,7 +186,7 @@ fn plan(document: Node, dir: &Path, stem: Option<&str>, sets: &[String], scale: 
             }
         }
     }
-    shown.check(&swept, &place, (!sets.choose()).then(|| classes(&runs)))?;
+    shown.check(&swept, &place, (!sets.choose()).then_some(&runs))?;
     let first = &runs[0].scenario;
     let name =
         [first.name.as_str(), stem.unwrap_or(""), first.scheme.as_str()].into_iter().find(|name| !name.is_empty());
@@ -219,14 +220,20 @@ impl Shown {
         Shown { figure, expect: base.get("expect").cloned(), sweep, variants: all }
     }
 
-    fn check(
-        &self,
-        swept: &BTreeSet<Vec<String>>,
-        place: &Place,
-        classes: Option<BTreeSet<String>>,
-    ) -> Result<(), Error> {
+    /// Checks the names; those of classes and keys only where `runs` are all that the file has.
+    fn check(&self, swept: &BTreeSet<Vec<String>>, place: &Place, runs: Option<&Vec<PlannedRun>>) -> Result<(), Error> {
         let variants: Vec<&str> = self.variants.iter().map(String::as_str).collect();
-        let names = Names { variants: &variants, classes: classes.as_ref(), swept, sweep: self.sweep.as_ref(), place };
+        let class = |run: &PlannedRun| run.scenario.workload.iter().map(|w| w.class().to_string()).collect::<Vec<_>>();
+        let classes = runs.map(|runs| runs.iter().flat_map(class).collect());
+        let is_number = |path: &str| runs.into_iter().flatten().any(|run| has_number(&run.scenario, path));
+        let names = Names {
+            variants: &variants,
+            classes: classes.as_ref(),
+            is_number: runs.is_some().then_some(&is_number),
+            swept,
+            sweep: self.sweep.as_ref(),
+            place,
+        };
         names::check_expectations(self.expect.as_ref(), &names)?;
         names::check_panels(self.figure.as_ref(), &names)
     }
@@ -240,9 +247,11 @@ impl Shown {
     }
 }
 
-/// Classes of flows of all runs.
-fn classes(runs: &[PlannedRun]) -> BTreeSet<String> {
-    runs.iter().flat_map(|run| &run.scenario.workload).map(|workload| workload.class().to_string()).collect()
+/// Whether a scenario has a number, or a quantity, at a dotted key.
+fn has_number(scenario: &Scenario, path: &str) -> bool {
+    let document = Node::from_json(&serde_json::to_value(scenario).expect("a scenario is plain data"));
+    let (node, found) = document.find(path.split('.'));
+    found && words::number_of(node).is_some()
 }
 
 /// The next point of the product, the last axis fastest.

@@ -76,7 +76,7 @@ class Measured:
     """Remembers every number it gave. While listening it only notes what is asked, to read each run's tables once."""
 
     def __init__(self) -> None:
-        self.known: dict[str, float | NoData] = {}
+        self.known: dict[str, float | NoData | InputError] = {}
         self.wanted: dict[str, tuple[list[Run], dict[str, Any]]] | None = None
 
     @contextlib.contextmanager
@@ -94,21 +94,21 @@ class Measured:
                 runs, leaf = wanted[key]
                 try:
                     self.known[key] = columns.read(runs, leaf)
-                except NoData as nothing:
+                except (NoData, InputError) as nothing:
                     self.known[key] = nothing
 
     def of(self, runs: list[Run], leaf: dict[str, Any]) -> float:
         """The measurement of the first run; a distance is to the second.
 
         # Errors
-        `NoData` where it has too little, `InputError` where the leaf is malformed.
+        `NoData` where it has too little, `InputError` where it has nothing of that name.
         """
         key = repr(([run.label for run in runs], sorted(leaf.items(), key=str)))
         if self.wanted is not None:
             self.wanted[key] = (runs, leaf)
             return 1.0
         value = self.known[key]
-        if isinstance(value, NoData):
+        if not isinstance(value, float):
             raise value
         return value
 

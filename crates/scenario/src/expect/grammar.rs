@@ -134,7 +134,8 @@ fn published() -> Json {
 }
 
 fn expectation((kind, required, optional): &Kind) -> Json {
-    let scales: Vec<Json> = SCALES.iter().map(|scale| json!({ "const": scale })).collect();
+    // A file without scales has the nameless one.
+    let scales: Vec<Json> = SCALES.iter().chain(&[""]).map(|scale| json!({ "const": scale })).collect();
     let each = LEAVES.iter().map(|(leaf, takes, _)| (leaf.to_string(), list(takes())));
     let each = each.chain(SELECTORS.iter().chain(&["variant"]).map(|name| (name.to_string(), list(selector(name)))));
     let mut properties = json!({

@@ -15,6 +15,8 @@ pub(crate) struct Names<'a> {
     pub(crate) variants: &'a [&'a str],
     /// Classes of the runs; `None` where the command line chose others than the file's.
     pub(crate) classes: Option<&'a BTreeSet<String>>,
+    /// Whether a run's resolved scenario has a number at a path; `None` as for classes.
+    pub(crate) is_number: Option<&'a dyn Fn(&str) -> bool>,
     /// Keys that are swept, be it at another scale.
     pub(crate) swept: &'a BTreeSet<Vec<String>>,
     /// The values that swept keys take now.
@@ -145,6 +147,12 @@ impl Scope<'_> {
             }
             ("class", Some(classes)) if text != "*" => {
                 one_of(node, key, text, classes.iter().map(String::as_str), "class of flows")
+            }
+            ("scenario", _) => {
+                // An entry that a selector picks may be another's in another check.
+                let known = self.names.is_number.is_none_or(|is_number| text.contains('[') || is_number(text));
+                let problem = "no run has a number there: expected the dotted key of one, such as \"host.payload\"";
+                if known { Ok(()) } else { Err(node.error(key, problem)) }
             }
             ("at", _) => {
                 node.table().into_iter().flatten().try_for_each(|(swept, value)| self.check_swept(swept, value, key))

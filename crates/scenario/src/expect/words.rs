@@ -84,7 +84,7 @@ pub(crate) fn reads(form: &str, node: &Node) -> Option<bool> {
 }
 
 /// Where a swept value stands among others: quantities by what they amount to; `None` if it is neither number nor quantity.
-pub(super) fn number_of(node: &Node) -> Option<f64> {
+pub(crate) fn number_of(node: &Node) -> Option<f64> {
     match &node.value {
         Value::Int(n) => Some(*n as f64),
         Value::Float(x) => Some(*x).filter(|x| x.is_finite()),
