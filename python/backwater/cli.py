@@ -18,6 +18,7 @@ from backwater import _core, check, experiments, ledger, results, tables
 from backwater.api import Experiment
 from backwater.hpcc import comparison, exporter, fct, importer
 from backwater.judge.measured import as_number
+from backwater.judge.measured import quantity as measured_quantity
 from backwater.plan import bcc, bcc_config, bcc_trial, flowsail
 from backwater.results import Results, Run
 from backwater.show import compare, compare_fct, report
@@ -566,7 +567,8 @@ def quantity(option: str, text: str | None, units: tuple[str, ...]) -> float | N
     """An option with a unit, in its base unit."""
     if text is None:
         return None
-    if text.lstrip("0123456789. ") not in units or text.count(".") > 1 or not text.lstrip(". ")[:1].isdigit():
+    parts = measured_quantity(text)
+    if parts is None or parts[1] not in units:
         raise _core.InputError(f"{option} {text}: expected a number and one of {', '.join(units)}")
     return float(f"{as_number(text, option):.12g}")  # 80 us is 8e-5, and not its neighbour.
 

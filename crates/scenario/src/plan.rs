@@ -49,6 +49,9 @@ pub struct PlannedRun {
 /// More runs than this are a slip in a sweep.
 const RUNS_MAX: usize = 10_000;
 
+/// Files that extend one another.
+const CHAIN_MAX: usize = 32;
+
 /// Reads a scenario file.
 ///
 /// `sets` are `KEY=VALUE` with a dotted key, laid over everything; `scale` is one of the file's scales, or `None` for "quick"
@@ -87,6 +90,10 @@ fn extend(mut document: Node, dir: &Path, chain: &mut Vec<PathBuf>) -> Result<No
     let Some(extends) = table.remove("extends") else { return Ok(document) };
     let path = dir.join(extends.text().expect("checked to be text"));
     let name = path.display().to_string();
+    if chain.len() >= CHAIN_MAX {
+        let problem = format!("one file extends another {CHAIN_MAX} times: expected no more");
+        return Err(extends.error("extends", problem));
+    }
     if chain.contains(&identity(&path)) {
         return Err(extends.error("extends", "goes round in a circle: expected a file that does not extend this one"));
     }

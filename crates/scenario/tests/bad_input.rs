@@ -380,9 +380,9 @@ const CASES: &[Case] = &[
     ("payload = \"1000 B\"", "dctcp.g = 1.5", &["bad.toml:21: host.dctcp.g = 1.5: expected more than 0 and at most 1"]),
     (
         "payload = \"1000 B\"",
-        "dctcp.min_rate = \"200 Gbps\"",
+        "transport = \"dctcp\"\ndctcp.min_rate = \"200 Gbps\"",
         &[
-            "bad.toml:21: host.dctcp.min_rate = \"200 Gbps\": expected more than 0 and at most the slowest host link, 100 Gbps",
+            "bad.toml:22: host.dctcp.min_rate = \"200 Gbps\": expected more than 0 and at most the slowest host link, 100 Gbps",
         ],
     ),
     (
@@ -2334,4 +2334,76 @@ fn resolved_scenarios_are_checked_again() {
     );
     has(&refuse("\"seed\":1", "\"seed\":"), &["resolved scenario: not JSON:"]);
     has(&from_json("[]").expect_err("a list").to_string(), &["resolved scenario: expected a JSON object"]);
+}
+
+/// No key, however it is written, goes deeper than a stack.
+#[test]
+fn depth_is_refused_with_its_figure() {
+    let deep = |parts: usize| vec!["a"; parts].join(".");
+    let set = format!("switch.{}=1", deep(100_000));
+    has(&refuse(GOOD, &[&set], None), &["--set switch.a.a", "a key of 100001 parts: expected at most 32"]);
+    for table in ["sweep", "scale.quick"] {
+        let text = format!("{GOOD}[{table}]\n\"{}\" = [1]\n", deep(100_000));
+        has(&refuse(&text, &[], None), &["bad.toml:47: ", "a key of 100000 parts: expected at most 32"]);
+    }
+    let text = format!("{GOOD}[[variant]]\nname = \"x\"\n\"{}\" = 1\n", deep(50_000));
+    has(&refuse(&text, &[], None), &["bad.toml:48: ", "a key of 50000 parts: expected at most 32"]);
+    for nested in [format!("seed = {}1{}", "[".repeat(100_000), "]".repeat(100_000)), deep(100_000) + " = 1"] {
+        has(&refuse(&format!("{nested}\n{GOOD}"), &[], None), &["bad.toml:1: not TOML: ", "recurs"]);
+    }
+    let json = format!("{}1{}", "{\"a\":".repeat(100_000), "}".repeat(100_000));
+    has(&from_json(&json).expect_err("too deep").to_string(), &["not JSON: recursion limit exceeded"]);
+    let set = format!("seed={}", "[".repeat(100_000));
+    has(&refuse(GOOD, &[&set], None), &["--set seed=[[[", "expected a whole number"]);
+}
+
+#[test]
+fn a_chain_of_files_ends() {
+    let dir = std::env::temp_dir().join(format!("backwater-{}-chain", process::id()));
+    std::fs::create_dir_all(&dir).expect("a temporary directory");
+    let write = |i: usize, text: &str| std::fs::write(dir.join(format!("{i}.toml")), text).expect("a temporary file");
+    for i in 0..1000 {
+        write(i, &format!("extends = \"{}.toml\"\n", i + 1));
+    }
+    write(1000, GOOD);
+    let at = |i: usize| load(&dir.join(format!("{i}.toml")), &[], None).map_err(|error| error.to_string());
+    let (long, short) = (at(0), at(970));
+    std::fs::remove_dir_all(&dir).expect("the temporary directory");
+    has(&long.expect_err("a long chain"), &["31.toml:1: extends = \"32.toml\"", "32 times: expected no more"]);
+    assert!(short.is_ok(), "{short:?}");
+}
+
+#[test]
+fn numbers_have_ascii_digits_and_nothing_else() {
+    for (set, wanted) in [
+        ("run.duration=+1 ms", "expected a time with a unit"),
+        ("run.duration=1_000 us", "expected a time with a unit"),
+        ("run.duration=\u{661} ms", "expected a time with a unit"),
+        ("run.duration=1\u{a0}ms", "expected a time with a unit"),
+        ("workload.+0.load=0.1", "workload.+0 is not an entry of the list"),
+        ("workload.\u{660}.load=0.1", "is not an entry of the list"),
+        ("workload.2.to=[\"host01..host02\"]", "expected a range of hosts"),
+        ("seed=99999999999999999999999999999999999999999999999999", "expected a whole number"),
+    ] {
+        has(&refuse(GOOD, &[set], None), &[wanted]);
+    }
+    let digits = format!("seed={}", "9".repeat(100_000));
+    has(&refuse(GOOD, &[&digits], None), &["--set seed=999", "expected a whole number from"]);
+}
+
+/// What a message shows of keys, names and values is one line of sane length.
+#[test]
+fn what_the_user_wrote_is_shown_in_one_line() {
+    let long = "k".repeat(1_000_000);
+    for text in [
+        format!("\"{long}\" = 1\n{GOOD}"),
+        format!("\"a\\nb\\u001b[31m\" = 1\n{GOOD}"),
+        GOOD.replace("name = \"good\"", &format!("nme = \"{long}\"")),
+        GOOD.replace("name = \"good\"", &format!("nme = {{ \"{long}\" = 1 }}")),
+        GOOD.replace("scheme = \"bfc\"", &format!("scheme = \"{long}\"")),
+    ] {
+        let message = refuse(&text, &[], None);
+        assert!(!message.chars().any(char::is_control) && message.chars().count() < 3000, "{message}");
+    }
+    has(&refuse(GOOD, &[&format!("{long}=1")], None), &["unknown key"]);
 }
