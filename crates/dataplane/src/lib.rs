@@ -50,4 +50,4 @@ pub use policy::{
 };
 pub use port::Ports;
 pub use shape::{DownQueues, MarkingShape, PortShape, Shape};
-pub use switch::Switch;
+pub use switch::{CELLS_AHEAD, Switch};

@@ -46,7 +46,7 @@ pub struct Switch<P: Policy, E: Extension = ()> {
 }
 
 /// No more cells are allocated ahead: 4 million x 64 B = 256 MB, room for 200 MB of the smallest packets, 4 GB of full ones.
-const CELLS_AHEAD: u64 = 1 << 22;
+pub const CELLS_AHEAD: u64 = 1 << 22;
 
 impl<P: Policy, E: Extension> Switch<P, E> {
     /// The only allocation, where the buffer is finite and of a size that switches have.

@@ -46,6 +46,12 @@ impl Error {
             text.push_str(&format!(" (run {run})"));
         }
         // One line, whatever the user wrote into keys and names.
-        text.chars().flat_map(|c| if c.is_control() { c.escape_default().collect() } else { vec![c] }).collect()
+        text.chars().map(legible).collect()
     }
+}
+
+/// The character, or its number where it would not show or would turn the line round.
+fn legible(c: char) -> String {
+    let escaped = c.escape_debug().to_string();
+    if escaped.starts_with("\\u") || c.is_control() { c.escape_default().to_string() } else { c.to_string() }
 }

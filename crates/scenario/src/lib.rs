@@ -18,6 +18,7 @@ mod document;
 mod error;
 mod expect;
 pub mod flow_list;
+mod machine;
 mod merge;
 pub mod model;
 mod plan;

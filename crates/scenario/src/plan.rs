@@ -16,7 +16,7 @@ use crate::resolve::resolve;
 use crate::schema::{PLAN_KEYS, SCALES};
 use crate::sizes::read_text;
 use crate::suggest::hint;
-use crate::{chips, merge, presets, published, schema, structure, validate};
+use crate::{chips, merge, presets, published, schema, structure, topology, validate};
 
 /// Everything a scenario file asks for.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -48,6 +48,8 @@ pub struct PlannedRun {
 
 /// More runs than this are a slip in a sweep.
 const RUNS_MAX: usize = 10_000;
+/// Hosts and switches of all runs together: each run's network is made to check it, half a million of these in a second.
+const NODES_MAX: usize = 2_000_000;
 
 /// Files that extend one another.
 const CHAIN_MAX: usize = 32;
@@ -181,13 +183,22 @@ fn plan(document: Node, dir: &Path, stem: Option<&str>, sets: &[String], scale: 
     // Names that a run directory has for its own files.
     let mut labels =
         BTreeSet::from(["claims.json", "figures", "manifest.json", "report.html", "timing.json"].map(String::from));
-    let mut runs = Vec::with_capacity(product);
+    let (mut runs, mut nodes) = (Vec::with_capacity(product), 0);
     for variant in &variants {
         let mut at = vec![0; axes.len()];
         loop {
             let point: Vec<(&str, &Node)> =
                 axes.iter().zip(&at).map(|(axis, &i)| (axis.key.as_str(), &axis.values[i])).collect();
-            runs.push(run(&base, &place, variant, &point, &sets.overrides, dir, product > 1, &mut labels)?);
+            let planned = run(&base, &place, variant, &point, &sets.overrides, dir, product > 1, &mut labels)?;
+            nodes += topology::expand(&planned.scenario.topology).nodes.len();
+            if nodes > NODES_MAX {
+                let problem = format!(
+                    "the first {} of {product} runs have {nodes} hosts and switches: expected at most {NODES_MAX} in all",
+                    runs.len() + 1
+                );
+                return Err(Error::at(place.to_string(), problem));
+            }
+            runs.push(planned);
             if !advance(&mut at, &axes) {
                 break;
             }

@@ -225,8 +225,11 @@ fn plain(error: &std::io::Error) -> String {
 ///
 /// Ours: comments with `#`, the header `size_bytes,cdf`, then rows with a probability of 0 to 1. A comment may say
 /// `interpolation=step` (linear if none does) and `whole_packets=true`. The HPCC simulators': `bytes percent` rows without a
-/// header, 0 to 100.
-pub(crate) fn parse(text: &str, name: &str) -> Result<SizeTable, Error> {
+/// header, 0 to 100. `name` is what messages call it.
+///
+/// # Errors
+/// At the line that is none, or whose point does not fit those before.
+pub fn parse(text: &str, name: &str) -> Result<SizeTable, Error> {
     let mut table = SizeTable { points: Vec::new(), linear: true, whole_packets: false };
     let mut lines = Vec::new();
     let mut percent = None;

@@ -1383,8 +1383,8 @@ const MEMORY_CASES: &[Case] = &[
         ],
     ),
     // Runs and workloads.
-    ("flows = 1000", "flows = 0", &["run.flows = 0: expected 1 to 1000000000"]),
-    ("flows = 1000", "flows = 1000000001", &["run.flows = 1000000001: expected 1 to 1000000000"]),
+    ("flows = 1000", "flows = 0", &["run.flows = 0: expected 1 to 10000000"]),
+    ("flows = 1000", "flows = 1000000001", &["run.flows = 1000000001: expected 1 to 10000000"]),
     ("flows = 1000", "flows = 1000\nwarmup = \"1 us\"", &["run.warmup = \"1 us\": run.flows sets how long the run is"]),
     ("flows = 1000", "flows = -5", &["run.flows = -5: expected a whole number"]),
     ("flows = 1000", "drain = 0.5", &["run.drain = 0.5: expected 1 to"]),
@@ -2406,4 +2406,39 @@ fn what_the_user_wrote_is_shown_in_one_line() {
         assert!(!message.chars().any(char::is_control) && message.chars().count() < 3000, "{message}");
     }
     has(&refuse(GOOD, &[&format!("{long}=1")], None), &["unknown key"]);
+}
+
+/// What a run takes is known before it: every table has a size, and every loop an end.
+#[test]
+fn what_is_too_large_is_refused_with_its_figure() {
+    let chain =
+        "topology = { kind = \"chain\", switches = 60000, hosts_per_switch = 1, rate = \"1 Gbps\", delay = \"1 us\" }";
+    let start = GOOD.find("[topology]").expect("it has one");
+    let end = GOOD.find("[switch]").expect("it has one");
+    let chained = format!("{chain}\n{}{}", &GOOD[..start], &GOOD[end..]);
+    let routes = "makes 60000 switches with 3600000000 routes between them: expected at most 16000000 routes";
+    has(&refuse(&chained, &[], None), &["bad.toml:1: topology.switches = 60000", routes]);
+    for (sets, wanted) in [
+        (
+            ["workload.1.period=1 ps", "seed=1"],
+            "--set workload.1.period=1 ps: starts 4.00e12 flows a second: expected at most 2e11",
+        ),
+        (["workload.1.period=20 ps", "run.duration=1 s"], "flows in the run: expected at most 1e9"),
+        (
+            ["workload.1.period=100 ps", "run.duration=10 s"],
+            "starts 4.00e11 flows in the run: expected at most 1e9, as in",
+        ),
+        (["workload.0.sizes.fixed=1 B", "topology.host_rate=8 Tbps"], "starts 4.00e12 flows a second"),
+        (["run.flows=10000001", "run.warmup=0 s"], "expected 1 to 10000000"),
+        (["measure.sample=10 ns", "run.duration=17 s"], "samples: expected at most"),
+    ] {
+        has(&refuse(GOOD, &sets, None), &[wanted]);
+    }
+    let seeds: Vec<String> = (0..9999).map(|seed| seed.to_string()).collect();
+    let many = format!("sweep.seed=[{}]", seeds.join(","));
+    let large = ["topology.leaves=200", "topology.spines=50", "topology.hosts_per_leaf=50", &many];
+    has(
+        &refuse(GOOD, &large, None),
+        &["bad.toml:1: the first ", " of 9999 runs have ", "expected at most 2000000 in all"],
+    );
 }

@@ -14,6 +14,8 @@ const HOSTS_MAX: u64 = 60_000;
 /// Ports are numbered in 8 bits in every packet.
 const PORTS_MAX: u64 = 255;
 const SWITCHES_MAX: u64 = 60_000;
+/// Routes between switches: a chain of 4,000 switches, or a fat tree of 60,000 hosts, 32 to a ToR, and 3,000 switches.
+const ROUTES_MAX: u64 = 16_000_000;
 /// Slowest and fastest link: below, a jumbo frame's serialisation time overflows; above, a byte takes less than a picosecond.
 pub(super) const RATE_MIN: BitsPerSec = BitsPerSec(1_000_000);
 pub(super) const RATE_MAX: BitsPerSec = BitsPerSec(8_000_000_000_000);
@@ -150,6 +152,21 @@ fn check_ids(doc: &Doc, ids: &[u16], nodes: usize) -> Result<(), Error> {
         doc.need(seen.insert(id), &format!("topology.ids.{i}"), || "another node has this number".into())?;
     }
     Ok(())
+}
+
+/// Routes are found root by root, each by a walk over all links.
+pub(super) fn check_routes(doc: &Doc, net: &Net) -> Result<(), Error> {
+    let (routes, switches) = (net.routes(), net.graph.nodes.len() - net.graph.hosts);
+    let field = match doc.scenario.topology {
+        Topology::LeafSpine { .. } => "leaves",
+        Topology::FatTree { .. } => "pods",
+        Topology::SingleSwitch { .. } => "hosts",
+        Topology::Dumbbell { .. } => "left",
+        Topology::Chain { .. } | Topology::Graph { .. } => "switches",
+    };
+    doc.need(routes <= ROUTES_MAX, &format!("topology.{field}"), || {
+        format!("makes {switches} switches with {routes} routes between them: expected at most {ROUTES_MAX} routes")
+    })
 }
 
 /// Rates, delays, and a path between every two hosts.
