@@ -69,8 +69,13 @@ class Words:
 
 def wrong(path: Path, line: int, what: str, word: str, problem: str) -> InputError:
     """`FILE:LINE: WHAT "WORD": PROBLEM`."""
-    shown = word if len(word) <= 60 else f"{word[:57]}..."
-    return InputError(f'{path}:{line}: {what}{" " if what else ""}"{shown}": {problem}')
+    return InputError(f'{path}:{line}: {what}{" " if what else ""}"{shown(word)}": {problem}')
+
+
+def shown(text: str) -> str:
+    """In at most 60 characters, and what would not show by its number."""
+    short = text if len(text) <= 60 else f"{text[:57]}..."
+    return "".join(letter if letter.isprintable() else f"\\u{ord(letter):04x}" for letter in short)
 
 
 def number(word: str) -> float | None:
