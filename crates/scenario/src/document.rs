@@ -10,6 +10,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::error::Error;
+use crate::text::{digits, shorten};
 
 /// Where a value was written.
 #[derive(Clone, Debug, PartialEq)]
@@ -281,20 +282,6 @@ fn value_of(value: &DeValue<'_>, place: &dyn Fn(usize) -> Place) -> Value {
         }
         DeValue::Table(table) => table_of(table, place),
     }
-}
-
-/// A whole number written in digits alone, without the sign and the separators that other formats allow.
-pub(crate) fn digits<T: std::str::FromStr>(text: &str) -> Option<T> {
-    text.bytes().all(|c| c.is_ascii_digit()).then(|| text.parse().ok())?
-}
-
-/// At most `limit` characters.
-pub(crate) fn shorten(text: &str, limit: usize) -> String {
-    if text.chars().nth(limit).is_none() {
-        return text.into();
-    }
-    let kept: String = text.chars().take(limit - 3).collect();
-    format!("{kept}...")
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What a user can get wrong, said with the place, the value and what was allowed.
 
-use crate::document::shorten;
+use crate::text::{abridge, legible, shorten};
 
 /// One thing wrong with a scenario.
 ///
@@ -41,17 +41,11 @@ impl Error {
             }
         }
         text.push_str(": ");
-        text.push_str(&shorten(&self.problem, 2000));
+        text.push_str(&abridge(&self.problem));
         if let Some(run) = &self.run {
             text.push_str(&format!(" (run {run})"));
         }
         // One line, whatever the user wrote into keys and names.
         text.chars().map(legible).collect()
     }
-}
-
-/// The character, or its number where it would not show or would turn the line round.
-fn legible(c: char) -> String {
-    let escaped = c.escape_debug().to_string();
-    if escaped.starts_with("\\u") || c.is_control() { c.escape_default().to_string() } else { c.to_string() }
 }

@@ -4,9 +4,9 @@
 
 use backwater_types::{Bytes, Duration};
 
-use crate::document::digits;
 use crate::error::Error;
 use crate::model::{BACKGROUND_PORT, ListedFlow};
+use crate::text::digits;
 use crate::validate::PRIORITIES;
 
 const HEADER: [&str; 6] = ["start_ns", "src", "dst", "bytes", "port", "priority"];

@@ -29,6 +29,7 @@ mod schema;
 pub mod sizes;
 mod structure;
 mod suggest;
+mod text;
 pub mod topology;
 mod validate;
 

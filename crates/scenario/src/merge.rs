@@ -1,7 +1,8 @@
 //! Putting documents over one another: deep merges, and values set by a dotted key.
 
-use crate::document::{Node, Place, Table, Value, digits};
+use crate::document::{Node, Place, Table, Value};
 use crate::error::Error;
+use crate::text::digits;
 
 /// Tables of which one key is the choice: another key replaces the choice instead of joining it.
 const CHOICES: [&str; 2] = ["sizes", "arrivals"];

@@ -48,8 +48,8 @@ pub struct PlannedRun {
 
 /// More runs than this are a slip in a sweep.
 const RUNS_MAX: usize = 10_000;
-/// Hosts and switches of all runs together: each run's network is made to check it, half a million of these in a second.
-const NODES_MAX: usize = 2_000_000;
+/// Hosts and switches of all runs together: each run's network is made to check it, some hundred thousand of these in a second.
+const NODES_MAX: usize = 1_000_000;
 
 /// Files that extend one another.
 const CHAIN_MAX: usize = 32;

@@ -61,7 +61,7 @@ fn of_plan_key(key: &str) -> Json {
             })
         }
         "figure" => grammar::figure(),
-        "expect" => grammar::expectations(),
+        "expect" => grammar::expectations(&SCALES),
         _ => unreachable!("every plan key has a schema"),
     }
 }

@@ -2439,6 +2439,6 @@ fn what_is_too_large_is_refused_with_its_figure() {
     let large = ["topology.leaves=200", "topology.spines=50", "topology.hosts_per_leaf=50", &many];
     has(
         &refuse(GOOD, &large, None),
-        &["bad.toml:1: the first ", " of 9999 runs have ", "expected at most 2000000 in all"],
+        &["bad.toml:1: the first ", " of 9999 runs have ", "expected at most 1000000 in all"],
     );
 }

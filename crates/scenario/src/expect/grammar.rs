@@ -3,7 +3,6 @@
 use serde_json::{Map, Value as Json, json};
 
 use super::words;
-use crate::schema::SCALES;
 
 /// Columns of the table of egress ports that are numbers; `measure/tables.rs` of the simulator has the table, a test holds both together.
 const PORTS: &[&str] = &[
@@ -87,9 +86,9 @@ pub(crate) fn definitions() -> Map<String, Json> {
     all
 }
 
-/// What `expect` holds.
-pub(crate) fn expectations() -> Json {
-    let kinds: Vec<Json> = KINDS.iter().map(expectation).collect();
+/// What `expect` holds, where a file may have these scales.
+pub(crate) fn expectations(scales: &[&str]) -> Json {
+    let kinds: Vec<Json> = KINDS.iter().map(|kind| expectation(kind, scales)).collect();
     json!({ "type": "array", "description": "What the results should show.", "items": { "oneOf": kinds } })
 }
 
@@ -133,9 +132,9 @@ fn published() -> Json {
     })
 }
 
-fn expectation((kind, required, optional): &Kind) -> Json {
+fn expectation((kind, required, optional): &Kind, scales: &[&str]) -> Json {
     // A file without scales has the nameless one.
-    let scales: Vec<Json> = SCALES.iter().chain(&[""]).map(|scale| json!({ "const": scale })).collect();
+    let scales: Vec<Json> = scales.iter().chain(&[""]).map(|scale| json!({ "const": scale })).collect();
     let each = LEAVES.iter().map(|(leaf, takes, _)| (leaf.to_string(), list(takes())));
     let each = each.chain(SELECTORS.iter().chain(&["variant"]).map(|name| (name.to_string(), list(selector(name)))));
     let mut properties = json!({

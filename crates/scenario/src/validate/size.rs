@@ -144,8 +144,11 @@ fn memory_of_switches(net: &Net, parts: &[Part]) -> Vec<Share> {
         let here = part.here.iter().filter(|here| **here).count() as u64;
         let ports: u64 = part.here.iter().zip(&ports).filter(|(here, _)| **here).map(|(_, ports)| ports).sum();
         let smallest = part.doc.scenario.host.smallest_packet().0;
+        let private = switch.mmu.queue.iter().filter_map(|queue| queue.private).chain([switch.mmu.private]).max();
+        let private =
+            private.unwrap_or_default().0.saturating_mul(ports.div_ceil(here.max(1)) * u64::from(switch.queues));
         let cells = match switch.buffer {
-            BufferSize::Shared(Bytes(bytes)) => (bytes / smallest + 1).min(CELLS_AHEAD),
+            BufferSize::Shared(Bytes(bytes)) => (bytes.saturating_add(private) / smallest + 1).min(CELLS_AHEAD),
             BufferSize::Infinite => 4096,
         };
         let queues = ports * u64::from(switch.queues);

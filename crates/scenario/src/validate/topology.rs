@@ -106,7 +106,9 @@ fn check_graph(doc: &Doc, hosts: &[String], switches: &[String], links: &[GraphL
             let legible = (1..=64).contains(&name.len()) && name.chars().all(plain) && !name.contains("..");
             doc.need(legible, &key, || "expected a name of 1 to 64 letters, digits and _ - . / :".into())?;
             let host = field == "hosts";
-            doc.need(nodes.insert(name.as_str(), host).is_none(), &key, || "another node has this name".into())?;
+            doc.need(nodes.insert(name.as_str(), host).is_none(), &key, || {
+                "another node has this name; expected one of its own".into()
+            })?;
         }
     }
     let mut degree: HashMap<&str, u64> = HashMap::new();
@@ -149,7 +151,9 @@ fn check_ids(doc: &Doc, ids: &[u16], nodes: usize) -> Result<(), Error> {
     })?;
     let mut seen = HashSet::new();
     for (i, id) in ids.iter().enumerate() {
-        doc.need(seen.insert(id), &format!("topology.ids.{i}"), || "another node has this number".into())?;
+        doc.need(seen.insert(id), &format!("topology.ids.{i}"), || {
+            "another node has this number; expected one of its own".into()
+        })?;
     }
     Ok(())
 }
