@@ -19,10 +19,16 @@ RUST := Cargo.toml Cargo.lock $(shell find crates data -type f -not -path '*/tar
 CORES := cargo check --locked -p backwater-types -p backwater-dataplane -p backwater-transport -p backwater-nic --no-default-features
 BARE := x86_64-unknown-none
 
+TOOLS := target/tools
+DENY := $(TOOLS)/bin/cargo-deny --offline --locked
+ADVISORIES ?= $(HOME)/.cargo/advisory-dbs
+# Executions of each parser.
+FUZZ ?= 1000000
+
 # Python tests side by side. Each simulation takes all processors, so many workers gain nothing.
 WORKERS := --numprocesses=auto --maxprocesses=4 --dist=worksteal
 
-.PHONY: help setup run test test-rust test-python test-long bench lint format docs results lock clean
+.PHONY: help setup run test test-rust test-python test-long fuzz bench lint tools audit sbom format docs results lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
@@ -47,6 +53,9 @@ test-long: setup ## statistics and sweeps that take longer
 	cargo test --workspace --locked --release -- --include-ignored
 	$(BIN)/pytest $(WORKERS) -m "long or not long"
 
+fuzz: ## every parser with mutations of valid texts; FUZZ=executions
+	FUZZ=$(FUZZ) cargo test -p backwater-scenario --locked --test fuzz -- --ignored --nocapture
+
 bench: ## packet-hops per second and peak memory, into target/bench.json; then the data plane alone
 	cargo run --release --locked -p backwater-sim --bin bench -- --out target/bench.json
 	cargo run --release --locked -p backwater-sim --bin dataplane_bench
@@ -57,6 +66,18 @@ lint: $(VENV)/.packages ## formatting and lints, Rust and Python
 	$(BIN)/ruff format --check python tests
 	$(BIN)/ruff check python tests
 	$(BIN)/mypy
+
+tools: $(TOOLS)/bin/cargo-deny $(TOOLS)/bin/cargo-cyclonedx $(TOOLS)/python ## what `audit` and `sbom` are made by, compiled once
+
+audit: $(TOOLS)/bin/cargo-deny ## licences, sources and versions of crates; advisories where their database is
+	$(DENY) check licenses bans sources
+	if [ -d $(ADVISORIES) ]; then $(DENY) check advisories; else echo "No copy of the advisory database in $(ADVISORIES)"; fi
+
+sbom: $(TOOLS)/bin/cargo-cyclonedx $(TOOLS)/python $(VENV)/.packages ## bills of materials (CycloneDX), Rust and Python, into target/sbom
+	mkdir -p target/sbom
+	$(TOOLS)/bin/cargo-cyclonedx cyclonedx --manifest-path crates/python/Cargo.toml --format json --override-filename backwater-rust
+	mv crates/*/backwater-rust.json target/sbom/
+	$(TOOLS)/python/bin/cyclonedx-py requirements requirements.lock --of JSON -o target/sbom/backwater-python.json
 
 format: $(VENV)/.packages ## format everything
 	cargo fmt --all
@@ -72,6 +93,14 @@ docs: ## Rust API documentation, into target/doc
 lock: $(VENV)/.packages ## pin the Python packages again
 	$(BIN)/pip install --quiet pip-tools
 	$(BIN)/pip-compile --quiet --upgrade --extra dev --strip-extras --no-header --no-emit-find-links --annotation-style line -o requirements.lock pyproject.toml
+
+# Tools that look at what is built. They are kept with what is built, and compiled once.
+$(TOOLS)/bin/%:
+	cargo install --quiet --locked --root $(TOOLS) $*
+
+$(TOOLS)/python: | $(VENV)/bin/python
+	$(BIN)/python -m venv $@
+	$@/bin/pip install --quiet --disable-pip-version-check cyclonedx-bom || { rm -rf $@; exit 1; }
 
 clean: ## remove what was built
 	rm -rf $(VENV) target

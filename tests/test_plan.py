@@ -106,7 +106,7 @@ def test_what_no_switch_can_be_is_refused(fields: dict[str, Any], says: str) -> 
         (["--rate", "100"], "expected a number and one of bps"),
         (["--hrtt", "2 us", "--delay", "1 us"], "--delay"),
         (["--pauses-per-second", "-1"], "--pauses-per-second -1"),
-        (["--queues", "eight"], "integer"),
+        (["--queues", "eight"], "expected a whole number"),
         (["--run", "absent"], "absent"),
         (["--scale", "quick"], "--scale"),
         (["absent.toml"], "absent.toml"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import sys
 import traceback
 from pathlib import Path
@@ -18,6 +19,7 @@ from backwater import _core, check, experiments, ledger, results, tables
 from backwater.api import Experiment
 from backwater.hpcc import comparison, exporter, fct, importer
 from backwater.judge.measured import as_number
+from backwater.judge.measured import quantity as measured_quantity
 from backwater.plan import bcc, bcc_config, bcc_trial, flowsail
 from backwater.results import Results, Run
 from backwater.show import compare, compare_fct, report
@@ -379,24 +381,38 @@ def plan_flowsail(
         Path | None,
         typer.Option("--run", metavar="DIR", help="Take the switch and its measured control frames from a run."),
     ] = None,
-    ports: Annotated[int | None, typer.Option(help="Ports of the switch. [default: 32]")] = None,
+    ports: Annotated[
+        int | None, typer.Option(parser=whole, metavar="N", help="Ports of the switch. [default: 32]")
+    ] = None,
     rate: Annotated[
         str | None, typer.Option(metavar="RATE", help="Of a port. [default: 100 Gbps]", show_default=False)
     ] = None,
     delay: Annotated[str | None, typer.Option(metavar="TIME", help="Propagation of a link, half of HRTT.")] = None,
     hrtt: Annotated[str | None, typer.Option(metavar="TIME", help="Round trip of one hop. [default: 2 us]")] = None,
-    queues: Annotated[int | None, typer.Option(help="Data queues of a port, all groups. [default: 8]")] = None,
-    isolation_queues: Annotated[int | None, typer.Option(help="Of each group. [default: 1]")] = None,
-    groups: Annotated[int | None, typer.Option(help="Priority groups. [default: 1]")] = None,
-    flows: Annotated[int | None, typer.Option(help="Active in the switch. [default: 10000]")] = None,
-    fingerprint: Annotated[int | None, typer.Option(help="Bits. [default: 24]")] = None,
-    load_factor: Annotated[float | None, typer.Option(help="Of the hash table. [default: 0.7]")] = None,
-    packet: Annotated[int | None, typer.Option(help="Bytes of a full packet on the wire. [default: 1048]")] = None,
+    queues: Annotated[
+        int | None, typer.Option(parser=whole, metavar="N", help="Data queues of a port, all groups. [default: 8]")
+    ] = None,
+    isolation_queues: Annotated[
+        int | None, typer.Option(parser=whole, metavar="N", help="Of each group. [default: 1]")
+    ] = None,
+    groups: Annotated[int | None, typer.Option(parser=whole, metavar="N", help="Priority groups. [default: 1]")] = None,
+    flows: Annotated[
+        int | None, typer.Option(parser=whole, metavar="N", help="Active in the switch. [default: 10000]")
+    ] = None,
+    fingerprint: Annotated[int | None, typer.Option(parser=whole, metavar="N", help="Bits. [default: 24]")] = None,
+    load_factor: Annotated[
+        float | None, typer.Option(parser=real, metavar="X", help="Of the hash table. [default: 0.7]")
+    ] = None,
+    packet: Annotated[
+        int | None, typer.Option(parser=whole, metavar="N", help="Bytes of a full packet on the wire. [default: 1048]")
+    ] = None,
     pauses_per_second: Annotated[
-        float | None, typer.Option(help="PAUSE frames the switch sends, and receives, a second.")
+        float | None,
+        typer.Option(parser=real, metavar="X", help="PAUSE frames the switch sends, and receives, a second."),
     ] = None,
     paused_flows: Annotated[
-        float | None, typer.Option(help="Flows it holds paused on average: what a refresh repeats.")
+        float | None,
+        typer.Option(parser=real, metavar="X", help="Flows it holds paused on average: what a refresh repeats."),
     ] = None,
     sets: Sets = None,
     scale: Scale = None,
@@ -450,12 +466,21 @@ def plan_bcc(
     chip: Annotated[str, typer.Option(metavar="CHIP", help="One of `backwater chips`.")] = "tomahawk",
     lambda_: Annotated[
         float,
-        typer.Option("--lambda", help="Of the congested queue for full rate, in C RTT: 0.72 for DCTCP, 1 for ECN*."),
+        typer.Option(
+            "--lambda",
+            parser=real,
+            metavar="X",
+            help="Of the congested queue for full rate, in C RTT: 0.72 for DCTCP, 1 for ECN*.",
+        ),
     ] = bcc.LAMBDA,
     h: Annotated[str, typer.Option(metavar="TIME", help="Kmax - Kmin, in time at C N.")] = "8 us",
-    pmax: Annotated[float, typer.Option(help="Share of packets marked just below Kmax.")] = bcc.PMAX,
+    pmax: Annotated[
+        float, typer.Option(parser=real, metavar="X", help="Share of packets marked just below Kmax.")
+    ] = bcc.PMAX,
     rate: Annotated[str | None, typer.Option(metavar="RATE", help="Of a port. [default: of the chip]")] = None,
-    ports: Annotated[int | None, typer.Option(help="Ports of one pool. [default: of the chip]")] = None,
+    ports: Annotated[
+        int | None, typer.Option(parser=whole, metavar="N", help="Ports of one pool. [default: of the chip]")
+    ] = None,
     capacity: Annotated[
         str | None,
         typer.Option(metavar="RATE", help="Of all ports of the pool, where they differ. [default: all at --rate]"),
@@ -468,7 +493,7 @@ def plan_bcc(
     alphas: Annotated[
         str | None, typer.Option(metavar="LIST", help="Of each queue of a port, such as 4,1; the least decides.")
     ] = None,
-    queues: Annotated[int, typer.Option(help="Of a port.")] = 1,
+    queues: Annotated[int, typer.Option(parser=whole, metavar="N", help="Of a port.")] = 1,
     variant: Annotated[str, typer.Option(help="red, or cut-off: one threshold midway.")] = "red",
     units: Annotated[
         str, typer.Option(help="decimal, or binary: sizes as the authors' simulations count them.")
@@ -478,9 +503,11 @@ def plan_bcc(
         typer.Option(metavar="SYSTEM", help=f"Print its configuration: {', '.join(bcc_config.SYSTEMS)}, all."),
     ] = None,
     name: Annotated[str, typer.Option(help="Of the profile in a configuration.")] = "BCC",
-    queue: Annotated[int, typer.Option(help="Which queue to configure.")] = 0,
+    queue: Annotated[int, typer.Option(parser=whole, metavar="N", help="Which queue to configure.")] = 0,
     interface: Annotated[str | None, typer.Option(help="Which port to configure; the others are alike.")] = None,
-    kilo: Annotated[int, typer.Option(help="Bytes of a KB of the system; 1024 is safe in either case.")] = 1000,
+    kilo: Annotated[
+        int, typer.Option(parser=whole, metavar="N", help="Bytes of a KB of the system; 1024 is safe in either case.")
+    ] = 1000,
     bare: Annotated[bool, typer.Option("--bare", help="Print the configuration alone.")] = False,
     out_file: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Write the configuration alone to FILE.")
@@ -488,7 +515,7 @@ def plan_bcc(
     simulate: Annotated[
         bool, typer.Option("--simulate", help="Try it: loss, timeouts and completion times with BCC and without.")
     ] = False,
-    flows: Annotated[int, typer.Option(help="Of each simulated run.")] = bcc_trial.FLOWS,
+    flows: Annotated[int, typer.Option(parser=whole, metavar="N", help="Of each simulated run.")] = bcc_trial.FLOWS,
     loads: Annotated[str, typer.Option(metavar="LIST", help="Of the simulated links.")] = "0.4,0.5,0.6,0.7,0.8,0.9",
     keep: Annotated[
         Path | None, typer.Option("--keep", metavar="DIR", help="Keep the simulation, with its report. [default: not]")
@@ -562,11 +589,26 @@ def plan_bcc(
         print("\n".join(["", *bcc_config.section(system)]).rstrip())
 
 
+def whole(text: str | int) -> int:
+    """A whole number in ASCII digits, and in no more than fit into a machine's."""
+    if not re.fullmatch(r"-?[0-9]{1,18}", str(text)):
+        raise typer.BadParameter(f"{str(text)[:60]!r}: expected a whole number")
+    return int(text)
+
+
+def real(text: str | float) -> float:
+    """A finite number in ASCII digits."""
+    if not re.fullmatch(r"-?([0-9]{1,18}\.?[0-9]{0,18}|\.[0-9]{1,18})([eE][+-]?[0-9]{1,2})?", str(text)):
+        raise typer.BadParameter(f"{str(text)[:60]!r}: expected a number")
+    return float(text)
+
+
 def quantity(option: str, text: str | None, units: tuple[str, ...]) -> float | None:
     """An option with a unit, in its base unit."""
     if text is None:
         return None
-    if text.lstrip("0123456789. ") not in units or text.count(".") > 1 or not text.lstrip(". ")[:1].isdigit():
+    parts = measured_quantity(text)
+    if parts is None or parts[1] not in units:
         raise _core.InputError(f"{option} {text}: expected a number and one of {', '.join(units)}")
     return float(f"{as_number(text, option):.12g}")  # 80 us is 8e-5, and not its neighbour.
 

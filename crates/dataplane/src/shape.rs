@@ -122,8 +122,11 @@ impl PortShape {
     }
 }
 
-/// 4 million cells of 64 B, 256 MB: room for 200 MB of the smallest packets, 4 GB of full ones.
-pub const CELLS_AHEAD: u64 = 1 << 22;
+/// Cells that each of so many switches allocates beforehand at most: 4 million of 64 B, 256 MB, room for 200 MB of the smallest packets and 4 GB
+/// of full ones; and all together 1 GB.
+pub fn cells_ahead(switches: u64) -> u64 {
+    (1 << 22).min((1 << 24) / switches.max(1))
+}
 
 /// Bytes that an ingress may need beyond its threshold: the exact worst case.
 ///
@@ -149,7 +152,7 @@ impl Shape {
             memory: MemoryShape::default(),
             marking: MarkingShape::default(),
             smallest_packet: 49,
-            cells_ahead: CELLS_AHEAD,
+            cells_ahead: cells_ahead(1),
             seed: 1,
             ns3: None,
             salt: 1,

@@ -10,6 +10,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::error::Error;
+use crate::text::{digits, shorten};
 
 /// Where a value was written.
 #[derive(Clone, Debug, PartialEq)]
@@ -177,7 +178,7 @@ impl Node {
         for key in path {
             let next = match &node.value {
                 Value::Table(table) => table.get(key),
-                Value::Array(items) => key.parse::<usize>().ok().and_then(|i| items.get(i)),
+                Value::Array(items) => digits::<usize>(key).and_then(|i| items.get(i)),
                 _ => None,
             };
             match next {
@@ -209,13 +210,14 @@ impl Node {
             Value::Bool(b) => b.to_string(),
             Value::Int(n) => n.to_string(),
             Value::Float(x) => format!("{x:?}"),
-            Value::Text(text) => format!("{text:?}"),
+            Value::Text(text) => format!("{:?}", shorten(text, 70)),
             Value::Array(items) => {
                 let shown: Vec<String> = items.iter().take(20).map(Node::toml).collect();
                 format!("[{}{}]", shown.join(", "), if items.len() > 20 { ", ..." } else { "" })
             }
             Value::Table(table) => {
-                let shown: Vec<String> = table.iter().map(|(key, node)| format!("{key} = {}", node.toml())).collect();
+                let entry = |(key, node): (&String, &Node)| format!("{} = {}", shorten(key, 70), node.toml());
+                let shown: Vec<String> = table.iter().take(20).map(entry).collect();
                 format!("{{ {} }}", shown.join(", "))
             }
         }
@@ -280,15 +282,6 @@ fn value_of(value: &DeValue<'_>, place: &dyn Fn(usize) -> Place) -> Value {
         }
         DeValue::Table(table) => table_of(table, place),
     }
-}
-
-/// At most `limit` characters.
-fn shorten(text: &str, limit: usize) -> String {
-    if text.chars().count() <= limit {
-        return text.into();
-    }
-    let kept: String = text.chars().take(limit - 3).collect();
-    format!("{kept}...")
 }
 
 #[cfg(test)]

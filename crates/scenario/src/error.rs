@@ -1,5 +1,7 @@
 //! What a user can get wrong, said with the place, the value and what was allowed.
 
+use crate::text::{abridge, legible, shorten};
+
 /// One thing wrong with a scenario.
 ///
 /// Shown as `PLACE: KEY = VALUE: PROBLEM`, such as
@@ -26,22 +28,24 @@ impl Error {
     }
 
     fn text(&self) -> String {
-        let mut text = self.place.clone();
         // `--set seed=x` already says key and value.
-        let said = self.value.is_some() && text.starts_with("--set ") && text[6..].split('=').next() == Some(&self.key);
+        let set = self.place.strip_prefix("--set ").and_then(|set| set.split_once('='));
+        let said = self.value.is_some() && set.is_some_and(|(key, _)| key.trim() == self.key);
+        let mut text = shorten(&self.place, 300);
         if !self.key.is_empty() && !said {
             text.push_str(": ");
-            text.push_str(&self.key);
+            text.push_str(&shorten(&self.key, 200));
             if let Some(value) = &self.value {
                 text.push_str(" = ");
                 text.push_str(value);
             }
         }
         text.push_str(": ");
-        text.push_str(&self.problem);
+        text.push_str(&abridge(&self.problem));
         if let Some(run) = &self.run {
             text.push_str(&format!(" (run {run})"));
         }
-        text
+        // One line, whatever the user wrote into keys and names.
+        text.chars().map(legible).collect()
     }
 }

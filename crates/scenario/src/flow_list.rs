@@ -6,6 +6,7 @@ use backwater_types::{Bytes, Duration};
 
 use crate::error::Error;
 use crate::model::{BACKGROUND_PORT, ListedFlow};
+use crate::text::digits;
 use crate::validate::PRIORITIES;
 
 const HEADER: [&str; 6] = ["start_ns", "src", "dst", "bytes", "port", "priority"];
@@ -81,19 +82,18 @@ pub fn parse<'a>(text: &'a str, name: &str) -> Result<Vec<Row<'a>>, Error> {
             })?,
             src,
             dst,
-            bytes: bytes
-                .parse()
+            bytes: digits(bytes)
                 .map(Bytes)
-                .map_err(|_| refuse(format!("bytes \"{bytes}\": expected a whole number of bytes")))?,
+                .ok_or_else(|| refuse(format!("bytes \"{bytes}\": expected a whole number of bytes")))?,
             port: match columns {
                 NEEDED => BACKGROUND_PORT,
-                _ => port.parse().map_err(|_| refuse(format!("port \"{port}\": expected 0 to 65535")))?,
+                _ => digits(port).ok_or_else(|| refuse(format!("port \"{port}\": expected 0 to 65535")))?,
             },
             priority: match columns < HEADER.len() {
                 true => None,
                 false => {
                     let wrong = || refuse(format!("priority \"{priority}\": expected 0 to {}", PRIORITIES - 1));
-                    Some(priority.parse().ok().filter(|class| *class < PRIORITIES).ok_or_else(wrong)?)
+                    Some(digits(priority).filter(|class| *class < PRIORITIES).ok_or_else(wrong)?)
                 }
             },
         });
@@ -112,8 +112,8 @@ fn read_header(line: &str) -> Option<usize> {
 
 /// Nanoseconds with up to three decimals, exact in picoseconds.
 fn nanoseconds(text: &str) -> Option<Duration> {
-    if let Ok(whole) = text.parse::<u64>() {
-        return whole.checked_mul(1000).filter(|_| !text.starts_with('+')).map(Duration);
+    if let Some(whole) = digits::<u64>(text) {
+        return whole.checked_mul(1000).map(Duration);
     }
     if !text.starts_with(|c: char| c.is_ascii_digit()) || text.contains(|c: char| !c.is_ascii_digit() && c != '.') {
         return None;

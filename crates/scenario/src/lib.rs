@@ -6,6 +6,7 @@
 //! text -> document    every value knows its line; `extends` and overrides are laid over one another (merge)
 //!      -> plan        one document per run: scale, variants, sweep, --set, and the preset of its scheme below
 //!      -> structure   keys, types, choices and units, against the schema of the model
+//!      -> expect      what the results should show, against the same schema and by name
 //!      -> resolve     host ranges, size tables and flow lists read in; typed
 //!      -> validate    ranges, names, combinations
 //! ```
@@ -15,7 +16,9 @@
 pub mod chips;
 mod document;
 mod error;
+mod expect;
 pub mod flow_list;
+mod machine;
 mod merge;
 pub mod model;
 mod plan;
@@ -26,6 +29,7 @@ mod schema;
 pub mod sizes;
 mod structure;
 mod suggest;
+mod text;
 pub mod topology;
 mod validate;
 

@@ -2,9 +2,13 @@
 
 use crate::document::{Node, Place, Table, Value};
 use crate::error::Error;
+use crate::text::digits;
 
 /// Tables of which one key is the choice: another key replaces the choice instead of joining it.
 const CHOICES: [&str; 2] = ["sizes", "arrivals"];
+
+/// Parts of a dotted key. No key of a scenario has half as many; TOML itself may be nested 80 deep.
+const DEPTH_MAX: usize = 32;
 
 /// Lays `over` on `base`: tables merge key by key, anything else replaces.
 ///
@@ -73,13 +77,17 @@ pub(crate) fn flatten(table: &Table) -> Vec<(String, Node)> {
 /// Sets the value at a dotted key, making tables on the way.
 ///
 /// # Errors
-/// If the key runs through something that is not a table or a list, or past the end of a list.
+/// If the key has too many parts, runs through something that is not a table or a list, or past the end of a list.
 pub(crate) fn assign(root: &mut Table, dotted: &str, node: Node) -> Result<(), Error> {
     let keys = path(dotted);
     if keys.iter().any(String::is_empty) {
         return Err(
             node.error(dotted, "a dotted key is names joined by dots, such as switch.queues or workload.0.load")
         );
+    }
+    if keys.len() > DEPTH_MAX {
+        let problem = format!("a key of {} parts: expected at most {DEPTH_MAX}", keys.len());
+        return Err(node.error(dotted, problem));
     }
     assign_in(root, &keys, 0, node, dotted)
 }
@@ -105,7 +113,7 @@ fn assign_below(at: &mut Node, keys: &[String], done: usize, node: Node, dotted:
         Value::Table(table) => assign_in(table, keys, done, node, dotted),
         Value::Array(items) => {
             let count = items.len();
-            let Some(slot) = keys[done].parse::<usize>().ok().and_then(|i| items.get_mut(i)) else {
+            let Some(slot) = digits::<usize>(&keys[done]).and_then(|i| items.get_mut(i)) else {
                 let walked = keys[..=done].join(".");
                 let entries =
                     if count == 0 { "it is empty".into() } else { format!("its entries are 0 to {}", count - 1) };

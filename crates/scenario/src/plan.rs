@@ -9,13 +9,14 @@ use serde_json::Value as Json;
 
 use crate::document::{Node, Place, Table, Value};
 use crate::error::Error;
+use crate::expect::names::{self, Names};
+use crate::expect::words;
 use crate::model::Scenario;
 use crate::resolve::resolve;
 use crate::schema::{PLAN_KEYS, SCALES};
 use crate::sizes::read_text;
-use crate::structure::join;
 use crate::suggest::hint;
-use crate::{chips, merge, presets, published, schema, structure, validate};
+use crate::{chips, merge, presets, published, schema, structure, topology, validate};
 
 /// Everything a scenario file asks for.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -47,6 +48,11 @@ pub struct PlannedRun {
 
 /// More runs than this are a slip in a sweep.
 const RUNS_MAX: usize = 10_000;
+/// Hosts and switches of all runs together: each run's network is made to check it, some hundred thousand of these in a second.
+const NODES_MAX: usize = 1_000_000;
+
+/// Files that extend one another.
+const CHAIN_MAX: usize = 32;
 
 /// Reads a scenario file.
 ///
@@ -86,6 +92,10 @@ fn extend(mut document: Node, dir: &Path, chain: &mut Vec<PathBuf>) -> Result<No
     let Some(extends) = table.remove("extends") else { return Ok(document) };
     let path = dir.join(extends.text().expect("checked to be text"));
     let name = path.display().to_string();
+    if chain.len() >= CHAIN_MAX {
+        let problem = format!("one file extends another {CHAIN_MAX} times: expected no more");
+        return Err(extends.error("extends", problem));
+    }
     if chain.contains(&identity(&path)) {
         return Err(extends.error("extends", "goes round in a circle: expected a file that does not extend this one"));
     }
@@ -125,12 +135,19 @@ struct Sets {
     variant: Option<Node>,
 }
 
+impl Sets {
+    /// Whether they choose other flows or fewer variants than the file has.
+    fn choose(&self) -> bool {
+        let other = |(key, _): &Override| ["scheme", "workload"].contains(&merge::path(key)[0].as_str());
+        self.variant.is_some() || self.overrides.iter().chain(&self.axes).any(other)
+    }
+}
+
 fn plan(document: Node, dir: &Path, stem: Option<&str>, sets: &[String], scale: Option<&str>) -> Result<Plan, Error> {
     let place = document.place.clone();
     let mut base = document.into_table();
     let sets = parse_sets(sets)?;
     let swept = swept_keys(&base, &sets.axes);
-    check_over(base.get("expect"), &swept)?;
     let scale = apply_scale(&mut base, &place, scale)?;
     check_plan_keys(&base)?;
 
@@ -143,6 +160,7 @@ fn plan(document: Node, dir: &Path, stem: Option<&str>, sets: &[String], scale: 
         let names: Vec<&str> = variants.iter().filter_map(|variant| variant.name.as_deref().or(scheme)).collect();
         published::check(figure, &names, base.get("sweep").and_then(Node::table), &place)?;
     }
+    let shown = Shown::of(&base, &variants);
     if let Some(wanted) = &sets.variant {
         pick(&mut variants, wanted)?;
     }
@@ -153,11 +171,6 @@ fn plan(document: Node, dir: &Path, stem: Option<&str>, sets: &[String], scale: 
         return Err(scheme.error(key.as_str(), problem));
     }
     let axes = axes(base.get("sweep"), &sets.overrides)?;
-    let figure = base.get("figure").map_or(Json::Null, Node::to_json);
-    let expect = match base.get("expect").map(Node::to_json) {
-        Some(Json::Array(list)) => list,
-        _ => Vec::new(),
-    };
     base.retain(|key, _| !PLAN_KEYS.contains(&key.as_str()));
 
     let product = axes.iter().fold(variants.len(), |product, axis| product.saturating_mul(axis.values.len()));
@@ -170,24 +183,93 @@ fn plan(document: Node, dir: &Path, stem: Option<&str>, sets: &[String], scale: 
     // Names that a run directory has for its own files.
     let mut labels =
         BTreeSet::from(["claims.json", "figures", "manifest.json", "report.html", "timing.json"].map(String::from));
-    let mut runs = Vec::with_capacity(product);
+    let (mut runs, mut nodes) = (Vec::with_capacity(product), 0);
     for variant in &variants {
         let mut at = vec![0; axes.len()];
         loop {
             let point: Vec<(&str, &Node)> =
                 axes.iter().zip(&at).map(|(axis, &i)| (axis.key.as_str(), &axis.values[i])).collect();
-            runs.push(run(&base, &place, variant, &point, &sets.overrides, dir, product > 1, &mut labels)?);
+            let planned = run(&base, &place, variant, &point, &sets.overrides, dir, product > 1, &mut labels)?;
+            nodes += topology::expand(&planned.scenario.topology).nodes.len();
+            if nodes > NODES_MAX {
+                let problem = format!(
+                    "the first {} of {product} runs have {nodes} hosts and switches: expected at most {NODES_MAX} in all",
+                    runs.len() + 1
+                );
+                return Err(Error::at(place.to_string(), problem));
+            }
+            runs.push(planned);
             if !advance(&mut at, &axes) {
                 break;
             }
         }
     }
+    shown.check(&swept, &place, (!sets.choose()).then_some(&runs))?;
     let first = &runs[0].scenario;
     let name =
         [first.name.as_str(), stem.unwrap_or(""), first.scheme.as_str()].into_iter().find(|name| !name.is_empty());
     let name = name.unwrap_or_default().to_string();
     let description = first.description.clone();
+    let (figure, expect) = shown.into_json();
     Ok(Plan { name, description, runs, figure, expect, scale })
+}
+
+/// What is done with the results: the figure and the expectations, and what there is for them to name.
+struct Shown {
+    figure: Option<Node>,
+    expect: Option<Node>,
+    sweep: Option<Table>,
+    variants: Vec<String>,
+}
+
+impl Shown {
+    fn of(base: &Table, variants: &[Variant]) -> Shown {
+        let (figure, scheme) = (base.get("figure").cloned(), base.get("scheme").and_then(Node::text));
+        let missing = match figure.as_ref().and_then(|figure| figure.get("missing")).map(|node| &node.value) {
+            Some(Value::Array(names)) => names.as_slice(),
+            _ => &[],
+        };
+        // Without a name a run is called by its scheme, which may be swept.
+        let swept = base.get("sweep").and_then(|sweep| sweep.get("scheme")).map(|node| &node.value);
+        let schemes = if let Some(Value::Array(schemes)) = swept { schemes.as_slice() } else { &[] };
+        let own = variants.iter().filter_map(|variant| variant.name.as_deref().or(scheme));
+        let all = own.chain(missing.iter().chain(schemes).filter_map(Node::text)).map(String::from).collect();
+        let sweep = base.get("sweep").and_then(Node::table).cloned();
+        Shown { figure, expect: base.get("expect").cloned(), sweep, variants: all }
+    }
+
+    /// Checks the names; those of classes and keys only where `runs` are all that the file has.
+    fn check(&self, swept: &BTreeSet<Vec<String>>, place: &Place, runs: Option<&Vec<PlannedRun>>) -> Result<(), Error> {
+        let variants: Vec<&str> = self.variants.iter().map(String::as_str).collect();
+        let class = |run: &PlannedRun| run.scenario.workload.iter().map(|w| w.class().to_string()).collect::<Vec<_>>();
+        let classes = runs.map(|runs| runs.iter().flat_map(class).collect());
+        let is_number = |path: &str| runs.into_iter().flatten().any(|run| has_number(&run.scenario, path));
+        let names = Names {
+            variants: &variants,
+            classes: classes.as_ref(),
+            is_number: runs.is_some().then_some(&is_number),
+            swept,
+            sweep: self.sweep.as_ref(),
+            place,
+        };
+        names::check_expectations(self.expect.as_ref(), &names)?;
+        names::check_panels(self.figure.as_ref(), &names)
+    }
+
+    fn into_json(self) -> (Json, Vec<Json>) {
+        let expect = match self.expect.map(|node| node.to_json()) {
+            Some(Json::Array(list)) => list,
+            _ => Vec::new(),
+        };
+        (self.figure.map_or(Json::Null, |node| node.to_json()), expect)
+    }
+}
+
+/// Whether a scenario has a number, or a quantity, at a dotted key.
+fn has_number(scenario: &Scenario, path: &str) -> bool {
+    let document = Node::from_json(&serde_json::to_value(scenario).expect("a scenario is plain data"));
+    let (node, found) = document.find(path.split('.'));
+    found && words::number_of(node).is_some()
 }
 
 /// The next point of the product, the last axis fastest.
@@ -408,34 +490,6 @@ fn swept_keys(base: &Table, axes: &[Override]) -> BTreeSet<Vec<String>> {
     let scaled = scales.flat_map(Table::keys).filter_map(|key| key.strip_prefix("sweep."));
     let set = axes.iter().map(|(key, _)| key.as_str());
     sweep.map(String::as_str).chain(scaled).chain(set).map(merge::path).collect()
-}
-
-/// What an expectation takes the mean `over` has to be swept.
-fn check_over(expect: Option<&Node>, swept: &BTreeSet<Vec<String>>) -> Result<(), Error> {
-    let Some(Value::Array(expectations)) = expect.map(|node| &node.value) else { return Ok(()) };
-    for (i, expectation) in expectations.iter().enumerate() {
-        let Some(over) = expectation.get("over") else { continue };
-        let shown = format!("expect.{i}.over");
-        let Value::Array(keys) = &over.value else {
-            return Err(over.error(shown, "expected a list of swept keys, such as [\"seed\"]"));
-        };
-        for (n, key) in keys.iter().enumerate() {
-            let wrong = |problem: String| Err(key.error(join(&shown, &n.to_string()), problem));
-            if key.text().is_none_or(|text| !swept.contains(&merge::path(text))) {
-                let names: Vec<String> = swept.iter().map(|path| path.join(".")).collect();
-                let hint = hint(key.text().unwrap_or(""), names.iter().map(String::as_str));
-                let allowed = match names.as_slice() {
-                    [] => "the file has no [sweep]".into(),
-                    names => format!("expected one of {}", names.join(", ")),
-                };
-                return wrong(format!("not a swept key; {hint}{allowed}"));
-            }
-            if expectation.get("along").is_some_and(|along| along.text() == key.text()) {
-                return wrong("the expectation goes along this key: expected another".into());
-            }
-        }
-    }
-    Ok(())
 }
 
 /// Replaces or adds a key of the sweep.

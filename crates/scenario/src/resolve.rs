@@ -82,7 +82,9 @@ fn range(first: &str, last: &str) -> Option<Vec<String>> {
     let split = |name: &str| {
         let digits = name.len() - name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
         let (prefix, number) = name.split_at(name.len() - digits);
-        Some((prefix.to_string(), number.parse::<u32>().ok()?))
+        // `host01` is another name than `host1`.
+        let plain = number == "0" || !number.starts_with('0');
+        Some((prefix.to_string(), number.parse::<u32>().ok().filter(|_| plain)?))
     };
     let ((prefix, low), (other, high)) = (split(first.trim())?, split(last.trim())?);
     let sound = prefix == other && low <= high && high - low < 60_000;

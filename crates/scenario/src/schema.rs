@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 
 use serde_json::{Value as Json, json};
 
+use crate::expect::grammar;
 use crate::model::Scenario;
 
 /// Keys of a file that describe several runs or what to do with them; the reader takes them off before a run is typed.
@@ -19,6 +20,7 @@ pub(crate) fn of_runs() -> &'static Json {
         let mut schema = schemars::schema_for!(Scenario).to_value();
         let properties = schema["properties"].as_object_mut().expect("a struct has properties");
         properties.extend(PLAN_KEYS.iter().map(|key| (key.to_string(), of_plan_key(key))));
+        schema["$defs"].as_object_mut().expect("the model has definitions").extend(grammar::definitions());
         schema
     })
 }
@@ -58,34 +60,10 @@ fn of_plan_key(key: &str) -> Json {
                 "additionalProperties": false,
             })
         }
-        "figure" => json!({
-            "type": "object",
-            "description": "How to draw the figure; free-form but for the points that were published.",
-            "properties": { "published": { "type": "array", "items": of_published_point() } },
-        }),
-        "expect" => json!({
-            "type": "array",
-            "description": "What the results should show; free-form.",
-            "items": { "type": "object" },
-        }),
+        "figure" => grammar::figure(),
+        "expect" => grammar::expectations(&SCALES),
         _ => unreachable!("every plan key has a schema"),
     }
-}
-
-fn of_published_point() -> Json {
-    json!({
-        "type": "object",
-        "description": "A value that was published, or several along the swept key, drawn beside ours.",
-        "properties": {
-            "panel": { "type": "string", "description": "Label of the panel." },
-            "variant": { "type": "string", "description": "Name of the variant it belongs to." },
-            "at": { "description": "Value of the swept key, where something is swept; a list of values for a list of those." },
-            "where": { "type": "object", "description": "Values of other swept keys." },
-            "value": { "description": "What was published: a number, or a list of numbers." },
-        },
-        "required": ["panel", "variant", "value"],
-        "additionalProperties": false,
-    })
 }
 
 #[cfg(test)]

@@ -188,6 +188,9 @@ pub(crate) fn read(path: &Path, name: &str) -> Result<SizeTable, Error> {
     parse(&read_text(path, name)?, name)
 }
 
+/// Largest file that is read, bytes: a list of some millions of flows.
+const TEXT_MAX: u64 = 1 << 28;
+
 /// Reads a text file, saying what is wrong if it is missing, not a plain file or not text.
 pub(crate) fn read_text(path: &Path, name: &str) -> Result<String, Error> {
     let refuse = |problem: String| Error::at(name, problem);
@@ -197,6 +200,9 @@ pub(crate) fn read_text(path: &Path, name: &str) -> Result<String, Error> {
     }
     if !kind.is_file() {
         return Err(refuse("is not a plain file".into()));
+    }
+    if kind.len() > TEXT_MAX {
+        return Err(refuse(format!("has {} bytes: expected at most {TEXT_MAX}", kind.len())));
     }
     let bytes = fs::read(path).map_err(|error| refuse(format!("cannot be read: {}", plain(&error))))?;
     let text = String::from_utf8(bytes).map_err(|error| {
@@ -219,8 +225,11 @@ fn plain(error: &std::io::Error) -> String {
 ///
 /// Ours: comments with `#`, the header `size_bytes,cdf`, then rows with a probability of 0 to 1. A comment may say
 /// `interpolation=step` (linear if none does) and `whole_packets=true`. The HPCC simulators': `bytes percent` rows without a
-/// header, 0 to 100.
-pub(crate) fn parse(text: &str, name: &str) -> Result<SizeTable, Error> {
+/// header, 0 to 100. `name` is what messages call it.
+///
+/// # Errors
+/// At the line that is none, or whose point does not fit those before.
+pub fn parse(text: &str, name: &str) -> Result<SizeTable, Error> {
     let mut table = SizeTable { points: Vec::new(), linear: true, whole_packets: false };
     let mut lines = Vec::new();
     let mut percent = None;
@@ -240,7 +249,7 @@ pub(crate) fn parse(text: &str, name: &str) -> Result<SizeTable, Error> {
                 percent = Some(false);
                 continue;
             }
-            None if line.contains(',') || line.parse::<f64>().is_err() && !starts_with_number(line) => {
+            None if line.contains(',') || !starts_with_number(line) => {
                 let expected = "expected the header \"size_bytes,cdf\", or rows \"bytes percent\" without a header";
                 return Err(Error::at(place(), format!("\"{line}\": {expected}")));
             }
@@ -259,11 +268,7 @@ pub(crate) fn parse(text: &str, name: &str) -> Result<SizeTable, Error> {
         }
         let mut numbers = [0.0; 2];
         for (slot, field) in numbers.iter_mut().zip(&fields) {
-            *slot = field
-                .parse::<f64>()
-                .ok()
-                .filter(|x| x.is_finite())
-                .ok_or_else(|| Error::at(place(), format!("\"{field}\": expected {form}")))?;
+            *slot = decimal(field).ok_or_else(|| Error::at(place(), format!("\"{field}\": expected {form}")))?;
         }
         table.points.push((numbers[0], if percent { numbers[1] / 100.0 } else { numbers[1] }));
         lines.push(number);
@@ -283,7 +288,13 @@ fn header(line: &str) -> bool {
 }
 
 fn starts_with_number(line: &str) -> bool {
-    line.split_whitespace().next().is_some_and(|field| field.parse::<f64>().is_ok())
+    line.split_whitespace().next().is_some_and(|field| decimal(field).is_some())
+}
+
+/// A finite number in decimal, perhaps with an exponent.
+fn decimal(field: &str) -> Option<f64> {
+    let plain = field.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '.');
+    field.parse().ok().filter(|x: &f64| plain && x.is_finite())
 }
 
 /// Takes `interpolation=` and `whole_packets=` from a comment; the rest is prose.

@@ -5,11 +5,15 @@
 //! Understood are the parts of JSON Schema that the model produces: `$ref`, `type`, `const`, `oneOf`, `anyOf`, `properties`,
 //! `required`, `additionalProperties: false`, `items`, `prefixItems`, `minItems`, `maxItems`, `minimum`, `maximum`.
 
+use std::collections::BTreeSet;
+
 use backwater_types::{BitsPerSec, Bytes, Duration};
 use serde_json::Value as Json;
 
 use crate::document::{Node, Table, Value};
 use crate::error::Error;
+use crate::expect::grammar::VALUE;
+use crate::expect::words;
 use crate::suggest::hint;
 
 /// Checks a document against its schema.
@@ -32,6 +36,9 @@ impl Checker<'_> {
             return match unit(name, node) {
                 Some(true) => Ok(()),
                 Some(false) => Err(node.error(key, format!("expected {}", self.expected(schema)))),
+                None if name == VALUE && !matches!(node.value, Value::Table(_) | Value::Int(_) | Value::Float(_)) => {
+                    Err(node.error(key, format!("expected {}, not {}", self.expected(schema), node.kind())))
+                }
                 None => self.check(target, node, key),
             };
         }
@@ -103,11 +110,14 @@ impl Checker<'_> {
     /// One of several: picked by the `kind`, by the one key, or by the type, so that the message is about that one.
     fn check_choice(&self, branches: &[&Json], node: &Node, key: &str) -> Result<(), Error> {
         let branches: Vec<&Json> = branches.iter().flat_map(|branch| self.unfold(branch)).collect();
-        let expected = || branches.iter().map(|branch| self.expected(branch)).collect::<Vec<_>>().join(" or ");
+        let expected = || self.expected_of(&branches);
         if let [only] = branches.as_slice() {
             return self.check(only, node, key);
         }
         match &node.value {
+            Value::Int(_) | Value::Float(_) if branches.iter().any(|branch| main_type(branch) == "number") => {
+                self.check(&Json::from_iter([("type", "number")]), node, key)
+            }
             Value::Text(text) => {
                 let names: Vec<&str> = branches.iter().filter_map(|branch| branch.get("const")?.as_str()).collect();
                 if names.contains(&text.as_str()) {
@@ -122,9 +132,23 @@ impl Checker<'_> {
                 }
                 let named =
                     |branch: &&&Json| branch["required"][0].as_str().is_some_and(|name| table.contains_key(name));
-                match branches.iter().find(named) {
-                    Some(branch) => self.check(branch, node, key),
-                    None => Err(node.error(key, format!("expected {}", expected()))),
+                // A form without a key of its own takes what no other does.
+                let open = |branch: &&&Json| branch["required"] == Json::Array(Vec::new());
+                if let Some(branch) = branches.iter().find(named) {
+                    return self.check(branch, node, key);
+                }
+                let Some(branch) = branches.iter().find(open) else {
+                    return Err(node.error(key, format!("expected {}", expected())));
+                };
+                let all = branches.iter().filter_map(|branch| branch["properties"].as_object()).flat_map(|p| p.keys());
+                let names: BTreeSet<&str> = all.map(String::as_str).collect();
+                match table.iter().find(|(name, _)| !names.contains(name.as_str())) {
+                    None => self.check(branch, node, key),
+                    Some((name, value)) => {
+                        let allowed = names.iter().copied().collect::<Vec<_>>().join(", ");
+                        let hint = hint(name, names);
+                        Err(value.error(join(key, name), format!("unknown key; {hint}expected one of {allowed}")))
+                    }
                 }
             }
             Value::Array(_) => match branches.iter().find(|branch| main_type(branch) == "array") {
@@ -175,10 +199,20 @@ impl Checker<'_> {
         Some((name, &self.root["$defs"][name]))
     }
 
+    /// What a choice asks for, in words.
+    fn expected_of(&self, branches: &[&Json]) -> String {
+        let kinds: Vec<String> = branches.iter().filter_map(|b| kind(b)).map(|kind| format!("\"{kind}\"")).collect();
+        match kinds.is_empty() {
+            true => branches.iter().map(|branch| self.expected(branch)).collect::<Vec<_>>().join(" or "),
+            false => format!("a table whose kind is one of {}", kinds.join(", ")),
+        }
+    }
+
     /// What the schema asks for, in words.
     fn expected(&self, schema: &Json) -> String {
         if let Some((name, target)) = self.target(schema) {
-            return if is_unit(name) {
+            // A value spelt out in full would have values in it, without end.
+            return if is_unit(name) || name == VALUE {
                 target["description"].as_str().unwrap_or("").into()
             } else {
                 self.expected(target)
@@ -186,12 +220,7 @@ impl Checker<'_> {
         }
         if let Some(branches) = branches(schema) {
             let branches: Vec<&Json> = branches.iter().flat_map(|branch| self.unfold(branch)).collect();
-            let kinds: Vec<String> =
-                branches.iter().filter_map(|b| kind(b)).map(|kind| format!("\"{kind}\"")).collect();
-            if !kinds.is_empty() {
-                return format!("a table whose kind is one of {}", kinds.join(", "));
-            }
-            return branches.iter().map(|branch| self.expected(branch)).collect::<Vec<_>>().join(" or ");
+            return self.expected_of(&branches);
         }
         if let Some(constant) = schema.get("const") {
             return constant.to_string();
@@ -210,6 +239,9 @@ impl Checker<'_> {
                 }
             }
             "array" => match (schema.get("minItems"), schema.get("items")) {
+                (Some(n), Some(item)) if schema.get("maxItems") != Some(n) => {
+                    format!("a list of at least {n}, each entry {}", self.expected(item))
+                }
                 (Some(n), _) => format!("a list of {n}"),
                 (None, Some(item)) => format!("a list, each entry {}", self.expected(item)),
                 (None, None) => "a list".into(),
@@ -228,7 +260,7 @@ impl Checker<'_> {
 
 /// Whether the definition is one of the types that are written as text with a unit.
 fn is_unit(name: &str) -> bool {
-    matches!(name, "Duration" | "Bytes" | "BitsPerSec" | "Buffer")
+    matches!(name, "Duration" | "Bytes" | "BitsPerSec" | "Buffer") || words::FORMS.iter().any(|(form, _)| *form == name)
 }
 
 /// Whether the value reads as this unit; `None` if the definition is not a unit.
@@ -240,7 +272,7 @@ fn unit(name: &str, node: &Node) -> Option<bool> {
         "Bytes" => reads(|text| text.parse::<Bytes>().is_ok()),
         "BitsPerSec" => reads(|text| text.parse::<BitsPerSec>().is_ok()),
         "Buffer" => reads(|text| text == "infinite" || text.parse::<Bytes>().is_ok()),
-        _ => None,
+        form => words::reads(form, node),
     }
 }
 

@@ -1,11 +1,17 @@
 //! "Did you mean": the closest of the allowed names.
 
+/// Longer words are no slip of the hand, and comparing them would take long.
+const WORD_MAX: usize = 100;
+
 /// The allowed name closest to `word`, if it is close enough to be a slip of the hand; or else the first that `word` begins.
 fn closest<'a>(word: &str, allowed: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let plain = |name: &str| name.to_lowercase().replace('-', "_");
+    if word.len() > WORD_MAX {
+        return None;
+    }
     let limit = word.chars().count() / 3;
     let word = plain(word);
-    let ranked = allowed.into_iter().filter_map(|name| {
+    let ranked = allowed.into_iter().filter(|name| name.len() <= WORD_MAX).filter_map(|name| {
         let edits = distance(&word, &plain(name));
         let begun = word.len() >= 3 && plain(name).starts_with(&word);
         (edits <= limit || begun).then_some((if edits <= limit { edits } else { limit + 1 }, name))

@@ -164,9 +164,11 @@ fn a_scale_changes_runs_sweeps_and_variants() {
 
 #[test]
 fn figure_and_expectations_pass_through() {
-    let text = format!("{GOOD}\n[figure]\nnumber = 9\n[[expect]]\nclaim = \"x\"\nlow = 1.5\n");
+    let text = format!(
+        "{GOOD}\n[figure]\nnumber = \"9\"\n[[expect]]\nclaim = \"x\"\nkind = \"between\"\nvalue = 2\nlow = 1.5\n"
+    );
     let plan = plan(&text, &[], None);
-    assert_eq!(plan.figure["number"], 9);
+    assert_eq!(plan.figure["number"], "9");
     assert_eq!(plan.expect.len(), 1);
     assert_eq!(plan.expect[0]["low"], 1.5);
     assert_eq!((plan.name.as_str(), plan.description.as_str()), ("good", "A test."));
@@ -425,4 +427,33 @@ fn the_schema_describes_what_the_reader_takes() {
     let scales: Vec<&String> =
         schema["properties"]["scale"]["properties"].as_object().expect("a table").keys().collect();
     assert_eq!(scales, ["paper", "quick", "smoke"]);
+}
+
+/// A number is read back from its JSON as the double nearest to what was written.
+#[test]
+fn numbers_are_what_was_written() {
+    let mut stream = backwater_types::hash::Stream::new(7, 7, 7);
+    let mut random = || (stream.next_u32() as f64 + stream.next_u32() as f64 / 4_294_967_296.0) / 4_294_967_296.0;
+    let awkward = [0.9999999999999999, 0.1, 5e-324, 2.2250738585072014e-308, 1.0 - f64::EPSILON];
+    for loss in awkward.into_iter().chain((0..2000).map(|_| random())) {
+        let fault = format!("{GOOD}[[fault]]\nlink = [\"host0\", \"switch0\"]\nloss = {loss:?}\n");
+        let scenario = &plan(&fault, &[], None).runs[0].scenario;
+        assert_eq!(scenario.fault[0].loss.to_bits(), loss.to_bits(), "{loss:?}");
+        let again = from_json(&serde_json::to_string(scenario).expect("plain data")).expect("valid");
+        assert_eq!(again.fault[0].loss.to_bits(), loss.to_bits(), "{loss:?}");
+    }
+}
+
+/// Links of every rate that is allowed go with every scheme: what a scheme does not use does not stand in the way.
+#[test]
+fn slow_hosts_are_refused_by_those_whose_control_is_faster_alone() {
+    for scheme in schemes() {
+        let sets = [format!("scheme={}", scheme.name), "topology.rate=10 Mbps".into()];
+        let slow = load_str(GOOD, Path::new("."), "good.toml", &sets, None);
+        if let Err(error) = slow {
+            let message = error.to_string();
+            assert!(message.contains("min_rate"), "{}: {message}", scheme.name);
+            assert!(!scheme.name.starts_with("bfc"), "{message}");
+        }
+    }
 }

@@ -5,7 +5,7 @@ use crate::planes::{self, AnySwitch};
 use crate::registry::{Backpressure, Host, Switch};
 use crate::site::SwitchSite;
 use crate::switch::{Assignment, WhenPaused};
-use backwater_dataplane::shape::CELLS_AHEAD;
+use backwater_dataplane::shape::cells_ahead;
 use backwater_dataplane::{
     BufferSize, Ecn, EcnOf, Elide, ElideRule, MarkingShape, MemoryShape, Mmu, NotEct, PortShape, Red, Returns, Shape,
     SpacedOver, Spacing, pfc,
@@ -74,7 +74,7 @@ impl Network<'_> {
                 AckClass::High => smallest.0 as u32,
                 AckClass::Data => smallest.min(self.host.ack).0 as u32,
             },
-            cells_ahead: CELLS_AHEAD,
+            cells_ahead: cells_ahead(1),
             seed: hash::stream(self.seed, 0x7377_6974, site.number),
             ns3: None,
             salt: hash::stream(self.seed, 0x7361_6c74, site.number),

@@ -182,6 +182,7 @@ const SIZES: &[(&str, u64)] = &[
     ("KiB", 1 << 10),
     ("MiB", 1 << 20),
     ("GiB", 1 << 30),
+    ("TiB", 1 << 40),
 ];
 const RATES: &[(&str, u64)] =
     &[("bps", 1), ("Kbps", 1_000), ("Mbps", 1_000_000), ("Gbps", 1_000_000_000), ("Tbps", 1_000_000_000_000)];
@@ -189,9 +190,9 @@ const RATES: &[(&str, u64)] =
 /// Reads `"12.5 us"` exactly: the decimal number times its unit has to be a whole number of the base unit.
 fn parse(text: &str, units: &'static [(&'static str, u64)], expected: &'static str) -> Result<u64, UnitError> {
     let bad = UnitError { expected };
-    let text = text.trim();
+    let text = text.trim_matches(' ');
     let split = text.find(|c: char| c.is_ascii_alphabetic()).ok_or(bad.clone())?;
-    let (number, unit) = (text[..split].trim(), text[split..].trim());
+    let (number, unit) = (text[..split].trim_end_matches(' '), &text[split..]);
     let scale = units.iter().find(|(name, _)| *name == unit).ok_or(bad.clone())?.1 as u128;
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     if whole.is_empty() || fraction.len() > 12 || (number.contains('.') && fraction.is_empty()) {
@@ -199,7 +200,7 @@ fn parse(text: &str, units: &'static [(&'static str, u64)], expected: &'static s
     }
     let mut digits: u128 = 0;
     let mut written = 0;
-    for c in whole.chars().filter(|c| *c != '_').chain(fraction.chars()) {
+    for c in whole.chars().chain(fraction.chars()) {
         digits = digits * 10 + c.to_digit(10).ok_or(bad.clone())? as u128;
         written += 1;
         if written > 24 {
@@ -276,7 +277,7 @@ macro_rules! quantity {
 }
 
 quantity!(Duration, DURATIONS, "a time with a unit, such as \"1 us\" (ps, ns, us, ms, s)");
-quantity!(Bytes, SIZES, "a size with a unit, such as \"12 MB\" (B, KB, MB, GB, TB, KiB, MiB, GiB)");
+quantity!(Bytes, SIZES, "a size with a unit, such as \"12 MB\" (B, KB, MB, GB, TB, KiB, MiB, GiB, TiB)");
 quantity!(BitsPerSec, RATES, "a rate with a unit, such as \"100 Gbps\" (bps, Kbps, Mbps, Gbps, Tbps)");
 
 #[cfg(test)]
@@ -325,14 +326,32 @@ mod tests {
             assert_eq!(again.as_deref(), Ok(text));
         }
         assert_eq!("12 MiB".parse::<Bytes>(), Ok(Bytes(12 << 20)));
+        assert_eq!("1 TiB".parse::<Bytes>(), Ok(Bytes(1 << 40)));
         assert_eq!("0.5us".parse::<Duration>(), Ok(Duration(500_000)));
     }
 
     #[test]
     fn wrong_or_missing_units_are_refused() {
-        for text in
-            ["12", "12 Mb", "-1 us", "1e3 us", "", "us", "1 . 5 us", "0.5 ps", "99999999999999999999 s", "1. us"]
-        {
+        for text in [
+            "12",
+            "12 Mb",
+            "-1 us",
+            "1e3 us",
+            "",
+            "us",
+            "1 . 5 us",
+            "0.5 ps",
+            "99999999999999999999 s",
+            "1. us",
+            ".5 us",
+            "+1 us",
+            "1_000 us",
+            "\u{661} us",
+            "1\u{a0}us",
+            "1 us\n",
+            "1 \u{b5}s",
+            "1 us s",
+        ] {
             assert!(text.parse::<Duration>().is_err(), "{text}");
             assert!(text.parse::<Bytes>().is_err(), "{text}");
             assert!(text.parse::<BitsPerSec>().is_err(), "{text}");

@@ -8,6 +8,7 @@ ConWeave                numbers of nodes
 
 from __future__ import annotations
 
+import re
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,7 @@ from backwater.results import MANIFEST, Results, Run, disk_errors
 
 Array = npt.NDArray[np.int64]
 
+ADDRESS = re.compile(r"[0-9a-fA-F]{8}")
 FIRST_PORT = 10_000
 """Source port of the first flow between two hosts; each further one has the next."""
 FIELDS = ("source", "destination", "source port", "destination port", "bytes", "start", "completion time", "standalone")
@@ -120,11 +122,8 @@ def of_columns(name: str, columns: list[Array], unfinished: int = 0) -> Finished
 
 def node(word: str) -> int:
     """The number in an address, or the number; -1 for anything else."""
-    if len(word) == 8:
-        try:
-            address = int(word, 16)
-        except ValueError:
-            return -1
+    if ADDRESS.fullmatch(word):
+        address = int(word, 16)
         return (address >> 8) & 0xFFFF if address & 0xFF0000FF == 0x0B000001 else -1
     return int(word) if INTEGER.fullmatch(word) else -1
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from backwater._core import InputError
 from backwater.hpcc import units
-from backwater.hpcc.words import INTEGER, Words, number
+from backwater.hpcc.words import INTEGER, Words, number, shown
 from backwater.terminal import some
 
 NODES_MAX = 65_535  # Addresses carry 16 bits of a node's number.
@@ -86,7 +86,7 @@ def first_line(words: Words) -> tuple[str, int, int, int]:
     simai = len(row) == 6 and number(row[5]) is None
     dialects = {3: "HPCC", 4: "PowerTCP", 6: "SimAI" if simai else "Reverie"}
     if len(row) not in dialects:
-        line = f'"{" ".join(row[:8])}"' if row else "nothing"
+        line = f'"{shown(" ".join(row[:8]))}"' if row else "nothing"
         raise InputError(
             f"{words.path}:{max(1, words.line)}: {line}: expected a first line of 3 numbers (nodes switches links), 4 "
             "(nodes switches tors links) or 6 words (nodes switches tors links leaf_capacity spine_capacity, or nodes "

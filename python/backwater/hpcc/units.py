@@ -11,10 +11,12 @@ RATE_FORMS = "a rate such as 100Gbps, 40Mb/s or 25000000000 (bit/s)"
 DELAY_FORMS = "a delay such as 1000ns, 3.33us or 0.001ms"
 
 PREFIX = {"": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9}
+SECONDS_MAX = 2**31
 NANOSECONDS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 
-RATE = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)(?:([kKMG]?)b(?:ps|/s))?")
-DELAY = re.compile(r"([0-9]+\.?[0-9]*|\.[0-9]+)(s|ms|us|ns|ps)?")
+DECIMAL = r"([0-9]{1,19}\.?[0-9]{0,19}|\.[0-9]{1,19})"
+RATE = re.compile(DECIMAL + r"(?:([kKMG]?)b(?:ps|/s))?")
+DELAY = re.compile(DECIMAL + r"(s|ms|us|ns|ps)?")
 
 
 def rate(word: str) -> int | None:
@@ -58,9 +60,9 @@ def seconds(ns: int) -> str:
 
 
 def seconds_ns(word: str) -> int | None:
-    """Seconds as text to nanoseconds; None for what is no number or negative."""
+    """Seconds as text to nanoseconds; None for what is no number, negative or longer than 68 years."""
     value = number(word)
-    return nanoseconds(value) if value is not None and value >= 0 else None
+    return nanoseconds(value) if value is not None and 0 <= value <= SECONDS_MAX else None
 
 
 def shown(value: int, units: list[tuple[str, int]]) -> str:

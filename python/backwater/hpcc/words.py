@@ -13,7 +13,9 @@ from pathlib import Path
 from backwater._core import InputError
 
 INTEGER = re.compile(r"[0-9]{1,19}")
-NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+NUMBER = re.compile(r"[+-]?([0-9]{1,40}\.?[0-9]{0,400}|\.[0-9]{1,400})([eE][+-]?[0-9]{1,4})?")
+TEXT_MAX = 2**28
+"""Largest file that is read, bytes: some millions of flows."""
 
 
 class Words:
@@ -67,8 +69,13 @@ class Words:
 
 def wrong(path: Path, line: int, what: str, word: str, problem: str) -> InputError:
     """`FILE:LINE: WHAT "WORD": PROBLEM`."""
-    shown = word if len(word) <= 60 else f"{word[:57]}..."
-    return InputError(f'{path}:{line}: {what}{" " if what else ""}"{shown}": {problem}')
+    return InputError(f'{path}:{line}: {what}{" " if what else ""}"{shown(word)}": {problem}')
+
+
+def shown(text: str) -> str:
+    """In at most 60 characters, and what would not show by its number."""
+    short = text if len(text) <= 60 else f"{text[:57]}..."
+    return "".join(letter if letter.isprintable() else f"\\u{ord(letter):04x}" for letter in short)
 
 
 def number(word: str) -> float | None:
@@ -92,6 +99,11 @@ def read_text(path: Path) -> str:
     `InputError` where it cannot be read or is no text.
     """
     try:
+        # Of a pipe or a device the end may never come.
+        if path.exists() and not path.is_file() and not path.is_dir():
+            raise InputError(f"{path}: is not a plain file")
+        if path.stat().st_size > TEXT_MAX:
+            raise InputError(f"{path}: has {path.stat().st_size} bytes: expected at most {TEXT_MAX}")
         data = path.read_bytes()
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error

@@ -48,8 +48,8 @@ class NotAsAsked(Exception):
     """A run had another load than its scenario asks for. The text says which."""
 
 
-UNJUDGED = (NotRun, NoData, NotAsAsked)
-"""Why a number is not there to be compared."""
+UNJUDGED = (NotRun, NoData, NotAsAsked, InputError)
+"""Why a number is not there to be compared; an `InputError` says that a run has nothing of the name asked for."""
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ class Judge:
         if kind == "fact":
             return [Check("", None, "follows from the set-up", "pass")]
         if kind not in KINDS:
-            raise InputError(f"claim {expectation['claim']}: kind = {kind!r}: expected one of {', '.join(KINDS)}")
+            return [nothing("", InputError(f"kind = {kind!r}: expected one of {', '.join(KINDS)}"))]
         scales = expectation.get("scales", DEFAULT_SCALES)
         if self.scale not in scales:
             return [Check("", None, f"judged at scale {' or '.join(scales)}", "not-run")]
@@ -191,8 +191,7 @@ def tells_apart(key: str, expectation: Expectation) -> bool:
 def evaluate(expect: list[Expectation], results: Results) -> list[dict[str, Any]]:
     """A row for each claim.
 
-    # Errors
-    `InputError` where an expectation is malformed.
+    The reader of scenarios has checked what is asked; what a run cannot answer is `not-run`, with the reason.
     """
     judge = Judge(results)
     # Once to hear which measurements are wanted, so that each run's tables are read once; then for good.
@@ -400,7 +399,13 @@ def guarded(at: str, context: Context, measure: Callable[[Context], float], verd
 def nothing(at: str, reason: Exception) -> Check:
     if isinstance(reason, NotAsAsked):
         return Check(at, None, str(reason), "fail")
-    what = "not run" if isinstance(reason, NotRun) else "too little data"
+    what = (
+        "not run"
+        if isinstance(reason, NotRun)
+        else "nothing such"
+        if isinstance(reason, InputError)
+        else "too little data"
+    )
     return Check(at, None, f"{what}: {reason}", "not-run")
 
 

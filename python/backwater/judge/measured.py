@@ -46,11 +46,11 @@ LARGEST = ("ports", "capacity_bytes", "peak_bytes")
 UNITS = {
     **{unit: 10.0**power for unit, power in (("ps", -12), ("ns", -9), ("us", -6), ("ms", -3), ("s", 0))},
     **{f"{prefix}B": 1000.0**i for i, prefix in enumerate(("", "K", "M", "G", "T"))},
-    **{f"{prefix}iB": 1024.0 ** (i + 1) for i, prefix in enumerate(("K", "M", "G"))},
+    **{f"{prefix}iB": 1024.0 ** (i + 1) for i, prefix in enumerate(("K", "M", "G", "T"))},
     **{f"{prefix}bps": 1000.0**i for i, prefix in enumerate(("", "K", "M", "G", "T"))},
 }
 
-SHARE = re.compile(r"share(<=|>)(\d+)")
+SHARE = re.compile(r"share(<=|>)([0-9]{1,18})")
 ANYWHERE = ("variant", "at")
 """What every leaf takes: whose run, and at which other point of the sweep."""
 
@@ -76,7 +76,7 @@ class Measured:
     """Remembers every number it gave. While listening it only notes what is asked, to read each run's tables once."""
 
     def __init__(self) -> None:
-        self.known: dict[str, float | NoData] = {}
+        self.known: dict[str, float | NoData | InputError] = {}
         self.wanted: dict[str, tuple[list[Run], dict[str, Any]]] | None = None
 
     @contextlib.contextmanager
@@ -94,21 +94,21 @@ class Measured:
                 runs, leaf = wanted[key]
                 try:
                     self.known[key] = columns.read(runs, leaf)
-                except NoData as nothing:
+                except (NoData, InputError) as nothing:
                     self.known[key] = nothing
 
     def of(self, runs: list[Run], leaf: dict[str, Any]) -> float:
         """The measurement of the first run; a distance is to the second.
 
         # Errors
-        `NoData` where it has too little, `InputError` where the leaf is malformed.
+        `NoData` where it has too little, `InputError` where it has nothing of that name.
         """
         key = repr(([run.label for run in runs], sorted(leaf.items(), key=str)))
         if self.wanted is not None:
             self.wanted[key] = (runs, leaf)
             return 1.0
         value = self.known[key]
-        if isinstance(value, NoData):
+        if not isinstance(value, float):
             raise value
         return value
 
@@ -237,11 +237,11 @@ def size_range(text: str) -> tuple[float, float, bool]:
     """`<=3000`, `>1000000` or `(200000,1000000]`; low end, high end, whether the low end is inside."""
     if not text:
         return 0.0, float("inf"), True
-    if match := re.fullmatch(r"<=(\d+)", text):
+    if match := re.fullmatch(r"<=([0-9]{1,18})", text):
         return 0.0, float(match[1]), True
-    if match := re.fullmatch(r">(\d+)", text):
+    if match := re.fullmatch(r">([0-9]{1,18})", text):
         return float(match[1]), float("inf"), False
-    if match := re.fullmatch(r"\((\d+),(\d+)\]", text):
+    if match := re.fullmatch(r"\(([0-9]{1,18}),([0-9]{1,18})\]", text):
         return float(match[1]), float(match[2]), False
     raise InputError(f'sizes = {text!r}: expected "<=3000", ">1000000" or "(200000,1000000]"')
 
@@ -257,7 +257,7 @@ def statistic(values: Array, name: str, of: str = "flows") -> float:
         return float(values.min())
     if name == "max":
         return float(values.max())
-    if match := re.fullmatch(r"p(\d{1,2}(?:\.\d+)?)", name):
+    if match := re.fullmatch(r"p([0-9]{1,2}(?:\.[0-9]{1,6})?)", name):
         rank = rank_of(Fraction(match[1]), len(values))
         return float(np.partition(values, rank)[rank])
     raise InputError(f"statistic {name!r}: expected mean, min, p50, p95, p99, p99.99 or max")
@@ -345,7 +345,7 @@ def histogram_statistic(flows: Array, samples: Array, name: str) -> float:
         return float((flows * samples).sum() / total)
     if name == "max":
         return float(flows[samples > 0].max())
-    if match := re.fullmatch(r"p(\d{1,2})", name):
+    if match := re.fullmatch(r"p([0-9]{1,2})", name):
         return float(flows[np.searchsorted(np.cumsum(samples), int(match[1]) * total / 100)])
     if match := SHARE.fullmatch(name):
         below = samples[flows <= int(match[2])].sum() / total
@@ -390,6 +390,10 @@ def as_number(value: Any, what: str) -> float:
 
 def quantity(value: Any) -> tuple[float, str] | None:
     """The number and the unit of `"325 KB"`; None for anything else."""
-    if isinstance(value, str) and (match := re.fullmatch(r"([\d.]+)\s*([A-Za-z]+)", value)) and match[2] in UNITS:
+    if (
+        isinstance(value, str)
+        and (match := re.fullmatch(r"([0-9]{1,24}(?:\.[0-9]{1,12})?) *([A-Za-z]+)", value))
+        and match[2] in UNITS
+    ):
         return float(match[1]), match[2]
     return None

@@ -7,17 +7,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from backwater._core import InputError
 from backwater.judge.claims import Context, Judge, NotRun, Point
 from backwater.judge.measured import NoData
 from backwater.results import Results
 
 
 def read(results: Results) -> list[dict[str, Any]]:
-    """Each panel's label, for each run its value there, None where it has none, and the points that were published.
-
-    # Errors
-    `InputError` where a panel's value is malformed.
-    """
+    """Each panel's label, for each run its value there, None where it has none, and the points that were published."""
     figure = results.manifest.get("figure") or {}
     wanted, published = figure.get("panels", []), figure.get("published", [])
     if not wanted:
@@ -57,5 +54,5 @@ def spread(point: dict[str, Any]) -> list[dict[str, Any]]:
 def value(judge: Judge, expression: Any, variant: str, points: tuple[Point, ...]) -> float | None:
     try:
         return Context(judge, points, {}).value(expression, variant=variant)
-    except (NotRun, NoData):
+    except (NotRun, NoData, InputError):
         return None

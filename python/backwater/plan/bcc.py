@@ -33,7 +33,11 @@ from backwater import _core
 from backwater._core import InputError
 from backwater.terminal import size, some, span
 
-SIZES = ("B", "KB", "MB", "GB", "KiB", "MiB", "GiB")
+SIZES = ("B", "KB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB")
+NUMBER = re.compile(
+    r"-?[0-9]{1,18}/[1-9][0-9]{0,17}|-?([0-9]{1,18}(\.[0-9]{0,18})?|\.[0-9]{1,18})([eE][+-]?[0-9]{1,2})?"
+)
+NUMBERS_MAX = 128
 LAMBDA = 0.72
 """For DCTCP; 1 for ECN*, which halves its window at any mark."""
 H_S = 8e-6
@@ -297,7 +301,7 @@ def of_chip(name: str, units: str) -> dict[str, Any]:
 
 def counted(text: str | None, units: str) -> str | None:
     """A size as written, its KB and MB of 1024 where units are binary."""
-    return re.sub(r"([KMG])B$", r"\1iB", text) if text is not None and units == "binary" else text
+    return re.sub(r"([KMGT])B$", r"\1iB", text) if text is not None and units == "binary" else text
 
 
 def numbers(option: str, text: str | None) -> tuple[float, ...]:
@@ -306,10 +310,13 @@ def numbers(option: str, text: str | None) -> tuple[float, ...]:
     # Errors
     `InputError` for anything else.
     """
-    try:
-        return tuple(float(Fraction(part.strip())) for part in text.split(",")) if text is not None else ()
-    except (ValueError, ZeroDivisionError, OverflowError):
-        raise InputError(f"{option} {text}: expected numbers, such as 4 or 1/2, separated by commas") from None
+    parts = [] if text is None else [part.strip(" ") for part in text.split(",")]
+    if len(parts) > NUMBERS_MAX:
+        raise InputError(f"{option}: {len(parts)} numbers: expected at most {NUMBERS_MAX}")
+    wrong = next((part for part in parts if not NUMBER.fullmatch(part)), None)
+    if wrong is not None:
+        raise InputError(f"{option} {wrong[:60]}: expected numbers, such as 4 or 1/2, separated by commas")
+    return tuple(float(Fraction(part)) for part in parts)
 
 
 def binary(decimal: float) -> float:

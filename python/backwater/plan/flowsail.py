@@ -86,7 +86,7 @@ class Switch:
             if not low <= value <= high:
                 raise InputError(f"{option} {value:g}: expected {low:g} to {high:g}")
         if self.queues % self.groups:
-            raise InputError(f"--groups {self.groups}: {self.queues} queues do not divide into them evenly")
+            raise InputError(f"--groups {self.groups}: expected a divisor of the {self.queues} queues")
         if self.normal_queues < 1:
             raise InputError(
                 f"--isolation-queues {self.isolation_queues}: a group has {self.queues // self.groups} queues, "

@@ -8,11 +8,12 @@ mod host;
 mod measure;
 mod region;
 mod run;
+mod size;
 mod switch;
 mod topology;
 mod workload;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use backwater_types::Bytes;
 
@@ -33,18 +34,21 @@ pub(crate) fn check(document: &Node, scenario: &Scenario, lists: &Lists) -> Resu
     topology::check_counts(&doc)?;
     let graph = expand(&scenario.topology);
     let net = Net { names: graph.nodes.iter().enumerate().map(|(i, node)| (node.name.clone(), i)).collect(), graph };
+    topology::check_routes(&doc, &net)?;
     topology::check_links(&doc, &net)?;
     host::check(&doc, &net)?;
     let region_of = region::check(&doc, &net)?;
-    for part in region::parts(&doc, &net, &region_of) {
-        conventions::check(&part)?;
-        switch::check(&part)?;
+    let parts = region::parts(&doc, &net, &region_of);
+    for part in &parts {
+        conventions::check(part)?;
+        switch::check(part)?;
     }
     region::check_borders(&doc, &net, &region_of)?;
     run::check(&doc, &net)?;
     measure::check(&doc, &net)?;
     workload::check(&doc, &net, lists)?;
-    fault::check(&doc, &net)
+    fault::check(&doc, &net)?;
+    size::check(&doc, &net, &parts)
 }
 
 /// The scenario and where its values were written.
@@ -97,6 +101,12 @@ pub(crate) fn check_scheme(name: &str) -> Result<(), String> {
 }
 
 impl Net {
+    /// Entries of all tables of routes: for every switch one towards each switch with hosts.
+    fn routes(&self) -> u64 {
+        let homes: HashSet<usize> = (0..self.graph.hosts).map(|host| self.graph.switch_of(host)).collect();
+        (self.graph.nodes.len() - self.graph.hosts) as u64 * homes.len() as u64
+    }
+
     /// The node of this name, or what to write instead.
     fn node(&self, name: &str) -> Result<usize, String> {
         self.names.get(name).copied().ok_or_else(|| {

@@ -9,8 +9,8 @@ use crate::model::Workload;
 /// The engine's event keys hold 46 bits of picoseconds, 70.4 s; a minute is the round number below.
 const DURATION_MAX: Duration = Duration(60_000_000_000_000);
 const CLOCK_MAX: u64 = 1 << 46;
-/// Times of every flow are kept.
-const FLOWS_MAX: u32 = 1_000_000_000;
+/// All are drawn to find how long the run is, two million a second.
+const FLOWS_MAX: u32 = 10_000_000;
 
 pub(super) fn check(doc: &Doc, net: &Net) -> Result<(), Error> {
     let run = &doc.scenario.run;

@@ -14,6 +14,8 @@ const HOSTS_MAX: u64 = 60_000;
 /// Ports are numbered in 8 bits in every packet.
 const PORTS_MAX: u64 = 255;
 const SWITCHES_MAX: u64 = 60_000;
+/// Routes between switches: a chain of 4,000 switches, or a fat tree of 60,000 hosts, 32 to a ToR, and 3,000 switches.
+const ROUTES_MAX: u64 = 16_000_000;
 /// Slowest and fastest link: below, a jumbo frame's serialisation time overflows; above, a byte takes less than a picosecond.
 pub(super) const RATE_MIN: BitsPerSec = BitsPerSec(1_000_000);
 pub(super) const RATE_MAX: BitsPerSec = BitsPerSec(8_000_000_000_000);
@@ -104,7 +106,9 @@ fn check_graph(doc: &Doc, hosts: &[String], switches: &[String], links: &[GraphL
             let legible = (1..=64).contains(&name.len()) && name.chars().all(plain) && !name.contains("..");
             doc.need(legible, &key, || "expected a name of 1 to 64 letters, digits and _ - . / :".into())?;
             let host = field == "hosts";
-            doc.need(nodes.insert(name.as_str(), host).is_none(), &key, || "another node has this name".into())?;
+            doc.need(nodes.insert(name.as_str(), host).is_none(), &key, || {
+                "another node has this name; expected one of its own".into()
+            })?;
         }
     }
     let mut degree: HashMap<&str, u64> = HashMap::new();
@@ -147,9 +151,26 @@ fn check_ids(doc: &Doc, ids: &[u16], nodes: usize) -> Result<(), Error> {
     })?;
     let mut seen = HashSet::new();
     for (i, id) in ids.iter().enumerate() {
-        doc.need(seen.insert(id), &format!("topology.ids.{i}"), || "another node has this number".into())?;
+        doc.need(seen.insert(id), &format!("topology.ids.{i}"), || {
+            "another node has this number; expected one of its own".into()
+        })?;
     }
     Ok(())
+}
+
+/// Routes are found root by root, each by a walk over all links.
+pub(super) fn check_routes(doc: &Doc, net: &Net) -> Result<(), Error> {
+    let (routes, switches) = (net.routes(), net.graph.nodes.len() - net.graph.hosts);
+    let field = match doc.scenario.topology {
+        Topology::LeafSpine { .. } => "leaves",
+        Topology::FatTree { .. } => "pods",
+        Topology::SingleSwitch { .. } => "hosts",
+        Topology::Dumbbell { .. } => "left",
+        Topology::Chain { .. } | Topology::Graph { .. } => "switches",
+    };
+    doc.need(routes <= ROUTES_MAX, &format!("topology.{field}"), || {
+        format!("makes {switches} switches with {routes} routes between them: expected at most {ROUTES_MAX} routes")
+    })
 }
 
 /// Rates, delays, and a path between every two hosts.

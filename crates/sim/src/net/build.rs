@@ -12,7 +12,7 @@ use crate::net::routes::Routes;
 use crate::net::schedule::{Schedule, Target};
 use crate::net::switch_node::{Change, SwitchNode};
 use crate::workload::FlowKeys;
-use backwater_dataplane::shape::CELLS_AHEAD;
+use backwater_dataplane::shape::cells_ahead;
 use backwater_dataplane::{DataPlane, Shape};
 use backwater_scenario::model::{Fault, Hosts, Losses, Paths, Reroutes, Scenario, Ties, Transport};
 use backwater_scenario::topology::{Graph, Link};
@@ -22,9 +22,6 @@ use backwater_types::hash::{self, Stream};
 use backwater_types::{Duration, Instant, PintShape};
 use std::collections::VecDeque;
 use std::sync::Arc;
-
-/// Cells that all switches together allocate beforehand, of 64 bytes and what packets carry: 1 GB.
-const NETWORK_CELLS_AHEAD: u64 = 1 << 24;
 
 /// The nodes that one thread runs.
 pub struct Nodes<H: EndHost, D> {
@@ -101,7 +98,7 @@ pub(crate) fn build<H: EndHost, D: DataPlane<Extension = ExtensionOf<H>>>(
         let table = scenario.switch_at(&graph.nodes[switch].name);
         let site = SwitchSite { scheduled, ..site(scenario, graph, switch, &links[switch]) };
         let shape = network.shape(table, &site);
-        let cells_ahead = CELLS_AHEAD.min(NETWORK_CELLS_AHEAD / (graph.nodes.len() - graph.hosts) as u64);
+        let cells_ahead = cells_ahead((graph.nodes.len() - graph.hosts) as u64);
         let shape = Shape { ns3: ns3.clone(), pint: pint.clone(), cells_ahead, ..shape };
         let changes = schedule.iter().map(|c| c.at_switch(&links[switch])).collect();
         let mut node = SwitchNode::new(

@@ -1,0 +1,221 @@
+//! The keys of `[[expect]]` and `[figure]`, as JSON schema.
+
+use serde_json::{Map, Value as Json, json};
+
+use super::words;
+
+/// Columns of the table of egress ports that are numbers; `measure/tables.rs` of the simulator has the table, a test holds both together.
+const PORTS: &[&str] = &[
+    "port",
+    "rate_bps",
+    "data_packets",
+    "data_bytes",
+    "ack_packets",
+    "control_frames",
+    "dropped_packets",
+    "utilisation",
+    "pfc_paused_ps",
+    "pfc_pauses",
+    "bfc_paused_queue_ps",
+    "bfc_pauses",
+    "bfc_resumes",
+    "bfc_bitmaps",
+    "flow_pauses",
+    "flow_resumes",
+    "assignments",
+    "collisions",
+];
+/// Likewise of memory management units.
+const MMUS: &[&str] =
+    &["ports", "capacity_bytes", "peak_bytes", "dropped_full", "dropped_threshold", "marked_queue", "marked_pool"];
+const PAUSES: &[&str] = &["held", "incast", "other", "orphans", "all"];
+
+/// Selectors of all kinds of measurement.
+const SELECTORS: &[&str] = &["class", "sizes", "timed_out", "node", "peer", "mmu", "port", "after"];
+/// What every measurement takes: whose run, and at which other point of the sweep.
+const ANYWHERE: &[&str] = &["variant", "at"];
+/// Arithmetic on a list of values.
+pub(super) const ARITHMETIC: &[&str] = &["product", "quotient", "sum", "difference"];
+
+/// A kind of measurement: its name, what it takes, its selectors.
+type Leaf = (&'static str, fn() -> Json, &'static [&'static str]);
+
+/// Every kind of measurement.
+pub(super) const LEAVES: &[Leaf] = &[
+    ("slowdown", statistic, &["class", "sizes"]),
+    ("wait", statistic, &["class", "sizes"]),
+    ("fct", statistic, &["class", "sizes"]),
+    ("fct_ack", statistic, &["class", "sizes", "timed_out"]),
+    ("with_timeout", || one_of(&["share"]), &["class", "sizes"]),
+    ("injected_within", || of("Duration"), &["class"]),
+    ("ports", || one_of(PORTS), &["node", "peer"]),
+    ("mmus", || one_of(MMUS), &["node", "mmu"]),
+    ("pauses", || one_of(PAUSES), &["node", "peer"]),
+    ("queue", || of("SampleStatistic"), &["node", "peer", "after"]),
+    ("pool", || of("SampleStatistic"), &["node", "mmu", "after"]),
+    ("active_flows", || of("FlowsStatistic"), &["node", "port"]),
+    ("active_flows_distance", text, &["node", "port"]),
+    ("summary", || of("SummaryPath"), &["class"]),
+    ("scenario", text, &["class"]),
+];
+
+/// A kind of expectation: its name, the keys it has to have, those it may have.
+type Kind = (&'static str, &'static [&'static str], &'static [&'static str]);
+
+const KINDS: &[Kind] = &[
+    ("ratio", &["numerator", "denominator"], &["low", "high"]),
+    ("between", &["value"], &["low", "high"]),
+    ("approx", &["value", "expected", "tolerance"], &[]),
+    ("equals", &["value", "expected"], &[]),
+    ("ordering", &["value", "chains"], &["slack", "high"]),
+    ("up-to", &["numerator", "denominator", "times"], &[]),
+    ("knee", &["value", "along"], &["threshold", "factor", "relative_to", "expected", "low", "high", "order"]),
+    ("fact", &[], &[]),
+    ("not-run", &["reason"], &[]),
+];
+
+/// Name of the definition of what an expectation or a panel is about.
+pub(crate) const VALUE: &str = "Expected";
+
+/// The definitions that [`expectations`] and [`figure`] refer to.
+pub(crate) fn definitions() -> Map<String, Json> {
+    let mut all = Map::from_iter([(VALUE.to_string(), value())]);
+    for (name, description) in words::FORMS {
+        all.insert(name.to_string(), json!({ "type": "string", "description": description }));
+    }
+    all
+}
+
+/// What `expect` holds, where a file may have these scales.
+pub(crate) fn expectations(scales: &[&str]) -> Json {
+    let kinds: Vec<Json> = KINDS.iter().map(|kind| expectation(kind, scales)).collect();
+    json!({ "type": "array", "description": "What the results should show.", "items": { "oneOf": kinds } })
+}
+
+/// What `figure` holds.
+pub(crate) fn figure() -> Json {
+    json!({
+        "type": "object",
+        "description": "How to draw the figure, and what came out.",
+        "properties": {
+            "paper": text(),
+            "number": text(),
+            "title": text(),
+            "missing": texts(),
+            "panels": { "type": "array", "items": {
+                "type": "object",
+                "properties": { "label": text(), "value": of(VALUE) },
+                "required": ["label", "value"],
+                "additionalProperties": false,
+            } },
+            "published": { "type": "array", "items": published() },
+            "finding": text(),
+            "changed": texts(),
+        },
+        "additionalProperties": false,
+    })
+}
+
+fn published() -> Json {
+    json!({
+        "type": "object",
+        "description": "A value that was published, or several along the swept key, drawn beside ours.",
+        "properties": {
+            "panel": { "type": "string", "description": "Label of the panel." },
+            "variant": { "type": "string", "description": "Name of the variant it belongs to." },
+            "at": { "description": "Value of the swept key, where something is swept; a list of values for a list of those." },
+            "where": { "type": "object", "description": "Values of other swept keys." },
+            "value": { "description": "What was published: a number, or a list of numbers." },
+        },
+        "required": ["panel", "variant", "value"],
+        "additionalProperties": false,
+    })
+}
+
+fn expectation((kind, required, optional): &Kind, scales: &[&str]) -> Json {
+    // A file without scales has the nameless one.
+    let scales: Vec<Json> = scales.iter().chain(&[""]).map(|scale| json!({ "const": scale })).collect();
+    let each = LEAVES.iter().map(|(leaf, takes, _)| (leaf.to_string(), list(takes())));
+    let each = each.chain(SELECTORS.iter().chain(&["variant"]).map(|name| (name.to_string(), list(selector(name)))));
+    let mut properties = json!({
+        "kind": { "const": kind },
+        "claim": text(),
+        "metric": text(),
+        "says": text(),
+        "scales": { "type": "array", "items": { "oneOf": scales } },
+        "where": { "type": "object" },
+        "over": { "type": "array", "items": text() },
+        "each": { "type": "object", "properties": Map::from_iter(each), "additionalProperties": false },
+        "variant": text(),
+        "band": one_of(&["ours"]),
+        "note": text(),
+    });
+    for key in required.iter().chain(*optional) {
+        // Along a sweep a knee stands at a value of it, which may have a unit.
+        let placed = *kind == "knee" && ["expected", "low", "high", "relative_to"].contains(key);
+        properties[*key] = match *key {
+            "value" | "numerator" | "denominator" => of(VALUE),
+            "chains" => list(texts()),
+            "order" => texts(),
+            "along" | "reason" => text(),
+            _ if placed => of("SweptNumber"),
+            _ => json!({ "type": "number" }),
+        };
+    }
+    let all: Vec<&str> = ["claim", "kind"].iter().chain(*required).copied().collect();
+    json!({ "type": "object", "properties": properties, "required": all, "additionalProperties": false })
+}
+
+/// A number, a measurement, or arithmetic. The last form is a measurement that an expectation's `each` completes.
+fn value() -> Json {
+    let table = |properties: Map<String, Json>, required: &[&str]| json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false });
+    let selectors =
+        |names: &'static [&'static str]| names.iter().chain(ANYWHERE).map(|name| (name.to_string(), selector(name)));
+    let leaf = |(name, takes, names): &Leaf| {
+        table(std::iter::once((name.to_string(), takes())).chain(selectors(names)).collect(), &[name])
+    };
+    let arithmetic = |name: &&str| {
+        let values = json!({ "type": "array", "items": of(VALUE), "minItems": 1, "maxItems": 1000 });
+        table(Map::from_iter([(name.to_string(), values)]), &[name])
+    };
+    let mut forms = vec![json!({ "type": "number" })];
+    forms.extend(LEAVES.iter().map(leaf));
+    forms.extend(ARITHMETIC.iter().map(arithmetic));
+    forms.push(table(selectors(SELECTORS).collect(), &[]));
+    json!({ "description": "a number, or a table: one kind of measurement and its selectors, or arithmetic on a list of values", "oneOf": forms })
+}
+
+fn selector(name: &str) -> Json {
+    match name {
+        "sizes" => of("SizeRange"),
+        "after" => of("Duration"),
+        "timed_out" => json!({ "type": "boolean" }),
+        "mmu" | "port" => json!({ "type": "integer", "minimum": 0, "maximum": 65535 }),
+        "at" => json!({ "type": "object" }),
+        _ => text(),
+    }
+}
+
+fn statistic() -> Json {
+    of("Statistic")
+}
+
+fn text() -> Json {
+    json!({ "type": "string" })
+}
+
+fn texts() -> Json {
+    list(text())
+}
+
+fn list(items: Json) -> Json {
+    json!({ "type": "array", "items": items })
+}
+
+fn of(definition: &str) -> Json {
+    json!({ "$ref": format!("#/$defs/{definition}") })
+}
+
+fn one_of(words: &[&str]) -> Json {
+    json!({ "oneOf": words.iter().map(|word| json!({ "const": word })).collect::<Vec<_>>() })
+}

@@ -1,0 +1,307 @@
+//! What expectations and panels name has to be there, and what only several of their keys together say has to make sense.
+
+use std::collections::BTreeSet;
+
+use super::grammar::{ARITHMETIC, LEAVES};
+use super::words::number_of;
+use crate::document::{Node, Place, Table, Value};
+use crate::error::Error;
+use crate::merge;
+use crate::suggest::hint;
+
+/// What there is to name.
+pub(crate) struct Names<'a> {
+    /// Variants, or the scheme of a file without; and those that a figure shows and no run has.
+    pub(crate) variants: &'a [&'a str],
+    /// Classes of the runs; `None` where the command line chose others than the file's.
+    pub(crate) classes: Option<&'a BTreeSet<String>>,
+    /// Whether a run's resolved scenario has a number at a path; `None` as for classes.
+    pub(crate) is_number: Option<&'a dyn Fn(&str) -> bool>,
+    /// Keys that are swept, be it at another scale.
+    pub(crate) swept: &'a BTreeSet<Vec<String>>,
+    /// The values that swept keys take now.
+    pub(crate) sweep: Option<&'a Table>,
+    /// The file. What it extends may name what this one left out, and is then not judged.
+    pub(crate) place: &'a Place,
+}
+
+/// Checks expectations whose keys and types the schema has let through.
+///
+/// # Errors
+/// Names the first value that is out of place, and what there is.
+pub(crate) fn check_expectations(expect: Option<&Node>, names: &Names) -> Result<(), Error> {
+    let mut claims = BTreeSet::new();
+    for (i, expectation) in items(expect).iter().enumerate() {
+        let table = expectation.table().expect("checked to be a table");
+        let scope =
+            Scope { names, table, key: format!("expect.{i}"), own: expectation.place.is_in_file_of(names.place) };
+        scope.check()?;
+        let claim = &table["claim"];
+        if !claims.insert(claim.text().unwrap_or("")) {
+            let problem = "an earlier expectation has this name; expected another";
+            return Err(claim.error(format!("expect.{i}.claim"), problem));
+        }
+    }
+    Ok(())
+}
+
+/// Likewise the panels of a figure.
+///
+/// # Errors
+/// As [`check_expectations`].
+pub(crate) fn check_panels(figure: Option<&Node>, names: &Names) -> Result<(), Error> {
+    for (i, panel) in items(figure.and_then(|figure| figure.get("panels"))).iter().enumerate() {
+        let table = panel.table().expect("checked to be a table");
+        let scope =
+            Scope { names, table, key: format!("figure.panels.{i}"), own: panel.place.is_in_file_of(names.place) };
+        scope.check_value("value", true)?;
+    }
+    Ok(())
+}
+
+/// One expectation or panel.
+struct Scope<'a> {
+    names: &'a Names<'a>,
+    table: &'a Table,
+    key: String,
+    /// It stands in the file itself.
+    own: bool,
+}
+
+impl Scope<'_> {
+    fn check(&self) -> Result<(), Error> {
+        let kind = self.text("kind");
+        let each = self.table.get("each").and_then(Node::table);
+        for (name, node) in each.into_iter().flatten() {
+            let key = format!("{}.each.{name}", self.key);
+            if items(Some(node)).is_empty() {
+                return Err(node.error(key, "expected at least one value"));
+            }
+            for (n, value) in items(Some(node)).iter().enumerate() {
+                self.check_selector(name, value, &format!("{key}.{n}"))?;
+            }
+        }
+        if let Some(variant) = self.table.get("variant") {
+            self.check_selector("variant", variant, &format!("{}.variant", self.key))?;
+        }
+        self.check_where()?;
+        self.check_keys("over")?;
+        self.check_bounds()?;
+        let supplied =
+            kind == "ordering" || self.table.contains_key("variant") || each.is_some_and(|e| e.contains_key("variant"));
+        for name in ["value", "numerator", "denominator"] {
+            if self.table.contains_key(name) {
+                self.check_value(name, supplied)?;
+            }
+        }
+        match kind {
+            "ordering" => self.check_chains(),
+            "knee" => self.check_knee(),
+            _ => Ok(()),
+        }
+    }
+
+    fn text(&self, key: &str) -> &str {
+        self.table.get(key).and_then(Node::text).unwrap_or("")
+    }
+
+    /// The value of `name`; `supplied` says whether its measurements need no variant of their own.
+    fn check_value(&self, name: &str, supplied: bool) -> Result<(), Error> {
+        self.check_inner(&self.table[name], &format!("{}.{name}", self.key), supplied)
+    }
+
+    fn check_inner(&self, node: &Node, key: &str, supplied: bool) -> Result<(), Error> {
+        let Some(table) = node.table() else { return Ok(()) };
+        if let Some(name) = ARITHMETIC.iter().find(|name| table.contains_key(**name)) {
+            return items(table.get(*name))
+                .iter()
+                .enumerate()
+                .try_for_each(|(i, inner)| self.check_inner(inner, &format!("{key}.{name}.{i}"), supplied));
+        }
+        let kinds = |table: &Table| LEAVES.iter().filter(|(leaf, ..)| table.contains_key(*leaf)).count();
+        let each = self.table.get("each").and_then(Node::table);
+        if kinds(table) == 0 && each.map_or(0, kinds) != 1 {
+            let all: Vec<&str> = LEAVES.iter().map(|(leaf, ..)| *leaf).collect();
+            let problem = format!("says not what is measured: expected one of {}, here or in `each`", all.join(", "));
+            return Err(node.error(key, problem));
+        }
+        if !supplied && !table.contains_key("variant") {
+            let problem = "names no variant: expected `variant` here, in the expectation or in its `each`";
+            return Err(node.error(key, problem));
+        }
+        for (name, value) in table {
+            self.check_selector(name, value, &format!("{key}.{name}"))?;
+        }
+        Ok(())
+    }
+
+    /// A variant or a class that there is, or the keys of another point of the sweep.
+    fn check_selector(&self, name: &str, node: &Node, key: &str) -> Result<(), Error> {
+        if !self.own {
+            return Ok(());
+        }
+        let text = node.text().unwrap_or("");
+        match (name, self.names.classes) {
+            ("variant" | "active_flows_distance", _) => {
+                one_of(node, key, text, self.names.variants.iter().copied(), "variant")
+            }
+            ("class", Some(classes)) if text != "*" => {
+                one_of(node, key, text, classes.iter().map(String::as_str), "class of flows")
+            }
+            ("scenario", _) => {
+                // An entry that a selector picks may be another's in another check.
+                let known = self.names.is_number.is_none_or(|is_number| text.contains('[') || is_number(text));
+                let problem = "no run has a number there: expected the dotted key of one, such as \"host.payload\"";
+                if known { Ok(()) } else { Err(node.error(key, problem)) }
+            }
+            ("at", _) => {
+                node.table().into_iter().flatten().try_for_each(|(swept, value)| self.check_swept(swept, value, key))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_chains(&self) -> Result<(), Error> {
+        let chains = &self.table["chains"];
+        let key = format!("{}.chains", self.key);
+        if items(Some(chains)).is_empty() {
+            return Err(chains.error(key, "expected at least one chain of variants"));
+        }
+        for (i, chain) in items(Some(chains)).iter().enumerate() {
+            let key = format!("{key}.{i}");
+            if items(Some(chain)).len() < 2 {
+                return Err(chain.error(key, "expected two variants or more, from the lowest to the highest"));
+            }
+            for (n, variant) in items(Some(chain)).iter().enumerate() {
+                self.check_selector("variant", variant, &format!("{key}.{n}"))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check_knee(&self) -> Result<(), Error> {
+        let along = &self.table["along"];
+        let swept = along.text().unwrap_or("");
+        let key = format!("{}.along", self.key);
+        self.check_swept(swept, along, &key)?;
+        self.check_numbers(swept, along, &key)?;
+        let has = |name: &str| self.table.contains_key(name);
+        let missing = |problem: &str| {
+            let at = self.table.values().next().expect("it has a kind");
+            Err(Error { value: None, ..at.error(self.key.clone(), problem) })
+        };
+        if has("threshold") == (has("factor") || has("relative_to")) || has("factor") != has("relative_to") {
+            return missing("expected `threshold`, or `factor` and `relative_to`");
+        }
+        if has("expected") == (has("low") || has("high")) || has("low") != has("high") {
+            return missing("expected `expected`, or `low` and `high`");
+        }
+        for (n, variant) in items(self.table.get("order")).iter().enumerate() {
+            self.check_selector("variant", variant, &format!("{}.order.{n}", self.key))?;
+        }
+        Ok(())
+    }
+
+    fn check_where(&self) -> Result<(), Error> {
+        for (swept, wanted) in self.table.get("where").and_then(Node::table).into_iter().flatten() {
+            let key = format!("{}.where", self.key);
+            self.check_swept(swept, wanted, &key)?;
+            let key = format!("{key}.{swept}");
+            let problem = "expected a value of the swept key, or bounds: { min = ..., max = ... }";
+            match &wanted.value {
+                Value::Table(bounds) => {
+                    let known = |(name, bound): (&String, &Node)| {
+                        ["min", "max"].contains(&name.as_str()) && number_of(bound).is_some()
+                    };
+                    if bounds.is_empty() || !bounds.iter().all(known) {
+                        return Err(wanted.error(key, problem));
+                    }
+                    self.check_numbers(swept, wanted, &key)?;
+                }
+                Value::Array(_) => return Err(wanted.error(key, problem)),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The swept keys in the list `name`, none of which the expectation goes along.
+    fn check_keys(&self, name: &str) -> Result<(), Error> {
+        for (n, node) in items(self.table.get(name)).iter().enumerate() {
+            let key = format!("{}.{name}.{n}", self.key);
+            self.check_swept(node.text().unwrap_or(""), node, &key)?;
+            if self.table.get("along").is_some_and(|along| along.text() == node.text()) {
+                return Err(node.error(key, "the expectation goes along this key: expected another"));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_swept(&self, swept: &str, node: &Node, key: &str) -> Result<(), Error> {
+        if !self.own || self.names.swept.contains(&merge::path(swept)) {
+            return Ok(());
+        }
+        let names: Vec<String> = self.names.swept.iter().map(|path| path.join(".")).collect();
+        let hint = hint(swept, names.iter().map(String::as_str));
+        let allowed = match names.as_slice() {
+            [] => "the file has no [sweep]".into(),
+            names => format!("expected one of {}", names.join(", ")),
+        };
+        Err(node.error(key, format!("\"{swept}\" is not a swept key; {hint}{allowed}")))
+    }
+
+    /// What is compared along a swept key has to be numbers.
+    fn check_numbers(&self, swept: &str, node: &Node, key: &str) -> Result<(), Error> {
+        let values = self.names.sweep.into_iter().flatten().find(|(name, _)| merge::path(name) == merge::path(swept));
+        match values.and_then(|(_, values)| items(Some(values)).iter().find(|value| number_of(value).is_none())) {
+            Some(word) => {
+                let problem =
+                    format!("\"{swept}\" takes {}: expected a key that takes numbers or quantities", word.show());
+                Err(node.error(key, problem))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn check_bounds(&self) -> Result<(), Error> {
+        let number = |key: &str| self.table.get(key).and_then(number_of);
+        let wrong =
+            |key: &str, problem: &str| Err(self.table[key].error(format!("{}.{key}", self.key), problem.to_string()));
+        if let (Some(low), Some(high)) = (number("low"), number("high"))
+            && low > high
+        {
+            return wrong("high", "below `low`: expected at least as much");
+        }
+        if matches!(self.text("kind"), "ratio" | "between") && number("low").or(number("high")).is_none() {
+            return wrong("kind", "without a bound: expected `low`, `high` or both");
+        }
+        for (key, least) in [("times", 1.0), ("tolerance", 0.0), ("slack", 0.0)] {
+            if number(key).is_some_and(|x| x < least) {
+                return wrong(key, &format!("expected at least {least}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Entries of a list; none if it is not one.
+fn items(node: Option<&Node>) -> &[Node] {
+    match node.map(|node| &node.value) {
+        Some(Value::Array(items)) => items,
+        _ => &[],
+    }
+}
+
+fn one_of<'n>(
+    node: &Node,
+    key: &str,
+    text: &str,
+    known: impl Iterator<Item = &'n str> + Clone,
+    what: &str,
+) -> Result<(), Error> {
+    if known.clone().any(|name| name == text) {
+        return Ok(());
+    }
+    let all = known.clone().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
+    Err(node.error(key, format!("no such {what}; {}expected one of {all}", hint(text, known))))
+}

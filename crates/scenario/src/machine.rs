@@ -1,0 +1,35 @@
+//! How much memory there is to run in.
+
+use std::fs;
+
+/// Bytes that this process may use: of what the machine and its control group have the less. `None` where the system does not say.
+pub(crate) fn memory() -> Option<u64> {
+    let group = read("/sys/fs/cgroup/memory.max").trim().parse().ok();
+    [kib(&read("/proc/meminfo"), "MemTotal:"), group].into_iter().flatten().min()
+}
+
+/// Bytes of address space that this process may still take, used or not. `None` where there is no limit.
+pub(crate) fn address_space() -> Option<u64> {
+    let limits = read("/proc/self/limits");
+    let space = limits.lines().find_map(|line| line.strip_prefix("Max address space")?.split_whitespace().next());
+    let taken = kib(&read("/proc/self/status"), "VmSize:").unwrap_or(0);
+    space?.parse::<u64>().ok().map(|bytes| bytes.saturating_sub(taken))
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(path).unwrap_or_default()
+}
+
+/// The number behind a key, in bytes.
+fn kib(text: &str, key: &str) -> Option<u64> {
+    let number = text.lines().find_map(|line| line.strip_prefix(key)?.strip_suffix("kB"))?;
+    number.trim().parse::<u64>().ok().map(|kib| kib << 10)
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    #[test]
+    fn a_machine_has_some() {
+        assert!(super::memory().expect("Linux says") > 1 << 20);
+    }
+}
