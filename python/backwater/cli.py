@@ -715,7 +715,7 @@ def print_claims(rows: list[dict[str, Any]]) -> None:
 def main() -> None:
     """Whatever goes wrong is one message on stderr, and an exit code."""
     try:
-        check_words(sys.argv[1:])
+        sys.argv[1:] = texts(sys.argv[1:])
         sys.exit(app(standalone_mode=False) or 0)
     except _core.InputError as error:
         fail(f"error: {error}", BAD_INPUT)
@@ -724,6 +724,10 @@ def main() -> None:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except UnicodeEncodeError as error:  # A path in letters that the locale's encoding lacks.
+        fail(f"error: {error.object!a}: no name in the locale's {error.encoding}; LC_ALL=C.UTF-8 has all", BAD_INPUT)
+    except OSError as error:  # A path that no file system takes, such as one of 300 characters.
+        fail(f"error: {error.filename}: {error.strerror or error}", BAD_INPUT)
     except Exception as error:
         show = getattr(error, "show", None)  # What Typer says of wrong options, with usage.
         if show is not None:
@@ -732,14 +736,17 @@ def main() -> None:
         bug(error)
 
 
-def check_words(words: list[str]) -> None:
-    """Raises `InputError` on what is no text: names of files and scenarios end up in documents that are."""
-    for word in words:
-        try:
-            word.encode()
-        except UnicodeEncodeError:
-            shown = os.fsencode(word).decode(errors="backslashreplace")
-            raise _core.InputError(f"argument {shown}: expected UTF-8; a file may need another name") from None
+def texts(words: list[str]) -> list[str]:
+    """Arguments as text, whatever the locale; names of files and scenarios end up in documents that are.
+
+    # Errors
+    `InputError` on what is not UTF-8.
+    """
+    try:
+        return [os.fsencode(word).decode() for word in words]
+    except UnicodeDecodeError as error:
+        shown = error.object.decode(errors="backslashreplace")
+        raise _core.InputError(f"argument {shown}: expected UTF-8; a file may need another name") from None
 
 
 def bug(error: Exception) -> None:

@@ -36,8 +36,10 @@ class Lenient(io.FileIO):
 
 def enter(command: Callable[[], object]) -> NoReturn:
     """Runs a command in a process that is prepared, and leaves with its exit code."""
+    for descriptor in range(3):
+        open_if_closed(descriptor)
     signals.listen()
-    output, errors = Lenient(*opened(1), closefd=False), Lenient(*opened(2), closefd=False)
+    output, errors = Lenient(1, "w", closefd=False), Lenient(2, "w", closefd=False)
     sys.stdout, sys.stderr = text(output, sys.stdout), text(errors, sys.stderr)
     os.environ.pop("MPLBACKEND", None)  # Figures need none, and Matplotlib refuses to load with one it does not know.
     try:
@@ -47,14 +49,12 @@ def enter(command: Callable[[], object]) -> NoReturn:
     finish(0, output)
 
 
-def opened(descriptor: int) -> tuple[int, str]:
-    """A standard stream to write to. One that is closed goes nowhere, and not into the next file that is opened."""
+def open_if_closed(descriptor: int) -> None:
+    """A standard stream that is closed goes nowhere, and not into the next file that is opened."""
     try:
         os.fstat(descriptor)
     except OSError:
-        while os.open(os.devnull, os.O_RDWR) < descriptor:
-            pass
-    return descriptor, "w"
+        os.open(os.devnull, os.O_RDWR)  # It gets the lowest number that is free.
 
 
 def text(raw: Lenient, like: Any) -> io.TextIOWrapper:

@@ -39,7 +39,8 @@ class Writer:
     def __init__(self, out: Path, wanted: dict[str, Scenario], *, force: bool = False) -> None:
         self.out = out
         self.wanted = {label: digest_of_text(text_of(scenario)) for label, scenario in wanted.items()}
-        refuse(out)
+        with disk.errors(out):
+            refuse(out)
         self.staging = Staging(out)
         self.path = self.staging.path
         try:
