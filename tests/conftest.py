@@ -13,7 +13,9 @@ import pytest
 
 import backwater
 from backwater.cli import main
+from backwater.disk import sha256
 from backwater.hpcc import importer
+from backwater.results import Run
 from backwater.show import figures
 
 ROOT = Path(__file__).parents[1]
@@ -107,5 +109,10 @@ def process(tmp_path: Path) -> Cli:
     return call
 
 
+def bare_run(place: Path) -> Run:
+    """A run of which only some files are there."""
+    return Run("x", place, {"files": {file.name: sha256(file) for file in place.iterdir()}})
+
+
 def command(*arguments: object) -> list[str]:
-    return [sys.executable, "-m", "backwater.cli", *map(str, arguments)]
+    return [sys.executable, "-m", "backwater", *map(str, arguments)]

@@ -13,8 +13,10 @@ import pyarrow.parquet as pq
 import pytest
 from matplotlib.figure import Figure
 
-from backwater import Experiment, Results, experiments
+from backwater import Experiment, InputError, Results, experiments
+from backwater.disk import sha256
 from backwater.judge import claims, measured, panels
+from backwater.results import FORMAT, sealed
 from conftest import Cli
 
 VERDICTS = {"pass", "fail", "direction", "fact", "not-run"}
@@ -93,10 +95,14 @@ def write_run(
 
 def write_manifest(place: Path, runs: list[tuple[str, dict[str, Any]]], scale: str = "quick") -> Results:
     entries = [
-        {"label": label, "scheme": "bfc", "params": params, "digest": "00", "dir": label, "complete": True}
+        {
+            **{"label": label, "scheme": "bfc", "params": params, "digest": "00", "dir": label, "complete": True},
+            "files": {file.name: sha256(file) for file in (place / label).iterdir()},
+        }
         for label, params in runs
     ]
-    (place / "manifest.json").write_text(json.dumps({"name": "x", "scale": scale, "runs": entries}))
+    head = {"format": FORMAT, "name": "x", "version": "0", "digest": "00", "command": "", "complete": True}
+    (place / "manifest.json").write_text(sealed({**head, "scale": scale, "runs": entries}))
     return Results(place)
 
 

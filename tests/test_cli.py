@@ -6,10 +6,8 @@ import errno
 import json
 import os
 import resource
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -161,42 +159,10 @@ def test_a_disk_that_fills_up_later_keeps_the_runs(
         Experiment(smoke).run(tmp_path / "here")
     kept = Results(tmp_path / "here")
     kept.verify()
-    assert sorted(path.name for path in kept.path.iterdir()) == ["bfc", "manifest.json", "timing.json"]
+    assert sorted(path.name for path in kept.path.iterdir()) == ["bfc", "figures", "manifest.json", "timing.json"]
     monkeypatch.undo()
     kept.report()
     assert (kept.path / "report.html").is_file()
-
-
-def test_ctrl_c_keeps_what_was_done(three: Path, tmp_path: Path) -> None:
-    endless = ["--set", "run.duration=10 s", "--threads", "1"]
-
-    def heed() -> None:
-        # Who starts the tests in the background of a script has them, and whatever they start, ignore the signal.
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-    process = subprocess.Popen(
-        command("run", three, "--out", "here", *endless),
-        cwd=tmp_path,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        preexec_fn=heed,
-    )
-    assert process.stdout is not None
-    assert "started" in process.stdout.readline()
-    time.sleep(0.5)
-    asked = time.monotonic()
-    process.send_signal(signal.SIGINT)
-    output, errors = process.communicate(timeout=60)
-    assert process.returncode == 130, errors
-    assert time.monotonic() - asked < 20
-    assert "Interrupted" in output
-    assert "Traceback" not in errors
-    written = manifest(tmp_path / "here")
-    assert written["complete"] is False
-    assert [(run["label"], run["complete"]) for run in written["runs"]] == [("BFC", False)]
-    assert json.loads((tmp_path / "here" / "BFC" / "summary.json").read_text())["complete"] is False
-    assert [path.name for path in tmp_path.iterdir()] == ["here"]
 
 
 def test_a_failure_of_ours_asks_for_a_report(

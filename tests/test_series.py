@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from backwater.results import Run
 from backwater.show import series
+from conftest import bare_run
 
 counts = st.lists(st.integers(0, 1000), min_size=1, max_size=400)
 
@@ -48,7 +49,7 @@ def sampled(place: Path, **columns: list[int]) -> Run:
     pq.write_table(
         pa.table({name: pa.array(values, pa.uint64()) for name, values in columns.items()}), place / "buffers.parquet"
     )
-    return Run("x", place, {})
+    return bare_run(place)
 
 
 def test_isolated_flows_are_summed_over_switches(tmp_path: Path) -> None:
@@ -85,7 +86,7 @@ def table_of(place: Path, name: str, **columns: list[int] | list[int | None] | l
         for key, values in columns.items()
     }
     pq.write_table(pa.table(arrays), place / f"{name}.parquet")
-    return Run("x", place, {})
+    return bare_run(place)
 
 
 def test_queues_are_drawn_one_by_one(tmp_path: Path) -> None:

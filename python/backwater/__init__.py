@@ -5,9 +5,36 @@
 >>> results.sql("select label, class, p99 from slowdown where size_high_bytes = 3000")
 """
 
-from backwater._core import InputError, version
-from backwater.api import Experiment, Results
-from backwater.results import Run
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-__version__ = version
+if TYPE_CHECKING:
+    from backwater._core import InputError, version
+    from backwater.api import Experiment, Results
+    from backwater.results import Run
+
+    __version__ = version
+
 __all__ = ["Experiment", "InputError", "Results", "Run", "version"]
+
+HOMES = {
+    "Experiment": "api",
+    "InputError": "_core",
+    "Results": "api",
+    "Run": "results",
+    "__version__": "_core",
+    "version": "_core",
+}
+"""The modules of the names above, imported when one is used: the command line hears signals before that."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(f"{__name__}.{HOMES[name]}"), name.strip("_"))
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *HOMES]

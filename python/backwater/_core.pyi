@@ -6,7 +6,22 @@ from typing import Literal, TypedDict
 version: str
 
 class InputError(ValueError):
-    """Something the caller can put right. The message names the place, the value and what was allowed."""
+    """Something the caller can put right. The message names the place, the value and what was allowed.
+
+    What it is made of can be read as well; None where there is no such thing.
+    """
+
+    place: str | None
+    """Where it was written: `fig9.toml:12`, `--set seed=x`, `sizes.csv:7`, `preset "bfc"`."""
+    file: str | None
+    """The file of `place`."""
+    key: str | None
+    """Dotted, such as `workload.0.load`."""
+    value: str | None
+    """As TOML, cut short."""
+    problem: str | None
+    run: str | None
+    """Label of the run it concerns, where the file describes several."""
 
 class Progress(TypedDict):
     """How far a run is. Times are simulated picoseconds."""
@@ -74,6 +89,9 @@ def flows(scenario_json: str, rows: int) -> Batches:
 
     The largest u64 is the size of an endless flow.
     """
+
+def processors() -> int:
+    """How many this process may use: its affinity, and the quota of its control group."""
 
 def schemes() -> str: ...
 def chips() -> str:

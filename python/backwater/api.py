@@ -9,26 +9,37 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import shutil
 import tempfile
 import time
 import weakref
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from backwater import _core, results, sweep
+from backwater import _core, disk, results, sweep
 from backwater.judge import claims
-from backwater.results import FORMAT, MANIFEST, Writer, digest_of, disk_errors
+from backwater.results import FORMAT, digest_of
 from backwater.show import report
+from backwater.signals import Stop
+from backwater.toml_text import toml_value
+from backwater.writer import Writer, build
 
 
 class Results(results.Results):
-    """The runs of one experiment, read from its directory, and able to draw its page."""
+    """The runs of one experiment, read from its directory, judged, and able to draw their page."""
+
+    @cached_property
+    def claims(self) -> list[dict[str, Any]]:
+        """What the experiment expects, judged by the tables."""
+        return claims.of(self)
 
     def report(self) -> Path:
-        """Writes `report.html` and the figures again; returns the page."""
-        with disk_errors(self.path):
-            return report.write([self], self.path)
+        """Writes `claims.json`, `report.html` and the figures again; returns the page.
+
+        # Errors
+        `InputError` naming what could not be written; everything else is.
+        """
+        return report.write([self], self.path)
 
 
 class Experiment:
@@ -50,7 +61,7 @@ class Experiment:
         **more_sets: Any,
     ) -> None:
         changes = {**({} if seed is None else {"seed": seed}), **(sets or {}), **more_sets}
-        self._open(Path(path), [f"{key}={toml_value(value)}" for key, value in changes.items()], scale)
+        self._open(Path(path), [f"{key}={toml_value(value, key)}" for key, value in changes.items()], scale)
 
     @classmethod
     def from_arguments(cls, path: Path, sets: list[str], scale: str | None) -> Experiment:
@@ -91,6 +102,11 @@ class Experiment:
             words += ["--out", str(out)]
         return shlex.join(words)
 
+    @property
+    def scenarios(self) -> dict[str, dict[str, Any]]:
+        """Label to resolved scenario."""
+        return {run["label"]: run["scenario"] for run in self.plan["runs"]}
+
     def run(
         self,
         out: str | os.PathLike[str] | None = None,
@@ -101,84 +117,108 @@ class Experiment:
     ) -> Results:
         """Runs it and writes its directory; without `out`, into a temporary one that lives as long as the results.
 
-        Interrupted, it keeps what was done: then `Results.complete` is False.
+        Interrupted, it keeps what was done, in `Results.path`: then `Results.interrupted` is True, and the same again
+        goes on from there.
 
         # Errors
-        `InputError` when `out` exists or cannot be written.
+        `InputError` when `out` exists or cannot be written, and when claims or page cannot; then the runs are there.
         """
-        temporary = None if out is not None else tempfile.mkdtemp(prefix="backwater-")
-        out = Path(out) if out is not None else Path(temporary or "") / self.path.stem
+        done = self.simulate(out, threads=threads, force=force, watch=watch)
+        if not done.interrupted:
+            try:
+                done.report()
+            except _core.InputError as error:
+                raise _core.InputError(f"{error}\n{kept(len(done.runs), len(done.runs), done.path)}") from error
+        return done
+
+    def simulate(
+        self,
+        out: str | os.PathLike[str] | None = None,
+        *,
+        threads: int | None = None,
+        force: bool = False,
+        watch: sweep.Watch | None = None,
+        stop: Stop | None = None,
+    ) -> Results:
+        """As `run`, without claims, figures and page: `Results.report` makes them."""
+        number = sweep.threads_of(threads)
+        if out is None:
+            temporary = Path(tempfile.mkdtemp(prefix="backwater-"))
+            disk.scratches.add(temporary)
+            try:
+                done = self.simulate(temporary / self.path.stem, threads=threads, watch=watch, stop=stop)
+            except BaseException:
+                disk.forget(temporary)
+                raise
+            weakref.finalize(done, disk.forget, temporary)
+            return done
+        return self._write(Path(out), number, force, watch or sweep.Watch(), stop or Stop())
+
+    def _write(self, out: Path, threads: int, force: bool, watch: sweep.Watch, stop: Stop) -> Results:
         jobs = sweep.jobs_of(self.plan)
-        writer = Writer(out, force=force)
+        writer = Writer(out, self.scenarios, force=force)
         began = time.perf_counter()
+
+        def done() -> list[sweep.Job]:
+            return [job for job in jobs if job.state == "done"]
+
+        def record(*, complete: bool = False, interrupted: bool = True) -> None:
+            timing = self._timing(done(), time.perf_counter() - began)
+            writer.record(self._manifest(done(), out, complete=complete, interrupted=interrupted), timing)
+
         try:
-            failure: BaseException | None = None
-            try:
-                complete = sweep.execute(jobs, writer, threads, watch or sweep.Watch())
-            except (_core.InputError, sweep.SimulatorError) as error:
-                complete, failure = False, error
-            done = [job for job in jobs if job.state == "done"]
-            if failure is not None and not done:
-                raise failure
-            self._describe(writer, done, complete, None if temporary else out, time.perf_counter() - began)
-            try:
-                self._judge_and_draw(writer)
-            except Exception as error:  # No picture is worth the runs: they are kept first.
-                failure = failure or error
-            writer.commit()
+            for job in jobs:
+                if job.label in writer.finished:
+                    job.take(writer.finished[job.label], writer.timings.get(job.label, {}))
+                    watch.on_found(job)
+            record()
+            ended = sweep.execute(jobs, writer, threads, watch, stop, record)
+            if not done():
+                raise KeyboardInterrupt
+            if ended:
+                record(complete=all(job.summary["complete"] for job in jobs), interrupted=False)
+        except (_core.InputError, sweep.SimulatorError) as failure:
+            if not done():
+                writer.close()
+                raise
+            place = writer.commit(interrupted=True)
+            raise type(failure)(f"{failure}\n{kept(len(done()), len(jobs), place)}") from failure
         except BaseException:
-            writer.discard()
+            writer.close()
             raise
-        if failure is not None:
-            kept = f"{len(done)} of {len(jobs)} runs were finished and are kept in {out}"
-            kind = _core.InputError if isinstance(failure, _core.InputError) else sweep.SimulatorError
-            raise kind(f"{failure}\n{kept}") from failure
-        written = Results(out)
-        if temporary is not None:
-            weakref.finalize(written, shutil.rmtree, temporary, ignore_errors=True)
-        return written
+        return Results(writer.commit(interrupted=not ended))
 
-    def _describe(self, writer: Writer, done: list[sweep.Job], complete: bool, out: Path | None, wall_s: float) -> None:
-        """Everything in a run directory that is not a run."""
+    def _timing(self, done: list[sweep.Job], wall_s: float) -> dict[str, Any]:
+        """Wall clock and memory, which are outside what the digest covers."""
         hops = sum(job.summary["packet_hops"] for job in done)
-        writer.write_json(
-            "timing.json",
-            {
-                "wall_s": round(wall_s, 4),
-                "packet_hops": hops,
-                "packet_hops_per_s": round(hops / wall_s) if wall_s > 0 else None,
-                "threads": max((job.threads for job in done), default=0),
-                "processors": os.cpu_count(),
-                "peak_rss_mb": sweep.peak_rss_mb(),
-                "runs": [job.timing() for job in done],
-            },
-        )
-        writer.write_json(
-            MANIFEST,
-            {
-                "format": FORMAT,
-                "name": self.name,
-                "description": self.plan["description"],
-                "version": _core.version,
-                "seed": self.plan["runs"][0]["scenario"]["seed"],
-                "scale": self.scale,
-                "digest": digest_of([job.digest for job in done]),
-                "command": self.command(out),
-                "complete": complete,
-                "figure": self.plan["figure"],
-                "runs": [job.entry() for job in done],
-            },
-        )
+        return {
+            "wall_s": round(wall_s, 4),
+            "packet_hops": hops,
+            "packet_hops_per_s": round(hops / wall_s) if wall_s > 0 else None,
+            "threads": max((job.threads for job in done), default=0),
+            "processors": _core.processors(),
+            "peak_rss_mb": sweep.peak_rss_mb(),
+            "runs": [job.timing() for job in done],
+        }
 
-    def _judge_and_draw(self, writer: Writer) -> None:
-        """Claims, figures and the page."""
-        written = Results(writer.path)
-        if self.plan["expect"]:
-            writer.write_json("claims.json", claims.evaluate(self.plan["expect"], written))
-        with disk_errors(writer.out):
-            report.write([written], writer.path)
+    def _manifest(self, done: list[sweep.Job], out: Path, *, complete: bool, interrupted: bool) -> dict[str, Any]:
+        return {
+            "format": FORMAT,
+            "name": self.name,
+            "description": self.plan["description"],
+            "version": _core.version,
+            "build": build(),
+            "seed": self.plan["runs"][0]["scenario"]["seed"],
+            "scale": self.scale,
+            "digest": digest_of([job.digest for job in done]),
+            "command": self.command(None if out.parent in disk.scratches else out),
+            "complete": complete,
+            "interrupted": interrupted,
+            "figure": self.plan["figure"],
+            "expect": self.plan["expect"],
+            "runs": [job.entry() for job in done],
+        }
 
 
-def toml_value(value: Any) -> str:
-    """A value as `--set` reads it; JSON's strings, numbers, booleans and lists are TOML's."""
-    return json.dumps(value)
+def kept(done: int, planned: int, place: Path) -> str:
+    return f"{done} of {planned} runs were finished and are kept in {place}"

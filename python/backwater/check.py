@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from time import perf_counter
 
@@ -39,7 +38,7 @@ class Estimate:
 def estimate(experiment: Experiment, threads: int | None = None) -> Estimate:
     """Estimates every run, with the speed of this machine measured on the first for half a second."""
     jobs = sweep.jobs_of(experiment.plan)
-    threads = min(threads or os.cpu_count() or 1, max(1, len(jobs)))
+    threads = min(sweep.threads_of(threads), max(1, len(jobs)))
     hops_per_s = trial(jobs[0])
     rows = [
         Row(

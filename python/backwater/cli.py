@@ -1,4 +1,7 @@
-"""The `backwater` command. Exit codes: 0 success, 1 a claim failed, 2 bad input, 70 a bug of ours, 130 interrupted."""
+"""The `backwater` command.
+
+Exit codes: 0 success, 1 a claim failed, 2 bad input, 70 a bug of ours; 130, 143, 129 after SIGINT, SIGTERM, SIGHUP.
+"""
 
 from __future__ import annotations
 
@@ -8,25 +11,29 @@ import os
 import re
 import sys
 import traceback
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.table import Table
 from rich.text import Text
 
-from backwater import _core, check, experiments, ledger, results, tables
-from backwater.api import Experiment
+from backwater import _core, check, disk, entry, experiments, ledger, results, signals, tables
+from backwater.api import Experiment, Results
 from backwater.hpcc import comparison, exporter, fct, importer
 from backwater.judge.measured import as_number
 from backwater.judge.measured import quantity as measured_quantity
 from backwater.plan import bcc, bcc_config, bcc_trial, flowsail
-from backwater.results import Results, Run
+from backwater.results import Run
 from backwater.show import compare, compare_fct, report
-from backwater.sweep import SimulatorError, Watch
+from backwater.show.failures import Undrawn
+from backwater.staging import is_held
+from backwater.sweep import THREADS_MAX, SimulatorError, Watch, threads_of
 from backwater.terminal import count, out, progress_watch, say, size, some, span, verdict_text
+from backwater.writer import Writer, is_finished, left_at, left_of
 
-FAILED, BAD_INPUT, BUG, INTERRUPTED = 1, 2, 70, 130
+FAILED, BAD_INPUT, BUG = 1, 2, 70
 
 app = typer.Typer(
     help="Packet-level simulator of flow control in datacenter networks.",
@@ -50,7 +57,14 @@ Sets = Annotated[
     ),
 ]
 Scale = Annotated[str | None, typer.Option(metavar="SCALE", help="One of the scenario's scales: smoke, quick, paper.")]
-Threads = Annotated[int | None, typer.Option(min=1, help="Threads to use. Results do not depend on it. [default: all]")]
+Threads = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        max=THREADS_MAX,
+        help="Threads to use. Results do not depend on it. [default: one for each processor that may be used]",
+    ),
+]
 Out = Annotated[Path | None, typer.Option(metavar="DIR", help="Directory to write. [default: a fresh one under runs/]")]
 Force = Annotated[bool, typer.Option("--force", help="Replace a run that stands in DIR.")]
 Scenarios = Annotated[list[Path], typer.Argument(metavar="SCENARIO", help="Scenario files (TOML).")]
@@ -93,10 +107,13 @@ def run(
             f"--fct {fct_file}: expected one scenario; `backwater export fct` writes it for each run"
         )
     places = destinations(opened, out_dir)
-    for place in places:
-        results.refuse(place, force=force)
     fct_files = [] if fct_file is None else fct.destinations(fct_file, opened[0].labels, force=force)
-    code = max(run_one(e, place, threads, force) for e, place in zip(opened, places, strict=True))
+    code = 0
+    for experiment, place, todo in planned(opened, places, threads, force):
+        if todo:
+            code = max(code, run_one(experiment, place, threads, force))
+        if signals.heard:
+            raise typer.Exit(signals.code())
     if fct_files:
         write_fct(Results(places[0]).runs, dict(zip(opened[0].labels, fct_files, strict=True)))
     raise typer.Exit(code)
@@ -109,24 +126,81 @@ def destinations(opened: list[Experiment], out_dir: Path | None) -> list[Path]:
     places: list[Path] = []
     for experiment in opened:
         place = (out_dir or Path("runs")) / Path(experiment.invocation[-1]).stem
-        while place in places or (out_dir is None and place.exists()):
+        while place in places or (out_dir is None and (place.exists() or is_held(place))):
             place = results.next_name(place)
         places.append(place)
     return places
 
 
+def planned(
+    opened: list[Experiment], places: list[Path], threads: int | None, force: bool
+) -> list[tuple[Experiment, Path, bool]]:
+    """Experiments with their places, and whether they have to run: of several, those that are finished do not.
+
+    # Errors
+    `InputError` where one cannot be written, before the first runs.
+    """
+    used = threads_of(threads)
+    if threads is not None and used < threads:
+        print(
+            f"Note: --threads {threads}: {used} are used, as many as serve this process's processors", file=sys.stderr
+        )
+    finished = [
+        len(opened) > 1 and not force and is_finished(place, experiment.scenarios)
+        for experiment, place in zip(opened, places, strict=True)
+    ]
+    todo = [not done or all(finished) for done in finished]
+    for experiment, place, runs in zip(opened, places, todo, strict=True):
+        if runs:
+            Writer(place, experiment.scenarios, force=force).close()
+        else:
+            say(f"{place}: finished before; not run again")
+    return list(zip(opened, places, todo, strict=True))
+
+
 def run_one(experiment: Experiment, place: Path, threads: int | None, force: bool) -> int:
     """Runs, tells, and says how to exit."""
-    with progress_watch() as watch:
-        done = experiment.run(place, threads=threads, force=force, watch=watch)
+    with stoppable(lambda: left_of(place)) as stop, progress_watch() as watch:
+        done = experiment.simulate(place, threads=threads, force=force, watch=watch, stop=stop)
+    if done.interrupted:
+        print_runs(done)
+        if done.path != place:
+            say(f"{signals.name()}: {place} stays as it was")
+        say(f"{signals.name()}: {left_at(done.path)}")
+        return signals.code()
+    with signals.during(None, lambda: f"the runs are in {place}; `backwater report {place}` writes what is missing"):
+        return publish(done)
+
+
+@contextlib.contextmanager
+def stoppable(left: Callable[[], str]) -> Iterator[signals.Stop]:
+    """A part of the work that a signal winds down; `left` is what there is of it if it does not end in time."""
+    stop = signals.Stop()
+    try:
+        with signals.during(stop, left):
+            yield stop
+    except KeyboardInterrupt:
+        fail(f"{signals.name()}: nothing was finished", signals.code())
+
+
+def publish(done: Results) -> int:
+    """Judges and draws what is safe on the disk, tells, and says how to exit."""
     print_runs(done)
-    if any(row["verdict"] != "not-run" for row in done.claims) or done.complete:
-        print_claims(done.claims)
+    code = 0
+    try:
+        done.report()
+    except (_core.InputError, Undrawn) as failure:
+        code = BUG if isinstance(failure, Undrawn) else BAD_INPUT
+        print(
+            f"error: {failure}\nThe runs are complete in {done.path}; `backwater report {done.path}` tries this again",
+            file=sys.stderr,
+        )
+    print_claims(done.claims)
     if not done.complete:
-        say(f"Interrupted: what was done is in {place}")
-        return INTERRUPTED
-    say(f"Report: {place / 'report.html'}")
-    return FAILED if any(row["verdict"] == "fail" for row in done.claims) else 0
+        say(f"Not complete: {done.path}: flows are left that did not finish")
+    if code == 0:
+        say(f"Report: {done.path / report.PAGE}")
+    return code or (FAILED if any(row["verdict"] == "fail" for row in done.claims) else 0)
 
 
 @app.command("check")
@@ -205,11 +279,7 @@ def report_command(
         raise _core.InputError("report of several runs: name a directory for it with --out")
     for one in opened:
         one.verify()
-    place = out_dir or run[0]
-    with results.disk_errors(place):
-        place.mkdir(parents=True, exist_ok=True)
-        page = report.write(opened, place)
-    say(f"Report: {page}")
+    say(f"Report: {report.write(list(opened), out_dir or run[0])}")
 
 
 @app.command()
@@ -235,27 +305,38 @@ def reproduce(
     for identifier, one in zip(paths, opened, strict=True):
         one.invocation = ["reproduce", identifier]
     for option, file in (("--json", json_file), ("--ledger", ledger_file)):
-        if file is not None and not file.absolute().parent.is_dir():
-            raise _core.InputError(f"{option} {file}: no such directory: {file.parent}")
+        if file is not None:
+            check_file(option, file)
     if ledger_file is not None:
         ledger.read(ledger_file)
-    places = destinations(opened, out_dir)
-    for place in places:
-        results.refuse(place, force=force)
+    identifiers = {one.path: identifier for identifier, one in zip(paths, opened, strict=True)}
     rows: list[dict[str, Any]] = []
     code = 0
-    for identifier, one, place in zip(paths, opened, places, strict=True):
-        code = max(code, run_one(one, place, threads, force))
+    for one, place, todo in planned(opened, destinations(opened, out_dir), threads, force):
+        if todo:
+            code = max(code, run_one(one, place, threads, force))
+        if signals.heard:
+            raise typer.Exit(signals.code())
         done = Results(place)
         rows += done.claims
-        if code == INTERRUPTED:
-            break
+        if json_file is not None:  # After each, for what is there if this ends before the last.
+            with disk.errors(json_file):
+                disk.write_whole(json_file, json.dumps(rows, indent=2) + "\n")
         if ledger_file is not None:
-            ledger.merge(ledger_file, ledger.rows(identifier, done, one.command(None)))
-    if json_file is not None:
-        with results.disk_errors(json_file):
-            json_file.write_text(json.dumps(rows, indent=2) + "\n")
+            ledger.merge(ledger_file, ledger.rows(identifiers[one.path], done, one.command(None)))
+        if not todo and any(row["verdict"] == "fail" for row in done.claims):
+            code = max(code, FAILED)
     raise typer.Exit(code)
+
+
+def check_file(option: str, file: Path) -> None:
+    """Refuses a file that cannot be written, before the work."""
+    if not file.absolute().parent.is_dir():
+        raise _core.InputError(f"{option} {file}: no such directory: {file.parent}")
+    if file.is_dir():
+        raise _core.InputError(f"{option} {file}: is a directory: expected a file to write")
+    with disk.errors(file), disk.scratch(file):
+        pass
 
 
 @app.command()
@@ -560,15 +641,18 @@ def plan_bcc(
         marking = bcc_config.Marking(made.k_port, low, high, made.pmax, name, queue, interface, kilo)
         systems = bcc_config.configurations(config, marking)
     if out_file is not None:
-        with results.disk_errors(out_file):
-            out_file.write_text(systems[0].text + "\n")
+        with disk.errors(out_file):
+            disk.write_whole(out_file, systems[0].text + "\n")
     tried = []
     if simulate:
-        with progress_watch() if not as_json else contextlib.nullcontext(Watch()) as watch:
-            done = bcc_trial.run(made, flows, bcc.numbers("--loads", loads), keep, watch)
-        if not done.complete:
-            say("Interrupted" if keep is None else f"Interrupted: what was done is in {keep}")
-            raise typer.Exit(INTERRUPTED)
+        with (
+            stoppable(lambda: left_of(keep) if keep is not None else "nothing was kept") as stop,
+            progress_watch() if not as_json else contextlib.nullcontext(Watch()) as watch,
+        ):
+            done = bcc_trial.run(made, flows, bcc.numbers("--loads", loads), keep, watch, stop)
+        if done.interrupted:
+            say(f"{signals.name()}: {left_at(done.path) if keep is not None else 'nothing was kept'}")
+            raise typer.Exit(signals.code())
         tried = bcc_trial.outcome(done)
     if as_json:
         shown = {"configurations": [vars(system) for system in systems], "simulated": tried}
@@ -671,16 +755,21 @@ def print_claims(rows: list[dict[str, Any]]) -> None:
 
 
 def main() -> None:
-    """Entry point: whatever goes wrong is one message on stderr, and an exit code."""
+    """Whatever goes wrong is one message on stderr, and an exit code."""
     try:
+        sys.argv[1:] = texts(sys.argv[1:])
         sys.exit(app(standalone_mode=False) or 0)
     except _core.InputError as error:
         fail(f"error: {error}", BAD_INPUT)
     except (KeyboardInterrupt, typer.Abort):
-        fail("Interrupted: nothing was written", INTERRUPTED)
+        fail(f"{signals.name()}: nothing was finished", signals.code())
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except UnicodeEncodeError as error:  # A path in letters that the locale's encoding lacks.
+        fail(f"error: {error.object!a}: no name in the locale's {error.encoding}; LC_ALL=C.UTF-8 has all", BAD_INPUT)
+    except OSError as error:  # A path that no file system takes, such as one of 300 characters.
+        fail(f"error: {error.filename}: {error.strerror or error}", BAD_INPUT)
     except Exception as error:
         show = getattr(error, "show", None)  # What Typer says of wrong options, with usage.
         if show is not None:
@@ -689,11 +778,25 @@ def main() -> None:
         bug(error)
 
 
+def texts(words: list[str]) -> list[str]:
+    """Arguments as text, whatever the locale; names of files and scenarios end up in documents that are.
+
+    # Errors
+    `InputError` on what is not UTF-8.
+    """
+    try:
+        return [os.fsencode(word).decode() for word in words]
+    except UnicodeDecodeError as error:
+        shown = error.object.decode(errors="backslashreplace")
+        raise _core.InputError(f"argument {shown}: expected UTF-8; a file may need another name") from None
+
+
 def bug(error: Exception) -> None:
     """A failure that no input should cause."""
     if os.environ.get("BACKWATER_TRACEBACK"):
         traceback.print_exc()
-    cause = str(error) if isinstance(error, SimulatorError) else f"{type(error).__name__}: {error}"
+    told = isinstance(error, SimulatorError | Undrawn)
+    cause = str(error) if told else f"{type(error).__name__}: {error}"
     fail(
         f"bug in Backwater {_core.version}: {cause}\n"
         "This is our mistake, not yours. Please report it with the scenario and the command; "
@@ -702,10 +805,10 @@ def bug(error: Exception) -> None:
     )
 
 
-def fail(message: str, code: int) -> None:
+def fail(message: str, code: int) -> NoReturn:
     print(message, file=sys.stderr)
     sys.exit(code)
 
 
 if __name__ == "__main__":
-    main()
+    entry.enter(main)

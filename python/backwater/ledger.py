@@ -15,9 +15,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from backwater import experiments
+from backwater import disk, experiments
 from backwater._core import InputError
-from backwater.results import Results, disk_errors
+from backwater.results import Results
 
 FORMAT = 1
 LEDGER = "ledger.json"
@@ -70,7 +70,7 @@ def read(path: Path) -> list[Row]:
     if not path.exists():
         return []
     try:
-        ledger = json.loads(path.read_text())
+        ledger = json.loads(path.read_text(encoding="utf-8"))
         if ledger["format"] != FORMAT:
             raise InputError(f"{path}: format {ledger['format']}: expected {FORMAT}")
         return [dict(row) for row in ledger["rows"]]
@@ -84,8 +84,8 @@ def merge(path: Path, new: list[Row]) -> None:
     kept = [row for row in read(path) if row["experiment"] not in again]
     order = {name: i for i, name in enumerate(in_order())}
     merged = sorted(kept + new, key=lambda row: order.get(row["experiment"], len(order)))
-    with disk_errors(path):
-        path.write_text(json.dumps({"format": FORMAT, "rows": merged}, indent=1, ensure_ascii=False) + "\n")
+    with disk.errors(path):
+        disk.write_whole(path, json.dumps({"format": FORMAT, "rows": merged}, indent=1, ensure_ascii=False) + "\n")
 
 
 def in_order() -> list[str]:
@@ -113,7 +113,7 @@ def render(place: Path) -> str:
 
 
 def prose(path: Path) -> str:
-    return path.read_text().strip() if path.exists() else ""
+    return path.read_text(encoding="utf-8").strip() if path.exists() else ""
 
 
 def counts(by_paper: dict[str, list[str]], by_experiment: dict[str, list[Row]]) -> str:
@@ -169,13 +169,13 @@ def run_line(listed: list[Row]) -> str:
 def figure_of(name: str) -> dict[str, Any]:
     """The `[figure]` of an experiment's own file, and not of one it extends; of one that is gone, nothing."""
     path = experiments.known().get(name)
-    return tomllib.loads(path.read_text()).get("figure", {}) if path else {}
+    return tomllib.loads(path.read_text(encoding="utf-8")).get("figure", {}) if path else {}
 
 
 def main(place: Path) -> None:
     if not (place / LEDGER).is_file():
         raise SystemExit(f"error: {place}: no {LEDGER} there")
-    place.with_suffix(".md").write_text(render(place))
+    place.with_suffix(".md").write_text(render(place), encoding="utf-8")
 
 
 if __name__ == "__main__":

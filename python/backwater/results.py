@@ -1,23 +1,20 @@
-"""Run directories: written whole or not at all, and read back.
+"""Run directories as they are read: nothing is parsed before its hash is found to be the one that was written.
 
-OUT/manifest.json        what ran: version, seed, scale, digest, command, runs
+OUT/manifest.json        what ran: version, seed, scale, digest, command, expectations, runs with hashes of their files
 OUT/<label>/             one per run: scenario.json (resolved), summary.json, one Parquet file per table
-OUT/claims.json          what the experiment expected and what was measured
-OUT/report.html figures/
 OUT/timing.json          wall clock and memory, outside what the digest covers
+OUT/claims.json          what was measured of what the experiment expects
+OUT/report.html figures/
+
+Manifest and timing carry a seal, the hash of everything else in them. Claims, page and figures follow from the rest.
 """
 
 from __future__ import annotations
 
-import contextlib
-import errno
 import hashlib
 import json
 import os
-import shutil
-import tempfile
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -25,10 +22,19 @@ from typing import Any
 import pyarrow as pa
 
 from backwater import tables
-from backwater._core import InputError, Outcome
+from backwater._core import InputError
+from backwater.disk import sha256
 
-FORMAT = 1
+FORMAT = 2
+UNSEALED = 1
+"""The format before it, whose manifests have no seal."""
 MANIFEST = "manifest.json"
+TIMING = "timing.json"
+CLAIMS = "claims.json"
+SEAL = "sha256"
+ENTRY = {"label": str, "dir": str, "scheme": str, "digest": str, "complete": bool, "params": dict, "files": dict}
+"""What stands in a manifest for each run."""
+HEAD = {"name": str, "version": str, "scale": str, "digest": str, "command": str, "complete": bool, "runs": list}
 
 
 @dataclass(frozen=True)
@@ -39,6 +45,8 @@ class Run:
     path: Path
     entry: dict[str, Any]
     """The run's entry in the manifest."""
+    verified: set[str] = field(default_factory=set, compare=False, repr=False)
+    """Files whose hash has been seen to be right."""
 
     @property
     def scheme(self) -> str:
@@ -65,15 +73,43 @@ class Run:
     @cached_property
     def scenario(self) -> dict[str, Any]:
         """The resolved scenario, every default filled in."""
-        return read_json(self.path / "scenario.json")
+        return parsed(self.file("scenario.json"))
 
     @cached_property
     def summary(self) -> dict[str, Any]:
-        return read_json(self.path / "summary.json")
+        return parsed(self.file("summary.json"))
 
     @property
     def tables(self) -> list[str]:
-        return sorted(path.stem for path in self.path.glob("*.parquet"))
+        return sorted(Path(name).stem for name in self.entry["files"] if name.endswith(".parquet"))
+
+    def file(self, name: str) -> Path:
+        """One of this run's files, which is as it was written.
+
+        # Errors
+        `InputError` where it is missing or its hash is another.
+        """
+        path = self.path / name
+        if name not in self.verified:
+            try:
+                found = sha256(path)
+            except FileNotFoundError:
+                raise refused(path, "missing") from None
+            except OSError as error:
+                raise refused(path, f"cannot be read: {error.strerror}") from error
+            if found != self.entry["files"].get(name):
+                raise refused(path, f"damaged: its hash is not the one in {MANIFEST}")
+            self.verified.add(name)
+        return path
+
+    def verify(self) -> None:
+        """Compares every file with its hash in the manifest.
+
+        # Errors
+        `InputError` naming the first that is missing or is not what was written.
+        """
+        for name in self.entry["files"]:
+            self.file(name)
 
     def table(self, name: str) -> pa.Table:
         """A table of this run.
@@ -81,13 +117,13 @@ class Run:
         # Errors
         `InputError` where there is no such table or the file is damaged.
         """
-        path = self.path / f"{name}.parquet"
-        if not path.exists():
+        if name not in self.tables:
             raise InputError(f"{self.path}: no table '{name}'; there is {', '.join(self.tables) or 'none'}")
+        path = self.file(f"{name}.parquet")
         try:
             return tables.read(path)
         except (OSError, pa.ArrowException) as error:
-            raise InputError(f"{path}: damaged: {error}") from error
+            raise refused(path, f"damaged: {error}") from error
 
 
 class Results:
@@ -99,11 +135,8 @@ class Results:
             raise InputError(f"{self.path}: no such run directory")
         if not (self.path / MANIFEST).is_file():
             raise InputError(f"{self.path}: not a run directory: it has no {MANIFEST}")
-        self.manifest: dict[str, Any] = read_json(self.path / MANIFEST)
-        try:
-            self.runs = [Run(entry["label"], self.path / entry["dir"], entry) for entry in self.manifest["runs"]]
-        except (KeyError, TypeError) as error:
-            raise InputError(f"{self.path / MANIFEST}: not a manifest of ours: {error!r}") from error
+        self.manifest = read_manifest(self.path / MANIFEST)
+        self.runs = [Run(entry["label"], self.path / entry["dir"], entry) for entry in self.manifest["runs"]]
 
     def __repr__(self) -> str:
         return f"Results({str(self.path)!r}, runs={[run.label for run in self.runs]})"
@@ -121,33 +154,40 @@ class Results:
         return self.manifest["complete"]
 
     @property
+    def interrupted(self) -> bool:
+        """Whether it was stopped before all of its runs had ended."""
+        return self.manifest.get("interrupted", not self.complete)
+
+    @property
     def summary(self) -> dict[str, dict[str, Any]]:
         """Label to summary."""
         return {run.label: run.summary for run in self.runs}
 
     @cached_property
     def claims(self) -> list[dict[str, Any]]:
-        path = self.path / "claims.json"
-        return read_json(path) if path.exists() else []
+        return self.judged
+
+    @property
+    def judged(self) -> list[dict[str, Any]]:
+        """Claims as they were judged when they were written; none where they have not been."""
+        path = self.path / CLAIMS
+        return parsed(path) if path.exists() else []
 
     @cached_property
     def timing(self) -> dict[str, Any]:
-        path = self.path / "timing.json"
-        return read_json(path) if path.exists() else {}
+        path = self.path / TIMING
+        if not path.exists():
+            return {"runs": []}
+        return parsed(path) if self.manifest["format"] == UNSEALED else read_sealed(path)
 
     def verify(self) -> None:
-        """Compares every file with its hash in the manifest.
+        """Compares every file of every run with its hash in the manifest.
 
         # Errors
-        `InputError` naming the first file that is missing or is not what was written.
+        `InputError` naming the first that is missing or is not what was written.
         """
         for run in self.runs:
-            for name, written in run.entry.get("files", {}).items():
-                path = run.path / name
-                if not path.is_file():
-                    raise InputError(f"{path}: missing")
-                if sha256(path) != written:
-                    raise InputError(f"{path}: damaged: its hash is not the one in {MANIFEST}")
+            run.verify()
 
     def __getitem__(self, label: str) -> Run:
         for run in self.runs:
@@ -170,6 +210,7 @@ class Results:
         """DuckDB's answer; every table is there, with all runs in it and a `label` column."""
         import duckdb
 
+        self.verify()
         with duckdb.connect() as connection:
             for name in sorted({name for run in self.runs for name in run.tables}):
                 selects = [
@@ -181,80 +222,6 @@ class Results:
                 return connection.sql(query).to_arrow_table()
             except duckdb.Error as error:
                 raise InputError(f"{self.path}: {error}") from error
-
-
-class Writer:
-    """A run directory in the making: a hidden directory beside it that takes its name in one step.
-
-    # Errors
-    `InputError` where the directory exists or cannot be made.
-    """
-
-    def __init__(self, out: Path, *, force: bool = False) -> None:
-        self.out = out
-        refuse(out, force=force)
-        with disk_errors(out):
-            out.parent.mkdir(parents=True, exist_ok=True)
-            self.path = Path(tempfile.mkdtemp(prefix=f".{out.name}.", suffix=".partial", dir=out.parent))
-            self.path.chmod(0o777 & ~current_umask())
-
-    def write_run(
-        self, label: str, scenario: dict[str, Any], outcome: Outcome
-    ) -> tuple[dict[str, Any], dict[str, str]]:
-        """Writes one run, or nothing of it; returns its summary, and SHA-256 by file."""
-        path = self.path / label
-        text = json.dumps(scenario, indent=2) + "\n"
-        scenario_digest = hashlib.sha256(text.encode()).hexdigest()
-        summary = json.loads(outcome.summary())
-        try:
-            with disk_errors(self.out):
-                path.mkdir()
-                (path / "scenario.json").write_text(text)
-                (path / "summary.json").write_text(json.dumps(summary, indent=2) + "\n")
-                for table in outcome.tables():
-                    tables.write(outcome, table, path / f"{table}.parquet", scenario_digest)
-                hashes = {file.name: sha256(file) for file in sorted(path.iterdir())}
-        except BaseException:
-            shutil.rmtree(path, ignore_errors=True)
-            raise
-        return summary, hashes
-
-    def write_json(self, name: str, value: object) -> None:
-        path = self.path / name
-        try:
-            with disk_errors(self.out):
-                path.write_text(json.dumps(value, indent=2) + "\n")
-        except BaseException:
-            path.unlink(missing_ok=True)
-            raise
-
-    def commit(self) -> None:
-        """Takes the final name; what stood there goes only now."""
-        with disk_errors(self.out):
-            aside = None
-            if self.out.exists():
-                aside = Path(tempfile.mkdtemp(prefix=f".{self.out.name}.", suffix=".old", dir=self.out.parent))
-                self.out.rename(aside / "old")
-            self.path.rename(self.out)
-            if aside is not None:
-                shutil.rmtree(aside, ignore_errors=True)
-
-    def discard(self) -> None:
-        shutil.rmtree(self.path, ignore_errors=True)
-
-
-def refuse(out: Path, *, force: bool) -> None:
-    """Raises `InputError` if `out` may not be written."""
-    if not out.exists() and not out.is_symlink():
-        return
-    if not out.is_dir():
-        raise InputError(f"{out}: exists and is not a directory; name another with --out")
-    if not any(out.iterdir()):
-        return
-    if not (out / MANIFEST).exists():
-        raise InputError(f"{out}: holds files that are no run of ours; name another directory with --out")
-    if not force:
-        raise InputError(f"{out}: holds a run already; name another directory with --out, or replace it with --force")
 
 
 def next_name(place: Path) -> Path:
@@ -270,36 +237,81 @@ def digest_of(digests: list[str]) -> str:
     return hashlib.sha256("\n".join(digests).encode()).hexdigest()
 
 
-def read_json(path: Path) -> Any:
+def read_manifest(path: Path) -> dict[str, Any]:
+    """A manifest of ours, as it was written.
+
+    # Errors
+    `InputError` where it is damaged, of another format, or no such thing.
+    """
+    manifest = parsed(path)
+    known = isinstance(manifest, dict) and manifest.get("format")
+    if known == UNSEALED and type(known) is int:
+        return checked(path, manifest)
+    if isinstance(manifest, dict) and "format" in manifest and (type(known) is not int or known != FORMAT):
+        raise refused(path, f"format {known!r}: expected {UNSEALED} or {FORMAT}")
+    return checked(path, unsealed(path, manifest))
+
+
+def checked(path: Path, manifest: dict[str, Any]) -> dict[str, Any]:
+    """Whether everything is there that is read without asking."""
+
+    def check(table: Any, shape: dict[str, type], where: str) -> None:
+        if not isinstance(table, dict):
+            raise refused(path, f"not a manifest of ours: {where} is no table")
+        for key, kind in shape.items():
+            if not isinstance(table.get(key), kind):
+                raise refused(path, f"not a manifest of ours: {where} has no '{key}' of type {kind.__name__}")
+
+    check(manifest, HEAD, "it")
+    for i, entry in enumerate(manifest["runs"]):
+        check(entry, ENTRY, f"runs[{i}]")
+        if Path(entry["dir"]).name != entry["dir"]:
+            raise refused(path, f"not a manifest of ours: runs[{i}].dir = {entry['dir']!r}: expected a plain name")
+    return manifest
+
+
+def sealed(value: dict[str, Any]) -> str:
+    """As JSON, with a hash of everything in it."""
+    return json.dumps(value | {SEAL: seal_of(value)}, indent=2) + "\n"
+
+
+def read_sealed(path: Path) -> dict[str, Any]:
+    """What `sealed` wrote.
+
+    # Errors
+    `InputError` where it is damaged.
+    """
+    return unsealed(path, parsed(path))
+
+
+def unsealed(path: Path, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict) or SEAL not in value:
+        raise refused(path, f"not a {path.stem} of ours: it has no '{SEAL}' over what is in it")
+    if value.pop(SEAL) != seal_of(value):
+        raise refused(path, f"damaged: its '{SEAL}' is not that of what is in it")
+    return value
+
+
+def seal_of(value: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(value, separators=(",", ":")).encode()).hexdigest()
+
+
+def parsed(path: Path) -> Any:
+    """A file of JSON."""
     try:
-        return json.loads(path.read_text())
+        return json.loads(path.read_bytes())
     except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
-    except ValueError as error:
-        raise InputError(f"{path}: damaged: {error}") from error
+        raise refused(path, f"cannot be read: {error.strerror or error}") from error
+    except (ValueError, RecursionError) as error:
+        raise refused(path, f"damaged: {error}") from error
 
 
-@contextlib.contextmanager
-def disk_errors(out: Path) -> Iterator[None]:
-    """Turns what the file system refuses into a message for the user."""
-    try:
-        yield
-    except OSError as error:
-        full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-        reason = "the disk is full" if full else error.strerror or str(error)
-        where = f" ({error.filename})" if error.filename and str(error.filename) != str(out) and not full else ""
-        raise InputError(f"{out}: cannot be written: {reason}{where}") from error
-
-
-def current_umask() -> int:
-    mask = os.umask(0o22)
-    os.umask(mask)
-    return mask
-
-
-def sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def refused(path: Path, problem: str) -> InputError:
+    """What a file of a run directory is refused for."""
+    error = InputError(f"{path}: {problem}")
+    error.place = error.file = str(path)
+    error.problem = problem
+    return error
 
 
 def quoted(text: str) -> str:

@@ -1,13 +1,13 @@
 """Runs a plan: several runs at a time, one thread each, while processors and memory allow.
 
-Neither the order of completion nor the number of threads changes a byte of the results. Each run is written as soon as
-it ends, so a plan holds no more than the runs in progress.
+Neither the order of completion nor the number of threads changes a byte of the results. Each run is written and
+recorded as soon as it ends, so a plan holds no more than the runs in progress, and nothing that ended is lost.
 """
 
 from __future__ import annotations
 
 import json
-import os
+import operator
 import queue
 import resource
 import sys
@@ -18,11 +18,16 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
 from backwater import _core
-from backwater.results import Writer
+from backwater.results import Run
+from backwater.signals import Stop
+from backwater.writer import Writer
 
 MEMORY_TOGETHER_MB = 900
 """Runs go side by side while their estimates add up to no more than this."""
 POLL_S = 0.1
+THREADS_MAX = 1024
+THREADS_PER_PROCESSOR = 4
+"""More than this only wait for each other."""
 
 T = TypeVar("T")
 
@@ -48,6 +53,19 @@ class Job:
     digest: str = ""
     digests: dict[str, str] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
+    cancelled: bool = False
+
+    def take(self, run: Run, timing: dict[str, Any]) -> None:
+        """This run was finished before; its timing is known if it was written."""
+        self.state = "done"
+        self.summary, self.files = run.summary, run.entry["files"]
+        self.digest, self.digests = run.digest, run.digests
+        self.wall_s, self.threads = timing.get("wall_s", 0.0), timing.get("threads", 1)
+
+    @property
+    def cut_short(self) -> bool:
+        """It was stopped before its end."""
+        return self.cancelled and not self.summary["complete"]
 
     @property
     def expected_hops(self) -> float:
@@ -77,6 +95,7 @@ class Job:
             "digests": self.digests,
             "dir": self.label,
             "complete": bool(self.summary["complete"]),
+            "cut_short": self.cut_short,
             "files": self.files,
         }
 
@@ -94,6 +113,7 @@ class Job:
 class Watch:
     """Hears of a sweep's progress; this one keeps silent."""
 
+    def on_found(self, job: Job) -> None: ...
     def on_start(self, job: Job) -> None: ...
     def on_tick(self, jobs: list[Job]) -> None: ...
     def on_done(self, job: Job) -> None: ...
@@ -108,63 +128,98 @@ def jobs_of(plan: dict[str, Any]) -> list[Job]:
     return jobs
 
 
-def execute(jobs: list[Job], writer: Writer, threads: int | None, watch: Watch) -> bool:
-    """Runs all jobs; True if every one ran to its end. False after Ctrl-C: what was done by then is written.
+def execute(
+    jobs: list[Job], writer: Writer, threads: int, watch: Watch, stop: Stop, record: Callable[[], None]
+) -> bool:
+    """Runs all jobs that wait, and records each that ends; True if every one ran to its end.
+
+    False after Ctrl-C or where `stop` wants it: what was done by then is written.
 
     # Errors
     `InputError` when the disk refuses, `SimulatorError` when the simulator fails. Runs written before that stay.
     """
-    threads = threads or os.cpu_count() or 1
-    together = min(threads, len(jobs))
-    for job in jobs:
+    waiting = [job for job in jobs if job.state == "waiting"]
+    together = max(1, min(threads, len(waiting)))
+    for job in waiting:
         job.threads = max(1, threads // together)
 
     events: queue.SimpleQueue[tuple[Job, BaseException | None]] = queue.SimpleQueue()
-    waiting = list(jobs)
     active: list[Job] = []
     stopped: BaseException | None = None
 
-    def stop(reason: BaseException) -> None:
+    def wind_down(reason: BaseException) -> None:
         nonlocal stopped
         stopped = stopped or reason
         for job in waiting:
             job.state = "skipped"
         waiting.clear()
         for job in active:
-            if job.run is not None:
-                job.run.cancel()
+            job.cancelled = True
+            if (run := job.run) is not None:
+                run.cancel()
 
     while waiting or active:
         try:
+            if stop.is_wanted() and stopped is None:
+                wind_down(KeyboardInterrupt())
+            if stop.is_due():
+                for job in active:
+                    job.state = "skipped"
+                break
             while waiting and len(active) < together and fits(waiting[0], active):
                 job = waiting.pop(0)
-                active.append(job)
-                job.state, job.started = "running", time.perf_counter()
+                job.state, job.started = "skipped", time.perf_counter()
                 job.run = start(job)
+                job.state = "running"
+                active.append(job)
                 threading.Thread(target=follow, args=(job, writer, events), daemon=True).start()
                 watch.on_start(job)
             try:
-                job, error = events.get(timeout=POLL_S)
+                job, error = events.get(timeout=POLL_S if stopped is None else POLL_S / 10)
             except queue.Empty:
-                watch.on_tick(jobs)
+                if stopped is None:
+                    watch.on_tick(jobs)
                 continue
             active.remove(job)
-            if error is None:
+            try:
+                if error is not None:
+                    raise error
                 job.state = "done"
-                watch.on_done(job)
-            else:
+                record()
+            except BaseException:
                 job.state = "skipped"
-                stop(error)
+                raise
+            watch.on_done(job)
         except KeyboardInterrupt as interrupt:
             if isinstance(stopped, KeyboardInterrupt):
                 raise  # Asked twice: do not even write.
-            stop(interrupt)
+            wind_down(interrupt)
+        except (_core.InputError, SimulatorError) as error:
+            wind_down(error)
 
     if stopped is None:
         return True
     if isinstance(stopped, KeyboardInterrupt):
         return False
     raise stopped
+
+
+def threads_of(asked: object) -> int:
+    """How many to use of what was asked for, by default one for each processor that this process may use.
+
+    # Errors
+    `InputError` where it is no number of threads.
+    """
+    if asked is None:
+        return _core.processors()
+    try:
+        number = -1 if isinstance(asked, bool) else operator.index(asked)  # type: ignore[arg-type]
+    except TypeError:
+        number = -1
+    if not 1 <= number <= THREADS_MAX:
+        shown = repr(asked) if not isinstance(asked, int) or abs(asked) < 10**40 else "a number of many digits"
+        raise _core.InputError(f"threads = {shown}: expected a whole number from 1 to {THREADS_MAX}")
+    return min(number, THREADS_PER_PROCESSOR * _core.processors())
 
 
 def fits(job: Job, active: list[Job]) -> bool:
@@ -191,8 +246,10 @@ def follow(job: Job, writer: Writer, events: queue.SimpleQueue[tuple[Job, BaseEx
         job.summary, job.files = writer.write_run(job.label, job.scenario, outcome)
         del outcome
         events.put((job, None))
-    except BaseException as error:  # Whatever it is, the main thread decides.
+    except (_core.InputError, SimulatorError) as error:
         events.put((job, error))
+    except BaseException as error:  # Whatever it is, the main thread decides.
+        events.put((job, SimulatorError(f"run '{job.label}': {type(error).__name__}: {error}")))
 
 
 def guarded(job: Job, call: Callable[[], T]) -> T:

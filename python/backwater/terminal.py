@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Iterator
+from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
@@ -12,9 +13,11 @@ from rich.text import Text
 
 from backwater.sweep import Job, Watch
 
-out = Console(highlight=False)
+PLAIN: Any = {"highlight": False, "markup": False, "emoji": False}
+"""Names are shown as they are: brackets and colons in them mean nothing."""
+out = Console(**PLAIN)
 if not out.is_terminal:
-    out = Console(highlight=False, width=160)
+    out = Console(**PLAIN, width=160)
 
 PLAIN_EVERY_S = 10.0
 VERDICT_STYLE = {"pass": "green", "fail": "bold red", "direction": "yellow", "fact": "dim", "not-run": "dim"}
@@ -56,7 +59,7 @@ def span(seconds: float) -> str:
 
 def say(line: str) -> None:
     """A line that is neither wrapped nor interpreted."""
-    out.print(line, markup=False, soft_wrap=True)
+    out.print(line, soft_wrap=True)
 
 
 def verdict_text(verdict: str) -> Text:
@@ -70,7 +73,7 @@ def progress_watch() -> Iterator[Watch]:
         yield Lines()
         return
     columns = (
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         TextColumn("{task.percentage:>3.0f} %"),
         TextColumn("{task.fields[rate]}"),
@@ -87,6 +90,9 @@ class Bars(Watch):
         self.progress = progress
         self.whole = progress.add_task("all runs", total=1.0, rate="", visible=False)
         self.tasks: dict[str, TaskID] = {}
+
+    def on_found(self, job: Job) -> None:
+        self.progress.console.print(found(job), markup=False)
 
     def on_start(self, job: Job) -> None:
         self.tasks[job.label] = self.progress.add_task(job.label, total=1.0, rate="")
@@ -111,6 +117,9 @@ class Lines(Watch):
     def __init__(self) -> None:
         self.last = time.monotonic()
 
+    def on_found(self, job: Job) -> None:
+        self.say(found(job))
+
     def on_start(self, job: Job) -> None:
         self.say(f"{job.label}: started, about {count(job.expected_hops)} packet-hops")
 
@@ -128,6 +137,10 @@ class Lines(Watch):
     def say(self, line: str) -> None:
         self.last = time.monotonic()
         print(line, flush=True)
+
+
+def found(job: Job) -> str:
+    return f"{job.label}: finished before; not simulated again"
 
 
 def rate(job: Job) -> str:

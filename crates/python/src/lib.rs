@@ -20,24 +20,41 @@ create_exception!(
     "What the user gave cannot be used; the message says where and why."
 );
 
+/// What an `InputError` says beside its message; `None` where it has no such thing.
+const ATTRIBUTES: [&str; 6] = ["place", "file", "key", "value", "problem", "run"];
+
 fn refused(error: scenario::Error) -> PyErr {
-    InputError::new_err(error.to_string())
+    let refusal = InputError::new_err(error.to_string());
+    let file = error.file().map(String::from);
+    let key = Some(error.key).filter(|key| !key.is_empty());
+    let values = [Some(error.place), file, key, error.value, Some(error.problem), error.run];
+    Python::attach(|py| {
+        for (name, value) in ATTRIBUTES.into_iter().zip(values) {
+            // An exception takes any attribute; if it ever does not, its message says the same.
+            let _ = refusal.value(py).setattr(name, value);
+        }
+    });
+    refusal
 }
 
 fn json<T: serde::Serialize>(value: &T) -> PyResult<String> {
     serde_json::to_string(value).map_err(|e| PyRuntimeError::new_err(e.to_string()))
 }
 
-/// Reads a scenario file into a plan, as JSON.
+/// Reads a scenario file into a plan, as JSON. Other Python threads run meanwhile, as in everything that may take long.
 #[pyfunction]
 #[pyo3(signature = (path, sets, scale=None))]
-fn load(path: &str, sets: Vec<String>, scale: Option<&str>) -> PyResult<String> {
-    json(&scenario::load(Path::new(path), &sets, scale).map_err(refused)?)
+fn load(py: Python<'_>, path: &str, sets: Vec<String>, scale: Option<&str>) -> PyResult<String> {
+    py.detach(|| json(&scenario::load(Path::new(path), &sets, scale).map_err(refused)?))
 }
 
 /// Starts a run on threads of its own.
 #[pyfunction]
-fn start(scenario_json: &str, threads: usize) -> PyResult<Run> {
+fn start(py: Python<'_>, scenario_json: &str, threads: usize) -> PyResult<Run> {
+    py.detach(|| begin(scenario_json, threads))
+}
+
+fn begin(scenario_json: &str, threads: usize) -> PyResult<Run> {
     let scenario = scenario::from_json(scenario_json).map_err(refused)?;
     let watch = Arc::new(Watch::default());
     let (send, done) = mpsc::channel();
@@ -150,14 +167,14 @@ impl Outcome {
     }
 
     /// Columns of a table, at most `rows` rows at a time.
-    fn batches(&self, table: &str, rows: usize) -> PyResult<Batches> {
+    fn batches(&self, py: Python<'_>, table: &str, rows: usize) -> PyResult<Batches> {
         let columns = match table {
             "flows" => {
                 // The rows borrow the outcome, so they are drawn on a thread that owns a share of it.
                 let inner = self.inner.clone();
                 return Ok(Batches::drawn(move |send| tables::flow_batches(&inner, rows.max(1)).all(send)));
             }
-            name => tables::table(&self.inner, name),
+            name => py.detach(|| tables::table(&self.inner, name)),
         };
         let columns = columns.ok_or_else(|| PyKeyError::new_err(format!("no table is called {table}")))?;
         Ok(Batches { source: Mutex::new(Source::Whole(Some(columns))) })
@@ -214,22 +231,27 @@ impl Batches {
 
 /// What a run will take, as JSON.
 #[pyfunction(name = "estimate")]
-fn estimate_run(scenario_json: &str) -> PyResult<String> {
-    json(&estimate::estimate(&scenario::from_json(scenario_json).map_err(refused)?))
+fn estimate_run(py: Python<'_>, scenario_json: &str) -> PyResult<String> {
+    py.detach(|| json(&estimate::estimate(&scenario::from_json(scenario_json).map_err(refused)?)))
 }
 
 /// Nodes and links, as JSON.
 #[pyfunction]
 fn network(py: Python<'_>, scenario_json: &str) -> PyResult<String> {
-    let scenario = scenario::from_json(scenario_json).map_err(refused)?;
-    py.detach(|| json(&preview::network(&scenario)))
+    py.detach(|| json(&preview::network(&scenario::from_json(scenario_json).map_err(refused)?)))
 }
 
 /// The flows in order of arrival, at most `rows` at a time.
 #[pyfunction]
-fn flows(scenario_json: &str, rows: usize) -> PyResult<Batches> {
-    let scenario = scenario::from_json(scenario_json).map_err(refused)?;
+fn flows(py: Python<'_>, scenario_json: &str, rows: usize) -> PyResult<Batches> {
+    let scenario = py.detach(|| scenario::from_json(scenario_json).map_err(refused))?;
     Ok(Batches::drawn(move |send| preview::flow_batches(&scenario, rows.max(1)).all(send)))
+}
+
+/// Processors that this process may use: its affinity, and the quota of its control group.
+#[pyfunction]
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, |n| n.get())
 }
 
 /// The schemes, as JSON.
@@ -259,7 +281,11 @@ fn scenario_schema() -> PyResult<String> {
 #[pymodule]
 fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("version", env!("CARGO_PKG_VERSION"))?;
-    m.add("InputError", m.py().get_type::<InputError>())?;
+    let input_error = m.py().get_type::<InputError>();
+    for name in ATTRIBUTES {
+        input_error.setattr(name, m.py().None())?;
+    }
+    m.add("InputError", input_error)?;
     m.add_class::<Run>()?;
     m.add_class::<Outcome>()?;
     m.add_class::<Batches>()?;
@@ -268,6 +294,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(estimate_run, m)?)?;
     m.add_function(wrap_pyfunction!(network, m)?)?;
     m.add_function(wrap_pyfunction!(flows, m)?)?;
+    m.add_function(wrap_pyfunction!(processors, m)?)?;
     m.add_function(wrap_pyfunction!(schemes, m)?)?;
     m.add_function(wrap_pyfunction!(chips, m)?)?;
     m.add_function(wrap_pyfunction!(tables_schema, m)?)?;

@@ -27,6 +27,18 @@ impl Error {
         Error { place: place.into(), key: String::new(), value: None, problem: problem.into(), run: None }
     }
 
+    /// The file that `place` is in: `fig9.toml` for `fig9.toml:12`; none for a `--set`, a preset, a chip or resolved JSON.
+    pub fn file(&self) -> Option<&str> {
+        let elsewhere = ["--set ", "preset \"", "chip \"", "resolved scenario"];
+        if elsewhere.iter().any(|start| self.place.starts_with(start)) {
+            return None;
+        }
+        match self.place.rsplit_once(':') {
+            Some((file, line)) if !line.is_empty() && line.bytes().all(|b| b.is_ascii_digit()) => Some(file),
+            _ => Some(&self.place),
+        }
+    }
+
     fn text(&self) -> String {
         // `--set seed=x` already says key and value.
         let set = self.place.strip_prefix("--set ").and_then(|set| set.split_once('='));
@@ -47,5 +59,24 @@ impl Error {
         }
         // One line, whatever the user wrote into keys and names.
         text.chars().map(legible).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Error;
+
+    #[test]
+    fn the_file_of_a_place_is_without_its_line() {
+        let cases = [
+            ("fig9.toml:12", Some("fig9.toml")),
+            ("a:b/fig9.toml", Some("a:b/fig9.toml")),
+            ("--set seed=x:1", None),
+            ("preset \"bfc\"", None),
+            ("resolved scenario", None),
+        ];
+        for (place, file) in cases {
+            assert_eq!(Error::at(place, "is wrong").file(), file);
+        }
     }
 }

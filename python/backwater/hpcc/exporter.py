@@ -6,8 +6,6 @@ What that simulator has no words for is written as nearly as it can be and told;
 from __future__ import annotations
 
 import json
-import shutil
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from backwater import _core
+from backwater import _core, disk
 from backwater._core import InputError
 from backwater.hpcc import control, flows, topology, units
 from backwater.hpcc.flows import Flow
@@ -25,7 +23,6 @@ from backwater.hpcc.importer import LINK_DOWN_EPOCH_NS
 from backwater.hpcc.switch_table import K_MAX_KB, default_k, port_rates
 from backwater.hpcc.topology import Link, Network
 from backwater.hpcc.units import resolved
-from backwater.results import disk_errors
 from backwater.tables import NULL_U64, NUMPY
 from backwater.terminal import size, some
 
@@ -116,17 +113,14 @@ def write(exported: Exported, place: Path, *, force: bool) -> None:
     standing = [place / name for name in exported.files if (place / name).exists()]
     if standing and not force:
         raise InputError(f"{standing[0]}: exists; name another directory, or replace it with --force")
-    with disk_errors(place):
+    with disk.errors(place):
         place.parent.mkdir(parents=True, exist_ok=True)
-        partial = Path(tempfile.mkdtemp(prefix=f".{place.name}.", suffix=".partial", dir=place.parent))
-        try:
+        with disk.scratch(place) as partial:
             for name, text in exported.files.items():
                 (partial / name).write_text(text, encoding="utf-8")
             place.mkdir(exist_ok=True)
             for name in exported.files:
                 (partial / name).replace(place / name)
-        finally:
-            shutil.rmtree(partial, ignore_errors=True)
 
 
 def as_network(scenario: dict[str, Any], core: dict[str, Any], notes: list[str]) -> Network:

@@ -9,7 +9,6 @@ ConWeave                numbers of nodes
 from __future__ import annotations
 
 import re
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,10 +18,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from backwater import disk
 from backwater._core import InputError
 from backwater.hpcc.units import resolved
 from backwater.hpcc.words import INTEGER, rows, wrong
-from backwater.results import MANIFEST, Results, Run, disk_errors
+from backwater.results import MANIFEST, Results, Run
 
 Array = npt.NDArray[np.int64]
 
@@ -214,13 +214,6 @@ def destinations(file: Path, labels: list[str], *, force: bool) -> list[Path]:
 def write(run: Run, place: Path) -> Finished:
     """Writes a run's completion times, whole or not at all."""
     finished = of_run(run)
-    with disk_errors(place):
-        write_whole(place, text(finished))
+    with disk.errors(place):
+        disk.write_whole(place, text(finished))
     return finished
-
-
-def write_whole(place: Path, text: str) -> None:
-    """Writes a file that takes its name when it is complete."""
-    with tempfile.TemporaryDirectory(prefix=f".{place.name}.", suffix=".partial", dir=place.parent) as partial:
-        (Path(partial) / place.name).write_text(text, encoding="utf-8")
-        (Path(partial) / place.name).replace(place)

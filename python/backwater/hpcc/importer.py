@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import shutil
-import tempfile
 from pathlib import Path
 
-from backwater import _core
+from backwater import _core, disk
 from backwater._core import InputError
 from backwater.hpcc import config, flows, topology, units
 from backwater.hpcc.flows import Flow
@@ -16,7 +13,6 @@ from backwater.hpcc.host_table import host_section, some_of
 from backwater.hpcc.imported import Imported, aligned, listing
 from backwater.hpcc.switch_table import switch_section
 from backwater.hpcc.topology import Network
-from backwater.results import disk_errors
 from backwater.terminal import size, some
 
 MODE_OF = {"dctcp": 8, "dcqcn": 1, "hpcc": 3, "pint": 10, "timely": 7, "line-rate": 0}
@@ -73,13 +69,11 @@ def write(imported: Imported, out: Path, *, force: bool) -> list[Path]:
     standing = [out.with_name(name) for name in files if out.with_name(name).exists()]
     if standing and not force:
         raise InputError(f"{standing[0]}: exists; name another file with -o, or replace it with --force")
-    with disk_errors(out):
+    with disk.errors(out):
         out.parent.mkdir(parents=True, exist_ok=True)
-        partial = Path(tempfile.mkdtemp(prefix=f".{out.name}.", suffix=".partial", dir=out.parent))
-    try:
-        with disk_errors(out):
-            for name, text in files.items():
-                (partial / name).write_text(text, encoding="utf-8")
+    with disk.errors(out), disk.scratch(out) as partial:
+        for name, text in files.items():
+            (partial / name).write_text(text, encoding="utf-8")
         try:
             _core.load(str(partial / out.name), [], None)
         except InputError as error:
@@ -87,12 +81,8 @@ def write(imported: Imported, out: Path, *, force: bool) -> list[Path]:
             raise InputError(
                 f"{imported.network.path} and {imported.flows.path}: no network to run: {problem}"
             ) from error
-        with disk_errors(out):
-            for name in reversed(files):  # The scenario last, when its lists are there.
-                (partial / name).replace(out.with_name(name))
-    finally:
-        with contextlib.suppress(OSError):
-            shutil.rmtree(partial)
+        for name in reversed(files):  # The scenario last, when its lists are there.
+            (partial / name).replace(out.with_name(name))
     return [out.with_name(name) for name in files]
 
 

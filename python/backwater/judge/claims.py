@@ -188,6 +188,14 @@ def tells_apart(key: str, expectation: Expectation) -> bool:
     return bool(each) if key == "variant" else key not in ("summary", "scenario") or len(each[key]) > 1
 
 
+def of(results: Results) -> list[dict[str, Any]]:
+    """What an experiment expects, judged by its tables; of an older version's, what was judged then."""
+    expected = results.manifest.get("expect")
+    if expected is None:
+        return results.judged
+    return evaluate(expected, results) if expected else []
+
+
 def evaluate(expect: list[Expectation], results: Results) -> list[dict[str, Any]]:
     """A row for each claim.
 

@@ -13,17 +13,18 @@ from __future__ import annotations
 
 import json
 import math
-import tempfile
 from pathlib import Path
 from typing import Any
 
 from rich.table import Table
 
+from backwater import disk
 from backwater._core import InputError
 from backwater.api import Experiment
 from backwater.judge.measured import Columns, NoData, as_number
 from backwater.plan.bcc import Plan, whole
-from backwater.results import Results, Run, disk_errors
+from backwater.results import Results, Run
+from backwater.signals import Stop
 from backwater.sweep import Watch
 from backwater.terminal import count, size, span
 
@@ -148,20 +149,24 @@ def toml(value: Any) -> str:
     return json.dumps(value)
 
 
-def run(made: Plan, flows: int, loads: tuple[float, ...], keep: Path | None, watch: Watch) -> Results:
-    """Runs it, and keeps scenario and results in a directory if one is given.
+def run(
+    made: Plan, flows: int, loads: tuple[float, ...], keep: Path | None, watch: Watch, stop: Stop | None = None
+) -> Results:
+    """Runs it until `stop` wants otherwise, and keeps scenario and results in a directory if one is given.
 
     # Errors
     `InputError` where the plan cannot be simulated, or the directory exists or cannot be written.
     """
     refuse(made, flows, loads)
-    with tempfile.TemporaryDirectory(prefix="backwater-") as place:
-        file = Path(place) / "bcc.toml"
-        file.write_text(scenario(made, flows, loads))
-        done = Experiment(file).run(keep, watch=watch)
+    with disk.scratch() as place:
+        file = place / "bcc.toml"
+        file.write_text(scenario(made, flows, loads), encoding="utf-8")
+        done = Experiment(file).simulate(keep, watch=watch, stop=stop)
+        if not done.interrupted:
+            done.report()
     if keep is not None:
-        with disk_errors(keep):
-            (keep / file.name).write_text(scenario(made, flows, loads))
+        with disk.errors(keep):
+            disk.write_whole(keep / file.name, scenario(made, flows, loads))
     return done
 
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from rich.table import Table
 
+from backwater import disk
 from backwater._core import InputError
 from backwater.hpcc.comparison import PERCENTILES, Comparison, Estimate, Integers
-from backwater.hpcc.fct import Finished, write_whole
-from backwater.results import disk_errors
+from backwater.hpcc.fct import Finished
 from backwater.show.compare import bin_name
 from backwater.terminal import count, some
 
@@ -164,10 +164,10 @@ def check_places(json_file: Path | None, picture: Path | None) -> None:
 
 def write(done: Comparison, json_file: Path | None, picture: Path | None) -> None:
     if json_file is not None:
-        with disk_errors(json_file):
-            write_whole(json_file, json.dumps(as_json(done), indent=2) + "\n")
+        with disk.errors(json_file):
+            disk.write_whole(json_file, json.dumps(as_json(done), indent=2) + "\n")
     if picture is not None:
         from backwater.show import figures  # Matplotlib takes a third of a second to import: only where it draws.
 
-        with disk_errors(picture):
+        with disk.errors(picture):
             figures.save_comparison(done, picture)

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-import tempfile
+import itertools
+import re
+import unicodedata
+import warnings
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import matplotlib
 import numpy as np
 from matplotlib import rc_context
 from matplotlib.axes import Axes
@@ -13,9 +19,11 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from backwater import disk
 from backwater.hpcc.comparison import Comparison
 from backwater.judge.measured import quantity
 from backwater.show import series
+from backwater.show.failures import Failures
 from backwater.terminal import size
 
 COLOURS = ("#1f5fbf", "#d1571c", "#1c8a5a", "#9b3fb5", "#a97a00", "#0f8fa3", "#c2327d", "#5d6b2e")
@@ -24,29 +32,42 @@ DPI = 160
 LOG_FLOWS = 100
 """Above this many active flows their axis is logarithmic."""
 CDF_POINTS = 2000
+LONGEST = 300
+"""Signs of a name that are drawn."""
+CONTROLS = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+"""Categories of signs that are no letters: controls, formats, surrogates, ends of lines and paragraphs."""
 NAMES = {"mean": "average", "p50": "median", "p95": "95th percentile", "p99": "99th percentile"}
 
 
 def write(data: dict[str, Any], place: Path) -> list[Path]:
-    """Draws what there is to draw."""
+    """Draws what there is to draw.
+
+    # Errors
+    `InputError` and `Undrawn` naming the figures that failed, when the others are drawn.
+    """
     place.mkdir(exist_ok=True)
-    runs = data["runs"]
+    runs, wanted = printable(data["runs"]), printable(data["panels"])
     points = by_point(runs)
-    drawn = []
+    drawn: list[Path] = []
+    failures = Failures()
 
-    def save(figure: Figure, name: str) -> None:
-        FigureCanvasAgg(figure)
-        path = place / f"{name}.png"
-        figure.savefig(path, dpi=DPI, metadata={"Software": None})
-        drawn.append(path)
+    def save(make: Callable[[], Figure], name: str) -> None:
+        path = fresh(place, name, drawn)
+        with failures.of(Path(place.name) / path.name), warnings.catch_warnings(), rc_context():
+            warnings.simplefilter("ignore")  # Of signs that the font lacks: it draws boxes.
+            matplotlib.rcdefaults()
+            figure = make()
+            FigureCanvasAgg(figure)
+            figure.savefig(path, dpi=DPI, metadata={"Software": None})
+            drawn.append(path)
 
-    if data["panels"]:
-        save(panels(data["panels"]), "panels")
-    for flow_class in dict.fromkeys(name for run in runs for name in run["slowdown"]):
+    if wanted:
+        save(lambda: panels(wanted), "panels")
+    for name in dict.fromkeys(name for run in runs for name in run["slowdown"]):
         if len(points) == 1:
-            save(slowdown(runs, flow_class), f"slowdown-{flow_class}")
+            save(partial(slowdown, runs, name), f"slowdown-{name}")
         else:
-            save(along_sweep(runs, flow_class), f"sweep-{flow_class}")
+            save(partial(along_sweep, runs, name), f"sweep-{name}")
     for key, scale, label in (
         ("buffer", 1e-6, "buffer occupancy of a switch (MB)"),
         ("active_flows", 1, "active flows at a port"),
@@ -54,15 +75,37 @@ def write(data: dict[str, Any], place: Path) -> list[Path]:
         ("queueing_delay", 1e-3, "queueing delay (us)"),
     ):
         if any((run[key] or {}).get("value") for run in runs):
-            save(distribution(points, key, scale, label), key.replace("_", "-"))
+            save(partial(distribution, points, key, scale, label), key.replace("_", "-"))
     if any(run["isolated"] for run in runs):
-        save(over_time(points), "isolated")
+        save(lambda: over_time(points), "isolated")
     if any(run["queues"] for run in runs):
-        save(queues(points, over_time=True), "queues")
-        save(queues(points, over_time=False), "queues-cdf")
+        save(lambda: queues(points, over_time=True), "queues")
+        save(lambda: queues(points, over_time=False), "queues-cdf")
     if len(points) == 1 and any(run["summary"]["pause"]["pfc_pauses"] for run in runs):
-        save(pause_time(runs), "pause-time")
+        save(lambda: pause_time(runs), "pause-time")
+    failures.tell()
     return drawn
+
+
+def printable(value: Any) -> Any:
+    """The same with every text as it can be drawn: no formulas between dollars, no signs that steer a terminal."""
+    if isinstance(value, str):
+        text = "".join("\ufffd" if unicodedata.category(sign) in CONTROLS else sign for sign in value[:LONGEST])
+        text = text.replace("$", r"\$")
+        return f" {text}" if text.startswith("_") else text  # Matplotlib leaves such out of legends.
+    if isinstance(value, dict):
+        return {printable(key): printable(inner) for key, inner in value.items()}
+    if isinstance(value, list) and value and isinstance(value[0], str | dict | list):
+        return [printable(inner) for inner in value]
+    return value
+
+
+def fresh(place: Path, name: str, drawn: list[Path]) -> Path:
+    """A file that every file system can hold, and that no figure is in yet."""
+    stem = re.sub(r"[^A-Za-z0-9._+=-]+", "-", name)[:100].strip("-.") or "figure"
+    taken = {path.stem.lower() for path in drawn}
+    numbered = itertools.chain([stem], (f"{stem}-{n}" for n in itertools.count(2)))
+    return place / f"{next(one for one in numbered if one.lower() not in taken)}.png"
 
 
 def by_point(runs: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
@@ -328,10 +371,10 @@ def save_comparison(done: Comparison, place: Path) -> None:
     figure = comparison(done)
     FigureCanvasAgg(figure)
     stamp = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(place.suffix, {"Software": None})
-    with tempfile.TemporaryDirectory(prefix=f".{place.name}.", dir=place.parent) as partial:
+    with disk.scratch(place) as scratch:
         with rc_context({"svg.hashsalt": place.name}):  # Without one, names in an SVG file are drawn at random.
-            figure.savefig(Path(partial) / place.name, dpi=DPI, metadata=stamp)
-        (Path(partial) / place.name).replace(place)
+            figure.savefig(scratch / place.name, dpi=DPI, metadata=stamp)
+        (scratch / place.name).replace(place)
 
 
 def comparison(done: Comparison) -> Figure:
@@ -345,7 +388,7 @@ def comparison(done: Comparison) -> Figure:
             # A little aside, so that one side's error bars do not hide the other's.
             x = [at * (0.96, 1.04)[i] for at, _ in rows]
             y, error = [one.value for _, one in rows], [one.error for _, one in rows]
-            line(axes, i, x, y, f"{'AB'[i]}: {side.name}", marker=True)
+            line(axes, i, x, y, f"{'AB'[i]}: {printable(side.name)}", marker=True)
             axes.errorbar(x, y, error, fmt="none", ecolor=COLOURS[i], capsize=3, linewidth=1.2)
         axes.set_xscale("log")
         logarithmic(axes)

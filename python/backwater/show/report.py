@@ -4,37 +4,76 @@ from __future__ import annotations
 
 import html
 import json
-import shutil
-import tempfile
+import sys
 from pathlib import Path
 from typing import Any
 
-from backwater.judge import panels
-from backwater.results import Results, Run
+from backwater import disk
+from backwater.judge import claims, panels
+from backwater.results import CLAIMS, Results, Run
 from backwater.show import compare, series
+from backwater.show.failures import Failures
+from backwater.staging import Staging
 
 STATIC = Path(__file__).parent / "static"
 PAGE = "report.html"
 
 
 def write(opened: list[Results], place: Path) -> Path:
-    """Writes the page and the figures into `place`; returns the page."""
-    from backwater.show import figures  # Matplotlib takes a third of a second to import: only where it draws.
+    """Judges, and writes claims, figures and the page into `place`; returns the page. One that fails leaves the others.
 
-    data = page_data(opened)
-    # Drawn whole beside their names first: a full disk leaves what was there.
-    with tempfile.TemporaryDirectory(dir=place, prefix=".report.") as partial:
-        drawn = Path(partial)
-        figures.write(data, drawn / "figures")
-        (drawn / PAGE).write_text(render(data), encoding="utf-8")
-        shutil.rmtree(place / "figures", ignore_errors=True)
-        (drawn / "figures").rename(place / "figures")
-        (drawn / PAGE).replace(place / PAGE)
+    # Errors
+    `InputError` and `Undrawn`, when everything else is written.
+    """
+    failures = Failures()
+    with disk.errors(place):
+        place.mkdir(parents=True, exist_ok=True)
+    making = Staging(place / PAGE)  # Made whole beside their names first: a full disk leaves what was there.
+    try:
+        for one in opened:
+            judge(one, failures)
+            if one.claims and one.path.samefile(place):
+                with failures.of(place / CLAIMS):
+                    put(json.dumps(one.claims, indent=2) + "\n", making.path / CLAIMS, place)
+        with failures.of(place / PAGE):
+            shown: list[dict[str, Any]] = []
+            with failures.of(opened[0].path / "manifest.json"):
+                shown = panels.read(opened[0]) if len(opened) == 1 else []
+            data = page_data(opened, shown)
+            with failures.of(place / "figures"):
+                draw(data, making.path / "figures", place / "figures")
+            put(render(data), making.path / PAGE, place)
+    finally:
+        making.discard()
+    failures.tell()
     return place / PAGE
 
 
-def page_data(opened: list[Results]) -> dict[str, Any]:
-    """Everything the page shows."""
+def judge(one: Results, failures: Failures) -> None:
+    """Sets its claims; none where they cannot be judged."""
+    one.claims = []
+    with failures.of(one.path / CLAIMS):
+        one.claims = claims.of(one)
+
+
+def put(text: str, made: Path, place: Path) -> None:
+    made.write_text(text, encoding="utf-8")
+    made.replace(place / made.name)
+
+
+def draw(data: dict[str, Any], made: Path, place: Path) -> None:
+    """Draws the figures; one that fails leaves the others, a full disk what was there."""
+    from backwater.show import figures  # Matplotlib takes a third of a second to import: only where it draws.
+
+    try:
+        figures.write(data, made)
+    finally:
+        if not isinstance(sys.exception(), OSError) and made.is_dir():
+            disk.put_directory(made, place)
+
+
+def page_data(opened: list[Results], shown: list[dict[str, Any]] | None = None) -> dict[str, Any]:
+    """Everything the page shows; `shown` are the panels, if they have been read."""
     first = opened[0]
     several = len(opened) > 1
     return {
@@ -44,7 +83,7 @@ def page_data(opened: list[Results]) -> dict[str, Any]:
         "experiments": [experiment_data(one) for one in opened],
         "runs": [run_data(name, run, speeds(opened)) for name, run in compare.named(opened)],
         "figure": first.manifest.get("figure", {}),
-        "panels": [] if several else panels.read(first),
+        "panels": shown if shown is not None else [] if several else panels.read(first),
         "claims": [row for one in opened for row in one.claims],
     }
 

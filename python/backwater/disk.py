@@ -1,0 +1,117 @@
+"""The file system: files and directories that are whole or not there, and its refusals in words.
+
+What has to outlive a power failure is synchronised before it takes its name, and the name after it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import hashlib
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from backwater._core import InputError
+
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+AT_FDCWD = -2 if sys.platform == "darwin" else -100
+EXCHANGE = 2
+"""`RENAME_EXCHANGE` of Linux and `RENAME_SWAP` of macOS."""
+
+scratches: set[Path] = set()
+"""Directories that nobody needs when this process ends."""
+
+
+@contextlib.contextmanager
+def errors(place: Path) -> Iterator[None]:
+    """Turns what the file system refuses into a message for the user."""
+    try:
+        yield
+    except OSError as error:
+        full = error.errno in FULL
+        reason = "the disk is full" if full else error.strerror or str(error)
+        where = f" ({error.filename})" if error.filename and str(error.filename) != str(place) and not full else ""
+        refusal = InputError(f"{place}: cannot be written: {reason}{where}")
+        refusal.place = refusal.file = str(place)
+        raise refusal from error
+
+
+@contextlib.contextmanager
+def scratch(beside: Path | None = None) -> Iterator[Path]:
+    """A directory that goes at the end, hidden beside a place, or where the system keeps such."""
+    if beside is None:
+        path = Path(tempfile.mkdtemp(prefix="backwater-"))
+    else:
+        path = Path(tempfile.mkdtemp(prefix=f".{beside.name[:100]}.", suffix=".partial", dir=beside.parent))
+    scratches.add(path)
+    try:
+        yield path
+    finally:
+        forget(path)
+
+
+def forget(path: Path) -> None:
+    """Removes a scratch directory."""
+    shutil.rmtree(path, ignore_errors=True)
+    scratches.discard(path)
+
+
+def write_whole(place: Path, text: str, *, durable: bool = False) -> None:
+    """Writes a file that takes its name when it is complete; what stood there stays until then."""
+    with scratch(place) as partial:
+        made = partial / "made"
+        made.write_text(text, encoding="utf-8")
+        if durable:
+            sync(made)
+        made.replace(place)
+    if durable:
+        sync(place.parent)
+
+
+def sync(path: Path) -> None:
+    """Waits until a file, or the names in a directory, are on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # Some file systems know no such thing for directories.
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def exchange(a: Path, b: Path) -> None:
+    """Two names change places, in one step.
+
+    # Errors
+    `OSError`, of kind `ENOSYS` or `EINVAL` where the system or the file system cannot.
+    """
+    library = ctypes.CDLL(None, use_errno=True)
+    call = getattr(library, "renameatx_np" if sys.platform == "darwin" else "renameat2", None)
+    if call is None:
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+    if call(AT_FDCWD, os.fsencode(a), AT_FDCWD, os.fsencode(b), EXCHANGE) != 0:
+        code = ctypes.get_errno()
+        raise OSError(code, os.strerror(code), str(b))
+
+
+def put_directory(made: Path, place: Path) -> None:
+    """A directory that was made takes a name; what had it is afterwards where it was made, or gone."""
+    if not place.is_dir():
+        made.rename(place)
+        return
+    try:
+        exchange(made, place)
+    except OSError:
+        shutil.rmtree(place)
+        made.rename(place)
+
+
+def sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

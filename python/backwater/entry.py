@@ -1,0 +1,79 @@
+"""What comes before the command line is read: signals that are heard, and output that never ends the work.
+
+Results are worth more than what is printed of them: what a terminal cannot show is replaced, what a pipe or a disk does
+not take is dropped, and the exit code says so in the end.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import io
+import os
+import sys
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from backwater import signals
+
+UNPRINTED = 2
+"""Exit code where everything succeeded but the output, which did not arrive."""
+
+
+class Lenient(io.FileIO):
+    """A stream that may go away: what it does not take is dropped, and the first reason kept."""
+
+    failed: OSError | None = None
+
+    def write(self, data: Any, /) -> int:
+        if self.failed is None:
+            try:
+                return super().write(data)
+            except OSError as error:
+                self.failed = error
+        return memoryview(data).nbytes
+
+
+def enter(command: Callable[[], object]) -> NoReturn:
+    """Runs a command in a process that is prepared, and leaves with its exit code."""
+    for descriptor in range(3):
+        open_if_closed(descriptor)
+    signals.listen()
+    output, errors = Lenient(1, "w", closefd=False), Lenient(2, "w", closefd=False)
+    sys.stdout, sys.stderr = text(output, sys.stdout), text(errors, sys.stderr)
+    os.environ.pop("MPLBACKEND", None)  # Figures need none, and Matplotlib refuses to load with one it does not know.
+    try:
+        command()
+    except SystemExit as leave:
+        finish(leave.code if isinstance(leave.code, int) else 0 if leave.code is None else 1, output)
+    finish(0, output)
+
+
+def open_if_closed(descriptor: int) -> None:
+    """A standard stream that is closed goes nowhere, and not into the next file that is opened."""
+    try:
+        os.fstat(descriptor)
+    except OSError:
+        os.open(os.devnull, os.O_RDWR)  # It gets the lowest number that is free.
+
+
+def text(raw: Lenient, like: Any) -> io.TextIOWrapper:
+    """Text in the encoding that the stream had; what that lacks is written as an escape."""
+    encoding = getattr(like, "encoding", None) or "utf-8"
+    buffered = raw.isatty() or raw.fileno() == 2
+    return io.TextIOWrapper(
+        io.BufferedWriter(raw), encoding=encoding, errors="backslashreplace", line_buffering=buffered
+    )
+
+
+def finish(code: int, output: Lenient) -> NoReturn:
+    """Leaves with this code, or with that of output that did not arrive. A reader that has read enough is no error."""
+    sys.stdout.flush()
+    if output.failed is not None and output.failed.errno != errno.EPIPE:
+        print(f"error: standard output: cannot be written: {output.failed.strerror}", file=sys.stderr)
+        code = code or UNPRINTED
+    sys.stderr.flush()
+    if signals.heard:
+        with contextlib.suppress(OSError):
+            os._exit(code)  # Without waiting for threads that were given up.
+    sys.exit(code)

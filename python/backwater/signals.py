@@ -1,0 +1,136 @@
+"""SIGINT, SIGTERM and SIGHUP, heard at once whatever the process is doing.
+
+A thread of its own hears them: the main one may be in an import, in a table or in a picture. It says so, asks the sweep
+to stop if one runs, and otherwise ends the process where it is: a file takes its name when it is whole, so there is
+nothing to tidy but hidden leftovers. A sweep has a moment to write what was cut short; a second signal waits for none.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+EXIT_CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
+NAMES = {signal.SIGINT: "Interrupted", signal.SIGTERM: "Terminated", signal.SIGHUP: "Hung up"}
+WRITING_S = 0.04
+"""Processor time after a signal in which runs that were cut short may be written."""
+ENDING_S = 0.15
+"""Processor time after a signal after which the process ends, whatever it is doing."""
+WALL_S = 5.0
+"""The same by the clock, for a process that is stuck and uses no processor."""
+SHOW_CURSOR = b"\x1b[?25h"
+
+
+class Stop:
+    """The wish to stop; nobody has it until it is asked."""
+
+    def __init__(self) -> None:
+        self.asked: float | None = None
+
+    def ask(self) -> None:
+        self.asked = time.process_time()
+
+    def is_wanted(self) -> bool:
+        return self.asked is not None
+
+    def is_due(self) -> bool:
+        """Whether runs that were cut short are waited for no longer."""
+        return self.asked is not None and time.process_time() - self.asked > WRITING_S
+
+
+class Phase:
+    """What a signal means now: what it stops, and what is left to say when the process has ended."""
+
+    def __init__(self, stop: Stop | None, left: Callable[[], str]) -> None:
+        self.stop = stop
+        self.left = left
+
+
+phase = Phase(None, lambda: "nothing was left half-written")
+heard: list[int] = []
+"""Signals so far."""
+
+
+def listen() -> None:
+    """From now on signals are heard; one that is ignored, as `nohup` has it, stays so."""
+    read, write = os.pipe()
+    os.set_blocking(write, False)
+    signal.set_wakeup_fd(write, warn_on_full_buffer=False)
+    for number in EXIT_CODES:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)  # The wakeup descriptor tells.
+    threading.Thread(target=hear, args=(read,), daemon=True).start()
+
+
+def hear(read: int) -> None:
+    while True:
+        for number in os.read(read, 64):
+            if number in EXIT_CODES:
+                on_signal(number)
+
+
+def on_signal(number: int) -> None:
+    heard.append(number)
+    stop = phase.stop
+    if stop is None or len(heard) > 1:
+        leave()
+    else:
+        tell(f"{name()}: stopping; once more stops without writing what was cut short")
+        stop.ask()
+        threading.Thread(target=end_in_time, daemon=True).start()
+
+
+def end_in_time() -> None:
+    """Ends the process if it has not ended by itself."""
+    processor, clock = time.process_time(), time.monotonic()
+    while time.process_time() - processor < ENDING_S and time.monotonic() - clock < WALL_S:
+        time.sleep(0.005)
+    leave()
+
+
+def leave() -> None:
+    """Ends the process now."""
+    import sys
+
+    with contextlib.suppress(OSError):
+        if os.isatty(1):
+            os.write(1, SHOW_CURSOR)
+    with contextlib.suppress(Exception):  # It looks at the disk.
+        tell(f"{name()}: {phase.left()}")
+    if (disk := sys.modules.get("backwater.disk")) is not None:
+        for path in list(disk.scratches):
+            disk.forget(path)
+    os._exit(code())
+
+
+def code() -> int:
+    """What to exit with after a signal."""
+    return EXIT_CODES[signal.Signals(heard[0])] if heard else EXIT_CODES[signal.SIGINT]
+
+
+def name() -> str:
+    """What happened, in a word."""
+    return NAMES[signal.Signals(heard[0])] if heard else NAMES[signal.SIGINT]
+
+
+def tell(line: str) -> None:
+    """A line on standard error, if that takes it."""
+    with contextlib.suppress(OSError):
+        os.set_blocking(2, False)
+        os.write(2, f"{line}\n".encode(errors="backslashreplace"))
+        os.set_blocking(2, True)
+
+
+@contextlib.contextmanager
+def during(stop: Stop | None, left: Callable[[], str]) -> Iterator[None]:
+    """What a signal means in a part of the work."""
+    global phase
+    before, phase = phase, Phase(stop, left)
+    try:
+        yield
+    finally:
+        phase = before

@@ -1,0 +1,186 @@
+"""A directory in the making, which takes its name whole and in one step.
+
+PLACE/../.NAME.partial/       what is being made
+    unfinished.json           which process makes it, and a lock that dies with that process
+
+Of a process that was killed it stays, unlocked; who makes the same place next finds what is in it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import json
+import os
+import shutil
+from pathlib import Path
+
+from backwater import disk
+from backwater._core import InputError
+
+CLAIM = "unfinished.json"
+CANNOT_EXCHANGE = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
+
+
+class Staging:
+    """One place's, held by this process until it takes its name, is discarded or is left to the next.
+
+    # Errors
+    `InputError` where another process holds it, or where it could not take its name in the end.
+    """
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+        self.path = partial(place)
+        self.aside = place.with_name(f".{place.name}.replaced")
+        with disk.errors(place):
+            place.parent.mkdir(parents=True, exist_ok=True)
+            self._claim = self._hold()
+            try:
+                if self.aside.exists() and not os.path.lexists(place):
+                    self.aside.rename(place)  # Its process died between two renames.
+                self._try_name()
+            except BaseException:
+                self.discard()
+                raise
+
+    def _hold(self) -> int:
+        """Locks the claim; the descriptor holds it."""
+        while True:
+            self.path.mkdir(exist_ok=True)
+            try:
+                descriptor = os.open(self.path / CLAIM, os.O_RDWR | os.O_CREAT, 0o666)
+            except FileNotFoundError:
+                continue  # It took its name just now.
+            try:
+                locked = try_lock(descriptor)
+                if locked and is_at(descriptor, self.path / CLAIM):
+                    os.ftruncate(descriptor, 0)
+                    os.write(descriptor, json.dumps({"process": os.getpid()}).encode() + b"\n")
+                    return descriptor
+                if not locked:
+                    raise InputError(f"{self.place}: {holder(descriptor)} is writing it; name another directory")
+            except BaseException:
+                os.close(descriptor)
+                raise
+            os.close(descriptor)
+
+    def _try_name(self) -> None:
+        """Whether what stands at the place could make room, asked of the file system itself.
+
+        A directory does not replace one that holds something, and ours holds the claim; that is refused last, after
+        permissions, mount points and whatever else would be in the way.
+        """
+        if not self.place.is_dir():
+            return
+        try:
+            self.place.rename(self.path)
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                reason = "is a mount point" if error.errno == errno.EBUSY else error.strerror
+                raise InputError(
+                    f"{self.place}: cannot be replaced: {reason}; name a directory that is not there yet"
+                ) from error
+
+    def take_name(self) -> None:
+        """Becomes the place; what stood there goes only then."""
+        with disk.errors(self.place):
+            disk.sync(self.path)
+            replaced = self.place.is_dir()
+            if replaced:
+                self._replace()
+            else:
+                self.path.rename(self.place)
+            (self.place / CLAIM).unlink(missing_ok=True)
+            disk.sync(self.place.parent)
+        if replaced:
+            clear(self.path)
+        os.close(self._claim)
+
+    def _replace(self) -> None:
+        claim = self.place / CLAIM
+        claim.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # What is replaced is held too until it is gone, where links are known.
+            claim.hardlink_to(self.path / CLAIM)
+        try:
+            disk.exchange(self.path, self.place)
+        except OSError as error:
+            claim.unlink(missing_ok=True)
+            if error.errno not in CANNOT_EXCHANGE:
+                raise
+            shutil.rmtree(self.aside, ignore_errors=True)
+            self.place.rename(self.aside)
+            self.path.rename(self.place)
+            shutil.rmtree(self.aside, ignore_errors=True)
+
+    def leave(self) -> None:
+        """Lets go of it; it stays for the next."""
+        os.close(self._claim)
+
+    def discard(self) -> None:
+        """Removes it."""
+        clear(self.path)
+        os.close(self._claim)
+
+
+def partial(place: Path) -> Path:
+    """Where a place is made."""
+    return place.with_name(f".{place.name}.partial")
+
+
+def is_held(place: Path) -> bool:
+    """Whether some process is making it."""
+    try:
+        descriptor = os.open(partial(place) / CLAIM, os.O_RDWR)
+    except OSError:
+        return False
+    try:
+        return not try_lock(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def try_lock(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True  # A file system without locks.
+    return True
+
+
+def is_at(descriptor: int, path: Path) -> bool:
+    """Whether the open file still has this name."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def holder(descriptor: int) -> str:
+    """Who wrote the claim."""
+    try:
+        return f"process {json.loads(os.pread(descriptor, 4096, 0))['process']}"
+    except (OSError, ValueError, KeyError, TypeError):
+        return "another process"
+
+
+def clear(path: Path) -> None:
+    """Removes a directory that is held, the claim last: until then nobody else begins in it."""
+    for inner in path.iterdir() if path.is_dir() else ():
+        if inner.name != CLAIM:
+            remove(inner)
+    with contextlib.suppress(OSError):  # Somebody else may have begun in it, or the file system takes no more changes.
+        (path / CLAIM).unlink(missing_ok=True)
+        path.rmdir()
+
+
+def remove(path: Path) -> None:
+    """A file or a directory, as far as the file system lets it."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with contextlib.suppress(OSError):
+            path.unlink()

@@ -1,0 +1,67 @@
+"""Python values as TOML text, as `--set` reads them."""
+
+from __future__ import annotations
+
+import json
+import math
+import operator
+from typing import Any
+
+from backwater._core import InputError
+
+DEEP = 64
+"""Tables and lists inside each other; no scenario has ten."""
+BIGGEST = 2**63
+
+
+def toml_value(value: Any, key: str = "value", depth: int = 0) -> str:
+    """A text, number, truth, list or table.
+
+    # Errors
+    `InputError` naming the key of what TOML has no word for, such as None.
+    """
+    if depth > DEEP:
+        raise refused(key, value, f"tables and lists at most {DEEP} deep")
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return text(key, value)
+    if isinstance(value, float):
+        return repr(float(value)) if math.isfinite(value) else str(float(value))
+    if isinstance(value, dict):
+        parts = []
+        for name, inner in value.items():
+            if not isinstance(name, str):
+                raise refused(f"{key}.{name}", name, "a text as key")
+            parts.append(f"{text(key, name)} = {toml_value(inner, f'{key}.{name}', depth + 1)}")
+        return "{" + ", ".join(parts) + "}"
+    if isinstance(value, list | tuple):
+        inside = [toml_value(inner, f"{key}.{i}", depth + 1) for i, inner in enumerate(value)]
+        return "[" + ", ".join(inside) + "]"
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise refused(key, value, "a text, a number, a truth, a list or a table") from None
+    if not -BIGGEST <= number < BIGGEST:
+        raise refused(key, value, f"a whole number from {-BIGGEST} to {BIGGEST - 1}")
+    return str(number)
+
+
+def text(key: str, value: str) -> str:
+    """JSON's texts are TOML's, but for DEL and what no encoding has."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise refused(key, ascii(value), "a text in Unicode") from None
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def refused(key: str, value: Any, allowed: str) -> InputError:
+    try:
+        shown = repr(value)
+    except (ValueError, RecursionError):  # A number of thousands of digits, a list in itself.
+        shown = f"a {type(value).__name__}"
+    shown = shown if len(shown) <= 70 else f"{shown[:70]}..."
+    error = InputError(f"{key} = {shown}: expected {allowed}")
+    error.key, error.value, error.problem = key, shown, f"expected {allowed}"
+    return error

@@ -1,0 +1,252 @@
+"""Run directories as they are written: each run whole, then the manifest that names it; at the end the final name.
+
+What a process that was killed had finished is found by the next that writes the same runs, and not simulated again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from backwater import _core, disk, tables
+from backwater._core import InputError, Outcome
+from backwater.results import MANIFEST, TIMING, Results, Run, sealed
+from backwater.staging import CLAIM, Staging, clear, partial, remove
+
+RESERVE = ".reserve"
+RESERVE_BYTES = 64 << 10
+RESERVE_PER_RUN = 16 << 10
+"""Of the disk, held for the manifest: an entry takes 3 KB, and the one before stands until the next is written."""
+
+Scenario = dict[str, Any]
+
+
+class Writer:
+    """A run directory in the making, for these runs by label.
+
+    A complete run is only replaced by what ran to its end; a fragment of the same runs is gone on from.
+
+    # Errors
+    `InputError` where the directory holds something else, cannot be made or replaced, or another process writes it.
+    """
+
+    def __init__(self, out: Path, wanted: dict[str, Scenario], *, force: bool = False) -> None:
+        self.out = out
+        self.wanted = {label: digest_of_text(text_of(scenario)) for label, scenario in wanted.items()}
+        with disk.errors(out):
+            refuse(out)
+        self.staging = Staging(out)
+        self.path = self.staging.path
+        try:
+            with disk.errors(out):
+                self.finished = self._find(force)
+                self._keep_room()
+        except BaseException:
+            self.close()
+            raise
+
+    def _find(self, force: bool) -> dict[str, Run]:
+        """Runs that need not be simulated again, by label; everything else that was left goes, with leave."""
+        standing, left = opened(self.out), opened(self.path)
+        if not force:
+            refuse_standing(self.out, standing, self.wanted)
+            refuse_left(self.out, left, self.wanted)
+        found = {run.label: run for run in ended(left, self.wanted)}
+        self.timings = {**timings(standing), **timings(left)}
+        for inner in list(self.path.iterdir()):
+            if inner.name not in (CLAIM, MANIFEST, TIMING, *found):
+                remove(inner)
+        if standing is not None and standing.interrupted:
+            for run in ended(standing, self.wanted):
+                if run.label not in found:
+                    shutil.copytree(run.path, self.path / run.label, copy_function=link_or_copy)
+                    found[run.label] = Run(run.label, self.path / run.label, run.entry)
+        return found
+
+    def write_run(self, label: str, scenario: Scenario, outcome: Outcome) -> tuple[dict[str, Any], dict[str, str]]:
+        """Writes one run, or nothing of it; returns its summary, and SHA-256 by file."""
+        making = self.path / f".{label}"
+        text = text_of(scenario)
+        summary = json.loads(outcome.summary())
+        try:
+            with disk.errors(self.out):
+                making.mkdir()
+                (making / "scenario.json").write_text(text, encoding="utf-8")
+                (making / "summary.json").write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
+                for table in outcome.tables():
+                    tables.write(outcome, table, making / f"{table}.parquet", digest_of_text(text))
+                files = sorted(making.iterdir())
+                hashes = {file.name: disk.sha256(file) for file in files}
+                for path in (*files, making):
+                    disk.sync(path)
+                making.rename(self.path / label)
+        except BaseException:
+            remove(making)
+            raise
+        return summary, hashes
+
+    def record(self, manifest: dict[str, Any], timing: dict[str, Any]) -> None:
+        """Says what is there; until it has, what it said before stands."""
+        with disk.errors(self.out):
+            (self.path / RESERVE).unlink(missing_ok=True)
+            disk.write_whole(self.path / TIMING, sealed(timing))
+            disk.write_whole(self.path / MANIFEST, sealed(manifest), durable=True)
+        with contextlib.suppress(InputError):
+            self._keep_room()
+
+    def _keep_room(self) -> None:
+        """For the next manifest, so that a disk that fills takes a table and not what says which are there."""
+        with disk.errors(self.out):
+            size = RESERVE_BYTES + RESERVE_PER_RUN * len(self.wanted)
+            try:
+                (self.path / RESERVE).write_bytes(os.urandom(size))
+            except OSError:
+                (self.path / RESERVE).unlink(missing_ok=True)
+                raise
+
+    def commit(self, *, interrupted: bool) -> Path:
+        """Takes the final name, but in place of a complete run only if this was not interrupted; returns the name.
+
+        # Errors
+        `InputError` where the file system refuses; what was done stays where it is, and the message says where.
+        """
+        for inner in self.path.iterdir():
+            if inner.name.startswith("."):  # Room that is not needed, and runs that were given up.
+                remove(inner)
+        standing = opened(self.out)
+        if interrupted and standing is not None and not standing.interrupted:
+            self.staging.leave()
+            return self.path
+        try:
+            self.staging.take_name()
+        except InputError as error:
+            self.staging.leave()
+            raise InputError(f"{error}\n{left_at(self.path)}") from error
+        return self.out
+
+    def close(self) -> None:
+        """Lets go of it. What was finished stays for the next; without that, nothing does."""
+        remove(self.path / RESERVE)
+        left = opened(self.path)
+        if left is not None and any(not run.entry.get("cut_short") for run in left.runs):
+            self.staging.leave()
+        else:
+            self.staging.discard()
+
+
+def refuse(out: Path) -> None:
+    """Raises `InputError` where no run directory can be."""
+    if out.is_symlink():
+        raise InputError(f"{out}: is a symbolic link to {out.readlink()}; name a directory with --out")
+    if out.exists() and not out.is_dir():
+        raise InputError(f"{out}: exists and is not a directory; name another with --out")
+    if out.name in ("", "..") or Path.cwd().is_relative_to(out.resolve()):
+        raise InputError(f"{out}: is the directory that this runs in, or above it; name one in it with --out")
+    if out.is_dir() and not (out / MANIFEST).exists() and any(out.iterdir()):
+        raise InputError(f"{out}: holds files that are no run of ours; name another directory with --out")
+
+
+def refuse_standing(out: Path, standing: Results | None, wanted: dict[str, str]) -> None:
+    """Raises `InputError` where a run stands that these runs would not go on from."""
+    if standing is None:
+        if (out / MANIFEST).exists():
+            raise InputError(f"{out}: holds a run that is damaged; name another directory, or replace it with --force")
+    elif not standing.interrupted:
+        raise InputError(f"{out}: holds a run already; name another directory with --out, or replace it with --force")
+    elif not all(is_wanted(run, standing, wanted) for run in standing.runs):
+        raise InputError(
+            f"{out}: holds what was done of another run, `{standing.manifest['command']}`, or by another version; "
+            "name another directory with --out, or replace it with --force"
+        )
+
+
+def refuse_left(out: Path, left: Results | None, wanted: dict[str, str]) -> None:
+    """Raises `InputError` where a process that died has left finished runs that are not these."""
+    others = [run for run in left.runs if not is_wanted(run, left, wanted)] if left is not None else []
+    if left is not None and others and all(not run.entry.get("cut_short") for run in others):
+        raise InputError(
+            f"{out}: {partial(out)} holds {len(others)} finished runs of another command or version, "
+            f"`{left.manifest['command']}`; name another directory with --out, or give them up with --force"
+        )
+
+
+def opened(path: Path) -> Results | None:
+    """What can be read there."""
+    try:
+        return Results(path)
+    except InputError:
+        return None
+
+
+def ended(left: Results | None, wanted: dict[str, str]) -> list[Run]:
+    """Those of these runs that ran to their end and are as they were written."""
+    found = []
+    for run in left.runs if left is not None else ():
+        if left is not None and is_wanted(run, left, wanted) and not run.entry.get("cut_short"):
+            with contextlib.suppress(InputError):
+                run.verify()
+                found.append(run)
+    return found
+
+
+def is_wanted(run: Run, of: Results, wanted: dict[str, str]) -> bool:
+    """Whether it is what this version would make of one of these runs, seed and all."""
+    same = of.manifest["version"] == _core.version and of.manifest.get("build") == build()
+    return same and run.label in wanted and run.entry["files"].get("scenario.json") == wanted[run.label]
+
+
+def is_finished(out: Path, wanted: dict[str, Scenario]) -> bool:
+    """Whether these runs and no others stand there, complete and as they were written."""
+    standing = opened(out)
+    digests = {label: digest_of_text(text_of(scenario)) for label, scenario in wanted.items()}
+    if standing is None or not standing.complete or [run.label for run in standing.runs] != list(wanted):
+        return False
+    return len(ended(standing, digests)) == len(wanted)
+
+
+def timings(of: Results | None) -> dict[str, dict[str, Any]]:
+    """Label to what was timed, as far as that can be read."""
+    with contextlib.suppress(InputError, KeyError, TypeError):
+        return {row["label"]: row for row in of.timing["runs"]} if of is not None else {}
+    return {}
+
+
+def left_at(path: Path) -> str:
+    return f"what was finished is in {path}; the same command goes on from there"
+
+
+def left_of(out: Path) -> str:
+    """What there is of a run that ends in the middle; a directory without a finished run goes."""
+    path = partial(out)
+    if any(not inner.name.startswith(".") and inner.is_dir() for inner in path.iterdir()):
+        return left_at(path)
+    clear(path)
+    return "nothing was finished"
+
+
+@cache
+def build() -> str:
+    """The simulator itself: two of one version may still differ."""
+    return disk.sha256(Path(str(_core.__file__)))[:16]
+
+
+def text_of(scenario: Scenario) -> str:
+    return json.dumps(scenario, indent=2) + "\n"
+
+
+def digest_of_text(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def link_or_copy(source: str, target: str) -> str:
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
+    return target
