@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from matplotlib.figure import Figure
 
-from backwater import Experiment, InputError, Results, experiments
+from backwater import Experiment, Results, experiments
 from backwater.disk import sha256
 from backwater.judge import claims, measured, panels
 from backwater.results import FORMAT, sealed
