@@ -1,6 +1,7 @@
 """The `backwater` command.
 
-Exit codes: 0 success, 1 a claim failed, 2 bad input, 70 a bug of ours; 130, 143, 129 after SIGINT, SIGTERM, SIGHUP.
+Exit codes: 0 success, 1 a claim failed or flows did not finish, 2 bad input, 70 a bug of ours; 130, 143, 129 after SIGINT, SIGTERM,
+SIGHUP.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from backwater.judge.measured import as_number
 from backwater.judge.measured import quantity as measured_quantity
 from backwater.plan import bcc, bcc_config, bcc_trial, flowsail
 from backwater.results import Run
-from backwater.show import compare, compare_fct, report
+from backwater.show import compare, compare_fct, endings, report
 from backwater.show.failures import Undrawn
 from backwater.staging import is_held
 from backwater.sweep import THREADS_MAX, SimulatorError, Watch, threads_of
@@ -197,10 +198,10 @@ def publish(done: Results) -> int:
         )
     print_claims(done.claims)
     if not done.complete:
-        say(f"Not complete: {done.path}: flows are left that did not finish")
+        print("\n".join(["Not complete:", *filter(None, map(endings.told, done.runs))]), file=sys.stderr)
     if code == 0:
         say(f"Report: {done.path / report.PAGE}")
-    return code or (FAILED if any(row["verdict"] == "fail" for row in done.claims) else 0)
+    return code or (FAILED if not done.complete or any(row["verdict"] == "fail" for row in done.claims) else 0)
 
 
 @app.command("check")
@@ -716,7 +717,7 @@ def print_runs(done: Results) -> None:
     for one in done.runs:
         flows = one.summary["flows"]
         table.add_row(
-            one.label + ("" if one.complete else " (partial)"),
+            one.label + endings.mark(one),
             *(loads(one.summary["load"]) if loaded else ()),
             count(flows["finished"]),
             count(flows["unfinished"]),

@@ -63,7 +63,13 @@ class Run:
 
     @property
     def complete(self) -> bool:
+        """It ended of itself, and all counted flows finished that were to."""
         return self.entry["complete"]
+
+    @property
+    def ending(self) -> str:
+        """`finished`, `time`, `standstill` or `interrupted`."""
+        return self.entry.get("ending", "finished" if self.complete else "interrupted")
 
     @property
     def params(self) -> dict[str, Any]:

@@ -53,7 +53,6 @@ class Job:
     digest: str = ""
     digests: dict[str, str] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
-    cancelled: bool = False
 
     def take(self, run: Run, timing: dict[str, Any]) -> None:
         """This run was finished before; its timing is known if it was written."""
@@ -65,7 +64,7 @@ class Job:
     @property
     def cut_short(self) -> bool:
         """It was stopped before its end."""
-        return self.cancelled and not self.summary["complete"]
+        return self.summary["ending"]["why"] == "interrupted"
 
     @property
     def expected_hops(self) -> float:
@@ -95,6 +94,7 @@ class Job:
             "digests": self.digests,
             "dir": self.label,
             "complete": bool(self.summary["complete"]),
+            "ending": self.summary["ending"]["why"],
             "cut_short": self.cut_short,
             "files": self.files,
         }
@@ -154,7 +154,6 @@ def execute(
             job.state = "skipped"
         waiting.clear()
         for job in active:
-            job.cancelled = True
             if (run := job.run) is not None:
                 run.cancel()
 

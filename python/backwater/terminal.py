@@ -131,7 +131,7 @@ class Lines(Watch):
                 self.say(f"{job.label}: {job.share_done:.0%}, {rate(job)}")
 
     def on_done(self, job: Job) -> None:
-        how = "done in" if job.summary["complete"] else "stopped after"
+        how = "stopped after" if job.cut_short else "done in"
         self.say(f"{job.label}: {how} {span(job.wall_s)}")
 
     def say(self, line: str) -> None:

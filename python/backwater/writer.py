@@ -205,7 +205,7 @@ def is_finished(out: Path, wanted: dict[str, Scenario]) -> bool:
     """Whether these runs and no others stand there, complete and as they were written."""
     standing = opened(out)
     digests = {label: digest_of_text(text_of(scenario)) for label, scenario in wanted.items()}
-    if standing is None or not standing.complete or [run.label for run in standing.runs] != list(wanted):
+    if standing is None or standing.interrupted or [run.label for run in standing.runs] != list(wanted):
         return False
     return len(ended(standing, digests)) == len(wanted)
 

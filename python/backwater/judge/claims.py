@@ -104,7 +104,7 @@ class Judge:
         self.scale: str = results.manifest["scale"]
         self.runs: dict[tuple[str, Point], Run] = {}
         for run in results.runs:
-            if run.complete:
+            if run.ending != "interrupted":
                 self.runs[run.params.get("variant", run.label), point_of(run)] = run
         self.points = list(dict.fromkeys(point_of(run) for run in results.runs))
         self.variants = list(dict.fromkeys(variant for variant, _ in self.runs))

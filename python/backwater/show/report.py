@@ -11,7 +11,7 @@ from typing import Any
 from backwater import disk
 from backwater.judge import claims, panels
 from backwater.results import CLAIMS, Results, Run
-from backwater.show import compare, series
+from backwater.show import compare, endings, series
 from backwater.show.failures import Failures
 from backwater.staging import Staging
 
@@ -79,13 +79,20 @@ def page_data(opened: list[Results], shown: list[dict[str, Any]] | None = None) 
     return {
         "name": " · ".join(dict.fromkeys(one.name for one in opened)),
         "description": "" if several else first.manifest["description"],
-        "complete": all(one.complete for one in opened),
+        "left": left(opened),
         "experiments": [experiment_data(one) for one in opened],
         "runs": [run_data(name, run, speeds(opened)) for name, run in compare.named(opened)],
         "figure": first.manifest.get("figure", {}),
         "panels": shown if shown is not None else [] if several else panels.read(first),
         "claims": [row for one in opened for row in one.claims],
     }
+
+
+def left(opened: list[Results]) -> list[str]:
+    """What keeps it from being complete, line by line."""
+    interrupted = "Interrupted: some runs are partial or missing."
+    lines = [interrupted] if any(one.interrupted for one in opened) else []
+    return lines + [line for one in opened for run in one.runs if (line := endings.told(run))]
 
 
 def experiment_data(one: Results) -> dict[str, Any]:
@@ -105,7 +112,7 @@ def run_data(name: str, run: Run, speed: dict[Path, float | None]) -> dict[str, 
         "name": name,
         "variant": run.params.get("variant", name) if run.params.keys() - {"variant"} else name,
         "scheme": run.scheme,
-        "complete": run.complete,
+        "mark": endings.mark(run),
         "digest": run.digest,
         "point": {key: value for key, value in run.params.items() if key != "variant"},
         "packet_hops_per_s": speed.get(run.path),

@@ -154,7 +154,7 @@
   const shortKey = (key) => key.split(".").slice(-1)[0];
   const points = unique(data.runs.map((run) => pointName(run.point)));
   const inSweep = swept.length > 0 && points.length > 1;
-  const nameOf = (run) => (inSweep ? run.variant : run.name) + (run.complete ? "" : " (partial)");
+  const nameOf = (run) => (inSweep ? run.variant : run.name) + run.mark;
   const classes = unique(data.runs.flatMap((run) => Object.keys(run.slowdown)));
 
   // The axis of a swept key whose values are numbers, or quantities of one unit; null where there is none.
@@ -181,7 +181,7 @@
   const header = () => el("header", {},
     el("h1", {}, data.name),
     data.description ? el("p", { class: "lead" }, data.description) : null,
-    data.complete ? null : el("p", { class: "banner", role: "status" }, "Interrupted: some runs are partial or missing."));
+    ...data.left.map((line) => el("p", { class: "banner", role: "status" }, line)));
 
   const strip = () => {
     const runs = data.runs;
