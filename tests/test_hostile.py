@@ -96,7 +96,7 @@ def test_whatever_a_case_does_is_seen(tmp_path: Path, monkeypatch: pytest.Monkey
         (lambda: refuse("hostile.toml:3: expected\nmore"), "mumbled"),
         (lambda: 1 / 0, "fell over"),
         (lambda: bytearray(2 * hostile.MEMORY), "fell over"),
-        (lambda: os.kill(os.getpid(), signal.SIGSEGV), "signal SIGSEGV"),
+        (lambda: os.kill(os.getpid(), signal.SIGKILL), "signal SIGKILL"),
         (lambda: time.sleep(20), "signal SIGALRM"),
     ):
         assert hostile.end_of(Core(does), hostile.Case(""), tmp_path).how == how

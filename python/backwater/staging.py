@@ -20,6 +20,8 @@ from backwater import disk
 from backwater._core import InputError
 
 CLAIM = "unfinished.json"
+held: set[Path] = set()
+"""What this process holds."""
 CANNOT_EXCHANGE = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP)
 
 
@@ -37,6 +39,7 @@ class Staging:
         with disk.errors(place):
             place.parent.mkdir(parents=True, exist_ok=True)
             self._claim = self._hold()
+            held.add(self.path)
             try:
                 if self.aside.exists() and not os.path.lexists(place):
                     self.aside.rename(place)  # Its process died between two renames.
@@ -96,7 +99,7 @@ class Staging:
             disk.sync(self.place.parent)
         if replaced:
             clear(self.path)
-        os.close(self._claim)
+        self.leave()
 
     def _replace(self) -> None:
         claim = self.place / CLAIM
@@ -116,12 +119,13 @@ class Staging:
 
     def leave(self) -> None:
         """Lets go of it; it stays for the next."""
+        held.discard(self.path)
         os.close(self._claim)
 
     def discard(self) -> None:
         """Removes it."""
         clear(self.path)
-        os.close(self._claim)
+        self.leave()
 
 
 def partial(place: Path) -> Path:

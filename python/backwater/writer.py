@@ -17,7 +17,7 @@ from typing import Any
 from backwater import _core, disk, tables
 from backwater._core import InputError, Outcome
 from backwater.results import MANIFEST, TIMING, Results, Run, sealed
-from backwater.staging import CLAIM, Staging, clear, partial, remove
+from backwater.staging import CLAIM, Staging, clear, held, partial, remove
 
 RESERVE = ".reserve"
 RESERVE_BYTES = 64 << 10
@@ -224,6 +224,8 @@ def left_at(path: Path) -> str:
 def left_of(out: Path) -> str:
     """What there is of a run that ends in the middle; a directory without a finished run goes."""
     path = partial(out)
+    if path not in held:
+        return "nothing was finished"
     if any(not inner.name.startswith(".") and inner.is_dir() for inner in path.iterdir()):
         return left_at(path)
     clear(path)

@@ -138,7 +138,7 @@ struct Sets {
 impl Sets {
     /// Whether they choose other flows or fewer variants than the file has.
     fn choose(&self) -> bool {
-        let other = |(key, _): &Override| ["scheme", "workload"].contains(&merge::path(key)[0].as_str());
+        let other = |(key, _): &Override| ["scheme", "workload", "topology"].contains(&merge::path(key)[0].as_str());
         self.variant.is_some() || self.overrides.iter().chain(&self.axes).any(other)
     }
 }
@@ -244,7 +244,12 @@ impl Shown {
         let class = |run: &PlannedRun| run.scenario.workload.iter().map(|w| w.class().to_string()).collect::<Vec<_>>();
         let classes = runs.map(|runs| runs.iter().flat_map(class).collect());
         let is_number = |path: &str| runs.into_iter().flatten().any(|run| has_number(&run.scenario, path));
+        let has_node = |run: &PlannedRun, name: &str| {
+            topology::expand(&run.scenario.topology).nodes.iter().any(|node| words::is_like(name, &node.name))
+        };
+        let is_node = |name: &str| runs.into_iter().flatten().any(|run| has_node(run, name));
         let names = Names {
+            is_node: runs.is_some().then_some(&is_node),
             variants: &variants,
             classes: classes.as_ref(),
             is_number: runs.is_some().then_some(&is_number),

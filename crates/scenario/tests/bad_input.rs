@@ -1610,6 +1610,16 @@ const SHOWN_CASES: &[Case] = &[
         "{ summary = \"los.share\" }",
         &["expect.2.value.summary = \"los.share\": expected a number of summary"],
     ),
+    (
+        "node = \"leaf*\"",
+        "node = \"lief*\"",
+        &["value.quotient.0.node = \"lief*\": no run has such a node: expected a name such as"],
+    ),
+    (
+        "scenario = \"switch.buffer\"",
+        "scenario = \"switch.bufer\"",
+        &["value.quotient.1.scenario = \"switch.bufer\": no run has a number there"],
+    ),
     ("[[\"A\", \"B\", \"C\"]]", "[[\"A\"]]", &["expect.2.chains.0 = [\"A\"]: expected two variants or more"]),
     ("[[\"A\", \"B\", \"C\"]]", "[]", &["expect.2.chains = []: expected at least one chain"]),
     (

@@ -17,6 +17,8 @@ pub(crate) struct Names<'a> {
     pub(crate) classes: Option<&'a BTreeSet<String>>,
     /// Whether a run's resolved scenario has a number at a path; `None` as for classes.
     pub(crate) is_number: Option<&'a dyn Fn(&str) -> bool>,
+    /// Whether a network has a node of this name or pattern; `None` as for classes.
+    pub(crate) is_node: Option<&'a dyn Fn(&str) -> bool>,
     /// Keys that are swept, be it at another scale.
     pub(crate) swept: &'a BTreeSet<Vec<String>>,
     /// The values that swept keys take now.
@@ -147,6 +149,12 @@ impl Scope<'_> {
             }
             ("class", Some(classes)) if text != "*" => {
                 one_of(node, key, text, classes.iter().map(String::as_str), "class of flows")
+            }
+            ("node" | "peer", _) => {
+                let known = self.names.is_node.is_none_or(|is_node| is_node(text));
+                let problem =
+                    "no run has such a node: expected a name such as \"host0\", or a pattern such as \"spine*\"";
+                if known { Ok(()) } else { Err(node.error(key, problem)) }
             }
             ("scenario", _) => {
                 // An entry that a selector picks may be another's in another check.

@@ -98,6 +98,23 @@ pub(crate) fn number_of(node: &Node) -> Option<f64> {
     }
 }
 
+/// Whether a name is that of a pattern, in which `*` is any text. What else a pattern may have is not looked at, and all are.
+pub(crate) fn is_like(pattern: &str, name: &str) -> bool {
+    if pattern.contains(['?', '[']) {
+        return true;
+    }
+    let Some((head, rest)) = pattern.split_once('*') else { return pattern == name };
+    let Some(mut left) = name.strip_prefix(head) else { return false };
+    let Some((middle, tail)) = rest.rsplit_once('*') else { return left.ends_with(rest) };
+    for part in middle.split('*') {
+        match left.split_once(part) {
+            Some((_, behind)) => left = behind,
+            None => return false,
+        }
+    }
+    left.ends_with(tail)
+}
+
 fn is_statistic(text: &str) -> bool {
     let percentile = |digits: &str| {
         let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
@@ -167,6 +184,16 @@ mod tests {
         }
         assert!(is_share("share>32") && is_share("share<=720000"));
         assert!(!is_share("share<32") && !is_share("share>") && !is_share("share>1e3"));
+    }
+
+    #[test]
+    fn patterns_are_those_of_a_shell() {
+        for pattern in ["spine12", "spine*", "*", "*12", "s*1*", "s*i*2", "sp*ne*2", "[st]*", "spine1?"] {
+            assert!(is_like(pattern, "spine12"), "{pattern}");
+        }
+        for pattern in ["spine1", "spin", "leaf*", "*1", "s*x*", "spine12*2", ""] {
+            assert!(!is_like(pattern, "spine12"), "{pattern}");
+        }
     }
 
     #[test]
