@@ -1,7 +1,7 @@
 """The `backwater` command.
 
-Exit codes: 0 success, 1 a claim failed or flows did not finish, 2 bad input, 70 a bug of ours; 130, 143, 129 after SIGINT, SIGTERM,
-SIGHUP.
+Exit codes: 0 success, 1 a claim failed or flows did not finish, 2 bad input, 70 a bug of ours; 130, 143, 129 after
+SIGINT, SIGTERM, SIGHUP.
 """
 
 from __future__ import annotations
