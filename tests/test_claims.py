@@ -542,6 +542,7 @@ def test_seeds_are_swept(cli: Cli, smoke: Path, tmp_path: Path) -> None:
     scenario.write_text(
         f'extends = "{smoke}"\n[sweep]\nseed = [1, 2, 3]\n[[expect]]\nclaim = "mine.1"\nkind = "between"\n'
         'variant = "bfc"\nover = ["seed"]\nscales = ["", "quick", "smoke"]\nvalue = { summary = "flows.counted" }\n'
+        "low = 1\n"
     )
     done = cli("run", scenario, "--out", "here")
     assert done.returncode == 0, done.stderr

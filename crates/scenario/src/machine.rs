@@ -2,7 +2,8 @@
 
 use std::fs;
 
-/// Bytes that this process may use: of what the machine and its control group have the less. `None` where the system does not say.
+/// Bytes that this process may use: of what the machine and its control group have the less. `None` where the system does not
+/// say.
 pub(crate) fn memory() -> Option<u64> {
     let group = read("/sys/fs/cgroup/memory.max").trim().parse().ok();
     [kib(&read("/proc/meminfo"), "MemTotal:"), group].into_iter().flatten().min()

@@ -1,6 +1,7 @@
 //! Every parser of texts, fed with mutations of valid ones: none panics, and what it takes it takes again from its own words.
 //!
-//! `make fuzz` runs them for long: `FUZZ` is the number of executions of each, `FUZZ_SEED` another sequence. A failure prints its input.
+//! `make fuzz` runs them for long: `FUZZ` is the number of executions of each, `FUZZ_SEED` another sequence. A failure
+//! prints its input.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;

@@ -4,7 +4,8 @@ use serde_json::{Map, Value as Json, json};
 
 use super::words;
 
-/// Columns of the table of egress ports that are numbers; `measure/tables.rs` of the simulator has the table, a test holds both together.
+/// Columns of the table of egress ports that are numbers. `measure/tables.rs` of the simulator has the table; a test holds both
+/// together.
 const PORTS: &[&str] = &[
     "port",
     "rate_bps",
@@ -182,7 +183,11 @@ fn value() -> Json {
     forms.extend(LEAVES.iter().map(leaf));
     forms.extend(ARITHMETIC.iter().map(arithmetic));
     forms.push(table(selectors(SELECTORS).collect(), &[]));
-    json!({ "description": "a number, or a table: one kind of measurement and its selectors, or arithmetic on a list of values", "oneOf": forms })
+    json!({
+        "description":
+            "a number, or a table: one kind of measurement and its selectors, or arithmetic on a list of values",
+        "oneOf": forms,
+    })
 }
 
 fn selector(name: &str) -> Json {

@@ -1,5 +1,5 @@
-//! Expectations (`[[expect]]`) and panels of figures, checked before anything is run. `experiments/README.md` is the language; judging
-//! is Python's.
+//! Expectations (`[[expect]]`) and panels of figures, checked before anything is run. `experiments/README.md` is the language;
+//! judging is Python's.
 //!
 //! ```text
 //! grammar    keys, kinds, types and choices, as a part of the schema of scenario files

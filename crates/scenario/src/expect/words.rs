@@ -19,8 +19,8 @@ pub(crate) const FORMS: &[(&str, &str)] = &[
     ("SummaryPath", "a number of summary.json, such as \"buffer.p99_bytes\" or \"load[class=incast].offered_bps\""),
 ];
 
-/// Paths of the numbers in `summary.json`: a name is itself, `[]` an entry of a list, picked by one of its keys. `measure/summary.rs` of
-/// the simulator writes it, a test holds both together.
+/// Paths of the numbers in `summary.json`: a name is itself, `[]` an entry of a list, picked by one of its keys.
+/// `measure/summary.rs` of the simulator writes it; a test holds both together.
 const SUMMARY: &[(&str, &[&str])] = &[
     ("flows", &["total", "counted", "finished", "unfinished", "retransmitted_packets"]),
     ("load[]", &["asked", "realised", "sampling_error", "flows", "offered_bps"]),

@@ -33,7 +33,8 @@ const PAIR: u64 = 20;
 /// A record of a flow in a switch.
 const RECORD: u64 = 64;
 
-/// Refuses more flows than can be numbered, or come faster than they can be drawn, and tables that the machine has no room for.
+/// Refuses more flows than can be numbered or come faster than they can be drawn, and tables that the machine has no room
+/// for.
 pub(super) fn check(doc: &Doc, net: &Net, parts: &[Part]) -> Result<(), Error> {
     let flows = check_flows(doc, net)?;
     let shares = [memory_of_switches(net, parts), memory_of_network(doc, net), memory_of_samples(doc, net), flows];
@@ -66,7 +67,7 @@ impl Share {
 
 fn shown(bytes: f64) -> String {
     let (scale, unit) = if bytes >= 1e9 { (1e9, "GB") } else { (1e6, "MB") };
-    format!("{:.1} {unit}", bytes / scale)
+    format!("{:.2} {unit}", bytes / scale)
 }
 
 /// Flows of all workloads; what is offered beyond what hosts can send waits.
