@@ -19,7 +19,11 @@ RUST := Cargo.toml Cargo.lock $(shell find crates data -type f -not -path '*/tar
 CORES := cargo check --locked -p backwater-types -p backwater-dataplane -p backwater-transport -p backwater-nic --no-default-features
 BARE := x86_64-unknown-none
 
-TOOLS := target/tools
+# Kept elsewhere, they are compiled once: TOOLS=DIR.
+TOOLS ?= target/tools
+cargo-deny := 0.20.2
+cargo-cyclonedx := 0.5.9
+cyclonedx-bom := 7.5.0
 DENY := $(TOOLS)/bin/cargo-deny --offline --locked
 ADVISORIES ?= $(HOME)/.cargo/advisory-dbs
 # Executions of each parser.
@@ -96,11 +100,11 @@ lock: $(VENV)/.packages ## pin the Python packages again
 
 # Tools that look at what is built. They are kept with what is built, and compiled once.
 $(TOOLS)/bin/%:
-	cargo install --quiet --locked --root $(TOOLS) $*
+	cargo install --quiet --locked --root $(TOOLS) --version $($*) $*
 
 $(TOOLS)/python: | $(VENV)/bin/python
 	$(BIN)/python -m venv $@
-	$@/bin/pip install --quiet --disable-pip-version-check cyclonedx-bom || { rm -rf $@; exit 1; }
+	$@/bin/pip install --quiet --disable-pip-version-check cyclonedx-bom==$(cyclonedx-bom) || { rm -rf $@; exit 1; }
 
 clean: ## remove what was built
 	rm -rf $(VENV) target
