@@ -91,7 +91,7 @@ def finished_in(place: Path) -> set[str]:
         found.verify()
     except InputError:
         return set()
-    return {run.label for run in found.runs if run.complete}
+    return {run.label for run in found.runs if run.ending != "interrupted"}
 
 
 def announced(place: Path) -> set[str]:

@@ -688,7 +688,7 @@ def test_every_published_expectation_can_be_judged(name: str) -> None:
     """At smoke scale, so what comes out means nothing; but every value has to be there to be read."""
     experiment = Experiment(experiments.known()[name], scale="smoke")
     done = experiment.run()
-    assert done.complete
+    assert not done.interrupted
     expect = experiment.plan["expect"]
     done.manifest["scale"] = "quick"
     rows = claims.evaluate(expect, done)

@@ -23,6 +23,7 @@ pub(crate) const FORMS: &[(&str, &str)] = &[
 /// `measure/summary.rs` of the simulator writes it; a test holds both together.
 const SUMMARY: &[(&str, &[&str])] = &[
     ("flows", &["total", "counted", "finished", "unfinished", "retransmitted_packets"]),
+    ("ending", &["held_queues"]),
     ("load[]", &["asked", "realised", "sampling_error", "flows", "offered_bps"]),
     ("core_utilisation", &[]),
     (
