@@ -22,7 +22,7 @@ fn clos(sizes: &str, arrivals: &str) -> Scenario {
     scenario(&format!(
         "scheme = \"bfc\"\n[topology]\nkind = \"leaf-spine\"\nleaves = 8\nspines = 8\nhosts_per_leaf = 16\n\
          host_rate = \"100 Gbps\"\ncore_rate = \"100 Gbps\"\nhost_delay = \"1 us\"\ncore_delay = \"1 us\"\n\
-         [run]\nduration = \"60 s\"\ndrain = 1.0\n\
+         [run]\nduration = \"500 ms\"\ndrain = 1.0\n\
          [[workload]]\nkind = \"background\"\nsizes = {sizes}\narrivals = {arrivals}\nload = {LOAD}\n"
     ))
 }
