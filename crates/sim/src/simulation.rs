@@ -2,6 +2,7 @@
 
 use crate::compat::hpcc::in_order::InOrder;
 use crate::compat::hpcc::ranked::{self, Ranked};
+use crate::engine::standstill;
 use crate::engine::windows::Windows;
 use crate::engine::{self, Harvest, Timing, Watch};
 use crate::host::port::{EndHost, ExtensionOf};
@@ -354,11 +355,13 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// See [`Timing::may_stand_still`].
-    fn may_stand_still(&self) -> bool {
+    /// See [`Timing::still`]. The frame that ends a pause crosses a link, and what it lets go crosses the next.
+    fn still(&self) -> Option<Duration> {
         let switches = self.scenario.region.iter().map(|region| &region.switch).chain([&self.scenario.switch]);
         let mut by_flow = switches.map(|switch| switch.load_balancing == LoadBalancing::Flow);
-        self.scenario.fault.is_empty() && by_flow.all(|by_flow| by_flow)
+        let holds = self.scenario.fault.is_empty() && by_flow.all(|by_flow| by_flow);
+        let way = build::longest_way(&self.scenario, &self.graph) + self.scenario.host.delay;
+        holds.then(|| standstill::MARGIN + way + way)
     }
 
     /// When to stop and what to sample.
@@ -374,7 +377,7 @@ impl<'a> Simulation<'a> {
             cap: Instant((run.duration.0 as f64 * run.drain.max(1.0)) as u64).max(until).min(Instant(TIME_LIMIT.0 - 1)),
             sample: self.scenario.measure.sample,
             pools: self.scenario.measure.pools,
-            may_stand_still: self.may_stand_still(),
+            still: self.still(),
         }
     }
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from backwater.results import Run
+from backwater.terminal import some, span
 
 SHOWN = 8
 """Of a circle, waits that are told."""
@@ -21,8 +22,8 @@ def told(run: Run) -> str | None:
     if run.complete or run.ending == "interrupted":
         return None
     summary = run.summary
-    left, after = summary["flows"]["unfinished"], f"{summary['sim_time_ps'] * 1e-9:,.4g} ms"
-    flows = f"{left:,} counted flow{'s' if left != 1 else ''} left"
+    after = span(summary["sim_time_ps"] * 1e-12)
+    flows = f"{some(summary['flows']['unfinished'], 'counted flow')} left"
     if run.ending == "standstill":
         return f"{run.label}: nothing can move any more after {after}, {flows}: {circle(summary['ending'])}"
     return f"{run.label}: {flows} after {after}, where `run.drain` ends it, and `run.all_finish` expects none"
@@ -32,7 +33,7 @@ def circle(ending: dict[str, Any]) -> str:
     """Who waits for whom."""
     cycle = ending["cycle"]
     if not cycle:
-        return f"{ending['held_queues']:,} queues may not send"
+        return f"{some(ending['held_queues'], 'queue')} may not send"
     waits = [
         f"{wait['node']} (queue {wait['queue']}, flow {wait['first']} first) waits for {wait['for']}"
         for wait in cycle[:SHOWN]

@@ -9,7 +9,7 @@
 
 mod barrier;
 pub(crate) mod node_by_node;
-mod standstill;
+pub(crate) mod standstill;
 pub(crate) mod windows;
 
 use crate::engine::barrier::{Barrier, Breaker, Patience};
@@ -43,8 +43,8 @@ pub(crate) struct Timing {
     pub sample: Duration,
     /// Pools are sampled too.
     pub pools: bool,
-    /// A run that stands still ends: what is held stays so, and nothing goes another way.
-    pub may_stand_still: bool,
+    /// A run in which nothing has moved for so long ends, if what is held stays so and nothing goes another way.
+    pub still: Option<Duration>,
 }
 
 /// The run may end at multiples of this, once every counted flow has finished.
@@ -486,15 +486,15 @@ impl<'a, H: EndHost<Schedule: Windows<H, D, O>>, D: DataPlane<Extension = Extens
         let dependents = self.traffic.dependents();
         // Dependent flows that have not started wait for others.
         let left = self.counted + all.started - all.counted_finished - u64::from(dependents);
-        let asked =
-            self.timing.may_stand_still && now >= self.timing.until && now.0.is_multiple_of(standstill::EVERY.0);
-        if !asked || left == 0 || self.traffic.next_at() != Instant::NEVER {
+        let asked = now >= self.timing.until && now.0.is_multiple_of(standstill::EVERY.0);
+        let Some(span) = self.timing.still.filter(|_| asked) else { return false };
+        if left == 0 || self.traffic.next_at() != Instant::NEVER {
             return false;
         }
         let (shared, first) = (self.shared, self.first_counted);
         let stand = self
             .stillness
-            .look(now, &self.nodes, &self.params.nic.transport, |flow| flow >= first || flow < dependents);
+            .look(now, span, &self.nodes, &self.params.nic.transport, |flow| flow >= first || flow < dependents);
         // A thread may be one look ahead of another, never two.
         let stands = &shared.stands[(now.0 / standstill::EVERY.0 % 2) as usize];
         let lock = |stand: &'a Mutex<Stand>| stand.lock().unwrap_or_else(|e| e.into_inner());

@@ -1,9 +1,10 @@
 //! Whether a run stands still for good, so that nothing is gained by going on to its last moment.
 //!
-//! It does once no flow is still to arrive and for [`STILL`] no packet has left any port but frames that repeat pauses, if all that
-//! switches hold may not leave, and each counted flow that has not finished has a packet there or is kept from sending by a pause.
-//! Packets then wait for pauses, and pauses for packets: what a sender might send again would join those that wait. Not where a
-//! packet sent again may take another path, nor where links lose frames or fail, which can end a pause or lose the end of one.
+//! It does once no flow is still to arrive and for [`MARGIN`] longer than a frame is on its way no packet has left any port but frames
+//! that repeat pauses, if all that switches hold may not leave, and each counted flow that has not finished has a packet there or is
+//! kept from sending by a pause. Packets then wait for pauses, and pauses for packets: what a sender might send again would join those
+//! that wait. Not where a packet sent again may take another path, nor where links lose frames or fail, which can end a pause or lose
+//! the end of one.
 
 use crate::host::port::{EndHost, ExtensionOf};
 use crate::net::build::Nodes;
@@ -12,8 +13,8 @@ use backwater_types::{Duration, Instant};
 
 /// Runs are looked at at multiples of this.
 pub(super) const EVERY: Duration = Duration::from_us(100);
-/// So long nothing has to have moved: longer than a packet is anywhere, and than pauses go without being repeated by default.
-const STILL: Duration = Duration::from_us(1000);
+/// So long nothing has to have moved, beyond what a frame that ends a pause may take: pauses are repeated ten times meanwhile.
+pub(crate) const MARGIN: Duration = Duration::from_us(1000);
 
 /// How one partition stands.
 #[derive(Default)]
@@ -34,10 +35,11 @@ pub(super) struct Stillness {
 }
 
 impl Stillness {
-    /// How the partition stands; flows from `first_counted` on count, and those before `dependents`.
+    /// How the partition stands, where what has not moved for `still` does not move; `counts` says which flows count.
     pub(super) fn look<H: EndHost, D: DataPlane<Extension = ExtensionOf<H>>>(
         &mut self,
         now: Instant,
+        still: Duration,
         nodes: &Nodes<H, D>,
         params: &H::Params,
         counts: impl Fn(u32) -> bool,
@@ -48,7 +50,7 @@ impl Stillness {
         if self.sent != sent {
             *self = Stillness { sent, since: now };
         }
-        let mut stand = Stand { moves: now.since(self.since) < STILL, ..Stand::default() };
+        let mut stand = Stand { moves: now.since(self.since) < still, ..Stand::default() };
         if stand.moves {
             return stand;
         }

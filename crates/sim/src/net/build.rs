@@ -144,7 +144,7 @@ pub(crate) fn delay_on_wire(scenario: &Scenario) -> Duration {
 }
 
 /// As long as any full packet is on its way, from the start of its transmission.
-fn longest_way(scenario: &Scenario, graph: &Graph) -> Duration {
+pub(crate) fn longest_way(scenario: &Scenario, graph: &Graph) -> Duration {
     let full = scenario.host.payload.0 + scenario.host.headers().0;
     let way = |link: &Link| link.delay + ser_time(&scenario.conventions, link.rate).of_bytes(full);
     graph.links.iter().map(way).max().unwrap_or(Duration::ZERO) + delay_on_wire(scenario)

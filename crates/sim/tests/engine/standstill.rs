@@ -87,3 +87,18 @@ fn waiting_for_a_timeout_is_no_standstill() {
     assert_eq!((&ending["why"], complete), (&Value::from("finished"), true));
     assert!(ended > 8_000_000_000, "nothing moved for 8 ms, and then it did: {ended} ps");
 }
+
+/// Nor is a pause whose end is on its way for longer than most networks take for anything; no ACKs move meanwhile but the last.
+#[test]
+fn waiting_for_the_end_of_a_pause_on_a_long_link_is_no_standstill() {
+    let text = "scheme = \"pfc\"\ncompat = \"hpcc-sim\"\n[topology]\nkind = \"graph\"\nhosts = [\"h0\", \"h1\"]\nswitches = [\"s0\", \"s1\"]\nlinks = [\n\
+                { ends = [\"h0\", \"s0\"], rate = \"1 Gbps\", delay = \"1 us\" },\n\
+                { ends = [\"h1\", \"s1\"], rate = \"100 Mbps\", delay = \"1 us\" },\n\
+                { ends = [\"s0\", \"s1\"], rate = \"1 Gbps\", delay = \"5 ms\" }]\n\
+                [switch]\nbuffer = \"9 MB\"\npfc = { headroom = \"1400 KB\", alpha = 0.0009765625 }\n\
+                [host]\nack_from = \"6 MB\"\nack_chunk = \"100 GB\"\n\
+                [run]\nduration = \"1 ms\"\nwarmup = \"0 s\"\ndrain = 5000.0\n[measure]\nsample = \"0 s\"\n\
+                [[workload]]\nkind = \"flow-list\"\nflows = [{ start = \"0 s\", src = \"h0\", dst = \"h1\", bytes = \"6 MB\" }]\n";
+    let (ending, _, complete) = ending(&scenario(text));
+    assert_eq!((&ending["why"], complete), (&Value::from("finished"), true), "{ending}");
+}
