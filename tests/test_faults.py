@@ -156,6 +156,42 @@ def test_a_finished_experiment_of_several_is_not_run_again(cli: Cli, smoke: Path
     assert cli("run", smoke, three, "--out", "both").returncode == 2, "when all are, nothing is left to go on with"
 
 
+def test_without_a_name_the_same_command_goes_on_too(endless: Path, tmp_path: Path, cli: Cli) -> None:
+    for trial in range(2):
+        process = faults.start(tmp_path, "run", endless, "--threads", 1)
+        faults.wait_for(tmp_path / "output", "long: started", process)
+        faults.stop(process, tmp_path, signal.SIGINT)
+        found = "short: finished before; not simulated again" in (tmp_path / "output").read_text()
+        assert found == (trial > 0)
+        assert runs_of(tmp_path / "runs/endless") == ["short"]
+    assert [path.name for path in (tmp_path / "runs").iterdir()] == ["endless"]
+    assert cli("run", endless, "--set", "variant=short", "--set", "seed=2").returncode == 0, "which is another command"
+    assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == ["endless", "endless.2"]
+    assert cli("run", endless, "--set", "variant=short", "--set", "seed=2").returncode == 0, (
+        "and complete, so this is a new run"
+    )
+    assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == ["endless", "endless.2", "endless.3"]
+
+
+def test_an_interrupted_reproduction_is_gone_on_from(tmp_path: Path, cli: Cli) -> None:
+    words = ["reproduce", "deadlock", "--scale", "smoke", "--threads", 1, "--json", "claims.json"]
+    process = faults.start(tmp_path, *words)
+    faults.wait_for(tmp_path / "output", "Report: ", process)
+    ended = faults.stop(process, tmp_path, signal.SIGTERM)
+    assert ended.code == 128 + signal.SIGTERM
+    first = json.loads((tmp_path / "claims.json").read_text())
+    done = cli(*words)
+    assert "runs/deadlock-five: finished before; not run again" in done.stdout, done.stdout
+    both = json.loads((tmp_path / "claims.json").read_text())
+    assert both[: len(first)] == first
+    assert len(both) > len(first) > 0
+    assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == ["deadlock-five", "deadlock-nine"]
+    assert "not run again" not in cli(*words).stdout, "all of it anew"
+    assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == [
+        f"deadlock-{name}" for name in ("five", "five.2", "nine", "nine.2")
+    ]
+
+
 def test_one_directory_is_written_by_one_process(cli: Cli, smoke: Path, tmp_path: Path) -> None:
     held = Staging(tmp_path / "here")
     refused = cli("run", smoke, "--out", "here")

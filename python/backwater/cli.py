@@ -29,10 +29,9 @@ from backwater.plan import bcc, bcc_config, bcc_trial, flowsail
 from backwater.results import Run
 from backwater.show import compare, compare_fct, endings, report
 from backwater.show.failures import Undrawn
-from backwater.staging import is_held
 from backwater.sweep import THREADS_MAX, SimulatorError, Watch, threads_of
 from backwater.terminal import count, out, progress_watch, say, size, some, span, verdict_text
-from backwater.writer import Writer, is_finished, left_at, left_of
+from backwater.writer import Writer, goes_on, is_finished, left_at, left_of
 
 FAILED, BAD_INPUT, BUG = 1, 2, 70
 
@@ -121,13 +120,25 @@ def run(
 
 
 def destinations(opened: list[Experiment], out_dir: Path | None) -> list[Path]:
-    """Where each experiment goes: DIR itself for one, a directory in DIR for each of several."""
-    if out_dir is not None and len(opened) == 1:
-        return [out_dir]
+    """Where each experiment goes: DIR itself for one, a directory in DIR for each of several.
+
+    Without DIR names under `runs/` that are free, or that hold what an interrupted command had done of the same.
+    """
+    if out_dir is not None:
+        return [out_dir] if len(opened) == 1 else named(opened, out_dir, lambda *_: True)
+    several = len(opened) > 1
+    places = named(opened, Path("runs"), lambda place, one: goes_on(place, one.scenarios, finished=several))
+    if any(not place.exists() or Results(place).interrupted for place in places):
+        return places
+    return named(opened, Path("runs"), lambda place, one: goes_on(place, one.scenarios, finished=False))
+
+
+def named(opened: list[Experiment], into: Path, takes: Callable[[Path, Experiment], bool]) -> list[Path]:
+    """A directory for each experiment: the first by its name that it may take and no other has."""
     places: list[Path] = []
     for experiment in opened:
-        place = (out_dir or Path("runs")) / Path(experiment.invocation[-1]).stem
-        while place in places or (out_dir is None and (place.exists() or is_held(place))):
+        place = into / Path(experiment.invocation[-1]).stem
+        while place in places or not takes(place, experiment):
             place = results.next_name(place)
         places.append(place)
     return places

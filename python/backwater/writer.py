@@ -17,7 +17,7 @@ from typing import Any
 from backwater import _core, disk, tables
 from backwater._core import InputError, Outcome
 from backwater.results import MANIFEST, TIMING, Results, Run, sealed
-from backwater.staging import CLAIM, Staging, clear, held, partial, remove
+from backwater.staging import CLAIM, Staging, clear, held, is_held, partial, remove
 
 RESERVE = ".reserve"
 RESERVE_BYTES = 64 << 10
@@ -208,6 +208,22 @@ def is_finished(out: Path, wanted: dict[str, Scenario]) -> bool:
     if standing is None or standing.interrupted or [run.label for run in standing.runs] != list(wanted):
         return False
     return len(ended(standing, digests)) == len(wanted)
+
+
+def goes_on(out: Path, wanted: dict[str, Scenario], *, finished: bool) -> bool:
+    """Whether these runs may be written there as it is: nothing is there, or some of them; with `finished`, or all."""
+    if is_held(out):
+        return False
+    standing, left = opened(out), opened(partial(out))
+    digests = {label: digest_of_text(text_of(scenario)) for label, scenario in wanted.items()}
+    try:
+        refuse_left(out, left, digests)
+        if out.exists() and not (finished and is_finished(out, wanted)):
+            refuse_standing(out, standing, digests)
+            return standing is not None
+    except InputError:
+        return False
+    return True
 
 
 def timings(of: Results | None) -> dict[str, dict[str, Any]]:
