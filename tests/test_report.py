@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import chromium
 from backwater import Experiment, Results
-from backwater.show import figures, report
+from backwater.show import figures, network, report
 
 BROWSER = chromium.find()
 
@@ -414,3 +417,93 @@ def test_panels_draw_variants_whatever_their_names() -> None:
     runs = [{"variant": name, "point": {}, "value": value} for name, value in (("at once", 2.0), ("2 HRTT", None))]
     figure = figures.panels([{"label": "slowdown", "runs": runs}])
     assert [label.get_text() for label in figure.axes[0].get_xticklabels()] == ["at once", "2 HRTT"]
+
+
+@pytest.fixture(scope="module")
+def recorded(smoke: Path, tmp_path_factory: pytest.TempPathFactory) -> Results:
+    """A run whose links were recorded."""
+    sets = {"measure.links": "7 us", "run.all_finish": False}
+    return Experiment(smoke, **sets).run(tmp_path_factory.mktemp("runs") / "recorded")
+
+
+def unpacked(text: str, kind: str, links: int) -> np.ndarray[Any, Any]:
+    return np.frombuffer(zlib.decompress(base64.b64decode(text)), kind).reshape(links, -1)
+
+
+def test_the_network_over_time_is_the_table(recorded: Results) -> None:
+    run = recorded.runs[0]
+    shown = embedded(recorded.path / "report.html")["runs"][0]["network"]
+    ports = run.table("ports").to_pylist()
+    names = [node["name"] for node in shown["nodes"]]
+    assert [(names[a], names[b]) for a, b in shown["links"]] == [(row["node"], row["peer"]) for row in ports]
+    use = unpacked(shown["use"], "u1", len(ports)) / 200
+    held = unpacked(shown["held"], "<u2", len(ports)) / 65_535 * shown["most"]["held"]
+    queue = unpacked(shown["queue"], "<u2", len(ports)) / 65_535 * shown["most"]["queue"]
+    ends = np.array(shown["ends"])
+    lasts = np.diff(ends, prepend=0)
+    assert ends[0] == pytest.approx(7e-6)
+    rows = run.table("links").to_pylist()
+    for i, row in enumerate(ports):
+        mine = [one for one in rows if (one["node"], one["peer"]) == (row["node"], row["peer"])]
+        sent = sum(one["sent_bytes"] for one in mine)
+        assert use[i] @ lasts * row["rate_bps"] / 8 == pytest.approx(
+            sent, abs=0.0026 * lasts.sum() * row["rate_bps"] / 8
+        )
+        assert held[i] @ lasts == pytest.approx(1e-12 * sum(one["paused_ps"] for one in mine), rel=1e-3, abs=1e-8)
+        longest = max((one["queued_bytes"] for one in mine), default=0)
+        assert queue[i].max() == pytest.approx(longest, abs=shown["most"]["queue"] / 65_535)
+    assert held.max() > 0, "BFC holds queues"
+
+
+def test_a_large_network_takes_longer_spans(recorded: Results, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = recorded.runs[0]
+    fine = network.over_time(run)
+    monkeypatch.setattr(network, "CELLS", 3 * len(fine["links"]))
+    monkeypatch.setattr(network, "SPANS_MIN", 1)
+    coarse = network.over_time(run)
+    assert len(coarse["ends"]) == 3
+    assert coarse["ends"][-1] == fine["ends"][-1]
+    links = len(fine["links"])
+    for one in (fine, coarse):
+        one["sent"] = unpacked(one["use"], "u1", links) @ np.diff(one["ends"], prepend=0)
+    assert coarse["sent"] == pytest.approx(fine["sent"], abs=0.0025 * fine["ends"][-1] * 1.01)
+    assert coarse["most"]["queue"] == fine["most"]["queue"]
+
+
+def test_nodes_stand_in_layers() -> None:
+    links = [("h1", "a"), ("h0", "b"), ("a", "s"), ("b", "s")]
+    both = links + [(b, a) for a, b in links]
+    rows = {row["name"]: row for row in network.placed(["h0", "h1", "a", "b", "s"], {"h0", "h1"}, both)}
+    assert [rows[name]["layer"] for name in ("h0", "h1", "a", "b", "s")] == [0, 0, 1, 1, 2]
+    assert rows["h1"]["x"] == rows["a"]["x"] < rows["h0"]["x"] == rows["b"]["x"], "hosts below their switch"
+
+
+def test_browser_draws_the_network_over_time(browser: chromium.Page, recorded: Results) -> None:
+    browser.open((recorded.path / "report.html").as_uri())
+    ready = (
+        "new Promise((done) => { const look = () =>"
+        " document.querySelector('#network-links table') ? done(1) : setTimeout(look, 20); look(); })"
+    )
+    browser.evaluate(ready)
+    assert browser.console == []
+    state = browser.evaluate("backwater.network()")
+    assert state["span"] == [0, state["spans"] - 1]
+    assert state["link"] is None
+    mean = browser.evaluate("backwater.network().over('use')")
+    busiest = max(mean, key=mean.get)
+    browser.click("#network-links tbody button")
+    assert browser.evaluate("backwater.network().link") == busiest, "the table begins with the busiest"
+    assert set(series(browser, "network-link")) == {busiest, " to ".join(reversed(busiest.split(" to ")))}
+    browser.evaluate(
+        "(() => { const s = document.querySelector('.player input');"
+        " s.value = 3; s.dispatchEvent(new Event('input')); })()"
+    )
+    browser.evaluate("document.querySelectorAll('#network-controls input')[1].click()")
+    assert "pauses" in browser.evaluate("document.querySelector('#network-controls').innerText")
+    painted = browser.evaluate(
+        "(() => { const c = document.querySelector('canvas.network');"
+        " const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;"
+        " let n = 0; for (let i = 3; i < d.length; i += 4) n += d[i] > 0; return n; })()"
+    )
+    assert painted > 1000, "something is drawn"
+    assert browser.evaluate("document.documentElement.scrollWidth <= innerWidth")

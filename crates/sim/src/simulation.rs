@@ -377,6 +377,7 @@ impl<'a> Simulation<'a> {
             cap: Instant((run.duration.0 as f64 * run.drain.max(1.0)) as u64).max(until).min(Instant(TIME_LIMIT.0 - 1)),
             sample: self.scenario.measure.sample,
             pools: self.scenario.measure.pools,
+            links: self.scenario.measure.links,
             still: self.still(),
         }
     }

@@ -11,7 +11,7 @@ from typing import Any
 from backwater import disk
 from backwater.judge import claims, panels
 from backwater.results import CLAIMS, Results, Run
-from backwater.show import compare, endings, series
+from backwater.show import compare, endings, network, series
 from backwater.show.failures import Failures
 from backwater.staging import Staging
 
@@ -76,12 +76,13 @@ def page_data(opened: list[Results], shown: list[dict[str, Any]] | None = None) 
     """Everything the page shows; `shown` are the panels, if they have been read."""
     first = opened[0]
     several = len(opened) > 1
+    count = sum(len(one.runs) for one in opened)
     return {
         "name": " · ".join(dict.fromkeys(one.name for one in opened)),
         "description": "" if several else first.manifest["description"],
         "left": left(opened),
         "experiments": [experiment_data(one) for one in opened],
-        "runs": [run_data(name, run, speeds(opened)) for name, run in compare.named(opened)],
+        "runs": [run_data(name, run, speeds(opened), count) for name, run in compare.named(opened)],
         "figure": first.manifest.get("figure", {}),
         "panels": shown if shown is not None else [] if several else panels.read(first),
         "claims": [row for one in opened for row in one.claims],
@@ -104,8 +105,8 @@ def experiment_data(one: Results) -> dict[str, Any]:
     return {**{key: one.manifest[key] for key in fields}, **times}
 
 
-def run_data(name: str, run: Run, speed: dict[Path, float | None]) -> dict[str, Any]:
-    """One run: a line in every chart, a row in every table."""
+def run_data(name: str, run: Run, speed: dict[Path, float | None], runs: int) -> dict[str, Any]:
+    """One run of so many: a line in every chart, a row in every table."""
     summary = run.summary
     names = set(run.tables)
     return {
@@ -127,6 +128,7 @@ def run_data(name: str, run: Run, speed: dict[Path, float | None]) -> dict[str, 
         "pool": series.pool_cdf(run) if "pools" in names else None,
         "mmus": series.mmus(run) if "mmus" in names else [],
         "ports": series.ports(run) if "ports" in names else [],
+        "network": network.over_time(run, runs),
         "config": series.flat(run.scenario),
     }
 
@@ -149,6 +151,7 @@ def render(data: dict[str, Any]) -> str:
         # Inside a script element only "<" could end it.
         "data": text.replace("<", "\\u003c"),
         "uplot": static("uPlot.iife.min.js"),
+        "network": static("network.js"),
         "script": static("report.js"),
     }
     page = static("report.html")

@@ -19,6 +19,8 @@ pub struct Measure {
     /// Egress ports whose data is sampled too, `[switch, neighbour]` each; a name that ends in `*` is all that begin so.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub queues: Vec<[String; 2]>,
+    /// Period in which what every link carried and what held it is recorded, over the whole run; zero: not at all.
+    pub links: Duration,
     /// Occupancy of every shared pool is sampled too.
     pub pools: bool,
     /// What pauses are in force for is sampled too: at every sample all packets held are looked at.
@@ -36,6 +38,7 @@ impl Default for Measure {
             active_flows: false,
             queueing_delay: false,
             queues: Vec::new(),
+            links: Duration::ZERO,
             pools: false,
             pauses: false,
             size_bins: [1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000].map(Bytes).to_vec(),

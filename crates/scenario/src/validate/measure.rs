@@ -14,6 +14,8 @@ pub(super) fn check(doc: &Doc, net: &Net) -> Result<(), Error> {
     let measure = &doc.scenario.measure;
     let sampled = measure.sample == Duration::ZERO || measure.sample >= SAMPLE_MIN;
     doc.need(sampled, "measure.sample", || format!("expected \"0 s\" for none, or at least {SAMPLE_MIN}"))?;
+    let links = measure.links == Duration::ZERO || measure.links >= SAMPLE_MIN;
+    doc.need(links, "measure.links", || format!("expected \"0 s\" for none, or at least {SAMPLE_MIN}"))?;
     let samples = measure.queues.is_empty() && !measure.pools && !measure.pauses || measure.sample > Duration::ZERO;
     doc.need(samples, "measure.sample", || {
         "measure.queues, measure.pools and measure.pauses need a period; expected more than 0".into()

@@ -29,6 +29,7 @@ const QUEUE: u64 = 128;
 const ROUTE: u64 = 8;
 const FLOWLETS: u64 = 1 << 20;
 const SAMPLE: f64 = 32.0;
+const LINK_SAMPLE: f64 = 40.0;
 const PAIR: u64 = 20;
 /// A record of a flow in a switch.
 const RECORD: u64 = 64;
@@ -185,10 +186,8 @@ fn memory_of_network(doc: &Doc, net: &Net) -> Vec<Share> {
 
 fn memory_of_samples(doc: &Doc, net: &Net) -> Vec<Share> {
     let (measure, run) = (&doc.scenario.measure, &doc.scenario.run);
-    if measure.sample == Duration::ZERO {
-        return Vec::new();
-    }
-    let samples = run.duration.0 as f64 / measure.sample.0 as f64;
+    let times = |period: Duration| if period.0 == 0 { 0.0 } else { run.duration.0 as f64 / period.0 as f64 };
+    let samples = times(measure.sample);
     let name = |node: usize| net.graph.nodes[node].name.as_str();
     let ports = match measure.queues.is_empty() {
         true => 0,
@@ -201,5 +200,9 @@ fn memory_of_samples(doc: &Doc, net: &Net) -> Vec<Share> {
     };
     let switches = net.graph.nodes.len() - net.graph.hosts;
     let rows = samples * (switches * (1 + usize::from(measure.pools)) + ports) as f64;
-    vec![Share::of("measure.sample", format!("{rows:.2e} samples"), rows * SAMPLE)]
+    let links = times(measure.links) * (2 * net.graph.links.len()) as f64;
+    vec![
+        Share::of("measure.sample", format!("{rows:.2e} samples"), rows * SAMPLE),
+        Share::of("measure.links", format!("{links:.2e} samples of links"), links * LINK_SAMPLE),
+    ]
 }

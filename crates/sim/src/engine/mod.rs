@@ -19,6 +19,7 @@ use crate::host::params::{Finished, HostParams};
 use crate::host::port::{EndHost, ExtensionOf};
 use crate::net::build::Nodes;
 use crate::net::link::Crossing;
+use crate::net::link_meter::{LinkCount, LinkMeter, LinkSample};
 use crate::net::schedule::Schedule;
 use crate::net::stats::PortStats;
 use crate::observe::Observer;
@@ -43,6 +44,8 @@ pub(crate) struct Timing {
     pub sample: Duration,
     /// Pools are sampled too.
     pub pools: bool,
+    /// Period of what links do over time; zero: none.
+    pub links: Duration,
     /// A run in which nothing has moved for so long ends, if what is held stays so and nothing goes another way.
     pub still: Option<Duration>,
 }
@@ -85,6 +88,8 @@ pub struct Harvest {
     pub queues: Vec<(Instant, u32, u16, u64)>,
     /// Samples of pools: when, switch, MMU, bytes.
     pub pools: Vec<(Instant, u32, u16, u64)>,
+    /// What links did, period by period.
+    pub links: Vec<LinkSample>,
     /// `[switch here][port][active flows]`: samples.
     pub active: Vec<Vec<Vec<u64>>>,
     /// Counters of every port at the start and the end of the counted window: hosts, then switches port by port.
@@ -195,6 +200,7 @@ struct Worker<'a, H: EndHost, D, O> {
     counted_finished: u64,
     finished: u64,
     stillness: Stillness,
+    link_meter: LinkMeter,
 }
 
 impl<'a, H: EndHost<Schedule: Windows<H, D, O>>, D: DataPlane<Extension = ExtensionOf<H>>, O: Observer>
@@ -218,6 +224,7 @@ impl<'a, H: EndHost<Schedule: Windows<H, D, O>>, D: DataPlane<Extension = Extens
             buffers: Vec::new(),
             queues: Vec::new(),
             pools: Vec::new(),
+            links: Vec::new(),
             active: nodes.switches.iter().map(|s| vec![Vec::new(); s.ports.len()]).collect(),
             at_warm: Vec::new(),
             at_end: Vec::new(),
@@ -241,6 +248,7 @@ impl<'a, H: EndHost<Schedule: Windows<H, D, O>>, D: DataPlane<Extension = Extens
             counted_finished: 0,
             finished: 0,
             stillness: Stillness::default(),
+            link_meter: LinkMeter::default(),
         }
     }
 
@@ -323,8 +331,10 @@ impl<'a, H: EndHost<Schedule: Windows<H, D, O>>, D: DataPlane<Extension = Extens
         let s = &self.timing;
         let after = |period: Duration| Instant((now.0 / period.0 + 1) * period.0);
         let mut grid = after(END_GRID).min(s.cap);
-        if s.sample > Duration::ZERO && now < s.until {
-            grid = grid.min(after(s.sample));
+        for period in [s.sample, s.links] {
+            if period > Duration::ZERO && now < s.until {
+                grid = grid.min(after(period));
+            }
         }
         for fixed in [s.warm, s.until] {
             if fixed > now {
@@ -337,7 +347,7 @@ impl<'a, H: EndHost<Schedule: Windows<H, D, O>>, D: DataPlane<Extension = Extens
     /// While nothing happens before `next`, the next instant after `now` at which there is anything to look at.
     fn next_look(&self, now: Instant, next: Instant) -> Instant {
         let s = &self.timing;
-        if s.sample > Duration::ZERO && now < s.until {
+        if s.sample.max(s.links) > Duration::ZERO && now < s.until {
             return now;
         }
         let fixed = [s.warm, s.until].into_iter().filter(|at| *at > now).min().unwrap_or(s.cap);
@@ -436,6 +446,9 @@ impl<'a, H: EndHost<Schedule: Windows<H, D, O>>, D: DataPlane<Extension = Extens
             self.harvest.at_end = self.snapshot(now);
             self.count_acknowledged(1);
         }
+        if s.links > Duration::ZERO && (now == s.until || now < s.until && now.0.is_multiple_of(s.links.0)) {
+            self.look_at_links(now);
+        }
         if s.sample > Duration::ZERO && now >= s.warm && now <= s.until && now.0.is_multiple_of(s.sample.0) {
             for (i, switch) in self.nodes.switches.iter_mut().enumerate() {
                 if let Some(pauses) = &mut switch.pauses {
@@ -463,6 +476,23 @@ impl<'a, H: EndHost<Schedule: Windows<H, D, O>>, D: DataPlane<Extension = Extens
                 }
             }
         }
+    }
+
+    /// What every link did since it was last looked at.
+    fn look_at_links(&mut self, now: Instant) {
+        let hosts = self.nodes.hosts.iter_mut().map(|host| host.port_mut());
+        let mut counts: Vec<(u32, u16, LinkCount)> =
+            hosts.map(|port| (port.id.into(), 0, port.link_count(now))).collect();
+        for switch in &mut self.nodes.switches {
+            let id = switch.id as u32;
+            counts.extend(switch.link_counts(now).into_iter().zip(0..).map(|(count, port)| (id, port, count)));
+        }
+        let meter = &mut self.link_meter;
+        let samples = counts
+            .iter()
+            .enumerate()
+            .filter_map(|(i, (node, port, count))| meter.since_last(i, now, (*node, *port), count));
+        self.harvest.links.extend(samples);
     }
 
     /// Counters of every port here: hosts, then switches port by port.

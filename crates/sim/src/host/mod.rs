@@ -143,6 +143,9 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> End
             Some(frame) => {
                 w.observer.controlled(w.now, self.port.id as usize, 0, frame);
                 self.port.stats.held.on_control(w.now, frame);
+                if let Some(flows) = &mut self.port.flows_held {
+                    flows.on_control(w.now, frame);
+                }
                 at_nic!(self, w, on_control, frame);
                 self.kick(w);
             }
@@ -185,6 +188,9 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> End
             due = true;
             self.changes.pop_front();
             self.port.stats.held.on_link_change(w.now);
+            if let Some(flows) = &mut self.port.flows_held {
+                flows.on_link_change(w.now);
+            }
             at_nic!(self, w, release);
         }
         while self.reroutes.front().is_some_and(|at| *at <= w.now) {

@@ -2,6 +2,7 @@
 
 use crate::host::params::{Credits, Finished, HostParams, Timeouts};
 use crate::net::link::{Fabric, Wire, put_on_wire};
+use crate::net::link_meter::{FlowsHeld, LinkCount};
 use crate::net::schedule::{Agenda, Clock, EventName, Schedule};
 use crate::net::stats::{Drops, PortStats};
 use crate::observe::Observer;
@@ -119,6 +120,8 @@ pub struct HostPort<S: Schedule> {
     pub stats: PortStats,
     /// Packets lost on its link.
     pub drops: Drops,
+    /// Flows that the switch holds, where it is asked for and they are held one by one.
+    pub flows_held: Option<Box<FlowsHeld>>,
     /// The incoming direction of its link.
     pub link_in: u32,
     /// The link is taken until then.
@@ -137,11 +140,19 @@ impl<S: Schedule> HostPort<S> {
             agenda: S::Agenda::new(4, tie_seed),
             stats: PortStats::default(),
             drops: Drops::default(),
+            flows_held: None,
             link_in,
             busy_until: Instant::ZERO,
             wire,
             arrivals: Ring::default(),
         }
+    }
+
+    /// What it has counted up to `now`, for what its link does over time. What waits is with flows, not here.
+    pub fn link_count(&mut self, now: Instant) -> LinkCount {
+        self.stats.held.settle(now);
+        let flows = self.flows_held.as_mut().map_or(0, |flows| flows.paused(now));
+        LinkCount::new(&self.stats, 0, flows)
     }
 
     /// The event that `leaf` stands for.

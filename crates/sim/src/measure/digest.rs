@@ -21,6 +21,9 @@ pub fn of(outcome: &Outcome) -> Digests {
     if !outcome.scheduled_delays.is_empty() {
         tables.push(("scheduled_delay", table(outcome, "scheduled_delay")));
     }
+    if !outcome.links.is_empty() {
+        tables.push(("links", table(outcome, "links")));
+    }
     let mut whole = blake3::Hasher::new();
     whole.update(VERSION.as_bytes());
     for (name, hash) in &tables {

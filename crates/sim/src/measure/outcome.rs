@@ -6,6 +6,7 @@ use crate::host::port::{EndHost, ExtensionOf};
 use crate::host::{Credits, Timeouts};
 use crate::measure::ideal::Ideal;
 use crate::net::build::{self, Nodes};
+use crate::net::link_meter::LinkSample;
 use crate::net::meters::DelayHistogram;
 use crate::net::pause_census::Pauses;
 pub use crate::net::stats::Drops;
@@ -48,6 +49,8 @@ pub struct Outcome {
     pub queues: Vec<(Instant, u32, u16, u64)>,
     /// Samples of shared pools: when, switch, MMU, bytes.
     pub pool_samples: Vec<(Instant, u32, u16, u64)>,
+    /// What links did, period by period; by time, then node and port. Idle ones are left out.
+    pub links: Vec<LinkSample>,
     /// Every shared pool, by switch and MMU.
     pub pools: Vec<PoolRow>,
     /// Samples of active flows: switch, port, `[flows]` counts.
@@ -182,6 +185,7 @@ impl Outcome {
             buffers: Vec::new(),
             queues: Vec::new(),
             pool_samples: Vec::new(),
+            links: Vec::new(),
             pools: Vec::new(),
             active: Vec::new(),
             pauses: Vec::new(),
@@ -206,6 +210,7 @@ impl Outcome {
         self.buffers.append(&mut harvest.buffers);
         self.queues.append(&mut harvest.queues);
         self.pool_samples.append(&mut harvest.pools);
+        self.links.append(&mut harvest.links);
         self.ended = harvest.ended;
         self.complete &= !harvest.cancelled;
         self.stood_still |= harvest.stood_still;
@@ -219,6 +224,7 @@ impl Outcome {
         self.buffers.sort_unstable();
         self.queues.sort_unstable();
         self.pool_samples.sort_unstable();
+        self.links.sort_unstable();
         self.pools.sort_by_key(|row| (row.node, row.mmu));
         self.active.sort_unstable();
         self.pauses.sort_unstable();

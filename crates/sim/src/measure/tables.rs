@@ -91,6 +91,17 @@ pub const SCHEMA: Schema = &[
         ],
     ),
     (
+        "links",
+        &[
+            ("time_ps", "u64", "ps", "end of the period"),
+            ("node", "cat", "", "node that sends"),
+            ("peer", "cat", "", "node at the other end, which holds it back"),
+            ("sent_bytes", "u64", "B", "bytes that left within the period"),
+            ("queued_bytes", "u64", "B", "data that waits at the port at its end; with flows, not here, at a host"),
+            ("paused_ps", "u64", "ps", "time held within the period, summed over what is held: port, queues or flows"),
+        ],
+    ),
+    (
         "pools",
         &[
             ("time_ps", "u64", "ps", "time of the sample"),
@@ -273,6 +284,7 @@ pub fn table(outcome: &Outcome, name: &str) -> Option<Vec<Column>> {
         "slowdown" => Some(slowdown(outcome)),
         "buffers" => Some(buffers(outcome)),
         "queues" => Some(queues(outcome)),
+        "links" => Some(links(outcome)),
         "pools" => Some(pools(outcome)),
         "mmus" => Some(mmus(outcome)),
         "active_flows" => Some(active_flows(outcome)),
@@ -320,6 +332,19 @@ fn queues(outcome: &Outcome) -> Vec<Column> {
         ("node", Values::U16(samples.iter().map(|(_, node, ..)| *node as u16).collect())),
         ("peer", Values::U16(samples.iter().map(|(_, node, port, _)| peers[&(*node, *port)] as u16).collect())),
         ("queued_bytes", Values::U64(samples.iter().map(|(.., bytes)| *bytes).collect())),
+    ]
+}
+
+fn links(outcome: &Outcome) -> Vec<Column> {
+    let samples = &outcome.links;
+    let peers = peers(outcome);
+    vec![
+        ("time_ps", Values::U64(samples.iter().map(|sample| sample.at.0).collect())),
+        ("node", Values::U16(samples.iter().map(|sample| sample.node as u16).collect())),
+        ("peer", Values::U16(samples.iter().map(|sample| peers[&(sample.node, sample.port)] as u16).collect())),
+        ("sent_bytes", Values::U64(samples.iter().map(|sample| sample.sent).collect())),
+        ("queued_bytes", Values::U64(samples.iter().map(|sample| sample.queued).collect())),
+        ("paused_ps", Values::U64(samples.iter().map(|sample| sample.paused).collect())),
     ]
 }
 

@@ -6,6 +6,7 @@ use crate::compat::hpcc::streams::streams;
 use crate::host::port::{EndHost, ExtensionOf, HostPort, HostSetup};
 use crate::net::choice::Choice;
 use crate::net::link::{Fabric, Faults, Wire};
+use crate::net::link_meter::FlowsHeld;
 use crate::net::meters::{Census, DelayHistogram, Meters, ScheduledDelays};
 use crate::net::pause_census::PauseCensus;
 use crate::net::routes::Routes;
@@ -82,7 +83,8 @@ pub(crate) fn build<H: EndHost, D: DataPlane<Extension = ExtensionOf<H>>>(
     for host in 0..graph.hosts {
         let changes: VecDeque<Instant> = schedule.iter().filter(|c| c.touches(links[host][0])).map(|c| c.at).collect();
         let table = scenario.switch_at(&graph.nodes[graph.switch_of(host)].name);
-        let port = HostPort::new(host as u16, wires.of(host, links[host][0]), tie_seed(host));
+        let mut port = HostPort::new(host as u16, wires.of(host, links[host][0]), tie_seed(host));
+        port.flows_held = flows_held(scenario, table).map(Box::new);
         let mut nic = network.nic(table, &NicSite { host: host as u16, rate: graph.links[links[host][0]].rate });
         nic.addresses = addresses.clone();
         let reroutes = schedule.iter().filter(|_| addresses.is_some()).map(|change| change.at).collect();
@@ -118,6 +120,7 @@ pub(crate) fn build<H: EndHost, D: DataPlane<Extension = ExtensionOf<H>>>(
             let by_flow = table.backpressure != Backpressure::Bfc;
             node.pauses = Some(Box::new(PauseCensus::new(links.len(), table.data_queues(), by_flow)));
         }
+        node.flows_held = vec![flows_held(scenario, table); links.len()].into_iter().flatten().collect();
         if measure.active_flows || measure.queueing_delay {
             node.meters = Some(Box::new(Meters {
                 delays: measure.queueing_delay.then(DelayHistogram::default),
@@ -131,6 +134,13 @@ pub(crate) fn build<H: EndHost, D: DataPlane<Extension = ExtensionOf<H>>>(
         nodes[part[switch]].switches.push(node);
     }
     nodes
+}
+
+/// Counts what neighbours hold at a port of this switch, or of a host beside it, where frames name flows and it is asked for.
+fn flows_held(scenario: &Scenario, table: &Switch) -> Option<FlowsHeld> {
+    let by_flow = matches!(table.backpressure, Backpressure::Flowsail | Backpressure::PerFlow);
+    let refresh = table.flowsail.refresh;
+    (scenario.measure.links > Duration::ZERO && by_flow).then(|| FlowsHeld::new(refresh + refresh + refresh))
 }
 
 /// What of [`model::Host::delay`] frames spend on the last link: all of it, where no control frame comes by it that would have to

@@ -3,6 +3,7 @@
 pub(crate) mod build;
 pub(crate) mod choice;
 pub(crate) mod link;
+pub(crate) mod link_meter;
 pub(crate) mod meters;
 pub(crate) mod node_by_node;
 pub(crate) mod pause_census;

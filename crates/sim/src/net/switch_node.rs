@@ -2,6 +2,7 @@
 
 use crate::net::choice::Choice;
 use crate::net::link::{Fabric, Wire, put_on_wire};
+use crate::net::link_meter::{FlowsHeld, LinkCount};
 use crate::net::meters::Meters;
 use crate::net::node_by_node::InFlight;
 use crate::net::pause_census::PauseCensus;
@@ -38,6 +39,8 @@ pub struct SwitchNode<D, S: Schedule> {
     pub sampled: Vec<PortId>,
     /// What pauses are for, where it is asked for.
     pub pauses: Option<Box<PauseCensus>>,
+    /// `[port]`: flows that the neighbour holds, where it is asked for and they are held one by one.
+    pub flows_held: Vec<FlowsHeld>,
     hosts: usize,
     choice: Choice,
     /// Routes, by epoch of the links.
@@ -134,6 +137,7 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
             meters: None,
             sampled: Vec::new(),
             pauses: None,
+            flows_held: Vec::new(),
             hosts,
             choice,
             routes,
@@ -239,6 +243,9 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
         if let Some(frame) = packet.control() {
             observer.controlled(now, self.id, port, frame);
             self.held[port as usize].on_control(now, frame);
+            if let Some(flows) = self.flows_held.get_mut(port as usize) {
+                flows.on_control(now, frame);
+            }
             self.plane.control(now, port, frame);
             self.arm_timer();
         }
@@ -400,6 +407,15 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
         })
     }
 
+    /// What every port has counted up to `now`, for what its link does over time.
+    pub fn link_counts(&mut self, now: Instant) -> Vec<LinkCount> {
+        let mut flows: Vec<u64> = self.flows_held.iter_mut().map(|flows| flows.paused(now)).collect();
+        flows.resize(self.ports.len(), 0);
+        let stats: Vec<PortStats> = self.stats(now).collect();
+        let queued = |port: usize| self.plane.readings().queued(port as PortId);
+        stats.iter().zip(flows).enumerate().map(|(i, (stats, flows))| LinkCount::new(stats, queued(i), flows)).collect()
+    }
+
     /// What left by every port.
     pub fn sent(&self) -> impl Iterator<Item = Sent> {
         self.ports.iter().map(|port| port.sent)
@@ -478,6 +494,9 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
             for (port, up) in change.ports {
                 observer.link_changed(now, self.id, port);
                 self.held[port as usize].on_link_change(now);
+                if let Some(flows) = self.flows_held.get_mut(port as usize) {
+                    flows.on_link_change(now);
+                }
                 if up {
                     self.plane.link_up(now, port, kicked);
                 } else {

@@ -14,6 +14,7 @@ mod homa;
 mod hpcc_model;
 mod hpcc_side_by_side;
 mod hpcc_sim;
+mod links;
 mod load_balancing;
 mod pause_threshold_model;
 mod pauses;

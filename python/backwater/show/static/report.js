@@ -85,7 +85,7 @@
   const roundDown = (x) => { const decade = 10 ** Math.floor(Math.log10(x)); return Math.floor(x / decade) * decade; };
 
   // lines: [{ name, index, x: [], y: [] }]. Axis options: { label, format, log }.
-  const lineChart = (id, holder, lines, x, y, { stepped = false, points = false, height = 320, marks = [] } = {}) => {
+  const lineChart = (id, holder, lines, x, y, { stepped = false, points = false, height = 320, marks = [], onspan, band } = {}) => {
     charts[id]?.destroy();
     holder.replaceChildren();
     const shown = lines.filter((line) => line.x.length > 0);
@@ -104,7 +104,7 @@
     const paths = stepped ? uPlot.paths.stepped({ align: 1 }) : uPlot.paths.linear();
     charts[id] = new uPlot({
       width: Math.max(280, holder.clientWidth), height,
-      cursor: { y: false, points: { size: 7 } },
+      cursor: { y: false, points: { size: 7 }, ...(onspan ? { drag: { x: true, y: false, setScale: false } } : {}) },
       scales: {
         x: { time: false, distr: x.log ? 3 : 1, ...(x.log ? { range: (u, low, high) => [roundDown(low / 1.2), high * 1.2] } : {}) },
         y: { distr: y.log ? 3 : 1, ...(y.range ? { range: y.range } : {}) },
@@ -121,6 +121,15 @@
         })),
       ],
       hooks: {
+        // A drag picks a span, a click a moment.
+        setSelect: onspan ? [(u) => { if (u.select.width > 0) onspan(u.posToVal(u.select.left, "x"), u.posToVal(u.select.left + u.select.width, "x")); }] : [],
+        drawClear: band ? [(u) => {
+          const [from, to] = band().map((v) => u.valToPos(v, "x", true));
+          u.ctx.save();
+          u.ctx.fillStyle = style("--panel");
+          u.ctx.fillRect(from, u.bbox.top, Math.max(2, to - from), u.bbox.height);
+          u.ctx.restore();
+        }] : [],
         draw: [(u) => marks.forEach((mark) => {
           const at = Math.round(u.valToPos(mark.x, "x", true));
           if (at < u.bbox.left || at > u.bbox.left + u.bbox.width) return;
@@ -547,6 +556,8 @@
           { label: "bytes in a pool", format: bytes }),
         cdf("queueing_delay", "queueing_delay", "Queueing delay", "Time of data packets in egress queues.", { label: "delay", format: (ns) => seconds(ns * 1e-9) }),
         pauses(), utilisation()].filter(Boolean)),
+      window.networkOverTime({ el, choice, section, style, lineChart, charts, table, swatch, brief, bytes, seconds, bits, percent, runs,
+        state: (chosen.network ??= {}), redraw: (draw) => redraws.push(draw) }),
       drops(), overview(), rerun(), configuration()].filter(Boolean));
     redraw();
   };
