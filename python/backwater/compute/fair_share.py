@@ -43,11 +43,11 @@ def change(times: Array, numbers: Counts, interval: float) -> float | None:
     begin, end = WARMUP * times[-1], times[-1] - interval
     if end - begin < 10 * interval:
         return None
-    cuts = np.concatenate([times, times - interval])
-    cuts = np.sort(cuts[(cuts > begin) & (cuts < end)])
+    inside = np.concatenate([times, times - interval])
+    cuts = np.concatenate([[begin], np.sort(inside[(inside > begin) & (inside < end)]), [end]])
     middles = (cuts[:-1] + cuts[1:]) / 2
     now, then = (numbers[np.searchsorted(times, at, side="right") - 1] + 1 for at in (middles, middles + interval))
-    return float(np.sum(np.abs(now / then - 1) * np.diff(cuts)) / (cuts[-1] - cuts[0]))
+    return float(np.sum(np.abs(now / then - 1) * np.diff(cuts)) / (end - begin))
 
 
 def compute(

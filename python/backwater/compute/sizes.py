@@ -96,16 +96,16 @@ class Sizes:
         chance, low, high = (values[chances > 0] for values in (chances, low, self.size))
         if not self.whole_packets:
             return chance, low, high
-        # Cut where the rounded size steps.
+        # Cut where the rounded size steps: at the first whole byte above a packet, and at every packet from two on.
         parts: list[tuple[Array, Array, Array]] = []
         for p, a, b in zip(chance, low, high, strict=True):
-            first = PACKET * max(1.0, math.floor(a / PACKET) + 1)
-            cuts = np.concatenate([[a], np.arange(first, b, PACKET), [b]])
+            steps = np.arange(max(2.0, math.floor(a / PACKET) + 1) * PACKET, b, PACKET)
+            plain = [PACKET + 1] if a < PACKET + 1 < b else []
+            cuts = np.concatenate([[a], plain, steps, [b]])
             share = np.diff(cuts) / (b - a) if b > a else np.ones(1)
-            up = (np.floor((cuts[:-1] + cuts[1:]) / 2 / PACKET) + 1) * PACKET
-            if b == a and b <= PACKET:  # A step at one packet or less is not rounded.
-                up = np.array([b])
-            small = cuts[1:] <= PACKET
+            middle = (cuts[:-1] + cuts[1:]) / 2
+            up = (np.floor(middle / PACKET) + 1) * PACKET
+            small = middle < PACKET + 1
             parts.append((p * share, np.where(small, cuts[:-1], up), np.where(small, cuts[1:], up)))
         p, a, b = (np.concatenate(column) for column in zip(*parts, strict=True))
         return p, a, b
@@ -160,11 +160,11 @@ class Sizes:
             if a == b:
                 total += p * max(1.0, math.ceil(a / payload))
             else:
-                total += p * (steps(b / payload) - steps(a / payload)) * payload / (b - a)
+                total += p * (integral(b / payload) - integral(a / payload)) * payload / (b - a)
         return float(total)
 
 
-def steps(x: float) -> float:
+def integral(x: float) -> float:
     """Integral of ceil from 0 to x."""
     k = math.floor(x)
     return k * (k + 1) / 2 + (x - k) * (k + 1)
