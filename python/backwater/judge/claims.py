@@ -36,7 +36,7 @@ UP_TO = 1.5
 EQUAL = 0.001
 """Relative tolerance of `equals`: the statistics are rounded, the arithmetic is not."""
 LISTED = 8
-"""More numbers than this are told by the least and the most."""
+"""More numbers than this are told by the least and the most, more orders that all hold by the first and the last."""
 ARITHMETIC = ("product", "quotient", "sum", "difference")
 
 
@@ -519,6 +519,8 @@ def tell(checks: list[Check]) -> list[str]:
         told = [f"{least.text} throughout" if same else f"from {least.text} ({least.at}) to {most.text} ({most.at})"]
         held = sum(check.verdict == "pass" for check in judged)
         told += [f"{held} of {len(judged)} hold"] if held < len(judged) else []
+    elif len(judged) > LISTED and all(check.measured is None and check.verdict == "pass" for check in judged):
+        told = [told[0], "...", told[-1], f"all {len(judged)} hold"]
     reasons: dict[str, list[str]] = {}
     for check in checks:
         if check.verdict == "not-run":
