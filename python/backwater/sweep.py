@@ -244,7 +244,7 @@ def follow(job: Job, writer: Writer, events: queue.SimpleQueue[tuple[Job, BaseEx
             pass
         job.wall_s = time.perf_counter() - job.started
         job.state = "writing"
-        outcome = outcome_of(job, run)
+        outcome = guarded(job, lambda: run.outcome())
         job.run = None
         job.digest, job.digests = outcome.digest, json.loads(outcome.digests())
         job.summary, job.files = writer.write_run(job.label, job.scenario, outcome)
@@ -254,10 +254,6 @@ def follow(job: Job, writer: Writer, events: queue.SimpleQueue[tuple[Job, BaseEx
         events.put((job, error))
     except BaseException as error:  # Whatever it is, the main thread decides.
         events.put((job, SimulatorError(f"run '{job.label}': {type(error).__name__}: {error}")))
-
-
-def outcome_of(job: Job, run: _core.Run | running.Computing) -> _core.Outcome | running.Outcome:
-    return guarded(job, lambda: run.outcome())
 
 
 def guarded(job: Job, call: Callable[[], T]) -> T:

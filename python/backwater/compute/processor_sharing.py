@@ -100,7 +100,7 @@ COMPUTATION = Computation(
         "sizes": sizes("Of flows."),
         "load": number("Of the link.", above=0, most=0.99),
         "queues": whole("Whose number flows may exceed.", 32, least=0, most=100_000),
-        "flows": whole("Simulated.", 300_000, least=1000, most=20_000_000),
+        "flows": whole("Simulated.", 300_000, least=1000, most=5_000_000),
         "arrivals": choice("Times between flows.", ARRIVALS, "poisson"),
         "sigma": number("Of log-normal times between flows.", 2, least=0, most=5),
     },

@@ -17,7 +17,7 @@ KEY = "compute"
 """What makes a resolved scenario a computation."""
 ONE_AT_A_TIME = threading.Lock()
 """Python runs one at a time anyway, and runs of a sweep may share what the first of them works out."""
-ESTIMATE = {"flows": 0.0, "packet_hops": 0.0, "sim_time_ps": 0.0, "memory_mb": 100.0}
+ESTIMATE = {"flows": 0.0, "packet_hops": 0.0, "sim_time_ps": 0.0, "memory_mb": 300.0}
 """What one takes, in terms of simulations."""
 
 
