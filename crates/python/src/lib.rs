@@ -285,8 +285,8 @@ fn tables_schema() -> PyResult<String> {
     json(&tables::schema_json())
 }
 
-/// A table of flow sizes, as JSON: one that ships, or one read from a file. With it the means of the sizes drawn and of their
-/// squares.
+/// A table of flow sizes, as JSON: one that ships, or one read from a file. With it the means of the sizes drawn and of
+/// their squares.
 #[pyfunction]
 fn size_table(table: &str) -> PyResult<String> {
     let read = || scenario::sizes::read(Path::new(table), table);

@@ -1,7 +1,8 @@
-//! Computations: runs that work something out in place of simulating a network. `[compute]` says what, by its `kind`, and of what.
+//! Computations: runs that work something out in place of simulating a network. `[compute]` says what, by its `kind`,
+//! and of what.
 //!
-//! What can be computed is Python's business: it hands over each kind with the schema of its parameters and the names of its
-//! results. Here files that ask for them are checked as all others are, and what they leave open is filled in.
+//! What can be computed is Python's business: it hands over each kind with the schema of its parameters and the names of
+//! its results. Here files that ask for them are checked as all others are, and what they leave open is filled in.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -117,8 +118,8 @@ impl Computations {
         })
     }
 
-    /// Checks the document of one run and fills in what it leaves open. Size tables are read from `dir` if the command line names
-    /// them.
+    /// Checks the document of one run and fills in what it leaves open. Size tables are read from `dir` if the command
+    /// line names them.
     pub(crate) fn resolve(&self, document: Node, dir: &Path) -> Result<Json, Error> {
         if self.0.is_empty() {
             let problem = "is a computation: expected a network to simulate";

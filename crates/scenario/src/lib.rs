@@ -11,7 +11,8 @@
 //!      -> validate    ranges, names, combinations
 //! ```
 //!
-//! What a computation asks for (`[compute]`) goes the same way, but is resolved by `compute`, against a schema that Python hands over.
+//! What a computation asks for (`[compute]`) goes the same way, but is resolved by `compute`, against a schema that Python
+//! hands over.
 //!
 //! Every refusal is an [`Error`] that names the place, the value and what was allowed.
 

@@ -3,8 +3,8 @@
 //! Serde would find the same faults, but not where they are: it loses the path inside tagged tables. The schema comes from
 //! the same model, so there is still one definition; serde has the last word when the checked document is typed.
 //! Understood are the parts of JSON Schema that the model produces: `$ref`, `type`, `const`, `oneOf`, `anyOf`, `properties`,
-//! `required`, `additionalProperties: false`, `items`, `prefixItems`, `minItems`, `maxItems`, `minimum`, `maximum`, and of numbers
-//! `exclusiveMinimum` and `exclusiveMaximum`.
+//! `required`, `additionalProperties: false`, `items`, `prefixItems`, `minItems`, `maxItems`, `minimum`, `maximum`, and of
+//! numbers `exclusiveMinimum` and `exclusiveMaximum`.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,5 @@
-//! Files of computations: what is filled in, what they may ask for, and what is refused, by place, value and what was allowed.
+//! Files of computations: what is filled in, what they may ask for, and what is refused, by place, value and what was
+//! allowed.
 
 use std::fs;
 use std::path::PathBuf;
@@ -128,9 +129,25 @@ fn refusals_name_place_value_and_what_was_allowed() {
 
 #[test]
 fn a_network_has_no_results_and_no_computation_is_simulated() {
-    let network = "scheme = \"bfc\"\n[topology]\nkind = \"single-switch\"\nhosts = 2\nrate = \"1 Gbps\"\ndelay = \"1 us\"\n\
-        [[workload]]\nkind = \"long-lived\"\ncount = 1\nto = [\"host0\"]\n[run]\nduration = \"1 us\"\n[[expect]]\nclaim = \"a.1\"\n\
-        kind = \"between\"\nlow = 0\nvariant = \"bfc\"\nvalue = { result = \"y\" }\n";
+    let network = r#"scheme = "bfc"
+        [topology]
+        kind = "single-switch"
+        hosts = 2
+        rate = "1 Gbps"
+        delay = "1 us"
+        [[workload]]
+        kind = "long-lived"
+        count = 1
+        to = ["host0"]
+        [run]
+        duration = "1 us"
+        [[expect]]
+        claim = "a.1"
+        kind = "between"
+        low = 0
+        variant = "bfc"
+        value = { result = "y" }
+    "#;
     let error = plan("network", network, &[]).expect_err("not a computation").to_string();
     assert!(error.contains("only a computation has results"), "{error}");
     let path = file("alone", GOOD);

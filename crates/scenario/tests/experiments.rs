@@ -1,5 +1,5 @@
-//! Every scenario file that ships loads, at every scale it has, and reads back from its JSON; but those of computations, which
-//! Python knows and `tests/test_compute.py` loads.
+//! Every scenario file that ships loads, at every scale it has, and reads back from its JSON; but those of computations,
+//! which Python knows and `tests/test_compute.py` loads.
 
 use std::fs;
 use std::path::{Path, PathBuf};
