@@ -323,6 +323,19 @@ def test_orderings(two: Results, chains: list[list[str]], more: dict[str, Any], 
     assert judge(two, kind="ordering", value=SMALL_P99, chains=chains, **more)["verdict"] == verdict
 
 
+def test_many_orders_are_told_by_the_first_and_the_last(two: Results) -> None:
+    holds, fails = [["A", "B"]], [["B", "A"]]
+    row = judge(two, kind="ordering", value=SMALL_P99, chains=8 * holds)
+    assert row["measured"].count("A ") == 8
+    row = judge(two, kind="ordering", value=SMALL_P99, chains=9 * holds)
+    assert row["measured"].count("A ") == 2
+    assert row["measured"].endswith("; all 9 hold")
+    assert len(row["checks"]) == 9
+    row = judge(two, kind="ordering", value=SMALL_P99, chains=9 * holds + fails)
+    assert row["verdict"] == "fail"
+    assert row["measured"].count("A ") == 10, "one that fails is told"
+
+
 def test_what_only_the_scenario_says_is_a_fact(two: Results) -> None:
     window = {"scenario": "host.window"}
     assert judge(two, kind="equals", variant="A", value=window, expected=100e3)["verdict"] == "fact"

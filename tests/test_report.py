@@ -507,3 +507,66 @@ def test_browser_draws_the_network_over_time(browser: chromium.Page, recorded: R
     )
     assert painted > 1000, "something is drawn"
     assert browser.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+COMPUTED = """
+[compute]
+kind = "flow-sizes"
+
+[sweep]
+"compute.size" = ["10 KB", "100 KB", "1000 KB"]
+
+[[variant]]
+name = "A"
+"compute.sizes" = { exponential = "50 KB" }
+
+[[variant]]
+name = "B"
+"compute.sizes" = { fixed = "50 KB" }
+
+[figure]
+panels = [{ label = "flows", value = { result = "flows_up_to" }, marks = { "BDP" = "150 KB", "else" = "1 us" } }]
+
+[[expect]]
+claim = "mine.1"
+kind = "equals"
+variant = "B"
+where = { "compute.size" = "100 KB" }
+scales = [""]
+value = { result = "flows_up_to" }
+expected = 1
+"""
+
+
+def test_browser_draws_what_was_computed(browser: chromium.Page, tmp_path: Path) -> None:
+    file = tmp_path / "sizes.toml"
+    file.write_text(COMPUTED)
+    done = Experiment(file).run(tmp_path / "run")
+    browser.open((done.path / "report.html").as_uri())
+    drawn = series(browser, "panel0")
+    for variant in "AB":
+        runs = [run for run in done.runs if run.params["variant"] == variant]
+        assert [y for _, y in drawn[variant]] == [run.summary["results"]["flows_up_to"] for run in runs]
+    assert inked(browser, "panel0") > 2000
+    strip = browser.evaluate("document.getElementById('verdict').innerText")
+    assert "6" in strip
+    assert "flow-sizes" in strip
+    assert "1 hold" in strip
+    results = browser.evaluate("document.getElementById('results').innerText")
+    assert all(run.label in results for run in done.runs)
+    assert "bytes_within_bdp" in results
+    page = browser.evaluate("document.body.innerText")
+    assert "compute.rtt" in page
+    assert "Packet-hops" not in page
+    assert "Dropped" not in page
+    assert browser.evaluate("document.documentElement.scrollWidth <= innerWidth"), "nothing hangs over the side"
+    assert browser.console == []
+    assert browser.requests == []
+
+
+def test_panels_name_places_on_the_swept_axis() -> None:
+    runs = [{"variant": "A", "point": {"compute.size": f"{n} KB"}, "value": float(n)} for n in (1, 10, 100)]
+    panel = {"label": "share", "runs": runs, "marks": {"BDP": "15 KB", "of another unit": "15 us"}}
+    (axes,) = figures.panels([panel]).axes
+    assert [text.get_text() for text in axes.texts] == ["BDP"]
+    assert [15.0, 15.0] in [list(one.get_xdata()) for one in axes.lines]

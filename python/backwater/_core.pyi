@@ -71,8 +71,10 @@ class Outcome:
     def categories(self, table: str, column: str) -> list[str] | None:
         """The strings that a column's codes stand for; None for a column of numbers."""
 
-def load(path: str, sets: list[str], scale: str | None) -> str:
+def load(path: str, sets: list[str], scale: str | None, computations: str | None = None) -> str:
     """The plan of a scenario file, as JSON: its runs, each with a resolved scenario.
+
+    `computations` is what `[compute]` may ask for, as JSON: each kind's description, schema of parameters and results.
 
     Raises `InputError`.
     """
@@ -101,4 +103,14 @@ def chips() -> str:
     """
 
 def tables_schema() -> str: ...
-def scenario_schema() -> str: ...
+def size_tables() -> list[str]:
+    """Names of the tables of flow sizes that ship."""
+
+def size_table(table: str) -> str:
+    """One of them, or one read from a file, as JSON: itself, and the means of the sizes drawn and of their squares.
+
+    Raises `InputError`.
+    """
+
+def scenario_schema(computations: str | None = None) -> str:
+    """JSON schema of scenario files, with what `[compute]` may ask for, as in `load`."""

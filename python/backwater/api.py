@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from backwater import _core, disk, results, sweep
+from backwater.compute.registry import SCHEMAS
 from backwater.judge import claims
 from backwater.results import FORMAT, digest_of
 from backwater.show import report
@@ -74,7 +75,7 @@ class Experiment:
         self.path = path
         self.sets = sets
         self.invocation = ["run", str(path)]
-        self.plan: dict[str, Any] = json.loads(_core.load(str(path), sets, scale))
+        self.plan: dict[str, Any] = json.loads(_core.load(str(path), sets, scale, SCHEMAS))
 
     def __repr__(self) -> str:
         return f"Experiment({str(self.path)!r}, runs={self.labels})"

@@ -22,10 +22,12 @@ from rich.text import Text
 
 from backwater import _core, check, disk, entry, experiments, ledger, results, signals, tables
 from backwater.api import Experiment, Results
+from backwater.compute import registry, running
 from backwater.hpcc import comparison, exporter, fct, importer
+from backwater.judge.claims import number
 from backwater.judge.measured import as_number
 from backwater.judge.measured import quantity as measured_quantity
-from backwater.plan import bcc, bcc_config, bcc_trial, flowsail
+from backwater.plan import bcc, bcc_config, bcc_trial, bfc, flowsail
 from backwater.results import Run
 from backwater.show import compare, compare_fct, endings, report
 from backwater.show.failures import Undrawn
@@ -220,6 +222,10 @@ def check_command(scenario: Scenarios, sets: Sets = None, scale: Scale = None, t
     """Validate scenarios and estimate what running them takes."""
     for path in scenario:
         experiment = Experiment.from_arguments(path, sets or [], scale)
+        if any(map(running.is_computation, experiment.scenarios.values())):
+            kinds = ", ".join(dict.fromkeys(map(running.kind_of, experiment.scenarios.values())))
+            say(f"{path}: valid. {some(len(experiment.labels), 'computation')} of {kinds}.")
+            continue
         estimate = check.estimate(experiment, threads)
         table = Table(title=experiment.name, title_justify="left", title_style="bold")
         for heading in ("run", "scheme", "flows", "packet-hops", "simulated", "time", "memory"):
@@ -380,7 +386,7 @@ def schema(
     if table is None:
         print("\n".join([*known, "scenario"]))
     elif table == "scenario":
-        print(json.dumps(json.loads(_core.scenario_schema()), indent=2))
+        print(json.dumps(json.loads(_core.scenario_schema(registry.SCHEMAS)), indent=2))
     elif table in known:
         columns = Table(box=None, pad_edge=False)
         for heading in ("column", "type", "unit", "description"):
@@ -426,6 +432,7 @@ def export_hpcc(
 ) -> None:
     """Write a scenario, its traffic drawn, as files of HPCC's simulator: topology, flows, configuration."""
     runs = Experiment.from_arguments(scenario, sets or [], scale).plan["runs"]
+    running.networks(scenario, [run["scenario"] for run in runs])
     chosen = [run for run in runs if label in (None, run["label"])]
     if len(chosen) != 1:
         labels = ", ".join(run["label"] for run in runs)
@@ -541,6 +548,7 @@ def plan_flowsail(
         given = flowsail.described(done.scenario)
     elif scenario is not None:
         runs = Experiment.from_arguments(scenario, sets or [], scale).plan["runs"]
+        running.networks(scenario, [run["scenario"] for run in runs])
         given = flowsail.described(flowsail.first_of([(one["scenario"], one["scenario"]) for one in runs], scenario))
     elif sets or scale:
         raise _core.InputError("--set and --scale: expected a scenario to change")
@@ -551,6 +559,65 @@ def plan_flowsail(
         return
     for table in flowsail.tables(switch, load):
         out.print(table)
+
+
+@plan_app.command("bfc")
+def plan_bfc(
+    chip: Annotated[
+        str | None, typer.Option(metavar="CHIP", help="Ports, speed, queues and buffer of one of `backwater chips`.")
+    ] = None,
+    ports: Annotated[
+        int | None, typer.Option(parser=whole, metavar="N", help="Ports of the switch. [default: 128]")
+    ] = None,
+    speed: Annotated[
+        str | None, typer.Option(metavar="RATE", help="Of a port. [default: 100 Gbps]", show_default=False)
+    ] = None,
+    queues: Annotated[
+        int | None,
+        typer.Option(parser=whole, metavar="N", help="Hardware queues of a port, one for control. [default: 32]"),
+    ] = None,
+    cell: Annotated[str | None, typer.Option(metavar="SIZE", help="Of the buffer. [default: 176 B]")] = None,
+    pipelines: Annotated[int | None, typer.Option(parser=whole, metavar="N", help="At ingress. [default: 4]")] = None,
+    hrtt: Annotated[str | None, typer.Option(metavar="TIME", help="Round trip of one hop. [default: 2 us]")] = None,
+    buffer: Annotated[str | None, typer.Option(metavar="SIZE", help="Of the switch. [default: 12 MB]")] = None,
+    workload: Annotated[
+        str | None, typer.Option(metavar="TABLE", help="Flow sizes: a table that ships, or a CSV file.")
+    ] = None,
+    load: Annotated[
+        float | None, typer.Option(parser=real, metavar="X", help="Of a port, headers included. [default: 0.8]")
+    ] = None,
+    target: Annotated[
+        float | None,
+        typer.Option(parser=real, metavar="X", help="Share of time or flows left over. [default: 0.01]"),
+    ] = None,
+    json_file: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write it here as well.")] = None,
+) -> None:
+    """BFC's tables, thresholds and recirculation, and how many queues a port needs."""
+    asked = {
+        "ports": ports,
+        "rate": quantity("--speed", speed, flowsail.RATES),
+        "queues": queues,
+        "cell": quantity("--cell", cell, bcc.SIZES),
+        "pipelines": pipelines,
+        "hrtt": quantity("--hrtt", hrtt, flowsail.TIMES),
+        "buffer": quantity("--buffer", buffer, bcc.SIZES),
+    }
+    given = {} if chip is None else bfc.of_chip(chip)
+    switch = bfc.Switch(**given | {key: value for key, value in asked.items() if value is not None})
+    demand = None
+    if workload is not None:
+        demand = bfc.Demand.of(workload, 0.8 if load is None else load, 0.01 if target is None else target)
+    else:
+        for option, value in (("--load", load), ("--target", target)):
+            if value is not None:
+                raise _core.InputError(f"{option} {value:g}: expected --workload with it")
+    if json_file is not None:
+        check_file("--json", json_file)
+    for table in bfc.tables(switch, demand):
+        out.print(table)
+    if json_file is not None:
+        with disk.errors(json_file):
+            disk.write_whole(json_file, json.dumps(bfc.as_json(switch, demand), indent=2) + "\n")
 
 
 @plan_app.command("bcc")
@@ -718,6 +785,9 @@ def print_runs(done: Results) -> None:
         title_style="bold",
     )
     table.add_column("run")
+    if any("results" in one.summary for one in done.runs):
+        out.print(computed(table, done.runs))
+        return
     loaded = any(load["asked"] is not None for one in done.runs for load in one.summary["load"])
     for heading in ("load asked", "realised") if loaded else ():
         table.add_column(heading, justify="right")
@@ -738,6 +808,17 @@ def print_runs(done: Results) -> None:
             one.digest[:12],
         )
     out.print(table)
+
+
+def computed(table: Table, runs: list[Run]) -> Table:
+    """What each of these came to: a column for each result."""
+    names = list(dict.fromkeys(name for one in runs for name in one.summary.get("results", {})))
+    for name in names:
+        table.add_column(name, justify="right", overflow="fold")
+    for one in runs:
+        found = one.summary.get("results", {})
+        table.add_row(one.label + endings.mark(one), *(number(found.get(name)) for name in names))
+    return table
 
 
 def loads(rows: list[dict[str, Any]]) -> tuple[str, Text]:

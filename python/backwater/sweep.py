@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
 from backwater import _core
+from backwater.compute import running
 from backwater.results import Run
 from backwater.signals import Stop
 from backwater.writer import Writer
@@ -46,7 +47,7 @@ class Job:
     estimate: dict[str, Any]
     state: Literal["waiting", "running", "writing", "done", "skipped"] = "waiting"
     threads: int = 1
-    run: _core.Run | None = None
+    run: _core.Run | running.Computing | None = None
     started: float = 0.0
     wall_s: float = 0.0
     summary: dict[str, Any] = field(default_factory=dict)
@@ -88,7 +89,7 @@ class Job:
         """This run in the manifest."""
         return {
             "label": self.label,
-            "scheme": self.scenario["scheme"],
+            "scheme": self.scenario.get("scheme") or running.kind_of(self.scenario),
             "params": self.params,
             "digest": self.digest,
             "digests": self.digests,
@@ -123,8 +124,10 @@ def jobs_of(plan: dict[str, Any]) -> list[Job]:
     """The runs of a plan, each with its estimate."""
     jobs = []
     for planned in plan["runs"]:
-        estimate = json.loads(_core.estimate(json.dumps(planned["scenario"])))
-        jobs.append(Job(planned["label"], planned["scenario"], planned.get("params", {}), estimate))
+        scenario = planned["scenario"]
+        computed = running.is_computation(scenario)
+        estimate = running.ESTIMATE if computed else json.loads(_core.estimate(json.dumps(scenario)))
+        jobs.append(Job(planned["label"], scenario, planned.get("params", {}), estimate))
     return jobs
 
 
@@ -226,7 +229,9 @@ def fits(job: Job, active: list[Job]) -> bool:
     return not active or sum(j.estimate["memory_mb"] for j in [job, *active]) <= MEMORY_TOGETHER_MB
 
 
-def start(job: Job) -> _core.Run:
+def start(job: Job) -> _core.Run | running.Computing:
+    if running.is_computation(job.scenario):
+        return running.Computing(job.scenario)
     return guarded(job, lambda: _core.start(job.scenario_json, job.threads))
 
 
@@ -239,7 +244,7 @@ def follow(job: Job, writer: Writer, events: queue.SimpleQueue[tuple[Job, BaseEx
             pass
         job.wall_s = time.perf_counter() - job.started
         job.state = "writing"
-        outcome = guarded(job, run.outcome)
+        outcome = guarded(job, lambda: run.outcome())
         job.run = None
         job.digest, job.digests = outcome.digest, json.loads(outcome.digests())
         job.summary, job.files = writer.write_run(job.label, job.scenario, outcome)

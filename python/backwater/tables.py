@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import TypedDict
+from typing import Protocol, TypedDict
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +24,15 @@ ROWS_PER_GROUP = 1 << 18  # 60 bytes a flow: 16 MB at a time.
 NUMPY = {"u64": "<u8", "u32": "<u4", "u16": "<u2", "u8": "u1", "f64": "<f8"}
 ARROW = {"u64": pa.uint64(), "u32": pa.uint32(), "u16": pa.uint16(), "u8": pa.uint8(), "f64": pa.float64()}
 NULL_U64 = np.uint64(2**64 - 1)
+
+
+class Outcome(Protocol):
+    """What a run came to, as it is written; `_core.Outcome` of a simulation."""
+
+    def summary(self) -> str: ...
+    def tables(self) -> list[str]: ...
+    def batches(self, table: str, rows: int) -> _core.Batches: ...
+    def categories(self, table: str, column: str) -> list[str] | None: ...
 
 
 class Column(TypedDict):
@@ -41,7 +50,7 @@ def schemas() -> dict[str, list[Column]]:
     return json.loads(_core.tables_schema())
 
 
-def write(outcome: _core.Outcome, table: str, path: Path, scenario_digest: str) -> int:
+def write(outcome: Outcome, table: str, path: Path, scenario_digest: str) -> int:
     """Writes one table; returns its number of rows."""
     writer: pq.ParquetWriter | None = None
     rows = 0
@@ -73,7 +82,7 @@ def read(path: Path) -> pa.Table:
     return pq.read_table(path, page_checksum_verification=True, partitioning=None)
 
 
-def batches(outcome: _core.Outcome, table: str) -> Iterator[pa.RecordBatch]:
+def batches(outcome: Outcome, table: str) -> Iterator[pa.RecordBatch]:
     """A table's rows, `ROWS_PER_GROUP` at a time."""
     fields = documented(table)
     categories: dict[str, pa.Array | None] = {}

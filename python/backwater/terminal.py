@@ -121,7 +121,8 @@ class Lines(Watch):
         self.say(found(job))
 
     def on_start(self, job: Job) -> None:
-        self.say(f"{job.label}: started, about {count(job.expected_hops)} packet-hops")
+        work = f", about {count(job.expected_hops)} packet-hops" if job.estimate["packet_hops"] else ""
+        self.say(f"{job.label}: started{work}")
 
     def on_tick(self, jobs: list[Job]) -> None:
         if time.monotonic() - self.last < PLAIN_EVERY_S:
@@ -146,6 +147,6 @@ def found(job: Job) -> str:
 def rate(job: Job) -> str:
     """Packet-hops a second so far."""
     run, elapsed = job.run, time.perf_counter() - job.started
-    if run is None or elapsed <= 0:
+    if run is None or elapsed <= 0 or not job.estimate["packet_hops"]:
         return ""
     return f"{count(run.progress()['packet_hops'] / elapsed)} packet-hops/s"

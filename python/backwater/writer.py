@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from backwater import _core, disk, tables
-from backwater._core import InputError, Outcome
+from backwater._core import InputError
 from backwater.results import MANIFEST, TIMING, Results, Run, sealed
 from backwater.staging import CLAIM, Staging, clear, held, is_held, partial, remove
 
@@ -69,7 +69,9 @@ class Writer:
                     found[run.label] = Run(run.label, self.path / run.label, run.entry)
         return found
 
-    def write_run(self, label: str, scenario: Scenario, outcome: Outcome) -> tuple[dict[str, Any], dict[str, str]]:
+    def write_run(
+        self, label: str, scenario: Scenario, outcome: tables.Outcome
+    ) -> tuple[dict[str, Any], dict[str, str]]:
         """Writes one run, or nothing of it; returns its summary, and SHA-256 by file."""
         making = self.path / f".{label}"
         text = text_of(scenario)

@@ -42,10 +42,23 @@ fn json<T: serde::Serialize>(value: &T) -> PyResult<String> {
 }
 
 /// Reads a scenario file into a plan, as JSON. Other Python threads run meanwhile, as in everything that may take long.
+/// `computations` is what `[compute]` may ask for.
 #[pyfunction]
-#[pyo3(signature = (path, sets, scale=None))]
-fn load(py: Python<'_>, path: &str, sets: Vec<String>, scale: Option<&str>) -> PyResult<String> {
-    py.detach(|| json(&scenario::load(Path::new(path), &sets, scale).map_err(refused)?))
+#[pyo3(signature = (path, sets, scale=None, computations=None))]
+fn load(
+    py: Python<'_>,
+    path: &str,
+    sets: Vec<String>,
+    scale: Option<&str>,
+    computations: Option<&str>,
+) -> PyResult<String> {
+    let known = known(computations)?;
+    py.detach(|| json(&scenario::load_any(Path::new(path), &sets, scale, &known).map_err(refused)?))
+}
+
+fn known(computations: Option<&str>) -> PyResult<scenario::Computations> {
+    computations
+        .map_or(Ok(scenario::Computations::default()), |text| scenario::Computations::from_json(text).map_err(refused))
 }
 
 /// Starts a run on threads of its own.
@@ -272,10 +285,26 @@ fn tables_schema() -> PyResult<String> {
     json(&tables::schema_json())
 }
 
-/// JSON schema of scenario files.
+/// A table of flow sizes, as JSON: one that ships, or one read from a file. With it the means of the sizes drawn and of
+/// their squares.
 #[pyfunction]
-fn scenario_schema() -> PyResult<String> {
-    json(&scenario::scenario_schema())
+fn size_table(table: &str) -> PyResult<String> {
+    let read = || scenario::sizes::read(Path::new(table), table);
+    let found = scenario::sizes::table(table).cloned().map_or_else(read, Ok).map_err(refused)?;
+    json(&(&found, found.drawn_moments()))
+}
+
+/// Names of the tables of flow sizes that ship.
+#[pyfunction]
+fn size_tables() -> Vec<&'static str> {
+    scenario::sizes::names().collect()
+}
+
+/// JSON schema of scenario files, with what these computations take.
+#[pyfunction]
+#[pyo3(signature = (computations=None))]
+fn scenario_schema(computations: Option<&str>) -> PyResult<String> {
+    json(&scenario::file_schema(&known(computations)?))
 }
 
 #[pymodule]
@@ -298,6 +327,8 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(schemes, m)?)?;
     m.add_function(wrap_pyfunction!(chips, m)?)?;
     m.add_function(wrap_pyfunction!(tables_schema, m)?)?;
+    m.add_function(wrap_pyfunction!(size_table, m)?)?;
+    m.add_function(wrap_pyfunction!(size_tables, m)?)?;
     m.add_function(wrap_pyfunction!(scenario_schema, m)?)?;
     Ok(())
 }

@@ -11,9 +11,13 @@
 //!      -> validate    ranges, names, combinations
 //! ```
 //!
+//! What a computation asks for (`[compute]`) goes the same way, but is resolved by `compute`, against a schema that Python
+//! hands over.
+//!
 //! Every refusal is an [`Error`] that names the place, the value and what was allowed.
 
 pub mod chips;
+mod compute;
 mod document;
 mod error;
 mod expect;
@@ -33,9 +37,10 @@ mod text;
 pub mod topology;
 mod validate;
 
+pub use compute::{Computations, Work, file_schema};
 pub use error::Error;
 pub use model::Scenario;
-pub use plan::{Plan, PlannedRun, load, load_str};
+pub use plan::{Plan, PlannedRun, load, load_any, load_str};
 pub use presets::{SchemeInfo, schemes};
 pub use resolve::from_json;
 pub use schema::scenario_schema;

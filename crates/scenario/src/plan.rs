@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde_json::Value as Json;
 
+use crate::compute::{self, Computations, Work};
 use crate::document::{Node, Place, Table, Value};
 use crate::error::Error;
 use crate::expect::names::{self, Names};
@@ -18,15 +19,15 @@ use crate::sizes::read_text;
 use crate::suggest::hint;
 use crate::{chips, merge, presets, published, schema, structure, topology, validate};
 
-/// Everything a scenario file asks for.
+/// Everything a scenario file asks for; `R` is what a run is.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Plan {
+pub struct Plan<R = Scenario> {
     /// Name of the scenario; the file's name if it has none.
     pub name: String,
     /// One sentence on what it shows.
     pub description: String,
     /// The runs, in the order of variants, then of the sweep's keys.
-    pub runs: Vec<PlannedRun>,
+    pub runs: Vec<PlannedRun<R>>,
     /// The `[figure]` table as written, or null.
     pub figure: Json,
     /// The `[[expect]]` tables as written.
@@ -37,13 +38,13 @@ pub struct Plan {
 
 /// One run of a plan.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct PlannedRun {
+pub struct PlannedRun<R = Scenario> {
     /// Unique in the plan, also where case does not count, and fit to be a directory's name.
     pub label: String,
     /// Where the run stands in the plan: "variant" (the scheme if there are no variants) and the value of each swept key.
     pub params: BTreeMap<String, Json>,
     /// What to run.
-    pub scenario: Scenario,
+    pub scenario: R,
 }
 
 /// More runs than this are a slip in a sweep.
@@ -54,20 +55,34 @@ const NODES_MAX: usize = 1_000_000;
 /// Files that extend one another.
 const CHAIN_MAX: usize = 32;
 
-/// Reads a scenario file.
+/// Reads a scenario file of networks to simulate, as [`load_any`].
+///
+/// # Errors
+/// Likewise, and if it is one of computations.
+pub fn load(path: &Path, sets: &[String], scale: Option<&str>) -> Result<Plan, Error> {
+    Ok(load_any(path, sets, scale, &Computations::default())?.of_networks())
+}
+
+/// Reads a scenario file: of networks to simulate, or of these computations.
 ///
 /// `sets` are `KEY=VALUE` with a dotted key, laid over everything; `scale` is one of the file's scales, or `None` for "quick"
 /// if the file has it.
 ///
 /// # Errors
 /// If anything is wrong with the file, with a file it names, with `sets` or with `scale`.
-pub fn load(path: &Path, sets: &[String], scale: Option<&str>) -> Result<Plan, Error> {
+pub fn load_any(
+    path: &Path,
+    sets: &[String],
+    scale: Option<&str>,
+    computations: &Computations,
+) -> Result<Plan<Work>, Error> {
     let name = path.display().to_string();
     let text = read_text(path, &name)?;
     let dir = path.parent().unwrap_or(Path::new(""));
     let document = Node::from_toml(&text, &name, dir)?;
     let mut chain = vec![identity(path)];
-    plan(extend(document, dir, &mut chain)?, dir, path.file_stem().and_then(|stem| stem.to_str()), sets, scale)
+    let stem = path.file_stem().and_then(|stem| stem.to_str());
+    plan(extend(document, dir, &mut chain)?, dir, stem, sets, scale, computations)
 }
 
 /// Reads a scenario from text. `dir` is what file names in it are relative to; `name` is what messages call it.
@@ -76,7 +91,20 @@ pub fn load(path: &Path, sets: &[String], scale: Option<&str>) -> Result<Plan, E
 /// As [`load`].
 pub fn load_str(text: &str, dir: &Path, name: &str, sets: &[String], scale: Option<&str>) -> Result<Plan, Error> {
     let document = Node::from_toml(text, name, dir)?;
-    plan(extend(document, dir, &mut Vec::new())?, dir, None, sets, scale)
+    let document = extend(document, dir, &mut Vec::new())?;
+    Ok(plan(document, dir, None, sets, scale, &Computations::default())?.of_networks())
+}
+
+impl Plan<Work> {
+    /// The same, where nothing can be computed.
+    fn of_networks(self) -> Plan {
+        let network = |run: PlannedRun<Work>| match run.scenario {
+            Work::Simulation(scenario) => PlannedRun { label: run.label, params: run.params, scenario: *scenario },
+            Work::Computation(_) => unreachable!("no computation is known, so none was accepted"),
+        };
+        let Plan { name, description, runs, figure, expect, scale } = self;
+        Plan { name, description, runs: runs.into_iter().map(network).collect(), figure, expect, scale }
+    }
 }
 
 /// What tells a file from another, so that a circle of `extends` is seen.
@@ -143,7 +171,14 @@ impl Sets {
     }
 }
 
-fn plan(document: Node, dir: &Path, stem: Option<&str>, sets: &[String], scale: Option<&str>) -> Result<Plan, Error> {
+fn plan(
+    document: Node,
+    dir: &Path,
+    stem: Option<&str>,
+    sets: &[String],
+    scale: Option<&str>,
+    computations: &Computations,
+) -> Result<Plan<Work>, Error> {
     let place = document.place.clone();
     let mut base = document.into_table();
     let sets = parse_sets(sets)?;
@@ -156,8 +191,8 @@ fn plan(document: Node, dir: &Path, stem: Option<&str>, sets: &[String], scale: 
     }
     let mut variants = variants(base.get("variant"))?;
     if let Some(figure) = base.get("figure").and_then(Node::table) {
-        let scheme = base.get("scheme").and_then(Node::text);
-        let names: Vec<&str> = variants.iter().filter_map(|variant| variant.name.as_deref().or(scheme)).collect();
+        let called = called(&base);
+        let names: Vec<&str> = variants.iter().filter_map(|variant| variant.name.as_deref().or(called)).collect();
         published::check(figure, &names, base.get("sweep").and_then(Node::table), &place)?;
     }
     let shown = Shown::of(&base, &variants);
@@ -189,8 +224,9 @@ fn plan(document: Node, dir: &Path, stem: Option<&str>, sets: &[String], scale: 
         loop {
             let point: Vec<(&str, &Node)> =
                 axes.iter().zip(&at).map(|(axis, &i)| (axis.key.as_str(), &axis.values[i])).collect();
-            let planned = run(&base, &place, variant, &point, &sets.overrides, dir, product > 1, &mut labels)?;
-            nodes += topology::expand(&planned.scenario.topology).nodes.len();
+            let planned =
+                run(&base, &place, variant, &point, &sets.overrides, dir, computations, product > 1, &mut labels)?;
+            nodes += planned.scenario.network().map_or(1, |s| topology::expand(&s.topology).nodes.len());
             if nodes > NODES_MAX {
                 let problem = format!(
                     "the first {} of {product} runs have {nodes} hosts and switches: expected at most {NODES_MAX} in all",
@@ -204,12 +240,12 @@ fn plan(document: Node, dir: &Path, stem: Option<&str>, sets: &[String], scale: 
             }
         }
     }
-    shown.check(&swept, &place, (!sets.choose()).then_some(&runs))?;
+    let results = runs.iter().flat_map(|run| computations.results(&run.scenario)).collect();
+    shown.check(&swept, &results, &place, (!sets.choose()).then_some(&runs))?;
     let first = &runs[0].scenario;
-    let name =
-        [first.name.as_str(), stem.unwrap_or(""), first.scheme.as_str()].into_iter().find(|name| !name.is_empty());
+    let name = [first.text("name"), stem.unwrap_or(""), first.called()].into_iter().find(|name| !name.is_empty());
     let name = name.unwrap_or_default().to_string();
-    let description = first.description.clone();
+    let description = first.text("description").to_string();
     let (figure, expect) = shown.into_json();
     Ok(Plan { name, description, runs, figure, expect, scale })
 }
@@ -224,7 +260,7 @@ struct Shown {
 
 impl Shown {
     fn of(base: &Table, variants: &[Variant]) -> Shown {
-        let (figure, scheme) = (base.get("figure").cloned(), base.get("scheme").and_then(Node::text));
+        let (figure, called) = (base.get("figure").cloned(), called(base));
         let missing = match figure.as_ref().and_then(|figure| figure.get("missing")).map(|node| &node.value) {
             Some(Value::Array(names)) => names.as_slice(),
             _ => &[],
@@ -232,27 +268,35 @@ impl Shown {
         // Without a name a run is called by its scheme, which may be swept.
         let swept = base.get("sweep").and_then(|sweep| sweep.get("scheme")).map(|node| &node.value);
         let schemes = if let Some(Value::Array(schemes)) = swept { schemes.as_slice() } else { &[] };
-        let own = variants.iter().filter_map(|variant| variant.name.as_deref().or(scheme));
+        let own = variants.iter().filter_map(|variant| variant.name.as_deref().or(called));
         let all = own.chain(missing.iter().chain(schemes).filter_map(Node::text)).map(String::from).collect();
         let sweep = base.get("sweep").and_then(Node::table).cloned();
         Shown { figure, expect: base.get("expect").cloned(), sweep, variants: all }
     }
 
     /// Checks the names; those of classes and keys only where `runs` are all that the file has.
-    fn check(&self, swept: &BTreeSet<Vec<String>>, place: &Place, runs: Option<&Vec<PlannedRun>>) -> Result<(), Error> {
+    fn check(
+        &self,
+        swept: &BTreeSet<Vec<String>>,
+        results: &BTreeSet<String>,
+        place: &Place,
+        runs: Option<&Vec<PlannedRun<Work>>>,
+    ) -> Result<(), Error> {
         let variants: Vec<&str> = self.variants.iter().map(String::as_str).collect();
-        let class = |run: &PlannedRun| run.scenario.workload.iter().map(|w| w.class().to_string()).collect::<Vec<_>>();
-        let classes = runs.map(|runs| runs.iter().flat_map(class).collect());
+        let networks = || runs.into_iter().flatten().filter_map(|run| run.scenario.network());
+        let class = |network: &Scenario| network.workload.iter().map(|w| w.class().to_string()).collect::<Vec<_>>();
+        let classes = runs.map(|_| networks().flat_map(class).collect());
         let is_number = |path: &str| runs.into_iter().flatten().any(|run| has_number(&run.scenario, path));
-        let has_node = |run: &PlannedRun, name: &str| {
-            topology::expand(&run.scenario.topology).nodes.iter().any(|node| words::is_like(name, &node.name))
+        let has_node = |network: &Scenario, name: &str| {
+            topology::expand(&network.topology).nodes.iter().any(|node| words::is_like(name, &node.name))
         };
-        let is_node = |name: &str| runs.into_iter().flatten().any(|run| has_node(run, name));
+        let is_node = |name: &str| networks().any(|network| has_node(network, name));
         let names = Names {
             is_node: runs.is_some().then_some(&is_node),
             variants: &variants,
             classes: classes.as_ref(),
             is_number: runs.is_some().then_some(&is_number),
+            results,
             swept,
             sweep: self.sweep.as_ref(),
             place,
@@ -270,9 +314,15 @@ impl Shown {
     }
 }
 
-/// Whether a scenario has a number, or a quantity, at a dotted key.
-fn has_number(scenario: &Scenario, path: &str) -> bool {
-    let document = Node::from_json(&serde_json::to_value(scenario).expect("a scenario is plain data"));
+/// What runs without a variant are called: by their scheme, or by what they compute.
+fn called(base: &Table) -> Option<&str> {
+    let kind = base.get(compute::KEY).and_then(|compute| compute.get("kind"));
+    base.get("scheme").or(kind).and_then(Node::text)
+}
+
+/// Whether a run has a number, or a quantity, at a dotted key.
+fn has_number(work: &Work, path: &str) -> bool {
+    let document = Node::from_json(&serde_json::to_value(work).expect("a run is plain data"));
     let (node, found) = document.find(path.split('.'));
     found && words::number_of(node).is_some()
 }
@@ -298,9 +348,10 @@ fn run(
     point: &[(&str, &Node)],
     sets: &[Override],
     dir: &Path,
+    computations: &Computations,
     several: bool,
     labels: &mut BTreeSet<String>,
-) -> Result<PlannedRun, Error> {
+) -> Result<PlannedRun<Work>, Error> {
     let mut table = base.clone();
     let point_overrides = point.iter().map(|(key, node)| (*key, *node));
     let overrides = variant.overrides.iter().map(|(key, node)| (key.as_str(), node));
@@ -309,7 +360,11 @@ fn run(
         merge::assign(&mut table, key, node.clone())?;
     }
     let mut label = variant.name.clone();
-    let scheme = table.get("scheme").and_then(Node::text).map(String::from);
+    let computed = table.contains_key(compute::KEY);
+    if computed {
+        label = label.or(called(&table).map(String::from));
+    }
+    let scheme = table.get("scheme").filter(|_| !computed).and_then(Node::text).map(String::from);
     if let Some(scheme) = &scheme {
         validate::check_scheme(scheme).map_err(|problem| table["scheme"].error("scheme", problem))?;
         let mut merged = presets::preset(scheme).expect("just checked").clone();
@@ -327,13 +382,17 @@ fn run(
     }
     let label = unique(label, point, labels);
     let document = Node { value: Value::Table(table), place: place.clone() };
-    let scenario = resolve(document, dir).map_err(|mut error| {
+    let resolved = match computed {
+        true => computations.resolve(document, dir).map(Work::Computation),
+        false => resolve(document, dir).map(|scenario| Work::Simulation(Box::new(scenario))),
+    };
+    let scenario = resolved.map_err(|mut error| {
         error.run = several.then(|| label.clone());
         error
     })?;
     let mut params: BTreeMap<String, Json> =
         point.iter().map(|(key, node)| (key.to_string(), node.to_json())).collect();
-    params.insert("variant".into(), variant.name.clone().unwrap_or_else(|| scenario.scheme.clone()).into());
+    params.insert("variant".into(), variant.name.as_deref().unwrap_or(scenario.called()).into());
     Ok(PlannedRun { label, params, scenario })
 }
 

@@ -128,7 +128,7 @@ fn read_files(document: &Node, scenario: &mut Scenario, dir: &Path) -> Result<Li
 }
 
 /// Reads a file named at `key`, relative to the file that names it. Trouble with the file as a whole is trouble at the key.
-fn read<T>(
+pub(crate) fn read<T>(
     document: &Node,
     key: &str,
     file: &str,

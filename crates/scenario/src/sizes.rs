@@ -4,8 +4,11 @@ use std::fs;
 use std::path::Path;
 use std::sync::OnceLock;
 
+use backwater_types::Bytes;
+
 use crate::error::Error;
-use crate::model::SizeTable;
+use crate::model::{SizeTable, Sizes};
+use crate::suggest::hint;
 
 macro_rules! tables {
     ($($name:literal: $path:literal,)*) => {
@@ -151,6 +154,36 @@ impl SizeTable {
     }
 }
 
+/// What is wrong with flow sizes, and where in them.
+pub(crate) fn check(sizes: &Sizes) -> Result<(), (String, String)> {
+    let need = |holds: bool, field: &str, problem: String| if holds { Ok(()) } else { Err((field.into(), problem)) };
+    let size = |field: &str, bytes: Bytes| {
+        need((1..=SIZE_MAX as u64).contains(&bytes.0), field, "expected 1 B to 128 GiB".into())
+    };
+    match sizes {
+        Sizes::Table(name) if table(name).is_none() => {
+            let known: Vec<&str> = names().collect();
+            let hint = hint(name, known.iter().copied());
+            Err(("table".into(), format!("unknown table; {hint}expected one of {}", known.join(", "))))
+        }
+        Sizes::Table(_) => Ok(()),
+        Sizes::File(_) => {
+            Err(("file".into(), "a resolved scenario carries the points of its tables, not files".into()))
+        }
+        Sizes::Points(table) => match table.fault() {
+            Some((i, problem)) => Err((format!("points.points.{i}"), problem)),
+            None => Ok(()),
+        },
+        Sizes::Fixed(bytes) => size("fixed", *bytes),
+        Sizes::Exponential(bytes) => size("exponential", *bytes),
+        Sizes::Uniform([least, most]) => {
+            size("uniform.0", *least)?;
+            size("uniform.1", *most)?;
+            need(least <= most, "uniform.1", format!("expected at least the first size, {least}"))
+        }
+    }
+}
+
 /// Means of a size uniform from `low` to `high`, rounded up to whole packets, and of its square.
 fn rounded_moments(low: f64, high: f64) -> [f64; 2] {
     let packet = PACKET as f64;
@@ -184,7 +217,10 @@ const POINTS_MAX: usize = 65_000;
 pub(crate) const SIZE_MAX: f64 = (1u64 << 37) as f64;
 
 /// Reads a CSV file; `name` is what messages call it.
-pub(crate) fn read(path: &Path, name: &str) -> Result<SizeTable, Error> {
+///
+/// # Errors
+/// If it cannot be read, or at the line that is wrong.
+pub fn read(path: &Path, name: &str) -> Result<SizeTable, Error> {
     parse(&read_text(path, name)?, name)
 }
 

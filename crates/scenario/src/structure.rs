@@ -3,7 +3,8 @@
 //! Serde would find the same faults, but not where they are: it loses the path inside tagged tables. The schema comes from
 //! the same model, so there is still one definition; serde has the last word when the checked document is typed.
 //! Understood are the parts of JSON Schema that the model produces: `$ref`, `type`, `const`, `oneOf`, `anyOf`, `properties`,
-//! `required`, `additionalProperties: false`, `items`, `prefixItems`, `minItems`, `maxItems`, `minimum`, `maximum`.
+//! `required`, `additionalProperties: false`, `items`, `prefixItems`, `minItems`, `maxItems`, `minimum`, `maximum`, and of
+//! numbers `exclusiveMinimum` and `exclusiveMaximum`.
 
 use std::collections::BTreeSet;
 
@@ -34,7 +35,7 @@ impl Checker<'_> {
     fn check(&self, schema: &Json, node: &Node, key: &str) -> Result<(), Error> {
         if let Some((name, target)) = self.target(schema) {
             return match unit(name, node) {
-                Some(true) => Ok(()),
+                Some(true) => self.check_bounds(schema, node, key),
                 Some(false) => Err(node.error(key, format!("expected {}", self.expected(schema)))),
                 None if name == VALUE && !matches!(node.value, Value::Table(_) | Value::Int(_) | Value::Float(_)) => {
                     Err(node.error(key, format!("expected {}, not {}", self.expected(schema), node.kind())))
@@ -57,10 +58,22 @@ impl Checker<'_> {
                 (low, high) if (low..=high).contains(n) => Ok(()),
                 _ => Err(node.error(key, format!("expected {}", self.expected(schema)))),
             },
-            ("number", Value::Int(_)) => Ok(()),
-            ("number", Value::Float(x)) if x.is_finite() => Ok(()),
+            ("number", Value::Int(_)) => self.check_bounds(schema, node, key),
+            ("number", Value::Float(x)) if x.is_finite() => self.check_bounds(schema, node, key),
             _ => Err(wrong()),
         }
+    }
+
+    /// Bounds of a number, or of a quantity by what it amounts to.
+    fn check_bounds(&self, schema: &Json, node: &Node, key: &str) -> Result<(), Error> {
+        let holds = |(name, _, holds): &Bound| {
+            let bound = schema.get(*name).and_then(Json::as_f64);
+            bound.zip(words::number_of(node)).is_none_or(|(bound, x)| holds(x, bound))
+        };
+        if BOUNDS.iter().all(holds) {
+            return Ok(());
+        }
+        Err(node.error(key, format!("expected {}", self.expected(schema))))
     }
 
     fn check_table(&self, schema: &Json, node: &Node, table: &Table, key: &str) -> Result<(), Error> {
@@ -213,7 +226,7 @@ impl Checker<'_> {
         if let Some((name, target)) = self.target(schema) {
             // A value spelt out in full would have values in it, without end.
             return if is_unit(name) || name == VALUE {
-                target["description"].as_str().unwrap_or("").into()
+                format!("{}{}", target["description"].as_str().unwrap_or(""), bounds(schema))
             } else {
                 self.expected(target)
             };
@@ -248,7 +261,7 @@ impl Checker<'_> {
             },
             "string" => "a text in quotes".into(),
             "boolean" => "true or false".into(),
-            "number" => "a number".into(),
+            "number" => format!("a number{}", bounds(schema)),
             "integer" => {
                 let (low, high) = range(schema);
                 format!("a whole number from {low} to {high}")
@@ -256,6 +269,23 @@ impl Checker<'_> {
             _ => "a value".into(),
         }
     }
+}
+
+/// A bound of JSON Schema: its name, how it is told, and what holds of a number and the bound.
+type Bound = (&'static str, &'static str, fn(f64, f64) -> bool);
+
+const BOUNDS: [Bound; 4] = [
+    ("minimum", "at least", |x, bound| x >= bound),
+    ("exclusiveMinimum", "above", |x, bound| x > bound),
+    ("maximum", "at most", |x, bound| x <= bound),
+    ("exclusiveMaximum", "below", |x, bound| x < bound),
+];
+
+/// The bounds of a number, in words behind a comma; those of quantities are in bytes, seconds and bits per second.
+fn bounds(schema: &Json) -> String {
+    let told: Vec<String> =
+        BOUNDS.iter().filter_map(|(name, words, _)| Some(format!("{words} {}", schema.get(*name)?))).collect();
+    if told.is_empty() { String::new() } else { format!(", {}", told.join(" and ")) }
 }
 
 /// Whether the definition is one of the types that are written as text with a unit.

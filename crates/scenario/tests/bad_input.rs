@@ -1631,7 +1631,7 @@ const SHOWN_CASES: &[Case] = &[
     (
         "panels = [{",
         "panels = [1, {",
-        &["figure.panels.0 = 1: expected a table with the keys label, value, not a whole number"],
+        &["figure.panels.0 = 1: expected a table with the keys label, marks, value, not a whole number"],
     ),
     (
         "label = \"loss\"",

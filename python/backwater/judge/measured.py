@@ -37,6 +37,7 @@ LEAVES: dict[str, tuple[str, ...]] = {
     "active_flows_distance": ("node", "port"),
     "summary": ("class",),
     "scenario": ("class",),
+    "result": (),
 }
 FEWEST = {"p99.99": 10_000, "p99.9": 1000, "p99": 100, "p95": 20}
 """Flows or samples below which a percentile is no measurement; any other statistic needs one."""
@@ -147,6 +148,8 @@ class Columns:
             return histogram_statistic(*histogram(run, leaf), leaf["active_flows"])
         if "active_flows_distance" in leaf:
             return distance(histogram(run, leaf), histogram(runs[1], leaf))
+        if "result" in leaf:
+            return as_number(run.summary["results"].get(leaf["result"]), f"{leaf['result']} of {run.label}")
         kind = "summary" if "summary" in leaf else "scenario"
         path = leaf[kind].replace("[class]", f"[class={leaf.get('class')}]")
         return as_number(follow(run.summary if kind == "summary" else run.scenario, path), f"{path} in {kind}.json")

@@ -34,6 +34,7 @@ def read(results: Results) -> list[dict[str, Any]]:
     return [
         {
             "label": panel["label"],
+            "marks": panel.get("marks", {}),
             "runs": [{**run, "value": y} for run, y in zip(runs, values(panel["value"]), strict=True)],
             "published": [one for point in published if point["panel"] == panel["label"] for one in spread(point)],
         }

@@ -8,6 +8,7 @@ from typing import Any
 from rich.table import Table
 
 from backwater._core import InputError
+from backwater.judge.claims import number
 from backwater.results import Results, Run
 from backwater.terminal import count, size
 
@@ -38,6 +39,8 @@ def tables(opened: list[Results], statistic: str = "p99", flow_class: str | None
     if statistic not in STATISTICS:
         raise InputError(f"--percentile {statistic}: expected one of {', '.join(STATISTICS)}")
     runs = named(opened)
+    if any("results" in run.summary for _, run in runs):
+        return [results(runs)]
     classes = list(dict.fromkeys(row["class"] for _, run in runs for row in run.summary["slowdown"]))
     flow_class = flow_class or next(iter(classes), "")
     if classes and flow_class not in classes:
@@ -67,6 +70,24 @@ def tables(opened: list[Results], statistic: str = "p99", flow_class: str | None
     if any(unlike):
         facts.add_row("tables unlike the first's", *(text or "-" for text in unlike))
     return [by_size, facts]
+
+
+def results(runs: list[tuple[str, Run]]) -> Table:
+    """What computations came to.
+
+    # Errors
+    `InputError` where one of the runs is none.
+    """
+    table = Table(title="Results", title_justify="left", title_style="bold")
+    table.add_column("")
+    for name, run in runs:
+        if "results" not in run.summary:
+            raise InputError(f"{run.path}: a simulation beside computations: expected runs of one kind")
+        table.add_column(name, justify="right", overflow="fold")
+    for what in dict.fromkeys(what for _, run in runs for what in run.summary["results"]):
+        table.add_row(what, *(number(run.summary["results"].get(what)) for _, run in runs))
+    table.add_row("digest", *(run.digest[:12] for _, run in runs))
+    return table
 
 
 def unlike_first(first: Run, run: Run) -> str:

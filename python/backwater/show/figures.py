@@ -81,7 +81,7 @@ def write(data: dict[str, Any], place: Path) -> list[Path]:
     if any(run["queues"] for run in runs):
         save(lambda: queues(points, over_time=True), "queues")
         save(lambda: queues(points, over_time=False), "queues-cdf")
-    if len(points) == 1 and any(run["summary"]["pause"]["pfc_pauses"] for run in runs):
+    if len(points) == 1 and any(run["summary"].get("pause", {}).get("pfc_pauses") for run in runs):
         save(lambda: pause_time(runs), "pause-time")
     failures.tell()
     return drawn
@@ -249,6 +249,7 @@ def panels(wanted: list[dict[str, Any]]) -> Figure:
         if key and places_of([run["point"][key] for run in runs]) is not None:
             count = draw_along(axes, key, [(run, run["value"]) for run in runs])
             x = labelled(key, runs)
+            draw_marks(axes, panel.get("marks", {}), [run["point"][key] for run in runs])
         else:
             names = [", ".join([run["variant"], *map(str, run["point"].values())]) for run in runs]
             colours = [COLOURS[order.index(run["variant"]) % len(COLOURS)] for run in runs]
@@ -272,6 +273,16 @@ def panels(wanted: list[dict[str, Any]]) -> Figure:
     if count or beside:
         legend(figure, count + beside)
     return figure
+
+
+def draw_marks(axes: Axes, marks: dict[str, Any], steps: list[Any]) -> None:
+    """Places of the swept axis that have a name."""
+    for name, at in marks.items():
+        if (x := on_axis(at, steps)) is not None:
+            axes.axvline(x, color="#5a6675", linestyle="--", linewidth=0.9)
+            axes.annotate(
+                name, (x, 0.98), xycoords=("data", "axes fraction"), rotation=90, ha="right", va="top", fontsize="small"
+            )
 
 
 def close(values: list[float]) -> bool:

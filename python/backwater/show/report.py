@@ -118,7 +118,7 @@ def run_data(name: str, run: Run, speed: dict[Path, float | None], runs: int) ->
         "point": {key: value for key, value in run.params.items() if key != "variant"},
         "packet_hops_per_s": speed.get(run.path),
         "summary": {key: value for key, value in summary.items() if key != "slowdown"},
-        "slowdown_all": {row["class"]: row for row in summary["slowdown"] if row["bin"] == "all"},
+        "slowdown_all": {row["class"]: row for row in summary.get("slowdown", []) if row["bin"] == "all"},
         "slowdown": series.slowdown(run),
         "buffer": series.buffer_cdf(run) if "buffers" in names else None,
         "active_flows": series.active_flows_cdf(run) if "active_flows" in names else None,

@@ -29,7 +29,7 @@ SHARES = np.unique(np.concatenate([np.linspace(0, 1, 201), 1 - np.logspace(-2, -
 def slowdown(run: Run) -> dict[str, list[dict[str, Any]]]:
     """Class to its size bins in order, each with the size `at` which its point stands."""
     classes: dict[str, list[dict[str, Any]]] = {}
-    for row in run.summary["slowdown"]:
+    for row in run.summary.get("slowdown", []):
         if row["bin"] != "all":
             classes.setdefault(row["class"], []).append(
                 {**row, "at": middle(row["size_low_bytes"], row["size_high_bytes"])}

@@ -58,7 +58,10 @@ pub(super) const LEAVES: &[Leaf] = &[
     ("active_flows_distance", text, &["node", "port"]),
     ("summary", || of("SummaryPath"), &["class"]),
     ("scenario", text, &["class"]),
+    (RESULT, text, &[]),
 ];
+/// What a computation yields; with what stands in the scenario all that can be asked of one.
+pub(super) const RESULT: &str = "result";
 
 /// A kind of expectation: its name, the keys it has to have, those it may have.
 type Kind = (&'static str, &'static [&'static str], &'static [&'static str]);
@@ -95,6 +98,7 @@ pub(crate) fn expectations(scales: &[&str]) -> Json {
 
 /// What `figure` holds.
 pub(crate) fn figure() -> Json {
+    let marks = json!({ "type": "object", "description": "Names of places on the swept axis, and where they are." });
     json!({
         "type": "object",
         "description": "How to draw the figure, and what came out.",
@@ -105,7 +109,7 @@ pub(crate) fn figure() -> Json {
             "missing": texts(),
             "panels": { "type": "array", "items": {
                 "type": "object",
-                "properties": { "label": text(), "value": of(VALUE) },
+                "properties": { "label": text(), "value": of(VALUE), "marks": marks },
                 "required": ["label", "value"],
                 "additionalProperties": false,
             } },

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::grammar::{ARITHMETIC, LEAVES};
+use super::grammar::{ARITHMETIC, LEAVES, RESULT};
 use super::words::number_of;
 use crate::document::{Node, Place, Table, Value};
 use crate::error::Error;
@@ -19,6 +19,8 @@ pub(crate) struct Names<'a> {
     pub(crate) is_number: Option<&'a dyn Fn(&str) -> bool>,
     /// Whether a network has a node of this name or pattern; `None` as for classes.
     pub(crate) is_node: Option<&'a dyn Fn(&str) -> bool>,
+    /// What the runs compute; nothing where they are simulated.
+    pub(crate) results: &'a BTreeSet<String>,
     /// Keys that are swept, be it at another scale.
     pub(crate) swept: &'a BTreeSet<Vec<String>>,
     /// The values that swept keys take now.
@@ -57,6 +59,12 @@ pub(crate) fn check_panels(figure: Option<&Node>, names: &Names) -> Result<(), E
         let scope =
             Scope { names, table, key: format!("figure.panels.{i}"), own: panel.place.is_in_file_of(names.place) };
         scope.check_value("value", true)?;
+        for (name, place) in table.get("marks").and_then(Node::table).into_iter().flatten() {
+            if number_of(place).is_none() {
+                let problem = "expected a number, or a text with a unit such as \"325 KB\", as a swept key takes";
+                return Err(place.error(format!("figure.panels.{i}.marks.{name}"), problem));
+            }
+        }
     }
     Ok(())
 }
@@ -127,6 +135,15 @@ impl Scope<'_> {
             let problem = format!("says not what is measured: expected one of {}, here or in `each`", all.join(", "));
             return Err(node.error(key, problem));
         }
+        let asked = LEAVES
+            .iter()
+            .map(|(leaf, ..)| *leaf)
+            .find(|leaf| table.contains_key(*leaf) || each.is_some_and(|each| each.contains_key(*leaf)));
+        if let Some(leaf) = asked.filter(|leaf| ![RESULT, "scenario"].contains(leaf) && !self.names.results.is_empty())
+        {
+            let problem = format!("a computation has no {leaf}: expected {RESULT} or scenario");
+            return Err(node.error(key, problem));
+        }
         if !supplied && !table.contains_key("variant") {
             let problem = "names no variant: expected `variant` here, in the expectation or in its `each`";
             return Err(node.error(key, problem));
@@ -156,6 +173,10 @@ impl Scope<'_> {
                     "no run has such a node: expected a name such as \"host0\", or a pattern such as \"spine*\"";
                 if known { Ok(()) } else { Err(node.error(key, problem)) }
             }
+            (RESULT, _) if self.names.results.is_empty() => {
+                Err(node.error(key, "only a computation has results: expected another measurement"))
+            }
+            (RESULT, _) => one_of(node, key, text, self.names.results.iter().map(String::as_str), "result"),
             ("scenario", _) => {
                 // An entry that a selector picks may be another's in another check.
                 let known = self.names.is_number.is_none_or(|is_number| text.contains('[') || is_number(text));

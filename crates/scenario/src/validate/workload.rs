@@ -13,7 +13,6 @@ use crate::model::{
     Arrivals, COLLECTIVE_FLOWS_MAX, Hosts, ListedFlow, LoadOf, Pattern, Sizes, Switch, Transport, Workload,
 };
 use crate::sizes;
-use crate::suggest::hint;
 
 /// By number of the workload, what messages call its list of flows.
 pub(crate) type Lists = BTreeMap<usize, String>;
@@ -296,27 +295,7 @@ impl One<'_> {
     }
 
     fn sizes(&self, sizes: &Sizes) -> Result<(), Error> {
-        match sizes {
-            Sizes::Table(name) => self.need(sizes::table(name).is_some(), "sizes.table", || {
-                let names: Vec<&str> = sizes::names().collect();
-                let hint = hint(name, names.iter().copied());
-                format!("unknown table; {hint}expected one of {}", names.join(", "))
-            }),
-            Sizes::File(_) => {
-                Err(self.wrong("sizes.file", "a resolved scenario carries the points of its tables, not files"))
-            }
-            Sizes::Points(table) => match table.fault() {
-                Some((i, problem)) => Err(self.wrong(&format!("sizes.points.points.{i}"), problem)),
-                None => Ok(()),
-            },
-            Sizes::Fixed(bytes) => self.size("sizes.fixed", bytes.0),
-            Sizes::Exponential(bytes) => self.size("sizes.exponential", bytes.0),
-            Sizes::Uniform([least, most]) => {
-                self.size("sizes.uniform.0", least.0)?;
-                self.size("sizes.uniform.1", most.0)?;
-                self.need(least <= most, "sizes.uniform.1", || format!("expected at least the first size, {least}"))
-            }
-        }
+        sizes::check(sizes).map_err(|(field, problem)| self.wrong(&format!("sizes.{field}"), problem))
     }
 
     /// The hosts named; every host if none is.

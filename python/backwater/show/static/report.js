@@ -192,11 +192,14 @@
     data.description ? el("p", { class: "lead" }, data.description) : null,
     ...data.left.map((line) => el("p", { class: "banner", role: "status" }, line)));
 
+  // Runs that were computed in place of simulated have results, and nothing of a network.
+  const computed = data.runs.some((run) => run.summary.results);
+
   const strip = () => {
     const runs = data.runs;
     const flows = (key) => sum(runs.map((run) => run.summary.flows[key]));
-    const finished = flows("finished"), counted = flows("counted");
-    const dropped = sum(runs.map((run) => sum(Object.values(run.summary.drops))));
+    const [finished, counted] = computed ? [0, 0] : [flows("finished"), flows("counted")];
+    const dropped = computed ? 0 : sum(runs.map((run) => sum(Object.values(run.summary.drops))));
     const experiments = data.experiments;
     const each = (key, show = String) => unique(experiments.map((e) => show(e[key]))).join(", ");
     const verdicts = (verdict) => data.claims.filter((row) => row.verdict === verdict).length;
@@ -205,9 +208,10 @@
     const hops = sum(experiments.map((e) => e.packet_hops ?? 0));
     const wall = sum(experiments.map((e) => e.wall_s ?? 0));
     return el("dl", { class: "strip", id: "verdict" },
-      tile("Finished", percent(counted ? finished / counted : 1), `${whole(finished)} of ${whole(counted)} counted flows`,
-        finished === counted ? "good" : "warn"),
-      tile("Dropped", `${whole(dropped)}`, `packets, ${runs.length} ${runs.length === 1 ? "run" : "runs"}`, dropped === 0 ? "good" : "warn"),
+      ...(computed ? [tile("Computed", whole(runs.length), unique(runs.map((run) => run.scheme)).join(", "))] : [
+        tile("Finished", percent(counted ? finished / counted : 1), `${whole(finished)} of ${whole(counted)} counted flows`,
+          finished === counted ? "good" : "warn"),
+        tile("Dropped", `${whole(dropped)}`, `packets, ${runs.length} ${runs.length === 1 ? "run" : "runs"}`, dropped === 0 ? "good" : "warn")]),
       data.claims.length
         ? tile("Claims", verdicts("fail") ? `${verdicts("fail")} failed` : verdicts("pass") ? `${verdicts("pass")} hold` : "–",
             ["pass", "direction", "fail", "fact", "not-run"].filter(verdicts).map((v) => `${verdicts(v)} ${v}`).join(", "),
@@ -216,7 +220,7 @@
       tile("Digest", el("span", { class: "mono digest" }, each("digest", (d) => d.slice(0, 12))), "of all tables"),
       tile("Seed", each("seed"), each("scale") && `scale ${each("scale")}`),
       tile("Version", each("version"), "Backwater"),
-      tile("Packet-hops/s", wall ? many(hops / wall) : "–", `${many(hops)} in ${seconds(wall)}`));
+      computed ? tile("Time", seconds(wall)) : tile("Packet-hops/s", wall ? many(hops / wall) : "–", `${many(hops)} in ${seconds(wall)}`));
   };
 
   const overview = () => section("Runs", "",
@@ -229,6 +233,13 @@
         whole(run.summary.flows.retransmitted_packets), many(run.summary.packet_hops), many(run.packet_hops_per_s),
         { show: run.digest.slice(0, 12), class: "mono" },
       ]), "Runs"));
+
+  const results = () => {
+    const names = unique(data.runs.flatMap((run) => Object.keys(run.summary.results ?? {})));
+    return section("Results", "What each run came to.",
+      el("div", { id: "results" }, table([{ name: "run", text: true }, ...names.map((name) => ({ name }))],
+        data.runs.map((run) => [{ show: [swatch(lineOf(run)), run.name + run.mark] }, ...names.map((name) => brief(run.summary.results?.[name], 4))]), "Results")));
+  };
 
   const claims = () => {
     if (data.claims.length === 0) return null;
@@ -248,7 +259,7 @@
   const names = { mean: "average", p50: "median", p95: "p95", p99: "p99" };
 
   const sweep = () => {
-    if (!inSweep) return null;
+    if (!inSweep || computed) return null;
     const key = swept.find((k) => unique(data.runs.map((run) => run.point[k])).length > 1);
     const others = swept.filter((k) => k !== key);
     const along = unique(data.runs.map((run) => run.point[key]));
@@ -429,7 +440,8 @@
           { name: `${name}, published`, index, x: beside.map((point) => axis.place(point.at)), y: beside.map((point) => point.value), published: true }];
       }), { label: axis.label, format: brief, log: axis.wide },
       // Lines that would be one on an axis from zero get one of their own.
-      { label: "", format: brief, range: (u, low, high) => (low > 0.5 * high && low < high ? [low - 0.1 * (high - low), high + 0.1 * (high - low)] : [0, (high || 1) * 1.05]) }, { points: true });
+      { label: "", format: brief, range: (u, low, high) => (low > 0.5 * high && low < high ? [low - 0.1 * (high - low), high + 0.1 * (high - low)] : [0, (high || 1) * 1.05]) },
+      { points: true, marks: Object.entries(panel.marks ?? {}).map(([text, at]) => ({ text, x: axis.place(at) })).filter(({ x }) => x !== null) });
       return section(panel.label, "", plot(`panel${i}`, `${panel.label}, a line per variant`, draw));
     };
     return el("div", { class: "pair", id: "panels" }, ...data.panels.map(one));
@@ -537,6 +549,11 @@
   const showPoint = () => {
     for (const id of Object.keys(charts)) if (id !== "sweep" && !id.startsWith("panel")) { charts[id].destroy(); delete charts[id]; }
     redraws = redraws.filter((draw) => draw.fixed);
+    if (computed) {
+      atPoint.replaceChildren(results(), rerun(), configuration());
+      redraw();
+      return;
+    }
     const most = Math.max(...runs.flatMap((run) => run.active_flows?.value.slice(-1) ?? []), 0);
     const queues = unique(runs.map((run) => Number(run.config["switch.queues"])).filter(Boolean));
     atPoint.replaceChildren(...[

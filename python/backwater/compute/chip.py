@@ -1,0 +1,46 @@
+"""What a switching chip has: capacity, and memory for packets against it.
+
+Source: the chips' own (`backwater chips`). A megabyte of packet memory is 1000 KB to some and 1024 KiB to others:
+either can be had.
+"""
+
+from __future__ import annotations
+
+import json
+
+from backwater import _core
+from backwater.compute.computation import Computation, Values, choice
+
+CHIPS = {chip["name"]: chip for chip in json.loads(_core.chips())}
+MB, MIB = 1e6, 2.0**20
+
+
+def compute(*, chip: str, megabyte: str, seed: int) -> Values:
+    ports, rate, memory = (CHIPS[chip][key] for key in ("ports", "rate_bps", "memory_bytes"))
+    # Published in whole megabytes of either kind.
+    published = memory / MIB if memory % MIB == 0 else memory / MB
+    counted = published * {"decimal": MB, "binary": MIB}[megabyte]
+    return {
+        "capacity": ports * rate,
+        "memory": counted,
+        "time": 8 * counted / (ports * rate),
+    }
+
+
+COMPUTATION = Computation(
+    "chip",
+    "Capacity of a switching chip, and the time that its packet memory holds: BFC, figure 1.",
+    parameters={
+        "chip": choice("One of `backwater chips`.", list(CHIPS)),
+        "megabyte": choice(
+            "How memory is counted: decimal, 10^6 bytes, or binary, 2^20.", ["decimal", "binary"], "decimal"
+        ),
+    },
+    results={
+        "capacity": "of all ports, bits a second",
+        "memory": "for packets, bytes",
+        "time": "memory over capacity, seconds",
+    },
+    compute=compute,
+    facts=("capacity", "memory", "time"),
+)

@@ -1,0 +1,101 @@
+"""What a computation is: parameters with their schema, results with their names, and the function between them.
+
+Files that ask for one are checked by the reader of scenarios, against the schema given here, and it fills in defaults.
+The function is given base units: bytes, seconds, bits a second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from backwater.compute.sizes import Sizes
+from backwater.judge.measured import as_number
+
+Schema = dict[str, Any]
+Values = Mapping[str, float | None]
+
+DIGITS = 12
+"""Of a result: the last few bits of logarithms differ between machines."""
+NEEDED: Any = object()
+"""In place of a default, where a parameter has none. A default of None leaves the parameter None."""
+
+
+@dataclass(frozen=True)
+class Computation:
+    """A kind of computation; a line of `registry.py` makes it known."""
+
+    kind: str
+    """What files call it."""
+    description: str
+    """One sentence, with its source."""
+    parameters: dict[str, Schema]
+    results: dict[str, str]
+    """What each is, with its unit."""
+    compute: Callable[..., Values]
+    """From the parameters by name, and `seed`, to the results; None for one that there is none of."""
+    facts: tuple[str, ...] = ()
+    """Results that are facts about hardware, or follow from parameters alone: nothing could contradict them."""
+
+    def run(self, given: Mapping[str, Any], seed: int) -> dict[str, float | None]:
+        """Results of resolved parameters, in order of `results`."""
+        values = {name: value_of(schema, given[name], name) for name, schema in self.parameters.items()}
+        found = self.compute(**values, seed=seed)
+        assert found.keys() == self.results.keys(), f"{self.kind} gives what it says it does"
+        return {name: rounded(found[name]) for name in self.results}
+
+
+def rounded(x: float | None) -> float | None:
+    return None if x is None else float(f"{x:.{DIGITS}g}")
+
+
+def value_of(schema: Schema, given: Any, name: str) -> Any:
+    """A parameter as the function takes it."""
+    if given is None:
+        return None
+    if schema.get("$ref") == SIZES:
+        return Sizes(given)
+    if "$ref" in schema:
+        return rounded(as_number(given, name))  # 80 us is 8e-5, and not its neighbour.
+    return float(given) if schema.get("type") == "number" else given
+
+
+# Kinds of parameters. Bounds are in base units; `above` and `below` leave the bound itself out.
+
+SIZES = "#/$defs/Sizes"
+BOUNDS = {"least": "minimum", "above": "exclusiveMinimum", "most": "maximum", "below": "exclusiveMaximum"}
+
+
+def number(what: str, default: Any = NEEDED, **bounds: float) -> Schema:
+    return parameter({"type": "number"}, what, default, bounds)
+
+
+def whole(what: str, default: Any = NEEDED, *, least: int, most: int) -> Schema:
+    return parameter({"type": "integer"}, what, default, {"least": least, "most": most})
+
+
+def duration(what: str, default: Any = NEEDED, **bounds: float) -> Schema:
+    return parameter({"$ref": "#/$defs/Duration"}, what, default, bounds or {"above": 0})
+
+
+def size(what: str, default: Any = NEEDED, **bounds: float) -> Schema:
+    return parameter({"$ref": "#/$defs/Bytes"}, what, default, bounds or {"above": 0})
+
+
+def rate(what: str, default: Any = NEEDED, **bounds: float) -> Schema:
+    return parameter({"$ref": "#/$defs/BitsPerSec"}, what, default, bounds or {"above": 0})
+
+
+def sizes(what: str) -> Schema:
+    """Flow sizes, in every form that a workload takes."""
+    return parameter({"$ref": SIZES}, what, NEEDED, {})
+
+
+def choice(what: str, words: list[str], default: Any = NEEDED) -> Schema:
+    return parameter({"oneOf": [{"const": word} for word in words]}, what, default, {})
+
+
+def parameter(schema: Schema, what: str, default: Any, bounds: Mapping[str, float]) -> Schema:
+    schema |= {BOUNDS[name]: bound for name, bound in bounds.items()} | {"description": what}
+    return schema if default is NEEDED else schema | {"default": default}

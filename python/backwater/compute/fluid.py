@@ -1,0 +1,54 @@
+"""Processor sharing at one link, as a fluid: at every instant each of the flows there is served at an equal share of
+its rate.
+
+All are served alike, so they leave in the order of what they bring and what all had been served when they came: a
+heap of that sum has the next to leave on top, and an arrival or a departure costs a step in it.
+"""
+
+from __future__ import annotations
+
+import heapq
+from array import array
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
+
+ARRIVALS = ["poisson", "log-normal"]
+
+
+def gaps(arrivals: str, sigma: float, n: int, random: np.random.Generator) -> Array:
+    """Times between arrivals with a mean of 1: exponential, or log-normal with this sigma of the normal below."""
+    if arrivals == "poisson":
+        return random.standard_exponential(n)
+    return np.exp(sigma * random.standard_normal(n) - sigma * sigma / 2)
+
+
+def trajectory(gaps: Array, sizes: Array, permanent: int = 0) -> tuple[Array, Counts]:
+    """The times at which a flow comes or goes, and how many there are from then on, without those that stay for ever.
+
+    `sizes` are the times that the link takes for each flow alone, in the unit of `gaps`. It begins empty at time 0 and
+    ends with the last arrival.
+    """
+    times, numbers = array("d", [0.0]), array("q", [0])
+    there: list[float] = []
+    now = arrival = served = 0.0
+    for gap, size in zip(gaps.tolist(), sizes.tolist(), strict=True):
+        arrival += gap
+        while there:
+            left = now + (there[0] - served) * (len(there) + permanent)
+            if left > arrival:
+                served += (arrival - now) / (len(there) + permanent)
+                break
+            now, served = left, heapq.heappop(there)
+            times.append(now)
+            numbers.append(len(there))
+        else:
+            served = 0.0  # Nobody is there to remember it, and small numbers are exact.
+        now = arrival
+        heapq.heappush(there, served + size)
+        times.append(now)
+        numbers.append(len(there))
+    return np.frombuffer(times, np.float64), np.frombuffer(numbers, np.int64)

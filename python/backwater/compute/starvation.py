@@ -1,0 +1,97 @@
+"""How long a queue stands empty because a resume takes a round trip of one hop, by the pause threshold.
+
+Source: Goyal et al., "Backpressure Flow Control", NSDI 2022, appendix C, equations 4 and 5. One flow f, alone in its
+queues, comes in x times as fast as it is drained, mu_f, and is paused above a threshold Th; pauses and resumes take
+HRTT to act.
+
+    a = Th / (HRTT mu_f); in units of HRTT the queue fills for a / (x - 1) + 1, drains for a + x - 1 and is empty for 1
+    E(x, a) = (x - 1) / (a x + x^2 - 1); most at x = 1 + sqrt(a), where it is 1 / ((1 + sqrt(a))^2 + 1)
+
+The check is a queue in small slots, whose source hears of everything HRTT later.
+"""
+
+from __future__ import annotations
+
+import math
+
+from backwater.compute.computation import Computation, Values, number, whole
+
+CYCLES = 20
+"""Of pause and resume that are simulated, after one that is not counted."""
+
+
+def starved(x: float, a: float) -> float:
+    """E(x, a)."""
+    return (x - 1) / (a * x + x * x - 1)
+
+
+def worst_ratio(a: float) -> float:
+    """The x at which E is largest."""
+    return 1 + math.sqrt(a)
+
+
+def worst(a: float) -> float:
+    """The largest E."""
+    return 1 / (worst_ratio(a) ** 2 + 1)
+
+
+def slotted(x: float, a: float, slots: int) -> tuple[float, float]:
+    """Share of time that a queue in slots of HRTT / `slots` is empty, and its longest, in HRTT mu_f.
+
+    A slot brings x and takes 1, in units of what is drained in a slot. The source is told to stop above the threshold
+    and to go on when nothing is left; it heeds what was said `slots` slots before.
+    """
+    threshold = a * slots
+    queue, longest, pausing = 0.0, 0.0, False
+    said = [False] * slots
+    empty = counted = cycles = at = 0
+    while cycles <= CYCLES:
+        heard, said[at] = said[at], pausing
+        at = (at + 1) % slots
+        queue += 0.0 if heard else x
+        if queue <= 0.0:
+            empty += cycles > 0
+        queue = max(0.0, queue - 1.0)
+        counted += cycles > 0
+        longest = max(longest, queue)
+        if not pausing and queue > threshold:
+            pausing = True
+            cycles += 1
+        elif pausing and queue <= 0.0:
+            pausing = False
+    return empty / counted, longest / slots
+
+
+def compute(*, threshold: float, ratio: float | None, slots: int, seed: int) -> Values:
+    x = worst_ratio(threshold) if ratio is None else ratio
+    simulated, longest = slotted(x, threshold, slots)
+    return {
+        "starved": starved(x, threshold),
+        "worst": worst(threshold),
+        "worst_ratio": worst_ratio(threshold),
+        "worst_doubled": worst(2 * threshold),
+        "longest": threshold + x - 1,
+        "simulated": simulated,
+        "simulated_longest": longest,
+    }
+
+
+COMPUTATION = Computation(
+    "starvation",
+    "Share of time that a paused flow has nothing queued: BFC, appendix C.",
+    parameters={
+        "threshold": number("Pause threshold over HRTT mu_f, Th in 1-hop BDPs of the flow: a.", above=0, most=10),
+        "ratio": number("Rate in over rate out, x. Left out: that which starves most.", None, least=1.01, most=100),
+        "slots": whole("Of the simulated queue, in an HRTT.", 1000, least=10, most=10_000),
+    },
+    results={
+        "starved": "E(x, a), share of time",
+        "worst": "the largest E of any x, share of time",
+        "worst_ratio": "the x where E is largest",
+        "worst_doubled": "the largest E with twice the threshold, share of time",
+        "longest": "queue at its longest, HRTT mu_f",
+        "simulated": "starved, of a queue in slots, share of time",
+        "simulated_longest": "longest, of a queue in slots, HRTT mu_f",
+    },
+    compute=compute,
+)
