@@ -140,6 +140,24 @@ pub fn check(scenario: &Scenario, failures: Failures, watch: &Watch) -> Option<B
     Some(Backpressure { report, circles: among(&waits.graph, &of, &around) })
 }
 
+/// The turns that packets may take by the scenario's own routes, each from a node by a switch to a node, as the graph numbers them.
+pub fn turns(scenario: &Scenario) -> BTreeSet<[usize; 3]> {
+    let graph = expand(&scenario.topology);
+    let fabric = Fabric::new(&graph);
+    let states: Vec<Links> = states(&graph, &scenario.fault).into_iter().map(|up| Links::new(&fabric, up)).collect();
+    let mut turns = Turns::new(&fabric);
+    turns.add_routes(&mut Ways::new(&fabric), &states);
+    let mut all = BTreeSet::new();
+    for &Turn { switch, ingress, egress, .. } in &turns.list {
+        let here = graph.hosts + switch;
+        let peer = |port: usize| graph.peer(fabric.ports[switch][port].link, here);
+        let of_hosts = fabric.hosts[switch].iter().filter(|host| *host != egress);
+        let ingresses: Vec<usize> = if ingress == HOSTS { of_hosts.collect() } else { vec![ingress] };
+        all.extend(ingresses.into_iter().map(|ingress| [peer(ingress), here, peer(egress)]));
+    }
+    all
+}
+
 /// Sizes of the strong components, in ports, by the scenario's own routes; none if nothing can go round.
 pub fn components(scenario: &Scenario) -> Vec<usize> {
     let silent = |switch: &Switch| matches!(switch.backpressure, BackpressureKind::None | BackpressureKind::PerFlow);

@@ -25,5 +25,5 @@ mod pauses;
 mod turns;
 mod ways;
 
-pub use check::{Backpressure, Failures, Watch, check, components};
+pub use check::{Backpressure, Failures, Watch, check, components, turns};
 pub use digraph::Digraph;
