@@ -110,7 +110,10 @@ class Circles:
         """Circles of edges that weigh less than 1 together; none if there is no such circle."""
 
     def complete(self, chosen: list[int], costs: list[float]) -> list[int] | None:
-        """Edges without which there is no circle, from those chosen, none to spare; None if edges of infinite cost make one."""
+        """Edges without which there is no circle, from those chosen, none to spare.
+
+        None if edges of infinite cost make one.
+        """
 
 def deadlock(scenario_json: str, failures: str) -> Deadlock:
     """Starts it; `failures` is "0", "1", "2" or "all".

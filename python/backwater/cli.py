@@ -7,6 +7,7 @@ SIGINT, SIGTERM, SIGHUP.
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import re
@@ -262,7 +263,12 @@ def check_command(
 
 
 def check_deadlock(
-    paths: list[Path], sets: list[str], scale: str | None, failures: str, json_file: Path | None, write_file: Path | None
+    paths: list[Path],
+    sets: list[str],
+    scale: str | None,
+    failures: str,
+    json_file: Path | None,
+    write_file: Path | None,
 ) -> None:
     """Tells what goes round in each run, runs of which the same is to be said together."""
     if failures not in deadlock.FAILURES:
@@ -293,13 +299,26 @@ def check_deadlock(
         if write_file is not None:
             changes = "".join(f" --set {shlex.quote(change)}" for change in sets)
             command = f"backwater check {path} --deadlock --failures {failures}{changes}"
-            text = words.scenario_text(
-                write_file, path, command, list(experiment.scenarios.values()), list(found.values())
-            )
-            with disk.errors(write_file):
-                disk.write_whole(write_file, text)
+            scenarios, all_found = list(experiment.scenarios.values()), list(found.values())
+            text_at = functools.partial(words.scenario_text, path, command, scenarios, all_found)
+            write_scenario(write_file, text_at, sets, scale)
             say(f"Written: {write_file}")
     raise typer.Exit(0 if acyclic else FAILED)
+
+
+def write_scenario(file: Path, text_at: Callable[[Path], str], sets: list[str], scale: str | None) -> None:
+    """Only what can be loaded: some schemes refuse an `elide` that another needs. `text_at` says what stands there."""
+    text = text_at(file)
+    with disk.errors(file), disk.scratch(file) as place:
+        trial = place / file.name
+        trial.write_text(text_at(trial), encoding="utf-8")
+        try:
+            _core.load(str(trial), sets, scale)
+        except _core.InputError as error:
+            problem = f"--write {file}: a table for all runs is refused ({error}): expected --set variant=NAME"
+            raise _core.InputError(problem) from error
+    with disk.errors(file):
+        disk.write_whole(file, text)
 
 
 def together(found: dict[str, deadlock.Deadlock]) -> list[tuple[list[str], deadlock.Deadlock]]:

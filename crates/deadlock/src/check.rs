@@ -35,14 +35,15 @@ pub struct Backpressure {
     /// What there is to say:
     ///
     /// ```text
-    /// ports, turns, pausing, elided   egress ports, NICs' among them; turns of packets; those that pauses go by; those elided
-    /// components                      sizes of the strong components, in ports
-    /// circle                          ports that wait for one another: from, switch, to; by what; for packets towards which
-    ///                                 switch, with which links failed
-    /// alone                           whether the circle is there in one state of the links
-    /// edges                           turns between ports of one component: from, switch, to, by, component, region, share of the pairs
-    ///                                 of hosts whose packets take it
-    /// elided_turns                    turns between switches that are elided already, whether packets take them or not
+    /// ports, turns,   egress ports, NICs' among them; turns of packets
+    /// pausing, elided turns that pauses go by; those that are elided
+    /// components      sizes of the strong components, in ports
+    /// circle          ports that wait for one another: from, switch, to; by what; for packets towards which switch,
+    ///                 with which links failed
+    /// alone           whether the circle is there in one state of the links
+    /// edges           turns between ports of one component: from, switch, to, by, component, region, share of the
+    ///                 pairs of hosts whose packets take it
+    /// elided_turns    turns between switches that are elided already, whether packets take them or not
     /// ```
     pub report: Value,
     /// The components: an edge for each entry of `edges`, from the port that waits to the one that it waits for.
@@ -54,7 +55,7 @@ pub fn check(scenario: &Scenario, failures: Failures, watch: &Watch) -> Option<B
     let graph = expand(&scenario.topology);
     let fabric = Fabric::new(&graph);
     let pauses = Pauses::new(scenario, &fabric);
-    let states: Vec<Links> = states(&graph, &scenario.fault).into_iter().map(|up| Links::new(&fabric, up)).collect();
+    let states: Vec<Links> = states(&graph, scenario).into_iter().map(|up| Links::new(&fabric, up)).collect();
     let mut ways = Ways::new(&fabric);
     let mut turns = Turns::new(&fabric);
     turns.add_routes(&mut ways, &states);
@@ -106,7 +107,8 @@ pub fn check(scenario: &Scenario, failures: Failures, watch: &Watch) -> Option<B
         let edges = waits.graph.circle(|_| true)?;
         Some(edges.into_iter().map(|edge| waits.turns[edge as usize].clone()).collect())
     });
-    let shares = shares(&fabric, &mut ways, &states[0], around.iter().map(|edge| waits.turns[*edge].turn.switch));
+    let intact = Links::new(&fabric, vec![true; graph.links.len()]);
+    let shares = shares(&fabric, &mut ways, &intact, around.iter().map(|edge| waits.turns[*edge].turn.switch));
     let place = |turn: &Turn| {
         let name = fabric.name(turn.switch);
         let region = scenario.region.iter().position(|region| std::ptr::eq(&region.switch, scenario.switch_at(name)));
@@ -140,11 +142,12 @@ pub fn check(scenario: &Scenario, failures: Failures, watch: &Watch) -> Option<B
     Some(Backpressure { report, circles: among(&waits.graph, &of, &around) })
 }
 
-/// The turns that packets may take by the scenario's own routes, each from a node by a switch to a node, as the graph numbers them.
+/// The turns that packets may take by the scenario's own routes, each from a node by a switch to a node, as the graph
+/// numbers them.
 pub fn turns(scenario: &Scenario) -> BTreeSet<[usize; 3]> {
     let graph = expand(&scenario.topology);
     let fabric = Fabric::new(&graph);
-    let states: Vec<Links> = states(&graph, &scenario.fault).into_iter().map(|up| Links::new(&fabric, up)).collect();
+    let states: Vec<Links> = states(&graph, scenario).into_iter().map(|up| Links::new(&fabric, up)).collect();
     let mut turns = Turns::new(&fabric);
     turns.add_routes(&mut Ways::new(&fabric), &states);
     let mut all = BTreeSet::new();
@@ -166,7 +169,7 @@ pub fn components(scenario: &Scenario) -> Vec<usize> {
     }
     let graph = expand(&scenario.topology);
     let fabric = Fabric::new(&graph);
-    let states: Vec<Links> = states(&graph, &scenario.fault).into_iter().map(|up| Links::new(&fabric, up)).collect();
+    let states: Vec<Links> = states(&graph, scenario).into_iter().map(|up| Links::new(&fabric, up)).collect();
     let mut turns = Turns::new(&fabric);
     turns.add_routes(&mut Ways::new(&fabric), &states);
     sizes(&Waits::new(&fabric, &Pauses::new(scenario, &fabric), &turns.list).graph.components(|_| true))
@@ -227,8 +230,8 @@ fn word(pause: Pause) -> &'static str {
     }
 }
 
-/// Ports between switches, and which waits for which. NICs wait for ports and no port for them, and ports to hosts wait for nobody: none
-/// of these is in a circle.
+/// Ports between switches, and which waits for which. NICs wait for ports and no port for them, and ports to hosts wait
+/// for nobody: none of these is in a circle.
 struct Waits {
     graph: Digraph,
     /// `[edge]`.
@@ -267,7 +270,7 @@ fn among(graph: &Digraph, of: &[Option<u32>], around: &[usize]) -> Digraph {
     Digraph::new(count as usize, around.iter().map(edge).collect())
 }
 
-/// `[switch][ingress][egress]`: share of the pairs of hosts whose packets take a turn, with the links as they are at first; of some
+/// `[switch][ingress][egress]`: share of the pairs of hosts whose packets take a turn while all links are up; of some
 /// switches.
 fn shares(
     fabric: &Fabric,
@@ -292,9 +295,12 @@ fn shares(
     loads
 }
 
-/// Which links are up, from the start and after each change that the scenario has. Before a change at the start no packet is under way.
-fn states(graph: &Graph, faults: &[Fault]) -> Vec<Vec<bool>> {
+/// Which links are up, from the start and after each change that the scenario has before its end. Before a change at
+/// the start no packet is under way.
+fn states(graph: &Graph, scenario: &Scenario) -> Vec<Vec<bool>> {
+    let (faults, end) = (&scenario.fault, scenario.run.duration.0 as f64 * scenario.run.drain);
     let mut moments: Vec<u64> = faults.iter().flat_map(|fault| &fault.down).flatten().map(|at| at.0).collect();
+    moments.retain(|at| (*at as f64) < end);
     moments.push(0);
     moments.sort_unstable();
     moments.dedup();

@@ -49,8 +49,8 @@ impl Digraph {
         &self.out[self.first[vertex as usize] as usize..self.first[vertex as usize + 1] as usize]
     }
 
-    /// `[vertex]`: the strong component that it is in, if a circle goes through it; by the edges that are `kept`. Components are
-    /// numbered by their lowest vertex. Tarjan 1972, without recursion.
+    /// `[vertex]`: the strong component that it is in, if a circle goes through it; by the edges that are `kept`.
+    /// Components are numbered by their lowest vertex. Tarjan 1972, without recursion.
     pub fn components(&self, kept: impl Fn(u32) -> bool) -> Vec<Option<u32>> {
         let count = self.vertices();
         let (mut index, mut low) = (vec![NONE; count], vec![NONE; count]);
@@ -106,8 +106,8 @@ impl Digraph {
         by_lowest(of, found)
     }
 
-    /// A shortest circle, of the smallest component; of several such components that with the lowest vertex, of several such circles the
-    /// first found. By the edges that are `kept`; `None` if there is no circle.
+    /// A shortest circle, of the smallest component; of several such components that with the lowest vertex, of several
+    /// such circles the first found. By the edges that are `kept`; `None` if there is no circle.
     pub fn circle(&self, kept: impl Fn(u32) -> bool) -> Option<Vec<u32>> {
         let of = self.components(&kept);
         let mut sizes: Vec<usize> = Vec::new();
@@ -195,8 +195,8 @@ impl Digraph {
         circle
     }
 
-    /// Circles whose edges weigh less than 1 together: through each vertex the lightest over each edge that comes back to it, of equally
-    /// light ones the one with the fewest edges. `weights` are 0 or more.
+    /// Circles whose edges weigh less than 1 together: through each vertex the lightest over each edge that comes back
+    /// to it, of equally light ones the one with the fewest edges. `weights` are 0 or more.
     pub fn light_circles(&self, weights: &[f64]) -> Vec<Vec<u32>> {
         let slack = 1.0 - 1e-6;
         let mut found = BTreeSet::new();
@@ -210,7 +210,8 @@ impl Digraph {
         let whole = |weight: f64| (weight.max(0.0) * 1e9) as u64;
         let limit = whole(slack);
         for start in (0..self.vertices() as u32).filter(|v| of[*v as usize].is_some()) {
-            (reached.fill((u64::MAX, NONE)), by.fill(NONE));
+            reached.fill((u64::MAX, NONE));
+            by.fill(NONE);
             reached[start as usize] = (0, 0);
             let mut heap = BinaryHeap::from([Reverse(((0u64, 0u32), start))]);
             while let Some(Reverse((at, vertex))) = heap.pop() {
@@ -241,8 +242,9 @@ impl Digraph {
         found.into_iter().collect()
     }
 
-    /// Makes `chosen` edges enough that no circle is left without them, and leaves none in that is not needed: circles that are left lose
-    /// their cheapest edge, and then whatever can stay does, the dearest first. Edges of infinite cost are not chosen.
+    /// Makes `chosen` edges enough that no circle is left without them, and leaves none in that is not needed: circles
+    /// that are left lose their cheapest edge, and then whatever can stay does, the dearest first. Edges of infinite
+    /// cost are not chosen.
     ///
     /// `None` if edges that may not be chosen make a circle.
     pub fn complete(&self, chosen: &[u32], costs: &[f64]) -> Option<Vec<u32>> {

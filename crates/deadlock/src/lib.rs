@@ -1,7 +1,8 @@
-//! Whether pauses can go round in a scenario's network: its backpressure graph, the circles in it, and which turns to elide.
+//! Whether pauses can go round in a scenario's network: its backpressure graph, the circles in it, and which turns to
+//! elide.
 //!
-//! Source: Goyal et al., "Backpressure Flow Control", NSDI 2022, appendix B (spec C.1): with an edge from each egress port to
-//! those that it may have paused, no queue stays paused for ever where the graph has no cycle.
+//! Source: Goyal et al., "Backpressure Flow Control", NSDI 2022, appendix B (spec C.1): with an edge from each egress
+//! port to those that it may have paused, no queue stays paused for ever where the graph has no cycle.
 //!
 //! | module | what is in it |
 //! |---|---|
@@ -12,8 +13,8 @@
 //! | `digraph` | components and circles of a graph |
 //! | `check` | all of it for a scenario |
 //!
-//! Edges are kept here from the port that waits to the one that it waits for, the other way round than in the source: the
-//! circles are the same.
+//! Edges are kept here from the port that waits to the one that it waits for, the other way round than in the source:
+//! the circles are the same.
 //!
 //! The graph is one of ports, not of queues: any flow may be in any queue of a port, so what could wait for what is all
 //! that it has. A scenario without a circle never stands still; one with a circle need not.

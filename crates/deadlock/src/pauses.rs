@@ -60,7 +60,8 @@ impl<'a> Pauses<'a> {
 
     /// What the switch does to the neighbour that a turn's packets come from.
     ///
-    /// Where pauses name flows and flows do not wait for each other (`per-flow`), a flow waits for its own next queue only, and its path ends.
+    /// Where pauses name flows and flows do not wait for each other (`per-flow`), a flow waits for its own next queue
+    /// only, and its path ends.
     pub(crate) fn by(&self, fabric: &Fabric, turn: &Turn) -> Pause {
         let Some((above, _)) = fabric.ports[turn.switch].get(turn.ingress).and_then(|port| port.peer) else {
             return self.by_hosts(turn.switch);

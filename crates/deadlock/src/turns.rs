@@ -100,8 +100,8 @@ impl<'a> Turns<'a> {
         }
     }
 
-    /// Routes with these links up. Further states that follow one another are those of links that go down and come back: packets under
-    /// way then go by several.
+    /// Routes with these links up. Further states that follow one another are those of links that go down and come
+    /// back: packets under way then go by several.
     pub(crate) fn add_routes(&mut self, ways: &mut Ways, states: &[Links]) {
         for &root in &self.fabric.homes {
             for (n, links) in states.iter().enumerate() {
@@ -126,8 +126,8 @@ impl<'a> Turns<'a> {
         }
     }
 
-    /// Routes with any one, or any two, further links between switches failed. Exact: failures that bring no turn ([`Ways::critical`])
-    /// are passed over, all others are routed anew, destination by destination.
+    /// Routes with any one, or any two, further links between switches failed. Exact: failures that bring no turn
+    /// ([`Ways::critical`]) are passed over, all others are routed anew, destination by destination.
     ///
     /// False if it was cancelled.
     pub(crate) fn add_failures(&mut self, ways: &mut Ways, links: &Links, two: bool, watch: &Watch) -> bool {
@@ -158,8 +158,8 @@ impl<'a> Turns<'a> {
                 links.up[a] = false;
                 ways.settle(fabric, *root, &links);
                 for b in ways.critical(fabric).0 {
-                    // Of two that are critical alone the second has been looked at on top of the first, unless it was not critical then:
-                    // in that case it brought nothing.
+                    // Of two that are critical alone the second has been looked at on top of the first, unless it was
+                    // not critical then: in that case it brought nothing.
                     if b < a && alone.binary_search(&b).is_ok() {
                         continue;
                     }

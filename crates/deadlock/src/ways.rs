@@ -56,7 +56,8 @@ impl Ways {
         self.change(fabric, root, links);
     }
 
-    /// The same, where packets came by other routes before: those under way go on by the new ones from wherever they are.
+    /// The same, where packets came by other routes before: those under way go on by the new ones from wherever they
+    /// are.
     pub(crate) fn change(&mut self, fabric: &Fabric, root: usize, links: &Links) {
         self.measure(fabric, root, links);
         self.seen.fill(false);
@@ -121,12 +122,12 @@ impl Ways {
         self.active.iter().map(|&switch| (switch, self.into[switch], self.next[switch]))
     }
 
-    /// Links whose failure makes a path longer: a switch that packets come to has no other way on. And pairs of links of which that
-    /// is so together.
+    /// Links whose failure makes a path longer: a switch that packets come to has no other way on. And pairs of links
+    /// of which that is so together.
     ///
-    /// No other failure of as many links, on top of what has failed, brings a turn: unless the distance of a switch that packets come to
-    /// grows, its next hops are what is left of those that it had. If some do grow, take the nearest of these switches: its next
-    /// hops are as near as before, so all the links to them have failed.
+    /// No other failure of as many links, on top of what has failed, brings a turn: unless the distance of a switch
+    /// that packets come to grows, its next hops are what is left of those that it had. If some do grow, take the
+    /// nearest of these switches: its next hops are as near as before, so all the links to them have failed.
     pub(crate) fn critical(&self, fabric: &Fabric) -> (Vec<usize>, Vec<[usize; 2]>) {
         let (mut alone, mut pairs) = (Vec::new(), Vec::new());
         for (switch, _, next) in self.active().filter(|(switch, ..)| *switch != self.root) {
@@ -144,8 +145,8 @@ impl Ways {
         (alone, pairs)
     }
 
-    /// `[switch][ingress][egress]`, of some switches: adds the packets that take each turn, if each pair of hosts sends one, and switches deal them out
-    /// evenly among next hops. The last row of a switch is that of its hosts.
+    /// `[switch][ingress][egress]`, of some switches: adds the packets that take each turn, if each pair of hosts sends
+    /// one, and switches deal them out evenly among next hops. The last row of a switch is that of its hosts.
     pub(crate) fn add_loads(&self, fabric: &Fabric, links: &Links, loads: &mut [Option<Vec<Vec<f64>>>]) {
         let homes = |switch: usize| links.hosts[switch].len() as f64;
         let to = homes(self.root);

@@ -8,7 +8,8 @@ use std::path::Path;
 const RUN: &str = "[run]\nduration = \"1 ms\"\n[[workload]]\nkind = \"background\"\nload = 0.5\n\
                    sizes = { fixed = \"1 KB\" }\nload_of = \"receivers\"\n";
 const LEAF_SPINE: &str = "[topology]\nkind = \"leaf-spine\"\nleaves = 4\nspines = SPINES\nhosts_per_leaf = 2\n\
-                          host_rate = \"100 Gbps\"\ncore_rate = \"100 Gbps\"\nhost_delay = \"1 us\"\ncore_delay = \"1 us\"\n";
+                          host_rate = \"100 Gbps\"\ncore_rate = \"100 Gbps\"\nhost_delay = \"1 us\"\n\
+                          core_delay = \"1 us\"\n";
 const FAT_TREE: &str = "[topology]\nkind = \"fat-tree\"\npods = 3\ntors_per_pod = 2\naggs_per_pod = 2\ncores = 4\n\
                         hosts_per_tor = 2\nhost_rate = \"100 Gbps\"\ncore_rate = \"100 Gbps\"\nhost_delay = \"1 us\"\n\
                         core_delay = \"1 us\"\n";
@@ -132,7 +133,8 @@ fn valley_turns_are_all_that_a_clos_needs_elided() {
         assert_eq!(elided["components"], serde_json::json!([]));
         assert_eq!(report(&of("switch.bfc.elide = \"valley\""), Failures::None)["elided"], 0);
         let open = found(&of(""), Failures::All);
-        // The circles are of turns up, down and through valleys, and may be opened at the valleys, which no pair of hosts takes.
+        // The circles are of turns up, down and through valleys, and may be opened at the valleys, which no pair of
+        // hosts takes.
         let edges = open.report["edges"].as_array().expect("a list");
         let share = |edge: &Value| edge["share"].as_f64().expect("a number");
         let costs: Vec<f64> = edges.iter().map(|edge| if share(edge) == 0.0 { 1.0 } else { f64::INFINITY }).collect();
@@ -215,7 +217,8 @@ fn regions_pause_as_their_neighbours_understand() {
     );
 }
 
-/// 128 hosts of BFC's paper and 1024 of FlowSail's, with any two links between switches failed: 2,016 and 523,776 pairs.
+/// 128 hosts of BFC's paper and 1024 of FlowSail's, with any two links between switches failed: 2,016 and 523,776
+/// pairs.
 #[test]
 #[ignore = "takes half a minute"]
 fn the_papers_networks_have_no_circle_with_any_two_links_failed() {

@@ -202,8 +202,8 @@ fn mmus(mmu: &Mmu, site: &SwitchSite) -> Vec<u8> {
     site.ports.iter().enumerate().map(of).collect()
 }
 
-/// `[egress]`: bits of the ingress ports towards which a switch sends no backpressure; empty if there are none. Of the switch and of
-/// what is at its ports, name and layer.
+/// `[egress]`: bits of the ingress ports towards which a switch sends no backpressure; empty if there are none. Of the
+/// switch and of what is at its ports, name and layer.
 pub fn elided(elide: &Elide, (name, layer): (&str, u32), around: &[(&str, u32)]) -> Vec<[u64; 4]> {
     let mut out = vec![[0u64; 4]; around.len()];
     let mut insert = |ingress: usize, egress: usize| out[egress][ingress / 64] |= 1 << (ingress % 64);

@@ -30,7 +30,7 @@ class Turn:
     region: int | None = None
     """The `[[region]]` that the switch is in."""
     share: float = 0.0
-    """Of the pairs of hosts, those whose packets take it while no link has failed; dealt out evenly where there are several paths."""
+    """Of the pairs of hosts, those whose packets take it while no link has failed, dealt out evenly over paths."""
 
     @property
     def names(self) -> list[str]:
@@ -97,7 +97,8 @@ class Deadlock:
     components: list[int]
     """Ports of each strong component; none if nothing goes round."""
     circle: list[Waits]
-    """A shortest one of the smallest component, or of one state of the links; each waits for the next, the last for the first."""
+    """A shortest one of the smallest component, or of one state of the links; each waits for the next, and the last for
+    the first."""
     alone: bool
     """It is there in one state of the links, and not only in several one after another."""
     elision: Elision | None
@@ -146,8 +147,8 @@ def search(
 ) -> Deadlock:
     """Looks for circles in a resolved scenario.
 
-    `failures` of links between switches, beyond those of the scenario: "0", any "1" or "2" of them, or "all": packets may
-    take every turn but back to where they came from. `progress` is told of failures looked at, of so many.
+    `failures` of links between switches, beyond those of the scenario: "0", any "1" or "2" of them, or "all": packets
+    may take every turn but back to where they came from. `progress` is told of failures looked at, of so many.
 
     # Errors
     `InputError` for other `failures`.
@@ -167,6 +168,7 @@ def search(
     parts = [edge["component"] for edge in report["edges"]]
     least = smallest(found, free, [edge.share for edge in edges], parts, seconds) if edges else None
     before = [Turn(**names_of(turn), by=table_of(scenario, turn["region"])) for turn in report["elided_turns"]]
+    elision = None if least is None else Elision([edges[i] for i in least.edges], least.bound, before)
     return Deadlock(
         failures=failures,
         ports=report["ports"],
@@ -179,7 +181,7 @@ def search(
             for wait in report["circle"]
         ],
         alone=report["alone"],
-        elision=least and Elision([edges[i] for i in least.edges], least.bound, before),
+        elision=elision,
     )
 
 

@@ -1,14 +1,15 @@
 """The smallest set of edges without which a graph has no circle.
 
-A minimum feedback arc set: each circle has to lose an edge, and there are too many circles to list. So a linear program has
-those that its last solution left, until it leaves none, and then a mixed-integer one (HiGHS). Of equally small sets, the
-one that the smallest share of pairs of hosts goes by.
+A minimum feedback arc set: each circle has to lose an edge, and there are too many circles to list. So a linear program
+has those that its solutions so far left, until one leaves none, and then a mixed-integer one (HiGHS). Of equally small
+sets, the one that the smallest share of pairs of hosts goes by.
 """
 
 from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import highspy
@@ -18,6 +19,10 @@ from backwater._core import Circles
 
 TIE = 0.5
 """What all shares together weigh, in edges: less than one, so that they only decide between sets of one size."""
+DRAWS = 4
+"""Searches for circles before the first solution."""
+MANY = 5000
+"""Edges above which an interior-point method is faster."""
 NEAR = 1e-6
 """Closer than this is equal; HiGHS's own tolerance."""
 
@@ -38,8 +43,8 @@ class Found:
 def smallest(circles: Circles, free: list[bool], shares: list[float], parts: list[int], seconds: float) -> Found | None:
     """Of the edges that are `free`; None if the others make a circle.
 
-    Each of the `parts`, strong components by edge, is solved for itself. Where `seconds` are not enough the set is the best
-    that was found, and not proven to be the smallest.
+    Each of the `parts`, strong components by edge, is solved for itself. Where `seconds` are not enough the set is the
+    best that was found, and not proven to be the smallest.
     """
     if circles.complete([], [1.0 if is_free else math.inf for is_free in free]) is None:
         return None
@@ -63,7 +68,7 @@ class Part:
         self.column = {edge: i for i, edge in enumerate(self.edges)}
         total = sum(shares[edge] for edge in self.edges) or 1.0
         self.costs = [1.0 + TIE * shares[edge] / total for edge in self.edges]
-        # Edges of other components stay out of it: one that weighs 1 is in no light circle, and none is left without it.
+        # Edges of other components stay out of it: what weighs 1 is in no light circle, and they are gone beforehand.
         self.all_costs = [math.inf] * self.count
         for edge, cost in zip(self.edges, self.costs, strict=True):
             self.all_costs[edge] = cost
@@ -75,6 +80,11 @@ class Part:
 
     def solve(self, until: float) -> Found:
         self.take(self.complete([]))
+        known = self.short()
+        self.add(known)
+        apart = disjoint([[edge for edge in circle if edge in self.column] for circle in known])
+        if len(self.edges) > MANY:
+            self.highs.setOptionValue("solver", "ipm")
         whole = False
         while time.monotonic() < until and self.price(self.best) > self.least + NEAR:
             self.highs.setOptionValue("time_limit", self.highs.getRunTime() + max(0.1, until - time.monotonic()))
@@ -90,9 +100,7 @@ class Part:
             values = self.highs.getSolution().col_value
             self.take(self.complete([edge for edge, x in zip(self.edges, values, strict=True) if x > 0.5]))
             more = self.circles.light(self.weights(values))
-            for circle in more:
-                free = [self.column[edge] for edge in circle if edge in self.column]
-                self.highs.addRow(1.0, highspy.kHighsInf, len(free), np.array(free, np.int32), np.ones(len(free)))
+            self.add(more)
             if not more and (whole or not solved):
                 break
             if not more:
@@ -101,7 +109,23 @@ class Part:
                 kinds = np.full(len(self.edges), highspy.HighsVarType.kInteger.value, np.uint8)
                 self.highs.changeColsIntegrality(len(columns), columns, kinds)
         # Costs exceed the number of edges by TIE at most, and numbers are whole.
-        return Found(self.best, min(len(self.best), max(0, math.ceil(self.least - TIE - NEAR))))
+        return Found(self.best, min(len(self.best), max(apart, math.ceil(self.least - TIE - NEAR))))
+
+    def short(self) -> list[tuple[int, ...]]:
+        """Shortest circles: of many a search has one through each turn, so several have others, by chance."""
+        draws = np.random.default_rng(0)
+        weights = [list(map(float, draws.uniform(0.0, NEAR, len(self.edges)))) for _ in range(DRAWS)]
+        found = {tuple(circle) for drawn in weights for circle in self.circles.light(self.weights(drawn))}
+        least = min(map(len, found))
+        return sorted(circle for circle in found if len(circle) == least)
+
+    def add(self, circles: Sequence[Sequence[int]]) -> None:
+        """Each loses an edge."""
+        rows = [[self.column[edge] for edge in circle if edge in self.column] for circle in circles]
+        starts = np.cumsum([0, *map(len, rows)], dtype=np.int32)
+        columns = np.array([column for row in rows for column in row], np.int32)
+        bounds = np.ones(len(rows)), np.full(len(rows), highspy.kHighsInf)
+        self.highs.addRows(len(rows), *bounds, len(columns), starts[:-1], columns, np.ones(len(columns)))
 
     def weights(self, values: list[float]) -> list[float]:
         weights = [2.0] * self.count
@@ -127,6 +151,17 @@ class Part:
             self.best = edges
 
 
+def disjoint(circles: list[list[int]]) -> int:
+    """How many of them have no edge in common, taken in turn: each has to lose one of its own."""
+    taken: set[int] = set()
+    count = 0
+    for circle in circles:
+        if taken.isdisjoint(circle):
+            taken.update(circle)
+            count += 1
+    return count
+
+
 def program(costs: list[float]) -> highspy.Highs:
     """A variable for each edge, 1 if it goes; no circles yet."""
     highs = highspy.Highs()
@@ -139,5 +174,3 @@ def program(costs: list[float]) -> highspy.Highs:
     highs.addVars(count, np.zeros(count), np.ones(count))
     highs.changeColsCost(count, np.arange(count, dtype=np.int32), np.array(costs))
     return highs
-
-

@@ -61,7 +61,8 @@ def waiting(wait: Waits) -> str:
 def elided(elision: Elision) -> Iterator[str | Table]:
     count = len(elision.turns)
     proven = "no fewer would do" if elision.is_smallest else f"at least {elision.bound:,} are needed"
-    yield f"  without backpressure on {some(count, 'turn')} nothing goes round; {proven}. They are taken by {share(elision)}"
+    yield f"  without backpressure on {some(count, 'turn')} nothing goes round; {proven}"
+    yield f"  they are taken by {share(elision)}"
     table = Table(box=None, pad_edge=True)
     for heading in ("   from", "switch", "to", "pairs of hosts"):
         table.add_column(heading, justify="right" if heading.startswith("pairs") else "left")
@@ -77,15 +78,19 @@ def elided(elision: Elision) -> Iterator[str | Table]:
 
 
 def share(elision: Elision) -> str:
-    return f"{percent(elision.share)} of the pairs of hosts" if elision.share else "no pair of hosts while no link has failed"
+    return (
+        f"{percent(elision.share)} of the pairs of hosts"
+        if elision.share
+        else "no pair of hosts while no link has failed"
+    )
 
 
 def percent(share: float) -> str:
     return f"{100 * share:.3g} %"
 
 
-def scenario_text(place: Path, base: Path, command: str, scenarios: list[dict[str, Any]], found: list[Deadlock]) -> str:
-    """A scenario on top of `base` whose turns are elided.
+def scenario_text(base: Path, command: str, scenarios: list[dict[str, Any]], found: list[Deadlock], place: Path) -> str:
+    """A scenario at `place` on top of `base` whose turns are elided.
 
     # Errors
     `InputError` where no such table serves all runs.
@@ -98,8 +103,8 @@ def scenario_text(place: Path, base: Path, command: str, scenarios: list[dict[st
     for scenario, other in tables[1:]:
         if scenario["topology"] != first["topology"] or not agree(elision, other):
             raise InputError(
-                f"--write {place}: the runs of {base} need different turns elided: expected --set variant=NAME, or other "
-                "settings that leave runs which need the same"
+                f"--write {place}: the runs of {base} need different turns elided: expected --set variant=NAME, or "
+                "other settings that leave runs which need the same"
             )
     own: dict[str, list[list[str]]] = {}
     regions = [dict(region) for region in first.get("region", [])]

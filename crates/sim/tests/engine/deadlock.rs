@@ -1,5 +1,5 @@
-//! What is said of circles of pauses before a run holds in it: packets take no other turns than those, a network without a circle
-//! never stands still, and one with a circle may.
+//! What is said of circles of pauses before a run holds in it: packets take no other turns than those, a network
+//! without a circle never stands still, and one with a circle may.
 //!
 //! `ten_thousand_networks_without_a_circle_never_stand_still` is for `make test-long`.
 
@@ -181,7 +181,10 @@ fn packets_take_the_turns_that_are_known_and_no_others() {
         let keys = dice.of(&SCHEMES[..4]);
         let (mut text, pairs) = network(dice, keys, "60 KB");
         let flapping = case % 2 == 1;
-        for (i, [a, b]) in pairs.iter().enumerate().filter(|_| flapping && dice.percent(50)) {
+        for (i, [a, b]) in pairs.iter().enumerate() {
+            if !flapping || dice.percent(50) {
+                continue;
+            }
             let (down, up) = (3 + i as u64 + dice.below(20), 30 + dice.below(20));
             let _ = write!(text, "[[fault]]\nlink = [\"s{a}\", \"s{b}\"]\ndown = [[\"{down} us\", \"{up} us\"]]\n");
         }
