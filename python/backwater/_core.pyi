@@ -92,6 +92,37 @@ def flows(scenario_json: str, rows: int) -> Batches:
     The largest u64 is the size of an endless flow.
     """
 
+class Deadlock:
+    """A search for circles of pauses, on a thread of its own."""
+
+    def progress(self) -> tuple[int, int]:
+        """Failures looked at, of so many; 0 of 0 before that is known."""
+
+    def cancel(self) -> None: ...
+    def wait(self, seconds: float) -> Circles | None:
+        """What was found, once. Other Python threads run meanwhile."""
+
+class Circles:
+    """What waits for what in a scenario's network. Edges go by their place in `edges` of the report."""
+
+    def report(self) -> str:
+        """JSON: `ports`, `turns`, `pausing`, `elided`, `components`, `circle`, `alone`, `edges`."""
+
+    def light(self, weights: list[float]) -> list[list[int]]:
+        """Circles of edges that weigh less than 1 together; none if there is no such circle."""
+
+    def complete(self, chosen: list[int], costs: list[float]) -> list[int] | None:
+        """Edges without which there is no circle, from those chosen, none to spare.
+
+        None if edges of infinite cost make one.
+        """
+
+def deadlock(scenario_json: str, failures: str) -> Deadlock:
+    """Starts it; `failures` is "0", "1", "2" or "all".
+
+    Raises `InputError`.
+    """
+
 def processors() -> int:
     """How many this process may use: its affinity, and the quota of its control group."""
 

@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from backwater import _core, disk, results, sweep
+from backwater import _core, deadlock, disk, results, sweep
 from backwater.compute.registry import SCHEMAS
 from backwater.judge import claims
 from backwater.results import FORMAT, digest_of
@@ -107,6 +107,19 @@ class Experiment:
     def scenarios(self) -> dict[str, dict[str, Any]]:
         """Label to resolved scenario."""
         return {run["label"]: run["scenario"] for run in self.plan["runs"]}
+
+    def deadlock(self, failures: str = "0", *, seconds: float = deadlock.SECONDS) -> dict[str, deadlock.Deadlock]:
+        """By label: whether pauses can go round, where, and the smallest set of turns to elide.
+
+        `failures` of links between switches: "0", any "1" or "2", or "all", every turn that is physically possible. The
+        smallest set is looked for as long as `seconds`.
+
+        # Errors
+        `InputError` for other `failures`.
+        """
+        return {
+            label: deadlock.search(scenario, failures, seconds=seconds) for label, scenario in self.scenarios.items()
+        }
 
     def run(
         self,

@@ -7,9 +7,11 @@ SIGINT, SIGTERM, SIGHUP.
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import re
+import shlex
 import sys
 import traceback
 from collections.abc import Callable, Iterator
@@ -20,9 +22,10 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from backwater import _core, check, disk, entry, experiments, ledger, results, signals, tables
+from backwater import _core, check, deadlock, disk, entry, experiments, ledger, results, signals, tables
 from backwater.api import Experiment, Results
 from backwater.compute import registry, running
+from backwater.deadlock import words
 from backwater.hpcc import comparison, exporter, fct, importer
 from backwater.judge.claims import number
 from backwater.judge.measured import as_number
@@ -32,7 +35,7 @@ from backwater.results import Run
 from backwater.show import compare, compare_fct, endings, report
 from backwater.show.failures import Undrawn
 from backwater.sweep import THREADS_MAX, SimulatorError, Watch, threads_of
-from backwater.terminal import count, out, progress_watch, say, size, some, span, verdict_text
+from backwater.terminal import count, out, progress_of, progress_watch, say, size, some, span, verdict_text
 from backwater.writer import Writer, goes_on, is_finished, left_at, left_of
 
 FAILED, BAD_INPUT, BUG = 1, 2, 70
@@ -218,8 +221,36 @@ def publish(done: Results) -> int:
 
 
 @app.command("check")
-def check_command(scenario: Scenarios, sets: Sets = None, scale: Scale = None, threads: Threads = None) -> None:
+def check_command(
+    scenario: Scenarios,
+    sets: Sets = None,
+    scale: Scale = None,
+    threads: Threads = None,
+    for_deadlock: Annotated[
+        bool, typer.Option("--deadlock", help="Look for circles of pauses instead; exit code 1 if there are any.")
+    ] = False,
+    failures: Annotated[
+        str | None,
+        typer.Option(
+            metavar="0|1|2|all",
+            help="With --deadlock: any one, or two, links between switches fail; all: any turn. [default: 0]",
+        ),
+    ] = None,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="With --deadlock: write what was found here as well.")
+    ] = None,
+    write_file: Annotated[
+        Path | None,
+        typer.Option("--write", metavar="FILE", help="With --deadlock: write a scenario that elides what it takes."),
+    ] = None,
+) -> None:
     """Validate scenarios and estimate what running them takes."""
+    if for_deadlock:
+        check_deadlock(scenario, sets or [], scale, failures or "0", json_file, write_file)
+        return
+    for option, given in (("--failures", failures), ("--json", json_file), ("--write", write_file)):
+        if given is not None:
+            raise _core.InputError(f"{option} {given}: expected --deadlock with it")
     for path in scenario:
         experiment = Experiment.from_arguments(path, sets or [], scale)
         if any(map(running.is_computation, experiment.scenarios.values())):
@@ -246,6 +277,73 @@ def check_command(scenario: Scenarios, sets: Sets = None, scale: Scale = None, t
             f"{count(estimate.hops_per_s)} packet-hops/s each (measured now), "
             f"{size(estimate.memory_mb * 1e6)} of memory."
         )
+
+
+def check_deadlock(
+    paths: list[Path],
+    sets: list[str],
+    scale: str | None,
+    failures: str,
+    json_file: Path | None,
+    write_file: Path | None,
+) -> None:
+    """Tells what goes round in each run, runs of which the same is to be said together."""
+    if failures not in deadlock.FAILURES:
+        raise _core.InputError(f"--failures {failures}: expected one of {', '.join(deadlock.FAILURES)}")
+    for option, file in (("--json", json_file), ("--write", write_file)):
+        if file is not None:
+            check_file(option, file)
+            if len(paths) > 1:
+                raise _core.InputError(f"{option} {file}: with one scenario only, and {len(paths)} are given")
+    if write_file is not None and write_file.absolute() == paths[0].absolute():
+        raise _core.InputError(f"--write {write_file}: is the scenario itself: expected another file, which extends it")
+    acyclic = True
+    for path in paths:
+        experiment = Experiment.from_arguments(path, sets, scale)
+        found: dict[str, deadlock.Deadlock] = {}
+        for label, scenario in experiment.scenarios.items():
+            with progress_of(label) as progress:
+                found[label] = deadlock.search(scenario, failures, progress=progress)
+        for labels, one in together(found):
+            say(f"{path}: {', '.join(labels)}")
+            for line in words.told(one):
+                out.print(line) if isinstance(line, Table) else say(line)
+        acyclic = acyclic and all(one.is_acyclic for one in found.values())
+        if json_file is not None:
+            runs = {label: one.to_json() for label, one in found.items()}
+            with disk.errors(json_file):
+                disk.write_whole(json_file, json.dumps({"scenario": str(path), "runs": runs}, indent=2) + "\n")
+        if write_file is not None:
+            changes = "".join(f" --set {shlex.quote(change)}" for change in sets)
+            command = f"backwater check {path} --deadlock --failures {failures}{changes}"
+            scenarios, all_found = list(experiment.scenarios.values()), list(found.values())
+            text_at = functools.partial(words.scenario_text, path, command, scenarios, all_found)
+            write_scenario(write_file, text_at, sets, scale)
+            say(f"Written: {write_file}")
+    raise typer.Exit(0 if acyclic else FAILED)
+
+
+def write_scenario(file: Path, text_at: Callable[[Path], str], sets: list[str], scale: str | None) -> None:
+    """Only what can be loaded: some schemes refuse an `elide` that another needs. `text_at` says what stands there."""
+    text = text_at(file)
+    with disk.errors(file), disk.scratch(file) as place:
+        trial = place / file.name
+        trial.write_text(text_at(trial), encoding="utf-8")
+        try:
+            _core.load(str(trial), sets, scale)
+        except _core.InputError as error:
+            problem = f"--write {file}: a table for all runs is refused ({error}): expected --set variant=NAME"
+            raise _core.InputError(problem) from error
+    with disk.errors(file):
+        disk.write_whole(file, text)
+
+
+def together(found: dict[str, deadlock.Deadlock]) -> list[tuple[list[str], deadlock.Deadlock]]:
+    """Runs of which the same is told, in the order of the first of each."""
+    groups: dict[tuple[Any, ...], list[str]] = {}
+    for label, one in found.items():
+        groups.setdefault(words.key(one), []).append(label)
+    return [(labels, found[labels[0]]) for labels in groups.values()]
 
 
 @app.command("compare")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from rich.console import Console
@@ -81,6 +81,27 @@ def progress_watch() -> Iterator[Watch]:
     )
     with Progress(*columns, console=out, transient=True) as progress:
         yield Bars(progress)
+
+
+@contextlib.contextmanager
+def progress_of(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Is told how much is done, of how much; a bar on a terminal, a line now and then elsewhere."""
+    if not out.is_terminal:
+        said = began = time.monotonic()
+
+        def line(done: int, of: int) -> None:
+            nonlocal said
+            if of and time.monotonic() - said >= PLAIN_EVERY_S:
+                said = time.monotonic()
+                left = (said - began) * (of - done) / max(1, done)
+                print(f"{what}: {done / of:.0%}, about {span(left)} left", flush=True)
+
+        yield line
+        return
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=out, transient=True) as progress:
+        task = progress.add_task(what, total=None)
+        yield lambda done, of: progress.update(task, completed=done, total=of or None)
 
 
 class Bars(Watch):

@@ -1,5 +1,6 @@
 //! `backwater._core`: conversions between Python and the simulator, and nothing else.
 
+use backwater_deadlock::{self as deadlock, Backpressure, Failures};
 use backwater_scenario as scenario;
 use backwater_sim::measure::{estimate, preview, summary, tables};
 use backwater_sim::shortened;
@@ -261,6 +262,101 @@ fn flows(py: Python<'_>, scenario_json: &str, rows: usize) -> PyResult<Batches> 
     Ok(Batches::drawn(move |send| preview::flow_batches(&scenario, rows.max(1)).all(send)))
 }
 
+/// Starts to look for circles of pauses in a scenario's network; `failures` is "0", "1", "2" or "all".
+#[pyfunction(name = "deadlock")]
+fn start_deadlock(py: Python<'_>, scenario_json: &str, failures: &str) -> PyResult<Deadlock> {
+    let failures = match failures {
+        "0" => Failures::None,
+        "1" => Failures::One,
+        "2" => Failures::Two,
+        "all" => Failures::All,
+        other => return Err(InputError::new_err(format!("failures = {other}: expected 0, 1, 2 or all"))),
+    };
+    let scenario = py.detach(|| scenario::from_json(scenario_json).map_err(refused))?;
+    let watch = Arc::new(deadlock::Watch::default());
+    let (send, done) = mpsc::channel();
+    let shared = watch.clone();
+    std::thread::spawn(move || {
+        let check = || deadlock::check(&scenario, failures, &shared);
+        // Nobody wants it where the other end is gone; and a panic drops this end.
+        let _ = send.send(check());
+    });
+    Ok(Deadlock { watch, done: Mutex::new(done) })
+}
+
+/// Such a search in progress.
+#[pyclass]
+struct Deadlock {
+    watch: Arc<deadlock::Watch>,
+    done: Mutex<mpsc::Receiver<Option<Backpressure>>>,
+}
+
+#[pymethods]
+impl Deadlock {
+    /// Failures looked at, of so many; 0 of 0 before that is known.
+    fn progress(&self) -> (u64, u64) {
+        (self.watch.done.load(Ordering::Relaxed), self.watch.of.load(Ordering::Relaxed))
+    }
+
+    /// Stops it.
+    fn cancel(&self) {
+        self.watch.cancel.store(true, Ordering::Relaxed);
+    }
+
+    /// Waits up to `seconds`; what was found, once.
+    fn wait(&self, py: Python<'_>, seconds: f64) -> PyResult<Option<Circles>> {
+        py.detach(|| {
+            let lock = |_| PyRuntimeError::new_err("another thread failed while it waited");
+            let done = self.done.lock().map_err(|_| lock(()))?;
+            match done.recv_timeout(Duration::from_secs_f64(seconds.clamp(0.0, 1e6))) {
+                Ok(Some(found)) => Ok(Some(Circles { found })),
+                Err(mpsc::RecvTimeoutError::Timeout) => Ok(None),
+                Ok(None) => Err(PyRuntimeError::new_err("it was cancelled")),
+                Err(mpsc::RecvTimeoutError::Disconnected) => {
+                    Err(PyRuntimeError::new_err("the search failed, or what it found was taken"))
+                }
+            }
+        })
+    }
+}
+
+/// What waits for what in a scenario's network.
+#[pyclass(frozen)]
+struct Circles {
+    found: Backpressure,
+}
+
+#[pymethods]
+impl Circles {
+    /// As JSON.
+    fn report(&self) -> String {
+        self.found.report.to_string()
+    }
+
+    /// Circles of edges that weigh less than 1 together, each edge by its place in the report.
+    fn light(&self, py: Python<'_>, weights: Vec<f64>) -> PyResult<Vec<Vec<u32>>> {
+        self.check(weights.len())?;
+        Ok(py.detach(|| self.found.circles.light_circles(&weights)))
+    }
+
+    /// Edges without which there is no circle, from those chosen; `None` if edges of infinite cost make one.
+    fn complete(&self, py: Python<'_>, chosen: Vec<u32>, costs: Vec<f64>) -> PyResult<Option<Vec<u32>>> {
+        self.check(costs.len())?;
+        if let Some(edge) = chosen.iter().find(|edge| **edge as usize >= costs.len()) {
+            return Err(PyValueError::new_err(format!("there is no edge {edge}")));
+        }
+        Ok(py.detach(|| self.found.circles.complete(&chosen, &costs)))
+    }
+}
+
+impl Circles {
+    fn check(&self, given: usize) -> PyResult<()> {
+        let edges = self.found.circles.edges().len();
+        let wrong = || PyValueError::new_err(format!("{given} numbers for {edges} edges"));
+        if given == edges { Ok(()) } else { Err(wrong()) }
+    }
+}
+
 /// Processors that this process may use: its affinity, and the quota of its control group.
 #[pyfunction]
 fn processors() -> usize {
@@ -318,11 +414,14 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<Run>()?;
     m.add_class::<Outcome>()?;
     m.add_class::<Batches>()?;
+    m.add_class::<Deadlock>()?;
+    m.add_class::<Circles>()?;
     m.add_function(wrap_pyfunction!(load, m)?)?;
     m.add_function(wrap_pyfunction!(start, m)?)?;
     m.add_function(wrap_pyfunction!(estimate_run, m)?)?;
     m.add_function(wrap_pyfunction!(network, m)?)?;
     m.add_function(wrap_pyfunction!(flows, m)?)?;
+    m.add_function(wrap_pyfunction!(start_deadlock, m)?)?;
     m.add_function(wrap_pyfunction!(processors, m)?)?;
     m.add_function(wrap_pyfunction!(schemes, m)?)?;
     m.add_function(wrap_pyfunction!(chips, m)?)?;

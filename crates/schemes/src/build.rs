@@ -52,6 +52,7 @@ impl Network<'_> {
             pfc_only: port.switch.is_some_and(|other| other.backpressure == Backpressure::Pfc),
         });
         let smallest = self.host.smallest_packet();
+        let around: Vec<(&str, u32)> = site.ports.iter().map(|port| (port.name, port.layer)).collect();
         Shape {
             ports: ports.collect(),
             queues: table.data_queues(),
@@ -83,8 +84,8 @@ impl Network<'_> {
                 _ => table.bfc.hrtt,
             },
             elided: match table.backpressure {
-                Backpressure::Flowsail => elided(&table.flowsail.elide, site),
-                _ => elided(&table.bfc.elide, site),
+                Backpressure::Flowsail => elided(&table.flowsail.elide, (site.name, site.layer), &around),
+                _ => elided(&table.bfc.elide, (site.name, site.layer), &around),
             },
             nic_rate: site.nic_rate,
             transport: self.host.transport as u8,
@@ -201,22 +202,25 @@ fn mmus(mmu: &Mmu, site: &SwitchSite) -> Vec<u8> {
     site.ports.iter().enumerate().map(of).collect()
 }
 
-/// `[egress]`: bits of the ingress ports towards which no backpressure is sent; empty if there is none.
-fn elided(elide: &Elide, site: &SwitchSite) -> Vec<[u64; 4]> {
-    let is_elided = |ingress: usize, egress: usize| {
-        let (from, to) = (&site.ports[ingress], &site.ports[egress]);
-        match elide {
-            Elide::Rule(ElideRule::None) => false,
-            Elide::Rule(ElideRule::Valley) => from.layer > site.layer && to.layer > site.layer,
-            Elide::Turns(turns) => turns.iter().any(|turn| *turn == [from.name, site.name, to.name]),
+/// `[egress]`: bits of the ingress ports towards which a switch sends no backpressure; empty if there are none. Of the
+/// switch and of what is at its ports, name and layer.
+pub fn elided(elide: &Elide, (name, layer): (&str, u32), around: &[(&str, u32)]) -> Vec<[u64; 4]> {
+    let mut out = vec![[0u64; 4]; around.len()];
+    let mut insert = |ingress: usize, egress: usize| out[egress][ingress / 64] |= 1 << (ingress % 64);
+    match elide {
+        Elide::Rule(ElideRule::None) => {}
+        Elide::Rule(ElideRule::Valley) => {
+            let above = || (0..around.len()).filter(|port| around[*port].1 > layer);
+            above().for_each(|egress| above().for_each(|ingress| insert(ingress, egress)));
         }
-    };
-    let ports = site.ports.len();
-    let bits = |egress: usize| {
-        let mut bits = [0; 4];
-        (0..ports).filter(|port| is_elided(*port, egress)).for_each(|port| bits[port / 64] |= 1 << (port % 64));
-        bits
-    };
-    let out: Vec<[u64; 4]> = (0..ports).map(bits).collect();
+        Elide::Turns(turns) => {
+            let port = |name: &str| around.iter().position(|(peer, _)| *peer == name);
+            for [from, _, to] in turns.iter().filter(|turn| turn[1] == name) {
+                if let (Some(ingress), Some(egress)) = (port(from), port(to)) {
+                    insert(ingress, egress);
+                }
+            }
+        }
+    }
     if out.iter().any(|bits| *bits != [0; 4]) { out } else { Vec::new() }
 }

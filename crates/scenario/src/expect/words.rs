@@ -24,6 +24,7 @@ pub(crate) const FORMS: &[(&str, &str)] = &[
 const SUMMARY: &[(&str, &[&str])] = &[
     ("flows", &["total", "counted", "finished", "unfinished", "retransmitted_packets"]),
     ("ending", &["held_queues"]),
+    ("deadlock", &["ports", "components"]),
     ("load[]", &["asked", "realised", "sampling_error", "flows", "offered_bps"]),
     ("core_utilisation", &[]),
     (

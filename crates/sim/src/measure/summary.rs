@@ -6,6 +6,7 @@ use crate::measure::outcome::{FlowRow, Outcome};
 use crate::net::meters::DelayHistogram;
 use crate::workload::load::{Load, realised};
 use crate::workload::{Traffic, counted_window};
+use backwater_scenario::Scenario;
 use backwater_scenario::model::{Slowdown, Transport, Workload};
 use backwater_types::{DropReason, Instant};
 use serde_json::{Value, json};
@@ -106,6 +107,12 @@ pub fn bins(outcome: &Outcome) -> Vec<Bin> {
     bins
 }
 
+/// Egress ports that may come to wait for one another, by routes and backpressure; 0: pauses cannot go round.
+fn deadlock(scenario: &Scenario) -> Value {
+    let components = backwater_deadlock::components(scenario);
+    json!({ "ports": components.iter().sum::<usize>(), "components": components.len() })
+}
+
 /// Completion time beyond the ideal of a finished flow, picoseconds; by the definition asked for.
 fn excess(outcome: &Outcome, row: &FlowRow) -> i64 {
     let end = match outcome.scenario.measure.slowdown {
@@ -142,6 +149,7 @@ pub fn summary(outcome: &Outcome) -> Value {
     json!({
         "complete": ending::complete(outcome, unfinished),
         "ending": ending::ending(outcome, unfinished),
+        "deadlock": deadlock(&outcome.scenario),
         "flows": {
             "total": outcome.received.len(),
             "counted": bins.iter().map(|b| b.unfinished + b.slowdowns.len() as u64).sum::<u64>(),

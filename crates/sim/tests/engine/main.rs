@@ -6,6 +6,7 @@ mod common;
 
 mod collectives;
 mod conformance;
+mod deadlock;
 mod determinism;
 mod expresspass;
 mod flaps;

@@ -18,8 +18,8 @@ pub(super) fn check(part: &Part, field: &str, elide: &Elide) -> Result<(), Error
             nodes[slot] = part.net.node(name).map_err(|problem| part.wrong(&format!("{field}.{slot}"), problem))?;
         }
         let [from, switch, to] = nodes;
-        let turns_there =
-            switch >= graph.hosts && links.contains(&(from, switch)) && links.contains(&(switch, to)) && from != to;
+        // Back to where they came from packets go when routes change.
+        let turns_there = switch >= graph.hosts && links.contains(&(from, switch)) && links.contains(&(switch, to));
         part.need(turns_there, &field, || "expected [from, switch, to] with links from-switch and switch-to".into())?;
     }
     Ok(())

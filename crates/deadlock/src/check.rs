@@ -1,0 +1,324 @@
+//! The backpressure graph of a scenario and what goes round in it.
+
+use crate::digraph::Digraph;
+use crate::fabric::Fabric;
+use crate::pauses::{Pause, Pauses};
+use crate::turns::{Cause, Failed, HOSTS, Turn, Turns};
+use crate::ways::{Links, Ways};
+use backwater_scenario::Scenario;
+use backwater_scenario::model::{Backpressure as BackpressureKind, Fault, Switch};
+use backwater_scenario::topology::{Graph, expand};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+pub use crate::turns::Watch;
+
+/// What fails beyond what the scenario says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failures {
+    /// Nothing.
+    None,
+    /// Any one link between switches, in each state of the links that the scenario has.
+    One,
+    /// Any one or two.
+    Two,
+    /// Packets may take any turn but back to where they came from, whatever the routes (spec, BFC-C3).
+    All,
+}
+
+/// States of the links that are tried one by one for a circle of their own, at most.
+const ALONE_MAX: usize = 1000;
+
+/// What waits for what.
+#[derive(Debug)]
+pub struct Backpressure {
+    /// What there is to say:
+    ///
+    /// ```text
+    /// ports, turns,   egress ports, NICs' among them; turns of packets
+    /// pausing, elided turns that pauses go by; those that are elided
+    /// components      sizes of the strong components, in ports
+    /// circle          ports that wait for one another: from, switch, to; by what; for packets towards which switch,
+    ///                 with which links failed
+    /// alone           whether the circle is there in one state of the links
+    /// edges           turns between ports of one component: from, switch, to, by, component, region, share of the
+    ///                 pairs of hosts whose packets take it
+    /// elided_turns    turns between switches that are elided already, whether packets take them or not
+    /// ```
+    pub report: Value,
+    /// The components: an edge for each entry of `edges`, from the port that waits to the one that it waits for.
+    pub circles: Digraph,
+}
+
+/// Checks a valid scenario. `None` if `watch` asked to stop.
+pub fn check(scenario: &Scenario, failures: Failures, watch: &Watch) -> Option<Backpressure> {
+    let graph = expand(&scenario.topology);
+    let fabric = Fabric::new(&graph);
+    let pauses = Pauses::new(scenario, &fabric);
+    let states: Vec<Links> = states(&graph, scenario).into_iter().map(|up| Links::new(&fabric, up)).collect();
+    let mut ways = Ways::new(&fabric);
+    let mut turns = Turns::new(&fabric);
+    turns.add_routes(&mut ways, &states);
+    match failures {
+        Failures::None => {}
+        Failures::One | Failures::Two => {
+            for (_, links) in states.iter().enumerate().filter(|(n, links)| !states[..*n].contains(links)) {
+                let two = failures == Failures::Two;
+                if !turns.add_failures(&mut ways, links, two, watch) {
+                    return None;
+                }
+            }
+        }
+        Failures::All => turns.add_possible(),
+    }
+    let waits = Waits::new(&fabric, &pauses, &turns.list);
+    let of = waits.graph.components(|_| true);
+    let inside = |edge: usize| {
+        let (a, b) = waits.graph.edges()[edge];
+        of[a as usize].is_some() && of[a as usize] == of[b as usize]
+    };
+    let around: Vec<usize> = (0..waits.turns.len()).filter(|edge| inside(*edge)).collect();
+    let alone = |failed: Failed| {
+        let mut turns = Turns::new(&fabric);
+        turns.add_failed(&mut Ways::new(&fabric), &states[0], failed);
+        let waits = Waits::new(&fabric, &pauses, &turns.list);
+        let circle = waits.graph.circle(|_| true)?;
+        Some(circle.into_iter().map(|edge| waits.turns[edge as usize].clone()).collect::<Vec<Wait>>())
+    };
+    let tried: BTreeSet<(usize, Failed)> = around
+        .iter()
+        .filter_map(|edge| match waits.turns[*edge].turn.cause {
+            Cause::Route { failed, .. } => Some((failed.iter().count(), failed)),
+            _ => None,
+        })
+        .collect();
+    let mut found = None;
+    for (_, failed) in tried.into_iter().take(ALONE_MAX) {
+        if watch.is_cancelled() {
+            return None;
+        }
+        found = alone(failed);
+        if found.is_some() {
+            break;
+        }
+    }
+    let is_alone = found.is_some();
+    let circle = found.or_else(|| {
+        let edges = waits.graph.circle(|_| true)?;
+        Some(edges.into_iter().map(|edge| waits.turns[edge as usize].clone()).collect())
+    });
+    let intact = Links::new(&fabric, vec![true; graph.links.len()]);
+    let shares = shares(&fabric, &mut ways, &intact, around.iter().map(|edge| waits.turns[*edge].turn.switch));
+    let place = |turn: &Turn| {
+        let name = fabric.name(turn.switch);
+        let region = scenario.region.iter().position(|region| std::ptr::eq(&region.switch, scenario.switch_at(name)));
+        let (from, to) = (fabric.peer(turn.switch, turn.ingress), fabric.peer(turn.switch, turn.egress));
+        json!({ "from": from, "switch": name, "to": to, "region": region })
+    };
+    let of_switch = |switch: usize| shares[switch].as_ref().expect("it has such a turn");
+    let edge = |edge: &usize| {
+        let Wait { turn, pause } = &waits.turns[*edge];
+        let mut row = place(turn);
+        row["by"] = word(*pause).into();
+        row["component"] = of[waits.graph.edges()[*edge].0 as usize].into();
+        row["share"] = of_switch(turn.switch)[turn.ingress][turn.egress].into();
+        row
+    };
+    let count = |kind: &dyn Fn(Pause) -> bool| -> usize {
+        let turns = turns.list.iter().filter(|turn| kind(pauses.by(&fabric, turn)));
+        turns.map(|turn| times(&fabric, turn)).sum()
+    };
+    let report = json!({
+        "ports": fabric.ports.iter().map(Vec::len).sum::<usize>() + graph.hosts,
+        "turns": count(&|_| true),
+        "pausing": count(&|pause| !matches!(pause, Pause::None | Pause::Elided)),
+        "elided": count(&|pause| pause == Pause::Elided),
+        "components": sizes(&of),
+        "circle": circle.iter().flatten().map(|wait| wait.to_json(&fabric)).collect::<Vec<_>>(),
+        "alone": is_alone,
+        "edges": around.iter().map(edge).collect::<Vec<_>>(),
+        "elided_turns": pauses.elided(&fabric).iter().map(place).collect::<Vec<_>>(),
+    });
+    Some(Backpressure { report, circles: among(&waits.graph, &of, &around) })
+}
+
+/// The turns that packets may take by the scenario's own routes, each from a node by a switch to a node, as the graph
+/// numbers them.
+pub fn turns(scenario: &Scenario) -> BTreeSet<[usize; 3]> {
+    let graph = expand(&scenario.topology);
+    let fabric = Fabric::new(&graph);
+    let states: Vec<Links> = states(&graph, scenario).into_iter().map(|up| Links::new(&fabric, up)).collect();
+    let mut turns = Turns::new(&fabric);
+    turns.add_routes(&mut Ways::new(&fabric), &states);
+    let mut all = BTreeSet::new();
+    for &Turn { switch, ingress, egress, .. } in &turns.list {
+        let here = graph.hosts + switch;
+        let peer = |port: usize| graph.peer(fabric.ports[switch][port].link, here);
+        let of_hosts = fabric.hosts[switch].iter().filter(|host| *host != egress);
+        let ingresses: Vec<usize> = if ingress == HOSTS { of_hosts.collect() } else { vec![ingress] };
+        all.extend(ingresses.into_iter().map(|ingress| [peer(ingress), here, peer(egress)]));
+    }
+    all
+}
+
+/// Sizes of the strong components, in ports, by the scenario's own routes; none if nothing can go round.
+pub fn components(scenario: &Scenario) -> Vec<usize> {
+    let silent = |switch: &Switch| matches!(switch.backpressure, BackpressureKind::None | BackpressureKind::PerFlow);
+    if silent(&scenario.switch) && scenario.region.iter().all(|region| silent(&region.switch)) {
+        return Vec::new();
+    }
+    let graph = expand(&scenario.topology);
+    let fabric = Fabric::new(&graph);
+    let states: Vec<Links> = states(&graph, scenario).into_iter().map(|up| Links::new(&fabric, up)).collect();
+    let mut turns = Turns::new(&fabric);
+    turns.add_routes(&mut Ways::new(&fabric), &states);
+    sizes(&Waits::new(&fabric, &Pauses::new(scenario, &fabric), &turns.list).graph.components(|_| true))
+}
+
+fn sizes(of: &[Option<u32>]) -> Vec<usize> {
+    let mut sizes = Vec::new();
+    for component in of.iter().flatten().map(|component| *component as usize) {
+        sizes.resize(sizes.len().max(component + 1), 0);
+        sizes[component] += 1;
+    }
+    sizes
+}
+
+/// Turns that a turn from or to hosts stands for.
+fn times(fabric: &Fabric, turn: &Turn) -> usize {
+    let hosts = fabric.hosts[turn.switch];
+    match turn.ingress {
+        HOSTS => hosts.len() - usize::from(hosts.contains(turn.egress)),
+        _ => 1,
+    }
+}
+
+/// A port that waits for another, by a turn.
+#[derive(Clone, Debug)]
+struct Wait {
+    turn: Turn,
+    pause: Pause,
+}
+
+impl Wait {
+    fn to_json(&self, fabric: &Fabric) -> Value {
+        let Turn { switch, ingress, egress, cause } = self.turn;
+        let link = |link: usize| {
+            let link = &fabric.graph.links[link];
+            [link.a, link.b].map(|node| fabric.graph.nodes[node].name.clone())
+        };
+        let (towards, failed) = match cause {
+            Cause::Route { root, failed } => (Some(root), failed),
+            Cause::Change { root } => (Some(root), Failed::default()),
+            Cause::Possible => (None, Failed::default()),
+        };
+        json!({
+            "from": fabric.peer(switch, ingress), "switch": fabric.name(switch), "to": fabric.peer(switch, egress),
+            "by": word(self.pause), "towards": towards.map(|root| fabric.name(root)),
+            "failed": failed.iter().map(link).collect::<Vec<_>>(),
+            "change": matches!(cause, Cause::Change { .. }),
+        })
+    }
+}
+
+fn word(pause: Pause) -> &'static str {
+    match pause {
+        Pause::Bfc => "bfc",
+        Pause::Flowsail => "flowsail",
+        Pause::Pfc => "pfc",
+        Pause::None | Pause::Elided => unreachable!("nobody waits"),
+    }
+}
+
+/// Ports between switches, and which waits for which. NICs wait for ports and no port for them, and ports to hosts wait
+/// for nobody: none of these is in a circle.
+struct Waits {
+    graph: Digraph,
+    /// `[edge]`.
+    turns: Vec<Wait>,
+}
+
+impl Waits {
+    fn new(fabric: &Fabric, pauses: &Pauses, turns: &[Turn]) -> Waits {
+        let (mut edges, mut waits) = (Vec::new(), Vec::new());
+        for turn in turns {
+            let port = |number: usize| fabric.ports[turn.switch].get(number).and_then(|port| port.peer);
+            let (Some((above, back)), Some(_)) = (port(turn.ingress), port(turn.egress)) else { continue };
+            let pause = pauses.by(fabric, turn);
+            if !matches!(pause, Pause::None | Pause::Elided) {
+                edges.push(((fabric.first[above] + back) as u32, (fabric.first[turn.switch] + turn.egress) as u32));
+                waits.push(Wait { turn: *turn, pause });
+            }
+        }
+        let vertices = fabric.ports.iter().map(Vec::len).sum();
+        Waits { graph: Digraph::new(vertices, edges), turns: waits }
+    }
+}
+
+/// The edges `around`, and of the vertices those that are in a component.
+fn among(graph: &Digraph, of: &[Option<u32>], around: &[usize]) -> Digraph {
+    let mut numbers = vec![0; of.len()];
+    let mut count = 0;
+    for (vertex, _) in of.iter().enumerate().filter(|(_, component)| component.is_some()) {
+        numbers[vertex] = count;
+        count += 1;
+    }
+    let edge = |edge: &usize| {
+        let (a, b) = graph.edges()[*edge];
+        (numbers[a as usize], numbers[b as usize])
+    };
+    Digraph::new(count as usize, around.iter().map(edge).collect())
+}
+
+/// `[switch][ingress][egress]`: share of the pairs of hosts whose packets take a turn while all links are up; of some
+/// switches.
+fn shares(
+    fabric: &Fabric,
+    ways: &mut Ways,
+    links: &Links,
+    of: impl Iterator<Item = usize>,
+) -> Vec<Option<Vec<Vec<f64>>>> {
+    let mut loads = vec![None; fabric.ports.len()];
+    for switch in of {
+        let ports = fabric.ports[switch].len();
+        loads[switch].get_or_insert_with(|| vec![vec![0.0; ports]; ports + 1]);
+    }
+    if loads.iter().any(Option::is_some) {
+        for &root in &fabric.homes {
+            ways.settle(fabric, root, links);
+            ways.add_loads(fabric, links, &mut loads);
+        }
+    }
+    let hosts = fabric.graph.hosts as f64;
+    let pairs = hosts * (hosts - 1.0);
+    loads.iter_mut().flatten().flatten().flatten().for_each(|load| *load /= pairs);
+    loads
+}
+
+/// Which links are up, from the start and after each change that the scenario has before its end. Before a change at
+/// the start no packet is under way.
+fn states(graph: &Graph, scenario: &Scenario) -> Vec<Vec<bool>> {
+    let (faults, end) = (&scenario.fault, scenario.run.duration.0 as f64 * scenario.run.drain);
+    let mut moments: Vec<u64> = faults.iter().flat_map(|fault| &fault.down).flatten().map(|at| at.0).collect();
+    moments.retain(|at| (*at as f64) < end);
+    moments.push(0);
+    moments.sort_unstable();
+    moments.dedup();
+    let is_on = |fault: &Fault, link: usize| {
+        let ends = [graph.links[link].a, graph.links[link].b].map(|node| graph.nodes[node].name.as_str());
+        let [a, b] = fault.link.each_ref().map(String::as_str);
+        ends == [a, b] || ends == [b, a]
+    };
+    let mut on: Vec<Vec<&Fault>> = vec![Vec::new(); graph.links.len()];
+    for fault in faults.iter().filter(|fault| !fault.down.is_empty()) {
+        (0..on.len()).filter(|link| is_on(fault, *link)).for_each(|link| on[link].push(fault));
+    }
+    let is_down = |link: usize, at: u64| {
+        let mut downs = on[link].iter().flat_map(|fault| &fault.down);
+        downs.any(|[from, to]| from.0 <= at && at < to.0)
+    };
+    let state = |at: u64| (0..graph.links.len()).map(|link| !is_down(link, at)).collect();
+    let mut states: Vec<Vec<bool>> = moments.into_iter().map(state).collect();
+    states.dedup();
+    states
+}

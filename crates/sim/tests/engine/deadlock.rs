@@ -1,0 +1,208 @@
+//! What is said of circles of pauses before a run holds in it: packets take no other turns than those, a network
+//! without a circle never stands still, and one with a circle may.
+//!
+//! `ten_thousand_networks_without_a_circle_never_stand_still` is for `make test-long`.
+
+use crate::common::random::Dice;
+use crate::common::{run, scenario};
+use backwater_dataplane::Departed;
+use backwater_deadlock::{Failures, check, components, turns};
+use backwater_scenario::Scenario;
+use backwater_scenario::topology::Graph;
+use backwater_sim::measure::summary::summary;
+use backwater_sim::observe::Observer;
+use backwater_sim::{Simulation, Watch, ports};
+use backwater_types::{DropReason, Instant, Kind, Packet, PortId};
+use std::collections::{BTreeSet, HashMap};
+use std::fmt::Write;
+
+/// Few queues, so that flows share them.
+const SCHEMES: [&str; 5] = [
+    "scheme = \"bfc\"\nswitch.queues = 2",
+    "scheme = \"bfc\"\nswitch.queues = 3",
+    "scheme = \"bfc-single\"",
+    "scheme = \"flowsail\"\nswitch.queues = 2",
+    "scheme = \"pfc\"\nswitch.buffer = \"1 MB\"",
+];
+
+/// Three to six switches, joined at random, hosts on most of them, each of which sends to several others at once.
+fn network(dice: &mut Dice, keys: &str, bytes: &str) -> (String, Vec<[u64; 2]>) {
+    let switches = dice.range(3, 6);
+    let mut pairs: Vec<[u64; 2]> = (1..switches).map(|s| [dice.below(s), s]).collect();
+    for _ in 0..dice.below(switches + 1) {
+        let (a, b) = (dice.below(switches), dice.below(switches));
+        let pair = [a.min(b), a.max(b)];
+        if a != b && !pairs.contains(&pair) {
+            pairs.push(pair);
+        }
+    }
+    let hosts = dice.range(2, switches + 1);
+    let name = |prefix: &str, count: u64| (0..count).map(|i| format!("\"{prefix}{i}\"")).collect::<Vec<_>>().join(", ");
+    let mut out =
+        format!("{keys}\nhost.rto = \"500 us\"\n[topology]\nkind = \"graph\"\nhosts = [{}]\n", name("h", hosts));
+    let _ = writeln!(out, "switches = [{}]\nlinks = [", name("s", switches));
+    let mut link = |a: String, b: String| {
+        let _ = writeln!(out, "    {{ ends = [\"{a}\", \"{b}\"], rate = \"100 Gbps\", delay = \"1 us\" }},");
+    };
+    for host in 0..hosts {
+        // Apart, as far as it goes.
+        let at = if host < switches { host } else { dice.below(switches) };
+        link(format!("h{host}"), format!("s{at}"));
+    }
+    pairs.iter().for_each(|[a, b]| link(format!("s{a}"), format!("s{b}")));
+    out += "]\n[run]\nduration = \"100 us\"\nwarmup = \"0 s\"\ndrain = 1000.0\n[measure]\nsample = \"0 s\"\n";
+    out += "[[workload]]\nkind = \"flow-list\"\nflows = [\n";
+    for flow in 0..hosts * dice.range(4, 12) {
+        let (src, on) = (flow % hosts, dice.range(1, hosts - 1));
+        let dst = (src + on) % hosts;
+        let _ =
+            writeln!(out, "    {{ start = \"{flow} ns\", src = \"h{src}\", dst = \"h{dst}\", bytes = \"{bytes}\" }},");
+    }
+    out += "]\n";
+    (out, pairs)
+}
+
+/// What a sweep came upon.
+#[derive(Debug, Default)]
+struct Seen {
+    acyclic: u64,
+    cyclic: u64,
+    stuck: u64,
+    opened: u64,
+}
+
+fn stands_still(scenario: &Scenario) -> bool {
+    let outcome = run(scenario);
+    let summary = summary(&outcome);
+    assert_eq!(summary["deadlock"]["ports"], components(scenario).iter().sum::<usize>());
+    summary["ending"]["why"] == "standstill"
+}
+
+/// Networks number `cases`.
+fn sweep(cases: std::ops::Range<u64>) -> Seen {
+    let mut seen = Seen::default();
+    for case in cases {
+        let dice = &mut Dice::new(0xdead_0000 + case);
+        let keys = dice.of(&SCHEMES);
+        let (text, _) = network(dice, keys, "200 KB");
+        let plain = scenario(&text);
+        let stuck = stands_still(&plain);
+        if components(&plain).is_empty() {
+            seen.acyclic += 1;
+            assert!(!stuck, "case {case} has no circle and stands still\n{text}");
+            continue;
+        }
+        seen.cyclic += 1;
+        seen.stuck += u64::from(stuck);
+        let table = if keys.contains("flowsail") { "flowsail" } else { "bfc" };
+        let found = check(&plain, Failures::None, &backwater_deadlock::Watch::default()).expect("nobody cancels");
+        let edges = found.report["edges"].as_array().expect("a list");
+        let cost = |edge: &serde_json::Value| if edge["by"] == "pfc" { f64::INFINITY } else { 1.0 };
+        let costs: Vec<f64> = edges.iter().map(cost).collect();
+        let Some(chosen) = found.circles.complete(&[], &costs) else { continue };
+        let turn = |edge: u32| {
+            format!(
+                "[{}, {}, {}]",
+                edges[edge as usize]["from"], edges[edge as usize]["switch"], edges[edge as usize]["to"]
+            )
+        };
+        let list: Vec<String> = chosen.into_iter().map(turn).collect();
+        let elide = format!("switch.{table}.elide = [{}]\n{text}", list.join(", "));
+        let open = scenario(&elide);
+        assert!(components(&open).is_empty(), "case {case}\n{elide}");
+        assert!(!stands_still(&open), "case {case} stands still though its circles are open\n{elide}");
+        seen.opened += u64::from(stuck);
+    }
+    println!("{seen:?}");
+    seen
+}
+
+#[test]
+fn networks_without_a_circle_never_stand_still() {
+    let seen = sweep(0..300);
+    assert!(seen.acyclic > 100 && seen.cyclic > 30, "{seen:?}");
+    assert!(seen.stuck > 5 && seen.opened > 5, "{seen:?}");
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn ten_thousand_networks_without_a_circle_never_stand_still() {
+    let seen = sweep(300..10_300);
+    assert!(seen.stuck > 150 && seen.opened > 150, "{seen:?}");
+}
+
+/// Follows packets from switch to switch, and writes down their turns.
+struct Turning {
+    /// `[node][port]`: what is there.
+    peers: Vec<Vec<usize>>,
+    /// Of each packet the switches that it left last, and for where; it may be sent again while it is under way.
+    at: HashMap<(u32, u32, Kind), Vec<(usize, usize)>>,
+    seen: BTreeSet<[usize; 3]>,
+}
+
+impl Turning {
+    fn new(graph: &Graph) -> Turning {
+        let peer = |node: usize, links: Vec<usize>| links.into_iter().map(|link| graph.peer(link, node)).collect();
+        let peers = ports(graph).into_iter().enumerate().map(|(node, links)| peer(node, links)).collect();
+        Turning { peers, at: HashMap::new(), seen: BTreeSet::new() }
+    }
+}
+
+impl Observer for Turning {
+    fn departed(&mut self, _now: Instant, switch: usize, port: PortId, packet: &Packet, _sent: &Departed) {
+        if packet.kind == Kind::Control {
+            return;
+        }
+        let to = self.peers[switch][port as usize];
+        let last = self.at.entry((packet.flow, packet.seq, packet.kind)).or_default();
+        // From its host, unless it was on its way here from a switch.
+        let way = last.iter().rposition(|(_, next)| *next == switch).map(|at| last.remove(at));
+        if let Some((from, _)) = way {
+            self.seen.insert([from, switch, to]);
+        }
+        last.push((switch, to));
+    }
+
+    /// At a switch, or on the link that it was put on.
+    fn dropped(&mut self, _now: Instant, node: usize, packet: &Packet, _reason: DropReason) {
+        let last = self.at.entry((packet.flow, packet.seq, packet.kind)).or_default();
+        if let Some(at) = last.iter().rposition(|(from, to)| *from == node || *to == node) {
+            last.remove(at);
+        }
+    }
+}
+
+/// With links that fail and come back while packets are under way, and without.
+#[test]
+fn packets_take_the_turns_that_are_known_and_no_others() {
+    let (mut known, mut taken, mut changes) = (0, 0, 0);
+    for case in 0..200 {
+        let dice = &mut Dice::new(0x7475_726e + case);
+        let keys = dice.of(&SCHEMES[..4]);
+        let (mut text, pairs) = network(dice, keys, "60 KB");
+        let flapping = case % 2 == 1;
+        for (i, [a, b]) in pairs.iter().enumerate() {
+            if !flapping || dice.percent(50) {
+                continue;
+            }
+            let (down, up) = (3 + i as u64 + dice.below(20), 30 + dice.below(20));
+            let _ = write!(text, "[[fault]]\nlink = [\"s{a}\", \"s{b}\"]\ndown = [[\"{down} us\", \"{up} us\"]]\n");
+        }
+        let scenario = scenario(&text.replace("drain = 1000.0", "drain = 50.0"));
+        let simulation = Simulation::new(&scenario, 1);
+        let (_, mut seen) = simulation.observe_any(|| Turning::new(&simulation.graph), &Watch::default());
+        let hosts = simulation.graph.hosts;
+        let seen = seen.remove(0).seen;
+        let between: BTreeSet<[usize; 3]> = turns(&scenario).into_iter().filter(|turn| turn[0] >= hosts).collect();
+        let strange: Vec<&[usize; 3]> = seen.difference(&between).collect();
+        assert!(strange.is_empty(), "case {case}: {strange:?}\n{text}");
+        if flapping {
+            changes += seen.iter().filter(|turn| turn[0] == turn[2]).count();
+        } else {
+            (known, taken) = (known + between.len(), taken + seen.len());
+        }
+    }
+    println!("{taken} of {known} turns taken; {changes} back");
+    assert!(2 * taken > known && taken <= known, "{taken} of {known} turns are taken");
+    assert!(changes > 0, "no packet was turned back");
+}

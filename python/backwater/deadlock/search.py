@@ -1,0 +1,199 @@
+"""A scenario's backpressure graph, its circles, and the smallest set of turns to elide."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from backwater import _core
+from backwater.deadlock.smallest import smallest
+
+FAILURES = ("0", "1", "2", "all")
+SECONDS = 60.0
+"""After which the best set found so far will do."""
+EVERY_S = 0.1
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Turn:
+    """Packets that come to `switch` from one neighbour and go on to another, or back."""
+
+    start: str
+    switch: str
+    end: str
+    by: str
+    """What pauses go by there: `bfc`, `flowsail` or `pfc`."""
+    region: int | None = None
+    """The `[[region]]` that the switch is in."""
+    share: float = 0.0
+    """Of the pairs of hosts, those whose packets take it while no link has failed, dealt out evenly over paths."""
+
+    @property
+    def names(self) -> list[str]:
+        """As `elide` has it."""
+        return [self.start, self.switch, self.end]
+
+
+@dataclass(frozen=True)
+class Waits:
+    """The port from `turn.start` to `turn.switch` waits for the one from there to `turn.end`."""
+
+    turn: Turn
+    towards: str | None
+    """Of packets to the hosts of this switch; None: of any."""
+    failed: list[tuple[str, str]]
+    """Links without which the routes are so."""
+    changing: bool
+    """Packets under way come to it while routes change."""
+
+
+@dataclass(frozen=True)
+class Elision:
+    """Turns without whose backpressure nothing goes round."""
+
+    turns: list[Turn]
+    bound: int
+    """No set has fewer."""
+    before: list[Turn] = field(default_factory=list)
+    """Turns that the scenario elides already."""
+
+    @property
+    def is_smallest(self) -> bool:
+        return len(self.turns) == self.bound
+
+    @property
+    def share(self) -> float:
+        """Of the pairs of hosts, those whose packets take one of these turns, counted once for each."""
+        return sum(turn.share for turn in self.turns)
+
+    def tables(self) -> dict[tuple[int | None, str], list[list[str]]]:
+        """What `elide` is to be: by region, None where there is none, and by table, `bfc` or `flowsail`."""
+        tables: dict[tuple[int | None, str], list[list[str]]] = {}
+        for turn in self.turns:
+            tables.setdefault((turn.region, turn.by), [])
+        for turn in [*self.before, *self.turns]:
+            if (turn.region, turn.by) in tables:
+                tables[turn.region, turn.by].append(turn.names)
+        return tables
+
+
+@dataclass(frozen=True)
+class Deadlock:
+    """What waits for what in one run's network."""
+
+    failures: str
+    ports: int
+    """Egress ports, those of NICs among them."""
+    turns: int
+    """Turns that packets may take at switches."""
+    pausing: int
+    """Those of them by which a switch pauses its neighbour."""
+    elided: int
+    """Those by which it does not, because the scenario elides them."""
+    components: list[int]
+    """Ports of each strong component; none if nothing goes round."""
+    circle: list[Waits]
+    """A shortest one of the smallest component, or of one state of the links; each waits for the next, and the last for
+    the first."""
+    alone: bool
+    """It is there in one state of the links, and not only in several one after another."""
+    elision: Elision | None
+    """None where nothing goes round, or where PFC alone does: its pauses name no egress."""
+
+    @property
+    def is_acyclic(self) -> bool:
+        return not self.components
+
+    def to_json(self) -> dict[str, Any]:
+        """As `check --deadlock --json` writes it."""
+
+        def turn(turn: Turn) -> dict[str, Any]:
+            return {"turn": turn.names, "by": turn.by, "share": turn.share}
+
+        return {
+            "acyclic": self.is_acyclic,
+            "failures": self.failures,
+            "ports": self.ports,
+            "turns": self.turns,
+            "pausing": self.pausing,
+            "elided": self.elided,
+            "components": self.components,
+            "alone": self.alone,
+            "circle": [
+                turn(wait.turn)
+                | {"towards": wait.towards, "failed": [list(link) for link in wait.failed], "changing": wait.changing}
+                for wait in self.circle
+            ],
+            "elision": self.elision
+            and {
+                "turns": [turn(one) for one in self.elision.turns],
+                "bound": self.elision.bound,
+                "smallest": self.elision.is_smallest,
+                "share": self.elision.share,
+                "elide": [
+                    {"region": region, "table": table, "elide": turns}
+                    for (region, table), turns in self.elision.tables().items()
+                ],
+            },
+        }
+
+
+def search(
+    scenario: dict[str, Any], failures: str = "0", *, seconds: float = SECONDS, progress: Progress | None = None
+) -> Deadlock:
+    """Looks for circles in a resolved scenario.
+
+    `failures` of links between switches, beyond those of the scenario: "0", any "1" or "2" of them, or "all": packets
+    may take every turn but back to where they came from. `progress` is told of failures looked at, of so many.
+
+    # Errors
+    `InputError` for other `failures`.
+    """
+    if failures not in FAILURES:
+        raise _core.InputError(f"failures = {failures}: expected one of {', '.join(FAILURES)}")
+    running = _core.deadlock(json.dumps(scenario), failures)
+    try:
+        while (found := running.wait(EVERY_S)) is None:
+            if progress is not None:
+                progress(*running.progress())
+    finally:
+        running.cancel()
+    report = json.loads(found.report())
+    edges = [turn_of(edge) for edge in report["edges"]]
+    free = [edge.by != "pfc" for edge in edges]
+    parts = [edge["component"] for edge in report["edges"]]
+    least = smallest(found, free, [edge.share for edge in edges], parts, seconds) if edges else None
+    before = [Turn(**names_of(turn), by=table_of(scenario, turn["region"])) for turn in report["elided_turns"]]
+    elision = None if least is None else Elision([edges[i] for i in least.edges], least.bound, before)
+    return Deadlock(
+        failures=failures,
+        ports=report["ports"],
+        turns=report["turns"],
+        pausing=report["pausing"],
+        elided=report["elided"],
+        components=report["components"],
+        circle=[
+            Waits(turn_of(wait), wait["towards"], [(a, b) for a, b in wait["failed"]], wait["change"])
+            for wait in report["circle"]
+        ],
+        alone=report["alone"],
+        elision=elision,
+    )
+
+
+def names_of(turn: dict[str, Any]) -> dict[str, Any]:
+    return {"start": turn["from"], "switch": turn["switch"], "end": turn["to"], "region": turn.get("region")}
+
+
+def turn_of(edge: dict[str, Any]) -> Turn:
+    return Turn(**names_of(edge), by=edge["by"], share=edge.get("share", 0.0))
+
+
+def table_of(scenario: dict[str, Any], region: int | None) -> str:
+    """The table that has the `elide` of these switches."""
+    switch = scenario["switch"] if region is None else scenario["region"][region]["switch"]
+    return "flowsail" if switch["backpressure"] == "flowsail" else "bfc"

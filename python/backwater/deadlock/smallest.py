@@ -1,0 +1,176 @@
+"""The smallest set of edges without which a graph has no circle.
+
+A minimum feedback arc set: each circle has to lose an edge, and there are too many circles to list. So a linear program
+has those that its solutions so far left, until one leaves none, and then a mixed-integer one (HiGHS). Of equally small
+sets, the one that the smallest share of pairs of hosts goes by.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import highspy
+import numpy as np
+
+from backwater._core import Circles
+
+TIE = 0.5
+"""What all shares together weigh, in edges: less than one, so that they only decide between sets of one size."""
+DRAWS = 4
+"""Searches for circles before the first solution."""
+MANY = 5000
+"""Edges above which an interior-point method is faster."""
+NEAR = 1e-6
+"""Closer than this is equal; HiGHS's own tolerance."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """A set of edges without which there is no circle."""
+
+    edges: list[int]
+    bound: int
+    """No set has fewer."""
+
+    @property
+    def is_smallest(self) -> bool:
+        return len(self.edges) == self.bound
+
+
+def smallest(circles: Circles, free: list[bool], shares: list[float], parts: list[int], seconds: float) -> Found | None:
+    """Of the edges that are `free`; None if the others make a circle.
+
+    Each of the `parts`, strong components by edge, is solved for itself. Where `seconds` are not enough the set is the
+    best that was found, and not proven to be the smallest.
+    """
+    if circles.complete([], [1.0 if is_free else math.inf for is_free in free]) is None:
+        return None
+    until = time.monotonic() + seconds
+    edges, bound = [], 0
+    for part in sorted(set(parts)):
+        of_part = [i for i, other in enumerate(parts) if other == part]
+        found = Part(circles, of_part, free, shares).solve(until)
+        edges += found.edges
+        bound += found.bound
+    return Found(sorted(edges), bound)
+
+
+class Part:
+    """One strong component as a program over its free edges, with those of its circles that are known."""
+
+    def __init__(self, circles: Circles, edges: list[int], free: list[bool], shares: list[float]) -> None:
+        self.circles, self.count = circles, len(free)
+        self.edges = [edge for edge in edges if free[edge]]
+        self.fixed = [edge for edge in edges if not free[edge]]
+        self.column = {edge: i for i, edge in enumerate(self.edges)}
+        total = sum(shares[edge] for edge in self.edges) or 1.0
+        self.costs = [1.0 + TIE * shares[edge] / total for edge in self.edges]
+        # Edges of other components stay out of it: what weighs 1 is in no light circle, and they are gone beforehand.
+        self.all_costs = [math.inf] * self.count
+        for edge, cost in zip(self.edges, self.costs, strict=True):
+            self.all_costs[edge] = cost
+        self.others = sorted(set(range(self.count)) - set(edges))
+        self.highs = program(self.costs)
+        self.best: list[int] = []
+        self.least = 0.0
+        """No set costs less."""
+
+    def solve(self, until: float) -> Found:
+        self.take(self.complete([]))
+        known = self.short()
+        self.add(known)
+        apart = disjoint([[edge for edge in circle if edge in self.column] for circle in known])
+        if len(self.edges) > MANY:
+            self.highs.setOptionValue("solver", "ipm")
+        whole = False
+        while time.monotonic() < until and self.price(self.best) > self.least + NEAR:
+            self.highs.setOptionValue("time_limit", self.highs.getRunTime() + max(0.1, until - time.monotonic()))
+            self.highs.run()
+            info = self.highs.getInfo()
+            solved = self.highs.getModelStatus() == highspy.HighsModelStatus.kOptimal
+            if whole:
+                self.least = max(self.least, info.mip_dual_bound)
+            elif solved:
+                self.least = max(self.least, info.objective_function_value)
+            if not solved and not info.primal_solution_status:
+                break
+            values = self.highs.getSolution().col_value
+            self.take(self.complete([edge for edge, x in zip(self.edges, values, strict=True) if x > 0.5]))
+            more = self.circles.light(self.weights(values))
+            self.add(more)
+            if not more and (whole or not solved):
+                break
+            if not more:
+                whole = True
+                columns = np.arange(len(self.edges), dtype=np.int32)
+                kinds = np.full(len(self.edges), highspy.HighsVarType.kInteger.value, np.uint8)
+                self.highs.changeColsIntegrality(len(columns), columns, kinds)
+        # Costs exceed the number of edges by TIE at most, and numbers are whole.
+        return Found(self.best, min(len(self.best), max(apart, math.ceil(self.least - TIE - NEAR))))
+
+    def short(self) -> list[tuple[int, ...]]:
+        """Shortest circles: of many a search has one through each turn, so several have others, by chance."""
+        draws = np.random.default_rng(0)
+        weights = [list(map(float, draws.uniform(0.0, NEAR, len(self.edges)))) for _ in range(DRAWS)]
+        found = {tuple(circle) for drawn in weights for circle in self.circles.light(self.weights(drawn))}
+        least = min(map(len, found))
+        return sorted(circle for circle in found if len(circle) == least)
+
+    def add(self, circles: Sequence[Sequence[int]]) -> None:
+        """Each loses an edge."""
+        rows = [[self.column[edge] for edge in circle if edge in self.column] for circle in circles]
+        starts = np.cumsum([0, *map(len, rows)], dtype=np.int32)
+        columns = np.array([column for row in rows for column in row], np.int32)
+        bounds = np.ones(len(rows)), np.full(len(rows), highspy.kHighsInf)
+        self.highs.addRows(len(rows), *bounds, len(columns), starts[:-1], columns, np.ones(len(columns)))
+
+    def weights(self, values: list[float]) -> list[float]:
+        weights = [2.0] * self.count
+        for edge in self.fixed:
+            weights[edge] = 0.0
+        for edge, value in zip(self.edges, values, strict=True):
+            weights[edge] = min(max(value, 0.0), 1.0)
+        return weights
+
+    def complete(self, chosen: list[int]) -> list[int]:
+        costs = self.all_costs.copy()
+        for edge in self.others:
+            costs[edge] = 0.0
+        enough = self.circles.complete([*self.others, *chosen], costs)
+        assert enough is not None, "the edges that are not free make no circle"
+        return [edge for edge in enough if edge in self.column]
+
+    def price(self, edges: list[int]) -> float:
+        return sum(self.all_costs[edge] for edge in edges)
+
+    def take(self, edges: list[int]) -> None:
+        if not self.best or self.price(edges) < self.price(self.best) - NEAR:
+            self.best = edges
+
+
+def disjoint(circles: list[list[int]]) -> int:
+    """How many of them have no edge in common, taken in turn: each has to lose one of its own."""
+    taken: set[int] = set()
+    count = 0
+    for circle in circles:
+        if taken.isdisjoint(circle):
+            taken.update(circle)
+            count += 1
+    return count
+
+
+def program(costs: list[float]) -> highspy.Highs:
+    """A variable for each edge, 1 if it goes; no circles yet."""
+    highs = highspy.Highs()
+    options: dict[str, bool | int | float] = {
+        "output_flag": False, "threads": 1, "random_seed": 0, "mip_rel_gap": 0.0, "mip_abs_gap": NEAR,
+    }  # fmt: skip
+    for option, value in options.items():
+        highs.setOptionValue(option, value)
+    count = len(costs)
+    highs.addVars(count, np.zeros(count), np.ones(count))
+    highs.changeColsCost(count, np.arange(count, dtype=np.int32), np.array(costs))
+    return highs

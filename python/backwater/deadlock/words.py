@@ -1,0 +1,138 @@
+"""What a search found, for people; and as a scenario."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from backwater._core import InputError
+from backwater.deadlock.search import Deadlock, Elision, Turn, Waits
+from backwater.terminal import some
+from backwater.toml_text import toml_value
+
+SHOWN = 12
+"""Turns, or ports of a circle, that are told one by one."""
+SCHEMES = {"bfc": "BFC", "flowsail": "FlowSail", "pfc": "PFC"}
+WHAT = {
+    "0": "routes as the scenario has them",
+    "1": "routes with any one link between switches failed",
+    "2": "routes with any one or two links between switches failed",
+    "all": "every turn that is physically possible, but back to where packets came from",
+}
+
+
+def told(found: Deadlock) -> Iterator[str | Table]:
+    """Lines, and the table of turns to elide."""
+    pausing = f"{found.ports:,} egress ports, {found.turns:,} turns, {found.pausing:,} with backpressure"
+    yield f"  {WHAT[found.failures]}: {pausing}" + (f", {found.elided:,} elided" if found.elided else "")
+    if found.is_acyclic:
+        yield "  acyclic: no port waits for itself by way of others, so there is no deadlock"
+        return
+    among = some(sum(found.components), "port")
+    yield f"  CYCLIC: pauses can go round among {among}" + (
+        f", in {len(found.components):,} components" if len(found.components) > 1 else ""
+    )
+    if not found.alone and any(wait.failed for wait in found.circle):
+        yield "  in no one state of the links that was tried, but in several that follow one another"
+    for wait in found.circle[:SHOWN]:
+        yield f"    {waiting(wait)}"
+    if len(found.circle) > SHOWN:
+        yield f"    and so on, {len(found.circle) - SHOWN:,} more, back to the first"
+    if found.elision is None:
+        yield "  no elision opens it: PFC pauses a port whatever the egress"
+        return
+    yield from elided(found.elision)
+
+
+def waiting(wait: Waits) -> str:
+    turn = wait.turn
+    why = f"{SCHEMES[turn.by]}, packets to {wait.towards or 'any'}"
+    if wait.changing:
+        why += " under way while routes change"
+    if wait.failed:
+        why += f" with {' and '.join('-'.join(link) for link in wait.failed)} failed"
+    return f"{turn.start} -> {turn.switch} waits for {turn.switch} -> {turn.end} ({why})"
+
+
+def elided(elision: Elision) -> Iterator[str | Table]:
+    count = len(elision.turns)
+    proven = "no fewer would do" if elision.is_smallest else f"at least {elision.bound:,} are needed"
+    yield f"  without backpressure on {some(count, 'turn')} nothing goes round; {proven}"
+    yield f"  they are taken by {share(elision)}"
+    table = Table(box=None, pad_edge=True)
+    for heading in ("   from", "switch", "to", "pairs of hosts"):
+        table.add_column(heading, justify="right" if heading.startswith("pairs") else "left")
+    for turn in elision.turns[:SHOWN]:
+        table.add_row(f"   {turn.start}", turn.switch, turn.end, percent(turn.share))
+    yield table
+    if count > SHOWN:
+        yield f"    and {count - SHOWN:,} more: --write FILE and --json FILE have them all"
+        return
+    for (region, name), turns in elision.tables().items():
+        yield f"  [switch.{name}]" if region is None else f"  # in [[region]] {region}: its table switch.{name}"
+        yield f"  elide = {toml_value(turns)}"
+
+
+def share(elision: Elision) -> str:
+    return (
+        f"{percent(elision.share)} of the pairs of hosts"
+        if elision.share
+        else "no pair of hosts while no link has failed"
+    )
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
+
+
+def scenario_text(base: Path, command: str, scenarios: list[dict[str, Any]], found: list[Deadlock], place: Path) -> str:
+    """A scenario at `place` on top of `base` whose turns are elided.
+
+    # Errors
+    `InputError` where no such table serves all runs.
+    """
+    both = zip(scenarios, found, strict=True)
+    tables = [(scenario, one.elision) for scenario, one in both if one.elision is not None]
+    if not tables:
+        raise InputError(f"--write {place}: there is nothing to elide in {base}")
+    first, elision = tables[0]
+    for scenario, other in tables[1:]:
+        if scenario["topology"] != first["topology"] or not agree(elision, other):
+            raise InputError(
+                f"--write {place}: the runs of {base} need different turns elided: expected --set variant=NAME, or "
+                "other settings that leave runs which need the same"
+            )
+    own: dict[str, list[list[str]]] = {}
+    regions = [dict(region) for region in first.get("region", [])]
+    changed = False
+    for _, one in tables:
+        for (region, table), turns in one.tables().items():
+            if region is None or regions[region]["scheme"] == first["scheme"]:
+                merged = own.setdefault(table, [])
+                merged += [turn for turn in turns if turn not in merged]
+            if region is not None:
+                switch = regions[region]["switch"]
+                regions[region]["switch"] = switch | {table: switch[table] | {"elide": turns}}
+                changed = changed or regions[region]["scheme"] != first["scheme"] or bool(one.before)
+    lines = [f"# {command}", f"extends = {toml_value(os.path.relpath(base, place.parent))}"]
+    if changed:
+        lines += ["region = [", *(f"    {toml_value(region)}," for region in regions), "]"]
+    for table, turns in own.items():
+        lines += ["", f"[switch.{table}]", "elide = [", *(f"    {toml_value(turn)}," for turn in turns), "]"]
+    return "\n".join(lines) + "\n"
+
+
+def agree(one: Elision, other: Elision) -> bool:
+    """Whether the one's turns are the other's, where they are of the same tables."""
+    ours, theirs = one.tables(), other.tables()
+    return all(ours[key] == theirs[key] for key in ours.keys() & theirs.keys())
+
+
+def key(found: Deadlock) -> tuple[Any, ...]:
+    """What is the same for runs of which the same is told."""
+    turns: tuple[Turn, ...] = tuple(found.elision.turns) if found.elision else ()
+    return (found.ports, found.turns, found.pausing, found.elided, tuple(found.components), turns, str(found.circle))
