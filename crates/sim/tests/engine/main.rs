@@ -7,6 +7,7 @@ mod common;
 mod collectives;
 mod conformance;
 mod determinism;
+mod explain;
 mod expresspass;
 mod flaps;
 mod healing;
