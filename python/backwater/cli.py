@@ -20,7 +20,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from backwater import _core, check, disk, entry, experiments, ledger, results, signals, tables
+from backwater import _core, check, disk, entry, events, experiments, ledger, results, signals, tables
 from backwater.api import Experiment, Results
 from backwater.hpcc import comparison, exporter, fct, importer
 from backwater.judge.measured import as_number
@@ -100,6 +100,21 @@ def run(
     fct_file: Annotated[
         Path | None, typer.Option("--fct", metavar="FILE", help="Write completion times as HPCC's simulator does.")
     ] = None,
+    events_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--events",
+            metavar="FILE",
+            help="Write pauses, drops, marks, link changes: .parquet, .arrow, or .json(.gz) for ui.perfetto.dev.",
+        ),
+    ] = None,
+    events_span: Annotated[
+        str | None, typer.Option("--events-span", metavar="FROM..TO", help="Only those from then to then: 1ms..2ms.")
+    ] = None,
+    events_max: Annotated[
+        int | None,
+        typer.Option("--events-max", metavar="N", help=f"The first so many of a run. [default: {events.AT_MOST}]"),
+    ] = None,
 ) -> None:
     """Run scenarios and write tables, figures and a report."""
     opened = [Experiment.from_arguments(path, sets or [], scale) for path in scenario]
@@ -107,17 +122,37 @@ def run(
         raise _core.InputError(
             f"--fct {fct_file}: expected one scenario; `backwater export fct` writes it for each run"
         )
+    recorded = events_of(opened, events_file, events_span, events_max, force)
     places = destinations(opened, out_dir)
     fct_files = [] if fct_file is None else fct.destinations(fct_file, opened[0].labels, force=force)
     code = 0
     for experiment, place, todo in planned(opened, places, threads, force):
         if todo:
-            code = max(code, run_one(experiment, place, threads, force))
+            code = max(code, run_one(experiment, place, threads, force, recorded))
         if signals.heard:
             raise typer.Exit(signals.code())
     if fct_files:
         write_fct(Results(places[0]).runs, dict(zip(opened[0].labels, fct_files, strict=True)))
     raise typer.Exit(code)
+
+
+def events_of(
+    opened: list[Experiment], file: Path | None, span: str | None, at_most: int | None, force: bool
+) -> dict[str, events.Wanted]:
+    """Which events to record, by run.
+
+    # Errors
+    `InputError` where they cannot be written, or are not asked for alike.
+    """
+    if file is None:
+        for option, given in (("--events-span", span), ("--events-max", at_most)):
+            if given is not None:
+                raise _core.InputError(f"{option} {given}: expected --events with it")
+        return {}
+    wanted = events.wanted(file, span, at_most)
+    if len(opened) > 1:
+        raise _core.InputError(f"--events {file}: expected one scenario, not {len(opened)}")
+    return events.of_runs(wanted, opened[0].labels, force=force)
 
 
 def destinations(opened: list[Experiment], out_dir: Path | None) -> list[Path]:
@@ -159,10 +194,16 @@ def planned(
     return list(zip(opened, places, todo, strict=True))
 
 
-def run_one(experiment: Experiment, place: Path, threads: int | None, force: bool) -> int:
+def run_one(
+    experiment: Experiment,
+    place: Path,
+    threads: int | None,
+    force: bool,
+    recorded: dict[str, events.Wanted] | None = None,
+) -> int:
     """Runs, tells, and says how to exit."""
     with stoppable(lambda: left_of(place)) as stop, progress_watch() as watch:
-        done = experiment.simulate(place, threads=threads, force=force, watch=watch, stop=stop)
+        done = experiment.simulate(place, threads=threads, force=force, watch=watch, stop=stop, events=recorded)
     if done.interrupted:
         print_runs(done)
         if done.path != place:
