@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from rich.console import Console
@@ -81,6 +81,15 @@ def progress_watch() -> Iterator[Watch]:
     )
     with Progress(*columns, console=out, transient=True) as progress:
         yield Bars(progress)
+
+
+@contextlib.contextmanager
+def bar(what: str) -> Iterator[Callable[[float], None]]:
+    """One bar; its share done is given to what this yields."""
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=out, transient=True) as progress:
+        task = progress.add_task(what, total=1.0)
+        yield lambda share: progress.update(task, completed=share)
 
 
 class Bars(Watch):
