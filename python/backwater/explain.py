@@ -21,18 +21,6 @@ from backwater import _core, tables
 
 FLOWS_MAX = 20_000
 """Followed at most: of more the slowest, and how many were left out is said."""
-CAUSES = (
-    "paused",
-    "queue",
-    "other-queues",
-    "other-flows",
-    "own-packets",
-    "acks-and-frames",
-    "transport",
-    "recovery",
-    "idle",
-)
-"""What a flow alone on an idle network does not wait for, but for its own packets."""
 UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 
 Progress = Callable[[float], None]
@@ -47,6 +35,8 @@ class Explained:
     """Their rows of the table `flows`, the slowest first."""
     waits: pa.Table
     """See `backwater schema waits`; of each flow all spans sum to its completion time."""
+    receivers: dict[int, str]
+    """Of the flows for whose sake they were paused."""
 
     def flow(self, number: int) -> dict[str, Any]:
         """One of them: its row, with `fct_ps` and `waits`, its parts in order.
@@ -62,26 +52,28 @@ class Explained:
         return {**row, "fct_ps": row["finish_rx_ps"] - row["arrival_ps"], "waits": parts}
 
     def causes(self) -> list[dict[str, Any]]:
-        """Time of all of them by place (`source`, `way`, `last port`), cause and class, the most first.
+        """Time of all of them by place (`source`, `way`, `last port`, `links`), cause and class, the most first.
 
-        `share` is of the sum of their completion times. The last port is that to the receiver; links are a place of
-        their own.
+        `share` is of the sum of their completion times. The last port is that to the receiver. Of pauses `elsewhere`
+        says whether they were for a flow to another receiver; None where that is not known.
         """
         waits = self.waits
-        where, why = waits["hop"].to_numpy(), waits["why"].to_pylist()
-        last = last_hops(waits)
-        sums: dict[tuple[str, str, str | None], int] = {}
-        for hop, ends, cause, whose, span in zip(
-            where, last, why, waits["whose"].to_pylist(), waits["span_ps"].to_pylist(), strict=True
-        ):
-            key = (place(int(hop), bool(ends), cause), cause, whose)
+        to = dict(zip(self.flows["flow"].to_pylist(), self.flows["dst"].to_pylist(), strict=True))
+        columns = [waits[name].to_pylist() for name in ("flow", "hop", "why", "whose", "sake", "span_ps")]
+        sums: dict[tuple[str, str, str | None, bool | None], int] = {}
+        for ends, flow, hop, why, whose, sake, span in zip(last_hops(waits), *columns, strict=True):
+            elsewhere = None if sake is None else self.receivers[sake] != to[flow]
+            key = (place(hop, bool(ends), why), why, whose, elsewhere)
             sums[key] = sums.get(key, 0) + span
         whole = sum(sums.values())
         rows = [
-            {"place": at, "why": cause, "whose": whose, "span_ps": span, "share": span / whole}
-            for (at, cause, whose), span in sums.items()
+            {"place": at, "why": why, "whose": whose, "elsewhere": elsewhere, "span_ps": span, "share": span / whole}
+            for (at, why, whose, elsewhere), span in sums.items()
         ]
-        return sorted(rows, key=lambda row: (-row["span_ps"], row["place"], row["why"], row["whose"] or ""))
+        return sorted(
+            rows,
+            key=lambda row: (-row["span_ps"], row["place"], row["why"], row["whose"] or "", bool(row["elsewhere"])),
+        )
 
 
 def place(hop: int, ends: bool, why: str) -> str:
@@ -160,9 +152,14 @@ def numbered(flows: pa.Table, numbers: Sequence[int]) -> pa.Table:
 
 
 def again(
-    label: str, scenario: dict[str, Any], digest: str, flows: pa.Table, progress: Progress | None = None
+    label: str,
+    scenario: dict[str, Any],
+    digest: str,
+    everything: pa.Table,
+    flows: pa.Table,
+    progress: Progress | None = None,
 ) -> Explained:
-    """Runs `scenario` again and follows these of its flows, given as rows of its table `flows`.
+    """Runs `scenario` again and follows some of its flows, given as rows of its table `flows`, which is `everything`.
 
     # Errors
     `InputError` where what ran now is not the run of this digest.
@@ -183,8 +180,11 @@ def again(
             f"{label}: this version, {_core.version}, makes another run of it, of digest {outcome.digest[:16]} and not "
             f"{digest[:16]}; `backwater run` makes one that it can explain"
         )
-    waits = list(tables.batches(outcome, "waits"))
-    return Explained(label, flows, pa.Table.from_batches(waits) if waits else tables.empty("waits"))
+    batches = list(tables.batches(outcome, "waits"))
+    waits = pa.Table.from_batches(batches) if batches else tables.empty("waits")
+    sakes = everything.filter(pc.is_in(everything["flow"], waits["sake"].drop_null().cast(pa.uint32()).unique()))
+    receivers = dict(zip(sakes["flow"].to_pylist(), sakes["dst"].to_pylist(), strict=True))
+    return Explained(label, flows, waits, receivers)
 
 
 def size_of(text: str, option: str) -> int:

@@ -146,7 +146,7 @@ class Run:
         """The same of rows of the table `flows`, such as `backwater.explain.slowest` chooses."""
         if self.entry.get("cut_short"):
             raise refused(self.path, "was stopped before its end: it cannot be run to the same point again")
-        return again(self.label, self.scenario, self.digest, flows, progress)
+        return again(self.label, self.scenario, self.digest, self.table("flows"), flows, progress)
 
 
 class Results:

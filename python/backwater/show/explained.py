@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from rich.table import Table
@@ -41,28 +41,42 @@ def flow_lines(explained: Explained, number: int) -> list[str]:
         total = sum(wait["span_ps"] for wait in waits)
         lines.append(f"{'`-' if last else '|-'} {at}{in_queue}: {us(total)} ({total / whole:.0%})")
         stem = "  " if last else "| "
-        lines += [f"{stem} |- {us(wait['span_ps'])} {words(wait)}" for wait in queued]
+        lines += [f"{stem} |- {us(ps)} {what}" for ps, what in sorted(grouped(queued), reverse=True)]
         on_link = sum(wait["span_ps"] for wait in waits if wait["why"] in LINKS)
         lines.append(f"{stem} `- {us(on_link)} {'in the host' if waits[0]['why'] == 'host-delay' else 'on the link'}")
     return lines
 
 
-def words(wait: dict[str, Any]) -> str:
-    """What one part of the time was for."""
-    whose = wait["whose"]
-    match wait["why"]:
+def grouped(waits: list[dict[str, Any]]) -> Iterator[tuple[int, str]]:
+    """Spans at one port in words; pauses by whom and for what, whatever their flows."""
+    pauses: dict[tuple[str, str | None, str | None], list[dict[str, Any]]] = {}
+    for wait in waits:
+        if wait["why"] == "paused":
+            pauses.setdefault((wait["by"], wait["whose"], wait["towards"]), []).append(wait)
+        else:
+            yield wait["span_ps"], cause(wait)
+    for (by, whose, towards), same in pauses.items():
+        longest = max(same, key=lambda wait: wait["span_ps"])["sake"]
+        flows = f"flow {longest}" if len(same) == 1 else f"{len(same)} flows, most for flow {longest}"
+        sake = "" if longest is None else f" for {flows} ({whose})"
+        way = f", which waited there towards {towards}" if towards else ""
+        yield sum(wait["span_ps"] for wait in same), f"paused by {by}{sake}{way}"
+
+
+def cause(row: dict[str, Any]) -> str:
+    """What a part of the time was for, or a cause of many flows."""
+    whose = row["whose"]
+    match row["why"]:
         case "paused":
-            if wait["sake"] is None:
-                return f"paused by {wait['by']}"
-            towards = f", which waited there towards {wait['towards']}" if wait["towards"] else ""
-            return f"paused by {wait['by']} for flow {wait['sake']} ({whose}){towards}"
+            to = {None: "", True: " to other receivers", False: " to the same receiver"}[row.get("elsewhere")]
+            return f"paused for {whose}{to}" if whose else "paused"
         case "queue":
-            return f"behind packets of {whose} in its queue"
+            return f"behind {whose} in its queue"
         case "other-queues":
             return f"other queues' turns, {whose}"
         case "other-flows":
             return f"the NIC sent other flows, {whose}"
-    return CAUSE[wait["why"]]
+    return CAUSE[row["why"]]
 
 
 CAUSE = {
@@ -75,21 +89,6 @@ CAUSE = {
     "propagation": "propagation",
     "host-delay": "in the receiving host",
 }
-
-
-def cause(row: dict[str, Any]) -> str:
-    """A cause of many flows."""
-    whose = row["whose"]
-    match row["why"]:
-        case "paused":
-            return f"paused for {whose}" if whose else "paused"
-        case "queue":
-            return f"behind {whose} in its queue"
-        case "other-queues":
-            return f"other queues' turns, {whose}"
-        case "other-flows":
-            return f"the NIC sent other flows, {whose}"
-    return CAUSE[row["why"]]
 
 
 def cause_table(explained: Explained, title: str) -> Table:
