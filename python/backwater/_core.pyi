@@ -57,6 +57,8 @@ class Outcome:
     """The tables of one run."""
 
     digest: str
+    events_left_out: int
+    """Events in the span that there was no room for."""
     def digests(self) -> str: ...
     """Hexadecimal; covers every table and the summary."""
 
@@ -65,7 +67,7 @@ class Outcome:
     def batches(self, table: str, rows: int) -> Batches:
         """Column name to (`u64`, `u32`, `u16`, `u8` or `f64`; little-endian values).
 
-        The largest u64 and NaN stand for null.
+        The largest u64 and NaN stand for null, and the largest u16 where it is a code.
         """
 
     def categories(self, table: str, column: str) -> list[str] | None:
@@ -79,7 +81,18 @@ def load(path: str, sets: list[str], scale: str | None, computations: str | None
     Raises `InputError`.
     """
 
-def start(scenario_json: str, threads: int) -> Run: ...
+def start(
+    scenario_json: str,
+    threads: int,
+    explain: list[tuple[int, int]] = ...,
+    events: tuple[int, int, int] | None = None,
+) -> Run:
+    """A run.
+
+    With `explain`, flows and when each reaches its receiver (ps), it is on one thread and its outcome has a table
+    `waits`; with `events`, from, until (ps) and how many at most, a table `events`.
+    """
+
 def estimate(scenario_json: str) -> str:
     """JSON with `flows`, `packet_hops`, `sim_time_ps` and `memory_mb`."""
 

@@ -18,6 +18,7 @@ from typing import Any
 
 from backwater import _core, deadlock, disk, results, sweep
 from backwater.compute.registry import SCHEMAS
+from backwater.events import Wanted
 from backwater.judge import claims
 from backwater.results import FORMAT, digest_of
 from backwater.show import report
@@ -153,23 +154,31 @@ class Experiment:
         force: bool = False,
         watch: sweep.Watch | None = None,
         stop: Stop | None = None,
+        events: dict[str, Wanted] | None = None,
     ) -> Results:
-        """As `run`, without claims, figures and page: `Results.report` makes them."""
+        """As `run`, without claims, figures and page: `Results.report` makes them.
+
+        `events` says which single events of a run to record besides, and where to, by the run's label.
+        """
         number = sweep.threads_of(threads)
         if out is None:
             temporary = Path(tempfile.mkdtemp(prefix="backwater-"))
             disk.scratches.add(temporary)
             try:
-                done = self.simulate(temporary / self.path.stem, threads=threads, watch=watch, stop=stop)
+                done = self.simulate(temporary / self.path.stem, threads=threads, watch=watch, stop=stop, events=events)
             except BaseException:
                 disk.forget(temporary)
                 raise
             weakref.finalize(done, disk.forget, temporary)
             return done
-        return self._write(Path(out), number, force, watch or sweep.Watch(), stop or Stop())
+        return self._write(Path(out), number, force, watch or sweep.Watch(), stop or Stop(), events or {})
 
-    def _write(self, out: Path, threads: int, force: bool, watch: sweep.Watch, stop: Stop) -> Results:
+    def _write(
+        self, out: Path, threads: int, force: bool, watch: sweep.Watch, stop: Stop, events: dict[str, Wanted]
+    ) -> Results:
         jobs = sweep.jobs_of(self.plan)
+        for job in jobs:
+            job.events = events.get(job.label)
         writer = Writer(out, self.scenarios, force=force)
         began = time.perf_counter()
 

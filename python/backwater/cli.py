@@ -22,7 +22,20 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from backwater import _core, check, deadlock, disk, entry, experiments, ledger, results, signals, tables
+from backwater import (
+    _core,
+    check,
+    deadlock,
+    disk,
+    entry,
+    events,
+    experiments,
+    explain,
+    ledger,
+    results,
+    signals,
+    tables,
+)
 from backwater.api import Experiment, Results
 from backwater.compute import registry, running
 from backwater.deadlock import words
@@ -33,6 +46,7 @@ from backwater.judge.measured import quantity as measured_quantity
 from backwater.plan import bcc, bcc_config, bcc_trial, bfc, flowsail
 from backwater.results import Run
 from backwater.show import compare, compare_fct, endings, report
+from backwater.show import explained as explained_page
 from backwater.show.failures import Undrawn
 from backwater.sweep import THREADS_MAX, SimulatorError, Watch, threads_of
 from backwater.terminal import count, out, progress_of, progress_watch, say, size, some, span, verdict_text
@@ -104,6 +118,21 @@ def run(
     fct_file: Annotated[
         Path | None, typer.Option("--fct", metavar="FILE", help="Write completion times as HPCC's simulator does.")
     ] = None,
+    events_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--events",
+            metavar="FILE",
+            help="Write pauses, drops, marks, link changes: .parquet, .arrow, or .json(.gz) for ui.perfetto.dev.",
+        ),
+    ] = None,
+    events_span: Annotated[
+        str | None, typer.Option("--events-span", metavar="FROM..TO", help="Only those from then to then: 1ms..2ms.")
+    ] = None,
+    events_max: Annotated[
+        int | None,
+        typer.Option("--events-max", metavar="N", help=f"The first so many of a run. [default: {events.AT_MOST}]"),
+    ] = None,
 ) -> None:
     """Run scenarios and write tables, figures and a report."""
     opened = [Experiment.from_arguments(path, sets or [], scale) for path in scenario]
@@ -111,17 +140,39 @@ def run(
         raise _core.InputError(
             f"--fct {fct_file}: expected one scenario; `backwater export fct` writes it for each run"
         )
+    recorded = events_of(opened, events_file, events_span, events_max, force)
     places = destinations(opened, out_dir)
     fct_files = [] if fct_file is None else fct.destinations(fct_file, opened[0].labels, force=force)
     code = 0
     for experiment, place, todo in planned(opened, places, threads, force):
         if todo:
-            code = max(code, run_one(experiment, place, threads, force))
+            code = max(code, run_one(experiment, place, threads, force, recorded))
         if signals.heard:
             raise typer.Exit(signals.code())
     if fct_files:
         write_fct(Results(places[0]).runs, dict(zip(opened[0].labels, fct_files, strict=True)))
     raise typer.Exit(code)
+
+
+def events_of(
+    opened: list[Experiment], file: Path | None, span: str | None, at_most: int | None, force: bool
+) -> dict[str, events.Wanted]:
+    """Which events to record, by run.
+
+    # Errors
+    `InputError` where they cannot be written, or are not asked for alike.
+    """
+    if file is None:
+        for option, given in (("--events-span", span), ("--events-max", at_most)):
+            if given is not None:
+                raise _core.InputError(f"{option} {given}: expected --events with it")
+        return {}
+    wanted = events.wanted(file, span, at_most)
+    if len(opened) > 1:
+        raise _core.InputError(f"--events {file}: expected one scenario, not {len(opened)}")
+    if any(map(running.is_computation, opened[0].scenarios.values())):
+        raise _core.InputError(f"--events {file}: expected a scenario of a network; a computation has no events")
+    return events.of_runs(wanted, opened[0].labels, force=force)
 
 
 def destinations(opened: list[Experiment], out_dir: Path | None) -> list[Path]:
@@ -175,10 +226,16 @@ def planned(
     return list(zip(opened, places, todo, strict=True))
 
 
-def run_one(experiment: Experiment, place: Path, threads: int | None, force: bool) -> int:
+def run_one(
+    experiment: Experiment,
+    place: Path,
+    threads: int | None,
+    force: bool,
+    recorded: dict[str, events.Wanted] | None = None,
+) -> int:
     """Runs, tells, and says how to exit."""
     with stoppable(lambda: left_of(place)) as stop, progress_watch() as watch:
-        done = experiment.simulate(place, threads=threads, force=force, watch=watch, stop=stop)
+        done = experiment.simulate(place, threads=threads, force=force, watch=watch, stop=stop, events=recorded)
     if done.interrupted:
         print_runs(done)
         if done.path != place:
@@ -380,6 +437,92 @@ def compare_command(
             raise _core.InputError(f"{option} {given}: expected --fct with it")
     for table in compare.tables([Results(path) for path in run], percentile or "p99", flow_class):
         out.print(table)
+
+
+@app.command("explain")
+def explain_command(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Run directory.")],
+    label: Annotated[
+        list[str] | None,
+        typer.Option("--run", metavar="RUN", help="Of several runs, which. Repeatable. [default: the only one]"),
+    ] = None,
+    flow: Annotated[list[int] | None, typer.Option("--flow", metavar="N", help="This flow. Repeatable.")] = None,
+    worst: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Tell of the N slowest one by one. [default: 3]")
+    ] = None,
+    flow_class: Annotated[str | None, typer.Option("--class", help="Of this class of flows. [default: any]")] = None,
+    below: Annotated[str | None, typer.Option(metavar="SIZE", help="Of sizes up to this, such as 3KB.")] = None,
+    above: Annotated[str | None, typer.Option(metavar="SIZE", help="Of sizes above this.")] = None,
+    percentile: Annotated[
+        float, typer.Option(min=0, max=100, metavar="P", help="The tail: flows as slow as this percentile, or slower.")
+    ] = 99.0,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Write all of it as JSON; - for the terminal.")
+    ] = None,
+    out_file: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="Write the table `waits`: .parquet or .arrow.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that stand there.")] = False,
+) -> None:
+    """Say where slow flows spent their time: queue by queue, behind whom, paused by whom and for whom.
+
+    Runs the run again with its tail followed, or the flows named, and checks that it is the same run.
+    """
+    opened = Results(run)
+    runs = [opened[one] for one in label] if label else opened.runs
+    if len(runs) != 1 and not label:
+        raise _core.InputError(f"{run}: {len(runs)} runs: name some with --run; there is {', '.join(opened.summary)}")
+    if flow and (worst or flow_class or below or above):
+        raise _core.InputError("--flow: names flows; --worst, --class, --below and --above choose them: not both")
+    if out_file is not None and (len(runs) > 1 or out_file.suffix not in events.TABLES):
+        raise _core.InputError(f"--out {out_file}: expected one run, and a name that ends in .parquet or .arrow")
+    for option, file in (("--json", json_file), ("--out", out_file)):
+        if file is not None and str(file) != "-":
+            check_file(option, file)
+            if file.exists() and not force:
+                raise _core.InputError(f"{option} {file}: exists; name another file, or replace it with --force")
+    least = 0 if above is None else explain.size_of(above, "--above")
+    most = None if below is None else explain.size_of(below, "--below")
+    quiet = str(json_file) == "-"
+    done = []
+    for one in runs:
+        table = one.table("flows")
+        if flow:
+            chosen, tail = explain.numbered(table, flow), None
+        else:
+            tail = explain.slowest(table, flow_class=flow_class, above=least, below=most, percentile=percentile)
+            chosen = tail.slice(0, explain.FLOWS_MAX)
+        what = f"{one.label}: again, with {some(chosen.num_rows, 'flow')} followed"
+        with contextlib.nullcontext() if quiet else progress_of(what) as progress:
+            explained = one.explain_flows(chosen, progress=progress)
+        done.append(explained)
+        if not quiet:
+            tell(explained, one, tail, percentile, worst or 3)
+    if json_file is not None:
+        text = json.dumps(explained_page.as_json(done, summary=not flow), indent=2) + "\n"
+        if quiet:
+            print(text, end="")
+        else:
+            with disk.errors(json_file):
+                disk.write_whole(json_file, text)
+    if out_file is not None:
+        explain.write(done[0], out_file)
+
+
+def tell(explained: explain.Explained, run: Run, tail: Any, percentile: float, worst: int) -> None:
+    """What there is to say of flows of a run: one by one, and of a tail as a whole."""
+    say(f"{run.label}: the same run (digest {run.digest[:16]})")
+    if tail is not None:
+        n, least = tail.num_rows, tail["slowdown"][tail.num_rows - 1].as_py()
+        left = f" ({n - explained.flows.num_rows:,} of them left out)" if n > explained.flows.num_rows else ""
+        tail_words = f"the {some(n, 'flow')} as slow or slower{left}"
+        why = explained_page.sentence(explained)
+        say(f"p{percentile:g} of slowdown is {least:.2f}. Of the time of {tail_words}: {why}.")
+        out.print(explained_page.cause_table(explained, f"{run.label}: where these flows spent their time"))
+    numbers = explained.flows["flow"].to_pylist()
+    for one in numbers if tail is None else numbers[:worst]:
+        for line in explained_page.flow_lines(explained, one):
+            say(line)
 
 
 @app.command("report")

@@ -24,6 +24,7 @@ import pyarrow as pa
 from backwater import tables
 from backwater._core import InputError
 from backwater.disk import sha256
+from backwater.explain import Explained, Progress, again, numbered
 
 FORMAT = 2
 UNSEALED = 1
@@ -130,6 +131,22 @@ class Run:
             return tables.read(path)
         except (OSError, pa.ArrowException) as error:
             raise refused(path, f"damaged: {error}") from error
+
+    def explain(self, *numbers: int, progress: Progress | None = None) -> Explained:
+        """Where these flows spent their time, each by its number: the run is run again, which takes as long.
+
+        >>> results["BFC"].explain(17).flow(17)["waits"]
+
+        # Errors
+        `InputError` where there is no such flow, it did not finish, or this version makes another run.
+        """
+        return self.explain_flows(numbered(self.table("flows"), numbers), progress=progress)
+
+    def explain_flows(self, flows: pa.Table, *, progress: Progress | None = None) -> Explained:
+        """The same of rows of the table `flows`, such as `backwater.explain.slowest` chooses."""
+        if self.entry.get("cut_short"):
+            raise refused(self.path, "was stopped before its end: it cannot be run to the same point again")
+        return again(self.label, self.scenario, self.digest, self.table("flows"), flows, progress)
 
 
 class Results:

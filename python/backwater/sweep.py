@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
-from backwater import _core
+from backwater import _core, events
 from backwater.compute import running
 from backwater.results import Run
 from backwater.signals import Stop
@@ -47,6 +47,7 @@ class Job:
     estimate: dict[str, Any]
     state: Literal["waiting", "running", "writing", "done", "skipped"] = "waiting"
     threads: int = 1
+    events: events.Wanted | None = None
     run: _core.Run | running.Computing | None = None
     started: float = 0.0
     wall_s: float = 0.0
@@ -54,6 +55,8 @@ class Job:
     digest: str = ""
     digests: dict[str, str] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
+    told: str = ""
+    """What there is to say of its events."""
 
     def take(self, run: Run, timing: dict[str, Any]) -> None:
         """This run was finished before; its timing is known if it was written."""
@@ -146,7 +149,7 @@ def execute(
     for job in waiting:
         job.threads = max(1, threads // together)
 
-    events: queue.SimpleQueue[tuple[Job, BaseException | None]] = queue.SimpleQueue()
+    ends: queue.SimpleQueue[tuple[Job, BaseException | None]] = queue.SimpleQueue()
     active: list[Job] = []
     stopped: BaseException | None = None
 
@@ -174,10 +177,10 @@ def execute(
                 job.run = start(job)
                 job.state = "running"
                 active.append(job)
-                threading.Thread(target=follow, args=(job, writer, events), daemon=True).start()
+                threading.Thread(target=follow, args=(job, writer, ends), daemon=True).start()
                 watch.on_start(job)
             try:
-                job, error = events.get(timeout=POLL_S if stopped is None else POLL_S / 10)
+                job, error = ends.get(timeout=POLL_S if stopped is None else POLL_S / 10)
             except queue.Empty:
                 if stopped is None:
                     watch.on_tick(jobs)
@@ -232,10 +235,11 @@ def fits(job: Job, active: list[Job]) -> bool:
 def start(job: Job) -> _core.Run | running.Computing:
     if running.is_computation(job.scenario):
         return running.Computing(job.scenario)
-    return guarded(job, lambda: _core.start(job.scenario_json, job.threads))
+    asked = None if job.events is None else job.events.asked
+    return guarded(job, lambda: _core.start(job.scenario_json, job.threads, events=asked))
 
 
-def follow(job: Job, writer: Writer, events: queue.SimpleQueue[tuple[Job, BaseException | None]]) -> None:
+def follow(job: Job, writer: Writer, ends: queue.SimpleQueue[tuple[Job, BaseException | None]]) -> None:
     """Waits for a run and writes it."""
     try:
         run = job.run
@@ -248,12 +252,14 @@ def follow(job: Job, writer: Writer, events: queue.SimpleQueue[tuple[Job, BaseEx
         job.run = None
         job.digest, job.digests = outcome.digest, json.loads(outcome.digests())
         job.summary, job.files = writer.write_run(job.label, job.scenario, outcome)
+        if job.events is not None and isinstance(outcome, _core.Outcome):
+            job.told = events.write(outcome, job.label, job.summary["sim_time_ps"], job.events)
         del outcome
-        events.put((job, None))
+        ends.put((job, None))
     except (_core.InputError, SimulatorError) as error:
-        events.put((job, error))
+        ends.put((job, error))
     except BaseException as error:  # Whatever it is, the main thread decides.
-        events.put((job, SimulatorError(f"run '{job.label}': {type(error).__name__}: {error}")))
+        ends.put((job, SimulatorError(f"run '{job.label}': {type(error).__name__}: {error}")))
 
 
 def guarded(job: Job, call: Callable[[], T]) -> T:

@@ -24,6 +24,7 @@ ROWS_PER_GROUP = 1 << 18  # 60 bytes a flow: 16 MB at a time.
 NUMPY = {"u64": "<u8", "u32": "<u4", "u16": "<u2", "u8": "u1", "f64": "<f8"}
 ARROW = {"u64": pa.uint64(), "u32": pa.uint32(), "u16": pa.uint16(), "u8": pa.uint8(), "f64": pa.float64()}
 NULL_U64 = np.uint64(2**64 - 1)
+NO_CODE = 2**16 - 1
 
 
 class Outcome(Protocol):
@@ -46,7 +47,7 @@ class Column(TypedDict):
 
 @cache
 def schemas() -> dict[str, list[Column]]:
-    """Every table that a run writes."""
+    """Every table that a run writes, or records where it is asked to."""
     return json.loads(_core.tables_schema())
 
 
@@ -75,6 +76,15 @@ def write(outcome: Outcome, table: str, path: Path, scenario_digest: str) -> int
         if writer is not None:
             writer.close()
     return rows
+
+
+def write_table(table: pa.Table, path: Path) -> None:
+    """Writes a table that stands for itself, as Arrow where the name says so, else as Parquet."""
+    if path.suffix == ".arrow":
+        with pa.OSFile(str(path), "wb") as file, pa.ipc.new_file(file, table.schema) as writer:
+            writer.write_table(table)
+    else:
+        pq.write_table(table, path, compression="zstd", compression_level=1, write_page_checksum=True)
 
 
 def read(path: Path) -> pa.Table:
@@ -120,7 +130,9 @@ def to_arrow(kind: str, data: bytes, categories: pa.Array | None) -> pa.Array:
     """One column of one batch."""
     values = np.frombuffer(data, NUMPY[kind])
     if categories is not None:
-        return pa.DictionaryArray.from_arrays(pa.array(values.astype(np.int32)), categories)
+        none = values == NO_CODE
+        codes = np.where(none, 0, values).astype(np.int32)
+        return pa.DictionaryArray.from_arrays(pa.array(codes, mask=none if none.any() else None), categories)
     if kind == "u64":
         null = values == NULL_U64
     elif kind == "f64":

@@ -130,6 +130,8 @@ class Bars(Watch):
 
     def on_done(self, job: Job) -> None:
         self.progress.update(self.tasks[job.label], visible=False)
+        if job.told:
+            self.progress.console.print(job.told, markup=False)
 
 
 class Lines(Watch):
@@ -155,6 +157,8 @@ class Lines(Watch):
     def on_done(self, job: Job) -> None:
         how = "stopped after" if job.cut_short else "done in"
         self.say(f"{job.label}: {how} {span(job.wall_s)}")
+        if job.told:
+            self.say(job.told)
 
     def say(self, line: str) -> None:
         self.last = time.monotonic()
@@ -162,7 +166,8 @@ class Lines(Watch):
 
 
 def found(job: Job) -> str:
-    return f"{job.label}: finished before; not simulated again"
+    without = "" if job.events is None else f"; no events in {job.events.place}"
+    return f"{job.label}: finished before; not simulated again{without}"
 
 
 def rate(job: Job) -> str:

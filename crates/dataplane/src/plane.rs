@@ -5,7 +5,7 @@ use crate::held::{Assigned, Held};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
-use backwater_types::{ControlFrame, DropReason, Extension, Frame, Instant, Kind, Packet, PortId, QueueId};
+use backwater_types::{ControlFrame, DropReason, Extension, FlowName, Frame, Instant, Kind, Packet, PortId, QueueId};
 
 /// What happens to a switch. Calls come in the order of time.
 pub trait DataPlane: Send + 'static {
@@ -88,6 +88,8 @@ pub trait DataPlane: Send + 'static {
 pub struct Received {
     /// `None`: it was queued.
     pub dropped: Option<DropReason>,
+    /// The data queue it joined; 0 where it joined none.
+    pub queue: QueueId,
     /// A control frame, or a notice of a drop, now waits at this port.
     pub control_on: Option<PortId>,
 }
@@ -134,6 +136,9 @@ pub trait Readings {
     fn assigned(&self, port: PortId) -> Assigned;
     /// Flows kept apart from the others because a neighbour paused them.
     fn isolated_flows(&self) -> u32;
+    /// Whether data of this flow in `queue` of `port` may not leave, whatever the scheduler says: a neighbour holds the port, the
+    /// queue or the flow.
+    fn is_held(&self, port: PortId, queue: QueueId, flow: FlowName) -> bool;
     /// Recounts everything from the packets held. For test builds: it walks every queue.
     ///
     /// # Errors

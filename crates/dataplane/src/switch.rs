@@ -9,7 +9,7 @@ use crate::buffer::cells::Cells;
 use crate::buffer::ring::Ring;
 use crate::buffer::{Buffer, Pool};
 use crate::canonical::Canonical;
-use crate::held::{Assigned, Held, Resident};
+use crate::held::{Assigned, Choice, Held, Resident};
 use crate::marking::Ns3Draws;
 use crate::plane::{DataPlane, Departed, Readings, Received, Sent};
 use crate::policy::Policy;
@@ -21,7 +21,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use backwater_types::hash::{self, Stream};
 use backwater_types::{
-    ControlFrame, DropReason, Extension, Frame, Instant, Kind, LinkShape, Packet, PortId, QueueId, flags,
+    ControlFrame, DropReason, Extension, FlowName, Frame, Instant, Kind, LinkShape, Packet, PortId, QueueId, flags,
 };
 use core::hash::{Hash, Hasher};
 
@@ -103,7 +103,7 @@ impl<P: Policy, E: Extension> Switch<P, E> {
             let notice = Packet { kind: Kind::DropNotice, dst, src, wire, flags: 0, ..*packet };
             self.ports[ingress as usize].acks.push_back(notice.into());
         }
-        Received { dropped: Some(reason), control_on: told.map(|_| ingress) }
+        Received { dropped: Some(reason), queue: 0, control_on: told.map(|_| ingress) }
     }
 
     /// Drops all that waits at `port`; ports that may now have something to send are appended to `kicked`.
@@ -170,11 +170,11 @@ impl<P: Policy, E: Extension> DataPlane for Switch<P, E> {
         let port = &mut self.ports[egress as usize];
         if E::CREDITED && packet.kind == Kind::Credit {
             let held = E::hold(&mut port.telemetry, packet);
-            return Received { dropped: (!held).then_some(DropReason::Credit), control_on: None };
+            return Received { dropped: (!held).then_some(DropReason::Credit), queue: 0, control_on: None };
         }
         if packet.kind != Kind::Data && !self.acks_with_data {
             port.acks.push_back(*packet);
-            return Received { dropped: None, control_on: None };
+            return Received { dropped: None, queue: 0, control_on: None };
         }
         let wire = packet.wire as u64;
         let mut choice = self.policy.choose(now, packet, egress, &port.queues, &mut self.rng);
@@ -202,7 +202,8 @@ impl<P: Policy, E: Extension> DataPlane for Switch<P, E> {
         let told = self.policy.on_enqueue(now, packet, &mut held, egress, &mut choice, &port.queues);
         port.queues.push(&mut self.cells, choice.queue, packet, held, now);
         self.policy.on_joined(egress, choice.queue, &mut port.queues, &mut self.cells);
-        Received { dropped: None, control_on: told.map(|(port, frame)| self.queue_frame(port, frame)) }
+        let control_on = told.map(|(port, frame)| self.queue_frame(port, frame));
+        Received { dropped: None, queue: choice.queue, control_on }
     }
 
     fn transmit(&mut self, now: Instant, port: PortId) -> Option<Sent<E>> {
@@ -443,6 +444,11 @@ impl<P: Policy, E: Extension> Readings for Switch<P, E> {
 
     fn isolated_flows(&self) -> u32 {
         self.policy.isolated_flows()
+    }
+
+    fn is_held(&self, port: PortId, queue: QueueId, flow: FlowName) -> bool {
+        let choice = Choice { queue, tag: self.policy.record_of(port, flow), fresh: false };
+        !self.policy.may_send(port) || self.ports[port as usize].queues.is_paused(choice)
     }
 
     fn audit(&self) -> Result<(), String> {

@@ -1,5 +1,6 @@
 //! A NIC that is one FIFO: what a flow may send waits in it, up to [`NicParams::buffer`]; more is dropped.
 
+use crate::flows::Flow;
 use crate::nic::{Context, Nic, ONLY_PORT};
 use crate::params::{NicParams, NicSetup};
 use crate::timers::Timers;
@@ -7,7 +8,7 @@ use alloc::vec::Vec;
 use backwater_dataplane::{PausedPorts, Red, Ring};
 use backwater_transport::{Next, Sender};
 use backwater_types::hash::Stream;
-use backwater_types::{ControlFrame, Extension, Frame, Instant, Packet, flags};
+use backwater_types::{ControlFrame, Extension, Frame, Instant, Kind, Packet, QueueId, flags};
 
 /// The NIC.
 pub struct Fifo<E = ()> {
@@ -110,6 +111,14 @@ impl<S: Sender> Nic<S> for Fifo<S::Extension> {
     #[inline(always)]
     fn sendable(&self) -> bool {
         !self.replies.is_empty() || (self.paused.may_send(ONLY_PORT) && !self.queue.is_empty())
+    }
+
+    fn held(&self, _flow: &Flow<S, Place>) -> Option<QueueId> {
+        (!self.paused.may_send(ONLY_PORT)).then_some(0)
+    }
+
+    fn holds_packet_of(&self, flow: u32) -> bool {
+        self.queue.iter().any(|packet| packet.flow == flow && packet.kind == Kind::Data)
     }
 
     fn on_control(&mut self, _cx: &mut Context<S, Place>, frame: ControlFrame) {

@@ -5,7 +5,7 @@
 //! pause; which of them sends hangs on nothing but what is left of it. Replies go before data. Of flows with as much left that goes
 //! first which started first.
 
-use crate::flows::Flows;
+use crate::flows::{Flow, Flows};
 use crate::nic::{Context, Nic, ONLY_PORT};
 use crate::params::{NicParams, NicSetup};
 use crate::timers::Timers;
@@ -151,6 +151,11 @@ impl<S: Sender> Nic<S> for LeastLeft<S::Extension> {
     #[inline(always)]
     fn sendable(&self) -> bool {
         !self.replies.is_empty() || (self.may_send() && !self.waiting.minus(&self.queues.closed()).is_empty())
+    }
+
+    fn held(&self, flow: &Flow<S, Place>) -> Option<QueueId> {
+        let closed = flow.nic.joined && self.queues.closed().contains(flow.nic.queue.into());
+        (closed || !self.may_send()).then_some(flow.nic.queue)
     }
 
     fn on_control(&mut self, cx: &mut Context<S, Place>, frame: ControlFrame) {

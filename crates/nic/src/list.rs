@@ -23,7 +23,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use backwater_dataplane::Ring;
 use backwater_transport::{Dctcp, GoBackNSender, Next, Sender};
-use backwater_types::{ControlFrame, Extension, Frame, Instant};
+use backwater_types::{ControlFrame, Extension, Frame, Instant, QueueId};
 
 /// The NIC.
 pub struct List<E = ()> {
@@ -154,6 +154,11 @@ impl<S: Sender> Nic<S> for List<S::Extension> {
     #[inline(always)]
     fn sendable(&self) -> bool {
         !self.replies.is_empty() || self.pairs.count > 0
+    }
+
+    fn held(&self, flow: &Flow<S, Place>) -> Option<QueueId> {
+        let class = flow.source.class();
+        self.paused.hold(class).then_some(class.into())
     }
 
     fn on_control(&mut self, _cx: &mut Context<S, Place>, frame: ControlFrame) {

@@ -1,9 +1,9 @@
 //! The interface of a NIC: which flow sends next, and when.
 
-use crate::flows::Flows;
+use crate::flows::{Flow, Flows};
 use crate::params::{NicParams, NicSetup};
 use backwater_transport::Sender;
-use backwater_types::{ControlFrame, Frame, Instant, Packet, PortId, SerTime};
+use backwater_types::{ControlFrame, Frame, Instant, Packet, PortId, QueueId, SerTime};
 
 /// A NIC has one port; what tells ports apart knows it by this number.
 pub(crate) const ONLY_PORT: PortId = 0;
@@ -43,6 +43,12 @@ pub trait Nic<S: Sender>: Send + Sized {
     }
     /// Whether the link should be looked at when it is free.
     fn sendable(&self) -> bool;
+    /// The queue of a flow whose packets a neighbour holds, whatever its sender may do; `None` if none does.
+    fn held(&self, flow: &Flow<S, Self::Flow>) -> Option<QueueId>;
+    /// Whether a packet that it took of the flow of this number still waits in it.
+    fn holds_packet_of(&self, _flow: u32) -> bool {
+        false
+    }
     /// A frame of the switch.
     fn on_control(&mut self, cx: &mut Context<S, Self::Flow>, frame: ControlFrame);
     /// The link went down or came up: nothing is held.

@@ -3,7 +3,7 @@
 //! Replies go before data, and where they are in its class a pause of the port holds them too. A flow is in the ring of its
 //! queue while it may send, or waits for its pace, or for its sender.
 
-use crate::flows::Flows;
+use crate::flows::{Flow, Flows};
 use crate::nic::{Context, Nic, ONLY_PORT};
 use crate::params::{NicParams, NicSetup};
 use crate::timers::Timers;
@@ -154,6 +154,11 @@ impl<S: Sender> Nic<S> for Rings<S::Extension> {
     #[inline(always)]
     fn sendable(&self) -> bool {
         (!self.replies.is_empty() && self.may_reply()) || (self.may_send() && self.queues.sendable())
+    }
+
+    fn held(&self, flow: &Flow<S, Place<S::Due>>) -> Option<QueueId> {
+        let closed = flow.nic.joined && self.queues.closed().contains(flow.nic.queue.into());
+        (flow.nic.paused || closed || !self.may_send()).then_some(flow.nic.queue)
     }
 
     fn on_control(&mut self, cx: &mut Context<S, Place<S::Due>>, frame: ControlFrame) {

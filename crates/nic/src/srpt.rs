@@ -3,14 +3,14 @@
 //! Source: Montazeri et al., SIGCOMM 2018, section 3.2. Replies go before data. Of flows with as much left that goes first which
 //! started first.
 
-use crate::flows::Flows;
+use crate::flows::{Flow, Flows};
 use crate::nic::{Context, Nic, ONLY_PORT};
 use crate::params::{NicParams, NicSetup};
 use crate::timers::Timers;
 use alloc::vec::Vec;
 use backwater_dataplane::{PausedPorts, Ring};
 use backwater_transport::{Next, Sender};
-use backwater_types::{ControlFrame, Extension, Frame, Instant};
+use backwater_types::{ControlFrame, Extension, Frame, Instant, QueueId};
 
 /// The NIC.
 pub struct Srpt<E = ()> {
@@ -132,6 +132,10 @@ impl<S: Sender> Nic<S> for Srpt<S::Extension> {
     #[inline(always)]
     fn sendable(&self) -> bool {
         !self.replies.is_empty() || (self.paused.may_send(ONLY_PORT) && !self.ready.is_empty())
+    }
+
+    fn held(&self, _flow: &Flow<S, Place>) -> Option<QueueId> {
+        (!self.paused.may_send(ONLY_PORT)).then_some(0)
     }
 
     fn on_control(&mut self, _cx: &mut Context<S, Place>, frame: ControlFrame) {

@@ -2,11 +2,12 @@
 //!
 //! Credits go after other replies and before data, when their time has come; until then data goes.
 
+use crate::flows::Flow;
 use crate::nic::{Context, Nic};
 use crate::params::{NicParams, NicSetup};
 use alloc::vec::Vec;
 use backwater_transport::Sender;
-use backwater_types::{ControlFrame, Extension, Frame, Instant, Kind, Packet};
+use backwater_types::{ControlFrame, Extension, Frame, Instant, Kind, Packet, QueueId};
 
 /// The NIC, around one that takes at once what flows may send.
 pub struct Throttled<N, E: Extension> {
@@ -74,6 +75,14 @@ impl<S: Sender, N: Nic<S>> Nic<S> for Throttled<N, S::Extension> {
     #[inline(always)]
     fn sendable(&self) -> bool {
         self.nic.sendable() || S::Extension::credit_due(&self.port) != Instant::NEVER
+    }
+
+    fn held(&self, flow: &Flow<S, N::Flow>) -> Option<QueueId> {
+        self.nic.held(flow)
+    }
+
+    fn holds_packet_of(&self, flow: u32) -> bool {
+        self.nic.holds_packet_of(flow)
     }
 
     fn on_control(&mut self, cx: &mut Context<S, N::Flow>, frame: ControlFrame) {

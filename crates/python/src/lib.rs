@@ -3,6 +3,7 @@
 use backwater_deadlock::{self as deadlock, Backpressure, Failures};
 use backwater_scenario as scenario;
 use backwater_sim::measure::{estimate, preview, summary, tables};
+use backwater_sim::record::Wanted;
 use backwater_sim::shortened;
 use backwater_sim::{Simulation, Watch};
 use pyo3::create_exception;
@@ -62,20 +63,33 @@ fn known(computations: Option<&str>) -> PyResult<scenario::Computations> {
         .map_or(Ok(scenario::Computations::default()), |text| scenario::Computations::from_json(text).map_err(refused))
 }
 
-/// Starts a run on threads of its own.
+/// Starts a run on threads of its own, and records what is asked for beside: flows, each with when it reaches its receiver, for which
+/// the run is on one thread; events from, until (picoseconds) and at most so many.
 #[pyfunction]
-fn start(py: Python<'_>, scenario_json: &str, threads: usize) -> PyResult<Run> {
-    py.detach(|| begin(scenario_json, threads))
+#[pyo3(signature = (scenario_json, threads, explain=Vec::new(), events=None))]
+fn start(
+    py: Python<'_>,
+    scenario_json: &str,
+    threads: usize,
+    explain: Vec<(u32, u64)>,
+    events: Option<(u64, u64, usize)>,
+) -> PyResult<Run> {
+    let threads = if explain.is_empty() { threads } else { 1 };
+    let wanted = Wanted::in_ps(explain, events);
+    py.detach(|| begin(scenario_json, threads, wanted))
 }
 
-fn begin(scenario_json: &str, threads: usize) -> PyResult<Run> {
+fn begin(scenario_json: &str, threads: usize, wanted: Wanted) -> PyResult<Run> {
     let scenario = scenario::from_json(scenario_json).map_err(refused)?;
     let watch = Arc::new(Watch::default());
     let (send, done) = mpsc::channel();
     let shared = watch.clone();
     let until = shortened(&scenario, &scenario::topology::expand(&scenario.topology)).run.duration.0;
     std::thread::spawn(move || {
-        let run = || Simulation::new(&scenario, threads).run(&shared);
+        let run = || {
+            let simulation = Simulation::new(&scenario, threads);
+            if wanted.is_nothing() { simulation.run(&shared) } else { simulation.record(&wanted, &shared) }
+        };
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
         let text = |e: Box<dyn std::any::Any + Send>| match e.downcast::<String>() {
             Ok(text) => *text,
@@ -170,12 +184,18 @@ impl Outcome {
         self.inner.digest.to_json().to_string()
     }
 
+    /// Events in the span that there was no room for.
+    #[getter]
+    fn events_left_out(&self) -> u64 {
+        self.inner.recorded.events_left_out
+    }
+
     /// The numbers that fit on a page, as JSON.
     fn summary(&self, py: Python<'_>) -> PyResult<String> {
         py.detach(|| json(&summary::summary(&self.inner)))
     }
 
-    /// Names of the tables.
+    /// Names of the tables that every run writes.
     fn tables(&self) -> Vec<&'static str> {
         tables::SCHEMA.iter().map(|(name, _)| *name).collect()
     }
@@ -196,7 +216,7 @@ impl Outcome {
 
     /// The names that the codes of a column stand for, or `None` for numbers.
     fn categories(&self, table: &str, column: &str) -> Option<Vec<String>> {
-        let columns = tables::SCHEMA.iter().find(|(name, _)| *name == table)?.1;
+        let columns = tables::SCHEMA.iter().chain(tables::RECORDED).find(|(name, _)| *name == table)?.1;
         columns.iter().find(|(name, kind, ..)| *name == column && *kind == "cat")?;
         tables::categories(&self.inner, column)
     }

@@ -7,6 +7,7 @@
 //! | `net` | links, routes and switches, their event queues and counters; a network built from a scenario |
 //! | `engine` | the event loop: windows, threads, samples |
 //! | [`measure`] | what a run leaves: outcomes, tables, summaries, digests, ideal completion times |
+//! | [`record`] | what is recorded on request: why flows were slow, single events |
 //! | `compat` | conventions of other simulators |
 
 mod compat;
@@ -16,6 +17,7 @@ pub mod measure;
 mod net;
 pub mod observe;
 mod planes;
+pub mod record;
 mod simulation;
 pub mod workload;
 

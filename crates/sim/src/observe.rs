@@ -1,27 +1,62 @@
 //! Hooks that checks and tests hang on. The default does nothing and costs nothing.
 
-use backwater_dataplane::Departed;
-use backwater_types::{ControlFrame, DropReason, Instant, Packet, PortId};
+use crate::workload::Flow;
+use backwater_dataplane::{Departed, Readings};
+use backwater_types::{ControlFrame, DropReason, Instant, Packet, PortId, QueueId};
 use std::any::Any;
+
+/// Where a packet joined a queue.
+#[derive(Clone, Copy, Debug)]
+pub struct Joined {
+    /// The port it came by.
+    pub ingress: PortId,
+    /// The port it leaves by.
+    pub egress: PortId,
+    /// Its queue there.
+    pub queue: QueueId,
+    /// Because of it a control frame now waits at this port.
+    pub control_on: Option<PortId>,
+}
+
+/// What keeps a flow from sending, as its host sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stand {
+    /// Nothing but the link.
+    Ready,
+    /// A neighbour holds this queue of the NIC, or the flow itself.
+    Held(QueueId),
+    /// Its pace, until then.
+    Paced(Instant),
+    /// Its sender: a window, credits or grants, or nothing that is left to send.
+    Blocked,
+}
 
 /// Sees what happens at the nodes of one partition. Nodes are numbered as in the graph.
 pub trait Observer: Send + Any {
+    /// A flow starts, in this slot of its host.
+    fn flow_started(&mut self, _now: Instant, _flow: &Flow, _slot: u32) {}
+    /// An event at `host` has been handled; `stand` says how the flow of a slot and a number stands.
+    fn host_settled(&mut self, _now: Instant, _host: usize, _stand: &dyn Fn(u32, u32) -> Stand) {}
     /// A host puts a packet on its link.
     fn host_sent(&mut self, _now: Instant, _host: usize, _packet: &Packet) {}
     /// A packet reached the host it is for.
     fn host_received(&mut self, _now: Instant, _host: usize, _packet: &Packet) {}
-    /// A packet joined a queue of `egress`.
-    fn enqueued(&mut self, _now: Instant, _switch: usize, _egress: PortId, _packet: &Packet) {}
+    /// A packet joined a queue.
+    fn enqueued(&mut self, _now: Instant, _switch: usize, _joined: Joined, _packet: &Packet) {}
     /// A frame left by `port`.
     fn departed(&mut self, _now: Instant, _switch: usize, _port: PortId, _packet: &Packet, _sent: &Departed) {}
     /// A packet was dropped at a node or lost on the link it was put on.
     fn dropped(&mut self, _now: Instant, _node: usize, _packet: &Packet, _reason: DropReason) {}
     /// A neighbour's frame came in by `port`.
     fn controlled(&mut self, _now: Instant, _node: usize, _port: PortId, _frame: ControlFrame) {}
-    /// A link of `switch` failed or came back.
-    fn link_changed(&mut self, _now: Instant, _switch: usize, _port: PortId) {}
-    /// An event at `switch` has been handled; `audit` recounts its state.
-    fn settled(&mut self, _now: Instant, _switch: usize, _audit: &dyn Fn() -> Result<(), String>) {}
+    /// A link of `switch` failed, or came back if `up`.
+    fn link_changed(&mut self, _now: Instant, _switch: usize, _port: PortId, _up: bool) {}
+    /// The link of `host` failed or came back: nothing holds its NIC.
+    fn released(&mut self, _now: Instant, _host: usize) {}
+    /// The timer of `switch` runs.
+    fn woke(&mut self, _now: Instant, _switch: usize) {}
+    /// An event at `switch` has been handled.
+    fn settled(&mut self, _now: Instant, _switch: usize, _plane: &dyn Readings) {}
 }
 
 /// Sees nothing.
@@ -30,37 +65,77 @@ pub struct Nobody;
 
 impl Observer for Nobody {}
 
+/// Hands each event on to those of an iterator.
+macro_rules! hand_on {
+    ($self:ident => $to:expr) => {
+        #[inline(always)]
+        fn flow_started(&mut $self, now: Instant, flow: &Flow, slot: u32) {
+            $to.for_each(|observer| observer.flow_started(now, flow, slot));
+        }
+
+        #[inline(always)]
+        fn host_settled(&mut $self, now: Instant, host: usize, stand: &dyn Fn(u32, u32) -> Stand) {
+            $to.for_each(|observer| observer.host_settled(now, host, stand));
+        }
+
+        #[inline(always)]
+        fn host_sent(&mut $self, now: Instant, host: usize, packet: &Packet) {
+            $to.for_each(|observer| observer.host_sent(now, host, packet));
+        }
+
+        #[inline(always)]
+        fn host_received(&mut $self, now: Instant, host: usize, packet: &Packet) {
+            $to.for_each(|observer| observer.host_received(now, host, packet));
+        }
+
+        #[inline(always)]
+        fn enqueued(&mut $self, now: Instant, switch: usize, joined: Joined, packet: &Packet) {
+            $to.for_each(|observer| observer.enqueued(now, switch, joined, packet));
+        }
+
+        #[inline(always)]
+        fn departed(&mut $self, now: Instant, switch: usize, port: PortId, packet: &Packet, sent: &Departed) {
+            $to.for_each(|observer| observer.departed(now, switch, port, packet, sent));
+        }
+
+        #[inline(always)]
+        fn dropped(&mut $self, now: Instant, node: usize, packet: &Packet, reason: DropReason) {
+            $to.for_each(|observer| observer.dropped(now, node, packet, reason));
+        }
+
+        #[inline(always)]
+        fn controlled(&mut $self, now: Instant, node: usize, port: PortId, frame: ControlFrame) {
+            $to.for_each(|observer| observer.controlled(now, node, port, frame));
+        }
+
+        #[inline(always)]
+        fn link_changed(&mut $self, now: Instant, switch: usize, port: PortId, up: bool) {
+            $to.for_each(|observer| observer.link_changed(now, switch, port, up));
+        }
+
+        #[inline(always)]
+        fn released(&mut $self, now: Instant, host: usize) {
+            $to.for_each(|observer| observer.released(now, host));
+        }
+
+        #[inline(always)]
+        fn woke(&mut $self, now: Instant, switch: usize) {
+            $to.for_each(|observer| observer.woke(now, switch));
+        }
+
+        #[inline(always)]
+        fn settled(&mut $self, now: Instant, switch: usize, plane: &dyn Readings) {
+            $to.for_each(|observer| observer.settled(now, switch, plane));
+        }
+    };
+}
+
 /// For whoever would rather not be compiled once for each; slower.
 impl Observer for Box<dyn Observer> {
-    fn host_sent(&mut self, now: Instant, host: usize, packet: &Packet) {
-        (**self).host_sent(now, host, packet);
-    }
+    hand_on!(self => std::iter::once(&mut **self));
+}
 
-    fn host_received(&mut self, now: Instant, host: usize, packet: &Packet) {
-        (**self).host_received(now, host, packet);
-    }
-
-    fn enqueued(&mut self, now: Instant, switch: usize, egress: PortId, packet: &Packet) {
-        (**self).enqueued(now, switch, egress, packet);
-    }
-
-    fn departed(&mut self, now: Instant, switch: usize, port: PortId, packet: &Packet, sent: &Departed) {
-        (**self).departed(now, switch, port, packet, sent);
-    }
-
-    fn dropped(&mut self, now: Instant, node: usize, packet: &Packet, reason: DropReason) {
-        (**self).dropped(now, node, packet, reason);
-    }
-
-    fn controlled(&mut self, now: Instant, node: usize, port: PortId, frame: ControlFrame) {
-        (**self).controlled(now, node, port, frame);
-    }
-
-    fn link_changed(&mut self, now: Instant, switch: usize, port: PortId) {
-        (**self).link_changed(now, switch, port);
-    }
-
-    fn settled(&mut self, now: Instant, switch: usize, audit: &dyn Fn() -> Result<(), String>) {
-        (**self).settled(now, switch, audit);
-    }
+/// Whoever looks on, if anybody does.
+impl<O: Observer> Observer for Option<Box<O>> {
+    hand_on!(self => self.iter_mut());
 }

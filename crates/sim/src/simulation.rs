@@ -16,6 +16,7 @@ use crate::net::sites::{pint, sites};
 use crate::net::tree::TIME_LIMIT;
 use crate::observe::{Nobody, Observer};
 use crate::planes::{AnyPlanes, Maker, Plain, Planes};
+use crate::record::{Recorder, Wanted};
 use crate::workload::levels::homa_levels;
 use crate::workload::{Traffic, counted_window};
 use backwater_dataplane::{DataPlane, Ecn, Shape};
@@ -186,7 +187,26 @@ impl<'a> Simulation<'a> {
         if cfg!(debug_assertions) {
             return self.observe_any(|| Nobody, watch).0;
         }
-        let enums = Enums(self, watch);
+        self.run_enums(&|| None, watch).0
+    }
+
+    /// As [`Simulation::run`], and records what is wanted beside: through the enums, so that no other engine is compiled for it.
+    ///
+    /// # Panics
+    /// If flows are to be explained on more threads than one.
+    pub fn record(&self, wanted: &Wanted, watch: &Watch) -> Outcome {
+        assert!(wanted.explain.is_empty() || self.threads == 1, "what a flow waits for is followed on one thread");
+        let recorder = || Some(Box::new(Recorder::new(wanted, &self.scenario, &self.graph)));
+        let (mut outcome, recorders) = match cfg!(debug_assertions) {
+            true => self.observe_any(recorder, watch),
+            false => self.run_enums(&recorder, watch),
+        };
+        outcome.recorded = Recorder::conclude(recorders.into_iter().flatten().map(|recorder| *recorder).collect());
+        outcome
+    }
+
+    fn run_enums(&self, recorder: &dyn Fn() -> Recording, watch: &Watch) -> (Outcome, Vec<Recording>) {
+        let enums = Enums { simulation: self, recorder, watch };
         match self.scenario.host.transport {
             Transport::Tcp => enums.run::<TcpHost>(self.tcp()),
             Transport::Expresspass => enums.run::<ExpressPassHost>(self.expresspass()),
@@ -401,25 +421,32 @@ macro_rules! run_hosts {
     }};
 }
 
+/// What records a partition, if anything does.
+type Recording = Option<Box<Recorder>>;
+
 /// Runs any hosts with switches of enums.
-struct Enums<'a>(&'a Simulation<'a>, &'a Watch);
+struct Enums<'a> {
+    simulation: &'a Simulation<'a>,
+    recorder: &'a dyn Fn() -> Recording,
+    watch: &'a Watch,
+}
 
 impl Enums<'_> {
-    fn run<H: EndHost<Schedule: Windows<H, AnySwitch<ExtensionOf<H>>, Nobody>>>(
+    fn run<H: EndHost<Schedule: Windows<H, AnySwitch<ExtensionOf<H>>, Recording>>>(
         &self,
         transport: H::Params,
-    ) -> Outcome {
-        let memory = self.0.scenario.conventions.memory;
+    ) -> (Outcome, Vec<Recording>) {
+        let memory = self.simulation.scenario.conventions.memory;
         let plane = |shape: &Shape, table: &Switch| planes::any(memory, shape, table);
-        self.0.run_with::<H, _, Nobody>(transport, plane, || Nobody, self.1).0
+        self.simulation.run_with::<H, _, _>(transport, plane, self.recorder, self.watch)
     }
 }
 
 impl Visitor for &Enums<'_> {
-    type Out = Outcome;
+    type Out = (Outcome, Vec<Recording>);
 
-    fn control<C: Control>(self, at: impl Fn(Site) -> C::Params) -> Outcome {
-        run_hosts!(self, self.0, C, at)
+    fn control<C: Control>(self, at: impl Fn(Site) -> C::Params) -> Self::Out {
+        run_hosts!(self, self.simulation, C, at)
     }
 }
 

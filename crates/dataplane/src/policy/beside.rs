@@ -14,7 +14,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use backwater_types::hash::Stream;
-use backwater_types::{ControlFrame, Extension, Instant, Packet, PortId, QueueId};
+use backwater_types::{ControlFrame, Extension, FlowName, Instant, Packet, PortId, QueueId};
 
 /// `P`, with PFC towards some neighbours.
 #[derive(Clone, Debug)]
@@ -147,6 +147,10 @@ impl<P: Policy> Policy for Beside<P> {
 
     fn on_sent(&mut self, now: Instant, port: PortId, queue: QueueId, packet: &Packet, queues: &mut P::Queues) {
         self.policy.on_sent(now, port, queue, packet, queues);
+    }
+
+    fn record_of(&self, port: PortId, flow: FlowName) -> u32 {
+        self.policy.record_of(port, flow)
     }
 
     fn next_timer(&self) -> Instant {

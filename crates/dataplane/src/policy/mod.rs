@@ -16,13 +16,14 @@ pub use flowsail_as_printed::FlowSailAsPrinted;
 pub use pause_by_flow::{BfcByFlow, IdealFlowControl, PauseByFlowParams};
 
 use crate::buffer::cells::Cells;
+use crate::flow_table::NONE;
 use crate::held::{Assigned, Choice, Held, Resident};
 use crate::port::Ports;
 use crate::queues::Queues;
 use crate::shape::Shape;
 use alloc::string::String;
 use backwater_types::hash::Stream;
-use backwater_types::{ControlFrame, Extension, Instant, Packet, PortId, QueueId};
+use backwater_types::{ControlFrame, Extension, FlowName, Instant, Packet, PortId, QueueId};
 
 /// A frame, and the port it goes out of.
 pub type Told = (PortId, ControlFrame);
@@ -133,6 +134,10 @@ pub trait Policy: Clone + Send + 'static {
     /// A data packet of `queue` goes onto the link of `port`, whose queues hold it no longer.
     #[inline(always)]
     fn on_sent(&mut self, _now: Instant, _port: PortId, _queue: QueueId, _packet: &Packet, _queues: &mut Self::Queues) {
+    }
+    /// The record by which a flow is paused at `port`, as a tag of [`Choice`]; [`NONE`] where it has none.
+    fn record_of(&self, _port: PortId, _flow: FlowName) -> u32 {
+        NONE
     }
     /// When [`Policy::on_timer`] wants to run next.
     fn next_timer(&self) -> Instant {

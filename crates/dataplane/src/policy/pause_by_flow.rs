@@ -30,7 +30,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use alloc::{format, vec};
 use backwater_types::hash::Stream;
-use backwater_types::{ControlFrame, Duration, Extension, Instant, Packet, PortId, QueueId, flags};
+use backwater_types::{ControlFrame, Duration, Extension, FlowName, Instant, Packet, PortId, QueueId, flags};
 use core::marker::PhantomData;
 
 /// Parameters of [`PauseByFlow`].
@@ -126,6 +126,10 @@ impl<Q: PausableByFlow> Policy for PauseByFlow<Q> {
             return Choice { queue: self.table[tag].normal_queue(), tag, fresh: false };
         }
         Choice { queue: queues.assign(rng), tag, fresh: true }
+    }
+
+    fn record_of(&self, port: PortId, flow: FlowName) -> u32 {
+        self.table.find(port, flow).unwrap_or(NONE)
     }
 
     fn on_enqueue(

@@ -96,6 +96,7 @@ fn run_host<E: Extension, H: EndHost<Schedule = NodeByNode<E>>, O: Observer>(
             }
             _ => host.timer(w, 0),
         }
+        w.observer.host_settled(now, host.port().id as usize, &|slot, flow| host.stand(params, now, slot, flow));
     }
 }
 
@@ -119,6 +120,6 @@ fn run_switch<D: DataPlane, O: Observer>(
         } else {
             switch.timer(now, fabric, observer);
         }
-        observer.settled(now, switch.id, &|| switch.plane.readings().audit());
+        observer.settled(now, switch.id, switch.plane.readings());
     }
 }

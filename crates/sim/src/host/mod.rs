@@ -14,7 +14,7 @@ pub(crate) use port::{Around, EndHost, HostPort, HostSetup};
 
 use crate::net::node_by_node::NodeByNode;
 use crate::net::schedule::{Agenda, Clock, EventName, Schedule};
-use crate::observe::Observer;
+use crate::observe::{Observer, Stand};
 use crate::workload::{Flow as Arrival, FlowKeys};
 use backwater_nic::{Context, Fifo, Flow, Flows, LeastLeft, List, NewFlow, Nic, Rings, Srpt, Throttled, Timers};
 use backwater_transport::{
@@ -191,6 +191,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> End
             if let Some(flows) = &mut self.port.flows_held {
                 flows.on_link_change(w.now);
             }
+            w.observer.released(w.now, self.port.id as usize);
             at_nic!(self, w, release);
         }
         while self.reroutes.front().is_some_and(|at| *at <= w.now) {
@@ -254,6 +255,20 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> End
     fn unfinished(&self, params: &T::Params, now: Instant, see: &mut dyn FnMut(u32, bool)) {
         for flow in self.flows.iter().filter(|flow| flow.live && !flow.source.is_done()) {
             see(flow.id, matches!(flow.source.peek(params, now), Next::Packet(_)));
+        }
+    }
+
+    fn stand(&self, params: &HostParams<T::Params>, now: Instant, slot: u32, id: u32) -> Stand {
+        let flow = &self.flows[slot];
+        if flow.id != id || !flow.live {
+            return Stand::Blocked;
+        }
+        let next = flow.source.peek(&params.nic.transport, now);
+        match (self.nic.held(flow), next) {
+            (held, Next::Packet(_)) => held.map_or(Stand::Ready, Stand::Held),
+            (held, _) if self.nic.holds_packet_of(id) => held.map_or(Stand::Ready, Stand::Held),
+            (_, Next::NotBefore(at)) => Stand::Paced(at),
+            (_, Next::Blocked) => Stand::Blocked,
         }
     }
 
@@ -328,6 +343,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
         };
         let Arrival { id, dst, size, receiver_slot, class, .. } = arrival;
         let slot = self.flows.add(Flow::new(source, NewFlow { id, dst, size, receiver_slot, class }));
+        w.observer.flow_started(w.now, &arrival, slot);
         self.offer(w, slot);
     }
 

@@ -5,7 +5,7 @@ use crate::net::link::{Fabric, Wire, put_on_wire};
 use crate::net::link_meter::{FlowsHeld, LinkCount};
 use crate::net::schedule::{Agenda, Clock, EventName, Schedule};
 use crate::net::stats::{Drops, PortStats};
-use crate::observe::Observer;
+use crate::observe::{Observer, Stand};
 use crate::workload::{Flow, FlowKeys};
 use backwater_dataplane::Ring;
 use backwater_nic::NicSetup;
@@ -72,6 +72,8 @@ pub trait EndHost: Send + Sized {
     fn add_acknowledged(&self, params: &HostParams<Self::Params>, sum: &mut [u64]);
     /// The flows that have not finished, by number, and whether they may send now but for their NIC.
     fn unfinished(&self, params: &Self::Params, now: Instant, see: &mut dyn FnMut(u32, bool));
+    /// What keeps the flow of this number, in this slot, from sending.
+    fn stand(&self, params: &HostParams<Self::Params>, now: Instant, slot: u32, flow: u32) -> Stand;
     /// Timeouts of TCP, by reason.
     fn timeouts(&self) -> Timeouts {
         Timeouts::default()

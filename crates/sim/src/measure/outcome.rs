@@ -12,6 +12,7 @@ use crate::net::pause_census::Pauses;
 pub use crate::net::stats::Drops;
 use crate::net::stats::PortStats;
 pub use crate::net::switch_node::HeldQueue;
+use crate::record::Recorded;
 use crate::workload::{ENDLESS, Flow, FlowKeys, Traffic, counted_window};
 use backwater_dataplane::{Assigned, DataPlane, PoolCounts};
 use backwater_scenario::model::{Scenario, Slowdown};
@@ -75,6 +76,8 @@ pub struct Outcome {
     pub held: Vec<HeldQueue>,
     /// 256 bits over all of the above, in hex.
     pub digest: Digests,
+    /// What was asked for beside; the digest does not cover it.
+    pub recorded: Recorded,
 }
 
 /// One port of one node.
@@ -198,6 +201,7 @@ impl Outcome {
             stood_still: false,
             held: Vec::new(),
             digest: Digests::default(),
+            recorded: Recorded::default(),
         }
     }
 

@@ -3,6 +3,8 @@
 use crate::measure::outcome::Outcome;
 use crate::measure::summary::bins;
 use crate::net::pause_census::Pauses;
+use crate::record::events::{Event, What};
+use crate::record::journeys::{Wait, Why};
 use backwater_types::DropReason;
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -10,7 +12,7 @@ use std::collections::HashMap;
 /// A column: its name and its values.
 pub type Column = (&'static str, Values);
 
-/// Values of a column. `u64::MAX` and `NaN` stand for none; categories are codes into [`categories`].
+/// Values of a column. `u64::MAX` and `NaN` stand for none; categories are codes into [`categories`], `u16::MAX` for none.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)]
 pub enum Values {
@@ -37,7 +39,7 @@ impl Values {
 /// `(table, [(column, type, unit, description)])`; type `cat` is a name, written as a 16-bit code.
 type Schema = &'static [(&'static str, &'static [(&'static str, &'static str, &'static str, &'static str)])];
 
-/// Every table and column.
+/// Every table that a run writes, and its columns.
 pub const SCHEMA: Schema = &[
     (
         "flows",
@@ -212,18 +214,69 @@ pub const SCHEMA: Schema = &[
     ),
 ];
 
-/// [`SCHEMA`] as JSON: `{table: [{name, type, unit, description}]}`.
+/// What is recorded where it is asked for.
+pub const RECORDED: Schema = &[
+    (
+        "waits",
+        &[
+            ("flow", "u32", "", "number"),
+            ("hop", "u8", "", "links before it: 0 at the source"),
+            ("node", "cat", "", "where its completing packet was"),
+            ("peer", "cat", "", "node that the egress port leads to; at the receiver the switch it came from"),
+            ("queue", "u16", "", "data queue; 0 where there is one"),
+            (
+                "why",
+                "cat",
+                "",
+                "own-packets, queue, other-queues, other-flows, acks-and-frames, paused, transport, recovery, idle, \
+                 transmission, propagation or host-delay: docs/explain.md",
+            ),
+            ("whose", "cat", "", "workload of the packets that went meanwhile, or of the flow it was paused for"),
+            ("sake", "u64", "", "flow whose packet raised the pause; none if not paused or not known"),
+            ("by", "cat", "", "node that paused it"),
+            ("towards", "cat", "", "node that the packet was bound for there that raised the pause"),
+            ("span_ps", "u64", "ps", "how long; of a flow all sum to finish_rx_ps - arrival_ps"),
+        ],
+    ),
+    (
+        "events",
+        &[
+            ("time_ps", "u64", "ps", "when"),
+            ("node", "cat", "", "where"),
+            ("port", "u64", "", "at which port; none of a drop on arrival"),
+            ("peer", "cat", "", "node that the port leads to"),
+            ("queue", "u64", "", "queue that is paused or was left; none if a flow, or all of the port, is meant"),
+            ("flow", "u64", "", "flow that is paused, or of the packet"),
+            (
+                "what",
+                "cat",
+                "",
+                "pause-sent, resume-sent, paused, resumed, marked, link-down, link-up, or dropped- and the reason",
+            ),
+        ],
+    ),
+];
+
+/// [`SCHEMA`] and [`RECORDED`] as JSON: `{table: [{name, type, unit, description}]}`.
 pub fn schema_json() -> Value {
     let column = |(name, kind, unit, description): &(&str, &str, &str, &str)| json!({ "name": name, "type": kind, "unit": unit, "description": description });
-    SCHEMA.iter().map(|(table, columns)| (table.to_string(), columns.iter().map(column).collect::<Value>())).collect()
+    let tables = SCHEMA.iter().chain(RECORDED);
+    tables.map(|(table, columns)| (table.to_string(), columns.iter().map(column).collect::<Value>())).collect()
 }
 
 /// The names that the codes of a column stand for; `None` for a column of numbers.
 pub fn categories(outcome: &Outcome, column: &str) -> Option<Vec<String>> {
     match column {
-        "class" => Some((0..outcome.scenario.workload.len()).map(|c| outcome.class(c).to_string()).collect()),
-        "src" | "dst" | "node" | "peer" => Some(outcome.graph.nodes.iter().map(|n| n.name.clone()).collect()),
+        "class" | "whose" => Some((0..outcome.scenario.workload.len()).map(|c| outcome.class(c).to_string()).collect()),
+        "src" | "dst" | "node" | "peer" | "by" | "towards" => {
+            Some(outcome.graph.nodes.iter().map(|n| n.name.clone()).collect())
+        }
         "reason" => Some(DropReason::ALL.iter().map(|reason| reason.name().to_string()).collect()),
+        "why" => Some(Why::ALL.iter().map(|why| why.name().to_string()).collect()),
+        "what" => {
+            let drops = DropReason::ALL.iter().map(|reason| format!("dropped-{}", reason.name()));
+            Some(What::NAMES.iter().map(|name| name.to_string()).chain(drops).collect())
+        }
         "layer" => Some((0..=u8::MAX).map(|l| format!("layer{l}")).collect()),
         _ => None,
     }
@@ -293,8 +346,46 @@ pub fn table(outcome: &Outcome, name: &str) -> Option<Vec<Column>> {
         "drops" => Some(drops(outcome)),
         "queueing_delay" => Some(queueing_delay(outcome)),
         "scheduled_delay" => Some(scheduled_delay(outcome)),
+        "waits" => Some(waits(outcome)),
+        "events" => Some(events(outcome)),
         _ => None,
     }
+}
+
+fn waits(outcome: &Outcome) -> Vec<Column> {
+    let (waits, peers) = (&outcome.recorded.waits, peers(outcome));
+    let node = |node: Option<u32>| node.map_or(u16::MAX, |node| node as u16);
+    let nodes = |of: &dyn Fn(&Wait) -> Option<u32>| Values::U16(waits.iter().map(|wait| node(of(wait))).collect());
+    vec![
+        ("flow", Values::U32(waits.iter().map(|wait| wait.flow).collect())),
+        ("hop", Values::U8(waits.iter().map(|wait| wait.hop).collect())),
+        ("node", nodes(&|wait| Some(wait.node))),
+        ("peer", nodes(&|wait| peers.get(&(wait.node, wait.port)).copied())),
+        ("queue", Values::U16(waits.iter().map(|wait| wait.queue).collect())),
+        ("why", Values::U16(waits.iter().map(|wait| wait.why as u16).collect())),
+        ("whose", Values::U16(waits.iter().map(|wait| wait.whose.map_or(u16::MAX, u16::from)).collect())),
+        ("sake", Values::U64(waits.iter().map(|wait| wait.sake.map_or(u64::MAX, u64::from)).collect())),
+        ("by", nodes(&|wait| wait.by)),
+        ("towards", nodes(&|wait| wait.towards)),
+        ("span_ps", Values::U64(waits.iter().map(|wait| wait.span.0).collect())),
+    ]
+}
+
+fn events(outcome: &Outcome) -> Vec<Column> {
+    let (events, peers) = (&outcome.recorded.events, peers(outcome));
+    let peer = |event: &Event| event.port.and_then(|port| peers.get(&(event.node, port)).copied());
+    let u64s = |of: &dyn Fn(&Event) -> Option<u64>| {
+        Values::U64(events.iter().map(|event| of(event).unwrap_or(u64::MAX)).collect())
+    };
+    vec![
+        ("time_ps", u64s(&|event| Some(event.at.0))),
+        ("node", Values::U16(events.iter().map(|event| event.node as u16).collect())),
+        ("port", u64s(&|event| event.port.map(u64::from))),
+        ("peer", Values::U16(events.iter().map(|event| peer(event).map_or(u16::MAX, |node| node as u16)).collect())),
+        ("queue", u64s(&|event| event.queue.map(u64::from))),
+        ("flow", u64s(&|event| event.flow.map(u64::from))),
+        ("what", Values::U16(events.iter().map(|event| event.what.code()).collect())),
+    ]
 }
 
 fn slowdown(outcome: &Outcome) -> Vec<Column> {

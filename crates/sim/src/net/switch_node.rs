@@ -9,7 +9,7 @@ use crate::net::pause_census::PauseCensus;
 use crate::net::routes::Routes;
 use crate::net::schedule::{Agenda, EventName, Schedule};
 use crate::net::stats::{Drops, Held, PortStats, Sent};
-use crate::observe::Observer;
+use crate::observe::{Joined, Observer};
 use backwater_dataplane::{DataPlane, Departed};
 use backwater_types::{DropReason, Extension, Frame, Instant, Kind, Packet, PortId, QueueId};
 use std::collections::VecDeque;
@@ -203,7 +203,8 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
             return received.control_on.into_iter().for_each(|port| self.kick(now, port, fabric, observer));
         }
         if as_data {
-            observer.enqueued(now, self.id, egress, &packet);
+            let joined = Joined { ingress, egress, queue: received.queue, control_on: received.control_on };
+            observer.enqueued(now, self.id, joined, &packet);
         }
         if let Some(meters) = &mut self.meters
             && as_data
@@ -280,7 +281,7 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
         }
         let queue = self.plane.pass(now, packet, ingress, egress)?;
         if self.plane.queues_as_data(packet.kind) {
-            observer.enqueued(now, self.id, egress, packet);
+            observer.enqueued(now, self.id, Joined { ingress, egress, queue, control_on: None }, packet);
         }
         Some(queue)
     }
@@ -472,6 +473,7 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
 
     /// The timer has run.
     pub fn timer<O: Observer>(&mut self, now: Instant, fabric: &mut Fabric<S>, observer: &mut O) {
+        observer.woke(now, self.id);
         let mut kicked = std::mem::take(&mut self.kicked);
         self.apply_changes(now, &mut kicked, observer);
         if self.plane.next_timer() <= now {
@@ -492,7 +494,7 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
             };
             self.epoch = change.epoch;
             for (port, up) in change.ports {
-                observer.link_changed(now, self.id, port);
+                observer.link_changed(now, self.id, port, up);
                 self.held[port as usize].on_link_change(now);
                 if let Some(flows) = self.flows_held.get_mut(port as usize) {
                     flows.on_link_change(now);

@@ -8,6 +8,7 @@ mod collectives;
 mod conformance;
 mod deadlock;
 mod determinism;
+mod explain;
 mod expresspass;
 mod flaps;
 mod healing;

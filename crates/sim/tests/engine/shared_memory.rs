@@ -4,7 +4,7 @@
 use crate::common::{run, scenario};
 use backwater_dataplane::Departed;
 use backwater_scenario::Scenario;
-use backwater_sim::observe::Observer;
+use backwater_sim::observe::{Joined, Observer};
 use backwater_sim::{Outcome, Simulation, Watch};
 use backwater_types::{Instant, Kind, Packet, PortId, flags};
 use std::collections::BTreeMap;
@@ -103,8 +103,8 @@ impl ByClass {
 }
 
 impl Observer for ByClass {
-    fn enqueued(&mut self, now: Instant, switch: usize, egress: PortId, packet: &Packet) {
-        self.count(now, (switch, egress, packet.class), packet.wire as i64);
+    fn enqueued(&mut self, now: Instant, switch: usize, joined: Joined, packet: &Packet) {
+        self.count(now, (switch, joined.egress, packet.class), packet.wire as i64);
     }
 
     fn departed(&mut self, now: Instant, switch: usize, port: PortId, packet: &Packet, sent: &Departed) {

@@ -163,6 +163,7 @@ where
                             host.strike(w, Clock { slot, flow, number });
                         }
                     }
+                    observer.host_settled(now, node, &|slot, flow| host.stand(params, now, slot, flow));
                 } else {
                     let switch = &mut nodes.switches[node - hosts];
                     match what {
@@ -171,7 +172,7 @@ where
                         What::Timer => switch.timer(now, fabric, observer),
                         What::Clock => unreachable!("flows are at hosts"),
                     }
-                    observer.settled(now, switch.id, &|| switch.plane.readings().audit());
+                    observer.settled(now, switch.id, switch.plane.readings());
                 }
             }
             if start >= end {
@@ -184,6 +185,8 @@ where
                 let w = &mut Around { now, params, fabric, finished, observer };
                 host.start(w, flow);
                 host.started(w);
+                let id = usize::from(flow.src);
+                observer.host_settled(now, id, &|slot, flow| host.stand(params, now, slot, flow));
             }
         }
     }

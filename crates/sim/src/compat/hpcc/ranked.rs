@@ -416,6 +416,8 @@ impl<E: Extension, H: EndHost<Schedule = Ranked<E>>, F: FnMut(Instant, Finished)
                 }
             }
         }
+        let (now, id) = (w.now, host.port().id as usize);
+        observer.host_settled(now, id, &|slot, flow| host.stand(params, now, slot, flow));
     }
 }
 
@@ -470,6 +472,6 @@ impl<E: Extension, D: DataPlane<Extension = E>, O: Observer> Node<E, 64> for AtS
             now = fabric.schedule.ranks.come(at, switch.agenda.take_timer(leaf).stamp);
             switch.timer(now, fabric, *observer);
         }
-        observer.settled(now, switch.id, &|| switch.plane.readings().audit());
+        observer.settled(now, switch.id, switch.plane.readings());
     }
 }

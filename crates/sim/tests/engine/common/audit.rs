@@ -28,8 +28,8 @@
 
 use super::memory::Memory;
 use super::watched::Sheets;
-use backwater_dataplane::Departed;
 use backwater_dataplane::flow_table::LAPSE;
+use backwater_dataplane::{Departed, Readings};
 use backwater_scenario::model::{
     Assignment, Backpressure, BufferSize, Connections, LossRecovery, Marks, Memory as SwitchMemory, Residue, Scenario,
     Switch, Transport,
@@ -37,7 +37,7 @@ use backwater_scenario::model::{
 use backwater_scenario::topology::Graph;
 use backwater_schemes::build::ser_time;
 use backwater_sim::Outcome;
-use backwater_sim::observe::Observer;
+use backwater_sim::observe::{Joined, Observer};
 use backwater_sim::ports;
 use backwater_sim::workload::ENDLESS;
 use backwater_types::{ControlFrame, DropReason, Duration, Instant, Kind, Packet, PortId, QueueId, SerTime, flags};
@@ -833,7 +833,8 @@ impl Observer for Audit {
         }
     }
 
-    fn enqueued(&mut self, now: Instant, switch: usize, egress: PortId, packet: &Packet) {
+    fn enqueued(&mut self, now: Instant, switch: usize, joined: Joined, packet: &Packet) {
+        let egress = joined.egress;
         if let Some(ingress) = self.last_hop.get(&(packet.flow, switch)) {
             self.came.insert((switch, *ingress, packet.upstream_queue));
             self.came_flows.insert((switch, *ingress, packet.flow));
@@ -987,15 +988,15 @@ impl Observer for Audit {
         }
     }
 
-    fn link_changed(&mut self, now: Instant, switch: usize, port: PortId) {
+    fn link_changed(&mut self, now: Instant, switch: usize, port: PortId, _up: bool) {
         self.count("link changes");
         self.sync(switch);
         self.held.entry((switch, port)).or_default().clear(now);
         self.held_flows.remove(&(switch, port));
     }
 
-    fn settled(&mut self, now: Instant, switch: usize, audit: &dyn Fn() -> Result<(), String>) {
-        if let Err(text) = audit() {
+    fn settled(&mut self, now: Instant, switch: usize, plane: &dyn Readings) {
+        if let Err(text) = plane.audit() {
             self.fault(now, Fault::Recount, || format!("switch {switch}: {text}"));
         }
         self.sync(switch);

@@ -10,7 +10,7 @@ use backwater_sim::Outcome;
 use backwater_types::{BitsPerSec, Duration, Instant};
 
 /// A dumbbell with three flows across and one back, of 200 KB each, and small ones that come later.
-fn crowd(more: &str) -> String {
+pub(super) fn crowd(more: &str) -> String {
     let flow = |start: u64, src: u64, dst: u64, bytes: u64| {
         format!("  {{ start = \"{start} ns\", src = \"host{src}\", dst = \"host{dst}\", bytes = \"{bytes} B\" }},\n")
     };
@@ -36,7 +36,7 @@ fn sound(name: &str, scenario: &Scenario) -> (Outcome, Report) {
     (outcome, report)
 }
 
-fn lossy(share: f64) -> String {
+pub(super) fn lossy(share: f64) -> String {
     let link =
         |a: &str, b: &str| format!("[[fault]]\nlink = [\"{a}\", \"{b}\"]\nloss = {share}\ncontrol_loss = {share}\n");
     link("switch0", "switch1") + &link("host0", "switch0")

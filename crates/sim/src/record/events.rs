@@ -1,0 +1,301 @@
+//! Single events of a run, in a span of it: pauses, drops, marks and changes of links.
+//!
+//! Bounded: of more events than there is room for the first are kept, by time and node, and the others counted. Which these are does
+//! not depend on threads: each partition keeps its own first ones, and the first of all are among them.
+
+use crate::observe::{Joined, Stand};
+use crate::workload::Flow;
+use backwater_dataplane::{Departed, Readings};
+use backwater_types::{ControlFrame, DropReason, Instant, Kind, Packet, PortId, QueueId, flags};
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+/// What is to be recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EventsWanted {
+    /// From then on.
+    pub from: Instant,
+    /// Up to then.
+    pub until: Instant,
+    /// No more than so many.
+    pub at_most: usize,
+}
+
+/// Something that happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// When.
+    pub at: Instant,
+    /// Where.
+    pub node: u32,
+    /// At which of its ports; of a drop on arrival `None`.
+    pub port: Option<PortId>,
+    /// The queue that is paused or that a packet left; `None` if the port (PFC) or a flow is meant.
+    pub queue: Option<QueueId>,
+    /// The flow that is paused, or whose packet it was.
+    pub flow: Option<u32>,
+    /// What.
+    pub what: What,
+}
+
+/// What happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// A frame left that asks the neighbour to pause.
+    PauseSent,
+    /// Or to go on.
+    ResumeSent,
+    /// A neighbour's pause holds this port, or a queue or flow of it.
+    Paused,
+    /// It does no more.
+    Resumed,
+    /// A packet was marked as it left its queue.
+    Marked,
+    /// A packet was dropped here, or lost on the link it was put on.
+    Dropped(DropReason),
+    /// The link of this port failed.
+    LinkDown,
+    /// It came back.
+    LinkUp,
+}
+
+impl What {
+    /// Its names in tables; those of drops follow, in the order of the reasons.
+    pub const NAMES: [&'static str; 7] =
+        ["pause-sent", "resume-sent", "paused", "resumed", "marked", "link-down", "link-up"];
+
+    /// The number of its name among [`What::NAMES`] and the drops behind them.
+    pub fn code(self) -> u16 {
+        match self {
+            What::PauseSent => 0,
+            What::ResumeSent => 1,
+            What::Paused => 2,
+            What::Resumed => 3,
+            What::Marked => 4,
+            What::LinkDown => 5,
+            What::LinkUp => 6,
+            What::Dropped(reason) => What::NAMES.len() as u16 + reason as u16,
+        }
+    }
+}
+
+/// What a pause holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Hold {
+    Queue(QueueId),
+    Flow(u32),
+    /// PFC: a class; one accounting holds all of the port.
+    Class(u8),
+}
+
+/// Records those of one partition.
+#[derive(Clone, Debug)]
+pub(crate) struct Events {
+    wanted: EventsWanted,
+    hosts: usize,
+    list: Vec<Event>,
+    /// All in the span, kept or not.
+    seen: u64,
+    /// What is later finds no room: by time and node.
+    horizon: (Instant, u32),
+    /// What is held, by port.
+    held: HashMap<(usize, PortId), BTreeSet<Hold>>,
+    /// Packets in switches that were marked before they came: switch, flow, sequence number.
+    marked_before: HashSet<(usize, u32, u32)>,
+}
+
+impl Events {
+    pub(crate) fn new(wanted: EventsWanted, hosts: usize) -> Events {
+        let horizon = (Instant::NEVER, u32::MAX);
+        let (held, marked_before) = (HashMap::new(), HashSet::new());
+        Events { wanted, hosts, list: Vec::new(), seen: 0, horizon, held, marked_before }
+    }
+
+    /// The first of all, in order, and how many there were beyond.
+    pub(crate) fn merged(parts: Vec<Events>) -> (Vec<Event>, u64) {
+        let seen: u64 = parts.iter().map(|part| part.seen).sum();
+        let at_most = parts.first().map_or(0, |part| part.wanted.at_most);
+        let mut list: Vec<Event> = parts.into_iter().flat_map(|part| part.list).collect();
+        list.sort_by_key(order);
+        list.truncate(at_most);
+        let left_out = seen - list.len() as u64;
+        (list, left_out)
+    }
+
+    fn push(&mut self, event: Event) {
+        if event.at < self.wanted.from || event.at >= self.wanted.until {
+            return;
+        }
+        self.seen += 1;
+        if order(&event) > self.horizon {
+            return;
+        }
+        self.list.push(event);
+        if self.list.len() >= 2 * self.wanted.at_most.max(1) {
+            // Stable: events of a node at one instant stay in their order.
+            self.list.sort_by_key(order);
+            self.list.truncate(self.wanted.at_most);
+            self.horizon = self.list.last().map_or((Instant::ZERO, 0), order);
+        }
+    }
+
+    /// A frame leaves; repetitions of what holds are none.
+    fn sent(&mut self, now: Instant, node: usize, port: PortId, frame: ControlFrame) {
+        let (hold, what) = match frame {
+            ControlFrame::Pause(queue) => (Hold::Queue(queue), What::PauseSent),
+            ControlFrame::Resume(queue) => (Hold::Queue(queue), What::ResumeSent),
+            ControlFrame::PauseFlow(name) => (Hold::Flow(name.flow), What::PauseSent),
+            ControlFrame::ResumeFlow(name) => (Hold::Flow(name.flow), What::ResumeSent),
+            ControlFrame::PfcPause(class) => (Hold::Class(class), What::PauseSent),
+            ControlFrame::PfcResume(class) => (Hold::Class(class), What::ResumeSent),
+            ControlFrame::Bitmap(_) => return,
+        };
+        self.push_hold(now, (node, port), hold, what);
+    }
+
+    /// A frame came in: what it changes.
+    fn obeyed(&mut self, now: Instant, node: usize, port: PortId, frame: ControlFrame) {
+        match frame {
+            ControlFrame::Pause(queue) => self.hold(now, (node, port), Hold::Queue(queue), true),
+            ControlFrame::Resume(queue) => self.hold(now, (node, port), Hold::Queue(queue), false),
+            ControlFrame::PauseFlow(name) => self.hold(now, (node, port), Hold::Flow(name.flow), true),
+            ControlFrame::ResumeFlow(name) => self.hold(now, (node, port), Hold::Flow(name.flow), false),
+            ControlFrame::PfcPause(class) => self.hold(now, (node, port), Hold::Class(class), true),
+            ControlFrame::PfcResume(class) => self.hold(now, (node, port), Hold::Class(class), false),
+            ControlFrame::Bitmap(map) => {
+                let [low, high] = map.words();
+                let bits = u128::from(low) | u128::from(high) << 64;
+                for queue in 0..128 {
+                    self.hold(now, (node, port), Hold::Queue(queue), bits >> queue & 1 == 1);
+                }
+            }
+        }
+    }
+
+    fn hold(&mut self, now: Instant, at: (usize, PortId), hold: Hold, holds: bool) {
+        let held = self.held.entry(at).or_default();
+        let changes = if holds { held.insert(hold) } else { held.remove(&hold) };
+        if changes {
+            self.push_hold(now, at, hold, if holds { What::Paused } else { What::Resumed });
+        }
+    }
+
+    /// Nothing holds a port any more.
+    fn let_go(&mut self, now: Instant, at: (usize, PortId)) {
+        for hold in self.held.remove(&at).unwrap_or_default() {
+            self.push_hold(now, at, hold, What::Resumed);
+        }
+    }
+
+    fn push_hold(&mut self, now: Instant, (node, port): (usize, PortId), hold: Hold, what: What) {
+        let (queue, flow) = match hold {
+            Hold::Queue(queue) => (Some(queue), None),
+            Hold::Flow(flow) => (None, Some(flow)),
+            Hold::Class(_) => (None, None),
+        };
+        self.push(Event { at: now, node: node as u32, port: Some(port), queue, flow, what });
+    }
+
+    pub(crate) fn flow_started(&mut self, _now: Instant, _flow: &Flow, _slot: u32) {}
+
+    pub(crate) fn host_settled(&mut self, _now: Instant, _host: usize, _stand: &dyn Fn(u32, u32) -> Stand) {}
+
+    pub(crate) fn host_sent(&mut self, now: Instant, host: usize, packet: &Packet) {
+        if packet.kind == Kind::Data && packet.has(flags::CE) {
+            let (queue, flow) = (Some(packet.upstream_queue), Some(packet.flow));
+            self.push(Event { at: now, node: host as u32, port: Some(0), queue, flow, what: What::Marked });
+        }
+    }
+
+    pub(crate) fn host_received(&mut self, _now: Instant, _host: usize, _packet: &Packet) {}
+
+    pub(crate) fn enqueued(&mut self, _now: Instant, switch: usize, _joined: Joined, packet: &Packet) {
+        if packet.kind == Kind::Data && packet.has(flags::CE) {
+            self.marked_before.insert((switch, packet.flow, packet.seq));
+        }
+    }
+
+    pub(crate) fn departed(&mut self, now: Instant, switch: usize, port: PortId, packet: &Packet, sent: &Departed) {
+        if let Some(frame) = packet.control() {
+            self.sent(now, switch, port, frame);
+        } else if packet.kind == Kind::Data
+            && packet.has(flags::CE)
+            && !self.marked_before.remove(&(switch, packet.flow, packet.seq))
+        {
+            let flow = Some(packet.flow);
+            let (node, port, queue) = (switch as u32, Some(port), sent.queue);
+            self.push(Event { at: now, node, port, queue, flow, what: What::Marked });
+        }
+    }
+
+    pub(crate) fn dropped(&mut self, now: Instant, node: usize, packet: &Packet, reason: DropReason) {
+        if packet.has(flags::CE) {
+            self.marked_before.remove(&(node, packet.flow, packet.seq));
+        }
+        let port = (node < self.hosts).then_some(0);
+        let (node, flow, what) = (node as u32, Some(packet.flow), What::Dropped(reason));
+        self.push(Event { at: now, node, port, queue: None, flow, what });
+    }
+
+    pub(crate) fn controlled(&mut self, now: Instant, node: usize, port: PortId, frame: ControlFrame) {
+        self.obeyed(now, node, port, frame);
+    }
+
+    pub(crate) fn link_changed(&mut self, now: Instant, switch: usize, port: PortId, up: bool) {
+        self.let_go(now, (switch, port));
+        let what = if up { What::LinkUp } else { What::LinkDown };
+        self.push(Event { at: now, node: switch as u32, port: Some(port), queue: None, flow: None, what });
+    }
+
+    pub(crate) fn released(&mut self, now: Instant, host: usize) {
+        self.let_go(now, (host, 0));
+    }
+
+    pub(crate) fn woke(&mut self, _now: Instant, _switch: usize) {}
+
+    pub(crate) fn settled(&mut self, _now: Instant, _switch: usize, _plane: &dyn Readings) {}
+}
+
+fn order(event: &Event) -> (Instant, u32) {
+    (event.at, event.node)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wanted(at_most: usize) -> EventsWanted {
+        EventsWanted { from: Instant(10), until: Instant(1_000_000), at_most }
+    }
+
+    fn event(at: u64, node: u32, flow: u32) -> Event {
+        let (port, queue, flow) = (Some(0), None, Some(flow));
+        Event { at: Instant(at), node, port, queue, flow, what: What::Paused }
+    }
+
+    /// Nodes run one after another through windows, and which share a partition does not matter.
+    #[test]
+    fn the_first_events_are_kept_however_nodes_are_dealt_out() {
+        let all: Vec<Event> = (0..3000u64)
+            .flat_map(|window| {
+                let of = move |node: u64| {
+                    (0..3).map(move |i| event(100 * window + 37 * node % 90 + i / 2, node as u32, i as u32))
+                };
+                (0..5).flat_map(of)
+            })
+            .collect();
+        for at_most in [1, 10, 1000, 40_000, 100_000] {
+            let keep = |partitions: u32| {
+                let mut parts = vec![Events::new(wanted(at_most), 0); partitions as usize];
+                all.iter().for_each(|event| parts[(event.node % partitions) as usize].push(*event));
+                Events::merged(parts)
+            };
+            let mut first: Vec<Event> = all.iter().filter(|event| event.at.0 >= 10).copied().collect();
+            first.sort_by_key(order);
+            let left_out = first.len().saturating_sub(at_most) as u64;
+            first.truncate(at_most);
+            for partitions in [1, 2, 5] {
+                assert!(keep(partitions) == (first.clone(), left_out), "{at_most} on {partitions}");
+            }
+        }
+    }
+}
