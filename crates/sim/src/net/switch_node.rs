@@ -5,6 +5,7 @@ use crate::net::link::{Fabric, Wire, put_on_wire};
 use crate::net::meters::Meters;
 use crate::net::node_by_node::InFlight;
 use crate::net::pause_census::PauseCensus;
+use crate::net::queue_census::{DataQueues, SharingCensus};
 use crate::net::routes::Routes;
 use crate::net::schedule::{Agenda, EventName, Schedule};
 use crate::net::stats::{Drops, Held, PortStats, Sent};
@@ -38,6 +39,10 @@ pub struct SwitchNode<D, S: Schedule> {
     pub sampled: Vec<PortId>,
     /// What pauses are for, where it is asked for.
     pub pauses: Option<Box<PauseCensus>>,
+    /// Which flows share queues, where it is asked for.
+    pub sharing: Option<Box<SharingCensus>>,
+    /// Single queues, where they are asked for.
+    pub data_queues: Option<Box<DataQueues>>,
     hosts: usize,
     choice: Choice,
     /// Routes, by epoch of the links.
@@ -134,6 +139,8 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
             meters: None,
             sampled: Vec::new(),
             pauses: None,
+            sharing: None,
+            data_queues: None,
             hosts,
             choice,
             routes,
@@ -204,7 +211,7 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
         if let Some(meters) = &mut self.meters
             && as_data
         {
-            meters.enter(egress, &packet);
+            meters.enter(ingress, egress, &packet);
         }
         let control_on = received.control_on;
         if S::IN_ORDER
