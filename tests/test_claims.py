@@ -70,6 +70,24 @@ def write_run(
         "queued_bytes": pa.array([10 * t for t in microseconds[:100]] + [0] * 100, pa.uint64()),
     }
     pq.write_table(pa.table(queues), place / label / "queues.parquet")
+    # Two queues of one port: one that holds 100 to 400 B, one that comes later and runs empty.
+    data_queues = {
+        "time_ps": pa.array([t * 1_000_000 for t in (1, 2, 3, 3, 4, 4)], pa.uint64()),
+        "node": pa.array(["leaf0"] * 6).dictionary_encode(),
+        "peer": pa.array(["host0"] * 6).dictionary_encode(),
+        "queue": pa.array([0, 0, 0, 5, 0, 5], pa.uint16()),
+        "queued_bytes": pa.array([100, 200, 300, 50, 400, 0], pa.uint64()),
+    }
+    pq.write_table(pa.table(data_queues), place / label / "data_queues.parquet")
+    # At leaves half of the flows share a queue in one of four samples, at the spine all do.
+    sharing = {
+        "node": pa.array(["leaf0", "leaf0", "spine0"]).dictionary_encode(),
+        "port": pa.array([0, 0, 3], pa.uint16()),
+        "peer": pa.array(["host0", "host0", "leaf0"]).dictionary_encode(),
+        "percent": pa.array([0, 50, 100], pa.uint16()),
+        "samples": pa.array([3, 1, 4], pa.uint64()),
+    }
+    pq.write_table(pa.table(sharing), place / label / "sharing.parquet")
     pools = {
         "time_ps": pa.array([1_000_000, 1_000_000, 2_000_000, 2_000_000], pa.uint64()),
         "node": pa.array(["leaf0"] * 4).dictionary_encode(),
@@ -190,6 +208,15 @@ def value(results: Results, expression: Any) -> float:
         ({"queue": "max", "peer": "host1"}, 0.0),
         ({"queue": "mean", "node": "leaf*", "peer": "host*"}, 252.5),
         ({"queue": "mean"}, 252.5),
+        ({"data_queue": "mean", "peer": "host0"}, 175.0),
+        ({"data_queue": "mean", "node": "leaf0", "after": "3 us"}, 187.5),
+        ({"data_queue": "min"}, 0.0),
+        ({"data_queue": "share<=0"}, 1 / 6),
+        ({"sharing": "mean"}, 56.25),
+        ({"sharing": "share>0"}, 5 / 8),
+        ({"sharing": "share>0", "node": "leaf*"}, 1 / 4),
+        ({"sharing": "p50", "node": "leaf*", "peer": "host*"}, 0.0),
+        ({"sharing": "max", "peer": "leaf0"}, 100.0),
         ({"pool": "max"}, 300.0),
         ({"pool": "mean", "node": "leaf0", "mmu": 1}, 8.0),
         ({"pool": "mean", "mmu": 0, "after": "2 us"}, 300.0),
@@ -528,6 +555,22 @@ def test_all_kinds_are_judged_over_seeds(seeds: Results) -> None:
     # Seed 1 alone never gets to 6; the mean does, at 0.9 and not at 0.5.
     row = judge(seeds, **knee, over=["seed"], threshold=6)
     assert (row["verdict"], [check["measured"] for check in row["checks"]]) == ("pass", [0.9])
+
+
+def test_a_spread_is_the_deviation_over_seeds(seeds: Results) -> None:
+    """Of A 2, 3 and 4 stray by 1, 4, 6 and 11 by the root of 13; of B, twice A, by twice as much."""
+    stray = {"slowdown": "mean", "spread": "deviation"}
+    row = judge(seeds, kind="between", variant="A", value=stray, over=["seed"], high=1.5)
+    assert row["measured"] == "load 0.5: 1 (over 3 seeds); load 0.9: 3.61 (over 3 seeds)"
+    assert [check["verdict"] for check in row["checks"]] == ["pass", "fail"]
+    relative = {"numerator": {"variant": "A", **stray}, "denominator": {"variant": "A", **MEAN}}
+    (light, heavy) = judge(seeds, kind="ratio", **relative, over=["seed"], high=0.4)["checks"]
+    assert (light["measured"], heavy["measured"]) == (pytest.approx(1 / 3), pytest.approx(13**0.5 / 7))
+    order = judge(seeds, kind="ordering", value=stray, chains=[["A", "B"]], over=["seed"])
+    assert order["verdict"] == "pass"
+    alone = judge(seeds, kind="between", variant="A", value=stray, over=["seed"], where={"seed": 1}, high=1)
+    assert alone["verdict"] == "not-run"
+    assert "too little data: one point has no deviation" in alone["measured"]
 
 
 def test_what_is_missing_at_one_seed_is_not_judged(seeds: Results) -> None:

@@ -225,3 +225,20 @@ fn a_flow_behind_a_long_queue_is_paused_by_name_and_alone() {
         .collect();
     assert_eq!(resumed, [None, None, None, None, Some(ControlFrame::ResumeFlow(name(2))), None]);
 }
+
+/// Of two packets within the sticky time the first is still there when the second comes, sampled or not.
+#[test]
+fn a_flow_of_unsampled_packets_keeps_its_queue() {
+    let bfc = BfcParams { sampling: 1e-9, refresh: Duration::ZERO, ..BfcParams::default() };
+    let mut switch = Switch::<Composed<Dynamic<1>, Bfc>>::new(&shape(4), &(bfc.clone(), bfc));
+    // Every 3 us, where the sticky time is 4; others take the queues in between.
+    for (at, seq) in [0, 3, 6, 9].into_iter().zip(0..) {
+        let now = Instant::ZERO + Duration::from_us(at);
+        switch.receive(now, &packet(1, seq, 0, false).into(), 0, EGRESS);
+        switch.receive(now, &packet(2 + seq, 0, 1, false).into(), 1, EGRESS);
+    }
+    let mut seen = Vec::new();
+    switch.visit(&mut |port, queue, packet, _| seen.extend((port == EGRESS && packet.flow == 1).then_some(queue)));
+    assert_eq!(seen.len(), 4);
+    assert!(seen.iter().all(|queue| *queue == seen[0]), "{seen:?}");
+}

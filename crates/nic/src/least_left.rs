@@ -84,7 +84,7 @@ impl<S: Sender> Nic<S> for LeastLeft<S::Extension> {
         }
         if !flow.nic.joined {
             flow.nic.joined = true;
-            flow.nic.queue = self.queues.join(flow.source.class(), &mut self.rng);
+            flow.nic.queue = self.queues.join(flow.source.class(), cx.params.labels(flow.class), &mut self.rng);
         }
         if let Next::NotBefore(at) = next {
             flow.nic.pacing = true;

@@ -20,6 +20,16 @@ pub struct NicParams<P> {
     pub buffer: u64,
     /// There, ACKs wait with the data.
     pub acks_with_data: bool,
+    /// `[workload]`, a bit: its packets are labelled as those of an incast.
+    pub labelled: [u64; 4],
+}
+
+impl<P> NicParams<P> {
+    /// Whether packets of a workload are labelled as those of an incast.
+    #[inline(always)]
+    pub(crate) fn labels(&self, workload: u8) -> bool {
+        self.labelled[workload as usize / 64] >> (workload % 64) & 1 == 1
+    }
 }
 
 /// What one NIC is built from.

@@ -73,7 +73,7 @@ impl<S: Sender> Nic<S> for Rings<S::Extension> {
         }
         if !flow.nic.joined {
             flow.nic.joined = true;
-            flow.nic.queue = self.queues.join(flow.source.class(), &mut self.rng);
+            flow.nic.queue = self.queues.join(flow.source.class(), cx.params.labels(flow.class), &mut self.rng);
         }
         if let Next::NotBefore(at) = next {
             if flow.nic.pacing && flow.nic.due.at() <= at {

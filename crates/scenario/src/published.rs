@@ -35,7 +35,8 @@ pub(crate) fn check(figure: &Table, variants: &[&str], sweep: Option<&Table>, pl
                     at.error(key("at"), items(value).map_or("expected one value".into(), |v| one_each(v.len())))
                 );
             }
-            None if !swept.is_empty() || items(value).is_some() => {
+            // Runs that differ only in their seed are one.
+            None if swept.iter().any(|key| *key != "seed") || items(value).is_some() => {
                 let problem = "missing: expected where it stands on the swept axis";
                 return Err(Error { value: None, ..point.error(key("at"), problem) });
             }

@@ -14,8 +14,8 @@ pub struct Graph {
     pub hosts: usize,
     /// The link of each host, in the order of hosts, then those between switches, leaf by leaf or as declared.
     pub links: Vec<Link>,
-    /// Indices of the links between switches (of a fat tree, of those between ToR and aggregation); their capacity, one
-    /// direction, is what a core load is a share of.
+    /// Indices of the links between switches (of a fat tree, of those between ToR and aggregation, of two data centers of those
+    /// between leaf and spine); their capacity, one direction, is what a core load is a share of.
     pub core_links: Vec<usize>,
 }
 
@@ -127,6 +127,33 @@ pub fn expand(topology: &Topology) -> Graph {
                 let first = first_core + agg % aggs * group;
                 graph.links.extend((first..first + group).map(|core| link(first_agg + agg, core)));
             }
+            graph
+        }
+        Topology::TwoClos {
+            leaves,
+            spines,
+            hosts_per_leaf,
+            host_rate,
+            core_rate,
+            host_delay,
+            core_delay,
+            wan_rate,
+            wan_delay,
+        } => {
+            let [leaves, spines, per_leaf] = [leaves, spines, hosts_per_leaf].map(usize::from);
+            let hosts = 2 * leaves * per_leaf;
+            let mut graph = named(hosts, &[("leaf", 2 * leaves, 1), ("spine", 2 * spines, 2), ("gateway", 2, 3)]);
+            graph.attach((0..hosts).map(|host| hosts + host / per_leaf), host_rate, host_delay);
+            let (first_spine, first_gateway) = (hosts + 2 * leaves, hosts + 2 * (leaves + spines));
+            let link = |a, b| Link { a, b, rate: core_rate, delay: core_delay };
+            for leaf in 0..2 * leaves {
+                let first = first_spine + leaf / leaves * spines;
+                graph.links.extend((first..first + spines).map(|spine| link(hosts + leaf, spine)));
+            }
+            // A load is a share of what the racks of both have, whatever goes on to the gateways.
+            graph.core_links = (hosts..graph.links.len()).collect();
+            graph.links.extend((0..2 * spines).map(|spine| link(first_spine + spine, first_gateway + spine / spines)));
+            graph.links.push(Link { a: first_gateway, b: first_gateway + 1, rate: wan_rate, delay: wan_delay });
             graph
         }
         Topology::SingleSwitch { hosts, rate, delay } => {
@@ -320,6 +347,34 @@ mod tests {
             let at = |n| hops[..1024].iter().filter(|hops| **hops == n).count();
             assert_eq!((at(0), at(2), at(4), at(6)), (1, 15, 112, 896));
             assert_eq!((host / 16 * 16..host / 16 * 16 + 16).map(|other| hops[other]).max(), Some(2));
+        }
+    }
+
+    #[test]
+    fn the_two_data_centers_of_bfc_have_77_nodes_each_and_a_base_round_trip_of_412_us() {
+        let wan = Link { a: 152, b: 153, rate: BitsPerSec(200_000_000_000), delay: Duration::from_us(200) };
+        let graph = expand(&Topology::TwoClos {
+            leaves: 4,
+            spines: 8,
+            hosts_per_leaf: 16,
+            host_rate: RATE,
+            core_rate: RATE,
+            host_delay: DELAY,
+            core_delay: DELAY,
+            wan_rate: wan.rate,
+            wan_delay: wan.delay,
+        });
+        assert_eq!((graph.hosts, graph.nodes.len(), graph.links.len()), (128, 2 * 77, 2 * (64 + 32 + 8) + 1));
+        assert_eq!(graph.links.last(), Some(&wan));
+        assert_eq!((graph.nodes[153].name.as_str(), graph.nodes[153].layer), ("gateway1", 3));
+        // 3.2 Tbps of core in each.
+        assert_eq!(graph.core_links, (128..192).collect::<Vec<_>>());
+        // Of a host: 15 in the rack, 48 in the others of its data center, 64 beyond the gateways, seven links away.
+        for host in [0, 63, 64, 127] {
+            let hops = hops(&graph, host);
+            let at = |n| hops[..128].iter().filter(|hops| **hops == n).count();
+            assert_eq!((at(2), at(4), at(7)), (15, 48, 64));
+            assert!((0..128).all(|other| (hops[other] == 7) == ((other < 64) != (host < 64))));
         }
     }
 

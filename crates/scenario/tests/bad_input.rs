@@ -783,6 +783,11 @@ duration = "1 ms"
 const PODS_CASES: &[Case] = &[
     // Fat tree.
     ("pods = 2", "pods = 0", &["bad.toml:6: topology.pods = 0: expected at least 1"]),
+    (
+        "kind = \"fat-tree\"",
+        "kind = \"two-clos\"",
+        &["bad.toml:8: topology.aggs_per_pod = 2: unknown key; allowed in topology: core_delay"],
+    ),
     ("aggs_per_pod = 2", "aggs_per_pod = 0", &["bad.toml:8: topology.aggs_per_pod = 0: expected at least 1"]),
     (
         "cores = 4",
@@ -1397,7 +1402,7 @@ const MEMORY_CASES: &[Case] = &[
         "sample = \"1 us\"",
         "sample = \"0 s\"",
         &[
-            "measure.sample = \"0 s\": measure.queues, measure.pools and measure.pauses need a period; expected more than 0",
+            "measure.sample = \"0 s\": measure.queues, measure.pools, measure.pauses and measure.sharing need a period; expected more than 0",
         ],
     ),
     (
@@ -1431,6 +1436,11 @@ const MEMORY_CASES: &[Case] = &[
         &["measure.queues.0 = [\"leaf0\"]: expected a list of 2, not 1 entries"],
     ),
     ("pools = true", "pools = \"all\"", &["measure.pools = \"all\": expected true or false"]),
+    (
+        "queues = [[\"leaf0\", \"host0\"]]",
+        "data_queues = true",
+        &["measure.data_queues = true: no port is sampled: expected `measure.queues` to name some"],
+    ),
     (
         "local_share = 0.2",
         "local_share = 1.0",
@@ -1511,6 +1521,18 @@ const SHOWN_CASES: &[Case] = &[
         &["expect.0.numerator = { class = \"incast\", variant = \"A\" }: says not what is"],
     ),
     ("\"<=3000\"", "\"<3000\"", &["expect.0.each.sizes.0 = \"<3000\": expected a range of sizes in bytes: \"<=3000\""]),
+    (
+        "class = \"incast\" }",
+        "class = \"incast\", spread = \"variance\" }",
+        &["expect.0.numerator.spread = \"variance\": expected \"deviation\": the standard deviation over the points"],
+    ),
+    (
+        "value = { ports = \"control_frames\" }",
+        "value = { ports = \"control_frames\", spread = \"deviation\" }",
+        &[
+            "expect.2.value.spread = \"deviation\": nothing makes several points one: expected `over` in the expectation",
+        ],
+    ),
     (
         "over = [\"seed\"]",
         "over = \"seed\"",
@@ -2268,7 +2290,9 @@ fn published_points_stand_in_panels_at_variants_and_on_axes() {
     let listed = refuse("", &good.replace("at = 0.4, value = 0.1", "value = [0.1]")).expect_err("a list has places");
     has(&listed, &["figure.published.0.at: missing: expected where it stands on the swept axis"]);
     has(&message, &["figure.published.0.where.seed = 1: expected no such key: the file has none"]);
-    assert!(refuse("", &good.replace("at = 0.4, ", "")).is_ok(), "bars have no axis");
+    for seeds in ["", "[sweep]\nseed = [1, 2]"] {
+        assert!(refuse(seeds, &good.replace("at = 0.4, ", "")).is_ok(), "bars have no axis");
+    }
 }
 
 #[test]

@@ -47,6 +47,7 @@ impl Network<'_> {
             lapse: Duration(LAPSE * table.flowsail.refresh.0),
             buffer: self.host.nic_buffer.0,
             acks_with_data: self.conventions.acks == AckClass::Data,
+            labelled: [0; 4],
         }
     }
 
@@ -149,7 +150,7 @@ fn queues(table: &Switch) -> NicQueues {
     match (table.backpressure, table.assignment) {
         (Backpressure::Bfc, _) => {
             let queues = table.bfc.nic_queues.unwrap_or(table.data_queues());
-            NicQueues::new(queues, groups, quantum, table.bfc.nic_obeys)
+            NicQueues::new(queues, groups, quantum, table.bfc.nic_obeys).with_labels(table.bfc.incast_label)
         }
         (_, Assignment::Priority) => NicQueues::new(PRIORITIES, PRIORITIES, quantum, false),
         _ => NicQueues::new(groups, groups, quantum, false),

@@ -317,8 +317,12 @@ impl<'a> Simulation<'a> {
             let label = if matches!(workload, Workload::Incast { .. }) { flags::INCAST } else { 0 };
             if ecn { label | flags::ECT } else { label }
         };
+        let mut nic = build::network(&self.scenario, &self.graph).nic_params(switch, transport);
+        for (i, _) in self.scenario.workload.iter().enumerate().filter(|(_, w)| matches!(w, Workload::Incast { .. })) {
+            nic.labelled[i / 64] |= 1 << (i % 64);
+        }
         HostParams {
-            nic: build::network(&self.scenario, &self.graph).nic_params(switch, transport),
+            nic,
             sites: self.sites.clone(),
             payload: host.payload.0,
             header: host.headers().0,

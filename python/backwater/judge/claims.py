@@ -11,7 +11,8 @@ through. Each check has a verdict, and they add up to the claim's:
 
 A run whose load is not what was asked, beyond what chance explains, fails every check that reads a measurement of it.
 
-Points that differ only in the keys of `over`, several seeds say, are judged together: each measurement is its mean.
+Points that differ only in the keys of `over`, several seeds say, are judged together: each measurement is its mean, or
+its deviation (`spread`).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from statistics import fmean
+from statistics import fmean, stdev
 from typing import Any
 
 from backwater._core import InputError
@@ -42,6 +43,10 @@ ARITHMETIC = ("product", "quotient", "sum", "difference")
 
 class NotRun(Exception):
     """What a check needs was not run. The text says what."""
+
+
+class NeedsSeveral(NoData):
+    """One point has no spread."""
 
 
 class NotAsAsked(Exception):
@@ -83,8 +88,11 @@ class Context:
         return self.judge.measure(leaf, self.points)
 
     def between(self, measure: Callable[[Context], float]) -> str:
-        """What a measurement is at the least and at the most of the points; nothing where that is the same."""
-        alone = [measure(Context(self.judge, (point,), self.selectors)) for point in self.points]
+        """What a measurement is at the least and at the most of the points; nothing if that is one or takes several."""
+        try:
+            alone = [measure(Context(self.judge, (point,), self.selectors)) for point in self.points]
+        except NeedsSeveral:
+            return ""
         least, most = number(min(alone)), number(max(alone))
         return f"{least} to {most}" if least != most else ""
 
@@ -111,7 +119,9 @@ class Judge:
         self.measured = Measured()
 
     def measure(self, leaf: dict[str, Any], points: tuple[Point, ...]) -> float:
-        """Mean over the points."""
+        """Mean over the points, or what it strays by."""
+        leaf = dict(leaf)
+        spread = leaf.pop("spread", None)
         values = []
         for point in points:
             try:
@@ -119,7 +129,9 @@ class Judge:
             except NoData as reason:
                 differing = [item for item in point if any(item not in other for other in points)]
                 raise NoData(", ".join([str(reason), *(f"{key} {value}" for key, value in differing)])) from None
-        return fmean(values)
+        if spread and len(values) < 2:
+            raise NeedsSeveral("one point has no deviation")
+        return stdev(values) if spread else fmean(values)
 
     def measure_at(self, leaf: dict[str, Any], point: Point) -> float:
         if "at" in leaf:

@@ -32,15 +32,19 @@ LEAVES: dict[str, tuple[str, ...]] = {
     "mmus": ("node", "mmu"),
     "pauses": ("node", "peer"),
     "queue": ("node", "peer", "after"),
+    "data_queue": ("node", "peer", "after"),
     "pool": ("node", "mmu", "after"),
     "active_flows": ("node", "port"),
     "active_flows_distance": ("node", "port"),
+    "sharing": ("node", "peer"),
     "summary": ("class",),
     "scenario": ("class",),
     "result": (),
 }
 FEWEST = {"p99.99": 10_000, "p99.9": 1000, "p99": 100, "p95": 20}
 """Flows or samples below which a percentile is no measurement; any other statistic needs one."""
+SAMPLED = {"queue": ("queues", "peer"), "data_queue": ("data_queues", "peer"), "pool": ("pools", "mmu")}
+"""Measurements of bytes over time: their table, and the column that tells those of a node apart."""
 LARGEST = ("ports", "capacity_bytes", "peak_bytes")
 """Columns of the table of MMUs whose largest value is taken; the others are added up."""
 
@@ -52,8 +56,8 @@ UNITS = {
 }
 
 SHARE = re.compile(r"share(<=|>)([0-9]{1,18})")
-ANYWHERE = ("variant", "at")
-"""What every leaf takes: whose run, and at which other point of the sweep."""
+ANYWHERE = ("variant", "at", "spread")
+"""What every leaf takes: whose run, at which other point of the sweep, and what of several points."""
 
 
 class NoData(Exception):
@@ -141,11 +145,13 @@ class Columns:
             return over_mmus(run, leaf)
         if "pauses" in leaf:
             return mean_pauses(run, leaf)
-        for kind, table, key in (("queue", "queues", "peer"), ("pool", "pools", "mmu")):
+        for kind, (table, key) in SAMPLED.items():
             if kind in leaf:
                 return sample_statistic(self.samples(run, table, key, leaf), leaf[kind])
         if "active_flows" in leaf:
             return histogram_statistic(*histogram(run, leaf), leaf["active_flows"])
+        if "sharing" in leaf:
+            return histogram_statistic(*shares_of_flows(run, leaf), leaf["sharing"])
         if "active_flows_distance" in leaf:
             return distance(histogram(run, leaf), histogram(runs[1], leaf))
         if "result" in leaf:
@@ -182,7 +188,7 @@ class Columns:
             raise InputError(f"value {leaf}: nothing such was sampled; `measure.{name}` says what is")
         if "after" in leaf:
             table = table.filter(pc.greater_equal(table["time_ps"], round(as_number(leaf["after"], "after") * 1e12)))
-        return table["queued_bytes" if name == "queues" else "used_bytes"].to_numpy()
+        return table["used_bytes" if name == "pools" else "queued_bytes"].to_numpy()
 
 
 def selected(table: pa.Table, leaf: dict[str, Any], *keys: str) -> pa.Table:
@@ -334,26 +340,37 @@ def mean_pauses(run: Run, leaf: dict[str, Any]) -> float:
 
 def histogram(run: Run, leaf: dict[str, Any]) -> tuple[Array, Array]:
     """Numbers of active flows, rising, and samples of each."""
-    table = selected(run.table("active_flows"), leaf, "node", "port")
-    flows, place = np.unique(table["flows"].to_numpy(), return_inverse=True)
-    samples = np.bincount(place, weights=table["samples"].to_numpy()) if len(flows) else np.array([])
+    return added_up(selected(run.table("active_flows"), leaf, "node", "port"), "flows", "samples of active flows")
+
+
+def shares_of_flows(run: Run, leaf: dict[str, Any]) -> tuple[Array, Array]:
+    """Per cents of a port's flows that share a queue, rising, and samples of each."""
+    return added_up(
+        selected(run.table("sharing"), leaf, "node", "peer"), "percent", "samples of flows that share queues"
+    )
+
+
+def added_up(table: pa.Table, column: str, of: str) -> tuple[Array, Array]:
+    """Values of a column, rising, and samples of each over all rows."""
+    values, place = np.unique(table[column].to_numpy(), return_inverse=True)
+    samples = np.bincount(place, weights=table["samples"].to_numpy()) if len(values) else np.array([])
     if samples.sum() == 0:
-        raise NoData("no samples of active flows")
-    return flows, samples
+        raise NoData(f"no {of}")
+    return values, samples
 
 
-def histogram_statistic(flows: Array, samples: Array, name: str) -> float:
+def histogram_statistic(values: Array, samples: Array, name: str) -> float:
     total = samples.sum()
     if name == "mean":
-        return float((flows * samples).sum() / total)
+        return float((values * samples).sum() / total)
     if name == "max":
-        return float(flows[samples > 0].max())
+        return float(values[samples > 0].max())
     if match := re.fullmatch(r"p([0-9]{1,2})", name):
-        return float(flows[np.searchsorted(np.cumsum(samples), int(match[1]) * total / 100)])
+        return float(values[np.searchsorted(np.cumsum(samples), int(match[1]) * total / 100)])
     if match := SHARE.fullmatch(name):
-        below = samples[flows <= int(match[2])].sum() / total
+        below = samples[values <= int(match[2])].sum() / total
         return float(below if match[1] == "<=" else 1 - below)
-    raise InputError(f'active_flows = {name!r}: expected mean, p50, p99, max, "share<=32" or "share>32"')
+    raise InputError(f'statistic {name!r}: expected mean, p50, p99, max, "share<=32" or "share>32"')
 
 
 def distance(one: tuple[Array, Array], other: tuple[Array, Array]) -> float:

@@ -205,9 +205,10 @@ impl<const W: usize, Q: Numbered<W>> Assignment for Dynamic<W, Q> {
         if choice.fresh {
             state.rotor = if choice.queue as usize + 1 == self.queues { 0 } else { choice.queue as usize + 1 };
             entry.size_queue = entry.size_queue & !0xff | choice.queue as u32;
-            entry.touched = ticks(now);
         }
-        // Under sampling a packet not drawn takes no part in the bookkeeping (BFC-B3).
+        entry.touched = ticks(now);
+        // Under sampling a packet that is not drawn does not count (BFC-B3). It was seen all the same: what sampling saves is its way
+        // back to the entry when it leaves.
         if !held.sampled {
             return;
         }
@@ -218,7 +219,6 @@ impl<const W: usize, Q: Numbered<W>> Assignment for Dynamic<W, Q> {
         }
         // The entry's queue stays: a labelled packet goes to the first without moving the flows it shares the entry with.
         entry.size_queue += 0x100;
-        entry.touched = ticks(now);
     }
 
     #[inline(always)]

@@ -33,6 +33,8 @@ pub struct NicQueues {
     taken: Bits<2>,
     closed: Bits<2>,
     obeys: bool,
+    /// Labelled flows have a queue of their own.
+    labels: bool,
 }
 
 /// Flows of a class.
@@ -41,6 +43,8 @@ struct Class {
     queues: Members<2>,
     /// Where the search for an empty queue starts.
     rotor: usize,
+    /// A labelled flow has been seen, so the first queue is theirs.
+    labelled: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -62,7 +66,7 @@ impl Served for Ring {
 impl NicQueues {
     /// `queues` data queues in so many groups; with `obeys` false, pauses of queues are ignored (spec B, "BFC - NIC").
     pub fn new(queues: u16, groups: u16, quantum: u32, obeys: bool) -> NicQueues {
-        let class = |queues: &Members<2>| Class { queues: *queues, rotor: 0 };
+        let class = |queues: &Members<2>| Class { queues: *queues, rotor: 0, labelled: false };
         NicQueues {
             rings: vec![Ring { head: NIL, tail: NIL, members: 0, deficit: 0 }; queues as usize],
             next: Vec::with_capacity(64),
@@ -73,7 +77,14 @@ impl NicQueues {
             taken: Bits::EMPTY,
             closed: Bits::EMPTY,
             obeys,
+            labels: false,
         }
+    }
+
+    /// The same, where with `labels` all flows that are labelled share the first queue of their class, and no other flow has it once
+    /// there was one (spec B, incast label).
+    pub fn with_labels(self, labels: bool) -> NicQueues {
+        NicQueues { labels, ..self }
     }
 
     /// Number of queues.
@@ -88,14 +99,25 @@ impl NicQueues {
     }
 
     /// A flow became active: the queue it gets among those of its class, by the rule of spec A.3.
-    pub fn join(&mut self, class: u8, rng: &mut Stream) -> QueueId {
+    pub fn join(&mut self, class: u8, labelled: bool, rng: &mut Stream) -> QueueId {
         let class = (class as usize).min(self.classes.len() - 1);
-        let Class { queues, rotor } = &mut self.classes[class];
-        let empty = queues.all.minus(&self.taken);
-        let found = empty.minus(&self.closed).next_from(*rotor).or_else(|| empty.next_from(*rotor));
-        let any = |draw| (queues.first as u32 + hash::range32(draw, queues.count.into())) as usize;
-        let q = found.unwrap_or_else(|| any(rng.next_u32()));
-        *rotor = if q + 1 == self.rings.len() { 0 } else { q + 1 };
+        let Class { queues, rotor, labelled: seen } = &mut self.classes[class];
+        *seen |= self.labels && labelled && queues.count > 1;
+        let q = if *seen && labelled {
+            queues.first as usize
+        } else {
+            let kept = *seen as u16;
+            let mut empty = queues.all.minus(&self.taken);
+            if *seen {
+                empty.remove(queues.first as usize);
+            }
+            let found = empty.minus(&self.closed).next_from(*rotor).or_else(|| empty.next_from(*rotor));
+            let any =
+                |draw| ((queues.first + kept) as u32 + hash::range32(draw, (queues.count - kept).into())) as usize;
+            let q = found.unwrap_or_else(|| any(rng.next_u32()));
+            *rotor = if q + 1 == self.rings.len() { 0 } else { q + 1 };
+            q
+        };
         self.taken.insert(q);
         self.rings[q].members += 1;
         q as QueueId
@@ -183,7 +205,7 @@ mod tests {
     #[test]
     fn flows_of_a_queue_take_turns_and_a_paused_queue_is_silent() {
         let (mut nic, mut rng) = (NicQueues::new(2, 1, 1048, true), Stream::new(1, 1, 1));
-        assert_eq!((nic.join(0, &mut rng), nic.join(0, &mut rng)), (0, 1));
+        assert_eq!((nic.join(0, false, &mut rng), nic.join(0, false, &mut rng)), (0, 1));
         nic.make_ready(0, 0);
         nic.make_ready(0, 1);
         nic.make_ready(1, 2);
@@ -210,7 +232,7 @@ mod tests {
     fn bfcs_half_pauses_queues_of_a_nic_that_obeys() {
         for obeys in [true, false] {
             let (mut nic, mut half) = (NicQueues::new(2, 1, 1048, obeys), PausedQueues::default());
-            nic.join(0, &mut Stream::new(1, 1, 1));
+            nic.join(0, false, &mut Stream::new(1, 1, 1));
             nic.make_ready(0, 0);
             let mut sends_after = |frame: ControlFrame| {
                 half.on_control(Instant::ZERO, 0, frame, &mut nic);
@@ -228,11 +250,27 @@ mod tests {
     fn a_new_flow_gets_an_empty_unpaused_queue_first() {
         let (mut nic, mut rng) = (NicQueues::new(3, 1, 1048, true), Stream::new(1, 1, 1));
         nic.set_closed(0, true);
-        assert_eq!(nic.join(0, &mut rng), 1);
-        assert_eq!(nic.join(0, &mut rng), 2);
-        assert_eq!(nic.join(0, &mut rng), 0, "empty though paused");
+        assert_eq!(nic.join(0, false, &mut rng), 1);
+        assert_eq!(nic.join(0, false, &mut rng), 2);
+        assert_eq!(nic.join(0, false, &mut rng), 0, "empty though paused");
         nic.leave(2);
-        assert_eq!(nic.join(0, &mut rng), 2);
+        assert_eq!(nic.join(0, false, &mut rng), 2);
+    }
+
+    #[test]
+    fn labelled_flows_share_the_first_queue_and_leave_the_others_alone() {
+        let (mut nic, mut rng) = (NicQueues::new(3, 1, 1048, true).with_labels(true), Stream::new(1, 1, 1));
+        assert_eq!(nic.join(0, false, &mut rng), 0, "nobody has seen a label");
+        nic.leave(0);
+        assert_eq!([(); 5].map(|()| nic.join(0, true, &mut rng)), [0; 5]);
+        (0..5).for_each(|_| nic.leave(0));
+        for _ in 0..50 {
+            assert_ne!(nic.join(0, false, &mut rng), 0, "empty or not");
+        }
+        let mut nic = NicQueues::new(3, 1, 1048, true);
+        assert_eq!([(); 3].map(|()| nic.join(0, true, &mut rng)), [0, 1, 2], "where labels mean nothing");
+        let mut single = NicQueues::new(1, 1, 1048, true).with_labels(true);
+        assert_eq!((single.join(0, true, &mut rng), single.join(0, false, &mut rng)), (0, 0), "there is no other");
     }
 
     #[test]
@@ -241,13 +279,13 @@ mod tests {
         let (mut nic, mut rng) = (NicQueues::new(7, 3, 1048, true), Stream::new(1, 1, 1));
         for (class, queues) in [(0, 0..3), (1, 3..5), (2, 5..7)] {
             for q in queues.clone() {
-                assert_eq!(nic.join(class, &mut rng), q, "each in turn while some are empty");
+                assert_eq!(nic.join(class, false, &mut rng), q, "each in turn while some are empty");
             }
             for _ in 0..50 {
-                assert!(queues.contains(&nic.join(class, &mut rng)), "class {class} shares its own");
+                assert!(queues.contains(&nic.join(class, false, &mut rng)), "class {class} shares its own");
             }
         }
-        assert!((5..7).contains(&nic.join(9, &mut rng)), "classes beyond the last are in it");
+        assert!((5..7).contains(&nic.join(9, false, &mut rng)), "classes beyond the last are in it");
         for (slot, q) in [6, 4, 3, 1].into_iter().enumerate() {
             nic.make_ready(q, slot as u32);
         }

@@ -33,8 +33,8 @@ const PAUSES: &[&str] = &["held", "incast", "other", "orphans", "all"];
 
 /// Selectors of all kinds of measurement.
 const SELECTORS: &[&str] = &["class", "sizes", "timed_out", "node", "peer", "mmu", "port", "after"];
-/// What every measurement takes: whose run, and at which other point of the sweep.
-const ANYWHERE: &[&str] = &["variant", "at"];
+/// What every measurement takes: whose run, at which other point of the sweep, and what of several points.
+const ANYWHERE: &[&str] = &["variant", "at", "spread"];
 /// Arithmetic on a list of values.
 pub(super) const ARITHMETIC: &[&str] = &["product", "quotient", "sum", "difference"];
 
@@ -53,9 +53,11 @@ pub(super) const LEAVES: &[Leaf] = &[
     ("mmus", || one_of(MMUS), &["node", "mmu"]),
     ("pauses", || one_of(PAUSES), &["node", "peer"]),
     ("queue", || of("SampleStatistic"), &["node", "peer", "after"]),
+    ("data_queue", || of("SampleStatistic"), &["node", "peer", "after"]),
     ("pool", || of("SampleStatistic"), &["node", "mmu", "after"]),
     ("active_flows", || of("FlowsStatistic"), &["node", "port"]),
     ("active_flows_distance", text, &["node", "port"]),
+    ("sharing", || of("SharingStatistic"), &["node", "peer"]),
     ("summary", || of("SummaryPath"), &["class"]),
     ("scenario", text, &["class"]),
     (RESULT, text, &[]),
@@ -201,6 +203,7 @@ fn selector(name: &str) -> Json {
         "timed_out" => json!({ "type": "boolean" }),
         "mmu" | "port" => json!({ "type": "integer", "minimum": 0, "maximum": 65535 }),
         "at" => json!({ "type": "object" }),
+        "spread" => of("Spread"),
         _ => text(),
     }
 }

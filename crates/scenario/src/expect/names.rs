@@ -148,6 +148,12 @@ impl Scope<'_> {
             let problem = "names no variant: expected `variant` here, in the expectation or in its `each`";
             return Err(node.error(key, problem));
         }
+        // A panel draws several seeds as one without being told.
+        let together = self.table.contains_key("over") || !self.table.contains_key("kind");
+        if let Some(spread) = table.get("spread").filter(|_| !together) {
+            let problem = "nothing makes several points one: expected `over` in the expectation";
+            return Err(spread.error(format!("{key}.spread"), problem));
+        }
         for (name, value) in table {
             self.check_selector(name, value, &format!("{key}.{name}"))?;
         }

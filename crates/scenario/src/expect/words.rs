@@ -14,6 +14,11 @@ pub(crate) const FORMS: &[(&str, &str)] = &[
         "FlowsStatistic",
         "a statistic: mean, max, a percentile from p0 to p99, or a share such as \"share>32\" or \"share<=32\"",
     ),
+    (
+        "SharingStatistic",
+        "a statistic of per cents: mean, max, a percentile from p0 to p99, or a share such as \"share>0\" or \"share<=50\"",
+    ),
+    ("Spread", "\"deviation\": the standard deviation over the points that `over` makes one, in place of their mean"),
     ("SizeRange", "a range of sizes in bytes: \"<=3000\", \">1000000\" or \"(200000,1000000]\""),
     ("SweptNumber", "a number, or a text with a unit such as \"325 KB\", as a swept key takes"),
     ("SummaryPath", "a number of summary.json, such as \"buffer.p99_bytes\" or \"load[class=incast].offered_bps\""),
@@ -57,6 +62,7 @@ const SUMMARY: &[(&str, &[&str])] = &[
         ],
     ),
     ("collisions", &["assignments", "collisions"]),
+    ("valleys", &["packets"]),
     ("drops", &["buffer", "headroom", "link-loss", "link-down", "no-route", "paused", "nic", "not-ect", "credit"]),
     ("loss", &["data_packets", "dropped", "share", "share_per_port"]),
     ("timeouts", &["total", "flows", "silent", "tail", "retransmission", "held", "handshake"]),
@@ -75,7 +81,8 @@ pub(crate) fn reads(form: &str, node: &Node) -> Option<bool> {
     Some(match form {
         "Statistic" => text.is_some_and(is_statistic),
         "SampleStatistic" => text.is_some_and(|text| is_statistic(text) || is_share(text)),
-        "FlowsStatistic" => {
+        "Spread" => text == Some("deviation"),
+        "FlowsStatistic" | "SharingStatistic" => {
             text.is_some_and(|text| is_share(text) || text != "min" && is_statistic(text) && !text.contains('.'))
         }
         "SizeRange" => text.is_some_and(is_size_range),

@@ -21,6 +21,14 @@ pub struct Measure {
     pub queues: Vec<[String; 2]>,
     /// Period in which what every link carried and what held it is recorded, over the whole run; zero: not at all.
     pub links: Duration,
+    /// Of the ports in `queues` each data queue that has held something is sampled too: at every sample what they hold is looked at.
+    pub data_queues: bool,
+    /// What share of the flows with data in an egress port share a queue is sampled too: at every sample all packets held are looked
+    /// at.
+    pub sharing: bool,
+    /// Count the data packets that switches send back up to a higher layer than their own, from which they came (costs a look per
+    /// packet).
+    pub valleys: bool,
     /// Occupancy of every shared pool is sampled too.
     pub pools: bool,
     /// What pauses are in force for is sampled too: at every sample all packets held are looked at.
@@ -39,6 +47,9 @@ impl Default for Measure {
             queueing_delay: false,
             queues: Vec::new(),
             links: Duration::ZERO,
+            data_queues: false,
+            sharing: false,
+            valleys: false,
             pools: false,
             pauses: false,
             size_bins: [1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000].map(Bytes).to_vec(),

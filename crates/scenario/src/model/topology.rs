@@ -47,6 +47,28 @@ pub enum Topology {
         /// Propagation delay of links between switches.
         core_delay: Duration,
     },
+    /// Two data centers, each two tiers with every leaf linked once to every spine, and a gateway linked once to every spine; the
+    /// gateways are joined. The nodes of the first come before those of the second, kind by kind.
+    TwoClos {
+        /// Top-of-rack switches of a data center.
+        leaves: u16,
+        /// Its spine switches.
+        spines: u16,
+        /// Hosts under each leaf.
+        hosts_per_leaf: u16,
+        /// Rate of host links.
+        host_rate: BitsPerSec,
+        /// Rate of leaf-spine and of spine-gateway links.
+        core_rate: BitsPerSec,
+        /// Propagation delay of host links.
+        host_delay: Duration,
+        /// Propagation delay of leaf-spine and of spine-gateway links.
+        core_delay: Duration,
+        /// Rate of the link between the gateways.
+        wan_rate: BitsPerSec,
+        /// Propagation delay of the link between the gateways.
+        wan_delay: Duration,
+    },
     /// One switch.
     SingleSwitch {
         /// Hosts on it.

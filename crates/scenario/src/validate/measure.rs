@@ -4,7 +4,7 @@ use backwater_types::{Bytes, Duration};
 
 use super::{Doc, Net};
 use crate::error::Error;
-use crate::model::{Backpressure, Switch, names};
+use crate::model::{Assignment, Backpressure, Switch, names};
 
 const BINS_MAX: usize = 64;
 /// Finer sampling would cost more than the simulation.
@@ -16,10 +16,20 @@ pub(super) fn check(doc: &Doc, net: &Net) -> Result<(), Error> {
     doc.need(sampled, "measure.sample", || format!("expected \"0 s\" for none, or at least {SAMPLE_MIN}"))?;
     let links = measure.links == Duration::ZERO || measure.links >= SAMPLE_MIN;
     doc.need(links, "measure.links", || format!("expected \"0 s\" for none, or at least {SAMPLE_MIN}"))?;
-    let samples = measure.queues.is_empty() && !measure.pools && !measure.pauses || measure.sample > Duration::ZERO;
-    doc.need(samples, "measure.sample", || {
-        "measure.queues, measure.pools and measure.pauses need a period; expected more than 0".into()
+    let sampled = [!measure.queues.is_empty(), measure.pools, measure.pauses, measure.sharing];
+    doc.need(!sampled.contains(&true) || measure.sample > Duration::ZERO, "measure.sample", || {
+        "measure.queues, measure.pools, measure.pauses and measure.sharing need a period; expected more than 0".into()
     })?;
+    let named = !measure.data_queues || !measure.queues.is_empty();
+    doc.need(named, "measure.data_queues", || "no port is sampled: expected `measure.queues` to name some".into())?;
+    let scenario = &doc.scenario;
+    let numbered = |switch: &Switch| switch.assignment != Assignment::PerFlow;
+    let numbered = numbered(&scenario.switch) && scenario.region.iter().all(|region| numbered(&region.switch));
+    for (key, asked) in [("data_queues", measure.data_queues), ("sharing", measure.sharing)] {
+        doc.need(numbered || !asked, &format!("measure.{key}"), || {
+            "with assignment = \"per-flow\" every flow has a queue of its own: expected false".into()
+        })?;
+    }
     let by_name = |switch: &Switch| !matches!(switch.backpressure, Backpressure::None | Backpressure::Pfc);
     let pauses = !measure.pauses || by_name(&doc.scenario.switch);
     doc.need(pauses, "measure.pauses", || {

@@ -198,8 +198,9 @@ fn memory_of_samples(doc: &Doc, net: &Net) -> Vec<Share> {
             net.graph.links.iter().filter(sampled).count()
         }
     };
+    let queues = if measure.data_queues { ports * usize::from(doc.scenario.switch.data_queues()) } else { 0 };
     let switches = net.graph.nodes.len() - net.graph.hosts;
-    let rows = samples * (switches * (1 + usize::from(measure.pools)) + ports) as f64;
+    let rows = samples * (switches * (1 + usize::from(measure.pools)) + ports + queues) as f64;
     let links = times(measure.links) * (2 * net.graph.links.len()) as f64;
     vec![
         Share::of("measure.sample", format!("{rows:.2e} samples"), rows * SAMPLE),

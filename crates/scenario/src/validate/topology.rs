@@ -56,6 +56,15 @@ pub(super) fn check_counts(doc: &Doc) -> Result<(), Error> {
                 format!("makes {count} switches: expected at most {SWITCHES_MAX}")
             })
         }
+        Topology::TwoClos { leaves, spines, hosts_per_leaf, .. } => {
+            positive("leaves", leaves)?;
+            positive("spines", spines)?;
+            positive("hosts_per_leaf", hosts_per_leaf)?;
+            hosts(doc, "hosts_per_leaf", 2 * u64::from(leaves) * u64::from(hosts_per_leaf))?;
+            ports(doc, "hosts_per_leaf", "a leaf", u64::from(hosts_per_leaf) + u64::from(spines))?;
+            ports(doc, "leaves", "a spine", u64::from(leaves) + 1)?;
+            ports(doc, "spines", "a gateway", u64::from(spines) + 1)
+        }
         Topology::SingleSwitch { hosts: count, .. } => {
             positive("hosts", count)?;
             hosts(doc, "hosts", count.into())?;
@@ -162,7 +171,7 @@ fn check_ids(doc: &Doc, ids: &[u16], nodes: usize) -> Result<(), Error> {
 pub(super) fn check_routes(doc: &Doc, net: &Net) -> Result<(), Error> {
     let (routes, switches) = (net.routes(), net.graph.nodes.len() - net.graph.hosts);
     let field = match doc.scenario.topology {
-        Topology::LeafSpine { .. } => "leaves",
+        Topology::LeafSpine { .. } | Topology::TwoClos { .. } => "leaves",
         Topology::FatTree { .. } => "pods",
         Topology::SingleSwitch { .. } => "hosts",
         Topology::Dumbbell { .. } => "left",
@@ -193,6 +202,14 @@ pub(super) fn check_links(doc: &Doc, net: &Net) -> Result<(), Error> {
             rate("core_rate", core_rate)?;
             delay("host_delay", host_delay)?;
             delay("core_delay", core_delay)
+        }
+        Topology::TwoClos { host_rate, core_rate, host_delay, core_delay, wan_rate, wan_delay, .. } => {
+            rate("host_rate", host_rate)?;
+            rate("core_rate", core_rate)?;
+            delay("host_delay", host_delay)?;
+            delay("core_delay", core_delay)?;
+            rate("wan_rate", wan_rate)?;
+            delay("wan_delay", wan_delay)
         }
         Topology::Dumbbell { rate: host_rate, delay: host_delay, bottleneck_rate, bottleneck_delay, .. } => {
             rate("rate", host_rate)?;

@@ -86,6 +86,8 @@ pub struct Harvest {
     pub buffers: Vec<Sample>,
     /// Samples of egress ports: when, switch, port, bytes.
     pub queues: Vec<(Instant, u32, u16, u64)>,
+    /// Samples of data queues: when, switch, port, queue, bytes.
+    pub data_queues: Vec<(Instant, u32, u16, u16, u64)>,
     /// Samples of pools: when, switch, MMU, bytes.
     pub pools: Vec<(Instant, u32, u16, u64)>,
     /// What links did, period by period.
@@ -223,6 +225,7 @@ impl<'a, H: EndHost<Schedule: Windows<H, D, O>>, D: DataPlane<Extension = Extens
             timeouts: vec![0; dependents],
             buffers: Vec::new(),
             queues: Vec::new(),
+            data_queues: Vec::new(),
             pools: Vec::new(),
             links: Vec::new(),
             active: nodes.switches.iter().map(|s| vec![Vec::new(); s.ports.len()]).collect(),
@@ -453,6 +456,14 @@ impl<'a, H: EndHost<Schedule: Windows<H, D, O>>, D: DataPlane<Extension = Extens
             for (i, switch) in self.nodes.switches.iter_mut().enumerate() {
                 if let Some(pauses) = &mut switch.pauses {
                     pauses.sample(switch.plane.readings());
+                }
+                if let Some(sharing) = &mut switch.sharing {
+                    sharing.sample(switch.plane.readings());
+                }
+                if let Some(queues) = &mut switch.data_queues {
+                    let held = queues.sample(switch.plane.readings());
+                    let rows = held.map(|(port, queue, bytes)| (now, switch.id as u32, port, queue, bytes));
+                    self.harvest.data_queues.extend(rows);
                 }
                 self.harvest.buffers.push(Sample {
                     at: now,

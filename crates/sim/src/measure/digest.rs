@@ -18,12 +18,13 @@ pub fn of(outcome: &Outcome) -> Digests {
     let mut tables = vec![("run", run(outcome)), ("flows", flows(outcome))];
     tables.extend(TABLES.map(|name| (name, table(outcome, name))));
     // Came later: runs that have none of it have the digest they had.
-    if !outcome.scheduled_delays.is_empty() {
-        tables.push(("scheduled_delay", table(outcome, "scheduled_delay")));
-    }
-    if !outcome.links.is_empty() {
-        tables.push(("links", table(outcome, "links")));
-    }
+    let later = [
+        ("scheduled_delay", !outcome.scheduled_delays.is_empty()),
+        ("links", !outcome.links.is_empty()),
+        ("data_queues", outcome.scenario.measure.data_queues),
+        ("sharing", outcome.scenario.measure.sharing),
+    ];
+    tables.extend(later.into_iter().filter(|(_, there)| *there).map(|(name, _)| (name, table(outcome, name))));
     let mut whole = blake3::Hasher::new();
     whole.update(VERSION.as_bytes());
     for (name, hash) in &tables {
@@ -41,6 +42,7 @@ fn run(outcome: &Outcome) -> blake3::Hash {
     if outcome.credits.received > 0 {
         words.extend([outcome.credits.received, outcome.credits.wasted]);
     }
+    words.extend(outcome.valleys);
     hash_words(words.into_iter())
 }
 

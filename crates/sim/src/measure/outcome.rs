@@ -9,6 +9,7 @@ use crate::net::build::{self, Nodes};
 use crate::net::link_meter::LinkSample;
 use crate::net::meters::DelayHistogram;
 use crate::net::pause_census::Pauses;
+use crate::net::queue_census::SHARES;
 pub use crate::net::stats::Drops;
 use crate::net::stats::PortStats;
 pub use crate::net::switch_node::HeldQueue;
@@ -48,6 +49,8 @@ pub struct Outcome {
     pub buffers: Vec<Sample>,
     /// Samples of the data that waits at egress ports: when, switch, port, bytes.
     pub queues: Vec<(Instant, u32, u16, u64)>,
+    /// Samples of data queues that have held something: when, switch, port, queue, bytes.
+    pub data_queues: Vec<(Instant, u32, u16, u16, u64)>,
     /// Samples of shared pools: when, switch, MMU, bytes.
     pub pool_samples: Vec<(Instant, u32, u16, u64)>,
     /// What links did, period by period; by time, then node and port. Idle ones are left out.
@@ -58,6 +61,10 @@ pub struct Outcome {
     pub active: Vec<(u32, u16, Vec<u64>)>,
     /// Pauses in force: switch, ingress port, sums over samples.
     pub pauses: Vec<(u32, u16, Pauses)>,
+    /// What share of a port's flows share a queue: switch, port, samples by per cent.
+    pub sharing: Vec<(u32, u16, [u64; SHARES])>,
+    /// Data packets that switches sent back up to a higher layer; `None` if nobody counted.
+    pub valleys: Option<u64>,
     /// Time in egress queues, by layer of the switch.
     pub delays: Vec<(u8, DelayHistogram)>,
     /// The same of Homa's scheduled packets, by layer of the switch and of the node at the other end of the port.
@@ -187,11 +194,14 @@ impl Outcome {
             drops: vec![Drops::default(); graph.nodes.len()],
             buffers: Vec::new(),
             queues: Vec::new(),
+            data_queues: Vec::new(),
             pool_samples: Vec::new(),
             links: Vec::new(),
             pools: Vec::new(),
             active: Vec::new(),
             pauses: Vec::new(),
+            sharing: Vec::new(),
+            valleys: None,
             delays: Vec::new(),
             scheduled_delays: Vec::new(),
             goodput: vec![0; scenario.workload.len()],
@@ -213,6 +223,7 @@ impl Outcome {
         merge(&mut self.timeouts, &mut harvest.timeouts, |a, b| *a += b);
         self.buffers.append(&mut harvest.buffers);
         self.queues.append(&mut harvest.queues);
+        self.data_queues.append(&mut harvest.data_queues);
         self.pool_samples.append(&mut harvest.pools);
         self.links.append(&mut harvest.links);
         self.ended = harvest.ended;
@@ -227,11 +238,13 @@ impl Outcome {
     fn sort(&mut self) {
         self.buffers.sort_unstable();
         self.queues.sort_unstable();
+        self.data_queues.sort_unstable();
         self.pool_samples.sort_unstable();
         self.links.sort_unstable();
         self.pools.sort_by_key(|row| (row.node, row.mmu));
         self.active.sort_unstable();
         self.pauses.sort_unstable();
+        self.sharing.sort_unstable();
         self.held.sort_by_key(|held| (held.node, held.port, held.queue));
         self.ports.sort_by_key(|row| (row.node, row.port));
         self.delays.sort_by_key(|(layer, _)| *layer);
@@ -310,10 +323,16 @@ impl Outcome {
                 let rows = pauses.ports.iter().zip(0..).map(|(pauses, port)| (switch.id as u32, port, *pauses));
                 self.pauses.extend(rows);
             }
+            if let Some(sharing) = switch.sharing.take() {
+                self.sharing.extend(sharing.ports.iter().zip(0..).map(|(bins, port)| (switch.id as u32, port, *bins)));
+            }
             let Some(meters) = switch.meters.take() else { continue };
             let layer = self.graph.nodes[switch.id].layer;
             if let Some(delays) = &meters.delays {
                 add(&mut self.delays, layer, delays);
+            }
+            if let Some(valleys) = &meters.valleys {
+                *self.valleys.get_or_insert(0) += valleys.packets;
             }
             for (delays, peer) in meters.scheduled.iter().flat_map(|scheduled| scheduled.delays.iter().zip(0..)) {
                 add(&mut self.scheduled_delays, (layer, peer), delays);

@@ -167,6 +167,7 @@ pub fn summary(outcome: &Outcome) -> Value {
             "assignments": outcome.ports.iter().map(|p| p.assigned.assignments).sum::<u64>(),
             "collisions": outcome.ports.iter().map(|p| p.assigned.collisions).sum::<u64>(),
         },
+        "valleys": outcome.valleys.map(|packets| json!({ "packets": packets })),
         "drops": drops(outcome),
         "loss": loss(outcome),
         "timeouts": timeouts(outcome),

@@ -104,6 +104,16 @@ pub const SCHEMA: Schema = &[
         ],
     ),
     (
+        "data_queues",
+        &[
+            ("time_ps", "u64", "ps", "time of the sample"),
+            ("node", "cat", "", "switch"),
+            ("peer", "cat", "", "node that the egress port leads to"),
+            ("queue", "u16", "", "data queue of the port, one that has held something by then"),
+            ("queued_bytes", "u64", "B", "data that waits in it"),
+        ],
+    ),
+    (
         "pools",
         &[
             ("time_ps", "u64", "ps", "time of the sample"),
@@ -152,6 +162,21 @@ pub const SCHEMA: Schema = &[
             ("other", "u64", "", "else for a flow with more to send"),
             ("orphans", "u64", "", "for flows that have nothing left to send"),
             ("all", "u64", "", "samples with every queue of the neighbour paused"),
+        ],
+    ),
+    (
+        "sharing",
+        &[
+            ("node", "cat", "", "switch"),
+            ("port", "u16", "", "egress port"),
+            ("peer", "cat", "", "node at the other end"),
+            (
+                "percent",
+                "u16",
+                "%",
+                "share of the flows with data in the port that are in a queue with others, rounded down",
+            ),
+            ("samples", "u64", "", "samples that saw such a share; those that saw no flow are in none"),
         ],
     ),
     (
@@ -338,10 +363,12 @@ pub fn table(outcome: &Outcome, name: &str) -> Option<Vec<Column>> {
         "buffers" => Some(buffers(outcome)),
         "queues" => Some(queues(outcome)),
         "links" => Some(links(outcome)),
+        "data_queues" => Some(data_queues(outcome)),
         "pools" => Some(pools(outcome)),
         "mmus" => Some(mmus(outcome)),
         "active_flows" => Some(active_flows(outcome)),
         "pauses" => Some(pauses(outcome)),
+        "sharing" => Some(sharing(outcome)),
         "ports" => Some(ports(outcome)),
         "drops" => Some(drops(outcome)),
         "queueing_delay" => Some(queueing_delay(outcome)),
@@ -439,6 +466,18 @@ fn links(outcome: &Outcome) -> Vec<Column> {
     ]
 }
 
+fn data_queues(outcome: &Outcome) -> Vec<Column> {
+    let samples = &outcome.data_queues;
+    let peers = peers(outcome);
+    vec![
+        ("time_ps", Values::U64(samples.iter().map(|(at, ..)| at.0).collect())),
+        ("node", Values::U16(samples.iter().map(|(_, node, ..)| *node as u16).collect())),
+        ("peer", Values::U16(samples.iter().map(|(_, node, port, ..)| peers[&(*node, *port)] as u16).collect())),
+        ("queue", Values::U16(samples.iter().map(|(.., queue, _)| *queue).collect())),
+        ("queued_bytes", Values::U64(samples.iter().map(|(.., bytes)| *bytes).collect())),
+    ]
+}
+
 fn pools(outcome: &Outcome) -> Vec<Column> {
     let samples = &outcome.pool_samples;
     vec![
@@ -494,6 +533,23 @@ fn pauses(outcome: &Outcome) -> Vec<Column> {
         ("other", u64s(&|pauses| pauses.other)),
         ("orphans", u64s(&|pauses| pauses.orphans)),
         ("all", u64s(&|pauses| pauses.all)),
+    ]
+}
+
+fn sharing(outcome: &Outcome) -> Vec<Column> {
+    let peers = peers(outcome);
+    let rows = || {
+        outcome.sharing.iter().flat_map(|(node, port, bins)| {
+            let seen = bins.iter().zip(0u16..).filter(|(n, _)| **n > 0);
+            seen.map(|(n, percent)| (*node, *port, percent, *n))
+        })
+    };
+    vec![
+        ("node", Values::U16(rows().map(|row| row.0 as u16).collect())),
+        ("port", Values::U16(rows().map(|row| row.1).collect())),
+        ("peer", Values::U16(rows().map(|(node, port, ..)| peers[&(node, port)] as u16).collect())),
+        ("percent", Values::U16(rows().map(|row| row.2).collect())),
+        ("samples", Values::U64(rows().map(|row| row.3).collect())),
     ]
 }
 

@@ -7,8 +7,9 @@ use crate::host::port::{EndHost, ExtensionOf, HostPort, HostSetup};
 use crate::net::choice::Choice;
 use crate::net::link::{Fabric, Faults, Wire};
 use crate::net::link_meter::FlowsHeld;
-use crate::net::meters::{Census, DelayHistogram, Meters, ScheduledDelays};
+use crate::net::meters::{Census, DelayHistogram, Meters, ScheduledDelays, Valleys};
 use crate::net::pause_census::PauseCensus;
+use crate::net::queue_census::{DataQueues, SharingCensus};
 use crate::net::routes::Routes;
 use crate::net::schedule::{Schedule, Target};
 use crate::net::switch_node::{Change, SwitchNode};
@@ -121,7 +122,9 @@ pub(crate) fn build<H: EndHost, D: DataPlane<Extension = ExtensionOf<H>>>(
             node.pauses = Some(Box::new(PauseCensus::new(links.len(), table.data_queues(), by_flow)));
         }
         node.flows_held = vec![flows_held(scenario, table); links.len()].into_iter().flatten().collect();
-        if measure.active_flows || measure.queueing_delay {
+        node.sharing = measure.sharing.then(|| Box::new(SharingCensus::new(links.len())));
+        node.data_queues = measure.data_queues.then(|| Box::new(DataQueues::new(node.sampled.clone())));
+        if measure.active_flows || measure.queueing_delay || measure.valleys {
             node.meters = Some(Box::new(Meters {
                 delays: measure.queueing_delay.then(DelayHistogram::default),
                 scheduled: scheduled.filter(|_| measure.queueing_delay).map(|level| {
@@ -129,6 +132,11 @@ pub(crate) fn build<H: EndHost, D: DataPlane<Extension = ExtensionOf<H>>>(
                     ScheduledDelays::new(level, links.iter().map(peer).collect())
                 }),
                 census: measure.active_flows.then(|| Census::new(links.len())),
+                valleys: measure.valleys.then(|| {
+                    let layer = |node: usize| graph.nodes[node].layer;
+                    let up = |link: &usize| layer(graph.peer(*link, switch)) > layer(switch);
+                    Valleys::new(links.iter().map(up).collect())
+                }),
             }));
         }
         nodes[part[switch]].switches.push(node);

@@ -1,6 +1,6 @@
 //! Measurements on the path of every packet through a switch, which cost time and are made only where they are asked for.
 
-use backwater_types::{Duration, Instant, Packet, PortId};
+use backwater_types::{Duration, Instant, Kind, Packet, PortId};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
@@ -13,14 +13,19 @@ pub struct Meters {
     pub scheduled: Option<ScheduledDelays>,
     /// Flows in each port.
     pub census: Option<Census>,
+    /// Packets that go down and up again.
+    pub valleys: Option<Valleys>,
 }
 
 impl Meters {
-    /// A packet joined a queue of the port.
+    /// A packet that came by `ingress` joined a queue of `port`.
     #[inline]
-    pub fn enter(&mut self, port: PortId, packet: &Packet) {
+    pub fn enter(&mut self, ingress: PortId, port: PortId, packet: &Packet) {
         if let Some(census) = &mut self.census {
             census.enter(port, packet.flow);
+        }
+        if let Some(valleys) = &mut self.valleys {
+            valleys.count(ingress, port, packet);
         }
     }
 
@@ -61,6 +66,27 @@ impl ScheduledDelays {
         if class >= self.from {
             self.delays[usize::from(self.peers[port as usize])].count(delay);
         }
+    }
+}
+
+/// Data packets that came from a higher layer and go back to one: the turns on which BFC elides backpressure (spec C.1).
+#[derive(Clone, Debug)]
+pub struct Valleys {
+    /// `[port]`: it leads to a higher layer.
+    up: Vec<bool>,
+    /// So many.
+    pub packets: u64,
+}
+
+impl Valleys {
+    /// For these ports.
+    pub fn new(up: Vec<bool>) -> Valleys {
+        Valleys { up, packets: 0 }
+    }
+
+    fn count(&mut self, ingress: PortId, egress: PortId, packet: &Packet) {
+        let valley = self.up[ingress as usize] && self.up[egress as usize];
+        self.packets += (valley && packet.kind == Kind::Data) as u64;
     }
 }
 

@@ -7,6 +7,7 @@ pub(crate) mod link_meter;
 pub(crate) mod meters;
 pub(crate) mod node_by_node;
 pub(crate) mod pause_census;
+pub(crate) mod queue_census;
 pub(crate) mod routes;
 pub(crate) mod schedule;
 pub(crate) mod sites;

@@ -6,6 +6,7 @@ use crate::net::link_meter::{FlowsHeld, LinkCount};
 use crate::net::meters::Meters;
 use crate::net::node_by_node::InFlight;
 use crate::net::pause_census::PauseCensus;
+use crate::net::queue_census::{DataQueues, SharingCensus};
 use crate::net::routes::Routes;
 use crate::net::schedule::{Agenda, EventName, Schedule};
 use crate::net::stats::{Drops, Held, PortStats, Sent};
@@ -41,6 +42,10 @@ pub struct SwitchNode<D, S: Schedule> {
     pub pauses: Option<Box<PauseCensus>>,
     /// `[port]`: flows that the neighbour holds, where it is asked for and they are held one by one.
     pub flows_held: Vec<FlowsHeld>,
+    /// Which flows share queues, where it is asked for.
+    pub sharing: Option<Box<SharingCensus>>,
+    /// Single queues, where they are asked for.
+    pub data_queues: Option<Box<DataQueues>>,
     hosts: usize,
     choice: Choice,
     /// Routes, by epoch of the links.
@@ -138,6 +143,8 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
             sampled: Vec::new(),
             pauses: None,
             flows_held: Vec::new(),
+            sharing: None,
+            data_queues: None,
             hosts,
             choice,
             routes,
@@ -209,7 +216,7 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
         if let Some(meters) = &mut self.meters
             && as_data
         {
-            meters.enter(egress, &packet);
+            meters.enter(ingress, egress, &packet);
         }
         let control_on = received.control_on;
         if S::IN_ORDER

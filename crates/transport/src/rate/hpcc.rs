@@ -18,8 +18,8 @@
 //! the same time divides by it; here the second waits for a later one. With `multi_rate` each hop has a U, an Rc and a stage of its
 //! own, and the least rate holds. Where switches tell of drops, R and each Rc go to the minimum. A change of rate moves the packet
 //! that waits for its pace. What a hop writes has the widths of the paper's header: 24 bits of nanoseconds, 20 of bytes sent, 17 of
-//! bytes queued, in units that grow with the fastest NIC; but rates as they are, where the simulator knows five (25 to 400 Gb/s)
-//! and takes any other for 25 Gb/s.
+//! bytes queued, in units that grow with the fastest NIC; but 16 of rates, to three digits, where the simulator knows five (25 to
+//! 400 Gb/s) and takes any other for 25 Gb/s.
 //! Floating point: additions, multiplications and divisions only.
 
 use crate::rate::{Ack, Control, Site};
@@ -45,6 +45,8 @@ pub struct HpccParams {
     pub multi_rate: bool,
     /// Between updates hops with empty queues are passed over.
     pub sample_feedback: bool,
+    /// Hops that packets have room for; what further ones write is lost, and the packet with it as a sample.
+    pub hops: u8,
     /// Bytes of telemetry on every data packet, whatever the number of hops.
     pub int_bytes: Bytes,
     /// Bytes are counted in units of 128 (sent) and 80 (queued) times this. Absent: once for each 25 Gb/s of the fastest NIC.
@@ -81,6 +83,7 @@ impl Default for HpccParams {
             reacts: HpccReaction::Fast,
             multi_rate: false,
             sample_feedback: false,
+            hops: 5,
             int_bytes: Bytes(42),
             int_unit: None,
             paced: true,
@@ -96,14 +99,15 @@ impl Ranges for HpccParams {
         OutOfRange::unless(within, "utilization", "more than 0 and at most 1")?;
         OutOfRange::unless(self.max_stage <= 1000, "max_stage", "0 to 1000")?;
         OutOfRange::unless(self.min_rate.0 > 0, "min_rate", "more than 0 bps")?;
+        OutOfRange::unless((1..=HOPS).contains(&usize::from(self.hops)), "hops", "1 to 6")?;
         OutOfRange::unless(self.int_bytes.0 <= 512, "int_bytes", "up to 512 B")?;
         let unit = self.int_unit.unwrap_or(1);
         OutOfRange::unless((1..=1 << 10).contains(&unit), "int_unit", "1 to 1024")
     }
 }
 
-/// Hops that a packet has room for; what further ones would write is lost, and the packet with it as a sample.
-pub const HOPS: usize = 5;
+/// Most hops that a packet has room for: of two data centers, three up and three down.
+pub const HOPS: usize = 6;
 
 const TIME_BITS: u32 = 24;
 const SENT_BITS: u32 = 20;
@@ -116,8 +120,8 @@ const QUEUED_UNIT: u64 = 80;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Int {
     hops: [IntHop; HOPS],
-    /// Of their links, Mb/s.
-    rates: [f32; HOPS],
+    /// Of their links.
+    rates: [IntRate; HOPS],
     /// Written by so many.
     count: u16,
     /// Of the links it took (the paper's pathID).
@@ -131,12 +135,16 @@ const _: () = assert!(size_of::<Int>() == 64);
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct IntHop(u64);
 
+/// Rate of a link as three decimal digits or more and a power of ten: from the lowest bits on four of the power, twelve of the digits.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct IntRate(u16);
+
 /// What a port keeps of what it has sent.
 #[derive(Clone, Copy, Debug)]
 pub struct IntPort {
     sent: u64,
     unit: u64,
-    rate: f32,
+    rate: IntRate,
     tag: u16,
 }
 
@@ -145,7 +153,7 @@ impl Extension for Int {
     const STAMPED: bool = true;
 
     fn port(link: &LinkShape) -> IntPort {
-        IntPort { sent: 0, unit: link.int_unit as u64, rate: (link.rate.0 as f64 / 1e6) as f32, tag: link.tag }
+        IntPort { sent: 0, unit: link.int_unit as u64, rate: IntRate::of(link.rate), tag: link.tag }
     }
 
     #[inline]
@@ -166,10 +174,28 @@ impl Extension for Int {
 }
 
 impl Int {
-    /// What the hops wrote; nothing, where there were more than it has room for.
+    /// What the hops wrote; nothing, where there were more than it has `room` for.
     #[inline(always)]
-    fn read(&self) -> &[IntHop] {
-        if self.count as usize <= HOPS { &self.hops[..self.count as usize] } else { &[] }
+    fn read(&self, room: u8) -> &[IntHop] {
+        if self.count <= room.into() { &self.hops[..self.count as usize] } else { &[] }
+    }
+}
+
+impl IntRate {
+    const POWERS: [f64; 16] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
+
+    fn of(rate: BitsPerSec) -> IntRate {
+        let (mut digits, mut power) = (rate.0, 0);
+        while digits > 0xfff {
+            (digits, power) = (digits / 10, power + 1);
+        }
+        IntRate((digits as u16) << 4 | power)
+    }
+
+    /// bit/s.
+    #[inline(always)]
+    fn bits_per_sec(self) -> f64 {
+        (self.0 >> 4) as f64 * IntRate::POWERS[(self.0 & 15) as usize]
     }
 }
 
@@ -202,9 +228,10 @@ impl IntHop {
 
 /// Rate of a link in bit/s, of what is written of it.
 #[inline(always)]
-fn rate_of(told: f32, whole: bool) -> f64 {
-    let known = [50e3, 100e3, 200e3, 400e3].contains(&told);
-    if whole && !known { 25e9 } else { told as f64 * 1e6 }
+fn rate_of(told: IntRate, whole: bool) -> f64 {
+    let rate = told.bits_per_sec();
+    let known = [50e9, 100e9, 200e9, 400e9].contains(&rate);
+    if whole && !known { 25e9 } else { rate }
 }
 
 /// State of one flow.
@@ -267,7 +294,7 @@ impl Hpcc {
 
     /// Brings up to date what is known of the path. Which hops were looked at.
     #[inline(always)]
-    fn observe(&mut self, params: &HpccParams, hops: &[IntHop], rates: &[f32; HOPS], fast: bool) -> u8 {
+    fn observe(&mut self, params: &HpccParams, hops: &[IntHop], rates: &[IntRate; HOPS], fast: bool) -> u8 {
         let (site, unit) = (&params.site, params.site.int_unit as u64);
         let base = (site.base_rtt.0 / 1000).max(1);
         let (mut seen, mut most, mut over) = (0, 0.0, 0);
@@ -397,7 +424,7 @@ impl Control for Hpcc {
         if fast && params.reacts == HpccReaction::PerRtt {
             return false;
         }
-        let hops = ack.extension.read();
+        let hops = ack.extension.read(params.hops);
         let moved = self.path != ack.extension.path && !hops.is_empty() && !params.site.whole;
         if self.updated == 0 || moved {
             self.updated = ack.next;
@@ -644,10 +671,14 @@ mod tests {
     }
 
     #[test]
-    fn links_slower_than_a_megabit_are_told_as_they_are() {
-        let mut int = Int::default();
-        int.stamp(&mut Int::port(&LinkShape::new(BitsPerSec(64_000))), Instant(0), 0);
-        assert!((rate_of(int.rates[0], false) - 64e3).abs() < 0.01);
+    fn rates_are_told_to_three_digits() {
+        for rate in [1, 64_000, 25_000_000_000, 40_000_000_000, 100_000_000_000, 409_500_000_000, 8_000_000_000_000] {
+            assert_eq!(rate_of(IntRate::of(BitsPerSec(rate)), false), rate as f64);
+        }
+        for rate in [33_333_333_333_u64, 123_456_789, 99_999_999_999] {
+            let told = rate_of(IntRate::of(BitsPerSec(rate)), false);
+            assert!(told <= rate as f64 && told > rate as f64 * (1.0 - 1.0 / 409.0), "{told} of {rate}");
+        }
     }
 
     #[test]
@@ -655,8 +686,14 @@ mod tests {
         let (params, mut wire) = (params(), Wire::new());
         let mut flow = flow(&params, &mut wire);
         let mut int = wire.after(BASE, 38_400, 0);
-        (0..HOPS).for_each(|_| int.stamp(&mut wire.port, Instant(0), 0));
-        assert!(!flow.on_ack(&params, ack(41, 80, int)));
+        let mut further = |n| (0..n).for_each(|_| int.stamp(&mut wire.port, Instant(0), 0));
+        further(HOPS - 1);
+        assert!(!flow.on_ack(&params, ack(41, 80, int)), "six, where there is room for five");
         assert_eq!(flow.rate(), LINE);
+        // Where there is room for six, only a seventh is too many: the first ACK was of another path, so this one sets the scene.
+        let roomy = HpccParams { hops: 6, ..params };
+        assert_eq!(int.read(roomy.hops).len(), 6);
+        int.stamp(&mut wire.port, Instant(0), 0);
+        assert!(int.read(roomy.hops).is_empty());
     }
 }
