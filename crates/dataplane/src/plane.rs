@@ -1,6 +1,7 @@
 //! A switch as they see it who hold one, a simulator or a software switch: what happens to it, and what can be read off it.
 
 use crate::buffer::Pool;
+use crate::hardware::Recirculated;
 use crate::held::{Assigned, Held};
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -132,6 +133,10 @@ pub trait Readings {
     fn active_flows(&self, port: PortId) -> Option<u32>;
     /// How often flows were given a queue at `port`.
     fn assigned(&self, port: PortId) -> Assigned;
+    /// What bookkeeping was late by.
+    fn recirculated(&self) -> Recirculated {
+        Recirculated::default()
+    }
     /// Flows kept apart from the others because a neighbour paused them.
     fn isolated_flows(&self) -> u32;
     /// Recounts everything from the packets held. For test builds: it walks every queue.

@@ -225,7 +225,14 @@ impl Backpressure<PausableQueues<1>> for PfcByClass {
         (*count == XOFF + 1).then_some(ControlFrame::PfcPause(packet.class))
     }
 
-    fn on_dequeue(&mut self, _now: Instant, _packet: &Packet, held: &Held) -> Option<ControlFrame> {
+    fn on_dequeue(
+        &mut self,
+        _now: Instant,
+        _packet: &Packet,
+        held: &Held,
+        _egress: PortId,
+        _queue: QueueId,
+    ) -> Option<ControlFrame> {
         let count = &mut self.held[held.ingress as usize][held.tag as usize];
         *count -= 1;
         (*count == XOFF).then_some(ControlFrame::PfcResume(held.tag as u8))
@@ -377,7 +384,14 @@ impl<Q: Queues> Backpressure<Q> for ReturnsCredits {
         None
     }
 
-    fn on_dequeue(&mut self, _now: Instant, _packet: &Packet, held: &Held) -> Option<ControlFrame> {
+    fn on_dequeue(
+        &mut self,
+        _now: Instant,
+        _packet: &Packet,
+        held: &Held,
+        _egress: PortId,
+        _queue: QueueId,
+    ) -> Option<ControlFrame> {
         (self.0.returns == Some(held.ingress as PortId)).then_some(ControlFrame::Resume(1))
     }
 }

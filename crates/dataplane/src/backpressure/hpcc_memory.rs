@@ -175,7 +175,14 @@ impl<Q: Queues + PausableByNumber> Backpressure<Q> for HpccMemory {
     }
 
     #[inline(always)]
-    fn on_dequeue(&mut self, _now: Instant, packet: &Packet, held: &Held) -> Option<ControlFrame> {
+    fn on_dequeue(
+        &mut self,
+        _now: Instant,
+        packet: &Packet,
+        held: &Held,
+        _egress: PortId,
+        _queue: QueueId,
+    ) -> Option<ControlFrame> {
         let (at, wire) = (self.at(held.ingress as PortId, packet), packet.wire as u64);
         let mut port = self.ingresses[at];
         let from_headroom = port.headroom_used.min(wire);
@@ -191,13 +198,20 @@ impl<Q: Queues + PausableByNumber> Backpressure<Q> for HpccMemory {
         resume.then(|| ControlFrame::PfcResume(self.class(packet)))
     }
 
-    fn on_lost(&mut self, now: Instant, packet: &Packet, held: &Held) -> Option<ControlFrame> {
+    fn on_lost(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        held: &Held,
+        egress: PortId,
+        queue: QueueId,
+    ) -> Option<ControlFrame> {
         if self.leaks {
             let at = self.at(held.ingress as PortId, packet);
             self.ingresses[at].leaked += packet.wire as u64;
             return None;
         }
-        Backpressure::<Q>::on_dequeue(self, now, packet, held)
+        Backpressure::<Q>::on_dequeue(self, now, packet, held, egress, queue)
     }
 
     fn state_of(&mut self, _now: Instant, port: PortId, send: &mut dyn FnMut(ControlFrame)) {

@@ -5,6 +5,7 @@
 
 use crate::measure::outcome::{Digests, Outcome};
 use crate::measure::tables;
+use backwater_dataplane::Recirculated;
 
 /// Of what is hashed, and how: changes with either.
 pub const VERSION: &str = "backwater outcome 2";
@@ -37,6 +38,10 @@ fn run(outcome: &Outcome) -> blake3::Hash {
     words.extend(outcome.timeout_reasons);
     if outcome.credits.received > 0 {
         words.extend([outcome.credits.received, outcome.credits.wasted]);
+    }
+    let Recirculated { headers, waited, longest } = outcome.recirculated;
+    if headers > 0 {
+        words.extend([headers, waited, longest.0]);
     }
     hash_words(words.into_iter())
 }
