@@ -142,11 +142,11 @@ fn an_upstream_queue_is_paused_as_long_as_the_rule_says() {
         let (mut switch, mut rng) = (extended(&params, &shape(3, 1)), Stream::new(seed, 3, 4));
         let mut queues: Vec<VecDeque<(PortId, QueueId, bool)>> = vec![VecDeque::new(); 3];
         let (mut paused, mut resumed) = (BTreeMap::new(), 0);
-        for step in 0..4_000 {
+        for step in 0..4_000u32 {
             let frames_of = |switch: &mut Switch<Extended>| -> Vec<(PortId, ControlFrame)> {
                 (0..3).flat_map(|port| frames(switch, NOW, port).into_iter().map(move |frame| (port, frame))).collect()
             };
-            let burst = step / 200 % 2 == 0;
+            let burst = (step / 200).is_multiple_of(2);
             let told = if rng.next_u32() % 10 < if burst { 6 } else { 3 } {
                 let (ingress, upstream) = ((rng.next_u32() % 3) as PortId, (rng.next_u32() % 2) as QueueId);
                 let packet = packet(rng.next_u32() % 5, step, upstream);
@@ -239,14 +239,14 @@ fn what_is_granted_finds_room() {
             dropped += u64::from(received.dropped.is_some());
         }
         switch.control(NOW, EGRESS, ControlFrame::Credit(u64::MAX >> 1));
-        if rng.next_u32() % 4 == 0 {
+        if rng.next_u32().is_multiple_of(4) {
             switch.transmit(NOW, EGRESS);
         }
-        for port in 0..3 {
+        for (port, known) in limits.iter_mut().enumerate().take(3) {
             for frame in frames(&mut switch, NOW, port as PortId) {
                 if let ControlFrame::Credit(limit) = frame {
-                    assert!(limit >= limits[port]);
-                    limits[port] = limit;
+                    assert!(limit >= *known);
+                    *known = limit;
                 }
             }
         }
@@ -302,7 +302,7 @@ fn headers_of_small_packets_go_over_budget() {
             let packet = Packet { wire, ..packet(7, seq, 2) };
             receive(&mut switch, now, packet, 0);
             send(&mut switch, now);
-            now = now + Duration(u64::from(wire) * 80);
+            now += Duration(u64::from(wire) * 80);
         }
         let Recirculated { headers, waited, longest } = switch.recirculated();
         assert_eq!(headers, 1000);
@@ -536,20 +536,20 @@ fn whatever_is_extended_keeps_its_books() {
             }
             switch.control(now, EGRESS, ControlFrame::Credit(u64::MAX >> 1));
             let q = (rng.next_u32() % 6) as QueueId;
-            let pause = rng.next_u32() % 3 == 0 && !ends;
+            let pause = rng.next_u32().is_multiple_of(3) && !ends;
             switch.control(now, EGRESS, if pause { ControlFrame::Pause(q) } else { ControlFrame::Resume(q) });
-            if rng.next_u32() % 2 == 0 {
+            if rng.next_u32().is_multiple_of(2) {
                 switch.transmit(now, EGRESS);
             }
             seen = seen.max(held.len());
             held.len()
         };
         for seq in 0..6_000 {
-            now = now + Duration(u64::from(rng.next_u32() % 150_000));
+            now += Duration(u64::from(rng.next_u32() % 150_000));
             step(&mut switch, now, &mut rng, false);
-            if rng.next_u32() % 2 == 0 {
+            if rng.next_u32().is_multiple_of(2) {
                 let flow = rng.next_u32() % 40;
-                let last = if rng.next_u32() % 9 == 0 { flags::LAST } else { 0 };
+                let last = if rng.next_u32().is_multiple_of(9) { flags::LAST } else { 0 };
                 let class = (flow % 2) as u8;
                 let packet = Packet { class, flags: last, ..packet(flow, seq, (rng.next_u32() % 4) as QueueId) };
                 switch.receive(now, &packet.into(), (rng.next_u32() % 3) as PortId, EGRESS);
@@ -558,7 +558,7 @@ fn whatever_is_extended_keeps_its_books() {
         }
         let mut left = usize::MAX;
         for _ in 0..2_000 {
-            now = now + Duration::from_ns(200);
+            now += Duration::from_ns(200);
             left = step(&mut switch, now, &mut rng, true);
         }
         assert_eq!((switch.buffered(), left), (0, 0), "case {number}");
@@ -577,7 +577,7 @@ fn extended_by_nothing_it_is_the_plain_one() {
     for seq in 0..20_000 {
         let now = NOW + Duration::from_ns(u64::from(seq) * 50);
         let draws = [rng.next_u32(), rng.next_u32(), rng.next_u32()];
-        if draws[0] % 2 == 0 {
+        if draws[0].is_multiple_of(2) {
             let packet = packet(draws[1] % 30, seq, (draws[1] % 4) as QueueId).into();
             let ingress = (draws[2] % 3) as PortId;
             let both = (extended.receive(now, &packet, ingress, EGRESS), plain.receive(now, &packet, ingress, EGRESS));
@@ -588,7 +588,7 @@ fn extended_by_nothing_it_is_the_plain_one() {
             assert_eq!(a, b);
         }
         let q = (draws[2] % 6) as QueueId;
-        let frame = if draws[1] % 5 == 0 { ControlFrame::Pause(q) } else { ControlFrame::Resume(q) };
+        let frame = if draws[1].is_multiple_of(5) { ControlFrame::Pause(q) } else { ControlFrame::Resume(q) };
         extended.control(now, EGRESS, frame);
         plain.control(now, EGRESS, frame);
         for port in 0..3 {

@@ -297,12 +297,12 @@ mod tests {
             let mut held: Vec<Vec<u64>> = vec![Vec::new(); 4];
             let (mut most, mut passed, mut now) = (0, 0, Instant::ZERO);
             for step in 0..40_000 {
-                now = now + Duration::from_ns(100);
+                now += Duration::from_ns(100);
                 let port = rng.next_u32() as usize % 4;
                 let frame = if rng.next_u32() % 3 > 0 && gates[port].may_send() {
                     let wire = u64::from(49 + rng.next_u32() % 1000);
                     gates[port].on_sent(now, wire);
-                    let lost = rng.next_u32() % 50 == 0;
+                    let lost = rng.next_u32().is_multiple_of(50);
                     (!lost).then(|| held[port].push(wire)).and_then(|()| grants.enter(port as PortId, wire))
                 } else if rng.next_u32() % 4 > 0 || step % 20_000 > 15_000 {
                     held[port].pop().and_then(|wire| {

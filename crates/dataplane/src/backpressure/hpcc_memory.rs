@@ -261,7 +261,7 @@ mod tests {
             memory.on_enqueue(Instant::ZERO, &packet(class), &mut held.clone(), 1, class as QueueId, &queues)
         };
         let leave = |memory: &mut HpccMemory, class: u8| {
-            Backpressure::<RoundRobin>::on_dequeue(memory, Instant::ZERO, &packet(class), &held)
+            Backpressure::<RoundRobin>::on_dequeue(memory, Instant::ZERO, &packet(class), &held, 1, class.into())
         };
         // Nine packets are 5336 B above the reserve, below an eighth of what is free; the tenth would be 6384 B, above
         // (54 496 - 5336) / 8 = 6145, and above (49 160 - 5336) / 8 = 5478 for the second class.

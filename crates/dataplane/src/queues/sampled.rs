@@ -58,7 +58,7 @@ mod tests {
                 let asked = now.saturating_sub(delay) / period * period;
                 let truth = record.iter().find(|(end, _)| *end >= asked).map_or(value, |(_, value)| *value);
                 assert_eq!(sampled.seen(Instant(now), value), truth, "period {period}, delay {delay}, at {now}");
-                if rng.next_u32() % 3 == 0 {
+                if rng.next_u32().is_multiple_of(3) {
                     sampled.change(Instant(now), value);
                     record.push((now, value));
                     value = rng.next_u32();
