@@ -197,7 +197,7 @@ impl<const W: usize, Q: Numbered<W>> Assignment for Dynamic<W, Q> {
     type Params = BfcParams;
 
     fn queues(params: &BfcParams, shape: &Shape) -> Q {
-        Q::of(params, shape)
+        Q::of(params.shared_queues, params.tofino.as_ref(), shape)
     }
 
     fn new(params: &BfcParams, shape: &Shape) -> Dynamic<W, Q> {

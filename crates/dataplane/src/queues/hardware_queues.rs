@@ -4,7 +4,6 @@
 //! Source: spec B.1; BFC section 5. The queues themselves are [`PausableQueues`]. What is seen late says [`HardwareParams`]; what
 //! a scheduler has put into the last FIFO of a port leaves even if its queue is paused by then.
 
-use crate::backpressure::BfcParams;
 use crate::buffer::Ring;
 use crate::buffer::cells::{Cell, Cells};
 use crate::hardware::HardwareParams;
@@ -51,7 +50,7 @@ impl HardwareQueues {
         self
     }
 
-    /// `q` is about to have other bytes than `bytes`; `empties`: it has none now, and had.
+    /// `q` has other bytes from now on than `bytes`, and other queues than `empty` are.
     fn change(&mut self, now: Instant, q: QueueId, bytes: u64, empty: Bits<2>) {
         if let Some(depth) = self.depths.get_mut(q as usize) {
             depth.change(now, bytes);
@@ -174,9 +173,8 @@ impl PausableByNumber for HardwareQueues {
 }
 
 impl Numbered<2> for HardwareQueues {
-    fn of(params: &BfcParams, shape: &Shape) -> HardwareQueues {
-        HardwareQueues::new(shape.queues.into(), shape.groups.into(), shape.quantum)
-            .limited(params.shared_queues, params.tofino.as_ref())
+    fn of(shared: bool, limits: Option<&HardwareParams>, shape: &Shape) -> HardwareQueues {
+        HardwareQueues::new(shape.queues.into(), shape.groups.into(), shape.quantum).limited(shared, limits)
     }
 
     fn empty(&self) -> Bits<2> {

@@ -1,6 +1,6 @@
 //! A fixed number of queues, of which a flow may be given one.
 
-use crate::backpressure::BfcParams;
+use crate::hardware::HardwareParams;
 use crate::queues::bits::Bits;
 use crate::queues::by_number::PausableByNumber;
 use crate::queues::{PausableQueues, Queues};
@@ -13,8 +13,8 @@ pub trait Numbered<const W: usize>: Queues + PausableByNumber {
     fn empty(&self) -> Bits<W>;
     /// Queues that the neighbour paused.
     fn closed(&self) -> Bits<W>;
-    /// Those of a port of a switch of this shape.
-    fn of(_params: &BfcParams, shape: &Shape) -> Self {
+    /// Those of a port of a switch of this shape, shared by classes if they can be, and under these limits.
+    fn of(_shared: bool, _limits: Option<&HardwareParams>, shape: &Shape) -> Self {
         Self::new(shape.queues as usize, shape.groups as usize, shape.quantum)
     }
     /// Queues that hold no packet, as those see them who give them out.

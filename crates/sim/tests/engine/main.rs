@@ -15,6 +15,7 @@ mod hpcc_model;
 mod hpcc_side_by_side;
 mod hpcc_sim;
 mod load_balancing;
+mod lossless;
 mod pause_threshold_model;
 mod pauses;
 mod planted_bugs;

@@ -94,9 +94,12 @@ impl Report {
 struct Rules {
     /// `[node]`: bytes a switch may hold.
     buffer: Vec<u64>,
-    /// Reordering within a switch is ruled out: every packet takes part in the bookkeeping (BFC-B3).
+    /// Reordering within a switch is ruled out: every packet takes part in the bookkeeping (BFC-B3), and those of a flow come by one
+    /// pipeline.
     ordered: bool,
     nic_obeys: bool,
+    /// `[node]`: nothing leaves a queue that BFC's frames hold, where it is a switch.
+    by_queue: Vec<bool>,
     /// Routes never change.
     steady: bool,
     hosts: usize,
@@ -378,6 +381,7 @@ impl Audit {
             Some(memory) => memory.most(),
             None => buffer(config(node)),
         };
+        let steady = scenario.fault.iter().all(|f| f.down.is_empty());
         let rules = Rules {
             tcp: Tcp::new(scenario),
             selective: scenario.host.transport == Transport::Homa || scenario.host.recovery == LossRecovery::Selective,
@@ -389,7 +393,7 @@ impl Audit {
                 .map(|node| matches!(config(node).built_as(), Assignment::Priority | Assignment::HomaDynamic))
                 .collect(),
             credited: scenario.switch.grants_credits(),
-            steady: scenario.fault.iter().all(|f| f.down.is_empty()),
+            steady,
             ser: links
                 .iter()
                 .map(|ports| ports.iter().map(|l| ser_time(&scenario.conventions, graph.links[*l].rate)).collect())
@@ -400,8 +404,15 @@ impl Audit {
                 .map(|(node, ports)| ports.iter().map(|l| peer(node, l)).collect())
                 .collect(),
             buffer: (0..graph.nodes.len()).map(most).collect(),
-            ordered: scenario.switch.backpressure != Backpressure::Bfc || scenario.switch.bfc.sampling == 1.0,
+            ordered: scenario.switch.backpressure != Backpressure::Bfc
+                || scenario.switch.bfc.sampling == 1.0 && (scenario.switch.bfc.pipelines == 1 || steady),
             nic_obeys: scenario.switch.bfc.nic_obeys,
+            by_queue: (0..graph.nodes.len())
+                .map(|node| {
+                    let tail = config(node).bfc.tofino.as_ref().is_some_and(|tofino| tofino.tail_fifo.0 > 0);
+                    config(node).backpressure == Backpressure::Bfc && !tail
+                })
+                .collect(),
             hosts: graph.hosts,
             flaps: (0..graph.hosts).map(flaps_of).collect(),
             flow_pauses: (0..graph.nodes.len())
@@ -910,7 +921,8 @@ impl Observer for Audit {
         *packets = packets.saturating_sub(1);
         self.flow(packet.flow).departed += (packet.kind == Kind::Data) as u64;
         let held = *self.held(now, switch, port);
-        if self.rules.pfc_holds(held.classes, packet) || held.queues >> queue & 1 == 1 {
+        let queue_held = self.rules.by_queue[switch] && held.queues >> queue & 1 == 1;
+        if self.rules.pfc_holds(held.classes, packet) || queue_held {
             self.fault(now, Fault::Paused, || {
                 format!("switch {switch} port {port} serves queue {queue}, which is held")
             });
