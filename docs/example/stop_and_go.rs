@@ -110,7 +110,14 @@ impl<Q: Queues> Backpressure<Q> for StopAndGo {
         Some(port.frame())
     }
 
-    fn on_dequeue(&mut self, now: Instant, packet: &Packet, held: &Held) -> Option<ControlFrame> {
+    fn on_dequeue(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        held: &Held,
+        _egress: PortId,
+        _queue: QueueId,
+    ) -> Option<ControlFrame> {
         let port = &mut self.ports[held.ingress as usize];
         port.bytes -= packet.wire as u64;
         if !port.stopped || port.bytes > self.go {

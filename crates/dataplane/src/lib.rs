@@ -24,6 +24,7 @@ pub mod buffer;
 pub mod canonical;
 pub mod elide;
 pub mod flow_table;
+pub mod hardware;
 pub mod held;
 pub mod marking;
 pub mod nic;
@@ -40,13 +41,14 @@ pub use backpressure::*;
 pub use buffer::{Buffer, BufferSize, MemoryShape, Mmu, Pool, PoolCounts, QueueMemory, Returns, Ring};
 pub use canonical::Canonical;
 pub use elide::{Elide, ElideRule};
+pub use hardware::{HardwareParams, Recirculated};
 pub use held::{Assigned, Choice, Held, Resident};
 pub use marking::{Ecn, EcnAt, EcnOf, NotEct, Ns3Stream, Ns3Streams, PoolEcn, Red, SpacedOver, Spacing};
 pub use nic::NicQueues;
 pub use plane::{DataPlane, Departed, Readings, Received, Sent};
 pub use policy::{
     Beside, BfcByFlow, Composed, FlowSail, FlowSailAsPrinted, FlowSailParams, Hold, IdealFlowControl,
-    PauseByFlowParams, Policy, ReleaseFrom, Residue, SketchParams,
+    PauseByFlowParams, Policy, Recirculating, ReleaseFrom, Residue, SketchParams,
 };
 pub use port::Ports;
 pub use shape::{DownQueues, MarkingShape, PortShape, Shape};

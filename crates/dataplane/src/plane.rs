@@ -1,6 +1,7 @@
 //! A switch as they see it who hold one, a simulator or a software switch: what happens to it, and what can be read off it.
 
 use crate::buffer::Pool;
+use crate::hardware::Recirculated;
 use crate::held::{Assigned, Held};
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -134,6 +135,10 @@ pub trait Readings {
     fn active_flows(&self, port: PortId) -> Option<u32>;
     /// How often flows were given a queue at `port`.
     fn assigned(&self, port: PortId) -> Assigned;
+    /// What bookkeeping was late by.
+    fn recirculated(&self) -> Recirculated {
+        Recirculated::default()
+    }
     /// Flows kept apart from the others because a neighbour paused them.
     fn isolated_flows(&self) -> u32;
     /// Whether data of this flow in `queue` of `port` may not leave, whatever the scheduler says: a neighbour holds the port, the

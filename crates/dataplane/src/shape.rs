@@ -31,6 +31,8 @@ pub struct Shape {
     pub marking: MarkingShape,
     /// Smallest data packet, bytes on the wire: with `buffer`, the number of cells to allocate.
     pub smallest_packet: u32,
+    /// Largest data packet, bytes on the wire.
+    pub largest_packet: u32,
     /// No more cells are allocated beforehand, of 64 bytes each and what packets carry; a buffer that fills with more packets makes room as
     /// it does.
     pub cells_ahead: u64,
@@ -107,6 +109,8 @@ pub struct PortShape {
     pub headroom: u64,
     /// The neighbour has PFC and nothing else to be paused with.
     pub pfc_only: bool,
+    /// The neighbour grants credits, without which nothing may be sent to it: a switch, where BFC has them.
+    pub credited: bool,
 }
 
 impl PortShape {
@@ -118,6 +122,7 @@ impl PortShape {
             red: Red::OFF,
             headroom: headroom(delay, rate, 1048),
             pfc_only: false,
+            credited: false,
         }
     }
 }
@@ -152,6 +157,7 @@ impl Shape {
             memory: MemoryShape::default(),
             marking: MarkingShape::default(),
             smallest_packet: 49,
+            largest_packet: 1048,
             cells_ahead: cells_ahead(1),
             seed: 1,
             ns3: None,

@@ -9,6 +9,7 @@ use crate::buffer::cells::Cells;
 use crate::buffer::ring::Ring;
 use crate::buffer::{Buffer, Pool};
 use crate::canonical::Canonical;
+use crate::hardware::Recirculated;
 use crate::held::{Assigned, Choice, Held, Resident};
 use crate::marking::Ns3Draws;
 use crate::plane::{DataPlane, Departed, Readings, Received, Sent};
@@ -52,7 +53,7 @@ impl<P: Policy, E: Extension> Switch<P, E> {
         let cells =
             buffer.capacity().map_or(4096, |bytes| (bytes / shape.smallest_packet as u64 + 1).min(shape.cells_ahead));
         let port = |(port, p): (usize, &PortShape)| Port {
-            queues: P::Queues::new(shape.queues as usize, shape.groups as usize, shape.quantum),
+            queues: P::queues(params, shape),
             control: Ring::default(),
             acks: Ring::default(),
             mmu: buffer.mmu(port as PortId),
@@ -111,7 +112,7 @@ impl<P: Policy, E: Extension> Switch<P, E> {
     fn empty(&mut self, now: Instant, port: PortId, kicked: &mut Vec<PortId>) {
         let p = &mut self.ports[port as usize];
         (p.control, p.acks) = (Ring::default(), Ring::default());
-        while let Some((queue, cell)) = self.ports[port as usize].queues.pop(&self.cells) {
+        while let Some((queue, cell)) = self.ports[port as usize].queues.pop_at(now, &self.cells) {
             let p = &mut self.ports[port as usize];
             let (packet, held) = (self.cells.frame(cell).packet, self.cells.held(cell));
             self.buffer.release(p.mmu, port, queue, p.queues.bytes(queue), packet.wire as u64);
@@ -177,7 +178,8 @@ impl<P: Policy, E: Extension> DataPlane for Switch<P, E> {
             return Received { dropped: None, queue: 0, control_on: None };
         }
         let wire = packet.wire as u64;
-        let mut choice = self.policy.choose(now, packet, egress, &port.queues, &mut self.rng);
+        self.policy.catch_up(now);
+        let mut choice = self.policy.choose(now, packet, ingress, egress, &port.queues, &mut self.rng);
         if E::TELLS_LEFT {
             choice = self.policy.beside(choice, packet.left(), &port.queues);
         }
@@ -203,7 +205,7 @@ impl<P: Policy, E: Extension> DataPlane for Switch<P, E> {
         port.queues.push(&mut self.cells, choice.queue, packet, held, now);
         self.policy.on_joined(egress, choice.queue, &mut port.queues, &mut self.cells);
         let control_on = told.map(|(port, frame)| self.queue_frame(port, frame));
-        Received { dropped: None, queue: choice.queue, control_on }
+        Received { dropped: None, queue: choice.queue, control_on: control_on.or(P::SETS_TIMERS.then_some(egress)) }
     }
 
     fn transmit(&mut self, now: Instant, port: PortId) -> Option<Sent<E>> {
@@ -237,7 +239,7 @@ impl<P: Policy, E: Extension> DataPlane for Switch<P, E> {
             return None;
         }
         let (queue, cell) = loop {
-            let (queue, cell) = p.queues.pop(&self.cells)?;
+            let (queue, cell) = p.queues.pop_at(now, &self.cells)?;
             let packet = self.cells.frame(cell);
             let (wire, left) = (packet.wire as u64, p.queues.bytes(queue));
             self.buffer.release(p.mmu, port, queue, left, wire);
@@ -277,7 +279,8 @@ impl<P: Policy, E: Extension> DataPlane for Switch<P, E> {
         let packet = self.cells.frame(cell);
         p.stamp(now, packet);
         let told = self.policy.on_dequeue(now, packet, &held, port, queue);
-        let departed = Departed { queue: Some(queue), control_on: told.map(|(port, _)| port), entered };
+        let control_on = told.map(|(port, _)| port).or(P::SETS_TIMERS.then_some(port));
+        let departed = Departed { queue: Some(queue), control_on, entered };
         out(packet, &departed);
         self.policy.on_sent(now, port, queue, packet, &mut p.queues);
         self.cells.free(cell);
@@ -314,7 +317,7 @@ impl<P: Policy, E: Extension> DataPlane for Switch<P, E> {
         if !self.policy.passes(ingress, packet) {
             return None;
         }
-        let choice = self.policy.choose(now, packet, egress, &port.queues, &mut self.rng);
+        let choice = self.policy.choose(now, packet, ingress, egress, &port.queues, &mut self.rng);
         // Rules ask of packets that can be marked, or dropped in place of it; this one left nothing behind it at its port.
         let asked = packet.has(flags::ECT) || self.marking.drops_not_ect;
         if !self.policy.lets_pass(choice)
@@ -449,6 +452,10 @@ impl<P: Policy, E: Extension> Readings for Switch<P, E> {
     fn is_held(&self, port: PortId, queue: QueueId, flow: FlowName) -> bool {
         let choice = Choice { queue, tag: self.policy.record_of(port, flow), fresh: false };
         !self.policy.may_send(port) || self.ports[port as usize].queues.is_paused(choice)
+    }
+
+    fn recirculated(&self) -> Recirculated {
+        self.policy.recirculated()
     }
 
     fn audit(&self) -> Result<(), String> {

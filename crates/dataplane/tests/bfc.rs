@@ -135,6 +135,46 @@ fn a_queue_pauses_above_its_share_of_hrtt_times_rate() {
     }
 }
 
+/// Links of 10, 100 and 400 Gb/s, near and far: each ingress has the threshold of its own round trip at the egress's rate, whatever
+/// others are like; without it all have that of the farthest.
+#[test]
+fn each_ingress_pauses_by_its_own_round_trip_at_the_rate_of_the_egress() {
+    let links = [(10, 500), (100, 1_000), (400, 2_000), (100, 20_000), (10, 10), (400, 100)];
+    let gbps = |rate: u64| BitsPerSec(rate * 1_000_000_000);
+    let ports = links.map(|(rate, delay)| PortShape::new(gbps(rate), Duration::from_ns(delay))).to_vec();
+    let shape = Shape { buffer: 100_000_000, smallest_packet: WIRE as u32, ..Shape::new(ports, 8) };
+    for per_ingress_threshold in [false, true] {
+        let params = BfcParams { per_ingress_threshold, refresh: Duration::ZERO, ..BfcParams::default() };
+        for (ingress, (_, delay)) in links.iter().enumerate() {
+            for (egress, (rate, _)) in links.iter().enumerate().filter(|(egress, _)| *egress != ingress) {
+                for others in [0, 2] {
+                    let mut switch: Switch<Composed<Dynamic<1>, Bfc>> =
+                        Switch::new(&shape, &(params.clone(), params.clone()));
+                    for flow in 0..others {
+                        switch.receive(NOW, &packet(100 + flow, 0, 0, false).into(), 0, egress as PortId);
+                    }
+                    let hrtt = 2 * if per_ingress_threshold { *delay } else { 20_000 };
+                    // Gb/s times ns are bits.
+                    let threshold = hrtt * rate / 8 / u64::from(1 + others);
+                    let first = (0..).find(|seq| {
+                        let received =
+                            switch.receive(NOW, &packet(7, *seq, 2, false).into(), ingress as PortId, egress as PortId);
+                        assert!(received.dropped.is_none());
+                        received.control_on.is_some()
+                    });
+                    // Packet n finds n of 1048 B; an empty queue pauses nobody.
+                    let expected = (threshold / WIRE + 1) as u32;
+                    assert_eq!(
+                        first,
+                        Some(expected),
+                        "{ingress} to {egress}, {others} others, {per_ingress_threshold}"
+                    );
+                }
+            }
+        }
+    }
+}
+
 /// The search for an empty queue starts behind the last that was found: a queue that has just run empty is taken last.
 #[test]
 fn new_flows_take_the_queues_in_turn() {

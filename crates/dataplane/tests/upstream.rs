@@ -1,11 +1,14 @@
 //! What a switch obeys: PFC under every policy, and upstream halves of other kinds, made here, in the switch as it is.
 
+use backwater_dataplane::policy::recirculating::RecirculatingParams;
+use backwater_dataplane::queues::hardware_queues::HardwareQueues;
 use backwater_dataplane::queues::round_robin::RoundRobin;
 use backwater_dataplane::queues::{PausableQueues, Queues};
 use backwater_dataplane::{
-    Backpressure, Beside, Bfc, BfcByFlow, BfcParams, ByClass, Composed, DataPlane, Dynamic, FlowSail,
-    FlowSailAsPrinted, FlowSailParams, Held, HpccMemory, IdealFlowControl, NoBackpressure, PauseByFlowParams, PerFlow,
-    Pfc, PfcParams, Policy, PortShape, Ports, Readings, Shape, Single, SingleFifo, Switch, Upstream,
+    Backpressure, Beside, Bfc, BfcByFlow, BfcExtended, BfcParams, ByClass, Composed, DataPlane, Dynamic, FlowSail,
+    FlowSailAsPrinted, FlowSailParams, HardwareParams, Held, HpccMemory, IdealFlowControl, NoBackpressure,
+    PauseByFlowParams, PerFlow, Pfc, PfcParams, Policy, PortShape, Ports, Readings, Recirculating, Shape, Single,
+    SingleFifo, Switch, Upstream,
 };
 use backwater_types::hash::{Stream, range32};
 use backwater_types::{BitsPerSec, ControlFrame, Duration, Extension, Instant, Kind, Packet, PortId, QueueId};
@@ -92,7 +95,10 @@ fn every_policy_obeys_pfc_port_by_port() {
     obeys_pfc::<Composed<PerFlow, NoBackpressure>>("fair queueing", &((), ()));
     obeys_pfc::<Composed<Dynamic<1>, Pfc>>("PFC", &(bfc.clone(), pfc.clone()));
     obeys_pfc::<Composed<Single<RoundRobin>, HpccMemory>>("HPCC's memory", &((), pfc.clone()));
-    obeys_pfc::<Composed<Dynamic<2>, Bfc>>("BFC", &(bfc.clone(), bfc));
+    obeys_pfc::<Composed<Dynamic<2>, Bfc>>("BFC", &(bfc.clone(), bfc.clone()));
+    let late = RecirculatingParams { pipelines: 4, all_tell: false, hardware: Some(HardwareParams::default()) };
+    let late = ((bfc.clone(), bfc), late);
+    obeys_pfc::<Recirculating<Composed<Dynamic<2, HardwareQueues>, BfcExtended>>>("extended BFC", &late);
     obeys_pfc::<FlowSail<1>>("FlowSail", &flowsail);
     obeys_pfc::<FlowSailAsPrinted>("FlowSail as printed", &flowsail);
     obeys_pfc::<Beside<FlowSail<1>>>("FlowSail beside PFC", &(flowsail, pfc));
@@ -225,7 +231,14 @@ impl Backpressure<PausableQueues<1>> for PfcByClass {
         (*count == XOFF + 1).then_some(ControlFrame::PfcPause(packet.class))
     }
 
-    fn on_dequeue(&mut self, _now: Instant, _packet: &Packet, held: &Held) -> Option<ControlFrame> {
+    fn on_dequeue(
+        &mut self,
+        _now: Instant,
+        _packet: &Packet,
+        held: &Held,
+        _egress: PortId,
+        _queue: QueueId,
+    ) -> Option<ControlFrame> {
         let count = &mut self.held[held.ingress as usize][held.tag as usize];
         *count -= 1;
         (*count == XOFF).then_some(ControlFrame::PfcResume(held.tag as u8))
@@ -377,7 +390,14 @@ impl<Q: Queues> Backpressure<Q> for ReturnsCredits {
         None
     }
 
-    fn on_dequeue(&mut self, _now: Instant, _packet: &Packet, held: &Held) -> Option<ControlFrame> {
+    fn on_dequeue(
+        &mut self,
+        _now: Instant,
+        _packet: &Packet,
+        held: &Held,
+        _egress: PortId,
+        _queue: QueueId,
+    ) -> Option<ControlFrame> {
         (self.0.returns == Some(held.ingress as PortId)).then_some(ControlFrame::Resume(1))
     }
 }

@@ -1,7 +1,7 @@
 //! What a NIC is told beforehand.
 
 use alloc::sync::Arc;
-use backwater_dataplane::{NicQueues, Red};
+use backwater_dataplane::{Gate, NicQueues, Red};
 use backwater_types::hash::Stream;
 use backwater_types::{Duration, LinkShape};
 
@@ -39,6 +39,8 @@ pub struct NicSetup {
     pub host: u16,
     /// Queues of [`Rings`](crate::Rings), which BFC may pause.
     pub queues: NicQueues,
+    /// Of [`Rings`](crate::Rings), where the switch grants credits.
+    pub gate: Option<Gate>,
     /// [`Rings`](crate::Rings): replies are in the class of data, so PFC holds them too.
     pub holds_replies: bool,
     /// Marking by the bytes that wait in a [`Fifo`](crate::Fifo).

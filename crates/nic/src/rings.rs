@@ -7,15 +7,18 @@ use crate::flows::{Flow, Flows};
 use crate::nic::{Context, Nic, ONLY_PORT};
 use crate::params::{NicParams, NicSetup};
 use crate::timers::Timers;
-use backwater_dataplane::{NicQueues, PausedQueues, Ring, Upstream};
+use alloc::boxed::Box;
+use backwater_dataplane::{Gate, NicQueues, PausedQueues, Ring, Upstream};
 use backwater_transport::{Due, Next, Sender};
 use backwater_types::hash::Stream;
-use backwater_types::{ControlFrame, Duration, Extension, FlowName, Frame, Instant, QueueId};
+use backwater_types::{ControlFrame, Duration, Extension, FlowName, Frame, Instant, Packet, QueueId};
 
 /// The NIC.
 pub struct Rings<E = ()> {
     queues: NicQueues,
     upstream: PausedQueues,
+    /// Credits, where the switch grants them.
+    gate: Option<Box<Gate>>,
     replies: Ring<Frame<E>>,
     /// PFC holds replies with the data.
     holds_replies: bool,
@@ -51,6 +54,7 @@ impl<S: Sender> Nic<S> for Rings<S::Extension> {
     fn new(setup: NicSetup) -> Rings<S::Extension> {
         Rings {
             upstream: PausedQueues::default(),
+            gate: setup.gate.clone().map(Box::new),
             replies: Ring::default(),
             holds_replies: setup.holds_replies,
             paced: Timers::default(),
@@ -141,6 +145,10 @@ impl<S: Sender> Nic<S> for Rings<S::Extension> {
                     cx.busy_until = free_at;
                     self.offer(cx, slot);
                 }
+                if let Some(gate) = &mut self.gate {
+                    gate.on_sent(now, packet.wire.into());
+                    cx.wake_at(gate.ask_at());
+                }
                 return Some(packet);
             }
             // Since it was put there its window closed, its pace slowed, or everything was acknowledged.
@@ -166,12 +174,21 @@ impl<S: Sender> Nic<S> for Rings<S::Extension> {
         match frame {
             ControlFrame::PauseFlow(name) if cx.params.obeys_flow_pauses => self.hold(cx, name, true),
             ControlFrame::ResumeFlow(name) => self.hold(cx, name, false),
+            ControlFrame::Credit(limit) => {
+                if let Some(gate) = &mut self.gate {
+                    gate.grant(limit);
+                }
+            }
             _ => {}
         }
     }
 
     fn release(&mut self, cx: &mut Context<S, Place<S::Due>>) {
         self.upstream.release(ONLY_PORT, &mut self.queues);
+        if let Some(gate) = &mut self.gate {
+            gate.close(cx.now);
+            cx.wake_at(gate.ask_at());
+        }
         for slot in cx.flows.slots() {
             let flow = &mut cx.flows[slot];
             if core::mem::take(&mut flow.nic.paused) && flow.live {
@@ -181,11 +198,16 @@ impl<S: Sender> Nic<S> for Rings<S::Extension> {
     }
 
     fn next_timer(&self) -> Instant {
-        self.paced.next().min(self.paused.next())
+        let ask_at = self.gate.as_ref().map_or(Instant::NEVER, |gate| gate.ask_at());
+        self.paced.next().min(self.paused.next()).min(ask_at)
     }
 
     fn on_timer(&mut self, cx: &mut Context<S, Place<S::Due>>) {
         let now = cx.now;
+        // Before data, so that it counts all that was sent before it.
+        if let Some(frame) = self.gate.as_mut().and_then(|gate| gate.ask(now)) {
+            self.replies.push_back(Packet::from(frame).into());
+        }
         while let Some((at, slot, id)) = self.paced.pop_due(now) {
             if let Some(flow) = cx.flows.named(slot, id) {
                 // Its pace has changed since, and it has another entry or needs none.
@@ -211,16 +233,22 @@ impl<S: Sender> Nic<S> for Rings<S::Extension> {
 }
 
 impl<E: Extension> Rings<E> {
-    /// PFC does not hold its data.
+    /// Neither PFC nor want of credit holds its data.
     #[inline(always)]
     fn may_send(&self) -> bool {
+        self.is_open() && self.gate.as_ref().is_none_or(|gate| gate.may_send())
+    }
+
+    /// PFC does not hold it.
+    #[inline(always)]
+    fn is_open(&self) -> bool {
         Upstream::<NicQueues>::may_send(&self.upstream, ONLY_PORT)
     }
 
     /// Nor its replies.
     #[inline(always)]
     fn may_reply(&self) -> bool {
-        !self.holds_replies || self.may_send()
+        !self.holds_replies || self.is_open()
     }
 
     /// A switch pauses or resumes one flow.

@@ -358,6 +358,115 @@ const CASES: &[Case] = &[
         "bfc.elide = \"valey\"",
         &["bad.toml:16: switch.bfc.elide = \"valey\": did you mean \"valley\"? expected \"none\" or \"valley\""],
     ),
+    // BFC beyond the plain one.
+    ("queues = 32", "bfc.pipelines = 0", &["bad.toml:16: switch.bfc.pipelines = 0: expected 1 to 16"]),
+    (
+        "queues = 32",
+        "bfc.pipelines = 16\nqueues = 8\nbfc.table_entries_per_queue = 1",
+        &["bad.toml:16: switch.bfc.pipelines = 16: the 8 entries of a port for 16 pipelines and classes of them"],
+    ),
+    (
+        "queues = 32",
+        "bfc.early_resume = true\nbfc.per_ingress_threshold = true",
+        &[
+            "bad.toml:16: switch.bfc.early_resume = true: a queue is short for all ingress ports at once; expected false",
+        ],
+    ),
+    (
+        "queues = 32",
+        "bfc.early_resume = true\nbfc.tofino = {}",
+        &["bad.toml:16: switch.bfc.early_resume = true: it looks at a queue as a packet departs", "no bfc.tofino"],
+    ),
+    (
+        "queues = 32",
+        "backpressure = \"none\"\nbfc.early_resume = true",
+        &["bad.toml:17: switch.bfc.early_resume = true: only BFC with queues given to flows and served in turn has it"],
+    ),
+    (
+        "queues = 32",
+        "assignment = \"stochastic\"\nbfc.tofino = {}",
+        &["bad.toml:17: switch.bfc.tofino = {}: only BFC with queues given to flows", "assignment = \"dynamic\""],
+    ),
+    (
+        "queues = 32",
+        "bfc.shared_queues = true",
+        &[
+            "bad.toml:16: switch.bfc.shared_queues = true: there is one class; expected false, or priority_groups of at least 2",
+        ],
+    ),
+    (
+        "queues = 32",
+        "bfc.shared_queues = true\npriority_groups = 2\nbfc.tofino = {}",
+        &["bad.toml:16: switch.bfc.shared_queues = true: an old map of empty queues would give a queue to two classes"],
+    ),
+    (
+        "queues = 32",
+        "bfc.credits = { step = \"0 B\" }",
+        &["bad.toml:16: switch.bfc.credits.step = \"0 B\": expected more than 0"],
+    ),
+    (
+        "queues = 32",
+        "bfc.credits = { reserve = \"100 B\" }",
+        &[
+            "switch.bfc.credits.reserve = \"100 B\": a link has to hold a step and two full packets, 10096 B; expected that or more",
+        ],
+    ),
+    (
+        "buffer = \"12 MB\"",
+        "buffer = \"200 KB\"\nbfc.credits = {}",
+        // Four hosts and two spines: 36 208 B for each link.
+        &[
+            "bad.toml:17: switch.buffer = \"200 KB\": credits keep 217248 B for the links of leaf0",
+            "expected that or more",
+        ],
+    ),
+    (
+        "buffer = \"12 MB\"",
+        "buffer = \"infinite\"\nbfc.credits = {}",
+        &[
+            "bad.toml:17: switch.buffer = \"infinite\": nothing is to be granted of it; expected a size, or no bfc.credits",
+        ],
+    ),
+    (
+        "queues = 32",
+        "alpha = 1.0\nbfc.credits = {}",
+        &["bad.toml:16: switch.alpha = 1.0: refuses packets that credits let come; expected none, or no bfc.credits"],
+    ),
+    (
+        "queues = 32",
+        "mmu = { ports = 2 }\nbfc.credits = {}",
+        &[
+            "bad.toml:16: switch.mmu",
+            "credits are of one pool for all ports and queues; expected none, or no bfc.credits",
+        ],
+    ),
+    (
+        "[run]",
+        "[[region]]\nat = [\"leaf*\"]\nscheme = \"bfc-credit\"\n[run]",
+        &[
+            "region.0.switch.bfc.credits",
+            "what a neighbour that knows of no credits sends finds no room; expected the same",
+        ],
+    ),
+    (
+        "queues = 32",
+        "bfc.tofino = { depth_period = \"0 s\" }",
+        &[
+            "switch.bfc.tofino.depth_delay = \"400 ns\" (default): expected at most 64 times depth_period, and 0 where that is",
+        ],
+    ),
+    (
+        "queues = 32",
+        "bfc.tofino = { recirc_share = 1.5 }",
+        &["bad.toml:16: switch.bfc.tofino.recirc_share = 1.5: expected 0 to 1"],
+    ),
+    (
+        "queues = 32",
+        "mmu = { private = \"1 KB\" }\nbfc.tofino = {}",
+        &[
+            "switch.bfc.tofino.tail_fifo = \"2096 B\" (default): what is in it is of no queue; expected 0, or no table mmu",
+        ],
+    ),
     // Host.
     ("payload = \"1000 B\"", "payload = \"63 B\"", &["bad.toml:21: host.payload = \"63 B\": expected 64 B to 9000 B"]),
     (

@@ -50,6 +50,7 @@ impl Network<'_> {
             red: table.ecn.as_ref().map_or(Red::OFF, |ecn| red(ecn, port.rate, full)),
             headroom: headroom(self.host, self.conventions, port.rate, port.delay).0,
             pfc_only: port.switch.is_some_and(|other| other.backpressure == Backpressure::Pfc),
+            credited: port.switch.is_some_and(|other| other.grants_credits()),
         });
         let smallest = self.host.smallest_packet();
         let around: Vec<(&str, u32)> = site.ports.iter().map(|port| (port.name, port.layer)).collect();
@@ -75,6 +76,7 @@ impl Network<'_> {
                 AckClass::High => smallest.0 as u32,
                 AckClass::Data => smallest.min(self.host.ack).0 as u32,
             },
+            largest_packet: full,
             cells_ahead: cells_ahead(1),
             seed: hash::stream(self.seed, 0x7377_6974, site.number),
             ns3: None,

@@ -6,7 +6,7 @@ use crate::registry::{Backpressure, Switch};
 use crate::site::NicSite;
 use crate::switch::Assignment;
 use backwater_dataplane::flow_table::LAPSE;
-use backwater_dataplane::{NicQueues, Red};
+use backwater_dataplane::{Gate, NicQueues, Red};
 use backwater_nic::{NicParams, NicSetup};
 use backwater_transport::{
     Acknowledged, Control, ExpressPassFlowParams, GoBackNParams, GoBackNReceiverParams, HomaFlowParams, HomaLevels,
@@ -23,6 +23,7 @@ impl Network<'_> {
         NicSetup {
             host: site.host,
             queues: queues(table),
+            gate: self.gate(table, site),
             classes: self.paused_classes(table),
             holds_replies: self.conventions.acks == AckClass::Data,
             red: self.nic_red(table, site),
@@ -30,6 +31,13 @@ impl Network<'_> {
             seed: self.seed,
             addresses: None,
         }
+    }
+
+    /// What holds a NIC back where its switch grants credits.
+    fn gate(&self, table: &Switch, site: &NicSite) -> Option<Gate> {
+        let credits = table.bfc.credits.as_ref().filter(|_| table.grants_credits())?;
+        let full = self.host.full_packet().0;
+        Some(Gate::new(credits.reserve(site.rate, site.delay, full), full, table.bfc.refresh))
     }
 
     /// How many traffic classes the switches of a table pause one by one.

@@ -3,14 +3,17 @@
 use crate::conventions::Memory;
 use crate::registry::{Backpressure, Switch as Table};
 use crate::switch::{Assignment, Scheduler};
+use backwater_dataplane::policy::recirculating::RecirculatingParams;
 use backwater_dataplane::queues::PausableQueues;
+use backwater_dataplane::queues::hardware_queues::HardwareQueues;
 use backwater_dataplane::queues::round_robin::RoundRobin;
 use backwater_dataplane::queues::srf_flows::SrfFlows;
 use backwater_dataplane::queues::srf_queues::SrfQueues;
 use backwater_dataplane::{
-    Beside, Bfc, BfcByFlow, BfcParams, ByClass, ByPriority, Composed, DataPlane, Departed, Dynamic, FlowSail,
-    FlowSailAsPrinted, FlowSailParams, HomaDynamic, HpccMemory, IdealFlowControl, NoBackpressure, PauseByFlowParams,
-    PerFlow, Pfc, PfcParams, Readings, Received, Sent, Shape, Single, SingleFifo, Stochastic, Switch,
+    Beside, Bfc, BfcByFlow, BfcExtended, BfcParams, ByClass, ByPriority, Composed, DataPlane, Departed, Dynamic,
+    FlowSail, FlowSailAsPrinted, FlowSailParams, HomaDynamic, HpccMemory, IdealFlowControl, NoBackpressure,
+    PauseByFlowParams, PerFlow, Pfc, PfcParams, Readings, Received, Recirculating, Sent, Shape, Single, SingleFifo,
+    Stochastic, Switch,
 };
 use backwater_types::{ControlFrame, Extension, Frame, Instant, Kind, Packet, PortId, QueueId};
 
@@ -147,6 +150,15 @@ fn by_flow(table: &Table) -> PauseByFlowParams {
     }
 }
 
+fn extended(table: &Table) -> ((BfcParams, BfcParams), RecirculatingParams) {
+    let late = RecirculatingParams {
+        pipelines: table.bfc.pipelines,
+        all_tell: table.bfc.credits.is_some(),
+        hardware: table.bfc.tofino.clone(),
+    };
+    ((bfc(table), bfc(table)), late)
+}
+
 /// Parameters of a [`Composed`] policy, or of one [`Beside`] PFC, from those of its parts.
 fn both<A, B>(a: fn(&Table) -> A, b: fn(&Table) -> B) -> impl Fn(&Table) -> (A, B) {
     move |table| (a(table), b(table))
@@ -158,6 +170,8 @@ products! {
     FifoPfc: Single, Pfc => Composed<SingleFifo, Pfc>, both(none, pfc);
     IdealSrf: PerFlow, None if srf => Composed<PerFlow<SrfFlows>, NoBackpressure>, both(none, none);
     FairQueueing: PerFlow, None => Composed<PerFlow, NoBackpressure>, both(none, none);
+    BfcBeyond: Dynamic, Bfc if extended =>
+        Recirculating<Composed<Dynamic<2, HardwareQueues>, BfcExtended>>, extended;
     BfcSrfWide: Dynamic, Bfc if srf wide => Composed<Dynamic<2, SrfQueues<2>>, Bfc>, both(bfc, bfc);
     BfcSrf: Dynamic, Bfc if srf => Composed<Dynamic<1, SrfQueues<1>>, Bfc>, both(bfc, bfc);
     BfcWide: Dynamic, Bfc if wide => Composed<Dynamic<2>, Bfc>, both(bfc, bfc);
@@ -200,6 +214,8 @@ struct Traits {
     as_printed: bool,
     /// Served by what is left of flows.
     srf: bool,
+    /// BFC beyond the plain one.
+    extended: bool,
 }
 
 /// The product a scenario asks for.
@@ -213,6 +229,7 @@ pub fn any<E: Extension>(memory: Memory, shape: &Shape, table: &Table) -> AnySwi
         beside: shape.ports.iter().any(|port| port.pfc_only),
         as_printed: table.flowsail.as_printed,
         srf: table.scheduler == Scheduler::Srf,
+        extended: table.bfc.is_extended(),
     };
     build(table, shape, at)
         .unwrap_or_else(|| panic!("{:?} does not go with {:?}", table.assignment, table.backpressure))

@@ -171,6 +171,8 @@ pub const PRESETS: &[(&str, &str)] = presets! {
     "bfc-stochastic"
     "bfc-single"
     "bfc-srf"
+    "bfc-credit"
+    "bfc-tofino2"
     "bfc+cc"
     "flowsail"
     "flowsail+dctcp"

@@ -27,6 +27,8 @@ pub struct NicSite {
     pub host: u16,
     /// Rate of its link.
     pub rate: BitsPerSec,
+    /// Propagation delay of its link.
+    pub delay: Duration,
 }
 
 /// What is at the other end of a port's link.

@@ -1,7 +1,7 @@
 //! What a switch does: five choices. The parameters of each stand beside its algorithm; the tables of backpressures come from the
 //! list in [`registry`](crate::registry).
 
-use crate::registry::Switch;
+use crate::registry::{Backpressure, Switch};
 use backwater_types::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -114,6 +114,11 @@ impl Switch {
             Assignment::Single if self.priority_groups > 1 => Assignment::Priority,
             assignment => assignment,
         }
+    }
+
+    /// Its neighbours may send it no more than it has granted them.
+    pub fn grants_credits(&self) -> bool {
+        self.backpressure == Backpressure::Bfc && self.bfc.credits.is_some()
     }
 
     /// Data queues of a port: the control queue taken off.

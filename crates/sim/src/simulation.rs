@@ -79,7 +79,7 @@ impl<'a> Simulation<'a> {
         }
         let (host, switch, conventions) = (&self.scenario.host, &self.scenario.switch, &self.scenario.conventions);
         let selective = host.recovery == LossRecovery::Selective;
-        let wide = switch.data_queues() > 64;
+        let (wide, plain) = (switch.data_queues() > 64, !switch.bfc.is_extended());
         let srf = switch.scheduler == Scheduler::Srf && self.scenario.region.is_empty();
         let (line_rate, hpcc) = (self.go_back_n::<LineRate>(|_| ()), conventions.memory == Memory::HpccSim);
         match (host.transport, switch.built_as(), switch.backpressure) {
@@ -117,17 +117,19 @@ impl<'a> Simulation<'a> {
                 self.run_as::<SelectiveHost<Hpcc>, Fifo<Int>>(transport, watch)
             }
             _ if selective => self.run_any(watch),
-            (Transport::LineRate, Assignment::Dynamic, Backpressure::Bfc) if self.cap().is_none() => match wide {
-                false => self.run_as::<RdmaHost<LineRate>, BfcSwitch>(line_rate, watch),
-                true => self.run_as::<RdmaHost<LineRate>, BfcWide>(line_rate, watch),
-            },
+            (Transport::LineRate, Assignment::Dynamic, Backpressure::Bfc) if plain && self.cap().is_none() => {
+                match wide {
+                    false => self.run_as::<RdmaHost<LineRate>, BfcSwitch>(line_rate, watch),
+                    true => self.run_as::<RdmaHost<LineRate>, BfcWide>(line_rate, watch),
+                }
+            }
             (Transport::LineRate, Assignment::Flowsail, _) if self.cap().is_none() && !switch.flowsail.as_printed => {
                 match wide {
                     false => self.run_as::<RdmaHost<LineRate>, FlowSailSwitch>(line_rate, watch),
                     true => self.run_as::<RdmaHost<LineRate>, FlowSailWide>(line_rate, watch),
                 }
             }
-            (Transport::Rtt, Assignment::Dynamic, Backpressure::Bfc) if !wide => {
+            (Transport::Rtt, Assignment::Dynamic, Backpressure::Bfc) if plain && !wide => {
                 self.run_rdma::<Rtt, BfcSwitch<SentAt>>(&host.rtt, watch)
             }
             (Transport::Dctcp, Assignment::Single, Backpressure::Pfc) => {

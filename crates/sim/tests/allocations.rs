@@ -8,8 +8,8 @@
 mod scenarios;
 
 use backwater_dataplane::{
-    Bfc, BfcParams, Composed, DataPlane, Departed, Dynamic, FlowSail, FlowSailParams, Policy, PortShape, Shape,
-    SketchParams, Switch,
+    Bfc, BfcExtended, BfcParams, Composed, DataPlane, Departed, Dynamic, FlowSail, FlowSailParams, Policy, PortShape,
+    Shape, SketchParams, Switch,
 };
 use backwater_scenario::Scenario;
 use backwater_scenario::model::{Assignment, Backpressure, BufferSize};
@@ -43,6 +43,11 @@ fn nothing_is_allocated_per_packet() {
         0 => [flow(k), flow(k + 2)].map(ControlFrame::PauseFlow),
         _ => [flow(k), flow(k + 2)].map(ControlFrame::ResumeFlow),
     });
+    the_data_plane_allocates_nothing::<Composed<Dynamic<1>, BfcExtended>>(
+        "bfc, resuming early",
+        &early_params(),
+        |k| [ControlFrame::Pause(queue(k)), ControlFrame::Resume(queue(k + 3))],
+    );
     for (scheme, _) in PRESETS {
         let scenario = clos(scheme, "");
         // Queues that skip flows paused by name keep a list of arrivals for each flow.
@@ -57,6 +62,11 @@ fn nothing_is_allocated_per_packet() {
 
 fn bfc_params() -> (BfcParams, BfcParams) {
     (BfcParams::default(), BfcParams::default())
+}
+
+fn early_params() -> (BfcParams, BfcParams) {
+    let early = BfcParams { early_resume: true, ..BfcParams::default() };
+    (early.clone(), early)
 }
 
 fn flowsail_params() -> FlowSailParams {

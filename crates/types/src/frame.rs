@@ -52,6 +52,10 @@ pub enum ControlFrame {
     PfcPause(u8),
     /// PFC: release this class.
     PfcResume(u8),
+    /// To the neighbour that feeds a link: it may have sent so many bytes of data in all since the link came up.
+    Credit(u64),
+    /// From it: it has sent so many, and may send no more.
+    CreditSent(u64),
 }
 
 /// Operation codes of the frames inside a packet.
@@ -62,6 +66,8 @@ const PFC_PAUSE: u32 = 3;
 const PFC_RESUME: u32 = 4;
 const PAUSE_FLOW: u32 = 5;
 const RESUME_FLOW: u32 = 6;
+const CREDIT: u32 = 7;
+const CREDIT_SENT: u32 = 8;
 
 /// Everything that crosses a link is a [`Packet`], so that links, queues and copies have one plain type. A control frame is one
 /// of kind [`Kind::Control`]: `seq` holds the operation, `flow` the queue or class, a flow is named as in its own packets, and
@@ -76,6 +82,8 @@ impl From<ControlFrame> for Packet {
             ControlFrame::ResumeFlow(name) => (RESUME_FLOW, [name.flow, 0, name.slot, 0]),
             ControlFrame::PfcPause(class) => (PFC_PAUSE, [class as u32, 0, 0, 0]),
             ControlFrame::PfcResume(class) => (PFC_RESUME, [class as u32, 0, 0, 0]),
+            ControlFrame::Credit(bytes) => (CREDIT, [bytes as u32, (bytes >> 32) as u32, 0, 0]),
+            ControlFrame::CreditSent(bytes) => (CREDIT_SENT, [bytes as u32, (bytes >> 32) as u32, 0, 0]),
         };
         let [flow, key, sender_slot, receiver_slot] = words;
         let class = match frame {
@@ -119,6 +127,8 @@ impl Packet {
             RESUME_FLOW => Some(ControlFrame::ResumeFlow(self.flow_name())),
             PFC_PAUSE => Some(ControlFrame::PfcPause(self.flow as u8)),
             PFC_RESUME => Some(ControlFrame::PfcResume(self.flow as u8)),
+            CREDIT => Some(ControlFrame::Credit(self.flow as u64 | (self.key as u64) << 32)),
+            CREDIT_SENT => Some(ControlFrame::CreditSent(self.flow as u64 | (self.key as u64) << 32)),
             _ => None,
         }
     }
@@ -139,6 +149,8 @@ mod tests {
             ControlFrame::ResumeFlow(FlowName { flow: u32::MAX, slot: 3, class: 0 }),
             ControlFrame::PfcPause(7),
             ControlFrame::PfcResume(3),
+            ControlFrame::Credit(u64::MAX - 1),
+            ControlFrame::CreditSent(1 << 40),
         ] {
             assert_eq!(Packet::from(frame).control(), Some(frame));
         }

@@ -3,8 +3,10 @@
 use crate::assign::Assignment;
 use crate::backpressure::BfcParams;
 use crate::canonical::Canonical;
+use crate::hardware::pipeline_of;
 use crate::held::{Assigned, Choice, Held, Resident};
 use crate::queues::PausableQueues;
+use crate::queues::bits::Bits;
 use crate::queues::groups::Members;
 use crate::queues::numbered::Numbered;
 use crate::shape::Shape;
@@ -25,7 +27,11 @@ use core::ops::Add;
 /// share an entry share a queue.
 ///
 /// Each priority class of a port does so by itself (spec B, "Priority classes"): it has queues of its own, and an equal
-/// share of the entries, because flows of two classes that shared an entry would share a queue.
+/// share of the entries, because flows of two classes that shared an entry would share a queue. With
+/// [`BfcParams::shared_queues`] it has one queue of its own, and any other that is empty goes to whichever class needs it.
+///
+/// So does each ingress pipeline of a chip (spec B.1): its packets look up a part of the table of its own, and where it has a copy of
+/// the map of empty queues it leaves alone what it has given out since the last renewal.
 #[derive(Clone, Debug)]
 pub struct Dynamic<const W: usize, Q = PausableQueues<W>> {
     /// Flow-table entries of a class of a port.
@@ -44,10 +50,20 @@ pub struct Dynamic<const W: usize, Q = PausableQueues<W>> {
     salt: u64,
     /// `[class]`: its queues.
     classes: Box<[Members<W>]>,
-    /// `[port x class x entry]`.
+    /// Queues that no class has to itself go to the one that needs them.
+    shared: bool,
+    /// Ingress pipelines, and `[port]`: its.
+    pipelines: usize,
+    pipeline: Vec<u8>,
+    /// Classes times pipelines: each has a part of the table.
+    lanes: usize,
+    /// `[port x class x pipeline x entry]`.
     table: Vec<Entry>,
-    /// `[port x class]`.
+    /// `[port x class x pipeline]`.
     places: Vec<Place>,
+    /// Period of the map of empty queues, where pipelines have copies of it; and `[port x pipeline]`: what each has given out.
+    map_period: u64,
+    given: Vec<Given<W>>,
     over: PhantomData<Q>,
 }
 
@@ -65,6 +81,13 @@ struct Place {
     left: Vec<u32>,
 }
 
+/// Queues that a pipeline has given out since its map was renewed, for which time it was.
+#[derive(Clone, Copy, Debug)]
+struct Given<const W: usize> {
+    period: u64,
+    queues: Bits<W>,
+}
+
 /// 8 bytes, so that eight share a cache line: on workloads of short flows the first touch of a cold entry is a quarter of the time.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
@@ -76,6 +99,15 @@ struct Entry {
 
 const _: () = assert!(size_of::<Entry>() == 8);
 const NEVER: u32 = 0xff;
+
+impl<const W: usize> Given<W> {
+    fn give(&mut self, period: u64, queue: QueueId) {
+        if self.period != period {
+            *self = Given { period, queues: Bits::EMPTY };
+        }
+        self.queues.insert(queue.into());
+    }
+}
 
 impl Entry {
     const UNUSED: Entry = Entry { touched: 0, size_queue: NEVER };
@@ -93,8 +125,13 @@ impl Entry {
 
 impl<const W: usize, Q: Numbered<W>> Dynamic<W, Q> {
     /// First empty and unpaused queue from the rotating start, else first empty, else any at random (BFC-A9, A11).
-    fn pick_queue(&self, now: Instant, place: &Place, class: &Members<W>, queues: &Q, rng: &mut Stream) -> QueueId {
-        let mut empty = queues.empty().and(&class.all);
+    fn pick_queue(&self, now: Instant, at: (usize, usize), given: usize, queues: &Q, rng: &mut Stream) -> QueueId {
+        let (number, place) = at;
+        let (class, place) = (&self.classes[number], &self.places[place]);
+        let mut empty = queues.seen_empty(now).and(&class.all);
+        if let Some(given) = self.given.get(given).filter(|given| given.period == now.0 / self.map_period) {
+            empty = empty.minus(&given.queues);
+        }
         let labelled = place.labelled && class.count > 1;
         if self.sticky_reserve {
             for q in empty.iter() {
@@ -113,6 +150,11 @@ impl<const W: usize, Q: Numbered<W>> Dynamic<W, Q> {
         }
         match empty.next_from(place.rotor) {
             Some(q) => q as QueueId,
+            None if self.shared => {
+                let own = queues.of_class(number).and(&class.all);
+                let nth = hash::range32(rng.next_u32(), own.count());
+                own.iter().nth(nth as usize).unwrap_or(class.first.into()) as QueueId
+            }
             None => {
                 let kept = labelled as u16;
                 class.first + kept + hash::range32(rng.next_u32(), (class.count - kept).into()) as QueueId
@@ -120,27 +162,33 @@ impl<const W: usize, Q: Numbered<W>> Dynamic<W, Q> {
         }
     }
 
-    /// The class of a packet, and its place at a port.
+    /// The class of a packet that came by `ingress`, and its place at a port.
     #[inline(always)]
-    fn place(&self, port: PortId, packet: &Packet) -> (usize, usize) {
-        match self.classes.len() {
+    fn place(&self, port: PortId, ingress: PortId, packet: &Packet) -> (usize, usize) {
+        match self.lanes {
             1 => (0, port as usize),
-            classes => {
-                let class = (packet.class as usize).min(classes - 1);
-                (class, port as usize * classes + class)
+            lanes => {
+                let class = (packet.class as usize).min(self.classes.len() - 1);
+                let pipeline = self.pipeline[ingress as usize] as usize;
+                (class, port as usize * lanes + class * self.pipelines + pipeline)
             }
         }
+    }
+
+    /// Where it is kept what the pipeline of `ingress` has given out of a port.
+    fn given_at(&self, port: PortId, ingress: PortId) -> usize {
+        port as usize * self.pipelines + self.pipeline[ingress as usize] as usize
     }
 
     /// The place at `port` of a table entry.
     #[inline(always)]
     fn place_of(&self, port: PortId, tag: u32) -> usize {
-        if self.classes.len() == 1 { port as usize } else { (tag / self.entries) as usize }
+        if self.lanes == 1 { port as usize } else { (tag / self.entries) as usize }
     }
 
     /// The places of a port.
     fn places(&self, port: PortId) -> &[Place] {
-        &self.places[port as usize * self.classes.len()..][..self.classes.len()]
+        &self.places[port as usize * self.lanes..][..self.lanes]
     }
 }
 
@@ -148,13 +196,25 @@ impl<const W: usize, Q: Numbered<W>> Assignment for Dynamic<W, Q> {
     type Queues = Q;
     type Params = BfcParams;
 
+    fn queues(params: &BfcParams, shape: &Shape) -> Q {
+        Q::of(params.shared_queues, params.tofino.as_ref(), shape)
+    }
+
     fn new(params: &BfcParams, shape: &Shape) -> Dynamic<W, Q> {
-        let classes = Members::of(shape.queues, shape.groups);
-        let entries = params.table_entries_per_queue * shape.hardware_queues as u32 / classes.len() as u32;
+        let shared = params.shared_queues;
+        let classes =
+            if shared { Members::sharing(shape.queues, shape.groups) } else { Members::of(shape.queues, shape.groups) };
+        let (ports, pipelines) = (shape.ports.len(), params.pipelines as usize);
+        let lanes = classes.len() * pipelines;
+        let entries = (params.table_entries_per_queue * shape.hardware_queues as u32 / lanes as u32).max(1);
         let sticky = params.sticky.unwrap_or(Duration(2 * shape.hrtt().0));
         let left = if params.sticky_reserve { vec![0; shape.queues as usize] } else { Vec::new() };
         let place = Place { rotor: 0, active_flows: 0, assigned: Assigned::default(), labelled: false, left };
-        let places = vec![place; shape.ports.len() * classes.len()];
+        // Each pipeline starts elsewhere, so that two with copies of a map do not give the same queue first.
+        let rotor = |place: usize| place % pipelines * shape.queues as usize / pipelines;
+        let places = (0..ports * lanes).map(|at| Place { rotor: rotor(at), ..place.clone() }).collect::<Vec<_>>();
+        let map_period = params.tofino.as_ref().map_or(0, |tofino| tofino.bitmap_period.0);
+        let given = vec![Given { period: 0, queues: Bits::EMPTY }; if map_period > 0 { ports * pipelines } else { 0 }];
         Dynamic {
             entries,
             literal_empty: params.literal_empty,
@@ -166,6 +226,12 @@ impl<const W: usize, Q: Numbered<W>> Assignment for Dynamic<W, Q> {
             // Independent of the hash that routes: flows at one egress agree on that one.
             salt: hash::mix64(shape.salt ^ 0x666c_6f77),
             classes,
+            shared,
+            pipelines,
+            pipeline: (0..ports).map(|port| pipeline_of(port, ports, pipelines) as u8).collect(),
+            lanes,
+            map_period,
+            given,
             table: vec![Entry::UNUSED; entries as usize * places.len()],
             places,
             over: PhantomData,
@@ -173,8 +239,16 @@ impl<const W: usize, Q: Numbered<W>> Assignment for Dynamic<W, Q> {
     }
 
     #[inline(always)]
-    fn choose(&self, now: Instant, packet: &Packet, port: PortId, queues: &Q, rng: &mut Stream) -> Choice {
-        let (class, place) = self.place(port, packet);
+    fn choose(
+        &self,
+        now: Instant,
+        packet: &Packet,
+        ingress: PortId,
+        port: PortId,
+        queues: &Q,
+        rng: &mut Stream,
+    ) -> Choice {
+        let (class, place) = self.place(port, ingress, packet);
         let slot = hash::range32(hash::salted(packet.key, self.salt), self.entries);
         let tag = place as u32 * self.entries + slot;
         if self.incast_label && packet.has(flags::INCAST) {
@@ -182,10 +256,13 @@ impl<const W: usize, Q: Numbered<W>> Assignment for Dynamic<W, Q> {
         }
         let entry = self.table[tag as usize];
         let known = entry.queue() != NEVER;
-        if known && (entry.size() > 0 || ticks(now).wrapping_sub(entry.touched) <= self.sticky) {
+        let sticks =
+            || ticks(now).wrapping_sub(entry.touched) <= self.sticky && queues.takes(entry.queue() as QueueId, class);
+        if known && (entry.size() > 0 || sticks()) {
             return Choice { queue: entry.queue() as QueueId, tag, fresh: false };
         }
-        let queue = self.pick_queue(now, &self.places[place], &self.classes[class], queues, rng);
+        let given = if self.given.is_empty() { 0 } else { self.given_at(port, ingress) };
+        let queue = self.pick_queue(now, (class, place), given, queues, rng);
         Choice { queue, tag, fresh: true }
     }
 
@@ -198,7 +275,11 @@ impl<const W: usize, Q: Numbered<W>> Assignment for Dynamic<W, Q> {
 
     #[inline(always)]
     fn on_enqueue(&mut self, now: Instant, packet: &Packet, held: &Held, port: PortId, choice: Choice, queues: &Q) {
-        let (_, place) = self.place(port, packet);
+        let (_, place) = self.place(port, held.ingress as PortId, packet);
+        if choice.fresh && !self.given.is_empty() {
+            let at = self.given_at(port, held.ingress as PortId);
+            self.given[at].give(now.0 / self.map_period, choice.queue);
+        }
         let state = &mut self.places[place];
         let entry = &mut self.table[choice.tag as usize];
         state.labelled |= self.incast_label && packet.has(flags::INCAST);
@@ -247,7 +328,7 @@ impl<const W: usize, Q: Numbered<W>> Assignment for Dynamic<W, Q> {
     fn audit(&self, residents: &[Resident]) -> Result<(), String> {
         let mut sizes = vec![0u32; self.table.len()];
         for r in residents {
-            let class = &self.classes[self.place(r.port, &r.packet).0];
+            let class = &self.classes[self.place(r.port, r.held.ingress as PortId, &r.packet).0];
             if !class.all.contains(r.queue as usize) {
                 return Err(format!("queue {} of port {} holds a packet of class {}", r.queue, r.port, r.packet.class));
             }
@@ -268,7 +349,7 @@ impl<const W: usize, Q: Numbered<W>> Assignment for Dynamic<W, Q> {
         for (p, (place, sizes)) in self.places.iter().zip(sizes.chunks(self.entries as usize)).enumerate() {
             let active = sizes.iter().filter(|size| **size > 0).count();
             if place.active_flows as usize != active {
-                let port = p / self.classes.len();
+                let port = p / self.lanes;
                 return Err(format!("port {port} counts {} active flows of a class, {active} are", place.active_flows));
             }
         }

@@ -47,10 +47,18 @@ impl Assignment for HomaDynamic {
     }
 
     #[inline(always)]
-    fn choose(&self, now: Instant, packet: &Packet, port: PortId, queues: &SrfAboveStrict, rng: &mut Stream) -> Choice {
+    fn choose(
+        &self,
+        now: Instant,
+        packet: &Packet,
+        ingress: PortId,
+        port: PortId,
+        queues: &SrfAboveStrict,
+        rng: &mut Stream,
+    ) -> Choice {
         let level = QueueId::from(packet.class);
         if level < self.scheduled {
-            return self.unscheduled.choose(now, packet, port, queues, rng);
+            return self.unscheduled.choose(now, packet, ingress, port, queues, rng);
         }
         Choice { queue: level.min(self.last), tag: 0, fresh: false }
     }

@@ -25,8 +25,20 @@ pub trait Assignment: Clone + Send + 'static {
     type Params: Clone;
     /// For a switch of this shape.
     fn new(params: &Self::Params, shape: &Shape) -> Self;
+    /// The queues of a port of it.
+    fn queues(_params: &Self::Params, shape: &Shape) -> Self::Queues {
+        Self::Queues::new(shape.queues as usize, shape.groups as usize, shape.quantum)
+    }
     /// The queue for `packet` at egress `port`. Pure: the buffer may still refuse the packet.
-    fn choose(&self, now: Instant, packet: &Packet, port: PortId, queues: &Self::Queues, rng: &mut Stream) -> Choice;
+    fn choose(
+        &self,
+        now: Instant,
+        packet: &Packet,
+        _ingress: PortId,
+        port: PortId,
+        queues: &Self::Queues,
+        rng: &mut Stream,
+    ) -> Choice;
     /// The queue for the packet that `choice` was for, which says that so much is left of its flow.
     #[inline(always)]
     fn beside(&self, choice: Choice, _left: u64, _queues: &Self::Queues) -> Choice {
@@ -75,7 +87,15 @@ impl<Q: Queues> Assignment for Single<Q> {
     }
 
     #[inline(always)]
-    fn choose(&self, _now: Instant, _packet: &Packet, _port: PortId, _queues: &Q, _rng: &mut Stream) -> Choice {
+    fn choose(
+        &self,
+        _now: Instant,
+        _packet: &Packet,
+        _ingress: PortId,
+        _port: PortId,
+        _queues: &Q,
+        _rng: &mut Stream,
+    ) -> Choice {
         Choice { queue: 0, tag: 0, fresh: false }
     }
 }
@@ -100,7 +120,15 @@ impl<Q: Queues> Assignment for ByClass<Q> {
     }
 
     #[inline(always)]
-    fn choose(&self, _now: Instant, packet: &Packet, _port: PortId, _queues: &Q, _rng: &mut Stream) -> Choice {
+    fn choose(
+        &self,
+        _now: Instant,
+        packet: &Packet,
+        _ingress: PortId,
+        _port: PortId,
+        _queues: &Q,
+        _rng: &mut Stream,
+    ) -> Choice {
         Choice { queue: (packet.class as QueueId).min(self.last), tag: 0, fresh: false }
     }
 }
@@ -118,7 +146,15 @@ impl<Q: Queues> Assignment for PerFlow<Q> {
     }
 
     #[inline(always)]
-    fn choose(&self, _now: Instant, _packet: &Packet, _port: PortId, _queues: &Q, _rng: &mut Stream) -> Choice {
+    fn choose(
+        &self,
+        _now: Instant,
+        _packet: &Packet,
+        _ingress: PortId,
+        _port: PortId,
+        _queues: &Q,
+        _rng: &mut Stream,
+    ) -> Choice {
         Choice { queue: 0, tag: 0, fresh: false }
     }
 }
@@ -144,6 +180,7 @@ impl<const W: usize> Assignment for Stochastic<W> {
         &self,
         _now: Instant,
         packet: &Packet,
+        _ingress: PortId,
         _port: PortId,
         _queues: &PausableQueues<W>,
         _rng: &mut Stream,

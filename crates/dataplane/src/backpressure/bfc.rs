@@ -20,9 +20,10 @@
 //! one from flows that go elsewhere. The text asks to pause a queue "if any of its flows" is behind a congested one, and a
 //! finished flow is none. [`BfcParams::count_last`] is the printed rule.
 
-use crate::backpressure::{Backpressure, PausedPorts, Refresh, Upstream};
+use crate::backpressure::{Backpressure, CreditParams, PausedPorts, Refresh, Upstream};
 use crate::canonical::Canonical;
 use crate::elide::Elide;
+use crate::hardware::HardwareParams;
 use crate::held::{Held, Resident};
 use crate::queues::Queues;
 use crate::queues::bits::Bits;
@@ -80,6 +81,27 @@ pub struct BfcParams {
     pub nic_obeys: bool,
     /// Turns on which no backpressure is sent (spec C.1).
     pub elide: Elide,
+    /// Ingress pipelines that the flow table is divided among, 1 to 16; ports are mapped to them in blocks (spec B.1).
+    pub pipelines: u8,
+    /// An upstream queue resumes once all queues that its counted packets wait in have dropped to their threshold, in place of
+    /// once all of these packets have left. Beyond the paper.
+    pub early_resume: bool,
+    /// With priority groups: any empty queue is given to the class that needs one, in place of a fixed part of them to each.
+    /// Beyond the paper.
+    pub shared_queues: bool,
+    /// No neighbour sends what there is no room for: credits of each ingress link's share of the buffer. Beyond the paper.
+    #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
+    pub credits: Option<CreditParams>,
+    /// What a Tofino2 cannot do at once: see [`HardwareParams`] (spec B.1).
+    #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
+    pub tofino: Option<HardwareParams>,
+}
+
+impl BfcParams {
+    /// It asks for what the plain switch leaves out.
+    pub fn is_extended(&self) -> bool {
+        self.early_resume || self.shared_queues || self.credits.is_some() || self.tofino.is_some()
+    }
 }
 
 impl Default for BfcParams {
@@ -101,12 +123,19 @@ impl Default for BfcParams {
             nic_queues: None,
             nic_obeys: true,
             elide: Elide::default(),
+            pipelines: 1,
+            early_resume: false,
+            shared_queues: false,
+            credits: None,
+            tofino: None,
         }
     }
 }
 
 /// A flow table this long per queue no longer fits any machine's memory.
 const TABLE_ENTRIES_MAX: u32 = 10_000;
+/// More pipelines than any chip has.
+const PIPELINES_MAX: u8 = 16;
 
 impl Ranges for BfcParams {
     fn check(&self) -> Result<(), OutOfRange> {
@@ -116,6 +145,17 @@ impl Ranges for BfcParams {
         OutOfRange::unless_timer("hrtt", self.hrtt.unwrap_or(Duration(1)), Duration(1))?;
         OutOfRange::unless(self.fixed_threshold.is_none_or(|bytes| bytes.0 > 0), "fixed_threshold", "more than 0")?;
         OutOfRange::unless_timer("refresh", self.refresh, PERIOD_MIN)?;
+        OutOfRange::unless(
+            (1..=PIPELINES_MAX).contains(&self.pipelines),
+            "pipelines",
+            &format!("1 to {PIPELINES_MAX}"),
+        )?;
+        if let Some(credits) = &self.credits {
+            credits.check().map_err(|wrong| wrong.within("credits"))?;
+        }
+        if let Some(tofino) = &self.tofino {
+            tofino.check().map_err(|wrong| wrong.within("tofino"))?;
+        }
         let nic_queues = self.nic_queues.is_none_or(|queues| (1..=128).contains(&queues));
         OutOfRange::unless(nic_queues, "nic_queues", "1 to 128")?;
         OutOfRange::unless(self.sampling > 0.0 && self.sampling <= 1.0, "sampling", "more than 0 and at most 1")
@@ -146,12 +186,25 @@ pub struct Bfc {
 
 impl Bfc {
     #[inline(always)]
-    fn threshold(&self, ingress: PortId, egress: PortId, active: u32) -> u64 {
+    pub(super) fn threshold(&self, ingress: PortId, egress: PortId, active: u32) -> u64 {
         if self.per_ingress.is_empty() {
             self.thresholds[egress as usize * (self.stride + 1) + active as usize]
         } else {
             self.per_ingress[ingress as usize * self.ports + egress as usize] / active.max(1) as u64
         }
+    }
+
+    /// One packet fewer counts towards a pause of queue `upstream` of the neighbour at `ingress`.
+    #[inline(always)]
+    pub(super) fn discount(&mut self, now: Instant, ingress: PortId, upstream: QueueId) -> Option<ControlFrame> {
+        let counter = &mut self.counters[ingress as usize * self.stride + upstream as usize];
+        *counter -= 1;
+        if *counter > 0 {
+            return None;
+        }
+        self.paused[ingress as usize].remove(upstream as usize);
+        self.refresh.on_transition(now, ingress);
+        Some(ControlFrame::Resume(upstream))
     }
 
     #[inline(always)]
@@ -217,7 +270,7 @@ impl<Q: Queues + PausableByNumber> Backpressure<Q> for Bfc {
     ) -> Option<ControlFrame> {
         let ingress = held.ingress as PortId;
         // The length is that before this packet (BFC-A6), the active count that with it (BFC-A7).
-        let before = queues.bytes(queue);
+        let before = queues.seen_bytes(now, queue);
         if before == 0
             || packet.flags & self.exempt != 0
             || before <= self.threshold(ingress, egress, queues.active_beside(queue))
@@ -240,19 +293,18 @@ impl<Q: Queues + PausableByNumber> Backpressure<Q> for Bfc {
     }
 
     #[inline(always)]
-    fn on_dequeue(&mut self, now: Instant, _packet: &Packet, held: &Held) -> Option<ControlFrame> {
+    fn on_dequeue(
+        &mut self,
+        now: Instant,
+        _packet: &Packet,
+        held: &Held,
+        _egress: PortId,
+        _queue: QueueId,
+    ) -> Option<ControlFrame> {
         if !held.counted {
             return None;
         }
-        let (ingress, upstream) = (held.ingress as PortId, held.upstream_queue);
-        let counter = &mut self.counters[ingress as usize * self.stride + upstream as usize];
-        *counter -= 1;
-        if *counter > 0 {
-            return None;
-        }
-        self.paused[ingress as usize].remove(upstream as usize);
-        self.refresh.on_transition(now, ingress);
-        Some(ControlFrame::Resume(upstream))
+        self.discount(now, held.ingress as PortId, held.upstream_queue)
     }
 
     fn next_refresh(&self) -> Instant {

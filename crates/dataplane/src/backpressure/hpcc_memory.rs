@@ -175,7 +175,14 @@ impl<Q: Queues + PausableByNumber> Backpressure<Q> for HpccMemory {
     }
 
     #[inline(always)]
-    fn on_dequeue(&mut self, _now: Instant, packet: &Packet, held: &Held) -> Option<ControlFrame> {
+    fn on_dequeue(
+        &mut self,
+        _now: Instant,
+        packet: &Packet,
+        held: &Held,
+        _egress: PortId,
+        _queue: QueueId,
+    ) -> Option<ControlFrame> {
         let (at, wire) = (self.at(held.ingress as PortId, packet), packet.wire as u64);
         let mut port = self.ingresses[at];
         let from_headroom = port.headroom_used.min(wire);
@@ -191,13 +198,20 @@ impl<Q: Queues + PausableByNumber> Backpressure<Q> for HpccMemory {
         resume.then(|| ControlFrame::PfcResume(self.class(packet)))
     }
 
-    fn on_lost(&mut self, now: Instant, packet: &Packet, held: &Held) -> Option<ControlFrame> {
+    fn on_lost(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        held: &Held,
+        egress: PortId,
+        queue: QueueId,
+    ) -> Option<ControlFrame> {
         if self.leaks {
             let at = self.at(held.ingress as PortId, packet);
             self.ingresses[at].leaked += packet.wire as u64;
             return None;
         }
-        Backpressure::<Q>::on_dequeue(self, now, packet, held)
+        Backpressure::<Q>::on_dequeue(self, now, packet, held, egress, queue)
     }
 
     fn state_of(&mut self, _now: Instant, port: PortId, send: &mut dyn FnMut(ControlFrame)) {
@@ -247,7 +261,7 @@ mod tests {
             memory.on_enqueue(Instant::ZERO, &packet(class), &mut held.clone(), 1, class as QueueId, &queues)
         };
         let leave = |memory: &mut HpccMemory, class: u8| {
-            Backpressure::<RoundRobin>::on_dequeue(memory, Instant::ZERO, &packet(class), &held)
+            Backpressure::<RoundRobin>::on_dequeue(memory, Instant::ZERO, &packet(class), &held, 1, class.into())
         };
         // Nine packets are 5336 B above the reserve, below an eighth of what is free; the tenth would be 6384 B, above
         // (54 496 - 5336) / 8 = 6145, and above (49 160 - 5336) / 8 = 5478 for the second class.

@@ -4,12 +4,17 @@
 //! [`Upstream`] half, which it names, is what egress ports obey. Frames are level-triggered, so a repeated one does no harm.
 
 pub mod bfc;
+pub mod bfc_extended;
+pub mod credits;
+mod early_resume;
 pub mod hpcc_memory;
 pub mod paused_classes;
 pub mod pfc;
 pub mod upstream;
 
 pub use bfc::{Bfc, BfcParams, PausedQueues};
+pub use bfc_extended::{BfcExtended, CreditedQueues};
+pub use credits::{CreditParams, Gate};
 pub use hpcc_memory::HpccMemory;
 pub use paused_classes::PausedClasses;
 pub use pfc::{PausedPorts, Pfc, PfcParams};
@@ -31,6 +36,8 @@ pub trait Backpressure<Q: Queues>: Clone + Send + 'static {
     type Params: Clone;
     /// What egress ports obey where it is the rule.
     type Upstream: Upstream<Q>;
+    /// Any packet may set a timer, not only one that has a frame sent.
+    const SETS_TIMERS: bool = false;
     /// For a switch of this shape.
     fn new(params: &Self::Params, shape: &Shape) -> Self;
     /// The other half, for the same switch, with nothing held.
@@ -62,11 +69,31 @@ pub trait Backpressure<Q: Queues>: Clone + Send + 'static {
         queues: &Q,
     ) -> Option<ControlFrame>;
     /// That packet starts its transmission. A frame to send out of `held.ingress`.
-    fn on_dequeue(&mut self, now: Instant, packet: &Packet, held: &Held) -> Option<ControlFrame>;
+    fn on_dequeue(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        held: &Held,
+        egress: PortId,
+        queue: QueueId,
+    ) -> Option<ControlFrame>;
     /// That packet was dropped as the link of its port went down. A frame to send out of `held.ingress`.
-    fn on_lost(&mut self, now: Instant, packet: &Packet, held: &Held) -> Option<ControlFrame> {
-        self.on_dequeue(now, packet, held)
+    fn on_lost(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        held: &Held,
+        egress: PortId,
+        queue: QueueId,
+    ) -> Option<ControlFrame> {
+        self.on_dequeue(now, packet, held, egress, queue)
     }
+    /// A packet has gone from `queue` of `egress`, whose queues are given without it.
+    #[inline(always)]
+    fn on_gone(&mut self, _now: Instant, _egress: PortId, _queue: QueueId, _queues: &Q) {}
+    /// A neighbour's frame came in by `port`.
+    #[inline(always)]
+    fn on_control(&mut self, _now: Instant, _port: PortId, _frame: ControlFrame) {}
     /// When [`Backpressure::refresh`] wants to run next.
     fn next_refresh(&self) -> Instant {
         Instant::NEVER
@@ -111,7 +138,7 @@ impl<Q: Queues> Backpressure<Q> for NoBackpressure {
     }
 
     #[inline(always)]
-    fn on_dequeue(&mut self, _: Instant, _: &Packet, _: &Held) -> Option<ControlFrame> {
+    fn on_dequeue(&mut self, _: Instant, _: &Packet, _: &Held, _: PortId, _: QueueId) -> Option<ControlFrame> {
         None
     }
 }

@@ -209,7 +209,14 @@ impl<Q: Queues> Backpressure<Q> for Pfc {
 
     /// Credits headroom first, then the pool, then the reserve.
     #[inline(always)]
-    fn on_dequeue(&mut self, now: Instant, packet: &Packet, held: &Held) -> Option<ControlFrame> {
+    fn on_dequeue(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        held: &Held,
+        _egress: PortId,
+        _queue: QueueId,
+    ) -> Option<ControlFrame> {
         let port = &mut self.ports[held.ingress as usize];
         let mut left = packet.wire as u64;
         let headroom = left.min(port.headroom_used);

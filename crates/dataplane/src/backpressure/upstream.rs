@@ -13,6 +13,9 @@ pub trait Upstream<Q>: Clone + Send + 'static {
     fn on_control(&mut self, now: Instant, port: PortId, frame: ControlFrame, queues: &mut Q);
     /// Nothing is held any more, and all is as it was at first: the link of `port` went down or came back.
     fn release(&mut self, port: PortId, queues: &mut Q);
+    /// The link of `port` came back, after [`Upstream::release`].
+    #[inline(always)]
+    fn on_link_up(&mut self, _now: Instant, _port: PortId) {}
     /// Whether `port` may send data. Asked before a packet is chosen, so whichever it is has to be covered.
     fn may_send(&self, port: PortId) -> bool;
     /// A data packet of `queue` starts its transmission by `port`, whose queues hold it no longer. Not the place to start a timer:

@@ -55,8 +55,16 @@ impl<P: Policy> Policy for Beside<P> {
         P::extra_cells(&params.0)
     }
 
-    fn choose(&self, now: Instant, packet: &Packet, port: PortId, queues: &P::Queues, rng: &mut Stream) -> Choice {
-        self.policy.choose(now, packet, port, queues, rng)
+    fn choose(
+        &self,
+        now: Instant,
+        packet: &Packet,
+        ingress: PortId,
+        port: PortId,
+        queues: &P::Queues,
+        rng: &mut Stream,
+    ) -> Choice {
+        self.policy.choose(now, packet, ingress, port, queues, rng)
     }
 
     fn admits(&self, ingress: PortId, packet: &Packet) -> bool {
@@ -94,7 +102,7 @@ impl<P: Policy> Policy for Beside<P> {
             self.pfc.give(packet.wire as u64);
             return told;
         }
-        let frame = <Pfc as Backpressure<P::Queues>>::on_dequeue(&mut self.pfc, now, packet, held);
+        let frame = <Pfc as Backpressure<P::Queues>>::on_dequeue(&mut self.pfc, now, packet, held, port, queue);
         frame.map(|frame| (held.ingress as PortId, frame))
     }
 

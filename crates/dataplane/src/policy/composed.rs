@@ -24,6 +24,11 @@ pub struct Composed<A: Assignment, B: Backpressure<A::Queues>> {
 impl<A: Assignment, B: Backpressure<A::Queues>> Policy for Composed<A, B> {
     type Queues = A::Queues;
     type Params = (A::Params, B::Params);
+    const SETS_TIMERS: bool = B::SETS_TIMERS;
+
+    fn queues(params: &Self::Params, shape: &Shape) -> A::Queues {
+        A::queues(&params.0, shape)
+    }
 
     fn new(params: &Self::Params, shape: &Shape) -> Self {
         Composed {
@@ -34,8 +39,16 @@ impl<A: Assignment, B: Backpressure<A::Queues>> Policy for Composed<A, B> {
     }
 
     #[inline(always)]
-    fn choose(&self, now: Instant, packet: &Packet, port: PortId, queues: &A::Queues, rng: &mut Stream) -> Choice {
-        self.assignment.choose(now, packet, port, queues, rng)
+    fn choose(
+        &self,
+        now: Instant,
+        packet: &Packet,
+        ingress: PortId,
+        port: PortId,
+        queues: &A::Queues,
+        rng: &mut Stream,
+    ) -> Choice {
+        self.assignment.choose(now, packet, ingress, port, queues, rng)
     }
 
     #[inline(always)]
@@ -71,13 +84,13 @@ impl<A: Assignment, B: Backpressure<A::Queues>> Policy for Composed<A, B> {
     #[inline(always)]
     fn on_dequeue(&mut self, now: Instant, packet: &Packet, held: &Held, port: PortId, queue: QueueId) -> Option<Told> {
         self.assignment.on_dequeue(now, held, port, queue);
-        let frame = self.backpressure.on_dequeue(now, packet, held);
+        let frame = self.backpressure.on_dequeue(now, packet, held, port, queue);
         frame.map(|frame| (held.ingress as PortId, frame))
     }
 
     fn on_lost(&mut self, now: Instant, packet: &Packet, held: &Held, port: PortId, queue: QueueId) -> Option<Told> {
         self.assignment.on_dequeue(now, held, port, queue);
-        let frame = self.backpressure.on_lost(now, packet, held);
+        let frame = self.backpressure.on_lost(now, packet, held, port, queue);
         frame.map(|frame| (held.ingress as PortId, frame))
     }
 
@@ -109,6 +122,7 @@ impl<A: Assignment, B: Backpressure<A::Queues>> Policy for Composed<A, B> {
         _cells: &mut Cells<impl Extension>,
     ) {
         self.upstream.on_control(now, port, frame, queues);
+        self.backpressure.on_control(now, port, frame);
     }
 
     #[inline(always)]
@@ -119,6 +133,7 @@ impl<A: Assignment, B: Backpressure<A::Queues>> Policy for Composed<A, B> {
     #[inline(always)]
     fn on_sent(&mut self, now: Instant, port: PortId, queue: QueueId, packet: &Packet, queues: &mut A::Queues) {
         self.upstream.on_sent(now, port, queue, packet, queues);
+        self.backpressure.on_gone(now, port, queue, queues);
     }
 
     #[inline(always)]
@@ -140,6 +155,7 @@ impl<A: Assignment, B: Backpressure<A::Queues>> Policy for Composed<A, B> {
     }
 
     fn on_link_up(&mut self, now: Instant, port: PortId, ports: &mut Ports<'_, A::Queues, impl Extension>) {
+        self.upstream.on_link_up(now, port);
         self.backpressure.state_of(now, port, &mut |frame| ports.send(port, frame));
     }
 

@@ -177,6 +177,7 @@ impl Policy for FlowSailAsPrinted {
         &self,
         _now: Instant,
         packet: &Packet,
+        _ingress: PortId,
         port: PortId,
         queues: &PausableQueues<2>,
         rng: &mut Stream,

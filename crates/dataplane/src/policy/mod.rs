@@ -8,15 +8,18 @@ pub mod composed;
 pub mod flowsail;
 pub mod flowsail_as_printed;
 pub mod pause_by_flow;
+pub mod recirculating;
 
 pub use beside::Beside;
 pub use composed::Composed;
 pub use flowsail::{FlowSail, FlowSailParams, Hold, ReleaseFrom, Residue, SketchParams};
 pub use flowsail_as_printed::FlowSailAsPrinted;
 pub use pause_by_flow::{BfcByFlow, IdealFlowControl, PauseByFlowParams};
+pub use recirculating::Recirculating;
 
 use crate::buffer::cells::Cells;
 use crate::flow_table::NONE;
+use crate::hardware::Recirculated;
 use crate::held::{Assigned, Choice, Held, Resident};
 use crate::port::Ports;
 use crate::queues::Queues;
@@ -34,14 +37,31 @@ pub trait Policy: Clone + Send + 'static {
     type Queues: Queues;
     /// Its parameters.
     type Params;
+    /// Any packet may set a timer, not only one that has a frame sent.
+    const SETS_TIMERS: bool = false;
     /// For a switch of this shape.
     fn new(params: &Self::Params, shape: &Shape) -> Self;
+    /// The queues of a port of it.
+    fn queues(_params: &Self::Params, shape: &Shape) -> Self::Queues {
+        Self::Queues::new(shape.queues as usize, shape.groups as usize, shape.quantum)
+    }
+    /// A packet is about to be looked at: what was put off until now is done.
+    #[inline(always)]
+    fn catch_up(&mut self, _now: Instant) {}
     /// Cells it may fill beyond those of packets.
     fn extra_cells(_params: &Self::Params) -> usize {
         0
     }
     /// The queue for `packet` at egress `port`. Pure: the buffer may still refuse the packet.
-    fn choose(&self, now: Instant, packet: &Packet, port: PortId, queues: &Self::Queues, rng: &mut Stream) -> Choice;
+    fn choose(
+        &self,
+        now: Instant,
+        packet: &Packet,
+        ingress: PortId,
+        port: PortId,
+        queues: &Self::Queues,
+        rng: &mut Stream,
+    ) -> Choice;
     /// The queue for the packet that `choice` was for, where packets say what is left of their flow: so much.
     #[inline(always)]
     fn beside(&self, choice: Choice, _left: u64, _queues: &Self::Queues) -> Choice {
@@ -156,6 +176,10 @@ pub trait Policy: Clone + Send + 'static {
     /// Counts at `port`.
     fn assigned(&self, _port: PortId) -> Assigned {
         Assigned::default()
+    }
+    /// What its bookkeeping was late by.
+    fn recirculated(&self) -> Recirculated {
+        Recirculated::default()
     }
     /// Flows kept apart from the others because a neighbour paused them.
     fn isolated_flows(&self) -> u32 {

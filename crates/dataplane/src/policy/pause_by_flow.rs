@@ -120,7 +120,15 @@ impl<Q: PausableByFlow> Policy for PauseByFlow<Q> {
         }
     }
 
-    fn choose(&self, _now: Instant, packet: &Packet, port: PortId, queues: &Q, rng: &mut Stream) -> Choice {
+    fn choose(
+        &self,
+        _now: Instant,
+        packet: &Packet,
+        _ingress: PortId,
+        port: PortId,
+        queues: &Q,
+        rng: &mut Stream,
+    ) -> Choice {
         let tag = self.table.find(port, packet.flow_name()).unwrap_or(NONE);
         if tag != NONE && self.table[tag].normal > 0 {
             return Choice { queue: self.table[tag].normal_queue(), tag, fresh: false };

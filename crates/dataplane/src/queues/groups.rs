@@ -41,6 +41,20 @@ impl<const W: usize> Members<W> {
         };
         (0..groups).map(members).collect()
     }
+
+    /// `[group]`: likewise, where each has one queue, that of its own number, and shares those of no group with all others.
+    ///
+    /// # Panics
+    /// If some group would have none.
+    pub fn sharing(queues: u16, groups: u16) -> Box<[Members<W>]> {
+        assert!(queues >= groups, "{queues} queues do not make {groups} groups");
+        let members = |group: u16| {
+            let mut all = Bits::below(queues as usize).minus(&Bits::below(groups as usize));
+            all.insert(group as usize);
+            Members { all, first: group, count: queues - groups + 1 }
+        };
+        (0..groups).map(members).collect()
+    }
 }
 
 /// The schedulers of the groups of a port.
@@ -49,6 +63,8 @@ pub struct Groups<const W: usize> {
     /// Of the first group, or of all queues.
     highest: Drr,
     lower: Box<[Group<W>]>,
+    /// Queues of a higher group have lower numbers.
+    ordered: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -61,7 +77,11 @@ impl<const W: usize> Groups<W> {
     /// `queues` in so many groups; a visit is worth `quantum` bytes.
     pub fn new(queues: u16, groups: u16, quantum: u32) -> Groups<W> {
         let group = |members: &Members<W>| Group { members: members.all, drr: Drr::new(quantum) };
-        Groups { highest: Drr::new(quantum), lower: Members::of(queues, groups)[1..].iter().map(group).collect() }
+        Groups {
+            highest: Drr::new(quantum),
+            lower: Members::of(queues, groups)[1..].iter().map(group).collect(),
+            ordered: true,
+        }
     }
 
     /// The queue to send from, out of `eligible`, as [`Drr::pick`] says.
@@ -71,9 +91,31 @@ impl<const W: usize> Groups<W> {
             return self.highest.pick(eligible, queues, head);
         }
         // The first is of the highest group that may send.
-        let first = eligible.next_from(0)?;
+        let first = if self.ordered { eligible.next_from(0)? } else { self.first_of_highest(eligible)? };
         let group = self.beside(first, *eligible);
         self.drr(first).pick(&group, queues, head)
+    }
+
+    /// A queue of the highest group that has any of these.
+    fn first_of_highest(&self, eligible: &Bits<W>) -> Option<usize> {
+        (0..=self.lower.len()).find_map(|group| self.of(group, *eligible).next_from(0))
+    }
+
+    /// Of these queues, those of group `group`.
+    pub fn of(&self, group: usize, of: Bits<W>) -> Bits<W> {
+        match group.checked_sub(1) {
+            Some(lower) => of.and(&self.lower[lower].members),
+            None => self.lower.iter().fold(of, |rest, group| rest.minus(&group.members)),
+        }
+    }
+
+    /// Gives queue `q`, which has no packet and no credit, to group `group`.
+    pub fn give(&mut self, q: usize, group: usize) {
+        self.ordered = false;
+        self.lower.iter_mut().for_each(|lower| lower.members.remove(q));
+        if let Some(lower) = group.checked_sub(1) {
+            self.lower[lower].members.insert(q);
+        }
     }
 
     /// The queue just picked, number `q`, has no packet left: its credit is lost.
@@ -93,7 +135,7 @@ impl<const W: usize> Groups<W> {
     pub fn beside(&self, q: usize, of: Bits<W>) -> Bits<W> {
         match self.lower.iter().find(|group| group.members.contains(q)) {
             Some(group) => of.and(&group.members),
-            None => self.lower.iter().fold(of, |rest, group| rest.minus(&group.members)),
+            None => self.of(0, of),
         }
     }
 

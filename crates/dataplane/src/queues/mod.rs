@@ -6,9 +6,11 @@ pub mod by_record;
 pub mod drr;
 pub mod flow_queues;
 pub mod groups;
+pub mod hardware_queues;
 pub mod numbered;
 pub mod record_queues;
 pub mod round_robin;
+mod sampled;
 pub mod skipping_queues;
 pub mod srf_above_strict;
 pub mod srf_flows;
@@ -39,6 +41,16 @@ pub trait Queues: Clone + Send + 'static {
     fn push<E: Extension>(&mut self, cells: &mut Cells<E>, q: QueueId, frame: &Frame<E>, held: Held, now: Instant);
     /// Takes the packet to send next, if any queue may send. It stays in its cell until that is freed.
     fn pop(&mut self, cells: &Cells<impl Extension>) -> Option<(QueueId, Cell)>;
+    /// As [`Queues::pop`], at `now`.
+    #[inline(always)]
+    fn pop_at(&mut self, _now: Instant, cells: &Cells<impl Extension>) -> Option<(QueueId, Cell)> {
+        self.pop(cells)
+    }
+    /// Wire bytes in `q` as those see them who decide about backpressure.
+    #[inline(always)]
+    fn seen_bytes(&self, _now: Instant, q: QueueId) -> u64 {
+        self.bytes(q)
+    }
     /// Whether no queue holds data.
     fn is_empty(&self) -> bool {
         self.occupied() == 0
@@ -181,6 +193,16 @@ impl<const W: usize> PausableQueues<W> {
     #[inline(always)]
     pub fn active(&self) -> Bits<W> {
         self.nonempty.minus(&self.closed)
+    }
+
+    /// Gives `q`, which is empty, to group `group`.
+    pub(crate) fn give(&mut self, q: usize, group: usize) {
+        self.groups.give(q, group);
+    }
+
+    /// The queues that are of group `group` now.
+    pub(crate) fn of_group(&self, group: usize) -> Bits<W> {
+        self.groups.of(group, self.all)
     }
 
     /// The first cell of `q`, which holds data.

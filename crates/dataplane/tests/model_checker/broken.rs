@@ -29,8 +29,16 @@ impl Policy for LosesMarks {
         FlowSail::<1>::extra_cells(params)
     }
 
-    fn choose(&self, now: Instant, packet: &Packet, port: PortId, queues: &Queues, rng: &mut Stream) -> Choice {
-        self.0.choose(now, packet, port, queues, rng)
+    fn choose(
+        &self,
+        now: Instant,
+        packet: &Packet,
+        ingress: PortId,
+        port: PortId,
+        queues: &Queues,
+        rng: &mut Stream,
+    ) -> Choice {
+        self.0.choose(now, packet, ingress, port, queues, rng)
     }
 
     fn on_enqueue(
@@ -141,8 +149,15 @@ impl Backpressure<Queues> for NeverRepeats {
         self.0.on_enqueue(now, packet, held, egress, queue, queues)
     }
 
-    fn on_dequeue(&mut self, now: Instant, packet: &Packet, held: &Held) -> Option<ControlFrame> {
-        Backpressure::<Queues>::on_dequeue(&mut self.0, now, packet, held)
+    fn on_dequeue(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        held: &Held,
+        egress: PortId,
+        queue: QueueId,
+    ) -> Option<ControlFrame> {
+        Backpressure::<Queues>::on_dequeue(&mut self.0, now, packet, held, egress, queue)
     }
 
     fn next_refresh(&self) -> Instant {

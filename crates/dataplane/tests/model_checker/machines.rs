@@ -355,7 +355,10 @@ impl<const W: usize, P: Policy<Queues = PausableQueues<W>> + Canonical> Machines
             ControlFrame::Pause(q) => Frame::Pause(q as u8),
             ControlFrame::Resume(q) => Frame::Resume(q as u8),
             ControlFrame::Bitmap(map) => Frame::Exactly(map.words()[0] as u8),
-            ControlFrame::PfcPause(_) | ControlFrame::PfcResume(_) => Frame::None,
+            ControlFrame::PfcPause(_)
+            | ControlFrame::PfcResume(_)
+            | ControlFrame::Credit(_)
+            | ControlFrame::CreditSent(_) => Frame::None,
         }
     }
 }

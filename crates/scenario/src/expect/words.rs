@@ -67,6 +67,7 @@ const SUMMARY: &[(&str, &[&str])] = &[
     ("loss", &["data_packets", "dropped", "share", "share_per_port"]),
     ("timeouts", &["total", "flows", "silent", "tail", "retransmission", "held", "handshake"]),
     ("credits", &["received", "wasted", "waste", "dropped"]),
+    ("recirculated", &["headers", "waited", "waited_share", "longest_ns"]),
     ("collectives[]", &["flows", "started", "received", "completion_ps"]),
     ("queueing_delay", &["mean_ns", "p50_ns", "p99_ns", "packets"]),
     ("scheduled_delay[]", &["p50_ns", "p95_ns", "p99_ns", "packets"]),

@@ -46,7 +46,7 @@ impl<N: Nic<T::Sender>, T: Transport> SoftwareNic<N, T> {
     /// On a switch that does as its table says.
     pub(crate) fn new(network: &Network, table: &Switch, transport: T::Params) -> Self {
         SoftwareNic {
-            nic: N::new(network.nic(table, &NicSite { host: HOST, rate: RATE })),
+            nic: N::new(network.nic(table, &NicSite { host: HOST, rate: RATE, delay: Duration::from_us(1) })),
             params: network.nic_params(table, transport),
             flows: Flows::default(),
             peers: T::Peers::default(),

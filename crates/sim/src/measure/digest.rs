@@ -5,6 +5,7 @@
 
 use crate::measure::outcome::{Digests, Outcome};
 use crate::measure::tables;
+use backwater_dataplane::Recirculated;
 
 /// Of what is hashed, and how: changes with either.
 pub const VERSION: &str = "backwater outcome 2";
@@ -43,6 +44,10 @@ fn run(outcome: &Outcome) -> blake3::Hash {
         words.extend([outcome.credits.received, outcome.credits.wasted]);
     }
     words.extend(outcome.valleys);
+    let Recirculated { headers, waited, longest } = outcome.recirculated;
+    if headers > 0 {
+        words.extend([headers, waited, longest.0]);
+    }
     hash_words(words.into_iter())
 }
 

@@ -15,7 +15,7 @@ use crate::net::stats::PortStats;
 pub use crate::net::switch_node::HeldQueue;
 use crate::record::Recorded;
 use crate::workload::{ENDLESS, Flow, FlowKeys, Traffic, counted_window};
-use backwater_dataplane::{Assigned, DataPlane, PoolCounts};
+use backwater_dataplane::{Assigned, DataPlane, PoolCounts, Recirculated};
 use backwater_scenario::model::{Scenario, Slowdown};
 use backwater_scenario::topology::Graph;
 use backwater_types::{BitsPerSec, Instant};
@@ -41,6 +41,8 @@ pub struct Outcome {
     pub timeout_reasons: Timeouts,
     /// Credits that came to senders.
     pub credits: Credits,
+    /// Headers that went round switches.
+    pub recirculated: Recirculated,
     /// Every port, by node and port.
     pub ports: Vec<PortRow>,
     /// `[node]`.
@@ -190,6 +192,7 @@ impl Outcome {
             timeouts: Vec::new(),
             timeout_reasons: Timeouts::default(),
             credits: Credits::default(),
+            recirculated: Recirculated::default(),
             ports: Vec::new(),
             drops: vec![Drops::default(); graph.nodes.len()],
             buffers: Vec::new(),
@@ -305,6 +308,7 @@ impl Outcome {
         for (switch, active) in nodes.switches.iter_mut().zip(&mut harvest.active) {
             self.drops[switch.id] = switch.drops;
             self.held.append(&mut switch.held_queues());
+            self.recirculated = self.recirculated.with(switch.plane.readings().recirculated());
             let ports = |mmu: u16| {
                 (0..switch.ports.len()).filter(|p| switch.plane.readings().mmu(*p as u16) as u16 == mmu).count()
             };

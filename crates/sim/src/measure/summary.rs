@@ -6,6 +6,7 @@ use crate::measure::outcome::{FlowRow, Outcome};
 use crate::net::meters::DelayHistogram;
 use crate::workload::load::{Load, realised};
 use crate::workload::{Traffic, counted_window};
+use backwater_dataplane::Recirculated;
 use backwater_scenario::Scenario;
 use backwater_scenario::model::{Slowdown, Transport, Workload};
 use backwater_types::{DropReason, Instant};
@@ -172,6 +173,7 @@ pub fn summary(outcome: &Outcome) -> Value {
         "loss": loss(outcome),
         "timeouts": timeouts(outcome),
         "credits": credits(outcome),
+        "recirculated": recirculated(outcome),
         "collectives": collectives(outcome),
         "queueing_delay": queueing_delay(outcome),
         "scheduled_delay": scheduled_delay(outcome),
@@ -370,6 +372,19 @@ fn timeouts(outcome: &Outcome) -> Option<Value> {
             "retransmission": retransmission,
             "held": held,
             "handshake": handshake,
+        })
+    })
+}
+
+/// Headers that went round switches to be booked, where they do.
+fn recirculated(outcome: &Outcome) -> Option<Value> {
+    let Recirculated { headers, waited, longest } = outcome.recirculated;
+    (headers > 0).then(|| {
+        json!({
+            "headers": headers,
+            "waited": waited,
+            "waited_share": waited as f64 / headers as f64,
+            "longest_ns": longest.0 as f64 / 1e3,
         })
     })
 }

@@ -110,6 +110,7 @@ impl Held {
             }
             ControlFrame::PauseFlow(_) => self.flow_pauses += 1,
             ControlFrame::ResumeFlow(_) => self.flow_resumes += 1,
+            ControlFrame::Credit(_) | ControlFrame::CreditSent(_) => {}
             ControlFrame::Bitmap(map) => {
                 self.bfc_bitmaps += 1;
                 let [low, high] = map.words();

@@ -147,7 +147,7 @@ impl Events {
             ControlFrame::ResumeFlow(name) => (Hold::Flow(name.flow), What::ResumeSent),
             ControlFrame::PfcPause(class) => (Hold::Class(class), What::PauseSent),
             ControlFrame::PfcResume(class) => (Hold::Class(class), What::ResumeSent),
-            ControlFrame::Bitmap(_) => return,
+            ControlFrame::Bitmap(_) | ControlFrame::Credit(_) | ControlFrame::CreditSent(_) => return,
         };
         self.push_hold(now, (node, port), hold, what);
     }
@@ -168,6 +168,7 @@ impl Events {
                     self.hold(now, (node, port), Hold::Queue(queue), bits >> queue & 1 == 1);
                 }
             }
+            ControlFrame::Credit(_) | ControlFrame::CreditSent(_) => (),
         }
     }
 

@@ -131,6 +131,8 @@ impl Pausers {
                     left &= left - 1;
                 }
             }
+            // What waits for credit waits for all that its neighbour holds: no flow's.
+            ControlFrame::Credit(_) | ControlFrame::CreditSent(_) => (),
         }
     }
 

@@ -18,6 +18,7 @@ mod hpcc_side_by_side;
 mod hpcc_sim;
 mod links;
 mod load_balancing;
+mod lossless;
 mod pause_threshold_model;
 mod pauses;
 mod planted_bugs;

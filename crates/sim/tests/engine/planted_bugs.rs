@@ -132,7 +132,7 @@ impl<const BUG: u8> Broken<BUG> {
     }
 
     fn dequeue(&mut self, now: Instant, held: &Held) -> Option<ControlFrame> {
-        Backpressure::<Narrow>::on_dequeue(&mut self.inner, now, &Packet::NONE, held)
+        Backpressure::<Narrow>::on_dequeue(&mut self.inner, now, &Packet::NONE, held, 0, 0)
     }
 }
 
@@ -176,7 +176,14 @@ impl<const BUG: u8> Backpressure<Narrow> for Broken<BUG> {
         frame.or(again.then_some(ControlFrame::Pause(held.upstream_queue)))
     }
 
-    fn on_dequeue(&mut self, now: Instant, _packet: &Packet, held: &Held) -> Option<ControlFrame> {
+    fn on_dequeue(
+        &mut self,
+        now: Instant,
+        _packet: &Packet,
+        held: &Held,
+        _egress: PortId,
+        _queue: QueueId,
+    ) -> Option<ControlFrame> {
         let key = (held.ingress, held.upstream_queue);
         let once = held.counted && self.touched.is_none();
         if BUG == FORGETS_TO_DECREMENT && once {
@@ -314,8 +321,16 @@ impl<const BUG: u8> Assignment for Misled<BUG> {
         Misled { inner: Dynamic::new(params, shape), calls: Cell::new(0) }
     }
 
-    fn choose(&self, now: Instant, packet: &Packet, port: PortId, queues: &Narrow, rng: &mut Stream) -> Choice {
-        let choice = self.inner.choose(now, packet, port, queues, rng);
+    fn choose(
+        &self,
+        now: Instant,
+        packet: &Packet,
+        ingress: PortId,
+        port: PortId,
+        queues: &Narrow,
+        rng: &mut Stream,
+    ) -> Choice {
+        let choice = self.inner.choose(now, packet, ingress, port, queues, rng);
         self.calls.set(self.calls.get() + 1);
         let other = (choice.queue + 1) % queues.count() as QueueId;
         match BUG {
@@ -699,8 +714,16 @@ impl<const BUG: u8, const MUTE: bool> Policy for Sail<BUG, MUTE> {
         FlowSail::<1>::extra_cells(params)
     }
 
-    fn choose(&self, now: Instant, packet: &Packet, port: PortId, queues: &Narrow, rng: &mut Stream) -> Choice {
-        let choice = self.inner.choose(now, packet, port, queues, rng);
+    fn choose(
+        &self,
+        now: Instant,
+        packet: &Packet,
+        ingress: PortId,
+        port: PortId,
+        queues: &Narrow,
+        rng: &mut Stream,
+    ) -> Choice {
+        let choice = self.inner.choose(now, packet, ingress, port, queues, rng);
         let Some(record) = self.record(port, packet.flow_name()) else { return choice };
         match BUG {
             ISOLATES_WITHOUT_MARKS if record.normal > 3000 && choice.queue != record.isolation_queue() => {

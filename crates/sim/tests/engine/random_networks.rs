@@ -137,6 +137,27 @@ const CREDIT_BRANCHES: [&str; 13] = [
     "requests for credits",
 ];
 
+/// Branches that the networks of BFC beyond the plain one have to reach.
+const EXTENDED_BRANCHES: [&str; 17] = [
+    "BITMAP that repairs",
+    "PAUSE at a NIC",
+    "PAUSE at a switch",
+    "RESUME at a NIC",
+    "RESUME at a switch",
+    "asked for credit",
+    "control frames lost",
+    "control frames of hosts",
+    "credit at a NIC",
+    "credit at a switch",
+    "dropped: buffer",
+    "dropped: no route",
+    "link changes",
+    "lost: link down",
+    "lost: link loss",
+    "packets sent again",
+    "queue collisions",
+];
+
 /// Runs case number `number`; what was broken, if anything, and what was reached.
 fn check(family: Family, number: u64) -> Result<(Counts, bool), String> {
     let case = random::case(family, number);
@@ -144,7 +165,7 @@ fn check(family: Family, number: u64) -> Result<(Counts, bool), String> {
     let fail = |text: String| format!("case {number}: {text}\n{mishaps}{}", case.toml);
     let scenario = scenario(&case.toml);
     let run = |threads| match family {
-        Family::Queues | Family::Tcp | Family::Credits => audited(&scenario, threads),
+        Family::Queues | Family::Tcp | Family::Credits | Family::Extended => audited(&scenario, threads),
         Family::Flows => watched(&scenario, threads, case.mishaps),
     };
     let ran = catch_unwind(AssertUnwindSafe(|| run(case.threads)));
@@ -155,7 +176,7 @@ fn check(family: Family, number: u64) -> Result<(Counts, bool), String> {
     }
     let full = |d: &backwater_sim::measure::outcome::Drops| d.packets[0] + d.packets[1] > 0;
     if case.lossless && outcome.drops.iter().any(full) {
-        return Err(fail("PFC with its computed headroom dropped a packet".into()));
+        return Err(fail("a packet was dropped for want of room".into()));
     }
     if number.is_multiple_of(32) {
         let threads = 3 - case.threads;
@@ -202,6 +223,7 @@ fn sweep(family: Family, cases: std::ops::Range<u64>) {
         branches = match family {
             Family::Flows => FLOW_BRANCHES.to_vec(),
             Family::Credits => CREDIT_BRANCHES.to_vec(),
+            Family::Extended => EXTENDED_BRANCHES.to_vec(),
             _ => TCP_BRANCHES.to_vec(),
         };
     }
@@ -231,6 +253,18 @@ fn random_tcp_networks_break_no_rule() {
 #[test]
 fn random_credit_networks_break_no_rule() {
     sweep(Family::Credits, 0..1_000);
+}
+
+#[test]
+fn random_networks_of_extended_bfc_break_no_rule() {
+    sweep(Family::Extended, 0..4_000);
+}
+
+/// `make test-long`.
+#[test]
+#[ignore = "minutes"]
+fn a_quarter_of_a_million_random_networks_of_extended_bfc_break_no_rule() {
+    sweep(Family::Extended, 4_000..254_000);
 }
 
 /// `make test-long`.
@@ -271,12 +305,13 @@ fn one_case() {
     outcome.flows().for_each(|flow| println!("{flow:?}"));
 }
 
-/// What the environment variable `FAMILY` says: `queues`, `flows`, `tcp` or `credits`.
+/// What the environment variable `FAMILY` says: `queues`, `flows`, `tcp`, `credits` or `extended`.
 fn family() -> Family {
     match std::env::var("FAMILY").as_deref() {
         Ok("flows") => Family::Flows,
         Ok("tcp") => Family::Tcp,
         Ok("credits") => Family::Credits,
+        Ok("extended") => Family::Extended,
         _ => Family::Queues,
     }
 }

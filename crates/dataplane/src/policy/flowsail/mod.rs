@@ -301,6 +301,7 @@ impl<const W: usize> Policy for FlowSail<W> {
         &self,
         now: Instant,
         packet: &Packet,
+        _ingress: PortId,
         port: PortId,
         queues: &PausableQueues<W>,
         rng: &mut Stream,

@@ -1,12 +1,22 @@
 //! BFC's parameters, and those of them that BFC by flow id has.
 
+use backwater_dataplane::CreditParams;
+use backwater_types::Bytes;
+
 use super::{Part, elide};
 use crate::error::Error;
-use crate::model::{Assignment, Backpressure, BfcParams};
+use crate::model::{
+    AckClass, Assignment, Backpressure, BfcParams, BufferSize, Hosts, Mmu, Scheduler, Switch, Transport,
+};
 
 pub(super) fn check(part: &Part) -> Result<(), Error> {
     let bfc = &part.switch.bfc;
     check_by_flow(part)?;
+    check_table(part)?;
+    check_extended(part)?;
+    if let Some(credits) = bfc.credits.as_ref().filter(|_| part.switch.grants_credits()) {
+        check_credits(part, credits)?;
+    }
     elide::check(part, "bfc.elide", &bfc.elide)
 }
 
@@ -32,6 +42,121 @@ fn check_by_flow(part: &Part) -> Result<(), Error> {
     ] {
         part.need(plain, field, || {
             "BFC by flow id has nothing of the kind; expected the default, or backpressure = \"bfc\"".into()
+        })?;
+    }
+    Ok(())
+}
+
+/// The table has an entry for each class of each pipeline.
+fn check_table(part: &Part) -> Result<(), Error> {
+    let (switch, bfc) = (part.switch, &part.switch.bfc);
+    if bfc.pipelines <= 1 {
+        return Ok(());
+    }
+    let dynamic = switch.assignment == Assignment::Dynamic && switch.backpressure != Backpressure::PerFlow;
+    part.need(dynamic, "bfc.pipelines", || {
+        "only BFC's flow table is divided; expected 1, or assignment = \"dynamic\" without backpressure = \"per-flow\""
+            .into()
+    })?;
+    let entries = u64::from(bfc.table_entries_per_queue) * u64::from(switch.queues);
+    let lanes = u64::from(bfc.pipelines) * u64::from(switch.priority_groups);
+    part.need(entries >= lanes, "bfc.pipelines", || {
+        let parts = format!("the {entries} entries of a port for {lanes} pipelines and classes of them");
+        format!("{parts}; expected no more of these than entries")
+    })
+}
+
+/// What the plain switch leaves out: which of it goes together, and with what.
+fn check_extended(part: &Part) -> Result<(), Error> {
+    let (switch, bfc, conventions) = (part.switch, &part.switch.bfc, &part.doc.scenario.conventions);
+    let asked = [
+        ("bfc.early_resume", bfc.early_resume),
+        ("bfc.shared_queues", bfc.shared_queues),
+        ("bfc.credits", bfc.credits.is_some()),
+        ("bfc.tofino", bfc.tofino.is_some()),
+    ];
+    for (field, _) in asked.into_iter().filter(|(_, asked)| *asked) {
+        let bfc = (switch.assignment, switch.backpressure) == (Assignment::Dynamic, Backpressure::Bfc);
+        part.need(bfc && switch.scheduler == Scheduler::Drr, field, || {
+            "only BFC with queues given to flows and served in turn has it; expected it absent or false, or assignment = \
+             \"dynamic\", backpressure = \"bfc\" and scheduler = \"drr\""
+                .into()
+        })?;
+        part.need(conventions.hosts == Hosts::Rings && conventions.acks == AckClass::High, field, || {
+            "not under another simulator's conventions of hosts; expected it absent or false, or conventions.hosts = \"rings\" and \
+             conventions.acks = \"high\""
+                .into()
+        })?;
+    }
+    part.need(!bfc.early_resume || !bfc.per_ingress_threshold, "bfc.early_resume", || {
+        "a queue is short for all ingress ports at once; expected false, or bfc.per_ingress_threshold = false".into()
+    })?;
+    part.need(!bfc.early_resume || bfc.tofino.is_none(), "bfc.early_resume", || {
+        "it looks at a queue as a packet departs, which the pipelines of a chip cannot; expected false, or no bfc.tofino".into()
+    })?;
+    part.need(!bfc.early_resume || !part.doc.scenario.measure.pauses, "bfc.early_resume", || {
+        "measure.pauses counts packets until they leave; expected false, or measure.pauses = false".into()
+    })?;
+    part.need(!bfc.shared_queues || switch.priority_groups > 1, "bfc.shared_queues", || {
+        "there is one class; expected false, or priority_groups of at least 2".into()
+    })?;
+    part.need(!bfc.shared_queues || !bfc.incast_label, "bfc.shared_queues", || {
+        "incast_label keeps the first queue of each class; expected false, or bfc.incast_label = false".into()
+    })?;
+    part.need(!bfc.shared_queues || bfc.tofino.is_none(), "bfc.shared_queues", || {
+        "an old map of empty queues would give a queue to two classes; expected false, or no bfc.tofino".into()
+    })?;
+    let tail = bfc.tofino.as_ref().is_some_and(|tofino| tofino.tail_fifo > Bytes(0));
+    part.need(!tail || switch.mmu == Mmu::default(), "bfc.tofino.tail_fifo", || {
+        "what is in it is of no queue; expected 0, or no table mmu".into()
+    })
+}
+
+/// Every neighbour obeys, one pool is granted, and the reserves of all links fit into it.
+fn check_credits(part: &Part, credits: &CreditParams) -> Result<(), Error> {
+    let (scenario, switch, graph) = (part.doc.scenario, part.switch, &part.net.graph);
+    let same = |other: &Switch| {
+        other.grants_credits() && other.bfc.credits == switch.bfc.credits && other.bfc.refresh == switch.bfc.refresh
+    };
+    let all = scenario.region.iter().map(|region| &region.switch).chain([&scenario.switch]).all(same);
+    part.need(all, "bfc.credits", || {
+        "what a neighbour that knows of no credits sends finds no room; expected the same in all regions, and the same bfc.refresh"
+            .into()
+    })?;
+    let rings =
+        !matches!(scenario.host.transport, Transport::Tcp | Transport::Expresspass | Transport::Homa | Transport::Srf);
+    part.need(rings, "bfc.credits", || {
+        "the NIC of this transport obeys no credits; expected none, or a transport of RDMA".into()
+    })?;
+    part.need(switch.alpha.is_none(), "alpha", || {
+        "refuses packets that credits let come; expected none, or no bfc.credits".into()
+    })?;
+    part.need(switch.mmu == Mmu::default(), "mmu", || {
+        "credits are of one pool for all ports and queues; expected none, or no bfc.credits".into()
+    })?;
+    let BufferSize::Shared(buffer) = switch.buffer else {
+        return Err(part.wrong("buffer", "nothing is to be granted of it; expected a size, or no bfc.credits"));
+    };
+    let full = part.doc.full_packet().0;
+    let least = credits.step.0 + 2 * full;
+    part.need(credits.reserve.is_none_or(|reserve| reserve.0 >= least), "bfc.credits.reserve", || {
+        format!("a link has to hold a step and two full packets, {}; expected that or more", Bytes(least))
+    })?;
+    let mut reserves = vec![0u64; graph.nodes.len()];
+    for link in &graph.links {
+        let reserve = credits.reserve(link.rate, link.delay, full);
+        for end in [link.a, link.b] {
+            reserves[end] = reserves[end].saturating_add(reserve);
+        }
+    }
+    let here = graph.nodes.iter().zip(reserves).zip(&part.here).filter(|(_, here)| **here);
+    for ((node, bytes), _) in here {
+        part.need(bytes <= buffer.0, "buffer", || {
+            format!(
+                "credits keep {} for the links of {}, each what a round trip, a step and three packets take: expected that or more",
+                Bytes(bytes),
+                node.name
+            )
         })?;
     }
     Ok(())

@@ -94,9 +94,12 @@ impl Report {
 struct Rules {
     /// `[node]`: bytes a switch may hold.
     buffer: Vec<u64>,
-    /// Reordering within a switch is ruled out: every packet takes part in the bookkeeping (BFC-B3).
+    /// Reordering within a switch is ruled out: every packet takes part in the bookkeeping (BFC-B3), and those of a flow come by one
+    /// pipeline.
     ordered: bool,
     nic_obeys: bool,
+    /// `[node]`: nothing leaves a queue that BFC's frames hold, where it is a switch.
+    by_queue: Vec<bool>,
     /// Routes never change.
     steady: bool,
     hosts: usize,
@@ -115,6 +118,15 @@ struct Rules {
     by_priority: Vec<bool>,
     /// Classes that PFC pauses one by one; 1: it pauses ports.
     pfc_classes: u8,
+    /// Switches grant credits.
+    credited: bool,
+}
+
+/// What a port has sent, and may.
+#[derive(Clone, Copy, Default)]
+struct Credited {
+    sent: u64,
+    limit: Option<u64>,
 }
 
 impl Rules {
@@ -253,6 +265,7 @@ impl Held {
             ControlFrame::PfcResume(class) => self.classes &= !(1 << class),
             // Kept flow by flow.
             ControlFrame::PauseFlow(_) | ControlFrame::ResumeFlow(_) => {}
+            ControlFrame::Credit(_) | ControlFrame::CreditSent(_) => {}
         }
     }
 }
@@ -326,6 +339,8 @@ pub struct Audit {
     ports: HashMap<usize, Vec<(Instant, u64, Option<Instant>)>>,
     /// Ports of nodes of this partition that have sent data.
     active: HashSet<(usize, PortId)>,
+    /// `(node, port)`: bytes of data sent, and the limit that was told last.
+    credited: HashMap<(usize, PortId), Credited>,
     /// Packets lost or dropped, by reason.
     drops: [u64; DropReason::COUNT],
 }
@@ -366,6 +381,7 @@ impl Audit {
             Some(memory) => memory.most(),
             None => buffer(config(node)),
         };
+        let steady = scenario.fault.iter().all(|f| f.down.is_empty());
         let rules = Rules {
             tcp: Tcp::new(scenario),
             selective: scenario.host.transport == Transport::Homa || scenario.host.recovery == LossRecovery::Selective,
@@ -376,7 +392,8 @@ impl Audit {
             by_priority: (0..graph.nodes.len())
                 .map(|node| matches!(config(node).built_as(), Assignment::Priority | Assignment::HomaDynamic))
                 .collect(),
-            steady: scenario.fault.iter().all(|f| f.down.is_empty()),
+            credited: scenario.switch.grants_credits(),
+            steady,
             ser: links
                 .iter()
                 .map(|ports| ports.iter().map(|l| ser_time(&scenario.conventions, graph.links[*l].rate)).collect())
@@ -387,8 +404,15 @@ impl Audit {
                 .map(|(node, ports)| ports.iter().map(|l| peer(node, l)).collect())
                 .collect(),
             buffer: (0..graph.nodes.len()).map(most).collect(),
-            ordered: scenario.switch.backpressure != Backpressure::Bfc || scenario.switch.bfc.sampling == 1.0,
+            ordered: scenario.switch.backpressure != Backpressure::Bfc
+                || scenario.switch.bfc.sampling == 1.0 && (scenario.switch.bfc.pipelines == 1 || steady),
             nic_obeys: scenario.switch.bfc.nic_obeys,
+            by_queue: (0..graph.nodes.len())
+                .map(|node| {
+                    let tail = config(node).bfc.tofino.as_ref().is_some_and(|tofino| tofino.tail_fifo.0 > 0);
+                    config(node).backpressure == Backpressure::Bfc && !tail
+                })
+                .collect(),
             hosts: graph.hosts,
             flaps: (0..graph.hosts).map(flaps_of).collect(),
             flow_pauses: (0..graph.nodes.len())
@@ -414,6 +438,7 @@ impl Audit {
             came_flows: HashSet::new(),
             ports: HashMap::new(),
             active: HashSet::new(),
+            credited: HashMap::new(),
             drops: [0; DropReason::COUNT],
         }
     }
@@ -561,6 +586,7 @@ impl Audit {
             }
             // Repeated too.
             ControlFrame::PauseFlow(_) | ControlFrame::ResumeFlow(_) => true,
+            ControlFrame::Credit(_) | ControlFrame::CreditSent(_) => true,
         };
         if !right {
             self.fault(now, Fault::Protocol, || format!("switch {switch} port {port} sends {frame:?} out of turn"));
@@ -584,6 +610,19 @@ impl Audit {
         let (peer, port_there) = self.rules.peers[node][port as usize];
         self.last_hop.insert((packet.flow, peer), port_there);
         self.active.insert((node, port));
+    }
+
+    /// What is sent was granted, as far as the neighbour has said.
+    fn check_credit(&mut self, now: Instant, node: usize, port: PortId, packet: &Packet) {
+        if !self.rules.credited || !self.rules.steady {
+            return;
+        }
+        let credited = self.credited.entry((node, port)).or_default();
+        credited.sent += u64::from(packet.wire);
+        let Credited { sent, limit } = *credited;
+        if limit.is_some_and(|limit| sent > limit) {
+            self.fault(now, Fault::Paused, || format!("node {node} port {port} has sent {sent} bytes of {limit:?}"));
+        }
     }
 
     /// What a host sends is not held.
@@ -745,6 +784,10 @@ impl Audit {
 
     /// No port of `switch` has been free with data since an earlier instant. At one instant, events may still be to come.
     fn check_idle(&mut self, now: Instant, switch: usize) {
+        // Which port waits for credit, the checker does not know while frames are under way.
+        if self.rules.credited {
+            return;
+        }
         for port in 0..self.rules.peers[switch].len() as PortId {
             let held = self.held.get(&(switch, port)).copied().unwrap_or_default();
             let flow_held = self.some_flow_held(now, switch, port);
@@ -778,10 +821,12 @@ impl Observer for Audit {
                 Kind::Nack => "NACKs",
                 Kind::Credit => "credits",
                 Kind::Request => "requests for credits",
+                Kind::Control => "control frames of hosts",
                 _ => "ACKs",
             });
         }
         self.on_way(host, 0, packet);
+        self.check_credit(now, host, 0, packet);
         if self.rules.tcp.is_some() {
             self.on_segment(now, host, packet);
             return self.check_held(now, host, packet);
@@ -872,11 +917,13 @@ impl Observer for Audit {
         }
         let Some(queue) = sent.queue else { return };
         self.on_way(switch, port, packet);
+        self.check_credit(now, switch, port, packet);
         let packets = &mut self.port(switch, port).1;
         *packets = packets.saturating_sub(1);
         self.flow(packet.flow).departed += (packet.kind == Kind::Data) as u64;
         let held = *self.held(now, switch, port);
-        if self.rules.pfc_holds(held.classes, packet) || held.queues >> queue & 1 == 1 {
+        let queue_held = self.rules.by_queue[switch] && held.queues >> queue & 1 == 1;
+        if self.rules.pfc_holds(held.classes, packet) || queue_held {
             self.fault(now, Fault::Paused, || {
                 format!("switch {switch} port {port} serves queue {queue}, which is held")
             });
@@ -975,7 +1022,13 @@ impl Observer for Audit {
             ControlFrame::PauseFlow(_) => "PAUSE of a flow at a switch",
             ControlFrame::ResumeFlow(_) if host => "RESUME of a flow at a NIC",
             ControlFrame::ResumeFlow(_) => "RESUME of a flow at a switch",
+            ControlFrame::Credit(_) if host => "credit at a NIC",
+            ControlFrame::Credit(_) => "credit at a switch",
+            ControlFrame::CreditSent(_) => "asked for credit",
         });
+        if let ControlFrame::Credit(limit) = frame {
+            self.credited.entry((node, port)).or_default().limit = Some(limit);
+        }
         let held = self.held(now, node, port);
         let before = held.queues;
         held.obey(now, frame);

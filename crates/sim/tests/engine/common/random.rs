@@ -4,6 +4,7 @@
 
 mod classes;
 mod credits;
+mod extended;
 mod flowsail;
 mod tcp;
 
@@ -25,6 +26,8 @@ pub enum Family {
     Tcp,
     /// ExpressPass.
     Credits,
+    /// BFC beyond the plain one.
+    Extended,
 }
 
 /// A registered scheme, and what the rest of a case depends on.
@@ -66,6 +69,7 @@ impl Scheme {
             (Backpressure::Flowsail | Backpressure::PerFlow, _) => Family::Flows,
             (_, Transport::Tcp) => Family::Tcp,
             (_, Transport::Expresspass) => Family::Credits,
+            _ if switch.bfc.is_extended() => Family::Extended,
             _ => Family::Queues,
         };
         let weight = match (assignment, backpressure) {
@@ -159,6 +163,7 @@ pub fn case(family: Family, number: u64) -> Case {
         Family::Flows => flowsail::case(number),
         Family::Tcp => tcp::case(number),
         Family::Credits => credits::case(number),
+        Family::Extended => extended::case(number),
     }
 }
 

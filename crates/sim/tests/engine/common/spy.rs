@@ -26,11 +26,12 @@ impl Assignment for Spy {
         &self,
         now: Instant,
         packet: &Packet,
+        ingress: PortId,
         port: PortId,
         queues: &PausableQueues<1>,
         rng: &mut Stream,
     ) -> Choice {
-        let choice = self.0.choose(now, packet, port, queues, rng);
+        let choice = self.0.choose(now, packet, ingress, port, queues, rng);
         if choice.fresh && queues.empty().is_empty() {
             FALLBACKS.fetch_add(1, Ordering::Relaxed);
         }

@@ -3,6 +3,7 @@
 use crate::common::audit::Report;
 use crate::common::watched;
 use crate::conformance::registry::{Subject, all, each};
+use backwater_dataplane::CreditParams;
 use backwater_scenario::Scenario;
 use backwater_scenario::model::Backpressure;
 use backwater_schemes::build::headroom;
@@ -69,13 +70,20 @@ fn links_go_down_and_come_back() {
     });
 }
 
-/// Room for so many full packets, beside what PFC sets aside for each of the four ports.
+/// Room for so many full packets, beside what PFC and credits set aside for each of the four ports.
 fn tiny(subject: &Subject, packets: u64) -> Scenario {
     let ships = subject.scenario(&crowd(""));
     let (host, switch) = (&ships.host, &ships.switch);
     let room =
         headroom(host, &ships.conventions, BitsPerSec(100_000_000_000), Duration::from_us(1)).0 + switch.pfc.reserve.0;
-    let set_aside = if switch.backpressure == Backpressure::Pfc { 4 * room } else { 0 };
+    let credits = switch.bfc.credits.as_ref().filter(|_| switch.grants_credits());
+    let reserve = |credits: &CreditParams| {
+        credits.reserve(BitsPerSec(100_000_000_000), Duration::from_us(1), host.full_packet().0)
+    };
+    let set_aside = match switch.backpressure {
+        Backpressure::Pfc => 4 * room,
+        _ => 4 * credits.map_or(0, reserve),
+    };
     let bytes = set_aside + packets * host.full_packet().0;
     let mut small = subject.with(&format!("switch.buffer = \"{bytes} B\"\nswitch.mmu.private = \"0 B\""));
     if switch.pool_ecn.is_some() {

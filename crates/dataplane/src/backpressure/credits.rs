@@ -1,0 +1,361 @@
+//! Credits of a link: no neighbour sends what there is no room for.
+//!
+//! Beyond the BFC paper, which drops where many queues fill one after another (BFC-A28). As InfiniBand's link-level flow control:
+//! counts of bytes are absolute, so a lost frame is made up for by the next, and a frame that comes twice says nothing new.
+//!
+//! ```text
+//! upstream:    sent   += bytes of each data packet; one is sent only while sent + a full packet <= limit
+//! downstream:  limit  = sent by then, at most, and held here and promised: window = limit - received + held
+//!              sum of windows <= buffer
+//!              window = reserve + min(held, alpha / (1 + alpha) x what of the shared part nobody else has)
+//!              a frame with `limit` goes up each time it has grown by `step`
+//! ```
+//!
+//! The reserve of a link is what it needs to stay busy while a credit makes its round: `2 x delay x rate + step + 3 full packets + the
+//! frame`. What reserves leave of the buffer is shared: an ingress has as much more as it holds, up to its share, so a link that
+//! waits never waits for others to empty theirs, and a window taken is not taken back but runs out as packets leave.
+//!
+//! **Loss.** An upstream port that has waited a period for credit says how many bytes it has sent. Links keep order, so what was sent and
+//! has not come is lost: it counts as come and gone. The answer is the limit. A port that has credit asks nothing.
+//!
+//! What is held is counted by link, not by queue: a full window stops the queues of a link that wait for nothing, and links that wait
+//! for each other in a circle wait for ever, as under PFC. BFC's pauses, which go on as ever, act long before that.
+
+use crate::held::Resident;
+use crate::shape::Shape;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use backwater_types::{BitsPerSec, Bytes, CONTROL_WIRE, ControlFrame, Duration, Instant, OutOfRange, PortId, Ranges};
+#[cfg(feature = "schema")]
+use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
+
+/// How the buffer is granted to links.
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields, default))]
+pub struct CreditParams {
+    /// Bytes always granted to each link. Absent: what keeps it busy.
+    #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
+    pub reserve: Option<Bytes>,
+    /// A link may have as much of the shared part as `alpha` times what is left of it.
+    pub alpha: f64,
+    /// A frame is sent each time a limit has grown by so much.
+    pub step: Bytes,
+}
+
+impl Default for CreditParams {
+    fn default() -> CreditParams {
+        CreditParams { reserve: None, alpha: 1.0, step: Bytes(8_000) }
+    }
+}
+
+impl Ranges for CreditParams {
+    fn check(&self) -> Result<(), OutOfRange> {
+        OutOfRange::unless(self.alpha > 0.0 && self.alpha <= 1024.0, "alpha", "more than 0 and at most 1024")?;
+        OutOfRange::unless(self.step.0 > 0, "step", "more than 0")
+    }
+}
+
+impl CreditParams {
+    /// Bytes that keep a link of this rate and delay busy, where a full packet is of `largest` bytes.
+    pub fn busy(&self, rate: BitsPerSec, delay: Duration, largest: u64) -> u64 {
+        Duration(2 * delay.0).bytes_at(rate).0 + self.step.0 + 3 * largest + u64::from(CONTROL_WIRE)
+    }
+
+    /// Bytes always granted to it.
+    pub fn reserve(&self, rate: BitsPerSec, delay: Duration, largest: u64) -> u64 {
+        self.reserve.map_or_else(|| self.busy(rate, delay, largest), |bytes| bytes.0)
+    }
+}
+
+/// The downstream half: what a switch has granted to the neighbours that feed it.
+#[derive(Clone, Debug)]
+pub(super) struct Grants {
+    ports: Vec<Granted>,
+    /// What reserves leave of the buffer, and how much of that is granted.
+    shared: u64,
+    taken: u64,
+    /// In units of 1/65536.
+    alpha: u64,
+    step: u64,
+}
+
+/// An ingress. Bytes since its link came up.
+#[derive(Clone, Copy, Debug)]
+struct Granted {
+    received: u64,
+    limit: u64,
+    /// The last limit that was told.
+    told: u64,
+    held: u64,
+    reserve: u64,
+    /// Of [`Grants::shared`].
+    taken: u64,
+}
+
+impl Granted {
+    fn window(&self) -> u64 {
+        (self.limit + self.held).saturating_sub(self.received)
+    }
+}
+
+impl Grants {
+    /// # Panics
+    /// If the reserves exceed the buffer; scenarios are checked for that.
+    pub(super) fn new(params: &CreditParams, shape: &Shape) -> Grants {
+        let largest = shape.largest_packet.into();
+        let granted = |port: &crate::shape::PortShape| {
+            let reserve = params.reserve(port.rate, Duration(port.hrtt.0 / 2), largest);
+            Granted { received: 0, limit: reserve, told: reserve, held: 0, reserve, taken: 0 }
+        };
+        let ports: Vec<Granted> = shape.ports.iter().map(granted).collect();
+        let reserves = ports.iter().map(|port| port.reserve).sum();
+        Grants {
+            shared: shape.buffer.min(u64::MAX >> 1).checked_sub(reserves).expect("the buffer holds the reserves"),
+            ports,
+            taken: 0,
+            alpha: (params.alpha * 65536.0 + 0.5) as u64,
+            step: params.step.0,
+        }
+    }
+
+    /// A packet of `wire` bytes from `ingress` was taken in. A limit to tell.
+    pub(super) fn enter(&mut self, ingress: PortId, wire: u64) -> Option<ControlFrame> {
+        let port = &mut self.ports[ingress as usize];
+        port.received += wire;
+        port.held += wire;
+        self.settle(ingress)
+    }
+
+    /// It is no longer held. A limit to tell.
+    pub(super) fn leave(&mut self, ingress: PortId, wire: u64) -> Option<ControlFrame> {
+        self.ports[ingress as usize].held -= wire;
+        self.settle(ingress)
+    }
+
+    /// The neighbour at `ingress` says that it has sent `sent` bytes: what has not come is lost. The limit to answer with.
+    pub(super) fn sync(&mut self, ingress: PortId, sent: u64) -> ControlFrame {
+        self.ports[ingress as usize].received = sent;
+        self.settle(ingress);
+        self.tell(ingress)
+    }
+
+    /// The link of `ingress` came up: all counts start anew. The limit to tell.
+    pub(super) fn restart(&mut self, ingress: PortId) -> ControlFrame {
+        let port = &mut self.ports[ingress as usize];
+        (port.received, port.limit) = (0, 0);
+        self.settle(ingress);
+        self.tell(ingress)
+    }
+
+    fn tell(&mut self, ingress: PortId) -> ControlFrame {
+        let port = &mut self.ports[ingress as usize];
+        port.told = port.limit;
+        ControlFrame::Credit(port.limit)
+    }
+
+    /// Grants what `ingress` may have. Its limit, if it has grown by a step.
+    fn settle(&mut self, ingress: PortId) -> Option<ControlFrame> {
+        let port = &mut self.ports[ingress as usize];
+        let window = port.window();
+        let of_shared = window.saturating_sub(port.reserve);
+        self.taken = self.taken - port.taken + of_shared;
+        port.taken = of_shared;
+        let others_leave = self.shared.saturating_sub(self.taken) + of_shared;
+        let most = (u128::from(others_leave) * u128::from(self.alpha) / u128::from(self.alpha + 65536)) as u64;
+        let target = port.reserve + port.held.min(most);
+        if target > window {
+            port.limit += target - window;
+            self.taken += target - port.reserve - of_shared;
+            port.taken = target - port.reserve;
+        }
+        (port.limit >= port.told + self.step).then(|| self.tell(ingress))
+    }
+
+    /// Compares what is held with the packets, and what is granted with the buffer.
+    pub(super) fn audit(&self, residents: &[Resident]) -> Result<(), String> {
+        let mut held = alloc::vec![0u64; self.ports.len()];
+        residents.iter().for_each(|r| held[r.held.ingress as usize] += u64::from(r.packet.wire));
+        for (i, (port, held)) in self.ports.iter().zip(held).enumerate() {
+            if port.held != held {
+                return Err(format!("ingress {i} is charged {} bytes, {held} are held", port.held));
+            }
+            if port.taken != port.window().saturating_sub(port.reserve) {
+                return Err(format!(
+                    "ingress {i} has {} bytes of the shared part, {} counted",
+                    port.window(),
+                    port.taken
+                ));
+            }
+        }
+        let taken: u64 = self.ports.iter().map(|port| port.taken).sum();
+        if taken != self.taken || taken > self.shared {
+            return Err(format!(
+                "{taken} bytes are granted beyond reserves, {} counted of {}",
+                self.taken, self.shared
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// The upstream half: what a port, of a switch or of a NIC, may send.
+#[derive(Clone, Debug)]
+pub struct Gate {
+    sent: u64,
+    limit: u64,
+    /// A full packet.
+    largest: u64,
+    period: Duration,
+    /// When it asks for credit; never while it has some.
+    ask_at: Instant,
+}
+
+impl Gate {
+    /// That may send `reserve` bytes at first, in packets of `largest` at most, and asks every `period` while it may send none.
+    pub fn new(reserve: u64, largest: u64, period: Duration) -> Gate {
+        Gate { sent: 0, limit: reserve, largest, period, ask_at: Instant::NEVER }
+    }
+
+    /// Whether it may send a packet of any size.
+    #[inline(always)]
+    pub fn may_send(&self) -> bool {
+        self.limit >= self.sent.saturating_add(self.largest)
+    }
+
+    /// A data packet of `wire` bytes was sent.
+    #[inline(always)]
+    pub fn on_sent(&mut self, now: Instant, wire: u64) {
+        self.sent += wire;
+        if !self.may_send() && self.ask_at == Instant::NEVER {
+            self.ask_at = now + self.period;
+        }
+    }
+
+    /// The neighbour's limit came.
+    pub fn grant(&mut self, limit: u64) {
+        self.limit = limit;
+        if self.may_send() {
+            self.ask_at = Instant::NEVER;
+        }
+    }
+
+    /// The link came back, or does not answer: nothing may be sent before the neighbour has said so.
+    pub fn close(&mut self, now: Instant) {
+        (self.sent, self.limit, self.ask_at) = (0, 0, now);
+    }
+
+    /// The link is down, and whatever is sent lost.
+    pub fn open(&mut self) {
+        (self.sent, self.limit, self.ask_at) = (0, u64::MAX, Instant::NEVER);
+    }
+
+    /// When [`Gate::ask`] is due.
+    #[inline(always)]
+    pub fn ask_at(&self) -> Instant {
+        self.ask_at
+    }
+
+    /// The frame that asks for credit, if it is time.
+    pub fn ask(&mut self, now: Instant) -> Option<ControlFrame> {
+        (self.ask_at <= now).then(|| {
+            self.ask_at = now + self.period;
+            ControlFrame::CreditSent(self.sent)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shape::PortShape;
+    use alloc::vec;
+    use alloc::vec::Vec;
+    use backwater_types::hash::Stream;
+
+    const FULL: u64 = 1048;
+
+    fn shape(buffer: u64) -> Shape {
+        let port = PortShape::new(BitsPerSec(100_000_000_000), Duration::from_us(1));
+        Shape { buffer, ..Shape::new(vec![port; 4], 8) }
+    }
+
+    #[test]
+    fn the_reserve_is_a_round_trip_a_step_three_packets_and_a_frame() {
+        let busy = CreditParams::default().busy(BitsPerSec(100_000_000_000), Duration::from_us(1), FULL);
+        assert_eq!(busy, 25_000 + 8_000 + 3 * FULL + 64);
+    }
+
+    /// Four links that send whatever they may, with frames lost both ways and packets too, into a switch that empties at random.
+    #[test]
+    fn what_is_granted_fits_whatever_is_lost() {
+        let (params, full) = (CreditParams::default(), 200_000);
+        for seed in 0..40 {
+            let (mut grants, mut rng) = (Grants::new(&params, &shape(full)), Stream::new(seed, 1, 2));
+            let reserve = params.reserve(BitsPerSec(100_000_000_000), Duration::from_us(1), FULL);
+            let mut gates = vec![Gate::new(reserve, FULL, Duration::from_us(10)); 4];
+            let mut held: Vec<Vec<u64>> = vec![Vec::new(); 4];
+            let (mut most, mut passed, mut now) = (0, 0, Instant::ZERO);
+            for step in 0..40_000 {
+                now += Duration::from_ns(100);
+                let port = rng.next_u32() as usize % 4;
+                let frame = if rng.next_u32() % 3 > 0 && gates[port].may_send() {
+                    let wire = u64::from(49 + rng.next_u32() % 1000);
+                    gates[port].on_sent(now, wire);
+                    let lost = rng.next_u32().is_multiple_of(50);
+                    (!lost).then(|| held[port].push(wire)).and_then(|()| grants.enter(port as PortId, wire))
+                } else if rng.next_u32() % 4 > 0 || step % 20_000 > 15_000 {
+                    held[port].pop().and_then(|wire| {
+                        passed += wire;
+                        grants.leave(port as PortId, wire)
+                    })
+                } else {
+                    None
+                };
+                let asked = gates[port].ask(now).filter(|_| rng.next_u32() % 4 > 0);
+                let answer = asked.map(|frame| match frame {
+                    ControlFrame::CreditSent(sent) => grants.sync(port as PortId, sent),
+                    other => panic!("{other:?}"),
+                });
+                for frame in [frame, answer].into_iter().flatten().filter(|_| rng.next_u32() % 4 > 0) {
+                    let ControlFrame::Credit(limit) = frame else { panic!("{frame:?}") };
+                    gates[port].grant(limit);
+                }
+                let now_held: u64 = held.iter().flatten().sum();
+                assert!(now_held <= full, "seed {seed}, step {step}: {now_held} B");
+                assert!(grants.taken <= grants.shared);
+                most = most.max(now_held);
+            }
+            assert!(passed > 1_000_000, "seed {seed}: {passed} B passed");
+            assert!(most > full / 2, "seed {seed}: it was never more than {most} B full");
+        }
+    }
+
+    #[test]
+    fn a_link_alone_is_granted_what_it_holds_up_to_its_share_and_others_keep_their_reserve() {
+        let params = CreditParams::default();
+        let (mut grants, reserve) = (Grants::new(&params, &shape(400_000)), 36_208);
+        assert_eq!(grants.ports[0].limit, reserve);
+        let shared = 400_000 - 4 * reserve;
+        assert_eq!(grants.shared, shared);
+        // It holds all that it sends.
+        while grants.ports[0].limit >= grants.ports[0].received + FULL {
+            grants.enter(0, FULL);
+        }
+        let window = grants.ports[0].window();
+        assert!(window <= reserve + shared / 2 && window + FULL > reserve + shared / 2, "{window}");
+        assert_eq!(grants.ports[1].limit, reserve);
+        // The next has half of what is left.
+        while grants.ports[1].limit >= grants.ports[1].received + FULL {
+            grants.enter(1, FULL);
+        }
+        let second = grants.ports[1].window();
+        assert!(second <= reserve + shared / 4 + FULL && second + 2 * FULL > reserve + shared / 4, "{second}");
+        // What runs empty gives back all but its reserve.
+        while grants.ports[0].held > 0 {
+            grants.leave(0, FULL);
+        }
+        assert_eq!(grants.ports[0].window(), reserve);
+        assert_eq!(grants.ports[0].taken, 0);
+    }
+}

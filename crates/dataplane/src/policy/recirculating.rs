@@ -1,0 +1,312 @@
+//! A policy whose bookkeeping of departures comes late: by a header that goes round to the ingress pipeline the packet came by.
+//!
+//! Source: spec B.1; BFC section 5. A departing packet's header takes the recirculation port of its pipeline, which has a share of the
+//! bandwidth of the pipeline's ports, then a cycle of the pipeline, which packets that come in take too and before it, and is booked
+//! [`recirc_delay`](HardwareParams::recirc_delay) after that:
+//!
+//! ```text
+//! port     = max(now, port) + frame / (share x rates)
+//! pipeline = max(port, pipeline) + cycle              each packet in: pipeline = max(now, pipeline) + cycle
+//! booked at pipeline + delay
+//! ```
+//!
+//! What nobody can see before is booked when the next packet looks; what may have a frame sent has a timer of its own.
+//!
+//! Only packets that the policy sees take a cycle: data, not ACKs and frames. A packet's header goes round from the start of its
+//! transmission, though on the chip from where it leaves the traffic manager, earlier by what the FIFO of the port holds.
+
+use crate::buffer::Ring;
+use crate::buffer::cells::Cells;
+use crate::hardware::{HardwareParams, Recirculated, pipeline_of};
+use crate::held::{Assigned, Choice, Held, Resident};
+use crate::policy::{Policy, Told};
+use crate::port::Ports;
+use crate::shape::Shape;
+use alloc::string::String;
+use alloc::vec::Vec;
+use backwater_types::hash::Stream;
+use backwater_types::{BitsPerSec, ControlFrame, Duration, Extension, Instant, Packet, PortId, QueueId, SerTime};
+
+/// `P`, whose departures are booked late, or at once if nothing is limited.
+#[derive(Clone, Debug)]
+pub struct Recirculating<P> {
+    policy: P,
+    /// Empty: at once.
+    pipelines: Vec<Pipeline>,
+    /// `[port]`: its pipeline.
+    of: Vec<u8>,
+    delay: Duration,
+    cycle: Duration,
+    /// Any packet's departure may have a frame sent.
+    all_tell: bool,
+    /// Frames that bookings have had sent, and when.
+    told: Vec<Told>,
+    told_at: Instant,
+    counts: Recirculated,
+}
+
+#[derive(Clone, Debug)]
+struct Pipeline {
+    pending: Ring<Header>,
+    /// Of these, those whose booking may have a frame sent.
+    tell: u32,
+    /// A header's time on the recirculation port.
+    frame: Duration,
+    port_free_at: Instant,
+    free_at: Instant,
+}
+
+/// A packet that has left and is not booked.
+#[derive(Clone, Copy, Debug)]
+struct Header {
+    due: Instant,
+    packet: Packet,
+    held: Held,
+    port: PortId,
+    queue: QueueId,
+}
+
+impl<P: Policy> Recirculating<P> {
+    /// With its parameters.
+    fn limited(policy: P, limits: &RecirculatingParams, shape: &Shape) -> Recirculating<P> {
+        let (ports, count) = (shape.ports.len(), limits.pipelines.into());
+        let of: Vec<u8> = (0..ports).map(|port| pipeline_of(port, ports, count) as u8).collect();
+        let hardware = limits.hardware.as_ref().filter(|hardware| hardware.books_late());
+        let pipeline = |hardware: &HardwareParams, pipeline: usize| {
+            let rates = shape.ports.iter().zip(&of).filter(|(_, of)| **of as usize == pipeline);
+            let bandwidth = hardware.recirc_share * rates.map(|(port, _)| port.rate.0 as f64).sum::<f64>();
+            let frame = match bandwidth as u64 {
+                0 => Duration::ZERO,
+                bandwidth => SerTime::of(BitsPerSec(bandwidth)).of_bytes(hardware.recirc_frame.0),
+            };
+            Pipeline { pending: Ring::default(), tell: 0, frame, port_free_at: Instant::ZERO, free_at: Instant::ZERO }
+        };
+        Recirculating {
+            policy,
+            pipelines: hardware.map_or_else(Vec::new, |h| (0..count).map(|number| pipeline(h, number)).collect()),
+            of,
+            delay: hardware.map_or(Duration::ZERO, |hardware| hardware.recirc_delay),
+            cycle: hardware.map_or(Duration::ZERO, |hardware| hardware.cycle),
+            all_tell: limits.all_tell,
+            told: Vec::with_capacity(ports),
+            told_at: Instant::NEVER,
+            counts: Recirculated::default(),
+        }
+    }
+
+    /// The pipeline of an ingress, if departures are booked late.
+    fn pipeline(&mut self, ingress: u8) -> Option<&mut Pipeline> {
+        let of = self.of[ingress as usize];
+        self.pipelines.get_mut(of as usize)
+    }
+
+    /// A frame that may not overtake those that wait waits too.
+    fn after_others(&mut self, told: Option<Told>) -> Option<Told> {
+        if self.told.is_empty() {
+            return told;
+        }
+        self.told.extend(told);
+        None
+    }
+
+    /// Books all that is due.
+    fn book(&mut self, now: Instant) {
+        for number in 0..self.pipelines.len() {
+            while let Some(header) = self.pipelines[number].pending.front().copied().filter(|h| h.due <= now) {
+                let pipeline = &mut self.pipelines[number];
+                pipeline.pending.drop_front();
+                pipeline.tell -= u32::from(header.held.counted || self.all_tell);
+                let Header { due, packet, held, port, queue } = header;
+                if let Some(told) = self.policy.on_dequeue(due, &packet, &held, port, queue) {
+                    self.told.push(told);
+                    self.told_at = now;
+                }
+            }
+        }
+    }
+}
+
+/// Parameters of [`Recirculating`] beside those of its policy.
+#[derive(Clone, Debug)]
+pub struct RecirculatingParams {
+    /// Ingress pipelines.
+    pub pipelines: u8,
+    /// Any packet's departure may have a frame sent, not only that of one that counts towards a pause.
+    pub all_tell: bool,
+    /// Limits; `None`: none.
+    pub hardware: Option<HardwareParams>,
+}
+
+impl<P: Policy> Policy for Recirculating<P> {
+    type Queues = P::Queues;
+    type Params = (P::Params, RecirculatingParams);
+    const SETS_TIMERS: bool = true;
+
+    fn new(params: &Self::Params, shape: &Shape) -> Recirculating<P> {
+        Recirculating::limited(P::new(&params.0, shape), &params.1, shape)
+    }
+
+    fn queues(params: &Self::Params, shape: &Shape) -> P::Queues {
+        P::queues(&params.0, shape)
+    }
+
+    fn extra_cells(params: &Self::Params) -> usize {
+        P::extra_cells(&params.0)
+    }
+
+    fn catch_up(&mut self, now: Instant) {
+        self.book(now);
+    }
+
+    fn choose(
+        &self,
+        now: Instant,
+        packet: &Packet,
+        ingress: PortId,
+        port: PortId,
+        queues: &P::Queues,
+        rng: &mut Stream,
+    ) -> Choice {
+        self.policy.choose(now, packet, ingress, port, queues, rng)
+    }
+
+    fn beside(&self, choice: Choice, left: u64, queues: &P::Queues) -> Choice {
+        self.policy.beside(choice, left, queues)
+    }
+
+    fn touch(&self, packet: &Packet) -> u32 {
+        self.policy.touch(packet)
+    }
+
+    fn admits(&self, ingress: PortId, packet: &Packet) -> bool {
+        self.policy.admits(ingress, packet)
+    }
+
+    fn samples(&self, rng: &mut Stream) -> bool {
+        self.policy.samples(rng)
+    }
+
+    fn on_enqueue(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        held: &mut Held,
+        port: PortId,
+        choice: &mut Choice,
+        queues: &P::Queues,
+    ) -> Option<Told> {
+        let cycle = self.cycle;
+        if let Some(pipeline) = self.pipeline(held.ingress) {
+            pipeline.free_at = pipeline.free_at.max(now) + cycle;
+        }
+        let told = self.policy.on_enqueue(now, packet, held, port, choice, queues);
+        self.after_others(told)
+    }
+
+    fn on_joined(&mut self, port: PortId, queue: QueueId, queues: &mut P::Queues, cells: &mut Cells<impl Extension>) {
+        self.policy.on_joined(port, queue, queues, cells);
+    }
+
+    fn on_dequeue(&mut self, now: Instant, packet: &Packet, held: &Held, port: PortId, queue: QueueId) -> Option<Told> {
+        let (cycle, delay, all_tell) = (self.cycle, self.delay, self.all_tell);
+        // Of a packet that takes no part in the bookkeeping nothing goes round (spec B, sampling).
+        let goes_round = held.sampled || all_tell;
+        let Some(pipeline) = self.pipeline(held.ingress).filter(|_| goes_round) else {
+            let told = self.policy.on_dequeue(now, packet, held, port, queue);
+            return self.after_others(told);
+        };
+        let idle = now + pipeline.frame + cycle;
+        pipeline.port_free_at = pipeline.port_free_at.max(now) + pipeline.frame;
+        pipeline.free_at = pipeline.free_at.max(pipeline.port_free_at) + cycle;
+        let wait = pipeline.free_at.since(idle);
+        pipeline.tell += u32::from(held.counted || all_tell);
+        let header = Header { due: pipeline.free_at + delay, packet: *packet, held: *held, port, queue };
+        pipeline.pending.push_back(header);
+        let went = Recirculated { headers: 1, waited: u64::from(wait > Duration::ZERO), longest: wait };
+        self.counts = self.counts.with(went);
+        None
+    }
+
+    fn on_gone(&mut self, port: PortId, queue: QueueId, queues: &mut P::Queues, cells: &mut Cells<impl Extension>) {
+        self.policy.on_gone(port, queue, queues, cells);
+    }
+
+    fn passes(&self, _ingress: PortId, _packet: &Packet) -> bool {
+        false
+    }
+
+    fn on_pass(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        held: &Held,
+        port: PortId,
+        choice: Choice,
+        queues: &P::Queues,
+    ) {
+        self.policy.on_pass(now, packet, held, port, choice, queues);
+    }
+
+    fn on_control(
+        &mut self,
+        now: Instant,
+        port: PortId,
+        frame: ControlFrame,
+        queues: &mut P::Queues,
+        cells: &mut Cells<impl Extension>,
+    ) {
+        self.policy.on_control(now, port, frame, queues, cells);
+    }
+
+    fn may_send(&self, port: PortId) -> bool {
+        self.policy.may_send(port)
+    }
+
+    fn on_sent(&mut self, now: Instant, port: PortId, queue: QueueId, packet: &Packet, queues: &mut P::Queues) {
+        self.policy.on_sent(now, port, queue, packet, queues);
+    }
+
+    fn next_timer(&self) -> Instant {
+        let tell = self.pipelines.iter().filter(|pipeline| pipeline.tell > 0);
+        let due = tell.filter_map(|pipeline| pipeline.pending.front()).map(|header| header.due).min();
+        self.policy.next_timer().min(self.told_at).min(due.unwrap_or(Instant::NEVER))
+    }
+
+    fn on_timer(&mut self, now: Instant, ports: &mut Ports<'_, P::Queues, impl Extension>) {
+        self.book(now);
+        self.told.drain(..).for_each(|(port, frame)| ports.send(port, frame));
+        self.told_at = Instant::NEVER;
+        if self.policy.next_timer() <= now {
+            self.policy.on_timer(now, ports);
+        }
+    }
+
+    fn on_link_down(&mut self, now: Instant, port: PortId, ports: &mut Ports<'_, P::Queues, impl Extension>) {
+        self.policy.on_link_down(now, port, ports);
+    }
+
+    fn on_link_up(&mut self, now: Instant, port: PortId, ports: &mut Ports<'_, P::Queues, impl Extension>) {
+        self.policy.on_link_up(now, port, ports);
+    }
+
+    fn active_flows(&self, port: PortId) -> Option<u32> {
+        self.policy.active_flows(port)
+    }
+
+    fn assigned(&self, port: PortId) -> Assigned {
+        self.policy.assigned(port)
+    }
+
+    fn recirculated(&self) -> Recirculated {
+        self.counts
+    }
+
+    fn audit(&self, residents: &[Resident], queues: &[&P::Queues]) -> Result<(), String> {
+        let mut booked = residents.to_vec();
+        for header in self.pipelines.iter().flat_map(|pipeline| pipeline.pending.iter()) {
+            let Header { packet, held, port, queue, .. } = *header;
+            booked.push(Resident { port, queue, packet, held });
+        }
+        self.policy.audit(&booked, queues)
+    }
+}
