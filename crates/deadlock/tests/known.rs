@@ -1,7 +1,7 @@
 //! Networks of which it is known what goes round in them.
 
 use backwater_deadlock::{Backpressure, Failures, Watch, check, components};
-use backwater_scenario::{Scenario, load_str};
+use backwater_scenario::{Scenario, load, load_str};
 use serde_json::Value;
 use std::path::Path;
 
@@ -215,6 +215,33 @@ fn regions_pause_as_their_neighbours_understand() {
             .iter()
             .all(|edge| { edge["region"].is_null() == edge["switch"].as_str().expect("a name").starts_with("leaf") })
     );
+}
+
+/// What their variants are called: those that are elided have no circle, the others one.
+#[test]
+fn the_experiments_have_the_circles_that_they_tell_of() {
+    for name in ["deadlock/elided", "deadlock/clos", "bfc/appB"] {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments").join(format!("{name}.toml"));
+        let plan = load(&file, &[], None).unwrap_or_else(|error| panic!("{error}"));
+        for run in plan.runs {
+            let found = check(&run.scenario, Failures::None, &Watch::default()).expect("nobody cancels").report;
+            let elided = run.label.contains("-elided");
+            assert_eq!(components(&run.scenario).is_empty(), elided, "{name}, {}", run.label);
+            assert_eq!(found["components"] == serde_json::json!([]), elided, "{name}, {}", run.label);
+            if name == "bfc/appB" {
+                let all = report(&run.scenario, Failures::All);
+                assert_eq!(all["components"] == serde_json::json!([]), elided, "{name}, {}", run.label);
+            }
+        }
+    }
+    // Of the leaf-spine that two links fail in, the valleys are what no pair of hosts takes while they are up.
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/deadlock/clos.toml");
+    let plan = load(&file, &["variant=bfc".into()], None).unwrap_or_else(|error| panic!("{error}"));
+    let found = report(&plan.runs[0].scenario, Failures::None);
+    for edge in found["edges"].as_array().expect("a list") {
+        let valley = edge["switch"].as_str().expect("a name").starts_with("leaf");
+        assert_eq!(edge["share"] == 0.0, valley, "{edge}");
+    }
 }
 
 /// 128 hosts of BFC's paper and 1024 of FlowSail's, with any two links between switches failed: 2,016 and 523,776
