@@ -49,8 +49,8 @@ fn load(py: Python<'_>, path: &str, sets: Vec<String>, scale: Option<&str>) -> P
     py.detach(|| json(&scenario::load(Path::new(path), &sets, scale).map_err(refused)?))
 }
 
-/// Starts a run on threads of its own, and records what is asked for beside: flows, each with when it reaches its receiver, for which
-/// the run is on one thread; events from, until (picoseconds) and at most so many.
+/// Starts a run on threads of its own, and records what is asked for beside: flows, each with when it reaches its
+/// receiver, for which the run is on one thread; events from, until (picoseconds) and at most so many.
 #[pyfunction]
 #[pyo3(signature = (scenario_json, threads, explain=Vec::new(), events=None))]
 fn start(
