@@ -235,8 +235,9 @@ def fits(job: Job, active: list[Job]) -> bool:
 def start(job: Job) -> _core.Run | running.Computing:
     if running.is_computation(job.scenario):
         return running.Computing(job.scenario)
-    asked = None if job.events is None else job.events.asked
-    return guarded(job, lambda: _core.start(job.scenario_json, job.threads, events=asked))
+    if (wanted := job.events) is None:
+        return guarded(job, lambda: _core.start(job.scenario_json, job.threads))
+    return guarded(job, lambda: _core.start(job.scenario_json, job.threads, events=wanted.asked))
 
 
 def follow(job: Job, writer: Writer, ends: queue.SimpleQueue[tuple[Job, BaseException | None]]) -> None:

@@ -141,8 +141,8 @@ pub trait Readings {
     }
     /// Flows kept apart from the others because a neighbour paused them.
     fn isolated_flows(&self) -> u32;
-    /// Whether data of this flow in `queue` of `port` may not leave, whatever the scheduler says: a neighbour holds the port, the
-    /// queue or the flow.
+    /// Whether data of this flow in `queue` of `port` may not leave, whatever the scheduler says: a neighbour holds the
+    /// port, the queue or the flow.
     fn is_held(&self, port: PortId, queue: QueueId, flow: FlowName) -> bool;
     /// Recounts everything from the packets held. For test builds: it walks every queue.
     ///

@@ -63,8 +63,8 @@ fn known(computations: Option<&str>) -> PyResult<scenario::Computations> {
         .map_or(Ok(scenario::Computations::default()), |text| scenario::Computations::from_json(text).map_err(refused))
 }
 
-/// Starts a run on threads of its own, and records what is asked for beside: flows, each with when it reaches its receiver, for which
-/// the run is on one thread; events from, until (picoseconds) and at most so many.
+/// Starts a run on threads of its own, and records what is asked for beside: flows, each with when it reaches its
+/// receiver, for which the run is on one thread; events from, until (picoseconds) and at most so many.
 #[pyfunction]
 #[pyo3(signature = (scenario_json, threads, explain=Vec::new(), events=None))]
 fn start(

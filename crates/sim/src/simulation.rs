@@ -192,7 +192,8 @@ impl<'a> Simulation<'a> {
         self.run_enums(&|| None, watch).0
     }
 
-    /// As [`Simulation::run`], and records what is wanted beside: through the enums, so that no other engine is compiled for it.
+    /// As [`Simulation::run`], and records what is wanted beside: through the enums, so that no other engine is
+    /// compiled for it.
     ///
     /// # Panics
     /// If flows are to be explained on more threads than one.

@@ -12,7 +12,8 @@ use std::collections::HashMap;
 /// A column: its name and its values.
 pub type Column = (&'static str, Values);
 
-/// Values of a column. `u64::MAX` and `NaN` stand for none; categories are codes into [`categories`], `u16::MAX` for none.
+/// Values of a column. `u64::MAX` and `NaN` stand for none; categories are codes into [`categories`], `u16::MAX` for
+/// none.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)]
 pub enum Values {

@@ -1,7 +1,7 @@
 //! Single events of a run, in a span of it: pauses, drops, marks and changes of links.
 //!
-//! Bounded: of more events than there is room for the first are kept, by time and node, and the others counted. Which these are does
-//! not depend on threads: each partition keeps its own first ones, and the first of all are among them.
+//! Bounded: of more events than there is room for the first are kept, by time and node, and the others counted. Which
+//! these are does not depend on threads: each partition keeps its own first ones, and the first of all are among them.
 
 use crate::observe::{Joined, Stand};
 use crate::workload::Flow;

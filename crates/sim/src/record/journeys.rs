@@ -1,19 +1,20 @@
 //! Where a flow spent its time, to the picosecond.
 //!
-//! A flow completes when the packet arrives that its receiver lacked last, so its completion time is the journey of that packet: at
-//! the source until it was sent, then queue after queue and link after link. Every span of it is put down to what held the packet
-//! in that span, so the parts sum to the completion time whatever the scheme does:
+//! A flow completes when the packet arrives that its receiver lacked last, so its completion time is the journey of
+//! that packet: at the source until it was sent, then queue after queue and link after link. Every span of it is put
+//! down to what held the packet in that span, so the parts sum to the completion time whatever the scheme does:
 //!
 //! ```text
 //! at the source   own packets on the link, else after the last packet was first sent: recovery,
-//!                 else what the sender did not allow: transport, else paused, else the link was taken by others, else idle
-//! in a queue      paused, else the packet that the port was sending: of the same flow, of the same queue, of another queue,
-//!                 an ACK or a control frame; else idle
+//!                 else what the sender did not allow: transport,
+//!                 else paused, else the link was taken by others, else idle
+//! in a queue      paused, else the packet that the port was sending: of the same flow, of the same queue,
+//!                 of another queue, an ACK or a control frame; else idle
 //! on a link       transmission, propagation; at the receiver the host's delay
 //! ```
 //!
-//! A packet counts as paused while its queue (or its flow, where flows are paused) may not send, also while its port sends of other
-//! queues: that is not why it waits.
+//! A packet counts as paused while its queue (or its flow, where flows are paused) may not send, also while its port
+//! sends of other queues: that is not why it waits.
 
 use crate::net::build;
 use crate::observe::{Joined, Stand};

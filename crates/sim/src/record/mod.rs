@@ -1,7 +1,8 @@
 //! What a run records beside its outcome, where that is asked for: where flows spent their time, and single events.
 //!
-//! A run is the same to the bit each time, so what is to be explained need not be known beforehand: the run is run again, with the
-//! flows that turned out slow named. It costs nothing where nobody asks, and memory by what is asked for.
+//! A run is the same to the bit each time, so what is to be explained need not be known beforehand: the run is run
+//! again, with the flows that turned out slow named. It costs nothing where nobody asks, and memory by what is asked
+//! for.
 
 pub mod events;
 pub mod journeys;
@@ -47,7 +48,8 @@ impl Wanted {
 /// What was recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recorded {
-    /// Parts of the flows' completion times: by flow, then from the source on. Of each flow they sum to its completion time.
+    /// Parts of the flows' completion times: by flow, then from the source on. Of each flow they sum to its completion
+    /// time.
     pub waits: Vec<Wait>,
     /// By time and node, each node's in order.
     pub events: Vec<Event>,

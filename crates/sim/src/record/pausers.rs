@@ -1,8 +1,8 @@
 //! For whose sake ports are held: each pause is followed from the packet that raised it to the queue that it holds.
 //!
-//! A switch asks a neighbour to pause when a packet joins one of its queues; that packet's flow is the one the pause is for, and its
-//! egress the port it is for. The frame takes that along to the neighbour. A repetition says nothing new, and what only a repetition
-//! brought is for nobody known.
+//! A switch asks a neighbour to pause when a packet joins one of its queues; that packet's flow is the one the pause is
+//! for, and its egress the port it is for. The frame takes that along to the neighbour. A repetition says nothing new,
+//! and what only a repetition brought is for nobody known.
 
 use crate::observe::Joined;
 use backwater_types::{ControlFrame, Packet, PortId, QueueId};
@@ -38,7 +38,8 @@ struct Raise {
     egress: PortId,
 }
 
-/// Raises of one port that are remembered until their frames leave; a port sends its frames before all else, so few wait.
+/// Raises of one port that are remembered until their frames leave; a port sends its frames before all else, so few
+/// wait.
 const REMEMBERED: usize = 256;
 
 /// One port: what it is asked to pause, and what its neighbour has it hold.
@@ -94,7 +95,8 @@ impl Pausers {
         sent.push_back((frame, sake));
     }
 
-    /// That frame reached `node` by `port`, from the port `from` of its neighbour. Frames lost on the way are passed over.
+    /// That frame reached `node` by `port`, from the port `from` of its neighbour. Frames lost on the way are passed
+    /// over.
     pub(super) fn received(&mut self, (node, port): (usize, PortId), from: (usize, PortId), frame: ControlFrame) {
         let mut sake = Sake::UNKNOWN;
         let sent = &mut self.ports[from.0][usize::from(from.1)].sent;
@@ -143,8 +145,8 @@ impl Pausers {
         port.sent.clear();
     }
 
-    /// For whom `queue` of `port` is held, or `flow` in it: the pause that names the flow, the queue, the port; else the oldest of any
-    /// flow, which a queue of paused flows waits behind.
+    /// For whom `queue` of `port` is held, or `flow` in it: the pause that names the flow, the queue, the port; else
+    /// the oldest of any flow, which a queue of paused flows waits behind.
     pub(super) fn sake(&self, node: usize, port: PortId, queue: QueueId, flow: u32) -> Sake {
         let held = &self.ports[node][usize::from(port)].held;
         let first = |is: &dyn Fn(&Subject) -> bool| held.iter().find(|(subject, _)| is(subject)).map(|(_, sake)| *sake);

@@ -12,8 +12,9 @@ const PACKET: u64 = 83_840;
 const FRAME: u64 = 5_120;
 const LINK: u64 = 1_000_000;
 
-/// Three flows into one port with one queue, which pauses whoever sends into it while it holds anything. A goes through. B comes 10 ns
-/// later and waits for the rest of A. C has thirty packets; its first comes 10 ns after B, finds B waiting, and pauses C's NIC.
+/// Three flows into one port with one queue, which pauses whoever sends into it while it holds anything. A goes
+/// through. B comes 10 ns later and waits for the rest of A. C has thirty packets; its first comes 10 ns after B, finds
+/// B waiting, and pauses C's NIC.
 const THREE: &str = r#"
 scheme = "bfc"
 switch.assignment = "single"

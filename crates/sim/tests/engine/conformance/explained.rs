@@ -56,8 +56,8 @@ fn waits_sum_to_completion_times_in_every_profile() {
     check(profiled());
 }
 
-/// Where a crowd is pushed together, every scheme that pauses has some flow wait for a pause, and the switch that paused is next to
-/// where it waited.
+/// Where a crowd is pushed together, every scheme that pauses has some flow wait for a pause, and the switch that
+/// paused is next to where it waited.
 #[test]
 fn pauses_have_a_cause_next_door() {
     each(all(), |subject| {
