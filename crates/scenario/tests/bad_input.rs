@@ -385,7 +385,7 @@ const CASES: &[Case] = &[
     (
         "queues = 32",
         "assignment = \"stochastic\"\nbfc.tofino = {}",
-        &["bad.toml:17: switch.bfc.tofino = {}: only BFC with queues given to flows", "assignment = \"dynamic\""],
+        &["bad.toml:17: switch.bfc.tofino = {  }: only BFC with queues given to flows", "assignment = \"dynamic\""],
     ),
     (
         "queues = 32",
