@@ -208,6 +208,8 @@ impl<P: Policy> Policy for Recirculating<P> {
     }
 
     fn on_dequeue(&mut self, now: Instant, packet: &Packet, held: &Held, port: PortId, queue: QueueId) -> Option<Told> {
+        // Nothing that is due may be before what is timed from here on: the timer would be set to what is past.
+        self.book(now);
         let (cycle, delay, all_tell) = (self.cycle, self.delay, self.all_tell);
         // Of a packet that takes no part in the bookkeeping nothing goes round (spec B, sampling).
         let goes_round = held.sampled || all_tell;

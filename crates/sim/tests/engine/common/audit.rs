@@ -5,6 +5,7 @@
 //! | [`Fault`] | what must hold |
 //! |---|---|
 //! | `Recount` | the switch's own counters equal a recount over the packets it holds |
+//! | `Clock` | what happens at a switch happens in the order of time |
 //! | `Order` | at each port a flow's packets leave in the order they arrived, but for those of a higher priority |
 //! | `Paused` | nothing leaves a queue, a port, a NIC queue or of a flow that the frames received say is held |
 //! | `Buffer` | a switch never holds more bytes than its buffer; pools, private bytes and thresholds take what fits and no more |
@@ -48,6 +49,7 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fault {
     Recount,
+    Clock,
     Order,
     Paused,
     Buffer,
@@ -309,6 +311,8 @@ struct Tally {
 pub struct Audit {
     rules: Arc<Rules>,
     report: Report,
+    /// `[switch]`: when something happened there last.
+    clocks: HashMap<usize, Instant>,
     /// `[flow]`.
     flows: Vec<Tally>,
     /// Packets held, in order of arrival.
@@ -423,6 +427,7 @@ impl Audit {
             rules: Arc::new(rules),
             report: Report::default(),
             flows: Vec::new(),
+            clocks: HashMap::new(),
             queued: HashMap::new(),
             memories,
             beyond: HashMap::new(),
@@ -1049,6 +1054,10 @@ impl Observer for Audit {
     }
 
     fn settled(&mut self, now: Instant, switch: usize, plane: &dyn Readings) {
+        let before = self.clocks.insert(switch, now).unwrap_or(now);
+        if before > now {
+            self.fault(now, Fault::Clock, || format!("switch {switch}: after what happened at {before:?}"));
+        }
         if let Err(text) = plane.audit() {
             self.fault(now, Fault::Recount, || format!("switch {switch}: {text}"));
         }
