@@ -174,6 +174,7 @@ def test_without_a_name_the_same_command_goes_on_too(endless: Path, tmp_path: Pa
 
 
 def test_an_interrupted_reproduction_is_gone_on_from(tmp_path: Path, cli: Cli) -> None:
+    names = [f"deadlock-{path.stem}" for path in sorted((SMOKE.parent / "deadlock").glob("*.toml"))]
     words = ["reproduce", "deadlock", "--scale", "smoke", "--threads", 1, "--json", "claims.json"]
     process = faults.start(tmp_path, *words)
     faults.wait_for(tmp_path / "output", "Report: ", process)
@@ -181,15 +182,13 @@ def test_an_interrupted_reproduction_is_gone_on_from(tmp_path: Path, cli: Cli) -
     assert ended.code == 128 + signal.SIGTERM
     first = json.loads((tmp_path / "claims.json").read_text())
     done = cli(*words)
-    assert "runs/deadlock-five: finished before; not run again" in done.stdout, done.stdout
+    assert f"runs/{names[0]}: finished before; not run again" in done.stdout, done.stdout
     both = json.loads((tmp_path / "claims.json").read_text())
     assert both[: len(first)] == first
     assert len(both) > len(first) > 0
-    assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == ["deadlock-five", "deadlock-nine"]
+    assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == names
     assert "not run again" not in cli(*words).stdout, "all of it anew"
-    assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == [
-        f"deadlock-{name}" for name in ("five", "five.2", "nine", "nine.2")
-    ]
+    assert len(list((tmp_path / "runs").iterdir())) == 2 * len(names)
 
 
 def test_one_directory_is_written_by_one_process(cli: Cli, smoke: Path, tmp_path: Path) -> None:

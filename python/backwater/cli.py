@@ -574,7 +574,7 @@ def reproduce(
     for one, place, todo in planned(opened, destinations(opened, out_dir), threads, force):
         if todo:
             code = max(code, run_one(one, place, threads, force))
-        if signals.heard:
+        if signals.heard and not (place / results.CLAIMS).exists():
             raise typer.Exit(signals.code())
         done = Results(place)
         rows += done.claims
@@ -583,6 +583,8 @@ def reproduce(
                 disk.write_whole(json_file, json.dumps(rows, indent=2) + "\n")
         if ledger_file is not None:
             ledger.merge(ledger_file, ledger.rows(identifiers[one.path], done, one.command(None)))
+        if signals.heard:
+            raise typer.Exit(signals.code())
         if not todo and any(row["verdict"] == "fail" for row in done.claims):
             code = max(code, FAILED)
     raise typer.Exit(code)

@@ -220,7 +220,7 @@ fn regions_pause_as_their_neighbours_understand() {
 /// What their variants are called: those that are elided have no circle, the others one.
 #[test]
 fn the_experiments_have_the_circles_that_they_tell_of() {
-    for name in ["deadlock/elided", "deadlock/clos", "bfc/appB"] {
+    for name in ["deadlock/elided", "deadlock/clos", "bfc/appb-circles"] {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments").join(format!("{name}.toml"));
         let plan = load(&file, &[], None).unwrap_or_else(|error| panic!("{error}"));
         for run in plan.runs {
@@ -228,7 +228,7 @@ fn the_experiments_have_the_circles_that_they_tell_of() {
             let elided = run.label.contains("-elided");
             assert_eq!(components(&run.scenario).is_empty(), elided, "{name}, {}", run.label);
             assert_eq!(found["components"] == serde_json::json!([]), elided, "{name}, {}", run.label);
-            if name == "bfc/appB" {
+            if name == "bfc/appb-circles" {
                 let all = report(&run.scenario, Failures::All);
                 assert_eq!(all["components"] == serde_json::json!([]), elided, "{name}, {}", run.label);
             }
