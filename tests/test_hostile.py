@@ -91,7 +91,7 @@ def test_whatever_a_case_does_is_seen(tmp_path: Path, monkeypatch: pytest.Monkey
         raise InputError(message)
 
     for does, how in (
-        (lambda: refuse("hostile.toml:3: seed = x: expected a whole number"), "took 0.0 s"),
+        (lambda: refuse("hostile.toml:3: seed = x: expected a whole number"), "took "),
         (lambda: refuse("something is wrong"), "mumbled"),
         (lambda: refuse("hostile.toml:3: expected\nmore"), "mumbled"),
         (lambda: 1 / 0, "fell over"),
@@ -99,7 +99,7 @@ def test_whatever_a_case_does_is_seen(tmp_path: Path, monkeypatch: pytest.Monkey
         (lambda: os.kill(os.getpid(), signal.SIGKILL), "signal SIGKILL"),
         (lambda: time.sleep(20), "signal SIGALRM"),
     ):
-        assert hostile.end_of(Core(does), hostile.Case(""), tmp_path).how == how
+        assert hostile.end_of(Core(does), hostile.Case(""), tmp_path).how.startswith(how)
 
 
 def words(draw: random.Random, text: str) -> str:

@@ -56,12 +56,14 @@ impl<Q: Queues + PausableByNumber> Backpressure<Q> for BfcExtended {
 
     fn new(params: &BfcParams, shape: &Shape) -> BfcExtended {
         let ahead = (shape.buffer / u64::from(shape.smallest_packet)).saturating_add(1).min(shape.cells_ahead);
+        // A departure may let go each queue of each neighbour.
+        let let_go = if params.early_resume { usize::from(shape.queues) } else { 0 };
         let holders = || Holders::new(shape.ports.len(), shape.queues.into(), ahead as usize);
         BfcExtended {
             bfc: <Bfc as Backpressure<Q>>::new(params, shape),
             early: params.early_resume.then(holders),
             grants: params.credits.as_ref().map(|credits| Grants::new(credits, shape)),
-            more: Vec::with_capacity(shape.ports.len()),
+            more: Vec::with_capacity(shape.ports.len() * (1 + let_go)),
             more_at: Instant::NEVER,
         }
     }
