@@ -38,7 +38,7 @@ fn nothing_is_allocated_per_packet() {
         "bfc",
         &bfc_params(),
         |k| [ControlFrame::Pause(queue(k)), ControlFrame::Resume(queue(k + 3))],
-        0,
+        100_000,
     );
     // Paused and resumed in turn: with always another flow paused, the isolation queue would never be served (FS-A1).
     let flow = |k: u64| packet((k / 2 * 7 % 180) as u32, 0).flow_name();
@@ -46,13 +46,13 @@ fn nothing_is_allocated_per_packet() {
         0 => [flow(k), flow(k + 2)].map(ControlFrame::PauseFlow),
         _ => [flow(k), flow(k + 2)].map(ControlFrame::ResumeFlow),
     };
-    the_data_plane_allocates_nothing::<FlowSail<1>>("flowsail", &flowsail_params(), flowsail_told, 0);
-    // One of its tables still finds its size late, once in a million packets: which is open.
+    the_data_plane_allocates_nothing::<FlowSail<1>>("flowsail", &flowsail_params(), flowsail_told, 100_000);
+    // One departure lets several queues go, so the largest burst of frames comes late: of ten, after 620,000 packets.
     the_data_plane_allocates_nothing::<Composed<Dynamic<1>, BfcExtended>>(
         "bfc, resuming early",
         &early_params(),
         |k| [ControlFrame::Pause(queue(k)), ControlFrame::Resume(queue(k + 3))],
-        1,
+        3_000_000,
     );
     for (scheme, _) in PRESETS {
         let scenario = clos(scheme, "");
@@ -80,13 +80,13 @@ fn flowsail_params() -> FlowSailParams {
     FlowSailParams { table_entries: 1024, sketch, ..FlowSailParams::default() }
 }
 
-/// A data plane with a finite buffer, through empty, full and paused queues: exactly none after construction and a first round
-/// in which the rings of control frames find their size.
+/// A data plane with a finite buffer, through empty, full and paused queues: exactly none after construction and a first round,
+/// of so many packets, in which the rings of control frames find their size.
 fn the_data_plane_allocates_nothing<P: Policy>(
     name: &str,
     params: &P::Params,
     told: impl Fn(u64) -> [ControlFrame; 2],
-    at_most: u64,
+    first: u64,
 ) {
     let port = PortShape::new(BitsPerSec(100_000_000_000), Duration::from_us(1));
     let shape = Shape { buffer: 1_000_000, ..Shape::new(vec![port; 4], 31) };
@@ -120,15 +120,15 @@ fn the_data_plane_allocates_nothing<P: Policy>(
         }
         (dropped, frames)
     };
-    round(&mut switch, 0, 100_000);
+    round(&mut switch, 0, first);
     let before = allocations();
-    let (dropped, frames) = round(&mut switch, 100_000, 1_000_000);
+    let (dropped, frames) = round(&mut switch, first, 1_000_000);
     let allocated = allocations() - before;
     println!(
         "data plane of {name}: {allocated} allocations, {dropped} drops and {frames} control frames in a million packets"
     );
     assert!(dropped > 1000 && frames > 1000, "{dropped} drops, {frames} frames");
-    assert!(allocated <= at_most, "{allocated} allocations, at most {at_most} are known of");
+    assert_eq!(allocated, 0);
 }
 
 fn packet(flow: u32, seq: u32) -> Packet {
