@@ -253,3 +253,10 @@ def test_without_time_the_set_is_enough_and_its_bound_is_told(tmp_path: Path) ->
 def test_the_same_is_found_again(tmp_path: Path) -> None:
     path = scenario(tmp_path, LEAF_SPINE.format(leaves=4, spines=3), 'scheme = "flowsail"')
     assert search(path, "all").to_json() == search(path, "all").to_json()
+
+
+def test_a_computation_has_no_network_to_look_at(tmp_path: Path) -> None:
+    path = tmp_path / "computes.toml"
+    path.write_text('[compute]\nkind = "starvation"\nthreshold = 1\n')
+    with pytest.raises(InputError, match="computes starvation: expected a scenario of a network"):
+        Experiment(path).deadlock()

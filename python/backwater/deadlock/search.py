@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from backwater import _core
+from backwater.compute.running import is_computation, kind_of
 from backwater.deadlock.smallest import smallest
 
 FAILURES = ("0", "1", "2", "all")
@@ -151,10 +152,12 @@ def search(
     may take every turn but back to where they came from. `progress` is told of failures looked at, of so many.
 
     # Errors
-    `InputError` for other `failures`.
+    `InputError` for other `failures`, and for a computation.
     """
     if failures not in FAILURES:
         raise _core.InputError(f"failures = {failures}: expected one of {', '.join(FAILURES)}")
+    if is_computation(scenario):
+        raise _core.InputError(f"{scenario['name']}: computes {kind_of(scenario)}: expected a scenario of a network")
     running = _core.deadlock(json.dumps(scenario), failures)
     try:
         while (found := running.wait(EVERY_S)) is None:
