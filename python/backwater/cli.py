@@ -7,6 +7,7 @@ SIGINT, SIGTERM, SIGHUP.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 import json
 import os
@@ -31,6 +32,7 @@ from backwater import (
     events,
     experiments,
     explain,
+    kept,
     ledger,
     results,
     signals,
@@ -462,6 +464,9 @@ def explain_command(
     out_file: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="Write the table `waits`: .parquet or .arrow.")
     ] = None,
+    page: Annotated[
+        bool, typer.Option("--page", help="Keep it in RUN, and make RUN's page anew: there flows can be picked.")
+    ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace files that stand there.")] = False,
 ) -> None:
     """Say where slow flows spent their time: queue by queue, behind whom, paused by whom and for whom.
@@ -483,21 +488,27 @@ def explain_command(
                 raise _core.InputError(f"{option} {file}: exists; name another file, or replace it with --force")
     least = 0 if above is None else explain.size_of(above, "--above")
     most = None if below is None else explain.size_of(below, "--below")
+    if page:
+        opened.verify()
+        kept.check(run)
     quiet = str(json_file) == "-"
     done = []
     for one in runs:
         table = one.table("flows")
+        tail = None
         if flow:
-            chosen, tail = explain.numbered(table, flow), None
+            chosen = explain.numbered(table, flow)
         else:
-            tail = explain.slowest(table, flow_class=flow_class, above=least, below=most, percentile=percentile)
-            chosen = tail.slice(0, explain.FLOWS_MAX)
+            slow = explain.slowest(table, flow_class=flow_class, above=least, below=most, percentile=percentile)
+            slowdown = slow["slowdown"][slow.num_rows - 1].as_py()
+            tail = explain.Tail(percentile, flow_class, least, most, slow.num_rows, slowdown)
+            chosen = slow.slice(0, explain.FLOWS_MAX)
         what = f"{one.label}: again, with {some(chosen.num_rows, 'flow')} followed"
         with contextlib.nullcontext() if quiet else progress_of(what) as progress:
-            explained = one.explain_flows(chosen, progress=progress)
+            explained = dataclasses.replace(one.explain_flows(chosen, progress=progress), tail=tail)
         done.append(explained)
         if not quiet:
-            tell(explained, one, tail, percentile, worst or 3)
+            tell(explained, one, worst or 3)
     if json_file is not None:
         text = json.dumps(explained_page.as_json(done, summary=not flow), indent=2) + "\n"
         if quiet:
@@ -507,20 +518,23 @@ def explain_command(
                 disk.write_whole(json_file, text)
     if out_file is not None:
         explain.write(done[0], out_file)
+    if page:
+        kept.keep(run, done)
+        left = f"what was found is kept in {run}; `backwater report {run}` makes the page"
+        with signals.during(None, lambda: left):
+            made = Results(run).report()
+        if not quiet:
+            say(f"Report: {made}")
 
 
-def tell(explained: explain.Explained, run: Run, tail: Any, percentile: float, worst: int) -> None:
+def tell(explained: explain.Explained, run: Run, worst: int) -> None:
     """What there is to say of flows of a run: one by one, and of a tail as a whole."""
     say(f"{run.label}: the same run (digest {run.digest[:16]})")
-    if tail is not None:
-        n, least = tail.num_rows, tail["slowdown"][tail.num_rows - 1].as_py()
-        left = f" ({n - explained.flows.num_rows:,} of them left out)" if n > explained.flows.num_rows else ""
-        tail_words = f"the {some(n, 'flow')} as slow or slower{left}"
-        why = explained_page.sentence(explained)
-        say(f"p{percentile:g} of slowdown is {least:.2f}. Of the time of {tail_words}: {why}.")
+    if explained.tail is not None:
+        say(explained_page.told(explained))
         out.print(explained_page.cause_table(explained, f"{run.label}: where these flows spent their time"))
     numbers = explained.flows["flow"].to_pylist()
-    for one in numbers if tail is None else numbers[:worst]:
+    for one in numbers if explained.tail is None else numbers[:worst]:
         for line in explained_page.flow_lines(explained, one):
             say(line)
 
