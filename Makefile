@@ -32,7 +32,7 @@ FUZZ ?= 1000000
 # Python tests side by side. Each simulation takes all processors, so many workers gain nothing.
 WORKERS := --numprocesses=auto --maxprocesses=4 --dist=worksteal
 
-.PHONY: help setup run test test-rust test-python test-long fuzz bench lint tools audit sbom format docs results lock clean
+.PHONY: help setup run test test-rust test-python test-long fuzz bench bench-page lint tools audit sbom format docs results lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
@@ -63,6 +63,9 @@ fuzz: ## every parser with mutations of valid texts; FUZZ=executions
 bench: ## packet-hops per second and peak memory, into target/bench.json; then the data plane alone
 	cargo run --release --locked -p backwater-sim --bin bench -- --out target/bench.json
 	cargo run --release --locked -p backwater-sim --bin dataplane_bench
+
+bench-page: setup ## how long a large page takes to answer clicks, in a headless Chromium
+	$(BIN)/python tests/bench_page.py
 
 lint: $(VENV)/.packages ## formatting and lints, Rust and Python
 	cargo fmt --all --check

@@ -11,7 +11,7 @@ import pytest
 
 from backwater import InputError, Results, _core, tables
 
-ALL = sorted({*tables.schemas()} - {"waits", "events"})
+ALL = sorted({*tables.schemas()} - {"waits", "rates", "events"})
 
 
 @pytest.mark.parametrize("name", ALL)

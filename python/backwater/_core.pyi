@@ -89,8 +89,8 @@ def start(
 ) -> Run:
     """A run.
 
-    With `explain`, flows and when each reaches its receiver (ps), it is on one thread and its outcome has a table
-    `waits`; with `events`, from, until (ps) and how many at most, a table `events`.
+    With `explain`, flows and when each reaches its receiver (ps), it is on one thread and its outcome has tables
+    `waits` and `rates`; with `events`, from, until (ps) and how many at most, a table `events`.
     """
 
 def estimate(scenario_json: str) -> str:

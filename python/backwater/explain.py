@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -28,16 +29,36 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
+class Tail:
+    """How flows were chosen: as slow as a percentile of a class and a range of sizes, or slower."""
+
+    percentile: float
+    flow_class: str | None
+    above: int
+    below: int | None
+    flows: int
+    """So many there are; where more than were explained, those are the slowest."""
+    slowdown: float
+    """Of the least slow."""
+
+
+@dataclass(frozen=True)
 class Explained:
     """Flows of a run with what they waited for."""
 
     label: str
+    digest: str
+    """Of the run."""
     flows: pa.Table
     """Their rows of the table `flows`, the slowest first."""
     waits: pa.Table
     """See `backwater schema waits`; of each flow all spans sum to its completion time."""
+    rates: pa.Table
+    """See `backwater schema rates`: what their receivers got, over time."""
     receivers: dict[int, str]
     """Of the flows for whose sake they were paused."""
+    tail: Tail | None = None
+    """None where they were named."""
 
     def flow(self, number: int) -> dict[str, Any]:
         """One of them: its row, with `fct_ps` and `waits`, its parts in order.
@@ -49,8 +70,20 @@ class Explained:
         if at < 0:
             raise _core.InputError(f"flow {number}: is not among those explained")
         row = self.flows.slice(at, 1).to_pylist()[0]
-        parts = self.waits.filter(pc.equal(self.waits["flow"], number)).drop_columns("flow").to_pylist()
+        parts = rows_of(self.waits, self._waits_at, number).drop_columns("flow").to_pylist()
         return {**row, "fct_ps": row["finish_rx_ps"] - row["arrival_ps"], "waits": parts}
+
+    def rate(self, number: int) -> pa.Table:
+        """Its rows of `rates`, by time."""
+        return rows_of(self.rates, self._rates_at, number)
+
+    @cached_property
+    def _waits_at(self) -> dict[int, tuple[int, int]]:
+        return places(self.waits)
+
+    @cached_property
+    def _rates_at(self) -> dict[int, tuple[int, int]]:
+        return places(self.rates)
 
     def causes(self) -> list[dict[str, Any]]:
         """Time of all of them by place (`source`, `way`, `last port`, `links`), cause and class, the most first.
@@ -75,6 +108,16 @@ class Explained:
             rows,
             key=lambda row: (-row["span_ps"], row["place"], row["why"], row["whose"] or "", bool(row["elsewhere"])),
         )
+
+
+def places(table: pa.Table) -> dict[int, tuple[int, int]]:
+    """Where the rows of each flow begin, and how many there are; they stand together."""
+    flows, at, number = np.unique(table["flow"].to_numpy(), return_index=True, return_counts=True)
+    return dict(zip(flows.tolist(), zip(at.tolist(), number.tolist(), strict=True), strict=True))
+
+
+def rows_of(table: pa.Table, at: dict[int, tuple[int, int]], number: int) -> pa.Table:
+    return table.slice(*at.get(number, (0, 0)))
 
 
 def place(hop: int, ends: bool, why: str) -> str:
@@ -181,11 +224,19 @@ def again(
             f"{label}: this version, {_core.version}, makes another run of it, of digest {outcome.digest[:16]} and not "
             f"{digest[:16]}; `backwater run` makes one that it can explain"
         )
-    batches = list(tables.batches(outcome, "waits"))
-    waits = pa.Table.from_batches(batches) if batches else tables.empty("waits")
+    waits, rates = whole(outcome, "waits"), whole(outcome, "rates")
+    return Explained(label, digest, flows, waits, rates, receivers_of(waits, everything))
+
+
+def whole(outcome: _core.Outcome, table: str) -> pa.Table:
+    batches = list(tables.batches(outcome, table))
+    return pa.Table.from_batches(batches) if batches else tables.empty(table)
+
+
+def receivers_of(waits: pa.Table, everything: pa.Table) -> dict[int, str]:
+    """Of the flows for whose sake these waited, from the table `flows`."""
     sakes = everything.filter(pc.is_in(everything["flow"], waits["sake"].drop_null().cast(pa.uint32()).unique()))
-    receivers = dict(zip(sakes["flow"].to_pylist(), sakes["dst"].to_pylist(), strict=True))
-    return Explained(label, flows, waits, receivers)
+    return dict(zip(sakes["flow"].to_pylist(), sakes["dst"].to_pylist(), strict=True))
 
 
 def size_of(text: str, option: str) -> int:

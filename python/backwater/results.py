@@ -1,7 +1,8 @@
 """Run directories as they are read: nothing is parsed before its hash is found to be the one that was written.
 
 OUT/manifest.json        what ran: version, seed, scale, digest, command, expectations, runs with hashes of their files
-OUT/<label>/             one per run: scenario.json (resolved), summary.json, one Parquet file per table
+OUT/<label>/             one per run: scenario.json (resolved), summary.json, one Parquet file per table; what was
+                         explained and kept (`kept`)
 OUT/timing.json          wall clock and memory, outside what the digest covers
 OUT/claims.json          what was measured of what the experiment expects
 OUT/report.html figures/
@@ -88,7 +89,12 @@ class Run:
 
     @property
     def tables(self) -> list[str]:
-        return sorted(Path(name).stem for name in self.entry["files"] if name.endswith(".parquet"))
+        return sorted(self.table_files)
+
+    @property
+    def table_files(self) -> dict[str, str]:
+        """Each table's file: `flows.parquet`, and `waits.3f2a90c1d4e5.parquet` of what was explained and kept."""
+        return {name.partition(".")[0]: name for name in self.entry["files"] if name.endswith(".parquet")}
 
     def file(self, name: str) -> Path:
         """One of this run's files, which is as it was written.
@@ -126,7 +132,7 @@ class Run:
         """
         if name not in self.tables:
             raise InputError(f"{self.path}: no table '{name}'; there is {', '.join(self.tables) or 'none'}")
-        path = self.file(f"{name}.parquet")
+        path = self.file(self.table_files[name])
         try:
             return tables.read(path)
         except (OSError, pa.ArrowException) as error:
@@ -237,8 +243,9 @@ class Results:
         with duckdb.connect() as connection:
             for name in sorted({name for run in self.runs for name in run.tables}):
                 selects = [
-                    f"select {quoted(run.label)} as label, * from read_parquet({quoted(f'{run.path}/{name}.parquet')})"
+                    f"select {quoted(run.label)} as label, * from read_parquet({quoted(f'{run.path}/{file}')})"
                     for run in self.runs
+                    if (file := run.table_files.get(name))  # What was explained is there of some runs only.
                 ]
                 connection.execute(f'create view "{name}" as ' + " union all by name ".join(selects))
             try:

@@ -7,7 +7,7 @@
 //! | `net` | links, routes and switches, their event queues and counters; a network built from a scenario |
 //! | `engine` | the event loop: windows, threads, samples |
 //! | [`measure`] | what a run leaves: outcomes, tables, summaries, digests, ideal completion times |
-//! | [`record`] | what is recorded on request: why flows were slow, single events |
+//! | [`record`] | what is recorded on request: why flows were slow and what came of them when, single events |
 //! | `compat` | conventions of other simulators |
 
 mod compat;

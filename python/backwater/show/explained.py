@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich.table import Table
 
@@ -21,6 +21,25 @@ PLACES = {
 }
 
 
+class Part(NamedTuple):
+    """Of a flow's time, at one port for one cause."""
+
+    span_ps: int
+    what: str
+    why: str
+
+
+class Hop(NamedTuple):
+    """A port that a flow's completing packet came by, or its receiver."""
+
+    node: str
+    peer: str
+    where: str
+    receives: bool
+    span_ps: int
+    parts: list[Part]
+
+
 def flow_lines(explained: Explained, number: int) -> list[str]:
     """A tree: the flow, the ports that its completing packet came by, what it waited for at each."""
     flow = explained.flow(number)
@@ -30,37 +49,60 @@ def flow_lines(explained: Explained, number: int) -> list[str]:
         f"flow {number} ({name}), {flow['src']} to {flow['dst']}: {us(whole)}, {flow['slowdown']:.1f} times the ideal "
         f"{us(flow['ideal_ps'])}"
     ]
-    hops = list(dict.fromkeys(wait["hop"] for wait in flow["waits"]))
-    for hop in hops:
-        waits = [wait for wait in flow["waits"] if wait["hop"] == hop]
-        node, peer = waits[0]["node"], waits[0]["peer"]
-        at = f"{node} (receiver)" if waits[0]["why"] == "host-delay" else f"{node} to {peer}"
-        queued = [wait for wait in waits if wait["why"] not in LINKS]
-        in_queue = f", queue {queued[0]['queue']}" if queued and hop > 0 else ""
-        last = hop == hops[-1]
-        total = sum(wait["span_ps"] for wait in waits)
-        lines.append(f"{'`-' if last else '|-'} {at}{in_queue}: {us(total)} ({total / whole:.0%})")
+    way = hops(flow)
+    for hop in way:
+        last = hop is way[-1]
+        lines.append(f"{'`-' if last else '|-'} {hop_words(hop, whole)}")
         stem = "  " if last else "| "
-        lines += [f"{stem} |- {us(ps)} {what}" for ps, what in sorted(grouped(queued), reverse=True)]
-        on_link = sum(wait["span_ps"] for wait in waits if wait["why"] in LINKS)
-        lines.append(f"{stem} `- {us(on_link)} {'in the host' if waits[0]['why'] == 'host-delay' else 'on the link'}")
+        ends = ["|-"] * (len(hop.parts) - 1) + ["`-"]
+        lines += [f"{stem} {end} {part_words(part)}" for end, part in zip(ends, hop.parts, strict=True)]
     return lines
 
 
-def grouped(waits: list[dict[str, Any]]) -> Iterator[tuple[int, str]]:
+def hop_words(hop: Hop, whole: int) -> str:
+    return f"{hop.where}: {us(hop.span_ps)} ({hop.span_ps / whole:.0%})"
+
+
+def part_words(part: Part) -> str:
+    return f"{us(part.span_ps)} {part.what}"
+
+
+def hops(flow: dict[str, Any]) -> list[Hop]:
+    """From the source on; of each the longest part first, its link last."""
+    at: dict[int, list[dict[str, Any]]] = {}
+    for wait in flow["waits"]:
+        at.setdefault(wait["hop"], []).append(wait)
+    return [hop_of(hop, waits) for hop, waits in at.items()]
+
+
+def hop_of(hop: int, waits: list[dict[str, Any]]) -> Hop:
+    node, peer = waits[0]["node"], waits[0]["peer"]
+    receives = waits[0]["why"] == "host-delay"
+    queued = [wait for wait in waits if wait["why"] not in LINKS]
+    in_queue = f", queue {queued[0]['queue']}" if queued and hop > 0 else ""
+    on_link = sum(wait["span_ps"] for wait in waits if wait["why"] in LINKS)
+    parts = [
+        *sorted(grouped(queued), reverse=True),
+        Part(on_link, "in the host" if receives else "on the link", "link"),
+    ]
+    where = f"{node} (receiver)" if receives else f"{node} to {peer}{in_queue}"
+    return Hop(node, peer, where, receives, sum(part.span_ps for part in parts), parts)
+
+
+def grouped(waits: list[dict[str, Any]]) -> Iterator[Part]:
     """Spans at one port in words; pauses by whom and for what, whatever their flows."""
     pauses: dict[tuple[str, str | None, str | None], list[dict[str, Any]]] = {}
     for wait in waits:
         if wait["why"] == "paused":
             pauses.setdefault((wait["by"], wait["whose"], wait["towards"]), []).append(wait)
         else:
-            yield wait["span_ps"], cause(wait)
+            yield Part(wait["span_ps"], cause(wait), wait["why"])
     for (by, whose, towards), same in pauses.items():
         longest = max(same, key=lambda wait: wait["span_ps"])["sake"]
         flows = f"flow {longest}" if len(same) == 1 else f"{len(same)} flows, most for flow {longest}"
         sake = "" if longest is None else f" for {flows} ({whose})"
         way = f", which waited there towards {towards}" if towards else ""
-        yield sum(wait["span_ps"] for wait in same), f"paused by {by}{sake}{way}"
+        yield Part(sum(wait["span_ps"] for wait in same), f"paused by {by}{sake}{way}", "paused")
 
 
 def cause(row: dict[str, Any]) -> str:
@@ -91,6 +133,21 @@ CAUSE = {
 }
 
 
+KINDS = {
+    "paused": "paused",
+    "queue": "others in its queue",
+    "other-queues": "other queues' turns",
+    "other-flows": "other flows at the NIC",
+    "own-packets": "its own packets",
+    "acks-and-frames": "ACKs and control frames",
+    "transport": "the sender might not send",
+    "recovery": "sent again",
+    "idle": "nothing was sent",
+    "link": "on links",
+}
+"""What parts of a flow's time are put down to, in the fewest words."""
+
+
 def cause_table(explained: Explained, title: str) -> Table:
     """The causes of all flows explained, by place, the most first."""
     table = Table(title=title, title_justify="left", title_style="bold")
@@ -98,14 +155,39 @@ def cause_table(explained: Explained, title: str) -> Table:
         table.add_column(heading)
     for heading in ("share", "mean"):
         table.add_column(heading, justify="right")
-    rows = explained.causes()
-    flows = explained.flows.num_rows
-    for row in rows[:ROWS]:
-        table.add_row(PLACES[row["place"]], cause(row), f"{row['share']:.1%}", us(row["span_ps"] / flows))
-    if rest := rows[ROWS:]:
-        share, mean = sum(row["share"] for row in rest), sum(row["span_ps"] for row in rest) / flows
-        table.add_row("", some(len(rest), "other cause"), f"{share:.1%}", us(mean))
+    for where, what, share, mean in cause_rows(explained):
+        table.add_row(where, what, f"{share:.1%}", us(mean))
     return table
+
+
+def cause_rows(explained: Explained) -> list[tuple[str, str, float, float]]:
+    """Where, what, its share, and its mean in picoseconds; the most first, beyond `ROWS` in one."""
+    causes, flows = explained.causes(), explained.flows.num_rows
+    rows = [(PLACES[row["place"]], cause(row), row["share"], row["span_ps"] / flows) for row in causes[:ROWS]]
+    if rest := causes[ROWS:]:
+        share, mean = sum(row["share"] for row in rest), sum(row["span_ps"] for row in rest) / flows
+        rows.append(("", some(len(rest), "other cause"), share, mean))
+    return rows
+
+
+def told(explained: Explained) -> str:
+    """Of a tail how slow it is and why; of flows that were named, why."""
+    n, tail = explained.flows.num_rows, explained.tail
+    if tail is None:
+        return f"Of the time of {some(n, 'flow')}: {sentence(explained)}."
+    left = f" ({tail.flows - n:,} of them left out)" if tail.flows > n else ""
+    slow = f"the {some(tail.flows, 'flow')} as slow or slower{left}"
+    return f"p{tail.percentile:g} of slowdown is {tail.slowdown:.2f}. Of the time of {slow}: {sentence(explained)}."
+
+
+def chosen(explained: Explained) -> str:
+    """Which flows those are of which `told` tells."""
+    tail = explained.tail
+    if tail is None:
+        return f"{some(explained.flows.num_rows, 'flow')}, named one by one"
+    sizes = [f"above {size(tail.above)}"] if tail.above else []
+    sizes += [f"up to {size(tail.below)}"] if tail.below is not None else []
+    return ", ".join([tail.flow_class or "all classes", " and ".join(sizes) or "all sizes"])
 
 
 def sentence(explained: Explained) -> str:

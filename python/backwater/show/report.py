@@ -11,7 +11,7 @@ from typing import Any
 from backwater import disk
 from backwater.judge import claims, panels
 from backwater.results import CLAIMS, Results, Run
-from backwater.show import compare, endings, network, series
+from backwater.show import compare, endings, flows, network, series
 from backwater.show.failures import Failures
 from backwater.staging import Staging
 
@@ -129,6 +129,7 @@ def run_data(name: str, run: Run, speed: dict[Path, float | None], runs: int) ->
         "mmus": series.mmus(run) if "mmus" in names else [],
         "ports": series.ports(run) if "ports" in names else [],
         "network": network.over_time(run, runs),
+        "explained": flows.explained(run, runs),
         "config": series.flat(run.scenario),
     }
 
@@ -151,6 +152,7 @@ def render(data: dict[str, Any]) -> str:
         # Inside a script element only "<" could end it.
         "data": text.replace("<", "\\u003c"),
         "uplot": static("uPlot.iife.min.js"),
+        "flows": static("flows.js"),
         "network": static("network.js"),
         "script": static("report.js"),
     }

@@ -265,6 +265,20 @@ pub const RECORDED: Schema = &[
         ],
     ),
     (
+        "rates",
+        &[
+            ("flow", "u32", "", "number"),
+            ("time_ps", "u64", "ps", "end of the interval, which begins at a multiple of its length"),
+            ("span_ps", "u64", "ps", "its length, the same for all of a flow: docs/explain.md"),
+            (
+                "received_bytes",
+                "u64",
+                "B",
+                "payload that reached the receiver in it, also what it had already; intervals without any are left out",
+            ),
+        ],
+    ),
+    (
         "events",
         &[
             ("time_ps", "u64", "ps", "when"),
@@ -375,6 +389,7 @@ pub fn table(outcome: &Outcome, name: &str) -> Option<Vec<Column>> {
         "queueing_delay" => Some(queueing_delay(outcome)),
         "scheduled_delay" => Some(scheduled_delay(outcome)),
         "waits" => Some(waits(outcome)),
+        "rates" => Some(rates(outcome)),
         "events" => Some(events(outcome)),
         _ => None,
     }
@@ -396,6 +411,16 @@ fn waits(outcome: &Outcome) -> Vec<Column> {
         ("by", nodes(&|wait| wait.by)),
         ("towards", nodes(&|wait| wait.towards)),
         ("span_ps", Values::U64(waits.iter().map(|wait| wait.span.0).collect())),
+    ]
+}
+
+fn rates(outcome: &Outcome) -> Vec<Column> {
+    let rates = &outcome.recorded.rates;
+    vec![
+        ("flow", Values::U32(rates.iter().map(|rate| rate.flow).collect())),
+        ("time_ps", Values::U64(rates.iter().map(|rate| rate.end.0).collect())),
+        ("span_ps", Values::U64(rates.iter().map(|rate| rate.span.0).collect())),
+        ("received_bytes", Values::U64(rates.iter().map(|rate| rate.bytes).collect())),
     ]
 }
 

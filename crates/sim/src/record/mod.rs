@@ -1,4 +1,5 @@
-//! What a run records beside its outcome, where that is asked for: where flows spent their time, and single events.
+//! What a run records beside its outcome, where that is asked for: where flows spent their time and what came of them when,
+//! and single events.
 //!
 //! A run is the same to the bit each time, so what is to be explained need not be known beforehand: the run is run
 //! again, with the flows that turned out slow named. It costs nothing where nobody asks, and memory by what is asked
@@ -7,10 +8,12 @@
 pub mod events;
 pub mod journeys;
 mod pausers;
+pub mod rates;
 
 use crate::observe::{Joined, Observer, Stand};
 use crate::record::events::{Event, Events, EventsWanted};
 use crate::record::journeys::{Journeys, Wait};
+use crate::record::rates::{Rate, Rates};
 use crate::workload::Flow;
 use backwater_dataplane::{Departed, Readings};
 use backwater_scenario::Scenario;
@@ -20,7 +23,7 @@ use backwater_types::{ControlFrame, DropReason, Instant, Packet, PortId};
 /// What is to be recorded.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
-    /// Flows, and when each reaches its receiver: their waits. The run has to be on one thread.
+    /// Flows, and when each reaches its receiver: their waits and rates. The run has to be on one thread.
     pub explain: Vec<(u32, Instant)>,
     /// Single events.
     pub events: Option<EventsWanted>,
@@ -51,6 +54,8 @@ pub struct Recorded {
     /// Parts of the flows' completion times: by flow, then from the source on. Of each flow they sum to its completion
     /// time.
     pub waits: Vec<Wait>,
+    /// What the same flows' receivers got, by flow and time.
+    pub rates: Vec<Rate>,
     /// By time and node, each node's in order.
     pub events: Vec<Event>,
     /// Events in the span that there was no room for, all later than those that are here.
@@ -61,6 +66,7 @@ pub struct Recorded {
 #[derive(Clone, Debug)]
 pub struct Recorder {
     journeys: Option<Journeys>,
+    rates: Option<Rates>,
     events: Option<Events>,
 }
 
@@ -70,19 +76,21 @@ impl Recorder {
         let explained = !wanted.explain.is_empty();
         Recorder {
             journeys: explained.then(|| Journeys::new(&wanted.explain, scenario, graph)),
+            rates: explained.then(|| Rates::new(wanted.explain.iter().map(|(flow, _)| *flow), scenario)),
             events: wanted.events.map(|wanted| Events::new(wanted, graph.hosts)),
         }
     }
 
     /// What the partitions recorded, in one.
     pub(crate) fn conclude(recorders: Vec<Recorder>) -> Recorded {
-        let (mut waits, mut events) = (Vec::new(), Vec::new());
+        let (mut waits, mut rates, mut events) = (Vec::new(), Vec::new(), Vec::new());
         for recorder in recorders {
             waits.extend(recorder.journeys.into_iter().flat_map(Journeys::into_waits));
+            rates.extend(recorder.rates.into_iter().flat_map(Rates::into_rates));
             events.extend(recorder.events);
         }
         let (events, events_left_out) = Events::merged(events);
-        Recorded { waits, events, events_left_out }
+        Recorded { waits, rates, events, events_left_out }
     }
 }
 
@@ -118,6 +126,9 @@ impl Observer for Recorder {
     #[inline(never)]
     fn host_received(&mut self, now: Instant, host: usize, packet: &Packet) {
         tell!(self, host_received(now, host, packet));
+        if let Some(rates) = &mut self.rates {
+            rates.host_received(now, packet);
+        }
     }
 
     #[inline(never)]

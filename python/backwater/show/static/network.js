@@ -6,11 +6,7 @@ window.networkOverTime = (kit) => {
   const runs = kit.runs.filter((run) => run.network);
   if (runs.length === 0) return null;
 
-  const inflate = async (text, kind) => {
-    const raw = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-    const stream = new Blob([raw]).stream().pipeThrough(new DecompressionStream("deflate"));
-    return new kind(await new Response(stream).arrayBuffer());
-  };
+  const inflate = async (text, kind) => new kind(await kit.inflate(text));
   // Numbers in their units: share of the link, bytes, things held at a time.
   const unpack = async (net) => {
     const [use, queue, held] = await Promise.all([inflate(net.use, Uint8Array), inflate(net.queue, Uint16Array), inflate(net.held, Uint16Array)]);
@@ -26,6 +22,7 @@ window.networkOverTime = (kit) => {
   state.run = runs.some((run) => run.name === state.run) ? state.run : runs[0].name;
   state.paint ??= "use";
   let run, net, values, spans, link = null, span = [0, 0], shown, playing = null;
+  let followed = null, way = []; // A flow, its run and links of its way here.
 
   const canvas = el("canvas", { class: "network", role: "img", tabindex: "0", "aria-label": "Nodes in layers; links by what was picked above; the table below has the numbers" });
   const overview = el("div", { class: "chart short" });
@@ -34,22 +31,22 @@ window.networkOverTime = (kit) => {
   const slider = el("input", { type: "range", min: 0, value: 0, step: 1, "aria-label": "Time" });
   const play = el("button", { type: "button" }, "Play");
   const rows = el("div", { id: "network-links" });
+  const chooser = el("select", { onchange: (event) => { state.run = event.target.value; open(); } },
+    ...runs.map((one) => el("option", { value: one.name, selected: one.name === state.run ? "" : undefined }, one.name)));
   const about = el("p", { class: "note", role: "status" });
 
   const name = (i) => net.nodes[net.links[i][0]].name + " to " + net.nodes[net.links[i][1]].name;
   const startOf = (s) => (s === 0 ? 0 : net.ends[s - 1]);
-  // Of each link, over the span: the mean, or of queues the longest.
-  const over = (what) => {
-    const [from, to] = span, of = values[what], most = paints[what].gather === "max";
-    const out = new Float32Array(net.links.length);
-    for (let i = 0; i < out.length; i++) {
-      let sum = 0, max = 0;
-      for (let s = from; s <= to; s++) { const v = of[i * spans + s]; sum += v; if (v > max) max = v; }
-      out[i] = most ? max : sum / (to - from + 1);
-    }
-    return out;
+  // Of a link, over the span: the mean, or of queues the longest.
+  const overOf = (what, i) => {
+    const [from, to] = span, of = values[what];
+    let sum = 0, max = 0;
+    for (let s = i * spans + from; s <= i * spans + to; s++) { const v = of[s]; sum += v; if (v > max) max = v; }
+    return paints[what].gather === "max" ? max : sum / (to - from + 1);
   };
-  const along = (what) => {
+  const over = (what) => Float32Array.from(net.links, (_, i) => overOf(what, i));
+  const along = (what) => ((values.along ??= {})[what] ??= sumAlong(what));
+  const sumAlong = (what) => {
     const total = new Float32Array(spans), of = values[what];
     for (let i = 0; i < net.links.length; i++) for (let s = 0; s < spans; s++) total[s] += of[i * spans + s];
     return Array.from(total, (v) => (what === "use" ? v / net.links.length : v));
@@ -62,7 +59,8 @@ window.networkOverTime = (kit) => {
     const tall = Math.max(150, Math.min(420, 120 * (layers + 1)));
     const ratio = devicePixelRatio;
     canvas.style.height = `${tall}px`;
-    [canvas.width, canvas.height] = [Math.round(wide * ratio), Math.round(tall * ratio)];
+    const size = [Math.round(wide * ratio), Math.round(tall * ratio)];
+    if (canvas.width !== size[0] || canvas.height !== size[1]) [canvas.width, canvas.height] = size;
     // Where switches hang on one another within a layer, every other one stands higher, so that their links are apart.
     const flat = net.links.some(([a, b]) => net.nodes[a].layer === net.nodes[b].layer);
     const rank = net.nodes.map(() => 0), seen = {};
@@ -88,17 +86,24 @@ window.networkOverTime = (kit) => {
     context.setTransform(shown.ratio, 0, 0, shown.ratio, 0, 0);
     context.clearRect(0, 0, shown.wide, shown.tall);
     const order = Array.from(of.keys()).sort((i, j) => of[i] - of[j]);
-    const line = (i, colour, alpha, width) => {
-      const [x0, y0, x1, y1] = ends(i);
+    const lines = (some, colour, alpha, width) => {
       context.strokeStyle = colour; context.globalAlpha = alpha; context.lineWidth = width;
-      context.beginPath(); context.moveTo(x0, y0); context.lineTo(x1, y1); context.stroke();
+      context.beginPath();
+      for (const i of some) { const [x0, y0, x1, y1] = ends(i); context.moveTo(x0, y0); context.lineTo(x1, y1); }
+      context.stroke();
     };
+    const line = (i, ...how) => lines([i], ...how);
     const rule = style("--rule"), strong = style(paints[state.paint].colour), hot = style("--bad");
     const thin = shown.crowded ? 0.6 : 1;
-    for (const i of order) {
+    const idle = order.findIndex((i) => of[i] / most >= 0.005), busy = idle < 0 ? order.length : idle;
+    lines(order.slice(0, busy), rule, shown.crowded ? 0.5 : 1, thin);
+    for (const i of order.slice(busy)) {
       const share = of[i] / most;
-      if (share < 0.005) line(i, rule, shown.crowded ? 0.5 : 1, thin);
-      else line(i, state.paint === "use" && share > 0.95 ? hot : strong, 0.2 + 0.8 * share, thin + share * (shown.crowded ? 1.4 : 2.6));
+      line(i, state.paint === "use" && share > 0.95 ? hot : strong, 0.2 + 0.8 * share, thin + share * (shown.crowded ? 1.4 : 2.6));
+    }
+    for (const i of way) {
+      line(i, style("--ink"), 1, 6);
+      line(i, of[i] / most < 0.005 ? style("--paper") : strong, 1, 3);
     }
     context.globalAlpha = 1;
     if (link !== null) line(link, style("--ink"), 1, 4);
@@ -116,8 +121,14 @@ window.networkOverTime = (kit) => {
     for (let layer = 0; layer <= layers; layer++) {
       const members = net.nodes.map((node, i) => [node, i]).filter(([node]) => node.layer === layer);
       const room = shown.wide / Math.max(members.length, 1);
-      if (Math.max(...members.map(([node]) => context.measureText(node.name).width), 0) + 4 > room) continue;
+      if (room < 16 || Math.max(...members.map(([node]) => context.measureText(node.name).width), 0) + 4 > room) continue;
       for (const [node, i] of members) for (const draw of ["strokeText", "fillText"]) context[draw](node.name, shown.at[i][0], shown.at[i][1] + (layer === 0 ? 15 : -9));
+    }
+    for (const i of new Set(way.flatMap((one) => net.links[one]))) {
+      const [x, y] = shown.at[i], { name: text, layer } = net.nodes[i], half = context.measureText(text).width / 2 + 2;
+      const place = [Math.max(half, Math.min(shown.wide - half, x)), y + (layer === 0 ? 15 : -9)];
+      context.fillStyle = ink;
+      for (const draw of ["strokeText", "fillText"]) context[draw](text, ...place);
     }
     const told = `${span[0] === 0 ? "0" : seconds(startOf(span[0]))} to ${seconds(net.ends[span[1]])}`;
     when.textContent = told;
@@ -125,25 +136,31 @@ window.networkOverTime = (kit) => {
   };
 
   const numbers = (of, told) => {
-    const [use, held, queue] = ["use", "held", "queue"].map((what) => (what === state.paint ? of : over(what)));
-    const busiest = Array.from(of.keys()).filter((i) => of[i] > 0).sort((i, j) => of[j] - of[i]).slice(0, 8);
+    const busiest = Array.from(of.keys()).filter((i) => of[i] > 0).sort((i, j) => of[j] - of[i]).slice(0, 8)
+      .filter((i) => !way.includes(i));
+    busiest.unshift(...way);
     if (link !== null && !busiest.includes(link)) busiest.push(link);
     const lasts = net.ends[span[1]] - startOf(span[0]);
     rows.replaceChildren(busiest.length === 0 ? el("p", { class: "note" }, `No link has any of it from ${told}.`) : table(
       [{ name: "link", text: true }, { name: "rate" }, { name: "utilisation" }, { name: "longest queue" }, { name: "held at a time" }, { name: "held, in all" }],
-      busiest.map((i) => [
-        { class: "whole", show: el("button", { type: "button", class: "link", "aria-pressed": String(i === link), onclick: () => pick(i) }, name(i)) },
-        bits(net.rates[i]), percent(use[i]), bytes(queue[i]), brief(held[i], 2), held[i] > 0 ? seconds(held[i] * lasts) : "–"]), "Links of this span"));
+      busiest.map((i) => [i, ...["use", "held", "queue"].map((what) => overOf(what, i))]).map(([i, use, held, queue]) => [
+        { class: "whole", show: el("button", { type: "button", class: "link", "aria-pressed": String(i === link), onclick: () => pick(i) }, name(i) + (way.includes(i) ? ` (${followed.name})` : "")) },
+        bits(net.rates[i]), percent(use), bytes(queue), brief(held, 2), held > 0 ? seconds(held * lasts) : "–"]), "Links of this span"));
   };
 
   // ---- over time
 
-  const chart = (id, holder, lines, label, format) => lineChart(id, holder, lines, { label: "time", format: seconds },
-    { label, format, range: (u, low, high) => [0, (high || 1) * 1.05] }, { height: 190, onspan: (from, to) => setSpan(at(from), at(to)), band: () => [startOf(span[0]), net.ends[span[1]]] });
+  const range = (u, low, high) => (way.length ? followed.range : low < high ? [low, high] : uPlot.rangeNum(low, high, 0.1, true));
+  const chart = (id, holder, lines, label, format) => lineChart(id, holder, lines, { label: "time", format: seconds, range },
+    { label, format, range: (u, low, high) => [0, (high || 1) * 1.05] }, { height: 190, wide: kit.WIDE, onspan: (from, to) => setSpan(at(from), at(to)), band: () => [startOf(span[0]), net.ends[span[1]]] });
   const at = (time) => { const i = net.ends.findIndex((end) => time <= end); return i < 0 ? spans - 1 : i; };
   const times = () => net.ends.map((end, s) => (end + startOf(s)) / 2);
-  const drawOverview = () => chart("network", overview, [{ name: paints[state.paint].of, index: 0, x: times(), y: along(state.paint) }],
-    paints[state.paint].name, paints[state.paint].format);
+  let drawn = null; // The network that the chart is of.
+  const drawOverview = () => {
+    drawn = net;
+    chart("network", overview, [{ name: paints[state.paint].of, index: 0, x: times(), y: along(state.paint) }],
+      paints[state.paint].name, paints[state.paint].format);
+  };
   const drawDetail = () => {
     detail.hidden = link === null;
     if (link === null) return;
@@ -189,19 +206,42 @@ window.networkOverTime = (kit) => {
     net.values ??= await unpack(net);
     if (net !== mine || !canvas.isConnected) return;
     values = net.values;
-    about.textContent = "";
-    draw();
-    setSpan(0, spans - 1);
+    follow();
+  };
+  // Shows where a flow of this run went, and the span of time in which it did; all of the run again when there is none.
+  const follow = () => {
+    const mine = followed?.run === run.name ? followed : null;
+    const number = (net.number ??= new Map(net.links.map((_, i) => [name(i), i])));
+    way = (mine?.way ?? []).filter((one) => number.has(one)).map((one) => number.get(one));
+    link = null;
+    span = way.length ? [at(mine.from), at(mine.to)] : [0, spans - 1];
+    const end = net.ends.at(-1);
+    about.textContent = !mine || mine.to <= end ? "" : `Recorded until ${seconds(end)}: what ${mine.name} met later is not here.`;
+    slider.value = span[0];
+    if (drawn !== net || !charts.network) return draw();
+    charts.network.setScale("x", { min: times()[0], max: times().at(-1) }); // Which `range` then says.
+    paint();
+    drawDetail();
+  };
+  kit.net.follow = (flow) => {
+    const before = followed;
+    followed = flow;
+    stop();
+    if (!run || (!flow && !before)) return undefined;
+    if (flow && flow.run !== run.name && runs.some((one) => one.name === flow.run)) {
+      state.run = chooser.value = flow.run;
+      return open();
+    }
+    return net.values && values === net.values ? follow() : undefined;
   };
   const draw = () => { if (values && net?.values) { drawOverview(); paint(); drawDetail(); } };
-  window.backwater.network = () => ({ span, link: link === null ? null : name(link), spans, run: run?.name, over: (what) => Object.fromEntries(net.links.map((_, i) => [name(i), over(what)[i]])) });
+  window.backwater.network = () => ({ span, way: way.map(name), link: link === null ? null : name(link), spans, run: run?.name, over: (what) => Object.fromEntries(net.links.map((_, i) => [name(i), over(what)[i]])) });
 
   kit.redraw(() => (values ? draw() : open()));
   return section("The network over time",
     "What every link carried, what its neighbour held of it, and what waited for it. Drag over the upper chart to pick a span of time, or move the slider; pick a link in the picture or the table to see it alone.",
     el("div", { class: "controls", id: "network-controls" },
-      runs.length > 1 ? el("label", { class: "select" }, "Run ", el("select", { onchange: (event) => { state.run = event.target.value; open(); } },
-        ...runs.map((one) => el("option", { value: one.name, selected: one.name === state.run ? "" : undefined }, one.name)))) : null,
+      runs.length > 1 ? el("label", { class: "select" }, "Run ", chooser) : null,
       choice("Show", Object.entries(paints).map(([id, { name }]) => [id, name]), state.paint, (v) => { state.paint = v; draw(); })),
     about, overview, el("div", { class: "player" }, play, slider, when), canvas, rows, detail);
 };

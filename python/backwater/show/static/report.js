@@ -79,13 +79,67 @@
   const section = (title, note, ...children) =>
     el("section", {}, el("h2", {}, title), note ? el("p", { class: "note" }, note) : null, ...children);
 
+  // What Python packed.
+  const inflate = async (text) => {
+    const raw = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+    return new Response(new Blob([raw]).stream().pipeThrough(new DecompressionStream("deflate"))).arrayBuffer();
+  };
+
   // ---- line charts
 
   // A logarithmic axis has its ticks at round numbers if it starts at one.
   const roundDown = (x) => { const decade = 10 ** Math.floor(Math.log10(x)); return Math.floor(x / decade) * decade; };
 
-  // lines: [{ name, index, x: [], y: [] }]. Axis options: { label, format, log }.
-  const lineChart = (id, holder, lines, x, y, { stepped = false, points = false, height = 320, marks = [], onspan, band } = {}) => {
+  // Dots over a chart: [{ colour, of: [{ x, y }] }], one of which may be picked. What is near the pointer is found by looking at all.
+  const DOT = 3.5, NEAR = 12, NEAR_TOUCH = 24;
+  const drawDots = (u, dots) => {
+    u.ctx.save();
+    u.ctx.beginPath();
+    u.ctx.rect(u.bbox.left, u.bbox.top, u.bbox.width, u.bbox.height);
+    u.ctx.clip();
+    u.ctx.globalAlpha = 0.4;
+    for (const { colour: index, of } of dots) {
+      u.ctx.fillStyle = colour(index);
+      for (const { x, y } of of) {
+        u.ctx.beginPath();
+        u.ctx.arc(u.valToPos(x, "x", true), u.valToPos(y, "y", true), DOT * devicePixelRatio, 0, 7);
+        u.ctx.fill();
+      }
+    }
+    u.ctx.restore();
+  };
+  // Round the dot that is picked stands a ring, which goes elsewhere without the chart being drawn again.
+  const ringDot = (u, dots, isPicked) => {
+    const ring = el("i", { class: "ring" });
+    u.over.append(ring);
+    return () => {
+      const dot = dots.flatMap(({ of }) => of).find(isPicked);
+      ring.hidden = !dot;
+      if (dot) [ring.style.left, ring.style.top] = [`${u.valToPos(dot.x, "x")}px`, `${u.valToPos(dot.y, "y")}px`];
+    };
+  };
+  const pickDots = (u, dots, ondot) => {
+    const nearest = (event, within) => {
+      const box = u.over.getBoundingClientRect(), x = event.clientX - box.left, y = event.clientY - box.top;
+      let best = null, least = within;
+      for (const { of } of dots) for (const dot of of) {
+        const away = Math.hypot(u.valToPos(dot.x, "x") - x, u.valToPos(dot.y, "y") - y);
+        if (away < least) [best, least] = [dot, away];
+      }
+      return best;
+    };
+    let down = [0, 0];
+    u.over.addEventListener("pointerdown", (event) => { down = [event.clientX, event.clientY]; });
+    u.over.addEventListener("pointermove", (event) => { if (event.pointerType === "mouse") u.over.style.cursor = nearest(event, NEAR) ? "pointer" : ""; });
+    u.over.addEventListener("click", (event) => {
+      if (Math.hypot(event.clientX - down[0], event.clientY - down[1]) > 4) return; // A drag.
+      const dot = nearest(event, event.pointerType === "touch" ? NEAR_TOUCH : NEAR);
+      if (dot) ondot(dot);
+    });
+  };
+
+  // lines: [{ name, index, x: [], y: [] }]. Axis options: { label, format, log, range }.
+  const lineChart = (id, holder, lines, x, y, { stepped = false, points = false, height = 320, wide = 62, marks = [], onspan, band, dots = [], ondot, isPicked } = {}) => {
     charts[id]?.destroy();
     holder.replaceChildren();
     const shown = lines.filter((line) => line.x.length > 0);
@@ -101,15 +155,22 @@
       grid: { stroke: rule, width: 1 }, ticks: { stroke: rule, width: 1 },
       values: (u, splits) => splits.map((v) => (v === null ? "" : options.format(v))), ...at,
     });
+    // Axes have room for the dots, unless the reader zooms in.
+    const spots = dots.flatMap(({ of }) => of);
+    const wider = (key, range) => (u, low, high) => {
+      const zoomed = key === "x" && (low !== joined[0][0] || high !== joined[0].at(-1));
+      return range(u, ...(zoomed ? [] : spots).reduce(([least, most], dot) => [Math.min(least, dot[key]), Math.max(most, dot[key])], [low, high]));
+    };
+    const yRange = y.range ?? (spots.length ? (u, low, high) => uPlot.rangeLog(low, high, 10, true) : undefined);
     const paths = stepped ? uPlot.paths.stepped({ align: 1 }) : uPlot.paths.linear();
     charts[id] = new uPlot({
       width: Math.max(280, holder.clientWidth), height,
       cursor: { y: false, points: { size: 7 }, ...(onspan ? { drag: { x: true, y: false, setScale: false } } : {}) },
       scales: {
-        x: { time: false, distr: x.log ? 3 : 1, ...(x.log ? { range: (u, low, high) => [roundDown(low / 1.2), high * 1.2] } : {}) },
-        y: { distr: y.log ? 3 : 1, ...(y.range ? { range: y.range } : {}) },
+        x: { time: false, distr: x.log ? 3 : 1, ...(x.range ? { range: x.range } : x.log ? { range: wider("x", (u, low, high) => [roundDown(low / 1.2), high * 1.2]) } : {}) },
+        y: { distr: y.log ? 3 : 1, ...(yRange ? { range: wider("y", yRange) } : {}) },
       },
-      axes: [axis(x, {}), axis(y, { size: 62 })],
+      axes: [axis(x, {}), axis(y, { size: wide })],
       series: [
         { label: x.label, value: (u, v) => (v === null ? "–" : (x.name ?? x.format)(v)) },
         ...shown.map((line) => ({
@@ -130,7 +191,7 @@
           u.ctx.fillRect(from, u.bbox.top, Math.max(2, to - from), u.bbox.height);
           u.ctx.restore();
         }] : [],
-        draw: [(u) => marks.forEach((mark) => {
+        draw: [(u) => drawDots(u, dots), (u) => u.ring?.(), (u) => marks.forEach((mark) => {
           const at = Math.round(u.valToPos(mark.x, "x", true));
           if (at < u.bbox.left || at > u.bbox.left + u.bbox.width) return;
           u.ctx.save();
@@ -145,6 +206,11 @@
         })],
       },
     }, joined, holder);
+    if (dots.length) {
+      pickDots(charts[id], dots, ondot);
+      Object.assign(charts[id], { dots, ring: ringDot(charts[id], dots, isPicked) });
+      charts[id].ring();
+    }
     holder.querySelector("canvas").setAttribute("aria-hidden", "true");
   };
 
@@ -316,7 +382,7 @@
       showPoint();
     } }, ...points.map((name) => el("option", { value: name, selected: pointName(runs[0].point) === name ? "" : undefined }, name))))) : null;
 
-  const slowdown = () => {
+  const slowdown = (explained) => {
     if (classes.length === 0) return null;
     const state = (chosen.slowdown ??= { statistic: "p99", scale: "log", flows: classes[0] });
     const numbers = el("div");
@@ -336,7 +402,7 @@
         { label: "flow size", format: bytes, name: (v) => named.get(v) ?? bytes(v), log: true },
         { label: `FCT slowdown, ${names[state.statistic]}`, format: (v) => brief(v), log: state.scale === "log",
           range: state.scale === "log" ? undefined : (u, low, high) => [0, high * 1.05] },
-        { points: true, height: 380 });
+        { points: true, height: 380, ...(explained ? { dots: explained.dots(state.flows), ondot: explained.pick, isPicked: explained.isPicked } : {}) });
       const cell = (run, row) => (run.slowdown[state.flows] ?? []).find((r) => r.size_low_bytes === row.size_low_bytes);
       const overall = (run) => run.slowdown_all[state.flows]?.[state.statistic];
       const marked = (values) => {
@@ -359,7 +425,7 @@
         choice("Statistic", Object.entries(names), state.statistic, choose("statistic")),
         choice("Scale", [["log", "log"], ["linear", "linear"]], state.scale, choose("scale")),
         classes.length > 1 ? choice("Flows", classes.map((c) => [c, c]), state.flows, choose("flows")) : null),
-      holder, el("details", { open: runs.length <= 8 ? "" : undefined }, el("summary", {}, "Numbers"), numbers));
+      holder, el("details", { open: runs.length <= 8 && !explained ? "" : undefined }, el("summary", {}, "Numbers"), numbers));
   };
 
   // One line a run: its distribution under `key`; or as many as `linesOf` finds in a run.
@@ -556,8 +622,14 @@
     }
     const most = Math.max(...runs.flatMap((run) => run.active_flows?.value.slice(-1) ?? []), 0);
     const queues = unique(runs.map((run) => Number(run.config["switch.queues"])).filter(Boolean));
+    // What is drawn in files of their own; `net` is what the network over time does for others.
+    const WIDE = 84; // Axes that share their time begin at one place.
+    const kit = (name) => ({ WIDE, el, choice, section, style, lineChart, charts, table, swatch, brief, bytes, seconds, bits, percent, inflate, lineOf, runs, net,
+      state: (chosen[name] ??= {}), redraw: (draw) => redraws.push(draw) });
+    const net = {};
+    const explained = window.explainedFlows(kit("explained"));
     atPoint.replaceChildren(...[
-      slowdown(),
+      slowdown(explained), explained?.node, window.networkOverTime(kit("network")),
       el("div", { class: "pair" }, ...[
         cdf("buffer", "buffer", "Buffer occupancy", "Bytes in each switch at each sample; distribution over all switches and samples.",
           { label: "bytes in a switch", format: bytes }),
@@ -573,8 +645,6 @@
           { label: "bytes in a pool", format: bytes }),
         cdf("queueing_delay", "queueing_delay", "Queueing delay", "Time of data packets in egress queues.", { label: "delay", format: (ns) => seconds(ns * 1e-9) }),
         pauses(), utilisation()].filter(Boolean)),
-      window.networkOverTime({ el, choice, section, style, lineChart, charts, table, swatch, brief, bytes, seconds, bits, percent, runs,
-        state: (chosen.network ??= {}), redraw: (draw) => redraws.push(draw) }),
       drops(), overview(), rerun(), configuration()].filter(Boolean));
     redraw();
   };

@@ -11,7 +11,7 @@ use backwater_types::Instant;
 use std::collections::BTreeMap;
 
 /// The scenario run twice, the second time with all its finished flows explained.
-fn explained(scenario: &Scenario) -> Outcome {
+pub(super) fn explained(scenario: &Scenario) -> Outcome {
     let first = run(scenario);
     let times = (0..).zip(&first.received).filter(|(_, at)| **at != Instant::NEVER);
     let wanted = Wanted { explain: times.map(|(flow, at)| (flow, *at)).collect(), events: None };

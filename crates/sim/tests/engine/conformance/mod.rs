@@ -8,6 +8,7 @@
 //! | `digests` | threads, windows and how the switch's type is chosen do not matter |
 //! | `passing` | a switch that lets a packet pass does what it does when it queues and takes it, event by event |
 //! | `explained` | what flows waited for sums to their completion times |
+//! | `rates` | what receivers of such flows get over time sums to the flows' sizes |
 //! | `parameters` | unknown and extreme parameters are refused by name, or run |
 //!
 //! That nothing is allocated per packet takes a process of its own: `tests/allocations.rs`.
@@ -18,5 +19,6 @@ mod explained;
 mod faults;
 mod parameters;
 mod passing;
+mod rates;
 mod registry;
 mod sharing;

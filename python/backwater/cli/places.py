@@ -1,0 +1,64 @@
+"""Where experiments are written, and which of them are finished there and do not run again."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from backwater import results
+from backwater.api import Experiment, Results
+from backwater.sweep import threads_of
+from backwater.terminal import say
+from backwater.writer import Writer, goes_on, is_finished
+
+
+def destinations(opened: list[Experiment], out_dir: Path | None) -> list[Path]:
+    """Where each experiment goes: DIR itself for one, a directory in DIR for each of several.
+
+    Without DIR names under `runs/` that are free, or that hold what an interrupted command had done of the same.
+    """
+    if out_dir is not None:
+        return [out_dir] if len(opened) == 1 else named(opened, out_dir, lambda *_: True)
+    several = len(opened) > 1
+    places = named(opened, Path("runs"), lambda place, one: goes_on(place, one.scenarios, finished=several))
+    if any(not place.exists() or Results(place).interrupted for place in places):
+        return places
+    return named(opened, Path("runs"), lambda place, one: goes_on(place, one.scenarios, finished=False))
+
+
+def named(opened: list[Experiment], into: Path, takes: Callable[[Path, Experiment], bool]) -> list[Path]:
+    """A directory for each experiment: the first by its name that it may take and no other has."""
+    places: list[Path] = []
+    for experiment in opened:
+        place = into / Path(experiment.invocation[-1]).stem
+        while place in places or not takes(place, experiment):
+            place = results.next_name(place)
+        places.append(place)
+    return places
+
+
+def planned(
+    opened: list[Experiment], places: list[Path], threads: int | None, force: bool
+) -> list[tuple[Experiment, Path, bool]]:
+    """Experiments with their places, and whether they have to run: of several, those that are finished do not.
+
+    # Errors
+    `InputError` where one cannot be written, before the first runs.
+    """
+    used = threads_of(threads)
+    if threads is not None and used < threads:
+        print(
+            f"Note: --threads {threads}: {used} are used, as many as serve this process's processors", file=sys.stderr
+        )
+    finished = [
+        len(opened) > 1 and not force and is_finished(place, experiment.scenarios)
+        for experiment, place in zip(opened, places, strict=True)
+    ]
+    todo = [not done or all(finished) for done in finished]
+    for experiment, place, runs in zip(opened, places, todo, strict=True):
+        if runs:
+            Writer(place, experiment.scenarios, force=force).close()
+        else:
+            say(f"{place}: finished before; not run again")
+    return list(zip(opened, places, todo, strict=True))

@@ -1,0 +1,122 @@
+"""What was explained of a run, kept in its directory so that its page shows it.
+
+RUN/<label>/explained.ID.json    which flows, the slowest first, and how they were chosen
+RUN/<label>/waits.ID.parquet     where they spent their time
+RUN/<label>/rates.ID.parquet     what their receivers got, over time
+
+ID follows from what is in them, so new files never take the names of those that the manifest lists: whoever is
+interrupted leaves what stood there, at most with files beside it that nothing lists. The next to keep something
+removes them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import pyarrow.compute as pc
+
+from backwater import disk, tables
+from backwater._core import InputError
+from backwater.explain import Explained, Tail, receivers_of
+from backwater.results import MANIFEST, UNSEALED, Results, Run, parsed, sealed
+from backwater.staging import Staging
+
+PARTS = {"explained": ".json", "waits": ".parquet", "rates": ".parquet"}
+
+
+def keep(place: Path, found: Sequence[Explained]) -> None:
+    """Puts them into a run directory, in place of what was kept of the same runs.
+
+    # Errors
+    `InputError` where it cannot be written, another process does, or other runs stand there by now.
+    """
+    with holding(place) as making:
+        opened = Results(place)
+        try:
+            with disk.errors(place):
+                for explained in found:
+                    run = opened[explained.label]
+                    if run.digest != explained.digest:
+                        raise InputError(f"{run.path}: another run of it stands there by now: nothing was kept")
+                    listed = {name: run.entry["files"][name] for name in run.entry["files"] if not is_part(name)}
+                    run.entry["files"] = dict(sorted((listed | put(explained, making, run.path)).items()))
+                    disk.sync(run.path)
+                old = opened.manifest["format"] == UNSEALED
+                text = json.dumps(opened.manifest, indent=2) + "\n" if old else sealed(opened.manifest)
+                disk.write_whole(place / MANIFEST, text, durable=True)
+        finally:
+            tidy(place)
+
+
+def check(place: Path) -> None:
+    """Whether something could be kept there.
+
+    # Errors
+    `InputError` where not.
+    """
+    with holding(place):
+        pass
+
+
+def of(run: Run) -> Explained | None:
+    """What was kept of a run; None where nothing was.
+
+    # Errors
+    `InputError` where a file is damaged.
+    """
+    name = next((name for name in run.entry["files"] if is_part(name) and name.startswith("explained.")), None)
+    if name is None:
+        return None
+    chosen = parsed(run.file(name))
+    everything, waits, rates = (run.table(table) for table in ("flows", "waits", "rates"))
+    numbers = pc.cast(chosen["flows"], everything["flow"].type)
+    flows = everything.take(pc.index_in(numbers, value_set=everything["flow"].combine_chunks()))
+    tail = None if chosen["tail"] is None else Tail(**chosen["tail"])
+    return Explained(run.label, run.digest, flows, waits, rates, receivers_of(waits, everything), tail)
+
+
+@contextlib.contextmanager
+def holding(place: Path) -> Iterator[Path]:
+    """A directory to make files in, which one process has at a time."""
+    staging = Staging(place / MANIFEST)
+    try:
+        yield staging.path
+    finally:
+        staging.discard()
+
+
+def put(explained: Explained, making: Path, into: Path) -> dict[str, str]:
+    """Files of one run, whole beside their names before they take them; returns SHA-256 by name."""
+    made = {part: making / f"{part}{ending}" for part, ending in PARTS.items()}
+    tail = None if explained.tail is None else asdict(explained.tail)
+    chosen = {"flows": explained.flows["flow"].to_pylist(), "tail": tail}
+    made["explained"].write_text(json.dumps(chosen) + "\n", encoding="utf-8")
+    tables.write_table(explained.waits, made["waits"])
+    tables.write_table(explained.rates, made["rates"])
+    hashes = {part: disk.sha256(file) for part, file in made.items()}
+    identity = hashlib.sha256("".join(hashes.values()).encode()).hexdigest()[:12]
+    names = {part: f"{part}.{identity}{ending}" for part, ending in PARTS.items()}
+    for part, file in made.items():
+        disk.sync(file)
+        file.replace(into / names[part])
+    return {names[part]: hashes[part] for part in PARTS}
+
+
+def is_part(name: str) -> bool:
+    """Whether a file is one of these."""
+    part, dot, rest = name.partition(".")
+    return part in PARTS and dot == "." and rest.endswith(PARTS[part]) and rest != PARTS[part][1:]
+
+
+def tidy(place: Path) -> None:
+    """Removes such files as the manifest does not list."""
+    with contextlib.suppress(InputError, OSError):
+        for run in Results(place).runs:
+            for file in run.path.iterdir():
+                if is_part(file.name) and file.name not in run.entry["files"]:
+                    file.unlink()
