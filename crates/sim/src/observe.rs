@@ -53,8 +53,8 @@ pub trait Observer: Send + Any {
     fn link_changed(&mut self, _now: Instant, _switch: usize, _port: PortId, _up: bool) {}
     /// The link of `host` failed or came back: nothing holds its NIC.
     fn released(&mut self, _now: Instant, _host: usize) {}
-    /// The timer of `switch` runs.
-    fn woke(&mut self, _now: Instant, _switch: usize) {}
+    /// A timer of `node` runs.
+    fn woke(&mut self, _now: Instant, _node: usize) {}
     /// An event at `switch` has been handled.
     fn settled(&mut self, _now: Instant, _switch: usize, _plane: &dyn Readings) {}
 }
@@ -119,8 +119,8 @@ macro_rules! hand_on {
         }
 
         #[inline(always)]
-        fn woke(&mut $self, now: Instant, switch: usize) {
-            $to.for_each(|observer| observer.woke(now, switch));
+        fn woke(&mut $self, now: Instant, node: usize) {
+            $to.for_each(|observer| observer.woke(now, node));
         }
 
         #[inline(always)]

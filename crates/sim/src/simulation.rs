@@ -77,6 +77,10 @@ impl<'a> Simulation<'a> {
         if cfg!(debug_assertions) {
             return self.observe_any(|| Nobody, watch).0;
         }
+        self.run_published(&Watched { watch, look: &|| Nobody }).0
+    }
+
+    fn run_published<O: Look>(&self, watch: &Watched<O>) -> (Outcome, Vec<Recording>) {
         let (host, switch, conventions) = (&self.scenario.host, &self.scenario.switch, &self.scenario.conventions);
         let selective = host.recovery == LossRecovery::Selective;
         let (wide, plain) = (switch.data_queues() > 64, !switch.bfc.is_extended());
@@ -84,102 +88,121 @@ impl<'a> Simulation<'a> {
         let (line_rate, hpcc) = (self.go_back_n::<LineRate>(|_| ()), conventions.memory == Memory::HpccSim);
         match (host.transport, switch.built_as(), switch.backpressure) {
             (Transport::Tcp, Assignment::Single, Backpressure::None) if self.scenario.region.is_empty() => {
-                self.run_as::<TcpHost, Fifo>(self.tcp(), watch)
+                self.run_as::<TcpHost, Fifo, O>(self.tcp(), watch)
             }
             (Transport::Expresspass, Assignment::Single, Backpressure::None) if self.scenario.region.is_empty() => {
-                self.run_as::<ExpressPassHost, Fifo<Credit>>(self.expresspass(), watch)
+                self.run_as::<ExpressPassHost, Fifo<Credit>, O>(self.expresspass(), watch)
             }
             (Transport::Homa, Assignment::Priority, Backpressure::None) if self.scenario.region.is_empty() => {
-                self.run_as::<HomaHost, Priorities<HomaHeader>>(self.homa(), watch)
+                self.run_as::<HomaHost, Priorities<HomaHeader>, O>(self.homa(), watch)
             }
             (Transport::Srf, Assignment::PerFlow, Backpressure::None) if srf => {
-                self.run_as::<SrfHost, IdealSrf<Left>>(self.srf(), watch)
+                self.run_as::<SrfHost, IdealSrf<Left>, O>(self.srf(), watch)
             }
             (Transport::Srf, Assignment::Dynamic, Backpressure::Bfc) if srf && !wide => {
-                self.run_as::<SrfHost, BfcSrf<Left>>(self.srf(), watch)
+                self.run_as::<SrfHost, BfcSrf<Left>, O>(self.srf(), watch)
             }
-            (Transport::Tcp | Transport::Expresspass | Transport::Homa | Transport::Srf, ..) => self.run_any(watch),
+            (Transport::Tcp | Transport::Expresspass | Transport::Homa | Transport::Srf, ..) => {
+                self.run_unpublished(watch)
+            }
             _ if hpcc && conventions.hosts == Hosts::HpccSim => match host.transport {
-                Transport::Dctcp => self.run_hpcc::<Dctcp>(&host.dctcp, watch),
-                Transport::Dcqcn => self.run_hpcc::<Dcqcn>(&host.dcqcn, watch),
-                Transport::Hpcc => self.run_hpcc::<Hpcc>(&host.hpcc, watch),
-                Transport::Timely => self.run_hpcc::<Timely>(&host.timely, watch),
-                Transport::Pint => self.run_hpcc::<Pint>(&host.pint, watch),
-                Transport::LineRate if self.cap().is_none() => self.run_hpcc::<LineRate>(&(), watch),
-                _ => self.run_any(watch),
+                Transport::Dctcp => self.run_hpcc::<Dctcp, O>(&host.dctcp, watch),
+                Transport::Dcqcn => self.run_hpcc::<Dcqcn, O>(&host.dcqcn, watch),
+                Transport::Hpcc => self.run_hpcc::<Hpcc, O>(&host.hpcc, watch),
+                Transport::Timely => self.run_hpcc::<Timely, O>(&host.timely, watch),
+                Transport::Pint => self.run_hpcc::<Pint, O>(&host.pint, watch),
+                Transport::LineRate if self.cap().is_none() => self.run_hpcc::<LineRate, O>(&(), watch),
+                _ => self.run_unpublished(watch),
             },
-            _ if hpcc || conventions.hosts == Hosts::HpccSim || !self.scenario.region.is_empty() => self.run_any(watch),
+            _ if hpcc || conventions.hosts == Hosts::HpccSim || !self.scenario.region.is_empty() => {
+                self.run_unpublished(watch)
+            }
             (Transport::Window, Assignment::Single, Backpressure::None) if selective => {
-                self.run_as::<SelectiveHost<Window>, Fifo>(self.selective::<Window>(|site| site), watch)
+                self.run_as::<SelectiveHost<Window>, Fifo, O>(self.selective::<Window>(|site| site), watch)
             }
             (Transport::Hpcc, Assignment::Single, Backpressure::None) if selective => {
                 let transport = self.selective::<Hpcc>(|site| Hpcc::at(&host.hpcc, site));
-                self.run_as::<SelectiveHost<Hpcc>, Fifo<Int>>(transport, watch)
+                self.run_as::<SelectiveHost<Hpcc>, Fifo<Int>, O>(transport, watch)
             }
-            _ if selective => self.run_any(watch),
+            _ if selective => self.run_unpublished(watch),
             (Transport::LineRate, Assignment::Dynamic, Backpressure::Bfc) if plain && self.cap().is_none() => {
                 match wide {
-                    false => self.run_as::<RdmaHost<LineRate>, BfcSwitch>(line_rate, watch),
-                    true => self.run_as::<RdmaHost<LineRate>, BfcWide>(line_rate, watch),
+                    false => self.run_as::<RdmaHost<LineRate>, BfcSwitch, O>(line_rate, watch),
+                    true => self.run_as::<RdmaHost<LineRate>, BfcWide, O>(line_rate, watch),
                 }
             }
             (Transport::LineRate, Assignment::Flowsail, _) if self.cap().is_none() && !switch.flowsail.as_printed => {
                 match wide {
-                    false => self.run_as::<RdmaHost<LineRate>, FlowSailSwitch>(line_rate, watch),
-                    true => self.run_as::<RdmaHost<LineRate>, FlowSailWide>(line_rate, watch),
+                    false => self.run_as::<RdmaHost<LineRate>, FlowSailSwitch, O>(line_rate, watch),
+                    true => self.run_as::<RdmaHost<LineRate>, FlowSailWide, O>(line_rate, watch),
                 }
             }
             (Transport::Rtt, Assignment::Dynamic, Backpressure::Bfc) if plain && !wide => {
-                self.run_rdma::<Rtt, BfcSwitch<SentAt>>(&host.rtt, watch)
+                self.run_rdma::<Rtt, BfcSwitch<SentAt>, O>(&host.rtt, watch)
             }
             (Transport::Dctcp, Assignment::Single, Backpressure::Pfc) => {
-                self.run_rdma::<Dctcp, FifoPfc>(&host.dctcp, watch)
+                self.run_rdma::<Dctcp, FifoPfc, O>(&host.dctcp, watch)
             }
             (Transport::Dcqcn, Assignment::Single, Backpressure::Pfc) => {
-                self.run_rdma::<Dcqcn, FifoPfc>(&host.dcqcn, watch)
+                self.run_rdma::<Dcqcn, FifoPfc, O>(&host.dcqcn, watch)
             }
             (Transport::Hpcc, Assignment::Single, Backpressure::Pfc) => {
-                self.run_rdma::<Hpcc, FifoPfc<Int>>(&host.hpcc, watch)
+                self.run_rdma::<Hpcc, FifoPfc<Int>, O>(&host.hpcc, watch)
             }
             (Transport::Timely, Assignment::Single, Backpressure::Pfc) => {
-                self.run_rdma::<Timely, FifoPfc<SentAt>>(&host.timely, watch)
+                self.run_rdma::<Timely, FifoPfc<SentAt>, O>(&host.timely, watch)
             }
             (Transport::Pint, Assignment::Single, Backpressure::Pfc) => {
-                self.run_rdma::<Pint, FifoPfc<Power>>(&host.pint, watch)
+                self.run_rdma::<Pint, FifoPfc<Power>, O>(&host.pint, watch)
             }
             (Transport::Swift, Assignment::Single, Backpressure::Pfc) => {
-                self.run_rdma::<Swift, FifoPfc<Trip>>(&host.swift, watch)
+                self.run_rdma::<Swift, FifoPfc<Trip>, O>(&host.swift, watch)
             }
             (Transport::Window, Assignment::PerFlow, Backpressure::None) => {
-                self.run_as::<RdmaHost<Window>, FairQueueing>(self.go_back_n::<Window>(|site| site), watch)
+                self.run_as::<RdmaHost<Window>, FairQueueing, O>(self.go_back_n::<Window>(|site| site), watch)
             }
-            _ => self.run_any(watch),
+            _ => self.run_unpublished(watch),
         }
     }
 
-    fn run_as<H: EndHost<Schedule: Windows<H, D, Nobody>>, D: Build<Extension = ExtensionOf<H>>>(
+    /// Through the enums.
+    fn run_unpublished<O: Look>(&self, watch: &Watched<O>) -> (Outcome, Vec<Recording>) {
+        self.run_enums(&|| (watch.look)().recording(), watch.watch)
+    }
+
+    fn run_as<H: EndHost<Schedule: Windows<H, D, O>>, D: Build<Extension = ExtensionOf<H>>, O: Look>(
         &self,
         transport: H::Params,
-        watch: &Watch,
-    ) -> Outcome {
-        self.run_with::<H, D, Nobody>(transport, D::build, || Nobody, watch).0
+        watch: &Watched<O>,
+    ) -> (Outcome, Vec<Recording>) {
+        let (outcome, looked) = self.run_with::<H, D, O>(transport, D::build, watch.look, watch.watch);
+        (outcome, looked.into_iter().map(Look::recording).collect())
     }
 
     /// Hosts with the NICs of the default, go-back-N and control `C`.
-    fn run_rdma<C: Control, D: Build<Extension = C::Extension>>(&self, params: &C::Params, watch: &Watch) -> Outcome {
-        self.run_as::<RdmaHost<C>, D>(self.go_back_n::<C>(|site| C::at(params, site)), watch)
+    fn run_rdma<C: Control, D: Build<Extension = C::Extension>, O: Look>(
+        &self,
+        params: &C::Params,
+        watch: &Watched<O>,
+    ) -> (Outcome, Vec<Recording>) {
+        self.run_as::<RdmaHost<C>, D, O>(self.go_back_n::<C>(|site| C::at(params, site)), watch)
     }
 
     /// Hosts and switches of the HPCC simulator, in either order of ties.
-    fn run_hpcc<C: Control>(&self, params: &C::Params, watch: &Watch) -> Outcome {
+    fn run_hpcc<C: Control, O: Look>(&self, params: &C::Params, watch: &Watched<O>) -> (Outcome, Vec<Recording>) {
+        if O::RECORDS {
+            return self.run_unpublished(watch);
+        }
         let transport = self.go_back_n::<C>(|site| C::at(params, site));
         match self.order {
             Order::Drawn => {
-                self.run_as::<HpccHost<C, NodeByNode<C::Extension>>, HpccSim<C::Extension>>(transport, watch)
+                self.run_as::<HpccHost<C, NodeByNode<C::Extension>>, HpccSim<C::Extension>, O>(transport, watch)
             }
-            Order::Ranked => self.run_as::<HpccHost<C, Ranked<C::Extension>>, HpccSim<C::Extension>>(transport, watch),
+            Order::Ranked => {
+                self.run_as::<HpccHost<C, Ranked<C::Extension>>, HpccSim<C::Extension>, O>(transport, watch)
+            }
             Order::OneByOne => {
-                self.run_as::<HpccHost<C, InOrder<C::Extension>>, HpccSim<C::Extension>>(transport, watch)
+                self.run_as::<HpccHost<C, InOrder<C::Extension>>, HpccSim<C::Extension>, O>(transport, watch)
             }
         }
     }
@@ -192,17 +215,19 @@ impl<'a> Simulation<'a> {
         self.run_enums(&|| None, watch).0
     }
 
-    /// As [`Simulation::run`], and records what is wanted beside: through the enums, so that no other engine is
-    /// compiled for it.
+    /// As [`Simulation::run`], and records what is wanted beside.
     ///
     /// # Panics
     /// If flows are to be explained on more threads than one.
     pub fn record(&self, wanted: &Wanted, watch: &Watch) -> Outcome {
         assert!(wanted.explain.is_empty() || self.threads == 1, "what a flow waits for is followed on one thread");
-        let recorder = || Some(Box::new(Recorder::new(wanted, &self.scenario, &self.graph)));
+        let recorder = || Recorder::new(wanted, &self.scenario, &self.graph);
         let (mut outcome, recorders) = match cfg!(debug_assertions) {
-            true => self.observe_any(recorder, watch),
-            false => self.run_enums(&recorder, watch),
+            true => {
+                let (outcome, recorders) = self.observe_any(recorder, watch);
+                (outcome, recorders.into_iter().map(Look::recording).collect())
+            }
+            false => self.run_published(&Watched { watch, look: &recorder }),
         };
         outcome.recorded = Recorder::conclude(recorders.into_iter().flatten().map(|recorder| *recorder).collect());
         outcome
@@ -430,6 +455,36 @@ macro_rules! run_hosts {
 
 /// What records a partition, if anything does.
 type Recording = Option<Box<Recorder>>;
+
+/// Who looks on through engines of published combinations: nobody, who costs nothing, or what records.
+trait Look: Observer {
+    /// It does: then the many engines of the HPCC simulator's profile are not compiled once more, but run as enums.
+    const RECORDS: bool;
+
+    fn recording(self) -> Recording;
+}
+
+impl Look for Nobody {
+    const RECORDS: bool = false;
+
+    fn recording(self) -> Recording {
+        None
+    }
+}
+
+impl Look for Recorder {
+    const RECORDS: bool = true;
+
+    fn recording(self) -> Recording {
+        Some(Box::new(self))
+    }
+}
+
+/// How far it is, for others; and who looks on.
+struct Watched<'a, O> {
+    watch: &'a Watch,
+    look: &'a dyn Fn() -> O,
+}
 
 /// Runs any hosts with switches of enums.
 struct Enums<'a> {

@@ -1,11 +1,15 @@
 //! Packet-hops per second and peak memory, one line per scenario: the 128-server Clos, and the 1024-server fat tree.
 //!
-//! `bench [--out FILE] [--filter TEXT] [--all] [--threads N] [--ms MILLISECONDS]`; each scenario runs in a process of its own,
-//! so that peak memory is its own. Beside the rows listed here every registered scheme has a short one, `registry/SCHEME`,
-//! shown with `--all` or `--filter registry`.
+//! `bench [--out FILE] [--filter TEXT] [--all] [--threads N] [--ms MILLISECONDS] [--follow SHARE]`; each scenario runs in a
+//! process of its own, so that peak memory is its own. Beside the rows listed here every registered scheme has a short one,
+//! `registry/SCHEME`, shown with `--all` or `--filter registry`. With `--follow 0.01` each runs again with the slowest
+//! hundredth of its flows followed, and says how many times as long that took: the least of five of either, in turn.
 
+use backwater_scenario::Scenario;
 use backwater_schemes::registry::PRESETS;
-use backwater_sim::{Simulation, Watch};
+use backwater_sim::measure::outcome::FlowRow;
+use backwater_sim::record::Wanted;
+use backwater_sim::{Outcome, Simulation, Watch};
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
@@ -127,9 +131,12 @@ struct Options {
     filter: String,
     all: bool,
     out: Option<String>,
+    /// This share of the flows is followed.
+    follow: Option<f64>,
 }
 
-const USAGE: &str = "usage: bench [--filter TEXT] [--all] [--ms N] [--threads N] [--out FILE] [--one ROW]";
+const USAGE: &str =
+    "usage: bench [--filter TEXT] [--all] [--ms N] [--threads N] [--follow SHARE] [--out FILE] [--one ROW]";
 
 impl Options {
     /// Of the arguments; what is wrong with one of them.
@@ -146,6 +153,7 @@ impl Options {
                 "--out" => options.out = Some(value()?),
                 "--threads" => options.threads = number(&name, value()?)?,
                 "--ms" => options.ms = number(&name, value()?)?,
+                "--follow" => options.follow = number(&name, value()?)?,
                 "--one" => options.one = number(&name, value()?)?.filter(|row| *row < rows().count()),
                 _ => return Err(format!("{name}: no such option")),
             }
@@ -158,7 +166,7 @@ impl Options {
 }
 
 fn main() -> ExitCode {
-    let Options { threads, one: row, ms, filter, all, out } = match Options::parse(std::env::args().skip(1)) {
+    let Options { threads, one: row, ms, filter, all, out, follow } = match Options::parse(std::env::args().skip(1)) {
         Ok(options) => options,
         Err(wrong) => {
             eprintln!("{wrong}\n{USAGE}");
@@ -167,7 +175,7 @@ fn main() -> ExitCode {
     };
     let threads = threads.unwrap_or(1);
     if let Some(row) = row {
-        println!("{}", one(row, threads, ms));
+        println!("{}", one(row, threads, ms, follow));
         return ExitCode::SUCCESS;
     }
     let all = all || filter.starts_with(REGISTRY);
@@ -182,6 +190,9 @@ fn main() -> ExitCode {
         if let Some(ms) = ms {
             child.args(["--ms", &ms.to_string()]);
         }
+        if let Some(share) = follow {
+            child.args(["--follow", &share.to_string()]);
+        }
         let output = child.output().expect("this program runs");
         let text = String::from_utf8_lossy(&output.stdout);
         let Ok(row) = serde_json::from_str::<serde_json::Value>(&text) else {
@@ -189,10 +200,11 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         };
         println!(
-            "{scenario:<16}{scheme:<20}{:>14}{:>16.2} M{:>11.0} MB",
+            "{scenario:<16}{scheme:<20}{:>14}{:>16.2} M{:>11.0} MB{}",
             row["packet_hops"],
             row["packet_hops_per_s"].as_f64().unwrap_or(0.0) / 1e6,
             row["peak_rss_mb"].as_f64().unwrap_or(0.0),
+            row["following"].as_f64().map_or(String::new(), |ratio| format!("{ratio:>9.3} x followed")),
         );
         measured.push(row);
     }
@@ -204,7 +216,7 @@ fn main() -> ExitCode {
 }
 
 /// Runs scenario number `i` here and measures it.
-fn one(i: usize, threads: usize, ms: Option<f64>) -> serde_json::Value {
+fn one(i: usize, threads: usize, ms: Option<f64>, follow: Option<f64>) -> serde_json::Value {
     let (name, scheme, workload, duration) = rows().nth(i).expect("a row of the list");
     let duration = ms.map_or(duration.to_string(), |ms| format!("{ms} ms"));
     let (preset, profile) = scheme.split_once('@').unwrap_or((scheme, ""));
@@ -223,6 +235,7 @@ fn one(i: usize, threads: usize, ms: Option<f64>) -> serde_json::Value {
     let start = Instant::now();
     let outcome = simulation.run(&Watch::default());
     let seconds = start.elapsed().as_secs_f64();
+    let peak_rss_mb = peak_rss_mb();
     serde_json::json!({
         "scenario": name,
         "scheme": scheme,
@@ -230,12 +243,34 @@ fn one(i: usize, threads: usize, ms: Option<f64>) -> serde_json::Value {
         "packet_hops": outcome.packet_hops,
         "packet_hops_per_s": outcome.packet_hops as f64 / seconds,
         "seconds": seconds,
-        "peak_rss_mb": peak_rss_mb(),
+        "peak_rss_mb": peak_rss_mb,
+        "following": follow.map(|share| following(scenario, share, &outcome)),
         "digest": outcome.digest.whole,
         "retransmitted": outcome.retransmitted.iter().map(|n| *n as u64).sum::<u64>(),
         "timeouts": outcome.timeout_reasons,
         "dropped": outcome.drops.iter().map(|d| d.packets.iter().sum::<u64>()).sum::<u64>(),
     })
+}
+
+/// How many times as long a run takes with this share of its flows followed, the slowest.
+fn following(scenario: &Scenario, share: f64, outcome: &Outcome) -> f64 {
+    let mut flows: Vec<FlowRow> = outcome.flows().filter(|row| row.slowdown.is_finite()).collect();
+    flows.sort_by(|a, b| b.slowdown.total_cmp(&a.slowdown));
+    flows.truncate((flows.len() as f64 * share).ceil() as usize);
+    let explain = flows.iter().map(|row| (row.flow.id, row.received)).collect();
+    let wanted = Wanted { explain, events: None };
+    let simulation = Simulation::new(scenario, 1);
+    let timed = |run: &dyn Fn() -> Outcome| {
+        let start = Instant::now();
+        assert_eq!(run().digest, outcome.digest, "who looks on changes nothing");
+        start.elapsed().as_secs_f64()
+    };
+    let pair = || {
+        let plain = timed(&|| simulation.run(&Watch::default()));
+        (plain, timed(&|| simulation.record(&wanted, &Watch::default())))
+    };
+    let (plain, followed) = (0..5).map(|_| pair()).reduce(|a, b| (a.0.min(b.0), a.1.min(b.1))).expect("five pairs");
+    followed / plain
 }
 
 /// Peak resident memory of this process, from the kernel's accounting; 0 where there is none.

@@ -181,6 +181,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> End
     }
 
     fn timer(&mut self, w: &mut Around<T::Params, S, impl FnMut(Instant, Finished), impl Observer>, number: u16) {
+        w.observer.woke(w.now, self.port.id as usize);
         // In order events of timers of the NIC still come that it has set anew since: they find nothing due.
         let of_nic = !S::IN_ORDER || number == self.nic.timer_number() && self.nic.next_timer() <= w.now;
         let mut due = of_nic;

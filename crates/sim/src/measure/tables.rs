@@ -4,7 +4,7 @@ use crate::measure::outcome::Outcome;
 use crate::measure::summary::bins;
 use crate::net::pause_census::Pauses;
 use crate::record::events::{Event, What};
-use crate::record::journeys::{Wait, Why};
+use crate::record::waits::{Wait, Why};
 use backwater_types::DropReason;
 use serde_json::{Value, json};
 use std::collections::HashMap;

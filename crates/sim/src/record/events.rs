@@ -200,6 +200,7 @@ impl Events {
 
     pub(crate) fn host_settled(&mut self, _now: Instant, _host: usize, _stand: &dyn Fn(u32, u32) -> Stand) {}
 
+    #[inline(never)]
     pub(crate) fn host_sent(&mut self, now: Instant, host: usize, packet: &Packet) {
         if packet.kind == Kind::Data && packet.has(flags::CE) {
             let (queue, flow) = (Some(packet.upstream_queue), Some(packet.flow));
@@ -209,12 +210,14 @@ impl Events {
 
     pub(crate) fn host_received(&mut self, _now: Instant, _host: usize, _packet: &Packet) {}
 
+    #[inline(never)]
     pub(crate) fn enqueued(&mut self, _now: Instant, switch: usize, _joined: Joined, packet: &Packet) {
         if packet.kind == Kind::Data && packet.has(flags::CE) {
             self.marked_before.insert((switch, packet.flow, packet.seq));
         }
     }
 
+    #[inline(never)]
     pub(crate) fn departed(&mut self, now: Instant, switch: usize, port: PortId, packet: &Packet, sent: &Departed) {
         if let Some(frame) = packet.control() {
             self.sent(now, switch, port, frame);

@@ -5,15 +5,19 @@
 //! again, with the flows that turned out slow named. It costs nothing where nobody asks, and memory by what is asked
 //! for.
 
+mod asked;
 pub mod events;
-pub mod journeys;
+mod journeys;
 mod pausers;
 pub mod rates;
+pub mod waits;
 
 use crate::observe::{Joined, Observer, Stand};
+use crate::record::asked::Asked;
 use crate::record::events::{Event, Events, EventsWanted};
-use crate::record::journeys::{Journeys, Wait};
+use crate::record::journeys::Journeys;
 use crate::record::rates::{Rate, Rates};
+use crate::record::waits::Wait;
 use crate::workload::Flow;
 use backwater_dataplane::{Departed, Readings};
 use backwater_scenario::Scenario;
@@ -76,7 +80,7 @@ impl Recorder {
         let explained = !wanted.explain.is_empty();
         Recorder {
             journeys: explained.then(|| Journeys::new(&wanted.explain, scenario, graph)),
-            rates: explained.then(|| Rates::new(wanted.explain.iter().map(|(flow, _)| *flow), scenario)),
+            rates: explained.then(|| Rates::new(Asked::new(&wanted.explain), scenario)),
             events: wanted.events.map(|wanted| Events::new(wanted, graph.hosts)),
         }
     }
@@ -106,24 +110,25 @@ macro_rules! tell {
     }};
 }
 
-// Out of line: the engines that may be looked on are many.
+// What is called for every packet looks, in line, whether there is anything to do; the rest is out of line, as the
+// engines that may be looked on are many.
 impl Observer for Recorder {
     #[inline(never)]
     fn flow_started(&mut self, now: Instant, flow: &Flow, slot: u32) {
         tell!(self, flow_started(now, flow, slot));
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn host_settled(&mut self, now: Instant, host: usize, stand: &dyn Fn(u32, u32) -> Stand) {
         tell!(self, host_settled(now, host, stand));
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn host_sent(&mut self, now: Instant, host: usize, packet: &Packet) {
         tell!(self, host_sent(now, host, packet));
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn host_received(&mut self, now: Instant, host: usize, packet: &Packet) {
         tell!(self, host_received(now, host, packet));
         if let Some(rates) = &mut self.rates {
@@ -131,12 +136,12 @@ impl Observer for Recorder {
         }
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn enqueued(&mut self, now: Instant, switch: usize, joined: Joined, packet: &Packet) {
         tell!(self, enqueued(now, switch, joined, packet));
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn departed(&mut self, now: Instant, switch: usize, port: PortId, packet: &Packet, sent: &Departed) {
         tell!(self, departed(now, switch, port, packet, sent));
     }
@@ -162,11 +167,11 @@ impl Observer for Recorder {
     }
 
     #[inline(never)]
-    fn woke(&mut self, now: Instant, switch: usize) {
-        tell!(self, woke(now, switch));
+    fn woke(&mut self, now: Instant, node: usize) {
+        tell!(self, woke(now, node));
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn settled(&mut self, now: Instant, switch: usize, plane: &dyn Readings) {
         tell!(self, settled(now, switch, plane));
     }

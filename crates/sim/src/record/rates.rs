@@ -7,6 +7,7 @@
 //! A flow begins with intervals as long as the period of `measure.links`, or 1 us, and takes intervals twice as long
 //! whenever it has more than [`INTERVALS_MAX`]: 256 x 16 B = 4 KB a flow, 80 MB for 20,000.
 
+use crate::record::asked::Asked;
 use backwater_scenario::Scenario;
 use backwater_types::{Duration, Instant, Kind, Packet};
 use std::collections::BTreeMap;
@@ -30,8 +31,7 @@ pub struct Rate {
 /// Counts for the flows asked for.
 #[derive(Clone, Debug)]
 pub(crate) struct Rates {
-    /// `[flow / 64]`: bits of these.
-    asked: Vec<u64>,
+    asked: Asked,
     /// Of a data packet, with what it carries beside them; bytes.
     headers: u64,
     period: Duration,
@@ -48,26 +48,15 @@ struct Arrivals {
 
 impl Rates {
     /// Of these flows.
-    pub(crate) fn new(flows: impl Iterator<Item = u32>, scenario: &Scenario) -> Rates {
-        let mut asked = Vec::new();
-        for flow in flows {
-            let word = flow as usize / 64;
-            asked.resize(asked.len().max(word + 1), 0);
-            asked[word] |= 1 << (flow % 64);
-        }
+    pub(super) fn new(asked: Asked, scenario: &Scenario) -> Rates {
         let links = scenario.measure.links;
         let period = if links > Duration::ZERO { links } else { Duration::from_us(1) };
         Rates { asked, headers: scenario.host.headers().0, period, flows: BTreeMap::new() }
     }
 
     #[inline(always)]
-    fn is_asked(&self, flow: u32) -> bool {
-        self.asked.get(flow as usize / 64).is_some_and(|word| word >> (flow % 64) & 1 == 1)
-    }
-
-    #[inline(always)]
     pub(crate) fn host_received(&mut self, now: Instant, packet: &Packet) {
-        if packet.kind == Kind::Data && self.is_asked(packet.flow) {
+        if packet.kind == Kind::Data && self.asked.has(packet.flow) {
             self.add(now, packet);
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::common::{node, scenario};
 use backwater_sim::record::events::{EventsWanted, What};
-use backwater_sim::record::journeys::{Wait, Why};
+use backwater_sim::record::waits::{Wait, Why};
 use backwater_sim::record::{Recorded, Wanted};
 use backwater_sim::{Outcome, Simulation, Watch};
 use backwater_types::{Duration, Instant};

@@ -5,7 +5,7 @@ use crate::conformance::faults::{crowd, lossy};
 use crate::conformance::registry::{Subject, all, each, profiled};
 use backwater_scenario::Scenario;
 use backwater_sim::record::Wanted;
-use backwater_sim::record::journeys::{Wait, Why};
+use backwater_sim::record::waits::{Wait, Why};
 use backwater_sim::{Outcome, Simulation, Watch};
 use backwater_types::Instant;
 use std::collections::BTreeMap;
