@@ -122,7 +122,7 @@ def measure(page: Path, browser: str) -> None:
 def main() -> None:
     browser = chromium.find()
     if browser is None:
-        sys.exit("no Chromium: set $CHROMIUM or put chromium, chromium-browser or google-chrome in PATH")
+        sys.exit(chromium.NONE)
     if len(sys.argv) > 1:
         measure(Path(sys.argv[1]), browser)
         return

@@ -17,6 +17,7 @@ from typing import Any
 
 import websocket
 
+NONE = "no Chromium: set $CHROMIUM or put chromium, chromium-browser or google-chrome in PATH"
 FLAGS = [
     "--headless=new",
     "--no-sandbox",

@@ -6,12 +6,13 @@ import contextlib
 import io
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 import backwater
+import chromium
 from backwater.cli import main
 from backwater.disk import sha256
 from backwater.hpcc import importer
@@ -116,3 +117,12 @@ def bare_run(place: Path) -> Run:
 
 def command(*arguments: object) -> list[str]:
     return [sys.executable, "-m", "backwater", *map(str, arguments)]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[chromium.Page]:
+    """A page of a real browser, where there is one."""
+    if (program := chromium.find()) is None:
+        pytest.skip(chromium.NONE)
+    with chromium.browser(program) as page:
+        yield page

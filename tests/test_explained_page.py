@@ -12,7 +12,6 @@ import signal
 import subprocess
 import time
 import zlib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +26,6 @@ from backwater.show import explained as words
 from backwater.show import flows
 from conftest import ROOT, Cli
 from test_report import embedded, series
-
-BROWSER = chromium.find()
 
 
 @pytest.fixture
@@ -241,14 +238,6 @@ def test_of_many_flows_the_slowest_are_on_the_page(linked: Results, monkeypatch:
     assert shown["flow"] == found.flows["flow"].to_pylist()[:10]
     assert shown["left_out"] == found.flows.num_rows - 10
     assert len(unpacked(shown)) == 10
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[chromium.Page]:
-    if BROWSER is None:
-        pytest.skip("no Chromium: set $CHROMIUM or put chromium, chromium-browser or google-chrome in PATH")
-    with chromium.browser(BROWSER) as page:
-        yield page
 
 
 def open_page(browser: chromium.Page, page: Path) -> None:

@@ -6,7 +6,6 @@ import base64
 import json
 import re
 import zlib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,6 @@ import pytest
 import chromium
 from backwater import Experiment, Results
 from backwater.show import figures, network, report
-
-BROWSER = chromium.find()
 
 
 def embedded(page: Path) -> dict[str, Any]:
@@ -109,14 +106,6 @@ def test_figures_are_drawn_in_the_papers_form(results: Results) -> None:
 def test_a_run_without_samples_still_gives_a_page(smoke: Path) -> None:
     done = Experiment(smoke, **{"measure.sample": "0 us"}).run()
     assert embedded(done.path / "report.html")["runs"][0]["buffer"] == {"value": [], "share": []}
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[chromium.Page]:
-    if BROWSER is None:
-        pytest.skip("no Chromium: set $CHROMIUM or put chromium, chromium-browser or google-chrome in PATH")
-    with chromium.browser(BROWSER) as page:
-        yield page
 
 
 def series(browser: chromium.Page, chart: str) -> dict[str, list[tuple[float, float]]]:

@@ -19,9 +19,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from backwater._core import InputError
 from backwater.compute.computation import Computation, Values, duration, number, rate, size, whole
 from backwater.compute.hashed_queues import flow_collides
+from backwater.ranges import within
 
 PACKET_LEAST = 64
 """The smallest packet, bytes: as many of it as the buffer holds may a flow have."""
@@ -83,8 +83,7 @@ class Switch:
             ("--buffer", self.buffer, 1e3, 1e12),
             ("--cell", self.cell, 1, 9216),
         ):
-            if not low <= value <= high:
-                raise InputError(f"{option} {value:g}: expected {low:g} to {high:g}")
+            within(option, value, low, high)
 
     @property
     def capacity(self) -> float:

@@ -31,6 +31,7 @@ from rich.table import Table
 
 from backwater import _core
 from backwater._core import InputError
+from backwater.ranges import plain, within
 from backwater.terminal import size, some, span
 
 SIZES = ("B", "KB", "MB", "GB", "TB", "KiB", "MiB", "GiB", "TiB")
@@ -94,8 +95,7 @@ class Pool:
             ("--pmax", self.pmax, 0.001, 1.0, plain),
             *(("--alpha", alpha, 2.0**-10, 2.0**10, plain) for alpha in self.alphas),
         ):
-            if not low <= value <= high:
-                raise InputError(f"{option} {show(value)}: expected {show(low)} to {show(high)}")
+            within(option, value, low, high, show)
         if len(self.alphas) not in (1, self.queues):
             raise InputError(f"--alphas {self.alphas_text}: expected one, or one for each of {self.queues} queues")
         if self.capacity_bps is not None and not self.rate_bps <= self.capacity_bps <= self.rate_bps * self.ports:
@@ -461,7 +461,3 @@ def exact(value: float) -> str:
 def rate(value: float) -> str:
     scale, unit = next((one for one in ((1e9, "Gbps"), (1e6, "Mbps"), (1e3, "Kbps")) if value >= one[0]), (1.0, "bps"))
     return f"{value / scale:g} {unit}"
-
-
-def plain(value: float) -> str:
-    return f"{value:g}"

@@ -24,6 +24,7 @@ from rich.table import Table
 from backwater import _core
 from backwater._core import InputError
 from backwater.judge.measured import as_number
+from backwater.ranges import within
 from backwater.results import Run
 from backwater.terminal import count, size, span
 
@@ -83,8 +84,7 @@ class Switch:
             ("--load-factor", self.load_factor, 0.01, 1.0),
             ("--packet", self.packet_bytes, CELL, 9216),
         ):
-            if not low <= value <= high:
-                raise InputError(f"{option} {value:g}: expected {low:g} to {high:g}")
+            within(option, value, low, high)
         if self.queues % self.groups:
             raise InputError(f"--groups {self.groups}: expected a divisor of the {self.queues} queues")
         if self.normal_queues < 1:

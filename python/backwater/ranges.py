@@ -1,0 +1,21 @@
+"""Ranges of what is asked for on the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from backwater._core import InputError
+
+
+def plain(value: float) -> str:
+    return f"{value:g}"
+
+
+def within(option: str, value: float, low: float, high: float, show: Callable[[float], str] = plain) -> None:
+    """Takes an option's value from `low` to `high`.
+
+    # Errors
+    `InputError` naming the option, the value and what is allowed.
+    """
+    if not low <= value <= high:
+        raise InputError(f"{option} {show(value)}: expected {show(low)} to {show(high)}")
