@@ -188,8 +188,7 @@ impl Journeys {
         if self.asked.has(flow.id) {
             let host = usize::from(flow.src);
             let number = self.number(host, 0);
-            let seen = self.look(number, flow.at, flow.id, None);
-            let (slot, stand) = (slot, Stand::Blocked);
+            let (seen, stand) = (self.look(number, flow.at, flow.id, None), Stand::Blocked);
             let source = Source { flow: flow.id, slot, seen, stand, all_sent: false, parts: Vec::new() };
             self.sources[host].push(source);
             self.concern.flows.push(flow.id);
@@ -304,13 +303,11 @@ impl Journeys {
     #[inline(never)]
     fn count(&mut self, now: Instant, number: usize, next: Sent) {
         let (last, class) = self.last(number);
-        let is_host = number < self.sources.len();
-        if is_host {
+        if number < self.sources.len() {
             self.settle_paced(now, number);
         }
         self.ports[number].last = next;
-        let line = &mut self.lines[number];
-        let span = line.turns.count(last, class, now);
+        let span = self.lines[number].turns.count(last, class, now);
         if last.queue.is_some() && self.asked.has(last.flow) {
             let line = &mut self.lines[number];
             for journey in line.waiting.iter_mut().filter(|journey| journey.name.flow == last.flow) {
