@@ -83,7 +83,8 @@ audit: $(TOOLS)/bin/cargo-deny ## licences, sources and versions of crates; advi
 sbom: $(TOOLS)/bin/cargo-cyclonedx $(TOOLS)/python $(VENV)/.packages ## bills of materials (CycloneDX), Rust and Python, into target/sbom
 	mkdir -p target/sbom
 	$(TOOLS)/bin/cargo-cyclonedx cyclonedx --manifest-path crates/python/Cargo.toml --format json --override-filename backwater-rust
-	mv crates/*/backwater-rust.json target/sbom/
+	mv crates/python/backwater-rust.json target/sbom/ # What the module is made of; the others are each part of it.
+	rm -f crates/*/backwater-rust.json
 	$(TOOLS)/python/bin/cyclonedx-py requirements requirements.lock --of JSON -o target/sbom/backwater-python.json
 
 format: $(VENV)/.packages ## format everything
