@@ -18,6 +18,7 @@ import faults
 from backwater import Experiment, InputError, Results, _core, cli, sweep, writer
 from backwater.show import figures
 from backwater.staging import Staging, partial
+from backwater.store import NAME
 from conftest import SMOKE, Cli, command
 
 ENDLESS = """
@@ -186,7 +187,7 @@ def test_an_interrupted_reproduction_is_gone_on_from(tmp_path: Path, cli: Cli) -
     both = json.loads((tmp_path / "claims.json").read_text())
     assert both[: len(first)] == first
     assert len(both) > len(first) > 0
-    assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == names
+    assert sorted(path.name for path in (tmp_path / "runs").iterdir()) == [NAME, *names]
     assert "not run again" not in cli(*words).stdout, "all of it anew"
     assert len(list((tmp_path / "runs").iterdir())) == 2 * len(names)
 

@@ -10,8 +10,8 @@ import json
 import os
 import shlex
 import tempfile
-import time
 import weakref
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,11 +20,11 @@ from backwater import _core, deadlock, disk, results, sweep
 from backwater.compute.registry import SCHEMAS
 from backwater.events import Wanted
 from backwater.judge import claims
-from backwater.results import FORMAT, digest_of
+from backwater.making import Making, make
 from backwater.show import report
 from backwater.signals import Stop
+from backwater.store import Store
 from backwater.toml_text import toml_value
-from backwater.writer import Writer, build
 
 
 class Results(results.Results):
@@ -129,8 +129,11 @@ class Experiment:
         threads: int | None = None,
         force: bool = False,
         watch: sweep.Watch | None = None,
+        store: str | os.PathLike[str] | None = None,
     ) -> Results:
         """Runs it and writes its directory; without `out`, into a temporary one that lives as long as the results.
+
+        Runs that are in the directory `store` are not simulated again, and those that are not are put there.
 
         Interrupted, it keeps what was done, in `Results.path`: then `Results.interrupted` is True, and the same again
         goes on from there.
@@ -138,12 +141,13 @@ class Experiment:
         # Errors
         `InputError` when `out` exists or cannot be written, and when claims or page cannot; then the runs are there.
         """
-        done = self.simulate(out, threads=threads, force=force, watch=watch)
+        done = self.simulate(out, threads=threads, force=force, watch=watch, store=store)
         if not done.interrupted:
             try:
                 done.report()
             except _core.InputError as error:
-                raise _core.InputError(f"{error}\n{kept(len(done.runs), len(done.runs), done.path)}") from error
+                n = len(done.runs)
+                raise _core.InputError(f"{error}\n{n} of {n} runs were finished and are kept in {done.path}") from error
         return done
 
     def simulate(
@@ -155,6 +159,7 @@ class Experiment:
         watch: sweep.Watch | None = None,
         stop: Stop | None = None,
         events: dict[str, Wanted] | None = None,
+        store: str | os.PathLike[str] | None = None,
     ) -> Results:
         """As `run`, without claims, figures and page: `Results.report` makes them.
 
@@ -165,83 +170,29 @@ class Experiment:
             temporary = Path(tempfile.mkdtemp(prefix="backwater-"))
             disk.scratches.add(temporary)
             try:
-                done = self.simulate(temporary / self.path.stem, threads=threads, watch=watch, stop=stop, events=events)
+                done = self.simulate(
+                    temporary / self.path.stem, threads=threads, watch=watch, stop=stop, events=events, store=store
+                )
             except BaseException:
                 disk.forget(temporary)
                 raise
             weakref.finalize(done, disk.forget, temporary)
             return done
-        return self._write(Path(out), number, force, watch or sweep.Watch(), stop or Stop(), events or {})
+        making = self.making(Path(out), force=force, events=events, store=None if store is None else Store(Path(store)))
+        make([making], number, watch or sweep.Watch(), stop or Stop())
+        if making.place is None:
+            raise KeyboardInterrupt
+        return Results(making.place)
 
-    def _write(
-        self, out: Path, threads: int, force: bool, watch: sweep.Watch, stop: Stop, events: dict[str, Wanted]
-    ) -> Results:
-        jobs = sweep.jobs_of(self.plan)
-        for job in jobs:
-            job.events = events.get(job.label)
-        writer = Writer(out, self.scenarios, force=force)
-        began = time.perf_counter()
-
-        def done() -> list[sweep.Job]:
-            return [job for job in jobs if job.state == "done"]
-
-        def record(*, complete: bool = False, interrupted: bool = True) -> None:
-            timing = self._timing(done(), time.perf_counter() - began)
-            writer.record(self._manifest(done(), out, complete=complete, interrupted=interrupted), timing)
-
-        try:
-            for job in jobs:
-                if job.label in writer.finished:
-                    job.take(writer.finished[job.label], writer.timings.get(job.label, {}))
-                    watch.on_found(job)
-            record()
-            ended = sweep.execute(jobs, writer, threads, watch, stop, record)
-            if not done():
-                raise KeyboardInterrupt
-            if ended:
-                record(complete=all(job.summary["complete"] for job in jobs), interrupted=False)
-        except (_core.InputError, sweep.SimulatorError) as failure:
-            if not done():
-                writer.close()
-                raise
-            place = writer.commit(interrupted=True)
-            raise type(failure)(f"{failure}\n{kept(len(done()), len(jobs), place)}") from failure
-        except BaseException:
-            writer.close()
-            raise
-        return Results(writer.commit(interrupted=not ended))
-
-    def _timing(self, done: list[sweep.Job], wall_s: float) -> dict[str, Any]:
-        """Wall clock and memory, which are outside what the digest covers."""
-        hops = sum(job.summary["packet_hops"] for job in done)
-        return {
-            "wall_s": round(wall_s, 4),
-            "packet_hops": hops,
-            "packet_hops_per_s": round(hops / wall_s) if wall_s > 0 else None,
-            "threads": max((job.threads for job in done), default=0),
-            "processors": _core.processors(),
-            "peak_rss_mb": sweep.peak_rss_mb(),
-            "runs": [job.timing() for job in done],
-        }
-
-    def _manifest(self, done: list[sweep.Job], out: Path, *, complete: bool, interrupted: bool) -> dict[str, Any]:
-        return {
-            "format": FORMAT,
-            "name": self.name,
-            "description": self.plan["description"],
-            "version": _core.version,
-            "build": build(),
-            "seed": self.plan["runs"][0]["scenario"]["seed"],
-            "scale": self.scale,
-            "digest": digest_of([job.digest for job in done]),
-            "command": self.command(None if out.parent in disk.scratches else out),
-            "complete": complete,
-            "interrupted": interrupted,
-            "figure": self.plan["figure"],
-            "expect": self.plan["expect"],
-            "runs": [job.entry() for job in done],
-        }
-
-
-def kept(done: int, planned: int, place: Path) -> str:
-    return f"{done} of {planned} runs were finished and are kept in {place}"
+    def making(
+        self,
+        out: Path,
+        *,
+        force: bool = False,
+        events: dict[str, Wanted] | None = None,
+        store: Store | None = None,
+        made: Callable[[Path], None] = lambda _: None,
+    ) -> Making:
+        """Its directory, to be made; `made` hears when all runs are there."""
+        command = self.command(None if out.parent in disk.scratches else out)
+        return Making(self.plan, self.name, command, out, force=force, events=events, store=store, made=made)

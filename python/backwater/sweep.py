@@ -1,7 +1,9 @@
-"""Runs a plan: several runs at a time, one thread each, while processors and memory allow.
+"""Runs plans: several runs at a time, one thread each, while processors and memory allow.
 
 Neither the order of completion nor the number of threads changes a byte of the results. Each run is written and
-recorded as soon as it ends, so a plan holds no more than the runs in progress, and nothing that ended is lost.
+recorded as soon as it ends, so a plan holds no more than the runs in progress, and nothing that ended is lost. The
+first runs of a plan start while the last of the one before still run, and what was run under another name is not run
+again.
 """
 
 from __future__ import annotations
@@ -13,9 +15,9 @@ import resource
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 from backwater import _core, events
 from backwater.compute import running
@@ -37,7 +39,7 @@ class SimulatorError(Exception):
     """The simulator failed where only a bug of ours can make it fail."""
 
 
-@dataclass
+@dataclass(eq=False)
 class Job:
     """One run of a plan, from waiting to written."""
 
@@ -57,6 +59,10 @@ class Job:
     files: dict[str, str] = field(default_factory=dict)
     told: str = ""
     """What there is to say of its events."""
+    plan: str = ""
+    """Whose run it is, where several plans run together."""
+    key: str = ""
+    """What a store knows it by; equal for runs that are the same under other names."""
 
     def take(self, run: Run, timing: dict[str, Any]) -> None:
         """This run was finished before; its timing is known if it was written."""
@@ -75,13 +81,18 @@ class Job:
         return max(1.0, float(self.estimate["packet_hops"]))
 
     @property
+    def shown(self) -> str:
+        """What it is called among all."""
+        return f"{self.plan}: {self.label}" if self.plan else self.label
+
+    @property
     def scenario_json(self) -> str:
         return json.dumps(self.scenario)
 
     @property
     def share_done(self) -> float:
         """0 to 1, by simulated time."""
-        if self.state in ("done", "skipped", "writing"):
+        if self.state not in ("waiting", "running"):
             return 1.0
         if self.run is None:
             return 0.0
@@ -134,9 +145,28 @@ def jobs_of(plan: dict[str, Any]) -> list[Job]:
     return jobs
 
 
-def execute(
-    jobs: list[Job], writer: Writer, threads: int, watch: Watch, stop: Stop, record: Callable[[], None]
-) -> bool:
+class Batch(Protocol):
+    """The runs of one plan, and the directory that they go into."""
+
+    jobs: list[Job]
+
+    @property
+    def writer(self) -> Writer: ...
+
+    def open(self, watch: Watch) -> None:
+        """Before the first of them starts: takes what was finished before."""
+
+    def stored(self, job: Job) -> bool:
+        """Takes a run from the store, if it is there."""
+
+    def record(self, job: Job) -> None:
+        """Says that it is written."""
+
+    def finish(self) -> None:
+        """All of them ended."""
+
+
+def execute(batches: Sequence[Batch], threads: int, watch: Watch, stop: Stop) -> bool:
     """Runs all jobs that wait, and records each that ends; True if every one ran to its end.
 
     False after Ctrl-C or where `stop` wants it: what was done by then is written.
@@ -144,69 +174,133 @@ def execute(
     # Errors
     `InputError` when the disk refuses, `SimulatorError` when the simulator fails. Runs written before that stay.
     """
-    waiting = [job for job in jobs if job.state == "waiting"]
-    together = max(1, min(threads, len(waiting)))
-    for job in waiting:
-        job.threads = max(1, threads // together)
+    return Sweep(batches, threads, watch, stop).execute()
 
-    ends: queue.SimpleQueue[tuple[Job, BaseException | None]] = queue.SimpleQueue()
-    active: list[Job] = []
-    stopped: BaseException | None = None
 
-    def wind_down(reason: BaseException) -> None:
-        nonlocal stopped
-        stopped = stopped or reason
-        for job in waiting:
+Ends = queue.SimpleQueue[tuple[Batch, Job, Literal["ran", "written"] | BaseException]]
+"""What became of runs; one that ran has freed its processor."""
+
+
+class Sweep:
+    """Plans in progress: what waits, what runs, and why it stops."""
+
+    def __init__(self, batches: Sequence[Batch], threads: int, watch: Watch, stop: Stop) -> None:
+        self.closed = list(batches)
+        """Plans of which nothing has started."""
+        self.jobs = [job for batch in batches for job in batch.jobs]
+        self.threads, self.watch, self.stop = threads, watch, stop
+        self.waiting: list[tuple[Batch, Job]] = []
+        self.active: list[tuple[Batch, Job]] = []
+        self.together = 1
+        """Runs that go side by side."""
+        self.ends: Ends = queue.SimpleQueue()
+        self.stopped: BaseException | None = None
+
+    def execute(self) -> bool:
+        while self.closed or self.waiting or self.active:
+            try:
+                if self.stop.is_wanted() and self.stopped is None:
+                    self.wind_down(KeyboardInterrupt())
+                if self.stop.is_due():
+                    for _, job in self.active:
+                        job.state = "skipped"
+                    break
+                self.start_more()
+                self.hear()
+            except KeyboardInterrupt as interrupt:
+                if isinstance(self.stopped, KeyboardInterrupt):
+                    raise  # Asked twice: do not even write.
+                self.wind_down(interrupt)
+            except (_core.InputError, SimulatorError) as error:
+                self.wind_down(error)
+        if self.stopped is None:
+            return True
+        if isinstance(self.stopped, KeyboardInterrupt):
+            return False
+        raise self.stopped
+
+    def wind_down(self, reason: BaseException) -> None:
+        self.stopped = self.stopped or reason
+        for _, job in self.waiting:
             job.state = "skipped"
-        waiting.clear()
-        for job in active:
+        self.closed.clear()
+        self.waiting.clear()
+        for _, job in self.active:
             if (run := job.run) is not None:
                 run.cancel()
 
-    while waiting or active:
-        try:
-            if stop.is_wanted() and stopped is None:
-                wind_down(KeyboardInterrupt())
-            if stop.is_due():
-                for job in active:
-                    job.state = "skipped"
-                break
-            while waiting and len(active) < together and fits(waiting[0], active):
-                job = waiting.pop(0)
-                job.state, job.started = "skipped", time.perf_counter()
-                job.run = start(job)
-                job.state = "running"
-                active.append(job)
-                threading.Thread(target=follow, args=(job, writer, ends), daemon=True).start()
-                watch.on_start(job)
-            try:
-                job, error = ends.get(timeout=POLL_S if stopped is None else POLL_S / 10)
-            except queue.Empty:
-                if stopped is None:
-                    watch.on_tick(jobs)
+    def start_more(self) -> None:
+        """Starts what there are processors and memory for."""
+        while self.stopped is None and self.has_processor() and (chosen := self.next()) is not None:
+            batch, job = chosen
+            if not fits(job, [other for _, other in self.active]):
+                return
+            self.waiting.remove(chosen)
+            job.state, job.started = "skipped", time.perf_counter()
+            if batch.stored(job):
+                self.done(batch, job, self.watch.on_found)
                 continue
-            active.remove(job)
-            try:
-                if error is not None:
-                    raise error
-                job.state = "done"
-                record()
-            except BaseException:
-                job.state = "skipped"
-                raise
-            watch.on_done(job)
-        except KeyboardInterrupt as interrupt:
-            if isinstance(stopped, KeyboardInterrupt):
-                raise  # Asked twice: do not even write.
-            wind_down(interrupt)
-        except (_core.InputError, SimulatorError) as error:
-            wind_down(error)
+            job.run = start(job)
+            job.state = "running"
+            self.active.append(chosen)
+            threading.Thread(target=follow, args=(batch, job, self.ends), daemon=True).start()
+            self.watch.on_start(job)
 
-    if stopped is None:
-        return True
-    if isinstance(stopped, KeyboardInterrupt):
-        return False
-    raise stopped
+    def has_processor(self) -> bool:
+        """Whether one more may run. With several threads one may while another is written, which mostly waits."""
+        busy = self.active if self.together == 1 else [job for _, job in self.active if job.state == "running"]
+        return len(busy) < self.together
+
+    def next(self) -> tuple[Batch, Job] | None:
+        """The first that waits, in the order of plans; one that runs at the moment under another name waits for it."""
+        while True:
+            running = {job.key for _, job in self.active} - {""}
+            chosen = next((pair for pair in self.waiting if pair[1].key not in running), None)
+            if chosen is not None or not self.closed:
+                return chosen
+            batch = self.closed.pop(0)
+            batch.open(self.watch)
+            left = [job for job in batch.jobs if job.state == "waiting"]
+            self.waiting += [(batch, job) for job in left]
+            self.share_threads()
+            if not left:
+                batch.finish()
+
+    def share_threads(self) -> None:
+        """Of few runs each has several."""
+        left = len(self.waiting) + len(self.active) + sum(len(batch.jobs) for batch in self.closed)
+        self.together = max(1, min(self.threads, left))
+        for _, job in self.waiting:
+            job.threads = max(1, self.threads // self.together)
+
+    def hear(self) -> None:
+        """Waits a moment for a run to be written."""
+        if not self.active:
+            return
+        try:
+            batch, job, news = self.ends.get(timeout=POLL_S if self.stopped is None else POLL_S / 10)
+        except queue.Empty:
+            if self.stopped is None:
+                self.watch.on_tick(self.jobs)
+            return
+        if news == "ran":
+            return
+        self.active = [pair for pair in self.active if pair[1] is not job]
+        if isinstance(news, BaseException):
+            job.state = "skipped"
+            raise news
+        self.done(batch, job, self.watch.on_done)
+
+    def done(self, batch: Batch, job: Job, tell: Callable[[Job], None]) -> None:
+        job.state = "done"
+        try:
+            batch.record(job)
+        except BaseException:
+            job.state = "skipped"
+            raise
+        tell(job)
+        if self.stopped is None and all(job.state == "done" for job in batch.jobs):
+            batch.finish()
 
 
 def threads_of(asked: object) -> int:
@@ -240,8 +334,8 @@ def start(job: Job) -> _core.Run | running.Computing:
     return guarded(job, lambda: _core.start(job.scenario_json, job.threads, events=wanted.asked))
 
 
-def follow(job: Job, writer: Writer, ends: queue.SimpleQueue[tuple[Job, BaseException | None]]) -> None:
-    """Waits for a run and writes it."""
+def follow(batch: Batch, job: Job, ends: Ends) -> None:
+    """Waits for a run and writes it; says so when it has run, and when it is written."""
     try:
         run = job.run
         assert run is not None, "started before it is followed"
@@ -249,18 +343,19 @@ def follow(job: Job, writer: Writer, ends: queue.SimpleQueue[tuple[Job, BaseExce
             pass
         job.wall_s = time.perf_counter() - job.started
         job.state = "writing"
+        ends.put((batch, job, "ran"))
         outcome = guarded(job, lambda: run.outcome())
         job.run = None
         job.digest, job.digests = outcome.digest, json.loads(outcome.digests())
-        job.summary, job.files = writer.write_run(job.label, job.scenario, outcome)
+        job.summary, job.files = batch.writer.write_run(job.label, job.scenario, outcome)
         if job.events is not None and isinstance(outcome, _core.Outcome):
             job.told = events.write(outcome, job.label, job.summary["sim_time_ps"], job.events)
         del outcome
-        ends.put((job, None))
+        ends.put((batch, job, "written"))
     except (_core.InputError, SimulatorError) as error:
-        ends.put((job, error))
+        ends.put((batch, job, error))
     except BaseException as error:  # Whatever it is, the main thread decides.
-        ends.put((job, SimulatorError(f"run '{job.label}': {type(error).__name__}: {error}")))
+        ends.put((batch, job, SimulatorError(f"run '{job.label}': {type(error).__name__}: {error}")))
 
 
 def guarded(job: Job, call: Callable[[], T]) -> T:

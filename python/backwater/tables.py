@@ -1,7 +1,8 @@
 """Outcome columns to Parquet and back.
 
 One row group per batch, so memory does not grow with the number of flows. Pages carry checksums, verified on reading;
-each column carries its unit and description, the file its schema version and the scenario it came from.
+each column carries its unit and description, the file its schema version and the scenario it came from, without what
+that is called: the same run under another name has the same file.
 """
 
 from __future__ import annotations

@@ -110,13 +110,13 @@ class Bars(Watch):
     def __init__(self, progress: Progress) -> None:
         self.progress = progress
         self.whole = progress.add_task("all runs", total=1.0, rate="", visible=False)
-        self.tasks: dict[str, TaskID] = {}
+        self.tasks: dict[Job, TaskID] = {}
 
     def on_found(self, job: Job) -> None:
         self.progress.console.print(found(job), markup=False)
 
     def on_start(self, job: Job) -> None:
-        self.tasks[job.label] = self.progress.add_task(job.label, total=1.0, rate="")
+        self.tasks[job] = self.progress.add_task(job.shown, total=1.0, rate="")
 
     def on_tick(self, jobs: list[Job]) -> None:
         total = sum(job.expected_hops for job in jobs)
@@ -124,12 +124,12 @@ class Bars(Watch):
         self.progress.update(self.whole, completed=done / total, visible=len(jobs) > 1)
         for job in jobs:
             if job.state == "running":
-                self.progress.update(self.tasks[job.label], completed=job.share_done, rate=rate(job))
+                self.progress.update(self.tasks[job], completed=job.share_done, rate=rate(job))
             elif job.state == "writing":
-                self.progress.update(self.tasks[job.label], completed=1.0, rate="writing tables")
+                self.progress.update(self.tasks[job], completed=1.0, rate="writing tables")
 
     def on_done(self, job: Job) -> None:
-        self.progress.update(self.tasks[job.label], visible=False)
+        self.progress.update(self.tasks[job], visible=False)
         if job.told:
             self.progress.console.print(job.told, markup=False)
 
@@ -145,18 +145,18 @@ class Lines(Watch):
 
     def on_start(self, job: Job) -> None:
         work = f", about {count(job.expected_hops)} packet-hops" if job.estimate["packet_hops"] else ""
-        self.say(f"{job.label}: started{work}")
+        self.say(f"{job.shown}: started{work}")
 
     def on_tick(self, jobs: list[Job]) -> None:
         if time.monotonic() - self.last < PLAIN_EVERY_S:
             return
         for job in jobs:
             if job.state == "running":
-                self.say(f"{job.label}: {job.share_done:.0%}, {rate(job)}")
+                self.say(f"{job.shown}: {job.share_done:.0%}, {rate(job)}")
 
     def on_done(self, job: Job) -> None:
         how = "stopped after" if job.cut_short else "done in"
-        self.say(f"{job.label}: {how} {span(job.wall_s)}")
+        self.say(f"{job.shown}: {how} {span(job.wall_s)}")
         if job.told:
             self.say(job.told)
 
@@ -167,7 +167,7 @@ class Lines(Watch):
 
 def found(job: Job) -> str:
     without = "" if job.events is None else f"; no events in {job.events.place}"
-    return f"{job.label}: finished before; not simulated again{without}"
+    return f"{job.shown}: finished before; not simulated again{without}"
 
 
 def rate(job: Job) -> str:

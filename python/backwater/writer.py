@@ -24,6 +24,10 @@ RESERVE_BYTES = 64 << 10
 RESERVE_PER_RUN = 16 << 10
 """Of the disk, held for the manifest: an entry takes 3 KB, and the one before stands until the next is written."""
 
+SCENARIO = "scenario.json"
+NAMES = ("name", "description")
+"""Keys of a scenario that no run depends on."""
+
 Scenario = dict[str, Any]
 
 
@@ -79,10 +83,10 @@ class Writer:
         try:
             with disk.errors(self.out):
                 making.mkdir()
-                (making / "scenario.json").write_text(text, encoding="utf-8")
+                (making / SCENARIO).write_text(text, encoding="utf-8")
                 (making / "summary.json").write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
                 for table in outcome.tables():
-                    tables.write(outcome, table, making / f"{table}.parquet", digest_of_text(text))
+                    tables.write(outcome, table, making / f"{table}.parquet", digest_of_text(identity_of(scenario)))
                 files = sorted(making.iterdir())
                 hashes = {file.name: disk.sha256(file) for file in files}
                 for path in (*files, making):
@@ -200,7 +204,7 @@ def ended(left: Results | None, wanted: dict[str, str]) -> list[Run]:
 def is_wanted(run: Run, of: Results, wanted: dict[str, str]) -> bool:
     """Whether it is what this version would make of one of these runs, seed and all."""
     same = of.manifest["version"] == _core.version and of.manifest.get("build") == build()
-    return same and run.label in wanted and run.entry["files"].get("scenario.json") == wanted[run.label]
+    return same and run.label in wanted and run.entry["files"].get(SCENARIO) == wanted[run.label]
 
 
 def is_finished(out: Path, wanted: dict[str, Scenario]) -> bool:
@@ -239,6 +243,11 @@ def left_at(path: Path) -> str:
     return f"what was finished is in {path}; the same command goes on from there"
 
 
+def is_begun(out: Path) -> bool:
+    """Whether this process is writing it."""
+    return partial(out) in held
+
+
 def left_of(out: Path) -> str:
     """What there is of a run that ends in the middle; a directory without a finished run goes."""
     path = partial(out)
@@ -256,6 +265,11 @@ def build() -> str:
     return disk.sha256(Path(str(_core.__file__)))[:16]
 
 
+def identity_of(scenario: Scenario) -> str:
+    """A resolved scenario without its names, in one line."""
+    return json.dumps({key: value for key, value in scenario.items() if key not in NAMES})
+
+
 def text_of(scenario: Scenario) -> str:
     return json.dumps(scenario, indent=2) + "\n"
 
@@ -264,7 +278,7 @@ def digest_of_text(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def link_or_copy(source: str, target: str) -> str:
+def link_or_copy(source: str | Path, target: str | Path) -> str | Path:
     try:
         os.link(source, target)
     except OSError:

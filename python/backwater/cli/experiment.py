@@ -1,38 +1,106 @@
-"""One experiment from its runs to its report, as `run` and `reproduce` have it."""
+"""Experiments from their runs to their reports, as `run` and `reproduce` have them."""
 
 from __future__ import annotations
 
+import queue
 import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from backwater import _core, events, signals
 from backwater.api import Experiment, Results
 from backwater.cli.exits import BAD_INPUT, BUG, FAILED, stoppable
+from backwater.cli.places import unfinished
 from backwater.cli.printing import print_claims, print_runs
+from backwater.making import make
 from backwater.show import endings, report
 from backwater.show.failures import Undrawn
+from backwater.store import Store
+from backwater.sweep import SimulatorError, threads_of
 from backwater.terminal import progress_watch, say
-from backwater.writer import left_at, left_of
+from backwater.writer import is_begun, left_at, left_of
 
 
-def run_one(
-    experiment: Experiment,
-    place: Path,
+@dataclass(frozen=True)
+class Chosen:
+    """An experiment, where it goes, and what follows when its report is written."""
+
+    experiment: Experiment
+    place: Path
+    published: Callable[[Results], None] = lambda _: None
+
+
+def run_all(
+    chosen: list[Chosen],
     threads: int | None,
     force: bool,
     recorded: dict[str, events.Wanted] | None = None,
+    store: Path | None = None,
 ) -> int:
-    """Runs, tells, and says how to exit."""
-    with stoppable(lambda: left_of(place)) as stop, progress_watch() as watch:
-        done = experiment.simulate(place, threads=threads, force=force, watch=watch, stop=stop, events=recorded)
-    if done.interrupted:
-        print_runs(done)
-        if done.path != place:
-            say(f"{signals.name()}: {place} stays as it was")
-        say(f"{signals.name()}: {left_at(done.path)}")
-        return signals.code()
-    with signals.during(None, lambda: f"the runs are in {place}; `backwater report {place}` writes what is missing"):
-        return publish(done)
+    """Runs, tells of each when all of its runs are there, and says how to exit."""
+    todo = unfinished([one.experiment for one in chosen], [one.place for one in chosen], threads, force)
+    code = max((again(one) for one, runs in zip(chosen, todo, strict=True) if not runs), default=0)
+    held = Store(store) if store is not None else None
+    publisher = Publisher(code)
+    makings = [
+        one.experiment.making(one.place, force=force, events=recorded, store=held, made=partial(publisher.put, one))
+        for one, runs in zip(chosen, todo, strict=True)
+        if runs
+    ]
+    try:
+        with stoppable(lambda: left_in([one.place for one in chosen])) as stop, progress_watch() as watch:
+            ended = make(makings, threads_of(threads), watch, stop)
+            if not any(making.place for making in makings):
+                raise KeyboardInterrupt
+    except (_core.InputError, SimulatorError):
+        publisher.finish()  # Those that are complete.
+        raise
+    if ended:
+        with signals.during(None, lambda: "\n".join(map(undrawn, publisher.left))):
+            return publisher.finish()
+    for making in makings:
+        if making.place is not None and (done := Results(making.place)).interrupted:
+            tell_left(done, making.out)
+    return signals.code()
+
+
+class Publisher:
+    """Judges and draws experiments that are complete, one after another, while the next run."""
+
+    def __init__(self, code: int) -> None:
+        self.left: list[Path] = []
+        """Those that are not drawn yet."""
+        self._code = code
+        self._failure: BaseException | None = None
+        self._queue: queue.SimpleQueue[tuple[Chosen, Path] | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._work, daemon=True)
+        self._thread.start()
+
+    def put(self, one: Chosen, place: Path) -> None:
+        self.left.append(place)
+        self._queue.put((one, place))
+
+    def finish(self) -> int:
+        """Waits until all are drawn; says how to exit."""
+        self._queue.put(None)
+        self._thread.join()
+        if self._failure is not None:
+            raise self._failure
+        return self._code
+
+    def _work(self) -> None:
+        try:
+            while (got := self._queue.get()) is not None:
+                one, place = got
+                done = Results(place)
+                self._code = max(self._code, publish(done))
+                self.left.remove(place)
+                one.published(done)
+        except BaseException as failure:  # Whatever it is, the main thread decides.
+            self._failure = failure
 
 
 def publish(done: Results) -> int:
@@ -53,3 +121,32 @@ def publish(done: Results) -> int:
     if code == 0:
         say(f"Report: {done.path / report.PAGE}")
     return code or (FAILED if not done.complete or any(row["verdict"] == "fail" for row in done.claims) else 0)
+
+
+def again(one: Chosen) -> int:
+    """Of one that was finished before: draws what an interruption kept from being drawn, and says how to exit."""
+    done = Results(one.place)
+    code = FAILED if any(row["verdict"] == "fail" for row in done.claims) else 0
+    if not (one.place / report.PAGE).exists():
+        with signals.during(None, lambda: undrawn(one.place)):
+            code = publish(done)
+    one.published(done)
+    return code
+
+
+def tell_left(done: Results, place: Path) -> None:
+    """What there is of one that was interrupted on its way to `place`."""
+    print_runs(done)
+    if done.path != place:
+        say(f"{signals.name()}: {place} stays as it was")
+    say(f"{signals.name()}: {left_at(done.path)}")
+
+
+def undrawn(place: Path) -> str:
+    return f"the runs are in {place}; `backwater report {place}` writes what is missing"
+
+
+def left_in(places: list[Path]) -> str:
+    """What there is of experiments that end in the middle."""
+    left = [left_of(place) for place in places if is_begun(place)]
+    return "\n".join(left) or "nothing was finished"

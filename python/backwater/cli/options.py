@@ -29,6 +29,10 @@ Threads = Annotated[
     ),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace a run that stands in DIR.")]
+StoreDir = Annotated[
+    Path | None,
+    typer.Option("--store", metavar="DIR", help="Take runs from here that were made before, and keep new ones."),
+]
 Scenarios = Annotated[list[Path], typer.Argument(metavar="SCENARIO", help="Scenario files (TOML).")]
 RunDirs = Annotated[list[Path], typer.Argument(metavar="RUN", help="Run directories.")]
 

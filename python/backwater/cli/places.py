@@ -38,10 +38,8 @@ def named(opened: list[Experiment], into: Path, takes: Callable[[Path, Experimen
     return places
 
 
-def planned(
-    opened: list[Experiment], places: list[Path], threads: int | None, force: bool
-) -> list[tuple[Experiment, Path, bool]]:
-    """Experiments with their places, and whether they have to run: of several, those that are finished do not.
+def unfinished(experiments: list[Experiment], places: list[Path], threads: int | None, force: bool) -> list[bool]:
+    """Which of them have to run: of several, those that are finished do not, unless all are.
 
     # Errors
     `InputError` where one cannot be written, before the first runs.
@@ -52,13 +50,13 @@ def planned(
             f"Note: --threads {threads}: {used} are used, as many as serve this process's processors", file=sys.stderr
         )
     finished = [
-        len(opened) > 1 and not force and is_finished(place, experiment.scenarios)
-        for experiment, place in zip(opened, places, strict=True)
+        len(experiments) > 1 and not force and is_finished(place, experiment.scenarios)
+        for experiment, place in zip(experiments, places, strict=True)
     ]
     todo = [not done or all(finished) for done in finished]
-    for experiment, place, runs in zip(opened, places, todo, strict=True):
+    for experiment, place, runs in zip(experiments, places, todo, strict=True):
         if runs:
             Writer(place, experiment.scenarios, force=force).close()
         else:
             say(f"{place}: finished before; not run again")
-    return list(zip(opened, places, todo, strict=True))
+    return todo

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from backwater import disk, experiments, ledger, results, signals
+from backwater import disk, experiments, ledger, signals
 from backwater.api import Experiment, Results
-from backwater.cli.exits import FAILED
-from backwater.cli.experiment import run_one
-from backwater.cli.options import Force, Scale, Sets, Threads, check_file
-from backwater.cli.places import destinations, planned
+from backwater.cli.experiment import Chosen, run_all
+from backwater.cli.options import Force, Scale, Sets, StoreDir, Threads, check_file
+from backwater.cli.places import destinations
+from backwater.store import NAME
 
 
 def reproduce(
@@ -31,6 +32,7 @@ def reproduce(
     sets: Sets = None,
     threads: Threads = None,
     force: Force = False,
+    store: StoreDir = None,
 ) -> None:
     """Run a published experiment and judge each of its claims."""
     paths = experiments.find(experiment)
@@ -43,22 +45,21 @@ def reproduce(
     if ledger_file is not None:
         ledger.read(ledger_file)
     identifiers = {one.path: identifier for identifier, one in zip(paths, opened, strict=True)}
-    rows: list[dict[str, Any]] = []
-    code = 0
-    for one, place, todo in planned(opened, destinations(opened, out_dir), threads, force):
-        if todo:
-            code = max(code, run_one(one, place, threads, force))
-        if signals.heard and not (place / results.CLAIMS).exists():
-            raise typer.Exit(signals.code())
-        done = Results(place)
-        rows += done.claims
-        if json_file is not None:  # After each, for what is there if this ends before the last.
+    rows: dict[Path, list[dict[str, Any]]] = {one.path: [] for one in opened}
+
+    def publish(one: Experiment, done: Results) -> None:
+        """After each, for what is there if this ends before the last."""
+        rows[one.path] = done.claims
+        if json_file is not None:
             with disk.errors(json_file):
-                disk.write_whole(json_file, json.dumps(rows, indent=2) + "\n")
+                text = json.dumps([row for listed in rows.values() for row in listed], indent=2)
+                disk.write_whole(json_file, text + "\n")
         if ledger_file is not None:
             ledger.merge(ledger_file, ledger.rows(identifiers[one.path], done, one.command(None)))
-        if signals.heard:
-            raise typer.Exit(signals.code())
-        if not todo and any(row["verdict"] == "fail" for row in done.claims):
-            code = max(code, FAILED)
-    raise typer.Exit(code)
+
+    places = destinations(opened, out_dir)
+    chosen = [Chosen(one, place, partial(publish, one)) for one, place in zip(opened, places, strict=True)]
+    if store is None and len(opened) > 1:
+        store = places[0].parent / NAME
+    code = run_all(chosen, threads, force, store=store)
+    raise typer.Exit(signals.code() if signals.heard else code)

@@ -9,10 +9,10 @@ import typer
 
 from backwater import _core, events, signals
 from backwater.api import Experiment, Results
-from backwater.cli.experiment import run_one
+from backwater.cli.experiment import Chosen, run_all
 from backwater.cli.files import write_fct
-from backwater.cli.options import Force, Scale, Scenarios, Sets, Threads
-from backwater.cli.places import destinations, planned
+from backwater.cli.options import Force, Scale, Scenarios, Sets, StoreDir, Threads
+from backwater.cli.places import destinations
 from backwater.compute import running
 from backwater.hpcc import fct
 
@@ -26,6 +26,7 @@ def run(
     scale: Scale = None,
     threads: Threads = None,
     force: Force = False,
+    store: StoreDir = None,
     fct_file: Annotated[
         Path | None, typer.Option("--fct", metavar="FILE", help="Write completion times as HPCC's simulator does.")
     ] = None,
@@ -54,12 +55,10 @@ def run(
     recorded = events_of(opened, events_file, events_span, events_max, force)
     places = destinations(opened, out_dir)
     fct_files = [] if fct_file is None else fct.destinations(fct_file, opened[0].labels, force=force)
-    code = 0
-    for experiment, place, todo in planned(opened, places, threads, force):
-        if todo:
-            code = max(code, run_one(experiment, place, threads, force, recorded))
-        if signals.heard:
-            raise typer.Exit(signals.code())
+    chosen = [Chosen(one, place) for one, place in zip(opened, places, strict=True)]
+    code = run_all(chosen, threads, force, recorded, store)
+    if signals.heard:
+        raise typer.Exit(signals.code())
     if fct_files:
         write_fct(Results(places[0]).runs, dict(zip(opened[0].labels, fct_files, strict=True)))
     raise typer.Exit(code)

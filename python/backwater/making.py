@@ -1,0 +1,169 @@
+"""One experiment's directory in the making: its runs, what is said of them, and where they end up."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from backwater import _core, disk, sweep
+from backwater.events import Wanted
+from backwater.results import FORMAT, digest_of
+from backwater.signals import Stop
+from backwater.store import Store, is_kept, key_of
+from backwater.writer import Writer, build
+
+
+class Making:
+    """The runs of one plan on their way into `out`; `made` hears when all are there."""
+
+    def __init__(
+        self,
+        plan: dict[str, Any],
+        name: str,
+        command: str,
+        out: Path,
+        *,
+        force: bool = False,
+        events: dict[str, Wanted] | None = None,
+        store: Store | None = None,
+        made: Callable[[Path], None] = lambda _: None,
+    ) -> None:
+        self.plan, self.name, self.command, self.out, self.force = plan, name, command, out, force
+        self.store, self.made = store, made
+        self.jobs = sweep.jobs_of(plan)
+        for job in self.jobs:
+            job.events = (events or {}).get(job.label)
+            if store is not None and job.events is None and is_kept(job.scenario):
+                job.key = key_of(job.scenario)
+        self.place: Path | None = None
+        """Where it is, finished or not; None until it is there."""
+        self._writer: Writer | None = None
+        self._began = 0.0
+
+    @property
+    def writer(self) -> Writer:
+        assert self._writer is not None, "opened before a run starts"
+        return self._writer
+
+    @property
+    def done(self) -> list[sweep.Job]:
+        return [job for job in self.jobs if job.state == "done"]
+
+    def open(self, watch: sweep.Watch) -> None:
+        """Takes what was finished there before."""
+        self._began = time.perf_counter()
+        scenarios = {job.label: job.scenario for job in self.jobs}
+        self._writer = Writer(self.out, scenarios, force=self.force)
+        for job in self.jobs:
+            if job.label in self.writer.finished:
+                job.take(self.writer.finished[job.label], self.writer.timings.get(job.label, {}))
+                watch.on_found(job)
+        self._record()
+
+    def stored(self, job: sweep.Job) -> bool:
+        """Takes a run that was made under another name; one whose events are wanted has to run."""
+        if self.store is None or not job.key:
+            return False
+        with disk.errors(self.out):
+            taken = self.store.take(job.key, job.scenario, self.writer.path / job.label)
+        if taken is None:
+            return False
+        job.take(*taken)
+        return True
+
+    def record(self, job: sweep.Job) -> None:
+        """Says that a run is there, and keeps it for others."""
+        self._record()
+        if self.store is not None and job.key and not job.cut_short:
+            self.store.put(job.key, self.writer.path / job.label, job.entry(), job.timing())
+
+    def finish(self) -> None:
+        """All runs ended: it takes its name."""
+        self._record(complete=all(job.summary["complete"] for job in self.jobs), interrupted=False)
+        self.place = self.writer.commit(interrupted=False)
+        self.made(self.place)
+
+    def leave(self) -> bool:
+        """It ends in the middle: whether some of it is kept, in `place`."""
+        if self._writer is None or self.place is not None:
+            return False
+        if not self.done:
+            self.close()
+            return False
+        self.place = self.writer.commit(interrupted=True)
+        return True
+
+    def close(self) -> None:
+        """Lets go of it as it is."""
+        if self._writer is not None and self.place is None:
+            self._writer.close()
+            self._writer = None
+
+    def _record(self, *, complete: bool = False, interrupted: bool = True) -> None:
+        self.writer.record(self._manifest(complete=complete, interrupted=interrupted), self._timing())
+
+    def _timing(self) -> dict[str, Any]:
+        """Wall clock and memory, which are outside what the digest covers."""
+        done, wall_s = self.done, time.perf_counter() - self._began
+        hops = sum(job.summary["packet_hops"] for job in done)
+        return {
+            "wall_s": round(wall_s, 4),
+            "packet_hops": hops,
+            "packet_hops_per_s": round(hops / wall_s) if wall_s > 0 else None,
+            "threads": max((job.threads for job in done), default=0),
+            "processors": _core.processors(),
+            "peak_rss_mb": sweep.peak_rss_mb(),
+            "runs": [job.timing() for job in done],
+        }
+
+    def _manifest(self, *, complete: bool, interrupted: bool) -> dict[str, Any]:
+        done = self.done
+        return {
+            "format": FORMAT,
+            "name": self.name,
+            "description": self.plan["description"],
+            "version": _core.version,
+            "build": build(),
+            "seed": self.plan["runs"][0]["scenario"]["seed"],
+            "scale": self.plan["scale"],
+            "digest": digest_of([job.digest for job in done]),
+            "command": self.command,
+            "complete": complete,
+            "interrupted": interrupted,
+            "figure": self.plan["figure"],
+            "expect": self.plan["expect"],
+            "runs": [job.entry() for job in done],
+        }
+
+
+def make(makings: Sequence[Making], threads: int, watch: sweep.Watch, stop: Stop) -> bool:
+    """Runs what is not there yet, the first experiments first; False where it is interrupted.
+
+    What was done is kept, and each that was begun knows its place.
+
+    # Errors
+    `InputError` when the disk refuses, `SimulatorError` when the simulator fails.
+    """
+    several = len(makings) > 1
+    for making in makings if several else ():
+        for job in making.jobs:
+            job.plan = making.out.name
+    try:
+        ended = sweep.execute(makings, threads, watch, stop)
+        for making in makings:
+            making.leave()
+        return ended
+    except (_core.InputError, sweep.SimulatorError) as failure:
+        told = [kept(making) for making in makings if making.leave()]
+        raise type(failure)("\n".join([str(failure), *told])) from failure
+    except BaseException:
+        for making in makings:
+            making.close()
+        raise
+
+
+def kept(making: Making) -> str:
+    """What there is of one."""
+    return f"{len(making.done)} of {len(making.jobs)} runs were finished and are kept in {making.place}"

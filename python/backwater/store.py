@@ -1,0 +1,115 @@
+"""Runs that were made before, whatever they were called: nothing is simulated twice.
+
+STORE/KEY/    what the run's directory held, and run.json, which says what that was
+
+KEY follows from the resolved scenario, its seed among it, but not from its name and description, and from the
+simulator. An entry takes its name when it is whole; what it holds is verified when it is taken, and goes if it is
+damaged, so several processes may use one store at a time. Where the file system can, files are shared with run
+directories and take no room of their own. A store may be deleted at any time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from backwater import _core, disk
+from backwater._core import InputError
+from backwater.compute.running import is_computation
+from backwater.results import Run, read_sealed, sealed
+from backwater.staging import remove
+from backwater.writer import SCENARIO, build, identity_of, link_or_copy, text_of
+
+NAME = ".store"
+"""What it is called beside run directories."""
+RUN = "run.json"
+STALE_S = 86_400
+"""Entries that were begun longer ago than this, nobody is making any more."""
+
+
+def key_of(scenario: dict[str, Any]) -> str:
+    """What a run is known by; SHA-256 in hex."""
+    return hashlib.sha256(f"{_core.version} {build()} {identity_of(scenario)}".encode()).hexdigest()
+
+
+class Store:
+    """A directory of runs, made when there is one to keep."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+        self._tidied = False
+
+    def take(self, key: str, scenario: dict[str, Any], into: Path) -> tuple[Run, dict[str, Any]] | None:
+        """Puts a run into the directory `into` under its name there, `scenario`; with what was timed of it.
+
+        None where it is not in the store, or damaged there: then nothing is left of it.
+
+        # Errors
+        `OSError` where `into` cannot be made.
+        """
+        held = self.place / key
+        try:
+            found = read_sealed(held / RUN)
+            run = Run(into.name, into, {**found["entry"], "label": into.name, "dir": into.name})
+        except (InputError, KeyError, TypeError):
+            self.drop(key)
+            return None
+        making = into.with_name(f".{into.name}")
+        making.mkdir()
+        try:
+            for name in run.entry["files"]:
+                if name != SCENARIO:
+                    link_or_copy(held / name, making / name)
+            (making / SCENARIO).write_text(text_of(scenario), encoding="utf-8")
+            run.entry["files"] = {**run.entry["files"], SCENARIO: disk.sha256(making / SCENARIO)}
+            Run(into.name, making, run.entry).verify()
+            for path in (making / SCENARIO, making):
+                disk.sync(path)
+            making.rename(into)
+        except (InputError, FileNotFoundError):  # Damaged, or dropped by another process just now.
+            remove(making)
+            self.drop(key)
+            return None
+        except BaseException:
+            remove(making)
+            raise
+        return run, found["timing"]
+
+    def put(self, key: str, path: Path, entry: dict[str, Any], timing: dict[str, Any]) -> None:
+        """Keeps a run that was written, if the file system lets it."""
+        if (self.place / key).exists():
+            return
+        making = self.place / f".{key}.{os.getpid()}"
+        with contextlib.suppress(OSError, InputError):
+            self._tidy()
+            try:
+                making.mkdir(parents=True)
+                for name in entry["files"]:
+                    link_or_copy(path / name, making / name)
+                (making / RUN).write_text(sealed({"entry": entry, "timing": timing}), encoding="utf-8")
+                for made in (making / RUN, making):
+                    disk.sync(made)
+                making.rename(self.place / key)
+            finally:
+                remove(making)
+
+    def _tidy(self) -> None:
+        """Removes what processes that died had half made."""
+        if not self._tidied and self.place.is_dir():
+            for path in self.place.iterdir():
+                if path.name.startswith(".") and time.time() - path.stat().st_mtime > STALE_S:
+                    remove(path)
+        self._tidied = True
+
+    def drop(self, key: str) -> None:
+        """Removes an entry."""
+        remove(self.place / key)
+
+
+def is_kept(scenario: dict[str, Any]) -> bool:
+    """Whether a store has such runs: what is computed follows from more than the simulator."""
+    return not is_computation(scenario)
