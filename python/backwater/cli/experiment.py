@@ -26,7 +26,7 @@ from backwater.writer import is_begun, left_at, left_of
 
 @dataclass(frozen=True)
 class Chosen:
-    """An experiment, where it goes, and what follows when its report is written."""
+    """An experiment, where it goes, and what hears of it as soon as its report is written."""
 
     experiment: Experiment
     place: Path
@@ -95,15 +95,13 @@ class Publisher:
         try:
             while (got := self._queue.get()) is not None:
                 one, place = got
-                done = Results(place)
-                self._code = max(self._code, publish(done))
+                self._code = max(self._code, publish(one, Results(place)))
                 self.left.remove(place)
-                one.published(done)
         except BaseException as failure:  # Whatever it is, the main thread decides.
             self._failure = failure
 
 
-def publish(done: Results) -> int:
+def publish(one: Chosen, done: Results) -> int:
     """Judges and draws what is safe on the disk, tells, and says how to exit."""
     print_runs(done)
     code = 0
@@ -115,6 +113,7 @@ def publish(done: Results) -> int:
             f"error: {failure}\nThe runs are complete in {done.path}; `backwater report {done.path}` tries this again",
             file=sys.stderr,
         )
+    one.published(done)
     print_claims(done.claims)
     if not done.complete:
         print("\n".join(["Not complete:", *filter(None, map(endings.told, done.runs))]), file=sys.stderr)
@@ -129,7 +128,7 @@ def again(one: Chosen) -> int:
     code = FAILED if any(row["verdict"] == "fail" for row in done.claims) else 0
     if not (one.place / report.PAGE).exists():
         with signals.during(None, lambda: undrawn(one.place)):
-            code = publish(done)
+            return publish(one, done)
     one.published(done)
     return code
 
