@@ -169,6 +169,10 @@ def test_what_an_interruption_kept_from_being_drawn_is_drawn(
     done = cli("run", smoke, three, "--out", "both")
     assert "both/bfc: finished before; not run again" in done.stdout
     assert page.exists()
+    page.unlink()
+    done = cli("run", smoke, three, "--out", "both")
+    assert (done.returncode, done.stdout.count("not run again")) == (0, 2), "nothing runs, and the page is drawn"
+    assert page.exists()
 
 
 def test_the_key_does_not_hang_on_names(smoke: Path, same: Path) -> None:

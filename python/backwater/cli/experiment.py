@@ -13,7 +13,7 @@ from pathlib import Path
 from backwater import _core, events, signals
 from backwater.api import Experiment, Results
 from backwater.cli.exits import BAD_INPUT, BUG, FAILED, stoppable
-from backwater.cli.places import unfinished
+from backwater.cli.places import is_drawn, unfinished
 from backwater.cli.printing import print_claims, print_runs
 from backwater.making import make
 from backwater.show import endings, report
@@ -53,7 +53,7 @@ def run_all(
     try:
         with stoppable(lambda: left_in([one.place for one in chosen])) as stop, progress_watch() as watch:
             ended = make(makings, threads_of(threads), watch, stop)
-            if not any(making.place for making in makings):
+            if not ended and not any(making.place for making in makings):
                 raise KeyboardInterrupt
     except (_core.InputError, SimulatorError):
         publisher.finish()  # Those that are complete.
@@ -126,7 +126,7 @@ def again(one: Chosen) -> int:
     """Of one that was finished before: draws what an interruption kept from being drawn, and says how to exit."""
     done = Results(one.place)
     code = FAILED if any(row["verdict"] == "fail" for row in done.claims) else 0
-    if not (one.place / report.PAGE).exists():
+    if not is_drawn(one.place):
         with signals.during(None, lambda: undrawn(one.place)):
             return publish(one, done)
     one.published(done)

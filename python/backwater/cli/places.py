@@ -8,6 +8,7 @@ from pathlib import Path
 
 from backwater import results
 from backwater.api import Experiment, Results
+from backwater.show import report
 from backwater.sweep import threads_of
 from backwater.terminal import say
 from backwater.writer import Writer, goes_on, is_finished
@@ -22,7 +23,9 @@ def destinations(opened: list[Experiment], out_dir: Path | None) -> list[Path]:
         return [out_dir] if len(opened) == 1 else named(opened, out_dir, lambda *_: True)
     several = len(opened) > 1
     places = named(opened, Path("runs"), lambda place, one: goes_on(place, one.scenarios, finished=several))
-    if any(not place.exists() or Results(place).interrupted for place in places):
+    if any(not place.exists() or Results(place).interrupted for place in places) or (
+        several and not all(map(is_drawn, places))
+    ):
         return places
     return named(opened, Path("runs"), lambda place, one: goes_on(place, one.scenarios, finished=False))
 
@@ -38,8 +41,13 @@ def named(opened: list[Experiment], into: Path, takes: Callable[[Path, Experimen
     return places
 
 
+def is_drawn(place: Path) -> bool:
+    """Whether its page is there, which is written last."""
+    return (place / report.PAGE).exists()
+
+
 def unfinished(experiments: list[Experiment], places: list[Path], threads: int | None, force: bool) -> list[bool]:
-    """Which of them have to run: of several, those that are finished do not, unless all are.
+    """Which of them have to run: of several, those that are finished do not, unless all are, with their pages.
 
     # Errors
     `InputError` where one cannot be written, before the first runs.
@@ -53,7 +61,8 @@ def unfinished(experiments: list[Experiment], places: list[Path], threads: int |
         len(experiments) > 1 and not force and is_finished(place, experiment.scenarios)
         for experiment, place in zip(experiments, places, strict=True)
     ]
-    todo = [not done or all(finished) for done in finished]
+    everything = all(finished) and all(map(is_drawn, places))
+    todo = [not done or everything for done in finished]
     for experiment, place, runs in zip(experiments, places, todo, strict=True):
         if runs:
             Writer(place, experiment.scenarios, force=force).close()
