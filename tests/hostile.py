@@ -29,7 +29,7 @@ SECONDS = 10
 RUNNING_S = 0.5
 """How long a run is let go on before it is asked to stop."""
 MEMORY = 2**30
-"""A case takes less, bytes."""
+"""A case takes less than this beyond what its parent has, bytes."""
 PYTHON = Path(__file__).resolve().parent.parent / "python" / "backwater"
 
 TAIL = """
@@ -530,7 +530,7 @@ def end_of(module: Any, case: Case, place: Path) -> End:
     file.write_text(case.text)
     (place / "beside.csv").write_text(case.beside)
     reading, writing = os.pipe()
-    began = time.perf_counter()
+    began, there = time.perf_counter(), held()[1]
     child = os.fork()
     if child == 0:
         os.close(reading)
@@ -545,7 +545,7 @@ def end_of(module: Any, case: Case, place: Path) -> End:
     with os.fdopen(reading) as telling:
         said = telling.read()
     _, status, usage = os.wait4(child, 0)
-    seconds, peak = time.perf_counter() - began, usage.ru_maxrss * 1024
+    seconds, peak = time.perf_counter() - began, usage.ru_maxrss * 1024 - there
     if os.WIFSIGNALED(status):
         return End(f"signal {signal.Signals(os.WTERMSIG(status)).name}", "", seconds, peak)
     how, text = json.loads(said) if said else ("nothing said", "")
@@ -556,10 +556,15 @@ def end_of(module: Any, case: Case, place: Path) -> End:
     return End(how, text, seconds, peak)
 
 
+def held() -> tuple[int, int]:
+    """What this process, and a child of it from its birth, has of addresses and of memory, bytes."""
+    size, resident = Path("/proc/self/statm").read_text().split()[:2]
+    return int(size) * resource.getpagesize(), int(resident) * resource.getpagesize()
+
+
 def limit() -> None:
     """Memory beyond what is there already, time of the processor, and time."""
-    pages = int(Path("/proc/self/statm").read_text().split()[0])
-    most = pages * resource.getpagesize() + MEMORY
+    most = held()[0] + MEMORY
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)

@@ -102,6 +102,16 @@ def test_whatever_a_case_does_is_seen(tmp_path: Path, monkeypatch: pytest.Monkey
         assert hostile.end_of(Core(does), hostile.Case(""), tmp_path).how.startswith(how)
 
 
+def test_what_the_parent_has_is_not_of_a_case(tmp_path: Path) -> None:
+    before = bytearray(hostile.MEMORY)
+    before[::4096] = b"x" * len(before[::4096])
+    core = hostile.core()
+    assert hostile.end_of(core, hostile.Case(hostile.BASES[0] + hostile.TAIL), tmp_path).how == "finished"
+    taken = hostile.end_of(Core(lambda: len(b"x" * (hostile.MEMORY // 2)) / 0), hostile.Case(""), tmp_path)
+    assert taken.how == "fell over"
+    assert 0.4 * hostile.MEMORY < taken.bytes < 0.6 * hostile.MEMORY
+
+
 def words(draw: random.Random, text: str) -> str:
     """A text file with some of its words replaced, left out or doubled."""
     if draw.random() < 0.5:
