@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from pathlib import Path
 
@@ -59,7 +60,10 @@ def find(identifier: str) -> dict[str, Path]:
         if len(figure) > 1 and name in figure:
             figure = {name: figure[name]}
     if not figure:
-        raise InputError(f"reproduce {identifier}: no such experiment; there is {', '.join(everything)}")
+        stems = [path.stem for path in everything.values()]
+        close = difflib.get_close_matches(identifier, [*everything, *stems], 1)
+        hint = f"did you mean {close[0]}? " if close else ""
+        raise InputError(f"reproduce {identifier}: no such experiment; {hint}there is {', '.join(everything)}")
     return figure
 
 
