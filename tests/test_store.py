@@ -11,7 +11,7 @@ import pytest
 
 from backwater import Experiment, Results, sweep
 from backwater.store import RUN, STALE_S, Store, key_of
-from conftest import SMOKE, Cli
+from conftest import Cli
 
 SAME = """
 extends = "{base}"
@@ -144,35 +144,6 @@ def test_what_runs_at_the_moment_is_waited_for(three: Path, same: Path, tmp_path
     assert done.stdout.count(": finished before; not simulated again") == 3
     assert "same: BFC: finished before" in done.stdout, "of several experiments each run is told with its own"
     assert hashes(Results(tmp_path / "both/same")) != hashes(Results(tmp_path / "both/three"))
-
-
-def test_several_experiments_run_side_by_side(smoke: Path, three: Path, tmp_path: Path, cli: Cli) -> None:
-    """The next begins while the last runs of the one before are not done, and each is as it is alone."""
-    slow = tmp_path / "slow.toml"
-    slow.write_text(f'extends = "{SMOKE / "bfc.toml"}"\nname = "slow"\n[run]\nduration = "4 ms"\n')
-    done = cli("run", slow, three, "--out", "both", "--threads", 2)
-    assert done.returncode == 0, done.stderr
-    lines = [line for line in done.stdout.splitlines() if ": started" in line or ": done in" in line]
-    assert lines.index(next(line for line in lines if line.startswith("three: BFC: started"))) < lines.index(
-        next(line for line in lines if line.startswith("slow: ") and ": done" in line)
-    )
-    alone = Experiment(three).simulate(tmp_path / "alone")
-    assert hashes(Results(tmp_path / "both/three")) == hashes(alone)
-
-
-def test_what_an_interruption_kept_from_being_drawn_is_drawn(
-    smoke: Path, three: Path, tmp_path: Path, cli: Cli
-) -> None:
-    assert cli("run", smoke, "--out", "both/bfc").returncode == 0
-    page = tmp_path / "both/bfc/report.html"
-    page.unlink()
-    done = cli("run", smoke, three, "--out", "both")
-    assert "both/bfc: finished before; not run again" in done.stdout
-    assert page.exists()
-    page.unlink()
-    done = cli("run", smoke, three, "--out", "both")
-    assert (done.returncode, done.stdout.count("not run again")) == (0, 2), "nothing runs, and the page is drawn"
-    assert page.exists()
 
 
 def test_the_key_does_not_hang_on_names(smoke: Path, same: Path) -> None:

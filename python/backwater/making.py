@@ -82,24 +82,29 @@ class Making:
     def finish(self) -> None:
         """All runs ended: it takes its name."""
         self._record(complete=all(job.summary["complete"] for job in self.jobs), interrupted=False)
-        self.place = self.writer.commit(interrupted=False)
+        self.place = self._commit(interrupted=False)
         self.made(self.place)
 
     def leave(self) -> bool:
         """It ends in the middle: whether some of it is kept, in `place`."""
-        if self._writer is None or self.place is not None:
+        if self._writer is None:
             return False
         if not self.done:
             self.close()
             return False
-        self.place = self.writer.commit(interrupted=True)
+        self.place = self._commit(interrupted=True)
         return True
 
     def close(self) -> None:
         """Lets go of it as it is."""
-        if self._writer is not None and self.place is None:
+        if self._writer is not None:
             self._writer.close()
             self._writer = None
+
+    def _commit(self, *, interrupted: bool) -> Path:
+        """Takes its name, or stays where it is for the next; it is not held any more."""
+        writer, self._writer = self.writer, None
+        return writer.commit(interrupted=interrupted)
 
     def _record(self, *, complete: bool = False, interrupted: bool = True) -> None:
         self.writer.record(self._manifest(complete=complete, interrupted=interrupted), self._timing())
@@ -151,7 +156,7 @@ def make(makings: Sequence[Making], threads: int, watch: sweep.Watch, stop: Stop
         for job in making.jobs:
             job.plan = making.out.name
     try:
-        ended = sweep.execute(makings, threads, watch, stop)
+        ended = sweep.Sweep(makings, threads, watch, stop).execute()
         for making in makings:
             making.leave()
         return ended

@@ -166,17 +166,6 @@ class Batch(Protocol):
         """All of them ended."""
 
 
-def execute(batches: Sequence[Batch], threads: int, watch: Watch, stop: Stop) -> bool:
-    """Runs all jobs that wait, and records each that ends; True if every one ran to its end.
-
-    False after Ctrl-C or where `stop` wants it: what was done by then is written.
-
-    # Errors
-    `InputError` when the disk refuses, `SimulatorError` when the simulator fails. Runs written before that stay.
-    """
-    return Sweep(batches, threads, watch, stop).execute()
-
-
 Ends = queue.SimpleQueue[tuple[Batch, Job, Literal["ran", "written"] | BaseException]]
 """What became of runs; one that ran has freed its processor."""
 
@@ -197,6 +186,13 @@ class Sweep:
         self.stopped: BaseException | None = None
 
     def execute(self) -> bool:
+        """Runs all jobs that wait, and records each that ends; True if every one ran to its end.
+
+        False after Ctrl-C or where `stop` wants it: what was done by then is written.
+
+        # Errors
+        `InputError` when the disk refuses, `SimulatorError` when the simulator fails. Runs written before that stay.
+        """
         while self.closed or self.waiting or self.active:
             try:
                 if self.stop.is_wanted() and self.stopped is None:

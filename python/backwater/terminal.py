@@ -129,7 +129,7 @@ class Bars(Watch):
                 self.progress.update(self.tasks[job], completed=1.0, rate="writing tables")
 
     def on_done(self, job: Job) -> None:
-        self.progress.update(self.tasks[job], visible=False)
+        self.progress.remove_task(self.tasks.pop(job))
         if job.told:
             self.progress.console.print(job.told, markup=False)
 

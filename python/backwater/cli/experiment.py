@@ -59,11 +59,13 @@ def run_all(
         publisher.finish()  # Those that are complete.
         raise
     if ended:
-        with signals.during(None, lambda: "\n".join(map(undrawn, publisher.left))):
+        with signals.during(None, lambda: undrawn(publisher.left)):
             return publisher.finish()
     for making in makings:
         if making.place is not None and (done := Results(making.place)).interrupted:
             tell_left(done, making.out)
+    if publisher.left:
+        say(f"{signals.name()}: {undrawn(publisher.left)}")
     return signals.code()
 
 
@@ -80,6 +82,9 @@ class Publisher:
         self._thread.start()
 
     def put(self, one: Chosen, place: Path) -> None:
+        """Is drawn when those before it are; raises what went wrong with one of these."""
+        if self._failure is not None:
+            raise self._failure
         self.left.append(place)
         self._queue.put((one, place))
 
@@ -127,7 +132,7 @@ def again(one: Chosen) -> int:
     done = Results(one.place)
     code = FAILED if any(row["verdict"] == "fail" for row in done.claims) else 0
     if not is_drawn(one.place):
-        with signals.during(None, lambda: undrawn(one.place)):
+        with signals.during(None, lambda: undrawn([one.place])):
             return publish(one, done)
     one.published(done)
     return code
@@ -141,8 +146,11 @@ def tell_left(done: Results, place: Path) -> None:
     say(f"{signals.name()}: {left_at(done.path)}")
 
 
-def undrawn(place: Path) -> str:
-    return f"the runs are in {place}; `backwater report {place}` writes what is missing"
+def undrawn(places: list[Path]) -> str:
+    """What there is of experiments whose runs are complete, and nothing more."""
+    if len(places) == 1:
+        return f"the runs are in {places[0]}; `backwater report {places[0]}` writes what is missing"
+    return f"{len(places)} experiments are complete in {places[0].parent} and not drawn; the same command draws them"
 
 
 def left_in(places: list[Path]) -> str:
