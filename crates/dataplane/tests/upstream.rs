@@ -97,11 +97,12 @@ fn every_policy_obeys_pfc_port_by_port() {
     obeys_pfc::<Composed<Single<RoundRobin>, HpccMemory>>("HPCC's memory", &((), pfc.clone()));
     obeys_pfc::<Composed<Dynamic<2>, Bfc>>("BFC", &(bfc.clone(), bfc.clone()));
     let late = RecirculatingParams { pipelines: 4, all_tell: false, hardware: Some(HardwareParams::default()) };
-    let late = ((bfc.clone(), bfc), late);
+    let late = ((bfc.clone(), bfc.clone()), late);
     obeys_pfc::<Recirculating<Composed<Dynamic<2, HardwareQueues>, BfcExtended>>>("extended BFC", &late);
     obeys_pfc::<FlowSail<1>>("FlowSail", &flowsail);
     obeys_pfc::<FlowSailAsPrinted>("FlowSail as printed", &flowsail);
-    obeys_pfc::<Beside<FlowSail<1>>>("FlowSail beside PFC", &(flowsail, pfc));
+    obeys_pfc::<Beside<FlowSail<1>>>("FlowSail beside PFC", &(flowsail, pfc.clone()));
+    obeys_pfc::<Beside<Composed<Dynamic<1>, Bfc>>>("BFC beside PFC", &((bfc.clone(), bfc), pfc));
     obeys_pfc::<IdealFlowControl>("ideal flow control", &by_flow);
     obeys_pfc::<BfcByFlow>("BFC by flow", &by_flow);
 }

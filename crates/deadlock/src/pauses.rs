@@ -69,7 +69,9 @@ impl<'a> Pauses<'a> {
         let (own, other) = (self.switches[turn.switch].backpressure, self.switches[above].backpressure);
         let pause = match (own, other) {
             // Every switch obeys PFC.
-            (Backpressure::Pfc, _) | (Backpressure::Flowsail, Backpressure::Pfc) => return Pause::Pfc,
+            (Backpressure::Pfc, _) | (Backpressure::Flowsail | Backpressure::Bfc, Backpressure::Pfc) => {
+                return Pause::Pfc;
+            }
             (Backpressure::Bfc, Backpressure::Bfc) => Pause::Bfc,
             (Backpressure::Flowsail, Backpressure::Flowsail) => Pause::Flowsail,
             _ => return Pause::None,

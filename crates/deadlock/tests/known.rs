@@ -201,6 +201,8 @@ fn regions_pause_as_their_neighbours_understand() {
     };
     assert_eq!(by(&of("flowsail", "pfc", "")), ["pfc"]);
     assert_eq!(by(&of("flowsail", "pfc", "switch.flowsail.elide = \"valley\"")), ["pfc"]);
+    // A leaf of BFC pauses spines of PFC by PFC, and no turn of that can be elided.
+    assert_eq!(by(&of("bfc", "pfc", "switch.bfc.elide = \"valley\"")), ["pfc"]);
     // Spines that pause nobody and obey no queue's pause: nothing goes round.
     assert_eq!(by(&of("bfc", "fifo", "")), Vec::<String>::new());
     assert_eq!(by(&of("pfc", "fifo", "")), Vec::<String>::new());

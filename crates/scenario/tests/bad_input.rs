@@ -1205,7 +1205,15 @@ const PODS_CASES: &[Case] = &[
         "scheme = \"bfc\"",
         &[
             "preset \"bfc\": region.0.switch.backpressure = \"bfc\": agg0 has \"flowsail\" and its neighbour core0 \"bfc\"",
-            "expected the same at both, \"flowsail\" beside \"pfc\", or \"none\"",
+            "expected the same at both, \"flowsail\" or \"bfc\" beside \"pfc\" (BFC without credits",
+        ],
+    ),
+    (
+        "scheme = \"flowsail\"",
+        "scheme = \"bfc-tofino2\"",
+        &[
+            "preset \"pfc\": region.0.switch.backpressure = \"pfc\": agg0 has \"bfc\" and its neighbour core0 \"pfc\"",
+            "beside \"pfc\" (BFC without credits, early resume, Tofino2, split or shared tables and srf)",
         ],
     ),
     (
@@ -2005,9 +2013,10 @@ fn neighbours_have_to_understand_each_other() {
             "BFC's frames name queues by number; expected as many at both",
         ],
     );
+    let region = bfc.replace("scheme = \"pfc\"", "scheme = \"flowsail\"");
     has(
-        &refuse(&bfc, &[], None),
-        &["region.0.switch.backpressure = \"pfc\": agg0 has \"bfc\" and its neighbour core0 \"pfc\""],
+        &refuse(&region, &[], None),
+        &["region.0.switch.backpressure = \"flowsail\": agg0 has \"bfc\" and its neighbour core0 \"flowsail\""],
     );
 }
 

@@ -134,6 +134,14 @@ fn bfc(table: &Table) -> BfcParams {
     table.bfc.clone()
 }
 
+fn both_bfc(table: &Table) -> (BfcParams, BfcParams) {
+    (bfc(table), bfc(table))
+}
+
+fn only_bfc(table: &Table) -> ((), BfcParams) {
+    ((), bfc(table))
+}
+
 fn pfc(table: &Table) -> PfcParams {
     table.pfc.clone()
 }
@@ -174,6 +182,11 @@ products! {
         Recirculating<Composed<Dynamic<2, HardwareQueues>, BfcExtended>>, extended;
     BfcSrfWide: Dynamic, Bfc if srf wide => Composed<Dynamic<2, SrfQueues<2>>, Bfc>, both(bfc, bfc);
     BfcSrf: Dynamic, Bfc if srf => Composed<Dynamic<1, SrfQueues<1>>, Bfc>, both(bfc, bfc);
+    BfcPfcWide: Dynamic, Bfc if beside wide => Beside<Composed<Dynamic<2>, Bfc>>, both(both_bfc, pfc);
+    BfcPfc: Dynamic, Bfc if beside => Beside<Composed<Dynamic<1>, Bfc>>, both(both_bfc, pfc);
+    BfcSinglePfc: Single, Bfc if beside => Beside<Composed<Single<Narrow>, Bfc>>, both(only_bfc, pfc);
+    BfcStochasticPfcWide: Stochastic, Bfc if beside wide => Beside<Composed<Stochastic<2>, Bfc>>, both(only_bfc, pfc);
+    BfcStochasticPfc: Stochastic, Bfc if beside => Beside<Composed<Stochastic<1>, Bfc>>, both(only_bfc, pfc);
     BfcWide: Dynamic, Bfc if wide => Composed<Dynamic<2>, Bfc>, both(bfc, bfc);
     BfcSwitch: Dynamic, Bfc => Composed<Dynamic<1>, Bfc>, both(bfc, bfc);
     BfcSingle: Single, Bfc => Composed<Single<Narrow>, Bfc>, both(none, bfc);

@@ -31,10 +31,35 @@ impl<P> Beside<P> {
     }
 }
 
+impl<P: Policy> Beside<P> {
+    /// A packet is gone, and the policy has `told` a neighbour: who is told in the end.
+    fn release(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        held: &Held,
+        port: PortId,
+        queue: QueueId,
+        told: Option<Told>,
+    ) -> Option<Told> {
+        if !self.speaks_pfc[held.ingress as usize] {
+            self.pfc.give(packet.wire as u64);
+            return told;
+        }
+        let frame = <Pfc as Backpressure<P::Queues>>::on_dequeue(&mut self.pfc, now, packet, held, port, queue);
+        frame.map(|frame| (held.ingress as PortId, frame))
+    }
+}
+
 impl<P: Policy> Policy for Beside<P> {
     type Queues = P::Queues;
     /// Those of the policy, and PFC's.
     type Params = (P::Params, PfcParams);
+    const SETS_TIMERS: bool = P::SETS_TIMERS;
+
+    fn queues(params: &Self::Params, shape: &Shape) -> P::Queues {
+        P::queues(&params.0, shape)
+    }
 
     fn new(params: &Self::Params, shape: &Shape) -> Self {
         let speaks_pfc: Vec<bool> = shape.ports.iter().map(|port| port.pfc_only).collect();
@@ -51,6 +76,10 @@ impl<P: Policy> Policy for Beside<P> {
         }
     }
 
+    fn catch_up(&mut self, now: Instant) {
+        self.policy.catch_up(now);
+    }
+
     fn extra_cells(params: &Self::Params) -> usize {
         P::extra_cells(&params.0)
     }
@@ -65,6 +94,14 @@ impl<P: Policy> Policy for Beside<P> {
         rng: &mut Stream,
     ) -> Choice {
         self.policy.choose(now, packet, ingress, port, queues, rng)
+    }
+
+    fn beside(&self, choice: Choice, left: u64, queues: &P::Queues) -> Choice {
+        self.policy.beside(choice, left, queues)
+    }
+
+    fn touch(&self, packet: &Packet) -> u32 {
+        self.policy.touch(packet)
     }
 
     fn admits(&self, ingress: PortId, packet: &Packet) -> bool {
@@ -98,12 +135,12 @@ impl<P: Policy> Policy for Beside<P> {
 
     fn on_dequeue(&mut self, now: Instant, packet: &Packet, held: &Held, port: PortId, queue: QueueId) -> Option<Told> {
         let told = self.policy.on_dequeue(now, packet, held, port, queue);
-        if !self.speaks_pfc[held.ingress as usize] {
-            self.pfc.give(packet.wire as u64);
-            return told;
-        }
-        let frame = <Pfc as Backpressure<P::Queues>>::on_dequeue(&mut self.pfc, now, packet, held, port, queue);
-        frame.map(|frame| (held.ingress as PortId, frame))
+        self.release(now, packet, held, port, queue, told)
+    }
+
+    fn on_lost(&mut self, now: Instant, packet: &Packet, held: &Held, port: PortId, queue: QueueId) -> Option<Told> {
+        let told = self.policy.on_lost(now, packet, held, port, queue);
+        self.release(now, packet, held, port, queue, told)
     }
 
     fn on_joined(&mut self, port: PortId, queue: QueueId, queues: &mut P::Queues, cells: &mut Cells<impl Extension>) {

@@ -3,7 +3,7 @@
 use super::switch::Part;
 use super::{Doc, Net, check_scheme};
 use crate::error::Error;
-use crate::model::{Backpressure, Memory, Region, Switch};
+use crate::model::{Backpressure, Memory, Region, Scheduler, Switch};
 
 /// Checks names and schemes of regions. `[node]`: its region, if it is in one.
 pub(super) fn check(doc: &Doc, net: &Net) -> Result<Vec<Option<usize>>, Error> {
@@ -72,14 +72,17 @@ pub(super) fn check_borders(doc: &Doc, net: &Net, region_of: &[Option<usize>]) -
         let region = region_of[link.a].max(region_of[link.b]).expect("one of two different regions is not none");
         let [a, b] = [link.a, link.b].map(|node| switch_of(region_of[node]));
         let [name_a, name_b] = [link.a, link.b].map(|node| &net.graph.nodes[node].name);
-        let fits =
-            matches!((a.backpressure, b.backpressure), (None, _) | (_, None) | (Flowsail, Pfc) | (Pfc, Flowsail))
-                || a.backpressure == b.backpressure;
+        let beside_pfc = [(a, b), (b, a)].into_iter().any(|(own, other)| {
+            other.backpressure == Pfc && (own.backpressure == Flowsail || own.backpressure == Bfc && is_plain(own))
+        });
+        let silent = a.backpressure == None || b.backpressure == None;
+        let fits = silent || beside_pfc || a.backpressure == b.backpressure;
         doc.need(fits, &format!("region.{region}.switch.backpressure"), || {
             let word = |switch: &Switch| serde_json::to_string(&switch.backpressure).expect("a word");
             format!(
                 "{name_a} has {} and its neighbour {name_b} {}, and neither obeys the other's frames; expected the same at \
-                 both, \"flowsail\" beside \"pfc\", or \"none\"",
+                 both, \"flowsail\" or \"bfc\" beside \"pfc\" (BFC without credits, early resume, Tofino2, split or \
+                 shared tables and srf), or \"none\"",
                 word(a),
                 word(b)
             )
@@ -95,4 +98,9 @@ pub(super) fn check_borders(doc: &Doc, net: &Net, region_of: &[Option<usize>]) -
         })?;
     }
     Ok(())
+}
+
+/// Whether it is BFC as the paper's core has it, which goes beside PFC.
+fn is_plain(switch: &Switch) -> bool {
+    !switch.bfc.is_extended() && switch.scheduler != Scheduler::Srf
 }

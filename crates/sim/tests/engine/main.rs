@@ -4,6 +4,7 @@
 
 mod common;
 
+mod beside_pfc;
 mod collectives;
 mod conformance;
 mod deadlock;

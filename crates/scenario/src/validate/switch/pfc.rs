@@ -11,13 +11,13 @@ use crate::model::{Backpressure, BufferSize, Memory};
 pub(super) fn check(part: &Part) -> Result<(), Error> {
     let (doc, switch, graph) = (part.doc, part.switch, &part.net.graph);
     let pfc = &switch.pfc;
-    // The ports whose neighbours it pauses by PFC: all, or with FlowSail those of neighbours that speak nothing else.
+    // The ports whose neighbours it pauses by PFC: all, or with FlowSail and BFC those of neighbours that speak nothing else.
     let speaks = |node: usize| {
         node >= graph.hosts && doc.scenario.switch_at(&graph.nodes[node].name).backpressure == Backpressure::Pfc
     };
     let paused = |peer: usize| match switch.backpressure {
         Backpressure::Pfc => true,
-        Backpressure::Flowsail => speaks(peer),
+        Backpressure::Flowsail | Backpressure::Bfc => speaks(peer),
         _ => false,
     };
     let (mut set_aside, mut pauses) = (vec![0u64; graph.nodes.len()], vec![false; graph.nodes.len()]);

@@ -31,7 +31,8 @@ pub fn audited(scenario: &Scenario, threads: usize) -> (Outcome, Report) {
     let (host, switch) = (&scenario.host, &scenario.switch);
     let published = (Transport::LineRate, Assignment::Dynamic, Backpressure::Bfc);
     let spied = (host.transport, switch.assignment, switch.backpressure) == published && host.window.is_none();
-    let (outcome, audits) = if spied && switch.data_queues() <= 64 && !switch.bfc.is_extended() {
+    let plain = switch.data_queues() <= 64 && !switch.bfc.is_extended() && scenario.region.is_empty();
+    let (outcome, audits) = if spied && plain {
         let plane = |shape: &Shape, params: &Table| {
             Switch::<Composed<Spy, Bfc>>::new(shape, &(params.bfc.clone(), params.bfc.clone()))
         };

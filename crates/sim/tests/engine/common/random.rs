@@ -182,6 +182,9 @@ fn queues_case(number: u64) -> Case {
 
     let queues = dice.range(2, 9);
     let groups = classes::groups(number, scheme, &conventions, queues);
+    // In whole nanoseconds headroom is larger than a buffer drawn here.
+    let exact = !out.contains("whole-ns");
+    let region = if exact { beside(number, scheme, &net, full) } else { None };
     let small_headroom = pfc && dice.percent(15);
     let mut roomy = !small_headroom;
     let _ = write!(out, "[switch]\nqueues = {queues}\nquantum = \"{} B\"\n", full * dice.range(1, 2));
@@ -211,7 +214,10 @@ fn queues_case(number: u64) -> Case {
         if dice.percent(75) {
             let packets = dice.range(2, 40);
             roomy = packets >= 30;
-            let _ = writeln!(out, "buffer = \"{} B\"", packets * full + dice.below(full));
+            let set_aside = if region.is_some() { net.ports * (flowsail::headroom(&net, full) + 4096) } else { 0 };
+            let _ = writeln!(out, "buffer = \"{} B\"", set_aside + packets * full + dice.below(full));
+        } else if region.is_some() {
+            out += "buffer = \"1 MB\"\n";
         }
         common_switch(dice, &mut out, scheme, dqa);
     }
@@ -221,6 +227,10 @@ fn queues_case(number: u64) -> Case {
         if scheme.srf && !out.contains("incast_label") && dice.percent(50) {
             out += "similar = true\n";
         }
+    }
+    if let Some((text, _)) = &region {
+        let symmetric = if out.contains("symmetric_ecmp = true") { "symmetric_ecmp = true\n" } else { "" };
+        out += &format!("{text}{symmetric}");
     }
 
     let rto = dice.of(&[60, 100, 300]);
@@ -266,10 +276,19 @@ fn queues_case(number: u64) -> Case {
         && out.contains("leaf-spine")
         && out.contains("\ndown = ")
         && !out.contains("\"valley\"");
+    // Beside PFC a port is held whole, so packets may wait for those of another.
+    let valleys = valleys || (region.is_some_and(|(_, pfc)| pfc) && !steady);
     // HPCC's hosts have no timer: what they lose last is lost for good. Its switches end a pause once: so is that.
     let heals = steady || !conventions.memory;
     let live = !heavy && roomy && guard >= 20 && !valleys && heals && (lossless || !conventions.hosts);
     Case { live, threads: if dice.percent(4) { 2 } else { 1 }, lossless, mishaps: None, toml: out }
+}
+
+/// Some switches of PFC or without backpressure among those of plain BFC, drawn apart from everything else.
+fn beside(case: u64, scheme: &Scheme, net: &Net, full: u64) -> Option<(String, bool)> {
+    let dice = &mut Dice(Stream::new(0x6261_636b, 0x6265_7369, case));
+    let plain = scheme.backpressure == Backpressure::Bfc && !scheme.srf;
+    if plain && dice.percent(25) { flowsail::region(dice, net, full) } else { None }
 }
 
 /// Conventions of another simulator, drawn apart from everything else.

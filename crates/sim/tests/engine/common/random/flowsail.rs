@@ -100,7 +100,7 @@ fn switch(dice: &mut Dice, out: &mut String, net: &Net, full: u64, groups: u64, 
     infinite || packets >= 40
 }
 
-fn headroom(net: &Net, full: u64) -> u64 {
+pub(super) fn headroom(net: &Net, full: u64) -> u64 {
     2 * net.delay * net.rate / 8 + 4 * full
 }
 
@@ -180,8 +180,8 @@ fn queues_of(out: &str) -> u64 {
     out[at..].lines().next().and_then(|line| line.parse().ok()).expect("a number")
 }
 
-/// Some switches that do something else, and whether that is PFC.
-fn region(dice: &mut Dice, net: &Net, full: u64) -> Option<(String, bool)> {
+/// Switches of another scheme, if there are any that could be; and whether that is PFC.
+pub(super) fn region(dice: &mut Dice, net: &Net, full: u64) -> Option<(String, bool)> {
     let all: Vec<&String> = net.links.iter().flatten().filter(|name| !name.starts_with("host")).collect();
     let at = match dice.of(&["spine*", "leaf*", "switch"]) {
         prefix if all.iter().any(|name| name.starts_with(prefix.trim_end_matches('*'))) => match prefix {
