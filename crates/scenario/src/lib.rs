@@ -30,6 +30,7 @@ mod presets;
 mod published;
 mod resolve;
 mod schema;
+mod seeds;
 pub mod sizes;
 mod structure;
 mod suggest;

@@ -17,7 +17,7 @@ use crate::resolve::resolve;
 use crate::schema::{PLAN_KEYS, SCALES};
 use crate::sizes::read_text;
 use crate::suggest::hint;
-use crate::{chips, merge, presets, published, schema, structure, topology, validate};
+use crate::{chips, merge, presets, published, schema, seeds, structure, topology, validate};
 
 /// Everything a scenario file asks for; `R` is what a run is.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -34,6 +34,10 @@ pub struct Plan<R = Scenario> {
     pub expect: Vec<Json>,
     /// The scale whose overrides are in; empty if none are.
     pub scale: String,
+    /// The `[seeds]` table, or null.
+    pub seeds: Json,
+    /// The `[without]` table, or null.
+    pub without: Json,
 }
 
 /// One run of a plan.
@@ -102,8 +106,8 @@ impl Plan<Work> {
             Work::Simulation(scenario) => PlannedRun { label: run.label, params: run.params, scenario: *scenario },
             Work::Computation(_) => unreachable!("no computation is known, so none was accepted"),
         };
-        let Plan { name, description, runs, figure, expect, scale } = self;
-        Plan { name, description, runs: runs.into_iter().map(network).collect(), figure, expect, scale }
+        let Plan { name, description, runs, figure, expect, scale, seeds, without } = self;
+        Plan { name, description, runs: runs.into_iter().map(network).collect(), figure, expect, scale, seeds, without }
     }
 }
 
@@ -159,6 +163,8 @@ struct Sets {
     overrides: Vec<Override>,
     /// Lists that replace or add axes of the sweep.
     axes: Vec<Override>,
+    /// What changes in `[seeds]`.
+    seeds: Vec<Override>,
     /// Variants to keep.
     variant: Option<Node>,
 }
@@ -184,6 +190,9 @@ fn plan(
     let sets = parse_sets(sets)?;
     let swept = swept_keys(&base, &sets.axes);
     let scale = apply_scale(&mut base, &place, scale)?;
+    for (key, node) in sets.seeds.clone() {
+        merge::assign(&mut base, &key, node)?;
+    }
     check_plan_keys(&base)?;
 
     for (key, node) in sets.axes.clone() {
@@ -205,7 +214,15 @@ fn plan(
         let problem = "the variants choose the scheme; expected variant=NAME to run one of them";
         return Err(scheme.error(key.as_str(), problem));
     }
-    let axes = axes(base.get("sweep"), &sets.overrides)?;
+    let mut axes = axes(base.get("sweep"), &sets.overrides)?;
+    let seeds = base.get("seeds").map_or(Json::Null, Node::to_json);
+    if let Some(seeds) = base.get("seeds") {
+        let values = seeds::of(seeds, base.get("seed"), base.get("sweep"))?;
+        base.insert("seed".into(), values[0].clone());
+        if values.len() > 1 && !sets.overrides.iter().any(|(key, _)| key == "seed") {
+            axes.push(Axis { key: "seed".into(), values });
+        }
+    }
     base.retain(|key, _| !PLAN_KEYS.contains(&key.as_str()));
 
     let product = axes.iter().fold(variants.len(), |product, axis| product.saturating_mul(axis.values.len()));
@@ -246,15 +263,18 @@ fn plan(
     let name = [first.text("name"), stem.unwrap_or(""), first.called()].into_iter().find(|name| !name.is_empty());
     let name = name.unwrap_or_default().to_string();
     let description = first.text("description").to_string();
+    let without = shown.without.as_ref().map_or(Json::Null, Node::to_json);
     let (figure, expect) = shown.into_json();
-    Ok(Plan { name, description, runs, figure, expect, scale })
+    Ok(Plan { name, description, runs, figure, expect, scale, seeds, without })
 }
 
 /// What is done with the results: the figure and the expectations, and what there is for them to name.
 struct Shown {
     figure: Option<Node>,
     expect: Option<Node>,
+    without: Option<Node>,
     sweep: Option<Table>,
+    seeds: bool,
     variants: Vec<String>,
 }
 
@@ -271,7 +291,9 @@ impl Shown {
         let own = variants.iter().filter_map(|variant| variant.name.as_deref().or(called));
         let all = own.chain(missing.iter().chain(schemes).filter_map(Node::text)).map(String::from).collect();
         let sweep = base.get("sweep").and_then(Node::table).cloned();
-        Shown { figure, expect: base.get("expect").cloned(), sweep, variants: all }
+        let seeds = base.contains_key("seeds") || sweep.as_ref().is_some_and(|sweep| sweep.contains_key("seed"));
+        let [expect, without] = ["expect", "without"].map(|key| base.get(key).cloned());
+        Shown { figure, expect, without, sweep, seeds, variants: all }
     }
 
     /// Checks the names; those of classes and keys only where `runs` are all that the file has.
@@ -298,9 +320,11 @@ impl Shown {
             is_number: runs.is_some().then_some(&is_number),
             results,
             swept,
+            seeds: self.seeds,
             sweep: self.sweep.as_ref(),
             place,
         };
+        names::check_without(self.without.as_ref(), "without", &names)?;
         names::check_expectations(self.expect.as_ref(), &names)?;
         names::check_panels(self.figure.as_ref(), &names)
     }
@@ -553,7 +577,8 @@ fn swept_keys(base: &Table, axes: &[Override]) -> BTreeSet<Vec<String>> {
     let scales = base.get("scale").and_then(Node::table).into_iter().flat_map(Table::values).filter_map(Node::table);
     let scaled = scales.flat_map(Table::keys).filter_map(|key| key.strip_prefix("sweep."));
     let set = axes.iter().map(|(key, _)| key.as_str());
-    sweep.map(String::as_str).chain(scaled).chain(set).map(merge::path).collect()
+    // Runs that differ in their seed alone are judged together, at any scale.
+    sweep.map(String::as_str).chain(scaled).chain(set).chain(["seed"]).map(merge::path).collect()
 }
 
 /// Replaces or adds a key of the sweep.
@@ -600,6 +625,7 @@ fn parse_sets(sets: &[String]) -> Result<Sets, Error> {
         match key.strip_prefix("sweep.") {
             Some(axis) => parsed.axes.push((axis.trim_matches('"').into(), node)),
             None if key == "variant" => parsed.variant = Some(node),
+            None if key.starts_with("seeds.") => parsed.seeds.push((key.into(), node)),
             None => parsed.overrides.push((key.into(), node)),
         }
     }
@@ -615,7 +641,8 @@ fn refuse_plan_key(key: &str, node: &Node) -> Result<(), Error> {
     let instead = match top.as_str() {
         "scale" => "choose a scale by its name instead",
         "sweep" => "write it in [sweep], or set sweep.KEY=[VALUES]",
-        "extends" | "variant" | "figure" | "expect" => "write it in the file",
+        "seeds" => "write it in [seeds], or set seeds.count=N",
+        "extends" | "variant" | "without" | "figure" | "expect" => "write it in the file",
         _ => return Ok(()),
     };
     Err(node.error(key, format!("{top} is not a key of a run: {instead}")))

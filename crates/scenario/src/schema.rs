@@ -6,9 +6,11 @@ use serde_json::{Value as Json, json};
 
 use crate::expect::grammar;
 use crate::model::Scenario;
+use crate::seeds;
 
 /// Keys of a file that describe several runs or what to do with them; the reader takes them off before a run is typed.
-pub(crate) const PLAN_KEYS: [&str; 6] = ["extends", "sweep", "variant", "scale", "figure", "expect"];
+pub(crate) const PLAN_KEYS: [&str; 8] =
+    ["extends", "sweep", "seeds", "variant", "without", "scale", "figure", "expect"];
 
 /// Names a scale may have, smallest first.
 pub(crate) const SCALES: [&str; 3] = ["smoke", "quick", "paper"];
@@ -46,6 +48,7 @@ fn of_plan_key(key: &str) -> Json {
             "type": "object",
             "description": "Dotted keys and the list of values each takes in turn; the runs are the product of all lists and variants.",
         }),
+        "seeds" => seeds::schema(),
         "variant" => json!({
             "type": "array",
             "description": format!("Named variants of the scenario: {overrides}."),
@@ -60,6 +63,7 @@ fn of_plan_key(key: &str) -> Json {
                 "additionalProperties": false,
             })
         }
+        "without" => grammar::without(),
         "figure" => grammar::figure(),
         "expect" => grammar::expectations(&SCALES),
         _ => unreachable!("every plan key has a schema"),

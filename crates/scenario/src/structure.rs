@@ -90,7 +90,11 @@ impl Checker<'_> {
                         value.error(join(key, name), format!("unknown key; {hint}{here}: {}", names.join(", ")))
                     );
                 }
-                None => {}
+                None => {
+                    if let Some(of_all) = schema.get("additionalProperties").filter(|of_all| of_all.is_object()) {
+                        self.check(of_all, value, &join(key, name))?;
+                    }
+                }
             }
         }
         for name in schema.get("required").and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str) {

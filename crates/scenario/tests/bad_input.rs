@@ -57,6 +57,34 @@ loss = 0.001
 type Case = (&'static str, &'static str, &'static [&'static str]);
 
 const CASES: &[Case] = &[
+    // Seeds.
+    ("[switch]\n", "[seeds]\ncount = 0\n[switch]\n", &["seeds.count = 0: expected a whole number from 1 to 1000"]),
+    ("[switch]\n", "[seeds]\ncounts = 2\n[switch]\n", &["seeds.counts = 2: unknown key; did you mean \"count\"?"]),
+    ("[switch]\n", "[seeds]\nfirst = -1\n[switch]\n", &["seeds.first = -1: expected a whole number from 0 to"]),
+    (
+        "[switch]\n",
+        "[seeds]\ncount = 2\nfixed = \"so\"\n[switch]\n",
+        &["seeds.fixed = \"so\": one seed is fixed, 2 are asked for: expected seeds.count = 1"],
+    ),
+    (
+        "[switch]\n",
+        "[seeds]\ncount = 2\n[sweep]\nseed = [1, 2]\n[switch]\n",
+        &["sweep.seed = [1, 2]: there is [seeds] too: expected one of both"],
+    ),
+    (
+        "seed = 1\n",
+        "seed = 18446744073709551615\nseeds = { count = 2 }\n",
+        &["seeds.first = 18446744073709551615: 2 seeds follow one another"],
+    ),
+    ("seed = 1\n", "seed = \"x\"\nseeds = { count = 2 }\n", &["seed = \"x\": expected a whole number"]),
+    ("[switch]\n", "[without]\nBFC = \"bfc\"\n[switch]\n", &["without.BFC = \"bfc\": no such variant; "]),
+    ("[switch]\n", "[without]\nbfc = \"dqa\"\n[switch]\n", &["without.bfc = \"dqa\": no such variant; "]),
+    ("[switch]\n", "[without]\nbfc = 1\n[switch]\n", &["without.bfc = 1: expected a text in quotes"]),
+    (
+        "[switch]\n",
+        "[without]\nbfc = \"bfc\"\n[switch]\n",
+        &["expected another variant, which lacks what this one has"],
+    ),
     // Not TOML, or not the keys.
     ("seed = 1", "seed = ", &["bad.toml:3:", "not TOML", "seed ="]),
     ("seed = 1", "seed = 1\nseed = 2", &["bad.toml:4:", "not TOML", "duplicate key"]),
@@ -1644,13 +1672,6 @@ const SHOWN_CASES: &[Case] = &[
         &["expect.0.numerator.spread = \"variance\": expected \"deviation\": the standard deviation over the points"],
     ),
     (
-        "value = { ports = \"control_frames\" }",
-        "value = { ports = \"control_frames\", spread = \"deviation\" }",
-        &[
-            "expect.2.value.spread = \"deviation\": nothing makes several points one: expected `over` in the expectation",
-        ],
-    ),
-    (
         "over = [\"seed\"]",
         "over = \"seed\"",
         &["expect.0.over = \"seed\": expected a list, each entry a text in quotes"],
@@ -2410,6 +2431,19 @@ fn published_points_stand_in_panels_at_variants_and_on_axes() {
     has(&message, &["figure.published.0.where.seed = 1: expected no such key: the file has none"]);
     for seeds in ["", "[sweep]\nseed = [1, 2]"] {
         assert!(refuse(seeds, &good.replace("at = 0.4, ", "")).is_ok(), "bars have no axis");
+    }
+}
+
+#[test]
+fn a_deviation_is_of_several_seeds() {
+    let stray = "[[expect]]\nclaim = \"stray\"\nkind = \"between\"\nvariant = \"bfc\"\nhigh = 1\n\
+                 value = { ports = \"control_frames\", spread = \"deviation\" }\n";
+    let problem =
+        "expect.0.value.spread = \"deviation\": nothing makes several points one: expected [seeds], or `over`";
+    has(&refuse(&format!("{GOOD}{stray}"), &[], None), &[problem]);
+    for seeds in ["[seeds]\ncount = 2", "[sweep]\nseed = [1, 2]"] {
+        let text = format!("{GOOD}{stray}{seeds}\n");
+        assert!(load_str(&text, Path::new("nowhere"), "good.toml", &[], None).is_ok(), "{seeds}");
     }
 }
 

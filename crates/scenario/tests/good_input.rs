@@ -148,6 +148,25 @@ fn labels_are_unique_and_fit_to_be_directories() {
 }
 
 #[test]
+fn runs_are_made_with_each_seed() {
+    let seeds_of = |text: &str, sets: &[&str], scale| -> Vec<(String, u64)> {
+        plan(text, sets, scale).runs.into_iter().map(|run| (run.label, run.scenario.seed)).collect()
+    };
+    let labels = |n: std::ops::Range<u64>| n.map(|seed| (format!("bfc.seed={seed}"), seed)).collect::<Vec<_>>();
+    let text = format!("{GOOD}\n[seeds]\ncount = 3\n[scale.smoke]\n\"seeds.count\" = 1\n");
+    let first = plan(GOOD, &[], None).runs[0].scenario.seed;
+    assert_eq!(seeds_of(&text, &["seeds.first=7"], None), labels(7..10));
+    assert_eq!(seeds_of(&text, &["seeds.count=2"], None), labels(first..first + 2));
+    assert_eq!(seeds_of(&text, &[], Some("smoke")), [("bfc".to_string(), first)]);
+    assert_eq!(seeds_of(&text, &["seed=9"], None), [("bfc".to_string(), 9)]);
+    assert_eq!(seeds_of(GOOD, &["seeds.count=2"], None), labels(first..first + 2));
+    let swept = format!("{text}[sweep]\n\"switch.queues\" = [16, 32]\n");
+    let params: Vec<_> = plan(&swept, &["seeds.count=2"], None).runs.into_iter().map(|run| run.label).collect();
+    let wanted = [(16, 0), (16, 1), (32, 0), (32, 1)].map(|(q, n)| format!("bfc.queues={q}.seed={}", first + n));
+    assert_eq!(params, wanted);
+}
+
+#[test]
 fn a_scale_changes_runs_sweeps_and_variants() {
     let text = format!(
         "{GOOD}\n[sweep]\n\"seed\" = [1, 2, 3]\n[[variant]]\nname = \"A\"\n\"run.drain\" = 2\n[[variant]]\nname = \"B\"\n[scale.smoke]\nrun.duration = \"1 us\"\n\"sweep.seed\" = [9]\nvariant.A.run.drain = 3\n[scale.quick]\n\"run.duration\" = \"5 us\"\n"

@@ -77,6 +77,7 @@ const KINDS: &[Kind] = &[
     ("up-to", &["numerator", "denominator", "times"], &[]),
     ("knee", &["value", "along"], &["threshold", "factor", "relative_to", "expected", "low", "high", "order"]),
     ("fact", &[], &[]),
+    ("refers", &["to"], &[]),
     ("not-run", &["reason"], &[]),
 ];
 
@@ -139,6 +140,15 @@ fn published() -> Json {
     })
 }
 
+/// What `without` holds.
+pub(crate) fn without() -> Json {
+    json!({
+        "type": "object",
+        "description": "Variants that are credited for what they have, and the variant that lacks it: a claim that holds with those too is vacuous.",
+        "additionalProperties": text(),
+    })
+}
+
 fn expectation((kind, required, optional): &Kind, scales: &[&str]) -> Json {
     // A file without scales has the nameless one.
     let scales: Vec<Json> = scales.iter().chain(&[""]).map(|scale| json!({ "const": scale })).collect();
@@ -155,6 +165,9 @@ fn expectation((kind, required, optional): &Kind, scales: &[&str]) -> Json {
         "each": { "type": "object", "properties": Map::from_iter(each), "additionalProperties": false },
         "variant": text(),
         "band": one_of(&["ours"]),
+        "without": without(),
+        "fact": { "type": "string", "description": "Why no run could contradict it: it restates the set-up." },
+        "amended": { "type": "array", "items": text(), "minItems": 1, "description": "What was changed after a result was seen, and why." },
         "note": text(),
     });
     for key in required.iter().chain(*optional) {
@@ -164,7 +177,7 @@ fn expectation((kind, required, optional): &Kind, scales: &[&str]) -> Json {
             "value" | "numerator" | "denominator" => of(VALUE),
             "chains" => list(texts()),
             "order" => texts(),
-            "along" | "reason" => text(),
+            "along" | "reason" | "to" => text(),
             _ if placed => of("SweptNumber"),
             _ => json!({ "type": "number" }),
         };

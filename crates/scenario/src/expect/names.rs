@@ -23,6 +23,8 @@ pub(crate) struct Names<'a> {
     pub(crate) results: &'a BTreeSet<String>,
     /// Keys that are swept, be it at another scale.
     pub(crate) swept: &'a BTreeSet<Vec<String>>,
+    /// Runs that differ in their seed are judged together.
+    pub(crate) seeds: bool,
     /// The values that swept keys take now.
     pub(crate) sweep: Option<&'a Table>,
     /// The file. What it extends may name what this one left out, and is then not judged.
@@ -69,6 +71,25 @@ pub(crate) fn check_panels(figure: Option<&Node>, names: &Names) -> Result<(), E
     Ok(())
 }
 
+/// Likewise variants and those that lack what they are credited for.
+///
+/// # Errors
+/// As [`check_expectations`].
+pub(crate) fn check_without(without: Option<&Node>, key: &str, names: &Names) -> Result<(), Error> {
+    for (credited, lacking) in without.and_then(Node::table).into_iter().flatten() {
+        if !lacking.place.is_in_file_of(names.place) {
+            continue;
+        }
+        let key = format!("{key}.{credited}");
+        one_of(lacking, &key, credited, names.variants.iter().copied(), "variant")?;
+        one_of(lacking, &key, lacking.text().unwrap_or(""), names.variants.iter().copied(), "variant")?;
+        if lacking.text() == Some(credited) {
+            return Err(lacking.error(key, "expected another variant, which lacks what this one has"));
+        }
+    }
+    Ok(())
+}
+
 /// One expectation or panel.
 struct Scope<'a> {
     names: &'a Names<'a>,
@@ -90,6 +111,9 @@ impl Scope<'_> {
             for (n, value) in items(Some(node)).iter().enumerate() {
                 self.check_selector(name, value, &format!("{key}.{n}"))?;
             }
+        }
+        if self.own {
+            check_without(self.table.get("without"), &format!("{}.without", self.key), self.names)?;
         }
         if let Some(variant) = self.table.get("variant") {
             self.check_selector("variant", variant, &format!("{}.variant", self.key))?;
@@ -149,9 +173,9 @@ impl Scope<'_> {
             return Err(node.error(key, problem));
         }
         // A panel draws several seeds as one without being told.
-        let together = self.table.contains_key("over") || !self.table.contains_key("kind");
+        let together = self.names.seeds || self.table.contains_key("over") || !self.table.contains_key("kind");
         if let Some(spread) = table.get("spread").filter(|_| !together) {
-            let problem = "nothing makes several points one: expected `over` in the expectation";
+            let problem = "nothing makes several points one: expected [seeds], or `over` in the expectation";
             return Err(spread.error(format!("{key}.spread"), problem));
         }
         for (name, value) in table {
