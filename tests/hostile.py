@@ -557,9 +557,9 @@ def end_of(module: Any, case: Case, place: Path) -> End:
 
 
 def held() -> tuple[int, int]:
-    """What this process, and a child of it from its birth, has of addresses and of memory, bytes."""
-    size, resident = Path("/proc/self/statm").read_text().split()[:2]
-    return int(size) * resource.getpagesize(), int(resident) * resource.getpagesize()
+    """What this process, and a child of it from its birth, has of addresses and of memory that no file backs, bytes."""
+    size, resident, of_files = map(int, Path("/proc/self/statm").read_text().split()[:3])
+    return size * resource.getpagesize(), (resident - of_files) * resource.getpagesize()
 
 
 def limit() -> None:

@@ -15,11 +15,9 @@ from matplotlib.figure import Figure
 
 from backwater import Experiment, Results, experiments
 from backwater.disk import sha256
-from backwater.judge import claims, measured, panels
+from backwater.judge import claims, measured, numbers, panels
 from backwater.results import FORMAT, sealed
 from conftest import Cli
-
-VERDICTS = {"pass", "fail", "direction", "fact", "not-run"}
 
 
 def write_run(
@@ -111,7 +109,9 @@ def write_run(
     (place / label / "scenario.json").write_text(json.dumps(scenario))
 
 
-def write_manifest(place: Path, runs: list[tuple[str, dict[str, Any]]], scale: str = "quick") -> Results:
+def write_manifest(
+    place: Path, runs: list[tuple[str, dict[str, Any]]], scale: str = "quick", *, fixed: str = "by hand"
+) -> Results:
     entries = [
         {
             **{"label": label, "scheme": "bfc", "params": params, "digest": "00", "dir": label, "complete": True},
@@ -120,7 +120,7 @@ def write_manifest(place: Path, runs: list[tuple[str, dict[str, Any]]], scale: s
         for label, params in runs
     ]
     head = {"format": FORMAT, "name": "x", "version": "0", "digest": "00", "command": "", "complete": True}
-    (place / "manifest.json").write_text(sealed({**head, "scale": scale, "runs": entries}))
+    (place / "manifest.json").write_text(sealed({**head, "scale": scale, "seeds": {"fixed": fixed}, "runs": entries}))
     return Results(place)
 
 
@@ -151,7 +151,7 @@ def two(tmp_path: Path) -> Results:
 
 def judge(results: Results, **expectation: Any) -> dict[str, Any]:
     (row,) = claims.evaluate([{"claim": "x.1", "metric": "m", "says": "s", **expectation}], results)
-    assert row["verdict"] in VERDICTS
+    assert row["verdict"] in claims.VERDICTS
     return row
 
 
@@ -284,13 +284,21 @@ def test_each_fills_in_what_a_leaf_lacks(two: Results) -> None:
         high=6,
     )
     assert [check["measured"] for check in row["checks"]] == [pytest.approx(5), None, pytest.approx(5), None]
-    assert row["verdict"] == "pass"
+    assert (row["verdict"], row["coverage"]) == ("part", "2 of 4")
     assert "HPCC" in row["measured"], "what was not run is said"
 
 
 @pytest.mark.parametrize(
     ("times", "verdict"),
-    [(5, "pass"), (7.5, "pass"), (7.6, "direction"), (3.4, "pass"), (3.3, "direction"), (60, "direction")],
+    [
+        (5, "pass"),
+        (7.5, "pass"),
+        (7.6, "direction"),
+        (3.4, "pass"),
+        (3.3, "direction"),
+        (24, "direction"),
+        (26, "fail"),
+    ],
 )
 def test_up_to_is_the_largest_of_all_within_a_factor_of_one_and_a_half(
     two: Results, times: float, verdict: str
@@ -337,7 +345,7 @@ def test_an_expected_zero_has_to_be_zero(two: Results) -> None:
     [
         ([["A", "B"]], {}, "pass"),
         ([["B", "A"]], {}, "fail"),
-        ([["A", "HPCC", "B"]], {}, "pass"),
+        ([["A", "HPCC", "B"]], {}, "part"),
         ([["A", "HPCC"]], {}, "not-run"),
         ([["A", "B"], ["B", "A"]], {}, "fail"),
         ([["A", "B"]], {"high": 400}, "direction"),
@@ -399,6 +407,9 @@ def test_claims_are_judged_at_their_scales(two: Results) -> None:
         "expected": "s",
         "measured": "needs a testbed",
         "verdict": "not-run",
+        "coverage": "",
+        "without": "",
+        "amended": [],
         "note": "",
         "checks": [],
     }
@@ -515,73 +526,117 @@ def seeds(tmp_path: Path) -> Results:
         flows = 50 if label == "B-0.9-2" else 200
         write_run(tmp_path, label, [("background", 10, values[variant][load][seed - 1])] * flows, {seed: 1})
         runs.append((label, {"variant": variant, "seed": seed, "workload.0.load": load}))
-    return write_manifest(tmp_path, runs)
+    return write_manifest(tmp_path, runs, fixed="")
 
 
 MEAN = {"slowdown": "mean"}
 
 
-def test_points_that_differ_in_what_a_check_is_over_are_judged_by_their_means(seeds: Results) -> None:
-    """B over A: 18 / 9 and 42 / 21 by the means; seed by seed 4, 1.33, 1.5 and 5.5, 1.33, 1.09."""
+def test_seeds_are_judged_together(seeds: Results) -> None:
+    """B over A: 18 / 9 and 42 / 21 by the means; without a seed 10 / 7, 14 / 6, 12 / 5 and 20 / 17, 34 / 15, 30 / 10.
+
+    Their logarithms stray by 0.3369 and 0.5548; of 3 values Student's t is 4.303.
+    """
     ratio = {"kind": "ratio", "numerator": {"variant": "B", **MEAN}, "denominator": {"variant": "A", **MEAN}}
-    row = judge(seeds, **ratio, over=["seed"], low=1.9, high=2.1)
-    assert [(check["at"], check["measured"]) for check in row["checks"]] == [
-        ("load 0.5", pytest.approx(2)),
-        ("load 0.9", pytest.approx(2)),
-    ]
-    assert row["verdict"] == "pass"
-    assert row["measured"] == "load 0.5: 2 (1.33 to 4 over 3 seeds); load 0.9: 2 (1.09 to 5.5 over 3 seeds)"
-    each = judge(seeds, **ratio, low=1.9, high=2.1)
-    assert (len(each["checks"]), each["verdict"]) == (6, "direction"), "one by one they are six"
-    everything = judge(seeds, **ratio, over=["seed", "workload.0.load"])
-    assert everything["measured"] == "2 (1.09 to 5.5 over 6 points)"
-    two = judge(seeds, **ratio, over=["seed"], where={"seed": {"min": 2}, "workload.0.load": 0.5})
-    assert two["measured"] == "load 0.5: 1.43 (1.33 to 1.5 over 2 seeds)"
-    assert judge(seeds, **ratio, over=["seed"], where={"seed": 1, "workload.0.load": 0.5})["measured"] == "load 0.5: 4"
+    row = judge(seeds, **ratio, low=1.9, high=2.1)
+    assert row["measured"] == "load 0.5: 2 (0.469 to 8.52); load 0.9: 2 (0.184 to 21.8)"
+    assert row["verdict"] == "undecided"
+    (light, _) = row["checks"]
+    assert (light["measured"], light["low"], light["high"]) == pytest.approx((2, 0.46937, 8.5220), rel=1e-4)
+    assert judge(seeds, **ratio, low=0.1, high=30)["verdict"] == "pass"
+    assert judge(seeds, **ratio, low=30)["verdict"] == "fail", "no effect is not excluded"
+    everything = judge(seeds, **ratio, over=["workload.0.load"])
+    assert [check["measured"] for check in everything["checks"]] == [pytest.approx(2)]
+    two = judge(seeds, **ratio, where={"seed": {"min": 2}, "workload.0.load": 0.5})
+    assert [check["measured"] for check in two["checks"]] == [pytest.approx(10 / 7)]
+    alone = judge(seeds, **ratio, where={"seed": 1, "workload.0.load": 0.5}, low=3)
+    assert (alone["measured"], alone["verdict"]) == ("load 0.5: 4", "undecided"), "one seed has no interval"
+    seeds.manifest["seeds"] = {"fixed": "for this test"}
+    assert judge(seeds, **ratio, low=1.9, high=2.1)["verdict"] == "pass"
 
 
-def test_all_kinds_are_judged_over_seeds(seeds: Results) -> None:
+def test_all_kinds_have_intervals(seeds: Results) -> None:
     light = {"where": {"workload.0.load": 0.5}}
-    order = judge(seeds, kind="ordering", value=MEAN, chains=[["A", "B"]], over=["seed"], **light)
-    assert order["measured"] == "load 0.5: A 3 (2 to 4), B 6 (4 to 8), over 3 seeds"
+    order = judge(seeds, kind="ordering", value=MEAN, chains=[["A", "B"]], **light)
+    assert (order["measured"], order["verdict"]) == ("load 0.5: A 3 (1.3 to 6.93), B 6 (2.6 to 13.9)", "undecided")
+    wide = judge(seeds, kind="ordering", value=MEAN, chains=[["A", "B"]], slack=9, **light)
+    assert wide["verdict"] == "pass"
+    assert judge(seeds, kind="ordering", value=MEAN, chains=[["B", "A"]], slack=-0.95, **light)["verdict"] == "fail"
     lighter = {"workload.0.load": 0.5}
     most = {"numerator": {"variant": "A", **MEAN}, "denominator": {"variant": "A", "at": lighter, **MEAN}}
-    assert judge(seeds, kind="up-to", times=2, **most, over=["seed"])["measured"] == (
-        "load 0.9: at most 2.33 (2 to 2.75 over 3 seeds)"
-    )
-    close = judge(seeds, kind="approx", variant="A", value=MEAN, expected=3, tolerance=0.01, over=["seed"], **light)
-    assert close["verdict"] == "pass"
+    row = judge(seeds, kind="up-to", times=2, **most)
+    assert row["measured"].startswith("load 0.9: at most 2.33 (")
+    close = {"kind": "approx", "variant": "A", "value": MEAN, "expected": 3, **light}
+    assert judge(seeds, **close, tolerance=0.01)["verdict"] == "undecided"
+    assert judge(seeds, **close, tolerance=2)["verdict"] == "pass"
     knee = {"kind": "knee", "variant": "A", "value": MEAN, "along": "workload.0.load", "low": 0.5, "high": 0.9}
-    # Seed 1 alone never gets to 6; the mean does, at 0.9 and not at 0.5.
-    row = judge(seeds, **knee, over=["seed"], threshold=6)
-    assert (row["verdict"], [check["measured"] for check in row["checks"]]) == ("pass", [0.9])
+    # 3, which is 1.3 to 6.93, and 7, which is 2.27 to 21.6.
+    for threshold, verdict in ((2, "undecided"), (6, "undecided"), (30, "fail"), (1, "direction")):
+        row = judge(seeds, **knee, threshold=threshold)
+        assert (row["verdict"], threshold) == (verdict, threshold)
+    assert judge(seeds, **knee, threshold=6)["measured"].startswith("reaches 6 at 0.9 (0.5 to inf), 0.5 is still below")
 
 
 def test_a_spread_is_the_deviation_over_seeds(seeds: Results) -> None:
     """Of A 2, 3 and 4 stray by 1, 4, 6 and 11 by the root of 13; of B, twice A, by twice as much."""
     stray = {"slowdown": "mean", "spread": "deviation"}
-    row = judge(seeds, kind="between", variant="A", value=stray, over=["seed"], high=1.5)
-    assert row["measured"] == "load 0.5: 1 (over 3 seeds); load 0.9: 3.61 (over 3 seeds)"
-    assert [check["verdict"] for check in row["checks"]] == ["pass", "fail"]
+    (light, heavy) = judge(seeds, kind="between", variant="A", value=stray, high=1.5)["checks"]
+    assert (light["measured"], heavy["measured"]) == (pytest.approx(1), pytest.approx(13**0.5))
     relative = {"numerator": {"variant": "A", **stray}, "denominator": {"variant": "A", **MEAN}}
-    (light, heavy) = judge(seeds, kind="ratio", **relative, over=["seed"], high=0.4)["checks"]
+    (light, heavy) = judge(seeds, kind="ratio", **relative, high=0.4)["checks"]
     assert (light["measured"], heavy["measured"]) == (pytest.approx(1 / 3), pytest.approx(13**0.5 / 7))
-    order = judge(seeds, kind="ordering", value=stray, chains=[["A", "B"]], over=["seed"])
-    assert order["verdict"] == "pass"
-    alone = judge(seeds, kind="between", variant="A", value=stray, over=["seed"], where={"seed": 1}, high=1)
+    alone = judge(seeds, kind="between", variant="A", value=stray, where={"seed": 1}, high=1)
     assert alone["verdict"] == "not-run"
     assert "too little data: one point has no deviation" in alone["measured"]
 
 
+def test_what_holds_without_what_is_credited_is_vacuous(two: Results) -> None:
+    """A's buffer is 1000 B, B's 4000 B."""
+    claim = {"kind": "between", "variant": "A", "value": {"summary": "buffer.p99_bytes"}}
+    credited = {"without": {"A": "B"}}
+    assert judge(two, **claim, high=9000)["verdict"] == "pass"
+    row = judge(two, **claim, **credited, high=9000)
+    assert (row["verdict"], row["without"]) == ("vacuous", "with B for A: pass, 4,000")
+    row = judge(two, **claim, **credited, high=2000)
+    assert (row["verdict"], row["without"]) == ("pass", "with B for A: fail, 4,000")
+    two.manifest["without"] = {"A": "B"}
+    assert judge(two, **claim, high=9000)["verdict"] == "vacuous", "as the file says of all"
+    assert judge(two, **claim, high=9000, without={})["verdict"] == "pass"
+    assert judge(two, **{**claim, "variant": "B"}, high=9000)["verdict"] == "pass", "not about A"
+    row = judge(two, **claim, without={"A": "C"}, high=2000)
+    assert (row["verdict"], row["without"]) == ("part", "with C for A: not-run, not run: C")
+    order = judge(two, kind="ordering", value={"summary": "buffer.p99_bytes"}, chains=[["A", "B"]])
+    assert order["verdict"] == "pass"
+
+
+def test_a_claim_of_which_a_part_could_be_judged_is_no_pass(two: Results) -> None:
+    row = judge(
+        two, kind="between", value={"summary": "buffer.p99_bytes"}, each={"variant": ["A", "B", "C"]}, high=5000
+    )
+    assert (row["verdict"], row["coverage"]) == ("part", "2 of 3")
+    chains = [["A", "B"], ["A", "C"]]
+    row = judge(two, kind="ordering", value={"summary": "buffer.p99_bytes"}, chains=chains)
+    assert (row["verdict"], row["coverage"]) == ("part", "1 of 2")
+
+
+def test_claims_that_restate_the_set_up_or_another_are_told_apart(two: Results) -> None:
+    claim = {"kind": "between", "variant": "A", "value": {"summary": "buffer.p99_bytes"}, "high": 2000}
+    assert judge(two, **claim, fact="as asked")["verdict"] == "fact"
+    assert judge(two, **{**claim, "high": 10}, fact="as asked")["verdict"] == "fail"
+    row = judge(two, kind="refers", to="bfc-fig9.1")
+    assert (row["verdict"], row["measured"]) == ("refers", "see bfc-fig9.1")
+    assert judge(two, **claim, amended=["it was 1000"])["amended"] == ["it was 1000"]
+
+
 def test_what_is_missing_at_one_seed_is_not_judged(seeds: Results) -> None:
     heavy = {"where": {"workload.0.load": 0.9}}
-    row = judge(seeds, kind="between", variant="B", value={"slowdown": "p99"}, over=["seed"], **heavy)
+    row = judge(seeds, kind="between", variant="B", value={"slowdown": "p99"}, **heavy)
     assert row["verdict"] == "not-run"
     assert row["measured"] == "too little data: p99 of 50 flows, seed 2"
     next(run for run in seeds.runs if run.label == "A-0.9-3").entry["complete"] = False
-    row = judge(seeds, kind="between", variant="A", value=MEAN, over=["seed"])
+    row = judge(seeds, kind="between", variant="A", value=MEAN)
     assert [(check["at"], check["measured"]) for check in row["checks"]] == [("load 0.5", 3), ("load 0.9", None)]
-    assert row["measured"] == "load 0.5: 3 (2 to 4 over 3 seeds); not run: A"
+    assert row["measured"] == "load 0.5: 3 (1.3 to 6.93); not run: A"
 
 
 def test_panels_draw_means_over_seeds(seeds: Results) -> None:
@@ -596,8 +651,8 @@ def test_seeds_are_swept(cli: Cli, smoke: Path, tmp_path: Path) -> None:
     """Each seed is a run with a directory and traffic of its own; fixing the seed leaves one that is judged alone."""
     scenario = tmp_path / "seeds.toml"
     scenario.write_text(
-        f'extends = "{smoke}"\n[sweep]\nseed = [1, 2, 3]\n[[expect]]\nclaim = "mine.1"\nkind = "between"\n'
-        'variant = "bfc"\nover = ["seed"]\nscales = ["", "quick", "smoke"]\nvalue = { summary = "flows.counted" }\n'
+        f'extends = "{smoke}"\n[seeds]\ncount = 3\n[[expect]]\nclaim = "mine.1"\nkind = "between"\n'
+        'variant = "bfc"\nscales = ["", "quick", "smoke"]\nvalue = { summary = "flows.counted" }\n'
         "low = 1\n"
     )
     done = cli("run", scenario, "--out", "here")
@@ -606,10 +661,14 @@ def test_seeds_are_swept(cli: Cli, smoke: Path, tmp_path: Path) -> None:
     digests = {run["digest"] for run in json.loads((place / "manifest.json").read_text())["runs"]}
     assert len(digests) == 3
     assert {path.parent.name for path in place.glob("*/flows.parquet")} == {f"bfc.seed={seed}" for seed in (1, 2, 3)}
-    assert "over 3 seeds" in json.loads((place / "claims.json").read_text())[0]["measured"]
+    (row,) = json.loads((place / "claims.json").read_text())
+    (check,) = row["checks"]
+    assert check["low"] < check["measured"] < check["high"]
+    assert row["verdict"] == "pass"
     done = cli("run", scenario, "--out", "one", "--set", "seed=2")
     assert done.returncode == 0, done.stderr
-    assert "over" not in json.loads((tmp_path / "one" / "claims.json").read_text())[0]["measured"]
+    (row,) = json.loads((tmp_path / "one" / "claims.json").read_text())
+    assert (row["checks"][0]["low"], row["verdict"]) == (None, "undecided")
 
 
 @pytest.mark.parametrize(
@@ -687,7 +746,11 @@ def test_panels_have_a_value_for_each_run(two: Results) -> None:
     }
     drawn = {panel["label"]: [run["value"] for run in panel["runs"]] for panel in panels.read(two)}
     assert drawn == {"small": [99.0, 495.0], "incast": [9.0, None], "KB": [1.0, 4.0]}
-    assert panels.read(two)[0]["runs"][1] == {"variant": "B", "point": {}, "value": 495.0}
+    assert panels.read(two)[0]["runs"][1] == {
+        "variant": "B",
+        "point": {},
+        **dict.fromkeys(("value", "low", "high"), 495.0),
+    }
 
 
 def test_incomplete_runs_judge_nothing(two: Results) -> None:
@@ -764,7 +827,7 @@ def test_reproduce_writes_rows(cli: Cli, tmp_path: Path) -> None:
     assert rows
     for row in rows:
         assert {"claim", "expected", "measured", "verdict"} <= row.keys()
-        assert row["verdict"] in VERDICTS
+        assert row["verdict"] in claims.VERDICTS
     assert done.returncode == int(any(row["verdict"] == "fail" for row in rows))
     assert "load asked" in done.stdout
     assert "background 55.00%" in done.stdout
@@ -775,7 +838,7 @@ def test_reproduce_writes_rows(cli: Cli, tmp_path: Path) -> None:
 def test_run_exits_1_when_an_expectation_fails(cli: Cli, smoke: Path, tmp_path: Path) -> None:
     scenario = tmp_path / "strict.toml"
     scenario.write_text(
-        f'extends = "{smoke}"\n[[expect]]\nclaim = "mine.1"\nkind = "between"\nvariant = "bfc"\n'
+        f'extends = "{smoke}"\n[seeds]\ncount = 3\n[[expect]]\nclaim = "mine.1"\nkind = "between"\nvariant = "bfc"\n'
         'scales = ["", "quick", "smoke"]\nvalue = { summary = "flows.finished" }\nhigh = 0\n'
     )
     done = cli("run", scenario, "--out", "here")
@@ -787,5 +850,5 @@ def test_run_exits_1_when_an_expectation_fails(cli: Cli, smoke: Path, tmp_path: 
 def test_numbers_are_written_as_they_are_read() -> None:
     written = {0.0123456: "0.0123", 12.345: "12.3", 1048.4: "1,048", 27160: "27,160", 5784321.0: "5,780,000"}
     written |= {-2.5e9: "-2,500,000,000", float("inf"): "inf"}
-    assert {x: claims.number(x) for x in written} == written
-    assert claims.number(None) == "-"
+    assert {x: numbers.number(x) for x in written} == written
+    assert numbers.number(None) == "-"

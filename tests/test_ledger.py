@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from backwater import InputError, ledger
+from backwater.judge import claims
 from conftest import ROOT, Cli
 
 RESULTS = ROOT / "docs" / "results"
@@ -29,9 +30,9 @@ def test_the_page_is_what_the_ledger_says() -> None:
 def test_every_verdict_in_the_ledger_is_one_and_every_claim_is_there_once() -> None:
     rows = ledger.read(RESULTS / ledger.LEDGER)
     assert rows
-    assert {row["verdict"] for row in rows} <= set(ledger.COLUMNS)
-    claims = [row["claim"] for row in rows]
-    assert len(set(claims)) == len(claims)
+    assert {row["verdict"] for row in rows} <= set(claims.VERDICTS)
+    listed = [row["claim"] for row in rows]
+    assert len(set(listed)) == len(listed)
 
 
 def test_experiments_run_again_replace_their_rows_and_no_others(tmp_path: Path) -> None:
@@ -51,7 +52,7 @@ def test_a_page(tmp_path: Path) -> None:
     (place / "bfc.md").write_text("What came out.\n")
     rows = [
         row("bfc-fig10.1", "not-run", "bfc-fig10", measured="not run: HPCC"),
-        row("bfc-fig10.2", "pass", "bfc-fig10", says="a | b", note="Read it well."),
+        row("bfc-fig10.2", "pass", "bfc-fig10", says="a | b", note="Read it well.", amended=["It was 2."]),
         row("own-bfc-fig10.1", "fail", "bfc-fig10", seeds=[1, 2, 3]),
         row("fs-fig3.1", "direction", "flowsail-fig3", commit=None),
     ]
@@ -59,13 +60,13 @@ def test_a_page(tmp_path: Path) -> None:
     page = ledger.render(place)
     lines = page.splitlines()
     assert lines[:3] == ["# Results", "", "By hand."]
-    assert "| BFC | 1 | 0 | 0 | 0 | 1 |" in lines
-    assert "| FlowSail | 0 | 1 | 0 | 0 | 0 |" in lines
-    assert "| our own | 0 | 0 | 1 | 0 | 0 |" in lines
+    assert "| BFC | 1 | 0 | 0 | 0 | 0 | 0 | 0 | 0 | 1 |" in lines
+    assert "| FlowSail | 0 | 0 | 1 | 0 | 0 | 0 | 0 | 0 | 0 |" in lines
+    assert "| our own | 0 | 0 | 0 | 1 | 0 | 0 | 0 | 0 | 0 |" in lines
     assert lines.index("# BFC") < lines.index("What came out.") < lines.index("# FlowSail")
     assert "## Figure 10: Google sizes, 60 % load" in lines
     assert "`backwater reproduce x` (scale quick, seed 1, version 1.2.3 at abc+)" in lines
-    assert "| bfc-fig10.2 | a \\| b *Read it well.* | 1 to 2 | 1.5 | pass |" in lines
+    assert "| bfc-fig10.2 | a \\| b *Read it well.* *Amended: It was 2.* | 1 to 2 | 1.5 | pass* |" in lines
     assert "Not judged (not run: HPCC): bfc-fig10.1." in lines
     assert any(line.startswith("* **fig10.5**: our lower bound") for line in lines), "what the experiment tells"
     ledger.main(place)
@@ -90,7 +91,7 @@ def test_reproduce_puts_its_claims_into_the_ledger(cli: Cli, tmp_path: Path) -> 
     assert all(row["claim"] != "fs-fig1.99" for row in mine), "what was there of the experiment is gone"
     assert rows[-1]["claim"] == "bcc-fig9.1"
     told = mine[0]
-    assert (told["scale"], told["seeds"]) == ("smoke", [1])
+    assert (told["scale"], told["seeds"]) == ("smoke", [1, 2])
     assert told["command"] == "backwater reproduce flowsail-fig1 --scale smoke"
     assert json.loads(file.read_text())["format"] == ledger.FORMAT
     done = cli("reproduce", "fs-fig1", "--ledger", "nowhere/ledger.json")

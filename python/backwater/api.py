@@ -48,6 +48,7 @@ class Experiment:
     """A scenario file with its changes, checked: one or more runs.
 
     `sets` holds dotted keys as in `--set`, such as `{"switch.queues": 128}`; keyword arguments do the same.
+    `seed` is the one seed of each run, `seeds` how many each run is made with.
 
     # Errors
     `InputError` naming file, place, value and what was allowed.
@@ -58,11 +59,13 @@ class Experiment:
         path: str | os.PathLike[str],
         *,
         seed: int | None = None,
+        seeds: int | None = None,
         scale: str | None = None,
         sets: dict[str, Any] | None = None,
         **more_sets: Any,
     ) -> None:
-        changes = {**({} if seed is None else {"seed": seed}), **(sets or {}), **more_sets}
+        given = {"seed": seed, "seeds.count": seeds}
+        changes = {key: value for key, value in given.items() if value is not None} | (sets or {}) | more_sets
         self._open(Path(path), [f"{key}={toml_value(value, key)}" for key, value in changes.items()], scale)
 
     @classmethod
@@ -109,8 +112,16 @@ class Experiment:
         """Label to resolved scenario."""
         return {run["label"]: run["scenario"] for run in self.plan["runs"]}
 
+    @property
+    def networks(self) -> dict[str, dict[str, Any]]:
+        """As `scenarios`, but of those that differ only in their seed the first, whose label does not say it."""
+        first: dict[str, dict[str, Any]] = {}
+        for run in self.plan["runs"]:
+            first.setdefault(sweep.without_seed(run["label"], run["params"]), run["scenario"])
+        return first
+
     def deadlock(self, failures: str = "0", *, seconds: float = deadlock.SECONDS) -> dict[str, deadlock.Deadlock]:
-        """By label: whether pauses can go round, where, and the smallest set of turns to elide.
+        """By label, whatever the seed: whether pauses can go round, where, and the smallest set of turns to elide.
 
         `failures` of links between switches: "0", any "1" or "2", or "all", every turn that is physically possible. The
         smallest set is looked for as long as `seconds`.
@@ -119,7 +130,7 @@ class Experiment:
         `InputError` for other `failures`.
         """
         return {
-            label: deadlock.search(scenario, failures, seconds=seconds) for label, scenario in self.scenarios.items()
+            label: deadlock.search(scenario, failures, seconds=seconds) for label, scenario in self.networks.items()
         }
 
     def run(

@@ -13,10 +13,11 @@ TRIAL_S = 0.5
 
 @dataclass(frozen=True)
 class Row:
-    """One run's estimate."""
+    """The estimate of one run, with all its seeds."""
 
     label: str
     scheme: str
+    seeds: int
     flows: float
     packet_hops: float
     sim_time_ps: float
@@ -40,24 +41,28 @@ def estimate(experiment: Experiment, threads: int | None = None) -> Estimate:
     jobs = sweep.jobs_of(experiment.plan)
     threads = min(sweep.threads_of(threads), max(1, len(jobs)))
     hops_per_s = trial(jobs[0])
-    rows = [
-        Row(
-            job.label,
-            job.scenario["scheme"],
-            job.estimate["flows"],
-            job.estimate["packet_hops"],
-            job.estimate["sim_time_ps"],
-            job.estimate["memory_mb"],
-            job.estimate["packet_hops"] / hops_per_s,
-        )
-        for job in jobs
-    ]
-    most = sorted((row.memory_mb for row in rows), reverse=True)
+    groups: dict[str, list[sweep.Job]] = {}
+    for job in jobs:
+        groups.setdefault(sweep.without_seed(job.label, job.params), []).append(job)
+    rows = [row(label, runs, hops_per_s) for label, runs in groups.items()]
+    most = sorted((job.estimate["memory_mb"] for job in jobs), reverse=True)
     together = 1
     while together < threads and sum(most[: together + 1]) <= sweep.MEMORY_TOGETHER_MB:
         together += 1
-    wall_s = max(sum(row.wall_s for row in rows) / together, max(row.wall_s for row in rows))
+    longest = max(job.estimate["packet_hops"] for job in jobs) / hops_per_s
+    wall_s = max(sum(row.wall_s for row in rows) / together, longest)
     return Estimate(rows, threads, hops_per_s, wall_s, sum(most[:together]))
+
+
+def row(label: str, jobs: list[sweep.Job], hops_per_s: float) -> Row:
+    """Of all seeds of a run: what they take one after the other, and the memory of one."""
+
+    def total(key: str) -> float:
+        return sum(float(job.estimate[key]) for job in jobs)
+
+    memory = max(job.estimate["memory_mb"] for job in jobs)
+    scheme, hops = jobs[0].scenario["scheme"], total("packet_hops")
+    return Row(label, scheme, len(jobs), total("flows"), hops, total("sim_time_ps"), memory, hops / hops_per_s)
 
 
 def trial(job: sweep.Job) -> float:

@@ -17,12 +17,12 @@ from typing import Any
 
 from backwater import disk, experiments
 from backwater._core import InputError
+from backwater.judge.claims import VERDICTS
 from backwater.results import Results
 
 FORMAT = 1
 LEDGER = "ledger.json"
 PREFACE = "preface.md"
-COLUMNS = ("pass", "direction", "fail", "fact", "not-run")
 OWN = "own-"
 """Claims of ours, not of a paper, begin so."""
 
@@ -39,8 +39,7 @@ def rows(experiment: str, results: Results, command: str) -> list[Row]:
         "version": results.manifest["version"],
         "commit": commit(),
     }
-    kept = ("claim", "metric", "says", "expected", "measured", "verdict", "note")
-    return [{key: row[key] for key in kept} | common for row in results.claims]
+    return [row | common for row in results.claims]
 
 
 def commit() -> str | None:
@@ -118,7 +117,7 @@ def prose(path: Path) -> str:
 
 def counts(by_paper: dict[str, list[str]], by_experiment: dict[str, list[Row]]) -> str:
     """How many claims of each paper came out how; those of our own apart."""
-    lines = [f"| claims of | {' | '.join(COLUMNS)} |", "|---" * (1 + len(COLUMNS)) + "|"]
+    lines = [f"| claims of | {' | '.join(VERDICTS)} |", "|---" * (1 + len(VERDICTS)) + "|"]
     everything = {paper: [row for name in names for row in by_experiment[name]] for paper, names in by_paper.items()}
     own = [row for listed in everything.values() for row in listed if row["claim"].startswith(OWN)]
     groups = {
@@ -128,7 +127,7 @@ def counts(by_paper: dict[str, list[str]], by_experiment: dict[str, list[Row]]) 
     for title, listed in {**groups, "our own": own}.items():
         number = Counter(row["verdict"] for row in listed)
         if listed:
-            lines.append(f"| {title} | {' | '.join(str(number[verdict]) for verdict in COLUMNS)} |")
+            lines.append(f"| {title} | {' | '.join(str(number[verdict]) for verdict in VERDICTS)} |")
     return "\n".join(lines)
 
 
@@ -144,8 +143,7 @@ def section(name: str, listed: list[Row]) -> str:
     if judged:
         table = ["| claim | what it says | expected | measured | verdict |", "|---|---|---|---|---|"]
         for row in judged:
-            says = row["says"] + (f" *{row['note']}*" if row["note"] else "")
-            cells = (row["claim"], says, row["expected"], row["measured"], row["verdict"])
+            cells = (row["claim"], says(row), row["expected"], measured(row), verdict(row))
             table.append("| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |")
         parts.append("\n".join(table))
     reasons: dict[str, list[str]] = {}
@@ -154,6 +152,23 @@ def section(name: str, listed: list[Row]) -> str:
             reasons.setdefault(row["measured"], []).append(row["claim"])
     parts += [f"Not judged ({reason}): {', '.join(claims)}." for reason, claims in reasons.items()]
     return "\n\n".join(part for part in parts if part)
+
+
+def says(row: Row) -> str:
+    """What a claim says, and what there is to say of it."""
+    amended = [f"Amended: {why}" for why in row.get("amended", [])]
+    return " ".join([row["says"], *(f"*{line}*" for line in (row["note"], *amended) if line)])
+
+
+def measured(row: Row) -> str:
+    """What was measured, and what came out without what the claim credits."""
+    return "; ".join(part for part in (row["measured"], row.get("without", "")) if part)
+
+
+def verdict(row: Row) -> str:
+    """With a star if it was changed after a result was seen, and how much of it was judged."""
+    coverage = f" ({row['coverage']})" if row.get("coverage") else ""
+    return row["verdict"] + "*" * bool(row.get("amended")) + coverage
 
 
 def run_line(listed: list[Row]) -> str:

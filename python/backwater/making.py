@@ -133,6 +133,8 @@ class Making:
             "build": build(),
             "seed": self.plan["runs"][0]["scenario"]["seed"],
             "scale": self.plan["scale"],
+            "seeds": self.plan["seeds"],
+            "without": self.plan["without"],
             "digest": digest_of([job.digest for job in done]),
             "command": self.command,
             "complete": complete,

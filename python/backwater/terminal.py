@@ -20,7 +20,12 @@ if not out.is_terminal:
     out = Console(**PLAIN, width=160)
 
 PLAIN_EVERY_S = 10.0
-VERDICT_STYLE = {"pass": "green", "fail": "bold red", "direction": "yellow", "fact": "dim", "not-run": "dim"}
+VERDICT_STYLE = {
+    "pass": "green",
+    "fail": "bold red",
+    **dict.fromkeys(("part", "direction", "undecided", "vacuous"), "yellow"),
+    **dict.fromkeys(("fact", "refers", "not-run"), "dim"),
+}
 
 
 def count(n: float | None) -> str:
@@ -62,8 +67,9 @@ def say(line: str) -> None:
     out.print(line, soft_wrap=True)
 
 
-def verdict_text(verdict: str) -> Text:
-    return Text(verdict, VERDICT_STYLE.get(verdict, ""))
+def verdict_text(verdict: str, *, starred: bool = False) -> Text:
+    """A verdict in its colour; with a star if what was expected was changed after a result was seen."""
+    return Text(verdict + "*" * starred, VERDICT_STYLE.get(verdict, ""))
 
 
 @contextlib.contextmanager

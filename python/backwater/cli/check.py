@@ -11,7 +11,7 @@ from rich.table import Table
 from backwater import _core, check
 from backwater.api import Experiment
 from backwater.cli.check_deadlock import check_deadlock
-from backwater.cli.options import Scale, Scenarios, Sets, Threads
+from backwater.cli.options import Scale, Scenarios, Seeds, Sets, Threads, all_sets
 from backwater.compute import running
 from backwater.terminal import count, out, say, size, some, span
 
@@ -19,6 +19,7 @@ from backwater.terminal import count, out, say, size, some, span
 def check_command(
     scenario: Scenarios,
     sets: Sets = None,
+    seeds: Seeds = None,
     scale: Scale = None,
     threads: Threads = None,
     for_deadlock: Annotated[
@@ -41,25 +42,26 @@ def check_command(
 ) -> None:
     """Validate scenarios and estimate what running them takes."""
     if for_deadlock:
-        check_deadlock(scenario, sets or [], scale, failures or "0", json_file, write_file)
+        check_deadlock(scenario, all_sets(sets, seeds), scale, failures or "0", json_file, write_file)
         return
     for option, given in (("--failures", failures), ("--json", json_file), ("--write", write_file)):
         if given is not None:
             raise _core.InputError(f"{option} {given}: expected --deadlock with it")
     for path in scenario:
-        experiment = Experiment.from_arguments(path, sets or [], scale)
+        experiment = Experiment.from_arguments(path, all_sets(sets, seeds), scale)
         if any(map(running.is_computation, experiment.scenarios.values())):
             kinds = ", ".join(dict.fromkeys(map(running.kind_of, experiment.scenarios.values())))
             say(f"{path}: valid. {some(len(experiment.labels), 'computation')} of {kinds}.")
             continue
         estimate = check.estimate(experiment, threads)
         table = Table(title=experiment.name, title_justify="left", title_style="bold")
-        for heading in ("run", "scheme", "flows", "packet-hops", "simulated", "time", "memory"):
+        for heading in ("run", "scheme", "seeds", "flows", "packet-hops", "simulated", "time", "memory"):
             table.add_column(heading, justify="left" if heading in ("run", "scheme") else "right")
         for row in estimate.rows:
             table.add_row(
                 row.label,
                 row.scheme,
+                str(row.seeds),
                 count(row.flows),
                 count(row.packet_hops),
                 span(row.sim_time_ps * 1e-12),

@@ -42,7 +42,7 @@ def check_deadlock(
     for path in paths:
         experiment = Experiment.from_arguments(path, sets, scale)
         found: dict[str, deadlock.Deadlock] = {}
-        for label, scenario in experiment.scenarios.items():
+        for label, scenario in experiment.networks.items():
             with progress_of(label) as progress:
                 found[label] = deadlock.search(scenario, failures, progress=progress)
         for labels, one in together(found):
@@ -57,7 +57,7 @@ def check_deadlock(
         if write_file is not None:
             changes = "".join(f" --set {shlex.quote(change)}" for change in sets)
             command = f"backwater check {path} --deadlock --failures {failures}{changes}"
-            scenarios, all_found = list(experiment.scenarios.values()), list(found.values())
+            scenarios, all_found = list(experiment.networks.values()), list(found.values())
             text_at = functools.partial(words.scenario_text, path, command, scenarios, all_found)
             write_scenario(write_file, text_at, sets, scale)
             say(f"Written: {write_file}")

@@ -20,6 +20,10 @@ Sets = Annotated[
     ),
 ]
 Scale = Annotated[str | None, typer.Option(metavar="SCALE", help="One of the scenario's scales: smoke, quick, paper.")]
+Seeds = Annotated[
+    int | None,
+    typer.Option(metavar="N", min=1, max=1000, help="Seeds that each run is made with, as --set seeds.count=N."),
+]
 Threads = Annotated[
     int | None,
     typer.Option(
@@ -35,6 +39,11 @@ StoreDir = Annotated[
 ]
 Scenarios = Annotated[list[Path], typer.Argument(metavar="SCENARIO", help="Scenario files (TOML).")]
 RunDirs = Annotated[list[Path], typer.Argument(metavar="RUN", help="Run directories.")]
+
+
+def all_sets(sets: list[str] | None, seeds: int | None) -> list[str]:
+    """What `--set` and `--seeds` ask for."""
+    return [*(sets or []), *([] if seeds is None else [f"seeds.count={seeds}"])]
 
 
 def whole(text: str | int) -> int:

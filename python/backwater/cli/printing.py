@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from backwater.api import Results
-from backwater.judge.claims import number
+from backwater.judge.numbers import number
 from backwater.results import Run
 from backwater.show import endings
 from backwater.terminal import count, out, verdict_text
@@ -18,7 +18,7 @@ def print_runs(done: Results) -> None:
     """One line a run: what came out of it."""
     scale = f", scale {done.manifest['scale']}" if done.manifest["scale"] else ""
     table = Table(
-        title=f"{done.name}{scale}, seed {done.manifest['seed']}",
+        title=f"{done.name}{scale}, {seeds_of(done)}",
         title_justify="left",
         title_style="bold",
     )
@@ -81,5 +81,24 @@ def print_claims(rows: list[dict[str, Any]]) -> None:
     for heading in ("claim", "what", "expected", "measured", "verdict"):
         table.add_column(heading, overflow="fold")
     for row in rows:
-        table.add_row(row["claim"], row["metric"], row["expected"], row["measured"], verdict_text(row["verdict"]))
+        amended = [f"amended: {why}" for why in row.get("amended", [])]  # Rows of older versions have none.
+        plain = row["verdict"] == "pass" and not amended
+        table.add_row(
+            row["claim"],
+            with_more(row["metric"], [] if plain else [row["says"]]),
+            with_more(row["expected"], amended),
+            with_more(row["measured"], [] if plain else [row.get("without", ""), row["note"]]),
+            with_more(verdict_text(row["verdict"], starred=bool(amended)), [row.get("coverage", "")]),
+        )
     out.print(table)
+
+
+def seeds_of(done: Results) -> str:
+    seeds = sorted({run.scenario["seed"] for run in done.runs}) or [done.manifest["seed"]]
+    return f"seed {seeds[0]}" if len(seeds) == 1 else f"{len(seeds)} seeds"
+
+
+def with_more(first: str | Text, more: list[str]) -> Text:
+    """What a cell has, and beneath it what there is to say of that."""
+    head = Text(first) if isinstance(first, str) else first
+    return Text("\n").join([head, *(Text(line, "dim") for line in more if line)])

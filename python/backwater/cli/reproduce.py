@@ -12,7 +12,7 @@ import typer
 from backwater import disk, experiments, ledger, signals
 from backwater.api import Experiment, Results
 from backwater.cli.experiment import Chosen, run_all
-from backwater.cli.options import Force, Scale, Sets, StoreDir, Threads, check_file
+from backwater.cli.options import Force, Scale, Seeds, Sets, StoreDir, Threads, all_sets, check_file
 from backwater.cli.places import destinations
 from backwater.store import NAME
 
@@ -30,13 +30,14 @@ def reproduce(
         Path | None, typer.Option("--out", metavar="DIR", help="Directory to write. [default: a fresh one under runs/]")
     ] = None,
     sets: Sets = None,
+    seeds: Seeds = None,
     threads: Threads = None,
     force: Force = False,
     store: StoreDir = None,
 ) -> None:
     """Run a published experiment and judge each of its claims."""
     paths = experiments.find(experiment)
-    opened = [Experiment.from_arguments(path, sets or [], scale) for path in paths.values()]
+    opened = [Experiment.from_arguments(path, all_sets(sets, seeds), scale) for path in paths.values()]
     for identifier, one in zip(paths, opened, strict=True):
         one.invocation = ["reproduce", identifier]
     for option, file in (("--json", json_file), ("--ledger", ledger_file)):

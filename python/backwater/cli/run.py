@@ -11,7 +11,7 @@ from backwater import _core, events, signals
 from backwater.api import Experiment, Results
 from backwater.cli.experiment import Chosen, run_all
 from backwater.cli.files import write_fct
-from backwater.cli.options import Force, Scale, Scenarios, Sets, StoreDir, Threads
+from backwater.cli.options import Force, Scale, Scenarios, Seeds, Sets, StoreDir, Threads, all_sets
 from backwater.cli.places import destinations
 from backwater.compute import running
 from backwater.hpcc import fct
@@ -23,6 +23,7 @@ def run(
         Path | None, typer.Option("--out", metavar="DIR", help="Directory to write. [default: a fresh one under runs/]")
     ] = None,
     sets: Sets = None,
+    seeds: Seeds = None,
     scale: Scale = None,
     threads: Threads = None,
     force: Force = False,
@@ -47,7 +48,7 @@ def run(
     ] = None,
 ) -> None:
     """Run scenarios and write tables, figures and a report."""
-    opened = [Experiment.from_arguments(path, sets or [], scale) for path in scenario]
+    opened = [Experiment.from_arguments(path, all_sets(sets, seeds), scale) for path in scenario]
     if fct_file is not None and len(opened) > 1:
         raise _core.InputError(
             f"--fct {fct_file}: expected one scenario; `backwater export fct` writes it for each run"

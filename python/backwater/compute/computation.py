@@ -37,6 +37,8 @@ class Computation:
     """From the parameters by name, and `seed`, to the results; None for one that there is none of."""
     facts: tuple[str, ...] = ()
     """Results that are facts about hardware, or follow from parameters alone: nothing could contradict them."""
+    draws: bool = False
+    """Whether results depend on the seed."""
 
     def run(self, given: Mapping[str, Any], seed: int) -> dict[str, float | None]:
         """Results of resolved parameters, in order of `results`."""

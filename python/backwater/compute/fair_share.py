@@ -82,4 +82,5 @@ COMPUTATION = Computation(
         "simulated_time": "seconds",
     },
     compute=compute,
+    draws=True,
 )

@@ -91,4 +91,5 @@ COMPUTATION = Computation(
         "queues_needed_a_flow": "the same over the number of flows",
     },
     compute=compute,
+    draws=True,
 )

@@ -115,4 +115,5 @@ COMPUTATION = Computation(
         "exceeds_standard_error": "of the share simulated",
     },
     compute=compute,
+    draws=True,
 )

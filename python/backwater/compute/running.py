@@ -58,6 +58,7 @@ class Outcome:
                 "packet_hops": 0,
                 "results": self.results or {},
                 "facts": list(COMPUTATIONS[self.kind].facts),
+                "exact": not COMPUTATIONS[self.kind].draws,
             }
         )
 

@@ -8,7 +8,7 @@ from typing import Any
 from rich.table import Table
 
 from backwater._core import InputError
-from backwater.judge.claims import number
+from backwater.judge.numbers import number
 from backwater.results import Results, Run
 from backwater.terminal import count, size
 

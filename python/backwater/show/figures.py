@@ -124,6 +124,8 @@ def slowdown(runs: list[dict[str, Any]], flow_class: str) -> Figure:
         for i, run in enumerate(runs):
             rows = [row for row in run["slowdown"].get(flow_class, []) if row[statistic] is not None]
             line(axes, i, [row["at"] for row in rows], [row[statistic] for row in rows], run["name"], marker=True)
+            for row in rows:
+                interval(axes, row["at"], with_bounds(row, statistic), COLOURS[i % len(COLOURS)])
         axes.set_xscale("log")
         logarithmic(axes)
         axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: size(x)))
@@ -140,6 +142,7 @@ def along_sweep(runs: list[dict[str, Any]], flow_class: str) -> Figure:
     for axes, statistic in zip(figure.subplots(1, 3), ("mean", "p50", "p99"), strict=True):
         rows = [(run, run["slowdown_all"].get(flow_class)) for run in runs]
         count = draw_along(axes, key, [(run, row[statistic] if row else None) for run, row in rows])
+        draw_intervals(axes, key, [{**run, **with_bounds(row or {}, statistic)} for run, row in rows])
         logarithmic(axes)
         finish(axes, labelled(key, runs), f"{flow_class} FCT slowdown, {NAMES[statistic]}")
     legend(figure, count)
@@ -170,6 +173,30 @@ def draw_along(axes: Axes, key: str, values: list[tuple[dict[str, Any], float | 
         axes.set_xscale("log", base=2)
         axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
     return len(lines)
+
+
+def draw_intervals(axes: Axes, key: str, runs: list[dict[str, Any]]) -> None:
+    """The interval of each point of lines along a swept key."""
+    steps = list(dict.fromkeys(run["point"][key] for run in runs))
+    at = dict(zip(steps, places_of(steps) or range(len(steps)), strict=True))
+    names = list(dict.fromkeys(line_name(run, key) for run in runs))
+    for run in runs:
+        interval(axes, at[run["point"][key]], run, COLOURS[names.index(line_name(run, key)) % len(COLOURS)])
+
+
+def with_bounds(row: dict[str, Any], statistic: str) -> dict[str, Any]:
+    """A statistic of a size bin, and its bounds if it is a mean over seeds."""
+    low, high = row.get(f"{statistic}_bounds", (None, None))
+    return {"value": row.get(statistic), "low": low, "high": high}
+
+
+def interval(axes: Axes, x: float, run: dict[str, Any], colour: str) -> None:
+    """Between what a value lies, where there is more to say than the value."""
+    low, high = run.get("low"), run.get("high")
+    if low is not None and high is not None and low < high:
+        axes.errorbar(
+            [x], [run["value"]], [[run["value"] - low], [high - run["value"]]], color=colour, capsize=2.5, linewidth=1
+        )
 
 
 def line_name(run: dict[str, Any], key: str) -> str:
@@ -248,12 +275,15 @@ def panels(wanted: list[dict[str, Any]]) -> Figure:
         key = swept(runs)
         if key and places_of([run["point"][key] for run in runs]) is not None:
             count = draw_along(axes, key, [(run, run["value"]) for run in runs])
+            draw_intervals(axes, key, runs)
             x = labelled(key, runs)
             draw_marks(axes, panel.get("marks", {}), [run["point"][key] for run in runs])
         else:
             names = [", ".join([run["variant"], *map(str, run["point"].values())]) for run in runs]
             colours = [COLOURS[order.index(run["variant"]) % len(COLOURS)] for run in runs]
             axes.bar(range(len(runs)), [run["value"] or 0.0 for run in runs], 0.7, color=colours)
+            for i, run in enumerate(runs):
+                interval(axes, i, run, "#2b3440")
             axes.set_xticks(range(len(runs)), names, rotation=30, ha="right", fontsize="small")
             x = ""
         beside |= draw_published(axes, key, panel)

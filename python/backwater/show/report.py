@@ -11,7 +11,7 @@ from typing import Any
 from backwater import disk
 from backwater.judge import claims, panels
 from backwater.results import CLAIMS, Results, Run
-from backwater.show import compare, endings, flows, network, series
+from backwater.show import compare, endings, flows, network, seeds, series
 from backwater.show.failures import Failures
 from backwater.staging import Staging
 
@@ -82,7 +82,7 @@ def page_data(opened: list[Results], shown: list[dict[str, Any]] | None = None) 
         "description": "" if several else first.manifest["description"],
         "left": left(opened),
         "experiments": [experiment_data(one) for one in opened],
-        "runs": [run_data(name, run, speeds(opened), count) for name, run in compare.named(opened)],
+        "runs": seeds.together([run_data(name, run, speeds(opened), count) for name, run in compare.named(opened)]),
         "figure": first.manifest.get("figure", {}),
         "panels": shown if shown is not None else [] if several else panels.read(first),
         "claims": [row for one in opened for row in one.claims],

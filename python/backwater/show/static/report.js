@@ -138,7 +138,27 @@
     });
   };
 
-  // lines: [{ name, index, x: [], y: [] }]. Axis options: { label, format, log, range }.
+  // Of bounds that are known, and say more than the value.
+  const interval = (bounds) => (bounds && bounds[0] !== null && bounds[1] !== null && bounds[0] < bounds[1] ? bounds : null);
+
+  // Between what each value of a line lies, where that is known.
+  const drawIntervals = (u, line) => {
+    u.ctx.save();
+    u.ctx.strokeStyle = colour(line.index);
+    u.ctx.lineWidth = 1.2 * devicePixelRatio;
+    line.bounds?.forEach((bounds, i) => {
+      if (!bounds) return;
+      const x = u.valToPos(line.x[i], "x", true), cap = 3 * devicePixelRatio;
+      const [low, high] = bounds.map((y) => Math.max(u.bbox.top, Math.min(u.bbox.top + u.bbox.height, u.valToPos(y, "y", true))));
+      u.ctx.beginPath();
+      u.ctx.moveTo(x, low); u.ctx.lineTo(x, high);
+      for (const y of [low, high]) { u.ctx.moveTo(x - cap, y); u.ctx.lineTo(x + cap, y); }
+      u.ctx.stroke();
+    });
+    u.ctx.restore();
+  };
+
+  // lines: [{ name, index, x: [], y: [] }]; `bounds` of each point, if known. Axis options: { label, format, log, range }.
   const lineChart = (id, holder, lines, x, y, { stepped = false, points = false, height = 320, wide = 62, marks = [], onspan, band, dots = [], ondot, isPicked } = {}) => {
     charts[id]?.destroy();
     holder.replaceChildren();
@@ -191,7 +211,7 @@
           u.ctx.fillRect(from, u.bbox.top, Math.max(2, to - from), u.bbox.height);
           u.ctx.restore();
         }] : [],
-        draw: [(u) => drawDots(u, dots), (u) => u.ring?.(), (u) => marks.forEach((mark) => {
+        draw: [(u) => drawDots(u, dots), (u) => u.ring?.(), (u) => shown.forEach((line) => drawIntervals(u, line)), (u) => marks.forEach((mark) => {
           const at = Math.round(u.valToPos(mark.x, "x", true));
           if (at < u.bbox.left || at > u.bbox.left + u.bbox.width) return;
           u.ctx.save();
@@ -256,6 +276,8 @@
   const header = () => el("header", {},
     el("h1", {}, data.name),
     data.description ? el("p", { class: "lead" }, data.description) : null,
+    data.runs.some((run) => run.seeds) ? el("p", { class: "note" },
+      `Runs that differ only in their seed are one: numbers are means over the seeds, slowdowns with 95 % intervals; flows, drops and packet-hops are added up; distributions, curves over time and the network are those of seed ${data.runs.find((run) => run.seeds).seeds[0]}.`) : null,
     ...data.left.map((line) => el("p", { class: "banner", role: "status" }, line)));
 
   // Runs that were computed in place of simulated have results, and nothing of a network.
@@ -263,6 +285,8 @@
 
   const strip = () => {
     const runs = data.runs;
+    const seeds = Math.max(...runs.map((run) => run.seeds?.length ?? 1));
+    const made = sum(runs.map((run) => run.seeds?.length ?? 1));
     const flows = (key) => sum(runs.map((run) => run.summary.flows[key]));
     const [finished, counted] = computed ? [0, 0] : [flows("finished"), flows("counted")];
     const dropped = computed ? 0 : sum(runs.map((run) => sum(Object.values(run.summary.drops))));
@@ -277,14 +301,14 @@
       ...(computed ? [tile("Computed", whole(runs.length), unique(runs.map((run) => run.scheme)).join(", "))] : [
         tile("Finished", percent(counted ? finished / counted : 1), `${whole(finished)} of ${whole(counted)} counted flows`,
           finished === counted ? "good" : "warn"),
-        tile("Dropped", `${whole(dropped)}`, `packets, ${runs.length} ${runs.length === 1 ? "run" : "runs"}`, dropped === 0 ? "good" : "warn")]),
+        tile("Dropped", `${whole(dropped)}`, `packets, ${made} ${made === 1 ? "run" : "runs"}`, dropped === 0 ? "good" : "warn")]),
       data.claims.length
         ? tile("Claims", verdicts("fail") ? `${verdicts("fail")} failed` : verdicts("pass") ? `${verdicts("pass")} hold` : "–",
-            ["pass", "direction", "fail", "fact", "not-run"].filter(verdicts).map((v) => `${verdicts(v)} ${v}`).join(", "),
+            ["pass", "part", "direction", "fail", "undecided", "vacuous", "fact", "refers", "not-run"].filter(verdicts).map((v) => `${verdicts(v)} ${v}`).join(", "),
             verdicts("fail") ? "bad" : verdicts("pass") ? "good" : undefined)
         : null,
       tile("Digest", el("span", { class: "mono digest" }, each("digest", (d) => d.slice(0, 12))), "of all tables"),
-      tile("Seed", each("seed"), each("scale") && `scale ${each("scale")}`),
+      tile(seeds > 1 ? "Seeds" : "Seed", seeds > 1 ? whole(seeds) : each("seed"), each("scale") && `scale ${each("scale")}`),
       tile("Version", each("version"), "Backwater"),
       computed ? tile("Time", seconds(wall)) : tile("Packet-hops/s", wall ? many(hops / wall) : "–", `${many(hops)} in ${seconds(wall)}`));
   };
@@ -293,8 +317,8 @@
     table(
       [{ name: "run", text: true }, { name: "scheme", text: true }, { name: "finished" }, { name: "unfinished" }, { name: "dropped" },
         { name: "retransmitted" }, { name: "packet-hops" }, { name: "packet-hops/s" }, { name: "digest" }],
-      runs.map((run) => [
-        { show: [swatch(lineOf(run)), nameOf(run)] }, run.scheme,
+      runs.flatMap((run) => (run.members ?? [run]).map((member) => ({ ...run, ...member, name: run.members ? member.name : nameOf(run) }))).map((run) => [
+        { show: [swatch(lineOf(run)), run.name] }, run.scheme,
         whole(run.summary.flows.finished), whole(run.summary.flows.unfinished), whole(sum(Object.values(run.summary.drops))),
         whole(run.summary.flows.retransmitted_packets), many(run.summary.packet_hops), many(run.packet_hops_per_s),
         { show: run.digest.slice(0, 12), class: "mono" },
@@ -309,17 +333,20 @@
 
   const claims = () => {
     if (data.claims.length === 0) return null;
-    const judged = (row) => ["pass", "direction", "fail"].includes(row.verdict);
+    const judged = (row) => !["fact", "refers", "not-run"].includes(row.verdict);
+    const kinds = { pass: "good", fail: "bad", direction: "warn", part: "warn", undecided: "warn", vacuous: "warn" };
+    const more = (text) => (text ? el("small", { class: "more" }, text) : null);
     const list = (rows) => table(
       [{ name: "claim", text: true }, { name: "what", text: true }, { name: "expected", text: true }, { name: "measured", text: true }, { name: "verdict", text: true }],
-      rows.map((row) => [{ show: row.claim, class: "whole" }, { show: row.metric, title: row.says }, row.expected, row.measured,
-        { show: row.verdict, class: `whole verdict ${{ pass: "good", fail: "bad", direction: "warn" }[row.verdict] ?? ""}` }]), "Claims");
+      rows.map((row) => [{ show: row.claim, class: "whole" }, { show: [row.metric, more(row.says)] },
+        { show: [row.expected, ...(row.amended ?? []).map((why) => more(`amended: ${why}`))] }, { show: [row.measured, more(row.without), more(row.note)] },
+        { show: [row.verdict + (row.amended?.length ? "*" : ""), more(row.coverage)], class: `whole verdict ${kinds[row.verdict] ?? ""}` }]), "Claims");
     const rest = data.claims.filter((row) => !judged(row));
     return section("Claims",
-      "What the publication says beside what was measured here. direction: the ordering holds, the size does not. fact: follows from the set-up, so no measurement could contradict it.",
+      "What the publication says beside what was measured here, with 95 % intervals over the seeds. part: what could be judged holds, and not all could. direction: at least half of the effect is there. undecided: the interval allows it, and allows it not. vacuous: it holds without what it credits, too. fact: follows from the set-up, so no measurement could contradict it. *: the expectation was changed after a result was seen.",
       el("div", { id: "claims" },
         data.claims.some(judged) ? list(data.claims.filter(judged)) : el("p", { class: "note" }, "None could be judged."),
-        rest.length ? el("details", {}, el("summary", {}, `Facts, and claims that were not run (${rest.length})`), list(rest)) : null));
+        rest.length ? el("details", {}, el("summary", {}, `Facts, claims of other figures, and those that were not run (${rest.length})`), list(rest)) : null));
   };
 
   const names = { mean: "average", p50: "median", p95: "p95", p99: "p99" };
@@ -334,8 +361,9 @@
     const bins = new Map([["all", "all sizes"]]);
     for (const run of data.runs) for (const rows of Object.values(run.slowdown)) for (const row of rows) bins.set(String(row.size_low_bytes), binName(row));
     const state = (chosen.sweep ??= { metric: "slowdown", statistic: "p50", flows: classes[0], size: "all", scale: "linear" });
-    const slowdownOf = (run) => (state.size === "all" ? run.slowdown_all[state.flows]
-      : (run.slowdown[state.flows] ?? []).find((row) => String(row.size_low_bytes) === state.size))?.[state.statistic];
+    const rowOf = (run) => (state.size === "all" ? run.slowdown_all[state.flows]
+      : (run.slowdown[state.flows] ?? []).find((row) => String(row.size_low_bytes) === state.size));
+    const slowdownOf = (run) => rowOf(run)?.[state.statistic];
     const metrics = {
       slowdown: ["FCT slowdown", slowdownOf, brief],
       buffer: ["buffer of a switch, p99", (run) => run.summary.buffer?.p99_bytes, bytes],
@@ -351,9 +379,10 @@
     const draw = (holder) => {
       const [label, read, format] = metrics[state.metric];
       const lines = lineNames.map((name, index) => {
-        const known = data.runs.filter((run) => lineName(run) === name).map((run) => [at(run), read(run)])
+        const boundsAt = (run) => (state.metric === "slowdown" ? interval(rowOf(run)?.[`${state.statistic}_bounds`]) : null);
+        const known = data.runs.filter((run) => lineName(run) === name).map((run) => [at(run), read(run), boundsAt(run)])
           .filter(([, value]) => value !== null && value !== undefined && (state.scale === "linear" || value > 0)).sort((a, b) => a[0] - b[0]);
-        return { name, index, x: known.map(([v]) => v), y: known.map(([, v]) => v) };
+        return { name, index, x: known.map(([v]) => v), y: known.map(([, v]) => v), bounds: known.map(([, , bounds]) => bounds) };
       });
       lineChart("sweep", holder, lines,
         { label: axis?.label ?? key, format: (v) => (axis ? brief(v) : along[v] ?? ""), log: axis?.wide ?? false },
@@ -395,7 +424,7 @@
       const lines = runs.map((run) => {
         const index = lineOf(run);
         const rows = (run.slowdown[state.flows] ?? []).filter((row) => row[state.statistic] !== null);
-        return { name: nameOf(run), index, x: rows.map((row) => row.at), y: rows.map((row) => row[state.statistic]) };
+        return { name: nameOf(run), index, x: rows.map((row) => row.at), y: rows.map((row) => row[state.statistic]), bounds: rows.map((row) => interval(row[`${state.statistic}_bounds`])) };
       });
       const named = new Map(bins().map((row) => [row.at, binName(row)]));
       lineChart("slowdown", holder, lines,
@@ -484,6 +513,7 @@
     const axis = key === undefined ? null : axisAlong(key);
     const others = keys.filter((k) => k !== key);
     const lineName = (run) => [run.variant, ...others.map((k) => `${shortKey(k)} ${run.point[k]}`)].join(", ");
+    const boundsOf = (run) => interval([run.low, run.high]);
     const one = (panel, i) => {
       const known = panel.runs.filter((run) => run.value !== null);
       // A lone run goes by its directory elsewhere on the page, where a variant's name may not do.
@@ -491,9 +521,9 @@
       const published = panel.published ?? [];
       const belongs = (point, run) => run.variant === point.variant && Object.entries(point.where).every(([k, v]) => run.point[k] === v);
       if (!axis) return section(panel.label, "", bars(known.flatMap((run) => {
-        const bar = { index: among.indexOf(run.variant), value: run.value, name: [run.variant, ...Object.values(run.point)].join(", ") };
+        const bar = { index: among.indexOf(run.variant), value: run.value, bounds: boundsOf(run), name: [run.variant, ...Object.values(run.point)].join(", ") };
         const beside = published.filter((point) => belongs(point, run) && (point.at === null || Object.values(run.point).includes(point.at)));
-        return [bar, ...beside.map((point) => ({ ...bar, value: point.value, name: `${bar.name}, published`, hollow: true }))];
+        return [bar, ...beside.map((point) => ({ ...bar, value: point.value, bounds: null, name: `${bar.name}, published`, hollow: true }))];
       }), (v) => brief(v)));
       const names = unique(known.map(lineName));
       // Of several lines of a variant the first carries its points.
@@ -502,7 +532,7 @@
       const draw = (holder) => lineChart(`panel${i}`, holder, names.flatMap((name, index) => {
         const at = known.filter((run) => lineName(run) === name).sort((a, b) => axis.at(a) - axis.at(b));
         const beside = placed.filter((point) => lineOfPoint(point) === index);
-        return [{ name, index, x: at.map(axis.at), y: at.map((run) => run.value) },
+        return [{ name, index, x: at.map(axis.at), y: at.map((run) => run.value), bounds: at.map(boundsOf) },
           { name: `${name}, published`, index, x: beside.map((point) => axis.place(point.at)), y: beside.map((point) => point.value), published: true }];
       }), { label: axis.label, format: brief, log: axis.wide },
       // Lines that would be one on an axis from zero get one of their own.
@@ -513,11 +543,16 @@
     return el("div", { class: "pair", id: "panels" }, ...data.panels.map(one));
   };
 
-  const bars = (values, format, most = Math.max(...values.map((v) => v.value), 0)) =>
-    el("div", { class: "bars" }, ...values.flatMap(({ name, value, index, hollow }) => [
+  const bars = (values, format, most = Math.max(...values.map((v) => v.bounds?.[1] ?? v.value), 0)) => {
+    const share = (value) => (most ? Math.max(0, Math.min(100, (100 * value) / most)) : 0);
+    const whisker = ([low, high]) => el("b", { style: `left: ${share(low)}%; width: ${share(high) - share(low)}%` });
+    return el("div", { class: "bars" }, ...values.flatMap(({ name, value, index, hollow, bounds }) => [
       el("span", {}, name),
-      el("span", { class: "track" }, el("i", { class: hollow ? "hollow" : "", style: `width: ${most ? (100 * value) / most : 0}%; ${hollow ? "border-color" : "background"}: var(--c${index % 8})` })),
-      el("span", { class: "value" }, format(value))]));
+      el("span", { class: "track" },
+        el("i", { class: hollow ? "hollow" : "", style: `width: ${share(value)}%; ${hollow ? "border-color" : "background"}: var(--c${index % 8})` }),
+        bounds ? whisker(bounds) : null),
+      el("span", { class: "value" }, format(value), bounds ? el("small", {}, ` ${bounds.map(format).join(" to ")}`) : null)]));
+  };
 
   const pauses = () => {
     if (!runs.some((run) => run.ports.length)) return null;

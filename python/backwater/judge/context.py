@@ -1,0 +1,184 @@
+"""Where a check is made, and what is measured there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from statistics import fmean, stdev
+from typing import Any
+
+from backwater._core import InputError
+from backwater.judge import estimate
+from backwater.judge.estimate import Estimate
+from backwater.judge.measured import Measured, NoData, fill
+from backwater.results import Results, Run
+
+Point = tuple[tuple[str, Any], ...]
+Expression = Any
+
+ARITHMETIC = ("product", "quotient", "sum", "difference")
+SEED = "seed"
+"""Runs that differ in nothing else are one measurement."""
+
+
+class NotRun(Exception):
+    """What a check needs was not run. The text says what."""
+
+
+class NeedsSeveral(NoData):
+    """One point has no spread."""
+
+
+class NotAsAsked(Exception):
+    """A run had another load than its scenario asks for. The text says which."""
+
+
+UNJUDGED = (NotRun, NoData, NotAsAsked, InputError)
+"""Why a number is not there to be compared; an `InputError` says that a run has nothing of the name asked for."""
+
+
+@dataclass(frozen=True)
+class Context:
+    """Points of the sweep that are judged together, and the selectors that `each` supplies."""
+
+    runs: Runs
+    points: tuple[Point, ...]
+    selectors: dict[str, Any]
+    instead: dict[str, str]
+    """Variants whose place others take: what is credited, and what lacks it."""
+
+    def value(self, expression: Expression, **selectors: Any) -> float:
+        """A number, a measurement, or arithmetic on such."""
+        if isinstance(expression, int | float):
+            return float(expression)
+        for name in ARITHMETIC:
+            if name in expression:
+                return arithmetic(name, [self.value(inner, **selectors) for inner in expression[name]])
+        leaf = fill(expression, {**self.selectors, **selectors})
+        if "variant" not in leaf:
+            raise InputError(f"value {expression}: names no variant")
+        for key in ("variant", "active_flows_distance"):
+            if key in leaf:
+                leaf[key] = self.instead.get(leaf[key], leaf[key])
+        return self.runs.measure(leaf, self.points)
+
+    def estimate(self, measure: Callable[[Context], float], *, signed: bool = False) -> Estimate:
+        """A measurement with its interval over the seeds of these points; of either sign if `signed`."""
+        whole = measure(self)
+        if self.runs.exact:
+            return estimate.exact(whole)
+        seeds = self.seeds()
+        if len(seeds) < 2:
+            return Estimate(whole)
+        try:
+            return estimate.jackknife(whole, [measure(self.without(seed)) for seed in seeds], signed=signed)
+        except NeedsSeveral:
+            return Estimate(whole)
+
+    def seeds(self) -> list[Any]:
+        return list(dict.fromkeys(value for point in self.points for key, value in point if key == SEED))
+
+    def without(self, seed: Any) -> Context:
+        return replace(self, points=tuple(point for point in self.points if (SEED, seed) not in point))
+
+
+class Runs:
+    """The runs of one experiment by variant and point of the sweep; with `any_load` also of another load than asked."""
+
+    def __init__(self, results: Results, *, any_load: bool = False) -> None:
+        self.any_load = any_load
+        fixed = (results.manifest.get("seeds") or {}).get("fixed")
+        self.exact = bool(fixed) or all(run.summary.get("exact") for run in results.runs)
+        """One seed is part of the set-up, or nothing is drawn."""
+        self.runs: dict[tuple[str, Point], Run] = {}
+        for run in results.runs:
+            if run.ending != "interrupted":
+                self.runs[run.params.get("variant", run.label), point_of(run)] = run
+        self.points = list(dict.fromkeys(point_of(run) for run in results.runs))
+        self.variants = list(dict.fromkeys(variant for variant, _ in self.runs))
+        self.measured = Measured()
+
+    def measure(self, leaf: dict[str, Any], points: tuple[Point, ...]) -> float:
+        """Mean over the points, or what it strays by."""
+        leaf = dict(leaf)
+        spread = leaf.pop("spread", None)
+        values = []
+        for point in points:
+            try:
+                values.append(self.measure_at(leaf, point))
+            except NoData as reason:
+                differing = [item for item in point if any(item not in other for other in points)]
+                raise NoData(", ".join([str(reason), *(f"{key} {value}" for key, value in differing)])) from None
+        if spread and len(values) < 2:
+            raise NeedsSeveral("one point has no deviation")
+        return stdev(values) if spread else fmean(values)
+
+    def measure_at(self, leaf: dict[str, Any], point: Point) -> float:
+        if "at" in leaf:
+            leaf = dict(leaf)
+            point = tuple(sorted({**dict(point), **leaf.pop("at")}.items()))
+        variants = [leaf["variant"], *([leaf["active_flows_distance"]] if "active_flows_distance" in leaf else [])]
+        missing = [variant for variant in variants if (variant, point) not in self.runs]
+        if missing:
+            raise NotRun(", ".join(missing))
+        runs = [self.runs[variant, point] for variant in variants]
+        if "scenario" not in leaf and not self.any_load:
+            for run in runs:
+                check_load(run)
+        return self.measured.of(runs, leaf)
+
+    def together(self, over: list[str], wanted: Callable[[dict[str, Any]], bool]) -> dict[Point, tuple[Point, ...]]:
+        """Points that differ in nothing but their seed and `over`, by what they share; those that anything ran at."""
+        groups: dict[Point, tuple[Point, ...]] = {}
+        for point in self.points:
+            if wanted(dict(point)):
+                shared = tuple(item for item in point if item[0] not in (SEED, *over))
+                groups[shared] = (*groups.get(shared, ()), point)
+        ran = {point for _, point in self.runs}
+        return {shared: points for shared, points in groups.items() if not ran.isdisjoint(points)}
+
+
+def point_of(run: Run) -> Point:
+    return tuple(sorted((key, value) for key, value in run.params.items() if key != "variant"))
+
+
+def check_load(run: Run) -> None:
+    """The simulator says of each class whether chance explains the difference (`as_asked` in `summary.json`)."""
+    for load in run.summary.get("load", []):
+        if load.get("as_asked") is False:
+            share = f"{load['realised']:.4g} where {load['asked']:.4g} was asked"
+            raise NotAsAsked(f"{run.label}: the load of {load['class']} is {share}, which is not chance")
+
+
+def arithmetic(name: str, values: list[float]) -> float:
+    result = values[0]
+    for value in values[1:]:
+        if name == "product":
+            result *= value
+        elif name == "sum":
+            result += value
+        elif name == "difference":
+            result -= value
+        elif value == 0:
+            raise NoData("a quotient's divisor is 0")
+        else:
+            result /= value
+    return result
+
+
+def is_signed(*expressions: Expression) -> bool:
+    """Whether the number can have either sign: it has a difference in it, or what a computation came to."""
+    tables = [expression for expression in expressions if isinstance(expression, dict)]
+    inner = [one for table in tables for name in ARITHMETIC for one in table.get(name, [])]
+    return any("difference" in table or "result" in table for table in tables) or (bool(inner) and is_signed(*inner))
+
+
+def leaves_of(expression: Expression) -> Iterator[dict[str, Any]]:
+    """The measurements of an expression."""
+    if isinstance(expression, dict):
+        inner = next((expression[name] for name in ARITHMETIC if name in expression), None)
+        if inner is None:
+            yield expression
+        else:
+            for part in inner:
+                yield from leaves_of(part)

@@ -1,0 +1,68 @@
+"""What a number over seeds is worth: its value, and between what its true one lies.
+
+Intervals are of 95 %, by the jackknife: the measurement is made again without each seed in turn, and what that changes
+says how far it strays (Tukey 1958). That holds for any arithmetic on means and deviations; for a mean alone it is
+Student's t interval. What is positive by nature is taken by its logarithm, so that intervals of a ratio and of its
+inverse say the same.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from scipy import stats
+
+CONFIDENCE = 0.95
+ROUNDING = 1e-12
+"""Relative deviations below this are of the arithmetic."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number, and its interval; without bounds where there is one seed, and that draws something."""
+
+    value: float
+    low: float = -math.inf
+    high: float = math.inf
+
+    @property
+    def is_exact(self) -> bool:
+        return self.low == self.high
+
+    @property
+    def is_bounded(self) -> bool:
+        return self.low > -math.inf or self.high < math.inf
+
+    def excludes(self, number: float) -> bool:
+        return not self.low <= number <= self.high
+
+    def within(self, low: float | None, high: float | None) -> str:
+        """`pass` if all of the interval is from `low` to `high`, `fail` if none is, else `undecided`."""
+        least, most = -math.inf if low is None else low, math.inf if high is None else high
+        if not self.is_bounded:
+            return "undecided"
+        if least <= self.low and self.high <= most:
+            return "pass"
+        return "fail" if self.high < least or self.low > most else "undecided"
+
+
+def exact(value: float) -> Estimate:
+    return Estimate(value, value, value)
+
+
+def jackknife(whole: float, without: Sequence[float], *, signed: bool = False) -> Estimate:
+    """Of a measurement over n seeds, and the same without each of them; one that can have either sign is `signed`."""
+    n = len(without)
+    positive = not signed and whole > 0 and min(without) > 0
+    centre, rest = (math.log(whole), [math.log(one) for one in without]) if positive else (whole, list(without))
+    mean = fmean(rest)
+    deviation = math.sqrt((n - 1) / n * math.fsum((one - mean) ** 2 for one in rest))
+    if deviation <= ROUNDING * (1.0 if positive else max(abs(one) for one in [whole, *without])):
+        return exact(whole)
+    reach = float(stats.t.ppf((1 + CONFIDENCE) / 2, n - 1)) * deviation
+    if positive:
+        return Estimate(whole, math.exp(max(centre - reach, -700.0)), math.exp(min(centre + reach, 700.0)))
+    return Estimate(whole, centre - reach, centre + reach)

@@ -1,0 +1,366 @@
+"""Kinds of expectation: what is compared, and what that makes of the claim.
+
+Each check has a verdict: `pass` or `fail` where all of the interval says so, `undecided` where it does not, and
+`direction` where the size is not as claimed, but at least half of the effect is there on a logarithmic scale, and its
+interval excludes none.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Protocol
+
+from backwater._core import InputError
+from backwater.judge.context import SEED, UNJUDGED, Context, NotAsAsked, NotRun, Point, arithmetic, is_signed
+from backwater.judge.estimate import Estimate
+from backwater.judge.measured import as_number, quantity
+from backwater.judge.numbers import between_words, number, told_estimate
+
+Expectation = dict[str, Any]
+
+UP_TO = 1.5
+"""An "up to X times" claim holds from X / 1.5 to 1.5 X."""
+EQUAL = 0.001
+"""Relative tolerance of `equals`: the statistics are rounded, the arithmetic is not."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One comparison: where, what was measured with its interval if that is a number, in words, and what that makes."""
+
+    at: str
+    measured: float | None
+    text: str
+    verdict: str
+    low: float | None = None
+    high: float | None = None
+
+
+class Places(Protocol):
+    """Where the checks of an expectation are made."""
+
+    def contexts(self, expectation: Expectation, *, along: str | None = None) -> Iterator[tuple[str, Context]]:
+        """Each place with its name; all of the swept key that the check itself goes `along`."""
+
+
+def ratio(places: Places, e: Expectation) -> Iterator[Check]:
+    """low <= numerator / denominator <= high."""
+    for at, context in places.contexts(e):
+        yield guarded(at, context, partial(quotient_of, e), partial(ratio_verdict, e), signed=is_signed(*parts_of(e)))
+
+
+def ratio_verdict(e: Expectation, measured: Estimate) -> str:
+    low, high = e.get("low"), e.get("high")
+    larger, smaller = low if low is not None and low >= 1 else None, high if high is not None and high <= 1 else None
+    return or_half(measured.within(low, high), measured, larger, smaller)
+
+
+def or_half(verdict: str, measured: Estimate, *claimed: float | None) -> str:
+    """`direction` in place of `fail` where half of one of these effects is there."""
+    half = any(effect is not None and has_half(measured, effect) for effect in claimed)
+    return "direction" if verdict == "fail" and half else verdict
+
+
+def has_half(measured: Estimate, claimed: float) -> bool:
+    """Whether at least half of an effect is there on a logarithmic scale, on its side of 1, and certainly some."""
+    if not measured.excludes(1) or measured.value <= 0 or claimed <= 0:
+        return False
+    effect, wanted = math.log(measured.value), math.log(claimed)
+    return effect >= wanted / 2 > 0 or effect <= wanted / 2 < 0
+
+
+def up_to(places: Places, e: Expectation) -> Iterator[Check]:
+    """The largest numerator / denominator anywhere is `times`, within a factor of 1.5."""
+    times = e["times"]
+
+    def verdict(x: Estimate) -> str:
+        return or_half(x.within(times / UP_TO, times * UP_TO), x, times)
+
+    judged = [guarded(at, context, partial(quotient_of, e), verdict) for at, context in places.contexts(e)]
+    known = [check for check in judged if check.measured is not None]
+    if not known:
+        yield from judged
+        return
+    most = max(known, key=lambda check: check.measured or 0.0)
+    yield replace(most, text=f"at most {most.text}")
+    yield from (check for check in judged if check.measured is None)
+
+
+def parts_of(e: Expectation) -> tuple[Any, ...]:
+    """What an expectation is about: its expressions."""
+    return tuple(e[key] for key in ("value", "numerator", "denominator") if key in e)
+
+
+def quotient_of(e: Expectation, context: Context) -> float:
+    return arithmetic("quotient", [context.value(e["numerator"]), context.value(e["denominator"])])
+
+
+def between(places: Places, e: Expectation) -> Iterator[Check]:
+    """low <= value <= high."""
+    for at, context in places.contexts(e):
+        yield within(at, context, e, e.get("low"), e.get("high"))
+
+
+def approx(places: Places, e: Expectation) -> Iterator[Check]:
+    """Within a relative tolerance."""
+    room = e.get("tolerance", EQUAL) * abs(e["expected"])
+    for at, context in places.contexts(e):
+        yield within(at, context, e, e["expected"] - room, e["expected"] + room)
+
+
+def within(at: str, context: Context, e: Expectation, low: float | None, high: float | None) -> Check:
+    return guarded(at, context, partial(value_of, e), lambda x: x.within(low, high), signed=is_signed(e["value"]))
+
+
+def value_of(e: Expectation, context: Context, **selectors: Any) -> float:
+    return context.value(e["value"], **selectors)
+
+
+def ordering(places: Places, e: Expectation) -> Iterator[Check]:
+    """Along each chain of variants values rise; what was not run is left out of its chain."""
+    slack, high = 1 + e.get("slack", 0.0), e.get("high")
+    for at, context in places.contexts(e):
+        for chain in e["chains"]:
+            known: list[tuple[str, Estimate]] = []
+            without: list[Check] = []
+            for variant in chain:
+                try:
+                    known.append((variant, context.estimate(partial(value_of, e, variant=variant))))
+                except UNJUDGED as reason:
+                    without.append(nothing(at, reason))
+            if len(known) > 1:
+                steps = [rises(context, e, a, b, slack) for (a, _), (b, _) in itertools.pairwise(known)]
+                verdict = worst(steps)
+                if verdict == "pass" and high is not None:
+                    last = known[-1][1].within(None, high)
+                    verdict = "direction" if last == "fail" else last
+                text = ", ".join(f"{variant} {told_estimate(value)}" for variant, value in known)
+                yield Check(at, None, text, verdict)
+            yield from without
+
+
+def rises(context: Context, e: Expectation, lower: str, upper: str, slack: float) -> str:
+    """Whether the value of one variant is below that of another, by their ratio, or by their difference if one is 0."""
+
+    def pair(context: Context) -> tuple[float, float]:
+        return value_of(e, context, variant=lower), value_of(e, context, variant=upper) * slack
+
+    def quotient(context: Context) -> float:
+        below, above = pair(context)
+        return below / above if below > 0 and above > 0 else math.nan
+
+    def difference(context: Context) -> float:
+        below, above = pair(context)
+        return below - above
+
+    step, none = context.estimate(quotient), 1.0
+    if math.isnan(step.value) or math.isnan(step.low):
+        step, none = context.estimate(difference, signed=True), 0.0
+    if not step.is_bounded:
+        return "undecided"
+    return "pass" if step.high < none else "fail" if step.low >= none else "undecided"
+
+
+def worst(verdicts: list[str]) -> str:
+    return next((verdict for verdict in ("fail", "undecided") if verdict in verdicts), "pass")
+
+
+# Where a curve reaches a number.
+
+
+@dataclass(frozen=True)
+class Knee:
+    """The first step of a swept key at which a value reaches a threshold: by its estimate, and with its interval."""
+
+    threshold: float
+    curve: dict[float, Estimate]
+    height: str
+    """What the threshold is called."""
+
+    def first(self, reaches: Callable[[Estimate], bool]) -> float:
+        return min((step for step, value in self.curve.items() if reaches(value)), default=math.inf)
+
+    @property
+    def at(self) -> float:
+        return self.first(lambda value: value.value >= self.threshold)
+
+    @property
+    def earliest(self) -> float:
+        return self.first(lambda value: value.high >= self.threshold)
+
+    @property
+    def latest(self) -> float:
+        return self.first(lambda value: value.low >= self.threshold)
+
+    @property
+    def begins(self) -> float:
+        return min(self.curve)
+
+    @property
+    def ends(self) -> float:
+        return max(self.curve)
+
+    @property
+    def estimate(self) -> Estimate:
+        unknown = not all(value.is_bounded for value in self.curve.values())
+        return Estimate(self.at) if unknown else Estimate(self.at, self.earliest, self.latest)
+
+    def told(self) -> str:
+        if self.at == math.inf:
+            return f"below {self.height} up to {number(self.ends)}"
+        before = max((step for step in self.curve if step < self.at), default=None)
+        where = f"reaches {self.height} at {number(self.at)}{between_words(self.estimate)}"
+        if before is None:
+            return f"{where}, where the sweep begins"
+        return f"{where}, {number(before)} is still below"
+
+
+def knee(places: Places, e: Expectation) -> Iterator[Check]:
+    """Where along a swept key the value first reaches a number, or `factor` times what it is at `relative_to`.
+
+    Either at `expected`, within a factor of 1.5; or after `low` and by `high`, to stay.
+    """
+    for at, context in places.contexts(e, along=e["along"]):
+        found, without = knee_along(context, e)
+        if found is None:
+            yield from without or [Check(at, None, f"no run at {e.get('relative_to')}", "not-run")]
+            continue
+        if "expected" in e:
+            verdict = knee_at(found, position(e["expected"]), knees_rise(context, e))
+        else:
+            verdict = knee_between(found, position(e["low"]), position(e["high"]))
+        known = math.isfinite(found.at)
+        text = found.told()
+        if verdict == "not-run":
+            text += ", where the sweep ends"
+        yield Check(at, found.at if known else None, text, verdict, *(bounds(found.estimate) if known else ()))
+        yield from without
+
+
+def knee_along(context: Context, e: Expectation, **selectors: Any) -> tuple[Knee | None, list[Check]]:
+    """The value at each step of the swept key, with its threshold, and what could not be had.
+
+    A threshold that is relative is of the same seeds, so values are taken relative to it.
+    """
+    steps: dict[float, tuple[Point, ...]] = {}
+    for point in context.points:
+        if e["along"] in dict(point):
+            step = position(dict(point)[e["along"]])
+            steps[step] = (*steps.get(step, ()), point)
+    start = steps.get(position(e["relative_to"])) if "relative_to" in e else None
+    curve: dict[float, Estimate] = {}
+    without: list[Check] = []
+
+    def measured(here: Context) -> float:
+        value = value_of(e, here, **selectors)
+        if start is None:
+            return value
+        seeds = set(here.seeds())
+        same = tuple(point for point in start if dict(point).get(SEED) in seeds or not seeds)
+        return arithmetic("quotient", [value, value_of(e, replace(here, points=same), **selectors)])
+
+    if "relative_to" in e and start is None:
+        return None, []
+    for step, points in sorted(steps.items()):
+        try:
+            curve[step] = replace(context, points=points).estimate(measured)
+        except UNJUDGED as reason:
+            without.append(nothing(f"{e['along'].split('.')[-1]} {number(step)}", reason))
+    if not curve:
+        return None, without
+    if start is None:
+        return Knee(float(e["threshold"]), curve, number(float(e["threshold"]))), without
+    return Knee(float(e["factor"]), curve, f"{number(e['factor'])} x that at {e['relative_to']}"), without
+
+
+def knees_rise(context: Context, e: Expectation) -> bool:
+    """Whether the knees of the variants of `order` come one after the other."""
+    knees = []
+    for variant in e.get("order", []):
+        found, _ = knee_along(context, e, variant=variant)
+        if found is None:
+            return False
+        knees.append(found.estimate)
+    return len(knees) > 1 and all(a.high < b.low for a, b in itertools.pairwise(knees))
+
+
+def knee_at(found: Knee, wanted: float, rise: bool) -> str:
+    """At `wanted` within a factor of 1.5; elsewhere the direction holds if the knees of the variants are in order."""
+    if found.earliest == math.inf and found.ends < wanted * UP_TO:
+        return "not-run"
+    if found.at == found.begins and found.latest == found.begins:
+        return "fail"
+    verdict = found.estimate.within(wanted / UP_TO, wanted * UP_TO)
+    return "direction" if verdict == "fail" and rise else verdict
+
+
+def knee_between(found: Knee, low: float, high: float) -> str:
+    """After `low`, and by `high` for good."""
+
+    def verdict(reaches: Callable[[Estimate], bool]) -> str:
+        reached = [step for step, value in found.curve.items() if reaches(value)]
+        if not reached:
+            return "fail"
+        stays = all(reaches(value) for step, value in found.curve.items() if step >= high)
+        covered = found.begins <= low and found.ends >= high
+        if stays and covered and all(step > low for step in reached):
+            return "pass"
+        return "direction" if reaches(found.curve[found.ends]) else "fail"
+
+    if not found.estimate.is_bounded:
+        return "undecided"
+    said = {verdict(lambda value: value.low >= found.threshold), verdict(lambda value: value.high >= found.threshold)}
+    return said.pop() if len(said) == 1 else "undecided"
+
+
+KINDS: dict[str, Callable[[Places, Expectation], Iterator[Check]]] = {
+    "ratio": ratio,
+    "up-to": up_to,
+    "between": between,
+    "approx": approx,
+    "equals": approx,
+    "ordering": ordering,
+    "knee": knee,
+}
+
+
+Verdict = Callable[[Estimate], str]
+
+
+def guarded(
+    at: str, context: Context, measure: Callable[[Context], float], verdict: Verdict, *, signed: bool = False
+) -> Check:
+    """A check of one number."""
+    try:
+        measured = context.estimate(measure, signed=signed)
+    except UNJUDGED as reason:
+        return nothing(at, reason)
+    return Check(at, measured.value, told_estimate(measured), verdict(measured), *bounds(measured))
+
+
+def bounds(measured: Estimate) -> tuple[float | None, float | None]:
+    """None for what is unbounded, which JSON has no word for."""
+    low, high = ((end if math.isfinite(end) else None) for end in (measured.low, measured.high))
+    return low, high
+
+
+def nothing(at: str, reason: Exception) -> Check:
+    if isinstance(reason, NotAsAsked):
+        return Check(at, None, str(reason), "fail")
+    what = (
+        "not run"
+        if isinstance(reason, NotRun)
+        else "nothing such"
+        if isinstance(reason, InputError)
+        else "too little data"
+    )
+    return Check(at, None, f"{what}: {reason}", "not-run")
+
+
+def position(step: Any) -> Any:
+    """Where a swept value stands among others: quantities by what they amount to."""
+    return step if quantity(step) is None else as_number(step, "a swept value")

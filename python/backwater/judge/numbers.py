@@ -1,0 +1,26 @@
+"""Numbers as they are written."""
+
+from __future__ import annotations
+
+from backwater.judge.estimate import Estimate
+
+
+def number(x: float | None) -> str:
+    """Thousands in full, millions to three digits: of that size are bytes, which nobody reads in powers of ten."""
+    if x is None:
+        return "-"
+    if not 1000 <= abs(x) < 1e12:
+        return f"{x:.3g}"
+    return f"{x:,.0f}" if abs(x) < 1e6 else f"{float(f'{x:.3g}'):,.0f}"
+
+
+def told_estimate(measured: Estimate) -> str:
+    """`3.1 (2.8 to 3.4)`; of a number that is exact, or of which nothing is known, itself."""
+    return number(measured.value) + between_words(measured)
+
+
+def between_words(measured: Estimate) -> str:
+    if measured.is_exact or not measured.is_bounded:
+        return ""
+    low, high = number(measured.low), number(measured.high)
+    return "" if low == high == number(measured.value) else f" ({low} to {high})"

@@ -1,0 +1,57 @@
+"""Expectations and what was measured, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from backwater.judge.kinds import UP_TO, Check, position
+from backwater.judge.numbers import number
+
+LISTED = 8
+"""More numbers than this are told by the least and the most, more orders that all hold by the first and the last."""
+
+
+def expected(e: dict[str, Any]) -> str:
+    """The condition in a few words."""
+    kind, band = e["kind"], " (our reading)" if e.get("band") == "ours" else ""
+    if kind in ("ratio", "between"):
+        low, high = e.get("low"), e.get("high")
+        if low is None or high is None:
+            return (f"at least {number(low)}" if high is None else f"at most {number(high)}") + band
+        return f"{number(low)} to {number(high)}{band}"
+    if kind == "up-to":
+        return f"up to {number(e['times'])} times{band}"
+    if kind == "approx":
+        return f"{number(e['expected'])} within {100 * e['tolerance']:g} %{band}"
+    if kind == "equals":
+        return f"{number(e['expected'])}{band}"
+    if kind == "ordering":
+        most = f", at most {number(e['high'])}" if "high" in e else ""
+        return "; ".join(" < ".join(chain) for chain in e["chains"]) + most + band
+    if kind == "knee":
+        rise = f"{number(e['factor'])} x that at {e['relative_to']}" if "relative_to" in e else number(e["threshold"])
+        if "expected" in e:
+            return f"reaches {rise} at {number(position(e['expected']))}, within a factor of {UP_TO}{band}"
+        return f"reaches {rise} after {number(position(e['low']))} and by {number(position(e['high']))}{band}"
+    return str(e.get("says", ""))
+
+
+def tell(checks: Sequence[Check]) -> list[str]:
+    """What was measured, and what was not, without saying anything twice."""
+    judged = [check for check in checks if check.verdict != "not-run"]
+    told = [f"{check.at}: {check.text}" if check.at else check.text for check in judged]
+    if len(judged) > LISTED and all(check.measured is not None for check in judged):
+        least, most = (pick(judged, key=lambda check: check.measured or 0.0) for pick in (min, max))
+        same = least.text == most.text
+        told = [f"{least.text} throughout" if same else f"from {least.text} ({least.at}) to {most.text} ({most.at})"]
+        held = sum(check.verdict == "pass" for check in judged)
+        told += [f"{held} of {len(judged)} hold"] if held < len(judged) else []
+    elif len(judged) > LISTED and all(check.measured is None and check.verdict == "pass" for check in judged):
+        told = [told[0], "...", told[-1], f"all {len(judged)} hold"]
+    reasons: dict[str, list[str]] = {}
+    for check in checks:
+        if check.verdict == "not-run":
+            what, colon, of = check.text.partition(": ")
+            reasons.setdefault(what + colon, []).append(of)
+    return told + [what + ", ".join(dict.fromkeys(of)) for what, of in reasons.items()]

@@ -1,0 +1,98 @@
+"""Runs that differ only in their seed, shown as one.
+
+Numbers are means over the seeds, slowdowns with their intervals; flows, drops and packet-hops are added up.
+Distributions, curves over time and the network are those of the first seed.
+"""
+
+from __future__ import annotations
+
+from statistics import fmean
+from typing import Any
+
+from backwater.judge.context import SEED
+from backwater.judge.estimate import Estimate, jackknife
+from backwater.judge.kinds import bounds
+from backwater.sweep import without_seed
+
+STATISTICS = ("mean", "p50", "p95", "p99")
+COUNTED = {"flows", "drops"}
+
+RunData = dict[str, Any]
+
+
+def together(runs: list[RunData]) -> list[RunData]:
+    """One for all seeds of a run, with `members` to tell them apart."""
+    groups: dict[object, list[RunData]] = {}
+    for n, run in enumerate(runs):
+        name = without_seed(run["name"], run["point"])
+        groups.setdefault(name if SEED in run["point"] else n, []).append(run)
+    return [one(members) if len(members) > 1 else members[0] for members in groups.values()]
+
+
+def one(members: list[RunData]) -> RunData:
+    first = members[0]
+    summary: dict[str, Any] = average([run["summary"] for run in members])
+    for key in COUNTED & summary.keys():
+        summary[key] = {name: sum(run["summary"][key][name] for run in members) for name in first["summary"][key]}
+    summary["packet_hops"] = sum(run["summary"]["packet_hops"] for run in members)
+    shown = sorted(COUNTED & summary.keys())
+    return {
+        **first,
+        "name": without_seed(first["name"], first["point"]),
+        "point": {key: value for key, value in first["point"].items() if key != SEED},
+        "seeds": [run["point"][SEED] for run in members],
+        "summary": summary,
+        "slowdown_all": {
+            name: over_seeds([run["slowdown_all"][name] for run in members if name in run["slowdown_all"]])
+            for name in first["slowdown_all"]
+        },
+        "slowdown": {
+            name: [
+                over_seeds(
+                    [row for run in members for row in run["slowdown"].get(name, []) if row["bin"] == here["bin"]]
+                )
+                for here in rows
+            ]
+            for name, rows in first["slowdown"].items()
+        },
+        "members": [
+            {
+                **{key: run[key] for key in ("name", "mark", "digest", "packet_hops_per_s")},
+                "summary": {key: run["summary"][key] for key in (*shown, "packet_hops")},
+            }
+            for run in members
+        ],
+    }
+
+
+def over_seeds(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """A size bin: means of its statistics, each with its bounds; None where a seed has too few flows."""
+    merged = {**rows[0], "flows": sum(row["flows"] for row in rows)}
+    for statistic in STATISTICS:
+        values = [row[statistic] for row in rows]
+        if None in values:
+            merged[statistic] = None
+            continue
+        known = estimate(values)
+        merged[statistic] = known.value
+        merged[f"{statistic}_bounds"] = bounds(known)
+    return merged
+
+
+def average(values: list[Any]) -> Any:
+    """Of equal structures: means of their numbers; the first of what is no number, or has another structure."""
+    first = values[0]
+    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
+        return fmean(values)
+    if all(isinstance(value, dict) and value.keys() == first.keys() for value in values):
+        return {key: average([value[key] for value in values]) for key in first}
+    if all(isinstance(value, list) and len(value) == len(first) for value in values):
+        return [average(list(one)) for one in zip(*values, strict=True)]
+    return first
+
+
+def estimate(values: list[float]) -> Estimate:
+    """The mean over seeds."""
+    if len(values) < 2:
+        return Estimate(fmean(values))
+    return jackknife(fmean(values), [fmean(values[:i] + values[i + 1 :]) for i in range(len(values))])

@@ -1,0 +1,139 @@
+"""Intervals: what they are of a mean, that they cover the true value as often as they say, and their verdicts."""
+
+from __future__ import annotations
+
+import math
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from statistics import fmean
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from scipy import stats
+
+from backwater import Experiment
+from backwater.judge.estimate import CONFIDENCE, Estimate, exact, jackknife
+
+Array = npt.NDArray[np.float64]
+
+
+def over(values: list[float], measure: Callable[[list[float]], float] = fmean, *, signed: bool = False) -> Estimate:
+    """A measurement over seeds with these values."""
+    return jackknife(
+        measure(values), [measure(values[:i] + values[i + 1 :]) for i in range(len(values))], signed=signed
+    )
+
+
+def test_of_a_mean_it_is_students() -> None:
+    values = [3.0, 1.0, 4.0, 1.5, 9.0]
+    low, high = stats.t.interval(CONFIDENCE, 4, fmean(values), stats.sem(values))
+    found = over(values, signed=True)
+    assert (found.value, found.low, found.high) == pytest.approx((fmean(values), low, high))
+
+
+def test_a_ratio_and_its_inverse_say_the_same() -> None:
+    pairs = [(3.0, 1.0), (2.0, 1.5), (5.0, 2.0), (4.0, 1.0)]
+    one, other = (
+        jackknife(
+            sum(pair[a] for pair in pairs) / sum(pair[b] for pair in pairs),
+            [sum(p[a] for p in pairs if p is not q) / sum(p[b] for p in pairs if p is not q) for q in pairs],
+        )
+        for a, b in ((0, 1), (1, 0))
+    )
+    assert (1 / other.value, 1 / other.high, 1 / other.low) == pytest.approx((one.value, one.low, one.high))
+
+
+def test_equal_values_are_exact() -> None:
+    assert over([0.1] * 5) == exact(0.1)
+    assert over([0.0] * 5) == exact(0.0)
+    assert over([0.1, 0.1, 0.1 + 1e-9]).low < 0.1, "what differs beyond rounding is no rounding"
+
+
+def test_what_is_positive_stays_so() -> None:
+    found = over([1.0, 1.0, 1.0, 50.0])
+    assert found.low > 0
+    assert over([1.0, 1.0, 1.0, 50.0], signed=True).low < 0
+
+
+@pytest.mark.parametrize("seeds", [3, 5, 10])
+@pytest.mark.parametrize(
+    ("draw", "true", "measure"),
+    [
+        (lambda rng: float(rng.normal(10, 3)), 10.0, fmean),
+        (lambda rng: float(rng.exponential(1, 200).mean()), 1.0, fmean),
+        # The 99th percentile of 2,000 flows, whose waits are exponential.
+        (lambda rng: float(np.sort(rng.exponential(1, 2000))[1979]), math.log(100), fmean),
+    ],
+    ids=["normal", "mean of flows", "p99 of flows"],
+)
+def test_intervals_cover_the_true_value(
+    seeds: int, draw: Callable[[np.random.Generator], float], true: float, measure: Callable[[list[float]], float]
+) -> None:
+    """Of 1,000 experiments 93 to 97 %; by chance alone 950 of them stray by 7."""
+    rng = np.random.Generator(np.random.PCG64(16))
+    found = [over([draw(rng) for _ in range(seeds)], measure) for _ in range(1000)]
+    covered = sum(one.low <= true <= one.high for one in found)
+    assert 930 <= covered <= 970
+    # As narrow as can be: a Student interval half as wide would not do.
+    halves = sum(abs(true - one.value) <= (one.high - one.low) / 4 for one in found)
+    assert halves < 900
+
+
+def test_intervals_of_a_ratio_over_common_traffic_cover_it() -> None:
+    """Two schemes meet the same traffic: what the seed does to both leaves their ratio as it is."""
+    rng = np.random.Generator(np.random.PCG64(17))
+    covered = narrow = 0
+    for _ in range(1000):
+        luck = rng.lognormal(0, 0.5, 5)
+        a, b = 3 * luck * rng.lognormal(-0.005, 0.1, 5), luck * rng.lognormal(-0.005, 0.1, 5)
+        without = [(a.sum() - x) / (b.sum() - y) for x, y in zip(a, b, strict=True)]
+        found = jackknife(float(a.sum() / b.sum()), [float(x) for x in without])
+        covered += found.low <= 3 <= found.high
+        narrow += found.high / found.low < 2
+    assert 930 <= covered <= 970
+    assert narrow > 950, "apart they would stray by half"
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "verdict"),
+    [(1.0, 3.0, "pass"), (None, 3.0, "pass"), (2.2, 3.0, "undecided"), (2.6, None, "fail"), (None, 1.4, "fail")],
+)
+def test_verdicts_are_what_the_interval_allows(low: float | None, high: float | None, verdict: str) -> None:
+    assert Estimate(2.0, 1.5, 2.5).within(low, high) == verdict
+    assert Estimate(2.0).within(low, high) == "undecided", "nothing is known of one seed"
+
+
+def test_what_is_exact_is_on_one_side_or_the_other() -> None:
+    assert [exact(2.0).within(low, None) for low in (1.9, 2.0, 2.1)] == ["pass", "pass", "fail"]
+    assert exact(math.inf).within(None, 100) == "fail", "a threshold that is never reached"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("statistic", ["mean", "p95"])
+def test_intervals_of_small_simulations_cover_what_many_come_to(
+    statistic: str, five_thousand: list[dict[str, float]]
+) -> None:
+    """1,000 experiments of five seeds each; the true value is the mean over all 5,000."""
+    values = [row[statistic] for row in five_thousand]
+    true = fmean(values)
+    found = [over(values[i : i + 5]) for i in range(0, len(values), 5)]
+    covered = sum(one.low <= true <= one.high for one in found)
+    assert len(found) == 1000
+    assert 930 <= covered <= 970
+
+
+@pytest.fixture(scope="module")
+def five_thousand(smoke: Path, tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, float]]:
+    """Slowdowns of as many seeds of a small network at a load of 50 %, a millisecond each."""
+    place = tmp_path_factory.mktemp("coverage")
+    found = []
+    for first in range(1, 5001, 1000):
+        sets = ["workload.0.load=0.5", "run.duration=1 ms", "seeds.count=1000", f"seeds.first={first}"]
+        results = Experiment.from_arguments(smoke, sets, None).run(place / str(first))
+        for run in results.runs:
+            (row,) = [row for row in run.summary["slowdown"] if row["bin"] == "all" and row["class"] == "background"]
+            found.append({statistic: row[statistic] for statistic in ("mean", "p95")})
+        shutil.rmtree(place / str(first))
+    return found
