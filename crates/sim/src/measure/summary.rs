@@ -335,8 +335,8 @@ fn loss(outcome: &Outcome) -> Value {
         outcome.ports.iter().filter(|p| (p.node as usize) < hosts).map(|p| p.total.sent.data().packets).sum();
     let drops = &outcome.drops;
     // The only drops of ACKs that a host counts are those of its NIC.
-    let in_nics: u64 = drops[..hosts].iter().map(|d| d.packets[DropReason::Nic as usize] - d.acks).sum();
-    let dropped: u64 = drops.iter().map(|d| d.chosen() - d.acks).sum();
+    let in_nics: u64 = drops[..hosts].iter().map(|d| d.data[DropReason::Nic as usize]).sum();
+    let dropped: u64 = drops.iter().map(|d| d.chosen_data()).sum();
     let data = sent + in_nics;
     json!({
         "data_packets": data,

@@ -217,6 +217,7 @@ pub const SCHEMA: Schema = &[
             ("reason", "cat", "", "buffer, headroom, link-loss, link-down, no-route, paused, nic, not-ect or credit"),
             ("packets", "u64", "packets", "packets lost"),
             ("bytes", "u64", "B", "their bytes on the wire"),
+            ("data_packets", "u64", "packets", "of these, data; the others are ACKs, NACKs and credits"),
         ],
     ),
     (
@@ -620,7 +621,7 @@ fn drops(outcome: &Outcome) -> Vec<Column> {
     let rows = || {
         outcome.drops.iter().enumerate().flat_map(|(node, drops)| {
             let some = (0..DropReason::COUNT).filter(|r| drops.packets[*r] > 0);
-            some.map(move |r| (node, r, drops.packets[r], drops.bytes[r]))
+            some.map(move |r| (node, r, drops.packets[r], drops.bytes[r], drops.data[r]))
         })
     };
     vec![
@@ -628,6 +629,7 @@ fn drops(outcome: &Outcome) -> Vec<Column> {
         ("reason", Values::U16(rows().map(|r| r.1 as u16).collect())),
         ("packets", Values::U64(rows().map(|r| r.2).collect())),
         ("bytes", Values::U64(rows().map(|r| r.3).collect())),
+        ("data_packets", Values::U64(rows().map(|r| r.4).collect())),
     ]
 }
 

@@ -142,8 +142,8 @@ pub struct Drops {
     pub packets: [u64; DropReason::COUNT],
     /// `[reason]`: bytes.
     pub bytes: [u64; DropReason::COUNT],
-    /// Of those that a switch or a NIC dropped of its own accord, ACKs and NACKs.
-    pub acks: u64,
+    /// `[reason]`: of these packets, data; the others are ACKs, NACKs and credits.
+    pub data: [u64; DropReason::COUNT],
 }
 
 impl Drops {
@@ -151,11 +151,11 @@ impl Drops {
     pub fn count(&mut self, reason: DropReason, packet: &Packet) {
         self.packets[reason as usize] += 1;
         self.bytes[reason as usize] += packet.wire as u64;
-        self.acks += (reason.is_chosen() && packet.kind != Kind::Data) as u64;
+        self.data[reason as usize] += (packet.kind == Kind::Data) as u64;
     }
 
-    /// Packets that its node dropped of its own accord.
-    pub fn chosen(&self) -> u64 {
-        DropReason::ALL.iter().filter(|reason| reason.is_chosen()).map(|reason| self.packets[*reason as usize]).sum()
+    /// Data packets that its node dropped of its own accord.
+    pub fn chosen_data(&self) -> u64 {
+        DropReason::ALL.iter().filter(|reason| reason.is_chosen()).map(|reason| self.data[*reason as usize]).sum()
     }
 }

@@ -253,7 +253,7 @@ fn what_overflows_a_nic_is_counted_and_repaired() {
     assert_eq!(first.len(), 20);
     assert!(log.dropped.iter().all(|(_, node, _, reason)| *node == host && *reason == DropReason::Nic));
     let counted = outcome.drops[host];
-    assert_eq!((counted.packets[6], counted.acks), (log.dropped.len() as u64, 0));
+    assert_eq!((counted.packets[6], counted.data[6]), (log.dropped.len() as u64, log.dropped.len() as u64));
     let again: u64 = outcome.retransmitted.iter().map(|n| *n as u64).sum();
     assert_eq!(again, log.dropped.len() as u64, "each goes again, and nothing else");
     let summary = summary::summary(&outcome);
