@@ -75,9 +75,35 @@ def test_runs_go_together_only_while_memory_lasts() -> None:
     def job(megabytes: float) -> sweep.Job:
         return sweep.Job("", {}, {}, {"memory_mb": megabytes})
 
-    assert sweep.fits(job(5000), [])
-    assert sweep.fits(job(400), [job(400)])
-    assert not sweep.fits(job(600), [job(400)])
+    memory = sweep.Memory(900)
+    assert memory.has_room(job(5000), [])
+    assert memory.has_room(job(400), [job(400)])
+    assert not memory.has_room(job(600), [job(400)])
+    taken = bytearray(b"x" * 200_000_000)
+    memory.look([job(50)])
+    del taken
+    assert not memory.has_room(job(400), [job(400)]), "the run took 200 MB and not 50"
+    assert sweep.Memory().most_mb > 0
+
+
+@pytest.mark.usefixtures("no_pictures")
+@pytest.mark.parametrize(("threads", "first"), [(1, "100us"), (2, "300us")])
+def test_the_longest_runs_go_first_where_several_go_together(
+    smoke: Path, tmp_path: Path, threads: int, first: str
+) -> None:
+    started: list[str] = []
+
+    class Starts(sweep.Watch):
+        def on_start(self, job: sweep.Job) -> None:
+            started.append(job.label)
+
+    lengths = ["100 us", "300 us", "200 us"]
+    results = Experiment(smoke, sets={"sweep.run.duration": lengths}).run(
+        tmp_path / "there", threads=threads, watch=Starts()
+    )
+    assert started[0] == f"bfc.duration={first}"
+    labels = [f"bfc.duration={length.replace(' ', '')}" for length in lengths]
+    assert [run.label for run in results.runs] == labels, "whatever ends first"
 
 
 @pytest.mark.usefixtures("no_pictures")

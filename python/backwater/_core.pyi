@@ -139,6 +139,9 @@ def deadlock(scenario_json: str, failures: str) -> Deadlock:
 def processors() -> int:
     """How many this process may use: its affinity, and the quota of its control group."""
 
+def free_memory() -> int | None:
+    """Bytes of memory that are free now: of the machine, or of its control group if that is less. None if not known."""
+
 def schemes() -> str: ...
 def chips() -> str:
     """JSON: `name`, `title`, `summary`, `source`, `ports`, `rate_bps`, `memory` (text), `memory_bytes`, `mmus`.

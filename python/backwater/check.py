@@ -46,8 +46,8 @@ def estimate(experiment: Experiment, threads: int | None = None) -> Estimate:
         groups.setdefault(sweep.without_seed(job.label, job.params), []).append(job)
     rows = [row(label, runs, hops_per_s) for label, runs in groups.items()]
     most = sorted((job.estimate["memory_mb"] for job in jobs), reverse=True)
-    together = 1
-    while together < threads and sum(most[: together + 1]) <= sweep.MEMORY_TOGETHER_MB:
+    most_mb, together = sweep.memory_together_mb(), 1
+    while together < threads and sum(most[: together + 1]) <= most_mb:
         together += 1
     longest = max(job.estimate["packet_hops"] for job in jobs) / hops_per_s
     wall_s = max(sum(row.wall_s for row in rows) / together, longest)

@@ -17,6 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar
 
 from backwater import _core, events
@@ -25,8 +26,10 @@ from backwater.results import Run
 from backwater.signals import Stop
 from backwater.writer import Writer
 
-MEMORY_TOGETHER_MB = 900
-"""Runs go side by side while their estimates add up to no more than this."""
+MEMORY_SHARE = 0.8
+"""Of the memory that is free at first, runs that go side by side may take this."""
+MEMORY_UNKNOWN_MB = 900
+"""Where the system does not say how much there is."""
 POLL_S = 0.1
 THREADS_MAX = 1024
 THREADS_PER_PROCESSOR = 4
@@ -187,6 +190,7 @@ class Sweep:
         self.active: list[tuple[Batch, Job]] = []
         self.together = 1
         """Runs that go side by side."""
+        self.memory = Memory()
         self.ends: Ends = queue.SimpleQueue()
         self.stopped: BaseException | None = None
 
@@ -234,7 +238,7 @@ class Sweep:
         """Starts what there are processors and memory for."""
         while self.stopped is None and self.has_processor() and (chosen := self.next()) is not None:
             batch, job = chosen
-            if not fits(job, [other for _, other in self.active]):
+            if not self.memory.has_room(job, [other for _, other in self.active]):
                 return
             self.waiting.remove(chosen)
             job.state, job.started = "skipped", time.perf_counter()
@@ -262,6 +266,9 @@ class Sweep:
             batch = self.closed.pop(0)
             batch.open(self.watch)
             left = [job for job in batch.jobs if job.state == "waiting"]
+            if self.threads > 1:
+                # The longest first, so that none is left alone at the end.
+                left.sort(key=lambda job: -job.expected_hops)
             self.waiting += [(batch, job) for job in left]
             self.share_threads()
             if not left:
@@ -281,6 +288,7 @@ class Sweep:
         try:
             batch, job, news = self.ends.get(timeout=POLL_S if self.stopped is None else POLL_S / 10)
         except queue.Empty:
+            self.memory.look([job for _, job in self.active])
             if self.stopped is None:
                 self.watch.on_tick(self.jobs)
             return
@@ -322,9 +330,40 @@ def threads_of(asked: object) -> int:
     return min(number, THREADS_PER_PROCESSOR * _core.processors())
 
 
-def fits(job: Job, active: list[Job]) -> bool:
-    """Whether there is memory for one more run; one may always run."""
-    return not active or sum(j.estimate["memory_mb"] for j in [job, *active]) <= MEMORY_TOGETHER_MB
+class Memory:
+    """What runs may take together: estimates, and what they turned out to take beyond them."""
+
+    def __init__(self, most_mb: float | None = None) -> None:
+        self.most_mb = most_mb or memory_together_mb()
+        self.before_mb = resident_mb()
+        self.beyond_mb = 0.0
+        """What was taken beyond the estimates, at most so far."""
+
+    def has_room(self, job: Job, active: list[Job]) -> bool:
+        """Whether there is memory for one more run; one may always run."""
+        return not active or self.beyond_mb + estimated_mb([job, *active]) <= self.most_mb
+
+    def look(self, active: list[Job]) -> None:
+        """At what the process has taken for these, and for what came before."""
+        self.beyond_mb = max(self.beyond_mb, resident_mb() - self.before_mb - estimated_mb(active))
+
+
+def estimated_mb(jobs: list[Job]) -> float:
+    return sum(float(job.estimate["memory_mb"]) for job in jobs)
+
+
+def memory_together_mb() -> float:
+    """What runs that go side by side may take."""
+    free = _core.free_memory()
+    return MEMORY_UNKNOWN_MB if free is None else MEMORY_SHARE * free / 1e6
+
+
+def resident_mb() -> float:
+    """Memory that this process holds now, as far as the system says."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() / 1e6
+    except OSError:
+        return 0.0
 
 
 def start(job: Job) -> _core.Run | running.Computing:

@@ -383,6 +383,12 @@ fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, |n| n.get())
 }
 
+/// Bytes of memory that are free now; `None` where the system does not say.
+#[pyfunction]
+fn free_memory() -> Option<u64> {
+    scenario::machine::free_memory()
+}
+
 /// The schemes, as JSON.
 #[pyfunction]
 fn schemes() -> PyResult<String> {
@@ -443,6 +449,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(flows, m)?)?;
     m.add_function(wrap_pyfunction!(start_deadlock, m)?)?;
     m.add_function(wrap_pyfunction!(processors, m)?)?;
+    m.add_function(wrap_pyfunction!(free_memory, m)?)?;
     m.add_function(wrap_pyfunction!(schemes, m)?)?;
     m.add_function(wrap_pyfunction!(chips, m)?)?;
     m.add_function(wrap_pyfunction!(tables_schema, m)?)?;

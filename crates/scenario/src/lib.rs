@@ -22,7 +22,7 @@ mod document;
 mod error;
 mod expect;
 pub mod flow_list;
-mod machine;
+pub mod machine;
 mod merge;
 pub mod model;
 mod plan;

@@ -9,6 +9,15 @@ pub(crate) fn memory() -> Option<u64> {
     [kib(&read("/proc/meminfo"), "MemTotal:"), group].into_iter().flatten().min()
 }
 
+/// Bytes of memory that are free now: of what the machine has available and what is left to the control group the less. `None`
+/// where the system does not say.
+pub fn free_memory() -> Option<u64> {
+    let number = |path: &str| read(path).trim().parse::<u64>().ok();
+    let most = number("/sys/fs/cgroup/memory.max");
+    let group = most.map(|most| most.saturating_sub(number("/sys/fs/cgroup/memory.current").unwrap_or(0)));
+    [kib(&read("/proc/meminfo"), "MemAvailable:"), group].into_iter().flatten().min()
+}
+
 /// Bytes of address space that this process may still take, used or not. `None` where there is no limit.
 pub(crate) fn address_space() -> Option<u64> {
     let limits = read("/proc/self/limits");
@@ -31,6 +40,8 @@ fn kib(text: &str, key: &str) -> Option<u64> {
 mod tests {
     #[test]
     fn a_machine_has_some() {
-        assert!(super::memory().expect("Linux says") > 1 << 20);
+        let all = super::memory().expect("Linux says");
+        assert!(all > 1 << 20);
+        assert!((1..all).contains(&super::free_memory().expect("Linux says")));
     }
 }

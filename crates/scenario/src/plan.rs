@@ -36,7 +36,7 @@ pub struct Plan<R = Scenario> {
     pub scale: String,
     /// The `[seeds]` table, or null.
     pub seeds: Json,
-    /// The `[without]` table, or null.
+    /// The `[without]` table, as far as it names variants that there are.
     pub without: Json,
 }
 
@@ -263,7 +263,7 @@ fn plan(
     let name = [first.text("name"), stem.unwrap_or(""), first.called()].into_iter().find(|name| !name.is_empty());
     let name = name.unwrap_or_default().to_string();
     let description = first.text("description").to_string();
-    let without = shown.without.as_ref().map_or(Json::Null, Node::to_json);
+    let without = shown.lacking();
     let (figure, expect) = shown.into_json();
     Ok(Plan { name, description, runs, figure, expect, scale, seeds, without })
 }
@@ -327,6 +327,18 @@ impl Shown {
         names::check_without(self.without.as_ref(), "without", &names)?;
         names::check_expectations(self.expect.as_ref(), &names)?;
         names::check_panels(self.figure.as_ref(), &names)
+    }
+
+    /// What stands in `[without]` of variants that there are; a file may have others than the one that it extends.
+    fn lacking(&self) -> Json {
+        let table = self.without.as_ref().and_then(Node::table);
+        let known = |name: &str| self.variants.iter().any(|variant| variant == name);
+        let pairs =
+            table.into_iter().flatten().map(|(credited, lacking)| (credited, lacking.text().unwrap_or_default()));
+        pairs
+            .filter(|(credited, lacking)| known(credited) && known(lacking))
+            .map(|(a, b)| (a.clone(), Json::from(b)))
+            .collect()
     }
 
     fn into_json(self) -> (Json, Vec<Json>) {

@@ -167,6 +167,27 @@ fn runs_are_made_with_each_seed() {
 }
 
 #[test]
+fn what_lacks_a_mechanism_is_taken_over_by_files_that_have_it() {
+    let dir = std::env::temp_dir().join(format!("backwater-{}-without", std::process::id()));
+    std::fs::create_dir_all(&dir).expect("a temporary directory");
+    let variants =
+        |names: &[&str]| names.iter().map(|name| format!("[[variant]]\nname = \"{name}\"\n")).collect::<String>();
+    let base = format!("{GOOD}{}[without]\nA = \"B\"\n", variants(&["A", "B"]));
+    std::fs::write(dir.join("base.toml"), base).expect("a temporary file");
+    let without = |text: &str, sets: &[&str]| {
+        let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
+        let text = format!("extends = \"base.toml\"\n{text}");
+        load_str(&text, &dir, "child.toml", &sets, None).unwrap_or_else(|error| panic!("{error}")).without
+    };
+    let both = serde_json::json!({ "A": "B" });
+    assert_eq!(without("", &[]), both);
+    assert_eq!(without("", &["variant=A"]), both, "what was not run is no reason to pass");
+    assert_eq!(without(&variants(&["A", "C"]), &[]), serde_json::json!({}));
+    assert_eq!(plan(GOOD, &[], None).without, serde_json::json!({}));
+    std::fs::remove_dir_all(&dir).expect("it was made above");
+}
+
+#[test]
 fn a_scale_changes_runs_sweeps_and_variants() {
     let text = format!(
         "{GOOD}\n[sweep]\n\"seed\" = [1, 2, 3]\n[[variant]]\nname = \"A\"\n\"run.drain\" = 2\n[[variant]]\nname = \"B\"\n[scale.smoke]\nrun.duration = \"1 us\"\n\"sweep.seed\" = [9]\nvariant.A.run.drain = 3\n[scale.quick]\n\"run.duration\" = \"5 us\"\n"
