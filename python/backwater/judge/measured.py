@@ -41,7 +41,7 @@ LEAVES: dict[str, tuple[str, ...]] = {
     "scenario": ("class",),
     "result": (),
 }
-FEWEST = {"p99.99": 10_000, "p99.9": 1000, "p99": 100, "p95": 20}
+FEWEST = {"p99.99": 10_000, "p99.9": 1000, "p99": 200, "p95": 20}
 """Flows or samples below which a percentile is no measurement; any other statistic needs one."""
 SAMPLED = {"queue": ("queues", "peer"), "data_queue": ("data_queues", "peer"), "pool": ("pools", "mmu")}
 """Measurements of bytes over time: their table, and the column that tells those of a node apart."""
@@ -161,9 +161,9 @@ class Columns:
         return as_number(follow(run.summary if kind == "summary" else run.scenario, path), f"{path} in {kind}.json")
 
     def chosen(self, run: Run, leaf: dict[str, Any], column: str) -> Array:
-        """Of counted, finished flows of a class and a range of sizes."""
+        """Of counted flows of a class and a range of sizes; one that has not finished has taken its age so far."""
         if not self.flows:
-            self.flows = finished_flows(run)
+            self.flows = counted_flows(run)
         low, high, low_in = size_range(leaf.get("sizes", ""))
         sizes = self.flows["size"]
         keep = (sizes >= low if low_in else sizes > low) & (sizes <= high)
@@ -205,22 +205,33 @@ def selected(table: pa.Table, leaf: dict[str, Any], *keys: str) -> pa.Table:
     return table
 
 
-def finished_flows(run: Run) -> dict[str, Array]:
+def counted_flows(run: Run) -> dict[str, Array]:
     table = counted(run, ["class", "size_bytes", "slowdown"])
-    names = table["class"].combine_chunks()
+    names, slowdown = table["class"].combine_chunks(), table["slowdown"]
+    if slowdown.null_count:
+        aged = counted(run, ["arrival_ps", "finish_rx_ps", "ideal_ps"])
+        slowdown = pc.fill_null(slowdown, pa.array(taken(run, aged) / aged["ideal_ps"].to_numpy()))
     return {
         "class": names.indices.to_numpy(),
         "classes": np.array(names.dictionary.to_pylist(), object),
         "size": table["size_bytes"].to_numpy(),
-        "slowdown": table["slowdown"].to_numpy(),
+        "slowdown": slowdown.to_numpy(),
     }
 
 
 def times(run: Run) -> dict[str, Array]:
     """Completion time, and what of it is beyond the ideal, seconds."""
     table = counted(run, ["arrival_ps", "finish_rx_ps", "ideal_ps"])
-    taken = table["finish_rx_ps"].to_numpy().astype(np.int64) - table["arrival_ps"].to_numpy().astype(np.int64)
-    return {"fct": taken * 1e-12, "wait": (taken - table["ideal_ps"].to_numpy().astype(np.int64)) * 1e-12}
+    took = taken(run, table)
+    return {"fct": took * 1e-12, "wait": (took - table["ideal_ps"].to_numpy().astype(np.int64)) * 1e-12}
+
+
+def taken(run: Run, table: pa.Table) -> Array:
+    """Time from arrival to completion, or to the end of the run, ps."""
+    ends = table["finish_rx_ps"]
+    if ends.null_count:
+        ends = pc.fill_null(ends, run.summary["sim_time_ps"])
+    return ends.to_numpy().astype(np.int64) - table["arrival_ps"].to_numpy().astype(np.int64)
 
 
 def acknowledged(run: Run) -> dict[str, Array]:
@@ -233,13 +244,13 @@ def acknowledged(run: Run) -> dict[str, Array]:
 
 
 def counted(run: Run, columns: list[str]) -> Any:
-    """Columns of the flows that count and finished."""
+    """Columns of the flows that count and began."""
     path = run.path / "flows.parquet"
     try:
-        table = pq.read_table(path, columns=list(dict.fromkeys([*columns, "slowdown", "counted"])), partitioning=None)
+        table = pq.read_table(path, columns=list(dict.fromkeys([*columns, "arrival_ps", "counted"])), partitioning=None)
     except OSError as error:
         raise InputError(f"{path}: {error}") from error
-    return table.filter(pc.and_(pc.equal(table["counted"], 1), pc.is_valid(table["slowdown"]))).select(columns)
+    return table.filter(pc.and_(pc.equal(table["counted"], 1), pc.is_valid(table["arrival_ps"]))).select(columns)
 
 
 def size_range(text: str) -> tuple[float, float, bool]:

@@ -685,7 +685,7 @@
   };
   const redraw = () => redraws.forEach((draw) => draw());
 
-  page.replaceChildren(...[header(), strip(), claims(), panels(), sweep(), pointChoice(), atPoint, footer()].filter(Boolean));
+  page.replaceChildren(...[header(), strip(), panels(), claims(), sweep(), pointChoice(), atPoint, footer()].filter(Boolean));
   redraws.forEach((draw) => { draw.fixed = true; });
   showPoint();
   let width = innerWidth;
