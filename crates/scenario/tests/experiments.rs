@@ -64,9 +64,9 @@ const KINDS: [(&str, &[&str]); 9] = [
 const KNEE: [&str; 5] = ["threshold", "factor", "relative_to", "expected", "order"];
 
 /// Keys that any expectation may have besides.
-const COMMON: [&str; 14] = [
-    "claim", "metric", "says", "kind", "scales", "where", "over", "each", "band", "note", "variant", "low", "high",
-    "slack",
+const COMMON: [&str; 18] = [
+    "claim", "metric", "without", "fact", "amended", "to", "says", "kind", "scales", "where", "over", "each", "band",
+    "note", "variant", "low", "high", "slack",
 ];
 
 #[test]
