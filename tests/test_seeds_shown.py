@@ -37,10 +37,7 @@ def test_the_page_has_one_for_all_seeds(three_seeds: Results) -> None:
     row = of(first, 0)
     low, high = row["p50_bounds"]
     assert low < row["p50"] < high
-    means = [
-        r["p50"] for run in alone for r in run.summary["slowdown"] if r["size_low_bytes"] == 0 and r["bin"] != "all"
-    ]
-    assert row["p50"] == pytest.approx(fmean(means[:3]))
+    assert row["p50"] == pytest.approx(fmean(of(report.run_data("", run, {}, 1), 0)["p50"] for run in alone))
 
 
 def test_a_bin_that_a_seed_has_too_few_flows_in_has_no_value(three_seeds: Results) -> None:
@@ -51,6 +48,16 @@ def test_a_bin_that_a_seed_has_too_few_flows_in_has_no_value(three_seeds: Result
     assert of(merged, 0)["p99"] is None
     assert "p99_bounds" not in of(merged, 0)
     assert of(merged, 0)["flows"] == sum(of(run, 0)["flows"] for run in runs)
+
+
+def test_what_one_seed_lacks_or_breaks_is_said_of_all(three_seeds: Results) -> None:
+    runs = copy.deepcopy([report.run_data(run.label, run, {}, 3) for run in three_seeds.runs[:3]])
+    runs[2]["mark"] = " (cut short)"
+    runs[1]["summary"]["core_utilisation"] = None
+    runs[1]["summary"]["complete"] = False
+    (merged,) = seeds.together(runs)
+    assert merged["mark"] == " (cut short)"
+    assert (merged["summary"]["core_utilisation"], merged["summary"]["complete"]) == (None, False)
 
 
 def test_runs_of_one_seed_stay_as_they_are(three_seeds: Results) -> None:

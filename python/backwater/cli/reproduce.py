@@ -37,7 +37,12 @@ def reproduce(
 ) -> None:
     """Run a published experiment and judge each of its claims."""
     paths = experiments.find(experiment)
-    opened = [Experiment.from_arguments(path, all_sets(sets, seeds), scale) for path in paths.values()]
+    opened = [Experiment.from_arguments(path, sets or [], scale) for path in paths.values()]
+    if seeds is not None:
+        # Of several experiments those whose seed is part of the set-up keep it; of one that is refused.
+        free = [len(opened) == 1 or not (one.plan["seeds"] or {}).get("fixed") for one in opened]
+        both = zip(opened, free, strict=True)
+        opened = [Experiment.from_arguments(one.path, all_sets(sets, seeds), scale) if f else one for one, f in both]
     for identifier, one in zip(paths, opened, strict=True):
         one.invocation = ["reproduce", identifier]
     for option, file in (("--json", json_file), ("--ledger", ledger_file)):

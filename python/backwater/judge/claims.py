@@ -50,7 +50,7 @@ class Judge:
         checks = self.checks(expectation)
         judged = [check for check in checks if check.verdict != "not-run"]
         verdict = add_up(checks, fact=self.is_fact(expectation))
-        lacking = self.lacking_of(expectation) if expectation["kind"] in KINDS else {}
+        lacking = self.lacking_of(expectation) if judged else {}
         without = self.checks(expectation, instead=lacking) if lacking else []
         if verdict in ("pass", "part") and without:
             verdict = beside(verdict, add_up(without, fact=False))
@@ -82,6 +82,8 @@ class Judge:
     def lacking_of(self, expectation: Expectation) -> dict[str, str]:
         """Of the variants that the expectation is about, those that are credited, and what lacks it."""
         named = variants_of(expectation)
+        if expectation["kind"] not in KINDS:
+            return {}
         given: dict[str, str] = expectation.get("without", self.lacking)
         return {credited: without for credited, without in given.items() if credited in named}
 

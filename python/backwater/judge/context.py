@@ -95,7 +95,6 @@ class Runs:
             if run.ending != "interrupted":
                 self.runs[run.params.get("variant", run.label), point_of(run)] = run
         self.points = list(dict.fromkeys(point_of(run) for run in results.runs))
-        self.variants = list(dict.fromkeys(variant for variant, _ in self.runs))
         self.measured = Measured()
 
     def measure(self, leaf: dict[str, Any], points: tuple[Point, ...]) -> float:

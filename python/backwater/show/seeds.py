@@ -41,6 +41,7 @@ def one(members: list[RunData]) -> RunData:
         "name": without_seed(first["name"], first["point"]),
         "point": {key: value for key, value in first["point"].items() if key != SEED},
         "seeds": [run["point"][SEED] for run in members],
+        "mark": next((run["mark"] for run in members if run["mark"]), ""),
         "summary": summary,
         "slowdown_all": {
             name: over_seeds([run["slowdown_all"][name] for run in members if name in run["slowdown_all"]])
@@ -80,9 +81,13 @@ def over_seeds(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def average(values: list[Any]) -> Any:
-    """Of equal structures: means of their numbers; the first of what is no number, or has another structure."""
+    """Of equal structures: means of their numbers, None where one has none, and what holds of all; else the first's."""
     first = values[0]
-    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
+    if any(value is None for value in values):
+        return None
+    if all(isinstance(value, bool) for value in values):
+        return all(values)
+    if all(isinstance(value, int | float) for value in values):
         return fmean(values)
     if all(isinstance(value, dict) and value.keys() == first.keys() for value in values):
         return {key: average([value[key] for value in values]) for key in first}

@@ -317,7 +317,7 @@
     table(
       [{ name: "run", text: true }, { name: "scheme", text: true }, { name: "finished" }, { name: "unfinished" }, { name: "dropped" },
         { name: "retransmitted" }, { name: "packet-hops" }, { name: "packet-hops/s" }, { name: "digest" }],
-      runs.flatMap((run) => (run.members ?? [run]).map((member) => ({ ...run, ...member, name: run.members ? member.name : nameOf(run) }))).map((run) => [
+      runs.flatMap((run) => (run.members ?? [run]).map((member) => ({ ...run, ...member, name: run.members ? member.name + member.mark : nameOf(run) }))).map((run) => [
         { show: [swatch(lineOf(run)), run.name] }, run.scheme,
         whole(run.summary.flows.finished), whole(run.summary.flows.unfinished), whole(sum(Object.values(run.summary.drops))),
         whole(run.summary.flows.retransmitted_packets), many(run.summary.packet_hops), many(run.packet_hops_per_s),
