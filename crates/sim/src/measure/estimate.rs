@@ -13,15 +13,16 @@ const DRAWN: usize = 200_000;
 
 /// Flows, packet-hops, simulated time and memory of a run, from drawing its first flows.
 ///
-/// Packet-hops: data and one ACK per packet over the flow's path; an endless flow fills its slowest link. Memory: 20 bytes a
-/// flow, 3 MB a switch, 20 KB a host.
+/// Packet-hops: data and one ACK per packet over the flow's path; an endless flow has its share of the link that it shares with
+/// most. Memory: 20 bytes a flow, 3 MB a switch, 20 KB a host.
 pub fn estimate(scenario: &Scenario) -> Value {
     let graph = topology::expand(&scenario.topology);
     let scenario = &*shortened(scenario, &graph);
     let ideal = Ideal::new(&graph, scenario);
     let duration = scenario.run.duration.as_secs_f64();
     let packet = scenario.host.payload.0 + scenario.host.header.0;
-    let (mut flows, mut hops, mut endless, mut last) = (0u64, 0f64, 0f64, Instant::ZERO);
+    let (mut flows, mut hops, mut last) = (0u64, 0f64, Instant::ZERO);
+    let (mut endless, mut sharing) = (Vec::new(), vec![0u32; 2 * graph.links.len()]);
     let mut dependent_hops = 0.0;
     let (mut path, mut keys) = (Vec::new(), FlowKeys::new(scenario));
     let traffic = Traffic::new(scenario, &graph);
@@ -39,16 +40,18 @@ pub fn estimate(scenario: &Scenario) -> Value {
         flows += 1;
         last = flow.at;
         if flow.size == ENDLESS {
-            let rate = path.iter().map(|l| graph.links[*l].rate.0).min().unwrap_or(0) as f64;
-            endless += rate * duration / (8 * packet) as f64 * 2.0 * path.len() as f64;
+            let directed = directions(&graph, flow.src as usize, &path);
+            directed.iter().for_each(|direction| sharing[*direction] += 1);
+            endless.push(directed);
         } else {
             hops += flow.packets(scenario.host.payload.0).0 as f64 * 2.0 * path.len() as f64;
         }
     }
     let part = if flows < DRAWN as u64 { 1.0 } else { last.0 as f64 * 1e-12 / duration };
-    // What is asked of the host links bounds what can cross them while flows arrive.
-    let host_rate: f64 = graph.links[..graph.hosts].iter().map(|l| l.rate.0 as f64).sum();
-    let endless = endless.min(host_rate * duration / (8 * packet) as f64 * 8.0);
+    let share = |direction: &usize| graph.links[direction / 2].rate.0 as f64 / sharing[*direction] as f64;
+    let endless: f64 =
+        endless.iter().map(|path| path.iter().map(share).fold(f64::INFINITY, f64::min) * 2.0 * path.len() as f64).sum();
+    let endless = endless * duration / (8 * packet) as f64;
     let (flows, hops) = (flows as f64 / part + dependents as f64, hops / part + endless + dependent_hops);
     let switches = (graph.nodes.len() - graph.hosts) as f64;
     let memory = 20.0 * flows + switches * 3e6 + graph.hosts as f64 * 2e4 + 8e6;
@@ -58,4 +61,15 @@ pub fn estimate(scenario: &Scenario) -> Value {
         "sim_time_ps": scenario.run.duration.0,
         "memory_mb": (memory / 1e6).ceil() as u64,
     })
+}
+
+/// A path by the direction that it takes of each link: twice its number, and one more from `b` to `a`.
+fn directions(graph: &topology::Graph, mut node: usize, path: &[usize]) -> Vec<usize> {
+    let direction = |link: &usize| {
+        let l = &graph.links[*link];
+        let back = l.b == node;
+        node = if back { l.a } else { l.b };
+        2 * link + usize::from(back)
+    };
+    path.iter().map(direction).collect()
 }
