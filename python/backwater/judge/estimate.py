@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from scipy import stats
+from scipy.special import stdtrit
 
 CONFIDENCE = 0.95
 ROUNDING = 1e-12
@@ -62,7 +62,7 @@ def jackknife(whole: float, without: Sequence[float], *, signed: bool = False) -
     deviation = math.sqrt((n - 1) / n * math.fsum((one - mean) ** 2 for one in rest))
     if deviation <= ROUNDING * (1.0 if positive else max(abs(one) for one in [whole, *without])):
         return exact(whole)
-    reach = float(stats.t.ppf((1 + CONFIDENCE) / 2, n - 1)) * deviation
+    reach = float(stdtrit(n - 1, (1 + CONFIDENCE) / 2)) * deviation
     if positive:
         return Estimate(whole, math.exp(max(centre - reach, -700.0)), math.exp(min(centre + reach, 700.0)))
     return Estimate(whole, centre - reach, centre + reach)
