@@ -16,7 +16,7 @@ use crate::model::{Scenario, Sizes};
 use crate::{resolve, schema, sizes, structure};
 
 /// The key that makes a run a computation.
-pub(crate) const KEY: &str = "compute";
+pub(crate) const KEY: &str = schema::COMPUTE;
 /// Keys that it shares with simulations.
 const SHARED: [&str; 3] = ["name", "description", "seed"];
 

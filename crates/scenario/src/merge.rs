@@ -2,6 +2,7 @@
 
 use crate::document::{Node, Place, Table, Value};
 use crate::error::Error;
+use crate::named;
 use crate::text::digits;
 
 /// Tables of which one key is the choice: another key replaces the choice instead of joining it.
@@ -55,6 +56,14 @@ pub(crate) fn path(dotted: &str) -> Vec<String> {
     parts.iter().map(|part| part.trim().to_string()).collect()
 }
 
+/// The same of a key of this document, or of what it is a name for there.
+///
+/// # Errors
+/// If it is a name for several.
+pub(crate) fn full_path(root: &Table, dotted: &str, node: &Node) -> Result<Vec<String>, Error> {
+    named::full(root, path(dotted), dotted, node)
+}
+
 /// Flattens a table of overrides into dotted keys, so that `switch.queues = 3` and `"switch.queues" = 3` mean the same.
 ///
 /// A table under a choice (`sizes`, `arrivals`) and an empty table are values.
@@ -74,12 +83,13 @@ pub(crate) fn flatten(table: &Table) -> Vec<(String, Node)> {
     flat
 }
 
-/// Sets the value at a dotted key, making tables on the way.
+/// Sets the value at a dotted key, or at what it is a name for, making tables on the way.
 ///
 /// # Errors
-/// If the key has too many parts, runs through something that is not a table or a list, or past the end of a list.
+/// If the key has too many parts, runs through something that is not a table or a list, or past the end of a list; or is a name for
+/// several.
 pub(crate) fn assign(root: &mut Table, dotted: &str, node: Node) -> Result<(), Error> {
-    let keys = path(dotted);
+    let keys = full_path(root, dotted, &node)?;
     if keys.iter().any(String::is_empty) {
         return Err(
             node.error(dotted, "a dotted key is names joined by dots, such as switch.queues or workload.0.load")

@@ -17,7 +17,7 @@ use crate::resolve::resolve;
 use crate::schema::{PLAN_KEYS, SCALES};
 use crate::sizes::read_text;
 use crate::suggest::hint;
-use crate::{chips, merge, presets, published, schema, seeds, structure, topology, validate};
+use crate::{chips, merge, named, presets, published, schema, seeds, structure, topology, validate};
 
 /// Everything a scenario file asks for; `R` is what a run is.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -89,14 +89,29 @@ pub fn load_any(
     plan(extend(document, dir, &mut chain)?, dir, stem, sets, scale, computations)
 }
 
+/// Reads a scenario from text, as [`load_any_str`].
+///
+/// # Errors
+/// Likewise, and if it is one of computations.
+pub fn load_str(text: &str, dir: &Path, name: &str, sets: &[String], scale: Option<&str>) -> Result<Plan, Error> {
+    Ok(load_any_str(text, dir, name, sets, scale, &Computations::default())?.of_networks())
+}
+
 /// Reads a scenario from text. `dir` is what file names in it are relative to; `name` is what messages call it.
 ///
 /// # Errors
-/// As [`load`].
-pub fn load_str(text: &str, dir: &Path, name: &str, sets: &[String], scale: Option<&str>) -> Result<Plan, Error> {
+/// As [`load_any`].
+pub fn load_any_str(
+    text: &str,
+    dir: &Path,
+    name: &str,
+    sets: &[String],
+    scale: Option<&str>,
+    computations: &Computations,
+) -> Result<Plan<Work>, Error> {
     let document = Node::from_toml(text, name, dir)?;
     let document = extend(document, dir, &mut Vec::new())?;
-    Ok(plan(document, dir, None, sets, scale, &Computations::default())?.of_networks())
+    plan(document, dir, None, sets, scale, computations)
 }
 
 impl Plan<Work> {
@@ -172,7 +187,8 @@ struct Sets {
 impl Sets {
     /// Whether they choose other flows or fewer variants than the file has.
     fn choose(&self) -> bool {
-        let other = |(key, _): &Override| ["scheme", "workload", "topology"].contains(&merge::path(key)[0].as_str());
+        let chooses = |first: &str| ["scheme", "workload", "topology"].contains(&first) || !named::is_key(first);
+        let other = |(key, _): &Override| chooses(&merge::path(key)[0]);
         self.variant.is_some() || self.overrides.iter().chain(&self.axes).any(other)
     }
 }
@@ -196,7 +212,7 @@ fn plan(
     check_plan_keys(&base)?;
 
     for (key, node) in sets.axes.clone() {
-        sweep_over(&mut base, &key, node);
+        sweep_over(&mut base, &key, node)?;
     }
     let mut variants = variants(base.get("variant"))?;
     if let Some(figure) = base.get("figure").and_then(Node::table) {
@@ -214,7 +230,7 @@ fn plan(
         let problem = "the variants choose the scheme; expected variant=NAME to run one of them";
         return Err(scheme.error(key.as_str(), problem));
     }
-    let mut axes = axes(base.get("sweep"), &sets.overrides)?;
+    let mut axes = axes(&base, &sets.overrides)?;
     let seeds = base.get("seeds").map_or(Json::Null, Node::to_json);
     if let Some(seeds) = base.get("seeds") {
         let values = seeds::of(seeds, base.get("seed"), base.get("sweep"))?;
@@ -233,8 +249,9 @@ fn plan(
         ));
     }
     // Names that a run directory has for its own files.
-    let mut labels =
-        BTreeSet::from(["claims.json", "figures", "manifest.json", "report.html", "timing.json"].map(String::from));
+    let mut labels = BTreeSet::from(
+        ["claims.json", "figures", "manifest.json", "report.html", "summary.parquet", "timing.json"].map(String::from),
+    );
     let (mut runs, mut nodes) = (Vec::with_capacity(product), 0);
     for variant in &variants {
         let mut at = vec![0; axes.len()];
@@ -575,7 +592,7 @@ fn apply_scale(base: &mut Table, place: &Place, asked: Option<&str>) -> Result<S
                 let problem = "not part of a scale; expected a key of a run, sweep.KEY or variant.NAME.KEY";
                 return Err(node.error(format!("scale.{name}.{key}"), problem));
             }
-            (_, Some(axis)) => sweep_over(base, axis, node),
+            (_, Some(axis)) => sweep_over(base, axis, node)?,
             ("variant", _) if parts.len() > 2 => change_variant(base, &parts, &format!("scale.{name}.{key}"), node)?,
             _ => merge::assign(base, &key, node)?,
         }
@@ -593,13 +610,19 @@ fn swept_keys(base: &Table, axes: &[Override]) -> BTreeSet<Vec<String>> {
     sweep.map(String::as_str).chain(scaled).chain(set).chain(["seed"]).map(merge::path).collect()
 }
 
-/// Replaces or adds a key of the sweep.
-fn sweep_over(base: &mut Table, axis: &str, node: Node) {
+/// Replaces a key of the sweep, under the name that it has there, or adds one.
+fn sweep_over(base: &mut Table, axis: &str, node: Node) -> Result<(), Error> {
+    let axis = axis.trim_matches('"');
+    let full = merge::full_path(base, axis, &node)?;
+    let swept = base.get("sweep").and_then(Node::table).into_iter().flatten();
+    let same = swept.map(|(key, _)| key).find(|key| merge::full_path(base, key, &node).is_ok_and(|path| path == full));
+    let key = same.cloned().unwrap_or(axis.into());
     let place = node.place.clone();
     let sweep = base.entry("sweep".into()).or_insert(Node { value: Value::Table(Table::new()), place });
     if let Value::Table(sweep) = &mut sweep.value {
-        sweep.insert(axis.trim_matches('"').into(), node);
+        sweep.insert(key, node);
     }
+    Ok(())
 }
 
 /// Sets a key of a variant, from `variant.NAME.KEY`.
@@ -707,8 +730,9 @@ fn pick(variants: &mut Vec<Variant>, wanted: &Node) -> Result<(), Error> {
 }
 
 /// The swept keys; one that `--set` fixes is not swept.
-fn axes(sweep: Option<&Node>, fixed: &[Override]) -> Result<Vec<Axis>, Error> {
-    let Some(table) = sweep.and_then(Node::table) else { return Ok(Vec::new()) };
+fn axes(base: &Table, fixed: &[Override]) -> Result<Vec<Axis>, Error> {
+    let Some(table) = base.get("sweep").and_then(Node::table) else { return Ok(Vec::new()) };
+    let fixed = fixed.iter().map(|(key, node)| merge::full_path(base, key, node)).collect::<Result<Vec<_>, _>>()?;
     let mut axes = Vec::new();
     for (key, node) in table {
         let shown = format!("sweep.\"{key}\"");
@@ -719,7 +743,7 @@ fn axes(sweep: Option<&Node>, fixed: &[Override]) -> Result<Vec<Axis>, Error> {
             return Err(node.error(shown, "expected at least one value"));
         }
         refuse_plan_key(key, node)?;
-        if !fixed.iter().any(|(set, _)| merge::path(set) == merge::path(key)) {
+        if !fixed.contains(&merge::full_path(base, key, node)?) {
             axes.push(Axis { key: key.clone(), values: values.clone() });
         }
     }

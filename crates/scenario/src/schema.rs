@@ -12,6 +12,9 @@ use crate::seeds;
 pub(crate) const PLAN_KEYS: [&str; 8] =
     ["extends", "sweep", "seeds", "variant", "without", "scale", "figure", "expect"];
 
+/// The key of a file that computes in place of simulating.
+pub(crate) const COMPUTE: &str = "compute";
+
 /// Names a scale may have, smallest first.
 pub(crate) const SCALES: [&str; 3] = ["smoke", "quick", "paper"];
 

@@ -828,6 +828,22 @@ const CASES: &[Case] = &[
         "sweep = { \"workload.7.load\" = [0.1] }",
         &["bad.toml:3: workload.7.load = 0.1: workload.7 is not an entry of the list: its entries are 0 to 2"],
     ),
+    ("seed = 1", "sweep = { \"class\" = [\"a\"] }\nseed = 1", &["bad.toml:3: class = \"a\": unknown key"]),
+    (
+        "kind = \"long-lived\"\ncount = 2\n",
+        "kind = \"background\"\nsizes = { table = \"google_rpc\" }\nload = 0.1\n[sweep]\nload = [0.2]\n[[workload]]\nkind = \"long-lived\"\ncount = 2\n",
+        &["load = [0.2]: 2 workloads have it; expected workload.0.load or workload.2.load"],
+    ),
+    (
+        "kind = \"long-lived\"\ncount = 2\n",
+        "kind = \"background\"\nclass = \"more\"\nsizes = { table = \"google_rpc\" }\nload = 0.1\n[sweep]\nload = [0.2]\n[[workload]]\nkind = \"long-lived\"\ncount = 2\n",
+        &["load = [0.2]: 2 workloads have it; expected background.load or more.load"],
+    ),
+    (
+        "seed = 1",
+        "sweep = { \"incast.degre\" = [4] }\nseed = 1",
+        &["workload.1.degre = 4: unknown key; did you mean \"degree\"?"],
+    ),
     (
         "seed = 1",
         "sweep = { \"seed.deep\" = [1] }\nseed = 1",

@@ -48,7 +48,7 @@ fn every_experiment_loads_at_every_scale() {
 }
 
 /// The keys that each kind of expectation needs, as `experiments/README.md` lists them.
-const KINDS: [(&str, &[&str]); 9] = [
+const KINDS: [(&str, &[&str]); 10] = [
     ("ratio", &["numerator", "denominator"]),
     ("between", &["value"]),
     ("approx", &["value", "expected", "tolerance"]),
@@ -57,6 +57,7 @@ const KINDS: [(&str, &[&str]); 9] = [
     ("knee", &["value", "along"]),
     ("up-to", &["numerator", "denominator", "times"]),
     ("fact", &[]),
+    ("refers", &["to"]),
     ("not-run", &["reason"]),
 ];
 

@@ -497,3 +497,60 @@ fn slow_hosts_are_refused_by_those_whose_control_is_faster_alone() {
         }
     }
 }
+
+/// Two workloads under one class, and one alone.
+const NAMED: &str = r#"
+[[workload]]
+kind = "incast"
+degree = 2
+aggregate = "40 KB"
+period = "100 us"
+
+[[workload]]
+kind = "long-lived"
+class = "elephants"
+count = 2
+to = ["host2"]
+"#;
+
+/// A workload by its class or kind in place of its number, wherever keys are dotted.
+#[test]
+fn keys_of_workloads_have_names() {
+    let text = format!(
+        "{GOOD}{NAMED}\n[sweep]\n\"incast.degree\" = [1, 2]\n[[variant]]\nname = \"one\"\n\"elephants.count\" = 1\n\
+         [[variant]]\nname = \"three\"\nlong-lived.count = 3\n[scale.smoke]\n\"background.load\" = 0.2\n\"sweep.incast.degree\" = [1]\n"
+    );
+    let whole = plan(&text, &[], None);
+    assert_eq!(labels(&whole), ["one.degree=1", "one.degree=2", "three.degree=1", "three.degree=2"]);
+    let facts = |run: &backwater_scenario::PlannedRun| {
+        let found = run.scenario.workload.iter().map(|workload| match workload {
+            Workload::Background { load, .. } => *load,
+            Workload::Incast { degree, .. } => f64::from(*degree),
+            Workload::LongLived { count, .. } => f64::from(*count),
+            other => panic!("{other:?}"),
+        });
+        found.collect::<Vec<_>>()
+    };
+    assert_eq!(whole.runs.iter().map(facts).collect::<Vec<_>>()[1..3], [vec![0.5, 2.0, 1.0], vec![0.5, 1.0, 3.0]]);
+    assert_eq!(whole.runs[1].params["incast.degree"], 2);
+    let smoke = plan(&text, &["load=0.3", "variant=one"], Some("smoke"));
+    assert_eq!(smoke.runs.iter().map(facts).collect::<Vec<_>>(), [[0.3, 1.0, 1.0]]);
+}
+
+/// An axis is the same under either of its names: it keeps the one it has in the file.
+#[test]
+fn an_axis_is_replaced_and_fixed_under_any_of_its_names() {
+    for (written, asked) in
+        [("workload.0.load", "load"), ("background.load", "workload.0.load"), ("load", "background.load")]
+    {
+        let text = format!("{GOOD}[sweep]\n\"{written}\" = [0.1, 0.2, 0.3]\n");
+        let other = plan(&text, &[&format!("sweep.{asked}=[0.4, 0.5]")], None);
+        assert_eq!(labels(&other), ["bfc.load=0.4", "bfc.load=0.5"]);
+        assert_eq!(other.runs[0].params.keys().collect::<Vec<_>>(), {
+            let mut keys = [written, "variant"];
+            keys.sort_unstable();
+            keys
+        });
+        assert_eq!(labels(&plan(&text, &[&format!("{asked}=0.6")], None)), ["bfc"]);
+    }
+}

@@ -1,0 +1,60 @@
+//! Names for keys of workloads, so that nobody counts: `incast.degree` for `workload.1.degree`, and `load` where one has it.
+
+use crate::document::{Node, Table, Value};
+use crate::error::Error;
+use crate::schema;
+
+/// The parts of a dotted key in full: where the first is no key of a scenario, it is the class or the kind of a workload, or the
+/// key of one; what is none of these stays as it is.
+///
+/// # Errors
+/// If several workloads are meant.
+pub(crate) fn full(root: &Table, mut keys: Vec<String>, dotted: &str, node: &Node) -> Result<Vec<String>, Error> {
+    let Some(Value::Array(workloads)) = root.get("workload").map(|node| &node.value) else { return Ok(keys) };
+    if is_key(&keys[0]) {
+        return Ok(keys);
+    }
+    let known: Vec<(usize, &Table)> = workloads.iter().enumerate().filter_map(|(i, w)| Some((i, w.table()?))).collect();
+    let text = |table: &&Table, key: &str| table.get(key).and_then(Node::text).map(String::from);
+    let whose = |wanted: &dyn Fn(&Table) -> bool| -> Vec<usize> {
+        known.iter().filter(|(_, table)| wanted(table)).map(|(i, _)| *i).collect()
+    };
+    let meant = if keys.len() == 1 {
+        whose(&|table| table.contains_key(&keys[0]))
+    } else {
+        let of_class = whose(&|table| text(&table, "class").or(text(&table, "kind")).as_ref() == Some(&keys[0]));
+        if of_class.is_empty() { whose(&|table| text(&table, "kind").as_ref() == Some(&keys[0])) } else { of_class }
+    };
+    match meant[..] {
+        [] => return Ok(keys),
+        [i] => {
+            if keys.len() > 1 {
+                keys.remove(0);
+            }
+            keys.splice(0..0, ["workload".into(), i.to_string()]);
+        }
+        _ => {
+            let rest = if keys.len() == 1 { &keys[..] } else { &keys[1..] };
+            let each: Vec<String> = meant.iter().map(|i| call(known[*i].1, &known, *i, &rest.join("."))).collect();
+            let problem = format!("{} workloads have it; expected {}", meant.len(), each.join(" or "));
+            return Err(node.error(dotted, problem));
+        }
+    }
+    Ok(keys)
+}
+
+/// What one workload's key is called: by its class if no other has it, else by its number.
+fn call(table: &Table, known: &[(usize, &Table)], i: usize, rest: &str) -> String {
+    let class = |table: &Table| table.get("class").or(table.get("kind")).and_then(Node::text).map(String::from);
+    match class(table) {
+        Some(name) if known.iter().filter(|(_, other)| class(other).as_ref() == Some(&name)).count() == 1 => {
+            format!("{name}.{rest}")
+        }
+        _ => format!("workload.{i}.{rest}"),
+    }
+}
+
+/// Whether a scenario has this key at its top.
+pub(crate) fn is_key(key: &str) -> bool {
+    key.is_empty() || key == schema::COMPUTE || schema::of_runs()["properties"].get(key).is_some()
+}
