@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from typing import Literal, TypedDict
 
 version: str
+commit: str
+"""What it was built from; empty where nobody knows."""
 
 class InputError(ValueError):
     """Something the caller can put right. The message names the place, the value and what was allowed.
@@ -80,6 +82,11 @@ def load(path: str, sets: list[str], scale: str | None, computations: str | None
 
     Raises `InputError`.
     """
+
+def load_text(
+    text: str, dir: str, name: str, sets: list[str], scale: str | None, computations: str | None = None
+) -> str:
+    """The same of TOML, which messages call `name`; files that it names are looked for in `dir`."""
 
 def start(
     scenario_json: str,

@@ -5,14 +5,18 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from backwater import _core, disk, sweep
 from backwater.events import Wanted
 from backwater.results import FORMAT, digest_of
 from backwater.signals import Stop
 from backwater.store import Store, is_kept, key_of
+from backwater.versions import commit
 from backwater.writer import Writer, build
+
+if TYPE_CHECKING:
+    from backwater.cluster import Cluster
 
 
 class Making:
@@ -130,6 +134,7 @@ class Making:
             "name": self.name,
             "description": self.plan["description"],
             "version": _core.version,
+            "commit": commit(),
             "build": build(),
             "seed": self.plan["runs"][0]["scenario"]["seed"],
             "scale": self.plan["scale"],
@@ -145,8 +150,10 @@ class Making:
         }
 
 
-def make(makings: Sequence[Making], threads: int, watch: sweep.Watch, stop: Stop) -> bool:
-    """Runs what is not there yet, the first experiments first; False where it is interrupted.
+def make(
+    makings: Sequence[Making], threads: int, watch: sweep.Watch, stop: Stop, cluster: Cluster | None = None
+) -> bool:
+    """Runs what is not there yet, here or on a cluster, the first experiments first; False where it is interrupted.
 
     What was done is kept, and each that was begun knows its place.
 
@@ -158,7 +165,7 @@ def make(makings: Sequence[Making], threads: int, watch: sweep.Watch, stop: Stop
         for job in making.jobs:
             job.plan = making.out.name
     try:
-        ended = sweep.Sweep(makings, threads, watch, stop).execute()
+        ended = sweep.Sweep(makings, threads, watch, stop, cluster).execute()
         for making in makings:
             making.leave()
         return ended

@@ -18,13 +18,16 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from backwater import _core, events
 from backwater.compute import running
 from backwater.results import Run
 from backwater.signals import Stop
-from backwater.writer import Writer
+from backwater.writer import Shipped, Writer
+
+if TYPE_CHECKING:
+    from backwater.cluster import Cluster, Remote
 
 MEMORY_SHARE = 0.8
 """Of the memory that is free at first, runs that go side by side may take this."""
@@ -53,7 +56,7 @@ class Job:
     state: Literal["waiting", "running", "writing", "done", "skipped"] = "waiting"
     threads: int = 1
     events: events.Wanted | None = None
-    run: _core.Run | running.Computing | None = None
+    run: _core.Run | running.Computing | Remote | None = None
     started: float = 0.0
     wall_s: float = 0.0
     summary: dict[str, Any] = field(default_factory=dict)
@@ -181,11 +184,13 @@ Ends = queue.SimpleQueue[tuple[Batch, Job, Literal["ran", "written"] | BaseExcep
 class Sweep:
     """Plans in progress: what waits, what runs, and why it stops."""
 
-    def __init__(self, batches: Sequence[Batch], threads: int, watch: Watch, stop: Stop) -> None:
+    def __init__(
+        self, batches: Sequence[Batch], threads: int, watch: Watch, stop: Stop, cluster: Cluster | None = None
+    ) -> None:
         self.closed = list(batches)
         """Plans of which nothing has started."""
         self.jobs = [job for batch in batches for job in batch.jobs]
-        self.threads, self.watch, self.stop = threads, watch, stop
+        self.threads, self.watch, self.stop, self.cluster = threads, watch, stop, cluster
         self.waiting: list[tuple[Batch, Job]] = []
         self.active: list[tuple[Batch, Job]] = []
         self.together = 1
@@ -238,14 +243,14 @@ class Sweep:
         """Starts what there are processors and memory for."""
         while self.stopped is None and self.has_processor() and (chosen := self.next()) is not None:
             batch, job = chosen
-            if not self.memory.has_room(job, [other for _, other in self.active]):
+            if self.cluster is None and not self.memory.has_room(job, [other for _, other in self.active]):
                 return
             self.waiting.remove(chosen)
             job.state, job.started = "skipped", time.perf_counter()
             if batch.stored(job):
                 self.done(batch, job, self.watch.on_found)
                 continue
-            job.run = start(job)
+            job.run = start(job) if self.cluster is None else self.cluster.start(job.scenario_json)
             job.state = "running"
             self.active.append(chosen)
             threading.Thread(target=follow, args=(batch, job, self.ends), daemon=True).start()
@@ -253,6 +258,8 @@ class Sweep:
 
     def has_processor(self) -> bool:
         """Whether one more may run. With several threads one may while another is written, which mostly waits."""
+        if self.cluster is not None:
+            return len([job for _, job in self.active if job.state == "running"]) < self.cluster.slots
         busy = self.active if self.together == 1 else [job for _, job in self.active if job.state == "running"]
         return len(busy) < self.together
 
@@ -385,6 +392,8 @@ def follow(batch: Batch, job: Job, ends: Ends) -> None:
         job.state = "writing"
         ends.put((batch, job, "ran"))
         outcome = guarded(job, lambda: run.outcome())
+        if isinstance(outcome, Shipped):
+            job.wall_s = outcome.wall_s
         job.run = None
         job.digest, job.digests = outcome.digest, json.loads(outcome.digests())
         job.summary, job.files = batch.writer.write_run(job.label, job.scenario, outcome)

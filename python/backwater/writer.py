@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import shutil
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,24 @@ NAMES = ("name", "description")
 """Keys of a scenario that no run depends on."""
 
 Scenario = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Shipped:
+    """A run that was made on another machine."""
+
+    digest: str
+    digests_json: str
+    summary_json: str
+    files: dict[str, bytes]
+    """Its tables as they are written, by name."""
+    wall_s: float
+
+    def digests(self) -> str:
+        return self.digests_json
+
+    def summary(self) -> str:
+        return self.summary_json
 
 
 class Writer:
@@ -74,7 +93,7 @@ class Writer:
         return found
 
     def write_run(
-        self, label: str, scenario: Scenario, outcome: tables.Outcome
+        self, label: str, scenario: Scenario, outcome: tables.Outcome | Shipped
     ) -> tuple[dict[str, Any], dict[str, str]]:
         """Writes one run, or nothing of it; returns its summary, and SHA-256 by file."""
         making = self.path / f".{label}"
@@ -85,8 +104,7 @@ class Writer:
                 making.mkdir()
                 (making / SCENARIO).write_text(text, encoding="utf-8")
                 (making / "summary.json").write_text(json.dumps(summary, indent=2) + "\n", encoding="utf-8")
-                for table in outcome.tables():
-                    tables.write(outcome, table, making / f"{table}.parquet", digest_of_text(identity_of(scenario)))
+                write_tables(making, scenario, outcome)
                 files = sorted(making.iterdir())
                 hashes = {file.name: disk.sha256(file) for file in files}
                 for path in (*files, making):
@@ -144,6 +162,16 @@ class Writer:
             self.staging.leave()
         else:
             self.staging.discard()
+
+
+def write_tables(place: Path, scenario: Scenario, outcome: tables.Outcome | Shipped) -> None:
+    """The tables of a run, or those that another machine has written."""
+    if isinstance(outcome, Shipped):
+        for name, content in outcome.files.items():
+            (place / name).write_bytes(content)
+        return
+    for table in outcome.tables():
+        tables.write(outcome, table, place / f"{table}.parquet", digest_of_text(identity_of(scenario)))
 
 
 def refuse(out: Path) -> None:

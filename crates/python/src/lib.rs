@@ -58,6 +58,22 @@ fn load(
     py.detach(|| json(&scenario::load_any(Path::new(path), &sets, scale, &known).map_err(refused)?))
 }
 
+/// The same of text, which messages call `name`; files that it names are looked for in `dir`.
+#[pyfunction]
+#[pyo3(signature = (text, dir, name, sets, scale=None, computations=None))]
+fn load_text(
+    py: Python<'_>,
+    text: &str,
+    dir: &str,
+    name: &str,
+    sets: Vec<String>,
+    scale: Option<&str>,
+    computations: Option<&str>,
+) -> PyResult<String> {
+    let known = known(computations)?;
+    py.detach(|| json(&scenario::load_any_str(text, Path::new(dir), name, &sets, scale, &known).map_err(refused)?))
+}
+
 fn known(computations: Option<&str>) -> PyResult<scenario::Computations> {
     computations
         .map_or(Ok(scenario::Computations::default()), |text| scenario::Computations::from_json(text).map_err(refused))
@@ -432,6 +448,7 @@ fn scenario_schema(computations: Option<&str>) -> PyResult<String> {
 #[pymodule]
 fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("version", env!("CARGO_PKG_VERSION"))?;
+    m.add("commit", env!("BACKWATER_COMMIT"))?;
     let input_error = m.py().get_type::<InputError>();
     for name in ATTRIBUTES {
         input_error.setattr(name, m.py().None())?;
@@ -443,6 +460,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<Deadlock>()?;
     m.add_class::<Circles>()?;
     m.add_function(wrap_pyfunction!(load, m)?)?;
+    m.add_function(wrap_pyfunction!(load_text, m)?)?;
     m.add_function(wrap_pyfunction!(start, m)?)?;
     m.add_function(wrap_pyfunction!(estimate_run, m)?)?;
     m.add_function(wrap_pyfunction!(network, m)?)?;

@@ -15,6 +15,7 @@ from backwater.api import Experiment, Results
 from backwater.cli.exits import BAD_INPUT, BUG, FAILED, stoppable
 from backwater.cli.places import is_drawn, unfinished
 from backwater.cli.printing import print_claims, print_runs
+from backwater.cluster import connected
 from backwater.making import make
 from backwater.show import endings, report
 from backwater.show.failures import Undrawn
@@ -39,8 +40,11 @@ def run_all(
     force: bool,
     recorded: dict[str, events.Wanted] | None = None,
     store: Path | None = None,
+    on: str | None = None,
 ) -> int:
-    """Runs, tells of each when all of its runs are there, and says how to exit."""
+    """Runs, tells of each when all of its runs are there, and says how to exit; `on` names a cluster."""
+    if on is not None and recorded:
+        raise _core.InputError(f"--on {on}: single events are recorded here; expected no --events with it")
     todo = unfinished([one.experiment for one in chosen], [one.place for one in chosen], threads, force)
     code = max((again(one) for one, runs in zip(chosen, todo, strict=True) if not runs), default=0)
     held = Store(store) if store is not None else None
@@ -51,8 +55,12 @@ def run_all(
         if runs
     ]
     try:
-        with stoppable(lambda: left_in([one.place for one in chosen])) as stop, progress_watch() as watch:
-            ended = make(makings, threads_of(threads), watch, stop)
+        with (
+            connected(on) as cluster,
+            stoppable(lambda: left_in([one.place for one in chosen])) as stop,
+            progress_watch() as watch,
+        ):
+            ended = make(makings, threads_of(threads), watch, stop, cluster)
             if not ended and not any(making.place for making in makings):
                 raise KeyboardInterrupt
     except (_core.InputError, SimulatorError):

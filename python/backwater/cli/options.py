@@ -37,6 +37,10 @@ StoreDir = Annotated[
     Path | None,
     typer.Option("--store", metavar="DIR", help="Take runs from here that were made before, and keep new ones."),
 ]
+On = Annotated[
+    str | None,
+    typer.Option(metavar="CLUSTER", help="Run there: dask://HOST:PORT, slurm:JOBS, pbs:JOBS. [default: here]"),
+]
 Scenarios = Annotated[list[Path], typer.Argument(metavar="SCENARIO", help="Scenario files (TOML).")]
 RunDirs = Annotated[list[Path], typer.Argument(metavar="RUN", help="Run directories.")]
 

@@ -11,7 +11,7 @@ from backwater import _core, events, signals
 from backwater.api import Experiment, Results
 from backwater.cli.experiment import Chosen, run_all
 from backwater.cli.files import write_fct
-from backwater.cli.options import Force, Scale, Scenarios, Seeds, Sets, StoreDir, Threads, all_sets
+from backwater.cli.options import Force, On, Scale, Scenarios, Seeds, Sets, StoreDir, Threads, all_sets
 from backwater.cli.places import destinations
 from backwater.compute import running
 from backwater.hpcc import fct
@@ -28,6 +28,7 @@ def run(
     threads: Threads = None,
     force: Force = False,
     store: StoreDir = None,
+    on: On = None,
     fct_file: Annotated[
         Path | None, typer.Option("--fct", metavar="FILE", help="Write completion times as HPCC's simulator does.")
     ] = None,
@@ -57,7 +58,7 @@ def run(
     places = destinations(opened, out_dir)
     fct_files = [] if fct_file is None else fct.destinations(fct_file, opened[0].labels, force=force)
     chosen = [Chosen(one, place) for one, place in zip(opened, places, strict=True)]
-    code = run_all(chosen, threads, force, recorded, store)
+    code = run_all(chosen, threads, force, recorded, store, on)
     if signals.heard:
         raise typer.Exit(signals.code())
     if fct_files:

@@ -1,0 +1,168 @@
+"""Runs on other machines: a Dask cluster that stands, or one that a batch system gives (`docs/cluster.md`).
+
+Each run goes to a worker as its resolved scenario and comes back as the files of its directory. Workers simulate with
+the version that asks or not at all; one that dies in the middle loses its run, which another makes again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from backwater import _core, writer
+from backwater._core import InputError
+from backwater.compute import running
+from backwater.writer import Shipped
+
+EXTRA = "pip install backwater[cluster]"
+BATCH = {
+    "slurm": "SLURMCluster",
+    "pbs": "PBSCluster",
+    "sge": "SGECluster",
+    "lsf": "LSFCluster",
+    "oar": "OARCluster",
+    "htcondor": "HTCondorCluster",
+}
+"""Batch systems and what dask-jobqueue has for them; its settings are those of `jobqueue.yaml`."""
+JOBS = 4
+PATIENCE_S = 60.0
+"""For a scheduler that does not answer."""
+DEATHS = 3
+"""Workers that a run may lose before it is taken to be what kills them."""
+
+
+def simulate(scenario_json: str, threads: int, wanted: tuple[str, str]) -> Shipped | str:
+    """On a worker: makes a run. Text says why it does not."""
+    have = (_core.version, writer.build())
+    if have != wanted:
+        return f"runs version {have[0]} (build {have[1]}) and not {wanted[0]} ({wanted[1]})"
+    began = time.perf_counter()
+    scenario = json.loads(scenario_json)
+    run = running.Computing(scenario) if running.is_computation(scenario) else _core.start(scenario_json, threads)
+    while not run.wait(1.0):
+        pass
+    outcome = run.outcome()
+    wall_s = time.perf_counter() - began
+    with tempfile.TemporaryDirectory(prefix="backwater-") as place:
+        writer.write_tables(Path(place), scenario, outcome)
+        files = {path.name: path.read_bytes() for path in sorted(Path(place).iterdir())}
+    return Shipped(outcome.digest, outcome.digests(), outcome.summary(), files, wall_s)
+
+
+class Remote:
+    """A run on a worker, with what a run here has."""
+
+    def __init__(self, future: Any) -> None:
+        self._future = future
+
+    def wait(self, seconds: float) -> bool:
+        from distributed import TimeoutError as TimedOut
+        from distributed import wait
+
+        try:
+            wait(self._future, timeout=seconds)
+        except TimedOut:
+            return False
+        return True
+
+    def progress(self) -> _core.Progress:
+        """Nothing is heard of a run until it is there."""
+        return {
+            "now_ps": 0,
+            "end_ps": 1,
+            "packet_hops": 0,
+            "flows_started": 0,
+            "flows_finished": 0,
+            "counted_left": 0,
+            "state": "running",
+        }
+
+    def cancel(self) -> None:
+        self._future.cancel(force=True)
+
+    def outcome(self) -> Shipped:
+        """What came back.
+
+        # Errors
+        `InputError` where the worker runs another version, or workers died of it.
+        """
+        from distributed import CancelledError, KilledWorker
+
+        try:
+            made = self._future.result()
+        except CancelledError:
+            raise KeyboardInterrupt from None
+        except KilledWorker as error:
+            last = error.last_worker.address
+            raise InputError(f"{DEATHS} workers died of a run, the last {last}: too little memory?") from error
+        if isinstance(made, str):
+            raise InputError(f"a worker {made}; install the same on all machines")
+        self._future.release()
+        return made
+
+
+class Cluster:
+    """Workers that simulate; each of their threads is one run."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    @property
+    def slots(self) -> int:
+        """Runs that go side by side now: workers may come and go."""
+        return sum(worker["nthreads"] for worker in self._client.scheduler_info(n_workers=-1)["workers"].values())
+
+    def start(self, scenario_json: str) -> Remote:
+        wanted = (_core.version, writer.build())
+        return Remote(self._client.submit(simulate, scenario_json, 1, wanted, pure=False, retries=0))
+
+
+@contextlib.contextmanager
+def connected(where: str | None) -> Iterator[Cluster | None]:
+    """The cluster that `--on` names; None without, where everything runs here.
+
+    # Errors
+    `InputError` where it has another form, nobody answers, or the extra is not installed.
+    """
+    if where is None:
+        yield None
+        return
+    address = re.fullmatch(r"dask://([^/\s]+:[0-9]{1,5})/?", where)
+    system = re.fullmatch(r"([a-z]+)(?::([1-9][0-9]{0,3}))?", where)
+    if not address and not (system and system[1] in BATCH):
+        systems = ", ".join(BATCH)
+        raise InputError(f"--on {where}: expected dask://HOST:PORT, or one of {systems}, with :JOBS behind it")
+    try:
+        import dask
+        from distributed import Client
+    except ImportError:
+        raise InputError(f"--on {where}: needs what `{EXTRA}` installs") from None
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(dask.config.set({"distributed.scheduler.allowed-failures": DEATHS - 1}))
+        target = f"tcp://{address[1]}" if address else stack.enter_context(batch(where))
+        try:
+            client = stack.enter_context(Client(target, timeout=PATIENCE_S))
+        except (OSError, ValueError) as error:
+            raise InputError(f"--on {where}: no scheduler answers there: {error}") from error
+        yield Cluster(client)
+
+
+def batch(where: str) -> Any:
+    """As many jobs of a batch system, `slurm:8`, with the settings of `jobqueue.yaml`."""
+    system, _, jobs = where.partition(":")
+    try:
+        import dask_jobqueue
+
+        cluster = getattr(dask_jobqueue, BATCH[system])()
+        cluster.scale(jobs=int(jobs or JOBS))
+    except ImportError:
+        raise InputError(f"--on {where}: needs what `{EXTRA}` installs") from None
+    except (OSError, RuntimeError, TypeError, ValueError) as error:
+        raise InputError(f"--on {where}: {error}; docs/cluster.md has a jobqueue.yaml") from error
+    return cluster
