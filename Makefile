@@ -32,7 +32,7 @@ FUZZ ?= 1000000
 # Python tests side by side. Each simulation takes all processors, so many workers gain nothing.
 WORKERS := --numprocesses=auto --maxprocesses=4 --dist=worksteal
 
-.PHONY: help setup run test test-rust test-python test-long fuzz bench bench-page lint tools audit sbom format docs results lock clean
+.PHONY: help setup run test test-rust test-python test-long fuzz bench bench-page lint tools audit sbom format docs api results lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*##/\t/' | expand -t 14
@@ -94,6 +94,9 @@ format: $(VENV)/.packages ## format everything
 
 results: setup ## docs/results.md from the ledger and its prose
 	$(BIN)/python -m backwater.ledger docs/results
+
+api: setup ## docs/api.md from the docstrings
+	$(BIN)/python -m backwater.apipage docs/api.md
 
 docs: ## Rust API documentation, into target/doc
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked

@@ -28,7 +28,11 @@ def test_a_temporary_directory_lives_as_long_as_its_results(smoke: Path) -> None
     done = Experiment(smoke).run()
     path = done.path
     assert path.is_dir()
+    (run,) = done.runs
     del done
+    assert run.summary["complete"] is not None
+    assert run.table("flows").num_rows
+    del run
     assert not path.exists()
 
 
@@ -126,7 +130,7 @@ def test_the_stub_describes_the_module() -> None:
     stub = ast.parse((Path(backwater.__file__).parent / "_core.pyi").read_text())
     named = {node.name: node for node in stub.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
     named.pop("Progress")  # A shape of dictionary, for type checkers alone.
-    assert {name for name in dir(_core) if not name.startswith("_")} == {*named, "version"}
+    assert {name for name in dir(_core) if not name.startswith("_")} == {*named, "version", "commit"}
     for name, node in named.items():
         if isinstance(node, ast.ClassDef):
             methods = {item.name for item in node.body if isinstance(item, ast.FunctionDef)}

@@ -159,7 +159,9 @@ def test_a_disk_that_fills_up_later_keeps_the_runs(
         Experiment(smoke).run(tmp_path / "here")
     kept = Results(tmp_path / "here")
     kept.verify()
-    assert sorted(path.name for path in kept.path.iterdir()) == ["bfc", "figures", "manifest.json", "timing.json"]
+    assert sorted(path.name for path in kept.path.iterdir()) == [
+        *("bfc", "figures", "manifest.json", "summary.parquet", "timing.json")
+    ]
     monkeypatch.undo()
     kept.report()
     assert (kept.path / "report.html").is_file()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -69,6 +71,26 @@ def test_the_example_in_the_readme_runs(tmp_path: Path) -> None:
     (tmp_path / "experiments").symlink_to(ROOT / "experiments")
     done = subprocess.run([sys.executable, "-c", example[1]], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_commands_in_the_readme_run_one_after_another(tmp_path: Path) -> None:
+    """In one directory, in the order in which they stand, smoke in place of quick; 1 says that a claim failed."""
+    (tmp_path / "experiments").symlink_to(ROOT / "experiments")
+    (tmp_path / "theirs").mkdir()
+    for name in ("topology.txt", "flow.txt", "config.txt"):
+        shutil.copy(ROOT / "tests/data/hpcc" / name, tmp_path)
+    blocks = re.findall(r"```sh\n(.*?)```", README, re.DOTALL)
+    commands = ["backwater run experiments/bfc/fig9.toml --scale smoke --out runs/fig9"]  # What `make run` does.
+    commands += [line for block in blocks for line in block.splitlines() if line.startswith("backwater ")]
+    assert len(commands) > 15
+    for command in commands:
+        words = shlex.split(command.replace("--scale quick", "--scale smoke"), comments=True)
+        done = subprocess.run(
+            [sys.executable, "-m", *words], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300
+        )
+        assert done.returncode in ((0, 1) if words[1] in ("run", "reproduce") else (0,)), f"{command}\n{done.stderr}"
+        if "--fct" in words and words[1] == "run":
+            shutil.copy(tmp_path / "fct.txt", tmp_path / "theirs/fct.txt")
 
 
 def test_loads_of_experiments_are_what_they_say() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from backwater import InputError, ledger
+from backwater import InputError, _core, ledger, versions
 from backwater.judge import claims
 from conftest import ROOT, Cli
 
@@ -104,16 +104,19 @@ def test_a_commit_is_dirty_by_what_runs_and_not_by_documents(tmp_path: Path, mon
         identity = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false")
         subprocess.run(["git", *identity, *words], cwd=tmp_path, check=True, capture_output=True)
 
-    for name in ("docs/ledger.json", "python/ledger.py"):
+    for name in ("docs/ledger.json", "python/versions.py"):
         (tmp_path / name).parent.mkdir()
         (tmp_path / name).write_text("before\n")
     git("init", "--quiet")
     git("add", ".")
     git("commit", "--quiet", "--message", "x")
-    monkeypatch.setattr(ledger, "__file__", str(tmp_path / "python" / "ledger.py"))
+    monkeypatch.setattr(versions, "__file__", str(tmp_path / "python" / "versions.py"))
+    commit = versions.commit.__wrapped__  # As a new process would ask.
     (tmp_path / "docs" / "ledger.json").write_text("after\n")
-    clean = ledger.commit()
+    clean = commit()
     assert clean is not None
     assert len(clean) == 12
-    (tmp_path / "python" / "ledger.py").write_text("after\n")
-    assert ledger.commit() == clean + "+"
+    (tmp_path / "python" / "versions.py").write_text("after\n")
+    assert commit() == clean + "+"
+    git("rm", "--quiet", "--cached", "python/versions.py")
+    assert commit() == (_core.commit[:12] or None), "what another's checkout does not know is installed there"

@@ -14,7 +14,7 @@ import pytest
 
 import chromium
 from backwater import Experiment, Results
-from backwater.show import figures, network, report
+from backwater.show import colours, figures, network, report
 
 
 def embedded(page: Path) -> dict[str, Any]:
@@ -311,7 +311,7 @@ def test_browser_shows_claims(browser: chromium.Page, results: Results, tmp_path
 
 def test_panels_are_drawn_along_quantities() -> None:
     runs = [
-        {"variant": "A", "point": {"switch.ecn.kmax": step}, "value": value}
+        {"variant": "A", "slot": 0, "point": {"switch.ecn.kmax": step}, "value": value}
         for step, value in (("500 KB", 8.0), ("1750 KB", 90.0), ("1500 KB", 20.0))
     ]
     (axes,) = figures.panels([{"label": "goodput", "runs": runs}]).axes
@@ -348,7 +348,7 @@ PUBLISHED = [
 
 def test_published_points_are_drawn_hollow_in_the_colour_of_their_line() -> None:
     runs = [
-        {"variant": variant, "point": {"seed": seed, "load": load}, "value": value}
+        {"variant": variant, "slot": 0, "point": {"seed": seed, "load": load}, "value": value}
         for variant, value in (("A", 1.0), ("B", 2.0))
         for seed in (1, 2)
         for load in (0.5, 0.7)
@@ -367,7 +367,7 @@ def test_published_points_are_drawn_hollow_in_the_colour_of_their_line() -> None
             expected = {(0.6, 3.0): solid["B, seed 2"].get_color()}
         assert beside == expected
         assert [one.get_text() for one in figure.legends[0].get_texts()] == [*solid, "published"]
-    bars = [{"variant": name, "point": {}, "value": 1.0} for name in ("A", "B")]
+    bars = [{"variant": name, "slot": 0, "point": {}, "value": 1.0} for name in ("A", "B")]
     (axes,) = figures.panels([{"label": "loss", "runs": bars, "published": [{**PUBLISHED[0], "at": None}]}]).axes
     assert [tuple(one.get_xydata()[0]) for one in axes.lines if len(one.get_xdata())] == [(1.0, 3.0)], (
         "above the second bar"
@@ -390,7 +390,7 @@ def test_browser_draws_published_points(browser: chromium.Page, swept: Results, 
     assert series(browser, "panel0")["BFC, published"] == [(0.3, 2.5), (0.4, 2.0)]
     assert "BFC, published" not in series(browser, "panel1")
     assert browser.console == []
-    runs = [{"variant": name, "point": {}, "value": 1.0} for name in ("BFC", "DCTCP")]
+    runs = [{"variant": name, "slot": 0, "point": {}, "value": 1.0} for name in ("BFC", "DCTCP")]
     data["panels"] = [{"label": "bars", "runs": runs, "published": [{**PUBLISHED[0], "variant": "BFC", "at": None}]}]
     for run in data["runs"]:
         run["point"] = {}
@@ -402,8 +402,25 @@ def test_browser_draws_published_points(browser: chromium.Page, swept: Results, 
     del swept.manifest["figure"]
 
 
+def test_a_scheme_has_the_same_colour_everywhere() -> None:
+    pages = [
+        [("BFC", "bfc"), ("DCTCP", "dctcp")],
+        [("DCTCP", "dctcp"), ("BFC", "bfc"), ("BFC, no pausing", "bfc"), ("BFC-128", "bfc")],
+        [("FlowSail", "flowsail"), ("new", "no-such-scheme"), ("BFC", "bfc-srf"), ("DCTCP+SS", "dctcp+ss")],
+    ]
+    found = [colours.slots(page) for page in pages]
+    assert all(len(set(slots.values())) == len(slots) for slots in found), "no two alike on a page"
+    assert {slots["BFC"] for slots in found} == {colours.HOMES["bfc"]}
+    assert found[0]["DCTCP"] == found[1]["DCTCP"] == found[2]["DCTCP+SS"]
+    assert found[1]["BFC, no pausing"] not in (colours.HOMES["bfc"], colours.HOMES["dctcp"])
+    assert len(colours.slots((f"v{i}", "bfc") for i in range(50))) == 50
+
+
 def test_panels_draw_variants_whatever_their_names() -> None:
-    runs = [{"variant": name, "point": {}, "value": value} for name, value in (("at once", 2.0), ("2 HRTT", None))]
+    runs = [
+        {"variant": name, "slot": 0, "point": {}, "value": value}
+        for name, value in (("at once", 2.0), ("2 HRTT", None))
+    ]
     figure = figures.panels([{"label": "slowdown", "runs": runs}])
     assert [label.get_text() for label in figure.axes[0].get_xticklabels()] == ["at once", "2 HRTT"]
 
@@ -554,7 +571,7 @@ def test_browser_draws_what_was_computed(browser: chromium.Page, tmp_path: Path)
 
 
 def test_panels_name_places_on_the_swept_axis() -> None:
-    runs = [{"variant": "A", "point": {"compute.size": f"{n} KB"}, "value": float(n)} for n in (1, 10, 100)]
+    runs = [{"variant": "A", "slot": 0, "point": {"compute.size": f"{n} KB"}, "value": float(n)} for n in (1, 10, 100)]
     panel = {"label": "share", "runs": runs, "marks": {"BDP": "15 KB", "of another unit": "15 us"}}
     (axes,) = figures.panels([panel]).axes
     assert [text.get_text() for text in axes.texts] == ["BDP"]

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import random
+import shutil
 import time
 from pathlib import Path
 
 import pytest
 
+import faults
 from backwater import Experiment, Results, sweep
 from backwater.store import RUN, STALE_S, Store, key_of
+from backwater.vary import as_set
 from conftest import Cli
 
 SAME = """
@@ -167,3 +171,64 @@ def test_an_empty_store_has_nothing(smoke: Path, tmp_path: Path) -> None:
     assert Store(tmp_path / "absent").take(key_of(scenario), scenario, tmp_path / "here") is None
     assert not (tmp_path / "here").exists()
     assert not (tmp_path / "absent").exists()
+
+
+def test_a_thousand_flipped_bits_are_found(smoke: Path, tmp_path: Path) -> None:
+    """Each in a whole entry, at a random place: the entry goes, and the run that is made again is the same."""
+    chance = random.Random(1)
+    whole = Experiment(smoke).simulate(tmp_path / "whole", store=tmp_path / "kept")
+    (entry,) = entries(tmp_path / "kept")
+    scenario = next(iter(Experiment(smoke).scenarios.values()))
+    store = Store(tmp_path / "store")
+    files = [path.name for path in sorted(entry.iterdir()) if path.name != "scenario.json"]
+    for _ in range(1000):
+        place = tmp_path / "store" / entry.name
+        shutil.copytree(entry, place)
+        name = chance.choice(files)
+        data = bytearray((place / name).read_bytes())
+        bit = chance.randrange(8 * len(data))
+        data[bit // 8] ^= 1 << bit % 8
+        (place / name).write_bytes(data)
+        assert store.take(entry.name, scenario, tmp_path / "taken") is None, f"{name}, bit {bit}"
+        assert not place.exists()
+        assert not (tmp_path / "taken").exists()
+    again = Experiment(smoke).simulate(tmp_path / "again", store=tmp_path / "store")
+    assert hashes(again) == hashes(whole)
+
+
+@pytest.mark.long
+def test_three_hundred_kills_leave_a_store_that_is_right(smoke: Path, tmp_path: Path) -> None:
+    """Sweeps into one store, each killed at a random moment, two at a time; the table at the end is as of none."""
+    chance = random.Random(1)
+    words = [
+        "sweep",
+        smoke,
+        "--vary",
+        "background.load=0.1:0.8:0.1",
+        "--vary",
+        "scheme=bfc,dctcp,ideal-fq",
+        "--seeds",
+        4,
+    ]
+    words += ["--set", "run.duration=1 ms"]
+    whole = Experiment.from_arguments(smoke, [*map(as_set, words[3:6:2]), "seeds.count=4", words[-1]], None)
+    expected = whole.simulate(tmp_path / "whole").table("summary")
+    for trial in range(150):
+        places = [tmp_path / f"process{n}" for n in range(2)]
+        processes = []
+        for n, place in enumerate(places):
+            place.mkdir(exist_ok=True)
+            processes.append(faults.start(place, *words, "--store", tmp_path / "store", "--out", f"out{trial}"))
+            time.sleep(chance.uniform(0, 0.3) * n)
+        time.sleep(chance.uniform(0.8, 3.0))
+        for process in processes:
+            process.kill()
+            process.wait()
+        for place in places:
+            shutil.rmtree(place / f"out{trial}", ignore_errors=True)
+            shutil.rmtree(place / f".out{trial}.partial", ignore_errors=True)
+        for entry in chance.sample(entries(tmp_path / "store"), min(8, len(entries(tmp_path / "store")))):
+            shutil.rmtree(entry)  # So that there is always something left to make.
+    done = whole.simulate(tmp_path / "end", store=tmp_path / "store")
+    assert done.table("summary").equals(expected)
+    done.verify()

@@ -1,8 +1,9 @@
 """Backwater: a packet-level simulator of flow control in datacenter networks.
 
 >>> import backwater
->>> results = backwater.Experiment("experiments/bfc/fig9.toml", scale="smoke", seed=7).run()
->>> results.sql("select label, class, p99 from slowdown where size_high_bytes = 3000")
+>>> results = backwater.Experiment("fig9.toml", scale="smoke", seed=7).run()
+>>> results.sql("select label, p99 from slowdown where size_high_bytes = 3000 order by p99").column_names
+['label', 'p99']
 """
 
 from importlib import import_module

@@ -1,7 +1,8 @@
 """Experiments from Python: load, run, look.
 
->>> results = Experiment("fig9.toml", scale="quick", seed=7, **{"switch.queues": 128}).run()
->>> results.table("flows")
+>>> results = Experiment("fig9.toml", scale="smoke", seed=7, **{"switch.queues": 64}).run()
+>>> results.table("flows").num_rows > 1000
+True
 """
 
 from __future__ import annotations
@@ -11,44 +12,108 @@ import os
 import shlex
 import tempfile
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from backwater import _core, deadlock, disk, results, sweep
+from backwater.cluster import connected
 from backwater.compute.registry import SCHEMAS
 from backwater.events import Wanted
 from backwater.judge import claims
 from backwater.making import Making, make
-from backwater.show import report
+from backwater.show import notebook, report
+from backwater.show.plots import Plots
 from backwater.signals import Stop
 from backwater.store import Store
-from backwater.toml_text import toml_value
+from backwater.toml_text import toml_key, toml_value
+
+IN_PYTHON = "the dictionary"
+"""What messages call a scenario that stands in no file."""
+
+
+def changed(
+    seed: int | None,
+    seeds: int | None,
+    vary: Mapping[str, Iterable[Any]] | None,
+    sets: Mapping[str, Any] | None,
+    more_sets: Mapping[str, Any],
+) -> list[str]:
+    """Changes as `--set` has them."""
+    given = {"seed": seed, "seeds.count": seeds}
+    changes = {key: value for key, value in given.items() if value is not None}
+    axes = {f"sweep.{key}": list(values) for key, values in (vary or {}).items()}
+    return [
+        f"{key}={toml_value(value, key)}" for key, value in {**changes, **axes, **(sets or {}), **more_sets}.items()
+    ]
+
+
+class Keeper:
+    """A temporary directory that goes with it."""
+
+    def __init__(self, place: Path) -> None:
+        weakref.finalize(self, disk.forget, place)
 
 
 class Results(results.Results):
-    """The runs of one experiment, read from its directory, judged, and able to draw their page."""
+    """The runs of one experiment, read from its directory, judged, and able to draw their page.
+
+    Shows itself in a notebook; its `summary` table is what `pyarrow.table(results)`, `polars.DataFrame(results)` and
+    other readers of the Arrow stream make of it.
+    """
+
+    @cached_property
+    def plot(self) -> Plots:
+        """Figures of these runs, each as Matplotlib's axes: `results.plot.slowdown()`."""
+        return Plots(self)
+
+    def _repr_html_(self) -> str:
+        return notebook.results(self)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self.table("summary").__arrow_c_stream__(requested_schema)
+
+    def __dataframe__(self, nan_as_null: bool = False, allow_copy: bool = True) -> object:
+        return self.table("summary").__dataframe__(nan_as_null, allow_copy)
+
+    def keep(self, keeper: Keeper) -> None:
+        """Holds a temporary directory, as does each run, which may be all that somebody keeps."""
+        self.keeper = keeper
+        self.runs = [replace(run, keeps=keeper) for run in self.runs]
 
     @cached_property
     def claims(self) -> list[dict[str, Any]]:
         """What the experiment expects, judged by the tables."""
         return claims.of(self)
 
-    def report(self) -> Path:
-        """Writes `claims.json`, `report.html` and the figures again; returns the page.
+    def report(self, formats: Sequence[str] = ("png",)) -> Path:
+        """Writes `claims.json`, `summary.parquet`, `report.html` and the figures again; returns the page.
+
+        `formats` of figures are `png`, `svg` and `pdf`.
 
         # Errors
         `InputError` naming what could not be written; everything else is.
         """
-        return report.write([self], self.path)
+        return report.write([self], self.path, formats)
 
 
 class Experiment:
-    """A scenario file with its changes, checked: one or more runs.
+    """A scenario with its changes, checked: one or more runs.
 
-    `sets` holds dotted keys as in `--set`, such as `{"switch.queues": 128}`; keyword arguments do the same.
+    `source` is a scenario file, or a dictionary with what would stand in one. `sets` holds dotted keys as in `--set`,
+    such as `{"switch.queues": 128}`; keyword arguments do the same. `vary` holds the values that keys take in turn,
     `seed` is the one seed of each run, `seeds` how many each run is made with.
+
+    >>> base = Experiment({
+    ...     "scheme": "bfc",
+    ...     "topology": {"kind": "single-switch", "hosts": 4, "rate": "100 Gbps", "delay": "1 us"},
+    ...     "workload": [{"kind": "background", "sizes": {"fixed": "10 KB"}, "load": 0.5, "load_of": "receivers"}],
+    ...     "run": {"duration": "100 us"},
+    ... })
+    >>> base.with_(vary={"load": [0.5, 0.8], "scheme": ["bfc", "dctcp"]}).labels
+    ['load=0.5.bfc', 'load=0.5.dctcp', 'load=0.8.bfc', 'load=0.8.dctcp']
 
     # Errors
     `InputError` naming file, place, value and what was allowed.
@@ -56,17 +121,17 @@ class Experiment:
 
     def __init__(
         self,
-        path: str | os.PathLike[str],
+        source: str | os.PathLike[str] | Mapping[str, Any],
         *,
         seed: int | None = None,
         seeds: int | None = None,
         scale: str | None = None,
-        sets: dict[str, Any] | None = None,
+        vary: Mapping[str, Iterable[Any]] | None = None,
+        sets: Mapping[str, Any] | None = None,
         **more_sets: Any,
     ) -> None:
-        given = {"seed": seed, "seeds.count": seeds}
-        changes = {key: value for key, value in given.items() if value is not None} | (sets or {}) | more_sets
-        self._open(Path(path), [f"{key}={toml_value(value, key)}" for key, value in changes.items()], scale)
+        changes = changed(seed, seeds, vary, sets, more_sets)
+        self._open(source if isinstance(source, Mapping) else Path(source), changes, scale)
 
     @classmethod
     def from_arguments(cls, path: Path, sets: list[str], scale: str | None) -> Experiment:
@@ -75,14 +140,50 @@ class Experiment:
         experiment._open(path, sets, scale)
         return experiment
 
-    def _open(self, path: Path, sets: list[str], scale: str | None) -> None:
-        self.path = path
+    def _open(self, source: Path | Mapping[str, Any], sets: list[str], scale: str | None) -> None:
+        self.source = source
         self.sets = sets
-        self.invocation = ["run", str(path)]
-        self.plan: dict[str, Any] = json.loads(_core.load(str(path), sets, scale, SCHEMAS))
+        if isinstance(source, Mapping):
+            text = "".join(f"{toml_key(key)} = {toml_value(value, key)}\n" for key, value in source.items())
+            plan = _core.load_text(text, ".", IN_PYTHON, sets, scale, SCHEMAS)
+            self.path = Path(f"{source.get('name') or 'scenario'}.toml")
+        else:
+            plan = _core.load(str(source), sets, scale, SCHEMAS)
+            self.path = source
+        self.invocation = ["run", str(self.path)]
+        self.plan: dict[str, Any] = json.loads(plan)
+
+    def with_(
+        self,
+        sets: Mapping[str, Any] | None = None,
+        /,
+        *,
+        seed: int | None = None,
+        seeds: int | None = None,
+        scale: str | None = None,
+        vary: Mapping[str, Iterable[Any]] | None = None,
+        **more_sets: Any,
+    ) -> Experiment:
+        """The same experiment with these changes on top of its own.
+
+        >>> Experiment("fig9.toml").with_({"switch.queues": 128}, variant="BFC", seeds=3).labels
+        ['BFC.seed=1', 'BFC.seed=2', 'BFC.seed=3']
+
+        # Errors
+        As for any.
+        """
+        other = Experiment.__new__(Experiment)
+        instead = ("seed=", "seeds.") if seed is not None or seeds is not None else ()
+        kept = [change for change in self.sets if not change.startswith(instead)]
+        changes = [*kept, *changed(seed, seeds, vary, sets, more_sets)]
+        other._open(self.source, changes, scale or self.plan["scale"] or None)
+        return other
 
     def __repr__(self) -> str:
         return f"Experiment({str(self.path)!r}, runs={self.labels})"
+
+    def _repr_html_(self) -> str:
+        return notebook.experiment(self.name, self.plan)
 
     @property
     def name(self) -> str:
@@ -97,7 +198,7 @@ class Experiment:
         return [run["label"] for run in self.plan["runs"]]
 
     def command(self, out: Path | None) -> str:
-        """What to type to run it again."""
+        """What to type to run it again; of a dictionary, as what a file of it would be called."""
         words = ["backwater", *self.invocation]
         for change in self.sets:
             words += ["--set", change]
@@ -141,10 +242,12 @@ class Experiment:
         force: bool = False,
         watch: sweep.Watch | None = None,
         store: str | os.PathLike[str] | None = None,
+        on: str | None = None,
     ) -> Results:
-        """Runs it and writes its directory; without `out`, into a temporary one that lives as long as the results.
+        """Runs it and writes its directory; without `out`, a temporary one that lives as long as the results and runs.
 
-        Runs that are in the directory `store` are not simulated again, and those that are not are put there.
+        Runs that are in the directory `store` are not simulated again, and those that are not are put there. `on` is
+        a cluster to run on, such as `dask://HOST:PORT` or `slurm:8`.
 
         Interrupted, it keeps what was done, in `Results.path`: then `Results.interrupted` is True, and the same again
         goes on from there.
@@ -152,7 +255,7 @@ class Experiment:
         # Errors
         `InputError` when `out` exists or cannot be written, and when claims or page cannot; then the runs are there.
         """
-        done = self.simulate(out, threads=threads, force=force, watch=watch, store=store)
+        done = self.simulate(out, threads=threads, force=force, watch=watch, store=store, on=on)
         if not done.interrupted:
             try:
                 done.report()
@@ -171,6 +274,7 @@ class Experiment:
         stop: Stop | None = None,
         events: dict[str, Wanted] | None = None,
         store: str | os.PathLike[str] | None = None,
+        on: str | None = None,
     ) -> Results:
         """As `run`, without claims, figures and page: `Results.report` makes them.
 
@@ -182,15 +286,22 @@ class Experiment:
             disk.scratches.add(temporary)
             try:
                 done = self.simulate(
-                    temporary / self.path.stem, threads=threads, watch=watch, stop=stop, events=events, store=store
+                    temporary / self.path.stem,
+                    threads=threads,
+                    watch=watch,
+                    stop=stop,
+                    events=events,
+                    store=store,
+                    on=on,
                 )
             except BaseException:
                 disk.forget(temporary)
                 raise
-            weakref.finalize(done, disk.forget, temporary)
+            done.keep(Keeper(temporary))
             return done
         making = self.making(Path(out), force=force, events=events, store=None if store is None else Store(Path(store)))
-        make([making], number, watch or sweep.Watch(), stop or Stop())
+        with connected(on) as cluster:
+            make([making], number, watch or sweep.Watch(), stop or Stop(), cluster)
         if making.place is None:
             raise KeyboardInterrupt
         return Results(making.place)

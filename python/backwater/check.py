@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
-from time import perf_counter
+from statistics import median
+from time import perf_counter, sleep
 
 from backwater import sweep
 from backwater.api import Experiment
 
-TRIAL_S = 0.5
+TRIAL_S = 0.4
+TRIALS_MAX = 16
+"""Schemes and networks that are tried; others are taken for as fast as these."""
+PER_RUN_S = 0.1
+PAGE_S, PAGE_PER_RUN_S = 2.0, 0.05
+"""What a run takes beside being simulated, and an experiment to be judged and drawn, where these were measured."""
 
 
 @dataclass(frozen=True)
@@ -37,43 +44,76 @@ class Estimate:
 
 
 def estimate(experiment: Experiment, threads: int | None = None) -> Estimate:
-    """Estimates every run, with the speed of this machine measured on the first for half a second."""
+    """Estimates every run, with this machine's speed measured on one of each scheme, as many at once as will be."""
     jobs = sweep.jobs_of(experiment.plan)
     threads = min(sweep.threads_of(threads), max(1, len(jobs)))
-    hops_per_s = trial(jobs[0])
-    groups: dict[str, list[sweep.Job]] = {}
-    for job in jobs:
-        groups.setdefault(sweep.without_seed(job.label, job.params), []).append(job)
-    rows = [row(label, runs, hops_per_s) for label, runs in groups.items()]
     most = sorted((job.estimate["memory_mb"] for job in jobs), reverse=True)
     most_mb, together = sweep.memory_together_mb(), 1
     while together < threads and sum(most[: together + 1]) <= most_mb:
         together += 1
-    longest = max(job.estimate["packet_hops"] for job in jobs) / hops_per_s
-    wall_s = max(sum(row.wall_s for row in rows) / together, longest)
+    speeds = measured(jobs, together)
+    times = {id(job): job.estimate["packet_hops"] / speeds[scheme_of(job)] + PER_RUN_S for job in jobs}
+    groups: dict[str, list[sweep.Job]] = {}
+    for job in jobs:
+        groups.setdefault(sweep.without_seed(job.label, job.params), []).append(job)
+    rows = [row(label, runs, sum(times[id(job)] for job in runs)) for label, runs in groups.items()]
+    wall_s = max(sum(times.values()) / together, max(times.values())) + PAGE_S + PAGE_PER_RUN_S * len(jobs)
+    hops_per_s = sum(row.packet_hops for row in rows) / max(sum(times.values()), 1e-9)
     return Estimate(rows, threads, hops_per_s, wall_s, sum(most[:together]))
 
 
-def row(label: str, jobs: list[sweep.Job], hops_per_s: float) -> Row:
+def row(label: str, jobs: list[sweep.Job], wall_s: float) -> Row:
     """Of all seeds of a run: what they take one after the other, and the memory of one."""
 
     def total(key: str) -> float:
         return sum(float(job.estimate[key]) for job in jobs)
 
     memory = max(job.estimate["memory_mb"] for job in jobs)
-    scheme, hops = jobs[0].scenario["scheme"], total("packet_hops")
-    return Row(label, scheme, len(jobs), total("flows"), hops, total("sim_time_ps"), memory, hops / hops_per_s)
+    scheme = jobs[0].scenario["scheme"]
+    return Row(label, scheme, len(jobs), total("flows"), total("packet_hops"), total("sim_time_ps"), memory, wall_s)
 
 
-def trial(job: sweep.Job) -> float:
-    """Packet-hops a second, from a run that is cut short."""
-    began = perf_counter()
-    run = sweep.start(job)
-    while not run.wait(0.005) and not run.progress()["packet_hops"]:
-        began = perf_counter()  # A long list of flows takes a while to set up.
-    finished = run.wait(TRIAL_S)
-    hops, elapsed = run.progress()["packet_hops"], perf_counter() - began
-    if not finished:
+def scheme_of(job: sweep.Job) -> tuple[str, str]:
+    """What runs of one speed share."""
+    return job.scenario["scheme"], json.dumps(job.scenario["topology"])
+
+
+def measured(jobs: list[sweep.Job], together: int) -> dict[tuple[str, str], float]:
+    """Packet-hops a second of one run of each scheme, and of each network, while as many run at once as will."""
+    longest: dict[tuple[str, str], sweep.Job] = {}
+    for job in jobs:
+        known = longest.get(scheme_of(job))
+        if known is None or job.expected_hops > known.expected_hops:
+            longest[scheme_of(job)] = job
+    chosen = list(longest.values())
+    speeds: dict[tuple[str, str], float] = {}
+    for i in range(0, min(len(chosen), TRIALS_MAX), together):
+        some = chosen[i : i + together]
+        several = [some[k % len(some)] for k in range(together)]
+        for job, speed in zip(several, trial(several), strict=True):
+            speeds.setdefault(scheme_of(job), speed)
+    usual = median(speeds.values())
+    return {key: speeds.get(key, usual) for key in longest}
+
+
+def trial(jobs: list[sweep.Job]) -> list[float]:
+    """Packet-hops a second of each of these runs, side by side and cut short."""
+    runs = [sweep.start(job) for job in jobs]
+    began = [perf_counter()] * len(runs)
+    while any(not run.wait(0.0) and not run.progress()["packet_hops"] for run in runs):
+        sleep(0.002)  # A long list of flows takes a while to set up.
+        began = [
+            perf_counter() if not run.progress()["packet_hops"] else at for run, at in zip(runs, began, strict=True)
+        ]
+    until = perf_counter() + TRIAL_S
+    ends: list[float | None] = [None] * len(runs)
+    while perf_counter() < until and None in ends:
+        ends = [end or (perf_counter() if run.wait(0.0) else None) for run, end in zip(runs, ends, strict=True)]
+        sleep(0.002)
+    hops = [run.progress()["packet_hops"] for run in runs]
+    now = perf_counter()
+    for run in runs:
         run.cancel()
+    for run in runs:
         run.wait(60.0)
-    return max(1.0, hops / elapsed)
+    return [max(1.0, n / max(1e-6, (end or now) - at)) for n, end, at in zip(hops, ends, began, strict=True)]

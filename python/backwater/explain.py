@@ -66,7 +66,7 @@ class Explained:
         # Errors
         `InputError` where it is not one of them.
         """
-        at = pc.index(self.flows["flow"], pa.scalar(number, pa.uint32())).as_py()
+        at = pc.index(self.flows["flow"].cast(pa.int64()), pa.scalar(number, pa.int64())).as_py()
         if at < 0:
             raise _core.InputError(f"flow {number}: is not among those explained")
         row = self.flows.slice(at, 1).to_pylist()[0]
@@ -183,7 +183,11 @@ def numbered(flows: pa.Table, numbers: Sequence[int]) -> pa.Table:
     """
     rows = []
     for number in numbers:
-        at = pc.index(flows["flow"], pa.scalar(number, pa.uint32())).as_py() if 0 <= number < 2**32 else -1
+        at = (
+            pc.index(flows["flow"].cast(pa.int64()), pa.scalar(number, pa.int64())).as_py()
+            if 0 <= number < 2**32
+            else -1
+        )
         if at < 0:
             last = pc.max(flows["flow"]).as_py()
             raise _core.InputError(
@@ -235,7 +239,9 @@ def whole(outcome: _core.Outcome, table: str) -> pa.Table:
 
 def receivers_of(waits: pa.Table, everything: pa.Table) -> dict[int, str]:
     """Of the flows for whose sake these waited, from the table `flows`."""
-    sakes = everything.filter(pc.is_in(everything["flow"], waits["sake"].drop_null().cast(pa.uint32()).unique()))
+    sakes = everything.filter(
+        pc.is_in(everything["flow"], waits["sake"].drop_null().cast(everything["flow"].type).unique())
+    )
     return dict(zip(sakes["flow"].to_pylist(), sakes["dst"].to_pylist(), strict=True))
 
 

@@ -7,11 +7,12 @@ DIR/preface.md, DIR/PAPER.md, and what an experiment's `[figure]` has as `findin
 
 from __future__ import annotations
 
+import hashlib
 import json
-import subprocess
 import sys
 import tomllib
 from collections import Counter
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from backwater.results import Results
 FORMAT = 1
 LEDGER = "ledger.json"
 PREFACE = "preface.md"
+SMOKE = "smoke-"
 OWN = "own-"
 """Claims of ours, not of a paper, begin so."""
 
@@ -37,27 +39,24 @@ def rows(experiment: str, results: Results, command: str) -> list[Row]:
         "scale": results.manifest["scale"],
         "command": command,
         "version": results.manifest["version"],
-        "commit": commit(),
+        "commit": results.manifest.get("commit"),
+        "simulation": simulation(),
     }
     return [row | common for row in results.claims]
 
 
-def commit() -> str | None:
-    """The commit that this package was built from, with `+` if files have changed since; None outside a repository.
+@cache
+def simulation() -> str:
+    """What this simulator makes of the smoke experiments: SHA-256 over the digests of their runs, its first 16 digits.
 
-    Documents do not count: the ledger is one, and changes with every experiment that is put into it.
+    A row of a ledger that has another is of another simulator, whatever its version says.
     """
+    from backwater.api import Experiment
 
-    def git(*words: str) -> str | None:
-        command = ["git", "-C", str(Path(__file__).parent), *words]
-        try:
-            return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-        except (OSError, subprocess.CalledProcessError):
-            return None
-
-    head = git("rev-parse", "--short=12", "HEAD")
-    changed = git("status", "--porcelain", "--untracked-files=no", "--", ":(top)", ":(top,exclude)docs")
-    return head and head + ("+" if changed else "")
+    digests = [
+        Experiment(path).simulate().digest for name, path in experiments.known().items() if name.startswith(SMOKE)
+    ]
+    return hashlib.sha256("\n".join(digests).encode()).hexdigest()[:16]
 
 
 def read(path: Path) -> list[Row]:

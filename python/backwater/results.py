@@ -5,9 +5,11 @@ OUT/<label>/             one per run: scenario.json (resolved), summary.json, on
                          explained and kept (`kept`)
 OUT/timing.json          wall clock and memory, outside what the digest covers
 OUT/claims.json          what was measured of what the experiment expects
+OUT/summary.parquet      a row for each run (`summaries`)
 OUT/report.html figures/
 
-Manifest and timing carry a seal, the hash of everything else in them. Claims, page and figures follow from the rest.
+Manifest and timing carry a seal, the hash of everything else in them. Claims, summaries, page and figures follow
+from the rest.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from backwater import tables
+from backwater import summaries, tables
 from backwater._core import InputError
 from backwater.disk import sha256
 from backwater.explain import Explained, Progress, again, numbered
@@ -33,6 +35,7 @@ UNSEALED = 1
 MANIFEST = "manifest.json"
 TIMING = "timing.json"
 CLAIMS = "claims.json"
+SUMMARY = "summary.parquet"
 SEAL = "sha256"
 ENTRY = {"label": str, "dir": str, "scheme": str, "digest": str, "complete": bool, "params": dict, "files": dict}
 """What stands in a manifest for each run."""
@@ -49,6 +52,8 @@ class Run:
     """The run's entry in the manifest."""
     verified: set[str] = field(default_factory=set, compare=False, repr=False)
     """Files whose hash has been seen to be right."""
+    keeps: object = field(default=None, compare=False, repr=False)
+    """What a temporary directory lives as long as."""
 
     @property
     def scheme(self) -> str:
@@ -141,7 +146,9 @@ class Run:
     def explain(self, *numbers: int, progress: Progress | None = None) -> Explained:
         """Where these flows spent their time, each by its number: the run is run again, which takes as long.
 
-        >>> results["BFC"].explain(17).flow(17)["waits"]
+        >>> found = results["BFC"].explain(17).flow(17)
+        >>> sum(wait["span_ps"] for wait in found["waits"]) == found["fct_ps"]
+        True
 
         # Errors
         `InputError` where there is no such flow, it did not finish, or this version makes another run.
@@ -225,7 +232,12 @@ class Results:
         raise InputError(f"{self.path}: no run '{label}'; there is {', '.join(run.label for run in self.runs)}")
 
     def table(self, name: str) -> pa.Table:
-        """A table of every run, one after another, with the run's `label` as first column."""
+        """A table of every run, one after another, with the run's `label` as first column.
+
+        `summary` has one row for each run: what was varied, its seed, and every number of its summary.
+        """
+        if name == summaries.TABLE:
+            return summaries.of(self.runs)
         parts = []
         for run in self.runs:
             part = run.table(name)
@@ -236,7 +248,7 @@ class Results:
         return pa.concat_tables(parts).unify_dictionaries()
 
     def sql(self, query: str) -> pa.Table:
-        """DuckDB's answer; every table is there, with all runs in it and a `label` column."""
+        """DuckDB's answer; every table is there, with all runs in it and a `label` column, and `summary`."""
         import duckdb
 
         self.verify()
@@ -248,6 +260,7 @@ class Results:
                     if (file := run.table_files.get(name))  # What was explained is there of some runs only.
                 ]
                 connection.execute(f'create view "{name}" as ' + " union all by name ".join(selects))
+            connection.register(summaries.TABLE, summaries.of(self.runs))
             try:
                 return connection.sql(query).to_arrow_table()
             except duckdb.Error as error:

@@ -22,6 +22,7 @@ from backwater._core import InputError
 from backwater.compute.running import is_computation
 from backwater.results import Run, read_sealed, sealed
 from backwater.staging import remove
+from backwater.tables import SCHEMA_VERSION
 from backwater.writer import SCENARIO, build, identity_of, link_or_copy, text_of
 
 NAME = ".store"
@@ -33,7 +34,7 @@ STALE_S = 86_400
 
 def key_of(scenario: dict[str, Any]) -> str:
     """What a run is known by; SHA-256 in hex."""
-    return hashlib.sha256(f"{_core.version} {build()} {identity_of(scenario)}".encode()).hexdigest()
+    return hashlib.sha256(f"{_core.version} {build()} {SCHEMA_VERSION} {identity_of(scenario)}".encode()).hexdigest()
 
 
 class Store:

@@ -19,11 +19,12 @@ import pyarrow.parquet as pq
 
 from backwater import _core
 
-SCHEMA_VERSION = "1"
+SCHEMA_VERSION = "2"
 ROWS_PER_GROUP = 1 << 18  # 60 bytes a flow: 16 MB at a time.
 
 NUMPY = {"u64": "<u8", "u32": "<u4", "u16": "<u2", "u8": "u1", "f64": "<f8"}
-ARROW = {"u64": pa.uint64(), "u32": pa.uint32(), "u16": pa.uint16(), "u8": pa.uint8(), "f64": pa.float64()}
+ARROW = {"u64": pa.int64(), "u32": pa.int64(), "u16": pa.int32(), "u8": pa.int32(), "f64": pa.float64()}
+"""Signed, so that a difference of two can be negative; nothing comes near the top bit."""
 NULL_U64 = np.uint64(2**64 - 1)
 NO_CODE = 2**16 - 1
 
@@ -136,10 +137,11 @@ def to_arrow(kind: str, data: bytes, categories: pa.Array | None) -> pa.Array:
         return pa.DictionaryArray.from_arrays(pa.array(codes, mask=none if none.any() else None), categories)
     if kind == "u64":
         null = values == NULL_U64
+        values = values.view("<i8")  # What stands for null becomes -1.
     elif kind == "f64":
         null = np.isnan(values)
     else:
-        return pa.array(values)
+        return pa.array(values.astype(ARROW[kind].to_pandas_dtype()))
     return pa.array(values, mask=null if null.any() else None)
 
 

@@ -47,6 +47,17 @@ def toml_value(value: Any, key: str = "value", depth: int = 0) -> str:
     return str(number)
 
 
+def toml_key(key: Any) -> str:
+    """A key as it stands before `=`, in quotes.
+
+    # Errors
+    `InputError` where it is no text.
+    """
+    if not isinstance(key, str):
+        raise refused(str(key)[:70], key, "a text as key")
+    return text(key, key)
+
+
 def text(key: str, value: str) -> str:
     """JSON's texts are TOML's, but for DEL and what no encoding has."""
     try:

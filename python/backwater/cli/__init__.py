@@ -1,6 +1,6 @@
 """The `backwater` command: what it consists of, and what becomes of all that goes wrong in it.
 
-run   check, check_deadlock   compare   explain   report   reproduce   a file for each command
+run   sweep   check, check_deadlock   compare   explain   report   reproduce   a file for each command
 lists         schemes, chips, schema           files       import and export
 plan_bcc, plan_bfc, plan_flowsail              plan: a file for each scheme
 options       what options take                exits       exit codes, messages and signals
@@ -30,6 +30,7 @@ from backwater.cli import (
     report,
     reproduce,
     run,
+    sweep,
 )
 from backwater.cli.exits import BAD_INPUT, BUG, fail
 from backwater.show.failures import Undrawn
@@ -51,6 +52,7 @@ app.add_typer(export_app, name="export")
 app.add_typer(plan_app, name="plan")
 
 app.command("run")(run.run)
+app.command("sweep")(sweep.sweep_command)
 app.command("check")(check.check_command)
 app.command("compare")(compare.compare_command)
 app.command("explain")(explain.explain_command)

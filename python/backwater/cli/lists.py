@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from backwater import _core, tables
+from backwater import _core, summaries, tables
 from backwater.compute import registry
 from backwater.plan import bcc
 from backwater.terminal import out
@@ -36,7 +36,7 @@ def schema(
     table: Annotated[str | None, typer.Argument(help="A table, or `scenario` for its JSON schema.")] = None,
 ) -> None:
     """Print a table's columns with units, or the names of the tables."""
-    known = tables.schemas()
+    known = {**tables.schemas(), summaries.TABLE: list(summaries.COLUMNS)}
     if table is None:
         print("\n".join([*known, "scenario"]))
     elif table == "scenario":
@@ -46,7 +46,12 @@ def schema(
         for heading in ("column", "type", "unit", "description"):
             columns.add_column(heading)
         for column in known[table]:
-            columns.add_row(column["name"], column["type"], column["unit"] or "", column["description"])
+            columns.add_row(column["name"], shown(column["type"]), column["unit"] or "", column["description"])
         out.print(columns)
     else:
         raise _core.InputError(f"schema {table}: no such table; there is {', '.join(known)}, and scenario")
+
+
+def shown(kind: str) -> str:
+    """A column's type as Arrow has it; `cat` is text out of few."""
+    return str(tables.ARROW[kind]) if kind in tables.ARROW else {"cat": "string", **summaries.NAMES}.get(kind, kind)

@@ -12,8 +12,9 @@ import typer
 from backwater import disk, experiments, ledger, signals
 from backwater.api import Experiment, Results
 from backwater.cli.experiment import Chosen, run_all
-from backwater.cli.options import Force, Scale, Seeds, Sets, StoreDir, Threads, all_sets, check_file
+from backwater.cli.options import Force, On, Scale, Seeds, Sets, StoreDir, Threads, all_sets, check_file
 from backwater.cli.places import destinations
+from backwater.cli.until import Budget, Until, goal
 from backwater.store import NAME
 
 
@@ -34,8 +35,12 @@ def reproduce(
     threads: Threads = None,
     force: Force = False,
     store: StoreDir = None,
+    on: On = None,
+    until: Until = None,
+    budget: Budget = None,
 ) -> None:
     """Run a published experiment and judge each of its claims."""
+    wanted = goal(until, budget)
     paths = experiments.find(experiment)
     opened = [Experiment.from_arguments(path, sets or [], scale) for path in paths.values()]
     if seeds is not None:
@@ -45,12 +50,12 @@ def reproduce(
         opened = [Experiment.from_arguments(one.path, all_sets(sets, seeds), scale) if f else one for one, f in both]
     for identifier, one in zip(paths, opened, strict=True):
         one.invocation = ["reproduce", identifier]
+    identifiers = {one.path: identifier for identifier, one in zip(paths, opened, strict=True)}
     for option, file in (("--json", json_file), ("--ledger", ledger_file)):
         if file is not None:
             check_file(option, file)
     if ledger_file is not None:
         ledger.read(ledger_file)
-    identifiers = {one.path: identifier for identifier, one in zip(paths, opened, strict=True)}
     rows: dict[Path, list[dict[str, Any]]] = {one.path: [] for one in opened}
 
     def publish(one: Experiment, done: Results) -> None:
@@ -65,7 +70,16 @@ def reproduce(
 
     places = destinations(opened, out_dir)
     chosen = [Chosen(one, place, partial(publish, one)) for one, place in zip(opened, places, strict=True)]
-    if store is None and len(opened) > 1:
+    if store is None and (len(opened) > 1 or wanted):
         store = places[0].parent / NAME
-    code = run_all(chosen, threads, force, store=store)
+
+    def run(some: list[Chosen], anew: bool) -> int:
+        return run_all(some, threads, force or anew, store=store, on=on)
+
+    def again(one: Chosen, count: int) -> Chosen:
+        more = Experiment.from_arguments(one.experiment.path, all_sets(sets, count), scale)
+        more.invocation = one.experiment.invocation
+        return Chosen(more, one.place, partial(publish, more))
+
+    code = wanted.settle(chosen, again, run) if wanted else run(chosen, False)
     raise typer.Exit(signals.code() if signals.heard else code)

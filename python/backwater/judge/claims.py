@@ -99,7 +99,7 @@ class Judge:
         if kind not in KINDS:
             return [nothing("", InputError(f"kind = {kind!r}: expected one of {', '.join(KINDS)}"))]
         scales = expectation.get("scales", DEFAULT_SCALES)
-        if self.scale not in scales:
+        if self.scale and self.scale not in scales:  # A file without scales is judged as it is.
             return [Check("", None, f"judged at scale {' or '.join(scales)}", "not-run")]
         places = Places(self.runs, instead or {})
         return list(KINDS[kind](places, expectation)) or [Check("", None, "no complete run", "not-run")]

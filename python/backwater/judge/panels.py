@@ -8,16 +8,17 @@ from __future__ import annotations
 from typing import Any
 
 from backwater._core import InputError
-from backwater.judge.context import Context, NotRun, Point, Runs, is_signed
+from backwater.judge.context import SEED, Context, NotRun, Point, Runs, is_signed, point_of
 from backwater.judge.kinds import bounds
-from backwater.judge.measured import NoData
+from backwater.judge.measured import NoData, quantity
 from backwater.results import Results
 
 
 def read(results: Results) -> list[dict[str, Any]]:
     """Each panel's label, each run's value there with its bounds, None where it has none, and what was published."""
     figure = results.manifest.get("figure") or {}
-    wanted, published = figure.get("panels", []), figure.get("published", [])
+    published = figure.get("published", [])
+    wanted = figure.get("panels") or usual(results)
     if not wanted:
         return []
     judged = Runs(results, any_load=True)
@@ -31,8 +32,8 @@ def read(results: Results) -> list[dict[str, Any]]:
     with judged.measured.listening():
         for panel in wanted:
             values(panel["value"])
-    runs = [{"variant": variant, "point": dict(shared)} for variant, shared in places]
-    return [
+    runs = [{"variant": variant, "point": aside(variant, dict(shared))} for variant, shared in places]
+    drawn = [
         {
             "label": panel["label"],
             "marks": panel.get("marks", {}),
@@ -41,6 +42,54 @@ def read(results: Results) -> list[dict[str, Any]]:
         }
         for panel in wanted
     ]
+    return drawn if figure.get("panels") else [part for panel in drawn for part in multiples(panel)]
+
+
+def aside(variant: str, params: dict[str, Any]) -> dict[str, Any]:
+    """Where a run stands in the sweep aside from its variant, which a swept scheme is."""
+    return {key: value for key, value in params.items() if key != "variant" and (key, value) != ("scheme", variant)}
+
+
+def usual(results: Results) -> list[dict[str, Any]]:
+    """What a sweep that asks for no panels shows: slowdowns, goodput, buffers and losses of its first class."""
+    swept = {key for run in results.runs for key in run.params} - {"variant", SEED}
+    networks = [run for run in results.runs if "results" not in run.summary]
+    if not swept or not networks or len({point_of(run) for run in results.runs}) == 1:
+        return []
+    first = networks[0].summary["throughput"][0]["class"]
+    goodput = f"throughput[class={first}].goodput_bps"
+    lost = any(run.summary["loss"]["dropped"] for run in networks)
+    return [
+        {"label": "average slowdown", "value": {"slowdown": "mean", "class": first}},
+        {"label": "p99 slowdown", "value": {"slowdown": "p99", "class": first}},
+        {
+            "label": "goodput (Gbps)",
+            "value": {"product": [1e-9, {"summary": goodput}]},
+        },
+        {"label": "p99 of a switch's buffer (MB)", "value": {"product": [1e-6, {"summary": "buffer.p99_bytes"}]}},
+        *([{"label": "share of data packets lost (%)", "value": {"product": [100, {"summary": "loss.share"}]}}] * lost),
+    ]
+
+
+def multiples(panel: dict[str, Any]) -> list[dict[str, Any]]:
+    """A panel for each value of what is swept beside its axis, where that would be too many lines for one."""
+    runs = panel["runs"]
+    varied = [key for key in runs[0]["point"] if len({str(run["point"].get(key)) for run in runs}) > 1]
+    axis = next((key for key in varied if all(is_place(run["point"].get(key)) for run in runs)), None)
+    rest = [key for key in varied if key != axis]
+    if axis is None or not rest:
+        return [panel]
+    parts: dict[str, list[dict[str, Any]]] = {}
+    for run in runs:
+        name = ", ".join(f"{key.rpartition('.')[2]} {run['point'].get(key)}" for key in rest)
+        point = {key: value for key, value in run["point"].items() if key not in rest}
+        parts.setdefault(name, []).append({**run, "point": point})
+    return [{**panel, "label": f"{panel['label']}, {name}", "runs": some} for name, some in parts.items()]
+
+
+def is_place(value: Any) -> bool:
+    """Whether a swept value has a place on an axis."""
+    return isinstance(value, int | float) or quantity(value) is not None
 
 
 def spread(point: dict[str, Any]) -> list[dict[str, Any]]:

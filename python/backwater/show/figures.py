@@ -1,12 +1,13 @@
-"""PNG figures in the papers' form: one file a row of panels."""
+"""Figures in the papers' form: one file a row of panels, as PNG, SVG or PDF."""
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import re
 import unicodedata
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -39,35 +40,57 @@ CONTROLS = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 NAMES = {"mean": "average", "p50": "median", "p95": "95th percentile", "p99": "99th percentile"}
 
 
-def write(data: dict[str, Any], place: Path) -> list[Path]:
+STAMPS = {"png": {"Software": None}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
+"""What would make files of the same figure differ."""
+
+
+def write(data: dict[str, Any], place: Path, formats: Sequence[str] = ("png",)) -> list[Path]:
     """Draws what there is to draw.
 
     # Errors
     `InputError` and `Undrawn` naming the figures that failed, when the others are drawn.
     """
     place.mkdir(exist_ok=True)
-    runs, wanted = printable(data["runs"]), printable(data["panels"])
-    points = by_point(runs)
     drawn: list[Path] = []
     failures = Failures()
-
-    def save(make: Callable[[], Figure], name: str) -> None:
-        path = fresh(place, name, drawn)
-        with failures.of(Path(place.name) / path.name), warnings.catch_warnings(), rc_context():
-            warnings.simplefilter("ignore")  # Of signs that the font lacks: it draws boxes.
-            matplotlib.rcdefaults()
+    for name, make in drawings(data):
+        stem = fresh(name, {path.stem.lower() for path in drawn})
+        with failures.of(Path(place.name) / f"{stem}.{formats[0]}"), plain():
             figure = make()
-            FigureCanvasAgg(figure)
-            figure.savefig(path, dpi=DPI, metadata={"Software": None})
-            drawn.append(path)
+            for form in formats:
+                save(figure, place / f"{stem}.{form}")
+                drawn.append(place / f"{stem}.{form}")
+    failures.tell()
+    return drawn
 
+
+@contextlib.contextmanager
+def plain() -> Iterator[None]:
+    """Figures look alike, whatever Matplotlib is set to."""
+    with warnings.catch_warnings(), rc_context():
+        warnings.simplefilter("ignore")  # Of signs that the font lacks: it draws boxes.
+        matplotlib.rcdefaults()
+        yield
+
+
+def save(figure: Figure, path: Path) -> None:
+    """In the format of its name; the same figure gives the same bytes."""
+    FigureCanvasAgg(figure)
+    with rc_context({"svg.hashsalt": path.name}):  # Without one, names in an SVG file are drawn at random.
+        figure.savefig(path, dpi=DPI, metadata=STAMPS[path.suffix[1:]])
+
+
+def drawings(data: dict[str, Any]) -> Iterator[tuple[str, Callable[[], Figure]]]:
+    """Each figure that there is something for: its name, and what draws it."""
+    runs, wanted = printable(data["runs"]), printable(data["panels"])
+    points = by_point(runs)
     if wanted:
-        save(lambda: panels(wanted), "panels")
+        yield "panels", partial(panels, wanted)
     for name in dict.fromkeys(name for run in runs for name in run["slowdown"]):
         if len(points) == 1:
-            save(partial(slowdown, runs, name), f"slowdown-{name}")
+            yield f"slowdown-{name}", partial(slowdown, runs, name)
         else:
-            save(partial(along_sweep, runs, name), f"sweep-{name}")
+            yield f"sweep-{name}", partial(along_sweep, runs, name)
     for key, scale, label in (
         ("buffer", 1e-6, "buffer occupancy of a switch (MB)"),
         ("active_flows", 1, "active flows at a port"),
@@ -75,16 +98,15 @@ def write(data: dict[str, Any], place: Path) -> list[Path]:
         ("queueing_delay", 1e-3, "queueing delay (us)"),
     ):
         if any((run[key] or {}).get("value") for run in runs):
-            save(partial(distribution, points, key, scale, label), key.replace("_", "-"))
+            yield key.replace("_", "-"), partial(distribution, points, key, scale, label)
     if any(run["isolated"] for run in runs):
-        save(lambda: over_time(points), "isolated")
+        yield "isolated", partial(over_time, points)
     if any(run["queues"] for run in runs):
-        save(lambda: queues(points, over_time=True), "queues")
-        save(lambda: queues(points, over_time=False), "queues-cdf")
-    if len(points) == 1 and any(run["summary"].get("pause", {}).get("pfc_pauses") for run in runs):
-        save(lambda: pause_time(runs), "pause-time")
-    failures.tell()
-    return drawn
+        yield "queues", partial(queues, points, over_time=True)
+        yield "queues-cdf", partial(queues, points, over_time=False)
+    pauses = [run["summary"].get("pause", {}) for run in runs]
+    if len(points) == 1 and any(one.get("pfc_pauses") or one.get("bfc_pauses") for one in pauses):
+        yield "pause-time", partial(pause_time, runs)
 
 
 def printable(value: Any) -> Any:
@@ -100,12 +122,11 @@ def printable(value: Any) -> Any:
     return value
 
 
-def fresh(place: Path, name: str, drawn: list[Path]) -> Path:
-    """A file that every file system can hold, and that no figure is in yet."""
+def fresh(name: str, taken: set[str]) -> str:
+    """A name of a file that every file system can hold, and that no figure is in yet."""
     stem = re.sub(r"[^A-Za-z0-9._+=-]+", "-", name)[:100].strip("-.") or "figure"
-    taken = {path.stem.lower() for path in drawn}
     numbered = itertools.chain([stem], (f"{stem}-{n}" for n in itertools.count(2)))
-    return place / f"{next(one for one in numbered if one.lower() not in taken)}.png"
+    return next(one for one in numbered if one.lower() not in taken)
 
 
 def by_point(runs: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
@@ -121,11 +142,12 @@ def slowdown(runs: list[dict[str, Any]], flow_class: str) -> Figure:
     """Average, p95 and p99 against flow size."""
     figure = Figure(figsize=(13, 3.9), layout="constrained")
     for axes, statistic in zip(figure.subplots(1, 3), ("mean", "p95", "p99"), strict=True):
-        for i, run in enumerate(runs):
+        for run in runs:
             rows = [row for row in run["slowdown"].get(flow_class, []) if row[statistic] is not None]
-            line(axes, i, [row["at"] for row in rows], [row[statistic] for row in rows], run["name"], marker=True)
+            at, values = [row["at"] for row in rows], [row[statistic] for row in rows]
+            line(axes, run["slot"], at, values, run["name"], marker=True)
             for row in rows:
-                interval(axes, row["at"], with_bounds(row, statistic), COLOURS[i % len(COLOURS)])
+                interval(axes, row["at"], with_bounds(row, statistic), colour(run["slot"]))
         axes.set_xscale("log")
         logarithmic(axes)
         axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: size(x)))
@@ -165,8 +187,9 @@ def draw_along(axes: Axes, key: str, values: list[tuple[dict[str, Any], float | 
         known = lines.setdefault(line_name(run, key), [])
         if y is not None:
             known.append((at[run["point"][key]], y))
-    for i, (name, known) in enumerate(lines.items()):
-        line(axes, i, [x for x, _ in sorted(known)], [y for _, y in sorted(known)], name, marker=True)
+    slots = line_slots([run for run, _ in values], key)
+    for name, known in lines.items():
+        line(axes, slots[name], [x for x, _ in sorted(known)], [y for _, y in sorted(known)], name, marker=True)
     if places is None:
         axes.set_xticks(range(len(steps)), [str(step) for step in steps])
     elif min(places) > 0 and max(places) / min(places) >= 16:
@@ -179,9 +202,9 @@ def draw_intervals(axes: Axes, key: str, runs: list[dict[str, Any]]) -> None:
     """The interval of each point of lines along a swept key."""
     steps = list(dict.fromkeys(run["point"][key] for run in runs))
     at = dict(zip(steps, places_of(steps) or range(len(steps)), strict=True))
-    names = list(dict.fromkeys(line_name(run, key) for run in runs))
+    slots = line_slots(runs, key)
     for run in runs:
-        interval(axes, at[run["point"][key]], run, COLOURS[names.index(line_name(run, key)) % len(COLOURS)])
+        interval(axes, at[run["point"][key]], run, colour(slots[line_name(run, key)]))
 
 
 def with_bounds(row: dict[str, Any], statistic: str) -> dict[str, Any]:
@@ -199,6 +222,14 @@ def interval(axes: Axes, x: float, run: dict[str, Any], colour: str) -> None:
         )
 
 
+def line_slots(runs: list[dict[str, Any]], key: str) -> dict[str, int]:
+    """The colour of each line along `key`: its variant's, if each variant has one line."""
+    names = {line_name(run, key): run for run in runs}
+    if len(names) == len({run["variant"] for run in runs}):
+        return {name: run["slot"] for name, run in names.items()}
+    return {name: i for i, name in enumerate(names)}
+
+
 def line_name(run: dict[str, Any], key: str) -> str:
     """A run's variant, and its place in the sweep aside from `key`."""
     rest = [f"{name.rpartition('.')[2]} {value}" for name, value in run["point"].items() if name != key]
@@ -209,18 +240,17 @@ def draw_published(axes: Axes, key: str, panel: dict[str, Any]) -> bool:
     """Hollow markers at published points, each like the line or bar it belongs to; returns whether there were any."""
     runs, drawn = panel["runs"], False
     steps = list(dict.fromkeys(run["point"].get(key) for run in runs))
-    lines = list(dict.fromkeys(line_name(run, key) for run in runs))
-    variants = list(dict.fromkeys(run["variant"] for run in runs))
+    slots = line_slots(runs, key)
     for point in panel.get("published", []):
         mine = [run for run in runs if run["variant"] == point["variant"] and belongs(point, run)]
         if not mine:
             continue
         if key and places_of(steps) is not None:
-            i, x = lines.index(line_name(mine[0], key)), on_axis(point["at"], steps)
+            i, x = slots[line_name(mine[0], key)], on_axis(point["at"], steps)
             hollow: dict[str, Any] = {"fillstyle": "none"}
         else:
             at = (run for run in mine if point["at"] is None or point["at"] in run["point"].values())
-            i, x = variants.index(point["variant"]), next((float(runs.index(run)) for run in at), None)
+            i, x = mine[0]["slot"], next((float(runs.index(run)) for run in at), None)
             hollow = {"markerfacecolor": "white", "markeredgecolor": "black"}  # its bar may lie behind it
         if x is not None:
             line(axes, i, [x], [point["value"]], "", marker=True, linestyle="none", markersize=7.5, **hollow)
@@ -268,7 +298,6 @@ def panels(wanted: list[dict[str, Any]]) -> Figure:
     rows = -(-len(wanted) // columns)
     figure = Figure(figsize=(4.4 * columns, 3.9 * rows), layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False).flatten()
-    order = list(dict.fromkeys(run["variant"] for panel in wanted for run in panel["runs"]))
     count, beside = 0, False
     for axes, panel in zip(grid, wanted, strict=False):
         runs = panel["runs"]
@@ -280,7 +309,7 @@ def panels(wanted: list[dict[str, Any]]) -> Figure:
             draw_marks(axes, panel.get("marks", {}), [run["point"][key] for run in runs])
         else:
             names = [", ".join([run["variant"], *map(str, run["point"].values())]) for run in runs]
-            colours = [COLOURS[order.index(run["variant"]) % len(COLOURS)] for run in runs]
+            colours = [colour(run["slot"]) for run in runs]
             axes.bar(range(len(runs)), [run["value"] or 0.0 for run in runs], 0.7, color=colours)
             for i, run in enumerate(runs):
                 interval(axes, i, run, "#2b3440")
@@ -324,9 +353,10 @@ def distribution(points: dict[str, list[dict[str, Any]]], key: str, scale: float
     """A CDF at each point of the sweep."""
     figure, grid = one_each(points)
     for axes, (name, runs) in zip(grid, points.items(), strict=False):
-        for i, run in enumerate(runs):
+        for run in runs:
             drawn = run[key] or {"value": [], "share": []}
-            line(axes, i, [v * scale for v in drawn["value"]], drawn["share"], run["variant"], drawstyle="steps-post")
+            x, y = [v * scale for v in drawn["value"]], drawn["share"]
+            line(axes, run["slot"], x, y, run["variant"], drawstyle="steps-post")
         axes.set_ylim(0, 1.01)
         most = max((run[key]["value"][-1] for run in runs if (run[key] or {}).get("value")), default=0)
         if key == "active_flows" and most > LOG_FLOWS:
@@ -356,9 +386,9 @@ def over_time(points: dict[str, list[dict[str, Any]]]) -> Figure:
     """Flows isolated over time at each point of the sweep."""
     figure, grid = one_each(points)
     for axes, (name, runs) in zip(grid, points.items(), strict=False):
-        for i, run in enumerate(runs):
+        for run in runs:
             if drawn := run["isolated"]:
-                line(axes, i, [t * 1e3 for t in drawn["time"]], drawn["flows"], run["variant"])
+                line(axes, run["slot"], [t * 1e3 for t in drawn["time"]], drawn["flows"], run["variant"])
         axes.set_ylim(bottom=0)
         axes.set_title(name, fontsize="medium")
         finish(axes, "time (ms)", "isolated flows, all switches")
@@ -392,29 +422,32 @@ def queues(points: dict[str, list[dict[str, Any]]], *, over_time: bool) -> Figur
 
 
 def pause_time(runs: list[dict[str, Any]]) -> Figure:
-    """Share of time that ports were held by PFC, by kind of link."""
-    figure = Figure(figsize=(5.2, 3.9), layout="constrained")
-    axes = figure.subplots()
+    """Share of time that ports were held by PFC, and single queues by BFC, by kind of link, on one scale."""
+    shown = [
+        ("pfc_paused_mean", "time that PFC held a port (%)"),
+        ("bfc_paused_share", "time that BFC held a queue (%)"),
+    ]
+    shown = [(key, label) for key, label in shown if any(row[key] for run in runs for row in run["ports"])]
+    figure = Figure(figsize=(5.2 * len(shown), 3.9), layout="constrained")
     kinds = list(dict.fromkeys(row["ports"] for run in runs for row in run["ports"]))
     width = 0.8 / max(1, len(runs))
-    for i, run in enumerate(runs):
-        share = {row["ports"]: 100 * row["pfc_paused_mean"] for row in run["ports"]}
-        at = [k + (i - (len(runs) - 1) / 2) * width for k in range(len(kinds))]
-        axes.bar(at, [share.get(name, 0) for name in kinds], width, label=run["name"], color=COLOURS[i % len(COLOURS)])
-    axes.set_xticks(range(len(kinds)), kinds)
-    finish(axes, "", "time paused by PFC (%)")
+    for axes, (key, label) in zip(figure.subplots(1, len(shown), sharey=True, squeeze=False)[0], shown, strict=True):
+        for i, run in enumerate(runs):
+            share = {row["ports"]: 100 * row[key] for row in run["ports"]}
+            at = [k + (i - (len(runs) - 1) / 2) * width for k in range(len(kinds))]
+            heights = [share.get(name, 0) for name in kinds]
+            axes.bar(at, heights, width, label=run["name"], color=colour(run["slot"]))
+        axes.set_xticks(range(len(kinds)), kinds)
+        axes.tick_params(labelleft=True)
+        finish(axes, "", label)
     legend(figure, len(runs))
     return figure
 
 
 def save_comparison(done: Comparison, place: Path) -> None:
     """Writes the picture of two sets of completion times; its format is that of the name."""
-    figure = comparison(done)
-    FigureCanvasAgg(figure)
-    stamp = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(place.suffix, {"Software": None})
     with disk.scratch(place) as scratch:
-        with rc_context({"svg.hashsalt": place.name}):  # Without one, names in an SVG file are drawn at random.
-            figure.savefig(scratch / place.name, dpi=DPI, metadata=stamp)
+        save(comparison(done), scratch / place.name)
         (scratch / place.name).replace(place)
 
 
@@ -465,7 +498,7 @@ def line(
         x,
         y,
         label=label,
-        color=COLOURS[i % len(COLOURS)],
+        color=colour(i),
         marker=MARKERS[i % len(MARKERS)] if marker else None,
         **{
             "linestyle": ("-", "--", ":", "-.")[i // len(COLOURS) % 4],
@@ -474,6 +507,10 @@ def line(
             **style,
         },
     )
+
+
+def colour(slot: int) -> str:
+    return COLOURS[slot % len(COLOURS)]
 
 
 def logarithmic(axes: Axes) -> None:

@@ -5,22 +5,28 @@ from __future__ import annotations
 import html
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from backwater import disk
 from backwater.judge import claims, panels
-from backwater.results import CLAIMS, Results, Run
-from backwater.show import compare, endings, flows, network, seeds, series
+from backwater.results import CLAIMS, SUMMARY, Results, Run
+from backwater.show import colours, compare, endings, flows, network, seeds, series
 from backwater.show.failures import Failures
 from backwater.staging import Staging
+from backwater.tables import write_table
 
 STATIC = Path(__file__).parent / "static"
 PAGE = "report.html"
+FORMATS = ("png", "svg", "pdf")
+"""Of figures."""
 
 
-def write(opened: list[Results], place: Path) -> Path:
-    """Judges, and writes claims, figures and the page into `place`; returns the page. One that fails leaves the others.
+def write(opened: list[Results], place: Path, formats: Sequence[str] = ("png",)) -> Path:
+    """Judges, and writes claims, summaries, figures and the page into `place`; returns the page.
+
+    One that fails leaves the others. Figures are in each of these formats.
 
     # Errors
     `InputError` and `Undrawn`, when everything else is written.
@@ -32,16 +38,21 @@ def write(opened: list[Results], place: Path) -> Path:
     try:
         for one in opened:
             judge(one, failures)
-            if one.claims and one.path.samefile(place):
+            if not one.path.samefile(place):
+                continue
+            if one.claims:
                 with failures.of(place / CLAIMS):
                     put(json.dumps(one.claims, indent=2) + "\n", making.path / CLAIMS, place)
+            with failures.of(place / SUMMARY):
+                write_table(one.table("summary"), making.path / SUMMARY)
+                (making.path / SUMMARY).replace(place / SUMMARY)
         with failures.of(place / PAGE):
             shown: list[dict[str, Any]] = []
             with failures.of(opened[0].path / "manifest.json"):
                 shown = panels.read(opened[0]) if len(opened) == 1 else []
             data = page_data(opened, shown)
             with failures.of(place / "figures"):
-                draw(data, making.path / "figures", place / "figures")
+                draw(data, making.path / "figures", place / "figures", formats)
             put(render(data), making.path / PAGE, place)
     finally:
         making.discard()
@@ -61,12 +72,12 @@ def put(text: str, made: Path, place: Path) -> None:
     made.replace(place / made.name)
 
 
-def draw(data: dict[str, Any], made: Path, place: Path) -> None:
+def draw(data: dict[str, Any], made: Path, place: Path, formats: Sequence[str]) -> None:
     """Draws the figures; one that fails leaves the others, a full disk what was there."""
     from backwater.show import figures  # Matplotlib takes a third of a second to import: only where it draws.
 
     try:
-        figures.write(data, made)
+        figures.write(data, made, formats)
     finally:
         if not isinstance(sys.exception(), OSError) and made.is_dir():
             disk.put_directory(made, place)
@@ -77,14 +88,22 @@ def page_data(opened: list[Results], shown: list[dict[str, Any]] | None = None) 
     first = opened[0]
     several = len(opened) > 1
     count = sum(len(one.runs) for one in opened)
+    runs = seeds.together([run_data(name, run, speeds(opened), count) for name, run in compare.named(opened)])
+    drawn = shown if shown is not None else [] if several else panels.read(first)
+    slots = colours.slots((run["variant"], run["scheme"]) for run in runs)
+    for run in runs:
+        run["slot"] = slots[run["variant"]]
+    by_name = {run["named"]: run["slot"] for run in runs}
+    for run in (run for panel in drawn for run in panel["runs"]):
+        run["slot"] = by_name[run["variant"]]
     return {
         "name": " · ".join(dict.fromkeys(one.name for one in opened)),
         "description": "" if several else first.manifest["description"],
         "left": left(opened),
         "experiments": [experiment_data(one) for one in opened],
-        "runs": seeds.together([run_data(name, run, speeds(opened), count) for name, run in compare.named(opened)]),
+        "runs": runs,
         "figure": first.manifest.get("figure", {}),
-        "panels": shown if shown is not None else [] if several else panels.read(first),
+        "panels": drawn,
         "claims": [row for one in opened for row in one.claims],
     }
 
@@ -112,10 +131,11 @@ def run_data(name: str, run: Run, speed: dict[Path, float | None], runs: int) ->
     return {
         "name": name,
         "variant": run.params.get("variant", name) if run.params.keys() - {"variant"} else name,
+        "named": run.params.get("variant", name),
         "scheme": run.scheme,
         "mark": endings.mark(run),
         "digest": run.digest,
-        "point": {key: value for key, value in run.params.items() if key != "variant"},
+        "point": panels.aside(run.params.get("variant", name), run.params),
         "packet_hops_per_s": speed.get(run.path),
         "summary": {key: value for key, value in summary.items() if key != "slowdown"},
         "slowdown_all": {row["class"]: row for row in summary.get("slowdown", []) if row["bin"] == "all"},

@@ -163,8 +163,12 @@ def counted_cdf(values: npt.NDArray[Any], counts: npt.NDArray[Any]) -> dict[str,
 
 
 def ports(run: Run) -> list[dict[str, Any]]:
-    """Egress ports by kind of node and neighbour (`leaf to spine`): their use, and how long their peer held them."""
+    """Egress ports by kind of node and neighbour (`leaf to spine`): their use, and how long their peer held them.
+
+    BFC holds single queues: their mean number, and which share that is of those that a port has.
+    """
     table = run.table("ports").to_pydict()
+    queues = run.scenario.get("switch", {}).get("queues") or 1
     span_ps = run.summary["sim_time_ps"]
     groups: dict[str, list[int]] = {}
     for i, (node, peer) in enumerate(zip(table["node"], table["peer"], strict=True)):
@@ -173,6 +177,7 @@ def ports(run: Run) -> list[dict[str, Any]]:
     for name, members in groups.items():
         use = [table["utilisation"][i] for i in members]
         held = [table["pfc_paused_ps"][i] / span_ps if span_ps else 0.0 for i in members]
+        single = float(np.mean([table["bfc_paused_queue_ps"][i] / span_ps if span_ps else 0.0 for i in members]))
         rows.append(
             {
                 "ports": name,
@@ -182,9 +187,8 @@ def ports(run: Run) -> list[dict[str, Any]]:
                 "pfc_paused_mean": float(np.mean(held)),
                 "pfc_paused_max": float(np.max(held)),
                 "pfc_pauses": sum(table["pfc_pauses"][i] for i in members),
-                "bfc_paused_queues_mean": float(
-                    np.mean([table["bfc_paused_queue_ps"][i] / span_ps if span_ps else 0.0 for i in members])
-                ),
+                "bfc_paused_queues_mean": single,
+                "bfc_paused_share": single / queues,
                 "bfc_pauses": sum(table["bfc_pauses"][i] for i in members),
                 "bfc_resumes": sum(table["bfc_resumes"][i] for i in members),
                 "bfc_bitmaps": sum(table["bfc_bitmaps"][i] for i in members),

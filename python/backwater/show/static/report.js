@@ -61,7 +61,7 @@
       el("table", { class: "data", "aria-label": caption },
         el("thead", {}, el("tr", {}, ...headings.map((h) => el("th", { scope: "col", class: h.text ? "text" : undefined }, h.name)))),
         el("tbody", {}, ...rows.map((row) => el("tr", {}, ...row.map((cell, j) => {
-          const attributes = { title: cell?.title, class: [headings[j].text ? "text" : "", cell?.class ?? ""].join(" ").trim() || undefined };
+          const attributes = { title: cell?.title, class: [headings[j].text ? "text" : "", cell?.class ?? ""].join(" ").trim() || undefined, "data-name": headings[j].name };
           const inner = cell?.show ?? cell;
           const content = Array.isArray(inner) ? inner : [inner];
           return j === 0 ? el("th", { scope: "row", ...attributes }, ...content) : el("td", attributes, ...content);
@@ -240,9 +240,15 @@
     return holder;
   };
 
-  // A variant keeps its colour at every point of a sweep.
-  const variants = unique(data.runs.map((run) => run.variant));
-  const lineOf = (run) => variants.indexOf(run.variant);
+  // A variant keeps its colour at every point of a sweep, and has that of its scheme.
+  const slots = new Map(data.runs.map((run) => [run.variant, run.slot]));
+  const lineOf = (run) => slots.get(run.variant);
+  // Of lines along a swept key: each has its variant's, unless a variant has several.
+  const slotsOf = (runs, lineName) => {
+    const names = new Map(runs.map((run) => [lineName(run), run.slot]));
+    const alone = names.size === unique(runs.map((run) => run.variant)).length;
+    return alone ? names : new Map([...names.keys()].map((name, i) => [name, i]));
+  };
   // The seed comes last: what is drawn along a swept key is drawn along another where there is one.
   const swept = unique(data.runs.flatMap((run) => Object.keys(run.point))).sort((a, b) => (a === "seed") - (b === "seed"));
   const pointName = (point) => swept.map((key) => `${shortKey(key)} ${point[key]}`).join(", ");
@@ -375,10 +381,10 @@
       ...(data.runs.some((run) => run.summary.timeouts) ? { timeouts: ["timeouts", (run) => run.summary.timeouts?.total, whole] } : {}),
     };
     const lineName = (run) => [run.variant, ...others.map((k) => `${shortKey(k)} ${run.point[k]}`)].join(", ");
-    const lineNames = unique(data.runs.map(lineName));
+    const lineSlots = slotsOf(data.runs, lineName);
     const draw = (holder) => {
       const [label, read, format] = metrics[state.metric];
-      const lines = lineNames.map((name, index) => {
+      const lines = [...lineSlots].map(([name, index]) => {
         const boundsAt = (run) => (state.metric === "slowdown" ? interval(rowOf(run)?.[`${state.statistic}_bounds`]) : null);
         const known = data.runs.filter((run) => lineName(run) === name).map((run) => [at(run), read(run), boundsAt(run)])
           .filter(([, value]) => value !== null && value !== undefined && (state.scale === "linear" || value > 0)).sort((a, b) => a[0] - b[0]);
@@ -511,27 +517,26 @@
     const keys = swept.filter((k) => k !== "seed");
     const key = keys.find((k) => unique(data.runs.map((run) => run.point[k])).length > 1);
     const axis = key === undefined ? null : axisAlong(key);
-    const others = keys.filter((k) => k !== key);
+    const others = keys.filter((k) => k !== key && data.panels.some((panel) => panel.runs.some((run) => k in run.point)));
     const lineName = (run) => [run.variant, ...others.map((k) => `${shortKey(k)} ${run.point[k]}`)].join(", ");
     const boundsOf = (run) => interval([run.low, run.high]);
     const one = (panel, i) => {
       const known = panel.runs.filter((run) => run.value !== null);
-      // A lone run goes by its directory elsewhere on the page, where a variant's name may not do.
-      const among = panel.runs.every((run) => variants.includes(run.variant)) ? variants : unique(panel.runs.map((run) => run.variant));
       const published = panel.published ?? [];
       const belongs = (point, run) => run.variant === point.variant && Object.entries(point.where).every(([k, v]) => run.point[k] === v);
       if (!axis) return section(panel.label, "", bars(known.flatMap((run) => {
-        const bar = { index: among.indexOf(run.variant), value: run.value, bounds: boundsOf(run), name: [run.variant, ...Object.values(run.point)].join(", ") };
+        const bar = { index: run.slot, value: run.value, bounds: boundsOf(run), name: [run.variant, ...Object.values(run.point)].join(", ") };
         const beside = published.filter((point) => belongs(point, run) && (point.at === null || Object.values(run.point).includes(point.at)));
         return [bar, ...beside.map((point) => ({ ...bar, value: point.value, bounds: null, name: `${bar.name}, published`, hollow: true }))];
       }), (v) => brief(v)));
-      const names = unique(known.map(lineName));
+      const lineSlots = slotsOf(panel.runs, lineName), names = unique(known.map(lineName));
       // Of several lines of a variant the first carries its points.
       const lineOfPoint = (point) => names.findIndex((name) => known.some((run) => lineName(run) === name && belongs(point, run)));
       const placed = published.filter((point) => axis.place(point.at) !== null).sort((a, b) => axis.place(a.at) - axis.place(b.at));
-      const draw = (holder) => lineChart(`panel${i}`, holder, names.flatMap((name, index) => {
+      const draw = (holder) => lineChart(`panel${i}`, holder, names.flatMap((name, n) => {
+        const index = lineSlots.get(name);
         const at = known.filter((run) => lineName(run) === name).sort((a, b) => axis.at(a) - axis.at(b));
-        const beside = placed.filter((point) => lineOfPoint(point) === index);
+        const beside = placed.filter((point) => lineOfPoint(point) === n);
         return [{ name, index, x: at.map(axis.at), y: at.map((run) => run.value), bounds: at.map(boundsOf) },
           { name: `${name}, published`, index, x: beside.map((point) => axis.place(point.at)), y: beside.map((point) => point.value), published: true }];
       }), { label: axis.label, format: brief, log: axis.wide },
@@ -559,9 +564,15 @@
     const rows = runs.flatMap((run) => run.ports.map((row) => [
       { show: [swatch(lineOf(run)), nameOf(run)] }, row.ports, percent(row.pfc_paused_mean), percent(row.pfc_paused_max), whole(row.pfc_pauses),
       brief(row.bfc_paused_queues_mean), whole(row.bfc_pauses), whole(row.bfc_resumes), whole(row.bfc_bitmaps)]));
+    // PFC holds ports and BFC single queues; both stand on one scale.
+    const single = (run) => sum(run.ports.map((row) => row.number * row.bfc_paused_share)) / sum(run.ports.map((row) => row.number));
+    const shares = [["of the time that PFC held a port", (run) => run.summary.pause.pfc_paused_fraction], ["of the time that BFC held a queue", single]]
+      .filter(([, read], i) => i === 0 || runs.some((run) => read(run) > 0));
+    const most = Math.max(0, ...shares.flatMap(([, read]) => runs.map(read)));
     return section("Pause time",
-      "Share of the time that an egress port was held by its peer's PFC, averaged over all ports. BFC holds single queues instead: the table has how many a port had held on average.",
-      el("div", { id: "pauses" }, bars(runs.map((run) => ({ name: nameOf(run), index: lineOf(run), value: run.summary.pause.pfc_paused_fraction })), percent)),
+      "Share of the time that an egress port, or a single queue of one, was held by its peer, averaged over all ports.",
+      el("div", { id: "pauses", class: "pair" }, ...shares.map(([name, read]) => el("div", {}, el("p", { class: "note" }, name),
+        bars(runs.map((run) => ({ name: nameOf(run), index: lineOf(run), value: read(run) })), percent, most)))),
       el("details", {}, el("summary", {}, "By kind of port"), table(
         [{ name: "run", text: true }, { name: "ports", text: true }, { name: "PFC, mean" }, { name: "PFC, worst" }, { name: "PFC pauses" },
           { name: "BFC queues held" }, { name: "BFC pauses" }, { name: "BFC resumes" }, { name: "BFC bitmaps" }], rows, "Pauses by kind of port")));

@@ -1,0 +1,112 @@
+"""`--until undecided=N`: more seeds, until the intervals are narrow enough to say."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from backwater import signals
+from backwater._core import InputError
+from backwater.api import Results
+from backwater.cli.exits import FAILED
+from backwater.cli.experiment import Chosen
+from backwater.terminal import say
+
+FEWEST = 5
+"""Seeds after the first round, of an experiment that has one."""
+MOST = 640
+TIMES = ("s", "min", "h")
+
+Until = Annotated[
+    str | None,
+    typer.Option(metavar="undecided=N", help="Add seeds until at most N claims are undecided or --budget is spent."),
+]
+Budget = Annotated[
+    str | None, typer.Option(metavar="TIME", help="For --until: no round that would end after this. [default: 1 h]")
+]
+
+
+@dataclass(frozen=True)
+class Goal:
+    """As many claims may stay undecided, and as long may it take."""
+
+    wanted: int
+    budget_s: float
+
+    def settle(
+        self,
+        chosen: list[Chosen],
+        again: Callable[[Chosen, int], Chosen],
+        run: Callable[[list[Chosen], bool], int],
+    ) -> int:
+        """Runs experiments, and those with too much undecided again with twice the seeds, and so on; says how to exit.
+
+        `again` is one of them with so many seeds. `run` says how to exit after a round; its second argument is whether
+        it replaces what is there.
+        """
+        began = time.monotonic()
+        codes = [run(chosen, False)]
+        left = chosen
+        while not signals.heard:
+            took_s = time.monotonic() - began
+            counts = {one.place: more for one in left if (more := self.next(Results(one.place)))}
+            if not counts:
+                break
+            if 2 * took_s > self.budget_s:  # As many seeds as there are take as long again.
+                say("Another round would go beyond --budget")
+                break
+            left = [again(one, counts[one.place]) for one in left if one.place in counts]
+            codes.append(run(left, True))
+        failed = any(is_failed(Results(one.place)) for one in chosen)
+        return max([FAILED if failed else 0, *(code for code in codes if code > FAILED)])
+
+    def next(self, done: Results) -> int | None:
+        """How many seeds the next round has; None where nothing is left to settle, or nothing can be."""
+        left = [row["claim"] for row in done.judged if row["verdict"] == "undecided"]
+        if len(left) <= self.wanted or done.interrupted:
+            return None
+        seeds = done.manifest.get("seeds") or {}
+        count = seeds.get("count", 1)
+        more = max(FEWEST, 2 * count)
+        told = f"{done.name}: undecided with {plural(count, 'seed')}: {', '.join(left)}"
+        if seeds.get("fixed") or more > MOST:
+            say(f"{told}; " + ("its seeds are part of the set-up" if seeds.get("fixed") else "and that is enough"))
+            return None
+        say(f"{told}; next with {more}")
+        return more
+
+
+def is_failed(done: Results) -> bool:
+    return not done.complete or any(row["verdict"] == "fail" for row in done.judged)
+
+
+def plural(n: int, what: str) -> str:
+    return f"{n} {what}" if n == 1 else f"{n} {what}s"
+
+
+def goal(until: str | None, budget: str | None) -> Goal | None:
+    """What the two options ask for; None without.
+
+    # Errors
+    `InputError` where they do not say.
+    """
+    if until is None:
+        if budget is not None:
+            raise InputError(f"--budget {budget}: expected --until with it")
+        return None
+    if not (match := re.fullmatch(r"undecided=([0-9]{1,6})", until.replace(" ", ""))):
+        raise InputError(f"--until {until}: expected undecided=N, such as undecided=0")
+    return Goal(int(match[1]), seconds(budget))
+
+
+def seconds(budget: str | None) -> float:
+    if budget is None:
+        return 3600.0
+    if match := re.fullmatch(r"([0-9]{1,6}(?:\.[0-9]{1,3})?) *(s|min|h)", budget):
+        return float(match[1]) * {"s": 1, "min": 60, "h": 3600}[match[2]]
+    raise InputError(f"--budget {budget}: expected a number and one of {', '.join(TIMES)}")

@@ -1,0 +1,212 @@
+"""Every run of an experiment as one row: what was varied, its seed, and every number of its summary.
+
+`summary.parquet` in the experiment's directory, `Results.table("summary")`, and the view `summary` of `Results.sql`.
+What a run says of each class, size bin or hop has a column for each: `slowdown.background.all.p99`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from backwater.tables import Column
+
+TABLE = "summary"
+
+
+class Run(Protocol):
+    """What a row is made of."""
+
+    @property
+    def label(self) -> str: ...
+    @property
+    def scheme(self) -> str: ...
+    @property
+    def params(self) -> dict[str, Any]: ...
+    @property
+    def scenario(self) -> dict[str, Any]: ...
+    @property
+    def summary(self) -> dict[str, Any]: ...
+
+
+NAMED_BY = {
+    "slowdown": ("class", "bin"),
+    "load": ("class",),
+    "throughput": ("class",),
+    "collectives": ("class",),
+    "scheduled_delay": ("hop",),
+}
+"""What tells the rows of a list from one another, and stands in the name of their columns."""
+LISTED = ("ending.held", "ending.cycle", "facts")
+"""Not numbers of a run but lists of some length: they stay in `summary.json`."""
+ARROW = {"string": pa.string(), "bool": pa.bool_(), "i64": pa.int64(), "f64": pa.float64()}
+NAMES = {name: str(kind) for name, kind in ARROW.items()}
+
+
+def column(name: str, kind: str, unit: str | None, description: str) -> Column:
+    return {"name": name, "type": kind, "unit": unit, "description": description}
+
+
+HEAD = (
+    column("label", "string", None, "what the run is called"),
+    column("variant", "string", None, "the variant, or the scheme where there are none"),
+    column("scheme", "string", None, "the scheme"),
+    column("seed", "i64", None, "the seed"),
+)
+"""Comes first, and after it each axis of the sweep by its name."""
+
+COLUMNS = (
+    *HEAD,
+    column("AXIS", "any", None, "each axis of the sweep by its name: numbers, or text as it was written"),
+    column("complete", "bool", None, "it ended of itself, and all counted flows finished that were to"),
+    column("ending.why", "string", None, "finished, time, standstill or interrupted"),
+    column("ending.held_queues", "i64", None, "queues that may not send at the end"),
+    column("deadlock.ports", "i64", None, "egress ports that may come to wait for one another; 0: none can"),
+    column("deadlock.components", "i64", None, "groups of such ports"),
+    column("flows.total", "i64", None, "flows that arrived"),
+    column("flows.counted", "i64", None, "flows that arrived after the warm-up"),
+    column("flows.finished", "i64", None, "counted flows that finished"),
+    column("flows.unfinished", "i64", None, "counted flows that did not"),
+    column("flows.retransmitted_packets", "i64", "packets", "data packets sent again"),
+    column("load.CLASS.asked", "f64", None, "load asked for; null for traffic without"),
+    column("load.CLASS.realised", "f64", None, "load that was offered, of the same capacity"),
+    column("load.CLASS.sampling_error", "f64", None, "relative standard error of the load by chance"),
+    column("load.CLASS.as_asked", "bool", None, "chance explains the difference"),
+    column("load.CLASS.flows", "i64", None, "flows of the counted window"),
+    column("load.CLASS.offered_bps", "f64", "bit/s", "payload that arrived in the counted window"),
+    column("throughput.CLASS.goodput_bps", "f64", "bit/s", "payload delivered in the counted window"),
+    column("core_utilisation", "f64", None, "mean share of the links between switches in use, both directions"),
+    column("slowdown.CLASS.BIN.size_low_bytes", "i64", "B", "sizes above this"),
+    column("slowdown.CLASS.BIN.size_high_bytes", "i64", "B", "sizes up to this; null: no upper end"),
+    column("slowdown.CLASS.BIN.flows", "i64", None, "counted flows that finished"),
+    column("slowdown.CLASS.BIN.unfinished", "i64", None, "those that did not"),
+    column("slowdown.CLASS.BIN.mean", "f64", None, "mean slowdown of those that finished"),
+    column("slowdown.CLASS.BIN.p50", "f64", None, "median, by nearest rank"),
+    column("slowdown.CLASS.BIN.p95", "f64", None, "95th percentile"),
+    column("slowdown.CLASS.BIN.p99", "f64", None, "99th percentile"),
+    column("slowdown.CLASS.BIN.mean_excess_ns", "f64", "ns", "mean of completion time beyond the ideal"),
+    column("slowdown.CLASS.BIN.p99_excess_ns", "f64", "ns", "99th percentile of the same"),
+    column("buffer.mean_bytes", "f64", "B", "bytes buffered in a switch, mean over switches and samples"),
+    column("buffer.p50_bytes", "i64", "B", "median of the same"),
+    column("buffer.p95_bytes", "i64", "B", "95th percentile"),
+    column("buffer.p99_bytes", "i64", "B", "99th percentile"),
+    column("buffer.max_bytes", "i64", "B", "most"),
+    column("active_flows.mean", "f64", None, "flows with data in a port, mean over ports and samples"),
+    column("active_flows.p50", "i64", None, "median of the same"),
+    column("active_flows.p99", "i64", None, "99th percentile"),
+    column("active_flows.max", "i64", None, "most"),
+    column("active_flows.share_below_queues", "f64", None, "share of samples with fewer than there are queues"),
+    column("pause.pfc_pauses", "i64", "frames", "PFC pauses"),
+    column("pause.pfc_paused_fraction", "f64", None, "share of time that PFC held a port, mean over ports"),
+    column("pause.bfc_pauses", "i64", None, "queues paused by BFC"),
+    column("pause.bfc_resumes", "i64", None, "queues resumed by BFC"),
+    column("pause.bfc_bitmaps", "i64", "frames", "frames that carried them"),
+    column("pause.flow_pauses", "i64", None, "flows paused"),
+    column("pause.flow_resumes", "i64", None, "flows resumed"),
+    column("collisions.assignments", "i64", None, "flows given a queue"),
+    column("collisions.collisions", "i64", None, "of those, where another flow was in it"),
+    column("valleys.packets", "i64", "packets", "packets that went down and up again; null where none can"),
+    column("drops.REASON", "i64", "packets", "packets dropped for this reason"),
+    column("loss.data_packets", "i64", "packets", "data packets that hosts sent, or would have"),
+    column("loss.dropped", "i64", "packets", "data packets that switches and NICs dropped"),
+    column("loss.share", "f64", None, "of the former, the latter"),
+    column("loss.share_per_port", "f64", None, "share dropped at an egress port, mean over ports"),
+    column("timeouts.total", "i64", None, "timeouts of TCP"),
+    column("timeouts.flows", "i64", None, "flows that had one"),
+    column("timeouts.REASON", "i64", None, "timeouts: silent, tail, retransmission, held, handshake"),
+    column("credits.received", "i64", None, "credits that came to senders"),
+    column("credits.wasted", "i64", None, "of those, with nothing to send"),
+    column("credits.waste", "f64", None, "their share"),
+    column("credits.dropped", "i64", None, "credits that ports dropped"),
+    column("recirculated.headers", "i64", None, "headers that went round a switch to be booked"),
+    column("recirculated.waited", "i64", None, "of those, that had to wait"),
+    column("recirculated.waited_share", "f64", None, "their share"),
+    column("recirculated.longest_ns", "f64", "ns", "the longest wait"),
+    column("collectives.CLASS.flows", "i64", None, "flows of a collective"),
+    column("collectives.CLASS.started", "i64", None, "of those, that started"),
+    column("collectives.CLASS.received", "i64", None, "of those, that were received"),
+    column("collectives.CLASS.completion_ps", "i64", "ps", "from its start to its last byte"),
+    column("queueing_delay.mean_ns", "f64", "ns", "time that packets waited at switches, mean"),
+    column("queueing_delay.p50_ns", "f64", "ns", "median of the same"),
+    column("queueing_delay.p99_ns", "f64", "ns", "99th percentile"),
+    column("queueing_delay.packets", "i64", "packets", "packets measured"),
+    column("scheduled_delay.HOP.p50_ns", "f64", "ns", "wait of Homa's scheduled packets from layer to layer, median"),
+    column("scheduled_delay.HOP.p95_ns", "f64", "ns", "95th percentile"),
+    column("scheduled_delay.HOP.p99_ns", "f64", "ns", "99th percentile"),
+    column("scheduled_delay.HOP.packets", "i64", "packets", "packets measured"),
+    column("packet_hops", "i64", None, "packets that crossed a link"),
+    column("sim_time_ps", "i64", "ps", "simulated time at the end"),
+    column("results.NAME", "f64", None, "what was computed, where nothing is simulated"),
+    column("exact", "bool", None, "nothing was drawn; null where something is simulated"),
+)
+"""As `backwater schema summary` prints them; capitals stand for a name."""
+
+
+def pattern(name: str) -> re.Pattern[str]:
+    """What names of columns are like: capitals stand for any."""
+    parts = re.split(r"([A-Z]+)", name)
+    return re.compile("".join(".+" if part.isupper() else re.escape(part) for part in parts))
+
+
+PATTERNS = [(pattern(one["name"]), one) for one in COLUMNS[len(HEAD) + 1 :]]
+
+
+def of(runs: Sequence[Run]) -> pa.Table:
+    """One row for each run, in their order."""
+    rows = [dict(leaves(run.summary)) for run in runs]
+    found = columns(rows)
+    params = [{key: value for key, value in run.params.items() if key not in ("variant", "seed")} for run in runs]
+    axes = {key: typed([row.get(key) for row in params]) for key in dict.fromkeys(key for row in params for key in row)}
+    seeds = [run.scenario.get("seed", run.scenario.get("compute", {}).get("seed")) for run in runs]
+    head = {
+        "label": pa.array([run.label for run in runs], pa.string()),
+        "variant": pa.array([str(run.params.get("variant", run.label)) for run in runs], pa.string()),
+        "scheme": pa.array([run.scheme for run in runs], pa.string()),
+        "seed": pa.array(seeds, pa.int64()),
+    }
+    values = {name: pa.array([row.get(name) for row in rows], ARROW[one["type"]]) for name, one in found.items()}
+    notes = {name: {"unit": one["unit"] or "", "description": one["description"]} for name, one in found.items()}
+    every = {**head, **{name: array for name, array in axes.items() if name not in head}, **values}
+    schema = pa.schema([pa.field(name, array.type, metadata=notes.get(name)) for name, array in every.items()])
+    return pa.Table.from_arrays(list(every.values()), schema=schema.with_metadata({"backwater.table": TABLE}))
+
+
+def columns(rows: list[dict[str, Any]]) -> dict[str, Column]:
+    """The columns that these rows have, in the order of `COLUMNS`, and of the runs within."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    found = {name: place(name) for name in names}
+    order = sorted((at, i, name) for i, (name, at) in enumerate(found.items()) if at is not None)
+    return {name: PATTERNS[at][1] for at, _, name in order}
+
+
+def place(name: str) -> int | None:
+    """Which column this is; None for one that is in no list."""
+    return next((i for i, (pattern, _) in enumerate(PATTERNS) if pattern.fullmatch(name)), None)
+
+
+def leaves(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """Names and values of what stands in a summary, lists by what tells their rows apart."""
+    if name in LISTED:
+        return
+    if isinstance(value, list):
+        keys = NAMED_BY[name]
+        for row in value:
+            rest = {key: inner for key, inner in row.items() if key not in keys}
+            yield from leaves(rest, ".".join([name, *(str(row[key]) for key in keys)]))
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield from leaves(inner, f"{name}.{key}" if name else key)
+    elif value is not None:
+        yield name, value
+
+
+def typed(values: list[Any]) -> pa.Array:
+    """An axis: whole numbers, numbers or truths where all are, else text as it was written."""
+    known = [value for value in values if value is not None]
+    for kind, arrow in ((bool, pa.bool_()), (int, pa.int64()), ((int, float), pa.float64())):
+        if known and all(isinstance(value, kind) and (kind is bool or not isinstance(value, bool)) for value in known):
+            return pa.array(values, arrow)
+    return pa.array([value if value is None or isinstance(value, str) else str(value) for value in values], pa.string())

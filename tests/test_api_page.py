@@ -1,0 +1,45 @@
+"""The page of the Python API is what the docstrings say, and their examples run."""
+
+from __future__ import annotations
+
+import doctest
+import shutil
+from pathlib import Path
+
+import matplotlib as mpl
+import pytest
+
+import backwater
+from backwater import api, apipage
+from backwater import results as run_directories
+from backwater.show import plots
+from conftest import ROOT
+
+EXAMPLES = 5
+"""Docstrings with examples, at least."""
+
+
+def test_the_page_is_what_the_docstrings_say() -> None:
+    assert (ROOT / "docs/api.md").read_text() == apipage.page() + "\n", "`make api` writes it again"
+
+
+@pytest.mark.usefixtures("no_pictures")
+def test_examples_in_docstrings_run(
+    results: backwater.Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copy(ROOT / "experiments/bfc/fig9.toml", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    mpl.rcParams.update(mpl.rcParamsDefault)
+    names = {"Experiment": backwater.Experiment, "results": results}
+    found = [
+        test
+        for module in (backwater, api, run_directories, plots)
+        for test in doctest.DocTestFinder().find(module, extraglobs=names)
+        if test.examples
+    ]
+    assert len(found) >= EXAMPLES
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
+    for test in found:
+        runner.run(test)
+    assert runner.summarize().failed == 0
+    assert (tmp_path / "slowdown.pdf").stat().st_size > 1000

@@ -1,0 +1,106 @@
+"""Scenarios as dictionaries, changes on top, and results as notebooks and other libraries take them."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from backwater import Experiment, InputError, Results
+from conftest import SMOKE
+
+SCENARIO = {
+    "name": "mine",
+    "scheme": "bfc",
+    "topology": {"kind": "single-switch", "hosts": 4, "rate": "100 Gbps", "delay": "1 us"},
+    "workload": [
+        {"kind": "background", "sizes": {"fixed": "10 KB"}, "load": 0.5, "load_of": "receivers"},
+        {"kind": "incast", "class": "burst", "degree": 3, "aggregate": "30 KB", "period": "50 us"},
+    ],
+    "run": {"duration": "100 us"},
+}
+
+
+def test_a_scenario_is_a_file_or_a_dictionary(tmp_path) -> None:
+    written = tmp_path / "mine.toml"
+    written.write_text(
+        'name = "mine"\nscheme = "bfc"\n'
+        'topology = { kind = "single-switch", hosts = 4, rate = "100 Gbps", delay = "1 us" }\n'
+        'run = { duration = "100 us" }\n[[workload]]\nkind = "background"\nsizes = { fixed = "10 KB" }\n'
+        'load = 0.5\nload_of = "receivers"\n'
+        '[[workload]]\nkind = "incast"\nclass = "burst"\ndegree = 3\naggregate = "30 KB"\nperiod = "50 us"\n'
+    )
+    assert Experiment(SCENARIO).scenarios == Experiment(written).scenarios
+    assert Experiment(SCENARIO).name == "mine"
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"scheme": "bfg"}, 'the dictionary:2: scheme = "bfg": unknown scheme'),
+        ({"workload": [{"kind": "background", "sizes": {"fixed": "10 KB"}, "load": 2.0}]}, "workload.0.load = 2"),
+        ({"topology": None}, "topology = None: expected a text, a number, a truth, a list or a table"),
+        ({3: 4}, "3 = 3: expected a text as key"),
+        ({"extends": "none.toml"}, "none.toml"),
+    ],
+)
+def test_what_is_wrong_in_a_dictionary_is_said(changes: dict, says: str) -> None:
+    with pytest.raises(InputError) as refused:
+        Experiment({**SCENARIO, **changes})
+    assert says in str(refused.value)
+
+
+def test_changes_are_on_top_of_earlier_ones() -> None:
+    base = Experiment(SCENARIO, seed=3)
+    other = base.with_({"burst.degree": 2}, scheme="dctcp")
+    assert base.labels == ["bfc"]
+    (scenario,) = other.scenarios.values()
+    assert (scenario["scheme"], scenario["seed"], scenario["workload"][1]["degree"]) == ("dctcp", 3, 2)
+    varied = other.with_(vary={"load": (0.2, 0.4)}, seeds=2)
+    assert varied.labels == [f"dctcp.load={load}.seed={seed}" for load in (0.2, 0.4) for seed in (1, 2)]
+    smoke = Experiment(SMOKE.parent / "bfc/fig9.toml", scale="smoke")
+    assert smoke.with_(seed=2).scale == "smoke"
+    assert smoke.with_(scale="paper").scale == "paper"
+
+
+@pytest.mark.usefixtures("no_pictures")
+def test_a_dictionary_runs(tmp_path) -> None:
+    done = Experiment(SCENARIO).run(tmp_path / "out")
+    assert done.manifest["command"].startswith("backwater run mine.toml")
+    assert done.complete
+
+
+def test_results_are_taken_by_other_libraries(results: Results) -> None:
+    table = pa.table(results)
+    assert table.equals(results.table("summary"))
+    assert [row["label"] for row in table.to_pylist()] == ["BFC", "DCTCP", "Ideal-FQ"]
+    assert results.__dataframe__().num_rows() == 3
+
+
+def test_differences_of_times_may_be_negative(results: Results) -> None:
+    answer = results.sql(
+        "select min(arrival_ps - finish_rx_ps) as least, min(src_port) from flows".replace("src_port", "port")
+    )
+    assert answer["least"].to_pylist()[0] < 0
+    kinds = {str(field.type) for run in results.runs for name in run.tables for field in run.table(name).schema}
+    assert not any(kind.startswith("uint") for kind in kinds)
+
+
+def test_notebooks_show_experiments_and_results(results: Results) -> None:
+    shown = Experiment({**SCENARIO, "description": "<b>bold</b>"}, vary={"load": [0.1, 0.2]})._repr_html_()
+    assert "2 runs" in shown
+    assert "&lt;b&gt;bold" in shown
+    page = results._repr_html_()
+    assert page.count("<tr>") == 4
+    assert "Ideal-FQ" in page
+    many = Experiment(SCENARIO, seeds=40)._repr_html_()
+    assert "and 10 more" in many
+
+
+def test_figures_are_axes(results: Results) -> None:
+    average, _, p99 = results.plot.slowdown()
+    assert {line.get_label() for line in average.get_lines()} == {"BFC", "DCTCP", "Ideal-FQ"}
+    assert p99.get_yscale() == "log"
+    assert results.plot.active_flows()
+    assert "slowdown-incast" in dir(results.plot)
+    with pytest.raises(InputError, match="no figure 'panels'; there is slowdown-background"):
+        results.plot.panels()
