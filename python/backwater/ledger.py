@@ -2,7 +2,7 @@
 
 `backwater reproduce ID --ledger FILE` replaces the rows of the experiments it ran and leaves the others.
 `python -m backwater.ledger DIR` writes the page DIR.md from DIR/ledger.json. Typed by hand is only prose:
-DIR/preface.md, DIR/PAPER.md, and what an experiment's `[figure]` has as `finding` and `changed`.
+DIR/preface.md, DIR/PAPER.md, and what an experiment's `[figure]` has as `finding`.
 """
 
 from __future__ import annotations
@@ -105,8 +105,6 @@ def render(place: Path) -> str:
     for paper, names in by_paper.items():
         parts += [f"# {experiments.TITLES.get(paper, paper)}", prose(place / f"{paper}.md")]
         parts += [section(name, by_experiment[name]) for name in names]
-        if changed := [f"* {line}" for name in names for line in figure_of(name).get("changed", [])]:
-            parts += ["## What changed after a result was seen", "\n".join(changed)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 

@@ -118,7 +118,6 @@ pub(crate) fn figure() -> Json {
             } },
             "published": { "type": "array", "items": published() },
             "finding": text(),
-            "changed": texts(),
         },
         "additionalProperties": false,
     })
