@@ -152,3 +152,41 @@ def units(row: dict[str, str]) -> list[Any]:
     if scale is None or not re.fullmatch(r"[a-zA-Z]+", word):
         return [lambda x: x]
     return [lambda x, k=k: x * scale * 1000.0**k for k in range(-4, 5)] + [lambda x: x]
+
+
+CREDITED = re.compile(r"(bfc|flowsail|bcc)\b")
+UNCOMPARED = ("fact", "refers", "not-run", "equals")
+
+
+def variants_in(value: Any) -> set[str]:
+    """Every variant that an expectation names."""
+    if isinstance(value, list):
+        return set().union(*map(variants_in, value))
+    if not isinstance(value, dict):
+        return set()
+    found = set()
+    for key, inner in value.items():
+        if key in ("variant", "chains", "order"):
+            found |= {name for group in (inner if isinstance(inner, list) else [inner]) for name in flat(group)}
+        elif key != "without":
+            found |= variants_in(inner)
+    return found
+
+
+def flat(group: Any) -> list[str]:
+    return group if isinstance(group, list) else [group]
+
+
+@pytest.mark.parametrize("name", experiments.known())
+def test_a_comparison_names_what_lacks_the_mechanism(name: str) -> None:
+    """Of BFC, FlowSail or BCC with something else, in a paper's claim: or it says that it credits none of them."""
+    plan = Experiment(experiments.known()[name]).plan
+    schemes = {run["params"]["variant"]: run["scenario"].get("scheme", "") for run in plan["runs"]}
+    for expectation in plan["expect"]:
+        if expectation["claim"].startswith("own-") or expectation["kind"] in UNCOMPARED:
+            continue
+        named = variants_in(expectation) & schemes.keys()
+        credited = {variant for variant in named if CREDITED.match(schemes[variant])}
+        if credited and named - credited:
+            told = "without" in expectation or named & (plan["without"] or {}).keys()
+            assert told, f"{expectation['claim']}: [without] names none of {', '.join(sorted(credited))}"

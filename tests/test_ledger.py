@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from backwater import InputError, _core, ledger, versions
+from backwater import InputError, _core, experiments, ledger, versions
 from backwater.judge import claims
 from conftest import ROOT, Cli
 
@@ -45,11 +45,16 @@ def test_experiments_run_again_replace_their_rows_and_no_others(tmp_path: Path) 
     assert kept == [("bfc-fig9.1", "fail"), ("bfc-fig10.2", "fact"), ("fs-fig3.1", "pass"), ("bcc-fig9.1", "pass")]
 
 
-def test_a_page(tmp_path: Path) -> None:
+def test_a_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = tmp_path / "results"
     place.mkdir()
     (place / "preface.md").write_text("# Results\n\nBy hand.\n")
-    (place / "bfc.md").write_text("What came out.\n")
+    paper = tmp_path / "experiments/bfc"
+    paper.mkdir(parents=True)
+    (paper / "findings.md").write_text("What came out.\n")
+    known = experiments.known()
+    monkeypatch.setattr(experiments, "root", lambda: tmp_path / "experiments")
+    monkeypatch.setattr(experiments, "known", lambda: known)
     rows = [
         row("bfc-fig10.1", "not-run", "bfc-fig10", measured="not run: HPCC"),
         row("bfc-fig10.2", "pass", "bfc-fig10", says="a | b", note="Read it well.", amended=["It was 2."]),

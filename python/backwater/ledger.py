@@ -2,7 +2,7 @@
 
 `backwater reproduce ID --ledger FILE` replaces the rows of the experiments it ran and leaves the others.
 `python -m backwater.ledger DIR` writes the page DIR.md from DIR/ledger.json. Typed by hand is only prose:
-DIR/preface.md, DIR/PAPER.md, and what an experiment's `[figure]` has as `finding`.
+DIR/preface.md, experiments/PAPER/findings.md, and what an experiment's `[figure]` has as `finding`.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ from backwater.results import Results
 FORMAT = 1
 LEDGER = "ledger.json"
 PREFACE = "preface.md"
+FINDINGS = "findings.md"
+"""Beside the experiments of a paper: what came out of them together, and why."""
 SMOKE = "smoke-"
 OWN = "own-"
 """Claims of ours, not of a paper, begin so."""
@@ -103,7 +105,7 @@ def render(place: Path) -> str:
         by_paper.setdefault(experiments.paper_of(name), []).append(name)
     parts = [prose(place / PREFACE), counts(by_paper, by_experiment)]
     for paper, names in by_paper.items():
-        parts += [f"# {experiments.TITLES.get(paper, paper)}", prose(place / f"{paper}.md")]
+        parts += [f"# {experiments.TITLES.get(paper, paper)}", prose(experiments.root() / paper / FINDINGS)]
         parts += [section(name, by_experiment[name]) for name in names]
     return "\n\n".join(part for part in parts if part) + "\n"
 
