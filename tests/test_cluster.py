@@ -6,8 +6,9 @@ import contextlib
 import socket
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,6 +37,7 @@ class Standing:
 
     address: str
     workers: list[subprocess.Popen[bytes]]
+    begin_worker: Callable[[], subprocess.Popen[bytes]]
 
 
 @pytest.fixture
@@ -55,8 +57,11 @@ def standing(tmp_path: Path) -> Iterator[Standing]:
         begin("scheduler", "--host", "127.0.0.1", "--port", str(port), "--no-dashboard")
         where = f"tcp://127.0.0.1:{port}"
         options = ("--nthreads", "1", "--no-nanny", "--no-dashboard", "--local-directory", str(tmp_path))
-        workers = [begin("worker", where, *options) for _ in range(3)]
-        yield Standing(f"dask://127.0.0.1:{port}", workers)
+
+        def begin_worker() -> subprocess.Popen[bytes]:
+            return begin("worker", where, *options)
+
+        yield Standing(f"dask://127.0.0.1:{port}", [begin_worker() for _ in range(3)], begin_worker)
 
 
 @pytest.fixture
@@ -112,6 +117,21 @@ def test_a_worker_of_another_version_is_refused(
     monkeypatch.setattr(cluster.writer, "build", lambda: "another")
     with pytest.raises(InputError, match=r"a worker runs version .* and not .* \(another\); install the same"):
         swept.simulate(tmp_path / "there", on=standing.address)
+
+
+def test_runs_wait_for_workers(standing: Standing, swept: Experiment, tmp_path: Path, capsys) -> None:
+    wait_for_workers(standing, 3)
+    for worker in standing.workers:
+        worker.kill()
+        worker.wait()
+    time.sleep(1)
+    late = threading.Timer(1, standing.begin_worker)
+    late.start()
+    there = swept.simulate(tmp_path / "there", on=standing.address)
+    late.join()
+    assert not there.interrupted
+    assert len(there.runs) == 12
+    assert "no workers yet; runs wait for them" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -33,8 +34,6 @@ BATCH = {
 JOBS = 4
 PATIENCE_S = 60.0
 """For a scheduler that does not answer."""
-DEATHS = 3
-"""Workers that a run may lose before it is taken to be what kills them."""
 
 
 def simulate(scenario_json: str, threads: int, wanted: tuple[str, str]) -> Shipped | str:
@@ -99,8 +98,8 @@ class Remote:
         except CancelledError:
             raise KeyboardInterrupt from None
         except KilledWorker as error:
-            last = error.last_worker.address
-            raise InputError(f"{DEATHS} workers died of a run, the last {last}: too little memory?") from error
+            died, last = error.allowed_failures + 1, error.last_worker.address
+            raise InputError(f"{died} workers died of a run, the last {last}: too little memory?") from error
         if isinstance(made, str):
             raise InputError(f"a worker {made}; install the same on all machines")
         self._future.release()
@@ -139,18 +138,19 @@ def connected(where: str | None) -> Iterator[Cluster | None]:
         systems = ", ".join(BATCH)
         raise InputError(f"--on {where}: expected dask://HOST:PORT, or one of {systems}, with :JOBS behind it")
     try:
-        import dask
         from distributed import Client
     except ImportError:
         raise InputError(f"--on {where}: needs what `{EXTRA}` installs") from None
     with contextlib.ExitStack() as stack:
-        stack.enter_context(dask.config.set({"distributed.scheduler.allowed-failures": DEATHS - 1}))
         target = f"tcp://{address[1]}" if address else stack.enter_context(batch(where))
         try:
             client = stack.enter_context(Client(target, timeout=PATIENCE_S))
         except (OSError, ValueError) as error:
             raise InputError(f"--on {where}: no scheduler answers there: {error}") from error
-        yield Cluster(client)
+        cluster = Cluster(client)
+        if not cluster.slots:
+            print(f"--on {where}: no workers yet; runs wait for them", file=sys.stderr)
+        yield cluster
 
 
 def batch(where: str) -> Any:

@@ -291,6 +291,8 @@ class Sweep:
     def hear(self) -> None:
         """Waits a moment for a run to be written."""
         if not self.active:
+            if self.cluster is not None and self.stopped is None:
+                time.sleep(POLL_S)  # For its workers.
             return
         try:
             batch, job, news = self.ends.get(timeout=POLL_S if self.stopped is None else POLL_S / 10)
