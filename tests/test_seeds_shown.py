@@ -37,11 +37,11 @@ def test_the_page_has_one_for_all_seeds(three_seeds: Results) -> None:
     row = of(first, 0)
     low, high = row["p50_bounds"]
     assert low < row["p50"] < high
-    assert row["p50"] == pytest.approx(fmean(of(report.run_data("", run, {}, 1), 0)["p50"] for run in alone))
+    assert row["p50"] == pytest.approx(fmean(of(report.numbers("", run, {}), 0)["p50"] for run in alone))
 
 
 def test_a_bin_that_a_seed_has_too_few_flows_in_has_no_value(three_seeds: Results) -> None:
-    runs = [report.run_data(run.label, run, {}, 3) for run in three_seeds.runs[:3]]
+    runs = [report.numbers(run.label, run, {}) for run in three_seeds.runs[:3]]
     runs = copy.deepcopy(runs)
     of(runs[1], 0)["p99"] = None
     (merged,) = seeds.together(runs)
@@ -51,7 +51,7 @@ def test_a_bin_that_a_seed_has_too_few_flows_in_has_no_value(three_seeds: Result
 
 
 def test_what_one_seed_lacks_or_breaks_is_said_of_all(three_seeds: Results) -> None:
-    runs = copy.deepcopy([report.run_data(run.label, run, {}, 3) for run in three_seeds.runs[:3]])
+    runs = copy.deepcopy([report.numbers(run.label, run, {}) for run in three_seeds.runs[:3]])
     runs[2]["mark"] = " (cut short)"
     runs[1]["summary"]["core_utilisation"] = None
     runs[1]["summary"]["complete"] = False
@@ -61,7 +61,7 @@ def test_what_one_seed_lacks_or_breaks_is_said_of_all(three_seeds: Results) -> N
 
 
 def test_runs_of_one_seed_stay_as_they_are(three_seeds: Results) -> None:
-    one = report.run_data("a", three_seeds.runs[0], {}, 1)
+    one = report.numbers("a", three_seeds.runs[0], {})
     assert seeds.together([one]) == [one]
     other = {**one, "point": {}, "name": "b"}
     assert seeds.together([other, other]) == [other, other], "the same directory twice is no second seed"

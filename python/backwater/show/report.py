@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from backwater.results import CLAIMS, SUMMARY, Results, Run
 from backwater.show import colours, compare, endings, flows, network, seeds, series
 from backwater.show.failures import Failures
 from backwater.staging import Staging
+from backwater.sweep import without_seed
 from backwater.tables import write_table
 
 STATIC = Path(__file__).parent / "static"
@@ -87,8 +88,7 @@ def page_data(opened: list[Results], shown: list[dict[str, Any]] | None = None) 
     """Everything the page shows; `shown` are the panels, if they have been read."""
     first = opened[0]
     several = len(opened) > 1
-    count = sum(len(one.runs) for one in opened)
-    runs = seeds.together([run_data(name, run, speeds(opened), count) for name, run in compare.named(opened)])
+    runs = seeds.together(list(runs_data(opened)))
     drawn = shown if shown is not None else [] if several else panels.read(first)
     slots = colours.slots((run["variant"], run["scheme"]) for run in runs)
     for run in runs:
@@ -124,10 +124,20 @@ def experiment_data(one: Results) -> dict[str, Any]:
     return {**{key: one.manifest[key] for key in fields}, **times}
 
 
-def run_data(name: str, run: Run, speed: dict[Path, float | None], runs: int) -> dict[str, Any]:
-    """One run of so many: a line in every chart, a row in every table."""
+def runs_data(opened: list[Results]) -> Iterator[dict[str, Any]]:
+    """Each run's numbers; of runs that differ only in their seed, curves of the first."""
+    speed, count = speeds(opened), sum(len(one.runs) for one in opened)
+    known: set[str] = set()
+    for name, run in compare.named(opened):
+        alike = without_seed(name, run.params)
+        drawn = alike == name or alike not in known
+        known.add(alike)
+        yield {**numbers(name, run, speed), **(curves(run, count) if drawn else {})}
+
+
+def numbers(name: str, run: Run, speed: dict[Path, float | None]) -> dict[str, Any]:
+    """One run: a line in every chart, a row in every table."""
     summary = run.summary
-    names = set(run.tables)
     return {
         "name": name,
         "variant": run.params.get("variant", name) if run.params.keys() - {"variant"} else name,
@@ -140,6 +150,13 @@ def run_data(name: str, run: Run, speed: dict[Path, float | None], runs: int) ->
         "summary": {key: value for key, value in summary.items() if key != "slowdown"},
         "slowdown_all": {row["class"]: row for row in summary.get("slowdown", []) if row["bin"] == "all"},
         "slowdown": series.slowdown(run),
+    }
+
+
+def curves(run: Run, runs: int) -> dict[str, Any]:
+    """Distributions, what is over time, and the network, of one run of so many."""
+    names = set(run.tables)
+    return {
         "buffer": series.buffer_cdf(run) if "buffers" in names else None,
         "active_flows": series.active_flows_cdf(run) if "active_flows" in names else None,
         "isolated": series.isolated(run) if "buffers" in names else None,
