@@ -146,8 +146,7 @@ def slowdown(runs: list[dict[str, Any]], flow_class: str) -> Figure:
             rows = [row for row in run["slowdown"].get(flow_class, []) if row[statistic] is not None]
             at, values = [row["at"] for row in rows], [row[statistic] for row in rows]
             line(axes, run["slot"], at, values, run["name"], marker=True)
-            for row in rows:
-                interval(axes, row["at"], with_bounds(row, statistic), colour(run["slot"]))
+            intervals(axes, [(row["at"], with_bounds(row, statistic)) for row in rows], colour(run["slot"]))
         axes.set_xscale("log")
         logarithmic(axes)
         axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: size(x)))
@@ -202,9 +201,9 @@ def draw_intervals(axes: Axes, key: str, runs: list[dict[str, Any]]) -> None:
     """The interval of each point of lines along a swept key."""
     steps = list(dict.fromkeys(run["point"][key] for run in runs))
     at = dict(zip(steps, places_of(steps) or range(len(steps)), strict=True))
-    slots = line_slots(runs, key)
-    for run in runs:
-        interval(axes, at[run["point"][key]], run, colour(slots[line_name(run, key)]))
+    for name, slot in line_slots(runs, key).items():
+        mine = [(at[run["point"][key]], run) for run in runs if line_name(run, key) == name]
+        intervals(axes, mine, colour(slot))
 
 
 def with_bounds(row: dict[str, Any], statistic: str) -> dict[str, Any]:
@@ -213,13 +212,17 @@ def with_bounds(row: dict[str, Any], statistic: str) -> dict[str, Any]:
     return {"value": row.get(statistic), "low": low, "high": high}
 
 
-def interval(axes: Axes, x: float, run: dict[str, Any], colour: str) -> None:
-    """Between what a value lies, where there is more to say than the value."""
-    low, high = run.get("low"), run.get("high")
-    if low is not None and high is not None and low < high:
-        axes.errorbar(
-            [x], [run["value"]], [[run["value"] - low], [high - run["value"]]], color=colour, capsize=2.5, linewidth=1
-        )
+def intervals(axes: Axes, points: list[tuple[float, dict[str, Any]]], colour: str) -> None:
+    """Between what values lie, where there is more to say than the value."""
+    known = [(x, one["value"], one["low"], one["high"]) for x, one in points if is_wide(one)]
+    if known:
+        x, y, low, high = (np.array(values, float) for values in zip(*known, strict=True))
+        axes.errorbar(x, y, [y - low, high - y], color=colour, linestyle="none", capsize=2.5, elinewidth=1)
+
+
+def is_wide(one: dict[str, Any]) -> bool:
+    low, high = one.get("low"), one.get("high")
+    return low is not None and high is not None and low < high
 
 
 def line_slots(runs: list[dict[str, Any]], key: str) -> dict[str, int]:
@@ -311,8 +314,7 @@ def panels(wanted: list[dict[str, Any]]) -> Figure:
             names = [", ".join([run["variant"], *map(str, run["point"].values())]) for run in runs]
             colours = [colour(run["slot"]) for run in runs]
             axes.bar(range(len(runs)), [run["value"] or 0.0 for run in runs], 0.7, color=colours)
-            for i, run in enumerate(runs):
-                interval(axes, i, run, "#2b3440")
+            intervals(axes, [(float(i), run) for i, run in enumerate(runs)], "#2b3440")
             axes.set_xticks(range(len(runs)), names, rotation=30, ha="right", fontsize="small")
             x = ""
         beside |= draw_published(axes, key, panel)
