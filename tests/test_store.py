@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import random
 import shutil
+import signal
 import time
 from pathlib import Path
 
@@ -49,7 +50,7 @@ def hashes(results: Results) -> list[dict[str, str]]:
 
 
 def entries(store: Path) -> list[Path]:
-    return sorted(path for path in store.iterdir() if not path.name.startswith("."))
+    return sorted(path for path in store.glob("*") if not path.name.startswith("."))
 
 
 def test_what_was_run_under_another_name_is_not_run_again(three: Path, same: Path, tmp_path: Path) -> None:
@@ -213,6 +214,7 @@ def test_three_hundred_kills_leave_a_store_that_is_right(smoke: Path, tmp_path: 
     words += ["--set", "run.duration=1 ms"]
     whole = Experiment.from_arguments(smoke, [*map(as_set, words[3:6:2]), "seeds.count=4", words[-1]], None)
     expected = whole.simulate(tmp_path / "whole").table("summary")
+    in_flight = 0
     for trial in range(150):
         places = [tmp_path / f"process{n}" for n in range(2)]
         processes = []
@@ -223,12 +225,13 @@ def test_three_hundred_kills_leave_a_store_that_is_right(smoke: Path, tmp_path: 
         time.sleep(chance.uniform(0.8, 3.0))
         for process in processes:
             process.kill()
-            process.wait()
+            in_flight += process.wait() == -signal.SIGKILL
         for place in places:
             shutil.rmtree(place / f"out{trial}", ignore_errors=True)
             shutil.rmtree(place / f".out{trial}.partial", ignore_errors=True)
         for entry in chance.sample(entries(tmp_path / "store"), min(8, len(entries(tmp_path / "store")))):
             shutil.rmtree(entry)  # So that there is always something left to make.
+    assert in_flight > 250, "most of them were killed before they were done"
     done = whole.simulate(tmp_path / "end", store=tmp_path / "store")
     assert done.table("summary").equals(expected)
     done.verify()
