@@ -113,7 +113,7 @@ class Experiment:
     ...     "run": {"duration": "100 us"},
     ... })
     >>> base.with_(vary={"load": [0.5, 0.8], "scheme": ["bfc", "dctcp"]}).labels
-    ['load=0.5.bfc', 'load=0.5.dctcp', 'load=0.8.bfc', 'load=0.8.dctcp']
+    ['bfc.load=0.5', 'dctcp.load=0.5', 'bfc.load=0.8', 'dctcp.load=0.8']
 
     # Errors
     `InputError` naming file, place, value and what was allowed.

@@ -3,12 +3,14 @@
 use crate::document::{Node, Table, Value};
 use crate::error::Error;
 use crate::schema;
+use crate::suggest::hint;
+use std::collections::BTreeSet;
 
 /// The parts of a dotted key in full: where the first is no key of a scenario, it is the class or the kind of a workload, or the
 /// key of one; what is none of these stays as it is.
 ///
 /// # Errors
-/// If several workloads are meant.
+/// If several workloads are meant, or it looks like a slip of the hand for a name.
 pub(crate) fn full(root: &Table, mut keys: Vec<String>, dotted: &str, node: &Node) -> Result<Vec<String>, Error> {
     let Some(Value::Array(workloads)) = root.get("workload").map(|node| &node.value) else { return Ok(keys) };
     if is_key(&keys[0]) {
@@ -26,7 +28,7 @@ pub(crate) fn full(root: &Table, mut keys: Vec<String>, dotted: &str, node: &Nod
         if of_class.is_empty() { whose(&|table| text(&table, "kind").as_ref() == Some(&keys[0])) } else { of_class }
     };
     match meant[..] {
-        [] => return Ok(keys),
+        [] => return slip(&known, &keys, dotted, node).map_or(Ok(keys), Err),
         [i] => {
             if keys.len() > 1 {
                 keys.remove(0);
@@ -41,6 +43,25 @@ pub(crate) fn full(root: &Table, mut keys: Vec<String>, dotted: &str, node: &Nod
         }
     }
     Ok(keys)
+}
+
+/// What may have been meant by a key that is none, where it is close to a workload's name or to a key of one, and to none at the top.
+fn slip(known: &[(usize, &Table)], keys: &[String], dotted: &str, node: &Node) -> Option<Error> {
+    let at_top = schema::of_runs()["properties"].as_object().expect("an object's").keys();
+    if !hint(&keys[0], at_top.map(String::as_str)).is_empty() {
+        return None;
+    }
+    let named = |table: &Table, key: &str| table.get(key).and_then(Node::text).map(String::from);
+    let (verb, names): (&str, BTreeSet<String>) = match keys {
+        [_] => ("have", known.iter().flat_map(|(_, table)| table.keys().cloned()).collect()),
+        _ => (
+            "are",
+            known.iter().flat_map(|(_, table)| [named(table, "class"), named(table, "kind")]).flatten().collect(),
+        ),
+    };
+    let hint = hint(&keys[0], names.iter().map(String::as_str));
+    let names = names.iter().cloned().collect::<Vec<_>>().join(", ");
+    (!hint.is_empty()).then(|| node.error(dotted, format!("unknown key; {hint}the workloads {verb} {names}")))
 }
 
 /// What one workload's key is called: by its class if no other has it, else by its number.

@@ -508,18 +508,21 @@ fn lay_regions(table: &mut Table, scheme: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// `BFC-128.load=0.5`: the variant, then the last part of each swept key, or all of it where last parts are the same.
-fn unique(head: Option<String>, point: &[(&str, &Node)], labels: &mut BTreeSet<String>) -> String {
+/// `BFC-128.load=0.5`: the variant, or else the scheme that is swept, then the last part of each swept key, or all of it where last
+/// parts are the same.
+fn unique(name: Option<String>, point: &[(&str, &Node)], labels: &mut BTreeSet<String>) -> String {
     let last = |key: &str| merge::path(key).pop().unwrap_or_default();
-    let mut parts: Vec<String> = head.into_iter().collect();
+    let mut parts: Vec<String> = name.into_iter().collect();
+    let named = !parts.is_empty();
     for (key, node) in point {
         let value = node.text().map_or_else(|| node.show(), String::from);
         let alone = point.iter().filter(|(other, _)| last(other) == last(key)).count() == 1;
-        parts.push(match *key {
-            "scheme" => value,
-            _ if alone => format!("{}={value}", last(key)),
-            _ => format!("{key}={value}"),
-        });
+        match *key {
+            "scheme" if named => parts.push(value),
+            "scheme" => parts.insert(0, value),
+            _ if alone => parts.push(format!("{}={value}", last(key))),
+            _ => parts.push(format!("{key}={value}")),
+        }
     }
     let fit = |c: char| if c.is_ascii_alphanumeric() || "-_+=.".contains(c) { c } else { '-' };
     let joined: String = parts.join(".").replace(' ', "").chars().map(fit).take(100).collect();

@@ -841,6 +841,11 @@ const CASES: &[Case] = &[
     ),
     (
         "seed = 1",
+        "sweep = { \"incst.degree\" = [4] }\nseed = 1",
+        &["incst.degree = [4]: unknown key; did you mean \"incast\"? the workloads are background, incast"],
+    ),
+    (
+        "seed = 1",
         "sweep = { \"incast.degre\" = [4] }\nseed = 1",
         &["workload.1.degre = 4: unknown key; did you mean \"degree\"?"],
     ),
