@@ -7,7 +7,7 @@ import json
 import threading
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 from backwater import _core
 from backwater._core import InputError
@@ -73,6 +73,19 @@ class Outcome:
         raise KeyError(table)
 
 
+def unheard(state: Literal["running", "done"]) -> _core.Progress:
+    """Of a run of which nothing is known until it is there."""
+    return {
+        "now_ps": 0,
+        "end_ps": 1,
+        "packet_hops": 0,
+        "flows_started": 0,
+        "flows_finished": 0,
+        "counted_left": 0,
+        "state": state,
+    }
+
+
 class Computing:
     """A computation on a thread of its own."""
 
@@ -94,16 +107,7 @@ class Computing:
             self.failure = failure
 
     def progress(self) -> _core.Progress:
-        """Nothing is known of how far it is."""
-        return {
-            "now_ps": 0,
-            "end_ps": 1,
-            "packet_hops": 0,
-            "flows_started": 0,
-            "flows_finished": 0,
-            "counted_left": 0,
-            "state": "running" if self.thread.is_alive() else "done",
-        }
+        return unheard("running" if self.thread.is_alive() else "done")
 
     def cancel(self) -> None:
         """It does not begin; one that has goes on to its end."""
