@@ -13,9 +13,11 @@ from backwater.api import Experiment
 TRIAL_S = 0.4
 TRIALS_MAX = 16
 """Schemes and networks that are tried; others are taken for as fast as these."""
-PER_RUN_S = 0.1
-PAGE_S, PAGE_PER_RUN_S = 2.0, 0.05
-"""What a run takes beside being simulated, and an experiment to be judged and drawn, where these were measured."""
+PER_RUN_S, PER_FLOW_S = 0.1, 2e-6
+"""What it takes to write a run, where these were measured."""
+PAGE_S, PAGE_PER_RUN_S, PAGE_PER_FLOW_S = 2.0, 0.05, 0.2e-6
+PROCESS_MB, PROCESS_PER_RUN_MB = 212.0, 0.3
+"""What it takes to judge and draw an experiment, and what the program itself takes."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A plan's: runs that go side by side share the time, and add their memory."""
+    """A plan's: runs that go side by side share the time, and add their memory to the program's."""
 
     rows: list[Row]
     threads: int
@@ -52,14 +54,20 @@ def estimate(experiment: Experiment, threads: int | None = None) -> Estimate:
     while together < threads and sum(most[: together + 1]) <= most_mb:
         together += 1
     speeds = measured(jobs, together)
-    times = {id(job): job.estimate["packet_hops"] / speeds[scheme_of(job)] + PER_RUN_S for job in jobs}
+    times = {
+        id(job): job.estimate["packet_hops"] / speeds[scheme_of(job)] + PER_RUN_S + PER_FLOW_S * job.estimate["flows"]
+        for job in jobs
+    }
     groups: dict[str, list[sweep.Job]] = {}
     for job in jobs:
         groups.setdefault(sweep.without_seed(job.label, job.params), []).append(job)
     rows = [row(label, runs, sum(times[id(job)] for job in runs)) for label, runs in groups.items()]
-    wall_s = max(sum(times.values()) / together, max(times.values())) + PAGE_S + PAGE_PER_RUN_S * len(jobs)
+    drawn_s = PAGE_S + PAGE_PER_RUN_S * len(jobs) + PAGE_PER_FLOW_S * sum(row.flows for row in rows)
+    wall_s = max(sum(times.values()) / together, max(times.values())) + drawn_s
+    written_mb = most[0] / 3  # One that is still written while others begin: not all of it, and not always.
+    memory_mb = sum(most[:together]) + written_mb + PROCESS_MB + PROCESS_PER_RUN_MB * len(jobs)
     hops_per_s = sum(row.packet_hops for row in rows) / max(sum(times.values()), 1e-9)
-    return Estimate(rows, threads, hops_per_s, wall_s, sum(most[:together]))
+    return Estimate(rows, threads, hops_per_s, wall_s, memory_mb)
 
 
 def row(label: str, jobs: list[sweep.Job], wall_s: float) -> Row:

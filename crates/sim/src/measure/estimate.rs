@@ -14,7 +14,8 @@ const DRAWN: usize = 200_000;
 /// Flows, packet-hops, simulated time and memory of a run, from drawing its first flows.
 ///
 /// Packet-hops: data and one ACK per packet over the flow's path; an endless flow has its share of the link that it shares with
-/// most. Memory: 20 bytes a flow, 3 MB a switch, 20 KB a host.
+/// most. Memory, as measured of runs of 10 to 300,000 flows: while simulating 5 MB, 100 KB a switch, 600 bytes a queue of its ports and 80
+/// bytes a flow; and 12 MB, 365 bytes a flow and 170 bytes a sample of a switch's buffer while the tables are written.
 pub fn estimate(scenario: &Scenario) -> Value {
     let graph = topology::expand(&scenario.topology);
     let scenario = &*shortened(scenario, &graph);
@@ -54,7 +55,14 @@ pub fn estimate(scenario: &Scenario) -> Value {
     let endless = endless * duration / (8 * packet) as f64;
     let (flows, hops) = (flows as f64 / part + dependents as f64, hops / part + endless + dependent_hops);
     let switches = (graph.nodes.len() - graph.hosts) as f64;
-    let memory = 20.0 * flows + switches * 3e6 + graph.hosts as f64 * 2e4 + 8e6;
+    let sampled = scenario.run.duration.as_secs_f64() - scenario.run.warmup().as_secs_f64();
+    let samples = match scenario.measure.sample.as_secs_f64() {
+        0.0 => 0.0,
+        period => switches * sampled / period,
+    };
+    let ports = graph.links.iter().flat_map(|link| [link.a, link.b]).filter(|node| *node >= graph.hosts).count();
+    let queues = ports as f64 * scenario.switch.queues as f64;
+    let memory = (5e6 + 1e5 * switches + 600.0 * queues + 80.0 * flows) + (12e6 + 365.0 * flows + 170.0 * samples);
     json!({
         "flows": flows.round() as u64,
         "packet_hops": hops.round() as u64,
