@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from matplotlib.figure import Figure
 
-from backwater import Experiment, Results, experiments
+from backwater import Experiment, Results, experiments, ledger
 from backwater.disk import sha256
 from backwater.judge import claims, measured, numbers, panels
 from backwater.results import FORMAT, sealed
@@ -792,6 +792,8 @@ def test_experiments_are_found_by_figure_and_by_paper() -> None:
     everything = experiments.known()
     assert "bfc-fig9" in everything
     assert experiments.find("fig9") == experiments.find("bfc-fig9") == {"bfc-fig9": everything["bfc-fig9"]}
+    assert set(experiments.find("all")) == {name for name in everything if not name.startswith(ledger.SMOKE)}
+    assert list(experiments.find("all"))[: len(experiments.find("bfc"))] == list(experiments.find("bfc"))
     names = list(experiments.find("bfc"))
     assert names.index("bfc-fig9") < names.index("bfc-fig10"), "in order of number"
     for figure in ("fig10", "fig15"):

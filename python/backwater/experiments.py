@@ -20,6 +20,7 @@ TITLES = {
 }
 PREFIXES = {"bfc": "bfc", "flowsail": "fs", "bcc": "bcc"}
 """How the ids of a paper's claims begin, which name its figures too: `fs-fig11` is `flowsail-fig11`."""
+ALL = "all"
 
 
 def root() -> Path:
@@ -41,7 +42,7 @@ def paper_of(name: str) -> str:
 
 
 def find(identifier: str) -> dict[str, Path]:
-    """`bfc-fig9`, `fig9` for short, or `bfc` for all of a paper, `fs` for `flowsail`; as in `known`.
+    """`bfc-fig9`, `fig9` for short, or `bfc` for all of a paper, `fs` for `flowsail`, or `all`; as in `known`.
 
     Where several papers have a figure, its number alone is that of the first in `PAPERS`.
 
@@ -49,6 +50,8 @@ def find(identifier: str) -> dict[str, Path]:
     `InputError` with what there is.
     """
     everything = known()
+    if identifier == ALL:
+        return {name: path for paper in TITLES for name, path in everything.items() if path.parent.name == paper}
     prefix, dash, figure_name = identifier.partition("-")
     identifier = {short: paper for paper, short in PREFIXES.items()}.get(prefix, prefix) + dash + figure_name
     if identifier in everything:

@@ -19,7 +19,9 @@ from backwater.store import NAME
 
 
 def reproduce(
-    experiment: Annotated[str, typer.Argument(metavar="ID", help="Such as fig9, bfc-fig9, or bfc for all of a paper.")],
+    experiment: Annotated[
+        str, typer.Argument(metavar="ID", help="Such as fig9, bfc-fig9, bfc for all of a paper, or all.")
+    ],
     scale: Scale = None,
     json_file: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write the claims here as well.")
