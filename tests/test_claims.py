@@ -755,6 +755,26 @@ def test_a_run_with_another_load_than_asked_fails_its_claims(two: Results) -> No
     assert [run["value"] for run in panels.read(two)[0]["runs"]] == [99.0, 495.0], "it is drawn all the same"
 
 
+def test_panels_leave_out_what_is_there_for_what_it_lacks(two: Results) -> None:
+    """Unless a claim is about it, or something was published of it."""
+
+    def drawn() -> list[str]:
+        return [run["variant"] for run in panels.read(two)[0]["runs"]]
+
+    two.manifest["figure"] = {"panels": [{"label": "small", "value": SMALL_P99}]}
+    one = {"claim": "x", "kind": "equals", "variant": "A", "value": SMALL_P99, "expected": 99}
+    two.manifest["expect"] = [{**one, "without": {"A": "B"}}]
+    assert drawn() == ["A"]
+    two.manifest["figure"]["published"] = [{"panel": "small", "variant": "B", "value": 400}]
+    assert drawn() == ["A", "B"]
+    del two.manifest["figure"]["published"]
+    two.manifest["expect"].append({**one, "variant": "B"})
+    assert drawn() == ["A", "B"]
+    two.manifest["expect"] = [one]
+    two.manifest["without"] = {"A": "B"}
+    assert drawn() == ["A"]
+
+
 def test_panels_have_a_value_for_each_run(two: Results) -> None:
     assert panels.read(two) == []
     two.manifest["figure"] = {

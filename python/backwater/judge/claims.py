@@ -179,6 +179,17 @@ def variants_of(expectation: Expectation) -> set[str]:
     return named.union(*expectation.get("chains", []))
 
 
+def only_lacking(results: Results) -> set[str]:
+    """Variants that are there for what they lack alone: no claim names them, and nothing was published of them."""
+    manifest = results.manifest
+    expected = manifest.get("expect") or []
+    lacking = set((manifest.get("without") or {}).values()).union(
+        *(one.get("without", {}).values() for one in expected)
+    )
+    named = set().union(*map(variants_of, expected))
+    return lacking - named - {point["variant"] for point in (manifest.get("figure") or {}).get("published", [])}
+
+
 def asked_of(expectation: Expectation) -> dict[str, set[str]]:
     """The kinds of measurement that an expectation reads, and what of each."""
     each = expectation.get("each", {})

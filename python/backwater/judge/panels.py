@@ -1,6 +1,7 @@
 """The panels that an experiment's `[figure]` asks for: values of runs, as in expectations, and published ones.
 
-Runs that differ only in their seed are one, with the mean of each measurement and its interval.
+Runs that differ only in their seed are one, with the mean of each measurement and its interval. Those that only show
+what a claim comes to without what it credits are left out: they would take the scale.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from backwater._core import InputError
+from backwater.judge import claims
 from backwater.judge.context import SEED, Context, NotRun, Point, Runs, is_signed, point_of
 from backwater.judge.kinds import bounds
 from backwater.judge.measured import NoData, quantity
@@ -24,7 +26,9 @@ def read(results: Results) -> list[dict[str, Any]]:
     judged = Runs(results, any_load=True)
     points = judged.together([], lambda _: True)
     shared_by = {point: shared for shared, members in points.items() for point in members}
-    places = list(dict.fromkeys((variant, shared_by[point]) for variant, point in judged.runs))
+    undrawn = claims.only_lacking(results)
+    known = dict.fromkeys((variant, shared_by[point]) for variant, point in judged.runs)
+    places = [place for place in known if place[0] not in undrawn]
 
     def values(expression: Any) -> list[dict[str, float | None]]:
         return [value(judged, expression, variant, points[shared]) for variant, shared in places]

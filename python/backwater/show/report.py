@@ -104,6 +104,7 @@ def page_data(opened: list[Results], shown: list[dict[str, Any]] | None = None) 
         "runs": runs,
         "figure": first.manifest.get("figure", {}),
         "panels": drawn,
+        "undrawn": sorted(claims.only_lacking(first)) if drawn else [],
         "claims": [row for one in opened for row in one.claims],
     }
 

@@ -545,7 +545,9 @@
       { points: true, marks: Object.entries(panel.marks ?? {}).map(([text, at]) => ({ text, x: axis.place(at) })).filter(({ x }) => x !== null) });
       return section(panel.label, "", plot(`panel${i}`, `${panel.label}, a line per variant`, draw));
     };
-    return el("div", { class: "pair", id: "panels" }, ...data.panels.map(one));
+    const undrawn = data.undrawn.length === 0 ? null : el("p", { class: "note" },
+      `Not drawn here: ${data.undrawn.join(", ")}, which only show what the claims come to without what they credit.`);
+    return el("div", {}, el("div", { class: "pair", id: "panels" }, ...data.panels.map(one)), undrawn);
   };
 
   const bars = (values, format, most = Math.max(...values.map((v) => v.bounds?.[1] ?? v.value), 0)) => {
