@@ -62,6 +62,19 @@ def test_what_is_no_list_and_no_range_is_refused(asked: str, says: str, cli: Cli
     assert says in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ("incst.degree=3,4", '--vary incst.degree=[3, 4]: incst.degree = [3, 4]: unknown key; did you mean "incast"?'),
+        ("incast.degree=0,4", "--vary incast.degree=[0, 4]: workload.1.degree = 0: expected 1 to 1000000"),
+        ("scheme=bfc,dtcp", '--vary scheme=["bfc", "dtcp"]: scheme = "dtcp": unknown scheme; did you mean "dctcp"?'),
+    ],
+)
+def test_what_no_run_can_have_is_refused_as_it_was_asked(asked: str, says: str, cli: Cli) -> None:
+    done = cli("sweep", SMOKE / "bfc.toml", "--vary", asked)
+    assert (done.returncode, done.stderr.startswith(f"error: {says}")) == (2, True), done.stderr
+
+
 @pytest.fixture
 def small(tmp_path: Path) -> Path:
     path = tmp_path / "small.toml"

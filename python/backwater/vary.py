@@ -35,6 +35,11 @@ def as_set(asked: str) -> str:
     return f"sweep.{key}=[{', '.join(values)}]"
 
 
+def as_asked(problem: str) -> str:
+    """What is wrong with a `--set` of these, said of the `--vary` that it was."""
+    return problem.replace("--set sweep.", "--vary ")
+
+
 def between(asked: str, part: str) -> list[str]:
     """One value, or those of a range, as TOML."""
     ends = [end.strip() for end in part.split(":")]

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from backwater import signals, vary
+from backwater._core import InputError
 from backwater.api import Experiment, Results
 from backwater.cli.experiment import Chosen, run_all
 from backwater.cli.options import Force, On, Scale, Seeds, Sets, StoreDir, Threads, all_sets
@@ -43,7 +44,10 @@ def sweep_command(
     Runs that were made before, by any command with the same store, are not made again. [default: .store beside DIR]
     """
     asked = [*all_sets(sets, seeds), *map(vary.as_set, varied or [])]
-    experiment = Experiment.from_arguments(scenario, asked, scale)
+    try:
+        experiment = Experiment.from_arguments(scenario, asked, scale)
+    except InputError as error:
+        raise InputError(vary.as_asked(str(error))) from error
     experiment.invocation = ["sweep", str(scenario)]
     (place,) = destinations([experiment], out_dir)
 
