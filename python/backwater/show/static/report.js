@@ -149,10 +149,12 @@
     line.bounds?.forEach((bounds, i) => {
       if (!bounds) return;
       const x = u.valToPos(line.x[i], "x", true), cap = 3 * devicePixelRatio;
-      const [low, high] = bounds.map((y) => Math.max(u.bbox.top, Math.min(u.bbox.top + u.bbox.height, u.valToPos(y, "y", true))));
+      const ends = bounds.map((y) => u.valToPos(y, "y", true));
+      const [low, high] = ends.map((y) => Math.max(u.bbox.top, Math.min(u.bbox.top + u.bbox.height, y)));
       u.ctx.beginPath();
       u.ctx.moveTo(x, low); u.ctx.lineTo(x, high);
-      for (const y of [low, high]) { u.ctx.moveTo(x - cap, y); u.ctx.lineTo(x + cap, y); }
+      // One that is cut off does not end there.
+      for (const y of ends.filter((end) => end === low || end === high)) { u.ctx.moveTo(x - cap, y); u.ctx.lineTo(x + cap, y); }
       u.ctx.stroke();
     });
     u.ctx.restore();
@@ -175,11 +177,14 @@
       grid: { stroke: rule, width: 1 }, ticks: { stroke: rule, width: 1 },
       values: (u, splits) => splits.map((v) => (v === null ? "" : options.format(v))), ...at,
     });
-    // Axes have room for the dots, unless the reader zooms in.
+    // Axes have room for the dots, unless the reader zooms in; and for intervals, up to twice what is highest.
     const spots = dots.flatMap(({ of }) => of);
-    const wider = (key, range) => (u, low, high) => {
-      const zoomed = key === "x" && (low !== joined[0][0] || high !== joined[0].at(-1));
-      return range(u, ...(zoomed ? [] : spots).reduce(([least, most], dot) => [Math.min(least, dot[key]), Math.max(most, dot[key])], [low, high]));
+    const reach = Math.max(...shown.flatMap((line) => (line.bounds ?? []).map((bounds) => bounds?.[1] ?? -Infinity)), -Infinity);
+    const high = (key, most) => (key === "y" ? Math.max(most, Math.min(reach, 2 * most)) : most);
+    const wider = (key, range) => (u, low, most) => {
+      const zoomed = key === "x" && (low !== joined[0][0] || most !== joined[0].at(-1));
+      const known = [low, high(key, most)];
+      return range(u, ...(zoomed ? [] : spots).reduce(([least, most], dot) => [Math.min(least, dot[key]), Math.max(most, dot[key])], known));
     };
     const yRange = y.range ?? (spots.length ? (u, low, high) => uPlot.rangeLog(low, high, 10, true) : undefined);
     const paths = stepped ? uPlot.paths.stepped({ align: 1 }) : uPlot.paths.linear();
