@@ -55,7 +55,7 @@ def test_commands_in_the_readme_exist() -> None:
     known = experiments.known()
     figures = re.findall(r"`backwater reproduce ([\w-]+)`", README)
     assert figures
-    names = set(known) | {name.split("-")[0] for name in known}
+    names = {"all", *known} | {name.split("-")[0] for name in known}
     assert all({figure, f"bfc-{figure}"} & names for figure in figures)
 
 
