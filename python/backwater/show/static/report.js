@@ -180,10 +180,10 @@
     // Axes have room for the dots, unless the reader zooms in; and for intervals, up to twice what is highest.
     const spots = dots.flatMap(({ of }) => of);
     const reach = Math.max(...shown.flatMap((line) => (line.bounds ?? []).map((bounds) => bounds?.[1] ?? -Infinity)), -Infinity);
-    const high = (key, most) => (key === "y" ? Math.max(most, Math.min(reach, 2 * most)) : most);
+    const withIntervals = (key, most) => (key === "y" ? Math.max(most, Math.min(reach, 2 * most)) : most);
     const wider = (key, range) => (u, low, most) => {
       const zoomed = key === "x" && (low !== joined[0][0] || most !== joined[0].at(-1));
-      const known = [low, high(key, most)];
+      const known = [low, withIntervals(key, most)];
       return range(u, ...(zoomed ? [] : spots).reduce(([least, most], dot) => [Math.min(least, dot[key]), Math.max(most, dot[key])], known));
     };
     const yRange = y.range ?? (spots.length ? (u, low, high) => uPlot.rangeLog(low, high, 10, true) : undefined);
