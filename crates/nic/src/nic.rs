@@ -61,6 +61,10 @@ pub trait Nic<S: Sender>: Send + Sized {
     }
     /// When [`Nic::on_timer`] is due.
     fn next_timer(&self) -> Instant;
+    /// Whether [`Nic::on_timer`] does no more at `now` than let flows go whose pace is due.
+    fn only_paces(&self, _now: Instant) -> bool {
+        false
+    }
     /// Tells the timer that it set last from others that it set before, where events of those still come: not 0.
     #[inline(always)]
     fn timer_number(&self) -> u16 {

@@ -198,8 +198,11 @@ impl<S: Sender> Nic<S> for Rings<S::Extension> {
     }
 
     fn next_timer(&self) -> Instant {
-        let ask_at = self.gate.as_ref().map_or(Instant::NEVER, |gate| gate.ask_at());
-        self.paced.next().min(self.paused.next()).min(ask_at)
+        self.paced.next().min(self.next_but_paced())
+    }
+
+    fn only_paces(&self, now: Instant) -> bool {
+        self.next_but_paced() > now
     }
 
     fn on_timer(&mut self, cx: &mut Context<S, Place<S::Due>>) {
@@ -233,6 +236,11 @@ impl<S: Sender> Nic<S> for Rings<S::Extension> {
 }
 
 impl<E: Extension> Rings<E> {
+    /// When its timer is due for anything but pace.
+    fn next_but_paced(&self) -> Instant {
+        self.paused.next().min(self.gate.as_ref().map_or(Instant::NEVER, |gate| gate.ask_at()))
+    }
+
     /// Neither PFC nor want of credit holds its data.
     #[inline(always)]
     fn may_send(&self) -> bool {

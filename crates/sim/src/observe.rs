@@ -31,6 +31,15 @@ pub enum Stand {
     Blocked,
 }
 
+/// What a timer of a node does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Timer {
+    /// It lets flows go whose pace is due, and no more.
+    Pace,
+    /// Anything.
+    Any,
+}
+
 /// Sees what happens at the nodes of one partition. Nodes are numbered as in the graph.
 pub trait Observer: Send + Any {
     /// A flow starts, in this slot of its host.
@@ -54,7 +63,7 @@ pub trait Observer: Send + Any {
     /// The link of `host` failed or came back: nothing holds its NIC.
     fn released(&mut self, _now: Instant, _host: usize) {}
     /// A timer of `node` runs.
-    fn woke(&mut self, _now: Instant, _node: usize) {}
+    fn woke(&mut self, _now: Instant, _node: usize, _timer: Timer) {}
     /// An event at `switch` has been handled.
     fn settled(&mut self, _now: Instant, _switch: usize, _plane: &dyn Readings) {}
 }
@@ -119,8 +128,8 @@ macro_rules! hand_on {
         }
 
         #[inline(always)]
-        fn woke(&mut $self, now: Instant, node: usize) {
-            $to.for_each(|observer| observer.woke(now, node));
+        fn woke(&mut $self, now: Instant, node: usize, timer: Timer) {
+            $to.for_each(|observer| observer.woke(now, node, timer));
         }
 
         #[inline(always)]

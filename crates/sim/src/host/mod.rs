@@ -14,7 +14,7 @@ pub(crate) use port::{Around, EndHost, HostPort, HostSetup};
 
 use crate::net::node_by_node::NodeByNode;
 use crate::net::schedule::{Agenda, Clock, EventName, Schedule};
-use crate::observe::{Observer, Stand};
+use crate::observe::{Observer, Stand, Timer};
 use crate::workload::{Flow as Arrival, FlowKeys};
 use backwater_nic::{Context, Fifo, Flow, Flows, LeastLeft, List, NewFlow, Nic, Rings, Srpt, Throttled, Timers};
 use backwater_transport::{
@@ -181,7 +181,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> End
     }
 
     fn timer(&mut self, w: &mut Around<T::Params, S, impl FnMut(Instant, Finished), impl Observer>, number: u16) {
-        w.observer.woke(w.now, self.port.id as usize);
+        w.observer.woke(w.now, self.port.id as usize, self.due_timer(w.now));
         // In order events of timers of the NIC still come that it has set anew since: they find nothing due.
         let of_nic = !S::IN_ORDER || number == self.nic.timer_number() && self.nic.next_timer() <= w.now;
         let mut due = of_nic;
@@ -285,6 +285,13 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> End
 }
 
 impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Host<N, T, S> {
+    /// What the timer that runs at `now` does.
+    fn due_timer(&self, now: Instant) -> Timer {
+        let changes = self.changes.front().into_iter().chain(self.reroutes.front()).any(|at| *at <= now);
+        let flows = self.receiving.next().min(self.sending.next()).min(self.starts.next()) <= now;
+        if changes || flows || !self.nic.only_paces(now) { Timer::Any } else { Timer::Pace }
+    }
+
     /// The NIC, and what it sees of the host.
     #[inline(always)]
     fn nic<'a, F, O>(&'a mut self, w: &Around<'a, T::Params, S, F, O>) -> (&'a mut N, Context<'a, T::Sender, N::Flow>) {

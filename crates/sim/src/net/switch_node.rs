@@ -10,7 +10,7 @@ use crate::net::queue_census::{DataQueues, SharingCensus};
 use crate::net::routes::Routes;
 use crate::net::schedule::{Agenda, EventName, Schedule};
 use crate::net::stats::{Drops, Held, PortStats, Sent};
-use crate::observe::{Joined, Observer};
+use crate::observe::{Joined, Observer, Timer};
 use backwater_dataplane::{DataPlane, Departed};
 use backwater_types::{DropReason, Extension, Frame, Instant, Kind, Packet, PortId, QueueId};
 use std::collections::VecDeque;
@@ -480,7 +480,7 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
 
     /// The timer has run.
     pub fn timer<O: Observer>(&mut self, now: Instant, fabric: &mut Fabric<S>, observer: &mut O) {
-        observer.woke(now, self.id);
+        observer.woke(now, self.id, Timer::Any);
         let mut kicked = std::mem::take(&mut self.kicked);
         self.apply_changes(now, &mut kicked, observer);
         if self.plane.next_timer() <= now {

@@ -3,10 +3,11 @@
 //! Bounded: of more events than there is room for the first are kept, by time and node, and the others counted. Which
 //! these are does not depend on threads: each partition keeps its own first ones, and the first of all are among them.
 
-use crate::observe::{Joined, Stand};
+use crate::observe::{Joined, Stand, Timer};
+use crate::record::label::Label;
 use crate::workload::Flow;
-use backwater_dataplane::{Departed, Readings};
-use backwater_types::{ControlFrame, DropReason, Instant, Kind, Packet, PortId, QueueId, flags};
+use backwater_dataplane::Readings;
+use backwater_types::{ControlFrame, DropReason, Instant, PortId, QueueId};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// What is to be recorded.
@@ -139,7 +140,8 @@ impl Events {
     }
 
     /// A frame leaves; repetitions of what holds are none.
-    fn sent(&mut self, now: Instant, node: usize, port: PortId, frame: ControlFrame) {
+    #[inline(never)]
+    pub(crate) fn sent(&mut self, now: Instant, node: usize, port: PortId, frame: ControlFrame) {
         let (hold, what) = match frame {
             ControlFrame::Pause(queue) => (Hold::Queue(queue), What::PauseSent),
             ControlFrame::Resume(queue) => (Hold::Queue(queue), What::ResumeSent),
@@ -201,42 +203,43 @@ impl Events {
     pub(crate) fn host_settled(&mut self, _now: Instant, _host: usize, _stand: &dyn Fn(u32, u32) -> Stand) {}
 
     #[inline(never)]
-    pub(crate) fn host_sent(&mut self, now: Instant, host: usize, packet: &Packet) {
-        if packet.kind == Kind::Data && packet.has(flags::CE) {
-            let (queue, flow) = (Some(packet.upstream_queue), Some(packet.flow));
+    pub(crate) fn host_sent(&mut self, now: Instant, host: usize, packet: Label) {
+        if packet.marked {
+            let (queue, flow) = (Some(packet.upstream_queue), Some(packet.name.flow));
             self.push(Event { at: now, node: host as u32, port: Some(0), queue, flow, what: What::Marked });
         }
     }
 
-    pub(crate) fn host_received(&mut self, _now: Instant, _host: usize, _packet: &Packet) {}
-
     #[inline(never)]
-    pub(crate) fn enqueued(&mut self, _now: Instant, switch: usize, _joined: Joined, packet: &Packet) {
-        if packet.kind == Kind::Data && packet.has(flags::CE) {
-            self.marked_before.insert((switch, packet.flow, packet.seq));
+    pub(crate) fn enqueued(&mut self, _now: Instant, switch: usize, _joined: Joined, packet: Label) {
+        if packet.marked {
+            self.marked_before.insert((switch, packet.name.flow, packet.seq));
         }
     }
 
     #[inline(never)]
-    pub(crate) fn departed(&mut self, now: Instant, switch: usize, port: PortId, packet: &Packet, sent: &Departed) {
-        if let Some(frame) = packet.control() {
-            self.sent(now, switch, port, frame);
-        } else if packet.kind == Kind::Data
-            && packet.has(flags::CE)
-            && !self.marked_before.remove(&(switch, packet.flow, packet.seq))
-        {
-            let flow = Some(packet.flow);
-            let (node, port, queue) = (switch as u32, Some(port), sent.queue);
+    pub(crate) fn departed(
+        &mut self,
+        now: Instant,
+        switch: usize,
+        port: PortId,
+        packet: Label,
+        queue: Option<QueueId>,
+    ) {
+        if packet.marked && !self.marked_before.remove(&(switch, packet.name.flow, packet.seq)) {
+            let flow = Some(packet.name.flow);
+            let (node, port) = (switch as u32, Some(port));
             self.push(Event { at: now, node, port, queue, flow, what: What::Marked });
         }
     }
 
-    pub(crate) fn dropped(&mut self, now: Instant, node: usize, packet: &Packet, reason: DropReason) {
-        if packet.has(flags::CE) {
-            self.marked_before.remove(&(node, packet.flow, packet.seq));
+    #[inline(never)]
+    pub(crate) fn dropped(&mut self, now: Instant, node: usize, packet: Label, reason: DropReason) {
+        if packet.marked {
+            self.marked_before.remove(&(node, packet.name.flow, packet.seq));
         }
         let port = (node < self.hosts).then_some(0);
-        let (node, flow, what) = (node as u32, Some(packet.flow), What::Dropped(reason));
+        let (node, flow, what) = (node as u32, Some(packet.name.flow), What::Dropped(reason));
         self.push(Event { at: now, node, port, queue: None, flow, what });
     }
 
@@ -254,7 +257,7 @@ impl Events {
         self.let_go(now, (host, 0));
     }
 
-    pub(crate) fn woke(&mut self, _now: Instant, _switch: usize) {}
+    pub(crate) fn woke(&mut self, _now: Instant, _node: usize, _timer: Timer) {}
 
     pub(crate) fn settled(&mut self, _now: Instant, _switch: usize, _plane: &dyn Readings) {}
 }

@@ -8,14 +8,16 @@
 mod asked;
 pub mod events;
 mod journeys;
+mod label;
 mod pausers;
 pub mod rates;
 pub mod waits;
 
-use crate::observe::{Joined, Observer, Stand};
+use crate::observe::{Joined, Observer, Stand, Timer};
 use crate::record::asked::Asked;
 use crate::record::events::{Event, Events, EventsWanted};
 use crate::record::journeys::Journeys;
+use crate::record::label::Label;
 use crate::record::rates::{Rate, Rates};
 use crate::record::waits::Wait;
 use crate::workload::Flow;
@@ -77,10 +79,10 @@ pub struct Recorder {
 impl Recorder {
     /// For a run of this scenario.
     pub(crate) fn new(wanted: &Wanted, scenario: &Scenario, graph: &Graph) -> Recorder {
-        let explained = !wanted.explain.is_empty();
+        let asked = (!wanted.explain.is_empty()).then(|| Asked::new(&wanted.explain));
         Recorder {
-            journeys: explained.then(|| Journeys::new(&wanted.explain, scenario, graph)),
-            rates: explained.then(|| Rates::new(Asked::new(&wanted.explain), scenario)),
+            journeys: asked.clone().map(|asked| Journeys::new(&wanted.explain, asked, scenario, graph)),
+            rates: asked.map(|asked| Rates::new(asked, scenario)),
             events: wanted.events.map(|wanted| Events::new(wanted, graph.hosts)),
         }
     }
@@ -110,6 +112,18 @@ macro_rules! tell {
     }};
 }
 
+/// The same, of a packet.
+macro_rules! tell_of {
+    ($self:ident, $hook:ident($($of:expr),*; $packet:ident $(, $more:expr)*)) => {{
+        if let Some(journeys) = &mut $self.journeys {
+            journeys.$hook($($of,)* $packet $(, $more)*);
+        }
+        if let Some(events) = &mut $self.events {
+            events.$hook($($of,)* Label::of($packet) $(, $more)*);
+        }
+    }};
+}
+
 // What is called for every packet looks, in line, whether there is anything to do; the rest is out of line, as the
 // engines that may be looked on are many.
 impl Observer for Recorder {
@@ -125,12 +139,14 @@ impl Observer for Recorder {
 
     #[inline(always)]
     fn host_sent(&mut self, now: Instant, host: usize, packet: &Packet) {
-        tell!(self, host_sent(now, host, packet));
+        tell_of!(self, host_sent(now, host; packet));
     }
 
     #[inline(always)]
     fn host_received(&mut self, now: Instant, host: usize, packet: &Packet) {
-        tell!(self, host_received(now, host, packet));
+        if let Some(journeys) = &mut self.journeys {
+            journeys.host_received(now, host, packet);
+        }
         if let Some(rates) = &mut self.rates {
             rates.host_received(now, packet);
         }
@@ -138,17 +154,25 @@ impl Observer for Recorder {
 
     #[inline(always)]
     fn enqueued(&mut self, now: Instant, switch: usize, joined: Joined, packet: &Packet) {
-        tell!(self, enqueued(now, switch, joined, packet));
+        tell_of!(self, enqueued(now, switch, joined; packet));
     }
 
     #[inline(always)]
     fn departed(&mut self, now: Instant, switch: usize, port: PortId, packet: &Packet, sent: &Departed) {
-        tell!(self, departed(now, switch, port, packet, sent));
+        if let Some(journeys) = &mut self.journeys {
+            journeys.departed(now, switch, port, packet, sent.queue);
+        }
+        if let Some(events) = &mut self.events {
+            match packet.control() {
+                Some(frame) => events.sent(now, switch, port, frame),
+                None => events.departed(now, switch, port, Label::of(packet), sent.queue),
+            }
+        }
     }
 
-    #[inline(never)]
+    #[inline(always)]
     fn dropped(&mut self, now: Instant, node: usize, packet: &Packet, reason: DropReason) {
-        tell!(self, dropped(now, node, packet, reason));
+        tell_of!(self, dropped(now, node; packet, reason));
     }
 
     #[inline(never)]
@@ -167,8 +191,8 @@ impl Observer for Recorder {
     }
 
     #[inline(never)]
-    fn woke(&mut self, now: Instant, node: usize) {
-        tell!(self, woke(now, node));
+    fn woke(&mut self, now: Instant, node: usize, timer: Timer) {
+        tell!(self, woke(now, node, timer));
     }
 
     #[inline(always)]

@@ -5,7 +5,8 @@
 //! and what only a repetition brought is for nobody known.
 
 use crate::observe::Joined;
-use backwater_types::{ControlFrame, Packet, PortId, QueueId};
+use crate::record::label::Label;
+use backwater_types::{ControlFrame, FlowName, PortId, QueueId};
 use std::collections::VecDeque;
 
 /// For whom a port is held.
@@ -67,17 +68,19 @@ impl Pausers {
     }
 
     /// A packet joined a queue of `switch`, and a frame waits because of it.
-    pub(super) fn raised(&mut self, switch: usize, joined: Joined, packet: &Packet) {
+    #[inline(never)]
+    pub(super) fn raised(&mut self, switch: usize, joined: Joined, packet: Label) {
         let Some(port) = joined.control_on else { return };
         let raised = &mut self.ports[switch][usize::from(port)].raised;
         if raised.len() == REMEMBERED {
             raised.pop_front();
         }
-        let Packet { flow, upstream_queue, .. } = *packet;
+        let Label { name: FlowName { flow, .. }, upstream_queue, .. } = packet;
         raised.push_back(Raise { flow, upstream_queue, egress: joined.egress });
     }
 
     /// A frame leaves `switch` by `port`.
+    #[inline(never)]
     pub(super) fn sent(&mut self, switch: usize, port: PortId, frame: ControlFrame) {
         let Port { raised, sent, .. } = &mut self.ports[switch][usize::from(port)];
         let newest = |is: &dyn Fn(&Raise) -> bool| raised.iter().rposition(is);
@@ -161,7 +164,7 @@ impl Pausers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use backwater_types::{FlowName, QueueMap};
+    use backwater_types::{Packet, QueueMap};
 
     const PAUSING: (usize, PortId) = (1, 0);
     const HELD: (usize, PortId) = (0, 0);
@@ -172,7 +175,7 @@ mod tests {
 
     fn raise(pausers: &mut Pausers, flow: u32, upstream_queue: QueueId, egress: PortId) {
         let joined = Joined { ingress: PAUSING.1, egress, queue: 0, control_on: Some(PAUSING.1) };
-        pausers.raised(PAUSING.0, joined, &Packet { flow, upstream_queue, ..Packet::NONE });
+        pausers.raised(PAUSING.0, joined, Label::of(&Packet { flow, upstream_queue, ..Packet::NONE }));
     }
 
     fn sake(flow: u32, egress: PortId) -> Sake {

@@ -56,17 +56,18 @@ impl Rates {
 
     #[inline(always)]
     pub(crate) fn host_received(&mut self, now: Instant, packet: &Packet) {
-        if packet.kind == Kind::Data && self.asked.has(packet.flow) {
-            self.add(now, packet);
+        if self.asked.has(packet.flow) && packet.kind == Kind::Data {
+            self.add(now, packet.flow, packet.wire);
         }
     }
 
-    fn add(&mut self, now: Instant, packet: &Packet) {
+    #[inline(never)]
+    fn add(&mut self, now: Instant, flow: u32, wire: u16) {
         // What opens a connection of TCP has headers alone.
-        let bytes = u64::from(packet.wire).saturating_sub(self.headers);
+        let bytes = u64::from(wire).saturating_sub(self.headers);
         if bytes > 0 {
             let new = Arrivals { span: self.period, intervals: Vec::new() };
-            self.flows.entry(packet.flow).or_insert(new).add(now, bytes);
+            self.flows.entry(flow).or_insert(new).add(now, bytes);
         }
     }
 

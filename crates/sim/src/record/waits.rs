@@ -105,7 +105,9 @@ pub(super) fn add(parts: &mut Parts, part: Wait) {
     if part.span == Duration::ZERO {
         return;
     }
-    let same = |other: &&mut Wait| Wait { span: part.span, ..**other } == part;
+    // What differs most often is compared first.
+    let alike = |other: &Wait| (other.why, other.sake, other.whose) == (part.why, part.sake, part.whose);
+    let same = |other: &&mut Wait| alike(other) && Wait { span: part.span, ..**other } == part;
     match parts.iter_mut().rev().take_while(|other| other.hop == part.hop).find(same) {
         Some(other) => other.span = Duration(other.span.0 + part.span.0),
         None => parts.push(part),

@@ -16,18 +16,21 @@
 //! A packet counts as paused while its queue (or its flow, where flows are paused) may not send, also while its port
 //! sends of other queues: that is not why it waits.
 
+mod by_flow;
 mod sources;
 mod turns;
 
 use crate::net::build;
-use crate::observe::{Joined, Stand};
+use crate::observe::{Joined, Stand, Timer};
 use crate::record::asked::Asked;
-use crate::record::journeys::sources::{Concern, Source};
+use crate::record::journeys::by_flow::ByFlow;
+use crate::record::journeys::sources::{Concern, Source, Sources};
 use crate::record::journeys::turns::{Seen, Sent, Turn, Turns};
+use crate::record::label::Label;
 use crate::record::pausers::{Pausers, Sake};
 use crate::record::waits::{Parts, Wait, Why, add, part};
 use crate::workload::Flow;
-use backwater_dataplane::{Departed, Readings};
+use backwater_dataplane::Readings;
 use backwater_scenario::Scenario;
 use backwater_scenario::model::{Assignment, LossRecovery, Transport};
 use backwater_scenario::topology::Graph;
@@ -55,12 +58,13 @@ pub(crate) struct Journeys {
     /// `[port]`: the rest.
     lines: Vec<Line>,
     /// `[host]`.
-    sources: Vec<Vec<Source>>,
+    sources: Vec<Sources>,
     /// Of the event at hand, at a host with such.
     concern: Concern,
     pausers: Pausers,
-    /// Ports of the switch at hand where what is held may have changed, for those that wait there.
-    touched: Vec<PortId>,
+    /// Ports of the switch at hand where what is held may have changed for those that wait there: in one of its queues, if
+    /// that is known.
+    touched: Vec<(PortId, Option<QueueId>)>,
     /// The port that a followed packet joined.
     joined: Option<PortId>,
     waits: Vec<Wait>,
@@ -93,8 +97,8 @@ struct Line {
     shared: bool,
     turns: Turns,
     /// Followed packets in its queues, and on its link; each in the order in which they came.
-    waiting: Vec<Journey>,
-    flying: Vec<Journey>,
+    waiting: ByFlow<Journey>,
+    flying: ByFlow<Journey>,
 }
 
 /// A packet on its way.
@@ -112,7 +116,7 @@ struct Journey {
 
 impl Journeys {
     /// Of these flows, each with when it reaches its receiver.
-    pub(crate) fn new(flows: &[(u32, Instant)], scenario: &Scenario, graph: &Graph) -> Journeys {
+    pub(crate) fn new(flows: &[(u32, Instant)], asked: Asked, scenario: &Scenario, graph: &Graph) -> Journeys {
         let links = build::ports(graph);
         let line = |node: usize, link: usize| {
             let peer = graph.peer(link, node);
@@ -123,8 +127,8 @@ impl Journeys {
                 shared: node >= graph.hosts
                     && scenario.switch_at(&graph.nodes[node].name).built_as() != Assignment::PerFlow,
                 turns: Turns::new(ser_time(&scenario.conventions, graph.links[link].rate), scenario.workload.len()),
-                waiting: Vec::new(),
-                flying: Vec::new(),
+                waiting: ByFlow::new(),
+                flying: ByFlow::new(),
             }
         };
         let lines: Vec<Line> = links
@@ -146,14 +150,14 @@ impl Journeys {
         };
         let any_order = matches!(scenario.host.transport, Transport::Tcp | Transport::Homa);
         Journeys {
-            asked: Asked::new(flows),
+            asked,
             finish: flows.iter().copied().collect(),
             in_order: !any_order && scenario.host.recovery != LossRecovery::Selective,
             nodes: (0..graph.nodes.len()).map(&mut node).collect(),
             classes: Vec::new(),
             ports: vec![Port { last: Sent::NOTHING, counts: false }; lines.len()],
             lines,
-            sources: vec![Vec::new(); graph.hosts],
+            sources: vec![Sources::new(); graph.hosts],
             concern: Concern::default(),
             pausers: Pausers::new(links.iter().map(Vec::len)),
             touched: Vec::new(),
@@ -171,7 +175,8 @@ impl Journeys {
     /// Whether this may be the packet that completes a flow asked for.
     #[inline(always)]
     fn is_followed(&self, packet: &Packet) -> bool {
-        packet.kind == Kind::Data && (!self.in_order || packet.has(flags::LAST)) && self.asked.has(packet.flow)
+        // Few are asked for, which is guessed well; data and ACKs alternate.
+        self.asked.has(packet.flow) && packet.kind == Kind::Data && (!self.in_order || packet.has(flags::LAST))
     }
 
     #[inline(always)]
@@ -185,29 +190,35 @@ impl Journeys {
             self.classes.resize(id + 1, 0);
         }
         self.classes[id] = flow.class;
+        self.concern.heard = true;
         if self.asked.has(flow.id) {
             let host = usize::from(flow.src);
             let number = self.number(host, 0);
             let (seen, stand) = (self.look(number, flow.at, flow.id, None), Stand::Blocked);
             let source = Source { flow: flow.id, slot, seen, stand, all_sent: false, parts: Vec::new() };
             self.sources[host].push(source);
-            self.concern.flows.push(flow.id);
+            self.concern.hears(flow.id, true);
         }
     }
 
     #[inline(always)]
     pub(crate) fn host_settled(&mut self, now: Instant, host: usize, stand: &dyn Fn(u32, u32) -> Stand) {
-        if !self.sources[host].is_empty() {
-            self.sources_settled(now, host, stand);
+        if !self.sources[host].of.is_empty() {
+            let may = self.concern.is_any() || self.sources[host].due <= now || !self.nodes[host].steady;
+            if may || cfg!(debug_assertions) {
+                self.sources_settled(now, host, stand);
+            }
         }
+        self.concern.heard = false;
     }
 
     #[inline(always)]
     pub(crate) fn host_sent(&mut self, now: Instant, host: usize, packet: &Packet) {
-        if !self.sources[host].is_empty() {
-            self.concern.flows.push(packet.flow);
-            if packet.kind == Kind::Data && self.asked.has(packet.flow) {
-                self.source_sent(now, host, packet);
+        if !self.sources[host].of.is_empty() {
+            let asked = self.asked.has(packet.flow);
+            self.concern.hears(packet.flow, asked);
+            if asked && packet.kind == Kind::Data {
+                self.source_sent(now, host, Label::of(packet));
             }
         }
         let queue = (packet.kind == Kind::Data).then_some(packet.upstream_queue);
@@ -216,75 +227,84 @@ impl Journeys {
 
     #[inline(always)]
     pub(crate) fn host_received(&mut self, now: Instant, host: usize, packet: &Packet) {
-        if !self.sources[host].is_empty() {
-            self.concern.flows.push(packet.flow);
+        if !self.sources[host].of.is_empty() {
+            self.concern.hears(packet.flow, self.asked.has(packet.flow));
         }
         if self.is_followed(packet) {
-            self.followed_received(now, host, packet);
+            self.followed_received(now, host, Label::of(packet));
         }
     }
 
     #[inline(never)]
-    fn followed_received(&mut self, now: Instant, host: usize, packet: &Packet) {
+    fn followed_received(&mut self, now: Instant, host: usize, packet: Label) {
         let Some(journey) = self.land(now, (host, 0), packet) else { return };
-        if self.finish.get(&packet.flow) == Some(&now) {
+        if self.finish.get(&packet.name.flow) == Some(&now) {
             self.waits.extend(journey.parts);
             let source = usize::from(packet.src);
-            self.sources[source].retain(|source| source.flow != packet.flow);
+            self.sources[source].of.remove_flow(packet.name.flow);
             let number = self.number(source, 0);
-            self.ports[number].counts = !self.sources[source].is_empty();
+            self.ports[number].counts = !self.sources[source].of.is_empty();
         }
     }
 
     #[inline(always)]
     pub(crate) fn enqueued(&mut self, now: Instant, switch: usize, joined: Joined, packet: &Packet) {
         if joined.control_on.is_some() {
-            self.pausers.raised(switch, joined, packet);
+            self.pausers.raised(switch, joined, Label::of(packet));
         }
         if self.is_followed(packet) {
-            self.followed_enqueued(now, switch, joined, packet);
+            self.followed_enqueued(now, switch, joined, Label::of(packet));
         }
     }
 
     #[inline(never)]
-    fn followed_enqueued(&mut self, now: Instant, switch: usize, joined: Joined, packet: &Packet) {
+    fn followed_enqueued(&mut self, now: Instant, switch: usize, joined: Joined, packet: Label) {
         let Some(mut journey) = self.land(now, (switch, joined.ingress), packet) else { return };
         let number = self.number(switch, joined.egress);
         (journey.queue, journey.held) = (joined.queue, None);
         let queue = self.lines[number].shared.then_some(journey.queue);
-        journey.seen = self.look(number, now, packet.flow, queue);
-        self.lines[number].waiting.push(journey);
+        journey.seen = self.look(number, now, packet.name.flow, queue);
+        self.lines[number].waiting.push(packet.name.flow, journey);
         match self.nodes[switch].steady {
             true => self.joined = Some(joined.egress),
-            false => self.touch(switch, joined.egress),
+            false => self.touch(switch, joined.egress, None),
         }
     }
 
     #[inline(always)]
-    pub(crate) fn departed(&mut self, now: Instant, switch: usize, port: PortId, packet: &Packet, sent: &Departed) {
+    pub(crate) fn departed(
+        &mut self,
+        now: Instant,
+        switch: usize,
+        port: PortId,
+        packet: &Packet,
+        queue: Option<QueueId>,
+    ) {
         if let Some(frame) = packet.control() {
             self.pausers.sent(switch, port, frame);
         }
         let number = self.number(switch, port);
         if self.ports[number].counts {
-            self.departed_past(now, switch, port, packet);
+            self.departed_past(now, switch, port, Label::of(packet));
         }
-        self.send(now, number, packet, sent.queue);
+        self.send(now, number, packet, queue);
     }
 
     /// It left a port where followed packets wait, and may be one of them.
     #[inline(never)]
-    fn departed_past(&mut self, now: Instant, switch: usize, port: PortId, packet: &Packet) {
+    fn departed_past(&mut self, now: Instant, switch: usize, port: PortId, packet: Label) {
         if !self.nodes[switch].steady {
-            self.touch(switch, port);
+            self.touch(switch, port, None);
         }
         let number = self.number(switch, port);
-        if self.is_followed(packet)
+        if packet.data
+            && (!self.in_order || packet.last)
+            && self.asked.has(packet.name.flow)
             && let Some(at) = find(&self.lines[number].waiting, packet)
         {
             self.settle_journey(now, switch, port, at);
-            let journey = self.lines[number].waiting.remove(at);
-            self.lines[number].flying.push(journey);
+            let line = &mut self.lines[number];
+            line.flying.extend(line.waiting.remove(at).map(|journey| (packet.name.flow, journey)));
             self.ports[number].counts = !self.lines[number].waiting.is_empty();
         }
     }
@@ -292,36 +312,43 @@ impl Journeys {
     /// A port starts to send a packet.
     #[inline(always)]
     fn send(&mut self, now: Instant, number: usize, packet: &Packet, queue: Option<QueueId>) {
-        let sent = Sent { at: now, flow: packet.flow, wire: packet.wire, queue };
-        match self.ports[number].counts {
-            false => self.ports[number].last = sent,
-            true => self.count(now, number, sent),
+        let counts = self.ports[number].counts;
+        if counts {
+            self.count(now, number);
+        }
+        self.ports[number].last = Sent { at: now, flow: packet.flow, wire: packet.wire, queue };
+        // In ns-3's order a flow may start within the nanosecond that has come.
+        if counts && self.sources.get(number).is_some_and(|sources| sources.starts > now) {
+            self.look_again(now, number);
         }
     }
 
     /// Counts what a port has sent, as it starts to send something else.
     #[inline(never)]
-    fn count(&mut self, now: Instant, number: usize, next: Sent) {
+    fn count(&mut self, now: Instant, number: usize) {
         let (last, class) = self.last(number);
-        if number < self.sources.len() {
+        if self.sources.get(number).is_some_and(|sources| sources.due != Instant::NEVER) {
             self.settle_paced(now, number);
         }
-        self.ports[number].last = next;
         let span = self.lines[number].turns.count(last, class, now);
         if last.queue.is_some() && self.asked.has(last.flow) {
             let line = &mut self.lines[number];
-            for journey in line.waiting.iter_mut().filter(|journey| journey.name.flow == last.flow) {
+            for journey in line.waiting.of_mut(last.flow) {
                 journey.seen.count_own(line.shared.then_some(journey.queue), last.queue, span);
             }
-            for source in self.sources.get_mut(number).into_iter().flatten().filter(|source| source.flow == last.flow) {
+            for source in self.sources.get_mut(number).into_iter().flat_map(|sources| sources.of.of_mut(last.flow)) {
                 source.seen.count_own(None, last.queue, span);
             }
         }
-        // In ns-3's order a flow may start within the nanosecond that has come.
-        for at in 0..self.sources.get(number).map_or(0, Vec::len) {
-            let Source { flow, seen: Seen { at: from, .. }, .. } = self.sources[number][at];
+    }
+
+    /// What starts at a host later than `now` looks at what was sent last.
+    #[cold]
+    fn look_again(&mut self, now: Instant, host: usize) {
+        for at in 0..self.sources[host].of.len() {
+            let Source { flow, seen: Seen { at: from, .. }, .. } = self.sources[host].of[at];
             if from > now {
-                self.sources[number][at].seen = self.look(number, from, flow, None);
+                self.sources[host].of[at].seen = self.look(host, from, flow, None);
             }
         }
     }
@@ -341,14 +368,22 @@ impl Journeys {
         seen
     }
 
+    #[inline(always)]
     pub(crate) fn dropped(&mut self, _now: Instant, node: usize, packet: &Packet, reason: DropReason) {
-        if reason == DropReason::Nic || !self.is_followed(packet) {
-            return;
+        if reason != DropReason::Nic && self.is_followed(packet) {
+            self.followed_dropped(node, Label::of(packet), reason);
         }
+    }
+
+    #[inline(never)]
+    fn followed_dropped(&mut self, node: usize, packet: Label, reason: DropReason) {
         let ports = self.ports_of(node);
         if node == usize::from(packet.src) {
             // It was sent just now, onto a link that lost it.
-            self.lines[ports.start].flying.pop_if(|journey| is(journey, packet));
+            let flying = &mut self.lines[ports.start].flying;
+            if let Some(last) = flying.len().checked_sub(1).filter(|last| is(&flying[*last], packet)) {
+                flying.remove(last);
+            }
             return;
         }
         if matches!(reason, DropReason::NotEct | DropReason::LinkDown | DropReason::LinkLoss) {
@@ -374,15 +409,15 @@ impl Journeys {
 
     pub(crate) fn controlled(&mut self, now: Instant, node: usize, port: PortId, frame: ControlFrame) {
         match node < self.sources.len() {
-            true => self.all_concerned(now, node),
-            false => self.touch(node, port),
+            true => self.held_at_host(now, node, frame),
+            false => self.touch(node, port, queue_of(frame)),
         }
         let from = self.lines[self.number(node, port)].peer;
         self.pausers.received((node, port), from, frame);
     }
 
     pub(crate) fn link_changed(&mut self, _now: Instant, switch: usize, port: PortId, _up: bool) {
-        self.touch(switch, port);
+        self.touch(switch, port, None);
         self.pausers.released(switch, port);
     }
 
@@ -391,13 +426,16 @@ impl Journeys {
         self.pausers.released(host, 0);
     }
 
-    pub(crate) fn woke(&mut self, _now: Instant, node: usize) {
-        if node < self.sources.len() {
-            self.concern.all = true;
-            return;
+    pub(crate) fn woke(&mut self, _now: Instant, node: usize, timer: Timer) {
+        match (node < self.sources.len(), timer) {
+            (true, _) if self.sources[node].of.is_empty() => (),
+            (true, Timer::Pace) => self.concern.heard = true,
+            (true, Timer::Any) => self.concern.all = true,
+            (false, _) => {
+                let ports = self.ports_of(node);
+                (0..ports.len()).for_each(|port| self.touch(node, port as PortId, None));
+            }
         }
-        let ports = self.ports_of(node);
-        (0..ports.len()).for_each(|port| self.touch(node, port as PortId));
     }
 
     /// The numbers of a node's ports.
@@ -419,7 +457,7 @@ impl Journeys {
     /// What waits at a switch is held as was noted.
     fn check_held(&self, switch: usize, plane: &dyn Readings) {
         for (port, number) in self.ports_of(switch).enumerate() {
-            for Journey { queue, name, held, .. } in &self.lines[number].waiting {
+            for Journey { queue, name, held, .. } in self.lines[number].waiting.iter() {
                 let holds = plane.is_held(port as PortId, *queue, *name);
                 assert!(!self.nodes[switch].steady || holds == held.is_some(), "{name:?} at port {port} of {switch}");
             }
@@ -434,9 +472,12 @@ impl Journeys {
         {
             self.hold_one(now, switch, port, last, plane);
         }
-        while let Some(port) = self.touched.pop() {
-            for at in 0..self.lines[self.number(switch, port)].waiting.len() {
-                self.hold_one(now, switch, port, at, plane);
+        while let Some((port, queue)) = self.touched.pop() {
+            let number = self.number(switch, port);
+            for at in 0..self.lines[number].waiting.len() {
+                if queue.is_none_or(|queue| self.lines[number].waiting[at].queue == queue) {
+                    self.hold_one(now, switch, port, at, plane);
+                }
             }
         }
     }
@@ -452,11 +493,11 @@ impl Journeys {
         }
     }
 
-    /// What is held at a port may change with the event at hand.
+    /// What is held at a port, or in one of its queues, may change with the event at hand.
     #[inline]
-    fn touch(&mut self, switch: usize, port: PortId) {
-        if self.ports[self.number(switch, port)].counts && self.touched.last() != Some(&port) {
-            self.touched.push(port);
+    fn touch(&mut self, switch: usize, port: PortId, queue: Option<QueueId>) {
+        if self.ports[self.number(switch, port)].counts && self.touched.last() != Some(&(port, queue)) {
+            self.touched.push((port, queue));
         }
     }
 
@@ -502,11 +543,11 @@ impl Journeys {
     }
 
     /// A followed packet has come to the end of a link: it is taken off it, with the time it took accounted for.
-    fn land(&mut self, now: Instant, (node, port): (usize, PortId), packet: &Packet) -> Option<Journey> {
+    fn land(&mut self, now: Instant, (node, port): (usize, PortId), packet: Label) -> Option<Journey> {
         let from = self.lines[self.number(node, port)].peer;
         let sender = self.number(from.0, from.1);
         let line = &mut self.lines[sender];
-        let mut journey = line.flying.remove(find(&line.flying, packet)?);
+        let mut journey = line.flying.remove(find(&line.flying, packet)?)?;
         let whole = now.since(journey.seen.at);
         let transmission = line.turns.ser().of_bytes(packet.wire.into()).min(whole);
         let rest = Duration(whole.0 - transmission.0);
@@ -537,11 +578,19 @@ impl Journey {
     };
 }
 
-fn is(journey: &Journey, packet: &Packet) -> bool {
-    journey.name.flow == packet.flow && journey.seq == packet.seq
+fn is(journey: &Journey, packet: Label) -> bool {
+    journey.name.flow == packet.name.flow && journey.seq == packet.seq
+}
+
+/// The one queue that a frame holds or releases.
+fn queue_of(frame: ControlFrame) -> Option<QueueId> {
+    match frame {
+        ControlFrame::Pause(queue) | ControlFrame::Resume(queue) => Some(queue),
+        _ => None,
+    }
 }
 
 /// The first journey of this packet; a packet that was sent again may be on several.
-fn find(journeys: &[Journey], packet: &Packet) -> Option<usize> {
-    journeys.iter().position(|journey| is(journey, packet))
+fn find(journeys: &ByFlow<Journey>, packet: Label) -> Option<usize> {
+    journeys.position(packet.name.flow, |journey| is(journey, packet))
 }

@@ -146,7 +146,9 @@ impl Turns {
         let mut idle = now.since(since).0;
         let mut turn = |turn: Turn, span: u64| {
             idle -= span;
-            each(turn, Duration(span));
+            if span > 0 {
+                each(turn, Duration(span));
+            }
         };
         turn(Turn::Own, own[0] + own[1]);
         for class in 0..self.classes {
