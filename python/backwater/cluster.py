@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from backwater import _core, sweep, writer
+from backwater import _core, memory, writer
 from backwater._core import InputError
 from backwater.compute import running
 from backwater.writer import Shipped
@@ -41,7 +41,7 @@ def simulate(scenario_json: str, threads: int, wanted: tuple[str, str]) -> Shipp
     have = (_core.version, writer.build())
     if have != wanted:
         return f"runs version {have[0]} (build {have[1]}) and not {wanted[0]} ({wanted[1]})"
-    sweep.give_back()  # What the run before took here.
+    memory.give_back()  # What the run before took here.
     began = time.perf_counter()
     scenario = json.loads(scenario_json)
     run = running.Computing(scenario) if running.is_computation(scenario) else _core.start(scenario_json, threads)

@@ -8,8 +8,6 @@ again.
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import json
 import operator
 import queue
@@ -22,7 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
-from backwater import _core, events
+from backwater import _core, events, memory
 from backwater.compute import running
 from backwater.results import Run
 from backwater.signals import Stop
@@ -404,18 +402,12 @@ def follow(batch: Batch, job: Job, ends: Ends) -> None:
         if job.events is not None and isinstance(outcome, _core.Outcome):
             job.told = events.write(outcome, job.label, job.summary["sim_time_ps"], job.events)
         del outcome
-        give_back()
+        memory.give_back()
         ends.put((batch, job, "written"))
     except (_core.InputError, SimulatorError) as error:
         ends.put((batch, job, error))
     except BaseException as error:  # Whatever it is, the main thread decides.
         ends.put((batch, job, SimulatorError(f"run '{job.label}': {type(error).__name__}: {error}")))
-
-
-def give_back() -> None:
-    """To the system what the allocator keeps of runs that are done: with a thread for each, glibc's grows on and on."""
-    with contextlib.suppress(AttributeError, OSError, TypeError):
-        ctypes.CDLL(None).malloc_trim(0)
 
 
 def guarded(job: Job, call: Callable[[], T]) -> T:
