@@ -18,6 +18,37 @@ pub struct Joined {
     pub control_on: Option<PortId>,
 }
 
+/// What a port sent last, which may go on.
+#[derive(Clone, Copy, Debug)]
+pub struct Transmission {
+    /// When it began.
+    pub at: Instant,
+    /// Of which flow.
+    pub flow: u32,
+    /// Bytes on the wire.
+    pub wire: u16,
+    queue: QueueId,
+}
+
+impl Transmission {
+    /// Of a port that has sent nothing.
+    pub const NONE: Transmission = Transmission { at: Instant::ZERO, flow: 0, wire: 0, queue: Transmission::NO_QUEUE };
+
+    const NO_QUEUE: QueueId = QueueId::MAX;
+
+    /// Of a packet that left this data queue, or was no data.
+    #[inline(always)]
+    pub fn of(packet: &Packet, queue: Option<QueueId>, at: Instant) -> Transmission {
+        Transmission { at, flow: packet.flow, wire: packet.wire, queue: queue.unwrap_or(Transmission::NO_QUEUE) }
+    }
+
+    /// The data queue that it left; `None`: it was no data.
+    #[inline(always)]
+    pub fn queue(&self) -> Option<QueueId> {
+        (self.queue != Transmission::NO_QUEUE).then_some(self.queue)
+    }
+}
+
 /// What keeps a flow from sending, as its host sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stand {
@@ -44,14 +75,14 @@ pub enum Timer {
 pub trait Observer: Send + Any {
     /// A flow starts, in this slot of its host.
     fn flow_started(&mut self, _now: Instant, _flow: &Flow, _slot: u32) {}
-    /// An event at `host` has been handled; `stand` says how the flow of a slot and a number stands.
-    fn host_settled(&mut self, _now: Instant, _host: usize, _stand: &dyn Fn(u32, u32) -> Stand) {}
+    /// An event at `host`, which sent `_last` last, has been handled; `stand` says how the flow of a slot and a number stands.
+    fn host_settled(&mut self, _now: Instant, _host: usize, _last: &Transmission, _stand: &dyn Fn(u32, u32) -> Stand) {}
     /// A host puts a packet on its link.
     fn host_sent(&mut self, _now: Instant, _host: usize, _packet: &Packet) {}
     /// A packet reached the host it is for.
     fn host_received(&mut self, _now: Instant, _host: usize, _packet: &Packet) {}
-    /// A packet joined a queue.
-    fn enqueued(&mut self, _now: Instant, _switch: usize, _joined: Joined, _packet: &Packet) {}
+    /// A packet joined a queue of a port that sent `_last` last.
+    fn enqueued(&mut self, _now: Instant, _switch: usize, _joined: Joined, _packet: &Packet, _last: &Transmission) {}
     /// A frame left by `port`.
     fn departed(&mut self, _now: Instant, _switch: usize, _port: PortId, _packet: &Packet, _sent: &Departed) {}
     /// A packet was dropped at a node or lost on the link it was put on.
@@ -83,8 +114,8 @@ macro_rules! hand_on {
         }
 
         #[inline(always)]
-        fn host_settled(&mut $self, now: Instant, host: usize, stand: &dyn Fn(u32, u32) -> Stand) {
-            $to.for_each(|observer| observer.host_settled(now, host, stand));
+        fn host_settled(&mut $self, now: Instant, host: usize, last: &Transmission, stand: &dyn Fn(u32, u32) -> Stand) {
+            $to.for_each(|observer| observer.host_settled(now, host, last, stand));
         }
 
         #[inline(always)]
@@ -98,8 +129,8 @@ macro_rules! hand_on {
         }
 
         #[inline(always)]
-        fn enqueued(&mut $self, now: Instant, switch: usize, joined: Joined, packet: &Packet) {
-            $to.for_each(|observer| observer.enqueued(now, switch, joined, packet));
+        fn enqueued(&mut $self, now: Instant, switch: usize, joined: Joined, packet: &Packet, last: &Transmission) {
+            $to.for_each(|observer| observer.enqueued(now, switch, joined, packet, last));
         }
 
         #[inline(always)]

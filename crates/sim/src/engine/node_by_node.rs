@@ -96,7 +96,9 @@ fn run_host<E: Extension, H: EndHost<Schedule = NodeByNode<E>>, O: Observer>(
             }
             _ => host.timer(w, 0),
         }
-        w.observer.host_settled(now, host.port().id as usize, &|slot, flow| host.stand(params, now, slot, flow));
+        w.observer.host_settled(now, host.port().id as usize, &host.port().last, &|slot, flow| {
+            host.stand(params, now, slot, flow)
+        });
     }
 }
 

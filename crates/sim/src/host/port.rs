@@ -5,11 +5,11 @@ use crate::net::link::{Fabric, Wire, put_on_wire};
 use crate::net::link_meter::{FlowsHeld, LinkCount};
 use crate::net::schedule::{Agenda, Clock, EventName, Schedule};
 use crate::net::stats::{Drops, PortStats};
-use crate::observe::{Observer, Stand};
+use crate::observe::{Observer, Stand, Transmission};
 use crate::workload::{Flow, FlowKeys};
 use backwater_dataplane::Ring;
 use backwater_nic::NicSetup;
-use backwater_types::{Frame, Instant, LibraryRand};
+use backwater_types::{Frame, Instant, Kind, LibraryRand};
 use std::collections::VecDeque;
 
 /// Leaf of a host's event queue: the head frame of its incoming link.
@@ -130,6 +130,8 @@ pub struct HostPort<S: Schedule> {
     pub busy_until: Instant,
     /// The outgoing direction.
     pub wire: Wire,
+    /// What it sent last.
+    pub last: Transmission,
     /// Flows that will arrive here.
     arrivals: Ring<Flow>,
 }
@@ -146,6 +148,7 @@ impl<S: Schedule> HostPort<S> {
             link_in,
             busy_until: Instant::ZERO,
             wire,
+            last: Transmission::NONE,
             arrivals: Ring::default(),
         }
     }
@@ -179,6 +182,8 @@ impl<S: Schedule> HostPort<S> {
         observer: &mut O,
     ) -> Instant {
         observer.host_sent(now, self.id as usize, packet);
+        let queue = (packet.kind == Kind::Data).then_some(packet.upstream_queue);
+        self.last = Transmission::of(packet, queue, now);
         self.busy_until = now + self.wire.ser.of_bytes(packet.wire as u64);
         self.stats.sent.count(packet);
         let (free_at, queue, id) = (self.busy_until, packet.upstream_queue, self.id as usize);

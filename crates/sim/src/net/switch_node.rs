@@ -10,7 +10,7 @@ use crate::net::queue_census::{DataQueues, SharingCensus};
 use crate::net::routes::Routes;
 use crate::net::schedule::{Agenda, EventName, Schedule};
 use crate::net::stats::{Drops, Held, PortStats, Sent};
-use crate::observe::{Joined, Observer, Timer};
+use crate::observe::{Joined, Observer, Timer, Transmission};
 use backwater_dataplane::{DataPlane, Departed};
 use backwater_types::{DropReason, Extension, Frame, Instant, Kind, Packet, PortId, QueueId};
 use std::collections::VecDeque;
@@ -65,6 +65,7 @@ pub struct Port {
     /// The incoming direction of its link.
     pub link_in: u32,
     sent: Sent,
+    last: Transmission,
 }
 
 const _: () = assert!(size_of::<Port>() == 128);
@@ -130,7 +131,13 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
         tie_seed: u64,
     ) -> SwitchNode<D, S> {
         let (routes, choice) = routes;
-        let port = |(link_in, wire)| Port { sent: Sent::default(), link_in, wire, busy_until: Instant::ZERO };
+        let port = |(link_in, wire)| Port {
+            sent: Sent::default(),
+            link_in,
+            wire,
+            busy_until: Instant::ZERO,
+            last: Transmission::NONE,
+        };
         let mut switch: SwitchNode<D, S> = SwitchNode {
             id,
             agenda: S::Agenda::new(2 * links.len() + 1, tie_seed),
@@ -198,8 +205,9 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
         if let Some(queue) = self.pass(now, ingress, egress, &mut packet, fabric, observer) {
             let p = &mut self.ports[egress as usize];
             let free_at = p.depart(now, &packet, queue, fabric, &mut self.drops, self.id, observer);
-            self.agenda.take_port(&mut fabric.schedule, self.end_at(egress), free_at);
             let queue = as_data.then_some(queue);
+            p.last = Transmission::of(&packet, queue, now);
+            self.agenda.take_port(&mut fabric.schedule, self.end_at(egress), free_at);
             let departed = Departed { queue, control_on: None, entered: now };
             return observer.departed(now, self.id, egress, &packet, &departed);
         }
@@ -211,7 +219,7 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
         }
         if as_data {
             let joined = Joined { ingress, egress, queue: received.queue, control_on: received.control_on };
-            observer.enqueued(now, self.id, joined, &packet);
+            observer.enqueued(now, self.id, joined, &packet, &self.ports[egress as usize].last);
         }
         if let Some(meters) = &mut self.meters
             && as_data
@@ -288,7 +296,8 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
         }
         let queue = self.plane.pass(now, packet, ingress, egress)?;
         if self.plane.queues_as_data(packet.kind) {
-            observer.enqueued(now, self.id, Joined { ingress, egress, queue, control_on: None }, packet);
+            let joined = Joined { ingress, egress, queue, control_on: None };
+            observer.enqueued(now, self.id, joined, packet, &self.ports[egress as usize].last);
         }
         Some(queue)
     }
@@ -381,6 +390,7 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
         let sent = self.plane.transmit_to(now, port, |packet, sent| {
             of = (packet.flow, packet.class);
             free_at = p.depart(now, packet, packet.upstream_queue, fabric, drops, id, observer);
+            p.last = Transmission::of(packet, sent.queue, now);
             observer.departed(now, id, port, packet, sent);
         });
         if !self.plane.discarded().is_empty() {

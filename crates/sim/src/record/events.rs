@@ -3,10 +3,7 @@
 //! Bounded: of more events than there is room for the first are kept, by time and node, and the others counted. Which
 //! these are does not depend on threads: each partition keeps its own first ones, and the first of all are among them.
 
-use crate::observe::{Joined, Stand, Timer};
 use crate::record::label::Label;
-use crate::workload::Flow;
-use backwater_dataplane::Readings;
 use backwater_types::{ControlFrame, DropReason, Instant, PortId, QueueId};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -198,10 +195,6 @@ impl Events {
         self.push(Event { at: now, node: node as u32, port: Some(port), queue, flow, what });
     }
 
-    pub(crate) fn flow_started(&mut self, _now: Instant, _flow: &Flow, _slot: u32) {}
-
-    pub(crate) fn host_settled(&mut self, _now: Instant, _host: usize, _stand: &dyn Fn(u32, u32) -> Stand) {}
-
     #[inline(never)]
     pub(crate) fn host_sent(&mut self, now: Instant, host: usize, packet: Label) {
         if packet.marked {
@@ -211,7 +204,7 @@ impl Events {
     }
 
     #[inline(never)]
-    pub(crate) fn enqueued(&mut self, _now: Instant, switch: usize, _joined: Joined, packet: Label) {
+    pub(crate) fn enqueued(&mut self, switch: usize, packet: Label) {
         if packet.marked {
             self.marked_before.insert((switch, packet.name.flow, packet.seq));
         }
@@ -256,10 +249,6 @@ impl Events {
     pub(crate) fn released(&mut self, now: Instant, host: usize) {
         self.let_go(now, (host, 0));
     }
-
-    pub(crate) fn woke(&mut self, _now: Instant, _node: usize, _timer: Timer) {}
-
-    pub(crate) fn settled(&mut self, _now: Instant, _switch: usize, _plane: &dyn Readings) {}
 }
 
 fn order(event: &Event) -> (Instant, u32) {

@@ -13,7 +13,7 @@ mod pausers;
 pub mod rates;
 pub mod waits;
 
-use crate::observe::{Joined, Observer, Stand, Timer};
+use crate::observe::{Joined, Observer, Stand, Timer, Transmission};
 use crate::record::asked::Asked;
 use crate::record::events::{Event, Events, EventsWanted};
 use crate::record::journeys::Journeys;
@@ -24,7 +24,7 @@ use crate::workload::Flow;
 use backwater_dataplane::{Departed, Readings};
 use backwater_scenario::Scenario;
 use backwater_scenario::topology::Graph;
-use backwater_types::{ControlFrame, DropReason, Instant, Packet, PortId};
+use backwater_types::{ControlFrame, DropReason, Instant, Kind, Packet, PortId};
 
 /// What is to be recorded.
 #[derive(Clone, Debug, Default)]
@@ -71,19 +71,28 @@ pub struct Recorded {
 /// Records one partition of a run.
 #[derive(Clone, Debug)]
 pub struct Recorder {
-    journeys: Option<Journeys>,
-    rates: Option<Rates>,
-    events: Option<Events>,
+    /// The flows to be explained.
+    asked: Asked,
+    /// There are any.
+    explains: bool,
+    journeys: Journeys,
+    rates: Rates,
+    events: Option<Box<Events>>,
+    /// Single events are: any packet may be one.
+    watches_all: bool,
 }
 
 impl Recorder {
     /// For a run of this scenario.
     pub(crate) fn new(wanted: &Wanted, scenario: &Scenario, graph: &Graph) -> Recorder {
-        let asked = (!wanted.explain.is_empty()).then(|| Asked::new(&wanted.explain));
+        let asked = Asked::new(wanted.explain.iter().map(|(flow, _)| *flow));
         Recorder {
-            journeys: asked.clone().map(|asked| Journeys::new(&wanted.explain, asked, scenario, graph)),
-            rates: asked.map(|asked| Rates::new(asked, scenario)),
-            events: wanted.events.map(|wanted| Events::new(wanted, graph.hosts)),
+            journeys: Journeys::new(&wanted.explain, asked.clone(), scenario, graph),
+            rates: Rates::new(asked.clone(), scenario),
+            events: wanted.events.map(|wanted| Box::new(Events::new(wanted, graph.hosts))),
+            watches_all: wanted.events.is_some(),
+            explains: !wanted.explain.is_empty(),
+            asked,
         }
     }
 
@@ -91,112 +100,188 @@ impl Recorder {
     pub(crate) fn conclude(recorders: Vec<Recorder>) -> Recorded {
         let (mut waits, mut rates, mut events) = (Vec::new(), Vec::new(), Vec::new());
         for recorder in recorders {
-            waits.extend(recorder.journeys.into_iter().flat_map(Journeys::into_waits));
-            rates.extend(recorder.rates.into_iter().flat_map(Rates::into_rates));
-            events.extend(recorder.events);
+            waits.extend(recorder.journeys.into_waits());
+            rates.extend(recorder.rates.into_rates());
+            events.extend(recorder.events.map(|events| *events));
         }
         let (events, events_left_out) = Events::merged(events);
         Recorded { waits, rates, events, events_left_out }
     }
+
+    /// Where flows are to be explained.
+    fn explaining(&mut self) -> Option<&mut Journeys> {
+        self.explains.then_some(&mut self.journeys)
+    }
+
+    #[inline(never)]
+    fn note_sent(&mut self, host: usize, packet: Label, sent: Transmission) {
+        if self.journeys.waits_at_host(host) {
+            self.journeys.host_sent(host, packet, sent);
+        }
+        if let Some(events) = &mut self.events {
+            events.host_sent(sent.at, host, packet);
+        }
+    }
+
+    #[inline(never)]
+    fn note_received(&mut self, now: Instant, host: usize, packet: Label) {
+        self.rates.received(now, packet);
+        self.journeys.followed_received(now, host, packet);
+    }
+
+    #[inline(never)]
+    fn note_enqueued(
+        &mut self,
+        now: Instant,
+        switch: usize,
+        joined: Joined,
+        asked: bool,
+        packet: Label,
+        last: &Transmission,
+    ) {
+        if joined.control_on.is_some()
+            && let Some(journeys) = self.explaining()
+        {
+            journeys.raised(switch, joined, packet);
+        }
+        if asked {
+            self.journeys.followed_enqueued(now, switch, joined, packet, last);
+        }
+        if let Some(events) = &mut self.events {
+            events.enqueued(switch, packet);
+        }
+    }
+
+    #[inline(never)]
+    fn note_departed(
+        &mut self,
+        switch: usize,
+        port: PortId,
+        frame: Option<ControlFrame>,
+        packet: Label,
+        sent: Transmission,
+    ) {
+        if let Some(frame) = frame
+            && let Some(journeys) = self.explaining()
+        {
+            journeys.frame_sent(switch, port, frame);
+        }
+        if self.journeys.waits_at(switch, port) {
+            self.journeys.departed_past(switch, port, packet, sent);
+        }
+        if let Some(events) = &mut self.events {
+            match frame {
+                Some(frame) => events.sent(sent.at, switch, port, frame),
+                None => events.departed(sent.at, switch, port, packet, sent.queue()),
+            }
+        }
+    }
 }
 
-/// Calls `$hook` of those that listen.
-macro_rules! tell {
-    ($self:ident, $hook:ident($($of:expr),*)) => {{
-        if let Some(journeys) = &mut $self.journeys {
-            journeys.$hook($($of),*);
-        }
-        if let Some(events) = &mut $self.events {
-            events.$hook($($of),*);
-        }
-    }};
-}
-
-/// The same, of a packet.
-macro_rules! tell_of {
-    ($self:ident, $hook:ident($($of:expr),*; $packet:ident $(, $more:expr)*)) => {{
-        if let Some(journeys) = &mut $self.journeys {
-            journeys.$hook($($of,)* $packet $(, $more)*);
-        }
-        if let Some(events) = &mut $self.events {
-            events.$hook($($of,)* Label::of($packet) $(, $more)*);
-        }
-    }};
-}
-
-// What is called for every packet looks, in line, whether there is anything to do; the rest is out of line, as the
-// engines that may be looked on are many.
+// What is called for every packet asks, in line, whether it may matter; the rest is out of line, as the engines that may
+// be looked on are many, and what is in line has each of them hold less at hand.
 impl Observer for Recorder {
     #[inline(never)]
-    fn flow_started(&mut self, now: Instant, flow: &Flow, slot: u32) {
-        tell!(self, flow_started(now, flow, slot));
+    fn flow_started(&mut self, _now: Instant, flow: &Flow, slot: u32) {
+        if let Some(journeys) = self.explaining() {
+            journeys.flow_started(flow, slot);
+        }
     }
 
     #[inline(always)]
-    fn host_settled(&mut self, now: Instant, host: usize, stand: &dyn Fn(u32, u32) -> Stand) {
-        tell!(self, host_settled(now, host, stand));
+    fn host_settled(&mut self, now: Instant, host: usize, last: &Transmission, stand: &dyn Fn(u32, u32) -> Stand) {
+        if self.journeys.waits_at_host(host) {
+            self.journeys.host_settled(now, host, last, stand);
+        }
     }
 
     #[inline(always)]
     fn host_sent(&mut self, now: Instant, host: usize, packet: &Packet) {
-        tell_of!(self, host_sent(now, host; packet));
+        if self.journeys.waits_at_host(host) | self.watches_all {
+            let queue = (packet.kind == Kind::Data).then_some(packet.upstream_queue);
+            self.note_sent(host, Label::of(packet), Transmission::of(packet, queue, now));
+        }
     }
 
     #[inline(always)]
     fn host_received(&mut self, now: Instant, host: usize, packet: &Packet) {
-        if let Some(journeys) = &mut self.journeys {
-            journeys.host_received(now, host, packet);
-        }
-        if let Some(rates) = &mut self.rates {
-            rates.host_received(now, packet);
+        self.journeys.host_received(host);
+        if self.asked.has(packet.flow) {
+            self.note_received(now, host, Label::of(packet));
         }
     }
 
     #[inline(always)]
-    fn enqueued(&mut self, now: Instant, switch: usize, joined: Joined, packet: &Packet) {
-        tell_of!(self, enqueued(now, switch, joined; packet));
+    fn enqueued(&mut self, now: Instant, switch: usize, joined: Joined, packet: &Packet, last: &Transmission) {
+        let asked = self.asked.has(packet.flow);
+        if asked | joined.control_on.is_some() | self.watches_all {
+            self.note_enqueued(now, switch, joined, asked, Label::of(packet), last);
+        }
     }
 
     #[inline(always)]
     fn departed(&mut self, now: Instant, switch: usize, port: PortId, packet: &Packet, sent: &Departed) {
-        if let Some(journeys) = &mut self.journeys {
-            journeys.departed(now, switch, port, packet, sent.queue);
-        }
-        if let Some(events) = &mut self.events {
-            match packet.control() {
-                Some(frame) => events.sent(now, switch, port, frame),
-                None => events.departed(now, switch, port, Label::of(packet), sent.queue),
-            }
+        let frame = packet.kind == Kind::Control;
+        if frame | self.journeys.waits_at(switch, port) | self.watches_all {
+            let frame = if frame { packet.control() } else { None };
+            self.note_departed(switch, port, frame, Label::of(packet), Transmission::of(packet, sent.queue, now));
         }
     }
 
     #[inline(always)]
     fn dropped(&mut self, now: Instant, node: usize, packet: &Packet, reason: DropReason) {
-        tell_of!(self, dropped(now, node; packet, reason));
+        if self.asked.has(packet.flow) {
+            self.journeys.followed_dropped(node, Label::of(packet), reason);
+        }
+        if let Some(events) = &mut self.events {
+            events.dropped(now, node, Label::of(packet), reason);
+        }
     }
 
     #[inline(never)]
     fn controlled(&mut self, now: Instant, node: usize, port: PortId, frame: ControlFrame) {
-        tell!(self, controlled(now, node, port, frame));
+        if let Some(journeys) = self.explaining() {
+            journeys.controlled(now, node, port, frame);
+        }
+        if let Some(events) = &mut self.events {
+            events.controlled(now, node, port, frame);
+        }
     }
 
     #[inline(never)]
     fn link_changed(&mut self, now: Instant, switch: usize, port: PortId, up: bool) {
-        tell!(self, link_changed(now, switch, port, up));
+        if let Some(journeys) = self.explaining() {
+            journeys.link_changed(switch, port);
+        }
+        if let Some(events) = &mut self.events {
+            events.link_changed(now, switch, port, up);
+        }
     }
 
     #[inline(never)]
     fn released(&mut self, now: Instant, host: usize) {
-        tell!(self, released(now, host));
+        if let Some(journeys) = self.explaining() {
+            journeys.released(now, host);
+        }
+        if let Some(events) = &mut self.events {
+            events.released(now, host);
+        }
     }
 
     #[inline(never)]
-    fn woke(&mut self, now: Instant, node: usize, timer: Timer) {
-        tell!(self, woke(now, node, timer));
+    fn woke(&mut self, _now: Instant, node: usize, timer: Timer) {
+        if let Some(journeys) = self.explaining() {
+            journeys.woke(node, timer);
+        }
     }
 
     #[inline(always)]
     fn settled(&mut self, now: Instant, switch: usize, plane: &dyn Readings) {
-        tell!(self, settled(now, switch, plane));
+        if self.journeys.may_be_held() {
+            self.journeys.hold(now, switch, plane);
+        }
+        if cfg!(debug_assertions) {
+            self.journeys.check_held(switch, plane);
+        }
     }
 }

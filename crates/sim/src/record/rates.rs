@@ -8,9 +8,9 @@
 //! whenever it has more than [`INTERVALS_MAX`]: 256 x 16 B = 4 KB a flow, 80 MB for 20,000.
 
 use crate::record::asked::Asked;
+use crate::record::label::Label;
 use backwater_scenario::Scenario;
-use backwater_types::{Duration, Instant, Kind, Packet};
-use std::collections::BTreeMap;
+use backwater_types::{Duration, Instant};
 
 /// Intervals of a flow at most.
 pub const INTERVALS_MAX: usize = 256;
@@ -34,8 +34,8 @@ pub(crate) struct Rates {
     asked: Asked,
     /// Of a data packet, with what it carries beside them; bytes.
     headers: u64,
-    period: Duration,
-    flows: BTreeMap<u32, Arrivals>,
+    /// By the rank of the flow among those asked for.
+    flows: Vec<Arrivals>,
 }
 
 /// What came of a flow.
@@ -51,29 +51,23 @@ impl Rates {
     pub(super) fn new(asked: Asked, scenario: &Scenario) -> Rates {
         let links = scenario.measure.links;
         let period = if links > Duration::ZERO { links } else { Duration::from_us(1) };
-        Rates { asked, headers: scenario.host.headers().0, period, flows: BTreeMap::new() }
+        let flows = vec![Arrivals { span: period, intervals: Vec::new() }; asked.count()];
+        Rates { asked, headers: scenario.host.headers().0, flows }
     }
 
-    #[inline(always)]
-    pub(crate) fn host_received(&mut self, now: Instant, packet: &Packet) {
-        if self.asked.has(packet.flow) && packet.kind == Kind::Data {
-            self.add(now, packet.flow, packet.wire);
-        }
-    }
-
-    #[inline(never)]
-    fn add(&mut self, now: Instant, flow: u32, wire: u16) {
+    /// A packet of a flow that is asked for is received.
+    pub(super) fn received(&mut self, now: Instant, packet: Label) {
         // What opens a connection of TCP has headers alone.
-        let bytes = u64::from(wire).saturating_sub(self.headers);
-        if bytes > 0 {
-            let new = Arrivals { span: self.period, intervals: Vec::new() };
-            self.flows.entry(flow).or_insert(new).add(now, bytes);
+        let bytes = u64::from(packet.wire).saturating_sub(self.headers);
+        if packet.data && bytes > 0 {
+            self.flows[self.asked.rank(packet.name.flow)].add(now, bytes);
         }
     }
 
     /// By flow, then by time.
     pub(crate) fn into_rates(self) -> impl Iterator<Item = Rate> {
-        self.flows.into_iter().flat_map(|(flow, Arrivals { span, intervals })| {
+        let flows: Vec<u32> = self.asked.iter().collect();
+        flows.into_iter().zip(self.flows).flat_map(|(flow, Arrivals { span, intervals })| {
             let end = move |number: u64| Instant((number + 1) * span.0);
             intervals.into_iter().map(move |(number, bytes)| Rate { flow, end: end(number), span, bytes })
         })

@@ -97,25 +97,87 @@ pub struct Wait {
     pub span: Duration,
 }
 
-/// A part of a journey: its flow is that of the journey.
-pub(super) type Parts = Vec<Wait>;
+/// The parts of a journey so far, of one flow.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Parts {
+    list: Vec<Wait>,
+    /// `[why][whose]`, modulo 2: where such a one was put last.
+    latest: [[u8; 2]; Why::ALL.len()],
+}
 
-/// Adds a part, to an equal one of the same place if there is one.
-pub(super) fn add(parts: &mut Parts, part: Wait) {
-    if part.span == Duration::ZERO {
-        return;
+impl Parts {
+    /// Adds a part. It is not looked for far: equal ones of the same place become one when there is no more room, and at the end.
+    pub(super) fn add(&mut self, part: Wait) {
+        if part.span == Duration::ZERO {
+            return;
+        }
+        let latest = &mut self.latest[part.why as usize][usize::from(part.whose.unwrap_or(0) % 2)];
+        match self.list.get_mut(usize::from(*latest)) {
+            Some(other) if key(other) == key(&part) => other.span = other.span + part.span,
+            _ => {
+                if self.list.len() == self.list.capacity() {
+                    make_room(&mut self.list);
+                }
+                *latest = self.list.len().min(u8::MAX.into()) as u8;
+                self.list.push(part);
+            }
+        }
     }
-    // What differs most often is compared first.
-    let alike = |other: &Wait| (other.why, other.sake, other.whose) == (part.why, part.sake, part.whose);
-    let same = |other: &&mut Wait| alike(other) && Wait { span: part.span, ..**other } == part;
-    match parts.iter_mut().rev().take_while(|other| other.hop == part.hop).find(same) {
-        Some(other) => other.span = Duration(other.span.0 + part.span.0),
-        None => parts.push(part),
+
+    /// From the source on, each once.
+    pub(super) fn into_waits(mut self) -> Vec<Wait> {
+        merge(&mut self.list);
+        self.list
     }
+}
+
+#[inline(never)]
+fn make_room(parts: &mut Vec<Wait>) {
+    merge(parts);
+    parts.reserve(parts.len() + 4);
+}
+
+/// Equal ones of the same place become one.
+fn merge(parts: &mut Vec<Wait>) {
+    parts.sort_unstable_by_key(key);
+    parts.dedup_by(|other, first| {
+        let same = key(other) == key(first);
+        first.span = if same { first.span + other.span } else { first.span };
+        same
+    });
+}
+
+/// What those have in common that are one, by the order in which they are told.
+#[inline(always)]
+fn key(part: &Wait) -> impl Ord + use<> {
+    let Wait { flow: _, hop, node, port, queue, why, whose, sake, by, towards, span: _ } = *part;
+    (hop, why as u8, sake, whose, by, towards, node, port, queue)
 }
 
 /// One at a place, of nothing yet.
 pub(super) fn part(flow: u32, hop: u8, (node, port): (usize, PortId), queue: QueueId, why: Why) -> Wait {
     let (whose, sake, by, towards) = (None, None, None, None);
     Wait { flow, hop, node: node as u32, port, queue, why, whose, sake, by, towards, span: Duration::ZERO }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_told_once_from_the_source_on() {
+        let (mut parts, mut spans) = (Parts::default(), std::collections::BTreeMap::new());
+        let whys = [Why::OwnPackets, Why::Queue, Why::Paused];
+        for i in 0..10_000u32 {
+            let (hop, why) = ((i / 4000) as u8, whys[i as usize % 3]);
+            let sake = (why == Why::Paused).then_some(i * i % 40);
+            let whose = Some((i % 5) as u8);
+            parts.add(Wait { sake, whose, span: Duration(i.into()), ..part(7, hop, (hop.into(), 1), 2, why) });
+            *spans.entry((hop, why as u8, sake, whose)).or_insert(0) += u64::from(i);
+        }
+        assert!(parts.list.len() <= 2 * spans.len(), "{} of {}", parts.list.len(), spans.len());
+        let waits = parts.into_waits();
+        let told = waits.iter().map(|wait| ((wait.hop, wait.why as u8, wait.sake, wait.whose), wait.span.0));
+        assert!(told.eq(spans), "{waits:?}");
+    }
 }

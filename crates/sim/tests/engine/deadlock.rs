@@ -10,7 +10,7 @@ use backwater_deadlock::{Failures, check, components, turns};
 use backwater_scenario::Scenario;
 use backwater_scenario::topology::Graph;
 use backwater_sim::measure::summary::summary;
-use backwater_sim::observe::{Joined, Observer};
+use backwater_sim::observe::{Joined, Observer, Transmission};
 use backwater_sim::{Simulation, Watch, ports};
 use backwater_types::{DropReason, Instant, Kind, Packet, PortId};
 use std::collections::{BTreeSet, HashMap};
@@ -179,7 +179,7 @@ impl Observer for Turning {
         self.sent(switch, port as usize, packet);
     }
 
-    fn enqueued(&mut self, _now: Instant, switch: usize, joined: Joined, packet: &Packet) {
+    fn enqueued(&mut self, _now: Instant, switch: usize, joined: Joined, packet: &Packet, _last: &Transmission) {
         if let Some((from, _)) = self.take(packet, |(_, to)| *to == switch) {
             self.seen.insert([from, switch, self.peers[switch][joined.egress as usize]]);
         }

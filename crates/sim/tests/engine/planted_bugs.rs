@@ -18,7 +18,7 @@ use backwater_scenario::Scenario;
 use backwater_scenario::model::Memory;
 use backwater_schemes::Switch as Table;
 use backwater_schemes::planes::{AnySwitch, any};
-use backwater_sim::observe::{Joined, Observer};
+use backwater_sim::observe::{Joined, Observer, Transmission};
 use backwater_sim::{Simulation, Watch};
 use backwater_types::hash::Stream;
 use backwater_types::{ControlFrame, Duration, Extension, FlowName, Frame, Instant, Kind, Packet, PortId, QueueId};
@@ -978,7 +978,7 @@ fn a_flow_is_rightly_paused_while_a_packet_of_it_stays() {
         let packet = Packet { kind: Kind::Data, wire: 1048, ..Packet::NONE };
         if stays {
             let joined = Joined { ingress: from, egress: to, queue: 0, control_on: None };
-            audits[0].enqueued(outcome.ended, switch, joined, &packet);
+            audits[0].enqueued(outcome.ended, switch, joined, &packet, &Transmission::NONE);
         }
         let pause = ControlFrame::PauseFlow(packet.flow_name()).into();
         let departed = Departed { queue: None, control_on: None, entered: outcome.ended };

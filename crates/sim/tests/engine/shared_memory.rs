@@ -4,7 +4,7 @@
 use crate::common::{run, scenario};
 use backwater_dataplane::Departed;
 use backwater_scenario::Scenario;
-use backwater_sim::observe::{Joined, Observer};
+use backwater_sim::observe::{Joined, Observer, Transmission};
 use backwater_sim::{Outcome, Simulation, Watch};
 use backwater_types::{Instant, Kind, Packet, PortId, flags};
 use std::collections::BTreeMap;
@@ -103,7 +103,7 @@ impl ByClass {
 }
 
 impl Observer for ByClass {
-    fn enqueued(&mut self, now: Instant, switch: usize, joined: Joined, packet: &Packet) {
+    fn enqueued(&mut self, now: Instant, switch: usize, joined: Joined, packet: &Packet, _last: &Transmission) {
         self.count(now, (switch, joined.egress, packet.class), packet.wire as i64);
     }
 

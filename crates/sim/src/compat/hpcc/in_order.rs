@@ -163,7 +163,8 @@ where
                             host.strike(w, Clock { slot, flow, number });
                         }
                     }
-                    observer.host_settled(now, node, &|slot, flow| host.stand(params, now, slot, flow));
+                    observer
+                        .host_settled(now, node, &host.port().last, &|slot, flow| host.stand(params, now, slot, flow));
                 } else {
                     let switch = &mut nodes.switches[node - hosts];
                     match what {
@@ -186,7 +187,7 @@ where
                 host.start(w, flow);
                 host.started(w);
                 let id = usize::from(flow.src);
-                observer.host_settled(now, id, &|slot, flow| host.stand(params, now, slot, flow));
+                observer.host_settled(now, id, &host.port().last, &|slot, flow| host.stand(params, now, slot, flow));
             }
         }
     }

@@ -417,7 +417,7 @@ impl<E: Extension, H: EndHost<Schedule = Ranked<E>>, F: FnMut(Instant, Finished)
             }
         }
         let (now, id) = (w.now, host.port().id as usize);
-        observer.host_settled(now, id, &|slot, flow| host.stand(params, now, slot, flow));
+        observer.host_settled(now, id, &host.port().last, &|slot, flow| host.stand(params, now, slot, flow));
     }
 }
 

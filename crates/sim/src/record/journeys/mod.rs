@@ -21,42 +21,45 @@ mod sources;
 mod turns;
 
 use crate::net::build;
-use crate::observe::{Joined, Stand, Timer};
+use crate::observe::{Joined, Stand, Timer, Transmission};
 use crate::record::asked::Asked;
 use crate::record::journeys::by_flow::ByFlow;
 use crate::record::journeys::sources::{Concern, Source, Sources};
-use crate::record::journeys::turns::{Seen, Sent, Turn, Turns};
+use crate::record::journeys::turns::{Seen, Turn, Turns};
 use crate::record::label::Label;
 use crate::record::pausers::{Pausers, Sake};
-use crate::record::waits::{Parts, Wait, Why, add, part};
+use crate::record::waits::{Parts, Wait, Why, part};
 use crate::workload::Flow;
 use backwater_dataplane::Readings;
 use backwater_scenario::Scenario;
 use backwater_scenario::model::{Assignment, LossRecovery, Transport};
 use backwater_scenario::topology::Graph;
 use backwater_schemes::build::ser_time;
-use backwater_types::{ControlFrame, DropReason, Duration, FlowName, Instant, Kind, Packet, PortId, QueueId, flags};
-use std::collections::HashMap;
+use backwater_types::{ControlFrame, DropReason, Duration, FlowName, Instant, PortId, QueueId};
 use std::ops::Range;
 
 /// Follows the packets of the flows asked for.
 ///
-/// What every packet costs is a store at its port. Ports where followed packets or flows wait count whose turn it is
-/// besides, which is read when a wait ends, or changes its cause.
+/// Ports where followed packets or flows wait count whose turn it is, which is read when a wait ends, or changes its
+/// cause. Of other ports, which most packets go by, nothing is kept.
 #[derive(Clone, Debug)]
 pub(crate) struct Journeys {
     asked: Asked,
-    /// When each reaches its receiver.
-    finish: HashMap<u32, Instant>,
+    /// When each reaches its receiver, by its rank among them.
+    finish: Vec<Instant>,
     /// Receivers take packets in order, so that no packet but a flow's last completes it.
     in_order: bool,
     nodes: Vec<Node>,
     /// `[flow]`: its workload.
     classes: Vec<u8>,
-    /// `[port]`, of all nodes in a row: what is looked at for every packet.
-    ports: Vec<Port>,
+    /// `[port]`, of all nodes in a row: followed packets or flows wait there, so that turns are counted. Looked at for every packet.
+    counts: Vec<bool>,
+    /// `[port]`: whose turn it was there, while that is counted.
+    turns: Vec<Turns>,
     /// `[port]`: the rest.
     lines: Vec<Line>,
+    /// `[host]`: flows asked for are there.
+    sends: Vec<bool>,
     /// `[host]`.
     sources: Vec<Sources>,
     /// Of the event at hand, at a host with such.
@@ -67,7 +70,10 @@ pub(crate) struct Journeys {
     touched: Vec<(PortId, Option<QueueId>)>,
     /// The port that a followed packet joined.
     joined: Option<PortId>,
-    waits: Vec<Wait>,
+    /// There are such ports.
+    may_be_held: bool,
+    /// Of flows that have completed.
+    done: Vec<(u32, Parts)>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -79,14 +85,6 @@ struct Node {
     steady: bool,
 }
 
-/// An egress port, as every packet finds it.
-#[derive(Clone, Copy, Debug)]
-struct Port {
-    last: Sent,
-    /// Followed packets or flows wait here, so that turns are counted.
-    counts: bool,
-}
-
 /// An egress port with its link.
 #[derive(Clone, Debug)]
 struct Line {
@@ -95,11 +93,13 @@ struct Line {
     delay: Duration,
     /// Flows share queues, so that one may wait for another in its queue.
     shared: bool,
-    turns: Turns,
     /// Followed packets in its queues, and on its link; each in the order in which they came.
     waiting: ByFlow<Journey>,
     flying: ByFlow<Journey>,
 }
+
+/// Of so few that wait at a port it is looked up which queues they are in.
+const FEW: usize = 8;
 
 /// A packet on its way.
 #[derive(Clone, Debug)]
@@ -110,33 +110,45 @@ struct Journey {
     queue: QueueId,
     /// Up to when its time is accounted for.
     seen: Seen,
-    held: Option<Sake>,
+    /// Data of its flow that the port has sent since, in its queue and in others, less what it had sent by then of the one under
+    /// way. Wraps.
+    own: [u64; 2],
+    held: Option<Held>,
     parts: Parts,
+}
+
+/// A packet is held.
+#[derive(Clone, Copy, Debug)]
+struct Held {
+    sake: Sake,
+    /// From then on.
+    at: Instant,
+    /// [`Journey::own`] then, and what had been sent of the one under way.
+    own: [u64; 2],
 }
 
 impl Journeys {
     /// Of these flows, each with when it reaches its receiver.
     pub(crate) fn new(flows: &[(u32, Instant)], asked: Asked, scenario: &Scenario, graph: &Graph) -> Journeys {
         let links = build::ports(graph);
+        let shared = |node: usize| {
+            node >= graph.hosts && scenario.switch_at(&graph.nodes[node].name).built_as() != Assignment::PerFlow
+        };
         let line = |node: usize, link: usize| {
             let peer = graph.peer(link, node);
             let port = links[peer].iter().position(|other| *other == link).expect("a link is a port of its ends");
             Line {
                 peer: (peer, port as PortId),
                 delay: graph.links[link].delay,
-                shared: node >= graph.hosts
-                    && scenario.switch_at(&graph.nodes[node].name).built_as() != Assignment::PerFlow,
-                turns: Turns::new(ser_time(&scenario.conventions, graph.links[link].rate), scenario.workload.len()),
+                shared: shared(node),
                 waiting: ByFlow::new(),
                 flying: ByFlow::new(),
             }
         };
-        let lines: Vec<Line> = links
-            .iter()
-            .enumerate()
-            .flat_map(|(node, links)| links.iter().map(move |link| (node, *link)))
-            .map(|(node, link)| line(node, link))
-            .collect();
+        let turns =
+            |link: usize| Turns::new(ser_time(&scenario.conventions, graph.links[link].rate), scenario.workload.len());
+        let ends = || links.iter().enumerate().flat_map(|(node, links)| links.iter().map(move |link| (node, *link)));
+        let lines: Vec<Line> = ends().map(|(node, link)| line(node, link)).collect();
         let mut first = 0;
         let mut node = |number: usize| {
             let of = Node { first, steady: !scenario.switch.bfc.is_extended() };
@@ -148,35 +160,50 @@ impl Journeys {
             let steady = switch.built_as() != Assignment::Flowsail && !switch.bfc.is_extended();
             Node { steady, ..of }
         };
+        let mut finish = vec![Instant::NEVER; asked.count()];
+        flows.iter().for_each(|(flow, at)| finish[asked.rank(*flow)] = *at);
         let any_order = matches!(scenario.host.transport, Transport::Tcp | Transport::Homa);
         Journeys {
             asked,
-            finish: flows.iter().copied().collect(),
+            finish,
             in_order: !any_order && scenario.host.recovery != LossRecovery::Selective,
             nodes: (0..graph.nodes.len()).map(&mut node).collect(),
             classes: Vec::new(),
-            ports: vec![Port { last: Sent::NOTHING, counts: false }; lines.len()],
+            counts: vec![false; lines.len()],
+            turns: ends().map(|(_, link)| turns(link)).collect(),
             lines,
+            sends: vec![false; graph.hosts],
             sources: vec![Sources::new(); graph.hosts],
             concern: Concern::default(),
             pausers: Pausers::new(links.iter().map(Vec::len)),
             touched: Vec::new(),
             joined: None,
-            waits: Vec::new(),
+            may_be_held: false,
+            done: Vec::new(),
         }
     }
 
     /// By flow.
     pub(crate) fn into_waits(mut self) -> Vec<Wait> {
-        self.waits.sort_by_key(|wait| wait.flow);
-        self.waits
+        self.done.sort_by_key(|(flow, _)| *flow);
+        self.done.into_iter().flat_map(|(_, parts)| parts.into_waits()).collect()
     }
 
-    /// Whether this may be the packet that completes a flow asked for.
+    /// Whether this packet of a flow asked for may be the one that completes it.
+    fn is_followed(&self, packet: Label) -> bool {
+        packet.data && (!self.in_order || packet.last)
+    }
+
+    /// Whether flows asked for are at this host.
     #[inline(always)]
-    fn is_followed(&self, packet: &Packet) -> bool {
-        // Few are asked for, which is guessed well; data and ACKs alternate.
-        self.asked.has(packet.flow) && packet.kind == Kind::Data && (!self.in_order || packet.has(flags::LAST))
+    pub(super) fn waits_at_host(&self, host: usize) -> bool {
+        self.sends[host]
+    }
+
+    /// Whether packets that are followed are in this port's queues.
+    #[inline(always)]
+    pub(super) fn waits_at(&self, switch: usize, port: PortId) -> bool {
+        self.counts[self.number(switch, port)]
     }
 
     #[inline(always)]
@@ -184,199 +211,183 @@ impl Journeys {
         self.nodes[node].first as usize + usize::from(port)
     }
 
-    pub(crate) fn flow_started(&mut self, _now: Instant, flow: &Flow, slot: u32) {
+    pub(super) fn flow_started(&mut self, flow: &Flow, slot: u32) {
         let id = flow.id as usize;
         if self.classes.len() <= id {
             self.classes.resize(id + 1, 0);
         }
         self.classes[id] = flow.class;
-        self.concern.heard = true;
-        if self.asked.has(flow.id) {
-            let host = usize::from(flow.src);
-            let number = self.number(host, 0);
-            let (seen, stand) = (self.look(number, flow.at, flow.id, None), Stand::Blocked);
-            let source = Source { flow: flow.id, slot, seen, stand, all_sent: false, parts: Vec::new() };
-            self.sources[host].push(source);
-            self.concern.hears(flow.id, true);
+        let host = usize::from(flow.src);
+        let asked = self.asked.has(flow.id);
+        if asked {
+            self.sends[host] = true;
+            self.sources[host].push(Source::new(flow, slot));
+        }
+        if self.sends[host] {
+            self.hears(flow.id, asked);
         }
     }
 
+    /// An event at a host with flows asked for is over.
     #[inline(always)]
-    pub(crate) fn host_settled(&mut self, now: Instant, host: usize, stand: &dyn Fn(u32, u32) -> Stand) {
-        if !self.sources[host].of.is_empty() {
-            let may = self.concern.is_any() || self.sources[host].due <= now || !self.nodes[host].steady;
-            if may || cfg!(debug_assertions) {
-                self.sources_settled(now, host, stand);
-            }
+    pub(super) fn host_settled(
+        &mut self,
+        now: Instant,
+        host: usize,
+        last: &Transmission,
+        stand: &dyn Fn(u32, u32) -> Stand,
+    ) {
+        let may = self.concern.some || !self.concern.heard || self.sources[host].due <= now || !self.nodes[host].steady;
+        if may || cfg!(debug_assertions) {
+            self.sources_settled(now, host, last, stand);
         }
         self.concern.heard = false;
     }
 
-    #[inline(always)]
-    pub(crate) fn host_sent(&mut self, now: Instant, host: usize, packet: &Packet) {
-        if !self.sources[host].of.is_empty() {
-            let asked = self.asked.has(packet.flow);
-            self.concern.hears(packet.flow, asked);
-            if asked && packet.kind == Kind::Data {
-                self.source_sent(now, host, Label::of(packet));
-            }
-        }
-        let queue = (packet.kind == Kind::Data).then_some(packet.upstream_queue);
-        self.send(now, self.number(host, 0), packet, queue);
-    }
-
-    #[inline(always)]
-    pub(crate) fn host_received(&mut self, now: Instant, host: usize, packet: &Packet) {
-        if !self.sources[host].of.is_empty() {
-            self.concern.hears(packet.flow, self.asked.has(packet.flow));
-        }
-        if self.is_followed(packet) {
-            self.followed_received(now, host, Label::of(packet));
-        }
-    }
-
+    /// A host with flows asked for sends.
     #[inline(never)]
-    fn followed_received(&mut self, now: Instant, host: usize, packet: Label) {
+    pub(super) fn host_sent(&mut self, host: usize, packet: Label, sent: Transmission) {
+        let asked = self.asked.has(packet.name.flow);
+        self.hears(packet.name.flow, asked);
+        self.sources[host].interrupt(sent.at);
+        if self.counts[host] && self.sources[host].due != Instant::NEVER {
+            self.settle_paced(sent.at, host);
+        }
+        if asked && packet.data {
+            self.source_sent(sent.at, host, packet);
+        }
+        if self.counts[host] {
+            let class = self.class(packet.name.flow).unwrap_or(0);
+            self.turns[host].count(sent, class);
+        }
+        // In ns-3's order a flow may start within the nanosecond that has come.
+        if self.sources[host].starts > sent.at {
+            self.look_again(sent.at, host);
+        }
+    }
+
+    /// A host with flows asked for hears of a flow.
+    fn hears(&mut self, flow: u32, asked: bool) {
+        self.concern.heard = true;
+        if asked {
+            self.concern.hears(flow);
+        }
+    }
+
+    /// A host receives; of flows that are asked for, more follows.
+    #[inline(always)]
+    pub(super) fn host_received(&mut self, host: usize) {
+        self.concern.heard |= self.sends[host];
+    }
+
+    pub(super) fn followed_received(&mut self, now: Instant, host: usize, packet: Label) {
+        if self.sends[host] {
+            self.concern.hears(packet.name.flow);
+        }
+        if !self.is_followed(packet) {
+            return;
+        }
         let Some(journey) = self.land(now, (host, 0), packet) else { return };
-        if self.finish.get(&packet.name.flow) == Some(&now) {
-            self.waits.extend(journey.parts);
+        let flow = packet.name.flow;
+        if self.finish[self.asked.rank(flow)] == now {
+            self.done.push((flow, journey.parts));
             let source = usize::from(packet.src);
-            self.sources[source].of.remove_flow(packet.name.flow);
-            let number = self.number(source, 0);
-            self.ports[number].counts = !self.sources[source].of.is_empty();
+            self.sources[source].of.remove_flow(flow);
+            self.sends[source] = !self.sources[source].of.is_empty();
+            self.counts[source] = self.sources[source].counts();
         }
     }
 
-    #[inline(always)]
-    pub(crate) fn enqueued(&mut self, now: Instant, switch: usize, joined: Joined, packet: &Packet) {
-        if joined.control_on.is_some() {
-            self.pausers.raised(switch, joined, Label::of(packet));
-        }
-        if self.is_followed(packet) {
-            self.followed_enqueued(now, switch, joined, Label::of(packet));
-        }
+    /// A packet joined a queue, and a frame waits because of it.
+    pub(super) fn raised(&mut self, switch: usize, joined: Joined, packet: Label) {
+        self.pausers.raised(switch, joined, packet);
+    }
+
+    /// A frame leaves.
+    pub(super) fn frame_sent(&mut self, switch: usize, port: PortId, frame: ControlFrame) {
+        self.pausers.sent(switch, port, frame);
     }
 
     #[inline(never)]
-    fn followed_enqueued(&mut self, now: Instant, switch: usize, joined: Joined, packet: Label) {
+    pub(super) fn followed_enqueued(
+        &mut self,
+        now: Instant,
+        switch: usize,
+        joined: Joined,
+        packet: Label,
+        last: &Transmission,
+    ) {
+        if !self.is_followed(packet) {
+            return;
+        }
         let Some(mut journey) = self.land(now, (switch, joined.ingress), packet) else { return };
         let number = self.number(switch, joined.egress);
         (journey.queue, journey.held) = (joined.queue, None);
         let queue = self.lines[number].shared.then_some(journey.queue);
-        journey.seen = self.look(number, now, packet.name.flow, queue);
+        self.begin(number, last);
+        let turns = &mut self.turns[number];
+        queue.into_iter().for_each(|queue| turns.wait_in(queue));
+        turns.show(&mut journey.seen, queue, now);
+        journey.own = turns.own(queue, packet.name.flow, now).map(u64::wrapping_neg);
         self.lines[number].waiting.push(packet.name.flow, journey);
         match self.nodes[switch].steady {
-            true => self.joined = Some(joined.egress),
+            true => (self.joined, self.may_be_held) = (Some(joined.egress), true),
             false => self.touch(switch, joined.egress, None),
         }
     }
 
-    #[inline(always)]
-    pub(crate) fn departed(
-        &mut self,
-        now: Instant,
-        switch: usize,
-        port: PortId,
-        packet: &Packet,
-        queue: Option<QueueId>,
-    ) {
-        if let Some(frame) = packet.control() {
-            self.pausers.sent(switch, port, frame);
-        }
-        let number = self.number(switch, port);
-        if self.ports[number].counts {
-            self.departed_past(now, switch, port, Label::of(packet));
-        }
-        self.send(now, number, packet, queue);
-    }
-
     /// It left a port where followed packets wait, and may be one of them.
     #[inline(never)]
-    fn departed_past(&mut self, now: Instant, switch: usize, port: PortId, packet: Label) {
+    pub(super) fn departed_past(&mut self, switch: usize, port: PortId, packet: Label, sent: Transmission) {
         if !self.nodes[switch].steady {
             self.touch(switch, port, None);
         }
         let number = self.number(switch, port);
-        if packet.data
-            && (!self.in_order || packet.last)
+        if self.is_followed(packet)
             && self.asked.has(packet.name.flow)
             && let Some(at) = find(&self.lines[number].waiting, packet)
         {
-            self.settle_journey(now, switch, port, at);
+            self.settle_journey(sent.at, switch, port, at);
             let line = &mut self.lines[number];
             line.flying.extend(line.waiting.remove(at).map(|journey| (packet.name.flow, journey)));
-            self.ports[number].counts = !self.lines[number].waiting.is_empty();
+            self.counts[number] = !line.waiting.is_empty();
+            if line.waiting.len() < FEW {
+                self.turns[number].wait_only_in(line.waiting.iter().map(|journey| journey.queue));
+            }
+        }
+        if self.counts[number] {
+            self.count(number, sent);
         }
     }
 
-    /// A port starts to send a packet.
-    #[inline(always)]
-    fn send(&mut self, now: Instant, number: usize, packet: &Packet, queue: Option<QueueId>) {
-        let counts = self.ports[number].counts;
-        if counts {
-            self.count(now, number);
-        }
-        self.ports[number].last = Sent { at: now, flow: packet.flow, wire: packet.wire, queue };
-        // In ns-3's order a flow may start within the nanosecond that has come.
-        if counts && self.sources.get(number).is_some_and(|sources| sources.starts > now) {
-            self.look_again(now, number);
-        }
-    }
-
-    /// Counts what a port has sent, as it starts to send something else.
-    #[inline(never)]
-    fn count(&mut self, now: Instant, number: usize) {
-        let (last, class) = self.last(number);
-        if self.sources.get(number).is_some_and(|sources| sources.due != Instant::NEVER) {
-            self.settle_paced(now, number);
-        }
-        let span = self.lines[number].turns.count(last, class, now);
-        if last.queue.is_some() && self.asked.has(last.flow) {
+    /// A port of a switch where turns are counted starts to send `next`.
+    fn count(&mut self, number: usize, next: Transmission) {
+        let class = self.class(next.flow).unwrap_or(0);
+        let (last, span) = self.turns[number].count(next, class);
+        if last.queue().is_some() && self.asked.has(last.flow) {
             let line = &mut self.lines[number];
             for journey in line.waiting.of_mut(last.flow) {
-                journey.seen.count_own(line.shared.then_some(journey.queue), last.queue, span);
-            }
-            for source in self.sources.get_mut(number).into_iter().flat_map(|sources| sources.of.of_mut(last.flow)) {
-                source.seen.count_own(None, last.queue, span);
-            }
-        }
-    }
-
-    /// What starts at a host later than `now` looks at what was sent last.
-    #[cold]
-    fn look_again(&mut self, now: Instant, host: usize) {
-        for at in 0..self.sources[host].of.len() {
-            let Source { flow, seen: Seen { at: from, .. }, .. } = self.sources[host].of[at];
-            if from > now {
-                self.sources[host].of[at].seen = self.look(host, from, flow, None);
+                let queue = line.shared.then_some(journey.queue);
+                let own = &mut journey.own[usize::from(last.queue() != queue)];
+                *own = own.wrapping_add(span);
             }
         }
     }
 
-    /// What a port sent last, and the class of that.
-    #[inline]
-    fn last(&self, number: usize) -> (Sent, u8) {
-        let last = self.ports[number].last;
-        (last, self.class(last.flow).unwrap_or(0))
-    }
-
-    /// One of a flow waits at a port from `at` on, in this queue if flows share it.
-    fn look(&mut self, number: usize, at: Instant, flow: u32, queue: Option<QueueId>) -> Seen {
-        self.ports[number].counts = true;
-        let (last, mut seen) = (self.last(number), Seen::nothing_until(Instant::ZERO));
-        self.lines[number].turns.show(&mut seen, queue, last, last.0.is_data_of(flow), at);
-        seen
-    }
-
-    #[inline(always)]
-    pub(crate) fn dropped(&mut self, _now: Instant, node: usize, packet: &Packet, reason: DropReason) {
-        if reason != DropReason::Nic && self.is_followed(packet) {
-            self.followed_dropped(node, Label::of(packet), reason);
+    /// A port counts turns from now on; `last` is what it sent last.
+    fn begin(&mut self, number: usize, last: &Transmission) {
+        if !self.counts[number] {
+            self.counts[number] = true;
+            let class = self.class(last.flow).unwrap_or(0);
+            self.turns[number].begin(*last, class);
         }
     }
 
     #[inline(never)]
-    fn followed_dropped(&mut self, node: usize, packet: Label, reason: DropReason) {
+    pub(super) fn followed_dropped(&mut self, node: usize, packet: Label, reason: DropReason) {
+        if reason == DropReason::Nic || !self.is_followed(packet) {
+            return;
+        }
         let ports = self.ports_of(node);
         if node == usize::from(packet.src) {
             // It was sent just now, onto a link that lost it.
@@ -390,7 +401,7 @@ impl Journeys {
             for number in ports.clone() {
                 if let Some(at) = find(&self.lines[number].waiting, packet) {
                     self.lines[number].waiting.remove(at);
-                    self.ports[number].counts = !self.lines[number].waiting.is_empty();
+                    self.counts[number] = !self.lines[number].waiting.is_empty();
                     return;
                 }
             }
@@ -416,7 +427,7 @@ impl Journeys {
         self.pausers.received((node, port), from, frame);
     }
 
-    pub(crate) fn link_changed(&mut self, _now: Instant, switch: usize, port: PortId, _up: bool) {
+    pub(super) fn link_changed(&mut self, switch: usize, port: PortId) {
         self.touch(switch, port, None);
         self.pausers.released(switch, port);
     }
@@ -426,11 +437,11 @@ impl Journeys {
         self.pausers.released(host, 0);
     }
 
-    pub(crate) fn woke(&mut self, _now: Instant, node: usize, timer: Timer) {
+    pub(super) fn woke(&mut self, node: usize, timer: Timer) {
         match (node < self.sources.len(), timer) {
             (true, _) if self.sources[node].of.is_empty() => (),
             (true, Timer::Pace) => self.concern.heard = true,
-            (true, Timer::Any) => self.concern.all = true,
+            (true, Timer::Any) => self.concern.is_all(),
             (false, _) => {
                 let ports = self.ports_of(node);
                 (0..ports.len()).for_each(|port| self.touch(node, port as PortId, None));
@@ -444,18 +455,14 @@ impl Journeys {
         self.nodes[node].first as usize..end
     }
 
+    /// What waits at the switch at hand may be held now, or no longer.
     #[inline(always)]
-    pub(crate) fn settled(&mut self, now: Instant, switch: usize, plane: &dyn Readings) {
-        if self.joined.is_some() || !self.touched.is_empty() {
-            self.hold(now, switch, plane);
-        }
-        if cfg!(debug_assertions) {
-            self.check_held(switch, plane);
-        }
+    pub(super) fn may_be_held(&self) -> bool {
+        self.may_be_held
     }
 
     /// What waits at a switch is held as was noted.
-    fn check_held(&self, switch: usize, plane: &dyn Readings) {
+    pub(super) fn check_held(&self, switch: usize, plane: &dyn Readings) {
         for (port, number) in self.ports_of(switch).enumerate() {
             for Journey { queue, name, held, .. } in self.lines[number].waiting.iter() {
                 let holds = plane.is_held(port as PortId, *queue, *name);
@@ -466,7 +473,8 @@ impl Journeys {
 
     /// What is held at ports of a switch may have changed: those that wait there wait on for that.
     #[inline(never)]
-    fn hold(&mut self, now: Instant, switch: usize, plane: &dyn Readings) {
+    pub(super) fn hold(&mut self, now: Instant, switch: usize, plane: &dyn Readings) {
+        self.may_be_held = false;
         if let Some(port) = self.joined.take()
             && let Some(last) = self.lines[self.number(switch, port)].waiting.len().checked_sub(1)
         {
@@ -487,50 +495,71 @@ impl Journeys {
         let Journey { queue, name, held, .. } = self.lines[number].waiting[at];
         let holds = plane.is_held(port, queue, name);
         let holds = holds.then(|| self.pausers.sake(switch, port, queue, name.flow));
-        if holds != held {
-            self.settle_journey(now, switch, port, at);
-            self.lines[number].waiting[at].held = holds;
+        if holds != held.map(|held| held.sake) {
+            self.resume(now, switch, port, at);
+            if let Some(sake) = holds {
+                let (line, turns) = (&mut self.lines[number], &self.turns[number]);
+                let queue = line.shared.then_some(queue);
+                let Journey { own, seen, held, .. } = &mut line.waiting[at];
+                turns.hold(seen, queue, now);
+                let under_way = turns.own(queue, name.flow, now);
+                *held = Some(Held { sake, at: now, own: [0, 1].map(|i| own[i].wrapping_add(under_way[i])) });
+            }
+        }
+    }
+
+    /// A packet that was held goes on.
+    fn resume(&mut self, now: Instant, switch: usize, port: PortId, at: usize) {
+        let number = self.number(switch, port);
+        let Journey { name: FlowName { flow, .. }, hop, queue, held, .. } = self.lines[number].waiting[at];
+        let Some(Held { sake, at: since, own: then }) = held else { return };
+        let (whose, by) = (sake.flow.and_then(|flow| self.class(flow)), self.lines[number].peer.0);
+        let (by, towards, span) = (Some(by as u32), self.towards(by, sake), now.since(since));
+        let paused = part(flow, hop, (switch, port), queue, Why::Paused);
+        let (line, turns) = (&mut self.lines[number], &self.turns[number]);
+        let queue = line.shared.then_some(queue);
+        let Journey { seen, parts, own, held, .. } = &mut line.waiting[at];
+        *held = None;
+        parts.add(Wait { whose, sake: sake.flow, by, towards, span, ..paused });
+        turns.resume(seen, queue, now, span);
+        let under_way = turns.own(queue, flow, now);
+        for i in [0, 1] {
+            // What was sent meanwhile is taken away.
+            let sent = own[i].wrapping_add(under_way[i]).wrapping_sub(then[i]);
+            own[i] = own[i].wrapping_sub(sent);
         }
     }
 
     /// What is held at a port, or in one of its queues, may change with the event at hand.
     #[inline]
     fn touch(&mut self, switch: usize, port: PortId, queue: Option<QueueId>) {
-        if self.ports[self.number(switch, port)].counts && self.touched.last() != Some(&(port, queue)) {
+        if self.counts[self.number(switch, port)] && self.touched.last() != Some(&(port, queue)) {
             self.touched.push((port, queue));
+            self.may_be_held = true;
         }
     }
 
-    /// Accounts for the time that a packet waited at a port of a switch.
+    /// Accounts for the time that a packet waited at a port of a switch that it leaves.
     fn settle_journey(&mut self, now: Instant, switch: usize, port: PortId, at: usize) {
+        self.resume(now, switch, port, at);
         let number = self.number(switch, port);
-        let mut journey = std::mem::replace(&mut self.lines[number].waiting[at], Journey::NONE);
-        let Journey { name: FlowName { flow, .. }, hop, queue, held, .. } = journey;
-        let here = |why: Why| part(flow, hop, (switch, port), queue, why);
-        let shared = self.lines[number].shared.then_some(queue);
-        let (turns, last) = (&self.lines[number].turns, self.last(number));
-        let (own, own_class) = (last.0.is_data_of(flow), self.class(flow).unwrap_or(0));
-        let Journey { seen, parts, .. } = &mut journey;
-        match held {
-            Some(sake) => {
-                let (whose, by) = (sake.flow.and_then(|flow| self.class(flow)), self.lines[number].peer.0);
-                let (by, towards) = (Some(by as u32), self.towards(by, sake));
-                let span = now.since(seen.at);
-                add(parts, Wait { whose, sake: sake.flow, by, towards, span, ..here(Why::Paused) });
-                turns.show(seen, shared, last, own, now);
-            }
-            None => turns.tell(seen, shared, last, (own, own_class), now, |turn, span| {
-                let (why, whose) = match turn {
-                    Turn::Own => (Why::OwnPackets, Some(own_class)),
-                    Turn::Queue(class) => (Why::Queue, Some(class)),
-                    Turn::Others(class) => (Why::OtherQueues, Some(class)),
-                    Turn::Frames => (Why::AcksAndFrames, None),
-                    Turn::Idle => (Why::Idle, None),
-                };
-                add(parts, Wait { whose, span, ..here(why) });
-            }),
-        }
-        self.lines[number].waiting[at] = journey;
+        let Journey { name: FlowName { flow, .. }, hop, queue, .. } = self.lines[number].waiting[at];
+        let own_class = self.class(flow).unwrap_or(0);
+        let (line, turns) = (&mut self.lines[number], &self.turns[number]);
+        let shared = line.shared.then_some(queue);
+        let Journey { seen, parts, own, .. } = &mut line.waiting[at];
+        let under_way = turns.own(shared, flow, now);
+        let sent = [0, 1].map(|i| own[i].wrapping_add(under_way[i]));
+        turns.tell(seen, shared, (sent, own_class), now, |turn, span| {
+            let (why, whose) = match turn {
+                Turn::Own => (Why::OwnPackets, Some(own_class)),
+                Turn::Queue(class) => (Why::Queue, Some(class)),
+                Turn::Others(class) => (Why::OtherQueues, Some(class)),
+                Turn::Frames => (Why::AcksAndFrames, None),
+                Turn::Idle => (Why::Idle, None),
+            };
+            parts.add(Wait { whose, span, ..part(flow, hop, (switch, port), queue, why) });
+        });
     }
 
     fn class(&self, flow: u32) -> Option<u8> {
@@ -546,36 +575,23 @@ impl Journeys {
     fn land(&mut self, now: Instant, (node, port): (usize, PortId), packet: Label) -> Option<Journey> {
         let from = self.lines[self.number(node, port)].peer;
         let sender = self.number(from.0, from.1);
-        let line = &mut self.lines[sender];
+        let (line, ser) = (&mut self.lines[sender], self.turns[sender].ser());
         let mut journey = line.flying.remove(find(&line.flying, packet)?)?;
         let whole = now.since(journey.seen.at);
-        let transmission = line.turns.ser().of_bytes(packet.wire.into()).min(whole);
+        let transmission = ser.of_bytes(packet.wire.into()).min(whole);
         let rest = Duration(whole.0 - transmission.0);
         let in_host = node < self.sources.len();
         let propagation = if in_host { rest.min(line.delay) } else { rest };
         let Journey { name: FlowName { flow, .. }, hop, queue, .. } = journey;
         for (why, span) in [(Why::Transmission, transmission), (Why::Propagation, propagation)] {
-            add(&mut journey.parts, Wait { span, ..part(flow, hop, from, queue, why) });
+            journey.parts.add(Wait { span, ..part(flow, hop, from, queue, why) });
         }
         journey.hop = hop.saturating_add(1);
         journey.seen.at = now;
         let span = Duration(rest.0 - propagation.0);
-        add(&mut journey.parts, Wait { span, ..part(flow, journey.hop, (node, port), 0, Why::HostDelay) });
+        journey.parts.add(Wait { span, ..part(flow, journey.hop, (node, port), 0, Why::HostDelay) });
         Some(journey)
     }
-}
-
-impl Journey {
-    /// Stands where one is taken from for a moment.
-    const NONE: Journey = Journey {
-        name: FlowName { flow: 0, slot: 0, class: 0 },
-        seq: 0,
-        hop: 0,
-        queue: 0,
-        seen: Seen::nothing_until(Instant::ZERO),
-        held: None,
-        parts: Vec::new(),
-    };
 }
 
 fn is(journey: &Journey, packet: Label) -> bool {

@@ -1,13 +1,14 @@
 //! Flows at their sources: what keeps each from sending, until the packet leaves that completes it.
 
-use crate::observe::Stand;
+use crate::observe::{Stand, Transmission};
 use crate::record::journeys::by_flow::ByFlow;
 use crate::record::journeys::turns::{Seen, Turn};
 use crate::record::journeys::{Journey, Journeys};
 use crate::record::label::Label;
 use crate::record::pausers::Sake;
-use crate::record::waits::{Parts, Wait, Why, add, part};
-use backwater_types::{ControlFrame, Instant, QueueId};
+use crate::record::waits::{Parts, Wait, Why, part};
+use crate::workload::Flow;
+use backwater_types::{ControlFrame, Duration, Instant, QueueId};
 
 /// A flow at its source.
 #[derive(Clone, Debug)]
@@ -19,22 +20,73 @@ pub(super) struct Source {
     pub(super) stand: Stand,
     /// Each of its packets was sent.
     pub(super) all_sent: bool,
+    /// It matters whose turn it is: something else than its sender may keep it waiting.
+    counts: bool,
     pub(super) parts: Parts,
+    /// How long its data have been sent in all, to the end of the last; that end; and how long at `seen.at`.
+    own: u64,
+    own_end: Instant,
+    own_seen: u64,
 }
 
-/// The flows asked for at one host.
+impl Source {
+    /// It starts.
+    pub(super) fn new(flow: &Flow, slot: u32) -> Source {
+        Source {
+            flow: flow.id,
+            slot,
+            seen: Seen::nothing_until(flow.at),
+            stand: Stand::Blocked,
+            all_sent: false,
+            counts: false,
+            parts: Parts::default(),
+            own: 0,
+            own_end: Instant::ZERO,
+            own_seen: 0,
+        }
+    }
+
+    /// How long its data had been sent by `at`, which is not before the last began.
+    fn own_by(&self, at: Instant) -> u64 {
+        self.own - if self.own_end > at { self.own_end.since(at).0 } else { 0 }
+    }
+
+    /// How long its data were sent up to `at` since it was asked last.
+    fn own_until(&mut self, at: Instant) -> u64 {
+        let own = self.own_by(at);
+        own - std::mem::replace(&mut self.own_seen, own)
+    }
+}
+
+/// The flows asked for at one host: what is looked at whenever it sends is in one cache line.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub(super) struct Sources {
-    pub(super) of: ByFlow<Source>,
     /// The first instant at which a pace that one awaits may be due; never, if none awaits any.
     pub(super) due: Instant,
     /// When the last of them started.
     pub(super) starts: Instant,
+    /// One of them sends, or was the last that did.
+    sends: Option<u32>,
+    pub(super) of: ByFlow<Source>,
 }
 
 impl Sources {
     pub(super) const fn new() -> Sources {
-        Sources { of: ByFlow::new(), due: Instant::NEVER, starts: Instant::ZERO }
+        Sources { of: ByFlow::new(), due: Instant::NEVER, starts: Instant::ZERO, sends: None }
+    }
+
+    /// Whether it matters to any whose turn it is.
+    pub(super) fn counts(&self) -> bool {
+        self.of.iter().any(|source| source.counts)
+    }
+
+    /// The host sends something else: what one of them sent has ended.
+    pub(super) fn interrupt(&mut self, now: Instant) {
+        let Some(flow) = self.sends.take() else { return };
+        for source in self.of.of_mut(flow).filter(|source| source.own_end > now) {
+            (source.own, source.own_end) = (source.own_by(now), now);
+        }
     }
 
     /// One starts.
@@ -47,38 +99,42 @@ impl Sources {
 /// Which flows an event at their host may have stand otherwise, beside those whose pace has become due.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Concern {
-    /// Packets came or went, or a flow started.
+    /// Packets came or went, or a flow started. If nothing was heard of any flow, all may stand otherwise.
     pub(super) heard: bool,
+    /// Any of what follows.
+    pub(super) some: bool,
     /// Those of them that are asked for.
     flows: Vec<u32>,
     /// What holds flows of one queue changed.
     pause: Option<ControlFrame>,
     /// What holds flows changed, or a timer ran.
-    pub(super) all: bool,
+    all: bool,
 }
 
 impl Concern {
-    /// Something was heard of a flow.
-    #[inline(always)]
-    pub(super) fn hears(&mut self, flow: u32, asked: bool) {
-        self.heard = true;
-        if asked {
-            self.flows.push(flow);
-        }
+    /// Something was heard of a flow that is asked for.
+    pub(super) fn hears(&mut self, flow: u32) {
+        (self.heard, self.some) = (true, true);
+        self.flows.push(flow);
     }
 
-    /// Whether flows that are asked for may stand otherwise: any of them, if nothing was heard of any flow.
-    #[inline(always)]
-    pub(super) fn is_any(&self) -> bool {
-        self.all || !self.heard || self.pause.is_some() || !self.flows.is_empty()
+    /// All may stand otherwise.
+    pub(super) fn is_all(&mut self) {
+        (self.all, self.some) = (true, true);
     }
 }
 
 impl Journeys {
     /// An event at a host is over: flows that it concerns may stand otherwise.
     #[inline(never)]
-    pub(super) fn sources_settled(&mut self, now: Instant, host: usize, stand: &dyn Fn(u32, u32) -> Stand) {
-        let Concern { heard, flows, pause, all } = std::mem::take(&mut self.concern);
+    pub(super) fn sources_settled(
+        &mut self,
+        now: Instant,
+        host: usize,
+        last: &Transmission,
+        stand: &dyn Fn(u32, u32) -> Stand,
+    ) {
+        let Concern { heard, flows, pause, all, .. } = std::mem::take(&mut self.concern);
         let everyone = all || !heard || !self.nodes[host].steady;
         let some_due = self.sources[host].due <= now;
         if everyone || some_due || pause.is_some() || cfg!(debug_assertions) {
@@ -86,12 +142,12 @@ impl Journeys {
                 let Source { flow, stand: stood, .. } = self.sources[host].of[at];
                 let due = matches!(stood, Stand::Paced(due) if due <= now);
                 let by_pause = pause.is_some_and(|frame| may_hold(frame, stood));
-                self.source_settled(now, host, at, everyone || due || by_pause || flows.contains(&flow), stand);
+                self.source_settled(now, host, at, everyone || due || by_pause || flows.contains(&flow), (last, stand));
             }
         } else {
             for flow in &flows {
                 if let Some(at) = self.sources[host].of.position(*flow, |_| true) {
-                    self.source_settled(now, host, at, true, stand);
+                    self.source_settled(now, host, at, true, (last, stand));
                 }
             }
         }
@@ -110,7 +166,7 @@ impl Journeys {
         host: usize,
         at: usize,
         concerned: bool,
-        stand: &dyn Fn(u32, u32) -> Stand,
+        (last, stand): (&Transmission, &dyn Fn(u32, u32) -> Stand),
     ) {
         if !concerned && !cfg!(debug_assertions) {
             return;
@@ -127,6 +183,39 @@ impl Journeys {
         if let Stand::Paced(due) = stands {
             sources.due = sources.due.min(due);
         }
+        self.source_counts(host, at, last);
+    }
+
+    /// Whether it matters to one whose turn it is may have changed; `last` is what the host sent last.
+    fn source_counts(&mut self, host: usize, at: usize, last: &Transmission) {
+        let source = &mut self.sources[host].of[at];
+        let counts = !source.all_sent && source.stand != Stand::Blocked;
+        if std::mem::replace(&mut source.counts, counts) == counts {
+            return;
+        }
+        if counts {
+            self.begin(host, last);
+            let seen = &mut self.sources[host].of[at].seen;
+            let from = seen.at;
+            self.turns[host].show(seen, None, from);
+        } else {
+            self.counts[host] = self.sources[host].counts();
+        }
+    }
+
+    /// What starts at a host later than `now` looks at what is sent from then on.
+    #[cold]
+    pub(super) fn look_again(&mut self, now: Instant, host: usize) {
+        for at in 0..self.sources[host].of.len() {
+            let source = &mut self.sources[host].of[at];
+            let from = source.seen.at;
+            if from > now {
+                source.own_seen = source.own_by(from);
+                if source.counts {
+                    self.turns[host].show(&mut source.seen, None, from);
+                }
+            }
+        }
     }
 
     /// A neighbour's frame reaches a host.
@@ -137,7 +226,7 @@ impl Journeys {
         self.concern.heard = true;
         match frame {
             ControlFrame::Pause(_) | ControlFrame::Resume(_) if self.nodes[host].steady => {
-                self.concern.pause = Some(frame);
+                (self.concern.pause, self.concern.some) = (Some(frame), true);
                 for at in 0..self.sources[host].of.len() {
                     let stood = self.sources[host].of[at].stand;
                     if matches!(stood, Stand::Held(_)) && may_hold(frame, stood) {
@@ -151,7 +240,7 @@ impl Journeys {
 
     /// What holds flows at a host changes.
     pub(super) fn all_concerned(&mut self, now: Instant, host: usize) {
-        self.concern.all = true;
+        self.concern.is_all();
         for at in 0..self.sources[host].of.len() {
             self.settle_source(now, host, at);
         }
@@ -165,9 +254,11 @@ impl Journeys {
         if followed || packet.last {
             self.settle_source(now, host, at);
         }
-        let number = self.number(host, 0);
-        let source = &mut self.sources[host].of[at];
-        source.all_sent |= packet.last;
+        let span = self.turns[host].ser().of_bytes(packet.wire.into());
+        let Sources { of, sends, .. } = &mut self.sources[host];
+        let source = &mut of[at];
+        (source.own, source.own_end) = (source.own + span.0, now + span);
+        *sends = Some(packet.name.flow);
         if followed {
             let journey = Journey {
                 name: packet.name,
@@ -175,10 +266,15 @@ impl Journeys {
                 hop: 0,
                 queue: packet.upstream_queue,
                 seen: Seen::nothing_until(now.max(source.seen.at)),
+                own: [0; 2],
                 held: None,
                 parts: source.parts.clone(),
             };
-            self.lines[number].flying.push(packet.name.flow, journey);
+            self.lines[host].flying.push(packet.name.flow, journey);
+        }
+        if packet.last && !source.all_sent {
+            source.all_sent = true;
+            self.source_counts(host, at, &Transmission::NONE);
         }
     }
 
@@ -194,7 +290,7 @@ impl Journeys {
 
     /// Accounts for the time that a flow waited at its source.
     fn settle_source(&mut self, now: Instant, host: usize, at: usize) {
-        let Source { flow, stand, seen: Seen { at: since, .. }, .. } = self.sources[host].of[at];
+        let Source { flow, stand, all_sent, seen: Seen { at: since, .. }, .. } = self.sources[host].of[at];
         if now <= since {
             return;
         }
@@ -203,8 +299,9 @@ impl Journeys {
             _ => None,
         };
         match stand {
+            _ if all_sent => self.tell_waiting(now, host, at, Why::Recovery),
+            Stand::Blocked => self.tell_waiting(now, host, at, Why::Transport),
             Stand::Ready | Stand::Held(_) => self.tell_source(now, host, at, false, held),
-            Stand::Blocked => self.tell_source(now, host, at, true, None),
             Stand::Paced(due) => {
                 let due = due.clamp(since, now);
                 self.tell_source(due, host, at, true, None);
@@ -213,37 +310,41 @@ impl Journeys {
         }
     }
 
+    /// The same of a flow that waits for this, whoever sends.
+    fn tell_waiting(&mut self, now: Instant, host: usize, at: usize, why: Why) {
+        let own_class = self.sources[host].of[at].flow;
+        let whose = Some(self.class(own_class).unwrap_or(0));
+        let source = &mut self.sources[host].of[at];
+        let (since, own) = (std::mem::replace(&mut source.seen.at, now), source.own_until(now));
+        let here = |why: Why| part(source.flow, 0, (host, 0), 0, why);
+        let rest = Duration(now.since(since).0 - own);
+        source.parts.add(Wait { whose, span: Duration(own), ..here(Why::OwnPackets) });
+        source.parts.add(Wait { span: rest, ..here(why) });
+    }
+
     /// The same up to `until`, of a flow that might not send, that was held or neither.
     fn tell_source(&mut self, until: Instant, host: usize, at: usize, blocked: bool, held: Option<(QueueId, Sake)>) {
-        let number = self.number(host, 0);
-        let source = &mut self.sources[host].of[at];
-        let (flow, all_sent) = (source.flow, source.all_sent);
-        let (mut seen, mut parts) = (
-            std::mem::replace(&mut source.seen, Seen::nothing_until(Instant::ZERO)),
-            std::mem::take(&mut source.parts),
-        );
+        let flow = self.sources[host].of[at].flow;
         let here = |why: Why| part(flow, 0, (host, 0), held.map_or(0, |(queue, _)| queue), why);
-        let by = self.lines[number].peer.0;
-        let last = self.last(number);
-        let (own, own_class) = (last.0.is_data_of(flow), self.class(flow).unwrap_or(0));
-        self.lines[number].turns.tell(&mut seen, None, last, (own, own_class), until, |turn, span| {
-            let part = match (turn, held) {
+        let paused = held.map(|(_, sake)| {
+            let (whose, by) = (sake.flow.and_then(|flow| self.class(flow)), self.lines[host].peer.0);
+            Wait { whose, sake: sake.flow, by: Some(by as u32), towards: self.towards(by, sake), ..here(Why::Paused) }
+        });
+        let own_class = self.class(flow).unwrap_or(0);
+        let source = &mut self.sources[host].of[at];
+        let own = [0, source.own_until(until)];
+        let Source { seen, parts, .. } = source;
+        self.turns[host].tell(seen, None, (own, own_class), until, |turn, span| {
+            let part = match (turn, paused) {
                 (Turn::Own, _) => Wait { whose: Some(own_class), ..here(Why::OwnPackets) },
-                _ if all_sent => here(Why::Recovery),
                 _ if blocked => here(Why::Transport),
-                (_, Some((_, sake))) => {
-                    let (by, towards) = (Some(by as u32), self.towards(by, sake));
-                    let whose = sake.flow.and_then(|flow| self.class(flow));
-                    Wait { whose, sake: sake.flow, by, towards, ..here(Why::Paused) }
-                }
+                (_, Some(paused)) => paused,
                 (Turn::Queue(class) | Turn::Others(class), _) => Wait { whose: Some(class), ..here(Why::OtherFlows) },
                 (Turn::Frames, _) => here(Why::AcksAndFrames),
                 (Turn::Idle, _) => here(Why::Idle),
             };
-            add(&mut parts, Wait { span, ..part });
+            parts.add(Wait { span, ..part });
         });
-        let source = &mut self.sources[host].of[at];
-        (source.seen, source.parts) = (seen, parts);
     }
 }
 

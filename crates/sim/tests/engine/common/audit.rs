@@ -38,7 +38,7 @@ use backwater_scenario::model::{
 use backwater_scenario::topology::Graph;
 use backwater_schemes::build::ser_time;
 use backwater_sim::Outcome;
-use backwater_sim::observe::{Joined, Observer};
+use backwater_sim::observe::{Joined, Observer, Transmission};
 use backwater_sim::ports;
 use backwater_sim::workload::ENDLESS;
 use backwater_types::{ControlFrame, DropReason, Duration, Instant, Kind, Packet, PortId, QueueId, SerTime, flags};
@@ -883,7 +883,7 @@ impl Observer for Audit {
         }
     }
 
-    fn enqueued(&mut self, now: Instant, switch: usize, joined: Joined, packet: &Packet) {
+    fn enqueued(&mut self, now: Instant, switch: usize, joined: Joined, packet: &Packet, _last: &Transmission) {
         let egress = joined.egress;
         if let Some(ingress) = self.last_hop.get(&(packet.flow, switch)) {
             self.came.insert((switch, *ingress, packet.upstream_queue));

@@ -1,7 +1,7 @@
 //! An observer that writes down what the tests of exact times look at.
 
 use backwater_dataplane::Departed;
-use backwater_sim::observe::{Joined, Observer};
+use backwater_sim::observe::{Joined, Observer, Transmission};
 use backwater_types::{ControlFrame, DropReason, Instant, Kind, Packet, PortId};
 
 /// Events with their times, in order.
@@ -34,7 +34,7 @@ impl Observer for Log {
         self.received.push((now.0, host, packet.kind, packet.seq));
     }
 
-    fn enqueued(&mut self, now: Instant, switch: usize, _joined: Joined, packet: &Packet) {
+    fn enqueued(&mut self, now: Instant, switch: usize, _joined: Joined, packet: &Packet, _last: &Transmission) {
         self.enqueued.push((now.0, switch, packet.flow, packet.seq));
     }
 
