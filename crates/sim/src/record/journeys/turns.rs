@@ -137,7 +137,7 @@ impl Turns {
         for (place, (count, then)) in counts.iter_mut().zip(then).enumerate() {
             *count += self.count_in(place, queue, progress) - *then;
         }
-        seen.at = seen.at + held;
+        seen.at += held;
     }
 
     /// How many counts one sees that waits in `queue`.
