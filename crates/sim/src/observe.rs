@@ -18,36 +18,50 @@ pub struct Joined {
     pub control_on: Option<PortId>,
 }
 
-/// What a port sent last, which may go on.
+/// What a port sent last, which may go on: two words, so that it is passed in registers. Put together in parts and read
+/// back as a whole it would wait for its own stores.
 #[derive(Clone, Copy, Debug)]
 pub struct Transmission {
     /// When it began.
     pub at: Instant,
-    /// Of which flow.
-    pub flow: u32,
-    /// Bytes on the wire.
-    pub wire: u16,
-    queue: QueueId,
+    /// From the lowest bit on: 32 of its flow, 16 of its bytes on the wire, 16 of its queue.
+    what: u64,
 }
 
 impl Transmission {
     /// Of a port that has sent nothing.
-    pub const NONE: Transmission = Transmission { at: Instant::ZERO, flow: 0, wire: 0, queue: Transmission::NO_QUEUE };
+    pub const NONE: Transmission = Transmission { at: Instant::ZERO, what: (Transmission::NO_QUEUE as u64) << 48 };
 
     const NO_QUEUE: QueueId = QueueId::MAX;
 
     /// Of a packet that left this data queue, or was no data.
     #[inline(always)]
     pub fn of(packet: &Packet, queue: Option<QueueId>, at: Instant) -> Transmission {
-        Transmission { at, flow: packet.flow, wire: packet.wire, queue: queue.unwrap_or(Transmission::NO_QUEUE) }
+        let queue = u64::from(queue.unwrap_or(Transmission::NO_QUEUE));
+        Transmission { at, what: queue << 48 | u64::from(packet.wire) << 32 | u64::from(packet.flow) }
+    }
+
+    /// Of which flow.
+    #[inline(always)]
+    pub fn flow(self) -> u32 {
+        self.what as u32
+    }
+
+    /// Bytes on the wire.
+    #[inline(always)]
+    pub fn wire(self) -> u16 {
+        (self.what >> 32) as u16
     }
 
     /// The data queue that it left; `None`: it was no data.
     #[inline(always)]
-    pub fn queue(&self) -> Option<QueueId> {
-        (self.queue != Transmission::NO_QUEUE).then_some(self.queue)
+    pub fn queue(self) -> Option<QueueId> {
+        let queue = (self.what >> 48) as QueueId;
+        (queue != Transmission::NO_QUEUE).then_some(queue)
     }
 }
+
+const _: () = assert!(size_of::<Transmission>() == 16);
 
 /// What keeps a flow from sending, as its host sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +87,10 @@ pub enum Timer {
 
 /// Sees what happens at the nodes of one partition. Nodes are numbered as in the graph.
 pub trait Observer: Send + Any {
+    /// Whether packets of this flow, which starts, are to carry [`FOLLOWED`](backwater_types::flags::FOLLOWED).
+    fn follows(&self, _flow: u32) -> bool {
+        false
+    }
     /// A flow starts, in this slot of its host.
     fn flow_started(&mut self, _now: Instant, _flow: &Flow, _slot: u32) {}
     /// An event at `host`, which sent `_last` last, has been handled; `stand` says how the flow of a slot and a number stands.
@@ -172,10 +190,19 @@ macro_rules! hand_on {
 
 /// For whoever would rather not be compiled once for each; slower.
 impl Observer for Box<dyn Observer> {
+    fn follows(&self, flow: u32) -> bool {
+        (**self).follows(flow)
+    }
+
     hand_on!(self => std::iter::once(&mut **self));
 }
 
 /// Whoever looks on, if anybody does.
 impl<O: Observer> Observer for Option<Box<O>> {
+    #[inline(always)]
+    fn follows(&self, flow: u32) -> bool {
+        self.as_ref().is_some_and(|observer| observer.follows(flow))
+    }
+
     hand_on!(self => self.iter_mut());
 }

@@ -45,6 +45,9 @@ pub mod flags {
     pub const INCAST: u8 = 1 << 3;
     /// Of a flow that is not acknowledged; `receiver_slot` is then the number of its workload.
     pub const DATAGRAM: u8 = 1 << 4;
+    /// Data of a flow that an observer follows. It goes along so that nobody has to look the flow up at each hop; nothing that
+    /// happens to the packet depends on it.
+    pub const FOLLOWED: u8 = 1 << 5;
 }
 
 /// A packet as it is on a link.

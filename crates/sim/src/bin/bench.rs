@@ -236,6 +236,7 @@ fn one(i: usize, threads: usize, ms: Option<f64>, follow: Option<f64>) -> serde_
     let outcome = simulation.run(&Watch::default());
     let seconds = start.elapsed().as_secs_f64();
     let peak_rss_mb = peak_rss_mb();
+    let following = follow.map(|share| following(scenario, share, &outcome));
     serde_json::json!({
         "scenario": name,
         "scheme": scheme,
@@ -244,7 +245,8 @@ fn one(i: usize, threads: usize, ms: Option<f64>, follow: Option<f64>) -> serde_
         "packet_hops_per_s": outcome.packet_hops as f64 / seconds,
         "seconds": seconds,
         "peak_rss_mb": peak_rss_mb,
-        "following": follow.map(|share| following(scenario, share, &outcome)),
+        "following": following.as_ref().map(|(ratio, _)| ratio),
+        "recorded": following.as_ref().map(|(_, recorded)| recorded),
         "digest": outcome.digest.whole,
         "retransmitted": outcome.retransmitted.iter().map(|n| *n as u64).sum::<u64>(),
         "timeouts": outcome.timeout_reasons,
@@ -252,8 +254,9 @@ fn one(i: usize, threads: usize, ms: Option<f64>, follow: Option<f64>) -> serde_
     })
 }
 
-/// How many times as long a run takes with this share of its flows followed, the slowest.
-fn following(scenario: &Scenario, share: f64, outcome: &Outcome) -> f64 {
+/// How many times as long a run takes with this share of its flows followed, the slowest; and a hash of what was recorded, by
+/// which builds can be compared.
+fn following(scenario: &Scenario, share: f64, outcome: &Outcome) -> (f64, String) {
     let mut flows: Vec<FlowRow> = outcome.flows().filter(|row| row.slowdown.is_finite()).collect();
     flows.sort_by(|a, b| b.slowdown.total_cmp(&a.slowdown));
     flows.truncate((flows.len() as f64 * share).ceil() as usize);
@@ -270,7 +273,9 @@ fn following(scenario: &Scenario, share: f64, outcome: &Outcome) -> f64 {
         (plain, timed(&|| simulation.record(&wanted, &Watch::default())))
     };
     let (plain, followed) = (0..5).map(|_| pair()).reduce(|a, b| (a.0.min(b.0), a.1.min(b.1))).expect("five pairs");
-    followed / plain
+    let recorded = simulation.record(&wanted, &Watch::default()).recorded;
+    let hash = blake3::hash(format!("{:?} {:?}", recorded.waits, recorded.rates).as_bytes());
+    (followed / plain, hash.to_hex()[..16].to_string())
 }
 
 /// Peak resident memory of this process, from the kernel's accounting; 0 where there is none.

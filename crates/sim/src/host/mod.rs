@@ -340,7 +340,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
             packets,
             last_wire: (last + w.params.header) as u16,
             class: arrival.priority,
-            flags: w.params.flags[class],
+            flags: w.params.flags[class] | if w.observer.follows(arrival.id) { flags::FOLLOWED } else { 0 },
         };
         let source = match w.params.datagrams[class] {
             None => Source::Flow(T::open(&w.params.nic.transport, &mut self.peers, w.now, start)),

@@ -24,7 +24,7 @@ use crate::workload::Flow;
 use backwater_dataplane::{Departed, Readings};
 use backwater_scenario::Scenario;
 use backwater_scenario::topology::Graph;
-use backwater_types::{ControlFrame, DropReason, Instant, Kind, Packet, PortId};
+use backwater_types::{ControlFrame, DropReason, Instant, Kind, Packet, PortId, flags};
 
 /// What is to be recorded.
 #[derive(Clone, Debug, Default)]
@@ -116,7 +116,10 @@ impl Recorder {
     #[inline(never)]
     fn note_sent(&mut self, host: usize, packet: Label, sent: Transmission) {
         if self.journeys.waits_at_host(host) {
-            self.journeys.host_sent(host, packet, sent);
+            match self.asked.has(packet.name.flow) {
+                true => self.journeys.followed_sent(host, packet, sent),
+                false => self.journeys.host_sent(host, sent),
+            }
         }
         if let Some(events) = &mut self.events {
             events.host_sent(sent.at, host, packet);
@@ -135,7 +138,7 @@ impl Recorder {
         now: Instant,
         switch: usize,
         joined: Joined,
-        asked: bool,
+        followed: bool,
         packet: Label,
         last: &Transmission,
     ) {
@@ -144,7 +147,7 @@ impl Recorder {
         {
             journeys.raised(switch, joined, packet);
         }
-        if asked {
+        if followed {
             self.journeys.followed_enqueued(now, switch, joined, packet, last);
         }
         if let Some(events) = &mut self.events {
@@ -155,9 +158,9 @@ impl Recorder {
     #[inline(never)]
     fn note_departed(
         &mut self,
-        switch: usize,
-        port: PortId,
+        (switch, port): (usize, PortId),
         frame: Option<ControlFrame>,
+        followed: bool,
         packet: Label,
         sent: Transmission,
     ) {
@@ -166,8 +169,11 @@ impl Recorder {
         {
             journeys.frame_sent(switch, port, frame);
         }
-        if self.journeys.waits_at(switch, port) {
-            self.journeys.departed_past(switch, port, packet, sent);
+        if self.journeys.may_wait_at(switch, port) {
+            if followed {
+                self.journeys.followed_departed(switch, port, packet, sent);
+            }
+            self.journeys.departed_past(switch, port, sent);
         }
         if let Some(events) = &mut self.events {
             match frame {
@@ -181,6 +187,10 @@ impl Recorder {
 // What is called for every packet asks, in line, whether it may matter; the rest is out of line, as the engines that may
 // be looked on are many, and what is in line has each of them hold less at hand.
 impl Observer for Recorder {
+    fn follows(&self, flow: u32) -> bool {
+        self.asked.has(flow)
+    }
+
     #[inline(never)]
     fn flow_started(&mut self, _now: Instant, flow: &Flow, slot: u32) {
         if let Some(journeys) = self.explaining() {
@@ -199,32 +209,45 @@ impl Observer for Recorder {
     fn host_sent(&mut self, now: Instant, host: usize, packet: &Packet) {
         if self.journeys.waits_at_host(host) | self.watches_all {
             let queue = (packet.kind == Kind::Data).then_some(packet.upstream_queue);
-            self.note_sent(host, Label::of(packet), Transmission::of(packet, queue, now));
+            let sent = Transmission::of(packet, queue, now);
+            if self.watches_all | self.asked.has(packet.flow) {
+                self.note_sent(host, Label::of(packet), sent);
+            } else {
+                self.journeys.host_sent(host, sent);
+            }
         }
     }
 
     #[inline(always)]
     fn host_received(&mut self, now: Instant, host: usize, packet: &Packet) {
-        self.journeys.host_received(host);
-        if self.asked.has(packet.flow) {
+        if self.journeys.waits_at_host(host) {
+            self.journeys.host_received(packet);
+        }
+        if packet.has(flags::FOLLOWED) {
             self.note_received(now, host, Label::of(packet));
         }
     }
 
     #[inline(always)]
     fn enqueued(&mut self, now: Instant, switch: usize, joined: Joined, packet: &Packet, last: &Transmission) {
-        let asked = self.asked.has(packet.flow);
-        if asked | joined.control_on.is_some() | self.watches_all {
-            self.note_enqueued(now, switch, joined, asked, Label::of(packet), last);
+        let followed = self.journeys.follows(packet);
+        if followed | joined.control_on.is_some() | self.watches_all {
+            self.note_enqueued(now, switch, joined, followed, Label::of(packet), last);
         }
     }
 
     #[inline(always)]
     fn departed(&mut self, now: Instant, switch: usize, port: PortId, packet: &Packet, sent: &Departed) {
         let frame = packet.kind == Kind::Control;
-        if frame | self.journeys.waits_at(switch, port) | self.watches_all {
-            let frame = if frame { packet.control() } else { None };
-            self.note_departed(switch, port, frame, Label::of(packet), Transmission::of(packet, sent.queue, now));
+        if frame | self.journeys.may_wait_at(switch, port) | self.watches_all {
+            let sent = Transmission::of(packet, sent.queue, now);
+            let followed = self.journeys.follows(packet);
+            if frame | self.watches_all | followed {
+                let frame = if frame { packet.control() } else { None };
+                self.note_departed((switch, port), frame, followed, Label::of(packet), sent);
+            } else {
+                self.journeys.departed_past(switch, port, sent);
+            }
         }
     }
 

@@ -22,15 +22,6 @@ impl Sake {
     const UNKNOWN: Sake = Sake { flow: None, egress: None };
 }
 
-/// What a pause holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Subject {
-    Queue(QueueId),
-    Flow(u32),
-    /// PFC: a class.
-    Class(u8),
-}
-
 /// A packet that raised a pause.
 #[derive(Clone, Copy, Debug)]
 struct Raise {
@@ -50,8 +41,19 @@ struct Port {
     raised: VecDeque<Raise>,
     /// Frames on their way out of it, with whom they are for.
     sent: VecDeque<(ControlFrame, Sake)>,
-    /// What its neighbour has paused, the oldest first.
-    held: Vec<(Subject, Sake)>,
+    /// What its neighbour has paused.
+    held: Held,
+}
+
+/// What a port's neighbour has paused.
+#[derive(Clone, Debug, Default)]
+struct Held {
+    /// `[queue]`.
+    queues: Vec<Option<Sake>>,
+    /// By number, the oldest first.
+    flows: Vec<(u32, Sake)>,
+    /// Of PFC, the oldest first.
+    classes: Vec<(u8, Sake)>,
 }
 
 /// All ports of a network.
@@ -106,36 +108,26 @@ impl Pausers {
         if let Some(at) = sent.iter().position(|(sent, _)| *sent == frame) {
             sake = sent.drain(..=at).next_back().map_or(sake, |(_, sake)| sake);
         }
-        let held = &mut self.ports[node][usize::from(port)].held;
-        let mut hold = |subject: Subject| {
-            if held.iter().all(|(other, _)| *other != subject) {
-                held.push((subject, sake));
-            }
-        };
+        let Held { queues, flows, classes } = &mut self.ports[node][usize::from(port)].held;
         match frame {
-            ControlFrame::Pause(queue) => hold(Subject::Queue(queue)),
-            ControlFrame::PauseFlow(name) => hold(Subject::Flow(name.flow)),
-            ControlFrame::PfcPause(class) => hold(Subject::Class(class)),
-            ControlFrame::Resume(queue) => held.retain(|(subject, _)| *subject != Subject::Queue(queue)),
-            ControlFrame::ResumeFlow(name) => held.retain(|(subject, _)| *subject != Subject::Flow(name.flow)),
-            ControlFrame::PfcResume(class) => held.retain(|(subject, _)| *subject != Subject::Class(class)),
+            ControlFrame::Pause(queue) => {
+                queues.resize(queues.len().max(usize::from(queue) + 1), None);
+                queues[usize::from(queue)].get_or_insert(sake);
+            }
+            ControlFrame::Resume(queue) => queues.iter_mut().skip(queue.into()).take(1).for_each(|held| *held = None),
             ControlFrame::Bitmap(map) => {
                 let [low, high] = map.words();
-                let mut left = u128::from(low) | u128::from(high) << 64;
-                held.retain(|(subject, _)| match subject {
-                    Subject::Queue(queue) => {
-                        let bit = 1u128.checked_shl(u32::from(*queue)).unwrap_or(0);
-                        let keeps = left & bit != 0;
-                        left &= !bit;
-                        keeps
-                    }
-                    _ => true,
-                });
-                while left != 0 {
-                    held.push((Subject::Queue(left.trailing_zeros() as QueueId), Sake::UNKNOWN));
-                    left &= left - 1;
+                let map = u128::from(low) | u128::from(high) << 64;
+                queues.resize(queues.len().max(u128::BITS as usize), None);
+                for (queue, held) in queues.iter_mut().enumerate() {
+                    let holds = map.checked_shr(queue as u32).unwrap_or(0) & 1 == 1;
+                    *held = holds.then(|| held.unwrap_or(Sake::UNKNOWN));
                 }
             }
+            ControlFrame::PauseFlow(name) => hold(flows, name.flow, sake),
+            ControlFrame::ResumeFlow(name) => flows.retain(|(flow, _)| *flow != name.flow),
+            ControlFrame::PfcPause(class) => hold(classes, class, sake),
+            ControlFrame::PfcResume(class) => classes.retain(|(other, _)| *other != class),
             // What waits for credit waits for all that its neighbour holds: no flow's.
             ControlFrame::Credit(_) | ControlFrame::CreditSent(_) => (),
         }
@@ -144,20 +136,29 @@ impl Pausers {
     /// The link of `port` changed: nothing holds it.
     pub(super) fn released(&mut self, node: usize, port: PortId) {
         let port = &mut self.ports[node][usize::from(port)];
-        port.held.clear();
+        port.held = Held::default();
         port.sent.clear();
     }
 
     /// For whom `queue` of `port` is held, or `flow` in it: the pause that names the flow, the queue, the port; else
     /// the oldest of any flow, which a queue of paused flows waits behind.
     pub(super) fn sake(&self, node: usize, port: PortId, queue: QueueId, flow: u32) -> Sake {
-        let held = &self.ports[node][usize::from(port)].held;
-        let first = |is: &dyn Fn(&Subject) -> bool| held.iter().find(|(subject, _)| is(subject)).map(|(_, sake)| *sake);
-        first(&|subject| *subject == Subject::Flow(flow))
-            .or_else(|| first(&|subject| *subject == Subject::Queue(queue)))
-            .or_else(|| first(&|subject| matches!(subject, Subject::Class(_))))
-            .or_else(|| first(&|subject| matches!(subject, Subject::Flow(_))))
+        let Held { queues, flows, classes } = &self.ports[node][usize::from(port)].held;
+        let named = flows.iter().find(|(held, _)| *held == flow).or(flows.first()).copied();
+        named
+            .filter(|(held, _)| *held == flow)
+            .map(|(_, sake)| sake)
+            .or_else(|| queues.get(usize::from(queue)).copied().flatten())
+            .or_else(|| classes.first().map(|(_, sake)| *sake))
+            .or(named.map(|(_, sake)| sake))
             .unwrap_or(Sake::UNKNOWN)
+    }
+}
+
+/// One more is held, if it was not.
+fn hold<T: PartialEq>(held: &mut Vec<(T, Sake)>, one: T, sake: Sake) {
+    if held.iter().all(|(other, _)| *other != one) {
+        held.push((one, sake));
     }
 }
 

@@ -34,52 +34,92 @@ pub(crate) struct Rates {
     asked: Asked,
     /// Of a data packet, with what it carries beside them; bytes.
     headers: u64,
+    /// The shortest interval.
+    period: Duration,
     /// By the rank of the flow among those asked for.
     flows: Vec<Arrivals>,
+    /// By rank: periods that have ended, until they are put to their flows. Together they are in few pages of memory, with their
+    /// flows in one each.
+    ended: Vec<(u32, Interval)>,
 }
 
 /// What came of a flow.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Arrivals {
-    span: Duration,
-    /// Number of the interval and bytes, rising.
-    intervals: Vec<(u64, u64)>,
+    /// The period in which something came last.
+    last: Interval,
+    /// Those before it in which something came, rising.
+    intervals: Vec<Interval>,
+    /// How often they were doubled: their length is so many times the period, by powers of 2.
+    doubled: u32,
 }
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Interval {
+    number: u64,
+    bytes: u64,
+}
+
+/// So many are put to their flows at once: 8192 x 24 B = 196 KB.
+const ENDED: usize = 8192;
 
 impl Rates {
     /// Of these flows.
     pub(super) fn new(asked: Asked, scenario: &Scenario) -> Rates {
         let links = scenario.measure.links;
         let period = if links > Duration::ZERO { links } else { Duration::from_us(1) };
-        let flows = vec![Arrivals { span: period, intervals: Vec::new() }; asked.count()];
-        Rates { asked, headers: scenario.host.headers().0, flows }
+        let flows = vec![Arrivals::default(); asked.count()];
+        Rates { asked, headers: scenario.host.headers().0, period, flows, ended: Vec::new() }
     }
 
     /// A packet of a flow that is asked for is received.
     pub(super) fn received(&mut self, now: Instant, packet: Label) {
         // What opens a connection of TCP has headers alone.
         let bytes = u64::from(packet.wire).saturating_sub(self.headers);
-        if packet.data && bytes > 0 {
-            self.flows[self.asked.rank(packet.name.flow)].add(now, bytes);
+        if !packet.data || bytes == 0 {
+            return;
+        }
+        let (rank, number) = (self.asked.rank(packet.name.flow), now.0 / self.period.0);
+        let last = &mut self.flows[rank].last;
+        if last.number == number {
+            last.bytes += bytes;
+            return;
+        }
+        self.ended.push((rank as u32, std::mem::replace(last, Interval { number, bytes })));
+        if self.ended.len() == ENDED {
+            self.put_ended();
         }
     }
 
+    #[inline(never)]
+    fn put_ended(&mut self) {
+        self.ended.drain(..).for_each(|(rank, interval)| self.flows[rank as usize].put(interval));
+    }
+
     /// By flow, then by time.
-    pub(crate) fn into_rates(self) -> impl Iterator<Item = Rate> {
+    pub(crate) fn into_rates(mut self) -> impl Iterator<Item = Rate> {
+        self.put_ended();
         let flows: Vec<u32> = self.asked.iter().collect();
-        flows.into_iter().zip(self.flows).flat_map(|(flow, Arrivals { span, intervals })| {
-            let end = move |number: u64| Instant((number + 1) * span.0);
-            intervals.into_iter().map(move |(number, bytes)| Rate { flow, end: end(number), span, bytes })
+        let period = self.period;
+        flows.into_iter().zip(self.flows).flat_map(move |(flow, mut arrivals)| {
+            arrivals.put(arrivals.last);
+            let span = Duration(period.0 << arrivals.doubled);
+            let rate = move |of: Interval| Rate { flow, end: Instant((of.number + 1) * span.0), span, bytes: of.bytes };
+            arrivals.intervals.into_iter().map(rate)
         })
     }
 }
 
 impl Arrivals {
-    fn add(&mut self, now: Instant, bytes: u64) {
-        let number = now.0 / self.span.0;
+    /// A period has ended.
+    fn put(&mut self, Interval { number, bytes }: Interval) {
+        if bytes == 0 {
+            return;
+        }
+        let number = number >> self.doubled;
         match self.intervals.last_mut() {
-            Some((last, sum)) if *last == number => *sum += bytes,
-            _ => self.intervals.push((number, bytes)),
+            Some(last) if last.number == number => last.bytes += bytes,
+            _ => self.intervals.push(Interval { number, bytes }),
         }
         while self.intervals.len() > INTERVALS_MAX {
             self.double();
@@ -88,11 +128,11 @@ impl Arrivals {
 
     /// Two intervals become one.
     fn double(&mut self) {
-        self.span = self.span + self.span;
-        self.intervals.iter_mut().for_each(|(number, _)| *number /= 2);
-        self.intervals.dedup_by(|(number, bytes), (before, sum)| {
-            let same = number == before;
-            *sum += if same { *bytes } else { 0 };
+        self.doubled += 1;
+        self.intervals.iter_mut().for_each(|interval| interval.number /= 2);
+        self.intervals.dedup_by(|interval, before| {
+            let same = interval.number == before.number;
+            before.bytes += if same { interval.bytes } else { 0 };
             same
         });
     }
@@ -104,14 +144,14 @@ mod tests {
 
     #[test]
     fn a_long_flow_takes_longer_intervals_and_loses_nothing() {
-        let mut long = Arrivals { span: Duration::from_us(1), intervals: Vec::new() };
+        let mut long = Arrivals::default();
         // A packet of 7 B every 3 us, a thousand of them, then one an hour later.
-        let times = (0..1000).map(|i| i * 3_000_000).chain([3_600_000_000_000_000]);
-        times.for_each(|at| long.add(Instant(at), 7));
+        let periods = (0..1000).map(|i| i * 3).chain([3_600_000_000]);
+        periods.for_each(|number| long.put(Interval { number, bytes: 7 }));
         assert!(long.intervals.len() <= INTERVALS_MAX);
         assert!(long.intervals.len() > INTERVALS_MAX / 2, "{}", long.intervals.len());
-        assert_eq!(long.intervals.iter().map(|(_, bytes)| bytes).sum::<u64>(), 7 * 1001);
-        assert!(long.intervals.is_sorted_by(|a, b| a.0 < b.0));
-        assert_eq!(long.span, Duration::from_us(16));
+        assert_eq!(long.intervals.iter().map(|of| of.bytes).sum::<u64>(), 7 * 1001);
+        assert!(long.intervals.is_sorted_by(|a, b| a.number < b.number));
+        assert_eq!(1 << long.doubled, 16);
     }
 }

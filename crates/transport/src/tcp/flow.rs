@@ -143,7 +143,8 @@ impl TcpFlow {
     fn outgoing(&self, params: &TcpFlowParams, segment: u32) -> Outgoing {
         let class = self.start.class;
         if self.send.handshake && segment == 0 {
-            return Outgoing { kind: Kind::Data, seq: segment, wire: params.header, class, flags: 0, extension: () };
+            let flags = self.start.flags & flags::FOLLOWED;
+            return Outgoing { kind: Kind::Data, seq: segment, wire: params.header, class, flags, extension: () };
         }
         let last = segment + 1 == self.send.total;
         let wire = if last { self.start.last_wire } else { params.full_wire };

@@ -61,6 +61,10 @@ impl<T> ByFlow<T> {
     pub(super) fn iter(&self) -> impl Iterator<Item = &T> {
         self.entries.iter()
     }
+
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.entries.iter_mut()
+    }
 }
 
 impl<T> Index<usize> for ByFlow<T> {

@@ -35,7 +35,7 @@ use backwater_scenario::Scenario;
 use backwater_scenario::model::{Assignment, LossRecovery, Transport};
 use backwater_scenario::topology::Graph;
 use backwater_schemes::build::ser_time;
-use backwater_types::{ControlFrame, DropReason, Duration, FlowName, Instant, PortId, QueueId};
+use backwater_types::{ControlFrame, DropReason, Duration, FlowName, Instant, Kind, Packet, PortId, QueueId, flags};
 use std::ops::Range;
 
 /// Follows the packets of the flows asked for.
@@ -49,11 +49,15 @@ pub(crate) struct Journeys {
     finish: Vec<Instant>,
     /// Receivers take packets in order, so that no packet but a flow's last completes it.
     in_order: bool,
+    /// Flags of the packets that may complete a flow asked for.
+    completes: u8,
     nodes: Vec<Node>,
     /// `[flow]`: its workload.
     classes: Vec<u8>,
-    /// `[port]`, of all nodes in a row: followed packets or flows wait there, so that turns are counted. Looked at for every packet.
+    /// `[port]`, of all nodes in a row: followed packets or flows wait there, so that turns are counted.
     counts: Vec<bool>,
+    /// `[node]`: the same as bits, by ports modulo 64. Looked at for every packet.
+    counting: Vec<u64>,
     /// `[port]`: whose turn it was there, while that is counted.
     turns: Vec<Turns>,
     /// `[port]`: the rest.
@@ -65,15 +69,15 @@ pub(crate) struct Journeys {
     /// Of the event at hand, at a host with such.
     concern: Concern,
     pausers: Pausers,
-    /// Ports of the switch at hand where what is held may have changed for those that wait there: in one of its queues, if
-    /// that is known.
-    touched: Vec<(PortId, Option<QueueId>)>,
+    /// Ports of the switch at hand where what is held may have changed for those that wait there.
+    touched: Vec<Touched>,
     /// The port that a followed packet joined.
     joined: Option<PortId>,
     /// There are such ports.
     may_be_held: bool,
-    /// Of flows that have completed.
-    done: Vec<(u32, Parts)>,
+    /// Of flows that have completed, each flow's from the source on. In one list, so that what follows uses again the memory in
+    /// which they were counted, while a cache has it.
+    done: Vec<Wait>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -83,6 +87,18 @@ struct Node {
     /// What is held at a port changes by frames and timers alone. Otherwise it may as the port sends: credits are spent,
     /// or an isolation queue has another flow in front.
     steady: bool,
+    /// All that is in a queue is held or nothing is, and there are no more than 64.
+    by_queue: bool,
+}
+
+/// What is held at a port may have changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Touched {
+    port: PortId,
+    /// In this queue alone.
+    queue: Option<QueueId>,
+    /// By a frame: also for whose sake.
+    by_frame: bool,
 }
 
 /// An egress port with its link.
@@ -93,6 +109,8 @@ struct Line {
     delay: Duration,
     /// Flows share queues, so that one may wait for another in its queue.
     shared: bool,
+    /// Queues that were held when that was looked at last, as bits, where all in a queue are.
+    held: u64,
     /// Followed packets in its queues, and on its link; each in the order in which they came.
     waiting: ByFlow<Journey>,
     flying: ByFlow<Journey>,
@@ -127,6 +145,16 @@ struct Held {
     own: [u64; 2],
 }
 
+impl Line {
+    /// A queue is held now, or not: whether that is otherwise than before.
+    fn now_held(&mut self, queue: QueueId, holds: bool) -> bool {
+        let bit = 1 << (queue % 64);
+        let before = self.held;
+        self.held = if holds { before | bit } else { before & !bit };
+        self.held != before
+    }
+}
+
 impl Journeys {
     /// Of these flows, each with when it reaches its receiver.
     pub(crate) fn new(flows: &[(u32, Instant)], asked: Asked, scenario: &Scenario, graph: &Graph) -> Journeys {
@@ -141,6 +169,7 @@ impl Journeys {
                 peer: (peer, port as PortId),
                 delay: graph.links[link].delay,
                 shared: shared(node),
+                held: 0,
                 waiting: ByFlow::new(),
                 flying: ByFlow::new(),
             }
@@ -151,25 +180,29 @@ impl Journeys {
         let lines: Vec<Line> = ends().map(|(node, link)| line(node, link)).collect();
         let mut first = 0;
         let mut node = |number: usize| {
-            let of = Node { first, steady: !scenario.switch.bfc.is_extended() };
+            let of = Node { first, steady: !scenario.switch.bfc.is_extended(), by_queue: false };
             first += links[number].len() as u32;
             if number < graph.hosts {
                 return of;
             }
             let switch = scenario.switch_at(&graph.nodes[number].name);
-            let steady = switch.built_as() != Assignment::Flowsail && !switch.bfc.is_extended();
-            Node { steady, ..of }
+            let flowsail = switch.built_as() == Assignment::Flowsail;
+            let by_queue = flowsail && switch.data_queues() <= 64;
+            Node { steady: !flowsail && !switch.bfc.is_extended(), by_queue, ..of }
         };
         let mut finish = vec![Instant::NEVER; asked.count()];
         flows.iter().for_each(|(flow, at)| finish[asked.rank(*flow)] = *at);
         let any_order = matches!(scenario.host.transport, Transport::Tcp | Transport::Homa);
+        let in_order = !any_order && scenario.host.recovery != LossRecovery::Selective;
         Journeys {
             asked,
             finish,
-            in_order: !any_order && scenario.host.recovery != LossRecovery::Selective,
+            in_order,
+            completes: flags::FOLLOWED | if in_order { flags::LAST } else { 0 },
             nodes: (0..graph.nodes.len()).map(&mut node).collect(),
             classes: Vec::new(),
             counts: vec![false; lines.len()],
+            counting: vec![0; graph.nodes.len()],
             turns: ends().map(|(_, link)| turns(link)).collect(),
             lines,
             sends: vec![false; graph.hosts],
@@ -185,8 +218,16 @@ impl Journeys {
 
     /// By flow.
     pub(crate) fn into_waits(mut self) -> Vec<Wait> {
-        self.done.sort_by_key(|(flow, _)| *flow);
-        self.done.into_iter().flat_map(|(_, parts)| parts.into_waits()).collect()
+        self.done.sort_by_key(|wait| wait.flow);
+        self.done
+    }
+
+    /// Whether this packet may be the one that completes its flow, and its flow is asked for.
+    #[inline(always)]
+    pub(super) fn follows(&self, packet: &Packet) -> bool {
+        let asked = || packet.kind == Kind::Data && self.asked.has(packet.flow);
+        debug_assert_eq!(packet.has(flags::FOLLOWED), asked(), "{packet:?}");
+        packet.has(self.completes)
     }
 
     /// Whether this packet of a flow asked for may be the one that completes it.
@@ -200,10 +241,18 @@ impl Journeys {
         self.sends[host]
     }
 
-    /// Whether packets that are followed are in this port's queues.
+    /// Whether packets that are followed may be in this port's queues: in those of a port with the same last digits, at least.
     #[inline(always)]
-    pub(super) fn waits_at(&self, switch: usize, port: PortId) -> bool {
-        self.counts[self.number(switch, port)]
+    pub(super) fn may_wait_at(&self, switch: usize, port: PortId) -> bool {
+        self.counting[switch] & bit(port) != 0
+    }
+
+    /// Whether turns are counted at a port.
+    fn set_counts(&mut self, node: usize, port: PortId, counts: bool) {
+        let (ports, first) = (self.ports_of(node), usize::from(port % 64));
+        self.counts[ports.start + usize::from(port)] = counts;
+        let any = self.counts[ports].iter().skip(first).step_by(64).any(|counts| *counts);
+        self.counting[node] = self.counting[node] & !bit(port) | if any { bit(port) } else { 0 };
     }
 
     #[inline(always)]
@@ -246,18 +295,35 @@ impl Journeys {
 
     /// A host with flows asked for sends.
     #[inline(never)]
-    pub(super) fn host_sent(&mut self, host: usize, packet: Label, sent: Transmission) {
-        let asked = self.asked.has(packet.name.flow);
-        self.hears(packet.name.flow, asked);
+    pub(super) fn host_sent(&mut self, host: usize, sent: Transmission) {
+        self.concern.heard = true;
+        self.begins_to_send(host, sent);
+        self.has_begun_to_send(host, sent);
+    }
+
+    /// The same of a packet of a flow asked for.
+    #[inline(never)]
+    pub(super) fn followed_sent(&mut self, host: usize, packet: Label, sent: Transmission) {
+        self.concern.hears(packet.name.flow);
+        self.begins_to_send(host, sent);
+        if packet.data {
+            self.source_sent(sent.at, host, packet);
+        }
+        self.has_begun_to_send(host, sent);
+    }
+
+    #[inline(always)]
+    fn begins_to_send(&mut self, host: usize, sent: Transmission) {
         self.sources[host].interrupt(sent.at);
         if self.counts[host] && self.sources[host].due != Instant::NEVER {
             self.settle_paced(sent.at, host);
         }
-        if asked && packet.data {
-            self.source_sent(sent.at, host, packet);
-        }
+    }
+
+    #[inline(always)]
+    fn has_begun_to_send(&mut self, host: usize, sent: Transmission) {
         if self.counts[host] {
-            let class = self.class(packet.name.flow).unwrap_or(0);
+            let class = self.class(sent.flow()).unwrap_or(0);
             self.turns[host].count(sent, class);
         }
         // In ns-3's order a flow may start within the nanosecond that has come.
@@ -274,27 +340,25 @@ impl Journeys {
         }
     }
 
-    /// A host receives; of flows that are asked for, more follows.
+    /// A host receives, and has flows asked for: of one of these, if it is no data.
     #[inline(always)]
-    pub(super) fn host_received(&mut self, host: usize) {
-        self.concern.heard |= self.sends[host];
+    pub(super) fn host_received(&mut self, packet: &Packet) {
+        self.hears(packet.flow, packet.kind != Kind::Data && self.asked.has(packet.flow));
     }
 
+    /// Data of a flow asked for reached its receiver.
     pub(super) fn followed_received(&mut self, now: Instant, host: usize, packet: Label) {
-        if self.sends[host] {
-            self.concern.hears(packet.name.flow);
-        }
         if !self.is_followed(packet) {
             return;
         }
         let Some(journey) = self.land(now, (host, 0), packet) else { return };
         let flow = packet.name.flow;
         if self.finish[self.asked.rank(flow)] == now {
-            self.done.push((flow, journey.parts));
+            self.done.extend(journey.parts.into_waits());
             let source = usize::from(packet.src);
             self.sources[source].of.remove_flow(flow);
             self.sends[source] = !self.sources[source].of.is_empty();
-            self.counts[source] = self.sources[source].counts();
+            self.set_counts(source, 0, self.sources[source].counts());
         }
     }
 
@@ -317,56 +381,59 @@ impl Journeys {
         packet: Label,
         last: &Transmission,
     ) {
-        if !self.is_followed(packet) {
-            return;
-        }
         let Some(mut journey) = self.land(now, (switch, joined.ingress), packet) else { return };
         let number = self.number(switch, joined.egress);
         (journey.queue, journey.held) = (joined.queue, None);
         let queue = self.lines[number].shared.then_some(journey.queue);
-        self.begin(number, last);
+        self.begin(switch, joined.egress, last);
         let turns = &mut self.turns[number];
         queue.into_iter().for_each(|queue| turns.wait_in(queue));
         turns.show(&mut journey.seen, queue, now);
         journey.own = turns.own(queue, packet.name.flow, now).map(u64::wrapping_neg);
         self.lines[number].waiting.push(packet.name.flow, journey);
-        match self.nodes[switch].steady {
-            true => (self.joined, self.may_be_held) = (Some(joined.egress), true),
-            false => self.touch(switch, joined.egress, None),
+        (self.joined, self.may_be_held) = (Some(joined.egress), true);
+        let Node { steady, by_queue, .. } = self.nodes[switch];
+        if !steady {
+            self.touch(switch, Touched { port: joined.egress, queue: None, by_frame: !by_queue });
         }
     }
 
-    /// It left a port where followed packets wait, and may be one of them.
-    #[inline(never)]
-    pub(super) fn departed_past(&mut self, switch: usize, port: PortId, packet: Label, sent: Transmission) {
-        if !self.nodes[switch].steady {
-            self.touch(switch, port, None);
-        }
+    /// A packet that is followed leaves a port where such wait, and is one of them if it waited.
+    pub(super) fn followed_departed(&mut self, switch: usize, port: PortId, packet: Label, sent: Transmission) {
         let number = self.number(switch, port);
-        if self.is_followed(packet)
-            && self.asked.has(packet.name.flow)
-            && let Some(at) = find(&self.lines[number].waiting, packet)
-        {
+        if let Some(at) = find(&self.lines[number].waiting, packet) {
             self.settle_journey(sent.at, switch, port, at);
             let line = &mut self.lines[number];
             line.flying.extend(line.waiting.remove(at).map(|journey| (packet.name.flow, journey)));
-            self.counts[number] = !line.waiting.is_empty();
             if line.waiting.len() < FEW {
                 self.turns[number].wait_only_in(line.waiting.iter().map(|journey| journey.queue));
             }
-        }
-        if self.counts[number] {
-            self.count(number, sent);
+            let waits = !line.waiting.is_empty();
+            self.set_counts(switch, port, waits);
         }
     }
 
+    /// A port where followed packets wait sends.
+    #[inline(never)]
+    pub(super) fn departed_past(&mut self, switch: usize, port: PortId, sent: Transmission) {
+        let number = self.number(switch, port);
+        if !self.counts[number] {
+            return;
+        }
+        if !self.nodes[switch].steady {
+            self.touch(switch, Touched { port, queue: None, by_frame: false });
+        }
+        self.count(number, sent);
+    }
+
     /// A port of a switch where turns are counted starts to send `next`.
+    #[inline(always)]
     fn count(&mut self, number: usize, next: Transmission) {
-        let class = self.class(next.flow).unwrap_or(0);
+        let class = self.class(next.flow()).unwrap_or(0);
         let (last, span) = self.turns[number].count(next, class);
-        if last.queue().is_some() && self.asked.has(last.flow) {
+        if last.queue().is_some() && self.asked.has(last.flow()) {
             let line = &mut self.lines[number];
-            for journey in line.waiting.of_mut(last.flow) {
+            for journey in line.waiting.of_mut(last.flow()) {
                 let queue = line.shared.then_some(journey.queue);
                 let own = &mut journey.own[usize::from(last.queue() != queue)];
                 *own = own.wrapping_add(span);
@@ -375,10 +442,11 @@ impl Journeys {
     }
 
     /// A port counts turns from now on; `last` is what it sent last.
-    fn begin(&mut self, number: usize, last: &Transmission) {
+    fn begin(&mut self, node: usize, port: PortId, last: &Transmission) {
+        let number = self.number(node, port);
         if !self.counts[number] {
-            self.counts[number] = true;
-            let class = self.class(last.flow).unwrap_or(0);
+            self.set_counts(node, port, true);
+            let class = self.class(last.flow()).unwrap_or(0);
             self.turns[number].begin(*last, class);
         }
     }
@@ -398,10 +466,10 @@ impl Journeys {
             return;
         }
         if matches!(reason, DropReason::NotEct | DropReason::LinkDown | DropReason::LinkLoss) {
-            for number in ports.clone() {
+            for (port, number) in ports.clone().enumerate() {
                 if let Some(at) = find(&self.lines[number].waiting, packet) {
                     self.lines[number].waiting.remove(at);
-                    self.counts[number] = !self.lines[number].waiting.is_empty();
+                    self.set_counts(node, port as PortId, !self.lines[number].waiting.is_empty());
                     return;
                 }
             }
@@ -421,19 +489,20 @@ impl Journeys {
     pub(crate) fn controlled(&mut self, now: Instant, node: usize, port: PortId, frame: ControlFrame) {
         match node < self.sources.len() {
             true => self.held_at_host(now, node, frame),
-            false => self.touch(node, port, queue_of(frame)),
+            false => self.touch(node, Touched { port, queue: queue_of(frame), by_frame: true }),
         }
         let from = self.lines[self.number(node, port)].peer;
         self.pausers.received((node, port), from, frame);
     }
 
     pub(super) fn link_changed(&mut self, switch: usize, port: PortId) {
-        self.touch(switch, port, None);
+        self.touch(switch, Touched { port, queue: None, by_frame: true });
         self.pausers.released(switch, port);
     }
 
     pub(crate) fn released(&mut self, now: Instant, host: usize) {
         self.all_concerned(now, host);
+        self.sources[host].release();
         self.pausers.released(host, 0);
     }
 
@@ -444,7 +513,8 @@ impl Journeys {
             (true, Timer::Any) => self.concern.is_all(),
             (false, _) => {
                 let ports = self.ports_of(node);
-                (0..ports.len()).for_each(|port| self.touch(node, port as PortId, None));
+                let touched = |port| Touched { port, queue: None, by_frame: true };
+                (0..ports.len()).for_each(|port| self.touch(node, touched(port as PortId)));
             }
         }
     }
@@ -465,8 +535,9 @@ impl Journeys {
     pub(super) fn check_held(&self, switch: usize, plane: &dyn Readings) {
         for (port, number) in self.ports_of(switch).enumerate() {
             for Journey { queue, name, held, .. } in self.lines[number].waiting.iter() {
-                let holds = plane.is_held(port as PortId, *queue, *name);
-                assert!(!self.nodes[switch].steady || holds == held.is_some(), "{name:?} at port {port} of {switch}");
+                let (holds, Node { steady, by_queue, .. }) =
+                    (plane.is_held(port as PortId, *queue, *name), self.nodes[switch]);
+                assert!(!(steady || by_queue) || holds == held.is_some(), "{name:?} at port {port} of {switch}");
             }
         }
     }
@@ -478,22 +549,45 @@ impl Journeys {
         if let Some(port) = self.joined.take()
             && let Some(last) = self.lines[self.number(switch, port)].waiting.len().checked_sub(1)
         {
-            self.hold_one(now, switch, port, last, plane);
+            self.hold_one(now, switch, port, last, true, plane);
         }
-        while let Some((port, queue)) = self.touched.pop() {
+        while let Some(Touched { port, queue, by_frame }) = self.touched.pop() {
             let number = self.number(switch, port);
+            if self.nodes[switch].by_queue && !by_frame {
+                self.hold_queues(now, switch, port, plane);
+                continue;
+            }
             for at in 0..self.lines[number].waiting.len() {
                 if queue.is_none_or(|queue| self.lines[number].waiting[at].queue == queue) {
-                    self.hold_one(now, switch, port, at, plane);
+                    self.hold_one(now, switch, port, at, by_frame, plane);
                 }
             }
         }
     }
 
-    fn hold_one(&mut self, now: Instant, switch: usize, port: PortId, at: usize, plane: &dyn Readings) {
+    /// The same at a port that sent: few of the queues that followed packets wait in are held now, or no longer.
+    fn hold_queues(&mut self, now: Instant, switch: usize, port: PortId, plane: &dyn Readings) {
+        let number = self.number(switch, port);
+        for queue in self.turns[number].waited() {
+            if !self.lines[number].now_held(queue, plane.is_held(port, queue, FlowName::default())) {
+                continue;
+            }
+            for at in 0..self.lines[number].waiting.len() {
+                if self.lines[number].waiting[at].queue == queue {
+                    self.hold_one(now, switch, port, at, false, plane);
+                }
+            }
+        }
+    }
+
+    fn hold_one(&mut self, now: Instant, switch: usize, port: PortId, at: usize, by_frame: bool, plane: &dyn Readings) {
         let number = self.number(switch, port);
         let Journey { queue, name, held, .. } = self.lines[number].waiting[at];
         let holds = plane.is_held(port, queue, name);
+        self.lines[number].now_held(queue, holds);
+        if holds == held.is_some() && !(by_frame && holds) {
+            return;
+        }
         let holds = holds.then(|| self.pausers.sake(switch, port, queue, name.flow));
         if holds != held.map(|held| held.sake) {
             self.resume(now, switch, port, at);
@@ -532,9 +626,9 @@ impl Journeys {
 
     /// What is held at a port, or in one of its queues, may change with the event at hand.
     #[inline]
-    fn touch(&mut self, switch: usize, port: PortId, queue: Option<QueueId>) {
-        if self.counts[self.number(switch, port)] && self.touched.last() != Some(&(port, queue)) {
-            self.touched.push((port, queue));
+    fn touch(&mut self, switch: usize, touched: Touched) {
+        if self.counts[self.number(switch, touched.port)] && self.touched.last() != Some(&touched) {
+            self.touched.push(touched);
             self.may_be_held = true;
         }
     }
@@ -592,6 +686,10 @@ impl Journeys {
         journey.parts.add(Wait { span, ..part(flow, journey.hop, (node, port), 0, Why::HostDelay) });
         Some(journey)
     }
+}
+
+fn bit(port: PortId) -> u64 {
+    1 << (port % 64)
 }
 
 fn is(journey: &Journey, packet: Label) -> bool {

@@ -5,28 +5,37 @@ use crate::record::journeys::by_flow::ByFlow;
 use crate::record::journeys::turns::{Seen, Turn};
 use crate::record::journeys::{Journey, Journeys};
 use crate::record::label::Label;
-use crate::record::pausers::Sake;
 use crate::record::waits::{Parts, Wait, Why, part};
 use crate::workload::Flow;
 use backwater_types::{ControlFrame, Duration, Instant, QueueId};
 
-/// A flow at its source.
+/// A flow at its source: what is looked at as it may stand otherwise, which is often, in a cache line.
 #[derive(Clone, Debug)]
 pub(super) struct Source {
     pub(super) flow: u32,
     pub(super) slot: u32,
-    /// Up to when its time is accounted for.
-    pub(super) seen: Seen,
     pub(super) stand: Stand,
     /// Each of its packets was sent.
     pub(super) all_sent: bool,
+    /// A neighbour holds it by its name.
+    named: bool,
     /// It matters whose turn it is: something else than its sender may keep it waiting.
     counts: bool,
-    pub(super) parts: Parts,
+    pub(super) told: Box<Told>,
     /// How long its data have been sent in all, to the end of the last; that end; and how long at `seen.at`.
     own: u64,
     own_end: Instant,
     own_seen: u64,
+}
+
+const _: () = assert!(size_of::<Source>() == 64);
+
+/// What is told of a flow.
+#[derive(Clone, Debug)]
+pub(super) struct Told {
+    /// Up to when its time is accounted for.
+    pub(super) seen: Seen,
+    pub(super) parts: Parts,
 }
 
 impl Source {
@@ -35,15 +44,19 @@ impl Source {
         Source {
             flow: flow.id,
             slot,
-            seen: Seen::nothing_until(flow.at),
             stand: Stand::Blocked,
             all_sent: false,
+            named: false,
             counts: false,
-            parts: Parts::default(),
+            told: Box::new(Told { seen: Seen::nothing_until(flow.at), parts: Parts::default() }),
             own: 0,
             own_end: Instant::ZERO,
             own_seen: 0,
         }
+    }
+
+    fn is_held(&self) -> bool {
+        matches!(self.stand, Stand::Held(_))
     }
 
     /// How long its data had been sent by `at`, which is not before the last began.
@@ -68,12 +81,14 @@ pub(super) struct Sources {
     pub(super) starts: Instant,
     /// One of them sends, or was the last that did.
     sends: Option<u32>,
+    /// One of them may be held though no pause names it: for the sake of others, which may change with any.
+    unnamed: bool,
     pub(super) of: ByFlow<Source>,
 }
 
 impl Sources {
     pub(super) const fn new() -> Sources {
-        Sources { of: ByFlow::new(), due: Instant::NEVER, starts: Instant::ZERO, sends: None }
+        Sources { of: ByFlow::new(), due: Instant::NEVER, starts: Instant::ZERO, sends: None, unnamed: false }
     }
 
     /// Whether it matters to any whose turn it is.
@@ -89,9 +104,15 @@ impl Sources {
         }
     }
 
+    /// No neighbour holds any.
+    pub(super) fn release(&mut self) {
+        self.of.iter_mut().for_each(|source| source.named = false);
+        self.unnamed = true;
+    }
+
     /// One starts.
     pub(super) fn push(&mut self, source: Source) {
-        self.starts = self.starts.max(source.seen.at);
+        self.starts = self.starts.max(source.told.seen.at);
         self.of.push(source.flow, source);
     }
 }
@@ -180,6 +201,7 @@ impl Journeys {
         self.settle_source(now, host, at);
         let sources = &mut self.sources[host];
         sources.of[at].stand = stands;
+        sources.unnamed |= sources.of[at].is_held() && !sources.of[at].named;
         if let Stand::Paced(due) = stands {
             sources.due = sources.due.min(due);
         }
@@ -189,17 +211,17 @@ impl Journeys {
     /// Whether it matters to one whose turn it is may have changed; `last` is what the host sent last.
     fn source_counts(&mut self, host: usize, at: usize, last: &Transmission) {
         let source = &mut self.sources[host].of[at];
-        let counts = !source.all_sent && source.stand != Stand::Blocked;
+        let counts = !source.all_sent && matches!(source.stand, Stand::Ready | Stand::Paced(_));
         if std::mem::replace(&mut source.counts, counts) == counts {
             return;
         }
         if counts {
-            self.begin(host, last);
-            let seen = &mut self.sources[host].of[at].seen;
+            self.begin(host, 0, last);
+            let seen = &mut self.sources[host].of[at].told.seen;
             let from = seen.at;
             self.turns[host].show(seen, None, from);
         } else {
-            self.counts[host] = self.sources[host].counts();
+            self.set_counts(host, 0, self.sources[host].counts());
         }
     }
 
@@ -208,11 +230,11 @@ impl Journeys {
     pub(super) fn look_again(&mut self, now: Instant, host: usize) {
         for at in 0..self.sources[host].of.len() {
             let source = &mut self.sources[host].of[at];
-            let from = source.seen.at;
+            let from = source.told.seen.at;
             if from > now {
                 source.own_seen = source.own_by(from);
                 if source.counts {
-                    self.turns[host].show(&mut source.seen, None, from);
+                    self.turns[host].show(&mut source.told.seen, None, from);
                 }
             }
         }
@@ -225,17 +247,46 @@ impl Journeys {
         }
         self.concern.heard = true;
         match frame {
+            ControlFrame::PauseFlow(name) | ControlFrame::ResumeFlow(name) if self.nodes[host].steady => {
+                let asked = self.asked.has(name.flow);
+                self.hears(name.flow, asked);
+                if self.sources[host].unnamed {
+                    self.settle_unnamed(now, host);
+                }
+                if asked && let Some(at) = self.sources[host].of.position(name.flow, |_| true) {
+                    if self.sources[host].of[at].is_held() {
+                        self.settle_source(now, host, at);
+                    }
+                    let Sources { of, unnamed, .. } = &mut self.sources[host];
+                    of[at].named = matches!(frame, ControlFrame::PauseFlow(_));
+                    *unnamed |= of[at].is_held() && !of[at].named;
+                }
+            }
             ControlFrame::Pause(_) | ControlFrame::Resume(_) if self.nodes[host].steady => {
                 (self.concern.pause, self.concern.some) = (Some(frame), true);
-                for at in 0..self.sources[host].of.len() {
-                    let stood = self.sources[host].of[at].stand;
-                    if matches!(stood, Stand::Held(_)) && may_hold(frame, stood) {
-                        self.settle_source(now, host, at);
+                if let ControlFrame::Resume(queue) = frame {
+                    for at in 0..self.sources[host].of.len() {
+                        if self.sources[host].of[at].stand == Stand::Held(queue) {
+                            self.settle_source(now, host, at);
+                        }
                     }
                 }
             }
             _ => self.all_concerned(now, host),
         }
+    }
+
+    /// Those that are held though no pause names them.
+    fn settle_unnamed(&mut self, now: Instant, host: usize) {
+        let mut some = false;
+        for at in 0..self.sources[host].of.len() {
+            let source = &self.sources[host].of[at];
+            if source.is_held() && !source.named {
+                some = true;
+                self.settle_source(now, host, at);
+            }
+        }
+        self.sources[host].unnamed = some;
     }
 
     /// What holds flows at a host changes.
@@ -265,10 +316,10 @@ impl Journeys {
                 seq: packet.seq,
                 hop: 0,
                 queue: packet.upstream_queue,
-                seen: Seen::nothing_until(now.max(source.seen.at)),
+                seen: Seen::nothing_until(now.max(source.told.seen.at)),
                 own: [0; 2],
                 held: None,
-                parts: source.parts.clone(),
+                parts: source.told.parts.clone(),
             };
             self.lines[host].flying.push(packet.name.flow, journey);
         }
@@ -290,58 +341,58 @@ impl Journeys {
 
     /// Accounts for the time that a flow waited at its source.
     fn settle_source(&mut self, now: Instant, host: usize, at: usize) {
-        let Source { flow, stand, all_sent, seen: Seen { at: since, .. }, .. } = self.sources[host].of[at];
+        let Source { flow, stand, all_sent, ref told, .. } = self.sources[host].of[at];
+        let since = told.seen.at;
         if now <= since {
             return;
         }
-        let held = match stand {
-            Stand::Held(queue) => Some((queue, self.pausers.sake(host, 0, queue, flow))),
-            _ => None,
-        };
+        let waiting = |queue: QueueId, why: Why| part(flow, 0, (host, 0), queue, why);
         match stand {
-            _ if all_sent => self.tell_waiting(now, host, at, Why::Recovery),
-            Stand::Blocked => self.tell_waiting(now, host, at, Why::Transport),
-            Stand::Ready | Stand::Held(_) => self.tell_source(now, host, at, false, held),
+            _ if all_sent => self.tell_waiting(now, host, at, waiting(0, Why::Recovery)),
+            Stand::Blocked => self.tell_waiting(now, host, at, waiting(0, Why::Transport)),
+            Stand::Held(queue) => {
+                let sake = self.pausers.sake(host, 0, queue, flow);
+                let (whose, by) = (sake.flow.and_then(|flow| self.class(flow)), self.lines[host].peer.0);
+                let (by, towards) = (Some(by as u32), self.towards(by, sake));
+                let paused = Wait { whose, sake: sake.flow, by, towards, ..waiting(queue, Why::Paused) };
+                self.tell_waiting(now, host, at, paused);
+            }
+            Stand::Ready => self.tell_source(now, host, at, false),
             Stand::Paced(due) => {
                 let due = due.clamp(since, now);
-                self.tell_source(due, host, at, true, None);
-                self.tell_source(now, host, at, false, None);
+                self.tell_source(due, host, at, true);
+                self.tell_source(now, host, at, false);
             }
         }
     }
 
     /// The same of a flow that waits for this, whoever sends.
-    fn tell_waiting(&mut self, now: Instant, host: usize, at: usize, why: Why) {
-        let own_class = self.sources[host].of[at].flow;
-        let whose = Some(self.class(own_class).unwrap_or(0));
+    fn tell_waiting(&mut self, now: Instant, host: usize, at: usize, waits: Wait) {
+        let whose = Some(self.class(waits.flow).unwrap_or(0));
         let source = &mut self.sources[host].of[at];
-        let (since, own) = (std::mem::replace(&mut source.seen.at, now), source.own_until(now));
-        let here = |why: Why| part(source.flow, 0, (host, 0), 0, why);
-        let rest = Duration(now.since(since).0 - own);
-        source.parts.add(Wait { whose, span: Duration(own), ..here(Why::OwnPackets) });
-        source.parts.add(Wait { span: rest, ..here(why) });
+        let own = source.own_until(now);
+        let Told { seen, parts } = &mut *source.told;
+        let since = std::mem::replace(&mut seen.at, now);
+        let (own, rest) = (Duration(own), Duration(now.since(since).0 - own));
+        parts.add(Wait { whose, span: own, ..part(waits.flow, 0, (host, 0), waits.queue, Why::OwnPackets) });
+        parts.add(Wait { span: rest, ..waits });
     }
 
-    /// The same up to `until`, of a flow that might not send, that was held or neither.
-    fn tell_source(&mut self, until: Instant, host: usize, at: usize, blocked: bool, held: Option<(QueueId, Sake)>) {
+    /// The same up to `until`, of a flow that might not send, or might.
+    fn tell_source(&mut self, until: Instant, host: usize, at: usize, blocked: bool) {
         let flow = self.sources[host].of[at].flow;
-        let here = |why: Why| part(flow, 0, (host, 0), held.map_or(0, |(queue, _)| queue), why);
-        let paused = held.map(|(_, sake)| {
-            let (whose, by) = (sake.flow.and_then(|flow| self.class(flow)), self.lines[host].peer.0);
-            Wait { whose, sake: sake.flow, by: Some(by as u32), towards: self.towards(by, sake), ..here(Why::Paused) }
-        });
+        let here = |why: Why| part(flow, 0, (host, 0), 0, why);
         let own_class = self.class(flow).unwrap_or(0);
         let source = &mut self.sources[host].of[at];
         let own = [0, source.own_until(until)];
-        let Source { seen, parts, .. } = source;
+        let Told { seen, parts } = &mut *source.told;
         self.turns[host].tell(seen, None, (own, own_class), until, |turn, span| {
-            let part = match (turn, paused) {
-                (Turn::Own, _) => Wait { whose: Some(own_class), ..here(Why::OwnPackets) },
+            let part = match turn {
+                Turn::Own => Wait { whose: Some(own_class), ..here(Why::OwnPackets) },
                 _ if blocked => here(Why::Transport),
-                (_, Some(paused)) => paused,
-                (Turn::Queue(class) | Turn::Others(class), _) => Wait { whose: Some(class), ..here(Why::OtherFlows) },
-                (Turn::Frames, _) => here(Why::AcksAndFrames),
-                (Turn::Idle, _) => here(Why::Idle),
+                Turn::Queue(class) | Turn::Others(class) => Wait { whose: Some(class), ..here(Why::OtherFlows) },
+                Turn::Frames => here(Why::AcksAndFrames),
+                Turn::Idle => here(Why::Idle),
             };
             parts.add(Wait { span, ..part });
         });

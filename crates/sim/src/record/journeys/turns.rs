@@ -72,7 +72,7 @@ impl Turns {
     /// How long the last, which may not have ended, has been sent by `at`.
     fn progress(&self, at: Instant) -> u64 {
         let last = self.last;
-        if at <= last.at { 0 } else { at.since(last.at).0.min(self.ser.of_bytes(last.wire.into()).0) }
+        if at <= last.at { 0 } else { at.since(last.at).0.min(self.ser.of_bytes(last.wire().into()).0) }
     }
 
     fn at_queue(&self, queue: QueueId) -> usize {
@@ -95,7 +95,18 @@ impl Turns {
         self.waited = queues.fold(0, |waited, queue| waited | bit(queue));
     }
 
+    /// Queues that one may wait in, of a port with no more than 64.
+    pub(super) fn waited(&self) -> impl Iterator<Item = QueueId> + use<> {
+        let mut waited = self.waited;
+        std::iter::from_fn(move || {
+            let first = waited.trailing_zeros();
+            waited &= waited.wrapping_sub(1);
+            (first < 64).then_some(first as QueueId)
+        })
+    }
+
     /// The port sends `next`, of this class: counts the last. What that was, and how long.
+    #[inline(always)]
     pub(super) fn count(&mut self, next: Transmission, class: u8) -> (Transmission, u64) {
         let (last, span) = (self.last, self.progress(next.at));
         match last.queue() {
@@ -196,7 +207,7 @@ impl Turns {
     /// What the last, if it is data of this flow, had been sent by `at`, in `queue` and in others.
     pub(super) fn own(&self, queue: Option<QueueId>, flow: u32, at: Instant) -> [u64; 2] {
         let mut own = [0; 2];
-        if self.last.queue().is_some() && self.last.flow == flow {
+        if self.last.queue().is_some() && self.last.flow() == flow {
             own[usize::from(self.last.queue() != queue)] = self.progress(at);
         }
         own
