@@ -165,6 +165,12 @@ struct Variant {
     overrides: Vec<Override>,
 }
 
+impl Variant {
+    fn chooses_scheme(&self) -> bool {
+        self.overrides.iter().any(|(key, _)| key == "scheme")
+    }
+}
+
 /// A swept key and its values.
 struct Axis {
     key: String,
@@ -211,9 +217,7 @@ fn plan(
     }
     check_plan_keys(&base)?;
 
-    for (key, node) in sets.axes.clone() {
-        sweep_over(&mut base, &key, node)?;
-    }
+    sweep_also(&mut base, &sets.axes)?;
     let mut variants = variants(base.get("variant"))?;
     if let Some(figure) = base.get("figure").and_then(Node::table) {
         let called = called(&base);
@@ -225,7 +229,7 @@ fn plan(
         pick(&mut variants, wanted)?;
     }
     if let Some((key, scheme)) = sets.overrides.iter().find(|(key, _)| key == "scheme")
-        && variants.iter().any(|variant| variant.overrides.iter().any(|(key, _)| key == "scheme"))
+        && variants.iter().any(Variant::chooses_scheme)
     {
         let problem = "the variants choose the scheme; expected variant=NAME to run one of them";
         return Err(scheme.error(key.as_str(), problem));
@@ -611,6 +615,24 @@ fn swept_keys(base: &Table, axes: &[Override]) -> BTreeSet<Vec<String>> {
     let set = axes.iter().map(|(key, _)| key.as_str());
     // Runs that differ in their seed alone are judged together, at any scale.
     sweep.map(String::as_str).chain(scaled).chain(set).chain(["seed"]).map(merge::path).collect()
+}
+
+/// Sweeps the file as `--set` asks for, or `--vary`. What the file expects and draws is of its own runs, so where they come to lie
+/// along another axis it is left out; and schemes that are swept stand in place of variants that choose one.
+fn sweep_also(base: &mut Table, axes: &[Override]) -> Result<(), Error> {
+    let own = |base: &Table| base.get("sweep").and_then(Node::table).map_or(0, Table::len);
+    for (axis, node) in axes {
+        let before = own(base);
+        sweep_over(base, axis, node.clone())?;
+        if own(base) == before || axis == "seed" {
+            continue;
+        }
+        ["figure", "expect", "without"].iter().for_each(|key| drop(base.remove(*key)));
+        if axis == "scheme" && variants(base.get("variant"))?.iter().any(Variant::chooses_scheme) {
+            base.remove("variant");
+        }
+    }
+    Ok(())
 }
 
 /// Replaces a key of the sweep, under the name that it has there, or adds one.

@@ -47,6 +47,33 @@ fn every_experiment_loads_at_every_scale() {
     }
 }
 
+#[test]
+fn every_experiment_can_be_swept_along_an_axis_that_it_has_not() {
+    let along = |path: &Path, axis: &str| load(path, &[axis.into()], None).unwrap_or_else(|error| panic!("{error}"));
+    for path in experiments() {
+        let (own, swept) =
+            (load(&path, &[], None).expect("it loads"), along(&path, "sweep.run.origin=[\"0 s\", \"1 us\"]"));
+        assert_eq!(swept.runs.len(), 2 * own.runs.len(), "{}", path.display());
+        // These are of its own runs.
+        assert!(
+            swept.expect.is_empty()
+                && swept.figure.is_null()
+                && swept.without.as_object().is_none_or(|of| of.is_empty()),
+            "{}",
+            path.display()
+        );
+    }
+    // More values of an axis that it has leave them.
+    let fig12 = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/bfc/fig12.toml");
+    let more = along(&fig12, "sweep.load=[0.5, 0.6, 0.9]");
+    assert!(!more.expect.is_empty() && !more.figure.is_null());
+    // Schemes take the place of variants that choose one.
+    let fig9 = fig12.with_file_name("fig9.toml");
+    let schemes = along(&fig9, "sweep.scheme=[\"bfc\", \"dctcp\"]");
+    let labels: BTreeSet<&str> = schemes.runs.iter().map(|run| run.label.split('.').next().expect("a part")).collect();
+    assert_eq!(labels, BTreeSet::from(["bfc", "dctcp"]));
+}
+
 /// The keys that each kind of expectation needs, as `experiments/README.md` lists them.
 const KINDS: [(&str, &[&str]); 10] = [
     ("ratio", &["numerator", "denominator"]),
