@@ -45,6 +45,28 @@ def test_so_they_do_of_every_flow_of_fig9(tmp_path: Path) -> None:
         sums_are_exact(finished(run))
 
 
+@pytest.mark.parametrize("scheme", ["bfc", "dctcp", "flowsail"])
+def test_a_switch_may_have_more_ports_than_a_word_has_bits(tmp_path: Path, scheme: str) -> None:
+    wide = backwater.Experiment(
+        {
+            "scheme": scheme,
+            "topology": {"kind": "single-switch", "hosts": 140, "rate": "100 Gbps", "delay": "1 us"},
+            "workload": [
+                {"kind": "background", "sizes": {"table": "google_rpc"}, "load": 0.6, "load_of": "receivers"},
+                {"kind": "incast", "degree": 100, "aggregate": "2 MB", "period": "60 us"},
+            ],
+            "run": {"duration": "100 us"},
+        }
+    )
+    explained = finished(wide.simulate(tmp_path / scheme).runs[0])
+    sums_are_exact(explained)
+    waits = [wait for wait in explained.waits.to_pylist() if wait["hop"] == 1 and wait["peer"].startswith("host")]
+    behind = {int(wait["peer"].removeprefix("host")) for wait in waits if wait["why"] in ("queue", "other-queues")}
+    assert len([host for host in behind if host >= 64]) > 20
+    # A port where something waits sends, so what was not counted would be idle.
+    assert not [wait for wait in waits if wait["why"] == "idle"]
+
+
 def test_columns_are_the_documented_ones(results: backwater.Results) -> None:
     schema = results["BFC"].explain(0).waits.schema
     assert [(field.name, field.type) for field in schema] == [

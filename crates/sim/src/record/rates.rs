@@ -141,6 +141,7 @@ impl Arrivals {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use backwater_types::{Kind, Packet};
 
     #[test]
     fn a_long_flow_takes_longer_intervals_and_loses_nothing() {
@@ -153,5 +154,34 @@ mod tests {
         assert_eq!(long.intervals.iter().map(|of| of.bytes).sum::<u64>(), 7 * 1001);
         assert!(long.intervals.is_sorted_by(|a, b| a.number < b.number));
         assert_eq!(1 << long.doubled, 16);
+    }
+
+    /// More periods than are put to their flows at once, of two flows in turn and a third that gets one packet.
+    #[test]
+    fn what_comes_is_counted_in_its_flow_and_period() {
+        let (flows, periods) = ([3, 70, 71], ENDED as u64 + 100);
+        let (asked, period) = (Asked::new(flows.into_iter()), Duration::from_us(1));
+        let empty = vec![Arrivals::default(); flows.len()];
+        let mut rates = Rates { asked, headers: 48, period, flows: empty, ended: Vec::new() };
+        let mut receive = |flow: u32, at: Instant| {
+            rates.received(at, Label::of(&Packet { flow, kind: Kind::Data, wire: 1048, ..Packet::NONE }));
+        };
+        for number in 0..periods {
+            // Two packets in each period for one, one for the other.
+            receive(3, Instant(number * period.0));
+            receive(70, Instant(number * period.0 + 1));
+            receive(3, Instant((number + 1) * period.0 - 1));
+        }
+        receive(71, Instant(5 * period.0));
+        let rates: Vec<Rate> = rates.into_rates().collect();
+        for (flow, bytes) in [(3, 2000), (70, 1000)] {
+            let of: Vec<&Rate> = rates.iter().filter(|rate| rate.flow == flow).collect();
+            // 8292 periods are 130 of 64.
+            assert_eq!((of.len(), of[0].span), (130, Duration::from_us(64)), "{flow}");
+            assert!(of.iter().all(|rate| rate.end.0 % rate.span.0 == 0));
+            assert!(of[..129].iter().all(|rate| rate.bytes == 64 * bytes));
+            assert_eq!(of[129].bytes, (periods - 129 * 64) * bytes);
+        }
+        assert_eq!(rates.last(), Some(&Rate { flow: 71, end: Instant(6 * period.0), span: period, bytes: 1000 }));
     }
 }
