@@ -551,7 +551,7 @@
       return section(panel.label, "", plot(`panel${i}`, `${panel.label}, a line per variant`, draw));
     };
     const undrawn = data.undrawn.length === 0 ? null : el("p", { class: "note" },
-      `Not drawn here: ${data.undrawn.join(", ")}, which only show what the claims come to without what they credit.`);
+      `Not drawn here: ${data.undrawn.join(", ")}: only for what the claims come to without what they credit.`);
     return el("div", {}, el("div", { class: "pair", id: "panels" }, ...data.panels.map(one)), undrawn);
   };
 
