@@ -7,9 +7,10 @@ use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
 use backwater_types::{ControlFrame, DropReason, Extension, FlowName, Frame, Instant, Kind, Packet, PortId, QueueId};
+use core::any::Any;
 
 /// What happens to a switch. Calls come in the order of time.
-pub trait DataPlane: Send + 'static {
+pub trait DataPlane: Any + Send {
     /// What its packets carry beside their headers.
     type Extension: Extension;
     /// A packet came in by `ingress` and is routed to `egress`.

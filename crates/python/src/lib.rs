@@ -2,7 +2,7 @@
 
 use backwater_deadlock::{self as deadlock, Backpressure, Failures};
 use backwater_scenario as scenario;
-use backwater_sim::measure::{estimate, preview, summary, tables};
+use backwater_sim::measure::{columns, estimate, preview, summary, tables};
 use backwater_sim::record::Wanted;
 use backwater_sim::shortened;
 use backwater_sim::{Simulation, Watch};
@@ -213,7 +213,7 @@ impl Outcome {
 
     /// Names of the tables that every run writes.
     fn tables(&self) -> Vec<&'static str> {
-        tables::SCHEMA.iter().map(|(name, _)| *name).collect()
+        tables::schema().iter().map(|(name, _)| *name).collect()
     }
 
     /// Columns of a table, at most `rows` rows at a time.
@@ -232,15 +232,15 @@ impl Outcome {
 
     /// The names that the codes of a column stand for, or `None` for numbers.
     fn categories(&self, table: &str, column: &str) -> Option<Vec<String>> {
-        let columns = tables::SCHEMA.iter().chain(tables::RECORDED).find(|(name, _)| *name == table)?.1;
+        let columns = tables::schema().iter().chain(tables::RECORDED).find(|(name, _)| *name == table)?.1;
         columns.iter().find(|(name, kind, ..)| *name == column && *kind == "cat")?;
         tables::categories(&self.inner, column)
     }
 }
 
 enum Source {
-    Flows(mpsc::Receiver<Vec<tables::Column>>),
-    Whole(Option<Vec<tables::Column>>),
+    Flows(mpsc::Receiver<Vec<columns::Column>>),
+    Whole(Option<Vec<columns::Column>>),
 }
 
 /// Iterates over the batches of a table.
@@ -251,7 +251,7 @@ struct Batches {
 
 impl Batches {
     /// Of what `draw` hands over, on a thread of its own, a batch ahead; false says that nobody wants more.
-    fn drawn(draw: impl FnOnce(&mut dyn FnMut(Vec<tables::Column>) -> bool) -> bool + Send + 'static) -> Batches {
+    fn drawn(draw: impl FnOnce(&mut dyn FnMut(Vec<columns::Column>) -> bool) -> bool + Send + 'static) -> Batches {
         let (send, receive) = mpsc::sync_channel(1);
         std::thread::spawn(move || draw(&mut |batch| send.send(batch).is_ok()));
         Batches { source: Mutex::new(Source::Flows(receive)) }

@@ -18,7 +18,7 @@ pub mod window;
 pub use build::Network;
 pub use conventions::{AckClass, Compat, Conventions, DownQueues, Hosts, Losses, Memory, Paths, Reroutes, Ties, Time};
 pub use host::{ExtensionVisitor, LossRecovery, Visitor};
-pub use planes::AnySwitch;
+pub use planes::{AnySwitch, Product};
 pub use registry::{
     AnyCarried, AnyCarrying, AnyCarryingParams, AnyControl, AnyParams, Backpressure, Host, Switch, Transport,
     visit_extension,

@@ -1,4 +1,4 @@
-//! Data planes behind one interface: each published combination as itself, any other accepted one through an enum.
+//! Products: which assignment and backpressure make a switch, and by which types.
 
 use crate::conventions::Memory;
 use crate::registry::{Backpressure, Switch as Table};
@@ -10,12 +10,11 @@ use backwater_dataplane::queues::round_robin::RoundRobin;
 use backwater_dataplane::queues::srf_flows::SrfFlows;
 use backwater_dataplane::queues::srf_queues::SrfQueues;
 use backwater_dataplane::{
-    Beside, Bfc, BfcByFlow, BfcExtended, BfcParams, ByClass, ByPriority, Composed, DataPlane, Departed, Dynamic,
-    FlowSail, FlowSailAsPrinted, FlowSailParams, HomaDynamic, HpccMemory, IdealFlowControl, NoBackpressure,
-    PauseByFlowParams, PerFlow, Pfc, PfcParams, Readings, Received, Recirculating, Sent, Shape, Single, SingleFifo,
-    Stochastic, Switch,
+    Beside, Bfc, BfcByFlow, BfcExtended, BfcParams, ByClass, ByPriority, Composed, DataPlane, Dynamic, FlowSail,
+    FlowSailAsPrinted, FlowSailParams, HomaDynamic, HpccMemory, IdealFlowControl, NoBackpressure, PauseByFlowParams,
+    PerFlow, Pfc, PfcParams, Recirculating, Shape, Single, SingleFifo, Stochastic, Switch,
 };
-use backwater_types::{ControlFrame, Extension, Frame, Instant, Kind, Packet, PortId, QueueId};
+use backwater_types::Extension;
 
 /// A data plane that can be built from the shape of a switch and its table of parameters.
 pub trait Build: DataPlane {
@@ -39,94 +38,40 @@ macro_rules! products {
             }
         )*
 
-        /// The product that a table asks for: the first line of the list that fits. `None`: no line does.
-        fn build<E: Extension>(table: &Table, shape: &Shape, at: Traits) -> Option<AnySwitch<E>> {
-            $(
-                let fits = matches!(table.built_as(), $(Assignment::$assignment)|+);
-                if fits && table.backpressure == Backpressure::$backpressure $($(&& at.$trait)+)? {
-                    return Some(AnySwitch::$name(Box::new($name::<E>::build(shape, table))));
+        /// A product: what a switch is compiled to.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Product {
+            $(#[doc = concat!("[`", stringify!($name), "`](type@", stringify!($name), ")")] $name,)*
+        }
+
+        impl Product {
+            /// The product that a table asks for: the first line of the list that fits. `None`: no line does.
+            fn first(table: &Table, at: Traits) -> Option<Product> {
+                $(
+                    let fits = matches!(table.built_as(), $(Assignment::$assignment)|+);
+                    if fits && table.backpressure == Backpressure::$backpressure $($(&& at.$trait)+)? {
+                        return Some(Product::$name);
+                    }
+                )*
+                None
+            }
+
+            /// Builds a switch of it behind a table of functions.
+            pub fn boxed<E: Extension>(self, shape: &Shape, table: &Table) -> AnySwitch<E> {
+                match self {
+                    $(Product::$name => Box::new($name::<E>::build(shape, table)),)*
                 }
-            )*
-            None
+            }
         }
 
         /// Which assignments and backpressures go together.
         pub const PRODUCTS: &[(Assignment, Backpressure)] =
             &[$($((Assignment::$assignment, Backpressure::$backpressure)),+),*];
-
-        /// Any accepted product.
-        pub enum AnySwitch<E: Extension = ()> {
-            $(#[doc = concat!("[`", stringify!($name), "`]")] $name(Box<$name<E>>),)*
-        }
-
-        impl<E: Extension> DataPlane for AnySwitch<E> {
-            type Extension = E;
-            #[inline]
-            fn receive(&mut self, now: Instant, packet: &Frame<E>, ingress: PortId, egress: PortId) -> Received {
-                match self { $(AnySwitch::$name(s) => s.receive(now, packet, ingress, egress),)* }
-            }
-            #[inline]
-            fn pass(
-                &mut self,
-                now: Instant,
-                packet: &mut Frame<E>,
-                ingress: PortId,
-                egress: PortId,
-            ) -> Option<QueueId> {
-                match self { $(AnySwitch::$name(s) => s.pass(now, packet, ingress, egress),)* }
-            }
-            #[inline]
-            fn touch(&self, packet: &Packet) -> u32 {
-                match self { $(AnySwitch::$name(s) => s.touch(packet),)* }
-            }
-            fn transmit(&mut self, now: Instant, port: PortId) -> Option<Sent<E>> {
-                match self { $(AnySwitch::$name(s) => s.transmit(now, port),)* }
-            }
-            #[inline]
-            fn transmit_to(
-                &mut self,
-                now: Instant,
-                port: PortId,
-                out: impl FnOnce(&Frame<E>, &Departed),
-            ) -> Option<Departed> {
-                match self { $(AnySwitch::$name(s) => s.transmit_to(now, port, out),)* }
-            }
-            #[inline]
-            fn queues_as_data(&self, kind: Kind) -> bool {
-                match self { $(AnySwitch::$name(s) => s.queues_as_data(kind),)* }
-            }
-            #[inline]
-            fn sendable(&self, port: PortId) -> bool {
-                match self { $(AnySwitch::$name(s) => s.sendable(port),)* }
-            }
-            fn due(&self, port: PortId) -> Instant {
-                match self { $(AnySwitch::$name(s) => s.due(port),)* }
-            }
-            fn control(&mut self, now: Instant, port: PortId, frame: ControlFrame) {
-                match self { $(AnySwitch::$name(s) => s.control(now, port, frame),)* }
-            }
-            fn next_timer(&self) -> Instant {
-                match self { $(AnySwitch::$name(s) => s.next_timer(),)* }
-            }
-            fn timer(&mut self, now: Instant, kicked: &mut Vec<PortId>) {
-                match self { $(AnySwitch::$name(s) => s.timer(now, kicked),)* }
-            }
-            fn link_down(&mut self, now: Instant, port: PortId, kicked: &mut Vec<PortId>) {
-                match self { $(AnySwitch::$name(s) => s.link_down(now, port, kicked),)* }
-            }
-            fn link_up(&mut self, now: Instant, port: PortId, kicked: &mut Vec<PortId>) {
-                match self { $(AnySwitch::$name(s) => s.link_up(now, port, kicked),)* }
-            }
-            #[inline]
-            fn discarded(&mut self) -> &mut Vec<(Packet, Instant)> {
-                match self { $(AnySwitch::$name(s) => s.discarded(),)* }
-            }
-            fn readings(&self) -> &dyn Readings {
-                match self { $(AnySwitch::$name(s) => s.readings(),)* }
-            }
-        }
     };
 }
+
+/// Any accepted product, behind a table of functions.
+pub type AnySwitch<E = ()> = Box<dyn DataPlane<Extension = E>>;
 
 fn none(_: &Table) {}
 
@@ -231,19 +176,29 @@ struct Traits {
     extended: bool,
 }
 
-/// The product a scenario asks for.
+impl Product {
+    /// The product that a table asks for; `beside`: some neighbours speak only PFC. `None`: its assignment and backpressure do not go
+    /// together, which scenario files are refused for.
+    pub fn of(memory: Memory, table: &Table, beside: bool) -> Option<Product> {
+        let at = Traits {
+            wide: table.data_queues() > 64,
+            hpcc: memory == Memory::HpccSim,
+            beside,
+            as_printed: table.flowsail.as_printed,
+            srf: table.scheduler == Scheduler::Srf,
+            extended: table.bfc.is_extended(),
+        };
+        Product::first(table, at)
+    }
+}
+
+/// The switch that a table asks for, of this shape.
 ///
 /// # Panics
-/// On products the scenario reader refuses.
+/// On products that the scenario reader refuses.
 pub fn any<E: Extension>(memory: Memory, shape: &Shape, table: &Table) -> AnySwitch<E> {
-    let at = Traits {
-        wide: shape.queues > 64,
-        hpcc: memory == Memory::HpccSim,
-        beside: shape.ports.iter().any(|port| port.pfc_only),
-        as_printed: table.flowsail.as_printed,
-        srf: table.scheduler == Scheduler::Srf,
-        extended: table.bfc.is_extended(),
-    };
-    build(table, shape, at)
+    let beside = shape.ports.iter().any(|port| port.pfc_only);
+    Product::of(memory, table, beside)
         .unwrap_or_else(|| panic!("{:?} does not go with {:?}", table.assignment, table.backpressure))
+        .boxed(shape, table)
 }

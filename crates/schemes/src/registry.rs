@@ -80,8 +80,8 @@ transports! {
 }
 
 impl Host {
-    /// Line rate with a cap on bytes in flight is a window.
-    fn paced(&self) -> Transport {
+    /// The transport that its flows run: its own, but line rate with a cap on bytes in flight is a window.
+    pub fn paced(&self) -> Transport {
         match (self.transport, self.window) {
             (Transport::LineRate, Some(Window::Size(_))) => Transport::Window,
             (transport, _) => transport,

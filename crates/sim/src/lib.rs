@@ -1,28 +1,28 @@
-//! The simulator: links, routing, workloads, measurement, and the event loop around the data plane and the transports.
+//! The simulator: a scenario in, an outcome out.
 //!
-//! | room | what is in it |
+//! | module | contents |
 //! |---|---|
+//! | [`simulation`] | from a scenario to engines, and from these to an outcome |
+//! | `run` | the loop of a run: windows, threads, samples |
 //! | [`workload`] | flows in order of arrival, and the loads they offer |
-//! | `host` | both ends of flows: a NIC and a transport |
-//! | `net` | links, routes and switches, their event queues and counters; a network built from a scenario |
-//! | `engine` | the event loop: windows, threads, samples |
+//! | [`samples`] | tables of samples |
 //! | [`measure`] | what a run leaves: outcomes, tables, summaries, digests, ideal completion times |
-//! | [`record`] | what is recorded on request: why flows were slow and what came of them when, single events |
-//! | `compat` | conventions of other simulators |
+//! | [`record`] | recording on request: why flows were slow, their rates over time, single events |
+//!
+//! Nodes, links and events are `backwater-engine`'s; the combinations of hosts and switches that are compiled are in the `engines-*`
+//! crates.
 
-mod compat;
-mod engine;
-mod host;
 pub mod measure;
-mod net;
-pub mod observe;
-mod planes;
 pub mod record;
+mod run;
+pub mod samples;
 mod simulation;
 pub mod workload;
 
-pub use engine::Watch;
+pub use backwater_engine::observe;
+pub use backwater_engines_any::planes::Planes;
+pub use backwater_fabric::ports;
 pub use measure::Outcome;
-pub use net::build::ports;
-pub use planes::Planes;
+pub use run::Watch;
+pub use run::link_samples::LinkSample;
 pub use simulation::{Simulation, shortened};

@@ -1,8 +1,7 @@
 //! How a run ended, and what waits for what where it left flows unfinished.
 
-use crate::measure::outcome::Outcome;
-use crate::net::build;
-use crate::net::switch_node::HeldQueue;
+use crate::measure::outcome::{HeldQueue, Outcome};
+use backwater_fabric::ports;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -39,7 +38,7 @@ struct Wait<'a> {
 }
 
 fn waits(outcome: &Outcome) -> Vec<Wait<'_>> {
-    let links = build::ports(&outcome.graph);
+    let links = ports(&outcome.graph);
     let peer = |node: usize, port: usize| outcome.graph.peer(links[node][port], node) as u32;
     let peers = outcome.held.iter().map(|queue| peer(queue.node as usize, queue.port as usize));
     outcome.held.iter().zip(peers).map(|(queue, peer)| Wait { peer, queue }).collect()

@@ -5,9 +5,9 @@
 //! `F(n - 1, h) = sum of full packets' times over hops 1..h + (n - 2) x the largest of them`, and the last takes one pass.
 //! With integer picoseconds the recursion is exact; tests compare it packet by packet, and with the simulator.
 
-use crate::net::build;
-use crate::net::choice::ByFlow;
-use crate::net::routes::Routes;
+use backwater_fabric::choice::ByFlow;
+use backwater_fabric::ports;
+use backwater_fabric::routes::Routes;
 use backwater_scenario::model::Scenario;
 use backwater_scenario::topology::Graph;
 use backwater_schemes::build::ser_time;
@@ -34,7 +34,7 @@ impl<'a> Ideal<'a> {
         let host = &scenario.host;
         Ideal {
             graph,
-            ports: build::ports(graph),
+            ports: ports(graph),
             routes: Routes::new(graph, &vec![true; graph.links.len()], scenario.conventions.paths),
             payload: host.payload.0,
             header: host.header.0,
@@ -103,42 +103,4 @@ impl<'a> Ideal<'a> {
         let packets = (size / self.payload).max(1);
         Duration(2 * propagation + packet * (packets + path.len() as u64 - 1))
     }
-}
-
-/// The largest one-way propagation delay between two hosts.
-pub fn longest_propagation(graph: &Graph) -> Duration {
-    let ports = build::ports(graph);
-    let hosted: Vec<usize> = (0..graph.hosts).map(|h| graph.switch_of(h)).collect();
-    let mut longest = 0;
-    let mut roots = hosted.clone();
-    roots.sort_unstable();
-    roots.dedup();
-    let last_hop = |switch: usize| {
-        (0..graph.hosts).filter(|h| hosted[*h] == switch).map(|h| graph.links[h].delay.0).max().unwrap_or(0)
-    };
-    let access: Vec<(usize, u64)> = roots.iter().map(|s| (*s, last_hop(*s))).collect();
-    for (root, from) in &access {
-        // Fewest hops, as routes go; of those the slowest, as the window has to cover it.
-        let mut reach = vec![(u32::MAX, 0u64); graph.nodes.len()];
-        reach[*root] = (0, 0);
-        let mut queue = std::collections::VecDeque::from([*root]);
-        while let Some(node) = queue.pop_front() {
-            let (hops, delay) = reach[node];
-            for link in &ports[node] {
-                let l = &graph.links[*link];
-                let peer = if l.a == node { l.b } else { l.a };
-                if peer < graph.hosts || reach[peer].0 < hops + 1 {
-                    continue;
-                }
-                if reach[peer].0 == u32::MAX {
-                    queue.push_back(peer);
-                }
-                reach[peer] = (hops + 1, reach[peer].1.max(delay + l.delay.0));
-            }
-        }
-        for (switch, to) in &access {
-            longest = longest.max(from + reach[*switch].1 + to);
-        }
-    }
-    Duration(longest)
 }

@@ -1,5 +1,6 @@
 //! What a run leaves, and what can be known of it before it runs.
 
+pub mod columns;
 pub mod digest;
 pub mod ending;
 pub mod estimate;

@@ -1,25 +1,26 @@
 //! What a run leaves: times of every flow, counters of every port, samples, and a digest of it all.
 
-use crate::compat::hpcc::network::BaseTimes;
-use crate::engine::{Harvest, Sample};
-use crate::host::port::{EndHost, ExtensionOf};
-use crate::host::{Credits, Timeouts};
 use crate::measure::ideal::Ideal;
-use crate::net::build::{self, Nodes};
-use crate::net::link_meter::LinkSample;
-use crate::net::meters::DelayHistogram;
-use crate::net::pause_census::Pauses;
-use crate::net::queue_census::SHARES;
-pub use crate::net::stats::Drops;
-use crate::net::stats::PortStats;
-pub use crate::net::switch_node::HeldQueue;
 use crate::record::Recorded;
+use crate::run::harvest::Harvest;
+use crate::run::link_samples::LinkSample;
+use crate::samples::Samples;
 use crate::workload::{ENDLESS, Flow, FlowKeys, Traffic, counted_window};
-use backwater_dataplane::{Assigned, DataPlane, PoolCounts, Recirculated};
+use backwater_dataplane::{Assigned, PoolCounts, Recirculated};
+use backwater_engine::Partition;
+use backwater_engine::host::{Credits, Timeouts};
+use backwater_engine::meters::DelayHistogram;
+use backwater_engine::partition::SwitchView;
+pub use backwater_engine::stats::Drops;
+use backwater_engine::stats::PortStats;
+pub use backwater_engine::switch_node::HeldQueue;
+use backwater_fabric::hpcc::network::BaseTimes;
+use backwater_fabric::ports;
 use backwater_scenario::model::{Scenario, Slowdown};
 use backwater_scenario::topology::Graph;
 use backwater_types::{BitsPerSec, Instant};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// Everything measured in one run.
 pub struct Outcome {
@@ -47,24 +48,12 @@ pub struct Outcome {
     pub ports: Vec<PortRow>,
     /// `[node]`.
     pub drops: Vec<Drops>,
-    /// Samples of bytes buffered: time, switch, bytes; by time, then switch.
-    pub buffers: Vec<Sample>,
-    /// Samples of the data that waits at egress ports: when, switch, port, bytes.
-    pub queues: Vec<(Instant, u32, u16, u64)>,
-    /// Samples of data queues that have held something: when, switch, port, queue, bytes.
-    pub data_queues: Vec<(Instant, u32, u16, u16, u64)>,
-    /// Samples of shared pools: when, switch, MMU, bytes.
-    pub pool_samples: Vec<(Instant, u32, u16, u64)>,
+    /// Samples of switches.
+    pub samples: Samples,
     /// What links did, period by period; by time, then node and port. Idle ones are left out.
     pub links: Vec<LinkSample>,
     /// Every shared pool, by switch and MMU.
     pub pools: Vec<PoolRow>,
-    /// Samples of active flows: switch, port, `[flows]` counts.
-    pub active: Vec<(u32, u16, Vec<u64>)>,
-    /// Pauses in force: switch, ingress port, sums over samples.
-    pub pauses: Vec<(u32, u16, Pauses)>,
-    /// What share of a port's flows share a queue: switch, port, samples by per cent.
-    pub sharing: Vec<(u32, u16, [u64; SHARES])>,
     /// Data packets that switches sent back up to a higher layer; `None` if nobody counted.
     pub valleys: Option<u64>,
     /// Time in egress queues, by layer of the switch.
@@ -164,23 +153,20 @@ impl Digests {
 
 impl Outcome {
     /// Puts together what the partitions brought home.
-    pub fn gather<H: EndHost, D: DataPlane<Extension = ExtensionOf<H>>>(
-        scenario: &Scenario,
-        graph: &Graph,
-        mut parts: Vec<(Nodes<H, D>, Harvest)>,
-    ) -> Outcome {
+    pub(crate) fn gather(scenario: &Scenario, graph: &Graph, mut parts: Vec<(Box<dyn Partition>, Harvest)>) -> Outcome {
         let mut outcome = Outcome::empty(scenario, graph);
         for (nodes, harvest) in &mut parts {
-            outcome.packet_hops += nodes.fabric.packet_hops;
+            outcome.packet_hops += nodes.packet_hops();
             outcome.take_flows(harvest);
-            outcome.take_ports(nodes, harvest);
-            outcome.take_switches(nodes, harvest);
+            outcome.take_hosts(&**nodes);
+            nodes.switches(&mut |switch| outcome.take_switch(switch));
+            outcome.take_ports(&mut **nodes, harvest);
         }
         outcome.sort();
         outcome
     }
 
-    /// Of a run with nothing in it. Apart from what knows types of hosts and switches, as all is here that is the same for all.
+    /// Of a run with nothing in it.
     fn empty(scenario: &Scenario, graph: &Graph) -> Outcome {
         Outcome {
             scenario: scenario.clone(),
@@ -195,15 +181,9 @@ impl Outcome {
             recirculated: Recirculated::default(),
             ports: Vec::new(),
             drops: vec![Drops::default(); graph.nodes.len()],
-            buffers: Vec::new(),
-            queues: Vec::new(),
-            data_queues: Vec::new(),
-            pool_samples: Vec::new(),
+            samples: Samples::default(),
             links: Vec::new(),
             pools: Vec::new(),
-            active: Vec::new(),
-            pauses: Vec::new(),
-            sharing: Vec::new(),
             valleys: None,
             delays: Vec::new(),
             scheduled_delays: Vec::new(),
@@ -224,10 +204,7 @@ impl Outcome {
         merge(&mut self.acknowledged, &mut harvest.acknowledged, |a, b| *a = (*a).min(b));
         merge(&mut self.retransmitted, &mut harvest.retransmitted, |a, b| *a += b);
         merge(&mut self.timeouts, &mut harvest.timeouts, |a, b| *a += b);
-        self.buffers.append(&mut harvest.buffers);
-        self.queues.append(&mut harvest.queues);
-        self.data_queues.append(&mut harvest.data_queues);
-        self.pool_samples.append(&mut harvest.pools);
+        self.samples.join(std::mem::take(&mut harvest.samples));
         self.links.append(&mut harvest.links);
         self.ended = harvest.ended;
         self.complete &= !harvest.cancelled;
@@ -239,108 +216,75 @@ impl Outcome {
     }
 
     fn sort(&mut self) {
-        self.buffers.sort_unstable();
-        self.queues.sort_unstable();
-        self.data_queues.sort_unstable();
-        self.pool_samples.sort_unstable();
+        self.samples.sort();
         self.links.sort_unstable();
         self.pools.sort_by_key(|row| (row.node, row.mmu));
-        self.active.sort_unstable();
-        self.pauses.sort_unstable();
-        self.sharing.sort_unstable();
         self.held.sort_by_key(|held| (held.node, held.port, held.queue));
         self.ports.sort_by_key(|row| (row.node, row.port));
         self.delays.sort_by_key(|(layer, _)| *layer);
         self.scheduled_delays.sort_by_key(|(layers, _)| *layers);
     }
 
-    fn take_ports<H: EndHost, D: DataPlane<Extension = ExtensionOf<H>>>(
-        &mut self,
-        nodes: &mut Nodes<H, D>,
-        harvest: &Harvest,
-    ) {
-        let mut totals = Vec::new();
-        for host in &mut nodes.hosts {
-            let port = host.port_mut();
-            port.stats.held.settle(self.ended);
-            totals.push((port.id as usize, 0, port.stats, Assigned::default()));
-        }
-        for switch in &mut nodes.switches {
-            let stats: Vec<PortStats> = switch.stats(self.ended).collect();
-            let row = |(port, stats)| (switch.id, port, stats, switch.plane.readings().assigned(port as u16));
-            totals.extend(stats.into_iter().enumerate().map(row));
-        }
-        self.add_ports(totals, harvest);
+    fn take_hosts(&mut self, nodes: &dyn Partition) {
+        nodes.hosts(&mut |host| {
+            self.drops[host.number as usize] = host.drops;
+            self.timeout_reasons.iter_mut().zip(host.timeouts).for_each(|(sum, n)| *sum += n);
+            self.credits.received += host.credits.received;
+            self.credits.wasted += host.credits.wasted;
+        });
     }
 
-    /// Of each port its node, its number there, what it counted and how queues were assigned.
-    fn add_ports(&mut self, totals: Vec<(usize, usize, PortStats, Assigned)>, harvest: &Harvest) {
-        let links = build::ports(&self.graph);
-        for (i, (node, port, total, assigned)) in totals.into_iter().enumerate() {
-            let link = &self.graph.links[links[node][port]];
+    /// Counters of ports, and how queues were assigned there.
+    fn take_ports(&mut self, nodes: &mut dyn Partition, harvest: &Harvest) {
+        let (links, mut i) = (ports(&self.graph), 0);
+        let mut assigned: BTreeMap<(u32, u16), Assigned> = BTreeMap::new();
+        nodes.switches(&mut |switch| {
+            let of = |port| ((switch.number(), port), switch.readings().assigned(port));
+            assigned.extend((0..switch.ports()).map(of));
+        });
+        nodes.ports(self.ended, &mut |node, port, total| {
+            let link = &self.graph.links[links[node as usize][usize::from(port)]];
             let from = harvest.at_warm.get(i).copied().unwrap_or_default();
-            let to = harvest.at_end.get(i).copied().unwrap_or(total);
+            let to = harvest.at_end.get(i).copied().unwrap_or(*total);
+            i += 1;
             self.ports.push(PortRow {
-                node: node as u32,
-                port: port as u16,
-                peer: if link.a == node { link.b } else { link.a } as u32,
+                node,
+                port,
+                peer: if link.a == node as usize { link.b } else { link.a } as u32,
                 rate: link.rate,
-                total,
+                total: *total,
                 window_bytes: to.sent.wire_bytes() - from.sent.wire_bytes(),
                 window_pfc_paused: to.held.pfc_paused - from.held.pfc_paused,
-                assigned,
+                assigned: assigned.get(&(node, port)).copied().unwrap_or_default(),
             });
-        }
+        });
     }
 
-    fn take_switches<H: EndHost, D: DataPlane<Extension = ExtensionOf<H>>>(
-        &mut self,
-        nodes: &mut Nodes<H, D>,
-        harvest: &mut Harvest,
-    ) {
-        for host in &nodes.hosts {
-            self.drops[host.port().id as usize] = host.port().drops;
-            self.timeout_reasons.iter_mut().zip(host.timeouts()).for_each(|(sum, n)| *sum += n);
-            let credits = host.credits();
-            self.credits.received += credits.received;
-            self.credits.wasted += credits.wasted;
+    fn take_switch(&mut self, switch: &mut dyn SwitchView) {
+        let node = switch.number();
+        self.drops[node as usize] = *switch.drops();
+        self.held.append(&mut switch.held_queues());
+        let readings = switch.readings();
+        self.recirculated = self.recirculated.with(readings.recirculated());
+        let ports = |mmu: u16| (0..switch.ports()).filter(|port| u16::from(readings.mmu(*port)) == mmu).count();
+        self.pools.extend(readings.pools().iter().zip(0..).map(|(pool, mmu)| PoolRow {
+            node,
+            mmu,
+            ports: ports(mmu) as u16,
+            capacity: pool.capacity(),
+            peak: pool.peak(),
+            counts: pool.counts,
+        }));
+        let Some(meters) = switch.take_meters() else { return };
+        let layer = self.graph.nodes[node as usize].layer;
+        if let Some(delays) = &meters.delays {
+            add(&mut self.delays, layer, delays);
         }
-        for (switch, active) in nodes.switches.iter_mut().zip(&mut harvest.active) {
-            self.drops[switch.id] = switch.drops;
-            self.held.append(&mut switch.held_queues());
-            self.recirculated = self.recirculated.with(switch.plane.readings().recirculated());
-            let ports = |mmu: u16| {
-                (0..switch.ports.len()).filter(|p| switch.plane.readings().mmu(*p as u16) as u16 == mmu).count()
-            };
-            self.pools.extend(switch.plane.readings().pools().iter().zip(0..).map(|(pool, mmu)| PoolRow {
-                node: switch.id as u32,
-                mmu,
-                ports: ports(mmu) as u16,
-                capacity: pool.capacity(),
-                peak: pool.peak(),
-                counts: pool.counts,
-            }));
-            for (port, counts) in active.drain(..).enumerate().filter(|(_, counts)| !counts.is_empty()) {
-                self.active.push((switch.id as u32, port as u16, counts));
-            }
-            if let Some(pauses) = switch.pauses.take() {
-                let rows = pauses.ports.iter().zip(0..).map(|(pauses, port)| (switch.id as u32, port, *pauses));
-                self.pauses.extend(rows);
-            }
-            if let Some(sharing) = switch.sharing.take() {
-                self.sharing.extend(sharing.ports.iter().zip(0..).map(|(bins, port)| (switch.id as u32, port, *bins)));
-            }
-            let Some(meters) = switch.meters.take() else { continue };
-            let layer = self.graph.nodes[switch.id].layer;
-            if let Some(delays) = &meters.delays {
-                add(&mut self.delays, layer, delays);
-            }
-            if let Some(valleys) = &meters.valleys {
-                *self.valleys.get_or_insert(0) += valleys.packets;
-            }
-            for (delays, peer) in meters.scheduled.iter().flat_map(|scheduled| scheduled.delays.iter().zip(0..)) {
-                add(&mut self.scheduled_delays, (layer, peer), delays);
-            }
+        if let Some(valleys) = &meters.valleys {
+            *self.valleys.get_or_insert(0) += valleys.packets;
+        }
+        for (delays, peer) in meters.scheduled.iter().flat_map(|scheduled| scheduled.delays.iter().zip(0..)) {
+            add(&mut self.scheduled_delays, (layer, peer), delays);
         }
     }
 

@@ -1,8 +1,8 @@
 //! What a run is made of, without running it: nodes and links, and the flows in order of arrival.
 
-use crate::compat::hpcc::network::Longest;
-use crate::measure::tables::{Column, Values};
+use crate::measure::columns::{Column, Values};
 use crate::workload::Traffic;
+use backwater_fabric::hpcc::network::Longest;
 use backwater_scenario::model::{Host, Scenario};
 use backwater_scenario::topology;
 use backwater_types::{Duration, Instant};

@@ -1,12 +1,13 @@
 //! The numbers of a run that fit on a page, as JSON.
 
-use crate::host::Credits;
 use crate::measure::ending;
 use crate::measure::outcome::{FlowRow, Outcome};
-use crate::net::meters::DelayHistogram;
 use crate::workload::load::{Load, realised};
 use crate::workload::{Traffic, counted_window};
 use backwater_dataplane::Recirculated;
+use backwater_engine::host::Credits;
+use backwater_engine::meters::DelayHistogram;
+use backwater_engine::stats::Held;
 use backwater_scenario::Scenario;
 use backwater_scenario::model::{Slowdown, Transport, Workload};
 use backwater_types::{DropReason, Instant};
@@ -275,7 +276,7 @@ fn core_utilisation(outcome: &Outcome) -> Option<f64> {
 
 /// Bytes buffered, pooled over switches and samples.
 fn buffer(outcome: &Outcome) -> Value {
-    let mut bytes: Vec<u64> = outcome.buffers.iter().map(|sample| sample.bytes).collect();
+    let mut bytes: Vec<u64> = outcome.samples.buffers.0.iter().map(|sample| sample.bytes).collect();
     bytes.sort_unstable();
     let n = bytes.len();
     let at = |percent| ranked(&bytes, percent);
@@ -290,9 +291,9 @@ fn buffer(outcome: &Outcome) -> Value {
 
 /// Flows with data in a port, pooled over ports and samples.
 fn active_flows(outcome: &Outcome) -> Option<Value> {
-    let longest = outcome.active.iter().map(|(_, _, counts)| counts.len()).max()?;
+    let longest = outcome.samples.active_flows.ports().map(|(_, _, counts)| counts.len()).max()?;
     let mut pooled = vec![0u64; longest];
-    for (_, _, counts) in &outcome.active {
+    for (_, _, counts) in outcome.samples.active_flows.ports() {
         pooled.iter_mut().zip(counts).for_each(|(sum, n)| *sum += n);
     }
     let all: u64 = pooled.iter().sum();
@@ -309,8 +310,7 @@ fn active_flows(outcome: &Outcome) -> Option<Value> {
 }
 
 fn pause(outcome: &Outcome) -> Value {
-    let sum =
-        |field: fn(&crate::net::stats::Held) -> u64| outcome.ports.iter().map(|p| field(&p.total.held)).sum::<u64>();
+    let sum = |field: fn(&Held) -> u64| outcome.ports.iter().map(|p| field(&p.total.held)).sum::<u64>();
     let paused: f64 = outcome.ports.iter().map(|p| p.window_pfc_paused as f64 * 1e-12).sum();
     json!({
         "pfc_pauses": sum(|s| s.pfc_pauses),

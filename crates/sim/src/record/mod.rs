@@ -13,7 +13,6 @@ mod pausers;
 pub mod rates;
 pub mod waits;
 
-use crate::observe::{Joined, Observer, Stand, Timer, Transmission};
 use crate::record::asked::Asked;
 use crate::record::events::{Event, Events, EventsWanted};
 use crate::record::journeys::Journeys;
@@ -22,6 +21,7 @@ use crate::record::rates::{Rate, Rates};
 use crate::record::waits::Wait;
 use crate::workload::Flow;
 use backwater_dataplane::{Departed, Readings};
+use backwater_engine::observe::{Joined, Observer, Stand, Timer, Transmission};
 use backwater_scenario::Scenario;
 use backwater_scenario::topology::Graph;
 use backwater_types::{ControlFrame, DropReason, Instant, Kind, Packet, PortId, flags};

@@ -4,8 +4,8 @@
 //! for, and its egress the port it is for. The frame takes that along to the neighbour. A repetition says nothing new,
 //! and what only a repetition brought is for nobody known.
 
-use crate::observe::Joined;
 use crate::record::label::Label;
+use backwater_engine::observe::Joined;
 use backwater_types::{ControlFrame, FlowName, PortId, QueueId};
 use std::collections::VecDeque;
 

@@ -13,7 +13,6 @@
 //! | [`background`], [`incast`], [`listed`] | sources that do not listen |
 //! | [`collective`] | one that does |
 //! | [`traffic`] | all of them, merged |
-//! | [`keys`] | the hashes by which switches know flows |
 //! | [`load`] | offered load |
 //! | `levels` | what of it is unscheduled under Homa |
 //! | `hosts`, [`gaps`], [`sizes`], [`draws`] | what sources draw from |
@@ -25,7 +24,6 @@ pub mod flow;
 pub mod gaps;
 mod hosts;
 pub mod incast;
-pub mod keys;
 pub(crate) mod levels;
 pub mod listed;
 pub mod load;
@@ -33,7 +31,7 @@ pub mod process;
 pub mod sizes;
 pub mod traffic;
 
+pub use backwater_engine::{FlowKeys, flow_key};
 pub use flow::{ENDLESS, Flow, counted_window};
-pub use keys::{FlowKeys, flow_key};
 pub use sizes::Sampler;
 pub use traffic::Traffic;

@@ -2,11 +2,11 @@
 
 use crate::common::{audited, run, scenario};
 use backwater_scenario::Scenario;
+use backwater_sim::measure::columns::Values;
 use backwater_sim::measure::estimate::estimate;
 use backwater_sim::measure::outcome::FlowRow;
 use backwater_sim::measure::preview::flow_batches;
 use backwater_sim::measure::summary::summary;
-use backwater_sim::measure::tables::Values;
 use backwater_sim::{Outcome, Simulation, Watch};
 use backwater_types::{Duration, Instant};
 

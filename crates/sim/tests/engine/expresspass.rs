@@ -96,7 +96,7 @@ fn credits_keep_queues_short_where_senders_meet() {
     assert!(outcome.acknowledged.len() == 7 && outcome.acknowledged.iter().all(|at| *at != Instant::NEVER));
     let dropped = |reason| log.dropped.iter().filter(|(.., why)| *why == reason).count();
     assert!(dropped(DropReason::Buffer) == 0 && dropped(DropReason::Credit) > 100, "{}", dropped(DropReason::Credit));
-    let most = outcome.buffers.iter().map(|sample| sample.bytes).max();
+    let most = outcome.samples.buffers.0.iter().map(|sample| sample.bytes).max();
     assert!(most < Some(16 * 1538), "{most:?} B in the switch");
     // 7 MB in packets of 1460 B, each of which has 1622 B of the link.
     let least = 7e6 / 1460.0 * 1622.0 * 80e-12;

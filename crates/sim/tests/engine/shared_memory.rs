@@ -5,6 +5,7 @@ use crate::common::{run, scenario};
 use backwater_dataplane::Departed;
 use backwater_scenario::Scenario;
 use backwater_sim::observe::{Joined, Observer, Transmission};
+use backwater_sim::samples::QueueSample;
 use backwater_sim::{Outcome, Simulation, Watch};
 use backwater_types::{Instant, Kind, Packet, PortId, flags};
 use std::collections::BTreeMap;
@@ -32,7 +33,7 @@ fn greedy(m: usize, switch: &str, more: &str) -> Scenario {
 /// Mean of the samples of the last millisecond, by port.
 fn settled(outcome: &Outcome) -> BTreeMap<u16, f64> {
     let mut sums: BTreeMap<u16, (u64, u64)> = BTreeMap::new();
-    for (at, _, port, bytes) in &outcome.queues {
+    for QueueSample { at, port, bytes, .. } in &outcome.samples.queues.rows {
         if at.0 >= 600_000_000 {
             let (sum, count) = sums.entry(*port).or_default();
             (*sum, *count) = (*sum + bytes, *count + 1);
@@ -389,7 +390,7 @@ fn one_congested_port_is_not_the_shared_rules_business() {
         )));
         let first = &outcome.pools[0];
         assert!(first.counts.marked_queue > 0);
-        let late = outcome.queues.iter().filter(|(at, ..)| at.0 > 4_000_000_000).map(|row| row.3);
+        let late = outcome.samples.queues.rows.iter().filter(|row| row.at.0 > 4_000_000_000).map(|row| row.bytes);
         let most = late.max().unwrap_or(0);
         println!("{ports} ports: {:?}, queue at most {most}, peak {}", first.counts, first.peak);
         (first.counts, most)

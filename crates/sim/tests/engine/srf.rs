@@ -75,7 +75,7 @@ fn a_target_of_round_trips_leaves_the_rest_of_it_in_the_queue() {
              [[workload]]\nkind = \"long-lived\"\ncount = 1\nfrom = [\"host0\"]\nto = [\"host1\"]\n"
         ));
         let outcome = run(&scenario);
-        let late = outcome.buffers.iter().filter(|sample| sample.at >= Instant(1_000_000_000));
+        let late = outcome.samples.buffers.0.iter().filter(|sample| sample.at >= Instant(1_000_000_000));
         let (sum, most, n) =
             late.fold((0, 0, 0), |(sum, most, n), sample| (sum + sample.bytes, most.max(sample.bytes), n + 1));
         assert!(n > 400, "{n} samples");

@@ -20,8 +20,6 @@ mod by_flow;
 mod sources;
 mod turns;
 
-use crate::net::build;
-use crate::observe::{Joined, Stand, Timer, Transmission};
 use crate::record::asked::Asked;
 use crate::record::journeys::by_flow::ByFlow;
 use crate::record::journeys::sources::{Concern, Source, Sources};
@@ -31,6 +29,8 @@ use crate::record::pausers::{Pausers, Sake};
 use crate::record::waits::{Parts, Wait, Why, part};
 use crate::workload::Flow;
 use backwater_dataplane::Readings;
+use backwater_engine::observe::{Joined, Stand, Timer, Transmission};
+use backwater_fabric::ports;
 use backwater_scenario::Scenario;
 use backwater_scenario::model::{Assignment, LossRecovery, Transport};
 use backwater_scenario::topology::Graph;
@@ -158,7 +158,7 @@ impl Line {
 impl Journeys {
     /// Of these flows, each with when it reaches its receiver.
     pub(crate) fn new(flows: &[(u32, Instant)], asked: Asked, scenario: &Scenario, graph: &Graph) -> Journeys {
-        let links = build::ports(graph);
+        let links = ports(graph);
         let shared = |node: usize| {
             node >= graph.hosts && scenario.switch_at(&graph.nodes[node].name).built_as() != Assignment::PerFlow
         };

@@ -1,12 +1,12 @@
 //! Flows at their sources: what keeps each from sending, until the packet leaves that completes it.
 
-use crate::observe::{Stand, Transmission};
 use crate::record::journeys::by_flow::ByFlow;
 use crate::record::journeys::turns::{Seen, Turn};
 use crate::record::journeys::{Journey, Journeys};
 use crate::record::label::Label;
 use crate::record::waits::{Parts, Wait, Why, part};
 use crate::workload::Flow;
+use backwater_engine::observe::{Stand, Transmission};
 use backwater_types::{ControlFrame, Duration, Instant, QueueId};
 
 /// A flow at its source: what is looked at as it may stand otherwise, which is often, in a cache line.

@@ -1,7 +1,7 @@
 //! Whose turn it was at a port while something waited there: the port counts how long it sent of each class, each queue
 //! and frames, and what waits compares two readings. So a wait costs the same however long it is.
 
-use crate::observe::Transmission;
+use backwater_engine::observe::Transmission;
 use backwater_types::{Duration, Instant, QueueId, SerTime};
 
 /// Counts of one port, in picoseconds of sending, of all that it sent before the last: a cache line, and what it counts.

@@ -9,10 +9,13 @@ use backwater_scenario::Scenario;
 use backwater_scenario::model::Memory;
 use backwater_scenario::topology::Graph;
 use backwater_schemes::Switch as Table;
-use backwater_schemes::planes::{AnySwitch, any};
+use backwater_schemes::planes::{
+    AnySwitch, BfcFlowId, FlowSailPfc, FlowSailPfcWide, FlowSailSwitch, FlowSailWide, IdealFc, any,
+};
 use backwater_sim::Planes;
 use backwater_types::hash::Stream;
 use backwater_types::{ControlFrame, Extension, FlowName, Frame, Instant, Kind, Packet, PortId, QueueId};
+use std::any::Any;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -147,19 +150,18 @@ pub struct Watched<D> {
 
 impl<E: Extension> Tabled for AnySwitch<E> {
     fn table(&self) -> Option<&FlowTable> {
-        match self {
-            AnySwitch::FlowSailSwitch(s) => Some(s.policy().table()),
-            AnySwitch::FlowSailWide(s) => Some(s.policy().table()),
-            AnySwitch::FlowSailPfc(s) => Some(s.policy().policy().table()),
-            AnySwitch::FlowSailPfcWide(s) => Some(s.policy().policy().table()),
-            AnySwitch::IdealFc(s) => Some(s.policy().table()),
-            AnySwitch::BfcFlowId(s) => Some(s.policy().table()),
-            _ => None,
-        }
+        let any: &dyn Any = &**self;
+        let own = any.downcast_ref().map(|s: &FlowSailSwitch<E>| s.policy().table());
+        let own = own.or_else(|| any.downcast_ref().map(|s: &FlowSailWide<E>| s.policy().table()));
+        let own = own.or_else(|| any.downcast_ref().map(|s: &FlowSailPfc<E>| s.policy().policy().table()));
+        let own = own.or_else(|| any.downcast_ref().map(|s: &FlowSailPfcWide<E>| s.policy().policy().table()));
+        let own = own.or_else(|| any.downcast_ref().map(|s: &IdealFc<E>| s.policy().table()));
+        own.or_else(|| any.downcast_ref().map(|s: &BfcFlowId<E>| s.policy().table()))
     }
 
     fn is_ideal(&self) -> bool {
-        matches!(self, AnySwitch::IdealFc(_) | AnySwitch::BfcFlowId(_))
+        let any: &dyn Any = &**self;
+        any.is::<IdealFc<E>>() || any.is::<BfcFlowId<E>>()
     }
 }
 

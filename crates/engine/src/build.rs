@@ -1,0 +1,161 @@
+//! From a blueprint to partitions of nodes of given types.
+
+use crate::host::port::{EndHost, ExtensionOf, HostPort, HostSetup};
+use crate::keys::FlowKeys;
+use crate::link::Fabric;
+use crate::link_meter::FlowsHeld;
+use crate::meters::{Census, DelayHistogram, Meters, ScheduledDelays, Valleys};
+use crate::nodes::{Exchange, Nodes, Run};
+use crate::observe::Onlooker;
+use crate::partition::Partition;
+use crate::schedule::Schedule;
+use crate::setup::Setup;
+use crate::switch_node::SwitchNode;
+use crate::windows::Windows;
+use backwater_dataplane::{DataPlane, Shape};
+use backwater_fabric::blueprint::{Blueprint, HostPlan, SwitchPlan};
+use backwater_fabric::ports;
+use backwater_fabric::sites::pint;
+use backwater_scenario::model::Scenario;
+use backwater_schemes::{Backpressure, Switch};
+use backwater_types::{Duration, Instant};
+use std::sync::Arc;
+
+/// Builds the partitions of a run: hosts `H` under `transport`, switches whose data planes `plane` makes, and an observer in each.
+pub fn build<H, D, O>(
+    setup: &Setup,
+    transport: H::Params,
+    plane: &dyn Fn(&Shape, &Switch) -> D,
+    observer: &dyn Fn() -> O,
+) -> Vec<Box<dyn Partition>>
+where
+    H: EndHost<Schedule: Windows<H, D, O>> + 'static,
+    D: DataPlane<Extension = ExtensionOf<H>>,
+    O: Onlooker,
+{
+    let Parts { blueprint, probes, rand } = Parts::new(setup);
+    let mut params = setup.host_params(transport);
+    H::draw_from(&mut params.nic.transport, setup.scenario.seed, rand.as_ref());
+    let params = Arc::new(params);
+    let Blueprint { partitions: parts, hosts, switches, routes, longest_way, mut errors } = blueprint;
+    let exchange = Arc::new(Exchange::new(parts.count));
+    let mut runs: Vec<Run<H, D, O>> = (0..parts.count)
+        .map(|p| Run {
+            nodes: Nodes {
+                hosts: Vec::new(),
+                switches: Vec::new(),
+                fabric: Fabric {
+                    id: p as u16,
+                    schedule: H::Schedule::new(p as u16, parts.nodes[p], parts.ends[p].len(), longest_way),
+                    ends: parts.ends[p].iter().map(|(node, port)| (parts.local[*node], *port)).collect(),
+                    outbox: std::iter::repeat_with(Vec::new).take(parts.count).collect(),
+                    outbox_next: Instant::NEVER,
+                    packet_hops: 0,
+                    errors: errors.take(),
+                },
+                local: parts.local_hosts(p, hosts.len()),
+            },
+            params: params.clone(),
+            observer: observer(),
+            exchange: exchange.clone(),
+        })
+        .collect();
+    let count = hosts.len();
+    for (number, HostPlan { port, tie_seed, nic, changes, reroutes }) in hosts.into_iter().enumerate() {
+        let mut port = HostPort::new(number as u16, port, tie_seed);
+        port.flows_held = probes.hosts[number].clone().map(Box::new);
+        let setup = HostSetup { nic, classes: probes.classes, keys: probes.keys.clone(), changes, reroutes };
+        runs[parts.of[number]].nodes.hosts.push(H::new(port, setup));
+    }
+    for (SwitchPlan { number, table, shape, ports, choice, changes, tie_seed }, probes) in
+        switches.into_iter().zip(probes.switches)
+    {
+        let plane = plane(&shape, table);
+        let mut node = SwitchNode::new(number, plane, ports, count, (routes.clone(), choice), changes, tie_seed);
+        node.flows_held = probes.flows_held;
+        node.meters = probes.meters;
+        runs[parts.of[number]].nodes.switches.push(node);
+    }
+    runs.into_iter().map(|run| Box::new(run) as Box<dyn Partition>).collect()
+}
+
+/// All that is built without knowing types.
+struct Parts<'a> {
+    blueprint: Blueprint<'a>,
+    probes: Probes,
+    rand: Option<backwater_types::LibraryRand>,
+}
+
+impl<'a> Parts<'a> {
+    fn new(setup: &Setup<'a>) -> Parts<'a> {
+        let Setup { scenario, graph, threads, .. } = *setup;
+        let rand = setup.library_rand();
+        let pint = pint(scenario, graph, rand.clone());
+        let blueprint = Blueprint::new(scenario, graph, threads, setup.scheduled_level(), &pint);
+        Parts { blueprint, probes: Probes::new(setup), rand }
+    }
+}
+
+/// Measurements on the path of packets and frames, where they are asked for.
+struct Probes {
+    /// Workloads.
+    classes: usize,
+    keys: FlowKeys,
+    /// Flows that the switch holds at each host, `[host]`.
+    hosts: Vec<Option<FlowsHeld>>,
+    /// `[switch]`, without hosts.
+    switches: Vec<SwitchProbes>,
+}
+
+/// Those of one switch.
+struct SwitchProbes {
+    flows_held: Vec<FlowsHeld>,
+    meters: Option<Box<Meters>>,
+}
+
+impl Probes {
+    fn new(setup: &Setup) -> Probes {
+        let (scenario, graph) = (setup.scenario, setup.graph);
+        let links = ports(graph);
+        let table = |switch: usize| scenario.switch_at(&graph.nodes[switch].name);
+        Probes {
+            classes: scenario.workload.len(),
+            keys: FlowKeys::new(scenario),
+            hosts: (0..graph.hosts).map(|host| flows_held(scenario, table(graph.switch_of(host)))).collect(),
+            switches: (graph.hosts..graph.nodes.len())
+                .map(|switch| SwitchProbes {
+                    flows_held: vec![flows_held(scenario, table(switch)); links[switch].len()]
+                        .into_iter()
+                        .flatten()
+                        .collect(),
+                    meters: meters(setup, switch, &links[switch]),
+                })
+                .collect(),
+        }
+    }
+}
+
+/// Meters of switch number `switch`, with these links.
+fn meters(setup: &Setup, switch: usize, links: &[usize]) -> Option<Box<Meters>> {
+    let (measure, graph) = (&setup.scenario.measure, setup.graph);
+    let layer = |node: usize| graph.nodes[node].layer;
+    let peer_layer = |link: &usize| layer(graph.peer(*link, switch));
+    let scheduled = setup.scheduled_level().filter(|_| measure.queueing_delay);
+    (measure.active_flows || measure.queueing_delay || measure.valleys).then(|| {
+        Box::new(Meters {
+            delays: measure.queueing_delay.then(DelayHistogram::default),
+            scheduled: scheduled.map(|level| ScheduledDelays::new(level, links.iter().map(peer_layer).collect())),
+            census: measure.active_flows.then(|| Census::new(links.len())),
+            valleys: measure
+                .valleys
+                .then(|| Valleys::new(links.iter().map(|link| peer_layer(link) > layer(switch)).collect())),
+        })
+    })
+}
+
+/// Counts what neighbours hold at a port of this switch, or of a host beside it, where frames name flows and it is asked for.
+fn flows_held(scenario: &Scenario, table: &Switch) -> Option<FlowsHeld> {
+    let by_flow = matches!(table.backpressure, Backpressure::Flowsail | Backpressure::PerFlow);
+    let refresh = table.flowsail.refresh;
+    (scenario.measure.links > Duration::ZERO && by_flow).then(|| FlowsHeld::new(refresh + refresh + refresh))
+}

@@ -1,0 +1,476 @@
+//! The order of ns-3 node by node: of events at one instant that comes first which was scheduled first.
+//!
+//! As [`crate::node_by_node`], with a stamp on every event that says when it was scheduled, and ranks that tell any two stamps
+//! apart by the time they meet ([`super::ranks`]). So the outcome is that of [`super::in_order`], whose events come one by one, on
+//! any number of threads. Not where anything is drawn in the order of all events.
+
+use super::ranks::{Account, Ranks, START_OF_NS};
+use super::stamps::Stamp;
+use crate::flow::Flow;
+use crate::host::params::{Finished, HostParams};
+use crate::host::port::{ARRIVAL, Around, EndHost, LINK, PORT, TIMER};
+use crate::link::Fabric;
+use crate::node_by_node::NodeByNode;
+use crate::nodes::Nodes;
+use crate::observe::Observer;
+use crate::schedule::{Agenda, Clock, EventName, Schedule};
+use crate::switch_node::SwitchNode;
+use crate::tree::Tree;
+use crate::windows::Windows;
+use backwater_dataplane::DataPlane;
+use backwater_fabric::wire::Target;
+use backwater_types::{Duration, Extension, Frame, Instant, PortId, QueueId};
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+use std::sync::RwLock;
+
+/// No window is longer, however long links are: each of its nanoseconds has a place in memory, and what a partition schedules in it is
+/// numbered in so many bits.
+pub const WINDOW_MAX: Duration = Duration::from_us(16);
+
+/// What is in flight towards the nodes of one partition, and in which order all was scheduled.
+#[derive(Debug)]
+pub struct Ranked<E: Extension = ()> {
+    ranks: Ranks,
+    nodes: NodeByNode<E, Stamp>,
+    /// Hosts, by number in the graph, that set timers in this window.
+    timed: Vec<u32>,
+    /// Leaves of a node whose events are kept by one time, the first last.
+    tied: Vec<(Stamp, usize)>,
+}
+
+/// What a node keeps of its events: a leaf for each link and port as node by node, and timers that each come for themselves.
+pub struct Leaves<const LEAVES: usize> {
+    tree: Tree<LEAVES>,
+    /// `[port]`: the end of its last transmission: by which time it is kept, and its stamp. A leaf only where something waits for it.
+    ends: Vec<(Instant, Stamp)>,
+    /// Timers that were set before this window, and in it.
+    timers: BinaryHeap<Timer>,
+    lately: BinaryHeap<Timer>,
+}
+
+/// A timer of a node, or a clock of one of its flows. The greatest is that which was set first of those that are due first.
+#[derive(Clone, Copy, Debug)]
+struct Timer {
+    at: Instant,
+    stamp: Stamp,
+    /// By which a NIC tells those apart that it set.
+    number: u16,
+    clock: Option<Clock>,
+}
+
+impl Ord for Timer {
+    fn cmp(&self, other: &Timer) -> Ordering {
+        (other.at, other.stamp).cmp(&(self.at, self.stamp))
+    }
+}
+
+impl PartialOrd for Timer {
+    fn partial_cmp(&self, other: &Timer) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Timer {
+    fn eq(&self, other: &Timer) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Timer {}
+
+impl<E: Extension> Schedule for Ranked<E> {
+    type Extension = E;
+    type Agenda<const LEAVES: usize> = Leaves<LEAVES>;
+    type Stamp = Stamp;
+    type Account = Account;
+    const IN_ORDER: bool = true;
+
+    fn new(partition: u16, nodes: usize, links: usize, longest: Duration) -> Ranked<E> {
+        Ranked {
+            ranks: Ranks::new(partition, longest),
+            nodes: NodeByNode::of(nodes, links),
+            timed: Vec::new(),
+            tied: Vec::new(),
+        }
+    }
+
+    #[inline(always)]
+    fn stamp(&mut self, at: Instant) -> (Instant, Stamp) {
+        self.ranks.stamp_frame(at)
+    }
+
+    /// Its nanosecond: what a flow schedules that starts between two loses what is above the first.
+    #[inline(always)]
+    fn earliest(kept_by: Instant) -> Instant {
+        if kept_by == Instant::NEVER { kept_by } else { Instant(kept_by.0 / 1000 * 1000) }
+    }
+
+    #[inline(always)]
+    fn deliver(&mut self, to: Target, at: Instant, stamp: Stamp, frame: &Frame<E>, queue: QueueId) {
+        self.nodes.put(to, at, stamp, frame, queue);
+    }
+
+    fn hand_over(&mut self, place: &mut Account) {
+        self.ranks.hand_over(place);
+    }
+}
+
+impl<E: Extension, const LEAVES: usize> Agenda<Ranked<E>> for Leaves<LEAVES> {
+    fn new(leaves: usize, tie_seed: u64) -> Leaves<LEAVES> {
+        Leaves {
+            tree: Tree::new(leaves, tie_seed),
+            ends: vec![(Instant::ZERO, Stamp::before_all(0)); leaves],
+            timers: BinaryHeap::new(),
+            lately: BinaryHeap::new(),
+        }
+    }
+
+    #[inline(always)]
+    fn take_port(&mut self, schedule: &mut Ranked<E>, port: EventName, until: Instant) {
+        self.ends[port.port as usize] = (schedule.ranks.kept_by(until), schedule.ranks.stamp_of_end());
+    }
+
+    #[inline(always)]
+    fn is_free(&self, schedule: &Ranked<E>, port: EventName, _busy_until: Instant, _now: Instant) -> bool {
+        let (at, stamp) = self.ends[port.port as usize];
+        schedule.ranks.has_come(at, stamp)
+    }
+
+    #[inline(always)]
+    fn awaits(&self, port: EventName) -> bool {
+        self.tree.is_set(port.leaf)
+    }
+
+    #[inline(always)]
+    fn set_port(&mut self, port: EventName, at: Instant) {
+        if at != Instant::NEVER {
+            self.tree.set_plain(port.leaf, self.ends[port.port as usize].0);
+        }
+    }
+
+    #[inline(always)]
+    fn set_start(&mut self, leaf: usize, at: Instant) {
+        let after_all = if at == Instant::NEVER { at } else { Instant(at.0 / 1000 * 1000 + START_OF_NS) };
+        self.tree.set_plain(leaf, after_all);
+    }
+
+    #[inline(always)]
+    fn wake_at(&mut self, schedule: &mut Ranked<E>, timer: EventName, at: Instant) {
+        self.set(schedule, timer, at, None);
+    }
+
+    fn clock_at(&mut self, schedule: &mut Ranked<E>, node: EventName, at: Instant, clock: Clock) {
+        self.set(schedule, node, at, Some(clock));
+    }
+
+    /// It was asked to wake the node then.
+    #[inline(always)]
+    fn set_timer(&mut self, _timer: EventName, _at: Instant) {}
+}
+
+impl<const LEAVES: usize> Leaves<LEAVES> {
+    #[inline]
+    fn set<E: Extension>(&mut self, schedule: &mut Ranked<E>, timer: EventName, at: Instant, clock: Option<Clock>) {
+        if self.lately.is_empty() {
+            schedule.timed.push(timer.node);
+        }
+        let (at, stamp) = (schedule.ranks.kept_by(at), schedule.ranks.stamp());
+        self.lately.push(Timer { at, stamp, number: timer.port, clock });
+        if at < self.tree.time(timer.leaf) {
+            self.tree.set_plain(timer.leaf, at);
+        }
+    }
+
+    /// A timer that was set before anything happened.
+    fn preset(&mut self, leaf: usize, at: Instant, node: usize) {
+        let at = Instant(at.0 / 1000 * 1000);
+        self.timers.push(Timer { at, stamp: Stamp::before_all(node as u32), number: 0, clock: None });
+        self.await_timer(leaf);
+    }
+
+    /// Timers whose first comes before any of the others.
+    fn first_timers(&mut self) -> &mut BinaryHeap<Timer> {
+        let earlier = self.timers.peek().is_some_and(|timer| self.lately.peek().is_none_or(|late| late < timer));
+        if earlier { &mut self.timers } else { &mut self.lately }
+    }
+
+    /// The timer that has come.
+    fn take_timer(&mut self, leaf: usize) -> Timer {
+        let timer = self.first_timers().pop().expect("one is due");
+        self.await_timer(leaf);
+        timer
+    }
+
+    fn await_timer(&mut self, leaf: usize) {
+        let next = |timers: &BinaryHeap<Timer>| timers.peek().map_or(Instant::NEVER, |timer| timer.at);
+        self.tree.set_plain(leaf, next(&self.timers).min(next(&self.lately)));
+    }
+
+    /// The window is over in which the latest timers were set.
+    fn settle(&mut self, ranks: &Ranks) {
+        let ranked = |timer: Timer| Timer { stamp: ranks.ranked(timer.stamp), ..timer };
+        self.timers.extend(self.lately.drain().map(ranked));
+    }
+}
+
+impl<E: Extension, H, D, O: Observer> Windows<H, D, O> for Ranked<E>
+where
+    H: EndHost<Schedule = Ranked<E>>,
+    D: DataPlane<Extension = E>,
+{
+    fn begin(nodes: &mut Nodes<H, D>) {
+        let next = &mut nodes.fabric.schedule.nodes.next;
+        for (next, host) in next.iter_mut().zip(&mut nodes.hosts) {
+            let changes: Vec<Instant> = host.changes().collect();
+            let port = host.port_mut();
+            changes.iter().for_each(|at| port.agenda.preset(TIMER, *at, port.id.into()));
+            *next = port.agenda.tree.next();
+        }
+        for (next, switch) in next[nodes.hosts.len()..].iter_mut().zip(&mut nodes.switches) {
+            let changes: Vec<Instant> = switch.changes().collect();
+            let leaf = 2 * switch.ports.len();
+            changes.iter().for_each(|at| switch.agenda.preset(leaf, *at, switch.id));
+            *next = switch.agenda.tree.next();
+        }
+    }
+
+    fn announce(nodes: &mut Nodes<H, D>, flow: Flow) {
+        let local = nodes.local[flow.src as usize] as usize;
+        let next = &mut nodes.fabric.schedule.nodes.next[local];
+        *next = flow.at.min(*next);
+        nodes.hosts[local].port_mut().announce(flow);
+    }
+
+    fn next(nodes: &Nodes<H, D>) -> Instant {
+        nodes.fabric.schedule.nodes.next.iter().copied().min().unwrap_or(Instant::NEVER)
+    }
+
+    fn settle(nodes: &mut Nodes<H, D>, accounts: &[RwLock<Account>], end: Instant) {
+        let schedule = &mut nodes.fabric.schedule;
+        schedule.ranks.settle(accounts, end);
+        for host in schedule.timed.drain(..) {
+            nodes.hosts[nodes.local[host as usize] as usize].port_mut().agenda.settle(&schedule.ranks);
+        }
+    }
+
+    fn run_window(
+        nodes: &mut Nodes<H, D>,
+        end: Instant,
+        params: &HostParams<H::Params>,
+        finished: &mut dyn FnMut(Instant, Finished),
+        observer: &mut O,
+    ) {
+        // All of the last nanosecond, however what comes in it is kept.
+        let end = Instant(end.0.div_ceil(1000) * 1000);
+        let first = <Self as Windows<H, D, O>>::next(nodes);
+        if first >= end {
+            return;
+        }
+        let (hosts, fabric) = (nodes.hosts.len(), &mut nodes.fabric);
+        fabric.schedule.ranks.open(first, end);
+        for (i, host) in nodes.hosts.iter_mut().enumerate() {
+            if fabric.schedule.nodes.next[i] < end {
+                let port = host.port_mut();
+                if !fabric.schedule.nodes.woken[i].is_empty() {
+                    fabric.schedule.nodes.woken[i].clear();
+                    port.agenda.tree.set_plain(LINK, fabric.schedule.nodes.head(port.link_in));
+                }
+                let mut node = AtHost { host, params, fabric, finished, observer };
+                run(&mut node, end);
+                fabric.schedule.nodes.next[i] = host.port().agenda.tree.next();
+            }
+        }
+        for (i, switch) in nodes.switches.iter_mut().enumerate() {
+            let i = hosts + i;
+            if fabric.schedule.nodes.next[i] < end {
+                while let Some(port) = fabric.schedule.nodes.woken[i].pop() {
+                    let link = switch.ports[port as usize].link_in;
+                    switch.agenda.tree.set_plain(port as usize, fabric.schedule.nodes.head(link));
+                }
+                switch.touch(end, &fabric.schedule.nodes.in_flight);
+                run(&mut AtSwitch { switch, fabric, observer }, end);
+                fabric.schedule.nodes.next[i] = switch.agenda.tree.next();
+            }
+        }
+    }
+}
+
+/// A node that runs through a window, with what its events touch.
+trait Node<E: Extension, const LEAVES: usize> {
+    fn leaves(&mut self) -> &mut Leaves<LEAVES>;
+    fn schedule(&mut self) -> &mut Ranked<E>;
+    /// The link whose frames arrive as events of `leaf`, if it is one's.
+    fn link(&self, leaf: usize) -> Option<u32>;
+    /// When the next event of `leaf` was scheduled.
+    fn stamp(&mut self, leaf: usize) -> Stamp;
+    /// The event of `leaf` comes, which was kept by `at`. The leaf of a link is set by the caller.
+    fn run(&mut self, at: Instant, leaf: usize);
+}
+
+#[inline(always)]
+fn run<E: Extension, const LEAVES: usize>(node: &mut impl Node<E, LEAVES>, end: Instant) {
+    while let Some((at, leaf)) = node.leaves().tree.first_before(end) {
+        let next = node.link(leaf).map_or(Instant::NEVER, |link| node.schedule().nodes.second(link));
+        let tree = &mut node.leaves().tree;
+        tree.set_plain(leaf, next);
+        if tree.next() == at {
+            run_tied(node, at, leaf);
+        } else {
+            node.run(at, leaf);
+        }
+    }
+}
+
+/// Runs all events that are kept by one time, that of `leaf` among them, in the order in which they were scheduled.
+#[inline(never)]
+fn run_tied<E: Extension, const LEAVES: usize>(node: &mut impl Node<E, LEAVES>, at: Instant, leaf: usize) {
+    let mut tied = std::mem::take(&mut node.schedule().tied);
+    let mut more = Some(leaf);
+    loop {
+        while let Some(leaf) = more {
+            node.leaves().tree.set_plain(leaf, Instant::NEVER);
+            // What comes first of a leaf stands for all of it.
+            if tied.iter().all(|(_, other)| *other != leaf) {
+                let stamp = node.stamp(leaf);
+                let stamp = node.schedule().ranks.ranked(stamp);
+                let place = tied.partition_point(|(other, _)| *other > stamp);
+                tied.insert(place, (stamp, leaf));
+            }
+            more = node.leaves().tree.first_before(Instant(at.0 + 1)).map(|(_, leaf)| leaf);
+        }
+        let Some((_, leaf)) = tied.pop() else { break };
+        node.run(at, leaf);
+        if let Some(link) = node.link(leaf) {
+            let head = node.schedule().nodes.head(link);
+            node.leaves().tree.set_plain(leaf, head);
+        }
+        more = node.leaves().tree.first_before(Instant(at.0 + 1)).map(|(_, leaf)| leaf);
+    }
+    node.schedule().tied = tied;
+}
+
+struct AtHost<'a, H: EndHost, O> {
+    host: &'a mut H,
+    params: &'a HostParams<H::Params>,
+    fabric: &'a mut Fabric<H::Schedule>,
+    finished: &'a mut dyn FnMut(Instant, Finished),
+    observer: &'a mut O,
+}
+
+impl<E: Extension, H: EndHost<Schedule = Ranked<E>>, O: Observer> Node<E, 4> for AtHost<'_, H, O> {
+    #[inline(always)]
+    fn leaves(&mut self) -> &mut Leaves<4> {
+        &mut self.host.port_mut().agenda
+    }
+
+    #[inline(always)]
+    fn schedule(&mut self) -> &mut Ranked<E> {
+        &mut self.fabric.schedule
+    }
+
+    #[inline(always)]
+    fn link(&self, leaf: usize) -> Option<u32> {
+        (leaf == LINK).then(|| self.host.port().link_in)
+    }
+
+    fn stamp(&mut self, leaf: usize) -> Stamp {
+        let port = self.host.port_mut();
+        match leaf {
+            LINK => self.fabric.schedule.nodes.front(port.link_in).0,
+            PORT => port.agenda.ends[0].1,
+            ARRIVAL => port.next_flow().map(start_stamp).expect("one is due"),
+            _ => port.agenda.first_timers().peek().expect("one is due").stamp,
+        }
+    }
+
+    #[inline(always)]
+    fn run(&mut self, at: Instant, leaf: usize) {
+        let AtHost { host, params, fabric, finished, observer } = self;
+        let port = host.port_mut();
+        let mut w = Around { now: at, params, fabric, finished: *finished, observer: *observer };
+        match leaf {
+            LINK => {
+                let (stamp, frame) = w.fabric.schedule.nodes.take(port.link_in);
+                w.now = w.fabric.schedule.ranks.come(at, stamp);
+                host.arrive(&mut w, frame);
+            }
+            PORT => {
+                w.now = w.fabric.schedule.ranks.come(at, port.agenda.ends[0].1);
+                host.free(&mut w);
+            }
+            ARRIVAL => {
+                let flow = port.arrival(at).expect("one is due");
+                port.await_arrival();
+                w.now = w.fabric.schedule.ranks.come(at, start_stamp(&flow));
+                host.start(&mut w, flow);
+                host.started(&mut w);
+            }
+            _ => {
+                let Timer { stamp, number, clock, .. } = port.agenda.take_timer(TIMER);
+                w.now = w.fabric.schedule.ranks.come(at, stamp);
+                match clock {
+                    None => host.timer(&mut w, number),
+                    Some(clock) => host.strike(&mut w, clock),
+                }
+            }
+        }
+        let (now, id) = (w.now, host.port().id as usize);
+        observer.host_settled(now, id, &host.port().last, &|slot, flow| host.stand(params, now, slot, flow));
+    }
+}
+
+fn start_stamp(flow: &Flow) -> Stamp {
+    Stamp::after_all(flow.at, flow.class, flow.id)
+}
+
+struct AtSwitch<'a, D: DataPlane, S: Schedule, O> {
+    switch: &'a mut SwitchNode<D, S>,
+    fabric: &'a mut Fabric<S>,
+    observer: &'a mut O,
+}
+
+impl<E: Extension, D: DataPlane<Extension = E>, O: Observer> Node<E, 64> for AtSwitch<'_, D, Ranked<E>, O> {
+    #[inline(always)]
+    fn leaves(&mut self) -> &mut Leaves<64> {
+        &mut self.switch.agenda
+    }
+
+    #[inline(always)]
+    fn schedule(&mut self) -> &mut Ranked<E> {
+        &mut self.fabric.schedule
+    }
+
+    #[inline(always)]
+    fn link(&self, leaf: usize) -> Option<u32> {
+        self.switch.ports.get(leaf).map(|port| port.link_in)
+    }
+
+    fn stamp(&mut self, leaf: usize) -> Stamp {
+        let ports = self.switch.ports.len();
+        match self.link(leaf) {
+            Some(link) => self.fabric.schedule.nodes.front(link).0,
+            None if leaf < 2 * ports => self.switch.agenda.ends[leaf - ports].1,
+            None => self.switch.agenda.first_timers().peek().expect("one is due").stamp,
+        }
+    }
+
+    #[inline(always)]
+    fn run(&mut self, at: Instant, leaf: usize) {
+        let AtSwitch { switch, fabric, observer } = self;
+        let ports = switch.ports.len();
+        let now;
+        if let Some(port) = switch.ports.get(leaf) {
+            let (stamp, frame) = fabric.schedule.nodes.take(port.link_in);
+            now = fabric.schedule.ranks.come(at, stamp);
+            switch.arrive(now, leaf as PortId, frame, fabric, *observer);
+        } else if leaf < 2 * ports {
+            now = fabric.schedule.ranks.come(at, switch.agenda.ends[leaf - ports].1);
+            switch.free(now, (leaf - ports) as PortId, fabric, *observer);
+        } else {
+            now = fabric.schedule.ranks.come(at, switch.agenda.take_timer(leaf).stamp);
+            switch.timer(now, fabric, *observer);
+        }
+        observer.settled(now, switch.id, switch.plane.readings());
+    }
+}

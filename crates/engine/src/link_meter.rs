@@ -1,0 +1,104 @@
+//! What each link carried and what held it, period by period: a network over time.
+
+use crate::stats::PortStats;
+use backwater_types::{ControlFrame, Duration, Instant};
+use std::collections::HashMap;
+
+/// What a port has counted so far.
+#[derive(Clone, Copy, Debug)]
+pub struct LinkCount {
+    /// Bytes that left by it.
+    pub sent: u64,
+    /// Data that waits at it now.
+    pub queued: u64,
+    /// See `LinkSample::paused` of the simulator.
+    pub paused: u64,
+}
+
+impl LinkCount {
+    /// From its counters, settled, the data that waits, and the time that flows were held.
+    pub fn new(stats: &PortStats, queued: u64, flows_paused: u64) -> LinkCount {
+        let held = &stats.held;
+        LinkCount { sent: stats.sent.wire_bytes(), queued, paused: held.pfc_paused + held.bfc_paused + flows_paused }
+    }
+}
+
+/// Flows that a neighbour holds at a port, where its frames name flows.
+#[derive(Clone, Debug)]
+pub struct FlowsHeld {
+    /// When each was named last.
+    named: HashMap<u32, Instant>,
+    /// Pauses lapse that are not repeated for this long.
+    lapse: Duration,
+    paused: u64,
+    since: Instant,
+}
+
+impl FlowsHeld {
+    /// Pauses that are not repeated for `lapse` do not count any more from the next reading on; zero: they stay.
+    pub fn new(lapse: Duration) -> FlowsHeld {
+        FlowsHeld { named: HashMap::new(), lapse, paused: 0, since: Instant::ZERO }
+    }
+
+    /// The neighbour's frame came in.
+    pub fn on_control(&mut self, now: Instant, frame: ControlFrame) {
+        match frame {
+            ControlFrame::PauseFlow(flow) => {
+                self.settle(now);
+                self.named.insert(flow.flow, now);
+            }
+            ControlFrame::ResumeFlow(flow) => {
+                self.settle(now);
+                self.named.remove(&flow.flow);
+            }
+            _ => (),
+        }
+    }
+
+    /// The link failed or came back: nothing is held.
+    pub fn on_link_change(&mut self, now: Instant) {
+        self.settle(now);
+        self.named.clear();
+    }
+
+    /// Sum over flows of the time each was held up to `now`, picoseconds.
+    pub fn paused(&mut self, now: Instant) -> u64 {
+        self.settle(now);
+        if self.lapse > Duration::ZERO {
+            let lapse = self.lapse;
+            self.named.retain(|_, named| now.since(*named) <= lapse);
+        }
+        self.paused
+    }
+
+    fn settle(&mut self, now: Instant) {
+        self.paused += now.since(self.since).0 * self.named.len() as u64;
+        self.since = now;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use backwater_types::FlowName;
+
+    fn flow(flow: u32) -> FlowName {
+        FlowName { flow, ..FlowName::default() }
+    }
+
+    #[test]
+    fn flows_count_for_as_long_as_they_are_held() {
+        let mut held = FlowsHeld::new(Duration(100));
+        held.on_control(Instant(10), ControlFrame::PauseFlow(flow(1)));
+        held.on_control(Instant(20), ControlFrame::PauseFlow(flow(2)));
+        held.on_control(Instant(30), ControlFrame::PauseFlow(flow(1)));
+        assert_eq!(held.paused(Instant(40)), 30 + 20, "a repetition counts once");
+        held.on_control(Instant(50), ControlFrame::ResumeFlow(flow(1)));
+        assert_eq!(held.paused(Instant(60)), 40 + 40);
+        assert_eq!(held.paused(Instant(200)), 40 + 180, "the second has lapsed by now");
+        assert_eq!(held.paused(Instant(300)), 40 + 180);
+        held.on_control(Instant(300), ControlFrame::PauseFlow(flow(3)));
+        held.on_link_change(Instant(310));
+        assert_eq!(held.paused(Instant(400)), 40 + 180 + 10);
+    }
+}

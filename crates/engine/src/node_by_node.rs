@@ -1,0 +1,171 @@
+//! Each node with an event queue of its own, so that it can run through a window alone.
+//!
+//! A link delivers in order, so only its head frame is an event. A port is an event only while something waits for it.
+
+use crate::schedule::{Agenda, EventName, Schedule};
+use crate::tree::Tree;
+use backwater_dataplane::Ring;
+use backwater_fabric::wire::Target;
+use backwater_types::{Duration, Extension, Frame, Instant, QueueId};
+
+/// Frames in flight on one direction of a link, with the times their last bits arrive, and a stamp on each.
+#[derive(Clone, Debug)]
+pub struct InFlight<E, T = ()> {
+    frames: Ring<(Instant, T, Frame<E>)>,
+}
+
+impl<E: Extension, T: Copy> Default for InFlight<E, T> {
+    fn default() -> InFlight<E, T> {
+        InFlight { frames: Ring::default() }
+    }
+}
+
+impl<E: Extension, T: Copy> InFlight<E, T> {
+    /// Arrival of the head frame; [`Instant::NEVER`] if none is in flight.
+    #[inline(always)]
+    pub fn head(&self) -> Instant {
+        self.frames.front().map_or(Instant::NEVER, |(at, ..)| *at)
+    }
+
+    /// How many.
+    #[inline(always)]
+    pub fn count(&self) -> usize {
+        self.frames.len()
+    }
+
+    /// Frames that arrive before `end`.
+    #[inline(always)]
+    pub fn before(&self, end: Instant) -> impl Iterator<Item = &Frame<E>> {
+        self.frames.iter().take_while(move |(at, ..)| *at < end).map(|(.., frame)| frame)
+    }
+
+    /// A frame that left `queue` is on its way.
+    #[inline(always)]
+    pub fn push(&mut self, at: Instant, stamp: T, frame: &Frame<E>, queue: QueueId) {
+        debug_assert!(self.frames.back().is_none_or(|(last, ..)| *last <= at), "a link delivers in order");
+        // Copied whole, then patched where it lies: see `Cells::packet` on copies of patched packets.
+        self.frames.push_back((at, stamp, *frame)).2.upstream_queue = queue;
+    }
+}
+
+/// What is in flight towards the nodes, and which of them it concerns.
+#[derive(Debug)]
+pub struct NodeByNode<E = (), T = ()> {
+    /// `[link]`: frames in flight.
+    pub in_flight: Vec<InFlight<E, T>>,
+    /// `[node]`: no event before this.
+    pub next: Vec<Instant>,
+    /// `[node]`: ports whose link was idle and is not any more.
+    pub woken: Vec<Vec<u16>>,
+}
+
+impl<E: Extension, T: Copy> NodeByNode<E, T> {
+    /// For so many nodes and incoming links.
+    pub fn of(nodes: usize, links: usize) -> NodeByNode<E, T> {
+        NodeByNode {
+            in_flight: vec![InFlight::default(); links],
+            next: vec![Instant::NEVER; nodes],
+            woken: vec![Vec::with_capacity(8); nodes],
+        }
+    }
+
+    /// The frame that has arrived by `link`, with its stamp.
+    #[inline(always)]
+    pub fn front(&self, link: u32) -> (T, &Frame<E>) {
+        let (_, stamp, frame) =
+            self.in_flight[link as usize].frames.front().expect("an armed link has a frame in flight");
+        (*stamp, frame)
+    }
+
+    /// Takes it.
+    #[inline(always)]
+    pub fn take(&mut self, link: u32) -> (T, Frame<E>) {
+        let (stamp, frame) = self.front(link);
+        let taken = (stamp, *frame);
+        self.in_flight[link as usize].frames.drop_front();
+        taken
+    }
+
+    /// Arrival of the frame behind it; [`Instant::NEVER`] if none is in flight.
+    #[inline(always)]
+    pub fn second(&self, link: u32) -> Instant {
+        self.in_flight[link as usize].frames.second().map_or(Instant::NEVER, |(at, ..)| *at)
+    }
+
+    /// A frame that left `queue` will arrive.
+    #[inline(always)]
+    pub fn put(&mut self, to: Target, at: Instant, stamp: T, frame: &Frame<E>, queue: QueueId) {
+        let frames = &mut self.in_flight[to.link as usize];
+        if frames.count() == 0 {
+            self.woken[to.node as usize].push(to.port);
+            self.next[to.node as usize] = self.next[to.node as usize].min(at);
+        }
+        frames.push(at, stamp, frame, queue);
+    }
+
+    /// Arrival of the head frame of a link.
+    #[inline(always)]
+    pub fn head(&self, link: u32) -> Instant {
+        self.in_flight[link as usize].head()
+    }
+}
+
+impl<E: Extension> Schedule for NodeByNode<E> {
+    type Extension = E;
+    type Agenda<const LEAVES: usize> = Tree<LEAVES>;
+    type Stamp = ();
+    type Account = ();
+    const IN_ORDER: bool = false;
+
+    fn new(_partition: u16, nodes: usize, links: usize, _longest: Duration) -> NodeByNode<E> {
+        NodeByNode::of(nodes, links)
+    }
+
+    #[inline(always)]
+    fn stamp(&mut self, at: Instant) -> (Instant, ()) {
+        (at, ())
+    }
+
+    #[inline(always)]
+    fn deliver(&mut self, to: Target, at: Instant, stamp: (), frame: &Frame<E>, queue: QueueId) {
+        self.put(to, at, stamp, frame, queue);
+    }
+}
+
+impl<E: Extension, const LEAVES: usize> Agenda<NodeByNode<E>> for Tree<LEAVES> {
+    fn new(leaves: usize, tie_seed: u64) -> Tree<LEAVES> {
+        Tree::new(leaves, tie_seed)
+    }
+
+    #[inline(always)]
+    fn is_free(&self, _schedule: &NodeByNode<E>, _port: EventName, busy_until: Instant, now: Instant) -> bool {
+        busy_until <= now
+    }
+
+    #[inline(always)]
+    fn awaits(&self, port: EventName) -> bool {
+        self.is_set(port.leaf)
+    }
+
+    #[inline(always)]
+    fn set_port(&mut self, port: EventName, at: Instant) {
+        self.set(port.leaf, at);
+    }
+
+    #[inline(always)]
+    fn set_start(&mut self, leaf: usize, at: Instant) {
+        self.set(leaf, at);
+    }
+
+    #[inline(always)]
+    fn wake_at(&mut self, _schedule: &mut NodeByNode<E>, timer: EventName, at: Instant) {
+        if at < self.time(timer.leaf) {
+            self.set(timer.leaf, at);
+        }
+    }
+
+    #[inline(always)]
+    fn set_timer(&mut self, timer: EventName, at: Instant) {
+        self.set(timer.leaf, at);
+    }
+}

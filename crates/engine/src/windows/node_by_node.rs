@@ -1,0 +1,127 @@
+//! One node after another, each through the whole window.
+
+use crate::flow::Flow;
+use crate::host::params::{Finished, HostParams};
+use crate::host::port::{ARRIVAL, Around, EndHost, LINK, PORT};
+use crate::link::Fabric;
+use crate::node_by_node::NodeByNode;
+use crate::nodes::Nodes;
+use crate::observe::Observer;
+use crate::switch_node::SwitchNode;
+use crate::windows::Windows;
+use backwater_dataplane::DataPlane;
+use backwater_types::{Extension, Instant, PortId};
+
+impl<E: Extension, H, D, O: Observer> Windows<H, D, O> for NodeByNode<E>
+where
+    H: EndHost<Schedule = NodeByNode<E>>,
+    D: DataPlane<Extension = E>,
+{
+    fn begin(nodes: &mut Nodes<H, D>) {
+        let hosts = nodes.hosts.iter().map(|host| host.port().agenda.next());
+        let switches = nodes.switches.iter().map(|switch| switch.agenda.next());
+        nodes.fabric.schedule.next = hosts.chain(switches).collect();
+    }
+
+    fn announce(nodes: &mut Nodes<H, D>, flow: Flow) {
+        let local = nodes.local[flow.src as usize] as usize;
+        let next = &mut nodes.fabric.schedule.next[local];
+        *next = flow.at.min(*next);
+        nodes.hosts[local].port_mut().announce(flow);
+    }
+
+    fn next(nodes: &Nodes<H, D>) -> Instant {
+        nodes.fabric.schedule.next.iter().copied().min().unwrap_or(Instant::NEVER)
+    }
+
+    fn run_window(
+        nodes: &mut Nodes<H, D>,
+        end: Instant,
+        params: &HostParams<H::Params>,
+        finished: &mut dyn FnMut(Instant, Finished),
+        observer: &mut O,
+    ) {
+        let (hosts, fabric) = (nodes.hosts.len(), &mut nodes.fabric);
+        for (i, host) in nodes.hosts.iter_mut().enumerate() {
+            if fabric.schedule.next[i] < end {
+                let port = host.port_mut();
+                if !fabric.schedule.woken[i].is_empty() {
+                    fabric.schedule.woken[i].clear();
+                    port.agenda.set(LINK, fabric.schedule.head(port.link_in));
+                }
+                run_host(host, end, params, fabric, finished, observer);
+                fabric.schedule.next[i] = host.port().agenda.next();
+            }
+        }
+        for (i, switch) in nodes.switches.iter_mut().enumerate() {
+            let i = hosts + i;
+            if fabric.schedule.next[i] < end {
+                while let Some(port) = fabric.schedule.woken[i].pop() {
+                    let link = switch.ports[port as usize].link_in;
+                    switch.agenda.set(port as usize, fabric.schedule.head(link));
+                }
+                run_switch(switch, end, fabric, observer);
+                fabric.schedule.next[i] = switch.agenda.next();
+            }
+        }
+    }
+}
+
+#[inline]
+fn run_host<E: Extension, H: EndHost<Schedule = NodeByNode<E>>, O: Observer>(
+    host: &mut H,
+    end: Instant,
+    params: &HostParams<H::Params>,
+    fabric: &mut Fabric<NodeByNode<E>>,
+    finished: &mut dyn FnMut(Instant, Finished),
+    observer: &mut O,
+) {
+    let w = &mut Around { now: Instant::ZERO, params, fabric, finished, observer };
+    while let Some((now, leaf)) = host.port().agenda.first_before(end) {
+        w.now = now;
+        match leaf {
+            LINK => {
+                let port = host.port_mut();
+                let ((), packet) = w.fabric.schedule.take(port.link_in);
+                port.agenda.set(LINK, w.fabric.schedule.head(port.link_in));
+                host.arrive(w, packet);
+            }
+            PORT => host.free(w),
+            ARRIVAL => {
+                while let Some(flow) = host.port_mut().arrival(now) {
+                    host.start(w, flow);
+                }
+                host.port_mut().await_arrival();
+                host.started(w);
+            }
+            _ => host.timer(w, 0),
+        }
+        w.observer.host_settled(now, host.port().id as usize, &host.port().last, &|slot, flow| {
+            host.stand(params, now, slot, flow)
+        });
+    }
+}
+
+#[inline]
+fn run_switch<D: DataPlane, O: Observer>(
+    switch: &mut SwitchNode<D, NodeByNode<D::Extension>>,
+    end: Instant,
+    fabric: &mut Fabric<NodeByNode<D::Extension>>,
+    observer: &mut O,
+) {
+    let ports = switch.ports.len();
+    switch.touch(end, &fabric.schedule.in_flight);
+    while let Some((now, leaf)) = switch.agenda.first_before(end) {
+        if leaf < ports {
+            let link = switch.ports[leaf].link_in;
+            let ((), packet) = fabric.schedule.take(link);
+            switch.agenda.set(leaf, fabric.schedule.head(link));
+            switch.arrive(now, leaf as PortId, packet, fabric, observer);
+        } else if leaf < 2 * ports {
+            switch.free(now, (leaf - ports) as PortId, fabric, observer);
+        } else {
+            switch.timer(now, fabric, observer);
+        }
+        observer.settled(now, switch.id, switch.plane.readings());
+    }
+}

@@ -1,0 +1,83 @@
+//! Any accepted combination of hosts and switches, with any observer: switches, controls and observers are behind tables of
+//! functions, so that one engine serves for all with the same packets and order of events.
+//!
+//! Tests run every combination here, and so do runs that record what happens.
+
+pub mod planes;
+
+use crate::planes::Maker;
+use backwater_dataplane::Shape;
+use backwater_engine::host::port::{EndHost, ExtensionOf};
+use backwater_engine::hosts::{ExpressPassHost, HomaHost, HpccHost, RdmaHost, SelectiveHost, SrfHost, TcpHost};
+use backwater_engine::hpcc::in_order::InOrder;
+use backwater_engine::hpcc::ranked::Ranked;
+use backwater_engine::node_by_node::NodeByNode;
+use backwater_engine::observe::Observer;
+use backwater_engine::windows::Windows;
+use backwater_engine::{Order, Partition, Setup};
+use backwater_scenario::model::{Hosts, LossRecovery, Memory, Switch, Transport};
+use backwater_schemes::{AnySwitch, Visitor};
+use backwater_transport::{Control, Site};
+use std::any::TypeId;
+
+type Partitions = Vec<Box<dyn Partition>>;
+
+/// An observer, if there is one.
+pub type AnyObserver = Option<Box<dyn Observer>>;
+
+/// The partitions of a run with the switches that its scenario asks for; `observer` makes an observer for each partition.
+pub fn build(setup: &Setup, observer: &dyn Fn() -> AnyObserver) -> Partitions {
+    let memory: Memory = setup.scenario.conventions.memory;
+    build_with(setup, &planes::asked(memory), observer)
+}
+
+/// The partitions of a run with switches that `planes` makes.
+pub fn build_with(setup: &Setup, planes: &dyn Maker, observer: &dyn Fn() -> AnyObserver) -> Partitions {
+    let engines = Engines { setup, planes, observer };
+    match setup.scenario.host.transport {
+        Transport::Tcp => engines.engine::<TcpHost>(setup.tcp()),
+        Transport::Expresspass => engines.engine::<ExpressPassHost>(setup.expresspass()),
+        Transport::Homa => engines.engine::<HomaHost>(setup.homa()),
+        Transport::Srf => engines.engine::<SrfHost>(setup.srf()),
+        _ => setup.scenario.host.visit(&engines).expect("every other transport is a control"),
+    }
+}
+
+/// Builds hosts of any type with switches of any type.
+struct Engines<'a> {
+    setup: &'a Setup<'a>,
+    planes: &'a dyn Maker,
+    observer: &'a dyn Fn() -> AnyObserver,
+}
+
+impl Engines<'_> {
+    /// Compiles an engine of hosts `H`.
+    fn engine<H>(&self, transport: H::Params) -> Partitions
+    where
+        H: EndHost<Schedule: Windows<H, AnySwitch<ExtensionOf<H>>, AnyObserver>> + 'static,
+    {
+        let plane = |shape: &Shape, table: &Switch| -> AnySwitch<ExtensionOf<H>> {
+            let made = self.planes.make_any(TypeId::of::<ExtensionOf<H>>(), shape, table);
+            *made.downcast().expect("a switch for the extension that was asked for")
+        };
+        backwater_engine::build::<H, _, _>(self.setup, transport, &plane, self.observer)
+    }
+}
+
+impl Visitor for &Engines<'_> {
+    type Out = Partitions;
+
+    fn control<C: Control>(self, at: impl Fn(Site) -> C::Params) -> Partitions {
+        let (setup, scenario) = (self.setup, self.setup.scenario);
+        if scenario.host.recovery == LossRecovery::Selective {
+            return self.engine::<SelectiveHost<C>>(setup.selective::<C>(at));
+        }
+        let transport = setup.go_back_n::<C>(at);
+        match (scenario.conventions.hosts, setup.order) {
+            (Hosts::Rings, _) => self.engine::<RdmaHost<C>>(transport),
+            (Hosts::HpccSim, Order::Random) => self.engine::<HpccHost<C, NodeByNode<C::Extension>>>(transport),
+            (Hosts::HpccSim, Order::Ranked) => self.engine::<HpccHost<C, Ranked<C::Extension>>>(transport),
+            (Hosts::HpccSim, Order::OneByOne) => self.engine::<HpccHost<C, InOrder<C::Extension>>>(transport),
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! A blueprint: every node of a network with its links and what it is built from, split into partitions.
+
+use crate::choice::Choice;
+use crate::hpcc::errors::Errors;
+use crate::hpcc::network::address;
+use crate::hpcc::streams::streams;
+use crate::link_states::{Change, Epoch, epochs, is_on};
+use crate::partition::Partitions;
+use crate::paths::{delay_on_wire, longest_way};
+use crate::ports::ports;
+use crate::routes::Routes;
+use crate::wire::{Faults, Target, Wire};
+use backwater_dataplane::Shape;
+use backwater_dataplane::shape::cells_ahead;
+use backwater_nic::NicSetup;
+use backwater_scenario::model::{Fault, Hosts, Losses, Reroutes, Scenario, Ties};
+use backwater_scenario::topology::Graph;
+use backwater_schemes::build::ser_time;
+use backwater_schemes::{Neighbour, Network, NicSite, Switch, SwitchSite};
+use backwater_types::hash::{self, Stream};
+use backwater_types::{Duration, Instant, PintShape};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// A network as it is to be built.
+pub struct Blueprint<'a> {
+    /// Which nodes run on which thread.
+    pub partitions: Partitions,
+    /// Hosts, by number.
+    pub hosts: Vec<HostPlan>,
+    /// Switches, by number; the first comes after the last host.
+    pub switches: Vec<SwitchPlan<'a>>,
+    /// Routes by epoch of the links, the same for all switches.
+    pub routes: Arc<Vec<Routes>>,
+    /// The longest time from the start of a full packet's transmission to its arrival.
+    pub longest_way: Duration,
+    /// The error models of ns-3 that decide which frames are lost, if they do: in one partition only.
+    pub errors: Option<Errors>,
+}
+
+/// A port and its link: the number of the incoming direction within the partition, and the outgoing one.
+pub type PortPlan = (u32, Wire);
+
+/// What a host is built from.
+pub struct HostPlan {
+    /// Its link.
+    pub port: PortPlan,
+    /// Seed of the order of its simultaneous events.
+    pub tie_seed: u64,
+    /// Its NIC.
+    pub nic: NicSetup,
+    /// Moments at which its link fails or comes back, ascending.
+    pub changes: VecDeque<Instant>,
+    /// Moments at which routes change, ascending, where its NIC asks for that.
+    pub reroutes: VecDeque<Instant>,
+}
+
+/// What a switch is built from.
+pub struct SwitchPlan<'a> {
+    /// Number in the graph.
+    pub number: usize,
+    /// Its part of the scenario.
+    pub table: &'a Switch,
+    /// Parameters of its data plane that follow from its place.
+    pub shape: Shape,
+    /// Its links, `[port]`.
+    pub ports: Vec<PortPlan>,
+    /// Choice among next hops of equal cost.
+    pub choice: Choice,
+    /// Changes of its links, ascending.
+    pub changes: VecDeque<Change>,
+    /// Seed of the order of its simultaneous events.
+    pub tie_seed: u64,
+}
+
+impl<'a> Blueprint<'a> {
+    /// The network of a valid scenario in `partitions` parts. `scheduled` is the first level of Homa's scheduled packets; `pint` says how
+    /// ports measure the utilisation of their links.
+    pub fn new(
+        scenario: &'a Scenario,
+        graph: &'a Graph,
+        partitions: usize,
+        scheduled: Option<u8>,
+        pint: &PintShape,
+    ) -> Blueprint<'a> {
+        let (routes, schedule) = epochs(graph, &scenario.fault, scenario.conventions.paths);
+        let links = ports(graph);
+        let parts = Partitions::new(graph, partitions);
+        let wires = Wires { scenario, graph, parts: &parts };
+        let network = network(scenario, graph);
+        let hosts = (0..graph.hosts).map(|host| host_plan(&wires, &network, &schedule, host, links[host][0])).collect();
+        let ns3 = (scenario.conventions.ties == Ties::Ns3).then(|| {
+            let faults = if loses_as_ns3(scenario) { &scenario.fault[..] } else { &[] };
+            streams(graph, faults)
+        });
+        let cells_ahead = cells_ahead((graph.nodes.len() - graph.hosts) as u64);
+        let switch = |number: usize| {
+            let table = scenario.switch_at(&graph.nodes[number].name);
+            let shape = network.shape(table, &site(scenario, graph, number, &links[number], scheduled));
+            SwitchPlan {
+                number,
+                table,
+                shape: Shape { ns3: ns3.clone(), pint: pint.clone(), cells_ahead, ..shape },
+                ports: links[number].iter().map(|link| wires.of(number, *link)).collect(),
+                choice: Choice::new(scenario, graph, number),
+                changes: schedule.iter().map(|c| c.at_switch(&links[number])).collect(),
+                tie_seed: tie_seed(scenario, number),
+            }
+        };
+        let switches = (graph.hosts..graph.nodes.len()).map(switch).collect();
+        let fault_of = |link: usize| scenario.fault.iter().find(|fault| is_on(graph, fault, link));
+        let errors = loses_as_ns3(scenario).then(|| Errors::new(&links, fault_of)).flatten();
+        Blueprint {
+            hosts,
+            switches,
+            routes: Arc::new(routes),
+            longest_way: longest_way(scenario, graph),
+            errors,
+            partitions: parts,
+        }
+    }
+}
+
+fn host_plan(wires: &Wires, network: &Network, schedule: &[Epoch], host: usize, link: usize) -> HostPlan {
+    let (scenario, graph) = (wires.scenario, wires.graph);
+    let table = scenario.switch_at(&graph.nodes[graph.switch_of(host)].name);
+    let Graph { links, nodes, .. } = graph;
+    let nic = network.nic(table, &NicSite { host: host as u16, rate: links[link].rate, delay: links[link].delay });
+    let conventions = &scenario.conventions;
+    let relists =
+        conventions.hosts == Hosts::HpccSim && conventions.reroutes == Reroutes::HpccSim && !schedule.is_empty();
+    let addresses = || nodes[..graph.hosts].iter().map(|n| address(n.id)).collect();
+    HostPlan {
+        port: wires.of(host, link),
+        tie_seed: tie_seed(scenario, host),
+        nic: NicSetup { addresses: relists.then(addresses), ..nic },
+        changes: schedule.iter().filter(|c| c.touches(link)).map(|c| c.at).collect(),
+        reroutes: schedule.iter().filter(|_| relists).map(|c| c.at).collect(),
+    }
+}
+
+fn tie_seed(scenario: &Scenario, node: usize) -> u64 {
+    hash::stream(scenario.seed, 0x7469_6573, node as u64)
+}
+
+/// What is the same for all switches and hosts.
+pub fn network<'a>(scenario: &'a Scenario, graph: &Graph) -> Network<'a> {
+    let (host, conventions) = (&scenario.host, &scenario.conventions);
+    let (stamps, fastest_nic) = (scenario.measure.queueing_delay, graph.fastest_nic());
+    Network { host, conventions, seed: scenario.seed, stamps, fastest_nic }
+}
+
+/// Switch number `switch` in its place.
+fn site<'a>(
+    scenario: &'a Scenario,
+    graph: &'a Graph,
+    switch: usize,
+    links: &[usize],
+    scheduled: Option<u8>,
+) -> SwitchSite<'a> {
+    let neighbour = |link: &usize| {
+        let (node, link) = (graph.peer(*link, switch), &graph.links[*link]);
+        let peer = &graph.nodes[node];
+        let table = (node >= graph.hosts).then(|| scenario.switch_at(&peer.name));
+        Neighbour { name: &peer.name, layer: peer.layer.into(), switch: table, rate: link.rate, delay: link.delay }
+    };
+    let node = &graph.nodes[switch];
+    SwitchSite {
+        name: &node.name,
+        layer: node.layer.into(),
+        number: switch as u64,
+        nic_rate: graph.links[0].rate,
+        scheduled,
+        ports: links.iter().map(neighbour).collect(),
+    }
+}
+
+/// The wires of a network.
+struct Wires<'a> {
+    scenario: &'a Scenario,
+    graph: &'a Graph,
+    parts: &'a Partitions,
+}
+
+impl Wires<'_> {
+    /// The port of `node` on link `link`.
+    fn of(&self, node: usize, link: usize) -> PortPlan {
+        let l = &self.graph.links[link];
+        let (towards, peer) = if l.a == node { (1, l.b) } else { (0, l.a) };
+        let (number, part) = (self.parts.links[link][towards], self.parts.of[peer]);
+        let (_, port) = self.parts.ends[part][number as usize];
+        let target = Target { partition: part as u16, port, node: self.parts.local[peer], link: number };
+        let ser = ser_time(&self.scenario.conventions, l.rate);
+        let faults = self.faults(link, towards);
+        let delay = l.delay + if peer < self.graph.hosts { delay_on_wire(self.scenario) } else { Duration::ZERO };
+        (self.parts.links[link][1 - towards], Wire { ser, delay, target, faults })
+    }
+
+    fn faults(&self, link: usize, direction: usize) -> Option<Box<Faults>> {
+        let of_link: Vec<&Fault> = self.scenario.fault.iter().filter(|f| is_on(self.graph, f, link)).collect();
+        if of_link.is_empty() {
+            return None;
+        }
+        let below = |share: f64| (share * 4_294_967_296.0) as u64;
+        let loss = |fault: &&Fault| if loses_as_ns3(self.scenario) { 0 } else { below(fault.loss) };
+        let mut down: Vec<[Instant; 2]> =
+            of_link.iter().flat_map(|f| &f.down).map(|[from, to]| [Instant(from.0), Instant(to.0)]).collect();
+        down.sort();
+        Some(Box::new(Faults {
+            loss_below: of_link.iter().map(loss).max().unwrap_or(0),
+            control_loss_below: of_link.iter().map(|f| below(f.control_loss)).max().unwrap_or(0),
+            down,
+            rng: Stream::new(self.scenario.seed, 0x6c6f_7373, (2 * link + direction) as u64),
+        }))
+    }
+}
+
+/// Whether ns-3's error models decide which frames are lost.
+fn loses_as_ns3(scenario: &Scenario) -> bool {
+    scenario.conventions.ties == Ties::Ns3 && scenario.conventions.losses == Losses::Ns3
+}

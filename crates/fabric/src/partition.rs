@@ -1,0 +1,71 @@
+//! Partitions: the nodes that one thread runs.
+
+use crate::ports::ports;
+use backwater_scenario::topology::Graph;
+
+/// Nodes and incoming links, numbered within their partitions.
+#[derive(Clone, Debug)]
+pub struct Partitions {
+    /// How many there are.
+    pub count: usize,
+    /// The partition of each node, `[node]`.
+    pub of: Vec<usize>,
+    /// Each node's number within its partition, hosts first, `[node]`.
+    pub local: Vec<u32>,
+    /// Nodes of each partition, `[partition]`.
+    pub nodes: Vec<usize>,
+    /// Number of each direction of a link within the receiving partition, `[link][0: towards a, 1: towards b]`.
+    pub links: Vec<[u32; 2]>,
+    /// Receiving node and port of each incoming link, `[partition][number]`.
+    pub ends: Vec<Vec<(usize, u16)>>,
+}
+
+impl Partitions {
+    /// Divides the nodes of `graph` among `count` partitions.
+    pub fn new(graph: &Graph, count: usize) -> Partitions {
+        let of = assign(graph, count);
+        let mut nodes = vec![0; count];
+        let number = |node: usize| {
+            nodes[of[node]] += 1;
+            nodes[of[node]] as u32 - 1
+        };
+        let local = (0..graph.nodes.len()).map(number).collect();
+        let (links, ends) = number_links(graph, &of, count);
+        Partitions { count, of, local, nodes, links, ends }
+    }
+
+    /// Numbers of the first `hosts` nodes in partition `part`, `[host]`; `u32::MAX` for those of others.
+    pub fn local_hosts(&self, part: usize, hosts: usize) -> Vec<u32> {
+        (0..hosts).map(|host| if self.of[host] == part { self.local[host] } else { u32::MAX }).collect()
+    }
+}
+
+/// Hosts go with their switch; switches of a layer are dealt out in blocks, so that layers balance.
+fn assign(graph: &Graph, partitions: usize) -> Vec<usize> {
+    let mut part = vec![0; graph.nodes.len()];
+    let layers = graph.nodes.iter().map(|n| n.layer).max().unwrap_or(0);
+    for layer in 1..=layers {
+        let members: Vec<usize> = (graph.hosts..graph.nodes.len()).filter(|n| graph.nodes[*n].layer == layer).collect();
+        for (i, node) in members.iter().enumerate() {
+            part[*node] = i * partitions / members.len();
+        }
+    }
+    for host in 0..graph.hosts {
+        part[host] = part[graph.switch_of(host)];
+    }
+    part
+}
+
+/// [`Partitions::links`] and [`Partitions::ends`].
+fn number_links(graph: &Graph, of: &[usize], partitions: usize) -> (Vec<[u32; 2]>, Vec<Vec<(usize, u16)>>) {
+    let ports = ports(graph);
+    let mut ends = vec![Vec::new(); partitions];
+    let number = (0..graph.links.len()).map(|i| {
+        [graph.links[i].a, graph.links[i].b].map(|node| {
+            let port = ports[node].iter().position(|l| *l == i).expect("a link is a port of its ends") as u16;
+            ends[of[node]].push((node, port));
+            ends[of[node]].len() as u32 - 1
+        })
+    });
+    (number.collect(), ends)
+}

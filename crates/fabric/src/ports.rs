@@ -1,0 +1,13 @@
+//! Ports of nodes.
+
+use backwater_scenario::topology::Graph;
+
+/// The links of each node in the order of its ports, `[node][port]`.
+pub fn ports(graph: &Graph) -> Vec<Vec<usize>> {
+    let mut out = vec![Vec::new(); graph.nodes.len()];
+    for (i, link) in graph.links.iter().enumerate() {
+        out[link.a].push(i);
+        out[link.b].push(i);
+    }
+    out
+}

@@ -1,0 +1,132 @@
+//! Shortest-path routes. Which of several equal-cost next hops a packet takes is for a [`choice`](crate::choice) to say.
+
+use crate::hpcc;
+use backwater_scenario::model::Paths;
+use backwater_scenario::topology::Graph;
+use std::collections::{HashMap, VecDeque};
+
+/// The next hops of every switch towards every host, for one state of the links.
+///
+/// Hosts of one switch share their way to it, and a switch has few different sets of next hops: what one switch looks at stays
+/// in a few cache lines, in networks of any size.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Routes {
+    /// Switches with hosts.
+    roots: usize,
+    /// `[host]`: the number of its switch among those with hosts, and the port there; [`NO_PORT`] if its link is down.
+    homes: Vec<(u16, u16)>,
+    /// `[switch x root]`: where its ports start in `ports`, and how many there are; [`HERE`]: that of the host's home.
+    spans: Vec<(u32, u16)>,
+    ports: Vec<u16>,
+}
+
+const NO_PORT: u16 = u16::MAX;
+const HERE: u16 = u16::MAX;
+
+impl Routes {
+    /// Routes over the links that are `up`. Ports of a set are in the order of the node's links, or as the HPCC simulator meets
+    /// the nodes behind them.
+    pub fn new(graph: &Graph, up: &[bool], rule: Paths) -> Routes {
+        let neighbours = neighbours(graph, up);
+        let switches = graph.nodes.len() - graph.hosts;
+        let mut roots: Vec<usize> = (0..graph.hosts).map(|host| graph.switch_of(host)).collect();
+        roots.sort_unstable();
+        roots.dedup();
+        let home = |host: usize| {
+            let switch = graph.switch_of(host);
+            let port = neighbours[switch].iter().position(|n| *n == Some(host)).map_or(NO_PORT, |port| port as u16);
+            (roots.binary_search(&switch).expect("it has a host") as u16, port)
+        };
+        let mut routes = Routes {
+            roots: roots.len(),
+            homes: (0..graph.hosts).map(home).collect(),
+            spans: vec![(0, 0); switches * roots.len()],
+            ports: Vec::new(),
+        };
+        let order = match rule {
+            Paths::Salted => None,
+            Paths::HpccSim => Some(hpcc::network::neighbours(graph, up)),
+        };
+        let mut known: Vec<HashMap<Vec<u16>, (u32, u16)>> = vec![HashMap::new(); switches];
+        for (number, root) in roots.iter().enumerate() {
+            let distance = distances(graph, &neighbours, *root);
+            let met = order.as_ref().map(|near| met(graph, near, *root));
+            for switch in graph.hosts..graph.nodes.len() {
+                let span = &mut routes.spans[(switch - graph.hosts) * roots.len() + number];
+                if switch == *root {
+                    span.1 = HERE;
+                } else if distance[switch] != u32::MAX {
+                    let nearer = |n: usize| n >= graph.hosts && distance[n] + 1 == distance[switch];
+                    let near = neighbours[switch].iter().enumerate();
+                    let mut set: Vec<u16> =
+                        near.filter(|(_, n)| n.is_some_and(nearer)).map(|(port, _)| port as u16).collect();
+                    if let Some(met) = &met {
+                        set.sort_by_key(|port| neighbours[switch][*port as usize].map(|node| met[node]));
+                    }
+                    *span = *known[switch - graph.hosts].entry(set).or_insert_with_key(|set| {
+                        routes.ports.extend(set);
+                        ((routes.ports.len() - set.len()) as u32, set.len() as u16)
+                    });
+                }
+            }
+        }
+        routes
+    }
+
+    /// The port of `switch` (counted without hosts) towards host `dst`, `choose` saying which of so many; `None` if there is no way.
+    #[inline(always)]
+    pub fn next(&self, switch: usize, dst: u16, choose: impl FnOnce(u32) -> u32) -> Option<u16> {
+        let (root, port) = self.homes[dst as usize];
+        let (start, count) = self.spans[switch * self.roots + root as usize];
+        match count {
+            HERE => (port != NO_PORT).then_some(port),
+            0 => None,
+            1 => Some(self.ports[start as usize]),
+            n => Some(self.ports[start as usize + choose(n as u32) as usize]),
+        }
+    }
+}
+
+/// `[node][port]`: the node at the other end, or `None` where the link is down.
+pub fn neighbours(graph: &Graph, up: &[bool]) -> Vec<Vec<Option<usize>>> {
+    let mut out = vec![Vec::new(); graph.nodes.len()];
+    for (link, up) in graph.links.iter().zip(up) {
+        out[link.a].push(up.then_some(link.b));
+        out[link.b].push(up.then_some(link.a));
+    }
+    out
+}
+
+/// Links from `root`, through switches only.
+fn distances(graph: &Graph, neighbours: &[Vec<Option<usize>>], root: usize) -> Vec<u32> {
+    let mut distance = vec![u32::MAX; graph.nodes.len()];
+    let mut queue = VecDeque::from([root]);
+    distance[root] = 0;
+    while let Some(node) = queue.pop_front() {
+        for n in neighbours[node].iter().flatten().filter(|n| **n >= graph.hosts) {
+            if distance[*n] == u32::MAX {
+                distance[*n] = distance[node] + 1;
+                queue.push_back(*n);
+            }
+        }
+    }
+    distance
+}
+
+/// `[node]`: when a breadth-first search from `root` over `near` takes it up.
+fn met(graph: &Graph, near: &[Vec<(usize, usize)>], root: usize) -> Vec<u32> {
+    let mut met = vec![u32::MAX; graph.nodes.len()];
+    let mut queue = VecDeque::from([root]);
+    let mut count = 0;
+    met[root] = count;
+    while let Some(node) = queue.pop_front() {
+        for (next, _) in near[node].iter().filter(|(next, _)| *next >= graph.hosts) {
+            if met[*next] == u32::MAX {
+                count += 1;
+                met[*next] = count;
+                queue.push_back(*next);
+            }
+        }
+    }
+    met
+}

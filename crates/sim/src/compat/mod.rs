@@ -1,3 +1,0 @@
-//! Conventions of other simulators, where they are more than a parameter.
-
-pub(crate) mod hpcc;

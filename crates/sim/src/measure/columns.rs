@@ -1,0 +1,98 @@
+//! Tables in columns: a table is one list, which says of each column its type, unit and meaning, and the value that a row has in it.
+
+use backwater_fabric::ports;
+use backwater_scenario::topology::Graph;
+
+/// A column: its name and its values.
+pub type Column = (&'static str, Values);
+
+/// Values of a column. `u64::MAX` and `NaN` stand for none; categories are codes into [`categories`](super::tables::categories),
+/// `u16::MAX` for none.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub enum Values {
+    U8(Vec<u8>),
+    U16(Vec<u16>),
+    U32(Vec<u32>),
+    U64(Vec<u64>),
+    F64(Vec<f64>),
+}
+
+impl Values {
+    /// Type name and little-endian bytes.
+    pub fn to_bytes(&self) -> (&'static str, Vec<u8>) {
+        match self {
+            Values::U8(v) => ("u8", v.clone()),
+            Values::U16(v) => ("u16", v.iter().flat_map(|x| x.to_le_bytes()).collect()),
+            Values::U32(v) => ("u32", v.iter().flat_map(|x| x.to_le_bytes()).collect()),
+            Values::U64(v) => ("u64", v.iter().flat_map(|x| x.to_le_bytes()).collect()),
+            Values::F64(v) => ("f64", v.iter().flat_map(|x| x.to_le_bytes()).collect()),
+        }
+    }
+}
+
+/// A column's name, type, unit and meaning; type `cat` is a name, written as a 16-bit code.
+pub type ColumnSchema = (&'static str, &'static str, &'static str, &'static str);
+
+/// A table's name and its columns.
+pub type TableSchema = (&'static str, &'static [ColumnSchema]);
+
+/// The node at the other end of each port.
+pub struct Peers(Vec<Vec<u16>>);
+
+impl Peers {
+    /// Of all nodes of a graph.
+    pub fn new(graph: &Graph) -> Peers {
+        let of = |(node, links): (usize, Vec<usize>)| links.iter().map(|link| graph.peer(*link, node) as u16).collect();
+        Peers(ports(graph).into_iter().enumerate().map(of).collect())
+    }
+
+    /// That of a node's port; `None`: the node has no such port.
+    pub fn get(&self, node: u32, port: u16) -> Option<u16> {
+        self.0[node as usize].get(usize::from(port)).copied()
+    }
+
+    /// That of a port that there is.
+    pub fn of(&self, node: u32, port: u16) -> u16 {
+        self.0[node as usize][usize::from(port)]
+    }
+}
+
+/// A table: `Name("name", row: Row, context: Context) { column: type, "unit", "meaning" => value; ... }`, where `row` is a reference.
+macro_rules! table {
+    (
+        $(#[$doc:meta])* $table:ident($name:literal, $row:ident: $Row:ty, $cx:ident: $Cx:ty) {
+            $($column:ident: $kind:ident, $unit:literal, $meaning:literal => $value:expr;)*
+        }
+    ) => {
+        $(#[$doc])*
+        pub(crate) struct $table;
+
+        impl $table {
+            /// Name and columns.
+            pub(crate) const SCHEMA: $crate::measure::columns::TableSchema =
+                ($name, &[$((stringify!($column), stringify!($kind), $unit, $meaning)),*]);
+
+            /// The columns of these rows.
+            pub(crate) fn columns(
+                rows: impl IntoIterator<Item: std::borrow::Borrow<$Row>>,
+                $cx: &$Cx,
+            ) -> Vec<$crate::measure::columns::Column> {
+                $(let mut $column = Vec::new();)*
+                for row in rows {
+                    let $row: &$Row = std::borrow::Borrow::borrow(&row);
+                    $($column.push($value);)*
+                }
+                vec![$((stringify!($column), table!(@values $kind)($column))),*]
+            }
+        }
+    };
+    (@values cat) => { $crate::measure::columns::Values::U16 };
+    (@values u8) => { $crate::measure::columns::Values::U8 };
+    (@values u16) => { $crate::measure::columns::Values::U16 };
+    (@values u32) => { $crate::measure::columns::Values::U32 };
+    (@values u64) => { $crate::measure::columns::Values::U64 };
+    (@values f64) => { $crate::measure::columns::Values::F64 };
+}
+
+pub(crate) use table;

@@ -1,0 +1,165 @@
+//! Data that waits in single queues of the egress ports that a scenario names, by a look at every packet held.
+
+use crate::measure::columns::{Column, Peers, TableSchema, table};
+use crate::samples::SampledTable;
+use crate::samples::queues::sampled_ports;
+use backwater_dataplane::Readings;
+use backwater_engine::partition::SwitchView;
+use backwater_scenario::model::{Measure, Scenario};
+use backwater_scenario::topology::Graph;
+use backwater_types::{Instant, PortId, QueueId};
+use std::collections::BTreeMap;
+
+/// A data queue at one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DataQueueSample {
+    /// Time of the sample.
+    pub at: Instant,
+    /// Number of the switch in the graph.
+    pub node: u32,
+    /// Its port.
+    pub port: PortId,
+    /// Data queue of the port.
+    pub queue: QueueId,
+    /// Bytes of data that wait there.
+    pub bytes: u64,
+}
+
+/// Data queues that have held something by the time of a sample, by time, then switch, port and queue.
+#[derive(Default)]
+pub struct DataQueues {
+    /// Samples.
+    pub rows: Vec<DataQueueSample>,
+    switches: BTreeMap<u32, AtSwitch>,
+}
+
+table! {
+    /// Columns of [`DataQueues`].
+    Table("data_queues", sample: DataQueueSample, peers: Peers) {
+        time_ps: u64, "ps", "time of the sample" => sample.at.0;
+        node: cat, "", "switch" => sample.node as u16;
+        peer: cat, "", "node that the egress port leads to" => peers.of(sample.node, sample.port);
+        queue: u16, "", "data queue of the port, one that has held something by then" => sample.queue;
+        queued_bytes: u64, "B", "data that waits in it" => sample.bytes;
+    }
+}
+
+impl SampledTable for DataQueues {
+    const SCHEMA: TableSchema = Table::SCHEMA;
+
+    fn is_asked(measure: &Measure) -> bool {
+        measure.data_queues
+    }
+
+    fn add_switch(&mut self, switch: &dyn SwitchView, scenario: &Scenario, graph: &Graph) {
+        let ports = sampled_ports(switch.number(), scenario, graph);
+        self.switches.insert(switch.number(), AtSwitch::new(ports));
+    }
+
+    fn sample(&mut self, at: Instant, switch: &dyn SwitchView) {
+        let node = switch.number();
+        let Some(queues) = self.switches.get_mut(&node) else { return };
+        let held = queues.sample(switch.readings());
+        self.rows.extend(held.map(|(port, queue, bytes)| DataQueueSample { at, node, port, queue, bytes }));
+    }
+
+    fn join(&mut self, mut other: DataQueues) {
+        self.rows.append(&mut other.rows);
+    }
+
+    fn sort(&mut self) {
+        self.rows.sort_unstable();
+    }
+
+    fn columns(&self, peers: &Peers) -> Vec<Column> {
+        Table::columns(&self.rows, peers)
+    }
+}
+
+/// Bytes of single data queues of some ports of a switch.
+#[derive(Debug)]
+struct AtSwitch {
+    /// The ports.
+    ports: Vec<PortId>,
+    /// `[place in ports][queue]`: bytes; `None` for one that has held nothing yet.
+    bytes: Vec<Vec<Option<u64>>>,
+}
+
+impl AtSwitch {
+    /// Of these ports.
+    fn new(ports: Vec<PortId>) -> AtSwitch {
+        AtSwitch { bytes: vec![Vec::new(); ports.len()], ports }
+    }
+
+    /// Port, queue and bytes of each data queue that holds something or has at an earlier sample.
+    fn sample(&mut self, plane: &dyn Readings) -> impl Iterator<Item = (PortId, QueueId, u64)> + '_ {
+        self.bytes.iter_mut().flatten().for_each(|bytes| *bytes = bytes.map(|_| 0));
+        let (ports, all) = (&self.ports, &mut self.bytes);
+        plane.visit(&mut |port, queue, packet, _| {
+            let Some(at) = ports.iter().position(|p| *p == port) else { return };
+            let queues = &mut all[at];
+            queues.resize(queues.len().max(queue as usize + 1), None);
+            *queues[queue as usize].get_or_insert(0) += u64::from(packet.wire);
+        });
+        let of_port = |(port, queues): (PortId, &'_ Vec<Option<u64>>)| {
+            let held = queues.iter().zip(0..).filter_map(|(bytes, queue)| Some((queue, (*bytes)?)));
+            held.map(|(queue, bytes)| (port, queue, bytes)).collect::<Vec<_>>()
+        };
+        self.ports.iter().copied().zip(&self.bytes).flat_map(of_port)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use backwater_dataplane::{BfcParams, DataPlane, PortShape, Shape};
+    use backwater_schemes::planes::BfcSwitch;
+    use backwater_types::{BitsPerSec, Duration, Kind, Packet};
+
+    /// Three ports of two data queues each, and a flow table in which flows 1 to 4 do not meet.
+    fn switch() -> BfcSwitch {
+        let port = PortShape::new(BitsPerSec(100_000_000_000), Duration::from_us(1));
+        let shape =
+            Shape { buffer: 1 << 20, hardware_queues: 2, smallest_packet: 1048, ..Shape::new(vec![port; 3], 2) };
+        let bfc = BfcParams { table_entries_per_queue: 10_000, refresh: Duration::ZERO, ..BfcParams::default() };
+        BfcSwitch::new(&shape, &(bfc.clone(), bfc))
+    }
+
+    fn arrive(switch: &mut BfcSwitch, flow: u32, egress: PortId) {
+        let packet = Packet {
+            flow,
+            seq: 0,
+            key: flow,
+            sender_slot: 0,
+            receiver_slot: 0,
+            dst: 0,
+            src: 0,
+            wire: 1048,
+            upstream_queue: 0,
+            class: 0,
+            kind: Kind::Data,
+            flags: 0,
+        };
+        switch.receive(Instant::ZERO, &packet.into(), 0, egress);
+    }
+
+    #[test]
+    fn a_queue_that_ran_empty_is_sampled_as_empty() {
+        let mut switch = switch();
+        let mut queues = AtSwitch::new(vec![2]);
+        let mut bytes = |switch: &BfcSwitch| {
+            let mut held: Vec<_> = queues.sample(switch).map(|(port, _, bytes)| (port, bytes)).collect();
+            held.sort_unstable();
+            held
+        };
+        assert_eq!(bytes(&switch), []);
+        arrive(&mut switch, 1, 2);
+        arrive(&mut switch, 4, 1);
+        assert_eq!(bytes(&switch), [(2, 1048)], "not of a port that is not sampled");
+        arrive(&mut switch, 1, 2);
+        arrive(&mut switch, 2, 2);
+        assert_eq!(bytes(&switch), [(2, 1048), (2, 2096)]);
+        while switch.transmit(Instant::ZERO, 2).is_some() {}
+        assert_eq!(bytes(&switch), [(2, 0), (2, 0)]);
+    }
+}
