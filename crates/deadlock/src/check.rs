@@ -5,9 +5,11 @@ use crate::fabric::Fabric;
 use crate::pauses::{Pause, Pauses};
 use crate::turns::{Cause, Failed, HOSTS, Turn, Turns};
 use crate::ways::{Links, Ways};
+use backwater_fabric::link_states::link_states;
 use backwater_scenario::Scenario;
-use backwater_scenario::model::{Backpressure as BackpressureKind, Fault, Switch};
+use backwater_scenario::model::{Backpressure as BackpressureKind, Switch};
 use backwater_scenario::topology::{Graph, expand};
+use backwater_types::Instant;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -298,27 +300,14 @@ fn shares(
 /// Which links are up, from the start and after each change that the scenario has before its end. Before a change at
 /// the start no packet is under way.
 fn states(graph: &Graph, scenario: &Scenario) -> Vec<Vec<bool>> {
-    let (faults, end) = (&scenario.fault, scenario.run.duration.0 as f64 * scenario.run.drain);
-    let mut moments: Vec<u64> = faults.iter().flat_map(|fault| &fault.down).flatten().map(|at| at.0).collect();
-    moments.retain(|at| (*at as f64) < end);
-    moments.push(0);
-    moments.sort_unstable();
-    moments.dedup();
-    let is_on = |fault: &Fault, link: usize| {
-        let ends = [graph.links[link].a, graph.links[link].b].map(|node| graph.nodes[node].name.as_str());
-        let [a, b] = fault.link.each_ref().map(String::as_str);
-        ends == [a, b] || ends == [b, a]
-    };
-    let mut on: Vec<Vec<&Fault>> = vec![Vec::new(); graph.links.len()];
-    for fault in faults.iter().filter(|fault| !fault.down.is_empty()) {
-        (0..on.len()).filter(|link| is_on(fault, *link)).for_each(|link| on[link].push(fault));
+    let end = scenario.run.duration.0 as f64 * scenario.run.drain;
+    let mut states = vec![vec![true; graph.links.len()]];
+    for (at, up) in link_states(graph, &scenario.fault).into_iter().filter(|(at, _)| (at.0 as f64) < end) {
+        if at == Instant::ZERO {
+            states.clear();
+        }
+        states.push(up);
     }
-    let is_down = |link: usize, at: u64| {
-        let mut downs = on[link].iter().flat_map(|fault| &fault.down);
-        downs.any(|[from, to]| from.0 <= at && at < to.0)
-    };
-    let state = |at: u64| (0..graph.links.len()).map(|link| !is_down(link, at)).collect();
-    let mut states: Vec<Vec<bool>> = moments.into_iter().map(state).collect();
     states.dedup();
     states
 }

@@ -67,6 +67,10 @@ where
         self.nodes.fabric.id as usize
     }
 
+    fn engine(&self) -> &'static str {
+        std::any::type_name::<Self>()
+    }
+
     fn has_host(&self, host: u16) -> bool {
         self.nodes.local[host as usize] != u32::MAX
     }

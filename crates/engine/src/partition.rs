@@ -14,6 +14,8 @@ use backwater_types::{Instant, PortId};
 pub trait Partition: Send {
     /// Number among all partitions.
     fn number(&self) -> usize;
+    /// Types of the engine, as its compiler names them.
+    fn engine(&self) -> &'static str;
     /// Whether this host is one of its nodes.
     fn has_host(&self, host: u16) -> bool;
     /// Looks for the first event of each node. Called once, before the first window.

@@ -61,9 +61,18 @@ impl<'a> Simulation<'a> {
     /// Runs it: published combinations of transport and switch by engines of their own, all others by engines behind tables of
     /// functions.
     pub fn run(&self, watch: &Watch) -> Outcome {
+        self.outcome(self.partitions(), watch).0
+    }
+
+    /// Types of the engine that [`Simulation::run`] runs it on.
+    pub fn engine(&self) -> &'static str {
+        self.partitions()[0].engine()
+    }
+
+    fn partitions(&self) -> Vec<Box<dyn Partition>> {
         let setup = &self.setup();
         let own = backwater_engines_published::build(setup).or_else(|| backwater_engines_compat::build(setup));
-        self.outcome(own.unwrap_or_else(|| backwater_engines_any::build(setup, &|| None)), watch).0
+        own.unwrap_or_else(|| backwater_engines_any::build(setup, &|| None))
     }
 
     /// Runs it by the engines behind tables of functions.

@@ -1,0 +1,67 @@
+//! Engines of published combinations, which only builds without debug assertions have: `make test` runs this in the release profile.
+//!
+//! Their golden digests are those of `engine/golden_digests.txt`, which `engine/determinism.rs` holds the checked build to.
+#![cfg(not(debug_assertions))]
+
+use backwater_scenario::{PlannedRun, load, load_str};
+use backwater_schemes::registry::PRESETS;
+use backwater_sim::{Simulation, Watch};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn runs(file: &str) -> Vec<PlannedRun> {
+    load(&root().join(file), &[], None).unwrap_or_else(|e| panic!("{e}")).runs
+}
+
+/// Digests by table, by scenario.
+fn golden() -> BTreeMap<String, BTreeMap<String, String>> {
+    let text = std::fs::read_to_string(root().join("crates/sim/tests/engine/golden_digests.txt")).expect("it is there");
+    let mut golden: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
+    for line in text.lines() {
+        let [scenario, table, digest] = line.split(' ').collect::<Vec<_>>()[..] else { panic!("{line}") };
+        golden.entry(scenario.into()).or_default().insert(table.into(), digest.into());
+    }
+    golden
+}
+
+#[test]
+fn published_combinations_have_their_golden_digests() {
+    let golden = golden();
+    let files: BTreeSet<&str> = golden.keys().map(|name| name.split('#').next().expect("a file")).collect();
+    for file in files {
+        let runs = runs(file);
+        for run in &runs {
+            let name = if runs.len() == 1 { file.to_string() } else { format!("{file}#{}", run.label) };
+            let digest = Simulation::new(&run.scenario, 2).run(&Watch::default()).digest;
+            let all: BTreeMap<&str, String> = digest.tables.into_iter().chain([("whole", digest.whole)]).collect();
+            for (table, kept) in &golden[&name] {
+                assert_eq!(&all[table.as_str()], kept, "{name}: {table}");
+            }
+        }
+    }
+}
+
+/// Every engine that a shipped scheme runs on, in either order of events, has a golden digest.
+#[test]
+fn every_engine_has_a_golden_digest() {
+    let engine = |run: &PlannedRun| Simulation::new(&run.scenario, 1).engine();
+    let tested: BTreeSet<&str> = runs("experiments/smoke/schemes.toml").iter().map(engine).collect();
+    let own = tested.iter().filter(|engine| !engine.contains("dyn ")).count();
+    assert!(own > 20, "{own} engines are compiled for a combination of their own");
+    for (scheme, _) in PRESETS {
+        for profile in ["", "compat = \"hpcc-sim\"\n"] {
+            let text = format!(
+                "scheme = \"{scheme}\"\n{profile}[topology]\nkind = \"single-switch\"\nhosts = 2\nrate = \"100 Gbps\"\n\
+                 delay = \"1 us\"\n[run]\nduration = \"1 us\"\n"
+            );
+            // Not every scheme goes with the profile.
+            for run in load_str(&text, Path::new("."), "test", &[], None).into_iter().flat_map(|plan| plan.runs) {
+                assert!(tested.contains(engine(&run)), "{scheme} {profile}: {}", engine(&run));
+            }
+        }
+    }
+}
