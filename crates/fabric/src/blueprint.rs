@@ -201,17 +201,15 @@ impl Wires<'_> {
         if of_link.is_empty() {
             return None;
         }
-        let below = |share: f64| (share * 4_294_967_296.0) as u64;
-        let loss = |fault: &&Fault| if loses_as_ns3(self.scenario) { 0 } else { below(fault.loss) };
-        let mut down: Vec<[Instant; 2]> =
-            of_link.iter().flat_map(|f| &f.down).map(|[from, to]| [Instant(from.0), Instant(to.0)]).collect();
-        down.sort();
-        Some(Box::new(Faults {
-            loss_below: of_link.iter().map(loss).max().unwrap_or(0),
-            control_loss_below: of_link.iter().map(|f| below(f.control_loss)).max().unwrap_or(0),
+        let loss = |fault: &&Fault| if loses_as_ns3(self.scenario) { 0.0 } else { fault.loss };
+        let most = |shares: &mut dyn Iterator<Item = f64>| shares.fold(0.0, f64::max);
+        let down = of_link.iter().flat_map(|f| &f.down).map(|[from, to]| [Instant(from.0), Instant(to.0)]).collect();
+        Some(Box::new(Faults::new(
+            most(&mut of_link.iter().map(loss)),
+            most(&mut of_link.iter().map(|fault| fault.control_loss)),
             down,
-            rng: Stream::new(self.scenario.seed, 0x6c6f_7373, (2 * link + direction) as u64),
-        }))
+            Stream::new(self.scenario.seed, 0x6c6f_7373, (2 * link + direction) as u64),
+        )))
     }
 }
 

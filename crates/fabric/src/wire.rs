@@ -2,6 +2,7 @@
 
 use backwater_types::hash::Stream;
 use backwater_types::{DropReason, Duration, Instant, Kind, SerTime};
+use std::collections::VecDeque;
 
 /// The sending side of one direction of a link.
 #[derive(Clone, Debug)]
@@ -33,25 +34,60 @@ pub struct Target {
 #[derive(Clone, Debug)]
 pub struct Faults {
     /// Frames below this 32-bit draw are lost.
-    pub loss_below: u64,
-    /// Control frames (not ACKs) below this 32-bit draw are lost on top.
-    pub control_loss_below: u64,
-    /// Intervals without service, ascending.
-    pub down: Vec<[Instant; 2]>,
+    loss_below: u64,
+    /// Control frames (not ACKs) below this 32-bit draw are lost.
+    control_loss_below: u64,
+    /// Intervals without service, by start; those that ended before the last frame are gone.
+    down: VecDeque<[Instant; 2]>,
     /// Draws of this direction.
-    pub rng: Stream,
+    rng: Stream,
 }
 
 impl Faults {
-    /// Whether a frame sent from `start` to `arrival` is lost.
+    /// With shares of frames lost, of all and on top of that of control frames, and with intervals without service in any order.
+    pub fn new(loss: f64, control_loss: f64, mut down: Vec<[Instant; 2]>, rng: Stream) -> Faults {
+        let below = |share: f64| (share * 4_294_967_296.0) as u64;
+        down.sort();
+        Faults {
+            loss_below: below(loss),
+            control_loss_below: below(loss) + below(control_loss),
+            down: down.into(),
+            rng,
+        }
+    }
+
+    /// The reason why a frame sent from `start` to `arrival` is lost, if it is. Frames are asked about in the order in which they start.
     pub fn strike(&mut self, kind: Kind, start: Instant, arrival: Instant) -> Option<DropReason> {
-        if self.down.iter().any(|[down, up]| *down <= arrival && start < *up) {
+        while self.down.pop_front_if(|[_, up]| *up <= start).is_some() {}
+        if self.down.iter().take_while(|[down, _]| *down <= arrival).any(|[_, up]| start < *up) {
             return Some(DropReason::LinkDown);
         }
-        let below = match kind {
-            Kind::Control => self.loss_below + self.control_loss_below,
-            _ => self.loss_below,
-        };
+        let below = if kind == Kind::Control { self.control_loss_below } else { self.loss_below };
         (below > 0 && (self.rng.next_u32() as u64) < below).then_some(DropReason::LinkLoss)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A frame is lost in an interval that it overlaps, whether intervals overlap one another or not.
+    #[test]
+    fn a_frame_is_lost_if_the_link_is_down_at_any_moment_of_its_way() {
+        let mut draws = Stream::new(1, 2, 3);
+        for _ in 0..300 {
+            let mut draw = |below: u32| u64::from(draws.next_u32() % below);
+            let interval = |from: u64, length: u64| [Instant(from), Instant(from + 1 + length)];
+            let down: Vec<[Instant; 2]> = (0..draw(8)).map(|_| interval(draw(200), draw(40))).collect();
+            let mut faults = Faults::new(0.0, 0.0, down.clone(), Stream::new(1, 2, 3));
+            let mut start = 0;
+            while start < 250 {
+                let arrival = start + 1 + draw(10);
+                let lost = down.iter().any(|[down, up]| down.0 <= arrival && start < up.0);
+                let struck = faults.strike(Kind::Data, Instant(start), Instant(arrival));
+                assert_eq!(struck, lost.then_some(DropReason::LinkDown), "{start} to {arrival}: {down:?}");
+                start += draw(9);
+            }
+        }
     }
 }
