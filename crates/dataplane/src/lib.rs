@@ -40,7 +40,7 @@ pub use assign::{Assignment, ByClass, ByPriority, Dynamic, HomaDynamic, PerFlow,
 pub use backpressure::*;
 pub use buffer::{Buffer, BufferSize, MemoryShape, Mmu, Pool, PoolCounts, QueueMemory, Returns, Ring};
 pub use canonical::Canonical;
-pub use elide::{Elide, ElideRule};
+pub use elide::{Elide, ElideRule, ElidedTurns};
 pub use hardware::{HardwareParams, Recirculated};
 pub use held::{Assigned, Choice, Held, Resident};
 pub use marking::{Ecn, EcnAt, EcnOf, NotEct, Ns3Stream, Ns3Streams, PoolEcn, Red, SpacedOver, Spacing};

@@ -1,6 +1,7 @@
 //! The shape of a switch: ports, queues, buffer, marking; what is the same for every scheme.
 
 use crate::buffer::MemoryShape;
+use crate::elide::ElidedTurns;
 use crate::marking::{Ns3Streams, Red};
 use alloc::vec::Vec;
 use backwater_types::{BitsPerSec, CONTROL_WIRE, CreditShape, Duration, PintShape};
@@ -44,8 +45,8 @@ pub struct Shape {
     pub salt: u64,
     /// HRTT to use instead of the largest of the ports.
     pub hrtt: Option<Duration>,
-    /// `[egress]`: ingress ports towards which no backpressure is sent for that egress (spec C.1); empty: none.
-    pub elided: Vec<[u64; 4]>,
+    /// Turns on which no backpressure is sent (spec C.1).
+    pub elided: ElidedTurns,
     /// Rate of hosts' links, by which the HPCC simulator scales thresholds.
     pub nic_rate: BitsPerSec,
     /// Number of the transport: see [`LinkShape::transport`](backwater_types::LinkShape).
@@ -163,7 +164,7 @@ impl Shape {
             ns3: None,
             salt: 1,
             hrtt: None,
-            elided: Vec::new(),
+            elided: ElidedTurns::default(),
             nic_rate: BitsPerSec(0),
             transport: 0,
             int_unit: 1,

@@ -1,9 +1,10 @@
 //! By which turns a switch pauses the neighbour that packets came from.
 
-use crate::fabric::{Fabric, Ports};
+use crate::fabric::Fabric;
 use crate::turns::{Cause, Turn};
 use backwater_scenario::model::{Backpressure, Scenario, Switch};
-use backwater_schemes::build::elided;
+use backwater_schemes::build::{ElidedTurns, elided};
+use backwater_types::PortId;
 
 /// What comes of a turn whose egress may not send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,8 +26,8 @@ pub(crate) struct Pauses<'a> {
     scenario: &'a Scenario,
     /// `[switch]`.
     switches: Vec<&'a Switch>,
-    /// `[switch][egress]`: ingress ports.
-    elided: Vec<Vec<Ports>>,
+    /// `[switch]`.
+    elided: Vec<ElidedTurns>,
 }
 
 impl<'a> Pauses<'a> {
@@ -45,14 +46,9 @@ impl<'a> Pauses<'a> {
             let rule = match switches[switch].backpressure {
                 Backpressure::Bfc => &switches[switch].bfc.elide,
                 Backpressure::Flowsail => &switches[switch].flowsail.elide,
-                _ => return Vec::new(),
+                _ => return ElidedTurns::default(),
             };
-            let set = |bits: [u64; 4]| {
-                let mut ports = Ports::default();
-                (0..around.len()).filter(|port| bits[port / 64] >> (port % 64) & 1 == 1).for_each(|p| ports.insert(p));
-                ports
-            };
-            elided(rule, here, &around).into_iter().map(set).collect()
+            elided(rule, here, &around)
         };
         let elided = (0..count).map(of).collect();
         Pauses { scenario, switches, elided }
@@ -76,20 +72,17 @@ impl<'a> Pauses<'a> {
             (Backpressure::Flowsail, Backpressure::Flowsail) => Pause::Flowsail,
             _ => return Pause::None,
         };
-        let elided = self.elided[turn.switch].get(turn.egress).is_some_and(|ports| ports.contains(turn.ingress));
+        let elided = self.elided[turn.switch].contains(turn.ingress as PortId, turn.egress as PortId);
         if elided { Pause::Elided } else { pause }
     }
 
     /// Turns between switches on which backpressure is elided, whether packets take them or not.
     pub(crate) fn elided(&self, fabric: &Fabric) -> Vec<Turn> {
         let mut turns = Vec::new();
-        for (switch, rows) in self.elided.iter().enumerate() {
-            for (egress, ingresses) in
-                rows.iter().enumerate().filter(|(port, _)| fabric.ports[switch][*port].peer.is_some())
-            {
+        for (switch, ports) in fabric.ports.iter().enumerate() {
+            for egress in (0..ports.len()).filter(|port| ports[*port].peer.is_some()) {
                 let turn = |ingress| Turn { switch, ingress, egress, cause: Cause::Possible };
-                let of = ingresses.iter().map(turn).filter(|turn| self.by(fabric, turn) == Pause::Elided);
-                turns.extend(of);
+                turns.extend((0..ports.len()).map(turn).filter(|turn| self.by(fabric, turn) == Pause::Elided));
             }
         }
         turns

@@ -5,12 +5,15 @@ use crate::planes::{self, AnySwitch};
 use crate::registry::{Backpressure, Host, Switch};
 use crate::site::SwitchSite;
 use crate::switch::{Assignment, WhenPaused};
+pub use backwater_dataplane::ElidedTurns;
 use backwater_dataplane::shape::cells_ahead;
 use backwater_dataplane::{
     BufferSize, Ecn, EcnOf, Elide, ElideRule, MarkingShape, MemoryShape, Mmu, NotEct, PortShape, Red, Returns, Shape,
     SpacedOver, Spacing, pfc,
 };
-use backwater_types::{BitsPerSec, Bytes, CONTROL_WIRE, CreditShape, Duration, Extension, PintShape, SerTime, hash};
+use backwater_types::{
+    BitsPerSec, Bytes, CONTROL_WIRE, CreditShape, Duration, Extension, PintShape, PortId, SerTime, hash,
+};
 
 /// What is the same for all switches and hosts of a network.
 #[derive(Clone, Copy, Debug)]
@@ -204,11 +207,10 @@ fn mmus(mmu: &Mmu, site: &SwitchSite) -> Vec<u8> {
     site.ports.iter().enumerate().map(of).collect()
 }
 
-/// `[egress]`: bits of the ingress ports towards which a switch sends no backpressure; empty if there are none. Of the
-/// switch and of what is at its ports, name and layer.
-pub fn elided(elide: &Elide, (name, layer): (&str, u32), around: &[(&str, u32)]) -> Vec<[u64; 4]> {
-    let mut out = vec![[0u64; 4]; around.len()];
-    let mut insert = |ingress: usize, egress: usize| out[egress][ingress / 64] |= 1 << (ingress % 64);
+/// Turns on which a switch sends no backpressure, by its name and layer, and the names and layers of what is at its ports.
+pub fn elided(elide: &Elide, (name, layer): (&str, u32), around: &[(&str, u32)]) -> ElidedTurns {
+    let mut out = ElidedTurns::default();
+    let mut insert = |ingress: usize, egress: usize| out.insert(ingress as PortId, egress as PortId);
     match elide {
         Elide::Rule(ElideRule::None) => {}
         Elide::Rule(ElideRule::Valley) => {
@@ -224,5 +226,5 @@ pub fn elided(elide: &Elide, (name, layer): (&str, u32), around: &[(&str, u32)])
             }
         }
     }
-    if out.iter().any(|bits| *bits != [0; 4]) { out } else { Vec::new() }
+    out
 }

@@ -22,7 +22,7 @@
 
 use crate::backpressure::{Backpressure, CreditParams, PausedPorts, Refresh, Upstream};
 use crate::canonical::Canonical;
-use crate::elide::Elide;
+use crate::elide::{Elide, ElidedTurns};
 use crate::hardware::HardwareParams;
 use crate::held::{Held, Resident};
 use crate::queues::Queues;
@@ -176,7 +176,7 @@ pub struct Bfc {
     /// With a threshold per ingress: `[ingress x egress]`, bytes at one active queue.
     per_ingress: Vec<u64>,
     ports: usize,
-    elided: Vec<[u64; 4]>,
+    elided: ElidedTurns,
     /// A packet takes part when a 32-bit draw is below this.
     sample_below: u64,
     /// Flags of packets that are never counted.
@@ -205,11 +205,6 @@ impl Bfc {
         self.paused[ingress as usize].remove(upstream as usize);
         self.refresh.on_transition(now, ingress);
         Some(ControlFrame::Resume(upstream))
-    }
-
-    #[inline(always)]
-    fn is_elided(&self, ingress: PortId, egress: PortId) -> bool {
-        !self.elided.is_empty() && self.elided[egress as usize][ingress as usize / 64] >> (ingress % 64) & 1 == 1
     }
 }
 
@@ -278,7 +273,7 @@ impl<Q: Queues + PausableByNumber> Backpressure<Q> for Bfc {
             return None;
         }
         let upstream = held.upstream_queue;
-        if upstream as usize >= self.stride || self.is_elided(ingress, egress) || !held.sampled {
+        if upstream as usize >= self.stride || self.elided.contains(ingress, egress) || !held.sampled {
             return None;
         }
         held.counted = true;

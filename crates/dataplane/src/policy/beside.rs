@@ -65,9 +65,8 @@ impl<P: Policy> Policy for Beside<P> {
         let speaks_pfc: Vec<bool> = shape.ports.iter().map(|port| port.pfc_only).collect();
         // The policy sends no frames towards neighbours that would not understand them.
         let mut own = shape.clone();
-        own.elided.resize(speaks_pfc.len(), [0; 4]);
-        for (port, _) in speaks_pfc.iter().enumerate().filter(|(_, speaks)| **speaks) {
-            own.elided.iter_mut().for_each(|ingress| ingress[port / 64] |= 1 << (port % 64));
+        for (ingress, _) in speaks_pfc.iter().enumerate().filter(|(_, speaks)| **speaks) {
+            (0..speaks_pfc.len()).for_each(|egress| own.elided.insert(ingress as PortId, egress as PortId));
         }
         Beside {
             policy: P::new(&params.0, &own),

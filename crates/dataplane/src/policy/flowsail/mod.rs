@@ -44,6 +44,7 @@ pub use params::{FlowSailParams, Hold, ReleaseFrom, Residue, SketchParams};
 
 use crate::backpressure::PausedPorts;
 use crate::buffer::cells::Cells;
+use crate::elide::ElidedTurns;
 use crate::flow_table::{FlowTable, LAPSE, NONE, Record, Slot, state};
 use crate::held::{Assigned, Choice, Held, Resident};
 use crate::policy::flowsail::layout::Layout;
@@ -86,7 +87,7 @@ pub struct FlowSail<const W: usize> {
     strict_fair: bool,
     weights: Vec<u32>,
     sketch: Option<Sketch>,
-    elided: Vec<[u64; 4]>,
+    elided: ElidedTurns,
     isolated: u32,
     /// Order marks in the queues.
     marks: u32,
@@ -222,11 +223,6 @@ impl<const W: usize> FlowSail<W> {
             return beyond(mine * queue.weight as u64, length * self.weight(class) as u64);
         }
         beyond(mine, length >> (queue.flows as u32 - 1).checked_ilog2().map_or(0, |log| log + 1))
-    }
-
-    #[inline(always)]
-    fn is_elided(&self, ingress: PortId, egress: PortId) -> bool {
-        !self.elided.is_empty() && self.elided[egress as usize][ingress as usize / 64] >> (ingress % 64) & 1 == 1
     }
 
     #[inline(always)]
@@ -389,7 +385,7 @@ impl<const W: usize> Policy for FlowSail<W> {
         let is_flagged =
             before > qh as u64 || state.flows <= 1 || self.is_unfair(mine, before + wire as u64, state, class);
         let ingress = held.ingress as PortId;
-        if !is_flagged || self.is_elided(ingress, port) {
+        if !is_flagged || self.elided.contains(ingress, port) {
             return None;
         }
         held.counted = true;
