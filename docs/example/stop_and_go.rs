@@ -11,7 +11,7 @@
 //! Parameters: `stop` and `go`, bytes on the wire that an ingress port has brought and that are still here.
 
 use backwater_dataplane::queues::Queues;
-use backwater_dataplane::{Backpressure, Held, PausedPorts, Refresh, Resident, Shape};
+use backwater_dataplane::{Backpressure, Grain, Held, PausedPorts, Pauses, Pausing, Refresh, Resident, Shape};
 use backwater_types::{Bytes, ControlFrame, Duration, Instant, OutOfRange, Packet, PortId, QueueId, Ranges};
 
 extern crate alloc;
@@ -42,6 +42,13 @@ impl Default for StopAndGoParams {
 impl Ranges for StopAndGoParams {
     fn check(&self) -> Result<(), OutOfRange> {
         OutOfRange::unless(self.go < self.stop, "go", &format!("less than stop = {}", self.stop))
+    }
+}
+
+/// For whoever reasons about pauses: they hold a port, and are repeated.
+impl Pauses for StopAndGoParams {
+    fn pausing(&self) -> Pausing<'_> {
+        Pausing { refresh: self.refresh, ..Pausing::of(Grain::Port) }
     }
 }
 

@@ -5,8 +5,8 @@
 #[path = "../../../docs/example/stop_and_go.rs"]
 mod stop_and_go;
 
-use backwater_dataplane::{Composed, DataPlane, PortShape, Readings, Shape, SingleFifo, Switch};
-use backwater_types::{BitsPerSec, Bytes, Duration, Instant, Kind, Packet, Ranges};
+use backwater_dataplane::{Composed, DataPlane, Grain, Pauses, PortShape, Readings, Shape, SingleFifo, Switch};
+use backwater_types::{BitsPerSec, Bytes, ControlFrame, Duration, Instant, Kind, Packet, Ranges};
 use stop_and_go::{StopAndGo, StopAndGoParams};
 
 const WIRE: u16 = 1000;
@@ -32,7 +32,9 @@ fn a_neighbour_is_stopped_above_one_threshold_and_goes_on_at_the_other() {
         assert_eq!(told, (seq == 5).then_some(0), "the sixth thousand is above 5 000 B");
         switch.audit().expect("its books are right");
     }
-    assert_eq!(switch.transmit(now, 0).map(|sent| sent.packet.kind), Some(Kind::Control));
+    let frame = switch.transmit(now, 0).and_then(|sent| sent.packet.control());
+    assert_eq!(frame, Some(ControlFrame::PfcPause(0)));
+    assert_eq!(StopAndGoParams::default().pausing().grain, Grain::Port, "as that frame holds");
     for left in (0..8).rev() {
         let told = switch.transmit(now, 2).and_then(|sent| sent.control_on);
         assert_eq!(told, (left == 2).then_some(0), "{left} packets are left");

@@ -7,8 +7,9 @@ use crate::turns::{Cause, Failed, HOSTS, Turn, Turns};
 use crate::ways::{Links, Ways};
 use backwater_fabric::link_states::link_states;
 use backwater_scenario::Scenario;
-use backwater_scenario::model::{Backpressure as BackpressureKind, Switch};
+use backwater_scenario::model::{Backpressure as Scheme, Switch};
 use backwater_scenario::topology::{Graph, expand};
+use backwater_schemes::PausedBy;
 use backwater_types::Instant;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -44,8 +45,9 @@ pub struct Backpressure {
     ///                 with which links failed
     /// alone           whether the circle is there in one state of the links
     /// edges           turns between ports of one component: from, switch, to, by, component, region, share of the
-    ///                 pairs of hosts whose packets take it
-    /// elided_turns    turns between switches that are elided already, whether packets take them or not
+    ///                 pairs of hosts whose packets take it, and the table whose `elide` may have the turn, if one may
+    /// elided_turns    turns between switches that are elided already, whether packets take them or not: from, switch,
+    ///                 to, region, and the table whose `elide` has it
     /// ```
     pub report: Value,
     /// The components: an edge for each entry of `edges`, from the port that waits to the one that it waits for.
@@ -117,11 +119,17 @@ pub fn check(scenario: &Scenario, failures: Failures, watch: &Watch) -> Option<B
         let (from, to) = (fabric.peer(turn.switch, turn.ingress), fabric.peer(turn.switch, turn.egress));
         json!({ "from": from, "switch": name, "to": to, "region": region })
     };
+    let elided = |turn: &Turn| {
+        let mut row = place(turn);
+        row["elide"] = scenario.switch_at(fabric.name(turn.switch)).backpressure.table().into();
+        row
+    };
     let of_switch = |switch: usize| shares[switch].as_ref().expect("it has such a turn");
     let edge = |edge: &usize| {
-        let Wait { turn, pause } = &waits.turns[*edge];
+        let Wait { turn, paused } = &waits.turns[*edge];
         let mut row = place(turn);
-        row["by"] = word(*pause).into();
+        row["by"] = word(paused.by);
+        row["elide"] = pauses.elidable(turn.switch, *paused).into();
         row["component"] = of[waits.graph.edges()[*edge].0 as usize].into();
         row["share"] = of_switch(turn.switch)[turn.ingress][turn.egress].into();
         row
@@ -133,13 +141,13 @@ pub fn check(scenario: &Scenario, failures: Failures, watch: &Watch) -> Option<B
     let report = json!({
         "ports": fabric.ports.iter().map(Vec::len).sum::<usize>() + graph.hosts,
         "turns": count(&|_| true),
-        "pausing": count(&|pause| !matches!(pause, Pause::None | Pause::Elided)),
+        "pausing": count(&|pause| pause.waits_by().is_some()),
         "elided": count(&|pause| pause == Pause::Elided),
         "components": sizes(&of),
         "circle": circle.iter().flatten().map(|wait| wait.to_json(&fabric)).collect::<Vec<_>>(),
         "alone": is_alone,
         "edges": around.iter().map(edge).collect::<Vec<_>>(),
-        "elided_turns": pauses.elided(&fabric).iter().map(place).collect::<Vec<_>>(),
+        "elided_turns": pauses.elided(&fabric).iter().map(elided).collect::<Vec<_>>(),
     });
     Some(Backpressure { report, circles: among(&waits.graph, &of, &around) })
 }
@@ -165,8 +173,8 @@ pub fn turns(scenario: &Scenario) -> BTreeSet<[usize; 3]> {
 
 /// Sizes of the strong components, in ports, by the scenario's own routes; none if nothing can go round.
 pub fn components(scenario: &Scenario) -> Vec<usize> {
-    let silent = |switch: &Switch| matches!(switch.backpressure, BackpressureKind::None | BackpressureKind::PerFlow);
-    if silent(&scenario.switch) && scenario.region.iter().all(|region| silent(&region.switch)) {
+    let holds = |switch: &Switch| switch.pausing().holds_others();
+    if !holds(&scenario.switch) && !scenario.region.iter().any(|region| holds(&region.switch)) {
         return Vec::new();
     }
     let graph = expand(&scenario.topology);
@@ -199,7 +207,7 @@ fn times(fabric: &Fabric, turn: &Turn) -> usize {
 #[derive(Clone, Debug)]
 struct Wait {
     turn: Turn,
-    pause: Pause,
+    paused: PausedBy,
 }
 
 impl Wait {
@@ -216,20 +224,16 @@ impl Wait {
         };
         json!({
             "from": fabric.peer(switch, ingress), "switch": fabric.name(switch), "to": fabric.peer(switch, egress),
-            "by": word(self.pause), "towards": towards.map(|root| fabric.name(root)),
+            "by": word(self.paused.by), "towards": towards.map(|root| fabric.name(root)),
             "failed": failed.iter().map(link).collect::<Vec<_>>(),
             "change": matches!(cause, Cause::Change { .. }),
         })
     }
 }
 
-fn word(pause: Pause) -> &'static str {
-    match pause {
-        Pause::Bfc => "bfc",
-        Pause::Flowsail => "flowsail",
-        Pause::Pfc => "pfc",
-        Pause::None | Pause::Elided => unreachable!("nobody waits"),
-    }
+/// As a scenario has it.
+fn word(backpressure: Scheme) -> Value {
+    serde_json::to_value(backpressure).expect("a word")
 }
 
 /// Ports between switches, and which waits for which. NICs wait for ports and no port for them, and ports to hosts wait
@@ -246,10 +250,9 @@ impl Waits {
         for turn in turns {
             let port = |number: usize| fabric.ports[turn.switch].get(number).and_then(|port| port.peer);
             let (Some((above, back)), Some(_)) = (port(turn.ingress), port(turn.egress)) else { continue };
-            let pause = pauses.by(fabric, turn);
-            if !matches!(pause, Pause::None | Pause::Elided) {
+            if let Some(paused) = pauses.by(fabric, turn).waits_by() {
                 edges.push(((fabric.first[above] + back) as u32, (fabric.first[turn.switch] + turn.egress) as u32));
-                waits.push(Wait { turn: *turn, pause });
+                waits.push(Wait { turn: *turn, paused });
             }
         }
         let vertices = fabric.ports.iter().map(Vec::len).sum();

@@ -2,28 +2,36 @@
 
 use crate::fabric::Fabric;
 use crate::turns::{Cause, Turn};
-use backwater_scenario::model::{Backpressure, Scenario, Switch};
+use backwater_scenario::model::{Grain, Scenario, Switch};
+use backwater_schemes::PausedBy;
 use backwater_schemes::build::{ElidedTurns, elided};
 use backwater_types::PortId;
 
 /// What comes of a turn whose egress may not send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pause {
-    /// Nobody waits for it.
+    /// Nobody waits: no pause is sent that the neighbour obeys.
     None,
-    /// Nobody, because the scenario elides backpressure there.
+    /// Nobody waits: the scenario elides the pause.
     Elided,
-    /// By BFC: the neighbour's queue.
-    Bfc,
-    /// By FlowSail: the flow, and what else is in its queue.
-    Flowsail,
-    /// By PFC: the neighbour's port, which names no egress, so that it cannot be elided for one.
-    Pfc,
+    /// A flow waits for its own next queue and holds no other flow, so that its path ends the wait.
+    FlowAlone,
+    /// The neighbour's port, or a class, queue or flow of it with all that it holds.
+    By(PausedBy),
 }
 
-/// What each switch sends to whom.
+impl Pause {
+    /// How the neighbour's port comes to wait for the egress, if it does.
+    pub(crate) const fn waits_by(self) -> Option<PausedBy> {
+        match self {
+            Pause::None | Pause::Elided | Pause::FlowAlone => None,
+            Pause::By(paused) => Some(paused),
+        }
+    }
+}
+
+/// How each switch pauses its neighbours.
 pub(crate) struct Pauses<'a> {
-    scenario: &'a Scenario,
     /// `[switch]`.
     switches: Vec<&'a Switch>,
     /// `[switch]`.
@@ -43,37 +51,37 @@ impl<'a> Pauses<'a> {
                 })
                 .collect();
             let here = (fabric.name(switch), graph.nodes[graph.hosts + switch].layer.into());
-            let rule = match switches[switch].backpressure {
-                Backpressure::Bfc => &switches[switch].bfc.elide,
-                Backpressure::Flowsail => &switches[switch].flowsail.elide,
-                _ => return ElidedTurns::default(),
-            };
-            elided(rule, here, &around)
+            elided(switches[switch], here, &around)
         };
         let elided = (0..count).map(of).collect();
-        Pauses { scenario, switches, elided }
+        Pauses { switches, elided }
+    }
+
+    /// The table whose `elide` opens a wait at this switch; `None` if what holds the neighbour names no egress.
+    pub(crate) fn elidable(&self, switch: usize, paused: PausedBy) -> Option<&'static str> {
+        self.switches[switch].pausing().elide.filter(|_| paused.grain.is_fine()).and(paused.by.table())
     }
 
     /// What the switch does to the neighbour that a turn's packets come from.
-    ///
-    /// Where pauses name flows and flows do not wait for each other (`per-flow`), a flow waits for its own next queue
-    /// only, and its path ends.
     pub(crate) fn by(&self, fabric: &Fabric, turn: &Turn) -> Pause {
-        let Some((above, _)) = fabric.ports[turn.switch].get(turn.ingress).and_then(|port| port.peer) else {
-            return self.by_hosts(turn.switch);
+        let own = self.switches[turn.switch];
+        let (paused, elided) = match fabric.ports[turn.switch].get(turn.ingress).and_then(|port| port.peer) {
+            Some((above, _)) => (own.pauses(self.switches[above]), self.is_elided(turn)),
+            None => (own.pauses_hosts(), false),
         };
-        let (own, other) = (self.switches[turn.switch].backpressure, self.switches[above].backpressure);
-        let pause = match (own, other) {
-            // Every switch obeys PFC.
-            (Backpressure::Pfc, _) | (Backpressure::Flowsail | Backpressure::Bfc, Backpressure::Pfc) => {
-                return Pause::Pfc;
-            }
-            (Backpressure::Bfc, Backpressure::Bfc) => Pause::Bfc,
-            (Backpressure::Flowsail, Backpressure::Flowsail) => Pause::Flowsail,
-            _ => return Pause::None,
-        };
-        let elided = self.elided[turn.switch].contains(turn.ingress as PortId, turn.egress as PortId);
-        if elided { Pause::Elided } else { pause }
+        match paused.grain {
+            Grain::Nothing => Pause::None,
+            // The frame names no egress: it is sent on every turn.
+            Grain::Port | Grain::Class => Pause::By(paused),
+            Grain::Queue | Grain::Flow if elided => Pause::Elided,
+            Grain::Queue => Pause::By(paused),
+            Grain::Flow if own.pausing().isolates => Pause::FlowAlone,
+            Grain::Flow => Pause::By(paused),
+        }
+    }
+
+    fn is_elided(&self, turn: &Turn) -> bool {
+        self.elided[turn.switch].contains(turn.ingress as PortId, turn.egress as PortId)
     }
 
     /// Turns between switches on which backpressure is elided, whether packets take them or not.
@@ -86,15 +94,5 @@ impl<'a> Pauses<'a> {
             }
         }
         turns
-    }
-
-    /// What it does to its hosts.
-    fn by_hosts(&self, switch: usize) -> Pause {
-        match self.switches[switch].backpressure {
-            Backpressure::Pfc => Pause::Pfc,
-            Backpressure::Bfc if self.switches[switch].bfc.nic_obeys => Pause::Bfc,
-            Backpressure::Flowsail if self.scenario.switch.flowsail.nic_obeys => Pause::Flowsail,
-            _ => Pause::None,
-        }
     }
 }

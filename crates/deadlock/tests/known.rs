@@ -1,7 +1,9 @@
 //! Networks of which it is known what goes round in them.
 
 use backwater_deadlock::{Backpressure, Failures, Watch, check, components};
+use backwater_scenario::model::Backpressure as Scheme;
 use backwater_scenario::{Scenario, load, load_str};
+use backwater_schemes::registry::PRESETS;
 use serde_json::Value;
 use std::path::Path;
 
@@ -110,6 +112,29 @@ fn a_ring_waits_for_itself_both_ways_round() {
     // One failure makes a line of three; all of them together make a ring.
     assert_eq!(report(&ring("scheme = \"bfc\"", 3), Failures::One)["components"], serde_json::json!([3, 3]));
     assert_eq!(report(&ring("scheme = \"bfc\"", 3), Failures::One)["alone"], false);
+}
+
+/// Whatever is in the registry: an analysis that knows nothing of a backpressure says that nothing can go round.
+#[test]
+fn a_ring_waits_for_itself_under_every_scheme_whose_pauses_hold_other_flows() {
+    let mut left = Scheme::ALL.to_vec();
+    for (name, _) in PRESETS {
+        let scenario = ring(&format!("scheme = \"{name}\""), 5);
+        let switch = &scenario.switch;
+        left.retain(|other| *other != switch.backpressure);
+        let found = report(&scenario, Failures::None);
+        if !switch.pausing().holds_others() {
+            assert_eq!((&found["components"], &found["pausing"]), (&serde_json::json!([]), &0.into()), "{name}");
+            continue;
+        }
+        assert_eq!(found["components"], serde_json::json!([5, 5]), "{name}");
+        let by = serde_json::to_value(switch.backpressure).expect("a word");
+        let table = switch.backpressure.table().filter(|_| switch.grain().is_fine());
+        for edge in found["edges"].as_array().expect("a list") {
+            assert_eq!((&edge["by"], edge["elide"].as_str()), (&by, table), "{name}");
+        }
+    }
+    assert_eq!(left, [], "backpressures without a scheme");
 }
 
 #[test]

@@ -12,12 +12,12 @@ use crate::schedule::Schedule;
 use crate::setup::Setup;
 use crate::switch_node::SwitchNode;
 use crate::windows::Windows;
-use backwater_dataplane::{DataPlane, Shape};
+use backwater_dataplane::{DataPlane, Grain, Shape};
 use backwater_fabric::blueprint::{Blueprint, HostPlan, SwitchPlan};
 use backwater_fabric::ports;
 use backwater_fabric::sites::pint;
 use backwater_scenario::model::Scenario;
-use backwater_schemes::{Backpressure, Switch};
+use backwater_schemes::Switch;
 use backwater_types::{Duration, Instant};
 use std::sync::Arc;
 
@@ -155,7 +155,6 @@ fn meters(setup: &Setup, switch: usize, links: &[usize]) -> Option<Box<Meters>> 
 
 /// Counts what neighbours hold at a port of this switch, or of a host beside it, where frames name flows and it is asked for.
 fn flows_held(scenario: &Scenario, table: &Switch) -> Option<FlowsHeld> {
-    let by_flow = matches!(table.backpressure, Backpressure::Flowsail | Backpressure::PerFlow);
-    let refresh = table.flowsail.refresh;
-    (scenario.measure.links > Duration::ZERO && by_flow).then(|| FlowsHeld::new(refresh + refresh + refresh))
+    let by_flow = table.grain() == Grain::Flow;
+    (scenario.measure.links > Duration::ZERO && by_flow).then(|| FlowsHeld::new(table.pausing().lapse))
 }

@@ -1,16 +1,16 @@
 //! Delays of whole paths: the longest of a network.
 
 use crate::ports::ports;
+use backwater_dataplane::Grain;
 use backwater_scenario::model::{Scenario, Switch, Transport};
 use backwater_scenario::topology::{Graph, Link};
-use backwater_schemes::Backpressure;
 use backwater_schemes::build::ser_time;
 use backwater_types::Duration;
 
 /// What of [`model::Host::delay`] frames spend on the last link: all of it, where no control frame comes by it that would have to
 /// overtake them, and no link goes down while they are in the host. It saves an event for each.
 pub fn delay_on_wire(scenario: &Scenario) -> Duration {
-    let plain = |switch: &Switch| switch.backpressure == Backpressure::None;
+    let plain = |switch: &Switch| switch.grain() == Grain::Nothing;
     let plain = plain(&scenario.switch) && scenario.region.iter().all(|region| plain(&region.switch));
     let up = scenario.fault.iter().all(|fault| fault.down.is_empty());
     let all = plain && up && scenario.host.transport == Transport::Tcp;

@@ -2,7 +2,7 @@
 
 use crate::conventions::{AckClass, Conventions, DownQueues, Memory, Time};
 use crate::planes::{self, AnySwitch};
-use crate::registry::{Backpressure, Host, Switch};
+use crate::registry::{Host, Switch};
 use crate::site::SwitchSite;
 use crate::switch::{Assignment, WhenPaused};
 pub use backwater_dataplane::ElidedTurns;
@@ -52,7 +52,7 @@ impl Network<'_> {
             hrtt: Duration(2 * port.delay.0),
             red: table.ecn.as_ref().map_or(Red::OFF, |ecn| red(ecn, port.rate, full)),
             headroom: headroom(self.host, self.conventions, port.rate, port.delay).0,
-            pfc_only: port.switch.is_some_and(|other| other.backpressure == Backpressure::Pfc),
+            pfc_only: port.switch.is_some_and(|other| other.grain().is_coarse()),
             credited: port.switch.is_some_and(|other| other.grants_credits()),
         });
         let smallest = self.host.smallest_packet();
@@ -84,14 +84,8 @@ impl Network<'_> {
             seed: hash::stream(self.seed, 0x7377_6974, site.number),
             ns3: None,
             salt: hash::stream(self.seed, 0x7361_6c74, site.number),
-            hrtt: match table.backpressure {
-                Backpressure::Flowsail | Backpressure::PerFlow => table.flowsail.hrtt,
-                _ => table.bfc.hrtt,
-            },
-            elided: match table.backpressure {
-                Backpressure::Flowsail => elided(&table.flowsail.elide, (site.name, site.layer), &around),
-                _ => elided(&table.bfc.elide, (site.name, site.layer), &around),
-            },
+            hrtt: table.hrtt(),
+            elided: elided(table, (site.name, site.layer), &around),
             nic_rate: site.nic_rate,
             transport: self.host.transport as u8,
             int_unit: self.host.int_unit(self.fastest_nic),
@@ -207,17 +201,17 @@ fn mmus(mmu: &Mmu, site: &SwitchSite) -> Vec<u8> {
     site.ports.iter().enumerate().map(of).collect()
 }
 
-/// Turns on which a switch sends no backpressure, by its name and layer, and the names and layers of what is at its ports.
-pub fn elided(elide: &Elide, (name, layer): (&str, u32), around: &[(&str, u32)]) -> ElidedTurns {
+/// Turns on which a switch sends no pauses, by its table, its name and layer, and the names and layers of what is at its ports.
+pub fn elided(table: &Switch, (name, layer): (&str, u32), around: &[(&str, u32)]) -> ElidedTurns {
     let mut out = ElidedTurns::default();
     let mut insert = |ingress: usize, egress: usize| out.insert(ingress as PortId, egress as PortId);
-    match elide {
-        Elide::Rule(ElideRule::None) => {}
-        Elide::Rule(ElideRule::Valley) => {
+    match table.pausing().elide {
+        None | Some(Elide::Rule(ElideRule::None)) => {}
+        Some(Elide::Rule(ElideRule::Valley)) => {
             let above = || (0..around.len()).filter(|port| around[*port].1 > layer);
             above().for_each(|egress| above().for_each(|ingress| insert(ingress, egress)));
         }
-        Elide::Turns(turns) => {
+        Some(Elide::Turns(turns)) => {
             let port = |name: &str| around.iter().position(|(peer, _)| *peer == name);
             for [from, _, to] in turns.iter().filter(|turn| turn[1] == name) {
                 if let (Some(ingress), Some(egress)) = (port(from), port(to)) {

@@ -9,6 +9,7 @@ pub mod build;
 pub mod conventions;
 mod host;
 mod nic;
+mod pausing;
 pub mod planes;
 pub mod registry;
 pub mod site;
@@ -18,6 +19,7 @@ pub mod window;
 pub use build::Network;
 pub use conventions::{AckClass, Compat, Conventions, DownQueues, Hosts, Losses, Memory, Paths, Reroutes, Ties, Time};
 pub use host::{ExtensionVisitor, LossRecovery, Visitor};
+pub use pausing::PausedBy;
 pub use planes::{AnySwitch, Product};
 pub use registry::{
     AnyCarried, AnyCarrying, AnyCarryingParams, AnyControl, AnyParams, Backpressure, Host, Switch, Transport,

@@ -2,17 +2,16 @@
 
 use crate::build::{Network, red};
 use crate::conventions::{AckClass, Hosts, Memory, Reroutes};
-use crate::registry::{Backpressure, Switch};
+use crate::registry::Switch;
 use crate::site::NicSite;
 use crate::switch::Assignment;
-use backwater_dataplane::flow_table::LAPSE;
-use backwater_dataplane::{Gate, NicQueues, Red};
+use backwater_dataplane::{Gate, Grain, NicQueues, Red};
 use backwater_nic::{NicParams, NicSetup};
 use backwater_transport::{
     Acknowledged, Control, ExpressPassFlowParams, GoBackNParams, GoBackNReceiverParams, HomaFlowParams, HomaLevels,
     HomaReceiverParams, PacedParams, SelectiveFlowParams, SelectiveReceiverParams, TcpFlowParams,
 };
-use backwater_types::{BitsPerSec, Duration, LinkShape};
+use backwater_types::{BitsPerSec, LinkShape};
 
 impl Network<'_> {
     /// A NIC at its place, on a switch that does as its table says.
@@ -35,9 +34,9 @@ impl Network<'_> {
 
     /// What holds a NIC back where its switch grants credits.
     fn gate(&self, table: &Switch, site: &NicSite) -> Option<Gate> {
-        let credits = table.bfc.credits.as_ref().filter(|_| table.grants_credits())?;
+        let credits = table.credits()?;
         let full = self.host.full_packet().0;
-        Some(Gate::new(credits.reserve(site.rate, site.delay, full), full, table.bfc.refresh))
+        Some(Gate::new(credits.reserve(site.rate, site.delay, full), full, table.pausing().refresh))
     }
 
     /// How many traffic classes the switches of a table pause one by one.
@@ -51,8 +50,8 @@ impl Network<'_> {
         NicParams {
             transport,
             acks_held_with: (self.host.ack_class == AckClass::Data).then_some(self.host.ack_priority),
-            obeys_flow_pauses: table.flowsail.nic_obeys,
-            lapse: Duration(LAPSE * table.flowsail.refresh.0),
+            obeys_flow_pauses: table.flow_pauses().nic.obeys,
+            lapse: table.flow_pauses().lapse,
             buffer: self.host.nic_buffer.0,
             acks_with_data: self.conventions.acks == AckClass::Data,
             labelled: [0; 4],
@@ -151,16 +150,19 @@ impl Network<'_> {
 /// Priorities of workloads.
 const PRIORITIES: u16 = 8;
 
-/// The queues of a NIC on a switch: divided among classes as there, of which BFC's may be paused one by one; else one for
-/// each class.
+/// The queues of a NIC on a switch: divided among classes as there, of which single ones are paused where the switch pauses queues;
+/// else one for each class.
 fn queues(table: &Switch) -> NicQueues {
     let (quantum, groups) = (table.quantum.0 as u32, table.priority_groups.into());
-    match (table.backpressure, table.assignment) {
-        (Backpressure::Bfc, _) => {
-            let queues = table.bfc.nic_queues.unwrap_or(table.data_queues());
-            NicQueues::new(queues, groups, quantum, table.bfc.nic_obeys).with_labels(table.bfc.incast_label)
+    let pausing = table.pausing();
+    match pausing.grain {
+        Grain::Queue => {
+            let queues = pausing.nic.queues.unwrap_or(table.data_queues());
+            NicQueues::new(queues, groups, quantum, pausing.nic.obeys).with_labels(pausing.nic.labels)
         }
-        (_, Assignment::Priority) => NicQueues::new(PRIORITIES, PRIORITIES, quantum, false),
-        _ => NicQueues::new(groups, groups, quantum, false),
+        Grain::Nothing | Grain::Port | Grain::Class | Grain::Flow => {
+            let classes = if table.assignment == Assignment::Priority { PRIORITIES } else { groups };
+            NicQueues::new(classes, classes, quantum, false)
+        }
     }
 }

@@ -7,9 +7,12 @@
 use crate::any_control::{any_carried, any_control, of_each};
 use crate::conventions::AckClass;
 use crate::host::{ExtensionVisitor, LossRecovery, Of, Stated, Visitor, transports};
+use crate::pausing::{by_flow, nothing};
 use crate::switch::{Assignment, LoadBalancing, Scheduler, WhenPaused, backpressures};
 use crate::window::Window;
-use backwater_dataplane::{BfcParams, BufferSize, Ecn, FlowSailParams, Mmu, NotEct, PfcParams, PoolEcn};
+use backwater_dataplane::{
+    BfcParams, BufferSize, Ecn, FlowSailParams, Mmu, NotEct, Pauses, Pausing, PfcParams, PoolEcn,
+};
 use backwater_transport as control;
 use backwater_transport::{
     Ack, Control, Credit, ExpressPassParams, HomaHeader, HomaParams, IdlePath, Left, Loss, SelectiveParams, SendTimes,
@@ -22,7 +25,7 @@ use std::any::TypeId;
 
 backpressures! {
     /// Not at all.
-    None
+    None => nothing
     /// Priority flow control, per ingress port.
     Pfc {
         /// Used when `backpressure = "pfc"`.
@@ -40,7 +43,7 @@ backpressures! {
     }
     /// Per flow by name, those whose queue is long: ideal flow control with a queue for each flow (spec D), BFC by flow id with
     /// assignment `dynamic` (spec B.2).
-    PerFlow
+    PerFlow => by_flow
 }
 
 transports! {

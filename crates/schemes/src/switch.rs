@@ -1,19 +1,35 @@
 //! What a switch does: five choices. The parameters of each stand beside its algorithm; the tables of backpressures come from the
 //! list in [`registry`](crate::registry).
 
-use crate::registry::{Backpressure, Switch};
+use crate::registry::Switch;
 use backwater_types::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// From a list of backpressures: the `[switch]` table, and the names that `backpressure` takes.
+/// From a list of backpressures: the `[switch]` table, the names that `backpressure` takes, and how each pauses: as its parameters state,
+/// or, where it has no table, as a function does.
 macro_rules! backpressures {
-    ($($(#[$doc:meta])* $name:ident $({ $(#[$table_doc:meta])* $table:ident: $params:ty })?)*) => {
+    ($(
+        $(#[$doc:meta])* $name:ident $(=> $pausing:ident)? $({ $(#[$table_doc:meta])* $table:ident: $params:ty })?
+    )*) => {
         /// How a switch slows its neighbours.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
         #[serde(rename_all = "kebab-case")]
         pub enum Backpressure {
             $($(#[$doc])* $name,)*
+        }
+
+        impl Backpressure {
+            /// All of them.
+            pub const ALL: &[Backpressure] = &[$(Backpressure::$name),*];
+
+            /// Its table in `[switch]`, if it has one of its own.
+            pub const fn table(self) -> Option<&'static str> {
+                let name = match self {
+                    $(Backpressure::$name => concat!($(stringify!($table))?),)*
+                };
+                if name.is_empty() { None } else { Some(name) }
+            }
         }
 
         /// The five choices a switch is made of, and their parameters.
@@ -93,6 +109,13 @@ macro_rules! backpressures {
         }
 
         impl Switch {
+            /// How it pauses its neighbours, as its backpressure states.
+            pub fn pausing(&self) -> Pausing<'_> {
+                match self.backpressure {
+                    $(Backpressure::$name => { $($pausing(self))? $(Pauses::pausing(&self.$table))? })*
+                }
+            }
+
             /// The first value of a backpressure's table that is out of its range, by its dotted key.
             ///
             /// # Errors
@@ -118,7 +141,7 @@ impl Switch {
 
     /// Its neighbours may send it no more than it has granted them.
     pub fn grants_credits(&self) -> bool {
-        self.backpressure == Backpressure::Bfc && self.bfc.credits.is_some()
+        self.credits().is_some()
     }
 
     /// Data queues of a port: the control queue taken off.

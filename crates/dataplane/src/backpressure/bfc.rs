@@ -20,7 +20,9 @@
 //! one from flows that go elsewhere. The text asks to pause a queue "if any of its flows" is behind a congested one, and a
 //! finished flow is none. [`BfcParams::count_last`] is the printed rule.
 
-use crate::backpressure::{Backpressure, CreditParams, PausedPorts, Refresh, Upstream};
+use crate::backpressure::{
+    Backpressure, CreditParams, Grain, NicPausing, PausedPorts, Pauses, Pausing, Refresh, State, Upstream,
+};
 use crate::canonical::Canonical;
 use crate::elide::{Elide, ElidedTurns};
 use crate::hardware::HardwareParams;
@@ -159,6 +161,29 @@ impl Ranges for BfcParams {
         let nic_queues = self.nic_queues.is_none_or(|queues| (1..=128).contains(&queues));
         OutOfRange::unless(nic_queues, "nic_queues", "1 to 128")?;
         OutOfRange::unless(self.sampling > 0.0 && self.sampling <= 1.0, "sampling", "more than 0 and at most 1")
+    }
+}
+
+/// Bytes of memory for an entry of the flow table, at most.
+const TABLE_ENTRY: u64 = 64;
+
+impl Pauses for BfcParams {
+    fn pausing(&self) -> Pausing<'_> {
+        Pausing {
+            goes_beside_pfc: !self.is_extended(),
+            elide: Some(&self.elide),
+            hrtt: self.hrtt,
+            refresh: self.refresh,
+            nic: NicPausing { obeys: self.nic_obeys, queues: self.nic_queues, labels: self.incast_label },
+            credits: self.credits.as_ref(),
+            state: Some(State {
+                key: "table_entries_per_queue",
+                what: "tables of flows",
+                per_port: 0,
+                per_queue: TABLE_ENTRY * u64::from(self.table_entries_per_queue),
+            }),
+            ..Pausing::of(Grain::Queue)
+        }
     }
 }
 

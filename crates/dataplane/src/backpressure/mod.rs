@@ -2,6 +2,7 @@
 //!
 //! Two halves. The downstream half, [`Backpressure`], watches this switch's buffer and has frames sent to neighbours; the
 //! [`Upstream`] half, which it names, is what egress ports obey. Frames are level-triggered, so a repeated one does no harm.
+//! What its pauses hold a backpressure states beside its parameters ([`Pauses`]).
 
 pub mod bfc;
 pub mod bfc_extended;
@@ -9,6 +10,7 @@ pub mod credits;
 mod early_resume;
 pub mod hpcc_memory;
 pub mod paused_classes;
+pub mod pausing;
 pub mod pfc;
 pub mod upstream;
 
@@ -17,6 +19,7 @@ pub use bfc_extended::{BfcExtended, CreditedQueues};
 pub use credits::{CreditParams, Gate};
 pub use hpcc_memory::HpccMemory;
 pub use paused_classes::PausedClasses;
+pub use pausing::{Grain, NicPausing, Pauses, Pausing, State};
 pub use pfc::{PausedPorts, Pfc, PfcParams};
 pub use upstream::Upstream;
 

@@ -15,7 +15,7 @@
 
 pub use crate::shape::headroom;
 
-use crate::backpressure::{Backpressure, Refresh, Upstream};
+use crate::backpressure::{Backpressure, Grain, Pauses, Pausing, Refresh, Upstream};
 use crate::canonical::Canonical;
 use crate::held::{Held, Resident};
 use crate::queues::Queues;
@@ -53,6 +53,12 @@ impl Default for PfcParams {
 impl Ranges for PfcParams {
     fn check(&self) -> Result<(), OutOfRange> {
         OutOfRange::unless(self.alpha > 0.0, "alpha", "more than 0")
+    }
+}
+
+impl Pauses for PfcParams {
+    fn pausing(&self) -> Pausing<'_> {
+        Pausing { refresh: REFRESH, ..Pausing::of(Grain::Port) }
     }
 }
 

@@ -14,8 +14,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use backwater_dataplane::{
-    BfcParams, BufferSize, Ecn, EcnAt, EcnOf, Elide, ElideRule, FlowSailParams, Hold, Mmu, NotEct, PfcParams, PoolEcn,
-    QueueMemory, ReleaseFrom, Residue, Returns, SketchParams, SpacedOver, Spacing,
+    BfcParams, BufferSize, Ecn, EcnAt, EcnOf, Elide, ElideRule, FlowSailParams, Grain, Hold, Mmu, NotEct, PfcParams,
+    PoolEcn, QueueMemory, ReleaseFrom, Residue, Returns, SketchParams, SpacedOver, Spacing,
 };
 pub use backwater_schemes::{
     AckClass, Assignment, Backpressure, Compat, Conventions, DownQueues, Host, Hosts, LoadBalancing, LossRecovery,

@@ -10,7 +10,7 @@ pub(super) fn check(part: &Part) -> Result<(), Error> {
     let frame = conventions.pfc_frame.0;
     doc.need((20..=1500).contains(&frame), "conventions.pfc_frame", || "expected 20 B to 1500 B".into())?;
     let Conventions { acks, hosts, memory, .. } = conventions;
-    let finer = !matches!(switch.backpressure, Backpressure::None | Backpressure::Pfc);
+    let finer = switch.grain().is_fine();
     let fifo = switch.built_as() == Assignment::Single && !finer;
     let classes = switch.assignment == Assignment::Class;
     let schemes = "expected a scheme of one queue a port without BFC, such as dctcp, pfc or fifo";

@@ -4,7 +4,7 @@ use backwater_types::{Duration, PERIOD_MIN, TIMER_MAX};
 
 use super::{Doc, Net, PRIORITIES};
 use crate::error::Error;
-use crate::model::{AckClass, Backpressure, Connections, Hosts, LossRecovery, Switch, Transport, Window};
+use crate::model::{AckClass, Connections, Grain, Hosts, LossRecovery, Switch, Transport, Window};
 
 /// No timeout is longer: RFC 6298 allows a minute and more.
 const RTO_MAX: Duration = Duration(64_000_000_000_000);
@@ -114,7 +114,7 @@ fn check_srf(doc: &Doc) -> Result<(), Error> {
         return Ok(());
     }
     check_rings(doc, "shortest remaining flow first")?;
-    let by_flow = |switch: &Switch| matches!(switch.backpressure, Backpressure::Flowsail | Backpressure::PerFlow);
+    let by_flow = |switch: &Switch| switch.grain() == Grain::Flow;
     let all = std::iter::once(&doc.scenario.switch).chain(doc.scenario.region.iter().map(|region| &region.switch));
     doc.need(!all.into_iter().any(by_flow), "host.transport", || {
         "its NIC obeys pauses of queues and none of flows by name; expected another transport, or switch.backpressure = \"none\", \
@@ -157,16 +157,16 @@ fn check_rings(doc: &Doc, name: &str) -> Result<(), Error> {
 /// A NIC of its own, which obeys PFC and nothing finer.
 fn check_nic(doc: &Doc, name: &str, nic: &str) -> Result<(), Error> {
     check_rings(doc, name)?;
-    let coarse = |switch: &Switch| matches!(switch.backpressure, Backpressure::None | Backpressure::Pfc);
-    doc.need(coarse(&doc.scenario.switch), "host.transport", || {
+    let fine = |switch: &Switch| switch.grain().is_fine();
+    doc.need(!fine(&doc.scenario.switch), "host.transport", || {
         format!(
             "{nic}, which nothing finer than PFC can pause; expected another transport, or switch.backpressure = \"none\" or \
              \"pfc\""
         )
     })?;
-    let fine = doc.scenario.region.iter().position(|region| !coarse(&region.switch));
-    doc.need(fine.is_none(), "host.transport", || {
-        let region = fine.unwrap_or(0);
+    let region = doc.scenario.region.iter().position(|region| fine(&region.switch));
+    doc.need(region.is_none(), "host.transport", || {
+        let region = region.unwrap_or(0);
         format!("region {region} pauses finer than a {name} host's NIC can follow; expected another transport")
     })
 }

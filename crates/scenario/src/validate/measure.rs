@@ -4,7 +4,7 @@ use backwater_types::{Bytes, Duration};
 
 use super::{Doc, Net};
 use crate::error::Error;
-use crate::model::{Assignment, Backpressure, Switch, names};
+use crate::model::{Assignment, Switch, names};
 
 const BINS_MAX: usize = 64;
 /// Finer sampling would cost more than the simulation.
@@ -30,8 +30,7 @@ pub(super) fn check(doc: &Doc, net: &Net) -> Result<(), Error> {
             "with assignment = \"per-flow\" every flow has a queue of its own: expected false".into()
         })?;
     }
-    let by_name = |switch: &Switch| !matches!(switch.backpressure, Backpressure::None | Backpressure::Pfc);
-    let pauses = !measure.pauses || by_name(&doc.scenario.switch);
+    let pauses = !measure.pauses || doc.scenario.switch.grain().is_fine();
     doc.need(pauses, "measure.pauses", || {
         "no queue or flow is paused by itself; expected false, or backpressure = \"bfc\", \"flowsail\" or \"per-flow\""
             .into()

@@ -3,7 +3,7 @@
 use super::switch::Part;
 use super::{Doc, Net, check_scheme};
 use crate::error::Error;
-use crate::model::{Backpressure, Memory, Region, Scheduler, Switch};
+use crate::model::{Grain, Memory, Region, Switch};
 
 /// Checks names and schemes of regions. `[node]`: its region, if it is in one.
 pub(super) fn check(doc: &Doc, net: &Net) -> Result<Vec<Option<usize>>, Error> {
@@ -38,15 +38,17 @@ pub(super) fn check(doc: &Doc, net: &Net) -> Result<Vec<Option<usize>>, Error> {
 
 /// Hosts go by the scenario's own switch: what they have to agree about with their own has to be the same everywhere.
 fn check_hosts(doc: &Doc, i: usize, region: &Region) -> Result<(), Error> {
-    if !matches!(region.switch.backpressure, Backpressure::Flowsail | Backpressure::PerFlow) {
+    if region.switch.grain() != Grain::Flow {
         return Ok(());
     }
-    let (own, hosts) = (&region.switch.flowsail, &doc.scenario.switch.flowsail);
-    doc.need(own.refresh == hosts.refresh, &format!("region.{i}.switch.flowsail.refresh"), || {
-        format!("hosts let a pause lapse by switch.flowsail.refresh = {}: expected the same", hosts.refresh)
+    let (own, hosts) = (region.switch.pausing(), doc.scenario.switch.flow_pauses());
+    // Backpressure by flow without a table of its own has FlowSail's.
+    let table = region.switch.backpressure.table().unwrap_or("flowsail");
+    doc.need(own.lapse == hosts.lapse, &format!("region.{i}.switch.{table}.refresh"), || {
+        format!("hosts let a pause lapse by switch.{table}.refresh = {}: expected the same", hosts.refresh)
     })?;
-    doc.need(own.nic_obeys == hosts.nic_obeys, &format!("region.{i}.switch.flowsail.nic_obeys"), || {
-        format!("hosts obey by switch.flowsail.nic_obeys = {}: expected the same", hosts.nic_obeys)
+    doc.need(own.nic.obeys == hosts.nic.obeys, &format!("region.{i}.switch.{table}.nic_obeys"), || {
+        format!("hosts obey by switch.{table}.nic_obeys = {}: expected the same", hosts.nic.obeys)
     })
 }
 
@@ -64,7 +66,6 @@ pub(super) fn parts<'a>(doc: &'a Doc, net: &'a Net, region_of: &[Option<usize>])
 
 /// Refuses neighbours that do not understand each other's frames.
 pub(super) fn check_borders(doc: &Doc, net: &Net, region_of: &[Option<usize>]) -> Result<(), Error> {
-    use Backpressure::{Bfc, Flowsail, None, Pfc};
     let switch_of = |region: Option<usize>| region.map_or(&doc.scenario.switch, |i| &doc.scenario.region[i].switch);
     for link in
         net.graph.links.iter().filter(|link| region_of[link.a] != region_of[link.b] && link.a >= net.graph.hosts)
@@ -72,11 +73,9 @@ pub(super) fn check_borders(doc: &Doc, net: &Net, region_of: &[Option<usize>]) -
         let region = region_of[link.a].max(region_of[link.b]).expect("one of two different regions is not none");
         let [a, b] = [link.a, link.b].map(|node| switch_of(region_of[node]));
         let [name_a, name_b] = [link.a, link.b].map(|node| &net.graph.nodes[node].name);
-        let beside_pfc = [(a, b), (b, a)].into_iter().any(|(own, other)| {
-            other.backpressure == Pfc && (own.backpressure == Flowsail || own.backpressure == Bfc && is_plain(own))
-        });
-        let silent = a.backpressure == None || b.backpressure == None;
-        let fits = silent || beside_pfc || a.backpressure == b.backpressure;
+        let silent = [a, b].iter().any(|switch| switch.grain() == Grain::Nothing);
+        let obeyed = [(a, b), (b, a)].iter().all(|(own, other)| own.pauses(other).grain != Grain::Nothing);
+        let fits = silent || obeyed;
         doc.need(fits, &format!("region.{region}.switch.backpressure"), || {
             let word = |switch: &Switch| serde_json::to_string(&switch.backpressure).expect("a word");
             format!(
@@ -87,7 +86,7 @@ pub(super) fn check_borders(doc: &Doc, net: &Net, region_of: &[Option<usize>]) -
                 word(b)
             )
         })?;
-        let numbered = a.backpressure != Bfc || b.backpressure != Bfc || a.data_queues() == b.data_queues();
+        let numbered = a.pauses(b).grain != Grain::Queue || a.data_queues() == b.data_queues();
         doc.need(numbered, &format!("region.{region}.switch.queues"), || {
             format!(
                 "{name_a} has {} data queues a port and its neighbour {name_b} {}, and BFC's frames name queues by number; \
@@ -98,9 +97,4 @@ pub(super) fn check_borders(doc: &Doc, net: &Net, region_of: &[Option<usize>]) -
         })?;
     }
     Ok(())
-}
-
-/// Whether it is BFC as the paper's core has it, which goes beside PFC.
-fn is_plain(switch: &Switch) -> bool {
-    !switch.bfc.is_extended() && switch.scheduler != Scheduler::Srf
 }

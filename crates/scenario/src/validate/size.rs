@@ -7,7 +7,7 @@ use super::switch::Part;
 use super::{Doc, Net};
 use crate::error::Error;
 use crate::machine;
-use crate::model::{Backpressure, BufferSize, LoadBalancing, Sizes, Window, Workload};
+use crate::model::{BufferSize, LoadBalancing, Sizes, Window, Workload};
 use crate::sizes;
 
 /// Times of every flow are kept, and flows numbered in 32 bits.
@@ -31,8 +31,6 @@ const FLOWLETS: u64 = 1 << 20;
 const SAMPLE: f64 = 32.0;
 const LINK_SAMPLE: f64 = 40.0;
 const PAIR: u64 = 20;
-/// A record of a flow in a switch.
-const RECORD: u64 = 64;
 
 /// Refuses more flows than can be numbered or come faster than they can be drawn, and tables that the machine has no room
 /// for.
@@ -155,19 +153,16 @@ fn memory_of_switches(net: &Net, parts: &[Part]) -> Vec<Share> {
             BufferSize::Infinite => 4096,
         };
         let queues = ports * u64::from(switch.queues);
-        let records = match switch.backpressure {
-            Backpressure::Bfc => queues.saturating_mul(switch.bfc.table_entries_per_queue.into()),
-            _ => 0,
-        };
-        let sketch = switch.flowsail.sketch.as_ref().map_or(0, |s| u64::from(s.rows) * u64::from(s.columns) * 8 * here);
         let flowlets = if matches!(switch.load_balancing, LoadBalancing::Flowlet(_)) { here * FLOWLETS } else { 0 };
         let of = |field: &str, what: String, bytes: u64| Share::of(format!("{}.{field}", part.key), what, bytes as f64);
         let cell = CELL + part.doc.scenario.host.carried().0;
         let packets = of("buffer", format!("the packets of {here} switches"), here * cells * cell);
         shares.push(Share { used: packets.bytes.min((here * FULL) as f64), ..packets });
         shares.push(of("queues", format!("the queues of {ports} ports"), queues * QUEUE + here * SWITCH));
-        shares.push(of("bfc.table_entries_per_queue", "tables of flows".into(), records.saturating_mul(RECORD)));
-        shares.push(of("flowsail.sketch", "sketches of flow sizes".into(), sketch));
+        shares.extend(switch.backpressure.table().zip(switch.pausing().state).map(|(table, state)| {
+            let bytes = queues.saturating_mul(state.per_queue).saturating_add(ports.saturating_mul(state.per_port));
+            of(&format!("{table}.{}", state.key), state.what.into(), bytes)
+        }));
         shares.push(of("load_balancing", "tables of flowlets".into(), flowlets));
     }
     shares

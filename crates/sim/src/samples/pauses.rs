@@ -9,9 +9,9 @@
 
 use crate::measure::columns::{Column, Peers, TableSchema, table};
 use crate::samples::SampledTable;
-use backwater_dataplane::Readings;
+use backwater_dataplane::{Grain, Readings};
 use backwater_engine::partition::SwitchView;
-use backwater_scenario::model::{Backpressure, Measure, Scenario};
+use backwater_scenario::model::{Measure, Scenario};
 use backwater_scenario::topology::Graph;
 use backwater_types::{Instant, PortId, flags};
 use std::collections::{BTreeMap, HashSet};
@@ -61,7 +61,7 @@ impl SampledTable for PauseCensus {
 
     fn add_switch(&mut self, switch: &dyn SwitchView, scenario: &Scenario, graph: &Graph) {
         let table = scenario.switch_at(&graph.nodes[switch.number() as usize].name);
-        let by_flow = table.backpressure != Backpressure::Bfc;
+        let by_flow = table.grain() == Grain::Flow;
         self.0.insert(switch.number(), AtSwitch::new(switch.ports().into(), table.data_queues(), by_flow));
     }
 

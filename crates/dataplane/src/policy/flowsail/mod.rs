@@ -45,7 +45,7 @@ pub use params::{FlowSailParams, Hold, ReleaseFrom, Residue, SketchParams};
 use crate::backpressure::PausedPorts;
 use crate::buffer::cells::Cells;
 use crate::elide::ElidedTurns;
-use crate::flow_table::{FlowTable, LAPSE, NONE, Record, Slot, state};
+use crate::flow_table::{FlowTable, NONE, Record, Slot, state};
 use crate::held::{Assigned, Choice, Held, Resident};
 use crate::policy::flowsail::layout::Layout;
 use crate::policy::flowsail::sketch::Sketch;
@@ -263,7 +263,7 @@ impl<const W: usize> Policy for FlowSail<W> {
                 after: ticks(Instant(release.0)),
                 from_touch: params.release_from == ReleaseFrom::Touch,
             },
-            lapse: ticks(Instant(LAPSE * params.refresh.0)),
+            lapse: ticks(Instant(params.lapse().0)),
             period: if repeats { params.refresh } else { release.max(shape.hrtt()).max(Duration::from_ns(1)) },
             repeats,
             next: Instant::NEVER,

@@ -1,6 +1,8 @@
 //! Parameters of FlowSail.
 
+use crate::backpressure::{Grain, NicPausing, Pauses, Pausing, State};
 use crate::elide::Elide;
+use crate::flow_table::LAPSE;
 use alloc::format;
 use alloc::vec::Vec;
 use backwater_types::{Duration, OutOfRange, PERIOD_MIN, Ranges, TIMER_MAX};
@@ -108,6 +110,37 @@ impl Ranges for FlowSailParams {
         OutOfRange::unless((1..=8).contains(&sketch.rows), "sketch.rows", "1 to 8")?;
         let columns = (16..=65_536).contains(&sketch.columns) && sketch.columns.is_power_of_two();
         OutOfRange::unless(columns, "sketch.columns", "a power of two from 16 to 65536")
+    }
+}
+
+/// Bytes of a counter of a sketch.
+const COUNTER: u64 = size_of::<u32>() as u64;
+
+impl FlowSailParams {
+    /// Time after which a pause lapses that is not repeated. Zero: it does not.
+    pub const fn lapse(&self) -> Duration {
+        Duration(LAPSE * self.refresh.0)
+    }
+}
+
+impl Pauses for FlowSailParams {
+    fn pausing(&self) -> Pausing<'_> {
+        let counters = |sketch: &SketchParams| u64::from(sketch.rows) * u64::from(sketch.columns);
+        Pausing {
+            goes_beside_pfc: true,
+            elide: Some(&self.elide),
+            hrtt: self.hrtt,
+            refresh: self.refresh,
+            lapse: self.lapse(),
+            nic: NicPausing { obeys: self.nic_obeys, queues: None, labels: false },
+            state: self.sketch.as_ref().map(|sketch| State {
+                key: "sketch",
+                what: "sketches of flow sizes",
+                per_port: COUNTER * counters(sketch),
+                per_queue: 0,
+            }),
+            ..Pausing::of(Grain::Flow)
+        }
     }
 }
 

@@ -55,6 +55,17 @@ impl Sketch {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::backpressure::Pauses;
+    use crate::policy::{FlowSailParams, SketchParams};
+
+    #[test]
+    fn its_memory_is_what_is_stated_for_its_ports() {
+        let sketch = Sketch::new(32, 3, 16);
+        let params =
+            FlowSailParams { sketch: Some(SketchParams { rows: 3, columns: 16 }), ..FlowSailParams::default() };
+        let stated = params.pausing().state.map(|state| 32 * state.per_port);
+        assert_eq!(stated, Some(size_of_val(&sketch.bytes[..]) as u64));
+    }
 
     #[test]
     fn it_never_says_less_than_there_is_and_forgets_what_left() {

@@ -6,7 +6,7 @@ use backwater_types::Bytes;
 use super::{Part, elide};
 use crate::error::Error;
 use crate::model::{
-    AckClass, Assignment, Backpressure, BfcParams, BufferSize, Hosts, Mmu, Scheduler, Switch, Transport,
+    AckClass, Assignment, Backpressure, BfcParams, BufferSize, Grain, Hosts, Mmu, Scheduler, Switch, Transport,
 };
 
 pub(super) fn check(part: &Part) -> Result<(), Error> {
@@ -53,7 +53,7 @@ fn check_table(part: &Part) -> Result<(), Error> {
     if bfc.pipelines <= 1 {
         return Ok(());
     }
-    let dynamic = switch.assignment == Assignment::Dynamic && switch.backpressure != Backpressure::PerFlow;
+    let dynamic = switch.assignment == Assignment::Dynamic && switch.grain() != Grain::Flow;
     part.need(dynamic, "bfc.pipelines", || {
         "only BFC's flow table is divided; expected 1, or assignment = \"dynamic\" without backpressure = \"per-flow\""
             .into()

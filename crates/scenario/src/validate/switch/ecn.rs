@@ -2,7 +2,7 @@
 
 use super::Part;
 use crate::error::Error;
-use crate::model::{Assignment, Backpressure, BufferSize, EcnOf, NotEct, SpacedOver, Spacing};
+use crate::model::{Assignment, BufferSize, EcnOf, Grain, NotEct, SpacedOver, Spacing};
 
 pub(super) fn check(part: &Part) -> Result<(), Error> {
     let (switch, queues) = (part.switch, part.switch.data_queues());
@@ -33,7 +33,7 @@ pub(super) fn check(part: &Part) -> Result<(), Error> {
             format!("no queue has ECN on, so nothing would be marked; expected false, or {}.ecn", part.key)
         })?;
     }
-    let plain = switch.not_ect == NotEct::Pass || switch.backpressure == Backpressure::None;
+    let plain = switch.not_ect == NotEct::Pass || switch.grain() == Grain::Nothing;
     part.need(plain, "not_ect", || {
         "packets are dropped as they leave their queues only without backpressure; expected \"pass\"".into()
     })

@@ -16,7 +16,8 @@ use backwater_types::{Bytes, Duration, Ranges, TIMER_MAX};
 use super::{Doc, Net};
 use crate::error::Error;
 use crate::model::{
-    Assignment, Backpressure, BufferSize, LoadBalancing, LossRecovery, Paths, Scheduler, Switch, Transport, WhenPaused,
+    Assignment, Backpressure, BufferSize, Grain, LoadBalancing, LossRecovery, Paths, Scheduler, Switch, Transport,
+    WhenPaused,
 };
 
 /// Queue numbers of a PAUSE bitmap.
@@ -123,40 +124,38 @@ fn word(value: &impl serde::Serialize) -> String {
 fn check_combination(part: &Part) -> Result<(), Error> {
     let switch = part.switch;
     let refuse = |problem: &str| Err(part.wrong("backpressure", problem));
-    match (switch.assignment, switch.backpressure) {
-        (Assignment::PerFlow, Backpressure::Bfc) => refuse(
+    match (switch.assignment, switch.grain()) {
+        _ if PRODUCTS.contains(&(switch.assignment, switch.backpressure)) => Ok(()),
+        (Assignment::PerFlow, Grain::Queue) => refuse(
             "not with assignment = \"per-flow\": BFC's frames name queues by number, and per-flow queues have none; \
              expected assignment = \"dynamic\", \"stochastic\" or \"single\", or backpressure = \"none\" or \"per-flow\"",
         ),
-        (Assignment::PerFlow, Backpressure::Pfc) => refuse(
+        (Assignment::PerFlow, Grain::Port | Grain::Class) => refuse(
             "not with assignment = \"per-flow\": PFC holds a whole class at once, which undoes the isolation that a queue \
              per flow is there to give; expected backpressure = \"none\" or \"per-flow\", or another assignment",
         ),
-        (Assignment::Flowsail, Backpressure::Flowsail) => Ok(()),
-        (Assignment::PerFlow | Assignment::Dynamic, Backpressure::PerFlow) => Ok(()),
         (Assignment::Flowsail, _) => refuse(
             "not with assignment = \"flowsail\": one table of flows says where they queue and whom to pause, so the two go \
              together; expected backpressure = \"flowsail\"",
         ),
-        (Assignment::HomaDynamic, other) if other != Backpressure::None => refuse(
+        (Assignment::HomaDynamic, _) => refuse(
             "not with assignment = \"homa-dynamic\": receivers say who may send, and nothing pauses a sender; expected \
              backpressure = \"none\", or another assignment",
         ),
-        (Assignment::Class, Backpressure::Bfc) => refuse(
+        (Assignment::Class, Grain::Queue) => refuse(
             "not with assignment = \"class\": BFC shares queues among flows, and a class is no flow; expected backpressure = \
              \"none\" or \"pfc\", or another assignment",
         ),
-        (_, Backpressure::Flowsail) => refuse(
-            "only with assignment = \"flowsail\": one table of flows says where they queue and whom to pause, so the two go \
-             together; expected assignment = \"flowsail\", or another backpressure",
-        ),
-        (_, Backpressure::PerFlow) => refuse(
+        (_, Grain::Flow) if switch.pausing().isolates => refuse(
             "only with a table of flows: to pause one flow and no other, the switch has to know it; expected assignment = \
              \"per-flow\" or \"dynamic\", or another backpressure",
         ),
-        together if PRODUCTS.contains(&together) => Ok(()),
-        (assignment, backpressure) => {
-            let fitting = PRODUCTS.iter().filter(|(_, other)| *other == backpressure);
+        _ if switch.backpressure == Backpressure::Flowsail => refuse(
+            "only with assignment = \"flowsail\": one table of flows says where they queue and whom to pause, so the two go \
+             together; expected assignment = \"flowsail\", or another backpressure",
+        ),
+        (assignment, _) => {
+            let fitting = PRODUCTS.iter().filter(|(_, other)| *other == switch.backpressure);
             let words: BTreeSet<String> = fitting.map(|(assignment, _)| word(assignment)).collect();
             let words: Vec<String> = words.into_iter().collect();
             refuse(&format!(
@@ -166,8 +165,7 @@ fn check_combination(part: &Part) -> Result<(), Error> {
             ))
         }
     }?;
-    let pauses = !matches!(switch.backpressure, Backpressure::None | Backpressure::Pfc);
-    part.need(pauses || switch.when_paused == WhenPaused::Hold, "when_paused", || {
+    part.need(switch.grain().is_fine() || switch.when_paused == WhenPaused::Hold, "when_paused", || {
         "nothing pauses a queue alone; expected \"hold\", or backpressure = \"bfc\", \"flowsail\" or \"per-flow\""
             .into()
     })
@@ -189,9 +187,9 @@ fn check_load_balancing(part: &Part) -> Result<(), Error> {
     one_path(!switch.symmetric_ecmp, "a flow with several paths has none to come back by, as symmetric_ecmp asks")?;
     one_path(conventions.paths == Paths::Salted, "conventions.paths = \"hpcc-sim\" chooses by flow")?;
     let scenario = part.doc.scenario;
-    let coarse = |switch: &Switch| matches!(switch.backpressure, Backpressure::None | Backpressure::Pfc);
+    let fine = |switch: &Switch| switch.grain().is_fine();
     one_path(
-        coarse(&scenario.switch) && scenario.region.iter().all(|region| coarse(&region.switch)),
+        !fine(&scenario.switch) && !scenario.region.iter().any(|region| fine(&region.switch)),
         "backpressure by queue and by flow takes the packets of a flow to come and to go by one port each: with several it would \
          hold some of them, and others overtake",
     )
@@ -237,7 +235,9 @@ fn check_groups(part: &Part) -> Result<(), Error> {
         "scheduler = \"srf\" goes by what is left of flows, whatever their priority; expected 1, or \"drr\"".into()
     })?;
     let (groups, queues) = (u16::from(groups), switch.data_queues());
-    match (switch.assignment, switch.backpressure) {
+    // With several groups queues are built as another assignment.
+    let built = PRODUCTS.contains(&(switch.built_as(), switch.backpressure));
+    match (switch.assignment, switch.grain()) {
         (Assignment::Flowsail, _) => {
             let even = queues % groups == 0 && queues / groups >= 2;
             part.need(even, "priority_groups", || {
@@ -246,8 +246,9 @@ fn check_groups(part: &Part) -> Result<(), Error> {
                 )
             })
         }
-        (Assignment::Single, Backpressure::None | Backpressure::Pfc) => Ok(()),
-        (Assignment::Stochastic, _) | (Assignment::Dynamic, Backpressure::None | Backpressure::Pfc | Backpressure::Bfc) => {
+        (Assignment::Single, _) if built => Ok(()),
+        (Assignment::Stochastic, _)
+        | (Assignment::Dynamic, Grain::Nothing | Grain::Port | Grain::Class | Grain::Queue) => {
             part.need(groups <= queues, "priority_groups", || {
                 format!("expected at most the {queues} data queues, one for each group")
             })?;
@@ -259,7 +260,7 @@ fn check_groups(part: &Part) -> Result<(), Error> {
             "priority_groups",
             "this assignment has a queue for each priority as it is; expected 1, or assignment = \"single\"",
         )),
-        _ => Err(part.wrong(
+        (Assignment::Single | Assignment::PerFlow | Assignment::HomaDynamic, _) | (Assignment::Dynamic, Grain::Flow) => Err(part.wrong(
             "priority_groups",
             "this scheme's queues are not divided among priorities; expected 1, or assignment = \"flowsail\", or assignment = \
              \"single\", \"stochastic\" or \"dynamic\" with backpressure = \"none\" or \"pfc\", or either of the last two with \"bfc\"",

@@ -11,14 +11,13 @@ use crate::model::{Backpressure, BufferSize, Memory};
 pub(super) fn check(part: &Part) -> Result<(), Error> {
     let (doc, switch, graph) = (part.doc, part.switch, &part.net.graph);
     let pfc = &switch.pfc;
-    // The ports whose neighbours it pauses by PFC: all, or with FlowSail and BFC those of neighbours that speak nothing else.
-    let speaks = |node: usize| {
-        node >= graph.hosts && doc.scenario.switch_at(&graph.nodes[node].name).backpressure == Backpressure::Pfc
-    };
-    let paused = |peer: usize| match switch.backpressure {
-        Backpressure::Pfc => true,
-        Backpressure::Flowsail | Backpressure::Bfc => speaks(peer),
-        _ => false,
+    // Those that it pauses by PFC: all neighbours, or beside another backpressure those that obey nothing finer.
+    let paused = |peer: usize| {
+        let paused = match peer >= graph.hosts {
+            true => switch.pauses(doc.scenario.switch_at(&graph.nodes[peer].name)),
+            false => switch.pauses_hosts(),
+        };
+        paused.by == Backpressure::Pfc
     };
     let (mut set_aside, mut pauses) = (vec![0u64; graph.nodes.len()], vec![false; graph.nodes.len()]);
     for link in &graph.links {

@@ -186,9 +186,9 @@ impl Journeys {
                 return of;
             }
             let switch = scenario.switch_at(&graph.nodes[number].name);
-            let flowsail = switch.built_as() == Assignment::Flowsail;
-            let by_queue = flowsail && switch.data_queues() <= 64;
-            Node { steady: !flowsail && !switch.bfc.is_extended(), by_queue, ..of }
+            let by_flow = switch.pausing().flows_hold_queues();
+            let by_queue = by_flow && switch.data_queues() <= 64;
+            Node { steady: !by_flow && !switch.bfc.is_extended(), by_queue, ..of }
         };
         let mut finish = vec![Instant::NEVER; asked.count()];
         flows.iter().for_each(|(flow, at)| finish[asked.rank(*flow)] = *at);

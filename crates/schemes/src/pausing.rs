@@ -1,0 +1,90 @@
+//! How switches pause one another and their hosts, by their tables: what each states, and which neighbour obeys it.
+
+use crate::registry::{Backpressure, Switch};
+use crate::switch::Scheduler;
+use backwater_dataplane::{CreditParams, Grain, NicPausing, Pauses, Pausing};
+use backwater_types::Duration;
+
+/// Of a switch that pauses nobody.
+pub(crate) const fn nothing(_: &Switch) -> Pausing<'_> {
+    Pausing::of(Grain::Nothing)
+}
+
+/// Of a switch that pauses single flows, by the parameters that it shares with FlowSail.
+pub(crate) const fn by_flow(table: &Switch) -> Pausing<'_> {
+    let params = &table.flowsail;
+    Pausing {
+        isolates: true,
+        hrtt: params.hrtt,
+        refresh: params.refresh,
+        lapse: params.lapse(),
+        nic: NicPausing { obeys: params.nic_obeys, queues: None, labels: false },
+        ..Pausing::of(Grain::Flow)
+    }
+}
+
+/// How a switch pauses one neighbour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PausedBy {
+    /// The backpressure whose frames it sends there.
+    pub by: Backpressure,
+    /// What one of them holds.
+    pub grain: Grain,
+}
+
+impl Switch {
+    /// What one pause of its neighbours holds.
+    pub fn grain(&self) -> Grain {
+        self.pausing().grain
+    }
+
+    /// Credits that its neighbours and NICs need, to send anything.
+    pub fn credits(&self) -> Option<&CreditParams> {
+        self.pausing().credits
+    }
+
+    /// Round trip to a neighbour, where it is given: that of pauses of queues or flows, else that of dynamic assignment.
+    pub fn hrtt(&self) -> Option<Duration> {
+        let pausing = self.pausing();
+        if pausing.grain.is_fine() { pausing.hrtt } else { self.bfc.hrtt }
+    }
+
+    /// How hosts are paused flow by flow: as it states, or, where it pauses no flows, as the table of FlowSail does, for the regions
+    /// that have it.
+    pub fn flow_pauses(&self) -> Pausing<'_> {
+        let own = self.pausing();
+        match own.grain {
+            Grain::Flow => own,
+            Grain::Nothing | Grain::Port | Grain::Class | Grain::Queue => self.flowsail.pausing(),
+        }
+    }
+
+    /// How it pauses another switch. Every switch obeys PFC; frames for queues and flows are obeyed by switches with the same
+    /// backpressure.
+    pub fn pauses(&self, neighbour: &Switch) -> PausedBy {
+        let own = PausedBy { by: self.backpressure, grain: self.grain() };
+        match own.grain {
+            Grain::Nothing | Grain::Port | Grain::Class => own,
+            Grain::Queue | Grain::Flow if neighbour.backpressure == self.backpressure => own,
+            Grain::Queue | Grain::Flow if self.goes_beside_pfc() && neighbour.grain().is_coarse() => {
+                PausedBy { by: Backpressure::Pfc, grain: Grain::Port }
+            }
+            Grain::Queue | Grain::Flow => PausedBy { grain: Grain::Nothing, ..own },
+        }
+    }
+
+    /// How it pauses its hosts. Every NIC obeys PFC.
+    pub fn pauses_hosts(&self) -> PausedBy {
+        let Pausing { grain, nic, .. } = self.pausing();
+        let obeyed = match grain {
+            Grain::Nothing | Grain::Port | Grain::Class => true,
+            Grain::Queue | Grain::Flow => nic.obeys,
+        };
+        PausedBy { by: self.backpressure, grain: if obeyed { grain } else { Grain::Nothing } }
+    }
+
+    /// There is a switch that does as it says and pauses neighbours of coarser grain by PFC.
+    fn goes_beside_pfc(&self) -> bool {
+        self.pausing().goes_beside_pfc && self.scheduler != Scheduler::Srf
+    }
+}
