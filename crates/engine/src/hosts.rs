@@ -3,14 +3,14 @@
 use crate::host::Host;
 use crate::node_by_node::NodeByNode;
 use backwater_nic::{Fifo, LeastLeft, List, Rings, Srpt, Throttled};
-use backwater_transport::{Control, Credit, ExpressPass, GoBackN, Homa, HomaHeader, Left, Selective, Srf, Tcp};
+use backwater_transport::{Control, Credit, ExpressPass, GoBackN, Homa, HomaHeader, HpccGoBackN, Left, Selective, Srf, Tcp};
 
 /// A host of RDMA, under control `C`: queues that BFC may pause, go-back-N.
 pub type RdmaHost<C> = Host<Rings<Carried<C>>, GoBackN<C>, NodeByNode<Carried<C>>>;
 /// The same with retransmission packet by packet.
 pub type SelectiveHost<C> = Host<Rings<Carried<C>>, Selective<C>, NodeByNode<Carried<C>>>;
 /// The host of the HPCC simulator.
-pub type HpccHost<C, S> = Host<List<Carried<C>>, GoBackN<C>, S>;
+pub type HpccHost<C, S> = Host<List<Carried<C>>, HpccGoBackN<C>, S>;
 /// What control `C` has its packets carry.
 type Carried<C> = <C as Control>::Extension;
 /// A host of TCP.

@@ -58,16 +58,15 @@ impl Network<'_> {
         }
     }
 
-    /// Go-back-N under a control; the HPCC simulator's has no timer, and leaves duplicates unanswered.
-    /// `controls` has the parameters of its control for each site that flows start at, of which there is one at least.
+    /// Makes the parameters of go-back-N under a control; receivers of the HPCC simulator leave duplicates unanswered.
+    /// `controls` holds the parameters of the control for each site that flows start at, of which there is one at least.
     pub fn go_back_n<C: Control>(&self, controls: Vec<C::Params>) -> GoBackNParams<C::Params> {
         let hpcc = self.conventions.hosts == Hosts::HpccSim;
         let notifies = C::notifies(&controls[0]);
         GoBackNParams {
             paced: self.paced(controls),
-            rto: (!hpcc).then_some(self.host.rto),
-            hears_nacks: hpcc,
-            resends_acknowledged: hpcc && self.conventions.reroutes == Reroutes::HpccSim,
+            rto: self.host.rto,
+            resends_acknowledged: self.conventions.reroutes == Reroutes::HpccSim,
             receiver: GoBackNReceiverParams {
                 ack_wire: self.host.ack.0 as u16,
                 nack_guard: self.host.nack_guard,

@@ -23,7 +23,10 @@ pub use datagrams::{Datagrams, Source};
 pub use due::Due;
 pub use expresspass::{Credit, ExpressPass, ExpressPassFlowParams, ExpressPassParams, ExpressPassReceiverParams};
 pub use flow::{Next, Outgoing, Receiver, Reply, Sender, Start, Transport};
-pub use go_back_n::{Acknowledged, GoBackN, GoBackNParams, GoBackNReceiver, GoBackNReceiverParams, GoBackNSender};
+pub use go_back_n::{
+    Acknowledged, GoBackN, GoBackNParams, GoBackNReceiver, GoBackNReceiverParams, GoBackNRules, GoBackNSender,
+    HpccGoBackN, HpccSimRules, Repaired,
+};
 pub use homa::{
     Homa, HomaFlowParams, HomaHeader, HomaLevels, HomaParams, HomaReceiver, HomaReceiverParams, HomaSender, Inbox,
 };

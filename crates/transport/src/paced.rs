@@ -168,3 +168,44 @@ impl<C: Control> Paced<C> {
         }
     }
 }
+
+/// Methods of [`Sender`](crate::flow::Sender) that a sender with a field `paced` answers from it alone.
+macro_rules! answered_by_paced {
+    () => {
+        #[inline(always)]
+        fn wound(&mut self) -> Option<(Instant, u8)> {
+            self.paced.control.wound()
+        }
+
+        fn on_clock(&mut self, params: &Self::Params, now: Instant, clock: u8) {
+            self.paced.tell(&params.paced, |control, params| control.on_clock(params, now, clock));
+        }
+
+        #[inline(always)]
+        fn pace(&self) -> Instant {
+            self.paced.not_before
+        }
+
+        #[inline(always)]
+        fn moves(&self) -> bool {
+            self.paced.control.moves()
+        }
+
+        #[inline(always)]
+        fn repaced(&mut self) -> bool {
+            self.paced.repaced()
+        }
+
+        #[inline(always)]
+        fn key(&self) -> u32 {
+            self.paced.key
+        }
+
+        #[inline(always)]
+        fn class(&self) -> u8 {
+            self.paced.class
+        }
+    };
+}
+
+pub(crate) use answered_by_paced;

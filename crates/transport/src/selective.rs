@@ -28,7 +28,7 @@
 
 use crate::flow::{Next, Outgoing, Receiver, Reply, Sender, Start, Transport};
 use crate::notifier::{Notifier, cnp};
-use crate::paced::{Paced, PacedParams};
+use crate::paced::{Paced, PacedParams, answered_by_paced};
 use crate::packet_set::PacketSet;
 use crate::rate::{Ack, Control, Loss, Times};
 use crate::tcp::TimeoutReason;
@@ -308,29 +308,7 @@ impl<C: Control> Sender for SelectiveSender<C> {
         None
     }
 
-    #[inline(always)]
-    fn wound(&mut self) -> Option<(Instant, u8)> {
-        self.paced.control.wound()
-    }
-
-    fn on_clock(&mut self, params: &Self::Params, now: Instant, clock: u8) {
-        self.paced.tell(&params.paced, |control, params| control.on_clock(params, now, clock));
-    }
-
-    #[inline(always)]
-    fn pace(&self) -> Instant {
-        self.paced.not_before
-    }
-
-    #[inline(always)]
-    fn moves(&self) -> bool {
-        self.paced.control.moves()
-    }
-
-    #[inline(always)]
-    fn repaced(&mut self) -> bool {
-        self.paced.repaced()
-    }
+    answered_by_paced!();
 
     #[inline(always)]
     fn has_unsent(&self) -> bool {
@@ -353,16 +331,6 @@ impl<C: Control> Sender for SelectiveSender<C> {
 
     fn retransmitted(&self) -> u32 {
         self.retransmitted
-    }
-
-    #[inline(always)]
-    fn key(&self) -> u32 {
-        self.paced.key
-    }
-
-    #[inline(always)]
-    fn class(&self) -> u8 {
-        self.paced.class
     }
 }
 

@@ -1,79 +1,49 @@
-//! Go-back-N under end-to-end control: the receiver takes packets in order only, the sender starts again where it was told to.
+//! Go-back-N under end-to-end control: the receiver takes packets in order only, and the sender goes back to the packet that the
+//! receiver asks for.
 //!
 //! Source: baselines 0.3 (the HPCC simulator), with the two repairs it recommends: a retransmission timer, and an ACK for
-//! duplicate data, so that lost ACKs, NACKs and last packets heal. [`GoBackNParams`] can do without either.
+//! duplicate data, so that lost ACKs, NACKs and last packets heal. [`HpccGoBackN`] is the simulator's own, without the timer.
 
-use crate::flow::{Next, Outgoing, Receiver, Reply, Sender, Start, Transport};
-use crate::notifier::{Notifier, cnp};
-use crate::paced::{Paced, PacedParams, UNLIMITED};
+mod receiver;
+mod rules;
+
+pub use receiver::{Acknowledged, GoBackNReceiver, GoBackNReceiverParams};
+pub use rules::{GoBackNRules, HpccSimRules, Repaired};
+
+use crate::flow::{Next, Outgoing, Sender, Start, Transport};
+use crate::paced::{Paced, PacedParams, UNLIMITED, answered_by_paced};
 use crate::rate::{Ack, Control, Loss, Times};
 use crate::tcp::TimeoutReason;
-use backwater_types::{Duration, Extension, Frame, Instant, Kind, LibraryRand, Packet, flags};
+use backwater_types::{Duration, Frame, Instant, Kind, LibraryRand, flags};
 use core::marker::PhantomData;
 
 /// Go-back-N under control `C`.
-pub struct GoBackN<C>(PhantomData<C>);
+pub struct GoBackN<C, R = Repaired>(PhantomData<(C, R)>);
+
+/// Go-back-N of the HPCC simulator under control `C`.
+pub type HpccGoBackN<C> = GoBackN<C, HpccSimRules>;
 
 /// Parameters of [`GoBackN`].
 #[derive(Clone, Debug)]
 pub struct GoBackNParams<P> {
-    /// Of the flows, and of their control.
+    /// Parameters of the flows and of their control.
     pub paced: PacedParams<P>,
-    /// Retransmission timeout; `None`: there is no timer, and a flow that loses its last packet never ends.
-    pub rto: Option<Duration>,
-    /// Control hears of NACKs as of ACKs.
-    pub hears_nacks: bool,
-    /// An ACK that overtook a NACK leaves it at what the NACK said: what is acknowledged already is sent again, or under a window
-    /// nothing until the next NACK, as less is sent than acknowledged.
+    /// Retransmission timeout. Only under [`Repaired`] rules.
+    pub rto: Duration,
+    /// An ACK that overtook a NACK leaves the sender where the NACK put it. Only under [`HpccSimRules`].
     pub resends_acknowledged: bool,
-    /// Of receivers.
+    /// Parameters of receivers.
     pub receiver: GoBackNReceiverParams,
 }
 
-/// Parameters of a [`GoBackNReceiver`].
-#[derive(Clone, Copy, Debug)]
-pub struct GoBackNReceiverParams {
-    /// Wire bytes of an ACK or NACK.
-    pub ack_wire: u16,
-    /// A second NACK for the same packet waits this long.
-    pub nack_guard: Duration,
-    /// Duplicates are acknowledged.
-    pub answers_duplicates: bool,
-    /// Notifies of congestion, at most once in this time ([`Control::notifies`]).
-    pub notifies: Option<Duration>,
-    /// Which packets are acknowledged; `None`: all.
-    pub acknowledged: Option<Acknowledged>,
-}
-
-/// Which packets a receiver acknowledges: those up to whose end there are so many bytes, or a multiple of others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Acknowledged {
-    /// Bytes.
-    pub from: u64,
-    /// Bytes.
-    pub multiples_of: u64,
-    /// Payload of a full packet, bytes.
-    pub payload: u64,
-    /// Wire bytes of a full packet.
-    pub full_wire: u64,
-}
-
-impl Acknowledged {
-    /// Whether this packet is.
-    fn covers(&self, packet: &Packet) -> bool {
-        let end = (packet.seq as u64 + 1) * self.payload - (self.full_wire - packet.wire as u64);
-        end >= self.from || end.is_multiple_of(self.multiples_of)
-    }
-}
-
-impl<C: Control> Transport for GoBackN<C> {
+impl<C: Control, R: GoBackNRules> Transport for GoBackN<C, R> {
     type Params = GoBackNParams<C::Params>;
     type Extension = C::Extension;
-    type Sender = GoBackNSender<C>;
+    type Sender = GoBackNSender<C, R>;
     type Receiver = GoBackNReceiver<C::Extension>;
     type Peers = ();
 
-    fn open(params: &Self::Params, _peers: &mut (), now: Instant, start: Start) -> GoBackNSender<C> {
+    fn open(params: &Self::Params, _peers: &mut (), now: Instant, start: Start) -> GoBackNSender<C, R> {
         GoBackNSender::new(params, now, start)
     }
 
@@ -86,9 +56,9 @@ impl<C: Control> Transport for GoBackN<C> {
     }
 }
 
-/// The sending side of one flow.
+/// Sending side of one flow.
 #[derive(Clone, Debug)]
-pub struct GoBackNSender<C: Control> {
+pub struct GoBackNSender<C: Control, R = Repaired> {
     paced: Paced<C>,
     /// Next packet to send.
     next: u32,
@@ -97,70 +67,63 @@ pub struct GoBackNSender<C: Control> {
     /// One more than the last packet ever sent.
     high: u32,
     retransmitted: u32,
-    /// Last time `acked` moved, or the flow had nothing in flight and sent.
+    /// Last time that `acked` moved, or that a packet was sent with nothing in flight.
     progress: Instant,
-    /// When each packet in flight was last sent, where control asks for it.
+    /// Send time of each packet in flight, where control asks for it.
     sent: C::Times,
+    rules: PhantomData<R>,
 }
 
-impl<C: Control> GoBackNSender<C> {
-    /// Of a flow that starts.
+impl<C: Control, R: GoBackNRules> GoBackNSender<C, R> {
+    /// Opens a flow.
     pub fn new(params: &GoBackNParams<C::Params>, now: Instant, start: Start) -> Self {
         let paced = Paced::new(&params.paced, now, start);
         let sent = paced.times(&params.paced);
-        GoBackNSender { paced, next: 0, acked: 0, high: 0, retransmitted: 0, progress: now, sent }
+        GoBackNSender { paced, next: 0, acked: 0, high: 0, retransmitted: 0, progress: now, sent, rules: PhantomData }
     }
 
-    /// Packets sent and not acknowledged.
-    #[inline(always)]
-    fn in_flight(&self) -> u32 {
-        self.next.saturating_sub(self.acked)
-    }
-
-    /// Whether its window keeps it from sending. With less sent than acknowledged any window does: what is in flight wraps round.
+    /// Whether the window keeps the flow from sending.
     #[inline(always)]
     fn is_window_shut(&self) -> bool {
-        self.paced.limit != UNLIMITED && self.next.wrapping_sub(self.acked) >= self.paced.limit
+        self.paced.limit != UNLIMITED && R::in_flight(self.next, self.acked) >= self.paced.limit
     }
 
-    /// When what is in flight is taken for lost.
+    /// Returns the time at which packets in flight are taken for lost.
     #[inline(always)]
     fn timeout(&self, params: &GoBackNParams<C::Params>) -> Instant {
-        match params.rto {
-            Some(rto) if self.in_flight() > 0 => self.progress + rto,
+        match R::rto(params) {
+            Some(rto) if R::in_flight(self.next, self.acked) > 0 => self.progress + rto,
             _ => Instant::NEVER,
         }
     }
 
-    /// Starts again with the first packet not acknowledged.
+    /// Goes back to the first packet not acknowledged.
     #[inline(always)]
     fn go_back(&mut self) {
         self.next = self.acked;
         self.sent.clear();
     }
 
-    /// How long ago the packet before `seq` was sent.
+    /// Returns the time since the packet before `seq` was last sent.
     #[inline(always)]
     fn since_sent(&self, now: Instant, seq: u32) -> Option<Duration> {
         let place = seq.checked_sub(self.acked + 1)?;
         self.sent.since(now, place)
     }
 
-    /// Everything before `seq` has arrived.
+    /// Takes note that all packets before `seq` have arrived.
     #[inline(always)]
     fn advance(&mut self, params: &GoBackNParams<C::Params>, now: Instant, seq: u32) {
         if seq > self.acked && seq <= self.high {
             self.sent.acknowledged(seq - self.acked);
             self.acked = seq;
-            if !params.resends_acknowledged {
-                self.next = self.next.max(seq);
-            }
+            self.next = R::resume(params, self.next, seq);
             self.progress = now;
         }
     }
 }
 
-impl<C: Control> Sender for GoBackNSender<C> {
+impl<C: Control, R: GoBackNRules> Sender for GoBackNSender<C, R> {
     type Params = GoBackNParams<C::Params>;
     type Extension = C::Extension;
     type Due = C::Due;
@@ -205,14 +168,14 @@ impl<C: Control> Sender for GoBackNSender<C> {
         self.advance(params, now, packet.seq);
         let missed = packet.kind == Kind::Nack;
         if missed {
-            // Back to what was missed.
             self.go_back();
             self.paced.tell(&params.paced, |control, params| control.on_loss(params, now, Loss::Missed));
         }
-        if !missed || params.hears_nacks {
+        if !missed || R::NACK_IS_ACK {
             let (seq, marked, extension) = (packet.seq, packet.has(flags::CE), packet.extension);
             let (key, next) = (self.paced.key, self.next);
-            let whole = if params.resends_acknowledged { self.paced.whole_before(&params.paced, next) } else { next };
+            let whole =
+                if R::counts_full_packets(params) { self.paced.whole_before(&params.paced, next) } else { next };
             let ack = Ack { now, key, seq, next, whole, marked, rtt, extension };
             self.paced.tell(&params.paced, |control, params| control.on_ack(params, ack));
         }
@@ -233,29 +196,7 @@ impl<C: Control> Sender for GoBackNSender<C> {
         None
     }
 
-    #[inline(always)]
-    fn wound(&mut self) -> Option<(Instant, u8)> {
-        self.paced.control.wound()
-    }
-
-    fn on_clock(&mut self, params: &Self::Params, now: Instant, clock: u8) {
-        self.paced.tell(&params.paced, |control, params| control.on_clock(params, now, clock));
-    }
-
-    #[inline(always)]
-    fn pace(&self) -> Instant {
-        self.paced.not_before
-    }
-
-    #[inline(always)]
-    fn moves(&self) -> bool {
-        self.paced.control.moves()
-    }
-
-    #[inline(always)]
-    fn repaced(&mut self) -> bool {
-        self.paced.repaced()
-    }
+    answered_by_paced!();
 
     #[inline(always)]
     fn has_unsent(&self) -> bool {
@@ -279,118 +220,15 @@ impl<C: Control> Sender for GoBackNSender<C> {
     fn retransmitted(&self) -> u32 {
         self.retransmitted
     }
-
-    #[inline(always)]
-    fn key(&self) -> u32 {
-        self.paced.key
-    }
-
-    #[inline(always)]
-    fn class(&self) -> u8 {
-        self.paced.class
-    }
-}
-
-/// The receiving side of one flow, whose acknowledgements bring back what its packets carry.
-#[derive(Clone, Debug)]
-pub struct GoBackNReceiver<E = ()> {
-    /// Next packet expected.
-    expected: u32,
-    done: bool,
-    /// When the last NACK for `expected` was sent; never if none was.
-    nacked: Instant,
-    /// Where it notifies of congestion.
-    notifier: Notifier,
-    carries: PhantomData<E>,
-}
-
-impl<E> Default for GoBackNReceiver<E> {
-    fn default() -> GoBackNReceiver<E> {
-        let (nacked, notifier) = (Instant::NEVER, Notifier::default());
-        GoBackNReceiver { expected: 0, done: false, nacked, notifier, carries: PhantomData }
-    }
-}
-
-impl<E: Extension> Receiver for GoBackNReceiver<E> {
-    type Params = GoBackNReceiverParams;
-    type Extension = E;
-    type Host = ();
-
-    #[inline(always)]
-    fn on_packet(
-        &mut self,
-        params: &GoBackNReceiverParams,
-        _host: &mut (),
-        now: Instant,
-        packet: &Frame<E>,
-        also: &mut impl FnMut(&Packet, Reply<E>),
-    ) -> Option<Reply<E>> {
-        if self.notifier.on_packet(now, params.notifies, packet) {
-            also(packet, cnp(packet, params.ack_wire));
-        }
-        let kind = if packet.seq == self.expected {
-            self.expected += 1;
-            self.nacked = Instant::NEVER;
-            self.done = packet.has(flags::LAST);
-            if params.acknowledged.is_some_and(|which| !which.covers(packet)) {
-                return None;
-            }
-            Kind::Ack
-        } else if packet.seq < self.expected {
-            if !params.answers_duplicates {
-                return None;
-            }
-            Kind::Ack
-        } else {
-            if self.nacked != Instant::NEVER && now.since(self.nacked) < params.nack_guard {
-                return None;
-            }
-            self.nacked = now;
-            Kind::Nack
-        };
-        Some(params.reply(packet, kind, self.expected))
-    }
-
-    #[inline(always)]
-    fn timer(&self, _params: &GoBackNReceiverParams, _host: &()) -> Instant {
-        self.notifier.timer()
-    }
-
-    fn on_timer(
-        &mut self,
-        params: &GoBackNReceiverParams,
-        _host: &mut (),
-        now: Instant,
-        reply: &mut impl FnMut(&Packet, Reply<E>),
-    ) {
-        if let Some(packet) = self.notifier.on_timer(now, params.notifies) {
-            reply(packet, cnp(packet, params.ack_wire));
-        }
-    }
-
-    #[inline(always)]
-    fn is_done(&self) -> bool {
-        self.done
-    }
-
-    fn late(params: &GoBackNReceiverParams, packet: &Frame<E>) -> Option<Reply<E>> {
-        params.answers_duplicates.then(|| params.reply(packet, Kind::Ack, packet.seq + 1))
-    }
-}
-
-impl GoBackNReceiverParams {
-    #[inline(always)]
-    fn reply<E: Extension>(&self, packet: &Frame<E>, kind: Kind, seq: u32) -> Reply<E> {
-        let (flags, extension) = (packet.flags & flags::CE, packet.extension);
-        Reply { kind, seq, word: None, wire: self.ack_wire, flags, extension }
-    }
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::rate::{Left, LineRate, Site, Srf, SrfParams};
+    use crate::flow::Receiver;
+    use crate::rate::{Left, LineRate, Site, Srf, SrfParams, Window};
     use alloc::vec::Vec;
+    use backwater_types::Packet;
 
     const GUARD: Duration = Duration::from_us(500);
     const RTO: Duration = Duration::from_us(1000);
@@ -405,8 +243,7 @@ pub(crate) mod tests {
         };
         GoBackNParams {
             paced: PacedParams { controls: alloc::vec![()], payload: 1000, full_wire: 1048 },
-            rto: Some(RTO),
-            hears_nacks: false,
+            rto: RTO,
             resends_acknowledged: false,
             receiver,
         }
@@ -463,13 +300,50 @@ pub(crate) mod tests {
         assert_eq!(tx.timer(&params()), Instant::NEVER, "nothing is out");
         assert_eq!(send(&mut tx, Instant(10)).wire, 548);
         assert_eq!(tx.timer(&params()), Instant(10) + RTO);
-        let without = GoBackNParams { rto: None, ..params() };
-        assert_eq!(tx.timer(&without), Instant::NEVER);
         tx.on_timer(&params(), Instant(10) + RTO);
         assert!(tx.has_unsent());
         assert!(send(&mut tx, Instant(11) + RTO).has(flags::LAST));
         tx.on_packet(&params(), Instant(12) + RTO, &answer(Kind::Ack, 1));
         assert!(tx.is_done());
+    }
+
+    /// Four packets of the window of four were sent, the receiver asked for packet 1, and an ACK of the first three overtook that.
+    fn overtaken<R: GoBackNRules>(resends_acknowledged: bool) -> (GoBackNParams<Site>, GoBackNSender<Window, R>) {
+        let start = Start { dst: 1, key: 7, site: 0, packets: 9, last_wire: 548, class: 0, flags: 0 };
+        let controls = alloc::vec![Site { window: 4000, ..Site::default() }];
+        let paced = PacedParams { controls, payload: 1000, full_wire: 1048 };
+        let params = GoBackNParams { paced, rto: RTO, resends_acknowledged, receiver: params().receiver };
+        let mut tx = GoBackNSender::new(&params, Instant(0), start);
+        (0..4).for_each(|_| assert!(matches!(tx.next_packet(&params, Instant(0)), Next::Packet(_))));
+        tx.on_packet(&params, Instant(1), &answer(Kind::Nack, 1));
+        tx.on_packet(&params, Instant(2), &answer(Kind::Ack, 3));
+        (params, tx)
+    }
+
+    fn next_seq<R: GoBackNRules>((params, tx): &mut (GoBackNParams<Site>, GoBackNSender<Window, R>)) -> Option<u32> {
+        match tx.next_packet(params, Instant(3)) {
+            Next::Packet(packet) => Some(packet.seq),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn an_ack_that_overtakes_a_nack_moves_the_sender_on_except_in_the_hpcc_simulator() {
+        assert_eq!(next_seq(&mut overtaken::<Repaired>(true)), Some(3));
+        assert_eq!(next_seq(&mut overtaken::<HpccSimRules>(false)), Some(3));
+        let mut behind = overtaken::<HpccSimRules>(true);
+        assert_eq!(next_seq(&mut behind), None, "less is sent than acknowledged: the window is shut");
+        behind.1.on_packet(&behind.0, Instant(4), &answer(Kind::Nack, 3));
+        assert_eq!(next_seq(&mut behind), Some(3), "the next NACK opens it");
+    }
+
+    #[test]
+    fn the_hpcc_simulators_sender_has_no_timer() {
+        let (params, tx) = overtaken::<HpccSimRules>(true);
+        assert_eq!(tx.timer(&params), Instant::NEVER);
+        let (params, mut tx) = overtaken::<Repaired>(false);
+        tx.next_packet(&params, Instant(3));
+        assert_eq!(tx.timer(&params), Instant(3) + RTO);
     }
 
     #[test]
@@ -646,8 +520,8 @@ pub(crate) mod tests {
         let PacedParams { payload, full_wire, .. } = base.paced;
         let srf = SrfParams { site: Site { window: u64::MAX, ..Site::default() }, ..SrfParams::default() };
         let paced = PacedParams { controls: alloc::vec![srf], payload, full_wire };
-        let GoBackNParams { rto, hears_nacks, resends_acknowledged, receiver, .. } = base;
-        let params = GoBackNParams { paced, rto, hears_nacks, resends_acknowledged, receiver };
+        let GoBackNParams { rto, resends_acknowledged, receiver, .. } = base;
+        let params = GoBackNParams { paced, rto, resends_acknowledged, receiver };
         let mut tx = GoBackNSender::<Srf>::new(&params, Instant(0), start);
         let send = |tx: &mut GoBackNSender<Srf>| match tx.next_packet(&params, Instant(0)) {
             Next::Packet(out) => (out.seq, out.extension, tx.left_bytes(&params)),
