@@ -100,6 +100,13 @@ impl Site {
         if rate == self.line_rate { Duration::ZERO } else { self.time_at(rate, wire) }
     }
 
+    /// Part of a waiting packet's send time that a change of the rate shifts, behind a packet of `wire` bytes: `gap`, which the flow
+    /// keeps. In the HPCC simulator the time at `rate`, also where the flow is not paced and keeps no gap.
+    #[inline(always)]
+    fn moving_gap(&self, rate: f64, wire: u64, gap: impl FnOnce() -> Duration) -> Duration {
+        if self.whole { self.time_at(rate, wire) } else { gap() }
+    }
+
     /// Time that a packet of `wire` bytes takes at this rate.
     #[inline(always)]
     fn time_at(&self, rate: f64, wire: u64) -> Duration {

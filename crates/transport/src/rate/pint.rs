@@ -354,8 +354,7 @@ impl Control for Pint {
 
     #[inline(always)]
     fn moved_by(&self, params: &PintParams, wire: u64) -> Duration {
-        // There a change of the rate moves what waits, though that does not wait for the rate.
-        if params.site.whole { params.site.time_at(self.rate, wire) } else { self.gap(params, wire) }
+        params.site.moving_gap(self.rate, wire, || self.gap(params, wire))
     }
 
     #[inline]

@@ -24,56 +24,60 @@ pub(super) enum Clock {
 }
 
 impl Dcqcn {
-    pub(super) fn on_echo(&mut self, params: &DcqcnParams, now: Instant) {
-        let first = self.alpha_at == Instant::NEVER;
-        (self.echoed, self.cuts) = (!first, true);
+    /// Takes note of an echo; the first arms the clocks.
+    pub(super) fn on_echo_by_events(&mut self, params: &DcqcnParams, now: Instant) {
+        let first = self.rates.alpha_at == Instant::NEVER;
+        (self.echoes.since_tick, self.echoes.since_cut) = (!first, true);
         if first {
-            (self.alpha, self.target) = (params.alpha, self.rate);
+            (self.rates.alpha, self.rates.target) = (params.alpha, self.rates.rate);
             self.wind(Clock::Alpha, now + params.alpha_timer);
             self.wind(Clock::Cuts, now + params.decrease_interval + Duration::from_ns(1));
         }
     }
 
+    /// Runs the expiry of a clock.
     pub(super) fn strike(&mut self, params: &DcqcnParams, now: Instant, clock: u8) {
         if clock == Clock::Alpha as u8 {
-            self.step_alpha(params);
+            let echoed = core::mem::take(&mut self.echoes.since_tick);
+            self.rates.step_alpha(params, echoed);
             self.wind(Clock::Alpha, now + params.alpha_timer);
         } else if clock == Clock::Cuts as u8 {
             self.wind(Clock::Cuts, now + params.decrease_interval);
-            if core::mem::take(&mut self.cuts) {
+            if core::mem::take(&mut self.echoes.since_cut) {
                 self.cut(params, now);
-                self.wind(Clock::Increase, self.increase_at);
+                self.wind(Clock::Increase, self.rates.increase_at);
             }
-        } else if self.increase_at == now {
-            // Otherwise a cut has wound it anew since.
+        } else if self.rates.increase_at == now {
+            // At any other time a cut has armed the timer anew.
             self.wind(Clock::Increase, now + params.increase_timer);
-            let line = params.site.line_rate;
-            self.target = (self.target + params.vendor_step(self.time_stage)).min(line);
-            self.rate = params.site.kept(self.rate / 2.0) + params.site.kept(self.target / 2.0);
-            (self.increased, self.time_stage) = (true, self.time_stage + 1);
+            let (rates, site) = (&mut self.rates, &params.site);
+            rates.target = (rates.target + params.vendor_step(rates.stage)).min(site.line_rate);
+            rates.rate = site.kept(rates.rate / 2.0) + site.kept(rates.target / 2.0);
+            (rates.increased, rates.stage) = (true, rates.stage + 1);
         }
     }
 
     fn wind(&mut self, clock: Clock, at: Instant) {
         *self.due(clock as u8) = at;
-        self.wound |= 1 << clock as u8;
+        self.echoes.armed |= 1 << clock as u8;
     }
 
-    /// The next clock that was wound, and when it strikes.
+    /// Returns the next clock that was armed, and when it expires.
     pub(super) fn next_wound(&mut self) -> Option<(Instant, u8)> {
-        if self.wound == 0 {
+        let armed = self.echoes.armed;
+        if armed == 0 {
             return None;
         }
-        let clock = self.wound.trailing_zeros() as u8;
-        self.wound &= self.wound - 1;
+        let clock = armed.trailing_zeros() as u8;
+        self.echoes.armed &= armed - 1;
         Some((*self.due(clock), clock))
     }
 
     fn due(&mut self, clock: u8) -> &mut Instant {
         match clock {
-            0 => &mut self.alpha_at,
-            1 => &mut self.decrease_at,
-            _ => &mut self.increase_at,
+            0 => &mut self.rates.alpha_at,
+            1 => &mut self.echoes.cut_at,
+            _ => &mut self.rates.increase_at,
         }
     }
 }
@@ -161,10 +165,10 @@ mod tests {
         let mut flow = Bench::new(params());
         flow.echo(us(100));
         flow.run(us(104));
-        assert_eq!((flow.flow.alpha, flow.flow.rate()), (0.75f64.powi(4), 1e11));
+        assert_eq!((flow.flow.rates.alpha, flow.flow.rate()), (0.75f64.powi(4), 1e11));
         flow.run(us(104) + NS);
         let cut = (1e11 * (1.0 - 0.75f64.powi(4) / 2.0)) as u64 as f64;
-        assert_eq!((flow.flow.rate(), flow.flow.target), (cut, 1e11));
+        assert_eq!((flow.flow.rate(), flow.flow.rates.target), (cut, 1e11));
         flow.run(us(300));
         assert_eq!(flow.flow.rate(), cut, "no echo, no cut");
     }
@@ -178,9 +182,9 @@ mod tests {
         before.run(us(101));
         after.run(us(101));
         after.echo(us(101));
-        assert_eq!((before.flow.alpha, after.flow.alpha), (1.0, 0.75));
+        assert_eq!((before.flow.rates.alpha, after.flow.rates.alpha), (1.0, 0.75));
         after.run(us(102));
-        assert_eq!(after.flow.alpha, 0.75 * 0.75 + 0.25);
+        assert_eq!(after.flow.rates.alpha, 0.75 * 0.75 + 0.25);
     }
 
     #[test]
@@ -193,11 +197,11 @@ mod tests {
         flow.run(from + Duration::from_us(300));
         let half = |a: f64, b: f64| (a as u64 / 2 + b as u64 / 2) as f64;
         let recovered = half(cut, 1e11);
-        assert_eq!((flow.flow.rate(), flow.flow.target), (recovered, 1e11), "F = 1 step of recovery");
+        assert_eq!((flow.flow.rate(), flow.flow.rates.target), (recovered, 1e11), "F = 1 step of recovery");
         // A cut 1 us before the next step: the target is the rate, which was increased, and the step comes 300 us after it.
         flow.echo(us(699));
         flow.run(us(701));
-        assert_eq!(flow.flow.target, recovered);
+        assert_eq!(flow.flow.rates.target, recovered);
         let again = flow.flow.rate();
         assert!(again <= recovered);
         flow.run(from + Duration::from_us(600));
@@ -206,8 +210,8 @@ mod tests {
         let once = half(again, recovered);
         assert_eq!(flow.flow.rate(), once);
         flow.run(us(1303));
-        assert_eq!((flow.flow.target, flow.flow.rate()), (recovered + 1e9 + 1.0, half(once, recovered + 1e9 + 1.0)));
+        assert_eq!((flow.flow.rates.target, flow.flow.rate()), (recovered + 1e9 + 1.0, half(once, recovered + 1e9 + 1.0)));
         flow.run(us(1603));
-        assert_eq!(flow.flow.target, (recovered + 3e9 + 1.0).min(1e11), "hyper increase");
+        assert_eq!(flow.flow.rates.target, (recovered + 3e9 + 1.0).min(1e11), "hyper increase");
     }
 }

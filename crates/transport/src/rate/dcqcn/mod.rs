@@ -19,16 +19,21 @@
 //!             every increase_timer:     St < F: - ; St = F: Rt += AI ; else Rt += HAI ; then R = (R + Rt) / 2 and St += 1
 //! ```
 //!
-//! Starts at line rate. Both rates stay at or below it: the authors' simulator does not cap Rt. The estimate alpha is brought up to
-//! date when it is needed, which is the same as at every tick; tick by tick, as HPCC's simulator has the vendor's form, in
-//! `clocks`. Differs from the paper: alpha is updated before the cut, as in the authors' simulator. Floating point: additions,
+//! Starts at line rate. Both rates stay at or below it: the authors' simulator does not cap Rt. Alpha is brought up to date when it is
+//! needed, with the same result as at every tick; `clocks` has it tick by tick, as HPCC's simulator has the vendor's form. What both
+//! forms share is in `rates`, the rest of each in `published` and `vendor`. Differs from the paper: alpha is updated before the cut, as in the authors' simulator. Floating point: additions,
 //! multiplications and divisions only.
 
 mod clocks;
+mod published;
+mod rates;
+mod vendor;
 
 use crate::rate::{Ack, Control, Site};
 use backwater_types::{BitsPerSec, Bytes, Duration, Instant, OutOfRange, Ranges};
-use core::cmp::Ordering;
+use published::ByteCounter;
+use rates::Rates;
+use vendor::Echoes;
 #[cfg(feature = "schema")]
 use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
 
@@ -126,126 +131,53 @@ impl Ranges for DcqcnParams {
 /// State of one flow.
 #[derive(Clone, Copy, Debug)]
 pub struct Dcqcn {
-    rate: f64,
-    target: f64,
-    alpha: f64,
-    /// When alpha was last brought up to date: a tick of its clock. Never before the first cut.
-    alpha_at: Instant,
-    /// When the increase timer expires; never before the first cut.
-    increase_at: Instant,
-    /// When a cut may come next; never while no echo waits for it. Only vendor.
-    decrease_at: Instant,
-    /// A tick of the clock of cuts.
-    decrease_from: Instant,
-    /// Wire bytes to the next step of the byte counter.
-    bytes_left: u64,
-    byte_stage: u32,
-    time_stage: u32,
-    /// An echo came since alpha's last tick.
-    echoed: bool,
-    /// The rate was increased since the last cut.
-    increased: bool,
-    /// Where clocks are events: an echo came since that of cuts struck.
-    cuts: bool,
-    /// Bits of the clocks that were wound and not told of.
-    wound: u8,
+    rates: Rates,
+    /// Only published.
+    bytes: ByteCounter,
+    /// Only vendor.
+    echoes: Echoes,
 }
 
 impl Dcqcn {
     /// Sending rate, bit/s.
     pub fn rate(&self) -> f64 {
-        self.rate
+        self.rates.rate
     }
 
-    /// The estimate as of `now`: one tick with the echo that waits, if any, and all others without.
-    fn age_alpha(&mut self, params: &DcqcnParams, now: Instant) {
-        while self.alpha_at + params.alpha_timer <= now {
-            self.step_alpha(params);
-            self.alpha_at += params.alpha_timer;
-            if self.alpha == 0.0 {
-                let ticks = now.since(self.alpha_at).0 / params.alpha_timer.0;
-                self.alpha_at += Duration(ticks * params.alpha_timer.0);
+    /// Cuts the rate; both counters start again.
+    fn cut(&mut self, params: &DcqcnParams, now: Instant) {
+        self.rates.cut(params, now);
+        self.bytes.restart(params);
+    }
+
+    /// Divisor of both counters' periods.
+    fn divisor(&self, params: &DcqcnParams) -> u64 {
+        1 + (self.bytes.stage.min(self.rates.stage) >= params.fast_recovery) as u64
+    }
+
+    /// Increases the rate when the increase timer expires.
+    fn on_increase(&mut self, params: &DcqcnParams, now: Instant) {
+        match params.variant {
+            DcqcnVariant::Published => {
+                self.rates.stage += 1;
+                self.expire(params);
+            }
+            DcqcnVariant::Vendor => {
+                self.rates.increase(params, params.vendor_step(self.rates.stage));
+                self.rates.stage += 1;
             }
         }
-    }
-
-    /// A tick of its clock.
-    fn step_alpha(&mut self, params: &DcqcnParams) {
-        self.alpha *= 1.0 - params.g;
-        if core::mem::take(&mut self.echoed) {
-            self.alpha += params.g;
-        }
-    }
-
-    /// Cuts the rate; increase starts again.
-    fn cut(&mut self, params: &DcqcnParams, now: Instant) {
-        if params.clamp || self.increased {
-            self.target = self.rate;
-        }
-        self.rate = params.site.kept(self.rate * (1.0 - self.alpha / 2.0)).max(params.min_rate.0 as f64);
-        (self.byte_stage, self.time_stage, self.increased) = (0, 0, false);
-        self.bytes_left = params.byte_counter();
-        self.increase_at = now + params.increase_timer;
-    }
-
-    /// A step of increase by `step` (bit/s) of the target.
-    fn increase(&mut self, params: &DcqcnParams, step: f64) {
-        let line = params.site.line_rate;
-        self.target = (self.target + step).min(line);
-        self.rate = params.site.kept((self.rate + self.target) / 2.0).min(line);
-        self.increased = true;
-    }
-
-    /// Either counter of the published form has expired.
-    fn expire(&mut self, params: &DcqcnParams) {
-        let (most, least) = (self.byte_stage.max(self.time_stage), self.byte_stage.min(self.time_stage));
-        let first = self.byte_stage == 1 || self.time_stage == 1;
-        if first && self.target > 10.0 * self.rate {
-            self.target /= 8.0;
-            return self.increase(params, 0.0);
-        }
-        let step = if most < params.fast_recovery {
-            0.0
-        } else if least < params.fast_recovery {
-            params.additive_increase.0 as f64
-        } else {
-            params.hyper_increase.0 as f64 * (least - params.fast_recovery + 1) as f64
+        self.rates.increase_at = match self.rates.is_recovered(params) {
+            true => Instant::NEVER,
+            false => now + Duration(params.increase_timer.0 / self.divisor(params)),
         };
-        self.increase(params, step);
-    }
-
-    /// How much shorter the periods of both counters are.
-    fn halved(&self, params: &DcqcnParams) -> u64 {
-        1 + (self.byte_stage.min(self.time_stage) >= params.fast_recovery) as u64
-    }
-
-    /// Nothing would change until the next cut.
-    fn is_whole(&self, params: &DcqcnParams) -> bool {
-        self.rate >= params.site.line_rate && self.target >= params.site.line_rate
     }
 }
 
 impl DcqcnParams {
-    /// Bytes between steps; as many as there are, where none count.
-    fn byte_counter(&self) -> u64 {
-        match self.variant {
-            DcqcnVariant::Published if self.byte_counter.0 > 0 => self.byte_counter.0,
-            _ => u64::MAX,
-        }
-    }
-
-    /// Its clocks are events of their own.
-    fn ticks(&self) -> bool {
+    /// Whether clocks are events of their own.
+    fn has_clock_events(&self) -> bool {
         self.site.clocks && self.variant == DcqcnVariant::Vendor
-    }
-
-    /// What the vendor's form adds to the target after so many steps (bit/s).
-    fn vendor_step(&self, stage: u32) -> f64 {
-        match stage.cmp(&self.fast_recovery) {
-            Ordering::Less => 0.0,
-            Ordering::Equal => self.additive_increase.0 as f64,
-            Ordering::Greater => self.hyper_increase.0 as f64,
-        }
     }
 }
 
@@ -261,22 +193,7 @@ impl Control for Dcqcn {
     }
 
     fn new(params: &DcqcnParams) -> Dcqcn {
-        Dcqcn {
-            rate: params.site.line_rate,
-            target: params.site.line_rate,
-            alpha: params.alpha,
-            alpha_at: Instant::NEVER,
-            increase_at: Instant::NEVER,
-            decrease_at: Instant::NEVER,
-            decrease_from: Instant::NEVER,
-            bytes_left: u64::MAX,
-            byte_stage: 0,
-            time_stage: 0,
-            echoed: false,
-            increased: true,
-            cuts: false,
-            wound: 0,
-        }
+        Dcqcn { rates: Rates::new(params), bytes: ByteCounter::OFF, echoes: Echoes::NONE }
     }
 
     fn notifies(params: &DcqcnParams) -> Option<Duration> {
@@ -294,97 +211,56 @@ impl Control for Dcqcn {
     }
 
     fn to_min_rate(&mut self, params: &DcqcnParams) -> bool {
-        (self.rate, self.target) = (params.min_rate.0 as f64, params.min_rate.0 as f64);
+        (self.rates.rate, self.rates.target) = (params.min_rate.0 as f64, params.min_rate.0 as f64);
         true
     }
 
     #[inline(always)]
     fn window(&self, params: &DcqcnParams) -> u64 {
-        params.site.window_at(if params.window_follows_rate { self.rate } else { params.site.line_rate })
+        params.site.window_at(if params.window_follows_rate { self.rates.rate } else { params.site.line_rate })
     }
 
     #[inline(always)]
     fn gap(&self, params: &DcqcnParams, wire: u64) -> Duration {
-        if params.paced { params.site.gap_at(self.rate, wire) } else { Duration::ZERO }
+        if params.paced { params.site.gap_at(self.rates.rate, wire) } else { Duration::ZERO }
     }
 
-    /// The byte counter, which runs once there was a cut.
     #[inline(always)]
     fn on_sent(&mut self, params: &DcqcnParams, _now: Instant, wire: u64) {
-        if self.bytes_left == u64::MAX {
-            return;
-        }
-        self.bytes_left = self.bytes_left.saturating_sub(wire);
-        if self.bytes_left == 0 {
-            self.byte_stage += 1;
-            self.expire(params);
-            self.bytes_left = params.byte_counter() / self.halved(params);
-        }
+        self.count(params, wire);
     }
 
     fn on_cnp(&mut self, params: &DcqcnParams, now: Instant) -> bool {
-        if self.alpha_at != Instant::NEVER {
-            self.age_alpha(params, now);
-        }
-        self.alpha = (1.0 - params.g) * self.alpha + params.g;
-        self.alpha_at = now;
-        self.cut(params, now);
+        self.on_notification(params, now);
         true
     }
 
-    /// Echoes of marks, where there are no notifications.
     #[inline(always)]
     fn on_ack(&mut self, params: &DcqcnParams, ack: Ack) -> bool {
         if !ack.marked || params.variant == DcqcnVariant::Published {
             return false;
         }
-        if params.ticks() {
-            self.on_echo(params, ack.now);
-            return false;
-        }
-        if self.alpha_at == Instant::NEVER {
-            // The first echo starts the clocks; that of cuts ticks just behind that of alpha.
-            (self.alpha, self.alpha_at) = (params.alpha, ack.now);
-            self.decrease_from = ack.now + Duration::from_ns(1);
+        if params.has_clock_events() {
+            self.on_echo_by_events(params, ack.now);
         } else {
-            self.age_alpha(params, ack.now);
-        }
-        self.echoed = true;
-        if self.decrease_at == Instant::NEVER {
-            let ticks = ack.now.since(self.decrease_from).0 / params.decrease_interval.0 + 1;
-            self.decrease_at = self.decrease_from + Duration(ticks * params.decrease_interval.0);
+            self.on_echo(params, ack.now);
         }
         false
     }
 
     #[inline(always)]
     fn timer(&self, params: &DcqcnParams) -> Instant {
-        if params.ticks() { Instant::NEVER } else { self.increase_at.min(self.decrease_at) }
+        if params.has_clock_events() { Instant::NEVER } else { self.rates.increase_at.min(self.echoes.cut_at) }
     }
 
     fn on_timer(&mut self, params: &DcqcnParams, now: Instant) -> bool {
-        let before = self.rate;
-        if self.decrease_at <= now {
-            self.age_alpha(params, now);
-            self.decrease_at = Instant::NEVER;
-            self.cut(params, now);
-        } else if self.increase_at <= now {
-            match params.variant {
-                DcqcnVariant::Published => {
-                    self.time_stage += 1;
-                    self.expire(params);
-                }
-                DcqcnVariant::Vendor => {
-                    self.increase(params, params.vendor_step(self.time_stage));
-                    self.time_stage += 1;
-                }
-            }
-            self.increase_at = match self.is_whole(params) {
-                true => Instant::NEVER,
-                false => now + Duration(params.increase_timer.0 / self.halved(params)),
-            };
+        let before = self.rates.rate;
+        if self.echoes.cut_at <= now {
+            self.on_cut_tick(params, now);
+        } else if self.rates.increase_at <= now {
+            self.on_increase(params, now);
         }
-        self.rate != before
+        self.rates.rate != before
     }
 
     #[inline(always)]
@@ -393,9 +269,9 @@ impl Control for Dcqcn {
     }
 
     fn on_clock(&mut self, params: &DcqcnParams, now: Instant, clock: u8) -> bool {
-        let before = self.rate;
+        let before = self.rates.rate;
         self.strike(params, now, clock);
-        self.rate != before
+        self.rates.rate != before
     }
 }
 
@@ -455,13 +331,13 @@ mod tests {
         assert_eq!((flow.gap(&params, 1048), flow.timer(&params)), (Duration::ZERO, Instant::NEVER));
         assert!(flow.on_cnp(&params, us(10)));
         // Alpha starts at 1, and 3/4 of it and 1/4 are 1.
-        assert_eq!((flow.rate(), flow.target, flow.alpha), (5e10, 1e11, 1.0));
+        assert_eq!((flow.rate(), flow.rates.target, flow.rates.alpha), (5e10, 1e11, 1.0));
         assert_eq!(flow.gap(&params, 1048), Duration(167_680));
         // Two periods of 55 us later: 9/16, then 3/4 of that and 1/4.
         flow.on_cnp(&params, us(10 + 111));
-        assert_eq!(flow.alpha, 0.75 * 0.5625 + 0.25);
-        assert_eq!(flow.rate(), 5e10 * (1.0 - flow.alpha / 2.0));
-        assert_eq!(flow.target, 5e10, "the clamp");
+        assert_eq!(flow.rates.alpha, 0.75 * 0.5625 + 0.25);
+        assert_eq!(flow.rate(), 5e10 * (1.0 - flow.rates.alpha / 2.0));
+        assert_eq!(flow.rates.target, 5e10, "the clamp");
     }
 
     #[test]
@@ -470,11 +346,11 @@ mod tests {
         let mut flow = Dcqcn::new(&params);
         flow.on_cnp(&params, us(0));
         flow.on_cnp(&params, us(1));
-        assert_eq!((flow.rate(), flow.target), (2.5e10, 1e11), "two cuts in a row");
+        assert_eq!((flow.rate(), flow.rates.target), (2.5e10, 1e11), "two cuts in a row");
         run(&mut flow, &params, us(56));
         assert_eq!(flow.rate(), 6.25e10, "half way to the target");
         flow.on_cnp(&params, us(60));
-        assert_eq!(flow.target, 6.25e10);
+        assert_eq!(flow.rates.target, 6.25e10);
     }
 
     /// Four halvings of the way back, additive increase while the byte counter stands still.
@@ -484,15 +360,15 @@ mod tests {
         flow.on_cnp(&params, us(0));
         flow.on_cnp(&params, us(1));
         let (cut, target) = (2.5e10, 5e10);
-        assert_eq!((flow.rate(), flow.target), (cut, target));
+        assert_eq!((flow.rate(), flow.rates.target), (cut, target));
         let mut expected = cut;
         for step in 1..=4 {
             run(&mut flow, &params, us(1 + 55 * step));
             expected = (expected + target) / 2.0;
-            assert_eq!((flow.rate(), flow.target), (expected, target), "fast recovery, step {step}");
+            assert_eq!((flow.rate(), flow.rates.target), (expected, target), "fast recovery, step {step}");
         }
         run(&mut flow, &params, us(1 + 55 * 5));
-        assert_eq!(flow.target, target + 4e7, "one stage is at F, the other is not");
+        assert_eq!(flow.rates.target, target + 4e7, "one stage is at F, the other is not");
         assert_eq!(flow.rate(), (expected + target + 4e7) / 2.0);
     }
 
@@ -505,12 +381,12 @@ mod tests {
         (0..5).for_each(|_| (0..1000).for_each(|_| flow.on_sent(&params, us(2), 1000)));
         run(&mut flow, &params, us(1 + 55 * 5));
         // The fifth step of the byte counter adds AI, and so do four of the timer; its fifth finds both at F: HAI once.
-        assert_eq!((flow.byte_stage, flow.time_stage), (5, 5));
-        assert_eq!(flow.target, 5e10 + 5.0 * 4e7 + 2e8);
+        assert_eq!((flow.bytes.stage, flow.rates.stage), (5, 5));
+        assert_eq!(flow.rates.target, 5e10 + 5.0 * 4e7 + 2e8);
         assert_eq!(flow.timer(&params), us(1 + 55 * 5) + Duration(27_500_000));
         run(&mut flow, &params, us(1 + 55 * 5) + Duration(27_500_000));
-        assert_eq!(flow.byte_stage.min(flow.time_stage), 5);
-        assert_eq!(flow.target, 5e10 + 5.0 * 4e7 + 2.0 * 2e8);
+        assert_eq!(flow.bytes.stage.min(flow.rates.stage), 5);
+        assert_eq!(flow.rates.target, 5e10 + 5.0 * 4e7 + 2.0 * 2e8);
     }
 
     #[test]
@@ -533,20 +409,20 @@ mod tests {
         run(&mut flow, &params, us(105));
         // Ticks at 101 with the echo, 102, 103 and 104 without.
         let alpha = 0.75f64.powi(3);
-        assert_eq!((flow.alpha, flow.rate()), (alpha, 1e11 * (1.0 - alpha / 2.0)));
-        assert_eq!(flow.target, 1e11);
+        assert_eq!((flow.rates.alpha, flow.rate()), (alpha, 1e11 * (1.0 - alpha / 2.0)));
+        assert_eq!(flow.rates.target, 1e11);
         let cut = flow.rate();
         run(&mut flow, &params, us(300));
         assert_eq!(flow.rate(), cut, "no echo, no cut");
         // The first step of increase, 300 us after the cut, is F = 1 step of recovery, then AI, then HAI.
         run(&mut flow, &params, us(405));
-        assert_eq!((flow.rate(), flow.target), ((cut + 1e11) / 2.0, 1e11));
+        assert_eq!((flow.rate(), flow.rates.target), ((cut + 1e11) / 2.0, 1e11));
         echo(&mut flow, &params, us(406));
         // The clock of cuts ticks every 4 us from 100 us and 1 ns on.
         assert_eq!(flow.timer(&params), us(408) + Duration::from_ns(1));
         let recovered = flow.rate();
         run(&mut flow, &params, us(409));
-        assert_eq!(flow.target, recovered, "it was increased since the last cut");
+        assert_eq!(flow.rates.target, recovered, "it was increased since the last cut");
     }
 
     #[test]

@@ -17,13 +17,17 @@
 //! compared, so where packets are sprayed only an ACK of the path before counts. The simulator compares, and where two ACKs bring
 //! the same time divides by it; here the second waits for a later one. With `multi_rate` each hop has a U, an Rc and a stage of its
 //! own, and the least rate holds. Where switches tell of drops, R and each Rc go to the minimum. A change of rate moves the packet
-//! that waits for its pace. What a hop writes has the widths of the paper's header: 24 bits of nanoseconds, 20 of bytes sent, 17 of
-//! bytes queued, in units that grow with the fastest NIC; but 16 of rates, to three digits, where the simulator knows five (25 to
-//! 400 Gb/s) and takes any other for 25 Gb/s.
+//! that waits for its pace. The wire format of what hops write is in `int`, what the simulator does otherwise in `simulator`.
 //! Floating point: additions, multiplications and divisions only.
 
+mod int;
+mod simulator;
+
+pub use int::{HOPS, Int};
+
 use crate::rate::{Ack, Control, Site};
-use backwater_types::{BitsPerSec, Bytes, Duration, Extension, Instant, LinkShape, OutOfRange, Ranges};
+use backwater_types::{BitsPerSec, Bytes, Duration, Instant, OutOfRange, Ranges};
+use int::{IntHop, IntRate, QUEUED_UNIT};
 #[cfg(feature = "schema")]
 use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
 
@@ -106,134 +110,6 @@ impl Ranges for HpccParams {
     }
 }
 
-/// Most hops that a packet has room for: of two data centers, three up and three down.
-pub const HOPS: usize = 6;
-
-const TIME_BITS: u32 = 24;
-const SENT_BITS: u32 = 20;
-const QUEUED_BITS: u32 = 17;
-/// Bytes, at 25 Gb/s.
-const SENT_UNIT: u64 = 128;
-const QUEUED_UNIT: u64 = 80;
-
-/// What switches write into a packet: 64 bytes, so that a packet with it is copied without parts that overlap.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Int {
-    hops: [IntHop; HOPS],
-    /// Of their links.
-    rates: [IntRate; HOPS],
-    /// Written by so many.
-    count: u16,
-    /// Of the links it took (the paper's pathID).
-    path: u16,
-}
-
-const _: () = assert!(size_of::<Int>() == 64);
-
-/// What one switch writes: from the lowest bits on the time in nanoseconds, what it has sent and what is queued, in their units, all
-/// wrapping.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct IntHop(u64);
-
-/// Rate of a link as three decimal digits or more and a power of ten: from the lowest bits on four of the power, twelve of the digits.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct IntRate(u16);
-
-/// What a port keeps of what it has sent.
-#[derive(Clone, Copy, Debug)]
-pub struct IntPort {
-    sent: u64,
-    unit: u64,
-    rate: IntRate,
-    tag: u16,
-}
-
-impl Extension for Int {
-    type Port = IntPort;
-    const STAMPED: bool = true;
-
-    fn port(link: &LinkShape) -> IntPort {
-        IntPort { sent: 0, unit: link.int_unit as u64, rate: IntRate::of(link.rate), tag: link.tag }
-    }
-
-    #[inline]
-    fn stamp(&mut self, port: &mut IntPort, now: Instant, queued: u64) {
-        let hop = self.count as usize % HOPS;
-        let (time, sent, queued) =
-            (now.0 / 1000, port.sent / (SENT_UNIT * port.unit), queued / (QUEUED_UNIT * port.unit));
-        self.hops[hop] = IntHop::of(time, sent, queued);
-        self.rates[hop] = port.rate;
-        self.count = self.count.saturating_add(1);
-        self.path ^= port.tag;
-    }
-
-    #[inline(always)]
-    fn sent(port: &mut IntPort, _now: Instant, wire: u16) {
-        port.sent += wire as u64;
-    }
-}
-
-impl Int {
-    /// What the hops wrote; nothing, where there were more than it has `room` for.
-    #[inline(always)]
-    fn read(&self, room: u8) -> &[IntHop] {
-        if self.count <= room.into() { &self.hops[..self.count as usize] } else { &[] }
-    }
-}
-
-impl IntRate {
-    const POWERS: [f64; 16] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
-
-    fn of(rate: BitsPerSec) -> IntRate {
-        let (mut digits, mut power) = (rate.0, 0);
-        while digits > 0xfff {
-            (digits, power) = (digits / 10, power + 1);
-        }
-        IntRate((digits as u16) << 4 | power)
-    }
-
-    /// bit/s.
-    #[inline(always)]
-    fn bits_per_sec(self) -> f64 {
-        (self.0 >> 4) as f64 * IntRate::POWERS[(self.0 & 15) as usize]
-    }
-}
-
-impl IntHop {
-    #[inline(always)]
-    fn of(time: u64, sent: u64, queued: u64) -> IntHop {
-        let low = |value: u64, bits: u32| value & ((1 << bits) - 1);
-        IntHop((low(queued, QUEUED_BITS) << SENT_BITS | low(sent, SENT_BITS)) << TIME_BITS | low(time, TIME_BITS))
-    }
-
-    /// Nanoseconds since it wrote `before`.
-    #[inline(always)]
-    fn since(self, before: IntHop) -> u64 {
-        self.0.wrapping_sub(before.0) & ((1 << TIME_BITS) - 1)
-    }
-
-    /// Bytes it has sent since.
-    #[inline(always)]
-    fn sent_since(self, before: IntHop, unit: u64) -> u64 {
-        let sent = (self.0 >> TIME_BITS).wrapping_sub(before.0 >> TIME_BITS);
-        (sent & ((1 << SENT_BITS) - 1)) * SENT_UNIT * unit
-    }
-
-    /// Units of bytes queued.
-    #[inline(always)]
-    fn queued(self) -> u64 {
-        self.0 >> (TIME_BITS + SENT_BITS)
-    }
-}
-
-/// Rate of a link in bit/s, of what is written of it.
-#[inline(always)]
-fn rate_of(told: IntRate, whole: bool) -> f64 {
-    let rate = told.bits_per_sec();
-    let known = [50e9, 100e9, 200e9, 400e9].contains(&rate);
-    if whole && !known { 25e9 } else { rate }
-}
-
 /// State of one flow.
 #[derive(Clone, Copy, Debug)]
 pub struct Hpcc {
@@ -303,11 +179,11 @@ impl Hpcc {
                 continue;
             }
             let tau = hop.since(self.last[i]);
-            if tau == 0 && !site.whole {
+            if !params.is_sample(tau) {
                 continue;
             }
             seen |= 1 << i;
-            let (before, rate) = (core::mem::replace(&mut self.last[i], hop), rate_of(rate, site.whole));
+            let (before, rate) = (core::mem::replace(&mut self.last[i], hop), params.link_rate(rate));
             let sent = (hop.sent_since(before, unit) * 8) as f64 / (tau as f64 * 1e-9);
             let queued = (hop.queued().min(before.queued()) * QUEUED_UNIT * unit) as f64;
             let u = sent / rate + queued * site.line_rate / rate / params.full_window();
@@ -414,8 +290,7 @@ impl Control for Hpcc {
 
     #[inline(always)]
     fn moved_by(&self, params: &HpccParams, wire: u64) -> Duration {
-        // There a change of the rate moves what waits, though that does not wait for the rate.
-        if params.site.whole { params.site.time_at(self.rate, wire) } else { self.gap(params, wire) }
+        params.site.moving_gap(self.rate, wire, || self.gap(params, wire))
     }
 
     #[inline]
@@ -425,7 +300,7 @@ impl Control for Hpcc {
             return false;
         }
         let hops = ack.extension.read(params.hops);
-        let moved = self.path != ack.extension.path && !hops.is_empty() && !params.site.whole;
+        let moved = self.path != ack.extension.path && !hops.is_empty() && !params.compares_paths();
         if self.updated == 0 || moved {
             self.updated = ack.next;
             self.path = ack.extension.path;
@@ -446,6 +321,8 @@ impl Control for Hpcc {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use backwater_types::{Extension, LinkShape};
+    use int::{IntPort, SENT_BITS, SENT_UNIT, TIME_BITS};
 
     /// 12.288 us at 25 Gb/s are 38 400 B, of which 128 and 80 are divisors.
     const BASE: u64 = 12_288;
@@ -673,10 +550,10 @@ mod tests {
     #[test]
     fn rates_are_told_to_three_digits() {
         for rate in [1, 64_000, 25_000_000_000, 40_000_000_000, 100_000_000_000, 409_500_000_000, 8_000_000_000_000] {
-            assert_eq!(rate_of(IntRate::of(BitsPerSec(rate)), false), rate as f64);
+            assert_eq!(params().link_rate(IntRate::of(BitsPerSec(rate))), rate as f64);
         }
         for rate in [33_333_333_333_u64, 123_456_789, 99_999_999_999] {
-            let told = rate_of(IntRate::of(BitsPerSec(rate)), false);
+            let told = params().link_rate(IntRate::of(BitsPerSec(rate)));
             assert!(told <= rate as f64 && told > rate as f64 * (1.0 - 1.0 / 409.0), "{told} of {rate}");
         }
     }
