@@ -3,7 +3,9 @@
 use crate::host::Host;
 use crate::node_by_node::NodeByNode;
 use backwater_nic::{Fifo, LeastLeft, List, Rings, Srpt, Throttled};
-use backwater_transport::{Control, Credit, ExpressPass, GoBackN, Homa, HomaHeader, HpccGoBackN, Left, Selective, Srf, Tcp};
+use backwater_transport::{
+    Control, ExpressPass, ExpressPassHeader, GoBackN, Homa, HomaHeader, HpccGoBackN, Left, Selective, Srf, Tcp,
+};
 
 /// A host of RDMA, under control `C`: queues that BFC may pause, go-back-N.
 pub type RdmaHost<C> = Host<Rings<Carried<C>>, GoBackN<C>, NodeByNode<Carried<C>>>;
@@ -16,7 +18,8 @@ type Carried<C> = <C as Control>::Extension;
 /// A host of TCP.
 pub type TcpHost = Host<Fifo, Tcp, NodeByNode>;
 /// A host of ExpressPass.
-pub type ExpressPassHost = Host<Throttled<Fifo<Credit>, Credit>, ExpressPass, NodeByNode<Credit>>;
+pub type ExpressPassHost =
+    Host<Throttled<Fifo<ExpressPassHeader>, ExpressPassHeader>, ExpressPass, NodeByNode<ExpressPassHeader>>;
 /// A host of Homa.
 pub type HomaHost = Host<Srpt<HomaHeader>, Homa, NodeByNode<HomaHeader>>;
 /// A host that serves first what has the least left.

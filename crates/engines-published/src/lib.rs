@@ -15,8 +15,8 @@ use backwater_schemes::planes::{
     BfcSrf, BfcSwitch, BfcWide, Build, FairQueueing, Fifo, FifoPfc, FlowSailSwitch, FlowSailWide, IdealSrf, Priorities,
 };
 use backwater_transport::{
-    Control, Credit, Dcqcn, Dctcp, HomaHeader, Hpcc, Int, Left, LineRate, Pint, Power, Rtt, SentAt, Swift, Timely,
-    Trip, Window,
+    Control, Dcqcn, Dctcp, ExpressPassHeader, HomaHeader, Hpcc, Int, Left, LineRate, Pint, Power, Rtt, SentAt, Swift,
+    Timely, Trip, Window,
 };
 
 type Partitions = Vec<Box<dyn Partition>>;
@@ -38,7 +38,9 @@ pub fn build(setup: &Setup) -> Option<Partitions> {
 fn own_recovery(setup: &Setup, product: Product) -> Option<Partitions> {
     Some(match (setup.scenario.host.transport, product) {
         (Transport::Tcp, Product::Fifo) => engine::<TcpHost, Fifo>(setup, setup.tcp()),
-        (Transport::Expresspass, Product::Fifo) => engine::<ExpressPassHost, Fifo<Credit>>(setup, setup.expresspass()),
+        (Transport::Expresspass, Product::Fifo) => {
+            engine::<ExpressPassHost, Fifo<ExpressPassHeader>>(setup, setup.expresspass())
+        }
         (Transport::Homa, Product::Priorities) => engine::<HomaHost, Priorities<HomaHeader>>(setup, setup.homa()),
         (Transport::Srf, Product::IdealSrf) => engine::<SrfHost, IdealSrf<Left>>(setup, setup.srf()),
         (Transport::Srf, Product::BfcSrf) => engine::<SrfHost, BfcSrf<Left>>(setup, setup.srf()),

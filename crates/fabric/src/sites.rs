@@ -66,7 +66,7 @@ pub fn sites(scenario: &Scenario, graph: &Graph) -> Sites {
         base_rtt: Duration::from_ns(base_rtt),
         int_unit,
         whole: scenario.conventions.time == Time::WholeNs,
-        clocks: scenario.conventions.ties == Ties::Ns3,
+        timer_events: scenario.conventions.ties == Ties::Ns3,
     };
     let at_least = |window: u64| window.max(host.payload.0);
     if asked == Cap::PairBdp {

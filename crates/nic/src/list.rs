@@ -235,10 +235,10 @@ impl<E: Extension> List<E> {
     #[inline(always)]
     fn repace<S: Sender>(&mut self, cx: &mut Context<S, Place>, slot: u32) {
         let flow = &mut cx.flows[slot];
-        if !flow.source.moves() || !flow.source.repaced() {
+        if !flow.source.moves() || !flow.source.take_moved() {
             return;
         }
-        let at = flow.source.pace();
+        let at = flow.source.next_send();
         self.pairs.places[flow.nic.0 as usize].next_avail = at;
         if self.wake != Instant::NEVER && at < self.wake {
             self.wake_at(cx, at.max(cx.now));
@@ -265,7 +265,7 @@ impl<E: Extension> List<E> {
             unreachable!("the list knows what its pairs may do")
         };
         let packet = flow.frame(cx.host, slot, 0, out);
-        self.pairs.places[place].next_avail = flow.source.pace();
+        self.pairs.places[place].next_avail = flow.source.next_send();
         self.note(cx.flows, cx.params, slot);
         packet
     }

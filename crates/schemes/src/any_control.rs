@@ -71,8 +71,8 @@ macro_rules! any_control {
             }
 
             #[inline]
-            fn moved_by(&self, params: &$params, wire: u64) -> Duration {
-                of_each!($any $params [$($name)*] (self, params) |flow, p| flow.moved_by(p, wire))
+            fn spacing(&self, params: &$params, wire: u64) -> Duration {
+                of_each!($any $params [$($name)*] (self, params) |flow, p| flow.spacing(p, wire))
             }
 
             #[inline]
@@ -104,12 +104,12 @@ macro_rules! any_control {
             }
 
             #[inline]
-            fn wound(&mut self) -> Option<(Instant, u8)> {
-                match self { $($any::$name(flow) => flow.wound(),)* }
+            fn take_armed(&mut self) -> Option<(Instant, u8)> {
+                match self { $($any::$name(flow) => flow.take_armed(),)* }
             }
 
-            fn on_clock(&mut self, params: &$params, now: Instant, clock: u8) -> bool {
-                of_each!($any $params [$($name)*] (self, params) |flow, p| flow.on_clock(p, now, clock))
+            fn on_expiry(&mut self, params: &$params, now: Instant, timer: u8) -> bool {
+                of_each!($any $params [$($name)*] (self, params) |flow, p| flow.on_expiry(p, now, timer))
             }
 
             fn notifies(params: &$params) -> Option<Duration> {

@@ -15,8 +15,8 @@ use backwater_dataplane::{
 };
 use backwater_transport as control;
 use backwater_transport::{
-    Ack, Control, Credit, ExpressPassParams, HomaHeader, HomaParams, IdlePath, Left, Loss, SelectiveParams, SendTimes,
-    Site, SrfParams, TcpParams, Times,
+    Ack, Control, ExpressPassHeader, ExpressPassParams, HomaHeader, HomaParams, IdlePath, Left, Loss, SelectiveParams,
+    SendTimes, Site, SrfParams, TcpParams, Times,
 };
 use backwater_types::{BitsPerSec, Bytes, Duration, Extension, Instant, LibraryRand, LinkShape, OutOfRange, Ranges};
 use schemars::JsonSchema;
@@ -73,7 +73,7 @@ transports! {
         /// TCP with SACK, and what [`TcpParams`] says of marks: DCTCP and ECN* among them (baselines 1.2 and 1.3).
         Tcp { tcp: TcpParams }
         /// ExpressPass: packets for credits, which receivers send and ports limit (baselines 6).
-        Expresspass { expresspass: ExpressPassParams, carries Credit }
+        Expresspass { expresspass: ExpressPassParams, carries ExpressPassHeader }
         /// Homa: receivers grant to the messages with the least left, and choose priorities (baselines 7).
         Homa { homa: HomaParams, carries HomaHeader }
         /// Shortest remaining flow first: a window or none, a NIC that sends the flow with the least left, and packets that say what

@@ -1,22 +1,22 @@
-//! An application that writes datagrams at a rate: nothing is acknowledged, nothing sent again.
+//! Datagrams that an application writes at a constant rate, neither acknowledged nor retransmitted.
 
 use crate::flow::{Next, Outgoing, Sender, Start};
 use crate::tcp::TimeoutReason;
 use backwater_types::{Extension, Frame, Instant, Kind, SerTime, flags};
 
-/// The datagrams of one flow.
+/// Datagrams of one flow.
 #[derive(Clone, Copy, Debug)]
 pub struct Datagrams {
     start: Start,
     full_wire: u16,
     rate: SerTime,
     next: u32,
-    /// When the next is written.
+    /// Time at which the next datagram is written.
     due: Instant,
 }
 
 impl Datagrams {
-    /// Full packets have `full_wire` bytes.
+    /// Starts a flow of datagrams, full ones of `full_wire` bytes.
     pub fn new(start: Start, full_wire: u16, rate: SerTime, now: Instant) -> Datagrams {
         Datagrams { start, full_wire, rate, next: 0, due: now }
     }
@@ -32,7 +32,7 @@ impl Datagrams {
         }
     }
 
-    /// What was held back is sent as soon as it may be.
+    /// Sends the next datagram that was written. Datagrams that were held back follow at once.
     #[inline(always)]
     fn next_packet<E: Extension>(&mut self, now: Instant) -> Next<Outgoing<E>> {
         let wire = match self.peek(now) {
@@ -49,12 +49,12 @@ impl Datagrams {
     }
 }
 
-/// What a flow's packets come from.
+/// Source of a flow's packets.
 #[derive(Clone, Debug)]
 pub enum Source<S> {
-    /// A transport.
+    /// Sender of a transport.
     Flow(S),
-    /// An application that needs none.
+    /// Application without a transport.
     Datagrams(Datagrams),
 }
 
@@ -103,22 +103,22 @@ impl<S: Sender> Sender for Source<S> {
     }
 
     #[inline(always)]
-    fn wound(&mut self) -> Option<(Instant, u8)> {
+    fn take_armed(&mut self) -> Option<(Instant, u8)> {
         match self {
-            Source::Flow(flow) => flow.wound(),
+            Source::Flow(flow) => flow.take_armed(),
             Source::Datagrams(_) => None,
         }
     }
 
-    fn on_clock(&mut self, params: &S::Params, now: Instant, clock: u8) {
+    fn on_expiry(&mut self, params: &S::Params, now: Instant, timer: u8) {
         if let Source::Flow(flow) = self {
-            flow.on_clock(params, now, clock);
+            flow.on_expiry(params, now, timer);
         }
     }
 
-    fn pace(&self) -> Instant {
+    fn next_send(&self) -> Instant {
         match self {
-            Source::Flow(flow) => flow.pace(),
+            Source::Flow(flow) => flow.next_send(),
             Source::Datagrams(datagrams) => datagrams.due,
         }
     }
@@ -132,9 +132,9 @@ impl<S: Sender> Sender for Source<S> {
     }
 
     #[inline(always)]
-    fn repaced(&mut self) -> bool {
+    fn take_moved(&mut self) -> bool {
         match self {
-            Source::Flow(flow) => flow.repaced(),
+            Source::Flow(flow) => flow.take_moved(),
             Source::Datagrams(_) => false,
         }
     }
@@ -163,7 +163,7 @@ impl<S: Sender> Sender for Source<S> {
         }
     }
 
-    /// Datagrams are done when they are written.
+    /// Whether the flow is over; datagrams are when the last was sent.
     #[inline(always)]
     fn is_done(&self) -> bool {
         match self {

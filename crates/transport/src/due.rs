@@ -1,15 +1,15 @@
-//! When a packet that waits for its pace is to come.
+//! Send time of a paced packet, as a NIC keeps it.
 
 use backwater_types::Instant;
 
-/// What a NIC keeps of a packet that waits for its pace: when that is to come, where it may be moved.
+/// Send time of a packet that a pacer holds: an [`Instant`] where congestion control may move it while the packet waits, else `()`.
 pub trait Due: Copy + Default + Send + 'static {
-    /// It may be.
+    /// Whether the send time may move.
     const MOVES: bool = false;
-    /// It is to come at `at`.
+    /// Stores the send time.
     #[inline(always)]
     fn set(&mut self, _at: Instant) {}
-    /// When it is to come, if that is kept.
+    /// Returns the send time; [`Instant::ZERO`] if it is not kept.
     #[inline(always)]
     fn at(self) -> Instant {
         Instant::ZERO

@@ -1,58 +1,58 @@
-//! The boundary of a transport: what the two ends of a flow are told, and what they may send.
+//! Interface of a transport: the events that the two ends of a flow handle, and the packets that they send.
 //!
-//! Neither end sees a clock, a queue or a network. Time is an argument, packets come as they are on the wire, and what an end
-//! sends goes out as [`Outgoing`] or [`Reply`]: its host adds addresses, names and a place in its NIC.
+//! Neither end sees a clock, a queue or a network. Time is an argument, packets come as they are on the wire, and an end sends an
+//! [`Outgoing`] or a [`Reply`], to which its host adds addresses, flow names and a place in its NIC.
 
 use crate::due::Due;
 use crate::tcp::TimeoutReason;
 use backwater_types::{Extension, Frame, Instant, Kind, LibraryRand, Packet};
 
-/// How flows are carried.
+/// A transport protocol: both ends of a flow, and state that flows of a host share.
 pub trait Transport: Send + 'static {
-    /// What its packets carry beside their headers.
+    /// Metadata that its packets carry beside their headers.
     type Extension: Extension;
     /// Parameters shared by all flows.
     type Params: Clone + Send + Sync;
-    /// A flow at its sender.
+    /// Sending end of a flow.
     type Sender: Sender<Params = Self::Params, Extension = Self::Extension>;
-    /// A flow at its receiver.
+    /// Receiving end of a flow.
     type Receiver: Receiver<Extension = Self::Extension>;
-    /// What senders of a host remember of others from one flow to the next.
+    /// State that the senders of a host keep of each destination from one flow to the next.
     type Peers: Default + Send;
 
-    /// The sender of a flow that starts.
+    /// Opens the sending end of a flow.
     fn open(params: &Self::Params, peers: &mut Self::Peers, now: Instant, start: Start) -> Self::Sender;
-    /// Those of the parameters that receivers ask for.
+    /// Returns the parameters of receivers.
     fn receiving(params: &Self::Params) -> &<Self::Receiver as Receiver>::Params;
-    /// What it draws is drawn from streams of this seed; whole numbers come from `rand` where that is given.
+    /// Sets the source of random numbers: streams of this seed, and `rand` for whole numbers where it is given.
     fn draw_from(_params: &mut Self::Params, _seed: u64, _rand: Option<&LibraryRand>) {}
-    /// Every packet of the flow was acknowledged.
+    /// Closes a flow whose packets were all acknowledged.
     fn close(_params: &Self::Params, _peers: &mut Self::Peers, _sender: &mut Self::Sender) {}
 }
 
-/// A flow that starts.
+/// A new flow.
 #[derive(Clone, Copy, Debug)]
 pub struct Start {
     /// Destination host.
     pub dst: u16,
-    /// Key of its packets, which routing and flow tables draw on.
+    /// Key of the packets, which routing and flow tables hash.
     pub key: u32,
-    /// Where it starts: a number among the sites of its network.
+    /// Index of the path parameters ([`Site`](crate::Site)) of the source.
     pub site: u32,
-    /// Packets; `u32::MAX` if it never ends.
+    /// Packets of the flow; `u32::MAX` if it never ends.
     pub packets: u32,
-    /// Wire bytes of its last packet.
+    /// Wire bytes of the last packet.
     pub last_wire: u16,
-    /// Traffic class of its data packets.
+    /// Traffic class of data packets.
     pub class: u8,
-    /// Flags of its data packets.
+    /// Flags of data packets.
     pub flags: u8,
 }
 
-/// A packet of a flow's sender.
+/// A packet from a flow's sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outgoing<E = ()> {
-    /// What it is.
+    /// Kind of packet.
     pub kind: Kind,
     /// Position in the flow.
     pub seq: u32,
@@ -60,131 +60,145 @@ pub struct Outgoing<E = ()> {
     pub wire: u16,
     /// Traffic class.
     pub class: u8,
-    /// See [`backwater_types::flags`].
+    /// Flags, see [`backwater_types::flags`].
     pub flags: u8,
-    /// What it carries beside.
+    /// Metadata beside the headers.
     pub extension: E,
 }
 
-/// What a sender may do.
+/// What a sender may do now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next<P> {
-    /// Send.
+    /// Send this packet.
     Packet(P),
-    /// Send, but not before this.
+    /// Send, but not before this time.
     NotBefore(Instant),
-    /// Nothing, until it is told something.
+    /// Send nothing before the next event.
     Blocked,
 }
 
-/// The sender of a flow.
+/// Sending end of a flow.
 pub trait Sender: Send + 'static {
     /// Parameters shared by all flows.
     type Params;
-    /// What its packets carry beside their headers.
+    /// Metadata that its packets carry beside their headers.
     type Extension: Extension;
-    /// Whether the pace of a packet that waits may change: [`Instant`] if so, else `()`.
+    /// Send time that a NIC keeps of a paced packet: [`Instant`] if it may move while the packet waits, else `()`.
     type Due: Due;
-    /// Whether it may of this flow.
-    #[inline(always)]
-    fn moves(&self) -> bool {
-        Self::Due::MOVES
-    }
-    /// Its timer, once it runs, never comes to be due earlier than it was.
+    /// Whether the timer of [`Sender::timer`] never moves to an earlier time once it runs.
     const TIMER_RECEDES: bool = false;
-    /// What it would send at `now`: wire bytes. A NIC that chooses among flows asks, as often as it likes.
+
+    // --- sending ------------------------------------------------------------------------------------------------------
+
+    /// Returns the wire bytes of the packet that would be sent at `now`. Changes nothing, so a NIC may ask as often as it likes.
     fn peek(&self, params: &Self::Params, now: Instant) -> Next<u16>;
-    /// What it sends at `now`, which counts as sent.
+    /// Sends the next packet at `now`.
     fn next_packet(&mut self, params: &Self::Params, now: Instant) -> Next<Outgoing<Self::Extension>>;
-    /// A packet of its receiver came in.
+    /// Handles a packet from the receiver.
     fn on_packet(&mut self, params: &Self::Params, now: Instant, packet: &Frame<Self::Extension>);
-    /// When [`Sender::on_timer`] is due, unless it is told something before; [`Instant::NEVER`] if there is nothing to wait for.
+    /// Returns the expiry of the timer, which any event may change; [`Instant::NEVER`] if it does not run.
     #[inline(always)]
     fn timer(&self, _params: &Self::Params) -> Instant {
         Instant::NEVER
     }
-    /// Its time has come. The reason, where that was a timeout of TCP.
+    /// Handles the expiry of the timer. Returns the reason, where it was a timeout of TCP.
     fn on_timer(&mut self, _params: &Self::Params, _now: Instant) -> Option<TimeoutReason> {
         None
     }
-    /// A clock that was wound and not told of, by its number, and when it strikes; in the order of winding.
-    #[inline(always)]
-    fn wound(&mut self) -> Option<(Instant, u8)> {
-        None
-    }
-    /// A clock strikes that was wound for now.
-    fn on_clock(&mut self, _params: &Self::Params, _now: Instant, _clock: u8) {}
-    /// Earliest start of its next packet, whatever else holds that: exact where it may change, else perhaps less by what the
-    /// packet before takes on the link.
-    fn pace(&self) -> Instant {
-        Instant::ZERO
-    }
-    /// Whether its pace was set since this was asked last, be it to what it was; only where it may change.
-    #[inline(always)]
-    fn repaced(&mut self) -> bool {
-        true
-    }
-    /// Whether something is left to send (again, perhaps).
+    /// Whether packets are left to send, for the first time or again.
     fn has_unsent(&self) -> bool;
-    /// Packets that are left to send, by which a NIC may choose among flows.
-    fn left(&self) -> u32 {
-        0
-    }
-    /// The same in bytes of payload; what does not say goes last.
-    fn left_bytes(&self, _params: &Self::Params) -> u64 {
-        u64::MAX
-    }
     /// Whether every packet was acknowledged.
     fn is_done(&self) -> bool;
+    /// Key of the packets.
+    fn key(&self) -> u32;
+    /// Traffic class of the packets, by which the NIC chooses a queue; that of the first packets, where it changes.
+    fn class(&self) -> u8;
+
+    // --- counters -----------------------------------------------------------------------------------------------------
+
     /// Packets with data that were acknowledged.
     fn acknowledged(&self) -> u32;
-    /// Packets sent again.
+    /// Retransmitted packets.
     fn retransmitted(&self) -> u32 {
         0
     }
-    /// Timeouts of TCP.
+    /// Timeouts. Only of TCP.
     fn timeouts(&self) -> u32 {
         0
     }
-    /// Credits that came when it had nothing to send.
+    /// Credits that came with nothing left to send. Only of ExpressPass.
     fn wasted(&self) -> u32 {
         0
     }
-    /// Key of its packets.
-    fn key(&self) -> u32;
-    /// Traffic class of its packets, by which its NIC chooses a queue; of the first ones, where it changes.
-    fn class(&self) -> u8;
+
+    // --- for NICs that choose the flow with the least left -------------------------------------------------------------
+
+    /// Packets left to send.
+    fn left(&self) -> u32 {
+        0
+    }
+    /// Payload bytes left to send; a flow that does not know goes last.
+    fn left_bytes(&self, _params: &Self::Params) -> u64 {
+        u64::MAX
+    }
+
+    // --- pacing, for NICs that keep send times -------------------------------------------------------------------------
+
+    /// Whether this flow's pending send time can move.
+    #[inline(always)]
+    fn moves(&self) -> bool {
+        Self::Due::MOVES
+    }
+    /// Earliest start of the next packet by pacing alone: exact where it can move, else perhaps too early by the transmission time of
+    /// the packet before.
+    fn next_send(&self) -> Instant {
+        Instant::ZERO
+    }
+    /// Whether the send time was set since the last call, be it to the same value. Only where it can move.
+    #[inline(always)]
+    fn take_moved(&mut self) -> bool {
+        true
+    }
+
+    // --- timers that are events of their own, as in ns-3 ----------------------------------------------------------------
+
+    /// Takes a timer that was armed since the last call, in the order of arming: its expiry and its number.
+    #[inline(always)]
+    fn take_armed(&mut self) -> Option<(Instant, u8)> {
+        None
+    }
+    /// Handles the expiry of timer number `timer`, which was armed for `now`.
+    fn on_expiry(&mut self, _params: &Self::Params, _now: Instant, _timer: u8) {}
 }
 
-/// A packet of a flow's receiver, to its sender.
+/// A packet from a flow's receiver to its sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reply<E = ()> {
-    /// What it is.
+    /// Kind of packet.
     pub kind: Kind,
-    /// Its number.
+    /// Sequence number.
     pub seq: u32,
-    /// What it carries beside that, where data packets name their receiver; `None`: the same.
+    /// Further word, which travels in the field in which data packets name their receiver; `None`: that field is copied.
     pub word: Option<u32>,
     /// Bytes on the wire.
     pub wire: u16,
-    /// See [`backwater_types::flags`].
+    /// Flags, see [`backwater_types::flags`].
     pub flags: u8,
-    /// What it carries beside.
+    /// Metadata beside the headers.
     pub extension: E,
 }
 
-/// The receiver of a flow.
+/// Receiving end of a flow.
 pub trait Receiver: Default + Send + 'static {
     /// Parameters shared by all flows.
     type Params;
-    /// What its packets carry beside their headers.
+    /// Metadata that its packets carry beside their headers.
     type Extension: Extension;
-    /// What the receivers of a host share: which of the flows that come in may send, where that is for them to say. Nothing, where
-    /// each is on its own.
+    /// State that the receivers of a host share, such as which of the incoming flows may send; `()` if each decides alone.
     type Host: Default + Send;
-    /// A packet of its sender came in: what answers it. Before that, whatever else is to be said goes to `also`, each with a packet of
-    /// its flow that says whence: this one, or that of another.
-    #[must_use = "it is to be sent"]
+    /// Handles a packet from the sender and returns its answer. Packets that go before the answer, to this sender or to others, are
+    /// given to `also`, each with a packet of the flow that it goes to, from which it takes its addresses.
+    #[must_use = "the answer has to be sent"]
     fn on_packet(
         &mut self,
         params: &Self::Params,
@@ -193,12 +207,12 @@ pub trait Receiver: Default + Send + 'static {
         packet: &Frame<Self::Extension>,
         also: &mut impl FnMut(&Packet, Reply<Self::Extension>),
     ) -> Option<Reply<Self::Extension>>;
-    /// When [`Receiver::on_timer`] is due; [`Instant::NEVER`] if there is nothing to wait for.
+    /// Returns the expiry of the timer; [`Instant::NEVER`] if it does not run.
     #[inline(always)]
     fn timer(&self, _params: &Self::Params, _host: &Self::Host) -> Instant {
         Instant::NEVER
     }
-    /// Its time has come. What is to be said goes to `reply`, as for a packet to `also`.
+    /// Handles the expiry of the timer. Packets are given to `reply` as to `also` in [`Receiver::on_packet`].
     fn on_timer(
         &mut self,
         _params: &Self::Params,
@@ -207,8 +221,8 @@ pub trait Receiver: Default + Send + 'static {
         _reply: &mut impl FnMut(&Packet, Reply<Self::Extension>),
     ) {
     }
-    /// Whether it has everything.
+    /// Whether all data has arrived.
     fn is_done(&self) -> bool;
-    /// What answers a packet of a flow that was done before.
+    /// Answers a packet of a flow that was complete before.
     fn late(params: &Self::Params, packet: &Frame<Self::Extension>) -> Option<Reply<Self::Extension>>;
 }

@@ -1,7 +1,7 @@
-//! What an end host does with a flow: how fast it may send, and how it recovers what was lost.
+//! Transports: how fast an end host sends a flow, and how it recovers lost packets.
 //!
-//! Same constraints as the data plane: no I/O, no clock, no threads; allocation only while a loss is repaired. Positions in a flow
-//! count packets.
+//! Constraints are those of the data plane: no I/O, no clock, no threads; allocation only while a loss is repaired. Positions in a
+//! flow count packets.
 
 #![no_std]
 extern crate alloc;
@@ -21,7 +21,9 @@ pub mod tcp;
 
 pub use datagrams::{Datagrams, Source};
 pub use due::Due;
-pub use expresspass::{Credit, ExpressPass, ExpressPassFlowParams, ExpressPassParams, ExpressPassReceiverParams};
+pub use expresspass::{
+    ExpressPass, ExpressPassFlowParams, ExpressPassHeader, ExpressPassParams, ExpressPassReceiverParams,
+};
 pub use flow::{Next, Outgoing, Receiver, Reply, Sender, Start, Transport};
 pub use go_back_n::{
     Acknowledged, GoBackN, GoBackNParams, GoBackNReceiver, GoBackNReceiverParams, GoBackNRules, GoBackNSender,

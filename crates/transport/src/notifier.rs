@@ -1,25 +1,25 @@
-//! Notifications of congestion by a receiver: at most one in an interval, if a marked packet came in it.
+//! Congestion notifications (CNPs) of a receiver: at most one in an interval, if a marked packet came in it.
 
 use crate::flow::Reply;
 use alloc::boxed::Box;
 use backwater_types::{Duration, Extension, Instant, Kind, Packet, flags};
 
-/// What a receiver remembers of its last notification, from the first mark on.
+/// Notification state of one flow; nothing before its first marked packet.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Notifier(Option<Box<Notice>>);
 
 #[derive(Clone, Copy, Debug)]
 struct Notice {
-    /// The next goes no sooner.
+    /// Earliest time of the next notification.
     next: Instant,
-    /// A marked packet came since the last.
+    /// Whether a marked packet came since the last notification.
     due: bool,
-    /// One of the flow.
+    /// A packet of the flow, from which the notification takes its addresses.
     packet: Packet,
 }
 
 impl Notifier {
-    /// A packet came in. Whether to notify now; if it was marked within the interval, that will be due once this is over.
+    /// Handles a packet and returns whether to notify now. A mark within the interval is notified when the interval is over.
     #[inline(always)]
     pub(crate) fn on_packet(&mut self, now: Instant, interval: Option<Duration>, packet: &Packet) -> bool {
         match interval {
@@ -37,7 +37,7 @@ impl Notifier {
         !notice.due
     }
 
-    /// When the next notification is due; [`Instant::NEVER`] if no mark waits for it.
+    /// Returns the time of the next notification; [`Instant::NEVER`] if no mark waits for one.
     #[inline(always)]
     pub(crate) fn timer(&self) -> Instant {
         match &self.0 {
@@ -46,7 +46,7 @@ impl Notifier {
         }
     }
 
-    /// Its time has come. A packet of the flow that is to be notified.
+    /// Sends the notification that is due: returns a packet of the flow to notify.
     pub(crate) fn on_timer(&mut self, now: Instant, interval: Option<Duration>) -> Option<&Packet> {
         let (Some(notice), Some(interval)) = (&mut self.0, interval) else { return None };
         (notice.due, notice.next) = (false, now + interval);
@@ -54,7 +54,7 @@ impl Notifier {
     }
 }
 
-/// A notification to the sender of `packet`, of `wire` bytes.
+/// Makes a notification of `wire` bytes to the sender of `packet`.
 pub(crate) fn cnp<E: Extension>(packet: &Packet, wire: u16) -> Reply<E> {
     Reply { kind: Kind::Cnp, seq: packet.seq, word: None, wire, flags: 0, extension: E::default() }
 }

@@ -1,14 +1,15 @@
-//! What control makes of a flow, however lost packets are recovered: how many may be in flight, and when the next may start.
+//! Pacing of a flow by its congestion control, whichever way lost packets are recovered: how many packets may be in flight, and when
+//! the next may start.
 
 use crate::flow::{Next, Outgoing, Start};
 use crate::rate::Control;
 use alloc::vec::Vec;
 use backwater_types::{Duration, Instant, Kind, flags};
 
-/// Parameters of flows under a control.
+/// Parameters of flows under a congestion control.
 #[derive(Clone, Debug)]
 pub struct PacedParams<P> {
-    /// `[site]`: of end-to-end control.
+    /// `[site]`: parameters of congestion control.
     pub controls: Vec<P>,
     /// Payload of a full packet, bytes.
     pub payload: u64,
@@ -17,17 +18,18 @@ pub struct PacedParams<P> {
 }
 
 impl<P> PacedParams<P> {
-    /// Of the control of flows that start there.
+    /// Returns the parameters of congestion control of flows that start at `site`.
     #[inline(always)]
     fn control(&self, site: u32) -> &P {
         &self.controls[site as usize]
     }
 }
 
-/// Of packets in flight: no limit.
+/// Limit of packets in flight that no flow reaches.
 pub(crate) const UNLIMITED: u32 = u32::MAX;
 
-/// A window of so many packets, terabytes of them, is none: what is in flight may then be less than nothing.
+/// Packets of a window, terabytes of them, that is as good as none. Below it, packets in flight may be less than zero, in two's
+/// complement.
 const WINDOW_MAX: u64 = 1 << 31;
 
 /// A flow under control `C`.
@@ -36,9 +38,9 @@ pub(crate) struct Paced<C: Control> {
     pub(crate) control: C,
     pub(crate) key: u32,
     site: u32,
-    /// Of the flow.
+    /// Packets of the flow.
     pub(crate) packets: u32,
-    /// Wire bytes of the last of them.
+    /// Wire bytes of the last packet.
     last_wire: u16,
     pub(crate) class: u8,
     flags: u8,
@@ -48,12 +50,12 @@ pub(crate) struct Paced<C: Control> {
     pub(crate) not_before: Instant,
     /// Wire bytes of the packet sent last.
     sent_wire: u16,
-    /// Its pace was set.
-    repaced: bool,
+    /// Whether the send time was set since it was last asked for.
+    moved: bool,
 }
 
 impl<C: Control> Paced<C> {
-    /// Of a flow that starts.
+    /// Starts a flow.
     pub(crate) fn new(params: &PacedParams<C::Params>, now: Instant, start: Start) -> Paced<C> {
         let Start { dst: _, key, site, packets, last_wire, class, flags } = start;
         let control = C::new(params.control(site));
@@ -68,13 +70,13 @@ impl<C: Control> Paced<C> {
             limit: 0,
             not_before: now,
             sent_wire: 0,
-            repaced: false,
+            moved: false,
         };
         flow.set_limit(params);
         flow
     }
 
-    /// When packets in flight were sent, where control asks for it.
+    /// Makes the record of send times of packets in flight, where control asks for it.
     pub(crate) fn times(&self, params: &PacedParams<C::Params>) -> C::Times {
         C::times(params.control(self.site))
     }
@@ -85,38 +87,38 @@ impl<C: Control> Paced<C> {
         self.limit = if packets < WINDOW_MAX { packets as u32 } else { UNLIMITED };
     }
 
-    /// Control is told something. If that changes the pace, what waits does so for the time its predecessor takes at the rate that
-    /// holds now, where control asks for that.
+    /// Has control handle `event`, and returns to its window and rate. On a rate change the send time of the next packet shifts by the
+    /// change of the spacing behind its predecessor, where control [moves](Control::moves) it.
     #[inline(always)]
-    pub(crate) fn tell(&mut self, params: &PacedParams<C::Params>, what: impl FnOnce(&mut C, &C::Params) -> bool) {
+    pub(crate) fn update(&mut self, params: &PacedParams<C::Params>, event: impl FnOnce(&mut C, &C::Params) -> bool) {
         let control = params.control(self.site);
-        let before = self.gap(control);
-        if what(&mut self.control, control) {
+        let before = self.spacing(control);
+        if event(&mut self.control, control) {
             self.set_limit(params);
-            self.repaced = self.control.moves();
-            self.not_before = Instant((self.not_before + self.gap(control)).0.saturating_sub(before.0));
+            self.moved = self.control.moves();
+            self.not_before = Instant((self.not_before + self.spacing(control)).0.saturating_sub(before.0));
         }
     }
 
-    /// Gap behind the last packet sent, where a change of the pace moves what waits for it.
+    /// Returns the spacing behind the last packet sent; zero where a rate change does not move the next.
     #[inline(always)]
-    fn gap(&self, control: &C::Params) -> Duration {
-        if self.control.moves() { self.control.moved_by(control, self.sent_wire as u64) } else { Duration::ZERO }
+    fn spacing(&self, control: &C::Params) -> Duration {
+        if self.control.moves() { self.control.spacing(control, self.sent_wire as u64) } else { Duration::ZERO }
     }
 
-    /// Whether its pace was set since this was asked.
+    /// Whether the send time was set since the last call.
     #[inline(always)]
-    pub(crate) fn repaced(&mut self) -> bool {
-        core::mem::take(&mut self.repaced)
+    pub(crate) fn take_moved(&mut self) -> bool {
+        core::mem::take(&mut self.moved)
     }
 
-    /// Packets before `next` that are full.
+    /// Counts the full packets before `next`.
     #[inline(always)]
     pub(crate) fn whole_before(&self, params: &PacedParams<C::Params>, next: u32) -> u32 {
         next - (next == self.packets && self.last_wire < params.full_wire) as u32
     }
 
-    /// Wire bytes of packet `seq`, if its time has come.
+    /// Returns the wire bytes of packet `seq`, if pacing lets it start.
     #[inline(always)]
     pub(crate) fn peek(&self, params: &PacedParams<C::Params>, now: Instant, seq: u32) -> Next<u16> {
         if self.not_before > now {
@@ -136,7 +138,7 @@ impl<C: Control> Paced<C> {
         }
     }
 
-    /// Packet `seq`, of `wire` bytes, starts.
+    /// Sends packet `seq`, of `wire` bytes.
     #[inline(always)]
     pub(crate) fn send(
         &mut self,
@@ -155,34 +157,34 @@ impl<C: Control> Paced<C> {
         Outgoing { kind: Kind::Data, seq, wire, class, flags, extension }
     }
 
-    /// When the timer of control is due.
+    /// Returns the expiry of control's timer.
     #[inline(always)]
     pub(crate) fn timer(&self, params: &PacedParams<C::Params>) -> Instant {
         self.control.timer(params.control(self.site))
     }
 
-    /// The timer of control runs, if it is due.
+    /// Handles the expiry of control's timer, if it is due.
     pub(crate) fn on_timer(&mut self, params: &PacedParams<C::Params>, now: Instant) {
         if self.timer(params) <= now {
-            self.tell(params, |control, params| control.on_timer(params, now));
+            self.update(params, |control, params| control.on_timer(params, now));
         }
     }
 }
 
-/// Methods of [`Sender`](crate::flow::Sender) that a sender with a field `paced` answers from it alone.
+/// Defines the methods of [`Sender`](crate::flow::Sender) that a sender answers from its field `paced` alone.
 macro_rules! answered_by_paced {
     () => {
         #[inline(always)]
-        fn wound(&mut self) -> Option<(Instant, u8)> {
-            self.paced.control.wound()
+        fn take_armed(&mut self) -> Option<(Instant, u8)> {
+            self.paced.control.take_armed()
         }
 
-        fn on_clock(&mut self, params: &Self::Params, now: Instant, clock: u8) {
-            self.paced.tell(&params.paced, |control, params| control.on_clock(params, now, clock));
+        fn on_expiry(&mut self, params: &Self::Params, now: Instant, timer: u8) {
+            self.paced.update(&params.paced, |control, params| control.on_expiry(params, now, timer));
         }
 
         #[inline(always)]
-        fn pace(&self) -> Instant {
+        fn next_send(&self) -> Instant {
             self.paced.not_before
         }
 
@@ -192,8 +194,8 @@ macro_rules! answered_by_paced {
         }
 
         #[inline(always)]
-        fn repaced(&mut self) -> bool {
-            self.paced.repaced()
+        fn take_moved(&mut self) -> bool {
+            self.paced.take_moved()
         }
 
         #[inline(always)]

@@ -1,4 +1,4 @@
-//! Which packets of a flow have arrived, or need not be sent, in any order.
+//! Sets of packets of one flow, such as those that have arrived, in any order.
 
 use alloc::collections::VecDeque;
 
@@ -9,33 +9,33 @@ pub(crate) struct PacketSet {
     /// The first packet that is missing.
     next: u32,
     count: u32,
-    /// Bits from `next / 64` on, as far as there is any beyond `next`.
+    /// Bits of packets, from packet `next / 64 * 64` on; empty if no packet beyond `next` is in the set.
     words: VecDeque<u64>,
 }
 
 impl PacketSet {
-    /// None.
+    /// The empty set.
     pub(crate) const EMPTY: PacketSet = PacketSet { next: 0, count: 0, words: VecDeque::new() };
 
-    /// None is left; the memory stays.
+    /// Removes all packets and keeps the memory.
     pub(crate) fn clear(&mut self) {
         (self.next, self.count) = (0, 0);
         self.words.clear();
     }
 
-    /// The first packet that is missing.
+    /// Returns the first packet that is missing.
     #[inline(always)]
     pub(crate) fn first_missing(&self) -> u32 {
         self.next
     }
 
-    /// How many there are.
+    /// Counts the packets.
     #[inline(always)]
     pub(crate) fn count(&self) -> u32 {
         self.count
     }
 
-    /// Packet `seq` joins. Whether it was missing.
+    /// Adds packet `seq` and returns whether it was missing.
     #[inline]
     pub(crate) fn insert(&mut self, seq: u32) -> bool {
         if self.contains(seq) {
@@ -57,7 +57,7 @@ impl PacketSet {
         true
     }
 
-    /// All packets before `end` join.
+    /// Adds all packets before `end`.
     #[inline]
     pub(crate) fn insert_before(&mut self, end: u32) {
         if self.words.is_empty() {
@@ -69,7 +69,7 @@ impl PacketSet {
         }
     }
 
-    /// Packet `seq` leaves.
+    /// Removes packet `seq`.
     pub(crate) fn remove(&mut self, seq: u32) {
         if !self.contains(seq) {
             return;
@@ -77,7 +77,7 @@ impl PacketSet {
         self.count -= 1;
         let end = self.next;
         if seq < end {
-            // What was before the first missing and is now beyond it gets a bit each.
+            // Packets between `seq` and the first missing so far get a bit each.
             if !self.words.is_empty() {
                 (seq / 64..end / 64).for_each(|_| self.words.push_front(0));
             }
@@ -93,13 +93,13 @@ impl PacketSet {
         }
     }
 
-    /// Whether packet `seq` is one of them.
+    /// Whether packet `seq` is in the set.
     #[inline(always)]
     pub(crate) fn contains(&self, seq: u32) -> bool {
         seq < self.next || self.contains_beyond(seq)
     }
 
-    /// The next run of missing packets, from `from` on and before `end`: its first packet, and the one after its last.
+    /// Finds the first run of missing packets within `from..end`: its first packet, and the one after its last.
     pub(crate) fn hole(&self, from: u32, end: u32) -> Option<(u32, u32)> {
         let mut first = from.max(self.next);
         while first < end && self.contains_beyond(first) {
@@ -116,13 +116,13 @@ impl PacketSet {
         Some((first, if last >= beyond { end } else { last }))
     }
 
-    /// The word of `seq`, which is not before the first missing.
+    /// Index in `words` of the bit of `seq`, which is not before the first missing packet.
     #[inline(always)]
     fn word_of(&self, seq: u32) -> usize {
         (seq / 64 - self.next / 64) as usize
     }
 
-    /// Packet `seq`, whose word is there, is in or not.
+    /// Sets the bit of `seq`, whose word exists.
     #[inline(always)]
     fn set(&mut self, seq: u32, is_in: bool) {
         let (word, bit) = (self.word_of(seq), 1 << (seq % 64));
@@ -134,7 +134,7 @@ impl PacketSet {
         self.words.get(self.word_of(seq)).is_some_and(|bits| bits >> (seq % 64) & 1 == 1)
     }
 
-    /// The first missing packet has arrived, and its bit is set.
+    /// Moves `next` on, after the bit of the first missing packet was set.
     fn advance(&mut self) {
         while let Some(bits) = self.words.front() {
             let run = (bits >> (self.next % 64)).trailing_ones();

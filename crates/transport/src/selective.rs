@@ -1,30 +1,30 @@
-//! Selective retransmission under end-to-end control: the receiver takes packets in any order, and the sender sends again
-//! those that are missing and no others.
+//! Selective retransmission under end-to-end control: the receiver takes packets in any order, and the sender retransmits the missing
+//! ones alone.
 //!
 //! Sources: Mittal et al., "Revisiting Network Support for RDMA", SIGCOMM 2018, section 3 (IRN; baselines 8), with the
 //! timeouts of a public simulator that runs it at 100 Gb/s; Goyal et al., "Backpressure Flow Control", NSDI 2022, section
 //! 6.2.1, and its authors' simulator (HPCC without PFC; baselines 4.1).
 //!
 //! ```text
-//! a packet that comes:     is answered with the first that is missing and its own number: an ACK if it came in order, else a NACK
-//! a packet may start:      in flight (sent, not taken for lost, not known to have arrived) < window,
-//!                          and it is less than `reach` windows of line rate beyond the first that is missing
-//! NACK, with `gaps`:       recovery, if there is none: R = next packet never sent. Of what is missing below the packet that
-//!                          came, what was not taken for lost in this recovery is. It ends when all before R has arrived
-//! notice of a drop:        that packet is lost, and the rate goes to its minimum with `notice_slows`
-//! nothing new has arrived for RTO:  all that is missing is lost. RTO = rto_low if at most `few` are in flight, else rto_high
-//! what is lost goes first, the lowest number first
+//! receiver:            answers each packet with the first missing packet and its own number, by an ACK in order, else by a NACK
+//! a packet may start:  packets in flight (sent, neither acknowledged nor declared lost) < window, and its number is less than
+//!                      `reach` windows of line rate beyond the first missing packet
+//! NACK, with `gaps`:   starts a recovery, if none runs, with R = next packet never sent. Packets missing below the NACK's packet are
+//!                      lost, unless this recovery declared them lost before. It ends when all before R have arrived
+//! drop notice:         the dropped packet is lost, and with `notice_slows` the rate goes to its minimum
+//! nothing new has arrived for RTO:  all missing packets are lost. RTO = rto_low if at most `few` are in flight, else rto_high
+//! lost packets go first, the lowest number first
 //! ```
 //!
-//! Control hears every answer, of which each is for a packet that arrived; it counts packets that have arrived and packets
-//! that are out where it counts positions of a flow without losses, as HPCC without PFC counts bytes in its authors'
-//! simulator. It hears of losses: once a recovery, of every notice and of every timeout.
-//! Differs from IRN: after a timeout all that is missing goes, not the first packet alone, so that the end of a flow takes
-//! one timeout. Differs from HPCC without PFC: what goes again is the packet that was dropped, not as many bytes of the end
-//! of the flow, and there is a timer, so that a lost notice does not end a flow.
+//! Control sees every answer, each for a packet that arrived. Its positions in the flow are counts: packets that have arrived, and
+//! packets sent and not lost, as HPCC without PFC counts bytes in its authors' simulator. It sees a loss once in a recovery, with
+//! every notice and with every timeout.
+//! Differs from IRN: after a timeout all missing packets go, not the first alone, so that the end of a flow takes one timeout.
+//! Differs from HPCC without PFC: the dropped packet is retransmitted, not as many bytes of the end of the flow, and there is a timer,
+//! so that a lost notice does not end a flow.
 //!
-//! State: two sets of packets at the sender and one at the receiver, a bit for each packet from the first that is missing
-//! on; at most `reach` windows of them, and none without losses.
+//! State: two sets of packets at the sender and one at the receiver, a bit for each packet from the first missing one on; at most
+//! `reach` windows of them, and none without losses.
 
 use crate::flow::{Next, Outgoing, Receiver, Reply, Sender, Start, Transport};
 use crate::notifier::{Notifier, cnp};
@@ -41,21 +41,21 @@ use core::marker::PhantomData;
 #[cfg(feature = "schema")]
 use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
 
-/// What tells a sender that packets are lost (baselines 4.1 and 8).
+/// Signs by which a sender detects losses (baselines 4.1 and 8).
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields, default))]
 pub struct SelectiveParams {
-    /// What is missing below a packet that came out of order is lost (IRN); else only notices and timeouts say so.
+    /// Packets missing below one that came out of order are lost (IRN); false: only notices and timeouts declare losses.
     pub gaps: bool,
-    /// A notice of a drop puts the rate to its minimum, where control has one.
+    /// A drop notice sets the rate to its minimum, where control has one.
     pub notice_slows: bool,
-    /// Packets may be sent ahead of the first that is missing: as many as this many windows hold. 1 to 64.
+    /// Windows of packets that may be sent beyond the first missing packet, 1 to 64.
     pub reach: u32,
     /// Timeout with at most `few` packets in flight.
     pub rto_low: Duration,
-    /// Timeout with more.
+    /// Timeout with more than `few` packets in flight.
     pub rto_high: Duration,
-    /// See `rto_low`; packets.
+    /// Most packets in flight for which the timeout is `rto_low`.
     pub few: u32,
 }
 
@@ -89,13 +89,13 @@ pub struct Selective<C>(PhantomData<C>);
 /// Parameters of [`Selective`].
 #[derive(Clone, Debug)]
 pub struct SelectiveFlowParams<P> {
-    /// Of the flows, and of their control.
+    /// Parameters of the flows and of their control.
     pub paced: PacedParams<P>,
-    /// `[site]`: packets from the first that is missing on that may be out.
+    /// `[site]`: packets that may be sent from the first missing one on.
     pub spans: Vec<u32>,
-    /// What tells of losses.
+    /// Signs of losses.
     pub losses: SelectiveParams,
-    /// Of receivers.
+    /// Parameters of receivers.
     pub receiver: SelectiveReceiverParams,
 }
 
@@ -104,7 +104,7 @@ pub struct SelectiveFlowParams<P> {
 pub struct SelectiveReceiverParams {
     /// Wire bytes of an ACK or NACK.
     pub ack_wire: u16,
-    /// Notifies of congestion, at most once in this time ([`Control::notifies`]).
+    /// Least time between two congestion notifications; `None`: the receiver sends none ([`Control::notifies`]).
     pub notifies: Option<Duration>,
 }
 
@@ -128,31 +128,31 @@ impl<C: Control> Transport for Selective<C> {
     }
 }
 
-/// The sending side of one flow.
+/// Sending side of one flow.
 #[derive(Clone, Debug)]
 pub struct SelectiveSender<C: Control> {
     paced: Paced<C>,
-    /// Packets that have arrived, as far as it knows.
+    /// Packets known to have arrived.
     arrived: PacketSet,
-    /// These, and those in flight. What is missing here is to be sent.
+    /// Packets known to have arrived or in flight. Those missing here are to be sent.
     out: PacketSet,
     /// One more than the last packet ever sent.
     high: u32,
-    /// Packets from the first that is missing on that may be out.
+    /// Packets that may be sent from the first missing one on.
     span: u32,
-    /// Recovery lasts until all before this have arrived.
+    /// Recovery lasts until all packets before this have arrived.
     recover: u32,
-    /// What was missing below this was taken for lost in it.
+    /// Packets missing below this were declared lost in the current recovery.
     judged: u32,
     retransmitted: u32,
-    /// Last time something new had arrived, or the flow had nothing in flight and sent.
+    /// Last time that a packet was newly acknowledged, or that one was sent with nothing in flight.
     progress: Instant,
-    /// When each packet from the first that is missing on was last sent, where control asks for it.
+    /// Last send time of each packet from the first missing one on, where control asks for it.
     sent: C::Times,
 }
 
 impl<C: Control> SelectiveSender<C> {
-    /// Of a flow that starts.
+    /// Opens a flow.
     pub fn new(params: &SelectiveFlowParams<C::Params>, now: Instant, start: Start) -> Self {
         let paced = Paced::new(&params.paced, now, start);
         SelectiveSender {
@@ -169,13 +169,13 @@ impl<C: Control> SelectiveSender<C> {
         }
     }
 
-    /// Packets sent, not taken for lost and not known to have arrived.
+    /// Counts the packets sent, neither declared lost nor known to have arrived.
     #[inline(always)]
     fn in_flight(&self) -> u32 {
         self.out.count() - self.arrived.count()
     }
 
-    /// When all that is missing is taken for lost.
+    /// Returns the time at which all missing packets are declared lost.
     #[inline(always)]
     fn timeout(&self, params: &SelectiveFlowParams<C::Params>) -> Instant {
         match self.in_flight() {
@@ -185,7 +185,7 @@ impl<C: Control> SelectiveSender<C> {
         }
     }
 
-    /// Packet `came` has arrived, and everything before `next`.
+    /// Takes note that packet `came` and all packets before `next` have arrived.
     #[inline(always)]
     fn on_arrived(&mut self, now: Instant, next: u32, came: u32) {
         let (count, first) = (self.arrived.count(), self.arrived.first_missing());
@@ -199,7 +199,7 @@ impl<C: Control> SelectiveSender<C> {
         }
     }
 
-    /// Packet `came` has arrived out of order: what is missing below it is lost, unless it was taken for that in this recovery.
+    /// Declares packets lost that are missing below `came`, unless this recovery did so before.
     #[cold]
     fn recover(&mut self, params: &SelectiveFlowParams<C::Params>, now: Instant, came: u32) {
         let first = self.arrived.first_missing();
@@ -208,7 +208,7 @@ impl<C: Control> SelectiveSender<C> {
         }
         if first >= self.recover {
             (self.recover, self.judged) = (self.high, first);
-            self.paced.tell(&params.paced, |control, params| control.on_loss(params, now, Loss::Missed));
+            self.paced.update(&params.paced, |control, params| control.on_loss(params, now, Loss::Missed));
         }
         let mut from = self.judged;
         while let Some((lost, end)) = self.arrived.hole(from, came) {
@@ -218,7 +218,7 @@ impl<C: Control> SelectiveSender<C> {
         self.judged = self.judged.max(came);
     }
 
-    /// A switch dropped packet `seq`.
+    /// Handles the notice that a switch dropped packet `seq`.
     #[cold]
     fn on_notice(&mut self, params: &SelectiveFlowParams<C::Params>, now: Instant, seq: u32) {
         if !self.out.contains(seq) || self.arrived.contains(seq) {
@@ -226,7 +226,7 @@ impl<C: Control> SelectiveSender<C> {
         }
         self.out.remove(seq);
         let slows = params.losses.notice_slows;
-        self.paced.tell(&params.paced, |control, params| {
+        self.paced.update(&params.paced, |control, params| {
             let changed = control.on_loss(params, now, Loss::Missed);
             slows && control.to_min_rate(params) || changed
         });
@@ -271,7 +271,7 @@ impl<C: Control> Sender for SelectiveSender<C> {
     fn on_packet(&mut self, params: &Self::Params, now: Instant, packet: &Frame<C::Extension>) {
         match packet.kind {
             Kind::Ack | Kind::Nack => {}
-            Kind::Cnp => return self.paced.tell(&params.paced, |control, params| control.on_cnp(params, now)),
+            Kind::Cnp => return self.paced.update(&params.paced, |control, params| control.on_cnp(params, now)),
             Kind::DropNotice => return self.on_notice(params, now, packet.seq),
             _ => return,
         }
@@ -288,7 +288,7 @@ impl<C: Control> Sender for SelectiveSender<C> {
         let (seq, marked, extension) = (self.arrived.count(), packet.has(flags::CE), packet.extension);
         let (key, next) = (self.paced.key, self.out.count());
         let ack = Ack { now, key, seq, next, whole: next, marked, rtt, extension };
-        self.paced.tell(&params.paced, |control, params| control.on_ack(params, ack));
+        self.paced.update(&params.paced, |control, params| control.on_ack(params, ack));
     }
 
     #[inline(always)]
@@ -299,10 +299,10 @@ impl<C: Control> Sender for SelectiveSender<C> {
     fn on_timer(&mut self, params: &Self::Params, now: Instant) -> Option<TimeoutReason> {
         if self.timeout(params) <= now {
             self.out.clone_from(&self.arrived);
-            // What comes of what is sent now says nothing of the rest.
+            // Packets that are retransmitted now arrive out of order and declare no others lost.
             (self.recover, self.judged) = (self.high, self.high);
             self.progress = now;
-            self.paced.tell(&params.paced, |control, params| control.on_loss(params, now, Loss::Timeout));
+            self.paced.update(&params.paced, |control, params| control.on_loss(params, now, Loss::Timeout));
         }
         self.paced.on_timer(&params.paced, now);
         None
@@ -334,13 +334,13 @@ impl<C: Control> Sender for SelectiveSender<C> {
     }
 }
 
-/// The receiving side of one flow, whose answers bring back what its packets carry.
+/// Receiving side of one flow. Answers carry the extension of the packet that they answer.
 #[derive(Clone, Debug)]
 pub struct SelectiveReceiver<E = ()> {
     arrived: PacketSet,
     /// Packets of the flow; 0 before the last of them has come.
     packets: u32,
-    /// Where it notifies of congestion.
+    /// Congestion notifications, if any are sent.
     notifier: Notifier,
     carries: PhantomData<E>,
 }

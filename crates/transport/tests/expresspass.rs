@@ -1,8 +1,8 @@
 //! ExpressPass, both ends by hand: what each says and when; and flows whose credits leave by one port, until they share it.
 
 use backwater_transport::{
-    Credit, ExpressPass, ExpressPassFlowParams, ExpressPassParams, Next, Outgoing, Receiver, Reply, Sender, Start,
-    Transport,
+    ExpressPass, ExpressPassFlowParams, ExpressPassHeader, ExpressPassParams, Next, Outgoing, Receiver, Reply, Sender,
+    Start, Transport,
 };
 use backwater_types::{BitsPerSec, Bytes, Duration, Extension, Frame, Instant, Kind, LinkShape, Packet, flags};
 use std::collections::BTreeMap;
@@ -36,7 +36,7 @@ fn sender(params: &ExpressPassFlowParams, packets: u32) -> Tx {
 }
 
 /// What the sender has to send now.
-fn takes(tx: &mut Tx, params: &ExpressPassFlowParams, now: Instant) -> Vec<Outgoing<Credit>> {
+fn takes(tx: &mut Tx, params: &ExpressPassFlowParams, now: Instant) -> Vec<Outgoing<ExpressPassHeader>> {
     std::iter::from_fn(|| match tx.next_packet(params, now) {
         Next::Packet(out) => Some(out),
         Next::Blocked => None,
@@ -45,28 +45,33 @@ fn takes(tx: &mut Tx, params: &ExpressPassFlowParams, now: Instant) -> Vec<Outgo
     .collect()
 }
 
-fn kinds(sent: &[Outgoing<Credit>]) -> Vec<(Kind, u32)> {
+fn kinds(sent: &[Outgoing<ExpressPassHeader>]) -> Vec<(Kind, u32)> {
     sent.iter().map(|out| (out.kind, if out.kind == Kind::Request { out.extension.number } else { out.seq })).collect()
 }
 
 /// As it arrives at the receiver.
-fn frame(flow: u32, out: &Outgoing<Credit>) -> Frame<Credit> {
+fn frame(flow: u32, out: &Outgoing<ExpressPassHeader>) -> Frame<ExpressPassHeader> {
     let Outgoing { kind, seq, wire, flags, extension, .. } = *out;
     Frame { packet: Packet { flow, kind, seq, wire, flags, dst: 1, src: 0, ..Packet::NONE }, extension }
 }
 
 /// As it arrives at the sender.
-fn answer(reply: &Reply<Credit>) -> Frame<Credit> {
+fn answer(reply: &Reply<ExpressPassHeader>) -> Frame<ExpressPassHeader> {
     let Reply { kind, seq, wire, extension, .. } = *reply;
     Frame { packet: Packet { kind, seq, wire, ..Packet::NONE }, extension }
 }
 
-fn credit(number: u32, expected: u32, sent: Instant) -> Frame<Credit> {
-    let extension = Credit { number, sent };
+fn credit(number: u32, expected: u32, sent: Instant) -> Frame<ExpressPassHeader> {
+    let extension = ExpressPassHeader { number, sent };
     answer(&Reply { kind: Kind::Credit, seq: expected, word: None, wire: SMALL, flags: 0, extension })
 }
 
-fn hears(rx: &mut Rx, params: &ExpressPassFlowParams, now: Instant, packet: &Frame<Credit>) -> Vec<Reply<Credit>> {
+fn hears(
+    rx: &mut Rx,
+    params: &ExpressPassFlowParams,
+    now: Instant,
+    packet: &Frame<ExpressPassHeader>,
+) -> Vec<Reply<ExpressPassHeader>> {
     let mut replies = Vec::new();
     let answer =
         rx.on_packet(ExpressPass::receiving(params), &mut (), now, packet, &mut |_, reply| replies.push(reply));
@@ -83,7 +88,7 @@ fn each_credit_sends_one_packet_which_brings_it_back_and_then_no_more_are_wanted
     tx.on_packet(&params, us(8), &credit(0, 0, us(4)));
     let first = takes(&mut tx, &params, us(8));
     assert_eq!(kinds(&first), [(Kind::Data, 0)]);
-    assert_eq!((first[0].wire, first[0].extension), (FULL, Credit { number: 0, sent: us(4) }));
+    assert_eq!((first[0].wire, first[0].extension), (FULL, ExpressPassHeader { number: 0, sent: us(4) }));
     tx.on_packet(&params, us(9), &credit(2, 0, us(5)));
     let last = takes(&mut tx, &params, us(9));
     assert_eq!(kinds(&last), [(Kind::Data, 1), (Kind::Request, 0)]);
@@ -92,7 +97,8 @@ fn each_credit_sends_one_packet_which_brings_it_back_and_then_no_more_are_wanted
     tx.on_packet(&params, us(10), &credit(3, 0, us(6)));
     assert!(takes(&mut tx, &params, us(10)).is_empty());
     assert_eq!((tx.wasted(), tx.is_done()), (1, false));
-    let done = Reply { kind: Kind::Ack, seq: 2, word: None, wire: SMALL, flags: 0, extension: Credit::default() };
+    let done =
+        Reply { kind: Kind::Ack, seq: 2, word: None, wire: SMALL, flags: 0, extension: ExpressPassHeader::default() };
     tx.on_packet(&params, us(12), &answer(&done));
     assert!(tx.is_done() && tx.timer(&params) == Instant::NEVER);
 }
@@ -162,7 +168,7 @@ fn who_asks_after_the_end_is_told_of_it() {
     let request = frame(1, &takes(&mut tx, &params, us(0))[0]);
     let told = Rx::late(ExpressPass::receiving(&params), &request).expect("an answer");
     assert_eq!((told.kind, told.seq), (Kind::Ack, 5));
-    let no_more = Frame { extension: Credit::default(), ..request };
+    let no_more = Frame { extension: ExpressPassHeader::default(), ..request };
     assert!(Rx::late(ExpressPass::receiving(&params), &no_more).is_none());
 }
 
@@ -225,9 +231,9 @@ enum Event {
     /// A credit may leave the port.
     Port,
     /// A packet of the sender's comes in.
-    Data(usize, Frame<Credit>),
+    Data(usize, Frame<ExpressPassHeader>),
     /// A credit comes to the sender.
-    Credit(usize, Frame<Credit>),
+    Credit(usize, Frame<ExpressPassHeader>),
 }
 
 /// Endless flows into one host, whose port holds all their credits; 4 us each way. The packets of each in the last `counted` of
@@ -236,8 +242,10 @@ fn share(of: ExpressPassParams, starts: &[Instant], until: Instant, counted: Dur
     const AWAY: Duration = Duration::from_us(4);
     let params = with(of.clone());
     let receiving = ExpressPass::receiving(&params);
-    let mut port =
-        Credit::port(&LinkShape { credits: of.shape(Bytes(FULL.into())), ..LinkShape::new(BitsPerSec(RATE)) });
+    let mut port = ExpressPassHeader::port(&LinkShape {
+        credits: of.shape(Bytes(FULL.into())),
+        ..LinkShape::new(BitsPerSec(RATE))
+    });
     let mut flows: Vec<(Tx, Rx)> = starts.iter().map(|_| (sender(&params, u32::MAX), Rx::default())).collect();
     let (mut events, mut number, mut made, mut dropped) = (BTreeMap::new(), 0u64, 0, 0);
     let mut add = |events: &mut BTreeMap<(Instant, u64), Event>, at: Instant, event: Event| {
@@ -274,13 +282,13 @@ fn share(of: ExpressPassParams, starts: &[Instant], until: Instant, counted: Dur
         for (flow, credit) in credits {
             let mut frame = answer(&credit);
             frame.packet.flow = flow as u32;
-            (made, dropped) = (made + 1, dropped + !Credit::hold(&mut port, &frame) as u64);
+            (made, dropped) = (made + 1, dropped + !ExpressPassHeader::hold(&mut port, &frame) as u64);
             add(&mut events, flows[flow].1.timer(receiving, &()), Event::Due(flow));
         }
-        while let Some(credit) = Credit::release(&mut port, now) {
+        while let Some(credit) = ExpressPassHeader::release(&mut port, now) {
             add(&mut events, now + AWAY, Event::Credit(credit.flow as usize, credit));
         }
-        let due = Credit::credit_due(&port);
+        let due = ExpressPassHeader::credit_due(&port);
         if due < awaited {
             awaited = due;
             add(&mut events, due, Event::Port);

@@ -211,7 +211,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> End
     fn strike(&mut self, w: &mut Around<T::Params, S, impl Observer>, Clock { slot, flow: id, number }: Clock) {
         let flow = &mut self.flows[slot];
         if flow.id == id && flow.live && !flow.source.is_done() {
-            flow.source.on_clock(&w.params.nic.transport, w.now, number);
+            flow.source.on_expiry(&w.params.nic.transport, w.now, number);
             self.offer(w, slot);
         }
     }
@@ -363,7 +363,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
     #[inline(always)]
     fn wind(&mut self, w: &mut Around<T::Params, S, impl Observer>, slot: u32) {
         let flow = &mut self.flows[slot];
-        while let Some((at, number)) = flow.source.wound() {
+        while let Some((at, number)) = flow.source.take_armed() {
             let clock = Clock { slot, flow: flow.id, number };
             self.port.agenda.clock_at(&mut w.fabric.schedule, self.port.event(TIMER), at, clock);
         }

@@ -8,7 +8,8 @@ use backwater_schemes::{
     AckClass, AnyControl, Assignment, Backpressure, Conventions, Host, Hosts, Network, Switch, Transport as Name,
 };
 use backwater_transport::{
-    Control, Credit, ExpressPass, GoBackN, GoBackNSender, Homa, HomaHeader, HomaLevels, Left, Site, Srf, Tcp, Transport,
+    Control, ExpressPass, ExpressPassHeader, GoBackN, GoBackNSender, Homa, HomaHeader, HomaLevels, Left, Site, Srf,
+    Tcp, Transport,
 };
 use backwater_types::{BitsPerSec, Bytes, ControlFrame, Duration, FlowName, Instant, Kind, Packet, QueueMap, flags};
 use software::{HOST, LAST_WIRE, PACKET, PEER, RATE, SoftwareNic};
@@ -42,7 +43,7 @@ impl Tables {
             base_rtt: Duration::ZERO,
             int_unit: 1,
             whole: false,
-            clocks: false,
+            timer_events: false,
         }
     }
 
@@ -515,7 +516,7 @@ fn credits_wait_for_their_time_and_data_goes_between_them() {
     tables.host.transport = Name::Expresspass;
     let network = tables.network();
     let transport = network.expresspass([RATE; 8].into_iter());
-    let mut nic: SoftwareNic<Throttled<Fifo<Credit>, Credit>, ExpressPass> =
+    let mut nic: SoftwareNic<Throttled<Fifo<ExpressPassHeader>, ExpressPassHeader>, ExpressPass> =
         SoftwareNic::new(&network, &tables.switch, transport);
     let reply = |kind: Kind, seq: u32| Packet { kind, seq, wire: 84, dst: PEER, src: HOST, ..Packet::NONE };
     (0..30).for_each(|seq| nic.reply(reply(Kind::Credit, seq)));

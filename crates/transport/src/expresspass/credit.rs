@@ -1,40 +1,40 @@
-//! What packets say of credits, and how a port limits them.
+//! Credits in packets, and their limit at a port.
 //!
 //! ```text
-//! bucket:  of two mean credits, filled at line x credit / (credit + data) bytes ; a credit takes its size, and goes when it can
+//! bucket:  two mean credits deep, filled at line x credit / (credit + data) bytes ; a credit takes its size, and waits until it can
 //! queue:   `credit_queue` credits ; more are dropped
 //! ```
 //!
-//! The bucket is kept as the time at which it will be full, in whole picoseconds: it holds two credits less what flows in until then.
+//! The state of the bucket is the time at which it will be full, in whole picoseconds.
 
 use alloc::collections::VecDeque;
 use backwater_types::{BitsPerSec, Duration, Extension, Frame, Instant, LinkShape, SerTime};
 
-/// A credit, or in a data packet the credit it answers; in a request how many packets are left.
+/// Header of ExpressPass: of a credit, or in a data packet that of the credit it answers; in a request the packets left.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Credit {
-    /// Number of the credit; of a request: packets left to send, 0: no more credits.
+pub struct ExpressPassHeader {
+    /// Number of the credit; in a request: packets left to send, 0: no more credits.
     pub number: u32,
-    /// When the credit was made.
+    /// Send time of the credit.
     pub sent: Instant,
 }
 
-/// What a port keeps of credits.
+/// Credits that wait at a port, and its token bucket.
 #[derive(Clone, Debug)]
 pub struct CreditPort {
-    waiting: VecDeque<Frame<Credit>>,
+    waiting: VecDeque<Frame<ExpressPassHeader>>,
     /// Credits that may wait.
     most: usize,
-    /// Time in which the bucket takes in a byte.
+    /// Time in which the bucket fills by bytes.
     fills: SerTime,
-    /// From empty to full.
+    /// Time from empty to full.
     depth: Duration,
-    /// When the bucket is full.
+    /// Time at which the bucket is full.
     full_at: Instant,
 }
 
 impl CreditPort {
-    /// When a credit of so many bytes can go.
+    /// Returns the time at which the bucket holds a credit of so many bytes.
     #[inline(always)]
     fn affords_at(&self, wire: u16) -> Instant {
         let spare = self.depth.0.saturating_sub(self.fills.of_bytes(wire as u64).0);
@@ -47,7 +47,7 @@ impl CreditPort {
     }
 }
 
-impl Extension for Credit {
+impl Extension for ExpressPassHeader {
     type Port = CreditPort;
     const CREDITED: bool = true;
 
@@ -65,7 +65,7 @@ impl Extension for Credit {
     }
 
     #[inline]
-    fn hold(port: &mut CreditPort, credit: &Frame<Credit>) -> bool {
+    fn hold(port: &mut CreditPort, credit: &Frame<ExpressPassHeader>) -> bool {
         let room = port.waiting.len() < port.most;
         if room {
             port.waiting.push_back(*credit);
@@ -74,7 +74,7 @@ impl Extension for Credit {
     }
 
     #[inline]
-    fn release(port: &mut CreditPort, now: Instant) -> Option<Frame<Credit>> {
+    fn release(port: &mut CreditPort, now: Instant) -> Option<Frame<ExpressPassHeader>> {
         let wire = port.waiting.front()?.wire;
         if port.affords_at(wire) > now {
             return None;
@@ -107,12 +107,12 @@ mod tests {
     /// 100 Gb/s, 84 B of credits for 1538 of data: a byte of credits each 1622 / 84 x 80 ps.
     fn port() -> CreditPort {
         let credits = CreditShape { queue: 16, credit: 84, data: 1538 };
-        Credit::port(&LinkShape { credits, ..LinkShape::new(BitsPerSec(100_000_000_000)) })
+        ExpressPassHeader::port(&LinkShape { credits, ..LinkShape::new(BitsPerSec(100_000_000_000)) })
     }
 
-    fn credit(number: u32, wire: u16) -> Frame<Credit> {
+    fn credit(number: u32, wire: u16) -> Frame<ExpressPassHeader> {
         let packet = Packet { kind: Kind::Credit, wire, ..Packet::NONE };
-        Frame { packet, extension: Credit { number, sent: Instant::ZERO } }
+        Frame { packet, extension: ExpressPassHeader { number, sent: Instant::ZERO } }
     }
 
     /// A credit and its packet take 1622 B x 80 ps of the link together.
@@ -121,14 +121,14 @@ mod tests {
     #[test]
     fn two_credits_go_at_once_and_then_one_for_each_packet_that_the_link_can_take() {
         let mut port = port();
-        (0..10).for_each(|number| assert!(Credit::hold(&mut port, &credit(number, 84))));
+        (0..10).for_each(|number| assert!(ExpressPassHeader::hold(&mut port, &credit(number, 84))));
         let (mut now, mut at) = (Instant(1_000_000), Vec::new());
-        while Credit::credit_due(&port) != Instant::NEVER {
-            if Credit::credit_due(&port) > now {
-                now = Credit::credit_due(&port);
-                assert!(Credit::release(&mut port, Instant(now.0 - 1)).is_none(), "its time has not come");
+        while ExpressPassHeader::credit_due(&port) != Instant::NEVER {
+            if ExpressPassHeader::credit_due(&port) > now {
+                now = ExpressPassHeader::credit_due(&port);
+                assert!(ExpressPassHeader::release(&mut port, Instant(now.0 - 1)).is_none(), "its time has not come");
             }
-            assert!(Credit::release(&mut port, now).is_some(), "its time has come");
+            assert!(ExpressPassHeader::release(&mut port, now).is_some(), "its time has come");
             at.push(now.0);
         }
         assert_eq!(at[..2], [1_000_000, 1_000_000], "the bucket holds two");
@@ -142,11 +142,11 @@ mod tests {
     #[test]
     fn credits_beyond_the_queue_are_dropped_and_the_others_keep_their_order() {
         let mut port = port();
-        let held = (0..20).filter(|number| Credit::hold(&mut port, &credit(*number, 84))).count();
+        let held = (0..20).filter(|number| ExpressPassHeader::hold(&mut port, &credit(*number, 84))).count();
         assert_eq!(held, 16);
-        let released = core::iter::from_fn(|| Credit::release(&mut port, Instant(1 << 40)));
+        let released = core::iter::from_fn(|| ExpressPassHeader::release(&mut port, Instant(1 << 40)));
         assert_eq!(released.map(|credit| credit.extension.number).collect::<Vec<_>>(), [0, 1]);
-        assert!(!Credit::passes(&mut port, Instant(1 << 41), 84), "others wait");
+        assert!(!ExpressPassHeader::passes(&mut port, Instant(1 << 41), 84), "others wait");
     }
 
     /// Over a long time the bytes of credits that pass are the share of the link, whatever their sizes.
@@ -156,9 +156,9 @@ mod tests {
         let (mut now, mut bytes) = (Instant::ZERO, 0u64);
         for number in 0..10_000 {
             let wire = 76 + (number * 7 % 17) as u16;
-            Credit::hold(&mut port, &credit(number, wire));
-            now = now.max(Credit::credit_due(&port));
-            bytes += Credit::release(&mut port, now).expect("it was waited for").wire as u64;
+            ExpressPassHeader::hold(&mut port, &credit(number, wire));
+            now = now.max(ExpressPassHeader::credit_due(&port));
+            bytes += ExpressPassHeader::release(&mut port, now).expect("it was waited for").wire as u64;
         }
         let most = now.0 as f64 / 80.0 * 84.0 / 1622.0 + 168.0;
         // Each time loses less than a picosecond, of which 1545 are a byte.
@@ -169,9 +169,9 @@ mod tests {
     fn a_credit_passes_a_port_without_others_as_if_it_had_waited() {
         let (mut passing, mut waiting) = (port(), port());
         for (k, now) in [0, 0, 0, 50_000, 129_760, 129_800, 500_000, 500_000, 500_001].into_iter().enumerate() {
-            let passed = Credit::passes(&mut passing, Instant(now), 84);
-            Credit::hold(&mut waiting, &credit(0, 84));
-            assert_eq!(passed, Credit::release(&mut waiting, Instant(now)).is_some(), "credit {k}");
+            let passed = ExpressPassHeader::passes(&mut passing, Instant(now), 84);
+            ExpressPassHeader::hold(&mut waiting, &credit(0, 84));
+            assert_eq!(passed, ExpressPassHeader::release(&mut waiting, Instant(now)).is_some(), "credit {k}");
             waiting.waiting.clear();
             assert_eq!(passing.full_at, waiting.full_at);
         }

@@ -9,27 +9,27 @@ use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields, default))]
 pub struct ExpressPassParams {
-    /// Rate of a flow's first credits, as a share of the highest (*alpha*).
+    /// Rate of a flow's first credits, as a share of the highest rate (*alpha*).
     pub initial_rate: f64,
     /// Weight of the highest rate in a flow's first increase (*w_init*).
     pub initial_weight: f64,
-    /// It never shrinks below (*w_min*).
+    /// Least weight (*w_min*).
     pub min_weight: f64,
-    /// Share of lost credits aimed for, over what the rate leaves of the highest.
+    /// Target of the share of lost credits, for a rate of zero; it falls to zero at the highest rate.
     pub target_loss: f64,
-    /// The gap between two credits varies by this share of it, up and down.
+    /// Largest variation of the gap between two credits, up or down, as a share of it.
     pub jitter: f64,
-    /// Sizes of credits are drawn from this one.
+    /// Least size of a credit; sizes are drawn at random.
     pub credit_min: Bytes,
-    /// To this one.
+    /// Largest size of a credit.
     pub credit_max: Bytes,
     /// Credits that may wait at a port.
     pub credit_queue: u16,
-    /// A flow of fewer packets starts at a rate in proportion; 0: none does.
+    /// Packets below which a flow starts at a rate in proportion to its size; 0: none does.
     pub small_flow: u16,
-    /// A sender wants no more credits once as many came within a round trip as it has packets left.
+    /// A sender asks for no more credits once as many came within a round trip as it has packets left.
     pub early_stop: bool,
-    /// A request that no credit answers is repeated after this.
+    /// Time after which a request without a credit is repeated.
     pub retry: Duration,
 }
 
@@ -74,7 +74,7 @@ impl Ranges for ExpressPassParams {
 }
 
 impl ExpressPassParams {
-    /// How ports limit credits, each of which asks for a packet of so many bytes.
+    /// Limits of credits at ports, for packets of `data` bytes.
     pub fn shape(&self, data: Bytes) -> CreditShape {
         CreditShape { queue: self.credit_queue, credit: self.credit().0 as u16, data: data.0 as u16 }
     }
@@ -84,46 +84,46 @@ impl ExpressPassParams {
         Bytes((self.credit_min.0 + self.credit_max.0) / 2)
     }
 
-    /// Share of the highest at which a flow of so many packets starts.
+    /// Share of the highest rate at which a flow of so many packets starts.
     pub(super) fn first_rate(&self, packets: u64) -> f64 {
         let small = packets < self.small_flow as u64;
         if small { self.initial_rate * packets as f64 / self.small_flow as f64 } else { self.initial_rate }
     }
 
-    /// Share of a link that data takes at most, where full packets have so many bytes: credits take the rest.
+    /// Largest share of a link that data takes, with full packets of `data` bytes: credits take the rest.
     pub fn share(&self, data: Bytes) -> f64 {
         data.0 as f64 / (self.credit().0 + data.0) as f64
     }
 }
 
-/// What a flow under ExpressPass has to know at either end.
+/// Parameters of flows under ExpressPass.
 #[derive(Clone, Debug)]
 pub struct ExpressPassFlowParams {
     /// Wire bytes of a full packet.
     pub full_wire: u16,
-    /// Nothing heard for so long: a sender asks for credits again.
+    /// Time without any answer after which a sender requests credits again.
     pub rto: Duration,
-    /// Of receivers, and what both have.
+    /// Parameters of receivers, and those of both ends.
     pub receiver: ExpressPassReceiverParams,
 }
 
-/// What it has to know at the receiver.
+/// Parameters of a flow at its receiver.
 #[derive(Clone, Debug)]
 pub struct ExpressPassReceiverParams {
-    /// Of both ends.
+    /// Parameters of both ends.
     pub of: ExpressPassParams,
     /// `[host]`: time between two credits at the highest rate of its link, picoseconds.
     pub gaps: Vec<f64>,
     /// Wire bytes of requests, ACKs and NACKs.
     pub ack_wire: u16,
-    /// A second NACK for the same packet waits this long.
+    /// Least time between two NACKs for the same packet.
     pub nack_guard: Duration,
     /// Seed of the run.
     pub seed: u64,
 }
 
 impl ExpressPassFlowParams {
-    /// With full packets, and requests, ACKs and NACKs, of these wire sizes, and links of hosts of these rates, bit/s.
+    /// Completes the parameters by wire bytes of full packets and of requests, ACKs and NACKs, and by the rates of hosts' links, bit/s.
     pub fn new(
         of: &ExpressPassParams,
         [full_wire, ack_wire]: [u16; 2],

@@ -1,42 +1,44 @@
-//! The rate of a flow's credits, and how the receiver changes it once a round trip.
+//! Rate of a flow's credits, which the receiver changes once a round trip.
 //!
-//! Source: baselines 6. With c the rate over the highest that the link can carry, w the weight, and over the last round trip or more
-//! the credits lost of those that came to an end:
+//! Source: baselines 6. c is the rate over the highest that the link can carry, w the weight; credits are counted over the last round
+//! trip or more:
 //!
 //! ```text
 //! start:                c = a, or a x packets / small_flow for a flow of fewer packets ; w = w_init
 //! target = (1 - c) x target_loss
 //! lost share > target:  c = min(c, rate of the credits that were answered x (1 + target)) ; w = max(w / 2, w_min)
-//! else:                 w = min(w + 0.05, 0.5) if the last one was like this too ; c = w + (1 - w) c
+//! else:                 w = min(w + 0.05, 0.5) if the last change was an increase too ; c = w + (1 - w) c
 //! c from one credit a round trip to 1
 //! ```
 //!
-//! A credit came to an end when it is answered by a packet, or when a later one is. Floating point: additions, multiplications and
-//! divisions only.
+//! A credit is answered by a packet, or lost once a later one is answered. Floating point: additions, multiplications and divisions
+//! only.
 
 use crate::expresspass::ExpressPassParams;
 use crate::rate::IdlePath;
 use backwater_types::{Bytes, Duration, Instant};
 
-/// The rate of one flow's credits.
+/// Rate of one flow's credits.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CreditRate {
-    /// Share of the highest.
+    /// Rate as a share of the highest (c).
     rate: f64,
-    /// Of the highest rate in an increase.
+    /// Weight of the highest rate in an increase (w).
     weight: f64,
-    /// The last change was an increase.
+    /// Whether the last change was an increase.
     increased: bool,
-    /// Credits answered and lost since the last change.
+    /// Credits answered since the last change.
     answered: u32,
+    /// Credits lost since the last change.
     lost: u32,
+    /// Time of the last change.
     changed: Instant,
-    /// Smoothed, picoseconds; zero: not known.
+    /// Smoothed round trip, picoseconds; zero before the first sample.
     round_trip: f64,
 }
 
 impl CreditRate {
-    /// The sender asks for credits for so many packets.
+    /// Starts again, as the sender requests credits for so many packets.
     pub fn start(&mut self, params: &ExpressPassParams, now: Instant, packets: u32) {
         *self = CreditRate {
             rate: params.first_rate(packets.into()),
@@ -47,7 +49,7 @@ impl CreditRate {
         };
     }
 
-    /// The answer to a credit of time `sent` came in; `lost` before it were not answered.
+    /// Counts the answer to a credit of time `sent`; `lost` credits before it were not answered.
     #[inline]
     pub fn on_data(&mut self, now: Instant, sent: Instant, lost: u32) {
         self.answered += 1;
@@ -56,7 +58,7 @@ impl CreditRate {
         self.round_trip = if self.round_trip > 0.0 { 0.8 * self.round_trip + 0.2 * sample } else { sample };
     }
 
-    /// A credit is sent; `gap` between two at the highest rate, picoseconds.
+    /// Updates the rate before a credit is sent; `gap` is the time between two at the highest rate, picoseconds.
     #[inline]
     pub fn on_credit(&mut self, params: &ExpressPassParams, now: Instant, gap: f64) {
         let elapsed = now.since(self.changed).0 as f64;
@@ -84,14 +86,14 @@ impl CreditRate {
         self.rate = self.weight + (1.0 - self.weight) * self.rate;
     }
 
-    /// Share of the highest rate.
+    /// Rate as a share of the highest.
     #[inline(always)]
     pub fn share(&self) -> f64 {
         self.rate
     }
 
-    /// Round trips of `capacity` credits each at the highest rate until so many were sent, if none is lost, beyond those they take
-    /// at the highest rate.
+    /// Round trips, of `capacity` credits at the highest rate, that `packets` credits take beyond those at the highest rate, if none is
+    /// lost.
     pub fn ramp(params: &ExpressPassParams, packets: u64, capacity: f64) -> f64 {
         let mut flow = CreditRate::default();
         flow.start(params, Instant::ZERO, packets.min(u32::MAX.into()) as u32);
@@ -112,8 +114,8 @@ const WEIGHT_STEP: f64 = 0.05;
 const WEIGHT_MAX: f64 = 0.5;
 
 impl ExpressPassParams {
-    /// What a flow alone takes beyond store and forward and what credits leave it of the link: a request and the first credit, and
-    /// in each round trip what its rate falls short of the highest.
+    /// Completion time of a flow alone beyond store and forward at its [share](ExpressPassParams::share) of the link: a request and the
+    /// first credit, and in each round trip the part by which its rate falls short of the highest.
     pub fn startup(&self, path: &IdlePath, data: Bytes) -> Duration {
         // Request and credit are as long as headers and an acknowledgement, to a few bytes.
         let capacity = path.round_trip.0 as f64 * self.share(data) / path.packet.0 as f64;

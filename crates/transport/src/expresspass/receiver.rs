@@ -1,24 +1,25 @@
-//! The receiving side: it sends credits while it is asked to, and takes packets in order.
+//! Receiving side of ExpressPass: sends credits while they are requested, and takes packets in order.
 
-use crate::expresspass::{Credit, CreditRate, ExpressPassReceiverParams};
+use crate::expresspass::{CreditRate, ExpressPassHeader, ExpressPassReceiverParams};
 use crate::flow::{Receiver, Reply};
 use backwater_types::{Duration, Frame, Instant, Kind, Packet, TIMER_MAX, flags, hash};
 
-/// A flow at its receiver.
+/// Receiving end of a flow.
 #[derive(Clone, Debug)]
 pub struct ExpressPassReceiver {
-    /// A packet of the flow, which says whence.
+    /// A packet of the flow, from which credits take their addresses.
     of: Packet,
     /// Next packet missing.
     expected: u32,
     done: bool,
-    /// When it last said so of the one missing.
+    /// Time of the last NACK for it.
     nacked: Instant,
     rate: CreditRate,
-    /// Number of the next credit, and of the one whose answer comes next if none is lost.
+    /// Number of the next credit.
     credits: u32,
+    /// Number of the credit whose answer comes next if none is lost.
     answers: u32,
-    /// When the next credit goes; [`Instant::NEVER`]: its sender wants none.
+    /// Send time of the next credit; [`Instant::NEVER`]: none is requested.
     due: Instant,
 }
 
@@ -39,7 +40,7 @@ impl Default for ExpressPassReceiver {
 
 impl Receiver for ExpressPassReceiver {
     type Params = ExpressPassReceiverParams;
-    type Extension = Credit;
+    type Extension = ExpressPassHeader;
     type Host = ();
 
     #[inline]
@@ -48,9 +49,9 @@ impl Receiver for ExpressPassReceiver {
         params: &ExpressPassReceiverParams,
         _host: &mut (),
         now: Instant,
-        packet: &Frame<Credit>,
-        also: &mut impl FnMut(&Packet, Reply<Credit>),
-    ) -> Option<Reply<Credit>> {
+        packet: &Frame<ExpressPassHeader>,
+        also: &mut impl FnMut(&Packet, Reply<ExpressPassHeader>),
+    ) -> Option<Reply<ExpressPassHeader>> {
         if self.of.wire == 0 {
             self.of = packet.packet;
         }
@@ -73,7 +74,7 @@ impl Receiver for ExpressPassReceiver {
         params: &ExpressPassReceiverParams,
         _host: &mut (),
         now: Instant,
-        reply: &mut impl FnMut(&Packet, Reply<Credit>),
+        reply: &mut impl FnMut(&Packet, Reply<ExpressPassHeader>),
     ) {
         self.send_credit(params, now, reply);
     }
@@ -83,8 +84,8 @@ impl Receiver for ExpressPassReceiver {
         self.done
     }
 
-    /// It has everything, whoever asks; who wants no more credits needs no answer.
-    fn late(params: &ExpressPassReceiverParams, packet: &Frame<Credit>) -> Option<Reply<Credit>> {
+    /// Acknowledges the whole flow; a request for no more credits needs no answer.
+    fn late(params: &ExpressPassReceiverParams, packet: &Frame<ExpressPassHeader>) -> Option<Reply<ExpressPassHeader>> {
         match packet.kind {
             Kind::Request => (packet.extension.number > 0).then(|| params.reply(Kind::Ack, packet.seq)),
             _ => Some(params.reply(Kind::Ack, packet.seq + 1)),
@@ -93,13 +94,13 @@ impl Receiver for ExpressPassReceiver {
 }
 
 impl ExpressPassReceiver {
-    /// The sender has so many packets left.
+    /// Handles a request of a sender with `left` packets left.
     fn on_request(
         &mut self,
         params: &ExpressPassReceiverParams,
         now: Instant,
         left: u32,
-        reply: &mut impl FnMut(&Packet, Reply<Credit>),
+        reply: &mut impl FnMut(&Packet, Reply<ExpressPassHeader>),
     ) {
         if left == 0 {
             self.due = Instant::NEVER;
@@ -115,10 +116,10 @@ impl ExpressPassReceiver {
         &mut self,
         params: &ExpressPassReceiverParams,
         now: Instant,
-        packet: &Frame<Credit>,
-    ) -> Option<Reply<Credit>> {
+        packet: &Frame<ExpressPassHeader>,
+    ) -> Option<Reply<ExpressPassHeader>> {
         let credit = packet.extension;
-        // Credits from before the last request count no more.
+        // Credits from before the last request do not count.
         if credit.number >= self.answers {
             self.rate.on_data(now, credit.sent, credit.number - self.answers);
             self.answers = credit.number + 1;
@@ -134,7 +135,7 @@ impl ExpressPassReceiver {
         }
     }
 
-    /// Whether to say now that a packet is missing.
+    /// Whether to send a NACK now.
     fn nacks(&mut self, params: &ExpressPassReceiverParams, now: Instant) -> bool {
         let nacks = self.nacked == Instant::NEVER || now.since(self.nacked) >= params.nack_guard;
         if nacks {
@@ -147,7 +148,7 @@ impl ExpressPassReceiver {
         &mut self,
         params: &ExpressPassReceiverParams,
         now: Instant,
-        reply: &mut impl FnMut(&Packet, Reply<Credit>),
+        reply: &mut impl FnMut(&Packet, Reply<ExpressPassHeader>),
     ) {
         let gap = params.gaps[self.of.dst as usize];
         self.rate.on_credit(&params.of, now, gap);
@@ -158,18 +159,18 @@ impl ExpressPassReceiver {
         self.due = now + Duration((wait as u64).max(1));
         let sizes = (params.of.credit_max.0 - params.of.credit_min.0 + 1) as u32;
         let wire = params.of.credit_min.0 as u16 + hash::range32(draw as u32, sizes) as u16;
-        let extension = Credit { number, sent: now };
+        let extension = ExpressPassHeader { number, sent: now };
         reply(&self.of, Reply { kind: Kind::Credit, seq: self.expected, word: None, wire, flags: 0, extension });
     }
 }
 
 impl ExpressPassReceiverParams {
-    /// What the size of a flow's credit hangs on, and the time until the next.
+    /// Draws random bits for the size of a flow's credit and for the time until the next.
     fn draw(&self, flow: u32, number: u32) -> u64 {
         hash::draw(hash::stream(self.seed, 0x6372_6564, flow.into()), number.into())
     }
 
-    fn reply(&self, kind: Kind, seq: u32) -> Reply<Credit> {
-        Reply { kind, seq, word: None, wire: self.ack_wire, flags: 0, extension: Credit::default() }
+    fn reply(&self, kind: Kind, seq: u32) -> Reply<ExpressPassHeader> {
+        Reply { kind, seq, word: None, wire: self.ack_wire, flags: 0, extension: ExpressPassHeader::default() }
     }
 }

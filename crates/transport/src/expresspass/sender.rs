@@ -1,48 +1,51 @@
-//! The sending side: it asks for credits, and sends a packet for each.
+//! Sending side of ExpressPass: requests credits, and sends a packet for each.
 
-use crate::expresspass::{Credit, ExpressPassFlowParams};
+use crate::expresspass::{ExpressPassFlowParams, ExpressPassHeader};
 use crate::flow::{Next, Outgoing, Sender, Start};
 use crate::tcp::TimeoutReason;
 use backwater_types::{Duration, Frame, Instant, Kind, flags};
 
-/// A flow at its sender. Its NIC takes at once what it may send.
+/// Sending end of a flow. Its NIC takes packets at once, so a sender holds one credit at most.
 #[derive(Clone, Debug)]
 pub struct ExpressPassSender {
     start: Start,
-    /// Next packet to send, first not acknowledged, one more than the last ever sent.
+    /// Next packet to send.
     next: u32,
+    /// First packet not acknowledged.
     acked: u32,
+    /// One more than the last packet ever sent.
     high: u32,
     retransmitted: u32,
     phase: Phase,
-    /// A request waits to be sent: for credits, or for no more.
+    /// Request that waits to be sent.
     asks: Option<Ask>,
-    /// A credit that no packet has answered yet.
-    credit: Option<Credit>,
-    /// Credits for which there was nothing to send.
+    /// ExpressPassHeader that no packet has answered yet.
+    credit: Option<ExpressPassHeader>,
+    /// Credits that came with nothing left to send.
     wasted: u32,
-    /// When it last asked, and from that to the first credit.
+    /// Time of the last request for credits.
     asked: Instant,
+    /// Time from that request to the first credit.
     round_trip: Duration,
-    /// Credits that came since this.
+    /// Credits that came since `counted`.
     came: u32,
     counted: Instant,
-    /// Something is wrong if nothing is heard by then.
+    /// Time at which the sender requests credits again, unless an answer comes before.
     deadline: Instant,
 }
 
-/// How a flow stands with its receiver.
+/// State of a flow's requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// It has asked for credits, and none has come.
+    /// Credits are requested, and none has come.
     Asking,
     /// Credits come.
     Credited,
-    /// It has asked for no more.
+    /// No more credits are wanted, and the receiver was told so.
     Stopped,
 }
 
-/// What a request is for.
+/// Purpose of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ask {
     Credits,
@@ -50,7 +53,7 @@ enum Ask {
 }
 
 impl ExpressPassSender {
-    /// Of a flow that starts.
+    /// Opens a flow.
     pub fn new(now: Instant, start: Start) -> ExpressPassSender {
         ExpressPassSender {
             start,
@@ -80,14 +83,14 @@ impl ExpressPassSender {
         if self.next + 1 == self.start.packets { self.start.last_wire } else { params.full_wire }
     }
 
-    /// The receiver has everything before `seq`.
+    /// Takes note that the receiver has all packets before `seq`.
     #[inline(always)]
     fn advance(&mut self, seq: u32) {
         self.acked = self.acked.max(seq.min(self.start.packets));
         self.next = self.next.max(self.acked);
     }
 
-    /// The receiver misses `seq`: from there on all is sent again, for which there may be no credits to come.
+    /// Goes back to packet `seq`, which the receiver misses; for the retransmissions credits may have to be requested.
     fn go_back(&mut self, seq: u32) {
         self.next = seq;
         if self.phase == Phase::Stopped {
@@ -95,7 +98,7 @@ impl ExpressPassSender {
         }
     }
 
-    fn on_credit(&mut self, params: &ExpressPassFlowParams, now: Instant, credit: Credit) {
+    fn on_credit(&mut self, params: &ExpressPassFlowParams, now: Instant, credit: ExpressPassHeader) {
         if self.phase != Phase::Stopped {
             self.deadline = now + params.rto;
         }
@@ -112,7 +115,7 @@ impl ExpressPassSender {
         self.credit = Some(credit);
         if self.phase == Phase::Credited && params.receiver.of.early_stop && now.since(self.counted) >= self.round_trip
         {
-            // The packet that answers this one is no longer left.
+            // The packet that answers this credit no longer counts as left.
             if self.came >= self.left() - 1 && self.left() > 1 {
                 self.asks = Some(Ask::NoMore);
             }
@@ -120,8 +123,8 @@ impl ExpressPassSender {
         }
     }
 
-    /// The request that waits.
-    fn ask(&mut self, params: &ExpressPassFlowParams, now: Instant, ask: Ask) -> Outgoing<Credit> {
+    /// Makes the request that waits.
+    fn ask(&mut self, params: &ExpressPassFlowParams, now: Instant, ask: Ask) -> Outgoing<ExpressPassHeader> {
         self.asks = None;
         let number = match ask {
             Ask::Credits => {
@@ -132,7 +135,7 @@ impl ExpressPassSender {
             }
             Ask::NoMore => {
                 self.phase = Phase::Stopped;
-                // What is on its way now comes within a round trip, or it does not come.
+                // Credits that are on their way now come within a round trip, or they are lost.
                 let early = self.left() > 0;
                 self.deadline = now + if early { Duration(2 * self.round_trip.0) } else { params.rto };
                 0
@@ -144,13 +147,18 @@ impl ExpressPassSender {
             wire: params.receiver.ack_wire,
             class: self.start.class,
             flags: 0,
-            extension: Credit { number, sent: now },
+            extension: ExpressPassHeader { number, sent: now },
         }
     }
 
-    /// The packet that answers `credit`.
+    /// Makes the packet that answers `credit`.
     #[inline(always)]
-    fn data(&mut self, params: &ExpressPassFlowParams, now: Instant, credit: Credit) -> Outgoing<Credit> {
+    fn data(
+        &mut self,
+        params: &ExpressPassFlowParams,
+        now: Instant,
+        credit: ExpressPassHeader,
+    ) -> Outgoing<ExpressPassHeader> {
         let (seq, wire) = (self.next, self.wire(params));
         self.next += 1;
         if seq < self.high {
@@ -170,7 +178,7 @@ impl ExpressPassSender {
 
 impl Sender for ExpressPassSender {
     type Params = ExpressPassFlowParams;
-    type Extension = Credit;
+    type Extension = ExpressPassHeader;
     type Due = ();
 
     fn peek(&self, params: &ExpressPassFlowParams, _now: Instant) -> Next<u16> {
@@ -182,7 +190,7 @@ impl Sender for ExpressPassSender {
     }
 
     #[inline]
-    fn next_packet(&mut self, params: &ExpressPassFlowParams, now: Instant) -> Next<Outgoing<Credit>> {
+    fn next_packet(&mut self, params: &ExpressPassFlowParams, now: Instant) -> Next<Outgoing<ExpressPassHeader>> {
         if let Some(credit) = self.credit.take() {
             if self.left() > 0 {
                 return Next::Packet(self.data(params, now, credit));
@@ -193,7 +201,7 @@ impl Sender for ExpressPassSender {
     }
 
     #[inline]
-    fn on_packet(&mut self, params: &ExpressPassFlowParams, now: Instant, packet: &Frame<Credit>) {
+    fn on_packet(&mut self, params: &ExpressPassFlowParams, now: Instant, packet: &Frame<ExpressPassHeader>) {
         self.advance(packet.seq);
         match packet.kind {
             Kind::Credit => self.on_credit(params, now, packet.extension),
@@ -207,7 +215,7 @@ impl Sender for ExpressPassSender {
         if self.is_done() { Instant::NEVER } else { self.deadline }
     }
 
-    /// Nothing was heard: it asks again, and sends again what was not acknowledged, as far as the first credit does not say otherwise.
+    /// Requests credits again, and goes back to the first packet not acknowledged; the first credit may acknowledge more.
     fn on_timer(&mut self, params: &ExpressPassFlowParams, now: Instant) -> Option<TimeoutReason> {
         if self.left() == 0 {
             self.next = self.acked;

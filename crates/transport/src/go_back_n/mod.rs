@@ -162,14 +162,14 @@ impl<C: Control, R: GoBackNRules> Sender for GoBackNSender<C, R> {
     #[inline(always)]
     fn on_packet(&mut self, params: &Self::Params, now: Instant, packet: &Frame<C::Extension>) {
         if packet.kind == Kind::Cnp {
-            return self.paced.tell(&params.paced, |control, params| control.on_cnp(params, now));
+            return self.paced.update(&params.paced, |control, params| control.on_cnp(params, now));
         }
         let rtt = self.since_sent(now, packet.seq);
         self.advance(params, now, packet.seq);
         let missed = packet.kind == Kind::Nack;
         if missed {
             self.go_back();
-            self.paced.tell(&params.paced, |control, params| control.on_loss(params, now, Loss::Missed));
+            self.paced.update(&params.paced, |control, params| control.on_loss(params, now, Loss::Missed));
         }
         if !missed || R::NACK_IS_ACK {
             let (seq, marked, extension) = (packet.seq, packet.has(flags::CE), packet.extension);
@@ -177,7 +177,7 @@ impl<C: Control, R: GoBackNRules> Sender for GoBackNSender<C, R> {
             let whole =
                 if R::counts_full_packets(params) { self.paced.whole_before(&params.paced, next) } else { next };
             let ack = Ack { now, key, seq, next, whole, marked, rtt, extension };
-            self.paced.tell(&params.paced, |control, params| control.on_ack(params, ack));
+            self.paced.update(&params.paced, |control, params| control.on_ack(params, ack));
         }
     }
 
@@ -190,7 +190,7 @@ impl<C: Control, R: GoBackNRules> Sender for GoBackNSender<C, R> {
         if self.timeout(params) <= now {
             self.go_back();
             self.progress = now;
-            self.paced.tell(&params.paced, |control, params| control.on_loss(params, now, Loss::Timeout));
+            self.paced.update(&params.paced, |control, params| control.on_loss(params, now, Loss::Timeout));
         }
         self.paced.on_timer(&params.paced, now);
         None

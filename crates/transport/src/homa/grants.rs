@@ -1,8 +1,8 @@
-//! The messages that come in at a host, and which of them may send: those with the fewest packets left.
+//! Incoming messages of a host, and the grants to those with the fewest packets left.
 //!
-//! A message waits here from its first packet to the grant of its last. Those that wait are in order of what is left of them,
-//! which changes by a packet at a time, so a message that is heard of moves by few places, mostly none. The best of each sender
-//! counts; of these, as many as `overcommitment` are granted to.
+//! A message waits here from its first packet to the grant of its last. Waiting messages are sorted by packets left, which change by
+//! one at a time, so a message moves by few places with a packet, mostly none. The best message of each sender competes; the first
+//! `overcommitment` of these are granted to.
 
 use super::{HomaHeader, HomaReceiverParams};
 use crate::flow::Reply;
@@ -10,35 +10,37 @@ use crate::packet_set::PacketSet;
 use alloc::vec::Vec;
 use backwater_types::{Frame, Instant, Kind, Packet};
 
-/// Messages that come in at one host.
+/// Incoming messages of one host.
 #[derive(Clone, Debug, Default)]
 pub struct Inbox {
     messages: Vec<Inbound>,
     free: Vec<u32>,
-    /// Those that are not granted to the end, fewest packets left first; of equals, that which came first.
+    /// Messages not granted to the end, fewest packets left first; of equals, the first to come.
     waiting: Vec<Waiting>,
-    /// Senders of these.
+    /// Number of senders with waiting messages.
     competing: u32,
-    /// `[sender]`: how many of these are its.
+    /// `[sender]`: number of its waiting messages.
     of_sender: Vec<u32>,
 }
 
-/// A message that comes in.
+/// An incoming message.
 #[derive(Clone, Debug)]
 struct Inbound {
-    /// One of its packets, which says whence.
+    /// One of its packets, from which answers take their addresses.
     of: Packet,
+    /// Packets that have arrived.
     seen: PacketSet,
     packets: u32,
     granted: u32,
-    /// Place among those that wait; [`NOWHERE`] once all is granted.
+    /// Place among waiting messages; [`NOWHERE`] once all is granted.
     place: u32,
-    /// Of the last grant.
+    /// Level of the last grant.
     level: u8,
-    /// When a packet of it came last, or was asked for again.
+    /// Last time that a packet came or was asked for again.
     heard: Instant,
-    /// What is missing before this is being asked for again, and has been up to there.
+    /// Packets missing before this are being asked for again.
     recover: u32,
+    /// Packets missing before this have been asked for.
     asked: u32,
 }
 
@@ -48,16 +50,17 @@ struct Waiting {
     left: u32,
     message: u32,
     sender: u16,
-    /// The best of its sender.
+    /// Whether it is the best of its sender.
     best: bool,
 }
 
+/// Place of a message that does not wait.
 const NOWHERE: u32 = u32::MAX;
 /// Runs of missing packets asked for at a time.
 const RUNS: usize = 16;
 
 impl Inbox {
-    /// A message of which this is the first packet to come in. Its number, until it is complete.
+    /// Opens the message of `packet`, the first of it to come. Returns its number, which is free again once it is complete.
     pub(super) fn open(&mut self, params: &HomaReceiverParams, now: Instant, packet: &Frame<HomaHeader>) -> u32 {
         let packets = packet.extension.packets;
         let number = self.free.pop().unwrap_or_else(|| {
@@ -75,7 +78,7 @@ impl Inbox {
         number
     }
 
-    /// A packet of message `number`. Whether the message is complete, and its number free.
+    /// Handles a packet of message `number`. Returns whether the message is complete, and its number free.
     #[inline]
     pub(super) fn on_data(
         &mut self,
@@ -111,13 +114,13 @@ impl Inbox {
         false
     }
 
-    /// When message `number` has been silent for too long.
+    /// Returns the time at which message `number` will have been silent for too long.
     #[inline(always)]
     pub(super) fn deadline(&self, params: &HomaReceiverParams, number: u32) -> Instant {
         self.messages[number as usize].heard + params.rto
     }
 
-    /// It has: what may have been sent of it and has not come is asked for again.
+    /// Asks again for the packets of a silent message that may have been sent and have not come.
     pub(super) fn on_silence(
         &mut self,
         params: &HomaReceiverParams,
@@ -131,7 +134,7 @@ impl Inbox {
         message.ask(params, reply);
     }
 
-    /// Message `number` takes its place among those that wait.
+    /// Adds message `number` to those that wait.
     fn enter(&mut self, number: u32, left: u32, sender: u16) {
         let place = self.waiting.partition_point(|other| other.left <= left);
         self.waiting.insert(place, Waiting { left, message: number, sender, best: false });
@@ -151,7 +154,7 @@ impl Inbox {
         }
     }
 
-    /// All of message `number` is granted.
+    /// Removes message `number` from those that wait.
     fn leave(&mut self, number: u32) {
         let place = core::mem::replace(&mut self.messages[number as usize].place, NOWHERE) as usize;
         let Waiting { sender, best, .. } = self.waiting.remove(place);
@@ -171,7 +174,7 @@ impl Inbox {
         }
     }
 
-    /// One packet less is left of message `number`.
+    /// Counts a packet less of message `number`, and moves it ahead.
     #[inline]
     fn rise(&mut self, number: u32) {
         let mut place = self.messages[number as usize].place as usize;
@@ -188,7 +191,7 @@ impl Inbox {
         self.messages[number as usize].place = place as u32;
     }
 
-    /// Grants to message `number` what it may have more, if it is among those granted to.
+    /// Grants to message `number` up to its limit, if it is among those granted to.
     #[inline]
     fn grant(&mut self, params: &HomaReceiverParams, number: u32, reply: &mut impl FnMut(&Packet, Reply<HomaHeader>)) {
         let place = self.messages[number as usize].place as usize;
@@ -203,13 +206,13 @@ impl Inbox {
         }
     }
 
-    /// Grants to all what they may have more: others are among those granted to than before.
+    /// Grants to all messages up to their limits, after a change of those granted to.
     fn grant_all(&mut self, params: &HomaReceiverParams, reply: &mut impl FnMut(&Packet, Reply<HomaHeader>)) {
         let (mut rank, mut place) = (0, 0);
         while rank < params.overcommitment && place < self.waiting.len() {
             let Waiting { message, best, .. } = self.waiting[place];
             if best && self.grant_to(params, message, rank, reply) {
-                // Another has its place.
+                // The next message has moved to its place.
                 self.leave(message);
             } else {
                 rank += u32::from(best);
@@ -218,7 +221,7 @@ impl Inbox {
         }
     }
 
-    /// Grants to message `number`, at this rank, what it may have more. Whether all of it is granted now.
+    /// Grants to message `number`, at this rank, up to its limit. Returns whether all of it is granted now.
     #[inline]
     fn grant_to(
         &mut self,
@@ -252,13 +255,13 @@ impl Inbound {
         asked: 0,
     };
 
-    /// Says what has arrived, and what may be sent.
+    /// Answers by the packets that have arrived and those that may be sent.
     #[inline(always)]
     fn acknowledge(&self, params: &HomaReceiverParams, reply: &mut impl FnMut(&Packet, Reply<HomaHeader>)) {
         self.answer(params, Kind::Ack, (self.seen.count(), 0), reply);
     }
 
-    /// Says what may be sent, and with a NACK which run of packets is to be sent again: the first of them, and how many.
+    /// Answers by the packets that may be sent, and in a NACK by a run of packets to be sent again: its first packet and its length.
     #[inline(always)]
     fn answer(
         &self,
@@ -272,7 +275,7 @@ impl Inbound {
         reply(&self.of, Reply { kind, seq, word: Some(word), wire, flags: 0, extension });
     }
 
-    /// Something came of what is being repaired: asks for more, if all that was asked for has come.
+    /// Asks for more packets, if all that were asked for have come.
     #[cold]
     fn recover_on(&mut self, params: &HomaReceiverParams, reply: &mut impl FnMut(&Packet, Reply<HomaHeader>)) {
         let missing = self.seen.first_missing();

@@ -1,34 +1,34 @@
-//! Homa: messages whose receivers say who may send, and at which priority.
+//! Homa: messages whose receivers decide who may send, and at which priority.
 //!
-//! Source: Montazeri et al., "Homa: A Receiver-Driven Low-Latency Transport Protocol Using Network Priorities", SIGCOMM 2018; what is
-//! not said there is as in its simulator, and parameters are those of BFC's comparison (baselines 7). A flow is a message.
+//! Source: Montazeri et al., "Homa: A Receiver-Driven Low-Latency Transport Protocol Using Network Priorities", SIGCOMM 2018; details
+//! that the paper leaves open are as in its simulator, and parameters are those of BFC's comparison (baselines 7). A flow is a message.
 //!
-//! * A sender sends the first RTTbytes of a message unasked, at the level of the message's size; the rest as it is granted, at the
-//!   level the last grant said. Of several messages that with the fewest packets left goes first
+//! * A sender sends the first RTTbytes of a message unscheduled, at the level of the message's size; the rest as it is granted, at the
+//!   level of the last grant. Of several messages the one with the fewest packets left goes first
 //!   ([`Sender::left`](crate::Sender::left)).
-//! * A receiver grants to the messages with the fewest packets left, of as many senders as `overcommitment` says, one of each sender. To
-//!   each so much that RTTbytes of it may be on their way: with every packet that comes another may go.
-//! * With `m` messages granted to, of `P` levels the `m` lowest are in use, the message with the fewest packets left at the highest of
-//!   them: `level = P - m + rank`. So one that comes with less left than all others leaves them their levels. One that comes with more
-//!   raises those ahead of it, whose packets that are on their way at the level before then wait for theirs that follow.
-//! * Unscheduled levels are as many as the share of unscheduled bytes, `round(P E[min(S, RTTbytes)] / E[S])`, and their cutoffs give
-//!   each an equal share of these. Whoever knows the distribution of sizes `S` computes that; here they are [`HomaLevels`].
-//! * What is lost is not missed by its order, which paths and priorities upset, but by time. A receiver that has heard nothing of a
-//!   message for `rto` asks again for what may have been sent (RESEND), run by run; a sender that nobody has answered, or that waits
-//!   for the last answer, sends a packet again. The last packet to arrive is answered by an acknowledgement of the whole message.
+//! * A receiver grants to the messages with the fewest packets left, one of each sender, to `overcommitment` senders at most. A grant
+//!   keeps RTTbytes of its message in flight: with every packet that arrives another may go.
+//! * With `m` messages granted to, the `m` lowest of `P` levels are in use, the highest of them for the message with the fewest packets
+//!   left: `level = P - m + rank`. So a new message with less left than all others leaves their levels alone. A new message with more
+//!   left raises the levels of those ahead of it; their packets in flight at the old level then arrive behind later ones.
+//! * The number of unscheduled levels is in proportion to unscheduled bytes, `round(P E[min(S, RTTbytes)] / E[S])`, and their cutoffs
+//!   give each level an equal share of these bytes. They follow from the distribution of sizes `S`; here they are given as
+//!   [`HomaLevels`].
+//! * Losses are detected by time, because paths and priorities reorder packets. A receiver that has heard nothing of a message for
+//!   `rto` asks again for all that may have been sent (RESEND), run by run; a sender without any answer, or without the last one,
+//!   sends a packet again. The last packet to arrive is answered by an acknowledgement of the whole message.
 //!
-//! On the wire: data packets carry the length of their message, answers how far it is granted and at which level, among the headers
-//! that every packet has. An ACK is a GRANT, and says which packet is the first missing and how many have come; a NACK is a RESEND, and
-//! names a run of packets in place of that.
+//! On the wire: data packets carry the length of their message; answers carry the granted length and the level, among the headers that
+//! every packet has. An ACK is a GRANT, with the first missing packet and the number of packets that have come; a NACK is a RESEND,
+//! with a run of packets in place of that number.
 //!
-//! Length and place of a data packet together say what is left of its message, by which a switch may serve unscheduled
-//! packets: it takes no field of its own. Of a packet that is sent again that is all from it on, even what has arrived.
+//! Length and position of a data packet together tell the packets left of its message, by which a switch may serve unscheduled
+//! packets without a further field. A retransmitted packet counts all packets from it on, even those that have arrived.
 //!
-//! Differs from the paper: messages go one way, so that there is an acknowledgement in place of an RPC's response. A host asked for
-//! packets that it has not sent yet is not BUSY but silent: it sends them in their turn. Differs from its simulator: a grant may
-//! cover several packets, where a message is granted to anew, in place of one for each packet's time; a packet has the level of its
-//! message's size and not of what is left of it; and what is left to be granted of a message is not raised to an unscheduled level
-//! when it is less than RTTbytes.
+//! Differs from the paper: messages go one way, with an acknowledgement in place of an RPC's response. A host that is asked for packets
+//! that it has not sent yet does not answer BUSY: it sends them in their turn. Differs from the paper's simulator: a grant may cover
+//! several packets when a message is granted to anew, in place of one grant in each packet's time; a packet has the level of its
+//! message's size and not of the packets left; and the last RTTbytes to be granted are not raised to an unscheduled level.
 
 mod grants;
 mod params;
@@ -43,7 +43,7 @@ pub use sender::HomaSender;
 use crate::flow::{Start, Transport};
 use backwater_types::{Extension, Instant, LinkShape, Packet};
 
-/// The transport.
+/// Homa.
 #[derive(Debug)]
 pub struct Homa;
 
@@ -63,21 +63,21 @@ impl Transport for Homa {
     }
 }
 
-/// What packets of Homa say beside what all packets do.
+/// Header of Homa.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HomaHeader {
-    /// Of data: packets of its message. Of an answer: packets of the message that may be sent.
+    /// Packets of the message in a data packet; packets granted so far in an answer.
     pub packets: u32,
-    /// Of a RESEND: packets to be sent again.
+    /// Packets to be sent again, in a RESEND.
     pub span: u16,
-    /// Of an answer: level of scheduled packets.
+    /// Level of scheduled packets, in an answer.
     pub level: u8,
 }
 
 const _: () = assert!(size_of::<HomaHeader>() == 8, "a cell stays a cache line");
 
 impl HomaHeader {
-    /// On a packet of a message of so many.
+    /// Makes the header of data of a message of so many packets.
     #[inline(always)]
     pub(crate) fn of_data(packets: u32) -> HomaHeader {
         HomaHeader { packets, span: 0, level: 0 }
@@ -90,7 +90,7 @@ impl Extension for HomaHeader {
 
     fn port(_link: &LinkShape) {}
 
-    /// Packets of the message from this one on, as its length and the packet's place in it say.
+    /// Packets of the message from this one on.
     #[inline(always)]
     fn left(&self, packet: &Packet) -> u64 {
         self.packets.saturating_sub(packet.seq).into()

@@ -6,21 +6,21 @@ use backwater_types::{Bytes, Duration, OutOfRange, Ranges};
 #[cfg(feature = "schema")]
 use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
 
-/// Homa. RTTbytes, what a message may send unasked and what may be granted to it ahead, is `host.window`; `host.rto` is when what
-/// has not come is asked for again.
+/// Homa. `host.window` is RTTbytes: the unscheduled bytes of a message, and the bytes granted ahead. `host.rto` is the time without a
+/// packet after which missing packets are asked for again.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields, default))]
 pub struct HomaParams {
     /// Priority levels of packets, 2 to 64. Switches with fewer queues serve the lowest together.
     pub levels: u8,
-    /// Of these, those of unscheduled packets, the highest. Absent: by their share of the bytes of the workloads.
+    /// Levels of unscheduled packets, the highest of all. Absent: in proportion to the unscheduled bytes of the workloads.
     #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
     pub unscheduled_levels: Option<u8>,
-    /// The largest message of each unscheduled level but the last, ascending. Absent: so that the levels have equal shares of the
+    /// Largest message of each unscheduled level but the last, ascending. Absent: chosen so that levels have equal shares of the
     /// unscheduled bytes of the workloads.
     #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
     pub cutoffs: Option<Vec<Bytes>>,
-    /// Messages that a host grants to at once, of as many senders. Absent: as many as there are scheduled levels.
+    /// Messages that a host grants to at once, each of another sender. Absent: as many as there are scheduled levels.
     #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
     pub overcommitment: Option<u16>,
 }
@@ -31,7 +31,7 @@ impl Default for HomaParams {
     }
 }
 
-/// As many as a switch tells apart in a word.
+/// Most levels: a switch keeps a set of them in a word.
 const LEVELS_MAX: u8 = 64;
 
 impl Ranges for HomaParams {
@@ -57,28 +57,28 @@ impl Ranges for HomaParams {
     }
 }
 
-/// Which level packets have.
+/// Levels of packets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HomaLevels {
-    /// Levels; 0 is the highest.
+    /// Number of levels; 0 is the highest.
     pub levels: u8,
-    /// The largest message of each unscheduled level but the last, bytes, ascending.
+    /// Largest message of each unscheduled level but the last, bytes, ascending.
     pub cutoffs: Vec<u64>,
 }
 
 impl HomaLevels {
-    /// Levels of unscheduled packets, the first.
+    /// Number of levels of unscheduled packets, the first ones.
     pub fn unscheduled(&self) -> u8 {
         self.cutoffs.len() as u8 + 1
     }
 
-    /// Of unscheduled packets of a message of so many bytes.
+    /// Level of unscheduled packets of a message of so many bytes.
     pub fn of_unscheduled(&self, bytes: u64) -> u8 {
         self.cutoffs.partition_point(|cutoff| *cutoff < bytes) as u8
     }
 
-    /// Of scheduled packets, of the message at place `rank` of `active` that are granted to: the lowest levels are in use, so that a
-    /// message that comes in and goes ahead of these finds a level above them.
+    /// Level of scheduled packets of the message at place `rank` of `active` that are granted to. The lowest levels are in use, so that
+    /// a new message with less left finds a free level above.
     #[inline(always)]
     pub fn of_scheduled(&self, rank: u32, active: u32) -> u8 {
         let above = u32::from(self.levels).saturating_sub(active) + rank;
@@ -95,7 +95,7 @@ pub struct HomaFlowParams {
     pub header: u64,
     /// Wire bytes of a full packet.
     pub full_wire: u16,
-    /// Of receivers, and what both ends go by.
+    /// Parameters of receivers, and those of both ends.
     pub receiver: HomaReceiverParams,
 }
 
@@ -106,10 +106,10 @@ pub struct HomaReceiverParams {
     pub window: u32,
     /// Levels.
     pub levels: HomaLevels,
-    /// Messages granted to at once, of as many senders.
+    /// Messages granted to at once, each of another sender.
     pub overcommitment: u32,
-    /// Wire bytes of a grant, and of whatever else answers.
+    /// Wire bytes of a grant and of any other answer.
     pub ack_wire: u16,
-    /// What has not come by then is asked for again.
+    /// Time without a packet after which missing packets are asked for again.
     pub rto: Duration,
 }

@@ -1,14 +1,14 @@
-//! A message at its receiver: the [`Inbox`] of its host knows what has come of it, and who may send.
+//! Receiving end of a message: a handle into the [`Inbox`] of its host, which holds its state and decides on grants.
 
 use super::grants::Inbox;
 use super::{HomaHeader, HomaReceiverParams};
 use crate::flow::{Receiver, Reply};
 use backwater_types::{Frame, Instant, Kind, Packet};
 
-/// A message at its receiver.
+/// Receiving end of a message.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HomaReceiver {
-    /// Its number in the inbox.
+    /// Number of the message in the inbox.
     number: Option<u32>,
     done: bool,
 }
@@ -28,7 +28,7 @@ impl Receiver for HomaReceiver {
         also: &mut impl FnMut(&Packet, Reply<HomaHeader>),
     ) -> Option<Reply<HomaHeader>> {
         let number = *self.number.get_or_insert_with(|| inbox.open(params, now, packet));
-        // It may be that others are told more.
+        // The packet may cause grants to other messages.
         self.done = inbox.on_data(params, number, now, packet.seq, also);
         None
     }
@@ -55,7 +55,7 @@ impl Receiver for HomaReceiver {
         self.done
     }
 
-    /// All of it has arrived.
+    /// Acknowledges the whole message.
     fn late(params: &HomaReceiverParams, packet: &Frame<HomaHeader>) -> Option<Reply<HomaHeader>> {
         let packets = packet.extension.packets;
         let extension = HomaHeader { packets, span: 0, level: params.levels.levels - 1 };

@@ -1,4 +1,4 @@
-//! A message at its sender: unscheduled packets at once, the others as they are granted, and those asked for again first.
+//! Sending end of a message: unscheduled packets go at once, scheduled ones as they are granted, and retransmissions first.
 
 use super::{HomaFlowParams, HomaHeader};
 use crate::flow::{Next, Outgoing, Sender, Start};
@@ -6,37 +6,38 @@ use crate::tcp::TimeoutReason;
 use alloc::vec::Vec;
 use backwater_types::{Frame, Instant, Kind, flags};
 
-/// A message at its sender.
+/// Sending end of a message.
 #[derive(Clone, Debug)]
 pub struct HomaSender {
     key: u32,
-    /// Of the message.
+    /// Packets of the message.
     packets: u32,
-    /// Wire bytes of the last of them.
+    /// Wire bytes of the last packet.
     last_wire: u16,
     flags: u8,
-    /// Of unscheduled packets, and of scheduled ones.
+    /// Levels of unscheduled and of scheduled packets.
     levels: [u8; 2],
-    /// The receiver has answered: it knows of the message.
+    /// Whether the receiver has answered, and so knows of the message.
     heard: bool,
-    /// Packets that are not scheduled.
+    /// Unscheduled packets.
     unscheduled: u32,
     /// Packets that may be sent.
     granted: u32,
-    /// The next packet to send for the first time.
+    /// Next packet to send for the first time.
     next: u32,
-    /// All before have arrived, and so many in all.
+    /// First packet not acknowledged.
     acked: u32,
+    /// Packets that have arrived.
     arrived: u32,
     retransmitted: u32,
-    /// When a packet was sent last.
+    /// Last time that a packet was sent.
     sent: Instant,
-    /// What the receiver has asked for again: the first packet of each run, and the one after its last.
+    /// Runs of packets to be sent again: the first packet of each, and the one after its last.
     again: Vec<(u32, u32)>,
 }
 
 impl HomaSender {
-    /// Of a message that starts.
+    /// Opens a message.
     pub(super) fn new(params: &HomaFlowParams, now: Instant, start: Start) -> HomaSender {
         let Start { key, packets, last_wire, flags, .. } = start;
         let last = u64::from(last_wire).saturating_sub(params.header);
@@ -61,7 +62,7 @@ impl HomaSender {
         }
     }
 
-    /// The packet that goes next.
+    /// Returns the packet that goes next.
     #[inline(always)]
     fn candidate(&self) -> Option<u32> {
         match self.again.first() {
@@ -75,12 +76,13 @@ impl HomaSender {
         if seq + 1 == self.packets { self.last_wire } else { params.full_wire }
     }
 
-    /// It has sent what it may, and that is everything, or the receiver may not know of it. Otherwise it is for that to ask.
+    /// Whether the sender has to repeat a packet if no answer comes: it has sent all that it may, which is the whole message, or nothing
+    /// that the receiver has answered. In any other case the receiver asks.
     fn waits(&self) -> bool {
         self.next == self.granted && self.acked < self.packets && (self.next == self.packets || !self.heard)
     }
 
-    /// The receiver misses these.
+    /// Queues packets that the receiver asks for again.
     #[cold]
     fn resend(&mut self, from: u32, end: u32) {
         let (from, end) = (from.max(self.acked), end.min(self.next));
@@ -90,7 +92,7 @@ impl HomaSender {
         }
     }
 
-    /// What has arrived need not be sent again.
+    /// Removes packets that have arrived from those to be sent again.
     #[cold]
     fn settle(&mut self) {
         let acked = self.acked;
@@ -140,7 +142,7 @@ impl Sender for HomaSender {
         let HomaHeader { packets: granted, span, level } = packet.extension;
         self.heard = true;
         self.acked = self.acked.max(packet.seq.min(self.packets));
-        // An older grant may come later.
+        // Grants may be reordered.
         if granted >= self.granted {
             self.granted = granted.min(self.packets);
             self.levels[1] = level;
@@ -148,7 +150,7 @@ impl Sender for HomaSender {
         if !self.again.is_empty() {
             self.settle();
         }
-        // Where data packets name their receiver: what a RESEND begins with, or how many packets have arrived.
+        // First packet of a RESEND, or number of packets that have arrived.
         let word = packet.receiver_slot;
         match packet.kind {
             Kind::Nack => self.resend(word, word.saturating_add(span.into())),
@@ -161,8 +163,7 @@ impl Sender for HomaSender {
         if self.waits() { self.sent + params.receiver.rto } else { Instant::NEVER }
     }
 
-    /// Nobody has asked, and perhaps nobody can: the first packet not known to have arrived goes again, which has the receiver ask
-    /// for the rest, or say that there is none.
+    /// Sends the first packet again that is not known to have arrived, on which the receiver asks for the rest or acknowledges all.
     fn on_timer(&mut self, params: &HomaFlowParams, now: Instant) -> Option<TimeoutReason> {
         if self.timer(params) <= now {
             self.resend(self.acked, self.acked + 1);

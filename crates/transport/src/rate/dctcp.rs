@@ -1,4 +1,4 @@
-//! DCTCP as RDMA NICs run it: a rate with a window that follows it.
+//! DCTCP as RDMA NICs run it: a rate, and a window in proportion to it.
 //!
 //! Source: baselines 1.1 (the HPCC simulator's mode 8), after Alizadeh et al., "Data Center TCP (DCTCP)", SIGCOMM 2010.
 //!
@@ -9,16 +9,16 @@
 //! window = Wmax x R / line ; a packet of L bytes is followed by a gap of 8 L / R
 //! ```
 //!
-//! Starts at line rate with alpha = 1. The first batch only sets the scene: its marks count towards the next.
+//! Starts at line rate with alpha = 1. The first batch changes nothing: its marks count towards the next.
 //!
 //! With slow start (BFC, appendix A.6, "DCTCP + SS"; the fork of that simulator behind it):
 //!
 //! ```text
-//! R = line / 10 at first ; until the first mark each ACK has R = min(line, R + 2 AI), and nothing else happens
+//! R = line / 10 at first ; before the first mark each ACK sets R = min(line, R + 2 AI), and nothing else happens
 //! ```
 //!
-//! From that mark on the rules above hold for good, the first of them being the cut. A tenth of the line is 10 packets in 8.32 us at
-//! 100 Gb/s; with an AI of half a packet in each round trip an ACK lets one more go, so that these double.
+//! From that mark on the rules above hold for good, starting with the cut. A tenth of the line is 10 packets in 8.32 us at 100 Gb/s;
+//! with an AI of half a packet in each round trip each ACK releases one more packet, so these double in a round trip.
 //!
 //! Differs from the paper: rates instead of windows are halved, and the window test is made before sending.
 //! Floating point: additions, multiplications and divisions only, which IEEE 754 rounds the same everywhere.
@@ -39,13 +39,13 @@ pub struct DctcpParams {
     pub additive_increase: BitsPerSec,
     /// Lowest rate.
     pub min_rate: BitsPerSec,
-    /// The window shrinks with the rate (false: it stays at `host.window`).
+    /// The window is in proportion to the rate (false: it stays at `host.window`).
     pub window_follows_rate: bool,
     /// Flows start at a tenth of the line rate, and until their first mark each ACK adds twice the additive increase.
     pub slow_start: bool,
-    /// Packets keep the gap of their rate (false: only the window holds them).
+    /// Packets are spaced by the rate (false: only the window limits them).
     pub paced: bool,
-    /// Where flows start; not said here.
+    /// Path parameters, which are filled in later.
     #[cfg_attr(feature = "schema", serde(skip))]
     pub site: Site,
 }
@@ -56,7 +56,7 @@ impl DctcpParams {
         if self.slow_start { tenth() } else { self.site.line_rate }
     }
 
-    /// An ACK in slow start came in at this rate.
+    /// Returns the rate after an ACK in slow start.
     #[inline(always)]
     fn slow_start_rate(&self, rate: f64) -> f64 {
         (rate + 2.0 * self.additive_increase.0 as f64).min(self.site.line_rate)
@@ -87,12 +87,17 @@ impl Ranges for DctcpParams {
 /// State of one flow.
 #[derive(Clone, Copy, Debug)]
 pub struct Dctcp {
+    /// Sending rate (R), bit/s.
     rate: f64,
+    /// Estimate of the marked share.
     alpha: f64,
+    /// Packet whose acknowledgement ends the current batch; 0 before the first ACK.
     batch_end: u32,
+    /// Packets of the current batch.
     batch_packets: u32,
+    /// Marks in the current batch.
     marked: u32,
-    /// A reduction lasts until this packet is acknowledged.
+    /// Packet whose acknowledgement ends the current reduction.
     reduced_until: Option<u32>,
 }
 
@@ -103,11 +108,11 @@ impl Dctcp {
     }
 }
 
-/// Low half of 2^64 / 1000: where less is sent than acknowledged, the simulator's unsigned difference of bytes is as many packets of
-/// 1000 B, of which it keeps 32 bits.
+/// Low 32 bits of 2^64 / 1000. Where less is sent than acknowledged, the simulator's unsigned difference of bytes wraps; divided by
+/// packets of 1000 B and cut to 32 bits it is this, less the packets' difference.
 const WRAPPED: u32 = 0x4bc6_a7ef;
 
-/// Packets of a batch, with `seq` acknowledged and `next` the next to be sent.
+/// Counts the packets of a batch, with `seq` acknowledged and `next` the next to be sent.
 #[inline(always)]
 fn batch(next: u32, seq: u32) -> u32 {
     match next.checked_sub(seq) {
@@ -138,7 +143,7 @@ impl Control for Dctcp {
         params.slow_start
     }
 
-    /// Each answer lets the packets that follow go sooner. What comes back to back from then on is no later than it was.
+    /// Simulates slow start: each ACK speeds up the packets that follow, until ACKs come back to back and nothing more is lost.
     fn startup(params: &DctcpParams, path: &IdlePath) -> Duration {
         let Site { line_rate, .. } = params.site;
         let (mut rate, mut start, mut heard) = (params.first_rate(), 0, 0);
@@ -227,7 +232,7 @@ mod tests {
             base_rtt: Duration::ZERO,
             int_unit: 1,
             whole: false,
-            clocks: false,
+            timer_events: false,
         },
     };
 

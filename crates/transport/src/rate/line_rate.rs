@@ -1,8 +1,8 @@
-//! No end-to-end control: a flow sends as fast as its NIC and backpressure let it. What pure BFC runs on.
+//! No congestion control: a flow sends as fast as its NIC and backpressure let it, as hosts of pure BFC do.
 
 use crate::rate::{Control, Site};
 
-/// No state.
+/// Congestion control without state.
 #[derive(Clone, Copy, Debug)]
 pub struct LineRate;
 

@@ -1,4 +1,4 @@
-//! The interface of end-to-end control: a window, a pace, and what an ACK does to them.
+//! Interface of congestion control: a window, a rate, and their reaction to ACKs.
 
 mod dcqcn;
 mod dctcp;
@@ -26,10 +26,10 @@ use crate::due::Due;
 use alloc::collections::VecDeque;
 use backwater_types::{BitsPerSec, Bytes, Duration, Extension, Instant, LibraryRand, whole_ns};
 
-/// An acknowledgement as control sees it.
+/// An acknowledgement as congestion control sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Ack<E = ()> {
-    /// When it came.
+    /// Arrival time.
     pub now: Instant,
     /// Key of the flow's packets.
     pub key: u32,
@@ -37,18 +37,18 @@ pub struct Ack<E = ()> {
     pub seq: u32,
     /// Next packet the sender will send.
     pub next: u32,
-    /// The same as the HPCC simulator has it, in bytes: of a last packet that is not full nothing counts.
+    /// Next packet in the HPCC simulator's count of bytes, which leaves out a last packet that is not full.
     pub whole: u32,
-    /// The acknowledged packet was marked.
+    /// Whether the acknowledged packet was marked.
     pub marked: bool,
-    /// Since the packet before `seq` was last sent, where control [asks for it](Control::Times).
+    /// Time since the packet before `seq` was last sent, where control [asks for it](Control::Times).
     pub rtt: Option<Duration>,
-    /// What the acknowledged packet carried when it arrived.
+    /// Metadata of the acknowledged packet as it arrived.
     pub extension: E,
 }
 
 impl<E> Ack<E> {
-    /// The same with something else carried.
+    /// Replaces the metadata.
     #[inline(always)]
     pub fn with<F>(self, extension: F) -> Ack<F> {
         let Ack { now, key, seq, next, whole, marked, rtt, extension: _ } = self;
@@ -56,7 +56,7 @@ impl<E> Ack<E> {
     }
 }
 
-/// Where a flow starts, as far as its control has to know.
+/// Path parameters: the properties of a flow's source and path that its control uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Site {
     /// Rate of the NIC, bit/s.
@@ -65,24 +65,24 @@ pub struct Site {
     pub window: u64,
     /// Payload of a full packet, bytes.
     pub payload: u64,
-    /// Base round trip: of an idle network, with a packet's time at every link. Zero where nobody asks.
+    /// Round trip of a full packet on an idle network, with its transmission time at every link. Zero where no control asks for it.
     pub base_rtt: Duration,
-    /// Telemetry counts bytes in units as many times as large as at 25 Gb/s.
+    /// Factor of telemetry's units of bytes over those at 25 Gb/s.
     pub int_unit: u32,
-    /// Rates are whole bit/s and times whole nanoseconds, as in the HPCC simulator.
+    /// Whether rates are whole bit/s and times whole nanoseconds, as in the HPCC simulator.
     pub whole: bool,
-    /// Clocks strike as events of their own, in the order of scheduling, as in ns-3.
-    pub clocks: bool,
+    /// Whether timers of control expire as events of their own, in the order of scheduling, as in ns-3.
+    pub timer_events: bool,
 }
 
 impl Site {
-    /// A rate as it is kept, bit/s.
+    /// Rounds a rate to the precision in which it is kept, bit/s.
     #[inline(always)]
     fn kept(&self, rate: f64) -> f64 {
         if self.whole { rate as u64 as f64 } else { rate }
     }
 
-    /// A window that shrinks with the rate, payload bytes; none stays none.
+    /// Returns the window in proportion to the rate, payload bytes; no window stays none.
     #[inline(always)]
     fn window_at(&self, rate: f64) -> u64 {
         if rate == self.line_rate || self.window == u64::MAX {
@@ -94,7 +94,7 @@ impl Site {
         ((self.window as f64 * (rate / self.line_rate)) as u64).max(1)
     }
 
-    /// Time from the start of a packet of `wire` bytes to the next at this rate; none at that of the line.
+    /// Time from the start of a packet of `wire` bytes to the next at this rate; zero at line rate.
     #[inline(always)]
     fn gap_at(&self, rate: f64, wire: u64) -> Duration {
         if rate == self.line_rate { Duration::ZERO } else { self.time_at(rate, wire) }
@@ -107,7 +107,7 @@ impl Site {
         if self.whole { self.time_at(rate, wire) } else { gap() }
     }
 
-    /// Time that a packet of `wire` bytes takes at this rate.
+    /// Transmission time of `wire` bytes at this rate.
     #[inline(always)]
     fn time_at(&self, rate: f64, wire: u64) -> Duration {
         if self.whole {
@@ -117,186 +117,187 @@ impl Site {
     }
 }
 
-/// How it is known that packets were lost.
+/// Sign of a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Loss {
-    /// The receiver missed one.
+    /// The receiver misses a packet, or a switch has told that it dropped one.
     Missed,
-    /// Nothing was heard for the retransmission timeout.
+    /// Nothing was acknowledged for the retransmission timeout.
     Timeout,
 }
 
-/// An idle path, as the only flow on it sees it.
+/// A path without other traffic.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct IdlePath {
-    /// From the start of a full packet to the arrival of its acknowledgement.
+    /// Time from the start of a full packet to the arrival of its acknowledgement.
     pub round_trip: Duration,
-    /// The same of a packet without payload.
+    /// Time from the start of a packet without payload to the arrival of its acknowledgement.
     pub opening: Duration,
-    /// Time of a full packet at the slowest link.
+    /// Transmission time of a full packet at the slowest link.
     pub packet: Duration,
     /// Packets of the flow.
     pub packets: u64,
-    /// Rate of the first link, which is the NIC's.
+    /// Rate of the NIC's link.
     pub line: BitsPerSec,
-    /// Bytes of a full packet on the wire.
+    /// Wire bytes of a full packet.
     pub wire: Bytes,
 }
 
 impl IdlePath {
-    /// Time of a full packet at the first link.
+    /// Transmission time of a full packet at the first link.
     pub fn at_line(&self) -> Duration {
         Duration(self.wire.0 * 8_000_000_000_000 / self.line.0)
     }
 }
 
-/// End-to-end control of one flow.
+/// Congestion control of one flow, end to end.
+///
+/// Handlers of events return whether the window or the rate was set.
 pub trait Control: Copy + Send + 'static {
     /// Parameters shared by all flows.
     type Params: Clone + Send + Sync;
-    /// What packets carry beside their headers, and acknowledgements bring back: telemetry.
+    /// Metadata that packets carry beside their headers and acknowledgements bring back, such as telemetry.
     type Extension: Extension;
-    /// The parameters, where the flows start.
+    /// Completes the parameters for flows that start at `site`.
     fn at(params: &Self::Params, site: Site) -> Self::Params;
-    /// What it draws is drawn from streams of this seed; whole numbers come from `rand` where that is given.
+    /// Sets the source of random numbers: streams of this seed, and `rand` for whole numbers where it is given.
     fn draw_from(_params: &mut Self::Params, _seed: u64, _rand: Option<&LibraryRand>) {}
-    /// For a new flow.
+    /// Starts a flow.
     fn new(params: &Self::Params) -> Self;
-    /// A packet may start when fewer payload bytes than this are in flight.
+    /// Window: a packet may start when fewer payload bytes than this are in flight.
     fn window(&self, params: &Self::Params) -> u64;
     /// Time from the start of a packet of `wire` bytes to the earliest start of the next; zero: no pacing.
     #[inline(always)]
     fn gap(&self, _params: &Self::Params, _wire: u64) -> Duration {
         Duration::ZERO
     }
-    /// What changes of the pace move a packet by that waits behind one of `wire` bytes: the difference of this before and after.
+    /// Spacing behind a packet of `wire` bytes; on a rate change the queued packet's send time shifts by the difference.
     #[inline(always)]
-    fn moved_by(&self, params: &Self::Params, wire: u64) -> Duration {
+    fn spacing(&self, params: &Self::Params, wire: u64) -> Duration {
         self.gap(params, wire)
     }
-    /// What a flow alone takes beyond store and forward, on a path its window covers: nothing, if it starts at line rate and
+    /// Completion time of a flow alone beyond store and forward, on a path that its window covers: zero if it starts at line rate and
     /// nothing slows it.
     fn startup(_params: &Self::Params, _path: &IdlePath) -> Duration {
         Duration::ZERO
     }
-    /// The first packets of a flow are not sent back to back: a last one that is short takes so much less than [`Control::startup`]
-    /// states as it catches up with the one before.
+    /// Whether the first packets of a flow are spaced. A short last packet then catches up with the one before, and the flow takes
+    /// less than [`Control::startup`] states by as much.
     fn starts_paced(_params: &Self::Params) -> bool {
         false
     }
-    /// Share of an idle path that a flow alone takes in the long run, by its payload and headers.
+    /// Share of an idle path's capacity that a flow alone takes in the long run, payload and headers.
     fn share(_params: &Self::Params) -> f64 {
         1.0
     }
-    /// The lowest rate it goes to, where it has one: at most that of the slowest NIC.
+    /// Lowest rate, if there is one: at most that of the slowest NIC.
     fn min_rate(_params: &Self::Params) -> Option<BitsPerSec> {
         None
     }
-    /// From nothing to the rate of the NIC in steps of additive increase alone: how long two flows take to fill a port that both
-    /// gave up too much of. Zero: a few round trips.
+    /// Time from rate zero to line rate in steps of additive increase alone: an upper bound of the time that two flows take to fill a
+    /// port after both cut their rates too far. Zero: a few round trips.
     fn recovery(_params: &Self::Params) -> Duration {
         Duration::ZERO
     }
-    /// An ACK came in. Whether the window or the pace was set, be it to what it was.
+    /// Handles an ACK.
     #[inline(always)]
     fn on_ack(&mut self, _params: &Self::Params, _ack: Ack<Self::Extension>) -> bool {
         false
     }
-    /// A packet of `wire` bytes starts.
+    /// Counts a packet of `wire` bytes that starts.
     #[inline(always)]
     fn on_sent(&mut self, _params: &Self::Params, _now: Instant, _wire: u64) {}
-    /// The receiver notified of congestion. Whether the window or the pace has changed.
+    /// Handles a congestion notification of the receiver.
     #[inline(always)]
     fn on_cnp(&mut self, _params: &Self::Params, _now: Instant) -> bool {
         false
     }
-    /// Packets were lost: the receiver says so, or nothing was heard of them for the retransmission timeout. Whether the window or
-    /// the pace has changed.
+    /// Handles a loss.
     #[inline(always)]
     fn on_loss(&mut self, _params: &Self::Params, _now: Instant, _loss: Loss) -> bool {
         false
     }
-    /// A switch says that it dropped a packet: to the lowest rate, where it has one. Whether the window or the pace has changed.
+    /// Sets the rate to its minimum, if there is one, because a switch dropped a packet.
     fn to_min_rate(&mut self, _params: &Self::Params) -> bool {
         false
     }
-    /// It has timers of its own.
+    /// Whether control has timers of its own.
     const TIMED: bool = false;
-    /// When [`Control::on_timer`] is due; [`Instant::NEVER`] if there is nothing to wait for.
+    /// Returns the expiry of the timer; [`Instant::NEVER`] if it does not run.
     #[inline(always)]
     fn timer(&self, _params: &Self::Params) -> Instant {
         Instant::NEVER
     }
-    /// Its time has come. Whether the window or the pace has changed.
+    /// Handles the expiry of the timer.
     fn on_timer(&mut self, _params: &Self::Params, _now: Instant) -> bool {
         false
     }
-    /// A clock that was wound and not told of, by its number, and when it strikes; in the order of winding. Only where
-    /// [`Site::clocks`] asks for them.
+    /// Takes a timer that was armed since the last call, in the order of arming: its expiry and its number. Only with
+    /// [`Site::timer_events`].
     #[inline(always)]
-    fn wound(&mut self) -> Option<(Instant, u8)> {
+    fn take_armed(&mut self) -> Option<(Instant, u8)> {
         None
     }
-    /// A clock strikes that was wound for now. Whether the window or the pace has changed.
-    fn on_clock(&mut self, _params: &Self::Params, _now: Instant, _clock: u8) -> bool {
+    /// Handles the expiry of timer number `timer`, which was armed for `now`.
+    fn on_expiry(&mut self, _params: &Self::Params, _now: Instant, _timer: u8) -> bool {
         false
     }
-    /// When packets in flight were sent: [`SendTimes`], if it is told round trip times, else nothing.
+    /// Record of the send times of packets in flight: [`SendTimes`] if control reads [`Ack::rtt`], else `()`.
     type Times: Times;
-    /// Whether a change of the pace moves the packet that waits for it: an [`Instant`] if so, else `()`.
+    /// Whether a rate change moves the send time of the packet that waits: [`Instant`] if so, else `()`.
     type Due: Due;
-    /// Whether it does for this flow.
+    /// Whether a rate change of this flow moves the send time of the packet that waits.
     #[inline(always)]
     fn moves(&self) -> bool {
         Self::Due::MOVES
     }
-    /// For a new flow, with nothing sent.
+    /// Makes the record of send times of a new flow.
     fn times(_params: &Self::Params) -> Self::Times {
         Self::Times::default()
     }
-    /// Bytes on the wire that data packets carry beside their headers.
+    /// Wire bytes of the metadata on each data packet.
     fn carried(_params: &Self::Params) -> Bytes {
         Bytes(0)
     }
-    /// What a packet that starts now carries beside its headers; so many payload bytes of its flow are left, its own among them.
+    /// Makes the metadata of a packet that starts now; `left` payload bytes of its flow are left, its own included.
     #[inline(always)]
     fn outgoing(&self, _now: Instant, _left: u64) -> Self::Extension {
         Self::Extension::default()
     }
-    /// It asks for [`Site::base_rtt`].
+    /// Whether control reads [`Site::base_rtt`].
     const ASKS_BASE_RTT: bool = false;
-    /// Receivers notify of congestion: at most once in this time, if a marked packet came in it.
+    /// Least time between two congestion notifications of a receiver, each for marked packets in that time; `None`: there are none.
     fn notifies(_params: &Self::Params) -> Option<Duration> {
         None
     }
 }
 
-/// When packets in flight were sent, for those that ask.
+/// Record of the send times of packets in flight.
 pub trait Times: Default + Clone + core::fmt::Debug + Send + 'static {
-    /// It keeps any.
+    /// Whether send times are kept.
     const KEPT: bool = false;
-    /// The next packet starts.
+    /// Adds the next packet, which starts now.
     #[inline(always)]
     fn sent(&mut self, _now: Instant) {}
-    /// The packet `place` places behind the first in flight starts again.
+    /// Updates the packet `place` places behind the first in flight, which is retransmitted now.
     #[inline(always)]
     fn sent_again(&mut self, _now: Instant, _place: u32) {}
-    /// How long ago the packet `place` places behind the first in flight was sent.
+    /// Time since the packet `place` places behind the first in flight was sent.
     #[inline(always)]
     fn since(&self, _now: Instant, _place: u32) -> Option<Duration> {
         None
     }
-    /// The first `packets` in flight were acknowledged.
+    /// Removes the first `packets`, which were acknowledged.
     #[inline(always)]
     fn acknowledged(&mut self, _packets: u32) {}
-    /// Nothing is in flight any more.
+    /// Removes all packets.
     #[inline(always)]
     fn clear(&mut self) {}
 }
 
 impl Times for () {}
 
-/// `[packet in flight]`: when it was last sent.
+/// `[packet in flight]`: last send time.
 #[derive(Clone, Debug, Default)]
 pub struct SendTimes(VecDeque<Instant>);
 
@@ -330,7 +331,7 @@ impl Times for SendTimes {
     }
 }
 
-/// Where it is not known beforehand whether any are kept.
+/// Record that is kept or not by a choice at run time.
 impl Times for Option<SendTimes> {
     #[inline]
     fn sent(&mut self, now: Instant) {

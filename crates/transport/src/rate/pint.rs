@@ -1,25 +1,25 @@
-//! HPCC with PINT: a rate, and a window that follows it, from one number that the switches on the path write into packets.
+//! HPCC with PINT: a rate, and a window in proportion to it, from one number that the switches on the path write into packets.
 //!
-//! Sources: Ben Basat et al., "PINT: Probabilistic In-band Network Telemetry", SIGCOMM 2020, sections 3.4 and 4.3; what HPCC's simulator
-//! does in mode 10.
+//! Sources: Ben Basat et al., "PINT: Probabilistic In-band Network Telemetry", SIGCOMM 2020, sections 3.4 and 4.3; HPCC's simulator,
+//! mode 10.
 //!
 //! ```text
 //! a switch, as a data packet leaves q bytes in the port, dt after the one before, which had L bytes; B bytes/s, T the longest base
 //! round trip:                  U' = min(dt, T) q / (B T^2) + L / (B T) + (T - dt) U / T
-//! what it writes, if more than what is there:   n = ceil(512 U'), p = log n / log base, the whole number above p with the
-//!                              probability (n - base^below) / (base^above - base^below), else the one below
-//! per ACK, of as many as are sampled:           U = base^p / 512, and from it R as HPCC has it
+//! and writes, if it is more than the packet's:  n = ceil(512 U'), p = log n / log base, rounded up with probability
+//!                              (n - base^below) / (base^above - base^below), else down
+//! per sampled ACK:             U = base^p / 512, and from it R by the rules of HPCC
 //! window = Wmax R / line ; a packet of L bytes is followed by a gap of 8 L / R
 //! ```
 //!
 //! Products are sums of logarithms, as in a switch: in units of 2^-15, of numbers cut to 16 bits and rounded up with the probability of
-//! what was cut off. U starts at 0, the first ACK only sets the scene, rates start at that of the line. Time is in whole nanoseconds.
+//! the fraction that is cut off. U starts at 0, the first ACK changes nothing, rates start at line rate. Time is in whole nanoseconds.
 //!
-//! Draws: a switch one for each data packet, and before it one for each number of more than 16 bits; a sender one for each ACK and NACK.
-//! In ns-3's order of events all are `rand()`'s, one stream for the network; else each port has a stream of its own, and an ACK is
-//! sampled by a hash of its flow and number. The simulator's field is 2 B on the wire, whatever it takes to write p: so here by
-//! `pint_bytes`. Powers of the base are rounded correctly, logarithms those of a pinned library: the simulator's may differ in the last
-//! bit, which shows where a number is within 10^-15 of being rounded otherwise.
+//! Random draws: a switch one for each data packet, and before it one for each number of more than 16 bits; a sender one for each ACK
+//! and NACK. In ns-3's order of events all come from `rand()`, one stream for the network; else each port has its own stream, and an
+//! ACK is sampled by a hash of its flow and number. The simulator's field is 2 B on the wire, whatever p needs; here it is `pint_bytes`.
+//! Powers of the base are rounded correctly, and logarithms come from a pinned library: the simulator's may differ in the last bit,
+//! which matters where a number is within 10^-15 of being rounded otherwise.
 
 use crate::rate::{Ack, Control, Site};
 use alloc::vec::Vec;
@@ -42,24 +42,24 @@ pub struct PintParams {
     pub min_rate: BitsPerSec,
     /// Base of the logarithm in which utilisation is written.
     pub log_base: f64,
-    /// Share of the ACKs that are looked at.
+    /// Share of the ACKs that control reacts to.
     pub sampled: f64,
     /// Bytes of telemetry on every data packet.
     pub pint_bytes: Bytes,
-    /// Packets keep the gap of their rate (false: only the window holds them).
+    /// Packets are spaced by the rate (false: only the window limits them).
     pub paced: bool,
-    /// The window shrinks with the rate (false: it stays at `host.window`).
+    /// The window is in proportion to the rate (false: it stays at `host.window`).
     pub window_follows_rate: bool,
-    /// Where flows start; not said here.
+    /// Path parameters, which are filled in later.
     #[cfg_attr(feature = "schema", serde(skip))]
     pub site: Site,
-    /// Seed of what senders draw for themselves; not said here.
+    /// Seed by which senders sample ACKs, which is filled in later.
     #[cfg_attr(feature = "schema", serde(skip))]
     pub seed: u64,
-    /// Where senders and switches draw from in the order of events; not said here.
+    /// Generator that senders and switches share in ns-3's order of events, which is filled in later.
     #[cfg_attr(feature = "schema", serde(skip))]
     pub rand: Option<LibraryRand>,
-    /// Powers of the base; not said here.
+    /// Powers of the base, which are filled in later.
     #[cfg_attr(feature = "schema", serde(skip))]
     powers: Vec<f64>,
 }
@@ -96,31 +96,33 @@ impl Ranges for PintParams {
     }
 }
 
-/// Utilisation is written in units of one in so many, of which one is the least.
+/// Units of utilisation in a fully used link; the least that is written is one.
 const UNITS: f64 = 512.0;
 
-/// What switches write into a packet: the power of the base that stands for the utilisation of the most used link so far.
+/// Telemetry of one packet: the power of the base that stands for the utilisation of the most used link so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Power(u16);
 
-/// What a port measures of its link.
+/// Telemetry state of one port.
 #[derive(Clone, Debug)]
 pub struct PintPort {
-    /// Nanoseconds averaged over (T).
+    /// Averaging time (T), nanoseconds.
     base: u64,
-    /// Logarithms of T and of the bytes of the link in a second.
+    /// Logarithm of T.
     log_base: f64,
+    /// Logarithm of the link's rate in bytes a second.
     log_rate: f64,
-    /// U.
+    /// Utilisation of the link (U).
     utilization: f64,
-    /// Of the packet that was sent last: its bytes, and the nanosecond.
+    /// Bytes of the packet that was sent last; 0 before the first.
     last_wire: u32,
+    /// Nanosecond at which it was sent.
     last_at: u64,
     code: Code,
     rand: Rand,
 }
 
-/// Where a port draws from.
+/// Source of a port's random numbers.
 #[derive(Clone, Debug)]
 enum Rand {
     Own(Stream),
@@ -128,7 +130,7 @@ enum Rand {
 }
 
 impl Rand {
-    /// Below 2^31.
+    /// Draws a number below 2^31.
     fn draw(&mut self) -> u32 {
         match self {
             Rand::Own(stream) => stream.next_u32() >> 1,
@@ -173,7 +175,7 @@ impl Extension for Power {
 }
 
 impl PintPort {
-    /// U with the packet that leaves at nanosecond `now`.
+    /// Returns U with the packet that leaves at nanosecond `now`.
     fn measure(&mut self, now: u64, queued: u64) -> f64 {
         let second = libm::log2(1e9) * LOG_UNITS;
         let after = if self.last_wire == 0 { self.base } else { (now - self.last_at).min(self.base) };
@@ -195,14 +197,14 @@ impl PintPort {
     }
 }
 
-/// Units of a logarithm.
+/// Units of a logarithm in 1.
 const LOG_UNITS: f64 = (1 << 15) as f64;
-/// Of a number as many bits are looked at.
+/// Bits of a number that its logarithm is taken of.
 const BITS: u32 = 16;
-/// The logarithm of nothing: any sum with it is that of nothing.
+/// Logarithm of zero: any sum with it is a logarithm of zero.
 const LOG_OF_NONE: i64 = i32::MIN as i64;
 
-/// Logarithm of `x`, in units, rounded down.
+/// Returns the logarithm of `x`, in units, rounded down.
 fn log2(mut x: u32, rand: &mut Rand) -> i64 {
     if x == 0 {
         return LOG_OF_NONE;
@@ -216,17 +218,17 @@ fn log2(mut x: u32, rand: &mut Rand) -> i64 {
     (libm::log2(x.into()) * LOG_UNITS) as i64
 }
 
-/// What has this logarithm.
+/// Returns the number that has this logarithm.
 fn power_of_two(log: f64) -> f64 {
     libm::exp2(log / LOG_UNITS)
 }
 
-/// Utilisation as a power of a base.
+/// Code of a utilisation as a power of a base.
 #[derive(Clone, Debug)]
 struct Code {
     /// One over the logarithm of the base.
     factor: f64,
-    /// Bits that are written.
+    /// Bits of the power that are written.
     mask: u16,
     powers: Vec<f64>,
 }
@@ -234,28 +236,28 @@ struct Code {
 impl Code {
     fn new(base: f64) -> Code {
         let factor = 1.0 / libm::log(base);
-        // As many bytes as the power of 512 senders at full rate needs.
+        // Bits that the power of 512 senders at full rate needs.
         let bits = libm::ceil(libm::log2(libm::log(UNITS * UNITS) * factor));
         Code { factor, mask: if bits <= 8.0 { u8::MAX.into() } else { u16::MAX }, powers: powers(base) }
     }
 
-    /// `draw` decides between the powers above and below.
+    /// Encodes a utilisation; `draw` decides between rounding up and down.
     fn encode(&self, utilization: f64, draw: u32) -> u16 {
         let units = (libm::ceil(utilization * UNITS) as u32).max(1) as f64;
         let power = libm::log(units) * self.factor;
         let (above, below) = (libm::ceil(power) as u16, libm::floor(power) as u16);
         let low = self.powers[below as usize];
-        // At a power of the base it is that one.
+        // At a power of the base both are that power, and the probability of rounding up is 0.
         let high = self.powers[if above == below { above + 1 } else { above } as usize];
         if f64::from(draw % 65_536) < (units - low) / (high - low) * 65_536.0 { above } else { below }
     }
 }
 
-/// `[p]`: base^p, correctly rounded, as far as 32 bits of units go.
+/// Returns `[p]`: base^p, correctly rounded, for all that fit into 32 bits.
 fn powers(base: f64) -> Vec<f64> {
     let most = libm::ceil(libm::log(u32::MAX as f64) / libm::log(base)) as usize + 2;
     let mut powers = Vec::with_capacity(most);
-    // A number and what it is off by: 106 bits.
+    // A number and its rounding error: 106 bits.
     let (mut power, mut rest) = (1.0, 0.0);
     for _ in 0..most {
         powers.push(power);
@@ -269,11 +271,13 @@ fn powers(base: f64) -> Vec<f64> {
 /// State of one flow.
 #[derive(Clone, Copy, Debug)]
 pub struct Pint {
+    /// Sending rate (R), bit/s.
     rate: f64,
-    /// The rate a round trip ago (Rc), bit/s.
+    /// Rate a round trip ago (Rc), bit/s.
     reference: f64,
+    /// Steps of additive increase since the last multiplicative one.
     stage: u32,
-    /// The next packet to be sent at the last update; 0 before the first ACK.
+    /// Next packet to be sent at the last update; 0 before the first ACK.
     updated: u32,
 }
 
@@ -285,7 +289,7 @@ impl Pint {
 }
 
 impl PintParams {
-    /// Whether an ACK is looked at.
+    /// Whether control reacts to an ACK.
     #[inline]
     fn samples(&self, ack: &Ack<Power>) -> bool {
         let draw = match &self.rand {
@@ -296,7 +300,7 @@ impl PintParams {
         draw % 65_536 < (65_536.0 * self.sampled) as u32
     }
 
-    /// The rate that holds from now on, and the stage.
+    /// Returns the rate and the stage that follow from a utilisation.
     fn next(&self, flow: &Pint, utilization: f64) -> (f64, u32) {
         let over = utilization / self.utilization;
         let (rate, stage) = if over >= 1.0 || flow.stage >= self.max_stage {
@@ -337,7 +341,7 @@ impl Control for Pint {
         Some(params.min_rate)
     }
 
-    /// The target, in steps of the base.
+    /// The target, less one step of the base.
     fn share(params: &PintParams) -> f64 {
         params.utilization / params.log_base
     }
@@ -353,7 +357,7 @@ impl Control for Pint {
     }
 
     #[inline(always)]
-    fn moved_by(&self, params: &PintParams, wire: u64) -> Duration {
+    fn spacing(&self, params: &PintParams, wire: u64) -> Duration {
         params.site.moving_gap(self.rate, wire, || self.gap(params, wire))
     }
 

@@ -1,16 +1,16 @@
-//! A window that keeps round trips at a target: the end-to-end control that BFC's authors put on top of it.
+//! Window that keeps round trips at a target: the congestion control that BFC's authors add to BFC.
 //!
 //! Source: Goyal et al., "Backpressure Flow Control", NSDI 2022, appendix A.1, algorithm 1; spec B.
 //!
 //! ```text
 //! T = 2.5 base round trips ; w = 1 BDP at first, in packets
-//! each ACK, of a packet that took R there and back:  w += (T - R) / R, between 1 and what the line brings in T
+//! each ACK, of a packet whose round trip was R:  w += (T - R) / R, between 1 and the packets that the line sends in T
 //! ```
 //!
-//! A window has as many ACKs as packets, so that in a round trip w becomes w T / R: it rests where R is T. The two branches of the
+//! A window has as many ACKs as packets, so in a round trip w becomes w T / R: it is stable where R = T. The two branches of the
 //! printed algorithm are one formula (BFC-B2).
-//! Differs from the paper: the window has an end, without which it would grow by half and double in each round trip of an idle path
-//! (BFC-B1). A sample has the time that hosts take for a packet and its answer, but so has the base round trip.
+//! Differs from the paper: the window has a maximum, without which it would grow 2.5-fold in each round trip of an idle path (BFC-B1).
+//! A sample includes the processing time of hosts, and so does the base round trip.
 //! Floating point: additions, multiplications and divisions only.
 
 use crate::rate::{Ack, Control, SentAt, Site};
@@ -18,13 +18,13 @@ use backwater_types::{Bytes, Instant, OutOfRange, Ranges};
 #[cfg(feature = "schema")]
 use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
 
-/// A window that keeps round trips at a target (BFC, algorithm 1). It begins with `host.window`.
+/// Window that keeps round trips at a target (BFC, algorithm 1). It starts at `host.window`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields, default))]
 pub struct RttParams {
     /// The target, in base round trips.
     pub target: f64,
-    /// Bytes of the time stamp on every data packet. None are counted where NICs remember when they sent what.
+    /// Bytes of the time stamp on every data packet; `"0 B"`: NICs keep send times themselves.
     pub stamp_bytes: Bytes,
     /// Where flows start; not said here.
     #[cfg_attr(feature = "schema", serde(skip))]
@@ -45,13 +45,13 @@ impl Ranges for RttParams {
 }
 
 impl RttParams {
-    /// The target, picoseconds.
+    /// Target, picoseconds.
     #[inline(always)]
     fn target_ps(&self) -> f64 {
         self.target * self.site.base_rtt.0 as f64
     }
 
-    /// What the line brings in the target, packets.
+    /// Largest window: packets that the line sends in the target.
     #[inline(always)]
     fn most(&self) -> f64 {
         (self.target_ps() * self.site.line_rate / (8e12 * self.site.payload as f64)).max(1.0)
@@ -61,12 +61,12 @@ impl RttParams {
 /// State of one flow.
 #[derive(Clone, Copy, Debug)]
 pub struct Rtt {
-    /// Packets.
+    /// Window, packets.
     window: f64,
 }
 
 impl Rtt {
-    /// Packets that may be in flight, a part of one among them.
+    /// Window, in packets and fractions of one.
     pub fn packets(&self) -> f64 {
         self.window
     }

@@ -1,21 +1,21 @@
-//! What is left of a flow on each of its packets, for whoever serves first what has the least left.
+//! Shortest remaining flow first: packets carry the bytes left of their flow, by which NICs and switches choose.
 //!
-//! Source: Goyal et al., "Backpressure Flow Control", NSDI 2022, appendix A.2; spec B, "BFC-SRF", and D. A packet says how many payload
-//! bytes of its flow had yet to be sent when it was, its own among them, and says so anew when it is sent again. Beyond that there is
-//! no control but a cap on bytes in flight, `host.window`, or none.
+//! Source: Goyal et al., "Backpressure Flow Control", NSDI 2022, appendix A.2; spec B, "BFC-SRF", and D. A packet carries the payload
+//! bytes of its flow that are left to send when it is sent, its own included; a retransmission carries them anew. Congestion control
+//! is a cap on bytes in flight, `host.window`, or none.
 //!
-//! The papers do not count what the field takes on the wire, nor do the defaults.
+//! The papers do not count the wire bytes of the field, nor do the defaults.
 
 use crate::rate::{Control, Site};
 use backwater_types::{Bytes, Extension, Instant, LinkShape, OutOfRange, Packet, Ranges};
 #[cfg(feature = "schema")]
 use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
 
-/// Shortest remaining flow first at the host: its NIC, and what packets say.
+/// Shortest remaining flow first at the host: its NIC, and the field that packets carry.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields, default))]
 pub struct SrfParams {
-    /// Bytes on every data packet that say what is left.
+    /// Bytes of the field on every data packet.
     pub field_bytes: Bytes,
     /// Where flows start; not said here.
     #[cfg_attr(feature = "schema", serde(skip))]
@@ -28,7 +28,7 @@ impl Ranges for SrfParams {
     }
 }
 
-/// Payload bytes that were left of its flow when a packet was sent. One that does not say goes last.
+/// Payload bytes of the flow that were left when the packet was sent. Packets without the field go last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Left(pub u64);
 
@@ -50,7 +50,7 @@ impl Extension for Left {
     }
 }
 
-/// No state.
+/// Congestion control without state.
 #[derive(Clone, Copy, Debug)]
 pub struct Srf;
 

@@ -1,23 +1,23 @@
-//! Swift: a window that keeps round trips below a target, which grows with the hops of the path and shrinks with the window.
+//! Swift: a window that keeps round trips below a target, which grows with the hops of the path and falls as the window grows.
 //!
 //! Sources: Kumar et al., "Swift: Delay is Simple and Effective for Congestion Control in the Datacenter", SIGCOMM 2020, algorithm 1
-//! and section 3.5; Broadcom's csg-htsim, whose parameters are the defaults (baselines 5). That simulator calls additive increase,
-//! beta, the largest cut, the time of a hop, the threshold of timeouts and the smallest window guesses: these are no more here.
+//! and section 3.5; Broadcom's csg-htsim, whose parameters are the defaults (baselines 5). That simulator calls its additive increase,
+//! beta, largest cut, time of a hop, threshold of timeouts and smallest window guesses, and so are the defaults here.
 //!
 //! ```text
 //! target = base + hops x hop + max(0, min(a / sqrt(w) + b, range)),  a = range / (1 / sqrt(min) - 1 / sqrt(max)), b = -a / sqrt(max)
-//! ACK of n packets, of which the one echoed took d there and back:
+//! ACK of n packets, with round trip d of the packet that is acknowledged:
 //!   d < target:                             w += ai n / w, or ai n where w < 1
 //!   else, a round trip after the last cut:  w = w max(1 - beta (d - target) / d, 1 - max_cut)
-//! a loss, a round trip after the last cut, or a timeout likewise:  w = w (1 - max_cut) ; after 5 timeouts in a row the smallest
-//! w < 1: one packet in flight, and d / w from packet to packet
+//! a loss or a timeout, a round trip after the last cut:  w = w (1 - max_cut) ; after 5 timeouts in a row the smallest
+//! w < 1: one packet in flight, spaced by d / w
 //! ```
 //!
-//! Hops are the switches that a packet has passed, which it carries, as its TTL tells a receiver: not those of the base round trip.
-//! Flows begin with `host.window`, like all others here. A base that is not given is the 20 us of csg-htsim, or one and a half base
-//! round trips where those are more: a target that an idle path exceeds would starve every flow.
-//! Differs from the paper: a round trip is not divided between network and hosts, so that there is one window for both; a packet that
-//! waits for its pace stays where it is; losses are repaired by going back.
+//! A packet counts the switches that it passes, which a receiver of the paper knows by the TTL: a path may have more hops than the one
+//! of the base round trip. Flows start with `host.window`, like all others here. The default base is the 20 us of csg-htsim, or 1.5
+//! base round trips where those are more: a target that an idle path exceeds would starve every flow.
+//! Differs from the paper: round trips are not divided between network and hosts, so there is one window for both; a change of the
+//! window leaves the send time of the packet that waits; losses are repaired by going back.
 //! Floating point: additions, multiplications, divisions and square roots, all of which IEEE 754 rounds the same everywhere.
 
 use crate::rate::{Ack, Control, Loss, Site};
@@ -31,54 +31,58 @@ use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
 pub struct SwiftParams {
     /// Packets that a window grows by in a round trip below the target (ai).
     pub additive_increase: f64,
-    /// How much of what is too much a cut takes away.
+    /// Factor of a cut: the share of the excess that it takes away.
     pub beta: f64,
-    /// The largest share that a cut takes away (max_mdf).
+    /// Largest share of the window that a cut takes away (max_mdf).
     pub max_cut: f64,
-    /// What a target begins with. Absent: 20 us, or 1.5 base round trips of the network if those are more.
+    /// Base of the target. Absent: 20 us, or 1.5 base round trips of the network if those are more.
     #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
     pub base_target: Option<Duration>,
-    /// What each hop adds to it. Absent: the base divided by 6.55.
+    /// Addition to the target for each hop. Absent: the base divided by 6.55.
     #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
     pub hop: Option<Duration>,
-    /// What a small window adds at most (fs_range). Absent: five times the base.
+    /// Largest addition to the target for a small window (fs_range). Absent: five times the base.
     #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
     pub scaling_range: Option<Duration>,
-    /// Packets of a window that adds all of that.
+    /// Window at which `scaling_range` is added in full, packets.
     pub scaling_min: f64,
-    /// Packets of a window that adds nothing.
+    /// Window at which nothing is added, packets.
     pub scaling_max: f64,
-    /// The smallest window, packets.
+    /// Smallest window, packets.
     pub min_window: f64,
-    /// The largest window, packets; or `host.window`, if that is larger.
+    /// Largest window, packets; or `host.window`, if that is larger.
     pub max_window: f64,
-    /// After so many timeouts in a row the window is the smallest.
+    /// Timeouts in a row that reset the window to the smallest.
     pub reset_after: u32,
     /// Bytes of the time stamp on every data packet.
     pub stamp_bytes: Bytes,
-    /// Where flows start; not said here.
+    /// Path parameters, which are filled in later.
     #[cfg_attr(feature = "schema", serde(skip))]
     pub site: Site,
-    /// Follows from the others there.
+    /// Terms of the target, which follow from the other parameters.
     #[cfg_attr(feature = "schema", serde(skip))]
     target: Target,
 }
 
-/// The terms of a target, picoseconds.
+/// Terms of a target, picoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Target {
     base: f64,
     hop: f64,
     range: f64,
-    /// Of the inverse root of a window, and what is added to it (a and b; alpha and beta of flow scaling in the paper).
+    /// Factor of the inverse root of the window (a; alpha of flow scaling in the paper).
     scaled: f64,
+    /// Offset of that product (b; beta of flow scaling in the paper).
     offset: f64,
 }
 
-/// csg-htsim's base target, and how it goes with the base and by how much it has to exceed an idle path.
+/// Base of csg-htsim's target.
 const BASE_TARGET: Duration = Duration::from_us(20);
+/// Least base, in base round trips.
 const BASE_RTTS: f64 = 1.5;
+/// Base over the addition for a hop, in csg-htsim.
 const HOPS_OF_BASE: f64 = 6.55;
+/// Range of flow scaling over the base, in csg-htsim.
 const RANGE_OF_BASE: f64 = 5.0;
 
 impl Default for SwiftParams {
@@ -127,14 +131,14 @@ impl Ranges for SwiftParams {
 }
 
 impl SwiftParams {
-    /// The longest round trip that lets a window of so many packets grow on a path over so many switches, picoseconds.
+    /// Target of a window (packets) on a path over `hops` switches: the longest round trip at which the window grows, picoseconds.
     #[inline(always)]
     fn target(&self, window: f64, hops: u8) -> f64 {
         let Target { base, hop, range, scaled, offset } = self.target;
         base + f64::from(hops) * hop + (scaled / libm::sqrt(window) + offset).clamp(0.0, range)
     }
 
-    /// Packets of a flow that starts.
+    /// Window of a flow that starts, packets.
     fn first(&self) -> f64 {
         match self.site.window {
             u64::MAX => self.max_window,
@@ -142,14 +146,14 @@ impl SwiftParams {
         }
     }
 
-    /// The window that a flow comes to that asks for so many packets.
+    /// Clamps a window to its bounds.
     #[inline(always)]
     fn bounded(&self, window: f64) -> f64 {
         window.clamp(self.min_window, self.max_window.max(self.first()))
     }
 }
 
-/// When a packet was sent, and the switches it has passed since.
+/// Send time of a packet, and the switches it has passed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Trip {
     sent: Instant,
@@ -171,24 +175,24 @@ impl Extension for Trip {
 /// State of one flow.
 #[derive(Clone, Copy, Debug)]
 pub struct Swift {
-    /// Packets.
+    /// Window (w), packets.
     window: f64,
-    /// The last that was measured; zero before the first.
+    /// Round trip that was measured last; zero before the first.
     rtt: Duration,
     last_cut: Instant,
-    /// The next packet that the receiver expected last.
+    /// Next packet that the receiver expects, by the last ACK.
     acked: u32,
-    /// In a row.
+    /// Timeouts in a row.
     timeouts: u32,
 }
 
 impl Swift {
-    /// Packets that may be in flight, or a part of one.
+    /// Window, in packets and fractions of one.
     pub fn packets(&self) -> f64 {
         self.window
     }
 
-    /// At most once in a round trip the window is cut to this share.
+    /// Cuts the window to this share, at most once in a round trip.
     #[inline(always)]
     fn cut(&mut self, params: &SwiftParams, now: Instant, share: f64) {
         if now.since(self.last_cut) >= self.rtt {
@@ -236,7 +240,7 @@ impl Control for Swift {
         }
     }
 
-    /// A step takes a round trip of the target at most, in which the line brings a window of as much.
+    /// Steps of additive increase up to the window of the line at the target, each of which takes the target at most.
     fn recovery(params: &SwiftParams) -> Duration {
         let target = params.target(params.scaling_max, 1);
         let window = target * params.site.line_rate / (8e12 * params.site.payload.max(1) as f64);

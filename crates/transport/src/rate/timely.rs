@@ -1,11 +1,11 @@
-//! TIMELY: a rate that falls while round trips grow longer, from a time stamp that packets carry and ACKs bring back.
+//! TIMELY: a rate that falls while round trips grow, measured by a time stamp that packets carry and ACKs bring back.
 //!
 //! Sources: Mittal et al., "TIMELY: RTT-based Congestion Control for the Datacenter", SIGCOMM 2015, section 4 and algorithm 1;
 //! HPCC's simulator, mode 7 (baselines 3), whose parameters are the defaults.
 //!
 //! ```text
 //! once per round trip, when a packet sent after the last update is acknowledged, with the round trip rtt of that packet:
-//!   diff = (1 - a) diff + a (rtt - what it was at the last update) ; gradient = diff / min_rtt
+//!   diff = (1 - a) diff + a (rtt - rtt at the last update) ; gradient = diff / min_rtt
 //!   rtt < t_low:          increase
 //!   rtt > t_high:         R = R (1 - b (1 - t_high / rtt))
 //!   else gradient <= 0:   increase
@@ -13,9 +13,9 @@
 //! increase: R += AI, or HAI once there were `hyper_after` increases in a row; R stays between Rmin and that of the line
 //! ```
 //!
-//! Starts at line rate. The first ACK only sets the scene. A change of rate leaves the packet that waits for its pace where it is.
+//! Starts at line rate. The first ACK changes nothing. A change of rate leaves the send time of the packet that waits.
 //! Differs from the paper, with the simulator: one update per round trip, not per completed segment of 16 to 64 KB; increases
-//! below t_low count towards hyper increase, and are such in their turn, where the paper has them inside the band alone.
+//! below t_low count towards hyper increase and may be hyper increases themselves, which the paper has between t_low and t_high alone.
 //! Floating point: additions, multiplications and divisions only.
 
 use crate::rate::{Ack, Control, Site};
@@ -29,29 +29,29 @@ use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
 pub struct TimelyParams {
     /// Weight of the newest difference of round trips (a; alpha in the paper).
     pub weight: f64,
-    /// How much of what is too much a cut takes away (b; beta in the paper).
+    /// Factor of a cut (b; beta in the paper): the share of the excess that it takes away.
     pub beta: f64,
     /// Round trips below this let the rate grow, whatever the gradient.
     pub t_low: Duration,
     /// Round trips above this cut the rate, whatever the gradient.
     pub t_high: Duration,
-    /// What differences are held against: the round trip of an idle network.
+    /// Round trip of an idle network, by which differences are divided.
     pub min_rtt: Duration,
     /// Rate added by an increase (AI; delta in the paper).
     pub additive_increase: BitsPerSec,
     /// Rate added by an increase after several in a row (HAI).
     pub hyper_increase: BitsPerSec,
-    /// So many.
+    /// Increases in a row before hyper increase.
     pub hyper_after: u32,
     /// Lowest rate.
     pub min_rate: BitsPerSec,
     /// Bytes of the time stamp on every data packet.
     pub stamp_bytes: Bytes,
-    /// The window, where there is one, shrinks with the rate.
+    /// The window, where there is one, is in proportion to the rate.
     pub window_follows_rate: bool,
-    /// Packets keep the gap of their rate (false: only the window holds them).
+    /// Packets are spaced by the rate (false: only the window limits them).
     pub paced: bool,
-    /// Where flows start; not said here.
+    /// Path parameters, which are filled in later.
     #[cfg_attr(feature = "schema", serde(skip))]
     pub site: Site,
 }
@@ -94,7 +94,7 @@ impl Ranges for TimelyParams {
     }
 }
 
-/// When a packet was sent, as its sender's NIC writes it into the packet.
+/// Send time of a packet, which its sender's NIC writes into it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SentAt(pub(super) Instant);
 
@@ -107,15 +107,15 @@ impl Extension for SentAt {
 /// State of one flow.
 #[derive(Clone, Copy, Debug)]
 pub struct Timely {
-    /// Bit/s.
+    /// Sending rate (R), bit/s.
     rate: f64,
-    /// Smoothed difference of round trips, nanoseconds.
+    /// Smoothed difference of round trips (diff), nanoseconds.
     difference: f64,
-    /// The round trip at the last update.
+    /// Round trip at the last update.
     last: Duration,
     /// Increases since the last cut.
     increases: u32,
-    /// The next packet to be sent at the last update; 0 before the first ACK.
+    /// Next packet to be sent at the last update; 0 before the first ACK.
     updated: u32,
 }
 
@@ -191,8 +191,8 @@ impl Control for Timely {
         true
     }
 
-    /// A step takes a round trip, which at a port that is not filled is no more than one that lets the rate grow: at most 10 ms at
-    /// 100 Gb/s with the steps of the simulator.
+    /// Hyper increase by a step a round trip. A port that is not full keeps round trips below t_low, so this is 10 ms at most at
+    /// 100 Gb/s with the simulator's steps.
     fn recovery(params: &TimelyParams) -> Duration {
         let steps = params.site.line_rate / params.hyper_increase.0 as f64;
         Duration(((params.hyper_after as f64 + steps) * params.t_low.0 as f64) as u64)
@@ -238,7 +238,7 @@ mod tests {
             base_rtt: Duration::ZERO,
             int_unit: 1,
             whole: false,
-            clocks: false,
+            timer_events: false,
         };
         Timely::at(&TimelyParams::default(), site)
     }

@@ -1,8 +1,8 @@
-//! A fixed cap on bytes in flight: one bandwidth-delay product for ideal fair queueing (spec D).
+//! Fixed window: a cap on bytes in flight, which is one bandwidth-delay product for ideal fair queueing (spec D).
 
 use crate::rate::{Control, Site};
 
-/// No state; its parameter is the window of its site.
+/// Congestion control without state; its parameter is the window of its site.
 #[derive(Clone, Copy, Debug)]
 pub struct Window;
 

@@ -1,9 +1,9 @@
-//! What a connection remembers: window, estimates, and when it was last in use.
+//! Congestion state of a connection: window, estimates, and the time of its last use.
 
 use crate::tcp::params::TcpParams;
 use backwater_types::{Duration, Instant};
 
-/// What a connection remembers from one flow to the next.
+/// Congestion state that a connection keeps from one flow to the next.
 #[derive(Clone, Copy, Debug)]
 pub struct Congestion {
     /// Congestion window, segments.
@@ -14,12 +14,12 @@ pub struct Congestion {
     pub alpha: f64,
     /// Smoothed round trip time and its variation, if one was measured.
     pub rtt: Option<(Duration, Duration)>,
-    /// When it was last in use.
+    /// Time of the last acknowledgement.
     pub used: Instant,
 }
 
 impl Congestion {
-    /// Of a new connection.
+    /// State of a new connection.
     pub fn new(params: &TcpParams, now: Instant) -> Congestion {
         Congestion {
             window: params.initial_window as f64,
@@ -30,7 +30,7 @@ impl Congestion {
         }
     }
 
-    /// For the next flow, after a rest.
+    /// State for the next flow, after an idle time.
     pub fn resumed(mut self, params: &TcpParams, now: Instant) -> Congestion {
         let rest = if params.idle_raises { self.measured_rto(params) } else { self.rto(params) };
         if params.idle_restart && now.since(self.used) > rest {
@@ -40,17 +40,17 @@ impl Congestion {
         self
     }
 
-    /// Timeout before it backs off.
+    /// Retransmission timeout before backing off.
     pub fn rto(&self, params: &TcpParams) -> Duration {
         self.measured_rto(params).clamp(params.rto_min, params.rto_max)
     }
 
-    /// srtt + 4 var, within no bounds; the shortest timeout before anything was measured.
+    /// srtt + 4 var, without bounds; the shortest timeout before the first measurement.
     fn measured_rto(&self, params: &TcpParams) -> Duration {
         self.rtt.map_or(params.rto_min, |(smoothed, variation)| Duration(smoothed.0 + 4 * variation.0))
     }
 
-    /// RFC 6298.
+    /// Updates the estimates by a round trip time (RFC 6298).
     pub(super) fn measure(&mut self, sample: Duration) {
         self.rtt = Some(match self.rtt {
             None => (sample, Duration(sample.0 / 2)),

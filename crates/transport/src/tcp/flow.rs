@@ -1,7 +1,7 @@
-//! TCP as a transport: connections that flows share, one after another, and acknowledgements on the wire.
+//! TCP as a transport: connections that flows use one after another, and acknowledgements on the wire.
 //!
-//! Flows between two hosts may share connections: the idle one with the lowest number, so that few are in use and keep their
-//! windows (baselines 1.2). An acknowledgement's block travels where data packets name their receiver.
+//! Flows between two hosts may share connections: each takes the idle one with the lowest number, so that few are in use and keep
+//! their windows (baselines 1.2). The SACK block of an acknowledgement travels in the field in which data packets name their receiver.
 
 use crate::flow::{Next, Outgoing, Receiver, Reply, Sender, Start, Transport};
 use crate::tcp::{AckPolicy, Congestion, Connections, Marks, TcpAck, TcpParams, TcpReceiver, TcpSender, TimeoutReason};
@@ -9,28 +9,28 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use backwater_types::{Duration, Frame, Instant, Kind, Packet, flags};
 
-/// The transport.
+/// TCP.
 pub struct Tcp;
 
 /// Parameters of [`Tcp`].
 #[derive(Clone, Debug)]
 pub struct TcpFlowParams {
-    /// Of every flow.
+    /// Parameters of every flow.
     pub tcp: TcpParams,
-    /// Peer that two hosts have from the start; `None`: a new one for each flow.
+    /// Connections that two hosts have open from the start; `None`: a new connection for each flow.
     pub persistent: Option<u32>,
-    /// A new connection opens with a segment without payload.
+    /// Whether a new connection opens with a segment without payload.
     pub handshake: bool,
     /// Wire bytes of a full segment.
     pub full_wire: u16,
-    /// Of these, headers.
+    /// Header bytes of a segment.
     pub header: u16,
-    /// Of receivers.
+    /// Parameters of receivers.
     pub receiver: TcpAnswers,
 }
 
 impl TcpFlowParams {
-    /// Of TCP with these wire sizes: a full segment's, its headers', and an acknowledgement's.
+    /// Completes the parameters of TCP by the wire bytes of a full segment, of its headers and of an acknowledgement.
     pub fn new(params: &TcpParams, rto_min: Duration, full_wire: u16, header: u16, ack_wire: u16) -> TcpFlowParams {
         TcpFlowParams {
             tcp: params.with_rto(rto_min),
@@ -51,9 +51,9 @@ impl TcpFlowParams {
 /// Parameters of a flow at its receiver.
 #[derive(Clone, Copy, Debug)]
 pub struct TcpAnswers {
-    /// Segments an acknowledgement stands for.
+    /// Acknowledgement policy.
     pub acks: AckPolicy,
-    /// It waits no longer for more of them.
+    /// Longest time that an acknowledgement waits for more segments.
     pub delay: Duration,
     /// Wire bytes of a segment without payload, which opens a connection.
     pub header: u16,
@@ -66,7 +66,7 @@ impl Transport for Tcp {
     type Extension = ();
     type Sender = TcpFlow;
     type Receiver = TcpFlowReceiver;
-    /// `[destination]`.
+    /// `[destination]`: connections.
     type Peers = Vec<Peer>;
 
     fn open(params: &TcpFlowParams, peers: &mut Vec<Peer>, now: Instant, start: Start) -> TcpFlow {
@@ -88,7 +88,7 @@ impl Transport for Tcp {
     }
 }
 
-/// A connection to `dst`, `new` if none is idle, and whether it has to be opened.
+/// Chooses a connection to `dst`, `new` if none is idle; and whether it has to be opened.
 fn connect(params: &TcpFlowParams, peers: &mut Vec<Peer>, now: Instant, dst: u16, mut new: Idle) -> (Idle, bool) {
     let Some(ready) = params.persistent else { return (new, params.handshake) };
     if peers.len() <= dst as usize {
@@ -104,11 +104,11 @@ fn connect(params: &TcpFlowParams, peers: &mut Vec<Peer>, now: Instant, dst: u16
     (new, params.handshake && connections.opened > ready)
 }
 
-/// Peer to one destination, numbered in the order in which they were opened.
+/// Connections to one destination, numbered in the order in which they were opened.
 #[derive(Debug, Default)]
 pub struct Peer {
     opened: u32,
-    /// Highest number first.
+    /// Idle connections, highest number first.
     idle: Vec<Idle>,
 }
 
@@ -117,7 +117,7 @@ pub struct Peer {
 struct Idle {
     number: u32,
     congestion: Congestion,
-    /// Of its packets.
+    /// Key of its packets.
     key: u32,
 }
 
@@ -128,17 +128,17 @@ impl Peer {
     }
 }
 
-/// A flow at its sender.
+/// Sending end of a flow.
 #[derive(Clone, Debug)]
 pub struct TcpFlow {
     send: TcpSender,
     start: Start,
-    /// Number of its connection.
+    /// Number of the connection.
     connection: u32,
 }
 
 impl TcpFlow {
-    /// A segment on the wire.
+    /// Makes the packet of a segment.
     #[inline(always)]
     fn outgoing(&self, params: &TcpFlowParams, segment: u32) -> Outgoing {
         let class = self.start.class;
@@ -220,11 +220,11 @@ impl Sender for TcpFlow {
     }
 }
 
-/// A flow at its receiver.
+/// Receiving end of a flow.
 #[derive(Clone, Debug, Default)]
 pub struct TcpFlowReceiver {
     state: TcpReceiver,
-    /// The last segment that waits for its acknowledgement, if any does, and when the first of those came.
+    /// Last segment that waits for its acknowledgement, if any does, and the arrival time of the first of these.
     waiting: Option<Box<(Packet, Instant)>>,
 }
 
@@ -268,7 +268,7 @@ impl Receiver for TcpFlowReceiver {
         }
     }
 
-    /// What waits for more segments waits no longer.
+    /// Acknowledges segments that have waited for more long enough.
     fn on_timer(&mut self, params: &TcpAnswers, _host: &mut (), _now: Instant, reply: &mut impl FnMut(&Packet, Reply)) {
         if let Some(waiting) = &self.waiting {
             reply(&waiting.0, params.reply(self.state.acknowledge()));
@@ -280,14 +280,14 @@ impl Receiver for TcpFlowReceiver {
         self.state.is_done()
     }
 
-    /// Whatever this is, everything up to the end has arrived.
+    /// Acknowledges the whole flow.
     fn late(params: &TcpAnswers, _packet: &Frame) -> Option<Reply> {
         Some(params.reply(TcpAck { next: u32::MAX, block: (0, 0), marked: false }))
     }
 }
 
 impl TcpAnswers {
-    /// What opens a connection is acknowledged at once: nothing follows before.
+    /// Policy for one packet: a segment that opens a connection is acknowledged at once, because no other follows before.
     #[inline(always)]
     fn acks_of(&self, packet: &Packet) -> AckPolicy {
         if packet.wire == self.header { AckPolicy { every: 1, ..self.acks } } else { self.acks }
@@ -307,7 +307,7 @@ impl TcpAnswers {
     }
 }
 
-/// A block beyond the next segment expected, in 16 bits each: how far beyond, and how long. Longer ones are cut.
+/// Packs a SACK block into 16 bits for its distance from the next segment expected and 16 for its length. Longer blocks are cut.
 fn pack_block(ack: &TcpAck) -> u32 {
     let (from, to) = ack.block;
     let (beyond, long) = (from.saturating_sub(ack.next), (to - from).min(u16::MAX as u32));

@@ -1,21 +1,20 @@
 //! TCP: a window that grows until marks or losses cut it, selective acknowledgements, and a retransmission timer.
 //!
-//! Sources: RFC 5681 (slow start, congestion avoidance), RFC 2018 and 6675 (selective acknowledgement and what is sent after a
-//! loss), RFC 6298 (timer), RFC 3168 and Wu et al., CoNEXT 2012 (ECN*), RFC 8257 and Alizadeh et al., SIGCOMM 2010 (DCTCP).
+//! Sources: RFC 5681 (slow start, congestion avoidance), RFC 2018 and 6675 (selective acknowledgement and loss recovery), RFC 6298 (timer), RFC 3168 and Wu et al., CoNEXT 2012 (ECN*), RFC 8257 and Alizadeh et al., SIGCOMM 2010 (DCTCP).
 //!
 //! ```text
 //! slow start, W < ssthresh:    W += segments acknowledged            avoidance:  W += segments acknowledged / W
-//! a window has gone by:        F = marked / acknowledged ; alpha = (1 - g) alpha + g F                       (DCTCP)
+//! once a window:               F = marked / acknowledged ; alpha = (1 - g) alpha + g F                       (DCTCP)
 //! a mark, once a window:       ssthresh = W = max(min, W (1 - alpha / 2)), ECN* with alpha = 1
-//! dup_acks segments above a hole:  ssthresh = W = max(2, W / 2) ; what is lost goes first, in flight at most W
-//! no acknowledgement for RTO:  ssthresh = max(2, W / 2) ; W = 1 ; everything not acknowledged is lost ; RTO doubles
-//! in flight = sent - acknowledged - selectively acknowledged - lost and not sent again
+//! dup_acks segments above a hole:  ssthresh = W = max(2, W / 2) ; lost segments go first, in flight at most W
+//! no acknowledgement for RTO:  ssthresh = max(2, W / 2) ; W = 1 ; all segments not acknowledged are lost ; RTO doubles
+//! in flight = sent - acknowledged - selectively acknowledged - lost and not retransmitted
 //! ```
 //!
-//! Differs from the sources: an acknowledgement carries one block, that of the segment it answers, which is the first block of
-//! RFC 2018; the marks of segments are echoed one by one also for ECN*, where the bit that lasts until CWR causes the same cuts;
-//! the window grows by segments acknowledged (RFC 3465 without a limit, as Linux does), and only while it is what holds the
-//! sender back. Positions count segments. Floating point: additions, multiplications and divisions only.
+//! Differs from the sources: an acknowledgement carries one SACK block, that of the segment it answers, which is the first block of
+//! RFC 2018; marks are echoed segment by segment also for ECN*, where the bit that lasts until CWR causes the same cuts; the window
+//! grows by segments acknowledged (RFC 3465 without a limit, as Linux does), and only while it limits the sender. Positions count
+//! segments. Floating point: additions, multiplications and divisions only.
 
 mod congestion;
 mod flow;

@@ -6,43 +6,42 @@ use backwater_types::{Duration, OutOfRange, Ranges};
 #[cfg(feature = "schema")]
 use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
 
-/// TCP. Windows count full segments of `host.payload`; the timeout is at least `host.rto`, which is also the first.
+/// TCP. Windows count full segments of `host.payload`; `host.rto` is the shortest timeout and the first.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields, default))]
 pub struct TcpParams {
-    /// What a sender does about marks.
+    /// Reaction of a sender to marks.
     pub marks: Marks,
     /// DCTCP: weight of the newest window in the estimate of the marked share.
     pub g: f64,
-    /// DCTCP: the estimate of a new connection, 0 to 1.
+    /// DCTCP: estimate of a new connection, 0 to 1.
     pub alpha: f64,
     /// Initial window, segments.
     pub initial_window: u32,
-    /// No window is larger, segments; the receiver's window. 0: no limit.
+    /// Largest window, segments: the receiver's window. 0: no limit.
     pub max_window: u32,
-    /// A mark leaves at least this window, segments.
+    /// Smallest window after a mark, segments.
     pub min_window: u32,
-    /// Duplicates of an acknowledgement, or segments above a hole, that mean loss.
+    /// Duplicate acknowledgements, or segments above a hole, that mean loss.
     pub dup_acks: u32,
-    /// What may be sent while losses are repaired.
+    /// Segments counted as in flight during loss recovery.
     pub recovery: Recovery,
     /// Longest timeout after backing off.
     pub rto_max: Duration,
-    /// Segments that one acknowledgement stands for at most; out of order every one is acknowledged, and so is what opens a
-    /// connection.
+    /// Most segments per acknowledgement. Segments out of order, and the one that opens a connection, are each acknowledged.
     pub ack_every: u32,
-    /// An acknowledgement waits no longer for more segments.
+    /// Longest time that an acknowledgement waits for more segments.
     pub ack_delay: Duration,
-    /// Connections flows go over.
+    /// Connections that flows use.
     pub connections: Connections,
     /// A connection idle for longer than its timeout starts again with the initial window.
     pub idle_restart: bool,
-    /// As in ns-2: also if its window was smaller, not only if it was larger (RFC 5681), and after an idle time longer than srtt + 4
-    /// var, whatever `rto` is.
+    /// As in ns-2, an idle connection starts again also if its window was smaller than the initial one (RFC 5681: only if larger), and
+    /// after an idle time of srtt + 4 var, whatever `rto` is.
     pub idle_raises: bool,
-    /// A new connection begins with a segment without payload, and waits for its acknowledgement.
+    /// A new connection starts with a segment without payload, and waits for its acknowledgement.
     pub handshake: bool,
-    /// With persistent connections: how many two hosts have from the start, opened already.
+    /// Connections that two hosts have open from the start, with persistent connections.
     pub open: u32,
     /// Shortest timeout, and the first: `host.rto`.
     #[cfg_attr(feature = "schema", serde(skip))]
@@ -73,7 +72,7 @@ impl Default for TcpParams {
     }
 }
 
-/// Positions in acknowledged blocks have 16 bits.
+/// Largest window, segments: positions in SACK blocks have 16 bits.
 const WINDOW_MAX: u32 = 65_535;
 
 impl Ranges for TcpParams {
@@ -97,14 +96,14 @@ impl Ranges for TcpParams {
 }
 
 impl TcpParams {
-    /// With the shortest timeout, and limits as numbers.
+    /// Completes the parameters by the shortest timeout, and turns "no limit" into a number.
     pub fn with_rto(self, rto_min: Duration) -> TcpParams {
         TcpParams { rto_min, max_window: if self.max_window == 0 { u32::MAX } else { self.max_window }, ..self }
     }
 
-    /// What a flow alone, over a connection that carried none before, takes beyond store and forward, on a path its largest
-    /// window covers and with each segment acknowledged: a round trip to open the connection, if it is not, and in slow start
-    /// what each window leaves of its round trip.
+    /// Completion time of a flow alone beyond store and forward, over a new connection, with each segment acknowledged, on a path that
+    /// the largest window covers: a round trip to open the connection, if it is not open, and in slow start the idle rest of each
+    /// round trip.
     pub fn startup(&self, path: &IdlePath) -> Duration {
         let opened = !self.handshake || self.connections == Connections::Persistent && self.open > 0;
         let mut idle = if opened { 0 } else { path.opening.0 };
@@ -121,11 +120,11 @@ impl TcpParams {
     }
 }
 
-/// What a TCP sender does about marks.
+/// Reaction of a TCP sender to marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Marks {
-    /// It is not ECN-capable.
+    /// None: the sender is not ECN-capable.
     None,
     /// The window is cut by half the share of marked segments, once a window (RFC 8257).
     Dctcp,
@@ -133,23 +132,22 @@ pub enum Marks {
     EcnStar,
 }
 
-/// What counts as in flight, and so against the window, while TCP repairs losses.
+/// Segments that TCP counts as in flight, and so against the window, during loss recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Recovery {
-    /// What is not known to have arrived or to be lost (RFC 6675).
+    /// Segments not known to have arrived nor to be lost (RFC 6675).
     Rfc6675,
-    /// What is not known to have arrived (Fall and Floyd 1996), as in ns-2: with much of a window lost the rest waits for a
-    /// timeout.
+    /// Segments not known to have arrived (Fall and Floyd 1996), as in ns-2: with much of a window lost the rest waits for a timeout.
     Sack1,
 }
 
-/// Connections flows go over.
+/// Connections that flows use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Connections {
-    /// Each flow over a new one.
+    /// A new connection for each flow.
     PerFlow,
-    /// The idle one between the two hosts that was opened first, with the window it had, or a new one if all are busy.
+    /// The idle connection between the two hosts that was opened first, with its last window, or a new one if all are busy.
     Persistent,
 }

@@ -1,4 +1,4 @@
-//! The receiving side: what has arrived, and what is said of it.
+//! Receiving side of TCP: the segments that have arrived, and their acknowledgements.
 
 use alloc::vec::Vec;
 
@@ -7,40 +7,41 @@ use alloc::vec::Vec;
 pub struct TcpAck {
     /// Next segment expected.
     pub next: u32,
-    /// First segment of a block received beyond it, and the segment after its last; equal if there is none.
+    /// SACK block: its first segment, and the one after its last; equal if there is no block.
     pub block: (u32, u32),
-    /// The segments it answers were marked.
+    /// Whether the segments that are acknowledged were marked.
     pub marked: bool,
 }
 
-/// How a receiver acknowledges.
+/// Acknowledgement policy of a receiver.
 #[derive(Clone, Copy, Debug)]
 pub struct AckPolicy {
-    /// Segments in order that one acknowledgement stands for at most.
+    /// Most segments in order per acknowledgement.
     pub every: u32,
-    /// A change from marked to unmarked segments, or back, is acknowledged at once (RFC 8257, section 3.2).
+    /// Whether a change from marked to unmarked segments, or back, is acknowledged at once (RFC 8257, section 3.2).
     pub exact_marks: bool,
 }
 
-/// The receiving side of one flow.
+/// Receiving side of one flow.
 #[derive(Clone, Debug, Default)]
 pub struct TcpReceiver {
     /// Next segment expected.
     pub next: u32,
-    /// Segments of the flow, once its last has been seen.
+    /// Segments of the flow, once its last has come.
     total: Option<u32>,
-    /// Blocks beyond `next`, ascending, with holes between them.
+    /// Blocks received beyond `next`, ascending, with holes between them.
     blocks: Vec<(u32, u32)>,
-    /// Segments in order not acknowledged yet, and whether they were marked.
+    /// Segments in order that are not acknowledged yet.
     waiting: u32,
+    /// Whether any of these was marked.
     marked: bool,
 }
 
-/// What a receiver answers to one segment: acknowledgements to send now, in order.
+/// Acknowledgements that one segment causes, in order.
 pub type Answers = [Option<TcpAck>; 2];
 
 impl TcpReceiver {
-    /// Segment `seq` came in, the last of the flow if `last`.
+    /// Handles segment `seq`, the last of the flow if `last`.
     #[inline(always)]
     pub fn on_data(&mut self, policy: AckPolicy, seq: u32, last: bool, marked: bool) -> Answers {
         if last {
@@ -57,7 +58,7 @@ impl TcpReceiver {
         [before, now]
     }
 
-    /// Acknowledges what waits.
+    /// Acknowledges the segments that wait for it.
     pub fn acknowledge(&mut self) -> TcpAck {
         let ack = TcpAck { next: self.next, block: (0, 0), marked: self.marked };
         (self.waiting, self.marked) = (0, false);
@@ -91,7 +92,7 @@ impl TcpReceiver {
         [before, Some(TcpAck { next: self.next, block, marked })]
     }
 
-    /// The block that `seq` is in.
+    /// Adds `seq` to the blocks and returns the block that it is in.
     fn insert(&mut self, seq: u32) -> (u32, u32) {
         let at = self.blocks.partition_point(|(_, to)| *to < seq);
         match self.blocks.get_mut(at) {

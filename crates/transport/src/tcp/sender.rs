@@ -1,4 +1,4 @@
-//! The sending side: what may go now, and what is known of what has gone.
+//! Sending side of TCP: the window, the state of each segment in flight, and the retransmission timer.
 
 use crate::tcp::congestion::Congestion;
 use crate::tcp::params::{Marks, Recovery, TcpParams};
@@ -8,12 +8,12 @@ use alloc::format;
 use alloc::string::String;
 use backwater_types::{Duration, Instant};
 
-/// The sending side of one flow.
+/// Sending side of one flow.
 #[derive(Clone, Debug)]
 pub struct TcpSender {
-    /// Segments of the flow, one that opens the connection among them.
+    /// Segments of the flow, including one that opens the connection.
     pub total: u32,
-    /// The first segment opens the connection and goes alone.
+    /// Whether the first segment opens the connection and goes alone.
     pub handshake: bool,
     /// Window and estimates, kept for the connection's next flow.
     pub congestion: Congestion,
@@ -21,41 +21,45 @@ pub struct TcpSender {
     pub acked: u32,
     /// Next segment never sent.
     pub next: u32,
-    /// Segments sent again.
+    /// Retransmitted segments.
     pub retransmitted: u32,
-    /// Times the timer fired.
+    /// Expiries of the retransmission timer.
     pub timeouts: u32,
     phase: Phase,
-    /// End of [`Phase::Recovery`] and [`Phase::Loss`].
+    /// Segment whose acknowledgement ends [`Phase::Recovery`] and [`Phase::Loss`].
     recover: u32,
-    /// From `acked` on; segments beyond its end are in flight.
+    /// Scoreboard of the segments from `acked` on; those beyond its end are in flight.
     board: VecDeque<Segment>,
-    /// Segments of `board` selectively acknowledged, and lost.
+    /// Segments of `board` that were selectively acknowledged.
     selected: u32,
+    /// Segments of `board` that are lost and not retransmitted.
     lost: u32,
-    /// Segments of `board` sent again.
+    /// Segments of `board` that were retransmitted.
     resent: u32,
-    /// Below this, what is missing is marked lost already.
+    /// Segments missing below this were declared lost before.
     judged: u32,
-    /// The first lost segment goes whatever is in flight.
+    /// Whether the first lost segment may go whatever is in flight.
     at_once: bool,
-    /// The window stopped the last attempt to send.
+    /// Whether the window stopped the last attempt to send.
     limited: bool,
-    /// No further cut until a segment from here on is acknowledged.
+    /// Segment whose acknowledgement allows the next cut.
     cut_until: Option<u32>,
-    /// End of the window whose marks are counted, and the counts.
+    /// End of the window whose marks are counted.
     window_end: u32,
+    /// Segments acknowledged in that window.
     counted: u32,
+    /// Marked segments in that window.
     marked: u32,
-    /// A segment being timed, and when it was sent.
+    /// Segment whose round trip is measured, and its send time.
     timed: Option<(u32, Instant)>,
-    /// The timer runs since then; doublings.
+    /// Start of the retransmission timer.
     since: Instant,
+    /// Doublings of the timeout.
     backoff: u32,
 }
 
 impl TcpSender {
-    /// A flow of `total` segments, over a connection with this state.
+    /// Opens a flow of `total` segments, over a connection with this state.
     pub fn new(total: u32, handshake: bool, congestion: Congestion, now: Instant) -> TcpSender {
         TcpSender {
             // An endless flow stays endless.
@@ -91,13 +95,13 @@ impl TcpSender {
         self.acked == self.total
     }
 
-    /// Segments thought to be in the network.
+    /// Segments in flight by the sender's estimate.
     #[inline(always)]
     pub fn in_flight(&self) -> u32 {
         self.next - self.acked - self.selected - self.lost
     }
 
-    /// Segments held against the window.
+    /// Segments that count against the window.
     #[inline(always)]
     fn held_against(&self, params: &TcpParams) -> u32 {
         match (params.recovery == Recovery::Sack1) && self.phase == Phase::Recovery {
@@ -106,10 +110,10 @@ impl TcpSender {
         }
     }
 
-    /// Recounts what it knows of its segments.
+    /// Recounts the segments.
     ///
     /// # Errors
-    /// What disagrees.
+    /// Names the count that disagrees.
     pub fn audit(&self) -> Result<(), String> {
         let count = |kind: Segment| self.board.iter().filter(|segment| **segment == kind).count() as u32;
         let found = [Segment::Acknowledged, Segment::Lost, Segment::SentAgain].map(count);
@@ -128,7 +132,7 @@ impl TcpSender {
         }
     }
 
-    /// The segment that would be sent now, if any may be.
+    /// Returns the segment that would be sent now, if any may be.
     pub fn candidate(&self, params: &TcpParams) -> Option<u32> {
         if self.is_shut(params) {
             return None;
@@ -140,12 +144,12 @@ impl TcpSender {
         (self.next < self.total && self.next - self.acked < params.max_window).then_some(self.next)
     }
 
-    /// Whether something is left to send, again or for the first time.
+    /// Whether segments are left to send, for the first time or again.
     pub fn has_unsent(&self) -> bool {
         self.lost > 0 || self.next < self.total
     }
 
-    /// Whether the congestion window holds whatever is left.
+    /// Whether the congestion window is full.
     #[inline(always)]
     fn is_shut(&self, params: &TcpParams) -> bool {
         let opening = self.handshake && self.acked == 0;
@@ -153,7 +157,7 @@ impl TcpSender {
         self.held_against(params) >= window && !(self.at_once && self.lost > 0)
     }
 
-    /// The segment to send now, which counts as sent; `None` if there is none, or the window holds it.
+    /// Sends the next segment; `None` if none is left or the window is full.
     #[inline(always)]
     pub fn send(&mut self, params: &TcpParams, now: Instant) -> Option<u32> {
         if self.is_shut(params) {
@@ -194,13 +198,13 @@ impl TcpSender {
         }
         let segment = self.acked + lost as u32;
         if self.timed.is_some_and(|(timed, _)| timed >= segment) {
-            // Karn: whose acknowledgement it would be cannot be told.
+            // Karn: an acknowledgement could be that of either transmission.
             self.timed = None;
         }
         segment
     }
 
-    /// An acknowledgement came in.
+    /// Handles an acknowledgement.
     #[inline(always)]
     pub fn on_ack(&mut self, params: &TcpParams, now: Instant, ack: TcpAck) {
         let next = ack.next.min(self.total);
@@ -241,7 +245,7 @@ impl TcpSender {
         self.congestion.used = now;
     }
 
-    /// The first `n` segments are acknowledged; how many of them were selectively before.
+    /// Acknowledges the first `n` segments, and counts those that were selectively acknowledged before.
     #[inline(always)]
     fn advance(&mut self, n: u32) -> u32 {
         self.acked += n;
@@ -260,7 +264,7 @@ impl TcpSender {
         before - self.selected
     }
 
-    /// A block beyond the first hole has arrived; how many of its segments were not known to have.
+    /// Selectively acknowledges a block, and counts those of its segments that were not before.
     #[cold]
     fn select(&mut self, (from, to): (u32, u32)) -> u32 {
         let (from, to) = (from.max(self.acked + 1), to.min(self.next));
@@ -281,7 +285,7 @@ impl TcpSender {
         new
     }
 
-    /// RFC 6675: a segment is lost when enough above it were acknowledged. Those sent again are not judged twice.
+    /// Declares segments lost with enough acknowledged above them (RFC 6675). Retransmitted ones are not declared lost twice.
     #[cold]
     fn judge(&mut self, params: &TcpParams, now: Instant) {
         let acknowledged = |segment: &(usize, &Segment)| *segment.1 == Segment::Acknowledged;
@@ -305,7 +309,7 @@ impl TcpSender {
         }
     }
 
-    /// DCTCP's estimate, once a window.
+    /// Updates DCTCP's estimate once a window.
     #[inline(always)]
     fn count_marks(&mut self, params: &TcpParams, marked: bool, delivered: u32) {
         if params.marks != Marks::Dctcp {
@@ -320,7 +324,7 @@ impl TcpSender {
         }
     }
 
-    /// A mark, once a window: what was sent before a cut is marked without knowing of it.
+    /// Cuts the window for a mark, at most once a window: marks of segments sent before a cut do not count.
     fn cut(&mut self, params: &TcpParams) {
         if self.cut_until.is_some_and(|until| self.acked <= until) {
             return;
@@ -347,14 +351,14 @@ impl TcpSender {
         c.window = c.window.min(params.max_window as f64);
     }
 
-    /// When the timer fires, if nothing is acknowledged by then; `None` while nothing is out.
+    /// Returns the expiry of the retransmission timer; `None` with nothing in flight.
     #[inline(always)]
     pub fn deadline(&self, params: &TcpParams) -> Option<Instant> {
         let backed_off = self.congestion.rto(params).0.saturating_mul(1 << self.backoff);
         (self.next > self.acked).then(|| self.since + Duration(backed_off.min(params.rto_max.0)))
     }
 
-    /// The timer has fired.
+    /// Handles the expiry of the retransmission timer.
     pub fn on_timeout(&mut self, now: Instant) -> TimeoutReason {
         let reason = match self.board.front() {
             _ if self.handshake && self.acked == 0 => TimeoutReason::Handshake,
@@ -385,7 +389,7 @@ impl TcpSender {
     }
 }
 
-/// What is known of a segment that is not acknowledged.
+/// State of a segment above the cumulative acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Segment {
     InFlight,
@@ -397,29 +401,29 @@ enum Segment {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Open,
-    /// After dup_acks: until what was sent by then is acknowledged.
+    /// After a loss that acknowledgements showed, until all segments sent by then are acknowledged.
     Recovery,
-    /// After a timeout, likewise.
+    /// After a timeout, until all segments sent by then are acknowledged.
     Loss,
 }
 
-/// Why a retransmission timer fired: what the sender knew of its first segment not acknowledged.
+/// Cause of a timeout: the state of the first segment not acknowledged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TimeoutReason {
-    /// Nothing sent after it was acknowledged either: the end of a flow, or a whole window, is lost.
+    /// No segment after it was acknowledged: the end of a flow, or a whole window, is lost.
     Silent,
-    /// Too few segments after it were acknowledged to call it lost.
+    /// Too few segments after it were acknowledged to declare it lost.
     Tail,
-    /// It had been sent again.
+    /// Its retransmission was lost.
     Retransmission,
-    /// It was known to be lost, and the window had not yet let it go again.
+    /// It was declared lost, and the window had not yet let its retransmission go.
     Held,
     /// It opens the connection.
     Handshake,
 }
 
 impl TimeoutReason {
-    /// All of them, in order.
+    /// All reasons, in order.
     pub const ALL: [TimeoutReason; 5] = [
         TimeoutReason::Silent,
         TimeoutReason::Tail,

@@ -1,4 +1,4 @@
-//! DCQCN: a rate that notifications of congestion cut, and that recovers towards what it was, then beyond.
+//! DCQCN: a rate that congestion notifications cut, and that recovers towards its value before the cut, then beyond.
 //!
 //! Sources: Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015, sections 3 and 5, and its authors'
 //! simulator, which BFC cites (baselines 2.1); NICs of Mellanox as HPCC's simulator has them, mode 1 (baselines 2.2).
@@ -20,11 +20,11 @@
 //! ```
 //!
 //! Starts at line rate. Both rates stay at or below it: the authors' simulator does not cap Rt. Alpha is brought up to date when it is
-//! needed, with the same result as at every tick; `clocks` has it tick by tick, as HPCC's simulator has the vendor's form. What both
-//! forms share is in `rates`, the rest of each in `published` and `vendor`. Differs from the paper: alpha is updated before the cut, as in the authors' simulator. Floating point: additions,
+//! needed, with the same result as at every tick; `events` has it tick by tick, as HPCC's simulator has the vendor's form. Both forms
+//! share `rates`; the rest of each is in `published` and `vendor`. Differs from the paper: alpha is updated before the cut, as in the authors' simulator. Floating point: additions,
 //! multiplications and divisions only.
 
-mod clocks;
+mod events;
 mod published;
 mod rates;
 mod vendor;
@@ -41,11 +41,11 @@ use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields, default))]
 pub struct DcqcnParams {
-    /// Which of the two published forms.
+    /// Form of DCQCN.
     pub variant: DcqcnVariant,
     /// Weight of the newest observation in the estimate alpha.
     pub g: f64,
-    /// The estimate at a flow's first cut, 0 to 1.
+    /// Estimate alpha at a flow's first cut, 0 to 1.
     pub alpha: f64,
     /// Lowest rate.
     pub min_rate: BitsPerSec,
@@ -57,21 +57,21 @@ pub struct DcqcnParams {
     pub fast_recovery: u32,
     /// Period of the increase timer.
     pub increase_timer: Duration,
-    /// Bytes on the wire between steps of the byte counter; `"0 B"`: none. Only published.
+    /// Wire bytes between steps of the byte counter; `"0 B"`: no counter. Only published.
     pub byte_counter: Bytes,
     /// Period in which alpha decays, or with `vendor` is updated.
     pub alpha_timer: Duration,
-    /// A receiver notifies at most once in this time. Only published.
+    /// Least time between two notifications of a receiver. Only published.
     pub cnp_interval: Duration,
-    /// Period in which a cut may come. Only vendor.
+    /// Least time between two cuts. Only vendor.
     pub decrease_interval: Duration,
-    /// A cut sets the target to the rate even if that was not increased since the last.
+    /// A cut sets the target to the rate, also if the rate was not increased since the cut before.
     pub clamp: bool,
-    /// The window, where there is one, shrinks with the rate.
+    /// The window, where there is one, is in proportion to the rate.
     pub window_follows_rate: bool,
-    /// Packets keep the gap of their rate (false: only the window holds them).
+    /// Packets are spaced by the rate (false: only the window limits them).
     pub paced: bool,
-    /// Where flows start; not said here.
+    /// Path parameters, which are filled in later.
     #[cfg_attr(feature = "schema", serde(skip))]
     pub site: Site,
 }
@@ -82,7 +82,7 @@ pub struct DcqcnParams {
 pub enum DcqcnVariant {
     /// As at SIGCOMM 2015: notification packets, a byte counter and a timer.
     Published,
-    /// As NICs of Mellanox in HPCC's simulator: marks echoed in ACKs, clocks only.
+    /// As NICs of Mellanox in HPCC's simulator: marks echoed in ACKs, timers only.
     Vendor,
 }
 
@@ -112,7 +112,7 @@ impl Default for DcqcnParams {
 
 impl Ranges for DcqcnParams {
     fn check(&self) -> Result<(), OutOfRange> {
-        // A second is longer than any period that was published by four orders of magnitude.
+        // A second is four orders of magnitude longer than any published period.
         let period = |key: &str, value: Duration| {
             let within = (1_000..=1_000_000_000_000).contains(&value.0);
             OutOfRange::unless(within, key, "1 ns to 1 s")
@@ -132,9 +132,9 @@ impl Ranges for DcqcnParams {
 #[derive(Clone, Copy, Debug)]
 pub struct Dcqcn {
     rates: Rates,
-    /// Only published.
+    /// Byte counter. Only published.
     bytes: ByteCounter,
-    /// Only vendor.
+    /// Echoes of marks. Only vendor.
     echoes: Echoes,
 }
 
@@ -175,9 +175,9 @@ impl Dcqcn {
 }
 
 impl DcqcnParams {
-    /// Whether clocks are events of their own.
-    fn has_clock_events(&self) -> bool {
-        self.site.clocks && self.variant == DcqcnVariant::Vendor
+    /// Whether timers expire as events of their own.
+    fn has_timer_events(&self) -> bool {
+        self.site.timer_events && self.variant == DcqcnVariant::Vendor
     }
 }
 
@@ -200,7 +200,7 @@ impl Control for Dcqcn {
         (params.variant == DcqcnVariant::Published).then_some(params.cnp_interval)
     }
 
-    /// 137 ms at 100 Gb/s with the steps of the paper.
+    /// Additive increase by a step a period: 137 ms at 100 Gb/s with the steps of the paper.
     fn recovery(params: &DcqcnParams) -> Duration {
         let steps = params.site.line_rate / params.additive_increase.0 as f64;
         Duration((steps * params.increase_timer.0 as f64) as u64)
@@ -240,7 +240,7 @@ impl Control for Dcqcn {
         if !ack.marked || params.variant == DcqcnVariant::Published {
             return false;
         }
-        if params.has_clock_events() {
+        if params.has_timer_events() {
             self.on_echo_by_events(params, ack.now);
         } else {
             self.on_echo(params, ack.now);
@@ -250,7 +250,7 @@ impl Control for Dcqcn {
 
     #[inline(always)]
     fn timer(&self, params: &DcqcnParams) -> Instant {
-        if params.has_clock_events() { Instant::NEVER } else { self.rates.increase_at.min(self.echoes.cut_at) }
+        if params.has_timer_events() { Instant::NEVER } else { self.rates.increase_at.min(self.echoes.cut_at) }
     }
 
     fn on_timer(&mut self, params: &DcqcnParams, now: Instant) -> bool {
@@ -264,13 +264,13 @@ impl Control for Dcqcn {
     }
 
     #[inline(always)]
-    fn wound(&mut self) -> Option<(Instant, u8)> {
-        self.next_wound()
+    fn take_armed(&mut self) -> Option<(Instant, u8)> {
+        self.next_armed()
     }
 
-    fn on_clock(&mut self, params: &DcqcnParams, now: Instant, clock: u8) -> bool {
+    fn on_expiry(&mut self, params: &DcqcnParams, now: Instant, timer: u8) -> bool {
         let before = self.rates.rate;
-        self.strike(params, now, clock);
+        self.on_timer_event(params, now, timer);
         self.rates.rate != before
     }
 }
@@ -286,7 +286,7 @@ mod tests {
         base_rtt: Duration::ZERO,
         int_unit: 1,
         whole: false,
-        clocks: false,
+        timer_events: false,
     };
 
     fn us(n: u64) -> Instant {

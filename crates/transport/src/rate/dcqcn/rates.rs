@@ -1,4 +1,4 @@
-//! What both forms of DCQCN share: the two rates, the estimate alpha, and the increase timer.
+//! State that both forms of DCQCN share: the two rates, the estimate alpha, and the increase timer.
 
 use crate::rate::dcqcn::DcqcnParams;
 use backwater_types::{Duration, Instant};
@@ -12,7 +12,7 @@ pub(super) struct Rates {
     pub(super) target: f64,
     /// Estimate of the share of marked packets.
     pub(super) alpha: f64,
-    /// Last tick of alpha's clock that is accounted for; never before the first cut.
+    /// Last tick of alpha's timer that is accounted for; never before the first cut.
     pub(super) alpha_at: Instant,
     /// Expiry of the increase timer; never before the first cut.
     pub(super) increase_at: Instant,
@@ -30,7 +30,7 @@ impl Rates {
         Rates { rate: line, target: line, alpha, alpha_at, increase_at, stage: 0, increased: true }
     }
 
-    /// Brings alpha up to date: the first tick counts `echoed`, which it clears, and further ones count nothing.
+    /// Brings alpha up to date: the first tick since counts `echoed`, and clears it.
     pub(super) fn age_alpha(&mut self, params: &DcqcnParams, now: Instant, echoed: &mut bool) {
         while self.alpha_at + params.alpha_timer <= now {
             self.step_alpha(params, core::mem::take(echoed));

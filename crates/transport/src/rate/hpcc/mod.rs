@@ -1,11 +1,11 @@
-//! HPCC: a rate, and a window that follows it, from what the switches on the path write into every packet.
+//! HPCC: a rate, and a window in proportion to it, from telemetry that the switches on the path write into every packet.
 //!
 //! Sources: Li et al., "HPCC: High Precision Congestion Control", SIGCOMM 2019, section 3 and algorithm 1; its authors' simulator,
 //! mode 3 (baselines 4), which has the rate where the paper has the window.
 //!
 //! ```text
 //! a switch writes at each hop j:  its clock ts, bytes sent tx, bytes left in the port q, rate B of the link
-//! per ACK, x what it brings and y what the one before brought:
+//! per ACK, with its telemetry x and that of the ACK before y:
 //!   u_j = 8 (x.tx - y.tx) / (x.ts - y.ts) / B_j + min(x.q, y.q) line / (B_j Wmax)
 //!   u = max u_j, of hop j ; t = min(x_j.ts - y_j.ts, T) ; U = (1 - t/T) U + (t/T) u          (U starts at 1)
 //!   U / eta >= 1 or stage >= max_stage:  R = Rc eta / U + AI, stage starts again ; else R = Rc + AI, stage one up
@@ -13,11 +13,11 @@
 //! window = Wmax R / line ; a packet of L bytes is followed by a gap of 8 L / R
 //! ```
 //!
-//! Starts at line rate. The first ACK only sets the scene, and so does the first of another path: what two switches wrote is not
-//! compared, so where packets are sprayed only an ACK of the path before counts. The simulator compares, and where two ACKs bring
-//! the same time divides by it; here the second waits for a later one. With `multi_rate` each hop has a U, an Rc and a stage of its
-//! own, and the least rate holds. Where switches tell of drops, R and each Rc go to the minimum. A change of rate moves the packet
-//! that waits for its pace. The wire format of what hops write is in `int`, what the simulator does otherwise in `simulator`.
+//! Starts at line rate. The first ACK, and the first of another path, changes nothing but y: records of different switches are not
+//! compared, so where packets are sprayed an ACK counts only if the one before came by the same path. The simulator compares them,
+//! and divides by zero where two ACKs bring the same time; here the second does not count. With `multi_rate` each hop has its own U,
+//! Rc and stage, and the least rate holds. A drop notice sets R and each Rc to the minimum. A change of rate moves the send time of
+//! the packet that waits. The wire format of telemetry is in `int`, the simulator's differences in `simulator`.
 //! Floating point: additions, multiplications and divisions only.
 
 mod int;
@@ -43,37 +43,37 @@ pub struct HpccParams {
     pub additive_increase: BitsPerSec,
     /// Lowest rate.
     pub min_rate: BitsPerSec,
-    /// When the rate changes.
+    /// ACKs at which the rate changes.
     pub reacts: HpccReaction,
     /// Each hop has a rate of its own, the least of which holds.
     pub multi_rate: bool,
-    /// Between updates hops with empty queues are passed over.
+    /// Hops with empty queues are ignored between updates.
     pub sample_feedback: bool,
-    /// Hops that packets have room for; what further ones write is lost, and the packet with it as a sample.
+    /// Hops that packets have room for; a packet that passes more is no sample.
     pub hops: u8,
     /// Bytes of telemetry on every data packet, whatever the number of hops.
     pub int_bytes: Bytes,
-    /// Bytes are counted in units of 128 (sent) and 80 (queued) times this. Absent: once for each 25 Gb/s of the fastest NIC.
+    /// Factor of the units of telemetry, 128 B (sent) and 80 B (queued). Absent: one for each 25 Gb/s of the fastest NIC.
     #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
     pub int_unit: Option<u32>,
-    /// Packets keep the gap of their rate (false: only the window holds them).
+    /// Packets are spaced by the rate (false: only the window limits them).
     pub paced: bool,
-    /// The window shrinks with the rate (false: it stays at `host.window`).
+    /// The window is in proportion to the rate (false: it stays at `host.window`).
     pub window_follows_rate: bool,
-    /// Where flows start; not said here.
+    /// Path parameters, which are filled in later.
     #[cfg_attr(feature = "schema", serde(skip))]
     pub site: Site,
 }
 
-/// When HPCC changes its rate.
+/// ACKs at which HPCC changes its rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum HpccReaction {
-    /// With every ACK, from the rate that held a round trip ago.
+    /// Every ACK, starting from the rate a round trip ago.
     Fast,
-    /// With every ACK, from the rate that holds.
+    /// Every ACK, starting from the current rate.
     PerAck,
-    /// Once per round trip.
+    /// One ACK per round trip.
     PerRtt,
 }
 
@@ -113,36 +113,38 @@ impl Ranges for HpccParams {
 /// State of one flow.
 #[derive(Clone, Copy, Debug)]
 pub struct Hpcc {
+    /// Sending rate (R), bit/s.
     rate: f64,
-    /// Of the flow, or with `multi_rate` of each hop.
+    /// Reference of the flow, or with `multi_rate` of each hop.
     references: [Reference; HOPS],
-    /// What each hop wrote last.
+    /// Last record of each hop.
     last: [IntHop; HOPS],
-    /// The hops these were.
+    /// Path of these hops.
     path: u16,
-    /// The next packet to be sent at the last update; 0 before the first ACK.
+    /// Next packet to be sent at the last update; 0 before the first ACK.
     updated: u32,
 }
 
-/// What rates are worked out from.
+/// State that rates are computed from.
 #[derive(Clone, Copy, Debug)]
 struct Reference {
-    /// The rate a round trip ago (Rc), bit/s.
+    /// Rate a round trip ago (Rc), bit/s.
     rate: f64,
-    /// U.
+    /// Utilisation of the path or hop (U).
     utilization: f64,
+    /// Steps of additive increase since the last multiplicative one.
     stage: u32,
 }
 
 impl Reference {
-    /// `u` was measured over `tau` of a round trip of `base`, both in nanoseconds.
+    /// Updates U by `u`, which was measured over `tau` of a round trip of `base`, both in nanoseconds.
     #[inline(always)]
     fn observe(&mut self, u: f64, tau: u64, base: u64) {
         let tau = tau.min(base);
         self.utilization = (self.utilization * (base - tau) as f64 + u * tau as f64) / base as f64;
     }
 
-    /// The rate and the stage that follow from it.
+    /// Returns the rate and the stage that follow.
     #[inline(always)]
     fn next(&self, params: &HpccParams) -> (f64, u32) {
         let over = self.utilization / params.utilization;
@@ -162,13 +164,13 @@ impl Hpcc {
         self.rate
     }
 
-    /// How much of the path is used, as far as the flow knows: 1 is all of it (U; the largest of any hop with `multi_rate`).
+    /// Utilisation of the path as the flow estimates it (U; with `multi_rate` the largest of any hop); 1 is full.
     pub fn utilization(&self, params: &HpccParams) -> f64 {
         let flows = if params.multi_rate { &self.references[..] } else { &self.references[..1] };
         flows.iter().fold(0.0, |most, reference| most.max(reference.utilization))
     }
 
-    /// Brings up to date what is known of the path. Which hops were looked at.
+    /// Updates U by the records of an ACK, and returns the bits of the hops that count.
     #[inline(always)]
     fn observe(&mut self, params: &HpccParams, hops: &[IntHop], rates: &[IntRate; HOPS], fast: bool) -> u8 {
         let (site, unit) = (&params.site, params.site.int_unit as u64);
@@ -199,7 +201,7 @@ impl Hpcc {
         seen
     }
 
-    /// The rate that follows, which is also what holds from now on if it is to be kept.
+    /// Sets the rate that follows from U, and with `keep` the references too.
     #[inline(always)]
     fn react(&mut self, params: &HpccParams, hops: usize, seen: u8, keep: bool) {
         if !params.multi_rate {
@@ -226,7 +228,7 @@ impl Hpcc {
 }
 
 impl HpccParams {
-    /// Bytes in flight at line rate (Wmax).
+    /// Window at line rate (Wmax), bytes.
     #[inline(always)]
     fn full_window(&self) -> f64 {
         match self.site.window {
@@ -273,7 +275,7 @@ impl Control for Hpcc {
         true
     }
 
-    /// The target; steps of additive increase go beyond it.
+    /// The target utilisation; steps of additive increase go beyond it.
     fn share(params: &HpccParams) -> f64 {
         params.utilization
     }
@@ -289,7 +291,7 @@ impl Control for Hpcc {
     }
 
     #[inline(always)]
-    fn moved_by(&self, params: &HpccParams, wire: u64) -> Duration {
+    fn spacing(&self, params: &HpccParams, wire: u64) -> Duration {
         params.site.moving_gap(self.rate, wire, || self.gap(params, wire))
     }
 
@@ -337,7 +339,7 @@ mod tests {
             base_rtt: Duration::from_ns(BASE),
             int_unit: 1,
             whole: false,
-            clocks: false,
+            timer_events: false,
         };
         let additive_increase = BitsPerSec(50_000_000);
         Hpcc::at(&HpccParams { max_stage: 0, additive_increase, ..HpccParams::default() }, site)

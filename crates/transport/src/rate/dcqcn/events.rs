@@ -1,55 +1,55 @@
-//! The vendor's three clocks as events of their own, as HPCC's simulator schedules them.
+//! The vendor's three timers as events of their own, as HPCC's simulator schedules them.
 //!
-//! Source: the simulator's RDMA model, mode 1. Elsewhere the estimate alpha is brought up to date when it is asked for, and a clock
-//! that would change nothing does not strike. Here each strike is an event among all others of its instant, so that an echo which
-//! comes in the same nanosecond falls before or after it as it does there:
+//! Source: the simulator's RDMA model, mode 1. Elsewhere alpha is brought up to date when it is needed, and a timer that would change
+//! nothing does not expire. Here each expiry is an event among all others of its instant, so that an echo in the same nanosecond comes
+//! before or after it as in the simulator:
 //!
 //! ```text
-//! first echo:      alpha = its first value ; wind alpha for alpha_timer, then cuts for decrease_interval + 1 ns
-//! alpha strikes:   alpha = (1 - g) alpha + g [an echo since] ; wind alpha
-//! cuts strike:     wind cuts ; if an echo came since: cut, wind increase anew
-//! increase:        wind increase ; R = R / 2 + Rt / 2, each cut off to whole bit/s, with the steps of the vendor's form
+//! first echo:        alpha = its first value ; arm alpha for alpha_timer, then cuts for decrease_interval + 1 ns
+//! alpha expires:     alpha = (1 - g) alpha + g [an echo came since] ; arm alpha
+//! cuts expires:      arm cuts ; if an echo came since: cut, arm increase anew
+//! increase expires:  arm increase ; R = R / 2 + Rt / 2, each cut off to whole bit/s, with the steps of the vendor's form
 //! ```
 
 use crate::rate::dcqcn::{Dcqcn, DcqcnParams};
 use backwater_types::{Duration, Instant};
 
-/// In the order in which one event winds several.
+/// Timers, in the order in which one event arms several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum Clock {
+pub(super) enum Timer {
     Alpha,
     Cuts,
     Increase,
 }
 
 impl Dcqcn {
-    /// Takes note of an echo; the first arms the clocks.
+    /// Handles an echo; the first arms the timers.
     pub(super) fn on_echo_by_events(&mut self, params: &DcqcnParams, now: Instant) {
         let first = self.rates.alpha_at == Instant::NEVER;
         (self.echoes.since_tick, self.echoes.since_cut) = (!first, true);
         if first {
             (self.rates.alpha, self.rates.target) = (params.alpha, self.rates.rate);
-            self.wind(Clock::Alpha, now + params.alpha_timer);
-            self.wind(Clock::Cuts, now + params.decrease_interval + Duration::from_ns(1));
+            self.arm(Timer::Alpha, now + params.alpha_timer);
+            self.arm(Timer::Cuts, now + params.decrease_interval + Duration::from_ns(1));
         }
     }
 
-    /// Runs the expiry of a clock.
-    pub(super) fn strike(&mut self, params: &DcqcnParams, now: Instant, clock: u8) {
-        if clock == Clock::Alpha as u8 {
+    /// Handles the expiry of a timer.
+    pub(super) fn on_timer_event(&mut self, params: &DcqcnParams, now: Instant, timer: u8) {
+        if timer == Timer::Alpha as u8 {
             let echoed = core::mem::take(&mut self.echoes.since_tick);
             self.rates.step_alpha(params, echoed);
-            self.wind(Clock::Alpha, now + params.alpha_timer);
-        } else if clock == Clock::Cuts as u8 {
-            self.wind(Clock::Cuts, now + params.decrease_interval);
+            self.arm(Timer::Alpha, now + params.alpha_timer);
+        } else if timer == Timer::Cuts as u8 {
+            self.arm(Timer::Cuts, now + params.decrease_interval);
             if core::mem::take(&mut self.echoes.since_cut) {
                 self.cut(params, now);
-                self.wind(Clock::Increase, self.rates.increase_at);
+                self.arm(Timer::Increase, self.rates.increase_at);
             }
         } else if self.rates.increase_at == now {
             // At any other time a cut has armed the timer anew.
-            self.wind(Clock::Increase, now + params.increase_timer);
+            self.arm(Timer::Increase, now + params.increase_timer);
             let (rates, site) = (&mut self.rates, &params.site);
             rates.target = (rates.target + params.vendor_step(rates.stage)).min(site.line_rate);
             rates.rate = site.kept(rates.rate / 2.0) + site.kept(rates.target / 2.0);
@@ -57,24 +57,24 @@ impl Dcqcn {
         }
     }
 
-    fn wind(&mut self, clock: Clock, at: Instant) {
-        *self.due(clock as u8) = at;
-        self.echoes.armed |= 1 << clock as u8;
+    fn arm(&mut self, timer: Timer, at: Instant) {
+        *self.due(timer as u8) = at;
+        self.echoes.armed |= 1 << timer as u8;
     }
 
-    /// Returns the next clock that was armed, and when it expires.
-    pub(super) fn next_wound(&mut self) -> Option<(Instant, u8)> {
+    /// Takes the next timer that was armed: its expiry and its number.
+    pub(super) fn next_armed(&mut self) -> Option<(Instant, u8)> {
         let armed = self.echoes.armed;
         if armed == 0 {
             return None;
         }
-        let clock = armed.trailing_zeros() as u8;
+        let timer = armed.trailing_zeros() as u8;
         self.echoes.armed &= armed - 1;
-        Some((*self.due(clock), clock))
+        Some((*self.due(timer), timer))
     }
 
-    fn due(&mut self, clock: u8) -> &mut Instant {
-        match clock {
+    fn due(&mut self, timer: u8) -> &mut Instant {
+        match timer {
             0 => &mut self.rates.alpha_at,
             1 => &mut self.echoes.cut_at,
             _ => &mut self.rates.increase_at,
@@ -90,7 +90,7 @@ mod tests {
     use backwater_types::BitsPerSec;
 
     fn params() -> DcqcnParams {
-        let site = Site { line_rate: 1e11, window: u64::MAX, whole: true, clocks: true, ..Site::default() };
+        let site = Site { line_rate: 1e11, window: u64::MAX, whole: true, timer_events: true, ..Site::default() };
         let params = DcqcnParams {
             variant: DcqcnVariant::Vendor,
             g: 0.25,
@@ -106,23 +106,23 @@ mod tests {
         Dcqcn::at(&params, site)
     }
 
-    /// A flow, and its clocks as a network keeps them: by time, then in the order of winding.
+    /// A flow, and its timers as a network keeps them: by time, then in the order of arming.
     struct Bench {
         params: DcqcnParams,
         flow: Dcqcn,
         ahead: BTreeMap<(Instant, u32), u8>,
-        wound: u32,
+        armed: u32,
     }
 
     impl Bench {
         fn new(params: DcqcnParams) -> Bench {
-            Bench { flow: Dcqcn::new(&params), params, ahead: BTreeMap::new(), wound: 0 }
+            Bench { flow: Dcqcn::new(&params), params, ahead: BTreeMap::new(), armed: 0 }
         }
 
         fn collect(&mut self) {
-            while let Some((at, clock)) = self.flow.wound() {
-                self.ahead.insert((at, self.wound), clock);
-                self.wound += 1;
+            while let Some((at, timer)) = self.flow.take_armed() {
+                self.ahead.insert((at, self.armed), timer);
+                self.armed += 1;
             }
         }
 
@@ -137,8 +137,8 @@ mod tests {
             while let Some(first) = self.ahead.first_entry()
                 && first.key().0 <= until
             {
-                let ((now, _), clock) = first.remove_entry();
-                self.flow.on_clock(&self.params, now, clock);
+                let ((now, _), timer) = first.remove_entry();
+                self.flow.on_expiry(&self.params, now, timer);
                 self.collect();
             }
         }
@@ -151,17 +151,17 @@ mod tests {
     const NS: Duration = Duration::from_ns(1);
 
     #[test]
-    fn the_first_echo_winds_alpha_and_then_cuts_a_nanosecond_later() {
+    fn the_first_echo_arms_alpha_and_then_cuts_a_nanosecond_later() {
         let mut flow = Bench::new(params());
         flow.echo(us(100));
-        let ahead: alloc::vec::Vec<_> = flow.ahead.iter().map(|((at, _), clock)| (*at, *clock)).collect();
+        let ahead: alloc::vec::Vec<_> = flow.ahead.iter().map(|((at, _), timer)| (*at, *timer)).collect();
         assert_eq!(ahead, [(us(101), 0), (us(104) + NS, 1)]);
         assert_eq!(flow.flow.timer(&flow.params), Instant::NEVER, "no timer beside them");
     }
 
-    /// Without another echo alpha decays from its first tick on: that echo has set it.
+    /// Without another echo alpha decays from its first tick on: the first echo has set it.
     #[test]
-    fn a_cut_comes_with_its_clock_after_four_ticks_of_alpha() {
+    fn a_cut_comes_with_its_timer_after_four_ticks_of_alpha() {
         let mut flow = Bench::new(params());
         flow.echo(us(100));
         flow.run(us(104));
@@ -205,12 +205,15 @@ mod tests {
         let again = flow.flow.rate();
         assert!(again <= recovered);
         flow.run(from + Duration::from_us(600));
-        assert_eq!(flow.flow.rate(), again, "the step that was wound before the cut does not come");
+        assert_eq!(flow.flow.rate(), again, "the step that was armed before the cut does not come");
         flow.run(us(1003));
         let once = half(again, recovered);
         assert_eq!(flow.flow.rate(), once);
         flow.run(us(1303));
-        assert_eq!((flow.flow.rates.target, flow.flow.rate()), (recovered + 1e9 + 1.0, half(once, recovered + 1e9 + 1.0)));
+        assert_eq!(
+            (flow.flow.rates.target, flow.flow.rate()),
+            (recovered + 1e9 + 1.0, half(once, recovered + 1e9 + 1.0))
+        );
         flow.run(us(1603));
         assert_eq!(flow.flow.rates.target, (recovered + 3e9 + 1.0).min(1e11), "hyper increase");
     }
