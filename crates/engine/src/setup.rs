@@ -60,7 +60,7 @@ impl Setup<'_> {
         };
         let mut nic = network(self.scenario, self.graph).nic_params(switch, transport);
         for (i, _) in self.scenario.workload.iter().enumerate().filter(|(_, w)| matches!(w, Workload::Incast { .. })) {
-            nic.labelled[i / 64] |= 1 << (i % 64);
+            nic.tagged[i / 64] |= 1 << (i % 64);
         }
         HostParams {
             nic,

@@ -1,4 +1,4 @@
-//! A NIC that is one FIFO: what a flow may send waits in it, up to [`NicParams::buffer`]; more is dropped.
+//! NIC with one FIFO, which takes all packets that flows may send, up to [`NicParams::buffer`]; more are dropped.
 
 use crate::flows::Flow;
 use crate::nic::{Context, Nic, ONLY_PORT};
@@ -10,13 +10,13 @@ use backwater_transport::{Next, Sender};
 use backwater_types::hash::Stream;
 use backwater_types::{ControlFrame, Extension, Frame, Instant, Kind, Packet, QueueId, flags};
 
-/// The NIC.
+/// NIC with one FIFO.
 pub struct Fifo<E = ()> {
     queue: Ring<Frame<E>>,
     bytes: u64,
     /// Replies that do not wait with the data.
     replies: Ring<Frame<E>>,
-    /// Flows that wait for their pace.
+    /// Flows that wait for their send time.
     paced: Timers,
     /// Packets for which there was no room.
     dropped: Vec<Packet>,
@@ -25,10 +25,10 @@ pub struct Fifo<E = ()> {
     paused: PausedPorts,
 }
 
-/// What it keeps of a flow.
+/// State of a flow.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Place {
-    /// In [`Fifo::paced`].
+    /// Whether the flow is in [`Fifo::paced`].
     pacing: bool,
 }
 
@@ -50,7 +50,7 @@ impl<S: Sender> Nic<S> for Fifo<S::Extension> {
         }
     }
 
-    /// Takes all that the flow may send.
+    /// Takes all packets that the flow may send.
     #[inline(always)]
     fn offer(&mut self, cx: &mut Context<S, Place>, slot: u32) {
         loop {

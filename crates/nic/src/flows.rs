@@ -1,16 +1,16 @@
-//! The flows that a host sends, by the slots that packets name them by.
+//! Flows that a host sends, by the slots that packets carry.
 
 use alloc::vec::Vec;
 use backwater_transport::{Outgoing, Sender, Source};
 use backwater_types::{Frame, Instant, Packet, QueueId, flags};
 use core::ops::{Index, IndexMut};
 
-/// A flow: its sender `S`, and what its NIC keeps of it. From the start of a cache line on, so that it lies in as few as it can.
+/// A flow: its sender `S`, and the state `F` that its NIC keeps. Aligned to a cache line, so that it touches as few as it can.
 #[repr(align(64))]
 pub struct Flow<S, F> {
-    /// What its packets come from.
+    /// Source of its packets.
     pub source: Source<S>,
-    /// Its NIC's.
+    /// State of its NIC.
     pub nic: F,
     /// Payload bytes.
     pub size: u64,
@@ -19,15 +19,15 @@ pub struct Flow<S, F> {
     receiver_slot: u32,
     /// Destination host.
     pub dst: u16,
-    /// Its workload.
+    /// Workload that it belongs to.
     pub class: u8,
-    /// Neither finished nor forgotten.
+    /// Whether the slot is in use.
     pub live: bool,
-    /// For its host: of its entry among the timers that counts; [`Instant::NEVER`] if there is none.
+    /// Expiry of its entry among the host's timers; [`Instant::NEVER`] if there is none.
     pub timer: Instant,
 }
 
-/// What names a flow that starts.
+/// Names of a new flow.
 #[derive(Clone, Copy, Debug)]
 pub struct NewFlow {
     /// Flow number, never used again.
@@ -36,20 +36,20 @@ pub struct NewFlow {
     pub dst: u16,
     /// Payload bytes.
     pub size: u64,
-    /// Number of the flow among those to its receiver.
+    /// Slot of the flow at its receiver.
     pub receiver_slot: u32,
-    /// Its workload.
+    /// Workload that it belongs to.
     pub class: u8,
 }
 
 impl<S: Sender, F: Default> Flow<S, F> {
-    /// One that starts.
+    /// Makes a new flow.
     pub fn new(source: Source<S>, new: NewFlow) -> Flow<S, F> {
         let NewFlow { id, dst, size, receiver_slot, class } = new;
         Flow { source, nic: F::default(), size, id, receiver_slot, dst, class, live: true, timer: Instant::NEVER }
     }
 
-    /// A packet of the flow in `slot` of host `src`, out of `queue`.
+    /// Addresses a packet of the flow in `slot` of host `src`, out of `queue`.
     #[inline(always)]
     pub fn frame(&self, src: u16, slot: u32, queue: QueueId, out: Outgoing<S::Extension>) -> Frame<S::Extension> {
         let packet = Packet {
@@ -70,7 +70,7 @@ impl<S: Sender, F: Default> Flow<S, F> {
     }
 }
 
-/// All flows of a host. Slots are used again.
+/// All flows of a host. Slots are reused.
 pub struct Flows<S, F> {
     list: Vec<Flow<S, F>>,
     free: Vec<u32>,
@@ -83,7 +83,7 @@ impl<S, F> Default for Flows<S, F> {
 }
 
 impl<S, F> Flows<S, F> {
-    /// A slot for a new flow.
+    /// Adds a flow and returns its slot.
     pub fn add(&mut self, flow: Flow<S, F>) -> u32 {
         match self.free.pop() {
             Some(slot) => {
@@ -97,25 +97,25 @@ impl<S, F> Flows<S, F> {
         }
     }
 
-    /// The flow in `slot` is forgotten.
+    /// Frees `slot`.
     #[inline(always)]
     pub fn remove(&mut self, slot: u32) {
         self.list[slot as usize].live = false;
         self.free.push(slot);
     }
 
-    /// The flow that a slot and a number name; a slot may have been given to another.
+    /// Returns the flow in `slot`, if its number is `id` still.
     #[inline(always)]
     pub fn named(&mut self, slot: u32, id: u32) -> Option<&mut Flow<S, F>> {
         self.list.get_mut(slot as usize).filter(|flow| flow.id == id && flow.live)
     }
 
-    /// All slots, forgotten ones too.
+    /// Returns all slots, free ones too.
     pub fn slots(&self) -> core::ops::Range<u32> {
         0..self.list.len() as u32
     }
 
-    /// All flows, forgotten ones too.
+    /// Iterates over all slots, free ones too.
     pub fn iter(&self) -> impl Iterator<Item = &Flow<S, F>> {
         self.list.iter()
     }

@@ -1,24 +1,24 @@
-//! The order in which a hash table of the GNU C++ library is walked, for [`crate::list`]: HPCC's simulator lists a host's queue pairs anew
-//! in it when it looks for other routes.
+//! Order in which a hash table of the GNU C++ library is walked, for [`crate::list`]: HPCC's simulator lists a host's queue pairs anew
+//! in this order when routes change.
 //!
-//! Source: what `std::unordered_map` of GCC 9 to 13 does with whole numbers as keys, which are their own hashes (observed, and in its
-//! documentation: one list through all buckets). A new key goes before the first of its bucket, or if that is empty to the front of
-//! the list. Where there would be more keys than buckets there are 13 buckets, and from then on the next prime of a table that is about
-//! twice as many; then each goes into a new list as if it came now, in the order of the old.
+//! Source: `std::unordered_map` of GCC 9 to 13 with whole numbers as keys, which are their own hashes (observed, and in its
+//! documentation: one list through all buckets). A new key goes before the first key of its bucket, or if the bucket is empty to the
+//! front of the list. When keys outnumber buckets, the table grows, first to 13 buckets, then each time to the next prime of a table of
+//! about doubled numbers; all keys are then inserted into a new list in the order of the old one.
 //!
-//! GCC 5 to 8 begin with fewer buckets and walk in another order.
+//! GCC 5 to 8 start with fewer buckets and walk in another order.
 
 use alloc::vec::Vec;
 
-/// Keys in the order of a walk, each with what is kept under it.
+/// Keys in the order of a walk, each with its slot.
 #[derive(Clone, Debug)]
 pub(crate) struct HashOrder {
     walk: Vec<(u64, u32)>,
-    /// Which of [`BUCKETS`], plus one.
+    /// Growths so far: one more than the index into [`BUCKETS`].
     grown: usize,
 }
 
-/// Numbers of buckets, as a table grows. A host has no more pairs at once than the last.
+/// Numbers of buckets as a table grows. A host has fewer pairs at once than the last.
 const BUCKETS: [u64; 16] =
     [13, 29, 59, 127, 257, 541, 1109, 2357, 5087, 10273, 20753, 42043, 85229, 172_933, 351_061, 712_697];
 
@@ -31,7 +31,7 @@ impl HashOrder {
         if self.grown == 0 { 1 } else { BUCKETS[(self.grown - 1).min(BUCKETS.len() - 1)] }
     }
 
-    /// `slot` is kept under `key`, which is not there.
+    /// Inserts `slot` under `key`, which is not in the table.
     pub(crate) fn insert(&mut self, key: u64, slot: u32) {
         if self.grown == 0 || self.walk.len() as u64 + 1 > self.buckets() {
             self.grown += 1;
@@ -48,12 +48,12 @@ impl HashOrder {
         self.walk.insert(at, (key, slot));
     }
 
-    /// What is kept in `slot` goes.
+    /// Removes `slot`.
     pub(crate) fn remove(&mut self, slot: u32) {
         self.walk.retain(|(_, other)| *other != slot);
     }
 
-    /// What is kept, in order.
+    /// Returns the slots, in order.
     pub(crate) fn slots(&self) -> Vec<u32> {
         self.walk.iter().map(|(_, slot)| *slot).collect()
     }
@@ -63,8 +63,8 @@ impl HashOrder {
 mod tests {
     use super::*;
 
-    /// What a program prints that keeps 20 numbers under keys as the simulator forms them (address, port and group), forgets one after
-    /// every fourth, and walks the table on its way: compiled with GCC 12.
+    /// Output of a C++ program, compiled with GCC 12, that inserts 20 numbers under keys of the simulator's form (address, port and
+    /// group), removes one after every fourth, and walks the table in between.
     #[test]
     fn a_walk_is_that_of_the_library() {
         let key = |i: u64| (0x0b00_0001 + ((i * 7 % 11) << 8)) << 32 | (10_000 + i / 11) << 16 | 3;

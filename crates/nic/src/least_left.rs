@@ -1,9 +1,9 @@
-//! A NIC that pulls packets out of the flow with the fewest bytes left, of those whose queue BFC has not paused: shortest remaining
-//! flow first at the host.
+//! NIC that pulls packets from the flow with the fewest bytes left, among those whose queue BFC has not paused: shortest remaining flow
+//! first at the host.
 //!
-//! Source: Goyal et al., NSDI 2022, appendix A.2; spec B, "BFC-SRF". Flows have queues by the rule of [`NicQueues`], for a switch to
-//! pause; which of them sends hangs on nothing but what is left of it. Replies go before data. Of flows with as much left that goes
-//! first which started first.
+//! Source: Goyal et al., NSDI 2022, appendix A.2; spec B, "BFC-SRF". Flows have queues by the rule of [`NicQueues`], which a switch may
+//! pause; queues do not affect the order otherwise. Replies go before data. Of flows with equally many bytes left the one that started
+//! first goes first.
 
 use crate::flows::{Flow, Flows};
 use crate::nic::{Context, Nic, ONLY_PORT};
@@ -17,23 +17,23 @@ use backwater_transport::{Next, Sender};
 use backwater_types::hash::Stream;
 use backwater_types::{ControlFrame, Extension, Frame, Instant, QueueId};
 
-/// The NIC.
+/// NIC that serves the flow with the fewest bytes left.
 pub struct LeastLeft<E = ()> {
-    /// Flows that may send, that which goes first last.
+    /// Sendable flows, highest priority last.
     ready: Vec<Ready>,
-    /// `[queue]`: how many of these it has.
+    /// `[queue]`: number of its sendable flows.
     count: Vec<u32>,
-    /// Queues that have any.
+    /// Queues with sendable flows.
     waiting: Bits<2>,
     queues: NicQueues,
     upstream: PausedQueues,
     replies: Ring<Frame<E>>,
-    /// Flows that wait for their pace.
+    /// Flows that wait for their send time.
     paced: Timers,
     rng: Stream,
 }
 
-/// A flow that may send.
+/// A sendable flow.
 #[derive(Clone, Copy, Debug)]
 struct Ready {
     left: u64,
@@ -42,15 +42,15 @@ struct Ready {
     queue: QueueId,
 }
 
-/// What it keeps of a flow.
+/// State of a flow.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Place {
-    /// What it stands among those that may send with.
+    /// Sort key of the flow in [`LeastLeft::ready`], bytes left; `None` if it is not there.
     ready: Option<u64>,
     queue: QueueId,
-    /// Counts as a member of its queue: it has unsent packets.
+    /// Whether the flow is a member of its queue: it has unsent packets.
     joined: bool,
-    /// In [`LeastLeft::paced`].
+    /// Whether the flow is in [`LeastLeft::paced`].
     pacing: bool,
 }
 
@@ -70,7 +70,7 @@ impl<S: Sender> Nic<S> for LeastLeft<S::Extension> {
         }
     }
 
-    /// Puts the flow where it goes by what it has left, if it may send.
+    /// Sorts the flow in by its bytes left, if it may send.
     #[inline(always)]
     fn offer(&mut self, cx: &mut Context<S, Place>, slot: u32) {
         let flow = &mut cx.flows[slot];
@@ -84,7 +84,7 @@ impl<S: Sender> Nic<S> for LeastLeft<S::Extension> {
         }
         if !flow.nic.joined {
             flow.nic.joined = true;
-            flow.nic.queue = self.queues.join(flow.source.class(), cx.params.labels(flow.class), &mut self.rng);
+            flow.nic.queue = self.queues.join(flow.source.class(), cx.params.tags(flow.class), &mut self.rng);
         }
         if let Next::NotBefore(at) = next {
             flow.nic.pacing = true;
@@ -182,7 +182,7 @@ impl<S: Sender> Nic<S> for LeastLeft<S::Extension> {
 }
 
 impl<E: Extension> LeastLeft<E> {
-    /// PFC does not hold its data.
+    /// Whether PFC does not pause the port.
     #[inline(always)]
     fn may_send(&self) -> bool {
         Upstream::<NicQueues>::may_send(&self.upstream, ONLY_PORT)
@@ -207,13 +207,13 @@ impl<E: Extension> LeastLeft<E> {
         flow
     }
 
-    /// The flow of this number, which had so much left, is not among those that may send any more.
+    /// Removes flow `id`, with sort key `left`, from the sendable flows.
     fn take(&mut self, left: u64, id: u32) {
         let at = self.ready.partition_point(|other| (other.left, other.id) > (left, id));
         self.remove(at);
     }
 
-    /// A flow that may not send now: gives its queue back when all is sent, its slot when all is done.
+    /// Frees the queue of a flow that may not send if all is sent, and its slot if all is acknowledged.
     #[inline(always)]
     fn settle<S: Sender>(&mut self, flows: &mut Flows<S, Place>, slot: u32) {
         let flow = &mut flows[slot];

@@ -1,29 +1,29 @@
-//! What a NIC does with the flows of its host: which of them sends next, and when.
+//! Scheduling at a NIC: which flow of a host sends next, and when.
 //!
-//! Flows are senders of some transport, which say what they may send; a [`Nic`] chooses among them and obeys the switch. There
-//! are five disciplines and one around another, each a file:
+//! Flows are senders of a transport; a [`Nic`] chooses among them and obeys the frames of its switch. There are five disciplines, and
+//! one that wraps another, each in a file:
 //!
-//! | NIC | what it is |
+//! | NIC | discipline |
 //! |---|---|
-//! | [`Rings`] | pulls packets out of flows, queue by queue; BFC may pause queues, FlowSail flows by name |
-//! | [`Fifo`] | takes all that flows may send, and drops what it has no room for |
-//! | [`Throttled`] | another, that holds credits as ports of switches do |
-//! | [`Srpt`] | pulls packets out of the flow with the fewest left |
-//! | [`LeastLeft`] | the same by bytes, queue by queue; BFC may pause queues |
+//! | [`Rings`] | pulls packets from flows, queue by queue; BFC may pause queues, FlowSail flows by name |
+//! | [`Fifo`] | takes all packets that flows may send, and drops those for which it has no room |
+//! | [`Throttled`] | wraps another, and limits credits as ports of switches do |
+//! | [`Srpt`] | pulls packets from the flow with the fewest packets left |
+//! | [`LeastLeft`] | pulls packets from the flow with the fewest bytes left, in queues that BFC may pause |
 //! | [`List`] | the HPCC simulator's round robin over queue pairs |
 //!
-//! Same constraints as the data plane: no I/O, no clock, no threads. Who holds a NIC, a simulator or a software NIC, keeps the time
-//! and the link, and tells it what happens by way of a [`Context`]:
+//! Constraints are those of the data plane: no I/O, no clock, no threads. The owner of a NIC, a simulator or a software NIC, keeps the
+//! time and the link, and calls it with a [`Context`] at each event:
 //!
-//! * A flow starts: [`Flows::add`], then [`Nic::offer`], and that again whenever a reply or a timer has changed what it may do.
+//! * A flow starts: [`Flows::add`], then [`Nic::offer`], which is repeated whenever a reply or a timer may have unblocked the flow.
 //! * A flow is acknowledged to the end: [`Nic::done`].
-//! * The link is free: [`Nic::next_reply`], and if there is none [`Nic::next_data`]. If neither has a packet, look again when
-//!   something has happened; [`Nic::sendable`] says whether to come back once a transmission has ended.
+//! * The link is free: [`Nic::next_reply`], and if there is none [`Nic::next_data`]. If neither has a packet, poll again after the next
+//!   event; [`Nic::sendable`] tells whether to poll when a transmission ends.
 //! * A frame of the switch comes in: [`Nic::on_control`]. The link fails or comes back: [`Nic::release`].
-//! * Its timer is due: [`Nic::on_timer`]. After that, [`Nic::next_timer`] says when it will be again, and [`Context::wake`] if
-//!   something has happened that makes it earlier.
+//! * The timer is due: [`Nic::on_timer`]. [`Nic::next_timer`] returns its next expiry, and [`Context::wake`] an earlier one that an
+//!   event has set.
 //!
-//! After each of them the link may have something to send, and a NIC that [drops](Nic::DROPS) may have dropped something.
+//! After each event the link may have a packet to send, and a NIC that [drops](Nic::DROPS) may have dropped one.
 
 #![no_std]
 extern crate alloc;

@@ -1,18 +1,19 @@
-//! The NIC of the public HPCC simulator: a list of queue pairs served round robin, packet by packet.
+//! NIC of the public HPCC simulator: a list of queue pairs served round robin, packet by packet.
 //!
-//! Source: baselines 0.2 and 0.3, the simulator's NIC and RDMA models. What shows in results beside [`super::rings`]:
+//! Source: baselines 0.2 and 0.3, the simulator's NIC and RDMA models. Differences from [`super::rings`] that show in results:
 //!
-//! * A queue pair may send if it has unsent bytes, its window is open and its pace has come. The search starts after the pair
-//!   that sent last *by its place in the list*, finished pairs are taken out of the list only when a search meets one, and
-//!   the place is not adjusted then, so turns are skipped.
-//! * A pair that is finished has unsent bytes if a NACK put it back before the ACKs that finished it: it counts among those that may send
-//!   until it is taken out, and where no window shuts it sends them.
-//! * When nothing may send, the NIC wakes at the earliest pace of any pair with unsent bytes. If that pair's window is shut its
-//!   pace may have passed already: then nothing wakes the NIC before the next ACK, whatever pace other pairs wait for.
-//! * When routes change, the list is emptied and finished pairs are forgotten; the others are listed again one by one in the order in
-//!   which a hash table is walked ([`crate::hash_order`]), and after each the link is looked at.
-//! * A pause holds the pairs of its traffic class; the turn passes them by.
-//! * ACKs go before data. A pause of the data class holds them too, unless `ACK_HIGH_PRIO` is set; with several, a pause of class 3.
+//! * A queue pair may send if it has unsent bytes, its window is open and its send time has come. The search starts after the pair
+//!   that sent last *by its place in the list*. Finished pairs leave the list only when a search meets one, and that place is not
+//!   adjusted, so turns are skipped.
+//! * A finished pair has unsent bytes if a NACK put it back before the ACKs that finished it: it counts among those that may send until
+//!   it leaves the list, and sends them if its window is open.
+//! * When no pair may send, the NIC wakes at the earliest send time of any pair with unsent bytes. If that pair's window is full, its
+//!   send time may have passed already: then nothing wakes the NIC before the next ACK, although other pairs wait for their send times.
+//! * When routes change, the list is emptied and finished pairs are removed; the others are listed again one by one in the order in
+//!   which a hash table is walked ([`crate::hash_order`]), and after each the link is polled.
+//! * A pause of a traffic class holds its pairs; the round robin skips them.
+//! * ACKs go before data. A pause of the data class holds them too, unless `ACK_HIGH_PRIO` is set; with several classes, a pause of
+//!   class 3.
 
 use crate::flows::{Flow, Flows};
 use crate::hash_order::HashOrder;
@@ -25,28 +26,29 @@ use backwater_dataplane::Ring;
 use backwater_transport::{Dctcp, GoBackNSender, Next, Sender};
 use backwater_types::{ControlFrame, Extension, Frame, Instant, QueueId};
 
-/// The NIC.
+/// NIC of the HPCC simulator.
 pub struct List<E = ()> {
     replies: Ring<Frame<E>>,
     pairs: Pairs,
-    /// Pending wake-up for a pace, and its number, from 1 to [`NUMBERS`].
+    /// Pending wake-up for a send time.
     wake: Instant,
+    /// Number of that wake-up, from 1 to [`NUMBERS`].
     number: u16,
     paused: Classes,
-    /// Where routes may change: the order in which pairs are listed anew.
+    /// Order in which pairs are listed anew, where routes may change.
     anew: Option<Box<Anew>>,
 }
 
-/// In which order pairs are listed anew.
+/// Order in which pairs are listed anew.
 struct Anew {
     order: HashOrder,
-    /// `[host]`: its address.
+    /// `[host]`: address.
     addresses: Arc<[u32]>,
-    /// Pairs that are yet to be, the next one last.
+    /// Pairs that are yet to be listed, the next one last.
     waiting: Vec<Pair>,
 }
 
-/// A queue pair's place in the list, or a number that stands for none.
+/// Place of a queue pair in the list, or [`NOT_LISTED`].
 #[derive(Clone, Copy, Debug)]
 pub struct Place(u32);
 
@@ -56,7 +58,7 @@ impl Default for Place {
     }
 }
 
-/// Which traffic classes are paused. There are some beyond the last that count as that.
+/// Traffic classes that are paused. Classes beyond the last count as the last.
 struct Classes {
     last: u8,
     paused: u8,
@@ -86,9 +88,9 @@ impl Classes {
     }
 }
 
-/// Wake-ups that are told apart; no more are ever pending at once.
+/// Numbers of wake-ups; no more are ever pending at once.
 const NUMBERS: u16 = 1 << 13;
-/// Stands where there is no place.
+/// Place of a pair that is not in the list.
 const NOT_LISTED: u32 = u32::MAX;
 
 const _: () = assert!(size_of::<Flow<GoBackNSender<Dctcp>, Place>>() == 128, "two cache lines");
@@ -109,14 +111,14 @@ impl<S: Sender> Nic<S> for List<S::Extension> {
         }
     }
 
-    /// The list learns what the pair in `slot` may do now. A new one goes to its end.
+    /// Updates the pair in `slot`. A new pair goes to the end of the list.
     #[inline(always)]
     fn offer(&mut self, cx: &mut Context<S, Place>, slot: u32) {
         if cx.flows[slot].nic.0 == NOT_LISTED {
             return self.open(cx, slot);
         }
         self.note(cx.flows, cx.params, slot);
-        self.repace(cx, slot);
+        self.update_send_time(cx, slot);
     }
 
     #[inline(always)]
@@ -125,7 +127,7 @@ impl<S: Sender> Nic<S> for List<S::Extension> {
             anew.order.remove(slot);
         }
         self.note(cx.flows, cx.params, slot);
-        self.repace(cx, slot);
+        self.update_send_time(cx, slot);
     }
 
     #[inline(always)]
@@ -139,7 +141,7 @@ impl<S: Sender> Nic<S> for List<S::Extension> {
         if held { None } else { self.replies.pop_front() }
     }
 
-    /// The next packet of a queue pair; when none may go, a wake-up call is ordered.
+    /// Takes the next packet of a queue pair; if none may go, arms a wake-up.
     #[inline(always)]
     fn next_data(&mut self, cx: &mut Context<S, Place>) -> Option<Frame<S::Extension>> {
         match self.turn(cx) {
@@ -231,9 +233,9 @@ impl<E: Extension> List<E> {
         self.pairs.finished.set(place, flow.source.is_done());
     }
 
-    /// The pace of the pair in `slot` may have changed. A wake-up that is ordered comes earlier for it, not later.
+    /// Updates the send time of the pair in `slot`. A pending wake-up moves to an earlier time for it, not to a later one.
     #[inline(always)]
-    fn repace<S: Sender>(&mut self, cx: &mut Context<S, Place>, slot: u32) {
+    fn update_send_time<S: Sender>(&mut self, cx: &mut Context<S, Place>, slot: u32) {
         let flow = &mut cx.flows[slot];
         if !flow.source.moves() || !flow.source.take_moved() {
             return;
@@ -245,7 +247,7 @@ impl<E: Extension> List<E> {
         }
     }
 
-    /// The place in the list of the pair whose turn it is. Takes finished pairs out if the search met one.
+    /// Returns the place in the list of the pair whose turn it is. Removes finished pairs if the search met one.
     #[inline(always)]
     fn turn<S: Sender>(&mut self, cx: &mut Context<S, Place>) -> Option<usize> {
         let start = self.pairs.start();
@@ -262,7 +264,7 @@ impl<E: Extension> List<E> {
         let slot = self.pairs.places[place].slot;
         let (flow, params) = (&mut cx.flows[slot], &cx.params.transport);
         let Next::Packet(out) = flow.source.next_packet(params, cx.now) else {
-            unreachable!("the list knows what its pairs may do")
+            unreachable!("the list knows which pairs may send")
         };
         let packet = flow.frame(cx.host, slot, 0, out);
         self.pairs.places[place].next_avail = flow.source.next_send();
@@ -270,7 +272,7 @@ impl<E: Extension> List<E> {
         packet
     }
 
-    /// Nothing may send now: wakes at the earliest pace of a pair with unsent bytes, if that is still to come.
+    /// Arms a wake-up for the earliest send time of a pair with unsent bytes, if that is still to come.
     fn sleep<S: Sender>(&mut self, cx: &mut Context<S, Place>) {
         if self.wake == Instant::NEVER
             && let Some(at) = self.pairs.earliest_after(cx.now)
@@ -285,25 +287,25 @@ impl<E: Extension> List<E> {
     }
 }
 
-/// The simulator's name of a queue pair: destination, source port, priority group. Where all are of one group it matters not of which.
+/// Key of a queue pair in the simulator: destination, source port, priority group. Where all pairs are of one group, any will do.
 fn queue_pair(address: u32, source_port: u16, group: u8) -> u64 {
     (address as u64) << 32 | (source_port as u64) << 16 | group as u64
 }
 
-/// The NIC's queue pairs in order of their start, with what a search asks of each in sets of places: it has to be as quick with
-/// hundreds of pairs as with one. A pair that is taken out leaves a gap, so that others keep their places; the simulator's
-/// indices count without gaps.
+/// Queue pairs in order of their start. Sets of places hold the conditions of a search, so that it is as fast with hundreds of pairs
+/// as with one. A pair that is removed leaves a gap, so that others keep their places; the simulator's indices count without gaps.
 #[derive(Default)]
 struct Pairs {
     places: Vec<Pair>,
-    /// Places that are no gaps, and how many.
+    /// Places that are no gaps.
     listed: Places,
+    /// Number of pairs.
     count: usize,
-    /// Index of the pair that sent last; it is not changed when pairs before it are taken out.
+    /// Index of the pair that sent last; it is not adjusted when pairs before it are removed.
     last: usize,
     /// Pairs with unsent bytes.
     unsent: Places,
-    /// Of those, the ones whose window is open.
+    /// Pairs with unsent bytes whose window is open.
     open: Places,
     /// Pairs that were acknowledged to the end.
     finished: Places,
@@ -313,7 +315,7 @@ struct Pairs {
 struct Pair {
     slot: u32,
     class: u8,
-    /// Earliest start of its next packet.
+    /// Earliest start of its next packet by pacing.
     next_avail: Instant,
 }
 
@@ -331,14 +333,14 @@ impl Pairs {
         self.count += 1;
     }
 
-    /// Where a search starts: at the pair after the last sender, by index.
+    /// Returns the place at which a search starts: the pair after the last sender, by index.
     #[inline(always)]
     fn start(&self) -> usize {
         let next = self.last + 1;
         self.listed.nth(if next < self.count { next } else { next % self.count.max(1) })
     }
 
-    /// The first pair from `start` on, all the way round, that may send.
+    /// Finds the first pair from `start` on, all the way round, that may send.
     #[inline(always)]
     fn search(&self, start: usize, now: Instant, paused: &Classes) -> Option<usize> {
         if paused.hold_all() {
@@ -352,8 +354,8 @@ impl Pairs {
         after.or_else(|| self.open.within(0, start).find(ready))
     }
 
-    /// The lowest place of a finished pair that the search from `start` passed before it stopped at `found`. One that only its pace
-    /// held back is passed unseen.
+    /// Finds the lowest place of a finished pair that the search from `start` met before it stopped at `found`. A pair that only waits
+    /// for its send time is not met.
     #[inline(always)]
     fn first_finished(&self, start: usize, found: Option<usize>, paused: &Classes) -> Option<usize> {
         let seen = |place: &usize| !self.open.has(*place) || paused.hold(self.places[*place].class);
@@ -365,7 +367,7 @@ impl Pairs {
         }
     }
 
-    /// Takes the finished pair at place `first`, and all after it, out of the list.
+    /// Removes the finished pair at place `first`, and all finished pairs after it, from the list.
     fn remove_finished(&mut self, first: usize, mut gone: impl FnMut(u32)) {
         let mut next = Some(first);
         while let Some(place) = next {
@@ -395,7 +397,7 @@ impl Pairs {
         }
     }
 
-    /// The earliest pace of a pair with unsent bytes, if all of them are still to come.
+    /// Returns the earliest send time of a pair with unsent bytes, if all of these are still to come.
     fn earliest_after(&self, now: Instant) -> Option<Instant> {
         let mut earliest = Instant::NEVER;
         for place in self.unsent.within(0, self.places.len()) {
@@ -424,14 +426,14 @@ impl Places {
         self.0[place / 64] >> (place % 64) & 1 == 1
     }
 
-    /// How many members are below `place`.
+    /// Counts the members below `place`.
     #[inline(always)]
     fn below(&self, place: usize) -> usize {
         let whole: u32 = self.0[..place / 64].iter().map(|word| word.count_ones()).sum();
         (whole + (self.0[place / 64] & !(!0 << (place % 64))).count_ones()) as usize
     }
 
-    /// The member with `n` members below it; 0 if there is none.
+    /// Returns the member with `n` members below it; 0 if there is none.
     #[inline(always)]
     fn nth(&self, mut n: usize) -> usize {
         for (i, word) in self.0.iter().enumerate() {
@@ -446,7 +448,7 @@ impl Places {
         0
     }
 
-    /// Its members in `from..to`, ascending.
+    /// Iterates over the members in `from..to`, ascending.
     #[inline(always)]
     fn within(&self, from: usize, to: usize) -> impl Iterator<Item = usize> {
         let mut word = from / 64;

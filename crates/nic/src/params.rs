@@ -1,63 +1,62 @@
-//! What a NIC is told beforehand.
+//! Parameters of NICs.
 
 use alloc::sync::Arc;
 use backwater_dataplane::{Gate, NicQueues, Red};
 use backwater_types::hash::Stream;
 use backwater_types::{Duration, LinkShape};
 
-/// What is the same for all NICs of a network; `P`: parameters of the transport.
+/// Parameters of all NICs of a network; `P`: parameters of the transport.
 #[derive(Clone, Debug)]
 pub struct NicParams<P> {
     /// Parameters of the transport.
     pub transport: P,
-    /// [`List`](crate::List): a pause of this class holds ACKs too.
+    /// Class whose pause holds ACKs too, in a [`List`](crate::List).
     pub acks_held_with: Option<u8>,
-    /// [`Rings`](crate::Rings) holds flows that a switch has paused by name.
+    /// Whether [`Rings`](crate::Rings) obeys pauses of flows by name.
     pub obeys_flow_pauses: bool,
-    /// A pause of a flow that is not repeated lapses after this; zero: never.
+    /// Time after which a pause of a flow ends that is not repeated; zero: never.
     pub lapse: Duration,
     /// Bytes that may wait in a [`Fifo`](crate::Fifo).
     pub buffer: u64,
-    /// There, ACKs wait with the data.
+    /// Whether ACKs wait with the data in a [`Fifo`](crate::Fifo).
     pub acks_with_data: bool,
-    /// `[workload]`, a bit: its packets are labelled as those of an incast.
-    pub labelled: [u64; 4],
+    /// `[workload]`, a bit each: whether its packets are tagged as those of an incast.
+    pub tagged: [u64; 4],
 }
 
 impl<P> NicParams<P> {
-    /// Whether packets of a workload are labelled as those of an incast.
+    /// Whether packets of a workload are tagged as those of an incast.
     #[inline(always)]
-    pub(crate) fn labels(&self, workload: u8) -> bool {
-        self.labelled[workload as usize / 64] >> (workload % 64) & 1 == 1
+    pub(crate) fn tags(&self, workload: u8) -> bool {
+        self.tagged[workload as usize / 64] >> (workload % 64) & 1 == 1
     }
 }
 
-/// What one NIC is built from.
+/// Setup of one NIC.
 #[derive(Clone, Debug)]
 pub struct NicSetup {
-    /// Number of its host, which tells its random draws from others'.
+    /// Number of its host, which selects its stream of random numbers.
     pub host: u16,
     /// Queues of [`Rings`](crate::Rings), which BFC may pause.
     pub queues: NicQueues,
-    /// Of [`Rings`](crate::Rings), where the switch grants credits.
+    /// Limit of data by BFC's credits in [`Rings`](crate::Rings), where the switch grants them.
     pub gate: Option<Gate>,
-    /// [`Rings`](crate::Rings): replies are in the class of data, so PFC holds them too.
+    /// Whether replies are in the class of data in [`Rings`](crate::Rings), so that PFC pauses them too.
     pub holds_replies: bool,
     /// Marking by the bytes that wait in a [`Fifo`](crate::Fifo).
     pub red: Red,
-    /// Its link.
+    /// Properties of its link.
     pub link: LinkShape,
-    /// Traffic classes that a [`List`](crate::List) is paused by, of which there is one at least.
+    /// Traffic classes that may be paused in a [`List`](crate::List), at least one.
     pub classes: u8,
     /// Seed of the run.
     pub seed: u64,
-    /// [`List`](crate::List) lists its flows anew whenever routes change, in an order that hangs on their addresses: `[host]`, its
-    /// address. `None`: they do not change.
+    /// `[host]`: address, by which a [`List`](crate::List) orders its flows anew whenever routes change. `None`: they do not change.
     pub addresses: Option<Arc<[u32]>>,
 }
 
 impl NicSetup {
-    /// Its random draws.
+    /// Makes its stream of random numbers.
     pub(crate) fn draws(&self) -> Stream {
         Stream::new(self.seed, 0x6e69_6373, self.host.into())
     }

@@ -1,7 +1,7 @@
-//! A NIC that pulls packets out of flows, queue by queue, where BFC may pause queues and FlowSail flows.
+//! NIC that pulls packets from flows, queue by queue, where BFC may pause queues and FlowSail flows.
 //!
-//! Replies go before data, and where they are in its class a pause of the port holds them too. A flow is in the ring of its
-//! queue while it may send, or waits for its pace, or for its sender.
+//! Replies go before data; where they are in the class of data, a pause of the port holds them too. A flow is in the ring of its
+//! queue while it may send; otherwise it waits for its send time, or for its sender.
 
 use crate::flows::{Flow, Flows};
 use crate::nic::{Context, Nic, ONLY_PORT};
@@ -13,38 +13,39 @@ use backwater_transport::{Due, Next, Sender};
 use backwater_types::hash::Stream;
 use backwater_types::{ControlFrame, Duration, Extension, FlowName, Frame, Instant, Packet, QueueId};
 
-/// The NIC.
+/// NIC with a ring of flows for each queue.
 pub struct Rings<E = ()> {
     queues: NicQueues,
     upstream: PausedQueues,
-    /// Credits, where the switch grants them.
+    /// Limit of data by BFC's credits, where the switch grants them.
     gate: Option<Box<Gate>>,
     replies: Ring<Frame<E>>,
-    /// PFC holds replies with the data.
+    /// Whether PFC pauses replies with the data.
     holds_replies: bool,
-    /// Flows that wait for their pace.
+    /// Flows that wait for their send time.
     paced: Timers,
-    /// Flows that a switch has paused.
+    /// Flows that the switch has paused, by the time at which the pause lapses.
     paused: Timers,
     rng: Stream,
 }
 
-/// What it keeps of a flow.
+/// State of a flow.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Place<D> {
     queue: QueueId,
-    /// Counts as a member of its queue: it has unsent packets.
+    /// Whether the flow is a member of its queue: it has unsent packets.
     joined: bool,
-    /// In the ring of its queue.
+    /// Whether the flow is in the ring of its queue.
     ringed: bool,
-    /// In [`Rings::paced`].
+    /// Whether the flow is in [`Rings::paced`].
     pacing: bool,
-    /// A switch has paused it, and when it last said so.
+    /// Whether the switch has paused the flow.
     paused: bool,
-    /// Has an entry in [`Rings::paused`].
+    /// Whether the flow has an entry in [`Rings::paused`].
     lapsing: bool,
+    /// Time of the last frame that paused the flow.
     paused_at: Instant,
-    /// Of its entry in [`Rings::paced`], where the pace may change while it waits.
+    /// Time of its entry in [`Rings::paced`], where the send time may move.
     due: D,
 }
 
@@ -64,7 +65,7 @@ impl<S: Sender> Nic<S> for Rings<S::Extension> {
         }
     }
 
-    /// Puts the flow where it can be served from, if it may send: its queue's ring, or the pacing timer.
+    /// Puts the flow into the ring of its queue, or into the pacing timer, if it is not blocked.
     #[inline(always)]
     fn offer(&mut self, cx: &mut Context<S, Place<S::Due>>, slot: u32) {
         let flow = &mut cx.flows[slot];
@@ -77,7 +78,7 @@ impl<S: Sender> Nic<S> for Rings<S::Extension> {
         }
         if !flow.nic.joined {
             flow.nic.joined = true;
-            flow.nic.queue = self.queues.join(flow.source.class(), cx.params.labels(flow.class), &mut self.rng);
+            flow.nic.queue = self.queues.join(flow.source.class(), cx.params.tags(flow.class), &mut self.rng);
         }
         if let Next::NotBefore(at) = next {
             if flow.nic.pacing && flow.nic.due.at() <= at {
@@ -114,7 +115,7 @@ impl<S: Sender> Nic<S> for Rings<S::Extension> {
         if self.may_reply() { self.replies.pop_front() } else { None }
     }
 
-    /// The next packet of the flow whose turn it is.
+    /// Takes the next packet of the flow whose turn it is.
     #[inline(always)]
     fn next_data(&mut self, cx: &mut Context<S, Place<S::Due>>) -> Option<Frame<S::Extension>> {
         if !self.may_send() {
@@ -151,7 +152,7 @@ impl<S: Sender> Nic<S> for Rings<S::Extension> {
                 }
                 return Some(packet);
             }
-            // Since it was put there its window closed, its pace slowed, or everything was acknowledged.
+            // Since the flow entered the ring its window was filled, its send time moved, or all was acknowledged.
             flow.nic.ringed = false;
             self.queues.sent(queue, false);
             self.settle(cx.flows, slot);
@@ -207,13 +208,13 @@ impl<S: Sender> Nic<S> for Rings<S::Extension> {
 
     fn on_timer(&mut self, cx: &mut Context<S, Place<S::Due>>) {
         let now = cx.now;
-        // Before data, so that it counts all that was sent before it.
+        // The request for credits goes before data, so that it counts all data sent before it.
         if let Some(frame) = self.gate.as_mut().and_then(|gate| gate.ask(now)) {
             self.replies.push_back(Packet::from(frame).into());
         }
         while let Some((at, slot, id)) = self.paced.pop_due(now) {
             if let Some(flow) = cx.flows.named(slot, id) {
-                // Its pace has changed since, and it has another entry or needs none.
+                // The send time has moved since, and the flow has another entry or needs none.
                 if flow.source.moves() && !(flow.nic.pacing && flow.nic.due.at() == at) {
                     continue;
                 }
@@ -236,30 +237,30 @@ impl<S: Sender> Nic<S> for Rings<S::Extension> {
 }
 
 impl<E: Extension> Rings<E> {
-    /// When its timer is due for anything but pace.
+    /// Returns the next expiry of the timer for anything but pacing.
     fn next_but_paced(&self) -> Instant {
         self.paused.next().min(self.gate.as_ref().map_or(Instant::NEVER, |gate| gate.ask_at()))
     }
 
-    /// Neither PFC nor want of credit holds its data.
+    /// Whether neither PFC nor want of credit stops data.
     #[inline(always)]
     fn may_send(&self) -> bool {
         self.is_open() && self.gate.as_ref().is_none_or(|gate| gate.may_send())
     }
 
-    /// PFC does not hold it.
+    /// Whether PFC does not pause the port.
     #[inline(always)]
     fn is_open(&self) -> bool {
         Upstream::<NicQueues>::may_send(&self.upstream, ONLY_PORT)
     }
 
-    /// Nor its replies.
+    /// Whether PFC lets replies be sent.
     #[inline(always)]
     fn may_reply(&self) -> bool {
         !self.holds_replies || self.is_open()
     }
 
-    /// A switch pauses or resumes one flow.
+    /// Pauses or resumes one flow.
     fn hold<S: Sender<Extension = E>>(&mut self, cx: &mut Context<S, Place<S::Due>>, name: FlowName, paused: bool) {
         let (now, lapse) = (cx.now, cx.params.lapse);
         let Some(flow) = cx.flows.named(name.slot, name.flow) else { return };
@@ -273,7 +274,7 @@ impl<E: Extension> Rings<E> {
         }
     }
 
-    /// A flow that left its ring: gives its queue back when all is sent, its slot when all is done.
+    /// Frees the queue of a flow that left its ring if all is sent, and its slot if all is acknowledged.
     #[inline(always)]
     fn settle<S: Sender>(&mut self, flows: &mut Flows<S, Place<S::Due>>, slot: u32) {
         let flow = &mut flows[slot];

@@ -1,7 +1,7 @@
-//! A NIC that pulls packets out of the flow with the fewest packets left (shortest remaining processing time), as Homa's senders do.
+//! NIC that pulls packets from the flow with the fewest packets left (shortest remaining processing time), as Homa's senders do.
 //!
-//! Source: Montazeri et al., SIGCOMM 2018, section 3.2. Replies go before data. Of flows with as much left that goes first which
-//! started first.
+//! Source: Montazeri et al., SIGCOMM 2018, section 3.2. Replies go before data. Of flows with equally many packets left the one that
+//! started first goes first.
 
 use crate::flows::{Flow, Flows};
 use crate::nic::{Context, Nic, ONLY_PORT};
@@ -12,25 +12,25 @@ use backwater_dataplane::{PausedPorts, Ring};
 use backwater_transport::{Next, Sender};
 use backwater_types::{ControlFrame, Extension, Frame, Instant, QueueId};
 
-/// The NIC.
+/// NIC that serves the flow with the fewest packets left.
 pub struct Srpt<E = ()> {
-    /// Flows that may send, that which goes first last.
+    /// Sendable flows, highest priority last.
     ready: Vec<Ready>,
     replies: Ring<Frame<E>>,
-    /// Flows that wait for their pace.
+    /// Flows that wait for their send time.
     paced: Timers,
     paused: PausedPorts,
 }
 
-/// A flow that may send: packets left, number and slot.
+/// A sendable flow: packets left, number and slot.
 type Ready = (u32, u32, u32);
 
-/// What it keeps of a flow.
+/// State of a flow.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Place {
-    /// What it stands among those that may send with.
+    /// Sort key of the flow in [`Srpt::ready`], packets left; `None` if it is not there.
     ready: Option<u32>,
-    /// In [`Srpt::paced`].
+    /// Whether the flow is in [`Srpt::paced`].
     pacing: bool,
 }
 
@@ -46,7 +46,7 @@ impl<S: Sender> Nic<S> for Srpt<S::Extension> {
         }
     }
 
-    /// Puts the flow where it goes by what it has left, if it may send.
+    /// Sorts the flow in by its packets left, if it may send.
     #[inline(always)]
     fn offer(&mut self, cx: &mut Context<S, Place>, slot: u32) {
         let flow = &mut cx.flows[slot];
@@ -111,7 +111,7 @@ impl<S: Sender> Nic<S> for Srpt<S::Extension> {
             };
             let free_at = packet.map_or(cx.now, |packet| cx.now + cx.ser.of_bytes(packet.wire.into()));
             if packet.is_some() && matches!(flow.source.peek(params, free_at), Next::Packet(_)) {
-                // It has less left than before, so it still goes first.
+                // The flow has less left than before, so it still goes first.
                 let left = flow.source.left();
                 flow.nic.ready = Some(left);
                 self.ready.last_mut().expect("just seen").0 = left;
@@ -162,13 +162,13 @@ impl<S: Sender> Nic<S> for Srpt<S::Extension> {
 }
 
 impl<E: Extension> Srpt<E> {
-    /// The flow of this number, which had so much left, is not among those that may send any more.
+    /// Removes flow `id`, with sort key `left`, from the sendable flows.
     fn take(&mut self, left: u32, id: u32) {
         let at = self.ready.partition_point(|(other, number, _)| (*other, *number) > (left, id));
         self.ready.remove(at);
     }
 
-    /// A flow that is done, and in none of the lists, gives its slot back.
+    /// Frees the slot of a flow that is acknowledged to the end and in none of the lists.
     #[inline(always)]
     fn settle<S: Sender>(&mut self, flows: &mut Flows<S, Place>, slot: u32) {
         let flow = &flows[slot];

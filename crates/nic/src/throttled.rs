@@ -1,6 +1,6 @@
-//! A NIC that holds credits as ports of switches do, and is another for all else.
+//! NIC that wraps another, and limits ExpressPass credits as ports of switches do.
 //!
-//! Credits go after other replies and before data, when their time has come; until then data goes.
+//! Credits go after other replies and before data, when the bucket holds one; until then data goes.
 
 use crate::flows::Flow;
 use crate::nic::{Context, Nic};
@@ -9,14 +9,14 @@ use alloc::vec::Vec;
 use backwater_transport::Sender;
 use backwater_types::{ControlFrame, Extension, Frame, Instant, Kind, Packet, QueueId};
 
-/// The NIC, around one that takes at once what flows may send.
+/// NIC that limits credits, around one that takes packets at once.
 pub struct Throttled<N, E: Extension> {
     nic: N,
-    /// With the credits that wait.
+    /// Credits that wait, and their limit.
     port: E::Port,
     /// Credits for which there was no room.
     dropped: Vec<Packet>,
-    /// When the first of those that wait may go, if nothing else brings it to mind.
+    /// Time at which the first waiting credit may go, for which the timer is armed.
     wake: Instant,
 }
 

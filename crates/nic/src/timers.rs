@@ -1,13 +1,13 @@
-//! Timers of the flows of one host: lazy, one live entry per flow, one event for all of them.
+//! Timers of the flows of one host: one entry per flow, which may expire early, and one event for all of them.
 //!
-//! First entries come in order of time, since the timeout is the same for all, so they queue; only flows whose timer has to be
-//! looked at again go through a heap. An entry that fires early is put back at the time it should have had.
+//! First entries come in order of time, since the timeout is the same for all, so a FIFO holds them; only flows whose timer is armed
+//! again go through a heap. An entry that expires early is put back at its right time.
 
 use alloc::collections::{BinaryHeap, VecDeque};
 use backwater_types::Instant;
 use core::cmp::Reverse;
 
-/// When, the slot of the flow, and its number so that a reused slot is recognised.
+/// Expiry, slot of the flow, and its number, by which a reused slot is recognised.
 pub type Entry = (Instant, u32, u32);
 
 /// Entries by time.
@@ -18,20 +18,20 @@ pub struct Timers {
 }
 
 impl Timers {
-    /// An entry no earlier than any given here before.
+    /// Adds an entry no earlier than any that was added here before.
     #[inline]
     pub fn push_last(&mut self, entry: Entry) {
         debug_assert!(self.first.back().is_none_or(|(at, ..)| *at <= entry.0));
         self.first.push_back(entry);
     }
 
-    /// An entry at any time.
+    /// Adds an entry of any time.
     #[inline]
     pub fn push(&mut self, entry: Entry) {
         self.again.push(Reverse(entry));
     }
 
-    /// An entry at any time, though most come in order.
+    /// Adds an entry of any time, where most come in order.
     #[inline]
     pub fn push_sorted(&mut self, entry: Entry) {
         if self.first.back().is_none_or(|(at, ..)| *at <= entry.0) {
@@ -41,7 +41,7 @@ impl Timers {
         }
     }
 
-    /// Time of the earliest entry.
+    /// Returns the time of the earliest entry.
     #[inline]
     pub fn next(&self) -> Instant {
         let first = self.first.front().map_or(Instant::NEVER, |(at, ..)| *at);

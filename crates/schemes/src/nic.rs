@@ -1,4 +1,4 @@
-//! From parameters and a place to what a host is built from: its NIC and its transport.
+//! Construction of hosts: the parameters of a NIC and of its transport, from the tables and a place in the network.
 
 use crate::build::{Network, red};
 use crate::conventions::{AckClass, Hosts, Memory, Reroutes};
@@ -14,7 +14,7 @@ use backwater_transport::{
 use backwater_types::{BitsPerSec, LinkShape};
 
 impl Network<'_> {
-    /// A NIC at its place, on a switch that does as its table says.
+    /// Sets up a NIC at its place, on a switch of this table.
     pub fn nic(&self, table: &Switch, site: &NicSite) -> NicSetup {
         let int_unit = self.host.int_unit(self.fastest_nic);
         let transport = self.host.transport as u8;
@@ -32,20 +32,20 @@ impl Network<'_> {
         }
     }
 
-    /// What holds a NIC back where its switch grants credits.
+    /// Limit of a NIC's data by BFC's credits, where its switch grants them.
     fn gate(&self, table: &Switch, site: &NicSite) -> Option<Gate> {
         let credits = table.credits()?;
         let full = self.host.full_packet().0;
         Some(Gate::new(credits.reserve(site.rate, site.delay, full), full, table.pausing().refresh))
     }
 
-    /// How many traffic classes the switches of a table pause one by one.
+    /// Number of traffic classes that the switches of a table pause separately.
     fn paused_classes(&self, table: &Switch) -> u8 {
         let by_class = table.assignment == Assignment::Class && self.conventions.memory == Memory::HpccSim;
         if by_class { table.data_queues() as u8 } else { 1 }
     }
 
-    /// What is the same for all NICs, where most switches do as this table says.
+    /// Parameters of all NICs, on switches of this table.
     pub fn nic_params<P>(&self, table: &Switch, transport: P) -> NicParams<P> {
         NicParams {
             transport,
@@ -54,7 +54,7 @@ impl Network<'_> {
             lapse: table.flow_pauses().lapse,
             buffer: self.host.nic_buffer.0,
             acks_with_data: self.conventions.acks == AckClass::Data,
-            labelled: [0; 4],
+            tagged: [0; 4],
         }
     }
 
@@ -82,7 +82,8 @@ impl Network<'_> {
         }
     }
 
-    /// Selective retransmission under a control, likewise; `windows`: `[site]`, bytes of payload at line rate.
+    /// Makes the parameters of selective retransmission under a control. `controls` is as in [`Network::go_back_n`]; `windows`:
+    /// `[site]`, bytes of payload at line rate.
     pub fn selective<C: Control>(
         &self,
         controls: Vec<C::Params>,
@@ -98,13 +99,13 @@ impl Network<'_> {
         }
     }
 
-    /// Flows under a control, with its parameters for each site.
+    /// Makes the parameters of paced flows; `controls`: `[site]`.
     fn paced<P>(&self, controls: Vec<P>) -> PacedParams<P> {
         let (payload, full_wire) = (self.host.payload.0, self.host.full_packet().0 as u16);
         PacedParams { controls, payload, full_wire }
     }
 
-    /// Homa, whose messages may send `window` bytes of payload unasked.
+    /// Makes the parameters of Homa, whose messages send `window` bytes of payload unscheduled.
     pub fn homa(&self, window: u64, levels: HomaLevels) -> HomaFlowParams {
         let host = self.host;
         let scheduled = u32::from(levels.levels - levels.unscheduled());
@@ -122,14 +123,14 @@ impl Network<'_> {
         }
     }
 
-    /// TCP.
+    /// Makes the parameters of TCP.
     pub fn tcp(&self) -> TcpFlowParams {
         let host = self.host;
         let full_wire = host.full_packet().0 as u16;
         TcpFlowParams::new(&host.tcp, host.rto, full_wire, host.header.0 as u16, host.ack.0 as u16)
     }
 
-    /// ExpressPass, for hosts with links of these rates.
+    /// Makes the parameters of ExpressPass, for hosts with links of these rates.
     pub fn expresspass(&self, rates: impl Iterator<Item = BitsPerSec>) -> ExpressPassFlowParams {
         let host = self.host;
         let sizes = [host.full_packet(), host.ack].map(|bytes| bytes.0 as u16);
@@ -137,7 +138,7 @@ impl Network<'_> {
         ExpressPassFlowParams::new(&host.expresspass, sizes, times, rates.map(|rate| rate.0), self.seed)
     }
 
-    /// Marking by the NIC, if it is a FIFO that marks: as the switch does.
+    /// Marking thresholds of a NIC that marks, which are those of its switch.
     fn nic_red(&self, table: &Switch, site: &NicSite) -> Red {
         match &table.ecn {
             Some(ecn) if self.host.nic_marks => red(ecn, site.rate, self.host.full_packet().0 as u32),
@@ -146,11 +147,11 @@ impl Network<'_> {
     }
 }
 
-/// Priorities of workloads.
+/// Number of priorities of workloads.
 const PRIORITIES: u16 = 8;
 
-/// The queues of a NIC on a switch: divided among classes as there, of which single ones are paused where the switch pauses queues;
-/// else one for each class.
+/// Queues of a NIC on a switch of this table: where the switch pauses queues as many as it has, divided among classes; else one for each
+/// class.
 fn queues(table: &Switch) -> NicQueues {
     let (quantum, groups) = (table.quantum.0 as u32, table.priority_groups.into());
     let pausing = table.pausing();
