@@ -1,6 +1,6 @@
-//! Why a packet did not arrive.
+//! Reasons of drops and losses.
 
-/// Why a packet was dropped or lost.
+/// Reason of a drop or a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DropReason {
     /// The shared buffer is full, or the queue above its dynamic threshold.
@@ -9,30 +9,30 @@ pub enum DropReason {
     Headroom,
     /// Lost on its link by chance.
     LinkLoss,
-    /// Its link was down at some time between its first and last bit.
+    /// The link was down at some time between the packet's first and last bit.
     LinkDown,
-    /// There is no way to where it is bound.
+    /// No route leads to the destination.
     NoRoute,
-    /// Its queue is paused, and the switch discards instead of holding.
+    /// The queue is paused, and the switch discards packets instead of holding them.
     Paused,
-    /// The queue of its host's NIC is full.
+    /// The queue of the host's NIC is full.
     Nic,
-    /// A rule marked it as it left its queue, and it is not ECN-capable.
+    /// Marking chose the packet, which is not ECN-capable.
     NotEct,
-    /// It is a credit, and as many as may wait at its port do.
+    /// The packet is a credit of ExpressPass, and the port's queue of credits is full.
     Credit,
 }
 
 impl DropReason {
-    /// How many there are.
+    /// Number of reasons.
     pub const COUNT: usize = Self::ALL.len();
-    /// All of them, in the order of their numbers.
+    /// All reasons, in the order of their numbers.
     pub const ALL: [DropReason; 9] = {
         use DropReason::*;
         [Buffer, Headroom, LinkLoss, LinkDown, NoRoute, Paused, Nic, NotEct, Credit]
     };
 
-    /// Its name in tables and summaries.
+    /// Name in tables and summaries.
     pub const fn name(self) -> &'static str {
         match self {
             DropReason::Buffer => "buffer",
@@ -47,8 +47,7 @@ impl DropReason {
         }
     }
 
-    /// Whether a switch or a NIC dropped it of its own accord, for want of what data needs; else a fault took it, or it was a
-    /// credit too many, which is no loss.
+    /// Whether a switch or a NIC chose to drop data. Other reasons are faults, and drops of surplus credits, which are no losses.
     pub const fn is_chosen(self) -> bool {
         !matches!(self, DropReason::LinkLoss | DropReason::LinkDown | DropReason::NoRoute | DropReason::Credit)
     }

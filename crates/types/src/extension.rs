@@ -1,7 +1,7 @@
-//! What a packet carries beside its header, for schemes that ask for more: in-band telemetry, bytes that are left, credits.
+//! Metadata that a packet carries beside its header in some schemes: in-band telemetry, bytes left, credits.
 //!
-//! A type, so that packets of schemes without stay as small as they are: links, queues and NICs hold a [`Frame`], whoever asks
-//! only of the header sees its [`Packet`].
+//! The metadata is a type parameter, so that packets without it stay small: links, queues and NICs hold a [`Frame`], which
+//! dereferences to its [`Packet`].
 
 use crate::library_rand::LibraryRand;
 use crate::packet::Packet;
@@ -9,43 +9,42 @@ use crate::units::{BitsPerSec, Duration, Instant};
 use core::fmt::Debug;
 use core::ops::{Deref, DerefMut};
 
-/// What the packets of a network carry beside their headers.
+/// Metadata that the packets of a network carry beside their headers.
 pub trait Extension: Copy + Default + Debug + PartialEq + Send + Sync + 'static {
-    /// What a port of a switch keeps for it.
+    /// State that a port of a switch keeps for it.
     type Port: Clone + Debug + Send + 'static;
-    /// Switches write to it.
+    /// Whether switches write to it.
     const STAMPED: bool = false;
-    /// For a port with this link.
+    /// Makes the state of a port with this link.
     fn port(link: &LinkShape) -> Self::Port;
-    /// A data packet starts its transmission; `queued` bytes wait at the port behind it.
+    /// Updates the metadata of a data packet that starts its transmission; `queued` bytes wait at the port behind it.
     #[inline(always)]
     fn stamp(&mut self, _port: &mut Self::Port, _now: Instant, _queued: u64) {}
-    /// A packet of any kind has started its transmission.
+    /// Updates a port after the start of a packet of any kind.
     #[inline(always)]
     fn sent(_port: &mut Self::Port, _now: Instant, _wire: u16) {}
-    /// Packets say what is left of their flow.
+    /// Whether packets carry the bytes or packets left of their flow.
     const TELLS_LEFT: bool = false;
-    /// What was left of its flow when the packet with this was sent, itself among it: payload bytes, or packets where its
-    /// transport counts by those.
+    /// Payload bytes left of the flow when the packet was sent, its own included; packets where the transport counts packets.
     #[inline(always)]
     fn left(&self, _packet: &Packet) -> u64 {
         0
     }
-    /// Some packets are credits, which ports hold until their time has come.
+    /// Whether some packets are credits, which ports hold until a token bucket lets them go.
     const CREDITED: bool = false;
-    /// A credit is to leave by a port, after those that wait there. Whether there was room for it.
+    /// Queues a credit at its egress port. Returns whether there was room for it.
     fn hold(_port: &mut Self::Port, _credit: &Frame<Self>) -> bool {
         false
     }
-    /// The first credit that waits at a port, if its time has come: it leaves.
+    /// Takes the first credit that waits at a port, if it may go now.
     fn release(_port: &mut Self::Port, _now: Instant) -> Option<Frame<Self>> {
         None
     }
-    /// Whether a credit that finds none at a port may leave at once: it does.
+    /// Lets a credit bypass a port if no other waits and it may go now. Returns whether it goes.
     fn passes(_port: &mut Self::Port, _now: Instant, _wire: u16) -> bool {
         false
     }
-    /// When the time of the first credit at a port comes; [`Instant::NEVER`] if none waits.
+    /// Returns the time at which the first credit at a port may go; [`Instant::NEVER`] if none waits.
     fn credit_due(_port: &Self::Port) -> Instant {
         Instant::NEVER
     }
@@ -57,61 +56,61 @@ impl Extension for () {
     fn port(_link: &LinkShape) {}
 }
 
-/// What in-band telemetry and credits have to know of a link.
+/// Properties of a link that in-band telemetry and credits use.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinkShape {
-    /// Its rate.
+    /// Rate of the link.
     pub rate: BitsPerSec,
-    /// Number of the transport, by which a type that stands for what the packets of several carry knows whose they are.
+    /// Number of the transport, by which an enum of several transports' metadata chooses its variant.
     pub transport: u8,
-    /// The units in which bytes are counted are as many times as large as at 25 Gb/s.
+    /// Factor of telemetry's units of bytes over those at 25 Gb/s.
     pub int_unit: u32,
-    /// Tells it from others of its network, though not for certain: what packets add up to know whether they took one path.
+    /// Tag of the link, not necessarily unique; packets combine the tags of their links to tell paths apart.
     pub tag: u16,
-    /// How its ports limit credits.
+    /// Limit of ExpressPass credits at its ports.
     pub credits: CreditShape,
-    /// How its ports measure and write how much of it is used.
+    /// Measurement of PINT at its ports.
     pub pint: PintShape,
-    /// Seed of what its port draws.
+    /// Seed of its ports' random numbers.
     pub seed: u64,
 }
 
 impl LinkShape {
-    /// With units as at 25 Gb/s, and nothing that limits credits.
+    /// Makes a link with units as at 25 Gb/s and without a limit of credits.
     pub fn new(rate: BitsPerSec) -> LinkShape {
         let (credits, pint) = (CreditShape::default(), PintShape::default());
         LinkShape { rate, transport: 0, int_unit: 1, tag: 0, credits, pint, seed: 0 }
     }
 }
 
-/// How ports measure how much of a link is used, and write it as the power of a base.
+/// Measurement of a link's utilisation by PINT, which is written as a power of a base.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PintShape {
-    /// Time over which they average: the longest base round trip.
+    /// Averaging time: the longest base round trip.
     pub base_rtt: Duration,
-    /// The base.
+    /// Base of the powers.
     pub log_base: f64,
-    /// Where all of them draw from, in the order of events; else each draws for itself.
+    /// Generator of random numbers that all ports share, in the order of events; `None`: each port has its own.
     pub rand: Option<LibraryRand>,
 }
 
-/// How ports limit credits: to as much of a link as leaves the rest of it for the data they ask for.
+/// Limit of ExpressPass credits at ports: the share of a link that leaves the rest for their data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CreditShape {
     /// Credits that may wait at a port; more are dropped.
     pub queue: u16,
     /// Mean size of a credit on the wire, bytes.
     pub credit: u16,
-    /// Size of the data packet it asks for, bytes on the wire.
+    /// Size of the data packet that a credit asks for, bytes on the wire.
     pub data: u16,
 }
 
-/// A packet with what it carries.
+/// A packet with its metadata.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame<E = ()> {
-    /// The header.
+    /// Header.
     pub packet: Packet,
-    /// What it carries beside.
+    /// Metadata beside the header.
     pub extension: E,
 }
 
@@ -125,7 +124,7 @@ impl<E: Extension> From<Packet> for Frame<E> {
 }
 
 impl<E: Extension> Frame<E> {
-    /// What it says was left of its flow: see [`Extension::left`].
+    /// Bytes or packets left of the flow, see [`Extension::left`].
     #[inline(always)]
     pub fn left(&self) -> u64 {
         self.extension.left(&self.packet)

@@ -14,7 +14,7 @@ pub const fn draw(stream: u64, counter: u64) -> u64 {
     mix64(stream.wrapping_add(counter.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15)))
 }
 
-/// The stream for one purpose and one node (or other number) of a run.
+/// Name of the stream for one purpose and one node (or other number) of a run.
 pub const fn stream(seed: u64, purpose: u64, number: u64) -> u64 {
     mix64(mix64(mix64(seed ^ 0x6261_636b_7761_7465) ^ purpose) ^ number.wrapping_mul(0xd6e8_feb8_6659_fd93))
 }
@@ -25,7 +25,7 @@ pub const fn range32(hash: u32, n: u32) -> u32 {
     ((hash as u64 * n as u64) >> 32) as u32
 }
 
-/// One of a family of 32-bit hashes of `key`, named by a random `salt`; those of two salts are independent.
+/// Hashes `key` to 32 bits by the member of a family that a random `salt` selects; members of two salts are independent.
 ///
 /// Multiply-shift (Dietzfelbinger et al. 1997): the salt, made odd, is the multiplier. Keys should be well spread already, as
 /// flow keys are.
@@ -34,19 +34,19 @@ pub const fn salted(key: u32, salt: u64) -> u32 {
     ((key as u64).wrapping_mul(salt | 1) >> 32) as u32
 }
 
-/// A kept stream of draws: one per purpose and node.
+/// A stream of random draws with its state: one per purpose and node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Stream {
     state: u64,
 }
 
 impl Stream {
-    /// The stream that [`stream`] names.
+    /// Makes the stream that [`stream`] names.
     pub const fn new(seed: u64, purpose: u64, number: u64) -> Stream {
         Stream { state: stream(seed, purpose, number) }
     }
 
-    /// The next 32 bits.
+    /// Draws the next 32 bits.
     #[inline(always)]
     pub fn next_u32(&mut self) -> u32 {
         self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);

@@ -1,4 +1,4 @@
-//! The nouns of Backwater: units, ids, packets and control frames. No behaviour beyond arithmetic and text.
+//! Types that all of Backwater shares: units, ids, packets and control frames. No behaviour beyond arithmetic and text.
 //!
 //! Everything is `Copy`, an integer underneath, and free of I/O, clocks and the standard library.
 

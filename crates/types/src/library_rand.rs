@@ -1,4 +1,4 @@
-//! Numbers as the GNU C library's `rand` draws them in a program that never seeds it.
+//! Random numbers of the GNU C library's `rand` in a program that never seeds it.
 //!
 //! Source: the library's manual, "ISO C Random Number Functions": `rand` is `random` with 128 bytes of state, seeded by 1; the method is
 //! an additive feedback generator (Knuth, The Art of Computer Programming, volume 2, section 3.2.2).
@@ -8,12 +8,12 @@
 //! draw k, from 0:  r[k + 344] / 2
 //! ```
 //!
-//! One stream for all that hold it, in the order in which they ask.
+//! All holders share one stream, and draw from it in the order of their calls.
 
 use alloc::sync::Arc;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
-/// The stream of a program.
+/// Handle of a program's one stream.
 #[derive(Clone, Debug)]
 pub struct LibraryRand(Arc<Shared>);
 
@@ -21,12 +21,12 @@ pub struct LibraryRand(Arc<Shared>);
 struct Shared {
     /// The last 31 numbers.
     last: [AtomicU32; WORDS],
-    /// Where the oldest of them is.
+    /// Index of the oldest of them.
     oldest: AtomicUsize,
 }
 
 const WORDS: usize = 31;
-/// The first numbers after the seeds are the first of these again.
+/// Seeds that the first numbers after the seeds repeat.
 const SEEDS_REPEATED: usize = 3;
 /// Numbers between the seed and the first draw.
 const DISCARDED: usize = 310;
@@ -46,7 +46,7 @@ impl Default for LibraryRand {
 }
 
 impl LibraryRand {
-    /// The next number, below 2^31.
+    /// Draws the next number, below 2^31.
     #[inline]
     pub fn draw(&self) -> u32 {
         let Shared { last, oldest } = &*self.0;
@@ -59,14 +59,14 @@ impl LibraryRand {
         next >> 1
     }
 
-    /// For checkers: a stream of its own, which goes on from here.
+    /// Copies the stream with its state, for checkers.
     pub fn fork(&self) -> LibraryRand {
         let fork = LibraryRand::default();
         fork.follow(self);
         fork
     }
 
-    /// For checkers: goes on from where `other` is.
+    /// Takes over the state of `other`, for checkers.
     pub fn follow(&self, other: &LibraryRand) {
         for (word, theirs) in self.0.last.iter().zip(&other.0.last) {
             word.store(theirs.load(Ordering::Relaxed), Ordering::Relaxed);
@@ -75,7 +75,7 @@ impl LibraryRand {
     }
 }
 
-/// Whether it is the same stream.
+/// Equal handles are handles of the same stream.
 impl PartialEq for LibraryRand {
     fn eq(&self, other: &LibraryRand) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
@@ -86,7 +86,7 @@ impl PartialEq for LibraryRand {
 mod tests {
     use super::*;
 
-    /// What a C program prints that calls `rand` and nothing else.
+    /// Output of a C program that calls `rand` and nothing else.
     #[test]
     fn the_first_numbers_are_those_of_a_c_program() {
         let rand = LibraryRand::default();

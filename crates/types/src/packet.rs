@@ -1,6 +1,6 @@
 //! A packet inside the simulator or the software switch: a 32-byte value, copied, never shared.
 
-/// What a packet is.
+/// Kind of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Kind {
@@ -10,20 +10,21 @@ pub enum Kind {
     Ack,
     /// Negative acknowledgement: go back to `seq`.
     Nack,
-    /// From a switch to the sender: it dropped data packet `seq`.
+    /// Notice of a switch to the sender that data packet `seq` was dropped.
     DropNotice,
     /// Congestion notification: marked packets of the flow arrived.
     Cnp,
     /// Backpressure between neighbours; see [`crate::ControlFrame`].
     Control,
-    /// Leave to send one data packet; `seq` is the next packet expected. Ports let credits go no faster than their data can come.
+    /// Credit of ExpressPass, which lets its sender send one data packet; `seq` is the next packet expected. Ports limit credits to the
+    /// rate at which data can come back.
     Credit,
-    /// To the receiver: asks for credits, or for no more of them; `seq` is how many packets the flow has.
+    /// Request of ExpressPass to the receiver, for credits or for no more of them; `seq` is the number of packets of the flow.
     Request,
 }
 
 impl Kind {
-    /// How many there are.
+    /// Number of kinds.
     pub const COUNT: usize = Kind::Request as usize + 1;
 
     /// Whether packets of this kind are for the receiver of their flow.
@@ -41,12 +42,11 @@ pub mod flags {
     pub const LAST: u8 = 1 << 1;
     /// ECN-capable transport.
     pub const ECT: u8 = 1 << 2;
-    /// Labelled as incast traffic by its sender.
+    /// Tagged as incast traffic by its sender.
     pub const INCAST: u8 = 1 << 3;
-    /// Of a flow that is not acknowledged; `receiver_slot` is then the number of its workload.
+    /// Packet of a flow that is not acknowledged; `receiver_slot` is then the number of its workload.
     pub const DATAGRAM: u8 = 1 << 4;
-    /// Data of a flow that an observer follows. It goes along so that nobody has to look the flow up at each hop; nothing that
-    /// happens to the packet depends on it.
+    /// Data of a flow that an observer follows. The flag saves looking the flow up at each hop, and does not affect the packet.
     pub const FOLLOWED: u8 = 1 << 5;
 }
 
@@ -57,11 +57,11 @@ pub struct Packet {
     pub flow: u32,
     /// Position in the flow, in packets.
     pub seq: u32,
-    /// Hash of the flow's identity: routing and flow tables draw on it.
+    /// Hash of the flow's identity, which routing and flow tables use.
     pub key: u32,
     /// Slot of the flow at its sender.
     pub sender_slot: u32,
-    /// Number of the flow among those to its receiver.
+    /// Slot of the flow at its receiver.
     pub receiver_slot: u32,
     /// Destination host.
     pub dst: u16,
@@ -69,20 +69,20 @@ pub struct Packet {
     pub src: u16,
     /// Bytes on the wire, headers included.
     pub wire: u16,
-    /// The queue it left at the last switch or NIC (BFC `upstreamQ`); rewritten at each hop.
+    /// Queue that the packet left at the last switch or NIC (BFC `upstreamQ`); rewritten at each hop.
     pub upstream_queue: u16,
     /// Traffic class: 0 has the highest priority.
     pub class: u8,
-    /// What it is.
+    /// Kind of packet.
     pub kind: Kind,
-    /// See [`flags`].
+    /// Bits of [`flags`].
     pub flags: u8,
 }
 
 const _: () = assert!(size_of::<Packet>() == 32, "two to a cache line");
 
 impl Packet {
-    /// Stands where there is no packet: it has no bytes and is never sent.
+    /// Placeholder where there is no packet: it has no bytes and is never sent.
     pub const NONE: Packet = Packet {
         flow: 0,
         seq: 0,

@@ -1,15 +1,14 @@
-//! Values that are not any value of their type.
+//! Ranges of parameters, narrower than those of their types.
 
 use crate::Duration;
 use alloc::format;
 use alloc::string::{String, ToString};
 
-/// No timer of a switch or a host is longer: ten seconds. A run takes 60 s at most and the clock has 70, so that every timer
-/// that is set fits.
+/// Longest timer of a switch or a host, ten seconds. A run takes 60 s at most and the clock has 70 s, so every expiry fits.
 pub const TIMER_MAX: Duration = Duration(10_000_000_000_000);
 
-/// No period in which frames are repeated is shorter: 100 ns, as long as a frame takes at 5 Gb/s. Frames that come faster than
-/// they leave would wait without end.
+/// Shortest period in which frames are repeated, 100 ns: the time of a frame at 5 Gb/s. Frames repeated faster than they leave would
+/// pile up.
 pub const PERIOD_MIN: Duration = Duration::from_ns(100);
 
 /// A value that is out of its range.
@@ -17,7 +16,7 @@ pub const PERIOD_MIN: Duration = Duration::from_ns(100);
 pub struct OutOfRange {
     /// Dotted key of the value, from the table that was checked.
     pub key: String,
-    /// What was allowed.
+    /// Values that are allowed, for the message.
     pub expected: String,
 }
 
@@ -25,7 +24,7 @@ impl OutOfRange {
     /// Refuses the value of `key` unless `holds`.
     ///
     /// # Errors
-    /// If it does not.
+    /// If `holds` is false.
     pub fn unless(holds: bool, key: &str, expected: &str) -> Result<(), OutOfRange> {
         if holds { Ok(()) } else { Err(OutOfRange { key: key.to_string(), expected: expected.to_string() }) }
     }
@@ -33,28 +32,28 @@ impl OutOfRange {
     /// Refuses a time of `key` that is longer than [`TIMER_MAX`] or shorter than `least`.
     ///
     /// # Errors
-    /// If it is.
+    /// If the time is out of this range.
     pub fn unless_timer(key: &str, time: Duration, least: Duration) -> Result<(), OutOfRange> {
         let within = (least..=TIMER_MAX).contains(&time);
         OutOfRange::unless(within, key, &format!("at least {least} and at most {TIMER_MAX}"))
     }
 
-    /// In a sentence.
+    /// Message, without the key.
     pub fn problem(&self) -> String {
         format!("expected {}", self.expected)
     }
 
-    /// The same, of a table in another.
+    /// Prefixes the key with the name of the table around it.
     pub fn within(self, table: &str) -> OutOfRange {
         OutOfRange { key: format!("{table}.{}", self.key), ..self }
     }
 }
 
-/// Parameters whose ranges can be checked without knowing anything else.
+/// Parameters whose ranges do not depend on anything else.
 pub trait Ranges {
-    /// The first value out of its range.
+    /// Checks all ranges.
     ///
     /// # Errors
-    /// If there is one.
+    /// Names the first value that is out of its range.
     fn check(&self) -> Result<(), OutOfRange>;
 }

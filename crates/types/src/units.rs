@@ -6,7 +6,7 @@ use core::fmt;
 use core::ops::{Add, AddAssign, Sub};
 use core::str::FromStr;
 
-/// A point in simulated time, picoseconds since the start. 213 days fit.
+/// A point in simulated time, picoseconds since the start. Its range is 213 days.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Instant(pub u64);
 
@@ -91,20 +91,21 @@ impl Sub for Duration {
 /// 44.20 fixed point picoseconds per byte, rounded down, so rates of which 8 000 000 000 000 is a multiple (1, 10, 25, 40,
 /// 50, 100, 200, 400, 800 Gb/s, ...) are exact; any other rate is short by less than 1 ps per 2^20 bytes.
 ///
-/// In whole nanoseconds it is [`whole_ns`], without its division where 32.32 fixed point nanoseconds leave no doubt.
+/// In whole nanoseconds the result is that of [`whole_ns`], without its division wherever 32.32 fixed point nanoseconds are precise
+/// enough.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SerTime {
     per_byte: u64,
-    /// In whole nanoseconds: bit/s; else 0.
+    /// Rate in bit/s, for times in whole nanoseconds; 0 for exact ones.
     whole_ns_at: u64,
 }
 
-/// Of 2^32 of a nanosecond: what a frame's time in fixed point and [`whole_ns`] may lose of the exact one is less. A frame has less than
-/// 2^16 bytes of up to 2^13 ns; fixed point loses up to 2^-32 ns a byte, the other 2^-53 of the time and 2^-64 s.
+/// Bound of the error of a frame's time, in fixed point and by [`whole_ns`], in units of 2^-32 ns. A frame has less than 2^16 bytes of
+/// up to 2^13 ns; fixed point loses up to 2^-32 ns a byte, `whole_ns` 2^-53 of the time and 2^-64 s.
 const IN_DOUBT: u64 = 1 << 17;
 
 impl SerTime {
-    /// For a link of this rate.
+    /// Makes the exact multiplier of a link of this rate.
     ///
     /// # Panics
     /// On a rate of zero.
@@ -113,7 +114,7 @@ impl SerTime {
         SerTime { per_byte: ((8_000_000_000_000u128 << 20) / rate.0 as u128) as u64, whole_ns_at: 0 }
     }
 
-    /// For a link of this rate, in whole nanoseconds.
+    /// Makes the multiplier of a link of this rate, for times in whole nanoseconds.
     ///
     /// # Panics
     /// On a rate of zero.
@@ -146,8 +147,8 @@ impl SerTime {
     }
 }
 
-/// Time of `wire` bytes at `rate` bit/s as ns-3.17 converts seconds: to a binary fraction of 64 bits, cut off, and from that to
-/// nanoseconds, cut off. So a time between nanoseconds loses its fraction, and one of a whole number of them mostly loses one.
+/// Transmission time of `wire` bytes at `rate` bit/s, converted from seconds as ns-3.17 does: cut off to a binary fraction of 64 bits,
+/// then to nanoseconds. So a time between nanoseconds loses its fraction, and a whole number of nanoseconds mostly loses one.
 #[inline(always)]
 pub const fn whole_ns(wire: u64, rate: f64) -> Duration {
     let seconds = wire as f64 * 8.0 / rate;
@@ -156,10 +157,10 @@ pub const fn whole_ns(wire: u64, rate: f64) -> Duration {
     Duration::from_ns(whole * 1_000_000_000 + ((fraction as u128 * 1_000_000_000) >> 64) as u64)
 }
 
-/// Why a quantity could not be read.
+/// Error of a quantity that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnitError {
-    /// The unit names that would have been taken.
+    /// Unit names that are allowed.
     pub expected: &'static str,
 }
 
