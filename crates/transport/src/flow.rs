@@ -66,7 +66,7 @@ pub struct Outgoing<E = ()> {
     pub extension: E,
 }
 
-/// What a sender may do now.
+/// Permission of a sender to send now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next<P> {
     /// Send this packet.

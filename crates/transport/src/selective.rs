@@ -406,7 +406,7 @@ impl<E: Extension> Receiver for SelectiveReceiver<E> {
 }
 
 impl SelectiveReceiverParams {
-    /// To a packet, of which `next` is the first that is missing.
+    /// Answers a packet; `next` is the first missing one.
     #[inline(always)]
     fn answer<E: Extension>(&self, packet: &Frame<E>, kind: Kind, next: u32) -> Reply<E> {
         let (flags, extension) = (packet.flags & flags::CE, packet.extension);

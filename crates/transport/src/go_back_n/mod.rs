@@ -254,7 +254,7 @@ pub(crate) mod tests {
         GoBackNSender::new(&params(), Instant(0), start)
     }
 
-    /// What goes out at `now`.
+    /// Sends the next packet at `now`.
     fn send(sender: &mut GoBackNSender<LineRate>, now: Instant) -> Frame {
         let Next::Packet(Outgoing { seq, wire, class, flags, .. }) = sender.next_packet(&params(), now) else {
             panic!("it may send")
@@ -267,7 +267,7 @@ pub(crate) mod tests {
         Packet { flow, seq, key, sender_slot, receiver_slot, dst, src, wire, upstream_queue, class, kind, flags }.into()
     }
 
-    /// What a receiver answers.
+    /// Hands a packet to a receiver, and returns its answer.
     fn receive(receiver: &mut GoBackNReceiver, now: Instant, data: &Frame) -> Option<(Kind, u32)> {
         let reply = receiver.on_packet(&params().receiver, &mut (), now, data, &mut |_, also| panic!("{also:?}"));
         reply.map(|reply| (reply.kind, reply.seq))

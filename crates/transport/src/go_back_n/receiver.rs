@@ -18,7 +18,7 @@ pub struct GoBackNReceiverParams {
     ///
     /// [`Control::notifies`]: crate::Control::notifies
     pub notifies: Option<Duration>,
-    /// Which packets are acknowledged; `None`: all.
+    /// Packets that are acknowledged; `None`: all.
     pub acknowledged: Option<Acknowledged>,
 }
 

@@ -26,7 +26,7 @@ pub struct RttParams {
     pub target: f64,
     /// Bytes of the time stamp on every data packet; `"0 B"`: NICs keep send times themselves.
     pub stamp_bytes: Bytes,
-    /// Where flows start; not said here.
+    /// Path parameters, which are filled in later.
     #[cfg_attr(feature = "schema", serde(skip))]
     pub site: Site,
 }

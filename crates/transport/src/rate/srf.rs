@@ -17,7 +17,7 @@ use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
 pub struct SrfParams {
     /// Bytes of the field on every data packet.
     pub field_bytes: Bytes,
-    /// Where flows start; not said here.
+    /// Path parameters, which are filled in later.
     #[cfg_attr(feature = "schema", serde(skip))]
     pub site: Site,
 }

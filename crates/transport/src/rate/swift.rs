@@ -295,7 +295,7 @@ mod tests {
         Swift::at(&SwiftParams::default(), Site { line_rate, window, payload, base_rtt, ..Site::default() })
     }
 
-    /// Of packets before `seq`, the last of which took so many microseconds over `hops` switches and came back at `now`.
+    /// An ACK, at `now`, of the packets before `seq`, the last of which took so many microseconds over `hops` switches.
     fn ack(now: u64, seq: u32, took: f64, hops: u8) -> Ack<Trip> {
         let (now, mut extension) = (Instant(now * 1_000_000), Trip::default());
         extension.sent = Instant(now.0 - (took * 1e6) as u64);

@@ -243,7 +243,7 @@ mod tests {
         Timely::at(&TimelyParams::default(), site)
     }
 
-    /// Of packet `seq - 1`, sent so many microseconds ago.
+    /// An ACK of packet `seq - 1`, which was sent so many microseconds ago.
     fn ack(seq: u32, next: u32, rtt_us: u64) -> Ack<SentAt> {
         let (sent, rtt) = (Instant(1_000_000_000), Duration::from_us(rtt_us));
         Ack { now: sent + rtt, key: 0, seq, next, whole: next, marked: false, rtt: None, extension: SentAt(sent) }

@@ -87,7 +87,7 @@ pub enum DcqcnVariant {
 }
 
 impl Default for DcqcnParams {
-    /// Those of the paper, sections 3.3 and 5.
+    /// Defaults of the paper, sections 3.3 and 5.
     fn default() -> DcqcnParams {
         DcqcnParams {
             variant: DcqcnVariant::Published,

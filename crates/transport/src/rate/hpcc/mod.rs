@@ -366,7 +366,7 @@ mod tests {
             Wire { port: Int::port(&LinkShape { tag, ..LinkShape::new(BitsPerSec(LINE as u64)) }), now: 0 }
         }
 
-        /// What a packet brings after so many nanoseconds in which the port sent so many bytes, and as many are queued.
+        /// Telemetry of a packet after so many nanoseconds, with bytes sent in that time and bytes queued.
         fn after(&mut self, ns: u64, sent: u64, queued: u64) -> Int {
             self.now += ns;
             self.port.sent += sent;
