@@ -1,4 +1,4 @@
-//! From parameters and a place to what a switch is built from: its shape.
+//! Construction of switches: the configuration of a switch ([`Shape`]) from its table of parameters and its place in the network.
 
 use crate::conventions::{AckClass, Conventions, DownQueues, Memory, Time};
 use crate::planes::{self, AnySwitch};
@@ -15,23 +15,23 @@ use backwater_types::{
     BitsPerSec, Bytes, CONTROL_WIRE, CreditShape, Duration, Extension, PintShape, PortId, SerTime, hash,
 };
 
-/// What is the same for all switches and hosts of a network.
+/// Parameters of all switches and hosts of a network.
 #[derive(Clone, Copy, Debug)]
 pub struct Network<'a> {
-    /// What hosts do.
+    /// Table of hosts.
     pub host: &'a Host,
-    /// How the network is modelled.
+    /// Conventions of the model.
     pub conventions: &'a Conventions,
     /// Seed of every random stream.
     pub seed: u64,
-    /// Enqueue times are kept.
+    /// Whether enqueue times are kept.
     pub stamps: bool,
     /// Rate of the fastest NIC.
     pub fastest_nic: BitsPerSec,
 }
 
 impl Network<'_> {
-    /// A switch at its place that does as its table says.
+    /// Builds the switch of a table at its place.
     ///
     /// # Panics
     /// On combinations that a scenario's checks refuse.
@@ -39,12 +39,12 @@ impl Network<'_> {
         planes::any(self.conventions.memory, &self.shape(table, site), table)
     }
 
-    /// How ports limit credits, where packets are credits.
+    /// Limit of ExpressPass credits at ports.
     pub(crate) fn credits(&self) -> CreditShape {
         self.host.expresspass.shape(self.host.full_packet())
     }
 
-    /// The shape of that switch.
+    /// Configuration of the switch of a table at its place.
     pub fn shape(&self, table: &Switch, site: &SwitchSite) -> Shape {
         let full = self.host.full_packet().0 as u32;
         let ports = site.ports.iter().map(|port| PortShape {
@@ -112,10 +112,10 @@ pub fn ser_time(conventions: &Conventions, rate: BitsPerSec) -> SerTime {
     }
 }
 
-/// Bytes that an ingress may need beyond its threshold: the exact worst case ([`pfc::headroom`]).
+/// Headroom: bytes that an ingress may need beyond its threshold, in the exact worst case ([`pfc::headroom`]).
 ///
-/// In whole nanoseconds frames take less time than their link's rate says, short ones most: so much more of them may come. A
-/// frame shorter than a nanosecond takes none at all there, and no headroom would do; those are left out.
+/// In whole nanoseconds frames take less time than by their link's rate, above all short ones, so more of them may come in a given
+/// time. Frames that take less than a nanosecond take none at all there, and no headroom would suffice; they are left out.
 pub fn headroom(host: &Host, conventions: &Conventions, rate: BitsPerSec, delay: Duration) -> Bytes {
     let (full, frame) = (host.full_packet().0, conventions.pfc_frame.0.max(CONTROL_WIRE.into()));
     let exact = pfc::headroom(delay, rate, full);
@@ -132,7 +132,7 @@ pub fn headroom(host: &Host, conventions: &Conventions, rate: BitsPerSec, delay:
     Bytes(exact.max(most.unwrap_or(0) + 2 * full))
 }
 
-/// Thresholds of a port of this rate; a full packet is of `packet` bytes.
+/// Marking thresholds of a port of this rate; a full packet has `packet` bytes.
 pub(crate) fn red(ecn: &Ecn, rate: BitsPerSec, packet: u32) -> Red {
     let red = match ecn.by_rate.iter().find(|at| at.rate == rate) {
         Some(at) => Red::new(at.kmin.0, at.kmax.0, at.pmax),
@@ -148,7 +148,7 @@ fn spaced(red: Red, spacing: Spacing, packet: u32) -> Red {
     }
 }
 
-/// Bits of the queues that `ecn` does not cover; all, where there is none.
+/// Bits of the queues that `ecn` does not cover; all bits without `ecn`.
 fn exempt_queues(table: &Switch) -> u128 {
     match &table.ecn {
         None => u128::MAX,
@@ -157,7 +157,8 @@ fn exempt_queues(table: &Switch) -> u128 {
     }
 }
 
-/// Groups of queues with strict priority between them: those of Homa's unscheduled packets together, and each of the others.
+/// Number of groups of queues with strict priority between them: under Homa's dynamic assignment the queues of unscheduled packets are
+/// one group, and each other queue is one.
 fn groups(table: &Switch, site: &SwitchSite) -> u16 {
     match table.assignment {
         Assignment::HomaDynamic => {
@@ -191,7 +192,7 @@ fn memory(table: &Switch, site: &SwitchSite, packet: u32) -> MemoryShape {
     }
 }
 
-/// `[port]`: its MMU.
+/// `[port]`: number of its MMU.
 fn mmus(mmu: &Mmu, site: &SwitchSite) -> Vec<u8> {
     let of = |(port, peer): (usize, &crate::site::Neighbour)| {
         let named = mmu.neighbours.iter().position(|names| names.iter().any(|name| name == peer.name)).unwrap_or(0);

@@ -1,4 +1,4 @@
-//! How the network is modelled where models differ.
+//! Conventions: choices of the model in which simulators differ.
 
 pub use backwater_dataplane::DownQueues;
 use backwater_types::Bytes;
@@ -13,29 +13,29 @@ pub enum Compat {
     HpccSim,
 }
 
-/// How the network is modelled where models differ. The defaults are what docs/fidelity.md argues for.
+/// Choices of the model in which simulators differ. docs/fidelity.md gives the reasons for the defaults.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Conventions {
-    /// How long a frame takes to be put on a link.
+    /// Resolution of transmission times.
     pub time: Time,
-    /// Which of two events at one instant at one node comes first.
+    /// Order of simultaneous events at a node.
     pub ties: Ties,
-    /// How a switch chooses among equal-cost next hops.
+    /// Choice of a switch among equal-cost next hops.
     pub paths: Paths,
-    /// Where ACKs and NACKs travel at switches.
+    /// Class of ACKs and NACKs at switches.
     pub acks: AckClass,
-    /// What a host's NIC serves and how its flows recover from loss.
+    /// Scheduling of a host's NIC, and loss recovery of its flows.
     pub hosts: Hosts,
-    /// How a switch accounts for its memory under PFC.
+    /// Accounting of a switch's memory under PFC.
     pub memory: Memory,
     /// Wire size of a PFC frame.
     pub pfc_frame: Bytes,
-    /// Used with `hosts = "hpcc-sim"`: what they do when routes change, and packets overtake others.
+    /// Used with `hosts = "hpcc-sim"`: reaction of hosts to a change of routes, and to packets that it reorders.
     pub reroutes: Reroutes,
-    /// Used with `ties = "ns3"`: what decides which frames a link loses.
+    /// Used with `ties = "ns3"`: random numbers that decide which frames a link loses.
     pub losses: Losses,
-    /// Used with `memory = "hpcc-sim"`: what becomes of what waits at a switch's port when its link goes down.
+    /// Used with `memory = "hpcc-sim"`: fate of packets that wait at a switch's port when its link goes down.
     pub down_queues: DownQueues,
 }
 
@@ -62,7 +62,7 @@ impl Default for Conventions {
 pub enum Time {
     /// To the picosecond.
     Exact,
-    /// Truncated to whole nanoseconds, a whole number to one less, as ns-3.17 converts seconds (1048 B at 100 Gb/s: 83 ns).
+    /// Truncated to whole nanoseconds, and a whole number mostly to one less, as ns-3.17 converts seconds (1048 B at 100 Gb/s: 83 ns).
     WholeNs,
 }
 
@@ -70,11 +70,12 @@ pub enum Time {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ties {
-    /// Drawn anew each instant, so that no port is favoured.
+    /// Random, drawn anew each instant, so that no port is favoured.
     Random,
-    /// What was scheduled earlier comes first.
+    /// Order of scheduling.
     Scheduled,
-    /// As in ns-3: also what a sender's clocks do is an event, and marks are drawn by its generator, in the order of events.
+    /// As in ns-3: order of scheduling, with an event for each expiry of a sender's timers, and marks drawn by ns-3's generator in the
+    /// order of events.
     Ns3,
 }
 
@@ -98,7 +99,7 @@ pub enum AckClass {
     Data,
 }
 
-/// What a host's NIC serves.
+/// Scheduling of a host's NIC.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Hosts {
@@ -108,24 +109,24 @@ pub enum Hosts {
     HpccSim,
 }
 
-/// What hosts do when routes change.
+/// Reaction of hosts to a change of routes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reroutes {
-    /// Nothing; an ACK that overtakes a NACK moves its sender on.
+    /// None; an ACK that overtakes a NACK moves its sender on.
     Unnoticed,
-    /// HPCC's simulator: each lists its queue pairs anew in the order of a hash table, and a sender goes on where a NACK put it,
-    /// whatever is acknowledged since.
+    /// HPCC's simulator: each host lists its queue pairs anew in the order of a hash table, and a sender goes on from the packet of a
+    /// NACK, whatever was acknowledged since.
     HpccSim,
 }
 
-/// Draws that decide which frames a link loses.
+/// Random numbers that decide which frames a link loses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Losses {
-    /// Those of a stream for each direction of a link.
+    /// A stream for each direction of a link.
     Own,
-    /// Those of ns-3's error models, in the order in which frames arrive.
+    /// The stream of ns-3's error models, in the order in which frames arrive.
     Ns3,
 }
 

@@ -1,8 +1,8 @@
-//! What a scheme is made of, by name: the tables of parameters a scenario has for switches and hosts, and what is built from them.
+//! Schemes by name: the tables of parameters that a scenario has for switches and hosts, and the switches and NICs built from them.
 //!
 //! Parameters are defined beside their algorithms, in `dataplane` and `transport`; here they come together in [`Switch`] and
-//! [`Host`]. From these and a [`site`] a [`Network`] builds a switch ([`Network::switch`]), or what a NIC and its transport are
-//! made of ([`Network::nic`]), without a simulator. A scheme is a preset of these tables ([`registry::PRESETS`]).
+//! [`Host`]. From these and a [`site`] a [`Network`] builds a switch ([`Network::switch`]), or the parameters of a NIC and its
+//! transport ([`Network::nic`]), without a simulator. A scheme is a preset of these tables ([`registry::PRESETS`]).
 
 mod any_control;
 pub mod build;

@@ -1,29 +1,29 @@
-//! Where a switch or a host stands: what is around it, as far as building it goes.
+//! Place of a switch or a host in the network: the properties of its links and neighbours that it is built by.
 
 use crate::registry::Switch;
 use backwater_types::{BitsPerSec, Duration};
 
-/// A switch in its place.
+/// Place of a switch.
 #[derive(Clone, Debug)]
 pub struct SwitchSite<'a> {
-    /// Its name.
+    /// Name of the switch.
     pub name: &'a str,
-    /// Hops from the hosts: 1 where hosts are attached. Turns are elided by it.
+    /// Hops from the hosts: 1 where hosts are attached. Backpressure may be suppressed by it.
     pub layer: u32,
-    /// Number that tells its random draws from other switches'.
+    /// Number that selects its streams of random numbers.
     pub number: u64,
     /// Rate of hosts' links, by which the HPCC simulator scales thresholds.
     pub nic_rate: BitsPerSec,
-    /// The first level of Homa's scheduled packets, where that is what hosts send.
+    /// First level of Homa's scheduled packets, where hosts run Homa.
     pub scheduled: Option<u8>,
-    /// What is at each port.
+    /// Neighbour at each port.
     pub ports: Vec<Neighbour<'a>>,
 }
 
-/// A NIC in its place.
+/// Place of a NIC.
 #[derive(Clone, Copy, Debug)]
 pub struct NicSite {
-    /// Number of its host, which is its address, and tells its random draws from others'.
+    /// Number of its host, which is its address and selects its stream of random numbers.
     pub host: u16,
     /// Rate of its link.
     pub rate: BitsPerSec,
@@ -31,14 +31,14 @@ pub struct NicSite {
     pub delay: Duration,
 }
 
-/// What is at the other end of a port's link.
+/// Node at the other end of a port's link.
 #[derive(Clone, Debug)]
 pub struct Neighbour<'a> {
-    /// Its name.
+    /// Name of the node.
     pub name: &'a str,
-    /// Its layer; 0 of a host.
+    /// Hops from the hosts; 0 of a host.
     pub layer: u32,
-    /// What it does, if it is a switch.
+    /// Table of the switch; `None` for a host.
     pub switch: Option<&'a Switch>,
     /// Rate of the link.
     pub rate: BitsPerSec,

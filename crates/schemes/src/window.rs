@@ -1,13 +1,13 @@
-//! A cap on a flow's bytes in flight, as it is written.
+//! Cap on a flow's bytes in flight, as scenarios write it.
 
 use backwater_types::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A cap on bytes in flight.
+/// Cap on a flow's bytes in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Window {
-    /// None.
+    /// No cap.
     None,
     /// One bandwidth-delay product of the longest path, of propagation alone.
     Bdp,
@@ -15,7 +15,7 @@ pub enum Window {
     BaseBdp,
     /// The base BDP of each pair of hosts.
     PairBdp,
-    /// This much.
+    /// A size.
     Size(Bytes),
 }
 
