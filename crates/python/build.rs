@@ -1,4 +1,4 @@
-//! The commit that this is built from, for a module that is installed without its checkout: `BACKWATER_COMMIT`, or git's.
+//! Commit that this module is built from, for an installation without a checkout: `BACKWATER_COMMIT`, or git's.
 //!
 //! It is looked up when this crate is compiled, and not again at each commit: in a checkout Python asks git itself.
 

@@ -22,7 +22,7 @@ create_exception!(
     "What the user gave cannot be used; the message says where and why."
 );
 
-/// What an `InputError` says beside its message; `None` where it has no such thing.
+/// Attributes of an `InputError` beside its message; `None` where an error has none.
 const ATTRIBUTES: [&str; 6] = ["place", "file", "key", "value", "problem", "run"];
 
 fn refused(error: scenario::Error) -> PyErr {
@@ -43,8 +43,8 @@ fn json<T: serde::Serialize>(value: &T) -> PyResult<String> {
     serde_json::to_string(value).map_err(|e| PyRuntimeError::new_err(e.to_string()))
 }
 
-/// Reads a scenario file into a plan, as JSON. Other Python threads run meanwhile, as in everything that may take long.
-/// `computations` is what `[compute]` may ask for.
+/// Reads a scenario file into a plan, as JSON. Other Python threads run meanwhile, as in every function that may take long.
+/// `computations` are the kinds that `[compute]` may name.
 #[pyfunction]
 #[pyo3(signature = (path, sets, scale=None, computations=None))]
 fn load(
@@ -58,7 +58,7 @@ fn load(
     py.detach(|| json(&scenario::load_any(Path::new(path), &sets, scale, &known).map_err(refused)?))
 }
 
-/// The same of text, which messages call `name`; files that it names are looked for in `dir`.
+/// Reads a scenario from text, which messages call `name`; file names in it are relative to `dir`.
 #[pyfunction]
 #[pyo3(signature = (text, dir, name, sets, scale=None, computations=None))]
 fn load_text(
@@ -79,8 +79,8 @@ fn known(computations: Option<&str>) -> PyResult<scenario::Computations> {
         .map_or(Ok(scenario::Computations::default()), |text| scenario::Computations::from_json(text).map_err(refused))
 }
 
-/// Starts a run on threads of its own, and records what is asked for beside: flows, each with when it reaches its
-/// receiver, for which the run is on one thread; events from, until (picoseconds) and at most so many.
+/// Starts a run on its own threads, and the recordings that are asked for: flows, each with the time of its arrival at the
+/// receiver, for which the run has one thread; events, by start, end (picoseconds) and largest number.
 #[pyfunction]
 #[pyo3(signature = (scenario_json, threads, explain=Vec::new(), events=None))]
 fn start(
@@ -111,7 +111,7 @@ fn begin(scenario_json: &str, threads: usize, wanted: Wanted) -> PyResult<Run> {
             Ok(text) => *text,
             Err(e) => e.downcast::<&str>().map_or("a panic without a message".to_string(), |text| text.to_string()),
         };
-        // The other end is gone only if Python dropped the run: nobody wants the outcome then.
+        // The receiving end is gone only if Python dropped the run: then nobody wants the outcome.
         let _ = send.send(outcome.map_err(text));
     });
     Ok(Run { watch, until, done: Mutex::new(done), outcome: Mutex::new(None) })
@@ -130,7 +130,7 @@ struct Run {
 
 #[pymethods]
 impl Run {
-    /// How far it is.
+    /// Returns the progress of the run.
     fn progress<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let get = |counter: &std::sync::atomic::AtomicU64| counter.load(Ordering::Relaxed);
         let now = get(&self.watch.now);
@@ -152,12 +152,12 @@ impl Run {
         Ok(dict)
     }
 
-    /// Stops it at the next window; what is done is kept.
+    /// Stops the run at the next window; results so far are kept.
     fn cancel(&self) {
         self.watch.cancel.store(true, Ordering::Relaxed);
     }
 
-    /// Waits up to `seconds`; whether it has ended.
+    /// Waits up to `seconds`, and returns whether the run has ended.
     fn wait(&self, py: Python<'_>, seconds: f64) -> PyResult<bool> {
         py.detach(|| {
             let lock = |_| PyRuntimeError::new_err("another thread failed while it waited for this run");
@@ -170,7 +170,7 @@ impl Run {
         })
     }
 
-    /// What it measured; once, after `wait` returned true.
+    /// Takes the outcome; once, after `wait` has returned true.
     fn outcome(&self) -> PyResult<Outcome> {
         let taken = self.outcome.lock().ok().and_then(|mut o| o.take());
         match taken {
@@ -181,7 +181,7 @@ impl Run {
     }
 }
 
-/// What a run measured.
+/// Outcome of a run.
 #[pyclass(frozen)]
 struct Outcome {
     inner: Arc<backwater_sim::Outcome>,
@@ -189,24 +189,24 @@ struct Outcome {
 
 #[pymethods]
 impl Outcome {
-    /// 256 bits over everything measured, in hex.
+    /// Digest of everything measured, 256 bits in hex.
     #[getter]
     fn digest(&self) -> &str {
         &self.inner.digest.whole
     }
 
-    /// `{table: digest}`, as JSON; `run` is what stands in no table.
+    /// `{table: digest}`, as JSON; `run` is the digest of results that are in no table.
     fn digests(&self) -> String {
         self.inner.digest.to_json().to_string()
     }
 
-    /// Events in the span that there was no room for.
+    /// Number of events in the span for which there was no room.
     #[getter]
     fn events_left_out(&self) -> u64 {
         self.inner.recorded.events_left_out
     }
 
-    /// The numbers that fit on a page, as JSON.
+    /// Summary of the run, as JSON.
     fn summary(&self, py: Python<'_>) -> PyResult<String> {
         py.detach(|| json(&summary::summary(&self.inner)))
     }
@@ -216,11 +216,11 @@ impl Outcome {
         tables::schema().iter().map(|(name, _)| *name).collect()
     }
 
-    /// Columns of a table, at most `rows` rows at a time.
+    /// Iterates over the columns of a table, at most `rows` rows at a time.
     fn batches(&self, py: Python<'_>, table: &str, rows: usize) -> PyResult<Batches> {
         let columns = match table {
             "flows" => {
-                // The rows borrow the outcome, so they are drawn on a thread that owns a share of it.
+                // The rows borrow the outcome, so a thread that shares its ownership makes them.
                 let inner = self.inner.clone();
                 return Ok(Batches::drawn(move |send| tables::flow_batches(&inner, rows.max(1)).all(send)));
             }
@@ -230,7 +230,7 @@ impl Outcome {
         Ok(Batches { source: Mutex::new(Source::Whole(Some(columns))) })
     }
 
-    /// The names that the codes of a column stand for, or `None` for numbers.
+    /// Names that the codes of a column stand for, or `None` for numbers.
     fn categories(&self, table: &str, column: &str) -> Option<Vec<String>> {
         let columns = tables::schema().iter().chain(tables::RECORDED).find(|(name, _)| *name == table)?.1;
         columns.iter().find(|(name, kind, ..)| *name == column && *kind == "cat")?;
@@ -250,7 +250,8 @@ struct Batches {
 }
 
 impl Batches {
-    /// Of what `draw` hands over, on a thread of its own, a batch ahead; false says that nobody wants more.
+    /// Makes an iterator of the batches that `draw` hands over, on its own thread, one batch ahead. The callback of `draw`
+    /// returns false when no more are wanted.
     fn drawn(draw: impl FnOnce(&mut dyn FnMut(Vec<columns::Column>) -> bool) -> bool + Send + 'static) -> Batches {
         let (send, receive) = mpsc::sync_channel(1);
         std::thread::spawn(move || draw(&mut |batch| send.send(batch).is_ok()));
@@ -279,26 +280,26 @@ impl Batches {
     }
 }
 
-/// What a run will take, as JSON.
+/// Estimates what a run will take, as JSON.
 #[pyfunction(name = "estimate")]
 fn estimate_run(py: Python<'_>, scenario_json: &str) -> PyResult<String> {
     py.detach(|| json(&estimate::estimate(&scenario::from_json(scenario_json).map_err(refused)?)))
 }
 
-/// Nodes and links, as JSON.
+/// Returns nodes and links, as JSON.
 #[pyfunction]
 fn network(py: Python<'_>, scenario_json: &str) -> PyResult<String> {
     py.detach(|| json(&preview::network(&scenario::from_json(scenario_json).map_err(refused)?)))
 }
 
-/// The flows in order of arrival, at most `rows` at a time.
+/// Iterates over the flows in order of arrival, at most `rows` at a time.
 #[pyfunction]
 fn flows(py: Python<'_>, scenario_json: &str, rows: usize) -> PyResult<Batches> {
     let scenario = py.detach(|| scenario::from_json(scenario_json).map_err(refused))?;
     Ok(Batches::drawn(move |send| preview::flow_batches(&scenario, rows.max(1)).all(send)))
 }
 
-/// Starts to look for circles of pauses in a scenario's network; `failures` is "0", "1", "2" or "all".
+/// Starts a search for cyclic buffer dependencies in a scenario's network; `failures` is "0", "1", "2" or "all".
 #[pyfunction(name = "deadlock")]
 fn start_deadlock(py: Python<'_>, scenario_json: &str, failures: &str) -> PyResult<Deadlock> {
     let failures = match failures {
@@ -314,13 +315,13 @@ fn start_deadlock(py: Python<'_>, scenario_json: &str, failures: &str) -> PyResu
     let shared = watch.clone();
     std::thread::spawn(move || {
         let check = || deadlock::check(&scenario, failures, &shared);
-        // Nobody wants it where the other end is gone; and a panic drops this end.
+        // Sending fails only where nobody wants the result; a panic drops this end.
         let _ = send.send(check());
     });
     Ok(Deadlock { watch, done: Mutex::new(done) })
 }
 
-/// Such a search in progress.
+/// A search in progress.
 #[pyclass]
 struct Deadlock {
     watch: Arc<deadlock::Watch>,
@@ -329,17 +330,17 @@ struct Deadlock {
 
 #[pymethods]
 impl Deadlock {
-    /// Failures looked at, of so many; 0 of 0 before that is known.
+    /// Returns the failures examined and their number; 0 of 0 before that is known.
     fn progress(&self) -> (u64, u64) {
         (self.watch.done.load(Ordering::Relaxed), self.watch.of.load(Ordering::Relaxed))
     }
 
-    /// Stops it.
+    /// Stops the search.
     fn cancel(&self) {
         self.watch.cancel.store(true, Ordering::Relaxed);
     }
 
-    /// Waits up to `seconds`; what was found, once.
+    /// Waits up to `seconds`, and returns the result, once.
     fn wait(&self, py: Python<'_>, seconds: f64) -> PyResult<Option<Circles>> {
         py.detach(|| {
             let lock = |_| PyRuntimeError::new_err("another thread failed while it waited");
@@ -356,7 +357,7 @@ impl Deadlock {
     }
 }
 
-/// What waits for what in a scenario's network.
+/// Buffer dependencies in a scenario's network.
 #[pyclass(frozen)]
 struct Circles {
     found: Backpressure,
@@ -364,18 +365,18 @@ struct Circles {
 
 #[pymethods]
 impl Circles {
-    /// As JSON.
+    /// Returns the dependencies as JSON.
     fn report(&self) -> String {
         self.found.report.to_string()
     }
 
-    /// Circles of edges that weigh less than 1 together, each edge by its place in the report.
+    /// Returns cycles of edges that weigh less than 1 together, each edge by its index in the report.
     fn light(&self, py: Python<'_>, weights: Vec<f64>) -> PyResult<Vec<Vec<u32>>> {
         self.check(weights.len())?;
         Ok(py.detach(|| self.found.circles.light_circles(&weights)))
     }
 
-    /// Edges without which there is no circle, from those chosen; `None` if edges of infinite cost make one.
+    /// Completes `chosen` to a set of edges whose removal breaks all cycles; `None` if edges of infinite cost form a cycle.
     fn complete(&self, py: Python<'_>, chosen: Vec<u32>, costs: Vec<f64>) -> PyResult<Option<Vec<u32>>> {
         self.check(costs.len())?;
         if let Some(edge) = chosen.iter().find(|edge| **edge as usize >= costs.len()) {
@@ -393,37 +394,37 @@ impl Circles {
     }
 }
 
-/// Processors that this process may use: its affinity, and the quota of its control group.
+/// Counts the processors that this process may use: its affinity, and the quota of its control group.
 #[pyfunction]
 fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, |n| n.get())
 }
 
-/// Bytes of memory that are free now; `None` where the system does not say.
+/// Returns the bytes of memory that are free now; `None` where the system does not tell.
 #[pyfunction]
 fn free_memory() -> Option<u64> {
     scenario::machine::free_memory()
 }
 
-/// The schemes, as JSON.
+/// Lists the schemes, as JSON.
 #[pyfunction]
 fn schemes() -> PyResult<String> {
     json(&scenario::schemes())
 }
 
-/// The switching chips, as JSON.
+/// Lists the switching chips, as JSON.
 #[pyfunction]
 fn chips() -> PyResult<String> {
     json(&scenario::chips::chips())
 }
 
-/// The columns of every table, as JSON.
+/// Lists the columns of every table, as JSON.
 #[pyfunction]
 fn tables_schema() -> PyResult<String> {
     json(&tables::schema_json())
 }
 
-/// A table of flow sizes, as JSON: one that ships, or one read from a file. With it the means of the sizes drawn and of
+/// Returns a table of flow sizes, as JSON: a shipped one, or one read from a file. With it the means of the drawn sizes and of
 /// their squares.
 #[pyfunction]
 fn size_table(table: &str) -> PyResult<String> {
@@ -432,13 +433,13 @@ fn size_table(table: &str) -> PyResult<String> {
     json(&(&found, found.drawn_moments()))
 }
 
-/// Names of the tables of flow sizes that ship.
+/// Names the shipped tables of flow sizes.
 #[pyfunction]
 fn size_tables() -> Vec<&'static str> {
     scenario::sizes::names().collect()
 }
 
-/// JSON schema of scenario files, with what these computations take.
+/// Returns the JSON schema of scenario files, with these computations.
 #[pyfunction]
 #[pyo3(signature = (computations=None))]
 fn scenario_schema(computations: Option<&str>) -> PyResult<String> {
