@@ -28,8 +28,8 @@ pub trait DataPlane: Any + Send {
     where
         Self: Sized,
     {
-        let Sent { packet, queue, control_on, entered } = self.transmit(now, port)?;
-        let departed = Departed { queue, control_on, entered };
+        let Sent { packet, queue, frame_on, timer_changed, entered } = self.transmit(now, port)?;
+        let departed = Departed { queue, frame_on, timer_changed, entered };
         out(&packet, &departed);
         Some(departed)
     }
@@ -92,8 +92,15 @@ pub struct Received {
     pub dropped: Option<DropReason>,
     /// The data queue it joined; 0 where it joined none.
     pub queue: QueueId,
-    /// A control frame, or a notice of a drop, now waits at this port.
-    pub control_on: Option<PortId>,
+    /// A control frame, or a notice of a drop, now waits at this port, which is to be polled.
+    pub frame_on: Option<PortId>,
+    /// [`DataPlane::next_timer`] may have changed.
+    pub timer_changed: bool,
+}
+
+impl Received {
+    /// Of a packet that waits in no data queue, and changes nothing else.
+    pub const BESIDE_DATA: Received = Received { dropped: None, queue: 0, frame_on: None, timer_changed: false };
 }
 
 /// A frame that starts its transmission.
@@ -103,8 +110,10 @@ pub struct Sent<E = ()> {
     pub packet: Frame<E>,
     /// The data queue it left, if it was in one.
     pub queue: Option<QueueId>,
-    /// A control frame now waits at this port.
-    pub control_on: Option<PortId>,
+    /// A control frame now waits at this port, which is to be polled.
+    pub frame_on: Option<PortId>,
+    /// [`DataPlane::next_timer`] may have changed.
+    pub timer_changed: bool,
     /// When it was enqueued (data, and only if stamps are kept).
     pub entered: Instant,
 }
@@ -114,10 +123,18 @@ pub struct Sent<E = ()> {
 pub struct Departed {
     /// The data queue it left, if it was in one.
     pub queue: Option<QueueId>,
-    /// A control frame now waits at this port.
-    pub control_on: Option<PortId>,
+    /// A control frame now waits at this port, which is to be polled.
+    pub frame_on: Option<PortId>,
+    /// [`DataPlane::next_timer`] may have changed.
+    pub timer_changed: bool,
     /// When it was enqueued (data, and only if stamps are kept).
     pub entered: Instant,
+}
+
+impl Departed {
+    /// Of a packet that was in no data queue, and changes nothing else.
+    pub const BESIDE_DATA: Departed =
+        Departed { queue: None, frame_on: None, timer_changed: false, entered: Instant::ZERO };
 }
 
 /// What can be read off a switch, by samplers, reports and checkers.

@@ -104,7 +104,7 @@ impl<P: Policy, E: Extension> Switch<P, E> {
             let notice = Packet { kind: Kind::DropNotice, dst, src, wire, flags: 0, ..*packet };
             self.ports[ingress as usize].acks.push_back(notice.into());
         }
-        Received { dropped: Some(reason), queue: 0, control_on: told.map(|_| ingress) }
+        Received { dropped: Some(reason), frame_on: told.map(|_| ingress), ..Received::BESIDE_DATA }
     }
 
     /// Drops all that waits at `port`; ports that may now have something to send are appended to `kicked`.
@@ -171,11 +171,11 @@ impl<P: Policy, E: Extension> DataPlane for Switch<P, E> {
         let port = &mut self.ports[egress as usize];
         if E::CREDITED && packet.kind == Kind::Credit {
             let held = E::hold(&mut port.telemetry, packet);
-            return Received { dropped: (!held).then_some(DropReason::Credit), queue: 0, control_on: None };
+            return Received { dropped: (!held).then_some(DropReason::Credit), ..Received::BESIDE_DATA };
         }
         if packet.kind != Kind::Data && !self.acks_with_data {
             port.acks.push_back(*packet);
-            return Received { dropped: None, queue: 0, control_on: None };
+            return Received::BESIDE_DATA;
         }
         let wire = packet.wire as u64;
         self.policy.catch_up(now);
@@ -204,14 +204,16 @@ impl<P: Policy, E: Extension> DataPlane for Switch<P, E> {
         let told = self.policy.on_enqueue(now, packet, &mut held, egress, &mut choice, &port.queues);
         port.queues.push(&mut self.cells, choice.queue, packet, held, now);
         self.policy.on_joined(egress, choice.queue, &mut port.queues, &mut self.cells);
-        let control_on = told.map(|(port, frame)| self.queue_frame(port, frame));
-        Received { dropped: None, queue: choice.queue, control_on: control_on.or(P::SETS_TIMERS.then_some(egress)) }
+        let frame_on = told.map(|(port, frame)| self.queue_frame(port, frame));
+        let timer_changed = P::SETS_TIMERS || frame_on.is_some();
+        Received { dropped: None, queue: choice.queue, frame_on, timer_changed }
     }
 
     fn transmit(&mut self, now: Instant, port: PortId) -> Option<Sent<E>> {
         let mut packet = None;
-        let Departed { queue, control_on, entered } = self.transmit_to(now, port, |sent, _| packet = Some(*sent))?;
-        packet.map(|packet| Sent { packet, queue, control_on, entered })
+        let departed = self.transmit_to(now, port, |sent, _| packet = Some(*sent))?;
+        let Departed { queue, frame_on, timer_changed, entered } = departed;
+        packet.map(|packet| Sent { packet, queue, frame_on, timer_changed, entered })
     }
 
     #[inline(always)]
@@ -219,8 +221,7 @@ impl<P: Policy, E: Extension> DataPlane for Switch<P, E> {
         let p = &mut self.ports[port as usize];
         for queue in [&mut p.control, &mut p.acks] {
             if let Some(packet) = queue.front() {
-                let (wire, departed) =
-                    (packet.wire, Departed { queue: None, control_on: None, entered: Instant::ZERO });
+                let (wire, departed) = (packet.wire, Departed::BESIDE_DATA);
                 out(packet, &departed);
                 queue.drop_front();
                 E::sent(&mut p.telemetry, now, wire);
@@ -230,7 +231,7 @@ impl<P: Policy, E: Extension> DataPlane for Switch<P, E> {
         if E::CREDITED
             && let Some(credit) = E::release(&mut p.telemetry, now)
         {
-            let departed = Departed { queue: None, control_on: None, entered: Instant::ZERO };
+            let departed = Departed::BESIDE_DATA;
             out(&credit, &departed);
             E::sent(&mut p.telemetry, now, credit.wire);
             return Some(departed);
@@ -279,8 +280,9 @@ impl<P: Policy, E: Extension> DataPlane for Switch<P, E> {
         let packet = self.cells.frame(cell);
         p.stamp(now, packet);
         let told = self.policy.on_dequeue(now, packet, &held, port, queue);
-        let control_on = told.map(|(port, _)| port).or(P::SETS_TIMERS.then_some(port));
-        let departed = Departed { queue: Some(queue), control_on, entered };
+        let frame_on = told.map(|(port, _)| port);
+        let timer_changed = P::SETS_TIMERS || frame_on.is_some();
+        let departed = Departed { queue: Some(queue), frame_on, timer_changed, entered };
         out(packet, &departed);
         self.policy.on_sent(now, port, queue, packet, &mut p.queues);
         self.cells.free(cell);

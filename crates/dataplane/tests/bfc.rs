@@ -58,7 +58,7 @@ fn arrive(switch: &mut Switch<Composed<Dynamic<1>, Bfc>>, count: u32) -> Vec<Opt
     for seq in 0..count {
         let received = switch.receive(NOW, &packet(7, seq, 2, seq + 1 == count).into(), 0, EGRESS);
         assert!(received.dropped.is_none());
-        told.push(received.control_on.and_then(|port| frame(switch, port)));
+        told.push(received.frame_on.and_then(|port| frame(switch, port)));
         switch.audit().unwrap();
     }
     told
@@ -104,7 +104,7 @@ fn an_orphan_does_not_hold_another_flow() {
         }
         let joins = (10..200).find(|flow| {
             let mut trial = switch.clone();
-            trial.receive(NOW, &packet(*flow, 0, 2, true).into(), 0, EGRESS).control_on.is_some()
+            trial.receive(NOW, &packet(*flow, 0, 2, true).into(), 0, EGRESS).frame_on.is_some()
         });
         held.push(joins.is_some());
     }
@@ -126,7 +126,7 @@ fn a_queue_pauses_above_its_share_of_hrtt_times_rate() {
             switch.control(NOW, EGRESS, ControlFrame::Pause(queue));
         }
         let mut counts =
-            |seq: &u32| switch.receive(NOW, &packet(7, *seq, 2, false).into(), 0, EGRESS).control_on.is_some();
+            |seq: &u32| switch.receive(NOW, &packet(7, *seq, 2, false).into(), 0, EGRESS).frame_on.is_some();
         let first = (0..100).find(|seq| counts(seq));
         let active = 1 + others - paused as u32;
         // Packet n finds n of 1048 B before it.
@@ -160,7 +160,7 @@ fn each_ingress_pauses_by_its_own_round_trip_at_the_rate_of_the_egress() {
                         let received =
                             switch.receive(NOW, &packet(7, *seq, 2, false).into(), ingress as PortId, egress as PortId);
                         assert!(received.dropped.is_none());
-                        received.control_on.is_some()
+                        received.frame_on.is_some()
                     });
                     // Packet n finds n of 1048 B; an empty queue pauses nobody.
                     let expected = (threshold / WIRE + 1) as u32;
@@ -253,7 +253,7 @@ fn a_flow_behind_a_long_queue_is_paused_by_name_and_alone() {
     for (flow, seq, last) in [(1, 0, false), (1, 1, false), (1, 2, false), (1, 3, false), (2, 0, false), (3, 0, true)] {
         let ingress = flow as PortId - 1;
         let received = switch.receive(NOW, &packet(flow, seq, 0, last).into(), ingress, EGRESS);
-        told.push(received.control_on.and_then(|port| frame(&mut switch, port)));
+        told.push(received.frame_on.and_then(|port| frame(&mut switch, port)));
         switch.audit().unwrap();
     }
     assert_eq!(told, [None, None, None, None, Some(ControlFrame::PauseFlow(name(2))), None]);

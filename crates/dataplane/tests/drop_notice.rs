@@ -32,7 +32,7 @@ fn packet(kind: Kind, seq: u32, flags: u8) -> Packet {
 /// What becomes of it on its way from port 0 to port 2: the reason it was dropped for, and where a frame waits.
 fn offer(switch: &mut Fifo, packet: Packet) -> (Option<DropReason>, Option<u16>) {
     let received = switch.receive(Instant(1), &packet.into(), 0, 2);
-    (received.dropped, received.control_on)
+    (received.dropped, received.frame_on)
 }
 
 #[test]

@@ -83,7 +83,7 @@ impl Bench {
         let received = self.switch.receive(self.now, &packet(flow, self.seq).into(), 0, EGRESS);
         assert_eq!(received.dropped, None);
         self.check();
-        assert!(received.control_on.is_none_or(|port| port == 0));
+        assert!(received.frame_on.is_none_or(|port| port == 0));
         self.frame()
     }
 

@@ -157,7 +157,7 @@ fn a_queue_pauses_above_its_share_among_its_class() {
                     switch.control(Instant(1), EGRESS, ControlFrame::Pause(queue as QueueId));
                 }
                 let mut pauses =
-                    |seq: &u32| switch.receive(Instant(1), &packet(7, *seq, 1).into(), 0, EGRESS).control_on.is_some();
+                    |seq: &u32| switch.receive(Instant(1), &packet(7, *seq, 1).into(), 0, EGRESS).frame_on.is_some();
                 let first = (0..100).find(|seq| pauses(seq)).expect("it is paused in the end");
                 let threshold = HOP / (1 + own - paused) as u64;
                 // Packet n finds n before it.
@@ -183,7 +183,7 @@ fn a_starved_class_is_paused_and_resumes() {
     };
     arrives(&mut switch);
     let told: Vec<bool> =
-        (0..26).map(|seq| switch.receive(now, &packet(7, seq, 1).into(), 0, EGRESS).control_on.is_some()).collect();
+        (0..26).map(|seq| switch.receive(now, &packet(7, seq, 1).into(), 0, EGRESS).frame_on.is_some()).collect();
     // 25 000 B are less than 24 packets of 1048 B: packet 24 is the first that finds more, and one PAUSE is enough.
     assert_eq!(told.iter().position(|told| *told), Some(24));
     assert_eq!(told.iter().filter(|told| **told).count(), 1);
@@ -192,7 +192,7 @@ fn a_starved_class_is_paused_and_resumes() {
     for _ in 0..100 {
         arrives(&mut switch);
         let sent = switch.transmit(now, EGRESS).expect("there is data");
-        assert_eq!((sent.packet.class, sent.control_on), (0, None));
+        assert_eq!((sent.packet.class, sent.frame_on), (0, None));
     }
     assert_eq!(switch.transmit(now, EGRESS).expect("the last of them").packet.class, 0);
     for seq in 0..26 {
@@ -331,7 +331,7 @@ fn crowd(seed: u64) -> Result<[u32; 2], String> {
                 seen[1] += pauses as u32;
                 let frame = switch.transmit(now, ingress).and_then(|sent| sent.packet.control());
                 let expected = pauses.then_some(ControlFrame::Pause(upstream));
-                if (received.control_on, frame) != (pauses.then_some(ingress), expected) {
+                if (received.frame_on, frame) != (pauses.then_some(ingress), expected) {
                     return wrong(format!("{frame:?} with {before} B of {threshold}, expected {expected:?}"));
                 }
             }
@@ -371,7 +371,7 @@ fn crowd(seed: u64) -> Result<[u32; 2], String> {
                 let resumes = gone.counted && *counter == 0;
                 let frame = switch.transmit(now, gone.ingress).and_then(|sent| sent.packet.control());
                 let expected = resumes.then_some(ControlFrame::Resume(gone.upstream));
-                if (sent.control_on, frame) != (resumes.then_some(gone.ingress), expected) {
+                if (sent.frame_on, frame) != (resumes.then_some(gone.ingress), expected) {
                     return wrong(format!("{frame:?}, expected {expected:?}"));
                 }
             }

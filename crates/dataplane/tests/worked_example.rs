@@ -28,7 +28,7 @@ fn a_neighbour_is_stopped_above_one_threshold_and_goes_on_at_the_other() {
     let mut switch = switch();
     let now = Instant(1_000_000);
     for seq in 0..8 {
-        let told = switch.receive(now, &packet(seq).into(), 0, 2).control_on;
+        let told = switch.receive(now, &packet(seq).into(), 0, 2).frame_on;
         assert_eq!(told, (seq == 5).then_some(0), "the sixth thousand is above 5 000 B");
         switch.audit().expect("its books are right");
     }
@@ -36,7 +36,7 @@ fn a_neighbour_is_stopped_above_one_threshold_and_goes_on_at_the_other() {
     assert_eq!(frame, Some(ControlFrame::PfcPause(0)));
     assert_eq!(StopAndGoParams::default().pausing().grain, Grain::Port, "as that frame holds");
     for left in (0..8).rev() {
-        let told = switch.transmit(now, 2).and_then(|sent| sent.control_on);
+        let told = switch.transmit(now, 2).and_then(|sent| sent.frame_on);
         assert_eq!(told, (left == 2).then_some(0), "{left} packets are left");
         switch.audit().expect("its books are right");
     }

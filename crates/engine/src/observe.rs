@@ -15,7 +15,7 @@ pub struct Joined {
     /// Its queue there.
     pub queue: QueueId,
     /// Because of it a control frame now waits at this port.
-    pub control_on: Option<PortId>,
+    pub frame_on: Option<PortId>,
 }
 
 /// What a port sent last, which may go on: two words, so that it is passed in registers. Put together in parts and read

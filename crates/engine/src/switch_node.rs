@@ -185,17 +185,17 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
             let queue = as_data.then_some(queue);
             p.last = Transmission::of(&packet, queue, now);
             self.agenda.take_port(&mut fabric.schedule, self.end_at(egress), free_at);
-            let departed = Departed { queue, control_on: None, entered: now };
+            let departed = Departed { queue, entered: now, ..Departed::BESIDE_DATA };
             return observer.departed(now, self.id, egress, &packet, &departed);
         }
         let received = self.plane.receive(now, &packet, ingress, egress);
         if let Some(reason) = received.dropped {
             self.drop_packet(now, egress, &packet, reason, observer);
             // Where its sender is told.
-            return received.control_on.into_iter().for_each(|port| self.kick(now, port, fabric, observer));
+            return received.frame_on.into_iter().for_each(|port| self.kick(now, port, fabric, observer));
         }
         if as_data {
-            let joined = Joined { ingress, egress, queue: received.queue, control_on: received.control_on };
+            let joined = Joined { ingress, egress, queue: received.queue, frame_on: received.frame_on };
             observer.enqueued(now, self.id, joined, &packet, &self.ports[egress as usize].last);
         }
         if let Some(meters) = &mut self.meters
@@ -203,17 +203,19 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
         {
             meters.enter(ingress, egress, &packet);
         }
-        let control_on = received.control_on;
+        let frame_on = received.frame_on;
         if S::IN_ORDER
-            && let Some(port) = control_on
+            && let Some(port) = frame_on
         {
             self.kick(now, port, fabric, observer);
         }
         self.kick(now, egress, fabric, observer);
-        if !S::IN_ORDER
-            && let Some(port) = control_on
-        {
+        if received.timer_changed {
             self.arm_timer();
+        }
+        if !S::IN_ORDER
+            && let Some(port) = frame_on
+        {
             self.kick(now, port, fabric, observer);
         }
     }
@@ -273,7 +275,7 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
         }
         let queue = self.plane.pass(now, packet, ingress, egress)?;
         if self.plane.queues_as_data(packet.kind) {
-            let joined = Joined { ingress, egress, queue, control_on: None };
+            let joined = Joined { ingress, egress, queue, frame_on: None };
             observer.enqueued(now, self.id, joined, packet, &self.ports[egress as usize].last);
         }
         Some(queue)
@@ -308,9 +310,9 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
         if !self.is_free(now, port, fabric) {
             return self.look_at(port, self.ports[port as usize].busy_until);
         }
-        let (again, control_on) = self.transmit(now, port, fabric, observer);
+        let (again, frame_on) = self.transmit(now, port, fabric, observer);
         self.look_at(port, again);
-        if let Some(port) = control_on {
+        if let Some(port) = frame_on {
             self.kick(now, port, fabric, observer);
         }
     }
@@ -342,18 +344,16 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
         fabric: &mut Fabric<S>,
         observer: &mut O,
     ) -> (Instant, Option<PortId>) {
-        let (free_at, control_on) = self.transmit_next(now, port, fabric, observer);
-        let Some(free_at) = free_at else {
+        let Some((free_at, sent)) = self.transmit_next(now, port, fabric, observer) else {
             return (if S::Extension::CREDITED { self.plane.due(port) } else { Instant::NEVER }, None);
         };
-        if control_on.is_some() {
+        if sent.timer_changed {
             self.arm_timer();
         }
-        (if self.plane.sendable(port) { free_at } else { Instant::NEVER }, control_on)
+        (if self.plane.sendable(port) { free_at } else { Instant::NEVER }, sent.frame_on)
     }
 
-    /// Puts the next frame of `port` on the wire. When the link is free again, if there was one; and the port that a control
-    /// frame now waits at, if any.
+    /// Puts the next frame of `port` on the wire. When the link is free again, and what became of the switch, if there was one.
     #[inline(always)]
     fn transmit_next<O: Observer>(
         &mut self,
@@ -361,7 +361,7 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
         port: PortId,
         fabric: &mut Fabric<S>,
         observer: &mut O,
-    ) -> (Option<Instant>, Option<PortId>) {
+    ) -> Option<(Instant, Departed)> {
         let (id, mut free_at, mut of) = (self.id, now, (0, 0));
         let (p, drops) = (&mut self.ports[port as usize], &mut self.drops);
         let sent = self.plane.transmit_to(now, port, |packet, sent| {
@@ -373,14 +373,14 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
         if !self.plane.discarded().is_empty() {
             self.count_discarded(now, port, DropReason::NotEct, observer);
         }
-        let Some(sent) = sent else { return (None, None) };
+        let sent = sent?;
         self.agenda.take_port(&mut fabric.schedule, self.end_at(port), free_at);
         if let Some(meters) = &mut self.meters
             && sent.queue.is_some()
         {
             meters.leave(now, port, of, sent.entered);
         }
-        (Some(free_at), sent.control_on)
+        Some((free_at, sent))
     }
 
     /// Packets that were dropped as they left their queues, or with their port.

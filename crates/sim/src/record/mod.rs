@@ -142,7 +142,7 @@ impl Recorder {
         packet: Label,
         last: &Transmission,
     ) {
-        if joined.control_on.is_some()
+        if joined.frame_on.is_some()
             && let Some(journeys) = self.explaining()
         {
             journeys.raised(switch, joined, packet);
@@ -231,7 +231,7 @@ impl Observer for Recorder {
     #[inline(always)]
     fn enqueued(&mut self, now: Instant, switch: usize, joined: Joined, packet: &Packet, last: &Transmission) {
         let followed = self.journeys.follows(packet);
-        if followed | joined.control_on.is_some() | self.watches_all {
+        if followed | joined.frame_on.is_some() | self.watches_all {
             self.note_enqueued(now, switch, joined, followed, Label::of(packet), last);
         }
     }

@@ -72,7 +72,7 @@ impl Pausers {
     /// A packet joined a queue of `switch`, and a frame waits because of it.
     #[inline(never)]
     pub(super) fn raised(&mut self, switch: usize, joined: Joined, packet: Label) {
-        let Some(port) = joined.control_on else { return };
+        let Some(port) = joined.frame_on else { return };
         let raised = &mut self.ports[switch][usize::from(port)].raised;
         if raised.len() == REMEMBERED {
             raised.pop_front();
@@ -175,7 +175,7 @@ mod tests {
     }
 
     fn raise(pausers: &mut Pausers, flow: u32, upstream_queue: QueueId, egress: PortId) {
-        let joined = Joined { ingress: PAUSING.1, egress, queue: 0, control_on: Some(PAUSING.1) };
+        let joined = Joined { ingress: PAUSING.1, egress, queue: 0, frame_on: Some(PAUSING.1) };
         pausers.raised(PAUSING.0, joined, Label::of(&Packet { flow, upstream_queue, ..Packet::NONE }));
     }
 

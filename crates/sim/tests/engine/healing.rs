@@ -60,7 +60,7 @@ impl DataPlane for Tamper {
 
     fn receive(&mut self, now: Instant, packet: &Frame, ingress: PortId, egress: PortId) -> Received {
         let received = self.inner.receive(now, packet, ingress, egress);
-        self.on_frame_queued(now, received.control_on);
+        self.on_frame_queued(now, received.frame_on);
         received
     }
 
@@ -69,7 +69,7 @@ impl DataPlane for Tamper {
             return self.kept.take().map(|(_, sent)| sent);
         }
         let sent = self.inner.transmit(now, port)?;
-        self.on_frame_queued(now, sent.control_on);
+        self.on_frame_queued(now, sent.frame_on);
         let Some(frame) = sent.packet.control() else { return Some(sent) };
         let tampered = self.left == 0 && self.mishap != Mishap::None && !matches!(frame, ControlFrame::Bitmap(_));
         self.meant.lock().unwrap().push((now.0, frame, tampered));

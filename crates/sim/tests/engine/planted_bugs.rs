@@ -491,7 +491,7 @@ impl<const BUG: u8> DataPlane for Bent<BUG> {
 
     fn transmit(&mut self, now: Instant, port: PortId) -> Option<Sent> {
         if let Some((_, sent)) = self.copy.take_if(|(at, _)| *at == port) {
-            return Some(Sent { control_on: None, ..sent });
+            return Some(Sent { frame_on: None, timer_changed: false, ..sent });
         }
         let mut sent = self.inner.transmit(now, port)?;
         self.calls += 1;
@@ -977,11 +977,11 @@ fn a_flow_is_rightly_paused_while_a_packet_of_it_stays() {
             simulation.observe_any(|| Audit::new(&scenario, &simulation.graph), &Watch::default());
         let packet = Packet { kind: Kind::Data, wire: 1048, ..Packet::NONE };
         if stays {
-            let joined = Joined { ingress: from, egress: to, queue: 0, control_on: None };
+            let joined = Joined { ingress: from, egress: to, queue: 0, frame_on: None };
             audits[0].enqueued(outcome.ended, switch, joined, &packet, &Transmission::NONE);
         }
         let pause = ControlFrame::PauseFlow(packet.flow_name()).into();
-        let departed = Departed { queue: None, control_on: None, entered: outcome.ended };
+        let departed = Departed { entered: outcome.ended, ..Departed::BESIDE_DATA };
         audits[0].departed(outcome.ended, switch, from, &pause, &departed);
         let faults: Vec<Fault> = audit::conclude(audits, &outcome).faults.iter().map(|fault| fault.0).collect();
         assert_eq!(faults, if stays { vec![] } else { vec![Fault::Protocol] });

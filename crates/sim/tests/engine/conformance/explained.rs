@@ -3,11 +3,13 @@
 use crate::common::run;
 use crate::conformance::faults::{crowd, lossy};
 use crate::conformance::registry::{Subject, all, each, profiled};
+use backwater_dataplane::Departed;
 use backwater_scenario::Scenario;
+use backwater_sim::observe::{Joined, Observer, Transmission};
 use backwater_sim::record::Wanted;
 use backwater_sim::record::waits::{Wait, Why};
 use backwater_sim::{Outcome, Simulation, Watch};
-use backwater_types::Instant;
+use backwater_types::{BitsPerSec, ControlFrame, Instant, Packet, PortId, QueueId, SerTime};
 use std::collections::BTreeMap;
 
 /// The scenario run twice, the second time with all its finished flows explained.
@@ -56,22 +58,118 @@ fn waits_sum_to_completion_times_in_every_profile() {
     check(profiled());
 }
 
-/// Where a crowd is pushed together, every scheme that pauses has some flow wait for a pause, and the switch that
-/// paused is next to where it waited.
+/// Where a crowd is pushed together, or pushes both ways, every scheme that pauses has some flow wait for a pause. The switch that
+/// paused is next to where it waited, and the flow to blame is one whose packet made that switch queue the pause.
 #[test]
-fn pauses_have_a_cause_next_door() {
+fn pauses_have_their_cause_next_door() {
     each(all(), |subject| {
-        let outcome = explained(&subject.scenario(&crowd("")));
-        for wait in outcome.recorded.waits.iter().filter(|wait| wait.by.is_some()) {
-            let row = outcome.ports.iter().find(|row| (row.node, row.port) == (wait.node, wait.port)).expect("a port");
-            assert_eq!(wait.by, Some(row.peer), "{}: {wait:?}", subject.name);
-            assert!(
-                wait.sake.is_some() && wait.towards.is_some() && wait.whose.is_some(),
-                "{}: {wait:?}",
-                subject.name
-            );
+        for load in [crowd(""), both_ways()] {
+            let scenario = subject.scenario(&load);
+            let outcome = explained(&scenario);
+            let peer = |node, port| {
+                outcome.ports.iter().find(|row| (row.node, row.port) == (node, port)).expect("a port").peer
+            };
+            let causes = causes(&scenario);
+            for wait in outcome.recorded.waits.iter().filter(|wait| wait.by.is_some()) {
+                let by = peer(wait.node, wait.port);
+                assert_eq!(wait.by, Some(by), "{}: {wait:?}", subject.name);
+                assert!(wait.whose.is_some(), "{}: {wait:?}", subject.name);
+                let is_cause = |cause: &Cause| {
+                    (cause.switch as u32, peer(cause.switch as u32, cause.ingress)) == (by, wait.node)
+                        && cause.queue.is_none_or(|queue| queue == wait.queue)
+                        && Some(cause.flow) == wait.sake
+                        && Some(peer(cause.switch as u32, cause.egress)) == wait.towards
+                };
+                assert!(causes.iter().any(is_cause), "{}: {wait:?}", subject.name);
+            }
         }
     });
+}
+
+/// A dumbbell with flows both ways, three hosts to three, two flows a pair.
+fn both_ways() -> String {
+    let flow = |i: u64| {
+        let (a, b) = (i % 3, 3 + i / 2 % 3);
+        let (src, dst) = if i % 2 == 0 { (a, b) } else { (b, a) };
+        format!("  {{ start = \"{} ns\", src = \"host{src}\", dst = \"host{dst}\", bytes = \"100 KB\" }},\n", 70 * i)
+    };
+    let flows: String = (0..24).map(flow).collect();
+    format!(
+        "[topology]\nkind = \"dumbbell\"\nleft = 3\nright = 3\nrate = \"100 Gbps\"\ndelay = \"1 us\"\n\
+         bottleneck_rate = \"100 Gbps\"\nbottleneck_delay = \"1 us\"\n\
+         [run]\nduration = \"100 us\"\nwarmup = \"0 s\"\ndrain = 20000.0\n\
+         [[workload]]\nkind = \"flow-list\"\nflows = [\n{flows}]\n"
+    )
+}
+
+/// A packet that may have raised a pause: it joined a queue since the last moment at which the pause would have left before.
+struct Cause {
+    switch: usize,
+    ingress: PortId,
+    egress: PortId,
+    flow: u32,
+    /// The upstream queue that the pause names; `None`: it names a flow or a class.
+    queue: Option<QueueId>,
+}
+
+/// What joined queues, and what left by which port: seen from outside, whatever switches say of pauses.
+#[derive(Default)]
+struct Log {
+    /// `[switch, port]`: packets that came in by it, with their times and egress ports.
+    came: BTreeMap<(usize, PortId), Vec<(Instant, PortId, Packet)>>,
+    /// `[switch, port]`: the start and the end of each transmission, and its control frame.
+    left: BTreeMap<(usize, PortId), Vec<(Instant, Instant, Option<ControlFrame>)>>,
+}
+
+impl Observer for Log {
+    fn enqueued(&mut self, now: Instant, switch: usize, joined: Joined, packet: &Packet, _last: &Transmission) {
+        self.came.entry((switch, joined.ingress)).or_default().push((now, joined.egress, *packet));
+    }
+
+    fn departed(&mut self, now: Instant, switch: usize, port: PortId, packet: &Packet, _sent: &Departed) {
+        let end = now + SerTime::of(BitsPerSec(100_000_000_000)).of_bytes(packet.wire.into());
+        self.left.entry((switch, port)).or_default().push((now, end, packet.control()));
+    }
+}
+
+/// Every packet that may have raised a pause of the scenario's run. A port sends frames before all else, so a pause that starts its
+/// transmission right behind other packets was raised during the last of them, or of the frames between; any other at that instant.
+fn causes(scenario: &Scenario) -> Vec<Cause> {
+    let (_, mut logs) = Simulation::new(scenario, 1).observe_any(Log::default, &Watch::default());
+    let Log { came, left } = logs.remove(0);
+    let mut causes = Vec::new();
+    for (&(switch, ingress), left) in &left {
+        for (i, (start, _, frame)) in left.iter().enumerate() {
+            let mut since = *start;
+            for (before, end, frame) in left[..i].iter().rev() {
+                if *end != since {
+                    break;
+                }
+                since = *before;
+                if frame.is_none() {
+                    break;
+                }
+            }
+            let may_have = |packet: &Packet| match frame {
+                Some(ControlFrame::Pause(queue)) => packet.upstream_queue == *queue,
+                Some(ControlFrame::PauseFlow(name)) => packet.flow == name.flow,
+                Some(ControlFrame::PfcPause(_)) => true,
+                _ => false,
+            };
+            let queue = if let Some(ControlFrame::Pause(queue)) = frame { Some(*queue) } else { None };
+            let all = came.get(&(switch, ingress)).map_or(&[][..], |came| came);
+            let within = all.iter().filter(|(at, ..)| (since..=*start).contains(at));
+            let within = within.filter(|(.., packet)| may_have(packet));
+            causes.extend(within.map(|(_, egress, packet)| Cause {
+                switch,
+                ingress,
+                egress: *egress,
+                flow: packet.flow,
+                queue,
+            }));
+        }
+    }
+    causes
 }
 
 /// A port that sends nothing has nothing that may go: what waits there is held, and said to be.

@@ -64,7 +64,7 @@ impl<E: Extension> DataPlane for Twins<E> {
     fn receive(&mut self, now: Instant, packet: &Frame<E>, ingress: PortId, egress: PortId) -> Received {
         let received = self.passes.receive(now, packet, ingress, egress);
         let other = self.queues.receive(now, packet, ingress, egress);
-        assert_eq!((received.dropped, received.control_on), (other.dropped, other.control_on), "at {now:?}");
+        assert_eq!((received.dropped, received.frame_on), (other.dropped, other.frame_on), "at {now:?}");
         self.compare(now, egress);
         received
     }
@@ -75,12 +75,12 @@ impl<E: Extension> DataPlane for Twins<E> {
         let queue = self.passes.pass(now, packet, ingress, egress)?;
         self.passed.fetch_add(1, Ordering::Relaxed);
         let received = self.queues.receive(now, &unstamped, ingress, egress);
-        assert!(received.dropped.is_none() && received.control_on.is_none(), "at {now:?}: {received:?}");
+        assert!(received.dropped.is_none() && received.frame_on.is_none(), "at {now:?}: {received:?}");
         let sent = self.queues.transmit(now, egress).expect("it was alone at a free port");
         assert_eq!((sent.packet.flow, sent.packet.seq, sent.packet.kind), (packet.flow, packet.seq, packet.kind));
         assert_eq!(sent.packet.flags, packet.flags, "at {now:?}: marks");
         assert_eq!(sent.packet.extension, packet.extension, "at {now:?}: telemetry");
-        assert!(sent.control_on.is_none(), "at {now:?}: {:?}", sent.control_on);
+        assert!(sent.frame_on.is_none(), "at {now:?}: {:?}", sent.frame_on);
         if let Some(other) = sent.queue {
             assert_eq!(queue, other, "at {now:?}");
         }
@@ -92,7 +92,7 @@ impl<E: Extension> DataPlane for Twins<E> {
         self.draw_alike();
         let (sent, other) = (self.passes.transmit(now, port), self.queues.transmit(now, port));
         let told = |sent: Option<Sent<E>>| {
-            sent.map(|sent| (format!("{:?}", sent.packet), sent.queue, sent.control_on, sent.entered))
+            sent.map(|sent| (format!("{:?}", sent.packet), sent.queue, sent.frame_on, sent.entered))
         };
         assert_eq!(told(sent), told(other), "at {now:?}, port {port}");
         self.compare(now, port);
