@@ -1,8 +1,8 @@
 //! What a switch, or a NIC's egress port, does to a packet.
 //!
 //! No I/O, no clock, no threads, no logging, and no allocation after construction where the buffer is finite and
-//! [`cells_ahead`](Shape::cells_ahead) has room for it: time and randomness are arguments. A [`Switch`] of some [`shape`], which is used through [`plane`], is the product of five choices, each
-//! a room here:
+//! [`cells_ahead`](Shape::cells_ahead) has room for it: time and randomness are arguments. A [`Switch`] of some [`shape`], which is used through [`plane`] by the protocol of [`driver`],
+//! is the product of five choices, each a room here:
 //!
 //! | choice | room |
 //! |---|---|
@@ -22,6 +22,7 @@ pub mod assign;
 pub mod backpressure;
 pub mod buffer;
 pub mod canonical;
+pub mod driver;
 pub mod elide;
 pub mod flow_table;
 pub mod hardware;
@@ -40,12 +41,13 @@ pub use assign::{Assignment, ByClass, ByPriority, Dynamic, HomaDynamic, PerFlow,
 pub use backpressure::*;
 pub use buffer::{Buffer, BufferSize, MemoryShape, Mmu, Pool, PoolCounts, QueueMemory, Returns, Ring};
 pub use canonical::Canonical;
+pub use driver::{Driver, Outlets};
 pub use elide::{Elide, ElideRule, ElidedTurns};
 pub use hardware::{HardwareParams, Recirculated};
 pub use held::{Assigned, Choice, Held, Resident};
 pub use marking::{Ecn, EcnAt, EcnOf, NotEct, Ns3Stream, Ns3Streams, PoolEcn, Red, SpacedOver, Spacing};
 pub use nic::NicQueues;
-pub use plane::{DataPlane, Departed, Readings, Received, Sent};
+pub use plane::{DataPlane, Departed, Discarded, Joined, Readings, Received, Sent};
 pub use policy::{
     Beside, BfcByFlow, Composed, FlowSail, FlowSailAsPrinted, FlowSailParams, Hold, IdealFlowControl,
     PauseByFlowParams, Policy, Recirculating, ReleaseFrom, Residue, SketchParams,

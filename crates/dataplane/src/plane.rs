@@ -34,8 +34,8 @@ pub trait DataPlane: Any + Send {
         Some(departed)
     }
     /// As [`DataPlane::receive`] followed by [`DataPlane::transmit`], for a port whose link is free and that holds nothing: the
-    /// packet takes no cell and leaves the same traces. The queue it went through (for an ACK, as it came); `None` if it has to
-    /// be received.
+    /// packet takes no cell, leaves the same traces, and is then as it goes on the wire. The queue it went through (for an ACK, as it
+    /// came); `None` if it has to be received, and is as it was.
     #[inline(always)]
     fn pass(
         &mut self,
@@ -46,14 +46,14 @@ pub trait DataPlane: Any + Send {
     ) -> Option<QueueId> {
         None
     }
-    /// Reads what will be asked of a packet that is on its way, so that it is near by then.
+    /// Reads what will be asked of a packet that is on its way, so that it is in the cache by then.
     #[inline(always)]
-    fn touch(&self, _packet: &Packet) -> u32 {
+    fn prefetch(&self, _packet: &Packet) -> u32 {
         0
     }
-    /// Reads the state of the ports, so that it is near by the time packets come.
+    /// Reads the state of the ports, so that it is in the cache by the time packets come.
     #[inline(always)]
-    fn touch_ports(&self) -> u64 {
+    fn prefetch_ports(&self) -> u64 {
         0
     }
     /// Whether packets of this kind join the data queues.
@@ -73,16 +73,40 @@ pub trait DataPlane: Any + Send {
     fn control(&mut self, now: Instant, port: PortId, frame: ControlFrame);
     /// When [`DataPlane::timer`] is due.
     fn next_timer(&self) -> Instant;
-    /// Its time has come. Ports that may have something to send now are appended to `kicked`.
-    fn timer(&mut self, now: Instant, kicked: &mut Vec<PortId>);
+    /// Its time has come. Ports that may have something to send now are appended to `to_poll`.
+    fn timer(&mut self, now: Instant, to_poll: &mut Vec<PortId>);
     /// The link of `port` failed.
-    fn link_down(&mut self, now: Instant, port: PortId, kicked: &mut Vec<PortId>);
+    fn link_down(&mut self, now: Instant, port: PortId, to_poll: &mut Vec<PortId>);
     /// The link of `port` came back.
-    fn link_up(&mut self, now: Instant, port: PortId, kicked: &mut Vec<PortId>);
-    /// Packets dropped as they left their queues since this was last asked, with the times they came.
-    fn discarded(&mut self) -> &mut Vec<(Packet, Instant)>;
+    fn link_up(&mut self, now: Instant, port: PortId, to_poll: &mut Vec<PortId>);
+    /// Packets dropped as they left their queues, or with their port, since these were last taken: whoever holds the plane takes them.
+    fn discarded(&mut self) -> &mut Vec<Discarded<Self::Extension>>;
     /// What can be read off it.
     fn readings(&self) -> &dyn Readings;
+}
+
+/// A packet that was dropped after it had been let in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Discarded<E = ()> {
+    /// The packet, with what it carries: a handle of a payload is to be given back.
+    pub frame: Frame<E>,
+    /// When it was enqueued (only if stamps are kept).
+    pub entered: Instant,
+}
+
+/// Where a packet joined a data queue.
+#[derive(Clone, Copy, Debug)]
+pub struct Joined {
+    /// The port it came by.
+    pub ingress: PortId,
+    /// The port it leaves by.
+    pub egress: PortId,
+    /// The queue it left upstream, as its header said on arrival.
+    pub upstream_queue: QueueId,
+    /// Its queue at the egress.
+    pub queue: QueueId,
+    /// Because of it a control frame now waits at this port.
+    pub frame_on: Option<PortId>,
 }
 
 /// What became of an arriving packet.
@@ -185,12 +209,12 @@ impl<E: Extension> DataPlane for Box<dyn DataPlane<Extension = E>> {
         (**self).pass(now, frame, ingress, egress)
     }
 
-    fn touch(&self, packet: &Packet) -> u32 {
-        (**self).touch(packet)
+    fn prefetch(&self, packet: &Packet) -> u32 {
+        (**self).prefetch(packet)
     }
 
-    fn touch_ports(&self) -> u64 {
-        (**self).touch_ports()
+    fn prefetch_ports(&self) -> u64 {
+        (**self).prefetch_ports()
     }
 
     fn queues_as_data(&self, kind: Kind) -> bool {
@@ -213,19 +237,19 @@ impl<E: Extension> DataPlane for Box<dyn DataPlane<Extension = E>> {
         (**self).next_timer()
     }
 
-    fn timer(&mut self, now: Instant, kicked: &mut Vec<PortId>) {
-        (**self).timer(now, kicked);
+    fn timer(&mut self, now: Instant, to_poll: &mut Vec<PortId>) {
+        (**self).timer(now, to_poll);
     }
 
-    fn link_down(&mut self, now: Instant, port: PortId, kicked: &mut Vec<PortId>) {
-        (**self).link_down(now, port, kicked);
+    fn link_down(&mut self, now: Instant, port: PortId, to_poll: &mut Vec<PortId>) {
+        (**self).link_down(now, port, to_poll);
     }
 
-    fn link_up(&mut self, now: Instant, port: PortId, kicked: &mut Vec<PortId>) {
-        (**self).link_up(now, port, kicked);
+    fn link_up(&mut self, now: Instant, port: PortId, to_poll: &mut Vec<PortId>) {
+        (**self).link_up(now, port, to_poll);
     }
 
-    fn discarded(&mut self) -> &mut Vec<(Packet, Instant)> {
+    fn discarded(&mut self) -> &mut Vec<Discarded<E>> {
         (**self).discarded()
     }
 

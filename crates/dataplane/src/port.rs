@@ -49,19 +49,19 @@ pub struct Ports<'a, Q, E: Extension> {
     pub(crate) cells: &'a mut Cells<E>,
     pub(crate) pfc_frame: u16,
     /// Ports that may have something to send now.
-    pub(crate) kicked: &'a mut Vec<PortId>,
+    pub(crate) to_poll: &'a mut Vec<PortId>,
 }
 
 impl<Q, E: Extension> Ports<'_, Q, E> {
     /// Sends a frame out of `port`.
     pub fn send(&mut self, port: PortId, frame: ControlFrame) {
         self.ports[port as usize].queue_frame(frame, self.pfc_frame);
-        self.kicked.push(port);
+        self.to_poll.push(port);
     }
 
     /// The queues of `port`, of which some may be opened, and the cells they are made of.
     pub fn open(&mut self, port: PortId) -> (&mut Q, &mut Cells<E>) {
-        self.kicked.push(port);
+        self.to_poll.push(port);
         (&mut self.ports[port as usize].queues, self.cells)
     }
 }

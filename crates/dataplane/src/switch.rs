@@ -12,7 +12,7 @@ use crate::canonical::Canonical;
 use crate::hardware::Recirculated;
 use crate::held::{Assigned, Choice, Held, Resident};
 use crate::marking::Ns3Draws;
-use crate::plane::{DataPlane, Departed, Readings, Received, Sent};
+use crate::plane::{DataPlane, Departed, Discarded, Readings, Received, Sent};
 use crate::policy::Policy;
 use crate::port::{Port, Ports};
 use crate::queues::{PausableQueues, Queues};
@@ -37,8 +37,8 @@ pub struct Switch<P: Policy, E: Extension = ()> {
     /// Marks are drawn as ns-3 does.
     ns3: Option<Box<Ns3Draws>>,
     marking: MarkingShape,
-    /// Packets dropped as they left their queues, with the times they came, until they are asked for.
-    discarded: Vec<(Packet, Instant)>,
+    /// Packets dropped as they left their queues, or with their port, until they are taken.
+    discarded: Vec<Discarded<E>>,
     acks_with_data: bool,
     discards_paused: bool,
     drop_notice: Option<u16>,
@@ -107,28 +107,28 @@ impl<P: Policy, E: Extension> Switch<P, E> {
         Received { dropped: Some(reason), frame_on: told.map(|_| ingress), ..Received::BESIDE_DATA }
     }
 
-    /// Drops all that waits at `port`; ports that may now have something to send are appended to `kicked`.
+    /// Drops all that waits at `port`; ports that may now have something to send are appended to `to_poll`.
     #[cold]
-    fn empty(&mut self, now: Instant, port: PortId, kicked: &mut Vec<PortId>) {
+    fn empty(&mut self, now: Instant, port: PortId, to_poll: &mut Vec<PortId>) {
         let p = &mut self.ports[port as usize];
         (p.control, p.acks) = (Ring::default(), Ring::default());
         while let Some((queue, cell)) = self.ports[port as usize].queues.pop_at(now, &self.cells) {
             let p = &mut self.ports[port as usize];
-            let (packet, held) = (self.cells.frame(cell).packet, self.cells.held(cell));
-            self.buffer.release(p.mmu, port, queue, p.queues.bytes(queue), packet.wire as u64);
-            self.discarded.push((packet, self.cells.entered(cell)));
-            let told = self.policy.on_lost(now, &packet, &held, port, queue);
+            let (frame, held) = (*self.cells.frame(cell), self.cells.held(cell));
+            self.buffer.release(p.mmu, port, queue, p.queues.bytes(queue), frame.wire as u64);
+            self.discarded.push(Discarded { frame, entered: self.cells.entered(cell) });
+            let told = self.policy.on_lost(now, &frame, &held, port, queue);
             self.cells.free(cell);
             self.policy.on_gone(port, queue, &mut p.queues, &mut self.cells);
             if let Some((ingress, frame)) = told {
-                kicked.push(self.queue_frame(ingress, frame));
+                to_poll.push(self.queue_frame(ingress, frame));
             }
         }
     }
 
-    fn parts<'a>(&'a mut self, kicked: &'a mut Vec<PortId>) -> (&'a mut P, Ports<'a, P::Queues, E>) {
+    fn parts<'a>(&'a mut self, to_poll: &'a mut Vec<PortId>) -> (&'a mut P, Ports<'a, P::Queues, E>) {
         let (ports, cells, pfc_frame) = (&mut self.ports[..], &mut self.cells, self.pfc_frame);
-        (&mut self.policy, Ports { ports, cells, pfc_frame, kicked })
+        (&mut self.policy, Ports { ports, cells, pfc_frame, to_poll })
     }
 
     /// For checkers: all draws from now on are those of `draws`.
@@ -269,7 +269,7 @@ impl<P: Policy, E: Extension> DataPlane for Switch<P, E> {
                 self.buffer.marked(p.mmu, by_queue);
                 break (queue, cell);
             }
-            self.discarded.push((packet.packet, self.cells.entered(cell)));
+            self.discarded.push(Discarded { frame: *packet, entered: self.cells.entered(cell) });
             let held = self.cells.held(cell);
             let told = self.policy.on_dequeue(now, self.cells.frame(cell), &held, port, queue);
             debug_assert!(told.is_none(), "packets are dropped here only without backpressure");
@@ -342,15 +342,16 @@ impl<P: Policy, E: Extension> DataPlane for Switch<P, E> {
         };
         self.policy.on_pass(now, packet, &held, egress, choice, &port.queues);
         self.policy.on_sent(now, egress, choice.queue, packet, &mut port.queues);
+        packet.upstream_queue = choice.queue;
         Some(choice.queue)
     }
 
     #[inline(always)]
-    fn touch(&self, packet: &Packet) -> u32 {
-        self.policy.touch(packet)
+    fn prefetch(&self, packet: &Packet) -> u32 {
+        self.policy.prefetch(packet)
     }
 
-    fn touch_ports(&self) -> u64 {
+    fn prefetch_ports(&self) -> u64 {
         self.ports.iter().fold(0, |sum: u64, port| sum.wrapping_add(port.queues.bytes(0)))
     }
 
@@ -384,30 +385,30 @@ impl<P: Policy, E: Extension> DataPlane for Switch<P, E> {
     }
 
     // Repeats pause state and lets lapse what was not repeated; ports that may now have something to send are appended to
-    // `kicked`.
-    fn timer(&mut self, now: Instant, kicked: &mut Vec<PortId>) {
-        let (policy, mut ports) = self.parts(kicked);
+    // `to_poll`.
+    fn timer(&mut self, now: Instant, to_poll: &mut Vec<PortId>) {
+        let (policy, mut ports) = self.parts(to_poll);
         policy.on_timer(now, &mut ports);
     }
 
     // The link of `port` went down: nothing holds its queues, which drain into the void with their bookkeeping done.
-    fn link_down(&mut self, now: Instant, port: PortId, kicked: &mut Vec<PortId>) {
-        let (policy, mut ports) = self.parts(kicked);
+    fn link_down(&mut self, now: Instant, port: PortId, to_poll: &mut Vec<PortId>) {
+        let (policy, mut ports) = self.parts(to_poll);
         policy.on_link_down(now, port, &mut ports);
         if self.down_queues != DownQueues::Drain {
-            self.empty(now, port, kicked);
+            self.empty(now, port, to_poll);
         }
     }
 
     // The link of `port` came up: nothing is held, and the neighbour is told this switch's state.
-    fn link_up(&mut self, now: Instant, port: PortId, kicked: &mut Vec<PortId>) {
-        self.link_down(now, port, kicked);
-        let (policy, mut ports) = self.parts(kicked);
+    fn link_up(&mut self, now: Instant, port: PortId, to_poll: &mut Vec<PortId>) {
+        self.link_down(now, port, to_poll);
+        let (policy, mut ports) = self.parts(to_poll);
         policy.on_link_up(now, port, &mut ports);
     }
 
     #[inline(always)]
-    fn discarded(&mut self) -> &mut Vec<(Packet, Instant)> {
+    fn discarded(&mut self) -> &mut Vec<Discarded<E>> {
         &mut self.discarded
     }
 

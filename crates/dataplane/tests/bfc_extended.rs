@@ -71,6 +71,35 @@ fn packet(flow: u32, seq: u32, upstream_queue: QueueId) -> Packet {
     }
 }
 
+/// Whatever sets a timer, a port is named only if a frame waits there: recorders take it for a pause that the packet raised.
+#[test]
+fn a_timer_that_changed_is_no_frame_that_waits() {
+    let credits = Some(CreditParams::default());
+    for params in [
+        BfcParams { early_resume: true, ..params() },
+        BfcParams { credits, ..params() },
+        chip(1, FREE),
+        chip(2, HardwareParams::default()),
+    ] {
+        let mut switch = extended(&params, &shape(32, 1));
+        let waits = |switch: &mut Switch<Extended>, port: PortId| {
+            let is_frame = switch.clone().transmit(NOW, port).is_some_and(|sent| sent.packet.kind == Kind::Control);
+            is_frame.then(|| switch.transmit(NOW, port)).is_some()
+        };
+        // Frames of the start are nobody's.
+        (0..4).for_each(|port| while waits(&mut switch, port) {});
+        let mut quiet = 0;
+        for seq in 0..12 {
+            let received = switch.receive(NOW, &packet(7, seq, 2).into(), 0, EGRESS);
+            let waiting: Vec<PortId> = (0..4).filter(|port| waits(&mut switch, *port)).collect();
+            assert_eq!(received.frame_on.into_iter().collect::<Vec<_>>(), waiting, "{params:?}: packet {seq}");
+            assert!(received.timer_changed, "{params:?}: packet {seq}");
+            quiet += u32::from(waiting.is_empty());
+        }
+        assert!(quiet > 0, "{params:?}: some packets have no frame sent");
+    }
+}
+
 /// Runs what is due, and takes the frames that wait at `port`.
 fn frames(switch: &mut Switch<impl Policy>, now: Instant, port: PortId) -> Vec<ControlFrame> {
     if switch.next_timer() <= now {

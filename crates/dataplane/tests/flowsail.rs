@@ -68,10 +68,10 @@ impl Bench {
 
     fn pass_time(&mut self, by: Duration) {
         let until = self.now + by;
-        let mut kicked = Vec::new();
+        let mut to_poll = Vec::new();
         while self.switch.next_timer() <= until {
             self.now = self.switch.next_timer();
-            self.switch.timer(self.now, &mut kicked);
+            self.switch.timer(self.now, &mut to_poll);
             self.check();
         }
         self.now = until;
@@ -641,10 +641,10 @@ fn a_link_that_fails_releases_its_flows() {
     bench.fill(1, 2);
     bench.pause(1);
     bench.fill(1, 1);
-    let mut kicked = Vec::new();
-    bench.switch.link_down(bench.now, EGRESS, &mut kicked);
+    let mut to_poll = Vec::new();
+    bench.switch.link_down(bench.now, EGRESS, &mut to_poll);
     bench.check();
-    assert_eq!(kicked, [EGRESS]);
+    assert_eq!(to_poll, [EGRESS]);
     assert_eq!(bench.drain(), [1, 1, 1]);
 }
 
@@ -789,7 +789,7 @@ fn crowd(seed: u64) -> Result<(), String> {
     };
     let shape = Shape { groups, salt: seed, ..shape(groups * per_group) };
     let mut switch = Switch::<FlowSail<1>>::new(&shape, &params);
-    let (mut now, mut kicked, mut held) = (Instant(1_000_000), Vec::new(), 0);
+    let (mut now, mut to_poll, mut held) = (Instant(1_000_000), Vec::new(), 0);
     let mut last = vec![0; 300];
     // By fingerprint and class: when a flow was last paused.
     let mut paused: BTreeMap<(u32, u8), Instant> = BTreeMap::new();
@@ -837,7 +837,7 @@ fn crowd(seed: u64) -> Result<(), String> {
             _ => now += Duration(below(2_000_000) as u64),
         }
         while switch.next_timer() <= now {
-            switch.timer(now, &mut kicked);
+            switch.timer(now, &mut to_poll);
         }
         switch.audit().map_err(|text| format!("step {step}: {text}"))?;
     }
@@ -848,7 +848,7 @@ fn crowd(seed: u64) -> Result<(), String> {
         }
         (0..3).for_each(|port| while switch.transmit(now, port).is_some() {});
         if switch.next_timer() <= now {
-            switch.timer(now, &mut kicked);
+            switch.timer(now, &mut to_poll);
         }
         switch.audit()?;
     }

@@ -68,10 +68,10 @@ fn obeys_pfc<P: Policy>(name: &str, params: &P::Params) {
     for comes_up in [false, true] {
         switch.control(NOW, HELD, PAUSE);
         expect(&switch, true, "held once more");
-        let mut kicked = Vec::new();
+        let mut to_poll = Vec::new();
         match comes_up {
-            false => switch.link_down(NOW, HELD, &mut kicked),
-            true => switch.link_up(NOW, HELD, &mut kicked),
+            false => switch.link_down(NOW, HELD, &mut to_poll),
+            true => switch.link_up(NOW, HELD, &mut to_poll),
         }
         expect(&switch, false, "its link has changed");
         // What the neighbour is told on a link that comes up.
@@ -333,13 +333,13 @@ fn a_pause_lapses_that_is_not_repeated() {
     let mut line = congested();
     let lapses_at = line.up.next_timer();
     assert_eq!(lapses_at, NOW + QUANTA);
-    let mut kicked = Vec::new();
-    line.up.timer(lapses_at, &mut kicked);
-    assert_eq!(kicked, [AHEAD]);
+    let mut to_poll = Vec::new();
+    line.up.timer(lapses_at, &mut to_poll);
+    assert_eq!(to_poll, [AHEAD]);
     assert!(line.up.sendable(AHEAD) && line.up.next_timer() == Instant::NEVER);
     line.up.control(NOW, AHEAD, ControlFrame::PfcPause(1));
     assert!(!line.up.sendable(AHEAD));
-    line.up.link_down(NOW, AHEAD, &mut kicked);
+    line.up.link_down(NOW, AHEAD, &mut to_poll);
     assert!(line.send(), "the link went down");
 }
 

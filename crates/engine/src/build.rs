@@ -73,7 +73,7 @@ where
         let plane = plane(&shape, table);
         let mut node = SwitchNode::new(number, plane, ports, count, (routes.clone(), choice), changes, tie_seed);
         node.flows_held = probes.flows_held;
-        node.meters = probes.meters;
+        node.links.meters = probes.meters;
         runs[parts.of[number]].nodes.switches.push(node);
     }
     runs.into_iter().map(|run| Box::new(run) as Box<dyn Partition>).collect()

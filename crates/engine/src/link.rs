@@ -7,7 +7,7 @@ use crate::schedule::Schedule;
 use crate::stats::Drops;
 use backwater_fabric::hpcc::errors::Errors;
 use backwater_fabric::wire::{Target, Wire};
-use backwater_types::{DropReason, Frame, Instant, Kind, Packet, QueueId};
+use backwater_types::{DropReason, Frame, Instant, Kind, Packet};
 
 /// Everything in flight towards the nodes of one partition, and what leaves it for others.
 pub struct Fabric<S: Schedule> {
@@ -36,16 +36,14 @@ pub struct Crossing<S: Schedule> {
 }
 
 impl<S: Schedule> Fabric<S> {
-    /// Puts a frame that leaves `queue` on a link; its last bit arrives at `at`, by which it is kept with its stamp.
+    /// Puts a frame on a link; its last bit arrives at `at`, by which it is kept with its stamp.
     #[inline(always)]
-    pub fn send(&mut self, to: Target, (at, stamp): (Instant, S::Stamp), frame: &Frame<S::Extension>, queue: QueueId) {
+    pub fn send(&mut self, to: Target, (at, stamp): (Instant, S::Stamp), frame: &Frame<S::Extension>) {
         if to.partition == self.id {
-            self.schedule.deliver(to, at, stamp, frame, queue);
+            self.schedule.deliver(to, at, stamp, frame);
         } else {
             self.outbox_next = self.outbox_next.min(at);
-            let mut crossing = Crossing { link: to.link, at, stamp, frame: *frame };
-            crossing.frame.upstream_queue = queue;
-            self.outbox[to.partition as usize].push(crossing);
+            self.outbox[to.partition as usize].push(Crossing { link: to.link, at, stamp, frame: *frame });
         }
     }
 
@@ -54,12 +52,12 @@ impl<S: Schedule> Fabric<S> {
         for c in crossings.drain(..) {
             let (node, port) = self.ends[c.link as usize];
             let to = Target { partition: self.id, port, node, link: c.link };
-            self.schedule.deliver(to, c.at, c.stamp, &c.frame, c.frame.upstream_queue);
+            self.schedule.deliver(to, c.at, c.stamp, &c.frame);
         }
     }
 }
 
-/// Puts a frame of `queue` on a wire, on which it is completely at `sent`; faults may take it.
+/// Puts a frame on a wire, on which it is completely at `sent`; faults may take it.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)] // the link's two ends, when, and what
 pub fn put_on_wire<S: Schedule>(
@@ -69,7 +67,6 @@ pub fn put_on_wire<S: Schedule>(
     start: Instant,
     sent: Instant,
     frame: &Frame<S::Extension>,
-    queue: QueueId,
     dropped: impl FnOnce(&Packet, DropReason),
 ) {
     let at = sent + wire.delay;
@@ -86,5 +83,5 @@ pub fn put_on_wire<S: Schedule>(
         }
         return;
     }
-    fabric.send(wire.target, stamp, frame, queue);
+    fabric.send(wire.target, stamp, frame);
 }

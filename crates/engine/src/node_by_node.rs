@@ -6,7 +6,7 @@ use crate::schedule::{Agenda, EventName, Schedule};
 use crate::tree::Tree;
 use backwater_dataplane::Ring;
 use backwater_fabric::wire::Target;
-use backwater_types::{Duration, Extension, Frame, Instant, QueueId};
+use backwater_types::{Duration, Extension, Frame, Instant};
 
 /// Frames in flight on one direction of a link, with the times their last bits arrive, and a stamp on each.
 #[derive(Clone, Debug)]
@@ -39,12 +39,11 @@ impl<E: Extension, T: Copy> InFlight<E, T> {
         self.frames.iter().take_while(move |(at, ..)| *at < end).map(|(.., frame)| frame)
     }
 
-    /// A frame that left `queue` is on its way.
+    /// A frame is on its way.
     #[inline(always)]
-    pub fn push(&mut self, at: Instant, stamp: T, frame: &Frame<E>, queue: QueueId) {
+    pub fn push(&mut self, at: Instant, stamp: T, frame: &Frame<E>) {
         debug_assert!(self.frames.back().is_none_or(|(last, ..)| *last <= at), "a link delivers in order");
-        // Copied whole, then patched where it lies: see `Cells::packet` on copies of patched packets.
-        self.frames.push_back((at, stamp, *frame)).2.upstream_queue = queue;
+        self.frames.push_back((at, stamp, *frame));
     }
 }
 
@@ -92,15 +91,15 @@ impl<E: Extension, T: Copy> NodeByNode<E, T> {
         self.in_flight[link as usize].frames.second().map_or(Instant::NEVER, |(at, ..)| *at)
     }
 
-    /// A frame that left `queue` will arrive.
+    /// A frame will arrive.
     #[inline(always)]
-    pub fn put(&mut self, to: Target, at: Instant, stamp: T, frame: &Frame<E>, queue: QueueId) {
+    pub fn put(&mut self, to: Target, at: Instant, stamp: T, frame: &Frame<E>) {
         let frames = &mut self.in_flight[to.link as usize];
         if frames.count() == 0 {
             self.woken[to.node as usize].push(to.port);
             self.next[to.node as usize] = self.next[to.node as usize].min(at);
         }
-        frames.push(at, stamp, frame, queue);
+        frames.push(at, stamp, frame);
     }
 
     /// Arrival of the head frame of a link.
@@ -115,7 +114,6 @@ impl<E: Extension> Schedule for NodeByNode<E> {
     type Agenda<const LEAVES: usize> = Tree<LEAVES>;
     type Stamp = ();
     type Account = ();
-    const IN_ORDER: bool = false;
 
     fn new(_partition: u16, nodes: usize, links: usize, _longest: Duration) -> NodeByNode<E> {
         NodeByNode::of(nodes, links)
@@ -127,8 +125,8 @@ impl<E: Extension> Schedule for NodeByNode<E> {
     }
 
     #[inline(always)]
-    fn deliver(&mut self, to: Target, at: Instant, stamp: (), frame: &Frame<E>, queue: QueueId) {
-        self.put(to, at, stamp, frame, queue);
+    fn deliver(&mut self, to: Target, at: Instant, stamp: (), frame: &Frame<E>) {
+        self.put(to, at, stamp, frame);
     }
 }
 

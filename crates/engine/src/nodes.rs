@@ -183,7 +183,7 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchView for SwitchN
     }
 
     fn ports(&self) -> PortId {
-        self.ports.len() as PortId
+        self.links.ports.len() as PortId
     }
 
     fn readings(&self) -> &dyn Readings {
@@ -203,10 +203,10 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchView for SwitchN
     }
 
     fn drops(&self) -> &Drops {
-        &self.drops
+        &self.links.drops
     }
 
     fn take_meters(&mut self) -> Option<Box<Meters>> {
-        self.meters.take()
+        self.links.meters.take()
     }
 }

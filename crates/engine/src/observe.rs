@@ -1,22 +1,10 @@
 //! Hooks that checks and tests hang on. The default does nothing and costs nothing.
 
 use crate::flow::Flow;
+pub use backwater_dataplane::Joined;
 use backwater_dataplane::{Departed, Readings};
 use backwater_types::{ControlFrame, DropReason, Instant, Packet, PortId, QueueId};
 use std::any::Any;
-
-/// Where a packet joined a queue.
-#[derive(Clone, Copy, Debug)]
-pub struct Joined {
-    /// The port it came by.
-    pub ingress: PortId,
-    /// The port it leaves by.
-    pub egress: PortId,
-    /// Its queue there.
-    pub queue: QueueId,
-    /// Because of it a control frame now waits at this port.
-    pub frame_on: Option<PortId>,
-}
 
 /// What a port sent last, which may go on: two words, so that it is passed in registers. Put together in parts and read
 /// back as a whole it would wait for its own stores.

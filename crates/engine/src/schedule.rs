@@ -4,7 +4,7 @@
 //! scheduled, as in ns-3. Hosts and switches are the same in both: a frame arrives, a port may be free again, a timer runs.
 
 use backwater_fabric::wire::Target;
-use backwater_types::{Duration, Extension, Frame, Instant, PortId, QueueId};
+use backwater_types::{Duration, Extension, Frame, Instant, PortId};
 
 /// The events ahead of the nodes of one partition, but for what each node keeps itself.
 pub trait Schedule: Send + Sized {
@@ -12,9 +12,10 @@ pub trait Schedule: Send + Sized {
     type Extension: Extension;
     /// What a node keeps of its own events; as many as `LEAVES`, or several such blocks.
     type Agenda<const LEAVES: usize>: Agenda<Self>;
-    /// Events at one instant come in the order in which they were scheduled, and a pause goes out before the packet that caused it, as
-    /// it does in ns-3.
-    const IN_ORDER: bool;
+    /// A pause goes out before the packet that raised it, as it does in ns-3.
+    const FRAMES_FIRST: bool = false;
+    /// Each time that a timer is set to is an event of its own, as in ns-3: none is taken back.
+    const EACH_TIMER_IS_AN_EVENT: bool = false;
 
     /// When an arrival was scheduled, where that decides between events of one instant.
     type Stamp: Copy + Send;
@@ -30,8 +31,13 @@ pub trait Schedule: Send + Sized {
     fn earliest(kept_by: Instant) -> Instant {
         kept_by
     }
-    /// A frame that left `queue` will arrive at a node here, at the time that came with its stamp.
-    fn deliver(&mut self, to: Target, at: Instant, stamp: Self::Stamp, frame: &Frame<Self::Extension>, queue: QueueId);
+    /// A frame will arrive at a node here, at the time that came with its stamp.
+    fn deliver(&mut self, to: Target, at: Instant, stamp: Self::Stamp, frame: &Frame<Self::Extension>);
+    /// The first time at which events come that is not before `at`.
+    #[inline(always)]
+    fn not_before(at: Instant) -> Instant {
+        at
+    }
     /// The event has come that a transmission ends at `busy_until`.
     #[inline(always)]
     fn ended(_busy_until: &mut Instant) {}
@@ -61,7 +67,7 @@ pub trait Agenda<S>: Send {
     fn clock_at(&mut self, _schedule: &mut S, _node: EventName, _at: Instant, _clock: Clock) {
         unreachable!("clocks are events where events come in order")
     }
-    /// The earliest thing that the timer still runs for is at `at`.
+    /// The earliest thing that the timer still runs for is at `at`. Nothing is set where each of those is an event already.
     fn set_timer(&mut self, timer: EventName, at: Instant);
 }
 

@@ -7,7 +7,7 @@ use crate::node_by_node::InFlight;
 use crate::observe::{Joined, Observer, Timer, Transmission};
 use crate::schedule::{Agenda, EventName, Schedule};
 use crate::stats::{Drops, Held, PortStats, Sent};
-use backwater_dataplane::{DataPlane, Departed};
+use backwater_dataplane::{DataPlane, Departed, Discarded, Driver, Outlets};
 use backwater_fabric::choice::Choice;
 use backwater_fabric::link_states::Change;
 use backwater_fabric::routes::Routes;
@@ -23,19 +23,11 @@ const SMALL_NETWORK: usize = 256;
 pub struct SwitchNode<D, S: Schedule> {
     /// Number in the graph.
     pub id: usize,
-    /// Events: incoming links, then outgoing ports, then the timer.
-    pub agenda: S::Agenda<64>,
     /// The data plane.
-    pub plane: D,
-    /// `[port]`.
-    pub ports: Vec<Port>,
+    pub plane: Driver<D>,
+    /// Its links and the events ahead of it.
+    pub links: Links<S>,
     held: Vec<Held>,
-    /// `[egress port]`: packets that this switch dropped of its own accord.
-    dropped: Vec<u64>,
-    /// Packets dropped here or lost on its links.
-    pub drops: Drops,
-    /// What costs time per packet, only where it is asked for.
-    pub meters: Option<Box<Meters>>,
     /// `[port]`: flows that the neighbour holds, where it is asked for and they are held one by one.
     pub flows_held: Vec<FlowsHeld>,
     hosts: usize,
@@ -44,9 +36,26 @@ pub struct SwitchNode<D, S: Schedule> {
     routes: Arc<Vec<Routes>>,
     epoch: usize,
     changes: VecDeque<Change>,
-    kicked: Vec<PortId>,
     /// The network is too large for caches.
-    touches: bool,
+    prefetches: bool,
+}
+
+/// The links of a switch, and the events ahead of it.
+pub struct Links<S: Schedule> {
+    /// Events: incoming links, then outgoing ports, then the timer.
+    pub agenda: S::Agenda<64>,
+    /// `[port]`.
+    pub ports: Vec<Port>,
+    /// `[egress port]`: packets that this switch dropped of its own accord.
+    dropped: Vec<u64>,
+    /// Packets dropped here or lost on its links.
+    pub drops: Drops,
+    /// What costs time per packet, only where it is asked for.
+    pub meters: Option<Box<Meters>>,
+    /// When links change next.
+    change_at: Instant,
+    /// The earliest event that the data plane's timer has, where each is an event of its own.
+    armed: Instant,
 }
 
 /// One port of a switch: two cache lines.
@@ -61,29 +70,6 @@ pub struct Port {
 }
 
 const _: () = assert!(size_of::<Port>() == 128);
-
-impl Port {
-    /// A packet of `queue` takes the link. When the link is free again.
-    #[inline(always)]
-    #[allow(clippy::too_many_arguments)] // parts of the switch that the caller holds apart
-    fn depart<S: Schedule, O: Observer>(
-        &mut self,
-        now: Instant,
-        packet: &Frame<S::Extension>,
-        queue: QueueId,
-        fabric: &mut Fabric<S>,
-        drops: &mut Drops,
-        switch: usize,
-        observer: &mut O,
-    ) -> Instant {
-        self.busy_until = now + self.wire.ser.of_bytes(packet.wire as u64);
-        self.sent.count(packet);
-        put_on_wire(&mut self.wire, fabric, drops, now, self.busy_until, packet, queue, |packet, reason| {
-            observer.dropped(now, switch, packet, reason);
-        });
-        self.busy_until
-    }
-}
 
 /// A queue with data that may not leave.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -119,47 +105,62 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
             busy_until: Instant::ZERO,
             last: Transmission::NONE,
         };
+        let change_at = changes.front().map_or(Instant::NEVER, |change| change.at);
         let mut switch: SwitchNode<D, S> = SwitchNode {
             id,
-            agenda: S::Agenda::new(2 * links.len() + 1, tie_seed),
-            plane,
+            plane: Driver::new(plane),
             held: vec![Held::default(); links.len()],
-            dropped: vec![0; links.len()],
-            ports: links.into_iter().map(port).collect(),
-            drops: Drops::default(),
-            meters: None,
+            links: Links {
+                agenda: S::Agenda::new(2 * links.len() + 1, tie_seed),
+                dropped: vec![0; links.len()],
+                ports: links.into_iter().map(port).collect(),
+                drops: Drops::default(),
+                meters: None,
+                change_at,
+                armed: Instant::NEVER,
+            },
             flows_held: Vec::new(),
             hosts,
             choice,
             routes,
             epoch: 0,
             changes,
-            kicked: Vec::with_capacity(16),
-            touches: hosts > SMALL_NETWORK,
+            prefetches: hosts > SMALL_NETWORK,
         };
-        switch.agenda.set_timer(switch.timer_name(), switch.changes.front().map_or(Instant::NEVER, |c| c.at));
+        let timer = switch.links.timer_name(id);
+        switch.links.agenda.set_timer(timer, change_at);
         switch
     }
 
     /// Reads what the arrivals of a window that ends at `end` will need, in a large network. One by one each would wait for
     /// memory; reads that do not depend on one another wait together.
     #[inline(always)]
-    pub fn touch(&self, end: Instant, in_flight: &[InFlight<impl Extension, impl Copy>]) {
-        if self.touches {
-            self.touch_all(end, in_flight);
+    pub fn prefetch(&self, end: Instant, in_flight: &[InFlight<impl Extension, impl Copy>]) {
+        if self.prefetches {
+            self.prefetch_all(end, in_flight);
         }
     }
 
     #[inline(never)]
-    fn touch_all(&self, end: Instant, in_flight: &[InFlight<impl Extension, impl Copy>]) {
-        let mut sum = self.plane.touch_ports();
-        for port in &self.ports {
+    fn prefetch_all(&self, end: Instant, in_flight: &[InFlight<impl Extension, impl Copy>]) {
+        let mut sum = self.plane.prefetch_ports();
+        for port in &self.links.ports {
             let arrivals = &in_flight[port.link_in as usize];
-            let flows = arrivals.before(end).fold(0, |sum: u32, packet| sum.wrapping_add(self.plane.touch(packet)));
+            let flows = arrivals.before(end).fold(0, |sum: u32, packet| sum.wrapping_add(self.plane.prefetch(packet)));
             let out = in_flight.get(port.wire.target.link as usize).map_or(0, InFlight::count);
             sum = sum.wrapping_add(port.busy_until.0 ^ port.sent.data().packets ^ flows as u64 ^ out as u64);
         }
         std::hint::black_box(sum);
+    }
+
+    /// The data plane, and what its driver needs.
+    #[inline(always)]
+    fn parts<'a, O: Observer>(
+        &'a mut self,
+        fabric: &'a mut Fabric<S>,
+        observer: &'a mut O,
+    ) -> (&'a mut Driver<D>, AtSwitch<'a, S, O>) {
+        (&mut self.plane, AtSwitch { id: self.id, links: &mut self.links, fabric, observer })
     }
 
     /// A frame has arrived by `ingress`.
@@ -168,82 +169,35 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
         &mut self,
         now: Instant,
         ingress: PortId,
-        mut packet: Frame<S::Extension>,
+        packet: Frame<S::Extension>,
         fabric: &mut Fabric<S>,
         observer: &mut O,
     ) {
         fabric.packet_hops += 1;
         if packet.kind == Kind::Control {
-            self.obey(now, ingress, &packet, observer);
-            return self.kick(now, ingress, fabric, observer);
+            return self.obey(now, ingress, &packet, fabric, observer);
         }
         let Some(egress) = self.route(now, &packet, observer) else { return };
-        let as_data = self.plane.queues_as_data(packet.kind);
-        if let Some(queue) = self.pass(now, ingress, egress, &mut packet, fabric, observer) {
-            let p = &mut self.ports[egress as usize];
-            let free_at = p.depart(now, &packet, queue, fabric, &mut self.drops, self.id, observer);
-            let queue = as_data.then_some(queue);
-            p.last = Transmission::of(&packet, queue, now);
-            self.agenda.take_port(&mut fabric.schedule, self.end_at(egress), free_at);
-            let departed = Departed { queue, entered: now, ..Departed::BESIDE_DATA };
-            return observer.departed(now, self.id, egress, &packet, &departed);
-        }
-        let received = self.plane.receive(now, &packet, ingress, egress);
-        if let Some(reason) = received.dropped {
-            self.drop_packet(now, egress, &packet, reason, observer);
-            // Where its sender is told.
-            return received.frame_on.into_iter().for_each(|port| self.kick(now, port, fabric, observer));
-        }
-        if as_data {
-            let joined = Joined { ingress, egress, queue: received.queue, frame_on: received.frame_on };
-            observer.enqueued(now, self.id, joined, &packet, &self.ports[egress as usize].last);
-        }
-        if let Some(meters) = &mut self.meters
-            && as_data
-        {
-            meters.enter(ingress, egress, &packet);
-        }
-        let frame_on = received.frame_on;
-        if S::IN_ORDER
-            && let Some(port) = frame_on
-        {
-            self.kick(now, port, fabric, observer);
-        }
-        self.kick(now, egress, fabric, observer);
-        if received.timer_changed {
-            self.arm_timer();
-        }
-        if !S::IN_ORDER
-            && let Some(port) = frame_on
-        {
-            self.kick(now, port, fabric, observer);
-        }
+        let (plane, mut outlets) = self.parts(fabric, observer);
+        plane.arrive(now, ingress, egress, packet, &mut outlets);
     }
 
-    /// Drops a packet that was to leave by `egress`.
-    fn drop_packet<O: Observer>(
+    fn obey<O: Observer>(
         &mut self,
         now: Instant,
-        egress: PortId,
+        port: PortId,
         packet: &Packet,
-        reason: DropReason,
+        fabric: &mut Fabric<S>,
         observer: &mut O,
     ) {
-        self.dropped[egress as usize] += (reason != DropReason::Credit) as u64;
-        self.drops.count(reason, packet);
-        observer.dropped(now, self.id, packet, reason);
-    }
-
-    fn obey<O: Observer>(&mut self, now: Instant, port: PortId, packet: &Packet, observer: &mut O) {
-        if let Some(frame) = packet.control() {
-            observer.controlled(now, self.id, port, frame);
-            self.held[port as usize].on_control(now, frame);
-            if let Some(flows) = self.flows_held.get_mut(port as usize) {
-                flows.on_control(now, frame);
-            }
-            self.plane.control(now, port, frame);
-            self.arm_timer();
+        let Some(frame) = packet.control() else { return };
+        observer.controlled(now, self.id, port, frame);
+        self.held[port as usize].on_control(now, frame);
+        if let Some(flows) = self.flows_held.get_mut(port as usize) {
+            flows.on_control(now, frame);
         }
+        let (plane, mut outlets) = self.parts(fabric, observer);
+        plane.control(now, port, frame, &mut outlets);
     }
 
     /// The port for a packet; one without a way is dropped.
@@ -252,151 +206,23 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
         let (routes, choice) = (&self.routes[self.epoch], &mut self.choice);
         let egress = routes.next(self.id - self.hosts, packet.dst, |count| choice.among(now, count, packet));
         if egress.is_none() {
-            self.drops.count(DropReason::NoRoute, packet);
+            self.links.drops.count(DropReason::NoRoute, packet);
             observer.dropped(now, self.id, packet, DropReason::NoRoute);
         }
         egress
     }
 
-    /// Whether a packet that finds its link free and its port empty may go from link to link, and the queue it goes through.
-    /// Metered packets take the long way.
-    #[inline(always)]
-    fn pass<O: Observer>(
-        &mut self,
-        now: Instant,
-        ingress: PortId,
-        egress: PortId,
-        packet: &mut Frame<S::Extension>,
-        fabric: &Fabric<S>,
-        observer: &mut O,
-    ) -> Option<QueueId> {
-        if !self.is_free(now, egress, fabric) || self.meters.is_some() {
-            return None;
-        }
-        let queue = self.plane.pass(now, packet, ingress, egress)?;
-        if self.plane.queues_as_data(packet.kind) {
-            let joined = Joined { ingress, egress, queue, frame_on: None };
-            observer.enqueued(now, self.id, joined, packet, &self.ports[egress as usize].last);
-        }
-        Some(queue)
-    }
-
-    /// Sends if the link is free, else makes sure it is looked at when it is. A packet that leaves may put a control frame on
-    /// the port it came by, which is then looked at in turn; a frame never causes another.
-    #[inline(always)]
-    fn kick<O: Observer>(&mut self, now: Instant, port: PortId, fabric: &mut Fabric<S>, observer: &mut O) {
-        let mut next = Some(port);
-        while let Some(port) = next {
-            if !self.is_free(now, port, fabric) {
-                // What a port that holds credits awaits may be later than that.
-                let awaits = !S::Extension::CREDITED && self.agenda.awaits(self.end_at(port));
-                if !awaits && self.plane.sendable(port) {
-                    self.look_at(port, self.ports[port as usize].busy_until);
-                }
-                return;
-            }
-            let again;
-            (again, next) = self.transmit(now, port, fabric, observer);
-            if again != Instant::NEVER {
-                self.look_at(port, again);
-            }
-        }
-    }
-
-    /// `port` is to be looked at: a transmission was to end.
+    /// `port` is to be polled: a transmission was to end.
     #[inline(always)]
     pub fn free<O: Observer>(&mut self, now: Instant, port: PortId, fabric: &mut Fabric<S>, observer: &mut O) {
-        S::ended(&mut self.ports[port as usize].busy_until);
-        if !self.is_free(now, port, fabric) {
-            return self.look_at(port, self.ports[port as usize].busy_until);
-        }
-        let (again, frame_on) = self.transmit(now, port, fabric, observer);
-        self.look_at(port, again);
-        if let Some(port) = frame_on {
-            self.kick(now, port, fabric, observer);
-        }
-    }
-
-    /// The event that a transmission of `port` ends.
-    #[inline(always)]
-    fn end_at(&self, port: PortId) -> EventName {
-        EventName { leaf: self.ports.len() + port as usize, node: self.id as u32, port }
-    }
-
-    #[inline(always)]
-    fn is_free(&self, now: Instant, port: PortId, fabric: &Fabric<S>) -> bool {
-        self.agenda.is_free(&fabric.schedule, self.end_at(port), self.ports[port as usize].busy_until, now)
-    }
-
-    /// `port` is looked at next at `at`.
-    #[inline(always)]
-    fn look_at(&mut self, port: PortId, at: Instant) {
-        self.agenda.set_port(self.end_at(port), at);
-    }
-
-    /// Puts the next frame of `port` on the wire. When the port is to be looked at again, or never; and the port that a
-    /// control frame now waits at, if any.
-    #[inline(never)]
-    fn transmit<O: Observer>(
-        &mut self,
-        now: Instant,
-        port: PortId,
-        fabric: &mut Fabric<S>,
-        observer: &mut O,
-    ) -> (Instant, Option<PortId>) {
-        let Some((free_at, sent)) = self.transmit_next(now, port, fabric, observer) else {
-            return (if S::Extension::CREDITED { self.plane.due(port) } else { Instant::NEVER }, None);
-        };
-        if sent.timer_changed {
-            self.arm_timer();
-        }
-        (if self.plane.sendable(port) { free_at } else { Instant::NEVER }, sent.frame_on)
-    }
-
-    /// Puts the next frame of `port` on the wire. When the link is free again, and what became of the switch, if there was one.
-    #[inline(always)]
-    fn transmit_next<O: Observer>(
-        &mut self,
-        now: Instant,
-        port: PortId,
-        fabric: &mut Fabric<S>,
-        observer: &mut O,
-    ) -> Option<(Instant, Departed)> {
-        let (id, mut free_at, mut of) = (self.id, now, (0, 0));
-        let (p, drops) = (&mut self.ports[port as usize], &mut self.drops);
-        let sent = self.plane.transmit_to(now, port, |packet, sent| {
-            of = (packet.flow, packet.class);
-            free_at = p.depart(now, packet, packet.upstream_queue, fabric, drops, id, observer);
-            p.last = Transmission::of(packet, sent.queue, now);
-            observer.departed(now, id, port, packet, sent);
-        });
-        if !self.plane.discarded().is_empty() {
-            self.count_discarded(now, port, DropReason::NotEct, observer);
-        }
-        let sent = sent?;
-        self.agenda.take_port(&mut fabric.schedule, self.end_at(port), free_at);
-        if let Some(meters) = &mut self.meters
-            && sent.queue.is_some()
-        {
-            meters.leave(now, port, of, sent.entered);
-        }
-        Some((free_at, sent))
-    }
-
-    /// Packets that were dropped as they left their queues, or with their port.
-    #[cold]
-    fn count_discarded<O: Observer>(&mut self, now: Instant, port: PortId, why: DropReason, observer: &mut O) {
-        for (packet, entered) in std::mem::take(self.plane.discarded()) {
-            if let Some(meters) = &mut self.meters {
-                meters.leave(now, port, (packet.flow, packet.class), entered);
-            }
-            self.drop_packet(now, port, &packet, why, observer);
-        }
+        S::ended(&mut self.links.ports[port as usize].busy_until);
+        let (plane, mut outlets) = self.parts(fabric, observer);
+        plane.poll_due(now, port, &mut outlets);
     }
 
     /// Counters of every port, up to `now`.
     pub fn stats(&mut self, now: Instant) -> impl Iterator<Item = PortStats> + use<'_, D, S> {
-        self.ports.iter().zip(&self.dropped).zip(&mut self.held).map(move |((port, dropped), held)| {
+        self.links.ports.iter().zip(&self.links.dropped).zip(&mut self.held).map(move |((port, dropped), held)| {
             held.settle(now);
             PortStats { sent: port.sent, dropped: *dropped, held: *held }
         })
@@ -405,7 +231,7 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
     /// What every port has counted up to `now`, for what its link does over time.
     pub fn link_counts(&mut self, now: Instant) -> Vec<LinkCount> {
         let mut flows: Vec<u64> = self.flows_held.iter_mut().map(|flows| flows.paused(now)).collect();
-        flows.resize(self.ports.len(), 0);
+        flows.resize(self.links.ports.len(), 0);
         let stats: Vec<PortStats> = self.stats(now).collect();
         let queued = |port: usize| self.plane.readings().queued(port as PortId);
         stats.iter().zip(flows).enumerate().map(|(i, (stats, flows))| LinkCount::new(stats, queued(i), flows)).collect()
@@ -413,13 +239,13 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
 
     /// What left by every port.
     pub fn sent(&self) -> impl Iterator<Item = Sent> {
-        self.ports.iter().map(|port| port.sent)
+        self.links.ports.iter().map(|port| port.sent)
     }
 
     /// Queues of ports whose data may not leave.
     pub fn held_queues(&self) -> Vec<HeldQueue> {
         let held = |port: PortId| self.plane.readings().queued(port) > 0 && !self.plane.sendable(port);
-        let held: Vec<bool> = (0..self.ports.len() as PortId).map(held).collect();
+        let held: Vec<bool> = (0..self.links.ports.len() as PortId).map(held).collect();
         let mut queues: Vec<HeldQueue> = Vec::new();
         if !held.contains(&true) {
             return queues;
@@ -444,20 +270,10 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
 
     /// Flows with data in `port`, if they are counted.
     pub fn active_flows(&self, port: PortId) -> Option<u32> {
-        match self.meters.as_ref().and_then(|meters| meters.census.as_ref()) {
+        match self.links.meters.as_ref().and_then(|meters| meters.census.as_ref()) {
             Some(census) => Some(census.flows(port)),
             None => self.plane.readings().active_flows(port),
         }
-    }
-
-    fn arm_timer(&mut self) {
-        let change = self.changes.front().map_or(Instant::NEVER, |c| c.at);
-        self.agenda.set_timer(self.timer_name(), self.plane.next_timer().min(change));
-    }
-
-    #[inline(always)]
-    fn timer_name(&self) -> EventName {
-        EventName { leaf: 2 * self.ports.len(), node: self.id as u32, port: 0 }
     }
 
     /// When its links change, ascending.
@@ -468,24 +284,17 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
     /// The timer has run.
     pub fn timer<O: Observer>(&mut self, now: Instant, fabric: &mut Fabric<S>, observer: &mut O) {
         observer.woke(now, self.id, Timer::Any);
-        let mut kicked = std::mem::take(&mut self.kicked);
-        self.apply_changes(now, &mut kicked, observer);
-        if self.plane.next_timer() <= now {
-            self.plane.timer(now, &mut kicked);
+        if self.links.armed <= now {
+            self.links.armed = Instant::NEVER;
         }
-        self.arm_timer();
-        for port in kicked.drain(..) {
-            self.kick(now, port, fabric, observer);
-        }
-        self.kicked = kicked;
+        self.apply_changes(now, fabric, observer);
+        let (plane, mut outlets) = self.parts(fabric, observer);
+        plane.timer(now, &mut outlets);
     }
 
-    /// Carries out the changes of links that are due; appends the ports they touch.
-    fn apply_changes<O: Observer>(&mut self, now: Instant, kicked: &mut Vec<PortId>, observer: &mut O) {
-        while self.changes.front().is_some_and(|c| c.at <= now) {
-            let Some(change) = self.changes.pop_front() else {
-                break;
-            };
+    /// Carries out the changes of links that are due.
+    fn apply_changes<O: Observer>(&mut self, now: Instant, fabric: &mut Fabric<S>, observer: &mut O) {
+        while let Some(change) = self.changes.pop_front_if(|change| change.at <= now) {
             self.epoch = change.epoch;
             for (port, up) in change.ports {
                 observer.link_changed(now, self.id, port, up);
@@ -493,14 +302,119 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
                 if let Some(flows) = self.flows_held.get_mut(port as usize) {
                     flows.on_link_change(now);
                 }
-                if up {
-                    self.plane.link_up(now, port, kicked);
-                } else {
-                    self.plane.link_down(now, port, kicked);
-                    self.count_discarded(now, port, DropReason::LinkDown, observer);
-                }
-                kicked.push(port);
+                let (plane, mut outlets) = self.parts(fabric, observer);
+                plane.link_changed(now, port, up, &mut outlets);
             }
         }
+        self.links.change_at = self.changes.front().map_or(Instant::NEVER, |change| change.at);
+    }
+}
+
+impl<S: Schedule> Links<S> {
+    /// The event that a transmission of `port` ends, at switch number `id`.
+    #[inline(always)]
+    fn end_at(&self, id: usize, port: PortId) -> EventName {
+        EventName { leaf: self.ports.len() + port as usize, node: id as u32, port }
+    }
+
+    #[inline(always)]
+    fn timer_name(&self, id: usize) -> EventName {
+        EventName { leaf: 2 * self.ports.len(), node: id as u32, port: 0 }
+    }
+}
+
+/// What the driver of a switch's data plane needs, while an event is handled.
+struct AtSwitch<'a, S: Schedule, O> {
+    id: usize,
+    links: &'a mut Links<S>,
+    fabric: &'a mut Fabric<S>,
+    observer: &'a mut O,
+}
+
+impl<S: Schedule, O: Observer> Outlets<S::Extension> for AtSwitch<'_, S, O> {
+    const FRAMES_FIRST: bool = S::FRAMES_FIRST;
+
+    #[inline(always)]
+    fn is_free(&self, now: Instant, port: PortId) -> bool {
+        let busy_until = self.links.ports[port as usize].busy_until;
+        self.links.agenda.is_free(&self.fabric.schedule, self.links.end_at(self.id, port), busy_until, now)
+    }
+
+    #[inline(always)]
+    fn free_at(&self, port: PortId) -> Instant {
+        self.links.ports[port as usize].busy_until
+    }
+
+    #[inline(always)]
+    fn awaits(&self, port: PortId) -> bool {
+        self.links.agenda.awaits(self.links.end_at(self.id, port))
+    }
+
+    #[inline(always)]
+    fn poll_at(&mut self, port: PortId, at: Instant) {
+        self.links.agenda.set_port(self.links.end_at(self.id, port), at);
+    }
+
+    fn arm(&mut self, at: Instant) {
+        let timer = self.links.timer_name(self.id);
+        if !S::EACH_TIMER_IS_AN_EVENT {
+            return self.links.agenda.set_timer(timer, at.min(self.links.change_at));
+        }
+        // Changes of links are events from the start.
+        if at == Instant::NEVER || S::not_before(at) >= self.links.armed {
+            return;
+        }
+        self.links.armed = S::not_before(at);
+        self.links.agenda.wake_at(&mut self.fabric.schedule, timer, self.links.armed);
+    }
+
+    /// Metered packets take the long way.
+    #[inline(always)]
+    fn lets_pass(&self) -> bool {
+        self.links.meters.is_none()
+    }
+
+    #[inline(always)]
+    fn send(&mut self, now: Instant, port: PortId, frame: &Frame<S::Extension>, departed: &Departed) -> Instant {
+        let AtSwitch { id, links, fabric, observer } = self;
+        let p = &mut links.ports[port as usize];
+        let free_at = now + p.wire.ser.of_bytes(frame.wire as u64);
+        p.busy_until = free_at;
+        p.sent.count(frame);
+        put_on_wire(&mut p.wire, fabric, &mut links.drops, now, free_at, frame, |packet, reason| {
+            observer.dropped(now, *id, packet, reason);
+        });
+        p.last = Transmission::of(frame, departed.queue, now);
+        links.agenda.take_port(&mut fabric.schedule, links.end_at(*id, port), free_at);
+        observer.departed(now, *id, port, frame, departed);
+        if let Some(meters) = &mut links.meters
+            && departed.queue.is_some()
+        {
+            meters.leave(now, port, (frame.flow, frame.class), departed.entered);
+        }
+        free_at
+    }
+
+    #[inline(always)]
+    fn enqueued(&mut self, now: Instant, joined: Joined, frame: &Frame<S::Extension>) {
+        self.observer.enqueued(now, self.id, joined, frame, &self.links.ports[joined.egress as usize].last);
+        if let Some(meters) = &mut self.links.meters {
+            meters.enter(joined.ingress, joined.egress, frame);
+        }
+    }
+
+    fn dropped(&mut self, now: Instant, egress: PortId, frame: &Frame<S::Extension>, reason: DropReason) {
+        self.links.dropped[egress as usize] += (reason != DropReason::Credit) as u64;
+        self.links.drops.count(reason, frame);
+        self.observer.dropped(now, self.id, frame, reason);
+    }
+
+    #[cold]
+    fn discarded(&mut self, now: Instant, port: PortId, discarded: Discarded<S::Extension>, reason: DropReason) {
+        let Discarded { frame, entered } = discarded;
+        if let Some(meters) = &mut self.links.meters {
+            meters.leave(now, port, (frame.flow, frame.class), entered);
+        }
+        self.dropped(now, port, &frame, reason);
     }
 }

@@ -92,7 +92,7 @@ fn the_data_plane_allocates_nothing<P: Policy>(
     let shape = Shape { buffer: 1_000_000, ..Shape::new(vec![port; 4], 31) };
     let mut switch = Switch::<P>::new(&shape, params);
     let mut rng = Stream::new(1, 1, 1);
-    let mut kicked = Vec::with_capacity(1024);
+    let mut to_poll = Vec::with_capacity(1024);
     let mut round = |switch: &mut Switch<P>, from: u64, packets: u64| {
         let (mut dropped, mut frames) = (0, 0);
         for k in from..from + packets {
@@ -109,8 +109,8 @@ fn the_data_plane_allocates_nothing<P: Policy>(
                 told(k / 500).into_iter().for_each(|frame| switch.control(now, 3, frame));
             }
             if switch.next_timer() <= now {
-                switch.timer(now, &mut kicked);
-                kicked.clear();
+                switch.timer(now, &mut to_poll);
+                to_poll.clear();
             }
             for ingress in 0..3 {
                 while switch.transmit(now, ingress).is_some() {

@@ -123,7 +123,7 @@ impl FlowTable {
 
     /// Reads the buckets of a flow, so that they are near when it is looked up.
     #[inline(always)]
-    pub fn touch(&self, flow: u32) -> u32 {
+    pub fn prefetch(&self, flow: u32) -> u32 {
         let place = self.place(flow);
         let other = self.other(place.bucket, place.fingerprint);
         self.buckets[place.bucket as usize][0] ^ self.buckets[other as usize][0]

@@ -67,10 +67,10 @@ pub trait Policy: Clone + Send + 'static {
     fn beside(&self, choice: Choice, _left: u64, _queues: &Self::Queues) -> Choice {
         choice
     }
-    /// Reads what [`Policy::choose`] will read first of a flow, so that it is near by then: in large networks most of the time
+    /// Reads what [`Policy::choose`] will read first of a flow, so that it is in the cache by then: in large networks most of the time
     /// goes into waiting for it.
     #[inline(always)]
-    fn touch(&self, _packet: &Packet) -> u32 {
+    fn prefetch(&self, _packet: &Packet) -> u32 {
         0
     }
     /// Whether its own accounting has room for a packet from `ingress`.

@@ -174,8 +174,8 @@ impl<P: Policy> Policy for Recirculating<P> {
         self.policy.beside(choice, left, queues)
     }
 
-    fn touch(&self, packet: &Packet) -> u32 {
-        self.policy.touch(packet)
+    fn prefetch(&self, packet: &Packet) -> u32 {
+        self.policy.prefetch(packet)
     }
 
     fn admits(&self, ingress: PortId, packet: &Packet) -> bool {

@@ -158,7 +158,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> End
     fn timer(&mut self, w: &mut Around<T::Params, S, impl Observer>, number: u16) {
         w.observer.woke(w.now, self.port.id as usize, self.due_timer(w.now));
         // In order events of timers of the NIC still come that it has set anew since: they find nothing due.
-        let of_nic = !S::IN_ORDER || number == self.nic.timer_number() && self.nic.next_timer() <= w.now;
+        let of_nic = !S::EACH_TIMER_IS_AN_EVENT || number == self.nic.timer_number() && self.nic.next_timer() <= w.now;
         let mut due = of_nic;
         while self.changes.front().is_some_and(|at| *at <= w.now) {
             due = true;

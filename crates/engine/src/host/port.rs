@@ -172,8 +172,8 @@ impl<S: Schedule> HostPort<S> {
         self.last = Transmission::of(packet, queue, now);
         self.busy_until = now + self.wire.ser.of_bytes(packet.wire as u64);
         self.stats.sent.count(packet);
-        let (free_at, queue, id) = (self.busy_until, packet.upstream_queue, self.id as usize);
-        put_on_wire(&mut self.wire, fabric, &mut self.drops, now, free_at, packet, queue, |packet, reason| {
+        let (free_at, id) = (self.busy_until, self.id as usize);
+        put_on_wire(&mut self.wire, fabric, &mut self.drops, now, free_at, packet, |packet, reason| {
             observer.dropped(now, id, packet, reason);
         });
         self.agenda.take_port(&mut fabric.schedule, self.event(PORT), free_at);

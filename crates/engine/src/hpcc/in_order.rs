@@ -18,7 +18,7 @@ use crate::schedule::{Agenda, Clock, EventName, Schedule};
 use crate::windows::Windows;
 use backwater_dataplane::DataPlane;
 use backwater_fabric::wire::Target;
-use backwater_types::{DropReason, Duration, Extension, Frame, Instant, Kind, QueueId};
+use backwater_types::{DropReason, Duration, Extension, Frame, Instant, Kind};
 use std::collections::VecDeque;
 
 /// All events of the network.
@@ -37,7 +37,8 @@ impl<E: Extension> Schedule for InOrder<E> {
     type Agenda<const LEAVES: usize> = Nothing;
     type Stamp = ();
     type Account = ();
-    const IN_ORDER: bool = true;
+    const FRAMES_FIRST: bool = true;
+    const EACH_TIMER_IS_AN_EVENT: bool = true;
 
     fn new(_partition: u16, _nodes: usize, _links: usize, _longest: Duration) -> InOrder<E> {
         InOrder { wheel: Wheel::default(), starts: VecDeque::new() }
@@ -48,9 +49,14 @@ impl<E: Extension> Schedule for InOrder<E> {
         (at, ())
     }
 
+    /// Events come at whole nanoseconds.
+    fn not_before(at: Instant) -> Instant {
+        Instant(at.0.div_ceil(1000) * 1000)
+    }
+
     #[inline(always)]
-    fn deliver(&mut self, to: Target, at: Instant, _stamp: (), frame: &Frame<E>, queue: QueueId) {
-        self.wheel.push_frame(at, Event::new(What::Arrival, to.node, to.port), frame, queue);
+    fn deliver(&mut self, to: Target, at: Instant, _stamp: (), frame: &Frame<E>) {
+        self.wheel.push_frame(at, Event::new(What::Arrival, to.node, to.port), frame);
     }
 
     #[inline(always)]
@@ -95,8 +101,7 @@ impl<E: Extension> Agenda<InOrder<E>> for Nothing {
         schedule.wheel.push_clock(at, node.node, clock);
     }
 
-    /// It was asked to wake the node then. Switches have no timers here but the changes of their links, which are known from the
-    /// start.
+    /// It was asked to wake the node then.
     #[inline(always)]
     fn set_timer(&mut self, _timer: EventName, _at: Instant) {}
 }
@@ -145,7 +150,7 @@ where
                 {
                     let drops = match nodes.hosts.get_mut(node) {
                         Some(host) => &mut host.port_mut().drops,
-                        None => &mut nodes.switches[node - hosts].drops,
+                        None => &mut nodes.switches[node - hosts].links.drops,
                     };
                     if packet.kind != Kind::Control {
                         drops.count(DropReason::LinkLoss, &packet);

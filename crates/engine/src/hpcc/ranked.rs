@@ -19,7 +19,7 @@ use crate::tree::Tree;
 use crate::windows::Windows;
 use backwater_dataplane::DataPlane;
 use backwater_fabric::wire::Target;
-use backwater_types::{Duration, Extension, Frame, Instant, PortId, QueueId};
+use backwater_types::{Duration, Extension, Frame, Instant, PortId};
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::sync::RwLock;
@@ -33,7 +33,7 @@ pub const WINDOW_MAX: Duration = Duration::from_us(16);
 pub struct Ranked<E: Extension = ()> {
     ranks: Ranks,
     nodes: NodeByNode<E, Stamp>,
-    /// Hosts, by number in the graph, that set timers in this window.
+    /// Nodes, by number in the graph, that set timers in this window.
     timed: Vec<u32>,
     /// Leaves of a node whose events are kept by one time, the first last.
     tied: Vec<(Stamp, usize)>,
@@ -84,7 +84,8 @@ impl<E: Extension> Schedule for Ranked<E> {
     type Agenda<const LEAVES: usize> = Leaves<LEAVES>;
     type Stamp = Stamp;
     type Account = Account;
-    const IN_ORDER: bool = true;
+    const FRAMES_FIRST: bool = true;
+    const EACH_TIMER_IS_AN_EVENT: bool = true;
 
     fn new(partition: u16, nodes: usize, links: usize, longest: Duration) -> Ranked<E> {
         Ranked {
@@ -106,9 +107,14 @@ impl<E: Extension> Schedule for Ranked<E> {
         if kept_by == Instant::NEVER { kept_by } else { Instant(kept_by.0 / 1000 * 1000) }
     }
 
+    /// Events come at whole nanoseconds.
+    fn not_before(at: Instant) -> Instant {
+        Instant(at.0.div_ceil(1000) * 1000)
+    }
+
     #[inline(always)]
-    fn deliver(&mut self, to: Target, at: Instant, stamp: Stamp, frame: &Frame<E>, queue: QueueId) {
-        self.nodes.put(to, at, stamp, frame, queue);
+    fn deliver(&mut self, to: Target, at: Instant, stamp: Stamp, frame: &Frame<E>) {
+        self.nodes.put(to, at, stamp, frame);
     }
 
     fn hand_over(&mut self, place: &mut Account) {
@@ -229,9 +235,9 @@ where
         }
         for (next, switch) in next[nodes.hosts.len()..].iter_mut().zip(&mut nodes.switches) {
             let changes: Vec<Instant> = switch.changes().collect();
-            let leaf = 2 * switch.ports.len();
-            changes.iter().for_each(|at| switch.agenda.preset(leaf, *at, switch.id));
-            *next = switch.agenda.tree.next();
+            let leaf = 2 * switch.links.ports.len();
+            changes.iter().for_each(|at| switch.links.agenda.preset(leaf, *at, switch.id));
+            *next = switch.links.agenda.tree.next();
         }
     }
 
@@ -249,8 +255,14 @@ where
     fn settle(nodes: &mut Nodes<H, D>, accounts: &[RwLock<Account>], end: Instant) {
         let schedule = &mut nodes.fabric.schedule;
         schedule.ranks.settle(accounts, end);
-        for host in schedule.timed.drain(..) {
-            nodes.hosts[nodes.local[host as usize] as usize].port_mut().agenda.settle(&schedule.ranks);
+        for node in schedule.timed.drain(..) {
+            match nodes.local.get(node as usize) {
+                Some(host) => nodes.hosts[*host as usize].port_mut().agenda.settle(&schedule.ranks),
+                None => {
+                    let at = nodes.switches.binary_search_by_key(&(node as usize), |switch| switch.id);
+                    nodes.switches[at.expect("it is here")].links.agenda.settle(&schedule.ranks);
+                }
+            }
         }
     }
 
@@ -285,12 +297,12 @@ where
             let i = hosts + i;
             if fabric.schedule.nodes.next[i] < end {
                 while let Some(port) = fabric.schedule.nodes.woken[i].pop() {
-                    let link = switch.ports[port as usize].link_in;
-                    switch.agenda.tree.set_plain(port as usize, fabric.schedule.nodes.head(link));
+                    let link = switch.links.ports[port as usize].link_in;
+                    switch.links.agenda.tree.set_plain(port as usize, fabric.schedule.nodes.head(link));
                 }
-                switch.touch(end, &fabric.schedule.nodes.in_flight);
+                switch.prefetch(end, &fabric.schedule.nodes.in_flight);
                 run(&mut AtSwitch { switch, fabric, observer }, end);
-                fabric.schedule.nodes.next[i] = switch.agenda.tree.next();
+                fabric.schedule.nodes.next[i] = switch.links.agenda.tree.next();
             }
         }
     }
@@ -433,7 +445,7 @@ struct AtSwitch<'a, D: DataPlane, S: Schedule, O> {
 impl<E: Extension, D: DataPlane<Extension = E>, O: Observer> Node<E, 64> for AtSwitch<'_, D, Ranked<E>, O> {
     #[inline(always)]
     fn leaves(&mut self) -> &mut Leaves<64> {
-        &mut self.switch.agenda
+        &mut self.switch.links.agenda
     }
 
     #[inline(always)]
@@ -443,32 +455,32 @@ impl<E: Extension, D: DataPlane<Extension = E>, O: Observer> Node<E, 64> for AtS
 
     #[inline(always)]
     fn link(&self, leaf: usize) -> Option<u32> {
-        self.switch.ports.get(leaf).map(|port| port.link_in)
+        self.switch.links.ports.get(leaf).map(|port| port.link_in)
     }
 
     fn stamp(&mut self, leaf: usize) -> Stamp {
-        let ports = self.switch.ports.len();
+        let ports = self.switch.links.ports.len();
         match self.link(leaf) {
             Some(link) => self.fabric.schedule.nodes.front(link).0,
-            None if leaf < 2 * ports => self.switch.agenda.ends[leaf - ports].1,
-            None => self.switch.agenda.first_timers().peek().expect("one is due").stamp,
+            None if leaf < 2 * ports => self.switch.links.agenda.ends[leaf - ports].1,
+            None => self.switch.links.agenda.first_timers().peek().expect("one is due").stamp,
         }
     }
 
     #[inline(always)]
     fn run(&mut self, at: Instant, leaf: usize) {
         let AtSwitch { switch, fabric, observer } = self;
-        let ports = switch.ports.len();
+        let ports = switch.links.ports.len();
         let now;
-        if let Some(port) = switch.ports.get(leaf) {
+        if let Some(port) = switch.links.ports.get(leaf) {
             let (stamp, frame) = fabric.schedule.nodes.take(port.link_in);
             now = fabric.schedule.ranks.come(at, stamp);
             switch.arrive(now, leaf as PortId, frame, fabric, *observer);
         } else if leaf < 2 * ports {
-            now = fabric.schedule.ranks.come(at, switch.agenda.ends[leaf - ports].1);
+            now = fabric.schedule.ranks.come(at, switch.links.agenda.ends[leaf - ports].1);
             switch.free(now, (leaf - ports) as PortId, fabric, *observer);
         } else {
-            now = fabric.schedule.ranks.come(at, switch.agenda.take_timer(leaf).stamp);
+            now = fabric.schedule.ranks.come(at, switch.links.agenda.take_timer(leaf).stamp);
             switch.timer(now, fabric, *observer);
         }
         observer.settled(now, switch.id, switch.plane.readings());

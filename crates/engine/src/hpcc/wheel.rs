@@ -5,7 +5,7 @@
 //! into its slot. Times are whole nanoseconds. An arrival carries its frame, so that it lies where it is looked for first.
 
 use crate::schedule::Clock;
-use backwater_types::{Extension, Frame, Instant, Packet, PortId, QueueId};
+use backwater_types::{Extension, Frame, Instant, Packet, PortId};
 use std::collections::BTreeMap;
 
 /// Something that happens at a node.
@@ -106,27 +106,22 @@ impl<E: Extension> Wheel<E> {
         }
     }
 
-    /// Schedules the arrival of a frame that leaves `queue`, behind all others at that time.
+    /// Schedules the arrival of a frame, behind all others at that time.
     #[inline(always)]
-    pub fn push_frame(&mut self, at: Instant, event: Event, frame: &Frame<E>, queue: QueueId) {
+    pub fn push_frame(&mut self, at: Instant, event: Event, frame: &Frame<E>) {
         let at = at.0 / 1000;
         if !self.reaches(at) {
-            let mut frame = *frame;
-            frame.upstream_queue = queue;
-            return self.put_far(at, event, frame);
+            return self.put_far(at, event, *frame);
         }
         self.append(at, event);
         let last = self.slots[(at % SLOTS) as usize].1;
-        // Copied whole, then patched where it lies.
-        let place = &mut self.entries[last as usize].frame;
-        *place = *frame;
-        place.upstream_queue = queue;
+        self.entries[last as usize].frame = *frame;
     }
 
     /// Schedules the strike of a clock, behind all others at that time.
     pub fn push_clock(&mut self, at: Instant, node: u32, clock: Clock) {
         let named = Packet { flow: clock.flow, sender_slot: clock.slot, class: clock.number, ..NO_FRAME };
-        self.push_frame(at, Event::new(What::Clock, node, 0), &named.into(), 0);
+        self.push_frame(at, Event::new(What::Clock, node, 0), &named.into());
     }
 
     #[inline(always)]

@@ -19,7 +19,7 @@ where
 {
     fn begin(nodes: &mut Nodes<H, D>) {
         let hosts = nodes.hosts.iter().map(|host| host.port().agenda.next());
-        let switches = nodes.switches.iter().map(|switch| switch.agenda.next());
+        let switches = nodes.switches.iter().map(|switch| switch.links.agenda.next());
         nodes.fabric.schedule.next = hosts.chain(switches).collect();
     }
 
@@ -57,11 +57,11 @@ where
             let i = hosts + i;
             if fabric.schedule.next[i] < end {
                 while let Some(port) = fabric.schedule.woken[i].pop() {
-                    let link = switch.ports[port as usize].link_in;
-                    switch.agenda.set(port as usize, fabric.schedule.head(link));
+                    let link = switch.links.ports[port as usize].link_in;
+                    switch.links.agenda.set(port as usize, fabric.schedule.head(link));
                 }
                 run_switch(switch, end, fabric, observer);
-                fabric.schedule.next[i] = switch.agenda.next();
+                fabric.schedule.next[i] = switch.links.agenda.next();
             }
         }
     }
@@ -109,13 +109,13 @@ fn run_switch<D: DataPlane, O: Observer>(
     fabric: &mut Fabric<NodeByNode<D::Extension>>,
     observer: &mut O,
 ) {
-    let ports = switch.ports.len();
-    switch.touch(end, &fabric.schedule.in_flight);
-    while let Some((now, leaf)) = switch.agenda.first_before(end) {
+    let ports = switch.links.ports.len();
+    switch.prefetch(end, &fabric.schedule.in_flight);
+    while let Some((now, leaf)) = switch.links.agenda.first_before(end) {
         if leaf < ports {
-            let link = switch.ports[leaf].link_in;
+            let link = switch.links.ports[leaf].link_in;
             let ((), packet) = fabric.schedule.take(link);
-            switch.agenda.set(leaf, fabric.schedule.head(link));
+            switch.links.agenda.set(leaf, fabric.schedule.head(link));
             switch.arrive(now, leaf as PortId, packet, fabric, observer);
         } else if leaf < 2 * ports {
             switch.free(now, (leaf - ports) as PortId, fabric, observer);

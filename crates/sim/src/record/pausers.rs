@@ -6,7 +6,7 @@
 
 use crate::record::label::Label;
 use backwater_engine::observe::Joined;
-use backwater_types::{ControlFrame, FlowName, PortId, QueueId};
+use backwater_types::{ControlFrame, PortId, QueueId};
 use std::collections::VecDeque;
 
 /// For whom a port is held.
@@ -77,8 +77,8 @@ impl Pausers {
         if raised.len() == REMEMBERED {
             raised.pop_front();
         }
-        let Label { name: FlowName { flow, .. }, upstream_queue, .. } = packet;
-        raised.push_back(Raise { flow, upstream_queue, egress: joined.egress });
+        let Joined { upstream_queue, egress, .. } = joined;
+        raised.push_back(Raise { flow: packet.name.flow, upstream_queue, egress });
     }
 
     /// A frame leaves `switch` by `port`.
@@ -165,7 +165,7 @@ fn hold<T: PartialEq>(held: &mut Vec<(T, Sake)>, one: T, sake: Sake) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use backwater_types::{Packet, QueueMap};
+    use backwater_types::{FlowName, Packet, QueueMap};
 
     const PAUSING: (usize, PortId) = (1, 0);
     const HELD: (usize, PortId) = (0, 0);
@@ -175,8 +175,8 @@ mod tests {
     }
 
     fn raise(pausers: &mut Pausers, flow: u32, upstream_queue: QueueId, egress: PortId) {
-        let joined = Joined { ingress: PAUSING.1, egress, queue: 0, frame_on: Some(PAUSING.1) };
-        pausers.raised(PAUSING.0, joined, Label::of(&Packet { flow, upstream_queue, ..Packet::NONE }));
+        let joined = Joined { ingress: PAUSING.1, egress, upstream_queue, queue: 0, frame_on: Some(PAUSING.1) };
+        pausers.raised(PAUSING.0, joined, Label::of(&Packet { flow, ..Packet::NONE }));
     }
 
     fn sake(flow: u32, egress: PortId) -> Sake {

@@ -5,13 +5,13 @@
 
 use crate::common::log::Log;
 use crate::common::{row, scenario};
-use backwater_dataplane::{DataPlane, Readings, Received, Sent, Shape};
+use backwater_dataplane::{DataPlane, Discarded, Readings, Received, Sent, Shape};
 use backwater_scenario::Scenario;
 use backwater_scenario::model::Memory;
 use backwater_schemes::Switch as Table;
 use backwater_schemes::planes::{AnySwitch, any};
 use backwater_sim::{Simulation, Watch};
-use backwater_types::{ControlFrame, Frame, Instant, Packet, PortId};
+use backwater_types::{ControlFrame, Frame, Instant, PortId};
 use std::sync::{Arc, Mutex};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,13 +91,13 @@ impl DataPlane for Tamper {
         self.inner.next_timer().min(self.alarm)
     }
 
-    fn timer(&mut self, now: Instant, kicked: &mut Vec<PortId>) {
+    fn timer(&mut self, now: Instant, to_poll: &mut Vec<PortId>) {
         if self.inner.next_timer() <= now {
-            self.inner.timer(now, kicked);
+            self.inner.timer(now, to_poll);
         }
         if self.alarm <= now {
             self.alarm = Instant::NEVER;
-            kicked.extend(self.kept.map(|(port, _)| port));
+            to_poll.extend(self.kept.map(|(port, _)| port));
         }
     }
 
@@ -105,15 +105,15 @@ impl DataPlane for Tamper {
         self.inner.control(now, port, frame);
     }
 
-    fn link_down(&mut self, now: Instant, port: PortId, kicked: &mut Vec<PortId>) {
-        self.inner.link_down(now, port, kicked);
+    fn link_down(&mut self, now: Instant, port: PortId, to_poll: &mut Vec<PortId>) {
+        self.inner.link_down(now, port, to_poll);
     }
 
-    fn link_up(&mut self, now: Instant, port: PortId, kicked: &mut Vec<PortId>) {
-        self.inner.link_up(now, port, kicked);
+    fn link_up(&mut self, now: Instant, port: PortId, to_poll: &mut Vec<PortId>) {
+        self.inner.link_up(now, port, to_poll);
     }
 
-    fn discarded(&mut self) -> &mut Vec<(Packet, Instant)> {
+    fn discarded(&mut self) -> &mut Vec<Discarded<Self::Extension>> {
         self.inner.discarded()
     }
 

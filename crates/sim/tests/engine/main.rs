@@ -33,4 +33,5 @@ mod srf;
 mod standstill;
 mod tcp;
 mod ties;
+mod timers;
 mod traffic_statistics;

@@ -10,9 +10,9 @@ use backwater_dataplane::flow_table::{FlowTable, Record, state};
 use backwater_dataplane::policy::{Policy, Told};
 use backwater_dataplane::queues::{PausableQueues, Queues};
 use backwater_dataplane::{
-    Assigned, Assignment, Backpressure, Bfc, BfcParams, Choice, Composed, DataPlane, Departed, Dynamic, FlowSail,
-    FlowSailParams, Held, NoBackpressure, PausedQueues, Ports, Readings, Received, Resident, Sent, Shape, Single,
-    Switch, Upstream,
+    Assigned, Assignment, Backpressure, Bfc, BfcParams, Choice, Composed, DataPlane, Departed, Discarded, Dynamic,
+    FlowSail, FlowSailParams, Held, NoBackpressure, PausedQueues, Ports, Readings, Received, Resident, Sent, Shape,
+    Single, Switch, Upstream,
 };
 use backwater_scenario::Scenario;
 use backwater_scenario::model::Memory;
@@ -544,23 +544,23 @@ impl<const BUG: u8> DataPlane for Bent<BUG> {
         self.inner.next_timer()
     }
 
-    fn timer(&mut self, now: Instant, kicked: &mut Vec<PortId>) {
-        self.inner.timer(now, kicked);
+    fn timer(&mut self, now: Instant, to_poll: &mut Vec<PortId>) {
+        self.inner.timer(now, to_poll);
     }
 
-    fn link_down(&mut self, now: Instant, port: PortId, kicked: &mut Vec<PortId>) {
+    fn link_down(&mut self, now: Instant, port: PortId, to_poll: &mut Vec<PortId>) {
         if BUG != FORGETS_A_FLAP {
-            self.inner.link_down(now, port, kicked);
+            self.inner.link_down(now, port, to_poll);
         }
     }
 
-    fn link_up(&mut self, now: Instant, port: PortId, kicked: &mut Vec<PortId>) {
+    fn link_up(&mut self, now: Instant, port: PortId, to_poll: &mut Vec<PortId>) {
         if BUG != FORGETS_A_FLAP {
-            self.inner.link_up(now, port, kicked);
+            self.inner.link_up(now, port, to_poll);
         }
     }
 
-    fn discarded(&mut self) -> &mut Vec<(Packet, Instant)> {
+    fn discarded(&mut self) -> &mut Vec<Discarded<Self::Extension>> {
         self.inner.discarded()
     }
 
@@ -977,7 +977,7 @@ fn a_flow_is_rightly_paused_while_a_packet_of_it_stays() {
             simulation.observe_any(|| Audit::new(&scenario, &simulation.graph), &Watch::default());
         let packet = Packet { kind: Kind::Data, wire: 1048, ..Packet::NONE };
         if stays {
-            let joined = Joined { ingress: from, egress: to, queue: 0, frame_on: None };
+            let joined = Joined { ingress: from, egress: to, upstream_queue: 0, queue: 0, frame_on: None };
             audits[0].enqueued(outcome.ended, switch, joined, &packet, &Transmission::NONE);
         }
         let pause = ControlFrame::PauseFlow(packet.flow_name()).into();

@@ -5,13 +5,13 @@
 
 use crate::common::audit::{self, Audit, Fault, Report};
 use crate::common::scenario;
-use backwater_dataplane::{DataPlane, Readings, Received, Sent, Shape};
+use backwater_dataplane::{DataPlane, Discarded, Readings, Received, Sent, Shape};
 use backwater_scenario::Scenario;
 use backwater_schemes::Switch as Table;
 use backwater_schemes::planes::{Build, Fifo};
 use backwater_sim::{Simulation, Watch};
 use backwater_transport::{Marks, TcpParams};
-use backwater_types::{ControlFrame, Frame, Instant, Kind, Packet, PortId, flags};
+use backwater_types::{ControlFrame, Frame, Instant, Kind, PortId, flags};
 
 const SOUND: u8 = 0;
 const MARKS_ALL: u8 = 1;
@@ -67,19 +67,19 @@ impl<const BUG: u8> DataPlane for Bent<BUG> {
         self.inner.next_timer()
     }
 
-    fn timer(&mut self, now: Instant, kicked: &mut Vec<PortId>) {
-        self.inner.timer(now, kicked);
+    fn timer(&mut self, now: Instant, to_poll: &mut Vec<PortId>) {
+        self.inner.timer(now, to_poll);
     }
 
-    fn link_down(&mut self, now: Instant, port: PortId, kicked: &mut Vec<PortId>) {
-        self.inner.link_down(now, port, kicked);
+    fn link_down(&mut self, now: Instant, port: PortId, to_poll: &mut Vec<PortId>) {
+        self.inner.link_down(now, port, to_poll);
     }
 
-    fn link_up(&mut self, now: Instant, port: PortId, kicked: &mut Vec<PortId>) {
-        self.inner.link_up(now, port, kicked);
+    fn link_up(&mut self, now: Instant, port: PortId, to_poll: &mut Vec<PortId>) {
+        self.inner.link_up(now, port, to_poll);
     }
 
-    fn discarded(&mut self) -> &mut Vec<(Packet, Instant)> {
+    fn discarded(&mut self) -> &mut Vec<Discarded<Self::Extension>> {
         self.inner.discarded()
     }
 

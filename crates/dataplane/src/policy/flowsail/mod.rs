@@ -288,8 +288,8 @@ impl<const W: usize> Policy for FlowSail<W> {
     }
 
     #[inline(always)]
-    fn touch(&self, packet: &Packet) -> u32 {
-        self.table.touch(packet.flow)
+    fn prefetch(&self, packet: &Packet) -> u32 {
+        self.table.prefetch(packet.flow)
     }
 
     #[inline(always)]

@@ -886,7 +886,7 @@ impl Observer for Audit {
     fn enqueued(&mut self, now: Instant, switch: usize, joined: Joined, packet: &Packet, _last: &Transmission) {
         let egress = joined.egress;
         if let Some(ingress) = self.last_hop.get(&(packet.flow, switch)) {
-            self.came.insert((switch, *ingress, packet.upstream_queue));
+            self.came.insert((switch, *ingress, joined.upstream_queue));
             self.came_flows.insert((switch, *ingress, packet.flow));
         }
         self.port(switch, egress).1 += 1;

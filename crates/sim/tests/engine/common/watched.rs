@@ -4,7 +4,7 @@
 
 use super::audit::{Counts, Fault, Report};
 use backwater_dataplane::flow_table::{FlowTable, Record, state};
-use backwater_dataplane::{DataPlane, Departed, Readings, Received, Sent, Shape};
+use backwater_dataplane::{DataPlane, Departed, Discarded, Readings, Received, Sent, Shape};
 use backwater_scenario::Scenario;
 use backwater_scenario::model::Memory;
 use backwater_scenario::topology::Graph;
@@ -14,7 +14,7 @@ use backwater_schemes::planes::{
 };
 use backwater_sim::Planes;
 use backwater_types::hash::Stream;
-use backwater_types::{ControlFrame, Extension, FlowName, Frame, Instant, Kind, Packet, PortId, QueueId};
+use backwater_types::{ControlFrame, Extension, FlowName, Frame, Instant, Kind, PortId, QueueId};
 use std::any::Any;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -413,9 +413,9 @@ impl<D: Tabled> DataPlane for Watched<D> {
         self.inner.next_timer()
     }
 
-    fn timer(&mut self, now: Instant, kicked: &mut Vec<PortId>) {
+    fn timer(&mut self, now: Instant, to_poll: &mut Vec<PortId>) {
         let (paused, congested) = (self.having(state::PAUSED), self.having(state::CONGESTED));
-        self.inner.timer(now, kicked);
+        self.inner.timer(now, to_poll);
         if self.having(state::PAUSED) < paused {
             self.count("pause lapsed");
         }
@@ -425,20 +425,20 @@ impl<D: Tabled> DataPlane for Watched<D> {
         self.note(true);
     }
 
-    fn link_down(&mut self, now: Instant, port: PortId, kicked: &mut Vec<PortId>) {
+    fn link_down(&mut self, now: Instant, port: PortId, to_poll: &mut Vec<PortId>) {
         if self.having(state::PAUSED) > 0 {
             self.count("link fails or comes back under pauses");
         }
-        self.inner.link_down(now, port, kicked);
+        self.inner.link_down(now, port, to_poll);
         self.note(true);
     }
 
-    fn link_up(&mut self, now: Instant, port: PortId, kicked: &mut Vec<PortId>) {
-        self.inner.link_up(now, port, kicked);
+    fn link_up(&mut self, now: Instant, port: PortId, to_poll: &mut Vec<PortId>) {
+        self.inner.link_up(now, port, to_poll);
         self.note(true);
     }
 
-    fn discarded(&mut self) -> &mut Vec<(Packet, Instant)> {
+    fn discarded(&mut self) -> &mut Vec<Discarded<Self::Extension>> {
         self.inner.discarded()
     }
 

@@ -2,7 +2,7 @@
 
 use crate::conformance::digests::{busy, digest};
 use crate::conformance::registry::{NOTHING, Subject, each, profiled, schemes};
-use backwater_dataplane::{DataPlane, Ns3Streams, Readings, Received, Sent, Shape};
+use backwater_dataplane::{DataPlane, Discarded, Ns3Streams, Readings, Received, Sent, Shape};
 use backwater_scenario::Scenario;
 use backwater_scenario::model::Memory;
 use backwater_schemes::Switch as Table;
@@ -10,7 +10,7 @@ use backwater_schemes::planes::{AnySwitch, any};
 use backwater_sim::measure::outcome::Digests;
 use backwater_sim::observe::Nobody;
 use backwater_sim::{Planes, Simulation, Watch};
-use backwater_types::{ControlFrame, Extension, Frame, Instant, Kind, LibraryRand, Packet, PintShape, PortId, QueueId};
+use backwater_types::{ControlFrame, Extension, Frame, Instant, Kind, LibraryRand, PintShape, PortId, QueueId};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -22,7 +22,7 @@ struct Twins<E: Extension> {
     /// What both draw from where all of a network do, senders too: what one is given is what the other was.
     rand: Option<[LibraryRand; 2]>,
     /// Of each twin.
-    kicked: [Vec<PortId>; 2],
+    to_poll: [Vec<PortId>; 2],
 }
 
 impl<E: Extension> Twins<E> {
@@ -46,15 +46,15 @@ impl<E: Extension> Twins<E> {
         }
     }
 
-    /// `what` makes both twins kick the same ports.
-    fn kick(&mut self, kicked: &mut Vec<PortId>, what: impl Fn(&mut AnySwitch<E>, &mut Vec<PortId>)) {
-        let [a, b] = &mut self.kicked;
+    /// `what` has both twins name the same ports to poll.
+    fn poll(&mut self, to_poll: &mut Vec<PortId>, what: impl Fn(&mut AnySwitch<E>, &mut Vec<PortId>)) {
+        let [a, b] = &mut self.to_poll;
         a.clear();
         b.clear();
         what(&mut self.passes, a);
         what(&mut self.queues, b);
         assert_eq!(a, b);
-        kicked.append(a);
+        to_poll.append(a);
     }
 }
 
@@ -121,19 +121,19 @@ impl<E: Extension> DataPlane for Twins<E> {
         self.passes.next_timer()
     }
 
-    fn timer(&mut self, now: Instant, kicked: &mut Vec<PortId>) {
-        self.kick(kicked, |twin, kicked| twin.timer(now, kicked));
+    fn timer(&mut self, now: Instant, to_poll: &mut Vec<PortId>) {
+        self.poll(to_poll, |twin, to_poll| twin.timer(now, to_poll));
     }
 
-    fn link_down(&mut self, now: Instant, port: PortId, kicked: &mut Vec<PortId>) {
-        self.kick(kicked, |twin, kicked| twin.link_down(now, port, kicked));
+    fn link_down(&mut self, now: Instant, port: PortId, to_poll: &mut Vec<PortId>) {
+        self.poll(to_poll, |twin, to_poll| twin.link_down(now, port, to_poll));
     }
 
-    fn link_up(&mut self, now: Instant, port: PortId, kicked: &mut Vec<PortId>) {
-        self.kick(kicked, |twin, kicked| twin.link_up(now, port, kicked));
+    fn link_up(&mut self, now: Instant, port: PortId, to_poll: &mut Vec<PortId>) {
+        self.poll(to_poll, |twin, to_poll| twin.link_up(now, port, to_poll));
     }
 
-    fn discarded(&mut self) -> &mut Vec<(Packet, Instant)> {
+    fn discarded(&mut self) -> &mut Vec<Discarded<Self::Extension>> {
         self.queues.discarded().clear();
         self.passes.discarded()
     }
@@ -189,7 +189,7 @@ impl Planes for AllTwins {
         let pint = PintShape { rand: rand.as_ref().map(|[_, queues]| queues.clone()), ..shape.pint.clone() };
         let (passes, queues) = (shape.clone(), Shape { ns3, pint, ..shape.clone() });
         let [passes, queues] = [passes, queues].map(|shape| any(self.memory, &shape, table));
-        Twins { passes, queues, passed: self.passed.clone(), rand, kicked: Default::default() }
+        Twins { passes, queues, passed: self.passed.clone(), rand, to_poll: Default::default() }
     }
 }
 
