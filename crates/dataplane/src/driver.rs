@@ -235,8 +235,8 @@ impl<D: DataPlane> Driver<D> {
 
     /// See [`DataPlane::prefetch`].
     #[inline(always)]
-    pub fn prefetch(&self, packet: &Packet) -> u32 {
-        self.plane.prefetch(packet)
+    pub fn prefetch(&self, packet: &Packet, ingress: PortId, egress: PortId) -> u32 {
+        self.plane.prefetch(packet, ingress, egress)
     }
 
     /// See [`DataPlane::prefetch_ports`].

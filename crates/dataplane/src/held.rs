@@ -18,6 +18,14 @@ pub struct Held {
     pub sampled: bool,
 }
 
+impl Held {
+    /// Of a packet that came in by `ingress`, before it counts towards anything.
+    #[inline(always)]
+    pub(crate) fn new(packet: &Packet, ingress: PortId, tag: u32, sampled: bool) -> Held {
+        Held { tag, upstream_queue: packet.upstream_queue, ingress: ingress as u8, counted: false, sampled }
+    }
+}
+
 /// Where a packet would go.
 #[derive(Clone, Copy, Debug)]
 pub struct Choice {

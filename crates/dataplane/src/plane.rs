@@ -46,9 +46,10 @@ pub trait DataPlane: Any + Send {
     ) -> Option<QueueId> {
         None
     }
-    /// Reads what will be asked of a packet that is on its way, so that it is in the cache by then.
+    /// Reads what will be asked of a data packet that is on its way to `ingress` and likely leaves by `egress`, so that it is in the cache
+    /// by then.
     #[inline(always)]
-    fn prefetch(&self, _packet: &Packet) -> u32 {
+    fn prefetch(&self, _packet: &Packet, _ingress: PortId, _egress: PortId) -> u32 {
         0
     }
     /// Reads the state of the ports, so that it is in the cache by the time packets come.
@@ -209,8 +210,8 @@ impl<E: Extension> DataPlane for Box<dyn DataPlane<Extension = E>> {
         (**self).pass(now, frame, ingress, egress)
     }
 
-    fn prefetch(&self, packet: &Packet) -> u32 {
-        (**self).prefetch(packet)
+    fn prefetch(&self, packet: &Packet, ingress: PortId, egress: PortId) -> u32 {
+        (**self).prefetch(packet, ingress, egress)
     }
 
     fn prefetch_ports(&self) -> u64 {

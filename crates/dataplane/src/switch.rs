@@ -194,13 +194,7 @@ impl<P: Policy, E: Extension> DataPlane for Switch<P, E> {
             return self.refuse(packet, ingress, DropReason::Paused);
         }
         self.buffer.charge(port.mmu, egress, choice.queue, wire);
-        let mut held = Held {
-            tag: choice.tag,
-            upstream_queue: packet.upstream_queue,
-            ingress: ingress as u8,
-            counted: false,
-            sampled: self.policy.samples(&mut self.rng),
-        };
+        let mut held = Held::new(packet, ingress, choice.tag, self.policy.samples(&mut self.rng));
         let told = self.policy.on_enqueue(now, packet, &mut held, egress, &mut choice, &port.queues);
         port.queues.push(&mut self.cells, choice.queue, packet, held, now);
         self.policy.on_joined(egress, choice.queue, &mut port.queues, &mut self.cells);
@@ -333,13 +327,7 @@ impl<P: Policy, E: Extension> DataPlane for Switch<P, E> {
         }
         self.buffer.passed(port.mmu, egress, choice.queue, wire);
         port.stamp(now, packet);
-        let held = Held {
-            tag: choice.tag,
-            upstream_queue: packet.upstream_queue,
-            ingress: ingress as u8,
-            counted: false,
-            sampled: self.policy.samples(&mut self.rng),
-        };
+        let held = Held::new(packet, ingress, choice.tag, self.policy.samples(&mut self.rng));
         self.policy.on_pass(now, packet, &held, egress, choice, &port.queues);
         self.policy.on_sent(now, egress, choice.queue, packet, &mut port.queues);
         packet.upstream_queue = choice.queue;
@@ -347,8 +335,8 @@ impl<P: Policy, E: Extension> DataPlane for Switch<P, E> {
     }
 
     #[inline(always)]
-    fn prefetch(&self, packet: &Packet) -> u32 {
-        self.policy.prefetch(packet)
+    fn prefetch(&self, packet: &Packet, ingress: PortId, egress: PortId) -> u32 {
+        self.policy.prefetch(packet, ingress, egress)
     }
 
     fn prefetch_ports(&self) -> u64 {

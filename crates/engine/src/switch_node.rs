@@ -144,9 +144,13 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
     #[inline(never)]
     fn prefetch_all(&self, end: Instant, in_flight: &[InFlight<impl Extension, impl Copy>]) {
         let mut sum = self.plane.prefetch_ports();
-        for port in &self.links.ports {
-            let arrivals = &in_flight[port.link_in as usize];
-            let flows = arrivals.before(end).fold(0, |sum: u32, packet| sum.wrapping_add(self.plane.prefetch(packet)));
+        let routes = &self.routes[self.epoch];
+        for (ingress, port) in (0..).zip(&self.links.ports) {
+            let arrivals = in_flight[port.link_in as usize].before(end).filter(|packet| packet.kind == Kind::Data);
+            let flows = arrivals.fold(0, |sum: u32, packet| {
+                let next = routes.next(self.id - self.hosts, packet.dst, |count| self.choice.likely(count, packet));
+                sum.wrapping_add(next.map_or(0, |egress| self.plane.prefetch(packet, ingress, egress)))
+            });
             let out = in_flight.get(port.wire.target.link as usize).map_or(0, InFlight::count);
             sum = sum.wrapping_add(port.busy_until.0 ^ port.sent.data().packets ^ flows as u64 ^ out as u64);
         }

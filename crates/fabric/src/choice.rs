@@ -48,6 +48,15 @@ impl Choice {
             Choice::Flowlet(flowlets) => hash::range32(flowlets.draw(now, packet), count),
         }
     }
+
+    /// Which of `count` next hops a packet will go to, as far as that can be told beforehand.
+    #[inline(always)]
+    pub fn likely(&self, count: u32, packet: &Packet) -> u32 {
+        match self {
+            Choice::Flow(by_flow) => by_flow.among(count, packet),
+            Choice::Packet(_) | Choice::Flowlet(_) => 0,
+        }
+    }
 }
 
 /// How one switch chooses where every flow has one path.

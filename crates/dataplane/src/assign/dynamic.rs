@@ -239,6 +239,11 @@ impl<const W: usize, Q: Numbered<W>> Assignment for Dynamic<W, Q> {
     }
 
     #[inline(always)]
+    fn prefetch(&self, _packet: &Packet, _ingress: PortId, _port: PortId) -> u32 {
+        0
+    }
+
+    #[inline(always)]
     fn choose(
         &self,
         now: Instant,

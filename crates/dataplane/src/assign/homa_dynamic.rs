@@ -47,6 +47,11 @@ impl Assignment for HomaDynamic {
     }
 
     #[inline(always)]
+    fn prefetch(&self, packet: &Packet, ingress: PortId, port: PortId) -> u32 {
+        self.unscheduled.prefetch(packet, ingress, port)
+    }
+
+    #[inline(always)]
     fn choose(
         &self,
         now: Instant,

@@ -39,6 +39,8 @@ pub trait Assignment: Clone + Send + 'static {
         queues: &Self::Queues,
         rng: &mut Stream,
     ) -> Choice;
+    /// Reads what [`Assignment::choose`] will read first, so that it is in the cache by then.
+    fn prefetch(&self, packet: &Packet, ingress: PortId, port: PortId) -> u32;
     /// The queue for the packet that `choice` was for, which says that so much is left of its flow.
     #[inline(always)]
     fn beside(&self, choice: Choice, _left: u64, _queues: &Self::Queues) -> Choice {
@@ -71,12 +73,15 @@ pub trait Assignment: Clone + Send + 'static {
     }
 }
 
-/// Everything into one FIFO.
+/// Everything into queue 0, which is one FIFO or whatever the queues make of it.
 #[derive(Clone, Debug)]
 pub struct Single<Q>(core::marker::PhantomData<Q>);
 
 /// [`Single`] with a plain FIFO.
 pub type SingleFifo = Single<OneQueue>;
+
+/// [`Single`] with a queue of its own for each flow: ideal fair queueing, or what else these queues make of it.
+pub type PerFlow<Q = FlowQueues> = Single<Q>;
 
 impl<Q: Queues> Assignment for Single<Q> {
     type Queues = Q;
@@ -84,6 +89,11 @@ impl<Q: Queues> Assignment for Single<Q> {
 
     fn new(_params: &(), _shape: &Shape) -> Single<Q> {
         Single(core::marker::PhantomData)
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, _packet: &Packet, _ingress: PortId, _port: PortId) -> u32 {
+        0
     }
 
     #[inline(always)]
@@ -120,6 +130,11 @@ impl<Q: Queues> Assignment for ByClass<Q> {
     }
 
     #[inline(always)]
+    fn prefetch(&self, _packet: &Packet, _ingress: PortId, _port: PortId) -> u32 {
+        0
+    }
+
+    #[inline(always)]
     fn choose(
         &self,
         _now: Instant,
@@ -130,32 +145,6 @@ impl<Q: Queues> Assignment for ByClass<Q> {
         _rng: &mut Stream,
     ) -> Choice {
         Choice { queue: (packet.class as QueueId).min(self.last), tag: 0, fresh: false }
-    }
-}
-
-/// A queue of its own for each flow: ideal fair queueing, or what else the queues make of it.
-#[derive(Clone, Debug)]
-pub struct PerFlow<Q = FlowQueues>(core::marker::PhantomData<Q>);
-
-impl<Q: Queues> Assignment for PerFlow<Q> {
-    type Queues = Q;
-    type Params = ();
-
-    fn new(_params: &(), _shape: &Shape) -> PerFlow<Q> {
-        PerFlow(core::marker::PhantomData)
-    }
-
-    #[inline(always)]
-    fn choose(
-        &self,
-        _now: Instant,
-        _packet: &Packet,
-        _ingress: PortId,
-        _port: PortId,
-        _queues: &Q,
-        _rng: &mut Stream,
-    ) -> Choice {
-        Choice { queue: 0, tag: 0, fresh: false }
     }
 }
 
@@ -173,6 +162,11 @@ impl<const W: usize> Assignment for Stochastic<W> {
 
     fn new(_params: &(), shape: &Shape) -> Stochastic<W> {
         Stochastic { classes: Members::of(shape.queues, shape.groups), salt: shape.salt }
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, _packet: &Packet, _ingress: PortId, _port: PortId) -> u32 {
+        0
     }
 
     #[inline(always)]

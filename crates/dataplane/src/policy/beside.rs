@@ -57,6 +57,8 @@ impl<P: Policy> Policy for Beside<P> {
     type Params = (P::Params, PfcParams);
     const SETS_TIMERS: bool = P::SETS_TIMERS;
 
+    leave_to!(policy);
+
     fn queues(params: &Self::Params, shape: &Shape) -> P::Queues {
         P::queues(&params.0, shape)
     }
@@ -83,35 +85,11 @@ impl<P: Policy> Policy for Beside<P> {
         P::extra_cells(&params.0)
     }
 
-    fn choose(
-        &self,
-        now: Instant,
-        packet: &Packet,
-        ingress: PortId,
-        port: PortId,
-        queues: &P::Queues,
-        rng: &mut Stream,
-    ) -> Choice {
-        self.policy.choose(now, packet, ingress, port, queues, rng)
-    }
-
-    fn beside(&self, choice: Choice, left: u64, queues: &P::Queues) -> Choice {
-        self.policy.beside(choice, left, queues)
-    }
-
-    fn prefetch(&self, packet: &Packet) -> u32 {
-        self.policy.prefetch(packet)
-    }
-
     fn admits(&self, ingress: PortId, packet: &Packet) -> bool {
         match self.speaks_pfc[ingress as usize] {
             true => <Pfc as Backpressure<P::Queues>>::admits(&self.pfc, ingress, packet),
             false => self.pfc.has_room(packet.wire as u64) && self.policy.admits(ingress, packet),
         }
-    }
-
-    fn samples(&self, rng: &mut Stream) -> bool {
-        self.policy.samples(rng)
     }
 
     fn on_enqueue(
@@ -142,59 +120,12 @@ impl<P: Policy> Policy for Beside<P> {
         self.release(now, packet, held, port, queue, told)
     }
 
-    fn on_joined(&mut self, port: PortId, queue: QueueId, queues: &mut P::Queues, cells: &mut Cells<impl Extension>) {
-        self.policy.on_joined(port, queue, queues, cells);
-    }
-
-    fn on_gone(&mut self, port: PortId, queue: QueueId, queues: &mut P::Queues, cells: &mut Cells<impl Extension>) {
-        self.policy.on_gone(port, queue, queues, cells);
-    }
-
     fn passes(&self, ingress: PortId, packet: &Packet) -> bool {
         let accounted = match self.speaks_pfc[ingress as usize] {
             true => <Pfc as Backpressure<P::Queues>>::passes(&self.pfc, ingress, packet),
             false => self.pfc.has_room(packet.wire as u64),
         };
         accounted && self.policy.passes(ingress, packet)
-    }
-
-    fn lets_pass(&self, choice: Choice) -> bool {
-        self.policy.lets_pass(choice)
-    }
-
-    fn on_pass(
-        &mut self,
-        now: Instant,
-        packet: &Packet,
-        held: &Held,
-        port: PortId,
-        choice: Choice,
-        queues: &P::Queues,
-    ) {
-        self.policy.on_pass(now, packet, held, port, choice, queues);
-    }
-
-    fn on_control(
-        &mut self,
-        now: Instant,
-        port: PortId,
-        frame: ControlFrame,
-        queues: &mut P::Queues,
-        cells: &mut Cells<impl Extension>,
-    ) {
-        self.policy.on_control(now, port, frame, queues, cells);
-    }
-
-    fn may_send(&self, port: PortId) -> bool {
-        self.policy.may_send(port)
-    }
-
-    fn on_sent(&mut self, now: Instant, port: PortId, queue: QueueId, packet: &Packet, queues: &mut P::Queues) {
-        self.policy.on_sent(now, port, queue, packet, queues);
-    }
-
-    fn record_of(&self, port: PortId, flow: FlowName) -> u32 {
-        self.policy.record_of(port, flow)
     }
 
     fn next_timer(&self) -> Instant {
@@ -211,28 +142,12 @@ impl<P: Policy> Policy for Beside<P> {
         }
     }
 
-    fn on_link_down(&mut self, now: Instant, port: PortId, ports: &mut Ports<'_, P::Queues, impl Extension>) {
-        self.policy.on_link_down(now, port, ports);
-    }
-
     fn on_link_up(&mut self, now: Instant, port: PortId, ports: &mut Ports<'_, P::Queues, impl Extension>) {
         if !self.speaks_pfc[port as usize] {
             return self.policy.on_link_up(now, port, ports);
         }
         let mut send = |frame| ports.send(port, frame);
         <Pfc as Backpressure<P::Queues>>::state_of(&mut self.pfc, now, port, &mut send);
-    }
-
-    fn active_flows(&self, port: PortId) -> Option<u32> {
-        self.policy.active_flows(port)
-    }
-
-    fn assigned(&self, port: PortId) -> Assigned {
-        self.policy.assigned(port)
-    }
-
-    fn isolated_flows(&self) -> u32 {
-        self.policy.isolated_flows()
     }
 
     fn audit(&self, residents: &[Resident], queues: &[&P::Queues]) -> Result<(), String> {

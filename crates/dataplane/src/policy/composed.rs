@@ -4,13 +4,14 @@ use crate::assign::Assignment;
 use crate::backpressure::{Backpressure, Upstream};
 use crate::buffer::cells::Cells;
 use crate::canonical::Canonical;
+use crate::flow_table::NONE;
 use crate::held::{Assigned, Choice, Held, Resident};
 use crate::policy::{Policy, Told};
 use crate::port::Ports;
 use crate::shape::Shape;
 use alloc::string::String;
 use backwater_types::hash::Stream;
-use backwater_types::{ControlFrame, Extension, Instant, Packet, PortId, QueueId};
+use backwater_types::{ControlFrame, Extension, FlowName, Instant, Packet, PortId, QueueId};
 use core::hash::Hasher;
 
 /// An assignment and a backpressure that do not know of each other.
@@ -54,6 +55,11 @@ impl<A: Assignment, B: Backpressure<A::Queues>> Policy for Composed<A, B> {
     #[inline(always)]
     fn beside(&self, choice: Choice, left: u64, queues: &A::Queues) -> Choice {
         self.assignment.beside(choice, left, queues)
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, packet: &Packet, ingress: PortId, port: PortId) -> u32 {
+        self.assignment.prefetch(packet, ingress, port)
     }
 
     #[inline(always)]
@@ -123,6 +129,15 @@ impl<A: Assignment, B: Backpressure<A::Queues>> Policy for Composed<A, B> {
     ) {
         self.upstream.on_control(now, port, frame, queues);
         self.backpressure.on_control(now, port, frame);
+    }
+
+    #[inline(always)]
+    fn lets_pass(&self, _choice: Choice) -> bool {
+        true
+    }
+
+    fn record_of(&self, _port: PortId, _flow: FlowName) -> u32 {
+        NONE
     }
 
     #[inline(always)]

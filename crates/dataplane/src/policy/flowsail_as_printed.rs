@@ -5,6 +5,7 @@
 
 use crate::backpressure::PausedPorts;
 use crate::buffer::cells::Cells;
+use crate::flow_table::NONE;
 use crate::held::{Assigned, Choice, Held};
 use crate::policy::flowsail::FlowSailParams;
 use crate::policy::{Policy, Told};
@@ -305,6 +306,20 @@ impl Policy for FlowSailAsPrinted {
             ControlFrame::ResumeFlow(name) => self.resume(port, name.flow, queues, cells),
             _ => self.paused.obey(port, frame),
         }
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, _packet: &Packet, _ingress: PortId, _port: PortId) -> u32 {
+        0
+    }
+
+    #[inline(always)]
+    fn lets_pass(&self, _choice: Choice) -> bool {
+        true
+    }
+
+    fn record_of(&self, _port: PortId, _flow: FlowName) -> u32 {
+        NONE
     }
 
     fn may_send(&self, port: PortId) -> bool {

@@ -3,6 +3,9 @@
 //! It has no queue, buffer or wire of its own and sees those of the switch through what it is given. Where assignment and
 //! backpressure do not know of each other a policy is a [`Composed`] of the two; FlowSail's share their flow records and are one.
 
+#[macro_use]
+mod inner;
+
 pub mod beside;
 pub mod composed;
 pub mod flowsail;
@@ -18,7 +21,6 @@ pub use pause_by_flow::{BfcByFlow, IdealFlowControl, PauseByFlowParams};
 pub use recirculating::Recirculating;
 
 use crate::buffer::cells::Cells;
-use crate::flow_table::NONE;
 use crate::hardware::Recirculated;
 use crate::held::{Assigned, Choice, Held, Resident};
 use crate::port::Ports;
@@ -67,12 +69,9 @@ pub trait Policy: Clone + Send + 'static {
     fn beside(&self, choice: Choice, _left: u64, _queues: &Self::Queues) -> Choice {
         choice
     }
-    /// Reads what [`Policy::choose`] will read first of a flow, so that it is in the cache by then: in large networks most of the time
-    /// goes into waiting for it.
-    #[inline(always)]
-    fn prefetch(&self, _packet: &Packet) -> u32 {
-        0
-    }
+    /// Reads what [`Policy::choose`] will read first, so that it is in the cache by then: in large networks most of the time goes into
+    /// waiting for it.
+    fn prefetch(&self, packet: &Packet, ingress: PortId, port: PortId) -> u32;
     /// Whether its own accounting has room for a packet from `ingress`.
     fn admits(&self, _ingress: PortId, _packet: &Packet) -> bool {
         true
@@ -126,10 +125,7 @@ pub trait Policy: Clone + Send + 'static {
         true
     }
     /// Whether a packet that finds its port empty may leave at once, where that hangs on more than its queue.
-    #[inline(always)]
-    fn lets_pass(&self, _choice: Choice) -> bool {
-        true
-    }
+    fn lets_pass(&self, choice: Choice) -> bool;
     /// A packet passes through the queue chosen at a port that holds nothing.
     fn on_pass(
         &mut self,
@@ -155,10 +151,8 @@ pub trait Policy: Clone + Send + 'static {
     #[inline(always)]
     fn on_sent(&mut self, _now: Instant, _port: PortId, _queue: QueueId, _packet: &Packet, _queues: &mut Self::Queues) {
     }
-    /// The record by which a flow is paused at `port`, as a tag of [`Choice`]; [`NONE`] where it has none.
-    fn record_of(&self, _port: PortId, _flow: FlowName) -> u32 {
-        NONE
-    }
+    /// The record by which a flow is paused at `port`, as a tag of [`Choice`]; [`NONE`](crate::flow_table::NONE) where it has none.
+    fn record_of(&self, port: PortId, flow: FlowName) -> u32;
     /// When [`Policy::on_timer`] wants to run next.
     fn next_timer(&self) -> Instant {
         Instant::NEVER

@@ -229,6 +229,16 @@ impl<Q: PausableByFlow> Policy for PauseByFlow<Q> {
         }
     }
 
+    #[inline(always)]
+    fn prefetch(&self, _packet: &Packet, _ingress: PortId, _port: PortId) -> u32 {
+        0
+    }
+
+    #[inline(always)]
+    fn lets_pass(&self, _choice: Choice) -> bool {
+        true
+    }
+
     fn may_send(&self, port: PortId) -> bool {
         self.paused.may_send(port)
     }

@@ -25,7 +25,9 @@ use crate::shape::Shape;
 use alloc::string::String;
 use alloc::vec::Vec;
 use backwater_types::hash::Stream;
-use backwater_types::{BitsPerSec, ControlFrame, Duration, Extension, Instant, Packet, PortId, QueueId, SerTime};
+use backwater_types::{
+    BitsPerSec, ControlFrame, Duration, Extension, FlowName, Instant, Packet, PortId, QueueId, SerTime,
+};
 
 /// `P`, whose departures are booked late, or at once if nothing is limited.
 #[derive(Clone, Debug)]
@@ -142,6 +144,8 @@ impl<P: Policy> Policy for Recirculating<P> {
     type Params = (P::Params, RecirculatingParams);
     const SETS_TIMERS: bool = true;
 
+    leave_to!(policy);
+
     fn new(params: &Self::Params, shape: &Shape) -> Recirculating<P> {
         Recirculating::limited(P::new(&params.0, shape), &params.1, shape)
     }
@@ -158,32 +162,8 @@ impl<P: Policy> Policy for Recirculating<P> {
         self.book(now);
     }
 
-    fn choose(
-        &self,
-        now: Instant,
-        packet: &Packet,
-        ingress: PortId,
-        port: PortId,
-        queues: &P::Queues,
-        rng: &mut Stream,
-    ) -> Choice {
-        self.policy.choose(now, packet, ingress, port, queues, rng)
-    }
-
-    fn beside(&self, choice: Choice, left: u64, queues: &P::Queues) -> Choice {
-        self.policy.beside(choice, left, queues)
-    }
-
-    fn prefetch(&self, packet: &Packet) -> u32 {
-        self.policy.prefetch(packet)
-    }
-
     fn admits(&self, ingress: PortId, packet: &Packet) -> bool {
         self.policy.admits(ingress, packet)
-    }
-
-    fn samples(&self, rng: &mut Stream) -> bool {
-        self.policy.samples(rng)
     }
 
     fn on_enqueue(
@@ -201,10 +181,6 @@ impl<P: Policy> Policy for Recirculating<P> {
         }
         let told = self.policy.on_enqueue(now, packet, held, port, choice, queues);
         self.after_others(told)
-    }
-
-    fn on_joined(&mut self, port: PortId, queue: QueueId, queues: &mut P::Queues, cells: &mut Cells<impl Extension>) {
-        self.policy.on_joined(port, queue, queues, cells);
     }
 
     fn on_dequeue(&mut self, now: Instant, packet: &Packet, held: &Held, port: PortId, queue: QueueId) -> Option<Told> {
@@ -229,43 +205,8 @@ impl<P: Policy> Policy for Recirculating<P> {
         None
     }
 
-    fn on_gone(&mut self, port: PortId, queue: QueueId, queues: &mut P::Queues, cells: &mut Cells<impl Extension>) {
-        self.policy.on_gone(port, queue, queues, cells);
-    }
-
     fn passes(&self, _ingress: PortId, _packet: &Packet) -> bool {
         false
-    }
-
-    fn on_pass(
-        &mut self,
-        now: Instant,
-        packet: &Packet,
-        held: &Held,
-        port: PortId,
-        choice: Choice,
-        queues: &P::Queues,
-    ) {
-        self.policy.on_pass(now, packet, held, port, choice, queues);
-    }
-
-    fn on_control(
-        &mut self,
-        now: Instant,
-        port: PortId,
-        frame: ControlFrame,
-        queues: &mut P::Queues,
-        cells: &mut Cells<impl Extension>,
-    ) {
-        self.policy.on_control(now, port, frame, queues, cells);
-    }
-
-    fn may_send(&self, port: PortId) -> bool {
-        self.policy.may_send(port)
-    }
-
-    fn on_sent(&mut self, now: Instant, port: PortId, queue: QueueId, packet: &Packet, queues: &mut P::Queues) {
-        self.policy.on_sent(now, port, queue, packet, queues);
     }
 
     fn next_timer(&self) -> Instant {
@@ -283,20 +224,8 @@ impl<P: Policy> Policy for Recirculating<P> {
         }
     }
 
-    fn on_link_down(&mut self, now: Instant, port: PortId, ports: &mut Ports<'_, P::Queues, impl Extension>) {
-        self.policy.on_link_down(now, port, ports);
-    }
-
     fn on_link_up(&mut self, now: Instant, port: PortId, ports: &mut Ports<'_, P::Queues, impl Extension>) {
         self.policy.on_link_up(now, port, ports);
-    }
-
-    fn active_flows(&self, port: PortId) -> Option<u32> {
-        self.policy.active_flows(port)
-    }
-
-    fn assigned(&self, port: PortId) -> Assigned {
-        self.policy.assigned(port)
     }
 
     fn recirculated(&self) -> Recirculated {

@@ -8,7 +8,7 @@ use backwater_dataplane::{
     Resident, Shape,
 };
 use backwater_types::hash::Stream;
-use backwater_types::{ControlFrame, Extension, Instant, Packet, PortId, QueueId};
+use backwater_types::{ControlFrame, Extension, FlowName, Instant, Packet, PortId, QueueId};
 use std::hash::Hasher;
 
 type Queues = PausableQueues<1>;
@@ -39,6 +39,18 @@ impl Policy for LosesMarks {
         rng: &mut Stream,
     ) -> Choice {
         self.0.choose(now, packet, ingress, port, queues, rng)
+    }
+
+    fn prefetch(&self, packet: &Packet, ingress: PortId, port: PortId) -> u32 {
+        self.0.prefetch(packet, ingress, port)
+    }
+
+    fn lets_pass(&self, choice: Choice) -> bool {
+        self.0.lets_pass(choice)
+    }
+
+    fn record_of(&self, port: PortId, flow: FlowName) -> u32 {
+        self.0.record_of(port, flow)
     }
 
     fn on_enqueue(

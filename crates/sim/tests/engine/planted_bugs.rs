@@ -342,6 +342,10 @@ impl<const BUG: u8> Assignment for Misled<BUG> {
         }
     }
 
+    fn prefetch(&self, packet: &Packet, ingress: PortId, port: PortId) -> u32 {
+        self.inner.prefetch(packet, ingress, port)
+    }
+
     fn on_enqueue(
         &mut self,
         now: Instant,
@@ -734,6 +738,18 @@ impl<const BUG: u8, const MUTE: bool> Policy for Sail<BUG, MUTE> {
             }
             _ => choice,
         }
+    }
+
+    fn prefetch(&self, packet: &Packet, ingress: PortId, port: PortId) -> u32 {
+        self.inner.prefetch(packet, ingress, port)
+    }
+
+    fn lets_pass(&self, choice: Choice) -> bool {
+        self.inner.lets_pass(choice)
+    }
+
+    fn record_of(&self, port: PortId, flow: FlowName) -> u32 {
+        self.inner.record_of(port, flow)
     }
 
     fn on_enqueue(

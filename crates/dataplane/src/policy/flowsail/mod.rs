@@ -288,7 +288,7 @@ impl<const W: usize> Policy for FlowSail<W> {
     }
 
     #[inline(always)]
-    fn prefetch(&self, packet: &Packet) -> u32 {
+    fn prefetch(&self, packet: &Packet, _ingress: PortId, _port: PortId) -> u32 {
         self.table.prefetch(packet.flow)
     }
 
@@ -469,6 +469,10 @@ impl<const W: usize> Policy for FlowSail<W> {
     }
 
     /// In an empty isolation queue it would be the first, and wait if its flow is paused.
+    fn record_of(&self, _port: PortId, _flow: FlowName) -> u32 {
+        NONE
+    }
+
     #[inline(always)]
     fn lets_pass(&self, choice: Choice) -> bool {
         choice.tag == NONE || !self.table[choice.tag].is(state::PAUSED)

@@ -44,6 +44,10 @@ impl Assignment for Spy {
         choice
     }
 
+    fn prefetch(&self, packet: &Packet, ingress: PortId, port: PortId) -> u32 {
+        self.0.prefetch(packet, ingress, port)
+    }
+
     fn on_enqueue(
         &mut self,
         now: Instant,
