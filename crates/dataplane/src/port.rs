@@ -5,7 +5,7 @@ use crate::buffer::ring::Ring;
 use crate::marking::Red;
 use crate::queues::Queues;
 use alloc::vec::Vec;
-use backwater_types::{ControlFrame, Extension, Frame, Instant, Kind, Packet, PortId};
+use backwater_types::{ControlFrame, Effect, Extension, Frame, Instant, Kind, Packet, PortId, Target};
 
 /// A port, from the start of a cache line on.
 #[derive(Clone, Debug)]
@@ -23,7 +23,7 @@ pub(crate) struct Port<Q, E: Extension> {
 
 impl<Q, E: Extension> Port<Q, E> {
     pub(crate) fn queue_frame(&mut self, frame: ControlFrame, pfc_frame: u16) {
-        let pfc = matches!(frame, ControlFrame::PfcPause(_) | ControlFrame::PfcResume(_));
+        let pfc = matches!(frame.effect(), Effect::Set { target: Target::Class(_), .. });
         let mut packet = Packet::from(frame);
         packet.wire = if pfc { pfc_frame } else { packet.wire };
         self.control.push_back(packet.into());

@@ -1,7 +1,7 @@
 //! What each link carried and what held it, period by period: a network over time.
 
 use crate::stats::PortStats;
-use backwater_types::{ControlFrame, Duration, Instant};
+use backwater_types::{ControlFrame, Duration, Effect, Instant, Target};
 use std::collections::HashMap;
 
 /// What a port has counted so far.
@@ -42,17 +42,12 @@ impl FlowsHeld {
 
     /// The neighbour's frame came in.
     pub fn on_control(&mut self, now: Instant, frame: ControlFrame) {
-        match frame {
-            ControlFrame::PauseFlow(flow) => {
-                self.settle(now);
-                self.named.insert(flow.flow, now);
-            }
-            ControlFrame::ResumeFlow(flow) => {
-                self.settle(now);
-                self.named.remove(&flow.flow);
-            }
-            _ => (),
-        }
+        let Effect::Set { target: Target::Flow(name), holds } = frame.effect() else { return };
+        self.settle(now);
+        match holds {
+            true => self.named.insert(name.flow, now),
+            false => self.named.remove(&name.flow),
+        };
     }
 
     /// The link failed or came back: nothing is held.

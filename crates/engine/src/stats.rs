@@ -1,6 +1,6 @@
 //! Counters of one port, cheap enough to be always on.
 
-use backwater_types::{ControlFrame, DropReason, Instant, Kind, Packet};
+use backwater_types::{ControlFrame, DropReason, Effect, Instant, Kind, Packet, Target};
 
 /// What left by a port, what was not let in, and how its neighbour held it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -93,29 +93,27 @@ impl Held {
     /// The neighbour's frame came in by this port.
     pub fn on_control(&mut self, now: Instant, frame: ControlFrame) {
         self.settle(now);
-        match frame {
-            ControlFrame::PfcPause(class) => {
+        match frame.effect() {
+            Effect::Set { target: Target::Class(class), holds } => {
                 let class = 1u8.checked_shl(class.into()).unwrap_or(0);
-                self.pfc_pauses += (self.pfc_held & class == 0) as u64;
-                self.pfc_held |= class;
+                self.pfc_pauses += (holds && self.pfc_held & class == 0) as u64;
+                self.pfc_held = self.pfc_held & !class | if holds { class } else { 0 };
             }
-            ControlFrame::PfcResume(class) => self.pfc_held &= !1u8.checked_shl(class.into()).unwrap_or(0),
-            ControlFrame::Pause(q) => {
-                self.bfc_pauses += 1;
-                self.bfc_held |= 1u128.checked_shl(q as u32).unwrap_or(0);
+            Effect::Set { target: Target::Queue(queue), holds } => {
+                let queue = 1u128.checked_shl(queue.into()).unwrap_or(0);
+                self.bfc_pauses += holds as u64;
+                self.bfc_resumes += !holds as u64;
+                self.bfc_held = self.bfc_held & !queue | if holds { queue } else { 0 };
             }
-            ControlFrame::Resume(q) => {
-                self.bfc_resumes += 1;
-                self.bfc_held &= !1u128.checked_shl(q as u32).unwrap_or(0);
-            }
-            ControlFrame::PauseFlow(_) => self.flow_pauses += 1,
-            ControlFrame::ResumeFlow(_) => self.flow_resumes += 1,
-            ControlFrame::Credit(_) | ControlFrame::CreditSent(_) => {}
-            ControlFrame::Bitmap(map) => {
+            Effect::SetQueues(map) => {
                 self.bfc_bitmaps += 1;
-                let [low, high] = map.words();
-                self.bfc_held = low as u128 | (high as u128) << 64;
+                self.bfc_held = map.bits();
             }
+            Effect::Set { target: Target::Flow(_), holds } => {
+                self.flow_pauses += holds as u64;
+                self.flow_resumes += !holds as u64;
+            }
+            Effect::Limit(_) | Effect::Ask(_) => {}
         }
     }
 

@@ -24,7 +24,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use backwater_dataplane::Ring;
 use backwater_transport::{Dctcp, GoBackNSender, Next, Sender};
-use backwater_types::{ControlFrame, Extension, Frame, Instant, QueueId};
+use backwater_types::{ControlFrame, Effect, Extension, Frame, Instant, QueueId, Target};
 
 /// NIC of the HPCC simulator.
 pub struct List<E = ()> {
@@ -70,10 +70,11 @@ impl Classes {
     }
 
     fn obey(&mut self, frame: ControlFrame) {
-        match frame {
-            ControlFrame::PfcPause(class) if class <= self.last => self.paused |= 1 << class,
-            ControlFrame::PfcResume(class) if class <= self.last => self.paused &= !(1 << class),
-            _ => {}
+        match frame.effect() {
+            Effect::Set { target: Target::Class(class), holds } if class <= self.last => {
+                self.paused = self.paused & !(1 << class) | u8::from(holds) << class;
+            }
+            Effect::Set { .. } | Effect::SetQueues(_) | Effect::Limit(_) | Effect::Ask(_) => {}
         }
     }
 

@@ -11,7 +11,7 @@ use alloc::boxed::Box;
 use backwater_dataplane::{Gate, NicQueues, PausedQueues, Ring, Upstream};
 use backwater_transport::{Due, Next, Sender};
 use backwater_types::hash::Stream;
-use backwater_types::{ControlFrame, Duration, Extension, FlowName, Frame, Instant, Packet, QueueId};
+use backwater_types::{ControlFrame, Duration, Effect, Extension, FlowName, Frame, Instant, Packet, QueueId, Target};
 
 /// NIC with a ring of flows for each queue.
 pub struct Rings<E = ()> {
@@ -172,15 +172,19 @@ impl<S: Sender> Nic<S> for Rings<S::Extension> {
 
     fn on_control(&mut self, cx: &mut Context<S, Place<S::Due>>, frame: ControlFrame) {
         self.upstream.on_control(cx.now, ONLY_PORT, frame, &mut self.queues);
-        match frame {
-            ControlFrame::PauseFlow(name) if cx.params.obeys_flow_pauses => self.hold(cx, name, true),
-            ControlFrame::ResumeFlow(name) => self.hold(cx, name, false),
-            ControlFrame::Credit(limit) => {
+        match frame.effect() {
+            Effect::Set { target: Target::Flow(name), holds } => {
+                if cx.params.obeys_flow_pauses || !holds {
+                    self.hold(cx, name, holds);
+                }
+            }
+            Effect::Limit(limit) => {
                 if let Some(gate) = &mut self.gate {
                     gate.grant(limit);
                 }
             }
-            _ => {}
+            Effect::Set { target: Target::Queue(_) | Target::Class(_), .. } | Effect::SetQueues(_) | Effect::Ask(_) => {
+            }
         }
     }
 

@@ -1,7 +1,7 @@
 //! The frames by which neighbours pause each other, and how they travel.
 
-use crate::CONTROL_WIRE;
 use crate::packet::{Kind, Packet};
+use crate::{CONTROL_WIRE, QueueId};
 
 /// A set of queues of one port, up to 128.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,6 +16,12 @@ impl QueueMap {
     /// The bits, least significant first.
     pub const fn words(self) -> [u64; 2] {
         [self.0[0] as u64 | (self.0[1] as u64) << 32, self.0[2] as u64 | (self.0[3] as u64) << 32]
+    }
+
+    /// The bits as one number: queue 0 is the least significant.
+    pub const fn bits(self) -> u128 {
+        let [low, high] = self.words();
+        low as u128 | (high as u128) << 64
     }
 
     /// Whether no queue is in the set.
@@ -56,6 +62,53 @@ pub enum ControlFrame {
     Credit(u64),
     /// From it: it has sent so many, and may send no more.
     CreditSent(u64),
+}
+
+/// Part of an egress port that a frame holds or releases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// A data queue.
+    Queue(QueueId),
+    /// A flow, in whichever queue its packets are.
+    Flow(FlowName),
+    /// A traffic class of PFC; a port whose scheduler knows no classes is held whole.
+    Class(u8),
+}
+
+/// Effect of a control frame on the port that it reaches. Frames are level-triggered: applying one twice is applying it once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Holds the target, or releases it.
+    Set {
+        /// Part of the port.
+        target: Target,
+        /// Held from now on; `false`: released.
+        holds: bool,
+    },
+    /// Holds exactly these queues and releases all others.
+    SetQueues(QueueMap),
+    /// Limits the data sent since the link came up to so many bytes.
+    Limit(u64),
+    /// Asks for credit on behalf of a neighbour that has sent so many bytes: no pause.
+    Ask(u64),
+}
+
+impl ControlFrame {
+    /// Effect on the port that the frame reaches: the one place that knows the meaning of each frame.
+    #[inline(always)]
+    pub const fn effect(self) -> Effect {
+        match self {
+            ControlFrame::Pause(queue) => Effect::Set { target: Target::Queue(queue), holds: true },
+            ControlFrame::Resume(queue) => Effect::Set { target: Target::Queue(queue), holds: false },
+            ControlFrame::Bitmap(map) => Effect::SetQueues(map),
+            ControlFrame::PauseFlow(name) => Effect::Set { target: Target::Flow(name), holds: true },
+            ControlFrame::ResumeFlow(name) => Effect::Set { target: Target::Flow(name), holds: false },
+            ControlFrame::PfcPause(class) => Effect::Set { target: Target::Class(class), holds: true },
+            ControlFrame::PfcResume(class) => Effect::Set { target: Target::Class(class), holds: false },
+            ControlFrame::Credit(bytes) => Effect::Limit(bytes),
+            ControlFrame::CreditSent(bytes) => Effect::Ask(bytes),
+        }
+    }
 }
 
 /// Operation codes of the frames inside a packet.

@@ -16,7 +16,7 @@ pub mod units;
 
 pub use drop_reason::DropReason;
 pub use extension::{CreditShape, Extension, Frame, LinkShape, PintShape};
-pub use frame::{ControlFrame, FlowName, QueueMap};
+pub use frame::{ControlFrame, Effect, FlowName, QueueMap, Target};
 pub use library_rand::LibraryRand;
 pub use packet::{Kind, Packet, flags};
 pub use ranges::{OutOfRange, PERIOD_MIN, Ranges, TIMER_MAX};

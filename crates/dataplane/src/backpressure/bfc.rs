@@ -36,7 +36,8 @@ use alloc::vec::Vec;
 use alloc::{format, vec};
 use backwater_types::hash::Stream;
 use backwater_types::{
-    Bytes, ControlFrame, Duration, Instant, OutOfRange, PERIOD_MIN, Packet, PortId, QueueId, QueueMap, Ranges, flags,
+    Bytes, ControlFrame, Duration, Effect, Instant, OutOfRange, PERIOD_MIN, Packet, PortId, QueueId, QueueMap, Ranges,
+    Target, flags,
 };
 use core::hash::{Hash, Hasher};
 #[cfg(feature = "schema")]
@@ -375,11 +376,11 @@ pub struct PausedQueues {
 impl<Q: PausableByNumber> Upstream<Q> for PausedQueues {
     #[inline]
     fn on_control(&mut self, _now: Instant, port: PortId, frame: ControlFrame, queues: &mut Q) {
-        match frame {
-            ControlFrame::Pause(q) => queues.set_closed(q, true),
-            ControlFrame::Resume(q) => queues.set_closed(q, false),
-            ControlFrame::Bitmap(map) => queues.set_all_closed(map),
-            _ => self.ports.obey(port, frame),
+        match frame.effect() {
+            Effect::Set { target: Target::Queue(queue), holds } => queues.set_closed(queue, holds),
+            Effect::SetQueues(map) => queues.set_all_closed(map),
+            Effect::Set { target: Target::Class(_), .. } => self.ports.obey(port, frame),
+            Effect::Set { target: Target::Flow(_), .. } | Effect::Limit(_) | Effect::Ask(_) => {}
         }
     }
 

@@ -14,7 +14,7 @@ use crate::shape::{PortShape, Shape};
 use alloc::string::String;
 use alloc::vec::Vec;
 use backwater_types::hash::Stream;
-use backwater_types::{ControlFrame, Duration, Extension, Instant, Packet, PortId, QueueId};
+use backwater_types::{ControlFrame, Duration, Effect, Extension, Instant, Packet, PortId, QueueId};
 
 /// The downstream half.
 #[derive(Clone, Debug)]
@@ -137,7 +137,7 @@ impl<Q: Queues + PausableByNumber> Backpressure<Q> for BfcExtended {
     }
 
     fn on_control(&mut self, now: Instant, port: PortId, frame: ControlFrame) {
-        if let (Some(grants), ControlFrame::CreditSent(sent)) = (&mut self.grants, frame) {
+        if let (Some(grants), Effect::Ask(sent)) = (&mut self.grants, frame.effect()) {
             let answer = grants.sync(port, sent);
             self.send(now, port, answer);
         }
@@ -192,13 +192,15 @@ impl CreditedQueues {
 
 impl<Q: PausableByNumber> Upstream<Q> for CreditedQueues {
     fn on_control(&mut self, now: Instant, port: PortId, frame: ControlFrame, queues: &mut Q) {
-        match frame {
-            ControlFrame::Credit(limit) => {
+        match frame.effect() {
+            Effect::Limit(limit) => {
                 if let Some(gate) = self.gate(port) {
                     gate.grant(limit);
                 }
             }
-            frame => self.queues.on_control(now, port, frame, queues),
+            Effect::Set { .. } | Effect::SetQueues(_) | Effect::Ask(_) => {
+                self.queues.on_control(now, port, frame, queues)
+            }
         }
     }
 

@@ -3,21 +3,21 @@
 use crate::backpressure::Upstream;
 use crate::canonical::Canonical;
 use crate::queues::by_number::PausableByNumber;
-use backwater_types::{ControlFrame, Instant, PortId, QueueId, QueueMap};
+use backwater_types::{ControlFrame, Effect, Instant, PortId, QueueMap, Target};
 use core::hash::Hasher;
 
-/// A frame holds or lets go the queue of its class, wherever the scheduler of the port looks; it has no state of its own. Classes that
-/// there are no queues for are nobody's.
+/// Closes and opens the queue of a frame's class in the scheduler of the port, and keeps no state. Frames of classes without a queue
+/// are ignored.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PausedClasses;
 
 impl<Q: PausableByNumber> Upstream<Q> for PausedClasses {
     #[inline]
     fn on_control(&mut self, _now: Instant, _port: PortId, frame: ControlFrame, queues: &mut Q) {
-        match frame {
-            ControlFrame::PfcPause(class) => queues.set_closed(class as QueueId, true),
-            ControlFrame::PfcResume(class) => queues.set_closed(class as QueueId, false),
-            _ => {}
+        match frame.effect() {
+            Effect::Set { target: Target::Class(class), holds } => queues.set_closed(class.into(), holds),
+            Effect::Set { target: Target::Queue(_) | Target::Flow(_), .. } => {}
+            Effect::SetQueues(_) | Effect::Limit(_) | Effect::Ask(_) => {}
         }
     }
 

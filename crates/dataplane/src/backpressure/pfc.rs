@@ -24,7 +24,9 @@ use crate::shape::{PortShape, Shape};
 use alloc::string::String;
 use alloc::vec::Vec;
 use alloc::{format, vec};
-use backwater_types::{Bytes, ControlFrame, Duration, Instant, OutOfRange, Packet, PortId, QueueId, Ranges};
+use backwater_types::{
+    Bytes, ControlFrame, Duration, Effect, Instant, OutOfRange, Packet, PortId, QueueId, Ranges, Target,
+};
 use core::hash::{Hash, Hasher};
 #[cfg(feature = "schema")]
 use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
@@ -299,13 +301,14 @@ impl Default for PausedPorts {
 }
 
 impl PausedPorts {
-    /// A neighbour's frame came in by `port`. Those that are not PFC's say nothing.
+    /// Holds or releases `port`, where a neighbour's frame came in, if the frame is one of PFC.
     #[inline]
     pub fn obey(&mut self, port: PortId, frame: ControlFrame) {
-        match frame {
-            ControlFrame::PfcPause(_) => self.hold(port),
-            ControlFrame::PfcResume(_) => self.release(port),
-            _ => {}
+        match frame.effect() {
+            Effect::Set { target: Target::Class(_), holds: true } => self.hold(port),
+            Effect::Set { target: Target::Class(_), holds: false } => self.release(port),
+            Effect::Set { target: Target::Queue(_) | Target::Flow(_), .. } => {}
+            Effect::SetQueues(_) | Effect::Limit(_) | Effect::Ask(_) => {}
         }
     }
 

@@ -17,7 +17,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
 use backwater_types::hash::{self, Stream};
-use backwater_types::{ControlFrame, Extension, FlowName, Instant, Packet, PortId, QueueId};
+use backwater_types::{ControlFrame, Effect, Extension, FlowName, Instant, Packet, PortId, QueueId, Target};
 
 /// The isolation queue of every port.
 const ISOLATION: QueueId = 0;
@@ -301,10 +301,12 @@ impl Policy for FlowSailAsPrinted {
         queues: &mut PausableQueues<2>,
         cells: &mut Cells<impl Extension>,
     ) {
-        match frame {
-            ControlFrame::PauseFlow(name) => self.pause(port, name.flow, queues, cells),
-            ControlFrame::ResumeFlow(name) => self.resume(port, name.flow, queues, cells),
-            _ => self.paused.obey(port, frame),
+        match frame.effect() {
+            Effect::Set { target: Target::Flow(name), holds: true } => self.pause(port, name.flow, queues, cells),
+            Effect::Set { target: Target::Flow(name), holds: false } => self.resume(port, name.flow, queues, cells),
+            Effect::Set { .. } | Effect::SetQueues(_) | Effect::Limit(_) | Effect::Ask(_) => {
+                self.paused.obey(port, frame)
+            }
         }
     }
 

@@ -30,7 +30,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use alloc::{format, vec};
 use backwater_types::hash::Stream;
-use backwater_types::{ControlFrame, Duration, Extension, FlowName, Instant, Packet, PortId, QueueId, flags};
+use backwater_types::{
+    ControlFrame, Duration, Effect, Extension, FlowName, Instant, Packet, PortId, QueueId, Target, flags,
+};
 use core::marker::PhantomData;
 
 /// Parameters of [`PauseByFlow`].
@@ -210,8 +212,8 @@ impl<Q: PausableByFlow> Policy for PauseByFlow<Q> {
         queues: &mut Q,
         _cells: &mut Cells<impl Extension>,
     ) {
-        match frame {
-            ControlFrame::PauseFlow(name) => {
+        match frame.effect() {
+            Effect::Set { target: Target::Flow(name), holds: true } => {
                 let slot = self.table.find(port, name).or_else(|| self.table.insert(port, name, |_| false));
                 let slot = slot.expect("the table grows");
                 let record = &mut self.table[slot];
@@ -220,12 +222,14 @@ impl<Q: PausableByFlow> Policy for PauseByFlow<Q> {
                 queues.set_closed(slot, true);
                 self.tend(now, slot);
             }
-            ControlFrame::ResumeFlow(name) => {
+            Effect::Set { target: Target::Flow(name), holds: false } => {
                 if let Some(slot) = self.table.find(port, name) {
                     self.resume(slot, queues);
                 }
             }
-            _ => self.paused.obey(port, frame),
+            Effect::Set { .. } | Effect::SetQueues(_) | Effect::Limit(_) | Effect::Ask(_) => {
+                self.paused.obey(port, frame)
+            }
         }
     }
 

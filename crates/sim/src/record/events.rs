@@ -3,9 +3,10 @@
 //! Bounded: of more events than there is room for the first are kept, by time and node, and the others counted. Which
 //! these are does not depend on threads: each partition keeps its own first ones, and the first of all are among them.
 
+use crate::record::holds::{Hold, Holds};
 use crate::record::label::Label;
-use backwater_types::{ControlFrame, DropReason, Instant, PortId, QueueId};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use backwater_types::{ControlFrame, DropReason, Effect, Instant, PortId, QueueId};
+use std::collections::{HashMap, HashSet};
 
 /// What is to be recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,49 +77,30 @@ impl What {
     }
 }
 
-/// What a pause holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Hold {
-    Queue(QueueId),
-    Flow(u32),
-    /// PFC: a class; one accounting holds all of the port.
-    Class(u8),
-}
-
-/// Records those of one partition.
+/// Recorder of one partition's events.
 #[derive(Clone, Debug)]
 pub(crate) struct Events {
-    wanted: EventsWanted,
+    first: FirstEvents,
+    /// Number of hosts; nodes with higher numbers are switches.
     hosts: usize,
-    list: Vec<Event>,
-    /// All in the span, kept or not.
-    seen: u64,
-    /// What is later finds no room: by time and node.
-    horizon: (Instant, u32),
-    /// What is held, by port.
-    held: HashMap<(usize, PortId), BTreeSet<Hold>>,
-    /// Packets in switches that were marked before they came: switch, flow, sequence number.
+    /// Pauses in force, by node and port.
+    held: HashMap<(usize, PortId), Holds<()>>,
+    /// Packets in switches that carried a mark when they came: switch, flow, sequence number.
     marked_before: HashSet<(usize, u32, u32)>,
 }
 
-impl Events {
-    pub(crate) fn new(wanted: EventsWanted, hosts: usize) -> Events {
-        let horizon = (Instant::NEVER, u32::MAX);
-        let (held, marked_before) = (HashMap::new(), HashSet::new());
-        Events { wanted, hosts, list: Vec::new(), seen: 0, horizon, held, marked_before }
-    }
+/// Events of the span, as many of the first ones as there is room for.
+#[derive(Clone, Debug)]
+struct FirstEvents {
+    wanted: EventsWanted,
+    list: Vec<Event>,
+    /// Number of events in the span, with those that found no room.
+    seen: u64,
+    /// Time and node of the last event that finds room.
+    horizon: (Instant, u32),
+}
 
-    /// The first of all, in order, and how many there were beyond.
-    pub(crate) fn merged(parts: Vec<Events>) -> (Vec<Event>, u64) {
-        let seen: u64 = parts.iter().map(|part| part.seen).sum();
-        let at_most = parts.first().map_or(0, |part| part.wanted.at_most);
-        let mut list: Vec<Event> = parts.into_iter().flat_map(|part| part.list).collect();
-        list.sort_by_key(order);
-        list.truncate(at_most);
-        let left_out = seen - list.len() as u64;
-        (list, left_out)
-    }
-
+impl FirstEvents {
     fn push(&mut self, event: Event) {
         if event.at < self.wanted.from || event.at >= self.wanted.until {
             return;
@@ -136,73 +118,69 @@ impl Events {
         }
     }
 
-    /// A frame leaves; repetitions of what holds are none.
-    #[inline(never)]
-    pub(crate) fn sent(&mut self, now: Instant, node: usize, port: PortId, frame: ControlFrame) {
-        let (hold, what) = match frame {
-            ControlFrame::Pause(queue) => (Hold::Queue(queue), What::PauseSent),
-            ControlFrame::Resume(queue) => (Hold::Queue(queue), What::ResumeSent),
-            ControlFrame::PauseFlow(name) => (Hold::Flow(name.flow), What::PauseSent),
-            ControlFrame::ResumeFlow(name) => (Hold::Flow(name.flow), What::ResumeSent),
-            ControlFrame::PfcPause(class) => (Hold::Class(class), What::PauseSent),
-            ControlFrame::PfcResume(class) => (Hold::Class(class), What::ResumeSent),
-            ControlFrame::Bitmap(_) | ControlFrame::Credit(_) | ControlFrame::CreditSent(_) => return,
-        };
-        self.push_hold(now, (node, port), hold, what);
-    }
-
-    /// A frame came in: what it changes.
-    fn obeyed(&mut self, now: Instant, node: usize, port: PortId, frame: ControlFrame) {
-        match frame {
-            ControlFrame::Pause(queue) => self.hold(now, (node, port), Hold::Queue(queue), true),
-            ControlFrame::Resume(queue) => self.hold(now, (node, port), Hold::Queue(queue), false),
-            ControlFrame::PauseFlow(name) => self.hold(now, (node, port), Hold::Flow(name.flow), true),
-            ControlFrame::ResumeFlow(name) => self.hold(now, (node, port), Hold::Flow(name.flow), false),
-            ControlFrame::PfcPause(class) => self.hold(now, (node, port), Hold::Class(class), true),
-            ControlFrame::PfcResume(class) => self.hold(now, (node, port), Hold::Class(class), false),
-            ControlFrame::Bitmap(map) => {
-                let [low, high] = map.words();
-                let bits = u128::from(low) | u128::from(high) << 64;
-                for queue in 0..128 {
-                    self.hold(now, (node, port), Hold::Queue(queue), bits >> queue & 1 == 1);
-                }
-            }
-            ControlFrame::Credit(_) | ControlFrame::CreditSent(_) => (),
-        }
-    }
-
-    fn hold(&mut self, now: Instant, at: (usize, PortId), hold: Hold, holds: bool) {
-        let held = self.held.entry(at).or_default();
-        let changes = if holds { held.insert(hold) } else { held.remove(&hold) };
-        if changes {
-            self.push_hold(now, at, hold, if holds { What::Paused } else { What::Resumed });
-        }
-    }
-
-    /// Nothing holds a port any more.
-    fn let_go(&mut self, now: Instant, at: (usize, PortId)) {
-        for hold in self.held.remove(&at).unwrap_or_default() {
-            self.push_hold(now, at, hold, What::Resumed);
-        }
-    }
-
-    fn push_hold(&mut self, now: Instant, (node, port): (usize, PortId), hold: Hold, what: What) {
+    /// Records a pause or a resume of one part of a port.
+    fn push_hold(&mut self, at: Instant, (node, port): (usize, PortId), hold: Hold, what: What) {
         let (queue, flow) = match hold {
             Hold::Queue(queue) => (Some(queue), None),
             Hold::Flow(flow) => (None, Some(flow)),
             Hold::Class(_) => (None, None),
         };
-        self.push(Event { at: now, node: node as u32, port: Some(port), queue, flow, what });
+        self.push(Event { at, node: node as u32, port: Some(port), queue, flow, what });
+    }
+}
+
+impl Events {
+    /// Records the events that are wanted, in a network of so many hosts.
+    pub(crate) fn new(wanted: EventsWanted, hosts: usize) -> Events {
+        let first = FirstEvents { wanted, list: Vec::new(), seen: 0, horizon: (Instant::NEVER, u32::MAX) };
+        Events { first, hosts, held: HashMap::new(), marked_before: HashSet::new() }
     }
 
+    /// Merges the events of all partitions: the first of all, in order, and the number of those left out.
+    pub(crate) fn merged(parts: Vec<Events>) -> (Vec<Event>, u64) {
+        let seen: u64 = parts.iter().map(|part| part.first.seen).sum();
+        let at_most = parts.first().map_or(0, |part| part.first.wanted.at_most);
+        let mut list: Vec<Event> = parts.into_iter().flat_map(|part| part.first.list).collect();
+        list.sort_by_key(order);
+        list.truncate(at_most);
+        let left_out = seen - list.len() as u64;
+        (list, left_out)
+    }
+
+    /// Records that a frame leaves which pauses or resumes. A bitmap repeats pauses and is no event.
     #[inline(never)]
-    pub(crate) fn host_sent(&mut self, now: Instant, host: usize, packet: Label) {
-        if packet.marked {
-            let (queue, flow) = (Some(packet.upstream_queue), Some(packet.name.flow));
-            self.push(Event { at: now, node: host as u32, port: Some(0), queue, flow, what: What::Marked });
+    pub(crate) fn sent(&mut self, now: Instant, node: usize, port: PortId, frame: ControlFrame) {
+        if let Effect::Set { target, holds } = frame.effect() {
+            let what = if holds { What::PauseSent } else { What::ResumeSent };
+            self.first.push_hold(now, (node, port), Hold::from(target), what);
         }
     }
 
+    /// Records what changes by a neighbour's frame.
+    pub(crate) fn controlled(&mut self, now: Instant, node: usize, port: PortId, frame: ControlFrame) {
+        let held = self.held.entry((node, port)).or_default();
+        held.apply(frame, (), |hold, holds| {
+            self.first.push_hold(now, (node, port), hold, if holds { What::Paused } else { What::Resumed });
+        });
+    }
+
+    /// Records the end of all pauses of a port.
+    fn release(&mut self, now: Instant, at: (usize, PortId)) {
+        for hold in self.held.remove(&at).unwrap_or_default().into_sorted() {
+            self.first.push_hold(now, at, hold, What::Resumed);
+        }
+    }
+
+    /// Records the mark on a packet that leaves a host.
+    #[inline(never)]
+    pub(crate) fn host_sent(&mut self, at: Instant, host: usize, packet: Label) {
+        if packet.marked {
+            let (queue, flow) = (Some(packet.upstream_queue), Some(packet.name.flow));
+            self.first.push(Event { at, node: host as u32, port: Some(0), queue, flow, what: What::Marked });
+        }
+    }
+
+    /// Remembers a packet that comes to a switch with a mark.
     #[inline(never)]
     pub(crate) fn enqueued(&mut self, switch: usize, packet: Label) {
         if packet.marked {
@@ -210,47 +188,40 @@ impl Events {
         }
     }
 
+    /// Records the mark on a packet that came without one and leaves `queue` of a switch.
     #[inline(never)]
-    pub(crate) fn departed(
-        &mut self,
-        now: Instant,
-        switch: usize,
-        port: PortId,
-        packet: Label,
-        queue: Option<QueueId>,
-    ) {
+    pub(crate) fn departed(&mut self, at: Instant, switch: usize, port: PortId, packet: Label, queue: Option<QueueId>) {
         if packet.marked && !self.marked_before.remove(&(switch, packet.name.flow, packet.seq)) {
-            let flow = Some(packet.name.flow);
-            let (node, port) = (switch as u32, Some(port));
-            self.push(Event { at: now, node, port, queue, flow, what: What::Marked });
+            let (node, flow) = (switch as u32, Some(packet.name.flow));
+            self.first.push(Event { at, node, port: Some(port), queue, flow, what: What::Marked });
         }
     }
 
+    /// Records a drop.
     #[inline(never)]
-    pub(crate) fn dropped(&mut self, now: Instant, node: usize, packet: Label, reason: DropReason) {
+    pub(crate) fn dropped(&mut self, at: Instant, node: usize, packet: Label, reason: DropReason) {
         if packet.marked {
             self.marked_before.remove(&(node, packet.name.flow, packet.seq));
         }
         let port = (node < self.hosts).then_some(0);
         let (node, flow, what) = (node as u32, Some(packet.name.flow), What::Dropped(reason));
-        self.push(Event { at: now, node, port, queue: None, flow, what });
+        self.first.push(Event { at, node, port, queue: None, flow, what });
     }
 
-    pub(crate) fn controlled(&mut self, now: Instant, node: usize, port: PortId, frame: ControlFrame) {
-        self.obeyed(now, node, port, frame);
-    }
-
-    pub(crate) fn link_changed(&mut self, now: Instant, switch: usize, port: PortId, up: bool) {
-        self.let_go(now, (switch, port));
+    /// Records that the link of a switch failed or came back, which ends the pauses of its port.
+    pub(crate) fn link_changed(&mut self, at: Instant, switch: usize, port: PortId, up: bool) {
+        self.release(at, (switch, port));
         let what = if up { What::LinkUp } else { What::LinkDown };
-        self.push(Event { at: now, node: switch as u32, port: Some(port), queue: None, flow: None, what });
+        self.first.push(Event { at, node: switch as u32, port: Some(port), queue: None, flow: None, what });
     }
 
+    /// Records the end of all pauses of a host, whose link failed or came back.
     pub(crate) fn released(&mut self, now: Instant, host: usize) {
-        self.let_go(now, (host, 0));
+        self.release(now, (host, 0));
     }
 }
 
+/// Sort key: time, then node.
 fn order(event: &Event) -> (Instant, u32) {
     (event.at, event.node)
 }
@@ -282,7 +253,7 @@ mod tests {
         for at_most in [1, 10, 1000, 40_000, 100_000] {
             let keep = |partitions: u32| {
                 let mut parts = vec![Events::new(wanted(at_most), 0); partitions as usize];
-                all.iter().for_each(|event| parts[(event.node % partitions) as usize].push(*event));
+                all.iter().for_each(|event| parts[(event.node % partitions) as usize].first.push(*event));
                 Events::merged(parts)
             };
             let mut first: Vec<Event> = all.iter().filter(|event| event.at.0 >= 10).copied().collect();

@@ -7,6 +7,7 @@
 
 mod asked;
 pub mod events;
+mod holds;
 mod journeys;
 mod label;
 mod pausers;

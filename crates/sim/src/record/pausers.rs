@@ -4,9 +4,10 @@
 //! for, and its egress the port it is for. The frame takes that along to the neighbour. A repetition says nothing new,
 //! and what only a repetition brought is for nobody known.
 
+use crate::record::holds::Holds;
 use crate::record::label::Label;
 use backwater_engine::observe::Joined;
-use backwater_types::{ControlFrame, PortId, QueueId};
+use backwater_types::{ControlFrame, Effect, PortId, QueueId, Target};
 use std::collections::VecDeque;
 
 /// For whom a port is held.
@@ -42,18 +43,7 @@ struct Port {
     /// Frames on their way out of it, with whom they are for.
     sent: VecDeque<(ControlFrame, Sake)>,
     /// What its neighbour has paused.
-    held: Held,
-}
-
-/// What a port's neighbour has paused.
-#[derive(Clone, Debug, Default)]
-struct Held {
-    /// `[queue]`.
-    queues: Vec<Option<Sake>>,
-    /// By number, the oldest first.
-    flows: Vec<(u32, Sake)>,
-    /// Of PFC, the oldest first.
-    classes: Vec<(u8, Sake)>,
+    held: Holds<Sake>,
 }
 
 /// All ports of a network.
@@ -85,17 +75,16 @@ impl Pausers {
     #[inline(never)]
     pub(super) fn sent(&mut self, switch: usize, port: PortId, frame: ControlFrame) {
         let Port { raised, sent, .. } = &mut self.ports[switch][usize::from(port)];
-        let newest = |is: &dyn Fn(&Raise) -> bool| raised.iter().rposition(is);
-        let by = match frame {
-            ControlFrame::Pause(queue) => newest(&|raise| raise.upstream_queue == queue),
-            ControlFrame::PauseFlow(name) => newest(&|raise| raise.flow == name.flow),
-            ControlFrame::PfcPause(_) => newest(&|_| true),
-            _ => return,
-        };
-        let sake = match (by.and_then(|at| raised.remove(at)), frame) {
+        let Effect::Set { target, holds: true } = frame.effect() else { return };
+        let newest = raised.iter().rposition(|raise| match target {
+            Target::Queue(queue) => raise.upstream_queue == queue,
+            Target::Flow(name) => raise.flow == name.flow,
+            Target::Class(_) => true,
+        });
+        let sake = match (newest.and_then(|at| raised.remove(at)), target) {
             (Some(raise), _) => Sake { flow: Some(raise.flow), egress: Some(raise.egress) },
-            (None, ControlFrame::PauseFlow(name)) => Sake { flow: Some(name.flow), egress: None },
-            (None, _) => Sake::UNKNOWN,
+            (None, Target::Flow(name)) => Sake { flow: Some(name.flow), egress: None },
+            (None, Target::Queue(_) | Target::Class(_)) => Sake::UNKNOWN,
         };
         sent.push_back((frame, sake));
     }
@@ -108,57 +97,29 @@ impl Pausers {
         if let Some(at) = sent.iter().position(|(sent, _)| *sent == frame) {
             sake = sent.drain(..=at).next_back().map_or(sake, |(_, sake)| sake);
         }
-        let Held { queues, flows, classes } = &mut self.ports[node][usize::from(port)].held;
-        match frame {
-            ControlFrame::Pause(queue) => {
-                queues.resize(queues.len().max(usize::from(queue) + 1), None);
-                queues[usize::from(queue)].get_or_insert(sake);
-            }
-            ControlFrame::Resume(queue) => queues.iter_mut().skip(queue.into()).take(1).for_each(|held| *held = None),
-            ControlFrame::Bitmap(map) => {
-                let [low, high] = map.words();
-                let map = u128::from(low) | u128::from(high) << 64;
-                queues.resize(queues.len().max(u128::BITS as usize), None);
-                for (queue, held) in queues.iter_mut().enumerate() {
-                    let holds = map.checked_shr(queue as u32).unwrap_or(0) & 1 == 1;
-                    *held = holds.then(|| held.unwrap_or(Sake::UNKNOWN));
-                }
-            }
-            ControlFrame::PauseFlow(name) => hold(flows, name.flow, sake),
-            ControlFrame::ResumeFlow(name) => flows.retain(|(flow, _)| *flow != name.flow),
-            ControlFrame::PfcPause(class) => hold(classes, class, sake),
-            ControlFrame::PfcResume(class) => classes.retain(|(other, _)| *other != class),
-            // What waits for credit waits for all that its neighbour holds: no flow's.
-            ControlFrame::Credit(_) | ControlFrame::CreditSent(_) => (),
-        }
+        self.ports[node][usize::from(port)].held.apply(frame, sake, |_, _| ());
     }
 
     /// The link of `port` changed: nothing holds it.
     pub(super) fn released(&mut self, node: usize, port: PortId) {
         let port = &mut self.ports[node][usize::from(port)];
-        port.held = Held::default();
+        port.held = Holds::default();
         port.sent.clear();
     }
 
     /// For whom `queue` of `port` is held, or `flow` in it: the pause that names the flow, the queue, the port; else
     /// the oldest of any flow, which a queue of paused flows waits behind.
     pub(super) fn sake(&self, node: usize, port: PortId, queue: QueueId, flow: u32) -> Sake {
-        let Held { queues, flows, classes } = &self.ports[node][usize::from(port)].held;
-        let named = flows.iter().find(|(held, _)| *held == flow).or(flows.first()).copied();
-        named
-            .filter(|(held, _)| *held == flow)
-            .map(|(_, sake)| sake)
-            .or_else(|| queues.get(usize::from(queue)).copied().flatten())
-            .or_else(|| classes.first().map(|(_, sake)| *sake))
-            .or(named.map(|(_, sake)| sake))
-            .unwrap_or(Sake::UNKNOWN)
-    }
-}
-
-/// One more is held, if it was not.
-fn hold<T: PartialEq>(held: &mut Vec<(T, Sake)>, one: T, sake: Sake) {
-    if held.iter().all(|(other, _)| *other != one) {
-        held.push((one, sake));
+        let held = &self.ports[node][usize::from(port)].held;
+        let by_flow = held.flow_or_oldest(flow);
+        match by_flow {
+            Some((true, sake)) => sake,
+            _ => held
+                .queue(queue)
+                .or_else(|| held.oldest_class())
+                .or(by_flow.map(|(_, sake)| sake))
+                .unwrap_or(Sake::UNKNOWN),
+        }
     }
 }
 

@@ -59,7 +59,9 @@ use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 use backwater_types::hash::{self, Stream};
-use backwater_types::{ControlFrame, Duration, Extension, FlowName, Instant, Packet, PortId, QueueId, flags};
+use backwater_types::{
+    ControlFrame, Duration, Effect, Extension, FlowName, Instant, Packet, PortId, QueueId, Target, flags,
+};
 
 /// The state of one switch.
 #[derive(Clone, Debug)]
@@ -509,16 +511,15 @@ impl<const W: usize> Policy for FlowSail<W> {
         queues: &mut PausableQueues<W>,
         cells: &mut Cells<impl Extension>,
     ) {
-        match frame {
-            ControlFrame::PauseFlow(name) => self.pause(now, port, name, queues, cells),
-            ControlFrame::ResumeFlow(name) => {
-                if let Some(slot) = self.table.find(port, name)
-                    && self.table[slot].is(state::PAUSED)
-                {
-                    self.resume(now, slot, queues, cells);
-                }
-            }
-            _ => self.paused.obey(port, frame),
+        let Effect::Set { target: Target::Flow(name), holds } = frame.effect() else {
+            return self.paused.obey(port, frame);
+        };
+        if holds {
+            self.pause(now, port, name, queues, cells);
+        } else if let Some(slot) = self.table.find(port, name)
+            && self.table[slot].is(state::PAUSED)
+        {
+            self.resume(now, slot, queues, cells);
         }
     }
 

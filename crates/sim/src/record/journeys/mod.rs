@@ -35,7 +35,9 @@ use backwater_scenario::Scenario;
 use backwater_scenario::model::{Assignment, LossRecovery, Transport};
 use backwater_scenario::topology::Graph;
 use backwater_schemes::build::ser_time;
-use backwater_types::{ControlFrame, DropReason, Duration, FlowName, Instant, Kind, Packet, PortId, QueueId, flags};
+use backwater_types::{
+    ControlFrame, DropReason, Duration, Effect, FlowName, Instant, Kind, Packet, PortId, QueueId, Target, flags,
+};
 use std::ops::Range;
 
 /// Follows the packets of the flows asked for.
@@ -698,9 +700,10 @@ fn is(journey: &Journey, packet: Label) -> bool {
 
 /// The one queue that a frame holds or releases.
 fn queue_of(frame: ControlFrame) -> Option<QueueId> {
-    match frame {
-        ControlFrame::Pause(queue) | ControlFrame::Resume(queue) => Some(queue),
-        _ => None,
+    match frame.effect() {
+        Effect::Set { target: Target::Queue(queue), .. } => Some(queue),
+        Effect::Set { target: Target::Flow(_) | Target::Class(_), .. } => None,
+        Effect::SetQueues(_) | Effect::Limit(_) | Effect::Ask(_) => None,
     }
 }
 

@@ -7,7 +7,7 @@ use crate::record::label::Label;
 use crate::record::waits::{Parts, Wait, Why, part};
 use crate::workload::Flow;
 use backwater_engine::observe::{Stand, Transmission};
-use backwater_types::{ControlFrame, Duration, Instant, QueueId};
+use backwater_types::{ControlFrame, Duration, Effect, Instant, QueueId, Target};
 
 /// A flow at its source: what is looked at as it may stand otherwise, which is often, in a cache line.
 #[derive(Clone, Debug)]
@@ -126,8 +126,8 @@ pub(super) struct Concern {
     pub(super) some: bool,
     /// Those of them that are asked for.
     flows: Vec<u32>,
-    /// What holds flows of one queue changed.
-    pause: Option<ControlFrame>,
+    /// This queue was paused (`true`) or resumed.
+    pause: Option<(QueueId, bool)>,
     /// What holds flows changed, or a timer ran.
     all: bool,
 }
@@ -162,7 +162,7 @@ impl Journeys {
             for at in 0..self.sources[host].of.len() {
                 let Source { flow, stand: stood, .. } = self.sources[host].of[at];
                 let due = matches!(stood, Stand::Paced(due) if due <= now);
-                let by_pause = pause.is_some_and(|frame| may_hold(frame, stood));
+                let by_pause = pause.is_some_and(|pause| may_change(pause, stood));
                 self.source_settled(now, host, at, everyone || due || by_pause || flows.contains(&flow), (last, stand));
             }
         } else {
@@ -246,8 +246,8 @@ impl Journeys {
             return;
         }
         self.concern.heard = true;
-        match frame {
-            ControlFrame::PauseFlow(name) | ControlFrame::ResumeFlow(name) if self.nodes[host].steady => {
+        match frame.effect() {
+            Effect::Set { target: Target::Flow(name), holds } if self.nodes[host].steady => {
                 let asked = self.asked.has(name.flow);
                 self.hears(name.flow, asked);
                 if self.sources[host].unnamed {
@@ -258,13 +258,13 @@ impl Journeys {
                         self.settle_source(now, host, at);
                     }
                     let Sources { of, unnamed, .. } = &mut self.sources[host];
-                    of[at].named = matches!(frame, ControlFrame::PauseFlow(_));
+                    of[at].named = holds;
                     *unnamed |= of[at].is_held() && !of[at].named;
                 }
             }
-            ControlFrame::Pause(_) | ControlFrame::Resume(_) if self.nodes[host].steady => {
-                (self.concern.pause, self.concern.some) = (Some(frame), true);
-                if let ControlFrame::Resume(queue) = frame {
+            Effect::Set { target: Target::Queue(queue), holds } if self.nodes[host].steady => {
+                (self.concern.pause, self.concern.some) = (Some((queue, holds)), true);
+                if !holds {
                     for at in 0..self.sources[host].of.len() {
                         if self.sources[host].of[at].stand == Stand::Held(queue) {
                             self.settle_source(now, host, at);
@@ -272,7 +272,9 @@ impl Journeys {
                     }
                 }
             }
-            _ => self.all_concerned(now, host),
+            Effect::Set { .. } | Effect::SetQueues(_) | Effect::Limit(_) | Effect::Ask(_) => {
+                self.all_concerned(now, host)
+            }
         }
     }
 
@@ -399,11 +401,7 @@ impl Journeys {
     }
 }
 
-/// Whether one that stood so may stand otherwise after a pause or a resume of a queue.
-fn may_hold(frame: ControlFrame, stood: Stand) -> bool {
-    match frame {
-        ControlFrame::Pause(_) => stood == Stand::Ready,
-        ControlFrame::Resume(queue) => stood == Stand::Held(queue),
-        _ => true,
-    }
+/// Whether a flow that stood so may stand otherwise after a pause or a resume of a queue.
+fn may_change((queue, holds): (QueueId, bool), stood: Stand) -> bool {
+    stood == if holds { Stand::Ready } else { Stand::Held(queue) }
 }
