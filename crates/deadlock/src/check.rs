@@ -9,7 +9,6 @@ use backwater_fabric::link_states::link_states;
 use backwater_scenario::Scenario;
 use backwater_scenario::model::{Backpressure as Scheme, Switch};
 use backwater_scenario::topology::{Graph, expand};
-use backwater_schemes::PausedBy;
 use backwater_types::Instant;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -41,13 +40,13 @@ pub struct Backpressure {
     /// ports, turns,   egress ports, NICs' among them; turns of packets
     /// pausing, elided turns that pauses go by; those that are elided
     /// components      sizes of the strong components, in ports
-    /// circle          ports that wait for one another: from, switch, to; by what; for packets towards which switch,
-    ///                 with which links failed
+    /// circle          ports that wait for one another: from, switch, to; by what; the table whose `elide` may have the
+    ///                 turn, if one may; for packets towards which switch, with which links failed
     /// alone           whether the circle is there in one state of the links
     /// edges           turns between ports of one component: from, switch, to, by, component, region, share of the
     ///                 pairs of hosts whose packets take it, and the table whose `elide` may have the turn, if one may
     /// elided_turns    turns between switches that are elided already, whether packets take them or not: from, switch,
-    ///                 to, region, and the table whose `elide` has it
+    ///                 to, by, region, and the table whose `elide` has it
     /// ```
     pub report: Value,
     /// The components: an edge for each entry of `edges`, from the port that waits to the one that it waits for.
@@ -121,15 +120,15 @@ pub fn check(scenario: &Scenario, failures: Failures, watch: &Watch) -> Option<B
     };
     let elided = |turn: &Turn| {
         let mut row = place(turn);
-        row["elide"] = scenario.switch_at(fabric.name(turn.switch)).backpressure.table().into();
+        let backpressure = scenario.switch_at(fabric.name(turn.switch)).backpressure;
+        (row["by"], row["table"]) = (word(backpressure), backpressure.table().into());
         row
     };
     let of_switch = |switch: usize| shares[switch].as_ref().expect("it has such a turn");
     let edge = |edge: &usize| {
-        let Wait { turn, paused } = &waits.turns[*edge];
+        let Wait { turn, by, table } = &waits.turns[*edge];
         let mut row = place(turn);
-        row["by"] = word(paused.by);
-        row["elide"] = pauses.elidable(turn.switch, *paused).into();
+        (row["by"], row["table"]) = (word(*by), (*table).into());
         row["component"] = of[waits.graph.edges()[*edge].0 as usize].into();
         row["share"] = of_switch(turn.switch)[turn.ingress][turn.egress].into();
         row
@@ -207,7 +206,9 @@ fn times(fabric: &Fabric, turn: &Turn) -> usize {
 #[derive(Clone, Debug)]
 struct Wait {
     turn: Turn,
-    paused: PausedBy,
+    by: Scheme,
+    /// The table whose `elide` may have the turn.
+    table: Option<&'static str>,
 }
 
 impl Wait {
@@ -224,7 +225,7 @@ impl Wait {
         };
         json!({
             "from": fabric.peer(switch, ingress), "switch": fabric.name(switch), "to": fabric.peer(switch, egress),
-            "by": word(self.paused.by), "towards": towards.map(|root| fabric.name(root)),
+            "by": word(self.by), "table": self.table, "towards": towards.map(|root| fabric.name(root)),
             "failed": failed.iter().map(link).collect::<Vec<_>>(),
             "change": matches!(cause, Cause::Change { .. }),
         })
@@ -252,7 +253,7 @@ impl Waits {
             let (Some((above, back)), Some(_)) = (port(turn.ingress), port(turn.egress)) else { continue };
             if let Some(paused) = pauses.by(fabric, turn).waits_by() {
                 edges.push(((fabric.first[above] + back) as u32, (fabric.first[turn.switch] + turn.egress) as u32));
-                waits.push(Wait { turn: *turn, paused });
+                waits.push(Wait { turn: *turn, by: paused.by, table: pauses.elidable(turn.switch, paused) });
             }
         }
         let vertices = fabric.ports.iter().map(Vec::len).sum();

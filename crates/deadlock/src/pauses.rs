@@ -65,6 +65,10 @@ impl<'a> Pauses<'a> {
     /// What the switch does to the neighbour that a turn's packets come from.
     pub(crate) fn by(&self, fabric: &Fabric, turn: &Turn) -> Pause {
         let own = self.switches[turn.switch];
+        if own.grants_credits() {
+            // A link without credit holds whatever is to go by it, and a switch grants none of it while it cannot send on.
+            return Pause::By(PausedBy { by: own.backpressure, grain: Grain::Port });
+        }
         let (paused, elided) = match fabric.ports[turn.switch].get(turn.ingress).and_then(|port| port.peer) {
             Some((above, _)) => (own.pauses(self.switches[above]), self.is_elided(turn)),
             None => (own.pauses_hosts(), false),
