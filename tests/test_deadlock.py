@@ -86,7 +86,7 @@ def test_runs_of_which_the_same_is_told_are_told_together(cli: Cli) -> None:
         "flowsail-2, flowsail",
         "ideal-fc",
     ]
-    assert "no elision opens it: PFC pauses a port whatever the egress" in done.stdout
+    assert "no elision opens it: PFC holds a port whatever the egress" in done.stdout
     assert done.stdout.count("acyclic: ") == 1, "ideal flow control"
 
 

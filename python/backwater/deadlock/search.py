@@ -27,7 +27,9 @@ class Turn:
     switch: str
     end: str
     by: str
-    """What pauses go by there: `bfc`, `flowsail` or `pfc`."""
+    """The backpressure whose pauses hold the neighbour there, as scenarios name it."""
+    table: str | None = None
+    """The table of `switch` whose `elide` may have it; None: what holds the neighbour names no egress."""
     region: int | None = None
     """The `[[region]]` that the switch is in."""
     share: float = 0.0
@@ -72,13 +74,14 @@ class Elision:
         return sum(turn.share for turn in self.turns)
 
     def tables(self) -> dict[tuple[int | None, str], list[list[str]]]:
-        """What `elide` is to be: by region, None where there is none, and by table, `bfc` or `flowsail`."""
+        """What `elide` is to be: by region, None where there is none, and by table, such as `bfc`."""
         tables: dict[tuple[int | None, str], list[list[str]]] = {}
         for turn in self.turns:
-            tables.setdefault((turn.region, turn.by), [])
+            if turn.table is not None:
+                tables.setdefault((turn.region, turn.table), [])
         for turn in [*self.before, *self.turns]:
-            if (turn.region, turn.by) in tables:
-                tables[turn.region, turn.by].append(turn.names)
+            if turn.table is not None and (turn.region, turn.table) in tables:
+                tables[turn.region, turn.table].append(turn.names)
         return tables
 
 
@@ -103,7 +106,7 @@ class Deadlock:
     alone: bool
     """It is there in one state of the links, and not only in several one after another."""
     elision: Elision | None
-    """None where nothing goes round, or where PFC alone does: its pauses name no egress."""
+    """None where nothing goes round, or something does by pauses alone that name no egress, such as PFC's."""
 
     @property
     def is_acyclic(self) -> bool:
@@ -167,10 +170,10 @@ def search(
         running.cancel()
     report = json.loads(found.report())
     edges = [turn_of(edge) for edge in report["edges"]]
-    free = [edge.by != "pfc" for edge in edges]
+    free = [edge.table is not None for edge in edges]
     parts = [edge["component"] for edge in report["edges"]]
     least = smallest(found, free, [edge.share for edge in edges], parts, seconds) if edges else None
-    before = [Turn(**names_of(turn), by=table_of(scenario, turn["region"])) for turn in report["elided_turns"]]
+    before = [turn_of(turn) for turn in report["elided_turns"]]
     elision = None if least is None else Elision([edges[i] for i in least.edges], least.bound, before)
     return Deadlock(
         failures=failures,
@@ -193,10 +196,4 @@ def names_of(turn: dict[str, Any]) -> dict[str, Any]:
 
 
 def turn_of(edge: dict[str, Any]) -> Turn:
-    return Turn(**names_of(edge), by=edge["by"], share=edge.get("share", 0.0))
-
-
-def table_of(scenario: dict[str, Any], region: int | None) -> str:
-    """The table that has the `elide` of these switches."""
-    switch = scenario["switch"] if region is None else scenario["region"][region]["switch"]
-    return "flowsail" if switch["backpressure"] == "flowsail" else "bfc"
+    return Turn(**names_of(edge), by=edge["by"], table=edge["table"], share=edge.get("share", 0.0))

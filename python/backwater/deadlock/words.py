@@ -17,6 +17,7 @@ from backwater.toml_text import toml_value
 SHOWN = 12
 """Turns, or ports of a circle, that are told one by one."""
 SCHEMES = {"bfc": "BFC", "flowsail": "FlowSail", "pfc": "PFC"}
+"""Backpressures whose names in scenarios are not what people call them."""
 WHAT = {
     "0": "routes as the scenario has them",
     "1": "routes with any one link between switches failed",
@@ -43,19 +44,24 @@ def told(found: Deadlock) -> Iterator[str | Table]:
     if len(found.circle) > SHOWN:
         yield f"    and so on, {len(found.circle) - SHOWN:,} more, back to the first"
     if found.elision is None:
-        yield "  no elision opens it: PFC pauses a port whatever the egress"
+        holding = sorted({scheme(wait.turn) for wait in found.circle if wait.turn.table is None})
+        yield f"  no elision opens it: {' and '.join(holding) or 'PFC'} holds a port whatever the egress"
         return
     yield from elided(found.elision)
 
 
 def waiting(wait: Waits) -> str:
     turn = wait.turn
-    why = f"{SCHEMES[turn.by]}, packets to {wait.towards or 'any'}"
+    why = f"{scheme(turn)}, packets to {wait.towards or 'any'}"
     if wait.changing:
         why += " under way while routes change"
     if wait.failed:
         why += f" with {' and '.join('-'.join(link) for link in wait.failed)} failed"
     return f"{turn.start} -> {turn.switch} waits for {turn.switch} -> {turn.end} ({why})"
+
+
+def scheme(turn: Turn) -> str:
+    return SCHEMES.get(turn.by, turn.by)
 
 
 def elided(elision: Elision) -> Iterator[str | Table]:

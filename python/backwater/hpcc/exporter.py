@@ -306,7 +306,8 @@ def differences(scenario: dict[str, Any], network: Network) -> list[str]:
     switch, host, conventions = scenario["switch"], scenario["host"], scenario["conventions"]
     notes = []
     if switch["backpressure"] != "pfc":
-        notes.append(f"{BACKPRESSURES[switch['backpressure']]}: switches there have PFC, always")
+        own = BACKPRESSURES.get(switch["backpressure"], f'backpressure = "{switch["backpressure"]}"')
+        notes.append(f"{own}: switches there have PFC, always")
     if switch["assignment"] not in ("single", "class"):
         notes.append(f'switch.assignment = "{switch["assignment"]}": a port there has one queue for data')
     if switch.get("alpha") is not None:
