@@ -1,4 +1,4 @@
-//! The protocol of driving a [`DataPlane`], for whoever has links and a clock: a simulator, a software switch, a test.
+//! The protocol of driving a [`DataPlane`], for any holder with links and a clock: a simulator, a software switch, a test.
 //!
 //! ```text
 //! a packet arrives:    pass it on if its egress is free and empty; else receive it, then poll the egress, then the port where a
@@ -11,13 +11,13 @@
 //! after each of these: the timer is set anew if it may have changed
 //! ```
 //!
-//! A [`Driver`] holds the plane, so nobody can leave out a step; what it needs of its holder are [`Outlets`].
+//! A [`Driver`] owns the plane, so that no step can be left out. Its holder provides [`Outlets`].
 
 use crate::plane::{DataPlane, Departed, Discarded, Joined, Readings};
 use alloc::vec::Vec;
 use backwater_types::{ControlFrame, DropReason, Extension, Frame, Instant, Kind, Packet, PortId};
 
-/// What the holder of a data plane provides: links, alarms, and ears for what happens to packets.
+/// The holder of a driver, as the driver sees it: it has links and alarms, and is told what happens to packets.
 pub trait Outlets<E: Extension> {
     /// A control frame leaves before the packet that raised it, as in ns-3.
     const FRAMES_FIRST: bool = false;
@@ -25,23 +25,23 @@ pub trait Outlets<E: Extension> {
     fn is_free(&self, now: Instant, port: PortId) -> bool;
     /// When the link of `port`, which is taken, is free.
     fn free_at(&self, port: PortId) -> Instant;
-    /// Whether `port`, which is taken, will be polled when it is free in any case. Needless polls are harmless.
+    /// Whether a poll of `port`, which is taken, is scheduled already. Needless polls are harmless.
     #[inline(always)]
     fn awaits(&self, _port: PortId) -> bool {
         false
     }
-    /// Calls [`Driver::poll_due`] for `port` at `at`, and no sooner for what was asked before; [`Instant::NEVER`]: not at all.
+    /// Schedules [`Driver::poll_due`] for `port` at `at`, in place of any earlier request; [`Instant::NEVER`]: not at all.
     fn poll_at(&mut self, port: PortId, at: Instant);
-    /// Calls [`Driver::timer`] at `at`, in place of when was asked before; [`Instant::NEVER`]: not at all.
+    /// Schedules [`Driver::timer`] at `at`, in place of any earlier request; [`Instant::NEVER`]: not at all. A needless call is harmless.
     fn arm(&mut self, at: Instant);
     /// Whether packets may pass a free and empty port without being queued.
     #[inline(always)]
     fn lets_pass(&self) -> bool {
         true
     }
-    /// Puts `frame` on the link of `port`, which is free. When it is free again.
+    /// Puts `frame` on the link of `port`, which is free. Returns when the link is free again.
     fn send(&mut self, now: Instant, port: PortId, frame: &Frame<E>, departed: &Departed) -> Instant;
-    /// A packet joined a data queue, or goes through it without a stop.
+    /// A packet joined a data queue, or passes through it.
     #[inline(always)]
     fn enqueued(&mut self, _now: Instant, _joined: Joined, _frame: &Frame<E>) {}
     /// A packet that was to leave by `egress` was not let in.

@@ -46,13 +46,12 @@ pub trait DataPlane: Any + Send {
     ) -> Option<QueueId> {
         None
     }
-    /// Reads what will be asked of a data packet that is on its way to `ingress` and likely leaves by `egress`, so that it is in the cache
-    /// by then.
+    /// Prefetches the state that a data packet on its way to `ingress` will need, which likely leaves by `egress`.
     #[inline(always)]
     fn prefetch(&self, _packet: &Packet, _ingress: PortId, _egress: PortId) -> u32 {
         0
     }
-    /// Reads the state of the ports, so that it is in the cache by the time packets come.
+    /// Prefetches the state of the ports.
     #[inline(always)]
     fn prefetch_ports(&self) -> u64 {
         0

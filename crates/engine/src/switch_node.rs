@@ -132,8 +132,8 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
         switch
     }
 
-    /// Reads what the arrivals of a window that ends at `end` will need, in a large network. One by one each would wait for
-    /// memory; reads that do not depend on one another wait together.
+    /// Prefetches, in a large network, the state that the arrivals of a window need which ends at `end`. One by one each arrival would
+    /// wait for memory; reads that do not depend on one another wait together.
     #[inline(always)]
     pub fn prefetch(&self, end: Instant, in_flight: &[InFlight<impl Extension, impl Copy>]) {
         if self.prefetches {

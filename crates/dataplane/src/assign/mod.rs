@@ -39,7 +39,7 @@ pub trait Assignment: Clone + Send + 'static {
         queues: &Self::Queues,
         rng: &mut Stream,
     ) -> Choice;
-    /// Reads what [`Assignment::choose`] will read first, so that it is in the cache by then.
+    /// Prefetches the state that [`Assignment::choose`] will read first.
     fn prefetch(&self, packet: &Packet, ingress: PortId, port: PortId) -> u32;
     /// The queue for the packet that `choice` was for, which says that so much is left of its flow.
     #[inline(always)]

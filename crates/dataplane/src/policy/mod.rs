@@ -69,8 +69,7 @@ pub trait Policy: Clone + Send + 'static {
     fn beside(&self, choice: Choice, _left: u64, _queues: &Self::Queues) -> Choice {
         choice
     }
-    /// Reads what [`Policy::choose`] will read first, so that it is in the cache by then: in large networks most of the time goes into
-    /// waiting for it.
+    /// Prefetches the state that [`Policy::choose`] will read first: in large networks most of the time goes into waiting for it.
     fn prefetch(&self, packet: &Packet, ingress: PortId, port: PortId) -> u32;
     /// Whether its own accounting has room for a packet from `ingress`.
     fn admits(&self, _ingress: PortId, _packet: &Packet) -> bool {

@@ -91,7 +91,7 @@ fn pauses_have_their_cause_next_door() {
 fn both_ways() -> String {
     let flow = |i: u64| {
         let (a, b) = (i % 3, 3 + i / 2 % 3);
-        let (src, dst) = if i % 2 == 0 { (a, b) } else { (b, a) };
+        let (src, dst) = if i.is_multiple_of(2) { (a, b) } else { (b, a) };
         format!("  {{ start = \"{} ns\", src = \"host{src}\", dst = \"host{dst}\", bytes = \"100 KB\" }},\n", 70 * i)
     };
     let flows: String = (0..24).map(flow).collect();
@@ -113,23 +113,35 @@ struct Cause {
     queue: Option<QueueId>,
 }
 
-/// What joined queues, and what left by which port: seen from outside, whatever switches say of pauses.
+/// A packet that joined a queue.
+struct Arrival {
+    at: Instant,
+    joined: Joined,
+    flow: u32,
+}
+
+/// A transmission, and its control frame.
+struct Sent {
+    start: Instant,
+    end: Instant,
+    frame: Option<ControlFrame>,
+}
+
+/// Arrivals and transmissions by switch and port, seen from outside, whatever switches say of pauses.
 #[derive(Default)]
 struct Log {
-    /// `[switch, port]`: packets that came in by it: when, where they went, and their flows.
-    came: BTreeMap<(usize, PortId), Vec<(Instant, Joined, u32)>>,
-    /// `[switch, port]`: the start and the end of each transmission, and its control frame.
-    left: BTreeMap<(usize, PortId), Vec<(Instant, Instant, Option<ControlFrame>)>>,
+    came: BTreeMap<(usize, PortId), Vec<Arrival>>,
+    left: BTreeMap<(usize, PortId), Vec<Sent>>,
 }
 
 impl Observer for Log {
     fn enqueued(&mut self, now: Instant, switch: usize, joined: Joined, packet: &Packet, _last: &Transmission) {
-        self.came.entry((switch, joined.ingress)).or_default().push((now, joined, packet.flow));
+        self.came.entry((switch, joined.ingress)).or_default().push(Arrival { at: now, joined, flow: packet.flow });
     }
 
     fn departed(&mut self, now: Instant, switch: usize, port: PortId, packet: &Packet, _sent: &Departed) {
         let end = now + SerTime::of(BitsPerSec(100_000_000_000)).of_bytes(packet.wire.into());
-        self.left.entry((switch, port)).or_default().push((now, end, packet.control()));
+        self.left.entry((switch, port)).or_default().push(Sent { start: now, end, frame: packet.control() });
     }
 }
 
@@ -140,15 +152,15 @@ fn causes(scenario: &Scenario) -> Vec<Cause> {
     let Log { came, left } = logs.remove(0);
     let mut causes = Vec::new();
     for (&(switch, ingress), left) in &left {
-        for (i, (start, _, frame)) in left.iter().enumerate() {
+        for (i, Sent { start, frame, .. }) in left.iter().enumerate() {
             let Some(frame) = frame else { continue };
             let mut since = *start;
-            for (before, end, frame) in left[..i].iter().rev() {
-                if *end != since {
+            for before in left[..i].iter().rev() {
+                if before.end != since {
                     break;
                 }
-                since = *before;
-                if frame.is_none() {
+                since = before.start;
+                if before.frame.is_none() {
                     break;
                 }
             }
@@ -161,7 +173,7 @@ fn causes(scenario: &Scenario) -> Vec<Cause> {
                 ControlFrame::Credit(_) | ControlFrame::CreditSent(_) => false,
             };
             let queue = if let ControlFrame::Pause(queue) = frame { Some(*queue) } else { None };
-            for &(at, joined, flow) in came.get(&(switch, ingress)).into_iter().flatten() {
+            for &Arrival { at, joined, flow } in came.get(&(switch, ingress)).into_iter().flatten() {
                 if (since..=*start).contains(&at) && may_have(&joined, flow) {
                     causes.push(Cause { switch, ingress, egress: joined.egress, flow, queue });
                 }
