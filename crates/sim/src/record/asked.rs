@@ -1,18 +1,18 @@
-//! Which flows are followed: a bit each, as it is asked of every packet.
+//! Set of the flows to explain: a bit each, as every packet is looked up in it.
 
 use std::sync::Arc;
 
-/// A set of flows. A clone is the same in memory.
+/// Set of flows. Clones share their memory.
 #[derive(Clone, Debug)]
 pub(super) struct Asked {
-    /// `[flow / 64]`.
+    /// `[flow / 64]`: a bit for each flow.
     words: Arc<[u64]>,
-    /// `[flow / 64]`: how many of the set are in the words before.
+    /// `[flow / 64]`: number of flows of the set in the words before.
     before: Arc<[u32]>,
 }
 
 impl Asked {
-    /// Of these flows.
+    /// Builds the set of these flows.
     pub(super) fn new(flows: impl Iterator<Item = u32>) -> Asked {
         let mut words: Vec<u64> = Vec::new();
         for flow in flows {
@@ -24,23 +24,24 @@ impl Asked {
         Asked { before: sums.collect(), words: words.into() }
     }
 
+    /// Whether the set has this flow.
     #[inline(always)]
     pub(super) fn has(&self, flow: u32) -> bool {
         self.words.get(flow as usize / 64).is_some_and(|word| word >> (flow % 64) & 1 == 1)
     }
 
-    /// How many there are.
+    /// Number of flows.
     pub(super) fn count(&self) -> usize {
         self.words.iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// How many there are with lower numbers than this one of them.
+    /// Rank of a flow of the set: number of flows with lower numbers.
     pub(super) fn rank(&self, flow: u32) -> usize {
         let (word, below) = (flow as usize / 64, (1 << (flow % 64)) - 1);
         self.before[word] as usize + (self.words[word] & below).count_ones() as usize
     }
 
-    /// All, rising.
+    /// All flows, rising.
     pub(super) fn iter(&self) -> impl Iterator<Item = u32> + use<'_> {
         (0..self.words.len() as u32 * 64).filter(|flow| self.has(*flow))
     }

@@ -1,51 +1,51 @@
-//! Single events of a run, in a span of it: pauses, drops, marks and changes of links.
+//! Single events in a span of a run: pauses, drops, marks and changes of links.
 //!
-//! Bounded: of more events than there is room for the first are kept, by time and node, and the others counted. Which
-//! these are does not depend on threads: each partition keeps its own first ones, and the first of all are among them.
+//! Their number is bounded: the first ones by time and node are kept, the others counted. The choice does not depend on
+//! threads, as each partition keeps its own first events, and the first of all are among them.
 
 use crate::record::holds::{Hold, Holds};
 use crate::record::label::Label;
 use backwater_types::{ControlFrame, DropReason, Effect, Instant, PortId, QueueId};
 use std::collections::{HashMap, HashSet};
 
-/// What is to be recorded.
+/// Request for events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EventsWanted {
-    /// From then on.
+    /// Start of the span.
     pub from: Instant,
-    /// Up to then.
+    /// End of the span, exclusive.
     pub until: Instant,
-    /// No more than so many.
+    /// Largest number of events that are kept.
     pub at_most: usize,
 }
 
-/// Something that happened.
+/// Event at one node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// When.
+    /// Time.
     pub at: Instant,
-    /// Where.
+    /// Node in the graph.
     pub node: u32,
-    /// At which of its ports; of a drop on arrival `None`.
+    /// Port of the node; `None` for a drop on arrival.
     pub port: Option<PortId>,
-    /// The queue that is paused or that a packet left; `None` if the port (PFC) or a flow is meant.
+    /// Queue that is paused, or that a packet left; `None` if the port (PFC) or a flow is paused.
     pub queue: Option<QueueId>,
-    /// The flow that is paused, or whose packet it was.
+    /// Flow that is paused, or of the packet.
     pub flow: Option<u32>,
-    /// What.
+    /// Kind of event.
     pub what: What,
 }
 
-/// What happened.
+/// Kind of event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     /// A frame left that asks the neighbour to pause.
     PauseSent,
-    /// Or to go on.
+    /// A frame left that lets the neighbour go on.
     ResumeSent,
     /// A neighbour's pause holds this port, or a queue or flow of it.
     Paused,
-    /// It does no more.
+    /// That pause ended.
     Resumed,
     /// A packet was marked as it left its queue.
     Marked,
@@ -53,16 +53,16 @@ pub enum What {
     Dropped(DropReason),
     /// The link of this port failed.
     LinkDown,
-    /// It came back.
+    /// The link of this port came back.
     LinkUp,
 }
 
 impl What {
-    /// Its names in tables; those of drops follow, in the order of the reasons.
+    /// Names in tables; drops follow, in the order of their reasons.
     pub const NAMES: [&'static str; 7] =
         ["pause-sent", "resume-sent", "paused", "resumed", "marked", "link-down", "link-up"];
 
-    /// The number of its name among [`What::NAMES`] and the drops behind them.
+    /// Number of the name among [`What::NAMES`] and the drops behind them.
     pub fn code(self) -> u16 {
         match self {
             What::PauseSent => 0,

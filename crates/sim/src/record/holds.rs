@@ -41,8 +41,8 @@ impl<T> Default for Holds<T> {
 }
 
 impl<T: Copy> Holds<T> {
-    /// Applies a frame, the cause of the holds that begin with it. `changed` hears of each hold that begins (`true`) or ends; a
-    /// repetition changes nothing.
+    /// Applies a frame, the cause of the holds that begin with it. `changed` hears of each hold that begins (`true`) or
+    /// ends; a repetition changes nothing.
     pub(super) fn apply(&mut self, frame: ControlFrame, cause: T, mut changed: impl FnMut(Hold, bool)) {
         match frame.effect() {
             Effect::Set { target, holds } => {

@@ -1,28 +1,30 @@
-//! What recording needs of a packet, in parts.
+//! Parts of a packet that recording needs.
 
 use backwater_types::{FlowName, Kind, Packet, QueueId, flags};
 
-/// Parts of a packet, for what is out of line.
+/// Parts of a packet, for code out of line.
 ///
-/// Were that shown the packet itself, or a whole copy, the packet would have to be in memory for its sake, also where
-/// nothing is recorded of it; and what is written to memory in parts and then put on a link as a whole waits for itself.
+/// A reference to the packet, or a whole copy, would force every packet into memory, even those of which nothing is
+/// recorded. Then a packet that is written in parts and put on a link as a whole stalls the load until its own stores
+/// are done.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Label {
     pub(super) name: FlowName,
     pub(super) seq: u32,
     pub(super) src: u16,
     pub(super) wire: u16,
-    /// The queue it left last.
+    /// Queue that it left last.
     pub(super) upstream_queue: QueueId,
-    /// It is data.
+    /// Data, as opposed to ACKs, NACKs, credits and frames.
     pub(super) data: bool,
-    /// It is the last of its flow.
+    /// Last packet of its flow.
     pub(super) last: bool,
-    /// It is data with a mark.
+    /// Data with a congestion mark.
     pub(super) marked: bool,
 }
 
 impl Label {
+    /// Takes the parts of a packet.
     #[inline(always)]
     pub(super) fn of(packet: &Packet) -> Label {
         let data = packet.kind == Kind::Data;

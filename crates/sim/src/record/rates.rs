@@ -1,70 +1,71 @@
-//! What the receivers of followed flows got, over time.
+//! Rates at which the receivers of followed flows got data.
 //!
-//! Counted is the payload of a flow's data packets that reach its receiver, also of those that it had already: over a
-//! flow of which nothing was sent again it sums to the flow's size, and else to as much more as came twice. An interval
-//! begins at a multiple of its length; those in which nothing came are left out.
+//! Every data packet that reaches the receiver counts with its payload, duplicates too: the bytes of a flow sum to its
+//! size if no packet came twice. An interval begins at a multiple of its length; empty intervals are left out.
 //!
-//! A flow begins with intervals as long as the period of `measure.links`, or 1 us, and takes intervals twice as long
-//! whenever it has more than [`INTERVALS_MAX`]: 256 x 16 B = 4 KB a flow, 80 MB for 20,000.
+//! A flow begins with intervals as long as the period of `measure.links`, or 1 us, and doubles their length whenever it
+//! has more than [`INTERVALS_MAX`]: 256 x 16 B = 4 KB a flow, 80 MB for 20,000.
 
 use crate::record::asked::Asked;
 use crate::record::label::Label;
 use backwater_scenario::Scenario;
 use backwater_types::{Duration, Instant};
 
-/// Intervals of a flow at most.
+/// Largest number of intervals of a flow.
 pub const INTERVALS_MAX: usize = 256;
 
-/// What a flow's receiver got in an interval.
+/// Payload that a flow's receiver got in an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
     /// Flow number.
     pub flow: u32,
-    /// The interval's end, which is not in it.
+    /// End of the interval, exclusive.
     pub end: Instant,
-    /// Its length.
+    /// Length of the interval.
     pub span: Duration,
     /// Payload, bytes.
     pub bytes: u64,
 }
 
-/// Counts for the flows asked for.
+/// Counts of all followed flows.
 #[derive(Clone, Debug)]
 pub(crate) struct Rates {
     asked: Asked,
-    /// Of a data packet, with what it carries beside them; bytes.
+    /// Bytes of a data packet that are no payload.
     headers: u64,
-    /// The shortest interval.
+    /// Length of the shortest interval.
     period: Duration,
-    /// By the rank of the flow among those asked for.
+    /// By the flow's rank in `asked`.
     flows: Vec<Arrivals>,
-    /// By rank: periods that have ended, until they are put to their flows. Together they are in few pages of memory, with their
-    /// flows in one each.
+    /// Periods that have ended, with the ranks of their flows, until they are added to the flows all at once: here they
+    /// share few pages of memory, in the flows each takes a page of its own.
     ended: Vec<(u32, Interval)>,
 }
 
-/// What came of a flow.
+/// Arrivals of one flow.
 #[derive(Clone, Debug, Default)]
 struct Arrivals {
-    /// The period in which something came last.
+    /// Period of the last arrival.
     last: Interval,
-    /// Those before it in which something came, rising.
+    /// Intervals with arrivals before it, rising.
     intervals: Vec<Interval>,
-    /// How often they were doubled: their length is so many times the period, by powers of 2.
+    /// Number of doublings: an interval is 2 to this power times the period.
     doubled: u32,
 }
 
+/// Bytes of one interval.
 #[derive(Clone, Copy, Debug, Default)]
 struct Interval {
+    /// Start, in lengths of the interval.
     number: u64,
     bytes: u64,
 }
 
-/// So many are put to their flows at once: 8192 x 24 B = 196 KB.
+/// Number of ended periods that are added to their flows at once: 8192 x 24 B = 196 KB.
 const ENDED: usize = 8192;
 
 impl Rates {
-    /// Of these flows.
+    /// Builds counts for these flows.
     pub(super) fn new(asked: Asked, scenario: &Scenario) -> Rates {
         let links = scenario.measure.links;
         let period = if links > Duration::ZERO { links } else { Duration::from_us(1) };
@@ -72,9 +73,9 @@ impl Rates {
         Rates { asked, headers: scenario.host.headers().0, period, flows, ended: Vec::new() }
     }
 
-    /// A packet of a flow that is asked for is received.
+    /// Counts a packet of a followed flow that is received.
     pub(super) fn received(&mut self, now: Instant, packet: Label) {
-        // What opens a connection of TCP has headers alone.
+        // A packet that opens a TCP connection has headers alone.
         let bytes = u64::from(packet.wire).saturating_sub(self.headers);
         if !packet.data || bytes == 0 {
             return;
@@ -91,12 +92,13 @@ impl Rates {
         }
     }
 
+    /// Adds all ended periods to their flows.
     #[inline(never)]
     fn put_ended(&mut self) {
         self.ended.drain(..).for_each(|(rank, interval)| self.flows[rank as usize].put(interval));
     }
 
-    /// By flow, then by time.
+    /// Rates by flow, then by time.
     pub(crate) fn into_rates(mut self) -> impl Iterator<Item = Rate> {
         self.put_ended();
         let flows: Vec<u32> = self.asked.iter().collect();
@@ -111,7 +113,7 @@ impl Rates {
 }
 
 impl Arrivals {
-    /// A period has ended.
+    /// Adds a period that has ended.
     fn put(&mut self, Interval { number, bytes }: Interval) {
         if bytes == 0 {
             return;
@@ -126,7 +128,7 @@ impl Arrivals {
         }
     }
 
-    /// Two intervals become one.
+    /// Doubles the intervals: two become one.
     fn double(&mut self) {
         self.doubled += 1;
         self.intervals.iter_mut().for_each(|interval| interval.number /= 2);

@@ -1,11 +1,11 @@
-//! What a flow's completion time is made of.
+//! Parts of a flow's completion time.
 
 use backwater_types::{Duration, PortId, QueueId};
 
-/// What a flow's last packet waited for.
+/// Reason for which the packet that completed a flow waited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Why {
-    /// The link or the port sent packets of the same flow that were ahead.
+    /// The port sent earlier packets of the same flow.
     OwnPackets,
     /// The port sent packets of the same queue, of other flows.
     Queue,
@@ -17,22 +17,22 @@ pub enum Why {
     AcksAndFrames,
     /// A neighbour held the queue, the flow or the port.
     Paused,
-    /// The sender might not send: its window, its pace, credits or grants.
+    /// The sender's window, pace, credits or grants did not let it send.
     Transport,
-    /// It, or what the receiver lacked before it, was lost or late, and had to be sent again.
+    /// The packet, or one before it that the receiver lacked, was lost or late, and had to be sent again.
     Recovery,
     /// The port sent nothing, though nothing held the packet.
     Idle,
-    /// Onto a link.
+    /// Transmission onto a link.
     Transmission,
-    /// Along a link.
+    /// Propagation along a link.
     Propagation,
-    /// In the receiving host.
+    /// Delay in the receiving host.
     HostDelay,
 }
 
 impl Why {
-    /// All of them, in the order of their numbers.
+    /// All reasons, in the order of their numbers.
     pub const ALL: [Why; 12] = {
         use Why::*;
         [
@@ -51,7 +51,7 @@ impl Why {
         ]
     };
 
-    /// Its name in tables.
+    /// Name in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Why::OwnPackets => "own-packets",
@@ -70,43 +70,44 @@ impl Why {
     }
 }
 
-/// A part of a flow's completion time.
+/// Part of a flow's completion time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wait {
     /// Flow number.
     pub flow: u32,
-    /// Links before it: 0 at the source.
+    /// Number of links behind the packet: 0 at the source.
     pub hop: u8,
-    /// Where.
+    /// Node where the packet waited.
     pub node: u32,
-    /// At which port of it.
+    /// Port of the node.
     pub port: PortId,
-    /// In which of its data queues.
+    /// Data queue of the port.
     pub queue: QueueId,
-    /// For what.
+    /// Reason.
     pub why: Why,
-    /// The workload of the packets that were sent meanwhile, or of the flow for whose sake it was paused.
+    /// Workload of the packets that were sent meanwhile, or of the flow that caused the pause.
     pub whose: Option<u8>,
-    /// For the sake of which flow it was paused, if that is known.
+    /// Flow that caused the pause, if it is known.
     pub sake: Option<u32>,
-    /// Which node paused it.
+    /// Node that sent the pause.
     pub by: Option<u32>,
-    /// Towards which node the paused-for flow's packet was waiting there.
+    /// Next node of the packet that caused the pause, which waited at `by`.
     pub towards: Option<u32>,
-    /// How long.
+    /// Length.
     pub span: Duration,
 }
 
-/// The parts of a journey so far, of one flow.
+/// Parts of one flow so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Parts {
     list: Vec<Wait>,
-    /// `[why][whose]`, modulo 2: where such a one was put last.
+    /// `[why][whose modulo 2]`: place in `list` of the newest such part.
     latest: [[u8; 2]; Why::ALL.len()],
 }
 
 impl Parts {
-    /// Adds a part. It is not looked for far: equal ones of the same place become one when there is no more room, and at the end.
+    /// Adds a part. It joins the newest part of its kind if that is of the same place and cause; other equal parts
+    /// become one when the list is full, and at the end.
     pub(super) fn add(&mut self, part: Wait) {
         if part.span == Duration::ZERO {
             return;
@@ -124,20 +125,21 @@ impl Parts {
         }
     }
 
-    /// From the source on, each once.
+    /// All parts from the source on, equal ones as one.
     pub(super) fn into_waits(mut self) -> Vec<Wait> {
         merge(&mut self.list);
         self.list
     }
 }
 
+/// Merges equal parts of a full list, and reserves room for more.
 #[inline(never)]
 fn make_room(parts: &mut Vec<Wait>) {
     merge(parts);
     parts.reserve(parts.len() + 4);
 }
 
-/// Equal ones of the same place become one.
+/// Sorts parts, and makes equal ones one.
 fn merge(parts: &mut Vec<Wait>) {
     parts.sort_unstable_by_key(key);
     parts.dedup_by(|other, first| {
@@ -147,14 +149,14 @@ fn merge(parts: &mut Vec<Wait>) {
     });
 }
 
-/// What those have in common that are one, by the order in which they are told.
+/// Sort key of a part in tables: parts of one key are one.
 #[inline(always)]
 fn key(part: &Wait) -> impl Ord + use<> {
     let Wait { flow: _, hop, node, port, queue, why, whose, sake, by, towards, span: _ } = *part;
     (hop, why as u8, sake, whose, by, towards, node, port, queue)
 }
 
-/// One at a place, of nothing yet.
+/// Part of no length at a place.
 pub(super) fn part(flow: u32, hop: u8, (node, port): (usize, PortId), queue: QueueId, why: Why) -> Wait {
     let (whose, sake, by, towards) = (None, None, None, None);
     Wait { flow, hop, node: node as u32, port, queue, why, whose, sake, by, towards, span: Duration::ZERO }
