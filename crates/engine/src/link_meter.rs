@@ -1,4 +1,4 @@
-//! What each link carried and what held it, period by period: a network over time.
+//! Load and pauses of each link, period by period: a network over time.
 
 use crate::stats::PortStats;
 use backwater_types::{ControlFrame, Duration, Effect, Instant, Target};
@@ -9,38 +9,40 @@ use std::collections::HashMap;
 pub struct LinkCount {
     /// Bytes that left by it.
     pub sent: u64,
-    /// Data that waits at it now.
+    /// Bytes of data that wait at it now.
     pub queued: u64,
     /// See `LinkSample::paused` of the simulator.
     pub paused: u64,
 }
 
 impl LinkCount {
-    /// From its counters, settled, the data that waits, and the time that flows were held.
+    /// Adds up the counts of a port from its counters, settled, the data that waits, and the time that flows were
+    /// paused.
     pub fn new(stats: &PortStats, queued: u64, flows_paused: u64) -> LinkCount {
         let held = &stats.held;
         LinkCount { sent: stats.sent.wire_bytes(), queued, paused: held.pfc_paused + held.bfc_paused + flows_paused }
     }
 }
 
-/// Flows that a neighbour holds at a port, where its frames name flows.
+/// Flows that a neighbour pauses at a port, where its frames name flows.
 #[derive(Clone, Debug)]
 pub struct FlowsHeld {
-    /// When each was named last.
+    /// Paused flows, with the instants of their last pause frames.
     named: HashMap<u32, Instant>,
-    /// Pauses lapse that are not repeated for this long.
+    /// Time after which a pause lapses that is not repeated.
     lapse: Duration,
+    /// Paused time up to `settled_at`, summed over flows, picoseconds.
     paused: u64,
-    since: Instant,
+    settled_at: Instant,
 }
 
 impl FlowsHeld {
-    /// Pauses that are not repeated for `lapse` do not count any more from the next reading on; zero: they stay.
+    /// Builds a state in which pauses that are not repeated for `lapse` end at the next reading; zero: they stay.
     pub fn new(lapse: Duration) -> FlowsHeld {
-        FlowsHeld { named: HashMap::new(), lapse, paused: 0, since: Instant::ZERO }
+        FlowsHeld { named: HashMap::new(), lapse, paused: 0, settled_at: Instant::ZERO }
     }
 
-    /// The neighbour's frame came in.
+    /// Applies a frame of the neighbour.
     pub fn on_control(&mut self, now: Instant, frame: ControlFrame) {
         let Effect::Set { target: Target::Flow(name), holds } = frame.effect() else { return };
         self.settle(now);
@@ -50,13 +52,13 @@ impl FlowsHeld {
         };
     }
 
-    /// The link failed or came back: nothing is held.
+    /// Ends all pauses, since the link failed or came back.
     pub fn on_link_change(&mut self, now: Instant) {
         self.settle(now);
         self.named.clear();
     }
 
-    /// Sum over flows of the time each was held up to `now`, picoseconds.
+    /// Paused time up to `now`, summed over flows, picoseconds.
     pub fn paused(&mut self, now: Instant) -> u64 {
         self.settle(now);
         if self.lapse > Duration::ZERO {
@@ -66,9 +68,10 @@ impl FlowsHeld {
         self.paused
     }
 
+    /// Brings the paused time up to `now`.
     fn settle(&mut self, now: Instant) {
-        self.paused += now.since(self.since).0 * self.named.len() as u64;
-        self.since = now;
+        self.paused += now.since(self.settled_at).0 * self.named.len() as u64;
+        self.settled_at = now;
     }
 }
 

@@ -2,33 +2,33 @@
 
 use backwater_types::{ControlFrame, DropReason, Effect, Instant, Kind, Packet, Target};
 
-/// What left by a port, what was not let in, and how its neighbour held it.
+/// Counters of one port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PortStats {
-    /// What left.
+    /// Packets that left.
     pub sent: Sent,
-    /// Packets that were to leave by it and that its node dropped of its own accord, ACKs among them.
+    /// Packets bound for the port that its node dropped of its own accord, ACKs among them.
     pub dropped: u64,
-    /// How it was held.
-    pub held: Held,
+    /// Pauses by its neighbour.
+    pub held: PauseStats,
 }
 
-/// What left by a port, by what it was: one cache line, touched for every packet.
+/// Packets that left by a port, `[data, ACKs, control frames]`: one cache line, touched for every packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sent([Count; 3]);
 
-/// So many.
+/// Packet and byte count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
     /// Packets.
     pub packets: u64,
-    /// Their bytes on the wire.
+    /// Bytes on the wire.
     pub bytes: u64,
 }
 
-/// How a neighbour held a port: touched when it says so.
+/// Pauses of a port by its neighbour: touched when a control frame comes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Held {
+pub struct PauseStats {
     /// PFC pauses that took effect here.
     pub pfc_pauses: u64,
     /// Time this port was held by PFC, or some class of it, picoseconds.
@@ -45,22 +45,23 @@ pub struct Held {
     pub flow_pauses: u64,
     /// RESUME frames for single flows received.
     pub flow_resumes: u64,
-    /// Bits of the classes that PFC holds.
+    /// Classes that PFC holds now, as bits.
     pfc_held: u8,
-    /// Queues held now, and since when the sum is up to date.
+    /// Queues that BFC holds now, as bits.
     bfc_held: u128,
-    since: Instant,
+    /// Instant up to which the paused times are summed.
+    settled_at: Instant,
 }
 
 impl Sent {
-    /// `[kind]`: which count. A table, since a branch on what a packet is would be guessed wrong as often as data and ACKs alternate.
+    /// `[kind]`: place of its count. A table, since a branch on the kind would be predicted wrong as often as data and ACKs alternate.
     const OF: [u8; Kind::COUNT] = {
         let mut of = [1; Kind::COUNT];
         (of[Kind::Data as usize], of[Kind::Control as usize]) = (0, 2);
         of
     };
 
-    /// A packet was put on the wire.
+    /// Counts a packet that is put on the wire.
     #[inline(always)]
     pub fn count(&mut self, packet: &Packet) {
         let count = &mut self.0[Sent::OF[packet.kind as usize] as usize];
@@ -83,14 +84,14 @@ impl Sent {
         self.0[2]
     }
 
-    /// All bytes.
+    /// Bytes on the wire of all packets.
     pub fn wire_bytes(&self) -> u64 {
         self.0.iter().map(|count| count.bytes).sum()
     }
 }
 
-impl Held {
-    /// The neighbour's frame came in by this port.
+impl PauseStats {
+    /// Counts a frame of the neighbour.
     pub fn on_control(&mut self, now: Instant, frame: ControlFrame) {
         self.settle(now);
         match frame.effect() {
@@ -117,7 +118,7 @@ impl Held {
         }
     }
 
-    /// The link failed or came back: nothing holds this port.
+    /// Ends all pauses, since the link failed or came back.
     pub fn on_link_change(&mut self, now: Instant) {
         self.settle(now);
         self.pfc_held = 0;
@@ -126,10 +127,10 @@ impl Held {
 
     /// Brings the paused times up to `now`.
     pub fn settle(&mut self, now: Instant) {
-        let span = now.since(self.since).0;
+        let span = now.since(self.settled_at).0;
         self.pfc_paused += if self.pfc_held == 0 { 0 } else { span };
         self.bfc_paused += span * self.bfc_held.count_ones() as u64;
-        self.since = now;
+        self.settled_at = now;
     }
 }
 
@@ -140,12 +141,12 @@ pub struct Drops {
     pub packets: [u64; DropReason::COUNT],
     /// `[reason]`: bytes.
     pub bytes: [u64; DropReason::COUNT],
-    /// `[reason]`: of these packets, data; the others are ACKs, NACKs and credits.
+    /// `[reason]`: data packets among `packets`; the others are ACKs, NACKs and credits.
     pub data: [u64; DropReason::COUNT],
 }
 
 impl Drops {
-    /// A packet was dropped.
+    /// Counts a packet that is dropped.
     pub fn count(&mut self, reason: DropReason, packet: &Packet) {
         self.packets[reason as usize] += 1;
         self.bytes[reason as usize] += packet.wire as u64;

@@ -6,7 +6,7 @@ use crate::meters::Meters;
 use crate::node_by_node::InFlight;
 use crate::observe::{Joined, Observer, Timer, Transmission};
 use crate::schedule::{Agenda, EventName, Schedule};
-use crate::stats::{Drops, Held, PortStats, Sent};
+use crate::stats::{Drops, PauseStats, PortStats, Sent};
 use backwater_dataplane::{DataPlane, Departed, Discarded, Driver, Outlets};
 use backwater_fabric::choice::Choice;
 use backwater_fabric::link_states::Change;
@@ -27,7 +27,7 @@ pub struct SwitchNode<D, S: Schedule> {
     pub plane: Driver<D>,
     /// Its links and the events ahead of it.
     pub links: Links<S>,
-    held: Vec<Held>,
+    held: Vec<PauseStats>,
     /// `[port]`: flows that the neighbour holds, where it is asked for and they are held one by one.
     pub flows_held: Vec<FlowsHeld>,
     hosts: usize,
@@ -109,7 +109,7 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
         let mut switch: SwitchNode<D, S> = SwitchNode {
             id,
             plane: Driver::new(plane),
-            held: vec![Held::default(); links.len()],
+            held: vec![PauseStats::default(); links.len()],
             links: Links {
                 agenda: S::Agenda::new(2 * links.len() + 1, tie_seed),
                 dropped: vec![0; links.len()],

@@ -1,4 +1,4 @@
-//! The frames by which neighbours pause each other, and how they travel.
+//! Control frames, by which neighbours pause each other: their effects and their bytes.
 
 use crate::packet::{Kind, Packet};
 use crate::{CONTROL_WIRE, QueueId};
@@ -75,7 +75,8 @@ pub enum Target {
     Class(u8),
 }
 
-/// Effect of a control frame on the port that it reaches. Frames are level-triggered: applying one twice is applying it once.
+/// Effect of a control frame on the port that it reaches. Frames are level-triggered: applying one twice is applying it
+/// once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Holds the target, or releases it.
@@ -122,9 +123,9 @@ const RESUME_FLOW: u32 = 6;
 const CREDIT: u32 = 7;
 const CREDIT_SENT: u32 = 8;
 
-/// Everything that crosses a link is a [`Packet`], so that links, queues and copies have one plain type. A control frame is one
-/// of kind [`Kind::Control`]: `seq` holds the operation, `flow` the queue or class, a flow is named as in its own packets, and
-/// a bitmap takes the four words that name flows in other packets.
+/// Everything that crosses a link is a [`Packet`], so that links, queues and copies have one plain type. A control
+/// frame is one of kind [`Kind::Control`]: `seq` holds the operation, `flow` the queue or class, a flow is named as in
+/// its own packets, and a bitmap takes the four words that name flows in other packets.
 impl From<ControlFrame> for Packet {
     fn from(frame: ControlFrame) -> Packet {
         let (operation, words) = match frame {

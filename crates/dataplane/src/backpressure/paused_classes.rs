@@ -6,8 +6,8 @@ use crate::queues::by_number::PausableByNumber;
 use backwater_types::{ControlFrame, Effect, Instant, PortId, QueueMap, Target};
 use core::hash::Hasher;
 
-/// Closes and opens the queue of a frame's class in the scheduler of the port, and keeps no state. Frames of classes without a queue
-/// are ignored.
+/// Closes and opens the queue of a frame's class in the scheduler of the port, and keeps no state. Frames of classes
+/// without a queue are ignored.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PausedClasses;
 

@@ -7,7 +7,7 @@ use crate::workload::{Traffic, counted_window};
 use backwater_dataplane::Recirculated;
 use backwater_engine::host::Credits;
 use backwater_engine::meters::DelayHistogram;
-use backwater_engine::stats::Held;
+use backwater_engine::stats::PauseStats;
 use backwater_scenario::Scenario;
 use backwater_scenario::model::{Slowdown, Transport, Workload};
 use backwater_types::{DropReason, Instant};
@@ -310,7 +310,7 @@ fn active_flows(outcome: &Outcome) -> Option<Value> {
 }
 
 fn pause(outcome: &Outcome) -> Value {
-    let sum = |field: fn(&Held) -> u64| outcome.ports.iter().map(|p| field(&p.total.held)).sum::<u64>();
+    let sum = |field: fn(&PauseStats) -> u64| outcome.ports.iter().map(|p| field(&p.total.held)).sum::<u64>();
     let paused: f64 = outcome.ports.iter().map(|p| p.window_pfc_paused as f64 * 1e-12).sum();
     json!({
         "pfc_pauses": sum(|s| s.pfc_pauses),

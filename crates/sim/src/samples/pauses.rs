@@ -1,7 +1,7 @@
-//! What pauses are held for: the pauses in force at a switch, by the flows whose packets hold them.
+//! Pauses in force at a switch, sampled, by the flows whose packets keep them in force.
 //!
-//! A pause is of a neighbour's queue under BFC, of a flow where frames name flows. It is held by the packets that count towards
-//! it, wherever in the switch they wait, and is for
+//! A pause is of a neighbour's queue under BFC, of a flow where frames name flows. It is held by the packets that count
+//! towards it, wherever in the switch they wait, and is for
 //!
 //! * an **incast** if one of their flows has more to send and is bound for a host that incast is on its way to,
 //! * an **other** flow if that is so of none, but one has more to send,
@@ -16,20 +16,20 @@ use backwater_scenario::topology::Graph;
 use backwater_types::{Instant, PortId, flags};
 use std::collections::{BTreeMap, HashSet};
 
-/// Pauses that a switch had in force towards one neighbour, added up over samples.
+/// Pauses of one neighbour in force, added up over samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Pauses {
     /// Samples.
     pub samples: u64,
     /// Pauses in force.
     pub held: u64,
-    /// Of these, for flows to a victim of incast.
+    /// Pauses, among `held`, for flows to a victim of incast.
     pub incast: u64,
-    /// For other flows with more to send.
+    /// Pauses, among `held`, for other flows with more to send.
     pub other: u64,
-    /// For flows that have nothing left to send.
+    /// Pauses, among `held`, for flows that have nothing left to send.
     pub orphans: u64,
-    /// Samples with every queue of the neighbour paused.
+    /// Number of samples with every queue of the neighbour paused.
     pub all: u64,
 }
 
@@ -91,7 +91,7 @@ impl SampledTable for PauseCensus {
 struct AtSwitch {
     /// A pause names a flow, not a queue.
     by_flow: bool,
-    /// Data queues of a neighbour.
+    /// Number of data queues of a neighbour.
     queues: u64,
     /// `[ingress]`.
     ports: Vec<Pauses>,

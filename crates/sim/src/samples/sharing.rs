@@ -61,8 +61,8 @@ impl SampledTable for Sharing {
 /// Shares are counted in bins of a per cent: what is 12 % or more and below 13 % is 12 %.
 const SHARES: usize = 101;
 
-/// Of the flows with data in an egress port, what share is in a queue with others: a distribution for each port, over the samples that
-/// found a flow there.
+/// Sampler of the share of flows, among those with data in an egress port, that are in a queue with others: a
+/// distribution for each port over the samples that found a flow there.
 #[derive(Debug)]
 struct AtSwitch {
     /// `[port][per cent]`: samples.
