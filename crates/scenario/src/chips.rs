@@ -1,8 +1,8 @@
-//! Switching chips: ports, packet memory and how it is divided, each with its source, as a fragment of a scenario's `[switch]`.
+//! Switching chips: ports, packet memory and its division, each with its source, as a fragment of a scenario's `[switch]`.
 //!
-//! Source: Bai et al., "One More Config Is Enough", IEEE/ACM ToN 2021, Table I; newer chips from what is published of them.
-//! The table's figures per port come out with 1 MB = 1024 KB, and in Tofino's row with 1000. So `memory` is written in MiB
-//! where the table counts that way.
+//! Source: Bai et al., "One More Config Is Enough", IEEE/ACM ToN 2021, Table I; newer chips from publications about them. The
+//! table's figures per port follow with 1 MB = 1024 KB, in Tofino's row with 1000 KB. So `memory` is written in MiB for chips
+//! that the table counts that way.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -15,31 +15,31 @@ use crate::document::{Node, Place, Table, Value};
 /// A chip as `backwater chips` lists it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ChipInfo {
-    /// What `switch.chip = "..."` takes.
+    /// Name in `switch.chip = "..."`.
     pub name: &'static str,
     /// Name in prose.
     pub title: String,
-    /// One sentence on what it is.
+    /// Description in one sentence.
     pub summary: String,
-    /// Where its figures come from, and which were not to be had.
+    /// Source of the figures, and those that are not published.
     pub source: String,
     /// Front ports.
     pub ports: u64,
-    /// Of a port, bit/s.
+    /// Rate of a port, bit/s.
     pub rate_bps: u64,
-    /// The whole packet memory, in the units of its source.
+    /// Packet memory in all, in the units of its source.
     pub memory: String,
-    /// The same, bytes.
+    /// Packet memory in all, bytes.
     pub memory_bytes: u64,
-    /// Memory management units, each with a pool of its own.
+    /// Memory management units, each with its own pool.
     pub mmus: u64,
-    /// Ports of one of them.
+    /// Ports of one MMU.
     pub mmu_ports: u64,
-    /// Shared pool of one of them, bytes.
+    /// Shared pool of one MMU, bytes.
     pub pool_bytes: u64,
-    /// Reserved for each queue, bytes; 0 where the source says nothing.
+    /// Bytes reserved for each queue; 0 where the source does not state them.
     pub private_bytes: u64,
-    /// What a queue may take of the free pool, times.
+    /// Dynamic threshold: a queue may take this multiple of the free pool.
     pub alpha: f64,
 }
 
@@ -55,12 +55,12 @@ const CHIPS: [(&str, &str); 8] = [
     ("tofino2", include_str!("../chips/tofino2.toml")),
 ];
 
-/// Every chip.
+/// Returns all chips.
 pub fn chips() -> Vec<ChipInfo> {
     all().iter().map(|chip| chip.info.clone()).collect()
 }
 
-/// The keys of `[switch]` that a chip sets, or `None` for an unknown one.
+/// Returns the keys of `[switch]` that a chip sets, or `None` for an unknown chip.
 pub(crate) fn chip(name: &str) -> Option<&'static Table> {
     all().iter().find(|chip| chip.info.name == name).map(|chip| &chip.keys)
 }
@@ -111,7 +111,7 @@ fn parse(name: &'static str, text: &str) -> Chip {
     Chip { info, keys: switch.iter().map(|(key, node)| (key.clone(), placed(node, name))).collect() }
 }
 
-/// The same with the chip as the place of everything.
+/// Sets the place of every node to the chip.
 fn placed(node: &Node, name: &'static str) -> Node {
     let value = match &node.value {
         Value::Table(table) => {

@@ -1,8 +1,8 @@
-//! Computations: runs that work something out in place of simulating a network. `[compute]` says what, by its `kind`,
-//! and of what.
+//! Computations: runs that compute something in place of simulating a network. `[compute]` has the `kind` of computation and
+//! its parameters.
 //!
-//! What can be computed is Python's business: it hands over each kind with the schema of its parameters and the names of
-//! its results. Here files that ask for them are checked as all others are, and what they leave open is filled in.
+//! Python implements them: it hands over the schema of each kind's parameters and the names of its results. Here files with
+//! computations are checked as all others are, and defaults are filled in.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -17,10 +17,10 @@ use crate::{resolve, schema, sizes, structure};
 
 /// The key that makes a run a computation.
 pub(crate) const KEY: &str = schema::COMPUTE;
-/// Keys that it shares with simulations.
+/// Keys that computations share with simulations.
 const SHARED: [&str; 3] = ["name", "description", "seed"];
 
-/// What can be computed, by kind.
+/// Computations that Python offers, by kind.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct Computations(BTreeMap<String, Kind>);
 
@@ -33,18 +33,18 @@ struct Kind {
     results: Vec<String>,
 }
 
-/// What a run is.
+/// A run: a simulation or a computation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Work {
     /// A network to simulate.
     Simulation(Box<Scenario>),
-    /// Something to compute: `name`, `description`, `seed`, and `compute` with every parameter.
+    /// A computation: `name`, `description`, `seed`, and `compute` with every parameter.
     Computation(Json),
 }
 
 impl Work {
-    /// What the run is called where it has no variant.
+    /// Name of a run without a variant.
     pub(crate) fn called(&self) -> &str {
         match self {
             Work::Simulation(scenario) => &scenario.scheme,
@@ -52,7 +52,7 @@ impl Work {
         }
     }
 
-    /// Its `name`, or its `description`.
+    /// The run's `name`, or its `description`.
     pub(crate) fn text(&self, key: &str) -> &str {
         match self {
             Work::Simulation(scenario) if key == "name" => &scenario.name,
@@ -61,7 +61,7 @@ impl Work {
         }
     }
 
-    /// The network, if it is one.
+    /// The network, if the run is a simulation.
     pub(crate) fn network(&self) -> Option<&Scenario> {
         match self {
             Work::Simulation(scenario) => Some(scenario),
@@ -71,21 +71,21 @@ impl Work {
 }
 
 impl Computations {
-    /// From JSON: `{ kind: { description, parameters, results } }`.
+    /// Parses JSON of the form `{ kind: { description, parameters, results } }`.
     ///
     /// # Errors
-    /// If it is not of this form.
+    /// If the text is not of this form.
     pub fn from_json(text: &str) -> Result<Computations, Error> {
         serde_json::from_str(text).map_err(|error| Error::at("computations", error.to_string()))
     }
 
-    /// What a run of them yields, by the names of all its results.
+    /// Names of all results of a run.
     pub(crate) fn results(&self, work: &Work) -> BTreeSet<String> {
         let kind = work.network().is_none().then(|| self.0.get(work.called())).flatten();
         kind.map(|kind| kind.results.iter().cloned().collect()).unwrap_or_default()
     }
 
-    /// The schema of the table `[compute]`.
+    /// Makes the schema of the table `[compute]`.
     fn table(&self) -> Json {
         let form = |(name, kind): (&String, &Kind)| {
             let mut properties = Map::from_iter([("kind".to_string(), json!({ "const": name }))]);
@@ -104,7 +104,7 @@ impl Computations {
         json!({ "description": "What to work out in place of simulating a network.", "oneOf": forms })
     }
 
-    /// The schema of a whole run.
+    /// Makes the schema of a whole run.
     fn schema(&self) -> Json {
         let runs = schema::of_runs();
         let shared = SHARED.iter().map(|key| (key.to_string(), runs["properties"][key].clone()));
@@ -118,8 +118,7 @@ impl Computations {
         })
     }
 
-    /// Checks the document of one run and fills in what it leaves open. Size tables are read from `dir` if the command
-    /// line names them.
+    /// Checks the document of one run and fills in defaults. Size tables that the command line names are read from `dir`.
     pub(crate) fn resolve(&self, document: Node, dir: &Path) -> Result<Json, Error> {
         if self.0.is_empty() {
             let problem = "is a computation: expected a network to simulate";
@@ -143,14 +142,14 @@ impl Computations {
     }
 }
 
-/// The schema of scenario files with what these computations take.
+/// Makes the schema of scenario files, with these computations.
 pub fn file_schema(computations: &Computations) -> Json {
     let mut schema = schema::scenario_schema();
     schema["properties"][KEY] = computations.table();
     schema
 }
 
-/// Flow sizes, with the points of a file in place of its name.
+/// Reads flow sizes: replaces the name of a file by its points.
 fn sizes(document: &Node, key: &str, given: &Json, dir: &Path) -> Result<Json, Error> {
     let wrong = |field: &str, problem: String| {
         let place = format!("{key}.{field}");

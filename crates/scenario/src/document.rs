@@ -1,4 +1,4 @@
-//! A TOML or JSON document as a tree in which every value knows where it was written.
+//! TOML and JSON documents as trees in which every value knows the place where it was written.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,7 +12,7 @@ use toml::de::{DeTable, DeValue};
 use crate::error::Error;
 use crate::text::{digits, shorten};
 
-/// Where a value was written.
+/// Place where a value was written.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Place {
     /// A line of a file.
@@ -28,7 +28,7 @@ pub(crate) enum Place {
 }
 
 impl Place {
-    /// Whether both are in one file, or one of them in none.
+    /// Whether both places are in one file, or one of them is in no file.
     pub(crate) fn is_in_file_of(&self, other: &Place) -> bool {
         match (self, other) {
             (Place::Line { file, .. }, Place::Line { file: other, .. }) => file == other,
@@ -37,7 +37,7 @@ impl Place {
     }
 }
 
-/// A file, as it is called in messages, and the directory that names in it are relative to.
+/// A file: its name in messages, and the directory that file names in it are relative to.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Source {
     pub(crate) name: String,
@@ -51,7 +51,7 @@ pub(crate) struct Node {
     pub(crate) place: Place,
 }
 
-/// What TOML and JSON have in common.
+/// Value of TOML or JSON.
 #[derive(Clone, Debug)]
 pub(crate) enum Value {
     Bool(bool),
@@ -78,7 +78,7 @@ impl fmt::Display for Place {
 }
 
 impl Node {
-    /// Reads a TOML document. `name` is what messages call it; `dir` is what file names in it are relative to.
+    /// Reads a TOML document. `name` is its name in messages; `dir` is the directory that file names in it are relative to.
     pub(crate) fn from_toml(text: &str, name: &str, dir: &Path) -> Result<Node, Error> {
         let file = Arc::new(Source { name: name.into(), dir: dir.into() });
         let lines = Lines::of(text);
@@ -94,7 +94,7 @@ impl Node {
         }
     }
 
-    /// Reads the VALUE of a `--set KEY=VALUE`: a TOML value, or else the text itself.
+    /// Reads the VALUE of a `--set KEY=VALUE`: a TOML value, or if it is none the text itself.
     pub(crate) fn from_set(value: &str, place: Place) -> Node {
         let document = format!("value = {value}");
         let parsed = DeTable::parse(&document).ok().filter(|table| table.get_ref().len() == 1);
@@ -105,7 +105,7 @@ impl Node {
         Node { value: node.unwrap_or_else(|| Value::Text(value.trim().into())), place }
     }
 
-    /// Reads JSON; a null is a key left out.
+    /// Reads JSON; a null is a missing key.
     pub(crate) fn from_json(json: &Json) -> Node {
         let value = match json {
             Json::Null => Value::Table(Table::new()),
@@ -125,7 +125,7 @@ impl Node {
         Node { value, place: Place::Json }
     }
 
-    /// The same without places.
+    /// Converts to JSON, without places.
     pub(crate) fn to_json(&self) -> Json {
         match &self.value {
             Value::Bool(b) => Json::Bool(*b),
@@ -143,7 +143,7 @@ impl Node {
         }
     }
 
-    /// The table, if it is one.
+    /// Returns the table, if the value is one.
     pub(crate) fn table(&self) -> Option<&Table> {
         match &self.value {
             Value::Table(table) => Some(table),
@@ -151,7 +151,7 @@ impl Node {
         }
     }
 
-    /// The table of a document.
+    /// Returns the table of a document.
     pub(crate) fn into_table(self) -> Table {
         match self.value {
             Value::Table(table) => table,
@@ -159,7 +159,7 @@ impl Node {
         }
     }
 
-    /// The text, if it is one.
+    /// Returns the text, if the value is one.
     pub(crate) fn text(&self) -> Option<&str> {
         match &self.value {
             Value::Text(text) => Some(text),
@@ -167,12 +167,12 @@ impl Node {
         }
     }
 
-    /// The value of a key, if this is a table that has it.
+    /// Returns the value of a key, if this is a table with that key.
     pub(crate) fn get(&self, key: &str) -> Option<&Node> {
         self.table()?.get(key)
     }
 
-    /// The node at a path of keys and indices, or the deepest one above it that exists; and whether it is the one.
+    /// Returns the node at a path of keys and indices, or the deepest existing node above it; and whether it is the former.
     pub(crate) fn find<'a>(&self, path: impl IntoIterator<Item = &'a str>) -> (&Node, bool) {
         let mut node = self;
         for key in path {
@@ -189,7 +189,7 @@ impl Node {
         (node, true)
     }
 
-    /// An error about this value.
+    /// Makes an error about this value.
     pub(crate) fn error(&self, key: impl Into<String>, problem: impl Into<String>) -> Error {
         Error {
             place: self.place.to_string(),
@@ -200,7 +200,7 @@ impl Node {
         }
     }
 
-    /// The value as TOML, cut short.
+    /// Shows the value as TOML, cut short.
     pub(crate) fn show(&self) -> String {
         shorten(&self.toml(), 70)
     }
@@ -223,7 +223,7 @@ impl Node {
         }
     }
 
-    /// What kind of value it is, for messages.
+    /// Names the kind of value, for messages.
     pub(crate) fn kind(&self) -> &'static str {
         match &self.value {
             Value::Bool(_) => "a boolean",
@@ -236,7 +236,7 @@ impl Node {
     }
 }
 
-/// Byte offsets at which lines start.
+/// Byte offsets of the starts of lines.
 struct Lines {
     starts: Vec<usize>,
 }
@@ -247,7 +247,7 @@ impl Lines {
         Lines { starts: starts.filter(|start| *start <= text.len()).collect() }
     }
 
-    /// Number of the line that holds this byte, from 1.
+    /// Returns the number of the line that holds this byte, from 1.
     fn at(&self, offset: usize) -> usize {
         self.starts.partition_point(|start| *start <= offset)
     }

@@ -1,33 +1,33 @@
-//! What a user can get wrong, said with the place, the value and what was allowed.
+//! Errors of users, with the place, the value and what was allowed.
 
 use crate::text::{abridge, legible, shorten};
 
-/// One thing wrong with a scenario.
+/// An error in a scenario.
 ///
 /// Shown as `PLACE: KEY = VALUE: PROBLEM`, such as
 /// `fig9.toml:12: switch.buffer = "12 Mb": expected "infinite" or a size with a unit, such as "12 MB"`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.text())]
 pub struct Error {
-    /// Where it was written: `fig9.toml:12`, `--set seed=x`, `preset "bfc"`, `sizes.csv:7`.
+    /// Place where the value was written: `fig9.toml:12`, `--set seed=x`, `preset "bfc"`, `sizes.csv:7`.
     pub place: String,
-    /// Dotted path of the key, such as `workload.0.load`; empty if the trouble has none.
+    /// Dotted path of the key, such as `workload.0.load`; empty if the error is about no key.
     pub key: String,
-    /// The value as TOML, if it has one short enough to show.
+    /// Value as TOML, if there is one short enough to show.
     pub value: Option<String>,
     /// What is wrong and what is allowed.
     pub problem: String,
-    /// Label of the run it concerns, if the file describes several.
+    /// Label of the run, if the file describes several.
     pub run: Option<String>,
 }
 
 impl Error {
-    /// Trouble at a place that is not a key, such as a file that cannot be read.
+    /// Makes an error about a place that is not a key, such as a file that cannot be read.
     pub(crate) fn at(place: impl Into<String>, problem: impl Into<String>) -> Error {
         Error { place: place.into(), key: String::new(), value: None, problem: problem.into(), run: None }
     }
 
-    /// The file that `place` is in: `fig9.toml` for `fig9.toml:12`; none for a `--set`, a preset, a chip or resolved JSON.
+    /// Name of the file in `place`: `fig9.toml` for `fig9.toml:12`; none for a `--set`, a preset, a chip or resolved JSON.
     pub fn file(&self) -> Option<&str> {
         let elsewhere = ["--set ", "preset \"", "chip \"", "resolved scenario"];
         if elsewhere.iter().any(|start| self.place.starts_with(start)) {
@@ -40,7 +40,7 @@ impl Error {
     }
 
     fn text(&self) -> String {
-        // `--set seed=x` already says key and value.
+        // `--set seed=x` contains key and value.
         let set = self.place.strip_prefix("--set ").and_then(|set| set.split_once('='));
         let said = self.value.is_some() && set.is_some_and(|(key, _)| key.trim() == self.key);
         let mut text = shorten(&self.place, 300);
@@ -57,7 +57,7 @@ impl Error {
         if let Some(run) = &self.run {
             text.push_str(&format!(" (run {run})"));
         }
-        // One line, whatever the user wrote into keys and names.
+        // The message is one line, whatever characters keys and names of the user have.
         text.chars().map(legible).collect()
     }
 }

@@ -1,6 +1,6 @@
-//! Lists of flows in CSV: `start_ns,src,dst,bytes`, and `port` and `priority` where another simulator's files have them.
+//! Lists of flows in CSV: `start_ns,src,dst,bytes`, and `port` and `priority` as in files of other simulators.
 //!
-//! A list may have millions of rows. It stays the text it was, and its rows are read where they are needed.
+//! A list may have millions of rows. It is kept as text, whose rows are parsed where they are needed.
 
 use backwater_types::{Bytes, Duration};
 
@@ -10,40 +10,40 @@ use crate::text::digits;
 use crate::validate::PRIORITIES;
 
 const HEADER: [&str; 6] = ["start_ns", "src", "dst", "bytes", "port", "priority"];
-/// Columns that have to be there.
+/// Columns that are required.
 const NEEDED: usize = 4;
 
 /// One flow of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row<'a> {
-    /// Number of its line, from 1; of its entry, from 0, where the flows are listed in the scenario.
+    /// Line number, from 1; or the number of the entry, from 0, where the flows are listed in the scenario.
     pub line: usize,
-    /// Arrival.
+    /// Arrival time.
     pub start: Duration,
     /// Source host.
     pub src: &'a str,
     /// Destination host.
     pub dst: &'a str,
-    /// Payload.
+    /// Payload bytes.
     pub bytes: Bytes,
     /// Destination port.
     pub port: u16,
-    /// Priority of its packets, if it is not that of the workload.
+    /// Priority of its packets; `None`: that of the workload.
     pub priority: Option<u8>,
 }
 
 impl<'a> Row<'a> {
-    /// Entry number `line` of a list in a scenario.
+    /// Makes entry number `line` of a list in a scenario.
     pub fn of(line: usize, flow: &'a ListedFlow) -> Row<'a> {
         let ListedFlow { start, src, dst, bytes, port, priority } = flow;
         Row { line, start: *start, src, dst, bytes: *bytes, port: *port, priority: *priority }
     }
 }
 
-/// The rows of a list. `name` is what messages call it.
+/// Iterates over the rows of a list. `name` is its name in messages.
 ///
 /// # Errors
-/// At the line that is none.
+/// Names the first line that is not a row.
 pub fn parse<'a>(text: &'a str, name: &str) -> Result<Vec<Row<'a>>, Error> {
     let mut rows = Vec::new();
     let mut columns = None;
@@ -104,13 +104,13 @@ pub fn parse<'a>(text: &'a str, name: &str) -> Result<Vec<Row<'a>>, Error> {
     Ok(rows)
 }
 
-/// How many columns the header names, if it is one.
+/// Number of columns, if the line is a header.
 fn read_header(line: &str) -> Option<usize> {
     let names: Vec<&str> = line.split(',').map(str::trim).collect();
     (names.len() >= NEEDED && HEADER.starts_with(&names)).then_some(names.len())
 }
 
-/// Nanoseconds with up to three decimals, exact in picoseconds.
+/// Parses nanoseconds with up to three decimals, exact in picoseconds.
 fn nanoseconds(text: &str) -> Option<Duration> {
     if let Some(whole) = digits::<u64>(text) {
         return whole.checked_mul(1000).map(Duration);

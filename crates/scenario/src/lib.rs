@@ -11,8 +11,7 @@
 //!      -> validate    ranges, names, combinations
 //! ```
 //!
-//! What a computation asks for (`[compute]`) goes the same way, but is resolved by `compute`, against a schema that Python
-//! hands over.
+//! Computations (`[compute]`) go the same way, but are resolved by `compute`, against a schema that Python hands over.
 //!
 //! Every refusal is an [`Error`] that names the place, the value and what was allowed.
 

@@ -1,16 +1,16 @@
-//! How much memory there is to run in.
+//! Memory of the machine.
 
 use std::fs;
 
-/// Bytes that this process may use: of what the machine and its control group have the less. `None` where the system does not
-/// say.
+/// Bytes that this process may use: the lesser limit of the machine and its control group. `None` where the system does not
+/// tell.
 pub(crate) fn memory() -> Option<u64> {
     let group = read("/sys/fs/cgroup/memory.max").trim().parse().ok();
     [kib(&read("/proc/meminfo"), "MemTotal:"), group].into_iter().flatten().min()
 }
 
-/// Bytes of memory that are free now: of what the machine has available and what is left to the control group the less. `None`
-/// where the system does not say.
+/// Bytes of memory that are free now: the lesser of the machine's available memory and the control group's rest. `None` where
+/// the system does not tell.
 pub fn free_memory() -> Option<u64> {
     let number = |path: &str| read(path).trim().parse::<u64>().ok();
     let most = number("/sys/fs/cgroup/memory.max");
@@ -18,7 +18,7 @@ pub fn free_memory() -> Option<u64> {
     [kib(&read("/proc/meminfo"), "MemAvailable:"), group].into_iter().flatten().min()
 }
 
-/// Bytes of address space that this process may still take, used or not. `None` where there is no limit.
+/// Bytes of address space that this process may still take, used or not. `None` without a limit.
 pub(crate) fn address_space() -> Option<u64> {
     let limits = read("/proc/self/limits");
     let space = limits.lines().find_map(|line| line.strip_prefix("Max address space")?.split_whitespace().next());
@@ -30,7 +30,7 @@ fn read(path: &str) -> String {
     fs::read_to_string(path).unwrap_or_default()
 }
 
-/// The number behind a key, in bytes.
+/// Reads the number of a key, in bytes.
 fn kib(text: &str, key: &str) -> Option<u64> {
     let number = text.lines().find_map(|line| line.strip_prefix(key)?.strip_suffix("kB"))?;
     number.trim().parse::<u64>().ok().map(|kib| kib << 10)

@@ -1,17 +1,17 @@
-//! Putting documents over one another: deep merges, and values set by a dotted key.
+//! Merges of documents, and values set by a dotted key.
 
 use crate::document::{Node, Place, Table, Value};
 use crate::error::Error;
 use crate::named;
 use crate::text::digits;
 
-/// Tables of which one key is the choice: another key replaces the choice instead of joining it.
+/// Tables in which one key is the choice: another key replaces the choice instead of joining it.
 const CHOICES: [&str; 2] = ["sizes", "arrivals"];
 
-/// Parts of a dotted key. No key of a scenario has half as many; TOML itself may be nested 80 deep.
+/// Most parts of a dotted key. No key of a scenario has half as many; TOML itself may be nested 80 deep.
 const DEPTH_MAX: usize = 32;
 
-/// Lays `over` on `base`: tables merge key by key, anything else replaces.
+/// Lays `over` on `base`: tables are merged key by key, other values are replaced.
 ///
 /// A table that names another `kind` replaces the whole table, and so does another choice of `sizes` or `arrivals`.
 pub(crate) fn merge(base: &mut Table, over: Table) {
@@ -42,7 +42,7 @@ fn joins(key: &str, below: &Node, above: &Node) -> bool {
     }
 }
 
-/// The keys of a dotted path; a part with dots of its own stands in double quotes.
+/// Splits a dotted key; a part with dots in it is in double quotes.
 pub(crate) fn path(dotted: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     let mut quoted = false;
@@ -56,10 +56,10 @@ pub(crate) fn path(dotted: &str) -> Vec<String> {
     parts.iter().map(|part| part.trim().to_string()).collect()
 }
 
-/// The same of a key of this document, or of what it is a name for there.
+/// Splits a dotted key of this document, after replacing a [name](named) by the key that it stands for.
 ///
 /// # Errors
-/// If it is a name for several.
+/// If the name stands for several keys.
 pub(crate) fn full_path(root: &Table, dotted: &str, node: &Node) -> Result<Vec<String>, Error> {
     named::full(root, path(dotted), dotted, node)
 }
@@ -83,11 +83,11 @@ pub(crate) fn flatten(table: &Table) -> Vec<(String, Node)> {
     flat
 }
 
-/// Sets the value at a dotted key, or at what it is a name for, making tables on the way.
+/// Sets the value at a dotted key, or at the key that a name stands for, and makes missing tables.
 ///
 /// # Errors
-/// If the key has too many parts, runs through something that is not a table or a list, or past the end of a list; or is a name for
-/// several.
+/// If the key has too many parts, runs through something that is not a table or a list, or past the end of a list; or if it is
+/// a name for several keys.
 pub(crate) fn assign(root: &mut Table, dotted: &str, node: Node) -> Result<(), Error> {
     let keys = full_path(root, dotted, &node)?;
     if keys.iter().any(String::is_empty) {
@@ -116,7 +116,7 @@ fn assign_in(table: &mut Table, keys: &[String], done: usize, node: Node, dotted
     assign_below(table.entry(key.clone()).or_insert_with(empty), keys, done + 1, node, dotted)
 }
 
-/// Sets `keys[done..]` in what stands at `keys[..done]`: a table by key, a list by index.
+/// Sets `keys[done..]` in the node at `keys[..done]`: a table by key, a list by index.
 fn assign_below(at: &mut Node, keys: &[String], done: usize, node: Node, dotted: &str) -> Result<(), Error> {
     let kind = at.kind();
     match &mut at.value {

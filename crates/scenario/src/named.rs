@@ -1,4 +1,5 @@
-//! Names for keys of workloads, so that nobody counts: `incast.degree` for `workload.1.degree`, and `load` where one has it.
+//! Names for keys of workloads, so that users need no indices: `incast.degree` for `workload.1.degree`, or `load` where one
+//! workload has it.
 
 use crate::document::{Node, Table, Value};
 use crate::error::Error;
@@ -6,11 +7,11 @@ use crate::schema;
 use crate::suggest::hint;
 use std::collections::BTreeSet;
 
-/// The parts of a dotted key in full: where the first is no key of a scenario, it is the class or the kind of a workload, or the
-/// key of one; what is none of these stays as it is.
+/// Replaces a name by a full key. A first part that is no key of a scenario is the class or the kind of a workload, or a key of
+/// one; any other key stays as it is.
 ///
 /// # Errors
-/// If several workloads are meant, or it looks like a slip of the hand for a name.
+/// If several workloads match, or the key looks like a misspelt name.
 pub(crate) fn full(root: &Table, mut keys: Vec<String>, dotted: &str, node: &Node) -> Result<Vec<String>, Error> {
     let Some(Value::Array(workloads)) = root.get("workload").map(|node| &node.value) else { return Ok(keys) };
     if is_key(&keys[0]) {
@@ -45,7 +46,7 @@ pub(crate) fn full(root: &Table, mut keys: Vec<String>, dotted: &str, node: &Nod
     Ok(keys)
 }
 
-/// What may have been meant by a key that is none, where it is close to a workload's name or to a key of one, and to none at the top.
+/// Makes the error of a misspelt name: a key close to a workload's name or to a key of one, and to no key at the top.
 fn slip(known: &[(usize, &Table)], keys: &[String], dotted: &str, node: &Node) -> Option<Error> {
     let at_top = schema::of_runs()["properties"].as_object().expect("an object's").keys();
     if !hint(&keys[0], at_top.map(String::as_str)).is_empty() {
@@ -64,7 +65,7 @@ fn slip(known: &[(usize, &Table)], keys: &[String], dotted: &str, node: &Node) -
     (!hint.is_empty()).then(|| node.error(dotted, format!("unknown key; {hint}the workloads {verb} {names}")))
 }
 
-/// What one workload's key is called: by its class if no other has it, else by its number.
+/// Name of one workload's key: by its class if no other has it, else by its number.
 fn call(table: &Table, known: &[(usize, &Table)], i: usize, rest: &str) -> String {
     let class = |table: &Table| table.get("class").or(table.get("kind")).and_then(Node::text).map(String::from);
     match class(table) {
@@ -75,7 +76,7 @@ fn call(table: &Table, known: &[(usize, &Table)], i: usize, rest: &str) -> Strin
     }
 }
 
-/// Whether a scenario has this key at its top.
+/// Whether a scenario has this key at its top level.
 pub(crate) fn is_key(key: &str) -> bool {
     key.is_empty() || key == schema::COMPUTE || schema::of_runs()["properties"].get(key).is_some()
 }

@@ -1,5 +1,5 @@
-//! Schemes: published combinations of the choices a switch and a host are made of, each a fragment of TOML. Profiles: the
-//! conventions of another simulator, likewise.
+//! Schemes: published combinations of choices for switches and hosts, each a fragment of TOML. Profiles: conventions of another
+//! simulator, also as fragments.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -13,35 +13,36 @@ use backwater_schemes::registry::PRESETS;
 /// A scheme as `backwater schemes` lists it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SchemeInfo {
-    /// What `scheme = "..."` takes.
+    /// Name in `scheme = "..."`.
     pub name: &'static str,
     /// Name in prose.
     pub title: String,
-    /// One sentence on what it is.
+    /// Description in one sentence.
     pub summary: String,
-    /// Where its parameters come from.
+    /// Source of its parameters.
     pub source: String,
 }
 
-/// Profiles: what `compat = "..."` takes.
+/// Profiles, by their names in `compat = "..."`.
 const PROFILES: [(&str, &str); 1] = [("hpcc-sim", include_str!("../profiles/hpcc-sim.toml"))];
 
-/// Every scheme, in the order they are listed.
+/// Returns all schemes, in the order of listing.
 pub fn schemes() -> Vec<SchemeInfo> {
     presets().iter().map(|preset| preset.info.clone()).collect()
 }
 
-/// The keys a scheme sets; `None` for an unknown one.
+/// Returns the keys that a scheme sets; `None` for an unknown scheme.
 pub(crate) fn preset(name: &str) -> Option<&'static Table> {
     presets().iter().find(|preset| preset.info.name == name).map(|preset| &preset.keys)
 }
 
-/// Names that `scheme` takes.
+/// Names of schemes.
 pub(crate) fn names() -> Vec<&'static str> {
     PRESETS.iter().map(|(name, _)| *name).collect()
 }
 
-/// The keys that a profile lays over those of `scheme`, common ones and then the scheme's; `None` for an unknown profile.
+/// Returns the keys that a profile lays over those of `scheme`, common ones and then the scheme's; `None` for an unknown
+/// profile.
 pub(crate) fn profile(name: &str, scheme: &str) -> Option<Table> {
     static ALL: OnceLock<Vec<Preset>> = OnceLock::new();
     let all = ALL.get_or_init(|| PROFILES.iter().map(|(name, text)| parse(name, text, "profile")).collect());
@@ -73,7 +74,7 @@ fn parse(name: &'static str, text: &str, kind: &str) -> Preset {
     Preset { info, keys }
 }
 
-/// The same with the preset as the place of everything.
+/// Sets the place of every node to the preset.
 fn placed(node: Node, name: &'static str) -> Node {
     let value = match node.value {
         Value::Table(table) => Value::Table(table.into_iter().map(|(key, node)| (key, placed(node, name))).collect()),

@@ -1,15 +1,14 @@
-//! Published points, which a figure draws beside what was run: `[figure] published`.
+//! Published points, which a figure draws beside results: `[figure] published`.
 
 use crate::document::{Node, Place, Table, Value};
 use crate::error::Error;
 use crate::suggest::hint;
 
-/// Checks that the points of `figure` have values, and stand in panels, at variants and on axes that the file has. Keys and
-/// their types are the schema's business. Points of a file that this one, at `place`, extends are left out of the drawing where it
-/// has others.
+/// Checks that the points of `figure` have values, and belong to panels, variants and axes of the file. Keys and types are
+/// checked by the schema. Points from a file that this one, at `place`, extends may belong to others, and are then not drawn.
 ///
 /// # Errors
-/// Names the first point that does not, and what there is.
+/// Names the first point that does not belong anywhere, and the names that exist.
 pub(crate) fn check(figure: &Table, variants: &[&str], sweep: Option<&Table>, place: &Place) -> Result<(), Error> {
     let list = |key: &str| figure.get(key).and_then(items).unwrap_or_default();
     let panels: Vec<&str> = list("panels").iter().filter_map(|panel| panel.table()?.get("label")?.text()).collect();
@@ -35,7 +34,7 @@ pub(crate) fn check(figure: &Table, variants: &[&str], sweep: Option<&Table>, pl
                     at.error(key("at"), items(value).map_or("expected one value".into(), |v| one_each(v.len())))
                 );
             }
-            // Runs that differ only in their seed are one.
+            // Runs that differ only in their seed are drawn as one.
             None if swept.iter().any(|key| *key != "seed") || items(value).is_some() => {
                 let problem = "missing: expected where it stands on the swept axis";
                 return Err(Error { value: None, ..point.error(key("at"), problem) });

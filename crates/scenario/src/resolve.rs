@@ -1,4 +1,4 @@
-//! From the document of one run to its typed, valid scenario.
+//! Resolution: from the document of one run to its typed, valid scenario.
 
 use std::path::Path;
 
@@ -25,7 +25,7 @@ pub fn from_json(text: &str) -> Result<Scenario, Error> {
     resolve(Node::from_json(&json), Path::new("."))
 }
 
-/// Types and checks the document of one run. Files named on the command line are relative to `dir`.
+/// Types and checks the document of one run. File names on the command line are relative to `dir`.
 pub(crate) fn resolve(mut document: Node, dir: &Path) -> Result<Scenario, Error> {
     structure::check(schema::of_runs(), &document)?;
     expand_ranges(&mut document)?;
@@ -35,7 +35,7 @@ pub(crate) fn resolve(mut document: Node, dir: &Path) -> Result<Scenario, Error>
     Ok(scenario)
 }
 
-/// The last word of serde on a document whose structure is checked.
+/// Converts serde's error about a document whose structure is checked.
 fn type_of(document: &Node) -> Result<Scenario, Error> {
     serde_path_to_error::deserialize(document.to_json()).map_err(|error| {
         let key = error.path().to_string().replace('[', ".").replace(']', "");
@@ -43,7 +43,7 @@ fn type_of(document: &Node) -> Result<Scenario, Error> {
     })
 }
 
-/// Replaces `"host2..host5"` in the host lists of workloads by the four names, and so with the switches of regions.
+/// Replaces `"host2..host5"` in the host lists of workloads by the four names, and likewise in the switch lists of regions.
 fn expand_ranges(document: &mut Node) -> Result<(), Error> {
     let hosts = "expected a range of hosts from a lower to a higher number, such as \"host2..host5\"";
     let switches = "expected a range of switches from a lower to a higher number, such as \"core0..core7\"";
@@ -51,7 +51,7 @@ fn expand_ranges(document: &mut Node) -> Result<(), Error> {
     expand_in(document, "region", &["at"], switches)
 }
 
-/// Replaces ranges in the lists of names `fields` of every entry of the list `list`.
+/// Replaces ranges in the fields `fields` of every entry of the list `list`.
 fn expand_in(document: &mut Node, list: &str, fields: &[&str], expected: &str) -> Result<(), Error> {
     let Value::Table(top) = &mut document.value else { return Ok(()) };
     let Some(Value::Array(entries)) = top.get_mut(list).map(|node| &mut node.value) else { return Ok(()) };
@@ -77,7 +77,7 @@ fn expand_in(document: &mut Node, list: &str, fields: &[&str], expected: &str) -
     Ok(())
 }
 
-/// `host2`, `host5` to `host2`, `host3`, `host4`, `host5`.
+/// Expands `host2`, `host5` to `host2`, `host3`, `host4`, `host5`.
 fn range(first: &str, last: &str) -> Option<Vec<String>> {
     let split = |name: &str| {
         let digits = name.len() - name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
@@ -91,7 +91,7 @@ fn range(first: &str, last: &str) -> Option<Vec<String>> {
     sound.then(|| (low..=high).map(|number| format!("{prefix}{number}")).collect())
 }
 
-/// Reads the files that workloads name; what they hold takes the place of the name.
+/// Reads the files that workloads name, and replaces the names by the contents.
 fn read_files(document: &Node, scenario: &mut Scenario, dir: &Path) -> Result<Lists, Error> {
     let mut lists = Lists::new();
     for (i, workload) in scenario.workload.iter_mut().enumerate() {
@@ -116,7 +116,7 @@ fn read_files(document: &Node, scenario: &mut Scenario, dir: &Path) -> Result<Li
                 *rows = read(document, &key, &given, dir, |path, shown| {
                     lists.insert(i, shown.into());
                     let text = read_text(path, shown)?;
-                    // Trouble with the list as a whole is trouble with the file, and told with the key that names it.
+                    // An error about the whole list is an error about the file, told with the key that names it.
                     flow_list::parse(&text, shown)?;
                     Ok(text)
                 })?;
@@ -127,7 +127,7 @@ fn read_files(document: &Node, scenario: &mut Scenario, dir: &Path) -> Result<Li
     Ok(lists)
 }
 
-/// Reads a file named at `key`, relative to the file that names it. Trouble with the file as a whole is trouble at the key.
+/// Reads a file named at `key`, relative to the file that names it. An error about the whole file is told at the key.
 pub(crate) fn read<T>(
     document: &Node,
     key: &str,

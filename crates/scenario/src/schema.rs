@@ -1,4 +1,4 @@
-//! The JSON schema of scenario files, generated from the model.
+//! JSON schema of scenario files, generated from the model.
 
 use std::sync::OnceLock;
 
@@ -8,17 +8,17 @@ use crate::expect::grammar;
 use crate::model::Scenario;
 use crate::seeds;
 
-/// Keys of a file that describe several runs or what to do with them; the reader takes them off before a run is typed.
+/// Keys of a file that belong to the plan; they are removed before a run is typed.
 pub(crate) const PLAN_KEYS: [&str; 8] =
     ["extends", "sweep", "seeds", "variant", "without", "scale", "figure", "expect"];
 
-/// The key of a file that computes in place of simulating.
+/// Key of a file of computations.
 pub(crate) const COMPUTE: &str = "compute";
 
-/// Names a scale may have, smallest first.
+/// Names of scales, smallest first.
 pub(crate) const SCALES: [&str; 3] = ["smoke", "quick", "paper"];
 
-/// The schema of one run with every key that a file may have, as the structure check wants it.
+/// Returns the schema of one run with every key that a file may have, for the structure check.
 pub(crate) fn of_runs() -> &'static Json {
     static SCHEMA: OnceLock<Json> = OnceLock::new();
     SCHEMA.get_or_init(|| {
@@ -30,7 +30,7 @@ pub(crate) fn of_runs() -> &'static Json {
     })
 }
 
-/// The schema of a whole scenario file, for editors and for the documentation.
+/// Makes the schema of a whole scenario file, for editors and for the documentation.
 ///
 /// Nothing is required at the top: a key may come from `extends`, from a variant or from the command line.
 pub fn scenario_schema() -> Json {

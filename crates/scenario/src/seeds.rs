@@ -1,17 +1,17 @@
-//! `[seeds]`: how many runs that differ in nothing else each measurement comes from.
+//! `[seeds]`: runs that differ in nothing but their seed, over which results are averaged.
 
 use serde_json::{Value as Json, json};
 
 use crate::document::{Node, Value};
 use crate::error::Error;
 
-/// More than this are a slip.
+/// Most seeds; more are a slip.
 const COUNT_MAX: i128 = 1000;
 const LAST: i128 = u64::MAX as i128;
-/// What a scenario has without being told.
+/// Seed of a scenario that names none.
 const DEFAULT: i128 = 1;
 
-/// What the table holds.
+/// Makes the schema of the table.
 pub(crate) fn schema() -> Json {
     json!({
         "type": "object",
@@ -25,10 +25,10 @@ pub(crate) fn schema() -> Json {
     })
 }
 
-/// The seeds that the table asks for, one after the other.
+/// Returns the seeds that the table asks for, one after the other.
 ///
 /// # Errors
-/// Where it contradicts itself, or seeds are swept beside it.
+/// If the table contradicts itself, or seeds are swept beside it.
 pub(crate) fn of(table: &Node, seed: Option<&Node>, sweep: Option<&Node>) -> Result<Vec<Node>, Error> {
     let number = |node: Option<&Node>| match node.map(|node| &node.value) {
         Some(Value::Int(number)) => Some(*number),

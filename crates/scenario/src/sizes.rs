@@ -1,4 +1,4 @@
-//! Flow-size tables: those shipped in `data/workloads`, and the CSV files that users bring.
+//! Flow-size tables: those shipped in `data/workloads`, and CSV files of users.
 
 use std::fs;
 use std::path::Path;
@@ -63,7 +63,7 @@ pub fn table(name: &str) -> Option<&'static SizeTable> {
 }
 
 impl SizeTable {
-    /// The size at cumulative probability `u`, 0 to below 1, before any rounding.
+    /// Returns the size at cumulative probability `u`, 0 to below 1, before any rounding.
     ///
     /// Linear: interpolated on the segment with `cdf[i-1] < u <= cdf[i]`; step: the smallest size whose `cdf >= u`.
     pub fn at(&self, u: f64) -> f64 {
@@ -78,8 +78,8 @@ impl SizeTable {
 
     /// Mean of [`SizeTable::at`] over `u`, bytes.
     ///
-    /// Exact for the table: the trapezoid rule if linear, the sum over the points if not. Rounding to whole packets is not in it, as
-    /// in the generators the tables come from.
+    /// Exact for the table: the trapezoid rule if linear, the sum over the points if not. Like the generators that the tables
+    /// come from, it ignores rounding to whole packets.
     pub fn mean(&self) -> f64 {
         let mut mean = 0.0;
         let (mut size_below, mut cdf_below) = (self.points[0].0, 0.0);
@@ -90,17 +90,17 @@ impl SizeTable {
         mean
     }
 
-    /// The size drawn where the table has `size`, whole bytes. With `whole_packets`, what is above one packet is rounded up as
-    /// the authors of BFC do, a multiple of packets by one more (traffic 1).
+    /// Returns the size drawn where the table has `size`, in whole bytes. With `whole_packets`, sizes above one packet are
+    /// rounded up as by the authors of BFC, a multiple of packets by one more (traffic 1).
     #[inline]
     pub fn drawn(&self, size: f64) -> u64 {
         let bytes = (size as u64).max(1);
         if self.whole_packets && bytes > PACKET { (bytes / PACKET + 1) * PACKET } else { bytes }
     }
 
-    /// Means of the sizes drawn, bytes, and of their squares; the first is what offered load is computed from.
+    /// Means of the drawn sizes, bytes, and of their squares; offered load is computed from the first.
     ///
-    /// Exact, but that what is cut off in whole bytes, half a byte of each size, is left in.
+    /// Exact but for truncation to whole bytes, half a byte of each size.
     pub fn drawn_moments(&self) -> [f64; 2] {
         let mut moments = [0.0; 2];
         let (mut size_below, mut cdf_below) = (self.points[0].0, 0.0);
@@ -116,7 +116,7 @@ impl SizeTable {
         moments
     }
 
-    /// What is wrong with the points, and which of them: sizes and probabilities must not fall, and end at 1.
+    /// Describes what is wrong with the points, and which one: sizes and probabilities must not fall, and end at 1.
     pub(crate) fn fault(&self) -> Option<(usize, String)> {
         let last = self.points.len().saturating_sub(1);
         if self.points.len() < 2 {
@@ -154,7 +154,7 @@ impl SizeTable {
     }
 }
 
-/// What is wrong with flow sizes, and where in them.
+/// Describes what is wrong with flow sizes, and where in them.
 pub(crate) fn check(sizes: &Sizes) -> Result<(), (String, String)> {
     let need = |holds: bool, field: &str, problem: String| if holds { Ok(()) } else { Err((field.into(), problem)) };
     let size = |field: &str, bytes: Bytes| {
@@ -190,7 +190,7 @@ fn rounded_moments(low: f64, high: f64) -> [f64; 2] {
     // The first size in whole bytes that is rounded.
     let first = packet + 1.0;
     let rounded = |size: f64| ((size / packet).floor() + 1.0) * packet;
-    // Integrals from 0: of what is not rounded, of k whole steps and of the rest, where step j is j packets high.
+    // Integrals from 0: of sizes that are not rounded, of k whole steps and of the rest, where step j is j packets high.
     let integrals = |size: f64| {
         let (plain, k) = (size.min(first), (size / packet).floor());
         let steps = [k * (k + 1.0) / 2.0, k * (k + 1.0) * (2.0 * k + 1.0) / 6.0];
@@ -211,15 +211,15 @@ fn rounded_moments(low: f64, high: f64) -> [f64; 2] {
 
 /// Payload of the packets that sizes are rounded to, bytes.
 const PACKET: u64 = 1000;
-/// Points are numbered in 16 bits where sizes are drawn.
+/// Most points of a table: points are numbered in 16 bits where sizes are drawn.
 const POINTS_MAX: usize = 65_000;
-/// Largest flow, bytes: packets of a flow are counted in 32 bits and the smallest full packet is 64 B.
+/// Largest flow, bytes: packets of a flow are counted in 32 bits, and the smallest full packet is 64 B.
 pub(crate) const SIZE_MAX: f64 = (1u64 << 37) as f64;
 
-/// Reads a CSV file; `name` is what messages call it.
+/// Reads a CSV file; `name` is its name in messages.
 ///
 /// # Errors
-/// If it cannot be read, or at the line that is wrong.
+/// If the file cannot be read, or at a line that is not valid.
 pub fn read(path: &Path, name: &str) -> Result<SizeTable, Error> {
     parse(&read_text(path, name)?, name)
 }
@@ -227,7 +227,7 @@ pub fn read(path: &Path, name: &str) -> Result<SizeTable, Error> {
 /// Largest file that is read, bytes: a list of some millions of flows.
 const TEXT_MAX: u64 = 1 << 28;
 
-/// Reads a text file, saying what is wrong if it is missing, not a plain file or not text.
+/// Reads a text file, or tells whether it is missing, not a plain file or not text.
 pub(crate) fn read_text(path: &Path, name: &str) -> Result<String, Error> {
     let refuse = |problem: String| Error::at(name, problem);
     let kind = fs::metadata(path).map_err(|error| refuse(format!("cannot be read: {}", plain(&error))))?;
@@ -248,7 +248,7 @@ pub(crate) fn read_text(path: &Path, name: &str) -> Result<String, Error> {
     Ok(text.strip_prefix('\u{feff}').map(str::to_string).unwrap_or(text))
 }
 
-/// The reason without the operating system's number.
+/// Reason of an I/O error without the operating system's number.
 fn plain(error: &std::io::Error) -> String {
     match error.kind() {
         std::io::ErrorKind::NotFound => "there is no such file".into(),
@@ -257,14 +257,14 @@ fn plain(error: &std::io::Error) -> String {
     }
 }
 
-/// Parses either form of a table.
+/// Parses a table of either form.
 ///
-/// Ours: comments with `#`, the header `size_bytes,cdf`, then rows with a probability of 0 to 1. A comment may say
-/// `interpolation=step` (linear if none does) and `whole_packets=true`. The HPCC simulators': `bytes percent` rows without a
-/// header, 0 to 100. `name` is what messages call it.
+/// Our form: comments with `#`, the header `size_bytes,cdf`, then rows with a probability of 0 to 1. A comment may contain
+/// `interpolation=step` (default: linear) and `whole_packets=true`. The HPCC simulators' form: `bytes percent` rows without a
+/// header, 0 to 100. `name` is the file's name in messages.
 ///
 /// # Errors
-/// At the line that is none, or whose point does not fit those before.
+/// At the first line that is not a point, or whose point does not follow those before.
 pub fn parse(text: &str, name: &str) -> Result<SizeTable, Error> {
     let mut table = SizeTable { points: Vec::new(), linear: true, whole_packets: false };
     let mut lines = Vec::new();
@@ -327,13 +327,13 @@ fn starts_with_number(line: &str) -> bool {
     line.split_whitespace().next().is_some_and(|field| decimal(field).is_some())
 }
 
-/// A finite number in decimal, perhaps with an exponent.
+/// Parses a finite number in decimal, perhaps with an exponent.
 fn decimal(field: &str) -> Option<f64> {
     let plain = field.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '.');
     field.parse().ok().filter(|x: &f64| plain && x.is_finite())
 }
 
-/// Takes `interpolation=` and `whole_packets=` from a comment; the rest is prose.
+/// Reads `interpolation=` and `whole_packets=` from a comment; the rest is prose.
 fn read_comment(comment: &str, table: &mut SizeTable) -> Result<(), String> {
     for word in comment.split_whitespace() {
         let word = word.trim_end_matches([',', ';', '.', ':']);

@@ -1,10 +1,10 @@
-//! Checks a document against the schema of the model: keys, types, choices and units.
+//! Structure check: keys, types, choices and units of a document, against the schema of the model.
 //!
-//! Serde would find the same faults, but not where they are: it loses the path inside tagged tables. The schema comes from
-//! the same model, so there is still one definition; serde has the last word when the checked document is typed.
-//! Understood are the parts of JSON Schema that the model produces: `$ref`, `type`, `const`, `oneOf`, `anyOf`, `properties`,
-//! `required`, `additionalProperties: false`, `items`, `prefixItems`, `minItems`, `maxItems`, `minimum`, `maximum`, and of
-//! numbers `exclusiveMinimum` and `exclusiveMaximum`.
+//! Serde would find the same errors, but not where they are: it loses the path inside tagged tables. The schema comes from the
+//! same model, so there is still one definition; serde has the last word when the checked document is typed. The check supports
+//! the parts of JSON Schema that the model produces: `$ref`, `type`, `const`, `oneOf`, `anyOf`, `properties`, `required`,
+//! `additionalProperties: false`, `items`, `prefixItems`, `minItems`, `maxItems`, `minimum`, `maximum`, and for numbers
+//! `exclusiveMinimum` and `exclusiveMaximum`.
 
 use std::collections::BTreeSet;
 
@@ -64,7 +64,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Bounds of a number, or of a quantity by what it amounts to.
+    /// Checks the bounds of a number, or of a quantity in its base unit.
     fn check_bounds(&self, schema: &Json, node: &Node, key: &str) -> Result<(), Error> {
         let holds = |(name, _, holds): &Bound| {
             let bound = schema.get(*name).and_then(Json::as_f64);
@@ -124,7 +124,8 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// One of several: picked by the `kind`, by the one key, or by the type, so that the message is about that one.
+    /// Checks one of several forms, chosen by the `kind`, by the one key, or by the type, so that the message is about that
+    /// form.
     fn check_choice(&self, branches: &[&Json], node: &Node, key: &str) -> Result<(), Error> {
         let branches: Vec<&Json> = branches.iter().flat_map(|branch| self.unfold(branch)).collect();
         let expected = || self.expected_of(&branches);
@@ -149,7 +150,7 @@ impl Checker<'_> {
                 }
                 let named =
                     |branch: &&&Json| branch["required"][0].as_str().is_some_and(|name| table.contains_key(name));
-                // A form without a key of its own takes what no other does.
+                // A form without a key of its own takes values that no other takes.
                 let open = |branch: &&&Json| branch["required"] == Json::Array(Vec::new());
                 if let Some(branch) = branches.iter().find(named) {
                     return self.check(branch, node, key);
@@ -200,7 +201,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The branches of a branch, if it is only a reference to a choice.
+    /// Returns the branches of a branch that is only a reference to a choice.
     fn unfold<'b>(&'b self, branch: &'b Json) -> Vec<&'b Json> {
         match self.target(branch) {
             Some((name, target)) if !is_unit(name) => match branches(target) {
@@ -216,7 +217,7 @@ impl Checker<'_> {
         Some((name, &self.root["$defs"][name]))
     }
 
-    /// What a choice asks for, in words.
+    /// Describes a choice, in words.
     fn expected_of(&self, branches: &[&Json]) -> String {
         let kinds: Vec<String> = branches.iter().filter_map(|b| kind(b)).map(|kind| format!("\"{kind}\"")).collect();
         match kinds.is_empty() {
@@ -225,10 +226,10 @@ impl Checker<'_> {
         }
     }
 
-    /// What the schema asks for, in words.
+    /// Describes the values that a schema allows, in words.
     fn expected(&self, schema: &Json) -> String {
         if let Some((name, target)) = self.target(schema) {
-            // A value spelt out in full would have values in it, without end.
+            // Values in words contain values, so they are described by their type.
             return if is_unit(name) || name == VALUE {
                 format!("{}{}", target["description"].as_str().unwrap_or(""), bounds(schema))
             } else {
@@ -275,7 +276,7 @@ impl Checker<'_> {
     }
 }
 
-/// A bound of JSON Schema: its name, how it is told, and what holds of a number and the bound.
+/// A bound of JSON Schema: its name, its wording, and the condition on a number and the bound.
 type Bound = (&'static str, &'static str, fn(f64, f64) -> bool);
 
 const BOUNDS: [Bound; 4] = [
@@ -285,19 +286,19 @@ const BOUNDS: [Bound; 4] = [
     ("exclusiveMaximum", "below", |x, bound| x < bound),
 ];
 
-/// The bounds of a number, in words behind a comma; those of quantities are in bytes, seconds and bits per second.
+/// Describes the bounds of a number, in words behind a comma; those of quantities are in bytes, seconds and bits per second.
 fn bounds(schema: &Json) -> String {
     let told: Vec<String> =
         BOUNDS.iter().filter_map(|(name, words, _)| Some(format!("{words} {}", schema.get(*name)?))).collect();
     if told.is_empty() { String::new() } else { format!(", {}", told.join(" and ")) }
 }
 
-/// Whether the definition is one of the types that are written as text with a unit.
+/// Whether the definition is a type that is written as text with a unit.
 fn is_unit(name: &str) -> bool {
     matches!(name, "Duration" | "Bytes" | "BitsPerSec" | "Buffer") || words::FORMS.iter().any(|(form, _)| *form == name)
 }
 
-/// Whether the value reads as this unit; `None` if the definition is not a unit.
+/// Whether the value parses as this unit; `None` if the definition is not a unit.
 fn unit(name: &str, node: &Node) -> Option<bool> {
     let text = node.text();
     let reads = |parse: fn(&str) -> bool| Some(text.is_some_and(parse));
@@ -310,13 +311,13 @@ fn unit(name: &str, node: &Node) -> Option<bool> {
     }
 }
 
-/// The alternatives of `oneOf` or `anyOf`, null left out.
+/// Alternatives of `oneOf` or `anyOf`, without null.
 fn branches(schema: &Json) -> Option<Vec<&Json>> {
     let list = schema.get("oneOf").or(schema.get("anyOf"))?.as_array()?;
     Some(list.iter().filter(|branch| main_type(branch) != "null").collect())
 }
 
-/// The `type`; of several, the one that is not null.
+/// The `type`; if there are several, the one that is not null.
 fn main_type(schema: &Json) -> &str {
     match schema.get("type") {
         Some(Json::String(name)) => name,
@@ -325,18 +326,18 @@ fn main_type(schema: &Json) -> &str {
     }
 }
 
-/// The `kind` that a branch stands for.
+/// The `kind` of a branch.
 fn kind(branch: &Json) -> Option<&str> {
     branch.get("properties")?.get("kind")?.get("const")?.as_str()
 }
 
-/// Bounds of an integer; the model has none beyond 64 bits without sign.
+/// Bounds of an integer; the model has none beyond unsigned 64 bits.
 fn range(schema: &Json) -> (i128, i128) {
     let bound = |name: &str| schema.get(name).and_then(Json::as_f64).map(|x| x as i128);
     (bound("minimum").unwrap_or(i64::MIN.into()), bound("maximum").unwrap_or(u64::MAX.into()))
 }
 
-/// A key below another.
+/// Joins a key to the key of its table.
 pub(crate) fn join(key: &str, name: &str) -> String {
     if key.is_empty() { name.into() } else { format!("{key}.{name}") }
 }

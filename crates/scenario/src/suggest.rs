@@ -1,9 +1,10 @@
-//! "Did you mean": the closest of the allowed names.
+//! "Did you mean": the closest allowed name.
 
-/// Longer words are no slip of the hand, and comparing them would take long.
+/// Longest word that is compared; longer ones are no slips, and comparing them would take long.
 const WORD_MAX: usize = 100;
 
-/// The allowed name closest to `word`, if it is close enough to be a slip of the hand; or else the first that `word` begins.
+/// Returns the allowed name closest to `word`, if it is close enough to be a slip; or else the first that `word` is a beginning
+/// of.
 fn closest<'a>(word: &str, allowed: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let plain = |name: &str| name.to_lowercase().replace('-', "_");
     if word.len() > WORD_MAX {
@@ -19,12 +20,12 @@ fn closest<'a>(word: &str, allowed: impl IntoIterator<Item = &'a str>) -> Option
     ranked.min_by_key(|(edits, _)| *edits).map(|(_, name)| name)
 }
 
-/// `did you mean "bfc"? ` or nothing, to go in front of the list of what is allowed.
+/// Returns `did you mean "bfc"? `, or nothing, to go before the list of allowed names.
 pub(crate) fn hint<'a>(word: &str, allowed: impl IntoIterator<Item = &'a str>) -> String {
     closest(word, allowed).map_or(String::new(), |name| format!("did you mean \"{name}\"? "))
 }
 
-/// Edits from `a` to `b`: insert, delete, replace, or swap two neighbours (optimal string alignment).
+/// Counts the edits from `a` to `b`: insert, delete, replace, or swap two neighbours (optimal string alignment).
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut rows = vec![(0..=b.len()).collect::<Vec<usize>>()];

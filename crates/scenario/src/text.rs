@@ -1,11 +1,11 @@
-//! Texts of users: what they say in digits, and how they are shown in one line of sane length.
+//! Texts of users: numbers in digits, and display in one line of limited length.
 
-/// A whole number written in digits alone, without the sign and the separators that other formats allow.
+/// Parses a whole number written in digits alone, without the sign and the separators that other formats allow.
 pub(crate) fn digits<T: std::str::FromStr>(text: &str) -> Option<T> {
     text.bytes().all(|c| c.is_ascii_digit()).then(|| text.parse().ok())?
 }
 
-/// At most `limit` characters.
+/// Shortens a text to `limit` characters.
 pub(crate) fn shorten(text: &str, limit: usize) -> String {
     if text.chars().nth(limit).is_none() {
         return text.into();
@@ -14,13 +14,13 @@ pub(crate) fn shorten(text: &str, limit: usize) -> String {
     format!("{kept}...")
 }
 
-/// The character, or its number where it would not show or would turn the line round.
+/// Shows a character, or its number if it is invisible or would reverse the line.
 pub(crate) fn legible(c: char) -> String {
     let escaped = c.escape_debug().to_string();
     if escaped.starts_with("\\u") || c.is_control() { c.escape_default().to_string() } else { c.to_string() }
 }
 
-/// Of a long text beginning and end: what is allowed stands there.
+/// Shortens a long text in the middle: the end of a message has the allowed values.
 pub(crate) fn abridge(text: &str) -> String {
     let count = text.chars().count();
     if count <= 1500 {

@@ -1,28 +1,28 @@
-//! A topology as nodes and links, in one fixed order.
+//! Topologies as nodes and links, in one fixed order.
 
 use backwater_schemes::build::ser_time;
 use backwater_types::{BitsPerSec, CONTROL_WIRE, Duration};
 
 use crate::model::{Conventions, Host, Topology};
 
-/// Nodes and links. Hosts come first; port `p` of a node is its `p`-th link in the order of `links`.
+/// A network of nodes and links. Hosts come first; port `p` of a node is its `p`-th link in the order of `links`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Graph {
     /// Hosts `0..hosts`, then leaves, then spines; or switches as declared.
     pub nodes: Vec<Node>,
     /// Number of hosts.
     pub hosts: usize,
-    /// The link of each host, in the order of hosts, then those between switches, leaf by leaf or as declared.
+    /// Links of hosts, in the order of hosts, then those between switches, leaf by leaf or as declared.
     pub links: Vec<Link>,
-    /// Indices of the links between switches (of a fat tree, of those between ToR and aggregation, of two data centers of those
-    /// between leaf and spine); their capacity, one direction, is what a core load is a share of.
+    /// Indices of the links between switches (in a fat tree those between ToR and aggregation, in two data centers those
+    /// between leaf and spine). Core load is a share of their capacity, one direction.
     pub core_links: Vec<usize>,
 }
 
-/// A host, which sends and receives flows and has one link, or a switch, which forwards.
+/// A node: a host, which sends and receives flows and has one link, or a switch, which forwards.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// `host0`, `leaf0`, `spine0`, `tor0`, `agg0`, `core0`, `switch0`, ... or as the graph says.
+    /// Name: `host0`, `leaf0`, `spine0`, `tor0`, `agg0`, `core0`, `switch0`, ... or that of the graph.
     pub name: String,
     /// Links to the nearest host: 0 for a host, 1 for a leaf, 2 for a spine.
     pub layer: u8,
@@ -44,12 +44,12 @@ pub struct Link {
 }
 
 impl Graph {
-    /// The node of this name.
+    /// Returns the node of this name.
     pub fn find(&self, name: &str) -> Option<usize> {
         self.nodes.iter().position(|node| node.name == name)
     }
 
-    /// The switch that a host hangs on.
+    /// Returns the switch of a host.
     ///
     /// # Panics
     /// If `host` is not a host.
@@ -58,18 +58,18 @@ impl Graph {
         self.links[host].b
     }
 
-    /// The node at the other end of `link`.
+    /// Returns the node at the other end of `link`.
     pub fn peer(&self, link: usize, node: usize) -> usize {
         let link = &self.links[link];
         if link.a == node { link.b } else { link.a }
     }
 
-    /// Rate of the fastest NIC.
+    /// Returns the rate of the fastest NIC.
     pub fn fastest_nic(&self) -> BitsPerSec {
         self.links[..self.hosts].iter().map(|link| link.rate).max().unwrap_or_default()
     }
 
-    /// The largest look-ahead window: no frame sent now can arrive sooner than this anywhere.
+    /// Largest look-ahead window: no frame sent now can arrive sooner than this anywhere.
     ///
     /// The shortest frame on the wire is an ACK, a control frame or the smallest data packet.
     pub fn look_ahead(&self, host: &Host, conventions: &Conventions) -> Duration {
@@ -80,7 +80,7 @@ impl Graph {
     }
 }
 
-/// Nodes and links of a topology.
+/// Expands a topology to nodes and links.
 ///
 /// # Panics
 /// On a graph with a link to a node it does not declare; [`crate::load`] refuses those.
@@ -120,7 +120,7 @@ pub fn expand(topology: &Topology) -> Graph {
                 let pod = tor / tors;
                 graph.links.extend((0..aggs).map(|agg| link(hosts + tor, first_agg + pod * aggs + agg)));
             }
-            // A load is a share of one tier: every byte that leaves its rack crosses this one.
+            // Load is a share of one tier: every byte that leaves its rack crosses this one.
             graph.core_links = (hosts..graph.links.len()).collect();
             let group = cores / aggs;
             for agg in 0..pods * aggs {
@@ -150,7 +150,7 @@ pub fn expand(topology: &Topology) -> Graph {
                 let first = first_spine + leaf / leaves * spines;
                 graph.links.extend((first..first + spines).map(|spine| link(hosts + leaf, spine)));
             }
-            // A load is a share of what the racks of both have, whatever goes on to the gateways.
+            // Load is a share of the capacity of both data centers' racks, whatever part goes on to the gateways.
             graph.core_links = (hosts..graph.links.len()).collect();
             graph.links.extend((0..2 * spines).map(|spine| link(first_spine + spine, first_gateway + spine / spines)));
             graph.links.push(Link { a: first_gateway, b: first_gateway + 1, rate: wan_rate, delay: wan_delay });
@@ -209,7 +209,7 @@ pub fn expand(topology: &Topology) -> Graph {
     }
 }
 
-/// Nodes by name prefix, count and layer; hosts in front. No links yet.
+/// Makes nodes by name prefix, count and layer, hosts first, without links.
 fn named(hosts: usize, switches: &[(&str, usize, u8)]) -> Graph {
     let host = |i| Node { name: format!("host{i}"), layer: 0, id: i as u16 };
     let mut nodes: Vec<Node> = (0..hosts).map(host).collect();
@@ -233,7 +233,7 @@ impl Graph {
         self
     }
 
-    /// Layers of a general graph: breadth first from all hosts at once. What no host reaches stays at 255.
+    /// Sets the layers of a general graph, breadth first from all hosts at once. Nodes that no host reaches stay at 255.
     fn measure_layers(&mut self) {
         let mut near: Vec<Vec<usize>> = vec![Vec::new(); self.nodes.len()];
         for link in &self.links {

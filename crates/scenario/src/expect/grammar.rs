@@ -1,11 +1,10 @@
-//! The keys of `[[expect]]` and `[figure]`, as JSON schema.
+//! Grammar of `[[expect]]` and `[figure]`, as JSON schema.
 
 use serde_json::{Map, Value as Json, json};
 
 use super::words;
 
-/// Columns of the table of egress ports that are numbers. `measure/tables.rs` of the simulator has the table; a test holds both
-/// together.
+/// Numeric columns of the table of egress ports, which is in `measure/tables.rs` of the simulator; a test compares both.
 const PORTS: &[&str] = &[
     "port",
     "rate_bps",
@@ -26,19 +25,19 @@ const PORTS: &[&str] = &[
     "assignments",
     "collisions",
 ];
-/// Likewise of memory management units.
+/// Numeric columns of the table of memory management units.
 const MMUS: &[&str] =
     &["ports", "capacity_bytes", "peak_bytes", "dropped_full", "dropped_threshold", "marked_queue", "marked_pool"];
 const PAUSES: &[&str] = &["held", "incast", "other", "orphans", "all"];
 
 /// Selectors of all kinds of measurement.
 const SELECTORS: &[&str] = &["class", "sizes", "timed_out", "node", "peer", "mmu", "port", "after"];
-/// What every measurement takes: whose run, at which other point of the sweep, and what of several points.
+/// Keys of every measurement: its run, another point of the sweep, and the reduction of several points to one number.
 const ANYWHERE: &[&str] = &["variant", "at", "spread"];
 /// Arithmetic on a list of values.
 pub(super) const ARITHMETIC: &[&str] = &["product", "quotient", "sum", "difference"];
 
-/// A kind of measurement: its name, what it takes, its selectors.
+/// A kind of measurement: its name, its keys, its selectors.
 type Leaf = (&'static str, fn() -> Json, &'static [&'static str]);
 
 /// Every kind of measurement.
@@ -62,10 +61,10 @@ pub(super) const LEAVES: &[Leaf] = &[
     ("scenario", text, &["class"]),
     (RESULT, text, &[]),
 ];
-/// What a computation yields; with what stands in the scenario all that can be asked of one.
+/// Measurements of a computation: its results, and values of its scenario.
 pub(super) const RESULT: &str = "result";
 
-/// A kind of expectation: its name, the keys it has to have, those it may have.
+/// A kind of expectation: its name, its required keys, its optional keys.
 type Kind = (&'static str, &'static [&'static str], &'static [&'static str]);
 
 const KINDS: &[Kind] = &[
@@ -81,10 +80,10 @@ const KINDS: &[Kind] = &[
     ("not-run", &["reason"], &[]),
 ];
 
-/// Name of the definition of what an expectation or a panel is about.
+/// Name of the definition of an expectation's or a panel's measurement.
 pub(crate) const VALUE: &str = "Expected";
 
-/// The definitions that [`expectations`] and [`figure`] refer to.
+/// Makes the definitions that [`expectations`] and [`figure`] refer to.
 pub(crate) fn definitions() -> Map<String, Json> {
     let mut all = Map::from_iter([(VALUE.to_string(), value())]);
     for (name, description) in words::FORMS {
@@ -93,13 +92,13 @@ pub(crate) fn definitions() -> Map<String, Json> {
     all
 }
 
-/// What `expect` holds, where a file may have these scales.
+/// Makes the schema of `expect`, for a file with these scales.
 pub(crate) fn expectations(scales: &[&str]) -> Json {
     let kinds: Vec<Json> = KINDS.iter().map(|kind| expectation(kind, scales)).collect();
     json!({ "type": "array", "description": "What the results should show.", "items": { "oneOf": kinds } })
 }
 
-/// What `figure` holds.
+/// Makes the schema of `figure`.
 pub(crate) fn figure() -> Json {
     let marks = json!({ "type": "object", "description": "Names of places on the swept axis, and where they are." });
     json!({
@@ -139,7 +138,7 @@ fn published() -> Json {
     })
 }
 
-/// What `without` holds.
+/// Makes the schema of `without`.
 pub(crate) fn without() -> Json {
     json!({
         "type": "object",
@@ -149,7 +148,7 @@ pub(crate) fn without() -> Json {
 }
 
 fn expectation((kind, required, optional): &Kind, scales: &[&str]) -> Json {
-    // A file without scales has the nameless one.
+    // A file without scales has one scale without a name.
     let scales: Vec<Json> = scales.iter().chain(&[""]).map(|scale| json!({ "const": scale })).collect();
     let each = LEAVES.iter().map(|(leaf, takes, _)| (leaf.to_string(), list(takes())));
     let each = each.chain(SELECTORS.iter().chain(&["variant"]).map(|name| (name.to_string(), list(selector(name)))));
@@ -170,7 +169,7 @@ fn expectation((kind, required, optional): &Kind, scales: &[&str]) -> Json {
         "note": text(),
     });
     for key in required.iter().chain(*optional) {
-        // Along a sweep a knee stands at a value of it, which may have a unit.
+        // Along a sweep a knee is at one of its values, which may have a unit.
         let placed = *kind == "knee" && ["expected", "low", "high", "relative_to"].contains(key);
         properties[*key] = match *key {
             "value" | "numerator" | "denominator" => of(VALUE),
@@ -185,7 +184,8 @@ fn expectation((kind, required, optional): &Kind, scales: &[&str]) -> Json {
     json!({ "type": "object", "properties": properties, "required": all, "additionalProperties": false })
 }
 
-/// A number, a measurement, or arithmetic. The last form is a measurement that an expectation's `each` completes.
+/// Makes the schema of a number, a measurement, or arithmetic. The last form is a measurement that an expectation's `each`
+/// completes.
 fn value() -> Json {
     let table = |properties: Map<String, Json>, required: &[&str]| json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false });
     let selectors =

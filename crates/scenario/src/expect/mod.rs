@@ -1,10 +1,10 @@
-//! Expectations (`[[expect]]`) and panels of figures, checked before anything is run. `experiments/README.md` is the language;
-//! judging is Python's.
+//! Expectations (`[[expect]]`) and panels of figures, checked before anything is run. Their language is described in
+//! `experiments/README.md`; results are judged in Python.
 //!
 //! ```text
 //! grammar    keys, kinds, types and choices, as a part of the schema of scenario files
 //! words      texts with a form of their own: statistics, ranges of sizes, paths
-//! names      variants, classes, swept keys, and what only several keys together say
+//! names      variants, classes, swept keys, and conditions on several keys together
 //! ```
 
 pub(crate) mod grammar;

@@ -1,4 +1,4 @@
-//! What expectations and panels name has to be there, and what only several of their keys together say has to make sense.
+//! Names in expectations and panels have to exist, and combinations of their keys have to make sense.
 
 use std::collections::BTreeSet;
 
@@ -9,32 +9,33 @@ use crate::error::Error;
 use crate::merge;
 use crate::suggest::hint;
 
-/// What there is to name.
+/// Names that exist.
 pub(crate) struct Names<'a> {
-    /// Variants, or the scheme of a file without; and those that a figure shows and no run has.
+    /// Variants, or the scheme of a file without variants; and variants that a figure shows and no run has.
     pub(crate) variants: &'a [&'a str],
-    /// Classes of the runs; `None` where the command line chose others than the file's.
+    /// Classes of the runs; `None` where the command line chose other runs than the file's.
     pub(crate) classes: Option<&'a BTreeSet<String>>,
-    /// Whether a run's resolved scenario has a number at a path; `None` as for classes.
+    /// Whether a run's resolved scenario has a number at a path; `None` like `classes`.
     pub(crate) is_number: Option<&'a dyn Fn(&str) -> bool>,
-    /// Whether a network has a node of this name or pattern; `None` as for classes.
+    /// Whether a network has a node of this name or pattern; `None` like `classes`.
     pub(crate) is_node: Option<&'a dyn Fn(&str) -> bool>,
-    /// What the runs compute; nothing where they are simulated.
+    /// Results of computations; empty for simulations.
     pub(crate) results: &'a BTreeSet<String>,
-    /// Keys that are swept, be it at another scale.
+    /// Keys that are swept at any scale.
     pub(crate) swept: &'a BTreeSet<Vec<String>>,
-    /// Runs that differ in their seed are judged together.
+    /// Whether runs that differ in their seed alone are judged together.
     pub(crate) seeds: bool,
-    /// The values that swept keys take now.
+    /// Values that swept keys take at this scale.
     pub(crate) sweep: Option<&'a Table>,
-    /// The file. What it extends may name what this one left out, and is then not judged.
+    /// Place of the file. Expectations from files that it extends may name things that this file left out, and are then not
+    /// judged.
     pub(crate) place: &'a Place,
 }
 
-/// Checks expectations whose keys and types the schema has let through.
+/// Checks expectations, after their keys and types were checked by the schema.
 ///
 /// # Errors
-/// Names the first value that is out of place, and what there is.
+/// Names the first value that is wrong, and the names that exist.
 pub(crate) fn check_expectations(expect: Option<&Node>, names: &Names) -> Result<(), Error> {
     let mut claims = BTreeSet::new();
     for (i, expectation) in items(expect).iter().enumerate() {
@@ -51,7 +52,7 @@ pub(crate) fn check_expectations(expect: Option<&Node>, names: &Names) -> Result
     Ok(())
 }
 
-/// Likewise the panels of a figure.
+/// Checks the panels of a figure.
 ///
 /// # Errors
 /// As [`check_expectations`].
@@ -71,7 +72,7 @@ pub(crate) fn check_panels(figure: Option<&Node>, names: &Names) -> Result<(), E
     Ok(())
 }
 
-/// Likewise variants and those that lack what they are credited for.
+/// Checks variants, and the variants that lack a mechanism which others are credited for.
 ///
 /// # Errors
 /// As [`check_expectations`].
@@ -95,7 +96,7 @@ struct Scope<'a> {
     names: &'a Names<'a>,
     table: &'a Table,
     key: String,
-    /// It stands in the file itself.
+    /// Whether it is in the file itself.
     own: bool,
 }
 
@@ -139,7 +140,7 @@ impl Scope<'_> {
         self.table.get(key).and_then(Node::text).unwrap_or("")
     }
 
-    /// The value of `name`; `supplied` says whether its measurements need no variant of their own.
+    /// Checks the value of `name`; `supplied` tells whether its measurements need no variant of their own.
     fn check_value(&self, name: &str, supplied: bool) -> Result<(), Error> {
         self.check_inner(&self.table[name], &format!("{}.{name}", self.key), supplied)
     }
@@ -172,7 +173,7 @@ impl Scope<'_> {
             let problem = "names no variant: expected `variant` here, in the expectation or in its `each`";
             return Err(node.error(key, problem));
         }
-        // A panel draws several seeds as one without being told.
+        // A panel draws several seeds as one by default.
         let together = self.names.seeds || self.table.contains_key("over") || !self.table.contains_key("kind");
         if let Some(spread) = table.get("spread").filter(|_| !together) {
             let problem = "nothing makes several points one: expected [seeds], or `over` in the expectation";
@@ -184,7 +185,7 @@ impl Scope<'_> {
         Ok(())
     }
 
-    /// A variant or a class that there is, or the keys of another point of the sweep.
+    /// Checks that a variant or a class exists, or the keys of another point of the sweep.
     fn check_selector(&self, name: &str, node: &Node, key: &str) -> Result<(), Error> {
         if !self.own {
             return Ok(());
@@ -208,7 +209,7 @@ impl Scope<'_> {
             }
             (RESULT, _) => one_of(node, key, text, self.names.results.iter().map(String::as_str), "result"),
             ("scenario", _) => {
-                // An entry that a selector picks may be another's in another check.
+                // A path with a selector is not looked up: each run may have another entry for it.
                 let known = self.names.is_number.is_none_or(|is_number| text.contains('[') || is_number(text));
                 let problem = "no run has a number there: expected the dotted key of one, such as \"host.payload\"";
                 if known { Ok(()) } else { Err(node.error(key, problem)) }
@@ -284,7 +285,7 @@ impl Scope<'_> {
         Ok(())
     }
 
-    /// The swept keys in the list `name`, none of which the expectation goes along.
+    /// Returns the swept keys in the list `name`, none of which the expectation goes along.
     fn check_keys(&self, name: &str) -> Result<(), Error> {
         for (n, node) in items(self.table.get(name)).iter().enumerate() {
             let key = format!("{}.{name}.{n}", self.key);
@@ -309,7 +310,7 @@ impl Scope<'_> {
         Err(node.error(key, format!("\"{swept}\" is not a swept key; {hint}{allowed}")))
     }
 
-    /// What is compared along a swept key has to be numbers.
+    /// Checks that values compared along a swept key are numbers.
     fn check_numbers(&self, swept: &str, node: &Node, key: &str) -> Result<(), Error> {
         let values = self.names.sweep.into_iter().flatten().find(|(name, _)| merge::path(name) == merge::path(swept));
         match values.and_then(|(_, values)| items(Some(values)).iter().find(|value| number_of(value).is_none())) {
@@ -343,7 +344,7 @@ impl Scope<'_> {
     }
 }
 
-/// Entries of a list; none if it is not one.
+/// Entries of a list; none if the value is not a list.
 fn items(node: Option<&Node>) -> &[Node] {
     match node.map(|node| &node.value) {
         Some(Value::Array(items)) => items,

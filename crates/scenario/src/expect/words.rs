@@ -1,9 +1,9 @@
-//! Texts of expectations that have a form of their own.
+//! Texts of expectations that have their own syntax.
 
 use crate::document::{Node, Value};
 use backwater_types::{BitsPerSec, Bytes, Duration};
 
-/// Names of the forms in the schema, and what each is.
+/// Names of the forms in the schema, and their descriptions.
 pub(crate) const FORMS: &[(&str, &str)] = &[
     ("Statistic", "a statistic: mean, min, max, or a percentile such as p50, p99 or p99.99"),
     (
@@ -24,8 +24,8 @@ pub(crate) const FORMS: &[(&str, &str)] = &[
     ("SummaryPath", "a number of summary.json, such as \"buffer.p99_bytes\" or \"load[class=incast].offered_bps\""),
 ];
 
-/// Paths of the numbers in `summary.json`: a name is itself, `[]` an entry of a list, picked by one of its keys.
-/// `measure/summary.rs` of the simulator writes it; a test holds both together.
+/// Paths of the numbers in `summary.json`, which `measure/summary.rs` of the simulator writes; a test compares both. `[]` is an
+/// entry of a list, selected by one of its keys.
 const SUMMARY: &[(&str, &[&str])] = &[
     ("flows", &["total", "counted", "finished", "unfinished", "retransmitted_packets"]),
     ("ending", &["held_queues"]),
@@ -76,7 +76,7 @@ const SUMMARY: &[(&str, &[&str])] = &[
     ("sim_time_ps", &[]),
 ];
 
-/// Whether a value has the form of this name; `None` if there is no such form.
+/// Whether a value has the form of this name; `None` if no form has the name.
 pub(crate) fn reads(form: &str, node: &Node) -> Option<bool> {
     let text = node.text();
     Some(match form {
@@ -93,7 +93,7 @@ pub(crate) fn reads(form: &str, node: &Node) -> Option<bool> {
     })
 }
 
-/// Where a swept value stands among others: quantities by what they amount to; `None` if it is neither number nor quantity.
+/// Sort key of a swept value: a number, or a quantity in its base unit; `None` for other values.
 pub(crate) fn number_of(node: &Node) -> Option<f64> {
     match &node.value {
         Value::Int(n) => Some(*n as f64),
@@ -108,7 +108,8 @@ pub(crate) fn number_of(node: &Node) -> Option<f64> {
     }
 }
 
-/// Whether a name is that of a pattern, in which `*` is any text. What else a pattern may have is not looked at, and all are.
+/// Whether a name matches a pattern, in which `*` is any text. Other special characters are not supported, and such patterns
+/// match all.
 pub(crate) fn is_like(pattern: &str, name: &str) -> bool {
     if pattern.contains(['?', '[']) {
         return true;
@@ -147,7 +148,7 @@ fn is_size_range(text: &str) -> bool {
     one.is_some_and(|digits| is_number(digits, 18)) || both.is_some_and(rising)
 }
 
-/// `load[class=incast].offered_bps`, or `load[class].offered_bps`, or an entry by its place: `load.0.offered_bps`.
+/// Whether a path is of the form `load[class=incast].offered_bps`, `load[class].offered_bps`, or by index `load.0.offered_bps`.
 fn is_summary_path(text: &str) -> bool {
     SUMMARY.iter().any(|(root, leaves)| {
         let (name, list) = root.strip_suffix("[]").map_or((*root, false), |name| (name, true));
@@ -163,7 +164,7 @@ fn is_summary_path(text: &str) -> bool {
     })
 }
 
-/// What stands behind an entry of a list.
+/// Rest of a path behind an entry of a list.
 fn entry(rest: &str) -> Option<&str> {
     if let Some(picked) = rest.strip_prefix('[') {
         let (key, behind) = picked.split_once(']')?;
@@ -175,7 +176,7 @@ fn entry(rest: &str) -> Option<&str> {
     is_number(place, 6).then_some(leaf)
 }
 
-/// One to `most` digits.
+/// Whether a text is one to `most` digits.
 fn is_number(text: &str, most: usize) -> bool {
     (1..=most).contains(&text.len()) && text.bytes().all(|c| c.is_ascii_digit())
 }

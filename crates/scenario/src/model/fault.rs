@@ -8,15 +8,16 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Fault {
-    /// The two nodes.
+    /// The two nodes of the link.
     pub link: [String; 2],
     /// Share of frames lost, each direction, 0 to below 1.
     #[serde(default)]
     pub loss: f64,
-    /// With `conventions.losses = "ns3"`: one stream of draws decides for all links that say so. Else each link has one of its own.
+    /// With `conventions.losses = "ns3"`: one stream of random numbers decides for all links that set this. Else each link has
+    /// its own stream.
     #[serde(default)]
     pub common: bool,
-    /// Share of control frames (not ACKs) lost on top.
+    /// Share of control frames (not ACKs) lost in addition.
     #[serde(default)]
     pub control_loss: f64,
     /// Intervals `[down, up]` in which the link carries nothing and routes avoid it.

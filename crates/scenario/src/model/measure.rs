@@ -1,4 +1,4 @@
-//! What is recorded beyond flows and counters.
+//! Recordings beyond flows and counters.
 
 use backwater_types::{Bytes, Duration};
 use schemars::JsonSchema;
@@ -6,36 +6,38 @@ use serde::{Deserialize, Serialize};
 
 use super::names;
 
-/// What is recorded beyond flows and counters.
+/// Recordings beyond flows and counters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Measure {
-    /// Period of the samples of buffer occupancy and active flows; zero: none.
+    /// Period of the samples of buffer occupancy and active flows; zero: no samples.
     pub sample: Duration,
     /// Count the flows with data in each egress port exactly (costs a hash per packet).
     pub active_flows: bool,
     /// Histogram of each data packet's time in egress queues (costs a time stamp per packet).
     pub queueing_delay: bool,
-    /// Egress ports whose data is sampled too, `[switch, neighbour]` each; a name that ends in `*` is all that begin so.
+    /// Egress ports whose data is sampled too, `[switch, neighbour]` each; a name that ends in `*` stands for all names with
+    /// that beginning.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub queues: Vec<[String; 2]>,
-    /// Period in which what every link carried and what held it is recorded, over the whole run; zero: not at all.
+    /// Period in which bytes carried and time paused are recorded for every link, over the whole run; zero: no recording.
     pub links: Duration,
-    /// Of the ports in `queues` each data queue that has held something is sampled too: at every sample what they hold is looked at.
+    /// Sample each data queue of the ports in `queues` too, as far as it has held packets (costs a look at them at every
+    /// sample).
     pub data_queues: bool,
-    /// What share of the flows with data in an egress port share a queue is sampled too: at every sample all packets held are looked
-    /// at.
+    /// Sample the share of the flows with data in an egress port that share a queue (costs a look at all packets held at every
+    /// sample).
     pub sharing: bool,
-    /// Count the data packets that switches send back up to a higher layer than their own, from which they came (costs a look per
-    /// packet).
+    /// Count the data packets that switches send back up to a higher layer than their own, from which they came (costs a look
+    /// per packet).
     pub valleys: bool,
-    /// Occupancy of every shared pool is sampled too.
+    /// Sample the occupancy of every shared pool too.
     pub pools: bool,
-    /// What pauses are in force for is sampled too: at every sample all packets held are looked at.
+    /// Sample the packets that pauses are in force for (costs a look at all packets held at every sample).
     pub pauses: bool,
     /// Upper ends of the size bins of the slowdown tables, payload; a last bin takes the rest.
     pub size_bins: Vec<Bytes>,
-    /// How an unhindered flow's completion time is computed.
+    /// Computation of an unhindered flow's completion time.
     pub slowdown: Slowdown,
 }
 

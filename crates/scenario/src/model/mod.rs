@@ -1,7 +1,7 @@
-//! A scenario, resolved: everything a run needs, typed, every default filled in.
+//! Resolved scenarios: everything a run needs, typed, with every default filled in.
 //!
-//! This is the one definition. The TOML reader, the JSON schema, the manifest and the simulator all use these types. What switches
-//! and hosts do is defined with the schemes, and the parameters of each beside its algorithm.
+//! This is the one definition: the TOML reader, the JSON schema, the manifest and the simulator all use these types. Tables of
+//! switches and hosts are defined with the schemes, and the parameters of each beside its algorithm.
 
 mod fault;
 mod measure;
@@ -39,37 +39,37 @@ pub struct Scenario {
     /// Name of the scenario, shown in reports.
     #[serde(default)]
     pub name: String,
-    /// One sentence on what it shows.
+    /// One sentence on what the scenario shows.
     #[serde(default)]
     pub description: String,
     /// Seed of every random stream. Same scenario, seed and version: same bytes out.
     #[serde(default = "one")]
     pub seed: u64,
-    /// Preset the switch and host defaults came from (`backwater schemes` lists them).
+    /// Preset of the switch and host defaults (`backwater schemes` lists them).
     pub scheme: String,
-    /// Another simulator whose conventions are taken over, in all that `conventions` and the scheme leave open.
+    /// Another simulator whose conventions hold wherever `conventions` and the scheme set none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compat: Option<Compat>,
-    /// How the network is modelled where models differ; `compat` sets all of these, and each can be set alone.
+    /// Choices of the model in which simulators differ; `compat` sets all of these, and each can be set alone.
     #[serde(default)]
     pub conventions: Conventions,
     /// Hosts, switches and links.
     pub topology: Topology,
-    /// What every switch does.
+    /// Switches.
     #[serde(default)]
     pub switch: Switch,
-    /// Switches that do something else.
+    /// Groups of switches that differ from the others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub region: Vec<Region>,
-    /// What every host does.
+    /// Hosts.
     #[serde(default)]
     pub host: Host,
     /// Sources of flows; their arrivals are merged in time.
     #[serde(default)]
     pub workload: Vec<Workload>,
-    /// How long, and which flows count.
+    /// Duration, and the flows that count.
     pub run: Run,
-    /// What is recorded beyond flows and counters.
+    /// Recordings beyond flows and counters.
     #[serde(default)]
     pub measure: Measure,
     /// Links that lose frames or go down.
@@ -78,7 +78,7 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// What the switch of this name does.
+    /// Returns the table of the switch of this name.
     pub fn switch_at(&self, name: &str) -> &Switch {
         self.region.iter().find(|region| region.covers(name)).map_or(&self.switch, |region| &region.switch)
     }
@@ -88,7 +88,7 @@ fn one() -> u64 {
     1
 }
 
-/// Whether `pattern` is this name, or ends in `*` and begins as it does.
+/// Whether `pattern` is this name, or ends in `*` behind its beginning.
 pub(crate) fn names(pattern: &str, name: &str) -> bool {
     pattern.strip_suffix('*').map_or(pattern == name, |prefix| name.starts_with(prefix))
 }

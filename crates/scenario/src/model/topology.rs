@@ -4,7 +4,7 @@ use backwater_types::{BitsPerSec, Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Hosts, switches and links. Nodes are named `host0`, `leaf0`, `spine0`, `switch0`, ... or as the graph says.
+/// Hosts, switches and links. Nodes are named `host0`, `leaf0`, `spine0`, `switch0`, ... or as in the graph.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Topology {
@@ -52,7 +52,7 @@ pub enum Topology {
     TwoClos {
         /// Top-of-rack switches of a data center.
         leaves: u16,
-        /// Its spine switches.
+        /// Spine switches of a data center.
         spines: u16,
         /// Hosts under each leaf.
         hosts_per_leaf: u16,
@@ -71,7 +71,7 @@ pub enum Topology {
     },
     /// One switch.
     SingleSwitch {
-        /// Hosts on it.
+        /// Hosts of the switch.
         hosts: u16,
         /// Rate of each link.
         rate: BitsPerSec,
@@ -122,9 +122,9 @@ pub enum Topology {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GraphLink {
-    /// The two nodes.
+    /// The two nodes of the link.
     pub ends: [String; 2],
-    /// Rate.
+    /// Rate of each direction.
     pub rate: BitsPerSec,
     /// Propagation delay.
     pub delay: Duration,

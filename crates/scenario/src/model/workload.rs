@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub enum Workload {
     /// An open-loop process over pairs of hosts.
     Background {
-        /// Name in tables, of this workload alone; `background` by default.
+        /// Name in tables, of this workload alone; default: `background`.
         #[serde(default = "background")]
         class: String,
         /// Flow sizes, payload.
@@ -20,16 +20,16 @@ pub enum Workload {
         arrivals: Arrivals,
         /// Offered load as a share of `load_of`, above 0 and at most 1.
         load: f64,
-        /// What the load is a share of.
+        /// Capacity that the load is a share of.
         #[serde(default)]
         load_of: LoadOf,
-        /// Which mean size makes flows a second of the load.
+        /// Mean size by which the load is divided to get flows a second.
         #[serde(default)]
         load_by: LoadBy,
         /// The load counts headers (`host.header` on every full packet) as well as payload.
         #[serde(default)]
         load_with_headers: bool,
-        /// With `load_of = "exact-core"`: this share of the payload is taken not to cross the core, in place of the exact one.
+        /// With `load_of = "exact-core"`: share of the payload that does not cross the core, in place of the exact one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         local_share: Option<f64>,
         /// Sources; empty: every host. `"host2..host5"` stands for four hosts, here and in every list of hosts.
@@ -47,21 +47,21 @@ pub enum Workload {
     },
     /// Many-to-one bursts.
     Incast {
-        /// Name in tables; `incast` by default.
+        /// Name in tables; default: `incast`.
         #[serde(default = "incast")]
         class: String,
         /// Flows of one event, from sources drawn with replacement.
         degree: u32,
-        /// Bytes of one event, all flows together, in equal parts. Absent: `sizes`.
+        /// Bytes of one event, of all flows together, in equal parts. Absent: `sizes`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         aggregate: Option<Bytes>,
-        /// Size of each flow, drawn for each. Absent: `aggregate`.
+        /// Size of each flow, drawn independently. Absent: `aggregate`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         sizes: Option<Sizes>,
         /// Time between events. Absent: from `load`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         period: Option<Duration>,
-        /// Load as a share of core capacity, which sets the period. Absent: from `period`.
+        /// Load as a share of core capacity, which determines the period. Absent: from `period`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         load: Option<f64>,
         /// Time of the first event. Absent: one period.
@@ -70,7 +70,7 @@ pub enum Workload {
         /// Sources; empty: every host.
         #[serde(default)]
         from: Vec<String>,
-        /// Victims; empty: every host, a fresh one each event.
+        /// Victims; empty: every host, drawn anew for each event.
         #[serde(default)]
         to: Vec<String>,
         /// Priority of its packets, 0 (the highest) to 7.
@@ -79,7 +79,7 @@ pub enum Workload {
     },
     /// Flows without end (or of a given size), from `from[i]` to `to[i mod len]`.
     LongLived {
-        /// Name in tables; `long-lived` by default.
+        /// Name in tables; default: `long-lived`.
         #[serde(default = "long_lived")]
         class: String,
         /// Number of flows.
@@ -92,14 +92,14 @@ pub enum Workload {
         /// Size; absent: endless.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         size: Option<Bytes>,
-        /// When they start.
+        /// Start time.
         #[serde(default)]
         start: Duration,
         /// Time between successive starts.
         #[serde(default)]
         stagger: Duration,
-        /// Each flow is an application that writes at this rate, headers included, over UDP: nothing is acknowledged or sent
-        /// again, and what backpressure holds back is sent later. Absent: as fast as the host's transport lets it.
+        /// Rate, headers included, at which an application writes each flow over UDP: nothing is acknowledged or retransmitted,
+        /// and packets that backpressure holds back are sent later. Absent: the host's transport determines the rate.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rate: Option<BitsPerSec>,
         /// Priority of its packets, 0 (the highest) to 7.
@@ -108,42 +108,43 @@ pub enum Workload {
     },
     /// Flows listed one by one.
     FlowList {
-        /// Name in tables; `listed` by default.
+        /// Name in tables; default: `listed`.
         #[serde(default = "listed")]
         class: String,
-        /// CSV file with columns `start_ns,src,dst,bytes` and perhaps `port`, or `port,priority`, beside the scenario; read into `rows`.
+        /// CSV file beside the scenario, with columns `start_ns,src,dst,bytes` and perhaps `port`, or `port,priority`; it is
+        /// read into `rows`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         file: Option<String>,
-        /// What such a file holds.
+        /// Contents of such a file.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         rows: String,
-        /// The flows one by one, instead.
+        /// Flows listed here, in place of a file.
         #[serde(default)]
         flows: Vec<ListedFlow>,
         /// Priority of its packets, 0 (the highest) to 7.
         #[serde(default)]
         priority: u8,
     },
-    /// Hosts, called ranks, that send to one another step by step, as those of a training job do. It runs to its end, past
-    /// `run.duration` too.
+    /// Hosts, called ranks, that send to one another step by step, as in a training job. A collective runs to its end, also
+    /// past `run.duration`.
     Collective {
-        /// Name in tables; `collective` by default.
+        /// Name in tables; default: `collective`.
         #[serde(default = "collective")]
         class: String,
-        /// Who sends what to whom, and after what.
+        /// Pattern of communication.
         pattern: Pattern,
-        /// The host of each rank, in turn; empty: every host.
+        /// Host of each rank, in turn; empty: every host.
         #[serde(default)]
         hosts: Vec<String>,
-        /// Payload. Ring and all-to-all: what every rank holds, in as many parts as there are ranks. Pipeline: a microbatch.
+        /// Payload. Ring and all-to-all: the data of each rank, in as many parts as there are ranks. Pipeline: a microbatch.
         bytes: Bytes,
-        /// How many times. Pipeline: microbatches.
+        /// Number of iterations. Pipeline: number of microbatches.
         #[serde(default = "one")]
         iterations: u32,
-        /// When the ranks begin.
+        /// Start time of the ranks.
         #[serde(default)]
         start: Duration,
-        /// How long a rank works before it sends, one thing at a time. In whole nanoseconds where times are, rounded up.
+        /// Time that a rank computes before each send, one after another. With times in whole nanoseconds it is rounded up.
         #[serde(default)]
         compute: Duration,
         /// Priority of its packets, 0 (the highest) to 7.
@@ -175,7 +176,7 @@ impl Workload {
         }
     }
 
-    /// Rate on the wire at which its applications write datagrams, if they do.
+    /// Rate on the wire at which applications write datagrams, if they do.
     pub fn rate(&self) -> Option<BitsPerSec> {
         match *self {
             Workload::LongLived { rate, .. } => rate,
@@ -208,15 +209,15 @@ fn one() -> u32 {
     1
 }
 
-/// Who sends what to whom in a collective.
+/// Pattern of communication of a collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pattern {
-    /// An all-reduce: in 2 (n - 1) steps each of n ranks sends a part to its successor, and what it receives it sends on.
+    /// All-reduce: in 2 (n - 1) steps each of n ranks sends a part to its successor, and passes on the parts that it receives.
     Ring,
-    /// Each rank sends a part to each other; the next iteration begins at a rank when it has those of all others.
+    /// Each rank sends a part to each other; a rank starts the next iteration when it has the parts of all others.
     AllToAll,
-    /// The first rank sends microbatches, and each rank sends on to the next what it has received.
+    /// The first rank sends microbatches, and each rank passes on to the next those that it receives.
     Pipeline,
 }
 
@@ -224,13 +225,13 @@ pub enum Pattern {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ListedFlow {
-    /// Arrival.
+    /// Arrival time.
     pub start: Duration,
     /// Source host.
     pub src: String,
     /// Destination host.
     pub dst: String,
-    /// Payload.
+    /// Payload bytes.
     pub bytes: Bytes,
     /// Destination port, in files and hashes of other simulators.
     #[serde(default = "background_port")]
@@ -242,11 +243,11 @@ pub struct ListedFlow {
 
 /// Destination port of background flows in HPCC's flow files.
 pub const BACKGROUND_PORT: u16 = 100;
-/// Destination port of incast flows there.
+/// Destination port of incast flows in HPCC's flow files.
 pub const INCAST_PORT: u16 = 200;
 /// Destination port of a collective's flows.
 pub const COLLECTIVE_PORT: u16 = 300;
-/// Flows of a collective at most, a power of two: they are numbered at their destination by a part of a word in every packet.
+/// Most flows of a collective, a power of two: they are numbered at their destination by a part of a word in every packet.
 pub const COLLECTIVE_FLOWS_MAX: u32 = 1 << 23;
 
 fn background_port() -> u16 {
@@ -263,11 +264,11 @@ pub enum Sizes {
     File(String),
     /// A table given point by point.
     Points(SizeTable),
-    /// Always this size.
+    /// A fixed size.
     Fixed(Bytes),
     /// Exponential with this mean, at least one byte.
     Exponential(Bytes),
-    /// Every whole number of bytes from the first to the second alike.
+    /// Uniform over the whole numbers of bytes from the first to the second.
     Uniform([Bytes; 2]),
 }
 
@@ -301,7 +302,7 @@ impl Default for Arrivals {
     }
 }
 
-/// What a load is a share of.
+/// Capacity that a load is a share of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LoadOf {
@@ -310,19 +311,20 @@ pub enum LoadOf {
     Core,
     /// Core capacity, only payload that crosses it counted.
     ExactCore,
-    /// The links of the destination hosts together.
+    /// All links of destination hosts.
     Receivers,
-    /// The links of the source hosts together.
+    /// All links of source hosts.
     Senders,
 }
 
-/// Which mean size a load is divided by to have flows a second.
+/// Mean size by which a load is divided to get flows a second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LoadBy {
-    /// That of the sizes as they are drawn: what is offered is the load asked for.
+    /// Mean of the sizes as they are drawn: offered load is the load asked for.
     #[default]
     Drawn,
-    /// That of the size table, which rounding to whole packets exceeds (the BFC authors' rule): more is offered than asked.
+    /// Mean of the size table, which sizes rounded to whole packets exceed (the BFC authors' rule): offered load is more than
+    /// the load asked for.
     Table,
 }

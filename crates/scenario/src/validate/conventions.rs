@@ -1,4 +1,4 @@
-//! Conventions of other simulators, and the schemes they make sense with.
+//! Conventions of other simulators, and the schemes that they can be combined with.
 
 use super::switch::Part;
 use crate::error::Error;

@@ -1,4 +1,4 @@
-//! What every host does.
+//! Hosts.
 
 use backwater_types::{Duration, PERIOD_MIN, TIMER_MAX};
 
@@ -6,9 +6,9 @@ use super::{Doc, Net, PRIORITIES};
 use crate::error::Error;
 use crate::model::{AckClass, Connections, Grain, Hosts, LossRecovery, Switch, Transport, Window};
 
-/// No timeout is longer: RFC 6298 allows a minute and more.
+/// Longest timeout: RFC 6298 allows a minute and more.
 const RTO_MAX: Duration = Duration(64_000_000_000_000);
-/// Where each pair of hosts has a window of its own: they take some 20 bytes a pair while a network is built.
+/// Most hosts with a window for each pair, which take some 20 bytes a pair while a network is built.
 const PAIRED_HOSTS_MAX: usize = 8192;
 
 pub(super) fn check(doc: &Doc, net: &Net) -> Result<(), Error> {
@@ -51,7 +51,7 @@ pub(super) fn check(doc: &Doc, net: &Net) -> Result<(), Error> {
     check_recovery(doc)?;
     let dctcp = &host.dctcp;
     let slowest = net.graph.links[..net.graph.hosts].iter().map(|link| link.rate).min().unwrap_or_default();
-    // What another transport never uses may stand beside a slow link.
+    // Parameters of transports that are not in use may be out of range for a slow link.
     let used = host.transport == Transport::Dctcp;
     let within = dctcp.min_rate.0 > 0 && (dctcp.min_rate <= slowest || !used);
     let expected = || format!("expected more than 0 and at most the slowest host link, {slowest}");
@@ -62,7 +62,7 @@ pub(super) fn check(doc: &Doc, net: &Net) -> Result<(), Error> {
     }
 }
 
-/// TCP, and what goes with it.
+/// Checks TCP, and its combinations.
 fn check_tcp(doc: &Doc) -> Result<(), Error> {
     let (host, tcp) = (&doc.scenario.host, &doc.scenario.host.tcp);
     let full = doc.full_packet();
@@ -80,7 +80,7 @@ fn check_tcp(doc: &Doc) -> Result<(), Error> {
     doc.need(opens, "host.tcp.open", || "connections need no opening without handshake; expected the default, 2".into())
 }
 
-/// Transports whose NIC is one FIFO, which takes all that they may send, and what goes with it.
+/// Checks transports whose NIC is a FIFO that takes all their packets.
 fn check_fifo(doc: &Doc) -> Result<(), Error> {
     let (name, nic, in_its_place) = match doc.scenario.host.transport {
         Transport::Tcp => ("TCP", "the NIC of a TCP host is one FIFO", "TCP has host.tcp.max_window in its place"),
@@ -93,7 +93,7 @@ fn check_fifo(doc: &Doc) -> Result<(), Error> {
     check_nic(doc, name, nic)
 }
 
-/// Homa, and what goes with it.
+/// Checks Homa, and its combinations.
 fn check_homa(doc: &Doc) -> Result<(), Error> {
     if doc.scenario.host.transport != Transport::Homa {
         return Ok(());
@@ -108,7 +108,7 @@ fn check_homa(doc: &Doc) -> Result<(), Error> {
     check_nic(doc, "Homa", "the NIC of a Homa host chooses the message with the least left")
 }
 
-/// Shortest remaining flow first, and what goes with it.
+/// Checks shortest remaining flow first, and its combinations.
 fn check_srf(doc: &Doc) -> Result<(), Error> {
     if doc.scenario.host.transport != Transport::Srf {
         return Ok(());
@@ -123,7 +123,7 @@ fn check_srf(doc: &Doc) -> Result<(), Error> {
     })
 }
 
-/// What goes with retransmission packet by packet.
+/// Checks selective retransmission, and its combinations.
 fn check_recovery(doc: &Doc) -> Result<(), Error> {
     let host = &doc.scenario.host;
     if host.recovery == LossRecovery::GoBackN {
@@ -146,7 +146,7 @@ fn check_recovery(doc: &Doc) -> Result<(), Error> {
     })
 }
 
-/// A NIC that HPCC's simulator has not.
+/// Refuses hosts of HPCC's simulator, which have no NIC for this transport.
 fn check_rings(doc: &Doc, name: &str) -> Result<(), Error> {
     let rings = doc.scenario.conventions.hosts == Hosts::Rings;
     doc.need(rings, "host.transport", || {
@@ -154,7 +154,7 @@ fn check_rings(doc: &Doc, name: &str) -> Result<(), Error> {
     })
 }
 
-/// A NIC of its own, which obeys PFC and nothing finer.
+/// Refuses pauses finer than PFC's, which the transport's own NIC does not obey.
 fn check_nic(doc: &Doc, name: &str, nic: &str) -> Result<(), Error> {
     check_rings(doc, name)?;
     let fine = |switch: &Switch| switch.grain().is_fine();

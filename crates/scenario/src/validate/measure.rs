@@ -1,4 +1,4 @@
-//! What is recorded beyond flows and counters.
+//! Recordings beyond flows and counters.
 
 use backwater_types::{Bytes, Duration};
 
@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::model::{Assignment, Switch, names};
 
 const BINS_MAX: usize = 64;
-/// Finer sampling would cost more than the simulation.
+/// Shortest period of samples: finer sampling would cost more than the simulation.
 const SAMPLE_MIN: Duration = Duration(10_000);
 
 pub(super) fn check(doc: &Doc, net: &Net) -> Result<(), Error> {

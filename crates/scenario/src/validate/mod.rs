@@ -1,6 +1,6 @@
-//! What types cannot say: ranges, names that must exist, and combinations that make no sense.
+//! Validation of conditions that types cannot express: ranges, names that must exist, and combinations that make no sense.
 //!
-//! One file per part of the scenario. Every refusal names the place of the value, also when the value is a default.
+//! Each file checks one part of the scenario. Every refusal names the place of the value, also when the value is a default.
 
 mod conventions;
 mod fault;
@@ -27,7 +27,7 @@ use crate::topology::{Graph, expand};
 pub(crate) use switch::PRIORITIES;
 pub(crate) use workload::Lists;
 
-/// Checks a scenario; `document` is what it was read from and `lists` are the names of its lists of flows.
+/// Checks a scenario; `document` is the document that it was read from, and `lists` are the names of its lists of flows.
 pub(crate) fn check(document: &Node, scenario: &Scenario, lists: &Lists) -> Result<(), Error> {
     let doc = Doc { document, scenario };
     doc.check_scheme()?;
@@ -51,7 +51,7 @@ pub(crate) fn check(document: &Node, scenario: &Scenario, lists: &Lists) -> Resu
     size::check(&doc, &net, &parts)
 }
 
-/// The scenario and where its values were written.
+/// The scenario, and the places of its values.
 struct Doc<'a> {
     document: &'a Node,
     scenario: &'a Scenario,
@@ -64,7 +64,7 @@ struct Net {
 }
 
 impl Doc<'_> {
-    /// An error about the value at a dotted key; if it was not written, about the default in its place.
+    /// Makes an error about the value at a dotted key; if it was not written, about its default.
     fn wrong(&self, key: &str, problem: impl Into<String>) -> Error {
         let (node, found) = self.document.find(key.split('.'));
         let mut error = node.error(key, problem);
@@ -85,13 +85,13 @@ impl Doc<'_> {
         check_scheme(&self.scenario.scheme).map_err(|problem| self.wrong("scheme", problem))
     }
 
-    /// A full packet on the wire.
+    /// Wire bytes of a full packet.
     fn full_packet(&self) -> Bytes {
         self.scenario.host.full_packet()
     }
 }
 
-/// Whether there is such a scheme; if not, what to write instead.
+/// Checks that a scheme exists; the error suggests another.
 pub(crate) fn check_scheme(name: &str) -> Result<(), String> {
     let names = presets::names();
     if names.contains(&name) {
@@ -101,13 +101,13 @@ pub(crate) fn check_scheme(name: &str) -> Result<(), String> {
 }
 
 impl Net {
-    /// Entries of all tables of routes: for every switch one towards each switch with hosts.
+    /// Entries of all routing tables: for every switch one towards each switch with hosts.
     fn routes(&self) -> u64 {
         let homes: HashSet<usize> = (0..self.graph.hosts).map(|host| self.graph.switch_of(host)).collect();
         (self.graph.nodes.len() - self.graph.hosts) as u64 * homes.len() as u64
     }
 
-    /// The node of this name, or what to write instead.
+    /// Returns the node of this name, or what to write instead.
     fn node(&self, name: &str) -> Result<usize, String> {
         self.names.get(name).copied().ok_or_else(|| {
             let nodes = &self.graph.nodes;
@@ -115,7 +115,7 @@ impl Net {
         })
     }
 
-    /// The host of this name, or what to write instead.
+    /// Returns the host of this name, or what to write instead.
     fn host(&self, name: &str) -> Result<usize, String> {
         let hosts = &self.graph.nodes[..self.graph.hosts];
         match self.names.get(name) {
@@ -129,7 +129,7 @@ impl Net {
         }
     }
 
-    /// The switches that an entry of a region names: one of them, or all whose names begin with what stands before a `*`.
+    /// Returns the switches that an entry of a region names: one of them, or all names that begin with the text before a `*`.
     fn switches(&self, name: &str) -> Result<Vec<usize>, String> {
         let switches = self.graph.hosts..self.graph.nodes.len();
         let Some(prefix) = name.strip_suffix('*') else {
@@ -146,7 +146,7 @@ impl Net {
         }
     }
 
-    /// Suggestions only where a list is short enough to search.
+    /// Suggests a name, if the list is short enough to search.
     fn hint(&self, name: &str, count: usize) -> String {
         let digits = name.ends_with(|c: char| c.is_ascii_digit());
         let searched = if digits || count > 2000 { 0 } else { count };
@@ -154,7 +154,7 @@ impl Net {
     }
 }
 
-/// A few names, and how many there are.
+/// Shows a few names, and their number.
 fn sample(nodes: &[crate::topology::Node]) -> String {
     let names =
         |nodes: &[crate::topology::Node]| nodes.iter().map(|node| node.name.as_str()).collect::<Vec<_>>().join(", ");

@@ -1,11 +1,11 @@
-//! Switches that do something else than the rest.
+//! Groups of switches that differ from the others.
 
 use super::switch::Part;
 use super::{Doc, Net, check_scheme};
 use crate::error::Error;
 use crate::model::{Grain, Memory, Region, Switch};
 
-/// Checks names and schemes of regions. `[node]`: its region, if it is in one.
+/// Checks names and schemes of regions. Returns `[node]`: its region, if it is in one.
 pub(super) fn check(doc: &Doc, net: &Net) -> Result<Vec<Option<usize>>, Error> {
     let mut region_of = vec![None; net.graph.nodes.len()];
     let regions = &doc.scenario.region;
@@ -36,7 +36,7 @@ pub(super) fn check(doc: &Doc, net: &Net) -> Result<Vec<Option<usize>>, Error> {
     Ok(region_of)
 }
 
-/// Hosts go by the scenario's own switch: what they have to agree about with their own has to be the same everywhere.
+/// Checks that regions agree with the scenario's own switch in everything that hosts depend on.
 fn check_hosts(doc: &Doc, i: usize, region: &Region) -> Result<(), Error> {
     if region.switch.grain() != Grain::Flow {
         return Ok(());
@@ -52,7 +52,7 @@ fn check_hosts(doc: &Doc, i: usize, region: &Region) -> Result<(), Error> {
     })
 }
 
-/// The switch table of the scenario and those of its regions, each with the switches it is about.
+/// Returns the switch table of the scenario and those of its regions, each with its switches.
 pub(super) fn parts<'a>(doc: &'a Doc, net: &'a Net, region_of: &[Option<usize>]) -> Vec<Part<'a>> {
     let part = |switch: &'a Switch, key: String, which: Option<usize>| {
         let here = region_of.iter().enumerate().map(|(node, region)| node >= net.graph.hosts && *region == which);

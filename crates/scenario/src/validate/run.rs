@@ -1,4 +1,4 @@
-//! How long, and which flows count.
+//! Duration of a run, and the flows that count.
 
 use backwater_types::Duration;
 
@@ -6,10 +6,10 @@ use super::{Doc, Net};
 use crate::error::Error;
 use crate::model::Workload;
 
-/// The engine's event keys hold 46 bits of picoseconds, 70.4 s; a minute is the round number below.
+/// Longest run: the engine's event keys hold 46 bits of picoseconds, 70.4 s; a minute is the round number below.
 const DURATION_MAX: Duration = Duration(60_000_000_000_000);
 const CLOCK_MAX: u64 = 1 << 46;
-/// All are drawn to find how long the run is, two million a second.
+/// Most flows of a run that is limited by their number: all are drawn to find its duration, two million a second.
 const FLOWS_MAX: u32 = 10_000_000;
 
 pub(super) fn check(doc: &Doc, net: &Net) -> Result<(), Error> {
@@ -35,7 +35,7 @@ pub(super) fn check(doc: &Doc, net: &Net) -> Result<(), Error> {
     })?;
     doc.need(run.origin <= DURATION_MAX, "run.origin", || format!("expected at most {DURATION_MAX}"))?;
     let end = run.duration.0 as f64 * run.drain;
-    // A number of flows makes the run shorter than its duration; the engine stops at the end of its clock.
+    // A limit of flows makes the run shorter than its duration; the engine stops at the end of its clock.
     let reached = end <= CLOCK_MAX as f64 || run.flows.is_some();
     doc.need(run.drain >= 1.0 && reached, "run.drain", || {
         let most = CLOCK_MAX as f64 / run.duration.0 as f64;

@@ -1,4 +1,4 @@
-//! What a run takes, before anything of it is made: flows, and the memory of its tables.
+//! Size of a run, estimated before anything is built: flows, and the memory of its tables.
 
 use backwater_dataplane::shape::cells_ahead;
 use backwater_types::{Bytes, Duration};
@@ -10,18 +10,19 @@ use crate::machine;
 use crate::model::{BufferSize, LoadBalancing, Sizes, Window, Workload};
 use crate::sizes;
 
-/// Times of every flow are kept, and flows numbered in 32 bits.
+/// Most flows: times of every flow are kept, and flows are numbered in 32 bits.
 const FLOWS_MAX: f64 = 1e9;
-/// A run can be stopped between windows of up to 10 us: two million flows are drawn in a second.
+/// Most flows a second: a run can be stopped between windows of up to 10 us, and two million flows are drawn in a second of
+/// real time.
 const ARRIVALS_MAX: f64 = 2e11;
 
-/// A cell of a packet and when it came, without what its packet carries.
+/// Bytes of a cell with a packet and its enqueue time, without metadata.
 const CELL: u64 = 72;
-/// What packets write to of a buffer, of which most is rarely full.
+/// Most bytes of a buffer that packets ever write to: large buffers are rarely full.
 const FULL: u64 = 3_000_000;
-/// A flow that has finished.
+/// Bytes of a flow that has finished.
 const FLOW: f64 = 20.0;
-/// A flow that has not: sender, receiver, timers.
+/// Bytes of a flow that has not finished: sender, receiver, timers.
 const LIVE: f64 = 200.0;
 const HOST: u64 = 20_000;
 const SWITCH: u64 = 1 << 16;
@@ -32,8 +33,8 @@ const SAMPLE: f64 = 32.0;
 const LINK_SAMPLE: f64 = 40.0;
 const PAIR: u64 = 20;
 
-/// Refuses more flows than can be numbered or come faster than they can be drawn, and tables that the machine has no room
-/// for.
+/// Refuses more flows than can be numbered, flows that come faster than they can be drawn, and tables that do not fit into the
+/// machine's memory.
 pub(super) fn check(doc: &Doc, net: &Net, parts: &[Part]) -> Result<(), Error> {
     let flows = check_flows(doc, net)?;
     let shares = [memory_of_switches(net, parts), memory_of_network(doc, net), memory_of_samples(doc, net), flows];
@@ -49,12 +50,12 @@ pub(super) fn check(doc: &Doc, net: &Net, parts: &[Part]) -> Result<(), Error> {
     within(machine::address_space(), |share| share.bytes)
 }
 
-/// A part of the memory that a run takes, and the key to change.
+/// A part of the memory that a run takes, and the key to reduce it.
 struct Share {
     key: String,
     what: String,
     bytes: f64,
-    /// Of these, those that a run ever writes to.
+    /// Entries that the run ever writes to.
     used: f64,
 }
 
@@ -69,7 +70,7 @@ fn shown(bytes: f64) -> String {
     format!("{:.2} {unit}", bytes / scale)
 }
 
-/// Flows of all workloads; what is offered beyond what hosts can send waits.
+/// Flows of all workloads; flows offered beyond the hosts' capacity wait.
 fn check_flows(doc: &Doc, net: &Net) -> Result<Vec<Share>, Error> {
     let (run, seconds) = (&doc.scenario.run, doc.scenario.run.duration.as_secs_f64());
     let hosts: f64 = net.graph.links[..net.graph.hosts].iter().map(|link| link.rate.0 as f64).sum();
@@ -93,7 +94,7 @@ fn check_flows(doc: &Doc, net: &Net) -> Result<Vec<Share>, Error> {
             Workload::LongLived { .. } | Workload::FlowList { .. } | Workload::Collective { .. } => continue,
         };
         let key = format!("workload.{i}.{field}");
-        // One burst may be large, the next has to be a while off.
+        // One burst may be large, if the next is far enough off.
         let often = matches!(workload, Workload::Background { .. }) || count > 4.0 * degree(workload);
         doc.need(!often || count / seconds <= ARRIVALS_MAX, &key, || {
             format!("starts {:.2e} flows a second: expected at most {ARRIVALS_MAX:e}", count / seconds)
@@ -119,7 +120,7 @@ fn degree(workload: &Workload) -> f64 {
     }
 }
 
-/// Mean size, bytes.
+/// Returns the mean size, bytes.
 fn mean(of: &Sizes) -> f64 {
     match of {
         Sizes::Fixed(bytes) | Sizes::Exponential(bytes) => bytes.0 as f64,
@@ -131,7 +132,7 @@ fn mean(of: &Sizes) -> f64 {
     .max(1.0)
 }
 
-/// Packets, queues and records of flows.
+/// Memory of packets, queues and records of flows.
 fn memory_of_switches(net: &Net, parts: &[Part]) -> Vec<Share> {
     let mut shares = Vec::new();
     let ahead = cells_ahead((net.graph.nodes.len() - net.graph.hosts) as u64);
@@ -168,7 +169,7 @@ fn memory_of_switches(net: &Net, parts: &[Part]) -> Vec<Share> {
     shares
 }
 
-/// Hosts and routes.
+/// Memory of hosts and routes.
 fn memory_of_network(doc: &Doc, net: &Net) -> Vec<Share> {
     let hosts = net.graph.hosts as u64;
     let pairs = if doc.scenario.host.window == Some(Window::PairBdp) { hosts * hosts * PAIR } else { 0 };

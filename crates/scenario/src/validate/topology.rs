@@ -9,12 +9,12 @@ use crate::error::Error;
 use crate::model::{GraphLink, Topology};
 use crate::suggest::hint;
 
-/// Hosts are numbered in 16 bits in every packet; the rest is room for switches.
+/// Most nodes: hosts are numbered in 16 bits in every packet; the rest is room for switches.
 const HOSTS_MAX: u64 = 60_000;
-/// Ports are numbered in 8 bits in every packet.
+/// Most ports of a switch: they are numbered in 8 bits in every packet.
 const PORTS_MAX: u64 = 255;
 const SWITCHES_MAX: u64 = 60_000;
-/// Routes between switches: a chain of 4,000 switches, or a fat tree of 60,000 hosts, 32 to a ToR, and 3,000 switches.
+/// Most routes between switches: a chain of 4,000 switches, or a fat tree of 60,000 hosts, 32 to a ToR, and 3,000 switches.
 const ROUTES_MAX: u64 = 16_000_000;
 /// Slowest and fastest link: below, a jumbo frame's serialisation time overflows; above, a byte takes less than a picosecond.
 pub(super) const RATE_MIN: BitsPerSec = BitsPerSec(1_000_000);
@@ -22,7 +22,7 @@ pub(super) const RATE_MAX: BitsPerSec = BitsPerSec(8_000_000_000_000);
 /// Longest link: half way round the Earth in fibre.
 const DELAY_MAX: Duration = Duration(100_000_000_000);
 
-/// Counts and names, everything that has to hold before the topology can be expanded.
+/// Checks counts and names, which have to be right before the topology can be expanded.
 pub(super) fn check_counts(doc: &Doc) -> Result<(), Error> {
     let positive =
         |field: &str, count: u16| doc.need(count > 0, &format!("topology.{field}"), || "expected at least 1".into());
@@ -153,7 +153,7 @@ fn check_graph(doc: &Doc, hosts: &[String], switches: &[String], links: &[GraphL
     Ok(())
 }
 
-/// One number for each node, none twice.
+/// Checks that there is one number for each node, and none twice.
 fn check_ids(doc: &Doc, ids: &[u16], nodes: usize) -> Result<(), Error> {
     doc.need(ids.is_empty() || ids.len() == nodes, "topology.ids", || {
         format!("{} numbers: expected one for each host and then each switch, {nodes}, or none", ids.len())
@@ -167,7 +167,7 @@ fn check_ids(doc: &Doc, ids: &[u16], nodes: usize) -> Result<(), Error> {
     Ok(())
 }
 
-/// Routes are found root by root, each by a walk over all links.
+/// Limits the number of routes, which are found root by root, each by a walk over all links.
 pub(super) fn check_routes(doc: &Doc, net: &Net) -> Result<(), Error> {
     let (routes, switches) = (net.routes(), net.graph.nodes.len() - net.graph.hosts);
     let field = match doc.scenario.topology {
@@ -182,7 +182,7 @@ pub(super) fn check_routes(doc: &Doc, net: &Net) -> Result<(), Error> {
     })
 }
 
-/// Rates, delays, and a path between every two hosts.
+/// Checks rates, delays, and that a path joins every two hosts.
 pub(super) fn check_links(doc: &Doc, net: &Net) -> Result<(), Error> {
     let rate = |field: &str, rate: BitsPerSec| {
         let within = (RATE_MIN..=RATE_MAX).contains(&rate);

@@ -14,12 +14,12 @@ use crate::model::{
 };
 use crate::sizes;
 
-/// By number of the workload, what messages call its list of flows.
+/// `[workload]`: name of its list of flows in messages.
 pub(crate) type Lists = BTreeMap<usize, String>;
 
-/// Workloads are numbered in 8 bits in every flow.
+/// Most workloads: they are numbered in 8 bits in every flow.
 const WORKLOADS_MAX: usize = 250;
-/// Flows of one incast event, or of one long-lived workload.
+/// Most flows of one incast event, or of one long-lived workload.
 const FLOWS_MAX: u32 = 1_000_000;
 
 pub(super) fn check(doc: &Doc, net: &Net, lists: &Lists) -> Result<(), Error> {
@@ -52,7 +52,7 @@ pub(super) fn check(doc: &Doc, net: &Net, lists: &Lists) -> Result<(), Error> {
     Ok(())
 }
 
-/// One `[[workload]]`.
+/// Checks one `[[workload]]`.
 struct One<'a> {
     doc: &'a Doc<'a>,
     net: &'a Net,
@@ -68,8 +68,8 @@ impl One<'_> {
         if holds { Ok(()) } else { Err(self.wrong(field, problem())) }
     }
 
-    /// What speaks against a priority: it has to be below the number of groups where switches have groups, and of weights where they
-    /// have weights.
+    /// Objection to a priority: it has to be below the number of groups where switches have groups, and below that of weights
+    /// where they have weights.
     fn against_priority(&self, priority: u8) -> Option<String> {
         if priority >= PRIORITIES {
             return Some(format!("expected 0 to {}", PRIORITIES - 1));
@@ -206,7 +206,7 @@ impl One<'_> {
         let empty = "expected at least one flow, in flows or in a file with the header start_ns,src,dst,bytes";
         self.need(!rows.is_empty(), if in_file { "file" } else { "flows" }, || empty.into())?;
         let end = self.doc.scenario.run.duration;
-        // Of each priority that a flow may name.
+        // `[priority]`: objection to it, for all that a flow may name.
         let against: Vec<Option<String>> = (0..=u8::MAX).map(|priority| self.against_priority(priority)).collect();
         for row in &rows {
             let wrong = |field: &str, value: &str, problem: String| match in_file {
@@ -298,7 +298,7 @@ impl One<'_> {
         sizes::check(sizes).map_err(|(field, problem)| self.wrong(&format!("sizes.{field}"), problem))
     }
 
-    /// The hosts named; every host if none is.
+    /// Returns the hosts that are named; every host if none is.
     fn hosts(&self, field: &str, names: &[String]) -> Result<Vec<usize>, Error> {
         if names.is_empty() {
             return Ok((0..self.net.graph.hosts).collect());

@@ -1,4 +1,4 @@
-//! BFC's parameters, and those of them that BFC by flow id has.
+//! BFC's parameters, and those that BFC by flow id shares.
 
 use backwater_dataplane::CreditParams;
 use backwater_types::Bytes;
@@ -20,7 +20,7 @@ pub(super) fn check(part: &Part) -> Result<(), Error> {
     elide::check(part, "bfc.elide", &bfc.elide)
 }
 
-/// BFC by flow id has an exact table of names in place of BFC's, no sticky time, and no counters of queues.
+/// Checks BFC by flow id, which has an exact table of names in place of BFC's, no sticky time, and no counters of queues.
 fn check_by_flow(part: &Part) -> Result<(), Error> {
     let (switch, bfc, plain) = (part.switch, &part.switch.bfc, BfcParams::default());
     if (switch.assignment, switch.backpressure) != (Assignment::Dynamic, Backpressure::PerFlow) {
@@ -47,7 +47,7 @@ fn check_by_flow(part: &Part) -> Result<(), Error> {
     Ok(())
 }
 
-/// The table has an entry for each class of each pipeline.
+/// Checks that the table has an entry for each class of each pipeline.
 fn check_table(part: &Part) -> Result<(), Error> {
     let (switch, bfc) = (part.switch, &part.switch.bfc);
     if bfc.pipelines <= 1 {
@@ -66,7 +66,7 @@ fn check_table(part: &Part) -> Result<(), Error> {
     })
 }
 
-/// What the plain switch leaves out: which of it goes together, and with what.
+/// Checks extensions of BFC beyond the plain switch, and their combinations.
 fn check_extended(part: &Part) -> Result<(), Error> {
     let (switch, bfc, conventions) = (part.switch, &part.switch.bfc, &part.doc.scenario.conventions);
     let asked = [
@@ -112,7 +112,7 @@ fn check_extended(part: &Part) -> Result<(), Error> {
     })
 }
 
-/// Every neighbour obeys, one pool is granted, and the reserves of all links fit into it.
+/// Checks credits: every neighbour obeys, one pool is granted, and the reserves of all links fit into it.
 fn check_credits(part: &Part, credits: &CreditParams) -> Result<(), Error> {
     let (scenario, switch, graph) = (part.doc.scenario, part.switch, &part.net.graph);
     let same = |other: &Switch| {

@@ -1,4 +1,4 @@
-//! Thresholds and queues of marking, the rule of the pool, and what becomes of packets that cannot be marked.
+//! Marking: thresholds and queues, the rule of the pool, and packets that cannot be marked.
 
 use super::Part;
 use crate::error::Error;

@@ -1,4 +1,4 @@
-//! Turns on which backpressure is elided exist.
+//! Suppression of backpressure: the pairs of ingress and egress that are named have to exist.
 
 use std::collections::HashSet;
 
@@ -18,7 +18,7 @@ pub(super) fn check(part: &Part, field: &str, elide: &Elide) -> Result<(), Error
             nodes[slot] = part.net.node(name).map_err(|problem| part.wrong(&format!("{field}.{slot}"), problem))?;
         }
         let [from, switch, to] = nodes;
-        // Back to where they came from packets go when routes change.
+        // A packet may go back to the neighbour that it came from, when routes change.
         let turns_there = switch >= graph.hosts && links.contains(&(from, switch)) && links.contains(&(switch, to));
         part.need(turns_there, &field, || "expected [from, switch, to] with links from-switch and switch-to".into())?;
     }

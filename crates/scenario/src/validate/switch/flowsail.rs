@@ -1,4 +1,4 @@
-//! FlowSail's parameters, and those of them that the pseudo-code as printed has.
+//! FlowSail's parameters, and those that the printed pseudo-code shares.
 
 use super::{Part, elide};
 use crate::error::Error;
@@ -20,7 +20,7 @@ pub(super) fn check(part: &Part) -> Result<(), Error> {
     elide::check(part, "flowsail.elide", &flowsail.elide)
 }
 
-/// The printed pseudo-code has none of the knobs, and no priorities.
+/// Checks the printed pseudo-code, which has no options and no priorities.
 fn check_as_printed(part: &Part) -> Result<(), Error> {
     let flowsail = &part.switch.flowsail;
     if !flowsail.as_printed {

@@ -8,7 +8,7 @@ use super::Part;
 use crate::error::Error;
 use crate::model::{Assignment, Backpressure};
 
-/// MMUs of a switch.
+/// Most MMUs of a switch.
 const MMUS_MAX: usize = 64;
 
 pub(super) fn check(part: &Part) -> Result<(), Error> {

@@ -1,4 +1,4 @@
-//! What switches do, and which choices go together.
+//! Switches: parameters, and combinations of choices.
 
 mod bfc;
 mod ecn;
@@ -20,13 +20,13 @@ use crate::model::{
     WhenPaused,
 };
 
-/// Queue numbers of a PAUSE bitmap.
+/// Most queues: the numbers of a PAUSE bitmap.
 const DATA_QUEUES_MAX: u16 = 128;
-/// Queues in strict priority.
+/// Most queues in strict priority.
 const LEVELS_MAX: u16 = 64;
-/// No buffer with an end is larger: 1 TiB.
+/// Largest finite buffer, 1 TiB.
 const BUFFER_MAX: Bytes = Bytes(1 << 40);
-/// Priorities of packets.
+/// Number of priorities of packets.
 pub(crate) const PRIORITIES: u8 = 8;
 
 /// A switch table: the scenario's, or that of a region.
@@ -36,7 +36,7 @@ pub(super) struct Part<'a> {
     pub(super) switch: &'a Switch,
     /// Dotted key of the table.
     pub(super) key: String,
-    /// `[node]`: whether it is a switch that does this.
+    /// `[node]`: whether it is a switch of this table.
     pub(super) here: Vec<bool>,
 }
 
@@ -50,7 +50,7 @@ impl Part<'_> {
         if holds { Ok(()) } else { Err(self.wrong(field, problem())) }
     }
 
-    /// Refuses what `params`, at `field`, does not allow of itself.
+    /// Refuses values of `params`, at `field`, that are out of their own ranges.
     fn in_range(&self, field: &str, params: &impl Ranges) -> Result<(), Error> {
         params.check().map_err(|wrong| self.wrong(&format!("{field}.{}", wrong.key), wrong.problem()))
     }
@@ -116,7 +116,7 @@ fn check_quantum(part: &Part) -> Result<(), Error> {
     })
 }
 
-/// As it is written.
+/// Name of an assignment as scenarios write it.
 fn word(value: &impl serde::Serialize) -> String {
     serde_json::to_string(value).expect("a word")
 }
@@ -171,7 +171,7 @@ fn check_combination(part: &Part) -> Result<(), Error> {
     })
 }
 
-/// Flows on several paths: nothing may hang on their having one.
+/// Checks flows on several paths: nothing may depend on a flow having one path.
 fn check_load_balancing(part: &Part) -> Result<(), Error> {
     let (switch, conventions) = (part.switch, &part.doc.scenario.conventions);
     if let LoadBalancing::Flowlet(gap) = switch.load_balancing {
@@ -195,7 +195,7 @@ fn check_load_balancing(part: &Part) -> Result<(), Error> {
     )
 }
 
-/// Shortest remaining flow first: queues that are served so, of packets that say what is left.
+/// Checks shortest remaining flow first: queues that are served by it, and packets that carry the bytes left.
 fn check_scheduler(part: &Part) -> Result<(), Error> {
     let switch = part.switch;
     let srf = switch.scheduler == Scheduler::Srf;
@@ -223,7 +223,7 @@ fn check_scheduler(part: &Part) -> Result<(), Error> {
     })
 }
 
-/// Priority groups: assignments that know of them, and queues for each.
+/// Checks priority groups: assignments that support them, and queues for each.
 fn check_groups(part: &Part) -> Result<(), Error> {
     let switch = part.switch;
     let groups = switch.priority_groups;

@@ -1,4 +1,4 @@
-//! Headroom and reserve of the ports whose neighbours are paused by PFC fit into the buffer.
+//! PFC: headroom and reserve of the ports whose neighbours are paused by PFC fit into the buffer.
 
 use backwater_dataplane::hpcc_memory;
 use backwater_schemes::build::headroom;
