@@ -87,8 +87,8 @@ impl<C: Control> Paced<C> {
         self.limit = if packets < WINDOW_MAX { packets as u32 } else { UNLIMITED };
     }
 
-    /// Has control handle `event`, and returns to its window and rate. On a rate change the send time of the next packet shifts by the
-    /// change of the spacing behind its predecessor, where control [moves](Control::moves) it.
+    /// Lets control handle `event`, and applies a change of its window or rate. On a rate change the send time of the next packet shifts
+    /// by the change of the spacing behind its predecessor, where control [moves](Control::moves) it.
     #[inline(always)]
     pub(crate) fn update(&mut self, params: &PacedParams<C::Params>, event: impl FnOnce(&mut C, &C::Params) -> bool) {
         let control = params.control(self.site);

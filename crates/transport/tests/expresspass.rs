@@ -35,7 +35,7 @@ fn sender(params: &ExpressPassFlowParams, packets: u32) -> Tx {
     ExpressPass::open(params, &mut (), Instant::ZERO, start)
 }
 
-/// What the sender has to send now.
+/// Takes all packets that the sender may send now.
 fn takes(tx: &mut Tx, params: &ExpressPassFlowParams, now: Instant) -> Vec<Outgoing<ExpressPassHeader>> {
     std::iter::from_fn(|| match tx.next_packet(params, now) {
         Next::Packet(out) => Some(out),
@@ -49,13 +49,13 @@ fn kinds(sent: &[Outgoing<ExpressPassHeader>]) -> Vec<(Kind, u32)> {
     sent.iter().map(|out| (out.kind, if out.kind == Kind::Request { out.extension.number } else { out.seq })).collect()
 }
 
-/// As it arrives at the receiver.
+/// A packet as it arrives at the receiver.
 fn frame(flow: u32, out: &Outgoing<ExpressPassHeader>) -> Frame<ExpressPassHeader> {
     let Outgoing { kind, seq, wire, flags, extension, .. } = *out;
     Frame { packet: Packet { flow, kind, seq, wire, flags, dst: 1, src: 0, ..Packet::NONE }, extension }
 }
 
-/// As it arrives at the sender.
+/// A reply as it arrives at the sender.
 fn answer(reply: &Reply<ExpressPassHeader>) -> Frame<ExpressPassHeader> {
     let Reply { kind, seq, wire, extension, .. } = *reply;
     Frame { packet: Packet { kind, seq, wire, ..Packet::NONE }, extension }
@@ -223,7 +223,7 @@ fn a_sender_that_stops_early_asks_again_if_that_was_too_early() {
 
 // --- flows whose credits leave by one port -----------------------------------------------------------------------------------
 
-/// What happens next, and to which flow.
+/// Next event, and the number of its flow.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     /// A receiver's timer.
@@ -236,8 +236,8 @@ enum Event {
     Credit(usize, Frame<ExpressPassHeader>),
 }
 
-/// Endless flows into one host, whose port holds all their credits; 4 us each way. The packets of each in the last `counted` of
-/// `until`, and the credits dropped of those made.
+/// Runs endless flows into one host, whose port holds all their credits, with 4 us each way. Returns the packets of each in the
+/// last `counted` of `until`, and the numbers of credits sent and dropped.
 fn share(of: ExpressPassParams, starts: &[Instant], until: Instant, counted: Duration) -> (Vec<u64>, f64) {
     const AWAY: Duration = Duration::from_us(4);
     let params = with(of.clone());
@@ -297,7 +297,7 @@ fn share(of: ExpressPassParams, starts: &[Instant], until: Instant, counted: Dur
     (packets, dropped as f64 / made as f64)
 }
 
-/// Of the port's packets, all of which two milliseconds have room for 15,413.
+/// Capacity of the port in two milliseconds: 15,413 packets.
 fn check_shares(flows: usize) {
     let starts: Vec<Instant> = (0..flows as u64).map(|flow| Instant(flow * 37_000_000)).collect();
     let (packets, dropped) = share(ExpressPassParams::default(), &starts, us(6000), Duration::from_us(2000));

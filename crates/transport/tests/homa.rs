@@ -36,7 +36,7 @@ fn open(params: &HomaFlowParams, packets: u32) -> HomaSender {
     Homa::open(params, &mut (), us(0), start)
 }
 
-/// All that it may send now.
+/// Takes all packets that the sender may send now.
 fn drain(sender: &mut HomaSender, params: &HomaFlowParams, now: Instant) -> Vec<Outgoing<HomaHeader>> {
     let mut sent = Vec::new();
     while let Next::Packet(out) = sender.next_packet(params, now) {
@@ -45,7 +45,7 @@ fn drain(sender: &mut HomaSender, params: &HomaFlowParams, now: Instant) -> Vec<
     sent
 }
 
-/// An answer on the wire, with the word that data packets name their receiver by.
+/// An answer on the wire, with its word in the field in which data packets name their receiver.
 fn answer(kind: Kind, seq: u32, word: u32, extension: HomaHeader) -> Frame<HomaHeader> {
     let packet = Packet { kind, seq, receiver_slot: word, ..Packet::NONE };
     Frame { packet, extension }
@@ -124,7 +124,7 @@ fn a_sender_that_nobody_answers_sends_its_first_packet_again() {
     assert_eq!(drain(&mut sender, &params, us(220)).iter().map(|out| out.seq).collect::<Vec<_>>(), [20]);
 }
 
-/// The receivers of one host.
+/// Receivers of one host.
 struct Host {
     params: HomaFlowParams,
     inbox: Inbox,
@@ -136,7 +136,7 @@ impl Host {
         Host { params: params(overcommitment), inbox: Inbox::default(), flows: Vec::new() }
     }
 
-    /// Packet `seq` of `packets` of flow number `flow`, from a sender, at `now`: what is answered, by flow.
+    /// Delivers packet `seq` of `packets` of flow number `flow`, from a sender, at `now`. Returns the answers, by flow.
     fn data(&mut self, now: Instant, flow: u32, sender: u16, seq: u32, packets: u32) -> Vec<(u32, Reply<HomaHeader>)> {
         if self.flows.len() <= flow as usize {
             self.flows.resize(flow as usize + 1, HomaReceiver::default());
@@ -154,7 +154,7 @@ impl Host {
         replies
     }
 
-    /// The same as flow, packets granted and level.
+    /// Returns flow, packets granted and level of each answer.
     fn grants(&mut self, flow: u32, sender: u16, seq: u32, packets: u32) -> Vec<(u32, u32, u8)> {
         let replies = self.data(us(1), flow, sender, seq, packets);
         replies.iter().map(|(flow, reply)| (*flow, reply.extension.packets, reply.extension.level)).collect()
@@ -262,8 +262,8 @@ fn silence_has_what_is_missing_asked_for_again_and_then_the_rest_at_once() {
     assert_eq!(host.grants(0, 1, 4, 30), [(0, 14, 7)]);
 }
 
-/// Two hosts, messages of both to both, over a link that loses packets and delays each by another time: all arrive, no more than
-/// RTTbytes of a message are on their way unless something was lost, and what is sent twice is counted.
+/// Two hosts with messages of both to both, over a link that loses and reorders packets: all messages arrive, no more than
+/// RTTbytes of a message are in flight unless something was lost, and retransmissions are counted.
 #[test]
 fn every_message_arrives_over_a_link_that_loses_and_reorders() {
     for (loss, seed) in [(0, 1), (0, 2), (1, 3), (50, 4), (50, 5), (300, 6)] {

@@ -9,7 +9,7 @@ use backwater_types::hash::{Stream, range32};
 use backwater_types::{BitsPerSec, Duration, Frame, Instant, Kind, Packet, flags};
 use std::collections::BTreeSet;
 
-/// Of the tests, packets.
+/// Window of the tests, packets.
 const WINDOW: u32 = 20;
 const LOW: Duration = Duration::from_us(100);
 const HIGH: Duration = Duration::from_us(320);
@@ -27,12 +27,12 @@ fn under<P>(control: P, losses: SelectiveParams) -> SelectiveFlowParams<P> {
     }
 }
 
-/// A window and nothing else; senders go by gaps.
+/// Parameters with a fixed window, where losses are detected by gaps.
 fn irn() -> SelectiveFlowParams<Site> {
     under(site(), SelectiveParams { rto_low: LOW, rto_high: HIGH, few: 3, ..SelectiveParams::default() })
 }
 
-/// The same with switches that tell of drops.
+/// Parameters with drop notices in place of gaps.
 fn told() -> SelectiveFlowParams<Site> {
     let params = irn();
     SelectiveFlowParams {
@@ -54,7 +54,7 @@ fn open<C: Control<Extension = ()>>(params: &SelectiveFlowParams<C::Params>, pac
     Selective::<C>::open(params, &mut (), us(0), start(packets))
 }
 
-/// Numbers of all that it may send now.
+/// Sends all packets that may go now, and returns their numbers.
 fn drain<C: Control<Extension = ()>>(
     sender: &mut SelectiveSender<C>,
     params: &SelectiveFlowParams<C::Params>,
@@ -67,7 +67,7 @@ fn drain<C: Control<Extension = ()>>(
     sent
 }
 
-/// An answer on the wire: the first packet that is missing, and that which came.
+/// An answer on the wire: the first missing packet, and the packet that is answered.
 fn answer(kind: Kind, next: u32, came: u32) -> Frame {
     Packet { kind, seq: next, receiver_slot: came, ..Packet::NONE }.into()
 }
@@ -80,7 +80,7 @@ fn data(seq: u32, last: bool) -> Frame {
     Packet { kind: Kind::Data, seq, flags: if last { flags::LAST } else { 0 }, ..Packet::NONE }.into()
 }
 
-/// What a receiver answers: kind, first packet that is missing, and that which came.
+/// Delivers a packet, and returns the answer: kind, first missing packet, and the packet that is answered.
 fn receive(receiver: &mut SelectiveReceiver, packet: &Frame) -> (Kind, u32, u32) {
     let reply = receiver.on_packet(&irn().receiver, &mut (), us(0), packet, &mut |_, also| panic!("{also:?}"));
     let reply = reply.expect("each packet is answered");
@@ -214,7 +214,7 @@ fn a_notice_has_its_packet_sent_again_and_gaps_do_not() {
     assert_eq!(drain(&mut tx, &params, us(14)), [80]);
 }
 
-/// 100 Mb/s of 100 Gb/s leave a packet of the window, and 83.84 us between two.
+/// 100 Mb/s of 100 Gb/s leave one packet of the window, and 83.84 us between two packets.
 #[test]
 fn a_notice_puts_the_rate_to_its_minimum_if_it_is_to() {
     for slows in [true, false] {
@@ -241,7 +241,7 @@ fn a_notice_puts_the_rate_to_its_minimum_if_it_is_to() {
     }
 }
 
-/// Remembers the round trip it was told last, and the positions.
+/// Congestion control that records the last round trip and the last positions.
 #[derive(Clone, Copy, Debug)]
 struct Listening(Option<Duration>, u32, u32);
 
@@ -254,7 +254,7 @@ impl Control for Listening {
     fn new(_: &()) -> Listening {
         Listening(None, 0, 0)
     }
-    /// A packet for each nanosecond of the last round trip; 20 before the first.
+    /// Window of a packet for each nanosecond of the last round trip; 20 before the first.
     fn window(&self, _: &()) -> u64 {
         self.0.map_or(20_000, |rtt| rtt.0)
     }
@@ -264,7 +264,7 @@ impl Control for Listening {
     }
 }
 
-/// The window that [`Listening`] makes of a round trip shows what it was told.
+/// The window of [`Listening`] shows the round trip that it was given.
 #[test]
 fn round_trips_are_those_of_the_last_time_a_packet_was_sent() {
     let params = under((), irn().losses);
@@ -292,8 +292,8 @@ fn round_trips_are_those_of_the_last_time_a_packet_was_sent() {
     );
 }
 
-/// A link that loses three packets in ten both ways, and half the notices of what it drops: every packet is delivered once, what
-/// is sent again is counted, and nobody is ever further ahead than the span.
+/// A link that loses three packets in ten both ways, and half the drop notices: every packet is delivered once, retransmissions
+/// are counted, and no packet is ever further ahead than the span.
 #[test]
 fn everything_arrives_once_over_a_link_that_loses() {
     for (case, params) in (0..60).map(|case| (case, if case % 2 == 0 { irn() } else { told() })) {

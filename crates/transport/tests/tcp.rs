@@ -11,7 +11,7 @@ use backwater_types::{Duration, Instant};
 use std::collections::{BTreeMap, BTreeSet};
 
 const MS: u64 = 1_000_000_000;
-/// One way; the round trip over an idle channel without a rate is twice this.
+/// Propagation delay one way; the round trip over an idle channel without a rate is twice this.
 const DELAY: u64 = 50_000_000;
 const RTT: u64 = 2 * DELAY;
 
@@ -34,15 +34,15 @@ fn params() -> TcpParams {
 
 const EACH: AckPolicy = AckPolicy { every: 1, exact_marks: false };
 
-/// A segment or an acknowledgement about to be sent, as those see it that decide what becomes of it.
+/// A segment or an acknowledgement before it is sent, for rules that delay, mark or lose it.
 #[derive(Clone, Copy, Debug)]
 struct Event {
     seq: u32,
-    /// It was sent before.
+    /// Whether it was sent before.
     again: bool,
-    /// Segments, or acknowledgements, sent before it.
+    /// Number of segments, or of acknowledgements, sent before it.
     number: u64,
-    /// Segments that wait for the link, it among them.
+    /// Segments that wait for the link, this one included.
     queue: u64,
 }
 
@@ -59,17 +59,17 @@ enum What {
     AckDelay,
 }
 
-/// What a sender may get wrong, for the checks below to find.
+/// Bugs of a sender that the checks below have to find.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Bug {
     None,
-    /// It sends a segment again that was acknowledged.
+    /// Retransmits a segment that was acknowledged.
     ResendsAcknowledged,
-    /// It sends one more than the window lets go.
+    /// Sends one segment more than the window allows.
     IgnoresWindow,
-    /// It is done with some segments to go.
+    /// Ends with segments left.
     FinishesEarly,
-    /// It leaves one out.
+    /// Leaves a segment out.
     SkipsASegment,
 }
 
@@ -79,13 +79,13 @@ struct World {
     params: TcpParams,
     policy: AckPolicy,
     ack_delay: u64,
-    /// Time to put a segment on the link.
+    /// Transmission time of a segment.
     service: u64,
     free_at: u64,
     queue: u64,
     lose: Decide,
     lose_ack: Decide,
-    /// Marked as they are put on the link, by the queue behind them.
+    /// Rule of marking, by the queue behind a segment that starts its transmission.
     mark: Decide,
     /// Extra delay of each segment and acknowledgement.
     jitter: Box<dyn FnMut() -> u64>,
@@ -98,18 +98,18 @@ struct World {
 struct Flow {
     sender: TcpSender,
     receiver: TcpReceiver,
-    /// What the acknowledgements so far have said.
+    /// Segments that acknowledgements have covered so far.
     acked: u32,
     selected: BTreeSet<u32>,
     /// First segment never sent.
     next: u32,
-    /// What has arrived, when first, and how much.
+    /// Segments that have arrived, the time of each one's first arrival, and their number.
     came: Vec<Option<u64>>,
     arrived: u32,
     sent: Vec<(u64, u32)>,
     acks: u64,
     timeouts: Vec<(u64, Why)>,
-    /// Below this, a segment was sent beyond the window; one each window is right.
+    /// Segments below this may have been sent beyond the window; one in each window is right.
     beyond: u32,
     /// Windows before and after acknowledgements that left a smaller one.
     cuts: Vec<(f64, f64)>,
@@ -172,7 +172,7 @@ impl World {
         self.events.insert((at, self.order), (flow, what));
     }
 
-    /// Runs until all flows have ended, or until `until`; whether they have.
+    /// Runs until all flows have ended, or until `until`, and returns whether they have ended.
     fn run_until(&mut self, until: u64) -> bool {
         (0..self.flows.len()).for_each(|flow| self.pump(flow));
         loop {
@@ -201,7 +201,7 @@ impl World {
         }
     }
 
-    /// To the end; when the last acknowledgement came.
+    /// Runs to the end, and returns the time of the last acknowledgement.
     fn run(&mut self) -> u64 {
         assert!(self.run_until(1_000_000 * MS), "all flows end");
         self.flows.iter().filter_map(|flow| flow.ended).max().expect("there are flows")
@@ -239,7 +239,7 @@ impl World {
         }
     }
 
-    /// `came`: the segment that it answers.
+    /// Delivers an acknowledgement; `came` is the segment that it answers.
     fn answer(&mut self, flow: usize, ack: TcpAck, came: Option<u32>) {
         let f = &mut self.flows[flow];
         // What it says is so: all below, the one after missing, all of the block.
@@ -289,7 +289,7 @@ impl World {
         self.pump(flow);
     }
 
-    /// The sender's own recount, and the account kept here.
+    /// Checks the sender's own recount, and the account kept here.
     fn check(&self, flow: usize) {
         let f = &self.flows[flow];
         f.sender.audit().unwrap_or_else(|text| panic!("{text}\n{:?}", f.sender));
@@ -348,7 +348,7 @@ impl World {
         &self.flows[0]
     }
 
-    /// Segments sent in each of the first rounds of a flow over a channel without a rate.
+    /// Counts the segments sent in each of the first rounds of a flow over a channel without a rate.
     fn rounds(&self) -> Vec<u32> {
         let mut rounds = Vec::new();
         for (at, _) in &self.only().sent {
@@ -360,7 +360,7 @@ impl World {
     }
 }
 
-/// [`TcpSender::send`] of a sender with a bug.
+/// Sends as [`TcpSender::send`] does, with a bug.
 fn bent_send(bug: Bug, sender: &mut TcpSender, params: &TcpParams, now: Instant) -> Option<u32> {
     match bug {
         Bug::ResendsAcknowledged if sender.acked == 50 => Some(49),
@@ -398,7 +398,7 @@ fn planted_bugs_are_caught() {
     }
 }
 
-/// A connection whose window is `window`, in congestion avoidance.
+/// Makes a connection with this window, in congestion avoidance.
 fn open(params: &TcpParams, window: f64) -> Congestion {
     Congestion { window, threshold: window, ..Congestion::new(params, Instant(0)) }
 }
@@ -445,7 +445,7 @@ fn congestion_avoidance_adds_one_segment_a_round_trip() {
     }
 }
 
-/// A flow that has nothing more to send learns nothing about the network.
+/// A flow that has nothing left to send does not grow its window.
 #[test]
 fn a_window_that_holds_nothing_back_does_not_grow() {
     let params = params();
@@ -459,7 +459,7 @@ fn a_window_that_holds_nothing_back_does_not_grow() {
 
 // --- recovery ----------------------------------------------------------------------------------------------------------------
 
-/// Loses the first sending of these segments.
+/// Rule that loses the first transmission of these segments.
 fn lose_once(lost: impl Fn(u32) -> bool + 'static) -> Decide {
     Box::new(move |event| !event.again && lost(event.seq))
 }
@@ -506,7 +506,7 @@ fn many_losses_in_one_window_are_repaired_by_acknowledgements_alone() {
     }
 }
 
-/// RFC 6582 and 6675: a window has one cut for all its losses; what is lost of the segments sent since is another's.
+/// RFC 6582 and 6675: a window has one cut for all its losses; losses of segments sent since belong to the next window.
 #[test]
 fn losses_cut_once_a_window() {
     let params = params();
@@ -571,7 +571,7 @@ fn a_lost_retransmission_costs_a_timeout() {
     assert_eq!(flow.sender.timeouts, 1);
 }
 
-/// What was known to be lost and not let go: a window of one, and a hole behind the first that goes again.
+/// A segment that was declared lost and not retransmitted: the window is one, and a hole is behind the first retransmission.
 #[test]
 fn what_the_window_held_is_told_apart() {
     let params = params();
@@ -627,7 +627,7 @@ fn the_timeout_doubles_up_to_its_limit_and_an_acknowledgement_resets_it() {
     assert_eq!(gaps[5..], [5, 10, 20], "progress has reset it, before 60 is lost three times");
 }
 
-/// However often it doubles.
+/// The limit holds however often the timeout doubles.
 #[test]
 fn the_limit_of_the_timeout_holds_for_ever() {
     for rto in [1 << 32, 1 << 33, 3 << 33, 5 * MS, 1 << 40] {
@@ -646,7 +646,7 @@ fn the_limit_of_the_timeout_holds_for_ever() {
     }
 }
 
-/// Karn: only what was sent once is timed, so every sample is the round trip of the channel.
+/// Karn: only segments sent once are timed, so every sample is the round trip of the channel.
 #[test]
 fn no_round_trip_is_measured_of_what_went_again() {
     let measured = |lose: Decide| {
@@ -747,7 +747,7 @@ fn a_connection_that_rested_begins_anew() {
 
 // --- receiver ----------------------------------------------------------------------------------------------------------------
 
-/// Draws.
+/// Source of random numbers.
 struct Dice(Stream);
 
 impl Dice {
@@ -759,13 +759,13 @@ impl Dice {
         (self.0.next_u32() as u64 * n) >> 32
     }
 
-    /// True with this probability.
+    /// Draws true with this probability.
     fn chance(&mut self, p: f64) -> bool {
         (self.0.next_u32() as f64) < p * 4_294_967_296.0
     }
 }
 
-/// Against a set: whatever the order, each acknowledgement names the first gap and the whole run that its segment is in.
+/// Comparison with a set: in any order, each acknowledgement names the first gap and the whole run that its segment is in.
 #[test]
 fn blocks_merge_in_any_order_of_arrival() {
     for seed in 0..3000 {
@@ -828,8 +828,8 @@ fn every_nth_segment_in_order_is_acknowledged_and_the_last() {
     }
 }
 
-/// RFC 8257, section 3.2: with each change of the marks what waits is acknowledged at once, so an acknowledgement stands for
-/// segments that were all marked or all not, and the sender can count both exactly.
+/// RFC 8257, section 3.2: with each change of the marks waiting segments are acknowledged at once, so an acknowledgement is for
+/// segments that were all marked or all unmarked, and the sender can count both exactly.
 #[test]
 fn marks_are_told_exactly_whatever_the_delay_of_acknowledgements() {
     for seed in 0..2000 {
@@ -923,7 +923,7 @@ fn everything_arrives_under_random_loss() {
     }
 }
 
-/// A channel that loses nothing: no timeout, nothing goes twice, for all parameters.
+/// A channel that loses nothing: no timeout, and no retransmission, for all parameters.
 #[test]
 fn without_loss_nothing_goes_twice() {
     for seed in 0..500 {
@@ -966,7 +966,7 @@ fn ecn_star_halves_once_a_window_and_not_below_the_least() {
     }
 }
 
-/// A cut makes no window larger, not that of a connection smaller than the least either.
+/// A cut makes no window larger, not even one below the minimum.
 #[test]
 fn a_mark_never_enlarges_a_window() {
     let params = TcpParams { marks: Marks::EcnStar, min_window: 4, initial_window: 2, ..params() };
@@ -986,7 +986,7 @@ fn a_loss_and_marks_of_one_window_cut_it_once() {
     assert_eq!(world.only().cuts.len(), 1);
 }
 
-/// Of every `n` segments one is marked.
+/// Rule that marks one of every `n` segments.
 #[test]
 fn dctcps_estimate_converges_to_the_share_of_marks() {
     for every in [1, 2] {
@@ -1017,9 +1017,9 @@ fn dctcps_estimate_converges_to_the_share_of_marks() {
     assert!((alpha / expected - 1.0).abs() < 1e-9, "{alpha} for {expected}");
 }
 
-/// The window's swing of flows that rise and fall together over a link that marks above `k` segments: Alizadeh et al., SIGCOMM
-/// 2010, section 3.3. `W*` is the window at which the queue reaches `k`; `alpha` solves
-/// `alpha^2 (1 - alpha / 4) = (2 W* + 1) / (W* + 1)^2`; the window swings by `D = (W* + 1) alpha / 2` in `D` round trips.
+/// Oscillation of the window of flows in step over a link that marks above `k` segments: Alizadeh et al., SIGCOMM 2010, section
+/// 3.3. `W*` is the window at which the queue reaches `k`; `alpha` solves `alpha^2 (1 - alpha / 4) = (2 W* + 1) / (W* + 1)^2`;
+/// the amplitude is `D = (W* + 1) alpha / 2`, and the period `D` round trips.
 #[test]
 fn dctcps_sawtooth_has_the_published_amplitude_and_period() {
     println!(
@@ -1071,7 +1071,7 @@ fn dctcps_sawtooth_has_the_published_amplitude_and_period() {
     }
 }
 
-/// The zero in (0, 1) of a function that grows.
+/// Finds the zero in (0, 1) of an increasing function.
 fn solve(f: impl Fn(f64) -> f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..60 {

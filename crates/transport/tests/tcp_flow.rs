@@ -12,17 +12,17 @@ use std::collections::BTreeSet;
 const US: u64 = 1_000_000;
 const RTO: u64 = 5_000 * US;
 const RTT: u64 = 100 * US;
-/// Wire bytes: a full segment's, its headers', an acknowledgement's, and those of a flow's last segment.
+/// Wire bytes of a full segment, of its headers, of an acknowledgement, and of a flow's last segment.
 const FULL: u16 = 1500;
 const HEADER: u16 = 40;
 const ACK: u16 = 44;
 const LAST: u16 = 777;
 
-/// A receiver, and what it has sent.
+/// A receiver, and the replies it has sent.
 struct Listener {
     params: TcpAnswers,
     receiver: TcpFlowReceiver,
-    /// When, with which segment's packet, and what.
+    /// Time of each reply, the segment whose packet addresses it, and the reply.
     sent: Vec<(u64, u32, Reply)>,
 }
 
@@ -32,7 +32,7 @@ impl Listener {
         Listener { params, receiver: TcpFlowReceiver::default(), sent: Vec::new() }
     }
 
-    /// A segment comes, after the timer if that is due; what it is answered with.
+    /// Delivers a segment, after the timer if that is due, and returns the answers.
     fn hear(&mut self, at: u64, seq: u32, flags: u8) -> Vec<Reply> {
         self.take(at, segment(seq, flags))
     }
@@ -79,7 +79,7 @@ impl Host {
         Tcp::open(&self.params, &mut self.peers, Instant(self.now), start)
     }
 
-    /// All that it may send now.
+    /// Sends all segments that may go now.
     fn burst(&self, flow: &mut TcpFlow) -> Vec<Outgoing> {
         let mut out = Vec::new();
         loop {
@@ -97,14 +97,14 @@ impl Host {
         }
     }
 
-    /// A reply comes in.
+    /// Delivers a reply.
     fn hear(&self, flow: &mut TcpFlow, reply: Reply) {
         let word = reply.word.expect("an acknowledgement has a word of its own");
         let packet = Packet { kind: reply.kind, flags: reply.flags, receiver_slot: word, ..segment(reply.seq, 0) };
         flow.on_packet(&self.params, Instant(self.now), &packet.into());
     }
 
-    /// Every segment arrives, and the flow ends after one round trip for each window; the segments of each.
+    /// Delivers every segment, until the flow ends, and returns the segments of each round trip.
     fn carry(&mut self, flow: &mut TcpFlow) -> Vec<usize> {
         let (mut rounds, mut arrived) = (Vec::new(), 0);
         let mut sent = self.burst(flow).len();
@@ -129,7 +129,7 @@ fn params(tcp: TcpParams) -> TcpFlowParams {
     TcpFlowParams::new(&tcp, Duration(RTO), FULL, HEADER, ACK)
 }
 
-/// As it arrives, from a flow that is number 9 at its receiver.
+/// A segment as it arrives, of a flow with slot 9 at its receiver.
 fn segment(seq: u32, flags: u8) -> Packet {
     Packet { seq, flags, kind: Kind::Data, wire: FULL, receiver_slot: 9, ..Packet::NONE }
 }
@@ -142,14 +142,14 @@ fn marked(reply: Reply) -> Reply {
     Reply { flags: flags::CE, ..reply }
 }
 
-/// How a block from `from` to before `to` is written where segment `next` is expected.
+/// Encodes a block of `from..to`, where segment `next` is expected.
 fn word(next: u32, from: u32, to: u32) -> u32 {
     (from - next) * 65_536 + (to - from)
 }
 
 // --- acknowledgements that wait ----------------------------------------------------------------------------------------------
 
-/// For three segments, or 10 us.
+/// Policy of an acknowledgement for three segments, or after 10 us.
 fn later(marks: Marks) -> TcpParams {
     TcpParams { marks, ack_every: 3, ack_delay: Duration(10 * US), ..TcpParams::default() }
 }
@@ -171,7 +171,8 @@ fn an_acknowledgement_waits_from_the_first_segment_that_it_stands_for() {
     assert_eq!(listener.due(), NEVER);
 }
 
-/// RFC 8257, section 3.2: a change of the marks sends what waited, and what it came with waits from then on.
+/// RFC 8257, section 3.2: a change of the marks acknowledges the waiting segments, and the segment that changed them waits from
+/// then on.
 #[test]
 fn a_change_of_marks_starts_the_wait_anew() {
     let mut listener = Listener::new(later(Marks::Dctcp));
@@ -203,7 +204,7 @@ fn a_hole_and_the_end_of_a_flow_end_the_wait() {
     assert!(listener.receiver.is_done() && listener.due() == NEVER);
 }
 
-/// Whatever comes of a flow that is over here was sent by one that has not heard of it.
+/// A packet of a flow that is complete was sent before the sender heard of that.
 #[test]
 fn what_comes_late_is_told_that_everything_has_arrived() {
     let mut host = Host::new(TcpParams::default());
@@ -221,7 +222,7 @@ fn what_comes_late_is_told_that_everything_has_arrived() {
 
 // --- blocks ------------------------------------------------------------------------------------------------------------------
 
-/// Every acknowledgement names the block that its segment is in, if that is not what was expected.
+/// Every acknowledgement has the block that its segment is in, unless the segment was expected.
 #[test]
 fn a_block_is_where_it_begins_beyond_the_next_segment_and_how_long_it_is() {
     for seed in 0..300 {
@@ -251,7 +252,7 @@ fn a_block_has_sixteen_bits_for_each_and_is_cut_or_left_out_beyond() {
     }
 }
 
-/// What the sender takes from the word is what it does not send again when its timer has fired.
+/// Segments in the block are not retransmitted after a timeout.
 #[test]
 fn a_sender_spares_the_block_that_it_was_told_of() {
     for (next, from, to) in [(0, 1, 2), (5, 8, 12), (5, 6, 20), (19, 0, 0), (12, 13, 13), (0, 19, 20)] {
@@ -278,7 +279,7 @@ fn a_sender_spares_the_block_that_it_was_told_of() {
     }
 }
 
-/// Both ends: of a window that loses each third segment but for the last few, those are sent again and no other, without a timeout.
+/// Both ends: a window loses each third segment but for the last few; those are retransmitted and no others, without a timeout.
 #[test]
 fn what_a_receiver_packs_its_sender_unpacks() {
     let lost = |seq: &u32| *seq < 80 && seq % 3 == 1;
@@ -298,7 +299,7 @@ fn what_a_receiver_packs_its_sender_unpacks() {
     assert!(listener.receiver.is_done() && flow.is_done() && flow.timeouts() == 0);
 }
 
-/// DCTCP's estimate begins at 1: the first mark halves the window, once.
+/// DCTCP's estimate starts at 1: the first mark halves the window, once.
 #[test]
 fn a_mark_in_an_acknowledgement_is_one() {
     let mut host = Host::new(TcpParams { initial_window: 20, ..TcpParams::default() });
@@ -320,7 +321,7 @@ fn persistent() -> TcpParams {
     TcpParams { connections: Connections::Persistent, handshake: true, open: 2, ..TcpParams::default() }
 }
 
-/// A connection is known by the key of its packets, that of the flow which opened it.
+/// A connection has the key of its packets, which is that of the flow that opened it.
 #[test]
 fn a_flow_takes_the_idle_connection_that_was_opened_first() {
     let mut host = Host::new(persistent());
@@ -338,7 +339,8 @@ fn a_flow_takes_the_idle_connection_that_was_opened_first() {
     assert_eq!([23, 24, 25].map(|key| host.open(5, key, 3).key()), [10, 12, 25]);
 }
 
-/// Ten segments, and one more for each acknowledgement that the window waited for: ten of the first round, one of the second.
+/// Ten segments, and one more for each acknowledgement while the window limits the sender: ten of the first round, one of the
+/// second.
 #[test]
 fn a_connection_keeps_its_window_over_a_short_rest() {
     for (rest, window) in [(0, 21), (RTO, 21), (RTO + 1, 10)] {
@@ -351,7 +353,7 @@ fn a_connection_keeps_its_window_over_a_short_rest() {
     }
 }
 
-/// Two hosts have two connections from the start; whoever needs a third opens it, once.
+/// Two hosts have two connections from the start; a third is opened when it is needed, once.
 #[test]
 fn connections_beyond_the_first_are_opened_once() {
     let opens = |host: &mut Host, flow: &mut TcpFlow| host.burst(flow)[0].wire == HEADER;
@@ -365,7 +367,7 @@ fn connections_beyond_the_first_are_opened_once() {
     assert_eq!(opened, [false, false, false, false, true]);
 }
 
-/// Each flow over a new connection: it opens it, its packets have its key, and nothing is kept.
+/// Each flow opens a new connection: its packets have its key, and no state is kept.
 #[test]
 fn a_connection_for_each_flow_is_new_to_each() {
     let mut host = Host::new(TcpParams { handshake: true, ..TcpParams::default() });
@@ -392,7 +394,7 @@ fn a_connection_opens_with_headers_alone_and_one_round_trip() {
     assert_eq!((flow.acknowledged(), flow.is_done()), (3, true));
 }
 
-/// Nothing follows before it is acknowledged, so it waits for no segment more; what follows does.
+/// The segment that opens a connection is acknowledged at once, since none follows before; later ones wait for more.
 #[test]
 fn an_opening_is_acknowledged_at_once() {
     let mut host = Host::new(TcpParams { handshake: true, ..later(Marks::Dctcp) });

@@ -1,4 +1,4 @@
-//! Each NIC under a transport, from tables of parameters and without a simulator: when which packet takes the link.
+//! Each NIC under a transport, from tables of parameters and without a simulator: the time at which each packet takes the link.
 
 mod software;
 
@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 /// A NIC of RDMA.
 type Rdma<N> = SoftwareNic<N, GoBackN<AnyControl>>;
 
-/// The tables of a scenario that a NIC is built from.
+/// Tables of a scenario that a NIC is built from.
 #[derive(Clone, Default)]
 struct Tables {
     switch: Switch,
@@ -47,7 +47,7 @@ impl Tables {
         }
     }
 
-    /// A NIC of RDMA, under the control that `host` names.
+    /// Makes a NIC of RDMA, under the control that `host` names.
     fn rdma<N: Nic<GoBackNSender<AnyControl>>>(&self) -> Rdma<N> {
         let control = self.host.control(self.site()).expect("it is one");
         let network = self.network();
@@ -58,26 +58,27 @@ impl Tables {
         self.rdma()
     }
 
-    /// The NIC of HPCC's simulator.
+    /// Makes the NIC of HPCC's simulator.
     fn list(&self) -> Rdma<List> {
         let mut tables = self.clone();
         tables.conventions.hosts = Hosts::HpccSim;
         tables.rdma()
     }
 
-    /// A NIC that goes by what flows have left, under RDMA, whose flows have all alike; so that they go one after another.
+    /// Makes a NIC that serves the flow with the fewest packets left, under RDMA, whose flows all count none, so that they go
+    /// one after another.
     fn srpt(&self) -> Rdma<Srpt> {
         self.rdma()
     }
 
-    /// A NIC that goes by the bytes that flows have left.
+    /// Makes a NIC that serves the flow with the fewest bytes left.
     fn least_left(&self) -> SoftwareNic<LeastLeft<Left>, GoBackN<Srf>> {
         let network = self.network();
         let params = Srf::at(&self.host.srf, self.site());
         SoftwareNic::new(&network, &self.switch, network.go_back_n::<Srf>(vec![params]))
     }
 
-    /// A NIC under TCP, which starts with ten segments.
+    /// Makes a NIC under TCP, which starts with ten segments.
     fn fifo(&self) -> SoftwareNic<Fifo, Tcp> {
         let mut tables = self.clone();
         tables.host.transport = Name::Tcp;
@@ -86,15 +87,15 @@ impl Tables {
     }
 }
 
-/// A frame that names a flow, and when it comes, us after the first.
+/// A frame that names a flow, and its arrival in us after the first.
 type Later = (u64, fn(FlowName) -> ControlFrame);
 
-/// So many packets after the start.
+/// Time of so many packets after the start.
 fn at(packets: u64) -> Instant {
     Instant(packets * PACKET.0)
 }
 
-/// In the middle of the transmission that started then.
+/// Middle of the transmission that started then.
 fn amid(packets: u64) -> Instant {
     at(packets) + Duration(PACKET.0 / 2)
 }
@@ -142,7 +143,7 @@ fn a_pause_of_the_port_holds_a_flow_until_it_is_resumed_or_the_link_comes_up() {
             };
             assert_eq!(*packet, expected);
         }
-        // The end is acknowledged: the flow is forgotten, and another gets its slot.
+        // The flow is acknowledged to the end: its slot is free, and another gets it.
         assert!(nic.has(slot, 1));
         nic.arrive();
         assert!(!nic.has(slot, 1));
@@ -156,7 +157,7 @@ fn a_pause_of_the_port_holds_a_flow_until_it_is_resumed_or_the_link_comes_up() {
     check(Tables::default().least_left());
 }
 
-/// Every second packet time one is written. Held from 1 to 7, they go back to back until they have caught up.
+/// A datagram is written every second packet time. Held from 1 to 7, they go back to back until they have caught up.
 #[test]
 fn a_flow_with_a_pace_is_woken_for_it_and_catches_up_after_a_pause() {
     fn check<N: Nic<T::Sender>, T: Transport>(mut nic: SoftwareNic<N, T>) {
@@ -230,7 +231,7 @@ fn flowsail_pauses_flows_of_rings_by_name() {
         assert_eq!(times(&nic), (0..=10).map(at).collect::<Vec<_>>());
         flows(&nic)
     };
-    // The first packet goes before the second flow is there. Back in the ring a flow goes behind the other.
+    // The first packet goes before the second flow starts. Back in the ring the first flow is behind the second.
     assert_eq!(run(&tables), [1, 1, 2, 1, 2, 2, 2, 2, 1, 2, 1]);
     tables.switch.flowsail.nic_obeys = false;
     assert_eq!(run(&tables), [1, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2]);
@@ -243,7 +244,7 @@ fn a_pause_by_name_that_is_not_repeated_lapses() {
     tables.switch.flowsail = FlowSailParams { refresh: Duration::from_us(10), ..tables.switch.flowsail };
     let pause = amid(2);
     let us = |us: u64| pause + Duration::from_us(us);
-    // When the flow sends again that was paused at 0 us, and to which these frames came.
+    // Send time of a flow that was paused at 0 us, and to which these frames came.
     let resumed = |tables: &Tables, frames: &[Later]| {
         let mut nic = tables.rings();
         nic.start(1, 0, 1_000_000);
@@ -307,7 +308,7 @@ fn rings_serve_groups_of_queues_in_strict_priority() {
     assert!(nic.sent.iter().all(|(_, packet)| packet.upstream_queue == u16::from(packet.class)));
 }
 
-/// BFC's queues, eight in four groups: a flow has one of its class, which alone is paused by its number, and the highest
+/// BFC's queues, eight in four groups: a flow has a queue of its class, which alone is paused by its number, and the highest
 /// class that may send goes first.
 #[test]
 fn bfc_pauses_queues_of_a_nic_whose_classes_have_their_own() {
@@ -331,7 +332,7 @@ fn bfc_pauses_queues_of_a_nic_whose_classes_have_their_own() {
     assert_eq!(times(&nic), (0..12).map(at).collect::<Vec<_>>(), "the link is never idle");
 }
 
-/// So many FIFOs at the switch are so many classes at its NICs.
+/// A switch with several FIFOs has as many classes at its NICs.
 #[test]
 fn rings_serve_the_classes_of_fifos_in_strict_priority() {
     for (assignment, backpressure) in [
@@ -361,7 +362,7 @@ fn the_pairs_of_a_list_take_turns() {
     assert_eq!(flows(&nic), [1, 2, 3, 1, 2, 3, 1, 2, 3]);
 }
 
-/// The shortest first: one that starts later goes between, and what was asked for again before the rest of its message.
+/// The shortest first: a flow that starts later may go in between, and retransmissions go before the rest of their message.
 #[test]
 fn the_message_with_the_least_left_goes_first() {
     let tables = Tables::default();
@@ -374,11 +375,12 @@ fn the_message_with_the_least_left_goes_first() {
     nic.start(3, 0, 3);
     nic.start(4, 0, 3);
     nic.run_to(at(40));
-    // The first packet goes before the second message is there; of messages with as much left goes that which started first.
+    // The first packet goes before the second message starts; of messages with equally many packets left the first to start
+    // goes.
     assert_eq!(flows(&nic), [1, 2, 2, 2, 2, 2, 3, 3, 3, 4, 4, 4, 1, 1, 1, 1, 1, 1, 1]);
 }
 
-/// By bytes, of which packets say how many there are: the last packet of each flow has 500 of payload. What is sent again counts anew.
+/// By bytes left, which packets carry: the last packet of each flow has 500 of payload. Retransmissions count anew.
 #[test]
 fn the_flow_with_the_fewest_bytes_left_goes_first_and_says_so() {
     let mut nic = Tables::default().least_left();
@@ -388,11 +390,11 @@ fn the_flow_with_the_fewest_bytes_left_goes_first_and_says_so() {
     nic.start(3, 0, 3);
     nic.start(4, 0, 3);
     nic.run_to(at(40));
-    // The first packet goes before the second flow is there; of flows with as much left goes that which started first.
+    // The first packet goes before the second flow starts; of flows with equally many bytes left the first to start goes.
     assert_eq!(flows(&nic), [1, 2, 2, 2, 2, 2, 3, 3, 3, 4, 4, 4, 1, 1, 1, 1, 1, 1, 1]);
 }
 
-/// Of flows whose queue is paused none goes, however little is left of it; those behind it do, in their order.
+/// No flow goes whose queue is paused, however little it has left; those behind it go in their order.
 #[test]
 fn bfc_pauses_queues_of_a_nic_that_goes_by_what_is_left() {
     let mut tables = Tables::under(Assignment::Dynamic, Backpressure::Bfc);
@@ -426,7 +428,7 @@ fn bfc_pauses_queues_of_a_nic_that_goes_by_what_is_left() {
 
 #[test]
 fn replies_go_first_unless_they_are_in_the_class_of_data() {
-    /// When a reply leaves that is made amid the second of five packets, and one at 20, under a pause until 30.
+    /// Send time of a reply that is queued amid the second of five packets, and of one queued at 20, under a pause until 30.
     fn replies<N: Nic<T::Sender>, T: Transport>(mut nic: SoftwareNic<N, T>) -> [Instant; 2] {
         let reply = |seq| Packet { kind: Kind::Ack, seq, wire: 64, dst: PEER, src: HOST, ..Packet::NONE };
         nic.start(1, 0, 5);
@@ -471,7 +473,7 @@ fn a_fifo_drops_what_it_has_no_room_for_and_goes_on_with_the_window() {
     );
     assert_eq!(dropped.iter().rev().map(|packet| packet.seq).collect::<Vec<_>>(), [5, 6, 7, 8, 9]);
 
-    // With room, each acknowledgement of slow start lets two more go: 10, then 20.
+    // With room, each acknowledgement in slow start releases two more: 10, then 20.
     let mut nic = Tables::default().fifo();
     nic.start(1, 0, 30);
     nic.run_to(at(20));
@@ -481,7 +483,7 @@ fn a_fifo_drops_what_it_has_no_room_for_and_goes_on_with_the_window() {
     assert_eq!(times(&nic)[10..], (20..40).map(at).collect::<Vec<_>>());
 }
 
-/// Ten packets wait; one is marked if more than three stay behind it. The thresholds are those of its link's rate.
+/// Ten packets wait; a packet is marked if more than three stay behind it. The thresholds are those of its link's rate.
 #[test]
 fn a_fifo_that_marks_does_so_as_the_switch_at_its_rate() {
     let mut tables = Tables::default();
@@ -507,8 +509,9 @@ fn a_fifo_that_marks_does_so_as_the_switch_at_its_rate() {
     assert_eq!(marked(&tables), [0, 1, 2, 3, 4, 5]);
 }
 
-/// Of thirty credits that come at once one goes, eight wait and the rest is dropped. Two go at once, as many as their bucket holds, and then
-/// one for each packet that the way back can take: its share of the link is (1048 + 84) x 80 ps. Data goes in between.
+/// Of thirty credits that come at once one goes, eight wait and the rest is dropped. Two go at once, as many as the bucket
+/// holds, and then one for each packet that the way back can take: its share of the link is (1048 + 84) x 80 ps. Data goes in
+/// between.
 #[test]
 fn credits_wait_for_their_time_and_data_goes_between_them() {
     const EACH: u64 = 1132 * 80;
@@ -530,7 +533,7 @@ fn credits_wait_for_their_time_and_data_goes_between_them() {
     let alone = credits(&nic);
     assert_eq!(alone[..2], [(0, 0), (84 * 80, 1)]);
     assert!(alone.len() == 5 && alone[2..].iter().all(|one| near(*one, (one.1 as u64 - 1) * EACH)), "{alone:?}");
-    // A reply of another kind waits for no credit, and data for none whose time has not come.
+    // Replies of other kinds do not wait for the bucket, and data goes while credits wait.
     nic.write(1, 1, 9, RATE);
     nic.reply(reply(Kind::Ack, 7));
     nic.run_to(Instant(20 * EACH));

@@ -1,5 +1,4 @@
-//! What a software NIC has around it: a link, a clock, and here the receivers too. No packet is lost, so no timer of a sender comes
-//! to be due.
+//! A software NIC: a link, a clock, and here the receivers too. No packet is lost, so no timer of a sender expires.
 
 use backwater_nic::{Context, Flow, Flows, NewFlow, Nic, NicParams};
 use backwater_schemes::build::ser_time;
@@ -8,13 +7,13 @@ use backwater_transport::{Datagrams, Receiver, Reply, Sender, Source, Start, Tra
 use backwater_types::{BitsPerSec, ControlFrame, Duration, Instant, Packet, SerTime, flags};
 use std::collections::BTreeMap;
 
-/// Its address.
+/// Address of the host.
 pub(crate) const HOST: u16 = 3;
-/// That of all receivers.
+/// Address of all receivers.
 pub(crate) const PEER: u16 = 7;
-/// Rate of its link.
+/// Rate of the link.
 pub(crate) const RATE: BitsPerSec = BitsPerSec(100_000_000_000);
-/// A full packet takes 80 ps for each of 1048 bytes.
+/// Transmission time of a full packet: 80 ps for each of 1048 bytes.
 pub(crate) const PACKET: Duration = Duration(83_840);
 /// Wire bytes of the last packet of a flow.
 pub(crate) const LAST_WIRE: u16 = 548;
@@ -28,22 +27,22 @@ pub(crate) struct SoftwareNic<N: Nic<T::Sender>, T: Transport> {
     flows: Flows<T::Sender, N::Flow>,
     peers: T::Peers,
     receivers: BTreeMap<u32, T::Receiver>,
-    /// What these share.
+    /// State that receivers share.
     shared: <T::Receiver as Receiver>::Host,
     ser: SerTime,
     now: Instant,
-    /// When the NIC's timer runs.
+    /// Expiry of the NIC's timer.
     timer: Instant,
-    /// The link is taken until then.
+    /// End of the current transmission.
     pub(crate) busy_until: Instant,
-    /// What took the link, and when.
+    /// Packets sent, and the starts of their transmissions.
     pub(crate) sent: Vec<(Instant, Packet)>,
-    /// What there was no room for.
+    /// Packets dropped for want of room.
     pub(crate) dropped: Vec<Packet>,
 }
 
 impl<N: Nic<T::Sender>, T: Transport> SoftwareNic<N, T> {
-    /// On a switch that does as its table says.
+    /// Makes a NIC on a switch of this table.
     pub(crate) fn new(network: &Network, table: &Switch, transport: T::Params) -> Self {
         SoftwareNic {
             nic: N::new(network.nic(table, &NicSite { host: HOST, rate: RATE, delay: Duration::from_us(1) })),
@@ -61,14 +60,14 @@ impl<N: Nic<T::Sender>, T: Transport> SoftwareNic<N, T> {
         }
     }
 
-    /// A flow of so many packets starts. Its slot.
+    /// Starts a flow of so many packets, and returns its slot.
     pub(crate) fn start(&mut self, id: u32, workload: u8, packets: u32) -> u32 {
         let start = self.of(workload, packets);
         let flow = T::open(&self.params.transport, &mut self.peers, self.now, start);
         self.add(id, workload, Source::Flow(flow))
     }
 
-    /// An application starts to write datagrams at a rate. Their slot.
+    /// Starts an application that writes datagrams at a rate, and returns its slot.
     pub(crate) fn write(&mut self, id: u32, workload: u8, packets: u32, rate: BitsPerSec) -> u32 {
         let datagrams = Datagrams::new(self.of(workload, packets), 1048, SerTime::of(rate), self.now);
         self.add(id, workload, Source::Datagrams(datagrams))
@@ -86,28 +85,28 @@ impl<N: Nic<T::Sender>, T: Transport> SoftwareNic<N, T> {
         slot
     }
 
-    /// Whether it knows of the flow.
+    /// Whether the NIC knows the flow.
     pub(crate) fn has(&mut self, slot: u32, id: u32) -> bool {
         self.flows.named(slot, id).is_some()
     }
 
-    /// A frame of the switch comes in.
+    /// Delivers a frame of the switch.
     pub(crate) fn control(&mut self, frame: ControlFrame) {
         self.tell(|nic, cx| nic.on_control(cx, frame));
     }
 
-    /// The link was down, and is up again.
+    /// Takes the link down and up again.
     pub(crate) fn link_up(&mut self) {
         self.tell(|nic, cx| nic.release(cx));
     }
 
-    /// A reply to a flow that comes in here is to be sent.
+    /// Sends a reply to a flow that comes in here.
     pub(crate) fn reply(&mut self, reply: Packet) {
         self.nic.reply(&self.params, reply.into());
         self.tell(|_, _| ());
     }
 
-    /// All that was sent arrives, and so does what answers it.
+    /// Delivers all packets that were sent, and their answers.
     pub(crate) fn arrive(&mut self) {
         let sent: Vec<Packet> = self.sent.iter().map(|(_, packet)| *packet).collect();
         for packet in sent {
@@ -132,7 +131,7 @@ impl<N: Nic<T::Sender>, T: Transport> SoftwareNic<N, T> {
         }
     }
 
-    /// Time passes; what is due at `end` happens too.
+    /// Lets time pass, up to and including `end`.
     pub(crate) fn run_to(&mut self, end: Instant) {
         loop {
             let link = if self.nic.sendable() && self.busy_until > self.now { self.busy_until } else { Instant::NEVER };
@@ -150,7 +149,7 @@ impl<N: Nic<T::Sender>, T: Transport> SoftwareNic<N, T> {
         self.now = end;
     }
 
-    /// Something happens to the NIC; the link may have something to send then.
+    /// Runs an event of the NIC, after which the link is polled.
     fn tell(&mut self, event: impl FnOnce(&mut N, &mut Context<T::Sender, N::Flow>)) {
         self.with(event);
         self.send();
@@ -174,7 +173,7 @@ impl<N: Nic<T::Sender>, T: Transport> SoftwareNic<N, T> {
         result
     }
 
-    /// A reply takes the link if it is free, or the next packet of a flow.
+    /// Puts a reply, or else the next packet of a flow, on the link if it is free.
     fn send(&mut self) {
         if self.busy_until > self.now {
             return;

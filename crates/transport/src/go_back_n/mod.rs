@@ -88,7 +88,7 @@ impl<C: Control, R: GoBackNRules> GoBackNSender<C, R> {
         self.paced.limit != UNLIMITED && R::in_flight(self.next, self.acked) >= self.paced.limit
     }
 
-    /// Returns the time at which packets in flight are taken for lost.
+    /// Returns the time at which packets in flight are declared lost.
     #[inline(always)]
     fn timeout(&self, params: &GoBackNParams<C::Params>) -> Instant {
         match R::rto(params) {
@@ -407,7 +407,7 @@ pub(crate) mod tests {
         assert_eq!(notified(us(110), true), 1, "no interval runs");
     }
 
-    /// Remembers what it is told.
+    /// Congestion control that records its events.
     #[derive(Clone, Copy)]
     struct Listening {
         rtt: Option<Duration>,
@@ -449,7 +449,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// A gap of so many nanoseconds behind each packet, which everything it is told adds one to.
+    /// Congestion control with a gap of so many nanoseconds behind each packet, which grows by one with each event.
     #[derive(Clone, Copy)]
     struct Slowing(u64);
 
@@ -549,12 +549,12 @@ pub(crate) mod tests {
         assert_eq!(tx.paced.control.rtt, Some(Duration(1300)), "of the third packet, sent at 200");
         tx.on_packet(&params(), Instant(1600), &answer(Kind::Ack, 3));
         assert_eq!(tx.paced.control.rtt, None, "nothing new");
-        // Go back: what is sent again is measured from then.
+        // Round trips of retransmissions are measured from the retransmission.
         tx.on_packet(&params(), Instant(2000), &answer(Kind::Nack, 3));
         assert!(matches!(tx.next_packet(&params(), Instant(2100)), Next::Packet(Outgoing { seq: 3, .. })));
         tx.on_packet(&params(), Instant(3000), &answer(Kind::Ack, 4));
         assert_eq!(tx.paced.control.rtt, Some(Duration(900)));
-        // Its timer is heard beside the retransmission timer, which stays where it was.
+        // The timer of control runs beside the retransmission timer, which does not change.
         tx.next_packet(&params(), Instant(3000));
         let timeout = tx.timer(&params());
         tx.on_packet(&params(), Instant(4000), &answer(Kind::Cnp, 4));

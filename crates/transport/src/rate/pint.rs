@@ -419,7 +419,7 @@ mod tests {
         assert!(powers[powers.len() - 2] > u32::MAX as f64);
     }
 
-    /// A number between two powers is either, so that the mean of what is read is what was written.
+    /// A number between two powers is rounded to either, so that the mean of the decoded numbers is the number.
     #[test]
     fn what_is_written_is_right_in_the_mean() {
         let code = Code::new(1.05);

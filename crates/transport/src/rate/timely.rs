@@ -249,7 +249,7 @@ mod tests {
         Ack { now: sent + rtt, key: 0, seq, next, whole: next, marked: false, rtt: None, extension: SentAt(sent) }
     }
 
-    /// A flow at `rate` that has seen the first of these round trips and is told the others, an update each.
+    /// A flow at `rate` after these round trips, of which each but the first is an update.
     fn after(params: &TimelyParams, rate: f64, rtts_us: &[u64]) -> Timely {
         let mut flow = Timely::new(params);
         for (seq, rtt) in (1..).zip(rtts_us) {

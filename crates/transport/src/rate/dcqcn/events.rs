@@ -132,7 +132,7 @@ mod tests {
             self.collect();
         }
 
-        /// Up to `until`, and what is due then.
+        /// Runs the timers up to and including `until`.
         fn run(&mut self, until: Instant) {
             while let Some(first) = self.ahead.first_entry()
                 && first.key().0 <= until

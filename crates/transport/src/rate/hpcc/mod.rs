@@ -472,7 +472,7 @@ mod tests {
     #[test]
     fn flows_share_and_fill_what_they_aim_for() {
         let params = params();
-        // As algorithm 1 has it once a round trip: each is scaled by the same, and adds the same.
+        // Algorithm 1 once a round trip: each rate is scaled by the same factor, and grows by the same step.
         let mut wire = Wire::new();
         let mut flows = [flow(&params, &mut wire), flow(&params, &mut wire)];
         (flows[0].references[0].rate, flows[0].rate) = (20e9, 20e9);
