@@ -5,7 +5,8 @@ use backwater_transport::{Outgoing, Sender, Source};
 use backwater_types::{Frame, Instant, Packet, QueueId, flags};
 use core::ops::{Index, IndexMut};
 
-/// A flow: its sender `S`, and the state `F` that its NIC keeps. Aligned to a cache line, so that it touches as few as it can.
+/// A flow: its sender `S`, and the state `F` that its NIC keeps. Aligned to a cache line, so that it touches as few as
+/// it can.
 #[repr(align(64))]
 pub struct Flow<S, F> {
     /// Source of its packets.

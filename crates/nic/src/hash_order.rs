@@ -1,10 +1,11 @@
-//! Order in which a hash table of the GNU C++ library is walked, for [`crate::list`]: HPCC's simulator lists a host's queue pairs anew
-//! in this order when routes change.
+//! Order in which a hash table of the GNU C++ library is walked, for [`crate::list`]: HPCC's simulator lists a host's
+//! queue pairs anew in this order when routes change.
 //!
-//! Source: `std::unordered_map` of GCC 9 to 13 with whole numbers as keys, which are their own hashes (observed, and in its
-//! documentation: one list through all buckets). A new key goes before the first key of its bucket, or if the bucket is empty to the
-//! front of the list. When keys outnumber buckets, the table grows, first to 13 buckets, then each time to the next prime of a table of
-//! about doubled numbers; all keys are then inserted into a new list in the order of the old one.
+//! Source: `std::unordered_map` of GCC 9 to 13 with whole numbers as keys, which are their own hashes (observed, and in
+//! its documentation: one list through all buckets). A new key goes before the first key of its bucket, or if the
+//! bucket is empty to the front of the list. When keys outnumber buckets, the table grows, first to 13 buckets, then
+//! each time to the next prime of a table of about doubled numbers; all keys are then inserted into a new list in the
+//! order of the old one.
 //!
 //! GCC 5 to 8 start with fewer buckets and walk in another order.
 
@@ -63,8 +64,8 @@ impl HashOrder {
 mod tests {
     use super::*;
 
-    /// Output of a C++ program, compiled with GCC 12, that inserts 20 numbers under keys of the simulator's form (address, port and
-    /// group), removes one after every fourth, and walks the table in between.
+    /// Output of a C++ program, compiled with GCC 12, that inserts 20 numbers under keys of the simulator's form
+    /// (address, port and group), removes one after every fourth, and walks the table in between.
     #[test]
     fn a_walk_is_that_of_the_library() {
         let key = |i: u64| (0x0b00_0001 + ((i * 7 % 11) << 8)) << 32 | (10_000 + i / 11) << 16 | 3;

@@ -1,7 +1,7 @@
 //! Scheduling at a NIC: which flow of a host sends next, and when.
 //!
-//! Flows are senders of a transport; a [`Nic`] chooses among them and obeys the frames of its switch. There are five disciplines, and
-//! one that wraps another, each in a file:
+//! Flows are senders of a transport; a [`Nic`] chooses among them and obeys the frames of its switch. There are five
+//! disciplines, and one that wraps another, each in a file:
 //!
 //! | NIC | discipline |
 //! |---|---|
@@ -12,8 +12,8 @@
 //! | [`LeastLeft`] | pulls packets from the flow with the fewest bytes left, in queues that BFC may pause |
 //! | [`List`] | the HPCC simulator's round robin over queue pairs |
 //!
-//! Constraints are those of the data plane: no I/O, no clock, no threads. The owner of a NIC, a simulator or a software NIC, keeps the
-//! time and the link, and calls it with a [`Context`] at each event:
+//! Constraints are those of the data plane: no I/O, no clock, no threads. The owner of a NIC, a simulator or a software
+//! NIC, keeps the time and the link, and calls it with a [`Context`] at each event:
 //!
 //! * A flow starts: [`Flows::add`], then [`Nic::offer`], which is repeated whenever a reply or a timer may have unblocked the flow.
 //! * A flow is acknowledged to the end: [`Nic::done`].

@@ -1,6 +1,7 @@
 //! NIC of the public HPCC simulator: a list of queue pairs served round robin, packet by packet.
 //!
-//! Source: baselines 0.2 and 0.3, the simulator's NIC and RDMA models. Differences from [`super::rings`] that show in results:
+//! Source: baselines 0.2 and 0.3, the simulator's NIC and RDMA models. Differences from [`super::rings`] that show in
+//! results:
 //!
 //! * A queue pair may send if it has unsent bytes, its window is open and its send time has come. The search starts after the pair
 //!   that sent last *by its place in the list*. Finished pairs leave the list only when a search meets one, and that place is not
@@ -234,7 +235,8 @@ impl<E: Extension> List<E> {
         self.pairs.finished.set(place, flow.source.is_done());
     }
 
-    /// Updates the send time of the pair in `slot`. A pending wake-up moves to an earlier time for it, not to a later one.
+    /// Updates the send time of the pair in `slot`. A pending wake-up moves to an earlier time for it, not to a later
+    /// one.
     #[inline(always)]
     fn update_send_time<S: Sender>(&mut self, cx: &mut Context<S, Place>, slot: u32) {
         let flow = &mut cx.flows[slot];
@@ -288,13 +290,15 @@ impl<E: Extension> List<E> {
     }
 }
 
-/// Key of a queue pair in the simulator: destination, source port, priority group. Where all pairs are of one group, any will do.
+/// Key of a queue pair in the simulator: destination, source port, priority group. Where all pairs are of one group,
+/// any will do.
 fn queue_pair(address: u32, source_port: u16, group: u8) -> u64 {
     (address as u64) << 32 | (source_port as u64) << 16 | group as u64
 }
 
-/// Queue pairs in order of their start. Sets of places hold the conditions of a search, so that it is as fast with hundreds of pairs
-/// as with one. A pair that is removed leaves a gap, so that others keep their places; the simulator's indices count without gaps.
+/// Queue pairs in order of their start. Sets of places hold the conditions of a search, so that it is as fast with
+/// hundreds of pairs as with one. A pair that is removed leaves a gap, so that others keep their places; the
+/// simulator's indices count without gaps.
 #[derive(Default)]
 struct Pairs {
     places: Vec<Pair>,
@@ -355,8 +359,8 @@ impl Pairs {
         after.or_else(|| self.open.within(0, start).find(ready))
     }
 
-    /// Finds the lowest place of a finished pair that the search from `start` met before it stopped at `found`. A pair that only waits
-    /// for its send time is not met.
+    /// Finds the lowest place of a finished pair that the search from `start` met before it stopped at `found`. A pair
+    /// that only waits for its send time is not met.
     #[inline(always)]
     fn first_finished(&self, start: usize, found: Option<usize>, paused: &Classes) -> Option<usize> {
         let seen = |place: &usize| !self.open.has(*place) || paused.hold(self.places[*place].class);

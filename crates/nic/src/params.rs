@@ -51,7 +51,8 @@ pub struct NicSetup {
     pub classes: u8,
     /// Seed of the run.
     pub seed: u64,
-    /// `[host]`: address, by which a [`List`](crate::List) orders its flows anew whenever routes change. `None`: they do not change.
+    /// `[host]`: address, by which a [`List`](crate::List) orders its flows anew whenever routes change. `None`: they
+    /// do not change.
     pub addresses: Option<Arc<[u32]>>,
 }
 

@@ -1,7 +1,7 @@
 //! NIC that pulls packets from flows, queue by queue, where BFC may pause queues and FlowSail flows.
 //!
-//! Replies go before data; where they are in the class of data, a pause of the port holds them too. A flow is in the ring of its
-//! queue while it may send; otherwise it waits for its send time, or for its sender.
+//! Replies go before data; where they are in the class of data, a pause of the port holds them too. A flow is in the
+//! ring of its queue while it may send; otherwise it waits for its send time, or for its sender.
 
 use crate::flows::{Flow, Flows};
 use crate::nic::{Context, Nic, ONLY_PORT};

@@ -1,7 +1,7 @@
 //! Timers of the flows of one host: one entry per flow, which may expire early, and one event for all of them.
 //!
-//! First entries come in order of time, since the timeout is the same for all, so a FIFO holds them; only flows whose timer is armed
-//! again go through a heap. An entry that expires early is put back at its right time.
+//! First entries come in order of time, since the timeout is the same for all, so a FIFO holds them; only flows whose
+//! timer is armed again go through a heap. An entry that expires early is put back at its right time.
 
 use alloc::collections::{BinaryHeap, VecDeque};
 use backwater_types::Instant;

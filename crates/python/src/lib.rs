@@ -43,8 +43,8 @@ fn json<T: serde::Serialize>(value: &T) -> PyResult<String> {
     serde_json::to_string(value).map_err(|e| PyRuntimeError::new_err(e.to_string()))
 }
 
-/// Reads a scenario file into a plan, as JSON. Other Python threads run meanwhile, as in every function that may take long.
-/// `computations` are the kinds that `[compute]` may name.
+/// Reads a scenario file into a plan, as JSON. Other Python threads run meanwhile, as in every function that may take
+/// long. `computations` are the kinds that `[compute]` may name.
 #[pyfunction]
 #[pyo3(signature = (path, sets, scale=None, computations=None))]
 fn load(
@@ -79,8 +79,8 @@ fn known(computations: Option<&str>) -> PyResult<scenario::Computations> {
         .map_or(Ok(scenario::Computations::default()), |text| scenario::Computations::from_json(text).map_err(refused))
 }
 
-/// Starts a run on its own threads, and the recordings that are asked for: flows, each with the time of its arrival at the
-/// receiver, for which the run has one thread; events, by start, end (picoseconds) and largest number.
+/// Starts a run on its own threads, and the recordings that are asked for: flows, each with the time of its arrival at
+/// the receiver, for which the run has one thread; events, by start, end (picoseconds) and largest number.
 #[pyfunction]
 #[pyo3(signature = (scenario_json, threads, explain=Vec::new(), events=None))]
 fn start(
@@ -376,7 +376,8 @@ impl Circles {
         Ok(py.detach(|| self.found.circles.light_circles(&weights)))
     }
 
-    /// Completes `chosen` to a set of edges whose removal breaks all cycles; `None` if edges of infinite cost form a cycle.
+    /// Completes `chosen` to a set of edges whose removal breaks all cycles; `None` if edges of infinite cost form a
+    /// cycle.
     fn complete(&self, py: Python<'_>, chosen: Vec<u32>, costs: Vec<f64>) -> PyResult<Option<Vec<u32>>> {
         self.check(costs.len())?;
         if let Some(edge) = chosen.iter().find(|edge| **edge as usize >= costs.len()) {
@@ -424,8 +425,8 @@ fn tables_schema() -> PyResult<String> {
     json(&tables::schema_json())
 }
 
-/// Returns a table of flow sizes, as JSON: a shipped one, or one read from a file. With it the means of the drawn sizes and of
-/// their squares.
+/// Returns a table of flow sizes, as JSON: a shipped one, or one read from a file. With it the means of the drawn sizes
+/// and of their squares.
 #[pyfunction]
 fn size_table(table: &str) -> PyResult<String> {
     let read = || scenario::sizes::read(Path::new(table), table);

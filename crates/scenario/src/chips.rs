@@ -1,8 +1,9 @@
-//! Switching chips: ports, packet memory and its division, each with its source, as a fragment of a scenario's `[switch]`.
+//! Switching chips: ports, packet memory and its division, each with its source, as a fragment of a scenario's
+//! `[switch]`.
 //!
-//! Source: Bai et al., "One More Config Is Enough", IEEE/ACM ToN 2021, Table I; newer chips from publications about them. The
-//! table's figures per port follow with 1 MB = 1024 KB, in Tofino's row with 1000 KB. So `memory` is written in MiB for chips
-//! that the table counts that way.
+//! Source: Bai et al., "One More Config Is Enough", IEEE/ACM ToN 2021, Table I; newer chips from publications about
+//! them. The table's figures per port follow with 1 MB = 1024 KB, in Tofino's row with 1000 KB. So `memory` is written
+//! in MiB for chips that the table counts that way.
 
 use std::path::Path;
 use std::sync::OnceLock;

@@ -1,8 +1,8 @@
-//! Computations: runs that compute something in place of simulating a network. `[compute]` has the `kind` of computation and
-//! its parameters.
+//! Computations: runs that compute something in place of simulating a network. `[compute]` has the `kind` of
+//! computation and its parameters.
 //!
-//! Python implements them: it hands over the schema of each kind's parameters and the names of its results. Here files with
-//! computations are checked as all others are, and defaults are filled in.
+//! Python implements them: it hands over the schema of each kind's parameters and the names of its results. Here files
+//! with computations are checked as all others are, and defaults are filled in.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -118,7 +118,8 @@ impl Computations {
         })
     }
 
-    /// Checks the document of one run and fills in defaults. Size tables that the command line names are read from `dir`.
+    /// Checks the document of one run and fills in defaults. Size tables that the command line names are read from
+    /// `dir`.
     pub(crate) fn resolve(&self, document: Node, dir: &Path) -> Result<Json, Error> {
         if self.0.is_empty() {
             let problem = "is a computation: expected a network to simulate";

@@ -78,7 +78,8 @@ impl fmt::Display for Place {
 }
 
 impl Node {
-    /// Reads a TOML document. `name` is its name in messages; `dir` is the directory that file names in it are relative to.
+    /// Reads a TOML document. `name` is its name in messages; `dir` is the directory that file names in it are relative
+    /// to.
     pub(crate) fn from_toml(text: &str, name: &str, dir: &Path) -> Result<Node, Error> {
         let file = Arc::new(Source { name: name.into(), dir: dir.into() });
         let lines = Lines::of(text);
@@ -172,7 +173,8 @@ impl Node {
         self.table()?.get(key)
     }
 
-    /// Returns the node at a path of keys and indices, or the deepest existing node above it; and whether it is the former.
+    /// Returns the node at a path of keys and indices, or the deepest existing node above it; and whether it is the
+    /// former.
     pub(crate) fn find<'a>(&self, path: impl IntoIterator<Item = &'a str>) -> (&Node, bool) {
         let mut node = self;
         for key in path {

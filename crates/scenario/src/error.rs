@@ -27,7 +27,8 @@ impl Error {
         Error { place: place.into(), key: String::new(), value: None, problem: problem.into(), run: None }
     }
 
-    /// Name of the file in `place`: `fig9.toml` for `fig9.toml:12`; none for a `--set`, a preset, a chip or resolved JSON.
+    /// Name of the file in `place`: `fig9.toml` for `fig9.toml:12`; none for a `--set`, a preset, a chip or resolved
+    /// JSON.
     pub fn file(&self) -> Option<&str> {
         let elsewhere = ["--set ", "preset \"", "chip \"", "resolved scenario"];
         if elsewhere.iter().any(|start| self.place.starts_with(start)) {

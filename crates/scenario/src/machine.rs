@@ -2,15 +2,15 @@
 
 use std::fs;
 
-/// Bytes that this process may use: the lesser limit of the machine and its control group. `None` where the system does not
-/// tell.
+/// Bytes that this process may use: the lesser limit of the machine and its control group. `None` where the system does
+/// not tell.
 pub(crate) fn memory() -> Option<u64> {
     let group = read("/sys/fs/cgroup/memory.max").trim().parse().ok();
     [kib(&read("/proc/meminfo"), "MemTotal:"), group].into_iter().flatten().min()
 }
 
-/// Bytes of memory that are free now: the lesser of the machine's available memory and the control group's rest. `None` where
-/// the system does not tell.
+/// Bytes of memory that are free now: the lesser of the machine's available memory and the control group's rest. `None`
+/// where the system does not tell.
 pub fn free_memory() -> Option<u64> {
     let number = |path: &str| read(path).trim().parse::<u64>().ok();
     let most = number("/sys/fs/cgroup/memory.max");

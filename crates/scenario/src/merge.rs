@@ -86,8 +86,8 @@ pub(crate) fn flatten(table: &Table) -> Vec<(String, Node)> {
 /// Sets the value at a dotted key, or at the key that a name stands for, and makes missing tables.
 ///
 /// # Errors
-/// If the key has too many parts, runs through something that is not a table or a list, or past the end of a list; or if it is
-/// a name for several keys.
+/// If the key has too many parts, runs through something that is not a table or a list, or past the end of a list; or
+/// if it is a name for several keys.
 pub(crate) fn assign(root: &mut Table, dotted: &str, node: Node) -> Result<(), Error> {
     let keys = full_path(root, dotted, &node)?;
     if keys.iter().any(String::is_empty) {

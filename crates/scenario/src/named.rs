@@ -1,5 +1,5 @@
-//! Names for keys of workloads, so that users need no indices: `incast.degree` for `workload.1.degree`, or `load` where one
-//! workload has it.
+//! Names for keys of workloads, so that users need no indices: `incast.degree` for `workload.1.degree`, or `load` where
+//! one workload has it.
 
 use crate::document::{Node, Table, Value};
 use crate::error::Error;
@@ -7,8 +7,8 @@ use crate::schema;
 use crate::suggest::hint;
 use std::collections::BTreeSet;
 
-/// Replaces a name by a full key. A first part that is no key of a scenario is the class or the kind of a workload, or a key of
-/// one; any other key stays as it is.
+/// Replaces a name by a full key. A first part that is no key of a scenario is the class or the kind of a workload, or
+/// a key of one; any other key stays as it is.
 ///
 /// # Errors
 /// If several workloads match, or the key looks like a misspelt name.

@@ -1,5 +1,5 @@
-//! Schemes: published combinations of choices for switches and hosts, each a fragment of TOML. Profiles: conventions of another
-//! simulator, also as fragments.
+//! Schemes: published combinations of choices for switches and hosts, each a fragment of TOML. Profiles: conventions of
+//! another simulator, also as fragments.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -41,8 +41,8 @@ pub(crate) fn names() -> Vec<&'static str> {
     PRESETS.iter().map(|(name, _)| *name).collect()
 }
 
-/// Returns the keys that a profile lays over those of `scheme`, common ones and then the scheme's; `None` for an unknown
-/// profile.
+/// Returns the keys that a profile lays over those of `scheme`, common ones and then the scheme's; `None` for an
+/// unknown profile.
 pub(crate) fn profile(name: &str, scheme: &str) -> Option<Table> {
     static ALL: OnceLock<Vec<Preset>> = OnceLock::new();
     let all = ALL.get_or_init(|| PROFILES.iter().map(|(name, text)| parse(name, text, "profile")).collect());

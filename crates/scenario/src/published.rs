@@ -4,8 +4,9 @@ use crate::document::{Node, Place, Table, Value};
 use crate::error::Error;
 use crate::suggest::hint;
 
-/// Checks that the points of `figure` have values, and belong to panels, variants and axes of the file. Keys and types are
-/// checked by the schema. Points from a file that this one, at `place`, extends may belong to others, and are then not drawn.
+/// Checks that the points of `figure` have values, and belong to panels, variants and axes of the file. Keys and types
+/// are checked by the schema. Points from a file that this one, at `place`, extends may belong to others, and are then
+/// not drawn.
 ///
 /// # Errors
 /// Names the first point that does not belong anywhere, and the names that exist.

@@ -43,7 +43,8 @@ fn type_of(document: &Node) -> Result<Scenario, Error> {
     })
 }
 
-/// Replaces `"host2..host5"` in the host lists of workloads by the four names, and likewise in the switch lists of regions.
+/// Replaces `"host2..host5"` in the host lists of workloads by the four names, and likewise in the switch lists of
+/// regions.
 fn expand_ranges(document: &mut Node) -> Result<(), Error> {
     let hosts = "expected a range of hosts from a lower to a higher number, such as \"host2..host5\"";
     let switches = "expected a range of switches from a lower to a higher number, such as \"core0..core7\"";

@@ -78,8 +78,8 @@ impl SizeTable {
 
     /// Mean of [`SizeTable::at`] over `u`, bytes.
     ///
-    /// Exact for the table: the trapezoid rule if linear, the sum over the points if not. Like the generators that the tables
-    /// come from, it ignores rounding to whole packets.
+    /// Exact for the table: the trapezoid rule if linear, the sum over the points if not. Like the generators that the
+    /// tables come from, it ignores rounding to whole packets.
     pub fn mean(&self) -> f64 {
         let mut mean = 0.0;
         let (mut size_below, mut cdf_below) = (self.points[0].0, 0.0);
@@ -90,8 +90,8 @@ impl SizeTable {
         mean
     }
 
-    /// Returns the size drawn where the table has `size`, in whole bytes. With `whole_packets`, sizes above one packet are
-    /// rounded up as by the authors of BFC, a multiple of packets by one more (traffic 1).
+    /// Returns the size drawn where the table has `size`, in whole bytes. With `whole_packets`, sizes above one packet
+    /// are rounded up as by the authors of BFC, a multiple of packets by one more (traffic 1).
     #[inline]
     pub fn drawn(&self, size: f64) -> u64 {
         let bytes = (size as u64).max(1);
@@ -190,7 +190,8 @@ fn rounded_moments(low: f64, high: f64) -> [f64; 2] {
     // The first size in whole bytes that is rounded.
     let first = packet + 1.0;
     let rounded = |size: f64| ((size / packet).floor() + 1.0) * packet;
-    // Integrals from 0: of sizes that are not rounded, of k whole steps and of the rest, where step j is j packets high.
+    // Integrals from 0: of sizes that are not rounded, of k whole steps and of the rest, where step j is j packets
+    // high.
     let integrals = |size: f64| {
         let (plain, k) = (size.min(first), (size / packet).floor());
         let steps = [k * (k + 1.0) / 2.0, k * (k + 1.0) * (2.0 * k + 1.0) / 6.0];
@@ -259,9 +260,9 @@ fn plain(error: &std::io::Error) -> String {
 
 /// Parses a table of either form.
 ///
-/// Our form: comments with `#`, the header `size_bytes,cdf`, then rows with a probability of 0 to 1. A comment may contain
-/// `interpolation=step` (default: linear) and `whole_packets=true`. The HPCC simulators' form: `bytes percent` rows without a
-/// header, 0 to 100. `name` is the file's name in messages.
+/// Our form: comments with `#`, the header `size_bytes,cdf`, then rows with a probability of 0 to 1. A comment may
+/// contain `interpolation=step` (default: linear) and `whole_packets=true`. The HPCC simulators' form: `bytes percent`
+/// rows without a header, 0 to 100. `name` is the file's name in messages.
 ///
 /// # Errors
 /// At the first line that is not a point, or whose point does not follow those before.
@@ -402,8 +403,9 @@ mod tests {
         }
     }
 
-    /// Sizes uniform from 500 to 2500 B become themselves up to 1000, then 2000 and 3000: (750 x 500 + 2000 x 1000 + 3000 x 500) /
-    /// 2000 B, but for the byte from 1000 to 1001 that is not rounded. The mean of every table is that of a million of its sizes.
+    /// Sizes uniform from 500 to 2500 B become themselves up to 1000, then 2000 and 3000: (750 x 500 + 2000 x 1000 +
+    /// 3000 x 500) / 2000 B, but for the byte from 1000 to 1001 that is not rounded. The mean of every table is that of
+    /// a million of its sizes.
     #[test]
     fn the_mean_drawn_is_that_of_whole_packets() {
         let table = SizeTable { points: vec![(500.0, 0.0), (2500.0, 1.0)], linear: true, whole_packets: true };

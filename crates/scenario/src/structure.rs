@@ -1,10 +1,10 @@
 //! Structure check: keys, types, choices and units of a document, against the schema of the model.
 //!
-//! Serde would find the same errors, but not where they are: it loses the path inside tagged tables. The schema comes from the
-//! same model, so there is still one definition; serde has the last word when the checked document is typed. The check supports
-//! the parts of JSON Schema that the model produces: `$ref`, `type`, `const`, `oneOf`, `anyOf`, `properties`, `required`,
-//! `additionalProperties: false`, `items`, `prefixItems`, `minItems`, `maxItems`, `minimum`, `maximum`, and for numbers
-//! `exclusiveMinimum` and `exclusiveMaximum`.
+//! Serde would find the same errors, but not where they are: it loses the path inside tagged tables. The schema comes
+//! from the same model, so there is still one definition; serde has the last word when the checked document is typed.
+//! The check supports the parts of JSON Schema that the model produces: `$ref`, `type`, `const`, `oneOf`, `anyOf`,
+//! `properties`, `required`, `additionalProperties: false`, `items`, `prefixItems`, `minItems`, `maxItems`, `minimum`,
+//! `maximum`, and for numbers `exclusiveMinimum` and `exclusiveMaximum`.
 
 use std::collections::BTreeSet;
 
@@ -124,8 +124,8 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Checks one of several forms, chosen by the `kind`, by the one key, or by the type, so that the message is about that
-    /// form.
+    /// Checks one of several forms, chosen by the `kind`, by the one key, or by the type, so that the message is about
+    /// that form.
     fn check_choice(&self, branches: &[&Json], node: &Node, key: &str) -> Result<(), Error> {
         let branches: Vec<&Json> = branches.iter().flat_map(|branch| self.unfold(branch)).collect();
         let expected = || self.expected_of(&branches);
@@ -286,7 +286,8 @@ const BOUNDS: [Bound; 4] = [
     ("exclusiveMaximum", "below", |x, bound| x < bound),
 ];
 
-/// Describes the bounds of a number, in words behind a comma; those of quantities are in bytes, seconds and bits per second.
+/// Describes the bounds of a number, in words behind a comma; those of quantities are in bytes, seconds and bits per
+/// second.
 fn bounds(schema: &Json) -> String {
     let told: Vec<String> =
         BOUNDS.iter().filter_map(|(name, words, _)| Some(format!("{words} {}", schema.get(*name)?))).collect();

@@ -3,8 +3,8 @@
 /// Longest word that is compared; longer ones are no slips, and comparing them would take long.
 const WORD_MAX: usize = 100;
 
-/// Returns the allowed name closest to `word`, if it is close enough to be a slip; or else the first that `word` is a beginning
-/// of.
+/// Returns the allowed name closest to `word`, if it is close enough to be a slip; or else the first that `word` is a
+/// beginning of.
 fn closest<'a>(word: &str, allowed: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let plain = |name: &str| name.to_lowercase().replace('-', "_");
     if word.len() > WORD_MAX {

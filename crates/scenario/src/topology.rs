@@ -14,8 +14,8 @@ pub struct Graph {
     pub hosts: usize,
     /// Links of hosts, in the order of hosts, then those between switches, leaf by leaf or as declared.
     pub links: Vec<Link>,
-    /// Indices of the links between switches (in a fat tree those between ToR and aggregation, in two data centers those
-    /// between leaf and spine). Core load is a share of their capacity, one direction.
+    /// Indices of the links between switches (in a fat tree those between ToR and aggregation, in two data centers
+    /// those between leaf and spine). Core load is a share of their capacity, one direction.
     pub core_links: Vec<usize>,
 }
 
@@ -233,7 +233,8 @@ impl Graph {
         self
     }
 
-    /// Sets the layers of a general graph, breadth first from all hosts at once. Nodes that no host reaches stay at 255.
+    /// Sets the layers of a general graph, breadth first from all hosts at once. Nodes that no host reaches stay at
+    /// 255.
     fn measure_layers(&mut self) {
         let mut near: Vec<Vec<usize>> = vec![Vec::new(); self.nodes.len()];
         for link in &self.links {

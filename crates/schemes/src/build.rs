@@ -1,4 +1,5 @@
-//! Construction of switches: the configuration of a switch ([`Shape`]) from its table of parameters and its place in the network.
+//! Construction of switches: the configuration of a switch ([`Shape`]) from its table of parameters and its place in
+//! the network.
 
 use crate::conventions::{AckClass, Conventions, DownQueues, Memory, Time};
 use crate::planes::{self, AnySwitch};
@@ -114,8 +115,9 @@ pub fn ser_time(conventions: &Conventions, rate: BitsPerSec) -> SerTime {
 
 /// Headroom: bytes that an ingress may need beyond its threshold, in the exact worst case ([`pfc::headroom`]).
 ///
-/// In whole nanoseconds frames take less time than by their link's rate, above all short ones, so more of them may come in a given
-/// time. Frames that take less than a nanosecond take none at all there, and no headroom would suffice; they are left out.
+/// In whole nanoseconds frames take less time than by their link's rate, above all short ones, so more of them may come
+/// in a given time. Frames that take less than a nanosecond take none at all there, and no headroom would suffice; they
+/// are left out.
 pub fn headroom(host: &Host, conventions: &Conventions, rate: BitsPerSec, delay: Duration) -> Bytes {
     let (full, frame) = (host.full_packet().0, conventions.pfc_frame.0.max(CONTROL_WIRE.into()));
     let exact = pfc::headroom(delay, rate, full);
@@ -157,8 +159,8 @@ fn exempt_queues(table: &Switch) -> u128 {
     }
 }
 
-/// Number of groups of queues with strict priority between them: under Homa's dynamic assignment the queues of unscheduled packets are
-/// one group, and each other queue is one.
+/// Number of groups of queues with strict priority between them: under Homa's dynamic assignment the queues of
+/// unscheduled packets are one group, and each other queue is one.
 fn groups(table: &Switch, site: &SwitchSite) -> u16 {
     match table.assignment {
         Assignment::HomaDynamic => {

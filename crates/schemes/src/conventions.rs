@@ -62,7 +62,8 @@ impl Default for Conventions {
 pub enum Time {
     /// To the picosecond.
     Exact,
-    /// Truncated to whole nanoseconds, and a whole number mostly to one less, as ns-3.17 converts seconds (1048 B at 100 Gb/s: 83 ns).
+    /// Truncated to whole nanoseconds, and a whole number mostly to one less, as ns-3.17 converts seconds (1048 B at
+    /// 100 Gb/s: 83 ns).
     WholeNs,
 }
 
@@ -74,8 +75,8 @@ pub enum Ties {
     Random,
     /// Order of scheduling.
     Scheduled,
-    /// As in ns-3: order of scheduling, with an event for each expiry of a sender's timers, and marks drawn by ns-3's generator in the
-    /// order of events.
+    /// As in ns-3: order of scheduling, with an event for each expiry of a sender's timers, and marks drawn by ns-3's
+    /// generator in the order of events.
     Ns3,
 }
 
@@ -115,8 +116,8 @@ pub enum Hosts {
 pub enum Reroutes {
     /// None; an ACK that overtakes a NACK moves its sender on.
     Unnoticed,
-    /// HPCC's simulator: each host lists its queue pairs anew in the order of a hash table, and a sender goes on from the packet of a
-    /// NACK, whatever was acknowledged since.
+    /// HPCC's simulator: each host lists its queue pairs anew in the order of a hash table, and a sender goes on from
+    /// the packet of a NACK, whatever was acknowledged since.
     HpccSim,
 }
 

@@ -1,8 +1,10 @@
-//! Schemes by name: the tables of parameters that a scenario has for switches and hosts, and the switches and NICs built from them.
+//! Schemes by name: the tables of parameters that a scenario has for switches and hosts, and the switches and NICs
+//! built from them.
 //!
-//! Parameters are defined beside their algorithms, in `dataplane` and `transport`; here they come together in [`Switch`] and
-//! [`Host`]. From these and a [`site`] a [`Network`] builds a switch ([`Network::switch`]), or the parameters of a NIC and its
-//! transport ([`Network::nic`]), without a simulator. A scheme is a preset of these tables ([`registry::PRESETS`]).
+//! Parameters are defined beside their algorithms, in `dataplane` and `transport`; here they come together in
+//! [`Switch`] and [`Host`]. From these and a [`site`] a [`Network`] builds a switch ([`Network::switch`]), or the
+//! parameters of a NIC and its transport ([`Network::nic`]), without a simulator. A scheme is a preset of these tables
+//! ([`registry::PRESETS`]).
 
 mod any_control;
 pub mod build;

@@ -59,7 +59,8 @@ impl Network<'_> {
     }
 
     /// Makes the parameters of go-back-N under a control; receivers of the HPCC simulator leave duplicates unanswered.
-    /// `controls` holds the parameters of the control for each site that flows start at, of which there is one at least.
+    /// `controls` holds the parameters of the control for each site that flows start at, of which there is one at
+    /// least.
     pub fn go_back_n<C: Control>(&self, controls: Vec<C::Params>) -> GoBackNParams<C::Params> {
         let hpcc = self.conventions.hosts == Hosts::HpccSim;
         let notifies = C::notifies(&controls[0]);
@@ -82,8 +83,8 @@ impl Network<'_> {
         }
     }
 
-    /// Makes the parameters of selective retransmission under a control. `controls` is as in [`Network::go_back_n`]; `windows`:
-    /// `[site]`, bytes of payload at line rate.
+    /// Makes the parameters of selective retransmission under a control. `controls` is as in [`Network::go_back_n`];
+    /// `windows`: `[site]`, bytes of payload at line rate.
     pub fn selective<C: Control>(
         &self,
         controls: Vec<C::Params>,

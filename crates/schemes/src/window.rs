@@ -11,7 +11,8 @@ pub enum Window {
     None,
     /// One bandwidth-delay product of the longest path, of propagation alone.
     Bdp,
-    /// The largest base BDP over pairs of hosts: propagation both ways and one payload's serialisation a hop (baselines 0.2).
+    /// The largest base BDP over pairs of hosts: propagation both ways and one payload's serialisation a hop (baselines
+    /// 0.2).
     BaseBdp,
     /// The base BDP of each pair of hosts.
     PairBdp,

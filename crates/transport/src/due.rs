@@ -2,7 +2,8 @@
 
 use backwater_types::Instant;
 
-/// Send time of a packet that a pacer holds: an [`Instant`] where congestion control may move it while the packet waits, else `()`.
+/// Send time of a packet that a pacer holds: an [`Instant`] where congestion control may move it while the packet
+/// waits, else `()`.
 pub trait Due: Copy + Default + Send + 'static {
     /// Whether the send time may move.
     const MOVES: bool = false;

@@ -1,7 +1,7 @@
 //! Interface of a transport: the events that the two ends of a flow handle, and the packets that they send.
 //!
-//! Neither end sees a clock, a queue or a network. Time is an argument, packets come as they are on the wire, and an end sends an
-//! [`Outgoing`] or a [`Reply`], to which its host adds addresses, flow names and a place in its NIC.
+//! Neither end sees a clock, a queue or a network. Time is an argument, packets come as they are on the wire, and an
+//! end sends an [`Outgoing`] or a [`Reply`], to which its host adds addresses, flow names and a place in its NIC.
 
 use crate::due::Due;
 use crate::tcp::TimeoutReason;
@@ -90,7 +90,8 @@ pub trait Sender: Send + 'static {
 
     // --- sending ------------------------------------------------------------------------------------------------------
 
-    /// Returns the wire bytes of the packet that would be sent at `now`. Changes nothing, so a NIC may ask as often as it likes.
+    /// Returns the wire bytes of the packet that would be sent at `now`. Changes nothing, so a NIC may ask as often as
+    /// it likes.
     fn peek(&self, params: &Self::Params, now: Instant) -> Next<u16>;
     /// Sends the next packet at `now`.
     fn next_packet(&mut self, params: &Self::Params, now: Instant) -> Next<Outgoing<Self::Extension>>;
@@ -149,8 +150,8 @@ pub trait Sender: Send + 'static {
     fn moves(&self) -> bool {
         Self::Due::MOVES
     }
-    /// Earliest start of the next packet by pacing alone: exact where it can move, else perhaps too early by the transmission time of
-    /// the packet before.
+    /// Earliest start of the next packet by pacing alone: exact where it can move, else perhaps too early by the
+    /// transmission time of the packet before.
     fn next_send(&self) -> Instant {
         Instant::ZERO
     }
@@ -178,7 +179,8 @@ pub struct Reply<E = ()> {
     pub kind: Kind,
     /// Sequence number.
     pub seq: u32,
-    /// Further word, which travels in the field in which data packets name their receiver; `None`: that field is copied.
+    /// Further word, which travels in the field in which data packets name their receiver; `None`: that field is
+    /// copied.
     pub word: Option<u32>,
     /// Bytes on the wire.
     pub wire: u16,
@@ -194,10 +196,11 @@ pub trait Receiver: Default + Send + 'static {
     type Params;
     /// Metadata that its packets carry beside their headers.
     type Extension: Extension;
-    /// State that the receivers of a host share, such as which of the incoming flows may send; `()` if each decides alone.
+    /// State that the receivers of a host share, such as which of the incoming flows may send; `()` if each decides
+    /// alone.
     type Host: Default + Send;
-    /// Handles a packet from the sender and returns its answer. Packets that go before the answer, to this sender or to others, are
-    /// given to `also`, each with a packet of the flow that it goes to, from which it takes its addresses.
+    /// Handles a packet from the sender and returns its answer. Packets that go before the answer, to this sender or to
+    /// others, are given to `also`, each with a packet of the flow that it goes to, from which it takes its addresses.
     #[must_use = "the answer has to be sent"]
     fn on_packet(
         &mut self,

@@ -1,7 +1,7 @@
 //! Transports: how fast an end host sends a flow, and how it recovers lost packets.
 //!
-//! Constraints are those of the data plane: no I/O, no clock, no threads; allocation only while a loss is repaired. Positions in a
-//! flow count packets.
+//! Constraints are those of the data plane: no I/O, no clock, no threads; allocation only while a loss is repaired.
+//! Positions in a flow count packets.
 
 #![no_std]
 extern crate alloc;

@@ -19,7 +19,8 @@ struct Notice {
 }
 
 impl Notifier {
-    /// Handles a packet and returns whether to notify now. A mark within the interval is notified when the interval is over.
+    /// Handles a packet and returns whether to notify now. A mark within the interval is notified when the interval is
+    /// over.
     #[inline(always)]
     pub(crate) fn on_packet(&mut self, now: Instant, interval: Option<Duration>, packet: &Packet) -> bool {
         match interval {

@@ -1,5 +1,5 @@
-//! Pacing of a flow by its congestion control, whichever way lost packets are recovered: how many packets may be in flight, and when
-//! the next may start.
+//! Pacing of a flow by its congestion control, whichever way lost packets are recovered: how many packets may be in
+//! flight, and when the next may start.
 
 use crate::flow::{Next, Outgoing, Start};
 use crate::rate::Control;
@@ -28,8 +28,8 @@ impl<P> PacedParams<P> {
 /// Limit of packets in flight that no flow reaches.
 pub(crate) const UNLIMITED: u32 = u32::MAX;
 
-/// Packets of a window, terabytes of them, that is as good as none. Below it, packets in flight may be less than zero, in two's
-/// complement.
+/// Packets of a window, terabytes of them, that is as good as none. Below it, packets in flight may be less than zero,
+/// in two's complement.
 const WINDOW_MAX: u64 = 1 << 31;
 
 /// A flow under control `C`.
@@ -87,8 +87,9 @@ impl<C: Control> Paced<C> {
         self.limit = if packets < WINDOW_MAX { packets as u32 } else { UNLIMITED };
     }
 
-    /// Lets control handle `event`, and applies a change of its window or rate. On a rate change the send time of the next packet shifts
-    /// by the change of the spacing behind its predecessor, where control [moves](Control::moves) it.
+    /// Lets control handle `event`, and applies a change of its window or rate. On a rate change the send time of the
+    /// next packet shifts by the change of the spacing behind its predecessor, where control [moves](Control::moves)
+    /// it.
     #[inline(always)]
     pub(crate) fn update(&mut self, params: &PacedParams<C::Params>, event: impl FnOnce(&mut C, &C::Params) -> bool) {
         let control = params.control(self.site);

@@ -2,8 +2,8 @@
 
 use alloc::collections::VecDeque;
 
-/// A set of packets: all before the first that is missing, and a bit for each from there to the last. Without gaps it takes no
-/// memory beyond itself.
+/// A set of packets: all before the first that is missing, and a bit for each from there to the last. Without gaps it
+/// takes no memory beyond itself.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PacketSet {
     /// The first packet that is missing.
@@ -154,7 +154,8 @@ mod tests {
     use alloc::vec::Vec;
     use backwater_types::hash::{Stream, range32};
 
-    /// Compares with a set of numbers, for packets added in any order, some of them twice, and some of them removed again.
+    /// Compares with a set of numbers, for packets added in any order, some of them twice, and some of them removed
+    /// again.
     #[test]
     fn it_is_a_set() {
         let mut rng = Stream::new(1, 2, 3);

@@ -1,9 +1,9 @@
-//! Selective retransmission under end-to-end control: the receiver takes packets in any order, and the sender retransmits the missing
-//! ones alone.
+//! Selective retransmission under end-to-end control: the receiver takes packets in any order, and the sender
+//! retransmits the missing ones alone.
 //!
 //! Sources: Mittal et al., "Revisiting Network Support for RDMA", SIGCOMM 2018, section 3 (IRN; baselines 8), with the
-//! timeouts of a public simulator that runs it at 100 Gb/s; Goyal et al., "Backpressure Flow Control", NSDI 2022, section
-//! 6.2.1, and its authors' simulator (HPCC without PFC; baselines 4.1).
+//! timeouts of a public simulator that runs it at 100 Gb/s; Goyal et al., "Backpressure Flow Control", NSDI 2022,
+//! section 6.2.1, and its authors' simulator (HPCC without PFC; baselines 4.1).
 //!
 //! ```text
 //! receiver:            answers each packet with the first missing packet and its own number, by an ACK in order, else by a NACK
@@ -16,15 +16,15 @@
 //! lost packets go first, the lowest number first
 //! ```
 //!
-//! Control sees every answer, each for a packet that arrived. Its positions in the flow are counts: packets that have arrived, and
-//! packets sent and not lost, as HPCC without PFC counts bytes in its authors' simulator. It sees a loss once in a recovery, with
-//! every notice and with every timeout.
-//! Differs from IRN: after a timeout all missing packets go, not the first alone, so that the end of a flow takes one timeout.
-//! Differs from HPCC without PFC: the dropped packet is retransmitted, not as many bytes of the end of the flow, and there is a timer,
-//! so that a lost notice does not end a flow.
+//! Control sees every answer, each for a packet that arrived. Its positions in the flow are counts: packets that have
+//! arrived, and packets sent and not lost, as HPCC without PFC counts bytes in its authors' simulator. It sees a loss
+//! once in a recovery, with every notice and with every timeout. Differs from IRN: after a timeout all missing packets
+//! go, not the first alone, so that the end of a flow takes one timeout. Differs from HPCC without PFC: the dropped
+//! packet is retransmitted, not as many bytes of the end of the flow, and there is a timer, so that a lost notice does
+//! not end a flow.
 //!
-//! State: two sets of packets at the sender and one at the receiver, a bit for each packet from the first missing one on; at most
-//! `reach` windows of them, and none without losses.
+//! State: two sets of packets at the sender and one at the receiver, a bit for each packet from the first missing one
+//! on; at most `reach` windows of them, and none without losses.
 
 use crate::flow::{Next, Outgoing, Receiver, Reply, Sender, Start, Transport};
 use crate::notifier::{Notifier, cnp};
@@ -45,7 +45,8 @@ use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields, default))]
 pub struct SelectiveParams {
-    /// Packets missing below one that came out of order are lost (IRN); false: only notices and timeouts declare losses.
+    /// Packets missing below one that came out of order are lost (IRN); false: only notices and timeouts declare
+    /// losses.
     pub gaps: bool,
     /// A drop notice sets the rate to its minimum, where control has one.
     pub notice_slows: bool,

@@ -1,4 +1,5 @@
-//! ExpressPass, both ends by hand: what each says and when; and flows whose credits leave by one port, until they share it.
+//! ExpressPass, both ends by hand: what each says and when; and flows whose credits leave by one port, until they share
+//! it.
 
 use backwater_transport::{
     ExpressPass, ExpressPassFlowParams, ExpressPassHeader, ExpressPassParams, Next, Outgoing, Receiver, Reply, Sender,
@@ -172,7 +173,8 @@ fn who_asks_after_the_end_is_told_of_it() {
     assert!(Rx::late(ExpressPass::receiving(&params), &no_more).is_none());
 }
 
-/// Sizes from 76 to 92 B and gaps within a tenth of 2 x 129.76 ns, all of them likely, and the same whenever they are drawn.
+/// Sizes from 76 to 92 B and gaps within a tenth of 2 x 129.76 ns, all of them likely, and the same whenever they are
+/// drawn.
 #[test]
 fn credits_vary_in_size_and_distance() {
     let params = params();
@@ -210,7 +212,8 @@ fn a_sender_that_stops_early_asks_again_if_that_was_too_early() {
         tx.on_packet(&params, now, &credit(number, 0, us(4)));
         sent.extend(takes(&mut tx, &params, now));
     }
-    // A round trip of 8 us after the first credit five had come, and seven packets were left; at 24 us, more than are left.
+    // A round trip of 8 us after the first credit five had come, and seven packets were left; at 24 us, more than are
+    // left.
     assert_eq!(kinds(&sent).iter().position(|(kind, _)| *kind == Kind::Request), None);
     tx.on_packet(&params, us(24), &credit(8, 0, us(20)));
     assert_eq!(kinds(&takes(&mut tx, &params, us(24))), [(Kind::Data, 8), (Kind::Request, 0)]);
@@ -236,8 +239,8 @@ enum Event {
     Credit(usize, Frame<ExpressPassHeader>),
 }
 
-/// Runs endless flows into one host, whose port holds all their credits, with 4 us each way. Returns the packets of each in the
-/// last `counted` of `until`, and the numbers of credits sent and dropped.
+/// Runs endless flows into one host, whose port holds all their credits, with 4 us each way. Returns the packets of
+/// each in the last `counted` of `until`, and the numbers of credits sent and dropped.
 fn share(of: ExpressPassParams, starts: &[Instant], until: Instant, counted: Duration) -> (Vec<u64>, f64) {
     const AWAY: Duration = Duration::from_us(4);
     let params = with(of.clone());

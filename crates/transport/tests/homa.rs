@@ -1,4 +1,5 @@
-//! Homa without a simulator: what each end sends when it is told what, and both ends over a link that loses and reorders.
+//! Homa without a simulator: what each end sends when it is told what, and both ends over a link that loses and
+//! reorders.
 
 use backwater_transport::{
     Homa, HomaFlowParams, HomaHeader, HomaLevels, HomaReceiver, HomaReceiverParams, HomaSender, Inbox, Next, Outgoing,
@@ -11,7 +12,8 @@ use backwater_types::{Duration, Extension, Frame, Instant, Kind, Packet, flags};
 const WINDOW: u32 = 10;
 const RTO: Duration = Duration::from_us(100);
 
-/// Eight levels, of which the first three are unscheduled: up to 1 KB, up to 5 KB, and larger; two messages are granted to.
+/// Eight levels, of which the first three are unscheduled: up to 1 KB, up to 5 KB, and larger; two messages are granted
+/// to.
 fn params(overcommitment: u32) -> HomaFlowParams {
     HomaFlowParams {
         payload: 1000,
@@ -262,8 +264,8 @@ fn silence_has_what_is_missing_asked_for_again_and_then_the_rest_at_once() {
     assert_eq!(host.grants(0, 1, 4, 30), [(0, 14, 7)]);
 }
 
-/// Two hosts with messages of both to both, over a link that loses and reorders packets: all messages arrive, no more than
-/// RTTbytes of a message are in flight unless something was lost, and retransmissions are counted.
+/// Two hosts with messages of both to both, over a link that loses and reorders packets: all messages arrive, no more
+/// than RTTbytes of a message are in flight unless something was lost, and retransmissions are counted.
 #[test]
 fn every_message_arrives_over_a_link_that_loses_and_reorders() {
     for (loss, seed) in [(0, 1), (0, 2), (1, 3), (50, 4), (50, 5), (300, 6)] {

@@ -1,5 +1,5 @@
-//! Selective retransmission without a simulator: what each end sends when it is told what, and both ends over a link that
-//! loses.
+//! Selective retransmission without a simulator: what each end sends when it is told what, and both ends over a link
+//! that loses.
 
 use backwater_transport::{
     Ack, Control, Dctcp, DctcpParams, Next, PacedParams, Receiver, Selective, SelectiveFlowParams, SelectiveParams,
@@ -292,8 +292,8 @@ fn round_trips_are_those_of_the_last_time_a_packet_was_sent() {
     );
 }
 
-/// A link that loses three packets in ten both ways, and half the drop notices: every packet is delivered once, retransmissions
-/// are counted, and no packet is ever further ahead than the span.
+/// A link that loses three packets in ten both ways, and half the drop notices: every packet is delivered once,
+/// retransmissions are counted, and no packet is ever further ahead than the span.
 #[test]
 fn everything_arrives_once_over_a_link_that_loses() {
     for (case, params) in (0..60).map(|case| (case, if case % 2 == 0 { irn() } else { told() })) {

@@ -1,7 +1,9 @@
-//! TCP against closed forms, over a channel written out here that shares nothing with the simulator: one FIFO of a rate or of
-//! none, a delay each way, and functions that say which segments and acknowledgements are lost and which are marked.
+//! TCP against closed forms, over a channel written out here that shares nothing with the simulator: one FIFO of a rate
+//! or of none, a delay each way, and functions that say which segments and acknowledgements are lost and which are
+//! marked.
 //!
-//! After every step the sender recounts itself, and a second account, kept from what crosses the channel alone, is compared.
+//! After every step the sender recounts itself, and a second account, kept from what crosses the channel alone, is
+//! compared.
 
 use backwater_transport::{
     AckPolicy, Congestion, Marks, Recovery, TcpAck, TcpParams, TcpReceiver, TcpSender, TimeoutReason as Why,
@@ -571,7 +573,8 @@ fn a_lost_retransmission_costs_a_timeout() {
     assert_eq!(flow.sender.timeouts, 1);
 }
 
-/// A segment that was declared lost and not retransmitted: the window is one, and a hole is behind the first retransmission.
+/// A segment that was declared lost and not retransmitted: the window is one, and a hole is behind the first
+/// retransmission.
 #[test]
 fn what_the_window_held_is_told_apart() {
     let params = params();
@@ -765,7 +768,8 @@ impl Dice {
     }
 }
 
-/// Comparison with a set: in any order, each acknowledgement names the first gap and the whole run that its segment is in.
+/// Comparison with a set: in any order, each acknowledgement names the first gap and the whole run that its segment is
+/// in.
 #[test]
 fn blocks_merge_in_any_order_of_arrival() {
     for seed in 0..3000 {
@@ -828,8 +832,8 @@ fn every_nth_segment_in_order_is_acknowledged_and_the_last() {
     }
 }
 
-/// RFC 8257, section 3.2: with each change of the marks waiting segments are acknowledged at once, so an acknowledgement is for
-/// segments that were all marked or all unmarked, and the sender can count both exactly.
+/// RFC 8257, section 3.2: with each change of the marks waiting segments are acknowledged at once, so an
+/// acknowledgement is for segments that were all marked or all unmarked, and the sender can count both exactly.
 #[test]
 fn marks_are_told_exactly_whatever_the_delay_of_acknowledgements() {
     for seed in 0..2000 {
@@ -872,8 +876,8 @@ fn out_of_order_everything_is_acknowledged_at_once() {
 
 // --- both --------------------------------------------------------------------------------------------------------------------
 
-/// Loss of segments and of acknowledgements, reordering, marks, delayed acknowledgements: every flow ends, and after every step
-/// both accounts agree.
+/// Loss of segments and of acknowledgements, reordering, marks, delayed acknowledgements: every flow ends, and after
+/// every step both accounts agree.
 #[test]
 fn everything_arrives_under_random_loss() {
     let (mut again, mut timeouts, mut reasons) = (0, 0, BTreeSet::new());
@@ -1007,8 +1011,8 @@ fn dctcps_estimate_converges_to_the_share_of_marks() {
             assert!((mean - share).abs() < 0.03 * share + 0.003, "1 of {n}: {mean} in {count} rounds");
         }
     }
-    // None: it decays by 1 - g, from one, with the first acknowledgement, then with every nineteenth, as the one that ends a
-    // window of twenty is counted before it lets the next segment go, and with the last.
+    // None: it decays by 1 - g, from one, with the first acknowledgement, then with every nineteenth, as the one that
+    // ends a window of twenty is counted before it lets the next segment go, and with the last.
     let params = TcpParams { marks: Marks::Dctcp, max_window: 20, initial_window: 20, ..params() };
     let mut world = World::new(params, 20 * 40);
     world.run();
@@ -1017,9 +1021,9 @@ fn dctcps_estimate_converges_to_the_share_of_marks() {
     assert!((alpha / expected - 1.0).abs() < 1e-9, "{alpha} for {expected}");
 }
 
-/// Oscillation of the window of flows in step over a link that marks above `k` segments: Alizadeh et al., SIGCOMM 2010, section
-/// 3.3. `W*` is the window at which the queue reaches `k`; `alpha` solves `alpha^2 (1 - alpha / 4) = (2 W* + 1) / (W* + 1)^2`;
-/// the amplitude is `D = (W* + 1) alpha / 2`, and the period `D` round trips.
+/// Oscillation of the window of flows in step over a link that marks above `k` segments: Alizadeh et al., SIGCOMM 2010,
+/// section 3.3. `W*` is the window at which the queue reaches `k`; `alpha` solves `alpha^2 (1 - alpha / 4) = (2 W* + 1)
+/// / (W* + 1)^2`; the amplitude is `D = (W* + 1) alpha / 2`, and the period `D` round trips.
 #[test]
 fn dctcps_sawtooth_has_the_published_amplitude_and_period() {
     println!(
@@ -1057,7 +1061,8 @@ fn dctcps_sawtooth_has_the_published_amplitude_and_period() {
         println!(
             "{g:>5} {flows:>5} {star:>6} {alpha:>8.3} {printed_alpha:>8.3} {swing:>8.2} {printed:>8.2} {period:>8.2} {queue:?}"
         );
-        // Of a round trip with what waits in the queue on average; marked acknowledgements take one in which nothing grows.
+        // Of a round trip with what waits in the queue on average; marked acknowledgements take one in which nothing
+        // grows.
         let turns = period * pipe as f64 / (flows as f64 * (star - swing / 2.0));
         assert!((alpha / printed_alpha - 1.0).abs() < 0.10, "alpha {alpha} for {printed_alpha}");
         // The paper takes alpha for constant. With g = 1/16 it has decayed for D round trips by the time of the cut.
@@ -1083,8 +1088,8 @@ fn solve(f: impl Fn(f64) -> f64) -> f64 {
 
 // --- throughput --------------------------------------------------------------------------------------------------------------
 
-/// Mathis et al., CCR 1997: a loss every `1 / p` segments gives `sqrt(3 / (2 p))` segments a round trip, and independent losses
-/// `1.31 / sqrt(p)` (Ott, Kemperman and Mathis 1996).
+/// Mathis et al., CCR 1997: a loss every `1 / p` segments gives `sqrt(3 / (2 p))` segments a round trip, and
+/// independent losses `1.31 / sqrt(p)` (Ott, Kemperman and Mathis 1996).
 #[test]
 fn throughput_follows_the_square_root_law() {
     for p in [1e-4, 3e-4, 1e-3] {

@@ -1,5 +1,5 @@
-//! TCP's two ends as a host sees them, through `Transport`, `Sender` and `Receiver` alone: when acknowledgements go and what is on
-//! the wire of them, which connection carries a flow, and how one opens.
+//! TCP's two ends as a host sees them, through `Transport`, `Sender` and `Receiver` alone: when acknowledgements go and
+//! what is on the wire of them, which connection carries a flow, and how one opens.
 
 use backwater_transport::{
     Connections, Marks, Next, Outgoing, Receiver, Reply, Sender, Start, Tcp, TcpAnswers, TcpFlow, TcpFlowParams,
@@ -171,8 +171,8 @@ fn an_acknowledgement_waits_from_the_first_segment_that_it_stands_for() {
     assert_eq!(listener.due(), NEVER);
 }
 
-/// RFC 8257, section 3.2: a change of the marks acknowledges the waiting segments, and the segment that changed them waits from
-/// then on.
+/// RFC 8257, section 3.2: a change of the marks acknowledges the waiting segments, and the segment that changed them
+/// waits from then on.
 #[test]
 fn a_change_of_marks_starts_the_wait_anew() {
     let mut listener = Listener::new(later(Marks::Dctcp));
@@ -279,7 +279,8 @@ fn a_sender_spares_the_block_that_it_was_told_of() {
     }
 }
 
-/// Both ends: a window loses each third segment but for the last few; those are retransmitted and no others, without a timeout.
+/// Both ends: a window loses each third segment but for the last few; those are retransmitted and no others, without a
+/// timeout.
 #[test]
 fn what_a_receiver_packs_its_sender_unpacks() {
     let lost = |seq: &u32| *seq < 80 && seq % 3 == 1;
@@ -339,8 +340,8 @@ fn a_flow_takes_the_idle_connection_that_was_opened_first() {
     assert_eq!([23, 24, 25].map(|key| host.open(5, key, 3).key()), [10, 12, 25]);
 }
 
-/// Ten segments, and one more for each acknowledgement while the window limits the sender: ten of the first round, one of the
-/// second.
+/// Ten segments, and one more for each acknowledgement while the window limits the sender: ten of the first round, one
+/// of the second.
 #[test]
 fn a_connection_keeps_its_window_over_a_short_rest() {
     for (rest, window) in [(0, 21), (RTO, 21), (RTO + 1, 10)] {

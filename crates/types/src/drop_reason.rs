@@ -47,7 +47,8 @@ impl DropReason {
         }
     }
 
-    /// Whether a switch or a NIC chose to drop data. Other reasons are faults, and drops of surplus credits, which are no losses.
+    /// Whether a switch or a NIC chose to drop data. Other reasons are faults, and drops of surplus credits, which are
+    /// no losses.
     pub const fn is_chosen(self) -> bool {
         !matches!(self, DropReason::LinkLoss | DropReason::LinkDown | DropReason::NoRoute | DropReason::Credit)
     }

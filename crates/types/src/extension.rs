@@ -1,7 +1,7 @@
 //! Metadata that a packet carries beside its header in some schemes: in-band telemetry, bytes left, credits.
 //!
-//! The metadata is a type parameter, so that packets without it stay small: links, queues and NICs hold a [`Frame`], which
-//! dereferences to its [`Packet`].
+//! The metadata is a type parameter, so that packets without it stay small: links, queues and NICs hold a [`Frame`],
+//! which dereferences to its [`Packet`].
 
 use crate::library_rand::LibraryRand;
 use crate::packet::Packet;
@@ -25,7 +25,8 @@ pub trait Extension: Copy + Default + Debug + PartialEq + Send + Sync + 'static 
     fn sent(_port: &mut Self::Port, _now: Instant, _wire: u16) {}
     /// Whether packets carry the bytes or packets left of their flow.
     const TELLS_LEFT: bool = false;
-    /// Payload bytes left of the flow when the packet was sent, its own included; packets where the transport counts packets.
+    /// Payload bytes left of the flow when the packet was sent, its own included; packets where the transport counts
+    /// packets.
     #[inline(always)]
     fn left(&self, _packet: &Packet) -> u64 {
         0

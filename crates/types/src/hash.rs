@@ -1,4 +1,5 @@
-//! Deterministic mixing of integers. Not cryptographic: keys are small integers chosen by us, or a keyed hash of a 5-tuple.
+//! Deterministic mixing of integers. Not cryptographic: keys are small integers chosen by us, or a keyed hash of a
+//! 5-tuple.
 
 /// SplitMix64's finaliser (Steele, Lea, Flood 2014): every input bit reaches every output bit.
 #[inline(always)]
@@ -25,10 +26,11 @@ pub const fn range32(hash: u32, n: u32) -> u32 {
     ((hash as u64 * n as u64) >> 32) as u32
 }
 
-/// Hashes `key` to 32 bits by the member of a family that a random `salt` selects; members of two salts are independent.
+/// Hashes `key` to 32 bits by the member of a family that a random `salt` selects; members of two salts are
+/// independent.
 ///
-/// Multiply-shift (Dietzfelbinger et al. 1997): the salt, made odd, is the multiplier. Keys should be well spread already, as
-/// flow keys are.
+/// Multiply-shift (Dietzfelbinger et al. 1997): the salt, made odd, is the multiplier. Keys should be well spread
+/// already, as flow keys are.
 #[inline(always)]
 pub const fn salted(key: u32, salt: u64) -> u32 {
     ((key as u64).wrapping_mul(salt | 1) >> 32) as u32

@@ -1,7 +1,7 @@
 //! Random numbers of the GNU C library's `rand` in a program that never seeds it.
 //!
-//! Source: the library's manual, "ISO C Random Number Functions": `rand` is `random` with 128 bytes of state, seeded by 1; the method is
-//! an additive feedback generator (Knuth, The Art of Computer Programming, volume 2, section 3.2.2).
+//! Source: the library's manual, "ISO C Random Number Functions": `rand` is `random` with 128 bytes of state, seeded by
+//! 1; the method is an additive feedback generator (Knuth, The Art of Computer Programming, volume 2, section 3.2.2).
 //!
 //! ```text
 //! r[0] = 1 ; r[i] = 16807 r[i-1] mod (2^31 - 1), i < 31 ; r[i] = r[i-31], i < 34 ; r[i] = r[i-3] + r[i-31] mod 2^32

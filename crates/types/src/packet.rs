@@ -16,10 +16,11 @@ pub enum Kind {
     Cnp,
     /// Backpressure between neighbours; see [`crate::ControlFrame`].
     Control,
-    /// Credit of ExpressPass, which lets its sender send one data packet; `seq` is the next packet expected. Ports limit credits to the
-    /// rate at which data can come back.
+    /// Credit of ExpressPass, which lets its sender send one data packet; `seq` is the next packet expected. Ports
+    /// limit credits to the rate at which data can come back.
     Credit,
-    /// Request of ExpressPass to the receiver, for credits or for no more of them; `seq` is the number of packets of the flow.
+    /// Request of ExpressPass to the receiver, for credits or for no more of them; `seq` is the number of packets of
+    /// the flow.
     Request,
 }
 
@@ -46,7 +47,8 @@ pub mod flags {
     pub const INCAST: u8 = 1 << 3;
     /// Packet of a flow that is not acknowledged; `receiver_slot` is then the number of its workload.
     pub const DATAGRAM: u8 = 1 << 4;
-    /// Data of a flow that an observer follows. The flag saves looking the flow up at each hop, and does not affect the packet.
+    /// Data of a flow that an observer follows. The flag saves looking the flow up at each hop, and does not affect the
+    /// packet.
     pub const FOLLOWED: u8 = 1 << 5;
 }
 

@@ -4,11 +4,12 @@ use crate::Duration;
 use alloc::format;
 use alloc::string::{String, ToString};
 
-/// Longest timer of a switch or a host, ten seconds. A run takes 60 s at most and the clock has 70 s, so every expiry fits.
+/// Longest timer of a switch or a host, ten seconds. A run takes 60 s at most and the clock has 70 s, so every expiry
+/// fits.
 pub const TIMER_MAX: Duration = Duration(10_000_000_000_000);
 
-/// Shortest period in which frames are repeated, 100 ns: the time of a frame at 5 Gb/s. Frames repeated faster than they leave would
-/// pile up.
+/// Shortest period in which frames are repeated, 100 ns: the time of a frame at 5 Gb/s. Frames repeated faster than
+/// they leave would pile up.
 pub const PERIOD_MIN: Duration = Duration::from_ns(100);
 
 /// A value that is out of its range.

@@ -88,11 +88,11 @@ impl Sub for Duration {
 
 /// Serialisation time of a byte at one rate, as a fixed-point multiplier.
 ///
-/// 44.20 fixed point picoseconds per byte, rounded down, so rates of which 8 000 000 000 000 is a multiple (1, 10, 25, 40,
-/// 50, 100, 200, 400, 800 Gb/s, ...) are exact; any other rate is short by less than 1 ps per 2^20 bytes.
+/// 44.20 fixed point picoseconds per byte, rounded down, so rates of which 8 000 000 000 000 is a multiple (1, 10, 25,
+/// 40, 50, 100, 200, 400, 800 Gb/s, ...) are exact; any other rate is short by less than 1 ps per 2^20 bytes.
 ///
-/// In whole nanoseconds the result is that of [`whole_ns`], without its division wherever 32.32 fixed point nanoseconds are precise
-/// enough.
+/// In whole nanoseconds the result is that of [`whole_ns`], without its division wherever 32.32 fixed point nanoseconds
+/// are precise enough.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SerTime {
     per_byte: u64,
@@ -100,8 +100,8 @@ pub struct SerTime {
     whole_ns_at: u64,
 }
 
-/// Bound of the error of a frame's time, in fixed point and by [`whole_ns`], in units of 2^-32 ns. A frame has less than 2^16 bytes of
-/// up to 2^13 ns; fixed point loses up to 2^-32 ns a byte, `whole_ns` 2^-53 of the time and 2^-64 s.
+/// Bound of the error of a frame's time, in fixed point and by [`whole_ns`], in units of 2^-32 ns. A frame has less
+/// than 2^16 bytes of up to 2^13 ns; fixed point loses up to 2^-32 ns a byte, `whole_ns` 2^-53 of the time and 2^-64 s.
 const IN_DOUBT: u64 = 1 << 17;
 
 impl SerTime {
@@ -147,8 +147,9 @@ impl SerTime {
     }
 }
 
-/// Transmission time of `wire` bytes at `rate` bit/s, converted from seconds as ns-3.17 does: cut off to a binary fraction of 64 bits,
-/// then to nanoseconds. So a time between nanoseconds loses its fraction, and a whole number of nanoseconds mostly loses one.
+/// Transmission time of `wire` bytes at `rate` bit/s, converted from seconds as ns-3.17 does: cut off to a binary
+/// fraction of 64 bits, then to nanoseconds. So a time between nanoseconds loses its fraction, and a whole number of
+/// nanoseconds mostly loses one.
 #[inline(always)]
 pub const fn whole_ns(wire: u64, rate: f64) -> Duration {
     let seconds = wire as f64 * 8.0 / rate;
@@ -302,7 +303,8 @@ mod tests {
         assert_eq!(SerTime::in_whole_ns(BitsPerSec(1_000_000_000)).of_bytes(513), Duration(4_104_000));
     }
 
-    /// Frames of every size, where a byte is a whole number of nanoseconds, where many frames are, and where none is; and longer ones.
+    /// Frames of every size, where a byte is a whole number of nanoseconds, where many frames are, and where none is;
+    /// and longer ones.
     #[test]
     fn whole_nanoseconds_without_a_division_are_those_with_it() {
         for gbps in

@@ -4,7 +4,8 @@ use serde_json::{Map, Value as Json, json};
 
 use super::words;
 
-/// Numeric columns of the table of egress ports, which is in `measure/tables.rs` of the simulator; a test compares both.
+/// Numeric columns of the table of egress ports, which is in `measure/tables.rs` of the simulator; a test compares
+/// both.
 const PORTS: &[&str] = &[
     "port",
     "rate_bps",
@@ -184,8 +185,8 @@ fn expectation((kind, required, optional): &Kind, scales: &[&str]) -> Json {
     json!({ "type": "object", "properties": properties, "required": all, "additionalProperties": false })
 }
 
-/// Makes the schema of a number, a measurement, or arithmetic. The last form is a measurement that an expectation's `each`
-/// completes.
+/// Makes the schema of a number, a measurement, or arithmetic. The last form is a measurement that an expectation's
+/// `each` completes.
 fn value() -> Json {
     let table = |properties: Map<String, Json>, required: &[&str]| json!({ "type": "object", "properties": properties, "required": required, "additionalProperties": false });
     let selectors =

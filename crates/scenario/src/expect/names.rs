@@ -27,8 +27,8 @@ pub(crate) struct Names<'a> {
     pub(crate) seeds: bool,
     /// Values that swept keys take at this scale.
     pub(crate) sweep: Option<&'a Table>,
-    /// Place of the file. Expectations from files that it extends may name things that this file left out, and are then not
-    /// judged.
+    /// Place of the file. Expectations from files that it extends may name things that this file left out, and are then
+    /// not judged.
     pub(crate) place: &'a Place,
 }
 

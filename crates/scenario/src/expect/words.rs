@@ -24,8 +24,8 @@ pub(crate) const FORMS: &[(&str, &str)] = &[
     ("SummaryPath", "a number of summary.json, such as \"buffer.p99_bytes\" or \"load[class=incast].offered_bps\""),
 ];
 
-/// Paths of the numbers in `summary.json`, which `measure/summary.rs` of the simulator writes; a test compares both. `[]` is an
-/// entry of a list, selected by one of its keys.
+/// Paths of the numbers in `summary.json`, which `measure/summary.rs` of the simulator writes; a test compares both.
+/// `[]` is an entry of a list, selected by one of its keys.
 const SUMMARY: &[(&str, &[&str])] = &[
     ("flows", &["total", "counted", "finished", "unfinished", "retransmitted_packets"]),
     ("ending", &["held_queues"]),
@@ -108,8 +108,8 @@ pub(crate) fn number_of(node: &Node) -> Option<f64> {
     }
 }
 
-/// Whether a name matches a pattern, in which `*` is any text. Other special characters are not supported, and such patterns
-/// match all.
+/// Whether a name matches a pattern, in which `*` is any text. Other special characters are not supported, and such
+/// patterns match all.
 pub(crate) fn is_like(pattern: &str, name: &str) -> bool {
     if pattern.contains(['?', '[']) {
         return true;
@@ -148,7 +148,8 @@ fn is_size_range(text: &str) -> bool {
     one.is_some_and(|digits| is_number(digits, 18)) || both.is_some_and(rising)
 }
 
-/// Whether a path is of the form `load[class=incast].offered_bps`, `load[class].offered_bps`, or by index `load.0.offered_bps`.
+/// Whether a path is of the form `load[class=incast].offered_bps`, `load[class].offered_bps`, or by index
+/// `load.0.offered_bps`.
 fn is_summary_path(text: &str) -> bool {
     SUMMARY.iter().any(|(root, leaves)| {
         let (name, list) = root.strip_suffix("[]").map_or((*root, false), |name| (name, true));

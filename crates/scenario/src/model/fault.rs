@@ -13,8 +13,8 @@ pub struct Fault {
     /// Share of frames lost, each direction, 0 to below 1.
     #[serde(default)]
     pub loss: f64,
-    /// With `conventions.losses = "ns3"`: one stream of random numbers decides for all links that set this. Else each link has
-    /// its own stream.
+    /// With `conventions.losses = "ns3"`: one stream of random numbers decides for all links that set this. Else each
+    /// link has its own stream.
     #[serde(default)]
     pub common: bool,
     /// Share of control frames (not ACKs) lost in addition.

@@ -16,20 +16,21 @@ pub struct Measure {
     pub active_flows: bool,
     /// Histogram of each data packet's time in egress queues (costs a time stamp per packet).
     pub queueing_delay: bool,
-    /// Egress ports whose data is sampled too, `[switch, neighbour]` each; a name that ends in `*` stands for all names with
-    /// that beginning.
+    /// Egress ports whose data is sampled too, `[switch, neighbour]` each; a name that ends in `*` stands for all names
+    /// with that beginning.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub queues: Vec<[String; 2]>,
-    /// Period in which bytes carried and time paused are recorded for every link, over the whole run; zero: no recording.
+    /// Period in which bytes carried and time paused are recorded for every link, over the whole run; zero: no
+    /// recording.
     pub links: Duration,
-    /// Sample each data queue of the ports in `queues` too, as far as it has held packets (costs a look at them at every
-    /// sample).
+    /// Sample each data queue of the ports in `queues` too, as far as it has held packets (costs a look at them at
+    /// every sample).
     pub data_queues: bool,
-    /// Sample the share of the flows with data in an egress port that share a queue (costs a look at all packets held at every
-    /// sample).
+    /// Sample the share of the flows with data in an egress port that share a queue (costs a look at all packets held
+    /// at every sample).
     pub sharing: bool,
-    /// Count the data packets that switches send back up to a higher layer than their own, from which they came (costs a look
-    /// per packet).
+    /// Count the data packets that switches send back up to a higher layer than their own, from which they came (costs
+    /// a look per packet).
     pub valleys: bool,
     /// Sample the occupancy of every shared pool too.
     pub pools: bool,
@@ -73,9 +74,11 @@ impl Measure {
 pub enum Slowdown {
     /// Last byte at the receiver over the exact idle-network time with headers (traffic 7.3).
     Exact,
-    /// The BFC authors' script: last acknowledgement over propagation there and back and the payload's full packets, one more for
-    /// each hop after the first, at the slowest link, without headers; 8000 or 4000 ns + ... on their network (traffic 7.2).
+    /// The BFC authors' script: last acknowledgement over propagation there and back and the payload's full packets,
+    /// one more for each hop after the first, at the slowest link, without headers; 8000 or 4000 ns + ... on their
+    /// network (traffic 7.2).
     BfcScript,
-    /// HPCC's simulator: last acknowledgement over base RTT and all bytes with headers at the slowest link (traffic 7.1).
+    /// HPCC's simulator: last acknowledgement over base RTT and all bytes with headers at the slowest link (traffic
+    /// 7.1).
     HpccSim,
 }

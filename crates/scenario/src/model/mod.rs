@@ -1,7 +1,7 @@
 //! Resolved scenarios: everything a run needs, typed, with every default filled in.
 //!
-//! This is the one definition: the TOML reader, the JSON schema, the manifest and the simulator all use these types. Tables of
-//! switches and hosts are defined with the schemes, and the parameters of each beside its algorithm.
+//! This is the one definition: the TOML reader, the JSON schema, the manifest and the simulator all use these types.
+//! Tables of switches and hosts are defined with the schemes, and the parameters of each beside its algorithm.
 
 mod fault;
 mod measure;

@@ -9,10 +9,11 @@ use super::{Switch, names};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Region {
-    /// Names of the switches; `"core0..core7"` stands for eight of them, and `"core*"` for all names with that beginning.
+    /// Names of the switches; `"core0..core7"` stands for eight of them, and `"core*"` for all names with that
+    /// beginning.
     pub at: Vec<String>,
-    /// Preset of these switches, of which only the switch's keys count. Absent: the scenario's scheme, with the keys of its
-    /// `switch`.
+    /// Preset of these switches, of which only the switch's keys count. Absent: the scenario's scheme, with the keys of
+    /// its `switch`.
     #[serde(default)]
     pub scheme: String,
     /// Keys of these switches, over the preset's.

@@ -16,8 +16,8 @@ pub struct Run {
     /// Time of the first arrival that counts. Absent: a tenth of `duration`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warmup: Option<Duration>,
-    /// Limit of the run as a multiple of `duration`, until which it goes on for counted flows and collectives that have not
-    /// finished.
+    /// Limit of the run as a multiple of `duration`, until which it goes on for counted flows and collectives that have
+    /// not finished.
     #[serde(default = "four")]
     pub drain: f64,
     /// Every counted flow and every collective has to finish: if one does not, the run is not complete.

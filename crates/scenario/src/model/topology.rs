@@ -25,8 +25,8 @@ pub enum Topology {
         /// Propagation delay of leaf-spine links.
         core_delay: Duration,
     },
-    /// Three tiers in pods: every ToR linked once to every aggregation switch of its pod, the cores in as many groups as a pod
-    /// has aggregation switches, aggregation switch `j` of each pod linked once to every core of group `j`.
+    /// Three tiers in pods: every ToR linked once to every aggregation switch of its pod, the cores in as many groups
+    /// as a pod has aggregation switches, aggregation switch `j` of each pod linked once to every core of group `j`.
     FatTree {
         /// Pods.
         pods: u16,
@@ -47,8 +47,8 @@ pub enum Topology {
         /// Propagation delay of links between switches.
         core_delay: Duration,
     },
-    /// Two data centers, each two tiers with every leaf linked once to every spine, and a gateway linked once to every spine; the
-    /// gateways are joined. The nodes of the first come before those of the second, kind by kind.
+    /// Two data centers, each two tiers with every leaf linked once to every spine, and a gateway linked once to every
+    /// spine; the gateways are joined. The nodes of the first come before those of the second, kind by kind.
     TwoClos {
         /// Top-of-rack switches of a data center.
         leaves: u16,

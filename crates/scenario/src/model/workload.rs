@@ -98,8 +98,9 @@ pub enum Workload {
         /// Time between successive starts.
         #[serde(default)]
         stagger: Duration,
-        /// Rate, headers included, at which an application writes each flow over UDP: nothing is acknowledged or retransmitted,
-        /// and packets that backpressure holds back are sent later. Absent: the host's transport determines the rate.
+        /// Rate, headers included, at which an application writes each flow over UDP: nothing is acknowledged or
+        /// retransmitted, and packets that backpressure holds back are sent later. Absent: the host's transport
+        /// determines the rate.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rate: Option<BitsPerSec>,
         /// Priority of its packets, 0 (the highest) to 7.
@@ -111,8 +112,8 @@ pub enum Workload {
         /// Name in tables; default: `listed`.
         #[serde(default = "listed")]
         class: String,
-        /// CSV file beside the scenario, with columns `start_ns,src,dst,bytes` and perhaps `port`, or `port,priority`; it is
-        /// read into `rows`.
+        /// CSV file beside the scenario, with columns `start_ns,src,dst,bytes` and perhaps `port`, or `port,priority`;
+        /// it is read into `rows`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         file: Option<String>,
         /// Contents of such a file.
@@ -125,8 +126,8 @@ pub enum Workload {
         #[serde(default)]
         priority: u8,
     },
-    /// Hosts, called ranks, that send to one another step by step, as in a training job. A collective runs to its end, also
-    /// past `run.duration`.
+    /// Hosts, called ranks, that send to one another step by step, as in a training job. A collective runs to its end,
+    /// also past `run.duration`.
     Collective {
         /// Name in tables; default: `collective`.
         #[serde(default = "collective")]
@@ -136,7 +137,8 @@ pub enum Workload {
         /// Host of each rank, in turn; empty: every host.
         #[serde(default)]
         hosts: Vec<String>,
-        /// Payload. Ring and all-to-all: the data of each rank, in as many parts as there are ranks. Pipeline: a microbatch.
+        /// Payload. Ring and all-to-all: the data of each rank, in as many parts as there are ranks. Pipeline: a
+        /// microbatch.
         bytes: Bytes,
         /// Number of iterations. Pipeline: number of microbatches.
         #[serde(default = "one")]
@@ -144,7 +146,8 @@ pub enum Workload {
         /// Start time of the ranks.
         #[serde(default)]
         start: Duration,
-        /// Time that a rank computes before each send, one after another. With times in whole nanoseconds it is rounded up.
+        /// Time that a rank computes before each send, one after another. With times in whole nanoseconds it is rounded
+        /// up.
         #[serde(default)]
         compute: Duration,
         /// Priority of its packets, 0 (the highest) to 7.
@@ -213,7 +216,8 @@ fn one() -> u32 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pattern {
-    /// All-reduce: in 2 (n - 1) steps each of n ranks sends a part to its successor, and passes on the parts that it receives.
+    /// All-reduce: in 2 (n - 1) steps each of n ranks sends a part to its successor, and passes on the parts that it
+    /// receives.
     Ring,
     /// Each rank sends a part to each other; a rank starts the next iteration when it has the parts of all others.
     AllToAll,
@@ -247,7 +251,8 @@ pub const BACKGROUND_PORT: u16 = 100;
 pub const INCAST_PORT: u16 = 200;
 /// Destination port of a collective's flows.
 pub const COLLECTIVE_PORT: u16 = 300;
-/// Most flows of a collective, a power of two: they are numbered at their destination by a part of a word in every packet.
+/// Most flows of a collective, a power of two: they are numbered at their destination by a part of a word in every
+/// packet.
 pub const COLLECTIVE_FLOWS_MAX: u32 = 1 << 23;
 
 fn background_port() -> u16 {
@@ -324,7 +329,7 @@ pub enum LoadBy {
     /// Mean of the sizes as they are drawn: offered load is the load asked for.
     #[default]
     Drawn,
-    /// Mean of the size table, which sizes rounded to whole packets exceed (the BFC authors' rule): offered load is more than
-    /// the load asked for.
+    /// Mean of the size table, which sizes rounded to whole packets exceed (the BFC authors' rule): offered load is
+    /// more than the load asked for.
     Table,
 }

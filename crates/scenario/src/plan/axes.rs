@@ -1,4 +1,5 @@
-//! Axes of a plan: the variants, and the keys that are swept. A plan has a run for each variant at each point of the sweep.
+//! Axes of a plan: the variants, and the keys that are swept. A plan has a run for each variant at each point of the
+//! sweep.
 
 use std::collections::BTreeSet;
 
@@ -106,7 +107,8 @@ impl Axis {
         Ok(axes)
     }
 
-    /// Reads `[seeds]`: the seed of runs that do not sweep it, and the axis of seeds, if there are several and `--set` fixes none.
+    /// Reads `[seeds]`: the seed of runs that do not sweep it, and the axis of seeds, if there are several and `--set`
+    /// fixes none.
     pub(super) fn of_seeds(keys: &Table, fixed: &[Override]) -> Result<Option<(Node, Option<Axis>)>, Error> {
         let Some(seeds) = keys.get("seeds") else { return Ok(None) };
         let values = seeds::of(seeds, keys.get("seed"), keys.get("sweep"))?;
@@ -141,8 +143,8 @@ pub(super) fn swept_keys(keys: &Table, set: &[Override]) -> BTreeSet<Vec<String>
     sweep.map(String::as_str).chain(scaled).chain(set).chain(["seed"]).map(merge::path).collect()
 }
 
-/// Lays the axes of `--set` over the sweep. Expectations and figures of the file are about its own runs, so a further axis removes
-/// them; an axis of schemes also replaces variants that choose a scheme.
+/// Lays the axes of `--set` over the sweep. Expectations and figures of the file are about its own runs, so a further
+/// axis removes them; an axis of schemes also replaces variants that choose a scheme.
 pub(super) fn sweep_also(mut keys: Table, axes: &[Override]) -> Result<Table, Error> {
     let count = |keys: &Table| keys.get("sweep").and_then(Node::table).map_or(0, Table::len);
     for (axis, node) in axes {

@@ -21,8 +21,8 @@ impl Labels {
         Labels(RESERVED.map(String::from).into())
     }
 
-    /// Makes the label of a run, such as `BFC-128.load=0.5`: the variant, or else the scheme that is swept, then the last part of each
-    /// swept key, or all of it where last parts are the same.
+    /// Makes the label of a run, such as `BFC-128.load=0.5`: the variant, or else the scheme that is swept, then the
+    /// last part of each swept key, or all of it where last parts are the same.
     pub(super) fn unique(&mut self, name: Option<String>, point: &Point<'_>) -> String {
         let last = |key: &str| merge::path(key).pop().unwrap_or_default();
         let mut parts: Vec<String> = name.into_iter().collect();

@@ -1,5 +1,5 @@
-//! Layers of one run's document, lowest first: preset of the scheme, profile, chip, keys of the file with variant, point of the
-//! sweep and `--set` in this order; and the same again for the switches of each region.
+//! Layers of one run's document, lowest first: preset of the scheme, profile, chip, keys of the file with variant,
+//! point of the sweep and `--set` in this order; and the same again for the switches of each region.
 
 use crate::document::{Node, Place, Table, Value};
 use crate::error::Error;
@@ -24,7 +24,8 @@ pub(super) fn pairs(overrides: &[Override]) -> impl Iterator<Item = (&str, &Node
     overrides.iter().map(|(key, node)| (key.as_str(), node))
 }
 
-/// Lays the keys of a run over the preset of their scheme, with the profile and the chip between, and does so for each region.
+/// Lays the keys of a run over the preset of their scheme, with the profile and the chip between, and does so for each
+/// region.
 pub(super) fn over_preset(own: Table, scheme: &str) -> Result<Table, Error> {
     validate::check_scheme(scheme).map_err(|problem| own["scheme"].error("scheme", problem))?;
     let profile = own.get("compat").and_then(Node::text).map(String::from);
@@ -60,7 +61,8 @@ fn chip_of(named: &[Option<&Node>], key: &str) -> Result<Table, Error> {
     })
 }
 
-/// Lays the switch of each region over that of its scheme; where this is the scenario's, over the scenario's own switch.
+/// Lays the switch of each region over that of its scheme; where this is the scenario's, over the scenario's own
+/// switch.
 fn lay_regions(table: &mut Table, scheme: &str, profile: Option<&str>) -> Result<(), Error> {
     let switch = table.get("switch").and_then(Node::table).cloned().unwrap_or_default();
     let Some(Value::Array(regions)) = table.get_mut("region").map(|node| &mut node.value) else { return Ok(()) };

@@ -68,7 +68,8 @@ pub struct PlannedRun<R = Scenario> {
 
 /// Most runs of a plan: more are a slip in a sweep.
 const RUNS_MAX: usize = 10_000;
-/// Most hosts and switches of all runs together: each run's network is expanded to check it, about 100,000 nodes a second.
+/// Most hosts and switches of all runs together: each run's network is expanded to check it, about 100,000 nodes a
+/// second.
 const NODES_MAX: usize = 1_000_000;
 
 /// Reads a scenario file of networks to simulate, as [`load_any`].
@@ -81,8 +82,8 @@ pub fn load(path: &Path, sets: &[String], scale: Option<&str>) -> Result<Plan, E
 
 /// Reads a scenario file: of networks to simulate, or of these computations.
 ///
-/// `sets` are `KEY=VALUE` with a dotted key, laid over everything; `scale` is one of the file's scales, or `None` for "quick"
-/// if the file has it.
+/// `sets` are `KEY=VALUE` with a dotted key, laid over everything; `scale` is one of the file's scales, or `None` for
+/// "quick" if the file has it.
 ///
 /// # Errors
 /// If anything is wrong with the file, with a file it names, with `sets` or with `scale`.
@@ -103,7 +104,8 @@ pub fn load_str(text: &str, dir: &Path, name: &str, sets: &[String], scale: Opti
     Ok(load_any_str(text, dir, name, sets, scale, &Computations::default())?.of_networks())
 }
 
-/// Reads a scenario from text. `dir` is the directory that file names in it are relative to; `name` is its name in messages.
+/// Reads a scenario from text. `dir` is the directory that file names in it are relative to; `name` is its name in
+/// messages.
 ///
 /// # Errors
 /// As [`load_any`].

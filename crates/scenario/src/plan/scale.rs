@@ -7,8 +7,8 @@ use crate::plan::axes::sweep_over;
 use crate::schema::SCALES;
 use crate::suggest::hint;
 
-/// Returns the keys with the overrides of the scale laid over them and `[scale]` removed, and the name of the scale: `asked`, else
-/// "quick" if the file has it, else none (an empty name).
+/// Returns the keys with the overrides of the scale laid over them and `[scale]` removed, and the name of the scale:
+/// `asked`, else "quick" if the file has it, else none (an empty name).
 pub(super) fn at_scale(mut keys: Table, place: &Place, asked: Option<&str>) -> Result<(Table, String), Error> {
     let scales = keys.remove("scale").map(Node::into_table).unwrap_or_default();
     let Some(name) = choose(&scales, place, asked)? else { return Ok((keys, String::new())) };
@@ -75,8 +75,8 @@ fn change_variant(keys: &mut Table, parts: &[String], key: &str, node: Node) -> 
     Err(node.error(key, format!("unknown variant \"{}\"; {hint}{allowed}", parts[1])))
 }
 
-/// Makes the keys of sweep, variants and scales dotted, whether they were written as tables or in quotes, so that a scale can
-/// override single keys of the others.
+/// Makes the keys of sweep, variants and scales dotted, whether they were written as tables or in quotes, so that a
+/// scale can override single keys of the others.
 pub(super) fn flatten_overrides(table: &mut Table) {
     let flatten = |node: &mut Node| {
         if let Value::Table(table) = &mut node.value {

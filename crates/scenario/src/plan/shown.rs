@@ -47,7 +47,8 @@ impl Shown {
         Ok(Shown { sweep: sweep.cloned(), seeds, variants, figure, expect, without })
     }
 
-    /// Checks the names that the tables use. Those of classes, nodes and keys are checked only where `runs` are all that the file has.
+    /// Checks the names that the tables use. Those of classes, nodes and keys are checked only where `runs` are all
+    /// that the file has.
     pub(super) fn check(
         &self,
         swept: &BTreeSet<Vec<String>>,
@@ -80,7 +81,8 @@ impl Shown {
         names::check_panels(self.figure.as_ref(), &names)
     }
 
-    /// Returns the entries of `[without]` that name variants of this plan; a file that extends another may lack some of its variants.
+    /// Returns the entries of `[without]` that name variants of this plan; a file that extends another may lack some of
+    /// its variants.
     pub(super) fn without(&self) -> Json {
         let table = self.without.as_ref().and_then(Node::table);
         let known = |name: &str| self.variants.iter().any(|variant| variant == name);

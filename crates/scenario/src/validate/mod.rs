@@ -1,6 +1,8 @@
-//! Validation of conditions that types cannot express: ranges, names that must exist, and combinations that make no sense.
+//! Validation of conditions that types cannot express: ranges, names that must exist, and combinations that make no
+//! sense.
 //!
-//! Each file checks one part of the scenario. Every refusal names the place of the value, also when the value is a default.
+//! Each file checks one part of the scenario. Every refusal names the place of the value, also when the value is a
+//! default.
 
 mod conventions;
 mod fault;
@@ -27,7 +29,8 @@ use crate::topology::{Graph, expand};
 pub(crate) use switch::PRIORITIES;
 pub(crate) use workload::Lists;
 
-/// Checks a scenario; `document` is the document that it was read from, and `lists` are the names of its lists of flows.
+/// Checks a scenario; `document` is the document that it was read from, and `lists` are the names of its lists of
+/// flows.
 pub(crate) fn check(document: &Node, scenario: &Scenario, lists: &Lists) -> Result<(), Error> {
     let doc = Doc { document, scenario };
     doc.check_scheme()?;
@@ -129,7 +132,8 @@ impl Net {
         }
     }
 
-    /// Returns the switches that an entry of a region names: one of them, or all names that begin with the text before a `*`.
+    /// Returns the switches that an entry of a region names: one of them, or all names that begin with the text before
+    /// a `*`.
     fn switches(&self, name: &str) -> Result<Vec<usize>, String> {
         let switches = self.graph.hosts..self.graph.nodes.len();
         let Some(prefix) = name.strip_suffix('*') else {

@@ -12,8 +12,8 @@ use crate::sizes;
 
 /// Most flows: times of every flow are kept, and flows are numbered in 32 bits.
 const FLOWS_MAX: f64 = 1e9;
-/// Most flows a second: a run can be stopped between windows of up to 10 us, and two million flows are drawn in a second of
-/// real time.
+/// Most flows a second: a run can be stopped between windows of up to 10 us, and two million flows are drawn in a
+/// second of real time.
 const ARRIVALS_MAX: f64 = 2e11;
 
 /// Bytes of a cell with a packet and its enqueue time, without metadata.
@@ -33,8 +33,8 @@ const SAMPLE: f64 = 32.0;
 const LINK_SAMPLE: f64 = 40.0;
 const PAIR: u64 = 20;
 
-/// Refuses more flows than can be numbered, flows that come faster than they can be drawn, and tables that do not fit into the
-/// machine's memory.
+/// Refuses more flows than can be numbered, flows that come faster than they can be drawn, and tables that do not fit
+/// into the machine's memory.
 pub(super) fn check(doc: &Doc, net: &Net, parts: &[Part]) -> Result<(), Error> {
     let flows = check_flows(doc, net)?;
     let shares = [memory_of_switches(net, parts), memory_of_network(doc, net), memory_of_samples(doc, net), flows];

@@ -14,9 +14,11 @@ const HOSTS_MAX: u64 = 60_000;
 /// Most ports of a switch: they are numbered in 8 bits in every packet.
 const PORTS_MAX: u64 = 255;
 const SWITCHES_MAX: u64 = 60_000;
-/// Most routes between switches: a chain of 4,000 switches, or a fat tree of 60,000 hosts, 32 to a ToR, and 3,000 switches.
+/// Most routes between switches: a chain of 4,000 switches, or a fat tree of 60,000 hosts, 32 to a ToR, and 3,000
+/// switches.
 const ROUTES_MAX: u64 = 16_000_000;
-/// Slowest and fastest link: below, a jumbo frame's serialisation time overflows; above, a byte takes less than a picosecond.
+/// Slowest and fastest link: below, a jumbo frame's serialisation time overflows; above, a byte takes less than a
+/// picosecond.
 pub(super) const RATE_MIN: BitsPerSec = BitsPerSec(1_000_000);
 pub(super) const RATE_MAX: BitsPerSec = BitsPerSec(8_000_000_000_000);
 /// Longest link: half way round the Earth in fibre.

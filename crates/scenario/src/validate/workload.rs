@@ -68,8 +68,8 @@ impl One<'_> {
         if holds { Ok(()) } else { Err(self.wrong(field, problem())) }
     }
 
-    /// Objection to a priority: it has to be below the number of groups where switches have groups, and below that of weights
-    /// where they have weights.
+    /// Objection to a priority: it has to be below the number of groups where switches have groups, and below that of
+    /// weights where they have weights.
     fn against_priority(&self, priority: u8) -> Option<String> {
         if priority >= PRIORITIES {
             return Some(format!("expected 0 to {}", PRIORITIES - 1));

@@ -1,4 +1,5 @@
-//! Each NIC under a transport, from tables of parameters and without a simulator: the time at which each packet takes the link.
+//! Each NIC under a transport, from tables of parameters and without a simulator: the time at which each packet takes
+//! the link.
 
 mod software;
 
@@ -65,8 +66,8 @@ impl Tables {
         tables.rdma()
     }
 
-    /// Makes a NIC that serves the flow with the fewest packets left, under RDMA, whose flows all count none, so that they go
-    /// one after another.
+    /// Makes a NIC that serves the flow with the fewest packets left, under RDMA, whose flows all count none, so that
+    /// they go one after another.
     fn srpt(&self) -> Rdma<Srpt> {
         self.rdma()
     }
@@ -308,8 +309,8 @@ fn rings_serve_groups_of_queues_in_strict_priority() {
     assert!(nic.sent.iter().all(|(_, packet)| packet.upstream_queue == u16::from(packet.class)));
 }
 
-/// BFC's queues, eight in four groups: a flow has a queue of its class, which alone is paused by its number, and the highest
-/// class that may send goes first.
+/// BFC's queues, eight in four groups: a flow has a queue of its class, which alone is paused by its number, and the
+/// highest class that may send goes first.
 #[test]
 fn bfc_pauses_queues_of_a_nic_whose_classes_have_their_own() {
     let mut tables = Tables::under(Assignment::Dynamic, Backpressure::Bfc);
@@ -362,7 +363,8 @@ fn the_pairs_of_a_list_take_turns() {
     assert_eq!(flows(&nic), [1, 2, 3, 1, 2, 3, 1, 2, 3]);
 }
 
-/// The shortest first: a flow that starts later may go in between, and retransmissions go before the rest of their message.
+/// The shortest first: a flow that starts later may go in between, and retransmissions go before the rest of their
+/// message.
 #[test]
 fn the_message_with_the_least_left_goes_first() {
     let tables = Tables::default();
@@ -375,8 +377,8 @@ fn the_message_with_the_least_left_goes_first() {
     nic.start(3, 0, 3);
     nic.start(4, 0, 3);
     nic.run_to(at(40));
-    // The first packet goes before the second message starts; of messages with equally many packets left the first to start
-    // goes.
+    // The first packet goes before the second message starts; of messages with equally many packets left the first to
+    // start goes.
     assert_eq!(flows(&nic), [1, 2, 2, 2, 2, 2, 3, 3, 3, 4, 4, 4, 1, 1, 1, 1, 1, 1, 1]);
 }
 
@@ -390,7 +392,8 @@ fn the_flow_with_the_fewest_bytes_left_goes_first_and_says_so() {
     nic.start(3, 0, 3);
     nic.start(4, 0, 3);
     nic.run_to(at(40));
-    // The first packet goes before the second flow starts; of flows with equally many bytes left the first to start goes.
+    // The first packet goes before the second flow starts; of flows with equally many bytes left the first to start
+    // goes.
     assert_eq!(flows(&nic), [1, 2, 2, 2, 2, 2, 3, 3, 3, 4, 4, 4, 1, 1, 1, 1, 1, 1, 1]);
 }
 
@@ -428,7 +431,8 @@ fn bfc_pauses_queues_of_a_nic_that_goes_by_what_is_left() {
 
 #[test]
 fn replies_go_first_unless_they_are_in_the_class_of_data() {
-    /// Send time of a reply that is queued amid the second of five packets, and of one queued at 20, under a pause until 30.
+    /// Send time of a reply that is queued amid the second of five packets, and of one queued at 20, under a pause
+    /// until 30.
     fn replies<N: Nic<T::Sender>, T: Transport>(mut nic: SoftwareNic<N, T>) -> [Instant; 2] {
         let reply = |seq| Packet { kind: Kind::Ack, seq, wire: 64, dst: PEER, src: HOST, ..Packet::NONE };
         nic.start(1, 0, 5);
@@ -509,9 +513,9 @@ fn a_fifo_that_marks_does_so_as_the_switch_at_its_rate() {
     assert_eq!(marked(&tables), [0, 1, 2, 3, 4, 5]);
 }
 
-/// Of thirty credits that come at once one goes, eight wait and the rest is dropped. Two go at once, as many as the bucket
-/// holds, and then one for each packet that the way back can take: its share of the link is (1048 + 84) x 80 ps. Data goes in
-/// between.
+/// Of thirty credits that come at once one goes, eight wait and the rest is dropped. Two go at once, as many as the
+/// bucket holds, and then one for each packet that the way back can take: its share of the link is (1048 + 84) x 80 ps.
+/// Data goes in between.
 #[test]
 fn credits_wait_for_their_time_and_data_goes_between_them() {
     const EACH: u64 = 1132 * 80;

@@ -10,7 +10,8 @@
 use alloc::collections::VecDeque;
 use backwater_types::{BitsPerSec, Duration, Extension, Frame, Instant, LinkShape, SerTime};
 
-/// Header of ExpressPass: of a credit, or in a data packet that of the credit it answers; in a request the packets left.
+/// Header of ExpressPass: of a credit, or in a data packet that of the credit it answers; in a request the packets
+/// left.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ExpressPassHeader {
     /// Number of the credit; in a request: packets left to send, 0: no more credits.

@@ -1,7 +1,8 @@
-//! ExpressPass: a receiver sends credits, each of which lets its sender send one packet, and ports limit credits instead of data.
+//! ExpressPass: a receiver sends credits, each of which lets its sender send one packet, and ports limit credits
+//! instead of data.
 //!
-//! Sources: Cho et al., "ExpressPassHeader-scheduled delay-bounded congestion control for datacenters", SIGCOMM 2017; the authors' public ns-2
-//! code, and that of the BFC paper's comparison (baselines 6).
+//! Sources: Cho et al., "ExpressPassHeader-scheduled delay-bounded congestion control for datacenters", SIGCOMM 2017;
+//! the authors' public ns-2 code, and that of the BFC paper's comparison (baselines 6).
 //!
 //! ```text
 //! sender:    REQUEST, again every `retry` until a credit comes ; a packet for each credit, which echoes its number and time ;
@@ -11,13 +12,14 @@
 //!            line x credit / (credit + data) ; meanwhile data goes                                              [credit.rs]
 //! ```
 //!
-//! Credits acknowledge data that has come in order. A gap is answered by a NACK, from which the sender goes on; a loss at the end is
-//! found by a timer of the sender, which requests credits again.
+//! Credits acknowledge data that has come in order. A gap is answered by a NACK, from which the sender goes on; a loss
+//! at the end is found by a timer of the sender, which requests credits again.
 //!
-//! Differs from the sources: requests have the priority of acknowledgements, before data; the receiver knows the last packet by its
-//! flag, and acknowledges it, so that the sender knows too; any sender that hears nothing for `host.rto` sends a request again, in the
-//! public code only one that has heard nothing so far. Ports of the public code reserve its largest frame, 1538 B, for the data of a
-//! credit; here a full packet, which is the same with `host.payload` 1460 B and `host.header` 78 B.
+//! Differs from the sources: requests have the priority of acknowledgements, before data; the receiver knows the last
+//! packet by its flag, and acknowledges it, so that the sender knows too; any sender that hears nothing for `host.rto`
+//! sends a request again, in the public code only one that has heard nothing so far. Ports of the public code reserve
+//! its largest frame, 1538 B, for the data of a credit; here a full packet, which is the same with `host.payload` 1460
+//! B and `host.header` 78 B.
 
 mod credit;
 mod params;

@@ -123,7 +123,8 @@ pub struct ExpressPassReceiverParams {
 }
 
 impl ExpressPassFlowParams {
-    /// Completes the parameters by wire bytes of full packets and of requests, ACKs and NACKs, and by the rates of hosts' links, bit/s.
+    /// Completes the parameters by wire bytes of full packets and of requests, ACKs and NACKs, and by the rates of
+    /// hosts' links, bit/s.
     pub fn new(
         of: &ExpressPassParams,
         [full_wire, ack_wire]: [u16; 2],

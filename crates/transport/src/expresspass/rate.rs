@@ -1,7 +1,7 @@
 //! Rate of a flow's credits, which the receiver changes once a round trip.
 //!
-//! Source: baselines 6. c is the rate over the highest that the link can carry, w the weight; credits are counted over the last round
-//! trip or more:
+//! Source: baselines 6. c is the rate over the highest that the link can carry, w the weight; credits are counted over
+//! the last round trip or more:
 //!
 //! ```text
 //! start:                c = a, or a x packets / small_flow for a flow of fewer packets ; w = w_init
@@ -11,8 +11,8 @@
 //! c from one credit a round trip to 1
 //! ```
 //!
-//! A credit is answered by a packet, or lost once a later one is answered. Floating point: additions, multiplications and divisions
-//! only.
+//! A credit is answered by a packet, or lost once a later one is answered. Floating point: additions, multiplications
+//! and divisions only.
 
 use crate::expresspass::ExpressPassParams;
 use crate::rate::IdlePath;
@@ -92,8 +92,8 @@ impl CreditRate {
         self.rate
     }
 
-    /// Round trips, of `capacity` credits at the highest rate, that `packets` credits take beyond those at the highest rate, if none is
-    /// lost.
+    /// Round trips, of `capacity` credits at the highest rate, that `packets` credits take beyond those at the highest
+    /// rate, if none is lost.
     pub fn ramp(params: &ExpressPassParams, packets: u64, capacity: f64) -> f64 {
         let mut flow = CreditRate::default();
         flow.start(params, Instant::ZERO, packets.min(u32::MAX.into()) as u32);
@@ -114,8 +114,8 @@ const WEIGHT_STEP: f64 = 0.05;
 const WEIGHT_MAX: f64 = 0.5;
 
 impl ExpressPassParams {
-    /// Completion time of a flow alone beyond store and forward at its [share](ExpressPassParams::share) of the link: a request and the
-    /// first credit, and in each round trip the part by which its rate falls short of the highest.
+    /// Completion time of a flow alone beyond store and forward at its [share](ExpressPassParams::share) of the link: a
+    /// request and the first credit, and in each round trip the part by which its rate falls short of the highest.
     pub fn startup(&self, path: &IdlePath, data: Bytes) -> Duration {
         // Request and credit are as long as headers and an acknowledgement, to a few bytes.
         let capacity = path.round_trip.0 as f64 * self.share(data) / path.packet.0 as f64;
@@ -147,8 +147,8 @@ mod tests {
         rate.on_credit(&ExpressPassParams::default(), now, GAP);
     }
 
-    /// With nothing lost the distance to the highest rate shrinks by 1 - w each time: w is 1/16 twice, for the first increase does
-    /// not follow another, then grows by 0.05 up to 0.5.
+    /// With nothing lost the distance to the highest rate shrinks by 1 - w each time: w is 1/16 twice, for the first
+    /// increase does not follow another, then grows by 0.05 up to 0.5.
     #[test]
     fn loss_free_periods_close_in_on_the_highest_rate() {
         let mut rate = started();

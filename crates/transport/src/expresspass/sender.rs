@@ -215,7 +215,8 @@ impl Sender for ExpressPassSender {
         if self.is_done() { Instant::NEVER } else { self.deadline }
     }
 
-    /// Requests credits again, and goes back to the first packet not acknowledged; the first credit may acknowledge more.
+    /// Requests credits again, and goes back to the first packet not acknowledged; the first credit may acknowledge
+    /// more.
     fn on_timer(&mut self, params: &ExpressPassFlowParams, now: Instant) -> Option<TimeoutReason> {
         if self.left() == 0 {
             self.next = self.acked;

@@ -1,8 +1,9 @@
-//! Go-back-N under end-to-end control: the receiver takes packets in order only, and the sender goes back to the packet that the
-//! receiver asks for.
+//! Go-back-N under end-to-end control: the receiver takes packets in order only, and the sender goes back to the packet
+//! that the receiver asks for.
 //!
-//! Source: baselines 0.3 (the HPCC simulator), with the two repairs it recommends: a retransmission timer, and an ACK for
-//! duplicate data, so that lost ACKs, NACKs and last packets heal. [`HpccGoBackN`] is the simulator's own, without the timer.
+//! Source: baselines 0.3 (the HPCC simulator), with the two repairs it recommends: a retransmission timer, and an ACK
+//! for duplicate data, so that lost ACKs, NACKs and last packets heal. [`HpccGoBackN`] is the simulator's own, without
+//! the timer.
 
 mod receiver;
 mod rules;
@@ -307,7 +308,8 @@ pub(crate) mod tests {
         assert!(tx.is_done());
     }
 
-    /// Four packets of the window of four were sent, the receiver asked for packet 1, and an ACK of the first three overtook that.
+    /// Four packets of the window of four were sent, the receiver asked for packet 1, and an ACK of the first three
+    /// overtook that.
     fn overtaken<R: GoBackNRules>(resends_acknowledged: bool) -> (GoBackNParams<Site>, GoBackNSender<Window, R>) {
         let start = Start { dst: 1, key: 7, site: 0, packets: 9, last_wire: 548, class: 0, flags: 0 };
         let controls = alloc::vec![Site { window: 4000, ..Site::default() }];

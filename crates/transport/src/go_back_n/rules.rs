@@ -6,8 +6,8 @@
 //! | a NACK | goes back | goes back, and control hears of it as of an ACK |
 //! | an ACK that overtook a NACK | sends what follows it | with `resends_acknowledged`: stays at the packet that the NACK named |
 //!
-//! With `resends_acknowledged` less may be sent than acknowledged. What is in flight is then less than nothing: in the unsigned
-//! arithmetic of the simulator it wraps round and shuts every window until the next NACK.
+//! With `resends_acknowledged` less may be sent than acknowledged. What is in flight is then less than nothing: in the
+//! unsigned arithmetic of the simulator it wraps round and shuts every window until the next NACK.
 
 use crate::go_back_n::GoBackNParams;
 use backwater_types::Duration;

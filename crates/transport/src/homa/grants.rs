@@ -1,8 +1,8 @@
 //! Incoming messages of a host, and the grants to those with the fewest packets left.
 //!
-//! A message waits here from its first packet to the grant of its last. Waiting messages are sorted by packets left, which change by
-//! one at a time, so a message moves by few places with a packet, mostly none. The best message of each sender competes; the first
-//! `overcommitment` of these are granted to.
+//! A message waits here from its first packet to the grant of its last. Waiting messages are sorted by packets left,
+//! which change by one at a time, so a message moves by few places with a packet, mostly none. The best message of each
+//! sender competes; the first `overcommitment` of these are granted to.
 
 use super::{HomaHeader, HomaReceiverParams};
 use crate::flow::Reply;
@@ -60,7 +60,8 @@ const NOWHERE: u32 = u32::MAX;
 const RUNS: usize = 16;
 
 impl Inbox {
-    /// Opens the message of `packet`, the first of it to come. Returns its number, which is free again once it is complete.
+    /// Opens the message of `packet`, the first of it to come. Returns its number, which is free again once it is
+    /// complete.
     pub(super) fn open(&mut self, params: &HomaReceiverParams, now: Instant, packet: &Frame<HomaHeader>) -> u32 {
         let packets = packet.extension.packets;
         let number = self.free.pop().unwrap_or_else(|| {
@@ -261,7 +262,8 @@ impl Inbound {
         self.answer(params, Kind::Ack, (self.seen.count(), 0), reply);
     }
 
-    /// Answers by the packets that may be sent, and in a NACK by a run of packets to be sent again: its first packet and its length.
+    /// Answers by the packets that may be sent, and in a NACK by a run of packets to be sent again: its first packet
+    /// and its length.
     #[inline(always)]
     fn answer(
         &self,

@@ -1,7 +1,8 @@
 //! Homa: messages whose receivers decide who may send, and at which priority.
 //!
-//! Source: Montazeri et al., "Homa: A Receiver-Driven Low-Latency Transport Protocol Using Network Priorities", SIGCOMM 2018; details
-//! that the paper leaves open are as in its simulator, and parameters are those of BFC's comparison (baselines 7). A flow is a message.
+//! Source: Montazeri et al., "Homa: A Receiver-Driven Low-Latency Transport Protocol Using Network Priorities", SIGCOMM
+//! 2018; details that the paper leaves open are as in its simulator, and parameters are those of BFC's comparison
+//! (baselines 7). A flow is a message.
 //!
 //! * A sender sends the first RTTbytes of a message unscheduled, at the level of the message's size; the rest as it is granted, at the
 //!   level of the last grant. Of several messages the one with the fewest packets left goes first
@@ -18,17 +19,19 @@
 //!   `rto` asks again for all that may have been sent (RESEND), run by run; a sender without any answer, or without the last one,
 //!   sends a packet again. The last packet to arrive is answered by an acknowledgement of the whole message.
 //!
-//! On the wire: data packets carry the length of their message; answers carry the granted length and the level, among the headers that
-//! every packet has. An ACK is a GRANT, with the first missing packet and the number of packets that have come; a NACK is a RESEND,
-//! with a run of packets in place of that number.
+//! On the wire: data packets carry the length of their message; answers carry the granted length and the level, among
+//! the headers that every packet has. An ACK is a GRANT, with the first missing packet and the number of packets that
+//! have come; a NACK is a RESEND, with a run of packets in place of that number.
 //!
-//! Length and position of a data packet together tell the packets left of its message, by which a switch may serve unscheduled
-//! packets without a further field. A retransmitted packet counts all packets from it on, even those that have arrived.
+//! Length and position of a data packet together tell the packets left of its message, by which a switch may serve
+//! unscheduled packets without a further field. A retransmitted packet counts all packets from it on, even those that
+//! have arrived.
 //!
-//! Differs from the paper: messages go one way, with an acknowledgement in place of an RPC's response. A host that is asked for packets
-//! that it has not sent yet does not answer BUSY: it sends them in their turn. Differs from the paper's simulator: a grant may cover
-//! several packets when a message is granted to anew, in place of one grant in each packet's time; a packet has the level of its
-//! message's size and not of the packets left; and the last RTTbytes to be granted are not raised to an unscheduled level.
+//! Differs from the paper: messages go one way, with an acknowledgement in place of an RPC's response. A host that is
+//! asked for packets that it has not sent yet does not answer BUSY: it sends them in their turn. Differs from the
+//! paper's simulator: a grant may cover several packets when a message is granted to anew, in place of one grant in
+//! each packet's time; a packet has the level of its message's size and not of the packets left; and the last RTTbytes
+//! to be granted are not raised to an unscheduled level.
 
 mod grants;
 mod params;

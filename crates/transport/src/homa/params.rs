@@ -6,18 +6,19 @@ use backwater_types::{Bytes, Duration, OutOfRange, Ranges};
 #[cfg(feature = "schema")]
 use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
 
-/// Homa. `host.window` is RTTbytes: the unscheduled bytes of a message, and the bytes granted ahead. `host.rto` is the time without a
-/// packet after which missing packets are asked for again.
+/// Homa. `host.window` is RTTbytes: the unscheduled bytes of a message, and the bytes granted ahead. `host.rto` is the
+/// time without a packet after which missing packets are asked for again.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields, default))]
 pub struct HomaParams {
     /// Priority levels of packets, 2 to 64. Switches with fewer queues serve the lowest together.
     pub levels: u8,
-    /// Levels of unscheduled packets, the highest of all. Absent: in proportion to the unscheduled bytes of the workloads.
+    /// Levels of unscheduled packets, the highest of all. Absent: in proportion to the unscheduled bytes of the
+    /// workloads.
     #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
     pub unscheduled_levels: Option<u8>,
-    /// Largest message of each unscheduled level but the last, ascending. Absent: chosen so that levels have equal shares of the
-    /// unscheduled bytes of the workloads.
+    /// Largest message of each unscheduled level but the last, ascending. Absent: chosen so that levels have equal
+    /// shares of the unscheduled bytes of the workloads.
     #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
     pub cutoffs: Option<Vec<Bytes>>,
     /// Messages that a host grants to at once, each of another sender. Absent: as many as there are scheduled levels.
@@ -77,8 +78,8 @@ impl HomaLevels {
         self.cutoffs.partition_point(|cutoff| *cutoff < bytes) as u8
     }
 
-    /// Level of scheduled packets of the message at place `rank` of `active` that are granted to. The lowest levels are in use, so that
-    /// a new message with less left finds a free level above.
+    /// Level of scheduled packets of the message at place `rank` of `active` that are granted to. The lowest levels are
+    /// in use, so that a new message with less left finds a free level above.
     #[inline(always)]
     pub fn of_scheduled(&self, rank: u32, active: u32) -> u8 {
         let above = u32::from(self.levels).saturating_sub(active) + rank;

@@ -1,4 +1,5 @@
-//! Sending end of a message: unscheduled packets go at once, scheduled ones as they are granted, and retransmissions first.
+//! Sending end of a message: unscheduled packets go at once, scheduled ones as they are granted, and retransmissions
+//! first.
 
 use super::{HomaFlowParams, HomaHeader};
 use crate::flow::{Next, Outgoing, Sender, Start};
@@ -76,8 +77,8 @@ impl HomaSender {
         if seq + 1 == self.packets { self.last_wire } else { params.full_wire }
     }
 
-    /// Whether the sender has to repeat a packet if no answer comes: it has sent all that it may, which is the whole message, or nothing
-    /// that the receiver has answered. In any other case the receiver asks.
+    /// Whether the sender has to repeat a packet if no answer comes: it has sent all that it may, which is the whole
+    /// message, or nothing that the receiver has answered. In any other case the receiver asks.
     fn waits(&self) -> bool {
         self.next == self.granted && self.acked < self.packets && (self.next == self.packets || !self.heard)
     }
@@ -163,7 +164,8 @@ impl Sender for HomaSender {
         if self.waits() { self.sent + params.receiver.rto } else { Instant::NEVER }
     }
 
-    /// Sends the first packet again that is not known to have arrived, on which the receiver asks for the rest or acknowledges all.
+    /// Sends the first packet again that is not known to have arrived, on which the receiver asks for the rest or
+    /// acknowledges all.
     fn on_timer(&mut self, params: &HomaFlowParams, now: Instant) -> Option<TimeoutReason> {
         if self.timer(params) <= now {
             self.resend(self.acked, self.acked + 1);

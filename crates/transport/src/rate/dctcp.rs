@@ -17,8 +17,9 @@
 //! R = line / 10 at first ; before the first mark each ACK sets R = min(line, R + 2 AI), and nothing else happens
 //! ```
 //!
-//! From that mark on the rules above hold for good, starting with the cut. A tenth of the line is 10 packets in 8.32 us at 100 Gb/s;
-//! with an AI of half a packet in each round trip each ACK releases one more packet, so these double in a round trip.
+//! From that mark on the rules above hold for good, starting with the cut. A tenth of the line is 10 packets in 8.32 us
+//! at 100 Gb/s; with an AI of half a packet in each round trip each ACK releases one more packet, so these double in a
+//! round trip.
 //!
 //! Differs from the paper: rates instead of windows are halved, and the window test is made before sending.
 //! Floating point: additions, multiplications and divisions only, which IEEE 754 rounds the same everywhere.
@@ -108,8 +109,8 @@ impl Dctcp {
     }
 }
 
-/// Low 32 bits of 2^64 / 1000. Where less is sent than acknowledged, the simulator's unsigned difference of bytes wraps; divided by
-/// packets of 1000 B and cut to 32 bits it is this, less the packets' difference.
+/// Low 32 bits of 2^64 / 1000. Where less is sent than acknowledged, the simulator's unsigned difference of bytes
+/// wraps; divided by packets of 1000 B and cut to 32 bits it is this, less the packets' difference.
 const WRAPPED: u32 = 0x4bc6_a7ef;
 
 /// Counts the packets of a batch, with `seq` acknowledged and `next` the next to be sent.
@@ -143,7 +144,8 @@ impl Control for Dctcp {
         params.slow_start
     }
 
-    /// Simulates slow start: each ACK speeds up the packets that follow, until ACKs come back to back and nothing more is lost.
+    /// Simulates slow start: each ACK speeds up the packets that follow, until ACKs come back to back and nothing more
+    /// is lost.
     fn startup(params: &DctcpParams, path: &IdlePath) -> Duration {
         let Site { line_rate, .. } = params.site;
         let (mut rate, mut start, mut heard) = (params.first_rate(), 0, 0);
@@ -309,8 +311,9 @@ mod tests {
         (32..=50).for_each(|k| assert!(!flow.on_ack(&SLOW, ack(k, 60, false))));
     }
 
-    /// Packets go every 838.4 ns until the first answer comes, 8.36 us after it was asked for: the second is so much later than back
-    /// to back, the last of ten nine times so much. Behind a link of half the rate a packet more of it is hidden by what waits there.
+    /// Packets go every 838.4 ns until the first answer comes, 8.36 us after it was asked for: the second is so much
+    /// later than back to back, the last of ten nine times so much. Behind a link of half the rate a packet more of it
+    /// is hidden by what waits there.
     #[test]
     fn what_slow_start_states_is_how_much_later_packets_go() {
         let line = BitsPerSec(100_000_000_000);

@@ -65,7 +65,8 @@ pub struct Site {
     pub window: u64,
     /// Payload of a full packet, bytes.
     pub payload: u64,
-    /// Round trip of a full packet on an idle network, with its transmission time at every link. Zero where no control asks for it.
+    /// Round trip of a full packet on an idle network, with its transmission time at every link. Zero where no control
+    /// asks for it.
     pub base_rtt: Duration,
     /// Factor of telemetry's units of bytes over those at 25 Gb/s.
     pub int_unit: u32,
@@ -100,8 +101,9 @@ impl Site {
         if rate == self.line_rate { Duration::ZERO } else { self.time_at(rate, wire) }
     }
 
-    /// Part of a waiting packet's send time that a change of the rate shifts, behind a packet of `wire` bytes: `gap`, which the flow
-    /// keeps. In the HPCC simulator the time at `rate`, also where the flow is not paced and keeps no gap.
+    /// Part of a waiting packet's send time that a change of the rate shifts, behind a packet of `wire` bytes: `gap`,
+    /// which the flow keeps. In the HPCC simulator the time at `rate`, also where the flow is not paced and keeps no
+    /// gap.
     #[inline(always)]
     fn moving_gap(&self, rate: f64, wire: u64, gap: impl FnOnce() -> Duration) -> Duration {
         if self.whole { self.time_at(rate, wire) } else { gap() }
@@ -171,18 +173,19 @@ pub trait Control: Copy + Send + 'static {
     fn gap(&self, _params: &Self::Params, _wire: u64) -> Duration {
         Duration::ZERO
     }
-    /// Spacing behind a packet of `wire` bytes; on a rate change the queued packet's send time shifts by the difference.
+    /// Spacing behind a packet of `wire` bytes; on a rate change the queued packet's send time shifts by the
+    /// difference.
     #[inline(always)]
     fn spacing(&self, params: &Self::Params, wire: u64) -> Duration {
         self.gap(params, wire)
     }
-    /// Completion time of a flow alone beyond store and forward, on a path that its window covers: zero if it starts at line rate and
-    /// nothing slows it.
+    /// Completion time of a flow alone beyond store and forward, on a path that its window covers: zero if it starts at
+    /// line rate and nothing slows it.
     fn startup(_params: &Self::Params, _path: &IdlePath) -> Duration {
         Duration::ZERO
     }
-    /// Whether the first packets of a flow are spaced. A short last packet then catches up with the one before, and the flow takes
-    /// less than [`Control::startup`] states by as much.
+    /// Whether the first packets of a flow are spaced. A short last packet then catches up with the one before, and the
+    /// flow takes less than [`Control::startup`] states by as much.
     fn starts_paced(_params: &Self::Params) -> bool {
         false
     }
@@ -194,8 +197,8 @@ pub trait Control: Copy + Send + 'static {
     fn min_rate(_params: &Self::Params) -> Option<BitsPerSec> {
         None
     }
-    /// Time from rate zero to line rate in steps of additive increase alone: an upper bound of the time that two flows take to fill a
-    /// port after both cut their rates too far. Zero: a few round trips.
+    /// Time from rate zero to line rate in steps of additive increase alone: an upper bound of the time that two flows
+    /// take to fill a port after both cut their rates too far. Zero: a few round trips.
     fn recovery(_params: &Self::Params) -> Duration {
         Duration::ZERO
     }
@@ -266,7 +269,8 @@ pub trait Control: Copy + Send + 'static {
     }
     /// Whether control reads [`Site::base_rtt`].
     const ASKS_BASE_RTT: bool = false;
-    /// Least time between two congestion notifications of a receiver, each for marked packets in that time; `None`: there are none.
+    /// Least time between two congestion notifications of a receiver, each for marked packets in that time; `None`:
+    /// there are none.
     fn notifies(_params: &Self::Params) -> Option<Duration> {
         None
     }

@@ -1,7 +1,8 @@
-//! HPCC with PINT: a rate, and a window in proportion to it, from one number that the switches on the path write into packets.
+//! HPCC with PINT: a rate, and a window in proportion to it, from one number that the switches on the path write into
+//! packets.
 //!
-//! Sources: Ben Basat et al., "PINT: Probabilistic In-band Network Telemetry", SIGCOMM 2020, sections 3.4 and 4.3; HPCC's simulator,
-//! mode 10.
+//! Sources: Ben Basat et al., "PINT: Probabilistic In-band Network Telemetry", SIGCOMM 2020, sections 3.4 and 4.3;
+//! HPCC's simulator, mode 10.
 //!
 //! ```text
 //! a switch, as a data packet leaves q bytes in the port, dt after the one before, which had L bytes; B bytes/s, T the longest base
@@ -12,14 +13,16 @@
 //! window = Wmax R / line ; a packet of L bytes is followed by a gap of 8 L / R
 //! ```
 //!
-//! Products are sums of logarithms, as in a switch: in units of 2^-15, of numbers cut to 16 bits and rounded up with the probability of
-//! the fraction that is cut off. U starts at 0, the first ACK changes nothing, rates start at line rate. Time is in whole nanoseconds.
+//! Products are sums of logarithms, as in a switch: in units of 2^-15, of numbers cut to 16 bits and rounded up with
+//! the probability of the fraction that is cut off. U starts at 0, the first ACK changes nothing, rates start at line
+//! rate. Time is in whole nanoseconds.
 //!
-//! Random draws: a switch one for each data packet, and before it one for each number of more than 16 bits; a sender one for each ACK
-//! and NACK. In ns-3's order of events all come from `rand()`, one stream for the network; else each port has its own stream, and an
-//! ACK is sampled by a hash of its flow and number. The simulator's field is 2 B on the wire, whatever p needs; here it is `pint_bytes`.
-//! Powers of the base are rounded correctly, and logarithms come from a pinned library: the simulator's may differ in the last bit,
-//! which matters where a number is within 10^-15 of being rounded otherwise.
+//! Random draws: a switch one for each data packet, and before it one for each number of more than 16 bits; a sender
+//! one for each ACK and NACK. In ns-3's order of events all come from `rand()`, one stream for the network; else each
+//! port has its own stream, and an ACK is sampled by a hash of its flow and number. The simulator's field is 2 B on the
+//! wire, whatever p needs; here it is `pint_bytes`. Powers of the base are rounded correctly, and logarithms come from
+//! a pinned library: the simulator's may differ in the last bit, which matters where a number is within 10^-15 of being
+//! rounded otherwise.
 
 use crate::rate::{Ack, Control, Site};
 use alloc::vec::Vec;
@@ -432,8 +435,8 @@ mod tests {
         assert_eq!((Code::new(1.05).mask, Code::new(1.02).mask), (0xff, 0xffff));
     }
 
-    /// A port that sends a packet of 1050 B every 336 ns at 25 Gb/s is full, and one that sends half as many half: sums of shares of a
-    /// round trip, as a geometric series.
+    /// A port that sends a packet of 1050 B every 336 ns at 25 Gb/s is full, and one that sends half as many half: sums
+    /// of shares of a round trip, as a geometric series.
     #[test]
     fn a_port_knows_how_much_of_it_is_used() {
         for (gap, expected) in [(336, 1.0), (672, 0.5)] {

@@ -7,11 +7,10 @@
 //! each ACK, of a packet whose round trip was R:  w += (T - R) / R, between 1 and the packets that the line sends in T
 //! ```
 //!
-//! A window has as many ACKs as packets, so in a round trip w becomes w T / R: it is stable where R = T. The two branches of the
-//! printed algorithm are one formula (BFC-B2).
-//! Differs from the paper: the window has a maximum, without which it would grow 2.5-fold in each round trip of an idle path (BFC-B1).
-//! A sample includes the processing time of hosts, and so does the base round trip.
-//! Floating point: additions, multiplications and divisions only.
+//! A window has as many ACKs as packets, so in a round trip w becomes w T / R: it is stable where R = T. The two
+//! branches of the printed algorithm are one formula (BFC-B2). Differs from the paper: the window has a maximum,
+//! without which it would grow 2.5-fold in each round trip of an idle path (BFC-B1). A sample includes the processing
+//! time of hosts, and so does the base round trip. Floating point: additions, multiplications and divisions only.
 
 use crate::rate::{Ack, Control, SentAt, Site};
 use backwater_types::{Bytes, Instant, OutOfRange, Ranges};
@@ -131,8 +130,8 @@ mod tests {
         assert!((measured - expected).abs() <= 1e-9 * expected.abs(), "{measured}, not {expected}");
     }
 
-    /// On an idle path each ACK adds 1.5 packets, so that the window is 2.5 times as large after as many as it had, up to what the line
-    /// brings in 20 us.
+    /// On an idle path each ACK adds 1.5 packets, so that the window is 2.5 times as large after as many as it had, up
+    /// to what the line brings in 20 us.
     #[test]
     fn an_idle_path_multiplies_the_window_until_it_covers_the_target() {
         let params = params(10_000);
@@ -162,8 +161,8 @@ mod tests {
         near(flow.packets(), 99.55);
     }
 
-    /// One queue that the flow alone fills: R is w packets' time, or the base round trip. Of any window it makes the target's in two
-    /// round trips, and that is left alone.
+    /// One queue that the flow alone fills: R is w packets' time, or the base round trip. Of any window it makes the
+    /// target's in two round trips, and that is left alone.
     #[test]
     fn a_window_that_is_all_in_one_queue_comes_to_the_targets() {
         for start in [10.0, 50.0, 125.0, 240.0] {

@@ -1,8 +1,8 @@
 //! Shortest remaining flow first: packets carry the bytes left of their flow, by which NICs and switches choose.
 //!
-//! Source: Goyal et al., "Backpressure Flow Control", NSDI 2022, appendix A.2; spec B, "BFC-SRF", and D. A packet carries the payload
-//! bytes of its flow that are left to send when it is sent, its own included; a retransmission carries them anew. Congestion control
-//! is a cap on bytes in flight, `host.window`, or none.
+//! Source: Goyal et al., "Backpressure Flow Control", NSDI 2022, appendix A.2; spec B, "BFC-SRF", and D. A packet
+//! carries the payload bytes of its flow that are left to send when it is sent, its own included; a retransmission
+//! carries them anew. Congestion control is a cap on bytes in flight, `host.window`, or none.
 //!
 //! The papers do not count the wire bytes of the field, nor do the defaults.
 

@@ -1,8 +1,10 @@
-//! Swift: a window that keeps round trips below a target, which grows with the hops of the path and falls as the window grows.
+//! Swift: a window that keeps round trips below a target, which grows with the hops of the path and falls as the window
+//! grows.
 //!
-//! Sources: Kumar et al., "Swift: Delay is Simple and Effective for Congestion Control in the Datacenter", SIGCOMM 2020, algorithm 1
-//! and section 3.5; Broadcom's csg-htsim, whose parameters are the defaults (baselines 5). That simulator calls its additive increase,
-//! beta, largest cut, time of a hop, threshold of timeouts and smallest window guesses, and so are the defaults here.
+//! Sources: Kumar et al., "Swift: Delay is Simple and Effective for Congestion Control in the Datacenter", SIGCOMM
+//! 2020, algorithm 1 and section 3.5; Broadcom's csg-htsim, whose parameters are the defaults (baselines 5). That
+//! simulator calls its additive increase, beta, largest cut, time of a hop, threshold of timeouts and smallest window
+//! guesses, and so are the defaults here.
 //!
 //! ```text
 //! target = base + hops x hop + max(0, min(a / sqrt(w) + b, range)),  a = range / (1 / sqrt(min) - 1 / sqrt(max)), b = -a / sqrt(max)
@@ -13,12 +15,13 @@
 //! w < 1: one packet in flight, spaced by d / w
 //! ```
 //!
-//! A packet counts the switches that it passes, which a receiver of the paper knows by the TTL: a path may have more hops than the one
-//! of the base round trip. Flows start with `host.window`, like all others here. The default base is the 20 us of csg-htsim, or 1.5
-//! base round trips where those are more: a target that an idle path exceeds would starve every flow.
-//! Differs from the paper: round trips are not divided between network and hosts, so there is one window for both; a change of the
-//! window leaves the send time of the packet that waits; losses are repaired by going back.
-//! Floating point: additions, multiplications, divisions and square roots, all of which IEEE 754 rounds the same everywhere.
+//! A packet counts the switches that it passes, which a receiver of the paper knows by the TTL: a path may have more
+//! hops than the one of the base round trip. Flows start with `host.window`, like all others here. The default base is
+//! the 20 us of csg-htsim, or 1.5 base round trips where those are more: a target that an idle path exceeds would
+//! starve every flow. Differs from the paper: round trips are not divided between network and hosts, so there is one
+//! window for both; a change of the window leaves the send time of the packet that waits; losses are repaired by going
+//! back. Floating point: additions, multiplications, divisions and square roots, all of which IEEE 754 rounds the same
+//! everywhere.
 
 use crate::rate::{Ack, Control, Loss, Site};
 use backwater_types::{Bytes, Duration, Extension, Instant, LinkShape, OutOfRange, Ranges};
@@ -131,7 +134,8 @@ impl Ranges for SwiftParams {
 }
 
 impl SwiftParams {
-    /// Target of a window (packets) on a path over `hops` switches: the longest round trip at which the window grows, picoseconds.
+    /// Target of a window (packets) on a path over `hops` switches: the longest round trip at which the window grows,
+    /// picoseconds.
     #[inline(always)]
     fn target(&self, window: f64, hops: u8) -> f64 {
         let Target { base, hop, range, scaled, offset } = self.target;

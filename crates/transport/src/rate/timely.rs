@@ -1,7 +1,7 @@
 //! TIMELY: a rate that falls while round trips grow, measured by a time stamp that packets carry and ACKs bring back.
 //!
-//! Sources: Mittal et al., "TIMELY: RTT-based Congestion Control for the Datacenter", SIGCOMM 2015, section 4 and algorithm 1;
-//! HPCC's simulator, mode 7 (baselines 3), whose parameters are the defaults.
+//! Sources: Mittal et al., "TIMELY: RTT-based Congestion Control for the Datacenter", SIGCOMM 2015, section 4 and
+//! algorithm 1; HPCC's simulator, mode 7 (baselines 3), whose parameters are the defaults.
 //!
 //! ```text
 //! once per round trip, when a packet sent after the last update is acknowledged, with the round trip rtt of that packet:
@@ -14,9 +14,9 @@
 //! ```
 //!
 //! Starts at line rate. The first ACK changes nothing. A change of rate leaves the send time of the packet that waits.
-//! Differs from the paper, with the simulator: one update per round trip, not per completed segment of 16 to 64 KB; increases
-//! below t_low count towards hyper increase and may be hyper increases themselves, which the paper has between t_low and t_high alone.
-//! Floating point: additions, multiplications and divisions only.
+//! Differs from the paper, with the simulator: one update per round trip, not per completed segment of 16 to 64 KB;
+//! increases below t_low count towards hyper increase and may be hyper increases themselves, which the paper has
+//! between t_low and t_high alone. Floating point: additions, multiplications and divisions only.
 
 use crate::rate::{Ack, Control, Site};
 use backwater_types::{BitsPerSec, Bytes, Duration, Extension, Instant, LinkShape, OutOfRange, Ranges};
@@ -191,8 +191,8 @@ impl Control for Timely {
         true
     }
 
-    /// Hyper increase by a step a round trip. A port that is not full keeps round trips below t_low, so this is 10 ms at most at
-    /// 100 Gb/s with the simulator's steps.
+    /// Hyper increase by a step a round trip. A port that is not full keeps round trips below t_low, so this is 10 ms
+    /// at most at 100 Gb/s with the simulator's steps.
     fn recovery(params: &TimelyParams) -> Duration {
         let steps = params.site.line_rate / params.hyper_increase.0 as f64;
         Duration(((params.hyper_after as f64 + steps) * params.t_low.0 as f64) as u64)

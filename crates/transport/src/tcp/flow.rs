@@ -1,7 +1,8 @@
 //! TCP as a transport: connections that flows use one after another, and acknowledgements on the wire.
 //!
-//! Flows between two hosts may share connections: each takes the idle one with the lowest number, so that few are in use and keep
-//! their windows (baselines 1.2). The SACK block of an acknowledgement travels in the field in which data packets name their receiver.
+//! Flows between two hosts may share connections: each takes the idle one with the lowest number, so that few are in
+//! use and keep their windows (baselines 1.2). The SACK block of an acknowledgement travels in the field in which data
+//! packets name their receiver.
 
 use crate::flow::{Next, Outgoing, Receiver, Reply, Sender, Start, Transport};
 use crate::tcp::{AckPolicy, Congestion, Connections, Marks, TcpAck, TcpParams, TcpReceiver, TcpSender, TimeoutReason};
@@ -287,7 +288,8 @@ impl Receiver for TcpFlowReceiver {
 }
 
 impl TcpAnswers {
-    /// Policy for one packet: a segment that opens a connection is acknowledged at once, because no other follows before.
+    /// Policy for one packet: a segment that opens a connection is acknowledged at once, because no other follows
+    /// before.
     #[inline(always)]
     fn acks_of(&self, packet: &Packet) -> AckPolicy {
         if packet.wire == self.header { AckPolicy { every: 1, ..self.acks } } else { self.acks }
@@ -307,7 +309,8 @@ impl TcpAnswers {
     }
 }
 
-/// Packs a SACK block into 16 bits for its distance from the next segment expected and 16 for its length. Longer blocks are cut.
+/// Packs a SACK block into 16 bits for its distance from the next segment expected and 16 for its length. Longer blocks
+/// are cut.
 fn pack_block(ack: &TcpAck) -> u32 {
     let (from, to) = ack.block;
     let (beyond, long) = (from.saturating_sub(ack.next), (to - from).min(u16::MAX as u32));

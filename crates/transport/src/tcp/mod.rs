@@ -1,6 +1,8 @@
 //! TCP: a window that grows until marks or losses cut it, selective acknowledgements, and a retransmission timer.
 //!
-//! Sources: RFC 5681 (slow start, congestion avoidance), RFC 2018 and 6675 (selective acknowledgement and loss recovery), RFC 6298 (timer), RFC 3168 and Wu et al., CoNEXT 2012 (ECN*), RFC 8257 and Alizadeh et al., SIGCOMM 2010 (DCTCP).
+//! Sources: RFC 5681 (slow start, congestion avoidance), RFC 2018 and 6675 (selective acknowledgement and loss
+//! recovery), RFC 6298 (timer), RFC 3168 and Wu et al., CoNEXT 2012 (ECN*), RFC 8257 and Alizadeh et al., SIGCOMM 2010
+//! (DCTCP).
 //!
 //! ```text
 //! slow start, W < ssthresh:    W += segments acknowledged            avoidance:  W += segments acknowledged / W
@@ -11,10 +13,10 @@
 //! in flight = sent - acknowledged - selectively acknowledged - lost and not retransmitted
 //! ```
 //!
-//! Differs from the sources: an acknowledgement carries one SACK block, that of the segment it answers, which is the first block of
-//! RFC 2018; marks are echoed segment by segment also for ECN*, where the bit that lasts until CWR causes the same cuts; the window
-//! grows by segments acknowledged (RFC 3465 without a limit, as Linux does), and only while it limits the sender. Positions count
-//! segments. Floating point: additions, multiplications and divisions only.
+//! Differs from the sources: an acknowledgement carries one SACK block, that of the segment it answers, which is the
+//! first block of RFC 2018; marks are echoed segment by segment also for ECN*, where the bit that lasts until CWR
+//! causes the same cuts; the window grows by segments acknowledged (RFC 3465 without a limit, as Linux does), and only
+//! while it limits the sender. Positions count segments. Floating point: additions, multiplications and divisions only.
 
 mod congestion;
 mod flow;

@@ -28,7 +28,8 @@ pub struct TcpParams {
     pub recovery: Recovery,
     /// Longest timeout after backing off.
     pub rto_max: Duration,
-    /// Most segments per acknowledgement. Segments out of order, and the one that opens a connection, are each acknowledged.
+    /// Most segments per acknowledgement. Segments out of order, and the one that opens a connection, are each
+    /// acknowledged.
     pub ack_every: u32,
     /// Longest time that an acknowledgement waits for more segments.
     pub ack_delay: Duration,
@@ -36,8 +37,8 @@ pub struct TcpParams {
     pub connections: Connections,
     /// A connection idle for longer than its timeout starts again with the initial window.
     pub idle_restart: bool,
-    /// As in ns-2, an idle connection starts again also if its window was smaller than the initial one (RFC 5681: only if larger), and
-    /// after an idle time of srtt + 4 var, whatever `rto` is.
+    /// As in ns-2, an idle connection starts again also if its window was smaller than the initial one (RFC 5681: only
+    /// if larger), and after an idle time of srtt + 4 var, whatever `rto` is.
     pub idle_raises: bool,
     /// A new connection starts with a segment without payload, and waits for its acknowledgement.
     pub handshake: bool,
@@ -101,9 +102,9 @@ impl TcpParams {
         TcpParams { rto_min, max_window: if self.max_window == 0 { u32::MAX } else { self.max_window }, ..self }
     }
 
-    /// Completion time of a flow alone beyond store and forward, over a new connection, with each segment acknowledged, on a path that
-    /// the largest window covers: a round trip to open the connection, if it is not open, and in slow start the idle rest of each
-    /// round trip.
+    /// Completion time of a flow alone beyond store and forward, over a new connection, with each segment acknowledged,
+    /// on a path that the largest window covers: a round trip to open the connection, if it is not open, and in slow
+    /// start the idle rest of each round trip.
     pub fn startup(&self, path: &IdlePath) -> Duration {
         let opened = !self.handshake || self.connections == Connections::Persistent && self.open > 0;
         let mut idle = if opened { 0 } else { path.opening.0 };
@@ -138,7 +139,8 @@ pub enum Marks {
 pub enum Recovery {
     /// Segments not known to have arrived nor to be lost (RFC 6675).
     Rfc6675,
-    /// Segments not known to have arrived (Fall and Floyd 1996), as in ns-2: with much of a window lost the rest waits for a timeout.
+    /// Segments not known to have arrived (Fall and Floyd 1996), as in ns-2: with much of a window lost the rest waits
+    /// for a timeout.
     Sack1,
 }
 
@@ -148,6 +150,7 @@ pub enum Recovery {
 pub enum Connections {
     /// A new connection for each flow.
     PerFlow,
-    /// The idle connection between the two hosts that was opened first, with its last window, or a new one if all are busy.
+    /// The idle connection between the two hosts that was opened first, with its last window, or a new one if all are
+    /// busy.
     Persistent,
 }

@@ -285,7 +285,8 @@ impl TcpSender {
         new
     }
 
-    /// Declares segments lost with enough acknowledged above them (RFC 6675). Retransmitted ones are not declared lost twice.
+    /// Declares segments lost with enough acknowledged above them (RFC 6675). Retransmitted ones are not declared lost
+    /// twice.
     #[cold]
     fn judge(&mut self, params: &TcpParams, now: Instant) {
         let acknowledged = |segment: &(usize, &Segment)| *segment.1 == Segment::Acknowledged;

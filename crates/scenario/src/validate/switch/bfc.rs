@@ -20,7 +20,8 @@ pub(super) fn check(part: &Part) -> Result<(), Error> {
     elide::check(part, "bfc.elide", &bfc.elide)
 }
 
-/// Checks BFC by flow id, which has an exact table of names in place of BFC's, no sticky time, and no counters of queues.
+/// Checks BFC by flow id, which has an exact table of names in place of BFC's, no sticky time, and no counters of
+/// queues.
 fn check_by_flow(part: &Part) -> Result<(), Error> {
     let (switch, bfc, plain) = (part.switch, &part.switch.bfc, BfcParams::default());
     if (switch.assignment, switch.backpressure) != (Assignment::Dynamic, Backpressure::PerFlow) {

@@ -1,8 +1,8 @@
 //! The vendor's three timers as events of their own, as HPCC's simulator schedules them.
 //!
-//! Source: the simulator's RDMA model, mode 1. Elsewhere alpha is brought up to date when it is needed, and a timer that would change
-//! nothing does not expire. Here each expiry is an event among all others of its instant, so that an echo in the same nanosecond comes
-//! before or after it as in the simulator:
+//! Source: the simulator's RDMA model, mode 1. Elsewhere alpha is brought up to date when it is needed, and a timer
+//! that would change nothing does not expire. Here each expiry is an event among all others of its instant, so that an
+//! echo in the same nanosecond comes before or after it as in the simulator:
 //!
 //! ```text
 //! first echo:        alpha = its first value ; arm alpha for alpha_timer, then cuts for decrease_interval + 1 ns
@@ -198,7 +198,8 @@ mod tests {
         let half = |a: f64, b: f64| (a as u64 / 2 + b as u64 / 2) as f64;
         let recovered = half(cut, 1e11);
         assert_eq!((flow.flow.rate(), flow.flow.rates.target), (recovered, 1e11), "F = 1 step of recovery");
-        // A cut 1 us before the next step: the target is the rate, which was increased, and the step comes 300 us after it.
+        // A cut 1 us before the next step: the target is the rate, which was increased, and the step comes 300 us after
+        // it.
         flow.echo(us(699));
         flow.run(us(701));
         assert_eq!(flow.flow.rates.target, recovered);

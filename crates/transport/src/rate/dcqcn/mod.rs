@@ -1,7 +1,8 @@
 //! DCQCN: a rate that congestion notifications cut, and that recovers towards its value before the cut, then beyond.
 //!
-//! Sources: Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015, sections 3 and 5, and its authors'
-//! simulator, which BFC cites (baselines 2.1); NICs of Mellanox as HPCC's simulator has them, mode 1 (baselines 2.2).
+//! Sources: Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015, sections 3 and 5, and its
+//! authors' simulator, which BFC cites (baselines 2.1); NICs of Mellanox as HPCC's simulator has them, mode 1
+//! (baselines 2.2).
 //!
 //! ```text
 //! published:  receiver: at most one CNP every `cnp_interval`, if a marked packet came in it
@@ -19,10 +20,11 @@
 //!             every increase_timer:     St < F: - ; St = F: Rt += AI ; else Rt += HAI ; then R = (R + Rt) / 2 and St += 1
 //! ```
 //!
-//! Starts at line rate. Both rates stay at or below it: the authors' simulator does not cap Rt. Alpha is brought up to date when it is
-//! needed, with the same result as at every tick; `events` has it tick by tick, as HPCC's simulator has the vendor's form. Both forms
-//! share `rates`; the rest of each is in `published` and `vendor`. Differs from the paper: alpha is updated before the cut, as in the authors' simulator. Floating point: additions,
-//! multiplications and divisions only.
+//! Starts at line rate. Both rates stay at or below it: the authors' simulator does not cap Rt. Alpha is brought up to
+//! date when it is needed, with the same result as at every tick; `events` has it tick by tick, as HPCC's simulator has
+//! the vendor's form. Both forms share `rates`; the rest of each is in `published` and `vendor`. Differs from the
+//! paper: alpha is updated before the cut, as in the authors' simulator. Floating point: additions, multiplications and
+//! divisions only.
 
 mod events;
 mod published;

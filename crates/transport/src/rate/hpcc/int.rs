@@ -1,7 +1,8 @@
 //! In-band network telemetry of HPCC (INT): the wire format of what each switch writes into a packet.
 //!
-//! Source: Li et al., SIGCOMM 2019, section 4.1. Time, bytes sent and bytes queued have the widths of the paper's header, in units of
-//! bytes that grow with the fastest NIC. Rates have 16 bits, to three digits, where the simulator's table knows five rates.
+//! Source: Li et al., SIGCOMM 2019, section 4.1. Time, bytes sent and bytes queued have the widths of the paper's
+//! header, in units of bytes that grow with the fastest NIC. Rates have 16 bits, to three digits, where the simulator's
+//! table knows five rates.
 
 use backwater_types::{BitsPerSec, Extension, Instant, LinkShape};
 
@@ -33,12 +34,13 @@ pub struct Int {
 
 const _: () = assert!(size_of::<Int>() == 64);
 
-/// Record of one hop, from the lowest bits on: time in nanoseconds, bytes sent and bytes queued in their units, all wrapping.
+/// Record of one hop, from the lowest bits on: time in nanoseconds, bytes sent and bytes queued in their units, all
+/// wrapping.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct IntHop(pub(super) u64);
 
-/// Rate of a link as three or more decimal digits times a power of ten, from the lowest bits on: four bits of the power, twelve of
-/// the digits.
+/// Rate of a link as three or more decimal digits times a power of ten, from the lowest bits on: four bits of the
+/// power, twelve of the digits.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct IntRate(u16);
 

@@ -1,7 +1,8 @@
-//! HPCC: a rate, and a window in proportion to it, from telemetry that the switches on the path write into every packet.
+//! HPCC: a rate, and a window in proportion to it, from telemetry that the switches on the path write into every
+//! packet.
 //!
-//! Sources: Li et al., "HPCC: High Precision Congestion Control", SIGCOMM 2019, section 3 and algorithm 1; its authors' simulator,
-//! mode 3 (baselines 4), which has the rate where the paper has the window.
+//! Sources: Li et al., "HPCC: High Precision Congestion Control", SIGCOMM 2019, section 3 and algorithm 1; its authors'
+//! simulator, mode 3 (baselines 4), which has the rate where the paper has the window.
 //!
 //! ```text
 //! a switch writes at each hop j:  its clock ts, bytes sent tx, bytes left in the port q, rate B of the link
@@ -13,12 +14,12 @@
 //! window = Wmax R / line ; a packet of L bytes is followed by a gap of 8 L / R
 //! ```
 //!
-//! Starts at line rate. The first ACK, and the first of another path, changes nothing but y: records of different switches are not
-//! compared, so where packets are sprayed an ACK counts only if the one before came by the same path. The simulator compares them,
-//! and divides by zero where two ACKs bring the same time; here the second does not count. With `multi_rate` each hop has its own U,
-//! Rc and stage, and the least rate holds. A drop notice sets R and each Rc to the minimum. A change of rate moves the send time of
-//! the packet that waits. The wire format of telemetry is in `int`, the simulator's differences in `simulator`.
-//! Floating point: additions, multiplications and divisions only.
+//! Starts at line rate. The first ACK, and the first of another path, changes nothing but y: records of different
+//! switches are not compared, so where packets are sprayed an ACK counts only if the one before came by the same path.
+//! The simulator compares them, and divides by zero where two ACKs bring the same time; here the second does not count.
+//! With `multi_rate` each hop has its own U, Rc and stage, and the least rate holds. A drop notice sets R and each Rc
+//! to the minimum. A change of rate moves the send time of the packet that waits. The wire format of telemetry is in
+//! `int`, the simulator's differences in `simulator`. Floating point: additions, multiplications and divisions only.
 
 mod int;
 mod simulator;
@@ -53,7 +54,8 @@ pub struct HpccParams {
     pub hops: u8,
     /// Bytes of telemetry on every data packet, whatever the number of hops.
     pub int_bytes: Bytes,
-    /// Factor of the units of telemetry, 128 B (sent) and 80 B (queued). Absent: one for each 25 Gb/s of the fastest NIC.
+    /// Factor of the units of telemetry, 128 B (sent) and 80 B (queued). Absent: one for each 25 Gb/s of the fastest
+    /// NIC.
     #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
     pub int_unit: Option<u32>,
     /// Packets are spaced by the rate (false: only the window limits them).
@@ -569,7 +571,8 @@ mod tests {
         further(HOPS - 1);
         assert!(!flow.on_ack(&params, ack(41, 80, int)), "six, where there is room for five");
         assert_eq!(flow.rate(), LINE);
-        // Where there is room for six, only a seventh is too many: the first ACK was of another path, so this one sets the scene.
+        // Where there is room for six, only a seventh is too many: the first ACK was of another path, so this one sets
+        // the scene.
         let roomy = HpccParams { hops: 6, ..params };
         assert_eq!(int.read(roomy.hops).len(), 6);
         int.stamp(&mut wire.port, Instant(0), 0);

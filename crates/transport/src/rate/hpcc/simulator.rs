@@ -1,4 +1,5 @@
-//! Differences of the authors' simulator of HPCC, for scenarios that ask for its arithmetic ([`Site::whole`](crate::Site::whole)).
+//! Differences of the authors' simulator of HPCC, for scenarios that ask for its arithmetic
+//! ([`Site::whole`](crate::Site::whole)).
 
 use crate::rate::hpcc::HpccParams;
 use crate::rate::hpcc::int::IntRate;
@@ -14,7 +15,8 @@ impl HpccParams {
         if self.site.whole && !KNOWN_RATES.contains(&rate) { 25e9 } else { rate }
     }
 
-    /// Whether a record counts that is `elapsed` nanoseconds younger than the one before; the simulator divides by zero.
+    /// Whether a record counts that is `elapsed` nanoseconds younger than the one before; the simulator divides by
+    /// zero.
     #[inline(always)]
     pub(super) fn is_sample(&self, elapsed: u64) -> bool {
         elapsed != 0 || self.site.whole
