@@ -2,7 +2,7 @@
 
 use crate::host::port::{EndHost, ExtensionOf, HostPort, HostSetup};
 use crate::keys::FlowKeys;
-use crate::link::Fabric;
+use crate::link::Transit;
 use crate::link_meter::FlowsHeld;
 use crate::meters::{Census, DelayHistogram, Meters, ScheduledDelays, Valleys};
 use crate::nodes::{Exchange, Nodes, Run};
@@ -44,7 +44,7 @@ where
             nodes: Nodes {
                 hosts: Vec::new(),
                 switches: Vec::new(),
-                fabric: Fabric {
+                transit: Transit {
                     id: p as u16,
                     schedule: H::Schedule::new(p as u16, parts.nodes[p], parts.ends[p].len(), longest_way),
                     ends: parts.ends[p].iter().map(|(node, port)| (parts.local[*node], *port)).collect(),

@@ -9,8 +9,8 @@ use backwater_fabric::hpcc::errors::Errors;
 use backwater_fabric::wire::{Target, Wire};
 use backwater_types::{DropReason, Frame, Instant, Kind, Packet};
 
-/// Everything in flight towards the nodes of one partition, and what leaves it for others.
-pub struct Fabric<S: Schedule> {
+/// Frames in transit towards the nodes of one partition, and those that leave it for others.
+pub struct Transit<S: Schedule> {
     /// This partition.
     pub id: u16,
     /// The events ahead.
@@ -35,7 +35,7 @@ pub struct Crossing<S: Schedule> {
     frame: Frame<S::Extension>,
 }
 
-impl<S: Schedule> Fabric<S> {
+impl<S: Schedule> Transit<S> {
     /// Puts a frame on a link; its last bit arrives at `at`, by which it is kept with its stamp.
     #[inline(always)]
     pub fn send(&mut self, to: Target, (at, stamp): (Instant, S::Stamp), frame: &Frame<S::Extension>) {
@@ -62,7 +62,7 @@ impl<S: Schedule> Fabric<S> {
 #[allow(clippy::too_many_arguments)] // the link's two ends, when, and what
 pub fn put_on_wire<S: Schedule>(
     wire: &mut Wire,
-    fabric: &mut Fabric<S>,
+    transit: &mut Transit<S>,
     drops: &mut Drops,
     start: Instant,
     sent: Instant,
@@ -71,7 +71,7 @@ pub fn put_on_wire<S: Schedule>(
 ) {
     let at = sent + wire.delay;
     // Lost or not, so that the end of each transmission has one beside it.
-    let stamp = fabric.schedule.stamp(at);
+    let stamp = transit.schedule.stamp(at);
     if let Some(faults) = &mut wire.faults
         && let Some(reason) = faults.strike(frame.kind, start, at)
     {
@@ -83,5 +83,5 @@ pub fn put_on_wire<S: Schedule>(
         }
         return;
     }
-    fabric.send(wire.target, stamp, frame);
+    transit.send(wire.target, stamp, frame);
 }

@@ -3,7 +3,7 @@
 use crate::flow::Flow;
 use crate::host::params::{Finished, HostParams};
 use crate::host::port::{EndHost, ExtensionOf};
-use crate::link::{Crossing, Fabric};
+use crate::link::{Crossing, Transit};
 use crate::link_meter::LinkCount;
 use crate::meters::Meters;
 use crate::observe::{Observer, Onlooker};
@@ -23,7 +23,7 @@ pub struct Nodes<H: EndHost, D> {
     /// Switches, numbered after the hosts.
     pub switches: Vec<SwitchNode<D, H::Schedule>>,
     /// Frames in flight towards them.
-    pub fabric: Fabric<H::Schedule>,
+    pub transit: Transit<H::Schedule>,
     /// Numbers in the partition, `[host in the graph]`; `u32::MAX` for hosts of others.
     pub local: Vec<u32>,
 }
@@ -64,7 +64,7 @@ where
     O: Onlooker,
 {
     fn number(&self) -> usize {
-        self.nodes.fabric.id as usize
+        self.nodes.transit.id as usize
     }
 
     fn engine(&self) -> &'static str {
@@ -89,39 +89,39 @@ where
 
     fn next(&self, next_flow: Instant) -> Instant {
         let local = H::Schedule::next(&self.nodes);
-        H::Schedule::earliest(local.min(self.nodes.fabric.outbox_next).min(next_flow))
+        H::Schedule::earliest(local.min(self.nodes.transit.outbox_next).min(next_flow))
     }
 
     fn hand_over(&mut self, parity: usize) {
-        let (fabric, exchange) = (&mut self.nodes.fabric, &*self.exchange);
-        let (me, n) = (fabric.id as usize, fabric.outbox.len());
+        let (transit, exchange) = (&mut self.nodes.transit, &*self.exchange);
+        let (me, n) = (transit.id as usize, transit.outbox.len());
         if n == 1 {
             return;
         }
         let mut account = exchange.accounts[parity][me].write().unwrap_or_else(|e| e.into_inner());
-        fabric.schedule.hand_over(&mut account);
-        fabric.outbox_next = Instant::NEVER;
+        transit.schedule.hand_over(&mut account);
+        transit.outbox_next = Instant::NEVER;
         for to in (0..n).filter(|to| *to != me) {
             let mut mail = exchange.mail[parity][me * n + to].lock().unwrap_or_else(|e| e.into_inner());
-            std::mem::swap(&mut *mail, &mut fabric.outbox[to]);
+            std::mem::swap(&mut *mail, &mut transit.outbox[to]);
         }
     }
 
     fn take_over(&mut self, parity: usize, end: Instant) {
-        let (fabric, exchange) = (&mut self.nodes.fabric, &*self.exchange);
-        let (me, n) = (fabric.id as usize, fabric.outbox.len());
+        let (transit, exchange) = (&mut self.nodes.transit, &*self.exchange);
+        let (me, n) = (transit.id as usize, transit.outbox.len());
         if n == 1 {
             return H::Schedule::settle(&mut self.nodes, &[], end);
         }
         for from in (0..n).filter(|from| *from != me) {
             let mut mail = exchange.mail[parity][from * n + me].lock().unwrap_or_else(|e| e.into_inner());
-            fabric.accept(&mut mail);
+            transit.accept(&mut mail);
         }
         H::Schedule::settle(&mut self.nodes, &exchange.accounts[parity], end);
     }
 
     fn packet_hops(&self) -> u64 {
-        self.nodes.fabric.packet_hops
+        self.nodes.transit.packet_hops
     }
 
     fn packets_sent(&self) -> u64 {

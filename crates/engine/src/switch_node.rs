@@ -1,6 +1,6 @@
 //! A switch in the network: the data plane, its links and its routes.
 
-use crate::link::{Fabric, put_on_wire};
+use crate::link::{Transit, put_on_wire};
 use crate::link_meter::{FlowsHeld, LinkCount};
 use crate::meters::Meters;
 use crate::node_by_node::InFlight;
@@ -161,10 +161,10 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
     #[inline(always)]
     fn parts<'a, O: Observer>(
         &'a mut self,
-        fabric: &'a mut Fabric<S>,
+        transit: &'a mut Transit<S>,
         observer: &'a mut O,
     ) -> (&'a mut Driver<D>, AtSwitch<'a, S, O>) {
-        (&mut self.plane, AtSwitch { id: self.id, links: &mut self.links, fabric, observer })
+        (&mut self.plane, AtSwitch { id: self.id, links: &mut self.links, transit, observer })
     }
 
     /// A frame has arrived by `ingress`.
@@ -174,15 +174,15 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
         now: Instant,
         ingress: PortId,
         packet: Frame<S::Extension>,
-        fabric: &mut Fabric<S>,
+        transit: &mut Transit<S>,
         observer: &mut O,
     ) {
-        fabric.packet_hops += 1;
+        transit.packet_hops += 1;
         if packet.kind == Kind::Control {
-            return self.obey(now, ingress, &packet, fabric, observer);
+            return self.obey(now, ingress, &packet, transit, observer);
         }
         let Some(egress) = self.route(now, &packet, observer) else { return };
-        let (plane, mut outlets) = self.parts(fabric, observer);
+        let (plane, mut outlets) = self.parts(transit, observer);
         plane.arrive(now, ingress, egress, packet, &mut outlets);
     }
 
@@ -191,7 +191,7 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
         now: Instant,
         port: PortId,
         packet: &Packet,
-        fabric: &mut Fabric<S>,
+        transit: &mut Transit<S>,
         observer: &mut O,
     ) {
         let Some(frame) = packet.control() else { return };
@@ -200,7 +200,7 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
         if let Some(flows) = self.flows_held.get_mut(port as usize) {
             flows.on_control(now, frame);
         }
-        let (plane, mut outlets) = self.parts(fabric, observer);
+        let (plane, mut outlets) = self.parts(transit, observer);
         plane.control(now, port, frame, &mut outlets);
     }
 
@@ -218,9 +218,9 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
 
     /// `port` is to be polled: a transmission was to end.
     #[inline(always)]
-    pub fn free<O: Observer>(&mut self, now: Instant, port: PortId, fabric: &mut Fabric<S>, observer: &mut O) {
+    pub fn free<O: Observer>(&mut self, now: Instant, port: PortId, transit: &mut Transit<S>, observer: &mut O) {
         S::ended(&mut self.links.ports[port as usize].busy_until);
-        let (plane, mut outlets) = self.parts(fabric, observer);
+        let (plane, mut outlets) = self.parts(transit, observer);
         plane.poll_due(now, port, &mut outlets);
     }
 
@@ -286,18 +286,18 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
     }
 
     /// The timer has run.
-    pub fn timer<O: Observer>(&mut self, now: Instant, fabric: &mut Fabric<S>, observer: &mut O) {
+    pub fn timer<O: Observer>(&mut self, now: Instant, transit: &mut Transit<S>, observer: &mut O) {
         observer.woke(now, self.id, Timer::Any);
         if self.links.armed <= now {
             self.links.armed = Instant::NEVER;
         }
-        self.apply_changes(now, fabric, observer);
-        let (plane, mut outlets) = self.parts(fabric, observer);
+        self.apply_changes(now, transit, observer);
+        let (plane, mut outlets) = self.parts(transit, observer);
         plane.timer(now, &mut outlets);
     }
 
     /// Carries out the changes of links that are due.
-    fn apply_changes<O: Observer>(&mut self, now: Instant, fabric: &mut Fabric<S>, observer: &mut O) {
+    fn apply_changes<O: Observer>(&mut self, now: Instant, transit: &mut Transit<S>, observer: &mut O) {
         while let Some(change) = self.changes.pop_front_if(|change| change.at <= now) {
             self.epoch = change.epoch;
             for (port, up) in change.ports {
@@ -306,7 +306,7 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
                 if let Some(flows) = self.flows_held.get_mut(port as usize) {
                     flows.on_link_change(now);
                 }
-                let (plane, mut outlets) = self.parts(fabric, observer);
+                let (plane, mut outlets) = self.parts(transit, observer);
                 plane.link_changed(now, port, up, &mut outlets);
             }
         }
@@ -331,7 +331,7 @@ impl<S: Schedule> Links<S> {
 struct AtSwitch<'a, S: Schedule, O> {
     id: usize,
     links: &'a mut Links<S>,
-    fabric: &'a mut Fabric<S>,
+    transit: &'a mut Transit<S>,
     observer: &'a mut O,
 }
 
@@ -341,7 +341,7 @@ impl<S: Schedule, O: Observer> Outlets<S::Extension> for AtSwitch<'_, S, O> {
     #[inline(always)]
     fn is_free(&self, now: Instant, port: PortId) -> bool {
         let busy_until = self.links.ports[port as usize].busy_until;
-        self.links.agenda.is_free(&self.fabric.schedule, self.links.end_at(self.id, port), busy_until, now)
+        self.links.agenda.is_free(&self.transit.schedule, self.links.end_at(self.id, port), busy_until, now)
     }
 
     #[inline(always)]
@@ -369,7 +369,7 @@ impl<S: Schedule, O: Observer> Outlets<S::Extension> for AtSwitch<'_, S, O> {
             return;
         }
         self.links.armed = S::not_before(at);
-        self.links.agenda.wake_at(&mut self.fabric.schedule, timer, self.links.armed);
+        self.links.agenda.wake_at(&mut self.transit.schedule, timer, self.links.armed);
     }
 
     /// Metered packets take the long way.
@@ -380,16 +380,16 @@ impl<S: Schedule, O: Observer> Outlets<S::Extension> for AtSwitch<'_, S, O> {
 
     #[inline(always)]
     fn send(&mut self, now: Instant, port: PortId, frame: &Frame<S::Extension>, departed: &Departed) -> Instant {
-        let AtSwitch { id, links, fabric, observer } = self;
+        let AtSwitch { id, links, transit, observer } = self;
         let p = &mut links.ports[port as usize];
         let free_at = now + p.wire.ser.of_bytes(frame.wire as u64);
         p.busy_until = free_at;
         p.sent.count(frame);
-        put_on_wire(&mut p.wire, fabric, &mut links.drops, now, free_at, frame, |packet, reason| {
+        put_on_wire(&mut p.wire, transit, &mut links.drops, now, free_at, frame, |packet, reason| {
             observer.dropped(now, *id, packet, reason);
         });
         p.last = Transmission::of(frame, departed.queue, now);
-        links.agenda.take_port(&mut fabric.schedule, links.end_at(*id, port), free_at);
+        links.agenda.take_port(&mut transit.schedule, links.end_at(*id, port), free_at);
         observer.departed(now, *id, port, frame, departed);
         if let Some(meters) = &mut links.meters
             && departed.queue.is_some()

@@ -113,7 +113,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> End
 
     #[inline(always)]
     fn arrive(&mut self, w: &mut Around<T::Params, S, impl Observer>, packet: Frame<T::Extension>) {
-        w.fabric.packet_hops += 1;
+        w.transit.packet_hops += 1;
         match packet.control() {
             Some(frame) => {
                 w.observer.controlled(w.now, self.port.id as usize, 0, frame);
@@ -136,7 +136,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> End
     fn free(&mut self, w: &mut Around<T::Params, S, impl Observer>) {
         S::ended(&mut self.port.busy_until);
         let busy_until = self.port.busy_until;
-        let again = if self.port.is_free(w.now, w.fabric) { self.transmit(w) } else { busy_until };
+        let again = if self.port.is_free(w.now, w.transit) { self.transmit(w) } else { busy_until };
         self.port.look_at(again);
     }
 
@@ -286,7 +286,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
     fn heed(&mut self, w: &mut Around<T::Params, S, impl Observer>, wake: Instant) {
         if wake != Instant::NEVER {
             let timer = EventName { port: self.nic.timer_number(), ..self.port.event(TIMER) };
-            self.port.agenda.wake_at(&mut w.fabric.schedule, timer, wake);
+            self.port.agenda.wake_at(&mut w.transit.schedule, timer, wake);
         }
         while N::DROPS
             && let Some(packet) = self.nic.dropped()
@@ -301,7 +301,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
     /// The timer runs at `at`.
     #[inline(always)]
     fn wake_at<O>(&mut self, w: &mut Around<T::Params, S, O>, at: Instant) {
-        self.port.agenda.wake_at(&mut w.fabric.schedule, self.port.event(TIMER), at);
+        self.port.agenda.wake_at(&mut w.transit.schedule, self.port.event(TIMER), at);
     }
 
     fn open(&mut self, w: &mut Around<T::Params, S, impl Observer>, arrival: Arrival) {
@@ -365,7 +365,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
         let flow = &mut self.flows[slot];
         while let Some((at, number)) = flow.source.take_armed() {
             let clock = Clock { slot, flow: flow.id, number };
-            self.port.agenda.clock_at(&mut w.fabric.schedule, self.port.event(TIMER), at, clock);
+            self.port.agenda.clock_at(&mut w.transit.schedule, self.port.event(TIMER), at, clock);
         }
     }
 
@@ -388,7 +388,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
     /// Sends if the link is free, else makes sure it is looked at when it is.
     #[inline(always)]
     fn kick(&mut self, w: &mut Around<T::Params, S, impl Observer>) {
-        if self.port.is_free(w.now, w.fabric) {
+        if self.port.is_free(w.now, w.transit) {
             let again = self.transmit(w);
             if again != Instant::NEVER {
                 self.port.look_at(again);
@@ -437,7 +437,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
         // What can go at once does so where it is made: written to memory in parts and read back whole, it would wait for itself.
         if let Some(one) = reply {
             let reply = answer(port.id, keys, w.params.symmetric, packet, one);
-            if port.is_free(now, w.fabric) && nic.lets_replies_pass() {
+            if port.is_free(now, w.transit) && nic.lets_replies_pass() {
                 let again = depart(port, nic, w, &reply);
                 if again != Instant::NEVER {
                     port.look_at(again);
@@ -542,7 +542,7 @@ fn depart<X: Sender, N: Nic<X>, S: Schedule<Extension = X::Extension>, O: Observ
     w: &mut Around<X::Params, S, O>,
     packet: &Frame<X::Extension>,
 ) -> Instant {
-    let free_at = port.depart(w.now, packet, w.fabric, w.observer);
+    let free_at = port.depart(w.now, packet, w.transit, w.observer);
     if nic.sendable() { free_at } else { Instant::NEVER }
 }
 

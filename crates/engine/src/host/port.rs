@@ -3,7 +3,7 @@
 use crate::flow::Flow;
 use crate::host::params::{Credits, Finished, HostParams, Timeouts};
 use crate::keys::FlowKeys;
-use crate::link::{Fabric, put_on_wire};
+use crate::link::{Transit, put_on_wire};
 use crate::link_meter::{FlowsHeld, LinkCount};
 use crate::observe::{Observer, Stand, Transmission};
 use crate::schedule::{Agenda, Clock, EventName, Schedule};
@@ -77,7 +77,7 @@ pub struct Around<'a, P, S: Schedule, O> {
     /// Parameters of all hosts.
     pub params: &'a HostParams<P>,
     /// What is in flight.
-    pub fabric: &'a mut Fabric<S>,
+    pub transit: &'a mut Transit<S>,
     /// Hears of flows that finish.
     pub finished: &'a mut (dyn FnMut(Instant, Finished) + 'a),
     /// Sees it.
@@ -164,7 +164,7 @@ impl<S: Schedule> HostPort<S> {
         &mut self,
         now: Instant,
         packet: &Frame<S::Extension>,
-        fabric: &mut Fabric<S>,
+        transit: &mut Transit<S>,
         observer: &mut O,
     ) -> Instant {
         observer.host_sent(now, self.id as usize, packet);
@@ -173,17 +173,17 @@ impl<S: Schedule> HostPort<S> {
         self.busy_until = now + self.wire.ser.of_bytes(packet.wire as u64);
         self.stats.sent.count(packet);
         let (free_at, id) = (self.busy_until, self.id as usize);
-        put_on_wire(&mut self.wire, fabric, &mut self.drops, now, free_at, packet, |packet, reason| {
+        put_on_wire(&mut self.wire, transit, &mut self.drops, now, free_at, packet, |packet, reason| {
             observer.dropped(now, id, packet, reason);
         });
-        self.agenda.take_port(&mut fabric.schedule, self.event(PORT), free_at);
+        self.agenda.take_port(&mut transit.schedule, self.event(PORT), free_at);
         free_at
     }
 
     /// Whether the link is.
     #[inline(always)]
-    pub fn is_free(&self, now: Instant, fabric: &Fabric<S>) -> bool {
-        self.agenda.is_free(&fabric.schedule, self.event(PORT), self.busy_until, now)
+    pub fn is_free(&self, now: Instant, transit: &Transit<S>) -> bool {
+        self.agenda.is_free(&transit.schedule, self.event(PORT), self.busy_until, now)
     }
 
     /// A flow will arrive here.

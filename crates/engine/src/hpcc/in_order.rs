@@ -112,7 +112,7 @@ where
     D: DataPlane<Extension = E>,
 {
     fn begin(nodes: &mut Nodes<H, D>) {
-        let wheel = &mut nodes.fabric.schedule.wheel;
+        let wheel = &mut nodes.transit.schedule.wheel;
         let hosts = nodes.hosts.len() as u32;
         for (node, host) in (0..).zip(&nodes.hosts) {
             host.changes().for_each(|at| wheel.push(at, Event::new(What::Timer, node, 0)));
@@ -123,11 +123,11 @@ where
     }
 
     fn announce(nodes: &mut Nodes<H, D>, flow: Flow) {
-        nodes.fabric.schedule.starts.push_back(flow);
+        nodes.transit.schedule.starts.push_back(flow);
     }
 
     fn next(nodes: &Nodes<H, D>) -> Instant {
-        nodes.fabric.schedule.wheel.next()
+        nodes.transit.schedule.wheel.next()
     }
 
     /// A flow starts behind everything else of its instant: what starts it was scheduled at that instant.
@@ -138,14 +138,14 @@ where
         finished: &mut dyn FnMut(Instant, Finished),
         observer: &mut O,
     ) {
-        let (hosts, fabric) = (nodes.hosts.len(), &mut nodes.fabric);
+        let (hosts, transit) = (nodes.hosts.len(), &mut nodes.transit);
         loop {
-            let start = fabric.schedule.starts.front().map_or(Instant::NEVER, |flow| flow.at);
+            let start = transit.schedule.starts.front().map_or(Instant::NEVER, |flow| flow.at);
             let until = if start < end { Instant(start.0 + 1) } else { end };
-            while let Some((now, event, packet)) = fabric.schedule.wheel.pop_before(until) {
+            while let Some((now, event, packet)) = transit.schedule.wheel.pop_before(until) {
                 let (what, node, port) = event.parts();
                 if what == What::Arrival
-                    && let Some(errors) = &mut fabric.errors
+                    && let Some(errors) = &mut transit.errors
                     && errors.strike(node, port)
                 {
                     let drops = match nodes.hosts.get_mut(node) {
@@ -159,7 +159,7 @@ where
                     continue;
                 }
                 if let Some(host) = nodes.hosts.get_mut(node) {
-                    let w = &mut Around { now, params, fabric, finished, observer };
+                    let w = &mut Around { now, params, transit, finished, observer };
                     match what {
                         What::Arrival => host.arrive(w, packet),
                         What::Free => host.free(w),
@@ -174,9 +174,9 @@ where
                 } else {
                     let switch = &mut nodes.switches[node - hosts];
                     match what {
-                        What::Arrival => switch.arrive(now, port, packet, fabric, observer),
-                        What::Free => switch.free(now, port, fabric, observer),
-                        What::Timer => switch.timer(now, fabric, observer),
+                        What::Arrival => switch.arrive(now, port, packet, transit, observer),
+                        What::Free => switch.free(now, port, transit, observer),
+                        What::Timer => switch.timer(now, transit, observer),
                         What::Clock => unreachable!("flows are at hosts"),
                     }
                     observer.settled(now, switch.id, switch.plane.readings());
@@ -185,11 +185,11 @@ where
             if start >= end {
                 return;
             }
-            if let Some(flow) = fabric.schedule.starts.pop_front() {
+            if let Some(flow) = transit.schedule.starts.pop_front() {
                 let host = &mut nodes.hosts[flow.src as usize];
                 // Between two nanoseconds nothing happens there: a wake-up ordered for later between them would come before its time.
                 let now = Instant(start.0 / 1000 * 1000);
-                let w = &mut Around { now, params, fabric, finished, observer };
+                let w = &mut Around { now, params, transit, finished, observer };
                 host.start(w, flow);
                 host.started(w);
                 let id = usize::from(flow.src);

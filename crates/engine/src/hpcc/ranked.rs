@@ -9,7 +9,7 @@ use super::stamps::Stamp;
 use crate::flow::Flow;
 use crate::host::params::{Finished, HostParams};
 use crate::host::port::{ARRIVAL, Around, EndHost, LINK, PORT, TIMER};
-use crate::link::Fabric;
+use crate::link::Transit;
 use crate::node_by_node::NodeByNode;
 use crate::nodes::Nodes;
 use crate::observe::Observer;
@@ -226,7 +226,7 @@ where
     D: DataPlane<Extension = E>,
 {
     fn begin(nodes: &mut Nodes<H, D>) {
-        let next = &mut nodes.fabric.schedule.nodes.next;
+        let next = &mut nodes.transit.schedule.nodes.next;
         for (next, host) in next.iter_mut().zip(&mut nodes.hosts) {
             let changes: Vec<Instant> = host.changes().collect();
             let port = host.port_mut();
@@ -243,17 +243,17 @@ where
 
     fn announce(nodes: &mut Nodes<H, D>, flow: Flow) {
         let local = nodes.local[flow.src as usize] as usize;
-        let next = &mut nodes.fabric.schedule.nodes.next[local];
+        let next = &mut nodes.transit.schedule.nodes.next[local];
         *next = flow.at.min(*next);
         nodes.hosts[local].port_mut().announce(flow);
     }
 
     fn next(nodes: &Nodes<H, D>) -> Instant {
-        nodes.fabric.schedule.nodes.next.iter().copied().min().unwrap_or(Instant::NEVER)
+        nodes.transit.schedule.nodes.next.iter().copied().min().unwrap_or(Instant::NEVER)
     }
 
     fn settle(nodes: &mut Nodes<H, D>, accounts: &[RwLock<Account>], end: Instant) {
-        let schedule = &mut nodes.fabric.schedule;
+        let schedule = &mut nodes.transit.schedule;
         schedule.ranks.settle(accounts, end);
         for node in schedule.timed.drain(..) {
             match nodes.local.get(node as usize) {
@@ -279,30 +279,30 @@ where
         if first >= end {
             return;
         }
-        let (hosts, fabric) = (nodes.hosts.len(), &mut nodes.fabric);
-        fabric.schedule.ranks.open(first, end);
+        let (hosts, transit) = (nodes.hosts.len(), &mut nodes.transit);
+        transit.schedule.ranks.open(first, end);
         for (i, host) in nodes.hosts.iter_mut().enumerate() {
-            if fabric.schedule.nodes.next[i] < end {
+            if transit.schedule.nodes.next[i] < end {
                 let port = host.port_mut();
-                if !fabric.schedule.nodes.woken[i].is_empty() {
-                    fabric.schedule.nodes.woken[i].clear();
-                    port.agenda.tree.set_plain(LINK, fabric.schedule.nodes.head(port.link_in));
+                if !transit.schedule.nodes.woken[i].is_empty() {
+                    transit.schedule.nodes.woken[i].clear();
+                    port.agenda.tree.set_plain(LINK, transit.schedule.nodes.head(port.link_in));
                 }
-                let mut node = AtHost { host, params, fabric, finished, observer };
+                let mut node = AtHost { host, params, transit, finished, observer };
                 run(&mut node, end);
-                fabric.schedule.nodes.next[i] = host.port().agenda.tree.next();
+                transit.schedule.nodes.next[i] = host.port().agenda.tree.next();
             }
         }
         for (i, switch) in nodes.switches.iter_mut().enumerate() {
             let i = hosts + i;
-            if fabric.schedule.nodes.next[i] < end {
-                while let Some(port) = fabric.schedule.nodes.woken[i].pop() {
+            if transit.schedule.nodes.next[i] < end {
+                while let Some(port) = transit.schedule.nodes.woken[i].pop() {
                     let link = switch.links.ports[port as usize].link_in;
-                    switch.links.agenda.tree.set_plain(port as usize, fabric.schedule.nodes.head(link));
+                    switch.links.agenda.tree.set_plain(port as usize, transit.schedule.nodes.head(link));
                 }
-                switch.prefetch(end, &fabric.schedule.nodes.in_flight);
-                run(&mut AtSwitch { switch, fabric, observer }, end);
-                fabric.schedule.nodes.next[i] = switch.links.agenda.tree.next();
+                switch.prefetch(end, &transit.schedule.nodes.in_flight);
+                run(&mut AtSwitch { switch, transit, observer }, end);
+                transit.schedule.nodes.next[i] = switch.links.agenda.tree.next();
             }
         }
     }
@@ -365,7 +365,7 @@ fn run_tied<E: Extension, const LEAVES: usize>(node: &mut impl Node<E, LEAVES>, 
 struct AtHost<'a, H: EndHost, O> {
     host: &'a mut H,
     params: &'a HostParams<H::Params>,
-    fabric: &'a mut Fabric<H::Schedule>,
+    transit: &'a mut Transit<H::Schedule>,
     finished: &'a mut dyn FnMut(Instant, Finished),
     observer: &'a mut O,
 }
@@ -378,7 +378,7 @@ impl<E: Extension, H: EndHost<Schedule = Ranked<E>>, O: Observer> Node<E, 4> for
 
     #[inline(always)]
     fn schedule(&mut self) -> &mut Ranked<E> {
-        &mut self.fabric.schedule
+        &mut self.transit.schedule
     }
 
     #[inline(always)]
@@ -389,7 +389,7 @@ impl<E: Extension, H: EndHost<Schedule = Ranked<E>>, O: Observer> Node<E, 4> for
     fn stamp(&mut self, leaf: usize) -> Stamp {
         let port = self.host.port_mut();
         match leaf {
-            LINK => self.fabric.schedule.nodes.front(port.link_in).0,
+            LINK => self.transit.schedule.nodes.front(port.link_in).0,
             PORT => port.agenda.ends[0].1,
             ARRIVAL => port.next_flow().map(start_stamp).expect("one is due"),
             _ => port.agenda.first_timers().peek().expect("one is due").stamp,
@@ -398,29 +398,29 @@ impl<E: Extension, H: EndHost<Schedule = Ranked<E>>, O: Observer> Node<E, 4> for
 
     #[inline(always)]
     fn run(&mut self, at: Instant, leaf: usize) {
-        let AtHost { host, params, fabric, finished, observer } = self;
+        let AtHost { host, params, transit, finished, observer } = self;
         let port = host.port_mut();
-        let mut w = Around { now: at, params, fabric, finished: *finished, observer: *observer };
+        let mut w = Around { now: at, params, transit, finished: *finished, observer: *observer };
         match leaf {
             LINK => {
-                let (stamp, frame) = w.fabric.schedule.nodes.take(port.link_in);
-                w.now = w.fabric.schedule.ranks.come(at, stamp);
+                let (stamp, frame) = w.transit.schedule.nodes.take(port.link_in);
+                w.now = w.transit.schedule.ranks.come(at, stamp);
                 host.arrive(&mut w, frame);
             }
             PORT => {
-                w.now = w.fabric.schedule.ranks.come(at, port.agenda.ends[0].1);
+                w.now = w.transit.schedule.ranks.come(at, port.agenda.ends[0].1);
                 host.free(&mut w);
             }
             ARRIVAL => {
                 let flow = port.arrival(at).expect("one is due");
                 port.await_arrival();
-                w.now = w.fabric.schedule.ranks.come(at, start_stamp(&flow));
+                w.now = w.transit.schedule.ranks.come(at, start_stamp(&flow));
                 host.start(&mut w, flow);
                 host.started(&mut w);
             }
             _ => {
                 let Timer { stamp, number, clock, .. } = port.agenda.take_timer(TIMER);
-                w.now = w.fabric.schedule.ranks.come(at, stamp);
+                w.now = w.transit.schedule.ranks.come(at, stamp);
                 match clock {
                     None => host.timer(&mut w, number),
                     Some(clock) => host.strike(&mut w, clock),
@@ -438,7 +438,7 @@ fn start_stamp(flow: &Flow) -> Stamp {
 
 struct AtSwitch<'a, D: DataPlane, S: Schedule, O> {
     switch: &'a mut SwitchNode<D, S>,
-    fabric: &'a mut Fabric<S>,
+    transit: &'a mut Transit<S>,
     observer: &'a mut O,
 }
 
@@ -450,7 +450,7 @@ impl<E: Extension, D: DataPlane<Extension = E>, O: Observer> Node<E, 64> for AtS
 
     #[inline(always)]
     fn schedule(&mut self) -> &mut Ranked<E> {
-        &mut self.fabric.schedule
+        &mut self.transit.schedule
     }
 
     #[inline(always)]
@@ -461,7 +461,7 @@ impl<E: Extension, D: DataPlane<Extension = E>, O: Observer> Node<E, 64> for AtS
     fn stamp(&mut self, leaf: usize) -> Stamp {
         let ports = self.switch.links.ports.len();
         match self.link(leaf) {
-            Some(link) => self.fabric.schedule.nodes.front(link).0,
+            Some(link) => self.transit.schedule.nodes.front(link).0,
             None if leaf < 2 * ports => self.switch.links.agenda.ends[leaf - ports].1,
             None => self.switch.links.agenda.first_timers().peek().expect("one is due").stamp,
         }
@@ -469,19 +469,19 @@ impl<E: Extension, D: DataPlane<Extension = E>, O: Observer> Node<E, 64> for AtS
 
     #[inline(always)]
     fn run(&mut self, at: Instant, leaf: usize) {
-        let AtSwitch { switch, fabric, observer } = self;
+        let AtSwitch { switch, transit, observer } = self;
         let ports = switch.links.ports.len();
         let now;
         if let Some(port) = switch.links.ports.get(leaf) {
-            let (stamp, frame) = fabric.schedule.nodes.take(port.link_in);
-            now = fabric.schedule.ranks.come(at, stamp);
-            switch.arrive(now, leaf as PortId, frame, fabric, *observer);
+            let (stamp, frame) = transit.schedule.nodes.take(port.link_in);
+            now = transit.schedule.ranks.come(at, stamp);
+            switch.arrive(now, leaf as PortId, frame, transit, *observer);
         } else if leaf < 2 * ports {
-            now = fabric.schedule.ranks.come(at, switch.links.agenda.ends[leaf - ports].1);
-            switch.free(now, (leaf - ports) as PortId, fabric, *observer);
+            now = transit.schedule.ranks.come(at, switch.links.agenda.ends[leaf - ports].1);
+            switch.free(now, (leaf - ports) as PortId, transit, *observer);
         } else {
-            now = fabric.schedule.ranks.come(at, switch.links.agenda.take_timer(leaf).stamp);
-            switch.timer(now, fabric, *observer);
+            now = transit.schedule.ranks.come(at, switch.links.agenda.take_timer(leaf).stamp);
+            switch.timer(now, transit, *observer);
         }
         observer.settled(now, switch.id, switch.plane.readings());
     }

@@ -3,7 +3,7 @@
 use crate::flow::Flow;
 use crate::host::params::{Finished, HostParams};
 use crate::host::port::{ARRIVAL, Around, EndHost, LINK, PORT};
-use crate::link::Fabric;
+use crate::link::Transit;
 use crate::node_by_node::NodeByNode;
 use crate::nodes::Nodes;
 use crate::observe::Observer;
@@ -20,18 +20,18 @@ where
     fn begin(nodes: &mut Nodes<H, D>) {
         let hosts = nodes.hosts.iter().map(|host| host.port().agenda.next());
         let switches = nodes.switches.iter().map(|switch| switch.links.agenda.next());
-        nodes.fabric.schedule.next = hosts.chain(switches).collect();
+        nodes.transit.schedule.next = hosts.chain(switches).collect();
     }
 
     fn announce(nodes: &mut Nodes<H, D>, flow: Flow) {
         let local = nodes.local[flow.src as usize] as usize;
-        let next = &mut nodes.fabric.schedule.next[local];
+        let next = &mut nodes.transit.schedule.next[local];
         *next = flow.at.min(*next);
         nodes.hosts[local].port_mut().announce(flow);
     }
 
     fn next(nodes: &Nodes<H, D>) -> Instant {
-        nodes.fabric.schedule.next.iter().copied().min().unwrap_or(Instant::NEVER)
+        nodes.transit.schedule.next.iter().copied().min().unwrap_or(Instant::NEVER)
     }
 
     fn run_window(
@@ -41,27 +41,27 @@ where
         finished: &mut dyn FnMut(Instant, Finished),
         observer: &mut O,
     ) {
-        let (hosts, fabric) = (nodes.hosts.len(), &mut nodes.fabric);
+        let (hosts, transit) = (nodes.hosts.len(), &mut nodes.transit);
         for (i, host) in nodes.hosts.iter_mut().enumerate() {
-            if fabric.schedule.next[i] < end {
+            if transit.schedule.next[i] < end {
                 let port = host.port_mut();
-                if !fabric.schedule.woken[i].is_empty() {
-                    fabric.schedule.woken[i].clear();
-                    port.agenda.set(LINK, fabric.schedule.head(port.link_in));
+                if !transit.schedule.woken[i].is_empty() {
+                    transit.schedule.woken[i].clear();
+                    port.agenda.set(LINK, transit.schedule.head(port.link_in));
                 }
-                run_host(host, end, params, fabric, finished, observer);
-                fabric.schedule.next[i] = host.port().agenda.next();
+                run_host(host, end, params, transit, finished, observer);
+                transit.schedule.next[i] = host.port().agenda.next();
             }
         }
         for (i, switch) in nodes.switches.iter_mut().enumerate() {
             let i = hosts + i;
-            if fabric.schedule.next[i] < end {
-                while let Some(port) = fabric.schedule.woken[i].pop() {
+            if transit.schedule.next[i] < end {
+                while let Some(port) = transit.schedule.woken[i].pop() {
                     let link = switch.links.ports[port as usize].link_in;
-                    switch.links.agenda.set(port as usize, fabric.schedule.head(link));
+                    switch.links.agenda.set(port as usize, transit.schedule.head(link));
                 }
-                run_switch(switch, end, fabric, observer);
-                fabric.schedule.next[i] = switch.links.agenda.next();
+                run_switch(switch, end, transit, observer);
+                transit.schedule.next[i] = switch.links.agenda.next();
             }
         }
     }
@@ -72,18 +72,18 @@ fn run_host<E: Extension, H: EndHost<Schedule = NodeByNode<E>>, O: Observer>(
     host: &mut H,
     end: Instant,
     params: &HostParams<H::Params>,
-    fabric: &mut Fabric<NodeByNode<E>>,
+    transit: &mut Transit<NodeByNode<E>>,
     finished: &mut dyn FnMut(Instant, Finished),
     observer: &mut O,
 ) {
-    let w = &mut Around { now: Instant::ZERO, params, fabric, finished, observer };
+    let w = &mut Around { now: Instant::ZERO, params, transit, finished, observer };
     while let Some((now, leaf)) = host.port().agenda.first_before(end) {
         w.now = now;
         match leaf {
             LINK => {
                 let port = host.port_mut();
-                let ((), packet) = w.fabric.schedule.take(port.link_in);
-                port.agenda.set(LINK, w.fabric.schedule.head(port.link_in));
+                let ((), packet) = w.transit.schedule.take(port.link_in);
+                port.agenda.set(LINK, w.transit.schedule.head(port.link_in));
                 host.arrive(w, packet);
             }
             PORT => host.free(w),
@@ -106,21 +106,21 @@ fn run_host<E: Extension, H: EndHost<Schedule = NodeByNode<E>>, O: Observer>(
 fn run_switch<D: DataPlane, O: Observer>(
     switch: &mut SwitchNode<D, NodeByNode<D::Extension>>,
     end: Instant,
-    fabric: &mut Fabric<NodeByNode<D::Extension>>,
+    transit: &mut Transit<NodeByNode<D::Extension>>,
     observer: &mut O,
 ) {
     let ports = switch.links.ports.len();
-    switch.prefetch(end, &fabric.schedule.in_flight);
+    switch.prefetch(end, &transit.schedule.in_flight);
     while let Some((now, leaf)) = switch.links.agenda.first_before(end) {
         if leaf < ports {
             let link = switch.links.ports[leaf].link_in;
-            let ((), packet) = fabric.schedule.take(link);
-            switch.links.agenda.set(leaf, fabric.schedule.head(link));
-            switch.arrive(now, leaf as PortId, packet, fabric, observer);
+            let ((), packet) = transit.schedule.take(link);
+            switch.links.agenda.set(leaf, transit.schedule.head(link));
+            switch.arrive(now, leaf as PortId, packet, transit, observer);
         } else if leaf < 2 * ports {
-            switch.free(now, (leaf - ports) as PortId, fabric, observer);
+            switch.free(now, (leaf - ports) as PortId, transit, observer);
         } else {
-            switch.timer(now, fabric, observer);
+            switch.timer(now, transit, observer);
         }
         observer.settled(now, switch.id, switch.plane.readings());
     }
