@@ -1,8 +1,8 @@
 //! The backpressure graph of a scenario and what goes round in it.
 
 use crate::digraph::Digraph;
-use crate::fabric::Fabric;
 use crate::pauses::{Pause, Pauses};
+use crate::switches::Switches;
 use crate::turns::{Cause, Failed, HOSTS, Turn, Turns};
 use crate::ways::{Links, Ways};
 use backwater_fabric::link_states::link_states;
@@ -56,11 +56,11 @@ pub struct Backpressure {
 /// Checks a valid scenario. `None` if `watch` asked to stop.
 pub fn check(scenario: &Scenario, failures: Failures, watch: &Watch) -> Option<Backpressure> {
     let graph = expand(&scenario.topology);
-    let fabric = Fabric::new(&graph);
-    let pauses = Pauses::new(scenario, &fabric);
-    let states: Vec<Links> = states(&graph, scenario).into_iter().map(|up| Links::new(&fabric, up)).collect();
-    let mut ways = Ways::new(&fabric);
-    let mut turns = Turns::new(&fabric);
+    let switches = Switches::new(&graph);
+    let pauses = Pauses::new(scenario, &switches);
+    let states: Vec<Links> = states(&graph, scenario).into_iter().map(|up| Links::new(&switches, up)).collect();
+    let mut ways = Ways::new(&switches);
+    let mut turns = Turns::new(&switches);
     turns.add_routes(&mut ways, &states);
     match failures {
         Failures::None => {}
@@ -74,7 +74,7 @@ pub fn check(scenario: &Scenario, failures: Failures, watch: &Watch) -> Option<B
         }
         Failures::All => turns.add_possible(),
     }
-    let waits = Waits::new(&fabric, &pauses, &turns.list);
+    let waits = Waits::new(&switches, &pauses, &turns.list);
     let of = waits.graph.components(|_| true);
     let inside = |edge: usize| {
         let (a, b) = waits.graph.edges()[edge];
@@ -82,9 +82,9 @@ pub fn check(scenario: &Scenario, failures: Failures, watch: &Watch) -> Option<B
     };
     let around: Vec<usize> = (0..waits.turns.len()).filter(|edge| inside(*edge)).collect();
     let alone = |failed: Failed| {
-        let mut turns = Turns::new(&fabric);
-        turns.add_failed(&mut Ways::new(&fabric), &states[0], failed);
-        let waits = Waits::new(&fabric, &pauses, &turns.list);
+        let mut turns = Turns::new(&switches);
+        turns.add_failed(&mut Ways::new(&switches), &states[0], failed);
+        let waits = Waits::new(&switches, &pauses, &turns.list);
         let circle = waits.graph.circle(|_| true)?;
         Some(circle.into_iter().map(|edge| waits.turns[edge as usize].clone()).collect::<Vec<Wait>>())
     };
@@ -110,17 +110,17 @@ pub fn check(scenario: &Scenario, failures: Failures, watch: &Watch) -> Option<B
         let edges = waits.graph.circle(|_| true)?;
         Some(edges.into_iter().map(|edge| waits.turns[edge as usize].clone()).collect())
     });
-    let intact = Links::new(&fabric, vec![true; graph.links.len()]);
-    let shares = shares(&fabric, &mut ways, &intact, around.iter().map(|edge| waits.turns[*edge].turn.switch));
+    let intact = Links::new(&switches, vec![true; graph.links.len()]);
+    let shares = shares(&switches, &mut ways, &intact, around.iter().map(|edge| waits.turns[*edge].turn.switch));
     let place = |turn: &Turn| {
-        let name = fabric.name(turn.switch);
+        let name = switches.name(turn.switch);
         let region = scenario.region.iter().position(|region| std::ptr::eq(&region.switch, scenario.switch_at(name)));
-        let (from, to) = (fabric.peer(turn.switch, turn.ingress), fabric.peer(turn.switch, turn.egress));
+        let (from, to) = (switches.peer(turn.switch, turn.ingress), switches.peer(turn.switch, turn.egress));
         json!({ "from": from, "switch": name, "to": to, "region": region })
     };
     let elided = |turn: &Turn| {
         let mut row = place(turn);
-        let backpressure = scenario.switch_at(fabric.name(turn.switch)).backpressure;
+        let backpressure = scenario.switch_at(switches.name(turn.switch)).backpressure;
         (row["by"], row["table"]) = (word(backpressure), backpressure.table().into());
         row
     };
@@ -134,19 +134,19 @@ pub fn check(scenario: &Scenario, failures: Failures, watch: &Watch) -> Option<B
         row
     };
     let count = |kind: &dyn Fn(Pause) -> bool| -> usize {
-        let turns = turns.list.iter().filter(|turn| kind(pauses.by(&fabric, turn)));
-        turns.map(|turn| times(&fabric, turn)).sum()
+        let turns = turns.list.iter().filter(|turn| kind(pauses.by(&switches, turn)));
+        turns.map(|turn| times(&switches, turn)).sum()
     };
     let report = json!({
-        "ports": fabric.ports.iter().map(Vec::len).sum::<usize>() + graph.hosts,
+        "ports": switches.ports.iter().map(Vec::len).sum::<usize>() + graph.hosts,
         "turns": count(&|_| true),
         "pausing": count(&|pause| pause.waits_by().is_some()),
         "elided": count(&|pause| pause == Pause::Elided),
         "components": sizes(&of),
-        "circle": circle.iter().flatten().map(|wait| wait.to_json(&fabric)).collect::<Vec<_>>(),
+        "circle": circle.iter().flatten().map(|wait| wait.to_json(&switches)).collect::<Vec<_>>(),
         "alone": is_alone,
         "edges": around.iter().map(edge).collect::<Vec<_>>(),
-        "elided_turns": pauses.elided(&fabric).iter().map(elided).collect::<Vec<_>>(),
+        "elided_turns": pauses.elided(&switches).iter().map(elided).collect::<Vec<_>>(),
     });
     Some(Backpressure { report, circles: among(&waits.graph, &of, &around) })
 }
@@ -155,15 +155,15 @@ pub fn check(scenario: &Scenario, failures: Failures, watch: &Watch) -> Option<B
 /// numbers them.
 pub fn turns(scenario: &Scenario) -> BTreeSet<[usize; 3]> {
     let graph = expand(&scenario.topology);
-    let fabric = Fabric::new(&graph);
-    let states: Vec<Links> = states(&graph, scenario).into_iter().map(|up| Links::new(&fabric, up)).collect();
-    let mut turns = Turns::new(&fabric);
-    turns.add_routes(&mut Ways::new(&fabric), &states);
+    let switches = Switches::new(&graph);
+    let states: Vec<Links> = states(&graph, scenario).into_iter().map(|up| Links::new(&switches, up)).collect();
+    let mut turns = Turns::new(&switches);
+    turns.add_routes(&mut Ways::new(&switches), &states);
     let mut all = BTreeSet::new();
     for &Turn { switch, ingress, egress, .. } in &turns.list {
         let here = graph.hosts + switch;
-        let peer = |port: usize| graph.peer(fabric.ports[switch][port].link, here);
-        let of_hosts = fabric.hosts[switch].iter().filter(|host| *host != egress);
+        let peer = |port: usize| graph.peer(switches.ports[switch][port].link, here);
+        let of_hosts = switches.hosts[switch].iter().filter(|host| *host != egress);
         let ingresses: Vec<usize> = if ingress == HOSTS { of_hosts.collect() } else { vec![ingress] };
         all.extend(ingresses.into_iter().map(|ingress| [peer(ingress), here, peer(egress)]));
     }
@@ -177,11 +177,11 @@ pub fn components(scenario: &Scenario) -> Vec<usize> {
         return Vec::new();
     }
     let graph = expand(&scenario.topology);
-    let fabric = Fabric::new(&graph);
-    let states: Vec<Links> = states(&graph, scenario).into_iter().map(|up| Links::new(&fabric, up)).collect();
-    let mut turns = Turns::new(&fabric);
-    turns.add_routes(&mut Ways::new(&fabric), &states);
-    sizes(&Waits::new(&fabric, &Pauses::new(scenario, &fabric), &turns.list).graph.components(|_| true))
+    let switches = Switches::new(&graph);
+    let states: Vec<Links> = states(&graph, scenario).into_iter().map(|up| Links::new(&switches, up)).collect();
+    let mut turns = Turns::new(&switches);
+    turns.add_routes(&mut Ways::new(&switches), &states);
+    sizes(&Waits::new(&switches, &Pauses::new(scenario, &switches), &turns.list).graph.components(|_| true))
 }
 
 fn sizes(of: &[Option<u32>]) -> Vec<usize> {
@@ -194,8 +194,8 @@ fn sizes(of: &[Option<u32>]) -> Vec<usize> {
 }
 
 /// Turns that a turn from or to hosts stands for.
-fn times(fabric: &Fabric, turn: &Turn) -> usize {
-    let hosts = fabric.hosts[turn.switch];
+fn times(switches: &Switches, turn: &Turn) -> usize {
+    let hosts = switches.hosts[turn.switch];
     match turn.ingress {
         HOSTS => hosts.len() - usize::from(hosts.contains(turn.egress)),
         _ => 1,
@@ -212,11 +212,11 @@ struct Wait {
 }
 
 impl Wait {
-    fn to_json(&self, fabric: &Fabric) -> Value {
+    fn to_json(&self, switches: &Switches) -> Value {
         let Turn { switch, ingress, egress, cause } = self.turn;
         let link = |link: usize| {
-            let link = &fabric.graph.links[link];
-            [link.a, link.b].map(|node| fabric.graph.nodes[node].name.clone())
+            let link = &switches.graph.links[link];
+            [link.a, link.b].map(|node| switches.graph.nodes[node].name.clone())
         };
         let (towards, failed) = match cause {
             Cause::Route { root, failed } => (Some(root), failed),
@@ -224,8 +224,8 @@ impl Wait {
             Cause::Possible => (None, Failed::default()),
         };
         json!({
-            "from": fabric.peer(switch, ingress), "switch": fabric.name(switch), "to": fabric.peer(switch, egress),
-            "by": word(self.by), "table": self.table, "towards": towards.map(|root| fabric.name(root)),
+            "from": switches.peer(switch, ingress), "switch": switches.name(switch), "to": switches.peer(switch, egress),
+            "by": word(self.by), "table": self.table, "towards": towards.map(|root| switches.name(root)),
             "failed": failed.iter().map(link).collect::<Vec<_>>(),
             "change": matches!(cause, Cause::Change { .. }),
         })
@@ -246,17 +246,17 @@ struct Waits {
 }
 
 impl Waits {
-    fn new(fabric: &Fabric, pauses: &Pauses, turns: &[Turn]) -> Waits {
+    fn new(switches: &Switches, pauses: &Pauses, turns: &[Turn]) -> Waits {
         let (mut edges, mut waits) = (Vec::new(), Vec::new());
         for turn in turns {
-            let port = |number: usize| fabric.ports[turn.switch].get(number).and_then(|port| port.peer);
+            let port = |number: usize| switches.ports[turn.switch].get(number).and_then(|port| port.peer);
             let (Some((above, back)), Some(_)) = (port(turn.ingress), port(turn.egress)) else { continue };
-            if let Some(paused) = pauses.by(fabric, turn).waits_by() {
-                edges.push(((fabric.first[above] + back) as u32, (fabric.first[turn.switch] + turn.egress) as u32));
+            if let Some(paused) = pauses.by(switches, turn).waits_by() {
+                edges.push(((switches.first[above] + back) as u32, (switches.first[turn.switch] + turn.egress) as u32));
                 waits.push(Wait { turn: *turn, by: paused.by, table: pauses.elidable(turn.switch, paused) });
             }
         }
-        let vertices = fabric.ports.iter().map(Vec::len).sum();
+        let vertices = switches.ports.iter().map(Vec::len).sum();
         Waits { graph: Digraph::new(vertices, edges), turns: waits }
     }
 }
@@ -279,23 +279,23 @@ fn among(graph: &Digraph, of: &[Option<u32>], around: &[usize]) -> Digraph {
 /// `[switch][ingress][egress]`: share of the pairs of hosts whose packets take a turn while all links are up; of some
 /// switches.
 fn shares(
-    fabric: &Fabric,
+    switches: &Switches,
     ways: &mut Ways,
     links: &Links,
     of: impl Iterator<Item = usize>,
 ) -> Vec<Option<Vec<Vec<f64>>>> {
-    let mut loads = vec![None; fabric.ports.len()];
+    let mut loads = vec![None; switches.ports.len()];
     for switch in of {
-        let ports = fabric.ports[switch].len();
+        let ports = switches.ports[switch].len();
         loads[switch].get_or_insert_with(|| vec![vec![0.0; ports]; ports + 1]);
     }
     if loads.iter().any(Option::is_some) {
-        for &root in &fabric.homes {
-            ways.settle(fabric, root, links);
-            ways.add_loads(fabric, links, &mut loads);
+        for &root in &switches.homes {
+            ways.settle(switches, root, links);
+            ways.add_loads(switches, links, &mut loads);
         }
     }
-    let hosts = fabric.graph.hosts as f64;
+    let hosts = switches.graph.hosts as f64;
     let pairs = hosts * (hosts - 1.0);
     loads.iter_mut().flatten().flatten().flatten().for_each(|load| *load /= pairs);
     loads

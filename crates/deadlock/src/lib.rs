@@ -6,7 +6,7 @@
 //!
 //! | module | what is in it |
 //! |---|---|
-//! | `fabric` | switches and their ports |
+//! | `switches` | switches and their ports |
 //! | `ways` | shortest paths towards one switch, and the links that carry packets there |
 //! | `turns` | the turns that routes take: as the links are, with links failed, or all that there are |
 //! | `pauses` | by which of them a switch pauses its neighbour |
@@ -21,8 +21,8 @@
 
 mod check;
 mod digraph;
-mod fabric;
 mod pauses;
+mod switches;
 mod turns;
 mod ways;
 

@@ -1,6 +1,6 @@
 //! By which turns a switch pauses the neighbour that packets came from.
 
-use crate::fabric::Fabric;
+use crate::switches::Switches;
 use crate::turns::{Cause, Turn};
 use backwater_scenario::model::{Grain, Scenario, Switch};
 use backwater_schemes::PausedBy;
@@ -39,18 +39,18 @@ pub(crate) struct Pauses<'a> {
 }
 
 impl<'a> Pauses<'a> {
-    pub(crate) fn new(scenario: &'a Scenario, fabric: &Fabric) -> Pauses<'a> {
-        let graph = fabric.graph;
-        let count = fabric.ports.len();
-        let switches: Vec<&Switch> = (0..count).map(|switch| scenario.switch_at(fabric.name(switch))).collect();
+    pub(crate) fn new(scenario: &'a Scenario, switches: &Switches) -> Pauses<'a> {
+        let graph = switches.graph;
+        let count = switches.ports.len();
+        let switches: Vec<&Switch> = (0..count).map(|switch| scenario.switch_at(switches.name(switch))).collect();
         let of = |switch: usize| {
-            let around: Vec<(&str, u32)> = (0..fabric.ports[switch].len())
+            let around: Vec<(&str, u32)> = (0..switches.ports[switch].len())
                 .map(|port| {
-                    let node = graph.peer(fabric.ports[switch][port].link, graph.hosts + switch);
+                    let node = graph.peer(switches.ports[switch][port].link, graph.hosts + switch);
                     (graph.nodes[node].name.as_str(), graph.nodes[node].layer.into())
                 })
                 .collect();
-            let here = (fabric.name(switch), graph.nodes[graph.hosts + switch].layer.into());
+            let here = (switches.name(switch), graph.nodes[graph.hosts + switch].layer.into());
             elided(switches[switch], here, &around)
         };
         let elided = (0..count).map(of).collect();
@@ -63,13 +63,13 @@ impl<'a> Pauses<'a> {
     }
 
     /// What the switch does to the neighbour that a turn's packets come from.
-    pub(crate) fn by(&self, fabric: &Fabric, turn: &Turn) -> Pause {
+    pub(crate) fn by(&self, switches: &Switches, turn: &Turn) -> Pause {
         let own = self.switches[turn.switch];
         if own.grants_credits() {
             // A link without credit holds whatever is to go by it, and a switch grants none of it while it cannot send on.
             return Pause::By(PausedBy { by: own.backpressure, grain: Grain::Port });
         }
-        let (paused, elided) = match fabric.ports[turn.switch].get(turn.ingress).and_then(|port| port.peer) {
+        let (paused, elided) = match switches.ports[turn.switch].get(turn.ingress).and_then(|port| port.peer) {
             Some((above, _)) => (own.pauses(self.switches[above]), self.is_elided(turn)),
             None => (own.pauses_hosts(), false),
         };
@@ -89,12 +89,12 @@ impl<'a> Pauses<'a> {
     }
 
     /// Turns between switches on which backpressure is elided, whether packets take them or not.
-    pub(crate) fn elided(&self, fabric: &Fabric) -> Vec<Turn> {
+    pub(crate) fn elided(&self, switches: &Switches) -> Vec<Turn> {
         let mut turns = Vec::new();
-        for (switch, ports) in fabric.ports.iter().enumerate() {
+        for (switch, ports) in switches.ports.iter().enumerate() {
             for egress in (0..ports.len()).filter(|port| ports[*port].peer.is_some()) {
                 let turn = |ingress| Turn { switch, ingress, egress, cause: Cause::Possible };
-                turns.extend((0..ports.len()).map(turn).filter(|turn| self.by(fabric, turn) == Pause::Elided));
+                turns.extend((0..ports.len()).map(turn).filter(|turn| self.by(switches, turn) == Pause::Elided));
             }
         }
         turns

@@ -1,6 +1,6 @@
 //! The turns that packets take at switches: as routes are, with links failed, or all that there are.
 
-use crate::fabric::{Fabric, Ports};
+use crate::switches::{Ports, Switches};
 use crate::ways::{Links, Ways};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -69,16 +69,16 @@ impl Watch {
 
 /// Turns, each once, in the order in which they were found.
 pub(crate) struct Turns<'a> {
-    fabric: &'a Fabric<'a>,
+    switches: &'a Switches<'a>,
     /// `[switch][ingress]`: egresses; the last row is that of hosts.
     known: Vec<Vec<Ports>>,
     pub(crate) list: Vec<Turn>,
 }
 
 impl<'a> Turns<'a> {
-    pub(crate) fn new(fabric: &'a Fabric<'a>) -> Turns<'a> {
-        let rows = fabric.ports.iter().map(|ports| vec![Ports::default(); ports.len() + 1]);
-        Turns { fabric, known: rows.collect(), list: Vec::new() }
+    pub(crate) fn new(switches: &'a Switches<'a>) -> Turns<'a> {
+        let rows = switches.ports.iter().map(|ports| vec![Ports::default(); ports.len() + 1]);
+        Turns { switches, known: rows.collect(), list: Vec::new() }
     }
 
     fn add(&mut self, ways: &Ways, links: &Links, cause: Cause) {
@@ -91,7 +91,7 @@ impl<'a> Turns<'a> {
     }
 
     fn insert(&mut self, switch: usize, ingress: usize, egresses: Ports, cause: Cause) {
-        let row = ingress.min(self.fabric.ports[switch].len());
+        let row = ingress.min(self.switches.ports[switch].len());
         let known = &mut self.known[switch][row];
         let new = egresses.without(*known);
         if !new.is_empty() {
@@ -103,13 +103,13 @@ impl<'a> Turns<'a> {
     /// Routes with these links up. Further states that follow one another are those of links that go down and come
     /// back: packets under way then go by several.
     pub(crate) fn add_routes(&mut self, ways: &mut Ways, states: &[Links]) {
-        for &root in &self.fabric.homes {
+        for &root in &self.switches.homes {
             for (n, links) in states.iter().enumerate() {
                 if n == 0 {
-                    ways.settle(self.fabric, root, links);
+                    ways.settle(self.switches, root, links);
                     self.add(ways, links, Cause::Route { root, failed: Failed::default() });
                 } else {
-                    ways.change(self.fabric, root, links);
+                    ways.change(self.switches, root, links);
                     self.add(ways, links, Cause::Change { root });
                 }
             }
@@ -120,8 +120,8 @@ impl<'a> Turns<'a> {
     pub(crate) fn add_failed(&mut self, ways: &mut Ways, links: &Links, failed: Failed) {
         let mut links = links.clone();
         failed.iter().for_each(|link| links.up[link] = false);
-        for &root in &self.fabric.homes {
-            ways.settle(self.fabric, root, &links);
+        for &root in &self.switches.homes {
+            ways.settle(self.switches, root, &links);
             self.add(ways, &links, Cause::Route { root, failed });
         }
     }
@@ -131,12 +131,12 @@ impl<'a> Turns<'a> {
     ///
     /// False if it was cancelled.
     pub(crate) fn add_failures(&mut self, ways: &mut Ways, links: &Links, two: bool, watch: &Watch) -> bool {
-        let fabric = self.fabric;
+        let switches = self.switches;
         let mut links = links.clone();
         let mut critical = Vec::new();
-        for &root in &fabric.homes {
-            ways.settle(fabric, root, &links);
-            let (alone, pairs) = ways.critical(fabric);
+        for &root in &switches.homes {
+            ways.settle(switches, root, &links);
+            let (alone, pairs) = ways.critical(switches);
             watch
                 .of
                 .fetch_add((alone.len() + if two { alone.len() + pairs.len() } else { 0 }) as u64, Ordering::Relaxed);
@@ -156,8 +156,8 @@ impl<'a> Turns<'a> {
         for (root, alone, pairs) in critical.iter().filter(|_| two) {
             for &a in alone {
                 links.up[a] = false;
-                ways.settle(fabric, *root, &links);
-                for b in ways.critical(fabric).0 {
+                ways.settle(switches, *root, &links);
+                for b in ways.critical(switches).0 {
                     // Of two that are critical alone the second has been looked at on top of the first, unless it was
                     // not critical then: in that case it brought nothing.
                     if b < a && alone.binary_search(&b).is_ok() {
@@ -184,16 +184,16 @@ impl<'a> Turns<'a> {
     }
 
     fn add_one(&mut self, ways: &mut Ways, root: usize, links: &Links, failed: Failed) {
-        ways.settle(self.fabric, root, links);
+        ways.settle(self.switches, root, links);
         self.add(ways, links, Cause::Route { root, failed });
     }
 
     /// Every turn but back to where packets came from.
     pub(crate) fn add_possible(&mut self) {
-        for switch in 0..self.fabric.ports.len() {
-            let all = self.fabric.up(switch, &vec![true; self.fabric.graph.links.len()]);
-            let hosts = (!self.fabric.hosts[switch].is_empty()).then_some(HOSTS);
-            for ingress in all.without(self.fabric.hosts[switch]).iter().chain(hosts) {
+        for switch in 0..self.switches.ports.len() {
+            let all = self.switches.up(switch, &vec![true; self.switches.graph.links.len()]);
+            let hosts = (!self.switches.hosts[switch].is_empty()).then_some(HOSTS);
+            for ingress in all.without(self.switches.hosts[switch]).iter().chain(hosts) {
                 let mut back = Ports::default();
                 if ingress != HOSTS {
                     back.insert(ingress);
@@ -236,15 +236,15 @@ mod tests {
         let (mut one, mut two) = (0, 0);
         for seed in 0..3_000 {
             let graph = drawn(seed);
-            let fabric = Fabric::new(&graph);
-            let links = Links::new(&fabric, vec![true; graph.links.len()]);
+            let switches = Switches::new(&graph);
+            let links = Links::new(&switches, vec![true; graph.links.len()]);
             let between: Vec<usize> = (graph.hosts..graph.links.len()).collect();
-            let mut ways = Ways::new(&fabric);
-            let mut all = Turns::new(&fabric);
+            let mut ways = Ways::new(&switches);
+            let mut all = Turns::new(&switches);
             all.add_routes(&mut ways, std::slice::from_ref(&links));
             let start = all.list.len();
             for pairs in [false, true] {
-                let mut some = Turns::new(&fabric);
+                let mut some = Turns::new(&switches);
                 some.add_routes(&mut ways, std::slice::from_ref(&links));
                 let watch = Watch::default();
                 assert!(some.add_failures(&mut ways, &links, pairs, &watch));
@@ -260,7 +260,7 @@ mod tests {
                 for turn in &some.list {
                     let Cause::Route { failed, .. } = turn.cause else { panic!("routes only") };
                     assert!(failed.iter().count() <= 1 + usize::from(pairs));
-                    let mut own = Turns::new(&fabric);
+                    let mut own = Turns::new(&switches);
                     own.add_failed(&mut ways, &links, failed);
                     assert!(set(&own).contains(&(turn.switch, turn.ingress, turn.egress)), "{seed}: {turn:?}");
                 }
@@ -274,10 +274,10 @@ mod tests {
     #[test]
     fn it_stops_when_asked() {
         let graph = drawn(1);
-        let fabric = Fabric::new(&graph);
-        let links = Links::new(&fabric, vec![true; graph.links.len()]);
+        let switches = Switches::new(&graph);
+        let links = Links::new(&switches, vec![true; graph.links.len()]);
         let watch = Watch::default();
         watch.cancel.store(true, Ordering::Relaxed);
-        assert!(!Turns::new(&fabric).add_failures(&mut Ways::new(&fabric), &links, true, &watch));
+        assert!(!Turns::new(&switches).add_failures(&mut Ways::new(&switches), &links, true, &watch));
     }
 }

@@ -1,6 +1,6 @@
 //! Shortest paths towards one switch, and the links that carry packets there.
 
-use crate::fabric::{Fabric, Ports};
+use crate::switches::{Ports, Switches};
 
 const NOWHERE: u32 = u32::MAX;
 
@@ -14,8 +14,9 @@ pub(crate) struct Links {
 }
 
 impl Links {
-    pub(crate) fn new(fabric: &Fabric, up: Vec<bool>) -> Links {
-        let hosts = (0..fabric.ports.len()).map(|switch| fabric.hosts[switch].and(fabric.up(switch, &up))).collect();
+    pub(crate) fn new(switches: &Switches, up: Vec<bool>) -> Links {
+        let hosts =
+            (0..switches.ports.len()).map(|switch| switches.hosts[switch].and(switches.up(switch, &up))).collect();
         Links { up, hosts }
     }
 }
@@ -37,8 +38,8 @@ pub(crate) struct Ways {
 }
 
 impl Ways {
-    pub(crate) fn new(fabric: &Fabric) -> Ways {
-        let count = fabric.ports.len();
+    pub(crate) fn new(switches: &Switches) -> Ways {
+        let count = switches.ports.len();
         Ways {
             distance: vec![NOWHERE; count],
             queue: Vec::with_capacity(count),
@@ -51,21 +52,21 @@ impl Ways {
     }
 
     /// Packets from all hosts to those of `root`, with nothing under way before.
-    pub(crate) fn settle(&mut self, fabric: &Fabric, root: usize, links: &Links) {
+    pub(crate) fn settle(&mut self, switches: &Switches, root: usize, links: &Links) {
         self.into.fill(Ports::default());
-        self.change(fabric, root, links);
+        self.change(switches, root, links);
     }
 
     /// The same, where packets came by other routes before: those under way go on by the new ones from wherever they
     /// are.
-    pub(crate) fn change(&mut self, fabric: &Fabric, root: usize, links: &Links) {
-        self.measure(fabric, root, links);
+    pub(crate) fn change(&mut self, switches: &Switches, root: usize, links: &Links) {
+        self.measure(switches, root, links);
         self.seen.fill(false);
         self.active.clear();
-        for switch in 0..fabric.ports.len() {
+        for switch in 0..switches.ports.len() {
             if !self.into[switch].is_empty() {
                 // What is on a link that fails is lost.
-                self.into[switch] = self.into[switch].and(fabric.up(switch, &links.up));
+                self.into[switch] = self.into[switch].and(switches.up(switch, &links.up));
             }
             let comes = !self.into[switch].is_empty() || !links.hosts[switch].is_empty();
             if comes && self.distance[switch] != NOWHERE {
@@ -81,7 +82,7 @@ impl Ways {
                 continue;
             }
             let mut next = Ports::default();
-            for (number, port) in fabric.ports[switch].iter().enumerate() {
+            for (number, port) in switches.ports[switch].iter().enumerate() {
                 let Some((peer, back)) = port.peer else { continue };
                 if links.up[port.link] && self.distance[peer] < self.distance[switch] {
                     next.insert(number);
@@ -96,7 +97,7 @@ impl Ways {
     }
 
     /// Breadth first from `root`.
-    fn measure(&mut self, fabric: &Fabric, root: usize, links: &Links) {
+    fn measure(&mut self, switches: &Switches, root: usize, links: &Links) {
         self.root = root;
         self.distance.fill(NOWHERE);
         self.queue.clear();
@@ -105,7 +106,7 @@ impl Ways {
         let mut done = 0;
         while let Some(&switch) = self.queue.get(done) {
             done += 1;
-            for port in &fabric.ports[switch] {
+            for port in &switches.ports[switch] {
                 if let Some((peer, _)) = port.peer
                     && links.up[port.link]
                     && self.distance[peer] == NOWHERE
@@ -128,10 +129,10 @@ impl Ways {
     /// No other failure of as many links, on top of what has failed, brings a turn: unless the distance of a switch
     /// that packets come to grows, its next hops are what is left of those that it had. If some do grow, take the
     /// nearest of these switches: its next hops are as near as before, so all the links to them have failed.
-    pub(crate) fn critical(&self, fabric: &Fabric) -> (Vec<usize>, Vec<[usize; 2]>) {
+    pub(crate) fn critical(&self, switches: &Switches) -> (Vec<usize>, Vec<[usize; 2]>) {
         let (mut alone, mut pairs) = (Vec::new(), Vec::new());
         for (switch, _, next) in self.active().filter(|(switch, ..)| *switch != self.root) {
-            let mut on = next.iter().map(|port| fabric.ports[switch][port].link);
+            let mut on = next.iter().map(|port| switches.ports[switch][port].link);
             match (on.next(), on.next(), on.next()) {
                 (Some(only), None, _) => alone.push(only),
                 (Some(a), Some(b), None) => pairs.push([a.min(b), a.max(b)]),
@@ -147,13 +148,13 @@ impl Ways {
 
     /// `[switch][ingress][egress]`, of some switches: adds the packets that take each turn, if each pair of hosts sends
     /// one, and switches deal them out evenly among next hops. The last row of a switch is that of its hosts.
-    pub(crate) fn add_loads(&self, fabric: &Fabric, links: &Links, loads: &mut [Option<Vec<Vec<f64>>>]) {
+    pub(crate) fn add_loads(&self, switches: &Switches, links: &Links, loads: &mut [Option<Vec<Vec<f64>>>]) {
         let homes = |switch: usize| links.hosts[switch].len() as f64;
         let to = homes(self.root);
         // Packets by ingress, those of hosts last; from the farthest switch inwards.
-        let mut held: Vec<Vec<f64>> = fabric.ports.iter().map(|ports| vec![0.0; ports.len() + 1]).collect();
+        let mut held: Vec<Vec<f64>> = switches.ports.iter().map(|ports| vec![0.0; ports.len() + 1]).collect();
         for &switch in self.queue.iter().rev().filter(|switch| self.seen[**switch]) {
-            let ports = fabric.ports[switch].len();
+            let ports = switches.ports[switch].len();
             held[switch][ports] = homes(switch) * if switch == self.root { to - 1.0 } else { to };
             let next = self.next[switch];
             let row = std::mem::take(&mut held[switch]);
@@ -163,7 +164,7 @@ impl Ways {
                     if let Some(loads) = &mut loads[switch] {
                         loads[ingress][egress] += each;
                     }
-                    if let Some((peer, back)) = fabric.ports[switch][egress].peer {
+                    if let Some((peer, back)) = switches.ports[switch][egress].peer {
                         held[peer][back] += each;
                     }
                 }

@@ -58,7 +58,7 @@ pub(crate) struct Port {
 }
 
 /// The switches of a network.
-pub(crate) struct Fabric<'a> {
+pub(crate) struct Switches<'a> {
     pub(crate) graph: &'a Graph,
     /// `[switch][port]`.
     pub(crate) ports: Vec<Vec<Port>>,
@@ -70,8 +70,8 @@ pub(crate) struct Fabric<'a> {
     pub(crate) first: Vec<usize>,
 }
 
-impl<'a> Fabric<'a> {
-    pub(crate) fn new(graph: &'a Graph) -> Fabric<'a> {
+impl<'a> Switches<'a> {
+    pub(crate) fn new(graph: &'a Graph) -> Switches<'a> {
         let count = graph.nodes.len() - graph.hosts;
         let (mut ports, mut hosts) = (vec![Vec::new(); count], vec![Ports::default(); count]);
         for (link, ends) in graph.links.iter().enumerate() {
@@ -90,7 +90,7 @@ impl<'a> Fabric<'a> {
         }
         let homes = (0..count).filter(|switch| !hosts[*switch].is_empty()).collect();
         let first = ports.iter().scan(0, |sum, ports: &Vec<Port>| Some(std::mem::replace(sum, *sum + ports.len())));
-        Fabric { first: first.collect(), graph, ports, hosts, homes }
+        Switches { first: first.collect(), graph, ports, hosts, homes }
     }
 
     /// The name of a switch.
