@@ -33,44 +33,44 @@ impl Pause {
 /// How each switch pauses its neighbours.
 pub(crate) struct Pauses<'a> {
     /// `[switch]`.
-    switches: Vec<&'a Switch>,
+    tables: Vec<&'a Switch>,
     /// `[switch]`.
     elided: Vec<ElidedTurns>,
 }
 
 impl<'a> Pauses<'a> {
-    pub(crate) fn new(scenario: &'a Scenario, switches: &Switches) -> Pauses<'a> {
-        let graph = switches.graph;
-        let count = switches.ports.len();
-        let switches: Vec<&Switch> = (0..count).map(|switch| scenario.switch_at(switches.name(switch))).collect();
+    pub(crate) fn new(scenario: &'a Scenario, all: &Switches) -> Pauses<'a> {
+        let graph = all.graph;
+        let count = all.ports.len();
+        let tables: Vec<&Switch> = (0..count).map(|switch| scenario.switch_at(all.name(switch))).collect();
         let of = |switch: usize| {
-            let around: Vec<(&str, u32)> = (0..switches.ports[switch].len())
+            let around: Vec<(&str, u32)> = (0..all.ports[switch].len())
                 .map(|port| {
-                    let node = graph.peer(switches.ports[switch][port].link, graph.hosts + switch);
+                    let node = graph.peer(all.ports[switch][port].link, graph.hosts + switch);
                     (graph.nodes[node].name.as_str(), graph.nodes[node].layer.into())
                 })
                 .collect();
-            let here = (switches.name(switch), graph.nodes[graph.hosts + switch].layer.into());
-            elided(switches[switch], here, &around)
+            let here = (all.name(switch), graph.nodes[graph.hosts + switch].layer.into());
+            elided(tables[switch], here, &around)
         };
         let elided = (0..count).map(of).collect();
-        Pauses { switches, elided }
+        Pauses { tables, elided }
     }
 
     /// The table whose `elide` opens a wait at this switch; `None` if what holds the neighbour names no egress.
     pub(crate) fn elidable(&self, switch: usize, paused: PausedBy) -> Option<&'static str> {
-        self.switches[switch].pausing().elide.filter(|_| paused.grain.is_fine()).and(paused.by.table())
+        self.tables[switch].pausing().elide.filter(|_| paused.grain.is_fine()).and(paused.by.table())
     }
 
     /// What the switch does to the neighbour that a turn's packets come from.
     pub(crate) fn by(&self, switches: &Switches, turn: &Turn) -> Pause {
-        let own = self.switches[turn.switch];
+        let own = self.tables[turn.switch];
         if own.grants_credits() {
             // A link without credit holds whatever is to go by it, and a switch grants none of it while it cannot send on.
             return Pause::By(PausedBy { by: own.backpressure, grain: Grain::Port });
         }
         let (paused, elided) = match switches.ports[turn.switch].get(turn.ingress).and_then(|port| port.peer) {
-            Some((above, _)) => (own.pauses(self.switches[above]), self.is_elided(turn)),
+            Some((above, _)) => (own.pauses(self.tables[above]), self.is_elided(turn)),
             None => (own.pauses_hosts(), false),
         };
         match paused.grain {
