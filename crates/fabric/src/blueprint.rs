@@ -1,4 +1,4 @@
-//! A blueprint: every node of a network with its links and what it is built from, split into partitions.
+//! A blueprint: every node of a network with its links and the parameters to build it, split into partitions.
 
 use crate::choice::Choice;
 use crate::hpcc::errors::Errors;
@@ -22,60 +22,61 @@ use backwater_types::{Duration, Instant, PintShape};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// A network as it is to be built.
+/// Parameters to build a network.
 pub struct Blueprint<'a> {
-    /// Which nodes run on which thread.
+    /// Assignment of nodes to threads.
     pub partitions: Partitions,
-    /// Hosts, by number.
+    /// `[host]`: parameters of hosts.
     pub hosts: Vec<HostPlan>,
-    /// Switches, by number; the first comes after the last host.
+    /// Parameters of switches, in order of their numbers, which follow the numbers of hosts.
     pub switches: Vec<SwitchPlan<'a>>,
-    /// Routes by epoch of the links, the same for all switches.
+    /// `[epoch of the links]`: routes of all switches.
     pub routes: Arc<Vec<Routes>>,
-    /// The longest time from the start of a full packet's transmission to its arrival.
+    /// Longest time from the start of a full packet's transmission to its arrival.
     pub longest_way: Duration,
-    /// The error models of ns-3 that decide which frames are lost, if they do: in one partition only.
+    /// Error models of ns-3 that decide which frames are lost, where the scenario asks for them. They need a single
+    /// partition.
     pub errors: Option<Errors>,
 }
 
-/// A port and its link: the number of the incoming direction within the partition, and the outgoing one.
+/// A port and its link: the number of the incoming direction within the partition, and the outgoing direction.
 pub type PortPlan = (u32, Wire);
 
-/// What a host is built from.
+/// Parameters to build a host.
 pub struct HostPlan {
-    /// Its link.
+    /// Link of the host.
     pub port: PortPlan,
     /// Seed of the order of its simultaneous events.
     pub tie_seed: u64,
-    /// Its NIC.
+    /// Parameters of its NIC.
     pub nic: NicSetup,
-    /// Moments at which its link fails or comes back, ascending.
+    /// Times at which its link fails or comes back, ascending.
     pub changes: VecDeque<Instant>,
-    /// Moments at which routes change, ascending, where its NIC asks for that.
+    /// Times at which routes change, ascending; empty unless its NIC needs them.
     pub reroutes: VecDeque<Instant>,
 }
 
-/// What a switch is built from.
+/// Parameters to build a switch.
 pub struct SwitchPlan<'a> {
     /// Number in the graph.
     pub number: usize,
-    /// Its part of the scenario.
+    /// Settings of the switch in the scenario.
     pub table: &'a Switch,
-    /// Parameters of its data plane that follow from its place.
+    /// Parameters of its data plane that follow from its position in the network.
     pub shape: Shape,
-    /// Its links, `[port]`.
+    /// `[port]`: links of the switch.
     pub ports: Vec<PortPlan>,
     /// Choice among next hops of equal cost.
     pub choice: Choice,
-    /// Changes of its links, ascending.
+    /// State changes of its links, in order of time.
     pub changes: VecDeque<Change>,
     /// Seed of the order of its simultaneous events.
     pub tie_seed: u64,
 }
 
 impl<'a> Blueprint<'a> {
-    /// The network of a valid scenario in `partitions` parts. `scheduled` is the first level of Homa's scheduled packets; `pint` says how
-    /// ports measure the utilisation of their links.
+    /// Describes the network of a valid scenario in `partitions` partitions. `scheduled` is the first priority level of
+    /// Homa's scheduled packets. `pint` has the parameters with which ports measure link utilisation.
     pub fn new(
         scenario: &'a Scenario,
         graph: &'a Graph,
@@ -143,14 +144,14 @@ fn tie_seed(scenario: &Scenario, node: usize) -> u64 {
     hash::stream(scenario.seed, 0x7469_6573, node as u64)
 }
 
-/// What is the same for all switches and hosts.
+/// Collects the parameters that are the same for all switches and hosts.
 pub fn network<'a>(scenario: &'a Scenario, graph: &Graph) -> Network<'a> {
     let (host, conventions) = (&scenario.host, &scenario.conventions);
     let (stamps, fastest_nic) = (scenario.measure.queueing_delay, graph.fastest_nic());
     Network { host, conventions, seed: scenario.seed, stamps, fastest_nic }
 }
 
-/// Switch number `switch` in its place.
+/// Collects the parameters of switch number `switch` that follow from its position in the network.
 fn site<'a>(
     scenario: &'a Scenario,
     graph: &'a Graph,
@@ -175,7 +176,7 @@ fn site<'a>(
     }
 }
 
-/// The wires of a network.
+/// Builder of the wires of a network.
 struct Wires<'a> {
     scenario: &'a Scenario,
     graph: &'a Graph,
@@ -183,7 +184,7 @@ struct Wires<'a> {
 }
 
 impl Wires<'_> {
-    /// The port of `node` on link `link`.
+    /// Builds the port of `node` on link `link`.
     fn of(&self, node: usize, link: usize) -> PortPlan {
         let l = &self.graph.links[link];
         let (towards, peer) = if l.a == node { (1, l.b) } else { (0, l.a) };

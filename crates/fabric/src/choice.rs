@@ -1,13 +1,14 @@
-//! How a switch chooses among equal-cost next hops: load balancing.
+//! Load balancing: the choice of a switch among next hops of equal cost.
 //!
-//! | [`LoadBalancing`] | a packet goes |
+//! | [`LoadBalancing`] | next hop of a packet |
 //! |---|---|
-//! | `flow` | where a hash of its flow says ([`ByFlow`]) |
-//! | `packet` | anywhere, drawn anew for each (random packet spraying: Dixit et al., INFOCOM 2013) |
-//! | `flowlet` | where the packet before it went, or anywhere if that was longer ago than the gap (LetFlow: Vanini et al., NSDI 2017) |
+//! | `flow` | by a hash of its flow ([`ByFlow`]) |
+//! | `packet` | random for each packet (random packet spraying: Dixit et al., INFOCOM 2013) |
+//! | `flowlet` | that of the flow's previous packet, or random after a gap (LetFlow: Vanini et al., NSDI 2017) |
 //!
-//! Flowlets are told apart as switches do it: by a table of fixed size that a hash of the flow indexes, without a comparison, so that
-//! flows that meet in an entry go together. LetFlow's has 64 Ki entries, and so has this one.
+//! Flowlets are tracked as in hardware switches: in a table of fixed size, indexed by a hash of the flow, without a
+//! comparison of flows. Flows that collide in an entry share their flowlets. The table has 64 Ki entries, as LetFlow's
+//! has.
 
 use crate::hpcc;
 use backwater_scenario::model::{LoadBalancing, Paths, Scenario};
@@ -15,19 +16,19 @@ use backwater_scenario::topology::Graph;
 use backwater_types::hash::{self, Stream};
 use backwater_types::{Duration, Instant, Packet};
 
-/// How one switch chooses.
+/// Load balancing of one switch.
 #[derive(Clone, Debug)]
 pub enum Choice {
     /// One path for each flow.
     Flow(ByFlow),
-    /// A draw for each packet.
+    /// A random next hop for each packet.
     Packet(Stream),
-    /// A draw for each flowlet.
+    /// A random next hop for each flowlet.
     Flowlet(Flowlets),
 }
 
 impl Choice {
-    /// Of switch number `switch` of the graph.
+    /// Creates the load balancing of switch number `switch` of the graph.
     pub fn new(scenario: &Scenario, graph: &Graph, switch: usize) -> Choice {
         let draws = Stream::new(scenario.seed, 0x7370_7261, switch as u64);
         match scenario.switch_at(&graph.nodes[switch].name).load_balancing {
@@ -39,7 +40,7 @@ impl Choice {
         }
     }
 
-    /// One of `count` next hops, for a packet at `now`.
+    /// Chooses one of `count` next hops for a packet at `now`.
     #[inline(always)]
     pub fn among(&mut self, now: Instant, count: u32, packet: &Packet) -> u32 {
         match self {
@@ -49,7 +50,8 @@ impl Choice {
         }
     }
 
-    /// Which of `count` next hops a packet will go to, as far as that can be told beforehand.
+    /// Predicts the choice among `count` next hops for a packet, for a prefetch: exact for [`Choice::Flow`], 0 for
+    /// random choices.
     #[inline(always)]
     pub fn likely(&self, count: u32, packet: &Packet) -> u32 {
         match self {
@@ -59,22 +61,22 @@ impl Choice {
     }
 }
 
-/// How one switch chooses where every flow has one path.
+/// Load balancing by flow: ECMP, which gives every flow one path.
 #[derive(Clone, Debug)]
 pub enum ByFlow {
-    /// The packet's key, hashed with this salt.
+    /// A hash of the packet's key with this salt.
     Salted(u64),
-    /// As in the HPCC simulator.
+    /// The hash of the HPCC simulator.
     Hpcc {
-        /// Number of the switch.
+        /// Number of the switch, which seeds the hash.
         seed: u32,
-        /// `[host]`: its address.
+        /// `[host]`: IP address.
         addresses: Vec<u32>,
     },
 }
 
 impl ByFlow {
-    /// Of switch number `switch` of the graph.
+    /// Creates the hash of switch number `switch` of the graph.
     pub fn new(scenario: &Scenario, graph: &Graph, switch: usize) -> ByFlow {
         match scenario.conventions.paths {
             Paths::Salted => {
@@ -88,7 +90,7 @@ impl ByFlow {
         }
     }
 
-    /// One of `count` next hops.
+    /// Chooses one of `count` next hops.
     #[inline(always)]
     pub fn among(&self, count: u32, packet: &Packet) -> u32 {
         match self {
@@ -96,27 +98,27 @@ impl ByFlow {
             ByFlow::Hpcc { seed, addresses } => {
                 let [source, destination] = [packet.src, packet.dst].map(|host| addresses[host as usize]);
                 let hash = hpcc::network::murmur3(*seed, [source, destination, packet.key]);
-                // The same, mostly without a division.
+                // Same as `hash % count`, without a division for powers of two.
                 if count.is_power_of_two() { hash & (count - 1) } else { hash % count }
             }
         }
     }
 }
 
-/// The purpose of switches' salts.
+/// Purpose number of the random stream for switches' salts.
 const SALTS: u64 = 0x6563_6d70;
 
-/// Flowlets of one switch.
+/// Flowlet table of one switch.
 #[derive(Clone, Debug)]
 pub struct Flowlets {
     gap: Duration,
     salt: u64,
     draws: Stream,
-    /// `[hash of the flow]`: when a new flowlet may begin, and what was drawn for this one.
+    /// `[hash of the flow]`: earliest start of a new flowlet, and random draw of the current one.
     entries: Box<[(Instant, u32)]>,
 }
 
-/// Entries of the table: 1 MiB a switch.
+/// Entries of the flowlet table: 64 Ki x 16 B = 1 MiB per switch.
 const ENTRIES: u32 = 1 << 16;
 
 impl Flowlets {
@@ -124,7 +126,7 @@ impl Flowlets {
         Flowlets { gap, salt, draws, entries: vec![(Instant::ZERO, 0); ENTRIES as usize].into() }
     }
 
-    /// What was drawn for the flowlet of a packet that comes now.
+    /// Returns the random draw for the flowlet of a packet that arrives at `now`.
     #[inline]
     fn draw(&mut self, now: Instant, packet: &Packet) -> u32 {
         let entry = &mut self.entries[hash::range32(hash::salted(packet.key, self.salt), ENTRIES) as usize];
@@ -148,7 +150,7 @@ mod tests {
         Stream::new(1, 2, 3)
     }
 
-    /// 80 000 packets over 8 paths: 10 000 each, which strays by 94.
+    /// 80 000 packets over 8 paths: 10 000 are expected on each, with standard deviation 94.
     #[test]
     fn packets_are_spread_evenly() {
         let mut choice = Choice::Packet(draws());
@@ -162,7 +164,7 @@ mod tests {
         let mut choice = Choice::Flowlet(Flowlets::new(Duration::from_us(50), hash::stream(1, SALTS, 0), draws()));
         let us = |us: u64| Instant::ZERO + Duration::from_us(us);
         let mut at = |us_now: u64| choice.among(us(us_now), 1 << 16, &packet(7));
-        // Each packet prolongs the flowlet; a gap of 50 us ends it.
+        // Each packet extends the flowlet; a gap of 50 us ends it.
         let first = at(0);
         assert!([1, 49, 98, 147].into_iter().all(|now| at(now) == first));
         let second = at(197);
@@ -177,7 +179,7 @@ mod tests {
         let mut taken = [0u32; 8];
         let mut keys = Stream::new(4, 5, 6);
         (0..8_000).for_each(|_| taken[choice.among(Instant::ZERO, 8, &packet(keys.next_u32())) as usize] += 1);
-        // Of 1000 each, which strays by 30, few more where flows meet in an entry.
+        // 1000 are expected on each, with standard deviation 30; collisions in an entry add a little.
         assert!(taken.iter().all(|n| n.abs_diff(1000) < 200), "{taken:?}");
     }
 }

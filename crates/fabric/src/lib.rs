@@ -1,19 +1,19 @@
-//! A network, before anything moves in it: nodes, links, routes and their changes over time, as a scenario describes them.
+//! A static description of a network: nodes, links, routes and their changes over time, derived from a scenario.
 //!
-//! No event, no clock and no type parameter: a simulator, a check for deadlock and a switch of real packets build from the same
-//! [`Blueprint`].
+//! The crate has no events, no clock and no type parameter. A simulator, a deadlock check and a software switch build
+//! from the same [`Blueprint`].
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`blueprint`] | every node with its links and what it is built from, split into partitions |
+//! | [`blueprint`] | every node with its links and the parameters to build it, split into partitions |
 //! | [`wire`] | one direction of a link: rate, delay, faults |
-//! | [`link_states`] | which links are up from when on |
+//! | [`link_states`] | links that are up, by time |
 //! | [`routes`] | next hops of equal cost, for one state of the links |
-//! | [`choice`] | load balancing: which of these next hops a packet takes |
-//! | [`sites`] | line rate, window and base round trip where flows start |
+//! | [`choice`] | load balancing: the choice among next hops of equal cost |
+//! | [`sites`] | path parameters of flows: line rate, window and base round trip |
 //! | [`paths`] | the longest delays of a network |
-//! | [`partition`] | which nodes run on which thread |
-//! | [`hpcc`] | what the public HPCC simulator computes of a network |
+//! | [`partition`] | assignment of nodes to threads |
+//! | [`hpcc`] | quantities that the public HPCC simulator computes from a network |
 
 pub mod blueprint;
 pub mod choice;

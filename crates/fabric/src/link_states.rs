@@ -1,39 +1,39 @@
-//! Links over time: the moments at which they fail and come back.
+//! Links over time: the times at which they fail and come back.
 
 use crate::routes::Routes;
 use backwater_scenario::model::{Fault, Paths};
 use backwater_scenario::topology::Graph;
 use backwater_types::Instant;
 
-/// A moment at which links fail or come back.
+/// A period of constant link states, which begins when links fail or come back.
 #[derive(Clone, Debug)]
 pub struct Epoch {
-    /// When it begins.
+    /// Start of the epoch.
     pub at: Instant,
-    /// Its routes, by place in the list of [`epochs`].
+    /// Index of its routes in the list of [`epochs`].
     pub number: usize,
-    /// Links that change then, and whether they are up from now on.
+    /// Links that change at the start: `(link, is up)`.
     pub links: Vec<(usize, bool)>,
 }
 
-/// A change of links as one switch sees it.
+/// A change of link states at one switch.
 #[derive(Clone, Debug)]
 pub struct Change {
-    /// When it happens.
+    /// Time of the change.
     pub at: Instant,
-    /// Routes from then on: the number of their [`Epoch`].
+    /// Number of the [`Epoch`] that begins, which selects the new routes.
     pub epoch: usize,
-    /// Ports of this switch whose link fails (`false`) or comes back (`true`).
+    /// Ports of this switch with a link that fails (`false`) or comes back (`true`).
     pub ports: Vec<(u16, bool)>,
 }
 
 impl Epoch {
-    /// Whether `link` changes.
+    /// Whether `link` changes at the start of the epoch.
     pub fn touches(&self, link: usize) -> bool {
         self.links.iter().any(|(l, _)| *l == link)
     }
 
-    /// The change at a switch whose ports have these `links`.
+    /// Selects the changes at a switch with these `links` at its ports.
     pub fn at_switch(&self, links: &[usize]) -> Change {
         let ports = links.iter().enumerate().filter_map(|(port, link)| {
             let (_, up) = self.links.iter().find(|(l, _)| l == link)?;
@@ -43,7 +43,7 @@ impl Epoch {
     }
 }
 
-/// Whether `fault` is one of `link`.
+/// Whether `fault` is a fault of `link`.
 pub fn is_on(graph: &Graph, fault: &Fault, link: usize) -> bool {
     let l = &graph.links[link];
     let (a, b) = (&graph.nodes[l.a].name, &graph.nodes[l.b].name);
@@ -51,8 +51,8 @@ pub fn is_on(graph: &Graph, fault: &Fault, link: usize) -> bool {
     (a == x && b == y) || (a == y && b == x)
 }
 
-/// Which links are up from the start and from each moment on at which one may change, ascending: `[moment][link]`. Two that follow one
-/// another may be equal.
+/// Lists each time at which a link may change, ascending, with the new states: `[time][link]`, `true` for a link that
+/// is up. Two consecutive states may be equal.
 pub fn link_states(graph: &Graph, faults: &[Fault]) -> Vec<(Instant, Vec<bool>)> {
     let mut moments: Vec<Instant> = faults.iter().flat_map(|f| &f.down).flatten().map(|d| Instant(d.0)).collect();
     moments.sort();
@@ -68,7 +68,7 @@ pub fn link_states(graph: &Graph, faults: &[Fault]) -> Vec<(Instant, Vec<bool>)>
     moments.into_iter().map(|at| (at, (0..graph.links.len()).map(|link| is_up(link, at)).collect())).collect()
 }
 
-/// Routes for every state of the links, with all up first, and the moments between them.
+/// Computes the routes for every state of the links, starting with all links up, and the epochs that select them.
 pub fn epochs(graph: &Graph, faults: &[Fault], paths: Paths) -> (Vec<Routes>, Vec<Epoch>) {
     let mut up = vec![true; graph.links.len()];
     let mut routes = vec![Routes::new(graph, &up, paths)];

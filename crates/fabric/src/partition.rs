@@ -1,4 +1,4 @@
-//! Partitions: the nodes that one thread runs.
+//! Partitions: the division of nodes among threads.
 
 use crate::ports::ports;
 use backwater_scenario::topology::Graph;
@@ -6,17 +6,17 @@ use backwater_scenario::topology::Graph;
 /// Nodes and incoming links, numbered within their partitions.
 #[derive(Clone, Debug)]
 pub struct Partitions {
-    /// How many there are.
+    /// Number of partitions.
     pub count: usize,
-    /// The partition of each node, `[node]`.
+    /// `[node]`: partition of the node.
     pub of: Vec<usize>,
-    /// Each node's number within its partition, hosts first, `[node]`.
+    /// `[node]`: number of the node within its partition, hosts first.
     pub local: Vec<u32>,
-    /// Nodes of each partition, `[partition]`.
+    /// `[partition]`: number of nodes.
     pub nodes: Vec<usize>,
-    /// Number of each direction of a link within the receiving partition, `[link][0: towards a, 1: towards b]`.
+    /// `[link][0: towards a, 1: towards b]`: number of this direction of the link within the receiving partition.
     pub links: Vec<[u32; 2]>,
-    /// Receiving node and port of each incoming link, `[partition][number]`.
+    /// `[partition][number of the incoming link]`: receiving node and port.
     pub ends: Vec<Vec<(usize, u16)>>,
 }
 
@@ -34,13 +34,15 @@ impl Partitions {
         Partitions { count, of, local, nodes, links, ends }
     }
 
-    /// Numbers of the first `hosts` nodes in partition `part`, `[host]`; `u32::MAX` for those of others.
+    /// Lists the numbers of the first `hosts` nodes within partition `part`, `[host]`; `u32::MAX` for hosts of other
+    /// partitions.
     pub fn local_hosts(&self, part: usize, hosts: usize) -> Vec<u32> {
         (0..hosts).map(|host| if self.of[host] == part { self.local[host] } else { u32::MAX }).collect()
     }
 }
 
-/// Hosts go with their switch; switches of a layer are dealt out in blocks, so that layers balance.
+/// Assigns nodes to partitions, `[node]`. Each tier of switches is divided into equal blocks, which balances every
+/// tier. Hosts join the partition of their switch.
 fn assign(graph: &Graph, partitions: usize) -> Vec<usize> {
     let mut part = vec![0; graph.nodes.len()];
     let layers = graph.nodes.iter().map(|n| n.layer).max().unwrap_or(0);
@@ -56,7 +58,7 @@ fn assign(graph: &Graph, partitions: usize) -> Vec<usize> {
     part
 }
 
-/// [`Partitions::links`] and [`Partitions::ends`].
+/// Computes [`Partitions::links`] and [`Partitions::ends`].
 fn number_links(graph: &Graph, of: &[usize], partitions: usize) -> (Vec<[u32; 2]>, Vec<Vec<(usize, u16)>>) {
     let ports = ports(graph);
     let mut ends = vec![Vec::new(); partitions];

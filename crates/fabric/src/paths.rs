@@ -1,4 +1,4 @@
-//! Delays of whole paths: the longest of a network.
+//! The longest delays of a network.
 
 use crate::ports::ports;
 use backwater_dataplane::Grain;
@@ -7,8 +7,10 @@ use backwater_scenario::topology::{Graph, Link};
 use backwater_schemes::build::ser_time;
 use backwater_types::Duration;
 
-/// What of [`model::Host::delay`] frames spend on the last link: all of it, where no control frame comes by it that would have to
-/// overtake them, and no link goes down while they are in the host. It saves an event for each.
+/// Part of the host delay ([`Host::delay`](backwater_scenario::model::Host::delay)) that is added to the propagation of
+/// the last link, which saves an event per frame. It is the whole delay under TCP without backpressure and without
+/// links that go down, and zero otherwise: a control frame would have to overtake the delayed frames, and a link could
+/// go down while frames are in the host.
 pub fn delay_on_wire(scenario: &Scenario) -> Duration {
     let plain = |switch: &Switch| switch.grain() == Grain::Nothing;
     let plain = plain(&scenario.switch) && scenario.region.iter().all(|region| plain(&region.switch));
@@ -17,14 +19,14 @@ pub fn delay_on_wire(scenario: &Scenario) -> Duration {
     if all { scenario.host.delay } else { Duration::ZERO }
 }
 
-/// As long as any full packet is on its way, from the start of its transmission.
+/// Longest time on one link from the start of a full packet's transmission to its arrival.
 pub fn longest_way(scenario: &Scenario, graph: &Graph) -> Duration {
     let full = scenario.host.payload.0 + scenario.host.headers().0;
     let way = |link: &Link| link.delay + ser_time(&scenario.conventions, link.rate).of_bytes(full);
     graph.links.iter().map(way).max().unwrap_or(Duration::ZERO) + delay_on_wire(scenario)
 }
 
-/// The largest one-way propagation delay between two hosts.
+/// Largest one-way propagation delay between two hosts.
 pub fn longest_propagation(graph: &Graph) -> Duration {
     let ports = ports(graph);
     let hosted: Vec<usize> = (0..graph.hosts).map(|h| graph.switch_of(h)).collect();
@@ -37,7 +39,7 @@ pub fn longest_propagation(graph: &Graph) -> Duration {
     };
     let access: Vec<(usize, u64)> = roots.iter().map(|s| (*s, last_hop(*s))).collect();
     for (root, from) in &access {
-        // Fewest hops, as routes go; of those the slowest, as the window has to cover it.
+        // Routes take the fewest hops. Of such paths the slowest counts, because the window has to cover it.
         let mut reach = vec![(u32::MAX, 0u64); graph.nodes.len()];
         reach[*root] = (0, 0);
         let mut queue = std::collections::VecDeque::from([*root]);

@@ -1,8 +1,8 @@
-//! Ports of nodes.
+//! Numbering of the ports of nodes.
 
 use backwater_scenario::topology::Graph;
 
-/// The links of each node in the order of its ports, `[node][port]`.
+/// Lists the link of each port, `[node][port]`.
 pub fn ports(graph: &Graph) -> Vec<Vec<usize>> {
     let mut out = vec![Vec::new(); graph.nodes.len()];
     for (i, link) in graph.links.iter().enumerate() {

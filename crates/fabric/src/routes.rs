@@ -1,31 +1,35 @@
-//! Shortest-path routes. Which of several equal-cost next hops a packet takes is for a [`choice`](crate::choice) to say.
+//! Shortest-path routes. A [`choice`](crate::choice) selects one of several next hops of equal cost.
 
 use crate::hpcc;
 use backwater_scenario::model::Paths;
 use backwater_scenario::topology::Graph;
 use std::collections::{HashMap, VecDeque};
 
-/// The next hops of every switch towards every host, for one state of the links.
+/// Next hops of every switch towards every host, for one state of the links.
 ///
-/// Hosts of one switch share their way to it, and a switch has few different sets of next hops: what one switch looks at stays
-/// in a few cache lines, in networks of any size.
+/// Hosts of one switch share their routes up to this switch, and a switch has few different sets of next hops. The
+/// entries of one switch therefore fit in a few cache lines, in networks of any size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Routes {
-    /// Switches with hosts.
+    /// Number of roots: switches with hosts.
     roots: usize,
-    /// `[host]`: the number of its switch among those with hosts, and the port there; [`NO_PORT`] if its link is down.
+    /// `[host]`: number of its root, and its port there; [`NO_PORT`] if its link is down.
     homes: Vec<(u16, u16)>,
-    /// `[switch x root]`: where its ports start in `ports`, and how many there are; [`HERE`]: that of the host's home.
+    /// `[switch x root]`: index of the first next hop in `ports`, and number of next hops. The number is [`HERE`] if
+    /// the switch is the root.
     spans: Vec<(u32, u16)>,
+    /// Ports of all sets of next hops.
     ports: Vec<u16>,
 }
 
+/// Port of a host with a link that is down.
 const NO_PORT: u16 = u16::MAX;
+/// Number of next hops at the root itself: the next hop is the host's port.
 const HERE: u16 = u16::MAX;
 
 impl Routes {
-    /// Routes over the links that are `up`. Ports of a set are in the order of the node's links, or as the HPCC simulator meets
-    /// the nodes behind them.
+    /// Computes routes over the links that are `up`. Next hops are ordered by port, or in the order in which the HPCC
+    /// simulator's search visits them.
     pub fn new(graph: &Graph, up: &[bool], rule: Paths) -> Routes {
         let neighbours = neighbours(graph, up);
         let switches = graph.nodes.len() - graph.hosts;
@@ -35,7 +39,7 @@ impl Routes {
         let home = |host: usize| {
             let switch = graph.switch_of(host);
             let port = neighbours[switch].iter().position(|n| *n == Some(host)).map_or(NO_PORT, |port| port as u16);
-            (roots.binary_search(&switch).expect("it has a host") as u16, port)
+            (roots.binary_search(&switch).expect("the switch has a host") as u16, port)
         };
         let mut routes = Routes {
             roots: roots.len(),
@@ -50,7 +54,7 @@ impl Routes {
         let mut known: Vec<HashMap<Vec<u16>, (u32, u16)>> = vec![HashMap::new(); switches];
         for (number, root) in roots.iter().enumerate() {
             let distance = distances(graph, &neighbours, *root);
-            let met = order.as_ref().map(|near| met(graph, near, *root));
+            let visits = order.as_ref().map(|near| visits(graph, near, *root));
             for switch in graph.hosts..graph.nodes.len() {
                 let span = &mut routes.spans[(switch - graph.hosts) * roots.len() + number];
                 if switch == *root {
@@ -60,8 +64,8 @@ impl Routes {
                     let near = neighbours[switch].iter().enumerate();
                     let mut set: Vec<u16> =
                         near.filter(|(_, n)| n.is_some_and(nearer)).map(|(port, _)| port as u16).collect();
-                    if let Some(met) = &met {
-                        set.sort_by_key(|port| neighbours[switch][*port as usize].map(|node| met[node]));
+                    if let Some(visits) = &visits {
+                        set.sort_by_key(|port| neighbours[switch][*port as usize].map(|node| visits[node]));
                     }
                     *span = *known[switch - graph.hosts].entry(set).or_insert_with_key(|set| {
                         routes.ports.extend(set);
@@ -73,7 +77,8 @@ impl Routes {
         routes
     }
 
-    /// The port of `switch` (counted without hosts) towards host `dst`, `choose` saying which of so many; `None` if there is no way.
+    /// Finds the port of `switch` (counted without hosts) towards host `dst`; `None` if there is no route. `choose`
+    /// selects one of several next hops from their number.
     #[inline(always)]
     pub fn next(&self, switch: usize, dst: u16, choose: impl FnOnce(u32) -> u32) -> Option<u16> {
         let (root, port) = self.homes[dst as usize];
@@ -87,7 +92,7 @@ impl Routes {
     }
 }
 
-/// `[node][port]`: the node at the other end, or `None` where the link is down.
+/// Lists the node at the other end of each port, `[node][port]`; `None` if the link is down.
 pub fn neighbours(graph: &Graph, up: &[bool]) -> Vec<Vec<Option<usize>>> {
     let mut out = vec![Vec::new(); graph.nodes.len()];
     for (link, up) in graph.links.iter().zip(up) {
@@ -97,7 +102,7 @@ pub fn neighbours(graph: &Graph, up: &[bool]) -> Vec<Vec<Option<usize>>> {
     out
 }
 
-/// Links from `root`, through switches only.
+/// Computes the number of links from `root` to each node through switches only, `[node]`.
 fn distances(graph: &Graph, neighbours: &[Vec<Option<usize>>], root: usize) -> Vec<u32> {
     let mut distance = vec![u32::MAX; graph.nodes.len()];
     let mut queue = VecDeque::from([root]);
@@ -113,20 +118,20 @@ fn distances(graph: &Graph, neighbours: &[Vec<Option<usize>>], root: usize) -> V
     distance
 }
 
-/// `[node]`: when a breadth-first search from `root` over `near` takes it up.
-fn met(graph: &Graph, near: &[Vec<(usize, usize)>], root: usize) -> Vec<u32> {
-    let mut met = vec![u32::MAX; graph.nodes.len()];
+/// Computes the order in which a breadth-first search from `root` over `near` visits each node, `[node]`.
+fn visits(graph: &Graph, near: &[Vec<(usize, usize)>], root: usize) -> Vec<u32> {
+    let mut visits = vec![u32::MAX; graph.nodes.len()];
     let mut queue = VecDeque::from([root]);
     let mut count = 0;
-    met[root] = count;
+    visits[root] = count;
     while let Some(node) = queue.pop_front() {
         for (next, _) in near[node].iter().filter(|(next, _)| *next >= graph.hosts) {
-            if met[*next] == u32::MAX {
+            if visits[*next] == u32::MAX {
                 count += 1;
-                met[*next] = count;
+                visits[*next] = count;
                 queue.push_back(*next);
             }
         }
     }
-    met
+    visits
 }

@@ -1,4 +1,4 @@
-//! Sites: line rate, window and base round trip where flows start, as their congestion control has to know them.
+//! Sites: the path parameters that congestion control needs at a source, such as line rate, window and base round trip.
 
 use crate::hpcc::network::{BaseTimes, Longest};
 use crate::paths::longest_propagation;
@@ -9,18 +9,19 @@ use backwater_transport::Site;
 use backwater_types::{BitsPerSec, Duration, LibraryRand, PintShape};
 use std::collections::HashMap;
 
-/// The sites of a network, numbered: as many as differ.
+/// Distinct sites of a network, numbered.
 #[derive(Clone, Debug)]
 pub struct Sites {
-    /// All of them.
+    /// Distinct sites, `[number]`.
     pub list: Vec<Site>,
     hosts: usize,
-    /// `[source]`, or `[source x destination]` where windows differ by pair: which of them.
+    /// `[source]`, or `[source x destination]` if windows differ by pair: number of the site.
     of: Vec<u32>,
 }
 
 impl Sites {
-    /// One for each source of a network with so many hosts, or in this order for each pair of source and destination.
+    /// Numbers the sites of a network with `hosts` hosts. `sites` has one site for each source, or for each pair
+    /// `[source x destination]`.
     pub fn new(hosts: usize, sites: impl Iterator<Item = Site>) -> Sites {
         let (mut list, mut known) = (Vec::new(), HashMap::new());
         let of = sites.map(|site| {
@@ -34,7 +35,7 @@ impl Sites {
         Sites { list, hosts, of }
     }
 
-    /// The number of the site of a flow.
+    /// Number of the site of a flow.
     #[inline]
     pub fn of(&self, src: u16, dst: u16) -> u32 {
         match self.of.len() == self.hosts {
@@ -44,7 +45,8 @@ impl Sites {
     }
 }
 
-/// How ports measure how much of their links is used, where packets carry that; what they draw is `rand`'s, if there is one.
+/// Returns the parameters with which ports measure link utilisation for PINT; the default for other transports. Ports
+/// draw random numbers from `rand`, if it is given.
 pub fn pint(scenario: &Scenario, graph: &Graph, rand: Option<LibraryRand>) -> PintShape {
     if scenario.host.transport != Transport::Pint {
         return PintShape::default();
@@ -53,7 +55,7 @@ pub fn pint(scenario: &Scenario, graph: &Graph, rand: Option<LibraryRand>) -> Pi
     PintShape { base_rtt, log_base: scenario.host.pint.log_base, rand }
 }
 
-/// Of all flows of a valid scenario.
+/// Computes the sites of all flows of a valid scenario.
 pub fn sites(scenario: &Scenario, graph: &Graph) -> Sites {
     let rate = |host: usize| graph.links[host].rate;
     let host = &scenario.host;

@@ -7,13 +7,13 @@ use std::collections::VecDeque;
 /// The sending side of one direction of a link.
 #[derive(Clone, Debug)]
 pub struct Wire {
-    /// Serialisation time of a byte.
+    /// Serialisation time per byte.
     pub ser: SerTime,
     /// Propagation delay.
     pub delay: Duration,
-    /// The other end.
+    /// Receiving side.
     pub target: Target,
-    /// Faults; `None`: a link that never fails.
+    /// Faults; `None` for a link without faults.
     pub faults: Option<Box<Faults>>,
 }
 
@@ -22,29 +22,30 @@ pub struct Wire {
 pub struct Target {
     /// Partition of the receiving node.
     pub partition: u16,
-    /// Its port.
+    /// Port of the receiving node.
     pub port: u16,
-    /// Its number within the partition.
+    /// Number of the receiving node within the partition.
     pub node: u32,
-    /// The link's number within the partition.
+    /// Number of this direction of the link within the partition.
     pub link: u32,
 }
 
-/// How one direction of a link fails.
+/// Faults of one direction of a link.
 #[derive(Clone, Debug)]
 pub struct Faults {
-    /// Frames below this 32-bit draw are lost.
+    /// Frames with a 32-bit draw below this are lost.
     loss_below: u64,
-    /// Control frames (not ACKs) below this 32-bit draw are lost.
+    /// Control frames (not ACKs) with a 32-bit draw below this are lost.
     control_loss_below: u64,
-    /// Intervals without service, by start; those that ended before the last frame are gone.
+    /// Intervals without service, in order of their starts. Intervals that ended before the last frame are removed.
     down: VecDeque<[Instant; 2]>,
-    /// Draws of this direction.
+    /// Random stream of this direction.
     rng: Stream,
 }
 
 impl Faults {
-    /// With shares of frames lost, of all and on top of that of control frames, and with intervals without service in any order.
+    /// Creates faults with loss rate `loss` of all frames, an additional loss rate `control_loss` of control frames,
+    /// and intervals without service in any order.
     pub fn new(loss: f64, control_loss: f64, mut down: Vec<[Instant; 2]>, rng: Stream) -> Faults {
         let below = |share: f64| (share * 4_294_967_296.0) as u64;
         down.sort();
@@ -56,7 +57,8 @@ impl Faults {
         }
     }
 
-    /// The reason why a frame sent from `start` to `arrival` is lost, if it is. Frames are asked about in the order in which they start.
+    /// Decides whether a frame sent from `start` to `arrival` is lost, and returns the reason. Called once per frame,
+    /// in order of `start`.
     pub fn strike(&mut self, kind: Kind, start: Instant, arrival: Instant) -> Option<DropReason> {
         while self.down.pop_front_if(|[_, up]| *up <= start).is_some() {}
         if self.down.iter().take_while(|[down, _]| *down <= arrival).any(|[_, up]| start < *up) {
@@ -73,7 +75,7 @@ mod tests {
 
     /// A frame is lost in an interval that it overlaps, whether intervals overlap one another or not.
     #[test]
-    fn a_frame_is_lost_if_the_link_is_down_at_any_moment_of_its_way() {
+    fn a_frame_is_lost_if_the_link_is_down_at_any_moment_of_its_transfer() {
         let mut draws = Stream::new(1, 2, 3);
         for _ in 0..300 {
             let mut draw = |below: u32| u64::from(draws.next_u32() % below);

@@ -1,26 +1,31 @@
-//! Frames that are lost on links, by the draws of HPCC's simulator.
+//! Loss of frames on links by the error models of HPCC's simulator.
 //!
-//! Each link with an error rate of its own has an error model of its own, for both directions; all others share one. A model draws for
-//! every frame that arrives, pause frames too, but not where the link is down. All draw from stream 2^63 + 50, each from its start.
+//! Each link with an individual error rate has one error model for both directions. All other links share one error
+//! model. A model draws for every frame that arrives, including pause frames, unless the link is down. Every model
+//! draws from its own copy of stream 2^63 + 50, from the start.
 
 use backwater_dataplane::{Ns3Stream, Ns3Streams};
 use backwater_scenario::model::Fault;
 use backwater_types::PortId;
 
+/// Number of the random stream of every error model.
 const STREAM: u64 = (1 << 63) + 50;
 
-/// The error models of a network.
+/// Error models of a network.
 #[derive(Debug)]
 pub struct Errors {
+    /// Loss rate and random stream of each model.
     models: Vec<(f64, Ns3Stream)>,
-    /// `[node][port]`: which of them; [`NONE`] of links that lose nothing.
+    /// `[node][port]`: index of the model; [`NONE`] for links without loss.
     of: Vec<Vec<u32>>,
 }
 
+/// Index for links without loss.
 const NONE: u32 = u32::MAX;
 
 impl Errors {
-    /// Of these links: `fault` says what a link does, `ports` are `[node][port]`, its link. `None`: none of them loses anything.
+    /// Creates the models of a network. `ports` has the link of each port, `[node][port]`, and `fault` returns the
+    /// fault of a link. `None` if no link loses frames.
     pub fn new<'a>(ports: &[Vec<usize>], fault: impl Fn(usize) -> Option<&'a Fault>) -> Option<Errors> {
         let links = ports.iter().flatten().max().map_or(0, |link| link + 1);
         let (mut models, mut common) = (Vec::new(), None);

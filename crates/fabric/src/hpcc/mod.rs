@@ -1,4 +1,4 @@
-//! What the public simulator of HPCC, in ns-3, computes of a network, and what it draws.
+//! Quantities that the public simulator of HPCC, in ns-3, computes from a network, and its random streams.
 
 pub mod errors;
 pub mod network;

@@ -1,24 +1,25 @@
-//! What the public HPCC simulator computes of a network before it runs: addresses, ports, its hash of paths, base round trips.
+//! Quantities that the public HPCC simulator computes from a network before it runs: addresses, ports, path hashes,
+//! base round trips.
 //!
 //! Source: baselines 0.2 and 0.6 and traffic 7.1, from the simulator's set-up script, switch and analysis.
 
 use backwater_scenario::model::Host;
 use backwater_scenario::topology::Graph;
 
-/// Source port of the first flow between two hosts; each further one has the next.
+/// Source port of the first flow between two hosts; each further flow has the next port.
 pub const FIRST_SOURCE_PORT: u16 = 10_000;
 
-/// Address of the node with this number.
+/// IP address of the node with this number.
 pub fn address(id: u16) -> u32 {
     0x0b00_0001 + ((id as u32 / 256) << 16) + ((id as u32 % 256) << 8)
 }
 
-/// Both ports as a switch hashes them. An ACK has them the other way round: rotated by 16 bits.
+/// Combines both ports into one word of the path hash. The ports of an ACK are swapped: the word is rotated by 16 bits.
 pub fn ports(source: u16, destination: u16) -> u32 {
     source as u32 | (destination as u32) << 16
 }
 
-/// MurmurHash3 (x86, 32 bits) of three words.
+/// Computes MurmurHash3 (x86, 32 bits) of three words.
 #[inline]
 pub fn murmur3(seed: u32, words: [u32; 3]) -> u32 {
     let mut h = seed;
@@ -32,7 +33,8 @@ pub fn murmur3(seed: u32, words: [u32; 3]) -> u32 {
     h ^ h >> 16
 }
 
-/// `[node]`: its neighbours and the links to them, in the order in which the simulator visits them: by descending number.
+/// Lists the neighbours of each node and the links to them, `[node]`, in the order in which the simulator visits them:
+/// by descending number.
 pub fn neighbours(graph: &Graph, up: &[bool]) -> Vec<Vec<(usize, usize)>> {
     let mut out = vec![Vec::new(); graph.nodes.len()];
     for (link, l) in graph.links.iter().enumerate().filter(|(link, _)| up[*link]) {
@@ -45,15 +47,16 @@ pub fn neighbours(graph: &Graph, up: &[bool]) -> Vec<Vec<(usize, usize)>> {
     out
 }
 
-/// What a search from one host meets first, with all links up: a base round trip is propagation both ways, what a packet and its
-/// answer spend in hosts, which the simulator has not, and a payload's serialisation once a link.
+/// Breadth-first search from one host with all links up, which takes the first path found to each host. The base round
+/// trip is propagation both ways, the delay of a packet and its answer in hosts, and one payload's serialisation per
+/// link. The simulator has no delay in hosts.
 struct Search<'a> {
     graph: &'a Graph,
     payload: u64,
-    /// Nanoseconds of a round trip.
+    /// Host delay of a round trip, nanoseconds.
     in_hosts: u64,
     near: Vec<Vec<(usize, usize)>>,
-    /// `[node]`: propagation and serialisation up to there, nanoseconds; slowest link, bit/s.
+    /// `[node]`: propagation and serialisation from the root, nanoseconds; slowest link, bit/s.
     reached: Vec<Option<(u64, u64, u64)>>,
 }
 
@@ -64,7 +67,8 @@ impl Search<'_> {
         Search { graph, payload, in_hosts, near, reached: vec![None; graph.nodes.len()] }
     }
 
-    /// `[host]`: base round trip, nanoseconds, and slowest link, bit/s; none for the root itself.
+    /// Computes the base round trip, nanoseconds, and the slowest link, bit/s, from `root` to each host, `[host]`;
+    /// `None` for the root itself.
     fn from(&mut self, root: usize) -> impl Iterator<Item = Option<(u64, u64)>> {
         self.reached.fill(None);
         self.reached[root] = Some((0, 0, u64::MAX));
@@ -91,17 +95,18 @@ impl Search<'_> {
     }
 }
 
-/// The largest base round trip and bandwidth-delay product of any pair of hosts.
+/// Largest base round trip and largest bandwidth-delay product of any pair of hosts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Longest {
-    /// Nanoseconds.
+    /// Base round trip, nanoseconds.
     pub rtt: u64,
-    /// Payload bytes: the window at line rate.
+    /// Bandwidth-delay product, payload bytes: the window at line rate.
     pub bdp: u64,
 }
 
 impl Longest {
-    /// Hosts with equal links to one switch see the same paths: one of them stands for all.
+    /// Searches from one host of each switch and kind of link, because hosts with equal links to one switch have equal
+    /// paths.
     pub fn new(graph: &Graph, host: &Host) -> Longest {
         let mut search = Search::new(graph, host);
         let mut seen = std::collections::HashSet::new();
@@ -127,7 +132,7 @@ pub struct BaseTimes {
 }
 
 impl BaseTimes {
-    /// Along the paths that the simulator's search meets first.
+    /// Computes base round trips along the paths that the simulator's search finds first.
     pub fn new(graph: &Graph, host: &Host) -> BaseTimes {
         let mut search = Search::new(graph, host);
         let mut pairs = Vec::with_capacity(graph.hosts * graph.hosts);
@@ -147,8 +152,8 @@ impl BaseTimes {
         self.pairs[dst * self.hosts + src].0
     }
 
-    /// Completion time of `size` bytes alone: base round trip, and every byte with its headers at the slowest link;
-    /// nanoseconds.
+    /// Completion time of `size` bytes alone, nanoseconds: base round trip plus serialisation of all bytes and headers
+    /// at the slowest link.
     pub fn standalone(&self, src: u16, dst: u16, size: u64, payload: u64, header: u64) -> u64 {
         let (rtt, rate) = self.pairs[dst as usize * self.hosts + src as usize];
         let total = size + size.div_ceil(payload) * header;
@@ -156,7 +161,7 @@ impl BaseTimes {
     }
 }
 
-/// Of a base round trip and the slowest link.
+/// Bandwidth-delay product of a base round trip and the slowest link, bytes.
 fn bdp((rtt, rate): (u64, u64)) -> u64 {
     if rtt == 0 { 0 } else { (rtt as u128 * rate as u128 / 8_000_000_000) as u64 }
 }
@@ -233,6 +238,6 @@ mod tests {
             let first = Search::new(&graph, &Host::default()).from(0).flatten().map(|pair| pair.0).max();
             differ += u32::from(first != Some(expected.rtt));
         }
-        assert!(differ > 50, "one root does not tell: {differ}");
+        assert!(differ > 50, "a search from one root is too often enough: only {differ} networks differ");
     }
 }
