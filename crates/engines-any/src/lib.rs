@@ -1,7 +1,8 @@
-//! Any accepted combination of hosts and switches, with any observer: switches, controls and observers are behind tables of
-//! functions, so that one engine serves for all with the same packets and order of events.
+//! Engines with dynamic dispatch, for any accepted combination of hosts and switches with any observer.
 //!
-//! Tests run every combination here, and so do runs that record what happens.
+//! Switches and observers are trait objects, and congestion controls are enums. One compiled engine therefore serves many
+//! combinations, with the same packets and the same order of events as an engine of their own. Tests of every combination
+//! and runs that record use these engines.
 
 pub mod planes;
 
@@ -22,16 +23,16 @@ use std::any::TypeId;
 
 type Partitions = Vec<Box<dyn Partition>>;
 
-/// An observer, if there is one.
+/// An optional observer.
 pub type AnyObserver = Option<Box<dyn Observer>>;
 
-/// The partitions of a run with the switches that its scenario asks for; `observer` makes an observer for each partition.
+/// Builds the partitions of a run with the switches of its scenario. `observer` creates an observer for each partition.
 pub fn build(setup: &Setup, observer: &dyn Fn() -> AnyObserver) -> Partitions {
     let memory: Memory = setup.scenario.conventions.memory;
     build_with(setup, &planes::asked(memory), observer)
 }
 
-/// The partitions of a run with switches that `planes` makes.
+/// Builds the partitions of a run with switches from `planes`.
 pub fn build_with(setup: &Setup, planes: &dyn Maker, observer: &dyn Fn() -> AnyObserver) -> Partitions {
     let engines = Engines { setup, planes, observer };
     match setup.scenario.host.transport {
@@ -39,11 +40,11 @@ pub fn build_with(setup: &Setup, planes: &dyn Maker, observer: &dyn Fn() -> AnyO
         Transport::Expresspass => engines.engine::<ExpressPassHost>(setup.expresspass()),
         Transport::Homa => engines.engine::<HomaHost>(setup.homa()),
         Transport::Srf => engines.engine::<SrfHost>(setup.srf()),
-        _ => setup.scenario.host.visit(&engines).expect("every other transport is a control"),
+        _ => setup.scenario.host.visit(&engines).expect("every other transport is a congestion control"),
     }
 }
 
-/// Builds hosts of any type with switches of any type.
+/// Builder of partitions with any type of hosts and any type of switches.
 struct Engines<'a> {
     setup: &'a Setup<'a>,
     planes: &'a dyn Maker,
@@ -51,14 +52,14 @@ struct Engines<'a> {
 }
 
 impl Engines<'_> {
-    /// Compiles an engine of hosts `H`.
+    /// Builds the partitions of an engine with hosts `H`.
     fn engine<H>(&self, transport: H::Params) -> Partitions
     where
         H: EndHost<Schedule: Windows<H, AnySwitch<ExtensionOf<H>>, AnyObserver>> + 'static,
     {
         let plane = |shape: &Shape, table: &Switch| -> AnySwitch<ExtensionOf<H>> {
             let made = self.planes.make_any(TypeId::of::<ExtensionOf<H>>(), shape, table);
-            *made.downcast().expect("a switch for the extension that was asked for")
+            *made.downcast().expect("the maker builds switches for this extension")
         };
         backwater_engine::build::<H, _, _>(self.setup, transport, &plane, self.observer)
     }

@@ -1,4 +1,4 @@
-//! Makers of switches: what a scenario asks for, or what a test puts in its place.
+//! Makers of switches: the switches of a scenario, or substitutes from a test.
 
 use backwater_dataplane::{DataPlane, Shape};
 use backwater_scenario::model::{Memory, Switch};
@@ -7,15 +7,15 @@ use backwater_schemes::{ExtensionVisitor, visit_extension};
 use backwater_types::Extension;
 use std::any::{Any, TypeId};
 
-/// Makes the switches of a network, whatever its packets carry.
+/// A maker of switches for packets with any extension header.
 pub trait Planes {
-    /// Its switches.
+    /// Type of the switches, for packets with extension `E`.
     type Plane<E: Extension>: DataPlane<Extension = E>;
-    /// Makes a switch of this shape, for its part of a scenario.
+    /// Builds a switch from its shape and its settings in the scenario.
     fn make<E: Extension>(&self, shape: &Shape, table: &Switch) -> Self::Plane<E>;
 }
 
-/// Makes the switches that a scenario asks for.
+/// Maker of the switches of a scenario.
 struct Asked(Memory);
 
 impl Planes for Asked {
@@ -26,7 +26,7 @@ impl Planes for Asked {
     }
 }
 
-/// Makes switches by a function, for packets that carry nothing beside their headers.
+/// Maker that calls a function, for packets without an extension header.
 pub struct Plain<F>(pub F);
 
 impl<D: DataPlane<Extension = ()>, F: Fn(&Shape, &Switch) -> D> Planes for Plain<F> {
@@ -34,23 +34,23 @@ impl<D: DataPlane<Extension = ()>, F: Fn(&Shape, &Switch) -> D> Planes for Plain
 
     fn make<E: Extension>(&self, shape: &Shape, table: &Switch) -> AnySwitch<E> {
         let plane: AnySwitch = Box::new((self.0)(shape, table));
-        *(Box::new(plane) as Box<dyn Any>).downcast().expect("packets carry nothing beside their headers")
+        *(Box::new(plane) as Box<dyn Any>).downcast().expect("packets have no extension header")
     }
 }
 
-/// [`Planes`] behind a table of functions, so that an engine is not compiled for each.
+/// Object-safe form of [`Planes`], so that no engine is compiled for each maker.
 pub trait Maker {
-    /// An [`AnySwitch`] for packets that carry the extension of this type.
+    /// Builds an [`AnySwitch`] for packets with the extension of this type.
     fn make_any(&self, extension: TypeId, shape: &Shape, table: &Switch) -> Box<dyn Any>;
 }
 
 impl<P: Planes> Maker for P {
     fn make_any(&self, extension: TypeId, shape: &Shape, table: &Switch) -> Box<dyn Any> {
-        visit_extension(extension, Make(self, shape, table)).expect("a registered transport's packets carry it")
+        visit_extension(extension, Make(self, shape, table)).expect("a registered transport has this extension")
     }
 }
 
-/// Makes one switch, once the extension is known by type.
+/// Builder of one switch, called with the extension as a type.
 struct Make<'a, P>(&'a P, &'a Shape, &'a Switch);
 
 impl<P: Planes> ExtensionVisitor for Make<'_, P> {
@@ -62,7 +62,8 @@ impl<P: Planes> ExtensionVisitor for Make<'_, P> {
     }
 }
 
-/// Makes the switches that a scenario asks for, under its convention for memory. Compiled here, not where it is called.
+/// Returns the maker of the switches of a scenario, under its convention for memory. The function is not generic, so
+/// the switches are compiled in this crate and not in its callers.
 pub fn asked(memory: Memory) -> impl Maker {
     Asked(memory)
 }

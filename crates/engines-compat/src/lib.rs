@@ -1,4 +1,5 @@
-//! The combinations that the public HPCC simulator has, in its order of events, each compiled as an engine of its own.
+//! Engines for the combinations of the public HPCC simulator, in its order of events. Each combination is compiled as
+//! an engine of its own.
 
 use backwater_engine::hosts::HpccHost;
 use backwater_engine::hpcc::ranked::Ranked;
@@ -11,8 +12,8 @@ use backwater_transport::{Control, Dcqcn, Dctcp, Hpcc, LineRate, Pint, Timely};
 
 type Partitions = Vec<Box<dyn Partition>>;
 
-/// The partitions of a run, if its combination is one of the simulator's, and its events are ranked. `None` in builds with debug
-/// assertions, as in `backwater-engines-published`.
+/// Builds the partitions of a run if the simulator has its combination and its events are ranked; otherwise returns
+/// `None`. Builds with debug assertions always return `None`, as in `backwater-engines-published`.
 pub fn build(setup: &Setup) -> Option<Partitions> {
     let (host, hosts) = (&setup.scenario.host, setup.scenario.conventions.hosts);
     let theirs = setup.product() == Some(Product::HpccSim) && hosts == Hosts::HpccSim;
@@ -30,7 +31,7 @@ pub fn build(setup: &Setup) -> Option<Partitions> {
     })
 }
 
-/// Compiles an engine of the simulator's hosts under control `C`.
+/// Builds the partitions of an engine with the simulator's hosts under congestion control `C`.
 fn engine<C: Control>(setup: &Setup, params: &C::Params) -> Partitions {
     type Host<C> = HpccHost<C, Ranked<<C as Control>::Extension>>;
     let transport = setup.go_back_n::<C>(|site| C::at(params, site));

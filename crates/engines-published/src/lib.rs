@@ -1,7 +1,8 @@
-//! The published combinations of a transport and a switch, each compiled as an engine of its own: no dispatch per packet.
+//! Engines for the published combinations of a transport and a switch. Each combination is compiled as an engine of its
+//! own, without dynamic dispatch per packet.
 //!
-//! Every line of [`build`]'s tables is an engine, all in `experiments/smoke/schemes.toml`, whose golden digests hold these to
-//! `backwater-engines-any`, which runs any combination.
+//! Every line of the tables below is one engine. `experiments/smoke/schemes.toml` runs all of them. Their golden
+//! digests equal those of `backwater-engines-any`, which runs any combination.
 
 use backwater_engine::host::EndHost;
 use backwater_engine::host::port::ExtensionOf;
@@ -21,8 +22,8 @@ use backwater_transport::{
 
 type Partitions = Vec<Box<dyn Partition>>;
 
-/// The partitions of a run, if its combination is a published one. `None` in builds with debug assertions, whose tests run every
-/// combination through `backwater-engines-any`.
+/// Builds the partitions of a run if its combination is published; otherwise returns `None`. Builds with debug
+/// assertions always return `None`: their tests run every combination through `backwater-engines-any`.
 pub fn build(setup: &Setup) -> Option<Partitions> {
     if cfg!(debug_assertions) || setup.scenario.conventions.hosts != Hosts::Rings {
         return None;
@@ -34,7 +35,7 @@ pub fn build(setup: &Setup) -> Option<Partitions> {
     })
 }
 
-/// Transports that recover from loss in a way of their own.
+/// Transports with a loss recovery of their own.
 fn own_recovery(setup: &Setup, product: Product) -> Option<Partitions> {
     Some(match (setup.scenario.host.transport, product) {
         (Transport::Tcp, Product::Fifo) => engine::<TcpHost, Fifo>(setup, setup.tcp()),
@@ -84,12 +85,12 @@ fn selective(setup: &Setup, product: Product) -> Option<Partitions> {
     })
 }
 
-/// Hosts of RDMA under control `C`, and switches `D`.
+/// Builds the partitions of an engine with RDMA hosts under congestion control `C`, and switches `D`.
 fn rdma<C: Control, D: Build<Extension = C::Extension>>(setup: &Setup, params: &C::Params) -> Partitions {
     engine::<RdmaHost<C>, D>(setup, setup.go_back_n::<C>(|site| C::at(params, site)))
 }
 
-/// Compiles an engine of hosts `H` and switches `D`.
+/// Builds the partitions of an engine with hosts `H` and switches `D`.
 fn engine<H, D>(setup: &Setup, transport: H::Params) -> Partitions
 where
     H: EndHost<Schedule: Windows<H, D, Nobody>> + 'static,
