@@ -1,6 +1,6 @@
-//! Nothing is allocated per packet once a run is warm, counted by the allocator.
+//! A test that a warm run allocates no memory per packet, counted by the allocator.
 //!
-//! One test, so that nothing else runs beside it.
+//! All cases are in one test, because a test in parallel would add its own allocations.
 
 #![allow(unreachable_pub, reason = "a test binary exports nothing")]
 
@@ -25,7 +25,7 @@ use std::alloc::System;
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-/// Allocations and reallocations so far, in this process.
+/// Number of allocations and reallocations of this process so far.
 fn allocations() -> u64 {
     let stats = ALLOCATOR.stats();
     (stats.allocations + stats.reallocations) as u64
@@ -40,14 +40,16 @@ fn nothing_is_allocated_per_packet() {
         |k| [ControlFrame::Pause(queue(k)), ControlFrame::Resume(queue(k + 3))],
         100_000,
     );
-    // Paused and resumed in turn: with always another flow paused, the isolation queue would never be served (FS-A1).
+    // Flows are paused and resumed in turn. If some flow were always paused, the isolation queue would never be served
+    // (FS-A1).
     let flow = |k: u64| packet((k / 2 * 7 % 180) as u32, 0).flow_name();
-    let flowsail_told = |k: u64| match k % 2 {
+    let flowsail_frames = |k: u64| match k % 2 {
         0 => [flow(k), flow(k + 2)].map(ControlFrame::PauseFlow),
         _ => [flow(k), flow(k + 2)].map(ControlFrame::ResumeFlow),
     };
-    the_data_plane_allocates_nothing::<FlowSail<1>>("flowsail", &flowsail_params(), flowsail_told, 100_000);
-    // One departure lets several queues go, so the largest burst of frames comes late: of ten, after 620,000 packets.
+    the_data_plane_allocates_nothing::<FlowSail<1>>("flowsail", &flowsail_params(), flowsail_frames, 100_000);
+    // One departure can resume several queues, so the largest burst of control frames comes late: ten frames after
+    // 620,000 packets.
     the_data_plane_allocates_nothing::<Composed<Dynamic<1>, BfcExtended>>(
         "bfc, resuming early",
         &early_params(),
@@ -56,14 +58,14 @@ fn nothing_is_allocated_per_packet() {
     );
     for (scheme, _) in PRESETS {
         let scenario = clos(scheme, "");
-        // Queues that skip flows paused by name keep a list of arrivals for each flow.
+        // Under per-flow backpressure, queues that skip paused flows allocate a list of arrivals for each flow.
         let lists =
             (scenario.switch.assignment, scenario.switch.backpressure) == (Assignment::Dynamic, Backpressure::PerFlow);
         half_run(scheme, &scenario, if lists { 300 } else { 1000 });
     }
-    // What waits for more segments has a place that its flow allocates once.
-    let waiting = "host.tcp.ack_every = 3\nhost.tcp.connections = \"per-flow\"\n";
-    half_run("TCP that waits", &clos("dctcp-tcp", waiting), 300);
+    // A delayed ACK is stored in memory that its flow allocates once.
+    let delayed_acks = "host.tcp.ack_every = 3\nhost.tcp.connections = \"per-flow\"\n";
+    half_run("TCP with delayed ACKs", &clos("dctcp-tcp", delayed_acks), 300);
 }
 
 fn bfc_params() -> (BfcParams, BfcParams) {
@@ -80,12 +82,13 @@ fn flowsail_params() -> FlowSailParams {
     FlowSailParams { table_entries: 1024, sketch, ..FlowSailParams::default() }
 }
 
-/// A data plane with a finite buffer, through empty, full and paused queues: exactly none after construction and a first round,
-/// of so many packets, in which the rings of control frames find their size.
+/// Asserts that a data plane with a finite buffer makes exactly no allocation, through empty, full and paused queues.
+/// Construction and the first `first` packets may allocate: meanwhile the rings of control frames grow to their final
+/// size. `incoming` returns the control frames that the egress port receives.
 fn the_data_plane_allocates_nothing<P: Policy>(
     name: &str,
     params: &P::Params,
-    told: impl Fn(u64) -> [ControlFrame; 2],
+    incoming: impl Fn(u64) -> [ControlFrame; 2],
     first: u64,
 ) {
     let port = PortShape::new(BitsPerSec(100_000_000_000), Duration::from_us(1));
@@ -100,13 +103,13 @@ fn the_data_plane_allocates_nothing<P: Policy>(
             let flow = rng.next_u32() % 180;
             let received = switch.receive(now, &packet(flow, k as u32).into(), (flow % 3) as PortId, 3);
             dropped += received.dropped.is_some() as u64;
-            // Two come while one goes, then one while two go: the buffer fills and empties.
-            let go = if k / 4000 % 2 == 0 { k % 2 } else { 2 };
-            for _ in 0..go {
+            // Two packets arrive per departure, then one per two departures: the buffer fills and empties.
+            let departures = if k / 4000 % 2 == 0 { k % 2 } else { 2 };
+            for _ in 0..departures {
                 switch.transmit(now, 3);
             }
             if k % 500 == 0 {
-                told(k / 500).into_iter().for_each(|frame| switch.control(now, 3, frame));
+                incoming(k / 500).into_iter().for_each(|frame| switch.control(now, 3, frame));
             }
             if switch.next_timer() <= now {
                 switch.timer(now, &mut to_poll);
@@ -148,7 +151,8 @@ fn packet(flow: u32, seq: u32) -> Packet {
     }
 }
 
-/// Four milliseconds of large and small flows, in memory that holds all of them: repairs allocate.
+/// Scenario of 4 ms of large and small flows, with buffers that hold all packets, because retransmissions allocate
+/// memory.
 fn clos(scheme: &str, more: &str) -> Scenario {
     let text = |memory: &str| {
         format!(
@@ -168,7 +172,7 @@ fn clos(scheme: &str, more: &str) -> Scenario {
     }
 }
 
-/// Reads the allocator at the middle of a run and near its end.
+/// Observer that reads the allocator at the middle of a run and near its end.
 #[derive(Default)]
 struct Meter {
     middle: Option<u64>,
@@ -186,10 +190,11 @@ impl Observer for Meter {
     }
 }
 
-/// Fewer than one allocation for `share` packets forwarded in the second half of a run: those of flows, not of packets.
+/// Asserts that the second half of a run makes less than one allocation per `share` packets forwarded. These
+/// allocations are per flow, not per packet.
 fn half_run(name: &str, scenario: &Scenario, share: u64) {
     let (outcome, meters) = Simulation::new(scenario, 1).observe_any(Meter::default, &Watch::default());
-    // Credits are dropped on purpose, and nothing repairs them.
+    // Credits are dropped on purpose and never retransmitted, so they do not count as lost.
     let all: u64 = outcome.drops.iter().flat_map(|drops| drops.packets).sum();
     let lost = all - outcome.drops.iter().map(|drops| drops.packets[DropReason::Credit as usize]).sum::<u64>();
     let (allocated, hops) = (meters[0].end - meters[0].middle.expect("packets are forwarded"), meters[0].hops);

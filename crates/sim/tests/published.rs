@@ -1,6 +1,8 @@
-//! Engines of published combinations, which only builds without debug assertions have: `make test` runs this in the release profile.
+//! Tests of the engines of published combinations. Only builds without debug assertions have them, so `make test` runs
+//! these tests in the release profile.
 //!
-//! Their golden digests are those of `engine/golden_digests.txt`, which `engine/determinism.rs` holds the checked build to.
+//! The engines have the golden digests of `engine/golden_digests.txt`. `engine/determinism.rs` tests builds with debug
+//! assertions against the same file.
 #![cfg(not(debug_assertions))]
 
 use backwater_scenario::{PlannedRun, load, load_str};
@@ -17,9 +19,10 @@ fn runs(file: &str) -> Vec<PlannedRun> {
     load(&root().join(file), &[], None).unwrap_or_else(|e| panic!("{e}")).runs
 }
 
-/// Digests by table, by scenario.
+/// Reads the golden digests: `{scenario: {table: digest}}`.
 fn golden() -> BTreeMap<String, BTreeMap<String, String>> {
-    let text = std::fs::read_to_string(root().join("crates/sim/tests/engine/golden_digests.txt")).expect("it is there");
+    let text = std::fs::read_to_string(root().join("crates/sim/tests/engine/golden_digests.txt"))
+        .expect("the file of golden digests is readable");
     let mut golden: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
     for line in text.lines() {
         let [scenario, table, digest] = line.split(' ').collect::<Vec<_>>()[..] else { panic!("{line}") };
@@ -31,7 +34,8 @@ fn golden() -> BTreeMap<String, BTreeMap<String, String>> {
 #[test]
 fn published_combinations_have_their_golden_digests() {
     let golden = golden();
-    let files: BTreeSet<&str> = golden.keys().map(|name| name.split('#').next().expect("a file")).collect();
+    let files: BTreeSet<&str> =
+        golden.keys().map(|name| name.split('#').next().expect("a name starts with a file")).collect();
     for file in files {
         let runs = runs(file);
         for run in &runs {
@@ -45,20 +49,20 @@ fn published_combinations_have_their_golden_digests() {
     }
 }
 
-/// Every engine that a shipped scheme runs on, in either order of events, has a golden digest.
+/// Every engine of a shipped scheme has a golden digest, in the default order of events and in the HPCC simulator's.
 #[test]
 fn every_engine_has_a_golden_digest() {
     let engine = |run: &PlannedRun| Simulation::new(&run.scenario, 1).engine();
     let tested: BTreeSet<&str> = runs("experiments/smoke/schemes.toml").iter().map(engine).collect();
     let own = tested.iter().filter(|engine| !engine.contains("dyn ")).count();
-    assert!(own > 20, "{own} engines are compiled for a combination of their own");
+    assert!(own > 20, "only {own} engines are compiled for one combination");
     for (scheme, _) in PRESETS {
         for profile in ["", "compat = \"hpcc-sim\"\n"] {
             let text = format!(
                 "scheme = \"{scheme}\"\n{profile}[topology]\nkind = \"single-switch\"\nhosts = 2\nrate = \"100 Gbps\"\n\
                  delay = \"1 us\"\n[run]\nduration = \"1 us\"\n"
             );
-            // Not every scheme goes with the profile.
+            // Not every scheme is valid in the profile.
             for run in load_str(&text, Path::new("."), "test", &[], None).into_iter().flat_map(|plan| plan.runs) {
                 assert!(tested.contains(engine(&run)), "{scheme} {profile}: {}", engine(&run));
             }

@@ -1,9 +1,10 @@
 //! Packet-hops per second and peak memory, one line per scenario: the 128-server Clos, and the 1024-server fat tree.
 //!
-//! `bench [--out FILE] [--filter TEXT] [--all] [--threads N] [--ms MILLISECONDS] [--follow SHARE]`; each scenario runs in a
-//! process of its own, so that peak memory is its own. Beside the rows listed here every registered scheme has a short one,
-//! `registry/SCHEME`, shown with `--all` or `--filter registry`. With `--follow 0.01` each runs again with the slowest
-//! hundredth of its flows followed, and says how many times as long that took: the least of five of either, in turn.
+//! `bench [--out FILE] [--filter TEXT] [--all] [--threads N] [--ms MILLISECONDS] [--follow SHARE]`. Each scenario runs
+//! in a separate process, which separates peak memory. Besides the rows listed here, every registered scheme has a
+//! short row `registry/SCHEME`, shown with `--all` or `--filter registry`. With `--follow 0.01` each scenario runs
+//! again with delay breakdowns of the slowest hundredth of its flows. The row then shows the ratio of the run times
+//! with and without breakdowns, each the shortest of five runs, taken in turn.
 
 use backwater_scenario::Scenario;
 use backwater_schemes::registry::PRESETS;
@@ -13,8 +14,8 @@ use backwater_sim::{Outcome, Simulation, Watch};
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
-/// `(scenario, scheme, workloads, simulated time)`; a scheme in another simulator's profile is `scheme@profile`, and
-/// with one convention of the default again `scheme@profile+convention`.
+/// A row: `(scenario, scheme, workloads, simulated time)`. Scheme `scheme@profile` runs in the profile of another
+/// simulator, and `scheme@profile+convention` also resets one convention to the default.
 type Row = (&'static str, &'static str, &'static str, &'static str);
 
 const SCENARIOS: [Row; 19] = [
@@ -58,7 +59,7 @@ aggregate = "20 MB"
 load = 0.05
 "#;
 
-/// FlowSail, section VI-B.
+/// Workloads of FlowSail, section VI-B.
 const WEB_SERVER: &str = r#"
 [[workload]]
 kind = "background"
@@ -72,7 +73,8 @@ sizes = { uniform = ["50 KB", "200 KB"] }
 load = 0.06
 "#;
 
-/// BCC, section V-B: 90 % of the core, 9 KB frames, 80 us; a name in `100k` is a whole run of the paper, 100,000 flows.
+/// Workload of BCC, section V-B: 90 % load of the core, 9 KB frames, 80 us round trip. A scenario named `...-100k` is a
+/// whole run of the paper, with 100,000 flows.
 const WEB_SEARCH: &str = r#"
 [host]
 delay = "36 us"
@@ -86,7 +88,7 @@ load_with_headers = true
 local_share = 0.125
 "#;
 
-/// FlowSail, section VI-B: 1024 servers, 64 switches a tier.
+/// Topology of FlowSail, section VI-B: 1024 servers, 64 switches per tier.
 const FAT_TREE: &str = r#"
 [topology]
 kind = "fat-tree"
@@ -113,25 +115,25 @@ host_delay = "1 us"
 core_delay = "1 us"
 "#;
 
-/// The rows above, then one for every registered scheme; `--one` counts them.
+/// Lists the rows above, then one row for every registered scheme. `--one` takes an index into this list.
 fn rows() -> impl Iterator<Item = Row> {
     SCENARIOS.into_iter().chain(PRESETS.iter().map(|(scheme, _)| (REGISTRY, *scheme, FACEBOOK, "2 ms")))
 }
 
-/// What the scenario of a registered scheme is called.
+/// Name of the scenario of every registered scheme.
 const REGISTRY: &str = "registry";
 
-/// What was asked for.
+/// Command-line options.
 #[derive(Default)]
 struct Options {
     threads: Option<usize>,
-    /// Number of a row.
+    /// Index of the only row to run, in this process.
     one: Option<usize>,
     ms: Option<f64>,
     filter: String,
     all: bool,
     out: Option<String>,
-    /// This share of the flows is followed.
+    /// Share of the flows with a delay breakdown.
     follow: Option<f64>,
 }
 
@@ -139,7 +141,7 @@ const USAGE: &str =
     "usage: bench [--filter TEXT] [--all] [--ms N] [--threads N] [--follow SHARE] [--out FILE] [--one ROW]";
 
 impl Options {
-    /// Of the arguments; what is wrong with one of them.
+    /// Parses the arguments. The error describes the first wrong argument.
     fn parse(mut args: impl Iterator<Item = String>) -> Result<Options, String> {
         fn number<T: std::str::FromStr>(name: &str, value: String) -> Result<Option<T>, String> {
             value.parse().map(Some).map_err(|_| format!("{name} {value}: expected a number"))
@@ -215,9 +217,9 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Runs scenario number `i` here and measures it.
+/// Runs row number `i` in this process and measures it.
 fn one(i: usize, threads: usize, ms: Option<f64>, follow: Option<f64>) -> serde_json::Value {
-    let (name, scheme, workload, duration) = rows().nth(i).expect("a row of the list");
+    let (name, scheme, workload, duration) = rows().nth(i).expect("the row exists");
     let duration = ms.map_or(duration.to_string(), |ms| format!("{ms} ms"));
     let (preset, profile) = scheme.split_once('@').unwrap_or((scheme, ""));
     let (profile, ties) =
@@ -254,8 +256,8 @@ fn one(i: usize, threads: usize, ms: Option<f64>, follow: Option<f64>) -> serde_
     })
 }
 
-/// How many times as long a run takes with this share of its flows followed, the slowest; and a hash of what was recorded, by
-/// which builds can be compared.
+/// Measures the run time with delay breakdowns of the slowest `share` of flows, over the run time without. Returns this
+/// ratio and a hash of the recorded tables, for comparison between builds.
 fn following(scenario: &Scenario, share: f64, outcome: &Outcome) -> (f64, String) {
     let mut flows: Vec<FlowRow> = outcome.flows().filter(|row| row.slowdown.is_finite()).collect();
     flows.sort_by(|a, b| b.slowdown.total_cmp(&a.slowdown));
@@ -265,7 +267,7 @@ fn following(scenario: &Scenario, share: f64, outcome: &Outcome) -> (f64, String
     let simulation = Simulation::new(scenario, 1);
     let timed = |run: &dyn Fn() -> Outcome| {
         let start = Instant::now();
-        assert_eq!(run().digest, outcome.digest, "who looks on changes nothing");
+        assert_eq!(run().digest, outcome.digest, "recording changes no result");
         start.elapsed().as_secs_f64()
     };
     let pair = || {
@@ -278,7 +280,7 @@ fn following(scenario: &Scenario, share: f64, outcome: &Outcome) -> (f64, String
     (followed / plain, hash.to_hex()[..16].to_string())
 }
 
-/// Peak resident memory of this process, from the kernel's accounting; 0 where there is none.
+/// Peak resident memory of this process, MB, from the kernel's accounting; 0 where the kernel has none.
 fn peak_rss_mb() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find(|l| l.starts_with("VmHWM:")).unwrap_or_default();

@@ -1,8 +1,8 @@
-//! Nanoseconds per packet of the data plane alone: enqueue and dequeue, no links, no events.
+//! Benchmark of the data plane alone, nanoseconds per packet: enqueue and dequeue, without links or events.
 //!
-//! A 24-port switch at 100 Gb/s holds about eight packets a port. Ingress ports take turns; each brings flows of 16 packets on
-//! average, to random ports, as senders at line rate do. Each step receives a packet and transmits one from the same egress.
-//! `dataplane_bench [MILLIONS OF PACKETS]`.
+//! A 24-port switch at 100 Gb/s holds about eight packets per port. Ingress ports take turns; each receives flows of 16
+//! packets on average, to random ports, as from senders at line rate. Each step receives a packet and transmits one
+//! from the same egress. Usage: `dataplane_bench [MILLIONS OF PACKETS]`.
 
 use backwater_dataplane::{PortShape, Shape};
 use backwater_scenario::model::{Assignment, Backpressure};
@@ -46,7 +46,7 @@ fn measure<D: Build>(millions: u64) -> f64 {
     for i in 0..(millions * 1_000_000) as usize {
         now += Duration(3_500);
         let egress = step(&mut switch, i, now);
-        // A frame may go first: send until a packet has.
+        // Control frames may be sent first: transmit until a packet leaves.
         let mut is_frame = true;
         while is_frame {
             is_frame = false;
@@ -57,7 +57,7 @@ fn measure<D: Build>(millions: u64) -> f64 {
     start.elapsed().as_secs_f64() * 1e9 / (millions as f64 * 1e6)
 }
 
-/// Packets with their ingress and egress.
+/// Generates packets with their ingress and egress.
 fn arrivals(rng: &mut Stream) -> Vec<(Packet, u16, u16)> {
     let mut flows: Vec<(Packet, u16)> = (0..PORTS).map(|ingress| flow(rng, ingress)).collect();
     let mut next = |i: usize| {
@@ -71,7 +71,7 @@ fn arrivals(rng: &mut Stream) -> Vec<(Packet, u16, u16)> {
     (0..PORTS as usize * 4096).map(&mut next).collect()
 }
 
-/// A new flow from `ingress`, and its egress.
+/// Generates the packet of a new flow from `ingress`, and its egress.
 fn flow(rng: &mut Stream, ingress: u16) -> (Packet, u16) {
     let (id, egress) = (rng.next_u32(), rng.next_u32() as u16 % PORTS);
     let packet = Packet {

@@ -1,4 +1,4 @@
-//! Flows with data at egress ports: a distribution for each port over the samples.
+//! Active flows, which have data at an egress port: the distribution of their number, for each port over the samples.
 
 use crate::measure::columns::{Column, Peers, TableSchema, table};
 use crate::samples::SampledTable;
@@ -7,15 +7,15 @@ use backwater_scenario::model::Measure;
 use backwater_types::{Instant, PortId};
 use std::collections::BTreeMap;
 
-/// Flows with data at egress ports, where switches know or a scenario has them counted.
+/// Distributions of the number of active flows, at switches that count them and where a scenario asks for the count.
 #[derive(Default)]
 pub struct ActiveFlows {
-    /// Samples by number of flows, `[port][flows]`, of each switch.
+    /// By switch, `[port][flows]`: samples with this number of flows.
     counts: BTreeMap<u32, Vec<Vec<u64>>>,
 }
 
 impl ActiveFlows {
-    /// Switch, port and samples by number of flows, `[flows]`, of every port that was sampled.
+    /// Lists switch, port and `[flows]`, the samples with this number of flows, for every port with samples.
     pub fn ports(&self) -> impl Iterator<Item = (u32, PortId, &Vec<u64>)> {
         self.counts.iter().flat_map(|(node, ports)| {
             let seen = ports.iter().zip(0..).filter(|(counts, _)| !counts.is_empty());
@@ -37,7 +37,8 @@ table! {
 impl SampledTable for ActiveFlows {
     const SCHEMA: TableSchema = Table::SCHEMA;
 
-    /// Always: it costs nothing where switches know, and where they do not and nobody counts there is none.
+    /// Always true: the count is free at switches that have it, and other switches give no sample unless the scenario
+    /// asks for the count.
     fn is_asked(_measure: &Measure) -> bool {
         true
     }

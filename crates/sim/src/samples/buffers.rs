@@ -6,20 +6,20 @@ use backwater_engine::partition::SwitchView;
 use backwater_scenario::model::Measure;
 use backwater_types::Instant;
 
-/// A switch at one moment.
+/// Sample of one switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Sample {
     /// Time of the sample.
     pub at: Instant,
     /// Number of the switch in the graph.
     pub node: u32,
-    /// Bytes held.
+    /// Bytes buffered.
     pub bytes: u64,
-    /// Flows isolated because a neighbour paused them.
+    /// Flows in isolation because a neighbour paused them (FlowSail).
     pub isolated: u32,
 }
 
-/// Bytes buffered, by time, then switch.
+/// Samples of buffered bytes, ordered by time, then switch.
 #[derive(Default)]
 pub struct Buffers(pub Vec<Sample>);
 

@@ -1,4 +1,5 @@
-//! Data that waits in single queues of the egress ports that a scenario names, by a look at every packet held.
+//! Queue lengths of single data queues, at the egress ports that a scenario names. Each sample visits every buffered
+//! packet.
 
 use crate::measure::columns::{Column, Peers, TableSchema, table};
 use crate::samples::SampledTable;
@@ -10,22 +11,23 @@ use backwater_scenario::topology::Graph;
 use backwater_types::{Instant, PortId, QueueId};
 use std::collections::BTreeMap;
 
-/// A data queue at one moment.
+/// Sample of one data queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DataQueueSample {
     /// Time of the sample.
     pub at: Instant,
     /// Number of the switch in the graph.
     pub node: u32,
-    /// Its port.
+    /// Egress port of the switch.
     pub port: PortId,
     /// Data queue of the port.
     pub queue: QueueId,
-    /// Bytes of data that wait there.
+    /// Bytes in the queue.
     pub bytes: u64,
 }
 
-/// Data queues that have held something by the time of a sample, by time, then switch, port and queue.
+/// Samples of data queues, from the first sample on that found bytes in the queue. Ordered by time, then switch, port
+/// and queue.
 #[derive(Default)]
 pub struct DataQueues {
     /// Samples.
@@ -76,22 +78,22 @@ impl SampledTable for DataQueues {
     }
 }
 
-/// Bytes of single data queues of some ports of a switch.
+/// Sampler of the data queues at some ports of one switch.
 #[derive(Debug)]
 struct AtSwitch {
-    /// The ports.
+    /// Sampled ports.
     ports: Vec<PortId>,
-    /// `[place in ports][queue]`: bytes; `None` for one that has held nothing yet.
+    /// `[position in ports][queue]`: bytes; `None` for a queue that was empty at all samples so far.
     bytes: Vec<Vec<Option<u64>>>,
 }
 
 impl AtSwitch {
-    /// Of these ports.
+    /// Creates the sampler of `ports`.
     fn new(ports: Vec<PortId>) -> AtSwitch {
         AtSwitch { bytes: vec![Vec::new(); ports.len()], ports }
     }
 
-    /// Port, queue and bytes of each data queue that holds something or has at an earlier sample.
+    /// Lists port, queue and bytes of each data queue that holds bytes now or held bytes at an earlier sample.
     fn sample(&mut self, plane: &dyn Readings) -> impl Iterator<Item = (PortId, QueueId, u64)> + '_ {
         self.bytes.iter_mut().flatten().for_each(|bytes| *bytes = bytes.map(|_| 0));
         let (ports, all) = (&self.ports, &mut self.bytes);
@@ -116,7 +118,8 @@ mod tests {
     use backwater_schemes::planes::BfcSwitch;
     use backwater_types::{BitsPerSec, Duration, Kind, Packet};
 
-    /// Three ports of two data queues each, and a flow table in which flows 1 to 4 do not meet.
+    /// Creates a switch of three ports with two data queues each, and a flow table in which flows 1 to 4 do not
+    /// collide.
     fn switch() -> BfcSwitch {
         let port = PortShape::new(BitsPerSec(100_000_000_000), Duration::from_us(1));
         let shape =
@@ -155,7 +158,7 @@ mod tests {
         assert_eq!(bytes(&switch), []);
         arrive(&mut switch, 1, 2);
         arrive(&mut switch, 4, 1);
-        assert_eq!(bytes(&switch), [(2, 1048)], "not of a port that is not sampled");
+        assert_eq!(bytes(&switch), [(2, 1048)], "port 1 is not sampled");
         arrive(&mut switch, 1, 2);
         arrive(&mut switch, 2, 2);
         assert_eq!(bytes(&switch), [(2, 1048), (2, 2096)]);

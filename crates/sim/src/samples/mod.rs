@@ -1,7 +1,8 @@
-//! Tables of samples: what is read off switches on a grid of instants, where a scenario asks for it.
+//! Tables of samples: readings of switches on a grid of instants, where a scenario asks for them.
 //!
-//! A table is a file here, which says when it is asked for, what it reads and what its columns are, and a line in [`Samples`]. Each
-//! partition of a run fills tables of its own; they are joined and sorted when it has ended.
+//! A table is one file here and one line in [`Samples`]. The file states the key that asks for the table, its readings
+//! and its columns. Each partition of a run fills tables of its own; the tables are joined and sorted at the end of the
+//! run.
 
 mod active_flows;
 mod buffers;
@@ -27,60 +28,60 @@ use backwater_types::Instant;
 
 /// A table of samples.
 pub trait SampledTable: Default + Send {
-    /// Name and columns.
+    /// Name and columns of the table.
     const SCHEMA: TableSchema;
-    /// Whether a scenario asks for it. Others are empty.
+    /// Whether a scenario asks for the table; otherwise the table is empty.
     fn is_asked(measure: &Measure) -> bool;
-    /// A switch that will be sampled. Called once for each, before the first sample.
+    /// Prepares sampling of a switch. Called once for each switch, before the first sample.
     fn add_switch(&mut self, _switch: &dyn SwitchView, _scenario: &Scenario, _graph: &Graph) {}
-    /// Reads a switch.
+    /// Samples a switch.
     fn sample(&mut self, now: Instant, switch: &dyn SwitchView);
-    /// Takes over the samples of another partition.
+    /// Appends the samples of another partition.
     fn join(&mut self, other: Self);
-    /// Puts rows in an order that does not depend on partitions.
+    /// Sorts the rows, into an order that does not depend on partitions.
     fn sort(&mut self);
-    /// The rows in columns.
+    /// Converts the rows to columns.
     fn columns(&self, peers: &Peers) -> Vec<Column>;
 }
 
-/// All tables of samples.
+/// Defines [`Samples`] from the list of its tables.
 macro_rules! samples {
     ($($(#[$doc:meta])* $table:ident: $kind:ident,)*) => {
-        /// The samples of a run.
+        /// All tables of samples of a run.
         #[derive(Default)]
         pub struct Samples {
             $($(#[$doc])* pub $table: $kind,)*
         }
 
         impl Samples {
-            /// Names and columns.
+            /// Names and columns of the tables.
             pub const SCHEMA: &[TableSchema] = &[$($kind::SCHEMA),*];
 
-            /// A switch that will be sampled.
+            /// Prepares sampling of a switch.
             pub(crate) fn add_switch(&mut self, switch: &dyn SwitchView, scenario: &Scenario, graph: &Graph) {
                 $(if $kind::is_asked(&scenario.measure) {
                     self.$table.add_switch(switch, scenario, graph);
                 })*
             }
 
-            /// Reads a switch.
+            /// Samples a switch into the tables that the scenario asks for.
             pub(crate) fn sample(&mut self, measure: &Measure, now: Instant, switch: &dyn SwitchView) {
                 $(if $kind::is_asked(measure) {
                     self.$table.sample(now, switch);
                 })*
             }
 
-            /// Takes over the samples of another partition.
+            /// Appends the samples of another partition.
             pub(crate) fn join(&mut self, other: Samples) {
                 $(self.$table.join(other.$table);)*
             }
 
-            /// Puts rows in an order that does not depend on partitions.
+            /// Sorts the rows of every table, into an order that does not depend on partitions.
             pub(crate) fn sort(&mut self) {
                 $(self.$table.sort();)*
             }
 
-            /// The table of this name in columns, if it is one of these.
+            /// Converts the table named `name` to columns; `None` if it is not a table of samples.
             pub(crate) fn columns(&self, name: &str, peers: &Peers) -> Option<Vec<Column>> {
                 $(if name == $kind::SCHEMA.0 {
                     return Some(self.$table.columns(peers));
@@ -92,17 +93,17 @@ macro_rules! samples {
 }
 
 samples! {
-    /// Bytes buffered, by time, then switch.
+    /// Bytes buffered by each switch, ordered by time, then switch.
     buffers: Buffers,
-    /// Data that waits at egress ports.
+    /// Queue lengths of egress ports.
     queues: Queues,
-    /// Data that waits in single queues.
+    /// Queue lengths of single data queues.
     data_queues: DataQueues,
     /// Occupancy of shared pools.
     pools: Pools,
     /// Flows with data at egress ports.
     active_flows: ActiveFlows,
-    /// Pauses in force.
+    /// Pauses in force, by their cause.
     pauses: PauseCensus,
     /// Flows that share queues.
     sharing: Sharing,

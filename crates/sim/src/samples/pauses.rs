@@ -1,11 +1,13 @@
-//! Pauses in force at a switch, sampled, by the flows whose packets keep them in force.
+//! Causes of pauses: the pauses in force at a switch, classified by the flows whose packets keep them in force.
 //!
-//! A pause is of a neighbour's queue under BFC, of a flow where frames name flows. It is held by the packets that count
-//! towards it, wherever in the switch they wait, and is for
+//! A pause stops a queue of a neighbour under BFC, or a flow where pause frames name flows. The packets that count
+//! towards a pause keep it in force, in whichever queue of the switch they wait. The flows of these packets decide the
+//! cause of the pause:
 //!
-//! * an **incast** if one of their flows has more to send and is bound for a host that incast is on its way to,
-//! * an **other** flow if that is so of none, but one has more to send,
-//! * an **orphan** if none has: the last packets of all of them are here, so nothing is left that it could hold back (BFC-A29).
+//! * **incast**: a flow has more to send, to a destination of incast packets in this switch.
+//! * **other**: a flow has more to send, but none to such a destination.
+//! * **orphan**: no flow has more to send. The last packets of all flows are in this switch, so the pause can hold
+//!   nothing back (BFC-A29).
 
 use crate::measure::columns::{Column, Peers, TableSchema, table};
 use crate::samples::SampledTable;
@@ -16,24 +18,24 @@ use backwater_scenario::topology::Graph;
 use backwater_types::{Instant, PortId, flags};
 use std::collections::{BTreeMap, HashSet};
 
-/// Pauses of one neighbour in force, added up over samples.
+/// Pauses that a switch had in force towards one neighbour, summed over samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Pauses {
-    /// Samples.
+    /// Number of samples.
     pub samples: u64,
     /// Pauses in force.
     pub held: u64,
-    /// Pauses, among `held`, for flows to a victim of incast.
+    /// Pauses in force for an incast.
     pub incast: u64,
-    /// Pauses, among `held`, for other flows with more to send.
+    /// Pauses in force for another flow.
     pub other: u64,
-    /// Pauses, among `held`, for flows that have nothing left to send.
+    /// Orphan pauses in force.
     pub orphans: u64,
-    /// Number of samples with every queue of the neighbour paused.
+    /// Samples in which every queue of the neighbour was paused.
     pub all: u64,
 }
 
-/// Pauses in force at every switch.
+/// Sampled counts of the pauses in force at every switch.
 #[derive(Default)]
 pub struct PauseCensus(BTreeMap<u32, AtSwitch>);
 
@@ -66,8 +68,8 @@ impl SampledTable for PauseCensus {
     }
 
     fn sample(&mut self, _now: Instant, switch: &dyn SwitchView) {
-        if let Some(census) = self.0.get_mut(&switch.number()) {
-            census.sample(switch.readings());
+        if let Some(sampler) = self.0.get_mut(&switch.number()) {
+            sampler.sample(switch.readings());
         }
     }
 
@@ -81,28 +83,30 @@ impl SampledTable for PauseCensus {
         let rows = self
             .0
             .iter()
-            .flat_map(|(node, census)| census.ports.iter().zip(0..).map(|(pauses, port)| (*node, port, *pauses)));
+            .flat_map(|(node, sampler)| sampler.ports.iter().zip(0..).map(|(pauses, port)| (*node, port, *pauses)));
         Table::columns(rows, peers)
     }
 }
 
-/// Pauses in force at one switch.
+/// Sampler of the pauses in force at one switch.
 #[derive(Debug)]
 struct AtSwitch {
-    /// A pause names a flow, not a queue.
+    /// Whether a pause names a flow, not a queue.
     by_flow: bool,
     /// Number of data queues of a neighbour.
     queues: u64,
-    /// `[ingress]`.
+    /// `[ingress]`: pauses towards the neighbour of this port.
     ports: Vec<Pauses>,
-    /// Packets that hold pauses: ingress, queue or flow, destination, flow.
+    /// Packets that keep a pause in force: ingress, paused queue or flow, destination, flow.
     holders: Vec<(PortId, u32, u16, u32)>,
+    /// Destinations of incast packets in the switch.
     victims: HashSet<u16>,
+    /// Flows whose last packet is in the switch.
     finished: HashSet<u32>,
 }
 
 impl AtSwitch {
-    /// Of a switch of `ports` ports, whose neighbours have `queues` data queues each.
+    /// Creates the sampler of a switch of `ports` ports, with neighbours of `queues` data queues each.
     fn new(ports: usize, queues: u16, by_flow: bool) -> AtSwitch {
         AtSwitch {
             by_flow,
@@ -114,7 +118,7 @@ impl AtSwitch {
         }
     }
 
-    /// Looks at all that the switch holds.
+    /// Visits every packet buffered in the switch.
     fn sample(&mut self, plane: &dyn Readings) {
         self.holders.clear();
         self.victims.clear();
@@ -127,8 +131,8 @@ impl AtSwitch {
                 self.finished.insert(packet.flow);
             }
             if held.counted {
-                let what = if self.by_flow { packet.flow } else { held.upstream_queue.into() };
-                self.holders.push((held.ingress.into(), what, packet.dst, packet.flow));
+                let paused = if self.by_flow { packet.flow } else { held.upstream_queue.into() };
+                self.holders.push((held.ingress.into(), paused, packet.dst, packet.flow));
             }
         });
         self.holders.sort_unstable();
@@ -158,7 +162,8 @@ mod tests {
     use backwater_schemes::planes::BfcSwitch;
     use backwater_types::{BitsPerSec, Bytes, Duration, Kind, Packet};
 
-    /// One data queue and a threshold of one byte: every packet but the first at an egress counts.
+    /// Creates a switch of one data queue and a threshold of one byte: every packet but the first at an egress counts
+    /// towards a pause.
     fn switch() -> BfcSwitch {
         let port = PortShape::new(BitsPerSec(100_000_000_000), Duration::from_us(1));
         let shape =
@@ -174,8 +179,8 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_is_for_the_flows_that_hold_it_and_have_more_to_send() {
-        let (mut switch, mut census) = (switch(), AtSwitch::new(3, 2, false));
+    fn a_pause_is_classified_by_its_flows_with_more_to_send() {
+        let (mut switch, mut sampler) = (switch(), AtSwitch::new(3, 2, false));
         let mut arrive = |flow, ingress, upstream_queue, dst, flags| {
             let packet = Packet {
                 flow,
@@ -192,19 +197,21 @@ mod tests {
                 flags,
             };
             switch.receive(Instant::ZERO, &packet.into(), ingress, 2);
-            census.sample(&switch);
-            let [zero, one, _] = census.ports[..] else { unreachable!("three ports") };
-            census.ports.fill(Pauses::default());
+            sampler.sample(&switch);
+            let [zero, one, _] = sampler.ports[..] else { unreachable!("three ports") };
+            sampler.ports.fill(Pauses::default());
             [zero, one].map(|p| [p.held, p.incast, p.other, p.orphans, p.all])
         };
         let none = [0; 5];
         assert_eq!(arrive(1, 0, 0, 7, 0), [none, none], "the first packet finds an empty queue");
-        // Flow 2 has sent all it had into queue 1; flow 3 has more, and so has the pause then.
+        // Flow 2 has sent its last packet, from upstream queue 1. Flow 3 of the same queue has more to send, so the
+        // pause is no orphan any more.
         assert_eq!(arrive(2, 0, 1, 7, flags::LAST), [[1, 0, 0, 1, 0], none]);
         assert_eq!(arrive(3, 0, 1, 7, 0), [[1, 0, 1, 0, 0], none]);
-        // Another queue, another neighbour, to a host that incast comes to: from now on so is flow 3's.
+        // Flow 4 comes from another neighbour and makes host 7 a destination of incast: the pause of flow 3 becomes an
+        // incast's.
         assert_eq!(arrive(4, 1, 0, 7, flags::INCAST), [[1, 1, 0, 0, 0], [1, 1, 0, 0, 0]]);
-        // Its last packet makes an orphan of it, not of flow 3's.
+        // The last packet of flow 4 makes its pause an orphan, but not the pause of flow 3.
         assert_eq!(arrive(4, 1, 0, 7, flags::INCAST | flags::LAST), [[1, 1, 0, 0, 0], [1, 0, 0, 1, 0]]);
         // Both queues of the first neighbour are paused.
         assert_eq!(arrive(5, 0, 0, 8, 0), [[2, 1, 1, 0, 1], [1, 0, 0, 1, 0]]);

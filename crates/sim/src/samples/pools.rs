@@ -1,4 +1,4 @@
-//! Occupancy of every shared pool of memory.
+//! Occupancy of every shared buffer pool.
 
 use crate::measure::columns::{Column, Peers, TableSchema, table};
 use crate::samples::SampledTable;
@@ -6,20 +6,20 @@ use backwater_engine::partition::SwitchView;
 use backwater_scenario::model::Measure;
 use backwater_types::Instant;
 
-/// A pool at one moment.
+/// Sample of one shared pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PoolSample {
     /// Time of the sample.
     pub at: Instant,
     /// Number of the switch in the graph.
     pub node: u32,
-    /// Memory management unit.
+    /// Memory management unit of the pool.
     pub mmu: u16,
-    /// Bytes held.
+    /// Bytes in the pool.
     pub bytes: u64,
 }
 
-/// Occupancy of shared pools, by time, then switch and MMU.
+/// Samples of shared pools, ordered by time, then switch and MMU.
 #[derive(Default)]
 pub struct Pools(pub Vec<PoolSample>);
 

@@ -1,4 +1,4 @@
-//! Data that waits at the egress ports that a scenario names.
+//! Queue lengths of the egress ports that a scenario names.
 
 use crate::measure::columns::{Column, Peers, TableSchema, table};
 use crate::samples::SampledTable;
@@ -9,25 +9,25 @@ use backwater_scenario::topology::Graph;
 use backwater_types::{Instant, PortId};
 use std::collections::BTreeMap;
 
-/// An egress port at one moment.
+/// Sample of one egress port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct QueueSample {
     /// Time of the sample.
     pub at: Instant,
     /// Number of the switch in the graph.
     pub node: u32,
-    /// Its port.
+    /// Egress port of the switch.
     pub port: PortId,
-    /// Bytes of data that wait there.
+    /// Bytes of data queued at the port.
     pub bytes: u64,
 }
 
-/// Data that waits at egress ports, by time, then switch and port.
+/// Samples of egress ports, ordered by time, then switch and port.
 #[derive(Default)]
 pub struct Queues {
-    /// Samples.
+    /// Samples of all ports.
     pub rows: Vec<QueueSample>,
-    /// Ports that are sampled, by switch.
+    /// Sampled ports, by switch.
     ports: BTreeMap<u32, Vec<PortId>>,
 }
 
@@ -71,7 +71,7 @@ impl SampledTable for Queues {
     }
 }
 
-/// Ports of a switch whose data a scenario samples.
+/// Lists the ports of a switch that the scenario samples.
 pub(super) fn sampled_ports(switch: u32, scenario: &Scenario, graph: &Graph) -> Vec<PortId> {
     let switch = switch as usize;
     let name = |node: usize| &graph.nodes[node].name;

@@ -1,4 +1,4 @@
-//! Flows that share queues: of the flows with data at an egress port, how many are in a queue with others.
+//! Queue sharing: the share of the active flows of an egress port that are in a queue with other flows.
 
 use crate::measure::columns::{Column, Peers, TableSchema, table};
 use crate::samples::SampledTable;
@@ -9,7 +9,7 @@ use backwater_scenario::topology::Graph;
 use backwater_types::{Instant, PortId, QueueId};
 use std::collections::BTreeMap;
 
-/// Shares of flows in shared queues at every switch.
+/// Distributions of queue sharing at every switch.
 #[derive(Default)]
 pub struct Sharing(BTreeMap<u32, AtSwitch>);
 
@@ -36,8 +36,8 @@ impl SampledTable for Sharing {
     }
 
     fn sample(&mut self, _now: Instant, switch: &dyn SwitchView) {
-        if let Some(census) = self.0.get_mut(&switch.number()) {
-            census.sample(switch.readings());
+        if let Some(sampler) = self.0.get_mut(&switch.number()) {
+            sampler.sample(switch.readings());
         }
     }
 
@@ -48,8 +48,8 @@ impl SampledTable for Sharing {
     fn sort(&mut self) {}
 
     fn columns(&self, peers: &Peers) -> Vec<Column> {
-        let rows = self.0.iter().flat_map(|(node, census)| {
-            let bins = census.ports.iter().zip(0..).flat_map(|(bins, port)| {
+        let rows = self.0.iter().flat_map(|(node, sampler)| {
+            let bins = sampler.ports.iter().zip(0..).flat_map(|(bins, port)| {
                 bins.iter().zip(0..).filter(|(n, _)| **n > 0).map(move |(n, percent)| (port, percent, *n))
             });
             bins.map(|(port, percent, n)| (*node, port, percent, n))
@@ -58,26 +58,26 @@ impl SampledTable for Sharing {
     }
 }
 
-/// Shares are counted in bins of a per cent: what is 12 % or more and below 13 % is 12 %.
+/// Number of bins: one for each per cent, 0 to 100. Shares are rounded down, so bin 12 counts shares from 12 % to below
+/// 13 %.
 const SHARES: usize = 101;
 
-/// Sampler of the share of flows, among those with data in an egress port, that are in a queue with others: a
-/// distribution for each port over the samples that found a flow there.
+/// Sampler of queue sharing at one switch: a distribution for each port, over the samples that found a flow there.
 #[derive(Debug)]
 struct AtSwitch {
-    /// `[port][per cent]`: samples.
+    /// `[port][per cent]`: number of samples with this share.
     ports: Vec<[u64; SHARES]>,
-    /// Flows that hold data: port, queue, flow.
+    /// Flows with buffered data: port, queue, flow.
     flows: Vec<(PortId, QueueId, u32)>,
 }
 
 impl AtSwitch {
-    /// Of a switch of `ports` ports.
+    /// Creates the sampler of a switch of `ports` ports.
     fn new(ports: usize) -> AtSwitch {
         AtSwitch { ports: vec![[0; SHARES]; ports], flows: Vec::new() }
     }
 
-    /// Looks at all that the switch holds.
+    /// Visits every packet buffered in the switch.
     fn sample(&mut self, plane: &dyn Readings) {
         self.flows.clear();
         plane.visit(&mut |port, queue, packet, _| self.flows.push((port, queue, packet.flow)));
@@ -98,7 +98,8 @@ mod tests {
     use backwater_schemes::planes::BfcSwitch;
     use backwater_types::{BitsPerSec, Duration, Kind, Packet};
 
-    /// Three ports of two data queues each, and a flow table in which flows 1 to 4 do not meet.
+    /// Creates a switch of three ports with two data queues each, and a flow table in which flows 1 to 4 do not
+    /// collide.
     fn switch() -> BfcSwitch {
         let port = PortShape::new(BitsPerSec(100_000_000_000), Duration::from_us(1));
         let shape =
@@ -126,22 +127,22 @@ mod tests {
     }
 
     #[test]
-    fn flows_of_one_queue_share_it() {
-        let (mut switch, mut census) = (switch(), AtSwitch::new(3));
+    fn flows_in_one_queue_share_it() {
+        let (mut switch, mut sampler) = (switch(), AtSwitch::new(3));
         let mut shares = |switch: &BfcSwitch| {
-            census.sample(switch);
-            let found = census.ports.iter().map(|bins| bins.iter().rposition(|n| *n > 0)).collect::<Vec<_>>();
-            census.ports.fill([0; SHARES]);
+            sampler.sample(switch);
+            let found = sampler.ports.iter().map(|bins| bins.iter().rposition(|n| *n > 0)).collect::<Vec<_>>();
+            sampler.ports.fill([0; SHARES]);
             found
         };
-        assert_eq!(shares(&switch), [None; 3], "a port without flows says nothing");
+        assert_eq!(shares(&switch), [None; 3], "a port without flows has no share");
         arrive(&mut switch, 1, 2);
         arrive(&mut switch, 1, 2);
         arrive(&mut switch, 2, 2);
-        assert_eq!(shares(&switch), [None, None, Some(0)], "two packets of one flow are one");
-        // A third flow finds both queues taken and shares one of them.
+        assert_eq!(shares(&switch), [None, None, Some(0)], "two packets of one flow do not share");
+        // A third flow finds both queues occupied and shares one of them.
         arrive(&mut switch, 3, 2);
         arrive(&mut switch, 4, 1);
-        assert_eq!(shares(&switch), [None, Some(0), Some(66)], "two of three flows, rounded down");
+        assert_eq!(shares(&switch), [None, Some(0), Some(66)], "two of three flows are 66 %, rounded down");
     }
 }
