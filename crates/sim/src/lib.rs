@@ -1,16 +1,16 @@
-//! The simulator: a scenario in, an outcome out.
+//! The simulator: runs a scenario and returns an outcome.
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`simulation`] | from a scenario to engines, and from these to an outcome |
+//! | [`simulation`] | choice of the engine for a scenario, its run, and the outcome |
 //! | `run` | the loop of a run: windows, threads, samples |
 //! | [`workload`] | flows in order of arrival, and the loads they offer |
 //! | [`samples`] | tables of samples |
-//! | [`measure`] | what a run leaves: outcomes, tables, summaries, digests, ideal completion times |
+//! | [`measure`] | results of a run: outcomes, tables, summaries, digests, ideal completion times |
 //! | [`record`] | recording on request: why flows were slow, their rates over time, single events |
 //!
-//! Nodes, links and events are `backwater-engine`'s; the combinations of hosts and switches that are compiled are in the `engines-*`
-//! crates.
+//! Nodes, links and events are in `backwater-engine`. The compiled combinations of hosts and switches are in the
+//! `engines-*` crates.
 
 pub mod measure;
 pub mod record;

@@ -1,9 +1,9 @@
-//! From a scenario to an outcome: picks the engines, runs them, puts together what they measured.
+//! A run from scenario to outcome: chooses the engines, runs them, and merges their measurements.
 
 use crate::measure::digest;
 use crate::measure::outcome::Outcome;
 use crate::record::{Recorder, Wanted};
-use crate::run::{self, Timing, Watch, standstill};
+use crate::run::{self, Timing, Watch, stall};
 use crate::workload::levels::homa_levels;
 use crate::workload::{Traffic, counted_window};
 use backwater_dataplane::{DataPlane, Ecn, Shape};
@@ -25,11 +25,11 @@ use std::borrow::Cow;
 
 /// A scenario ready to run.
 pub struct Simulation<'a> {
-    /// The scenario; one that ends after a number of flows has the duration that these take.
+    /// The scenario. If it ends after a number of flows, its duration is the time in which they arrive.
     pub scenario: Cow<'a, Scenario>,
-    /// Its nodes and links.
+    /// Nodes and links of the network.
     pub graph: Graph,
-    /// Threads to run on; the outcome does not depend on it.
+    /// Number of threads. The outcome does not depend on it.
     pub threads: usize,
     order: Order,
     sites: Sites,
@@ -37,7 +37,7 @@ pub struct Simulation<'a> {
 }
 
 impl<'a> Simulation<'a> {
-    /// For a valid scenario.
+    /// Prepares the run of a valid scenario on up to `threads` threads.
     pub fn new(scenario: &'a Scenario, threads: usize) -> Simulation<'a> {
         let graph = topology::expand(&scenario.topology);
         let scenario = shortened(scenario, &graph);
@@ -49,8 +49,8 @@ impl<'a> Simulation<'a> {
         Simulation { scenario, graph, threads, order, sites, homa_levels }
     }
 
-    /// The same with all events of the network in one list, where simultaneous events come in the order in which they were scheduled:
-    /// the reference for ranked events.
+    /// Keeps all events of the network in one list, in which simultaneous events run in the order in which they were
+    /// scheduled. This order is the reference for [`Order::Ranked`]; simulations in another order are unchanged.
     pub fn one_by_one(mut self) -> Simulation<'a> {
         if self.order == Order::Ranked {
             (self.threads, self.order) = (1, Order::OneByOne);
@@ -58,13 +58,13 @@ impl<'a> Simulation<'a> {
         self
     }
 
-    /// Runs it: published combinations of transport and switch by engines of their own, all others by engines behind tables of
-    /// functions.
+    /// Runs the simulation. Published combinations of transport and switch have compiled engines of their own; all
+    /// other combinations run on engines with dynamic dispatch.
     pub fn run(&self, watch: &Watch) -> Outcome {
         self.outcome(self.partitions(), watch).0
     }
 
-    /// Types of the engine that [`Simulation::run`] runs it on.
+    /// Names the types of the engine that [`Simulation::run`] chooses.
     pub fn engine(&self) -> &'static str {
         self.partitions()[0].engine()
     }
@@ -75,15 +75,15 @@ impl<'a> Simulation<'a> {
         own.unwrap_or_else(|| backwater_engines_any::build(setup, &|| None))
     }
 
-    /// Runs it by the engines behind tables of functions.
+    /// Runs the simulation on an engine with dynamic dispatch, whatever its combination of transport and switch.
     pub fn run_any(&self, watch: &Watch) -> Outcome {
         self.outcome(backwater_engines_any::build(&self.setup(), &|| None), watch).0
     }
 
-    /// Runs it, and records what is wanted beside.
+    /// Runs the simulation and records the delay breakdowns and events in `wanted`.
     ///
     /// # Panics
-    /// If flows are to be explained on more threads than one.
+    /// If `wanted` explains flows and the run has more than one thread.
     pub fn record(&self, wanted: &Wanted, watch: &Watch) -> Outcome {
         assert!(wanted.explain.is_empty() || self.threads == 1, "flows are explained on one thread");
         let (mut outcome, recorders) = self.observe_any(|| Recorder::new(wanted, &self.scenario, &self.graph), watch);
@@ -91,13 +91,14 @@ impl<'a> Simulation<'a> {
         outcome
     }
 
-    /// As [`Simulation::run_any`], with an observer in each partition.
+    /// Runs the simulation as [`Simulation::run_any`] does, with an observer in each partition.
     pub fn observe_any<O: Observer>(&self, observer: impl Fn() -> O, watch: &Watch) -> (Outcome, Vec<O>) {
         let observer = || -> AnyObserver { Some(Box::new(observer())) };
         self.observed(backwater_engines_any::build(&self.setup(), &observer), watch)
     }
 
-    /// As [`Simulation::observe_any`], with switches made by `plane`, for packets that carry nothing beside their headers.
+    /// Runs the simulation as [`Simulation::observe_any`] does, with switches built by `plane`, for packets without an
+    /// extension header.
     pub fn observe_planes<D: DataPlane<Extension = ()>, O: Observer>(
         &self,
         plane: impl Fn(&Shape, &Switch) -> D,
@@ -107,7 +108,7 @@ impl<'a> Simulation<'a> {
         self.observe(&Plain(plane), observer, watch)
     }
 
-    /// As [`Simulation::observe_any`], with switches that `planes` makes.
+    /// Runs the simulation as [`Simulation::observe_any`] does, with switches built by `planes`.
     pub fn observe<O: Observer>(
         &self,
         planes: &impl Planes,
@@ -121,8 +122,9 @@ impl<'a> Simulation<'a> {
 
     fn observed<O: Observer>(&self, partitions: Vec<Box<dyn Partition>>, watch: &Watch) -> (Outcome, Vec<O>) {
         let (outcome, observers) = self.outcome(partitions, watch);
-        let own =
-            |observer: Box<dyn Observer>| *(observer as Box<dyn Any>).downcast::<O>().expect("one type of observer");
+        let own = |observer: Box<dyn Observer>| {
+            *(observer as Box<dyn Any>).downcast::<O>().expect("every partition has an observer of type O")
+        };
         (outcome, observers.into_iter().map(own).collect())
     }
 
@@ -145,21 +147,23 @@ impl<'a> Simulation<'a> {
         }
     }
 
-    /// See [`Timing::still`]. The frame that ends a pause crosses a link, and what it lets go crosses the next.
-    fn still(&self) -> Option<Duration> {
+    /// Computes [`Timing::stall_after`]. A resume frame crosses one link and the packet it releases crosses the next,
+    /// so two link crossings are added to [`stall::MARGIN`]. `None` if packets of a flow may take several paths or
+    /// links have faults.
+    fn stall_after(&self) -> Option<Duration> {
         let switches = self.scenario.region.iter().map(|region| &region.switch).chain([&self.scenario.switch]);
         let mut by_flow = switches.map(|switch| switch.load_balancing == LoadBalancing::Flow);
-        let holds = self.scenario.fault.is_empty() && by_flow.all(|by_flow| by_flow);
-        let way = longest_way(&self.scenario, &self.graph) + self.scenario.host.delay;
-        holds.then(|| standstill::MARGIN + way + way)
+        let detectable = self.scenario.fault.is_empty() && by_flow.all(|by_flow| by_flow);
+        let crossing = longest_way(&self.scenario, &self.graph) + self.scenario.host.delay;
+        detectable.then(|| stall::MARGIN + crossing + crossing)
     }
 
-    /// When to stop and what to sample.
+    /// Decides when the run stops and which periods it samples.
     fn timing(&self) -> Timing {
         let run = &self.scenario.run;
         let (warm, until) = counted_window(&self.scenario);
-        let seen = self.graph.look_ahead(&self.scenario.host, &self.scenario.conventions);
-        let widest = if self.order == Order::Ranked { seen.min(ranked::WINDOW_MAX) } else { seen };
+        let look_ahead = self.graph.look_ahead(&self.scenario.host, &self.scenario.conventions);
+        let widest = if self.order == Order::Ranked { look_ahead.min(ranked::WINDOW_MAX) } else { look_ahead };
         Timing {
             look_ahead: run.window.map_or(widest, |w| w.min(widest)),
             warm,
@@ -167,19 +171,20 @@ impl<'a> Simulation<'a> {
             cap: Instant((run.duration.0 as f64 * run.drain.max(1.0)) as u64).max(until).min(Instant(TIME_LIMIT.0 - 1)),
             sample: self.scenario.measure.sample,
             links: self.scenario.measure.links,
-            still: self.still(),
+            stall_after: self.stall_after(),
         }
     }
 }
 
-/// On how many threads of so many, and how: on one, and all events one by one, where what one node draws depends on what another drew
-/// before it.
+/// Chooses the number of threads, at most `threads`, and the order of simultaneous events. Nodes that draw from one
+/// shared random stream of ns-3 need one thread and one global event list.
 fn order(scenario: &Scenario, threads: usize) -> (usize, Order) {
-    let drawn = |switch: &Switch| {
+    let marks_at_random = |switch: &Switch| {
         let between = |ecn: &Ecn| ecn.kmin < ecn.kmax || ecn.by_rate.iter().any(|at| at.kmin < at.kmax);
         switch.ecn.as_ref().is_some_and(between)
     };
-    let marks = drawn(&scenario.switch) || scenario.region.iter().any(|region| drawn(&region.switch));
+    let marks =
+        marks_at_random(&scenario.switch) || scenario.region.iter().any(|region| marks_at_random(&region.switch));
     let lost = scenario.conventions.losses == Losses::Ns3 && scenario.fault.iter().any(|fault| fault.loss > 0.0);
     let down = scenario.fault.iter().any(|fault| !fault.down.is_empty());
     match scenario.conventions.ties {
@@ -189,7 +194,7 @@ fn order(scenario: &Scenario, threads: usize) -> (usize, Order) {
     }
 }
 
-/// The scenario with `run.duration` no longer than `run.flows` flows take to arrive, without those of collectives.
+/// Shortens `run.duration` to the arrival of the last of `run.flows` flows; flows of collectives do not count.
 pub fn shortened<'a>(scenario: &'a Scenario, graph: &Graph) -> Cow<'a, Scenario> {
     let arrivals = || Traffic::new(scenario, graph).filter(|flow| !flow.is_dependent());
     let last = scenario.run.flows.and_then(|flows| arrivals().nth(flows as usize - 1));
@@ -204,7 +209,8 @@ mod tests {
     use super::*;
     use std::path::Path;
 
-    /// 100 ms of nanoseconds would take 400 MB, and a hundred such links at 100 Gb/s more numbers than there are.
+    /// A ranked window of 100 ms would take 400 MB, at one entry per nanosecond. A hundred such links at 100 Gb/s would
+    /// exhaust the sequence numbers of a window.
     #[test]
     fn windows_that_are_ranked_stay_short_where_links_are_long() {
         let text = |delay: &str| {

@@ -1,13 +1,14 @@
-//! Tables in columns: a table is one list, which says of each column its type, unit and meaning, and the value that a row has in it.
+//! Tables in columns. Each table is defined by one list, which gives the type, unit and meaning of each column, and its
+//! value in a row.
 
 use backwater_fabric::ports;
 use backwater_scenario::topology::Graph;
 
-/// A column: its name and its values.
+/// Name and values of a column.
 pub type Column = (&'static str, Values);
 
-/// Values of a column. `u64::MAX` and `NaN` stand for none; categories are codes into [`categories`](super::tables::categories),
-/// `u16::MAX` for none.
+/// Values of a column. `u64::MAX` and `NaN` stand for a missing value. Categories are codes into
+/// [`categories`](super::tables::categories), with `u16::MAX` for a missing value.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)]
 pub enum Values {
@@ -19,7 +20,7 @@ pub enum Values {
 }
 
 impl Values {
-    /// Type name and little-endian bytes.
+    /// Returns the name of the type and the values as little-endian bytes.
     pub fn to_bytes(&self) -> (&'static str, Vec<u8>) {
         match self {
             Values::U8(v) => ("u8", v.clone()),
@@ -31,34 +32,35 @@ impl Values {
     }
 }
 
-/// A column's name, type, unit and meaning; type `cat` is a name, written as a 16-bit code.
+/// Name, type, unit and meaning of a column. Type `cat` is a category, written as a 16-bit code.
 pub type ColumnSchema = (&'static str, &'static str, &'static str, &'static str);
 
-/// A table's name and its columns.
+/// Name and columns of a table.
 pub type TableSchema = (&'static str, &'static [ColumnSchema]);
 
-/// The node at the other end of each port.
+/// The peer of each port, `[node][port]`: the node at the other end of its link.
 pub struct Peers(Vec<Vec<u16>>);
 
 impl Peers {
-    /// Of all nodes of a graph.
+    /// Collects the peers of all ports of a graph.
     pub fn new(graph: &Graph) -> Peers {
         let of = |(node, links): (usize, Vec<usize>)| links.iter().map(|link| graph.peer(*link, node) as u16).collect();
         Peers(ports(graph).into_iter().enumerate().map(of).collect())
     }
 
-    /// That of a node's port; `None`: the node has no such port.
+    /// Peer of a port; `None` if the node has no such port.
     pub fn get(&self, node: u32, port: u16) -> Option<u16> {
         self.0[node as usize].get(usize::from(port)).copied()
     }
 
-    /// That of a port that there is.
+    /// Peer of a port that exists.
     pub fn of(&self, node: u32, port: u16) -> u16 {
         self.0[node as usize][usize::from(port)]
     }
 }
 
-/// A table: `Name("name", row: Row, context: Context) { column: type, "unit", "meaning" => value; ... }`, where `row` is a reference.
+/// Defines a table: `Name("name", row: Row, context: Context) { column: type, "unit", "meaning" => value; ... }`. `row`
+/// is a reference.
 macro_rules! table {
     (
         $(#[$doc:meta])* $table:ident($name:literal, $row:ident: $Row:ty, $cx:ident: $Cx:ty) {
@@ -69,11 +71,11 @@ macro_rules! table {
         pub(crate) struct $table;
 
         impl $table {
-            /// Name and columns.
+            /// Name and columns of the table.
             pub(crate) const SCHEMA: $crate::measure::columns::TableSchema =
                 ($name, &[$((stringify!($column), stringify!($kind), $unit, $meaning)),*]);
 
-            /// The columns of these rows.
+            /// Converts rows to columns.
             pub(crate) fn columns(
                 rows: impl IntoIterator<Item: std::borrow::Borrow<$Row>>,
                 $cx: &$Cx,

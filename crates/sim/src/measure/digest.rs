@@ -1,31 +1,33 @@
-//! What a run measured, in 256 bits: a hash of each of its tables, and one of those.
+//! A digest of a run's measurements: a 256-bit hash of each table, and a hash of these hashes.
 //!
-//! A flow's row follows from the scenario but for its times (that of its start where it waits for others), its retransmissions and its timeouts, and the table of slowdowns follows
-//! from these; of all other tables every column counts, and so does what stands in no table. Wall-clock figures are outside.
+//! The flow table is hashed by the times of flows, their retransmissions and their timeouts; start times are hashed for
+//! closed-loop flows only. All other columns of the flow table follow from the scenario, and the slowdown table follows
+//! from the flow table. All other tables are hashed by every column. Measurements outside the tables are hashed as
+//! table `run`. Wall-clock times are left out.
 
 use crate::measure::outcome::{Digests, Outcome};
 use crate::measure::tables;
 use backwater_dataplane::Recirculated;
 
-/// Of what is hashed, and how: changes with either.
+/// Version of the digest, which changes with the hashed values and with the method.
 pub const VERSION: &str = "backwater outcome 2";
 
-/// The tables hashed by their columns.
+/// Tables hashed by all their columns.
 const TABLES: [&str; 9] =
     ["buffers", "queues", "pools", "mmus", "active_flows", "pauses", "ports", "drops", "queueing_delay"];
 
-/// Of what a run measured.
+/// Computes the digests of a run.
 pub fn of(outcome: &Outcome) -> Digests {
     let mut tables = vec![("run", run(outcome)), ("flows", flows(outcome))];
     tables.extend(TABLES.map(|name| (name, table(outcome, name))));
-    // Came later: runs that have none of it have the digest they had.
-    let later = [
+    // Optional tables are hashed only where a run has them, so that they do not change the digests of other runs.
+    let optional = [
         ("scheduled_delay", !outcome.scheduled_delays.is_empty()),
         ("links", !outcome.links.is_empty()),
         ("data_queues", outcome.scenario.measure.data_queues),
         ("sharing", outcome.scenario.measure.sharing),
     ];
-    tables.extend(later.into_iter().filter(|(_, there)| *there).map(|(name, _)| (name, table(outcome, name))));
+    tables.extend(optional.into_iter().filter(|(_, there)| *there).map(|(name, _)| (name, table(outcome, name))));
     let mut whole = blake3::Hasher::new();
     whole.update(VERSION.as_bytes());
     for (name, hash) in &tables {
@@ -61,7 +63,7 @@ fn flows(outcome: &Outcome) -> blake3::Hash {
 
 fn table(outcome: &Outcome, name: &str) -> blake3::Hash {
     let mut hash = blake3::Hasher::new();
-    for (column, values) in tables::table(outcome, name).expect("a table of the schema") {
+    for (column, values) in tables::table(outcome, name).expect("the schema has this table") {
         let (kind, bytes) = values.to_bytes();
         hash.update(column.as_bytes())
             .update(kind.as_bytes())
@@ -71,7 +73,7 @@ fn table(outcome: &Outcome, name: &str) -> blake3::Hash {
     hash.finalize()
 }
 
-/// Fed in large pieces.
+/// Hashes words as little-endian bytes, buffered in large pieces.
 fn hash_words(words: impl Iterator<Item = u64>) -> blake3::Hash {
     const PIECE: usize = 1 << 15;
     let (mut hash, mut piece) = (blake3::Hasher::new(), Vec::with_capacity(PIECE));

@@ -1,19 +1,19 @@
-//! How a run ended, and what waits for what where it left flows unfinished.
+//! The end of a run, and the wait-for relation of blocked queues if it left flows unfinished.
 
 use crate::measure::outcome::{HeldQueue, Outcome};
 use backwater_fabric::ports;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// Queues told of at most.
+/// Maximum number of blocked queues in the report.
 const HELD_MAX: usize = 1000;
 
-/// Whether the run is complete: it ended of itself, and every counted flow has finished or need not.
+/// Whether the run is complete: it was not cancelled, and every counted flow has finished or need not finish.
 pub(crate) fn complete(outcome: &Outcome, unfinished: u64) -> bool {
     outcome.complete && (unfinished == 0 || !outcome.scenario.run.all_finish)
 }
 
-/// How a run ended that left so many counted flows unfinished.
+/// Reports the end of a run that left `unfinished` counted flows unfinished.
 pub(crate) fn ending(outcome: &Outcome, unfinished: u64) -> Value {
     let why = match (outcome.complete, outcome.stood_still, unfinished) {
         (false, ..) => "interrupted",
@@ -31,7 +31,7 @@ pub(crate) fn ending(outcome: &Outcome, unfinished: u64) -> Value {
     })
 }
 
-/// A queue that its peer does not let send.
+/// A blocked queue, which its peer keeps from sending.
 struct Wait<'a> {
     peer: u32,
     queue: &'a HeldQueue,
@@ -52,12 +52,13 @@ impl Wait<'_> {
     }
 }
 
-/// Queues of which each waits for the next, and the last for the first; none if there are no such. The next is where the flow that is
-/// first in the queue has packets at the peer; where it has none, or they may leave, another that may not.
+/// Finds a cycle of queues in which each waits for the next, and the last for the first; empty if there is none. A
+/// queue waits for the blocked queue of its peer that holds packets of the flow at its own head. If no blocked queue
+/// holds such packets, it waits for any blocked queue of the peer.
 fn cycle<'a, 'b>(waits: &'a [Wait<'b>]) -> Vec<&'a Wait<'b>> {
     let mut at: BTreeMap<u32, Vec<&Wait>> = BTreeMap::new();
     waits.iter().for_each(|wait| at.entry(wait.queue.node).or_default().push(wait));
-    // What waits for a node that does not wait is in no circle.
+    // A queue that waits for a node without blocked queues is in no cycle.
     loop {
         let free = |wait: &&Wait| !at.contains_key(&wait.peer);
         let out: Vec<u32> = at.iter().filter(|(_, waits)| waits.iter().all(free)).map(|(node, _)| *node).collect();
@@ -85,8 +86,8 @@ fn cycle<'a, 'b>(waits: &'a [Wait<'b>]) -> Vec<&'a Wait<'b>> {
 mod tests {
     use super::*;
 
-    /// Of queues at `node` for `peer` with `flows` in them, the nodes of a circle.
-    fn circle(of: &[(u32, u32, &[u32])]) -> Vec<u32> {
+    /// Finds the nodes of a cycle among queues of (node, peer, flows in the queue).
+    fn nodes_of_cycle(of: &[(u32, u32, &[u32])]) -> Vec<u32> {
         let queue = |&(node, _, flows): &(u32, u32, &[u32])| HeldQueue {
             node,
             port: 0,
@@ -100,13 +101,16 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_is_found_behind_what_only_leads_to_it() {
-        assert!(circle(&[]).is_empty());
-        assert!(circle(&[(1, 2, &[7]), (2, 3, &[7]), (4, 2, &[7])]).is_empty());
+    fn a_cycle_is_found_among_queues_that_only_lead_to_it() {
+        assert!(nodes_of_cycle(&[]).is_empty());
+        assert!(nodes_of_cycle(&[(1, 2, &[7]), (2, 3, &[7]), (4, 2, &[7])]).is_empty());
         let around = [(1, 2, &[7][..]), (2, 9, &[7]), (2, 3, &[7]), (3, 4, &[7]), (4, 2, &[7]), (0, 1, &[7])];
-        assert_eq!(circle(&around), [2, 3, 4]);
-        assert_eq!(circle(&[(1, 2, &[7]), (2, 1, &[8])]), [1, 2]);
-        // By the flow that is first.
-        assert_eq!(circle(&[(1, 2, &[7]), (2, 3, &[8]), (2, 4, &[9, 7]), (3, 1, &[8]), (4, 1, &[9])]), [1, 2, 4]);
+        assert_eq!(nodes_of_cycle(&around), [2, 3, 4]);
+        assert_eq!(nodes_of_cycle(&[(1, 2, &[7]), (2, 1, &[8])]), [1, 2]);
+        // Node 2 has two blocked queues: the one with the head flow of node 1 is followed.
+        assert_eq!(
+            nodes_of_cycle(&[(1, 2, &[7]), (2, 3, &[8]), (2, 4, &[9, 7]), (3, 1, &[8]), (4, 1, &[9])]),
+            [1, 2, 4]
+        );
     }
 }

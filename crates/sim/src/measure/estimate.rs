@@ -1,4 +1,4 @@
-//! What a run will take, before it runs.
+//! An estimate of a run's flows, packet-hops and memory, before it runs.
 
 use crate::measure::ideal::Ideal;
 use crate::simulation::shortened;
@@ -8,14 +8,17 @@ use backwater_scenario::topology;
 use backwater_types::Instant;
 use serde_json::{Value, json};
 
-/// Flows drawn before the rest is extrapolated.
+/// Number of flows drawn; the remaining flows are extrapolated.
 const DRAWN: usize = 200_000;
 
-/// Flows, packet-hops, simulated time and memory of a run, from drawing its first flows.
+/// Estimates flows, packet-hops, simulated time and memory of a run from its first flows.
 ///
-/// Packet-hops: data and one ACK per packet over the flow's path; an endless flow has its share of the link that it shares with
-/// most. Memory, as measured of runs of 10 to 300,000 flows: while simulating 5 MB, 100 KB a switch, 600 bytes a queue of its ports and 80
-/// bytes a flow; and 12 MB, 365 bytes a flow and 170 bytes a sample of a switch's buffer while the tables are written.
+/// Packet-hops count each data packet and one ACK per packet on every link of the flow's path. An endless flow has an
+/// equal share of every link that it uses, and sends at the smallest of these shares.
+///
+/// Memory is a fit to runs of 10 to 300,000 flows. The simulation takes 5 MB, 100 KB per switch, 600 bytes per queue of
+/// its ports and 80 bytes per flow. Writing the tables takes 12 MB, 365 bytes per flow and 170 bytes per sample of a
+/// switch's buffer.
 pub fn estimate(scenario: &Scenario) -> Value {
     let graph = topology::expand(&scenario.topology);
     let scenario = &*shortened(scenario, &graph);
@@ -24,18 +27,18 @@ pub fn estimate(scenario: &Scenario) -> Value {
     let packet = scenario.host.payload.0 + scenario.host.header.0;
     let (mut flows, mut hops, mut last) = (0u64, 0f64, Instant::ZERO);
     let (mut endless, mut sharing) = (Vec::new(), vec![0u32; 2 * graph.links.len()]);
-    let mut dependent_hops = 0.0;
+    let mut closed_loop_hops = 0.0;
     let (mut path, mut keys) = (Vec::new(), FlowKeys::new(scenario));
     let traffic = Traffic::new(scenario, &graph);
-    // A collective runs to its end.
-    let dependents = traffic.dependents();
-    let drawn = dependents.min(DRAWN as u32);
+    // A collective runs to its end, so all its closed-loop flows count.
+    let closed_loop_flows = traffic.closed_loop_flows();
+    let drawn = closed_loop_flows.min(DRAWN as u32);
     for id in 0..drawn {
-        let flow = traffic.dependent(id, Instant::NEVER);
+        let flow = traffic.closed_loop_flow(id, Instant::NEVER);
         ideal.path(flow.src, flow.dst, keys.next(&flow), &mut path);
-        dependent_hops += flow.packets(scenario.host.payload.0).0 as f64 * 2.0 * path.len() as f64;
+        closed_loop_hops += flow.packets(scenario.host.payload.0).0 as f64 * 2.0 * path.len() as f64;
     }
-    dependent_hops *= dependents as f64 / drawn.max(1) as f64;
+    closed_loop_hops *= closed_loop_flows as f64 / drawn.max(1) as f64;
     for flow in traffic.filter(|flow| !flow.is_dependent()).take(DRAWN) {
         ideal.path(flow.src, flow.dst, keys.next(&flow), &mut path);
         flows += 1;
@@ -53,7 +56,7 @@ pub fn estimate(scenario: &Scenario) -> Value {
     let endless: f64 =
         endless.iter().map(|path| path.iter().map(share).fold(f64::INFINITY, f64::min) * 2.0 * path.len() as f64).sum();
     let endless = endless * duration / (8 * packet) as f64;
-    let (flows, hops) = (flows as f64 / part + dependents as f64, hops / part + endless + dependent_hops);
+    let (flows, hops) = (flows as f64 / part + closed_loop_flows as f64, hops / part + endless + closed_loop_hops);
     let switches = (graph.nodes.len() - graph.hosts) as f64;
     let sampled = scenario.run.duration.as_secs_f64() - scenario.run.warmup().as_secs_f64();
     let samples = match scenario.measure.sample.as_secs_f64() {
@@ -71,7 +74,7 @@ pub fn estimate(scenario: &Scenario) -> Value {
     })
 }
 
-/// A path by the direction that it takes of each link: twice its number, and one more from `b` to `a`.
+/// Converts a path from `node` to directions of links. A link's direction is twice its number, plus 1 from `b` to `a`.
 fn directions(graph: &topology::Graph, mut node: usize, path: &[usize]) -> Vec<usize> {
     let direction = |link: &usize| {
         let l = &graph.links[*link];

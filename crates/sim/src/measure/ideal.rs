@@ -1,9 +1,11 @@
-//! The completion time of a flow alone in the network: the closed form that slowdown divides by.
+//! The ideal completion time: the completion time of a flow alone in the network, in closed form. Slowdown divides by
+//! it.
 //!
-//! Source: traffic 7.3, generalised to unequal rates. On an idle path packet i leaves hop h when it has arrived there and packet
-//! i - 1 has left: `F(i, h) = max(F(i - 1, h), F(i, h - 1)) + w_i / C_h`. All packets but the last are full, so
-//! `F(n - 1, h) = sum of full packets' times over hops 1..h + (n - 2) x the largest of them`, and the last takes one pass.
-//! With integer picoseconds the recursion is exact; tests compare it packet by packet, and with the simulator.
+//! Source: traffic 7.3, generalised to unequal rates. On an idle path packet i starts at hop h when it has arrived
+//! there and packet i - 1 has left: `F(i, h) = max(F(i - 1, h), F(i, h - 1)) + w_i / C_h`. All packets but the last are
+//! full, so `F(n - 1, h) = sum of a full packet's times over hops 1..h + (n - 2) x the largest of them`. The last
+//! packet takes one pass of the recursion. With integer picoseconds the recursion is exact; tests compare it packet by
+//! packet, and with the simulator.
 
 use backwater_fabric::choice::ByFlow;
 use backwater_fabric::ports;
@@ -13,7 +15,7 @@ use backwater_scenario::topology::Graph;
 use backwater_schemes::build::ser_time;
 use backwater_types::{ControlFrame, Duration, Packet};
 
-/// Idle-network times of a graph.
+/// Ideal completion times in one network.
 pub struct Ideal<'a> {
     graph: &'a Graph,
     ports: Vec<Vec<usize>>,
@@ -23,13 +25,13 @@ pub struct Ideal<'a> {
     ack: u64,
     host_delay: Duration,
     scenario: &'a Scenario,
-    /// `[switch]`, counted without hosts.
+    /// `[switch]`, counted without hosts: choice of the next hop.
     choices: Vec<ByFlow>,
 }
 
 impl<'a> Ideal<'a> {
-    /// With all links up; switches choose among paths as they do in a run where flows have one path each. Where they have many, one
-    /// of them stands for all.
+    /// Prepares the ideal times with all links up. Each flow takes the path that ECMP by flow chooses, under any load
+    /// balancing.
     pub fn new(graph: &'a Graph, scenario: &'a Scenario) -> Ideal<'a> {
         let host = &scenario.host;
         Ideal {
@@ -45,12 +47,12 @@ impl<'a> Ideal<'a> {
         }
     }
 
-    /// The links that packets of this key take from `src` to `dst`, into `path`.
+    /// Writes the links that packets with hash key `key` take from `src` to `dst` into `path`.
     pub fn path(&self, src: u16, dst: u16, key: u32, path: &mut Vec<usize>) {
         path.clear();
         path.push(self.ports[src as usize][0]);
         let mut node = self.graph.switch_of(src as usize);
-        // Any frame will do: only its addresses and its key are looked at.
+        // Any packet will do: the choice of a path reads only its addresses and its key.
         let packet = Packet { src, dst, key, ..Packet::from(ControlFrame::PfcResume(0)) };
         while node != dst as usize {
             let switch = node - self.graph.hosts;
@@ -62,11 +64,11 @@ impl<'a> Ideal<'a> {
         }
     }
 
-    /// From arrival to the last byte at the receiver, for `size` bytes of payload along `path`.
+    /// Time from arrival to the last byte at the receiver, for `size` bytes of payload along `path`.
     pub fn completion(&self, path: &[usize], size: u64) -> Duration {
         let packets = size.div_ceil(self.payload);
         let last = size - (packets - 1) * self.payload + self.header;
-        // Of the packet before the last: when it has left this hop, and the slowest hop so far.
+        // Departure of the first full packet from this hop, and its largest serialisation time so far.
         let (mut before, mut slowest) = (0u64, 0u64);
         let mut at = 0u64;
         for link in path {
@@ -79,14 +81,14 @@ impl<'a> Ideal<'a> {
                 at = at.max(before + (packets - 2) * slowest);
             }
             at += ser.of_bytes(last).0;
-            // Propagation shifts everything downstream alike.
+            // Propagation shifts all later times equally.
             at += l.delay.0;
             before += l.delay.0;
         }
         Duration(at) + self.host_delay
     }
 
-    /// What an ACK adds: the way back along `path` reversed, alone.
+    /// Time of an ACK alone on the reverse of `path`.
     pub fn return_trip(&self, path: &[usize]) -> Duration {
         let hop = |link: &usize| {
             let l = &self.graph.links[*link];
@@ -95,7 +97,7 @@ impl<'a> Ideal<'a> {
         Duration(path.iter().map(hop).sum::<u64>()) + self.host_delay
     }
 
-    /// The denominator of the BFC authors' script (traffic 7.2), for the path's bottleneck rate and delays.
+    /// Denominator of slowdown in the BFC authors' script (traffic 7.2), from the path's bottleneck rate and delays.
     pub fn bfc_script(&self, path: &[usize], size: u64) -> Duration {
         let propagation: u64 = path.iter().map(|l| self.graph.links[*l].delay.0).sum();
         let slowest = path.iter().map(|l| self.graph.links[*l].rate).min().unwrap_or_default();

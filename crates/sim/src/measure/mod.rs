@@ -1,4 +1,4 @@
-//! What a run leaves, and what can be known of it before it runs.
+//! Results of a run, and forecasts before it runs.
 
 pub mod columns;
 pub mod digest;

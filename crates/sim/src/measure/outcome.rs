@@ -1,9 +1,9 @@
-//! What a run leaves: times of every flow, counters of every port, samples, and a digest of it all.
+//! The outcome of a run: times of every flow, counters of every port, samples, and their digest.
 
 use crate::measure::ideal::Ideal;
 use crate::record::Recorded;
-use crate::run::harvest::Harvest;
 use crate::run::link_samples::LinkSample;
+use crate::run::partition_results::PartitionResults;
 use crate::samples::Samples;
 use crate::workload::{ENDLESS, Flow, FlowKeys, Traffic, counted_window};
 use backwater_dataplane::{Assigned, PoolCounts, Recirculated};
@@ -22,67 +22,67 @@ use backwater_types::{BitsPerSec, Instant};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// Everything measured in one run.
+/// All measurements of one run.
 pub struct Outcome {
-    /// What was run.
+    /// Scenario of the run.
     pub scenario: Scenario,
-    /// Its nodes and links.
+    /// Nodes and links of the network.
     pub graph: Graph,
-    /// `[dependent flow]`: when it started; [`Instant::NEVER`] if it did not. Dependent flows have the first numbers.
+    /// `[closed-loop flow]`: start; [`Instant::NEVER`] if the flow did not start. Closed-loop flows are numbered first.
     pub started: Vec<Instant>,
-    /// `[flow]`: when its last byte reached the receiver; [`Instant::NEVER`] if it did not.
+    /// `[flow]`: arrival of the last byte at the receiver; [`Instant::NEVER`] if it did not arrive.
     pub received: Vec<Instant>,
-    /// `[flow]`: when its last acknowledgement reached the sender.
+    /// `[flow]`: arrival of the last acknowledgement at the sender; [`Instant::NEVER`] if it did not arrive.
     pub acknowledged: Vec<Instant>,
-    /// `[flow]`: packets sent again.
+    /// `[flow]`: retransmitted packets.
     pub retransmitted: Vec<u32>,
     /// `[flow]`: timeouts of TCP.
     pub timeouts: Vec<u16>,
     /// Timeouts of TCP, by reason.
     pub timeout_reasons: Timeouts,
-    /// Credits that came to senders.
+    /// Credits that senders received.
     pub credits: Credits,
-    /// Headers that went round switches.
+    /// Headers that recirculated through switches.
     pub recirculated: Recirculated,
-    /// Every port, by node and port.
+    /// Every port, ordered by node and port.
     pub ports: Vec<PortRow>,
-    /// `[node]`.
+    /// `[node]`: dropped packets.
     pub drops: Vec<Drops>,
     /// Samples of switches.
     pub samples: Samples,
-    /// What links did, period by period; by time, then node and port. Idle ones are left out.
+    /// Samples of links, ordered by time, then node and port. Idle links have no sample.
     pub links: Vec<LinkSample>,
-    /// Every shared pool, by switch and MMU.
+    /// Every shared pool, ordered by switch and MMU.
     pub pools: Vec<PoolRow>,
-    /// Data packets that switches sent back up to a higher layer; `None` if nobody counted.
+    /// Data packets on up-after-down paths: a switch sent them back up to a higher tier. `None` if not counted.
     pub valleys: Option<u64>,
-    /// Time in egress queues, by layer of the switch.
+    /// Queueing delay at egress, by tier of the switch.
     pub delays: Vec<(u8, DelayHistogram)>,
-    /// The same of Homa's scheduled packets, by layer of the switch and of the node at the other end of the port.
+    /// Queueing delay of Homa's scheduled packets at egress, by tier of the switch and tier of the peer.
     pub scheduled_delays: Vec<((u8, u8), DelayHistogram)>,
-    /// `[class]`: payload bytes acknowledged within the counted window.
+    /// `[workload]`: payload bytes acknowledged within the counted window.
     pub goodput: Vec<u64>,
     /// Frames that fully crossed a link.
     pub packet_hops: u64,
-    /// When the run ended.
+    /// End of the run.
     pub ended: Instant,
-    /// It ran to its end.
+    /// Whether the run was not cancelled.
     pub complete: bool,
-    /// It ended because nothing could move any more.
+    /// Whether the run ended because it had stalled for good.
     pub stood_still: bool,
-    /// Queues that could not send at the end, by switch, port and queue.
+    /// Queues that backpressure kept from sending at the end, ordered by switch, port and queue.
     pub held: Vec<HeldQueue>,
-    /// 256 bits over all of the above, in hex.
+    /// Digests of the measurements above.
     pub digest: Digests,
-    /// What was asked for beside; the digest does not cover it.
+    /// Records made on request; the digests do not cover them.
     pub recorded: Recorded,
 }
 
-/// One port of one node.
+/// Measurements of one port.
 pub struct PortRow {
-    /// Node.
+    /// Node of the port.
     pub node: u32,
-    /// Its port.
+    /// Number of the port at its node.
     pub port: u16,
     /// Node at the other end.
     pub peer: u32,
@@ -90,83 +90,88 @@ pub struct PortRow {
     pub rate: BitsPerSec,
     /// Counters over the whole run.
     pub total: PortStats,
-    /// Bytes sent in the counted window, and time paused in it.
+    /// Bytes sent in the counted window.
     pub window_bytes: u64,
-    /// PFC-paused time in the counted window, picoseconds.
+    /// Time paused by PFC in the counted window, picoseconds.
     pub window_pfc_paused: u64,
-    /// Queue assignments at this egress.
+    /// Queue assignments at this egress port.
     pub assigned: Assigned,
 }
 
-/// The shared pool of one MMU.
+/// Measurements of the shared pool of one MMU.
 pub struct PoolRow {
-    /// Switch.
+    /// Switch of the MMU.
     pub node: u32,
-    /// Its MMU.
+    /// Number of the MMU at its switch.
     pub mmu: u16,
-    /// Ports of the MMU.
+    /// Number of ports of the MMU.
     pub ports: u16,
-    /// Bytes it can hold.
+    /// Size of the pool, bytes.
     pub capacity: u64,
-    /// Most it ever held.
+    /// Maximum occupancy, bytes.
     pub peak: u64,
-    /// What became of packets there.
+    /// Counters of dropped and marked packets.
     pub counts: PoolCounts,
 }
 
-/// A flow with what became of it.
+/// A flow with its results.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowRow {
     /// The flow.
     pub flow: Flow,
-    /// When its last byte reached the receiver, or never.
+    /// Arrival of the last byte at the receiver, or [`Instant::NEVER`].
     pub received: Instant,
-    /// When its last acknowledgement reached the sender, or never.
+    /// Arrival of the last acknowledgement at the sender, or [`Instant::NEVER`].
     pub acknowledged: Instant,
-    /// Packets sent again.
+    /// Retransmitted packets.
     pub retransmitted: u32,
     /// Timeouts of TCP.
     pub timeouts: u16,
-    /// Completion time on an idle network, picoseconds; by the definition asked for.
+    /// Completion time on an idle network, picoseconds, by the definition of slowdown that the scenario asks for.
     pub ideal: u64,
     /// Completion time over ideal; `NaN` if unfinished.
     pub slowdown: f64,
-    /// It arrived at the start of the counted window or later, or is a collective's and did not start at all, and has an end.
+    /// Whether the flow is counted: it has a finite size, and it arrived in the counted window or later. A flow of a
+    /// collective that never started counts too.
     pub counted: bool,
 }
 
 /// Hashes of a run's tables, in hex.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Digests {
-    /// Of all of it.
+    /// Hash over the hashes of all tables.
     pub whole: String,
-    /// Of each table, by name; `run` is what stands in none.
+    /// Name and hash of each table; `run` covers the measurements outside the tables.
     pub tables: Vec<(&'static str, String)>,
 }
 
 impl Digests {
-    /// `{table: hash}`.
+    /// Converts the hashes of tables to JSON: `{table: hash}`.
     pub fn to_json(&self) -> Value {
         self.tables.iter().map(|(name, hash)| (name.to_string(), json!(hash))).collect()
     }
 }
 
 impl Outcome {
-    /// Puts together what the partitions brought home.
-    pub(crate) fn gather(scenario: &Scenario, graph: &Graph, mut parts: Vec<(Box<dyn Partition>, Harvest)>) -> Outcome {
+    /// Merges the results of all partitions.
+    pub(crate) fn gather(
+        scenario: &Scenario,
+        graph: &Graph,
+        mut parts: Vec<(Box<dyn Partition>, PartitionResults)>,
+    ) -> Outcome {
         let mut outcome = Outcome::empty(scenario, graph);
-        for (nodes, harvest) in &mut parts {
+        for (nodes, results) in &mut parts {
             outcome.packet_hops += nodes.packet_hops();
-            outcome.take_flows(harvest);
+            outcome.take_results(results);
             outcome.take_hosts(&**nodes);
             nodes.switches(&mut |switch| outcome.take_switch(switch));
-            outcome.take_ports(&mut **nodes, harvest);
+            outcome.take_ports(&mut **nodes, results);
         }
         outcome.sort();
         outcome
     }
 
-    /// Of a run with nothing in it.
+    /// Creates the outcome of a run without partitions.
     fn empty(scenario: &Scenario, graph: &Graph) -> Outcome {
         Outcome {
             scenario: scenario.clone(),
@@ -198,18 +203,18 @@ impl Outcome {
         }
     }
 
-    fn take_flows(&mut self, harvest: &mut Harvest) {
-        merge(&mut self.started, &mut harvest.started, |a, b| *a = (*a).min(b));
-        merge(&mut self.received, &mut harvest.received, |a, b| *a = (*a).min(b));
-        merge(&mut self.acknowledged, &mut harvest.acknowledged, |a, b| *a = (*a).min(b));
-        merge(&mut self.retransmitted, &mut harvest.retransmitted, |a, b| *a += b);
-        merge(&mut self.timeouts, &mut harvest.timeouts, |a, b| *a += b);
-        self.samples.join(std::mem::take(&mut harvest.samples));
-        self.links.append(&mut harvest.links);
-        self.ended = harvest.ended;
-        self.complete &= !harvest.cancelled;
-        self.stood_still |= harvest.stood_still;
-        let [from, to] = &harvest.acknowledged_bytes;
+    fn take_results(&mut self, results: &mut PartitionResults) {
+        merge(&mut self.started, &mut results.started, |a, b| *a = (*a).min(b));
+        merge(&mut self.received, &mut results.received, |a, b| *a = (*a).min(b));
+        merge(&mut self.acknowledged, &mut results.acknowledged, |a, b| *a = (*a).min(b));
+        merge(&mut self.retransmitted, &mut results.retransmitted, |a, b| *a += b);
+        merge(&mut self.timeouts, &mut results.timeouts, |a, b| *a += b);
+        self.samples.join(std::mem::take(&mut results.samples));
+        self.links.append(&mut results.links);
+        self.ended = results.ended;
+        self.complete &= !results.cancelled;
+        self.stood_still |= results.stalled;
+        let [from, to] = &results.acknowledged_bytes;
         for (class, goodput) in self.goodput.iter_mut().enumerate() {
             *goodput += to[class].saturating_sub(from[class]);
         }
@@ -234,8 +239,8 @@ impl Outcome {
         });
     }
 
-    /// Counters of ports, and how queues were assigned there.
-    fn take_ports(&mut self, nodes: &mut dyn Partition, harvest: &Harvest) {
+    /// Adds the counters of ports, and their queue assignments.
+    fn take_ports(&mut self, nodes: &mut dyn Partition, results: &PartitionResults) {
         let (links, mut i) = (ports(&self.graph), 0);
         let mut assigned: BTreeMap<(u32, u16), Assigned> = BTreeMap::new();
         nodes.switches(&mut |switch| {
@@ -244,8 +249,8 @@ impl Outcome {
         });
         nodes.ports(self.ended, &mut |node, port, total| {
             let link = &self.graph.links[links[node as usize][usize::from(port)]];
-            let from = harvest.at_warm.get(i).copied().unwrap_or_default();
-            let to = harvest.at_end.get(i).copied().unwrap_or(*total);
+            let from = results.at_warm.get(i).copied().unwrap_or_default();
+            let to = results.at_end.get(i).copied().unwrap_or(*total);
             i += 1;
             self.ports.push(PortRow {
                 node,
@@ -288,7 +293,7 @@ impl Outcome {
         }
     }
 
-    /// Every flow with what became of it, by number. The traffic is walked once more.
+    /// Lists every flow with its results, by number. The traffic is generated once more.
     pub fn flows(&self) -> impl Iterator<Item = FlowRow> + use<'_> {
         let traffic = || Traffic::new(&self.scenario, &self.graph);
         let ideal = Ideal::new(&self.graph, &self.scenario);
@@ -298,11 +303,11 @@ impl Outcome {
         let (warm, _) = counted_window(&self.scenario);
         let mut keys = FlowKeys::new(&self.scenario);
         let mut path = Vec::new();
-        let listening = traffic();
-        let dependents = (0..).zip(&self.started).map(move |(id, at)| listening.dependent(id, *at));
-        let others = self.received.len() - self.started.len();
-        let others = traffic().filter(|flow| !flow.is_dependent()).take(others);
-        dependents.chain(others).map(move |flow| {
+        let closed_loop = traffic();
+        let closed_loop = (0..).zip(&self.started).map(move |(id, at)| closed_loop.closed_loop_flow(id, *at));
+        let open_loop = self.received.len() - self.started.len();
+        let open_loop = traffic().filter(|flow| !flow.is_dependent()).take(open_loop);
+        closed_loop.chain(open_loop).map(move |flow| {
             let i = flow.id as usize;
             let (received, acknowledged) = (self.received[i], self.acknowledged[i]);
             let key = keys.next(&flow);
@@ -340,15 +345,15 @@ impl Outcome {
     }
 }
 
-/// Adds a histogram to that of its name.
-fn add<N: PartialEq>(sums: &mut Vec<(N, DelayHistogram)>, name: N, delays: &DelayHistogram) {
-    match sums.iter_mut().find(|(other, _)| *other == name) {
+/// Adds a histogram to the sum for `key`.
+fn add<K: PartialEq>(sums: &mut Vec<(K, DelayHistogram)>, key: K, delays: &DelayHistogram) {
+    match sums.iter_mut().find(|(other, _)| *other == key) {
         Some((_, sum)) => sum.merge(delays),
-        None => sums.push((name, delays.clone())),
+        None => sums.push((key, delays.clone())),
     }
 }
 
-/// Element by element; the first part's memory is kept.
+/// Merges two lists element by element. The first list is moved, not copied.
 fn merge<T: Copy>(into: &mut Vec<T>, from: &mut Vec<T>, join: impl Fn(&mut T, T)) {
     if into.is_empty() {
         std::mem::swap(into, from);

@@ -1,4 +1,4 @@
-//! The numbers of a run that fit on a page, as JSON.
+//! The summary of a run, as one page of JSON.
 
 use crate::measure::ending;
 use crate::measure::outcome::{FlowRow, Outcome};
@@ -13,37 +13,38 @@ use backwater_scenario::model::{Slowdown, Transport, Workload};
 use backwater_types::{DropReason, Instant};
 use serde_json::{Value, json};
 
-/// Slowdowns of the counted flows of one class and size bin.
+/// Slowdowns of the counted flows of one workload and size bin.
 #[derive(Clone, Debug)]
 pub struct Bin {
     /// Workload number.
     pub class: usize,
-    /// Sizes above this, payload bytes.
+    /// Lower end of sizes, exclusive, payload bytes.
     pub low: u64,
-    /// Sizes up to this; `u64::MAX`: no upper end.
+    /// Upper end of sizes, inclusive, payload bytes; `u64::MAX` for none.
     pub high: u64,
-    /// Flows that have not finished.
+    /// Number of flows that have not finished.
     pub unfinished: u64,
-    /// The others' slowdowns, ascending.
+    /// Slowdowns of the flows that have finished, ascending.
     pub slowdowns: Vec<f64>,
-    /// Their mean, summed in order of arrival.
+    /// Mean slowdown, summed in order of arrival.
     pub mean: f64,
-    /// Their completion times beyond the ideal, picoseconds, ascending; below zero where the ideal is an estimate.
+    /// Completion times minus the ideal, picoseconds, ascending. Negative values occur where the ideal is an estimate.
     pub excess: Vec<i64>,
 }
 
 impl Bin {
-    /// No flows yet.
+    /// Creates a bin without flows.
     fn new(class: usize, low: u64, high: u64) -> Bin {
         Bin { class, low, high, unfinished: 0, slowdowns: Vec::new(), mean: 0.0, excess: Vec::new() }
     }
 
-    /// The smallest slowdown that `percent` in a hundred flows do not exceed.
+    /// Percentile of slowdown: the smallest slowdown that `percent` per cent of the flows do not exceed. `NaN` without
+    /// flows.
     pub fn percentile(&self, percent: usize) -> f64 {
         ranked(&self.slowdowns, percent).copied().unwrap_or(f64::NAN)
     }
 
-    /// The same of the excess, nanoseconds.
+    /// Percentile of the excess, nanoseconds.
     fn excess_percentile(&self, percent: usize) -> f64 {
         ranked(&self.excess, percent).map_or(f64::NAN, |ps| *ps as f64 / 1e3)
     }
@@ -59,17 +60,17 @@ impl Bin {
     }
 }
 
-/// The smallest that `percent` in a hundred do not exceed.
+/// Percentile by nearest rank: the smallest value that `percent` per cent of the values do not exceed.
 fn ranked<T>(sorted: &[T], percent: usize) -> Option<&T> {
     sorted.get(nearest_rank(sorted.len() as u64, percent as u64) as usize)
 }
 
-/// Of `n` sorted values, how many come before the smallest that `percent` in a hundred do not exceed.
+/// Index of a percentile in `n` sorted values.
 fn nearest_rank(n: u64, percent: u64) -> u64 {
     (n * percent).div_ceil(100).saturating_sub(1)
 }
 
-/// Where in a histogram that is.
+/// Index of the histogram bin that contains a percentile of `all` values.
 fn ranked_bin(mut counts: impl Iterator<Item = u64>, all: u64, percent: u64) -> Option<usize> {
     let rank = nearest_rank(all, percent);
     let mut below = 0;
@@ -79,7 +80,7 @@ fn ranked_bin(mut counts: impl Iterator<Item = u64>, all: u64, percent: u64) -> 
     })
 }
 
-/// Bins of every class that has counted flows, empty bins left out; for each class one over all sizes comes first.
+/// Collects the size bins of every workload with counted flows. Empty bins are left out.
 pub fn bins(outcome: &Outcome) -> Vec<Bin> {
     let mut edges: Vec<u64> = outcome.scenario.measure.size_bins.iter().map(|b| b.0).collect();
     edges.push(u64::MAX);
@@ -109,13 +110,15 @@ pub fn bins(outcome: &Outcome) -> Vec<Bin> {
     bins
 }
 
-/// Egress ports that may come to wait for one another, by routes and backpressure; 0: pauses cannot go round.
+/// Counts the egress ports that are part of a cyclic buffer dependency, by routes and backpressure; 0 if no deadlock is
+/// possible.
 fn deadlock(scenario: &Scenario) -> Value {
     let components = backwater_deadlock::components(scenario);
     json!({ "ports": components.iter().sum::<usize>(), "components": components.len() })
 }
 
-/// Completion time beyond the ideal of a finished flow, picoseconds; by the definition asked for.
+/// Completion time of a finished flow minus its ideal, picoseconds, by the definition of slowdown that the scenario
+/// asks for.
 fn excess(outcome: &Outcome, row: &FlowRow) -> i64 {
     let end = match outcome.scenario.measure.slowdown {
         Slowdown::Exact => row.received,
@@ -124,7 +127,7 @@ fn excess(outcome: &Outcome, row: &FlowRow) -> i64 {
     end.since(row.flow.at).0 as i64 - row.ideal as i64
 }
 
-/// All sizes of one class together.
+/// Merges the bins of one workload into one bin over all sizes.
 fn all_sizes(bins: &[Bin], class: usize) -> Option<Bin> {
     let mut of_class = bins.iter().filter(|bin| bin.class == class).peekable();
     of_class.peek()?;
@@ -140,7 +143,7 @@ fn all_sizes(bins: &[Bin], class: usize) -> Option<Bin> {
     Some(all)
 }
 
-/// The summary of a run.
+/// Computes the summary of a run.
 pub fn summary(outcome: &Outcome) -> Value {
     let bins = bins(outcome);
     let classes = outcome.scenario.workload.len();
@@ -206,7 +209,7 @@ fn finite(x: f64) -> Option<f64> {
     x.is_finite().then_some(x)
 }
 
-/// Flows and bytes offered in the counted window, by class.
+/// Counted flows and bytes that arrived in the counted window, `[workload]`.
 struct Totals {
     flows: Vec<u64>,
     bytes: Vec<u64>,
@@ -225,13 +228,13 @@ impl Totals {
         Totals { flows, bytes, seconds: until.since(warm).as_secs_f64() }
     }
 
-    /// Per workload: the load asked for, what was offered, what share that is of the same capacity, and whether it is the one
-    /// asked for as far as chance allows.
+    /// Reports for each workload the requested load, the realised load of the same capacity, and whether they agree
+    /// within the sampling error.
     fn load(&self, outcome: &Outcome) -> Vec<Value> {
         let row = |(i, workload): (usize, &Workload)| {
             let offered = self.bytes[i] as f64 * 8.0 / self.seconds;
             let load = Load::of(&outcome.scenario, workload, &outcome.graph, self.flows[i], self.bytes[i]);
-            // A run that was stopped has not had its load.
+            // A cancelled run has not received its full load.
             let load = load.filter(|_| outcome.complete);
             json!({
                 "class": outcome.class(i),
@@ -265,7 +268,7 @@ fn window_seconds(outcome: &Outcome) -> f64 {
     until.since(warm).as_secs_f64()
 }
 
-/// Mean share of the links between switches that was in use, both directions.
+/// Mean utilisation of the links between switches, over both directions.
 fn core_utilisation(outcome: &Outcome) -> Option<f64> {
     let hosts = outcome.graph.hosts as u32;
     let core = || outcome.ports.iter().filter(|p| p.node >= hosts && p.peer >= hosts);
@@ -274,7 +277,7 @@ fn core_utilisation(outcome: &Outcome) -> Option<f64> {
     (capacity > 0.0).then(|| bits / capacity / window_seconds(outcome))
 }
 
-/// Bytes buffered, pooled over switches and samples.
+/// Distribution of buffered bytes, pooled over switches and samples.
 fn buffer(outcome: &Outcome) -> Value {
     let mut bytes: Vec<u64> = outcome.samples.buffers.0.iter().map(|sample| sample.bytes).collect();
     bytes.sort_unstable();
@@ -289,7 +292,7 @@ fn buffer(outcome: &Outcome) -> Value {
     })
 }
 
-/// Flows with data in a port, pooled over ports and samples.
+/// Distribution of the number of active flows of a port, pooled over ports and samples.
 fn active_flows(outcome: &Outcome) -> Option<Value> {
     let longest = outcome.samples.active_flows.ports().map(|(_, _, counts)| counts.len()).max()?;
     let mut pooled = vec![0u64; longest];
@@ -328,13 +331,14 @@ fn drops(outcome: &Outcome) -> Value {
     DropReason::ALL.iter().map(|reason| (reason.name().to_string(), json!(packets(*reason)))).collect()
 }
 
-/// Data packets that switches and NICs dropped, of those that hosts sent or would have; and as the authors of BCC count loss.
+/// Loss of data packets: packets dropped by switches and NICs, over packets that hosts sent plus packets dropped in
+/// their NICs. `share_per_port` is loss by the definition of BCC's authors ([`loss_per_port`]).
 fn loss(outcome: &Outcome) -> Value {
     let hosts = outcome.graph.hosts;
     let sent: u64 =
         outcome.ports.iter().filter(|p| (p.node as usize) < hosts).map(|p| p.total.sent.data().packets).sum();
     let drops = &outcome.drops;
-    // The only drops of ACKs that a host counts are those of its NIC.
+    // Packets dropped in NICs were not counted as sent.
     let in_nics: u64 = drops[..hosts].iter().map(|d| d.data[DropReason::Nic as usize]).sum();
     let dropped: u64 = drops.iter().map(|d| d.chosen_data()).sum();
     let data = sent + in_nics;
@@ -346,9 +350,9 @@ fn loss(outcome: &Outcome) -> Value {
     })
 }
 
-/// Mean over all egress ports of switches of the share of packets, ACKs among them, that were dropped of those offered to it; a port
-/// without packets drops none of them (BCC-A16). A packet counts at each switch it comes to, and a port with few as much as one with
-/// many. What waits when the run ends was not offered.
+/// Mean loss rate over all egress ports of switches (BCC-A16). The loss rate of a port is its dropped packets over the
+/// packets offered to it, ACKs included; it is 0 for a port without packets. A packet counts at each switch on its
+/// path, and all ports have equal weight. Packets still queued at the end of the run do not count as offered.
 fn loss_per_port(outcome: &Outcome) -> f64 {
     let hosts = outcome.graph.hosts;
     let shares = outcome.ports.iter().filter(|p| p.node as usize >= hosts).map(|p| {
@@ -359,7 +363,7 @@ fn loss_per_port(outcome: &Outcome) -> f64 {
     shares.sum::<f64>() / ports as f64
 }
 
-/// Timeouts of TCP by reason; null for other transports.
+/// Timeouts of TCP, by reason; null for other transports.
 fn timeouts(outcome: &Outcome) -> Option<Value> {
     let [silent, tail, retransmission, held, handshake] = outcome.timeout_reasons;
     let tcp = outcome.scenario.host.transport == Transport::Tcp;
@@ -376,7 +380,7 @@ fn timeouts(outcome: &Outcome) -> Option<Value> {
     })
 }
 
-/// Headers that went round switches to be booked, where they do.
+/// Headers that recirculated through switches for bookkeeping; null if none did.
 fn recirculated(outcome: &Outcome) -> Option<Value> {
     let Recirculated { headers, waited, longest } = outcome.recirculated;
     (headers > 0).then(|| {
@@ -389,8 +393,8 @@ fn recirculated(outcome: &Outcome) -> Option<Value> {
     })
 }
 
-/// Credits that came to senders, those of them for which there was nothing to send, and those that ports dropped on the way; null
-/// for transports without.
+/// Credits that senders received, credits received with nothing to send, and credits dropped by ports; null for
+/// transports without credits.
 fn credits(outcome: &Outcome) -> Option<Value> {
     let dropped: u64 = outcome.drops.iter().map(|drops| drops.packets[DropReason::Credit as usize]).sum();
     let Credits { received, wasted } = outcome.credits;
@@ -404,13 +408,13 @@ fn credits(outcome: &Outcome) -> Option<Value> {
     })
 }
 
-/// Flows of each collective, and the time from its start to its last byte; null where there is none.
+/// Flows of each collective, and the time from its start to its last byte; null without collectives.
 fn collectives(outcome: &Outcome) -> Option<Vec<Value>> {
     let mut rows = Vec::new();
     let traffic = Traffic::new(&outcome.scenario, &outcome.graph);
     for (class, workload) in outcome.scenario.workload.iter().enumerate() {
         let Workload::Collective { start, .. } = workload else { continue };
-        let flows = traffic.dependents_of(class);
+        let flows = traffic.closed_loop_flows_of(class);
         let reached = |times: &[Instant]| times.iter().filter(|at| **at != Instant::NEVER).count();
         let (started, received) = (&outcome.started[flows.clone()], &outcome.received[flows.clone()]);
         let end = received.iter().max().filter(|end| **end != Instant::NEVER);
@@ -438,7 +442,7 @@ fn queueing_delay(outcome: &Outcome) -> Option<Value> {
     }))
 }
 
-/// Of Homa's scheduled packets, for ports of switches of each layer towards each; hosts are layer 0.
+/// Queueing delay of Homa's scheduled packets, by tier of the switch and tier of the peer; hosts are tier 0.
 fn scheduled_delay(outcome: &Outcome) -> Option<Vec<Value>> {
     let row = |((layer, towards), delays): &((u8, u8), DelayHistogram)| {
         json!({
@@ -457,7 +461,7 @@ fn packets(delays: &DelayHistogram) -> u64 {
     delays.bins().map(|(_, _, n)| n).sum()
 }
 
-/// The middle of the bin of a percentile, ns.
+/// Percentile of delays, as the middle of its histogram bin, nanoseconds.
 fn delay_at(delays: &DelayHistogram, percent: u64) -> Option<f64> {
     let bin = ranked_bin(delays.bins().map(|(_, _, n)| n), packets(delays), percent)?;
     delays.bins().nth(bin).map(|(low, high, _)| (low + high) as f64 / 2.0)
@@ -467,14 +471,14 @@ fn delay_at(delays: &DelayHistogram, percent: u64) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// Of 100 values the 99th is exceeded by one; of 101 by one as well; of 10 the largest is the 99th percentile.
+    /// The 99th percentile is exceeded by one of 100 values, and by one of 101 values. Of 10 values it is the largest.
     #[test]
-    fn a_percentile_is_the_smallest_value_that_so_many_do_not_exceed() {
+    fn a_percentile_is_the_smallest_value_that_its_share_does_not_exceed() {
         let upto = |n: u64| (1..=n).collect::<Vec<u64>>();
         for (n, percent, value) in [(100, 99, 99), (101, 99, 100), (10, 99, 10), (200, 95, 190), (2, 50, 1), (1, 50, 1)]
         {
             assert_eq!(ranked(&upto(n), percent), Some(&value), "{percent} of {n}");
-            // One of each in a histogram.
+            // A histogram with one value in each bin.
             let bin = ranked_bin((0..=n).map(|value| (value > 0) as u64), n, percent as u64);
             assert_eq!(bin, Some(value as usize), "{percent} of {n}");
         }

@@ -1,4 +1,4 @@
-//! The tables of a run, in columns, a batch of rows at a time. Those that are sampled are in [`samples`](crate::samples).
+//! The tables of a run, in columns. Tables of samples are in [`samples`](crate::samples).
 
 use crate::measure::columns::{Column, Peers, TableSchema, table};
 use crate::measure::outcome::{FlowRow, Outcome, PoolRow, PortRow};
@@ -13,7 +13,7 @@ use backwater_engine::meters::DelayHistogram;
 use backwater_types::DropReason;
 use serde_json::{Value, json};
 
-/// Every table that a run writes, and its columns.
+/// Lists every table that a run writes, with its columns.
 pub fn schema() -> Vec<TableSchema> {
     let run = [
         Flows::SCHEMA,
@@ -28,17 +28,17 @@ pub fn schema() -> Vec<TableSchema> {
     run.into_iter().chain(Samples::SCHEMA.iter().copied()).collect()
 }
 
-/// Every table that is recorded where it is asked for.
+/// Tables recorded on request.
 pub const RECORDED: &[TableSchema] = &[Waits::SCHEMA, Rates::SCHEMA, Events::SCHEMA];
 
-/// [`schema`] and [`RECORDED`] as JSON: `{table: [{name, type, unit, description}]}`.
+/// Converts [`schema`] and [`RECORDED`] to JSON: `{table: [{name, type, unit, description}]}`.
 pub fn schema_json() -> Value {
     let column = |(name, kind, unit, description): &(&str, &str, &str, &str)| json!({ "name": name, "type": kind, "unit": unit, "description": description });
     let tables = schema().into_iter().chain(RECORDED.iter().copied());
     tables.map(|(table, columns)| (table.to_string(), columns.iter().map(column).collect::<Value>())).collect()
 }
 
-/// The names that the codes of a column stand for; `None` for a column of numbers.
+/// Lists the names of a column's category codes; `None` for a column of numbers.
 pub fn categories(outcome: &Outcome, column: &str) -> Option<Vec<String>> {
     match column {
         "class" | "whose" => Some((0..outcome.scenario.workload.len()).map(|c| outcome.class(c).to_string()).collect()),
@@ -56,7 +56,7 @@ pub fn categories(outcome: &Outcome, column: &str) -> Option<Vec<String>> {
     }
 }
 
-/// Batches of at most `rows` rows of the flow table.
+/// Generates the flow table in batches of at most `rows` rows.
 pub fn flow_batches(outcome: &Outcome, rows: usize) -> impl Iterator<Item = Vec<Column>> + use<'_> {
     let mut flows = outcome.flows().peekable();
     std::iter::from_fn(move || {
@@ -65,7 +65,7 @@ pub fn flow_batches(outcome: &Outcome, rows: usize) -> impl Iterator<Item = Vec<
     })
 }
 
-/// Any table but `flows`, whole; `None` if there is no such table.
+/// Generates a whole table, any but `flows`; `None` if there is no such table.
 pub fn table(outcome: &Outcome, name: &str) -> Option<Vec<Column>> {
     let peers = Peers::new(&outcome.graph);
     if let Some(columns) = outcome.samples.columns(name, &peers) {
@@ -99,7 +99,7 @@ pub fn table(outcome: &Outcome, name: &str) -> Option<Vec<Column>> {
 }
 
 table! {
-    /// Flows.
+    /// Flows and their completion times.
     Flows("flows", row: FlowRow, _cx: ()) {
         flow: u32, "", "number: those of collectives first, then in order of arrival" => row.flow.id;
         class: cat, "", "workload the flow belongs to" => row.flow.class as u16;
@@ -119,7 +119,7 @@ table! {
 }
 
 table! {
-    /// Slowdowns by workload and size.
+    /// Slowdown by workload and size bin.
     Slowdown("slowdown", bin: Bin, _cx: ()) {
         class: cat, "", "workload" => bin.class as u16;
         size_low_bytes: u64, "B", "sizes above this" => bin.low;
@@ -146,7 +146,7 @@ table! {
 }
 
 table! {
-    /// Shared pools of memory.
+    /// Shared buffer pools.
     Mmus("mmus", row: PoolRow, _cx: ()) {
         node: cat, "", "switch" => row.node as u16;
         mmu: u16, "", "memory management unit" => row.mmu;
@@ -186,7 +186,7 @@ table! {
     }
 }
 
-/// Node, reason, packets, bytes and data packets of drops.
+/// Node, reason, packets, bytes and data packets dropped.
 type DropRow = (usize, usize, u64, u64, u64);
 
 fn drops(outcome: &Outcome) -> impl Iterator<Item = DropRow> {
@@ -197,7 +197,7 @@ fn drops(outcome: &Outcome) -> impl Iterator<Item = DropRow> {
 }
 
 table! {
-    /// Packets that never arrived.
+    /// Dropped packets, by node and reason.
     Drops("drops", row: DropRow, _cx: ()) {
         node: cat, "", "node" => row.0 as u16;
         reason: cat, "", "buffer, headroom, link-loss, link-down, no-route, paused, nic, not-ect or credit" => row.1 as u16;
@@ -207,11 +207,11 @@ table! {
     }
 }
 
-/// Lower end, upper end and count of a bin of a histogram.
+/// Lower end, upper end and count of a histogram bin.
 type DelayBin = (u64, u64, u64);
 
 table! {
-    /// Times in egress queues.
+    /// Queueing delay at egress, by tier of the switch.
     QueueingDelay("queueing_delay", row: (u8, DelayBin), _cx: ()) {
         layer: cat, "", "layer of the switch: links to the nearest host" => row.0.into();
         delay_low_ns: u64, "ns", "time in an egress queue, from this" => row.1.0;
@@ -221,7 +221,7 @@ table! {
 }
 
 table! {
-    /// The same of Homa's scheduled packets.
+    /// Queueing delay of Homa's scheduled packets at egress, by tiers of the switch and the peer.
     ScheduledDelay("scheduled_delay", row: ((u8, u8), DelayBin), _cx: ()) {
         layer: cat, "", "layer of the switch" => row.0.0.into();
         towards: u16, "", "layer of the node at the other end of the port; 0 of a host" => row.0.1.into();
@@ -231,18 +231,18 @@ table! {
     }
 }
 
-/// A node's code, or none.
+/// Converts a node to its category code, `u16::MAX` for none.
 fn code(node: Option<u32>) -> u16 {
     node.map_or(u16::MAX, |node| node as u16)
 }
 
-/// A number, or none.
+/// Converts a number to its column value, `u64::MAX` for none.
 fn number(value: Option<impl Into<u64>>) -> u64 {
     value.map_or(u64::MAX, Into::into)
 }
 
 table! {
-    /// Parts of completion times, by where and why.
+    /// Delay breakdown of flows: parts of their completion times, by place and cause.
     Waits("waits", wait: Wait, peers: Peers) {
         flow: u32, "", "number" => wait.flow;
         hop: u8, "", "links before it: 0 at the source" => wait.hop;
@@ -269,7 +269,7 @@ table! {
 }
 
 table! {
-    /// Single events.
+    /// Recorded events.
     Events("events", event: Event, peers: Peers) {
         time_ps: u64, "ps", "when" => event.at.0;
         node: cat, "", "where" => event.node as u16;

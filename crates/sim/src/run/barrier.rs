@@ -1,20 +1,21 @@
-//! Where threads meet at the end of a window.
+//! A barrier at which threads meet at the end of a window.
 //!
-//! Windows take tens of microseconds, too short to sleep in, so a thread that waits looks, then yields, the sooner where a core is wanted
-//! by more than one. Where that does not help it sleeps: others have more than their share of the window, or of the cores.
+//! Windows take tens of microseconds, too short for a sleep. A waiting thread therefore spins, then yields its core. It
+//! spins less if other threads want its core. If yields do not help, it sleeps: the other threads have more work in
+//! this window, or wait for cores.
 
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-/// Looks before a thread that waits yields.
-const LOOKS: RangeInclusive<u32> = 16..=4096;
-/// A yield that takes longer let another thread run.
+/// Range of the number of spins between two yields.
+const SPINS: RangeInclusive<u32> = 16..=4096;
+/// Longest duration of a yield in which no other thread ran.
 const YIELD_ALONE: Duration = Duration::from_micros(10);
-/// Yields before it sleeps: where there is a core for each party, and where not.
+/// Yields before a thread sleeps: with a core for each thread, and with fewer cores than threads.
 const YIELDS: [u32; 2] = [1000, 1];
-/// Sleeps no longer without a look whether somebody has panicked.
+/// Longest sleep between two checks for a panic of another thread.
 const NAP: Duration = Duration::from_millis(50);
 
 /// A barrier for short windows.
@@ -23,19 +24,19 @@ pub(super) struct Barrier {
     yields: u32,
     waiting: AtomicUsize,
     round: AtomicUsize,
-    /// A party has panicked and will not come.
+    /// Set when a party has panicked and will not arrive.
     broken: AtomicBool,
     sleeping: AtomicUsize,
     bed: Mutex<()>,
     bell: Condvar,
 }
 
-/// How long one party looks before it yields, for all its waits.
+/// Number of spins of one party before it yields; adapts over all its waits.
 pub(super) struct Patience(u32);
 
 impl Default for Patience {
     fn default() -> Patience {
-        Patience(*LOOKS.end())
+        Patience(*SPINS.end())
     }
 }
 
@@ -54,11 +55,11 @@ impl Barrier {
         }
     }
 
-    /// Waits until all parties do.
+    /// Waits until all parties have called `wait` in this round.
     ///
     /// # Panics
-    /// If another has.
-    pub(super) fn wait(&self, Patience(looks): &mut Patience) {
+    /// If another party has panicked.
+    pub(super) fn wait(&self, Patience(spins): &mut Patience) {
         let round = self.round.load(Ordering::Acquire);
         if self.waiting.fetch_add(1, Ordering::AcqRel) + 1 == self.parties {
             self.waiting.store(0, Ordering::Release);
@@ -69,7 +70,7 @@ impl Barrier {
             }
             return;
         }
-        let (mut left, mut yields) = (*looks, self.yields);
+        let (mut left, mut yields) = (*spins, self.yields);
         while self.round.load(Ordering::Acquire) == round {
             if left > 0 {
                 left -= 1;
@@ -84,12 +85,13 @@ impl Barrier {
             let gone = Instant::now();
             std::thread::yield_now();
             let wanted = gone.elapsed() > YIELD_ALONE;
-            *looks = if wanted { *looks / 2 } else { *looks * 2 }.clamp(*LOOKS.start(), *LOOKS.end());
-            left = *looks;
+            *spins = if wanted { *spins / 2 } else { *spins * 2 }.clamp(*SPINS.start(), *SPINS.end());
+            left = *spins;
         }
     }
 
-    /// Whoever ends the round sees that somebody sleeps, or it is seen here that the round has ended.
+    /// Sleeps until the round ends. The sequentially consistent order of `sleeping` and `round` loses no wake-up: the
+    /// last party reads `sleeping > 0`, or this thread reads that the round has ended.
     #[cold]
     fn sleep(&self, round: usize) {
         let mut bed = self.bed.lock().unwrap_or_else(|e| e.into_inner());
@@ -102,7 +104,7 @@ impl Barrier {
     }
 }
 
-/// Lets the other parties go when a thread panics: they would wait for it for ever.
+/// Guard that breaks the barrier when its thread panics, so that the other parties do not wait for ever.
 pub(super) struct Breaker<'a>(pub(super) &'a Barrier);
 
 impl Drop for Breaker<'_> {
@@ -117,23 +119,24 @@ impl Drop for Breaker<'_> {
 mod tests {
     use super::*;
 
-    /// More parties than any machine has cores, one of them slow: nobody passes before it, and nobody sleeps for ever.
+    /// More parties than any machine has cores, one of them slow: no party passes before it, and no party sleeps for
+    /// ever.
     #[test]
-    fn nobody_passes_before_the_last_has_come() {
+    fn no_party_passes_before_the_last_has_arrived() {
         let (parties, rounds) = (300, 20);
-        let (barrier, come) = (Barrier::new(parties), AtomicUsize::new(0));
+        let (barrier, arrived) = (Barrier::new(parties), AtomicUsize::new(0));
         std::thread::scope(|scope| {
             for party in 0..parties {
-                let (barrier, come) = (&barrier, &come);
+                let (barrier, arrived) = (&barrier, &arrived);
                 scope.spawn(move || {
                     let mut patience = Patience::default();
                     for round in 1..=rounds {
                         if party == round {
                             std::thread::sleep(Duration::from_millis(2));
                         }
-                        come.fetch_add(1, Ordering::SeqCst);
+                        arrived.fetch_add(1, Ordering::SeqCst);
                         barrier.wait(&mut patience);
-                        assert!(come.load(Ordering::SeqCst) >= round * parties);
+                        assert!(arrived.load(Ordering::SeqCst) >= round * parties);
                     }
                 });
             }

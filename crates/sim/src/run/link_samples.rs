@@ -1,33 +1,36 @@
-//! What each link carried and what held it, period by period: a network over time.
+//! Links over time: bytes sent, bytes queued and time paused, per port and period.
 
 use backwater_engine::link_meter::LinkCount;
 use backwater_types::Instant;
 
-/// A port over one period.
+/// Sample of one egress port over one period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LinkSample {
     /// End of the period.
     pub at: Instant,
     /// Number of the node in the graph.
     pub node: u32,
-    /// Its port.
+    /// Egress port of the node.
     pub port: u16,
-    /// Bytes that left by it within the period.
+    /// Bytes sent within the period.
     pub sent: u64,
-    /// Data that waits at it now.
+    /// Bytes of data queued at the end of the period.
     pub queued: u64,
-    /// Sum over what the neighbour held of the time within the period, picoseconds: the port (PFC), queues (BFC), flows.
+    /// Paused time within the period, picoseconds, summed over everything that the neighbour paused: the port (PFC),
+    /// its queues (BFC), or flows.
     pub paused: u64,
 }
 
-/// What ports had counted by the last sample; `[port]`: those of hosts, then those of switches one by one.
+/// Differences of port counters between samples.
 #[derive(Debug, Default)]
 pub(crate) struct LinkMeter {
+    /// `[port]`: bytes sent and time paused, picoseconds, up to the last sample. Ports of hosts come first, then ports
+    /// of switches.
     before: Vec<(u64, u64)>,
 }
 
 impl LinkMeter {
-    /// What is new of a port, number `i` of all, since it was last asked; `None` where it is idle.
+    /// Takes a sample of port number `i` of all since its last sample; `None` if the port was idle.
     pub(crate) fn since_last(
         &mut self,
         i: usize,
@@ -50,13 +53,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sample_is_what_is_new() {
+    fn a_sample_is_the_difference_from_the_last() {
         let mut meter = LinkMeter::default();
         let count = |sent, queued, paused| LinkCount { sent, queued, paused };
         let at = (7, 1);
         let first = meter.since_last(3, Instant(5), at, &count(100, 0, 8)).unwrap();
         assert_eq!((first.node, first.port, first.sent, first.paused), (7, 1, 100, 8));
-        assert_eq!(meter.since_last(3, Instant(6), at, &count(100, 0, 8)), None, "nothing happened");
-        assert!(meter.since_last(3, Instant(7), at, &count(100, 9, 8)).is_some(), "but something waits");
+        assert_eq!(meter.since_last(3, Instant(6), at, &count(100, 0, 8)), None, "an idle port has no sample");
+        assert!(
+            meter.since_last(3, Instant(7), at, &count(100, 9, 8)).is_some(),
+            "a port with queued data has a sample"
+        );
     }
 }

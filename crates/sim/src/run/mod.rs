@@ -1,23 +1,25 @@
-//! The loop of a run: windows, threads, samples, and the end.
+//! The loop of a run: windows, threads, samples, and the end of the run.
 //!
-//! Nodes meet only at links, and a frame sent in a window arrives after it: propagation and the shortest frame's serialisation
-//! are the window's length. So within a window each node runs on its own, its state warm in cache, in any order and on any
-//! thread, with the same outcome. Threads hand over frames at the end of a window, behind one barrier.
+//! Nodes interact only through links, and a frame sent in a window arrives after the window: its length is at most the
+//! propagation delay plus the serialisation time of the shortest frame. Within a window each node therefore runs on its
+//! own, with its state warm in cache. Nodes may run in any order and on any thread, with the same outcome. Threads
+//! exchange frames at the end of a window, behind one barrier.
 //!
-//! Windows also end at a fixed grid of instants, whatever the look-ahead and the number of threads: where occupancy is sampled,
-//! counters are read, and the run may end. Nothing a run reports depends on where the other windows end.
+//! Windows also end at a fixed grid of instants, independent of the look-ahead and the number of threads. At these
+//! instants the loop samples occupancy, reads counters, and may end the run. Nothing a run reports depends on the ends
+//! of the other windows.
 //!
-//! What the nodes are is for a [`Partition`] to know: the loop calls it once a window.
+//! The types of the nodes are hidden in a [`Partition`], which the loop calls once per window.
 
 mod barrier;
-pub(crate) mod harvest;
 pub(crate) mod link_samples;
-pub(crate) mod standstill;
+pub(crate) mod partition_results;
+pub(crate) mod stall;
 
 use crate::run::barrier::{Barrier, Breaker, Patience};
-use crate::run::harvest::Harvest;
 use crate::run::link_samples::LinkMeter;
-use crate::run::standstill::{Stand, Stillness, still};
+use crate::run::partition_results::PartitionResults;
+use crate::run::stall::{PartitionState, StallDetector, has_stalled};
 use crate::workload::{ENDLESS, Traffic};
 use backwater_engine::Partition;
 use backwater_engine::host::params::Finished;
@@ -28,7 +30,7 @@ use backwater_types::{Duration, Instant};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// When to stop and what to sample; the same for all threads.
+/// Times of a run and its periods of sampling; the same for all threads.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timing {
     /// Longest window.
@@ -37,20 +39,20 @@ pub(crate) struct Timing {
     pub warm: Instant,
     /// End of the counted window and of arrivals.
     pub until: Instant,
-    /// Last moment of the run.
+    /// Latest end of the run.
     pub cap: Instant,
-    /// Sampling period; zero: none.
+    /// Period of the samples of switches; zero for none.
     pub sample: Duration,
-    /// Period of what links do over time; zero: none.
+    /// Period of the samples of links; zero for none.
     pub links: Duration,
-    /// A run in which nothing has moved for so long ends, if what is held stays so and nothing goes another way.
-    pub still: Option<Duration>,
+    /// Idle time after which a run may have stalled ([`stall`]); `None` where stalls are not detected.
+    pub stall_after: Option<Duration>,
 }
 
-/// The run may end at multiples of this, once every counted flow has finished.
+/// Period of the instants at which the run may end, once every counted flow has finished.
 const END_GRID: Duration = Duration::from_us(10);
 
-/// Progress, for whoever watches, and the word to stop.
+/// Progress of a run, and the request to cancel it.
 #[derive(Debug, Default)]
 pub struct Watch {
     /// Simulated time, picoseconds.
@@ -59,54 +61,54 @@ pub struct Watch {
     pub packet_hops: AtomicU64,
     /// Flows that arrived.
     pub started: AtomicU64,
-    /// Flows acknowledged to the end.
+    /// Flows that were acknowledged in full.
     pub finished: AtomicU64,
-    /// Counted flows, and flows of collectives, not finished.
+    /// Counted flows and flows of collectives that have not finished.
     pub counted_left: AtomicU64,
-    /// Set to stop at the next window.
+    /// Set to cancel the run at the end of the window.
     pub cancel: AtomicBool,
 }
 
-/// What one thread tells the others at the end of a window.
+/// Message of one partition to all others at the end of a window.
 #[derive(Default)]
 struct Post {
-    /// Earliest event it knows of, picoseconds.
+    /// Earliest event ahead, picoseconds.
     next: AtomicU64,
     counted_finished: AtomicU64,
-    /// Dependent flows.
+    /// Closed-loop flows that started.
     started: AtomicU64,
     finished: AtomicU64,
     packet_hops: AtomicU64,
 }
 
-/// What threads share. Everything is double: a thread may be one window ahead of another, never two.
+/// State shared by all threads. Messages are double-buffered: a thread may be one window ahead of another, never two.
 struct Shared<'a> {
     watch: &'a Watch,
     barrier: Barrier,
     /// `[parity][partition]`.
     posts: [Vec<Post>; 2],
-    /// Whether the first thread has seen the word to stop, `[parity]`.
+    /// `[parity]`: whether the first thread has read the request to cancel.
     stop: [AtomicBool; 2],
-    /// `[parity of the look][partition]`.
-    stands: [Vec<Mutex<Stand>>; 2],
+    /// `[parity of the stall check][partition]`.
+    states: [Vec<Mutex<PartitionState>>; 2],
 }
 
-/// Runs all partitions to the end, each on a thread of its own, and returns them with what they measured.
+/// Runs all partitions to the end, each on a thread of its own. Returns the partitions with their results.
 pub(crate) fn run(
     partitions: Vec<Box<dyn Partition>>,
     (scenario, graph): (&Scenario, &Graph),
     timing: Timing,
     watch: &Watch,
-) -> Vec<(Box<dyn Partition>, Harvest)> {
+) -> Vec<(Box<dyn Partition>, PartitionResults)> {
     let n = partitions.len();
     let posts = || (0..n).map(|_| Post::default()).collect::<Vec<_>>();
-    let stands = || (0..n).map(|_| Mutex::default()).collect::<Vec<_>>();
+    let states = || (0..n).map(|_| Mutex::default()).collect::<Vec<_>>();
     let shared = Shared {
         watch,
         barrier: Barrier::new(n),
         posts: [posts(), posts()],
         stop: Default::default(),
-        stands: [stands(), stands()],
+        states: [states(), states()],
     };
     let worker = |nodes| Worker::new(nodes, (scenario, graph), timing, &shared);
     if n == 1 {
@@ -127,17 +129,19 @@ struct Worker<'a> {
     timing: Timing,
     shared: &'a Shared<'a>,
     patience: Patience,
-    harvest: Harvest,
-    /// The first flow that arrived in the counted window; flows are numbered in order of arrival.
+    results: PartitionResults,
+    /// Number of the first open-loop flow that arrived in the counted window. Open-loop flows are numbered in order of
+    /// arrival.
     first_counted: u32,
-    /// Counted flows that arrived, in the whole network, and will end; and all dependent ones.
+    /// Counted flows of finite size that have arrived in the whole network, plus all closed-loop flows.
     counted: u64,
-    /// Dependent flows that started here.
+    /// Closed-loop flows that started in this partition.
     started: u64,
-    /// Counted flows, and all flows, that finished here.
+    /// Counted flows that finished in this partition.
     counted_finished: u64,
+    /// Flows that finished in this partition.
     finished: u64,
-    stillness: Stillness,
+    stall_detector: StallDetector,
     link_meter: LinkMeter,
 }
 
@@ -149,9 +153,9 @@ impl<'a> Worker<'a> {
         shared: &'a Shared<'a>,
     ) -> Self {
         let traffic = Traffic::new(scenario, graph);
-        let dependents = traffic.dependents();
-        let mut harvest = Harvest::new(dependents as usize, scenario.workload.len());
-        nodes.switches(&mut |switch| harvest.samples.add_switch(switch, scenario, graph));
+        let closed_loop_flows = traffic.closed_loop_flows();
+        let mut results = PartitionResults::new(closed_loop_flows as usize, scenario.workload.len());
+        nodes.switches(&mut |switch| results.samples.add_switch(switch, scenario, graph));
         Worker {
             nodes,
             scenario,
@@ -159,30 +163,30 @@ impl<'a> Worker<'a> {
             timing,
             shared,
             patience: Patience::default(),
-            harvest,
+            results,
             first_counted: u32::MAX,
-            counted: dependents.into(),
+            counted: closed_loop_flows.into(),
             started: 0,
             counted_finished: 0,
             finished: 0,
-            stillness: Stillness::default(),
+            stall_detector: StallDetector::default(),
             link_meter: LinkMeter::default(),
         }
     }
 
-    /// Handles every event before `end`, and records flows that finish.
+    /// Handles every event before `end`, and records the flows that finish.
     fn run_window(&mut self, end: Instant) {
-        let (harvest, first_counted) = (&mut self.harvest, self.first_counted);
+        let (results, first_counted) = (&mut self.results, self.first_counted);
         let (counted_finished, all_finished) = (&mut self.counted_finished, &mut self.finished);
         let (traffic, started, cap) = (&mut self.traffic, &mut self.started, self.timing.cap);
-        let dependents = traffic.dependents();
-        let mut record = |now: Instant, what: Finished| match what {
+        let closed_loop_flows = traffic.closed_loop_flows();
+        let mut record = |now: Instant, finished: Finished| match finished {
             Finished::Received { flow, starts } => {
-                harvest.received[flow as usize] = now;
-                if flow < dependents {
+                results.received[flow as usize] = now;
+                if flow < closed_loop_flows {
                     traffic.on_received(flow, now, |next| {
                         if next.at < cap {
-                            harvest.started[next.id as usize] = next.at;
+                            results.started[next.id as usize] = next.at;
                             *started += 1;
                             starts.push(next);
                         }
@@ -190,20 +194,20 @@ impl<'a> Worker<'a> {
                 }
             }
             Finished::Acknowledged { flow, retransmitted, timeouts } => {
-                harvest.acknowledged[flow as usize] = now;
-                harvest.retransmitted[flow as usize] = retransmitted;
-                harvest.timeouts[flow as usize] = timeouts.min(u16::MAX as u32) as u16;
+                results.acknowledged[flow as usize] = now;
+                results.retransmitted[flow as usize] = retransmitted;
+                results.timeouts[flow as usize] = timeouts.min(u16::MAX as u32) as u16;
                 *all_finished += 1;
-                *counted_finished += (flow >= first_counted || flow < dependents) as u64;
+                *counted_finished += (flow >= first_counted || flow < closed_loop_flows) as u64;
             }
         };
         self.nodes.run_window(end, &mut record);
     }
 
-    fn run(mut self) -> (Box<dyn Partition>, Harvest) {
+    fn run(mut self) -> (Box<dyn Partition>, PartitionResults) {
         let _breaker = Breaker(&self.shared.barrier);
         self.nodes.begin();
-        self.harvest.at_warm = self.snapshot(Instant::ZERO);
+        self.results.at_warm = self.snapshot(Instant::ZERO);
         let (mut now, mut parity) = (Instant::ZERO, 0);
         let mut grid = self.next_grid(now);
         'windows: loop {
@@ -213,22 +217,22 @@ impl<'a> Worker<'a> {
             let all = self.exchange(parity, end);
             now = end;
             if self.shared.stop[parity].load(Ordering::Relaxed) {
-                self.harvest.cancelled = true;
+                self.results.cancelled = true;
                 break;
             }
             parity = 1 - parity;
-            // Idle costs nothing: on to the next event, past grid points before it.
+            // Skip idle time up to the next event, stopping only at grid points with work to do.
             loop {
                 if now == grid {
                     self.on_grid(now);
                     if self.is_over(now, all) {
                         break 'windows;
                     }
-                    if self.stands_still(now, all) {
-                        self.harvest.stood_still = true;
+                    if self.has_stalled(now, all) {
+                        self.results.stalled = true;
                         break 'windows;
                     }
-                    grid = self.next_grid(now).max(self.next_look(now, all.next));
+                    grid = self.next_grid(now).max(self.next_idle_grid(now, all.next));
                 }
                 if all.next < grid {
                     now = now.max(all.next);
@@ -237,13 +241,13 @@ impl<'a> Worker<'a> {
                 now = grid;
             }
         }
-        self.harvest.ended = now;
-        // What was to start later did not.
-        self.harvest.started.iter_mut().filter(|at| **at >= now).for_each(|at| *at = Instant::NEVER);
-        (self.nodes, self.harvest)
+        self.results.ended = now;
+        // Flows scheduled after the end of the run have not started.
+        self.results.started.iter_mut().filter(|at| **at >= now).for_each(|at| *at = Instant::NEVER);
+        (self.nodes, self.results)
     }
 
-    /// The next instant after `now` at which all windows end.
+    /// Finds the next grid instant after `now`, at which all windows end.
     fn next_grid(&self, now: Instant) -> Instant {
         let s = &self.timing;
         let after = |period: Duration| Instant((now.0 / period.0 + 1) * period.0);
@@ -261,24 +265,25 @@ impl<'a> Worker<'a> {
         grid
     }
 
-    /// While nothing happens before `next`, the next instant after `now` at which there is anything to look at.
-    fn next_look(&self, now: Instant, next: Instant) -> Instant {
+    /// Finds the latest grid instant up to `next`, the next event, that skips no sample, counter reading or stall check
+    /// after `now`.
+    fn next_idle_grid(&self, now: Instant, next: Instant) -> Instant {
         let s = &self.timing;
         if s.sample.max(s.links) > Duration::ZERO && now < s.until {
             return now;
         }
         let fixed = [s.warm, s.until].into_iter().filter(|at| *at > now).min().unwrap_or(s.cap);
-        let still = Instant((now.0 / standstill::EVERY.0 + 1) * standstill::EVERY.0);
-        Instant(next.0 / END_GRID.0 * END_GRID.0).min(fixed).min(s.cap).min(still)
+        let check = Instant((now.0 / stall::EVERY.0 + 1) * stall::EVERY.0);
+        Instant(next.0 / END_GRID.0 * END_GRID.0).min(fixed).min(s.cap).min(check)
     }
 
-    /// Hands this window's arrivals to the hosts they start at.
+    /// Announces the arrivals of this window to their source hosts in this partition.
     fn admit(&mut self, end: Instant) {
         while let Some(flow) = self.traffic.next_before(end) {
             let here = self.nodes.has_host(flow.src);
             if flow.is_dependent() {
                 if here {
-                    self.harvest.started[flow.id as usize] = flow.at;
+                    self.results.started[flow.id as usize] = flow.at;
                     self.started += 1;
                     self.nodes.announce(flow);
                 }
@@ -288,18 +293,18 @@ impl<'a> Worker<'a> {
                 self.first_counted = self.first_counted.min(flow.id);
                 self.counted += (flow.size != ENDLESS) as u64;
             }
-            self.harvest.received.push(Instant::NEVER);
-            self.harvest.acknowledged.push(Instant::NEVER);
-            self.harvest.retransmitted.push(0);
-            self.harvest.timeouts.push(0);
+            self.results.received.push(Instant::NEVER);
+            self.results.acknowledged.push(Instant::NEVER);
+            self.results.retransmitted.push(0);
+            self.results.timeouts.push(0);
             if here {
                 self.nodes.announce(flow);
             }
         }
     }
 
-    /// Hands over frames for other partitions and learns how all of them stand.
-    fn exchange(&mut self, parity: usize, end: Instant) -> Standing {
+    /// Exchanges frames and messages with the other partitions.
+    fn exchange(&mut self, parity: usize, end: Instant) -> NetworkState {
         let (shared, me) = (self.shared, self.nodes.number());
         let next = self.nodes.next(self.traffic.next_at());
         self.nodes.hand_over(parity);
@@ -319,17 +324,17 @@ impl<'a> Worker<'a> {
         self.nodes.take_over(parity, end);
         let sum = |field: fn(&Post) -> &AtomicU64| posts.iter().map(|p| field(p).load(Ordering::Relaxed)).sum();
         let next = posts.iter().map(|p| p.next.load(Ordering::Relaxed)).min().map_or(Instant::NEVER, Instant);
-        let standing = Standing { next, counted_finished: sum(|p| &p.counted_finished), started: sum(|p| &p.started) };
+        let all = NetworkState { next, counted_finished: sum(|p| &p.counted_finished), started: sum(|p| &p.started) };
         if me == 0 {
-            self.report(end, sum(|p| &p.finished), sum(|p| &p.packet_hops), &standing);
+            self.report(end, sum(|p| &p.finished), sum(|p| &p.packet_hops), &all);
         }
-        standing
+        all
     }
 
-    fn report(&self, now: Instant, finished: u64, packet_hops: u64, all: &Standing) {
+    fn report(&self, now: Instant, finished: u64, packet_hops: u64, all: &NetworkState) {
         let watch = self.shared.watch;
         watch.now.store(now.0, Ordering::Relaxed);
-        let arrived = self.harvest.received.len() - self.harvest.started.len();
+        let arrived = self.results.received.len() - self.results.started.len();
         watch.started.store(arrived as u64 + all.started, Ordering::Relaxed);
         watch.finished.store(finished, Ordering::Relaxed);
         watch.packet_hops.store(packet_hops, Ordering::Relaxed);
@@ -339,32 +344,32 @@ impl<'a> Worker<'a> {
     fn on_grid(&mut self, now: Instant) {
         let s = self.timing;
         if now == s.warm {
-            self.harvest.at_warm = self.snapshot(now);
+            self.results.at_warm = self.snapshot(now);
             self.count_acknowledged(0);
         }
         if now == s.until {
-            self.harvest.at_end = self.snapshot(now);
+            self.results.at_end = self.snapshot(now);
             self.count_acknowledged(1);
         }
         if s.links > Duration::ZERO && (now == s.until || now < s.until && now.0.is_multiple_of(s.links.0)) {
-            self.look_at_links(now);
+            self.sample_links(now);
         }
         if s.sample > Duration::ZERO && now >= s.warm && now <= s.until && now.0.is_multiple_of(s.sample.0) {
-            let (samples, measure) = (&mut self.harvest.samples, &self.scenario.measure);
+            let (samples, measure) = (&mut self.results.samples, &self.scenario.measure);
             self.nodes.switches(&mut |switch| samples.sample(measure, now, switch));
         }
     }
 
-    /// What every link did since it was last looked at.
-    fn look_at_links(&mut self, now: Instant) {
-        let (meter, links, mut i) = (&mut self.link_meter, &mut self.harvest.links, 0);
+    /// Samples every port of this partition since its last sample.
+    fn sample_links(&mut self, now: Instant) {
+        let (meter, links, mut i) = (&mut self.link_meter, &mut self.results.links, 0);
         self.nodes.link_counts(now, &mut |node, port, count| {
             links.extend(meter.since_last(i, now, (node, port), count));
             i += 1;
         });
     }
 
-    /// Counters of every port here: hosts, then switches port by port.
+    /// Copies the counters of every port of this partition: hosts, then switches port by port.
     fn snapshot(&mut self, now: Instant) -> Vec<PortStats> {
         let mut all = Vec::new();
         self.nodes.ports(now, &mut |_, _, stats| all.push(*stats));
@@ -372,46 +377,47 @@ impl<'a> Worker<'a> {
     }
 
     fn count_acknowledged(&mut self, at: usize) {
-        let sum = &mut self.harvest.acknowledged_bytes[at];
+        let sum = &mut self.results.acknowledged_bytes[at];
         sum.fill(0);
         self.nodes.add_acknowledged(sum);
     }
 
-    /// Whether nothing can move any more; on all threads alike.
-    fn stands_still(&mut self, now: Instant, all: Standing) -> bool {
-        let dependents = self.traffic.dependents();
-        // Dependent flows that have not started wait for others.
-        let left = self.counted + all.started - all.counted_finished - u64::from(dependents);
-        let asked = now >= self.timing.until && now.0.is_multiple_of(standstill::EVERY.0);
-        let Some(span) = self.timing.still.filter(|_| asked) else { return false };
+    /// Whether the run has stalled for good ([`stall`]). All threads get the same answer.
+    fn has_stalled(&mut self, now: Instant, all: NetworkState) -> bool {
+        let closed_loop_flows = self.traffic.closed_loop_flows();
+        // Closed-loop flows that have not started wait for other flows, so they are left out.
+        let left = self.counted + all.started - all.counted_finished - u64::from(closed_loop_flows);
+        let is_due = now >= self.timing.until && now.0.is_multiple_of(stall::EVERY.0);
+        let Some(stall_after) = self.timing.stall_after.filter(|_| is_due) else { return false };
         if left == 0 || self.traffic.next_at() != Instant::NEVER {
             return false;
         }
         let (shared, first) = (self.shared, self.first_counted);
-        let stand = self.stillness.look(now, span, &mut *self.nodes, |flow| flow >= first || flow < dependents);
-        // A thread may be one look ahead of another, never two.
-        let stands = &shared.stands[(now.0 / standstill::EVERY.0 % 2) as usize];
-        let lock = |stand: &'a Mutex<Stand>| stand.lock().unwrap_or_else(|e| e.into_inner());
-        *lock(&stands[self.nodes.number()]) = stand;
-        if stands.len() > 1 {
+        let counts = |flow| flow >= first || flow < closed_loop_flows;
+        let state = self.stall_detector.check(now, stall_after, &mut *self.nodes, counts);
+        // A thread may be one check ahead of another, never two.
+        let states = &shared.states[(now.0 / stall::EVERY.0 % 2) as usize];
+        let lock = |state: &'a Mutex<PartitionState>| state.lock().unwrap_or_else(|e| e.into_inner());
+        *lock(&states[self.nodes.number()]) = state;
+        if states.len() > 1 {
             shared.barrier.wait(&mut self.patience);
         }
-        let stands: Vec<_> = stands.iter().map(lock).collect();
-        still(stands.iter().map(|stand| &**stand), left)
+        let states: Vec<_> = states.iter().map(lock).collect();
+        has_stalled(states.iter().map(|state| &**state), left)
     }
 
-    fn is_over(&self, now: Instant, all: Standing) -> bool {
+    fn is_over(&self, now: Instant, all: NetworkState) -> bool {
         let done = all.counted_finished == self.counted || all.next == Instant::NEVER;
         now >= self.timing.cap || (now >= self.timing.until && done)
     }
 }
 
-/// How all partitions stand at the end of a window.
+/// State of the whole network at the end of a window: the combined messages of all partitions.
 #[derive(Clone, Copy)]
-struct Standing {
-    /// Earliest event anywhere.
+struct NetworkState {
+    /// Earliest event ahead in any partition.
     next: Instant,
     counted_finished: u64,
-    /// Dependent flows.
+    /// Closed-loop flows that started.
     started: u64,
 }

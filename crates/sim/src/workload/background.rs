@@ -1,4 +1,4 @@
-//! An open-loop process over pairs of hosts.
+//! Background traffic: an open-loop process over pairs of hosts.
 
 use crate::workload::flow::Arrival;
 use crate::workload::gaps::Gaps;
@@ -10,12 +10,12 @@ use backwater_scenario::model::{BACKGROUND_PORT, Scenario, Workload};
 use backwater_scenario::topology::Graph;
 use backwater_types::{Instant, hash};
 
-/// Flow k's gap, source, destination and size are functions of k.
+/// Background flows. Gap, source, destination and size of flow k are functions of k.
 #[derive(Clone, Debug)]
 pub struct Background {
     stream: u64,
     k: u64,
-    /// Time of the last arrival, picoseconds.
+    /// Time of the latest arrival, picoseconds.
     at: f64,
     from: Hosts,
     to: Hosts,
@@ -24,10 +24,10 @@ pub struct Background {
 }
 
 impl Background {
-    /// Of a background workload; draws come from `stream`.
+    /// Creates the process of a background workload, which draws from random stream `stream`.
     pub fn new(scenario: &Scenario, workload: &Workload, graph: &Graph, stream: u64) -> Background {
         let Workload::Background { sizes, arrivals, from, to, start, .. } = workload else {
-            unreachable!("made of background traffic")
+            unreachable!("built from a background workload")
         };
         let (from, to) = (Hosts::named(graph, from), Hosts::named(graph, to));
         let sizes = Sampler::new(sizes);
@@ -40,7 +40,7 @@ impl Background {
 impl Process for Background {
     fn next(&mut self) -> Option<Arrival> {
         let word = |i: u64| hash::draw(self.stream, 4 * self.k + i);
-        // A double holds picoseconds exactly up to 2.5 hours.
+        // An f64 holds whole picoseconds exactly up to 2.5 hours.
         self.at += self.gaps.draw(word(0));
         let src = self.from.draw(word(1));
         let arrival = Arrival {

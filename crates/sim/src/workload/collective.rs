@@ -1,17 +1,19 @@
-//! Hosts, called ranks, that send to one another step by step, as those of a training job do.
+//! Collective communication of a training job: hosts, called ranks, exchange data in steps.
 //!
-//! * **Ring**: an all-reduce of n ranks in 2 (n - 1) steps (Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms for
-//!   clusters of workstations", JPDC 2009). In step k rank r sends part (r - k) mod n to its successor, which is the part that it
-//!   received in step k - 1, with its own added. It begins the next iteration when it has received all parts of this one; parts of
-//!   the next that come earlier wait until then.
-//! * **All-to-all**: each rank sends a part to each other. It begins the next iteration when it has received those of all others,
-//!   so that each iteration ends with a barrier.
-//! * **Pipeline**: the first rank sends a microbatch an iteration, and each rank sends on to the next what it has received.
+//! * **Ring**: an all-reduce of n ranks in 2 (n - 1) steps (Patarasuk and Yuan, "Bandwidth optimal all-reduce
+//!   algorithms for clusters of workstations", JPDC 2009). In step k rank r sends part (r - k) mod n to its successor:
+//!   the part that it received in step k - 1, with its own data added. A rank begins the next iteration when it has
+//!   received all parts of the current one. Parts of the next iteration that arrive earlier wait until then.
+//! * **All-to-all**: each rank sends a part to every other rank. A rank begins the next iteration when it has received
+//!   the parts of all other ranks, so each iteration ends with a barrier.
+//! * **Pipeline**: the first rank sends one microbatch per iteration, and each rank forwards a received microbatch to
+//!   the next rank.
 //!
-//! A rank works on one thing at a time, for `compute` each, and then sends: the first step, a part received, an iteration of an
-//! all-to-all, a microbatch.
+//! A rank computes on one item at a time, for `compute` each, and then sends. An item is the first step of a ring, a
+//! part received, an iteration of an all-to-all, or a microbatch.
 //!
-//! Flow `(iteration x steps + step) x receivers + receiver` is what that receiver gets in that step. All receivers get as many.
+//! Flow `(iteration x steps + step) x receivers + receiver` carries the data of that step to that receiver. All
+//! receivers receive equally many flows.
 
 use crate::workload::flow::{Arrival, Own};
 use crate::workload::hosts::Hosts;
@@ -28,29 +30,29 @@ pub struct Collective {
     iterations: u32,
     start: Instant,
     compute: Duration,
-    /// `[rank]`: its host.
+    /// `[rank]`: host of the rank.
     hosts: Vec<u16>,
-    /// `[rank]`.
+    /// `[rank]`: state of the rank.
     ranks: Vec<Rank>,
-    /// How many of those that wait for none have been given.
+    /// Number of unprompted flows that `next` has returned.
     given: u32,
 }
 
-/// What a rank remembers.
+/// State of one rank.
 #[derive(Clone, Debug, Default)]
 struct Rank {
-    /// It works until then.
+    /// End of the rank's computation.
     busy_until: Instant,
-    /// Which iteration it is in.
+    /// Current iteration.
     iteration: u32,
-    /// Of a ring: parts of the next that have come already, at most one of each other rank.
+    /// Ring only: flows of the next iteration that have arrived already, at most one from each other rank.
     early: Vec<u32>,
-    /// Flows received of the current iteration and of the next, by its number modulo 2. Of none further ahead: for those others
-    /// need what this rank sends in the next.
+    /// Flows received in the current iteration and in the next, `[iteration modulo 2]`. No flow of a later iteration
+    /// can arrive: other ranks need this rank's data of the next iteration first.
     received: [u32; 2],
 }
 
-/// A flow by its place in the pattern; source and destination are ranks.
+/// Position of a flow in the pattern; source and destination are ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Hop {
     iteration: u32,
@@ -60,10 +62,10 @@ struct Hop {
 }
 
 impl Collective {
-    /// Of a collective workload.
+    /// Creates the process of a collective workload.
     pub fn new(scenario: &Scenario, workload: &Workload, graph: &Graph) -> Collective {
         let Workload::Collective { pattern, hosts, bytes, iterations, start, compute, .. } = workload else {
-            unreachable!("made of a collective")
+            unreachable!("built from a collective workload")
         };
         let hosts = Hosts::named(graph, hosts).list;
         let tick = if scenario.conventions.time == Time::WholeNs { 1000 } else { 1 };
@@ -83,7 +85,7 @@ impl Collective {
         self.hosts.len() as u32
     }
 
-    /// Ranks that receive.
+    /// Counts the ranks that receive flows.
     fn receivers(&self) -> u32 {
         match self.pattern {
             Pattern::Ring | Pattern::AllToAll => self.n(),
@@ -91,7 +93,7 @@ impl Collective {
         }
     }
 
-    /// Flows to each of them in an iteration.
+    /// Counts the flows to each receiver in one iteration.
     fn steps(&self) -> u32 {
         match self.pattern {
             Pattern::Ring => 2 * (self.n() - 1),
@@ -100,7 +102,7 @@ impl Collective {
         }
     }
 
-    /// The first of the receivers; ranks follow in turn.
+    /// Lowest rank that receives; all higher ranks receive too.
     fn first_receiver(&self) -> u32 {
         self.n() - self.receivers()
     }
@@ -117,7 +119,7 @@ impl Collective {
         Hop { iteration, step, src: (dst + n - behind) % n, dst }
     }
 
-    /// Bytes of part number `part` of as many as there are ranks.
+    /// Bytes of part number `part`; the data is divided into one part per rank.
     fn part(&self, part: u32) -> u64 {
         let n = self.n() as u64;
         self.bytes / n + ((part as u64) < self.bytes % n) as u64
@@ -132,15 +134,15 @@ impl Collective {
         }
     }
 
-    /// When `rank` has worked on what it has got now.
+    /// Adds one computation to `rank` and returns its end.
     fn work(&mut self, rank: u32, now: Instant) -> Instant {
         let busy_until = &mut self.ranks[rank as usize].busy_until;
         *busy_until = now.max(*busy_until) + self.compute;
         *busy_until
     }
 
-    /// The next iteration of `rank`, if it has received all of its current one and another follows.
-    fn goes_on(&mut self, rank: u32) -> Option<u32> {
+    /// Ends the iteration of `rank` if all its flows have arrived. Returns the next iteration, if there is one.
+    fn next_iteration(&mut self, rank: u32) -> Option<u32> {
         let all = self.steps();
         let rank = &mut self.ranks[rank as usize];
         let received = &mut rank.received[rank.iteration as usize % 2];
@@ -152,8 +154,8 @@ impl Collective {
         (rank.iteration < self.iterations).then_some(rank.iteration)
     }
 
-    /// `rank` of a ring sends on what it has received in this flow, unless that was the last step.
-    fn send_on(&mut self, rank: u32, number: u32, now: Instant, start: &mut dyn FnMut(Arrival)) {
+    /// Forwards the part that `rank` of a ring received in flow `number`, unless that was the last step.
+    fn forward(&mut self, rank: u32, number: u32, now: Instant, start: &mut dyn FnMut(Arrival)) {
         let Hop { iteration, step, .. } = self.hop(number);
         if step + 1 < self.steps() {
             let at = self.work(rank, now);
@@ -161,7 +163,7 @@ impl Collective {
         }
     }
 
-    /// How many flows wait for none.
+    /// Counts the flows that wait for no other flow.
     fn unprompted(&self) -> u32 {
         match self.pattern {
             Pattern::Ring => self.n(),
@@ -187,7 +189,7 @@ impl Process for Collective {
         })
     }
 
-    fn listens_to(&self) -> u32 {
+    fn closed_loop_flows(&self) -> u32 {
         self.iterations * self.steps() * self.receivers()
     }
 
@@ -213,19 +215,20 @@ impl Process for Collective {
             Pattern::Ring => {
                 match iteration > here.iteration {
                     true => here.early.push(number),
-                    false => self.send_on(rank, number, now, start),
+                    false => self.forward(rank, number, now, start),
                 }
-                while let Some(iteration) = self.goes_on(rank) {
+                while let Some(iteration) = self.next_iteration(rank) {
                     let at = self.work(rank, now);
                     start(self.flow(self.number(iteration, 0, next), at));
                     for number in std::mem::take(&mut self.ranks[rank as usize].early) {
-                        self.send_on(rank, number, now, start);
+                        self.forward(rank, number, now, start);
                     }
                 }
             }
             Pattern::AllToAll => {
-                // The next may be complete already: all others are in it when one flow to this rank was late.
-                while let Some(iteration) = self.goes_on(rank) {
+                // The next iteration may be complete already: if one flow to this rank was late, all other ranks are in
+                // it.
+                while let Some(iteration) = self.next_iteration(rank) {
                     let at = self.work(rank, now);
                     let to = |step| self.number(iteration, step, (rank + 1 + step) % n);
                     (0..n - 1).for_each(|step| start(self.flow(to(step), at)));
@@ -250,20 +253,20 @@ mod tests {
     fn collective(pattern: Pattern, n: u16, bytes: u64, iterations: u32) -> Collective {
         let (start, compute) = (Instant(7), Duration(10));
         let ranks = vec![Rank::default(); n as usize];
-        // Ranks do not stand in the order of their hosts.
+        // The order of ranks differs from the order of their hosts.
         let hosts = (0..n).map(|rank| 100 + (rank * 7 + 3) % n).collect();
         Collective { pattern, bytes, iterations, start, compute, hosts, ranks, given: 0 }
     }
 
-    /// Every flow takes some time of its own, so they overtake one another. All flows in the order of their arrival, each with when
-    /// it started and when it arrived.
+    /// Runs a collective in which every flow takes a random time, so flows overtake one another. Returns all flows in
+    /// the order in which they finished, each with its start and its finish.
     fn play(collective: &mut Collective, seed: u64) -> Vec<(Arrival, Instant)> {
         let mut rng = Stream::new(seed, 1, 1);
         let (mut flying, mut started, mut arrived) = (BTreeMap::new(), BTreeSet::new(), Vec::new());
         let mut fly = |arrival: Arrival, flying: &mut BTreeMap<(Instant, u32), Arrival>| {
-            let number = arrival.own.expect("it listens").number;
-            assert!(started.insert(number), "flow {number} starts once");
-            // One in eight takes long enough for all others to overtake it.
+            let number = arrival.own.expect("a closed-loop flow has a number").number;
+            assert!(started.insert(number), "flow {number} started twice");
+            // One flow in eight takes long enough for all others to overtake it.
             let most = if rng.next_u32().is_multiple_of(8) { 5000 } else { 200 };
             flying.insert((arrival.at + Duration(1 + rng.next_u32() as u64 % most), number), arrival);
         };
@@ -273,40 +276,40 @@ mod tests {
         while let Some(((now, number), arrival)) = flying.pop_first() {
             arrived.push((arrival, now));
             collective.on_received(number, now, &mut |next| {
-                assert_eq!(next.src, arrival.dst, "what starts, starts where it was heard of");
-                assert!(next.at.0 >= now.0 + 10, "after some work");
+                assert_eq!(next.src, arrival.dst, "a flow starts at the host that received its cause");
+                assert!(next.at.0 >= now.0 + 10, "a flow starts after 10 ps of computation");
                 fly(next, &mut flying);
             });
         }
-        assert_eq!(started, (0..collective.listens_to()).collect(), "all of it");
+        assert_eq!(started, (0..collective.closed_loop_flows()).collect(), "every flow starts");
         arrived
     }
 
     #[test]
-    fn numbers_and_places_are_one_to_one() {
+    fn numbers_and_positions_are_one_to_one() {
         for pattern in [Pattern::Ring, Pattern::AllToAll, Pattern::Pipeline] {
             let collective = collective(pattern, 5, 1003, 3);
-            let mut places = BTreeSet::new();
-            for number in 0..collective.listens_to() {
+            let mut positions = BTreeSet::new();
+            for number in 0..collective.closed_loop_flows() {
                 let hop = collective.hop(number);
                 assert_eq!(collective.number(hop.iteration, hop.step, hop.dst), number);
                 assert!(hop.src != hop.dst && hop.src < 5 && hop.dst < 5 && hop.iteration < 3, "{hop:?}");
-                let slot = collective.flow(number, Instant::ZERO).own.expect("it listens").slot;
-                assert!(slot < collective.steps() * 3 && places.insert((hop.dst, slot)), "{pattern:?}: {hop:?}");
+                let slot = collective.flow(number, Instant::ZERO).own.expect("a closed-loop flow has a number").slot;
+                assert!(slot < collective.steps() * 3 && positions.insert((hop.dst, slot)), "{pattern:?}: {hop:?}");
             }
         }
     }
 
-    /// Whatever overtakes what: at the end of an iteration every rank's every part is the sum of all ranks'.
+    /// At the end of an iteration every part at every rank is the sum over all ranks, in whichever order flows arrive.
     #[test]
     fn a_ring_reduces_every_part_over_all_ranks() {
         for n in 2..=9 {
             let mut ring = collective(Pattern::Ring, n, 1000, 1);
-            // `[rank][part]`: whose it is the sum of.
+            // `[rank][part]`: ranks whose data is in the sum.
             let own = |rank: u16| vec![BTreeSet::from([rank]); n as usize];
             let mut held: Vec<_> = (0..n).map(own).collect();
             for (arrival, _) in play(&mut ring, n as u64) {
-                let hop = ring.hop(arrival.own.expect("it listens").number);
+                let hop = ring.hop(arrival.own.expect("a closed-loop flow has a number").number);
                 let part = ((hop.src + 2 * n as u32 - hop.step) % n as u32) as usize;
                 let sum = held[hop.src as usize][part].clone();
                 held[hop.dst as usize][part].extend(sum);
@@ -322,7 +325,7 @@ mod tests {
         {
             let mut collective = collective(pattern, n, 6000, 20);
             let flows = play(&mut collective, seed);
-            let hop = |arrival: &Arrival| collective.hop(arrival.own.expect("it listens").number);
+            let hop = |arrival: &Arrival| collective.hop(arrival.own.expect("a closed-loop flow has a number").number);
             for (arrival, _) in flows.iter().filter(|(arrival, _)| hop(arrival).iteration > 0) {
                 let begun = hop(arrival);
                 let before = flows.iter().filter(|(other, _)| {
@@ -336,10 +339,10 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_the_bytes() {
+    fn sizes_of_parts_sum_to_the_bytes_of_a_collective() {
         let (ring, all) = (collective(Pattern::Ring, 7, 1003, 1), collective(Pattern::AllToAll, 7, 1003, 1));
-        // Step by step a ring moves all of it, 2 (n - 1) times; an all-to-all all but each rank's own part, n - 1 times.
-        let bytes = |of: &Collective| (0..of.listens_to()).map(|i| of.flow(i, Instant::ZERO).size).sum::<u64>();
+        // A ring moves all bytes in each of its 2 (n - 1) steps. In an all-to-all n - 1 ranks receive each part.
+        let bytes = |of: &Collective| (0..of.closed_loop_flows()).map(|i| of.flow(i, Instant::ZERO).size).sum::<u64>();
         assert_eq!((bytes(&ring), bytes(&all)), (1003 * 12, 1003 * 6));
         assert_eq!((0..7).map(|part| ring.part(part)).collect::<Vec<_>>(), [144, 144, 143, 143, 143, 143, 143]);
     }

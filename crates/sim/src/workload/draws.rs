@@ -1,24 +1,24 @@
-//! Real-valued draws, the same on every machine.
+//! Real-valued random numbers, the same on every machine.
 //!
-//! Uniform 64-bit words come from counter-based streams; logarithms, exponentials and roots from a pinned `libm`, never from
-//! the platform's.
+//! Uniform 64-bit words come from counter-based streams. Logarithms, exponentials and roots come from a pinned `libm`,
+//! never from the platform's library.
 
-/// A uniform number in `[0, 1)` with 53 bits.
+/// Converts a word to a uniform number in `[0, 1)` with 53 bits.
 pub fn uniform(word: u64) -> f64 {
     (word >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
 }
 
-/// An exponential number of mean 1.
+/// Converts a word to an exponential number of mean 1.
 pub fn exponential(word: u64) -> f64 {
     -libm::log(1.0 - uniform(word))
 }
 
-/// A standard normal number: the inverse of its distribution function, 16 digits.
+/// Converts a word to a standard normal number, by the inverse of the distribution function to 16 digits.
 ///
 /// Source: Wichura, "Algorithm AS 241: The Percentage Points of the Normal Distribution", Applied Statistics 37, 1988.
-/// One word in, one number out, and no logarithm for 85 % of them.
+/// Each number takes one word. 85 % of the numbers take no logarithm.
 pub fn normal(word: u64) -> f64 {
-    // Centred in its cell, so neither 0 nor 1 occurs.
+    // The centre of the word's cell, so p is neither 0 nor 1.
     let p = ((word >> 11) as f64 + 0.5) * (1.0 / (1u64 << 53) as f64);
     let q = p - 0.5;
     if q.abs() <= 0.425 {

@@ -3,18 +3,19 @@
 use crate::workload::draws;
 use backwater_scenario::model::Arrivals;
 
-/// Gaps between arrivals.
+/// Distribution of the gaps between arrivals.
 #[derive(Clone, Copy, Debug)]
 pub struct Gaps {
     arrivals: Arrivals,
     /// Mean gap, picoseconds.
     mean: f64,
-    /// Log-normal: mean of the logarithm.
+    /// Log-normal gaps: mean of the logarithm.
     mu: f64,
 }
 
 impl Gaps {
-    /// For `rate` arrivals per second. Log-normal: `mu = ln(mean) - sigma^2 / 2`, so the mean is exact (traffic 1).
+    /// Creates gaps for `rate` arrivals per second. Log-normal gaps have `mu = ln(mean) - sigma^2 / 2`, so the mean is
+    /// exact (traffic 1).
     pub fn new(arrivals: Arrivals, rate: f64) -> Gaps {
         let mean = 1e12 / rate;
         let mu = match arrivals {
@@ -24,7 +25,7 @@ impl Gaps {
         Gaps { arrivals, mean, mu }
     }
 
-    /// A gap, picoseconds.
+    /// Converts a random word to a gap, picoseconds.
     pub fn draw(&self, word: u64) -> f64 {
         match self.arrivals {
             Arrivals::Poisson => self.mean * draws::exponential(word),

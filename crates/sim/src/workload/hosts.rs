@@ -1,24 +1,24 @@
-//! Sets of hosts that flows are drawn from.
+//! Sets of hosts from which workloads draw sources and destinations.
 
 use backwater_scenario::topology::Graph;
 use backwater_types::hash;
 use std::collections::HashMap;
 
-/// The number of each host, by name; a valid scenario names no other.
+/// Maps names of hosts to their numbers. A valid scenario uses no other name.
 pub(crate) fn numbers(graph: &Graph) -> HashMap<&str, u16> {
     graph.nodes[..graph.hosts].iter().map(|host| host.name.as_str()).zip(0..).collect()
 }
 
-/// A set of hosts to draw from.
+/// A set of hosts.
 #[derive(Clone, Debug)]
 pub(crate) struct Hosts {
     pub(crate) list: Vec<u16>,
-    /// `[host]`: its place in `list`, or `u32::MAX`.
+    /// `[host]`: position in `list`, or `u32::MAX` if the host is not in the set.
     place: Vec<u32>,
 }
 
 impl Hosts {
-    /// The hosts of these names; all of them if there is no name.
+    /// Collects the hosts with these names; all hosts of the graph if `names` is empty.
     pub(crate) fn named(graph: &Graph, names: &[String]) -> Hosts {
         let list: Vec<u16> = match names.is_empty() {
             true => (0..graph.hosts as u16).collect(),
@@ -36,7 +36,7 @@ impl Hosts {
         self.list[hash::range32((word >> 32) as u32, self.list.len() as u32) as usize]
     }
 
-    /// Uniform over the list without `host`.
+    /// Draws uniformly from the list without `host`.
     pub(crate) fn draw_but(&self, word: u64, host: u16) -> u16 {
         let place = self.place[host as usize];
         if place == u32::MAX {

@@ -1,4 +1,4 @@
-//! Many-to-one bursts.
+//! Incast: many-to-one bursts.
 
 use crate::workload::flow::Arrival;
 use crate::workload::hosts::Hosts;
@@ -9,16 +9,16 @@ use backwater_scenario::model::{INCAST_PORT, LoadOf, Workload};
 use backwater_scenario::topology::Graph;
 use backwater_types::{Instant, hash};
 
-/// Events at a fixed period, each of `degree` flows to one victim.
+/// Incast events at a fixed period, each of `degree` flows to one destination.
 #[derive(Clone, Debug)]
 pub struct Incast {
     stream: u64,
     event: u64,
-    /// Flows of the current event already given.
+    /// Flows of the current event that `next` has returned.
     sent: u32,
     degree: u32,
     aggregate: u64,
-    /// Sizes of flows, drawn for each, in place of equal parts of `aggregate`.
+    /// Distribution of flow sizes; `None`: flows are equal parts of `aggregate`.
     sizes: Option<Sampler>,
     start: f64,
     period: f64,
@@ -27,10 +27,10 @@ pub struct Incast {
 }
 
 impl Incast {
-    /// Of an incast workload; draws come from `stream`.
+    /// Creates the process of an incast workload, which draws from random stream `stream`.
     pub fn new(workload: &Workload, graph: &Graph, stream: u64) -> Incast {
         let Workload::Incast { degree, aggregate, sizes, start, from, to, .. } = workload else {
-            unreachable!("made of incast")
+            unreachable!("built from an incast workload")
         };
         let period = period(workload, graph);
         Incast {
@@ -48,9 +48,9 @@ impl Incast {
     }
 }
 
-/// Time between events, picoseconds.
+/// Time between incast events, picoseconds.
 pub(crate) fn period(workload: &Workload, graph: &Graph) -> f64 {
-    let Workload::Incast { period, load, .. } = workload else { unreachable!("asked of incast") };
+    let Workload::Incast { period, load, .. } = workload else { unreachable!("only incast has a period") };
     period.map_or_else(
         || event_bytes(workload) * 8e12 / (load.unwrap_or(1.0) * capacity(graph, LoadOf::Core, &[], &[])),
         |period| period.0 as f64,
@@ -88,7 +88,7 @@ mod tests {
     use backwater_scenario::topology::expand;
     use std::path::Path;
 
-    /// Eight hosts under FlowSail, incast at 6 % of the core's four links.
+    /// Scenario of eight hosts under FlowSail, with incast at 6 % of the core's four links.
     fn incast(keys: &str) -> Scenario {
         let text = format!(
             "scheme = \"flowsail\"\nrun = {{ duration = \"10 s\" }}\n[topology]\nkind = \"fat-tree\"\npods = 2\ntors_per_pod = 1\n\
@@ -105,8 +105,8 @@ mod tests {
 
     const UNIFORM: &str = "sizes = { uniform = [\"50 KB\", \"200 KB\"] }";
 
-    /// The mean of n sizes strays by (200 - 50) / sqrt(12 n) KB: 0.05 KB at 750 000. Chi-squared over 30 bins has mean 29 and
-    /// standard deviation 7.6.
+    /// The mean of n sizes has standard error (200 - 50) / sqrt(12 n) KB: 0.05 KB at n = 750 000. Chi-squared over 30
+    /// bins has mean 29 and standard deviation 7.6.
     #[test]
     fn incast_sizes_are_uniform_and_drawn_for_each_flow() {
         let flows = flows(&incast(UNIFORM), 750_000);
@@ -120,26 +120,26 @@ mod tests {
         let expected = flows.len() as f64 / 30.0;
         let chi: f64 = bins.iter().map(|n| (*n as f64 - expected).powi(2) / expected).sum();
         assert!(chi < 29.0 + 5.0 * 7.6, "{chi} {bins:?}");
-        // Within an event and from one to the next, sizes and sources have nothing to do with one another.
+        // Sizes are uncorrelated with one another and with sources, within an event and from one event to the next.
         let score = |of: &dyn Fn(usize) -> f64| {
             (0..flows.len() - 50).map(|i| (flows[i].size as f64 - 125_000.0) * of(i)).sum::<f64>() / flows.len() as f64
         };
-        // Standard deviation of a size 43.3 KB; correlations stray by 1 / sqrt(n) = 0.12 %.
+        // A size has standard deviation 43.3 KB; a correlation has standard error 1 / sqrt(n) = 0.12 %.
         for lag in [1, 49, 50] {
             let correlation = score(&|i| flows[i + lag].size as f64 - 125_000.0) / 43_301.0f64.powi(2);
             assert!(correlation.abs() < 0.006, "lag {lag}: {correlation}");
         }
-        // Sources are uniform over hosts 0 to 7: standard deviation 2.29.
+        // Sources are uniform over hosts 0 to 7, with standard deviation 2.29.
         let correlation = score(&|i| flows[i].src as f64 - 3.5) / (43_301.0 * 2.29);
         assert!(correlation.abs() < 0.006, "{correlation}");
     }
 
     #[test]
     fn the_load_sets_the_period_from_the_mean_event() {
-        // 50 x 125 KB x 8 / (0.06 x 4 x 100 Gb/s) = 2083.33 us; the first event comes after one period.
+        // The period is 50 x 125 KB x 8 / (0.06 x 4 x 100 Gb/s) = 2083.33 us; the first event comes after one period.
         let drawn = flows(&incast(UNIFORM), 150);
         assert_eq!([0, 49, 50, 100].map(|i| drawn[i].at.0 / 1_000), [2_083_333, 2_083_333, 4_166_666, 6_250_000]);
-        // Hosts and times are those of equal parts of the same mean.
+        // Hosts and times equal those of a workload of equal parts with the same mean.
         let parts = flows(&incast("aggregate = \"6250 KB\""), 150);
         for (drawn, part) in drawn.iter().zip(&parts) {
             assert_eq!((drawn.at, drawn.src, drawn.dst, part.size), (part.at, part.src, part.dst, 125_000));

@@ -1,12 +1,13 @@
-//! Levels of Homa's packets, from the sizes of the messages of all workloads.
+//! Priority levels of Homa's packets, computed from the message sizes of all workloads.
 //!
-//! Source: Montazeri et al., SIGCOMM 2018, section 3.4; baselines 7. With RTTbytes R and messages of size S, of `P` levels
+//! Source: Montazeri et al., SIGCOMM 2018, section 3.4; baselines 7. R is RTTbytes, S the size of a message, and P the
+//! number of levels. Unscheduled packets have
 //!
-//! `round(P E[min(S, R)] / E[S])`, at least one and not all, are for unscheduled packets,
+//! `round(P E[min(S, R)] / E[S])` levels, at least 1 and at most P - 1.
 //!
-//! and their cutoffs divide the unscheduled bytes `U(x) = E[min(S, R); S <= x]` into equal parts. Workloads count by the messages that
-//! they are expected to bring in `run.duration`; endless ones bring none. Sizes are those of tables and parameters, before any rounding
-//! of what is drawn; cutoffs are cut to whole bytes.
+//! Cutoffs of message size divide the unscheduled bytes `U(x) = E[min(S, R); S <= x]` into equal parts, one per level.
+//! Each workload is weighted by the number of messages expected in `run.duration`; endless flows are left out. Sizes
+//! are those of tables and parameters, before the sampler rounds them. Cutoffs are rounded down to whole bytes.
 
 use crate::workload::flow::ENDLESS;
 use crate::workload::hosts::Hosts;
@@ -20,10 +21,11 @@ use backwater_scenario::sizes;
 use backwater_scenario::topology::Graph;
 use backwater_transport::HomaLevels;
 
-/// Of a valid scenario under Homa, whose messages may send `unasked` bytes at once.
-pub(crate) fn homa_levels(scenario: &Scenario, graph: &Graph, unasked: u64) -> HomaLevels {
+/// Computes the levels of a valid scenario under Homa, with `rtt_bytes` unscheduled bytes (R) at the start of a
+/// message.
+pub(crate) fn homa_levels(scenario: &Scenario, graph: &Graph, rtt_bytes: u64) -> HomaLevels {
     let homa = &scenario.host.homa;
-    let mut messages = Messages::new(unasked as f64);
+    let mut messages = Messages::new(rtt_bytes as f64);
     scenario.workload.iter().for_each(|workload| messages.add_workload(scenario, graph, workload));
     messages.add_up();
     let cutoffs = match &homa.cutoffs {
@@ -33,17 +35,17 @@ pub(crate) fn homa_levels(scenario: &Scenario, graph: &Graph, unasked: u64) -> H
     HomaLevels { levels: homa.levels, cutoffs }
 }
 
-/// How many messages there are of which sizes.
+/// Expected number of messages by size.
 struct Messages {
-    /// Of sizes from the first to the second, all alike.
+    /// Messages with sizes uniform over an interval.
     runs: Vec<Run>,
-    /// Of one size.
+    /// Messages of one size.
     equal: Vec<Equal>,
-    /// R.
-    unasked: f64,
+    /// RTTbytes R.
+    rtt_bytes: f64,
 }
 
-/// Messages of sizes from `low` to `high`, all alike.
+/// Messages with sizes uniform from `low` to `high`.
 struct Run {
     low: f64,
     high: f64,
@@ -54,13 +56,13 @@ struct Run {
 struct Equal {
     size: f64,
     messages: f64,
-    /// Unscheduled bytes of these, and of those that are smaller, once all are added up.
+    /// Unscheduled bytes of these messages and of all smaller ones in `Messages::equal`; set by `add_up`.
     unscheduled: f64,
 }
 
 impl Messages {
-    fn new(unasked: f64) -> Messages {
-        Messages { runs: Vec::new(), equal: Vec::new(), unasked }
+    fn new(rtt_bytes: f64) -> Messages {
+        Messages { runs: Vec::new(), equal: Vec::new(), rtt_bytes }
     }
 
     fn add_workload(&mut self, scenario: &Scenario, graph: &Graph, workload: &Workload) {
@@ -131,33 +133,34 @@ impl Messages {
         }
     }
 
-    /// In a thousand parts, as many messages in each: all but the last as if sizes were alike in it.
+    /// Adds exponential sizes in a thousand parts of equally many messages, with uniform sizes in all parts but the
+    /// last.
     fn add_exponential(&mut self, mean: f64, messages: f64) {
         const PARTS: u32 = 1000;
         let quantile = |part: u32| -mean * libm::log(1.0 - f64::from(part) / f64::from(PARTS));
         let messages = messages / f64::from(PARTS);
         self.runs.extend((1..PARTS).map(|part| Run { low: quantile(part - 1), high: quantile(part), messages }));
-        // What is beyond has the mean more.
+        // An exponential size beyond a quantile exceeds it by the mean.
         self.add_equal((quantile(PARTS - 1) + mean) as u64, messages);
     }
 
-    /// All have been added.
+    /// Sorts `equal` and sums its unscheduled bytes. Called once, after the last `add`.
     fn add_up(&mut self) {
         self.equal.sort_by(|a, b| a.size.total_cmp(&b.size));
         let mut sum = 0.0;
         for equal in &mut self.equal {
-            sum += equal.messages * equal.size.min(self.unasked);
+            sum += equal.messages * equal.size.min(self.rtt_bytes);
             equal.unscheduled = sum;
         }
     }
 
-    /// U(x).
+    /// Computes U(x): unscheduled bytes of messages of at most `x` bytes.
     fn unscheduled_to(&self, x: f64) -> f64 {
-        // The mean of min(S, R) over sizes alike from low to high.
-        let unscheduled = |low: f64, high: f64| match self.unasked {
-            all if high <= all => (low + high) / 2.0,
-            all if low >= all => all,
-            all => ((all * all - low * low) / 2.0 + all * (high - all)) / (high - low),
+        // Mean of min(S, R) over sizes uniform from low to high.
+        let unscheduled = |low: f64, high: f64| match self.rtt_bytes {
+            r if high <= r => (low + high) / 2.0,
+            r if low >= r => r,
+            r => ((r * r - low * low) / 2.0 + r * (high - r)) / (high - low),
         };
         let run = |run: &Run| match () {
             _ if run.high <= x => run.messages * unscheduled(run.low, run.high),
@@ -182,7 +185,7 @@ impl Messages {
         let cutoff = |level: u8| {
             let wanted = all * f64::from(level) / f64::from(unscheduled_levels);
             let (mut below, mut at) = (0.0, largest);
-            // Until nothing lies between: a double has 53 bits, and sizes 37 before the point.
+            // Bisect until no number lies between: an f64 has 53 bits, and sizes have 37 bits before the point.
             for _ in 0..90 {
                 let middle = (below + at) / 2.0;
                 if self.unscheduled_to(middle) < wanted { below = middle } else { at = middle }
@@ -204,7 +207,7 @@ mod tests {
         messages
     }
 
-    /// The numbers that were computed when the parameters of BFC's comparison were collected (baselines 7), with 32 levels.
+    /// Levels and cutoffs from the parameters of BFC's comparison (baselines 7), with 32 levels.
     #[test]
     fn levels_and_cutoffs_of_published_workloads() {
         let google = [
@@ -216,7 +219,7 @@ mod tests {
             [("google_rpc", 0.561, &google[..]), ("fb_hadoop", 0.178, &hadoop[..]), ("web_search", 0.037, &[][..])]
         {
             let messages = of_table(name);
-            let table = sizes::table(name).expect("it ships");
+            let table = sizes::table(name).expect("the table ships");
             let realised = messages.unscheduled_to(f64::INFINITY) / (7.0 * table.mean());
             assert!((realised - share).abs() < 5e-4, "{name}: {realised} of the bytes unscheduled");
             let levels = messages.unscheduled_levels(32);
@@ -225,10 +228,10 @@ mod tests {
         }
     }
 
-    /// The equation itself: between two cutoffs there is the same of the unscheduled bytes, by adding up messages one by one.
+    /// Equal unscheduled bytes lie between any two cutoffs, summed message by message.
     #[test]
-    fn every_level_has_as_many_unscheduled_bytes() {
-        let (messages, table) = (of_table("google_rpc"), sizes::table("google_rpc").expect("it ships"));
+    fn every_level_has_equally_many_unscheduled_bytes() {
+        let (messages, table) = (of_table("google_rpc"), sizes::table("google_rpc").expect("the table ships"));
         let cutoffs = messages.cutoffs(18);
         let (mut of_level, draws) = ([0.0; 18], 4_000_000);
         for draw in 0..draws {
@@ -250,10 +253,10 @@ mod tests {
         let fixed = |bytes: u64| Sizes::Fixed(backwater_types::Bytes(bytes));
         let messages = of(&[(fixed(400_000), 10.0)]);
         assert_eq!((messages.unscheduled_levels(32), messages.cutoffs(3)), (8, vec![400_000, 400_000]));
-        // 20 x 50 KB and 10 x 100 KB are unscheduled, of 20 x 50 KB and 10 x 400 KB: two of five.
+        // Unscheduled are 20 x 50 KB and 10 x 100 KB, of 20 x 50 KB and 10 x 400 KB in all: two fifths.
         let messages = of(&[(fixed(400_000), 10.0), (fixed(50_000), 20.0)]);
         assert_eq!((messages.unscheduled_levels(32), messages.cutoffs(2)), (13, vec![50_000]));
-        // E[min(S, m)] of mean m is m (1 - 1/e).
+        // For exponential S of mean m, E[min(S, m)] is m (1 - 1/e).
         let messages = of(&[(Sizes::Exponential(backwater_types::Bytes(100_000)), 1.0)]);
         let unscheduled = messages.unscheduled_to(f64::INFINITY) / 100_000.0;
         assert!((unscheduled - (1.0 - libm::exp(-1.0))).abs() < 1e-3, "{unscheduled}");

@@ -1,4 +1,4 @@
-//! Flows that are known one by one before the run.
+//! Flows listed before the run: long-lived flows and flow lists.
 
 use crate::workload::flow::{Arrival, ENDLESS};
 use crate::workload::hosts::{Hosts, numbers};
@@ -8,15 +8,15 @@ use backwater_scenario::model::{BACKGROUND_PORT, Workload};
 use backwater_scenario::topology::Graph;
 use backwater_types::Instant;
 
-/// Flows in order of arrival.
+/// Listed flows in order of arrival.
 #[derive(Clone, Debug)]
 pub struct Listed(std::vec::IntoIter<Arrival>);
 
 impl Listed {
-    /// Of a long-lived workload.
+    /// Lists the flows of a long-lived workload.
     pub fn long_lived(workload: &Workload, graph: &Graph) -> Listed {
         let Workload::LongLived { count, from, to, size, start, stagger, .. } = workload else {
-            unreachable!("made of long-lived flows")
+            unreachable!("built from a long-lived workload")
         };
         let to = Hosts::named(graph, to).list;
         let from = match from.is_empty() {
@@ -35,9 +35,9 @@ impl Listed {
         Listed((0..*count as usize).map(flow).collect::<Vec<_>>().into_iter())
     }
 
-    /// Of a list of flows.
+    /// Lists the flows of a flow-list workload.
     pub fn flow_list(workload: &Workload, graph: &Graph) -> Listed {
-        let Workload::FlowList { rows, flows, .. } = workload else { unreachable!("made of a list of flows") };
+        let Workload::FlowList { rows, flows, .. } = workload else { unreachable!("built from a flow list") };
         let hosts = numbers(graph);
         let flow = |row: Row| Arrival {
             at: Instant(row.start.0),

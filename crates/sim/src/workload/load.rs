@@ -1,13 +1,15 @@
-//! Offered load: what it is a share of, the rate of flows that makes it, and how far chance lets a run stray from it.
+//! Offered load: the capacity it is relative to, the flow rate that offers it, and its sampling error.
 //!
-//! Rate of flows: `load x capacity / (8 x mean size x bytes counted for one of payload x share that crosses)`. The mean is that of
-//! the sizes as they are drawn, so that what is realised is what was asked. The generator of BFC's authors takes the table's
-//! (`load_by = "table"`), which rounding up to whole packets exceeds: Google's by 2.6 %.
+//! Flow rate: `load x capacity / (8 x mean size x counted bytes per payload byte x crossing share)`. The mean is that
+//! of the sizes as drawn, so the realised load is the requested load. The generator of BFC's authors uses the mean of
+//! the table (`load_by = "table"`). Rounding sizes up to whole packets exceeds that mean, for Google's table by 2.6 %.
 //!
-//! Sampling error: what arrives in a window is a renewal process with rewards. With n flows expected, gaps and sizes that vary by
-//! `c_gap` and `c_size` (standard deviation over mean) let the load stray by `sqrt((c_gap^2 + c_size^2) / n)` of itself (Cox,
-//! "Renewal Theory", 1962). Log-normal gaps of sigma 2 have `c_gap = sqrt(e^4 - 1) = 7.32`, Google's sizes `c_size = 22`: a million
-//! flows stray by 2.3 %. That would hide a wrong rate, so a run is judged by its number of flows and by their mean size apart.
+//! Sampling error: arrivals in a window form a renewal-reward process. Gaps and sizes have coefficients of variation
+//! `c_gap` and `c_size` (standard deviation over mean). With n flows expected, the relative standard error of the load
+//! is `sqrt((c_gap^2 + c_size^2) / n)` (Cox, "Renewal Theory", 1962). Log-normal gaps of sigma 2 have
+//! `c_gap = sqrt(e^4 - 1) = 7.32`, and Google's sizes have `c_size = 22`, so the error of a million flows is 2.3 %. An
+//! error of this size would hide a wrong rate. A run is therefore judged by two separate numbers: its number of flows
+//! and their mean size.
 
 use crate::workload::flow::counted_window;
 use crate::workload::hosts::Hosts;
@@ -16,38 +18,39 @@ use backwater_scenario::model::{Arrivals, LoadBy, LoadOf, Scenario, Workload};
 use backwater_scenario::topology::Graph;
 use backwater_types::Instant;
 
-/// What arrived in the counted window beside the load that was asked for.
+/// Arrivals in the counted window, compared with the requested load.
 #[derive(Clone, Copy, Debug)]
 pub struct Load {
-    /// Standard error of what arrives in a window as long, as a share of it.
+    /// Relative standard error of the load in a window of this length.
     pub sampling_error: f64,
-    /// Flows (of incast: events) over those expected.
+    /// Number of flows (for incast, of events) over the expected number.
     arrivals: Ratio,
-    /// Their mean size over the one expected.
+    /// Mean size of flows over the expected mean.
     size: Ratio,
 }
 
-/// What there was over what was expected, and how far chance takes it.
+/// Ratio of an observed to an expected value, with its sampling error.
 #[derive(Clone, Copy, Debug)]
 struct Ratio {
     value: f64,
     /// Standard error.
     error: f64,
-    /// What one rare value does on its own, downwards and upwards: the longest gap, the largest flow.
+    /// Largest effect of a single rare value, `[downwards, upwards]`: of the longest gap, or of the largest flow.
     rare: [f64; 2],
 }
 
-/// Differences up to this share are no matter.
+/// Relative difference that is always accepted.
 const TOLERATED: f64 = 0.02;
-/// Beyond it chance is believed for so many standard errors and one rare value. Of 15,000 windows of 3 to a million flows, with
-/// log-normal gaps and the sizes of Google and Facebook, all were within 4.
+/// Number of standard errors, plus the effect of one rare value, that is accepted as chance. All of 15,000 windows of 3
+/// to a million flows, with log-normal gaps and the sizes of Google and Facebook, were within 4 standard errors.
 const ERRORS: f64 = 5.0;
 
 impl Load {
-    /// The load of `flows` of `bytes` altogether that arrived in the counted window; `None` where no load was asked for.
+    /// Computes the load of `flows` flows with `bytes` bytes in total that arrived in the counted window. `None` if the
+    /// workload has no load, or if no arrivals are expected.
     pub fn of(scenario: &Scenario, workload: &Workload, graph: &Graph, flows: u64, bytes: u64) -> Option<Load> {
         let (warm, until) = counted_window(scenario);
-        // What starts late is asked for a part of the window only.
+        // A workload that starts late covers only a part of the window.
         let seconds = |start: Instant| until.since(warm.max(start).min(until)).as_secs_f64();
         let (flows, bytes) = (flows as f64, bytes as f64);
         let (sizes, arrivals, variation, expected) = match workload {
@@ -57,7 +60,7 @@ impl Load {
                 let rate = rate_for(scenario, workload, graph, &from, &to, sizes.mean());
                 let expected = rate * seconds(Instant::ZERO + *start);
                 let (variation, longest) = gaps(*arrivals, expected);
-                // Too many take many short gaps, too few a single long one.
+                // An excess of flows takes many short gaps; a deficit takes a single long gap.
                 let error = variation * expected.max(flows).sqrt() / expected;
                 let arrivals = Ratio { value: flows / expected, error, rare: [longest / expected, 0.0] };
                 (Some(sizes), arrivals, variation, expected)
@@ -68,7 +71,7 @@ impl Load {
                 let events = seconds(Instant::ZERO + start.unwrap_or_default()) / period;
                 let (degree, one) = (*degree as f64, 1.0 / events);
                 let arrivals = Ratio { value: flows / degree / events, error: 0.0, rare: [one, one] };
-                // A rounding to whole events, as a variation of single flows.
+                // The error of rounding to whole events, expressed as a coefficient of variation of single flows.
                 let variation = (degree / events / 12.0).sqrt();
                 (sizes, arrivals, variation, degree * events)
             }
@@ -83,14 +86,14 @@ impl Load {
         (expected > 0.0).then_some(Load { sampling_error, arrivals, size })
     }
 
-    /// Whether chance explains the difference, or it is too small to matter.
+    /// Whether the arrivals agree with the requested load, within [`TOLERATED`] or within the sampling error.
     pub fn is_as_asked(&self) -> bool {
         self.arrivals.is_one() && self.size.is_one()
     }
 }
 
 impl Ratio {
-    /// Mean sizes; a single flow of the largest size makes a mean too large.
+    /// Ratio of mean sizes. A single flow of the largest size can make the mean too large.
     fn of_sizes(flows: f64, bytes: f64, sizes: &Sampler) -> Ratio {
         let mean = sizes.mean();
         let rare = [0.0, sizes.largest(flows) / (mean * flows)];
@@ -103,8 +106,9 @@ impl Ratio {
     }
 }
 
-/// Of gaps between arrivals: standard deviation over mean; and a length, in means, that none of `n` exceeds but in one case in
-/// `2 e^(z^2 / 2)`, where z is [`ERRORS`]: log-normal, `exp(sigma sqrt(z^2 + 2 ln n) - sigma^2 / 2)`.
+/// Coefficient of variation of gaps between arrivals, and the longest plausible gap of `n`, in mean gaps. A gap among
+/// `n` exceeds this length with a probability of one in `2 e^(z^2 / 2)`, where z is [`ERRORS`]. For log-normal gaps the
+/// length is `exp(sigma sqrt(z^2 + 2 ln n) - sigma^2 / 2)`.
 fn gaps(arrivals: Arrivals, n: f64) -> (f64, f64) {
     let n = n.max(1.0);
     match arrivals {
@@ -116,7 +120,7 @@ fn gaps(arrivals: Arrivals, n: f64) -> (f64, f64) {
     }
 }
 
-/// Offered rate of a background workload, flows per second.
+/// Offered flow rate of a background workload, flows per second.
 pub(crate) fn flow_rate(
     scenario: &Scenario,
     workload: &Workload,
@@ -126,7 +130,7 @@ pub(crate) fn flow_rate(
     sizes: &Sampler,
 ) -> f64 {
     let Workload::Background { load_by, .. } = workload else {
-        unreachable!("only background traffic has a load of its own")
+        unreachable!("only background traffic has a flow rate")
     };
     let mean = match load_by {
         LoadBy::Drawn => sizes.mean(),
@@ -135,26 +139,26 @@ pub(crate) fn flow_rate(
     rate_for(scenario, workload, graph, from, to, mean)
 }
 
-/// Flows per second of a background workload whose sizes have this mean.
+/// Flow rate of a background workload with this mean size, flows per second.
 fn rate_for(scenario: &Scenario, workload: &Workload, graph: &Graph, from: &Hosts, to: &Hosts, mean_size: f64) -> f64 {
     let Workload::Background { load, load_of, load_with_headers, local_share, .. } = workload else {
-        unreachable!("only background traffic has a load of its own")
+        unreachable!("only background traffic has a flow rate")
     };
     let crossing = crossing(graph, *load_of, *local_share, from, to);
     let carried = mean_size * with_headers(scenario, *load_with_headers);
     load * capacity(graph, *load_of, &from.list, &to.list) / (8.0 * carried * crossing)
 }
 
-/// Bytes of an incast event, on average.
+/// Mean bytes of an incast event.
 pub(crate) fn event_bytes(workload: &Workload) -> f64 {
     match workload {
         Workload::Incast { aggregate: Some(aggregate), .. } => aggregate.0 as f64,
         Workload::Incast { degree, sizes: Some(sizes), .. } => *degree as f64 * Sampler::new(sizes).mean(),
-        _ => unreachable!("scenario checked: incast has one of the two"),
+        _ => unreachable!("scenario checked: incast has an aggregate or sizes"),
     }
 }
 
-/// What `bits` of payload a second are as a load, by the rule of their workload; `None` where it has no load.
+/// Converts `bits` of payload per second to a load, by the rule of the workload. `None` if the workload has no load.
 pub fn realised(scenario: &Scenario, workload: &Workload, graph: &Graph, bits: f64) -> Option<f64> {
     let (counted, capacity) = match workload {
         Workload::Background { load_of, load_with_headers, local_share, from, to, .. } => {
@@ -169,7 +173,7 @@ pub fn realised(scenario: &Scenario, workload: &Workload, graph: &Graph, bits: f
     (capacity > 0.0).then(|| bits * counted / capacity)
 }
 
-/// Share of the payload that crosses what the load is a share of.
+/// Share of the payload that crosses the links of the load's capacity.
 fn crossing(graph: &Graph, of: LoadOf, local_share: Option<f64>, from: &Hosts, to: &Hosts) -> f64 {
     match (of, local_share) {
         (LoadOf::ExactCore, Some(local)) => 1.0 - local,
@@ -178,13 +182,13 @@ fn crossing(graph: &Graph, of: LoadOf, local_share: Option<f64>, from: &Hosts, t
     }
 }
 
-/// Bytes that the load counts for each of payload.
+/// Bytes that the load counts per byte of payload.
 fn with_headers(scenario: &Scenario, counted: bool) -> f64 {
     let (payload, header) = (scenario.host.payload.0 as f64, scenario.host.header.0 as f64);
     if counted { (payload + header) / payload } else { 1.0 }
 }
 
-/// What a load is a share of, bit/s, one direction.
+/// Capacity that a load is relative to, in one direction, bit/s.
 pub fn capacity(graph: &Graph, of: LoadOf, from: &[u16], to: &[u16]) -> f64 {
     let sum = |links: &mut dyn Iterator<Item = usize>| links.map(|l| graph.links[l].rate.0 as f64).sum();
     match of {
@@ -194,7 +198,7 @@ pub fn capacity(graph: &Graph, of: LoadOf, from: &[u16], to: &[u16]) -> f64 {
     }
 }
 
-/// Share of the pairs drawn that lie under different switches.
+/// Share of the drawn pairs of hosts that are attached to different switches.
 fn crossing_share(graph: &Graph, from: &Hosts, to: &Hosts) -> f64 {
     let mut share = 0.0;
     for src in &from.list {
@@ -217,7 +221,7 @@ mod tests {
     use backwater_scenario::topology::expand;
     use std::path::Path;
 
-    /// Eight hosts below two leaves with four links of 100 Gb/s between switches, and one workload.
+    /// Scenario of eight hosts below two leaves, four links of 100 Gb/s between switches, and one workload.
     fn scenario(duration: &str, workload: &str) -> Scenario {
         let text = format!(
             "scheme = \"bcc\"\nrun = {{ duration = \"{duration}\" }}\n[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 2\n\
@@ -236,7 +240,7 @@ mod tests {
     const LOG_NORMAL: &str = "{ log-normal = 2.0 }";
     const POISSON: &str = "\"poisson\"";
 
-    /// The load of a scenario's own traffic.
+    /// Computes the load of a scenario's own traffic.
     fn drawn(scenario: &Scenario) -> Load {
         let graph = expand(&scenario.topology);
         let (warm, _) = counted_window(scenario);
@@ -245,26 +249,26 @@ mod tests {
             flows += 1;
             bytes += flow.size;
         }
-        Load::of(scenario, &scenario.workload[0], &graph, flows, bytes).expect("it has a load")
+        Load::of(scenario, &scenario.workload[0], &graph, flows, bytes).expect("the workload has a load")
     }
 
     #[test]
-    fn what_is_offered_is_the_load_asked_for_by_its_own_rule() {
+    fn the_offered_load_is_the_requested_load_by_the_rule_of_its_workload() {
         for rule in ["core", "exact-core", "exact-core\"\nlocal_share = 0.125\nload_with_headers = true #", "senders"] {
             let web_search = "{ table = \"web_search\" }";
             let scenario = background("1 ms", web_search, POISSON, &format!("load_of = \"{rule}\""));
             let (graph, workload) = (expand(&scenario.topology), &scenario.workload[0]);
             let (hosts, sizes) = (Hosts::named(&graph, &[]), Sampler::Fixed(1_000_000));
             let bits = 8e6 * flow_rate(&scenario, workload, &graph, &hosts, &hosts, &sizes);
-            let load = realised(&scenario, workload, &graph, bits).expect("it has a load");
+            let load = realised(&scenario, workload, &graph, bits).expect("the workload has a load");
             assert!((load - 0.7).abs() < 1e-12, "{rule}: {load}");
         }
     }
 
-    /// Google's mean is 2907.0 B, and 2984.0 B in whole packets. At 70 % of 400 Gb/s that is 12.04 or 11.73 flows a microsecond, of
-    /// which 90 ms have a million.
+    /// Google's mean size is 2907.0 B in the table, and 2984.0 B in whole packets. At 70 % of 400 Gb/s this is 12.04 or
+    /// 11.73 flows per microsecond: a million in 90 ms.
     #[test]
-    fn a_rate_by_the_tables_mean_is_found_out_and_one_by_the_drawn_mean_is_not() {
+    fn a_rate_by_the_tables_mean_is_rejected_and_a_rate_by_the_drawn_mean_is_accepted() {
         for seed in 1..=3 {
             let by = |rule: &str| {
                 let mut scenario = background("100 ms", GOOGLE, POISSON, &format!("load_by = \"{rule}\""));
@@ -276,14 +280,15 @@ mod tests {
             assert!((authors.arrivals.value - 1.0263).abs() < 0.004, "{authors:?}");
             assert!(!authors.is_as_asked(), "{authors:?}");
         }
-        // Bursts of arrivals take more flows to tell: from 2 million on 5 x 7.32 / sqrt(n) is below 2.6 %.
+        // Bursty arrivals need more flows to reveal the rate: 5 x 7.32 / sqrt(n) is below 2.6 % from 2 million flows
+        // on.
         let authors = drawn(&background("300 ms", GOOGLE, LOG_NORMAL, "load_by = \"table\""));
         assert!((authors.arrivals.error / (7.321 / 3.167e6f64.sqrt()) - 1.0).abs() < 0.03, "{authors:?}");
         assert!(ERRORS * authors.arrivals.error < 0.026, "{authors:?}");
     }
 
     #[test]
-    fn no_honest_run_is_refused_however_short() {
+    fn no_run_at_the_drawn_mean_is_rejected_however_short() {
         for (duration, seeds) in [("20 us", 500), ("200 us", 200), ("2 ms", 50), ("20 ms", 5)] {
             for sizes in [GOOGLE, "{ table = \"web_server\" }", "{ exponential = \"20 KB\" }", "{ fixed = \"10 KB\" }"]
             {
@@ -299,7 +304,8 @@ mod tests {
         }
     }
 
-    /// Both errors of a load by hand: 11.73 flows a microsecond over 900 us, gaps that vary by 7.32 and sizes by 21.8.
+    /// The sampling error by hand: 11.73 flows per microsecond over 900 us, with coefficients of variation 7.32 of gaps
+    /// and 21.8 of sizes.
     #[test]
     fn the_sampling_error_is_that_of_a_renewal_process_with_rewards() {
         let n: f64 = 900.0 * 0.7 * 4.0 * 100e9 / 8.0 / 2984.0 / 1e6;
@@ -312,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn events_at_a_fixed_period_stray_by_one_at_most() {
+    fn the_number_of_events_at_a_fixed_period_differs_by_one_at_most() {
         let incast =
             |duration: &str, sizes: &str| scenario(duration, &format!("kind = \"incast\"\ndegree = 40\n{sizes}"));
         let equal = "aggregate = \"500 KB\"";
@@ -324,10 +330,11 @@ mod tests {
         }
         let scenario = incast("100 ms", equal);
         let graph = expand(&scenario.topology);
-        // 90 ms x 0.7 x 400 Gb/s / 4 Mb are 6300 events; 2.6 % more or fewer are not chance, one is.
+        // 90 ms x 0.7 x 400 Gb/s / 4 Mb are 6300 events. A difference of one event is chance; a difference of 2.6 % is
+        // not.
         for (events, as_asked) in [(6300, true), (6301, true), (6464, false), (6136, false)] {
             let load = Load::of(&scenario, &scenario.workload[0], &graph, 40 * events, 500_000 * events);
-            let load = load.expect("it has a load");
+            let load = load.expect("the workload has a load");
             assert_eq!(load.is_as_asked(), as_asked, "{events}: {load:?}");
         }
     }

@@ -1,21 +1,21 @@
 //! The flows of a run, in order of arrival.
 //!
-//! What waits for nothing is one network-wide sequence: flow k's gap, source, destination and size are functions of (seed, k), so
-//! every scheme sees the same traffic, and every partition walks the same sequence and keeps what is its own. Nothing is stored:
-//! the report walks it once more.
+//! Open-loop flows are one network-wide sequence. Gap, source, destination and size of flow k are functions of the seed
+//! and k, so every scheme sees the same traffic. Every partition generates the whole sequence and keeps the flows of
+//! its own hosts. The sequence is not stored: the report generates it once more.
 //!
-//! A process may listen: what has arrived at a host may start flows there ([`process`]). When such a flow starts is recorded.
+//! Closed-loop flows start when another flow has arrived at their source ([`process`]). Their start times are recorded.
 //!
-//! | file | what is in it |
+//! | file | contents |
 //! |---|---|
-//! | [`flow`] | a flow, and which flows count |
-//! | [`process`] | what a source of flows is to the rest |
-//! | [`background`], [`incast`], [`listed`] | sources that do not listen |
-//! | [`collective`] | one that does |
-//! | [`traffic`] | all of them, merged |
+//! | [`flow`] | arrivals of flows, and the counted window |
+//! | [`process`] | the interface of a source of flows |
+//! | [`background`], [`incast`], [`listed`] | open-loop processes |
+//! | [`collective`] | the closed-loop process |
+//! | [`traffic`] | all processes, merged |
 //! | [`load`] | offered load |
-//! | `levels` | what of it is unscheduled under Homa |
-//! | `hosts`, [`gaps`], [`sizes`], [`draws`] | what sources draw from |
+//! | `levels` | priority levels of Homa |
+//! | `hosts`, [`gaps`], [`sizes`], [`draws`] | sets and distributions from which processes draw |
 
 pub mod background;
 pub mod collective;

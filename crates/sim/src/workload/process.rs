@@ -1,33 +1,36 @@
-//! What a source of flows is to the rest.
+//! The interface of a source of flows: open-loop or closed-loop.
 //!
-//! Most processes do not listen: [`Process::next`] says all they ever start, and every partition walks it for itself. One that
-//! listens is told of each of its flows when that has arrived in full, and may start others **at the host where it arrived**, now
-//! or later. So nothing crosses a partition but the flows themselves, and results are the same for any windows and any number of
-//! threads. What it remembers is therefore by host: whatever another host should know has to be a flow to it.
+//! An open-loop process returns all its flows from [`Process::next`], and every partition calls it for itself. A
+//! closed-loop process is notified of each of its flows that has arrived in full. It may then start further flows **at
+//! the host where the flow arrived**, now or later. Partitions therefore exchange only packets, and results are the
+//! same for any window and any number of threads. The state of a closed-loop process is kept per host: information for
+//! another host has to be sent as a flow.
 //!
-//! Threads do not talk about what starts when, so a process that listens numbers its flows itself, beforehand. All of its flows
-//! are called dependent, those too that wait for none.
+//! Threads do not exchange start times, so a closed-loop process numbers all its flows in advance. All of its flows are
+//! closed-loop flows, including the first ones, which wait for no other
+//! ([`Flow::is_dependent`](crate::workload::Flow::is_dependent)).
 
 use crate::workload::flow::Arrival;
 use backwater_types::Instant;
 
 /// A source of flows.
 pub trait Process: Send {
-    /// The next flow that waits for no other, in order of arrival.
+    /// Returns the next flow that waits for no other, in order of arrival.
     fn next(&mut self) -> Option<Arrival>;
 
-    /// How many flows it has, if it listens; they are numbered from 0.
-    fn listens_to(&self) -> u32 {
+    /// Number of closed-loop flows, which are numbered from 0; 0 for an open-loop process.
+    fn closed_loop_flows(&self) -> u32 {
         0
     }
 
-    /// Its flow of this number, should it start at `at`.
+    /// Describes closed-loop flow `number` with start `at`.
     fn flow(&self, number: u32, _at: Instant) -> Arrival {
-        unreachable!("flow {number} of a process that does not listen")
+        unreachable!("flow {number} of an open-loop process")
     }
 
-    /// Its flow of this number has arrived in full, now. What starts at that host because of it.
+    /// Handles the arrival of the last byte of closed-loop flow `number`, and starts the flows that waited for it at
+    /// its destination.
     fn on_received(&mut self, number: u32, _now: Instant, _start: &mut dyn FnMut(Arrival)) {
-        unreachable!("flow {number} of a process that does not listen")
+        unreachable!("flow {number} of an open-loop process")
     }
 }

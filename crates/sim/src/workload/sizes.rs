@@ -1,38 +1,40 @@
-//! Sizes of flows.
+//! Distributions of flow sizes.
 
 use crate::workload::draws;
 use backwater_scenario::model::{SizeTable, Sizes};
 use backwater_scenario::sizes;
 
-/// Draws flow sizes.
+/// A distribution of flow sizes, bytes.
 #[derive(Clone, Debug)]
 pub enum Sampler {
-    /// Always this many bytes.
+    /// A constant size.
     Fixed(u64),
-    /// Exponential with this mean, rounded up to whole bytes.
+    /// An exponential size with this mean, rounded to whole bytes, at least 1.
     Exponential(f64),
-    /// Every whole number of bytes from the first to the second alike.
+    /// A uniform whole number of bytes, from the first to the second inclusive.
     Uniform(u64, u64),
-    /// By a table.
+    /// A size from a table.
     Table(TableSampler),
 }
 
-/// Inverts a cumulative distribution; a guide table makes the search short.
+/// Inverse of a cumulative distribution, with a guide table that makes the search short.
 #[derive(Clone, Debug)]
 pub struct TableSampler {
     table: SizeTable,
-    /// `[u / GUIDE]`: the first point whose probability reaches the cell.
+    /// `[cell of u]`, `GUIDE` cells: index of the first point with a cumulative probability of at least the cell's
+    /// lower end.
     guide: Vec<u16>,
     /// Mean of the sizes drawn, bytes.
     mean: f64,
-    /// Their standard deviation over their mean.
+    /// Standard deviation of the sizes drawn, over their mean.
     variation: f64,
 }
 
+/// Cells of the guide table: one for each value of a word's 12 high bits.
 const GUIDE: usize = 4096;
 
 impl Sampler {
-    /// For sizes of a valid scenario.
+    /// Creates the sampler for sizes of a valid scenario.
     pub fn new(sizes: &Sizes) -> Sampler {
         match sizes {
             Sizes::Fixed(bytes) => Sampler::Fixed(bytes.0),
@@ -56,7 +58,7 @@ impl Sampler {
         }
     }
 
-    /// Mean of the table, bytes; of sizes without one that of the sizes drawn.
+    /// Mean of the table before sizes are rounded, bytes. For sizes without a table, the mean of the sizes drawn.
     pub fn table_mean(&self) -> f64 {
         match self {
             Sampler::Table(table) => table.table.mean(),
@@ -74,7 +76,7 @@ impl Sampler {
         }
     }
 
-    /// A size that none of `n` exceeds, bytes; of an exponential one in all but one case in `e^8`.
+    /// Upper bound of `n` drawn sizes, bytes. Exponential sizes exceed it with a probability of `e^-8`.
     pub fn largest(&self, n: f64) -> f64 {
         match self {
             Sampler::Fixed(bytes) => *bytes as f64,
@@ -87,12 +89,12 @@ impl Sampler {
         }
     }
 
-    /// A size, bytes; at least 1.
+    /// Converts a random word to a size, bytes; at least 1.
     pub fn draw(&self, word: u64) -> u64 {
         match self {
             Sampler::Fixed(bytes) => *bytes,
             Sampler::Exponential(mean) => (mean * draws::exponential(word) + 0.5).max(1.0) as u64,
-            // Lemire 2016, in 64 bits: sizes are alike to one part in 2^27.
+            // Lemire 2016, in 64 bits: probabilities of sizes are equal to one part in 2^27.
             Sampler::Uniform(least, most) => least + ((word as u128 * (most - least + 1) as u128) >> 64) as u64,
             Sampler::Table(table) => table.draw(word),
         }
@@ -140,7 +142,7 @@ mod tests {
         let die = sampler(1, 6);
         let mut seen = [0u32; 8];
         (0..60_000).for_each(|k| seen[die.draw(hash::draw(1, k)) as usize] += 1);
-        // 10 000 of each, strays by 91.
+        // Each face is expected 10 000 times, with standard deviation 91.
         assert!(seen[1..=6].iter().all(|n| n.abs_diff(10_000) < 500) && seen[0] + seen[7] == 0, "{seen:?}");
         assert_eq!((die.draw(0), die.draw(u64::MAX), die.mean()), (1, 6, 3.5));
         assert_eq!((sampler(9, 9).draw(u64::MAX), sampler(9, 9).mean()), (9, 9.0));

@@ -1,4 +1,4 @@
-//! All flows of a run.
+//! All flows of a run, merged from the processes of its workloads.
 
 use crate::workload::background::Background;
 use crate::workload::collective::Collective;
@@ -11,7 +11,7 @@ use backwater_scenario::topology::Graph;
 use backwater_types::{Instant, hash};
 use std::ops::Range;
 
-/// The process of workload number `class`.
+/// Creates the process of workload number `class`.
 fn process(scenario: &Scenario, graph: &Graph, class: usize) -> Box<dyn Process> {
     let workload = &scenario.workload[class];
     let stream = hash::stream(scenario.seed, 0x7472_6166, class as u64);
@@ -24,80 +24,84 @@ fn process(scenario: &Scenario, graph: &Graph, class: usize) -> Box<dyn Process>
     }
 }
 
-/// All flows of a scenario that wait for no other, in order of arrival; ties go to the earlier workload. And those that they start.
+/// All flows of a scenario. Iteration returns those that wait for no other flow, in order of arrival; ties go to the
+/// earlier workload. [`Traffic::on_received`] starts the others.
 pub struct Traffic {
     sources: Vec<Source>,
-    dependents: u32,
+    closed_loop_flows: u32,
     next_id: u32,
-    /// `[host]`: flows to it so far, without dependent ones.
+    /// `[host]`: open-loop flows to the host so far.
     to: Vec<u32>,
     until: Instant,
 }
 
-/// A process as a part of the traffic.
+/// The process of one workload, with its next flow.
 struct Source {
     process: Box<dyn Process>,
-    /// Its workload.
+    /// Workload number.
     class: u8,
     priority: u8,
-    /// Number of the first of its dependent flows, if it has any.
+    /// Number of the first closed-loop flow; that of the next source if this source has none.
     first: u32,
-    /// Its next flow that waits for no other.
+    /// Next flow that waits for no other.
     head: Option<Arrival>,
 }
 
 impl Traffic {
-    /// The flows of `scenario`, which is valid, on its graph.
+    /// Creates the traffic of a valid scenario on its graph.
     pub fn new(scenario: &Scenario, graph: &Graph) -> Traffic {
         let until = Instant::ZERO + scenario.run.duration;
-        let (mut sources, mut dependents) = (Vec::new(), 0);
+        let (mut sources, mut closed_loop_flows) = (Vec::new(), 0);
         for class in 0..scenario.workload.len() {
             let process = process(scenario, graph, class);
-            let (first, flows) = (dependents, process.listens_to());
+            let (first, flows) = (closed_loop_flows, process.closed_loop_flows());
             let priority = scenario.workload[class].priority();
             let mut source = Source { process, class: class as u8, priority, first, head: None };
             source.advance(until);
             sources.push(source);
-            dependents += flows;
+            closed_loop_flows += flows;
         }
-        Traffic { sources, dependents, next_id: dependents, to: vec![0; graph.hosts], until }
+        Traffic { sources, closed_loop_flows, next_id: closed_loop_flows, to: vec![0; graph.hosts], until }
     }
 
-    /// How many dependent flows there are. They have the first numbers.
-    pub fn dependents(&self) -> u32 {
-        self.dependents
+    /// Number of closed-loop flows. They are numbered before all other flows.
+    pub fn closed_loop_flows(&self) -> u32 {
+        self.closed_loop_flows
     }
 
-    /// Numbers of the dependent flows of a workload.
-    pub fn dependents_of(&self, class: usize) -> Range<usize> {
-        let end = self.sources.get(class + 1).map_or(self.dependents, |next| next.first);
+    /// Numbers of the closed-loop flows of a workload.
+    pub fn closed_loop_flows_of(&self, class: usize) -> Range<usize> {
+        let end = self.sources.get(class + 1).map_or(self.closed_loop_flows, |next| next.first);
         self.sources[class].first as usize..end as usize
     }
 
-    /// The dependent flow of this number, should it start at `at`.
-    pub fn dependent(&self, id: u32, at: Instant) -> Flow {
+    /// Describes closed-loop flow `id` with start `at`.
+    pub fn closed_loop_flow(&self, id: u32, at: Instant) -> Flow {
         let source = &self.sources[self.source_of(id)];
-        source.dependent(source.process.flow(id - source.first, at))
+        source.name_closed_loop(source.process.flow(id - source.first, at))
     }
 
-    /// The dependent flow of this number has arrived in full, now. What starts at its destination because of it.
+    /// Handles the arrival of the last byte of closed-loop flow `id`, and starts the flows that waited for it at its
+    /// destination.
     pub fn on_received(&mut self, id: u32, now: Instant, mut start: impl FnMut(Flow)) {
         let at = self.source_of(id);
         let Source { process, class, priority, first, .. } = &mut self.sources[at];
-        process.on_received(id - *first, now, &mut |arrival| start(dependent(arrival, *class, *priority, *first)));
+        let mut named = |arrival| start(name_closed_loop(arrival, *class, *priority, *first));
+        process.on_received(id - *first, now, &mut named);
     }
 
-    /// The last source whose flows start at this number or before: one without dependent flows starts where the next does.
+    /// Finds the source of a closed-loop flow: the last source with `first <= id`. A source without closed-loop flows
+    /// has the `first` of the next source.
     fn source_of(&self, id: u32) -> usize {
         self.sources.partition_point(|source| source.first <= id) - 1
     }
 
-    /// Arrival of the next flow; [`Instant::NEVER`] when there is none.
+    /// Arrival time of the next flow; [`Instant::NEVER`] if none is left.
     pub fn next_at(&self) -> Instant {
         self.sources.iter().flat_map(|source| &source.head).map(|a| a.at).min().unwrap_or(Instant::NEVER)
     }
 
-    /// The next flow, if it arrives before `end`.
+    /// Returns the next flow if it arrives before `end`.
     #[inline]
     pub fn next_before(&mut self, end: Instant) -> Option<Flow> {
         let mut first = None::<(Instant, usize)>;
@@ -113,7 +117,7 @@ impl Traffic {
         let arrival = source.head.take()?;
         source.advance(self.until);
         if arrival.own.is_some() {
-            return Some(source.dependent(arrival));
+            return Some(source.name_closed_loop(arrival));
         }
         let slot = &mut self.to[arrival.dst as usize];
         let receiver_slot = *slot;
@@ -125,20 +129,20 @@ impl Traffic {
 }
 
 impl Source {
-    /// To its next flow. Arrivals end in time; what listens runs to its end.
+    /// Fetches the next flow of the process. Open-loop arrivals end at `until`; closed-loop processes run to their end.
     #[inline]
     fn advance(&mut self, until: Instant) {
         self.head = self.process.next().filter(|arrival| arrival.at < until || arrival.own.is_some());
     }
 
-    fn dependent(&self, arrival: Arrival) -> Flow {
-        dependent(arrival, self.class, self.priority, self.first)
+    fn name_closed_loop(&self, arrival: Arrival) -> Flow {
+        name_closed_loop(arrival, self.class, self.priority, self.first)
     }
 }
 
-/// A flow of a process that listens, whose flows are numbered from `first`.
-fn dependent(arrival: Arrival, class: u8, priority: u8, first: u32) -> Flow {
-    let own = arrival.own.expect("a process that listens numbers its flows");
+/// Numbers a flow of a closed-loop process with first number `first`.
+fn name_closed_loop(arrival: Arrival, class: u8, priority: u8, first: u32) -> Flow {
+    let own = arrival.own.expect("a closed-loop process numbers its flows");
     arrival.named(first + own.number, own.receiver_slot(class), class, priority)
 }
 

@@ -1,0 +1,58 @@
+//! Results of one partition of a run.
+
+use crate::run::link_samples::LinkSample;
+use crate::samples::Samples;
+use backwater_engine::stats::PortStats;
+use backwater_types::Instant;
+
+/// Results that one partition collects during a run, besides the counters of its nodes.
+pub(crate) struct PartitionResults {
+    /// `[closed-loop flow]`: start; [`Instant::NEVER`] if the source is in another partition.
+    pub(crate) started: Vec<Instant>,
+    /// `[flow]`: arrival of the last byte at the receiver; [`Instant::NEVER`] if the receiver is in another partition.
+    pub(crate) received: Vec<Instant>,
+    /// `[flow]`: arrival of the last acknowledgement at the sender; [`Instant::NEVER`] if the sender is in another
+    /// partition.
+    pub(crate) acknowledged: Vec<Instant>,
+    /// `[flow]`: retransmitted packets.
+    pub(crate) retransmitted: Vec<u32>,
+    /// `[flow]`: timeouts of TCP.
+    pub(crate) timeouts: Vec<u16>,
+    /// Samples of switches.
+    pub(crate) samples: Samples,
+    /// Samples of links, one per period.
+    pub(crate) links: Vec<LinkSample>,
+    /// Counters of every port at the start of the counted window: hosts, then switches port by port.
+    pub(crate) at_warm: Vec<PortStats>,
+    /// Counters of every port at the end of the counted window, in the same order.
+    pub(crate) at_end: Vec<PortStats>,
+    /// `[start, end of the counted window][workload]`: payload bytes acknowledged up to then.
+    pub(crate) acknowledged_bytes: [Vec<u64>; 2],
+    /// End of the run.
+    pub(crate) ended: Instant,
+    /// Whether the run was cancelled.
+    pub(crate) cancelled: bool,
+    /// Whether the run ended because it had stalled for good.
+    pub(crate) stalled: bool,
+}
+
+impl PartitionResults {
+    /// Creates empty results for `closed_loop_flows` closed-loop flows and `workloads` workloads.
+    pub(crate) fn new(closed_loop_flows: usize, workloads: usize) -> PartitionResults {
+        PartitionResults {
+            started: vec![Instant::NEVER; closed_loop_flows],
+            received: vec![Instant::NEVER; closed_loop_flows],
+            acknowledged: vec![Instant::NEVER; closed_loop_flows],
+            retransmitted: vec![0; closed_loop_flows],
+            timeouts: vec![0; closed_loop_flows],
+            samples: Samples::default(),
+            links: Vec::new(),
+            at_warm: Vec::new(),
+            at_end: Vec::new(),
+            acknowledged_bytes: [vec![0; workloads], vec![0; workloads]],
+            ended: Instant::ZERO,
+            cancelled: false,
+            stalled: false,
+        }
+    }
+}
