@@ -17,6 +17,18 @@ pub trait DataPlane: Any + Send {
     fn receive(&mut self, now: Instant, frame: &Frame<Self::Extension>, ingress: PortId, egress: PortId) -> Received;
     /// The link of `port` is free: what goes next, if anything may.
     fn transmit(&mut self, now: Instant, port: PortId) -> Option<Sent<Self::Extension>>;
+    /// As [`DataPlane::transmit`], with the packet given to `out` where it lies; for callers who do not know the type of the plane.
+    fn transmit_with(
+        &mut self,
+        now: Instant,
+        port: PortId,
+        out: &mut dyn FnMut(&Frame<Self::Extension>, &Departed),
+    ) -> Option<Departed> {
+        let Sent { packet, queue, frame_on, timer_changed, entered } = self.transmit(now, port)?;
+        let departed = Departed { queue, frame_on, timer_changed, entered };
+        out(&packet, &departed);
+        Some(departed)
+    }
     /// As [`DataPlane::transmit`], with the packet given to `out` where it lies.
     #[inline(always)]
     fn transmit_to(
@@ -28,10 +40,12 @@ pub trait DataPlane: Any + Send {
     where
         Self: Sized,
     {
-        let Sent { packet, queue, frame_on, timer_changed, entered } = self.transmit(now, port)?;
-        let departed = Departed { queue, frame_on, timer_changed, entered };
-        out(&packet, &departed);
-        Some(departed)
+        let mut out = Some(out);
+        self.transmit_with(now, port, &mut |frame, departed| {
+            if let Some(out) = out.take() {
+                out(frame, departed);
+            }
+        })
     }
     /// As [`DataPlane::receive`] followed by [`DataPlane::transmit`], for a port whose link is free and that holds nothing: the
     /// packet takes no cell, leaves the same traces, and is then as it goes on the wire. The queue it went through (for an ACK, as it
@@ -203,6 +217,16 @@ impl<E: Extension> DataPlane for Box<dyn DataPlane<Extension = E>> {
 
     fn transmit(&mut self, now: Instant, port: PortId) -> Option<Sent<E>> {
         (**self).transmit(now, port)
+    }
+
+    #[inline]
+    fn transmit_with(
+        &mut self,
+        now: Instant,
+        port: PortId,
+        out: &mut dyn FnMut(&Frame<E>, &Departed),
+    ) -> Option<Departed> {
+        (**self).transmit_with(now, port, out)
     }
 
     fn pass(&mut self, now: Instant, frame: &mut Frame<E>, ingress: PortId, egress: PortId) -> Option<QueueId> {

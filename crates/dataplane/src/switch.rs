@@ -210,6 +210,15 @@ impl<P: Policy, E: Extension> DataPlane for Switch<P, E> {
         packet.map(|packet| Sent { packet, queue, frame_on, timer_changed, entered })
     }
 
+    fn transmit_with(
+        &mut self,
+        now: Instant,
+        port: PortId,
+        out: &mut dyn FnMut(&Frame<E>, &Departed),
+    ) -> Option<Departed> {
+        self.transmit_to(now, port, out)
+    }
+
     #[inline(always)]
     fn transmit_to(&mut self, now: Instant, port: PortId, out: impl FnOnce(&Frame<E>, &Departed)) -> Option<Departed> {
         let p = &mut self.ports[port as usize];
