@@ -64,37 +64,37 @@ impl<D: DataPlane> Driver<D> {
         Driver { plane, to_poll: Vec::with_capacity(16) }
     }
 
-    /// A packet, not a control frame, came in by `ingress` and is routed to `egress`.
+    /// A packet, not a control frame, came in by `ingress` and is routed to `egress`; it may be changed on the way.
     #[inline(always)]
     pub fn arrive(
         &mut self,
         now: Instant,
         ingress: PortId,
         egress: PortId,
-        mut frame: Frame<D::Extension>,
+        frame: &mut Frame<D::Extension>,
         out: &mut impl Outlets<D::Extension>,
     ) {
         let (as_data, upstream_queue) = (self.plane.queues_as_data(frame.kind), frame.upstream_queue);
         if out.is_free(now, egress)
             && out.lets_pass()
-            && let Some(queue) = self.plane.pass(now, &mut frame, ingress, egress)
+            && let Some(queue) = self.plane.pass(now, frame, ingress, egress)
         {
             if as_data {
-                out.enqueued(now, Joined { ingress, egress, upstream_queue, queue, frame_on: None }, &frame);
+                out.enqueued(now, Joined { ingress, egress, upstream_queue, queue, frame_on: None }, frame);
             }
             let queue = as_data.then_some(queue);
-            out.send(now, egress, &frame, &Departed { queue, entered: now, ..Departed::BESIDE_DATA });
+            out.send(now, egress, frame, &Departed { queue, entered: now, ..Departed::BESIDE_DATA });
             return;
         }
-        let received = self.plane.receive(now, &frame, ingress, egress);
+        let received = self.plane.receive(now, frame, ingress, egress);
         let frame_on = received.frame_on;
         if let Some(reason) = received.dropped {
-            out.dropped(now, egress, &frame, reason);
+            out.dropped(now, egress, frame, reason);
             // Where its sender is told.
             return frame_on.into_iter().for_each(|port| self.poll(now, port, out));
         }
         if as_data {
-            out.enqueued(now, Joined { ingress, egress, upstream_queue, queue: received.queue, frame_on }, &frame);
+            out.enqueued(now, Joined { ingress, egress, upstream_queue, queue: received.queue, frame_on }, frame);
         }
         if received.timer_changed {
             out.arm(self.plane.next_timer());

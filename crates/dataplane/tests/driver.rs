@@ -169,12 +169,12 @@ fn two_switches_back_to_back_pause_each_other_and_lose_nothing() {
         }
         for (source, (seq, at)) in (0..).zip(&mut sources) {
             if *seq < PACKETS && *at <= now {
-                up.driver.arrive(now, source, 2, frame(source, *seq), &mut up.links);
+                up.driver.arrive(now, source, 2, &mut frame(source, *seq), &mut up.links);
                 (*seq, *at) = (*seq + 1, *at + interval);
             }
         }
-        while let Some(frame) = up.arrived(now, 2) {
-            down.driver.arrive(now, 0, 1, frame, &mut down.links);
+        while let Some(mut frame) = up.arrived(now, 2) {
+            down.driver.arrive(now, 0, 1, &mut frame, &mut down.links);
         }
         while let Some(frame) = down.arrived(now, 0) {
             let frame = frame.control().expect("only control frames go back");
@@ -223,7 +223,7 @@ fn a_packet_that_passes_names_its_queue_as_one_that_was_queued() {
             links.busy_until[2] = Instant(5);
         }
         let mut joined = Vec::new();
-        fresh.arrive(Instant(1), 0, 2, Frame { packet: stale, extension: Payload(3) }, links);
+        fresh.arrive(Instant(1), 0, 2, &mut Frame { packet: stale, extension: Payload(3) }, links);
         fresh.poll_due(Instant(5), 2, links);
         joined.extend(links.wires[2].iter().map(|(_, frame)| (frame.upstream_queue, frame.extension)));
         assert_eq!(joined, [(0, Payload(3))], "passes: {passes}");
@@ -243,7 +243,7 @@ fn discarded_packets_keep_what_they_carry() {
         let links = &mut Links::new(&[FAST, FAST]);
         for (up, from) in [(false, 0), (true, 3)] {
             links.busy_until[1] = Instant(1_000_000);
-            (from..from + 3).for_each(|seq| switch.arrive(Instant(1), 0, 1, frame(0, seq), links));
+            (from..from + 3).for_each(|seq| switch.arrive(Instant(1), 0, 1, &mut frame(0, seq), links));
             switch.link_changed(Instant(2), 1, up, links);
             switch.timer(Instant(2), links);
             let expected: Vec<_> = (from..from + 3).map(|seq| (Payload(seq), DropReason::LinkDown)).collect();
@@ -256,7 +256,7 @@ fn discarded_packets_keep_what_they_carry() {
     let mut switch = driver(&shape);
     let links = &mut Links::new(&[FAST, FAST]);
     links.busy_until[1] = Instant(5);
-    (0..3).for_each(|seq| switch.arrive(Instant(1), 0, 1, frame(0, seq), links));
+    (0..3).for_each(|seq| switch.arrive(Instant(1), 0, 1, &mut frame(0, seq), links));
     switch.poll_due(Instant(5), 1, links);
     let mut handles: Vec<u32> = links.dropped.iter().map(|(frame, _)| frame.extension.0).collect();
     assert!(

@@ -173,7 +173,7 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
         &mut self,
         now: Instant,
         ingress: PortId,
-        packet: Frame<S::Extension>,
+        mut packet: Frame<S::Extension>,
         transit: &mut Transit<S>,
         observer: &mut O,
     ) {
@@ -183,7 +183,7 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
         }
         let Some(egress) = self.route(now, &packet, observer) else { return };
         let (plane, mut outlets) = self.parts(transit, observer);
-        plane.arrive(now, ingress, egress, packet, &mut outlets);
+        plane.arrive(now, ingress, egress, &mut packet, &mut outlets);
     }
 
     fn obey<O: Observer>(

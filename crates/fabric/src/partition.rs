@@ -30,8 +30,23 @@ impl Partitions {
             nodes[of[node]] as u32 - 1
         };
         let local = (0..graph.nodes.len()).map(number).collect();
-        let (links, ends) = number_links(graph, &of, count);
-        Partitions { count, of, local, nodes, links, ends }
+        let mut partitions = Partitions { count, of, local, nodes, links: Vec::new(), ends: vec![Vec::new(); count] };
+        partitions.number_links(graph);
+        partitions
+    }
+
+    /// Fills [`Partitions::links`] and [`Partitions::ends`].
+    fn number_links(&mut self, graph: &Graph) {
+        let ports = ports(graph);
+        for (i, link) in graph.links.iter().enumerate() {
+            let number = |node: usize| {
+                let port = ports[node].iter().position(|l| *l == i).expect("a link is a port of its ends") as u16;
+                let ends = &mut self.ends[self.of[node]];
+                ends.push((node, port));
+                ends.len() as u32 - 1
+            };
+            self.links.push([link.a, link.b].map(number));
+        }
     }
 
     /// Lists the numbers of the first `hosts` nodes within partition `part`, `[host]`; `u32::MAX` for hosts of other
@@ -56,18 +71,4 @@ fn assign(graph: &Graph, partitions: usize) -> Vec<usize> {
         part[host] = part[graph.switch_of(host)];
     }
     part
-}
-
-/// Computes [`Partitions::links`] and [`Partitions::ends`].
-fn number_links(graph: &Graph, of: &[usize], partitions: usize) -> (Vec<[u32; 2]>, Vec<Vec<(usize, u16)>>) {
-    let ports = ports(graph);
-    let mut ends = vec![Vec::new(); partitions];
-    let number = (0..graph.links.len()).map(|i| {
-        [graph.links[i].a, graph.links[i].b].map(|node| {
-            let port = ports[node].iter().position(|l| *l == i).expect("a link is a port of its ends") as u16;
-            ends[of[node]].push((node, port));
-            ends[of[node]].len() as u32 - 1
-        })
-    });
-    (number.collect(), ends)
 }

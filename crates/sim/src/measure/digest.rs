@@ -7,6 +7,7 @@
 
 use crate::measure::outcome::{Digests, Outcome};
 use crate::measure::tables;
+use crate::samples::Samples;
 use backwater_dataplane::Recirculated;
 
 /// Version of the digest, which changes with the hashed values and with the method.
@@ -28,6 +29,9 @@ pub fn of(outcome: &Outcome) -> Digests {
         ("sharing", outcome.scenario.measure.sharing),
     ];
     tables.extend(optional.into_iter().filter(|(_, there)| *there).map(|(name, _)| (name, table(outcome, name))));
+    let named: Vec<&str> = tables.iter().map(|(name, _)| *name).chain(optional.map(|(name, _)| name)).collect();
+    let sampled = Samples::SCHEMA.iter().map(|(name, _)| *name).filter(|name| !named.contains(name));
+    tables.extend(sampled.filter(|name| !is_empty(outcome, name)).map(|name| (name, table(outcome, name))));
     let mut whole = blake3::Hasher::new();
     whole.update(VERSION.as_bytes());
     for (name, hash) in &tables {
@@ -59,6 +63,12 @@ fn flows(outcome: &Outcome) -> blake3::Hash {
         [outcome.received[i].0, outcome.acknowledged[i].0, counts]
     });
     hash_words(results.chain(outcome.started.iter().map(|at| at.0)))
+}
+
+/// Whether a table has no rows.
+fn is_empty(outcome: &Outcome, name: &str) -> bool {
+    let columns = tables::table(outcome, name).expect("a table of the schema");
+    columns.first().is_none_or(|(_, values)| values.to_bytes().1.is_empty())
 }
 
 fn table(outcome: &Outcome, name: &str) -> blake3::Hash {

@@ -73,7 +73,7 @@ pub fn table(outcome: &Outcome, name: &str) -> Option<Vec<Column>> {
     }
     let bins_of_delay = |delays: &DelayHistogram| delays.bins().collect::<Vec<_>>();
     Some(match name {
-        "slowdown" => Slowdown::columns(&bins(outcome), &()),
+        "slowdown" => Slowdown::columns(bins(outcome), &()),
         "links" => Links::columns(&outcome.links, &peers),
         "mmus" => Mmus::columns(&outcome.pools, &()),
         "ports" => {
