@@ -23,18 +23,20 @@ use core::ops::Add;
 
 /// BFC's dynamic assignment: an empty queue for each newly active flow, kept while the flow is active.
 ///
-/// Source: spec A.1, A.3, A.4, BFC section 3.3. A flow is known by a hash into a table of a few entries per queue; flows that
-/// share an entry share a queue.
+/// Source: spec A.1, A.3, A.4, BFC section 3.3. A hash maps a flow to an entry of a table with a few entries per queue;
+/// flows that share an entry share a queue.
 ///
-/// Each priority class of a port does so by itself (spec B, "Priority classes"): it has queues of its own, and an equal
-/// share of the entries, because flows of two classes that shared an entry would share a queue. With
-/// [`BfcParams::shared_queues`] it has one queue of its own, and any other that is empty goes to whichever class needs it.
+/// Each priority class of a port is assigned separately (spec B, "Priority classes"). A class has queues of its own and
+/// an equal share of the table entries, because flows of two classes that shared an entry would share a queue. With
+/// [`BfcParams::shared_queues`] a class has one queue of its own, and any other empty queue goes to the class that
+/// needs it.
 ///
-/// So does each ingress pipeline of a chip (spec B.1): its packets look up a part of the table of its own, and where it has a copy of
-/// the map of empty queues it leaves alone what it has given out since the last renewal.
+/// Each ingress pipeline of a chip is assigned separately too (spec B.1). Packets of a pipeline use its own part of the
+/// table. A pipeline with a copy of the map of empty queues does not reuse queues that it has assigned since the copy
+/// was last renewed.
 #[derive(Clone, Debug)]
 pub struct Dynamic<const W: usize, Q = PausableQueues<W>> {
-    /// Flow-table entries of a class of a port.
+    /// Flow-table entries for each class of a port.
     entries: u32,
     /// Ignore whether an empty queue is paused (BFC-A9).
     literal_empty: bool,
@@ -42,56 +44,58 @@ pub struct Dynamic<const W: usize, Q = PausableQueues<W>> {
     sticky_reserve: bool,
     /// Labelled incast flows share the first queue (spec B, incast label).
     incast_label: bool,
-    /// Flows that find no empty queue share one of similar size left.
+    /// A flow that finds no empty queue shares the queue with the most similar remaining size.
     similar: bool,
     /// Sticky time in ticks.
     sticky: u32,
     queues: usize,
     salt: u64,
-    /// `[class]`: its queues.
+    /// `[class]`: queues of the class.
     classes: Box<[Members<W>]>,
-    /// Queues that no class has to itself go to the one that needs them.
+    /// Queues that belong to no single class go to the class that needs them.
     shared: bool,
-    /// Ingress pipelines, and `[port]`: its.
+    /// Number of ingress pipelines, and `[port]`: pipeline of the port.
     pipelines: usize,
     pipeline: Vec<u8>,
-    /// Classes times pipelines: each has a part of the table.
+    /// Classes times pipelines: parts of the table for each port.
     lanes: usize,
-    /// `[port x class x pipeline x entry]`.
+    /// `[port x class x pipeline x entry]`: flow table.
     table: Vec<Entry>,
-    /// `[port x class x pipeline]`.
+    /// `[port x class x pipeline]`: assignment state.
     places: Vec<Place>,
-    /// Period of the map of empty queues, where pipelines have copies of it; and `[port x pipeline]`: what each has given out.
+    /// Period of the copied map of empty queues (0: no copies), and `[port x pipeline]`: queues assigned in the current
+    /// period.
     map_period: u64,
     given: Vec<Given<W>>,
     over: PhantomData<Q>,
 }
 
-/// A class of a port.
+/// Assignment state of one class of a port in one pipeline.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 struct Place {
-    /// Where the search for an empty queue starts.
+    /// Start of the search for an empty queue.
     rotor: usize,
     active_flows: u32,
     assigned: Assigned,
-    /// Labelled packets have been seen, so the first queue is theirs.
+    /// Whether a labelled packet has been seen; the first queue is then reserved for labelled packets.
     labelled: bool,
-    /// `sticky_reserve` only: when each queue last lost a packet, in ticks.
+    /// `[queue]`: last departure, in ticks. Only with `sticky_reserve`.
     left: Vec<u32>,
 }
 
-/// Queues that a pipeline has given out since its map was renewed, for which time it was.
+/// Queues that a pipeline has assigned since its map was renewed, and the number of that period.
 #[derive(Clone, Copy, Debug)]
 struct Given<const W: usize> {
     period: u64,
     queues: Bits<W>,
 }
 
-/// 8 bytes, so that eight share a cache line: on workloads of short flows the first touch of a cold entry is a quarter of the time.
+/// A flow-table entry of 8 bytes: eight share a cache line. On workloads of short flows the first access to a cold
+/// entry is a quarter of the run time.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
-    /// Last enqueue or dequeue, in ticks.
+    /// Time of the last enqueue or dequeue, in ticks.
     touched: u32,
     /// Packets held, 24 bits (12 MB of the smallest packets are 245 000), and the queue, 8 bits.
     size_queue: u32,
@@ -124,7 +128,8 @@ impl Entry {
 }
 
 impl<const W: usize, Q: Numbered<W>> Dynamic<W, Q> {
-    /// First empty and unpaused queue from the rotating start, else first empty, else any at random (BFC-A9, A11).
+    /// Picks the first empty and unpaused queue from the rotating start, else the first empty one, else a random one
+    /// (BFC-A9, A11).
     fn pick_queue(&self, now: Instant, at: (usize, usize), given: usize, queues: &Q, rng: &mut Stream) -> QueueId {
         let (number, place) = at;
         let (class, place) = (&self.classes[number], &self.places[place]);
@@ -162,7 +167,7 @@ impl<const W: usize, Q: Numbered<W>> Dynamic<W, Q> {
         }
     }
 
-    /// The class of a packet that came by `ingress`, and its place at a port.
+    /// Returns the class of a packet that arrived by `ingress`, and the index of its place at `port`.
     #[inline(always)]
     fn place(&self, port: PortId, ingress: PortId, packet: &Packet) -> (usize, usize) {
         match self.lanes {
@@ -175,18 +180,18 @@ impl<const W: usize, Q: Numbered<W>> Dynamic<W, Q> {
         }
     }
 
-    /// Where it is kept what the pipeline of `ingress` has given out of a port.
+    /// Index into `given` for egress `port` and the pipeline of `ingress`.
     fn given_at(&self, port: PortId, ingress: PortId) -> usize {
         port as usize * self.pipelines + self.pipeline[ingress as usize] as usize
     }
 
-    /// The place at `port` of a table entry.
+    /// Index of the place at `port` that table entry `tag` belongs to.
     #[inline(always)]
     fn place_of(&self, port: PortId, tag: u32) -> usize {
         if self.lanes == 1 { port as usize } else { (tag / self.entries) as usize }
     }
 
-    /// The places of a port.
+    /// Places of a port.
     fn places(&self, port: PortId) -> &[Place] {
         &self.places[port as usize * self.lanes..][..self.lanes]
     }
@@ -210,7 +215,7 @@ impl<const W: usize, Q: Numbered<W>> Assignment for Dynamic<W, Q> {
         let sticky = params.sticky.unwrap_or(Duration(2 * shape.hrtt().0));
         let left = if params.sticky_reserve { vec![0; shape.queues as usize] } else { Vec::new() };
         let place = Place { rotor: 0, active_flows: 0, assigned: Assigned::default(), labelled: false, left };
-        // Each pipeline starts elsewhere, so that two with copies of a map do not give the same queue first.
+        // The start differs by pipeline, so that two pipelines with copies of a map do not pick the same queue first.
         let rotor = |place: usize| place % pipelines * shape.queues as usize / pipelines;
         let places = (0..ports * lanes).map(|at| Place { rotor: rotor(at), ..place.clone() }).collect::<Vec<_>>();
         let map_period = params.tofino.as_ref().map_or(0, |tofino| tofino.bitmap_period.0);
@@ -223,7 +228,7 @@ impl<const W: usize, Q: Numbered<W>> Assignment for Dynamic<W, Q> {
             similar: params.similar,
             sticky: (sticky.0 >> 10) as u32,
             queues: shape.queues as usize,
-            // Independent of the hash that routes: flows at one egress agree on that one.
+            // The salt differs from that of the routing hash, on whose value all flows at one egress agree.
             salt: hash::mix64(shape.salt ^ 0x666c_6f77),
             classes,
             shared,
@@ -293,8 +298,8 @@ impl<const W: usize, Q: Numbered<W>> Assignment for Dynamic<W, Q> {
             entry.size_queue = entry.size_queue & !0xff | choice.queue as u32;
         }
         entry.touched = ticks(now);
-        // Under sampling a packet that is not drawn does not count (BFC-B3). It was seen all the same: what sampling saves is its way
-        // back to the entry when it leaves.
+        // With sampling an unsampled packet does not count (BFC-B3), although its entry has been read. Sampling saves
+        // the update of the entry at departure.
         if !held.sampled {
             return;
         }
@@ -303,7 +308,8 @@ impl<const W: usize, Q: Numbered<W>> Assignment for Dynamic<W, Q> {
             state.assigned.assignments += 1;
             state.assigned.collisions += (queues.bytes(choice.queue) > 0) as u64;
         }
-        // The entry's queue stays: a labelled packet goes to the first without moving the flows it shares the entry with.
+        // The entry keeps its queue: a labelled packet joins the first queue without moving the flows that share its
+        // entry.
         entry.size_queue += 0x100;
     }
 
@@ -363,7 +369,8 @@ impl<const W: usize, Q: Numbered<W>> Assignment for Dynamic<W, Q> {
 }
 
 impl<const W: usize, Q: Numbered<W>> Canonical for Dynamic<W, Q> {
-    /// An entry that holds nothing and is no longer sticky is as one never used; but labelled packets leave its queue as it is.
+    /// Encodes an entry without packets and past its sticky time as unused. With labels its queue stays significant:
+    /// labelled packets do not change it.
     fn canonical(&self, now: Instant, state: &mut impl Hasher) {
         for entry in &self.table {
             let (size, idle) = (entry.size(), age(now, entry.touched, self.sticky));

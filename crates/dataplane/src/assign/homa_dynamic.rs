@@ -1,20 +1,21 @@
-//! Homa's levels, of which the unscheduled ones are not the sender's to choose: their queues are given out by BFC's dynamic
-//! assignment.
+//! Homa's levels with BFC's dynamic assignment for unscheduled packets: the switch, not the sender, chooses among the
+//! queues of the unscheduled levels.
 //!
 //! Source: Goyal et al., "Backpressure Flow Control", NSDI 2022, the end of appendix A.2: "combine BFC's dynamic queue
-//! assignment for unscheduled traffic with Homa's grant mechanism for controlling scheduled traffic". It leaves the design
-//! open. Here
+//! assignment for unscheduled traffic with Homa's grant mechanism for controlling scheduled traffic". The paper leaves
+//! the design open. The design here:
 //!
-//! * of `P` queues, one for each level, the first `U` are those of unscheduled packets, as many as Homa has unscheduled
-//!   levels;
-//! * an unscheduled packet, `level < U`, joins one of these as under [`Dynamic`]: an empty one if its flow is newly active,
-//!   the same as long as it is active, and where none is empty a random one (or, with `similar`, that of the most similar
-//!   size left). Two messages of one size, which have one level, have a queue each while there are enough;
+//! * of `P` queues, one for each level, the first `U` serve unscheduled packets, where `U` is Homa's number of
+//!   unscheduled levels;
+//! * an unscheduled packet, `level < U`, joins one of these as under [`Dynamic`]: an empty queue if its flow is newly
+//!   active, the same queue while the flow is active, and a random queue if none is empty (with `similar`, the queue
+//!   with the most similar remaining size). Two messages of one size, hence of one level, have a queue each while there
+//!   are enough;
 //! * a scheduled packet, `level >= U`, joins queue `level`.
 //!
-//! Which of the queues is served is for [`SrfAboveStrict`] to say. A flow is active, and sticky, by its unscheduled packets
-//! alone; the table is as large as BFC's of as many queues. Where packets are sprayed a switch in the core sees some of a
-//! message's packets and gives it a queue by those.
+//! [`SrfAboveStrict`] schedules the queues. Only unscheduled packets make a flow active or sticky. The flow table has
+//! the size of BFC's for the same number of queues. With packet spraying a core switch sees a part of a message's
+//! packets and assigns its queue by that part.
 
 use crate::assign::{Assignment, Dynamic};
 use crate::backpressure::BfcParams;
@@ -27,11 +28,11 @@ use alloc::vec::Vec;
 use backwater_types::hash::Stream;
 use backwater_types::{Instant, Packet, PortId, QueueId};
 
-/// Dynamic assignment of the queues of Homa's unscheduled packets; the level's own for scheduled ones.
+/// Dynamic assignment for unscheduled packets; for scheduled ones the queue of their level.
 #[derive(Clone, Debug)]
 pub struct HomaDynamic {
     unscheduled: Dynamic<1, SrfAboveStrict>,
-    /// The first scheduled level, and its queue.
+    /// The first scheduled level, which is also its queue.
     scheduled: QueueId,
     last: QueueId,
 }
@@ -95,7 +96,7 @@ impl Assignment for HomaDynamic {
         }
     }
 
-    /// Of unscheduled packets.
+    /// Counts of unscheduled packets.
     fn assigned(&self, port: PortId) -> Assigned {
         self.unscheduled.assigned(port)
     }

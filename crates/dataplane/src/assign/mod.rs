@@ -1,4 +1,4 @@
-//! Queue assignment: which queue of its egress port a packet joins.
+//! Queue assignment: the choice of an egress queue for each packet.
 
 pub mod dynamic;
 pub mod homa_dynamic;
@@ -19,17 +19,17 @@ use backwater_types::{Instant, Packet, PortId, QueueId};
 
 /// A rule that maps packets to queues.
 pub trait Assignment: Clone + Send + 'static {
-    /// The queues it needs.
+    /// Queues of a port under this assignment.
     type Queues: Queues;
-    /// Its parameters.
+    /// Parameters of the assignment.
     type Params: Clone;
-    /// For a switch of this shape.
+    /// Creates the state for a switch of this `shape`.
     fn new(params: &Self::Params, shape: &Shape) -> Self;
-    /// The queues of a port of it.
+    /// Creates the queues of one port.
     fn queues(_params: &Self::Params, shape: &Shape) -> Self::Queues {
         Self::Queues::new(shape.queues as usize, shape.groups as usize, shape.quantum)
     }
-    /// The queue for `packet` at egress `port`. Pure: the buffer may still refuse the packet.
+    /// Chooses the queue for `packet` at egress `port`. Pure: the buffer may still refuse the packet.
     fn choose(
         &self,
         now: Instant,
@@ -41,12 +41,12 @@ pub trait Assignment: Clone + Send + 'static {
     ) -> Choice;
     /// Prefetches the state that [`Assignment::choose`] will read first.
     fn prefetch(&self, packet: &Packet, ingress: PortId, port: PortId) -> u32;
-    /// The queue for the packet that `choice` was for, which says that so much is left of its flow.
+    /// Adjusts `choice` for a scheduler by remaining size: `left` bytes of the packet's flow remain.
     #[inline(always)]
     fn beside(&self, choice: Choice, _left: u64, _queues: &Self::Queues) -> Choice {
         choice
     }
-    /// The packet joins the queue, which does not hold it yet.
+    /// Records that the packet joins its queue, which does not hold it yet.
     fn on_enqueue(
         &mut self,
         _now: Instant,
@@ -57,30 +57,30 @@ pub trait Assignment: Clone + Send + 'static {
         _queues: &Self::Queues,
     ) {
     }
-    /// The packet left its queue.
+    /// Records that the packet left its queue.
     fn on_dequeue(&mut self, _now: Instant, _held: &Held, _port: PortId, _queue: QueueId) {}
-    /// Flows with packets in `port`, if the rule knows.
+    /// Number of flows with packets at `port`, if the assignment tracks flows.
     fn active_flows(&self, _port: PortId) -> Option<u32> {
         None
     }
-    /// Counts at `port`.
+    /// Assignment counts at `port`.
     fn assigned(&self, _port: PortId) -> Assigned {
         Assigned::default()
     }
-    /// Compares its state with a recount over all packets held.
+    /// Compares the state with a recount over all buffered packets.
     fn audit(&self, _residents: &[Resident]) -> Result<(), String> {
         Ok(())
     }
 }
 
-/// Everything into queue 0, which is one FIFO or whatever the queues make of it.
+/// Assigns every packet to queue 0. The queue type decides what that means: one FIFO, or a queue per flow.
 #[derive(Clone, Debug)]
 pub struct Single<Q>(core::marker::PhantomData<Q>);
 
 /// [`Single`] with a plain FIFO.
 pub type SingleFifo = Single<OneQueue>;
 
-/// [`Single`] with a queue of its own for each flow: ideal fair queueing, or what else these queues make of it.
+/// [`Single`] with a queue for each flow: ideal fair queueing, or another discipline of `Q`.
 pub type PerFlow<Q = FlowQueues> = Single<Q>;
 
 impl<Q: Queues> Assignment for Single<Q> {
@@ -110,8 +110,8 @@ impl<Q: Queues> Assignment for Single<Q> {
     }
 }
 
-/// The queue of its traffic class; classes beyond the last queue share it. How these are served is for the queues to say: in turn, or
-/// in strict priority.
+/// Assigns a packet to the queue of its traffic class. Classes beyond the last queue share it. The queue type decides
+/// the order of service: round robin or strict priority.
 #[derive(Clone, Debug)]
 pub struct ByClass<Q = PausableQueues<1>> {
     last: QueueId,
@@ -148,10 +148,10 @@ impl<Q: Queues> Assignment for ByClass<Q> {
     }
 }
 
-/// A fixed hash of the flow (stochastic fair queueing; spec B), among the queues of its class.
+/// Assigns a flow to a queue of its class by a fixed hash (stochastic fair queueing; spec B).
 #[derive(Clone, Debug)]
 pub struct Stochastic<const W: usize> {
-    /// `[class]`: its queues.
+    /// `[class]`: queues of the class.
     classes: Box<[Members<W>]>,
     salt: u64,
 }

@@ -1,4 +1,4 @@
-//! A fixed set of queue numbers, one bit each, in `W` words.
+//! A set of queue numbers: one bit each, in `W` words.
 
 use backwater_types::QueueMap;
 
@@ -23,37 +23,37 @@ impl<const W: usize> Bits<W> {
         bits
     }
 
-    /// Adds `q`.
+    /// Adds `q` to the set.
     #[inline(always)]
     pub fn insert(&mut self, q: usize) {
         self.0[q / 64] |= 1 << (q % 64);
     }
 
-    /// Takes `q` out.
+    /// Removes `q` from the set.
     #[inline(always)]
     pub fn remove(&mut self, q: usize) {
         self.0[q / 64] &= !(1 << (q % 64));
     }
 
-    /// Whether `q` is in.
+    /// Whether `q` is in the set.
     #[inline(always)]
     pub fn contains(&self, q: usize) -> bool {
         self.0[q / 64] >> (q % 64) & 1 == 1
     }
 
-    /// Whether nothing is in.
+    /// Whether the set is empty.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.0.iter().all(|w| *w == 0)
     }
 
-    /// How many are in.
+    /// Number of members.
     #[inline(always)]
     pub fn count(&self) -> u32 {
         self.0.iter().map(|w| w.count_ones()).sum()
     }
 
-    /// Those here and not in `other`.
+    /// Members that are not in `other`.
     #[inline(always)]
     pub fn minus(self, other: &Bits<W>) -> Bits<W> {
         let mut out = self;
@@ -63,7 +63,7 @@ impl<const W: usize> Bits<W> {
         out
     }
 
-    /// Those here and in `other`.
+    /// Members that are also in `other`.
     #[inline(always)]
     pub fn and(self, other: &Bits<W>) -> Bits<W> {
         let mut out = self;
@@ -73,7 +73,7 @@ impl<const W: usize> Bits<W> {
         out
     }
 
-    /// The first at or after `start`, going round.
+    /// The first member at or after `start`; past the last number the search wraps to 0.
     #[inline(always)]
     pub fn next_from(&self, start: usize) -> Option<usize> {
         let (word, bit) = (start / 64, start % 64);
@@ -91,12 +91,12 @@ impl<const W: usize> Bits<W> {
         (lower != 0).then(|| word * 64 + lower.trailing_zeros() as usize)
     }
 
-    /// All of them, ascending.
+    /// All members, ascending.
     pub fn iter(self) -> impl Iterator<Item = usize> {
         (0..64 * W).filter(move |q| self.contains(*q))
     }
 
-    /// From a frame. Numbers that do not fit are dropped.
+    /// Reads the set of a control frame. Numbers of `64 * W` or more are dropped.
     pub fn from_map(map: QueueMap) -> Bits<W> {
         let words = map.words();
         let mut bits = Bits::EMPTY;
@@ -106,7 +106,7 @@ impl<const W: usize> Bits<W> {
         bits
     }
 
-    /// For a frame.
+    /// Encodes the set for a control frame.
     pub fn to_map(self) -> QueueMap {
         let mut words = [0; 2];
         for (word, held) in words.iter_mut().zip(self.0) {

@@ -1,12 +1,12 @@
-//! Queues that can be paused one by one, by their numbers.
+//! Queues that a neighbour pauses by number.
 
 use backwater_types::{QueueId, QueueMap};
 
-/// Queues that a neighbour can pause by number. Numbers that there are no queues of are ignored: a frame from the network is not
-/// trusted.
+/// Queues that a neighbour pauses by number. Frames from the network are not trusted: numbers without a queue are
+/// ignored.
 pub trait PausableByNumber {
     /// Pauses or resumes `queue`.
     fn set_closed(&mut self, queue: QueueId, closed: bool);
-    /// Pauses exactly `closed`.
+    /// Pauses the queues in `closed` and resumes all others.
     fn set_all_closed(&mut self, closed: QueueMap);
 }

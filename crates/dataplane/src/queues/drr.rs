@@ -1,13 +1,13 @@
 //! Deficit round robin over a set of queues, one packet per call.
 //!
 //! Source: Shreedhar and Varghese, "Efficient Fair Queuing using Deficit Round Robin", SIGCOMM 1995; spec A.6.
-//! A queue is visited in turn, gets `quantum` bytes of credit, and sends while its credit covers its first packet.
-//! With a quantum of at least the largest packet every visit sends, so a pick looks at no more than two queues.
-//! Credit is kept while a queue is paused and lost when it empties.
+//! The scheduler visits queues in turn. A visit adds `quantum` bytes of credit to the queue, which sends while its
+//! credit covers its first packet. With a quantum of at least the largest packet every visit sends, so a pick looks at
+//! no more than two queues. A paused queue keeps its credit; an emptied queue loses it.
 
 use crate::queues::bits::Bits;
 
-/// Something served in turn: it keeps its own credit, beside what else is looked at when its turn comes.
+/// A queue under deficit round robin. The queue stores its own credit, next to the other fields that a visit reads.
 pub trait Served {
     /// Credit in bytes.
     fn deficit(&mut self) -> &mut u32;
@@ -17,20 +17,20 @@ pub trait Served {
 #[derive(Clone, Debug)]
 pub struct Drr {
     quantum: u32,
-    /// The queue being visited.
+    /// The queue under visit.
     current: u32,
-    /// Whether `current` was given its quantum for this visit and may go on.
+    /// Whether `current` has received its quantum for this visit and may continue.
     visiting: bool,
 }
 
 impl Drr {
-    /// `quantum` in bytes, at least the largest packet.
+    /// Creates a scheduler. `quantum`: bytes, at least the largest packet.
     pub fn new(quantum: u32) -> Drr {
         Drr { quantum, current: 0, visiting: false }
     }
 
-    /// The queue to send from, out of `eligible` (not empty, not paused); `head` gives the wire bytes of a queue's first
-    /// packet. The credit for that packet is taken.
+    /// Picks the queue to send from among `eligible` (queues with data that are not paused) and takes the credit for
+    /// its first packet. `head` returns the wire bytes of a queue's first packet.
     #[inline(always)]
     pub fn pick<const W: usize, S: Served>(
         &mut self,
@@ -61,20 +61,21 @@ impl Drr {
         }
     }
 
-    /// A packet of `q` was served while nothing waited anywhere: as a pick and the loss of the credit left.
+    /// Records that a packet of `q` was sent while all queues were empty: equals a pick followed by the loss of the
+    /// remaining credit.
     #[inline(always)]
     pub fn passed(&mut self, q: usize) {
         (self.current, self.visiting) = (q as u32, false);
     }
 
-    /// The queue just picked has no packet left: its credit is lost.
+    /// Clears the credit of the queue just picked, which is now empty.
     #[inline(always)]
     pub fn emptied<S: Served>(&mut self, queue: &mut S) {
         *queue.deficit() = 0;
         self.visiting = false;
     }
 
-    /// For checkers: where it stands. A visit with no credit left goes on nowhere.
+    /// Scheduler state for model checkers. A visit without credit left cannot continue.
     pub fn position(&self, credit: impl Fn(usize) -> u32) -> (u32, bool) {
         (self.current, self.visiting && credit(self.current as usize) > 0)
     }
@@ -100,8 +101,8 @@ mod tests {
         }
     }
 
-    /// Spec A.6 and the bound of Shreedhar and Varghese: two queues backlogged since the same moment never differ by more than
-    /// one quantum plus one packet, whatever the packet sizes.
+    /// The bound of spec A.6 and of Shreedhar and Varghese: service of two queues backlogged since the same moment
+    /// never differs by more than one quantum plus one packet, whatever the packet sizes.
     #[test]
     fn backlogged_queues_stay_within_a_quantum_and_a_packet() {
         let (quantum, largest) = (1048, 1048);

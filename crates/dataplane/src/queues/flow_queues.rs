@@ -1,8 +1,8 @@
-//! A queue of its own for every flow that holds data: ideal fair queueing (spec D).
+//! Ideal fair queueing: a queue for every flow with data (spec D).
 //!
-//! The number of queues is unbounded, so the round is a linked list instead of a bitset, and a queue exists only while it
-//! holds data. Deficit round robin as in [`crate::queues::drr`], from the head of the list: a queue whose credit does not cover its
-//! first packet gets a quantum and goes to the back.
+//! The number of queues is unbounded, so the round is a linked list, not a bitset, and a queue exists only while it
+//! holds data. The scheduler is deficit round robin as in [`crate::queues::drr`]. It serves the head of the list: a
+//! queue whose credit does not cover its first packet receives a quantum and moves to the back.
 
 use crate::buffer::cells::{Cell, Cells, Fifo, NIL};
 use crate::held::{Choice, Held};
@@ -12,19 +12,19 @@ use backwater_types::{Extension, Frame, Instant, Packet, QueueId, hash};
 use core::ops::{Index, IndexMut};
 use hashbrown::HashTable;
 
-/// The queue of a flow, with what its scheduler keeps of it.
+/// The queue of a flow, with its scheduler state.
 #[derive(Clone, Debug)]
 pub(super) struct FlowQueue<S> {
     flow: u32,
-    /// Its packets.
+    /// Packets of the flow.
     pub(super) fifo: Fifo,
-    /// Its scheduler's.
+    /// Scheduler state of the queue.
     pub(super) of: S,
-    /// In the list of queues that are closed.
+    /// Next free slot, while this slot is free.
     next_free: u32,
 }
 
-/// The queues of flows that hold data, in slots that are used again.
+/// Queues of flows with data, in reusable slots.
 #[derive(Clone, Debug)]
 pub(super) struct ByFlow<S> {
     list: Vec<FlowQueue<S>>,
@@ -44,7 +44,7 @@ impl<S> ByFlow<S> {
         self.by_flow.find(hash::mix64(flow as u64), |slot| self.list[*slot as usize].flow == flow).copied()
     }
 
-    /// An empty queue for a flow that has none.
+    /// Opens an empty queue for a flow that has none.
     pub(super) fn open(&mut self, flow: u32, of: S) -> u32 {
         let fresh = FlowQueue { flow, fifo: Fifo::default(), of, next_free: NIL };
         let slot = self.free;
@@ -62,7 +62,7 @@ impl<S> ByFlow<S> {
         slot
     }
 
-    /// The queue in `slot` is empty again.
+    /// Frees `slot`, whose queue is empty.
     pub(super) fn close(&mut self, slot: u32) {
         let flow = self.list[slot as usize].flow;
         if let Ok(entry) = self.by_flow.find_entry(hash::mix64(flow as u64), |at| *at == slot) {
@@ -89,7 +89,7 @@ impl<S> IndexMut<u32> for ByFlow<S> {
     }
 }
 
-/// A place in the round.
+/// Position of a queue in the round.
 #[derive(Clone, Copy, Debug)]
 struct Turn {
     deficit: u32,
@@ -100,7 +100,7 @@ struct Turn {
 #[derive(Clone, Debug)]
 pub struct FlowQueues {
     queues: ByFlow<Turn>,
-    /// The round: served from `first`, joined at `last`.
+    /// Head and tail of the round.
     first: u32,
     last: u32,
     quantum: u32,
@@ -127,7 +127,8 @@ impl Queues for FlowQueues {
         FlowQueues { queues: ByFlow::default(), first: NIL, last: NIL, quantum }
     }
 
-    /// Bytes of all flows are not needed per queue number here: marking and thresholds do not combine with per-flow queues.
+    /// Always 0: marking and thresholds, which read the length of a numbered queue, do not combine with per-flow
+    /// queues.
     fn bytes(&self, _q: QueueId) -> u64 {
         0
     }

@@ -1,8 +1,9 @@
 //! Groups of queues: strict priority between them, deficit round robin within each.
 //!
-//! Source: spec B.2, "Priority classes"; BFC, appendix A.3. Groups follow one another, the highest first. Of n queues group
-//! g of K has those from ceil(g n / K) up to where the next begins: of 32 each of four has 8, and of 31, beside a queue for
-//! control frames, the last has one fewer than the others.
+//! Source: spec B.2, "Priority classes"; BFC, appendix A.3. Groups hold consecutive queue numbers, the highest group
+//! first. Group g of K has the queues from ceil(g n / K) up to the first queue of group g + 1, out of n. With 32 queues
+//! each of four groups has 8. With 31, next to a queue for control frames, the last group has one queue fewer than the
+//! others.
 
 use crate::queues::bits::Bits;
 use crate::queues::drr::{Drr, Served};
@@ -10,7 +11,7 @@ use alloc::boxed::Box;
 use backwater_types::QueueId;
 use core::ops::Range;
 
-/// Of `queues`, those of group `group` of `groups`.
+/// Queue numbers of group `group`, out of `queues` in `groups` groups.
 pub fn range(queues: u16, groups: u16, group: u16) -> Range<QueueId> {
     let start = |group: u16| (group as u32 * queues as u32).div_ceil(groups as u32) as QueueId;
     start(group)..start(group + 1)
@@ -19,19 +20,19 @@ pub fn range(queues: u16, groups: u16, group: u16) -> Range<QueueId> {
 /// The queues of a group.
 #[derive(Clone, Copy, Debug)]
 pub struct Members<const W: usize> {
-    /// All of them.
+    /// Set of the group's queues.
     pub all: Bits<W>,
-    /// The first.
+    /// Lowest queue number of the group.
     pub first: QueueId,
-    /// How many there are.
+    /// Number of queues in the group.
     pub count: u16,
 }
 
 impl<const W: usize> Members<W> {
-    /// `[group]`: of so many groups of `queues`.
+    /// `[group]`: divides `queues` queues among `groups` groups, with none shared.
     ///
     /// # Panics
-    /// If some group would have none.
+    /// If a group would have no queue.
     pub fn of(queues: u16, groups: u16) -> Box<[Members<W>]> {
         assert!(queues >= groups, "{queues} queues do not make {groups} groups");
         let members = |group| {
@@ -42,10 +43,10 @@ impl<const W: usize> Members<W> {
         (0..groups).map(members).collect()
     }
 
-    /// `[group]`: likewise, where each has one queue, that of its own number, and shares those of no group with all others.
+    /// `[group]`: gives queue `g` to group `g` alone. Queues from `groups` on belong to all groups.
     ///
     /// # Panics
-    /// If some group would have none.
+    /// If a group would have no queue.
     pub fn sharing(queues: u16, groups: u16) -> Box<[Members<W>]> {
         assert!(queues >= groups, "{queues} queues do not make {groups} groups");
         let members = |group: u16| {
@@ -57,13 +58,13 @@ impl<const W: usize> Members<W> {
     }
 }
 
-/// The schedulers of the groups of a port.
+/// Schedulers of the groups of a port.
 #[derive(Clone, Debug)]
 pub struct Groups<const W: usize> {
-    /// Of the first group, or of all queues.
+    /// Scheduler of the highest group, or of all queues if there is one group.
     highest: Drr,
     lower: Box<[Group<W>]>,
-    /// Queues of a higher group have lower numbers.
+    /// Whether queues of higher groups have lower numbers.
     ordered: bool,
 }
 
@@ -74,7 +75,7 @@ struct Group<const W: usize> {
 }
 
 impl<const W: usize> Groups<W> {
-    /// `queues` in so many groups; a visit is worth `quantum` bytes.
+    /// Divides `queues` queues among `groups` groups; a visit is worth `quantum` bytes.
     pub fn new(queues: u16, groups: u16, quantum: u32) -> Groups<W> {
         let group = |members: &Members<W>| Group { members: members.all, drr: Drr::new(quantum) };
         Groups {
@@ -84,24 +85,25 @@ impl<const W: usize> Groups<W> {
         }
     }
 
-    /// The queue to send from, out of `eligible`, as [`Drr::pick`] says.
+    /// Picks the queue to send from among `eligible`: deficit round robin ([`Drr::pick`]) in the highest group with an
+    /// eligible queue.
     #[inline(always)]
     pub fn pick<S: Served>(&mut self, eligible: &Bits<W>, queues: &mut [S], head: impl Fn(&S) -> u32) -> Option<usize> {
         if self.lower.is_empty() {
             return self.highest.pick(eligible, queues, head);
         }
-        // The first is of the highest group that may send.
+        // The lowest number belongs to the highest eligible group.
         let first = if self.ordered { eligible.next_from(0)? } else { self.first_of_highest(eligible)? };
         let group = self.beside(first, *eligible);
         self.drr(first).pick(&group, queues, head)
     }
 
-    /// A queue of the highest group that has any of these.
+    /// An eligible queue of the highest group that has one.
     fn first_of_highest(&self, eligible: &Bits<W>) -> Option<usize> {
         (0..=self.lower.len()).find_map(|group| self.of(group, *eligible).next_from(0))
     }
 
-    /// Of these queues, those of group `group`.
+    /// Queues of `of` that belong to group `group`.
     pub fn of(&self, group: usize, of: Bits<W>) -> Bits<W> {
         match group.checked_sub(1) {
             Some(lower) => of.and(&self.lower[lower].members),
@@ -109,7 +111,7 @@ impl<const W: usize> Groups<W> {
         }
     }
 
-    /// Gives queue `q`, which has no packet and no credit, to group `group`.
+    /// Moves queue `q`, which has no packet and no credit, to group `group`.
     pub fn give(&mut self, q: usize, group: usize) {
         self.ordered = false;
         self.lower.iter_mut().for_each(|lower| lower.members.remove(q));
@@ -118,19 +120,19 @@ impl<const W: usize> Groups<W> {
         }
     }
 
-    /// The queue just picked, number `q`, has no packet left: its credit is lost.
+    /// Clears the credit of queue `q`, just picked and now empty.
     #[inline(always)]
     pub fn emptied<S: Served>(&mut self, q: usize, queue: &mut S) {
         self.drr(q).emptied(queue);
     }
 
-    /// A packet of `q` was served while nothing waited anywhere.
+    /// Records that a packet of `q` was sent while all queues were empty.
     #[inline(always)]
     pub fn passed(&mut self, q: usize) {
         self.drr(q).passed(q);
     }
 
-    /// Of these queues, those in the group of `q`.
+    /// Queues of `of` in the same group as `q`.
     #[inline(always)]
     pub fn beside(&self, q: usize, of: Bits<W>) -> Bits<W> {
         match self.lower.iter().find(|group| group.members.contains(q)) {
@@ -139,7 +141,7 @@ impl<const W: usize> Groups<W> {
         }
     }
 
-    /// The scheduler of each group.
+    /// Scheduler of each group.
     pub fn drrs(&self) -> impl Iterator<Item = &Drr> {
         core::iter::once(&self.highest).chain(self.lower.iter().map(|group| &group.drr))
     }

@@ -1,8 +1,8 @@
-//! Queues as a chip shows them to its pipelines: depths and empty queues seen late, a FIFO behind the point of pausing; and queues that
-//! go to the class that needs them.
+//! Queues with the limits of a switch chip: delayed queue depths, a delayed map of empty queues, a FIFO behind the
+//! scheduler, and queues that move between classes.
 //!
-//! Source: spec B.1; BFC section 5. The queues themselves are [`PausableQueues`]. What is seen late says [`HardwareParams`]; what
-//! a scheduler has put into the last FIFO of a port leaves even if its queue is paused by then.
+//! Source: spec B.1; BFC section 5. The queues themselves are [`PausableQueues`]; [`HardwareParams`] sets the delays.
+//! Packets that the scheduler has put into the FIFO of a port depart even if their queue is paused by then.
 
 use crate::buffer::Ring;
 use crate::buffer::cells::{Cell, Cells};
@@ -18,20 +18,20 @@ use alloc::vec;
 use alloc::vec::Vec;
 use backwater_types::{Duration, Extension, Frame, Instant, Packet, QueueId, QueueMap};
 
-/// The queues of one port, up to 128.
+/// Queues of one port, up to 128.
 #[derive(Clone, Debug)]
 pub struct HardwareQueues {
     queues: PausableQueues<2>,
     groups: usize,
-    /// An empty queue goes to the class of the packet that joins it.
+    /// Whether an empty queue moves to the class of the packet that joins it.
     shared: bool,
-    /// `[queue]`: bytes as the pipelines know them. Empty: as they are.
+    /// `[queue]`: depth in bytes as the pipelines see it. Empty: depths are exact.
     depths: Vec<Sampled<u64>>,
     empty: Option<Sampled<Bits<2>>>,
-    /// The FIFO of the port: what is in it, and its bytes.
+    /// FIFO behind the scheduler of the port, and its bytes.
     tail: Ring<(QueueId, Cell)>,
     tail_bytes: u64,
-    /// It takes packets while it holds less.
+    /// Fill level of the FIFO, bytes: the scheduler adds packets while the FIFO holds less. 0: no FIFO.
     tail_max: u64,
 }
 
@@ -50,7 +50,7 @@ impl HardwareQueues {
         self
     }
 
-    /// `q` has other bytes from now on than `bytes`, and other queues than `empty` are.
+    /// Records, before a change at `now`, the depth `bytes` of `q` and the set of `empty` queues.
     fn change(&mut self, now: Instant, q: QueueId, bytes: u64, empty: Bits<2>) {
         if let Some(depth) = self.depths.get_mut(q as usize) {
             depth.change(now, bytes);
@@ -60,7 +60,7 @@ impl HardwareQueues {
         }
     }
 
-    /// Takes what the scheduler says is next.
+    /// Takes the packet that the scheduler picks.
     fn schedule(&mut self, now: Instant, cells: &Cells<impl Extension>) -> Option<(QueueId, Cell)> {
         let (q, cell) = self.queues.pop(cells)?;
         let mut empty = self.queues.empty();
@@ -69,7 +69,7 @@ impl HardwareQueues {
         Some((q, cell))
     }
 
-    /// The FIFO takes what it has room for.
+    /// Fills the FIFO from the scheduler up to its limit.
     fn fill(&mut self, now: Instant, cells: &Cells<impl Extension>) {
         while self.tail_bytes < self.tail_max
             && let Some((q, cell)) = self.schedule(now, cells)

@@ -1,4 +1,4 @@
-//! The data queues of an egress port and the order in which they are served.
+//! Data queues of an egress port, and the order in which they are served.
 
 pub mod bits;
 pub mod by_number;
@@ -28,10 +28,11 @@ use alloc::vec;
 use backwater_types::{Extension, Frame, Instant, Packet, QueueId, QueueMap};
 use core::hash::{Hash, Hasher};
 
-/// The data queues of one port.
+/// Data queues of one port.
 pub trait Queues: Clone + Send + 'static {
-    /// `count` queues (where the number is fixed) in `groups` of strict priority, the first highest, each served with `quantum`
-    /// bytes of credit a round. Groups are of equally many, unless the queues say otherwise.
+    /// Creates `count` queues (where the number is fixed) in `groups` groups of strict priority, the highest first.
+    /// Each queue receives `quantum` bytes of credit a round. Groups are of equal size unless the implementor says
+    /// otherwise.
     fn new(count: usize, groups: usize, quantum: u32) -> Self;
     /// Wire bytes in `q`.
     fn bytes(&self, q: QueueId) -> u64;
@@ -39,14 +40,14 @@ pub trait Queues: Clone + Send + 'static {
     fn all_bytes(&self) -> u64;
     /// Appends a packet to `q`.
     fn push<E: Extension>(&mut self, cells: &mut Cells<E>, q: QueueId, frame: &Frame<E>, held: Held, now: Instant);
-    /// Takes the packet to send next, if any queue may send. It stays in its cell until that is freed.
+    /// Takes the next packet to send, if a queue may send. The packet stays in its cell until the cell is freed.
     fn pop(&mut self, cells: &Cells<impl Extension>) -> Option<(QueueId, Cell)>;
-    /// As [`Queues::pop`], at `now`.
+    /// Like [`Queues::pop`], with the time of the call.
     #[inline(always)]
     fn pop_at(&mut self, _now: Instant, cells: &Cells<impl Extension>) -> Option<(QueueId, Cell)> {
         self.pop(cells)
     }
-    /// Wire bytes in `q` as those see them who decide about backpressure.
+    /// Wire bytes in `q` as backpressure sees them: delayed on some hardware.
     #[inline(always)]
     fn seen_bytes(&self, _now: Instant, q: QueueId) -> u64 {
         self.bytes(q)
@@ -55,31 +56,31 @@ pub trait Queues: Clone + Send + 'static {
     fn is_empty(&self) -> bool {
         self.occupied() == 0
     }
-    /// While no queue holds data a packet of the queue chosen goes straight through: whether it may, because that is not paused.
-    /// The scheduler stands afterwards as if the packet had been appended and taken.
+    /// Whether a packet may bypass its empty, unpaused queue while all queues of the port are empty. On success the
+    /// scheduler state is as after a push and a pop of that packet.
     fn pass(&mut self, _choice: Choice) -> bool {
         false
     }
-    /// Whether the queue chosen is paused.
+    /// Whether the chosen queue is paused.
     fn is_paused(&self, _choice: Choice) -> bool {
         false
     }
-    /// Whether some queue holds data and is not paused.
+    /// Whether an unpaused queue holds data.
     fn sendable(&self) -> bool;
-    /// Queues that hold data and are not paused (`Nactive` in the paper), once a packet has joined `q`.
+    /// Unpaused queues with data (`Nactive` in the paper), after a packet has joined `q`.
     fn active_with(&self, q: QueueId) -> u32;
-    /// Of these, those in the group of `q`.
+    /// Unpaused queues with data in the group of `q`, after a packet has joined `q`.
     #[inline(always)]
     fn active_beside(&self, q: QueueId) -> u32 {
         self.active_with(q)
     }
-    /// Queues that hold data.
+    /// Number of queues with data.
     fn occupied(&self) -> u32;
-    /// Every packet held, with its queue and what is kept with it: for checks, not for the data path.
+    /// Visits every queued packet with its queue and metadata. For checks, not for the data path.
     fn visit(&self, cells: &Cells<impl Extension>, see: &mut dyn FnMut(QueueId, &Packet, Held));
 }
 
-/// One FIFO.
+/// A single FIFO.
 #[derive(Clone, Debug, Default)]
 pub struct OneQueue {
     fifo: Fifo,
@@ -138,8 +139,8 @@ impl Queues for OneQueue {
     }
 }
 
-/// A fixed number of queues, each of which a neighbour may pause: deficit round robin within a group of them, strict priority
-/// between groups.
+/// A fixed number of queues that a neighbour pauses one by one: strict priority between groups, deficit round robin
+/// within each.
 #[derive(Clone, Debug)]
 pub struct PausableQueues<const W: usize> {
     queues: Box<[Queue]>,
@@ -181,7 +182,8 @@ impl<const W: usize> PausableQueues<W> {
         self.closed
     }
 
-    /// Pauses or resumes one queue. Numbers this port does not have are ignored: a frame from the network is not trusted.
+    /// Pauses or resumes one queue. A number that this port does not have is ignored: frames from the network are not
+    /// trusted.
     #[inline(always)]
     pub fn set_closed(&mut self, q: QueueId, closed: bool) {
         if (q as usize) < self.queues.len() {
@@ -195,23 +197,24 @@ impl<const W: usize> PausableQueues<W> {
         self.nonempty.minus(&self.closed)
     }
 
-    /// Gives `q`, which is empty, to group `group`.
+    /// Moves `q`, which is empty, to group `group`.
     pub(crate) fn give(&mut self, q: usize, group: usize) {
         self.groups.give(q, group);
     }
 
-    /// The queues that are of group `group` now.
+    /// Queues that belong to group `group` now.
     pub(crate) fn of_group(&self, group: usize) -> Bits<W> {
         self.groups.of(group, self.all)
     }
 
-    /// The first cell of `q`, which holds data.
+    /// First cell of `q`, which holds data.
     #[inline(always)]
     pub(crate) fn first(&self, q: usize) -> Cell {
         self.queues[q].fifo.first()
     }
 
-    /// Takes the first packet of `q`, which holds data, for a scheduler of another kind: whether that empties it.
+    /// Takes the first packet of `q`, which holds data, for another scheduler. Returns its cell and whether `q` is now
+    /// empty.
     #[inline(always)]
     pub(crate) fn take(&mut self, q: usize, cells: &Cells<impl Extension>) -> (Cell, bool) {
         let fifo = &mut self.queues[q].fifo;
@@ -222,25 +225,25 @@ impl<const W: usize> PausableQueues<W> {
         (cell, empties)
     }
 
-    /// What the first item of `q` was pushed with, packet or mark.
+    /// Tag of the first item of `q`, packet or mark.
     #[inline(always)]
     pub fn first_tag(&self, cells: &Cells<impl Extension>, q: QueueId) -> Option<u32> {
         self.nonempty.contains(q as usize).then(|| cells.held(self.queues[q as usize].fifo.first()).tag)
     }
 
-    /// Whether `q` holds one item, packet or mark.
+    /// Whether `q` holds exactly one item, packet or mark.
     #[inline(always)]
     pub fn is_single(&self, q: QueueId) -> bool {
         self.queues[q as usize].fifo.is_single()
     }
 
-    /// Appends a mark, which has no bytes and is not sent, to `q`.
+    /// Appends a mark with `tag` to `q`. A mark has no bytes and is never sent.
     pub fn push_mark(&mut self, cells: &mut Cells<impl Extension>, q: QueueId, tag: u32) {
         self.queues[q as usize].fifo.push(cells, q, &MARK.into(), Held { tag, ..Held::default() }, Instant::ZERO);
         self.nonempty.insert(q as usize);
     }
 
-    /// Takes the first item of `q` if it is a mark: what it was pushed with.
+    /// Takes the first item of `q` if it is a mark. Returns its tag.
     #[inline(always)]
     pub fn take_mark(&mut self, cells: &mut Cells<impl Extension>, q: QueueId) -> Option<u32> {
         if !self.nonempty.contains(q as usize) || self.queues[q as usize].fifo.head_wire() > 0 {
@@ -257,7 +260,7 @@ impl<const W: usize> PausableQueues<W> {
         Some(tag)
     }
 
-    /// For checkers: what is paused and how the scheduler stands. The packets are [`Queues::visit`]'s.
+    /// Pauses and scheduler state, for model checkers. [`Queues::visit`] covers the packets.
     pub fn canonical(&self, state: &mut impl Hasher) {
         self.closed.hash(state);
         for drr in self.groups.drrs() {

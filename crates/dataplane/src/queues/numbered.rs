@@ -1,4 +1,4 @@
-//! A fixed number of queues, of which a flow may be given one.
+//! A fixed number of queues that are assigned to flows.
 
 use crate::hardware::HardwareParams;
 use crate::queues::bits::Bits;
@@ -7,31 +7,33 @@ use crate::queues::{PausableQueues, Queues};
 use crate::shape::Shape;
 use backwater_types::{Instant, QueueId};
 
-/// Up to `64 * W` queues that can be paused by number.
+/// Up to `64 * W` queues that a neighbour pauses by number.
 pub trait Numbered<const W: usize>: Queues + PausableByNumber {
     /// Queues that hold no packet.
     fn empty(&self) -> Bits<W>;
     /// Queues that the neighbour paused.
     fn closed(&self) -> Bits<W>;
-    /// Those of a port of a switch of this shape, shared by classes if they can be, and under these limits.
+    /// Creates the queues of a port of a switch of this `shape`. `shared`: queues move between classes, where the
+    /// implementor supports that. `limits`: hardware limits to model.
     fn of(_shared: bool, _limits: Option<&HardwareParams>, shape: &Shape) -> Self {
         Self::new(shape.queues as usize, shape.groups as usize, shape.quantum)
     }
-    /// Queues that hold no packet, as those see them who give them out.
+    /// Queues that hold no packet, as the queue assignment sees them: delayed on some hardware.
     #[inline(always)]
     fn seen_empty(&self, _now: Instant) -> Bits<W> {
         self.empty()
     }
-    /// Whether a flow of `class` that had `q` and has no packets may have it again.
+    /// Whether a flow of `class` that returns without packets held may keep queue `q`.
     #[inline(always)]
     fn takes(&self, _q: QueueId, _class: usize) -> bool {
         true
     }
-    /// The queues that are of `class` now, where that changes.
+    /// Queues that belong to `class` now, where queues move between classes.
     fn of_class(&self, _class: usize) -> Bits<W> {
         Bits::EMPTY
     }
-    /// The queue whose first packet says most nearly that so much is left of its flow, where packets are served by that.
+    /// The queue whose first packet's remaining flow size is nearest to `left` bytes, where queues are served by
+    /// remaining size.
     fn nearest(&self, _left: u64) -> Option<QueueId> {
         None
     }

@@ -1,7 +1,8 @@
-//! A queue of its own for every flow with a record, each of which a neighbour may pause: ideal flow control.
+//! Ideal flow control: a queue for every flow with a record, each of which a neighbour may pause.
 //!
-//! As [`crate::queues::flow_queues`], but a queue is found by the number of its flow's record, which is kept with every packet, and may
-//! be paused, with packets in it or not. A paused queue keeps its credit and leaves the round when its turn comes.
+//! Like [`crate::queues::flow_queues`], except that the slot of the flow's record, stored with every packet, identifies
+//! a queue, and that a queue may be paused with or without packets in it. A paused queue keeps its credit and leaves
+//! the round when its turn comes.
 
 use crate::buffer::cells::{Cell, Cells, Fifo, NIL};
 use crate::flow_table::{NONE, Slot};
@@ -16,22 +17,22 @@ use backwater_types::{Extension, Frame, Instant, Packet, QueueId};
 struct FlowQueue {
     fifo: Fifo,
     deficit: u32,
-    /// Next in the round.
+    /// Next queue in the round.
     next: Slot,
     in_round: bool,
     closed: bool,
 }
 
-/// The queues of one port, by record.
+/// Queues of one port, by record.
 #[derive(Clone, Debug)]
 pub struct RecordQueues {
     queues: Vec<FlowQueue>,
-    /// The round: served from `first`, joined at `last`. All open queues with packets are in it, and some paused ones.
+    /// Head and tail of the round. All unpaused queues with packets are in it, and some paused ones.
     first: Slot,
     last: Slot,
     quantum: u32,
     occupied: u32,
-    /// Queues with packets that are not paused.
+    /// Number of unpaused queues with packets.
     open: u32,
 }
 
@@ -63,7 +64,7 @@ impl RecordQueues {
 }
 
 impl PausableByFlow for RecordQueues {
-    /// Queues go by records, not by numbers.
+    /// Always 0: records, not numbers, identify queues here.
     fn assign(&self, _rng: &mut Stream) -> QueueId {
         0
     }
@@ -99,7 +100,7 @@ impl Queues for RecordQueues {
         RecordQueues { queues: Vec::new(), first: NIL, last: NIL, quantum, occupied: 0, open: 0 }
     }
 
-    /// Marking and dynamic thresholds do not combine with a queue per flow.
+    /// Always 0: marking and dynamic thresholds do not combine with a queue per flow.
     fn bytes(&self, _q: QueueId) -> u64 {
         0
     }

@@ -1,7 +1,7 @@
-//! A queue for each traffic class, served round robin packet by packet, each of which a neighbour may pause.
+//! A queue for each traffic class, served round robin packet by packet. A neighbour may pause each queue.
 //!
-//! Source: the egress queue of the public HPCC simulator's switches: the turn goes to the next class after the one that sent last which
-//! holds packets and is not paused, whatever the sizes of their packets.
+//! Source: the egress queue of the public HPCC simulator's switches. The next turn goes to the first class after the
+//! last served class that holds packets and is not paused, whatever the packet sizes.
 
 use crate::buffer::cells::{Cell, Cells, Fifo};
 use crate::held::{Choice, Held};
@@ -13,14 +13,14 @@ use backwater_types::{Extension, Frame, Instant, Packet, QueueId, QueueMap};
 /// Traffic classes of IEEE 802.1Q.
 pub(crate) const CLASSES: usize = 8;
 
-/// Up to [`CLASSES`] FIFOs in turn.
+/// Up to [`CLASSES`] FIFOs, served round robin.
 #[derive(Clone, Debug)]
 pub struct RoundRobin {
     fifos: [Fifo; CLASSES],
     nonempty: Bits<1>,
     closed: Bits<1>,
     count: usize,
-    /// The queue that sent last.
+    /// The queue served last.
     last: usize,
 }
 
@@ -145,7 +145,7 @@ mod tests {
             (0..count).for_each(|_| push(&mut queues, &mut cells, q, wire));
         }
         assert_eq!((queues.all_bytes(), queues.bytes(5), queues.occupied()), (60 + 3 * 1048 + 180 + 500, 180, 4));
-        assert_eq!(order(&mut queues, &mut cells), [3, 5, 7, 0, 3, 5, 3, 5], "the first turn begins after queue 0");
+        assert_eq!(order(&mut queues, &mut cells), [3, 5, 7, 0, 3, 5, 3, 5], "the first turn goes to the first queue after 0");
         assert!(queues.is_empty() && !queues.sendable());
     }
 
@@ -154,14 +154,14 @@ mod tests {
         let (mut queues, mut cells) = (RoundRobin::new(8, 1, 1048), Cells::<()>::new(16, false));
         [2, 4, 2, 4].iter().for_each(|q| push(&mut queues, &mut cells, *q, 1000));
         queues.set_closed(2, true);
-        // No such queue: a frame from the network is not trusted.
+        // Queue 9 does not exist: frames from the network are not trusted.
         queues.set_closed(9, true);
         assert_eq!((queues.active_with(2), queues.active_with(4)), (1, 1));
         assert_eq!(order(&mut queues, &mut cells), [4, 4]);
         assert!(!queues.is_empty() && !queues.sendable());
         queues.set_closed(2, false);
         push(&mut queues, &mut cells, 4, 1000);
-        assert_eq!(order(&mut queues, &mut cells), [2, 4, 2], "4 sent last");
+        assert_eq!(order(&mut queues, &mut cells), [2, 4, 2], "queue 4 sent last");
     }
 
     #[test]

@@ -1,7 +1,8 @@
-//! A fixed number of queues in which flows can be paused one by one: a queue serves the first packet in it whose flow is not.
+//! A fixed number of queues in which flows are paused one by one. A queue serves its first packet that belongs to an
+//! unpaused flow.
 //!
-//! Spec B.2, "Flow-ID ideal". A flow's packets are a line of their own, in one queue at a time; a queue is the merge of its lines
-//! in the order in which packets came. Queues are served by deficit round robin, as in [`crate::queues`].
+//! Source: spec B.2, "Flow-ID ideal". The packets of a flow form a line, which is in one queue at a time; a queue is
+//! the merge of its lines in order of arrival. Queues are served by deficit round robin, as in [`crate::queues`].
 
 use crate::buffer::cells::{Cell, Cells, Fifo};
 use crate::buffer::ring::Ring;
@@ -18,43 +19,44 @@ use backwater_types::hash::{self, Stream};
 use backwater_types::{Extension, Frame, Instant, Packet, QueueId};
 use core::cmp::Reverse;
 
-/// The queues of one port.
+/// Queues of one port.
 #[derive(Clone, Debug)]
 pub struct SkippingQueues {
     queues: Vec<Queue>,
-    /// `[record]`.
+    /// `[record]`: line of the flow.
     lines: Vec<Line>,
     drr: Drr,
     all: Bits<2>,
     /// Queues that hold packets.
     nonempty: Bits<2>,
-    /// Queues with a packet that may leave.
+    /// Queues with a packet that may depart.
     open: Bits<2>,
-    /// Packets that have come.
+    /// Packets received so far: the arrival number of the next packet.
     came: u64,
-    /// Where the search for an empty queue starts.
+    /// Start of the search for an empty queue.
     rotor: usize,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Queue {
     bytes: u64,
-    /// Lines with packets, by when their first one came. The top is of a flow that is not paused; others may be.
+    /// Lines with packets, ordered by the arrival of their first packet. The top line belongs to an unpaused flow;
+    /// others may be paused.
     heads: BinaryHeap<Reverse<(u64, Slot)>>,
-    /// Wire bytes of the packet to send.
+    /// Wire bytes of the next packet to send.
     head_wire: u32,
     deficit: u32,
 }
 
-/// The packets of a flow.
+/// Packets of one flow.
 #[derive(Clone, Debug, Default)]
 struct Line {
     fifo: Fifo,
-    /// When each came.
+    /// Arrival number of each packet.
     came: Ring<u64>,
     queue: QueueId,
     closed: bool,
-    /// In `heads`.
+    /// Whether `heads` contains this line.
     listed: bool,
 }
 
@@ -73,7 +75,7 @@ impl SkippingQueues {
         &mut self.lines[slot as usize]
     }
 
-    /// A line with packets, of a flow that is not paused, takes its place among its queue's heads.
+    /// Adds the line of an unpaused flow with packets to the heads of its queue.
     fn list(&mut self, slot: Slot) {
         let line = &mut self.lines[slot as usize];
         let (queue, came) = (line.queue, *line.came.front().expect("a line with packets"));
@@ -82,7 +84,8 @@ impl SkippingQueues {
         self.settle(queue);
     }
 
-    /// Finds the first packet of a queue that may leave. Lines of paused flows that come up are listed again with their resume.
+    /// Finds the first packet of a queue that may depart. Lines of paused flows are removed from the heads until their
+    /// resume.
     fn settle(&mut self, q: QueueId) {
         let queue = &mut self.queues[q as usize];
         while let Some(Reverse((_, slot))) = queue.heads.peek() {
@@ -103,7 +106,8 @@ impl SkippingQueues {
 }
 
 impl PausableByFlow for SkippingQueues {
-    /// The first empty queue from the rotating start, else any at random. No queue is paused, so all empty ones are equal.
+    /// Returns the first empty queue from the rotating start, else a random queue. Queues are never paused here, so all
+    /// empty ones are equal.
     fn assign(&self, rng: &mut Stream) -> QueueId {
         match self.all.minus(&self.nonempty).next_from(self.rotor) {
             Some(q) => q as QueueId,
@@ -244,7 +248,7 @@ mod tests {
         Packet { flow, seq, key, sender_slot, receiver_slot, dst, src, wire, upstream_queue, class, kind, flags }
     }
 
-    /// Against lists of packets that are searched from the front: who may send, and what each queue sends next.
+    /// Compares with lists searched from the front: the set of queues that may send, and the next packet of each queue.
     #[test]
     fn a_queue_is_the_list_of_its_packets_without_those_of_paused_flows() {
         const FLOWS: u32 = 6;

@@ -1,5 +1,7 @@
-//! Queues that flows are given, of which that is served whose first packet says the least is left of its flow; and below
-//! them, once they are empty, queues in strict priority. What [`HomaDynamic`](crate::assign::HomaDynamic) fills.
+//! Shortest-remaining-flow queues above strict-priority queues, as filled by
+//! [`HomaDynamic`](crate::assign::HomaDynamic). The first queues are assigned to flows and served in order of the
+//! remaining flow size in their first packet. The other queues are served in strict priority once all of the first are
+//! empty or paused.
 
 use crate::buffer::cells::{Cell, Cells};
 use crate::held::{Choice, Held};
@@ -11,25 +13,25 @@ use crate::queues::srf_queues::SrfQueues;
 use crate::queues::strict_queues::StrictQueues;
 use backwater_types::{Extension, Frame, Instant, Packet, QueueId, QueueMap};
 
-/// The queues of one port, up to 64.
+/// Queues of one port, up to 64.
 #[derive(Clone, Debug)]
 pub struct SrfAboveStrict {
-    /// The first queues.
+    /// The first queues, assigned to flows.
     shared: SrfQueues<1>,
-    /// The others, by the same numbers: the first are never used.
+    /// The strict-priority queues, under the port's queue numbers: numbers below `split` stay unused.
     strict: StrictQueues,
-    /// How many are shared.
+    /// Number of queues in `shared`.
     split: QueueId,
 }
 
 impl SrfAboveStrict {
-    /// Queues that flows are given, of `count` in `groups`: each of the others is a group of its own.
+    /// Number of queues assigned to flows, of `count` in `groups`: every group but the first is one queue.
     pub fn shared(count: usize, groups: usize) -> usize {
         count + 1 - groups
     }
 }
 
-/// Of the queues that flows are given.
+/// Numbers the shared queues, which are assigned to flows.
 impl Numbered<1> for SrfAboveStrict {
     #[inline(always)]
     fn empty(&self) -> Bits<1> {
@@ -46,7 +48,7 @@ impl Numbered<1> for SrfAboveStrict {
     }
 }
 
-/// Those in strict priority cannot be paused alone.
+/// Pauses shared queues only: strict-priority queues cannot be paused one by one.
 impl PausableByNumber for SrfAboveStrict {
     fn set_closed(&mut self, queue: QueueId, closed: bool) {
         self.shared.set_closed(queue, closed);
@@ -58,7 +60,7 @@ impl PausableByNumber for SrfAboveStrict {
 }
 
 impl Queues for SrfAboveStrict {
-    /// The first group is of all queues that the others, of one each, leave.
+    /// Gives every group but the first one queue, and all other queues to the first group.
     fn new(count: usize, groups: usize, quantum: u32) -> SrfAboveStrict {
         let split = SrfAboveStrict::shared(count, groups);
         SrfAboveStrict {

@@ -1,8 +1,9 @@
-//! A queue of its own for every flow that holds data, of which that is served whose first packet says that the least is left of its
-//! flow: shortest remaining flow first, ideally (spec D).
+//! Ideal shortest remaining flow first: a queue for every flow with data, served in order of remaining flow size (spec
+//! D).
 //!
-//! What a packet says is what its sender had left, itself among it, so the first packet of a queue says what has yet to pass here. A
-//! flow's packets stay in order. Of flows with as much left goes that which has waited longest since it came or was served.
+//! A packet carries the bytes that its sender had left, itself included, so the first packet of a queue tells the bytes
+//! that have yet to pass here. Packets of a flow stay in order. Ties go to the flow that has waited longest since it
+//! arrived or was last served.
 
 use crate::buffer::cells::{Cell, Cells};
 use crate::held::{Choice, Held};
@@ -13,13 +14,13 @@ use alloc::collections::binary_heap::PeekMut;
 use backwater_types::{Extension, Frame, Instant, Packet, QueueId};
 use core::cmp::Reverse;
 
-/// The queues of one port.
+/// Queues of one port.
 #[derive(Clone, Debug)]
 pub struct SrfFlows {
     flows: ByFlow<()>,
-    /// What each has left by its first packet, its turn and its slot: the least on top.
+    /// Heap of (remaining bytes in the first packet, turn, slot), the least on top.
     order: BinaryHeap<Reverse<(u64, u64, u32)>>,
-    /// Turns that were given.
+    /// Turns issued so far.
     turns: u64,
 }
 
@@ -36,7 +37,7 @@ impl Queues for SrfFlows {
         SrfFlows { flows: ByFlow::default(), order: BinaryHeap::with_capacity(64), turns: 0 }
     }
 
-    /// As of [`FlowQueues`](super::flow_queues::FlowQueues).
+    /// Always 0, as in [`FlowQueues`](super::flow_queues::FlowQueues).
     fn bytes(&self, _q: QueueId) -> u64 {
         0
     }

@@ -1,8 +1,8 @@
-//! A fixed number of queues, each of which a neighbour may pause: of those that hold data and are not paused that is served whose
-//! first packet says that the least is left of its flow.
+//! A fixed number of queues, each of which a neighbour may pause, served by shortest remaining flow: the unpaused queue
+//! whose first packet has the least of its flow left.
 //!
-//! Source: BFC, appendix A.2; spec B, "BFC-SRF" and BFC-B5. Of queues with as much left goes that which comes first behind the one
-//! served last. At most 128 first packets are compared, by what is kept of them beside their queues.
+//! Source: BFC, appendix A.2; spec B, "BFC-SRF" and BFC-B5. Ties go to the first queue after the one served last. A
+//! pick compares at most 128 remaining sizes, which are stored next to the queues.
 
 use crate::buffer::cells::{Cell, Cells};
 use crate::held::{Choice, Held};
@@ -14,13 +14,13 @@ use alloc::boxed::Box;
 use alloc::vec;
 use backwater_types::{Extension, Frame, Instant, Packet, QueueId, QueueMap};
 
-/// The queues of one port.
+/// Queues of one port.
 #[derive(Clone, Debug)]
 pub struct SrfQueues<const W: usize> {
     queues: PausableQueues<W>,
-    /// `[queue]`: what is left of the flow of its first packet, bytes.
+    /// `[queue]`: remaining flow size in the first packet, bytes.
     left: Box<[u64]>,
-    /// The queue behind the one served last.
+    /// The queue after the one served last.
     next: usize,
 }
 
@@ -34,7 +34,7 @@ impl<const W: usize> SrfQueues<W> {
         self.queues.active()
     }
 
-    /// Of these queues, going round from the next, the first for which `badness` is the least.
+    /// The queue in `of` with the least `badness`. Ties go to the first from `next` on.
     #[inline(always)]
     fn best(&self, of: Bits<W>, badness: impl Fn(u64) -> u64) -> Option<usize> {
         let first = of.next_from(self.next)?;

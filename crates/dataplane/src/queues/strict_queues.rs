@@ -1,4 +1,4 @@
-//! Queues in strict priority, the first before all others: nothing pauses one of them alone.
+//! Queues in strict priority, the first highest. No queue is paused on its own.
 
 use crate::buffer::cells::{Cell, Cells, Fifo};
 use crate::held::{Choice, Held};
@@ -8,7 +8,7 @@ use alloc::boxed::Box;
 use alloc::vec;
 use backwater_types::{Extension, Frame, Instant, Packet, QueueId};
 
-/// Up to 64 FIFOs; of those that hold data the first is served.
+/// Up to 64 FIFOs. The first with data is served.
 #[derive(Clone, Debug)]
 pub struct StrictQueues {
     fifos: Box<[Fifo]>,
