@@ -1,7 +1,7 @@
-//! A policy in a network where some neighbours speak only PFC (spec F.11).
+//! A policy for networks in which some neighbours speak only PFC (spec F.11).
 //!
-//! Towards those, ingress ports are accounted and paused by PFC, out of the share of the buffer that the other traffic leaves
-//! free; towards all others the policy does as it always does.
+//! PFC accounts and pauses the ingress ports of those neighbours, within the part of the buffer that other traffic
+//! leaves free. The wrapped policy serves all other neighbours unchanged.
 
 use crate::backpressure::Backpressure;
 use crate::backpressure::pfc::{Pfc, PfcParams};
@@ -16,7 +16,7 @@ use alloc::vec::Vec;
 use backwater_types::hash::Stream;
 use backwater_types::{ControlFrame, Extension, FlowName, Instant, Packet, PortId, QueueId};
 
-/// `P`, with PFC towards some neighbours.
+/// The policy `P`, combined with PFC towards some neighbours.
 #[derive(Clone, Debug)]
 pub struct Beside<P> {
     policy: P,
@@ -25,14 +25,15 @@ pub struct Beside<P> {
 }
 
 impl<P> Beside<P> {
-    /// The policy towards the other neighbours, for checks.
+    /// The wrapped policy, for checks.
     pub fn policy(&self) -> &P {
         &self.policy
     }
 }
 
 impl<P: Policy> Beside<P> {
-    /// A packet is gone, and the policy has `told` a neighbour: who is told in the end.
+    /// Gives back the buffer of a packet that is gone. Returns the frame to send: PFC's for a PFC neighbour, else
+    /// `told`, which the policy decided on.
     fn release(
         &mut self,
         now: Instant,
@@ -53,7 +54,7 @@ impl<P: Policy> Beside<P> {
 
 impl<P: Policy> Policy for Beside<P> {
     type Queues = P::Queues;
-    /// Those of the policy, and PFC's.
+    /// Parameters of the policy, and of PFC.
     type Params = (P::Params, PfcParams);
     const SETS_TIMERS: bool = P::SETS_TIMERS;
 
@@ -65,7 +66,7 @@ impl<P: Policy> Policy for Beside<P> {
 
     fn new(params: &Self::Params, shape: &Shape) -> Self {
         let speaks_pfc: Vec<bool> = shape.ports.iter().map(|port| port.pfc_only).collect();
-        // The policy sends no frames towards neighbours that would not understand them.
+        // PFC neighbours do not understand the policy's frames, so it sends them none.
         let mut own = shape.clone();
         for (ingress, _) in speaks_pfc.iter().enumerate().filter(|(_, speaks)| **speaks) {
             (0..speaks_pfc.len()).for_each(|egress| own.elided.insert(ingress as PortId, egress as PortId));
@@ -157,7 +158,10 @@ impl<P: Policy> Policy for Beside<P> {
         <Pfc as Backpressure<P::Queues>>::audit(&self.pfc, &accounted)?;
         let others: u64 = residents.iter().filter(|r| !by_pfc(r)).map(|r| r.packet.wire as u64).sum();
         if others != self.pfc.taken() {
-            return Err(format!("{} bytes are counted as of no PFC neighbour, {others} are held", self.pfc.taken()));
+            return Err(format!(
+                "{} bytes are counted for neighbours without PFC, {others} are held",
+                self.pfc.taken()
+            ));
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! An assignment and a backpressure that do not know of each other.
+//! A policy composed of an independent assignment and backpressure.
 
 use crate::assign::Assignment;
 use crate::backpressure::{Backpressure, Upstream};
@@ -14,7 +14,7 @@ use backwater_types::hash::Stream;
 use backwater_types::{ControlFrame, Extension, FlowName, Instant, Packet, PortId, QueueId};
 use core::hash::Hasher;
 
-/// An assignment and a backpressure that do not know of each other.
+/// An assignment and a backpressure that do not depend on each other.
 #[derive(Clone, Debug)]
 pub struct Composed<A: Assignment, B: Backpressure<A::Queues>> {
     assignment: A,

@@ -1,7 +1,8 @@
-//! FlowSail's published pseudo-code read to the letter, for the experiment that shows what goes wrong.
+//! FlowSail's published pseudo-code to the letter, for the experiment that shows its faults.
 //!
-//! Source: Algorithms 1 to 3 of Li et al., 2024; spec F.9 lists the lines. It hangs isolation queues, lets packets of paused
-//! flows leave, and repeats PAUSE for packets that need none. Nothing here is meant to be right: see [`crate::policy::flowsail`].
+//! Source: Algorithms 1 to 3 of Li et al., 2024; spec F.9 lists the faulty lines. The printed code stops isolation
+//! queues for ever, lets packets of paused flows depart, and repeats PAUSE for packets that need none. For the
+//! corrected scheme see [`crate::policy::flowsail`].
 
 use crate::backpressure::PausedPorts;
 use crate::buffer::cells::Cells;
@@ -19,21 +20,21 @@ use alloc::vec::Vec;
 use backwater_types::hash::{self, Stream};
 use backwater_types::{ControlFrame, Effect, Extension, FlowName, Instant, Packet, PortId, QueueId, Target};
 
-/// The isolation queue of every port.
+/// Isolation queue of every port.
 const ISOLATION: QueueId = 0;
 
-/// The state of one switch.
+/// State of one switch.
 #[derive(Clone, Debug)]
 pub struct FlowSailAsPrinted {
-    /// The normal flow table. The printed key has no egress port; a flow has one egress here, so none is missed.
+    /// Normal flow table. The printed key has no egress port; a flow has one egress here, so none is missed.
     normal: BTreeMap<u32, Normal>,
-    /// The congested flow table.
+    /// Congested flow table.
     congested: BTreeMap<u32, Congested>,
-    /// `[port x queue]`.
+    /// `[port x queue]`: counters of each queue.
     queues: Vec<QueueState>,
     /// `[port]`: the flow whose order mark the isolation queue waits for.
     waiting: Vec<Option<u32>>,
-    /// By PFC.
+    /// Ports paused by PFC.
     paused: PausedPorts,
     rotors: Vec<usize>,
     assigned: Vec<Assigned>,
@@ -60,11 +61,11 @@ struct Congested {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct QueueState {
-    /// `flowNum`, which Algorithm 1 never counts up in the isolation queue.
+    /// `flowNum`. Algorithm 1 never increments it for the isolation queue.
     flows: u16,
-    /// `cfNum`: one for every PAUSE frame, one less for every RESUME.
+    /// `cfNum`: incremented by every PAUSE frame, decremented by every RESUME.
     holds: i32,
-    /// The plain action by which Algorithm 3 pauses the original queue.
+    /// Whether Algorithm 3 has paused the original queue, by its uncounted pause action.
     stopped: bool,
 }
 
@@ -73,7 +74,7 @@ impl FlowSailAsPrinted {
         port as usize * self.count as usize + queue as usize
     }
 
-    /// Opens or closes a queue as its state says, and consumes the marks at its head while it is open.
+    /// Opens or closes a queue by its state, and consumes the marks at its head while it is open.
     fn settle<const W: usize>(
         &mut self,
         port: PortId,
@@ -92,7 +93,7 @@ impl FlowSailAsPrinted {
             let waits = self.waiting[port as usize] == Some(flow);
             let isolation = self.at(port, ISOLATION);
             if queue == ISOLATION {
-                // Algorithm 2, line 5: not the same as whether the twin is still queued.
+                // Algorithm 2, line 5. This condition differs from "the twin is still queued".
                 if self.normal.get(&flow).is_some_and(|flow| flow.size != 0) {
                     self.waiting[port as usize] = Some(flow);
                     self.queues[isolation].holds += 1;
@@ -234,7 +235,7 @@ impl Policy for FlowSailAsPrinted {
             _ => self.normal.get_mut(&choice.tag).map(|known| &mut known.flagged),
         }?;
         *flagged += flags as u32;
-        // Algorithm 1, line 27 stands outside the branch: a PAUSE for every packet while the count is one.
+        // Algorithm 1, line 27 stands outside the branch: it sends a PAUSE for every packet while the count is one.
         let name = packet.flow_name();
         (*flagged == 1).then_some((held.ingress as PortId, ControlFrame::PauseFlow(name)))
     }
@@ -255,7 +256,8 @@ impl Policy for FlowSailAsPrinted {
             known.size -= wire;
             known.flagged -= held.counted as u32;
             let clear = known.flagged == 0;
-            // Algorithm 2, lines 14 to 17 are nested under it: nobody looks after a flow whose last packet was not flagged.
+            // Algorithm 2, lines 14 to 17 are nested under this condition: a flow whose last packet was not flagged is
+            // never released.
             if held.counted && clear && known.size == 0 {
                 self.queues[at].flows = self.queues[at].flows.saturating_sub(1);
                 if !known.paused {
@@ -328,7 +330,7 @@ impl Policy for FlowSailAsPrinted {
         self.paused.may_send(port)
     }
 
-    /// Pauses of flows outlive the link: the printed pseudo-code knows no failures.
+    /// Keeps pauses of flows across a link failure: the printed pseudo-code has no failure handling.
     fn on_link_down(&mut self, _now: Instant, port: PortId, _ports: &mut Ports<'_, PausableQueues<2>, impl Extension>) {
         self.paused.release(port);
     }

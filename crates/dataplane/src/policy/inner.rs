@@ -1,8 +1,9 @@
-//! What a policy around another leaves to it.
+//! Delegation from a wrapping policy to the wrapped one.
 
-/// The methods of [`Policy`](super::Policy) that a wrapper leaves to the policy in its field `$policy`, whose queues it has.
+/// Implements the methods of [`Policy`](super::Policy) that a wrapper delegates to the policy in its field `$policy`,
+/// whose queues it uses.
 ///
-/// What wrappers do otherwise is not here: they add to what is decided on a packet's way in and out, to timers and to changes of links.
+/// Wrappers write the other methods themselves: they extend enqueue and dequeue decisions, timers and link changes.
 macro_rules! leave_to {
     ($policy:ident) => {
         #[inline(always)]

@@ -1,7 +1,8 @@
-//! A policy: what a scheme decides in a switch.
+//! Policies: the decisions of a scheme in a switch.
 //!
-//! It has no queue, buffer or wire of its own and sees those of the switch through what it is given. Where assignment and
-//! backpressure do not know of each other a policy is a [`Composed`] of the two; FlowSail's share their flow records and are one.
+//! A policy owns no queue, buffer or link; it sees those of the switch through its arguments. Where assignment and
+//! backpressure are independent a policy is a [`Composed`] of the two. FlowSail's two parts share their flow records
+//! and form one policy.
 
 #[macro_use]
 mod inner;
@@ -30,31 +31,31 @@ use alloc::string::String;
 use backwater_types::hash::Stream;
 use backwater_types::{ControlFrame, Extension, FlowName, Instant, Packet, PortId, QueueId};
 
-/// A frame, and the port it goes out of.
+/// A control frame to send, and the port it goes out of.
 pub type Told = (PortId, ControlFrame);
 
-/// A scheme's decisions.
+/// Decisions of a scheme.
 pub trait Policy: Clone + Send + 'static {
-    /// The queues it needs at each port.
+    /// Queues of a port under this policy.
     type Queues: Queues;
-    /// Its parameters.
+    /// Parameters of the policy.
     type Params;
-    /// Any packet may set a timer, not only one that has a frame sent.
+    /// Whether any packet may set a timer, not only a packet that causes a control frame.
     const SETS_TIMERS: bool = false;
-    /// For a switch of this shape.
+    /// Creates the state for a switch of this `shape`.
     fn new(params: &Self::Params, shape: &Shape) -> Self;
-    /// The queues of a port of it.
+    /// Creates the queues of one port.
     fn queues(_params: &Self::Params, shape: &Shape) -> Self::Queues {
         Self::Queues::new(shape.queues as usize, shape.groups as usize, shape.quantum)
     }
-    /// A packet is about to be looked at: what was put off until now is done.
+    /// Completes deferred bookkeeping that is due at `now`. Called before a packet is looked at.
     #[inline(always)]
     fn catch_up(&mut self, _now: Instant) {}
-    /// Cells it may fill beyond those of packets.
+    /// Cells that the policy fills beyond those of packets.
     fn extra_cells(_params: &Self::Params) -> usize {
         0
     }
-    /// The queue for `packet` at egress `port`. Pure: the buffer may still refuse the packet.
+    /// Chooses the queue for `packet` at egress `port`. Pure: the buffer may still refuse the packet.
     fn choose(
         &self,
         now: Instant,
@@ -64,24 +65,25 @@ pub trait Policy: Clone + Send + 'static {
         queues: &Self::Queues,
         rng: &mut Stream,
     ) -> Choice;
-    /// The queue for the packet that `choice` was for, where packets say what is left of their flow: so much.
+    /// Adjusts `choice` for a scheduler by remaining size: `left` bytes of the packet's flow remain.
     #[inline(always)]
     fn beside(&self, choice: Choice, _left: u64, _queues: &Self::Queues) -> Choice {
         choice
     }
-    /// Prefetches the state that [`Policy::choose`] will read first: in large networks most of the time goes into waiting for it.
+    /// Prefetches the state that [`Policy::choose`] reads first. In large networks most of the run time is the wait for
+    /// this memory.
     fn prefetch(&self, packet: &Packet, ingress: PortId, port: PortId) -> u32;
-    /// Whether its own accounting has room for a packet from `ingress`.
+    /// Whether the policy's own accounting has room for a packet from `ingress`.
     fn admits(&self, _ingress: PortId, _packet: &Packet) -> bool {
         true
     }
-    /// Whether this packet takes part in bookkeeping (spec B, sampling).
+    /// Whether the next packet takes part in bookkeeping (spec B, sampling).
     #[inline(always)]
     fn samples(&self, _rng: &mut Stream) -> bool {
         true
     }
-    /// The buffer took the packet, which is about to join the queue chosen; that may still be changed, and what is kept with
-    /// the packet completed. The queues are given without it. A frame to send.
+    /// Records that the buffer took the packet, which is about to join the chosen queue. The policy may still change
+    /// `choice` and complete `held`. `queues` do not contain the packet yet. Returns a control frame to send.
     fn on_enqueue(
         &mut self,
         now: Instant,
@@ -91,7 +93,7 @@ pub trait Policy: Clone + Send + 'static {
         choice: &mut Choice,
         queues: &Self::Queues,
     ) -> Option<Told>;
-    /// The packet has joined `queue`.
+    /// Records that the packet has joined `queue`.
     #[inline(always)]
     fn on_joined(
         &mut self,
@@ -101,13 +103,13 @@ pub trait Policy: Clone + Send + 'static {
         _cells: &mut Cells<impl Extension>,
     ) {
     }
-    /// The packet starts its transmission. A frame to send.
+    /// Records that the packet starts its transmission. Returns a control frame to send.
     fn on_dequeue(&mut self, now: Instant, packet: &Packet, held: &Held, port: PortId, queue: QueueId) -> Option<Told>;
-    /// The packet was dropped as the link of its port went down. A frame to send.
+    /// Records that the packet was dropped because the link of its port went down. Returns a control frame to send.
     fn on_lost(&mut self, now: Instant, packet: &Packet, held: &Held, port: PortId, queue: QueueId) -> Option<Told> {
         self.on_dequeue(now, packet, held, port, queue)
     }
-    /// The packet has gone, and `queue` shows what was behind it.
+    /// Records that the packet has gone from `queue`. `queues` no longer contain it.
     #[inline(always)]
     fn on_gone(
         &mut self,
@@ -117,15 +119,15 @@ pub trait Policy: Clone + Send + 'static {
         _cells: &mut Cells<impl Extension>,
     ) {
     }
-    /// Whether a packet from `ingress` that finds its port empty, and leaves at once, would leave no trace: no frame sent, all
-    /// counters as before.
+    /// Whether a packet from `ingress` that finds its port empty may bypass the queues: its enqueue and dequeue would
+    /// send no frame and leave all counters as before.
     #[inline(always)]
     fn passes(&self, _ingress: PortId, _packet: &Packet) -> bool {
         true
     }
-    /// Whether a packet that finds its port empty may leave at once, where that hangs on more than its queue.
+    /// Whether a packet that finds its port empty may bypass `choice`, by conditions beyond the state of its queue.
     fn lets_pass(&self, choice: Choice) -> bool;
-    /// A packet passes through the queue chosen at a port that holds nothing.
+    /// Records that a packet bypasses the chosen queue at an empty port.
     fn on_pass(
         &mut self,
         now: Instant,
@@ -135,7 +137,7 @@ pub trait Policy: Clone + Send + 'static {
         choice: Choice,
         queues: &Self::Queues,
     );
-    /// A neighbour's frame came in by `port`. Every policy obeys PFC's.
+    /// Handles a control frame that arrived by `port`. Every policy obeys PFC frames.
     fn on_control(
         &mut self,
         now: Instant,
@@ -144,41 +146,43 @@ pub trait Policy: Clone + Send + 'static {
         queues: &mut Self::Queues,
         cells: &mut Cells<impl Extension>,
     );
-    /// Whether `port` may send data: no neighbour holds it as a whole. Asked before a packet is chosen.
+    /// Whether `port` may send data: no neighbour pauses the whole port. Asked before a packet is chosen.
     fn may_send(&self, port: PortId) -> bool;
-    /// A data packet of `queue` goes onto the link of `port`, whose queues hold it no longer.
+    /// Records that a data packet of `queue` starts its transmission on `port`, whose queues no longer hold it.
     #[inline(always)]
     fn on_sent(&mut self, _now: Instant, _port: PortId, _queue: QueueId, _packet: &Packet, _queues: &mut Self::Queues) {
     }
-    /// The record by which a flow is paused at `port`, as a tag of [`Choice`]; [`NONE`](crate::flow_table::NONE) where it has none.
+    /// Slot of the record by which a flow is paused at `port`, as in [`Choice::tag`]; [`NONE`](crate::flow_table::NONE)
+    /// if the flow has no record.
     fn record_of(&self, port: PortId, flow: FlowName) -> u32;
-    /// When [`Policy::on_timer`] wants to run next.
+    /// Time of the next [`Policy::on_timer`].
     fn next_timer(&self) -> Instant {
         Instant::NEVER
     }
-    /// Repeats state that a lost frame may have left wrong, and lets lapse what was not repeated.
+    /// Repeats frames whose loss may have left a neighbour with wrong state, and ends pauses here that were not
+    /// repeated.
     fn on_timer(&mut self, _now: Instant, _ports: &mut Ports<'_, Self::Queues, impl Extension>) {}
-    /// The link of `port` went down: nothing holds it or its queues.
+    /// Records that the link of `port` went down: pauses of the port and of its queues end.
     fn on_link_down(&mut self, now: Instant, port: PortId, ports: &mut Ports<'_, Self::Queues, impl Extension>);
-    /// The link of `port` came up, with nothing held: the neighbour is to be told this switch's state.
+    /// Records that the link of `port` came up, with nothing paused, and sends the neighbour this switch's state.
     fn on_link_up(&mut self, _now: Instant, _port: PortId, _ports: &mut Ports<'_, Self::Queues, impl Extension>) {}
-    /// Flows with packets in `port`, if the policy knows.
+    /// Number of flows with packets at `port`, if the policy tracks flows.
     fn active_flows(&self, _port: PortId) -> Option<u32> {
         None
     }
-    /// Counts at `port`.
+    /// Assignment counts at `port`.
     fn assigned(&self, _port: PortId) -> Assigned {
         Assigned::default()
     }
-    /// What its bookkeeping was late by.
+    /// Delays of the policy's recirculated bookkeeping.
     fn recirculated(&self) -> Recirculated {
         Recirculated::default()
     }
-    /// Flows kept apart from the others because a neighbour paused them.
+    /// Number of flows kept in isolation queues because a neighbour paused them.
     fn isolated_flows(&self) -> u32 {
         0
     }
-    /// Compares its state with a recount over all that the queues of the ports hold, in order.
+    /// Compares the state with a recount over all buffered packets, in order, and the queues of all ports.
     fn audit(&self, _residents: &[Resident], _queues: &[&Self::Queues]) -> Result<(), String> {
         Ok(())
     }

@@ -1,8 +1,8 @@
-//! Every flow paused by name, and no other with it: what BFC and FlowSail approximate with a few queues.
+//! Pauses of single flows by name, the ideal that BFC and FlowSail approximate with few queues.
 //!
-//! Sources: [`IdealFlowControl`], a queue for every flow, spec D, "Ideal FC", the reference of FlowSail's section VI-A;
-//! [`BfcByFlow`], the "ideal but impractical" variant of BFC's section 3.3.2, spec B.2: BFC's queues and threshold, but frames
-//! name flows, and a queue serves the first packet in it whose flow is not paused.
+//! Sources: [`IdealFlowControl`], a queue for every flow: spec D, "Ideal FC", the reference of FlowSail's section VI-A.
+//! [`BfcByFlow`], the "ideal but impractical" variant of BFC's section 3.3.2: spec B.2. It has BFC's queues and
+//! threshold, but frames name flows, and a queue serves its first packet whose flow is not paused.
 //!
 //! ```text
 //! on enqueue:  if the queue held more than Th before this packet, and the packet is not its flow's last:
@@ -11,8 +11,8 @@
 //! Th = HRTT x rate / (8 x max(1, queues with a packet that may leave))
 //! ```
 //!
-//! A flow that comes by another port since a link failed is paused there; the old pause lapses. There is no sticky time: a flow
-//! that comes back finds its name, not its queue.
+//! After a link failure a flow may arrive by another port: it is then paused there, and the old pause lapses. There is
+//! no sticky time: a returning flow is found by its name, not by its queue.
 
 use crate::backpressure::PausedPorts;
 use crate::buffer::cells::Cells;
@@ -40,37 +40,39 @@ use core::marker::PhantomData;
 pub struct PauseByFlowParams {
     /// Threshold, in one-hop bandwidth-delay products over active queues.
     pub threshold: f64,
-    /// A flow's last packet is flagged like the others (BFC-A29). It is paused for nothing then, but that harms nobody.
+    /// A flow's last packet is flagged like the others (BFC-A29). The flow is then paused without need, which does no
+    /// harm.
     pub count_last: bool,
-    /// Period in which pauses are repeated; one not repeated for three lapses. Zero: neither.
+    /// Period in which pauses are repeated; a pause not repeated for three periods lapses. Zero: pauses are neither
+    /// repeated nor do they lapse.
     pub refresh: Duration,
 }
 
 /// Ideal flow control: a queue for every flow.
 pub type IdealFlowControl = PauseByFlow<RecordQueues>;
-/// BFC that pauses flows, not queues.
+/// BFC with pauses of flows in place of queues.
 pub type BfcByFlow = PauseByFlow<SkippingQueues>;
 
-/// The state of one switch.
+/// State of one switch.
 #[derive(Clone, Debug)]
 pub struct PauseByFlow<Q> {
     table: FlowTable,
     /// `[port]`: threshold with one active queue, bytes.
     thresholds: Vec<u64>,
-    /// Flags of packets that are never flagged themselves.
+    /// Packet flags that exempt a packet from being flagged.
     exempt: u8,
-    /// `[port]`.
+    /// `[port]`: flows with packets.
     active_flows: Vec<u32>,
     assigned: Vec<Assigned>,
     refresh: Duration,
     next: Instant,
-    /// By PFC.
+    /// Ports paused by PFC.
     paused: PausedPorts,
     queues: PhantomData<Q>,
 }
 
 impl<Q: PausableByFlow> PauseByFlow<Q> {
-    /// Its flow records, for checks.
+    /// Flow records, for checks.
     pub fn table(&self) -> &FlowTable {
         &self.table
     }
@@ -84,7 +86,7 @@ impl<Q: PausableByFlow> PauseByFlow<Q> {
         }
     }
 
-    /// Nothing is to be repeated and nothing can lapse; or nothing at all is left.
+    /// Drops the record from the refresh list if it has no pause to repeat or to end, and removes it once it is spent.
     fn settle(&mut self, slot: Slot) {
         let record = &self.table[slot];
         if record.flagged == 0 && !record.is(state::PAUSED) {
@@ -301,20 +303,26 @@ impl<Q: PausableByFlow> Policy for PauseByFlow<Q> {
         for (slot, record) in self.table.iter() {
             let found = held.remove(&slot).unwrap_or_default();
             if (record.normal, record.flagged) != found {
-                return Err(format!("record {slot} counts other bytes or flags than {found:?}: {record:?}"));
+                return Err(format!(
+                    "record {slot} has other bytes or flags than the {found:?} found in its queue: {record:?}"
+                ));
             }
             if record.is_spent() {
-                return Err(format!("nothing keeps record {slot}: {record:?}"));
+                return Err(format!("record {slot} is spent and was not removed: {record:?}"));
             }
             let port = record.port() as usize;
             if queues[port].is_closed(slot) != record.is(state::PAUSED) {
-                return Err(format!("the flow of record {slot} is open, or paused, against it: {record:?}"));
+                return Err(format!(
+                    "the queue of record {slot} disagrees with it on whether the flow is paused: {record:?}"
+                ));
             }
             active[port] += (record.normal > 0) as u32;
         }
         match held.keys().next() {
-            Some(slot) => Err(format!("packets of record {slot}, which is free")),
-            None if active != self.active_flows => Err(format!("active flows {:?}, not {active:?}", self.active_flows)),
+            Some(slot) => Err(format!("queues hold packets of record {slot}, which is free")),
+            None if active != self.active_flows => {
+                Err(format!("active flows are counted as {:?}, queues hold {active:?}", self.active_flows))
+            }
             None => Ok(()),
         }
     }

@@ -1,8 +1,9 @@
-//! A policy whose bookkeeping of departures comes late: by a header that goes round to the ingress pipeline the packet came by.
+//! A policy whose bookkeeping of departures is delayed: a departing packet's header recirculates to the pipeline of the
+//! packet's ingress.
 //!
-//! Source: spec B.1; BFC section 5. A departing packet's header takes the recirculation port of its pipeline, which has a share of the
-//! bandwidth of the pipeline's ports, then a cycle of the pipeline, which packets that come in take too and before it, and is booked
-//! [`recirc_delay`](HardwareParams::recirc_delay) after that:
+//! Source: spec B.1; BFC section 5. The header first takes the recirculation port of its pipeline, which has a share of
+//! the bandwidth of the pipeline's ports. It then takes a cycle of the pipeline, for which arriving packets compete and
+//! have precedence. The departure is booked [`recirc_delay`](HardwareParams::recirc_delay) later:
 //!
 //! ```text
 //! port     = max(now, port) + frame / (share x rates)
@@ -10,10 +11,12 @@
 //! booked at pipeline + delay
 //! ```
 //!
-//! What nobody can see before is booked when the next packet looks; what may have a frame sent has a timer of its own.
+//! A departure that cannot cause a control frame is booked when the next packet is looked at. A departure that may
+//! cause one has a timer.
 //!
-//! Only packets that the policy sees take a cycle: data, not ACKs and frames. A packet's header goes round from the start of its
-//! transmission, though on the chip from where it leaves the traffic manager, earlier by what the FIFO of the port holds.
+//! Only packets handled by the policy take a cycle: data, not ACKs or control frames. A header recirculates from the
+//! start of its packet's transmission. On the chip it leaves the traffic manager, earlier by the contents of the port's
+//! FIFO.
 
 use crate::buffer::Ring;
 use crate::buffer::cells::Cells;
@@ -29,19 +32,19 @@ use backwater_types::{
     BitsPerSec, ControlFrame, Duration, Extension, FlowName, Instant, Packet, PortId, QueueId, SerTime,
 };
 
-/// `P`, whose departures are booked late, or at once if nothing is limited.
+/// The policy `P` with delayed booking of departures; immediate booking if no limit is set.
 #[derive(Clone, Debug)]
 pub struct Recirculating<P> {
     policy: P,
-    /// Empty: at once.
+    /// Pipelines of the switch. Empty: departures are booked at once.
     pipelines: Vec<Pipeline>,
-    /// `[port]`: its pipeline.
+    /// `[port]`: pipeline of the port.
     of: Vec<u8>,
     delay: Duration,
     cycle: Duration,
-    /// Any packet's departure may have a frame sent.
+    /// Whether any packet's departure may cause a control frame.
     all_tell: bool,
-    /// Frames that bookings have had sent, and when.
+    /// Control frames caused by bookings and not sent yet, and the time to send them.
     told: Vec<Told>,
     told_at: Instant,
     counts: Recirculated,
@@ -50,15 +53,15 @@ pub struct Recirculating<P> {
 #[derive(Clone, Debug)]
 struct Pipeline {
     pending: Ring<Header>,
-    /// Of these, those whose booking may have a frame sent.
+    /// Number of headers in `pending` whose booking may cause a control frame.
     tell: u32,
-    /// A header's time on the recirculation port.
+    /// Time of a header on the recirculation port.
     frame: Duration,
     port_free_at: Instant,
     free_at: Instant,
 }
 
-/// A packet that has left and is not booked.
+/// Header of a departed packet that is not booked yet.
 #[derive(Clone, Copy, Debug)]
 struct Header {
     due: Instant,
@@ -69,7 +72,7 @@ struct Header {
 }
 
 impl<P: Policy> Recirculating<P> {
-    /// With its parameters.
+    /// Wraps `policy` with these `limits`.
     fn limited(policy: P, limits: &RecirculatingParams, shape: &Shape) -> Recirculating<P> {
         let (ports, count) = (shape.ports.len(), limits.pipelines.into());
         let of: Vec<u8> = (0..ports).map(|port| pipeline_of(port, ports, count) as u8).collect();
@@ -96,13 +99,13 @@ impl<P: Policy> Recirculating<P> {
         }
     }
 
-    /// The pipeline of an ingress, if departures are booked late.
+    /// The pipeline of `ingress`, if departures are booked late.
     fn pipeline(&mut self, ingress: u8) -> Option<&mut Pipeline> {
         let of = self.of[ingress as usize];
         self.pipelines.get_mut(of as usize)
     }
 
-    /// A frame that may not overtake those that wait waits too.
+    /// Defers a control frame behind those that wait already, so that frames stay in order.
     fn after_others(&mut self, told: Option<Told>) -> Option<Told> {
         if self.told.is_empty() {
             return told;
@@ -111,7 +114,7 @@ impl<P: Policy> Recirculating<P> {
         None
     }
 
-    /// Books all that is due.
+    /// Books all departures due at `now`.
     fn book(&mut self, now: Instant) {
         for number in 0..self.pipelines.len() {
             while let Some(header) = self.pipelines[number].pending.front().copied().filter(|h| h.due <= now) {
@@ -128,14 +131,14 @@ impl<P: Policy> Recirculating<P> {
     }
 }
 
-/// Parameters of [`Recirculating`] beside those of its policy.
+/// Parameters of [`Recirculating`], apart from those of the wrapped policy.
 #[derive(Clone, Debug)]
 pub struct RecirculatingParams {
-    /// Ingress pipelines.
+    /// Number of ingress pipelines.
     pub pipelines: u8,
-    /// Any packet's departure may have a frame sent, not only that of one that counts towards a pause.
+    /// Whether any packet's departure may cause a control frame, not only that of a packet counted towards a pause.
     pub all_tell: bool,
-    /// Limits; `None`: none.
+    /// Hardware limits. `None`: no limit.
     pub hardware: Option<HardwareParams>,
 }
 
@@ -184,10 +187,10 @@ impl<P: Policy> Policy for Recirculating<P> {
     }
 
     fn on_dequeue(&mut self, now: Instant, packet: &Packet, held: &Held, port: PortId, queue: QueueId) -> Option<Told> {
-        // Nothing that is due may be before what is timed from here on: the timer would be set to what is past.
+        // A departure that is due must be booked before the timer is set again, or the timer would lie in the past.
         self.book(now);
         let (cycle, delay, all_tell) = (self.cycle, self.delay, self.all_tell);
-        // Of a packet that takes no part in the bookkeeping nothing goes round (spec B, sampling).
+        // A header recirculates only if its packet takes part in bookkeeping (spec B, sampling).
         let goes_round = held.sampled || all_tell;
         let Some(pipeline) = self.pipeline(held.ingress).filter(|_| goes_round) else {
             let told = self.policy.on_dequeue(now, packet, held, port, queue);

@@ -145,7 +145,11 @@ mod tests {
             (0..count).for_each(|_| push(&mut queues, &mut cells, q, wire));
         }
         assert_eq!((queues.all_bytes(), queues.bytes(5), queues.occupied()), (60 + 3 * 1048 + 180 + 500, 180, 4));
-        assert_eq!(order(&mut queues, &mut cells), [3, 5, 7, 0, 3, 5, 3, 5], "the first turn goes to the first queue after 0");
+        assert_eq!(
+            order(&mut queues, &mut cells),
+            [3, 5, 7, 0, 3, 5, 3, 5],
+            "the first turn goes to the first queue after 0"
+        );
         assert!(queues.is_empty() && !queues.sendable());
     }
 

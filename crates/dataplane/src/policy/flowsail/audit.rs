@@ -1,4 +1,4 @@
-//! FlowSail's state against a recount of what its queues hold (the rules of spec F.2 to F.8).
+//! An audit of FlowSail's state against a recount of its queues (the rules of spec F.2 to F.8).
 
 use super::FlowSail;
 use crate::flow_table::{NO_QUEUE, NONE, Record, Slot, state};
@@ -9,7 +9,7 @@ use alloc::format;
 use alloc::string::String;
 use backwater_types::{Instant, PortId, QueueId};
 
-/// What the queues hold of one record.
+/// Contents of the queues for one record.
 #[derive(Default)]
 struct Found {
     normal: u32,
@@ -29,7 +29,7 @@ pub(super) fn check<const W: usize>(
         check_record(policy, slot, record, found.get(&slot))?;
     }
     if let Some(slot) = found.keys().find(|slot| policy.table.iter().all(|(live, _)| live != **slot)) {
-        return Err(format!("packets or marks of record {slot}, which is free"));
+        return Err(format!("queues hold packets or marks of record {slot}, which is free"));
     }
     check_queues(policy, residents, queues)?;
     let congested = policy.table.iter().filter(|(_, record)| record.is(state::CONGESTED)).count();
@@ -43,11 +43,14 @@ pub(super) fn check<const W: usize>(
         if state.active_flows as usize != active
             || state.untracked != untracked.map(|queue| queue.untracked).sum::<u32>()
         {
-            return Err(format!("port {port} counts {} flows and {} untracked", state.active_flows, state.untracked));
+            return Err(format!(
+                "port {port} miscounts {} active flows or {} untracked packets",
+                state.active_flows, state.untracked
+            ));
         }
     }
     if policy.table.iter().any(|(_, record)| needs_tending(record)) && policy.next == Instant::NEVER {
-        return Err("records need looking after and no timer is set".into());
+        return Err("records wait for a refresh and no timer is set".into());
     }
     Ok(())
 }
@@ -56,7 +59,7 @@ fn needs_tending(record: &Record) -> bool {
     record.flagged > 0 || record.is(state::CONGESTED)
 }
 
-/// Walks every queue in order. What is flow by flow and queue by queue is compared here, the rest returned.
+/// Walks every queue in order. Compares the state of single flows and queues here and returns the totals.
 fn recount<const W: usize>(
     policy: &FlowSail<W>,
     residents: &[Resident],
@@ -70,7 +73,7 @@ fn recount<const W: usize>(
         let place = (r.port, r.queue);
         let (isolated, is_mark, slot) = (policy.layout.is_isolation(r.queue), r.packet.wire == 0, r.held.tag);
         if seen.insert(place) && is_mark && !queues[r.port as usize].closed().contains(r.queue as usize) {
-            return Err(format!("a mark at the head of queue {} of port {}, which is open", r.queue, r.port));
+            return Err(format!("queue {} of port {} is open with a mark at its head", r.queue, r.port));
         }
         if slot == NONE {
             *untracked.entry(place).or_default() += 1;
@@ -79,7 +82,10 @@ fn recount<const W: usize>(
         let record = &policy.table[slot];
         let own = if isolated { record.isolation_queue() } else { record.normal_queue() };
         if record.port() != r.port || own != r.queue {
-            return Err(format!("port {} queue {}: a packet or mark of a flow whose queue is {own}", r.port, r.queue));
+            return Err(format!(
+                "port {} queue {}: holds a packet or mark of a flow whose queue is {own}",
+                r.port, r.queue
+            ));
         }
         let found = found.entry(slot).or_default();
         match (is_mark, isolated) {
@@ -109,7 +115,10 @@ fn recount<const W: usize>(
         }
         let (flows, untracked) = (flows.get(&place).map_or(0, BTreeSet::len), untracked.get(&place).copied());
         if queue.flows as usize != flows || queue.untracked != untracked.unwrap_or(0) {
-            return Err(format!("{place:?} counts {} flows and {} untracked packets", queue.flows, queue.untracked));
+            return Err(format!(
+                "{place:?} disagrees with its packets on {} flows or {} untracked packets",
+                queue.flows, queue.untracked
+            ));
         }
     }
     Ok(found)
@@ -125,33 +134,33 @@ fn check_record<const W: usize>(
     let found = found.unwrap_or(&none);
     let wrong = |what: &str| Err(format!("record {slot} of port {}: {what}: {record:?}", record.port()));
     if (record.normal, record.isolated, record.flagged) != (found.normal, found.isolated, found.flagged) {
-        return wrong("its counters are not what its queues hold");
+        return wrong("its counters disagree with its queues");
     }
     if (record.is(state::MARK_NORMAL), record.is(state::MARK_ISOLATED)) != (found.mark_normal, found.mark_isolated) {
-        return wrong("its marks are not where it thinks");
+        return wrong("its marks are not in the queues its state says");
     }
     if record.is_spent() {
-        return wrong("nothing keeps it");
+        return wrong("it is spent and was not removed");
     }
     if policy.table.find(record.port(), record.name()) != Some(slot) {
-        return wrong("it is not found by its name");
+        return wrong("a look-up by its name does not find it");
     }
     let isolated = record.is(state::PAUSED) || found.mark_normal || found.mark_isolated || found.isolated > 0;
     if isolated && !record.is(state::CONGESTED) {
-        return wrong("paused or isolated, and not congested");
+        return wrong("it is paused or isolated and not congested");
     }
     if record.is(state::CONGESTED) && record.normal > 0 && !record.is(state::MARK_NORMAL) {
-        return wrong("old packets and no mark behind them");
+        return wrong("no mark follows its old packets");
     }
     if record.is(state::PAUSED) && record.is(state::MARK_NORMAL) && !policy.drains && record.held != record.queue {
-        return wrong("paused, and its old packets may leave");
+        return wrong("it is paused and its old packets may depart");
     }
     if record.held != NO_QUEUE && (policy.drains || !record.is(state::PAUSED) || record.held != record.queue) {
-        return wrong("it holds a queue without reason");
+        return wrong("it is not paused, or holds a queue other than its normal one");
     }
     let waits = policy.queues[policy.at(record.port(), record.isolation_queue())].waiting == slot;
     if waits != (record.is(state::MARK_NORMAL) && !record.is(state::MARK_ISOLATED)) {
-        return wrong("its isolation queue waits, or does not, against its marks");
+        return wrong("its isolation queue waits for its mark without need, or fails to");
     }
     Ok(())
 }
@@ -186,7 +195,7 @@ fn check_queues<const W: usize>(
             policy.hold_by_head && policy.layout.is_isolation(q) && first_is_paused(policy, residents, port, q);
         if queues[port as usize].closed().contains(q as usize) != (queue.holds > 0 || by_first) {
             return Err(format!(
-                "queue {q} of port {port} with {} holds is open, or closed, against them",
+                "queue {q} of port {port} with {} holds is open or closed in disagreement with them",
                 queue.holds
             ));
         }

@@ -18,7 +18,7 @@ impl<const W: usize> Canonical for FlowSail<W> {
         self.sketch.hash(state);
     }
 
-    /// A flow at a port; nobody, for a packet that no record counts.
+    /// The flow and port of a record; a constant for a packet without a record.
     fn owner(&self, slot: Slot) -> u64 {
         if slot == NONE {
             return u64::MAX;

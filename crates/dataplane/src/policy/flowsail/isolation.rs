@@ -1,4 +1,4 @@
-//! How a paused flow waits, and its order is kept: isolation queues, order marks, and queues that are held for them.
+//! Isolation of paused flows in order: isolation queues, order marks, and normal queues held for old packets.
 
 use super::FlowSail;
 use crate::buffer::cells::Cells;
@@ -8,7 +8,7 @@ use crate::ticks::ticks;
 use backwater_types::{Extension, FlowName, Instant, PortId, QueueId};
 
 impl<const W: usize> FlowSail<W> {
-    /// A neighbour pauses a flow, or says so again.
+    /// Handles a PAUSE of a flow, first or repeated.
     pub(super) fn pause(
         &mut self,
         now: Instant,
@@ -41,7 +41,7 @@ impl<const W: usize> FlowSail<W> {
         self.tend(now, slot);
     }
 
-    /// It may be sent again.
+    /// Handles a RESUME of a flow, or the lapse of its pause.
     pub(super) fn resume(
         &mut self,
         now: Instant,
@@ -63,7 +63,7 @@ impl<const W: usize> FlowSail<W> {
         }
     }
 
-    /// New packets of the flow go to the isolation queue, which is held; marks keep them behind the old ones.
+    /// Directs new packets of the flow to the isolation queue. Order marks keep them behind the old packets.
     fn isolate(&mut self, port: PortId, slot: Slot, queues: &mut PausableQueues<W>, cells: &mut Cells<impl Extension>) {
         let record = self.table[slot];
         let FlowName { flow, class, .. } = record.name();
@@ -85,8 +85,8 @@ impl<const W: usize> FlowSail<W> {
         self.marks += 2;
     }
 
-    /// Opens or closes a queue, and consumes the marks at its head as long as it may send (F.5): a mark may be alone in it, where
-    /// no scheduler would look.
+    /// Opens or closes a queue, and consumes the marks at its head while it may send (F.5). A queue with only a mark
+    /// needs this, because the scheduler does not visit it.
     pub(super) fn settle(
         &mut self,
         port: PortId,
@@ -122,7 +122,8 @@ impl<const W: usize> FlowSail<W> {
         }
     }
 
-    /// Whether a queue may not send: something holds it, or the first of its flows is paused, where that is the rule.
+    /// Whether a queue may not send: it has a reason to wait, or, under `hold_by_head`, the flow of its first item is
+    /// paused.
     #[inline(always)]
     fn is_held(&self, port: PortId, queue: QueueId, queues: &PausableQueues<W>, cells: &Cells<impl Extension>) -> bool {
         let first_is_paused = |slot: Slot| self.table[slot].is(state::PAUSED);

@@ -1,10 +1,10 @@
-//! Which queues of a port are for what.
+//! Division of a port's queues into isolation and normal queues.
 
 use crate::queues::bits::Bits;
 use backwater_types::QueueId;
 use backwater_types::hash;
 
-/// How the queues of a port are divided. In each group the isolation queues come first.
+/// Division of the queues of a port. In each group the isolation queues come first.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layout {
     pub(super) queues: u16,
@@ -19,7 +19,7 @@ impl Layout {
         if groups == 1 { 0 } else { (class as u16).min(groups - 1) }
     }
 
-    /// The isolation queue of a flow.
+    /// Isolation queue of a flow.
     #[inline(always)]
     pub(super) fn isolation_queue(&self, class: u8, flow: u32, salt: u64) -> QueueId {
         let first = self.group(class) * self.per_group;
@@ -34,7 +34,7 @@ impl Layout {
         queue % self.per_group < self.isolation
     }
 
-    /// The normal queues of a group.
+    /// Normal queues of a group.
     pub(super) fn normal<const W: usize>(&self, group: u16) -> Bits<W> {
         let end = (group + 1) * self.per_group;
         let start = group * self.per_group + self.isolation;

@@ -12,26 +12,29 @@
 //! RESUME(f):   f is paused no more; let its normal queue go
 //! the isolation queue waits while the flow of its first packet or mark is paused
 //! mark in the isolation queue: hold it until the twin in the normal queue has come through
-//! f is let go: not paused, nothing isolated, no marks, and its RESUME more than two HRTT ago
+//! f is released: not paused, nothing isolated, no marks, and its RESUME more than two HRTT ago
 //! Ql = HRTT x rate / (8 x queues with data and not paused), Qh = 3 Ql, fair share = queue / 2^ceil(log2 flows)
 //! ```
 //!
-//! By the letter of section IV-C an isolation queue waits while any of its flows is paused (`hold_by_head` unset). At 6 % of
-//! incast one of them is at nearly every uplink, the queue hardly ever runs and the network collapses, which the paper's figures
-//! do not show; its section VII names waiting for order marks as the blocking among congested flows, which is that of a FIFO
-//! (FS-A1). By the text the two HRTT count from the flow's last enqueue or dequeue (`release_from`), so that a flow that
-//! keeps sending is never let go; by Algorithm 2 it is let go at a dequeue, when that was just now. Counted from the RESUME they
-//! are both: a flow that stays resumed gets a normal queue again, one that is paused over and over does not change queues each time.
+//! By the letter of section IV-C an isolation queue waits while any of its flows is paused (`hold_by_head` unset). At 6
+//! % of incast nearly every uplink has such a flow, the queue hardly ever runs, and the network collapses, which the
+//! paper's figures do not show. Section VII names waiting for order marks as the blocking among congested flows: this
+//! is the blocking of a FIFO (FS-A1).
 //!
-//! Beyond the paper, `residue = "drain"`: a normal queue is not held for the old packets of a paused flow, and no other flow of that queue
-//! waits with them; so nothing but isolation queues is ever paused.
+//! By the text the two HRTT count from the flow's last enqueue or dequeue (`release_from`), so a flow that keeps
+//! sending is never released. By Algorithm 2 a flow is released at a dequeue, when its last dequeue was just now.
+//! Counting from the RESUME satisfies both: a flow that stays resumed gets a normal queue again, and a flow that is
+//! paused over and over does not change queues each time.
+//!
+//! Beyond the paper, `residue = "drain"`: a normal queue is not held for the old packets of a paused flow, so the other
+//! flows of that queue do not wait with them. Only isolation queues are ever paused then.
 //!
 //! Differs from the printed pseudo-code as FS-A1 to A17 say. Frames may be lost, for which the paper has no remedy: pauses in
 //! force are repeated every refresh period, and one not repeated for three periods lapses.
 //!
-//! A table that is full leaves a flow without a record: its packets take the queue a hash names, are never flagged, and a
-//! PAUSE for it is ignored until the next repetition. While such packets are in a queue, any flow that hash names it for is
-//! taken to have packets there, so order holds when it gets a record.
+//! If the table is full a flow has no record. Its packets take a queue chosen by a hash and are never flagged, and a
+//! PAUSE for it is ignored until the next repetition. While such packets are in a queue, any flow whose hash names that
+//! queue is assumed to have packets there, so order holds when the flow gets a record.
 
 mod audit;
 mod canonical;
@@ -63,15 +66,15 @@ use backwater_types::{
     ControlFrame, Duration, Effect, Extension, FlowName, Instant, Packet, PortId, QueueId, Target, flags,
 };
 
-/// The state of one switch.
+/// State of one switch.
 #[derive(Clone, Debug)]
 pub struct FlowSail<const W: usize> {
     table: FlowTable,
-    /// `[port x queue]`.
+    /// `[port x queue]`: counters of each queue.
     queues: Vec<QueueState>,
-    /// `[port]`.
+    /// `[port]`: counters of each port.
     ports: Vec<PortState>,
-    /// By PFC.
+    /// Ports paused by PFC.
     paused: PausedPorts,
     /// `[port x active queues]`: `[Ql, Qh]`, bytes.
     thresholds: Vec<[u32; 2]>,
@@ -83,7 +86,7 @@ pub struct FlowSail<const W: usize> {
     next: Instant,
     hold_by_head: bool,
     drains: bool,
-    /// Flags of packets that are never flagged.
+    /// Packet flags that exempt a packet from being flagged.
     exempt: u8,
     nactive_literal: bool,
     strict_fair: bool,
@@ -91,22 +94,22 @@ pub struct FlowSail<const W: usize> {
     sketch: Option<Sketch>,
     elided: ElidedTurns,
     isolated: u32,
-    /// Order marks in the queues.
+    /// Number of order marks in the queues.
     marks: u32,
     salt: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct QueueState {
-    /// Flows with packets in it (`flowNum`).
+    /// Flows with packets in the queue (`flowNum`).
     flows: u16,
-    /// Reasons why it may not send (`cfNum`).
+    /// Reasons why the queue may not send (`cfNum`).
     holds: u16,
-    /// Packets in it of flows without a record.
+    /// Packets in the queue of flows without a record.
     untracked: u32,
-    /// Sum of the weights of its flows.
+    /// Sum of the weights of the flows in the queue.
     weight: u32,
-    /// Of an isolation queue: the record whose order mark it waits for (`OM_waiting`).
+    /// Isolation queues only: the record whose order mark the queue waits for (`OM_waiting`).
     waiting: Slot,
 }
 
@@ -114,25 +117,25 @@ struct QueueState {
 struct PortState {
     /// Packets of flows without a record.
     untracked: u32,
-    /// Where the search for an empty queue starts.
+    /// Start of the search for an empty queue.
     rotor: usize,
-    /// Flows with packets here.
+    /// Flows with packets at this port.
     active_flows: u32,
     assigned: Assigned,
 }
 
-/// When a congested flow is let go.
+/// Rule for the release of a congested flow.
 #[derive(Clone, Copy, Debug)]
 struct Release {
-    /// Ticks.
+    /// Time after which a flow is released, in ticks.
     after: u32,
-    /// Since it was touched, not since its RESUME.
+    /// Whether the time counts from the last enqueue or dequeue, not from the RESUME.
     from_touch: bool,
 }
 
 impl Release {
-    /// Resumed, with nothing isolated, and for long enough (F.7): its last packets in a normal queue have left too, because its
-    /// marks have.
+    /// Whether a flow is due for release (F.7): resumed for long enough, with nothing isolated and no order marks. Its
+    /// last packets in a normal queue have then departed too, because a mark follows them.
     #[inline(always)]
     fn is_due(&self, record: &Record, now: Instant) -> bool {
         let since = if self.from_touch { record.touched } else { record.told_at };
@@ -144,7 +147,7 @@ impl Release {
 }
 
 impl<const W: usize> FlowSail<W> {
-    /// Its flow records, for checks.
+    /// Flow records, for checks.
     pub fn table(&self) -> &FlowTable {
         &self.table
     }
@@ -154,7 +157,7 @@ impl<const W: usize> FlowSail<W> {
         port as usize * self.layout.queues as usize + queue as usize
     }
 
-    /// The normal queue of a flow that has no record: that of all flows that would share one.
+    /// Normal queue of a flow without a record: the same for all flows with this hash.
     fn hashed_queue(&self, class: u8, flow: u32) -> QueueId {
         let layout = &self.layout;
         let first = layout.group(class) * layout.per_group + layout.isolation;
@@ -162,15 +165,15 @@ impl<const W: usize> FlowSail<W> {
         first + hash::range32(hash, (layout.per_group - layout.isolation) as u32) as u16
     }
 
-    /// Whether the flow may have packets here that no record counts.
+    /// Whether the flow may have packets at this port that no record counts.
     #[inline(always)]
     fn may_have_untracked(&self, port: PortId, class: u8, flow: u32) -> bool {
         let at = |queue| &self.queues[self.at(port, queue)];
         self.ports[port as usize].untracked > 0 && at(self.hashed_queue(class, flow)).untracked > 0
     }
 
-    /// A queue for a flow that becomes active: where it may have packets without a record, else the first empty and open one
-    /// from the rotating start, else the first empty one, else any at random.
+    /// Picks a queue for a flow that becomes active: its hashed queue if it may have packets there without a record,
+    /// else the first empty and open queue from the rotating start, else the first empty one, else a random one.
     fn pick_queue(&self, packet: &Packet, port: PortId, queues: &PausableQueues<W>, rng: &mut Stream) -> QueueId {
         if self.may_have_untracked(port, packet.class, packet.flow) {
             return self.hashed_queue(packet.class, packet.flow);
@@ -203,7 +206,8 @@ impl<const W: usize> FlowSail<W> {
         }
     }
 
-    /// A new record, if there is room. The sweep has not come by yet for those evicted.
+    /// Creates a record, if there is room. Evicted records are due for release but were not reached by the periodic
+    /// sweep yet.
     fn new_record(&mut self, now: Instant, port: PortId, name: FlowName) -> Option<Slot> {
         let (before, release) = (self.table.used(), self.release);
         let slot = self.table.insert(port, name, |record| release.is_due(record, now))?;
@@ -217,7 +221,7 @@ impl<const W: usize> FlowSail<W> {
         self.weights.get(class as usize).copied().unwrap_or(1)
     }
 
-    /// Whether a flow that holds `mine` of the `length` bytes of a queue of `flows` flows holds more than its share.
+    /// Whether a flow with `mine` of the `length` bytes of a queue of `flows` flows holds more than its share.
     #[inline(always)]
     fn is_unfair(&self, mine: u64, length: u64, queue: &QueueState, class: u8) -> bool {
         let beyond = |mine: u64, share: u64| mine > share || (!self.strict_fair && mine == share);
@@ -279,12 +283,12 @@ impl<const W: usize> Policy for FlowSail<W> {
             elided: shape.elided.clone(),
             isolated: 0,
             marks: 0,
-            // Independent of the hash that routes.
+            // The salt differs from that of the routing hash.
             salt: hash::mix64(shape.salt ^ 0x6673_6169),
         }
     }
 
-    /// Two order marks a record.
+    /// Two order marks for each record.
     fn extra_cells(params: &FlowSailParams) -> usize {
         2 * params.table_entries as usize
     }
@@ -393,7 +397,7 @@ impl<const W: usize> Policy for FlowSail<W> {
         held.counted = true;
         let record = &mut self.table[slot];
         record.flagged += 1;
-        // A flow that comes by another port since a link failed is paused there; the old pause lapses.
+        // After a link failure a flow may arrive by another port: it is then paused there, and the old pause lapses.
         if record.flagged > 1 && record.ingress as PortId == ingress {
             return None;
         }
@@ -451,7 +455,7 @@ impl<const W: usize> Policy for FlowSail<W> {
         queues: &mut PausableQueues<W>,
         cells: &mut Cells<impl Extension>,
     ) {
-        // Behind another it changes nothing that the queue waits for.
+        // A packet behind another does not change the first packet of the queue.
         if self.hold_by_head && self.layout.is_isolation(queue) && queues.is_single(queue) {
             self.settle(port, queue, queues, cells);
         }
@@ -470,7 +474,7 @@ impl<const W: usize> Policy for FlowSail<W> {
         }
     }
 
-    /// In an empty isolation queue it would be the first, and wait if its flow is paused.
+    /// `NONE`: in an empty isolation queue the packet would be first, and wait if its flow is paused.
     fn record_of(&self, _port: PortId, _flow: FlowName) -> u32 {
         NONE
     }
@@ -533,8 +537,8 @@ impl<const W: usize> Policy for FlowSail<W> {
         self.next
     }
 
-    /// Repeats the pauses in force here, lets lapse those of neighbours that did not, and releases flows that will not come
-    /// back by themselves.
+    /// Repeats the pauses in force here, ends pauses that a neighbour did not repeat, and releases congested flows that
+    /// send no more packets.
     fn on_timer(&mut self, now: Instant, ports: &mut Ports<'_, PausableQueues<W>, impl Extension>) {
         let mut slot = self.table.first_tended();
         while slot != NONE {

@@ -13,37 +13,39 @@ use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields, default))]
 pub struct FlowSailParams {
-    /// Queue above which a flow with more than its share is paused: multiples of HRTT x rate over active queues. Above 0.
+    /// Queue length above which a flow with more than its fair share is paused, in multiples of HRTT x rate over active
+    /// queues. Above 0.
     pub ql: f64,
-    /// Queue above which every flow is paused that has a packet arrive, likewise. `ql` or more.
+    /// Queue length above which every flow with an arriving packet is paused, in the same unit. `ql` or more.
     pub qh: f64,
-    /// Round trip to a neighbour that sets the thresholds. Absent: twice the largest propagation delay of the switch.
+    /// Round trip to a neighbour, which sets the thresholds. Absent: twice the largest propagation delay of the switch.
     #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
     pub hrtt: Option<Duration>,
-    /// A flow that is paused no more and has nothing isolated is let go when this is past (FS-A1). Absent: 2 HRTT. `"0 s"`: as
-    /// the pseudo-code does, at once.
+    /// Time after which a flow that is not paused and has nothing isolated is released (FS-A1). Absent: 2 HRTT. `"0
+    /// s"`: at once, as in the pseudo-code.
     #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
     pub release: Option<Duration>,
-    /// What `release` counts from.
+    /// Start of the `release` time.
     pub release_from: ReleaseFrom,
-    /// Period in which pauses in force are repeated; a pause not repeated for three periods lapses. `"0 us"`: neither, as in
-    /// the paper.
+    /// Period in which pauses in force are repeated; a pause not repeated for three periods lapses. `"0 us"`: pauses
+    /// are neither repeated nor do they lapse, as in the paper.
     pub refresh: Duration,
     /// Isolation queues of each group of queues, fewer than its queues; the paper has one.
     pub isolation_queues: u16,
-    /// When an isolation queue waits.
+    /// Condition under which an isolation queue waits.
     pub hold: Hold,
-    /// What becomes of the packets that a flow has in its normal queue when it is paused.
+    /// Treatment of the packets that a flow has in its normal queue when it is paused.
     pub residue: Residue,
-    /// A flow's last packet pauses it like the others.
+    /// A flow's last packet counts towards a pause like the others.
     pub count_last: bool,
     /// Flow records of a switch, 16 to 1 000 000; the default is 100 KB of 50-bit entries.
     pub table_entries: u32,
-    /// Bits by which records of a bucket tell flows apart, 8 to 32. 32: exact; with fewer, flows that agree are one flow.
+    /// Bits by which records of a bucket tell flows apart, 8 to 32. 32: exact; with fewer, flows with equal bits are
+    /// treated as one flow.
     pub fingerprint_bits: u8,
-    /// Active are all queues that are not paused, with data or not (FS-A11).
+    /// Counts all queues that are not paused as active, with data or not (FS-A11).
     pub nactive_literal: bool,
-    /// More than its share is more, not as much (FS-A10).
+    /// A flow exceeds its fair share only with strictly more than it, not with exactly as much (FS-A10).
     pub strict_fair: bool,
     /// `[priority]`: weight of its flows in the fair share, 1 to 255. Empty: all equal.
     #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Vec::is_empty"))]
@@ -51,10 +53,10 @@ pub struct FlowSailParams {
     /// Flow sizes from a count-min sketch of each port. Absent: exact counters.
     #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
     pub sketch: Option<SketchParams>,
-    /// The published pseudo-code to the letter, which hangs queues and sends packets of paused flows (spec F.9). Of the other
-    /// keys it has `ql`, `qh` and `hrtt`.
+    /// Runs the published pseudo-code to the letter, which stops queues for ever and sends packets of paused flows
+    /// (spec F.9). Of the other keys it reads `ql`, `qh` and `hrtt`.
     pub as_printed: bool,
-    /// NICs obey PAUSE, for the flow it names.
+    /// NICs obey PAUSE for the flow that it names.
     pub nic_obeys: bool,
     /// Turns on which no backpressure is sent (spec C.1).
     pub elide: Elide,
@@ -117,7 +119,7 @@ impl Ranges for FlowSailParams {
 const COUNTER: u64 = size_of::<u32>() as u64;
 
 impl FlowSailParams {
-    /// Time after which a pause lapses that is not repeated. Zero: it does not.
+    /// Time after which a pause that is not repeated lapses. Zero: pauses do not lapse.
     pub const fn lapse(&self) -> Duration {
         Duration(LAPSE * self.refresh.0)
     }
@@ -144,33 +146,33 @@ impl Pauses for FlowSailParams {
     }
 }
 
-/// What the time after which FlowSail lets a congested flow go counts from.
+/// Event from which FlowSail counts the time until it releases a congested flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum ReleaseFrom {
     /// The flow's RESUME (FS-A1).
     Resume,
-    /// Its last enqueue or dequeue, as the paper's text has it: a flow that keeps sending is not let go.
+    /// The flow's last enqueue or dequeue, as in the paper's text: a flow that keeps sending is never released.
     Touch,
 }
 
-/// When an isolation queue waits for pauses of its flows to end.
+/// Condition under which an isolation queue waits for pauses of its flows to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Hold {
-    /// While the flow of its first packet is paused (FS-A1).
+    /// The flow of the first packet is paused (FS-A1).
     Head,
-    /// While any of its flows is, by the letter of the paper's section IV-C.
+    /// Any of its flows is paused, by the letter of the paper's section IV-C.
     Any,
 }
 
-/// What becomes of the packets that a flow has in its normal queue when it is paused.
+/// Treatment of the packets that a flow has in its normal queue when it is paused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Residue {
-    /// They hold the queue, and what other flows have in it, until the RESUME (spec F.6).
+    /// The packets hold the queue, and those of other flows in it, until the RESUME (spec F.6).
     Hold,
-    /// They leave in their turn, as if the PAUSE had come after them: ours, not the paper's.
+    /// The packets depart in their turn, as if the PAUSE had come after them: an extension of the paper.
     Drain,
 }
 

@@ -1,11 +1,11 @@
-//! Sizes of flows in a queue from a count-min sketch (Cormode and Muthukrishnan, 2005), beyond FlowSail's paper: memory that
-//! does not grow with flows, and sizes that are never too small.
+//! Sizes of flows in a queue from a count-min sketch (Cormode and Muthukrishnan, 2005), an extension of FlowSail's
+//! paper. Its memory does not grow with the number of flows, and its sizes are never too small.
 
 use alloc::vec;
 use alloc::vec::Vec;
 use backwater_types::{PortId, hash};
 
-/// The sketches of all ports of a switch: rows of counters of bytes.
+/// Sketches of all ports of a switch: rows of byte counters.
 #[derive(Clone, Debug, Hash)]
 pub(super) struct Sketch {
     /// `[port x row x column]`.
@@ -15,13 +15,14 @@ pub(super) struct Sketch {
 }
 
 impl Sketch {
-    /// Of `rows` rows of `columns` (a power of two) for each of `ports`.
+    /// Creates `rows` rows of `columns` counters (a power of two) for each of `ports` ports.
     pub(super) fn new(ports: usize, rows: u32, columns: u32) -> Sketch {
         let (rows, columns) = (rows as usize, columns as usize);
         Sketch { bytes: vec![0; ports * rows * columns], rows, columns }
     }
 
-    /// A packet of a flow came, to its isolation queue or its normal one: the flow's bytes there, or more.
+    /// Adds a packet that joined the flow's isolation or normal queue. Returns an upper bound of the flow's bytes
+    /// there.
     #[inline(always)]
     pub(super) fn add(&mut self, port: PortId, flow: u32, isolated: bool, wire: u32) -> u64 {
         let places = self.places(port, flow, isolated);
@@ -33,7 +34,7 @@ impl Sketch {
         least as u64
     }
 
-    /// A packet left.
+    /// Subtracts a packet that left.
     #[inline(always)]
     pub(super) fn take(&mut self, port: PortId, flow: u32, isolated: bool, wire: u32) {
         for at in self.places(port, flow, isolated) {
@@ -73,7 +74,7 @@ mod tests {
         for flow in 0..100 {
             assert!(sketch.add(1, flow, flow % 2 == 0, 100) >= 100);
         }
-        assert!(sketch.add(0, 3, false, 7) == 7, "ports are apart");
+        assert!(sketch.add(0, 3, false, 7) == 7, "a port has counters of its own");
         (0..100).for_each(|flow| sketch.take(1, flow, flow % 2 == 0, 100));
         sketch.take(0, 3, false, 7);
         assert!(sketch.bytes.iter().all(|bytes| *bytes == 0));
