@@ -1,4 +1,4 @@
-//! BFC's backpressure: per upstream queue, with pause counters.
+//! BFC's backpressure: pauses of upstream queues, by pause counters.
 //!
 //! Source: spec A.1 to A.5 and A.11; Goyal et al., "Backpressure Flow Control", NSDI 2022, section 3.3.
 //!
@@ -9,16 +9,17 @@
 //! Th = HRTT x rate / (8 x max(1, queues with data and not paused))
 //! ```
 //!
-//! Of priority classes the queues of a packet's own count (spec B, "Priority classes"), though while a higher one has data
-//! they drain at no rate at all: the paper does not adjust Th for that, and neither is it done here (BFC-B6).
+//! With priority classes only the queues of the packet's own class count (spec B, "Priority classes"). They do not
+//! drain at all while a higher class has data; the paper does not adjust Th for that, and neither does this code
+//! (BFC-B6).
 //!
 //! Differs from the printed pseudo-code as BFC-A1 to A7 say: PAUSE only on 0 -> 1, and the upstream queue taken from the
 //! arriving header before it is rewritten.
 //!
-//! A flow's last packet is not counted (BFC-A29). As printed it is, and then an upstream queue is paused for a flow that has
-//! nothing left to send: where most flows are of a packet or three, such orphans take most queues of the ports above a congested
-//! one from flows that go elsewhere. The text asks to pause a queue "if any of its flows" is behind a congested one, and a
-//! finished flow is none. [`BfcParams::count_last`] is the printed rule.
+//! A flow's last packet is not counted (BFC-A29). The printed rule counts it, and pauses an upstream queue for a flow
+//! that has nothing left to send. Where most flows are one to three packets long, such pauses take most queues of the
+//! ports above a congested one from flows to other destinations. The text asks to pause a queue "if any of its flows"
+//! is behind a congested one, which a finished flow is not. [`BfcParams::count_last`] selects the printed rule.
 
 use crate::backpressure::{
     Backpressure, CreditParams, Grain, NicPausing, PausedPorts, Pauses, Pausing, Refresh, State, Upstream,
@@ -49,10 +50,11 @@ use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
 pub struct BfcParams {
     /// Flow-table entries per hardware queue.
     pub table_entries_per_queue: u32,
-    /// A flow idle no longer than this keeps its queue. Absent: 2 HRTT.
+    /// Time for which an idle flow keeps its queue. Absent: 2 HRTT.
     #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
     pub sticky: Option<Duration>,
-    /// Round trip to a neighbour that sets the pause threshold. Absent: twice the largest propagation delay of the switch.
+    /// Round trip to a neighbour, which sets the pause threshold. Absent: twice the largest propagation delay of the
+    /// switch.
     #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
     pub hrtt: Option<Duration>,
     /// A fixed pause threshold instead of HRTT x rate / active queues.
@@ -60,13 +62,13 @@ pub struct BfcParams {
     pub fixed_threshold: Option<Bytes>,
     /// Use each ingress port's own HRTT instead of the largest (BFC-A12).
     pub per_ingress_threshold: bool,
-    /// Period of the bitmap that repairs lost frames.
+    /// Period of the bitmap that repairs the loss of frames.
     pub refresh: Duration,
-    /// The control queue comes on top of `queues` (BFC-A5).
+    /// Adds the control queue to `queues` instead of taking it from them (BFC-A5).
     pub extra_control_queue: bool,
-    /// Look for an empty queue without regard to whether it is paused (BFC-A9).
+    /// Looks for an empty queue whether or not it is paused (BFC-A9).
     pub literal_empty: bool,
-    /// An empty queue that a flow may return to is not given to others within the sticky time (BFC-A8).
+    /// Does not give an empty queue to another flow within the sticky time of its last flow (BFC-A8).
     pub sticky_reserve: bool,
     /// Share of packets that take part in bookkeeping, 0 to 1 (spec B, sampling).
     pub sampling: f64,
@@ -74,34 +76,34 @@ pub struct BfcParams {
     pub count_last: bool,
     /// Labelled incast flows of an egress share one queue (spec B, incast label).
     pub incast_label: bool,
-    /// Where no queue is empty, a new flow shares the one whose first packet has the most similar size left of its flow, in place of
-    /// a random one: for queues that are served by that (BFC, appendix A.2).
+    /// A new flow that finds no empty queue shares the queue whose first packet has the most similar remaining flow
+    /// size, in place of a random one: for queues served by remaining size (BFC, appendix A.2).
     pub similar: bool,
-    /// Data queues of a NIC on the switch, 1 to 128. Absent: as many as the switch has.
+    /// Data queues of a NIC at the switch, 1 to 128. Absent: as many as the switch has.
     #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
     pub nic_queues: Option<u16>,
-    /// NICs obey PAUSE (false: BFC - NIC, which wants a window at the host).
+    /// NICs obey PAUSE. False: BFC - NIC, which needs a window at the host.
     pub nic_obeys: bool,
     /// Turns on which no backpressure is sent (spec C.1).
     pub elide: Elide,
-    /// Ingress pipelines that the flow table is divided among, 1 to 16; ports are mapped to them in blocks (spec B.1).
+    /// Ingress pipelines that divide the flow table among them, 1 to 16. Ports are mapped to them in blocks (spec B.1).
     pub pipelines: u8,
-    /// An upstream queue resumes once all queues that its counted packets wait in have dropped to their threshold, in place of
-    /// once all of these packets have left. Beyond the paper.
+    /// An upstream queue resumes once all queues with its counted packets have dropped to their threshold, not only
+    /// once all of these packets have departed. Beyond the paper.
     pub early_resume: bool,
-    /// With priority groups: any empty queue is given to the class that needs one, in place of a fixed part of them to each.
-    /// Beyond the paper.
+    /// With priority groups: any empty queue goes to the class that needs one; classes have no fixed share of the
+    /// queues. Beyond the paper.
     pub shared_queues: bool,
-    /// No neighbour sends what there is no room for: credits of each ingress link's share of the buffer. Beyond the paper.
+    /// Neighbours send only data that fits the buffer: each ingress link has credits for its share. Beyond the paper.
     #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
     pub credits: Option<CreditParams>,
-    /// What a Tofino2 cannot do at once: see [`HardwareParams`] (spec B.1).
+    /// Hardware limits of a Tofino2: see [`HardwareParams`] (spec B.1).
     #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
     pub tofino: Option<HardwareParams>,
 }
 
 impl BfcParams {
-    /// It asks for what the plain switch leaves out.
+    /// Whether a parameter needs the extended switch, [`BfcExtended`](crate::BfcExtended).
     pub fn is_extended(&self) -> bool {
         self.early_resume || self.shared_queues || self.credits.is_some() || self.tofino.is_some()
     }
@@ -135,9 +137,9 @@ impl Default for BfcParams {
     }
 }
 
-/// A flow table this long per queue no longer fits any machine's memory.
+/// Most entries per queue: a longer table fits no machine's memory.
 const TABLE_ENTRIES_MAX: u32 = 10_000;
-/// More pipelines than any chip has.
+/// Most pipelines: more than any chip has.
 const PIPELINES_MAX: u8 = 16;
 
 impl Ranges for BfcParams {
@@ -165,7 +167,7 @@ impl Ranges for BfcParams {
     }
 }
 
-/// Bytes of memory for an entry of the flow table, at most.
+/// Upper bound of the memory for a flow-table entry, bytes.
 const TABLE_ENTRY: u64 = 64;
 
 impl Pauses for BfcParams {
@@ -188,24 +190,24 @@ impl Pauses for BfcParams {
     }
 }
 
-/// The pause counters of one switch.
+/// Pause counters of one switch.
 #[derive(Clone, Debug)]
 pub struct Bfc {
-    /// `[ingress x upstream queue]`: packets held that were counted.
+    /// `[ingress x upstream queue]`: counted packets held.
     counters: Vec<u32>,
-    /// Upstream queues per ingress.
+    /// Number of upstream queues per ingress.
     stride: usize,
-    /// `[ingress]`: upstream queues whose counter is not zero.
+    /// `[ingress]`: upstream queues with a counter above zero.
     paused: Vec<Bits<2>>,
-    /// `[egress x active queues]`, bytes.
+    /// `[egress x active queues]`: threshold, bytes.
     thresholds: Vec<u64>,
-    /// With a threshold per ingress: `[ingress x egress]`, bytes at one active queue.
+    /// `[ingress x egress]`: threshold with one active queue, bytes. Only with a threshold per ingress.
     per_ingress: Vec<u64>,
     ports: usize,
     elided: ElidedTurns,
-    /// A packet takes part when a 32-bit draw is below this.
+    /// Bound of a 32-bit random number: a packet takes part in bookkeeping below it.
     sample_below: u64,
-    /// Flags of packets that are never counted.
+    /// Packet flags that exempt a packet from being counted.
     exempt: u8,
     refresh: Refresh,
 }
@@ -220,7 +222,7 @@ impl Bfc {
         }
     }
 
-    /// One packet fewer counts towards a pause of queue `upstream` of the neighbour at `ingress`.
+    /// Removes one packet from the counter of queue `upstream` of the neighbour at `ingress`.
     #[inline(always)]
     pub(super) fn discount(&mut self, now: Instant, ingress: PortId, upstream: QueueId) -> Option<ControlFrame> {
         let counter = &mut self.counters[ingress as usize * self.stride + upstream as usize];
@@ -237,7 +239,7 @@ impl Bfc {
 impl<Q: Queues + PausableByNumber> Backpressure<Q> for Bfc {
     type Params = BfcParams;
     type Upstream = PausedQueues;
-    // A packet passes (see the trait) because an empty queue is never above its threshold.
+    // A packet may bypass the queues (see the trait): an empty queue is never above its threshold.
 
     fn new(params: &BfcParams, shape: &Shape) -> Bfc {
         let (ports, stride) = (shape.ports.len(), shape.queues.max(params.nic_queues.unwrap_or(0)) as usize);
@@ -366,8 +368,8 @@ impl<Q: Queues + PausableByNumber> Backpressure<Q> for Bfc {
     }
 }
 
-/// BFC's upstream half, of a switch or a NIC: which queues are paused stands in the queues, where their scheduler looks. It obeys
-/// PFC too.
+/// BFC's upstream half, for a switch or a NIC. The queues themselves store which of them are paused, where the
+/// scheduler looks. Obeys PFC too.
 #[derive(Clone, Debug, Default)]
 pub struct PausedQueues {
     ports: PausedPorts,

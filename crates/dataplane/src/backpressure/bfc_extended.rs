@@ -1,6 +1,6 @@
-//! BFC's backpressure with what the plain one leaves out: resuming early, and credits of links.
+//! BFC's backpressure with two extensions: early resume, and credits of links.
 //!
-//! A switch of its own, so that plain BFC asks nothing of any of it. Source of the parts: [`Bfc`],
+//! A separate type, so that plain BFC does not pay for the extensions. Sources of the parts: [`Bfc`],
 //! [`early_resume`](super::early_resume), [`credits`](super::credits).
 
 use super::credits::{Gate, Grants};
@@ -22,7 +22,8 @@ pub struct BfcExtended {
     bfc: Bfc,
     early: Option<Holders>,
     grants: Option<Grants>,
-    /// Frames beyond the one that an event may have sent, and when they are sent: at that instant, and before any later one.
+    /// Frames beyond the one that a call may return, and the time to send them: the same instant, before any later
+    /// frame.
     more: Vec<(PortId, ControlFrame)>,
     more_at: Instant,
 }
@@ -33,7 +34,7 @@ impl BfcExtended {
         self.more_at = now;
     }
 
-    /// The first of two frames to `port` if it may be sent at once; what may not waits.
+    /// Returns the first of two frames to `port` unless other frames wait already. The rest are queued.
     fn both(
         &mut self,
         now: Instant,
@@ -56,7 +57,7 @@ impl<Q: Queues + PausableByNumber> Backpressure<Q> for BfcExtended {
 
     fn new(params: &BfcParams, shape: &Shape) -> BfcExtended {
         let ahead = (shape.buffer / u64::from(shape.smallest_packet)).saturating_add(1).min(shape.cells_ahead);
-        // A departure may let go each queue of each neighbour.
+        // A departure may resume every queue of every neighbour.
         let let_go = if params.early_resume { usize::from(shape.queues) } else { 0 };
         let holders = || Holders::new(shape.ports.len(), shape.queues.into(), ahead as usize);
         BfcExtended {
@@ -124,7 +125,7 @@ impl<Q: Queues + PausableByNumber> Backpressure<Q> for BfcExtended {
 
     fn on_gone(&mut self, now: Instant, egress: PortId, queue: QueueId, queues: &Q) {
         let Some(early) = self.early.as_mut().filter(|early| early.holds(egress, queue)) else { return };
-        // One threshold for all ingress ports: scenarios are checked for that.
+        // All ingress ports have one threshold: the scenario checks ensure it.
         if queues.bytes(queue) > self.bfc.threshold(0, egress, queues.active_beside(queue)) {
             return;
         }
@@ -174,13 +175,13 @@ impl<Q: Queues + PausableByNumber> Backpressure<Q> for BfcExtended {
     }
 }
 
-/// The upstream half of a switch: queues that are paused, and credits of ports.
+/// The upstream half of a switch: paused queues, and credits of ports.
 #[derive(Clone, Debug)]
 pub struct CreditedQueues {
     queues: PausedQueues,
-    /// `[port]`: that of a port which needs credits. Empty: none does.
+    /// `[port]`: credit gate of a port that needs credits. Empty: no port needs any.
     gates: Vec<Option<Gate>>,
-    /// No gate asks before.
+    /// Time before which no gate asks for credit.
     ask_at: Instant,
 }
 
@@ -204,7 +205,7 @@ impl<Q: PausableByNumber> Upstream<Q> for CreditedQueues {
         }
     }
 
-    /// The link went down: what is sent is lost, and needs no credit.
+    /// Ends pauses and opens the gate: while the link is down all data sent is lost and needs no credit.
     fn release(&mut self, port: PortId, queues: &mut Q) {
         self.queues.release(port, queues);
         if let Some(gate) = self.gate(port) {

@@ -1,7 +1,8 @@
-//! Credits of a link: no neighbour sends what there is no room for.
+//! Credits of a link: no neighbour sends data that does not fit the buffer.
 //!
-//! Beyond the BFC paper, which drops where many queues fill one after another (BFC-A28). As InfiniBand's link-level flow control:
-//! counts of bytes are absolute, so a lost frame is made up for by the next, and a frame that comes twice says nothing new.
+//! An extension of the BFC paper, which drops when many queues fill one after another (BFC-A28). As in InfiniBand's
+//! link-level flow control byte counts are absolute: a later frame replaces a lost one, and a repeated frame changes
+//! nothing.
 //!
 //! ```text
 //! upstream:    sent   += bytes of each data packet; one is sent only while sent + a full packet <= limit
@@ -11,15 +12,17 @@
 //!              a frame with `limit` goes up each time it has grown by `step`
 //! ```
 //!
-//! The reserve of a link is what it needs to stay busy while a credit makes its round: `2 x delay x rate + step + 3 full packets + the
-//! frame`. What reserves leave of the buffer is shared: an ingress has as much more as it holds, up to its share, so a link that
-//! waits never waits for others to empty theirs, and a window taken is not taken back but runs out as packets leave.
+//! The reserve of a link keeps it busy for the round trip of a credit: `2 x delay x rate + step + 3 full packets + the
+//! frame`. Links share the rest of the buffer. An ingress is granted as much more as it holds, up to its share, so no
+//! link has to wait until others empty theirs. A granted window is never revoked: it shrinks as packets depart.
 //!
-//! **Loss.** An upstream port that has waited a period for credit says how many bytes it has sent. Links keep order, so what was sent and
-//! has not come is lost: it counts as come and gone. The answer is the limit. A port that has credit asks nothing.
+//! **Loss.** An upstream port that has waited a period for credit reports its count of bytes sent. Links keep order, so
+//! bytes sent and not received are lost: they count as received and departed. The answer is the limit. A port that has
+//! credit asks nothing.
 //!
-//! What is held is counted by link, not by queue: a full window stops the queues of a link that wait for nothing, and links that wait
-//! for each other in a circle wait for ever, as under PFC. BFC's pauses, which go on as ever, act long before that.
+//! Bytes held are counted by link, not by queue. A full window therefore also stops queues of the link that no pause
+//! holds, and links that wait for each other in a cycle deadlock, as under PFC. BFC's pauses stay in force and act long
+//! before that.
 
 use crate::held::Resident;
 use crate::shape::Shape;
@@ -30,16 +33,16 @@ use backwater_types::{BitsPerSec, Bytes, CONTROL_WIRE, ControlFrame, Duration, I
 #[cfg(feature = "schema")]
 use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
 
-/// How the buffer is granted to links.
+/// Division of the buffer among links.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields, default))]
 pub struct CreditParams {
-    /// Bytes always granted to each link. Absent: what keeps it busy.
+    /// Bytes always granted to each link. Absent: as many as keep the link busy.
     #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
     pub reserve: Option<Bytes>,
-    /// A link may have as much of the shared part as `alpha` times what is left of it.
+    /// Share of a link in the shared part: at most `alpha` times the unused rest.
     pub alpha: f64,
-    /// A frame is sent each time a limit has grown by so much.
+    /// Growth of a limit that causes a frame.
     pub step: Bytes,
 }
 
@@ -57,39 +60,39 @@ impl Ranges for CreditParams {
 }
 
 impl CreditParams {
-    /// Bytes that keep a link of this rate and delay busy, where a full packet is of `largest` bytes.
+    /// Bytes that keep a link of this rate and delay busy, with full packets of `largest` bytes.
     pub fn busy(&self, rate: BitsPerSec, delay: Duration, largest: u64) -> u64 {
         Duration(2 * delay.0).bytes_at(rate).0 + self.step.0 + 3 * largest + u64::from(CONTROL_WIRE)
     }
 
-    /// Bytes always granted to it.
+    /// Bytes always granted to a link of this rate and delay.
     pub fn reserve(&self, rate: BitsPerSec, delay: Duration, largest: u64) -> u64 {
         self.reserve.map_or_else(|| self.busy(rate, delay, largest), |bytes| bytes.0)
     }
 }
 
-/// The downstream half: what a switch has granted to the neighbours that feed it.
+/// The downstream half: grants of a switch to the neighbours that feed it.
 #[derive(Clone, Debug)]
 pub(super) struct Grants {
     ports: Vec<Granted>,
-    /// What reserves leave of the buffer, and how much of that is granted.
+    /// Bytes of the buffer beyond all reserves, and how many of them are granted.
     shared: u64,
     taken: u64,
-    /// In units of 1/65536.
+    /// Alpha in units of 1/65536.
     alpha: u64,
     step: u64,
 }
 
-/// An ingress. Bytes since its link came up.
+/// Counts of one ingress, in bytes since its link came up.
 #[derive(Clone, Copy, Debug)]
 struct Granted {
     received: u64,
     limit: u64,
-    /// The last limit that was told.
+    /// The last limit sent.
     told: u64,
     held: u64,
     reserve: u64,
-    /// Of [`Grants::shared`].
+    /// Bytes taken from [`Grants::shared`].
     taken: u64,
 }
 
@@ -100,6 +103,8 @@ impl Granted {
 }
 
 impl Grants {
+    /// Creates the grants of a switch.
+    ///
     /// # Panics
     /// If the reserves exceed the buffer; scenarios are checked for that.
     pub(super) fn new(params: &CreditParams, shape: &Shape) -> Grants {
@@ -119,7 +124,7 @@ impl Grants {
         }
     }
 
-    /// A packet of `wire` bytes from `ingress` was taken in. A limit to tell.
+    /// Records the arrival of a packet of `wire` bytes from `ingress`. Returns a new limit to send.
     pub(super) fn enter(&mut self, ingress: PortId, wire: u64) -> Option<ControlFrame> {
         let port = &mut self.ports[ingress as usize];
         port.received += wire;
@@ -127,20 +132,21 @@ impl Grants {
         self.settle(ingress)
     }
 
-    /// It is no longer held. A limit to tell.
+    /// Records the departure of a packet from `ingress`. Returns a new limit to send.
     pub(super) fn leave(&mut self, ingress: PortId, wire: u64) -> Option<ControlFrame> {
         self.ports[ingress as usize].held -= wire;
         self.settle(ingress)
     }
 
-    /// The neighbour at `ingress` says that it has sent `sent` bytes: what has not come is lost. The limit to answer with.
+    /// Handles the report that the neighbour at `ingress` has sent `sent` bytes: bytes not received are lost. Returns
+    /// the limit to answer with.
     pub(super) fn sync(&mut self, ingress: PortId, sent: u64) -> ControlFrame {
         self.ports[ingress as usize].received = sent;
         self.settle(ingress);
         self.tell(ingress)
     }
 
-    /// The link of `ingress` came up: all counts start anew. The limit to tell.
+    /// Restarts all counts after the link of `ingress` came up. Returns the limit to send.
     pub(super) fn restart(&mut self, ingress: PortId) -> ControlFrame {
         let port = &mut self.ports[ingress as usize];
         (port.received, port.limit) = (0, 0);
@@ -154,7 +160,7 @@ impl Grants {
         ControlFrame::Credit(port.limit)
     }
 
-    /// Grants what `ingress` may have. Its limit, if it has grown by a step.
+    /// Grants `ingress` its share. Returns its limit if that has grown by a step.
     fn settle(&mut self, ingress: PortId) -> Option<ControlFrame> {
         let port = &mut self.ports[ingress as usize];
         let window = port.window();
@@ -172,7 +178,7 @@ impl Grants {
         (port.limit >= port.told + self.step).then(|| self.tell(ingress))
     }
 
-    /// Compares what is held with the packets, and what is granted with the buffer.
+    /// Compares the bytes held with the packets, and the grants with the buffer.
     pub(super) fn audit(&self, residents: &[Resident]) -> Result<(), String> {
         let mut held = alloc::vec![0u64; self.ports.len()];
         residents.iter().for_each(|r| held[r.held.ingress as usize] += u64::from(r.packet.wire));
@@ -199,31 +205,32 @@ impl Grants {
     }
 }
 
-/// The upstream half: what a port, of a switch or of a NIC, may send.
+/// The upstream half: the limit on a port of a switch or a NIC.
 #[derive(Clone, Debug)]
 pub struct Gate {
     sent: u64,
     limit: u64,
-    /// A full packet.
+    /// Bytes of a full packet.
     largest: u64,
     period: Duration,
-    /// When it asks for credit; never while it has some.
+    /// Time to ask for credit; never while the port has some.
     ask_at: Instant,
 }
 
 impl Gate {
-    /// That may send `reserve` bytes at first, in packets of `largest` at most, and asks every `period` while it may send none.
+    /// Creates a gate with an initial credit of `reserve` bytes, for packets of at most `largest` bytes, that asks
+    /// every `period` while it has no credit.
     pub fn new(reserve: u64, largest: u64, period: Duration) -> Gate {
         Gate { sent: 0, limit: reserve, largest, period, ask_at: Instant::NEVER }
     }
 
-    /// Whether it may send a packet of any size.
+    /// Whether the port may send a packet of any size.
     #[inline(always)]
     pub fn may_send(&self) -> bool {
         self.limit >= self.sent.saturating_add(self.largest)
     }
 
-    /// A data packet of `wire` bytes was sent.
+    /// Records a data packet of `wire` bytes sent.
     #[inline(always)]
     pub fn on_sent(&mut self, now: Instant, wire: u64) {
         self.sent += wire;
@@ -232,7 +239,7 @@ impl Gate {
         }
     }
 
-    /// The neighbour's limit came.
+    /// Handles a limit from the neighbour.
     pub fn grant(&mut self, limit: u64) {
         self.limit = limit;
         if self.may_send() {
@@ -240,23 +247,23 @@ impl Gate {
         }
     }
 
-    /// The link came back, or does not answer: nothing may be sent before the neighbour has said so.
+    /// Closes the gate until the neighbour grants credit: the link came back, or the neighbour does not answer.
     pub fn close(&mut self, now: Instant) {
         (self.sent, self.limit, self.ask_at) = (0, 0, now);
     }
 
-    /// The link is down, and whatever is sent lost.
+    /// Opens the gate: the link is down, and all data sent is lost.
     pub fn open(&mut self) {
         (self.sent, self.limit, self.ask_at) = (0, u64::MAX, Instant::NEVER);
     }
 
-    /// When [`Gate::ask`] is due.
+    /// Time of the next [`Gate::ask`].
     #[inline(always)]
     pub fn ask_at(&self) -> Instant {
         self.ask_at
     }
 
-    /// The frame that asks for credit, if it is time.
+    /// Returns the frame that asks for credit, if it is due.
     pub fn ask(&mut self, now: Instant) -> Option<ControlFrame> {
         (self.ask_at <= now).then(|| {
             self.ask_at = now + self.period;
@@ -286,7 +293,8 @@ mod tests {
         assert_eq!(busy, 25_000 + 8_000 + 3 * FULL + 64);
     }
 
-    /// Four links that send whatever they may, with frames lost both ways and packets too, into a switch that empties at random.
+    /// Four links send all that they may into a switch that empties at random. Frames are lost both ways, and packets
+    /// too.
     #[test]
     fn what_is_granted_fits_whatever_is_lost() {
         let (params, full) = (CreditParams::default(), 200_000);
@@ -327,7 +335,7 @@ mod tests {
                 most = most.max(now_held);
             }
             assert!(passed > 1_000_000, "seed {seed}: {passed} B passed");
-            assert!(most > full / 2, "seed {seed}: it was never more than {most} B full");
+            assert!(most > full / 2, "seed {seed}: the fill never exceeded {most} B");
         }
     }
 
@@ -338,20 +346,20 @@ mod tests {
         assert_eq!(grants.ports[0].limit, reserve);
         let shared = 400_000 - 4 * reserve;
         assert_eq!(grants.shared, shared);
-        // It holds all that it sends.
+        // Ingress 0 holds all that it sends.
         while grants.ports[0].limit >= grants.ports[0].received + FULL {
             grants.enter(0, FULL);
         }
         let window = grants.ports[0].window();
         assert!(window <= reserve + shared / 2 && window + FULL > reserve + shared / 2, "{window}");
         assert_eq!(grants.ports[1].limit, reserve);
-        // The next has half of what is left.
+        // Ingress 1 has half of the rest.
         while grants.ports[1].limit >= grants.ports[1].received + FULL {
             grants.enter(1, FULL);
         }
         let second = grants.ports[1].window();
         assert!(second <= reserve + shared / 4 + FULL && second + 2 * FULL > reserve + shared / 4, "{second}");
-        // What runs empty gives back all but its reserve.
+        // An ingress that empties gives back all but its reserve.
         while grants.ports[0].held > 0 {
             grants.leave(0, FULL);
         }

@@ -1,7 +1,8 @@
-//! Which packets still hold an upstream queue, where it resumes as soon as the queues they wait in are short again.
+//! Early resume: an upstream queue resumes as soon as the queues with its counted packets are short again.
 //!
-//! Beyond the BFC paper, which resumes an upstream queue once all its counted packets have left. Here a counted packet counts until it
-//! leaves or until, as a packet departs, its queue is down to its threshold, whichever is first:
+//! An extension of the BFC paper, which resumes an upstream queue once all its counted packets have departed. Here a
+//! counted packet counts until it departs, or until a departure leaves its queue at or below its threshold, whichever
+//! is first:
 //!
 //! ```text
 //! on enqueue:  counted: append (ingress, upstream queue) to the list of the packet's queue
@@ -9,9 +10,10 @@
 //!              if the queue is down to Th: let off all in its list, counter[...] -= 1 for each
 //! ```
 //!
-//! A queue is a FIFO and so is its list: what leaves is the first of it, and the packets let off are those that leave next. A packet
-//! enters a list once and leaves it once, so the cost of a packet is constant over time; one departure may let off as many as the
-//! threshold holds, 25 full packets at 25 KB. A list has at most as many places as the buffer has packets.
+//! A queue is a FIFO, and so is its list: a departing packet is the first of the list, and the packets let off are the
+//! next to depart. A packet enters a list once and leaves it once, so the amortised cost of a packet is constant. One
+//! departure may let off as many packets as the threshold holds, 25 full packets at 25 KB. The lists have at most as
+//! many entries as the buffer has packets.
 
 use crate::held::Resident;
 use alloc::string::String;
@@ -19,10 +21,10 @@ use alloc::vec::Vec;
 use alloc::{format, vec};
 use backwater_types::{PortId, QueueId};
 
-/// For each queue of a switch, the counted packets in it that hold upstream queues.
+/// Counted packets in each queue of a switch that pause upstream queues.
 #[derive(Clone, Debug)]
 pub(super) struct Holders {
-    /// `[egress x queue]`.
+    /// `[egress x queue]`: list of counted packets.
     queues: Vec<Waiting>,
     /// Queues per egress.
     stride: usize,
@@ -35,11 +37,11 @@ pub(super) struct Holders {
 struct Waiting {
     first: u32,
     last: u32,
-    /// Counted packets at its front that were let off.
+    /// Counted packets at the front of the queue that were let off.
     let_off: u32,
 }
 
-/// A counted packet.
+/// A counted packet: the neighbour and the upstream queue that it pauses.
 #[derive(Clone, Copy, Debug)]
 struct Holder {
     ingress: u16,
@@ -50,7 +52,8 @@ struct Holder {
 const NIL: u32 = u32::MAX;
 
 impl Holders {
-    /// For `ports` egress ports of `stride` queues; `ahead` places are allocated now, more as they are needed.
+    /// Creates empty lists for `ports` egress ports of `stride` queues. Allocates `ahead` places now, and more when
+    /// needed.
     pub(super) fn new(ports: usize, stride: usize, ahead: usize) -> Holders {
         let empty = Waiting { first: NIL, last: NIL, let_off: 0 };
         Holders { queues: vec![empty; ports * stride], stride, places: Vec::with_capacity(ahead), free: NIL }
@@ -61,7 +64,8 @@ impl Holders {
         egress as usize * self.stride + queue as usize
     }
 
-    /// A packet that joins `queue` of `egress` counts towards a pause of queue `upstream` of the neighbour at `ingress`.
+    /// Records a packet that joins `queue` of `egress` and counts towards a pause of queue `upstream` of the neighbour
+    /// at `ingress`.
     pub(super) fn enter(&mut self, egress: PortId, queue: QueueId, ingress: PortId, upstream: QueueId) {
         let holder = Holder { ingress, upstream, next: NIL };
         let place = match self.free {
@@ -83,7 +87,7 @@ impl Holders {
         waiting.last = place;
     }
 
-    /// A counted packet leaves `queue`: whether it still counts.
+    /// Records that a counted packet departs from `queue`. Returns whether the packet still counts.
     pub(super) fn leave(&mut self, egress: PortId, queue: QueueId) -> bool {
         let at = self.at(egress, queue);
         let waiting = &mut self.queues[at];
@@ -95,13 +99,13 @@ impl Holders {
         true
     }
 
-    /// Whether some packet in `queue` counts.
+    /// Whether a packet in `queue` still counts.
     #[inline(always)]
     pub(super) fn holds(&self, egress: PortId, queue: QueueId) -> bool {
         self.queues[self.at(egress, queue)].first != NIL
     }
 
-    /// `queue` is short again: lets off the first packet that counts, which was `(ingress, upstream queue)`'s.
+    /// Lets off the first packet in `queue` that still counts. Returns its ingress and upstream queue.
     pub(super) fn let_off(&mut self, egress: PortId, queue: QueueId) -> Option<(PortId, QueueId)> {
         let at = self.at(egress, queue);
         let holder = self.take(at)?;
@@ -125,7 +129,8 @@ impl Holders {
         Some(holder)
     }
 
-    /// Compares the lists with the packets held, queue by queue and first to last, of which those let off count no longer from now on.
+    /// Compares the lists with the packets held, queue by queue in order. Clears `counted` of packets that were let
+    /// off.
     pub(super) fn audit(&self, residents: &mut [Resident]) -> Result<(), String> {
         let mut at: Vec<(u32, u32)> = self.queues.iter().map(|waiting| (waiting.let_off, waiting.first)).collect();
         for r in residents.iter_mut().filter(|r| r.held.counted) {
@@ -138,15 +143,17 @@ impl Holders {
             let holder = (*next != NIL).then(|| self.places[*next as usize]);
             let named = holder.map(|holder| (holder.ingress, holder.upstream));
             if named != Some((r.held.ingress.into(), r.held.upstream_queue)) {
-                return Err(format!("queue {} of port {}: {named:?} in the place of {:?}", r.queue, r.port, r.held));
+                return Err(format!("queue {} of port {}: the list has {named:?} for {:?}", r.queue, r.port, r.held));
             }
             *next = holder.map_or(NIL, |holder| holder.next);
         }
         match at.iter().position(|left| *left != (0, NIL)) {
             None => Ok(()),
-            Some(at) => {
-                Err(format!("queue {} of port {}: more count than are held", at % self.stride, at / self.stride))
-            }
+            Some(at) => Err(format!(
+                "queue {} of port {}: the list has more packets than the queue",
+                at % self.stride,
+                at / self.stride
+            )),
         }
     }
 }

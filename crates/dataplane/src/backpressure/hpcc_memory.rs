@@ -1,6 +1,7 @@
-//! Priority flow control over switch memory as the public HPCC simulator has it, rule by rule.
+//! Priority flow control over the switch memory of the public HPCC simulator, rule by rule.
 //!
-//! Source: baselines 0.4, the simulator's memory model. It differs from [`crate::backpressure::pfc`], which is exact where this is coarse:
+//! Source: baselines 0.4, the simulator's memory model. Its coarse rules differ from the exact ones of
+//! [`crate::backpressure::pfc`]:
 //!
 //! ```text
 //! headroom = 3 x (rate x delay), T = (buffer - headrooms - reserves - pool used) >> shift, shift 3 at NIC speed and one less
@@ -15,11 +16,12 @@
 //! XON                headroom empty, and held above reserve = 0 or + hysteresis <= T
 //! ```
 //!
-//! Every ingress is accounted and paused class by class, each with the reserve, the threshold and the headroom of its port; what is set
-//! aside of the buffer is one reserve and one headroom a port. Without classes there is one, 0.
+//! Every ingress is accounted and paused class by class. Each class has the reserve, the threshold and the headroom of
+//! its port, although only one reserve and one headroom are set aside for each port. Without classes all packets are of
+//! class 0.
 //!
-//! What is lost with a port whose link goes down stays charged there ([`DownQueues::Leak`]); it leaves no headroom and no pool again, so
-//! pauses that it causes never end.
+//! Packets lost with a port whose link goes down stay charged to their ingress ([`DownQueues::Leak`]). They never leave
+//! the headroom or the pool again, so the pauses that they cause never end.
 //!
 //! A pause is sent once: it is neither repeated nor does it lapse.
 
@@ -33,13 +35,13 @@ use alloc::vec::Vec;
 use alloc::{format, vec};
 use backwater_types::{BitsPerSec, ControlFrame, Duration, Instant, Packet, PortId, QueueId};
 
-/// Three times what a link holds one way, bytes, each step in whole numbers: 37 500 B at 100 Gb/s and 1 us.
+/// Three times the bytes in flight one way on the link, each step in whole numbers: 37 500 B at 100 Gb/s and 1 us.
 pub fn headroom(delay: Duration, rate: BitsPerSec) -> u64 {
     let ns = delay.0 / 1000;
     (rate.0 as u128 * ns as u128 / 8 / 1_000_000_000) as u64 * 3
 }
 
-/// The threshold's shift of a port: `base` (3 is an alpha of 1/8) at NIC speed, one less for every doubling, not below 0.
+/// Shift of a port's threshold: `base` (3 is an alpha of 1/8) at NIC speed, one less for every doubling, not below 0.
 pub fn shift(base: u8, rate: BitsPerSec, nic: BitsPerSec) -> u8 {
     let (mut shift, mut rate) = (base, rate.0);
     while rate > nic.0 && shift > 0 {
@@ -57,23 +59,23 @@ pub struct HpccMemory {
     pool_used: u64,
     reserve: u64,
     hysteresis: u64,
-    /// What is lost with its port stays charged.
+    /// Whether packets lost with their port stay charged.
     leaks: bool,
-    /// Per ingress.
+    /// Number of classes per ingress.
     classes: usize,
-    /// `[ingress x class]`.
+    /// `[ingress x class]`: bytes charged.
     ingresses: Vec<Ingress>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Ingress {
-    /// In reserve and pool.
+    /// Bytes in reserve and pool.
     held: u64,
     headroom_used: u64,
     headroom: u64,
     shift: u8,
     paused: bool,
-    /// Charged, and lost.
+    /// Bytes that are charged and lost.
     leaked: u64,
 }
 
@@ -83,7 +85,7 @@ impl HpccMemory {
         ingress as usize * self.classes + self.class(packet) as usize
     }
 
-    /// Its class, or the last: that of the queue it joins.
+    /// Class of the packet, which is that of the queue it joins; classes beyond the last count as the last.
     #[inline(always)]
     fn class(&self, packet: &Packet) -> u8 {
         packet.class.min(self.classes as u8 - 1)
@@ -104,6 +106,8 @@ impl<Q: Queues + PausableByNumber> Backpressure<Q> for HpccMemory {
     type Params = PfcParams;
     type Upstream = PausedClasses;
 
+    /// Creates the memory of a switch.
+    ///
     /// # Panics
     /// If reserves and headrooms exceed the buffer; scenarios are checked for that.
     fn new(params: &PfcParams, shape: &Shape) -> HpccMemory {
@@ -228,7 +232,7 @@ impl<Q: Queues + PausableByNumber> Backpressure<Q> for HpccMemory {
             let (i, class) = (i / self.classes, i % self.classes);
             let counted = port.held + port.headroom_used - port.leaked;
             if counted != held {
-                return Err(format!("ingress {i} is charged {counted} bytes of class {class}, {held} are held"));
+                return Err(format!("ingress {i} is charged {counted} bytes of class {class}, queues hold {held}"));
             }
             if port.headroom_used > port.headroom {
                 return Err(format!("ingress {i} uses more headroom than it has for class {class}"));
@@ -236,7 +240,7 @@ impl<Q: Queues + PausableByNumber> Backpressure<Q> for HpccMemory {
         }
         let pool: u64 = self.ingresses.iter().map(|port| self.above_reserve(port)).sum();
         if pool != self.pool_used || pool > self.pool {
-            return Err(format!("pool holds {pool} bytes, counts {}, has {}", self.pool_used, self.pool));
+            return Err(format!("pool counts should be {pool} bytes, are {} of {}", self.pool_used, self.pool));
         }
         Ok(())
     }
@@ -247,8 +251,9 @@ mod tests {
     use super::*;
     use crate::queues::round_robin::RoundRobin;
 
-    /// Each class of an ingress has the reserve of 4096 B and the headroom of 37 500 B for itself, set aside once a port; all count in
-    /// the pool of 137 688 - 2 x (37 500 + 4096) = 54 496 B, of which what is free sets the threshold, an eighth.
+    /// Each class of an ingress has its own reserve of 4096 B and headroom of 37 500 B, of which the switch sets aside
+    /// one each per port. All classes draw on the pool of 137 688 - 2 x (37 500 + 4096) = 54 496 B. An eighth of its
+    /// free part is the threshold.
     #[test]
     fn classes_are_accounted_and_paused_one_by_one() {
         let nic_rate = BitsPerSec(100_000_000_000);
@@ -263,16 +268,16 @@ mod tests {
         let leave = |memory: &mut HpccMemory, class: u8| {
             Backpressure::<RoundRobin>::on_dequeue(memory, Instant::ZERO, &packet(class), &held, 1, class.into())
         };
-        // Nine packets are 5336 B above the reserve, below an eighth of what is free; the tenth would be 6384 B, above
-        // (54 496 - 5336) / 8 = 6145, and above (49 160 - 5336) / 8 = 5478 for the second class.
+        // Nine packets are 5336 B above the reserve, below an eighth of the free pool. The tenth would make 6384 B,
+        // above (54 496 - 5336) / 8 = 6145, and for the second class above (49 160 - 5336) / 8 = 5478.
         for class in [3, 5] {
             let told: Vec<_> = (0..10).filter_map(|_| join(&mut memory, class)).collect();
-            assert_eq!(told, [ControlFrame::PfcPause(class)], "at the tenth, once, of its class");
+            assert_eq!(told, [ControlFrame::PfcPause(class)], "one pause of its class, at the tenth packet");
             let at = memory.ingresses[class as usize];
             assert_eq!((at.held, at.headroom_used), (9 * 1048, 1048));
         }
         assert_eq!(memory.pool_used, 2 * 5336);
-        // With seven left 3240 + 3072 > (54 496 - 5336 - 3240) / 8 = 5740; with six 2192 + 3072 <= 5871.
+        // With seven packets left 3240 + 3072 > (54 496 - 5336 - 3240) / 8 = 5740; with six 2192 + 3072 <= 5871.
         let told: Vec<_> = (0..4).map(|_| leave(&mut memory, 3)).collect();
         assert_eq!(told, [None, None, None, Some(ControlFrame::PfcResume(3))]);
         assert!(memory.ingresses[5].paused && !memory.ingresses[3].paused);

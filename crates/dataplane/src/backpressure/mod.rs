@@ -1,8 +1,8 @@
 //! Backpressure: how a switch slows the neighbours that feed it.
 //!
-//! Two halves. The downstream half, [`Backpressure`], watches this switch's buffer and has frames sent to neighbours; the
-//! [`Upstream`] half, which it names, is what egress ports obey. Frames are level-triggered, so a repeated one does no harm.
-//! What its pauses hold a backpressure states beside its parameters ([`Pauses`]).
+//! A scheme has two halves. The downstream half, [`Backpressure`], watches this switch's buffer and sends frames to
+//! neighbours. The [`Upstream`] half, which it names, is obeyed by egress ports. Frames are level-triggered, so
+//! repeating one does no harm. A scheme states the effect of its pauses beside its parameters ([`Pauses`]).
 
 pub mod bfc;
 pub mod bfc_extended;
@@ -33,35 +33,35 @@ use backwater_types::hash::Stream;
 use backwater_types::{ControlFrame, Duration, Instant, Packet, PortId, QueueId};
 use core::hash::{Hash, Hasher};
 
-/// A backpressure rule over queues of type `Q`: its downstream half.
+/// The downstream half of a backpressure scheme over queues of type `Q`.
 pub trait Backpressure<Q: Queues>: Clone + Send + 'static {
-    /// Its parameters.
+    /// Parameters of the scheme.
     type Params: Clone;
-    /// What egress ports obey where it is the rule.
+    /// The upstream half of the scheme.
     type Upstream: Upstream<Q>;
-    /// Any packet may set a timer, not only one that has a frame sent.
+    /// Whether any packet may set a timer, not only a packet that causes a control frame.
     const SETS_TIMERS: bool = false;
-    /// For a switch of this shape.
+    /// Creates the state for a switch of this `shape`.
     fn new(params: &Self::Params, shape: &Shape) -> Self;
-    /// The other half, for the same switch, with nothing held.
+    /// Creates the upstream half for the same switch, with nothing paused.
     fn upstream(params: &Self::Params, shape: &Shape) -> Self::Upstream;
-    /// Whether a packet from `ingress` that finds its port empty, and leaves at once, would leave no trace: no frame sent, all
-    /// counters as before.
+    /// Whether a packet from `ingress` that finds its port empty may bypass the queues: its enqueue and dequeue would
+    /// send no frame and leave all counters as before.
     #[inline(always)]
     fn passes(&self, _ingress: PortId, _packet: &Packet) -> bool {
         true
     }
-    /// Whether its own accounting has room for a packet from `ingress`.
+    /// Whether the scheme's own accounting has room for a packet from `ingress`.
     fn admits(&self, _ingress: PortId, _packet: &Packet) -> bool {
         true
     }
-    /// Whether this packet takes part in bookkeeping (spec B, sampling).
+    /// Whether the next packet takes part in bookkeeping (spec B, sampling).
     #[inline(always)]
     fn samples(&self, _rng: &mut Stream) -> bool {
         true
     }
-    /// `packet` is about to join `queue` of `egress`, whose queues are given without it; sets `held.counted`. A frame to send
-    /// out of `held.ingress`.
+    /// Records that `packet` is about to join `queue` of `egress`, and sets `held.counted`. `queues` do not contain the
+    /// packet yet. Returns a control frame to send out of `held.ingress`.
     fn on_enqueue(
         &mut self,
         now: Instant,
@@ -71,7 +71,7 @@ pub trait Backpressure<Q: Queues>: Clone + Send + 'static {
         queue: QueueId,
         queues: &Q,
     ) -> Option<ControlFrame>;
-    /// That packet starts its transmission. A frame to send out of `held.ingress`.
+    /// Records that the packet starts its transmission. Returns a control frame to send out of `held.ingress`.
     fn on_dequeue(
         &mut self,
         now: Instant,
@@ -80,7 +80,8 @@ pub trait Backpressure<Q: Queues>: Clone + Send + 'static {
         egress: PortId,
         queue: QueueId,
     ) -> Option<ControlFrame>;
-    /// That packet was dropped as the link of its port went down. A frame to send out of `held.ingress`.
+    /// Records that the packet was dropped because the link of its port went down. Returns a control frame to send out
+    /// of `held.ingress`.
     fn on_lost(
         &mut self,
         now: Instant,
@@ -91,27 +92,27 @@ pub trait Backpressure<Q: Queues>: Clone + Send + 'static {
     ) -> Option<ControlFrame> {
         self.on_dequeue(now, packet, held, egress, queue)
     }
-    /// A packet has gone from `queue` of `egress`, whose queues are given without it.
+    /// Records that a packet has gone from `queue` of `egress`. `queues` no longer contain it.
     #[inline(always)]
     fn on_gone(&mut self, _now: Instant, _egress: PortId, _queue: QueueId, _queues: &Q) {}
-    /// A neighbour's frame came in by `port`.
+    /// Handles a control frame that arrived by `port`.
     #[inline(always)]
     fn on_control(&mut self, _now: Instant, _port: PortId, _frame: ControlFrame) {}
-    /// When [`Backpressure::refresh`] wants to run next.
+    /// Time of the next [`Backpressure::refresh`].
     fn next_refresh(&self) -> Instant {
         Instant::NEVER
     }
-    /// Repeats state that a lost frame may have left wrong.
+    /// Repeats frames whose loss may have left a neighbour with wrong state.
     fn refresh(&mut self, _now: Instant, _send: &mut dyn FnMut(PortId, ControlFrame)) {}
-    /// Tells the state of `port`, for a link that came up.
+    /// Sends the state of `port` after its link came up.
     fn state_of(&mut self, _now: Instant, _port: PortId, _send: &mut dyn FnMut(ControlFrame)) {}
-    /// Compares its state with a recount over all packets held.
+    /// Compares the state with a recount over all buffered packets.
     fn audit(&self, _residents: &[Resident]) -> Result<(), String> {
         Ok(())
     }
 }
 
-/// None; a neighbour that sends PFC's frames is obeyed.
+/// No backpressure of its own. PFC frames from a neighbour are obeyed.
 #[derive(Clone, Debug)]
 pub struct NoBackpressure;
 
@@ -146,27 +147,27 @@ impl<Q: Queues> Backpressure<Q> for NoBackpressure {
     }
 }
 
-/// Which ports have state worth repeating, and when to repeat it (spec A.11).
+/// Schedule of repeated frames: which ports have state to repeat, and when (spec A.11).
 ///
-/// A port is repeated every period from its first PAUSE until three all-clear repetitions in a row with no PAUSE or RESUME
-/// between them, so a simulation can end, and a PAUSE and a lost RESUME between two ticks are still healed.
+/// A port is repeated every period from its first PAUSE on. It stops after three all-clear repetitions in a row without
+/// a PAUSE or RESUME between them, so a simulation can end, and a PAUSE and a lost RESUME between two ticks still heal.
 #[derive(Clone, Debug)]
 pub struct Refresh {
     period: Duration,
     next: Instant,
-    /// All-clear repetitions still to send, per port; 0: silent.
+    /// `[port]`: all-clear repetitions still to send; 0: the port is silent.
     left: Vec<u8>,
 }
 
 const CLEAR_REPEATS: u8 = 3;
 
 impl Refresh {
-    /// For `ports` ports. A period of zero: never.
+    /// Creates the schedule for `ports` ports. A period of zero: no repetition.
     pub fn new(ports: usize, period: Duration) -> Refresh {
         Refresh { period, next: Instant::NEVER, left: vec![0; ports] }
     }
 
-    /// A PAUSE or RESUME left `port`.
+    /// Records that a PAUSE or RESUME left `port`.
     #[inline]
     pub fn on_transition(&mut self, now: Instant, port: PortId) {
         self.left[port as usize] = CLEAR_REPEATS;
@@ -175,18 +176,18 @@ impl Refresh {
         }
     }
 
-    /// When to repeat next.
+    /// Time of the next repetition.
     pub fn next(&self) -> Instant {
         self.next
     }
 
-    /// For checkers: how long until it repeats, and what.
+    /// Time until the next repetition, and its content, for model checkers.
     pub fn canonical(&self, now: Instant, state: &mut impl Hasher) {
         (self.next != Instant::NEVER).then(|| self.next.since(now)).hash(state);
         self.left.hash(state);
     }
 
-    /// Repeats: `frame` gives a port's state and whether it is all clear.
+    /// Repeats the state of ports. `frame` returns the frame of a port and whether it is all clear.
     pub fn run(
         &mut self,
         now: Instant,

@@ -6,7 +6,7 @@ use crate::queues::by_number::PausableByNumber;
 use backwater_types::{ControlFrame, Effect, Instant, PortId, QueueMap, Target};
 use core::hash::Hasher;
 
-/// Closes and opens the queue of a frame's class in the scheduler of the port, and keeps no state. Frames of classes
+/// Pauses and resumes the queue of a frame's class in the port's scheduler; has no state of its own. Frames of classes
 /// without a queue are ignored.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PausedClasses;

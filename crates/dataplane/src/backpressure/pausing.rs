@@ -1,13 +1,13 @@
-//! What a backpressure states of its pauses, for whoever reasons about them without running a switch: the deadlock check, the checks
-//! of scenarios, NICs, measurement.
+//! Properties of a backpressure's pauses, for users that reason about them without running a switch: the deadlock
+//! check, the checks of scenarios, NICs, measurement.
 //!
-//! A backpressure states it beside its parameters, as [`Pauses`]; most of it has a default ([`Pausing::of`]).
+//! A backpressure states them beside its parameters, as [`Pauses`]; most have a default ([`Pausing::of`]).
 
 use crate::backpressure::credits::CreditParams;
 use crate::elide::Elide;
 use backwater_types::Duration;
 
-/// What one pause holds at the neighbour that receives it.
+/// Scope of one pause at the neighbour that receives it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grain {
     /// Nothing: no pause is ever sent.
@@ -23,7 +23,7 @@ pub enum Grain {
 }
 
 impl Grain {
-    /// Ports or classes are paused, by frames of PFC, which every switch and every NIC obeys.
+    /// Whether PFC frames pause ports or classes. Every switch and every NIC obeys them.
     pub const fn is_coarse(self) -> bool {
         match self {
             Grain::Port | Grain::Class => true,
@@ -31,7 +31,7 @@ impl Grain {
         }
     }
 
-    /// Single queues or flows are paused, by frames that only neighbours with the same backpressure obey.
+    /// Whether single queues or flows are paused, by frames that only neighbours with the same backpressure obey.
     pub const fn is_fine(self) -> bool {
         match self {
             Grain::Queue | Grain::Flow => true,
@@ -40,34 +40,35 @@ impl Grain {
     }
 }
 
-/// How a switch pauses its neighbours.
+/// Properties of the pauses that a switch sends.
 #[derive(Clone, Copy, Debug)]
 pub struct Pausing<'a> {
-    /// What one pause holds.
+    /// Scope of one pause.
     pub grain: Grain,
-    /// With flows: a paused flow holds no other, whatever queue it is in.
+    /// With flows: whether a paused flow holds back no other flow, whatever queue it is in.
     pub isolates: bool,
-    /// With queues or flows: there is a switch that pauses neighbours of coarser grain by PFC ([`Beside`](crate::Beside)).
+    /// With queues or flows: whether a switch exists that pauses neighbours of coarser grain by PFC
+    /// ([`Beside`](crate::Beside)).
     pub goes_beside_pfc: bool,
     /// With queues or flows: turns on which no pause is sent. `None`: pauses are sent on every turn.
     pub elide: Option<&'a Elide>,
-    /// With queues or flows: round trip to a neighbour, which sets pause thresholds. `None`: twice the largest propagation delay of
-    /// the switch.
+    /// With queues or flows: round trip to a neighbour, which sets pause thresholds. `None`: twice the largest
+    /// propagation delay of the switch.
     pub hrtt: Option<Duration>,
-    /// Period in which frames are repeated. Zero: they are not.
+    /// Period in which frames are repeated. Zero: frames are not repeated.
     pub refresh: Duration,
-    /// Time after which a pause lapses that is not repeated. Zero: it does not.
+    /// Time after which a pause that is not repeated lapses. Zero: pauses do not lapse.
     pub lapse: Duration,
-    /// NICs under these pauses.
+    /// Pausing of NICs.
     pub nic: NicPausing,
-    /// Credits that neighbours and NICs need, to send anything.
+    /// Credits that neighbours and NICs need in order to send.
     pub credits: Option<&'a CreditParams>,
-    /// Memory for it in a switch, beside packets and queues.
+    /// Memory for the scheme's state in a switch, apart from packets and queues.
     pub state: Option<State>,
 }
 
 impl Pausing<'_> {
-    /// Pauses of this grain: all NICs obey, nothing is elided, nothing lapses.
+    /// Defaults for pauses of this grain: all NICs obey, nothing is elided, nothing lapses.
     pub const fn of(grain: Grain) -> Self {
         Pausing {
             grain,
@@ -83,7 +84,7 @@ impl Pausing<'_> {
         }
     }
 
-    /// A pause holds packets of flows other than those that it is for, so that pauses may depend on one another in a cycle.
+    /// Whether a pause holds packets of flows other than its target. Such pauses may form a cyclic dependency.
     pub const fn holds_others(&self) -> bool {
         match self.grain {
             Grain::Nothing => false,
@@ -92,7 +93,7 @@ impl Pausing<'_> {
         }
     }
 
-    /// A paused flow holds the queue that it is in, with all flows behind it.
+    /// Whether a paused flow holds the queue that it is in, with all flows behind it.
     pub const fn flows_hold_queues(&self) -> bool {
         match self.grain {
             Grain::Flow => !self.isolates,
@@ -101,23 +102,23 @@ impl Pausing<'_> {
     }
 }
 
-/// How NICs are paused. Every NIC obeys PFC.
+/// Pausing of NICs. Every NIC obeys PFC.
 #[derive(Clone, Copy, Debug)]
 pub struct NicPausing {
-    /// NICs obey pauses of queues or of flows.
+    /// Whether NICs obey pauses of queues or of flows.
     pub obeys: bool,
-    /// With queues: data queues of a NIC. `None`: as many as a port of the switch has.
+    /// With queues: number of data queues of a NIC. `None`: as many as a port of the switch has.
     pub queues: Option<u16>,
-    /// With queues: flows of incast that are labelled share one ([`NicQueues::with_labels`](crate::NicQueues::with_labels)).
+    /// With queues: labelled incast flows share one queue ([`NicQueues::with_labels`](crate::NicQueues::with_labels)).
     pub labels: bool,
 }
 
-/// Memory that a backpressure takes in a switch.
+/// Memory for a backpressure's state in a switch.
 #[derive(Clone, Copy, Debug)]
 pub struct State {
-    /// The parameter that sets how much.
+    /// The parameter that determines the amount.
     pub key: &'static str,
-    /// What is kept there, in the plural.
+    /// The kind of objects stored, in the plural.
     pub what: &'static str,
     /// Bytes for each port.
     pub per_port: u64,
@@ -125,8 +126,8 @@ pub struct State {
     pub per_queue: u64,
 }
 
-/// Parameters of a backpressure, which say how it pauses.
+/// Parameters of a backpressure that describe its pauses.
 pub trait Pauses {
-    /// How a switch with these parameters pauses its neighbours.
+    /// Properties of the pauses that a switch with these parameters sends.
     fn pausing(&self) -> Pausing<'_>;
 }

@@ -10,8 +10,8 @@
 //! drop : neither reserve, pool below T, nor headroom has room
 //! ```
 //!
-//! The upstream half, [`PausedPorts`], holds the data of a port whatever the class that a pause names: there is one accounting
-//! for all classes here, and its frames name class 0.
+//! The upstream half, [`PausedPorts`], pauses all data of a port, whatever class the frame names: this scheme accounts
+//! all classes together, and its frames name class 0.
 
 pub use crate::shape::headroom;
 
@@ -37,7 +37,7 @@ use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
 pub struct PfcParams {
     /// An ingress may hold `alpha` times the free shared buffer before it pauses.
     pub alpha: f64,
-    /// Room for what arrives after XOFF; absent: the exact worst case of each link.
+    /// Room for data that arrives after XOFF. Absent: the exact worst case of each link.
     #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
     pub headroom: Option<Bytes>,
     /// Bytes guaranteed to each ingress port.
@@ -64,7 +64,7 @@ impl Pauses for PfcParams {
     }
 }
 
-/// How often a pause is repeated: well inside the 335 us after which real hardware at 100 Gb/s would let it lapse.
+/// Period in which a pause is repeated: well inside the 335 us after which it would lapse on real hardware at 100 Gb/s.
 const REFRESH: Duration = Duration::from_us(100);
 
 /// Ingress accounting of one switch.
@@ -72,7 +72,7 @@ const REFRESH: Duration = Duration::from_us(100);
 pub struct Pfc {
     pool: u64,
     pool_used: u64,
-    /// Bytes of the pool held by traffic that is not accounted here ([`crate::policy::beside`]).
+    /// Bytes of the pool held by traffic without PFC accounting ([`crate::policy::beside`]).
     taken: u64,
     /// Alpha in units of 1/65536.
     alpha: u64,
@@ -92,7 +92,7 @@ struct Ingress {
 }
 
 impl Pfc {
-    /// Accounts for the ports that `speaks` says; no other has headroom.
+    /// Accounts only for ports that `speaks` selects. No other port has headroom.
     ///
     /// # Panics
     /// If reserves and headrooms exceed the buffer; scenarios are checked for that.
@@ -121,28 +121,28 @@ impl Pfc {
         ((self.free() as u128 * self.alpha as u128) >> 16) as u64
     }
 
-    /// Bytes of the pool that nobody uses.
+    /// Free bytes of the pool.
     #[inline(always)]
     fn free(&self) -> u64 {
         self.pool - self.pool_used - self.taken
     }
 
-    /// Whether traffic that PFC does not account finds `wire` bytes in the pool.
+    /// Whether the pool has room for `wire` bytes of traffic without PFC accounting.
     pub fn has_room(&self, wire: u64) -> bool {
         wire <= self.free()
     }
 
-    /// Such traffic takes `wire` bytes of the pool.
+    /// Takes `wire` bytes of the pool for traffic without PFC accounting.
     pub fn take(&mut self, wire: u64) {
         self.taken += wire;
     }
 
-    /// It gives them back.
+    /// Gives `wire` bytes of traffic without PFC accounting back to the pool.
     pub fn give(&mut self, wire: u64) {
         self.taken -= wire;
     }
 
-    /// Bytes of the pool that such traffic holds.
+    /// Bytes of the pool held by traffic without PFC accounting.
     pub fn taken(&self) -> u64 {
         self.taken
     }
@@ -152,6 +152,8 @@ impl<Q: Queues> Backpressure<Q> for Pfc {
     type Params = PfcParams;
     type Upstream = PausedPorts;
 
+    /// Creates the accounting of a switch.
+    ///
     /// # Panics
     /// If reserves and headrooms exceed the buffer; scenarios are checked for that.
     fn new(params: &PfcParams, shape: &Shape) -> Pfc {
@@ -177,7 +179,7 @@ impl<Q: Queues> Backpressure<Q> for Pfc {
         let port = &self.ports[ingress as usize];
         let from_pool = if port.reserve_used + wire <= self.reserve { 0 } else { wire };
         if from_pool == 0 && port.pool_used > 0 {
-            // It would take of the reserve and give to the pool.
+            // The packet would take bytes of the reserve and give them back to the pool.
             return false;
         }
         let free = self.free().saturating_sub(from_pool);
@@ -215,7 +217,7 @@ impl<Q: Queues> Backpressure<Q> for Pfc {
         Some(ControlFrame::PfcPause(0))
     }
 
-    /// Credits headroom first, then the pool, then the reserve.
+    /// Gives back headroom first, then the pool, then the reserve.
     #[inline(always)]
     fn on_dequeue(
         &mut self,
@@ -272,7 +274,7 @@ impl<Q: Queues> Backpressure<Q> for Pfc {
         for (i, (port, held)) in self.ports.iter().zip(held).enumerate() {
             let counted = port.reserve_used + port.pool_used + port.headroom_used;
             if counted != held {
-                return Err(format!("ingress {i} is charged {counted} bytes, {held} are held"));
+                return Err(format!("ingress {i} is charged {counted} bytes, queues hold {held}"));
             }
             if port.headroom_used > port.headroom || port.reserve_used > self.reserve {
                 return Err(format!("ingress {i} uses more headroom or reserve than it has"));
@@ -280,17 +282,17 @@ impl<Q: Queues> Backpressure<Q> for Pfc {
         }
         let pool: u64 = self.ports.iter().map(|p| p.pool_used).sum();
         if pool != self.pool_used || pool > self.pool {
-            return Err(format!("pool holds {pool} bytes, counts {}, has {}", self.pool_used, self.pool));
+            return Err(format!("pool counts should be {pool} bytes, are {} of {}", self.pool_used, self.pool));
         }
         Ok(())
     }
 }
 
-/// PFC's upstream half: a bit for each of up to 256 ports, on no cache line of theirs.
+/// PFC's upstream half: one bit for each of up to 256 ports, apart from the cache lines of the ports.
 #[derive(Clone, Debug)]
 pub struct PausedPorts {
     held: Bits<4>,
-    /// Some are: all that is looked at while none is.
+    /// Whether any port is paused. While none is, no other field is read.
     any: bool,
 }
 
@@ -301,7 +303,7 @@ impl Default for PausedPorts {
 }
 
 impl PausedPorts {
-    /// Holds or releases `port`, where a neighbour's frame came in, if the frame is one of PFC.
+    /// Pauses or resumes `port`, by which `frame` arrived, if the frame is one of PFC.
     #[inline]
     pub fn obey(&mut self, port: PortId, frame: ControlFrame) {
         match frame.effect() {
@@ -317,7 +319,7 @@ impl PausedPorts {
         self.any = true;
     }
 
-    /// The link of `port` went down or came back.
+    /// Resumes `port`, whose link went down or came back.
     pub fn release(&mut self, port: PortId) {
         self.held.remove(port as usize);
         self.any = !self.held.is_empty();
