@@ -1,7 +1,7 @@
 //! One pool of packet cells per switch, linked into queues.
 //!
-//! A finite buffer allocates its cells at construction, as many as it is told; one that needs more grows by doubling. Freed cells are reused last in,
-//! first out, so a lightly loaded switch stays in a few cache lines.
+//! A finite buffer allocates its cells at construction, up to a given number. A buffer that needs more cells doubles.
+//! Freed cells are reused last in, first out, so a lightly loaded switch stays in a few cache lines.
 
 use crate::held::Held;
 use alloc::vec::Vec;
@@ -13,11 +13,11 @@ pub type Cell = u32;
 /// No cell.
 pub const NIL: Cell = u32::MAX;
 
-/// What a queue holds in the place of a packet where only a position matters (FlowSail's order marks). It has no bytes and is
-/// never sent.
+/// An item without bytes that marks a position in a queue (FlowSail's order marks). It is never sent.
 pub const MARK: Packet = Packet::NONE;
 
-/// A packet, what is kept with it, and the next cell: one cache line, because a packet that waits is far away when its turn comes.
+/// A packet, its metadata and the next cell, in one cache line: the cell of a waiting packet is out of the cache when
+/// its turn comes.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 struct Slot<E> {
@@ -28,14 +28,15 @@ struct Slot<E> {
 
 const _: () = assert!(size_of::<Slot<()>>() == 64, "a cache line");
 
-/// The pool.
+/// Pool of packet cells.
 #[derive(Clone, Debug)]
 pub struct Cells<E = ()> {
     slots: Vec<Slot<E>>,
-    /// Enqueue times, kept only when queueing delay is measured.
+    /// Enqueue times. Empty unless queueing delay is measured.
     entered: Vec<Instant>,
     stamp: bool,
-    /// The first two free cells. The second is read when the first is taken, long before it is needed: it is far away.
+    /// First and second free cell. The second is loaded when the first is taken, long before it is needed, because the
+    /// load misses the cache.
     free: Cell,
     second_free: Cell,
 }
@@ -45,14 +46,14 @@ pub struct Cells<E = ()> {
 pub struct Fifo {
     head: Cell,
     tail: Cell,
-    /// Wire bytes of all packets in it.
+    /// Wire bytes of all packets in the queue.
     pub bytes: u64,
-    /// Wire bytes of the first packet, read when it becomes the first: it is far away.
+    /// Wire bytes of the first packet, loaded early because the load misses the cache.
     head_wire: u32,
 }
 
 impl<E: Extension> Cells<E> {
-    /// A pool with room for `capacity` packets before it has to grow; `stamp` keeps enqueue times.
+    /// Creates a pool with room for `capacity` packets before it has to grow. `stamp`: keep enqueue times.
     pub fn new(capacity: usize, stamp: bool) -> Cells<E> {
         Cells {
             slots: Vec::with_capacity(capacity),
@@ -63,39 +64,39 @@ impl<E: Extension> Cells<E> {
         }
     }
 
-    /// The packet in `cell`. It is read and written where it lies: a packet that travels by value through returns is copied
-    /// piecewise, and each copy waits for the narrow stores of the one before (measured: half of all dequeue time).
+    /// The packet in `cell`, read and written in place. A packet returned by value is copied piecewise, and each copy
+    /// waits for the narrow stores of the one before (measured: half of all dequeue time).
     #[inline(always)]
     pub fn frame(&mut self, cell: Cell) -> &mut Frame<E> {
         &mut self.slots[cell as usize].frame
     }
 
-    /// The same, only to be read.
+    /// The packet in `cell`, read-only.
     #[inline(always)]
     pub fn peek(&self, cell: Cell) -> &Frame<E> {
         &self.slots[cell as usize].frame
     }
 
-    /// What is kept with the packet in `cell`.
+    /// Metadata of the packet in `cell`.
     #[inline(always)]
     pub fn held(&self, cell: Cell) -> Held {
         self.slots[cell as usize].held
     }
 
-    /// When the packet in `cell` came; [`Instant::ZERO`] unless stamps are kept.
+    /// Enqueue time of the packet in `cell`; [`Instant::ZERO`] unless stamps are kept.
     #[inline(always)]
     pub fn entered(&self, cell: Cell) -> Instant {
         if self.stamp { self.entered[cell as usize] } else { Instant::ZERO }
     }
 
-    /// `cell` holds nothing any more.
+    /// Frees `cell`.
     #[inline(always)]
     pub fn free(&mut self, cell: Cell) {
         self.slots[cell as usize].next = self.free;
         (self.free, self.second_free) = (cell, self.free);
     }
 
-    /// Puts a packet into a free cell.
+    /// Stores a packet in a free cell.
     #[inline(always)]
     pub fn put(&mut self, frame: &Frame<E>, held: Held, now: Instant) -> Cell {
         let cell = self.free;
@@ -126,19 +127,19 @@ impl Default for Fifo {
 }
 
 impl Fifo {
-    /// Whether it holds one item.
+    /// Whether the queue holds exactly one item.
     #[inline(always)]
     pub fn is_single(&self) -> bool {
         self.head != NIL && self.head == self.tail
     }
 
-    /// Whether it holds no packet.
+    /// Whether the queue is empty.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.head == NIL
     }
 
-    /// The first cell; [`NIL`] if it is empty.
+    /// First cell; [`NIL`] if the queue is empty.
     #[inline(always)]
     pub fn first(&self) -> Cell {
         self.head
@@ -155,7 +156,8 @@ impl Fifo {
         now: Instant,
     ) {
         let cell = cells.put(frame, held, now);
-        // Patched where it lies: a copy patched on the stack and copied on would wait for its own narrow stores.
+        // The header is patched in place: a patched copy on the stack would be copied while its narrow stores are
+        // pending.
         cells.slots[cell as usize].frame.upstream_queue = queue;
         if self.head == NIL {
             (self.head, self.head_wire) = (cell, frame.wire as u32);
@@ -166,16 +168,16 @@ impl Fifo {
         self.bytes += frame.wire as u64;
     }
 
-    /// Wire bytes of the first packet; 0 for a mark. Only if it is not empty.
+    /// Wire bytes of the first packet; 0 for a mark. Valid only if the queue is not empty.
     #[inline(always)]
     pub fn head_wire(&self) -> u32 {
         self.head_wire
     }
 
-    /// Takes the first packet out of the queue. It stays in its cell until that is freed.
+    /// Takes the first packet out of the queue. The packet stays in its cell until the cell is freed.
     ///
     /// # Panics
-    /// If it is empty.
+    /// If the queue is empty.
     #[inline(always)]
     pub fn pop(&mut self, cells: &Cells<impl Extension>) -> Cell {
         let cell = self.head;
@@ -187,7 +189,7 @@ impl Fifo {
         cell
     }
 
-    /// Every packet and what is kept with it, first to last: for checks, not for the data path.
+    /// All packets with their metadata, first to last. For checks, not for the data path.
     pub fn iter<'a, E: Extension>(&self, cells: &'a Cells<E>) -> impl Iterator<Item = (&'a Packet, Held)> {
         let mut at = self.head;
         core::iter::from_fn(move || {

@@ -1,4 +1,4 @@
-//! The memory of a switch: how much is held, and whether one more packet fits.
+//! Admission of packets to the memory of a switch.
 //!
 //! Source: spec G.1, after Bai et al., ToN 2021, section II-A, and Choudhury and Hahne 1998. Each MMU has a shared pool of `B`
 //! bytes for the queues of its ports, and each queue may have `S` bytes to itself:
@@ -9,9 +9,9 @@
 //! else the arriving packet is dropped; nothing is pushed out
 //! ```
 //!
-//! A departing packet gives back bytes of the pool first (BCC-A4), so what a queue has to itself stays filled. With M greedy
-//! queues each settles at `alpha B / (1 + M alpha)` of the pool. Counts wire bytes of packets in data queues; ACKs and control
-//! frames ride queues of their own and are exempt (BFC-A13) unless the switch puts ACKs among the data.
+//! A departing packet gives back bytes of the pool first (BCC-A4), so private bytes stay filled. M greedy queues each
+//! settle at `alpha B / (1 + M alpha)` of the pool. Only wire bytes of packets in data queues count. ACKs and control
+//! frames have queues of their own and are exempt (BFC-A13) unless the switch puts ACKs among the data.
 
 pub mod cells;
 mod params;
@@ -27,29 +27,29 @@ use alloc::{format, vec};
 use backwater_types::hash::Stream;
 use backwater_types::{PortId, QueueId};
 
-/// What a switch is to have of memory beyond one pool.
+/// Memory of a switch beyond one shared pool.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryShape {
-    /// `[port]`: its MMU, numbered from 0 without gaps. Empty: one MMU for all.
+    /// `[port]`: MMU of the port, numbered from 0 without gaps. Empty: one MMU for all.
     pub mmu: Vec<u8>,
-    /// `[queue]`: bytes each such queue of a port has to itself. Empty: none has any.
+    /// `[queue]`: private bytes of this queue of each port. Empty: no private bytes.
     pub private: Vec<u64>,
-    /// `[queue]`: dynamic thresholds; used where `private` is given.
+    /// `[queue]`: dynamic thresholds. Used only where `private` is given.
     pub alpha: Vec<Option<f64>>,
     /// A departing packet gives back private bytes first.
     pub returns_private: bool,
     /// Marking by the occupancy of a pool.
     pub red: Option<Red>,
-    /// Its uniform spacing counts the bytes of each port for itself.
+    /// Whether its uniform spacing counts the bytes of each port separately.
     pub red_per_port: bool,
 }
 
-/// Why a packet does not fit.
+/// Reason why a packet does not fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// The pool has no room for it.
+    /// The pool has no room.
     Full,
-    /// Its queue is at or above its dynamic threshold.
+    /// The queue is at or above its dynamic threshold.
     Threshold,
 }
 
@@ -59,26 +59,26 @@ pub struct Pool {
     capacity: u64,
     used: u64,
     peak: u64,
-    /// Marking by `used`.
+    /// Marking rule on `used`.
     red: Red,
-    /// What happened here.
+    /// Drops and marks in this pool.
     pub counts: PoolCounts,
 }
 
-/// Packets, by what a pool and its rules did to them.
+/// Packets dropped or marked by a pool and its rules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolCounts {
-    /// Dropped because the pool was full.
+    /// Packets dropped because the pool was full.
     pub dropped_full: u64,
-    /// Dropped because the queue was at its dynamic threshold.
+    /// Packets dropped because their queue was at its dynamic threshold.
     pub dropped_threshold: u64,
-    /// Marked by the rule of their queue or port.
+    /// Packets marked by the rule of their queue or port.
     pub marked_queue: u64,
-    /// Marked by the rule of the pool alone.
+    /// Packets marked by the rule of the pool alone.
     pub marked_pool: u64,
 }
 
-/// A queue's private bytes and its threshold.
+/// Private bytes and threshold of a queue.
 #[derive(Clone, Copy, Debug)]
 struct Account {
     private: u64,
@@ -86,25 +86,25 @@ struct Account {
     alpha: Threshold,
 }
 
-/// `alpha` in units of 1/65536; `None`: no threshold.
+/// Alpha in units of 1/65536; `None`: no threshold.
 type Threshold = Option<u64>;
 
 fn threshold(alpha: Option<f64>) -> Threshold {
     alpha.map(|a| (a * 65536.0 + 0.5) as u64)
 }
 
-/// Occupancy and limits.
+/// Occupancy and limits of the buffer of a switch.
 #[derive(Clone, Debug)]
 pub struct Buffer {
     pools: Vec<Pool>,
-    /// `[port]`.
+    /// `[port]`: MMU of the port.
     mmu: Vec<u8>,
     alpha: Threshold,
-    /// `[port x queues + queue]`; empty where nothing is private and all thresholds are alike.
+    /// `[port x queue]`: accounts. Empty if no queue has private bytes and all thresholds are equal.
     accounts: Vec<Account>,
     queues: usize,
     returns_private: bool,
-    /// `[port]`: the pools' rule, where each port counts for itself; else empty.
+    /// `[port]`: the pools' marking rule, where each port counts separately; else empty.
     reds: Vec<Red>,
 }
 
@@ -141,10 +141,10 @@ impl Buffer {
         self.mmu[port as usize]
     }
 
-    /// Whether a packet of `wire` bytes fits, joining a queue that holds `bytes`.
+    /// Whether a packet of `wire` bytes fits, if it joins a queue that holds `bytes`.
     ///
     /// # Errors
-    /// Why it does not.
+    /// The reason why the packet does not fit.
     #[inline(always)]
     pub fn admits(&self, mmu: u8, port: PortId, queue: QueueId, bytes: u64, wire: u64) -> Result<(), Refused> {
         let pool = &self.pools[mmu as usize];
@@ -163,8 +163,8 @@ impl Buffer {
         if wire <= free { Ok(()) } else { Err(Refused::Full) }
     }
 
-    /// Whether a packet of `wire` bytes that finds its port empty, and leaves at once, fits and, if its rule is `asked`, would
-    /// not be marked by the pool.
+    /// Whether a packet of `wire` bytes that finds its port empty may bypass the queues: it fits and, if the marking
+    /// rule is `asked`, the pool would not mark it.
     #[inline(always)]
     pub fn passes(&mut self, mmu: u8, port: PortId, queue: QueueId, wire: u64, asked: bool) -> bool {
         (!asked || {
@@ -173,7 +173,7 @@ impl Buffer {
         }) && self.admits(mmu, port, queue, 0, wire).is_ok()
     }
 
-    /// A packet of `wire` bytes passed: it was held for a moment.
+    /// Records that a packet of `wire` bytes bypassed the queues: it occupied memory for a moment.
     #[inline(always)]
     pub fn passed(&mut self, mmu: u8, port: PortId, queue: QueueId, wire: u64) {
         if !self.accounts.is_empty() {
@@ -196,7 +196,7 @@ impl Buffer {
         }
     }
 
-    /// Takes in `wire` bytes that fit.
+    /// Charges `wire` bytes, which fit.
     #[inline(always)]
     pub fn charge(&mut self, mmu: u8, port: PortId, queue: QueueId, wire: u64) {
         if !self.accounts.is_empty() {
@@ -211,7 +211,7 @@ impl Buffer {
         pool.peak = pool.peak.max(pool.used);
     }
 
-    /// Gives `wire` bytes back, of a queue that holds `left` more.
+    /// Releases `wire` bytes of a queue that still holds `left` bytes.
     #[inline(always)]
     pub fn release(&mut self, mmu: u8, port: PortId, queue: QueueId, left: u64, wire: u64) {
         let mut of_pool = wire;
@@ -226,14 +226,14 @@ impl Buffer {
         self.pools[mmu as usize].used -= of_pool;
     }
 
-    /// Whether the rule of the pool marks a packet of `wire` bytes that has left it by `port`.
+    /// Whether the pool's rule marks a packet of `wire` bytes that has departed by `port`.
     #[inline(always)]
     pub fn marks(&mut self, mmu: u8, port: PortId, wire: u64, rng: &mut Stream) -> bool {
         let (used, red) = self.rule(mmu, port);
         red.marks(used, wire, rng)
     }
 
-    /// Bytes in a pool, and the rule that marks by them what leaves by `port`.
+    /// Bytes in a pool, and the pool's marking rule for departures by `port`.
     #[inline(always)]
     fn rule(&mut self, mmu: u8, port: PortId) -> (u64, &mut Red) {
         let pool = &mut self.pools[mmu as usize];
@@ -241,7 +241,7 @@ impl Buffer {
         (pool.used, red)
     }
 
-    /// Counts a mark.
+    /// Counts a mark, made by the queue's rule or by the pool's alone.
     #[inline(always)]
     pub fn marked(&mut self, mmu: u8, by_queue: bool) {
         let counts = &mut self.pools[mmu as usize].counts;
@@ -249,21 +249,21 @@ impl Buffer {
         counts.marked_pool += !by_queue as u64;
     }
 
-    /// Bytes held, private ones among them.
+    /// Bytes held, including private ones.
     pub fn used(&self) -> u64 {
         let private: u64 = self.accounts.iter().map(|account| account.used).sum();
         self.pools.iter().map(|pool| pool.used).sum::<u64>() + private
     }
 
-    /// The pools, by MMU.
+    /// The shared pools, by MMU.
     pub fn pools(&self) -> &[Pool] {
         &self.pools
     }
 
-    /// Compares with a recount: `held` are port, queue and bytes of every queue that holds any.
+    /// Compares with a recount: `held` lists port, queue and bytes of every queue with data.
     ///
     /// # Errors
-    /// What disagrees.
+    /// The first disagreement.
     pub fn audit(&self, held: &[(PortId, QueueId, u64)]) -> Result<(), String> {
         let mut pools = vec![0; self.pools.len()];
         let mut private = vec![0; self.accounts.len()];
@@ -301,12 +301,12 @@ impl Pool {
         self.used
     }
 
-    /// Most it ever held.
+    /// Largest number of bytes held so far.
     pub fn peak(&self) -> u64 {
         self.peak
     }
 
-    /// Bytes it can hold.
+    /// Capacity in bytes.
     pub fn capacity(&self) -> u64 {
         self.capacity
     }
@@ -316,7 +316,8 @@ impl Pool {
 mod tests {
     use super::*;
 
-    /// Fills queue 0 of each of `ports` ports in turn until none takes another packet of 1000 B; their bytes.
+    /// Fills queue 0 of each of `ports` ports in turn until no port takes another packet of 1000 B. Returns the bytes
+    /// of each.
     fn fill(buffer: &mut Buffer, ports: usize) -> Vec<u64> {
         let mut queues = vec![0; ports];
         loop {
@@ -385,7 +386,8 @@ mod tests {
         }
     }
 
-    /// With p = 1/3 every second packet after a mark is marked for certain: of the pool's, or of its port's.
+    /// With p = 1/3 every second packet after a mark is marked for certain; spacing counts the packets of the pool, or
+    /// of the port.
     #[test]
     fn uniform_spacing_counts_over_the_pool_or_each_port() {
         for red_per_port in [false, true] {

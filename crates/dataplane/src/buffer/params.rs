@@ -1,4 +1,4 @@
-//! What is said of the memory of a switch: the shared buffer, and how memory management units divide it.
+//! Parameters of a switch's memory: the shared buffer, and its division among memory management units.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -9,9 +9,9 @@ use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
 /// Size of a shared buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BufferSize {
-    /// Never full.
+    /// Unlimited.
     Infinite,
-    /// This much for all ports together.
+    /// Bytes shared by all ports.
     Shared(Bytes),
 }
 
@@ -56,15 +56,15 @@ pub struct Mmu {
     /// Ports of an MMU, taken in the order of a switch's links: hosts first. Absent: one MMU for all.
     #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
     pub ports: Option<u16>,
-    /// The neighbours at the ports of each MMU, one by one, in place of `ports`. Neighbours not named are at the first.
+    /// Neighbours at the ports of each MMU, by name, in place of `ports`. Neighbours not named belong to the first MMU.
     #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Vec::is_empty"))]
     pub neighbours: Vec<Vec<String>>,
-    /// Bytes that each queue has to itself, used before the pool.
+    /// Private bytes of each queue, used before the pool.
     pub private: Bytes,
-    /// Queue by queue, other than `private` and `switch.alpha` say.
+    /// Settings of single queues that differ from `private` and `switch.alpha`.
     #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Vec::is_empty"))]
     pub queue: Vec<QueueMemory>,
-    /// What a departing packet gives back first (BCC-A4).
+    /// Bytes that a departing packet gives back first (BCC-A4).
     pub returns: Returns,
 }
 
@@ -72,19 +72,19 @@ pub struct Mmu {
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct QueueMemory {
-    /// Its dynamic threshold. Absent: `switch.alpha`.
+    /// Dynamic threshold of the queue. Absent: `switch.alpha`.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub alpha: Option<f64>,
-    /// Bytes it has to itself. Absent: `switch.mmu.private`.
+    /// Private bytes of the queue. Absent: `switch.mmu.private`.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Option::is_none"))]
     pub private: Option<Bytes>,
 }
 
-/// What a departing packet gives back first.
+/// Bytes that a departing packet gives back first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Returns {
-    /// Bytes of the pool: what is private stays filled.
+    /// Bytes of the pool: private bytes stay filled.
     #[default]
     Shared,
     /// Private bytes.

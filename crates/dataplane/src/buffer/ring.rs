@@ -1,16 +1,16 @@
 //! A queue of copies in a ring of a power-of-two size.
 //!
-//! As `VecDeque`, but an emptied ring starts again at its first place, so that a port which seldom queues stays in one cache
-//! line instead of walking through its whole capacity. Grows by doubling.
+//! Like `VecDeque`, except that an emptied ring restarts at its first place: a port that seldom queues stays in one
+//! cache line instead of walking through its whole capacity. The ring grows by doubling.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-/// The queue.
+/// A FIFO of copies.
 #[derive(Clone, Debug)]
 pub struct Ring<T> {
     places: Box<[T]>,
-    /// Of the first and one past the last; both only count up, wrapping, while the ring is not empty.
+    /// Positions of the first item and one past the last. Both only count up, wrapping, while the ring is not empty.
     first: u32,
     end: u32,
 }
@@ -22,13 +22,13 @@ impl<T: Copy> Default for Ring<T> {
 }
 
 impl<T: Copy> Ring<T> {
-    /// Whether nothing is queued.
+    /// Whether the ring is empty.
     #[inline(always)]
     pub fn is_empty(&self) -> bool {
         self.first == self.end
     }
 
-    /// How many are queued.
+    /// Number of items.
     #[inline(always)]
     pub fn len(&self) -> usize {
         self.end.wrapping_sub(self.first) as usize
@@ -39,31 +39,31 @@ impl<T: Copy> Ring<T> {
         count as usize & (self.places.len() - 1)
     }
 
-    /// The first.
+    /// The first item.
     #[inline(always)]
     pub fn front(&self) -> Option<&T> {
         if self.is_empty() { None } else { Some(&self.places[self.place(self.first)]) }
     }
 
-    /// The one behind it.
+    /// The second item.
     #[inline(always)]
     pub fn second(&self) -> Option<&T> {
         if self.len() < 2 { None } else { Some(&self.places[self.place(self.first.wrapping_add(1))]) }
     }
 
-    /// All of them, first to last.
+    /// All items, first to last.
     #[inline(always)]
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         (0..self.len() as u32).map(|i| &self.places[self.place(self.first.wrapping_add(i))])
     }
 
-    /// The last.
+    /// The last item.
     #[inline(always)]
     pub fn back(&self) -> Option<&T> {
         if self.is_empty() { None } else { Some(&self.places[self.place(self.end.wrapping_sub(1))]) }
     }
 
-    /// Appends; the value where it lies now.
+    /// Appends an item. Returns it in place.
     #[inline(always)]
     pub fn push_back(&mut self, value: T) -> &mut T {
         if self.len() == self.places.len() {
@@ -75,7 +75,7 @@ impl<T: Copy> Ring<T> {
         &mut self.places[place]
     }
 
-    /// Takes the first.
+    /// Takes the first item.
     #[inline(always)]
     pub fn pop_front(&mut self) -> Option<T> {
         let value = *self.front()?;
@@ -83,7 +83,7 @@ impl<T: Copy> Ring<T> {
         Some(value)
     }
 
-    /// Forgets the first, if there is one.
+    /// Drops the first item, if there is one.
     #[inline(always)]
     pub fn drop_front(&mut self) {
         if self.len() <= 1 {

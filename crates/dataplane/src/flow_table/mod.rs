@@ -1,9 +1,9 @@
-//! Flow records of one switch: a bounded cuckoo table and a list of the records that need looking after.
+//! Flow records of one switch: a bounded cuckoo table, and a refresh list of the records with periodic work.
 //!
-//! A flow at an egress port has two buckets of four entries. An entry holds a few bits of the flow's fingerprint and the number
-//! of its record, so that records stay where they are while entries move (Fan et al., "Cuckoo Filter", CoNEXT 2014: the other
-//! bucket follows from a bucket and the fingerprint alone). With a fingerprint of all 32 bits the table is exact; with fewer,
-//! flows of a class that agree in it are one flow to the switch, as in FlowSail's section V.
+//! A flow at an egress port has two buckets of four entries. An entry holds a few bits of the flow's fingerprint and
+//! the slot of its record, so records stay in place while entries move (Fan et al., "Cuckoo Filter", CoNEXT 2014: a
+//! bucket and the fingerprint alone determine the other bucket). A fingerprint of all 32 bits makes the table exact.
+//! With fewer, flows of a class with equal fingerprints are one flow to the switch, as in FlowSail's section V.
 
 mod record;
 
@@ -16,52 +16,53 @@ use backwater_types::{FlowName, Instant, PortId};
 use core::hash::{Hash, Hasher};
 use core::ops::{Index, IndexMut};
 
-/// Number of a record.
+/// Index of a record.
 pub type Slot = u32;
 
-/// No record.
+/// The slot that means "no record".
 pub const NONE: Slot = u32::MAX;
 
-/// Periods of repetition after which a pause that was not repeated lapses.
+/// Refresh periods after which a pause that was not repeated lapses.
 pub const LAPSE: u64 = 3;
 
-/// Records an exact table has room for at first.
+/// Initial capacity of an exact table, in records.
 const FIRST_CAPACITY: u32 = 256;
 const WAYS: usize = 4;
-/// Low bits of an entry: one more than the number of the record, so that an entry of zero is free.
+/// Low bits of an entry, for the record's slot plus one: an entry of zero is free.
 const SLOT_BITS: u32 = 20;
 const SLOT_MASK: u32 = (1 << SLOT_BITS) - 1;
-/// A table has no more records than this.
+/// Largest capacity, in records.
 pub const CAPACITY_MAX: u32 = SLOT_MASK - 1;
-/// Entries moved to make room for one, at most.
+/// Largest number of entries moved to make room for one.
 const KICKS_MAX: usize = 64;
 
-/// The table.
+/// The flow table of one switch.
 #[derive(Clone, Debug)]
 pub struct FlowTable {
     buckets: Vec<[u32; WAYS]>,
     records: Vec<Record>,
-    /// Records there is room for now, and at most.
+    /// Records that fit now, and the upper limit.
     capacity: u32,
     limit: u32,
     free: Slot,
-    /// Records in use, and of those by port.
+    /// Records in use, and `[port]`: records in use.
     used: u32,
     by_port: Vec<u32>,
-    /// Ends of the list of tended records.
+    /// Head and tail of the refresh list.
     first: Slot,
     last: Slot,
-    /// The fingerprint is this many bits shorter than the name.
+    /// Number of bits by which the fingerprint is shorter than the name.
     cut: u32,
-    /// Odd, of this switch: with one for all, flows with names in a row, as ours have, would all but never agree.
+    /// Odd multiplier of this switch. With one multiplier for all switches, flows with consecutive names, as in this
+    /// simulator, would almost never collide.
     multiplier: u32,
     salt: u64,
-    /// Where the search for an entry to move starts.
+    /// Start of the search for an entry to move.
     rotor: u32,
     refused: u64,
 }
 
-/// Where a flow may be: its fingerprint and its first bucket.
+/// Location of a flow: its fingerprint and its first bucket.
 #[derive(Clone, Copy)]
 struct Place {
     fingerprint: u32,
@@ -69,15 +70,15 @@ struct Place {
 }
 
 impl FlowTable {
-    /// Room for at most `capacity` records; `None`: for as many as there are flows. An exact table has few buckets at first, so
-    /// that what is looked at stays near, and gets more, which allocates, when they no longer suffice.
+    /// Creates a table with room for at most `capacity` records; `None`: no limit. An exact table starts with few
+    /// buckets, so that look-ups stay in the cache, and allocates more when they fill.
     ///
     /// # Panics
     /// If `capacity` is zero or above [`CAPACITY_MAX`], or there are more than 256 ports.
     pub fn new(capacity: Option<u32>, fingerprint_bits: u32, ports: usize, salt: u64) -> FlowTable {
         let limit = capacity.unwrap_or(CAPACITY_MAX);
         assert!((1..=CAPACITY_MAX).contains(&limit) && ports <= 256, "{limit} records for {ports} ports");
-        // Which flows short fingerprints confuse depends on the number of buckets, which is then that of the hardware.
+        // The number of buckets decides which flows short fingerprints confuse; it must be that of the hardware.
         let capacity = if fingerprint_bits < 32 { limit } else { limit.min(FIRST_CAPACITY) };
         FlowTable {
             buckets: vec![[0; WAYS]; buckets(capacity)],
@@ -97,23 +98,23 @@ impl FlowTable {
         }
     }
 
-    /// Most records it holds.
+    /// Largest number of records.
     pub fn limit(&self) -> u32 {
         self.limit
     }
 
-    /// Records in use.
+    /// Number of records in use.
     pub fn used(&self) -> u32 {
         self.used
     }
 
-    /// Flows that found no room.
+    /// Number of flows that found no room.
     pub fn refused(&self) -> u64 {
         self.refused
     }
 
-    /// Odd multipliers are bijections, so 32 bits tell all flows apart. A flow has one egress at a time: its buckets do not
-    /// depend on it.
+    /// Computes the location of a flow. Odd multipliers are bijections, so 32 bits tell all flows apart. A flow has one
+    /// egress at a time, so its buckets do not depend on the port.
     #[inline(always)]
     fn place(&self, flow: u32) -> Place {
         let fingerprint = self.fingerprint(flow);
@@ -121,7 +122,7 @@ impl FlowTable {
         Place { fingerprint, bucket: bucket & self.mask() }
     }
 
-    /// Reads the buckets of a flow, so that they are near when it is looked up.
+    /// Prefetches the buckets of a flow for a later look-up.
     #[inline(always)]
     pub fn prefetch(&self, flow: u32) -> u32 {
         let place = self.place(flow);
@@ -140,19 +141,19 @@ impl FlowTable {
         bucket ^ (fingerprint.wrapping_mul(0x5bd1_e995) >> 8 | 1) & self.mask()
     }
 
-    /// What an entry keeps of a fingerprint.
+    /// Fingerprint bits stored in an entry.
     #[inline(always)]
     fn hint(fingerprint: u32) -> u32 {
         (fingerprint ^ fingerprint >> 16) << SLOT_BITS
     }
 
-    /// What tells a flow from others.
+    /// Fingerprint of a flow.
     #[inline(always)]
     pub fn fingerprint(&self, flow: u32) -> u32 {
         flow.wrapping_mul(self.multiplier) >> self.cut
     }
 
-    /// The record of the flow of this name at `port`.
+    /// Finds the record of the flow `name` at `port`.
     #[inline(always)]
     pub fn find(&self, port: PortId, name: FlowName) -> Option<Slot> {
         let FlowName { flow, class, .. } = name;
@@ -178,8 +179,8 @@ impl FlowTable {
         None
     }
 
-    /// A new record for `name` at `port`, which has none. With the table or its buckets full, records of its buckets that
-    /// `evict` gives up go first; `None` if there is no room even so.
+    /// Creates a record for `name` at `port`, which has none. If the table or the two buckets are full, records in
+    /// these buckets are evicted first where `evict` allows. Returns `None` if there is still no room.
     pub fn insert(&mut self, port: PortId, name: FlowName, evict: impl Fn(&Record) -> bool) -> Option<Slot> {
         let place = self.place(name.flow);
         let both = [place.bucket, self.other(place.bucket, place.fingerprint)];
@@ -207,7 +208,7 @@ impl FlowTable {
         Some(slot)
     }
 
-    /// A record that is in no list and holds nothing.
+    /// Stores a record outside all lists, without packets.
     fn new_record(&mut self, record: Record) -> Slot {
         let slot = self.free;
         if slot == NONE {
@@ -228,12 +229,12 @@ impl FlowTable {
         self.buckets[bucket as usize].contains(&0)
     }
 
-    /// One of two buckets with a free entry, if need be by moving others along.
+    /// Finds one of two buckets with a free entry, and moves other entries if necessary.
     fn vacancy(&mut self, both: [u32; 2]) -> Option<u32> {
         if let Some(bucket) = both.into_iter().find(|bucket| self.has_vacancy(*bucket)) {
             return Some(bucket);
         }
-        // A walk to a free entry; only once it is found is anything moved, from its end backwards.
+        // Search a path to a free entry first. Entries move only once it is found, from its end backwards.
         let mut path = [(0u32, 0usize); KICKS_MAX];
         let mut at = both[self.rotor as usize & 1];
         let start = at;
@@ -292,7 +293,7 @@ impl FlowTable {
         }
     }
 
-    /// Forgets a record.
+    /// Removes a record.
     pub fn remove(&mut self, slot: Slot) {
         self.neglect(slot);
         let record = self.records[slot as usize];
@@ -304,7 +305,7 @@ impl FlowTable {
         self.free = slot;
     }
 
-    /// Puts a record at the end of the list of those that need looking after; whether it was not in it.
+    /// Appends a record to the refresh list. Returns whether it was absent.
     pub fn tend(&mut self, slot: Slot) -> bool {
         let last = self.last;
         let record = &mut self.records[slot as usize];
@@ -321,7 +322,7 @@ impl FlowTable {
         true
     }
 
-    /// Takes a record out of that list.
+    /// Removes a record from the refresh list.
     pub fn neglect(&mut self, slot: Slot) {
         let record = &mut self.records[slot as usize];
         if !record.is(state::TENDED) {
@@ -339,20 +340,20 @@ impl FlowTable {
         }
     }
 
-    /// The first record that needs looking after.
+    /// First record of the refresh list.
     #[inline(always)]
     pub fn first_tended(&self) -> Slot {
         self.first
     }
 
-    /// The one after it.
+    /// Record after `slot` in the refresh list.
     #[inline(always)]
     pub fn next_tended(&self, slot: Slot) -> Slot {
         self.records[slot as usize].after
     }
 
-    /// For checkers: the records, those tended in the order of their list and the others by name. Nothing is idle, or a pause
-    /// unrepeated, for longer than `release` and `lapse`.
+    /// Records for model checkers: those in the refresh list in its order, the others by name. Idle times are capped at
+    /// `release`, ages of pauses at `lapse`.
     pub fn canonical(&self, now: Instant, release: u32, from_touch: bool, lapse: u32, state: &mut impl Hasher) {
         self.used.hash(state);
         let mut others: Vec<&Record> = self.iter().map(|(_, record)| record).collect();
@@ -372,7 +373,7 @@ impl FlowTable {
     }
 }
 
-/// Four entries a bucket, and more room than records: a cuckoo table of fours fills to 97 %.
+/// Buckets of four entries for `capacity` records, with spare room: a cuckoo table of fours fills to 97 %.
 fn buckets(capacity: u32) -> usize {
     (capacity as usize).div_ceil(WAYS).next_power_of_two().max(2)
 }
@@ -403,7 +404,8 @@ mod tests {
         FlowName { flow, slot: 0, class: 0 }
     }
 
-    /// Against a map: found while inserted, not found once removed, whatever was moved in between.
+    /// Compares with a map: a flow is found while inserted and not found once removed, whatever entries moved in
+    /// between.
     #[test]
     fn it_is_a_map_of_bounded_size() {
         for (capacity, bits) in [(Some(64), 32), (Some(1000), 32), (None, 32), (Some(4096), 24)] {
@@ -426,7 +428,7 @@ mod tests {
                 assert_eq!(table.used() as usize, model.len());
             }
             assert_eq!(table.iter().count(), model.len());
-            // Half of 24 x 400 flows want in.
+            // Half of 24 x 400 flows are inserted.
             assert!(capacity.is_none_or(|c| table.refused() > 0 || c > 2000) && table.used() > 50);
         }
     }

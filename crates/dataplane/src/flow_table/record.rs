@@ -1,39 +1,39 @@
-//! What a switch knows of one flow.
+//! Record of one flow in a switch.
 
 use crate::flow_table::Slot;
 use crate::ticks::age;
 use backwater_types::{FlowName, Instant, PortId, QueueId};
 use core::hash::{Hash, Hasher};
 
-/// What a switch knows of a flow at one egress port (spec F.2).
+/// State of a flow at one egress port (spec F.2).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Record {
-    /// The flow, or the one of several that was paused last, as its packets and frames name it.
+    /// Name of the flow. Among flows that share the record: the flow paused last.
     pub(super) flow: u32,
     slot: u32,
-    /// Bytes in its normal queue.
+    /// Bytes in the normal queue.
     pub normal: u32,
-    /// Bytes in its isolation queue.
+    /// Bytes in the isolation queue.
     pub isolated: u32,
-    /// Packets held that are flagged (`pauseNum`).
+    /// Flagged packets held (`pauseNum`).
     pub flagged: u32,
-    /// Last enqueue or dequeue, in ticks.
+    /// Time of the last enqueue or dequeue, in ticks.
     pub touched: u32,
-    /// When a neighbour last paused it, said so again, or resumed it, in ticks (`dsAt`).
+    /// Time of the neighbour's last PAUSE, repeated PAUSE or RESUME, in ticks (`dsAt`).
     pub told_at: u32,
-    /// Neighbours in the list of tended records, or in the list of free ones.
+    /// Links in the refresh list, or in the list of free records.
     pub(super) before: Slot,
     pub(super) after: Slot,
     pub(super) bucket: u32,
     /// Egress port.
     pub(super) port: u8,
-    /// Its normal queue, while it has bytes or a mark there.
+    /// Normal queue, while the flow has bytes or a mark there.
     pub queue: u8,
-    /// The queue on which this flow holds one pause reference beside its isolation queue; [`NO_QUEUE`]: none.
+    /// Queue on which this flow holds one pause reference, apart from its isolation queue; [`NO_QUEUE`]: none.
     pub held: u8,
-    /// Its isolation queue.
+    /// Isolation queue.
     pub isolation: u8,
-    /// Ingress that was told to pause it.
+    /// Ingress whose neighbour this switch last asked to pause the flow.
     pub ingress: u8,
     pub(super) class: u8,
     state: u8,
@@ -41,25 +41,25 @@ pub struct Record {
 
 const _: () = assert!(size_of::<Record>() == 48);
 
-/// In [`Record::held`]: no queue.
+/// Value of [`Record::held`] for no queue.
 pub const NO_QUEUE: u8 = u8::MAX;
 
 /// Bits of a record's state.
 pub mod state {
-    /// New packets go to the isolation queue (member of the congested flow table).
+    /// New packets go to the isolation queue (the flow is in the congested flow table).
     pub const CONGESTED: u8 = 1;
     /// The neighbour has paused it.
     pub const PAUSED: u8 = 2;
-    /// Its order mark is in its normal queue.
+    /// An order mark is in the normal queue.
     pub const MARK_NORMAL: u8 = 4;
-    /// Its order mark is in its isolation queue.
+    /// An order mark is in the isolation queue.
     pub const MARK_ISOLATED: u8 = 8;
-    /// In the list of tended records.
+    /// The record is in the refresh list.
     pub(in crate::flow_table) const TENDED: u8 = 16;
 }
 
 impl Record {
-    /// Of a flow at `port`, in this bucket, of which nothing is known yet.
+    /// Creates the record of a flow at `port`, in `bucket`, without packets or pauses.
     pub(super) fn new(port: PortId, name: FlowName, bucket: u32) -> Record {
         let FlowName { flow, slot, class } = name;
         Record { flow, slot, class, port: port as u8, bucket, held: NO_QUEUE, ..Record::default() }
@@ -83,19 +83,19 @@ impl Record {
         self.state &= !mask;
     }
 
-    /// The name of the flow.
+    /// Name of the flow.
     #[inline(always)]
     pub fn name(&self) -> FlowName {
         FlowName { flow: self.flow, slot: self.slot, class: self.class }
     }
 
-    /// Of flows that share the record, the one to name from now on.
+    /// Renames the record after another of the flows that share it.
     #[inline(always)]
     pub fn rename(&mut self, name: FlowName) {
         (self.flow, self.slot) = (name.flow, name.slot);
     }
 
-    /// Its traffic class.
+    /// Traffic class of the flow.
     #[inline(always)]
     pub fn class(&self) -> u8 {
         self.class
@@ -107,16 +107,16 @@ impl Record {
         self.port as PortId
     }
 
-    /// Nothing is left to know of the flow.
+    /// Whether the record holds no state worth keeping.
     #[inline(always)]
     pub fn is_spent(&self) -> bool {
         let kept = state::CONGESTED | state::PAUSED | state::MARK_NORMAL | state::MARK_ISOLATED;
         self.normal | self.isolated | self.flagged == 0 && !self.is(kept)
     }
 
-    /// For checkers. Its queue means nothing once it is out of it, nor does whom it paused once it has resumed. A flow that is
-    /// paused is asked how long ago it was told so up to `lapse`, one that is not up to `release`; when it was last touched,
-    /// only where the release counts from there.
+    /// Record state for model checkers. The queue is irrelevant once the flow has nothing in it, and the ingress once
+    /// that has resumed. The age of the last PAUSE counts up to `lapse` for a paused flow, else up to `release`. The
+    /// last enqueue or dequeue counts only where the release counts from it.
     pub(super) fn canonical(&self, now: Instant, release: u32, from_touch: bool, lapse: u32, state: &mut impl Hasher) {
         let queue = (self.normal > 0 || self.is(state::MARK_NORMAL)).then_some(self.queue);
         let ingress = (self.flagged > 0).then_some(self.ingress);

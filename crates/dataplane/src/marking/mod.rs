@@ -1,17 +1,18 @@
 //! Random early detection on the instantaneous length of an egress queue or a pool, at dequeue.
 //!
-//! Source: spec G.2 and baselines 0.5, after Floyd and Jacobson 1993 without averaging. After the packet has left `q` bytes: no
-//! mark up to `kmin`; every packet above `kmax`; in between with probability
+//! Source: spec G.2 and baselines 0.5, after Floyd and Jacobson 1993 without averaging. A packet that leaves `q` bytes
+//! behind is not marked up to `kmin`, always marked above `kmax`, and in between marked with probability
 //!
 //! ```text
 //! plain:    p = pmax (q - kmin) / (kmax - kmin)
 //! uniform:  p / (1 - n p) x len / packet,   n = bytes since the last mark / packet      (baselines 11; ns-2)
 //! ```
 //!
-//! Numbers come from the switch's own stream, or where events come in the order of ns-3, from ns-3's ([`Ns3Streams`]), against a
-//! plain p in floating point as there.
+//! Random numbers come from the switch's own stream. With the event order of ns-3 they come from ns-3's streams
+//! ([`Ns3Streams`]), and the plain p is computed in floating point, as there.
 //!
-//! Uniform spacing forgets what it counted whenever `q` is at or below `kmin`. With `kmin = kmax` either is DCTCP's step.
+//! Uniform spacing resets its count whenever `q` is at or below `kmin`. With `kmin = kmax` either variant is DCTCP's
+//! step.
 
 mod ns3;
 mod params;
@@ -22,7 +23,7 @@ pub use params::{Ecn, EcnAt, EcnOf, NotEct, PoolEcn, SpacedOver, Spacing};
 
 use backwater_types::hash::Stream;
 
-/// Thresholds of one queue, port or pool, and with uniform spacing the bytes since its last mark.
+/// RED thresholds of one queue, port or pool. With uniform spacing, also the bytes since its last mark.
 #[derive(Clone, Copy, Debug)]
 pub struct Red {
     kmin: u64,
@@ -30,28 +31,28 @@ pub struct Red {
     pmax: f64,
     /// Marking probability per byte above `kmin`, in units of 2^-64, rounded down.
     slope: u64,
-    /// Uniform spacing: bytes of a full packet; 0: plain.
+    /// Bytes of a full packet for uniform spacing; 0: plain.
     packet: u32,
     since: u64,
 }
 
 impl Red {
-    /// Never marks.
+    /// A rule that never marks.
     pub const OFF: Red = Red { kmin: u64::MAX, kmax: u64::MAX, pmax: 0.0, slope: 0, packet: 0, since: 0 };
 
-    /// `kmin` and `kmax` in bytes, `pmax` from 0 to 1.
+    /// Creates a plain rule. `kmin` and `kmax` in bytes, `pmax` from 0 to 1.
     pub fn new(kmin: u64, kmax: u64, pmax: f64) -> Red {
         let range = kmax.saturating_sub(kmin).max(1);
         let slope = (pmax * (u64::MAX as f64) / range as f64) as u64;
         Red { kmin, kmax, pmax, slope, packet: 0, since: 0 }
     }
 
-    /// The same with uniform spacing; `packet` are the bytes of a full packet.
+    /// Adds uniform spacing, with full packets of `packet` bytes.
     pub fn uniform(self, packet: u32) -> Red {
         Red { packet, ..self }
     }
 
-    /// Whether it marks nothing at `queue` bytes; then what was counted is forgotten.
+    /// Whether no packet is marked at `queue` bytes. If so, the count of uniform spacing is reset.
     #[inline(always)]
     pub fn is_below(&mut self, queue: u64) -> bool {
         let below = queue <= self.kmin;
@@ -61,7 +62,7 @@ impl Red {
         below
     }
 
-    /// Whether a packet of `wire` bytes that left `queue` bytes behind it is marked.
+    /// Whether to mark a packet of `wire` bytes that left `queue` bytes behind.
     #[inline(always)]
     pub fn marks(&mut self, queue: u64, wire: u64, rng: &mut Stream) -> bool {
         if self.is_below(queue) {
@@ -76,7 +77,7 @@ impl Red {
         if self.packet == 0 { word < p } else { self.is_due(p, wire, word) }
     }
 
-    /// The same with a number of ns-3's, if one is needed.
+    /// Like [`Red::marks`], with a random number of ns-3's where one is needed.
     pub(crate) fn marks_as_ns3(&mut self, queue: u64, wire: u64, draws: &mut Ns3Draws) -> bool {
         if self.is_below(queue) {
             return false;
@@ -92,7 +93,7 @@ impl Red {
         self.is_due(self.slope.saturating_mul(queue - self.kmin), wire, (u * ONE) as u64)
     }
 
-    /// Uniform spacing; `p` and `word` in units of 2^-64.
+    /// Whether uniform spacing marks a packet now. `p` and `word` in units of 2^-64.
     fn is_due(&mut self, p: u64, wire: u64, word: u64) -> bool {
         self.since += wire;
         let (p, packet) = (p as f64 / ONE, self.packet as f64);
@@ -157,7 +158,7 @@ mod tests {
         let mean = gaps.iter().sum::<u32>() as f64 / gaps.len() as f64;
         assert!(gaps.iter().all(|gap| *gap <= 19), "{:?}", gaps.iter().max());
         assert!((9.8..10.2).contains(&mean), "{mean}");
-        // A packet a tenth as long counts a tenth.
+        // A packet of a tenth of the size counts a tenth.
         let marks = (0..100_000).filter(|_| red.marks(50_000, 900, &mut rng)).count() as f64;
         assert!((90.0..115.0).contains(&(100_000.0 / marks)), "{marks}");
     }

@@ -1,36 +1,38 @@
-//! Numbers as ns-3.17 draws them: each the first of a new stream of MRG32k3a, streams counted for the whole network.
+//! Random numbers as ns-3.17 generates them: each is the first of a new stream of MRG32k3a, and streams are numbered
+//! across the whole network.
 //!
-//! Sources: L'Ecuyer, "Good parameters and implementations for combined multiple recursive random number generators", Operations
-//! Research 47(1), 1999; L'Ecuyer et al., "An object-oriented random-number package with many long streams and substreams",
-//! Operations Research 50(6), 2002; how HPCC's simulator uses it: a variable is made for each draw and gone after it.
+//! Sources: L'Ecuyer, "Good parameters and implementations for combined multiple recursive random number generators",
+//! Operations Research 47(1), 1999; L'Ecuyer et al., "An object-oriented random-number package with many long streams
+//! and substreams", Operations Research 50(6), 2002. HPCC's simulator creates a random variable for each number and
+//! destroys it afterwards.
 //!
 //! ```text
 //! x' = (1403580 x[n-2] - 810728 x[n-3]) mod m1 ; y' = (527612 y[n-1] - 1370589 y[n-3]) mod m2 ; u = (x' - y' mod m1) / (m1 + 1)
 //! stream k, seed 1, run 1: all six are 1, then 2^127 k + 2^76 steps on
 //! ```
 //!
-//! A step is a product with a matrix, so many are one with its power. Whole numbers only, but for u. Nothing but marks and lost frames of
-//! a network whose events come in ns-3's order draws from here: the streams are counted as those events come. Error models have one
-//! with a number of their own, from which they draw again and again.
+//! A step is a product with a matrix, so many steps are a product with its power. All arithmetic is on integers, except
+//! for u. Only marks and lost frames, in networks with ns-3's order of events, use these streams: streams are numbered
+//! in the order of those events. An error model has one stream with a fixed number, and uses it for all its numbers.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicUsize, Ordering};
 
-/// The streams of a network, in the order in which they are asked for.
+/// Streams of a network, in the order of use.
 #[derive(Clone, Debug)]
 pub struct Ns3Streams(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
-    /// The next that nobody has.
+    /// Number of the next unused stream.
     next: AtomicUsize,
-    /// `[i]`: from a stream to the one 2^i further on.
+    /// `[i]`: jump from a stream to the one 2^i further on.
     jumps: Vec<Step>,
 }
 
 impl Ns3Streams {
-    /// From number `first` on; those before it went to what was built before the first draw.
+    /// Streams from number `first` on; earlier ones belong to objects built before the first random number.
     pub fn after(first: usize) -> Ns3Streams {
         let mut jump = (0..127).fold(Step::ONE, |step, _| step.twice());
         let mut jumps = Vec::with_capacity(u64::BITS as usize);
@@ -45,12 +47,12 @@ impl Ns3Streams {
         self.0.next.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Stream number `stream`, of those that nobody counts.
+    /// The stream with a fixed number, outside the count.
     pub fn numbered(&self, stream: u64) -> Ns3Stream {
         Ns3Stream(self.jump(first_run(), stream))
     }
 
-    /// The same state so many streams further on.
+    /// The same state `streams` streams further on.
     fn jump(&self, mut state: State, mut streams: u64) -> State {
         while streams > 0 {
             state = self.0.jumps[streams.trailing_zeros() as usize].of(state);
@@ -59,19 +61,19 @@ impl Ns3Streams {
         state
     }
 
-    /// A copy that counts for itself.
+    /// A copy with a count of its own.
     pub fn fork(&self) -> Ns3Streams {
         let Shared { next, jumps } = &*self.0;
         Ns3Streams(Arc::new(Shared { next: AtomicUsize::new(next.load(Ordering::Relaxed)), jumps: jumps.clone() }))
     }
 }
 
-/// A stream that is drawn from again and again.
+/// A stream used for many numbers.
 #[derive(Clone, Debug)]
 pub struct Ns3Stream(State);
 
 impl Ns3Stream {
-    /// Uniform between 0 and 1.
+    /// Returns the next number, uniform between 0 and 1.
     #[inline]
     pub fn draw(&mut self) -> f64 {
         self.0 = Step::ONE.of(self.0);
@@ -79,17 +81,17 @@ impl Ns3Stream {
     }
 }
 
-/// Where stream 0 begins.
+/// First state of stream 0.
 fn first_run() -> State {
     let substream = (0..76).fold(Step::ONE, |step, _| step.twice());
     substream.of(State([1; 3], [1; 3]))
 }
 
-/// A switch's view of them.
+/// A switch's view of the network's streams.
 #[derive(Clone, Debug)]
 pub(crate) struct Ns3Draws {
     streams: Ns3Streams,
-    /// Number of a stream, and where it begins.
+    /// Number of a stream, and its first state.
     stream: usize,
     begins: State,
 }
@@ -99,7 +101,7 @@ impl Ns3Draws {
         Ns3Draws { streams, stream: 0, begins: first_run() }
     }
 
-    /// Uniform between 0 and 1.
+    /// Returns the first number of the next stream, uniform between 0 and 1.
     pub(crate) fn next(&mut self) -> f64 {
         let stream = self.streams.take();
         self.begins = self.streams.jump(self.begins, (stream - self.stream) as u64);
@@ -107,7 +109,7 @@ impl Ns3Draws {
         Step::ONE.of(self.begins).uniform()
     }
 
-    /// A draw that nobody looks at.
+    /// Skips a stream whose number is not used.
     pub(crate) fn skip(&mut self) {
         self.streams.take();
     }
@@ -117,12 +119,12 @@ const M1: u64 = 4_294_967_087;
 const M2: u64 = 4_294_944_443;
 const NORM: f64 = 1.0 / (M1 + 1) as f64;
 
-/// The last three numbers of both recurrences, the oldest first.
+/// The last three numbers of both recurrences, oldest first.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct State([u64; 3], [u64; 3]);
 
 impl State {
-    /// The number drawn last.
+    /// The latest number as a fraction.
     fn uniform(self) -> f64 {
         let State([.., x], [.., y]) = self;
         let difference = if x > y { x - y } else { x + M1 - y };
@@ -132,7 +134,7 @@ impl State {
 
 type Matrix = [[u64; 3]; 3];
 
-/// What makes one state of another: a matrix for each recurrence.
+/// A transition between states: one matrix for each recurrence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Step(Matrix, Matrix);
 
@@ -146,7 +148,7 @@ impl Step {
         State(apply(&self.0, x, M1), apply(&self.1, y, M2))
     }
 
-    /// The same twice.
+    /// The transition applied twice.
     fn twice(self) -> Step {
         Step(square(&self.0, M1), square(&self.1, M2))
     }
@@ -165,7 +167,7 @@ fn square(matrix: &Matrix, m: u64) -> Matrix {
 mod tests {
     use super::*;
 
-    /// The first numbers of the package's own example, whose seed is 12345.
+    /// First numbers of the package's own example, with seed 12345.
     #[test]
     fn the_recurrence_is_that_of_the_package() {
         let mut state = State([12_345; 3], [12_345; 3]);
@@ -183,7 +185,7 @@ mod tests {
         assert_eq!((0..10).fold(Step::ONE, |step, _| step.twice()).of(begins), slow);
     }
 
-    /// Rows of the matrices that the package has for its streams and substreams.
+    /// Rows of the package's matrices for streams and substreams.
     #[test]
     fn streams_are_as_far_apart_as_published() {
         let stream = (0..127).fold(Step::ONE, |step, _| step.twice());
@@ -194,14 +196,18 @@ mod tests {
         assert_eq!(substream.1[0], [1_511_326_704, 3_759_209_742, 1_610_795_712]);
     }
 
-    /// The first number of a numbered stream is what a variable draws that was given that stream.
+    /// The first number of a numbered stream is that of a variable with this stream number.
     #[test]
     fn a_numbered_stream_begins_where_a_counted_one_does() {
         let streams = Ns3Streams::after(40);
         let mut counted = Ns3Draws::new(streams.fork());
         let mut numbered = streams.numbered(40);
         assert_eq!(numbered.draw(), counted.next());
-        assert_ne!(numbered.draw(), counted.next(), "it goes on where that is done");
+        assert_ne!(
+            numbered.draw(),
+            counted.next(),
+            "a numbered stream continues, a counted one starts the next stream"
+        );
     }
 
     #[test]

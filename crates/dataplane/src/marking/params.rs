@@ -1,4 +1,4 @@
-//! What is said of marking: by the length of a queue and by the occupancy of a pool.
+//! Parameters of marking, by the length of a queue and by the occupancy of a pool.
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -10,13 +10,13 @@ use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct Ecn {
-    /// No marks up to here.
+    /// Queue length up to which no packet is marked.
     pub kmin: Bytes,
-    /// Every packet is marked above this.
+    /// Queue length above which every packet is marked.
     pub kmax: Bytes,
-    /// Probability just below `kmax`, 0 to 1.
+    /// Marking probability just below `kmax`, 0 to 1.
     pub pmax: f64,
-    /// What is held against the thresholds.
+    /// Length that is compared with the thresholds.
     #[cfg_attr(feature = "schema", serde(default))]
     pub of: EcnOf,
     /// Spacing of marks between the thresholds.
@@ -25,7 +25,7 @@ pub struct Ecn {
     /// Numbers of the queues that mark. Empty: all.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Vec::is_empty"))]
     pub queues: Vec<u16>,
-    /// Other thresholds for ports of these rates.
+    /// Different thresholds for ports of these rates.
     #[cfg_attr(feature = "schema", serde(default, skip_serializing_if = "Vec::is_empty"))]
     pub by_rate: Vec<EcnAt>,
 }
@@ -43,21 +43,21 @@ impl Ranges for Ecn {
     }
 }
 
-/// Two thresholds and the probability between them.
+/// Checks two thresholds and the probability between them.
 fn check_thresholds(kmin: Bytes, kmax: Bytes, pmax: f64) -> Result<(), OutOfRange> {
     OutOfRange::unless(kmax.0 > 0, "kmax", "more than 0 B")?;
     OutOfRange::unless(kmin <= kmax, "kmin", &format!("at most kmax, {kmax}"))?;
     OutOfRange::unless((0.0..=1.0).contains(&pmax), "pmax", "0 to 1")
 }
 
-/// What [`Ecn`] holds against its thresholds.
+/// Length that [`Ecn`] compares with its thresholds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum EcnOf {
-    /// The bytes of the queue a packet left.
+    /// Bytes of the queue that the packet left.
     #[default]
     Queue,
-    /// The bytes of all data queues of its port.
+    /// Bytes of all data queues of the port.
     Port,
 }
 
@@ -67,43 +67,44 @@ pub enum EcnOf {
 pub struct EcnAt {
     /// Rate of the ports.
     pub rate: BitsPerSec,
-    /// No marks up to here.
+    /// Queue length up to which no packet is marked.
     pub kmin: Bytes,
-    /// Every packet is marked above this.
+    /// Queue length above which every packet is marked.
     pub kmax: Bytes,
-    /// Probability just below `kmax`, 0 to 1.
+    /// Marking probability just below `kmax`, 0 to 1.
     pub pmax: f64,
 }
 
-/// How marks are spread between two thresholds (Floyd and Jacobson 1993, section 7).
+/// Spacing of marks between two thresholds (Floyd and Jacobson 1993, section 7).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum Spacing {
-    /// Each packet alone: gaps are geometric, as in switches.
+    /// Each packet is marked independently: gaps are geometric, as in switches.
     #[default]
     Plain,
-    /// By the bytes since the last mark, in full packets: gaps are uniform, as in ns-2 and BCC's public simulations.
+    /// Marks depend on the bytes since the last mark, in full packets: gaps are uniform, as in ns-2 and BCC's public
+    /// simulations.
     Uniform,
 }
 
-/// RED on the instantaneous occupancy of a shared pool, at dequeue: BCC's one more configuration (spec G.2). It marks any
-/// ECN-capable packet that leaves a port of the pool's MMU (BCC-A2).
+/// RED on the instantaneous occupancy of a shared pool, at dequeue: one more configuration of BCC (spec G.2). Any
+/// ECN-capable packet that leaves a port of the pool's MMU may be marked (BCC-A2).
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields))]
 pub struct PoolEcn {
-    /// No marks up to here.
+    /// Occupancy up to which no packet is marked.
     pub kmin: Bytes,
-    /// Every packet is marked above this. With `kmin = kmax`, the cut-off variant.
+    /// Occupancy above which every packet is marked. `kmin = kmax`: the cut-off variant.
     pub kmax: Bytes,
-    /// Probability just below `kmax`, 0 to 1.
+    /// Marking probability just below `kmax`, 0 to 1.
     pub pmax: f64,
     /// Spacing of marks between the thresholds.
     #[cfg_attr(feature = "schema", serde(default))]
     pub spacing: Spacing,
-    /// Uniform spacing: since the last mark of what bytes are counted.
+    /// Bytes that uniform spacing counts since the last mark.
     #[cfg_attr(feature = "schema", serde(default))]
     pub spaced_over: SpacedOver,
-    /// Only packets of queues that `ecn` covers are marked, as the Switch Abstraction Interface has it.
+    /// Marks only packets of queues that `ecn` covers, as in the Switch Abstraction Interface.
     #[cfg_attr(feature = "schema", serde(default))]
     pub only_ecn_queues: bool,
 }
@@ -114,23 +115,23 @@ impl Ranges for PoolEcn {
     }
 }
 
-/// Whose bytes since the last mark uniform spacing counts for a pool's rule.
+/// Bytes that uniform spacing counts for a pool's rule.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum SpacedOver {
-    /// Those of all ports of the pool.
+    /// Bytes of all ports of the pool.
     #[default]
     Pool,
-    /// Each port's for itself, as in BCC's public simulations.
+    /// Bytes of each port separately, as in BCC's public simulations.
     Port,
 }
 
-/// What becomes of a packet that is not ECN-capable where a rule would mark it.
+/// Treatment of a packet that a rule would mark and that is not ECN-capable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum NotEct {
-    /// It is sent.
+    /// The packet is sent.
     Pass,
-    /// It is dropped as it leaves its queue.
+    /// The packet is dropped as it leaves its queue.
     Drop,
 }

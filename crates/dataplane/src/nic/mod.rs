@@ -1,10 +1,10 @@
-//! The queues of a NIC's egress port, which flows are pulled from, and of which an
-//! [`Upstream`](crate::backpressure::Upstream) half may pause some (spec A.7).
+//! Data queues of a NIC's egress port. Flows are pulled from them, and an [`Upstream`](crate::backpressure::Upstream)
+//! half may pause some of them (spec A.7).
 //!
-//! A queue here is a ring of flows with something to send, served in turn packet by packet; pausing the queue stops all of
-//! them. Keeping flows apart inside a queue avoids head-of-line blocking in the host, which the papers do not model. Queues
-//! are served by deficit round robin within a group of them, in strict priority between groups; a flow's class is its group.
-//! Flows are named by the caller's slot numbers.
+//! A queue is a ring of flows with data to send, served in turn packet by packet; pausing the queue stops all its
+//! flows. Separate flows inside a queue avoid head-of-line blocking in the host, which the papers do not model. Queues
+//! of a group are served by deficit round robin, and groups in strict priority; a flow's class is its group. Flows are
+//! named by the caller's slot numbers.
 
 use crate::queues::bits::Bits;
 use crate::queues::by_number::PausableByNumber;
@@ -18,32 +18,32 @@ use backwater_types::{QueueId, QueueMap};
 
 const NIL: u32 = u32::MAX;
 
-/// The queues of one NIC.
+/// Queues of one NIC.
 #[derive(Clone, Debug)]
 pub struct NicQueues {
     rings: Vec<Ring>,
-    /// `[slot]`: the next flow of the same ring.
+    /// `[slot]`: next flow in the same ring.
     next: Vec<u32>,
     groups: Groups<2>,
     classes: Box<[Class]>,
     all: Bits<2>,
     /// Queues with a flow that may send.
     ready: Bits<2>,
-    /// Queues with a flow assigned.
+    /// Queues with an assigned flow.
     taken: Bits<2>,
     closed: Bits<2>,
     obeys: bool,
-    /// Labelled flows have a queue of their own.
+    /// Whether labelled flows have a queue of their own.
     labels: bool,
 }
 
-/// Flows of a class.
+/// Queues of one class.
 #[derive(Clone, Copy, Debug)]
 struct Class {
     queues: Members<2>,
-    /// Where the search for an empty queue starts.
+    /// Start of the search for an empty queue.
     rotor: usize,
-    /// A labelled flow has been seen, so the first queue is theirs.
+    /// Whether a labelled flow has been seen; the first queue is then reserved for labelled flows.
     labelled: bool,
 }
 
@@ -51,7 +51,7 @@ struct Class {
 struct Ring {
     head: u32,
     tail: u32,
-    /// Flows assigned to the queue, ready or not.
+    /// Number of flows assigned to the queue, ready or not.
     members: u32,
     deficit: u32,
 }
@@ -64,7 +64,8 @@ impl Served for Ring {
 }
 
 impl NicQueues {
-    /// `queues` data queues in so many groups; with `obeys` false, pauses of queues are ignored (spec B, "BFC - NIC").
+    /// Creates `queues` data queues in `groups` groups. `obeys` false: pauses of queues are ignored (spec B, "BFC -
+    /// NIC").
     pub fn new(queues: u16, groups: u16, quantum: u32, obeys: bool) -> NicQueues {
         let class = |queues: &Members<2>| Class { queues: *queues, rotor: 0, labelled: false };
         NicQueues {
@@ -81,7 +82,7 @@ impl NicQueues {
         }
     }
 
-    /// The same, where with `labels` all flows that are labelled share the first queue of their class, and no other flow has it once
+    /// Sets `labels`: all labelled flows share the first queue of their class, and no other flow is assigned to it once
     /// there was one (spec B, incast label).
     pub fn with_labels(self, labels: bool) -> NicQueues {
         NicQueues { labels, ..self }
@@ -92,13 +93,13 @@ impl NicQueues {
         self.rings.len()
     }
 
-    /// Queues that are paused.
+    /// Paused queues.
     #[inline(always)]
     pub fn closed(&self) -> Bits<2> {
         self.closed
     }
 
-    /// A flow became active: the queue it gets among those of its class, by the rule of spec A.3.
+    /// Assigns a newly active flow to a queue of its class, by the rule of spec A.3.
     pub fn join(&mut self, class: u8, labelled: bool, rng: &mut Stream) -> QueueId {
         let class = (class as usize).min(self.classes.len() - 1);
         let Class { queues, rotor, labelled: seen } = &mut self.classes[class];
@@ -123,7 +124,7 @@ impl NicQueues {
         q as QueueId
     }
 
-    /// A flow of `q` has nothing left to send.
+    /// Records that a flow of `q` has no data left.
     pub fn leave(&mut self, q: QueueId) {
         let ring = &mut self.rings[q as usize];
         ring.members -= 1;
@@ -132,7 +133,7 @@ impl NicQueues {
         }
     }
 
-    /// The flow in `slot`, of queue `q`, may send; it is in no ring now.
+    /// Records that the flow in `slot`, of queue `q` and in no ring, may send.
     #[inline(always)]
     pub fn make_ready(&mut self, q: QueueId, slot: u32) {
         if self.next.len() <= slot as usize {
@@ -149,7 +150,8 @@ impl NicQueues {
         ring.tail = slot;
     }
 
-    /// The flow to send from, if any may; `wire` gives the size of its next packet. Follow with [`NicQueues::sent`].
+    /// Picks the flow to send from, if any may send. `wire` returns the size of a flow's next packet. Must be followed
+    /// by [`NicQueues::sent`].
     #[inline(always)]
     pub fn pick(&mut self, wire: impl Fn(u32) -> u32) -> Option<(QueueId, u32)> {
         let eligible = self.ready.minus(&self.closed);
@@ -157,7 +159,7 @@ impl NicQueues {
         Some((q as QueueId, self.rings[q].head))
     }
 
-    /// The flow that [`NicQueues::pick`] named has sent: it goes to the back of its ring, or out of it.
+    /// Records that the flow picked by [`NicQueues::pick`] has sent: it moves to the back of its ring, or leaves it.
     #[inline(always)]
     pub fn sent(&mut self, q: QueueId, still_ready: bool) {
         let ring = &mut self.rings[q as usize];
@@ -175,7 +177,7 @@ impl NicQueues {
         }
     }
 
-    /// Whether some flow may send.
+    /// Whether any flow may send.
     #[inline(always)]
     pub fn sendable(&self) -> bool {
         !self.ready.minus(&self.closed).is_empty()
@@ -242,7 +244,7 @@ mod tests {
             assert!(sends_after(ControlFrame::Resume(0)));
             assert_eq!(sends_after(ControlFrame::Bitmap(QueueMap::new([1, 0]))), !obeys);
             assert!(sends_after(ControlFrame::Bitmap(QueueMap::new([2, 0]))));
-            assert!(sends_after(ControlFrame::Pause(2)), "there is no such queue");
+            assert!(sends_after(ControlFrame::Pause(2)), "queue 2 does not exist");
         }
     }
 
@@ -252,7 +254,7 @@ mod tests {
         nic.set_closed(0, true);
         assert_eq!(nic.join(0, false, &mut rng), 1);
         assert_eq!(nic.join(0, false, &mut rng), 2);
-        assert_eq!(nic.join(0, false, &mut rng), 0, "empty though paused");
+        assert_eq!(nic.join(0, false, &mut rng), 0, "queue 0 is empty, though paused");
         nic.leave(2);
         assert_eq!(nic.join(0, false, &mut rng), 2);
     }
@@ -260,43 +262,47 @@ mod tests {
     #[test]
     fn labelled_flows_share_the_first_queue_and_leave_the_others_alone() {
         let (mut nic, mut rng) = (NicQueues::new(3, 1, 1048, true).with_labels(true), Stream::new(1, 1, 1));
-        assert_eq!(nic.join(0, false, &mut rng), 0, "nobody has seen a label");
+        assert_eq!(nic.join(0, false, &mut rng), 0, "no labelled flow has been seen");
         nic.leave(0);
         assert_eq!([(); 5].map(|()| nic.join(0, true, &mut rng)), [0; 5]);
         (0..5).for_each(|_| nic.leave(0));
         for _ in 0..50 {
-            assert_ne!(nic.join(0, false, &mut rng), 0, "empty or not");
+            assert_ne!(nic.join(0, false, &mut rng), 0, "queue 0 is reserved, empty or not");
         }
         let mut nic = NicQueues::new(3, 1, 1048, true);
-        assert_eq!([(); 3].map(|()| nic.join(0, true, &mut rng)), [0, 1, 2], "where labels mean nothing");
+        assert_eq!([(); 3].map(|()| nic.join(0, true, &mut rng)), [0, 1, 2], "labels are ignored");
         let mut single = NicQueues::new(1, 1, 1048, true).with_labels(true);
-        assert_eq!((single.join(0, true, &mut rng), single.join(0, false, &mut rng)), (0, 0), "there is no other");
+        assert_eq!(
+            (single.join(0, true, &mut rng), single.join(0, false, &mut rng)),
+            (0, 0),
+            "the only queue is shared"
+        );
     }
 
     #[test]
     fn a_flow_gets_a_queue_of_its_class_and_the_highest_class_that_may_send_goes_first() {
-        // Classes have queues 0 to 2, 3 and 4, and 5 and 6.
+        // Queues 0 to 2 belong to class 0, 3 and 4 to class 1, 5 and 6 to class 2.
         let (mut nic, mut rng) = (NicQueues::new(7, 3, 1048, true), Stream::new(1, 1, 1));
         for (class, queues) in [(0, 0..3), (1, 3..5), (2, 5..7)] {
             for q in queues.clone() {
-                assert_eq!(nic.join(class, false, &mut rng), q, "each in turn while some are empty");
+                assert_eq!(nic.join(class, false, &mut rng), q, "flows take empty queues in turn");
             }
             for _ in 0..50 {
-                assert!(queues.contains(&nic.join(class, false, &mut rng)), "class {class} shares its own");
+                assert!(queues.contains(&nic.join(class, false, &mut rng)), "class {class} shares its own queues");
             }
         }
-        assert!((5..7).contains(&nic.join(9, false, &mut rng)), "classes beyond the last are in it");
+        assert!((5..7).contains(&nic.join(9, false, &mut rng)), "classes beyond the last count as the last");
         for (slot, q) in [6, 4, 3, 1].into_iter().enumerate() {
             nic.make_ready(q, slot as u32);
         }
         let next = |nic: &mut NicQueues| {
-            let (q, _) = nic.pick(|_| 1048).expect("some may send");
+            let (q, _) = nic.pick(|_| 1048).expect("a flow may send");
             nic.sent(q, true);
             q
         };
         assert_eq!([(); 3].map(|()| next(&mut nic)), [1; 3]);
         nic.set_closed(1, true);
-        assert_eq!([(); 4].map(|()| next(&mut nic)), [3, 4, 3, 4], "within a class they take turns");
+        assert_eq!([(); 4].map(|()| next(&mut nic)), [3, 4, 3, 4], "queues of a class take turns");
         nic.set_all_closed(QueueMap::new([1 << 1 | 1 << 3 | 1 << 4, 0]));
         assert_eq!(next(&mut nic), 6);
         nic.set_closed(4, false);
