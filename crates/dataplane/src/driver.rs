@@ -1,14 +1,15 @@
 //! The protocol of driving a [`DataPlane`], for any holder with links and a clock: a simulator, a software switch, a test.
 //!
 //! ```text
-//! a packet arrives:    pass it on if its egress is free and empty; else receive it, then poll the egress, then the port where a
-//!                      control frame waits because of it
-//! a port is polled:    taken: it is polled again when it is free, if something may leave by it. Free: one frame leaves; packets that
-//!                      were dropped on the way are drained; then the port where a control frame waits because of it is polled
-//! a frame arrives:     the plane obeys it, and the port that it came by is polled
-//! the timer runs:      what is due is done, and the ports that this opened are polled
-//! a link changes:      packets that were dropped with it are drained; its port and those opened are polled by the next timer call
-//! after each of these: the timer is set anew if it may have changed
+//! packet arrives:   pass it on if its egress is free and empty; else receive it, poll the egress, then poll the port
+//!                   with a control frame that the packet caused
+//! port is polled:   busy: schedule a poll for when it is free, if it has something to send
+//!                   free: send one frame, drain the packets dropped on the way, then poll the port with a control
+//!                   frame that the departure caused
+//! frame arrives:    the plane obeys it; poll the port it arrived by
+//! timer runs:       do the work that is due; poll the ports that this opened
+//! link changes:     drain the packets dropped with it; the next timer call polls its port and those opened
+//! after each step:  set the timer again if it may have changed
 //! ```
 //!
 //! A [`Driver`] owns the plane, so that no step can be left out. Its holder provides [`Outlets`].
@@ -17,36 +18,38 @@ use crate::plane::{DataPlane, Departed, Discarded, Joined, Readings};
 use alloc::vec::Vec;
 use backwater_types::{ControlFrame, DropReason, Extension, Frame, Instant, Kind, Packet, PortId};
 
-/// The holder of a driver, as the driver sees it: it has links and alarms, and is told what happens to packets.
+/// The holder's side of a driver: it has links and timers, and is notified of the fate of packets.
 pub trait Outlets<E: Extension> {
-    /// A control frame leaves before the packet that raised it, as in ns-3.
+    /// Whether a control frame leaves before the packet that caused it, as in ns-3.
     const FRAMES_FIRST: bool = false;
     /// Whether the link of `port` is free.
     fn is_free(&self, now: Instant, port: PortId) -> bool;
-    /// When the link of `port`, which is taken, is free.
+    /// Time when the link of `port`, which is busy, will be free.
     fn free_at(&self, port: PortId) -> Instant;
-    /// Whether a poll of `port`, which is taken, is scheduled already. Needless polls are harmless.
+    /// Whether a poll of `port`, which is busy, is scheduled already. Redundant polls are harmless.
     #[inline(always)]
     fn awaits(&self, _port: PortId) -> bool {
         false
     }
-    /// Schedules [`Driver::poll_due`] for `port` at `at`, in place of any earlier request; [`Instant::NEVER`]: not at all.
+    /// Schedules [`Driver::poll_due`] for `port` at `at`, in place of any earlier request; [`Instant::NEVER`]: cancels
+    /// it.
     fn poll_at(&mut self, port: PortId, at: Instant);
-    /// Schedules [`Driver::timer`] at `at`, in place of any earlier request; [`Instant::NEVER`]: not at all. A needless call is harmless.
+    /// Schedules [`Driver::timer`] at `at`, in place of any earlier request; [`Instant::NEVER`]: cancels it. A
+    /// redundant call is harmless.
     fn arm(&mut self, at: Instant);
-    /// Whether packets may pass a free and empty port without being queued.
+    /// Whether packets may bypass the queues of a free and empty port.
     #[inline(always)]
     fn lets_pass(&self) -> bool {
         true
     }
     /// Puts `frame` on the link of `port`, which is free. Returns when the link is free again.
     fn send(&mut self, now: Instant, port: PortId, frame: &Frame<E>, departed: &Departed) -> Instant;
-    /// A packet joined a data queue, or passes through it.
+    /// Notifies that a packet joins a data queue, or bypasses it.
     #[inline(always)]
     fn enqueued(&mut self, _now: Instant, _joined: Joined, _frame: &Frame<E>) {}
-    /// A packet that was to leave by `egress` was not let in.
+    /// Notifies that a packet routed to `egress` was dropped on arrival.
     fn dropped(&mut self, now: Instant, egress: PortId, frame: &Frame<E>, reason: DropReason);
-    /// A packet that waited at `port` was dropped.
+    /// Notifies that a packet that waited at `port` was dropped.
     fn discarded(&mut self, now: Instant, port: PortId, discarded: Discarded<E>, reason: DropReason);
 }
 
@@ -54,17 +57,17 @@ pub trait Outlets<E: Extension> {
 #[derive(Clone, Debug)]
 pub struct Driver<D> {
     plane: D,
-    /// Ports that are to be polled when the timer has run.
+    /// Ports to poll after the timer has run.
     to_poll: Vec<PortId>,
 }
 
 impl<D: DataPlane> Driver<D> {
-    /// Drives `plane`.
+    /// Creates the driver of `plane`.
     pub fn new(plane: D) -> Driver<D> {
         Driver { plane, to_poll: Vec::with_capacity(16) }
     }
 
-    /// A packet, not a control frame, came in by `ingress` and is routed to `egress`; it may be changed on the way.
+    /// Handles a packet, not a control frame, that arrived by `ingress` and is routed to `egress`. The frame may be changed.
     #[inline(always)]
     pub fn arrive(
         &mut self,
@@ -90,7 +93,7 @@ impl<D: DataPlane> Driver<D> {
         let frame_on = received.frame_on;
         if let Some(reason) = received.dropped {
             out.dropped(now, egress, frame, reason);
-            // Where its sender is told.
+            // A notice to the sender may wait at the ingress.
             return frame_on.into_iter().for_each(|port| self.poll(now, port, out));
         }
         if as_data {
@@ -102,7 +105,7 @@ impl<D: DataPlane> Driver<D> {
         self.poll_both(now, egress, frame_on, out);
     }
 
-    /// Polls the port of a packet that was queued, and the port where a control frame waits because of it.
+    /// Polls the port of a queued packet, and the port with a control frame that the packet caused.
     #[inline(always)]
     fn poll_both<O: Outlets<D::Extension>>(
         &mut self,
@@ -119,7 +122,7 @@ impl<D: DataPlane> Driver<D> {
         frame_on.into_iter().for_each(|port| self.poll(now, port, out));
     }
 
-    /// A neighbour's frame came in by `port`.
+    /// Handles a neighbour's control frame that arrived by `port`.
     #[inline(always)]
     pub fn control(&mut self, now: Instant, port: PortId, frame: ControlFrame, out: &mut impl Outlets<D::Extension>) {
         self.plane.control(now, port, frame);
@@ -127,7 +130,7 @@ impl<D: DataPlane> Driver<D> {
         self.poll(now, port, out);
     }
 
-    /// The timer runs, or links have changed at this instant.
+    /// Runs the timer. Also called after all link changes of an instant.
     pub fn timer(&mut self, now: Instant, out: &mut impl Outlets<D::Extension>) {
         let mut to_poll = core::mem::take(&mut self.to_poll);
         if self.plane.next_timer() <= now {
@@ -140,7 +143,8 @@ impl<D: DataPlane> Driver<D> {
         self.to_poll = to_poll;
     }
 
-    /// The link of `port` failed, or came back if `up`. After all changes of an instant [`Driver::timer`] is to be called.
+    /// Handles the failure of the link of `port`, or its return if `up`. [`Driver::timer`] must be called after all
+    /// changes of an instant.
     pub fn link_changed(&mut self, now: Instant, port: PortId, up: bool, out: &mut impl Outlets<D::Extension>) {
         match up {
             true => self.plane.link_up(now, port, &mut self.to_poll),
@@ -150,7 +154,7 @@ impl<D: DataPlane> Driver<D> {
         self.to_poll.push(port);
     }
 
-    /// The time has come at which `port` was to be polled.
+    /// Handles a scheduled poll of `port`.
     #[inline(always)]
     pub fn poll_due(&mut self, now: Instant, port: PortId, out: &mut impl Outlets<D::Extension>) {
         if !out.is_free(now, port) {
@@ -163,14 +167,14 @@ impl<D: DataPlane> Driver<D> {
         }
     }
 
-    /// Sends if the link is free, else makes sure that the port is polled when it is. A packet that leaves may put a control frame on
-    /// the port it came by, which is then polled in turn; a frame never causes another.
+    /// Sends if the link is free, else schedules a poll for the time when it is. A departing packet may cause a control
+    /// frame at the port it arrived by, which is then polled in turn. A control frame never causes another.
     #[inline(always)]
     fn poll(&mut self, now: Instant, port: PortId, out: &mut impl Outlets<D::Extension>) {
         let mut next = Some(port);
         while let Some(port) = next {
             if !out.is_free(now, port) {
-                // What a port that holds credits awaits may be later than that.
+                // A port with credits may wait for a later time.
                 let awaits = !D::Extension::CREDITED && out.awaits(port);
                 if !awaits && self.plane.sendable(port) {
                     out.poll_at(port, out.free_at(port));
@@ -185,8 +189,8 @@ impl<D: DataPlane> Driver<D> {
         }
     }
 
-    /// Puts the next frame of `port` on its link. When the port is to be polled again, or never; and the port where a control frame
-    /// now waits.
+    /// Puts the next frame of `port` on its link. Returns the time of the port's next poll, or never, and the port with
+    /// a control frame caused by the departure.
     #[inline(never)]
     fn transmit(
         &mut self,
@@ -209,7 +213,7 @@ impl<D: DataPlane> Driver<D> {
         (if self.plane.sendable(port) { free_at } else { Instant::NEVER }, departed.frame_on)
     }
 
-    /// Hands on what was dropped as it left its queue, or with its port.
+    /// Hands over packets that were dropped as they left their queue, or with their port.
     #[cold]
     fn drain(&mut self, now: Instant, port: PortId, reason: DropReason, out: &mut impl Outlets<D::Extension>) {
         for discarded in core::mem::take(self.plane.discarded()) {
@@ -217,12 +221,12 @@ impl<D: DataPlane> Driver<D> {
         }
     }
 
-    /// When [`Driver::timer`] is due.
+    /// Time of the next [`Driver::timer`].
     pub fn next_timer(&self) -> Instant {
         self.plane.next_timer()
     }
 
-    /// Whether `port` has something it may send, now or when its time has come.
+    /// Whether `port` has something to send, now or at a later time.
     pub fn sendable(&self, port: PortId) -> bool {
         self.plane.sendable(port)
     }
@@ -245,7 +249,7 @@ impl<D: DataPlane> Driver<D> {
         self.plane.prefetch_ports()
     }
 
-    /// What can be read off the plane.
+    /// Telemetry of the plane.
     pub fn readings(&self) -> &dyn Readings {
         self.plane.readings()
     }

@@ -1,4 +1,4 @@
-//! Turns of a switch on which backpressure is elided.
+//! Turns of a switch on which backpressure is suppressed ("elided").
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -6,7 +6,7 @@ use backwater_types::PortId;
 #[cfg(feature = "schema")]
 use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
 
-/// Turns `(ingress, egress)` of a switch on which backpressure is elided (spec C.1).
+/// Turns `(ingress, egress)` of a switch without backpressure (spec C.1).
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(untagged))]
 pub enum Elide {
@@ -28,19 +28,19 @@ impl Default for Elide {
 pub enum ElideRule {
     /// Backpressure on every turn.
     None,
-    /// None on down-then-up turns of a layered topology, which makes the backpressure graph acyclic.
+    /// No backpressure on down-then-up turns of a layered topology, which makes the backpressure graph acyclic.
     Valley,
 }
 
-/// Turns of one switch on which backpressure is elided, by the numbers of its ports.
+/// Turns of one switch without backpressure, by port number.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ElidedTurns(
-    /// `[egress]`: bits of ingress ports. Empty, or shorter than there are ports: no turn to those beyond.
+    /// `[egress]`: bits of ingress ports. Egress ports beyond the end of the list have no elided turn.
     Vec<[u64; 4]>,
 );
 
 impl ElidedTurns {
-    /// The turn from `ingress` to `egress` is one of them from now on.
+    /// Adds the turn from `ingress` to `egress`.
     pub fn insert(&mut self, ingress: PortId, egress: PortId) {
         let (ingress, egress) = (usize::from(ingress), usize::from(egress));
         if self.0.len() <= egress {
@@ -49,7 +49,7 @@ impl ElidedTurns {
         self.0[egress][ingress / 64] |= 1 << (ingress % 64);
     }
 
-    /// Whether the turn from `ingress` to `egress` is one of them.
+    /// Whether the turn from `ingress` to `egress` is elided.
     #[inline(always)]
     pub fn contains(&self, ingress: PortId, egress: PortId) -> bool {
         self.0.get(egress as usize).is_some_and(|ingresses| ingresses[ingress as usize / 64] >> (ingress % 64) & 1 == 1)

@@ -1,32 +1,34 @@
-//! What a Tofino2 cannot do at once, as parameters of a model of it.
+//! Hardware limits of a Tofino2, as parameters of a model.
 //!
-//! Source: spec B.1; Goyal et al., NSDI 2022, section 5. The paper's prototype runs at line rate because of what is given up here:
-//! state of the traffic manager reaches the ingress pipelines late, and what happens as a packet leaves is booked by its header, which
-//! goes round to the ingress pipeline that it came by. Values that the paper does not give are marked so.
+//! Source: spec B.1; Goyal et al., NSDI 2022, section 5. The paper's prototype reaches line rate at the price of two
+//! delays. State of the traffic manager reaches the ingress pipelines late. Departures are booked late, by a header
+//! that recirculates to the packet's ingress pipeline. "Not in the paper" marks values that the paper does not give.
 
 use backwater_types::{Bytes, Duration, OutOfRange, Ranges};
 #[cfg(feature = "schema")]
 use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
 
-/// Limits of a chip. Zero of each: no limit.
+/// Limits of a chip. Zero in a field: no limit.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields, default))]
 pub struct HardwareParams {
-    /// Period in which the depths of queues are pushed to the ingress pipelines. 0: each change at once. Not in the paper.
+    /// Period in which queue depths are pushed to the ingress pipelines. 0: at every change. Not in the paper.
     pub depth_period: Duration,
-    /// How late they come. Not in the paper.
+    /// Delay of the depths. Not in the paper.
     pub depth_delay: Duration,
-    /// Period in which each ingress pipeline's copy of the map of empty queues is renewed. 0: it is the map. Not in the paper.
+    /// Period in which each ingress pipeline renews its copy of the map of empty queues. 0: no copies. Not in the
+    /// paper.
     pub bitmap_period: Duration,
-    /// From the start of a transmission to the booking of it, on an idle recirculation port. Not in the paper.
+    /// Time from the start of a transmission to its booking, on an idle recirculation port. Not in the paper.
     pub recirc_delay: Duration,
-    /// Share of the bandwidth of a pipeline's ports that its recirculation port has; 0: no limit. "12 % of the switch's bandwidth".
+    /// Bandwidth of a pipeline's recirculation port, as a share of the bandwidth of its ports; 0: no limit. "12 % of
+    /// the switch's bandwidth".
     pub recirc_share: f64,
-    /// What goes round of a packet.
+    /// Bytes of a packet that recirculate.
     pub recirc_frame: Bytes,
-    /// Time of a pipeline for a packet, whether it comes by a port or goes round. 0: no limit. 0.8 ns is 1.25 GHz; not in the paper.
+    /// Pipeline time for each packet, arriving or recirculating. 0: no limit. 0.8 ns is 1.25 GHz; not in the paper.
     pub cycle: Duration,
-    /// Bytes behind the point at which a queue is paused, which leave all the same.
+    /// Bytes of a port's FIFO behind the scheduler, which depart even from a paused queue.
     pub tail_fifo: Bytes,
 }
 
@@ -45,9 +47,9 @@ impl Default for HardwareParams {
     }
 }
 
-/// Depths under way from a queue at most.
+/// Most depths in flight for a queue.
 const DEPTHS_MAX: u64 = 64;
-/// Times of the model are at most so long: 1 ms.
+/// Longest time of the model: 1 ms.
 const LIMIT_MAX: Duration = Duration::from_us(1000);
 
 impl Ranges for HardwareParams {
@@ -70,25 +72,25 @@ impl Ranges for HardwareParams {
 }
 
 impl HardwareParams {
-    /// Whether anything is booked later than it happens.
+    /// Whether departures are booked late.
     pub fn books_late(&self) -> bool {
         self.recirc_delay > Duration::ZERO || self.recirc_share > 0.0 || self.cycle > Duration::ZERO
     }
 }
 
-/// Headers that went round a switch.
+/// Recirculated headers of a switch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Recirculated {
-    /// How many.
+    /// Number of headers.
     pub headers: u64,
-    /// Of these, how many had to wait for bandwidth or for the pipeline: over budget.
+    /// Number of headers that waited for bandwidth or for the pipeline: over budget.
     pub waited: u64,
     /// The longest wait.
     pub longest: Duration,
 }
 
 impl Recirculated {
-    /// Of two switches.
+    /// Sum of the counts of two switches.
     pub fn with(self, other: Recirculated) -> Recirculated {
         Recirculated {
             headers: self.headers + other.headers,
@@ -98,7 +100,8 @@ impl Recirculated {
     }
 }
 
-/// The pipeline, of `pipelines`, that port `port` of `ports` is mapped to: blocks of ports that differ by one port at most.
+/// Pipeline, out of `pipelines`, of port `port` out of `ports`. Pipelines have blocks of ports, whose sizes differ by
+/// at most one.
 pub fn pipeline_of(port: usize, ports: usize, pipelines: usize) -> usize {
     port * pipelines / ports.max(1)
 }

@@ -1,48 +1,48 @@
-//! What a switch knows of a packet beside what it says itself.
+//! Metadata that a switch keeps with a packet.
 
 use backwater_types::{Packet, PortId, QueueId};
 use core::ops::Add;
 
-/// What a switch keeps with a packet it holds. The packet itself is already as it will depart.
+/// Metadata of a buffered packet. The packet itself already has the header with which it will depart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Held {
-    /// A word of the assignment's (BFC: the flow-table entry).
+    /// Tag of the queue assignment (BFC: index of the flow-table entry).
     pub tag: u32,
-    /// The queue it left upstream, as its header said on arrival (BFC-A4).
+    /// Queue that the packet left upstream, from its header on arrival (BFC-A4).
     pub upstream_queue: QueueId,
-    /// Port it came in by.
+    /// Ingress port.
     pub ingress: u8,
-    /// It counts towards a pause (BFC `counted`).
+    /// Whether the packet counts towards a pause (BFC `counted`).
     pub counted: bool,
-    /// It takes part in bookkeeping (BFC-B3); always, without sampling.
+    /// Whether the packet takes part in bookkeeping (BFC-B3). Always true without sampling.
     pub sampled: bool,
 }
 
 impl Held {
-    /// Of a packet that came in by `ingress`, before it counts towards anything.
+    /// Metadata of a packet that arrives by `ingress` and is not counted.
     #[inline(always)]
     pub(crate) fn new(packet: &Packet, ingress: PortId, tag: u32, sampled: bool) -> Held {
         Held { tag, upstream_queue: packet.upstream_queue, ingress: ingress as u8, counted: false, sampled }
     }
 }
 
-/// Where a packet would go.
+/// Queue chosen for a packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Choice {
     /// The queue.
     pub queue: QueueId,
-    /// A word to keep with the packet.
+    /// Tag to keep with the packet.
     pub tag: u32,
-    /// The flow was given this queue just now.
+    /// Whether the flow has just been assigned to this queue.
     pub fresh: bool,
 }
 
-/// How often flows were given a queue at one port, and how often that queue held other data.
+/// Flows assigned to queues at one port, and how many of these queues held other data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Assigned {
     /// Flows that became active.
     pub assignments: u64,
-    /// Of those, into a queue that was not empty.
+    /// Assignments to a queue that was not empty.
     pub collisions: u64,
 }
 
@@ -54,7 +54,7 @@ impl Add for Assigned {
     }
 }
 
-/// A packet held by a switch, for checks.
+/// A buffered packet and its place, for checks.
 #[derive(Clone, Copy, Debug)]
 pub struct Resident {
     /// Egress port.
@@ -63,6 +63,6 @@ pub struct Resident {
     pub queue: QueueId,
     /// The packet.
     pub packet: Packet,
-    /// What is kept with it.
+    /// Metadata of the packet.
     pub held: Held,
 }

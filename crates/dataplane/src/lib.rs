@@ -1,10 +1,10 @@
-//! What a switch, or a NIC's egress port, does to a packet.
+//! The data plane: packet processing of a switch, and the egress queues of a NIC.
 //!
-//! No I/O, no clock, no threads, no logging, and no allocation after construction where the buffer is finite and
-//! [`cells_ahead`](Shape::cells_ahead) has room for it: time and randomness are arguments. A [`Switch`] of some [`shape`], which is used through [`plane`] by the protocol of [`driver`],
-//! is the product of five choices, each a room here:
+//! The crate has no I/O, clock, threads or logging: time and randomness are arguments. It allocates nothing after
+//! construction if the buffer is finite and its packets fit [`cells_ahead`](Shape::cells_ahead). A [`Switch`] of some
+//! [`shape`] is used through [`plane`], by the protocol of [`driver`]. It is the product of five choices:
 //!
-//! | choice | room |
+//! | choice | module |
 //! |---|---|
 //! | buffer | [`buffer`] |
 //! | queue assignment | [`assign`] |
@@ -12,8 +12,9 @@
 //! | marking | [`marking`] |
 //! | scheduler | [`queues`], over [`drr`](queues::drr) |
 //!
-//! Assignment and backpressure together are a [`policy`]: composed of the two, or one that decides both, as
-//! [`flowsail`](policy::flowsail) and [`pause_by_flow`](policy::pause_by_flow) do over their flow records in a [`flow_table`].
+//! Assignment and backpressure together form a [`policy`]: composed of the two, or one that decides both, such as
+//! [`flowsail`](policy::flowsail) and [`pause_by_flow`](policy::pause_by_flow), which use flow records in a
+//! [`flow_table`].
 
 #![no_std]
 extern crate alloc;

@@ -1,4 +1,4 @@
-//! A switch as they see it who hold one, a simulator or a software switch: what happens to it, and what can be read off it.
+//! The interface of a switch to its holder, a simulator or a software switch: events in, packets and telemetry out.
 
 use crate::buffer::Pool;
 use crate::hardware::Recirculated;
@@ -9,15 +9,15 @@ use alloc::vec::Vec;
 use backwater_types::{ControlFrame, DropReason, Extension, FlowName, Frame, Instant, Kind, Packet, PortId, QueueId};
 use core::any::Any;
 
-/// What happens to a switch. Calls come in the order of time.
+/// Events of a switch. Calls are in the order of time.
 pub trait DataPlane: Any + Send {
-    /// What its packets carry beside their headers.
+    /// Metadata that packets carry besides their headers.
     type Extension: Extension;
-    /// A packet came in by `ingress` and is routed to `egress`.
+    /// Receives a packet that arrived by `ingress` and is routed to `egress`.
     fn receive(&mut self, now: Instant, frame: &Frame<Self::Extension>, ingress: PortId, egress: PortId) -> Received;
-    /// The link of `port` is free: what goes next, if anything may.
+    /// Returns the next frame to send by `port`, whose link is free.
     fn transmit(&mut self, now: Instant, port: PortId) -> Option<Sent<Self::Extension>>;
-    /// As [`DataPlane::transmit`], with the packet given to `out` where it lies; for callers who do not know the type of the plane.
+    /// Like [`DataPlane::transmit_to`], for callers that do not know the type of the plane.
     fn transmit_with(
         &mut self,
         now: Instant,
@@ -29,7 +29,7 @@ pub trait DataPlane: Any + Send {
         out(&packet, &departed);
         Some(departed)
     }
-    /// As [`DataPlane::transmit`], with the packet given to `out` where it lies.
+    /// Like [`DataPlane::transmit`], with the packet passed to `out` in place.
     #[inline(always)]
     fn transmit_to(
         &mut self,
@@ -47,9 +47,10 @@ pub trait DataPlane: Any + Send {
             }
         })
     }
-    /// As [`DataPlane::receive`] followed by [`DataPlane::transmit`], for a port whose link is free and that holds nothing: the
-    /// packet takes no cell, leaves the same traces, and is then as it goes on the wire. The queue it went through (for an ACK, as it
-    /// came); `None` if it has to be received, and is as it was.
+    /// Combines [`DataPlane::receive`] and [`DataPlane::transmit`] for a port whose link is free and that holds
+    /// nothing. The packet takes no cell, has the same effects, and becomes as it goes on the wire. Returns the queue
+    /// it bypassed (for an ACK, the upstream queue of its header). `None`: the packet is unchanged and has to be
+    /// received.
     #[inline(always)]
     fn pass(
         &mut self,
@@ -60,7 +61,7 @@ pub trait DataPlane: Any + Send {
     ) -> Option<QueueId> {
         None
     }
-    /// Prefetches the state that a data packet on its way to `ingress` will need, which likely leaves by `egress`.
+    /// Prefetches the state for a data packet on its way to `ingress`, which will likely leave by `egress`.
     #[inline(always)]
     fn prefetch(&self, _packet: &Packet, _ingress: PortId, _egress: PortId) -> u32 {
         0
@@ -75,139 +76,139 @@ pub trait DataPlane: Any + Send {
     fn queues_as_data(&self, kind: Kind) -> bool {
         kind == Kind::Data
     }
-    /// Whether `port` has something it may send, now or when its time has come.
+    /// Whether `port` has something to send, now or at a later time.
     fn sendable(&self, port: PortId) -> bool;
-    /// When the time comes of what `port` holds until then, a credit; [`Instant::NEVER`] if nothing waits for its time. Asked where
-    /// packets carry credits.
+    /// Time when a credit held by `port` may be sent; [`Instant::NEVER`] without one. Called only where packets carry
+    /// credits.
     #[inline(always)]
     fn due(&self, _port: PortId) -> Instant {
         Instant::NEVER
     }
-    /// A neighbour's frame came in by `port`.
+    /// Handles a neighbour's control frame that arrived by `port`.
     fn control(&mut self, now: Instant, port: PortId, frame: ControlFrame);
-    /// When [`DataPlane::timer`] is due.
+    /// Time of the next [`DataPlane::timer`].
     fn next_timer(&self) -> Instant;
-    /// Its time has come. Ports that may have something to send now are appended to `to_poll`.
+    /// Runs the timer. Appends ports that may now have something to send to `to_poll`.
     fn timer(&mut self, now: Instant, to_poll: &mut Vec<PortId>);
-    /// The link of `port` failed.
+    /// Handles the failure of the link of `port`.
     fn link_down(&mut self, now: Instant, port: PortId, to_poll: &mut Vec<PortId>);
-    /// The link of `port` came back.
+    /// Handles the return of the link of `port`.
     fn link_up(&mut self, now: Instant, port: PortId, to_poll: &mut Vec<PortId>);
-    /// Packets dropped as they left their queues, or with their port, since these were last taken: whoever holds the plane takes them.
+    /// Packets dropped after admission, at dequeue or with their port. The holder of the plane drains them.
     fn discarded(&mut self) -> &mut Vec<Discarded<Self::Extension>>;
-    /// What can be read off it.
+    /// Telemetry of the switch.
     fn readings(&self) -> &dyn Readings;
 }
 
-/// A packet that was dropped after it had been let in.
+/// A packet dropped after admission.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Discarded<E = ()> {
-    /// The packet, with what it carries: a handle of a payload is to be given back.
+    /// The packet with its metadata. A payload handle in it must be released.
     pub frame: Frame<E>,
-    /// When it was enqueued (only if stamps are kept).
+    /// Enqueue time (only if stamps are kept).
     pub entered: Instant,
 }
 
-/// Where a packet joined a data queue.
+/// A packet's entry into a data queue.
 #[derive(Clone, Copy, Debug)]
 pub struct Joined {
-    /// The port it came by.
+    /// Ingress port.
     pub ingress: PortId,
-    /// The port it leaves by.
+    /// Egress port.
     pub egress: PortId,
-    /// The queue it left upstream, as its header said on arrival.
+    /// Queue that the packet left upstream, from its header on arrival.
     pub upstream_queue: QueueId,
-    /// Its queue at the egress.
+    /// Queue at the egress.
     pub queue: QueueId,
-    /// Because of it a control frame now waits at this port.
+    /// Port with a control frame that the packet caused.
     pub frame_on: Option<PortId>,
 }
 
-/// What became of an arriving packet.
+/// Result of the arrival of a packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Received {
-    /// `None`: it was queued.
+    /// Reason of the drop. `None`: the packet was queued.
     pub dropped: Option<DropReason>,
-    /// The data queue it joined; 0 where it joined none.
+    /// Data queue of the packet; 0 if it joined none.
     pub queue: QueueId,
-    /// A control frame, or a notice of a drop, now waits at this port, which is to be polled.
+    /// Port to poll, because a control frame or a drop notice now waits there.
     pub frame_on: Option<PortId>,
-    /// [`DataPlane::next_timer`] may have changed.
+    /// Whether [`DataPlane::next_timer`] may have changed.
     pub timer_changed: bool,
 }
 
 impl Received {
-    /// Of a packet that waits in no data queue, and changes nothing else.
+    /// Result for a packet outside the data queues that changes no other state.
     pub const BESIDE_DATA: Received = Received { dropped: None, queue: 0, frame_on: None, timer_changed: false };
 }
 
 /// A frame that starts its transmission.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent<E = ()> {
-    /// What goes on the wire.
+    /// Frame to put on the wire.
     pub packet: Frame<E>,
-    /// The data queue it left, if it was in one.
+    /// Data queue that the frame left, if any.
     pub queue: Option<QueueId>,
-    /// A control frame now waits at this port, which is to be polled.
+    /// Port to poll, because a control frame now waits there.
     pub frame_on: Option<PortId>,
-    /// [`DataPlane::next_timer`] may have changed.
+    /// Whether [`DataPlane::next_timer`] may have changed.
     pub timer_changed: bool,
-    /// When it was enqueued (data, and only if stamps are kept).
+    /// Enqueue time (data, and only if stamps are kept).
     pub entered: Instant,
 }
 
-/// What is to be said of a packet that starts its transmission.
+/// Description of a packet that starts its transmission.
 #[derive(Clone, Copy, Debug)]
 pub struct Departed {
-    /// The data queue it left, if it was in one.
+    /// Data queue that the packet left, if any.
     pub queue: Option<QueueId>,
-    /// A control frame now waits at this port, which is to be polled.
+    /// Port to poll, because a control frame now waits there.
     pub frame_on: Option<PortId>,
-    /// [`DataPlane::next_timer`] may have changed.
+    /// Whether [`DataPlane::next_timer`] may have changed.
     pub timer_changed: bool,
-    /// When it was enqueued (data, and only if stamps are kept).
+    /// Enqueue time (data, and only if stamps are kept).
     pub entered: Instant,
 }
 
 impl Departed {
-    /// Of a packet that was in no data queue, and changes nothing else.
+    /// Description of a packet outside the data queues that changes no other state.
     pub const BESIDE_DATA: Departed =
         Departed { queue: None, frame_on: None, timer_changed: false, entered: Instant::ZERO };
 }
 
-/// What can be read off a switch, by samplers, reports and checkers.
+/// Telemetry of a switch for samplers, reports and checkers.
 pub trait Readings {
-    /// Bytes held.
+    /// Bytes in the buffer.
     fn buffered(&self) -> u64;
-    /// Data bytes that wait at `port`.
+    /// Data bytes queued at `port`.
     fn queued(&self, port: PortId) -> u64;
-    /// Every packet held, with its egress port, its queue and what is kept with it.
+    /// Visits every buffered packet with its egress port, queue and metadata.
     fn visit(&self, see: &mut dyn FnMut(PortId, QueueId, &Packet, Held));
-    /// The shared pools, by MMU.
+    /// Shared pools, by MMU.
     fn pools(&self) -> &[Pool];
-    /// The MMU of `port`.
+    /// MMU of `port`.
     fn mmu(&self, port: PortId) -> u8;
-    /// Flows with data at `port`, if the policy knows.
+    /// Number of flows with data at `port`, if the policy tracks flows.
     fn active_flows(&self, port: PortId) -> Option<u32>;
-    /// How often flows were given a queue at `port`.
+    /// Assignment counts at `port`.
     fn assigned(&self, port: PortId) -> Assigned;
-    /// What bookkeeping was late by.
+    /// Delays of recirculated bookkeeping.
     fn recirculated(&self) -> Recirculated {
         Recirculated::default()
     }
-    /// Flows kept apart from the others because a neighbour paused them.
+    /// Number of flows isolated because a neighbour paused them.
     fn isolated_flows(&self) -> u32;
-    /// Whether data of this flow in `queue` of `port` may not leave, whatever the scheduler says: a neighbour holds the
+    /// Whether data of `flow` in `queue` of `port` may not leave, whatever the scheduler picks: a neighbour pauses the
     /// port, the queue or the flow.
     fn is_held(&self, port: PortId, queue: QueueId, flow: FlowName) -> bool;
-    /// Recounts everything from the packets held. For test builds: it walks every queue.
+    /// Recounts all state from the buffered packets. For test builds: it walks every queue.
     ///
     /// # Errors
-    /// What disagrees.
+    /// The first disagreement.
     fn audit(&self) -> Result<(), String>;
 }
 
-/// For whoever would rather not be compiled once for each; slower.
+/// A plane behind dynamic dispatch: slower, but its users are not compiled for each plane.
 impl<E: Extension> DataPlane for Box<dyn DataPlane<Extension = E>> {
     type Extension = E;
 

@@ -1,4 +1,4 @@
-//! A port of a switch, and all ports as a policy sees them.
+//! Ports of a switch, and the view of them that a policy has.
 
 use crate::buffer::cells::Cells;
 use crate::buffer::ring::Ring;
@@ -7,17 +7,17 @@ use crate::queues::Queues;
 use alloc::vec::Vec;
 use backwater_types::{ControlFrame, Effect, Extension, Frame, Instant, Kind, Packet, PortId, Target};
 
-/// A port, from the start of a cache line on.
+/// State of one port, aligned to a cache line.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub(crate) struct Port<Q, E: Extension> {
     pub(crate) queues: Q,
     pub(crate) control: Ring<Frame<E>>,
     pub(crate) acks: Ring<Frame<E>>,
-    /// Its MMU.
+    /// MMU of the port.
     pub(crate) mmu: u8,
     pub(crate) red: Red,
-    /// What is kept for packets that carry telemetry.
+    /// Port state for packets with telemetry.
     pub(crate) telemetry: E::Port,
 }
 
@@ -31,7 +31,7 @@ impl<Q, E: Extension> Port<Q, E> {
 }
 
 impl<Q: Queues, E: Extension> Port<Q, E> {
-    /// A packet that no queue holds any more takes the link.
+    /// Writes telemetry into a packet that leaves its queue for the link.
     #[inline(always)]
     pub(crate) fn stamp(&mut self, now: Instant, frame: &mut Frame<E>) {
         if E::STAMPED && frame.kind == Kind::Data {
@@ -43,7 +43,7 @@ impl<Q: Queues, E: Extension> Port<Q, E> {
     }
 }
 
-/// The ports of a switch, as a policy sees them outside the path of packets.
+/// Ports of a switch, as a policy accesses them in timers and link changes.
 pub struct Ports<'a, Q, E: Extension> {
     pub(crate) ports: &'a mut [Port<Q, E>],
     pub(crate) cells: &'a mut Cells<E>,
@@ -53,13 +53,13 @@ pub struct Ports<'a, Q, E: Extension> {
 }
 
 impl<Q, E: Extension> Ports<'_, Q, E> {
-    /// Sends a frame out of `port`.
+    /// Sends `frame` out of `port`.
     pub fn send(&mut self, port: PortId, frame: ControlFrame) {
         self.ports[port as usize].queue_frame(frame, self.pfc_frame);
         self.to_poll.push(port);
     }
 
-    /// The queues of `port`, of which some may be opened, and the cells they are made of.
+    /// Queues of `port`, some of which the caller may open, and their cells.
     pub fn open(&mut self, port: PortId) -> (&mut Q, &mut Cells<E>) {
         self.to_poll.push(port);
         (&mut self.ports[port as usize].queues, self.cells)

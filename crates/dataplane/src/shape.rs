@@ -1,4 +1,4 @@
-//! The shape of a switch: ports, queues, buffer, marking; what is the same for every scheme.
+//! The shape of a switch, independent of the scheme: ports, queues, buffer, marking.
 
 use crate::buffer::MemoryShape;
 use crate::elide::ElidedTurns;
@@ -8,114 +8,116 @@ use backwater_types::{BitsPerSec, CONTROL_WIRE, CreditShape, Duration, PintShape
 #[cfg(feature = "schema")]
 use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
 
-/// What is the same for every scheme: ports, queues, buffer, marking.
+/// Configuration of a switch that is independent of the scheme: ports, queues, buffer, marking.
 #[derive(Clone, Debug)]
 pub struct Shape {
-    /// The ports.
+    /// Ports of the switch.
     pub ports: Vec<PortShape>,
     /// Data queues per port, where their number is fixed.
     pub queues: u16,
-    /// Queues per port as hardware counts them: the control queue may be one of them.
+    /// Queues per port as hardware counts them, possibly with the control queue.
     pub hardware_queues: u16,
-    /// Groups of data queues, strict priority between them: of equally many, or under Homa's dynamic assignment of one each
-    /// but for the first.
+    /// Groups of data queues, with strict priority between them. Groups are of equal size; under Homa's dynamic
+    /// assignment all but the first have one queue.
     pub groups: u16,
     /// Deficit round robin quantum, bytes; at least the largest packet.
     pub quantum: u32,
     /// Shared buffer of each MMU, bytes; `u64::MAX` is infinite.
     pub buffer: u64,
-    /// Dynamic threshold per queue.
+    /// Dynamic threshold (alpha) of every queue. `None`: no threshold.
     pub alpha: Option<f64>,
-    /// MMUs, and what is private to queues.
+    /// MMUs, and private bytes of queues.
     pub memory: MemoryShape,
-    /// What is marked, beyond the thresholds of ports.
+    /// Marking rules beyond the thresholds of ports.
     pub marking: MarkingShape,
     /// Smallest data packet, bytes on the wire: with `buffer`, the number of cells to allocate.
     pub smallest_packet: u32,
     /// Largest data packet, bytes on the wire.
     pub largest_packet: u32,
-    /// No more cells are allocated beforehand, of 64 bytes each and what packets carry; a buffer that fills with more packets makes room as
-    /// it does.
+    /// Limit on the cells allocated in advance, of 64 bytes each plus the packets' metadata. A buffer with more packets
+    /// grows when they arrive.
     pub cells_ahead: u64,
-    /// Seed of this switch's random draws.
+    /// Seed of this switch's random numbers.
     pub seed: u64,
-    /// Marks by the length of a queue are drawn from these, as ns-3 does.
+    /// ns-3's random streams, where marks by queue length use them.
     pub ns3: Option<Ns3Streams>,
     /// Salt of this switch's hashes.
     pub salt: u64,
-    /// HRTT to use instead of the largest of the ports.
+    /// HRTT in place of the largest of the ports.
     pub hrtt: Option<Duration>,
     /// Turns on which no backpressure is sent (spec C.1).
     pub elided: ElidedTurns,
-    /// Rate of hosts' links, by which the HPCC simulator scales thresholds.
+    /// Rate of hosts' links, the base of the HPCC simulator's thresholds.
     pub nic_rate: BitsPerSec,
     /// Number of the transport: see [`LinkShape::transport`](backwater_types::LinkShape).
     pub transport: u8,
-    /// Telemetry counts bytes in units as many times as large as at 25 Gb/s.
+    /// Unit of bytes in telemetry, as a multiple of the unit at 25 Gb/s.
     pub int_unit: u32,
-    /// How ports limit credits, where there are any.
+    /// Limits of ports on credits, with credit-based transports.
     pub credits: CreditShape,
-    /// How ports measure and write how much of their links is used, where packets carry that.
+    /// Measurement of link utilisation in ports and its encoding, where packets carry it.
     pub pint: PintShape,
-    /// Keep the enqueue time of every packet.
+    /// Whether to keep the enqueue time of every packet.
     pub stamp: bool,
-    /// ACKs and NACKs are queued, accounted and paused like data.
+    /// Whether ACKs and NACKs are queued, accounted and paused like data.
     pub acks_with_data: bool,
     /// Wire size of a PFC frame.
     pub pfc_frame: u16,
-    /// The sender of data that is not let in is told so, in a packet of this size on the wire.
+    /// Wire size of the notice to the sender of dropped data. `None`: no notices.
     pub drop_notice: Option<u16>,
-    /// What becomes of what waits at a port whose link goes down.
+    /// Treatment of the packets at a port whose link goes down.
     pub down_queues: DownQueues,
-    /// A packet for a paused queue is dropped, as FlowSail's testbed imitates pausing.
+    /// Whether a packet for a paused queue is dropped, as FlowSail's testbed imitates pausing.
     pub discards_paused: bool,
 }
 
-/// What is held against thresholds, and what becomes of packets that cannot be marked.
+/// Lengths compared with thresholds, and the treatment of packets that cannot be marked.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MarkingShape {
-    /// The thresholds of a port are for all its data queues together.
+    /// Whether a port's thresholds apply to all its data queues together.
     pub per_port: bool,
-    /// Bits of queues that those thresholds do not cover.
+    /// `[bit]`: queues that those thresholds do not cover.
     pub exempt: u128,
-    /// The rule of the pool covers no others either.
+    /// Whether the pool's rule exempts the same queues.
     pub pool_exempts: bool,
-    /// A packet that is not ECN-capable is dropped where a rule marks it. Only without backpressure.
+    /// Whether a packet that is not ECN-capable is dropped where a rule marks it. Only without backpressure.
     pub drops_not_ect: bool,
 }
 
-/// What becomes of what waits at a switch's port when its link goes down.
+/// Treatment of the packets at a switch's port whose link goes down.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(rename_all = "kebab-case"))]
 pub enum DownQueues {
-    /// It leaves as fast as the link was, and is lost.
+    /// Packets depart at the rate of the link and are lost.
     #[default]
     Drain,
-    /// It is dropped at once.
+    /// Packets are dropped at once.
     Drop,
-    /// It is dropped at once and stays charged to where it came from, whose pauses then never end: a fault of HPCC's simulator.
+    /// Packets are dropped at once and stay charged to their ingress, whose pauses then never end: a fault of HPCC's
+    /// simulator.
     Leak,
 }
 
-/// One port.
+/// Configuration of one port.
 #[derive(Clone, Debug)]
 pub struct PortShape {
     /// Link rate.
     pub rate: BitsPerSec,
     /// Round trip to the neighbour: twice the propagation delay (BFC-A18).
     pub hrtt: Duration,
-    /// Marking at this egress.
+    /// Marking rule of this egress.
     pub red: Red,
-    /// Bytes that may still come in by it after a PFC pause was decided; see [`headroom`].
+    /// Bytes that may still arrive by the port after the decision to send a PFC pause; see [`headroom`].
     pub headroom: u64,
-    /// The neighbour has PFC and nothing else to be paused with.
+    /// Whether PFC is the only pause that the neighbour obeys.
     pub pfc_only: bool,
-    /// The neighbour grants credits, without which nothing may be sent to it: a switch, where BFC has them.
+    /// Whether the neighbour is a switch that grants credits, without which nothing may be sent to it: with BFC's
+    /// credits.
     pub credited: bool,
 }
 
 impl PortShape {
-    /// A link that marks nothing, to a neighbour as any other; headroom is for packets of 1048 B.
+    /// Creates a port without marking, to a neighbour without special properties. Headroom is for packets of 1048 B.
     pub fn new(rate: BitsPerSec, delay: Duration) -> PortShape {
         PortShape {
             rate,
@@ -128,24 +130,26 @@ impl PortShape {
     }
 }
 
-/// Cells that each of so many switches allocates beforehand at most: 4 million of 64 B, 256 MB, room for 200 MB of the smallest packets and 4 GB
-/// of full ones; and all together 1 GB.
+/// Limit on the cells that each of `switches` switches allocates in advance. Each allocates at most 4 million cells of
+/// 64 B: 256 MB, room for 200 MB of the smallest packets and 4 GB of full ones. All together allocate at most 1 GB.
 pub fn cells_ahead(switches: u64) -> u64 {
     (1 << 22).min((1 << 24) / switches.max(1))
 }
 
 /// Bytes that an ingress may need beyond its threshold: the exact worst case.
 ///
-/// The packet that XOFF is decided by needs room itself where the threshold sank below what its ingress held since the packet before,
-/// because others filled the pool. Then the frame waits for a full packet that has just started the other way, crosses the link, and
-/// finds the sender starting one more full packet; everything on its way until that one has arrived still comes: `2 x delay x rate + 3
-/// full packets + the frame`. At 100 Gb/s, 1 us, 1048 B: 25 000 + 3 144 + 64 B. Full packets alone fill 26 of them, 27 248 B.
+/// The packet that causes XOFF needs room itself if the threshold sank below the ingress's bytes since the packet
+/// before, because others filled the pool. The frame then waits for a full packet that has just started the other way,
+/// crosses the link, and reaches the sender as it starts one more full packet. All data in flight until the end of that
+/// packet still arrives: `2 x delay x rate + 3 full packets + the frame`. At 100 Gb/s, 1 us, 1048 B: 25 000 + 3 144 +
+/// 64 B. Full packets alone fill 26 of them, 27 248 B.
 pub fn headroom(delay: Duration, rate: BitsPerSec, largest: u64) -> u64 {
     Duration(2 * delay.0).bytes_at(rate).0 + 3 * largest + CONTROL_WIRE as u64
 }
 
 impl Shape {
-    /// Of these ports with so many data queues each: one group, an infinite buffer without marking, quanta and packets of 1048 B.
+    /// Creates the shape of a switch with these ports and `queues` data queues each: one group, an infinite buffer
+    /// without marking, quanta and packets of 1048 B.
     pub fn new(ports: Vec<PortShape>, queues: u16) -> Shape {
         Shape {
             ports,

@@ -1,9 +1,9 @@
 //! A switch: choose a queue, admit to the buffer, count; schedule, count, mark, send.
 //!
-//! Choose, then admit, then count: a dropped packet leaves no trace in any table. Control frames and then ACKs go before data
-//! at every port and are exempt from the buffer (BFC-A13), unless the shape puts ACKs among the data. Credits come between the two
-//! where their time has come; until then data goes. A switch may tell senders of the data that it does not let in
-//! ([`Kind::DropNotice`]), by packets that are sent as ACKs are.
+//! The order "choose, admit, count" lets a dropped packet leave no trace in any table. Control frames and then ACKs go
+//! before data at every port and are exempt from the buffer (BFC-A13), unless the shape puts ACKs among the data.
+//! Credits go between ACKs and data once their time has come; until then data goes. A switch may notify senders of
+//! dropped data by a [`Kind::DropNotice`], which is sent like an ACK.
 
 use crate::buffer::cells::Cells;
 use crate::buffer::ring::Ring;
@@ -26,7 +26,7 @@ use backwater_types::{
 };
 use core::hash::{Hash, Hasher};
 
-/// A switch that decides by policy `P`, for packets that carry `E` beside their headers.
+/// A switch with policy `P`, for packets with metadata `E`.
 #[derive(Clone, Debug)]
 pub struct Switch<P: Policy, E: Extension = ()> {
     ports: Vec<Port<P::Queues, E>>,
@@ -34,10 +34,10 @@ pub struct Switch<P: Policy, E: Extension = ()> {
     buffer: Buffer,
     policy: P,
     rng: Stream,
-    /// Marks are drawn as ns-3 does.
+    /// Random numbers of ns-3, where marks use them.
     ns3: Option<Box<Ns3Draws>>,
     marking: MarkingShape,
-    /// Packets dropped as they left their queues, or with their port, until they are taken.
+    /// Packets dropped after admission and not taken by the holder yet.
     discarded: Vec<Discarded<E>>,
     acks_with_data: bool,
     discards_paused: bool,
@@ -47,7 +47,7 @@ pub struct Switch<P: Policy, E: Extension = ()> {
 }
 
 impl<P: Policy, E: Extension> Switch<P, E> {
-    /// The only allocation, where the buffer has room for no more packets than [`Shape::cells_ahead`].
+    /// Creates a switch. Allocates all memory, if the buffer has room for no more packets than [`Shape::cells_ahead`].
     pub fn new(shape: &Shape, params: &P::Params) -> Switch<P, E> {
         let buffer = Buffer::new(shape.buffer, shape.alpha, shape.ports.len(), &shape.memory);
         let cells =
@@ -87,15 +87,16 @@ impl<P: Policy, E: Extension> Switch<P, E> {
 
     fn queue_frame(&mut self, port: PortId, frame: ControlFrame) -> PortId {
         if let Some(draws) = &mut self.ns3 {
-            // There a frame's identification is drawn.
+            // ns-3 uses a random number here for a frame's identification.
             draws.skip();
         }
         self.ports[port as usize].queue_frame(frame, self.pfc_frame);
         port
     }
 
-    /// Does not let a packet in. Where senders are told of drops, a notice goes back the way it came: first of all but control frames
-    /// and what waits with it. No notice answers what answers data, nor datagrams, of which nobody sends one again.
+    /// Drops an arriving packet. Where senders are notified of drops, a notice goes back to the ingress, behind control
+    /// frames and ACKs that wait there. Replies to data cause no notice, nor do datagrams, which are never
+    /// retransmitted.
     #[cold]
     fn refuse(&mut self, packet: &Packet, ingress: PortId, reason: DropReason) -> Received {
         let told = self.drop_notice.filter(|_| packet.kind == Kind::Data && !packet.has(flags::DATAGRAM));
@@ -107,7 +108,7 @@ impl<P: Policy, E: Extension> Switch<P, E> {
         Received { dropped: Some(reason), frame_on: told.map(|_| ingress), ..Received::BESIDE_DATA }
     }
 
-    /// Drops all that waits at `port`; ports that may now have something to send are appended to `to_poll`.
+    /// Drops all packets that wait at `port`. Appends ports that may now have something to send to `to_poll`.
     #[cold]
     fn empty(&mut self, now: Instant, port: PortId, to_poll: &mut Vec<PortId>) {
         let p = &mut self.ports[port as usize];
@@ -131,12 +132,12 @@ impl<P: Policy, E: Extension> Switch<P, E> {
         (&mut self.policy, Ports { ports, cells, pfc_frame, to_poll })
     }
 
-    /// For checkers: all draws from now on are those of `draws`.
+    /// Replaces the random stream, for model checkers.
     pub fn redraw(&mut self, draws: Stream) {
         self.rng = draws;
     }
 
-    /// For checkers: what decides what happens from now on (see [`crate::canonical`]).
+    /// State that determines future behaviour, for model checkers (see [`crate::canonical`]).
     pub fn canonical<const W: usize>(&self, now: Instant, state: &mut impl Hasher)
     where
         P: Policy<Queues = PausableQueues<W>> + Canonical,
@@ -157,7 +158,7 @@ impl<P: Policy, E: Extension> Switch<P, E> {
         self.policy.canonical(now, state);
     }
 
-    /// What decides.
+    /// The policy of the switch.
     pub fn policy(&self) -> &P {
         &self.policy
     }
@@ -249,12 +250,12 @@ impl<P: Policy, E: Extension> DataPlane for Switch<P, E> {
             self.buffer.release(p.mmu, port, queue, left, wire);
             if !packet.has(flags::ECT) && !self.marking.drops_not_ect {
                 if let Some(draws) = &mut self.ns3 {
-                    // There ACKs are marked too, which nobody looks at.
+                    // ns-3 marks ACKs too; nobody reads these marks.
                     p.red.marks_as_ns3(left, wire, draws);
                 }
                 break (queue, cell);
             }
-            // Both rules are asked whatever the other says: with uniform spacing each counts every packet.
+            // Both rules are evaluated in any case: with uniform spacing each counts every packet.
             let covered = self.marking.exempt == 0 || self.marking.exempt >> queue & 1 == 0;
             let length = if self.marking.per_port { p.queues.all_bytes() } else { left };
             let by_queue = covered
@@ -275,7 +276,10 @@ impl<P: Policy, E: Extension> DataPlane for Switch<P, E> {
             self.discarded.push(Discarded { frame: *packet, entered: self.cells.entered(cell) });
             let held = self.cells.held(cell);
             let told = self.policy.on_dequeue(now, self.cells.frame(cell), &held, port, queue);
-            debug_assert!(told.is_none(), "packets are dropped here only without backpressure");
+            debug_assert!(
+                told.is_none(),
+                "a backpressure has a frame for a packet dropped at dequeue: scenarios exclude it"
+            );
             self.cells.free(cell);
             self.policy.on_gone(port, queue, &mut p.queues, &mut self.cells);
         };
@@ -323,7 +327,8 @@ impl<P: Policy, E: Extension> DataPlane for Switch<P, E> {
             return None;
         }
         let choice = self.policy.choose(now, packet, ingress, egress, &port.queues, &mut self.rng);
-        // Rules ask of packets that can be marked, or dropped in place of it; this one left nothing behind it at its port.
+        // The pool's rule matters only for packets that can be marked, or dropped instead. The port's rule sees an
+        // empty queue.
         let asked = packet.has(flags::ECT) || self.marking.drops_not_ect;
         if !self.policy.lets_pass(choice)
             || !self.buffer.passes(port.mmu, egress, choice.queue, wire, asked)
@@ -381,14 +386,15 @@ impl<P: Policy, E: Extension> DataPlane for Switch<P, E> {
         self.policy.next_timer()
     }
 
-    // Repeats pause state and lets lapse what was not repeated; ports that may now have something to send are appended to
+    // Repeats pauses and ends pauses that were not repeated. Appends ports that may now have something to send to
     // `to_poll`.
     fn timer(&mut self, now: Instant, to_poll: &mut Vec<PortId>) {
         let (policy, mut ports) = self.parts(to_poll);
         policy.on_timer(now, &mut ports);
     }
 
-    // The link of `port` went down: nothing holds its queues, which drain into the void with their bookkeeping done.
+    // Handles the failure of the link of `port`. Pauses of its queues end; packets drain and are lost, with their
+    // departures booked.
     fn link_down(&mut self, now: Instant, port: PortId, to_poll: &mut Vec<PortId>) {
         let (policy, mut ports) = self.parts(to_poll);
         policy.on_link_down(now, port, &mut ports);
@@ -397,7 +403,7 @@ impl<P: Policy, E: Extension> DataPlane for Switch<P, E> {
         }
     }
 
-    // The link of `port` came up: nothing is held, and the neighbour is told this switch's state.
+    // Handles the return of the link of `port`, with nothing paused: sends the neighbour this switch's state.
     fn link_up(&mut self, now: Instant, port: PortId, to_poll: &mut Vec<PortId>) {
         self.link_down(now, port, to_poll);
         let (policy, mut ports) = self.parts(to_poll);
