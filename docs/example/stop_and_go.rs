@@ -1,14 +1,15 @@
-//! Stop and go: a neighbour that has brought too much is told to stop, and to go on when little of it is left.
+//! Stop and go: a switch stops a neighbour with too much data in its buffer, and restarts it once little of that is
+//! left.
 //!
-//! The worked example of CONTRIBUTING.md: the smallest backpressure that is one. Source: the Xon and Xoff of IEEE 802.3x, with both
-//! thresholds fixed.
+//! The worked example of CONTRIBUTING.md: the smallest complete backpressure. Source: the Xon and Xoff of IEEE 802.3x,
+//! with both thresholds fixed.
 //!
 //! ```text
 //! on enqueue:  bytes[ingress] += wire ; above `stop`, send PAUSE once
 //! on dequeue:  bytes[ingress] -= wire ; paused and at most `go` left, send RESUME
 //! ```
 //!
-//! Parameters: `stop` and `go`, bytes on the wire that an ingress port has brought and that are still here.
+//! Parameters: `stop` and `go`, wire bytes from one ingress port in the buffer.
 
 use backwater_dataplane::queues::Queues;
 use backwater_dataplane::{Backpressure, Grain, Held, PausedPorts, Pauses, Pausing, Refresh, Resident, Shape};
@@ -21,13 +22,13 @@ use alloc::{format, vec};
 #[cfg(feature = "schema")]
 use {schemars::JsonSchema, serde::Deserialize, serde::Serialize};
 
-/// Stop and go.
+/// Parameters of stop and go.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema), serde(deny_unknown_fields, default))]
 pub struct StopAndGoParams {
-    /// A neighbour whose bytes here exceed this is stopped.
+    /// Bytes in the buffer above which their ingress is stopped.
     pub stop: Bytes,
-    /// It goes on when no more than this are left.
+    /// Bytes in the buffer at or below which a stopped ingress restarts.
     pub go: Bytes,
     /// Period in which a stop is repeated, in case its frame was lost.
     pub refresh: Duration,
@@ -45,14 +46,14 @@ impl Ranges for StopAndGoParams {
     }
 }
 
-/// For whoever reasons about pauses: they hold a port, and are repeated.
+/// Properties of the pauses: each holds a port, and is repeated.
 impl Pauses for StopAndGoParams {
     fn pausing(&self) -> Pausing<'_> {
         Pausing { refresh: self.refresh, ..Pausing::of(Grain::Port) }
     }
 }
 
-/// The bytes of one switch, by where they came from.
+/// Buffered bytes of one switch, by ingress.
 #[derive(Clone, Debug)]
 pub struct StopAndGo {
     stop: u64,
@@ -75,7 +76,7 @@ impl Ingress {
 
 impl<Q: Queues> Backpressure<Q> for StopAndGo {
     type Params = StopAndGoParams;
-    /// A port that is told to stop holds all its data, as with PFC.
+    /// A stopped port holds all its data, as with PFC.
     type Upstream = PausedPorts;
 
     fn new(params: &StopAndGoParams, shape: &Shape) -> StopAndGo {
@@ -92,7 +93,7 @@ impl<Q: Queues> Backpressure<Q> for StopAndGo {
         PausedPorts::default()
     }
 
-    /// A packet that finds its port empty leaves no trace if it would neither stop nor release its neighbour.
+    /// Whether a packet that finds its port empty would neither stop nor restart its neighbour, and so leave no trace.
     fn passes(&self, ingress: PortId, packet: &Packet) -> bool {
         let port = &self.ports[ingress as usize];
         !port.stopped && port.bytes + packet.wire as u64 <= self.stop
@@ -154,7 +155,7 @@ impl<Q: Queues> Backpressure<Q> for StopAndGo {
             let here = residents.iter().filter(|r| r.held.ingress as usize == number);
             let bytes: u64 = here.map(|r| r.packet.wire as u64).sum();
             if port.bytes != bytes {
-                return Err(format!("ingress {number} counts {} bytes, {bytes} are held", port.bytes));
+                return Err(format!("ingress {number} counts {} bytes, queues hold {bytes}", port.bytes));
             }
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! BFC's backpressure by hand: which packets are counted, and what that pauses; by queue and by flow id.
+//! BFC's backpressure by hand: counted packets and the pauses that they cause, by queue and by flow ID.
 
 use backwater_dataplane::{
     Bfc, BfcByFlow, BfcParams, Composed, DataPlane, Dynamic, PauseByFlowParams, Policy, PortShape, Readings, Shape,
@@ -12,13 +12,13 @@ const NOW: Instant = Instant::ZERO;
 const EGRESS: PortId = 3;
 const WIRE: u64 = 1048;
 
-/// Four ports of 100 Gb/s.
+/// Shape of four ports of 100 Gb/s.
 fn shape(queues: u16) -> Shape {
     let port = PortShape::new(BitsPerSec(100_000_000_000), Duration::from_us(1));
     Shape { quantum: WIRE as u32, buffer: 1_000_000, smallest_packet: WIRE as u32, ..Shape::new(vec![port; 4], queues) }
 }
 
-/// With 4 data queues; a queue pauses above three packets.
+/// Switch with 4 data queues, each of which pauses above three packets.
 fn switch(count_last: bool) -> Switch<Composed<Dynamic<1>, Bfc>> {
     let bfc = BfcParams {
         fixed_threshold: Some(Bytes(3 * WIRE)),
@@ -47,12 +47,12 @@ fn packet(flow: u32, seq: u32, upstream_queue: QueueId, last: bool) -> Packet {
     }
 }
 
-/// The frame that goes out by `port` before anything else, if one waits.
+/// Returns the frame that leaves by `port` before anything else, if one waits.
 fn frame(switch: &mut Switch<impl Policy>, port: PortId) -> Option<ControlFrame> {
     switch.transmit(NOW, port).and_then(|sent| sent.packet.control())
 }
 
-/// Flow 7 of six packets arrives whole while its egress is busy elsewhere: packets 4 and 5 find more than three in the queue.
+/// Receives `count` packets of flow 7 while its egress is busy. Packets 4 and 5 find more than three in the queue.
 fn arrive(switch: &mut Switch<Composed<Dynamic<1>, Bfc>>, count: u32) -> Vec<Option<ControlFrame>> {
     let mut told = Vec::new();
     for seq in 0..count {
@@ -78,7 +78,7 @@ fn a_flow_with_more_to_send_is_paused_as_ever_and_resumed_without_its_last_packe
         let mut switch = switch(count_last);
         let told = arrive(&mut switch, 6);
         assert_eq!(told, [None, None, None, None, Some(ControlFrame::Pause(2)), None]);
-        // The RESUME goes when the last packet that counts leaves: packet 4, or 5 if the last one counts.
+        // The RESUME follows the departure of the last counted packet: packet 4, or 5 if the last one counts.
         for sent in 1..=6 {
             let packet = switch.transmit(NOW, EGRESS).expect("six packets").packet;
             assert_eq!(packet.seq + 1, sent);
@@ -89,7 +89,8 @@ fn a_flow_with_more_to_send_is_paused_as_ever_and_resumed_without_its_last_packe
     }
 }
 
-/// Two flows upstream share queue 2. One has sent its last packet into a congested queue here, the other goes elsewhere.
+/// Flows 1 and 2 share queue 2 upstream. One has sent its last packet into a congested queue here; the other goes
+/// elsewhere.
 #[test]
 fn an_orphan_does_not_hold_another_flow() {
     let mut held = Vec::new();
@@ -98,7 +99,7 @@ fn an_orphan_does_not_hold_another_flow() {
         for seq in 0..4 {
             switch.receive(NOW, &packet(1, seq, 0, false).into(), 1, EGRESS);
         }
-        // The one packet of flow 2 has to share flow 1's queue: the others are taken.
+        // The one packet of flow 2 has to share flow 1's queue: flows 3 to 5 hold the others.
         for (flow, seq) in [(3, 0), (4, 0), (5, 0)] {
             switch.receive(NOW, &packet(flow, seq, 0, false).into(), 1, EGRESS);
         }
@@ -111,14 +112,14 @@ fn an_orphan_does_not_hold_another_flow() {
     assert_eq!(held, [false, true]);
 }
 
-/// Th = HRTT x rate / active queues: 25,000 B over those that hold data and are not paused, the packet's own among them.
+/// Th = HRTT x rate / active queues: 25,000 B over the unpaused queues with data, that of the packet included.
 #[test]
 fn a_queue_pauses_above_its_share_of_hrtt_times_rate() {
     for (others, paused) in [(0, 0), (1, 0), (2, 0), (2, 1), (3, 0), (5, 0), (5, 2), (5, 5)] {
         let params = BfcParams { refresh: Duration::ZERO, ..BfcParams::default() };
         let params = (params.clone(), params);
         let mut switch: Switch<Composed<Dynamic<1>, Bfc>> = Switch::new(&shape(8), &params);
-        // Each in a queue of its own, from the first on.
+        // Each flow has a queue of its own, from the first on.
         for flow in 0..others {
             switch.receive(NOW, &packet(100 + flow, 0, 0, false).into(), 1, EGRESS);
         }
@@ -129,14 +130,14 @@ fn a_queue_pauses_above_its_share_of_hrtt_times_rate() {
             |seq: &u32| switch.receive(NOW, &packet(7, *seq, 2, false).into(), 0, EGRESS).frame_on.is_some();
         let first = (0..100).find(|seq| counts(seq));
         let active = 1 + others - paused as u32;
-        // Packet n finds n of 1048 B before it.
+        // Packet n finds n packets of 1048 B ahead of it.
         let expected = 25_000 / active / WIRE as u32 + 1;
         assert_eq!(first, Some(expected), "{others} other queues, {paused} of them paused");
     }
 }
 
-/// Links of 10, 100 and 400 Gb/s, near and far: each ingress has the threshold of its own round trip at the egress's rate, whatever
-/// others are like; without it all have that of the farthest.
+/// Links of 10, 100 and 400 Gb/s, near and far. With a threshold per ingress, each has its own round trip times the
+/// egress's rate; without it all have the round trip of the farthest.
 #[test]
 fn each_ingress_pauses_by_its_own_round_trip_at_the_rate_of_the_egress() {
     let links = [(10, 500), (100, 1_000), (400, 2_000), (100, 20_000), (10, 10), (400, 100)];
@@ -162,7 +163,7 @@ fn each_ingress_pauses_by_its_own_round_trip_at_the_rate_of_the_egress() {
                         assert!(received.dropped.is_none());
                         received.frame_on.is_some()
                     });
-                    // Packet n finds n of 1048 B; an empty queue pauses nobody.
+                    // Packet n finds n packets of 1048 B; an empty queue pauses nobody.
                     let expected = (threshold / WIRE + 1) as u32;
                     assert_eq!(
                         first,
@@ -175,19 +176,19 @@ fn each_ingress_pauses_by_its_own_round_trip_at_the_rate_of_the_egress() {
     }
 }
 
-/// The search for an empty queue starts behind the last that was found: a queue that has just run empty is taken last.
+/// The search for an empty queue starts behind the queue found last: a queue that has just emptied is taken last.
 #[test]
 fn new_flows_take_the_queues_in_turn() {
     let mut switch = switch(false);
     let mut taken = |flow: u32| {
-        // Each is gone before the next comes, so all queues are empty every time.
+        // Each flow is gone before the next arrives, so all queues are empty every time.
         switch.receive(NOW, &packet(flow, 0, 0, true).into(), 0, EGRESS);
-        switch.transmit(NOW, EGRESS).expect("it may leave").queue.expect("data leaves a queue")
+        switch.transmit(NOW, EGRESS).expect("a queue has data").queue.expect("data leaves a queue")
     };
     assert_eq!((1..=9).map(&mut taken).collect::<Vec<_>>(), [0, 1, 2, 3, 0, 1, 2, 3, 0]);
 }
 
-/// A visit is worth a quantum, and what is left of it is kept for the next.
+/// A visit is worth a quantum; unused credit is kept for the next visit.
 #[test]
 fn a_visit_sends_a_quantum() {
     for (quantum, visits) in [(WIRE, [1, 1, 1, 1]), (3 * WIRE, [3, 3, 3, 3]), (WIRE + WIRE / 2, [1, 1, 2, 2])] {
@@ -207,7 +208,7 @@ fn a_visit_sends_a_quantum() {
 
 // --- by flow id --------------------------------------------------------------------------------------------------------------
 
-/// One data queue; it pauses flows above three packets, an eighth of HRTT x rate.
+/// Switch with one data queue, which pauses flows above three packets, an eighth of HRTT x rate.
 fn by_flow() -> Switch<BfcByFlow> {
     let threshold = 3.0 * WIRE as f64 / 25_000.0;
     Switch::new(&shape(1), &PauseByFlowParams { threshold, count_last: false, refresh: Duration::ZERO })
@@ -220,7 +221,7 @@ fn name(flow: u32) -> FlowName {
 #[test]
 fn a_queue_serves_the_first_packet_whose_flow_is_not_paused() {
     let mut switch = by_flow();
-    // In order of arrival: 1 2 1 3 2.
+    // Arrival order of flows: 1 2 1 3 2.
     for (flow, seq) in [(1, 0), (2, 0), (1, 1), (3, 0), (2, 1)] {
         assert!(switch.receive(NOW, &packet(flow, seq, 0, false).into(), 0, EGRESS).dropped.is_none());
     }
@@ -236,7 +237,7 @@ fn a_queue_serves_the_first_packet_whose_flow_is_not_paused() {
     };
     assert_eq!(next(&[ControlFrame::PauseFlow(name(1))]), Some((2, 0)));
     assert_eq!(next(&[]), Some((3, 0)), "flow 1 is paused");
-    // Flow 1 comes before what is left of flow 2, as it did.
+    // Flow 1's packet arrived before the rest of flow 2.
     assert_eq!(next(&[ControlFrame::ResumeFlow(name(1))]), Some((1, 0)));
     assert_eq!(next(&[ControlFrame::PauseFlow(name(1)), ControlFrame::PauseFlow(name(2))]), None);
     assert_eq!(next(&[ControlFrame::ResumeFlow(name(2))]), Some((2, 1)));
@@ -249,7 +250,7 @@ fn a_queue_serves_the_first_packet_whose_flow_is_not_paused() {
 fn a_flow_behind_a_long_queue_is_paused_by_name_and_alone() {
     let mut switch = by_flow();
     let mut told = Vec::new();
-    // Four packets of flow 1, then one each of flow 2, which has more, and of flow 3, whose last it is.
+    // Flow 1 has four packets. Flow 2 has one and more to come; flow 3 has one, its last.
     for (flow, seq, last) in [(1, 0, false), (1, 1, false), (1, 2, false), (1, 3, false), (2, 0, false), (3, 0, true)] {
         let ingress = flow as PortId - 1;
         let received = switch.receive(NOW, &packet(flow, seq, 0, last).into(), ingress, EGRESS);
@@ -266,12 +267,12 @@ fn a_flow_behind_a_long_queue_is_paused_by_name_and_alone() {
     assert_eq!(resumed, [None, None, None, None, Some(ControlFrame::ResumeFlow(name(2))), None]);
 }
 
-/// Of two packets within the sticky time the first is still there when the second comes, sampled or not.
+/// Of two packets within the sticky time the first is still queued when the second arrives, sampled or not.
 #[test]
 fn a_flow_of_unsampled_packets_keeps_its_queue() {
     let bfc = BfcParams { sampling: 1e-9, refresh: Duration::ZERO, ..BfcParams::default() };
     let mut switch = Switch::<Composed<Dynamic<1>, Bfc>>::new(&shape(4), &(bfc.clone(), bfc));
-    // Every 3 us, where the sticky time is 4; others take the queues in between.
+    // The flow sends every 3 us with a sticky time of 4; other flows take the queues in between.
     for (at, seq) in [0, 3, 6, 9].into_iter().zip(0..) {
         let now = Instant::ZERO + Duration::from_us(at);
         switch.receive(now, &packet(1, seq, 0, false).into(), 0, EGRESS);

@@ -1,4 +1,4 @@
-//! What BFC's extended switch does beyond the plain one, by hand: resuming early, credits, a chip's limits, queues shared by classes.
+//! BFC's extended switch by hand: early resume, credits, a chip's limits, queues shared by classes.
 
 use backwater_dataplane::policy::recirculating::RecirculatingParams;
 use backwater_dataplane::queues::hardware_queues::HardwareQueues;
@@ -15,7 +15,7 @@ type Extended = Recirculating<Composed<Dynamic<2, HardwareQueues>, BfcExtended>>
 const NOW: Instant = Instant(1_000_000);
 const EGRESS: PortId = 3;
 const WIRE: u64 = 1048;
-/// Nothing is limited.
+/// Hardware without limits.
 const FREE: HardwareParams = HardwareParams {
     depth_period: Duration::ZERO,
     depth_delay: Duration::ZERO,
@@ -27,14 +27,14 @@ const FREE: HardwareParams = HardwareParams {
     tail_fifo: Bytes(0),
 };
 
-/// Four ports of 100 Gb/s.
+/// Shape of four ports of 100 Gb/s.
 fn shape(queues: u16, groups: u16) -> Shape {
     let port = PortShape { credited: true, ..PortShape::new(BitsPerSec(100_000_000_000), Duration::from_us(1)) };
     let shape = Shape::new(vec![port; 4], queues);
     Shape { buffer: 1_000_000, smallest_packet: WIRE as u32, groups, ..shape }
 }
 
-/// A queue pauses above three packets.
+/// Parameters under which a queue pauses above three packets.
 fn params() -> BfcParams {
     BfcParams { fixed_threshold: Some(Bytes(3 * WIRE)), count_last: true, nic_queues: Some(8), ..BfcParams::default() }
 }
@@ -48,7 +48,7 @@ fn extended(params: &BfcParams, shape: &Shape) -> Switch<Extended> {
     Switch::new(shape, &((params.clone(), params.clone()), late))
 }
 
-/// With the limits of a chip of so many pipelines.
+/// Parameters of a chip with `pipelines` pipelines and these limits.
 fn chip(pipelines: u8, limits: HardwareParams) -> BfcParams {
     BfcParams { pipelines, tofino: Some(limits), ..params() }
 }
@@ -71,7 +71,8 @@ fn packet(flow: u32, seq: u32, upstream_queue: QueueId) -> Packet {
     }
 }
 
-/// Whatever sets a timer, a port is named only if a frame waits there: recorders take it for a pause that the packet raised.
+/// `frame_on` names a port only if a frame waits there, whatever sets a timer: recorders take it for a pause caused by
+/// the packet.
 #[test]
 fn a_timer_that_changed_is_no_frame_that_waits() {
     let credits = Some(CreditParams::default());
@@ -86,21 +87,25 @@ fn a_timer_that_changed_is_no_frame_that_waits() {
             let is_frame = switch.clone().transmit(NOW, port).is_some_and(|sent| sent.packet.kind == Kind::Control);
             is_frame.then(|| switch.transmit(NOW, port)).is_some()
         };
-        // Frames of the start are nobody's.
+        // Drain the frames of the start, which no packet caused.
         (0..4).for_each(|port| while waits(&mut switch, port) {});
         let mut quiet = 0;
         for seq in 0..12 {
             let received = switch.receive(NOW, &packet(7, seq, 2).into(), 0, EGRESS);
             let waiting: Vec<PortId> = (0..4).filter(|port| waits(&mut switch, *port)).collect();
-            assert_eq!(received.frame_on.into_iter().collect::<Vec<_>>(), waiting, "{params:?}: packet {seq}");
+            assert_eq!(
+                received.frame_on.into_iter().collect::<Vec<_>>(),
+                waiting,
+                "{params:?}: packet {seq}, ports with a frame"
+            );
             assert!(received.timer_changed, "{params:?}: packet {seq}");
             quiet += u32::from(waiting.is_empty());
         }
-        assert!(quiet > 0, "{params:?}: some packets have no frame sent");
+        assert!(quiet > 0, "{params:?}: some packets cause no frame");
     }
 }
 
-/// Runs what is due, and takes the frames that wait at `port`.
+/// Runs the timers due at `now`, and takes the frames that wait at `port`.
 fn frames(switch: &mut Switch<impl Policy>, now: Instant, port: PortId) -> Vec<ControlFrame> {
     if switch.next_timer() <= now {
         switch.timer(now, &mut Vec::new());
@@ -115,14 +120,14 @@ fn frames(switch: &mut Switch<impl Policy>, now: Instant, port: PortId) -> Vec<C
     frames
 }
 
-/// Receives a packet from `ingress`; the frames that has sent back.
+/// Receives a packet from `ingress`. Returns the frames sent back.
 fn receive(switch: &mut Switch<Extended>, now: Instant, packet: Packet, ingress: PortId) -> Vec<ControlFrame> {
     assert!(switch.receive(now, &packet.into(), ingress, EGRESS).dropped.is_none());
     frames(switch, now, ingress)
 }
 
 fn send(switch: &mut Switch<Extended>, now: Instant) -> Packet {
-    let sent = switch.transmit(now, EGRESS).expect("a packet may leave").packet.packet;
+    let sent = switch.transmit(now, EGRESS).expect("a packet waits").packet.packet;
     switch.audit().unwrap();
     sent
 }
@@ -143,7 +148,7 @@ fn an_upstream_queue_resumes_when_its_queue_is_short_again() {
     }
 }
 
-/// One upstream queue feeds two queues here: short is what both have to be.
+/// One upstream queue feeds two queues here: it resumes when both are short.
 #[test]
 fn an_upstream_queue_with_packets_in_two_queues_waits_for_both() {
     let mut switch = extended(&BfcParams { early_resume: true, ..params() }, &shape(2, 1));
@@ -158,11 +163,12 @@ fn an_upstream_queue_with_packets_in_two_queues_waits_for_both() {
             resumed.push(sent);
         }
     }
-    assert_eq!(resumed, [6], "when three are left in each");
+    assert_eq!(resumed, [6], "resumes with three packets left in each queue");
 }
 
-/// Against the rule itself, on random traffic: an upstream queue is paused if and only if some counted packet of it is held that was
-/// not let off, which happens to all in a queue when one that departs leaves no more than the threshold behind.
+/// Compares with the rule itself, on random traffic: an upstream queue is paused if and only if the switch holds a
+/// counted packet of it that was not let off. A departure that leaves no more than the threshold behind lets off all
+/// packets in its queue.
 #[test]
 fn an_upstream_queue_is_paused_as_long_as_the_rule_says() {
     let mut resumed_in_all = 0;
@@ -186,7 +192,7 @@ fn an_upstream_queue_is_paused_as_long_as_the_rule_says() {
                 switch.readings().visit(&mut |_, queue, seen, held| {
                     joined = if seen.seq == step { Some((queue, held.counted)) } else { joined };
                 });
-                let (queue, counted) = joined.expect("it is held");
+                let (queue, counted) = joined.expect("the packet is queued");
                 assert_eq!(counted, before.iter().filter(|q| **q == queue).count() > 3);
                 queues[queue as usize].push_back((ingress, upstream, counted));
                 frames_of(&mut switch)
@@ -231,18 +237,18 @@ fn a_port_without_credit_waits_asks_and_goes_on() {
         receive(&mut switch, NOW, packet(seq % 3, seq, 0), 0);
     }
     let sent = (0..).take_while(|_| switch.transmit(NOW, EGRESS).is_some()).count() as u64;
-    assert_eq!(sent, 40_000 / WIRE, "what it was given at first");
+    assert_eq!(sent, 40_000 / WIRE, "the initial credit");
     assert!(!switch.sendable(EGRESS));
-    // It asks after a period, with all that it has sent.
+    // The port asks after a period, and reports all bytes sent.
     let asks_at = NOW + params.refresh;
     assert_eq!(switch.next_timer(), asks_at);
     assert_eq!(frames(&mut switch, asks_at, EGRESS), [ControlFrame::CreditSent(sent * WIRE)]);
     switch.control(asks_at, EGRESS, ControlFrame::Credit(40_000 + 2 * WIRE));
     let more = (0..).take_while(|_| switch.transmit(asks_at, EGRESS).is_some()).count() as u64;
-    assert_eq!(more, 2, "and a frame that comes again changes nothing");
+    assert_eq!(more, 2, "a repeated frame changes nothing");
     switch.control(asks_at, EGRESS, ControlFrame::Credit(40_000 + 2 * WIRE));
     assert!(!switch.sendable(EGRESS));
-    // A link that failed: nothing is needed while it is down, and all is asked for when it is back.
+    // While the link is down the port needs no credit; when it returns, the port has none.
     switch.link_down(asks_at, EGRESS, &mut Vec::new());
     assert!(switch.sendable(EGRESS));
     switch.link_up(asks_at, EGRESS, &mut Vec::new());
@@ -251,7 +257,7 @@ fn a_port_without_credit_waits_asks_and_goes_on() {
     assert!(!switch.sendable(EGRESS));
 }
 
-/// A neighbour that sends whatever it may finds room for all of it, and the buffer is used.
+/// A neighbour that sends all it is granted finds room, and the buffer is used.
 #[test]
 fn what_is_granted_finds_room() {
     let params = BfcParams { credits: Some(CreditParams::default()), ..params() };
@@ -282,8 +288,8 @@ fn what_is_granted_finds_room() {
         most = most.max(switch.buffered());
     }
     assert_eq!(dropped, 0);
-    assert!((100_000..=200_000).contains(&most), "{most} B at most");
-    // A neighbour of which a packet was lost, and which says so, has as much as before.
+    assert!((100_000..=200_000).contains(&most), "peak of {most} B");
+    // A neighbour that reports the loss of a packet has the same window as before.
     let window = |limit: u64, sent: u64| limit - sent;
     let before = window(limits[1], sent[1]);
     sent[1] += WIRE;
@@ -295,7 +301,7 @@ fn what_is_granted_finds_room() {
 
 // --- a chip's limits ---------------------------------------------------------------------------------------------------------
 
-/// A resume is sent when the header of the last counted packet has gone round, not before.
+/// A RESUME follows the recirculation of the last counted packet's header, not its departure.
 #[test]
 fn a_departure_is_booked_when_its_header_has_gone_round() {
     let late = Duration::from_ns(700);
@@ -307,7 +313,7 @@ fn a_departure_is_booked_when_its_header_has_gone_round() {
         send(&mut switch, NOW + Duration::from_ns(100 * n));
     }
     let due = NOW + Duration::from_ns(400) + late;
-    assert_eq!(switch.active_flows(EGRESS), Some(1), "its packets have left and are not booked");
+    assert_eq!(switch.active_flows(EGRESS), Some(1), "departed packets are not booked yet");
     let mut now = NOW;
     while switch.next_timer() < due {
         now = switch.next_timer();
@@ -320,8 +326,8 @@ fn a_departure_is_booked_when_its_header_has_gone_round() {
     assert!(now > NOW);
 }
 
-/// One pipeline has one port of 100 Gb/s, of which headers may take 12 %: a header of 64 B takes 42.7 ns, so packets below 533 B at
-/// line rate are over budget, and wait the longer the more there are.
+/// A pipeline has one port of 100 Gb/s, of which headers may take 12 %: a header of 64 B takes 42.7 ns. Packets below
+/// 533 B at line rate exceed the budget, and wait longer the more there are.
 #[test]
 fn headers_of_small_packets_go_over_budget() {
     for (wire, over) in [(540, false), (520, true)] {
@@ -335,14 +341,15 @@ fn headers_of_small_packets_go_over_budget() {
         }
         let Recirculated { headers, waited, longest } = switch.recirculated();
         assert_eq!(headers, 1000);
-        // 64 B at 12 Gb/s are 42,667 ps, 520 B at 100 Gb/s 41,600: each waits 1,067 ps more than the one before.
+        // A header of 64 B at 12 Gb/s takes 42,667 ps, a packet of 520 B at 100 Gb/s 41,600: each header waits 1,067 ps
+        // more than the one before.
         let expected = if over { 999 * (42_666 - 41_600) } else { 0 };
         assert!(longest.0.abs_diff(expected) < 1_000, "{wire} B: {longest:?}");
         assert_eq!(waited, if over { 999 } else { 0 }, "{wire} B");
     }
 }
 
-/// A pipeline of a cycle for each packet: what comes in takes it too.
+/// Arriving packets and recirculating headers compete for the cycles of a pipeline.
 #[test]
 fn a_header_waits_for_a_cycle_of_its_pipeline() {
     let cycle = Duration::from_ns(10);
@@ -350,14 +357,14 @@ fn a_header_waits_for_a_cycle_of_its_pipeline() {
     for seq in 0..8 {
         receive(&mut switch, NOW, packet(seq, 0, 2), (seq % 3) as PortId);
     }
-    // Eight packets have the pipeline busy for 80 ns.
+    // Eight packets keep the pipeline busy for 80 ns.
     send(&mut switch, NOW);
     assert_eq!(switch.recirculated(), Recirculated { headers: 1, waited: 1, longest: Duration::from_ns(80) });
     send(&mut switch, NOW + Duration::from_ns(500));
     assert_eq!(switch.recirculated().waited, 1);
 }
 
-/// Depths come every 100 ns, 250 ns late: a queue is long when that has been said, and short when that has.
+/// Depths are sampled every 100 ns and arrive 250 ns later. A queue counts as long, or short, only from then on.
 #[test]
 fn a_queue_pauses_by_the_depth_that_was_told() {
     let (period, delay) = (Duration::from_ns(100), Duration::from_ns(250));
@@ -368,14 +375,14 @@ fn a_queue_pauses_by_the_depth_that_was_told() {
         assert_eq!(
             receive(&mut switch, start + Duration::from_ns(30), packet(7, seq, 2), 0),
             [],
-            "nothing was told yet"
+            "no depth has arrived yet"
         );
     }
-    // The six are there at 100 ns, which is told at 350 ns.
+    // The depth of six packets at 100 ns arrives at 350 ns.
     let at = |ns: u64| start + Duration::from_ns(ns);
     assert_eq!(receive(&mut switch, at(349), packet(7, 6, 2), 0), []);
     assert_eq!(receive(&mut switch, at(350), packet(7, 7, 2), 0), [ControlFrame::Pause(2)]);
-    // All but one leave at 420 ns; at 749 ns the last depth told is that of 400 ns, at 750 ns that of 500.
+    // All but one packet leave at 420 ns. At 749 ns the latest known depth is that of 400 ns, at 750 ns that of 500 ns.
     for _ in 0..7 {
         send(&mut switch, at(420));
     }
@@ -391,8 +398,8 @@ fn a_queue_pauses_by_the_depth_that_was_told() {
     assert_eq!(later(750), []);
 }
 
-/// Pipelines give queues out of copies of the map of empty ones: a copy knows of what its own pipeline gave, and of others with the
-/// next renewal.
+/// Pipelines choose queues from copies of the map of empty ones. A copy lacks its own pipeline's choices at once, and
+/// those of others from the next renewal on.
 #[test]
 fn two_pipelines_may_give_the_same_queue_and_one_does_not() {
     let period = Duration::from_ns(500);
@@ -402,20 +409,20 @@ fn two_pipelines_may_give_the_same_queue_and_one_does_not() {
         let mut found = None;
         switch.readings().visit(&mut |_, queue, seen, _| found = if seen.flow == flow { Some(queue) } else { found });
         switch.audit().unwrap();
-        found.expect("it is held")
+        found.expect("the packet is queued")
     };
-    // Of four ports the first two are of one pipeline, the others of the second, which starts in the middle of eight queues.
+    // Ports 0 and 1 belong to the first pipeline, 2 and 3 to the second, which starts in the middle of eight queues.
     let mut switch = extended(&chip(2, HardwareParams { bitmap_period: period, ..FREE }), &shape(8, 1));
     let first: Vec<_> = (0..6).map(|flow| queue_of(&mut switch, start, flow, 0)).collect();
     let second: Vec<_> = (10..14).map(|flow| queue_of(&mut switch, start, flow, 2)).collect();
     assert_eq!((first, second), (vec![0, 1, 2, 3, 4, 5], vec![4, 5, 6, 7]));
-    assert_eq!(switch.assigned(EGRESS).collisions, 2, "queues 4 and 5");
-    // Renewed, the maps say that none is empty. Without copies they do at once.
+    assert_eq!(switch.assigned(EGRESS).collisions, 2, "both pipelines chose queues 4 and 5");
+    // After a renewal the maps have no empty queue. Without copies this is known at once.
     let mut exact = extended(&chip(2, FREE), &shape(8, 1));
     (0..6).for_each(|flow| assert_eq!(u32::from(queue_of(&mut exact, start, flow, 0)), flow));
     assert_eq!([10, 11].map(|flow| queue_of(&mut exact, start, flow, 2)), [6, 7]);
     assert_eq!(exact.assigned(EGRESS).collisions, 0);
-    // Two leave: the copy of the first pipeline, which gave out six at first, says so after a renewal and not before.
+    // Two packets leave. The first pipeline, which assigned six queues at first, learns of it at the next renewal.
     while switch.transmit(start + Duration::from_ns(510), EGRESS).is_some_and(|sent| sent.packet.flow != 1) {}
     let [early, late] = [900, 1001].map(|ns| {
         let mut switch = switch.clone();
@@ -425,7 +432,7 @@ fn two_pipelines_may_give_the_same_queue_and_one_does_not() {
     assert_eq!((early, late), (3, 2));
 }
 
-/// A flow that comes by two pipelines is two flows; all together have the entries of one table.
+/// A flow that arrives by two pipelines counts as two flows. The pipelines divide the entries of one table.
 #[test]
 fn each_pipeline_has_a_part_of_the_table() {
     for (pipelines, flows) in [(1, 1), (2, 2)] {
@@ -435,14 +442,14 @@ fn each_pipeline_has_a_part_of_the_table() {
         receive(&mut switch, NOW, packet(7, 2, 0), 2);
         assert_eq!(switch.active_flows(EGRESS), Some(flows), "{pipelines} pipelines");
     }
-    // With one entry for each pipeline, flows that come by one share it.
+    // With one entry for each pipeline, all flows of a pipeline share it.
     let params = BfcParams { pipelines: 4, table_entries_per_queue: 1, ..params() };
     let mut switch = extended(&params, &Shape { hardware_queues: 4, ..shape(8, 1) });
     (0..9).for_each(|flow| drop(receive(&mut switch, NOW, packet(flow, 0, 0), (flow % 3) as PortId)));
     assert_eq!(switch.active_flows(EGRESS), Some(3));
 }
 
-/// What the FIFO holds leaves although its queue is paused; nothing else does.
+/// Packets in the FIFO depart although their queue is paused; no others do.
 #[test]
 fn what_is_behind_the_point_of_pausing_leaves() {
     for (bytes, leave) in [(0, 0), (1, 1), (WIRE, 1), (2 * WIRE, 2), (2 * WIRE + 1, 3)] {
@@ -471,7 +478,7 @@ fn an_empty_queue_goes_to_the_class_that_needs_it_and_each_has_one() {
     let queues_of = |switch: &Switch<Extended>| {
         let mut queues: BTreeMap<QueueId, u8> = BTreeMap::new();
         switch.readings().visit(&mut |_, queue, packet, _| {
-            assert_eq!(*queues.entry(queue).or_insert(packet.class), packet.class, "queue {queue} has two classes");
+            assert_eq!(*queues.entry(queue).or_insert(packet.class), packet.class, "queue {queue} holds two classes");
         });
         queues
     };
@@ -481,12 +488,12 @@ fn an_empty_queue_goes_to_the_class_that_needs_it_and_each_has_one() {
             receive(&mut switch, NOW, classed(flow, 0, 1), 0);
         }
         let count = |switch: &Switch<Extended>, class: u8| queues_of(switch).values().filter(|c| **c == class).count();
-        assert_eq!(count(&switch, 1), low, "as many as it may have, shared: {shared_queues}");
+        assert_eq!(count(&switch, 1), low, "queues of the class, shared: {shared_queues}");
         for flow in 20..30 {
             receive(&mut switch, NOW, classed(flow, 0, 0), 0);
         }
         assert_eq!((count(&switch, 1), count(&switch, 0)), (low, high));
-        // The higher class goes first whatever the numbers of its queues, and leaves them to whoever comes.
+        // The higher class goes first whatever its queue numbers, and then leaves the queues to any class.
         let order: Vec<u8> = (0..30).map(|_| send(&mut switch, NOW).class).collect();
         assert_eq!(order, [vec![0; 10], vec![1; 20]].concat());
         let later = NOW + Duration::from_us(100);
@@ -497,7 +504,7 @@ fn an_empty_queue_goes_to_the_class_that_needs_it_and_each_has_one() {
     }
 }
 
-/// A flow that returns finds its queue with another class, and gets another.
+/// A flow that returns and finds its queue in another class gets another queue.
 #[test]
 fn a_queue_given_to_another_class_does_not_stick() {
     let mut switch = extended(&BfcParams { shared_queues: true, ..params() }, &shape(3, 2));
@@ -506,7 +513,7 @@ fn a_queue_given_to_another_class_does_not_stick() {
         switch.readings().visit(&mut |_, q, packet, _| found = if packet.flow == flow { Some(q) } else { found });
         found
     };
-    // Class 0 has queue 0 to itself, class 1 queue 1; 2 is anybody's.
+    // Class 0 owns queue 0, class 1 queue 1; queue 2 is shared.
     receive(&mut switch, NOW, classed(1, 0, 0), 0);
     receive(&mut switch, NOW, classed(2, 0, 0), 0);
     assert_eq!([1, 2].map(|flow| queue(&switch, flow)), [Some(0), Some(2)]);
@@ -517,10 +524,10 @@ fn a_queue_given_to_another_class_does_not_stick() {
     let taken = [3, 4].map(|flow| queue(&switch, flow).unwrap());
     assert!(taken.contains(&2) && taken.contains(&1), "{taken:?}");
     receive(&mut switch, NOW, classed(2, 1, 0), 0);
-    assert_eq!(queue(&switch, 2), Some(0), "queue 2 is class 1's now");
+    assert_eq!(queue(&switch, 2), Some(0), "queue 2 belongs to class 1 now");
 }
 
-/// The threshold is by the active queues of the class, wherever these are.
+/// The threshold depends on the active queues of the packet's class, wherever they are.
 #[test]
 fn active_queues_of_the_own_class_count() {
     let params = BfcParams { shared_queues: true, count_last: true, ..BfcParams::default() };
@@ -530,13 +537,13 @@ fn active_queues_of_the_own_class_count() {
             receive(&mut switch, NOW, classed(100 + flow, 0, 1), 1);
         }
         let first = (0..100).find(|seq| !receive(&mut switch, NOW, classed(7, *seq, 0), 0).is_empty());
-        assert_eq!(first, Some(25_000 / WIRE as u32 + 1), "{others} queues of the other class");
+        assert_eq!(first, Some(25_000 / WIRE as u32 + 1), "{others} active queues of the other class");
     }
 }
 
 // --- all together ------------------------------------------------------------------------------------------------------------
 
-/// Everything that goes together on random traffic: what is kept equals a recount, and when all is over nothing is held.
+/// All compatible extensions together on random traffic: state equals a recount, and nothing is held in the end.
 #[test]
 fn whatever_is_extended_keeps_its_books() {
     let all = HardwareParams::default();
@@ -591,12 +598,12 @@ fn whatever_is_extended_keeps_its_books() {
             left = step(&mut switch, now, &mut rng, true);
         }
         assert_eq!((switch.buffered(), left), (0, 0), "case {number}");
-        assert!(seen > 2, "case {number}: {seen} paused at most");
+        assert!(seen > 2, "case {number}: at most {seen} queues were paused");
         assert_eq!(switch.active_flows(EGRESS), Some(0));
     }
 }
 
-/// Plain BFC and the extended one with nothing asked of it do the same.
+/// With no extension in use, extended BFC behaves like plain BFC.
 #[test]
 fn extended_by_nothing_it_is_the_plain_one() {
     let params = params();

@@ -1,5 +1,5 @@
-//! Two switches back to back, driven without a simulator, as a software switch drives one: the clock is a number, a link is a queue, and
-//! packets carry handles of payloads, which somebody has to give back.
+//! Two switches back to back, driven without a simulator, as a software switch drives one. The clock is a number, a
+//! link is a queue, and packets carry handles of payloads, which have to be released.
 //!
 //! ```text
 //! source 0 --> 0 up 2 ---> 0 down 1 --> receiver, four times slower
@@ -19,10 +19,10 @@ const FAST: BitsPerSec = BitsPerSec(100_000_000_000);
 const SLOW: BitsPerSec = BitsPerSec(25_000_000_000);
 const DELAY: Duration = Duration::from_us(1);
 const WIRE: u16 = 1048;
-/// Packets of each source.
+/// Number of packets of each source.
 const PACKETS: u32 = 400;
 
-/// A handle of a payload that lies somewhere else.
+/// Handle of a payload stored elsewhere.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Payload(u32);
 
@@ -38,14 +38,14 @@ fn frame(source: u16, seq: u32) -> Frame<Payload> {
     Frame { packet, extension: Payload(u32::from(source) * PACKETS + seq) }
 }
 
-/// The links of a switch, and what it asked for.
+/// Links of a switch, and its requested polls and timer.
 struct Links {
-    /// `[port]`.
+    /// `[port]`: serialisation time.
     ser: Vec<SerTime>,
     busy_until: Vec<Instant>,
     /// `[port]`: frames on the link, with the times at which they arrive.
     wires: Vec<VecDeque<(Instant, Frame<Payload>)>>,
-    /// `[port]`: when it is to be polled.
+    /// `[port]`: time of the next poll.
     polls: Vec<Instant>,
     timer: Instant,
     joined: u64,
@@ -65,7 +65,7 @@ impl Links {
         }
     }
 
-    /// When something happens next at this switch, but for what arrives.
+    /// Time of the next event at this switch, apart from arrivals.
     fn next(&self) -> Instant {
         self.polls.iter().copied().min().unwrap_or(Instant::NEVER).min(self.timer)
     }
@@ -90,7 +90,7 @@ impl Outlets<Payload> for Links {
 
     fn send(&mut self, now: Instant, port: PortId, frame: &Frame<Payload>, _departed: &Departed) -> Instant {
         let port = port as usize;
-        assert!(self.busy_until[port] <= now, "port {port} is taken");
+        assert!(self.busy_until[port] <= now, "port {port} is busy");
         self.busy_until[port] = now + self.ser[port].of_bytes(frame.wire.into());
         self.wires[port].push_back((self.busy_until[port] + DELAY, *frame));
         self.busy_until[port]
@@ -116,7 +116,7 @@ struct Box<D> {
 }
 
 impl<D: DataPlane<Extension = Payload>> Box<D> {
-    /// Polls and timers that are due.
+    /// Runs the polls and timers that are due.
     fn run(&mut self, now: Instant) -> bool {
         for port in 0..self.links.polls.len() {
             if self.links.polls[port] <= now {
@@ -131,7 +131,7 @@ impl<D: DataPlane<Extension = Payload>> Box<D> {
         due
     }
 
-    /// The frame that has arrived at the other end of `port`, if one has.
+    /// Takes the frame that has arrived at the other end of `port`, if any.
     fn arrived(&mut self, now: Instant, port: PortId) -> Option<Frame<Payload>> {
         let wire = &mut self.links.wires[port as usize];
         let due = wire.front().is_some_and(|(at, _)| *at <= now);
@@ -143,7 +143,8 @@ impl<D: DataPlane<Extension = Payload>> Box<D> {
     }
 }
 
-/// Two ports to sources and one ahead; one back and one to a receiver.
+/// Switch with these port rates. The first has two ports to sources and one ahead; the second one port back and one to
+/// a receiver.
 fn switch(rates: &[BitsPerSec]) -> Box<Switch<Composed<Dynamic<1>, Bfc>, Payload>> {
     let ports = rates.iter().map(|rate| PortShape::new(*rate, DELAY)).collect();
     let params = BfcParams::default();
@@ -177,7 +178,7 @@ fn two_switches_back_to_back_pause_each_other_and_lose_nothing() {
             down.driver.arrive(now, 0, 1, &mut frame, &mut down.links);
         }
         while let Some(frame) = down.arrived(now, 0) {
-            let frame = frame.control().expect("only control frames go back");
+            let frame = frame.control().expect("only control frames travel back");
             pauses += u32::from(matches!(frame, ControlFrame::Pause(_)));
             repeats += u32::from(matches!(frame, ControlFrame::Bitmap(_)));
             up.driver.control(now, 2, frame, &mut up.links);
@@ -187,17 +188,21 @@ fn two_switches_back_to_back_pause_each_other_and_lose_nothing() {
         }
         timers += u32::from(up.run(now)) + u32::from(down.run(now));
         most = most.max(down.driver.readings().buffered());
-        // Sources are told by frames that nobody reads.
+        // Frames to the sources are ignored.
         for port in [0, 1] {
             up.links.wires[port].clear();
         }
     }
-    assert!(pauses > 0 && repeats > 0, "{pauses} pauses and {repeats} repetitions travelled");
+    assert!(pauses > 0 && repeats > 0, "{pauses} pauses and {repeats} repetitions on the link");
     assert!(timers > 0, "the timer ran {timers} times");
-    // What arrives during a round trip and at the thresholds, not all that was sent.
-    assert!(most < 2 * 100_000, "{most} bytes waited behind the slow link");
+    // The bound covers a round trip and the thresholds, far less than all data sent.
+    assert!(most < 2 * 100_000, "peak of {most} bytes before the slow link");
     let handles: BTreeSet<u32> = received.iter().map(|frame| frame.extension.0).collect();
-    assert_eq!((received.len(), handles.len()), (2 * PACKETS as usize, 2 * PACKETS as usize), "each arrived once");
+    assert_eq!(
+        (received.len(), handles.len()),
+        (2 * PACKETS as usize, 2 * PACKETS as usize),
+        "each packet arrives once"
+    );
     for source in [0, 1] {
         let mut seqs = received.iter().filter(|frame| frame.src == source).map(|frame| frame.seq);
         assert!(seqs.by_ref().eq(0..PACKETS), "in order");
@@ -206,12 +211,16 @@ fn two_switches_back_to_back_pause_each_other_and_lose_nothing() {
         assert!(links.dropped.is_empty() && links.joined == 2 * u64::from(PACKETS));
     }
     for switch in [&up.driver, &down.driver] {
-        assert_eq!((switch.readings().buffered(), switch.next_timer()), (0, Instant::NEVER), "all is over");
+        assert_eq!(
+            (switch.readings().buffered(), switch.next_timer()),
+            (0, Instant::NEVER),
+            "the switch is empty and has no timer"
+        );
         switch.readings().audit().unwrap();
     }
 }
 
-/// A packet says which queue it left upstream, whether it was queued or passed.
+/// The header of a packet names its upstream queue, whether the packet was queued or bypassed the queue.
 #[test]
 fn a_packet_that_passes_names_its_queue_as_one_that_was_queued() {
     let mut up = switch(&[FAST, FAST, FAST]);
@@ -231,8 +240,8 @@ fn a_packet_that_passes_names_its_queue_as_one_that_was_queued() {
     assert!(!up.run(Instant(1)));
 }
 
-/// Packets dropped after they were let in are handed out whole: with their link, as it fails or comes back, and where they should be
-/// marked and cannot be.
+/// Packets dropped after admission are handed out with their metadata: those lost with their link, as it fails or
+/// returns, and those that should be marked and are not ECN-capable.
 #[test]
 fn discarded_packets_keep_what_they_carry() {
     type Fifo = Switch<Composed<SingleFifo, NoBackpressure>, Payload>;
@@ -261,7 +270,7 @@ fn discarded_packets_keep_what_they_carry() {
     let mut handles: Vec<u32> = links.dropped.iter().map(|(frame, _)| frame.extension.0).collect();
     assert!(
         !handles.is_empty() && links.dropped.iter().all(|(_, why)| *why == DropReason::NotEct),
-        "some were dropped"
+        "some packets are dropped"
     );
     handles.extend(links.wires[1].iter().map(|(_, frame)| frame.extension.0));
     assert_eq!(handles, [0, 1, 2], "all were");

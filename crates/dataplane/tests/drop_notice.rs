@@ -1,4 +1,4 @@
-//! A switch that tells senders of the data it does not let in.
+//! A switch that notifies senders of the data it drops.
 
 use backwater_dataplane::{Composed, DataPlane, NoBackpressure, PortShape, Shape, SingleFifo, Switch};
 use backwater_types::{BitsPerSec, DropReason, Duration, Instant, Kind, Packet, flags};
@@ -29,7 +29,7 @@ fn packet(kind: Kind, seq: u32, flags: u8) -> Packet {
     }
 }
 
-/// What becomes of it on its way from port 0 to port 2: the reason it was dropped for, and where a frame waits.
+/// Offers a packet on its way from port 0 to port 2. Returns the reason of a drop, and the port with a waiting frame.
 fn offer(switch: &mut Fifo, packet: Packet) -> (Option<DropReason>, Option<u16>) {
     let received = switch.receive(Instant(1), &packet.into(), 0, 2);
     (received.dropped, received.frame_on)
@@ -50,12 +50,12 @@ fn data_that_finds_no_room_is_told_of_where_it_came_from() {
     let expected = Packet { kind: Kind::DropNotice, dst: 0, src: 2, wire: 64, flags: 0, ..packet(Kind::Data, 2, 0) };
     assert_eq!(told, expected);
     assert!(switch.transmit(Instant(3), 0).is_none());
-    // Two packets are left, of which it knew before.
+    // The switch holds the two packets that were admitted before.
     assert_eq!(switch.readings().buffered(), 2 * 1048);
-    switch.readings().audit().expect("it agrees with itself");
+    switch.readings().audit().expect("the state equals a recount");
 }
 
-/// The notice waits behind nothing but what goes before data anyway.
+/// The notice waits only behind control frames and ACKs.
 #[test]
 fn notices_go_before_data_in_turn_with_acks() {
     let mut switch = switch(Some(64));
@@ -72,7 +72,7 @@ fn nothing_answers_datagrams_and_without_the_setting_nothing_answers_data() {
     let mut told = switch(Some(64));
     (0..2).for_each(|seq| assert_eq!(offer(&mut told, packet(Kind::Data, seq, 0)), (None, None)));
     assert_eq!(offer(&mut told, packet(Kind::Data, 2, flags::DATAGRAM)), (Some(DropReason::Buffer), None));
-    // What answers data takes no room, so it always finds some.
+    // Replies to data use no buffer, so they are never dropped.
     assert_eq!(offer(&mut told, packet(Kind::Nack, 2, 0)), (None, None));
     assert_eq!(offer(&mut told, packet(Kind::DropNotice, 2, 0)), (None, None));
     let mut silent = switch(None);
@@ -81,7 +81,7 @@ fn nothing_answers_datagrams_and_without_the_setting_nothing_answers_data() {
     assert!(!silent.sendable(0));
 }
 
-/// Where ACKs take room among data they may be dropped, and so may notices of other switches: nobody tells of that.
+/// Where ACKs share the buffer with data, ACKs and other switches' notices may be dropped; neither causes a notice.
 #[test]
 fn what_answers_data_is_never_told_of() {
     let port = PortShape::new(BitsPerSec(100_000_000_000), Duration::from_us(1));

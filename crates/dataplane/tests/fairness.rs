@@ -1,8 +1,9 @@
-//! Deficit round robin through the whole switch: whatever the packet sizes, two queues backlogged since the same moment never
-//! differ in service by more than one quantum plus one packet; over an interval from any moment on, by one packet more.
+//! Deficit round robin through the whole switch. Service of two queues backlogged since the same moment never differs
+//! by more than one quantum plus one packet, whatever the packet sizes; over an interval from any moment on, by one
+//! packet more.
 //!
-//! Source of the bounds: Shreedhar and Varghese 1995. In k visits a backlogged queue sends k quanta, short of one packet at most;
-//! visits of two queues differ by one.
+//! Source of the bounds: Shreedhar and Varghese 1995. In k visits a backlogged queue sends k quanta, less one packet at
+//! most; the visits of two queues differ by one at most.
 
 use backwater_dataplane::{
     Assignment, Bfc, BfcParams, Composed, DataPlane, Dynamic, NoBackpressure, PerFlow, PortShape, Shape, Switch,
@@ -17,7 +18,7 @@ fn shape(queues: u16, quantum: u32) -> Shape {
     Shape { quantum, hardware_queues: 1, ..Shape::new(vec![port; 2], queues) }
 }
 
-/// As many queues as flows, and a table in which no two flows meet.
+/// Switch with as many queues as flows, and a table in which no two flows collide.
 fn dynamic<const W: usize>(flows: u32, quantum: u32) -> Switch<Composed<Dynamic<W>, NoBackpressure>> {
     let params = BfcParams { table_entries_per_queue: 1 << 20, ..BfcParams::default() };
     Switch::new(&shape(flows as u16, quantum), &(params, ()))
@@ -27,13 +28,13 @@ fn per_flow(quantum: u32) -> Switch<Composed<PerFlow, NoBackpressure>> {
     Switch::new(&shape(1, quantum), &((), ()))
 }
 
-/// How packet sizes are drawn.
+/// Distribution of packet sizes.
 #[derive(Clone, Copy, Debug)]
 enum Mix {
     Uniform,
     /// Even flows send the largest packets, odd ones the smallest.
     Extremes,
-    /// Just above half a quantum, so that credit is left over at every visit.
+    /// Sizes just above half a quantum, so that credit is left over at every visit.
     Halves,
 }
 
@@ -52,7 +53,7 @@ fn packet(flow: u32, seq: u32, wire: u16) -> Packet {
     Packet { flow, seq, key, sender_slot, receiver_slot, dst, src, wire, upstream_queue, class, kind, flags }
 }
 
-/// The widest gap in service between two backlogged flows of a switch.
+/// Returns the widest gap in service between two backlogged flows of a switch.
 fn gaps<A: Assignment>(mut switch: Switch<Composed<A, NoBackpressure>>, flows: u32, mix: Mix) -> (u64, u64) {
     let mut rng = Stream::new(3, flows as u64, mix as u64);
     let now = Instant::ZERO;
@@ -64,14 +65,14 @@ fn gaps<A: Assignment>(mut switch: Switch<Composed<A, NoBackpressure>>, flows: u
     (0..4).for_each(|_| (0..flows).for_each(|flow| feed(&mut switch, flow)));
     widest(flows, || {
         let sent = switch.transmit(now, 1).expect("every flow is backlogged");
-        // One comes for each that goes: nobody's queue runs empty.
+        // A new packet replaces each sent one, so no queue empties.
         feed(&mut switch, sent.packet.flow);
         (sent.packet.flow, sent.packet.wire)
     })
 }
 
-/// The widest gap in service between two of `flows` backlogged flows, since the start and over any interval, where `serve` says
-/// whose packet goes next and how large it is.
+/// Returns the widest gap in service between two of `flows` backlogged flows, since the start and over any interval.
+/// `serve` returns the flow and size of the next packet.
 fn widest(flows: u32, mut serve: impl FnMut() -> (u32, u16)) -> (u64, u64) {
     let n = flows as usize;
     let mut served = vec![0i64; n];
@@ -120,7 +121,8 @@ fn backlogged_queues_stay_within_one_quantum_and_one_packet() {
     }
 }
 
-/// Turn by turn without credit, small packets pay for large ones, and equal ones on average do not: the bounds find the former out.
+/// The bounds catch a round robin of packets without credit if small packets pay for large ones, and accept it if sizes
+/// are equal on average.
 #[test]
 fn the_bounds_catch_a_round_robin_of_packets() {
     let turns = |mix: Mix| {
@@ -133,10 +135,10 @@ fn the_bounds_catch_a_round_robin_of_packets() {
     let (start, any) = turns(Mix::Extremes);
     assert!(start > 9000 + LARGEST as u64 && any > 9000 + 2 * LARGEST as u64, "{start} {any}");
     let (start, _) = turns(Mix::Halves);
-    assert!(start <= 2 * LARGEST as u64, "sizes that differ by 8 bytes at most: {start}");
+    assert!(start <= 2 * LARGEST as u64, "sizes within 8 bytes of each other: a gap of {start}");
 }
 
-/// A queue that was paused takes up where it was: no credit for the time it was held.
+/// A paused queue resumes with the credit it had, and earns none during the pause.
 #[test]
 fn a_pause_earns_no_credit() {
     let params = BfcParams {

@@ -1,6 +1,7 @@
-//! FlowSail's rules one by one, on a switch alone (the list of spec F.12, and experiment fs-fig6).
+//! FlowSail's rules one by one, on a single switch (the list of spec F.12, and experiment fs-fig6).
 //!
-//! Packets are of 1000 bytes. Ports have 100 Gb/s and 2 us, so one hop's product is 25,000 bytes.
+//! Packets have 1000 bytes. Ports have 100 Gb/s and an HRTT of 2 us, so the one-hop bandwidth-delay product is 25,000
+//! bytes.
 
 use backwater_dataplane::flow_table::{Record, state};
 use backwater_dataplane::queues::PausableQueues;
@@ -17,7 +18,7 @@ use std::collections::BTreeMap;
 const PACKET: u64 = 1000;
 /// One hop's bandwidth-delay product, in packets.
 const HOP: u64 = 25;
-/// Where everything goes, in these tests.
+/// Egress of all packets in these tests.
 const EGRESS: PortId = 3;
 
 fn shape(queues: u16) -> Shape {
@@ -50,7 +51,7 @@ fn name(flow: u32) -> FlowName {
     packet(flow, 0).flow_name()
 }
 
-/// A switch with a clock, every step of which is recounted.
+/// A switch with a clock; every step is followed by a recount.
 struct Bench {
     switch: Switch<FlowSail<1>>,
     now: Instant,
@@ -77,7 +78,7 @@ impl Bench {
         self.now = until;
     }
 
-    /// A packet of `flow` comes in by port 0; the frame that leaves by it at once.
+    /// Receives a packet of `flow` by port 0. Returns the frame that leaves by that port at once.
     fn arrive(&mut self, flow: u32) -> Option<ControlFrame> {
         self.seq += 1;
         let received = self.switch.receive(self.now, &packet(flow, self.seq).into(), 0, EGRESS);
@@ -87,7 +88,7 @@ impl Bench {
         self.frame()
     }
 
-    /// `count` packets of `flow` come in, and none is answered.
+    /// Receives `count` packets of `flow`, none of which causes a frame.
     fn fill(&mut self, flow: u32, count: u64) {
         for _ in 0..count {
             assert_eq!(self.arrive(flow), None);
@@ -96,7 +97,7 @@ impl Bench {
 
     fn frame(&mut self) -> Option<ControlFrame> {
         let sent = self.switch.transmit(self.now, 0);
-        sent.map(|sent| sent.packet.control().expect("nothing else goes back"))
+        sent.map(|sent| sent.packet.control().expect("only control frames leave by port 0"))
     }
 
     fn pause(&mut self, flow: u32) {
@@ -109,14 +110,14 @@ impl Bench {
         self.check();
     }
 
-    /// What leaves next: flow, sequence number, queue.
+    /// Sends the next packet. Returns its flow, sequence number and queue.
     fn send(&mut self) -> Option<(u32, u32, QueueId)> {
         let sent = self.switch.transmit(self.now, EGRESS);
         self.check();
         sent.map(|sent| (sent.packet.flow, sent.packet.seq, sent.queue.expect("data")))
     }
 
-    /// Flows that leave until nothing does, in order.
+    /// Sends until nothing may leave. Returns the flows in order.
     fn drain(&mut self) -> Vec<u32> {
         std::iter::from_fn(|| self.send()).map(|(flow, ..)| flow).collect()
     }
@@ -136,7 +137,7 @@ const RESUME_1: Option<ControlFrame> = Some(ControlFrame::ResumeFlow(FlowName { 
 
 // --- when a flow is paused ---------------------------------------------------------------------------------------------------
 
-/// Spec F.3: 25,000 B at 100 Gb/s and 2 us, with one active queue. Above, not at.
+/// Spec F.3: 25,000 B at 100 Gb/s and 2 us, with one active queue. A flow is paused above the threshold, not at it.
 #[test]
 fn a_lone_flow_is_paused_above_ql() {
     let mut bench = Bench::new(3, &params());
@@ -148,7 +149,7 @@ fn a_lone_flow_is_paused_above_ql() {
         assert_eq!(bench.frame(), None);
     }
     bench.send();
-    assert_eq!(bench.frame(), None, "two are flagged");
+    assert_eq!(bench.frame(), None, "two packets are flagged");
     bench.send();
     assert_eq!(bench.frame(), RESUME_1);
     assert!(bench.drain().is_empty());
@@ -171,7 +172,7 @@ fn a_last_packet_may_be_left_out() {
     }
 }
 
-/// Two active queues share the hop.
+/// Two active queues divide the bandwidth-delay product.
 #[test]
 fn thresholds_are_divided_by_the_active_queues() {
     let mut bench = Bench::new(3, &params());
@@ -180,7 +181,8 @@ fn thresholds_are_divided_by_the_active_queues() {
     assert_eq!(bench.arrive(1), PAUSE_1);
 }
 
-/// A paused queue is not active, nor is an empty one; FS-A11's other reading counts all that are not paused.
+/// A paused queue is not active, nor is an empty one. Under FS-A11's other reading every queue that is not paused is
+/// active.
 #[test]
 fn literally_all_queues_that_are_not_paused_are_active() {
     let mut bench = Bench::new(5, &FlowSailParams { nactive_literal: true, ..params() });
@@ -193,7 +195,8 @@ fn literally_all_queues_that_are_not_paused_are_active() {
     assert_eq!(bench.arrive(1), PAUSE_1);
 }
 
-/// Whether a packet of flow 1 is flagged that makes its packets in the one normal queue `mine` of the `all` of `flows` flows.
+/// Whether flow 1's packet is flagged that brings it to `mine` of `all` packets in the one normal queue, which it
+/// shares with the other of `flows` flows.
 fn flagged(flows: u64, mine: u64, all: u64, params: &FlowSailParams) -> bool {
     let mut bench = Bench::new(2, params);
     let others = all - mine;
@@ -209,8 +212,8 @@ fn flagged(flows: u64, mine: u64, all: u64, params: &FlowSailParams) -> bool {
     bench.record(1).unwrap().flagged > before
 }
 
-/// Spec F.3: the shift is 0 for one flow, 1 for two, 2 for three and four, 3 for five to eight. A flow at its share is within
-/// it, one packet more is not. The queue and the flow count the packet that comes.
+/// Spec F.3: the shift is 0 for one flow, 1 for two, 2 for three and four, 3 for five to eight. A flow at its share is
+/// within it; one packet more exceeds it. The queue and the flow include the arriving packet.
 #[test]
 fn the_fair_share_is_the_queue_over_a_power_of_two() {
     for (flows, shift) in [(2, 1), (3, 2), (4, 2), (5, 3), (6, 3), (7, 3), (8, 3)] {
@@ -225,7 +228,7 @@ fn the_fair_share_is_the_queue_over_a_power_of_two() {
     }
 }
 
-/// Between Ql and Qh only those above their share; above Qh everyone.
+/// Between Ql and Qh only flows above their share are paused; above Qh every flow is.
 #[test]
 fn above_qh_every_flow_is_paused() {
     let mut bench = Bench::new(2, &params());
@@ -235,7 +238,7 @@ fn above_qh_every_flow_is_paused() {
     assert!(matches!(bench.arrive(3), Some(ControlFrame::PauseFlow(name)) if name.flow == 3));
 }
 
-/// FS-A17 and the weighted share: of a queue that flows of weight 3 and 1 share, three quarters and one.
+/// FS-A17 and the weighted share: flows of weight 3 and 1 in one queue have three quarters and one quarter.
 #[test]
 fn weights_divide_the_queue() {
     let weighted = FlowSailParams { weights: vec![3, 1], ..params() };
@@ -260,7 +263,7 @@ fn weights_divide_the_queue() {
 
 // --- what a pause does -------------------------------------------------------------------------------------------------------
 
-/// FS-A4: two congested flows in one queue; the first RESUME does not release it.
+/// FS-A4: with two congested flows in one queue, the first RESUME does not release it.
 #[test]
 fn the_first_of_two_resumes_does_not_release_the_queue() {
     let mut bench = Bench::new(2, &params());
@@ -275,7 +278,7 @@ fn the_first_of_two_resumes_does_not_release_the_queue() {
     assert_eq!(bench.drain(), [1, 1, 2, 2]);
 }
 
-/// F.8: old packets, mark, new packets; the mark in front of the new ones waits for its twin.
+/// F.8: the order is old packets, mark, new packets. The mark in front of the new packets waits for its twin.
 #[test]
 fn new_packets_wait_for_the_old_ones() {
     let mut bench = Bench::new(2, &params());
@@ -293,7 +296,8 @@ fn new_packets_wait_for_the_old_ones() {
     assert_eq!(queues, [1, 1, 1, 0, 0]);
 }
 
-/// FS-A2: RESUME while the mark waits for its twin, and FS-A3: PAUSE again meanwhile. The order mark is consumed once.
+/// FS-A2: a RESUME arrives while the mark waits for its twin. FS-A3: another PAUSE arrives meanwhile. The order mark is
+/// consumed once.
 #[test]
 fn a_resume_leaves_the_wait_for_the_mark_alone() {
     let mut bench = Bench::new(2, &params());
@@ -301,35 +305,35 @@ fn a_resume_leaves_the_wait_for_the_mark_alone() {
     bench.pause(1);
     bench.fill(1, 1);
     bench.resume(1);
-    // The mark in the isolation queue is consumed at once; the queue waits for the other.
+    // The mark in the isolation queue is consumed at once; the queue then waits for the other mark.
     assert!(bench.is(1, state::MARK_NORMAL) && !bench.is(1, state::MARK_ISOLATED));
     assert_eq!(bench.send().map(|sent| sent.2), Some(1));
     bench.pause(1);
-    assert!(bench.drain().is_empty(), "its old packets are held again");
+    assert!(bench.drain().is_empty(), "the old packets of flow 1 are held again");
     bench.resume(1);
     bench.resume(1);
-    assert!(bench.is(1, state::MARK_NORMAL), "no second pair of marks, and the wait stays");
+    assert!(bench.is(1, state::MARK_NORMAL), "there is no second pair of marks, and the queue still waits");
     let queues: Vec<QueueId> = std::iter::from_fn(|| bench.send()).map(|sent| sent.2).collect();
     assert_eq!(queues, [1, 1, 0]);
     assert!(!bench.is(1, state::MARK_NORMAL | state::MARK_ISOLATED));
 }
 
-/// F.6: a scheduler that looks only at queues with bytes would never find it.
+/// F.6: a mark alone in a queue is consumed, although a scheduler looks only at queues with bytes.
 #[test]
 fn a_mark_alone_in_a_queue_is_consumed() {
     let mut bench = Bench::new(2, &params());
     bench.fill(1, 1);
     bench.pause(1);
-    assert!(bench.is(1, state::MARK_ISOLATED), "alone in the isolation queue");
+    assert!(bench.is(1, state::MARK_ISOLATED), "a mark alone in the isolation queue");
     bench.resume(1);
     assert!(!bench.is(1, state::MARK_ISOLATED));
     assert_eq!(bench.drain(), [1]);
-    assert!(!bench.is(1, state::MARK_NORMAL), "alone in the normal queue, once the packet before it has left");
+    assert!(!bench.is(1, state::MARK_NORMAL), "a mark alone in the normal queue, after the packet before it");
     bench.fill(2, 1);
     assert_eq!(bench.drain(), [2]);
 }
 
-/// FS-A15: a PAUSE for a flow without packets marks it, and what comes of it is isolated.
+/// FS-A15: a PAUSE for a flow without packets marks the flow, and its next packets are isolated.
 #[test]
 fn a_pause_without_packets_isolates_what_comes() {
     let mut bench = Bench::new(3, &params());
@@ -341,8 +345,8 @@ fn a_pause_without_packets_isolates_what_comes() {
     assert_eq!(bench.drain(), [1]);
 }
 
-/// FS-A1: an isolation queue waits for the flow of its first packet. By the letter it waits for all of its flows, so that flow 1,
-/// which nobody holds, waits for flow 2.
+/// FS-A1: an isolation queue waits for the flow of its first packet. By the letter it waits for all of its flows, so
+/// that flow 1, which is not paused, waits for flow 2.
 #[test]
 fn an_isolation_queue_waits_for_the_flow_of_its_first_packet() {
     for (hold, first, second) in [(Hold::Head, &[1, 1][..], &[2, 1][..]), (Hold::Any, &[], &[1, 1, 2, 1])] {
@@ -353,13 +357,14 @@ fn an_isolation_queue_waits_for_the_flow_of_its_first_packet() {
         bench.fill(1, 2);
         bench.fill(2, 1);
         bench.fill(1, 1);
-        assert_eq!(bench.drain(), first, "up to the packet of flow 2");
+        assert_eq!(bench.drain(), first, "the packets before that of flow 2");
         bench.resume(2);
         assert_eq!(bench.drain(), second);
     }
 }
 
-/// A PAUSE holds the queue at once if it is for the flow of the first packet, and if not once that comes to the head.
+/// A PAUSE for the flow of the first packet holds the queue at once; for another flow it does once a packet of that
+/// flow is first.
 #[test]
 fn a_pause_of_a_flow_further_back_holds_the_queue_once_it_is_first() {
     let mut bench = Bench::new(3, &params());
@@ -377,7 +382,8 @@ fn a_pause_of_a_flow_further_back_holds_the_queue_once_it_is_first() {
     assert!(bench.drain().is_empty());
 }
 
-/// A mark at the head of an isolation queue waits like a packet of its flow while that is paused: nothing overtakes it.
+/// A mark at the head of an isolation queue waits like a packet of its flow while the flow is paused, so nothing
+/// overtakes it.
 #[test]
 fn a_mark_of_a_paused_flow_is_not_consumed() {
     let mut bench = Bench::new(3, &params());
@@ -392,8 +398,8 @@ fn a_mark_of_a_paused_flow_is_not_consumed() {
     assert_eq!(bench.drain(), [1, 2]);
 }
 
-/// FS-A1: two HRTT, 4 us, after the RESUME, however busy the flow is. Counted from the flow's last packet it stays isolated for
-/// as long as it sends, and one that sends nothing while it is paused is let go as soon as it is resumed.
+/// FS-A1: a flow is released two HRTT, 4 us, after its RESUME, however busy it is. Counted from its last packet, a flow
+/// stays isolated while it sends, and a flow that sent nothing while paused is released at its RESUME.
 #[test]
 fn a_flow_is_let_go_two_hrtt_after_its_resume() {
     for release_from in [ReleaseFrom::Resume, ReleaseFrom::Touch] {
@@ -422,8 +428,8 @@ fn a_flow_is_let_go_two_hrtt_after_its_resume() {
     }
 }
 
-/// With [`Residue::Drain`] the old packets of a paused flow leave, and with them what other flows have behind them; what comes after is
-/// isolated and waits, in order.
+/// With [`Residue::Drain`] the old packets of a paused flow depart, and so do those of other flows behind them. New
+/// packets of the flow are isolated and wait, in order.
 #[test]
 fn the_residue_of_a_paused_flow_may_drain() {
     for (residue, at_once, after) in [(Residue::Hold, &[][..], &[1, 1, 2, 1][..]), (Residue::Drain, &[1, 1, 2], &[1])] {
@@ -432,8 +438,8 @@ fn the_residue_of_a_paused_flow_may_drain() {
         bench.fill(2, 1);
         bench.pause(1);
         bench.fill(1, 1);
-        assert_eq!(bench.drain(), at_once, "the normal queue of both");
-        // Once more, with the mark gone or not.
+        assert_eq!(bench.drain(), at_once, "the contents of the normal queue");
+        // Pause again, with the mark consumed or not.
         bench.pause(1);
         assert!(bench.drain().is_empty());
         bench.resume(1);
@@ -444,7 +450,8 @@ fn the_residue_of_a_paused_flow_may_drain() {
     }
 }
 
-/// Paused again while its mark is in the normal queue: that goes on draining, and the isolation queue waits for both.
+/// A flow is paused again while its mark is in the normal queue: that queue still drains, and the isolation queue waits
+/// for the flow and the mark.
 #[test]
 fn a_draining_flow_that_is_paused_again_keeps_its_order() {
     let mut bench = Bench::new(2, &FlowSailParams { residue: Residue::Drain, ..params() });
@@ -462,7 +469,7 @@ fn a_draining_flow_that_is_paused_again_keeps_its_order() {
     assert_eq!(bench.send().map(|sent| (sent.1, sent.2)), Some((4, 0)));
 }
 
-/// Algorithms 2 and 3: let go as soon as it is resumed and has nothing isolated.
+/// Algorithms 2 and 3: a flow is released as soon as it is resumed and has nothing isolated.
 #[test]
 fn without_a_release_time_a_resumed_flow_is_let_go_at_once() {
     let mut bench = Bench::new(3, &FlowSailParams { release: Some(Duration::ZERO), ..params() });
@@ -471,12 +478,16 @@ fn without_a_release_time_a_resumed_flow_is_let_go_at_once() {
     bench.resume(1);
     bench.now += Duration::from_ns(2);
     bench.fill(1, 1);
-    assert_eq!(std::iter::from_fn(|| bench.send()).map(|sent| sent.2).collect::<Vec<_>>(), [0, 0], "behind its packet");
+    assert_eq!(
+        std::iter::from_fn(|| bench.send()).map(|sent| sent.2).collect::<Vec<_>>(),
+        [0, 0],
+        "the new packet follows the old one in the normal queue"
+    );
     bench.fill(1, 1);
     assert_ne!(bench.send().map(|sent| sent.2), Some(0));
 }
 
-/// A pause that lapses is a RESUME: the two HRTT count from there.
+/// A pause that lapses counts as a RESUME: the two HRTT start there.
 #[test]
 fn a_pause_that_lapses_starts_the_time_of_release() {
     let mut bench = Bench::new(3, &params());
@@ -487,10 +498,10 @@ fn a_pause_that_lapses_starts_the_time_of_release() {
     bench.fill(1, 1);
     assert_eq!(bench.send().map(|sent| sent.2), Some(0));
     bench.pass_time(Duration::from_us(10));
-    assert_eq!(bench.switch.policy().table().used(), 0, "nothing came back to be let go: swept");
+    assert_eq!(bench.switch.policy().table().used(), 0, "the sweep released a flow that did not return");
 }
 
-/// With nothing repeated no pause lapses, and the sweep runs every two HRTT.
+/// Without repetition no pause lapses, and the sweep runs every two HRTT.
 #[test]
 fn without_repetition_what_was_resumed_is_swept_all_the_same() {
     let mut bench = Bench::new(3, &FlowSailParams { refresh: Duration::ZERO, ..params() });
@@ -504,7 +515,7 @@ fn without_repetition_what_was_resumed_is_swept_all_the_same() {
     assert_eq!((bench.switch.policy().table().used(), bench.switch.next_timer()), (0, Instant::NEVER));
 }
 
-/// A full table gives up records of flows that are due to be let go, and no others.
+/// A full table evicts only records of flows that are due for release.
 #[test]
 fn a_full_table_evicts_flows_two_hrtt_after_their_resume() {
     let mut bench = Bench::new(3, &FlowSailParams { table_entries: 16, ..params() });
@@ -524,7 +535,7 @@ fn a_full_table_evicts_flows_two_hrtt_after_their_resume() {
     assert_eq!(bench.switch.isolated_flows(), full - 1);
 }
 
-/// F.7: released two HRTT after its RESUME, and not before; and again congested, over and over.
+/// F.7: a flow is released two HRTT after its RESUME and not before, and becomes congested again, over and over.
 #[test]
 fn released_and_congested_again() {
     let mut bench = Bench::new(3, &params());
@@ -539,8 +550,8 @@ fn released_and_congested_again() {
         assert_eq!(bench.send().map(|sent| sent.2), Some(0), "still isolated");
         bench.now += Duration::from_us(5);
         bench.fill(1, 1);
-        assert_eq!(bench.switch.isolated_flows(), 0, "released as it came back");
-        // With a packet in its normal queue this time.
+        assert_eq!(bench.switch.isolated_flows(), 0, "released as the flow returned");
+        // This time the flow has a packet in its normal queue.
         bench.pause(1);
         bench.fill(1, 1);
         bench.resume(1);
@@ -551,7 +562,8 @@ fn released_and_congested_again() {
     }
 }
 
-/// Printed, one RESUME too many makes the count of holds negative, and one PAUSE too many hangs the queue (F.9).
+/// Repeated frames change nothing. In the printed pseudo-code a repeated RESUME makes the count of holds negative, and
+/// a repeated PAUSE stops the queue for ever (F.9).
 #[test]
 fn frames_once_too_often_change_nothing() {
     let mut bench = Bench::new(2, &params());
@@ -567,7 +579,7 @@ fn frames_once_too_often_change_nothing() {
     assert_eq!(bench.drain(), [1, 1]);
 }
 
-/// A RESUME that was lost: the pause lapses three periods after it was last repeated, and not before.
+/// After the loss of a RESUME the pause lapses three periods after its last repetition, and not before.
 #[test]
 fn a_pause_not_repeated_lapses() {
     let mut bench = Bench::new(2, &params());
@@ -581,7 +593,7 @@ fn a_pause_not_repeated_lapses() {
     assert_eq!(bench.drain(), [1, 1]);
 }
 
-/// A PAUSE that was lost: it is repeated every period while packets are flagged, and no longer.
+/// After the loss of a PAUSE it is repeated every period while packets are flagged, and no longer.
 #[test]
 fn a_pause_in_force_is_repeated() {
     let mut bench = Bench::new(2, &params());
@@ -598,12 +610,12 @@ fn a_pause_in_force_is_repeated() {
     assert_eq!(bench.frame(), None);
 }
 
-/// FS-A8: the isolation queue is watched like any other, so that a pause goes on hop by hop.
+/// FS-A8: the isolation queue is checked against the thresholds like any other, so a pause propagates hop by hop.
 #[test]
 fn isolated_packets_pause_the_flow_further_up() {
     let mut bench = Bench::new(2, &params());
     bench.pause(1);
-    // A paused queue is not active: with none, the hop is for one.
+    // A paused queue is not active: with no active queue, the threshold is that of one.
     bench.fill(1, HOP + 1);
     assert_eq!(bench.arrive(1), PAUSE_1);
     bench.resume(1);
@@ -611,19 +623,19 @@ fn isolated_packets_pause_the_flow_further_up() {
     assert_eq!(bench.frame(), RESUME_1);
 }
 
-/// n = 2: one normal queue, one for isolation.
+/// Two queues suffice: one normal queue and one isolation queue.
 #[test]
 fn two_queues_are_enough() {
     let mut bench = Bench::new(2, &params());
     (1..=4).for_each(|flow| bench.fill(flow, 2));
     bench.pause(3);
-    assert!(bench.drain().is_empty(), "all share the normal queue");
+    assert!(bench.drain().is_empty(), "all flows share the normal queue");
     bench.fill(3, 1);
     bench.resume(3);
     let mut left = bench.drain();
     left.sort_unstable();
     assert_eq!(left, [1, 1, 2, 2, 3, 3, 3, 4, 4]);
-    // Isolated, it no longer stops the others.
+    // Once isolated, the flow no longer stops the others.
     bench.pause(3);
     bench.fill(3, 2);
     bench.fill(1, 2);
@@ -634,7 +646,7 @@ fn two_queues_are_enough() {
     assert_eq!(bench.switch.policy().table().used(), 0);
 }
 
-/// The link of a paused flow fails: nothing is left that could resume it.
+/// When the link of a paused flow fails the flow is released, since no RESUME can arrive.
 #[test]
 fn a_link_that_fails_releases_its_flows() {
     let mut bench = Bench::new(2, &params());
@@ -650,7 +662,7 @@ fn a_link_that_fails_releases_its_flows() {
 
 // --- without a record of its own ---------------------------------------------------------------------------------------------
 
-/// A full table: packets take the queue a hash names, in order whatever comes later.
+/// With a full table packets take the queue chosen by a hash, in order whatever happens later.
 #[test]
 fn flows_without_a_record_keep_their_order() {
     let mut bench = Bench::new(5, &FlowSailParams { table_entries: 16, ..params() });
@@ -661,8 +673,8 @@ fn flows_without_a_record_keep_their_order() {
     assert!(table.refused() > 0 && table.used() <= 16);
     let without: Vec<u32> = (0..60).filter(|flow| bench.record(*flow).is_none()).collect();
     bench.pause(without[0]);
-    assert_eq!(bench.switch.isolated_flows(), 0, "there is no room to remember it");
-    // As others leave there is room again; what has packets there without a record may be paused all the same.
+    assert_eq!(bench.switch.isolated_flows(), 0, "the table has no room for its record");
+    // As other flows leave the table has room again. A flow with packets from before its record may then be paused too.
     let mut last = [0; 60];
     for round in 0..400 {
         if let Some((flow, seq, _)) = bench.send() {
@@ -688,7 +700,7 @@ fn flows_without_a_record_keep_their_order() {
     assert_eq!(bench.switch.policy().table().used(), 0);
 }
 
-/// Flows that agree in their fingerprint are one flow: paused and resumed together.
+/// Flows with equal fingerprints are one flow: they are paused and resumed together.
 #[test]
 fn flows_of_one_fingerprint_are_one_flow() {
     let mut bench = Bench::new(4, &FlowSailParams { fingerprint_bits: 8, ..params() });
@@ -706,7 +718,7 @@ fn flows_of_one_fingerprint_are_one_flow() {
 
 // --- fs-fig6 -----------------------------------------------------------------------------------------------------------------
 
-/// Who is paused at which switch, by a scheme that watches `P`.
+/// Control frames sent by a switch with policy `P`.
 fn told<P: backwater_dataplane::Policy>(params: &P::Params, queues: u16, arrivals: &[(u32, u16)]) -> Vec<ControlFrame> {
     let mut switch = Switch::<P>::new(&shape(queues), params);
     let mut frames = Vec::new();
@@ -719,11 +731,11 @@ fn told<P: backwater_dataplane::Policy>(params: &P::Params, queues: u16, arrival
     frames
 }
 
-/// Four flows at one congested queue, of which f1 and f4 have most; f5 goes elsewhere but shares f4's queue upstream. FlowSail
-/// and ideal flow control pause f1 and f4, BFC the queues upstream, which are those of all five.
+/// Four flows share a congested queue, and f1 and f4 have the most packets. f5 goes elsewhere and shares f4's queue
+/// upstream. FlowSail and ideal flow control pause f1 and f4; BFC pauses the upstream queues of all five.
 #[test]
 fn only_the_flows_that_congest_a_queue_are_paused() {
-    // Upstream, f1 has queue 1, f2 2, f3 3, and f4 and f5 share 4.
+    // Upstream, f1 has queue 1, f2 queue 2, f3 queue 3, and f4 and f5 share queue 4.
     let mut arrivals = Vec::new();
     for round in 0..24 {
         arrivals.extend([(1, 1), (4, 4)]);
@@ -741,7 +753,7 @@ fn only_the_flows_that_congest_a_queue_are_paused() {
         .collect();
     flows.sort_unstable();
     assert_eq!(flows, [1, 4]);
-    // A queue each: the hop is for four.
+    // With a queue for each flow the bandwidth-delay product is divided by four.
     let ideal = PauseByFlowParams { threshold: 1.0, count_last: true, refresh: Duration::from_us(10) };
     let mut flows: Vec<u32> = told::<IdealFlowControl>(&ideal, 2, &arrivals)
         .into_iter()
@@ -761,14 +773,14 @@ fn only_the_flows_that_congest_a_queue_are_paused() {
         })
         .collect();
     queues.sort_unstable();
-    assert_eq!(queues, [1, 2, 3, 4], "and f5 waits in queue 4");
+    assert_eq!(queues, [1, 2, 3, 4], "so f5 waits in queue 4");
 }
 
 // --- at random ---------------------------------------------------------------------------------------------------------------
 
-/// One switch with sixteen records and fingerprints of eight bits, among hundreds of flows of up to three classes that are
-/// paused and resumed at random, told so twice or not at all: every flow leaves in order, none while its pause is known, every
-/// step passes the recount, and in the end nothing is left.
+/// One switch with sixteen records and fingerprints of eight bits carries hundreds of flows of up to three classes.
+/// Flows are paused and resumed at random, with repeated and lost frames. Every flow leaves in order, none leaves while
+/// its pause is known, every step passes the recount, and in the end nothing is left.
 fn crowd(seed: u64) -> Result<(), String> {
     let mut rng = Stream::new(seed, 1, 1);
     let mut below = move |n: u32| rng.next_u32() % n;
@@ -791,7 +803,7 @@ fn crowd(seed: u64) -> Result<(), String> {
     let mut switch = Switch::<FlowSail<1>>::new(&shape, &params);
     let (mut now, mut to_poll, mut held) = (Instant(1_000_000), Vec::new(), 0);
     let mut last = vec![0; 300];
-    // By fingerprint and class: when a flow was last paused.
+    // By fingerprint and class: time of the last pause.
     let mut paused: BTreeMap<(u32, u8), Instant> = BTreeMap::new();
     let flows = 20 + below(280);
     for step in 1..=3000 {
@@ -810,16 +822,16 @@ fn crowd(seed: u64) -> Result<(), String> {
                     let (flow, seq) = (sent.packet.flow, sent.packet.seq);
                     held -= 1;
                     if sent.packet.wire as u64 != PACKET {
-                        return Err(format!("step {step}: {:?} is sent", sent.packet));
+                        return Err(format!("step {step}: {:?} is no packet of this test", sent.packet));
                     }
                     if std::mem::replace(&mut last[flow as usize], seq) > seq {
-                        return Err(format!("step {step}: packet {seq} of flow {flow} is overtaken"));
+                        return Err(format!("step {step}: packet {seq} of flow {flow} is out of order"));
                     }
                     let at = paused.get(&(switch.policy().table().fingerprint(flow), sent.packet.class));
                     let residue = params.residue == Residue::Drain
                         && sent.queue.is_some_and(|q| q % per_group >= params.isolation_queues);
                     if !residue && at.is_some_and(|at| now < *at + Duration::from_us(29)) {
-                        return Err(format!("step {step}: flow {flow} is paused, and sends"));
+                        return Err(format!("step {step}: flow {flow} sends while paused"));
                     }
                 }
                 (0..3).for_each(|port| while switch.transmit(now, port).is_some() {});

@@ -1,11 +1,11 @@
-//! Homa's levels with dynamic assignment of the unscheduled ones: which queue a packet joins, and which goes next.
+//! Homa's levels with dynamic assignment of the unscheduled ones: the queue of each packet, and the order of departure.
 
 use backwater_dataplane::{BfcParams, Composed, DataPlane, HomaDynamic, NoBackpressure, PortShape, Shape, Switch};
 use backwater_types::hash::Stream;
 use backwater_types::{BitsPerSec, Duration, Extension, Frame, Instant, Kind, LinkShape, Packet, PortId, QueueId};
 use std::collections::BTreeSet;
 
-/// What is left is what the packet's place says, as with Homa.
+/// Remaining size from a packet's sequence number, as with Homa.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct ByPlace;
 
@@ -22,7 +22,7 @@ impl Extension for ByPlace {
 
 type HomaDqa = Switch<Composed<HomaDynamic, NoBackpressure>, ByPlace>;
 
-/// Of every message, packets.
+/// Packets of every message.
 const LENGTH: u64 = 1000;
 const QUEUES: u16 = 9;
 const UNSCHEDULED: u16 = 4;
@@ -40,7 +40,7 @@ fn frame(flow: u32, level: u8, left: u64) -> Frame<ByPlace> {
     Frame { packet, extension: ByPlace }
 }
 
-/// A packet comes to the switch: the queue it joined.
+/// Receives a packet. Returns the queue it joined.
 fn join(switch: &mut HomaDqa, now: Instant, frame: Frame<ByPlace>) -> QueueId {
     let mut queue = None;
     assert!(switch.receive(now, &frame, 0, EGRESS).dropped.is_none());
@@ -49,19 +49,19 @@ fn join(switch: &mut HomaDqa, now: Instant, frame: Frame<ByPlace>) -> QueueId {
             queue = Some(q);
         }
     });
-    queue.expect("it is held")
+    queue.expect("the packet is queued")
 }
 
-/// `[queue]`: its packets, first to last.
+/// `[queue]`: packets of the queue, first to last.
 fn queues(switch: &HomaDqa) -> Vec<Vec<Packet>> {
     let mut queues = vec![Vec::new(); QUEUES.into()];
     switch.readings().visit(&mut |_, q, packet, _| queues[usize::from(q)].push(*packet));
     queues
 }
 
-/// Messages at random: unscheduled packets are in unscheduled queues alone, each message's in one, scheduled ones in those
-/// of their levels; and what leaves is the first packet with the least left of the former, or, if they are empty, the first
-/// of the first level.
+/// Random messages. Unscheduled packets are only in unscheduled queues, those of one message in one queue; scheduled
+/// packets are in the queues of their levels. The next departure is the first packet with the least remaining size in
+/// an unscheduled queue, or, if those are empty, the first of the first level.
 #[test]
 fn unscheduled_packets_go_by_what_is_left_and_before_scheduled_ones_by_level() {
     const FLOWS: u32 = 12;
@@ -102,15 +102,15 @@ fn unscheduled_packets_go_by_what_is_left_and_before_scheduled_ones_by_level() {
             for flow in 0..FLOWS {
                 let unscheduled = &queues(&switch)[..UNSCHEDULED.into()];
                 let with = unscheduled.iter().filter(|queue| queue.iter().any(|packet| packet.flow == flow));
-                assert!(with.count() <= 1, "case {case}, step {step}: flow {flow} is in several queues");
+                assert!(with.count() <= 1, "case {case}, step {step}: flow {flow} has several queues");
             }
             switch.readings().audit().unwrap_or_else(|wrong| panic!("case {case}, step {step}: {wrong}"));
         }
     }
 }
 
-/// As many messages of one size, and so of one level, as there are unscheduled queues have one each, and keep it. One more
-/// has to share.
+/// Messages of one size, and so of one level, have a queue each, and keep it, as long as unscheduled queues suffice.
+/// One more message has to share.
 #[test]
 fn messages_of_one_size_have_queues_of_their_own_while_one_is_empty() {
     let mut switch = switch(&BfcParams::default());
@@ -121,10 +121,10 @@ fn messages_of_one_size_have_queues_of_their_own_while_one_is_empty() {
     for (flow, queue) in given.iter().enumerate() {
         assert_eq!(join(&mut switch, Instant(2), frame(flow as u32, 2, 8)), *queue, "flow {flow} keeps its queue");
     }
-    assert!(all.contains(&join(&mut switch, Instant(3), frame(99, 2, 9))), "none is empty");
+    assert!(all.contains(&join(&mut switch, Instant(3), frame(99, 2, 9))), "no queue is empty");
     let assigned = switch.readings().assigned(EGRESS);
     assert_eq!((assigned.assignments, assigned.collisions), (u64::from(UNSCHEDULED) + 1, 1));
-    // Scheduled packets are in queues of their own levels, whoever else is there, and are nobody's collision.
+    // Scheduled packets join the queue of their level whatever it holds, and never count as a collision.
     assert_eq!([5, 5, 8].map(|level| join(&mut switch, Instant(4), frame(level.into(), level, 3))), [5, 5, 8]);
     assert_eq!(switch.readings().assigned(EGRESS), assigned);
     // An idle flow loses its queue once it is no longer sticky: 2 HRTT of 2 us each.
@@ -133,11 +133,11 @@ fn messages_of_one_size_have_queues_of_their_own_while_one_is_empty() {
     while switch.transmit(Instant(6), EGRESS).is_some() {}
     let (late, other) = (Instant(6) + Duration::from_us(50), frame(0, 2, 6));
     let fresh = join(&mut switch, late, other);
-    assert!(all.contains(&fresh) && fresh != given[0], "the search goes on behind the queue given last");
+    assert!(all.contains(&fresh) && fresh != given[0], "the search continues behind the queue assigned last");
 }
 
-/// Where none is empty and queues of similar size are asked for, the most similar of the unscheduled ones, however similar a
-/// scheduled packet is.
+/// With `similar` and no empty queue, the flow joins the unscheduled queue of the most similar size, even if a
+/// scheduled packet is more similar.
 #[test]
 fn a_queue_of_similar_size_is_one_of_the_unscheduled() {
     let mut switch = switch(&BfcParams { similar: true, ..BfcParams::default() });

@@ -1,4 +1,4 @@
-//! The incast label keeps labelled flows together and leaves the order of all others alone (spec B, incast label).
+//! Incast labels: labelled flows share a queue, and the order of all other flows is unaffected (spec B, incast label).
 
 use backwater_dataplane::{
     BfcParams, Composed, DataPlane, Dynamic, NoBackpressure, PortShape, Readings, Shape, Switch,
@@ -8,7 +8,7 @@ use backwater_types::{BitsPerSec, Duration, Instant, Kind, Packet, flags};
 fn switch(queues: u16) -> Switch<Composed<Dynamic<1>, NoBackpressure>> {
     let port = PortShape::new(BitsPerSec(100_000_000_000), Duration::from_us(1));
     let shape = Shape { buffer: 1 << 20, hardware_queues: 1, ..Shape::new(vec![port; 2], queues) };
-    // One entry: every flow of a port shares it.
+    // With one table entry every flow of a port shares it.
     let params = BfcParams { table_entries_per_queue: 1, incast_label: true, ..BfcParams::default() };
     Switch::new(&shape, &(params, ()))
 }
@@ -19,11 +19,11 @@ fn packet(flow: u32, seq: u32, flags: u8) -> Packet {
     Packet { flow, seq, key, sender_slot, receiver_slot, dst, src, wire, upstream_queue, class, kind, flags }
 }
 
-/// Flow 1 is labelled, flow 2 is not; both fall into one entry of the flow table.
+/// Flow 1 is labelled, flow 2 is not; both map to one entry of the flow table.
 #[test]
 fn a_labelled_flow_does_not_move_another_with_packets_held() {
     let mut switch = switch(4);
-    // Labelled traffic has been seen, long ago.
+    // A labelled packet has been seen long ago.
     switch.receive(Instant::ZERO, &packet(1, 0, flags::INCAST).into(), 0, 1);
     assert_eq!(switch.transmit(Instant::ZERO, 1).unwrap().queue, Some(0));
     let now = Instant::ZERO + Duration::from_us(100);

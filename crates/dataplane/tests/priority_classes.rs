@@ -1,5 +1,5 @@
-//! Priority classes: which queues a class has, when BFC pauses within one, what goes first; by hand, and at random against
-//! lists that are searched.
+//! Priority classes: the queues of each class, BFC's pauses within a class, and the order of departure; by hand, and
+//! compared with linear searches at random.
 
 use backwater_dataplane::{
     Bfc, BfcParams, ByPriority, Composed, DataPlane, Dynamic, NoBackpressure, Policy, PortShape, Readings, Red, Shape,
@@ -18,14 +18,14 @@ const HOP: u64 = 25_000;
 
 type ByBfc = Switch<Composed<Dynamic<1>, Bfc>>;
 
-/// Four ports of 100 Gb/s, so many queues each.
+/// Shape of four ports of 100 Gb/s with `queues` queues each.
 fn shape(queues: u16, groups: u16) -> Shape {
     let port = PortShape::new(BitsPerSec(100_000_000_000), Duration::from_us(1));
     let buffer = 1_000_000;
     Shape { groups, quantum: WIRE as u32, buffer, smallest_packet: WIRE as u32, ..Shape::new(vec![port; 4], queues) }
 }
 
-/// Nothing is repeated, and no queue is kept for a flow that has nothing in it.
+/// Parameters without repetition and without sticky queues.
 fn plain() -> BfcParams {
     BfcParams { refresh: Duration::ZERO, sticky: Some(Duration::ZERO), ..BfcParams::default() }
 }
@@ -40,12 +40,12 @@ fn packet(flow: u32, seq: u32, class: u8) -> Packet {
     Packet { flow, seq, key, wire: WIRE as u16, upstream_queue: 2, class, kind: Kind::Data, ..Packet::NONE }
 }
 
-/// The class that has queue `q` of so many: what `ceil(class x queues / groups) <= q` says, read from the other end.
+/// The class that has queue `q`: the inverse of "queues from ceil(class x queues / groups) on".
 fn class_of(q: usize, queues: usize, groups: usize) -> usize {
     q * groups / queues
 }
 
-/// After some time, so that no flow that is gone is remembered.
+/// Advances the clock beyond the memory of any flow that is gone.
 fn later(now: &mut Instant) -> Instant {
     *now += Duration::from_us(10);
     *now
@@ -53,12 +53,12 @@ fn later(now: &mut Instant) -> Instant {
 
 #[test]
 fn new_flows_take_the_queues_of_their_class_in_turn() {
-    // Of eight queues three, three and two.
+    // Eight queues are divided into three, three and two.
     let (mut switch, mut now) = (bfc(8, 3, plain()), Instant::ZERO);
     let mut taken = |flow: u32, class: u8| {
         switch.receive(later(&mut now), &packet(flow, 0, class).into(), 0, EGRESS);
         switch.audit().unwrap();
-        switch.transmit(now, EGRESS).expect("it may leave").queue.expect("data leaves a queue")
+        switch.transmit(now, EGRESS).expect("a queue has data").queue.expect("data leaves a queue")
     };
     let mut queues = [const { Vec::new() }; 3];
     for flow in 0..21 {
@@ -66,14 +66,14 @@ fn new_flows_take_the_queues_of_their_class_in_turn() {
         queues[class as usize].push(taken(flow, class));
     }
     assert_eq!(queues, [[0, 1, 2, 0, 1, 2, 0], [3, 4, 5, 3, 4, 5, 3], [6, 7, 6, 7, 6, 7, 6]]);
-    assert!((6..8).contains(&taken(100, 200)), "classes beyond the last are in it");
+    assert!((6..8).contains(&taken(100, 200)), "classes beyond the last count as the last");
 }
 
-/// A class that has run out shares its own queues, and leaves those of others empty.
+/// A class without an empty queue shares its own queues, and leaves those of other classes empty.
 #[test]
 fn a_crowded_class_keeps_to_its_queues() {
     for label in [false, true] {
-        // 31 queues, as of 32 with one for control: 8, 8, 8 and 7.
+        // 31 queues, 32 less one for control frames: 8, 8, 8 and 7.
         let mut switch = bfc(31, 4, BfcParams { incast_label: label, ..plain() });
         let mut now = Instant::ZERO;
         if label {
@@ -87,7 +87,11 @@ fn a_crowded_class_keeps_to_its_queues() {
         }
         let mut used = BTreeSet::new();
         switch.visit(&mut |_, q, packet, _| {
-            assert_eq!(packet.has(flags::INCAST), label && q == 8, "labelled ones have the first queue of their class");
+            assert_eq!(
+                packet.has(flags::INCAST),
+                label && q == 8,
+                "labelled flows have the first queue of their class"
+            );
             used.insert(q);
         });
         assert_eq!(used, (8..16).collect::<BTreeSet<_>>());
@@ -95,7 +99,7 @@ fn a_crowded_class_keeps_to_its_queues() {
     }
 }
 
-/// 127 queues, as of 128 with one for control, are more than a word has bits: 32, 32, 32 and 31.
+/// 127 queues, 128 less one for control frames, exceed the bits of a word: 32, 32, 32 and 31.
 #[test]
 fn classes_have_their_queues_and_their_order_beyond_a_word() {
     let mut switch: Switch<Composed<Dynamic<2>, Bfc>> = Switch::new(&shape(127, 4), &(plain(), plain()));
@@ -114,7 +118,8 @@ fn classes_have_their_queues_and_their_order_beyond_a_word() {
     }
 }
 
-/// Entries of the flow table are a class's own: with one for each class, two flows of one key have queues of their classes.
+/// A class has flow-table entries of its own: with one entry for each class, two flows of one key have queues in their
+/// classes.
 #[test]
 fn flows_of_two_classes_share_no_entry() {
     let mut switch = bfc(2, 2, BfcParams { table_entries_per_queue: 1, ..plain() });
@@ -128,7 +133,7 @@ fn flows_of_two_classes_share_no_entry() {
                         last = Some(q);
                     }
                 });
-                last.expect("it is held")
+                last.expect("the packet is queued")
             })
             .collect();
         assert!(entered.iter().all(|q| *q == entered[0]));
@@ -136,16 +141,16 @@ fn flows_of_two_classes_share_no_entry() {
     };
     assert_eq!([queue(1), queue(0), queue(1)], [1, 0, 1]);
     switch.audit().unwrap();
-    assert_eq!(switch.active_flows(EGRESS), Some(2), "each is one active flow");
+    assert_eq!(switch.active_flows(EGRESS), Some(2), "each flow is active");
 }
 
-/// Th = HRTT x rate / active queues of the packet's class, whatever the others do.
+/// Th = HRTT x rate / active queues of the packet's class, whatever the state of other classes.
 #[test]
 fn a_queue_pauses_above_its_share_among_its_class() {
     for own in [0, 1, 3, 6] {
         for other in [0, 1, 5, 8] {
             for paused in 0..=own.min(2) {
-                // Eight queues each; the flow's class is the second.
+                // Each class has eight queues; the flow's class is the second.
                 let mut switch = bfc(16, 2, BfcParams { sticky: None, ..plain() });
                 for (flows, class) in [(100..100 + own, 1), (200..200 + other, 0)] {
                     for flow in flows {
@@ -158,9 +163,9 @@ fn a_queue_pauses_above_its_share_among_its_class() {
                 }
                 let mut pauses =
                     |seq: &u32| switch.receive(Instant(1), &packet(7, *seq, 1).into(), 0, EGRESS).frame_on.is_some();
-                let first = (0..100).find(|seq| pauses(seq)).expect("it is paused in the end");
+                let first = (0..100).find(|seq| pauses(seq)).expect("the flow is paused in the end");
                 let threshold = HOP / (1 + own - paused) as u64;
-                // Packet n finds n before it.
+                // Packet n finds n packets ahead of it.
                 assert!(
                     u64::from(first) * WIRE > threshold && u64::from(first - 1) * WIRE <= threshold,
                     "{own} queues of its class, {paused} of them paused, {other} of another: paused at packet {first}"
@@ -170,8 +175,8 @@ fn a_queue_pauses_above_its_share_among_its_class() {
     }
 }
 
-/// While the higher class has something to send the lower one sends nothing. It is paused as if it had the link, and resumed
-/// once what was counted has left.
+/// While the higher class has data the lower one sends nothing. The lower class is paused as if it had the whole link,
+/// and resumed once its counted packets have departed.
 #[test]
 fn a_starved_class_is_paused_and_resumes() {
     let mut switch = bfc(4, 2, plain());
@@ -184,7 +189,7 @@ fn a_starved_class_is_paused_and_resumes() {
     arrives(&mut switch);
     let told: Vec<bool> =
         (0..26).map(|seq| switch.receive(now, &packet(7, seq, 1).into(), 0, EGRESS).frame_on.is_some()).collect();
-    // 25 000 B are less than 24 packets of 1048 B: packet 24 is the first that finds more, and one PAUSE is enough.
+    // 25 000 B are less than 24 packets of 1048 B: packet 24 is the first that finds more. One PAUSE is sent.
     assert_eq!(told.iter().position(|told| *told), Some(24));
     assert_eq!(told.iter().filter(|told| **told).count(), 1);
     let frame = |switch: &mut ByBfc| switch.transmit(now, 0).and_then(|sent| sent.packet.control());
@@ -194,7 +199,7 @@ fn a_starved_class_is_paused_and_resumes() {
         let sent = switch.transmit(now, EGRESS).expect("there is data");
         assert_eq!((sent.packet.class, sent.frame_on), (0, None));
     }
-    assert_eq!(switch.transmit(now, EGRESS).expect("the last of them").packet.class, 0);
+    assert_eq!(switch.transmit(now, EGRESS).expect("the last packet of class 0").packet.class, 0);
     for seq in 0..26 {
         let sent = switch.transmit(now, EGRESS).expect("26 packets wait");
         assert_eq!((sent.packet.class, sent.packet.seq), (1, seq));
@@ -204,10 +209,9 @@ fn a_starved_class_is_paused_and_resumes() {
     }
 }
 
-// --- at random
-// ---------------------------------------------------------------------------------------------------------------
+// --- at random ---------------------------------------------------------------------------------------------------
 
-/// A packet as the lists have it.
+/// A packet in the reference lists.
 struct Listed {
     flow: u32,
     seq: u32,
@@ -217,15 +221,15 @@ struct Listed {
     counted: bool,
 }
 
-/// What one switch of so many classes should do, by lists of all packets.
+/// Reference for one switch: lists of all packets, searched linearly.
 struct Lists {
     groups: usize,
-    /// `[queue]`.
+    /// `[queue]`: packets of the queue.
     queues: Vec<VecDeque<Listed>>,
     closed: BTreeSet<usize>,
-    /// By ingress and upstream queue: packets held that were counted.
+    /// By ingress and upstream queue: counted packets held.
     counters: BTreeMap<(PortId, QueueId), u32>,
-    /// `[class]`: behind the queue last given, and the queue last served.
+    /// `[class]`: queue after the one assigned last, and the queue served last.
     rotor: Vec<usize>,
     served: Vec<usize>,
 }
@@ -250,29 +254,30 @@ impl Lists {
         !self.queues[q].is_empty() && !self.closed.contains(&q)
     }
 
-    /// All queues of a class, going round from `start`.
+    /// All queues of a class in cyclic order from `start`.
     fn round(&self, class: usize, start: usize) -> impl Iterator<Item = usize> {
         let n = self.queues.len();
         (start..start + n).map(move |q| q % n).filter(move |q| self.class(*q) == class)
     }
 
-    /// The queue for a flow that has none: the first empty one that is not paused, else the first empty one; `None`: any.
+    /// Queue for a flow without one: the first empty queue that is not paused, else the first empty one. `None`: any
+    /// queue.
     fn empty(&self, class: usize, literal: bool) -> Option<usize> {
         let empty = || self.round(class, self.rotor[class]).filter(|q| self.queues[*q].is_empty());
         let open = empty().find(|q| !self.closed.contains(q)).filter(|_| !literal);
         open.or_else(|| empty().next())
     }
 
-    /// The queue to send from: packets are as long as a quantum, so the queues of a class take turns.
+    /// Queue to send from. Packets are as long as a quantum, so the queues of a class take turns.
     fn next(&self) -> Option<usize> {
         let class = (0..self.queues.len()).filter(|q| self.active(*q)).map(|q| self.class(q)).min()?;
         self.round(class, self.served[class] + 1).find(|q| self.active(*q))
     }
 }
 
-/// One switch among flows of up to four classes, whose queues a neighbour pauses at random: each packet joins the queue that
-/// the lists say, each frame is sent that they say and no other, and what leaves is what they say. How many flows shared a
-/// queue at random, and how many queues were paused.
+/// Runs one switch among flows of up to four classes while a neighbour pauses queues at random. Every queue assignment,
+/// every control frame and every departure must match the reference lists. Returns how many flows shared a queue at
+/// random, and how many queues were paused.
 fn crowd(seed: u64) -> Result<[u32; 2], String> {
     let mut rng = Stream::new(seed, 3, 3);
     let mut below = move |n: u32| rng.next_u32() % n;
@@ -282,7 +287,7 @@ fn crowd(seed: u64) -> Result<[u32; 2], String> {
         table_entries_per_queue: [1, 4, 100][below(3) as usize],
         fixed_threshold: (below(2) == 0).then(|| Bytes(WIRE * u64::from(1 + below(4)))),
         literal_empty: below(4) == 0,
-        // As many as there are upstream queues here.
+        // As many as the switch has upstream queues here.
         nic_queues: Some(5),
         ..plain()
     };
@@ -291,7 +296,7 @@ fn crowd(seed: u64) -> Result<[u32; 2], String> {
     let (mut now, mut held, mut seen) = (Instant(1_000_000), 0, [0, 0]);
     let flows = 4 + below(60);
     for step in 0..2500 {
-        // More than a tick.
+        // Each step is longer than a tick.
         now += Duration(3_000 + u64::from(below(5_000)));
         let wrong = |text: String| Err(format!("step {step}: {text}"));
         match below(10) {
@@ -309,7 +314,7 @@ fn crowd(seed: u64) -> Result<[u32; 2], String> {
                         place = Some((q as usize, held.tag));
                     }
                 });
-                let Some((q, tag)) = place else { return wrong("what came is not held".into()) };
+                let Some((q, tag)) = place else { return wrong("the arriving packet is not queued".into()) };
                 let known = lists.queues.iter().position(|list| list.iter().any(|other| other.tag == tag));
                 let expected = known.or_else(|| lists.empty(class, params.literal_empty));
                 seen[0] += expected.is_none() as u32;
@@ -362,11 +367,11 @@ fn crowd(seed: u64) -> Result<[u32; 2], String> {
                 let (Some(sent), Some(q)) = (sent, expected) else { continue };
                 held -= 1;
                 lists.served[class_of(q, queues, groups)] = q;
-                let gone = lists.queues[q].pop_front().expect("it is not empty");
+                let gone = lists.queues[q].pop_front().expect("the queue is not empty");
                 if (sent.packet.flow, sent.packet.seq) != (gone.flow, gone.seq) {
                     return wrong(format!("{:?} leaves before packet {} of flow {}", sent.packet, gone.seq, gone.flow));
                 }
-                let counter = lists.counters.get_mut(&(gone.ingress, gone.upstream)).expect("it came by there");
+                let counter = lists.counters.get_mut(&(gone.ingress, gone.upstream)).expect("the packet has a counter");
                 *counter -= gone.counted as u32;
                 let resumes = gone.counted && *counter == 0;
                 let frame = switch.transmit(now, gone.ingress).and_then(|sent| sent.packet.control());
@@ -396,17 +401,16 @@ fn a_crowd_of_classes_does_as_lists_say() {
     assert!(seen.iter().all(|seen| *seen > 1000), "{seen:?}");
 }
 
-// --- other assignments
-// -------------------------------------------------------------------------------------------------------
+// --- other assignments ---------------------------------------------------------------------------------------------
 
-/// Packets of 3000 flows, and the queue of each.
+/// Receives packets of 3000 flows. Returns the queues of each flow.
 fn hashed<P: Policy>(switch: &mut Switch<P>, groups: usize) -> BTreeMap<u32, BTreeSet<usize>> {
     let mut of = BTreeMap::<u32, BTreeSet<usize>>::new();
     for round in 0..2 {
         for flow in 0..3000 {
             let (class, key) = ((flow as usize % groups) as u8, hash::mix64(flow.into()) as u32);
             switch.receive(Instant(1), &Packet { key, ..packet(flow, round, class) }.into(), 0, EGRESS);
-            let sent = switch.transmit(Instant(1), EGRESS).expect("it may leave");
+            let sent = switch.transmit(Instant(1), EGRESS).expect("a queue has data");
             of.entry(flow).or_default().insert(sent.queue.expect("data leaves a queue").into());
         }
     }
@@ -421,7 +425,7 @@ fn a_hash_names_one_of_the_queues_of_a_class_each_as_often() {
         let (queues, groups) = (usize::from(queues), usize::from(groups));
         let mut flows = vec![0; queues];
         for (flow, of) in hashed(&mut switch, groups) {
-            let [q] = of.into_iter().collect::<Vec<_>>()[..] else { panic!("flow {flow} moves") };
+            let [q] = of.into_iter().collect::<Vec<_>>()[..] else { panic!("flow {flow} has several queues") };
             assert_eq!(class_of(q, queues, groups), flow as usize % groups);
             flows[q] += 1;
         }
@@ -440,7 +444,8 @@ fn fifos(red: Red) -> Switch<Composed<ByPriority, NoBackpressure>> {
     Switch::new(&shape, &((), ()))
 }
 
-/// Six packets of the lower class, then three of the higher: marked is what leaves three or more behind it in its class.
+/// Six packets of the lower class arrive, then three of the higher. A packet is marked if it leaves three or more of
+/// its class behind.
 #[test]
 fn a_class_is_marked_by_the_length_of_its_own_fifo() {
     let mut switch = fifos(Red::new(3 * WIRE - 1, 3 * WIRE - 1, 1.0));

@@ -1,5 +1,5 @@
-//! Shortest remaining flow first, against lists that are searched: whose packet goes next, with a queue for each flow and with a fixed
-//! number of them; and what that makes of whole flows.
+//! Shortest remaining flow first, compared with linear searches: the next departure, with a queue for each flow and
+//! with a fixed number of queues, and the completion of whole flows.
 
 use backwater_dataplane::buffer::cells::Cells;
 use backwater_dataplane::queues::Queues;
@@ -13,7 +13,7 @@ use backwater_dataplane::{
 use backwater_types::hash::Stream;
 use backwater_types::{BitsPerSec, Duration, Extension, Frame, Instant, Kind, LinkShape, Packet, QueueId};
 
-/// What packets say.
+/// Remaining size that a packet carries.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Left(u64);
 
@@ -33,15 +33,15 @@ fn frame(flow: u32, seq: u32, left: u64) -> Frame<Left> {
     Frame { packet: Packet { flow, seq, key, wire: 1000, kind: Kind::Data, ..Packet::NONE }, extension: Left(left) }
 }
 
-/// Flows of random sizes come, some with packets sent again, and each packet that goes is that of the flow with the least left: by a
-/// list of all packets, and turns that are counted.
+/// Flows of random sizes, some with retransmitted packets. Each departure is from the flow with the least left, by a
+/// list of all packets and a count of turns.
 #[test]
 fn of_flows_that_goes_whose_first_packet_has_the_least_left() {
     const FLOWS: u32 = 7;
     for case in 0..200 {
         let (mut rng, mut cells) = (Stream::new(case, 2, 2), Cells::<Left>::new(64, false));
         let mut queues = SrfFlows::new(1, 1, 1048);
-        // `[flow]`: its packets, by number and what they say, and when it had its last turn.
+        // `[flow]`: packets of the flow, each with its number and remaining size, and the flow's last turn.
         let mut lists: Vec<Vec<(u32, u64)>> = vec![Vec::new(); FLOWS as usize];
         let mut turns = [0u32; FLOWS as usize];
         for step in 1..500 {
@@ -75,7 +75,7 @@ fn of_flows_that_goes_whose_first_packet_has_the_least_left() {
     }
 }
 
-/// The same of queues that flows share and a neighbour pauses, with ties in turn; and which queue is the most similar.
+/// The same for queues that flows share and a neighbour pauses, with ties in turn, and for the most similar queue.
 #[test]
 fn of_queues_that_is_served_whose_first_packet_has_the_least_left() {
     fn check<const W: usize>(count: usize) {
@@ -132,7 +132,7 @@ fn shape(queues: u16) -> Shape {
     Shape::new(vec![port; 2], queues)
 }
 
-/// Whole flows come to one port, at a packet's time each. When each is done, in packet times.
+/// Runs whole flows through one port, one packet time each. Returns the completion of each flow, in packet times.
 fn flows_at(switch: &mut impl DataPlane<Extension = Left>, arrivals: &[(u64, u32)]) -> Vec<u64> {
     let mut done = vec![0; arrivals.len()];
     let (mut came, mut left) = (0, arrivals.iter().map(|(_, packets)| u64::from(*packets)).sum::<u64>());
@@ -154,10 +154,10 @@ fn flows_at(switch: &mut impl DataPlane<Extension = Left>, arrivals: &[(u64, u32
     done
 }
 
-/// By the definition of shortest remaining processing time, on nothing but what is left of flows. Of flows with as much left that
-/// which has waited longest.
+/// Shortest remaining processing time by its definition, on remaining sizes alone. Ties go to the flow that has waited
+/// longest.
 fn srpt(arrivals: &[(u64, u32)]) -> Vec<u64> {
-    // Of each that is here: what is left, its turn and its number.
+    // Remaining size, turn and number of each flow present.
     let (mut here, mut done): (Vec<(u32, u64, usize)>, _) = (Vec::new(), vec![0; arrivals.len()]);
     let (mut came, mut turn) = (0, 0);
     for now in 0.. {
@@ -189,7 +189,7 @@ fn whole_flows_at_one_port_are_done_as_srpt_has_it() {
         }
         let expected = srpt(&arrivals);
         assert_eq!(flows_at(&mut IdealSrf::new(&shape(1), &((), ())), &arrivals), expected);
-        // As many queues as there are flows at a time, and a table in which no two meet, make no difference.
+        // As many queues as concurrent flows, and a table in which no two flows collide, give the same result.
         let params = BfcParams { table_entries_per_queue: 1 << 14, ..BfcParams::default() };
         let mut bfc = BfcSrf::new(&shape(60), &(params.clone(), params));
         let outcome = flows_at(&mut bfc, &arrivals);
@@ -198,7 +198,7 @@ fn whole_flows_at_one_port_are_done_as_srpt_has_it() {
     }
 }
 
-/// All at once: in the order of their sizes, each when it and all smaller ones have passed.
+/// Flows that arrive together complete in the order of their sizes, each once it and all smaller ones have been sent.
 #[test]
 fn flows_that_come_together_are_done_in_the_order_of_their_sizes() {
     let sizes = [9, 2, 40, 1, 17, 5, 30];
@@ -209,8 +209,8 @@ fn flows_that_come_together_are_done_in_the_order_of_their_sizes() {
     assert_eq!(flows_at(&mut BfcSrf::new(&shape(7), &(params.clone(), params)), &arrivals), expected);
 }
 
-/// Three queues, all taken by flows with 3, 50 and 900 packets left. One more flow of 60 joins the second, where it is asked for; and
-/// once there is an empty queue, that.
+/// Three queues hold flows with 3, 50 and 900 packets left. With `similar` another flow, of 60 packets, joins the
+/// second; once a queue is empty, it takes that queue.
 #[test]
 fn a_flow_that_finds_no_empty_queue_may_share_one_of_similar_size() {
     let joined = |similar: bool, seed: u64| {
@@ -225,7 +225,7 @@ fn a_flow_that_finds_no_empty_queue_may_share_one_of_similar_size() {
             queues.push((sent.packet.flow, sent.queue.expect("data has a queue")));
             order.push(sent.packet.flow);
         }
-        let of = |flow: u32| queues.iter().find(|(other, _)| *other == flow).expect("it was sent").1;
+        let of = |flow: u32| queues.iter().find(|(other, _)| *other == flow).expect("the flow has sent").1;
         ([1, 2, 3].iter().position(|flow| of(*flow) == of(4)).expect("all queues were taken"), order)
     };
     for seed in 0..20 {

@@ -1,9 +1,9 @@
-//! What packets carry beside their headers: a switch writes to it as they leave, whichever way they take through it.
+//! Metadata of packets: a switch writes it at departure, on every path through the switch.
 
 use backwater_dataplane::{ByPriority, Composed, DataPlane, NoBackpressure, PortShape, Shape, SingleFifo, Switch};
 use backwater_types::{BitsPerSec, Duration, Extension, Frame, Instant, Kind, LinkShape, Packet};
 
-/// The last hop: when, what was queued behind, what the port had sent before.
+/// Telemetry of the last hop: time, bytes queued behind, bytes sent by the port before.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Last(u64, u64, u64);
 
@@ -44,7 +44,7 @@ fn data_leave_with_what_the_port_has_sent_and_what_is_left_there() {
     }
     switch.receive(Instant(1), &packet(Kind::Ack, 64), 0, 1);
     let mut next = |at: u64| switch.transmit(Instant(at), 1).map(|sent| (sent.packet.wire, sent.packet.extension));
-    // ACKs go first, carry what they brought, and count.
+    // ACKs go first and keep their metadata; their bytes count.
     assert_eq!(next(10), Some((64, Last::default())));
     assert_eq!(next(20), Some((1000, Last(20, 1000, 64))));
     assert_eq!(next(30), Some((700, Last(30, 300, 1064))));
@@ -56,7 +56,7 @@ fn data_leave_with_what_the_port_has_sent_and_what_is_left_there() {
     assert_eq!(next(60), None);
 }
 
-/// What is left at the port is left of all its classes (BFC, appendix A.3: "HPCC uses switch aggregates").
+/// The bytes queued at the port are those of all classes (BFC, appendix A.3: "HPCC uses switch aggregates").
 #[test]
 fn data_of_a_class_leave_with_what_is_left_of_all() {
     let port = PortShape::new(BitsPerSec(100_000_000_000), Duration::from_us(1));
@@ -82,7 +82,7 @@ fn what_passes_an_empty_port_is_written_to_as_well() {
     assert_eq!(ack.extension, Last::default());
     assert!(switch.pass(Instant(7), &mut data, 0, 1).is_some());
     assert_eq!(data.extension, Last(7, 0, 1064));
-    // Each port counts for itself.
+    // Each port has counters of its own.
     assert!(switch.pass(Instant(8), &mut data, 1, 0).is_some());
     assert_eq!(data.extension, Last(8, 0, 0));
 }

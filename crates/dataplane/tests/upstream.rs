@@ -1,4 +1,4 @@
-//! What a switch obeys: PFC under every policy, and upstream halves of other kinds, made here, in the switch as it is.
+//! Upstream halves: PFC under every policy, and test schemes in the shipped switch.
 
 use backwater_dataplane::policy::recirculating::RecirculatingParams;
 use backwater_dataplane::queues::hardware_queues::HardwareQueues;
@@ -18,7 +18,7 @@ const NOW: Instant = Instant(1_000_000);
 const WIRE: u64 = 1048;
 const PORTS: usize = 4;
 
-/// Four ports of 100 Gb/s with four queues each.
+/// Shape of four ports of 100 Gb/s with four queues each.
 fn shape() -> Shape {
     let port = PortShape::new(BitsPerSec(100_000_000_000), Duration::from_us(1));
     let nic_rate = port.rate;
@@ -33,7 +33,7 @@ fn packet(flow: u32, seq: u32, class: u8) -> Packet {
 
 // --- PFC ---------------------------------------------------------------------------------------------------------------------
 
-/// The port that is paused, and one that is not.
+/// The paused port, and a port that is never paused.
 const HELD: PortId = 2;
 const FREE: PortId = 3;
 const PAUSE: ControlFrame = ControlFrame::PfcPause(0);
@@ -43,15 +43,15 @@ fn obeys_pfc<P: Policy>(name: &str, params: &P::Params) {
     let mut switch = Switch::<P>::new(&shape(), params);
     let sends = |switch: &Switch<P>, port: PortId| {
         let sent = switch.clone().transmit(NOW, port).is_some();
-        assert_eq!(sent, switch.sendable(port), "{name}: port {port} says whether it may send");
+        assert_eq!(sent, switch.sendable(port), "{name}: port {port} reports whether it may send");
         sent
     };
     let passes =
         |switch: &Switch<P>, port: PortId| switch.clone().pass(NOW, &mut packet(9, 0, 0).into(), 0, port).is_some();
     let may_pass = passes(&switch, HELD);
     switch.control(NOW, HELD, PAUSE);
-    assert!(!passes(&switch, HELD), "{name}: nothing passes a port that is held");
-    assert_eq!(passes(&switch, FREE), may_pass, "{name}: another is not");
+    assert!(!passes(&switch, HELD), "{name}: no packet bypasses the queues of a paused port");
+    assert_eq!(passes(&switch, FREE), may_pass, "{name}: packets bypass the queues of another port");
     for port in [HELD, FREE] {
         assert!(switch.receive(NOW, &packet(port as u32, 0, 0).into(), 0, port).dropped.is_none());
     }
@@ -62,19 +62,19 @@ fn obeys_pfc<P: Policy>(name: &str, params: &P::Params) {
     expect(&switch, true, "held");
     switch.control(NOW, HELD, PAUSE);
     switch.control(NOW, FREE, RESUME);
-    expect(&switch, true, "held as it is told twice, and another port is let go");
+    expect(&switch, true, "a repeated pause holds, and a resume of another port changes nothing");
     switch.control(NOW, HELD, RESUME);
     expect(&switch, false, "one resume is enough");
     for comes_up in [false, true] {
         switch.control(NOW, HELD, PAUSE);
-        expect(&switch, true, "held once more");
+        expect(&switch, true, "paused again");
         let mut to_poll = Vec::new();
         match comes_up {
             false => switch.link_down(NOW, HELD, &mut to_poll),
             true => switch.link_up(NOW, HELD, &mut to_poll),
         }
-        expect(&switch, false, "its link has changed");
-        // What the neighbour is told on a link that comes up.
+        expect(&switch, false, "a link change ends the pause");
+        // Drain the frames that the neighbour is sent on a link that comes up.
         while switch.clone().transmit(NOW, HELD).is_some_and(|sent| sent.packet.kind == Kind::Control) {
             switch.transmit(NOW, HELD);
         }
@@ -109,7 +109,7 @@ fn every_policy_obeys_pfc_port_by_port() {
 
 // --- two switches in line ----------------------------------------------------------------------------------------------------
 
-/// From `up` to `down`; back to where packets came from, at both.
+/// Port from `up` to `down`, and port back to the origin of packets, at both switches.
 const AHEAD: PortId = 1;
 const BACK: PortId = 0;
 
@@ -132,14 +132,14 @@ impl<P: Policy> Line<P> {
 
     fn check(&mut self) {
         while self.down.sendable(BACK) {
-            let sent = self.down.transmit(NOW, BACK).expect("it may send");
+            let sent = self.down.transmit(NOW, BACK).expect("a frame waits");
             self.frames.push_back(sent.packet.control().expect("only frames go back"));
         }
         self.up.audit().unwrap();
         self.down.audit().unwrap();
     }
 
-    /// A packet comes to `up`; if it may, it passes onto the link. Whether it did.
+    /// Receives a packet at `up`, which bypasses the queues onto the link if it may. Returns whether it did.
     fn arrive(&mut self, packet: &Packet) -> bool {
         let passed = self.up.pass(NOW, &mut (*packet).into(), BACK, AHEAD).is_some();
         match passed {
@@ -150,7 +150,7 @@ impl<P: Policy> Line<P> {
         passed
     }
 
-    /// `up` puts a packet onto the link, if it may.
+    /// Sends a packet from `up` onto the link, if it may.
     fn send(&mut self) -> bool {
         let sent = self.up.transmit(NOW, AHEAD);
         self.link.extend(sent.map(|sent| sent.packet.packet));
@@ -158,25 +158,25 @@ impl<P: Policy> Line<P> {
         sent.is_some()
     }
 
-    /// The first packet on the link comes to `down`.
+    /// Delivers the first packet on the link to `down`.
     fn land(&mut self) -> bool {
         let Some(packet) = self.link.pop_front() else { return false };
         assert!(
             self.down.receive(NOW, &packet.into(), BACK, 1 + packet.class as PortId).dropped.is_none(),
-            "it has room"
+            "the buffer has room"
         );
         self.check();
         true
     }
 
-    /// A receiver of `class` takes a packet, if there is one.
+    /// Takes a packet of `class` for a receiver, if there is one.
     fn take(&mut self, class: u8) -> Option<Packet> {
         let sent = self.down.transmit(NOW, 1 + class as PortId);
         self.check();
         sent.map(|sent| sent.packet.packet)
     }
 
-    /// The first frame comes to `up`.
+    /// Delivers the first control frame to `up`.
     fn hear(&mut self) -> Option<ControlFrame> {
         let frame = self.frames.pop_front()?;
         self.up.control(NOW, AHEAD, frame);
@@ -187,7 +187,7 @@ impl<P: Policy> Line<P> {
 
 // --- PFC per class, with quanta ----------------------------------------------------------------------------------------------
 
-/// Packets of a class from an ingress above which it is paused, and for how long a pause holds.
+/// Packets of a class from one ingress above which the class is paused, and the duration of a pause.
 const XOFF: u32 = 4;
 const QUANTA: Duration = Duration::from_us(3);
 const CLASSES: usize = 3;
@@ -198,10 +198,10 @@ struct PfcByClass {
     held: [[u32; CLASSES]; PORTS],
 }
 
-/// Closes the queue of a class until it is resumed or the pause has lapsed.
+/// Upstream half that closes the queue of a class until a resume or until the pause lapses.
 #[derive(Clone)]
 struct PausedClasses {
-    /// `[port][class]`: when it lapses.
+    /// `[port][class]`: time when the pause lapses.
     until: [[Option<Instant>; CLASSES]; PORTS],
 }
 
@@ -283,20 +283,20 @@ impl Upstream<PausableQueues<1>> for PausedClasses {
         let agrees =
             |port: usize, class: usize| queues[port].closed().contains(class) == self.until[port][class].is_some();
         let all = (0..PORTS).all(|port| (0..CLASSES).all(|class| agrees(port, class)));
-        all.then_some(()).ok_or_else(|| format!("queues are closed against {:?}", self.until))
+        all.then_some(()).ok_or_else(|| format!("queues disagree with the pauses {:?}", self.until))
     }
 }
 
 type ByClassLine = Line<Composed<ByClass, PfcByClass>>;
 
-/// A hundred packets each of class 0, which is taken at once, and of class 1, which nobody takes.
+/// Sends a hundred packets each of class 0, which a receiver takes at once, and of class 1, which no receiver takes.
 fn congested() -> ByClassLine {
     let mut line = ByClassLine::new(&((), ()), &((), ()));
     let mut received = 0;
     for seq in 0..100 {
         line.arrive(&packet(0, seq, 0));
         line.arrive(&packet(1, seq, 1));
-        // A frame is two packets late.
+        // Frames arrive two packets late.
         line.send();
         line.send();
         while line.land() {}
@@ -306,7 +306,7 @@ fn congested() -> ByClassLine {
             received += 1;
         }
     }
-    assert_eq!(received, 100, "class 0 is never held");
+    assert_eq!(received, 100, "class 0 is never paused");
     line
 }
 
@@ -314,9 +314,9 @@ fn congested() -> ByClassLine {
 fn a_pause_of_a_class_holds_that_class_alone() {
     let mut line = congested();
     let held = line.down.queued(2) / WIRE;
-    assert!((XOFF as u64 + 1..XOFF as u64 + 3).contains(&held), "{held} packets of class 1 came");
-    assert!(!line.up.sendable(AHEAD) && !line.send(), "the rest waits");
-    // Once it is taken it all comes, and in order.
+    assert!((XOFF as u64 + 1..XOFF as u64 + 3).contains(&held), "{held} packets of class 1 arrived");
+    assert!(!line.up.sendable(AHEAD) && !line.send(), "the rest of class 1 waits");
+    // Once class 1 is taken it all arrives, in order.
     let mut received = 0;
     while let Some(packet) = line.take(1) {
         assert_eq!((packet.flow, packet.seq), (1, received));
@@ -345,18 +345,18 @@ fn a_pause_lapses_that_is_not_repeated() {
 
 // --- credits -----------------------------------------------------------------------------------------------------------------
 
-/// For a port that sends by credits: how many there are. For one that receives by them: that it returns them.
+/// Credits of a port that sends by credits, and the port by which a receiver returns them.
 #[derive(Clone)]
 struct CreditParams {
     initial: u32,
     returns: Option<PortId>,
 }
 
-/// Returns a credit for every packet that leaves.
+/// Downstream half that returns a credit for every packet that departs.
 #[derive(Clone)]
 struct ReturnsCredits(CreditParams);
 
-/// Sends while it has credits.
+/// Upstream half that sends while it has credits.
 #[derive(Clone)]
 struct Credits {
     initial: u32,
@@ -423,14 +423,14 @@ impl<Q: Queues> Upstream<Q> for Credits {
     }
 }
 
-/// At every moment each credit is with the sender, or with a packet on the link or held, or on its way back.
+/// At every moment each credit is with the sender, with a packet on the link or in the queue, or on its way back.
 #[test]
 fn a_port_sends_while_it_has_credits() {
     const CREDITS: usize = 5;
     let (mut blocked, mut passed) = (0, 0);
     for seed in 0..50 {
         let up = CreditParams { initial: CREDITS as u32, returns: None };
-        // Its own neighbours take everything.
+        // The neighbours of `down` accept everything.
         let down = CreditParams { initial: 1000, returns: Some(BACK) };
         let mut line = Line::<Composed<SingleFifo, ReturnsCredits>>::new(&((), up), &((), down));
         let mut rng = Stream::new(seed, 0, 0);
@@ -456,5 +456,5 @@ fn a_port_sends_while_it_has_credits() {
         }
         assert_eq!(taken, 100, "seed {seed}");
     }
-    assert!(blocked > 0 && passed > 0, "{blocked} times without a credit, {passed} packets passed");
+    assert!(blocked > 0 && passed > 0, "blocked {blocked} times, {passed} packets delivered");
 }

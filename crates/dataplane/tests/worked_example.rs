@@ -1,4 +1,4 @@
-//! The worked example of CONTRIBUTING.md, as it stands there, in the shipped switch.
+//! The worked example of CONTRIBUTING.md in the shipped switch.
 
 #![allow(unreachable_pub, reason = "a test binary exports nothing")]
 
@@ -29,16 +29,16 @@ fn a_neighbour_is_stopped_above_one_threshold_and_goes_on_at_the_other() {
     let now = Instant(1_000_000);
     for seq in 0..8 {
         let told = switch.receive(now, &packet(seq).into(), 0, 2).frame_on;
-        assert_eq!(told, (seq == 5).then_some(0), "the sixth thousand is above 5 000 B");
-        switch.audit().expect("its books are right");
+        assert_eq!(told, (seq == 5).then_some(0), "the sixth packet of 1000 B exceeds 5 000 B");
+        switch.audit().expect("its counts equal a recount");
     }
     let frame = switch.transmit(now, 0).and_then(|sent| sent.packet.control());
     assert_eq!(frame, Some(ControlFrame::PfcPause(0)));
-    assert_eq!(StopAndGoParams::default().pausing().grain, Grain::Port, "as that frame holds");
+    assert_eq!(StopAndGoParams::default().pausing().grain, Grain::Port, "the scope of a PFC frame");
     for left in (0..8).rev() {
         let told = switch.transmit(now, 2).and_then(|sent| sent.frame_on);
         assert_eq!(told, (left == 2).then_some(0), "{left} packets are left");
-        switch.audit().expect("its books are right");
+        switch.audit().expect("its counts equal a recount");
     }
     assert_eq!(switch.next_timer(), now + StopAndGoParams::default().refresh);
 }

@@ -1,4 +1,4 @@
-//! Policies with a bug each, for the checker to find.
+//! Policies with one planted bug each, for the checker to find.
 
 use backwater_dataplane::buffer::cells::Cells;
 use backwater_dataplane::policy::Told;
@@ -13,7 +13,7 @@ use std::hash::Hasher;
 
 type Queues = PausableQueues<1>;
 
-/// FlowSail that now and then has no mark in front of a flow's new packets, and does not notice.
+/// FlowSail that sometimes loses the mark in front of a flow's new packets without noticing.
 #[derive(Clone)]
 pub struct LosesMarks(FlowSail<1>);
 
@@ -81,7 +81,7 @@ impl Policy for LosesMarks {
         self.0.on_pass(now, packet, held, port, choice, queues);
     }
 
-    /// The bug: the first mark of the isolation queue goes.
+    /// The bug: drops the first mark of the isolation queue.
     fn on_control(
         &mut self,
         now: Instant,
@@ -129,7 +129,7 @@ impl Canonical for LosesMarks {
     }
 }
 
-/// BFC that forgets to repeat what is paused.
+/// BFC that does not repeat its pauses.
 #[derive(Clone)]
 pub struct NeverRepeats(Bfc);
 
@@ -176,7 +176,7 @@ impl Backpressure<Queues> for NeverRepeats {
         Backpressure::<Queues>::next_refresh(&self.0)
     }
 
-    /// The bug: the frames go nowhere.
+    /// The bug: discards the repeated frames.
     fn refresh(&mut self, now: Instant, _send: &mut dyn FnMut(PortId, ControlFrame)) {
         Backpressure::<Queues>::refresh(&mut self.0, now, &mut |_, _| {});
     }

@@ -1,8 +1,8 @@
-//! Switches as state machines: every state a shipped switch was seen in, and what every input to it leads to.
+//! Switches as state machines: all states in which a shipped switch was seen, and the transition for every input.
 //!
-//! Each state and input is run once, on a copy of a real [`Switch`]; the network's states are then small products of their
-//! numbers. A state's clock is its own: what is equal by its encoding is one state, whenever it is. Where two switches came to
-//! one state in different ways, both are run and have to agree.
+//! Each state and input is run once, on a copy of a real [`Switch`]; the states of the network are small products of
+//! state numbers. Each state has a clock of its own: switches with equal encodings are in one state, whatever their
+//! time. If two switches reached a state by different paths, both are run and have to agree.
 
 use crate::plan::{PERIOD, Plan};
 use backwater_dataplane::queues::PausableQueues;
@@ -14,70 +14,71 @@ use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, RwLock};
 
-/// Towards the sources or the upstream switch; towards the downstream switch; towards the receivers, from this one on.
+/// Port towards the sources or the upstream switch, port towards the downstream switch, and the first of the ports
+/// towards the receivers.
 pub const BACK: PortId = 0;
 pub const AHEAD: PortId = 1;
 
-/// A packet on its way.
+/// A packet in flight.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Parcel {
     pub flow: u8,
     pub seq: u8,
-    /// The queue it left.
+    /// Queue that the packet left.
     pub queue: u8,
 }
 
-/// A control frame, of flows or queues by number.
+/// A control frame that names flows or queues by number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Frame {
     #[default]
     None,
     Pause(u8),
     Resume(u8),
-    /// Exactly these are paused.
+    /// Pauses exactly the flows or queues of this map.
     Exactly(u8),
 }
 
-/// What can come to a switch.
+/// Input to a switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Input {
-    /// A packet for a port; if there is a draw, this comes out.
+    /// Arrival of a packet for a port, with the outcome of a random choice if the switch makes one.
     Receive(Parcel, PortId, u8),
     Transmit(PortId),
-    /// From the neighbour ahead.
+    /// Arrival of a control frame from the neighbour ahead.
     Hear(Frame),
     Timer,
-    /// A refresh period passes.
+    /// Passage of a refresh period.
     Period,
 }
 
-/// What is wrong.
+/// A violated property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Wrong {
-    /// A recount disagrees.
+    /// A recount disagrees with the state.
     Audit,
     Panic,
-    /// Two switches with the same encoding do not do the same.
+    /// Two switches with the same encoding behave differently.
     Encoding,
-    /// A packet is not as it was sent.
+    /// A packet was changed on its way.
     Changed,
     /// A port that may send does not.
     Idle,
-    /// A packet left although its flow, or its queue, is paused.
+    /// A packet left although its flow or its queue was paused.
     Paused,
-    /// A packet is not the one that its receiver expects.
+    /// A packet is not the next in order at its receiver.
     Order,
 }
 
-/// A switch in one of its states, with what is asked of it most.
+/// State of a switch, with its most requested properties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Machine {
     id: u32,
-    /// Bits of ports that may send.
+    /// `[bit]`: ports that may send.
     sendable: u8,
-    /// Its timer is to run.
+    /// Whether the timer is due.
     pub due: bool,
-    /// It holds no packet, and no flow apart from others.
+    /// Whether the switch holds no packet and isolates no flow.
     pub idle: bool,
     wrong: Option<Wrong>,
 }
@@ -88,18 +89,18 @@ impl Machine {
     }
 }
 
-/// What an input led to.
+/// Result of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
     pub machine: Machine,
     pub sent: Option<Parcel>,
     pub dropped: bool,
-    /// What it sends back.
+    /// Control frames sent back.
     pub frames: Row<Frame, 8>,
     pub wrong: Option<Wrong>,
 }
 
-/// A short queue, equal to another if what is in it is.
+/// A short queue, equal to another if its contents are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row<T, const N: usize> {
     places: [T; N],
@@ -146,7 +147,7 @@ impl<T: Copy + Default + Hash, const N: usize> Hash for Row<T, N> {
     }
 }
 
-/// A quick hash of small numbers.
+/// A fast hash of small numbers.
 #[derive(Clone, Default)]
 pub struct Mixer(u64);
 
@@ -184,10 +185,10 @@ impl Hasher for Mixer {
     }
 }
 
-/// A map of such.
+/// A map with this hash.
 pub type Quick<K, V> = HashMap<K, V, BuildHasherDefault<Mixer>>;
 
-/// Takes the encoding of a state down as it is.
+/// A hasher that stores the encoding of a state unchanged.
 #[derive(Default)]
 struct Encoding(Vec<u8>);
 
@@ -206,16 +207,16 @@ type Examples<P> = Vec<(Switch<P>, Instant)>;
 
 const SHARDS: usize = 64;
 
-/// All states seen of switches of policy `P`.
+/// All states seen of switches with policy `P`.
 pub struct Machines<P: Policy> {
     plan: Plan,
-    /// `[k]`: of draws that come first to the k-th queue.
+    /// `[k]`: random streams whose first choice is the k-th queue.
     draws: Vec<Stream>,
-    /// Of each state up to two switches that are in it.
+    /// Up to two switches for each state.
     states: RwLock<Vec<Examples<P>>>,
     by_encoding: Mutex<HashMap<Vec<u8>, Machine>>,
     outcomes: [RwLock<Quick<(u32, Input), Outcome>>; SHARDS],
-    /// What recounts and panics had to say.
+    /// Messages of recounts and panics.
     pub complaints: Mutex<Vec<String>>,
 }
 
@@ -233,20 +234,20 @@ impl<const W: usize, P: Policy<Queues = PausableQueues<W>> + Canonical> Machines
         }
     }
 
-    /// A new switch.
+    /// Creates a switch in its initial state.
     pub fn start(&self, params: &P::Params) -> Machine {
         let mut switch = Switch::new(&self.plan.shape(), params);
         switch.redraw(self.draws[0].clone());
         self.number(switch, Instant::ZERO + PERIOD)
     }
 
-    /// Distinct states of a switch, and distinct inputs to them.
+    /// Number of distinct states of a switch, and of distinct inputs to them.
     pub fn counts(&self) -> (usize, usize) {
         let outcomes = self.outcomes.iter().map(|shard| shard.read().expect("no panics").len());
         (self.states.read().expect("no panics").len(), outcomes.sum())
     }
 
-    /// What `input` leads to.
+    /// Result of `input` in the state of `machine`.
     pub fn step(&self, machine: Machine, input: Input) -> Outcome {
         let key = (machine.id, input);
         let shard = &self.outcomes[machine.id as usize % SHARDS];
@@ -255,7 +256,7 @@ impl<const W: usize, P: Policy<Queues = PausableQueues<W>> + Canonical> Machines
         }
         let switches = self.states.read().expect("no panics")[machine.id as usize].clone();
         let mut outcomes = switches.into_iter().map(|(switch, now)| self.try_run(machine, switch, now, input));
-        let mut outcome = outcomes.next().expect("some switch is in the state");
+        let mut outcome = outcomes.next().expect("the state has a switch");
         if outcomes.any(|other| other != outcome) {
             outcome.wrong = Some(Wrong::Encoding);
         }
@@ -344,7 +345,7 @@ impl<const W: usize, P: Policy<Queues = PausableQueues<W>> + Canonical> Machines
             (Frame::Pause(q), false) => ControlFrame::Pause(q as u16),
             (Frame::Resume(q), false) => ControlFrame::Resume(q as u16),
             (Frame::Exactly(map), _) => ControlFrame::Bitmap(QueueMap::new([map as u64, 0])),
-            (Frame::None, _) => unreachable!("it is sent by nobody"),
+            (Frame::None, _) => unreachable!("no switch sends this frame"),
         }
     }
 

@@ -1,14 +1,14 @@
-//! The state machines of FlowSail and BFC, as shipped, explored exhaustively: two switches in line, two or three flows, up to two
-//! control frames lost and one doubled, in every order in which these things can happen.
+//! Exhaustive exploration of FlowSail's and BFC's state machines, as shipped: two switches in line, two or three flows,
+//! up to two control frames lost and one duplicated, in every order of these events.
 //!
-//! In every state: packets arrive in order, nothing leaves that a pause has reached, the switches agree with a recount of
-//! themselves and never hold more than their buffers take. From every state, once no more frames are lost, a fair schedule ends
-//! within five periods of repetition with everything received, resumed and forgotten; and if instead the receivers stop, what
-//! each switch wants held is held from the fifth period on.
+//! In every state packets arrive in order, no packet leaves against a pause that has arrived, and the switches agree
+//! with a recount and stay within their buffers. From every state, once no more frames are lost, a fair schedule ends
+//! within five refresh periods with all packets received, all flows resumed and all records gone. If the receivers stop
+//! instead, all pauses that a switch wants are in force from the fifth period on.
 //!
-//! What is not explored: weights, sketches, priorities, short fingerprints, sampling, links that fail, and frames that overtake
-//! others on their link, which keeps them in order. (A copy of an old PAUSE that came after the first of BFC's three all-clears
-//! would hold a queue for ever, were the other two lost; FlowSail's pauses lapse.)
+//! Not explored: weights, sketches, priorities, short fingerprints, sampling, failing links, and frames that overtake
+//! others, because links keep order. (A copy of an old PAUSE that arrived after the first of BFC's three all-clears
+//! would hold a queue for ever, if the other two were lost; FlowSail's pauses lapse.)
 
 #![allow(unreachable_pub, reason = "a test binary exports nothing")]
 
@@ -31,7 +31,7 @@ use stateright::{Checker, HasDiscoveries, Model};
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-/// Two flows of two packets to one receiver.
+/// Two flows of two packets each to one receiver.
 const PAIR: Plan = Plan {
     packets: &[2, 2],
     receivers: &[1, 1],
@@ -47,25 +47,25 @@ const PAIR: Plan = Plan {
     all_tracked: true,
 };
 
-/// One flow is long enough to have packets in front of its order mark and behind it.
+/// Like [`PAIR`], with one flow long enough to have packets in front of its order mark and behind it.
 const UNEVEN: Plan = Plan { packets: &[3, 1], ..PAIR };
 
-/// For BFC, whose pauses are of queues.
+/// Like [`PAIR`], for BFC, which pauses queues.
 const BY_QUEUE: Plan = Plan { by_flow: false, ..PAIR };
 
-/// One or two packets are enough to be above Ql or Qh.
+/// Parameters with thresholds of one or two packets.
 fn flowsail() -> FlowSailParams {
     FlowSailParams {
         ql: 0.5,
         qh: 1.5,
         refresh: PERIOD,
-        // No bucket of a table can be full, which is what an encoding asks for.
+        // No bucket of the table can be full, as the encoding requires.
         table_entries: 16,
         ..FlowSailParams::default()
     }
 }
 
-/// Every packet behind another is flagged.
+/// Parameters under which every packet behind another is flagged.
 fn sharp() -> FlowSailParams {
     FlowSailParams { ql: 0.25, qh: 0.5, ..flowsail() }
 }
@@ -74,24 +74,25 @@ fn bfc() -> BfcParams {
     BfcParams { table_entries_per_queue: 8, refresh: PERIOD, count_last: true, ..BfcParams::default() }
 }
 
-/// For both its halves.
+/// BFC's parameters, for its assignment and its backpressure.
 fn twice(params: &BfcParams) -> (BfcParams, BfcParams) {
     (params.clone(), params.clone())
 }
 
-/// By the letter of the paper's section IV: an isolation queue waits for all of its flows, and a flow is let go once it is idle.
+/// The letter of the paper's section IV: an isolation queue waits for all of its flows, and a flow is released once it
+/// is idle.
 fn by_the_letter() -> FlowSailParams {
     FlowSailParams { hold: Hold::Any, release_from: ReleaseFrom::Touch, ..sharp() }
 }
 
-/// Packets of a paused flow that are in its normal queue leave.
+/// Parameters under which packets of a paused flow depart from its normal queue.
 fn draining() -> FlowSailParams {
     FlowSailParams { residue: Residue::Drain, ..sharp() }
 }
 
 type BfcSwitch = Composed<Dynamic<1>, Bfc>;
 
-/// What is said of flows below holds of flows that do not share entries of BFC's table.
+/// The results on flows below require flows that do not share entries of BFC's table.
 #[test]
 fn flows_have_entries_of_their_own() {
     let plan = Plan { packets: &[1, 1, 1], receivers: &[1, 1, 1], ..BY_QUEUE };
@@ -103,7 +104,7 @@ fn flows_have_entries_of_their_own() {
     assert_eq!(switch.active_flows(AHEAD), Some(3));
 }
 
-/// Goes through all states; nothing may be wrong in any.
+/// Explores all states and requires every property in each.
 fn explore<P>(name: &str, plan: Plan, params: &P::Params)
 where
     P: Policy<Queues = PausableQueues<1>> + Canonical + Send + Sync + 'static,
@@ -126,7 +127,7 @@ where
     checker.assert_properties();
 }
 
-/// What the checker finds first.
+/// Returns the first violation of `property` that the checker finds.
 fn find<P>(plan: Plan, params: &P::Params, property: &'static str) -> Option<Wrong>
 where
     P: Policy<Queues = PausableQueues<1>> + Canonical + Send + Sync + 'static,
@@ -134,13 +135,13 @@ where
     let network = Network::<P>::new(plan, params);
     let stop = HasDiscoveries::AnyOf([property].into());
     let checker = network.checker().threads(2).finish_when(stop).spawn_bfs().join();
-    let path = checker.discovery(property).unwrap_or_else(|| panic!("not found: {property}"));
+    let path = checker.discovery(property).unwrap_or_else(|| panic!("no violation found: {property}"));
     let states = checker.unique_state_count();
-    println!("not so: {property}, after {states} states, by {:?}", path.clone().into_actions());
+    println!("violated: {property}, after {states} states, by {:?}", path.clone().into_actions());
     path.last_state().wrong
 }
 
-// The states are as many as fill a minute: several tests, which run side by side.
+// The states fill a minute: several tests, which run side by side.
 
 #[test]
 fn flowsail_states() {
@@ -190,14 +191,14 @@ fn bfc_states() {
     explore::<BfcSwitch>("little buffer", Plan { buffer: 2, losses: 1, ..BY_QUEUE }, &sharp);
 }
 
-/// Any packet behind another counts, but for a flow's last.
+/// Parameters under which any packet behind another counts, except for a flow's last.
 fn without_last_packets() -> (BfcParams, BfcParams) {
     twice(&BfcParams { fixed_threshold: Some(Bytes(512)), count_last: false, ..bfc() })
 }
 
 #[test]
 fn bfc_states_without_last_packets() {
-    // Of a flow with a queue to itself it takes three packets for one that counts.
+    // A flow with a queue to itself needs three packets for one that counts.
     let (five, params) = (Plan { packets: &[3, 2], losses: 1, ..BY_QUEUE }, without_last_packets());
     explore::<BfcSwitch>("a queue each", five, &params);
     explore::<BfcSwitch>("two receivers", Plan { receivers: &[1, 2], doubles: 0, ..five }, &params);

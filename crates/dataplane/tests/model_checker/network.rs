@@ -1,13 +1,13 @@
-//! The network that is explored: what may happen in it, and what has to be true.
+//! The explored network: its events, and its required properties.
 //!
 //! ```text
 //! sources --> up --link--> down --> receivers
 //!         <--frames--  <--frames--
 //! ```
 //!
-//! Packets enter `up` at any moment at which their source is not held, and leave `down` whenever a receiver takes them. Frames
-//! wait on their wire for up to a refresh period. Time stands still but for whole refresh periods: what is due then may be late
-//! by less than one.
+//! Packets enter `up` at any moment at which their source is not paused, and leave `down` whenever a receiver takes
+//! them. Frames wait on their wire for up to a refresh period. Time advances only in whole refresh periods, so actions
+//! may be late by less than one.
 
 use crate::machines::{AHEAD, Frame, Input, Machine, Machines, Outcome, Parcel, Quick, Row, Wrong};
 use crate::plan::Plan;
@@ -18,25 +18,25 @@ use stateright::{Model, Property};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// After this many periods without a loss all has to be as if there had been none.
+/// Periods without a loss after which the state has to be as if no frame had been lost.
 const HEALED: u8 = 5;
 /// Periods after which a pause that is not repeated lapses (spec F.6).
 const LAPSE: u8 = 3;
 
-/// The properties.
+/// Required properties.
 pub const SAFE: &str = "nothing goes wrong";
 const ROOM: &str = "nothing is dropped but for want of room";
 pub const DONE: &str = "all is received and resumed in time";
 pub const AGREED: &str = "neighbours agree in time";
-/// That they mean something.
+/// Reachability of pauses, without which the properties would be empty.
 const PAUSED: &str = "something is paused upstream";
 const HELD: &str = "a source is held";
 const OVER: &str = "all is over";
 
-/// In which period each flow is held, the first being that of the latest frame; for a queue it does not count. 0: not held.
+/// `[flow]`: period since the flow was paused, 1 for that of the latest frame (for queues: always 1). 0: not paused.
 type Holds = [u8; 4];
 
-/// Frames going back, each with whether it was sent before the latest period.
+/// Control frames on their way back, each with whether it was sent before the latest period.
 type Wire = Row<(Frame, bool), 16>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -50,19 +50,19 @@ pub struct State {
     link: Row<Parcel, 2>,
     to_sources: Wire,
     to_up: Wire,
-    /// What the sources, and the upstream switch (if its answer is certain), have last been told.
+    /// Latest state sent to the sources, and to the upstream switch (if its answer is certain).
     sources: Holds,
     up_told: Holds,
-    /// What the switches have last said.
+    /// Latest state sent by the switches.
     up_said: Holds,
     down_said: Holds,
     losses: u8,
     doubles: u8,
-    /// What has gone wrong on the way here.
+    /// The violation on the way here, if any.
     pub wrong: Option<Wrong>,
 }
 
-/// The upstream switch, or the downstream one: its timer, or the wire from it.
+/// The upstream switch or the downstream one: its timer, or the wire from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     Up,
@@ -71,19 +71,19 @@ pub enum Side {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// A packet of a flow reaches the upstream switch, which draws this if it draws.
+    /// A packet of a flow arrives at the upstream switch, with the outcome of its random choice, if any.
     Emit(u8, u8),
     /// The upstream switch transmits a packet.
     Send,
-    /// The downstream switch receives it, and draws this.
+    /// The downstream switch receives a packet, with the outcome of its random choice.
     Arrive(u8),
     /// A receiver takes a packet.
     Take(PortId),
-    /// The first frame on a switch's wire comes to its neighbour.
+    /// The first frame on a switch's wire arrives at its neighbour.
     Hear(Side),
-    /// It gets lost.
+    /// The first frame on a switch's wire is lost.
     Lose(Side),
-    /// A copy of it follows it.
+    /// The first frame on a switch's wire is duplicated.
     Double(Side),
     /// A switch's timer runs.
     Timer(Side),
@@ -91,12 +91,12 @@ pub enum Step {
     Period,
 }
 
-/// A network of switches of policy `P`.
+/// The network, with switches of policy `P`.
 pub struct Network<P: Policy> {
     pub plan: Plan,
     pub machines: Machines<P>,
     start: State,
-    /// Of states in which nothing but time has to pass: the periods until all is done; whether neighbours agree.
+    /// For states in which only time has to pass: periods until all is done, and whether neighbours agree.
     to_go: Mutex<Quick<State, Option<u8>>>,
     agree: Mutex<Quick<State, bool>>,
     pub most_periods: AtomicU32,
@@ -223,7 +223,7 @@ where
         }
     }
 
-    /// A switch is given something; what it says goes onto its wire.
+    /// Runs an input on a switch and puts its control frames onto its wire.
     fn give(&self, s: &mut State, side: Side, input: Input) -> Outcome {
         let switch = if side == Side::Up { &mut s.up } else { &mut s.down };
         let outcome = self.machines.step(*switch, input);
@@ -236,7 +236,7 @@ where
         outcome
     }
 
-    /// All that can happen within a period happens, in turns. `stalled`: but receivers take nothing.
+    /// Runs all events of a period, in turns. `stalled`: receivers take nothing.
     fn settle(&self, s: &mut State, stalled: bool) {
         while s.wrong.is_none() {
             let mut idle = true;
@@ -262,7 +262,7 @@ where
         }
     }
 
-    /// Everything has arrived, nothing is held, nothing is known of any flow.
+    /// Whether all packets have arrived, nothing is paused, and no flow has a record.
     fn is_done(&self, s: &State) -> bool {
         let all = |counts: &[u8; 3]| counts[..self.plan.flows()] == *self.plan.packets;
         let resumed = [&s.sources, &s.up_told, &s.up_said, &s.down_said].iter().all(|holds| **holds == [0; 4]);
@@ -270,7 +270,7 @@ where
         all(&s.next) && (s.dropped > 0 || all(&s.expected)) && resumed && empty
     }
 
-    /// Periods until everything is done if frames are lost no more.
+    /// Periods until everything is done if no more frames are lost.
     fn periods_to_go(&self, s: &State) -> Option<u8> {
         let mut s = State { losses: 0, doubles: 0, ..*s };
         let mut seen = Vec::new();
@@ -296,7 +296,8 @@ where
         periods.filter(|periods| *periods <= HEALED)
     }
 
-    /// With receivers that take nothing, what a switch wants held is held, from the fifth period without a loss on.
+    /// Whether pauses that a switch wants are in force from the fifth period without a loss on, while receivers take
+    /// nothing.
     fn neighbours_agree(&self, s: &State) -> bool {
         let mut s = State { losses: 0, doubles: 0, ..*s };
         self.settle(&mut s, true);
@@ -395,7 +396,7 @@ where
     }
 }
 
-/// How many are held.
+/// Number of paused flows or queues.
 fn held(holds: &Holds) -> usize {
     holds.iter().filter(|period| **period > 0).count()
 }

@@ -1,42 +1,42 @@
-//! What is explored: the size of the network, and how much may go wrong in it.
+//! Plans of exploration: the size of the network, and the faults in it.
 
 use crate::machines::Parcel;
 use backwater_dataplane::{PortShape, Shape};
 use backwater_types::{BitsPerSec, Duration, Kind, Packet, PortId, flags};
 
-/// Bytes of a packet; at the rate and HRTT below, also the one-hop bandwidth-delay product.
+/// Bytes of a packet. At the rate and HRTT below, this is also the one-hop bandwidth-delay product.
 const WIRE: u16 = 1024;
 const HRTT: Duration = Duration(1 << 20);
 const RATE: BitsPerSec = BitsPerSec((1024 * 8_000_000_000_000) >> 20);
-/// Of repetition. A whole number of ticks, and longer than the release and sticky times.
+/// Refresh period: a whole number of ticks, longer than the release and sticky times.
 pub const PERIOD: Duration = Duration(10 << 20);
 
-/// What is explored.
+/// Size of an explored network, and its faults.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
     /// Packets of each flow.
     pub packets: &'static [u8],
-    /// The receiver of each flow, as a port of the downstream switch.
+    /// `[flow]`: its receiver, as a port of the downstream switch.
     pub receivers: &'static [PortId],
     /// Queues of each port.
     pub queues: u16,
-    /// Packets on the link at once, one or two.
+    /// Packets that fit on the link at once, one or two.
     pub link: u8,
-    /// Frames that may be lost.
+    /// Number of frames that may be lost.
     pub losses: u8,
-    /// Frames that may be doubled.
+    /// Number of frames that may be duplicated.
     pub doubles: u8,
-    /// Queues among which a switch may draw.
+    /// Queues among which a switch may choose at random.
     pub draws: u8,
     /// Packets that fit a switch's buffer.
     pub buffer: u8,
-    /// Frames may be under way while a period ends.
+    /// Whether frames may be in flight at the end of a period.
     pub slow_frames: bool,
-    /// Pauses name flows, not queues, and lapse when not repeated.
+    /// Whether pauses name flows, not queues, and lapse when not repeated.
     pub by_flow: bool,
-    /// Of a paused flow what is in a normal queue leaves; only the first queue is held.
+    /// Whether packets of a paused flow depart from its normal queue, so that only the first queue is ever held.
     pub drains: bool,
-    /// Every flow that is paused is known to the switch, so that none of its packets may leave.
+    /// Whether the switch has a record of every paused flow, so that none of its packets may leave.
     pub all_tracked: bool,
 }
 
@@ -64,7 +64,7 @@ impl Plan {
         Packet {
             flow,
             seq: parcel.seq as u32,
-            // Spread over BFC's flow table.
+            // Keys are spread over BFC's flow table.
             key: flow.wrapping_mul(0x5555_5555),
             sender_slot: flow,
             receiver_slot: 0,
