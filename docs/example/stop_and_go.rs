@@ -12,7 +12,7 @@
 //! Parameters: `stop` and `go`, wire bytes from one ingress port in the buffer.
 
 use backwater_dataplane::queues::Queues;
-use backwater_dataplane::{Backpressure, Grain, Held, PausedPorts, Pauses, Pausing, Refresh, Resident, Shape};
+use backwater_dataplane::{Backpressure, Grain, Meta, PausedPorts, Pauses, Pausing, Refresh, Resident, Shape};
 use backwater_types::{Bytes, ControlFrame, Duration, Instant, OutOfRange, Packet, PortId, QueueId, Ranges};
 
 extern crate alloc;
@@ -103,7 +103,7 @@ impl<Q: Queues> Backpressure<Q> for StopAndGo {
         &mut self,
         now: Instant,
         packet: &Packet,
-        held: &mut Held,
+        held: &mut Meta,
         _egress: PortId,
         _queue: QueueId,
         _queues: &Q,
@@ -122,7 +122,7 @@ impl<Q: Queues> Backpressure<Q> for StopAndGo {
         &mut self,
         now: Instant,
         packet: &Packet,
-        held: &Held,
+        held: &Meta,
         _egress: PortId,
         _queue: QueueId,
     ) -> Option<ControlFrame> {

@@ -14,7 +14,7 @@ pub trait Canonical {
     /// Feeds `state` with all state that determines behaviour from `now` on.
     fn canonical(&self, now: Instant, state: &mut impl Hasher);
 
-    /// Stable name of a packet's [`Held::tag`](crate::Held::tag), where record slots have no meaning.
+    /// Stable name of a packet's [`Meta::tag`](crate::Meta::tag), where record slots have no meaning.
     fn owner(&self, tag: u32) -> u64 {
         tag as u64
     }

@@ -27,8 +27,8 @@ pub mod driver;
 pub mod elide;
 pub mod flow_table;
 pub mod hardware;
-pub mod held;
 pub mod marking;
+pub mod meta;
 pub mod nic;
 pub mod plane;
 pub mod policy;
@@ -45,13 +45,13 @@ pub use canonical::Canonical;
 pub use driver::{Driver, Outlets};
 pub use elide::{Elide, ElideRule, ElidedTurns};
 pub use hardware::{HardwareParams, Recirculated};
-pub use held::{Assigned, Choice, Held, Resident};
 pub use marking::{Ecn, EcnAt, EcnOf, NotEct, Ns3Stream, Ns3Streams, PoolEcn, Red, SpacedOver, Spacing};
+pub use meta::{Assigned, Choice, Meta, Resident};
 pub use nic::NicQueues;
 pub use plane::{DataPlane, Departed, Discarded, Joined, Readings, Received, Sent};
 pub use policy::{
-    Beside, BfcByFlow, Composed, FlowSail, FlowSailAsPrinted, FlowSailParams, Hold, IdealFlowControl,
-    PauseByFlowParams, Policy, Recirculating, ReleaseFrom, Residue, SketchParams,
+    BfcByFlow, Composed, FlowSail, FlowSailAsPrinted, FlowSailParams, Hold, IdealFlowControl, PauseByFlowParams,
+    PfcInterop, Policy, Recirculating, ReleaseFrom, Residue, SketchParams,
 };
 pub use port::Ports;
 pub use shape::{DownQueues, MarkingShape, PortShape, Shape};

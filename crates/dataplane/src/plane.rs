@@ -2,7 +2,7 @@
 
 use crate::buffer::Pool;
 use crate::hardware::Recirculated;
-use crate::held::{Assigned, Held};
+use crate::meta::{Assigned, Meta};
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -183,7 +183,7 @@ pub trait Readings {
     /// Data bytes queued at `port`.
     fn queued(&self, port: PortId) -> u64;
     /// Visits every buffered packet with its egress port, queue and metadata.
-    fn visit(&self, see: &mut dyn FnMut(PortId, QueueId, &Packet, Held));
+    fn visit(&self, see: &mut dyn FnMut(PortId, QueueId, &Packet, Meta));
     /// Shared pools, by MMU.
     fn pools(&self) -> &[Pool];
     /// MMU of `port`.

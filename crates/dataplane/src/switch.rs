@@ -10,8 +10,8 @@ use crate::buffer::ring::Ring;
 use crate::buffer::{Buffer, Pool};
 use crate::canonical::Canonical;
 use crate::hardware::Recirculated;
-use crate::held::{Assigned, Choice, Held, Resident};
 use crate::marking::Ns3Draws;
+use crate::meta::{Assigned, Choice, Meta, Resident};
 use crate::plane::{DataPlane, Departed, Discarded, Readings, Received, Sent};
 use crate::policy::Policy;
 use crate::port::{Port, Ports};
@@ -99,13 +99,13 @@ impl<P: Policy, E: Extension> Switch<P, E> {
     /// retransmitted.
     #[cold]
     fn refuse(&mut self, packet: &Packet, ingress: PortId, reason: DropReason) -> Received {
-        let told = self.drop_notice.filter(|_| packet.kind == Kind::Data && !packet.has(flags::DATAGRAM));
-        if let Some(wire) = told {
+        let outgoing = self.drop_notice.filter(|_| packet.kind == Kind::Data && !packet.has(flags::DATAGRAM));
+        if let Some(wire) = outgoing {
             let (dst, src) = (packet.src, packet.dst);
             let notice = Packet { kind: Kind::DropNotice, dst, src, wire, flags: 0, ..*packet };
             self.ports[ingress as usize].acks.push_back(notice.into());
         }
-        Received { dropped: Some(reason), frame_on: told.map(|_| ingress), ..Received::BESIDE_DATA }
+        Received { dropped: Some(reason), frame_on: outgoing.map(|_| ingress), ..Received::BESIDE_DATA }
     }
 
     /// Drops all packets that wait at `port`. Appends ports that may now have something to send to `to_poll`.
@@ -118,10 +118,10 @@ impl<P: Policy, E: Extension> Switch<P, E> {
             let (frame, held) = (*self.cells.frame(cell), self.cells.held(cell));
             self.buffer.release(p.mmu, port, queue, p.queues.bytes(queue), frame.wire as u64);
             self.discarded.push(Discarded { frame, entered: self.cells.entered(cell) });
-            let told = self.policy.on_lost(now, &frame, &held, port, queue);
+            let outgoing = self.policy.on_lost(now, &frame, &held, port, queue);
             self.cells.free(cell);
             self.policy.on_gone(port, queue, &mut p.queues, &mut self.cells);
-            if let Some((ingress, frame)) = told {
+            if let Some((ingress, frame)) = outgoing {
                 to_poll.push(self.queue_frame(ingress, frame));
             }
         }
@@ -182,7 +182,7 @@ impl<P: Policy, E: Extension> DataPlane for Switch<P, E> {
         self.policy.catch_up(now);
         let mut choice = self.policy.choose(now, packet, ingress, egress, &port.queues, &mut self.rng);
         if E::TELLS_LEFT {
-            choice = self.policy.beside(choice, packet.left(), &port.queues);
+            choice = self.policy.adjust(choice, packet.left(), &port.queues);
         }
         if let Err(why) = self.buffer.admits(port.mmu, egress, choice.queue, port.queues.bytes(choice.queue), wire) {
             self.buffer.refuse(port.mmu, why);
@@ -195,11 +195,11 @@ impl<P: Policy, E: Extension> DataPlane for Switch<P, E> {
             return self.refuse(packet, ingress, DropReason::Paused);
         }
         self.buffer.charge(port.mmu, egress, choice.queue, wire);
-        let mut held = Held::new(packet, ingress, choice.tag, self.policy.samples(&mut self.rng));
-        let told = self.policy.on_enqueue(now, packet, &mut held, egress, &mut choice, &port.queues);
+        let mut held = Meta::new(packet, ingress, choice.tag, self.policy.samples(&mut self.rng));
+        let outgoing = self.policy.on_enqueue(now, packet, &mut held, egress, &mut choice, &port.queues);
         port.queues.push(&mut self.cells, choice.queue, packet, held, now);
         self.policy.on_joined(egress, choice.queue, &mut port.queues, &mut self.cells);
-        let frame_on = told.map(|(port, frame)| self.queue_frame(port, frame));
+        let frame_on = outgoing.map(|(port, frame)| self.queue_frame(port, frame));
         let timer_changed = P::SETS_TIMERS || frame_on.is_some();
         Received { dropped: None, queue: choice.queue, frame_on, timer_changed }
     }
@@ -275,9 +275,9 @@ impl<P: Policy, E: Extension> DataPlane for Switch<P, E> {
             }
             self.discarded.push(Discarded { frame: *packet, entered: self.cells.entered(cell) });
             let held = self.cells.held(cell);
-            let told = self.policy.on_dequeue(now, self.cells.frame(cell), &held, port, queue);
+            let outgoing = self.policy.on_dequeue(now, self.cells.frame(cell), &held, port, queue);
             debug_assert!(
-                told.is_none(),
+                outgoing.is_none(),
                 "a backpressure has a frame for a packet dropped at dequeue: scenarios exclude it"
             );
             self.cells.free(cell);
@@ -286,15 +286,15 @@ impl<P: Policy, E: Extension> DataPlane for Switch<P, E> {
         let (held, entered) = (self.cells.held(cell), self.cells.entered(cell));
         let packet = self.cells.frame(cell);
         p.stamp(now, packet);
-        let told = self.policy.on_dequeue(now, packet, &held, port, queue);
-        let frame_on = told.map(|(port, _)| port);
+        let outgoing = self.policy.on_dequeue(now, packet, &held, port, queue);
+        let frame_on = outgoing.map(|(port, _)| port);
         let timer_changed = P::SETS_TIMERS || frame_on.is_some();
         let departed = Departed { queue: Some(queue), frame_on, timer_changed, entered };
         out(packet, &departed);
         self.policy.on_sent(now, port, queue, packet, &mut p.queues);
         self.cells.free(cell);
         self.policy.on_gone(port, queue, &mut p.queues, &mut self.cells);
-        if let Some((port, frame)) = told {
+        if let Some((port, frame)) = outgoing {
             self.queue_frame(port, frame);
         }
         Some(departed)
@@ -341,7 +341,7 @@ impl<P: Policy, E: Extension> DataPlane for Switch<P, E> {
         }
         self.buffer.passed(port.mmu, egress, choice.queue, wire);
         port.stamp(now, packet);
-        let held = Held::new(packet, ingress, choice.tag, self.policy.samples(&mut self.rng));
+        let held = Meta::new(packet, ingress, choice.tag, self.policy.samples(&mut self.rng));
         self.policy.on_pass(now, packet, &held, egress, choice, &port.queues);
         self.policy.on_sent(now, egress, choice.queue, packet, &mut port.queues);
         packet.upstream_queue = choice.queue;
@@ -429,7 +429,7 @@ impl<P: Policy, E: Extension> Readings for Switch<P, E> {
         self.ports[port as usize].queues.all_bytes()
     }
 
-    fn visit(&self, see: &mut dyn FnMut(PortId, QueueId, &Packet, Held)) {
+    fn visit(&self, see: &mut dyn FnMut(PortId, QueueId, &Packet, Meta)) {
         for (p, port) in self.ports.iter().enumerate() {
             port.queues.visit(&self.cells, &mut |queue, packet, held| see(p as PortId, queue, packet, held));
         }

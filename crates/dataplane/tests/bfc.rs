@@ -54,14 +54,14 @@ fn frame(switch: &mut Switch<impl Policy>, port: PortId) -> Option<ControlFrame>
 
 /// Receives `count` packets of flow 7 while its egress is busy. Packets 4 and 5 find more than three in the queue.
 fn arrive(switch: &mut Switch<Composed<Dynamic<1>, Bfc>>, count: u32) -> Vec<Option<ControlFrame>> {
-    let mut told = Vec::new();
+    let mut answers = Vec::new();
     for seq in 0..count {
         let received = switch.receive(NOW, &packet(7, seq, 2, seq + 1 == count).into(), 0, EGRESS);
         assert!(received.dropped.is_none());
-        told.push(received.frame_on.and_then(|port| frame(switch, port)));
+        answers.push(received.frame_on.and_then(|port| frame(switch, port)));
         switch.audit().unwrap();
     }
-    told
+    answers
 }
 
 #[test]
@@ -76,8 +76,8 @@ fn a_last_packet_pauses_nobody() {
 fn a_flow_with_more_to_send_is_paused_as_ever_and_resumed_without_its_last_packet() {
     for (count_last, resumed_after) in [(false, 5), (true, 6)] {
         let mut switch = switch(count_last);
-        let told = arrive(&mut switch, 6);
-        assert_eq!(told, [None, None, None, None, Some(ControlFrame::Pause(2)), None]);
+        let answers = arrive(&mut switch, 6);
+        assert_eq!(answers, [None, None, None, None, Some(ControlFrame::Pause(2)), None]);
         // The RESUME follows the departure of the last counted packet: packet 4, or 5 if the last one counts.
         for sent in 1..=6 {
             let packet = switch.transmit(NOW, EGRESS).expect("six packets").packet;
@@ -249,15 +249,15 @@ fn a_queue_serves_the_first_packet_whose_flow_is_not_paused() {
 #[test]
 fn a_flow_behind_a_long_queue_is_paused_by_name_and_alone() {
     let mut switch = by_flow();
-    let mut told = Vec::new();
+    let mut answers = Vec::new();
     // Flow 1 has four packets. Flow 2 has one and more to come; flow 3 has one, its last.
     for (flow, seq, last) in [(1, 0, false), (1, 1, false), (1, 2, false), (1, 3, false), (2, 0, false), (3, 0, true)] {
         let ingress = flow as PortId - 1;
         let received = switch.receive(NOW, &packet(flow, seq, 0, last).into(), ingress, EGRESS);
-        told.push(received.frame_on.and_then(|port| frame(&mut switch, port)));
+        answers.push(received.frame_on.and_then(|port| frame(&mut switch, port)));
         switch.audit().unwrap();
     }
-    assert_eq!(told, [None, None, None, None, Some(ControlFrame::PauseFlow(name(2))), None]);
+    assert_eq!(answers, [None, None, None, None, Some(ControlFrame::PauseFlow(name(2))), None]);
     let resumed: Vec<Option<ControlFrame>> = (0..6)
         .map(|_| {
             switch.transmit(NOW, EGRESS).expect("six packets");

@@ -42,7 +42,7 @@ fn params() -> BfcParams {
 fn extended(params: &BfcParams, shape: &Shape) -> Switch<Extended> {
     let late = RecirculatingParams {
         pipelines: params.pipelines,
-        all_tell: params.credits.is_some(),
+        all_may_signal: params.credits.is_some(),
         hardware: params.tofino.clone(),
     };
     Switch::new(shape, &((params.clone(), params.clone()), late))
@@ -74,7 +74,7 @@ fn packet(flow: u32, seq: u32, upstream_queue: QueueId) -> Packet {
 /// `frame_on` names a port only if a frame waits there, whatever sets a timer: recorders take it for a pause caused by
 /// the packet.
 #[test]
-fn a_timer_that_changed_is_no_frame_that_waits() {
+fn a_changed_timer_reports_no_waiting_frame() {
     let credits = Some(CreditParams::default());
     for params in [
         BfcParams { early_resume: true, ..params() },
@@ -138,8 +138,8 @@ fn send(switch: &mut Switch<Extended>, now: Instant) -> Packet {
 fn an_upstream_queue_resumes_when_its_queue_is_short_again() {
     for (early_resume, resumed_after) in [(false, 6), (true, 3)] {
         let mut switch = extended(&BfcParams { early_resume, ..params() }, &shape(1, 1));
-        let told: Vec<_> = (0..6).map(|seq| receive(&mut switch, NOW, packet(7, seq, 2), 0)).collect();
-        assert_eq!(told, [vec![], vec![], vec![], vec![], vec![ControlFrame::Pause(2)], vec![]]);
+        let answers: Vec<_> = (0..6).map(|seq| receive(&mut switch, NOW, packet(7, seq, 2), 0)).collect();
+        assert_eq!(answers, [vec![], vec![], vec![], vec![], vec![ControlFrame::Pause(2)], vec![]]);
         for sent in 1..=6 {
             assert_eq!(send(&mut switch, NOW).seq + 1, sent);
             let expected = if sent == resumed_after { vec![ControlFrame::Resume(2)] } else { vec![] };
@@ -182,7 +182,7 @@ fn an_upstream_queue_is_paused_as_long_as_the_rule_says() {
                 (0..3).flat_map(|port| frames(switch, NOW, port).into_iter().map(move |frame| (port, frame))).collect()
             };
             let burst = (step / 200).is_multiple_of(2);
-            let told = if rng.next_u32() % 10 < if burst { 6 } else { 3 } {
+            let answers = if rng.next_u32() % 10 < if burst { 6 } else { 3 } {
                 let (ingress, upstream) = ((rng.next_u32() % 3) as PortId, (rng.next_u32() % 2) as QueueId);
                 let packet = packet(rng.next_u32() % 5, step, upstream);
                 let mut before = Vec::new();
@@ -206,7 +206,7 @@ fn an_upstream_queue_is_paused_as_long_as_the_rule_says() {
             } else {
                 continue;
             };
-            for (port, frame) in told {
+            for (port, frame) in answers {
                 match frame {
                     ControlFrame::Pause(q) => assert!(paused.insert((port, q), ()).is_none()),
                     ControlFrame::Resume(q) => {
@@ -252,14 +252,14 @@ fn a_port_without_credit_waits_asks_and_goes_on() {
     switch.link_down(asks_at, EGRESS, &mut Vec::new());
     assert!(switch.sendable(EGRESS));
     switch.link_up(asks_at, EGRESS, &mut Vec::new());
-    let told = frames(&mut switch, asks_at, EGRESS);
-    assert!(told.contains(&ControlFrame::CreditSent(0)), "{told:?}");
+    let answers = frames(&mut switch, asks_at, EGRESS);
+    assert!(answers.contains(&ControlFrame::CreditSent(0)), "{answers:?}");
     assert!(!switch.sendable(EGRESS));
 }
 
 /// A neighbour that sends all it is granted finds room, and the buffer is used.
 #[test]
-fn what_is_granted_finds_room() {
+fn granted_data_finds_room() {
     let params = BfcParams { credits: Some(CreditParams::default()), ..params() };
     let shape = Shape { buffer: 200_000, ..shape(4, 1) };
     let reserve = CreditParams::default().reserve(BitsPerSec(100_000_000_000), Duration::from_us(1), WIRE);
@@ -294,8 +294,8 @@ fn what_is_granted_finds_room() {
     let before = window(limits[1], sent[1]);
     sent[1] += WIRE;
     switch.control(NOW, 1, ControlFrame::CreditSent(sent[1]));
-    let told = frames(&mut switch, NOW, 1);
-    let Some(ControlFrame::Credit(limit)) = told.last() else { panic!("{told:?}") };
+    let answers = frames(&mut switch, NOW, 1);
+    let Some(ControlFrame::Credit(limit)) = answers.last() else { panic!("{answers:?}") };
     assert!(window(*limit, sent[1]) >= before);
 }
 
@@ -366,7 +366,7 @@ fn a_header_waits_for_a_cycle_of_its_pipeline() {
 
 /// Depths are sampled every 100 ns and arrive 250 ns later. A queue counts as long, or short, only from then on.
 #[test]
-fn a_queue_pauses_by_the_depth_that_was_told() {
+fn a_queue_pauses_by_the_depth_known_to_its_pipeline() {
     let (period, delay) = (Duration::from_ns(100), Duration::from_ns(250));
     let mut switch =
         extended(&chip(1, HardwareParams { depth_period: period, depth_delay: delay, ..FREE }), &shape(1, 1));
@@ -451,7 +451,7 @@ fn each_pipeline_has_a_part_of_the_table() {
 
 /// Packets in the FIFO depart although their queue is paused; no others do.
 #[test]
-fn what_is_behind_the_point_of_pausing_leaves() {
+fn packets_in_the_fifo_depart_though_paused() {
     for (bytes, leave) in [(0, 0), (1, 1), (WIRE, 1), (2 * WIRE, 2), (2 * WIRE + 1, 3)] {
         let mut switch = extended(&chip(1, HardwareParams { tail_fifo: Bytes(bytes), ..FREE }), &shape(1, 1));
         for seq in 0..6 {
@@ -545,7 +545,7 @@ fn active_queues_of_the_own_class_count() {
 
 /// All compatible extensions together on random traffic: state equals a recount, and nothing is held in the end.
 #[test]
-fn whatever_is_extended_keeps_its_books() {
+fn all_extensions_together_agree_with_a_recount() {
     let all = HardwareParams::default();
     let credits = Some(CreditParams { reserve: Some(Bytes(30_000)), ..CreditParams::default() });
     let cases = [
@@ -605,7 +605,7 @@ fn whatever_is_extended_keeps_its_books() {
 
 /// With no extension in use, extended BFC behaves like plain BFC.
 #[test]
-fn extended_by_nothing_it_is_the_plain_one() {
+fn without_extensions_extended_bfc_equals_plain_bfc() {
     let params = params();
     let mut extended = extended(&params, &shape(6, 1));
     let mut plain: Switch<Composed<Dynamic<2>, Bfc>> = Switch::new(&shape(6, 1), &(params.clone(), params));

@@ -243,7 +243,7 @@ fn a_packet_that_passes_names_its_queue_as_one_that_was_queued() {
 /// Packets dropped after admission are handed out with their metadata: those lost with their link, as it fails or
 /// returns, and those that should be marked and are not ECN-capable.
 #[test]
-fn discarded_packets_keep_what_they_carry() {
+fn discarded_packets_keep_their_metadata() {
     type Fifo = Switch<Composed<SingleFifo, NoBackpressure>, Payload>;
     let port = || PortShape::new(FAST, DELAY);
     let driver = |shape: &Shape| Driver::new(Fifo::new(shape, &((), ())));

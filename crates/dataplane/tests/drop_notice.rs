@@ -36,7 +36,7 @@ fn offer(switch: &mut Fifo, packet: Packet) -> (Option<DropReason>, Option<u16>)
 }
 
 #[test]
-fn data_that_finds_no_room_is_told_of_where_it_came_from() {
+fn dropped_data_sends_a_notice_to_its_ingress() {
     let mut switch = switch(Some(64));
     for seq in 0..2 {
         assert_eq!(offer(&mut switch, packet(Kind::Data, seq, flags::ECT)), (None, None));
@@ -46,9 +46,9 @@ fn data_that_finds_no_room_is_told_of_where_it_came_from() {
         (Some(DropReason::Buffer), Some(0))
     );
     assert!(switch.sendable(0) && !switch.sendable(1));
-    let told = switch.transmit(Instant(2), 0).expect("a notice").packet.packet;
+    let notice = switch.transmit(Instant(2), 0).expect("a notice").packet.packet;
     let expected = Packet { kind: Kind::DropNotice, dst: 0, src: 2, wire: 64, flags: 0, ..packet(Kind::Data, 2, 0) };
-    assert_eq!(told, expected);
+    assert_eq!(notice, expected);
     assert!(switch.transmit(Instant(3), 0).is_none());
     // The switch holds the two packets that were admitted before.
     assert_eq!(switch.readings().buffered(), 2 * 1048);
@@ -68,13 +68,13 @@ fn notices_go_before_data_in_turn_with_acks() {
 }
 
 #[test]
-fn nothing_answers_datagrams_and_without_the_setting_nothing_answers_data() {
-    let mut told = switch(Some(64));
-    (0..2).for_each(|seq| assert_eq!(offer(&mut told, packet(Kind::Data, seq, 0)), (None, None)));
-    assert_eq!(offer(&mut told, packet(Kind::Data, 2, flags::DATAGRAM)), (Some(DropReason::Buffer), None));
+fn datagrams_cause_no_notice_nor_does_data_without_the_setting() {
+    let mut notifying = switch(Some(64));
+    (0..2).for_each(|seq| assert_eq!(offer(&mut notifying, packet(Kind::Data, seq, 0)), (None, None)));
+    assert_eq!(offer(&mut notifying, packet(Kind::Data, 2, flags::DATAGRAM)), (Some(DropReason::Buffer), None));
     // Replies to data use no buffer, so they are never dropped.
-    assert_eq!(offer(&mut told, packet(Kind::Nack, 2, 0)), (None, None));
-    assert_eq!(offer(&mut told, packet(Kind::DropNotice, 2, 0)), (None, None));
+    assert_eq!(offer(&mut notifying, packet(Kind::Nack, 2, 0)), (None, None));
+    assert_eq!(offer(&mut notifying, packet(Kind::DropNotice, 2, 0)), (None, None));
     let mut silent = switch(None);
     (0..2).for_each(|seq| assert_eq!(offer(&mut silent, packet(Kind::Data, seq, 0)), (None, None)));
     assert_eq!(offer(&mut silent, packet(Kind::Data, 2, 0)), (Some(DropReason::Buffer), None));
@@ -83,7 +83,7 @@ fn nothing_answers_datagrams_and_without_the_setting_nothing_answers_data() {
 
 /// Where ACKs share the buffer with data, ACKs and other switches' notices may be dropped; neither causes a notice.
 #[test]
-fn what_answers_data_is_never_told_of() {
+fn replies_to_data_cause_no_notice() {
     let port = PortShape::new(BitsPerSec(100_000_000_000), Duration::from_us(1));
     let shape = Shape { buffer: 1048, drop_notice: Some(64), acks_with_data: true, ..Shape::new(vec![port; 3], 1) };
     let mut switch = Fifo::new(&shape, &((), ()));

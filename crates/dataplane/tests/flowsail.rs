@@ -335,7 +335,7 @@ fn a_mark_alone_in_a_queue_is_consumed() {
 
 /// FS-A15: a PAUSE for a flow without packets marks the flow, and its next packets are isolated.
 #[test]
-fn a_pause_without_packets_isolates_what_comes() {
+fn a_pause_without_packets_isolates_later_packets() {
     let mut bench = Bench::new(3, &params());
     bench.pause(1);
     bench.fill(1, 1);
@@ -401,7 +401,7 @@ fn a_mark_of_a_paused_flow_is_not_consumed() {
 /// FS-A1: a flow is released two HRTT, 4 us, after its RESUME, however busy it is. Counted from its last packet, a flow
 /// stays isolated while it sends, and a flow that sent nothing while paused is released at its RESUME.
 #[test]
-fn a_flow_is_let_go_two_hrtt_after_its_resume() {
+fn a_flow_is_released_two_hrtt_after_its_resume() {
     for release_from in [ReleaseFrom::Resume, ReleaseFrom::Touch] {
         let from_touch = release_from == ReleaseFrom::Touch;
         let mut bench = Bench::new(3, &FlowSailParams { release_from, ..params() });
@@ -471,7 +471,7 @@ fn a_draining_flow_that_is_paused_again_keeps_its_order() {
 
 /// Algorithms 2 and 3: a flow is released as soon as it is resumed and has nothing isolated.
 #[test]
-fn without_a_release_time_a_resumed_flow_is_let_go_at_once() {
+fn without_a_release_time_a_resumed_flow_is_released_at_once() {
     let mut bench = Bench::new(3, &FlowSailParams { release: Some(Duration::ZERO), ..params() });
     bench.pause(1);
     bench.fill(1, 1);
@@ -503,7 +503,7 @@ fn a_pause_that_lapses_starts_the_time_of_release() {
 
 /// Without repetition no pause lapses, and the sweep runs every two HRTT.
 #[test]
-fn without_repetition_what_was_resumed_is_swept_all_the_same() {
+fn without_repetition_resumed_flows_are_swept_too() {
     let mut bench = Bench::new(3, &FlowSailParams { refresh: Duration::ZERO, ..params() });
     bench.pause(1);
     bench.pass_time(Duration::from_us(100));
@@ -719,7 +719,11 @@ fn flows_of_one_fingerprint_are_one_flow() {
 // --- fs-fig6 -----------------------------------------------------------------------------------------------------------------
 
 /// Control frames sent by a switch with policy `P`.
-fn told<P: backwater_dataplane::Policy>(params: &P::Params, queues: u16, arrivals: &[(u32, u16)]) -> Vec<ControlFrame> {
+fn frames_sent<P: backwater_dataplane::Policy>(
+    params: &P::Params,
+    queues: u16,
+    arrivals: &[(u32, u16)],
+) -> Vec<ControlFrame> {
     let mut switch = Switch::<P>::new(&shape(queues), params);
     let mut frames = Vec::new();
     for (seq, (flow, upstream_queue)) in arrivals.iter().enumerate() {
@@ -744,7 +748,7 @@ fn only_the_flows_that_congest_a_queue_are_paused() {
         }
     }
     arrivals.extend([(2, 2), (3, 3)]);
-    let mut flows: Vec<u32> = told::<FlowSail<1>>(&params(), 2, &arrivals)
+    let mut flows: Vec<u32> = frames_sent::<FlowSail<1>>(&params(), 2, &arrivals)
         .into_iter()
         .map(|frame| match frame {
             ControlFrame::PauseFlow(name) => name.flow,
@@ -755,7 +759,7 @@ fn only_the_flows_that_congest_a_queue_are_paused() {
     assert_eq!(flows, [1, 4]);
     // With a queue for each flow the bandwidth-delay product is divided by four.
     let ideal = PauseByFlowParams { threshold: 1.0, count_last: true, refresh: Duration::from_us(10) };
-    let mut flows: Vec<u32> = told::<IdealFlowControl>(&ideal, 2, &arrivals)
+    let mut flows: Vec<u32> = frames_sent::<IdealFlowControl>(&ideal, 2, &arrivals)
         .into_iter()
         .map(|frame| match frame {
             ControlFrame::PauseFlow(name) => name.flow,
@@ -765,7 +769,7 @@ fn only_the_flows_that_congest_a_queue_are_paused() {
     flows.sort_unstable();
     assert_eq!(flows, [1, 4]);
     let bfc = BfcParams { fixed_threshold: Some(Bytes(HOP * PACKET)), ..BfcParams::default() };
-    let mut queues: Vec<u16> = told::<Composed<Single<PausableQueues<1>>, Bfc>>(&((), bfc), 6, &arrivals)
+    let mut queues: Vec<u16> = frames_sent::<Composed<Single<PausableQueues<1>>, Bfc>>(&((), bfc), 6, &arrivals)
         .into_iter()
         .map(|frame| match frame {
             ControlFrame::Pause(queue) => queue,

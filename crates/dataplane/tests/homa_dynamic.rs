@@ -63,7 +63,7 @@ fn queues(switch: &HomaDqa) -> Vec<Vec<Packet>> {
 /// packets are in the queues of their levels. The next departure is the first packet with the least remaining size in
 /// an unscheduled queue, or, if those are empty, the first of the first level.
 #[test]
-fn unscheduled_packets_go_by_what_is_left_and_before_scheduled_ones_by_level() {
+fn unscheduled_packets_go_by_remaining_size_before_scheduled_ones_by_level() {
     const FLOWS: u32 = 12;
     for (case, similar) in (0..100).flat_map(|case| [(case, false), (case, true)]) {
         let mut rng = Stream::new(case, 4, similar.into());

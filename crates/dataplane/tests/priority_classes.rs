@@ -187,11 +187,11 @@ fn a_starved_class_is_paused_and_resumes() {
         urgent += 1;
     };
     arrives(&mut switch);
-    let told: Vec<bool> =
+    let paused: Vec<bool> =
         (0..26).map(|seq| switch.receive(now, &packet(7, seq, 1).into(), 0, EGRESS).frame_on.is_some()).collect();
     // 25 000 B are less than 24 packets of 1048 B: packet 24 is the first that finds more. One PAUSE is sent.
-    assert_eq!(told.iter().position(|told| *told), Some(24));
-    assert_eq!(told.iter().filter(|told| **told).count(), 1);
+    assert_eq!(paused.iter().position(|paused| *paused), Some(24));
+    assert_eq!(paused.iter().filter(|paused| **paused).count(), 1);
     let frame = |switch: &mut ByBfc| switch.transmit(now, 0).and_then(|sent| sent.packet.control());
     assert_eq!(frame(&mut switch), Some(ControlFrame::Pause(2)));
     for _ in 0..100 {
@@ -389,7 +389,7 @@ fn crowd(seed: u64) -> Result<[u32; 2], String> {
 }
 
 #[test]
-fn a_crowd_of_classes_does_as_lists_say() {
+fn a_crowd_of_classes_agrees_with_reference_lists() {
     let (mut failed, mut seen) = (Vec::new(), [0, 0]);
     for seed in 0..200 {
         match crowd(seed) {

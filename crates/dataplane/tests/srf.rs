@@ -8,7 +8,7 @@ use backwater_dataplane::queues::numbered::Numbered;
 use backwater_dataplane::queues::srf_flows::SrfFlows;
 use backwater_dataplane::queues::srf_queues::SrfQueues;
 use backwater_dataplane::{
-    Bfc, BfcParams, Composed, DataPlane, Dynamic, Held, NoBackpressure, PerFlow, PortShape, Shape, Switch,
+    Bfc, BfcParams, Composed, DataPlane, Dynamic, Meta, NoBackpressure, PerFlow, PortShape, Shape, Switch,
 };
 use backwater_types::hash::Stream;
 use backwater_types::{BitsPerSec, Duration, Extension, Frame, Instant, Kind, LinkShape, Packet, QueueId};
@@ -36,7 +36,7 @@ fn frame(flow: u32, seq: u32, left: u64) -> Frame<Left> {
 /// Flows of random sizes, some with retransmitted packets. Each departure is from the flow with the least left, by a
 /// list of all packets and a count of turns.
 #[test]
-fn of_flows_that_goes_whose_first_packet_has_the_least_left() {
+fn the_flow_with_the_least_left_in_its_first_packet_goes_next() {
     const FLOWS: u32 = 7;
     for case in 0..200 {
         let (mut rng, mut cells) = (Stream::new(case, 2, 2), Cells::<Left>::new(64, false));
@@ -53,7 +53,7 @@ fn of_flows_that_goes_whose_first_packet_has_the_least_left() {
                     turns[flow as usize] = step;
                 }
                 lists[flow as usize].push((step, left));
-                queues.push(&mut cells, 0, &frame(flow, step, left), Held::default(), Instant::ZERO);
+                queues.push(&mut cells, 0, &frame(flow, step, left), Meta::default(), Instant::ZERO);
             } else {
                 let waiting = (0..FLOWS as usize).filter(|flow| !lists[*flow].is_empty());
                 let expected = waiting.min_by_key(|flow| (lists[*flow][0].1, turns[*flow]));
@@ -77,7 +77,7 @@ fn of_flows_that_goes_whose_first_packet_has_the_least_left() {
 
 /// The same for queues that flows share and a neighbour pauses, with ties in turn, and for the most similar queue.
 #[test]
-fn of_queues_that_is_served_whose_first_packet_has_the_least_left() {
+fn the_queue_with_the_least_left_in_its_first_packet_goes_next() {
     fn check<const W: usize>(count: usize) {
         for case in 0..200 {
             let (mut rng, mut cells) = (Stream::new(case, 3, count as u64), Cells::<Left>::new(64, false));
@@ -91,7 +91,7 @@ fn of_queues_that_is_served_whose_first_packet_has_the_least_left() {
                     0..=3 => {
                         let left = u64::from(rng.next_u32() % 6);
                         lists[q].push((step, left));
-                        let held = Held::default();
+                        let held = Meta::default();
                         queues.push(&mut cells, q as QueueId, &frame(1, step, left), held, Instant::ZERO);
                     }
                     4 => {
@@ -179,7 +179,7 @@ fn srpt(arrivals: &[(u64, u32)]) -> Vec<u64> {
 }
 
 #[test]
-fn whole_flows_at_one_port_are_done_as_srpt_has_it() {
+fn whole_flows_at_one_port_complete_as_under_srpt() {
     let mut rng = Stream::new(5, 5, 5);
     for _ in 0..50 {
         let (mut at, mut arrivals) = (0, Vec::new());
@@ -200,7 +200,7 @@ fn whole_flows_at_one_port_are_done_as_srpt_has_it() {
 
 /// Flows that arrive together complete in the order of their sizes, each once it and all smaller ones have been sent.
 #[test]
-fn flows_that_come_together_are_done_in_the_order_of_their_sizes() {
+fn flows_that_arrive_together_complete_in_the_order_of_their_sizes() {
     let sizes = [9, 2, 40, 1, 17, 5, 30];
     let arrivals = sizes.map(|packets| (0, packets));
     let expected = sizes.map(|own| u64::from(sizes.iter().filter(|other| **other <= own).sum::<u32>()));

@@ -37,7 +37,7 @@ fn packet<E: Extension>(kind: Kind, wire: u16) -> Frame<E> {
 }
 
 #[test]
-fn data_leave_with_what_the_port_has_sent_and_what_is_left_there() {
+fn data_carries_the_bytes_sent_and_queued_at_the_port() {
     let mut switch = switch::<Last>(false);
     for wire in [1000, 700, 300] {
         assert!(switch.receive(Instant(1), &packet(Kind::Data, wire), 0, 1).dropped.is_none());
@@ -58,7 +58,7 @@ fn data_leave_with_what_the_port_has_sent_and_what_is_left_there() {
 
 /// The bytes queued at the port are those of all classes (BFC, appendix A.3: "HPCC uses switch aggregates").
 #[test]
-fn data_of_a_class_leave_with_what_is_left_of_all() {
+fn data_of_a_class_carries_the_bytes_queued_of_all_classes() {
     let port = PortShape::new(BitsPerSec(100_000_000_000), Duration::from_us(1));
     let shape = Shape { int_unit: 4, groups: 2, ..Shape::new(vec![port; 2], 2) };
     let mut switch = Switch::<Composed<ByPriority, NoBackpressure>, Last>::new(&shape, &((), ()));
@@ -72,7 +72,7 @@ fn data_of_a_class_leave_with_what_is_left_of_all() {
 }
 
 #[test]
-fn what_passes_an_empty_port_is_written_to_as_well() {
+fn packets_that_bypass_an_empty_port_carry_telemetry_too() {
     let mut switch = switch::<Last>(false);
     let mut data = packet(Kind::Data, 1000);
     assert!(switch.pass(Instant(5), &mut data, 0, 1).is_some());
@@ -88,7 +88,7 @@ fn what_passes_an_empty_port_is_written_to_as_well() {
 }
 
 #[test]
-fn acks_among_the_data_keep_what_they_brought() {
+fn acks_among_the_data_keep_their_metadata() {
     let mut switch = switch::<Last>(true);
     let mut ack = packet(Kind::Ack, 64);
     ack.extension = Last(1, 2, 3);

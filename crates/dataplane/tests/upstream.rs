@@ -5,10 +5,10 @@ use backwater_dataplane::queues::hardware_queues::HardwareQueues;
 use backwater_dataplane::queues::round_robin::RoundRobin;
 use backwater_dataplane::queues::{PausableQueues, Queues};
 use backwater_dataplane::{
-    Backpressure, Beside, Bfc, BfcByFlow, BfcExtended, BfcParams, ByClass, Composed, DataPlane, Dynamic, FlowSail,
-    FlowSailAsPrinted, FlowSailParams, HardwareParams, Held, HpccMemory, IdealFlowControl, NoBackpressure,
-    PauseByFlowParams, PerFlow, Pfc, PfcParams, Policy, PortShape, Ports, Readings, Recirculating, Shape, Single,
-    SingleFifo, Switch, Upstream,
+    Backpressure, Bfc, BfcByFlow, BfcExtended, BfcParams, ByClass, Composed, DataPlane, Dynamic, FlowSail,
+    FlowSailAsPrinted, FlowSailParams, HardwareParams, HpccMemory, IdealFlowControl, Meta, NoBackpressure,
+    PauseByFlowParams, PerFlow, Pfc, PfcInterop, PfcParams, Policy, PortShape, Ports, Readings, Recirculating, Shape,
+    Single, SingleFifo, Switch, Upstream,
 };
 use backwater_types::hash::{Stream, range32};
 use backwater_types::{BitsPerSec, ControlFrame, Duration, Extension, Instant, Kind, Packet, PortId, QueueId};
@@ -96,13 +96,13 @@ fn every_policy_obeys_pfc_port_by_port() {
     obeys_pfc::<Composed<Dynamic<1>, Pfc>>("PFC", &(bfc.clone(), pfc.clone()));
     obeys_pfc::<Composed<Single<RoundRobin>, HpccMemory>>("HPCC's memory", &((), pfc.clone()));
     obeys_pfc::<Composed<Dynamic<2>, Bfc>>("BFC", &(bfc.clone(), bfc.clone()));
-    let late = RecirculatingParams { pipelines: 4, all_tell: false, hardware: Some(HardwareParams::default()) };
+    let late = RecirculatingParams { pipelines: 4, all_may_signal: false, hardware: Some(HardwareParams::default()) };
     let late = ((bfc.clone(), bfc.clone()), late);
     obeys_pfc::<Recirculating<Composed<Dynamic<2, HardwareQueues>, BfcExtended>>>("extended BFC", &late);
     obeys_pfc::<FlowSail<1>>("FlowSail", &flowsail);
     obeys_pfc::<FlowSailAsPrinted>("FlowSail as printed", &flowsail);
-    obeys_pfc::<Beside<FlowSail<1>>>("FlowSail beside PFC", &(flowsail, pfc.clone()));
-    obeys_pfc::<Beside<Composed<Dynamic<1>, Bfc>>>("BFC beside PFC", &((bfc.clone(), bfc), pfc));
+    obeys_pfc::<PfcInterop<FlowSail<1>>>("FlowSail beside PFC", &(flowsail, pfc.clone()));
+    obeys_pfc::<PfcInterop<Composed<Dynamic<1>, Bfc>>>("BFC beside PFC", &((bfc.clone(), bfc), pfc));
     obeys_pfc::<IdealFlowControl>("ideal flow control", &by_flow);
     obeys_pfc::<BfcByFlow>("BFC by flow", &by_flow);
 }
@@ -221,7 +221,7 @@ impl Backpressure<PausableQueues<1>> for PfcByClass {
         &mut self,
         _now: Instant,
         packet: &Packet,
-        held: &mut Held,
+        held: &mut Meta,
         _egress: PortId,
         _queue: QueueId,
         _queues: &PausableQueues<1>,
@@ -236,7 +236,7 @@ impl Backpressure<PausableQueues<1>> for PfcByClass {
         &mut self,
         _now: Instant,
         _packet: &Packet,
-        held: &Held,
+        held: &Meta,
         _egress: PortId,
         _queue: QueueId,
     ) -> Option<ControlFrame> {
@@ -329,7 +329,7 @@ fn a_pause_of_a_class_holds_that_class_alone() {
 }
 
 #[test]
-fn a_pause_lapses_that_is_not_repeated() {
+fn a_pause_that_is_not_repeated_lapses() {
     let mut line = congested();
     let lapses_at = line.up.next_timer();
     assert_eq!(lapses_at, NOW + QUANTA);
@@ -383,7 +383,7 @@ impl<Q: Queues> Backpressure<Q> for ReturnsCredits {
         &mut self,
         _now: Instant,
         _packet: &Packet,
-        _held: &mut Held,
+        _held: &mut Meta,
         _egress: PortId,
         _queue: QueueId,
         _queues: &Q,
@@ -395,7 +395,7 @@ impl<Q: Queues> Backpressure<Q> for ReturnsCredits {
         &mut self,
         _now: Instant,
         _packet: &Packet,
-        held: &Held,
+        held: &Meta,
         _egress: PortId,
         _queue: QueueId,
     ) -> Option<ControlFrame> {

@@ -28,16 +28,16 @@ fn a_neighbour_is_stopped_above_one_threshold_and_goes_on_at_the_other() {
     let mut switch = switch();
     let now = Instant(1_000_000);
     for seq in 0..8 {
-        let told = switch.receive(now, &packet(seq).into(), 0, 2).frame_on;
-        assert_eq!(told, (seq == 5).then_some(0), "the sixth packet of 1000 B exceeds 5 000 B");
+        let frame_on = switch.receive(now, &packet(seq).into(), 0, 2).frame_on;
+        assert_eq!(frame_on, (seq == 5).then_some(0), "the sixth packet of 1000 B exceeds 5 000 B");
         switch.audit().expect("its counts equal a recount");
     }
     let frame = switch.transmit(now, 0).and_then(|sent| sent.packet.control());
     assert_eq!(frame, Some(ControlFrame::PfcPause(0)));
     assert_eq!(StopAndGoParams::default().pausing().grain, Grain::Port, "the scope of a PFC frame");
     for left in (0..8).rev() {
-        let told = switch.transmit(now, 2).and_then(|sent| sent.frame_on);
-        assert_eq!(told, (left == 2).then_some(0), "{left} packets are left");
+        let frame_on = switch.transmit(now, 2).and_then(|sent| sent.frame_on);
+        assert_eq!(frame_on, (left == 2).then_some(0), "{left} packets are left");
         switch.audit().expect("its counts equal a recount");
     }
     assert_eq!(switch.next_timer(), now + StopAndGoParams::default().refresh);

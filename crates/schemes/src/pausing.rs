@@ -66,7 +66,7 @@ impl Switch {
         match own.grain {
             Grain::Nothing | Grain::Port | Grain::Class => own,
             Grain::Queue | Grain::Flow if neighbour.backpressure == self.backpressure => own,
-            Grain::Queue | Grain::Flow if self.goes_beside_pfc() && neighbour.grain().is_coarse() => {
+            Grain::Queue | Grain::Flow if self.pfc_interop() && neighbour.grain().is_coarse() => {
                 PausedBy { by: Backpressure::Pfc, grain: Grain::Port }
             }
             Grain::Queue | Grain::Flow => PausedBy { grain: Grain::Nothing, ..own },
@@ -84,7 +84,7 @@ impl Switch {
     }
 
     /// There is a switch that does as it says and pauses neighbours of coarser grain by PFC.
-    fn goes_beside_pfc(&self) -> bool {
-        self.pausing().goes_beside_pfc && self.scheduler != Scheduler::Srf
+    fn pfc_interop(&self) -> bool {
+        self.pausing().pfc_interop && self.scheduler != Scheduler::Srf
     }
 }

@@ -10,9 +10,9 @@ use backwater_dataplane::queues::round_robin::RoundRobin;
 use backwater_dataplane::queues::srf_flows::SrfFlows;
 use backwater_dataplane::queues::srf_queues::SrfQueues;
 use backwater_dataplane::{
-    Beside, Bfc, BfcByFlow, BfcExtended, BfcParams, ByClass, ByPriority, Composed, DataPlane, Dynamic, FlowSail,
+    Bfc, BfcByFlow, BfcExtended, BfcParams, ByClass, ByPriority, Composed, DataPlane, Dynamic, FlowSail,
     FlowSailAsPrinted, FlowSailParams, HomaDynamic, HpccMemory, IdealFlowControl, NoBackpressure, PauseByFlowParams,
-    PerFlow, Pfc, PfcParams, Recirculating, Shape, Single, SingleFifo, Stochastic, Switch,
+    PerFlow, Pfc, PfcInterop, PfcParams, Recirculating, Shape, Single, SingleFifo, Stochastic, Switch,
 };
 use backwater_types::Extension;
 
@@ -106,13 +106,13 @@ fn by_flow(table: &Table) -> PauseByFlowParams {
 fn extended(table: &Table) -> ((BfcParams, BfcParams), RecirculatingParams) {
     let late = RecirculatingParams {
         pipelines: table.bfc.pipelines,
-        all_tell: table.bfc.credits.is_some(),
+        all_may_signal: table.bfc.credits.is_some(),
         hardware: table.bfc.tofino.clone(),
     };
     ((bfc(table), bfc(table)), late)
 }
 
-/// Parameters of a [`Composed`] policy, or of one [`Beside`] PFC, from those of its parts.
+/// Parameters of a [`Composed`] policy, or of one [`PfcInterop`] PFC, from those of its parts.
 fn both<A, B>(a: fn(&Table) -> A, b: fn(&Table) -> B) -> impl Fn(&Table) -> (A, B) {
     move |table| (a(table), b(table))
 }
@@ -127,11 +127,11 @@ products! {
         Recirculating<Composed<Dynamic<2, HardwareQueues>, BfcExtended>>, extended;
     BfcSrfWide: Dynamic, Bfc if srf wide => Composed<Dynamic<2, SrfQueues<2>>, Bfc>, both(bfc, bfc);
     BfcSrf: Dynamic, Bfc if srf => Composed<Dynamic<1, SrfQueues<1>>, Bfc>, both(bfc, bfc);
-    BfcPfcWide: Dynamic, Bfc if beside wide => Beside<Composed<Dynamic<2>, Bfc>>, both(both_bfc, pfc);
-    BfcPfc: Dynamic, Bfc if beside => Beside<Composed<Dynamic<1>, Bfc>>, both(both_bfc, pfc);
-    BfcSinglePfc: Single, Bfc if beside => Beside<Composed<Single<Narrow>, Bfc>>, both(only_bfc, pfc);
-    BfcStochasticPfcWide: Stochastic, Bfc if beside wide => Beside<Composed<Stochastic<2>, Bfc>>, both(only_bfc, pfc);
-    BfcStochasticPfc: Stochastic, Bfc if beside => Beside<Composed<Stochastic<1>, Bfc>>, both(only_bfc, pfc);
+    BfcPfcWide: Dynamic, Bfc if beside wide => PfcInterop<Composed<Dynamic<2>, Bfc>>, both(both_bfc, pfc);
+    BfcPfc: Dynamic, Bfc if beside => PfcInterop<Composed<Dynamic<1>, Bfc>>, both(both_bfc, pfc);
+    BfcSinglePfc: Single, Bfc if beside => PfcInterop<Composed<Single<Narrow>, Bfc>>, both(only_bfc, pfc);
+    BfcStochasticPfcWide: Stochastic, Bfc if beside wide => PfcInterop<Composed<Stochastic<2>, Bfc>>, both(only_bfc, pfc);
+    BfcStochasticPfc: Stochastic, Bfc if beside => PfcInterop<Composed<Stochastic<1>, Bfc>>, both(only_bfc, pfc);
     BfcWide: Dynamic, Bfc if wide => Composed<Dynamic<2>, Bfc>, both(bfc, bfc);
     BfcSwitch: Dynamic, Bfc => Composed<Dynamic<1>, Bfc>, both(bfc, bfc);
     BfcSingle: Single, Bfc => Composed<Single<Narrow>, Bfc>, both(none, bfc);
@@ -151,8 +151,8 @@ products! {
     PrioritiesPfc: Priority, Pfc => Composed<ByPriority, Pfc>, both(none, pfc);
     HomaDqa: HomaDynamic, None => Composed<HomaDynamic, NoBackpressure>, both(bfc, none);
     FlowSailLiteral: Flowsail, Flowsail if as_printed => FlowSailAsPrinted, flowsail;
-    FlowSailPfcWide: Flowsail, Flowsail if beside wide => Beside<FlowSail<2>>, both(flowsail, pfc);
-    FlowSailPfc: Flowsail, Flowsail if beside => Beside<FlowSail<1>>, both(flowsail, pfc);
+    FlowSailPfcWide: Flowsail, Flowsail if beside wide => PfcInterop<FlowSail<2>>, both(flowsail, pfc);
+    FlowSailPfc: Flowsail, Flowsail if beside => PfcInterop<FlowSail<1>>, both(flowsail, pfc);
     FlowSailWide: Flowsail, Flowsail if wide => FlowSail<2>, flowsail;
     FlowSailSwitch: Flowsail, Flowsail => FlowSail<1>, flowsail;
     IdealFc: PerFlow, PerFlow => IdealFlowControl, by_flow;

@@ -4,7 +4,7 @@ use crate::assign::Assignment;
 use crate::backpressure::BfcParams;
 use crate::canonical::Canonical;
 use crate::hardware::pipeline_of;
-use crate::held::{Assigned, Choice, Held, Resident};
+use crate::meta::{Assigned, Choice, Meta, Resident};
 use crate::queues::PausableQueues;
 use crate::queues::bits::Bits;
 use crate::queues::groups::Members;
@@ -276,7 +276,7 @@ impl<const W: usize, Q: Numbered<W>> Assignment for Dynamic<W, Q> {
         Choice { queue, tag, fresh: true }
     }
 
-    fn beside(&self, choice: Choice, left: u64, queues: &Q) -> Choice {
+    fn adjust(&self, choice: Choice, left: u64, queues: &Q) -> Choice {
         if !self.similar || !choice.fresh || queues.bytes(choice.queue) == 0 {
             return choice;
         }
@@ -284,7 +284,7 @@ impl<const W: usize, Q: Numbered<W>> Assignment for Dynamic<W, Q> {
     }
 
     #[inline(always)]
-    fn on_enqueue(&mut self, now: Instant, packet: &Packet, held: &Held, port: PortId, choice: Choice, queues: &Q) {
+    fn on_enqueue(&mut self, now: Instant, packet: &Packet, held: &Meta, port: PortId, choice: Choice, queues: &Q) {
         let (_, place) = self.place(port, held.ingress as PortId, packet);
         if choice.fresh && !self.given.is_empty() {
             let at = self.given_at(port, held.ingress as PortId);
@@ -314,7 +314,7 @@ impl<const W: usize, Q: Numbered<W>> Assignment for Dynamic<W, Q> {
     }
 
     #[inline(always)]
-    fn on_dequeue(&mut self, now: Instant, held: &Held, port: PortId, queue: QueueId) {
+    fn on_dequeue(&mut self, now: Instant, held: &Meta, port: PortId, queue: QueueId) {
         let place = self.place_of(port, held.tag);
         if self.sticky_reserve {
             self.places[place].left[queue as usize] = ticks(now);

@@ -19,7 +19,7 @@
 
 use crate::assign::{Assignment, Dynamic};
 use crate::backpressure::BfcParams;
-use crate::held::{Assigned, Choice, Held, Resident};
+use crate::meta::{Assigned, Choice, Meta, Resident};
 use crate::queues::srf_above_strict::SrfAboveStrict;
 use crate::shape::Shape;
 use alloc::format;
@@ -70,8 +70,8 @@ impl Assignment for HomaDynamic {
     }
 
     #[inline(always)]
-    fn beside(&self, choice: Choice, left: u64, queues: &SrfAboveStrict) -> Choice {
-        self.unscheduled.beside(choice, left, queues)
+    fn adjust(&self, choice: Choice, left: u64, queues: &SrfAboveStrict) -> Choice {
+        self.unscheduled.adjust(choice, left, queues)
     }
 
     #[inline(always)]
@@ -79,7 +79,7 @@ impl Assignment for HomaDynamic {
         &mut self,
         now: Instant,
         packet: &Packet,
-        held: &Held,
+        held: &Meta,
         port: PortId,
         choice: Choice,
         queues: &SrfAboveStrict,
@@ -90,7 +90,7 @@ impl Assignment for HomaDynamic {
     }
 
     #[inline(always)]
-    fn on_dequeue(&mut self, now: Instant, held: &Held, port: PortId, queue: QueueId) {
+    fn on_dequeue(&mut self, now: Instant, held: &Meta, port: PortId, queue: QueueId) {
         if queue < self.scheduled {
             self.unscheduled.on_dequeue(now, held, port, queue);
         }

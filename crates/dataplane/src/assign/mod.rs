@@ -6,7 +6,7 @@ pub mod homa_dynamic;
 pub use dynamic::Dynamic;
 pub use homa_dynamic::HomaDynamic;
 
-use crate::held::{Assigned, Choice, Held, Resident};
+use crate::meta::{Assigned, Choice, Meta, Resident};
 use crate::queues::flow_queues::FlowQueues;
 use crate::queues::groups::Members;
 use crate::queues::strict_queues::StrictQueues;
@@ -43,7 +43,7 @@ pub trait Assignment: Clone + Send + 'static {
     fn prefetch(&self, packet: &Packet, ingress: PortId, port: PortId) -> u32;
     /// Adjusts `choice` for a scheduler by remaining size: `left` bytes of the packet's flow remain.
     #[inline(always)]
-    fn beside(&self, choice: Choice, _left: u64, _queues: &Self::Queues) -> Choice {
+    fn adjust(&self, choice: Choice, _left: u64, _queues: &Self::Queues) -> Choice {
         choice
     }
     /// Records that the packet joins its queue, which does not hold it yet.
@@ -51,14 +51,14 @@ pub trait Assignment: Clone + Send + 'static {
         &mut self,
         _now: Instant,
         _packet: &Packet,
-        _held: &Held,
+        _held: &Meta,
         _port: PortId,
         _choice: Choice,
         _queues: &Self::Queues,
     ) {
     }
     /// Records that the packet left its queue.
-    fn on_dequeue(&mut self, _now: Instant, _held: &Held, _port: PortId, _queue: QueueId) {}
+    fn on_dequeue(&mut self, _now: Instant, _held: &Meta, _port: PortId, _queue: QueueId) {}
     /// Number of flows with packets at `port`, if the assignment tracks flows.
     fn active_flows(&self, _port: PortId) -> Option<u32> {
         None

@@ -27,7 +27,7 @@ use crate::backpressure::{
 use crate::canonical::Canonical;
 use crate::elide::{Elide, ElidedTurns};
 use crate::hardware::HardwareParams;
-use crate::held::{Held, Resident};
+use crate::meta::{Meta, Resident};
 use crate::queues::Queues;
 use crate::queues::bits::Bits;
 use crate::queues::by_number::PausableByNumber;
@@ -173,7 +173,7 @@ const TABLE_ENTRY: u64 = 64;
 impl Pauses for BfcParams {
     fn pausing(&self) -> Pausing<'_> {
         Pausing {
-            goes_beside_pfc: !self.is_extended(),
+            pfc_interop: !self.is_extended(),
             elide: Some(&self.elide),
             hrtt: self.hrtt,
             refresh: self.refresh,
@@ -286,7 +286,7 @@ impl<Q: Queues + PausableByNumber> Backpressure<Q> for Bfc {
         &mut self,
         now: Instant,
         packet: &Packet,
-        held: &mut Held,
+        held: &mut Meta,
         egress: PortId,
         queue: QueueId,
         queues: &Q,
@@ -296,7 +296,7 @@ impl<Q: Queues + PausableByNumber> Backpressure<Q> for Bfc {
         let before = queues.seen_bytes(now, queue);
         if before == 0
             || packet.flags & self.exempt != 0
-            || before <= self.threshold(ingress, egress, queues.active_beside(queue))
+            || before <= self.threshold(ingress, egress, queues.active_in_group(queue))
         {
             return None;
         }
@@ -320,7 +320,7 @@ impl<Q: Queues + PausableByNumber> Backpressure<Q> for Bfc {
         &mut self,
         now: Instant,
         _packet: &Packet,
-        held: &Held,
+        held: &Meta,
         _egress: PortId,
         _queue: QueueId,
     ) -> Option<ControlFrame> {

@@ -6,7 +6,7 @@
 use super::credits::{Gate, Grants};
 use super::early_resume::Holders;
 use crate::backpressure::{Backpressure, Bfc, BfcParams, PausedQueues, Upstream};
-use crate::held::{Held, Resident};
+use crate::meta::{Meta, Resident};
 use crate::port::Ports;
 use crate::queues::Queues;
 use crate::queues::by_number::PausableByNumber;
@@ -94,7 +94,7 @@ impl<Q: Queues + PausableByNumber> Backpressure<Q> for BfcExtended {
         &mut self,
         now: Instant,
         packet: &Packet,
-        held: &mut Held,
+        held: &mut Meta,
         egress: PortId,
         queue: QueueId,
         queues: &Q,
@@ -112,7 +112,7 @@ impl<Q: Queues + PausableByNumber> Backpressure<Q> for BfcExtended {
         &mut self,
         now: Instant,
         packet: &Packet,
-        held: &Held,
+        held: &Meta,
         egress: PortId,
         queue: QueueId,
     ) -> Option<ControlFrame> {
@@ -126,7 +126,7 @@ impl<Q: Queues + PausableByNumber> Backpressure<Q> for BfcExtended {
     fn on_gone(&mut self, now: Instant, egress: PortId, queue: QueueId, queues: &Q) {
         let Some(early) = self.early.as_mut().filter(|early| early.holds(egress, queue)) else { return };
         // All ingress ports have one threshold: the scenario checks ensure it.
-        if queues.bytes(queue) > self.bfc.threshold(0, egress, queues.active_beside(queue)) {
+        if queues.bytes(queue) > self.bfc.threshold(0, egress, queues.active_in_group(queue)) {
             return;
         }
         while let Some((ingress, upstream)) = early.let_off(egress, queue) {

@@ -24,7 +24,7 @@
 //! holds, and links that wait for each other in a cycle deadlock, as under PFC. BFC's pauses stay in force and act long
 //! before that.
 
-use crate::held::Resident;
+use crate::meta::Resident;
 use crate::shape::Shape;
 use alloc::format;
 use alloc::string::String;
@@ -89,7 +89,7 @@ struct Granted {
     received: u64,
     limit: u64,
     /// The last limit sent.
-    told: u64,
+    announced: u64,
     held: u64,
     reserve: u64,
     /// Bytes taken from [`Grants::shared`].
@@ -111,7 +111,7 @@ impl Grants {
         let largest = shape.largest_packet.into();
         let granted = |port: &crate::shape::PortShape| {
             let reserve = params.reserve(port.rate, Duration(port.hrtt.0 / 2), largest);
-            Granted { received: 0, limit: reserve, told: reserve, held: 0, reserve, taken: 0 }
+            Granted { received: 0, limit: reserve, announced: reserve, held: 0, reserve, taken: 0 }
         };
         let ports: Vec<Granted> = shape.ports.iter().map(granted).collect();
         let reserves = ports.iter().map(|port| port.reserve).sum();
@@ -143,7 +143,7 @@ impl Grants {
     pub(super) fn sync(&mut self, ingress: PortId, sent: u64) -> ControlFrame {
         self.ports[ingress as usize].received = sent;
         self.settle(ingress);
-        self.tell(ingress)
+        self.announce(ingress)
     }
 
     /// Restarts all counts after the link of `ingress` came up. Returns the limit to send.
@@ -151,12 +151,12 @@ impl Grants {
         let port = &mut self.ports[ingress as usize];
         (port.received, port.limit) = (0, 0);
         self.settle(ingress);
-        self.tell(ingress)
+        self.announce(ingress)
     }
 
-    fn tell(&mut self, ingress: PortId) -> ControlFrame {
+    fn announce(&mut self, ingress: PortId) -> ControlFrame {
         let port = &mut self.ports[ingress as usize];
-        port.told = port.limit;
+        port.announced = port.limit;
         ControlFrame::Credit(port.limit)
     }
 
@@ -175,7 +175,7 @@ impl Grants {
             self.taken += target - port.reserve - of_shared;
             port.taken = target - port.reserve;
         }
-        (port.limit >= port.told + self.step).then(|| self.tell(ingress))
+        (port.limit >= port.announced + self.step).then(|| self.announce(ingress))
     }
 
     /// Compares the bytes held with the packets, and the grants with the buffer.
@@ -296,7 +296,7 @@ mod tests {
     /// Four links send all that they may into a switch that empties at random. Frames are lost both ways, and packets
     /// too.
     #[test]
-    fn what_is_granted_fits_whatever_is_lost() {
+    fn grants_fit_the_buffer_whatever_is_lost() {
         let (params, full) = (CreditParams::default(), 200_000);
         for seed in 0..40 {
             let (mut grants, mut rng) = (Grants::new(&params, &shape(full)), Stream::new(seed, 1, 2));

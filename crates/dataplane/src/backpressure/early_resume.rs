@@ -15,7 +15,7 @@
 //! departure may let off as many packets as the threshold holds, 25 full packets at 25 KB. The lists have at most as
 //! many entries as the buffer has packets.
 
-use crate::held::Resident;
+use crate::meta::Resident;
 use alloc::string::String;
 use alloc::vec::Vec;
 use alloc::{format, vec};

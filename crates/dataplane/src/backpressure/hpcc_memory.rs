@@ -26,7 +26,7 @@
 //! A pause is sent once: it is neither repeated nor does it lapse.
 
 use crate::backpressure::{Backpressure, PausedClasses, PfcParams};
-use crate::held::{Held, Resident};
+use crate::meta::{Meta, Resident};
 use crate::queues::Queues;
 use crate::queues::by_number::PausableByNumber;
 use crate::shape::{DownQueues, PortShape, Shape};
@@ -158,7 +158,7 @@ impl<Q: Queues + PausableByNumber> Backpressure<Q> for HpccMemory {
         &mut self,
         _now: Instant,
         packet: &Packet,
-        held: &mut Held,
+        held: &mut Meta,
         _egress: PortId,
         _queue: QueueId,
         _queues: &Q,
@@ -183,7 +183,7 @@ impl<Q: Queues + PausableByNumber> Backpressure<Q> for HpccMemory {
         &mut self,
         _now: Instant,
         packet: &Packet,
-        held: &Held,
+        held: &Meta,
         _egress: PortId,
         _queue: QueueId,
     ) -> Option<ControlFrame> {
@@ -206,7 +206,7 @@ impl<Q: Queues + PausableByNumber> Backpressure<Q> for HpccMemory {
         &mut self,
         now: Instant,
         packet: &Packet,
-        held: &Held,
+        held: &Meta,
         egress: PortId,
         queue: QueueId,
     ) -> Option<ControlFrame> {
@@ -260,7 +260,7 @@ mod tests {
         let ports = vec![PortShape::new(nic_rate, Duration::from_us(1)); 2];
         let shape = Shape { buffer: 137_688, nic_rate, ..Shape::new(ports, 8) };
         let mut memory = <HpccMemory as Backpressure<RoundRobin>>::new(&PfcParams::default(), &shape);
-        let (queues, held) = (RoundRobin::new(8, 1, 1048), Held::default());
+        let (queues, held) = (RoundRobin::new(8, 1, 1048), Meta::default());
         let packet = |class: u8| Packet { class, wire: 1048, ..Packet::NONE };
         let join = |memory: &mut HpccMemory, class: u8| {
             memory.on_enqueue(Instant::ZERO, &packet(class), &mut held.clone(), 1, class as QueueId, &queues)
@@ -271,15 +271,15 @@ mod tests {
         // Nine packets are 5336 B above the reserve, below an eighth of the free pool. The tenth would make 6384 B,
         // above (54 496 - 5336) / 8 = 6145, and for the second class above (49 160 - 5336) / 8 = 5478.
         for class in [3, 5] {
-            let told: Vec<_> = (0..10).filter_map(|_| join(&mut memory, class)).collect();
-            assert_eq!(told, [ControlFrame::PfcPause(class)], "one pause of its class, at the tenth packet");
+            let answers: Vec<_> = (0..10).filter_map(|_| join(&mut memory, class)).collect();
+            assert_eq!(answers, [ControlFrame::PfcPause(class)], "one pause of its class, at the tenth packet");
             let at = memory.ingresses[class as usize];
             assert_eq!((at.held, at.headroom_used), (9 * 1048, 1048));
         }
         assert_eq!(memory.pool_used, 2 * 5336);
         // With seven packets left 3240 + 3072 > (54 496 - 5336 - 3240) / 8 = 5740; with six 2192 + 3072 <= 5871.
-        let told: Vec<_> = (0..4).map(|_| leave(&mut memory, 3)).collect();
-        assert_eq!(told, [None, None, None, Some(ControlFrame::PfcResume(3))]);
+        let answers: Vec<_> = (0..4).map(|_| leave(&mut memory, 3)).collect();
+        assert_eq!(answers, [None, None, None, Some(ControlFrame::PfcResume(3))]);
         assert!(memory.ingresses[5].paused && !memory.ingresses[3].paused);
         let mut state = Vec::new();
         Backpressure::<RoundRobin>::state_of(&mut memory, Instant::ZERO, 0, &mut |frame| state.push(frame));
@@ -293,10 +293,10 @@ mod tests {
         let ports = vec![PortShape::new(BitsPerSec(100_000_000_000), Duration::from_us(1)); 2];
         let shape = Shape { buffer: 1 << 20, nic_rate: ports[0].rate, ..Shape::new(ports, 1) };
         let mut memory = <HpccMemory as Backpressure<RoundRobin>>::new(&PfcParams::default(), &shape);
-        let (queues, mut held) = (RoundRobin::new(1, 1, 1048), Held { ingress: 1, ..Held::default() });
+        let (queues, mut held) = (RoundRobin::new(1, 1, 1048), Meta { ingress: 1, ..Meta::default() });
         let packet = Packet { class: 6, wire: 1048, ..Packet::NONE };
-        let told = (0..1000).find_map(|_| memory.on_enqueue(Instant::ZERO, &packet, &mut held, 0, 0, &queues));
-        assert_eq!(told, Some(ControlFrame::PfcPause(0)));
+        let answers = (0..1000).find_map(|_| memory.on_enqueue(Instant::ZERO, &packet, &mut held, 0, 0, &queues));
+        assert_eq!(answers, Some(ControlFrame::PfcPause(0)));
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub use pausing::{Grain, NicPausing, Pauses, Pausing, State};
 pub use pfc::{PausedPorts, Pfc, PfcParams};
 pub use upstream::Upstream;
 
-use crate::held::{Held, Resident};
+use crate::meta::{Meta, Resident};
 use crate::queues::Queues;
 use crate::shape::Shape;
 use alloc::string::String;
@@ -66,7 +66,7 @@ pub trait Backpressure<Q: Queues>: Clone + Send + 'static {
         &mut self,
         now: Instant,
         packet: &Packet,
-        held: &mut Held,
+        held: &mut Meta,
         egress: PortId,
         queue: QueueId,
         queues: &Q,
@@ -76,7 +76,7 @@ pub trait Backpressure<Q: Queues>: Clone + Send + 'static {
         &mut self,
         now: Instant,
         packet: &Packet,
-        held: &Held,
+        held: &Meta,
         egress: PortId,
         queue: QueueId,
     ) -> Option<ControlFrame>;
@@ -86,7 +86,7 @@ pub trait Backpressure<Q: Queues>: Clone + Send + 'static {
         &mut self,
         now: Instant,
         packet: &Packet,
-        held: &Held,
+        held: &Meta,
         egress: PortId,
         queue: QueueId,
     ) -> Option<ControlFrame> {
@@ -133,7 +133,7 @@ impl<Q: Queues> Backpressure<Q> for NoBackpressure {
         &mut self,
         _: Instant,
         _: &Packet,
-        _: &mut Held,
+        _: &mut Meta,
         _: PortId,
         _: QueueId,
         _: &Q,
@@ -142,7 +142,7 @@ impl<Q: Queues> Backpressure<Q> for NoBackpressure {
     }
 
     #[inline(always)]
-    fn on_dequeue(&mut self, _: Instant, _: &Packet, _: &Held, _: PortId, _: QueueId) -> Option<ControlFrame> {
+    fn on_dequeue(&mut self, _: Instant, _: &Packet, _: &Meta, _: PortId, _: QueueId) -> Option<ControlFrame> {
         None
     }
 }

@@ -48,8 +48,8 @@ pub struct Pausing<'a> {
     /// With flows: whether a paused flow holds back no other flow, whatever queue it is in.
     pub isolates: bool,
     /// With queues or flows: whether a switch exists that pauses neighbours of coarser grain by PFC
-    /// ([`Beside`](crate::Beside)).
-    pub goes_beside_pfc: bool,
+    /// ([`PfcInterop`](crate::PfcInterop)).
+    pub pfc_interop: bool,
     /// With queues or flows: turns on which no pause is sent. `None`: pauses are sent on every turn.
     pub elide: Option<&'a Elide>,
     /// With queues or flows: round trip to a neighbour, which sets pause thresholds. `None`: twice the largest
@@ -73,7 +73,7 @@ impl Pausing<'_> {
         Pausing {
             grain,
             isolates: false,
-            goes_beside_pfc: false,
+            pfc_interop: false,
             elide: None,
             hrtt: None,
             refresh: Duration::ZERO,

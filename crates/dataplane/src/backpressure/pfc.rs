@@ -17,7 +17,7 @@ pub use crate::shape::headroom;
 
 use crate::backpressure::{Backpressure, Grain, Pauses, Pausing, Refresh, Upstream};
 use crate::canonical::Canonical;
-use crate::held::{Held, Resident};
+use crate::meta::{Meta, Resident};
 use crate::queues::Queues;
 use crate::queues::bits::Bits;
 use crate::shape::{PortShape, Shape};
@@ -72,7 +72,7 @@ const REFRESH: Duration = Duration::from_us(100);
 pub struct Pfc {
     pool: u64,
     pool_used: u64,
-    /// Bytes of the pool held by traffic without PFC accounting ([`crate::policy::beside`]).
+    /// Bytes of the pool held by traffic without PFC accounting ([`crate::policy::pfc_interop`]).
     taken: u64,
     /// Alpha in units of 1/65536.
     alpha: u64,
@@ -192,7 +192,7 @@ impl<Q: Queues> Backpressure<Q> for Pfc {
         &mut self,
         now: Instant,
         packet: &Packet,
-        held: &mut Held,
+        held: &mut Meta,
         _egress: PortId,
         _queue: QueueId,
         _queues: &Q,
@@ -223,7 +223,7 @@ impl<Q: Queues> Backpressure<Q> for Pfc {
         &mut self,
         now: Instant,
         packet: &Packet,
-        held: &Held,
+        held: &Meta,
         _egress: PortId,
         _queue: QueueId,
     ) -> Option<ControlFrame> {

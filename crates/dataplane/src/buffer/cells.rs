@@ -3,7 +3,7 @@
 //! A finite buffer allocates its cells at construction, up to a given number. A buffer that needs more cells doubles.
 //! Freed cells are reused last in, first out, so a lightly loaded switch stays in a few cache lines.
 
-use crate::held::Held;
+use crate::meta::Meta;
 use alloc::vec::Vec;
 use backwater_types::{Extension, Frame, Instant, Packet, QueueId};
 
@@ -23,7 +23,7 @@ pub const MARK: Packet = Packet::NONE;
 struct Slot<E> {
     frame: Frame<E>,
     next: Cell,
-    held: Held,
+    held: Meta,
 }
 
 const _: () = assert!(size_of::<Slot<()>>() == 64, "a cache line");
@@ -79,7 +79,7 @@ impl<E: Extension> Cells<E> {
 
     /// Metadata of the packet in `cell`.
     #[inline(always)]
-    pub fn held(&self, cell: Cell) -> Held {
+    pub fn held(&self, cell: Cell) -> Meta {
         self.slots[cell as usize].held
     }
 
@@ -98,7 +98,7 @@ impl<E: Extension> Cells<E> {
 
     /// Stores a packet in a free cell.
     #[inline(always)]
-    pub fn put(&mut self, frame: &Frame<E>, held: Held, now: Instant) -> Cell {
+    pub fn put(&mut self, frame: &Frame<E>, held: Meta, now: Instant) -> Cell {
         let cell = self.free;
         if cell == NIL {
             self.slots.push(Slot { frame: *frame, next: NIL, held });
@@ -152,7 +152,7 @@ impl Fifo {
         cells: &mut Cells<E>,
         queue: QueueId,
         frame: &Frame<E>,
-        held: Held,
+        held: Meta,
         now: Instant,
     ) {
         let cell = cells.put(frame, held, now);
@@ -190,7 +190,7 @@ impl Fifo {
     }
 
     /// All packets with their metadata, first to last. For checks, not for the data path.
-    pub fn iter<'a, E: Extension>(&self, cells: &'a Cells<E>) -> impl Iterator<Item = (&'a Packet, Held)> {
+    pub fn iter<'a, E: Extension>(&self, cells: &'a Cells<E>) -> impl Iterator<Item = (&'a Packet, Meta)> {
         let mut at = self.head;
         core::iter::from_fn(move || {
             (at != NIL).then(|| {

@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn greedy_queues_get_alpha_over_one_plus_m_alpha_and_what_is_theirs() {
+    fn greedy_queues_get_alpha_over_one_plus_m_alpha_and_their_private_bytes() {
         for (m, alpha) in (1..=16).flat_map(|m| [(m, 1.0), (m, 4.0), (m, 0.5)]) {
             let share = alpha * 3e6 / (1.0 + m as f64 * alpha);
             for (private, memory) in [(0, MemoryShape::default()), (128_000, one_queue(128_000, alpha))] {
@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pool_knows_nothing_of_the_others() {
+    fn pools_are_independent() {
         let memory = MemoryShape { mmu: vec![0, 0, 1, 1], ..MemoryShape::default() };
         let mut buffer = Buffer::new(10_000, None, 4, &memory);
         for _ in 0..10 {
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_private_is_used_first_and_given_back_last_or_first() {
+    fn private_bytes_are_used_first_and_given_back_last_or_first() {
         for (returns_private, left) in [(false, (3000, 0)), (true, (2000, 1000))] {
             let memory = MemoryShape { returns_private, ..one_queue(3000, 1.0) };
             let mut buffer = Buffer::new(10_000, None, 1, &memory);

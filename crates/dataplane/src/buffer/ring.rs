@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn comes_out_as_it_went_in_across_growth_and_wrap() {
+    fn items_keep_their_order_across_growth_and_wrap() {
         let (mut ring, mut next_in, mut next_out) = (Ring::default(), 0u32, 0u32);
         for round in 0..200 {
             for _ in 0..round % 23 {

@@ -295,7 +295,7 @@ impl FlowTable {
 
     /// Removes a record.
     pub fn remove(&mut self, slot: Slot) {
-        self.neglect(slot);
+        self.remove_from_refresh(slot);
         let record = self.records[slot as usize];
         let entry = self.buckets[record.bucket as usize].iter_mut().find(|at| **at & SLOT_MASK == slot + 1);
         *entry.expect("a record is in its bucket") = 0;
@@ -306,13 +306,13 @@ impl FlowTable {
     }
 
     /// Appends a record to the refresh list. Returns whether it was absent.
-    pub fn tend(&mut self, slot: Slot) -> bool {
+    pub fn add_to_refresh(&mut self, slot: Slot) -> bool {
         let last = self.last;
         let record = &mut self.records[slot as usize];
-        if record.is(state::TENDED) {
+        if record.is(state::IN_REFRESH) {
             return false;
         }
-        record.set(state::TENDED);
+        record.set(state::IN_REFRESH);
         (record.before, record.after) = (last, NONE);
         match last {
             NONE => self.first = slot,
@@ -323,12 +323,12 @@ impl FlowTable {
     }
 
     /// Removes a record from the refresh list.
-    pub fn neglect(&mut self, slot: Slot) {
+    pub fn remove_from_refresh(&mut self, slot: Slot) {
         let record = &mut self.records[slot as usize];
-        if !record.is(state::TENDED) {
+        if !record.is(state::IN_REFRESH) {
             return;
         }
-        record.clear(state::TENDED);
+        record.clear(state::IN_REFRESH);
         let (before, after) = (record.before, record.after);
         match before {
             NONE => self.first = after,
@@ -342,13 +342,13 @@ impl FlowTable {
 
     /// First record of the refresh list.
     #[inline(always)]
-    pub fn first_tended(&self) -> Slot {
+    pub fn first_to_refresh(&self) -> Slot {
         self.first
     }
 
     /// Record after `slot` in the refresh list.
     #[inline(always)]
-    pub fn next_tended(&self, slot: Slot) -> Slot {
+    pub fn next_to_refresh(&self, slot: Slot) -> Slot {
         self.records[slot as usize].after
     }
 
@@ -357,11 +357,11 @@ impl FlowTable {
     pub fn canonical(&self, now: Instant, release: u32, from_touch: bool, lapse: u32, state: &mut impl Hasher) {
         self.used.hash(state);
         let mut others: Vec<&Record> = self.iter().map(|(_, record)| record).collect();
-        others.retain(|record| !record.is(state::TENDED));
+        others.retain(|record| !record.is(state::IN_REFRESH));
         others.sort_unstable_by_key(|record| (record.port, record.flow));
         let some = |slot: Slot| (slot != NONE).then_some(slot);
-        let tended = core::iter::successors(some(self.first), |slot| some(self.next_tended(*slot)));
-        for record in tended.map(|slot| &self[slot]).chain(others) {
+        let in_refresh = core::iter::successors(some(self.first), |slot| some(self.next_to_refresh(*slot)));
+        for record in in_refresh.map(|slot| &self[slot]).chain(others) {
             record.canonical(now, release, from_touch, lapse, state);
         }
     }
@@ -407,7 +407,7 @@ mod tests {
     /// Compares with a map: a flow is found while inserted and not found once removed, whatever entries moved in
     /// between.
     #[test]
-    fn it_is_a_map_of_bounded_size() {
+    fn the_table_is_a_map_of_bounded_size() {
         for (capacity, bits) in [(Some(64), 32), (Some(1000), 32), (None, 32), (Some(4096), 24)] {
             let (mut table, mut rng) = (FlowTable::new(capacity, bits, 24, 7), Stream::new(1, 2, 3));
             let mut model: BTreeMap<(u16, u32), Slot> = BTreeMap::new();
@@ -434,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn short_fingerprints_make_two_flows_one_and_full_buckets_give_up_what_is_evictable() {
+    fn short_fingerprints_make_two_flows_one_and_full_buckets_evict() {
         let mut table = FlowTable::new(Some(16), 8, 2, 3);
         let slot = table.insert(1, name(5), |_| false).unwrap();
         let twin = (6..).find(|flow| table.find(1, name(*flow)).is_some()).unwrap();
@@ -453,15 +453,15 @@ mod tests {
     fn the_list_keeps_its_order() {
         let mut table = FlowTable::new(Some(64), 32, 1, 3);
         let slots: Vec<Slot> = (0..5).map(|flow| table.insert(0, name(flow), |_| false).unwrap()).collect();
-        assert!(slots.iter().all(|slot| table.tend(*slot)) && !table.tend(slots[2]));
-        table.neglect(slots[0]);
+        assert!(slots.iter().all(|slot| table.add_to_refresh(*slot)) && !table.add_to_refresh(slots[2]));
+        table.remove_from_refresh(slots[0]);
         table.remove(slots[3]);
-        table.tend(slots[0]);
+        table.add_to_refresh(slots[0]);
         let mut seen = Vec::new();
-        let mut at = table.first_tended();
+        let mut at = table.first_to_refresh();
         while at != NONE {
             seen.push(table[at].name().flow);
-            at = table.next_tended(at);
+            at = table.next_to_refresh(at);
         }
         assert_eq!(seen, [1, 2, 4, 0]);
     }

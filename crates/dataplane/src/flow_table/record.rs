@@ -20,7 +20,7 @@ pub struct Record {
     /// Time of the last enqueue or dequeue, in ticks.
     pub touched: u32,
     /// Time of the neighbour's last PAUSE, repeated PAUSE or RESUME, in ticks (`dsAt`).
-    pub told_at: u32,
+    pub signalled_at: u32,
     /// Links in the refresh list, or in the list of free records.
     pub(super) before: Slot,
     pub(super) after: Slot,
@@ -55,7 +55,7 @@ pub mod state {
     /// An order mark is in the isolation queue.
     pub const MARK_ISOLATED: u8 = 8;
     /// The record is in the refresh list.
-    pub(in crate::flow_table) const TENDED: u8 = 16;
+    pub(in crate::flow_table) const IN_REFRESH: u8 = 16;
 }
 
 impl Record {
@@ -120,11 +120,11 @@ impl Record {
     pub(super) fn canonical(&self, now: Instant, release: u32, from_touch: bool, lapse: u32, state: &mut impl Hasher) {
         let queue = (self.normal > 0 || self.is(state::MARK_NORMAL)).then_some(self.queue);
         let ingress = (self.flagged > 0).then_some(self.ingress);
-        let told = age(now, self.told_at, if self.is(state::PAUSED) { lapse } else { release });
-        let told = self.is(state::CONGESTED).then_some(told);
+        let signalled = age(now, self.signalled_at, if self.is(state::PAUSED) { lapse } else { release });
+        let signalled = self.is(state::CONGESTED).then_some(signalled);
         let touched = from_touch.then(|| age(now, self.touched, release));
         (self.port, self.name(), self.state, self.normal, self.isolated, self.flagged).hash(state);
-        (queue, self.held, self.isolation, ingress, touched, told).hash(state);
+        (queue, self.held, self.isolation, ingress, touched, signalled).hash(state);
     }
 
     /// The normal queue.

@@ -5,8 +5,8 @@ use crate::backpressure::{Backpressure, Upstream};
 use crate::buffer::cells::Cells;
 use crate::canonical::Canonical;
 use crate::flow_table::NONE;
-use crate::held::{Assigned, Choice, Held, Resident};
-use crate::policy::{Policy, Told};
+use crate::meta::{Assigned, Choice, Meta, Resident};
+use crate::policy::{Outgoing, Policy};
 use crate::port::Ports;
 use crate::shape::Shape;
 use alloc::string::String;
@@ -53,8 +53,8 @@ impl<A: Assignment, B: Backpressure<A::Queues>> Policy for Composed<A, B> {
     }
 
     #[inline(always)]
-    fn beside(&self, choice: Choice, left: u64, queues: &A::Queues) -> Choice {
-        self.assignment.beside(choice, left, queues)
+    fn adjust(&self, choice: Choice, left: u64, queues: &A::Queues) -> Choice {
+        self.assignment.adjust(choice, left, queues)
     }
 
     #[inline(always)]
@@ -77,24 +77,38 @@ impl<A: Assignment, B: Backpressure<A::Queues>> Policy for Composed<A, B> {
         &mut self,
         now: Instant,
         packet: &Packet,
-        held: &mut Held,
+        held: &mut Meta,
         port: PortId,
         choice: &mut Choice,
         queues: &A::Queues,
-    ) -> Option<Told> {
+    ) -> Option<Outgoing> {
         self.assignment.on_enqueue(now, packet, held, port, *choice, queues);
         let frame = self.backpressure.on_enqueue(now, packet, held, port, choice.queue, queues);
         frame.map(|frame| (held.ingress as PortId, frame))
     }
 
     #[inline(always)]
-    fn on_dequeue(&mut self, now: Instant, packet: &Packet, held: &Held, port: PortId, queue: QueueId) -> Option<Told> {
+    fn on_dequeue(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        held: &Meta,
+        port: PortId,
+        queue: QueueId,
+    ) -> Option<Outgoing> {
         self.assignment.on_dequeue(now, held, port, queue);
         let frame = self.backpressure.on_dequeue(now, packet, held, port, queue);
         frame.map(|frame| (held.ingress as PortId, frame))
     }
 
-    fn on_lost(&mut self, now: Instant, packet: &Packet, held: &Held, port: PortId, queue: QueueId) -> Option<Told> {
+    fn on_lost(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        held: &Meta,
+        port: PortId,
+        queue: QueueId,
+    ) -> Option<Outgoing> {
         self.assignment.on_dequeue(now, held, port, queue);
         let frame = self.backpressure.on_lost(now, packet, held, port, queue);
         frame.map(|frame| (held.ingress as PortId, frame))
@@ -110,7 +124,7 @@ impl<A: Assignment, B: Backpressure<A::Queues>> Policy for Composed<A, B> {
         &mut self,
         now: Instant,
         packet: &Packet,
-        held: &Held,
+        held: &Meta,
         port: PortId,
         choice: Choice,
         queues: &A::Queues,

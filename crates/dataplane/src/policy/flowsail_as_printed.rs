@@ -7,9 +7,9 @@
 use crate::backpressure::PausedPorts;
 use crate::buffer::cells::Cells;
 use crate::flow_table::NONE;
-use crate::held::{Assigned, Choice, Held};
+use crate::meta::{Assigned, Choice, Meta};
 use crate::policy::flowsail::FlowSailParams;
-use crate::policy::{Policy, Told};
+use crate::policy::{Outgoing, Policy};
 use crate::port::Ports;
 use crate::queues::bits::Bits;
 use crate::queues::{PausableQueues, Queues};
@@ -204,11 +204,11 @@ impl Policy for FlowSailAsPrinted {
         &mut self,
         _now: Instant,
         packet: &Packet,
-        held: &mut Held,
+        held: &mut Meta,
         port: PortId,
         choice: &mut Choice,
         queues: &PausableQueues<2>,
-    ) -> Option<Told> {
+    ) -> Option<Outgoing> {
         held.tag = choice.tag;
         let (queue, wire, at) = (choice.queue, packet.wire as u32, self.at(port, choice.queue));
         let before = queues.bytes(queue);
@@ -244,10 +244,10 @@ impl Policy for FlowSailAsPrinted {
         &mut self,
         _now: Instant,
         packet: &Packet,
-        held: &Held,
+        held: &Meta,
         port: PortId,
         queue: QueueId,
-    ) -> Option<Told> {
+    ) -> Option<Outgoing> {
         let (flow, wire, at) = (held.tag, packet.wire as u32, self.at(port, queue));
         let name = FlowName { flow, ..packet.flow_name() };
         let resume = Some((held.ingress as PortId, ControlFrame::ResumeFlow(name)));
@@ -293,7 +293,7 @@ impl Policy for FlowSailAsPrinted {
         false
     }
 
-    fn on_pass(&mut self, _: Instant, _: &Packet, _: &Held, _: PortId, _: Choice, _: &PausableQueues<2>) {}
+    fn on_pass(&mut self, _: Instant, _: &Packet, _: &Meta, _: PortId, _: Choice, _: &PausableQueues<2>) {}
 
     fn on_control(
         &mut self,

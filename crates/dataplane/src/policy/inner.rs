@@ -20,8 +20,8 @@ macro_rules! leave_to {
         }
 
         #[inline(always)]
-        fn beside(&self, choice: Choice, left: u64, queues: &P::Queues) -> Choice {
-            self.$policy.beside(choice, left, queues)
+        fn adjust(&self, choice: Choice, left: u64, queues: &P::Queues) -> Choice {
+            self.$policy.adjust(choice, left, queues)
         }
 
         #[inline(always)]
@@ -57,7 +57,7 @@ macro_rules! leave_to {
             &mut self,
             now: Instant,
             packet: &Packet,
-            held: &Held,
+            held: &Meta,
             port: PortId,
             choice: Choice,
             queues: &P::Queues,

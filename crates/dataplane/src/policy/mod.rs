@@ -7,23 +7,23 @@
 #[macro_use]
 mod inner;
 
-pub mod beside;
 pub mod composed;
 pub mod flowsail;
 pub mod flowsail_as_printed;
 pub mod pause_by_flow;
+pub mod pfc_interop;
 pub mod recirculating;
 
-pub use beside::Beside;
 pub use composed::Composed;
 pub use flowsail::{FlowSail, FlowSailParams, Hold, ReleaseFrom, Residue, SketchParams};
 pub use flowsail_as_printed::FlowSailAsPrinted;
 pub use pause_by_flow::{BfcByFlow, IdealFlowControl, PauseByFlowParams};
+pub use pfc_interop::PfcInterop;
 pub use recirculating::Recirculating;
 
 use crate::buffer::cells::Cells;
 use crate::hardware::Recirculated;
-use crate::held::{Assigned, Choice, Held, Resident};
+use crate::meta::{Assigned, Choice, Meta, Resident};
 use crate::port::Ports;
 use crate::queues::Queues;
 use crate::shape::Shape;
@@ -32,7 +32,7 @@ use backwater_types::hash::Stream;
 use backwater_types::{ControlFrame, Extension, FlowName, Instant, Packet, PortId, QueueId};
 
 /// A control frame to send, and the port it goes out of.
-pub type Told = (PortId, ControlFrame);
+pub type Outgoing = (PortId, ControlFrame);
 
 /// Decisions of a scheme.
 pub trait Policy: Clone + Send + 'static {
@@ -67,7 +67,7 @@ pub trait Policy: Clone + Send + 'static {
     ) -> Choice;
     /// Adjusts `choice` for a scheduler by remaining size: `left` bytes of the packet's flow remain.
     #[inline(always)]
-    fn beside(&self, choice: Choice, _left: u64, _queues: &Self::Queues) -> Choice {
+    fn adjust(&self, choice: Choice, _left: u64, _queues: &Self::Queues) -> Choice {
         choice
     }
     /// Prefetches the state that [`Policy::choose`] reads first. In large networks most of the run time is the wait for
@@ -88,11 +88,11 @@ pub trait Policy: Clone + Send + 'static {
         &mut self,
         now: Instant,
         packet: &Packet,
-        held: &mut Held,
+        held: &mut Meta,
         port: PortId,
         choice: &mut Choice,
         queues: &Self::Queues,
-    ) -> Option<Told>;
+    ) -> Option<Outgoing>;
     /// Records that the packet has joined `queue`.
     #[inline(always)]
     fn on_joined(
@@ -104,9 +104,23 @@ pub trait Policy: Clone + Send + 'static {
     ) {
     }
     /// Records that the packet starts its transmission. Returns a control frame to send.
-    fn on_dequeue(&mut self, now: Instant, packet: &Packet, held: &Held, port: PortId, queue: QueueId) -> Option<Told>;
+    fn on_dequeue(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        held: &Meta,
+        port: PortId,
+        queue: QueueId,
+    ) -> Option<Outgoing>;
     /// Records that the packet was dropped because the link of its port went down. Returns a control frame to send.
-    fn on_lost(&mut self, now: Instant, packet: &Packet, held: &Held, port: PortId, queue: QueueId) -> Option<Told> {
+    fn on_lost(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        held: &Meta,
+        port: PortId,
+        queue: QueueId,
+    ) -> Option<Outgoing> {
         self.on_dequeue(now, packet, held, port, queue)
     }
     /// Records that the packet has gone from `queue`. `queues` no longer contain it.
@@ -132,7 +146,7 @@ pub trait Policy: Clone + Send + 'static {
         &mut self,
         now: Instant,
         packet: &Packet,
-        held: &Held,
+        held: &Meta,
         port: PortId,
         choice: Choice,
         queues: &Self::Queues,

@@ -17,8 +17,8 @@
 use crate::backpressure::PausedPorts;
 use crate::buffer::cells::Cells;
 use crate::flow_table::{FlowTable, LAPSE, NONE, Slot, state};
-use crate::held::{Assigned, Choice, Held, Resident};
-use crate::policy::{Policy, Told};
+use crate::meta::{Assigned, Choice, Meta, Resident};
+use crate::policy::{Outgoing, Policy};
 use crate::port::Ports;
 use crate::queues::by_record::PausableByFlow;
 use crate::queues::record_queues::RecordQueues;
@@ -77,9 +77,9 @@ impl<Q: PausableByFlow> PauseByFlow<Q> {
         &self.table
     }
 
-    fn tend(&mut self, now: Instant, slot: Slot) {
+    fn add_to_refresh(&mut self, now: Instant, slot: Slot) {
         if self.refresh > Duration::ZERO {
-            self.table.tend(slot);
+            self.table.add_to_refresh(slot);
             if self.next == Instant::NEVER {
                 self.next = now + self.refresh;
             }
@@ -90,7 +90,7 @@ impl<Q: PausableByFlow> PauseByFlow<Q> {
     fn settle(&mut self, slot: Slot) {
         let record = &self.table[slot];
         if record.flagged == 0 && !record.is(state::PAUSED) {
-            self.table.neglect(slot);
+            self.table.remove_from_refresh(slot);
         }
         if self.table[slot].is_spent() {
             self.table.remove(slot);
@@ -148,11 +148,11 @@ impl<Q: PausableByFlow> Policy for PauseByFlow<Q> {
         &mut self,
         now: Instant,
         packet: &Packet,
-        held: &mut Held,
+        held: &mut Meta,
         port: PortId,
         choice: &mut Choice,
         queues: &Q,
-    ) -> Option<Told> {
+    ) -> Option<Outgoing> {
         if choice.tag == NONE {
             choice.tag = self.table.insert(port, packet.flow_name(), |_| false).expect("the table grows");
         }
@@ -178,7 +178,7 @@ impl<Q: PausableByFlow> Policy for PauseByFlow<Q> {
             return None;
         }
         record.ingress = held.ingress;
-        self.tend(now, slot);
+        self.add_to_refresh(now, slot);
         Some((held.ingress as PortId, ControlFrame::PauseFlow(packet.flow_name())))
     }
 
@@ -186,23 +186,23 @@ impl<Q: PausableByFlow> Policy for PauseByFlow<Q> {
         &mut self,
         _now: Instant,
         packet: &Packet,
-        held: &Held,
+        held: &Meta,
         port: PortId,
         _queue: QueueId,
-    ) -> Option<Told> {
+    ) -> Option<Outgoing> {
         let record = &mut self.table[held.tag];
         record.normal -= packet.wire as u32;
         self.active_flows[port as usize] -= (record.normal == 0) as u32;
         record.flagged -= held.counted as u32;
         let resumes = held.counted && record.flagged == 0;
-        let told = (record.ingress as PortId, ControlFrame::ResumeFlow(record.name()));
+        let outgoing = (record.ingress as PortId, ControlFrame::ResumeFlow(record.name()));
         if resumes || record.normal == 0 {
             self.settle(held.tag);
         }
-        resumes.then_some(told)
+        resumes.then_some(outgoing)
     }
 
-    fn on_pass(&mut self, _: Instant, _: &Packet, _: &Held, port: PortId, _: Choice, _: &Q) {
+    fn on_pass(&mut self, _: Instant, _: &Packet, _: &Meta, port: PortId, _: Choice, _: &Q) {
         self.assigned[port as usize].assignments += 1;
     }
 
@@ -219,10 +219,10 @@ impl<Q: PausableByFlow> Policy for PauseByFlow<Q> {
                 let slot = self.table.find(port, name).or_else(|| self.table.insert(port, name, |_| false));
                 let slot = slot.expect("the table grows");
                 let record = &mut self.table[slot];
-                record.told_at = ticks(now);
+                record.signalled_at = ticks(now);
                 record.set(state::PAUSED);
                 queues.set_closed(slot, true);
-                self.tend(now, slot);
+                self.add_to_refresh(now, slot);
             }
             Effect::Set { target: Target::Flow(name), holds: false } => {
                 if let Some(slot) = self.table.find(port, name) {
@@ -255,19 +255,19 @@ impl<Q: PausableByFlow> Policy for PauseByFlow<Q> {
 
     fn on_timer(&mut self, now: Instant, ports: &mut Ports<'_, Q, impl Extension>) {
         let lapse = ticks(Instant(LAPSE * self.refresh.0));
-        let mut slot = self.table.first_tended();
+        let mut slot = self.table.first_to_refresh();
         while slot != NONE {
-            let next = self.table.next_tended(slot);
+            let next = self.table.next_to_refresh(slot);
             let record = self.table[slot];
             if record.flagged > 0 {
                 ports.send(record.ingress as PortId, ControlFrame::PauseFlow(record.name()));
             }
-            if record.is(state::PAUSED) && ticks(now).wrapping_sub(record.told_at) > lapse {
+            if record.is(state::PAUSED) && ticks(now).wrapping_sub(record.signalled_at) > lapse {
                 self.resume(slot, ports.open(record.port()).0);
             }
             slot = next;
         }
-        self.next = if self.table.first_tended() == NONE { Instant::NEVER } else { now + self.refresh };
+        self.next = if self.table.first_to_refresh() == NONE { Instant::NEVER } else { now + self.refresh };
     }
 
     fn on_link_down(&mut self, _now: Instant, port: PortId, ports: &mut Ports<'_, Q, impl Extension>) {

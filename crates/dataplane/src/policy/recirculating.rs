@@ -21,8 +21,8 @@
 use crate::buffer::Ring;
 use crate::buffer::cells::Cells;
 use crate::hardware::{HardwareParams, Recirculated, pipeline_of};
-use crate::held::{Assigned, Choice, Held, Resident};
-use crate::policy::{Policy, Told};
+use crate::meta::{Assigned, Choice, Meta, Resident};
+use crate::policy::{Outgoing, Policy};
 use crate::port::Ports;
 use crate::shape::Shape;
 use alloc::string::String;
@@ -43,10 +43,10 @@ pub struct Recirculating<P> {
     delay: Duration,
     cycle: Duration,
     /// Whether any packet's departure may cause a control frame.
-    all_tell: bool,
+    all_may_signal: bool,
     /// Control frames caused by bookings and not sent yet, and the time to send them.
-    told: Vec<Told>,
-    told_at: Instant,
+    outgoing: Vec<Outgoing>,
+    outgoing_at: Instant,
     counts: Recirculated,
 }
 
@@ -54,7 +54,7 @@ pub struct Recirculating<P> {
 struct Pipeline {
     pending: Ring<Header>,
     /// Number of headers in `pending` whose booking may cause a control frame.
-    tell: u32,
+    may_signal: u32,
     /// Time of a header on the recirculation port.
     frame: Duration,
     port_free_at: Instant,
@@ -66,7 +66,7 @@ struct Pipeline {
 struct Header {
     due: Instant,
     packet: Packet,
-    held: Held,
+    held: Meta,
     port: PortId,
     queue: QueueId,
 }
@@ -84,7 +84,13 @@ impl<P: Policy> Recirculating<P> {
                 0 => Duration::ZERO,
                 bandwidth => SerTime::of(BitsPerSec(bandwidth)).of_bytes(hardware.recirc_frame.0),
             };
-            Pipeline { pending: Ring::default(), tell: 0, frame, port_free_at: Instant::ZERO, free_at: Instant::ZERO }
+            Pipeline {
+                pending: Ring::default(),
+                may_signal: 0,
+                frame,
+                port_free_at: Instant::ZERO,
+                free_at: Instant::ZERO,
+            }
         };
         Recirculating {
             policy,
@@ -92,9 +98,9 @@ impl<P: Policy> Recirculating<P> {
             of,
             delay: hardware.map_or(Duration::ZERO, |hardware| hardware.recirc_delay),
             cycle: hardware.map_or(Duration::ZERO, |hardware| hardware.cycle),
-            all_tell: limits.all_tell,
-            told: Vec::with_capacity(ports),
-            told_at: Instant::NEVER,
+            all_may_signal: limits.all_may_signal,
+            outgoing: Vec::with_capacity(ports),
+            outgoing_at: Instant::NEVER,
             counts: Recirculated::default(),
         }
     }
@@ -106,11 +112,11 @@ impl<P: Policy> Recirculating<P> {
     }
 
     /// Defers a control frame behind those that wait already, so that frames stay in order.
-    fn after_others(&mut self, told: Option<Told>) -> Option<Told> {
-        if self.told.is_empty() {
-            return told;
+    fn after_others(&mut self, outgoing: Option<Outgoing>) -> Option<Outgoing> {
+        if self.outgoing.is_empty() {
+            return outgoing;
         }
-        self.told.extend(told);
+        self.outgoing.extend(outgoing);
         None
     }
 
@@ -120,11 +126,11 @@ impl<P: Policy> Recirculating<P> {
             while let Some(header) = self.pipelines[number].pending.front().copied().filter(|h| h.due <= now) {
                 let pipeline = &mut self.pipelines[number];
                 pipeline.pending.drop_front();
-                pipeline.tell -= u32::from(header.held.counted || self.all_tell);
+                pipeline.may_signal -= u32::from(header.held.counted || self.all_may_signal);
                 let Header { due, packet, held, port, queue } = header;
-                if let Some(told) = self.policy.on_dequeue(due, &packet, &held, port, queue) {
-                    self.told.push(told);
-                    self.told_at = now;
+                if let Some(outgoing) = self.policy.on_dequeue(due, &packet, &held, port, queue) {
+                    self.outgoing.push(outgoing);
+                    self.outgoing_at = now;
                 }
             }
         }
@@ -137,7 +143,7 @@ pub struct RecirculatingParams {
     /// Number of ingress pipelines.
     pub pipelines: u8,
     /// Whether any packet's departure may cause a control frame, not only that of a packet counted towards a pause.
-    pub all_tell: bool,
+    pub all_may_signal: bool,
     /// Hardware limits. `None`: no limit.
     pub hardware: Option<HardwareParams>,
 }
@@ -173,34 +179,41 @@ impl<P: Policy> Policy for Recirculating<P> {
         &mut self,
         now: Instant,
         packet: &Packet,
-        held: &mut Held,
+        held: &mut Meta,
         port: PortId,
         choice: &mut Choice,
         queues: &P::Queues,
-    ) -> Option<Told> {
+    ) -> Option<Outgoing> {
         let cycle = self.cycle;
         if let Some(pipeline) = self.pipeline(held.ingress) {
             pipeline.free_at = pipeline.free_at.max(now) + cycle;
         }
-        let told = self.policy.on_enqueue(now, packet, held, port, choice, queues);
-        self.after_others(told)
+        let outgoing = self.policy.on_enqueue(now, packet, held, port, choice, queues);
+        self.after_others(outgoing)
     }
 
-    fn on_dequeue(&mut self, now: Instant, packet: &Packet, held: &Held, port: PortId, queue: QueueId) -> Option<Told> {
+    fn on_dequeue(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        held: &Meta,
+        port: PortId,
+        queue: QueueId,
+    ) -> Option<Outgoing> {
         // A departure that is due must be booked before the timer is set again, or the timer would lie in the past.
         self.book(now);
-        let (cycle, delay, all_tell) = (self.cycle, self.delay, self.all_tell);
+        let (cycle, delay, all_may_signal) = (self.cycle, self.delay, self.all_may_signal);
         // A header recirculates only if its packet takes part in bookkeeping (spec B, sampling).
-        let goes_round = held.sampled || all_tell;
+        let goes_round = held.sampled || all_may_signal;
         let Some(pipeline) = self.pipeline(held.ingress).filter(|_| goes_round) else {
-            let told = self.policy.on_dequeue(now, packet, held, port, queue);
-            return self.after_others(told);
+            let outgoing = self.policy.on_dequeue(now, packet, held, port, queue);
+            return self.after_others(outgoing);
         };
         let idle = now + pipeline.frame + cycle;
         pipeline.port_free_at = pipeline.port_free_at.max(now) + pipeline.frame;
         pipeline.free_at = pipeline.free_at.max(pipeline.port_free_at) + cycle;
         let wait = pipeline.free_at.since(idle);
-        pipeline.tell += u32::from(held.counted || all_tell);
+        pipeline.may_signal += u32::from(held.counted || all_may_signal);
         let header = Header { due: pipeline.free_at + delay, packet: *packet, held: *held, port, queue };
         pipeline.pending.push_back(header);
         let went = Recirculated { headers: 1, waited: u64::from(wait > Duration::ZERO), longest: wait };
@@ -213,15 +226,15 @@ impl<P: Policy> Policy for Recirculating<P> {
     }
 
     fn next_timer(&self) -> Instant {
-        let tell = self.pipelines.iter().filter(|pipeline| pipeline.tell > 0);
-        let due = tell.filter_map(|pipeline| pipeline.pending.front()).map(|header| header.due).min();
-        self.policy.next_timer().min(self.told_at).min(due.unwrap_or(Instant::NEVER))
+        let may_signal = self.pipelines.iter().filter(|pipeline| pipeline.may_signal > 0);
+        let due = may_signal.filter_map(|pipeline| pipeline.pending.front()).map(|header| header.due).min();
+        self.policy.next_timer().min(self.outgoing_at).min(due.unwrap_or(Instant::NEVER))
     }
 
     fn on_timer(&mut self, now: Instant, ports: &mut Ports<'_, P::Queues, impl Extension>) {
         self.book(now);
-        self.told.drain(..).for_each(|(port, frame)| ports.send(port, frame));
-        self.told_at = Instant::NEVER;
+        self.outgoing.drain(..).for_each(|(port, frame)| ports.send(port, frame));
+        self.outgoing_at = Instant::NEVER;
         if self.policy.next_timer() <= now {
             self.policy.on_timer(now, ports);
         }

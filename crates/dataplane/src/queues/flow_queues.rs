@@ -5,7 +5,7 @@
 //! queue whose credit does not cover its first packet receives a quantum and moves to the back.
 
 use crate::buffer::cells::{Cell, Cells, Fifo, NIL};
-use crate::held::{Choice, Held};
+use crate::meta::{Choice, Meta};
 use crate::queues::Queues;
 use alloc::vec::Vec;
 use backwater_types::{Extension, Frame, Instant, Packet, QueueId, hash};
@@ -137,7 +137,7 @@ impl Queues for FlowQueues {
         self.queues.list.iter().map(|queue| queue.fifo.bytes).sum()
     }
 
-    fn push<E: Extension>(&mut self, cells: &mut Cells<E>, q: QueueId, frame: &Frame<E>, held: Held, now: Instant) {
+    fn push<E: Extension>(&mut self, cells: &mut Cells<E>, q: QueueId, frame: &Frame<E>, held: Meta, now: Instant) {
         let slot = self.queues.slot_of(frame.flow).unwrap_or_else(|| {
             let slot = self.queues.open(frame.flow, Turn { deficit: 0, next: NIL });
             self.join(slot);
@@ -194,7 +194,7 @@ impl Queues for FlowQueues {
         self.queues.by_flow.len() as u32
     }
 
-    fn visit(&self, cells: &Cells<impl Extension>, see: &mut dyn FnMut(QueueId, &Packet, Held)) {
+    fn visit(&self, cells: &Cells<impl Extension>, see: &mut dyn FnMut(QueueId, &Packet, Meta)) {
         let mut at = self.first;
         while at != NIL {
             let queue = &self.queues[at];

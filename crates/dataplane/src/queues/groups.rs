@@ -94,7 +94,7 @@ impl<const W: usize> Groups<W> {
         }
         // The lowest number belongs to the highest eligible group.
         let first = if self.ordered { eligible.next_from(0)? } else { self.first_of_highest(eligible)? };
-        let group = self.beside(first, *eligible);
+        let group = self.same_group(first, *eligible);
         self.drr(first).pick(&group, queues, head)
     }
 
@@ -134,7 +134,7 @@ impl<const W: usize> Groups<W> {
 
     /// Queues of `of` in the same group as `q`.
     #[inline(always)]
-    pub fn beside(&self, q: usize, of: Bits<W>) -> Bits<W> {
+    pub fn same_group(&self, q: usize, of: Bits<W>) -> Bits<W> {
         match self.lower.iter().find(|group| group.members.contains(q)) {
             Some(group) => of.and(&group.members),
             None => self.of(0, of),
@@ -178,13 +178,13 @@ mod tests {
     }
 
     #[test]
-    fn the_group_of_a_queue_is_those_beside_it() {
+    fn queues_of_one_group_have_the_same_group() {
         let groups = Groups::<1>::new(31, 4, 1048);
         for (group, members) in Members::<1>::of(31, 4).iter().enumerate() {
             assert_eq!(members.all.count(), u32::from(members.count));
             for q in range(31, 4, group as u16) {
-                assert_eq!(groups.beside(q.into(), Bits::below(31)), members.all);
-                assert_eq!(groups.beside(q.into(), Bits::below(q.into())).count(), u32::from(q - members.first));
+                assert_eq!(groups.same_group(q.into(), Bits::below(31)), members.all);
+                assert_eq!(groups.same_group(q.into(), Bits::below(q.into())).count(), u32::from(q - members.first));
             }
         }
     }

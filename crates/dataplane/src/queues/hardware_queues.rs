@@ -7,7 +7,7 @@
 use crate::buffer::Ring;
 use crate::buffer::cells::{Cell, Cells};
 use crate::hardware::HardwareParams;
-use crate::held::{Choice, Held};
+use crate::meta::{Choice, Meta};
 use crate::queues::bits::Bits;
 use crate::queues::by_number::PausableByNumber;
 use crate::queues::numbered::Numbered;
@@ -107,7 +107,7 @@ impl Queues for HardwareQueues {
         self.queues.all_bytes() + self.tail_bytes
     }
 
-    fn push<E: Extension>(&mut self, cells: &mut Cells<E>, q: QueueId, frame: &Frame<E>, held: Held, now: Instant) {
+    fn push<E: Extension>(&mut self, cells: &mut Cells<E>, q: QueueId, frame: &Frame<E>, held: Meta, now: Instant) {
         let empty = self.queues.empty();
         self.change(now, q, self.queues.bytes(q), empty);
         if self.shared && empty.contains(q as usize) {
@@ -148,15 +148,15 @@ impl Queues for HardwareQueues {
         self.queues.active_with(q)
     }
 
-    fn active_beside(&self, q: QueueId) -> u32 {
-        self.queues.active_beside(q)
+    fn active_in_group(&self, q: QueueId) -> u32 {
+        self.queues.active_in_group(q)
     }
 
     fn occupied(&self) -> u32 {
         self.queues.occupied()
     }
 
-    fn visit(&self, cells: &Cells<impl Extension>, see: &mut dyn FnMut(QueueId, &Packet, Held)) {
+    fn visit(&self, cells: &Cells<impl Extension>, see: &mut dyn FnMut(QueueId, &Packet, Meta)) {
         self.tail.iter().for_each(|(q, cell)| see(*q, cells.peek(*cell), cells.held(*cell)));
         self.queues.visit(cells, see);
     }

@@ -18,7 +18,7 @@ pub mod srf_queues;
 pub mod strict_queues;
 
 use crate::buffer::cells::{Cell, Cells, Fifo, MARK};
-use crate::held::{Choice, Held};
+use crate::meta::{Choice, Meta};
 use crate::queues::bits::Bits;
 use crate::queues::by_number::PausableByNumber;
 use crate::queues::drr::Served;
@@ -39,7 +39,7 @@ pub trait Queues: Clone + Send + 'static {
     /// Wire bytes in all queues.
     fn all_bytes(&self) -> u64;
     /// Appends a packet to `q`.
-    fn push<E: Extension>(&mut self, cells: &mut Cells<E>, q: QueueId, frame: &Frame<E>, held: Held, now: Instant);
+    fn push<E: Extension>(&mut self, cells: &mut Cells<E>, q: QueueId, frame: &Frame<E>, held: Meta, now: Instant);
     /// Takes the next packet to send, if a queue may send. The packet stays in its cell until the cell is freed.
     fn pop(&mut self, cells: &Cells<impl Extension>) -> Option<(QueueId, Cell)>;
     /// Like [`Queues::pop`], with the time of the call.
@@ -71,13 +71,13 @@ pub trait Queues: Clone + Send + 'static {
     fn active_with(&self, q: QueueId) -> u32;
     /// Unpaused queues with data in the group of `q`, after a packet has joined `q`.
     #[inline(always)]
-    fn active_beside(&self, q: QueueId) -> u32 {
+    fn active_in_group(&self, q: QueueId) -> u32 {
         self.active_with(q)
     }
     /// Number of queues with data.
     fn occupied(&self) -> u32;
     /// Visits every queued packet with its queue and metadata. For checks, not for the data path.
-    fn visit(&self, cells: &Cells<impl Extension>, see: &mut dyn FnMut(QueueId, &Packet, Held));
+    fn visit(&self, cells: &Cells<impl Extension>, see: &mut dyn FnMut(QueueId, &Packet, Meta));
 }
 
 /// A single FIFO.
@@ -102,7 +102,7 @@ impl Queues for OneQueue {
     }
 
     #[inline(always)]
-    fn push<E: Extension>(&mut self, cells: &mut Cells<E>, q: QueueId, frame: &Frame<E>, held: Held, now: Instant) {
+    fn push<E: Extension>(&mut self, cells: &mut Cells<E>, q: QueueId, frame: &Frame<E>, held: Meta, now: Instant) {
         self.fifo.push(cells, q, frame, held, now);
     }
 
@@ -134,7 +134,7 @@ impl Queues for OneQueue {
         !self.fifo.is_empty() as u32
     }
 
-    fn visit(&self, cells: &Cells<impl Extension>, see: &mut dyn FnMut(QueueId, &Packet, Held)) {
+    fn visit(&self, cells: &Cells<impl Extension>, see: &mut dyn FnMut(QueueId, &Packet, Meta)) {
         self.fifo.iter(cells).for_each(|(packet, held)| see(0, packet, held));
     }
 }
@@ -239,7 +239,7 @@ impl<const W: usize> PausableQueues<W> {
 
     /// Appends a mark with `tag` to `q`. A mark has no bytes and is never sent.
     pub fn push_mark(&mut self, cells: &mut Cells<impl Extension>, q: QueueId, tag: u32) {
-        self.queues[q as usize].fifo.push(cells, q, &MARK.into(), Held { tag, ..Held::default() }, Instant::ZERO);
+        self.queues[q as usize].fifo.push(cells, q, &MARK.into(), Meta { tag, ..Meta::default() }, Instant::ZERO);
         self.nonempty.insert(q as usize);
     }
 
@@ -308,7 +308,7 @@ impl<const W: usize> Queues for PausableQueues<W> {
     }
 
     #[inline(always)]
-    fn push<E: Extension>(&mut self, cells: &mut Cells<E>, q: QueueId, frame: &Frame<E>, held: Held, now: Instant) {
+    fn push<E: Extension>(&mut self, cells: &mut Cells<E>, q: QueueId, frame: &Frame<E>, held: Meta, now: Instant) {
         self.queues[q as usize].fifo.push(cells, q, frame, held, now);
         self.nonempty.insert(q as usize);
     }
@@ -355,15 +355,15 @@ impl<const W: usize> Queues for PausableQueues<W> {
     }
 
     #[inline(always)]
-    fn active_beside(&self, q: QueueId) -> u32 {
-        self.groups.beside(q as usize, self.active_after(q)).count()
+    fn active_in_group(&self, q: QueueId) -> u32 {
+        self.groups.same_group(q as usize, self.active_after(q)).count()
     }
 
     fn occupied(&self) -> u32 {
         self.nonempty.count()
     }
 
-    fn visit(&self, cells: &Cells<impl Extension>, see: &mut dyn FnMut(QueueId, &Packet, Held)) {
+    fn visit(&self, cells: &Cells<impl Extension>, see: &mut dyn FnMut(QueueId, &Packet, Meta)) {
         for (q, queue) in self.queues.iter().enumerate() {
             queue.fifo.iter(cells).for_each(|(packet, held)| see(q as QueueId, packet, held));
         }

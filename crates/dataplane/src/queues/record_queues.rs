@@ -6,7 +6,7 @@
 
 use crate::buffer::cells::{Cell, Cells, Fifo, NIL};
 use crate::flow_table::{NONE, Slot};
-use crate::held::{Choice, Held};
+use crate::meta::{Choice, Meta};
 use crate::queues::Queues;
 use crate::queues::by_record::PausableByFlow;
 use alloc::vec::Vec;
@@ -109,7 +109,7 @@ impl Queues for RecordQueues {
         self.queues.iter().map(|queue| queue.fifo.bytes).sum()
     }
 
-    fn push<E: Extension>(&mut self, cells: &mut Cells<E>, q: QueueId, frame: &Frame<E>, held: Held, now: Instant) {
+    fn push<E: Extension>(&mut self, cells: &mut Cells<E>, q: QueueId, frame: &Frame<E>, held: Meta, now: Instant) {
         let slot = held.tag;
         let queue = self.queue(slot);
         let (fills, closed, in_round) = (queue.fifo.is_empty(), queue.closed, queue.in_round);
@@ -178,7 +178,7 @@ impl Queues for RecordQueues {
         self.occupied
     }
 
-    fn visit(&self, cells: &Cells<impl Extension>, see: &mut dyn FnMut(QueueId, &Packet, Held)) {
+    fn visit(&self, cells: &Cells<impl Extension>, see: &mut dyn FnMut(QueueId, &Packet, Meta)) {
         for queue in &self.queues {
             queue.fifo.iter(cells).for_each(|(packet, held)| see(0, packet, held));
         }

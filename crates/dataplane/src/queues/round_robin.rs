@@ -4,7 +4,7 @@
 //! last served class that holds packets and is not paused, whatever the packet sizes.
 
 use crate::buffer::cells::{Cell, Cells, Fifo};
-use crate::held::{Choice, Held};
+use crate::meta::{Choice, Meta};
 use crate::queues::Queues;
 use crate::queues::bits::Bits;
 use crate::queues::by_number::PausableByNumber;
@@ -61,7 +61,7 @@ impl Queues for RoundRobin {
     }
 
     #[inline(always)]
-    fn push<E: Extension>(&mut self, cells: &mut Cells<E>, q: QueueId, frame: &Frame<E>, held: Held, now: Instant) {
+    fn push<E: Extension>(&mut self, cells: &mut Cells<E>, q: QueueId, frame: &Frame<E>, held: Meta, now: Instant) {
         self.fifos[q as usize].push(cells, q, frame, held, now);
         self.nonempty.insert(q as usize);
     }
@@ -112,7 +112,7 @@ impl Queues for RoundRobin {
         self.nonempty.count()
     }
 
-    fn visit(&self, cells: &Cells<impl Extension>, see: &mut dyn FnMut(QueueId, &Packet, Held)) {
+    fn visit(&self, cells: &Cells<impl Extension>, see: &mut dyn FnMut(QueueId, &Packet, Meta)) {
         for (q, fifo) in self.fifos.iter().enumerate() {
             fifo.iter(cells).for_each(|(packet, held)| see(q as QueueId, packet, held));
         }
@@ -126,7 +126,7 @@ mod tests {
 
     fn push(queues: &mut RoundRobin, cells: &mut Cells<()>, q: QueueId, wire: u16) {
         let packet = Packet { wire, ..Packet::NONE };
-        queues.push(cells, q, &packet.into(), Held::default(), Instant::ZERO);
+        queues.push(cells, q, &packet.into(), Meta::default(), Instant::ZERO);
     }
 
     fn order(queues: &mut RoundRobin, cells: &mut Cells<()>) -> Vec<QueueId> {

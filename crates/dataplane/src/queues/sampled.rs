@@ -48,7 +48,7 @@ mod tests {
 
     /// Compares each sample with a record of all changes.
     #[test]
-    fn it_is_what_the_record_says() {
+    fn samples_agree_with_a_record_of_changes() {
         for (period, delay) in [(1, 0), (10, 0), (10, 3), (10, 10), (7, 40), (100, 1)] {
             let (mut rng, mut now, mut value) = (Stream::new(period, delay, 1), 0u64, 0u32);
             let mut sampled = Sampled::new(Duration(period), Duration(delay), value);

@@ -7,7 +7,7 @@
 use crate::buffer::cells::{Cell, Cells, Fifo};
 use crate::buffer::ring::Ring;
 use crate::flow_table::{NONE, Slot};
-use crate::held::{Choice, Held};
+use crate::meta::{Choice, Meta};
 use crate::queues::Queues;
 use crate::queues::bits::Bits;
 use crate::queues::by_record::PausableByFlow;
@@ -160,7 +160,7 @@ impl Queues for SkippingQueues {
         self.queues.iter().map(|queue| queue.bytes).sum()
     }
 
-    fn push<E: Extension>(&mut self, cells: &mut Cells<E>, q: QueueId, frame: &Frame<E>, held: Held, now: Instant) {
+    fn push<E: Extension>(&mut self, cells: &mut Cells<E>, q: QueueId, frame: &Frame<E>, held: Meta, now: Instant) {
         self.came += 1;
         let came = self.came;
         let line = self.line(held.tag);
@@ -230,7 +230,7 @@ impl Queues for SkippingQueues {
         self.nonempty.count()
     }
 
-    fn visit(&self, cells: &Cells<impl Extension>, see: &mut dyn FnMut(QueueId, &Packet, Held)) {
+    fn visit(&self, cells: &Cells<impl Extension>, see: &mut dyn FnMut(QueueId, &Packet, Meta)) {
         for line in &self.lines {
             line.fifo.iter(cells).for_each(|(packet, held)| see(line.queue, packet, held));
         }
@@ -263,7 +263,7 @@ mod tests {
                     0 | 1 => {
                         let q = *place[flow as usize].get_or_insert_with(|| queues.assign(&mut rng));
                         let wire = 49 + (rng.next_u32() % 1000) as u16;
-                        let held = Held { tag: flow, ..Held::default() };
+                        let held = Meta { tag: flow, ..Meta::default() };
                         queues.push(&mut cells, q, &packet(flow, seq, wire).into(), held, Instant::ZERO);
                         lists[q as usize].push((flow, seq));
                     }

@@ -4,7 +4,7 @@
 //! empty or paused.
 
 use crate::buffer::cells::{Cell, Cells};
-use crate::held::{Choice, Held};
+use crate::meta::{Choice, Meta};
 use crate::queues::Queues;
 use crate::queues::bits::Bits;
 use crate::queues::by_number::PausableByNumber;
@@ -80,7 +80,7 @@ impl Queues for SrfAboveStrict {
     }
 
     #[inline(always)]
-    fn push<E: Extension>(&mut self, cells: &mut Cells<E>, q: QueueId, frame: &Frame<E>, held: Held, now: Instant) {
+    fn push<E: Extension>(&mut self, cells: &mut Cells<E>, q: QueueId, frame: &Frame<E>, held: Meta, now: Instant) {
         if q < self.split {
             self.shared.push(cells, q, frame, held, now);
         } else {
@@ -124,7 +124,7 @@ impl Queues for SrfAboveStrict {
         self.shared.occupied() + self.strict.occupied()
     }
 
-    fn visit(&self, cells: &Cells<impl Extension>, see: &mut dyn FnMut(QueueId, &Packet, Held)) {
+    fn visit(&self, cells: &Cells<impl Extension>, see: &mut dyn FnMut(QueueId, &Packet, Meta)) {
         self.shared.visit(cells, see);
         self.strict.visit(cells, see);
     }

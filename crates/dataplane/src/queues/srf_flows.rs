@@ -6,7 +6,7 @@
 //! arrived or was last served.
 
 use crate::buffer::cells::{Cell, Cells};
-use crate::held::{Choice, Held};
+use crate::meta::{Choice, Meta};
 use crate::queues::Queues;
 use crate::queues::flow_queues::ByFlow;
 use alloc::collections::BinaryHeap;
@@ -46,7 +46,7 @@ impl Queues for SrfFlows {
         self.order.iter().map(|Reverse((_, _, slot))| self.flows[*slot].fifo.bytes).sum()
     }
 
-    fn push<E: Extension>(&mut self, cells: &mut Cells<E>, q: QueueId, frame: &Frame<E>, held: Held, now: Instant) {
+    fn push<E: Extension>(&mut self, cells: &mut Cells<E>, q: QueueId, frame: &Frame<E>, held: Meta, now: Instant) {
         let slot = match self.flows.slot_of(frame.flow) {
             Some(slot) => slot,
             None => {
@@ -93,7 +93,7 @@ impl Queues for SrfFlows {
         self.order.len() as u32
     }
 
-    fn visit(&self, cells: &Cells<impl Extension>, see: &mut dyn FnMut(QueueId, &Packet, Held)) {
+    fn visit(&self, cells: &Cells<impl Extension>, see: &mut dyn FnMut(QueueId, &Packet, Meta)) {
         for Reverse((_, _, slot)) in &self.order {
             self.flows[*slot].fifo.iter(cells).for_each(|(packet, held)| see(0, packet, held));
         }

@@ -5,7 +5,7 @@
 //! pick compares at most 128 remaining sizes, which are stored next to the queues.
 
 use crate::buffer::cells::{Cell, Cells};
-use crate::held::{Choice, Held};
+use crate::meta::{Choice, Meta};
 use crate::queues::bits::Bits;
 use crate::queues::by_number::PausableByNumber;
 use crate::queues::numbered::Numbered;
@@ -94,7 +94,7 @@ impl<const W: usize> Queues for SrfQueues<W> {
     }
 
     #[inline(always)]
-    fn push<E: Extension>(&mut self, cells: &mut Cells<E>, q: QueueId, frame: &Frame<E>, held: Held, now: Instant) {
+    fn push<E: Extension>(&mut self, cells: &mut Cells<E>, q: QueueId, frame: &Frame<E>, held: Meta, now: Instant) {
         if self.queues.bytes(q) == 0 {
             self.left[q as usize] = frame.left();
         }
@@ -144,7 +144,7 @@ impl<const W: usize> Queues for SrfQueues<W> {
         self.queues.occupied()
     }
 
-    fn visit(&self, cells: &Cells<impl Extension>, see: &mut dyn FnMut(QueueId, &Packet, Held)) {
+    fn visit(&self, cells: &Cells<impl Extension>, see: &mut dyn FnMut(QueueId, &Packet, Meta)) {
         self.queues.visit(cells, see);
     }
 }

@@ -1,7 +1,7 @@
 //! Queues in strict priority, the first highest. No queue is paused on its own.
 
 use crate::buffer::cells::{Cell, Cells, Fifo};
-use crate::held::{Choice, Held};
+use crate::meta::{Choice, Meta};
 use crate::queues::Queues;
 use crate::queues::bits::Bits;
 use alloc::boxed::Box;
@@ -31,7 +31,7 @@ impl Queues for StrictQueues {
     }
 
     #[inline(always)]
-    fn push<E: Extension>(&mut self, cells: &mut Cells<E>, q: QueueId, frame: &Frame<E>, held: Held, now: Instant) {
+    fn push<E: Extension>(&mut self, cells: &mut Cells<E>, q: QueueId, frame: &Frame<E>, held: Meta, now: Instant) {
         self.fifos[q as usize].push(cells, q, frame, held, now);
         self.nonempty.insert(q as usize);
     }
@@ -72,7 +72,7 @@ impl Queues for StrictQueues {
         self.nonempty.count()
     }
 
-    fn visit(&self, cells: &Cells<impl Extension>, see: &mut dyn FnMut(QueueId, &Packet, Held)) {
+    fn visit(&self, cells: &Cells<impl Extension>, see: &mut dyn FnMut(QueueId, &Packet, Meta)) {
         for (q, fifo) in self.fifos.iter().enumerate() {
             fifo.iter(cells).for_each(|(packet, held)| see(q as QueueId, packet, held));
         }
@@ -90,7 +90,7 @@ mod tests {
         let came = [(5, 0), (63, 1), (5, 2), (0, 3), (63, 4)];
         for (q, seq) in came {
             let packet = Packet { seq, wire: 100 + seq as u16, ..Packet::NONE };
-            queues.push(&mut cells, q, &packet.into(), Held::default(), Instant::ZERO);
+            queues.push(&mut cells, q, &packet.into(), Meta::default(), Instant::ZERO);
         }
         assert_eq!((queues.all_bytes(), queues.bytes(63), queues.occupied()), (510, 205, 3));
         assert_eq!((queues.active_with(5), queues.active_with(6)), (3, 4));

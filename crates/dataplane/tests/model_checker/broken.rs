@@ -1,10 +1,10 @@
 //! Policies with one planted bug each, for the checker to find.
 
 use backwater_dataplane::buffer::cells::Cells;
-use backwater_dataplane::policy::Told;
+use backwater_dataplane::policy::Outgoing;
 use backwater_dataplane::queues::PausableQueues;
 use backwater_dataplane::{
-    Backpressure, Bfc, BfcParams, Canonical, Choice, FlowSail, FlowSailParams, Held, PausedQueues, Policy, Ports,
+    Backpressure, Bfc, BfcParams, Canonical, Choice, FlowSail, FlowSailParams, Meta, PausedQueues, Policy, Ports,
     Resident, Shape,
 };
 use backwater_types::hash::Stream;
@@ -57,15 +57,22 @@ impl Policy for LosesMarks {
         &mut self,
         now: Instant,
         packet: &Packet,
-        held: &mut Held,
+        held: &mut Meta,
         port: PortId,
         choice: &mut Choice,
         queues: &Queues,
-    ) -> Option<Told> {
+    ) -> Option<Outgoing> {
         self.0.on_enqueue(now, packet, held, port, choice, queues)
     }
 
-    fn on_dequeue(&mut self, now: Instant, packet: &Packet, held: &Held, port: PortId, queue: QueueId) -> Option<Told> {
+    fn on_dequeue(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        held: &Meta,
+        port: PortId,
+        queue: QueueId,
+    ) -> Option<Outgoing> {
         self.0.on_dequeue(now, packet, held, port, queue)
     }
 
@@ -77,7 +84,7 @@ impl Policy for LosesMarks {
         self.0.on_gone(port, queue, queues, cells);
     }
 
-    fn on_pass(&mut self, now: Instant, packet: &Packet, held: &Held, port: PortId, choice: Choice, queues: &Queues) {
+    fn on_pass(&mut self, now: Instant, packet: &Packet, held: &Meta, port: PortId, choice: Choice, queues: &Queues) {
         self.0.on_pass(now, packet, held, port, choice, queues);
     }
 
@@ -153,7 +160,7 @@ impl Backpressure<Queues> for NeverRepeats {
         &mut self,
         now: Instant,
         packet: &Packet,
-        held: &mut Held,
+        held: &mut Meta,
         egress: PortId,
         queue: QueueId,
         queues: &Queues,
@@ -165,7 +172,7 @@ impl Backpressure<Queues> for NeverRepeats {
         &mut self,
         now: Instant,
         packet: &Packet,
-        held: &Held,
+        held: &Meta,
         egress: PortId,
         queue: QueueId,
     ) -> Option<ControlFrame> {

@@ -25,13 +25,13 @@ const LAPSE: u8 = 3;
 
 /// Required properties.
 pub const SAFE: &str = "nothing goes wrong";
-const ROOM: &str = "nothing is dropped but for want of room";
+const ROOM: &str = "packets are dropped only for want of room";
 pub const DONE: &str = "all is received and resumed in time";
 pub const AGREED: &str = "neighbours agree in time";
 /// Reachability of pauses, without which the properties would be empty.
 const PAUSED: &str = "something is paused upstream";
 const HELD: &str = "a source is held";
-const OVER: &str = "all is over";
+const OVER: &str = "everything is done";
 
 /// `[flow]`: period since the flow was paused, 1 for that of the latest frame (for queues: always 1). 0: not paused.
 type Holds = [u8; 4];
@@ -52,7 +52,7 @@ pub struct State {
     to_up: Wire,
     /// Latest state sent to the sources, and to the upstream switch (if its answer is certain).
     sources: Holds,
-    up_told: Holds,
+    up_heard: Holds,
     /// Latest state sent by the switches.
     up_said: Holds,
     down_said: Holds,
@@ -119,7 +119,7 @@ where
             to_sources: Row::default(),
             to_up: Row::default(),
             sources: [0; 4],
-            up_told: [0; 4],
+            up_heard: [0; 4],
             up_said: [0; 4],
             down_said: [0; 4],
             losses: plan.losses,
@@ -163,7 +163,7 @@ where
                 let Some(parcel) = sent else { return };
                 let unit = if self.plan.by_flow { parcel.flow } else { parcel.queue };
                 let drains = self.plan.drains && parcel.queue > 0;
-                if s.up_told[unit as usize] > 0 && !drains {
+                if s.up_heard[unit as usize] > 0 && !drains {
                     s.wrong = Some(Wrong::Paused);
                 }
                 s.link.push(parcel);
@@ -191,7 +191,7 @@ where
                 let (frame, _) = s.to_up.pop();
                 self.give(s, Side::Up, Input::Hear(frame));
                 if self.plan.all_tracked {
-                    obey(frame, &mut s.up_told);
+                    obey(frame, &mut s.up_heard);
                 }
             }
             Step::Lose(side) => {
@@ -206,7 +206,7 @@ where
             Step::Timer(side) => {
                 self.give(s, side, Input::Timer);
                 if side == Side::Up {
-                    lapse(&mut s.up_told);
+                    lapse(&mut s.up_heard);
                 }
             }
             Step::Period => {
@@ -215,7 +215,7 @@ where
                     s.wire_mut(side).as_mut_slice().iter_mut().for_each(|(_, old)| *old = true);
                 }
                 if self.plan.by_flow {
-                    let held = s.sources.iter_mut().chain(&mut s.up_told).filter(|period| **period > 0);
+                    let held = s.sources.iter_mut().chain(&mut s.up_heard).filter(|period| **period > 0);
                     held.for_each(|period| *period = (*period + 1).min(LAPSE + 2));
                     lapse(&mut s.sources);
                 }
@@ -265,7 +265,7 @@ where
     /// Whether all packets have arrived, nothing is paused, and no flow has a record.
     fn is_done(&self, s: &State) -> bool {
         let all = |counts: &[u8; 3]| counts[..self.plan.flows()] == *self.plan.packets;
-        let resumed = [&s.sources, &s.up_told, &s.up_said, &s.down_said].iter().all(|holds| **holds == [0; 4]);
+        let resumed = [&s.sources, &s.up_heard, &s.up_said, &s.down_said].iter().all(|holds| **holds == [0; 4]);
         let empty = s.up.idle && s.down.idle && s.link.as_slice().is_empty();
         all(&s.next) && (s.dropped > 0 || all(&s.expected)) && resumed && empty
     }
@@ -309,8 +309,8 @@ where
         for period in 1..=HEALED + LAPSE + 2 {
             self.take(&mut s, Step::Period);
             self.settle(&mut s, true);
-            let same = |said: &Holds, told: &Holds| said.map(|period| period > 0) == told.map(|period| period > 0);
-            let now = same(&s.up_said, &s.sources) && (!self.plan.all_tracked || same(&s.down_said, &s.up_told));
+            let same = |said: &Holds, heard: &Holds| said.map(|period| period > 0) == heard.map(|period| period > 0);
+            let now = same(&s.up_said, &s.sources) && (!self.plan.all_tracked || same(&s.down_said, &s.up_heard));
             agree &= s.wrong.is_none() && (period < HEALED || now);
         }
         self.agree.lock().expect("no panics").insert(settled, agree);
@@ -388,7 +388,7 @@ where
             Property::always(DONE, |model: &Network<P>, s: &State| model.periods_to_go(s).is_some()),
             Property::always(AGREED, |model: &Network<P>, s: &State| model.neighbours_agree(s)),
             Property::sometimes(PAUSED, |model: &Network<P>, s: &State| {
-                held(&s.up_told) > 0 || !model.plan.all_tracked
+                held(&s.up_heard) > 0 || !model.plan.all_tracked
             }),
             Property::sometimes(HELD, |_, s: &State| held(&s.sources) > 0),
             Property::sometimes(OVER, |model: &Network<P>, s: &State| model.is_done(s)),

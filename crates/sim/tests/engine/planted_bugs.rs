@@ -7,11 +7,11 @@ use crate::common::scenario;
 use crate::common::watched::{Sheets, Tabled};
 use backwater_dataplane::buffer::cells::{Cell as Place, Cells, Fifo};
 use backwater_dataplane::flow_table::{FlowTable, Record, state};
-use backwater_dataplane::policy::{Policy, Told};
+use backwater_dataplane::policy::{Outgoing, Policy};
 use backwater_dataplane::queues::{PausableQueues, Queues};
 use backwater_dataplane::{
     Assigned, Assignment, Backpressure, Bfc, BfcParams, Choice, Composed, DataPlane, Departed, Discarded, Dynamic,
-    FlowSail, FlowSailParams, Held, NoBackpressure, PausedQueues, Ports, Readings, Received, Resident, Sent, Shape,
+    FlowSail, FlowSailParams, Meta, NoBackpressure, PausedQueues, Ports, Readings, Received, Resident, Sent, Shape,
     Single, Switch, Upstream,
 };
 use backwater_scenario::Scenario;
@@ -123,7 +123,7 @@ impl<const BUG: u8> Broken<BUG> {
         &mut self,
         now: Instant,
         packet: &Packet,
-        held: &mut Held,
+        held: &mut Meta,
         egress: PortId,
         queue: QueueId,
         queues: &Narrow,
@@ -131,7 +131,7 @@ impl<const BUG: u8> Broken<BUG> {
         self.inner.on_enqueue(now, packet, held, egress, queue, queues)
     }
 
-    fn dequeue(&mut self, now: Instant, held: &Held) -> Option<ControlFrame> {
+    fn dequeue(&mut self, now: Instant, held: &Meta) -> Option<ControlFrame> {
         Backpressure::<Narrow>::on_dequeue(&mut self.inner, now, &Packet::NONE, held, 0, 0)
     }
 }
@@ -160,7 +160,7 @@ impl<const BUG: u8> Backpressure<Narrow> for Broken<BUG> {
         &mut self,
         now: Instant,
         packet: &Packet,
-        held: &mut Held,
+        held: &mut Meta,
         egress: PortId,
         queue: QueueId,
         queues: &Narrow,
@@ -180,7 +180,7 @@ impl<const BUG: u8> Backpressure<Narrow> for Broken<BUG> {
         &mut self,
         now: Instant,
         _packet: &Packet,
-        held: &Held,
+        held: &Meta,
         _egress: PortId,
         _queue: QueueId,
     ) -> Option<ControlFrame> {
@@ -350,7 +350,7 @@ impl<const BUG: u8> Assignment for Misled<BUG> {
         &mut self,
         now: Instant,
         packet: &Packet,
-        held: &Held,
+        held: &Meta,
         port: PortId,
         choice: Choice,
         queues: &Narrow,
@@ -358,7 +358,7 @@ impl<const BUG: u8> Assignment for Misled<BUG> {
         self.inner.on_enqueue(now, packet, held, port, choice, queues);
     }
 
-    fn on_dequeue(&mut self, now: Instant, held: &Held, port: PortId, queue: QueueId) {
+    fn on_dequeue(&mut self, now: Instant, held: &Meta, port: PortId, queue: QueueId) {
         self.calls.set(self.calls.get() + 1);
         if BUG != LOSES_COUNT || !self.calls.get().is_multiple_of(50) {
             self.inner.on_dequeue(now, held, port, queue);
@@ -423,7 +423,7 @@ impl Queues for Stack {
         self.0.iter().map(|fifo| fifo.bytes).sum()
     }
 
-    fn push<E: Extension>(&mut self, cells: &mut Cells<E>, q: QueueId, frame: &Frame<E>, held: Held, now: Instant) {
+    fn push<E: Extension>(&mut self, cells: &mut Cells<E>, q: QueueId, frame: &Frame<E>, held: Meta, now: Instant) {
         let mut fifo = Fifo::default();
         fifo.push(cells, q, frame, held, now);
         self.0.push(fifo);
@@ -445,7 +445,7 @@ impl Queues for Stack {
         self.sendable() as u32
     }
 
-    fn visit(&self, cells: &Cells<impl Extension>, see: &mut dyn FnMut(QueueId, &Packet, Held)) {
+    fn visit(&self, cells: &Cells<impl Extension>, see: &mut dyn FnMut(QueueId, &Packet, Meta)) {
         for (packet, held) in self.0.iter().flat_map(|fifo| fifo.iter(cells)) {
             see(0, packet, held);
         }
@@ -756,11 +756,11 @@ impl<const BUG: u8, const MUTE: bool> Policy for Sail<BUG, MUTE> {
         &mut self,
         now: Instant,
         packet: &Packet,
-        held: &mut Held,
+        held: &mut Meta,
         port: PortId,
         choice: &mut Choice,
         queues: &Narrow,
-    ) -> Option<Told> {
+    ) -> Option<Outgoing> {
         let told = self.inner.on_enqueue(now, packet, held, port, choice, queues);
         if BUG == TELLS_ANOTHER_PORT {
             return told.map(|(ingress, frame)| ((ingress + 1) % 3, frame));
@@ -768,10 +768,17 @@ impl<const BUG: u8, const MUTE: bool> Policy for Sail<BUG, MUTE> {
         told
     }
 
-    fn on_dequeue(&mut self, now: Instant, packet: &Packet, held: &Held, port: PortId, queue: QueueId) -> Option<Told> {
+    fn on_dequeue(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        held: &Meta,
+        port: PortId,
+        queue: QueueId,
+    ) -> Option<Outgoing> {
         if BUG == FORGETS_A_FLAG && held.counted && self.tampered.get() == 0 {
             self.tampered.set(1);
-            return self.inner.on_dequeue(now, packet, &Held { counted: false, ..*held }, port, queue);
+            return self.inner.on_dequeue(now, packet, &Meta { counted: false, ..*held }, port, queue);
         }
         let told = self.inner.on_dequeue(now, packet, held, port, queue);
         if BUG == TELLS_EARLY && told.is_none() && held.counted && self.tampered.get() == 0 {
@@ -792,7 +799,7 @@ impl<const BUG: u8, const MUTE: bool> Policy for Sail<BUG, MUTE> {
         }
     }
 
-    fn on_pass(&mut self, now: Instant, packet: &Packet, held: &Held, port: PortId, choice: Choice, queues: &Narrow) {
+    fn on_pass(&mut self, now: Instant, packet: &Packet, held: &Meta, port: PortId, choice: Choice, queues: &Narrow) {
         self.inner.on_pass(now, packet, held, port, choice, queues);
     }
 

@@ -2,7 +2,7 @@
 
 use super::FlowSail;
 use crate::flow_table::{NO_QUEUE, NONE, Record, Slot, state};
-use crate::held::Resident;
+use crate::meta::Resident;
 use crate::queues::PausableQueues;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::format;
@@ -49,13 +49,13 @@ pub(super) fn check<const W: usize>(
             ));
         }
     }
-    if policy.table.iter().any(|(_, record)| needs_tending(record)) && policy.next == Instant::NEVER {
+    if policy.table.iter().any(|(_, record)| needs_refresh(record)) && policy.next == Instant::NEVER {
         return Err("records wait for a refresh and no timer is set".into());
     }
     Ok(())
 }
 
-fn needs_tending(record: &Record) -> bool {
+fn needs_refresh(record: &Record) -> bool {
     record.flagged > 0 || record.is(state::CONGESTED)
 }
 

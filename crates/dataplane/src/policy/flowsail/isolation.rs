@@ -19,7 +19,7 @@ impl<const W: usize> FlowSail<W> {
     ) {
         let Some(slot) = self.table.find(port, name).or_else(|| self.new_record(now, port, name)) else { return };
         let record = &mut self.table[slot];
-        record.told_at = ticks(now);
+        record.signalled_at = ticks(now);
         if record.is(state::PAUSED) {
             return;
         }
@@ -38,7 +38,7 @@ impl<const W: usize> FlowSail<W> {
             let normal = record.normal_queue();
             self.hold(port, normal, queues);
         }
-        self.tend(now, slot);
+        self.add_to_refresh(now, slot);
     }
 
     /// Handles a RESUME of a flow, or the lapse of its pause.
@@ -51,7 +51,7 @@ impl<const W: usize> FlowSail<W> {
     ) {
         let record = &mut self.table[slot];
         record.clear(state::PAUSED);
-        record.told_at = ticks(now);
+        record.signalled_at = ticks(now);
         let held = core::mem::replace(&mut record.held, NO_QUEUE);
         let (port, isolation) = (record.port(), record.isolation_queue());
         match self.hold_by_head {

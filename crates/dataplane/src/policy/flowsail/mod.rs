@@ -49,10 +49,10 @@ use crate::backpressure::PausedPorts;
 use crate::buffer::cells::Cells;
 use crate::elide::ElidedTurns;
 use crate::flow_table::{FlowTable, NONE, Record, Slot, state};
-use crate::held::{Assigned, Choice, Held, Resident};
+use crate::meta::{Assigned, Choice, Meta, Resident};
 use crate::policy::flowsail::layout::Layout;
 use crate::policy::flowsail::sketch::Sketch;
-use crate::policy::{Policy, Told};
+use crate::policy::{Outgoing, Policy};
 use crate::port::Ports;
 use crate::queues::bits::Bits;
 use crate::queues::{PausableQueues, Queues};
@@ -138,7 +138,7 @@ impl Release {
     /// last packets in a normal queue have then departed too, because a mark follows them.
     #[inline(always)]
     fn is_due(&self, record: &Record, now: Instant) -> bool {
-        let since = if self.from_touch { record.touched } else { record.told_at };
+        let since = if self.from_touch { record.touched } else { record.signalled_at };
         record.is(state::CONGESTED)
             && !record.is(state::PAUSED | state::MARK_NORMAL | state::MARK_ISOLATED)
             && record.isolated == 0
@@ -194,7 +194,7 @@ impl<const W: usize> FlowSail<W> {
         record.clear(state::CONGESTED);
         self.isolated -= 1;
         if record.flagged == 0 {
-            self.table.neglect(slot);
+            self.table.remove_from_refresh(slot);
         }
         self.free_if_spent(slot);
     }
@@ -232,8 +232,8 @@ impl<const W: usize> FlowSail<W> {
     }
 
     #[inline(always)]
-    fn tend(&mut self, now: Instant, slot: Slot) {
-        self.table.tend(slot);
+    fn add_to_refresh(&mut self, now: Instant, slot: Slot) {
+        self.table.add_to_refresh(slot);
         if self.next == Instant::NEVER {
             self.next = now + self.period;
         }
@@ -325,11 +325,11 @@ impl<const W: usize> Policy for FlowSail<W> {
         &mut self,
         now: Instant,
         packet: &Packet,
-        held: &mut Held,
+        held: &mut Meta,
         port: PortId,
         choice: &mut Choice,
         queues: &PausableQueues<W>,
-    ) -> Option<Told> {
+    ) -> Option<Outgoing> {
         if choice.tag == NONE {
             match self.new_record(now, port, packet.flow_name()) {
                 Some(slot) => choice.tag = slot,
@@ -350,7 +350,7 @@ impl<const W: usize> Policy for FlowSail<W> {
             if self.table[slot].is(state::CONGESTED) {
                 self.table[slot].clear(state::CONGESTED);
                 self.isolated -= 1;
-                self.table.neglect(slot);
+                self.table.remove_from_refresh(slot);
             }
             let port = &mut self.ports[port as usize];
             port.rotor = if queue + 1 == self.layout.queues { 0 } else { queue as usize + 1 };
@@ -403,12 +403,19 @@ impl<const W: usize> Policy for FlowSail<W> {
         }
         record.rename(packet.flow_name());
         record.ingress = ingress as u8;
-        self.tend(now, slot);
+        self.add_to_refresh(now, slot);
         Some((ingress, ControlFrame::PauseFlow(packet.flow_name())))
     }
 
     #[inline(always)]
-    fn on_dequeue(&mut self, now: Instant, packet: &Packet, held: &Held, port: PortId, queue: QueueId) -> Option<Told> {
+    fn on_dequeue(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        held: &Meta,
+        port: PortId,
+        queue: QueueId,
+    ) -> Option<Outgoing> {
         let at = self.at(port, queue);
         let slot = held.tag;
         if slot == NONE {
@@ -433,18 +440,18 @@ impl<const W: usize> Policy for FlowSail<W> {
             sketch.take(port, packet.flow, isolated, packet.wire as u32);
         }
         let record = &mut self.table[slot];
-        let mut told = None;
+        let mut outgoing = None;
         if held.counted {
             record.flagged -= 1;
             if record.flagged == 0 {
-                told = Some((record.ingress as PortId, ControlFrame::ResumeFlow(record.name())));
+                outgoing = Some((record.ingress as PortId, ControlFrame::ResumeFlow(record.name())));
                 if !record.is(state::CONGESTED) {
-                    self.table.neglect(slot);
+                    self.table.remove_from_refresh(slot);
                 }
             }
         }
         self.free_if_spent(slot);
-        told
+        outgoing
     }
 
     #[inline(always)]
@@ -489,7 +496,7 @@ impl<const W: usize> Policy for FlowSail<W> {
         &mut self,
         now: Instant,
         _packet: &Packet,
-        _held: &Held,
+        _held: &Meta,
         port: PortId,
         choice: Choice,
         _queues: &PausableQueues<W>,
@@ -540,14 +547,14 @@ impl<const W: usize> Policy for FlowSail<W> {
     /// Repeats the pauses in force here, ends pauses that a neighbour did not repeat, and releases congested flows that
     /// send no more packets.
     fn on_timer(&mut self, now: Instant, ports: &mut Ports<'_, PausableQueues<W>, impl Extension>) {
-        let mut slot = self.table.first_tended();
+        let mut slot = self.table.first_to_refresh();
         while slot != NONE {
-            let next = self.table.next_tended(slot);
+            let next = self.table.next_to_refresh(slot);
             let record = self.table[slot];
             if record.flagged > 0 && self.repeats {
                 ports.send(record.ingress as PortId, ControlFrame::PauseFlow(record.name()));
             }
-            if record.is(state::PAUSED) && self.repeats && ticks(now).wrapping_sub(record.told_at) > self.lapse {
+            if record.is(state::PAUSED) && self.repeats && ticks(now).wrapping_sub(record.signalled_at) > self.lapse {
                 let (queues, cells) = ports.open(record.port());
                 self.resume(now, slot, queues, cells);
             }
@@ -556,15 +563,15 @@ impl<const W: usize> Policy for FlowSail<W> {
             }
             slot = next;
         }
-        self.next = if self.table.first_tended() == NONE { Instant::NEVER } else { now + self.period };
+        self.next = if self.table.first_to_refresh() == NONE { Instant::NEVER } else { now + self.period };
     }
 
     fn on_link_down(&mut self, now: Instant, port: PortId, ports: &mut Ports<'_, PausableQueues<W>, impl Extension>) {
         self.paused.release(port);
-        let mut slot = self.table.first_tended();
+        let mut slot = self.table.first_to_refresh();
         let (queues, cells) = ports.open(port);
         while slot != NONE {
-            let next = self.table.next_tended(slot);
+            let next = self.table.next_to_refresh(slot);
             let record = &self.table[slot];
             if record.port() == port && record.is(state::PAUSED) {
                 self.resume(now, slot, queues, cells);
@@ -574,13 +581,13 @@ impl<const W: usize> Policy for FlowSail<W> {
     }
 
     fn on_link_up(&mut self, _now: Instant, port: PortId, ports: &mut Ports<'_, PausableQueues<W>, impl Extension>) {
-        let mut slot = self.table.first_tended();
+        let mut slot = self.table.first_to_refresh();
         while slot != NONE {
             let record = &self.table[slot];
             if record.flagged > 0 && record.ingress as PortId == port {
                 ports.send(port, ControlFrame::PauseFlow(record.name()));
             }
-            slot = self.table.next_tended(slot);
+            slot = self.table.next_to_refresh(slot);
         }
     }
 

@@ -129,7 +129,7 @@ impl Pauses for FlowSailParams {
     fn pausing(&self) -> Pausing<'_> {
         let counters = |sketch: &SketchParams| u64::from(sketch.rows) * u64::from(sketch.columns);
         Pausing {
-            goes_beside_pfc: true,
+            pfc_interop: true,
             elide: Some(&self.elide),
             hrtt: self.hrtt,
             refresh: self.refresh,

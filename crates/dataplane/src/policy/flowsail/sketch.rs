@@ -60,7 +60,7 @@ mod tests {
     use crate::policy::{FlowSailParams, SketchParams};
 
     #[test]
-    fn its_memory_is_what_is_stated_for_its_ports() {
+    fn sketch_memory_equals_the_stated_memory() {
         let sketch = Sketch::new(32, 3, 16);
         let params =
             FlowSailParams { sketch: Some(SketchParams { rows: 3, columns: 16 }), ..FlowSailParams::default() };
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn it_never_says_less_than_there_is_and_forgets_what_left() {
+    fn sizes_are_never_too_small_and_departures_are_forgotten() {
         let mut sketch = Sketch::new(2, 3, 16);
         for flow in 0..100 {
             assert!(sketch.add(1, flow, flow % 2 == 0, 100) >= 100);

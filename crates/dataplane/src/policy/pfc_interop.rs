@@ -6,8 +6,8 @@
 use crate::backpressure::Backpressure;
 use crate::backpressure::pfc::{Pfc, PfcParams};
 use crate::buffer::cells::Cells;
-use crate::held::{Assigned, Choice, Held, Resident};
-use crate::policy::{Policy, Told};
+use crate::meta::{Assigned, Choice, Meta, Resident};
+use crate::policy::{Outgoing, Policy};
 use crate::port::Ports;
 use crate::shape::Shape;
 use alloc::format;
@@ -18,41 +18,41 @@ use backwater_types::{ControlFrame, Extension, FlowName, Instant, Packet, PortId
 
 /// The policy `P`, combined with PFC towards some neighbours.
 #[derive(Clone, Debug)]
-pub struct Beside<P> {
+pub struct PfcInterop<P> {
     policy: P,
     pfc: Pfc,
     speaks_pfc: Vec<bool>,
 }
 
-impl<P> Beside<P> {
+impl<P> PfcInterop<P> {
     /// The wrapped policy, for checks.
     pub fn policy(&self) -> &P {
         &self.policy
     }
 }
 
-impl<P: Policy> Beside<P> {
+impl<P: Policy> PfcInterop<P> {
     /// Gives back the buffer of a packet that is gone. Returns the frame to send: PFC's for a PFC neighbour, else
-    /// `told`, which the policy decided on.
+    /// `outgoing`, which the policy decided on.
     fn release(
         &mut self,
         now: Instant,
         packet: &Packet,
-        held: &Held,
+        held: &Meta,
         port: PortId,
         queue: QueueId,
-        told: Option<Told>,
-    ) -> Option<Told> {
+        outgoing: Option<Outgoing>,
+    ) -> Option<Outgoing> {
         if !self.speaks_pfc[held.ingress as usize] {
             self.pfc.give(packet.wire as u64);
-            return told;
+            return outgoing;
         }
         let frame = <Pfc as Backpressure<P::Queues>>::on_dequeue(&mut self.pfc, now, packet, held, port, queue);
         frame.map(|frame| (held.ingress as PortId, frame))
     }
 }
 
-impl<P: Policy> Policy for Beside<P> {
+impl<P: Policy> Policy for PfcInterop<P> {
     type Queues = P::Queues;
     /// Parameters of the policy, and of PFC.
     type Params = (P::Params, PfcParams);
@@ -71,7 +71,7 @@ impl<P: Policy> Policy for Beside<P> {
         for (ingress, _) in speaks_pfc.iter().enumerate().filter(|(_, speaks)| **speaks) {
             (0..speaks_pfc.len()).for_each(|egress| own.elided.insert(ingress as PortId, egress as PortId));
         }
-        Beside {
+        PfcInterop {
             policy: P::new(&params.0, &own),
             pfc: Pfc::towards(&params.1, shape, |port| port.pfc_only),
             speaks_pfc,
@@ -97,28 +97,42 @@ impl<P: Policy> Policy for Beside<P> {
         &mut self,
         now: Instant,
         packet: &Packet,
-        held: &mut Held,
+        held: &mut Meta,
         port: PortId,
         choice: &mut Choice,
         queues: &P::Queues,
-    ) -> Option<Told> {
-        let told = self.policy.on_enqueue(now, packet, held, port, choice, queues);
+    ) -> Option<Outgoing> {
+        let outgoing = self.policy.on_enqueue(now, packet, held, port, choice, queues);
         if !self.speaks_pfc[held.ingress as usize] {
             self.pfc.take(packet.wire as u64);
-            return told;
+            return outgoing;
         }
         let frame = self.pfc.on_enqueue(now, packet, held, port, choice.queue, queues);
         frame.map(|frame| (held.ingress as PortId, frame))
     }
 
-    fn on_dequeue(&mut self, now: Instant, packet: &Packet, held: &Held, port: PortId, queue: QueueId) -> Option<Told> {
-        let told = self.policy.on_dequeue(now, packet, held, port, queue);
-        self.release(now, packet, held, port, queue, told)
+    fn on_dequeue(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        held: &Meta,
+        port: PortId,
+        queue: QueueId,
+    ) -> Option<Outgoing> {
+        let outgoing = self.policy.on_dequeue(now, packet, held, port, queue);
+        self.release(now, packet, held, port, queue, outgoing)
     }
 
-    fn on_lost(&mut self, now: Instant, packet: &Packet, held: &Held, port: PortId, queue: QueueId) -> Option<Told> {
-        let told = self.policy.on_lost(now, packet, held, port, queue);
-        self.release(now, packet, held, port, queue, told)
+    fn on_lost(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        held: &Meta,
+        port: PortId,
+        queue: QueueId,
+    ) -> Option<Outgoing> {
+        let outgoing = self.policy.on_lost(now, packet, held, port, queue);
+        self.release(now, packet, held, port, queue, outgoing)
     }
 
     fn passes(&self, ingress: PortId, packet: &Packet) -> bool {

@@ -5,7 +5,7 @@ use core::ops::Add;
 
 /// Metadata of a buffered packet. The packet itself already has the header with which it will depart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Held {
+pub struct Meta {
     /// Tag of the queue assignment (BFC: index of the flow-table entry).
     pub tag: u32,
     /// Queue that the packet left upstream, from its header on arrival (BFC-A4).
@@ -18,11 +18,11 @@ pub struct Held {
     pub sampled: bool,
 }
 
-impl Held {
+impl Meta {
     /// Metadata of a packet that arrives by `ingress` and is not counted.
     #[inline(always)]
-    pub(crate) fn new(packet: &Packet, ingress: PortId, tag: u32, sampled: bool) -> Held {
-        Held { tag, upstream_queue: packet.upstream_queue, ingress: ingress as u8, counted: false, sampled }
+    pub(crate) fn new(packet: &Packet, ingress: PortId, tag: u32, sampled: bool) -> Meta {
+        Meta { tag, upstream_queue: packet.upstream_queue, ingress: ingress as u8, counted: false, sampled }
     }
 }
 
@@ -64,5 +64,5 @@ pub struct Resident {
     /// The packet.
     pub packet: Packet,
     /// Metadata of the packet.
-    pub held: Held,
+    pub held: Meta,
 }
