@@ -1,4 +1,5 @@
-//! The protocol of driving a [`DataPlane`], for any holder with links and a clock: a simulator, a software switch, a test.
+//! The protocol of driving a [`DataPlane`], for any holder with links and a clock: a simulator, a software switch, a
+//! test.
 //!
 //! ```text
 //! packet arrives:   pass it on if its egress is free and empty; else receive it, poll the egress, then poll the port

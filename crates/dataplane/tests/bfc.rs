@@ -206,7 +206,7 @@ fn a_visit_sends_a_quantum() {
     }
 }
 
-// --- by flow id --------------------------------------------------------------------------------------------------------------
+// --- pauses by flow ID --------------------------------------------------------------------------------------------
 
 /// Switch with one data queue, which pauses flows above three packets, an eighth of HRTT x rate.
 fn by_flow() -> Switch<BfcByFlow> {

@@ -132,7 +132,7 @@ fn send(switch: &mut Switch<Extended>, now: Instant) -> Packet {
     sent
 }
 
-// --- resuming early ----------------------------------------------------------------------------------------------------------
+// --- early resume -------------------------------------------------------------------------------------------------
 
 #[test]
 fn an_upstream_queue_resumes_when_its_queue_is_short_again() {
@@ -226,7 +226,7 @@ fn an_upstream_queue_is_paused_as_long_as_the_rule_says() {
     assert!(resumed_in_all > 1_000, "{resumed_in_all} resumed");
 }
 
-// --- credits -----------------------------------------------------------------------------------------------------------------
+// --- credits ------------------------------------------------------------------------------------------------------
 
 #[test]
 fn a_port_without_credit_waits_asks_and_goes_on() {
@@ -299,7 +299,7 @@ fn granted_data_finds_room() {
     assert!(window(*limit, sent[1]) >= before);
 }
 
-// --- a chip's limits ---------------------------------------------------------------------------------------------------------
+// --- a chip's limits ----------------------------------------------------------------------------------------------
 
 /// A RESUME follows the recirculation of the last counted packet's header, not its departure.
 #[test]
@@ -467,7 +467,7 @@ fn packets_in_the_fifo_depart_though_paused() {
     }
 }
 
-// --- queues shared by classes ------------------------------------------------------------------------------------------------
+// --- queues shared by classes -------------------------------------------------------------------------------------
 
 fn classed(flow: u32, seq: u32, class: u8) -> Packet {
     Packet { class, ..packet(flow, seq, 0) }
@@ -541,7 +541,7 @@ fn active_queues_of_the_own_class_count() {
     }
 }
 
-// --- all together ------------------------------------------------------------------------------------------------------------
+// --- all extensions together --------------------------------------------------------------------------------------
 
 /// All compatible extensions together on random traffic: state equals a recount, and nothing is held in the end.
 #[test]

@@ -135,7 +135,7 @@ impl Bench {
 const PAUSE_1: Option<ControlFrame> = Some(ControlFrame::PauseFlow(FlowName { flow: 1, slot: 1, class: 0 }));
 const RESUME_1: Option<ControlFrame> = Some(ControlFrame::ResumeFlow(FlowName { flow: 1, slot: 1, class: 0 }));
 
-// --- when a flow is paused ---------------------------------------------------------------------------------------------------
+// --- conditions for a pause ---------------------------------------------------------------------------------------
 
 /// Spec F.3: 25,000 B at 100 Gb/s and 2 us, with one active queue. A flow is paused above the threshold, not at it.
 #[test]
@@ -261,7 +261,7 @@ fn weights_divide_the_queue() {
     }
 }
 
-// --- what a pause does -------------------------------------------------------------------------------------------------------
+// --- effects of a pause -------------------------------------------------------------------------------------------
 
 /// FS-A4: with two congested flows in one queue, the first RESUME does not release it.
 #[test]
@@ -660,7 +660,7 @@ fn a_link_that_fails_releases_its_flows() {
     assert_eq!(bench.drain(), [1, 1, 1]);
 }
 
-// --- without a record of its own ---------------------------------------------------------------------------------------------
+// --- flows without a record ---------------------------------------------------------------------------------------
 
 /// With a full table packets take the queue chosen by a hash, in order whatever happens later.
 #[test]
@@ -716,7 +716,7 @@ fn flows_of_one_fingerprint_are_one_flow() {
     assert_eq!(bench.drain(), [1, twin, 1]);
 }
 
-// --- fs-fig6 -----------------------------------------------------------------------------------------------------------------
+// --- fs-fig6 ------------------------------------------------------------------------------------------------------
 
 /// Control frames sent by a switch with policy `P`.
 fn frames_sent<P: backwater_dataplane::Policy>(
@@ -780,7 +780,7 @@ fn only_the_flows_that_congest_a_queue_are_paused() {
     assert_eq!(queues, [1, 2, 3, 4], "so f5 waits in queue 4");
 }
 
-// --- at random ---------------------------------------------------------------------------------------------------------------
+// --- at random ----------------------------------------------------------------------------------------------------
 
 /// One switch with sixteen records and fingerprints of eight bits carries hundreds of flows of up to three classes.
 /// Flows are paused and resumed at random, with repeated and lost frames. Every flow leaves in order, none leaves while

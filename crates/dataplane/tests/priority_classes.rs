@@ -209,7 +209,7 @@ fn a_starved_class_is_paused_and_resumes() {
     }
 }
 
-// --- at random ---------------------------------------------------------------------------------------------------
+// --- at random ----------------------------------------------------------------------------------------------------
 
 /// A packet in the reference lists.
 struct Listed {
@@ -401,7 +401,7 @@ fn a_crowd_of_classes_agrees_with_reference_lists() {
     assert!(seen.iter().all(|seen| *seen > 1000), "{seen:?}");
 }
 
-// --- other assignments ---------------------------------------------------------------------------------------------
+// --- other assignments --------------------------------------------------------------------------------------------
 
 /// Receives packets of 3000 flows. Returns the queues of each flow.
 fn hashed<P: Policy>(switch: &mut Switch<P>, groups: usize) -> BTreeMap<u32, BTreeSet<usize>> {

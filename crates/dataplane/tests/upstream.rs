@@ -31,7 +31,7 @@ fn packet(flow: u32, seq: u32, class: u8) -> Packet {
     Packet { flow, seq, key, sender_slot, receiver_slot, dst, src, wire, upstream_queue, class, kind, flags }
 }
 
-// --- PFC ---------------------------------------------------------------------------------------------------------------------
+// --- PFC ----------------------------------------------------------------------------------------------------------
 
 /// The paused port, and a port that is never paused.
 const HELD: PortId = 2;
@@ -107,7 +107,7 @@ fn every_policy_obeys_pfc_port_by_port() {
     obeys_pfc::<BfcByFlow>("BFC by flow", &by_flow);
 }
 
-// --- two switches in line ----------------------------------------------------------------------------------------------------
+// --- two switches in line -----------------------------------------------------------------------------------------
 
 /// Port from `up` to `down`, and port back to the origin of packets, at both switches.
 const AHEAD: PortId = 1;
@@ -185,7 +185,7 @@ impl<P: Policy> Line<P> {
     }
 }
 
-// --- PFC per class, with quanta ----------------------------------------------------------------------------------------------
+// --- PFC per class, with quanta -----------------------------------------------------------------------------------
 
 /// Packets of a class from one ingress above which the class is paused, and the duration of a pause.
 const XOFF: u32 = 4;
@@ -343,7 +343,7 @@ fn a_pause_that_is_not_repeated_lapses() {
     assert!(line.send(), "the link went down");
 }
 
-// --- credits -----------------------------------------------------------------------------------------------------------------
+// --- credits ------------------------------------------------------------------------------------------------------
 
 /// Credits of a port that sends by credits, and the port by which a receiver returns them.
 #[derive(Clone)]

@@ -13,8 +13,8 @@
 //! drain at all while a higher class has data; the paper does not adjust Th for that, and neither does this code
 //! (BFC-B6).
 //!
-//! Differs from the printed pseudo-code as BFC-A1 to A7 say: PAUSE only on 0 -> 1, and the upstream queue taken from the
-//! arriving header before it is rewritten.
+//! Differs from the printed pseudo-code as BFC-A1 to A7 say: PAUSE only on 0 -> 1, and the upstream queue taken from
+//! the arriving header before it is rewritten.
 //!
 //! A flow's last packet is not counted (BFC-A29). The printed rule counts it, and pauses an upstream queue for a flow
 //! that has nothing left to send. Where most flows are one to three packets long, such pauses take most queues of the

@@ -6,9 +6,9 @@
 //!
 //! ```text
 //! upstream:    sent   += bytes of each data packet; one is sent only while sent + a full packet <= limit
-//! downstream:  limit  = sent by then, at most, and held here and promised: window = limit - received + held
+//! downstream:  limit  = most bytes that may be sent in all; held here and promised: window = limit - received + held
 //!              sum of windows <= buffer
-//!              window = reserve + min(held, alpha / (1 + alpha) x what of the shared part nobody else has)
+//!              window = reserve + min(held, alpha / (1 + alpha) x (shared part - grants of others))
 //!              a frame with `limit` goes up each time it has grown by `step`
 //! ```
 //!

@@ -4,13 +4,13 @@
 //! [`crate::backpressure::pfc`]:
 //!
 //! ```text
-//! headroom = 3 x (rate x delay), T = (buffer - headrooms - reserves - pool used) >> shift, shift 3 at NIC speed and one less
-//!            for every doubling of a port's rate
+//! headroom = 3 x (rate x delay), T = (buffer - headrooms - reserves - pool used) >> shift,
+//!            shift 3 at NIC speed and one less for every doubling of a port's rate
 //! arrival of L bytes, ingress with `held` in reserve and pool:
 //!   dropped          if headroom used + L > headroom and (held above reserve) + L > T
 //!   to the reserve   if held + L <= reserve
 //!   to the headroom  if held + L - reserve > T
-//!   to the pool      otherwise: all L are `held`, what is above the reserve is pool used
+//!   to the pool      otherwise: all L are `held`, the part above the reserve is pool used
 //! departure          from the headroom, then from the pool, then from the reserve
 //! XOFF               headroom used, or held above reserve >= T
 //! XON                headroom empty, and held above reserve = 0 or + hysteresis <= T

@@ -1,7 +1,7 @@
 //! Priority flow control with ingress accounting.
 //!
-//! Source: baselines 0.4 (the HPCC simulator's switch memory), IEEE 802.1Qbb. Every ingress port has a reserve, a dynamic
-//! threshold on the shared pool, and headroom for what arrives after XOFF:
+//! Source: baselines 0.4 (the HPCC simulator's switch memory), IEEE 802.1Qbb. Every ingress port has a reserve, a
+//! dynamic threshold on the shared pool, and headroom for data that arrives after XOFF:
 //!
 //! ```text
 //! T    = alpha x (pool - bytes in the pool)            pool = buffer - all reserves - all headrooms

@@ -19,7 +19,8 @@ pub trait Upstream<Q>: Clone + Send + 'static {
     /// Whether `port` may send data. Asked before a packet is chosen, so the answer has to hold for any packet.
     fn may_send(&self, port: PortId) -> bool;
     /// Records that a data packet of `queue` starts its transmission on `port`, whose queues no longer hold it. A timer
-    /// must not be started here: the next timer is read only when a frame has come or gone, a timer has run or a link has changed.
+    /// must not be started here: the next timer is read only when a frame has come or gone, a timer has run or a link
+    /// has changed.
     #[inline(always)]
     fn on_sent(&mut self, _now: Instant, _port: PortId, _queue: QueueId, _packet: &Packet, _queues: &mut Q) {}
     /// Time of the next [`Upstream::on_timer`].

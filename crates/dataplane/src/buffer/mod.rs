@@ -1,7 +1,7 @@
 //! Admission of packets to the memory of a switch.
 //!
-//! Source: spec G.1, after Bai et al., ToN 2021, section II-A, and Choudhury and Hahne 1998. Each MMU has a shared pool of `B`
-//! bytes for the queues of its ports, and each queue may have `S` bytes to itself:
+//! Source: spec G.1, after Bai et al., ToN 2021, section II-A, and Choudhury and Hahne 1998. Each MMU has a shared pool
+//! of `B` bytes for the queues of its ports, and each queue may have `S` bytes to itself:
 //!
 //! ```text
 //! private room:  private used + len <= S                       -> private
@@ -109,8 +109,8 @@ pub struct Buffer {
 }
 
 impl Buffer {
-    /// Pools of `capacity` bytes each (`u64::MAX` for infinite ones) for `ports` ports; `alpha` rounded to a multiple of
-    /// 1/65536.
+    /// Pools of `capacity` bytes each (`u64::MAX` for infinite ones) for `ports` ports; `alpha` rounded to a multiple
+    /// of 1/65536.
     pub fn new(capacity: u64, alpha: Option<f64>, ports: usize, memory: &MemoryShape) -> Buffer {
         let mmu = if memory.mmu.is_empty() { vec![0; ports] } else { memory.mmu.clone() };
         let pools = mmu.iter().max().map_or(1, |last| *last as usize + 1);

@@ -143,7 +143,8 @@ mod tests {
         }
     }
 
-    /// With p = 1/20, gaps between marks are uniform over 1 to 19 packets, half as long as the geometric ones of mean 20.
+    /// With p = 1/20, gaps between marks are uniform over 1 to 19 packets, half as long as the geometric ones of mean
+    /// 20.
     #[test]
     fn uniform_spacing_bounds_the_gap_and_halves_its_mean() {
         let (mut red, mut rng) = (Red::new(0, 100_000, 0.1).uniform(9000), Stream::new(1, 1, 1));

@@ -7,7 +7,8 @@
 //! destroys it afterwards.
 //!
 //! ```text
-//! x' = (1403580 x[n-2] - 810728 x[n-3]) mod m1 ; y' = (527612 y[n-1] - 1370589 y[n-3]) mod m2 ; u = (x' - y' mod m1) / (m1 + 1)
+//! x' = (1403580 x[n-2] - 810728 x[n-3]) mod m1 ; y' = (527612 y[n-1] - 1370589 y[n-3]) mod m2
+//! u = (x' - y' mod m1) / (m1 + 1)
 //! stream k, seed 1, run 1: all six are 1, then 2^127 k + 2^76 steps on
 //! ```
 //!

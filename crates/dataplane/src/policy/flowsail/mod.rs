@@ -29,8 +29,8 @@
 //! Beyond the paper, `residue = "drain"`: a normal queue is not held for the old packets of a paused flow, so the other
 //! flows of that queue do not wait with them. Only isolation queues are ever paused then.
 //!
-//! Differs from the printed pseudo-code as FS-A1 to A17 say. Frames may be lost, for which the paper has no remedy: pauses in
-//! force are repeated every refresh period, and one not repeated for three periods lapses.
+//! Differs from the printed pseudo-code as FS-A1 to A17 say. Frames may be lost, for which the paper has no remedy:
+//! pauses in force are repeated every refresh period, and one not repeated for three periods lapses.
 //!
 //! If the table is full a flow has no record. Its packets take a queue chosen by a hash and are never flagged, and a
 //! PAUSE for it is ignored until the next repetition. While such packets are in a queue, any flow whose hash names that
