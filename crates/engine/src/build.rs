@@ -6,7 +6,7 @@ use crate::link::Transit;
 use crate::link_meter::FlowsHeld;
 use crate::meters::{Census, DelayHistogram, Meters, ScheduledDelays, Valleys};
 use crate::nodes::{Exchange, Nodes, Run};
-use crate::observe::Onlooker;
+use crate::observe::EngineObserver;
 use crate::partition::Partition;
 use crate::schedule::Schedule;
 use crate::setup::Setup;
@@ -31,7 +31,7 @@ pub fn build<H, D, O>(
 where
     H: EndHost<Schedule: Windows<H, D, O>> + 'static,
     D: DataPlane<Extension = ExtensionOf<H>>,
-    O: Onlooker,
+    O: EngineObserver,
 {
     let Parts { blueprint, probes, rand } = Parts::new(setup);
     let mut params = setup.host_params(transport);

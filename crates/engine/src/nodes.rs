@@ -6,7 +6,7 @@ use crate::host::port::{EndHost, ExtensionOf};
 use crate::link::{Crossing, Transit};
 use crate::link_meter::LinkCount;
 use crate::meters::Meters;
-use crate::observe::{Observer, Onlooker};
+use crate::observe::{EngineObserver, Observer};
 use crate::partition::{HostTotals, Partition, SwitchView};
 use crate::schedule::Schedule;
 use crate::stats::{Drops, PortStats};
@@ -61,7 +61,7 @@ impl<H, D, O> Partition for Run<H, D, O>
 where
     H: EndHost<Schedule: Windows<H, D, O>>,
     D: DataPlane<Extension = ExtensionOf<H>>,
-    O: Onlooker,
+    O: EngineObserver,
 {
     fn number(&self) -> usize {
         self.nodes.transit.id as usize

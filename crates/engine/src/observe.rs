@@ -53,7 +53,7 @@ const _: () = assert!(size_of::<Transmission>() == 16);
 
 /// What keeps a flow from sending, as its host sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stand {
+pub enum SendState {
     /// Nothing but the link.
     Ready,
     /// A neighbour holds this queue of the NIC, or the flow itself.
@@ -82,7 +82,14 @@ pub trait Observer: Send + Any {
     /// A flow starts, in this slot of its host.
     fn flow_started(&mut self, _now: Instant, _flow: &Flow, _slot: u32) {}
     /// An event at `host`, which sent `_last` last, has been handled; `stand` says how the flow of a slot and a number stands.
-    fn host_settled(&mut self, _now: Instant, _host: usize, _last: &Transmission, _stand: &dyn Fn(u32, u32) -> Stand) {}
+    fn host_settled(
+        &mut self,
+        _now: Instant,
+        _host: usize,
+        _last: &Transmission,
+        _send_state: &dyn Fn(u32, u32) -> SendState,
+    ) {
+    }
     /// A host puts a packet on its link.
     fn host_sent(&mut self, _now: Instant, _host: usize, _packet: &Packet) {}
     /// A packet reached the host it is for.
@@ -107,30 +114,30 @@ pub trait Observer: Send + Any {
 
 /// Sees nothing.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Nobody;
+pub struct NoObserver;
 
-impl Observer for Nobody {}
+impl Observer for NoObserver {}
 
 /// An observer that an engine is compiled for: none, or any one behind a table of functions.
-pub trait Onlooker: Observer {
+pub trait EngineObserver: Observer {
     /// The observer itself, if there is one; it observes no more.
     fn detach(&mut self) -> Option<Box<dyn Observer>>;
 }
 
-impl Onlooker for Nobody {
+impl EngineObserver for NoObserver {
     fn detach(&mut self) -> Option<Box<dyn Observer>> {
         None
     }
 }
 
-impl Onlooker for Option<Box<dyn Observer>> {
+impl EngineObserver for Option<Box<dyn Observer>> {
     fn detach(&mut self) -> Option<Box<dyn Observer>> {
         self.take()
     }
 }
 
 /// Hands each event on to those of an iterator.
-macro_rules! hand_on {
+macro_rules! forward {
     ($self:ident => $to:expr) => {
         #[inline(always)]
         fn flow_started(&mut $self, now: Instant, flow: &Flow, slot: u32) {
@@ -138,8 +145,8 @@ macro_rules! hand_on {
         }
 
         #[inline(always)]
-        fn host_settled(&mut $self, now: Instant, host: usize, last: &Transmission, stand: &dyn Fn(u32, u32) -> Stand) {
-            $to.for_each(|observer| observer.host_settled(now, host, last, stand));
+        fn host_settled(&mut $self, now: Instant, host: usize, last: &Transmission, send_state: &dyn Fn(u32, u32) -> SendState) {
+            $to.for_each(|observer| observer.host_settled(now, host, last, send_state));
         }
 
         #[inline(always)]
@@ -201,5 +208,5 @@ impl Observer for Option<Box<dyn Observer>> {
         self.as_ref().is_some_and(|observer| observer.follows(flow))
     }
 
-    hand_on!(self => self.iter_mut());
+    forward!(self => self.iter_mut());
 }

@@ -64,8 +64,8 @@ pub trait Agenda<S>: Send {
     /// The timer runs at `at`, whatever else it runs for.
     fn wake_at(&mut self, schedule: &mut S, timer: EventName, at: Instant);
     /// A clock of a flow of the node strikes at `at`, as an event of its own.
-    fn clock_at(&mut self, _schedule: &mut S, _node: EventName, _at: Instant, _clock: Clock) {
-        unreachable!("clocks are events where events come in order")
+    fn set_flow_timer(&mut self, _schedule: &mut S, _node: EventName, _at: Instant, _timer: FlowTimer) {
+        unreachable!("timers of flows are events in the order of ns-3 alone")
     }
     /// The earliest thing that the timer still runs for is at `at`. Nothing is set where each of those is an event already.
     fn set_timer(&mut self, timer: EventName, at: Instant);
@@ -73,7 +73,7 @@ pub trait Agenda<S>: Send {
 
 /// A clock of a flow.
 #[derive(Clone, Copy, Debug)]
-pub struct Clock {
+pub struct FlowTimer {
     /// The flow, by its slot at its host.
     pub slot: u32,
     /// By its number: the slot may have been given to another.

@@ -3,7 +3,7 @@
 
 use backwater_engine::hosts::HpccHost;
 use backwater_engine::hpcc::ranked::Ranked;
-use backwater_engine::observe::Nobody;
+use backwater_engine::observe::NoObserver;
 use backwater_engine::{Order, Partition, Setup};
 use backwater_scenario::model::{Hosts, Transport};
 use backwater_schemes::Product;
@@ -36,5 +36,5 @@ fn engine<C: Control>(setup: &Setup, params: &C::Params) -> Partitions {
     type Host<C> = HpccHost<C, Ranked<<C as Control>::Extension>>;
     let transport = setup.go_back_n::<C>(|site| C::at(params, site));
     let plane = HpccSim::<C::Extension>::build;
-    backwater_engine::build::<Host<C>, HpccSim<C::Extension>, Nobody>(setup, transport, &plane, &|| Nobody)
+    backwater_engine::build::<Host<C>, HpccSim<C::Extension>, NoObserver>(setup, transport, &plane, &|| NoObserver)
 }

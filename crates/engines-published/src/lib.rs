@@ -7,7 +7,7 @@
 use backwater_engine::host::EndHost;
 use backwater_engine::host::port::ExtensionOf;
 use backwater_engine::hosts::{ExpressPassHost, HomaHost, RdmaHost, SelectiveHost, SrfHost, TcpHost};
-use backwater_engine::observe::Nobody;
+use backwater_engine::observe::NoObserver;
 use backwater_engine::windows::Windows;
 use backwater_engine::{Partition, Setup};
 use backwater_scenario::model::{Hosts, LossRecovery, Transport};
@@ -93,8 +93,8 @@ fn rdma<C: Control, D: Build<Extension = C::Extension>>(setup: &Setup, params: &
 /// Builds the partitions of an engine with hosts `H` and switches `D`.
 fn engine<H, D>(setup: &Setup, transport: H::Params) -> Partitions
 where
-    H: EndHost<Schedule: Windows<H, D, Nobody>> + 'static,
+    H: EndHost<Schedule: Windows<H, D, NoObserver>> + 'static,
     D: Build<Extension = ExtensionOf<H>>,
 {
-    backwater_engine::build::<H, D, Nobody>(setup, transport, &D::build, &|| Nobody)
+    backwater_engine::build::<H, D, NoObserver>(setup, transport, &D::build, &|| NoObserver)
 }

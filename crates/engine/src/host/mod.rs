@@ -9,12 +9,12 @@ pub mod receivers;
 pub mod starts;
 
 pub use params::{Credits, Finished, HostParams, Timeouts};
-pub use port::{Around, EndHost, HostPort, HostSetup};
+pub use port::{EndHost, EventContext, HostPort, HostSetup};
 
 use crate::flow::Flow as Arrival;
 use crate::keys::FlowKeys;
-use crate::observe::{Observer, Stand, Timer};
-use crate::schedule::{Agenda, Clock, EventName, Schedule};
+use crate::observe::{Observer, SendState, Timer};
+use crate::schedule::{Agenda, EventName, FlowTimer, Schedule};
 use backwater_nic::{Context, Flow, Flows, NewFlow, Nic, Timers};
 use backwater_transport::{Datagrams, Next, Receiver, Reply, Sender, Source, Start, Transport};
 use backwater_types::{DropReason, Duration, Extension, Frame, Instant, Kind, LibraryRand, Packet, flags};
@@ -53,7 +53,7 @@ macro_rules! at_nic {
         let (nic, mut cx) = $host.nic($w);
         let result = nic.$event(&mut cx $(, $of)?);
         let wake = cx.wake;
-        $host.heed($w, wake);
+        $host.apply_nic_effects($w, wake);
         result
     }};
 }
@@ -112,7 +112,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> End
     }
 
     #[inline(always)]
-    fn arrive(&mut self, w: &mut Around<T::Params, S, impl Observer>, packet: Frame<T::Extension>) {
+    fn arrive(&mut self, w: &mut EventContext<T::Params, S, impl Observer>, packet: Frame<T::Extension>) {
         w.transit.packet_hops += 1;
         match packet.control() {
             Some(frame) => {
@@ -122,7 +122,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> End
                     flows.on_control(w.now, frame);
                 }
                 at_nic!(self, w, on_control, frame);
-                self.kick(w);
+                self.poll_tx(w);
             }
             None if w.params.delay > Duration::ZERO => {
                 self.delayed.push_back((w.now + w.params.delay, packet));
@@ -133,29 +133,29 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> End
     }
 
     #[inline(always)]
-    fn free(&mut self, w: &mut Around<T::Params, S, impl Observer>) {
+    fn free(&mut self, w: &mut EventContext<T::Params, S, impl Observer>) {
         S::ended(&mut self.port.busy_until);
         let busy_until = self.port.busy_until;
         let again = if self.port.is_free(w.now, w.transit) { self.transmit(w) } else { busy_until };
-        self.port.look_at(again);
+        self.port.poll_at(again);
     }
 
     #[inline(always)]
-    fn start(&mut self, w: &mut Around<T::Params, S, impl Observer>, arrival: Arrival) {
+    fn start(&mut self, w: &mut EventContext<T::Params, S, impl Observer>, arrival: Arrival) {
         self.open(w, arrival);
         if N::SENDS_AT_EACH_START {
-            self.kick(w);
+            self.poll_tx(w);
         }
     }
 
     #[inline(always)]
-    fn started(&mut self, w: &mut Around<T::Params, S, impl Observer>) {
+    fn started(&mut self, w: &mut EventContext<T::Params, S, impl Observer>) {
         if !N::SENDS_AT_EACH_START {
-            self.kick(w);
+            self.poll_tx(w);
         }
     }
 
-    fn timer(&mut self, w: &mut Around<T::Params, S, impl Observer>, number: u16) {
+    fn timer(&mut self, w: &mut EventContext<T::Params, S, impl Observer>, number: u16) {
         w.observer.woke(w.now, self.port.id as usize, self.due_timer(w.now));
         // In order events of timers of the NIC still come that it has set anew since: they find nothing due.
         let of_nic = !S::EACH_TIMER_IS_AN_EVENT || number == self.nic.timer_number() && self.nic.next_timer() <= w.now;
@@ -174,7 +174,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> End
             self.reroutes.pop_front();
             at_nic!(self, w, reroute);
             while at_nic!(self, w, relist) {
-                self.kick(w);
+                self.poll_tx(w);
             }
         }
         while self.delayed.front().is_some_and(|(at, _)| *at <= w.now) {
@@ -203,12 +203,16 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> End
         let timers = self.nic.next_timer().min(self.receiving.next()).min(self.sending.next());
         self.port.agenda.set_timer(self.port.event(TIMER), timers.min(change).min(delayed).min(self.starts.next()));
         if due {
-            self.kick(w);
+            self.poll_tx(w);
         }
     }
 
     /// What the flow may do has changed; the NIC is not told to look, and sends with what happens to it next.
-    fn strike(&mut self, w: &mut Around<T::Params, S, impl Observer>, Clock { slot, flow: id, number }: Clock) {
+    fn expire(
+        &mut self,
+        w: &mut EventContext<T::Params, S, impl Observer>,
+        FlowTimer { slot, flow: id, number }: FlowTimer,
+    ) {
         let flow = &mut self.flows[slot];
         if flow.id == id && flow.live && !flow.source.is_done() {
             flow.source.on_expiry(&w.params.nic.transport, w.now, number);
@@ -230,17 +234,17 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> End
         }
     }
 
-    fn stand(&self, params: &HostParams<T::Params>, now: Instant, slot: u32, id: u32) -> Stand {
+    fn send_state(&self, params: &HostParams<T::Params>, now: Instant, slot: u32, id: u32) -> SendState {
         let flow = &self.flows[slot];
         if flow.id != id || !flow.live {
-            return Stand::Blocked;
+            return SendState::Blocked;
         }
         let next = flow.source.peek(&params.nic.transport, now);
         match (self.nic.held(flow), next) {
-            (held, Next::Packet(_)) => held.map_or(Stand::Ready, Stand::Held),
-            (held, _) if self.nic.holds_packet_of(id) => held.map_or(Stand::Ready, Stand::Held),
-            (_, Next::NotBefore(at)) => Stand::Paced(at),
-            (_, Next::Blocked) => Stand::Blocked,
+            (held, Next::Packet(_)) => held.map_or(SendState::Ready, SendState::Held),
+            (held, _) if self.nic.holds_packet_of(id) => held.map_or(SendState::Ready, SendState::Held),
+            (_, Next::NotBefore(at)) => SendState::Paced(at),
+            (_, Next::Blocked) => SendState::Blocked,
         }
     }
 
@@ -267,7 +271,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
     #[inline(always)]
     fn nic<'a, 'w: 'a, O>(
         &'a mut self,
-        w: &Around<'w, T::Params, S, O>,
+        w: &EventContext<'w, T::Params, S, O>,
     ) -> (&'a mut N, Context<'a, T::Sender, N::Flow>) {
         let cx = Context {
             now: w.now,
@@ -283,7 +287,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
 
     /// Something has happened to the NIC: it set a timer to `wake`, or none, and may have dropped packets.
     #[inline(always)]
-    fn heed(&mut self, w: &mut Around<T::Params, S, impl Observer>, wake: Instant) {
+    fn apply_nic_effects(&mut self, w: &mut EventContext<T::Params, S, impl Observer>, wake: Instant) {
         if wake != Instant::NEVER {
             let timer = EventName { port: self.nic.timer_number(), ..self.port.event(TIMER) };
             self.port.agenda.wake_at(&mut w.transit.schedule, timer, wake);
@@ -300,11 +304,11 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
 
     /// The timer runs at `at`.
     #[inline(always)]
-    fn wake_at<O>(&mut self, w: &mut Around<T::Params, S, O>, at: Instant) {
+    fn wake_at<O>(&mut self, w: &mut EventContext<T::Params, S, O>, at: Instant) {
         self.port.agenda.wake_at(&mut w.transit.schedule, self.port.event(TIMER), at);
     }
 
-    fn open(&mut self, w: &mut Around<T::Params, S, impl Observer>, arrival: Arrival) {
+    fn open(&mut self, w: &mut EventContext<T::Params, S, impl Observer>, arrival: Arrival) {
         let (packets, last) = arrival.packets(w.params.payload);
         let class = arrival.class as usize;
         let start = Start {
@@ -331,18 +335,18 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
 
     /// Starts what is due of what flows that arrived here start.
     #[cold]
-    fn start_due(&mut self, w: &mut Around<T::Params, S, impl Observer>) {
+    fn start_due(&mut self, w: &mut EventContext<T::Params, S, impl Observer>) {
         while let Some(flow) = self.starts.pop_due(w.now) {
             self.start(w, flow);
             if N::SENDS_AT_EACH_START {
-                self.kick(w);
+                self.poll_tx(w);
             }
             self.await_start(w);
         }
     }
 
     /// Sees to it that the next of these starts.
-    fn await_start(&mut self, w: &mut Around<T::Params, S, impl Observer>) {
+    fn await_start(&mut self, w: &mut EventContext<T::Params, S, impl Observer>) {
         let at = self.starts.next();
         if at != Instant::NEVER {
             self.wake_at(w, at);
@@ -351,9 +355,9 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
 
     /// What the flow in `slot` may do has changed.
     #[inline(always)]
-    fn offer(&mut self, w: &mut Around<T::Params, S, impl Observer>, slot: u32) {
+    fn offer(&mut self, w: &mut EventContext<T::Params, S, impl Observer>, slot: u32) {
         at_nic!(self, w, offer, slot);
-        self.wind(w, slot);
+        self.arm_timers(w, slot);
         if N::TAKES_AT_ONCE || !T::Sender::TIMER_RECEDES {
             self.set_timer(w, slot);
         }
@@ -361,17 +365,17 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
 
     /// Sees to it that the clocks strike which the flow in `slot` has wound.
     #[inline(always)]
-    fn wind(&mut self, w: &mut Around<T::Params, S, impl Observer>, slot: u32) {
+    fn arm_timers(&mut self, w: &mut EventContext<T::Params, S, impl Observer>, slot: u32) {
         let flow = &mut self.flows[slot];
         while let Some((at, number)) = flow.source.take_armed() {
-            let clock = Clock { slot, flow: flow.id, number };
-            self.port.agenda.clock_at(&mut w.transit.schedule, self.port.event(TIMER), at, clock);
+            let timer = FlowTimer { slot, flow: flow.id, number };
+            self.port.agenda.set_flow_timer(&mut w.transit.schedule, self.port.event(TIMER), at, timer);
         }
     }
 
     /// Sees to it that the timer of the flow in `slot` will be heard.
     #[inline(always)]
-    fn set_timer(&mut self, w: &mut Around<T::Params, S, impl Observer>, slot: u32) {
+    fn set_timer(&mut self, w: &mut EventContext<T::Params, S, impl Observer>, slot: u32) {
         let flow = &mut self.flows[slot];
         if T::Sender::TIMER_RECEDES && flow.timer != Instant::NEVER {
             return;
@@ -387,20 +391,20 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
 
     /// Sends if the link is free, else makes sure it is looked at when it is.
     #[inline(always)]
-    fn kick(&mut self, w: &mut Around<T::Params, S, impl Observer>) {
+    fn poll_tx(&mut self, w: &mut EventContext<T::Params, S, impl Observer>) {
         if self.port.is_free(w.now, w.transit) {
             let again = self.transmit(w);
             if again != Instant::NEVER {
-                self.port.look_at(again);
+                self.port.poll_at(again);
             }
         } else if !self.port.agenda.awaits(self.port.event(PORT)) && self.nic.sendable() {
-            self.port.look_at(self.port.busy_until);
+            self.port.poll_at(self.port.busy_until);
         }
     }
 
     /// The link is free: a reply takes it, or the next packet of a flow. When the port is to be looked at again, or never.
     #[inline(never)]
-    fn transmit(&mut self, w: &mut Around<T::Params, S, impl Observer>) -> Instant {
+    fn transmit(&mut self, w: &mut EventContext<T::Params, S, impl Observer>) -> Instant {
         if let Some(reply) = self.nic.next_reply(&w.params.nic) {
             return depart(&mut self.port, &self.nic, w, &reply);
         }
@@ -412,7 +416,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
     }
 
     #[inline]
-    fn receive(&mut self, w: &mut Around<T::Params, S, impl Observer>, packet: Frame<T::Extension>) {
+    fn receive(&mut self, w: &mut EventContext<T::Params, S, impl Observer>, packet: Frame<T::Extension>) {
         w.observer.host_received(w.now, self.port.id as usize, &packet);
         if !packet.kind.is_for_receiver() {
             self.on_reply(w, packet);
@@ -424,7 +428,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
     }
 
     #[inline(always)]
-    fn on_data(&mut self, w: &mut Around<T::Params, S, impl Observer>, packet: &Frame<T::Extension>) {
+    fn on_data(&mut self, w: &mut EventContext<T::Params, S, impl Observer>, packet: &Frame<T::Extension>) {
         let (now, receiving) = (w.now, T::receiving(&w.params.nic.transport));
         let slot = packet.receiver_slot;
         let Some(flow) = self.receivers.get(slot) else { return self.on_late_data(w, packet) };
@@ -440,7 +444,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
             if port.is_free(now, w.transit) && nic.lets_replies_pass() {
                 let again = depart(port, nic, w, &reply);
                 if again != Instant::NEVER {
-                    port.look_at(again);
+                    port.poll_at(again);
                 }
             } else {
                 waits = true;
@@ -459,21 +463,21 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
             }
         }
         if waits {
-            self.heed(w, Instant::NEVER);
-            self.kick(w);
+            self.apply_nic_effects(w, Instant::NEVER);
+            self.poll_tx(w);
         }
     }
 
     /// Data of a flow that has finished here.
-    fn on_late_data(&mut self, w: &mut Around<T::Params, S, impl Observer>, packet: &Frame<T::Extension>) {
+    fn on_late_data(&mut self, w: &mut EventContext<T::Params, S, impl Observer>, packet: &Frame<T::Extension>) {
         let Some(reply) = T::Receiver::late(T::receiving(&w.params.nic.transport), packet) else { return };
         self.nic.reply(&w.params.nic, answer(self.port.id, &self.keys, w.params.symmetric, packet, reply));
-        self.heed(w, Instant::NEVER);
-        self.kick(w);
+        self.apply_nic_effects(w, Instant::NEVER);
+        self.poll_tx(w);
     }
 
     #[inline(always)]
-    fn on_reply(&mut self, w: &mut Around<T::Params, S, impl Observer>, packet: Frame<T::Extension>) {
+    fn on_reply(&mut self, w: &mut EventContext<T::Params, S, impl Observer>, packet: Frame<T::Extension>) {
         let slot = packet.sender_slot;
         let flow = &mut self.flows[slot];
         let gone = flow.id != packet.flow || !flow.live || flow.source.is_done();
@@ -497,10 +501,10 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
         } else {
             self.offer(w, slot);
         }
-        self.kick(w);
+        self.poll_tx(w);
     }
 
-    fn on_receiver_due(&mut self, w: &mut Around<T::Params, S, impl Observer>, slot: u32, id: u32) {
+    fn on_receiver_due(&mut self, w: &mut EventContext<T::Params, S, impl Observer>, slot: u32, id: u32) {
         let receiving = T::receiving(&w.params.nic.transport);
         let Some(flow) = self.receivers.get(slot) else { return };
         let (nic, host, keys, shared) = (&mut self.nic, self.port.id, &self.keys, &mut self.shared);
@@ -515,10 +519,10 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
             self.receiving.push_sorted((due, slot, id));
             self.wake_at(w, due);
         }
-        self.heed(w, Instant::NEVER);
+        self.apply_nic_effects(w, Instant::NEVER);
     }
 
-    fn on_sender_due(&mut self, w: &mut Around<T::Params, S, impl Observer>, slot: u32, id: u32) {
+    fn on_sender_due(&mut self, w: &mut EventContext<T::Params, S, impl Observer>, slot: u32, id: u32) {
         let flow = &mut self.flows[slot];
         if flow.id != id || !flow.live || flow.timer != w.now {
             return;
@@ -539,7 +543,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
 fn depart<X: Sender, N: Nic<X>, S: Schedule<Extension = X::Extension>, O: Observer>(
     port: &mut HostPort<S>,
     nic: &N,
-    w: &mut Around<X::Params, S, O>,
+    w: &mut EventContext<X::Params, S, O>,
     packet: &Frame<X::Extension>,
 ) -> Instant {
     let free_at = port.depart(w.now, packet, w.transit, w.observer);

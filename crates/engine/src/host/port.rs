@@ -5,8 +5,8 @@ use crate::host::params::{Credits, Finished, HostParams, Timeouts};
 use crate::keys::FlowKeys;
 use crate::link::{Transit, put_on_wire};
 use crate::link_meter::{FlowsHeld, LinkCount};
-use crate::observe::{Observer, Stand, Transmission};
-use crate::schedule::{Agenda, Clock, EventName, Schedule};
+use crate::observe::{Observer, SendState, Transmission};
+use crate::schedule::{Agenda, EventName, FlowTimer, Schedule};
 use crate::stats::{Drops, PortStats};
 use backwater_dataplane::Ring;
 use backwater_fabric::wire::Wire;
@@ -43,23 +43,27 @@ pub trait EndHost: Send + Sized {
     /// When its link or, where it asks for that, routes change.
     fn changes(&self) -> impl Iterator<Item = Instant>;
     /// A frame has arrived.
-    fn arrive(&mut self, w: &mut Around<Self::Params, Self::Schedule, impl Observer>, packet: Frame<ExtensionOf<Self>>);
+    fn arrive(
+        &mut self,
+        w: &mut EventContext<Self::Params, Self::Schedule, impl Observer>,
+        packet: Frame<ExtensionOf<Self>>,
+    );
     /// Its port is to be looked at: a transmission was to end.
-    fn free(&mut self, w: &mut Around<Self::Params, Self::Schedule, impl Observer>);
+    fn free(&mut self, w: &mut EventContext<Self::Params, Self::Schedule, impl Observer>);
     /// A flow starts.
-    fn start(&mut self, w: &mut Around<Self::Params, Self::Schedule, impl Observer>, flow: Flow);
+    fn start(&mut self, w: &mut EventContext<Self::Params, Self::Schedule, impl Observer>, flow: Flow);
     /// All flows that start now have done so.
-    fn started(&mut self, w: &mut Around<Self::Params, Self::Schedule, impl Observer>);
+    fn started(&mut self, w: &mut EventContext<Self::Params, Self::Schedule, impl Observer>);
     /// The timer has run; where each time it was set to is an event, one set by its NIC says which of them this is.
-    fn timer(&mut self, w: &mut Around<Self::Params, Self::Schedule, impl Observer>, number: u16);
+    fn timer(&mut self, w: &mut EventContext<Self::Params, Self::Schedule, impl Observer>, number: u16);
     /// A clock of one of its flows strikes.
-    fn strike(&mut self, w: &mut Around<Self::Params, Self::Schedule, impl Observer>, clock: Clock);
+    fn expire(&mut self, w: &mut EventContext<Self::Params, Self::Schedule, impl Observer>, timer: FlowTimer);
     /// Adds the payload bytes acknowledged so far, by class.
     fn add_acknowledged(&self, params: &HostParams<Self::Params>, sum: &mut [u64]);
     /// The flows that have not finished, by number, and whether they may send now but for their NIC.
     fn unfinished(&self, params: &Self::Params, now: Instant, see: &mut dyn FnMut(u32, bool));
     /// What keeps the flow of this number, in this slot, from sending.
-    fn stand(&self, params: &HostParams<Self::Params>, now: Instant, slot: u32, flow: u32) -> Stand;
+    fn send_state(&self, params: &HostParams<Self::Params>, now: Instant, slot: u32, flow: u32) -> SendState;
     /// Timeouts of TCP, by reason.
     fn timeouts(&self) -> Timeouts {
         Timeouts::default()
@@ -71,7 +75,7 @@ pub trait EndHost: Send + Sized {
 }
 
 /// What an event at a host touches beside it.
-pub struct Around<'a, P, S: Schedule, O> {
+pub struct EventContext<'a, P, S: Schedule, O> {
     /// Now.
     pub now: Instant,
     /// Parameters of all hosts.
@@ -154,7 +158,7 @@ impl<S: Schedule> HostPort<S> {
 
     /// The port is looked at next at `at`.
     #[inline(always)]
-    pub fn look_at(&mut self, at: Instant) {
+    pub fn poll_at(&mut self, at: Instant) {
         self.agenda.set_port(self.event(PORT), at);
     }
 

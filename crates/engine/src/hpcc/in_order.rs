@@ -10,11 +10,11 @@
 
 use crate::flow::Flow;
 use crate::host::params::{Finished, HostParams};
-use crate::host::port::{Around, EndHost};
-use crate::hpcc::wheel::{Event, What, Wheel};
+use crate::host::port::{EndHost, EventContext};
+use crate::hpcc::wheel::{Event, EventKind, Wheel};
 use crate::nodes::Nodes;
 use crate::observe::Observer;
-use crate::schedule::{Agenda, Clock, EventName, Schedule};
+use crate::schedule::{Agenda, EventName, FlowTimer, Schedule};
 use crate::windows::Windows;
 use backwater_dataplane::DataPlane;
 use backwater_fabric::wire::Target;
@@ -56,7 +56,7 @@ impl<E: Extension> Schedule for InOrder<E> {
 
     #[inline(always)]
     fn deliver(&mut self, to: Target, at: Instant, _stamp: (), frame: &Frame<E>) {
-        self.wheel.push_frame(at, Event::new(What::Arrival, to.node, to.port), frame);
+        self.wheel.push_frame(at, Event::new(EventKind::Arrival, to.node, to.port), frame);
     }
 
     #[inline(always)]
@@ -72,7 +72,7 @@ impl<E: Extension> Agenda<InOrder<E>> for Nothing {
 
     #[inline(always)]
     fn take_port(&mut self, schedule: &mut InOrder<E>, port: EventName, until: Instant) {
-        schedule.wheel.push(until, Event::new(What::Free, port.node, port.port));
+        schedule.wheel.push(until, Event::new(EventKind::Free, port.node, port.port));
     }
 
     #[inline(always)]
@@ -94,11 +94,11 @@ impl<E: Extension> Agenda<InOrder<E>> for Nothing {
 
     #[inline(always)]
     fn wake_at(&mut self, schedule: &mut InOrder<E>, timer: EventName, at: Instant) {
-        schedule.wheel.push(at, Event::new(What::Timer, timer.node, timer.port));
+        schedule.wheel.push(at, Event::new(EventKind::Timer, timer.node, timer.port));
     }
 
-    fn clock_at(&mut self, schedule: &mut InOrder<E>, node: EventName, at: Instant, clock: Clock) {
-        schedule.wheel.push_clock(at, node.node, clock);
+    fn set_flow_timer(&mut self, schedule: &mut InOrder<E>, node: EventName, at: Instant, timer: FlowTimer) {
+        schedule.wheel.push_flow_timer(at, node.node, timer);
     }
 
     /// It was asked to wake the node then.
@@ -115,10 +115,10 @@ where
         let wheel = &mut nodes.transit.schedule.wheel;
         let hosts = nodes.hosts.len() as u32;
         for (node, host) in (0..).zip(&nodes.hosts) {
-            host.changes().for_each(|at| wheel.push(at, Event::new(What::Timer, node, 0)));
+            host.changes().for_each(|at| wheel.push(at, Event::new(EventKind::Timer, node, 0)));
         }
         for (node, switch) in (hosts..).zip(&nodes.switches) {
-            switch.changes().for_each(|at| wheel.push(at, Event::new(What::Timer, node, 0)));
+            switch.changes().for_each(|at| wheel.push(at, Event::new(EventKind::Timer, node, 0)));
         }
     }
 
@@ -143,8 +143,8 @@ where
             let start = transit.schedule.starts.front().map_or(Instant::NEVER, |flow| flow.at);
             let until = if start < end { Instant(start.0 + 1) } else { end };
             while let Some((now, event, packet)) = transit.schedule.wheel.pop_before(until) {
-                let (what, node, port) = event.parts();
-                if what == What::Arrival
+                let (kind, node, port) = event.parts();
+                if kind == EventKind::Arrival
                     && let Some(errors) = &mut transit.errors
                     && errors.strike(node, port)
                 {
@@ -159,25 +159,26 @@ where
                     continue;
                 }
                 if let Some(host) = nodes.hosts.get_mut(node) {
-                    let w = &mut Around { now, params, transit, finished, observer };
-                    match what {
-                        What::Arrival => host.arrive(w, packet),
-                        What::Free => host.free(w),
-                        What::Timer => host.timer(w, port),
-                        What::Clock => {
+                    let w = &mut EventContext { now, params, transit, finished, observer };
+                    match kind {
+                        EventKind::Arrival => host.arrive(w, packet),
+                        EventKind::Free => host.free(w),
+                        EventKind::Timer => host.timer(w, port),
+                        EventKind::FlowTimer => {
                             let (slot, flow, number) = (packet.sender_slot, packet.flow, packet.class);
-                            host.strike(w, Clock { slot, flow, number });
+                            host.expire(w, FlowTimer { slot, flow, number });
                         }
                     }
-                    observer
-                        .host_settled(now, node, &host.port().last, &|slot, flow| host.stand(params, now, slot, flow));
+                    observer.host_settled(now, node, &host.port().last, &|slot, flow| {
+                        host.send_state(params, now, slot, flow)
+                    });
                 } else {
                     let switch = &mut nodes.switches[node - hosts];
-                    match what {
-                        What::Arrival => switch.arrive(now, port, packet, transit, observer),
-                        What::Free => switch.free(now, port, transit, observer),
-                        What::Timer => switch.timer(now, transit, observer),
-                        What::Clock => unreachable!("flows are at hosts"),
+                    match kind {
+                        EventKind::Arrival => switch.arrive(now, port, packet, transit, observer),
+                        EventKind::Free => switch.free(now, port, transit, observer),
+                        EventKind::Timer => switch.timer(now, transit, observer),
+                        EventKind::FlowTimer => unreachable!("flows are at hosts"),
                     }
                     observer.settled(now, switch.id, switch.plane.readings());
                 }
@@ -189,11 +190,12 @@ where
                 let host = &mut nodes.hosts[flow.src as usize];
                 // Between two nanoseconds nothing happens there: a wake-up ordered for later between them would come before its time.
                 let now = Instant(start.0 / 1000 * 1000);
-                let w = &mut Around { now, params, transit, finished, observer };
+                let w = &mut EventContext { now, params, transit, finished, observer };
                 host.start(w, flow);
                 host.started(w);
                 let id = usize::from(flow.src);
-                observer.host_settled(now, id, &host.port().last, &|slot, flow| host.stand(params, now, slot, flow));
+                observer
+                    .host_settled(now, id, &host.port().last, &|slot, flow| host.send_state(params, now, slot, flow));
             }
         }
     }

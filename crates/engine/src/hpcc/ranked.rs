@@ -8,12 +8,12 @@ use super::ranks::{Account, Ranks, START_OF_NS};
 use super::stamps::Stamp;
 use crate::flow::Flow;
 use crate::host::params::{Finished, HostParams};
-use crate::host::port::{ARRIVAL, Around, EndHost, LINK, PORT, TIMER};
+use crate::host::port::{ARRIVAL, EndHost, EventContext, LINK, PORT, TIMER};
 use crate::link::Transit;
 use crate::node_by_node::NodeByNode;
 use crate::nodes::Nodes;
 use crate::observe::Observer;
-use crate::schedule::{Agenda, Clock, EventName, Schedule};
+use crate::schedule::{Agenda, EventName, FlowTimer, Schedule};
 use crate::switch_node::SwitchNode;
 use crate::tree::Tree;
 use crate::windows::Windows;
@@ -56,7 +56,7 @@ struct Timer {
     stamp: Stamp,
     /// By which a NIC tells those apart that it set.
     number: u16,
-    clock: Option<Clock>,
+    flow_timer: Option<FlowTimer>,
 }
 
 impl Ord for Timer {
@@ -166,8 +166,8 @@ impl<E: Extension, const LEAVES: usize> Agenda<Ranked<E>> for Leaves<LEAVES> {
         self.set(schedule, timer, at, None);
     }
 
-    fn clock_at(&mut self, schedule: &mut Ranked<E>, node: EventName, at: Instant, clock: Clock) {
-        self.set(schedule, node, at, Some(clock));
+    fn set_flow_timer(&mut self, schedule: &mut Ranked<E>, node: EventName, at: Instant, timer: FlowTimer) {
+        self.set(schedule, node, at, Some(timer));
     }
 
     /// It was asked to wake the node then.
@@ -177,12 +177,18 @@ impl<E: Extension, const LEAVES: usize> Agenda<Ranked<E>> for Leaves<LEAVES> {
 
 impl<const LEAVES: usize> Leaves<LEAVES> {
     #[inline]
-    fn set<E: Extension>(&mut self, schedule: &mut Ranked<E>, timer: EventName, at: Instant, clock: Option<Clock>) {
+    fn set<E: Extension>(
+        &mut self,
+        schedule: &mut Ranked<E>,
+        timer: EventName,
+        at: Instant,
+        flow_timer: Option<FlowTimer>,
+    ) {
         if self.lately.is_empty() {
             schedule.timed.push(timer.node);
         }
         let (at, stamp) = (schedule.ranks.kept_by(at), schedule.ranks.stamp());
-        self.lately.push(Timer { at, stamp, number: timer.port, clock });
+        self.lately.push(Timer { at, stamp, number: timer.port, flow_timer });
         if at < self.tree.time(timer.leaf) {
             self.tree.set_plain(timer.leaf, at);
         }
@@ -191,7 +197,7 @@ impl<const LEAVES: usize> Leaves<LEAVES> {
     /// A timer that was set before anything happened.
     fn preset(&mut self, leaf: usize, at: Instant, node: usize) {
         let at = Instant(at.0 / 1000 * 1000);
-        self.timers.push(Timer { at, stamp: Stamp::before_all(node as u32), number: 0, clock: None });
+        self.timers.push(Timer { at, stamp: Stamp::before_all(node as u32), number: 0, flow_timer: None });
         self.await_timer(leaf);
     }
 
@@ -400,7 +406,7 @@ impl<E: Extension, H: EndHost<Schedule = Ranked<E>>, O: Observer> Node<E, 4> for
     fn run(&mut self, at: Instant, leaf: usize) {
         let AtHost { host, params, transit, finished, observer } = self;
         let port = host.port_mut();
-        let mut w = Around { now: at, params, transit, finished: *finished, observer: *observer };
+        let mut w = EventContext { now: at, params, transit, finished: *finished, observer: *observer };
         match leaf {
             LINK => {
                 let (stamp, frame) = w.transit.schedule.nodes.take(port.link_in);
@@ -419,16 +425,16 @@ impl<E: Extension, H: EndHost<Schedule = Ranked<E>>, O: Observer> Node<E, 4> for
                 host.started(&mut w);
             }
             _ => {
-                let Timer { stamp, number, clock, .. } = port.agenda.take_timer(TIMER);
+                let Timer { stamp, number, flow_timer, .. } = port.agenda.take_timer(TIMER);
                 w.now = w.transit.schedule.ranks.come(at, stamp);
-                match clock {
+                match flow_timer {
                     None => host.timer(&mut w, number),
-                    Some(clock) => host.strike(&mut w, clock),
+                    Some(timer) => host.expire(&mut w, timer),
                 }
             }
         }
         let (now, id) = (w.now, host.port().id as usize);
-        observer.host_settled(now, id, &host.port().last, &|slot, flow| host.stand(params, now, slot, flow));
+        observer.host_settled(now, id, &host.port().last, &|slot, flow| host.send_state(params, now, slot, flow));
     }
 }
 

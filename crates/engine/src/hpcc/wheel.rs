@@ -4,7 +4,7 @@
 //! What lies further ahead than the wheel reaches waits in a sorted map and moves in before anything scheduled later can be put
 //! into its slot. Times are whole nanoseconds. An arrival carries its frame, so that it lies where it is looked for first.
 
-use crate::schedule::Clock;
+use crate::schedule::FlowTimer;
 use backwater_types::{Extension, Frame, Instant, Packet, PortId};
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ pub struct Event(u32);
 
 /// What happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum EventKind {
     /// A frame has arrived at the port.
     Arrival,
     /// The port has finished a transmission.
@@ -22,31 +22,31 @@ pub enum What {
     /// A timer of the node.
     Timer,
     /// A clock of one of its flows, which the frame names.
-    Clock,
+    FlowTimer,
 }
 
 const PORT_SHIFT: u32 = 16;
-const WHAT_SHIFT: u32 = 30;
+const KIND_SHIFT: u32 = 30;
 
 impl Event {
     /// At `port` of node number `node`, which counts hosts first.
     #[inline(always)]
-    pub fn new(what: What, node: u32, port: PortId) -> Event {
-        debug_assert!(node < 1 << PORT_SHIFT && (port as u32) < 1 << (WHAT_SHIFT - PORT_SHIFT));
-        Event((what as u32) << WHAT_SHIFT | (port as u32) << PORT_SHIFT | node)
+    pub fn new(kind: EventKind, node: u32, port: PortId) -> Event {
+        debug_assert!(node < 1 << PORT_SHIFT && (port as u32) < 1 << (KIND_SHIFT - PORT_SHIFT));
+        Event((kind as u32) << KIND_SHIFT | (port as u32) << PORT_SHIFT | node)
     }
 
     /// What happens, at which node and port.
     #[inline(always)]
-    pub fn parts(self) -> (What, usize, PortId) {
-        let what = match self.0 >> WHAT_SHIFT {
-            0 => What::Arrival,
-            1 => What::Free,
-            2 => What::Timer,
-            _ => What::Clock,
+    pub fn parts(self) -> (EventKind, usize, PortId) {
+        let kind = match self.0 >> KIND_SHIFT {
+            0 => EventKind::Arrival,
+            1 => EventKind::Free,
+            2 => EventKind::Timer,
+            _ => EventKind::FlowTimer,
         };
-        let port = self.0 >> PORT_SHIFT & ((1 << (WHAT_SHIFT - PORT_SHIFT)) - 1);
-        (what, (self.0 & 0xffff) as usize, port as PortId)
+        let port = self.0 >> PORT_SHIFT & ((1 << (KIND_SHIFT - PORT_SHIFT)) - 1);
+        (kind, (self.0 & 0xffff) as usize, port as PortId)
     }
 }
 
@@ -118,10 +118,10 @@ impl<E: Extension> Wheel<E> {
         self.entries[last as usize].frame = *frame;
     }
 
-    /// Schedules the strike of a clock, behind all others at that time.
-    pub fn push_clock(&mut self, at: Instant, node: u32, clock: Clock) {
-        let named = Packet { flow: clock.flow, sender_slot: clock.slot, class: clock.number, ..NO_FRAME };
-        self.push_frame(at, Event::new(What::Clock, node, 0), &named.into());
+    /// Schedules the strike of a timer, behind all others at that time.
+    pub fn push_flow_timer(&mut self, at: Instant, node: u32, timer: FlowTimer) {
+        let named = Packet { flow: timer.flow, sender_slot: timer.slot, class: timer.number, ..NO_FRAME };
+        self.push_frame(at, Event::new(EventKind::FlowTimer, node, 0), &named.into());
     }
 
     #[inline(always)]
@@ -237,9 +237,9 @@ mod tests {
 
     #[test]
     fn an_event_says_what_it_was_made_of() {
-        for what in [What::Arrival, What::Free, What::Timer] {
+        for kind in [EventKind::Arrival, EventKind::Free, EventKind::Timer] {
             for (node, port) in [(0, 0), (65_535, 511), (143, 23)] {
-                assert_eq!(Event::new(what, node, port).parts(), (what, node as usize, port));
+                assert_eq!(Event::new(kind, node, port).parts(), (kind, node as usize, port));
             }
         }
     }
@@ -253,7 +253,7 @@ mod tests {
             if rng.next_u32() % 5 < 3 || expected.is_empty() {
                 let reach = [3, 300, 20_000, 100_000][rng.next_u32() as usize % 4];
                 let at = now + rng.next_u32() as u64 % reach;
-                let event = Event::new(What::Free, pushed % 65_536, (pushed / 65_536) as PortId);
+                let event = Event::new(EventKind::Free, pushed % 65_536, (pushed / 65_536) as PortId);
                 wheel.push(Instant(1000 * at), event);
                 expected.insert((at, pushed), event);
                 pushed += 1;

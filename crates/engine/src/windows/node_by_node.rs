@@ -2,7 +2,7 @@
 
 use crate::flow::Flow;
 use crate::host::params::{Finished, HostParams};
-use crate::host::port::{ARRIVAL, Around, EndHost, LINK, PORT};
+use crate::host::port::{ARRIVAL, EndHost, EventContext, LINK, PORT};
 use crate::link::Transit;
 use crate::node_by_node::NodeByNode;
 use crate::nodes::Nodes;
@@ -76,7 +76,7 @@ fn run_host<E: Extension, H: EndHost<Schedule = NodeByNode<E>>, O: Observer>(
     finished: &mut dyn FnMut(Instant, Finished),
     observer: &mut O,
 ) {
-    let w = &mut Around { now: Instant::ZERO, params, transit, finished, observer };
+    let w = &mut EventContext { now: Instant::ZERO, params, transit, finished, observer };
     while let Some((now, leaf)) = host.port().agenda.first_before(end) {
         w.now = now;
         match leaf {
@@ -97,7 +97,7 @@ fn run_host<E: Extension, H: EndHost<Schedule = NodeByNode<E>>, O: Observer>(
             _ => host.timer(w, 0),
         }
         w.observer.host_settled(now, host.port().id as usize, &host.port().last, &|slot, flow| {
-            host.stand(params, now, slot, flow)
+            host.send_state(params, now, slot, flow)
         });
     }
 }

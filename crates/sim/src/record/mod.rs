@@ -21,7 +21,7 @@ use crate::record::rates::{Rate, Rates};
 use crate::record::waits::Wait;
 use crate::workload::Flow;
 use backwater_dataplane::{Departed, Readings};
-use backwater_engine::observe::{Joined, Observer, Stand, Timer, Transmission};
+use backwater_engine::observe::{Joined, Observer, SendState, Timer, Transmission};
 use backwater_scenario::Scenario;
 use backwater_scenario::topology::Graph;
 use backwater_types::{ControlFrame, DropReason, Instant, Kind, Packet, PortId, flags};
@@ -200,9 +200,15 @@ impl Observer for Recorder {
     }
 
     #[inline(always)]
-    fn host_settled(&mut self, now: Instant, host: usize, last: &Transmission, stand: &dyn Fn(u32, u32) -> Stand) {
+    fn host_settled(
+        &mut self,
+        now: Instant,
+        host: usize,
+        last: &Transmission,
+        send_state: &dyn Fn(u32, u32) -> SendState,
+    ) {
         if self.breakdown.waits_at_host(host) {
-            self.breakdown.host_settled(now, host, last, stand);
+            self.breakdown.host_settled(now, host, last, send_state);
         }
     }
 

@@ -5,7 +5,7 @@ use backwater_dataplane::{DataPlane, Discarded, Readings, Received, Sent, Shape}
 use backwater_schemes::Switch as Table;
 use backwater_schemes::conventions::Memory;
 use backwater_schemes::planes::{AnySwitch, any};
-use backwater_sim::observe::Nobody;
+use backwater_sim::observe::NoObserver;
 use backwater_sim::{Simulation, Watch};
 use backwater_types::{ControlFrame, Duration, Frame, Instant, PortId};
 use std::sync::{Arc, Mutex};
@@ -98,7 +98,7 @@ fn a_switch_is_woken_when_its_timer_is_due_in_every_order_of_events() {
                 next: Instant::NEVER,
                 runs: runs.clone(),
             };
-            simulation.observe_planes(plane, || Nobody, &Watch::default());
+            simulation.observe_planes(plane, || NoObserver, &Watch::default());
             let runs = runs.lock().unwrap();
             assert_eq!(runs.len(), TIMES, "{profile}one by one: {one_by_one}");
             let in_time = |(due, ran): &(Instant, Instant)| due.0.div_ceil(unit) * unit == ran.0;

@@ -7,7 +7,7 @@ use crate::record::breakdown::port_clock::{PortClock, Reading, Turn};
 use crate::record::label::Label;
 use crate::record::waits::{Parts, Wait, Why, part};
 use crate::workload::Flow;
-use backwater_engine::observe::{Stand, Transmission};
+use backwater_engine::observe::{SendState, Transmission};
 use backwater_types::{ControlFrame, Duration, Effect, Instant, QueueId, Target};
 
 /// Port of a host.
@@ -19,13 +19,13 @@ pub(super) struct Source {
     flow: u32,
     slot: u32,
     /// What keeps the flow from sending, as of the last look.
-    stand: Stand,
+    state: SendState,
     /// The last packet has been sent at least once.
     all_sent: bool,
     /// A pause in force names the flow.
     named: bool,
     /// The flow waits for its turn at the NIC, or may when its pace is due, so that the NIC's clock has to run.
-    /// Exactly: its stand is [`Stand::Ready`] or [`Stand::Paced`], and not all is sent.
+    /// Exactly: its state is [`SendState::Ready`] or [`SendState::Paced`], and not all is sent.
     counts: bool,
     delays: Box<Delays>,
     /// Picoseconds that data of the flow have been sent, to the end of the last transmission.
@@ -51,7 +51,7 @@ impl Source {
         Source {
             flow: flow.id,
             slot,
-            stand: Stand::Blocked,
+            state: SendState::Blocked,
             all_sent: false,
             named: false,
             counts: false,
@@ -63,7 +63,7 @@ impl Source {
     }
 
     fn is_held(&self) -> bool {
-        matches!(self.stand, Stand::Held(_))
+        matches!(self.state, SendState::Held(_))
     }
 
     /// Whether a pause holds the flow without naming it.
@@ -73,7 +73,7 @@ impl Source {
 
     /// Instant at which the pace that the flow awaits is due; never, if it awaits none.
     fn due(&self) -> Instant {
-        if let Stand::Paced(due) = self.stand { due } else { Instant::NEVER }
+        if let SendState::Paced(due) = self.state { due } else { Instant::NEVER }
     }
 
     /// Picoseconds that data of the flow had been sent at `at`, which is not before the last transmission of it began.
@@ -187,11 +187,11 @@ impl AtSource {
     }
 }
 
-/// Followed flows whose stand the event at hand may change, besides those whose pace has become due.
+/// Followed flows whose [`SendState`] the event at hand may change, besides those whose pace has become due.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Concern {
     /// The event is known to concern no more than what follows: packets that came or went, a flow that started. After
-    /// an event of which nothing was heard, any flow may stand otherwise.
+    /// an event of which nothing was heard, any flow may have another state.
     pub(super) heard: bool,
     /// One of the fields below is set.
     pub(super) some: bool,
@@ -222,14 +222,14 @@ impl Concern {
 }
 
 impl Breakdown {
-    /// Looks at the flows that the event at hand, at this host, concerns: `stand` says how each stands now.
+    /// Looks at the flows that the event at hand, at this host, concerns: `send_state` gives the state of each now.
     #[inline(never)]
     pub(super) fn settle_host(
         &mut self,
         now: Instant,
         host: usize,
         last: &Transmission,
-        stand: &dyn Fn(u32, u32) -> Stand,
+        send_state: &dyn Fn(u32, u32) -> SendState,
     ) {
         let Concern { heard, flows, pause, all, .. } = std::mem::take(&mut self.concern);
         let everyone = all || !heard || !self.rules[host].steady;
@@ -237,14 +237,14 @@ impl Breakdown {
         if everyone || some_due || pause.is_some() || cfg!(debug_assertions) {
             for at in 0..self.sources[host].of.len() {
                 let source = &self.sources[host].of[at];
-                let by_pause = pause.is_some_and(|pause| may_change(pause, source.stand));
+                let by_pause = pause.is_some_and(|pause| may_change(pause, source.state));
                 let concerned = everyone || source.due() <= now || by_pause || flows.contains(&source.flow);
-                self.look_at(now, host, at, concerned, (last, stand));
+                self.look_at(now, host, at, concerned, (last, send_state));
             }
         } else {
             for flow in &flows {
                 if let Some(at) = self.sources[host].find(*flow) {
-                    self.look_at(now, host, at, true, (last, stand));
+                    self.look_at(now, host, at, true, (last, send_state));
                 }
             }
         }
@@ -263,21 +263,21 @@ impl Breakdown {
         host: usize,
         at: usize,
         concerned: bool,
-        (last, stand): (&Transmission, &dyn Fn(u32, u32) -> Stand),
+        (last, send_state): (&Transmission, &dyn Fn(u32, u32) -> SendState),
     ) {
         if !concerned && !cfg!(debug_assertions) {
             return;
         }
-        let Source { flow, slot, stand: stood, .. } = self.sources[host].of[at];
-        let stands = stand(slot, flow);
-        assert!(concerned || stands == stood, "flow {flow}: {stood:?}, then {stands:?}, unheard");
-        if stands == stood {
+        let Source { flow, slot, state: before, .. } = self.sources[host].of[at];
+        let after = send_state(slot, flow);
+        assert!(concerned || after == before, "flow {flow}: {before:?}, then {after:?}, unheard");
+        if after == before {
             return;
         }
         self.account(now, host, at);
         let sources = &mut self.sources[host];
         let source = &mut sources.of[at];
-        source.stand = stands;
+        source.state = after;
         sources.unnamed |= source.is_held_unnamed();
         sources.due = sources.due.min(source.due());
         self.update_counts(host, at, last);
@@ -286,7 +286,7 @@ impl Breakdown {
     /// Starts or stops the NIC's clock as one flow now needs it or not; `last` is what the host sent last.
     fn update_counts(&mut self, host: usize, at: usize, last: &Transmission) {
         let source = &mut self.sources[host].of[at];
-        let counts = !source.all_sent && matches!(source.stand, Stand::Ready | Stand::Paced(_));
+        let counts = !source.all_sent && matches!(source.state, SendState::Ready | SendState::Paced(_));
         if std::mem::replace(&mut source.counts, counts) == counts {
             return;
         }
@@ -355,7 +355,7 @@ impl Breakdown {
             Effect::Set { target: Target::Queue(queue), holds } if steady => {
                 self.concern.add_queue(queue, holds);
                 if !holds {
-                    self.account_held(now, host, |source| source.stand == Stand::Held(queue));
+                    self.account_held(now, host, |source| source.state == SendState::Held(queue));
                 }
             }
             Effect::Set { .. } | Effect::SetQueues(_) | Effect::Limit(_) | Effect::Ask(_) => {
@@ -440,28 +440,28 @@ impl Breakdown {
     /// Accounts for the flows that await their pace, before their host sends: so at most one transmission goes on in
     /// what they read next, and its progress when the pace was due is known.
     fn account_paced(&mut self, now: Instant, host: usize) {
-        self.account_held(now, host, |source| matches!(source.stand, Stand::Paced(_)));
+        self.account_held(now, host, |source| matches!(source.state, SendState::Paced(_)));
     }
 
     /// Accounts for the time that a flow waited at its source, up to `now`.
     fn account(&mut self, now: Instant, host: usize, at: usize) {
-        let Source { flow, stand, all_sent, ref delays, .. } = self.sources[host].of[at];
+        let Source { flow, state, all_sent, ref delays, .. } = self.sources[host].of[at];
         let since = delays.reading.at;
         if now <= since {
             return;
         }
         let own_class = self.class_or_first(flow);
         let waits = |why: Why| part(flow, 0, (host, NIC), 0, why);
-        let wait = match stand {
+        let wait = match state {
             _ if all_sent => waits(Why::Recovery),
-            Stand::Blocked => waits(Why::Transport),
-            Stand::Held(queue) => {
+            SendState::Blocked => waits(Why::Transport),
+            SendState::Held(queue) => {
                 let cause = self.causes.of(host, NIC, queue, flow);
                 self.paused(cause, part(flow, 0, (host, NIC), queue, Why::Paused))
             }
-            Stand::Ready | Stand::Paced(_) => {
+            SendState::Ready | SendState::Paced(_) => {
                 let (source, clock) = (&mut self.sources[host].of[at], &self.ports.at(host, NIC).clock);
-                if let Stand::Paced(due) = stand {
+                if let SendState::Paced(due) = state {
                     source.add_turns(due.clamp(since, now), host, clock, own_class, true);
                 }
                 return source.add_turns(now, host, clock, own_class, false);
@@ -471,7 +471,7 @@ impl Breakdown {
     }
 }
 
-/// Whether a flow that stood so may stand otherwise after a pause or a resume of a queue.
-fn may_change((queue, holds): (QueueId, bool), stood: Stand) -> bool {
-    stood == if holds { Stand::Ready } else { Stand::Held(queue) }
+/// Whether a pause or a resume of a queue may change the state of a flow that was in `state`.
+fn may_change((queue, holds): (QueueId, bool), state: SendState) -> bool {
+    state == if holds { SendState::Ready } else { SendState::Held(queue) }
 }

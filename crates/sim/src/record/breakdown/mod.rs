@@ -44,7 +44,7 @@ use crate::record::pause_causes::{Cause, PauseCauses};
 use crate::record::waits::{Wait, Why};
 use crate::workload::Flow;
 use backwater_dataplane::Readings;
-use backwater_engine::observe::{Joined, Stand, Timer, Transmission};
+use backwater_engine::observe::{Joined, SendState, Timer, Transmission};
 use backwater_fabric::ports;
 use backwater_scenario::Scenario;
 use backwater_scenario::model::Assignment;
@@ -217,12 +217,12 @@ impl Breakdown {
         now: Instant,
         host: usize,
         last: &Transmission,
-        stand: &dyn Fn(u32, u32) -> Stand,
+        send_state: &dyn Fn(u32, u32) -> SendState,
     ) {
         let Concern { heard, some, .. } = self.concern;
         let may = some || !heard || self.sources[host].may_be_due(now) || !self.rules[host].steady;
         if may || cfg!(debug_assertions) {
-            self.settle_host(now, host, last, stand);
+            self.settle_host(now, host, last, send_state);
         }
         self.concern.heard = false;
     }

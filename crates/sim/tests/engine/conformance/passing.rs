@@ -8,7 +8,7 @@ use backwater_scenario::model::Memory;
 use backwater_schemes::Switch as Table;
 use backwater_schemes::planes::{AnySwitch, any};
 use backwater_sim::measure::outcome::Digests;
-use backwater_sim::observe::Nobody;
+use backwater_sim::observe::NoObserver;
 use backwater_sim::{Planes, Simulation, Watch};
 use backwater_types::{ControlFrame, Extension, Frame, Instant, Kind, LibraryRand, PintShape, PortId, QueueId};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -196,7 +196,7 @@ impl Planes for AllTwins {
 fn twins(name: &str, scenario: &Scenario) -> Digests {
     let passed = Arc::new(AtomicU64::new(0));
     let twins = AllTwins { memory: scenario.conventions.memory, passed: passed.clone(), streams: OnceLock::new() };
-    let (outcome, _) = Simulation::new(scenario, 1).observe(&twins, || Nobody, &Watch::default());
+    let (outcome, _) = Simulation::new(scenario, 1).observe(&twins, || NoObserver, &Watch::default());
     println!("{name}: {} passed", passed.load(Ordering::Relaxed));
     assert_eq!(digest(scenario, 1), outcome.digest, "{name}");
     outcome.digest
