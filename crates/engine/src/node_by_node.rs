@@ -102,6 +102,17 @@ impl<E: Extension, T: Copy> NodeByNode<E, T> {
         frames.push(at, stamp, frame);
     }
 
+    /// Has `node` run no later than at `at`.
+    #[inline(always)]
+    pub fn wake(&mut self, node: usize, at: Instant) {
+        self.next[node] = self.next[node].min(at);
+    }
+
+    /// Returns the time of the earliest event of all nodes; [`Instant::NEVER`] if none has any.
+    pub fn next_event(&self) -> Instant {
+        self.next.iter().copied().min().unwrap_or(Instant::NEVER)
+    }
+
     /// Arrival of the head frame of a link.
     #[inline(always)]
     pub fn head(&self, link: u32) -> Instant {

@@ -28,6 +28,15 @@ pub struct Nodes<H: EndHost, D> {
     pub local: Vec<u32>,
 }
 
+impl<H: EndHost, D> Nodes<H, D> {
+    /// Queues a flow, which will start, at its source. Returns the number of this host in the partition.
+    pub fn announce_at_source(&mut self, flow: Flow) -> usize {
+        let host = self.local[flow.src as usize] as usize;
+        self.hosts[host].port_mut().announce(flow);
+        host
+    }
+}
+
 /// Where partitions leave frames for one another. Everything is double: a partition may be one window ahead of another, never two.
 pub struct Exchange<S: Schedule> {
     /// Frames, `[parity][from x to]`.

@@ -248,14 +248,12 @@ where
     }
 
     fn announce(nodes: &mut Nodes<H, D>, flow: Flow) {
-        let local = nodes.local[flow.src as usize] as usize;
-        let next = &mut nodes.transit.schedule.nodes.next[local];
-        *next = flow.at.min(*next);
-        nodes.hosts[local].port_mut().announce(flow);
+        let host = nodes.announce_at_source(flow);
+        nodes.transit.schedule.nodes.wake(host, flow.at);
     }
 
     fn next(nodes: &Nodes<H, D>) -> Instant {
-        nodes.transit.schedule.nodes.next.iter().copied().min().unwrap_or(Instant::NEVER)
+        nodes.transit.schedule.nodes.next_event()
     }
 
     fn settle(nodes: &mut Nodes<H, D>, accounts: &[RwLock<Account>], end: Instant) {
