@@ -1,4 +1,4 @@
-//! From a blueprint to partitions of nodes of given types.
+//! Construction of partitions, with nodes of given types, from a blueprint.
 
 use crate::host::port::{EndHost, ExtensionOf, HostPort, HostSetup};
 use crate::keys::FlowKeys;
@@ -21,7 +21,8 @@ use backwater_schemes::Switch;
 use backwater_types::{Duration, Instant};
 use std::sync::Arc;
 
-/// Builds the partitions of a run: hosts `H` under `transport`, switches whose data planes `plane` makes, and an observer in each.
+/// Builds the partitions of a run: hosts `H` under `transport`, switches whose data planes `plane` makes, and an
+/// observer in each partition.
 pub fn build<H, D, O>(
     setup: &Setup,
     transport: H::Params,
@@ -79,7 +80,7 @@ where
     runs.into_iter().map(|run| Box::new(run) as Box<dyn Partition>).collect()
 }
 
-/// All that is built without knowing types.
+/// Parts of a network that depend on no type of host or switch.
 struct Parts<'a> {
     blueprint: Blueprint<'a>,
     probes: Probes,
@@ -96,18 +97,18 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// Measurements on the path of packets and frames, where they are asked for.
+/// Meters of packets and pauses, where the scenario asks for them.
 struct Probes {
-    /// Workloads.
+    /// Number of workloads.
     classes: usize,
     keys: FlowKeys,
-    /// Flows that the switch holds at each host, `[host]`.
+    /// `[host]`: flows that the switch pauses at the host.
     hosts: Vec<Option<FlowsHeld>>,
-    /// `[switch]`, without hosts.
+    /// `[switch]`, hosts not counted: meters of the switch.
     switches: Vec<SwitchProbes>,
 }
 
-/// Those of one switch.
+/// Meters of one switch.
 struct SwitchProbes {
     flows_held: Vec<FlowsHeld>,
     meters: Option<Box<Meters>>,
@@ -135,7 +136,7 @@ impl Probes {
     }
 }
 
-/// Meters of switch number `switch`, with these links.
+/// Creates the meters of switch number `switch`, which has these links.
 fn meters(setup: &Setup, switch: usize, links: &[usize]) -> Option<Box<Meters>> {
     let (measure, graph) = (&setup.scenario.measure, setup.graph);
     let layer = |node: usize| graph.nodes[node].layer;
@@ -153,7 +154,8 @@ fn meters(setup: &Setup, switch: usize, links: &[usize]) -> Option<Box<Meters>> 
     })
 }
 
-/// Counts what neighbours hold at a port of this switch, or of a host beside it, where frames name flows and it is asked for.
+/// Creates the record of flows paused at a port of this switch, or of a host beside it. `None` unless pause frames name
+/// flows and the scenario samples links.
 fn flows_held(scenario: &Scenario, table: &Switch) -> Option<FlowsHeld> {
     let by_flow = table.grain() == Grain::Flow;
     (scenario.measure.links > Duration::ZERO && by_flow).then(|| FlowsHeld::new(table.pausing().lapse))

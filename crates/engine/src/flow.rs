@@ -1,28 +1,29 @@
-//! A flow: who sends how much to whom, and when.
+//! Flows: source, destination, size and start.
 
 use backwater_scenario::model::COLLECTIVE_FLOWS_MAX as FLOWS_MAX;
 use backwater_types::Instant;
 
-/// A flow.
+/// Flow between two hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flow {
-    /// Its number: dependent flows come first, as their processes number them, then all others in order of arrival.
+    /// Number of the flow. Dependent flows come first, as their workloads number them, then all others in order of
+    /// arrival.
     pub id: u32,
-    /// Arrival.
+    /// Time of arrival.
     pub at: Instant,
     /// Source host.
     pub src: u16,
     /// Destination host.
     pub dst: u16,
-    /// Payload bytes; `u64::MAX`: endless.
+    /// Payload bytes; [`ENDLESS`] for an endless flow.
     pub size: u64,
-    /// Number among the flows to the same destination; of a dependent flow see [`Own::receiver_slot`].
+    /// Number among the flows to the same destination; of a dependent flow, [`Own::receiver_slot`].
     pub receiver_slot: u32,
     /// Destination port, in files and hashes of other simulators.
     pub port: u16,
-    /// Workload it belongs to.
+    /// Number of the flow's workload.
     pub class: u8,
-    /// Traffic class of its packets.
+    /// Traffic class of the flow's packets.
     pub priority: u8,
 }
 
@@ -30,13 +31,13 @@ pub struct Flow {
 pub const ENDLESS: u64 = u64::MAX;
 
 impl Flow {
-    /// Whether it is of a process that listens.
+    /// Whether the flow belongs to a closed-loop workload, which starts flows when others finish.
     #[inline]
     pub fn is_dependent(&self) -> bool {
         own_slot(self.receiver_slot).is_some()
     }
 
-    /// Packets of `payload` bytes it takes, and the payload of the last.
+    /// Returns the number of packets of `payload` bytes, and the payload of the last packet.
     pub fn packets(&self, payload: u64) -> (u32, u64) {
         if self.size == ENDLESS {
             return (u32::MAX, payload);
@@ -46,29 +47,29 @@ impl Flow {
     }
 }
 
-/// How a process that listens numbers a flow.
+/// Numbers that a closed-loop workload gives to a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Own {
-    /// Among all flows of the process.
+    /// Number among all flows of the workload.
     pub number: u32,
-    /// Among those to the same destination.
+    /// Number among the workload's flows to the same destination.
     pub slot: u32,
 }
 
-/// Set in the slot of a dependent flow.
+/// Bit that is set in the slot of a dependent flow.
 const OWN: u32 = 1 << 31;
-/// Bits for the number among the flows to one destination; above them stands the workload.
+/// Bits of the number among the flows to one destination; the workload's number stands above them.
 const OWN_BITS: u32 = FLOWS_MAX.trailing_zeros();
 
 impl Own {
-    /// The slot at the receiver of a flow of workload number `class`.
+    /// Returns the slot at the receiver, for a flow of workload number `class`.
     pub fn receiver_slot(self, class: u8) -> u32 {
         debug_assert!(self.slot < 1 << OWN_BITS, "a collective has no more flows");
         OWN | (class as u32) << OWN_BITS | self.slot
     }
 }
 
-/// Workload and number at the destination that the slot of a dependent flow is made of; `None`: of another flow.
+/// Splits the slot of a dependent flow into its workload and its number at the destination; `None` for other flows.
 #[inline]
 pub fn own_slot(receiver_slot: u32) -> Option<(u8, u32)> {
     let own = receiver_slot & OWN != 0;

@@ -1,4 +1,4 @@
-//! Hosts by name: which NIC goes with which transport.
+//! Hosts by name: the NIC that goes with each transport.
 
 use crate::host::Host;
 use crate::node_by_node::NodeByNode;
@@ -7,20 +7,20 @@ use backwater_transport::{
     Control, ExpressPass, ExpressPassHeader, GoBackN, Homa, HomaHeader, HpccGoBackN, Left, Selective, Srf, Tcp,
 };
 
-/// A host of RDMA, under control `C`: queues that BFC may pause, go-back-N.
+/// RDMA host under control `C`: queues that BFC may pause, go-back-N.
 pub type RdmaHost<C> = Host<Rings<Carried<C>>, GoBackN<C>, NodeByNode<Carried<C>>>;
-/// The same with retransmission packet by packet.
+/// RDMA host under control `C` that retransmits single packets.
 pub type SelectiveHost<C> = Host<Rings<Carried<C>>, Selective<C>, NodeByNode<Carried<C>>>;
-/// The host of the HPCC simulator.
+/// Host of the HPCC simulator.
 pub type HpccHost<C, S> = Host<List<Carried<C>>, HpccGoBackN<C>, S>;
-/// What control `C` has its packets carry.
+/// Metadata that packets carry for control `C`.
 type Carried<C> = <C as Control>::Extension;
-/// A host of TCP.
+/// TCP host.
 pub type TcpHost = Host<Fifo, Tcp, NodeByNode>;
-/// A host of ExpressPass.
+/// ExpressPass host.
 pub type ExpressPassHost =
     Host<Throttled<Fifo<ExpressPassHeader>, ExpressPassHeader>, ExpressPass, NodeByNode<ExpressPassHeader>>;
-/// A host of Homa.
+/// Homa host.
 pub type HomaHost = Host<Srpt<HomaHeader>, Homa, NodeByNode<HomaHeader>>;
-/// A host that serves first what has the least left.
+/// SRF host: the flow with the fewest bytes left sends first.
 pub type SrfHost = Host<LeastLeft<Left>, GoBackN<Srf>, NodeByNode<Left>>;

@@ -1,4 +1,4 @@
-//! The hashes by which switches know flows.
+//! Hashes by which switches tell flows apart.
 
 use crate::flow::Flow;
 use backwater_fabric::hpcc;
@@ -6,29 +6,29 @@ use backwater_scenario::model::{Paths, Scenario};
 use backwater_types::hash;
 use std::collections::HashMap;
 
-/// The hash by which switches know flow number `id`.
+/// Returns the hash of flow number `id`.
 #[inline]
 pub fn flow_key(seed: u64, id: u32) -> u32 {
     (hash::draw(seed ^ 0x6b65_7973, id as u64) >> 32) as u32
 }
 
-/// The keys of flows in order of arrival: all of them, or those of one source. A key is a hash of the flow's number, or, where
-/// paths are chosen as in the HPCC simulator, its ports.
+/// Keys of flows in order of arrival: of all flows, or of those of one source. A key is a hash of the flow's number.
+/// Where paths are chosen as in the HPCC simulator, a key is the flow's ports.
 #[derive(Clone, Debug)]
 pub struct FlowKeys {
     seed: u64,
-    /// Flows so far between two hosts, which number source ports.
+    /// `(source, destination)`: flows opened so far. The count numbers their source ports.
     opened: Option<HashMap<(u16, u16), u16>>,
 }
 
 impl FlowKeys {
-    /// Before the first flow.
+    /// Starts before the first flow.
     pub fn new(scenario: &Scenario) -> FlowKeys {
         let by_ports = scenario.conventions.paths == Paths::HpccSim;
         FlowKeys { seed: scenario.seed, opened: by_ports.then(HashMap::new) }
     }
 
-    /// The key of an ACK to a packet with this key.
+    /// Returns the key of an ACK to a packet with this key.
     #[inline(always)]
     pub fn answer(&self, key: u32) -> u32 {
         match self.opened {
@@ -37,11 +37,11 @@ impl FlowKeys {
         }
     }
 
-    /// The key of the next flow.
+    /// Returns the key of the next flow.
     pub fn next(&mut self, flow: &Flow) -> u32 {
         let Some(opened) = &mut self.opened else { return flow_key(self.seed, flow.id) };
         if flow.is_dependent() {
-            // Which flow opens first is not known beforehand, so its number takes the place of the order.
+            // The order in which dependent flows open is not known beforehand, so the flow's number takes its place.
             return hpcc::network::ports(hpcc::network::FIRST_SOURCE_PORT.wrapping_add(flow.id as u16), flow.port);
         }
         let opened = opened.entry((flow.src, flow.dst)).or_insert(0);

@@ -1,20 +1,20 @@
-//! The event engine: how time passes at the nodes of a network. Generic over hosts, switches and the order of events; nothing is
-//! compiled for a scheme here, that is for the `engines-*` crates.
+//! Event engine: time at the nodes of a network. The engine is generic over hosts, switches and the order of events. It
+//! compiles nothing for a scheme; the `engines-*` crates do that.
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`partition`] | one thread's nodes behind one interface: what the loop of a run drives |
-//! | [`setup`], [`build`] | from a scenario to partitions |
-//! | [`nodes`] | one thread's nodes, by type |
-//! | [`windows`] | the events of a window: node by node |
-//! | [`hpcc`] | the same in the order of the HPCC simulator |
-//! | [`host`], [`hosts`] | both ends of flows: a NIC and a transport |
-//! | [`switch_node`] | a data plane with its links and routes |
-//! | [`schedule`], [`node_by_node`], [`tree`] | events ahead and frames in flight |
+//! | [`partition`] | interface of one thread's nodes, which the loop of a run drives |
+//! | [`setup`], [`build`] | construction of partitions from a scenario |
+//! | [`nodes`] | nodes of one thread, by type |
+//! | [`windows`] | events of a window, node by node |
+//! | [`hpcc`] | events in the order of the HPCC simulator |
+//! | [`host`], [`hosts`] | hosts: a NIC and both ends of flows |
+//! | [`switch_node`] | switches: a data plane with its links and routes |
+//! | [`schedule`], [`node_by_node`], [`tree`] | pending events and frames in flight |
 //! | [`link`] | frames on links |
-//! | [`flow`], [`keys`] | flows, and the hashes by which switches tell them apart |
+//! | [`flow`], [`keys`] | flows, and the hashes by which switches tell flows apart |
 //! | [`observe`] | hooks at every event |
-//! | [`stats`], [`meters`], [`link_meter`] | counters of ports, and measurements on the path of every packet |
+//! | [`stats`], [`meters`], [`link_meter`] | counters of ports, and measurements of every packet and link |
 
 pub mod build;
 pub mod flow;

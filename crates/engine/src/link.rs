@@ -1,7 +1,7 @@
-//! Links: what puts frames on them, and what may happen to those.
+//! Links: transmission, faults and frames in transit.
 //!
-//! The sending port holds rate, delay and faults, and puts a frame on the link when its transmission starts. How frames in flight
-//! are held is up to the schedule.
+//! The sending port holds rate, delay and faults, and puts a frame on the link when its transmission starts. The
+//! schedule keeps frames in flight.
 
 use crate::schedule::Schedule;
 use crate::stats::Drops;
@@ -9,11 +9,11 @@ use backwater_fabric::hpcc::errors::Errors;
 use backwater_fabric::wire::{Target, Wire};
 use backwater_types::{DropReason, Frame, Instant, Kind, Packet};
 
-/// Frames in transit towards the nodes of one partition, and those that leave it for others.
+/// Frames in transit towards the nodes of one partition, and from them to other partitions.
 pub struct Transit<S: Schedule> {
-    /// This partition.
+    /// Number of the partition.
     pub id: u16,
-    /// The events ahead.
+    /// Pending events.
     pub schedule: S,
     /// `[link]`: receiving node and port.
     pub ends: Vec<(u32, u16)>,
@@ -23,11 +23,11 @@ pub struct Transit<S: Schedule> {
     pub outbox_next: Instant,
     /// Frames that fully crossed a link.
     pub packet_hops: u64,
-    /// Where events come in ns-3's order: what decides which frames are lost.
+    /// Random losses of frames, where events come in ns-3's order.
     pub errors: Option<Errors>,
 }
 
-/// A frame on its way to another partition.
+/// Frame on its way to another partition.
 pub struct Crossing<S: Schedule> {
     link: u32,
     at: Instant,
@@ -36,7 +36,7 @@ pub struct Crossing<S: Schedule> {
 }
 
 impl<S: Schedule> Transit<S> {
-    /// Puts a frame on a link; its last bit arrives at `at`, by which it is kept with its stamp.
+    /// Puts a frame on a link. Its last bit arrives at `at`; `at` and `stamp` are its sort key.
     #[inline(always)]
     pub fn send(&mut self, to: Target, (at, stamp): (Instant, S::Stamp), frame: &Frame<S::Extension>) {
         if to.partition == self.id {
@@ -47,7 +47,7 @@ impl<S: Schedule> Transit<S> {
         }
     }
 
-    /// Takes over what another partition sent here.
+    /// Accepts the frames that another partition sent to this one.
     pub fn accept(&mut self, crossings: &mut Vec<Crossing<S>>) {
         for c in crossings.drain(..) {
             let (node, port) = self.ends[c.link as usize];
@@ -57,7 +57,7 @@ impl<S: Schedule> Transit<S> {
     }
 }
 
-/// Puts a frame on a wire, on which it is completely at `sent`; faults may take it.
+/// Puts a frame on a wire. Its last bit is sent at `sent`. A fault may drop it.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)] // the link's two ends, when, and what
 pub fn put_on_wire<S: Schedule>(
@@ -70,14 +70,15 @@ pub fn put_on_wire<S: Schedule>(
     dropped: impl FnOnce(&Packet, DropReason),
 ) {
     let at = sent + wire.delay;
-    // Lost or not, so that the end of each transmission has one beside it.
+    // A lost frame takes a stamp too, so that the end of each transmission has a stamp beside it.
     let stamp = transit.schedule.stamp(at);
     if let Some(faults) = &mut wire.faults
         && let Some(reason) = faults.strike(frame.kind, start, at)
     {
         if frame.kind != Kind::Control {
             drops.count(reason, frame);
-            // A copy, so that the packet itself need not have an address: one in registers is written once, to the link.
+            // The closure gets a copy, so that the packet itself needs no address: a packet in registers is written
+            // once, to the link.
             let lost = frame.packet;
             dropped(&lost, reason);
         }

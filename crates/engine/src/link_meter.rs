@@ -1,35 +1,34 @@
-//! Load and pauses of each link, period by period: a network over time.
+//! Load and pauses of each link, period by period.
 
 use crate::stats::PortStats;
 use backwater_types::{ControlFrame, Duration, Effect, Instant, Target};
 use std::collections::HashMap;
 
-/// What a port has counted so far.
+/// Counts of a port so far.
 #[derive(Clone, Copy, Debug)]
 pub struct LinkCount {
-    /// Bytes that left by it.
+    /// Bytes that the port has sent.
     pub sent: u64,
-    /// Bytes of data that wait at it now.
+    /// Bytes of data that wait at the port now.
     pub queued: u64,
-    /// See `LinkSample::paused` of the simulator.
+    /// Paused time, picoseconds: `LinkSample::paused` of the simulator.
     pub paused: u64,
 }
 
 impl LinkCount {
-    /// Adds up the counts of a port from its counters, settled, the data that waits, and the time that flows were
-    /// paused.
+    /// Adds up the counts of a port: its settled counters, the data that waits, and the time that flows were paused.
     pub fn new(stats: &PortStats, queued: u64, flows_paused: u64) -> LinkCount {
         let held = &stats.held;
         LinkCount { sent: stats.sent.wire_bytes(), queued, paused: held.pfc_paused + held.bfc_paused + flows_paused }
     }
 }
 
-/// Flows that a neighbour pauses at a port, where its frames name flows.
+/// Flows that a neighbour pauses at a port, where pause frames name flows.
 #[derive(Clone, Debug)]
 pub struct FlowsHeld {
     /// Paused flows, with the instants of their last pause frames.
     named: HashMap<u32, Instant>,
-    /// Time after which a pause lapses that is not repeated.
+    /// Time after which an unrepeated pause lapses; zero: never.
     lapse: Duration,
     /// Paused time up to `settled_at`, summed over flows, picoseconds.
     paused: u64,
@@ -37,12 +36,13 @@ pub struct FlowsHeld {
 }
 
 impl FlowsHeld {
-    /// Builds a state in which pauses that are not repeated for `lapse` end at the next reading; zero: they stay.
+    /// Creates a state without pauses. A pause that is not repeated for `lapse` ends at the next reading; if `lapse` is
+    /// zero, it stays.
     pub fn new(lapse: Duration) -> FlowsHeld {
         FlowsHeld { named: HashMap::new(), lapse, paused: 0, settled_at: Instant::ZERO }
     }
 
-    /// Applies a frame of the neighbour.
+    /// Applies a control frame of the neighbour.
     pub fn on_control(&mut self, now: Instant, frame: ControlFrame) {
         let Effect::Set { target: Target::Flow(name), holds } = frame.effect() else { return };
         self.settle(now);
@@ -52,13 +52,13 @@ impl FlowsHeld {
         };
     }
 
-    /// Ends all pauses, since the link failed or came back.
+    /// Ends all pauses, because the link failed or came back.
     pub fn on_link_change(&mut self, now: Instant) {
         self.settle(now);
         self.named.clear();
     }
 
-    /// Paused time up to `now`, summed over flows, picoseconds.
+    /// Returns the paused time up to `now`, summed over flows, picoseconds.
     pub fn paused(&mut self, now: Instant) -> u64 {
         self.settle(now);
         if self.lapse > Duration::ZERO {

@@ -1,24 +1,24 @@
-//! Measurements on the path of every packet through a switch, which cost time and are made only where they are asked for.
+//! Meters of every packet through a switch. They cost time, so they exist only where the scenario asks for them.
 
 use backwater_types::{Duration, Instant, Kind, Packet, PortId};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-/// Measurements on the path of every packet.
+/// Meters of one switch.
 #[derive(Clone, Debug)]
 pub struct Meters {
-    /// Times in queues.
+    /// Queueing delays of all data.
     pub delays: Option<DelayHistogram>,
-    /// Times of packets of low priority in queues.
+    /// Queueing delays of packets of low priority.
     pub scheduled: Option<ScheduledDelays>,
-    /// Flows in each port.
+    /// Flows with data at each port.
     pub census: Option<Census>,
     /// Packets that go down and up again.
     pub valleys: Option<Valleys>,
 }
 
 impl Meters {
-    /// A packet that came by `ingress` joined a queue of `port`.
+    /// Records that a packet from `ingress` joined a queue of `port`.
     #[inline]
     pub fn enter(&mut self, ingress: PortId, port: PortId, packet: &Packet) {
         if let Some(census) = &mut self.census {
@@ -29,7 +29,7 @@ impl Meters {
         }
     }
 
-    /// A packet of `flow` and traffic class `class`, which joined at `entered`, left the port.
+    /// Records that a packet of `flow` and traffic class `class`, which joined its queue at `entered`, left `port`.
     #[inline]
     pub fn leave(&mut self, now: Instant, port: PortId, (flow, class): (u32, u8), entered: Instant) {
         if let Some(delays) = &mut self.delays {
@@ -44,19 +44,20 @@ impl Meters {
     }
 }
 
-/// Times in queues of packets from a level on downwards, by what is at the other end of the port: Homa's scheduled packets.
+/// Queueing delays of packets from one priority level on downwards, by the layer of the next node. These are Homa's
+/// scheduled packets.
 #[derive(Clone, Debug)]
 pub struct ScheduledDelays {
-    /// The first of these levels.
+    /// First of these levels.
     from: u8,
     /// `[port]`: layer of the node at the other end.
     peers: Vec<u8>,
-    /// `[layer of that node]`.
+    /// `[layer of the next node]`: delays.
     pub delays: Vec<DelayHistogram>,
 }
 
 impl ScheduledDelays {
-    /// For ports to nodes of these layers.
+    /// Creates histograms for ports whose next nodes are of layers `peers`.
     pub fn new(from: u8, peers: Vec<u8>) -> ScheduledDelays {
         let layers = peers.iter().max().map_or(0, |most| usize::from(*most) + 1);
         ScheduledDelays { from, peers, delays: vec![DelayHistogram::default(); layers] }
@@ -69,17 +70,18 @@ impl ScheduledDelays {
     }
 }
 
-/// Data packets that came from a higher layer and go back to one: the turns on which BFC elides backpressure (spec C.1).
+/// Data packets that came from a higher layer and go back to one: the turns on which BFC suppresses backpressure (spec
+/// C.1).
 #[derive(Clone, Debug)]
 pub struct Valleys {
-    /// `[port]`: it leads to a higher layer.
+    /// `[port]`: whether it leads to a higher layer.
     up: Vec<bool>,
-    /// So many.
+    /// Number of these packets.
     pub packets: u64,
 }
 
 impl Valleys {
-    /// For these ports.
+    /// Creates a counter; `up` says which ports lead to a higher layer.
     pub fn new(up: Vec<bool>) -> Valleys {
         Valleys { up, packets: 0 }
     }
@@ -90,16 +92,16 @@ impl Valleys {
     }
 }
 
-/// The exact number of flows with data in each port, for schemes whose switch does not know.
+/// Exact number of flows with data at each port, for schemes whose switch does not know it.
 #[derive(Clone, Debug)]
 pub struct Census {
     packets: HashMap<(PortId, u32), u32>,
-    /// `[port]`.
+    /// `[port]`: flows with data.
     flows: Vec<u32>,
 }
 
 impl Census {
-    /// For `ports` ports.
+    /// Creates a census of `ports` ports.
     pub fn new(ports: usize) -> Census {
         Census { packets: HashMap::new(), flows: vec![0; ports] }
     }
@@ -110,7 +112,7 @@ impl Census {
         self.flows[port as usize] += (*packets == 1) as u32;
     }
 
-    /// Flows with data in `port`.
+    /// Returns the number of flows with data at `port`.
     pub fn flows(&self, port: PortId) -> u32 {
         self.flows[port as usize]
     }
@@ -126,11 +128,11 @@ impl Census {
     }
 }
 
-/// Time in queues, in bins of 1/16 of a power of two nanoseconds.
+/// Histogram of queueing delays. Each power of two nanoseconds has 16 bins.
 #[derive(Clone, Debug)]
 pub struct DelayHistogram {
     counts: Vec<u64>,
-    /// Sum, picoseconds.
+    /// Sum of all delays, picoseconds.
     pub sum: u128,
 }
 
@@ -156,7 +158,7 @@ impl DelayHistogram {
         self.sum += delay.0 as u128;
     }
 
-    /// `(low, high, count)` of every bin that is not empty; `[low, high)` in nanoseconds.
+    /// Returns `(low, high, count)` of every bin that is not empty; `[low, high)` is in nanoseconds.
     pub fn bins(&self) -> impl Iterator<Item = (u64, u64, u64)> {
         let low = |bin: usize| match bin {
             0..16 => bin as u64,
@@ -165,7 +167,7 @@ impl DelayHistogram {
         self.counts.iter().enumerate().filter(|(_, n)| **n > 0).map(move |(bin, n)| (low(bin), low(bin + 1), *n))
     }
 
-    /// Adds the counts of another.
+    /// Adds the counts of `other`.
     pub fn merge(&mut self, other: &DelayHistogram) {
         self.counts.iter_mut().zip(&other.counts).for_each(|(sum, n)| *sum += n);
         self.sum += other.sum;

@@ -1,6 +1,6 @@
-//! Each node with an event queue of its own, so that it can run through a window alone.
+//! Event queues of single nodes: each node runs through a window alone.
 //!
-//! A link delivers in order, so only its head frame is an event. A port is an event only while something waits for it.
+//! A link delivers in order, so only its head frame is an event. A port is an event only while a frame waits for it.
 
 use crate::schedule::{Agenda, EventName, Schedule};
 use crate::tree::Tree;
@@ -8,7 +8,7 @@ use backwater_dataplane::Ring;
 use backwater_fabric::wire::Target;
 use backwater_types::{Duration, Extension, Frame, Instant};
 
-/// Frames in flight on one direction of a link, with the times their last bits arrive, and a stamp on each.
+/// Frames in flight on one direction of a link. Each has the time its last bit arrives and a stamp.
 #[derive(Clone, Debug)]
 pub struct InFlight<E, T = ()> {
     frames: Ring<(Instant, T, Frame<E>)>,
@@ -21,25 +21,25 @@ impl<E: Extension, T: Copy> Default for InFlight<E, T> {
 }
 
 impl<E: Extension, T: Copy> InFlight<E, T> {
-    /// Arrival of the head frame; [`Instant::NEVER`] if none is in flight.
+    /// Returns the arrival of the head frame; [`Instant::NEVER`] if none is in flight.
     #[inline(always)]
     pub fn head(&self) -> Instant {
         self.frames.front().map_or(Instant::NEVER, |(at, ..)| *at)
     }
 
-    /// How many.
+    /// Returns the number of frames in flight.
     #[inline(always)]
     pub fn count(&self) -> usize {
         self.frames.len()
     }
 
-    /// Frames that arrive before `end`.
+    /// Iterates over the frames that arrive before `end`.
     #[inline(always)]
     pub fn before(&self, end: Instant) -> impl Iterator<Item = &Frame<E>> {
         self.frames.iter().take_while(move |(at, ..)| *at < end).map(|(.., frame)| frame)
     }
 
-    /// A frame is on its way.
+    /// Appends a frame, whose last bit arrives at `at`.
     #[inline(always)]
     pub fn push(&mut self, at: Instant, stamp: T, frame: &Frame<E>) {
         debug_assert!(self.frames.back().is_none_or(|(last, ..)| *last <= at), "a link delivers in order");
@@ -47,19 +47,19 @@ impl<E: Extension, T: Copy> InFlight<E, T> {
     }
 }
 
-/// What is in flight towards the nodes, and which of them it concerns.
+/// Frames in flight towards the nodes of a partition, and the next event of each node.
 #[derive(Debug)]
 pub struct NodeByNode<E = (), T = ()> {
     /// `[link]`: frames in flight.
     pub in_flight: Vec<InFlight<E, T>>,
-    /// `[node]`: no event before this.
+    /// `[node]`: time before which the node has no event.
     pub next: Vec<Instant>,
-    /// `[node]`: ports whose link was idle and is not any more.
+    /// `[node]`: ports whose idle link has got a frame in flight since the node last ran.
     pub woken: Vec<Vec<u16>>,
 }
 
 impl<E: Extension, T: Copy> NodeByNode<E, T> {
-    /// For so many nodes and incoming links.
+    /// Creates queues for `nodes` nodes and `links` incoming links.
     pub fn of(nodes: usize, links: usize) -> NodeByNode<E, T> {
         NodeByNode {
             in_flight: vec![InFlight::default(); links],
@@ -68,7 +68,7 @@ impl<E: Extension, T: Copy> NodeByNode<E, T> {
         }
     }
 
-    /// The frame that has arrived by `link`, with its stamp.
+    /// Returns the head frame of `link` and its stamp.
     #[inline(always)]
     pub fn front(&self, link: u32) -> (T, &Frame<E>) {
         let (_, stamp, frame) =
@@ -76,7 +76,7 @@ impl<E: Extension, T: Copy> NodeByNode<E, T> {
         (*stamp, frame)
     }
 
-    /// Takes it.
+    /// Removes the head frame of `link` and returns it with its stamp.
     #[inline(always)]
     pub fn take(&mut self, link: u32) -> (T, Frame<E>) {
         let (stamp, frame) = self.front(link);
@@ -85,13 +85,13 @@ impl<E: Extension, T: Copy> NodeByNode<E, T> {
         taken
     }
 
-    /// Arrival of the frame behind it; [`Instant::NEVER`] if none is in flight.
+    /// Returns the arrival of the frame behind the head frame of `link`; [`Instant::NEVER`] if there is none.
     #[inline(always)]
     pub fn second(&self, link: u32) -> Instant {
         self.in_flight[link as usize].frames.second().map_or(Instant::NEVER, |(at, ..)| *at)
     }
 
-    /// A frame will arrive.
+    /// Appends a frame to the link of `to`; its last bit arrives at `at`.
     #[inline(always)]
     pub fn put(&mut self, to: Target, at: Instant, stamp: T, frame: &Frame<E>) {
         let frames = &mut self.in_flight[to.link as usize];
@@ -113,7 +113,7 @@ impl<E: Extension, T: Copy> NodeByNode<E, T> {
         self.next.iter().copied().min().unwrap_or(Instant::NEVER)
     }
 
-    /// Arrival of the head frame of a link.
+    /// Returns the arrival of the head frame of `link`; [`Instant::NEVER`] if none is in flight.
     #[inline(always)]
     pub fn head(&self, link: u32) -> Instant {
         self.in_flight[link as usize].head()

@@ -1,4 +1,4 @@
-//! One thread's nodes, by type, as a [`Partition`].
+//! Nodes of one thread, by type, as a [`Partition`].
 
 use crate::flow::Flow;
 use crate::host::params::{Finished, HostParams};
@@ -22,9 +22,9 @@ pub struct Nodes<H: EndHost, D> {
     pub hosts: Vec<H>,
     /// Switches, numbered after the hosts.
     pub switches: Vec<SwitchNode<D, H::Schedule>>,
-    /// Frames in flight towards them.
+    /// Frames in flight towards the nodes.
     pub transit: Transit<H::Schedule>,
-    /// Numbers in the partition, `[host in the graph]`; `u32::MAX` for hosts of others.
+    /// `[host in the graph]`: its number in the partition; `u32::MAX` for hosts of other partitions.
     pub local: Vec<u32>,
 }
 
@@ -37,16 +37,17 @@ impl<H: EndHost, D> Nodes<H, D> {
     }
 }
 
-/// Where partitions leave frames for one another. Everything is double: a partition may be one window ahead of another, never two.
+/// Exchange of frames between partitions. All of it is double, by the parity of the window: a partition may be one
+/// window ahead of another, never two.
 pub struct Exchange<S: Schedule> {
-    /// Frames, `[parity][from x to]`.
+    /// `[parity][from x to]`: frames.
     mail: [Vec<Mutex<Vec<Crossing<S>>>>; 2],
-    /// Order of the events of the window, `[parity][partition]`.
+    /// `[parity][partition]`: order of the events of the window.
     accounts: [Vec<RwLock<S::Account>>; 2],
 }
 
 impl<S: Schedule> Exchange<S> {
-    /// Among so many partitions.
+    /// Creates an exchange between `partitions` partitions.
     pub fn new(partitions: usize) -> Exchange<S> {
         let mail = || (0..partitions * partitions).map(|_| Mutex::default()).collect();
         let accounts = || (0..partitions).map(|_| RwLock::default()).collect();
@@ -54,15 +55,15 @@ impl<S: Schedule> Exchange<S> {
     }
 }
 
-/// Nodes with all that they run with.
+/// Nodes of one thread, with their parameters, observer and exchange.
 pub struct Run<H: EndHost, D, O> {
-    /// The nodes.
+    /// Nodes.
     pub nodes: Nodes<H, D>,
     /// Parameters of all hosts.
     pub params: Arc<HostParams<H::Params>>,
-    /// Sees every event.
+    /// Observer of every event.
     pub observer: O,
-    /// Where frames for other partitions go.
+    /// Exchange of frames with other partitions.
     pub exchange: Arc<Exchange<H::Schedule>>,
 }
 

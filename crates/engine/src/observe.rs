@@ -1,4 +1,5 @@
-//! Hooks that checks and tests hang on. The default does nothing and costs nothing.
+//! Hooks at every event, for recorders, checks and tests. A hook that is not implemented does nothing and costs
+//! nothing.
 
 use crate::flow::Flow;
 pub use backwater_dataplane::Joined;
@@ -6,82 +7,83 @@ use backwater_dataplane::{Departed, Readings};
 use backwater_types::{ControlFrame, DropReason, Instant, Packet, PortId, QueueId};
 use std::any::Any;
 
-/// What a port sent last, which may go on: two words, so that it is passed in registers. Put together in parts and read
-/// back as a whole it would wait for its own stores.
+/// Last transmission of a port, which may still be under way. It is two words, so that it is passed in registers. If it
+/// were written to memory in parts and read back whole, the read would wait for the writes.
 #[derive(Clone, Copy, Debug)]
 pub struct Transmission {
-    /// When it began.
+    /// Start of the transmission.
     pub at: Instant,
-    /// From the lowest bit on: 32 of its flow, 16 of its bytes on the wire, 16 of its queue.
-    what: u64,
+    /// Packed, from the lowest bit: flow number (32 bits), bytes on the wire (16), queue (16).
+    packed: u64,
 }
 
 impl Transmission {
-    /// Of a port that has sent nothing.
-    pub const NONE: Transmission = Transmission { at: Instant::ZERO, what: (Transmission::NO_QUEUE as u64) << 48 };
+    /// State of a port that has sent nothing.
+    pub const NONE: Transmission = Transmission { at: Instant::ZERO, packed: (Transmission::NO_QUEUE as u64) << 48 };
 
     const NO_QUEUE: QueueId = QueueId::MAX;
 
-    /// Of a packet that left this data queue, or was no data.
+    /// Describes the transmission of a packet that left data queue `queue`; `None`: the packet is no data.
     #[inline(always)]
     pub fn of(packet: &Packet, queue: Option<QueueId>, at: Instant) -> Transmission {
         let queue = u64::from(queue.unwrap_or(Transmission::NO_QUEUE));
-        Transmission { at, what: queue << 48 | u64::from(packet.wire) << 32 | u64::from(packet.flow) }
+        Transmission { at, packed: queue << 48 | u64::from(packet.wire) << 32 | u64::from(packet.flow) }
     }
 
-    /// Of which flow.
+    /// Returns the number of the packet's flow.
     #[inline(always)]
     pub fn flow(self) -> u32 {
-        self.what as u32
+        self.packed as u32
     }
 
-    /// Bytes on the wire.
+    /// Returns the bytes on the wire.
     #[inline(always)]
     pub fn wire(self) -> u16 {
-        (self.what >> 32) as u16
+        (self.packed >> 32) as u16
     }
 
-    /// The data queue that it left; `None`: it was no data.
+    /// Returns the data queue that the packet left; `None`: the packet is no data.
     #[inline(always)]
     pub fn queue(self) -> Option<QueueId> {
-        let queue = (self.what >> 48) as QueueId;
+        let queue = (self.packed >> 48) as QueueId;
         (queue != Transmission::NO_QUEUE).then_some(queue)
     }
 }
 
 const _: () = assert!(size_of::<Transmission>() == 16);
 
-/// What keeps a flow from sending, as its host sees it.
+/// State of a flow at its host: the reason that keeps the flow from sending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SendState {
-    /// Nothing but the link.
+    /// Only the link keeps the flow from sending.
     Ready,
-    /// A neighbour holds this queue of the NIC, or the flow itself.
+    /// A neighbour pauses this queue of the NIC, or the flow itself.
     Held(QueueId),
-    /// Its pace, until then.
+    /// The rate of the flow allows its next packet at this time.
     Paced(Instant),
-    /// Its sender: a window, credits or grants, or nothing that is left to send.
+    /// The sender waits for a window, credits or grants, or has nothing left to send.
     Blocked,
 }
 
-/// What a timer of a node does.
+/// Work of an expired timer of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timer {
-    /// It lets flows go whose pace is due, and no more.
+    /// The timer only releases flows whose send time has come.
     Pace,
-    /// Anything.
+    /// The timer may do anything.
     Any,
 }
 
-/// Sees what happens at the nodes of one partition. Nodes are numbered as in the graph.
+/// Observer of the events at the nodes of one partition. Nodes have their numbers in the graph.
 pub trait Observer: Send + Any {
-    /// Whether packets of this flow, which starts, are to carry [`FOLLOWED`](backwater_types::flags::FOLLOWED).
+    /// Whether packets of `flow`, which starts, carry [`FOLLOWED`](backwater_types::flags::FOLLOWED).
     fn follows(&self, _flow: u32) -> bool {
         false
     }
-    /// A flow starts, in this slot of its host.
+    /// A flow starts, in slot `slot` of its host.
     fn flow_started(&mut self, _now: Instant, _flow: &Flow, _slot: u32) {}
-    /// An event at `host`, which sent `_last` last, has been handled; `stand` says how the flow of a slot and a number stands.
+    /// An event at `host` has been handled. `last` is the host's last transmission; `send_state(slot, number)` returns
+    /// the state of a flow.
     fn host_settled(
         &mut self,
         _now: Instant,
@@ -92,35 +94,35 @@ pub trait Observer: Send + Any {
     }
     /// A host puts a packet on its link.
     fn host_sent(&mut self, _now: Instant, _host: usize, _packet: &Packet) {}
-    /// A packet reached the host it is for.
+    /// A packet reached its destination host.
     fn host_received(&mut self, _now: Instant, _host: usize, _packet: &Packet) {}
-    /// A packet joined a queue of a port that sent `_last` last.
+    /// A packet joined a queue of an egress port whose last transmission is `last`.
     fn enqueued(&mut self, _now: Instant, _switch: usize, _joined: Joined, _packet: &Packet, _last: &Transmission) {}
     /// A frame left by `port`.
     fn departed(&mut self, _now: Instant, _switch: usize, _port: PortId, _packet: &Packet, _sent: &Departed) {}
     /// A packet was dropped at a node or lost on the link it was put on.
     fn dropped(&mut self, _now: Instant, _node: usize, _packet: &Packet, _reason: DropReason) {}
-    /// A neighbour's frame came in by `port`.
+    /// A control frame of the neighbour came in by `port`.
     fn controlled(&mut self, _now: Instant, _node: usize, _port: PortId, _frame: ControlFrame) {}
     /// A link of `switch` failed, or came back if `up`.
     fn link_changed(&mut self, _now: Instant, _switch: usize, _port: PortId, _up: bool) {}
-    /// The link of `host` failed or came back: nothing holds its NIC.
+    /// The link of `host` failed or came back, which ends all pauses of its NIC.
     fn released(&mut self, _now: Instant, _host: usize) {}
-    /// A timer of `node` runs.
+    /// A timer of `node` expired.
     fn woke(&mut self, _now: Instant, _node: usize, _timer: Timer) {}
     /// An event at `switch` has been handled.
     fn settled(&mut self, _now: Instant, _switch: usize, _plane: &dyn Readings) {}
 }
 
-/// Sees nothing.
+/// Observer that sees nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoObserver;
 
 impl Observer for NoObserver {}
 
-/// An observer that an engine is compiled for: none, or any one behind a table of functions.
+/// Observer that an engine is compiled for: none, or any observer as a trait object.
 pub trait EngineObserver: Observer {
-    /// The observer itself, if there is one; it observes no more.
+    /// Detaches the observer, if there is one; it observes no more.
     fn detach(&mut self) -> Option<Box<dyn Observer>>;
 }
 
@@ -136,7 +138,7 @@ impl EngineObserver for Option<Box<dyn Observer>> {
     }
 }
 
-/// Hands each event on to those of an iterator.
+/// Forwards each event to the observers of an iterator.
 macro_rules! forward {
     ($self:ident => $to:expr) => {
         #[inline(always)]
@@ -145,7 +147,13 @@ macro_rules! forward {
         }
 
         #[inline(always)]
-        fn host_settled(&mut $self, now: Instant, host: usize, last: &Transmission, send_state: &dyn Fn(u32, u32) -> SendState) {
+        fn host_settled(
+            &mut $self,
+            now: Instant,
+            host: usize,
+            last: &Transmission,
+            send_state: &dyn Fn(u32, u32) -> SendState,
+        ) {
             $to.for_each(|observer| observer.host_settled(now, host, last, send_state));
         }
 
@@ -201,7 +209,7 @@ macro_rules! forward {
     };
 }
 
-/// An observer, if there is one.
+/// Forwards each event to the observer, if there is one.
 impl Observer for Option<Box<dyn Observer>> {
     #[inline(always)]
     fn follows(&self, flow: u32) -> bool {

@@ -1,94 +1,100 @@
-//! How the events ahead of nodes are kept, and the frames in flight between them: a type, so that nothing asks on the way.
+//! Schedules: how pending events and frames in flight are kept. A schedule is a type, so the code of an
+//! event has no branch on the order.
 //!
-//! Node by node, each with an event queue of its own, or all events of the network one by one in the order in which they were
-//! scheduled, as in ns-3. Hosts and switches are the same in both: a frame arrives, a port may be free again, a timer runs.
+//! Events come node by node, each node with an event queue of its own. Or all events of the network come one by one in
+//! the order in which they were scheduled, as in ns-3. Hosts and switches are the same in both: a frame arrives, a port
+//! may be free again, a timer expires.
 
 use backwater_fabric::wire::Target;
 use backwater_types::{Duration, Extension, Frame, Instant, PortId};
 
-/// The events ahead of the nodes of one partition, but for what each node keeps itself.
+/// Pending events of the nodes of one partition, except those that each node keeps itself.
 pub trait Schedule: Send + Sized {
-    /// What packets carry beside their headers.
+    /// Metadata that packets carry beside their headers.
     type Extension: Extension;
-    /// What a node keeps of its own events; as many as `LEAVES`, or several such blocks.
+    /// Events that a node keeps itself: up to `LEAVES`, or several such blocks.
     type Agenda<const LEAVES: usize>: Agenda<Self>;
-    /// A pause goes out before the packet that raised it, as it does in ns-3.
+    /// Whether a pause leaves before the packet that raised it, as in ns-3.
     const FRAMES_FIRST: bool = false;
-    /// Each time that a timer is set to is an event of its own, as in ns-3: none is taken back.
+    /// Whether each setting of a timer is an event of its own that is never withdrawn, as in ns-3.
     const EACH_TIMER_IS_AN_EVENT: bool = false;
 
-    /// When an arrival was scheduled, where that decides between events of one instant.
+    /// Stamp of an arrival: when it was scheduled, where that breaks ties between events of one instant.
     type Stamp: Copy + Send;
-    /// What a partition tells all others of a window, beside the frames it sent them.
+    /// Account of a window: what a partition tells all others, beside the frames that it sends them.
     type Account: Default + Send + Sync;
 
-    /// For so many nodes and incoming links, in this partition; full packets are on their way for up to `longest`.
+    /// Creates the schedule of a partition with `nodes` nodes and `links` incoming links. Full packets are on their way
+    /// for up to `longest`.
     fn new(partition: u16, nodes: usize, links: usize, longest: Duration) -> Self;
-    /// What is scheduled next is scheduled now, for `at`: by which time it is kept, which may say more than `at`, and its stamp.
+    /// Returns the sort key (time and tie-breaking stamp) of the event that is scheduled next and is due at `at`. The
+    /// time may differ from `at` below a nanosecond.
     fn stamp(&mut self, at: Instant) -> (Instant, Self::Stamp);
-    /// What is kept by this time, and what it schedules, comes no sooner than then.
+    /// Returns the earliest instant at which an event with sort time `kept_by`, or anything that it schedules, may
+    /// come.
     #[inline(always)]
     fn earliest(kept_by: Instant) -> Instant {
         kept_by
     }
-    /// A frame will arrive at a node here, at the time that came with its stamp.
+    /// Schedules the arrival of a frame at a node of the partition, with its sort key from [`Schedule::stamp`].
     fn deliver(&mut self, to: Target, at: Instant, stamp: Self::Stamp, frame: &Frame<Self::Extension>);
-    /// The first time at which events come that is not before `at`.
+    /// Returns the first instant at which events come that is not before `at`.
     #[inline(always)]
     fn not_before(at: Instant) -> Instant {
         at
     }
-    /// The event has come that a transmission ends at `busy_until`.
+    /// Handles the end of the transmission that was to end at `busy_until`.
     #[inline(always)]
     fn ended(_busy_until: &mut Instant) {}
-    /// The window is over: puts the account of it in its place, where an older one lies.
+    /// Ends a window: swaps its account into `place`, where an older account lies.
     #[inline(always)]
     fn hand_over(&mut self, _place: &mut Self::Account) {}
 }
 
-/// What a node keeps of the events ahead of it, in a schedule `S`.
+/// Pending events of one node, in a schedule `S`.
 pub trait Agenda<S>: Send {
-    /// Empty, with room for `leaves`; ties are drawn from `tie_seed`, if they are drawn.
+    /// Creates an empty agenda of `leaves` leaves. Ties are drawn from `tie_seed`, if they are drawn.
     fn new(leaves: usize, tie_seed: u64) -> Self;
-    /// The port is taken from now on, by a transmission that ends at `until`.
+    /// Records that a transmission, which ends at `until`, takes the port.
     #[inline(always)]
     fn take_port(&mut self, _schedule: &mut S, _port: EventName, _until: Instant) {}
-    /// Whether the port is free, whose last transmission ends at `busy_until`.
+    /// Whether the port, whose last transmission ends at `busy_until`, is free.
     fn is_free(&self, schedule: &S, port: EventName, busy_until: Instant, now: Instant) -> bool;
-    /// Whether a port that is taken will be looked at when it is not.
+    /// Whether a poll of the port is scheduled for the end of its transmission.
     fn awaits(&self, port: EventName) -> bool;
-    /// The port is looked at next at `at`; [`Instant::NEVER`]: not before something happens to it.
+    /// Schedules the next poll of the port at `at`; [`Instant::NEVER`]: none until something happens to the port.
     fn set_port(&mut self, port: EventName, at: Instant);
-    /// The next flow starts at `at`, as the event of `leaf`.
+    /// Schedules the start of the next flow at `at`, as the event of `leaf`.
     fn set_start(&mut self, leaf: usize, at: Instant);
-    /// The timer runs at `at`, whatever else it runs for.
+    /// Schedules an expiry of the timer at `at`, beside all others.
     fn wake_at(&mut self, schedule: &mut S, timer: EventName, at: Instant);
-    /// A clock of a flow of the node strikes at `at`, as an event of its own.
+    /// Schedules the expiry of a flow's timer at `at`, as an event of its own.
     fn set_flow_timer(&mut self, _schedule: &mut S, _node: EventName, _at: Instant, _timer: FlowTimer) {
         unreachable!("timers of flows are events in the order of ns-3 alone")
     }
-    /// The earliest thing that the timer still runs for is at `at`. Nothing is set where each of those is an event already.
+    /// Schedules the next expiry of the timer at `at`, in place of any other. Does nothing where each setting of a
+    /// timer is an event already.
     fn set_timer(&mut self, timer: EventName, at: Instant);
 }
 
-/// A clock of a flow.
+/// Timer of a flow.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowTimer {
-    /// The flow, by its slot at its host.
+    /// Slot of the flow at its host.
     pub slot: u32,
-    /// By its number: the slot may have been given to another.
+    /// Number of the flow, since the slot may have been given to another flow.
     pub flow: u32,
-    /// Which of the flow's.
+    /// Number among the flow's timers.
     pub number: u8,
 }
 
-/// An event of a node: by a leaf in the node's own queue, or by node and port among all events of the network.
+/// Name of an event: a leaf in the node's own queue, or node and port among all events of the network.
 #[derive(Clone, Copy, Debug)]
 pub struct EventName {
     /// Leaf of the node's event queue.
     pub leaf: usize,
     /// Number of the node in the graph.
     pub node: u32,
-    /// Its port; of a timer 0, but where a NIC set it the number by which it tells those apart.
+    /// Port of the node. Of a timer: 0, or the number by which a NIC tells its timers apart.
     pub port: PortId,
 }

@@ -1,4 +1,4 @@
-//! What every engine of a run is built from: the scenario, its network and the parameters of its hosts.
+//! Setup of a run: the scenario, its network and the parameters of its hosts, from which every engine is built.
 
 use crate::host::params::HostParams;
 use backwater_fabric::paths::delay_on_wire;
@@ -12,42 +12,42 @@ use backwater_transport::{
 };
 use backwater_types::{Duration, LibraryRand, SerTime, flags};
 
-/// What the engines of a run are built from.
+/// Setup of the engines of a run.
 #[derive(Clone, Copy)]
 pub struct Setup<'a> {
-    /// A valid scenario.
+    /// Valid scenario.
     pub scenario: &'a Scenario,
-    /// Its nodes and links.
+    /// Nodes and links of the network.
     pub graph: &'a Graph,
-    /// Where flows start.
+    /// Path parameters of flows, by source and destination.
     pub sites: &'a Sites,
     /// Partitions to build.
     pub threads: usize,
     /// Order of simultaneous events.
     pub order: Order,
-    /// Priorities of Homa's packets, by the sizes of the workloads; only under Homa.
+    /// Priorities of Homa's packets, by the sizes of the workloads; `None` under other transports.
     pub homa_levels: Option<&'a HomaLevels>,
 }
 
 /// Order of simultaneous events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Drawn anew each time; node by node.
+    /// Random, drawn anew each instant; node by node.
     Random,
-    /// The order in which they were scheduled; node by node.
+    /// Order in which events were scheduled; node by node.
     Ranked,
-    /// The same, from one list of all events.
+    /// Order in which events were scheduled, from one list of all events.
     OneByOne,
 }
 
 impl Setup<'_> {
-    /// What the switches of the network are compiled to, if it is the same for all.
+    /// Returns the product that the switches are compiled to, if one product serves all.
     pub fn product(&self) -> Option<Product> {
         let (scenario, alike) = (self.scenario, self.scenario.region.is_empty());
         alike.then(|| Product::of(scenario.conventions.memory, &scenario.switch, false)).flatten()
     }
 
-    /// Parameters of all hosts, under `transport`.
+    /// Returns the parameters of all hosts, under `transport`.
     pub fn host_params<P>(&self, transport: P) -> HostParams<P> {
         let (host, switch) = (&self.scenario.host, &self.scenario.switch);
         let ecn = match host.transport {
@@ -74,50 +74,51 @@ impl Setup<'_> {
         }
     }
 
-    /// The random numbers of the C library that ns-3 draws from, where its order of events is asked for.
+    /// Returns the C library's random numbers, which ns-3 draws from, if the scenario asks for ns-3's order of events.
     pub fn library_rand(&self) -> Option<LibraryRand> {
         (self.scenario.conventions.ties == Ties::Ns3).then(LibraryRand::default)
     }
 
-    /// Go-back-N under control `C`; `at` gives its parameters for flows that start at a site.
+    /// Returns the parameters of go-back-N under control `C`; `at` gives those of `C` for flows that start at a site.
     pub fn go_back_n<C: Control>(&self, at: impl Fn(Site) -> C::Params) -> GoBackNParams<C::Params> {
         let controls = self.sites.list.iter().map(|site| at(*site)).collect();
         network(self.scenario, self.graph).go_back_n::<C>(controls)
     }
 
-    /// Selective retransmission under control `C`, likewise.
+    /// Returns the parameters of selective retransmission under control `C`; `at` gives those of `C` for flows that
+    /// start at a site.
     pub fn selective<C: Control>(&self, at: impl Fn(Site) -> C::Params) -> SelectiveFlowParams<C::Params> {
         let controls = self.sites.list.iter().map(|site| at(*site)).collect();
         let windows = self.sites.list.iter().map(|site| site.window);
         network(self.scenario, self.graph).selective::<C>(controls, windows)
     }
 
-    /// ExpressPass.
+    /// Returns the parameters of ExpressPass.
     pub fn expresspass(&self) -> ExpressPassFlowParams {
         let rates = self.graph.links[..self.graph.hosts].iter().map(|link| link.rate);
         network(self.scenario, self.graph).expresspass(rates)
     }
 
-    /// TCP.
+    /// Returns the parameters of TCP.
     pub fn tcp(&self) -> TcpFlowParams {
         network(self.scenario, self.graph).tcp()
     }
 
-    /// Homa, with one window for all.
+    /// Returns the parameters of Homa, with one window for all flows.
     ///
     /// # Panics
-    /// Under other transports.
+    /// If the transport is not Homa.
     pub fn homa(&self) -> HomaFlowParams {
         let levels = self.homa_levels.expect("Homa's levels are known under Homa").clone();
         network(self.scenario, self.graph).homa(self.sites.list[0].window, levels)
     }
 
-    /// Shortest remaining flow first.
+    /// Returns the parameters of SRF (shortest remaining flow first).
     pub fn srf(&self) -> GoBackNParams<SrfParams> {
         self.go_back_n::<Srf>(|site| Srf::at(&self.scenario.host.srf, site))
     }
 
-    /// The first level of Homa's scheduled packets.
+    /// Returns the first level of Homa's scheduled packets.
     pub fn scheduled_level(&self) -> Option<u8> {
         self.homa_levels.map(HomaLevels::unscheduled)
     }

@@ -1,19 +1,19 @@
-//! Counters of one port, cheap enough to be always on.
+//! Counters of one port, which are always on.
 
 use backwater_types::{ControlFrame, DropReason, Effect, Instant, Kind, Packet, Target};
 
 /// Counters of one port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PortStats {
-    /// Packets that left.
+    /// Packets sent.
     pub sent: Sent,
-    /// Packets bound for the port that its node dropped of its own accord, ACKs among them.
+    /// Packets, ACKs among them, that were to leave by the port and that its node dropped by choice.
     pub dropped: u64,
-    /// Pauses by its neighbour.
+    /// Pauses by the neighbour.
     pub held: PauseStats,
 }
 
-/// Packets that left by a port, `[data, ACKs, control frames]`: one cache line, touched for every packet.
+/// Packets sent by a port, `[data, ACKs, control frames]`: one cache line, touched for every packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sent([Count; 3]);
 
@@ -26,12 +26,12 @@ pub struct Count {
     pub bytes: u64,
 }
 
-/// Pauses of a port by its neighbour: touched when a control frame comes.
+/// Pauses of a port by its neighbour, touched when a control frame comes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PauseStats {
-    /// PFC pauses that took effect here.
+    /// PFC pauses that took effect at the port.
     pub pfc_pauses: u64,
-    /// Time this port was held by PFC, or some class of it, picoseconds.
+    /// Time that PFC held the port, or at least one of its classes, picoseconds.
     pub pfc_paused: u64,
     /// PAUSE frames received.
     pub bfc_pauses: u64,
@@ -39,29 +39,30 @@ pub struct PauseStats {
     pub bfc_resumes: u64,
     /// BITMAP frames received.
     pub bfc_bitmaps: u64,
-    /// Sum over queues of the time each was held by BFC, picoseconds.
+    /// Time that BFC held queues, summed over queues, picoseconds.
     pub bfc_paused: u64,
-    /// PAUSE frames for single flows received, repetitions among them.
+    /// PAUSE frames for single flows received, repetitions included.
     pub flow_pauses: u64,
     /// RESUME frames for single flows received.
     pub flow_resumes: u64,
-    /// Classes that PFC holds now, as bits.
+    /// Classes that PFC holds now, a bit each.
     pfc_held: u8,
-    /// Queues that BFC holds now, as bits.
+    /// Queues that BFC holds now, a bit each.
     bfc_held: u128,
-    /// Instant up to which the paused times are summed.
+    /// Instant up to which paused times are summed.
     settled_at: Instant,
 }
 
 impl Sent {
-    /// `[kind]`: place of its count. A table, since a branch on the kind would be predicted wrong as often as data and ACKs alternate.
+    /// `[kind]`: index of its count. This is a table because a branch on the kind would be mispredicted as often as
+    /// data and ACKs alternate.
     const OF: [u8; Kind::COUNT] = {
         let mut of = [1; Kind::COUNT];
         (of[Kind::Data as usize], of[Kind::Control as usize]) = (0, 2);
         of
     };
 
-    /// Counts a packet that is put on the wire.
+    /// Counts a packet that starts on the wire.
     #[inline(always)]
     pub fn count(&mut self, packet: &Packet) {
         let count = &mut self.0[Sent::OF[packet.kind as usize] as usize];
@@ -69,29 +70,29 @@ impl Sent {
         count.bytes += packet.wire as u64;
     }
 
-    /// Data.
+    /// Returns the count of data packets.
     pub fn data(&self) -> Count {
         self.0[0]
     }
 
-    /// ACKs and NACKs, notices of drops, and credits and requests for them.
+    /// Returns the count of ACKs, NACKs, drop notices, credits and credit requests.
     pub fn acks(&self) -> Count {
         self.0[1]
     }
 
-    /// Control frames.
+    /// Returns the count of control frames.
     pub fn control(&self) -> Count {
         self.0[2]
     }
 
-    /// Bytes on the wire of all packets.
+    /// Returns the bytes on the wire of all packets.
     pub fn wire_bytes(&self) -> u64 {
         self.0.iter().map(|count| count.bytes).sum()
     }
 }
 
 impl PauseStats {
-    /// Counts a frame of the neighbour.
+    /// Counts a control frame of the neighbour.
     pub fn on_control(&mut self, now: Instant, frame: ControlFrame) {
         self.settle(now);
         match frame.effect() {
@@ -118,14 +119,14 @@ impl PauseStats {
         }
     }
 
-    /// Ends all pauses, since the link failed or came back.
+    /// Ends all pauses, because the link failed or came back.
     pub fn on_link_change(&mut self, now: Instant) {
         self.settle(now);
         self.pfc_held = 0;
         self.bfc_held = 0;
     }
 
-    /// Brings the paused times up to `now`.
+    /// Adds the paused times up to `now`.
     pub fn settle(&mut self, now: Instant) {
         let span = now.since(self.settled_at).0;
         self.pfc_paused += if self.pfc_held == 0 { 0 } else { span };
@@ -134,26 +135,26 @@ impl PauseStats {
     }
 }
 
-/// Packets that never arrived, by reason.
+/// Packets that were dropped or lost, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Drops {
     /// `[reason]`: packets.
     pub packets: [u64; DropReason::COUNT],
     /// `[reason]`: bytes.
     pub bytes: [u64; DropReason::COUNT],
-    /// `[reason]`: data packets among `packets`; the others are ACKs, NACKs and credits.
+    /// `[reason]`: data packets among `packets`; the rest are ACKs, NACKs and credits.
     pub data: [u64; DropReason::COUNT],
 }
 
 impl Drops {
-    /// Counts a packet that is dropped.
+    /// Counts a dropped packet.
     pub fn count(&mut self, reason: DropReason, packet: &Packet) {
         self.packets[reason as usize] += 1;
         self.bytes[reason as usize] += packet.wire as u64;
         self.data[reason as usize] += (packet.kind == Kind::Data) as u64;
     }
 
-    /// Data packets that its node dropped of its own accord.
+    /// Returns the data packets that nodes dropped by choice.
     pub fn chosen_data(&self) -> u64 {
         DropReason::ALL.iter().filter(|reason| reason.is_chosen()).map(|reason| self.data[*reason as usize]).sum()
     }

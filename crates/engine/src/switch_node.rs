@@ -1,4 +1,4 @@
-//! A switch in the network: the data plane, its links and its routes.
+//! Switch in the network: a data plane with its links and routes.
 
 use crate::link::{Transit, put_on_wire};
 use crate::link_meter::{FlowsHeld, LinkCount};
@@ -16,54 +16,54 @@ use backwater_types::{DropReason, Extension, Frame, Instant, Kind, Packet, PortI
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Up to this many hosts, what a window touches stays in a core's second-level cache.
+/// Largest number of hosts for which the state that a window touches stays in a core's second-level cache.
 const SMALL_NETWORK: usize = 256;
 
-/// A switch of data plane `D`, whose events are kept by schedule `S`.
+/// Switch of data plane `D`, whose events are kept by schedule `S`.
 pub struct SwitchNode<D, S: Schedule> {
-    /// Number in the graph.
+    /// Number of the switch in the graph.
     pub id: usize,
-    /// The data plane.
+    /// Data plane.
     pub plane: Driver<D>,
-    /// Its links and the events ahead of it.
+    /// Links and pending events.
     pub links: Links<S>,
     held: Vec<PauseStats>,
-    /// `[port]`: flows that the neighbour holds, where it is asked for and they are held one by one.
+    /// `[port]`: flows that the neighbour pauses, if pauses name flows and the scenario samples links.
     pub flows_held: Vec<FlowsHeld>,
     hosts: usize,
     choice: Choice,
-    /// Routes, by epoch of the links.
+    /// `[epoch of the links]`: routes.
     routes: Arc<Vec<Routes>>,
     epoch: usize,
     changes: VecDeque<Change>,
-    /// The network is too large for caches.
+    /// Whether the network is too large for caches, so that a window's state is prefetched.
     prefetches: bool,
 }
 
-/// The links of a switch, and the events ahead of it.
+/// Links of a switch, and its pending events.
 pub struct Links<S: Schedule> {
-    /// Events: incoming links, then outgoing ports, then the timer.
+    /// Pending events: incoming links, then outgoing ports, then the timer.
     pub agenda: S::Agenda<64>,
     /// `[port]`.
     pub ports: Vec<Port>,
-    /// `[egress port]`: packets that this switch dropped of its own accord.
+    /// `[egress port]`: packets that the switch dropped by choice.
     dropped: Vec<u64>,
-    /// Packets dropped here or lost on its links.
+    /// Packets dropped by the switch or lost on its links.
     pub drops: Drops,
-    /// What costs time per packet, only where it is asked for.
+    /// Meters, which cost time for each packet; only where the scenario asks for them.
     pub meters: Option<Box<Meters>>,
-    /// When links change next.
+    /// Time of the next change of a link.
     change_at: Instant,
-    /// The earliest event that the data plane's timer has, where each is an event of its own.
+    /// Earliest scheduled expiry of the data plane's timer, where each is an event of its own.
     armed: Instant,
 }
 
-/// One port of a switch: two cache lines.
+/// Port of a switch: two cache lines.
 #[repr(align(64))]
 pub struct Port {
     busy_until: Instant,
     wire: Wire,
-    /// The incoming direction of its link.
+    /// Incoming direction of the port's link.
     pub link_in: u32,
     sent: Sent,
     last: Transmission,
@@ -71,7 +71,7 @@ pub struct Port {
 
 const _: () = assert!(size_of::<Port>() == 128);
 
-/// A queue with data that may not leave.
+/// Queue with data that may not leave.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeldQueue {
     /// Number of the switch in the graph.
@@ -80,14 +80,14 @@ pub struct HeldQueue {
     pub port: PortId,
     /// Data queue.
     pub queue: QueueId,
-    /// On the wire.
+    /// Data in the queue, bytes on the wire.
     pub bytes: u64,
-    /// With packets in it, by the first of them.
+    /// Flows with packets in the queue, by the first packet of each.
     pub flows: Vec<u32>,
 }
 
 impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
-    /// Switch number `id` of the graph, with its links: for each port the incoming one and the wire out.
+    /// Creates switch number `id` of the graph. `links` gives the incoming link and the outgoing wire of each port.
     pub fn new(
         id: usize,
         plane: D,
@@ -132,8 +132,8 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
         switch
     }
 
-    /// Prefetches, in a large network, the state that the arrivals of a window need which ends at `end`. One by one each arrival would
-    /// wait for memory; reads that do not depend on one another wait together.
+    /// Prefetches the state that the arrivals of a window need, in a large network. The window ends at `end`. Handled
+    /// one by one, each arrival would wait for memory; independent reads wait together.
     #[inline(always)]
     pub fn prefetch(&self, end: Instant, in_flight: &[InFlight<impl Extension, impl Copy>]) {
         if self.prefetches {
@@ -157,7 +157,7 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
         std::hint::black_box(sum);
     }
 
-    /// The data plane, and what its driver needs.
+    /// Returns the driver of the data plane and its outlets.
     #[inline(always)]
     fn parts<'a, O: Observer>(
         &'a mut self,
@@ -167,7 +167,7 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
         (&mut self.plane, AtSwitch { id: self.id, links: &mut self.links, transit, observer })
     }
 
-    /// A frame has arrived by `ingress`.
+    /// Handles the arrival of a frame by `ingress`.
     #[inline(always)]
     pub fn arrive<O: Observer>(
         &mut self,
@@ -204,7 +204,7 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
         plane.control(now, port, frame, &mut outlets);
     }
 
-    /// The port for a packet; one without a way is dropped.
+    /// Returns the egress port for a packet; drops a packet without a route.
     #[inline(always)]
     fn route<O: Observer>(&mut self, now: Instant, packet: &Packet, observer: &mut O) -> Option<PortId> {
         let (routes, choice) = (&self.routes[self.epoch], &mut self.choice);
@@ -216,7 +216,7 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
         egress
     }
 
-    /// `port` is to be polled: a transmission was to end.
+    /// Polls `port`, because a transmission was to end.
     #[inline(always)]
     pub fn free<O: Observer>(&mut self, now: Instant, port: PortId, transit: &mut Transit<S>, observer: &mut O) {
         S::ended(&mut self.links.ports[port as usize].busy_until);
@@ -224,7 +224,7 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
         plane.poll_due(now, port, &mut outlets);
     }
 
-    /// Counters of every port, up to `now`.
+    /// Returns the counters of every port up to `now`.
     pub fn stats(&mut self, now: Instant) -> impl Iterator<Item = PortStats> + use<'_, D, S> {
         self.links.ports.iter().zip(&self.links.dropped).zip(&mut self.held).map(move |((port, dropped), held)| {
             held.settle(now);
@@ -232,7 +232,7 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
         })
     }
 
-    /// What every port has counted up to `now`, for what its link does over time.
+    /// Returns the counts of every port up to `now`, for samples of links.
     pub fn link_counts(&mut self, now: Instant) -> Vec<LinkCount> {
         let mut flows: Vec<u64> = self.flows_held.iter_mut().map(|flows| flows.paused(now)).collect();
         flows.resize(self.links.ports.len(), 0);
@@ -241,12 +241,12 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
         stats.iter().zip(flows).enumerate().map(|(i, (stats, flows))| LinkCount::new(stats, queued(i), flows)).collect()
     }
 
-    /// What left by every port.
+    /// Returns the packets sent by every port.
     pub fn sent(&self) -> impl Iterator<Item = Sent> {
         self.links.ports.iter().map(|port| port.sent)
     }
 
-    /// Queues of ports whose data may not leave.
+    /// Returns the queues of ports whose data may not leave.
     pub fn held_queues(&self) -> Vec<HeldQueue> {
         let held = |port: PortId| self.plane.readings().queued(port) > 0 && !self.plane.sendable(port);
         let held: Vec<bool> = (0..self.links.ports.len() as PortId).map(held).collect();
@@ -255,7 +255,7 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
             return queues;
         }
         self.plane.readings().visit(&mut |port, queue, packet, _| {
-            // FlowSail's marks are nobody's.
+            // FlowSail's marks belong to no flow.
             if !held[port as usize] || packet.wire == 0 {
                 return;
             }
@@ -272,7 +272,7 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
         queues
     }
 
-    /// Flows with data in `port`, if they are counted.
+    /// Returns the number of flows with data at `port`, if it is counted.
     pub fn active_flows(&self, port: PortId) -> Option<u32> {
         match self.links.meters.as_ref().and_then(|meters| meters.census.as_ref()) {
             Some(census) => Some(census.flows(port)),
@@ -280,12 +280,12 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
         }
     }
 
-    /// When its links change, ascending.
+    /// Iterates over the times at which links change, ascending.
     pub fn changes(&self) -> impl Iterator<Item = Instant> {
         self.changes.iter().map(|change| change.at)
     }
 
-    /// The timer has run.
+    /// Handles the expiry of the timer.
     pub fn timer<O: Observer>(&mut self, now: Instant, transit: &mut Transit<S>, observer: &mut O) {
         observer.woke(now, self.id, Timer::Any);
         if self.links.armed <= now {
@@ -296,7 +296,7 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
         plane.timer(now, &mut outlets);
     }
 
-    /// Carries out the changes of links that are due.
+    /// Applies the changes of links that are due.
     fn apply_changes<O: Observer>(&mut self, now: Instant, transit: &mut Transit<S>, observer: &mut O) {
         while let Some(change) = self.changes.pop_front_if(|change| change.at <= now) {
             self.epoch = change.epoch;
@@ -315,7 +315,7 @@ impl<D: DataPlane<Extension = S::Extension>, S: Schedule> SwitchNode<D, S> {
 }
 
 impl<S: Schedule> Links<S> {
-    /// The event that a transmission of `port` ends, at switch number `id`.
+    /// Returns the event at switch number `id` that a transmission of `port` ends.
     #[inline(always)]
     fn end_at(&self, id: usize, port: PortId) -> EventName {
         EventName { leaf: self.ports.len() + port as usize, node: id as u32, port }
@@ -327,7 +327,7 @@ impl<S: Schedule> Links<S> {
     }
 }
 
-/// What the driver of a switch's data plane needs, while an event is handled.
+/// Outlets of a switch: links, events and measurements as its driver sees them while one event is handled.
 struct AtSwitch<'a, S: Schedule, O> {
     id: usize,
     links: &'a mut Links<S>,
@@ -364,7 +364,7 @@ impl<S: Schedule, O: Observer> Outlets<S::Extension> for AtSwitch<'_, S, O> {
         if !S::EACH_TIMER_IS_AN_EVENT {
             return self.links.agenda.set_timer(timer, at.min(self.links.change_at));
         }
-        // Changes of links are events from the start.
+        // Changes of links are events from the start of the run.
         if at == Instant::NEVER || S::not_before(at) >= self.links.armed {
             return;
         }
@@ -372,7 +372,7 @@ impl<S: Schedule, O: Observer> Outlets<S::Extension> for AtSwitch<'_, S, O> {
         self.links.agenda.wake_at(&mut self.transit.schedule, timer, self.links.armed);
     }
 
-    /// Metered packets take the long way.
+    /// Packets pass no port unqueued if the switch is metered.
     #[inline(always)]
     fn lets_pass(&self) -> bool {
         self.links.meters.is_none()

@@ -1,21 +1,21 @@
-//! The event queue of one node: a winner tree over its ports.
+//! Event queue of one node: a winner tree over its ports.
 //!
-//! A leaf is an incoming link (its head packet), an outgoing port (when it may send again) or a timer; a leaf holds at most one
-//! pending time. Setting a leaf replays its path to the root with one `min` a level: no branches, no moves.
+//! A leaf is an incoming link (its head packet), an outgoing port (when it may send again) or a timer. A leaf holds at
+//! most one pending time. Setting a leaf replays its path to the root with one `min` a level: no branches, no moves.
 //!
-//! A key packs 46 bits of time (70 s of picoseconds, [`TIME_LIMIT`]) over 18 bits that break ties: a hash of node, time and
-//! leaf, then the leaf. So events at one instant come in an order re-drawn each instant, and no port is favoured.
+//! A key packs 46 bits of time (70 s of picoseconds, [`TIME_LIMIT`]) over 18 bits that break ties: a hash of node, time
+//! and leaf, then the leaf. So the order of events at one instant is drawn anew each instant, and no port is favoured.
 
 use backwater_types::{Instant, hash};
 
-/// Times at or beyond this do not fit a key; every run ends before.
+/// First time that does not fit a key; every run ends before.
 pub const TIME_LIMIT: Instant = Instant(1 << 46);
 
 const TIE_BITS: u32 = 18;
 
-/// A winner tree of `LEAVES` leaves, or of several such blocks whose roots are compared one by one.
+/// Winner tree of `LEAVES` leaves, or of several such blocks whose roots are compared one by one.
 ///
-/// The size is a constant, a power of two, so that a path is a fixed number of steps and no step checks a bound.
+/// The size is a constant power of two, so that a path has a fixed number of steps and no step checks a bound.
 #[derive(Clone, Debug)]
 pub struct Tree<const LEAVES: usize> {
     blocks: Vec<Block<LEAVES>>,
@@ -23,7 +23,7 @@ pub struct Tree<const LEAVES: usize> {
     leaf_bits: u32,
 }
 
-/// One complete binary tree: the root at `inner[1]`, leaves apart.
+/// Complete binary tree: the root is `inner[1]`, leaves are apart.
 #[derive(Clone, Debug)]
 struct Block<const LEAVES: usize> {
     inner: [u64; LEAVES],
@@ -33,10 +33,10 @@ struct Block<const LEAVES: usize> {
 }
 
 impl<const LEAVES: usize> Tree<LEAVES> {
-    /// A tree with room for `leaves` leaves, all idle; ties are drawn from `seed`.
+    /// Creates a tree of `leaves` leaves, all idle. Ties are drawn from `seed`.
     ///
     /// # Panics
-    /// With more than 2^10 leaves: eight bits at least have to be left for the tie hash.
+    /// If there are more than 2^10 leaves, because the tie hash needs at least eight bits.
     pub fn new(leaves: usize, seed: u64) -> Tree<LEAVES> {
         const { assert!(LEAVES.is_power_of_two() && LEAVES > 1) };
         let blocks = leaves.div_ceil(LEAVES);
@@ -52,15 +52,16 @@ impl<const LEAVES: usize> Tree<LEAVES> {
         }
     }
 
-    /// Sets the time of `leaf`; what is due at [`TIME_LIMIT`] or later never comes, since no run lasts so long, and makes it idle
-    /// like [`Instant::NEVER`].
+    /// Sets the time of `leaf`. A time at or beyond [`TIME_LIMIT`] makes the leaf idle, like [`Instant::NEVER`], since
+    /// no run lasts so long.
     #[inline(always)]
     pub fn set(&mut self, leaf: usize, at: Instant) {
         let salt = self.blocks[leaf / LEAVES].salts[leaf % LEAVES];
         self.put(leaf, if at >= TIME_LIMIT { u64::MAX } else { key(leaf, at, salt, self.leaf_bits) });
     }
 
-    /// As [`Tree::set`], but ties are not drawn: the leaf with the lowest number comes first.
+    /// Sets the time of `leaf` as [`Tree::set`] does, without the tie hash: of tied leaves the lowest number comes
+    /// first.
     #[inline(always)]
     pub fn set_plain(&mut self, leaf: usize, at: Instant) {
         self.put(leaf, if at >= TIME_LIMIT { u64::MAX } else { at.0 << TIE_BITS | leaf as u64 });
@@ -91,14 +92,14 @@ impl<const LEAVES: usize> Tree<LEAVES> {
         root
     }
 
-    /// The earliest leaf, if it is before `end`.
+    /// Returns the time and number of the earliest leaf, if it is before `end`.
     #[inline(always)]
     pub fn first_before(&self, end: Instant) -> Option<(Instant, usize)> {
         let key = self.root();
         (key < end.0 << TIE_BITS).then(|| (Instant(key >> TIE_BITS), key as usize & ((1 << self.leaf_bits) - 1)))
     }
 
-    /// Time of the earliest leaf; [`Instant::NEVER`] if all are idle.
+    /// Returns the time of the earliest leaf; [`Instant::NEVER`] if all are idle.
     #[inline(always)]
     pub fn next(&self) -> Instant {
         match self.root() {
@@ -107,7 +108,7 @@ impl<const LEAVES: usize> Tree<LEAVES> {
         }
     }
 
-    /// Time of `leaf`; [`Instant::NEVER`] if it is idle.
+    /// Returns the time of `leaf`; [`Instant::NEVER`] if it is idle.
     #[inline(always)]
     pub fn time(&self, leaf: usize) -> Instant {
         match self.blocks[leaf / LEAVES].leaves[leaf % LEAVES] {
@@ -126,8 +127,8 @@ impl<const LEAVES: usize> Tree<LEAVES> {
 #[inline(always)]
 fn key(leaf: usize, at: Instant, salt: u64, leaf_bits: u32) -> u64 {
     debug_assert!(at < TIME_LIMIT, "time beyond the key's range");
-    // Two rounds: after one, times in even steps leave leaves in step with one another, and losses of synchronised senders spread
-    // twice as wide as chance allows (tests/ties.rs).
+    // Two rounds. After one round, times in even steps leave leaves in step with one another, and losses of
+    // synchronised senders spread twice as wide as chance allows (tests/ties.rs).
     let x = (at.0 ^ salt).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let x = (x ^ (x >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);
     let tie = x >> (64 - TIE_BITS) & !0 << leaf_bits;
@@ -154,9 +155,9 @@ mod tests {
         assert_eq!([tree.time(0), tree.time(1)], [Instant(50), Instant::NEVER]);
     }
 
-    /// A timer may be set for longer than a run can last: it must not come round again near the start of the clock.
+    /// A timer may be set for longer than a run can last. It must not wrap around to the start of the run.
     #[test]
-    fn what_is_due_beyond_the_clock_never_comes() {
+    fn leaves_due_beyond_the_time_limit_never_come() {
         let mut tree = Tree::<8>::new(5, 1);
         let last = Instant(TIME_LIMIT.0 - 2);
         tree.set(0, last);
@@ -180,7 +181,7 @@ mod tests {
         assert_eq!(tree.next(), Instant::NEVER);
     }
 
-    /// Of three leaves tied at many instants each comes first a third of the time: chi-square with 2 degrees of freedom, 0.1 %.
+    /// Three leaves are tied at many instants: each wins a third of them. Chi-square with 2 degrees of freedom, 0.1 %.
     #[test]
     fn ties_favour_no_leaf() {
         let mut wins = [0u32; 3];

@@ -1,7 +1,7 @@
-//! A host: a NIC of some discipline, and both ends of flows under some transport.
+//! Host: a NIC of some discipline, and both ends of flows under some transport.
 //!
-//! The transport says what a flow may send, the NIC which flow does so and when; the host gives both their events, and packets
-//! their names. One host for all of them.
+//! The transport decides what a flow may send. The NIC decides which flow sends, and when. The host passes events to
+//! both, and gives packets their addresses and numbers. All NICs and transports share this one host.
 
 pub mod params;
 pub mod port;
@@ -23,18 +23,19 @@ use receivers::Receivers;
 use starts::Starts;
 use std::collections::VecDeque;
 
-/// A host with NIC `N` and transport `T`, whose events are kept by schedule `S`.
+/// Host with NIC `N` and transport `T`, whose events are kept by schedule `S`.
 pub struct Host<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> {
     port: HostPort<S>,
     nic: N,
     keys: FlowKeys,
     peers: T::Peers,
     flows: Flows<T::Sender, N::Flow>,
-    /// Timers of senders and of receivers.
+    /// Timers of senders.
     sending: Timers,
+    /// Timers of receivers.
     receiving: Timers,
     receivers: Receivers<Receiving<T::Receiver>>,
-    /// What these share.
+    /// State that all receivers of the host share.
     shared: <T::Receiver as Receiver>::Host,
     /// Packets inside the host for [`HostParams::delay`].
     delayed: VecDeque<(Instant, Frame<T::Extension>)>,
@@ -43,11 +44,12 @@ pub struct Host<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Exte
     starts: Starts,
     timeouts: Timeouts,
     credits: Credits,
-    /// `[workload]`: payload bytes of flows that were acknowledged to the end, and of datagrams received.
+    /// `[workload]`: payload bytes of fully acknowledged flows, and of received datagrams.
     finished_bytes: Vec<u64>,
 }
 
-/// Something happens to the NIC of a host. Not a function of a closure: one that is not inlined takes packets through memory.
+/// Passes an event to the NIC of a host and applies its effects. It is a macro, because a function that takes a closure
+/// and is not inlined would pass packets through memory.
 macro_rules! at_nic {
     ($host:ident, $w:ident, $event:ident $(, $of:expr)?) => {{
         let (nic, mut cx) = $host.nic($w);
@@ -58,11 +60,11 @@ macro_rules! at_nic {
     }};
 }
 
-/// A flow at its receiver.
+/// Flow at its receiver.
 #[derive(Clone, Debug, Default)]
 struct Receiving<R> {
     state: R,
-    /// Has an entry in [`Host::receiving`].
+    /// Whether the flow has an entry in [`Host::receiving`].
     timed: bool,
 }
 
@@ -157,7 +159,8 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> End
 
     fn timer(&mut self, w: &mut EventContext<T::Params, S, impl Observer>, number: u16) {
         w.observer.woke(w.now, self.port.id as usize, self.due_timer(w.now));
-        // In order events of timers of the NIC still come that it has set anew since: they find nothing due.
+        // Where each setting of a timer is an event, the NIC may have set a timer anew since. The event of the older
+        // setting finds nothing due.
         let of_nic = !S::EACH_TIMER_IS_AN_EVENT || number == self.nic.timer_number() && self.nic.next_timer() <= w.now;
         let mut due = of_nic;
         while self.changes.front().is_some_and(|at| *at <= w.now) {
@@ -207,7 +210,8 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> End
         }
     }
 
-    /// What the flow may do has changed; the NIC is not told to look, and sends with what happens to it next.
+    /// Handles the expiry of a flow's timer. The flow may now be able to send, but the port is not polled: it sends at
+    /// the next event of the NIC.
     fn expire(
         &mut self,
         w: &mut EventContext<T::Params, S, impl Observer>,
@@ -222,7 +226,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> End
 
     fn add_acknowledged(&self, params: &HostParams<T::Params>, sum: &mut [u64]) {
         self.finished_bytes.iter().zip(sum.iter_mut()).for_each(|(bytes, sum)| *sum += bytes);
-        // Datagrams count where they arrive.
+        // Datagrams count at their receiver.
         for flow in self.flows.iter().filter(|flow| flow.live && !flow.source.is_done()) {
             sum[flow.class as usize] += flow.source.acknowledged() as u64 * params.payload;
         }
@@ -260,14 +264,14 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> End
 }
 
 impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Host<N, T, S> {
-    /// What the timer that runs at `now` does.
+    /// Returns the work of the timer that expires at `now`.
     fn due_timer(&self, now: Instant) -> Timer {
         let changes = self.changes.front().into_iter().chain(self.reroutes.front()).any(|at| *at <= now);
         let flows = self.receiving.next().min(self.sending.next()).min(self.starts.next()) <= now;
         if changes || flows || !self.nic.only_paces(now) { Timer::Any } else { Timer::Pace }
     }
 
-    /// The NIC, and what it sees of the host.
+    /// Returns the NIC and its view of the host.
     #[inline(always)]
     fn nic<'a, 'w: 'a, O>(
         &'a mut self,
@@ -285,7 +289,8 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
         (&mut self.nic, cx)
     }
 
-    /// Something has happened to the NIC: it set a timer to `wake`, or none, and may have dropped packets.
+    /// Applies the effects of an event at the NIC: the timer that it set to `wake`, if any, and the packets that it
+    /// dropped.
     #[inline(always)]
     fn apply_nic_effects(&mut self, w: &mut EventContext<T::Params, S, impl Observer>, wake: Instant) {
         if wake != Instant::NEVER {
@@ -302,7 +307,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
         }
     }
 
-    /// The timer runs at `at`.
+    /// Schedules an expiry of the timer at `at`.
     #[inline(always)]
     fn wake_at<O>(&mut self, w: &mut EventContext<T::Params, S, O>, at: Instant) {
         self.port.agenda.wake_at(&mut w.transit.schedule, self.port.event(TIMER), at);
@@ -333,7 +338,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
         self.offer(w, slot);
     }
 
-    /// Starts what is due of what flows that arrived here start.
+    /// Starts the flows that are due because other flows were received here.
     #[cold]
     fn start_due(&mut self, w: &mut EventContext<T::Params, S, impl Observer>) {
         while let Some(flow) = self.starts.pop_due(w.now) {
@@ -345,7 +350,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
         }
     }
 
-    /// Sees to it that the next of these starts.
+    /// Schedules the start of the next flow in `starts`.
     fn await_start(&mut self, w: &mut EventContext<T::Params, S, impl Observer>) {
         let at = self.starts.next();
         if at != Instant::NEVER {
@@ -353,7 +358,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
         }
     }
 
-    /// What the flow in `slot` may do has changed.
+    /// Offers the flow in `slot`, which may have become able to send, to the NIC, and sets its timers.
     #[inline(always)]
     fn offer(&mut self, w: &mut EventContext<T::Params, S, impl Observer>, slot: u32) {
         at_nic!(self, w, offer, slot);
@@ -363,7 +368,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
         }
     }
 
-    /// Sees to it that the clocks strike which the flow in `slot` has wound.
+    /// Schedules the timers that the flow in `slot` has armed, each as an event.
     #[inline(always)]
     fn arm_timers(&mut self, w: &mut EventContext<T::Params, S, impl Observer>, slot: u32) {
         let flow = &mut self.flows[slot];
@@ -373,7 +378,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
         }
     }
 
-    /// Sees to it that the timer of the flow in `slot` will be heard.
+    /// Schedules the timer of the sender in `slot`.
     #[inline(always)]
     fn set_timer(&mut self, w: &mut EventContext<T::Params, S, impl Observer>, slot: u32) {
         let flow = &mut self.flows[slot];
@@ -389,7 +394,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
         }
     }
 
-    /// Sends if the link is free, else makes sure it is looked at when it is.
+    /// Polls the transmitter: sends if the link is free, else schedules a poll for the end of the transmission.
     #[inline(always)]
     fn poll_tx(&mut self, w: &mut EventContext<T::Params, S, impl Observer>) {
         if self.port.is_free(w.now, w.transit) {
@@ -402,7 +407,8 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
         }
     }
 
-    /// The link is free: a reply takes it, or the next packet of a flow. When the port is to be looked at again, or never.
+    /// Sends a reply, or the next packet of a flow, on the free link. Returns when the port is to be polled again;
+    /// [`Instant::NEVER`]: not at all.
     #[inline(never)]
     fn transmit(&mut self, w: &mut EventContext<T::Params, S, impl Observer>) -> Instant {
         if let Some(reply) = self.nic.next_reply(&w.params.nic) {
@@ -438,7 +444,8 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
             waits = true;
             nic.reply(&w.params.nic, answer(port.id, keys, w.params.symmetric, of, one));
         });
-        // What can go at once does so where it is made: written to memory in parts and read back whole, it would wait for itself.
+        // A reply that can leave at once is sent where it is made. If it were written to memory in parts and read back
+        // whole, the read would wait for the writes.
         if let Some(one) = reply {
             let reply = answer(port.id, keys, w.params.symmetric, packet, one);
             if port.is_free(now, w.transit) && nic.lets_replies_pass() {
@@ -468,7 +475,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
         }
     }
 
-    /// Data of a flow that has finished here.
+    /// Answers data of a flow that has finished at this receiver.
     fn on_late_data(&mut self, w: &mut EventContext<T::Params, S, impl Observer>, packet: &Frame<T::Extension>) {
         let Some(reply) = T::Receiver::late(T::receiving(&w.params.nic.transport), packet) else { return };
         self.nic.reply(&w.params.nic, answer(self.port.id, &self.keys, w.params.symmetric, packet, reply));
@@ -538,7 +545,7 @@ impl<N: Nic<T::Sender>, T: Transport, S: Schedule<Extension = T::Extension>> Hos
     }
 }
 
-/// A packet takes the link. When the port is to be looked at again, or never.
+/// Puts a packet on the link. Returns when the port is to be polled again; [`Instant::NEVER`]: not at all.
 #[inline(always)]
 fn depart<X: Sender, N: Nic<X>, S: Schedule<Extension = X::Extension>, O: Observer>(
     port: &mut HostPort<S>,
@@ -550,7 +557,7 @@ fn depart<X: Sender, N: Nic<X>, S: Schedule<Extension = X::Extension>, O: Observ
     if nic.sendable() { free_at } else { Instant::NEVER }
 }
 
-/// A reply of host `from` to a packet that came in.
+/// Makes the reply of host `from` to a received packet.
 #[inline(always)]
 fn answer<E>(from: u16, keys: &FlowKeys, symmetric: bool, packet: &Packet, reply: Reply<E>) -> Frame<E> {
     let packet = Packet {

@@ -1,4 +1,4 @@
-//! What is the same for all hosts of a run, and what hosts report.
+//! Parameters of all hosts of a run, and reports of hosts.
 
 use crate::host::starts::Starts;
 use backwater_fabric::Sites;
@@ -6,54 +6,54 @@ use backwater_nic::NicParams;
 use backwater_transport::TimeoutReason;
 use backwater_types::{Duration, SerTime};
 
-/// What is the same for all hosts of a run.
+/// Parameters that all hosts of a run share.
 #[derive(Clone, Debug)]
 pub struct HostParams<P> {
-    /// Of its NIC and its transport.
+    /// Parameters of the NIC and the transport.
     pub nic: NicParams<P>,
-    /// Where flows start.
+    /// Path parameters of flows, by source and destination.
     pub sites: Sites,
     /// Payload of a full packet, bytes.
     pub payload: u64,
-    /// Headers of a data packet and what it carries beside them, bytes.
+    /// Headers and metadata of a data packet, bytes.
     pub header: u64,
-    /// Time a received packet spends in the host.
+    /// Time that a received packet spends in the host.
     pub delay: Duration,
-    /// ACKs take the path of their data, reversed.
+    /// Whether ACKs take the path of their data, reversed.
     pub symmetric: bool,
-    /// `[workload]`: flags of its data packets.
+    /// `[workload]`: flags of data packets.
     pub flags: Vec<u8>,
-    /// `[workload]`: the rate at which an application writes datagrams, as transmission times.
+    /// `[workload]`: rate at which an application writes datagrams, as transmission times.
     pub datagrams: Vec<Option<SerTime>>,
 }
 
 /// Timeouts by reason, in the order of [`TimeoutReason::ALL`].
 pub type Timeouts = [u64; TimeoutReason::ALL.len()];
 
-/// What became of the credits that came to a host's flows.
+/// Credits that a host's flows received, and their use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Credits {
-    /// That came.
+    /// Credits received.
     pub received: u64,
-    /// Of those, for which there was nothing to send.
+    /// Received credits for which there was nothing to send.
     pub wasted: u64,
 }
 
-/// What happened to a flow.
+/// Completion of a flow at one of its ends.
 #[derive(Debug)]
 pub enum Finished<'a> {
     /// The last byte reached the receiver.
     Received {
         /// Flow number.
         flow: u32,
-        /// Where to put what starts at the receiver because of it.
+        /// Queue for flows that start at the receiver because of this one.
         starts: &'a mut Starts,
     },
     /// The last acknowledgement reached the sender.
     Acknowledged {
         /// Flow number.
         flow: u32,
-        /// Packets sent again.
+        /// Retransmitted packets.
         retransmitted: u32,
         /// Timeouts of TCP.
         timeouts: u32,

@@ -1,4 +1,4 @@
-//! What every host is to the engine: one port, its event queue and counters, and the interface they are driven by.
+//! Port of a host, with its event queue and counters, and the interface by which the engine drives a host.
 
 use crate::flow::Flow;
 use crate::host::params::{Credits, Finished, HostParams, Timeouts};
@@ -14,120 +14,122 @@ use backwater_nic::NicSetup;
 use backwater_types::{Frame, Instant, Kind, LibraryRand};
 use std::collections::VecDeque;
 
-/// Leaf of a host's event queue: the head frame of its incoming link.
+/// Leaf of a host's event queue: the head frame of its incoming link arrives.
 pub const LINK: usize = 0;
-/// Leaf: its port may send again.
+/// Leaf: the port may send again.
 pub const PORT: usize = 1;
 /// Leaf: a flow arrives.
 pub const ARRIVAL: usize = 2;
-/// Leaf: any of its timers.
+/// Leaf: the earliest timer expires.
 pub const TIMER: usize = 3;
 
-/// What packets between hosts `H` carry beside their headers.
+/// Metadata that packets between hosts `H` carry beside their headers.
 pub type ExtensionOf<H> = <<H as EndHost>::Schedule as Schedule>::Extension;
 
-/// A host as the engine sees it.
+/// Host, as the engine sees it.
 pub trait EndHost: Send + Sized {
-    /// Parameters of end-to-end control.
+    /// Parameters of the transport.
     type Params: Clone + Send + Sync;
-    /// How its events are kept.
+    /// Schedule that keeps the host's events.
     type Schedule: Schedule;
-    /// See [`backwater_transport::Transport::draw_from`].
+    /// Draws random parameters: see [`backwater_transport::Transport::draw_from`].
     fn draw_from(params: &mut Self::Params, seed: u64, rand: Option<&LibraryRand>);
-    /// With its port.
+    /// Creates a host with its port.
     fn new(port: HostPort<Self::Schedule>, setup: HostSetup) -> Self;
-    /// Its port.
+    /// Returns the port.
     fn port(&self) -> &HostPort<Self::Schedule>;
-    /// Its port.
+    /// Returns the port.
     fn port_mut(&mut self) -> &mut HostPort<Self::Schedule>;
-    /// When its link or, where it asks for that, routes change.
+    /// Iterates over the times at which the link changes, and routes where the NIC asks for that.
     fn changes(&self) -> impl Iterator<Item = Instant>;
-    /// A frame has arrived.
+    /// Handles the arrival of a frame.
     fn arrive(
         &mut self,
         w: &mut EventContext<Self::Params, Self::Schedule, impl Observer>,
         packet: Frame<ExtensionOf<Self>>,
     );
-    /// Its port is to be looked at: a transmission was to end.
+    /// Polls the port, because a transmission was to end.
     fn free(&mut self, w: &mut EventContext<Self::Params, Self::Schedule, impl Observer>);
-    /// A flow starts.
+    /// Starts a flow.
     fn start(&mut self, w: &mut EventContext<Self::Params, Self::Schedule, impl Observer>, flow: Flow);
-    /// All flows that start now have done so.
+    /// Ends the starts of an instant: all flows that start now have started.
     fn started(&mut self, w: &mut EventContext<Self::Params, Self::Schedule, impl Observer>);
-    /// The timer has run; where each time it was set to is an event, one set by its NIC says which of them this is.
+    /// Handles the expiry of the timer. Where each setting of a timer is an event, `number` says which timer of the NIC
+    /// this is.
     fn timer(&mut self, w: &mut EventContext<Self::Params, Self::Schedule, impl Observer>, number: u16);
-    /// A clock of one of its flows strikes.
+    /// Handles the expiry of a timer of one flow.
     fn expire(&mut self, w: &mut EventContext<Self::Params, Self::Schedule, impl Observer>, timer: FlowTimer);
-    /// Adds the payload bytes acknowledged so far, by class.
+    /// Adds the payload bytes acknowledged so far to `sum`, `[workload]`.
     fn add_acknowledged(&self, params: &HostParams<Self::Params>, sum: &mut [u64]);
-    /// The flows that have not finished, by number, and whether they may send now but for their NIC.
+    /// Calls `see` with the number of each flow that has not finished, and whether only the NIC keeps it from sending
+    /// now.
     fn unfinished(&self, params: &Self::Params, now: Instant, see: &mut dyn FnMut(u32, bool));
-    /// What keeps the flow of this number, in this slot, from sending.
+    /// Returns what keeps flow number `flow`, in `slot`, from sending.
     fn send_state(&self, params: &HostParams<Self::Params>, now: Instant, slot: u32, flow: u32) -> SendState;
-    /// Timeouts of TCP, by reason.
+    /// Returns the timeouts of TCP, by reason.
     fn timeouts(&self) -> Timeouts {
         Timeouts::default()
     }
-    /// Credits that its flows had.
+    /// Returns the credits that the host's flows received.
     fn credits(&self) -> Credits {
         Credits::default()
     }
 }
 
-/// What an event at a host touches beside it.
+/// Context of an event at a host: the time, and the state outside the host that the event touches.
 pub struct EventContext<'a, P, S: Schedule, O> {
-    /// Now.
+    /// Current time.
     pub now: Instant,
     /// Parameters of all hosts.
     pub params: &'a HostParams<P>,
-    /// What is in flight.
+    /// Frames in transit.
     pub transit: &'a mut Transit<S>,
-    /// Hears of flows that finish.
+    /// Callback for flows that finish.
     pub finished: &'a mut (dyn FnMut(Instant, Finished) + 'a),
-    /// Sees it.
+    /// Observer of the event.
     pub observer: &'a mut O,
 }
 
-/// What a host is built from, beside its port.
+/// Setup of a host, beside its port.
 pub struct HostSetup {
-    /// Its NIC.
+    /// Setup of the NIC.
     pub nic: NicSetup,
     /// Number of workloads.
     pub classes: usize,
-    /// Keys of its flows.
+    /// Keys of the host's flows.
     pub keys: FlowKeys,
-    /// When its link fails or comes back, ascending.
+    /// Times at which the link fails or comes back, ascending.
     pub changes: VecDeque<Instant>,
-    /// When routes change, ascending, where its NIC asks for that.
+    /// Times at which routes change, ascending, if the NIC asks for them.
     pub reroutes: VecDeque<Instant>,
 }
 
-/// The port of a host, with its events and counters.
+/// Port of a host, with its events and counters.
 pub struct HostPort<S: Schedule> {
-    /// Number in the graph, which is its address.
+    /// Number of the host in the graph, which is its address.
     pub id: u16,
-    /// Events.
+    /// Pending events.
     pub agenda: S::Agenda<4>,
     /// Counters.
     pub stats: PortStats,
-    /// Packets lost on its link.
+    /// Packets lost on the link or dropped by the NIC.
     pub drops: Drops,
-    /// Flows that the switch holds, where it is asked for and they are held one by one.
+    /// Flows that the switch pauses, if pauses name flows and the scenario samples links.
     pub flows_held: Option<Box<FlowsHeld>>,
-    /// The incoming direction of its link.
+    /// Incoming direction of the link.
     pub link_in: u32,
-    /// The link is taken until then.
+    /// End of the current transmission.
     pub busy_until: Instant,
-    /// The outgoing direction.
+    /// Outgoing direction of the link.
     pub wire: Wire,
-    /// What it sent last.
+    /// Last transmission.
     pub last: Transmission,
-    /// Flows that will arrive here.
+    /// Flows that will arrive at the host, in order of time.
     arrivals: Ring<Flow>,
 }
 
 impl<S: Schedule> HostPort<S> {
-    /// Of host number `id`; ties between its events are drawn from `tie_seed`.
+    /// Creates the port of host number `id`. Ties between its events are drawn from `tie_seed`.
     pub fn new(id: u16, (link_in, wire): (u32, Wire), tie_seed: u64) -> HostPort<S> {
         HostPort {
             id,
@@ -143,26 +145,27 @@ impl<S: Schedule> HostPort<S> {
         }
     }
 
-    /// What it has counted up to `now`, for what its link does over time. What waits is with flows, not here.
+    /// Returns the counts up to `now`, for samples of links. Queued data is 0, because data waits with flows, not at
+    /// the port.
     pub fn link_count(&mut self, now: Instant) -> LinkCount {
         self.stats.held.settle(now);
         let flows = self.flows_held.as_mut().map_or(0, |flows| flows.paused(now));
         LinkCount::new(&self.stats, 0, flows)
     }
 
-    /// The event that `leaf` stands for.
+    /// Returns the event of `leaf`.
     #[inline(always)]
     pub fn event(&self, leaf: usize) -> EventName {
         EventName { leaf, node: self.id as u32, port: 0 }
     }
 
-    /// The port is looked at next at `at`.
+    /// Schedules the next poll of the port at `at`.
     #[inline(always)]
     pub fn poll_at(&mut self, at: Instant) {
         self.agenda.set_port(self.event(PORT), at);
     }
 
-    /// A packet takes the link. When the link is free again.
+    /// Puts a packet on the link. Returns when the link is free again.
     #[inline(always)]
     pub fn depart<O: Observer>(
         &mut self,
@@ -184,13 +187,13 @@ impl<S: Schedule> HostPort<S> {
         free_at
     }
 
-    /// Whether the link is.
+    /// Whether the link is free.
     #[inline(always)]
     pub fn is_free(&self, now: Instant, transit: &Transit<S>) -> bool {
         self.agenda.is_free(&transit.schedule, self.event(PORT), self.busy_until, now)
     }
 
-    /// A flow will arrive here.
+    /// Queues a flow that will arrive at the host.
     #[inline(always)]
     pub fn announce(&mut self, flow: Flow) {
         self.arrivals.push_back(flow);
@@ -199,18 +202,18 @@ impl<S: Schedule> HostPort<S> {
         }
     }
 
-    /// The next flow that will arrive here.
+    /// Returns the next flow that will arrive at the host.
     pub fn next_flow(&self) -> Option<&Flow> {
         self.arrivals.front()
     }
 
-    /// The next flow that arrives by `now`.
+    /// Takes the next flow that arrives by `now`.
     #[inline(always)]
     pub fn arrival(&mut self, now: Instant) -> Option<Flow> {
         self.arrivals.front().is_some_and(|flow| flow.at <= now).then(|| self.arrivals.pop_front()).flatten()
     }
 
-    /// The event queue learns when the next flow arrives.
+    /// Schedules the arrival of the next flow.
     #[inline(always)]
     pub fn await_arrival(&mut self) {
         let next = self.arrivals.front().map_or(Instant::NEVER, |flow| flow.at);

@@ -1,19 +1,19 @@
-//! The receiving side of a host: one small record per flow, found by the flow's number among those to this host.
+//! Receiving side of a host: one small record for each flow, found by the flow's number among those to this host.
 //!
-//! Numbers are given in order of arrival, so the records of recent flows are a sliding window. A flow that outlives the window
-//! moves to a short sorted list; a number that is in neither is a flow that has finished, and needs no record: its late
-//! duplicates are answered as such. Memory follows live flows, and no hash is taken.
+//! Numbers are given in order of arrival, so the records of recent flows form a sliding window. A flow that outlives
+//! the window moves to a short sorted list. A number in neither is a finished flow, which needs no record: its late
+//! duplicates are answered as such. Memory is proportional to live flows, and nothing is hashed.
 //!
-//! A process that listens numbers its flows to a host itself, beforehand and nearly in the order in which they start, so it has a
-//! window of its own here.
+//! A closed-loop workload numbers its flows to a host beforehand, nearly in the order in which they start. So each such
+//! workload has a window of its own here.
 
 use crate::flow::own_slot;
 use std::collections::VecDeque;
 
-/// Records that stay in a window at most.
+/// Most records in a window.
 const WINDOW: usize = 1024;
 
-/// All flows to one host.
+/// Records of all flows to one host.
 #[derive(Clone, Debug, Default)]
 pub struct Receivers<R> {
     others: Window<R>,
@@ -22,7 +22,7 @@ pub struct Receivers<R> {
 }
 
 impl<R: Default> Receivers<R> {
-    /// The record of flow number `slot`; `None` if it has finished.
+    /// Returns the record of flow number `slot`; `None` if the flow has finished.
     #[inline(always)]
     pub fn get(&mut self, slot: u32) -> Option<&mut R> {
         match own_slot(slot) {
@@ -31,7 +31,7 @@ impl<R: Default> Receivers<R> {
         }
     }
 
-    /// Flow number `slot` has everything.
+    /// Removes the record of flow number `slot`, which has received everything.
     #[inline]
     pub fn finish(&mut self, slot: u32) {
         match own_slot(slot) {
@@ -49,7 +49,7 @@ impl<R: Default> Receivers<R> {
     }
 }
 
-/// Flows to one host whose numbers rise as they start.
+/// Records of flows to one host whose numbers rise as they start.
 #[derive(Clone, Debug, Default)]
 struct Window<R> {
     /// Number of the first record in `recent`.
@@ -60,7 +60,7 @@ struct Window<R> {
 }
 
 impl<R: Default> Window<R> {
-    /// The record of flow number `slot`; `None` if it has finished.
+    /// Returns the record of flow number `slot`; `None` if the flow has finished.
     #[inline(always)]
     fn get(&mut self, slot: u32) -> Option<&mut R> {
         let at = slot.wrapping_sub(self.base) as usize;
@@ -70,7 +70,7 @@ impl<R: Default> Window<R> {
         self.recent[at].as_mut()
     }
 
-    /// The same for a flow that is older than the window, or starts.
+    /// Returns the record of a flow that is older than the window, or that starts.
     #[cold]
     fn find(&mut self, slot: u32) -> Option<&mut R> {
         if slot < self.base {
@@ -85,7 +85,7 @@ impl<R: Default> Window<R> {
         self.get(slot)
     }
 
-    /// Makes room.
+    /// Moves the window on to half its length; unfinished flows move to `old`.
     fn slide(&mut self) {
         while self.recent.len() > WINDOW / 2 {
             if let Some(Some(record)) = self.recent.pop_front() {
@@ -95,7 +95,7 @@ impl<R: Default> Window<R> {
         }
     }
 
-    /// Flow number `slot` has everything.
+    /// Removes the record of flow number `slot`, which has received everything.
     #[inline]
     fn finish(&mut self, slot: u32) {
         if slot < self.base {
@@ -141,7 +141,7 @@ mod tests {
         assert!(flows.get(3).is_some() && flows.get(5).is_none());
     }
     #[test]
-    fn flows_of_each_process_that_listens_have_a_window_of_their_own() {
+    fn flows_of_each_closed_loop_workload_have_a_window_of_their_own() {
         let mut flows = Receivers::<u32>::default();
         let own = |class, slot| Own { number: 0, slot }.receiver_slot(class);
         for slot in 0..5000 {

@@ -1,27 +1,27 @@
-//! Flows that what has arrived at a host starts there, until they start.
+//! Flows that are started at a host by the completion of other flows there, until they start.
 
 use crate::flow::Flow;
 use backwater_types::Instant;
 use std::collections::VecDeque;
 
-/// By time; of one instant in the order in which they were put here.
+/// Flows that will start, by time. Flows of one instant are in the order of [`Starts::push`].
 #[derive(Debug, Default)]
 pub struct Starts(VecDeque<Flow>);
 
 impl Starts {
-    /// A flow that will start here.
+    /// Adds a flow that will start at the host.
     pub fn push(&mut self, flow: Flow) {
         let place = self.0.partition_point(|other| other.at <= flow.at);
         self.0.insert(place, flow);
     }
 
-    /// When the next starts; [`Instant::NEVER`] if there is none.
+    /// Returns when the next flow starts; [`Instant::NEVER`] if there is none.
     #[inline]
     pub fn next(&self) -> Instant {
         self.0.front().map_or(Instant::NEVER, |flow| flow.at)
     }
 
-    /// The next, if it is due.
+    /// Takes the next flow, if it is due.
     #[inline]
     pub fn pop_due(&mut self, now: Instant) -> Option<Flow> {
         self.0.pop_front_if(|flow| flow.at <= now)

@@ -1,4 +1,4 @@
-//! The interface of whatever runs the events of a window.
+//! Interface of a schedule to the events of a window.
 
 mod node_by_node;
 
@@ -10,11 +10,11 @@ use crate::schedule::Schedule;
 use backwater_types::Instant;
 use std::sync::RwLock;
 
-/// A schedule that can run hosts `H` and switches of data plane `D` under observer `O`.
+/// Schedule that runs hosts `H` and switches of data plane `D` under observer `O`.
 pub trait Windows<H: EndHost, D, O>: Schedule {
-    /// The nodes were built: what is ahead of them is found out.
+    /// Finds the first event of each node, after the nodes were built.
     fn begin(nodes: &mut Nodes<H, D>);
-    /// A flow will start at a host here, before the end of the next window.
+    /// Queues a flow that starts at a host of the partition before the end of the next window.
     fn announce(nodes: &mut Nodes<H, D>, flow: Flow);
     /// Handles every event before `end`.
     fn run_window(
@@ -24,9 +24,10 @@ pub trait Windows<H: EndHost, D, O>: Schedule {
         finished: &mut dyn FnMut(Instant, Finished),
         observer: &mut O,
     );
-    /// The window that ended at `end` is over, and all partitions have put their accounts of it there; a lone one has not.
+    /// Completes the window that ended at `end`, after all partitions have put their accounts of it into `accounts`.
+    /// The list is empty if the partition is alone, since it hands nothing over.
     #[inline(always)]
     fn settle(_nodes: &mut Nodes<H, D>, _accounts: &[RwLock<Self::Account>], _end: Instant) {}
-    /// The earliest event that it knows of.
+    /// Returns the time of the earliest pending event of the partition.
     fn next(nodes: &Nodes<H, D>) -> Instant;
 }

@@ -1,4 +1,4 @@
-//! One node after another, each through the whole window.
+//! Windows node by node: one node after another runs through the whole window.
 
 use crate::flow::Flow;
 use crate::host::params::{Finished, HostParams};
