@@ -1,12 +1,15 @@
-//! A network whose events come one by one, in the order in which they were scheduled: the order of ns-3.
+//! Order of ns-3 from one list of all events: the events of the network come one by one, in the order in which they
+//! were scheduled.
 //!
-//! Node by node (see [`crate::node_by_node`]) is faster and fair to all ports, but it has no order between events of
-//! different nodes at one instant. In the HPCC simulator, whose times are whole nanoseconds, thousands of them coincide, and
-//! which of two packets joins a queue first decides which is marked: sixteen senders into one port end up to 12 % apart when ties
-//! are broken otherwise. Flow by flow, only its own order will do. One thread.
+//! Node by node ([`crate::node_by_node`]) is faster and fair to all ports, but it has no order between events of
+//! different nodes at one instant. In the HPCC simulator, whose times are whole nanoseconds, thousands of events
+//! coincide, and which of two packets joins a queue first decides which is marked. Sixteen senders into one port end up
+//! to 12 % apart when ties are broken otherwise. A comparison flow by flow needs the simulator's own order. This
+//! schedule runs on one thread.
 //!
-//! A port is taken until the end of its transmission has come up as an event of its own: what arrives at the same instant but
-//! was scheduled earlier still finds it taken, and is counted in the queue when the next packet is marked.
+//! A port is taken until the end of its transmission has come as an event of its own. A frame that arrives at the same
+//! instant but was scheduled earlier still finds the port taken, and is counted in the queue when the next packet is
+//! marked.
 
 use crate::flow::Flow;
 use crate::host::params::{Finished, HostParams};
@@ -21,7 +24,7 @@ use backwater_fabric::wire::Target;
 use backwater_types::{DropReason, Duration, Extension, Frame, Instant, Kind};
 use std::collections::VecDeque;
 
-/// All events of the network.
+/// Schedule of one partition that holds all events of the network.
 #[derive(Debug)]
 pub struct InOrder<E = ()> {
     wheel: Wheel<E>,
@@ -29,12 +32,12 @@ pub struct InOrder<E = ()> {
     starts: VecDeque<Flow>,
 }
 
-/// What a node keeps of its events: all of them are among those of the network, and stay there until they come.
-pub struct Nothing;
+/// Agenda of a node, which is empty: all events are in the list of the network, and stay there until they come.
+pub struct NoAgenda;
 
 impl<E: Extension> Schedule for InOrder<E> {
     type Extension = E;
-    type Agenda<const LEAVES: usize> = Nothing;
+    type Agenda<const LEAVES: usize> = NoAgenda;
     type Stamp = ();
     type Account = ();
     const FRAMES_FIRST: bool = true;
@@ -65,9 +68,9 @@ impl<E: Extension> Schedule for InOrder<E> {
     }
 }
 
-impl<E: Extension> Agenda<InOrder<E>> for Nothing {
-    fn new(_leaves: usize, _tie_seed: u64) -> Nothing {
-        Nothing
+impl<E: Extension> Agenda<InOrder<E>> for NoAgenda {
+    fn new(_leaves: usize, _tie_seed: u64) -> NoAgenda {
+        NoAgenda
     }
 
     #[inline(always)]
@@ -85,11 +88,11 @@ impl<E: Extension> Agenda<InOrder<E>> for Nothing {
         true
     }
 
-    /// It is looked at when a transmission ends, whether something waits or not.
+    /// Does nothing: the port is polled at the end of each transmission, whether a frame waits or not.
     #[inline(always)]
     fn set_port(&mut self, _port: EventName, _at: Instant) {}
 
-    /// Flows start from a list of the network.
+    /// Does nothing: flows start from a list of the network.
     fn set_start(&mut self, _leaf: usize, _at: Instant) {}
 
     #[inline(always)]
@@ -101,7 +104,7 @@ impl<E: Extension> Agenda<InOrder<E>> for Nothing {
         schedule.wheel.push_flow_timer(at, node.node, timer);
     }
 
-    /// It was asked to wake the node then.
+    /// Does nothing: each setting of the timer was an event.
     #[inline(always)]
     fn set_timer(&mut self, _timer: EventName, _at: Instant) {}
 }
@@ -130,7 +133,8 @@ where
         nodes.transit.schedule.wheel.next()
     }
 
-    /// A flow starts behind everything else of its instant: what starts it was scheduled at that instant.
+    /// A flow starts after all other events of its instant, because the event that starts it was scheduled at that
+    /// instant.
     fn run_window(
         nodes: &mut Nodes<H, D>,
         end: Instant,
@@ -188,7 +192,8 @@ where
             }
             if let Some(flow) = transit.schedule.starts.pop_front() {
                 let host = &mut nodes.hosts[flow.src as usize];
-                // Between two nanoseconds nothing happens there: a wake-up ordered for later between them would come before its time.
+                // The host starts the flow at the whole nanosecond. Within a nanosecond no event comes there, so a
+                // timer set for later in the nanosecond would expire before its time.
                 let now = Instant(start.0 / 1000 * 1000);
                 let w = &mut EventContext { now, params, transit, finished, observer };
                 host.start(w, flow);

@@ -1,58 +1,59 @@
-//! Ranks that are known, of as many windows as anybody may ask for.
+//! Ranks of recent windows, kept for as long as a frame in flight may need them.
 
 use super::stamps::{IN_A_WINDOW, Stamp};
 use backwater_types::Instant;
 use std::collections::VecDeque;
 
-/// Not known yet.
+/// Rank of an event that has none yet.
 pub(super) const UNKNOWN: u32 = u32::MAX;
 
-/// Ranks of what was scheduled in the last windows, in the whole network.
+/// Ranks, in the whole network, of the events that recent windows scheduled. A window has a stretch of the ring:
+/// partition after partition, each by the numbers of its events.
 #[derive(Debug)]
 pub(crate) struct Known {
-    /// A ring, of a power of two.
+    /// Ring of ranks; its length is a power of two.
     ranks: Vec<u32>,
-    /// `[place of window and partition, modulo how many there are]`: where its numbers begin in the ring.
+    /// `[place of window and partition, modulo the length]`: position in the ring of the partition's first event.
     begins: Vec<u32>,
-    /// Of each window, the last one being that which ended last: when nobody asks any more, and where it begins.
+    /// For each window, oldest first: the instant after which no rank of it is needed, and its position in the ring.
     windows: VecDeque<(Instant, u32)>,
-    /// Where the next begins; this and the others count on, round after round.
+    /// Position of the next window. Positions count on from round to round of the ring.
     end: u32,
 }
 
 impl Known {
-    /// Before anything has happened.
+    /// Creates an empty ring.
     pub(crate) fn new() -> Known {
         Known { ranks: vec![0; 1], begins: vec![0; IN_A_WINDOW], windows: VecDeque::new(), end: 0 }
     }
 
-    /// What is the rank at a place.
+    /// Sets the rank at a place in the ring.
     #[inline(always)]
     pub(crate) fn set(&mut self, place: usize, rank: u32) {
         self.ranks[place] = rank;
     }
 
-    /// The place of a rank, of a partition that begins there.
+    /// Returns the place of event `number` of a partition whose first event is at position `begins`.
     #[inline(always)]
     pub(crate) fn place(&self, begins: u32, number: usize) -> usize {
         (begins as usize + number) & (self.ranks.len() - 1)
     }
 
-    /// The rank of a stamp that has none yet; [`UNKNOWN`] while its window is being ranked and it was not.
+    /// Returns the rank of a stamp that has none yet; [`UNKNOWN`] if its window is being ranked and has not reached it.
     #[inline(always)]
     pub(crate) fn rank(&self, stamp: Stamp) -> u32 {
         let begins = self.begins[stamp.place() & (self.begins.len() - 1)];
         self.ranks[self.place(begins, stamp.number())]
     }
 
-    /// Where the last window begins.
+    /// Returns the position of the last window.
     #[inline(always)]
     pub(crate) fn last(&self) -> u32 {
         self.windows.back().map_or(self.end, |(_, begins)| *begins)
     }
 
-    /// Forgets windows of which nobody asks from `begun` on, and makes room for number `window`, in which the partitions scheduled so
-    /// much and of which nobody asks after `until`.
+    /// Drops the windows whose ranks are not needed from `begun` on. Makes room for window number `window`, in which
+    /// each partition scheduled as many events as `scheduled` says; no rank of it is needed after `until`.
     pub(crate) fn add(
         &mut self,
         window: usize,

@@ -1,8 +1,14 @@
-//! The order of ns-3 node by node: of events at one instant that comes first which was scheduled first.
+//! Order of ns-3 node by node: simultaneous events run in the order in which they were scheduled, although each node
+//! runs alone through a window.
 //!
-//! As [`crate::node_by_node`], with a stamp on every event that says when it was scheduled, and ranks that tell any two stamps
-//! apart by the time they meet ([`super::ranks`]). So the outcome is that of [`super::in_order`], whose events come one by one, on
-//! any number of threads. Not where anything is drawn in the order of all events.
+//! Nodes run as in [`crate::node_by_node`], and each event has a stamp that says when it was scheduled. Two nodes A and
+//! B may each send a frame to a switch at nanosecond 100, and both arrive at nanosecond 1100. By then the window of
+//! nanosecond 100 is over, and [`super::ranks`] has given both frames a rank in the whole network. So the switch knows
+//! which frame ns-3 would have scheduled first, whatever thread A and B ran on. That module goes through the example
+//! step by step.
+//!
+//! The outcome is that of [`super::in_order`], which runs all events one by one on one thread. This schedule runs on
+//! any number of threads. It does not serve scenarios that draw random numbers in the order of all events.
 
 use super::ranks::{Account, Ranks, START_OF_NS};
 use super::stamps::Stamp;
@@ -24,38 +30,41 @@ use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 use std::sync::RwLock;
 
-/// No window is longer, however long links are: each of its nanoseconds has a place in memory, and what a partition schedules in it is
-/// numbered in so many bits.
+/// Longest window, however long links are. Each nanosecond of a window has a place in memory, and the events that a
+/// partition schedules in a window are numbered in 25 bits.
 pub const WINDOW_MAX: Duration = Duration::from_us(16);
 
-/// What is in flight towards the nodes of one partition, and in which order all was scheduled.
+/// Schedule of one partition: frames in flight towards its nodes, and the order in which all events were scheduled.
 #[derive(Debug)]
 pub struct Ranked<E: Extension = ()> {
     ranks: Ranks,
     nodes: NodeByNode<E, Stamp>,
-    /// Nodes, by number in the graph, that set timers in this window.
+    /// Nodes that set timers in this window, by number in the graph.
     timed: Vec<u32>,
-    /// Leaves of a node whose events are kept by one time, the first last.
+    /// Leaves of a node whose next events have the same sort time, in reverse order of their stamps.
     tied: Vec<(Stamp, usize)>,
 }
 
-/// What a node keeps of its events: a leaf for each link and port as node by node, and timers that each come for themselves.
+/// Pending events of a node: a leaf for each link and port as node by node, and timers, each setting of which is an
+/// event.
 pub struct Leaves<const LEAVES: usize> {
     tree: Tree<LEAVES>,
-    /// `[port]`: the end of its last transmission: by which time it is kept, and its stamp. A leaf only where something waits for it.
+    /// `[port]`: sort time and stamp of the end of its last transmission. It has a leaf only if a frame waits for it.
     ends: Vec<(Instant, Stamp)>,
-    /// Timers that were set before this window, and in it.
+    /// Timers that were set before this window.
     timers: BinaryHeap<Timer>,
+    /// Timers that were set in this window, which have no ranks yet.
     lately: BinaryHeap<Timer>,
 }
 
-/// A timer of a node, or a clock of one of its flows. The greatest is that which was set first of those that are due first.
+/// Timer of a node or of a flow there. The greatest timer is the first due; of timers due at once, the first set.
 #[derive(Clone, Copy, Debug)]
 struct Timer {
     at: Instant,
     stamp: Stamp,
-    /// By which a NIC tells those apart that it set.
+    /// Number by which a NIC tells its timers apart.
     number: u16,
+    /// Timer of a flow; `None`: of the node.
     flow_timer: Option<FlowTimer>,
 }
 
@@ -101,7 +110,7 @@ impl<E: Extension> Schedule for Ranked<E> {
         self.ranks.stamp_frame(at)
     }
 
-    /// Its nanosecond: what a flow schedules that starts between two loses what is above the first.
+    /// Rounds down to the nanosecond: a flow that starts within a nanosecond schedules from the whole nanosecond on.
     #[inline(always)]
     fn earliest(kept_by: Instant) -> Instant {
         if kept_by == Instant::NEVER { kept_by } else { Instant(kept_by.0 / 1000 * 1000) }
@@ -170,7 +179,7 @@ impl<E: Extension, const LEAVES: usize> Agenda<Ranked<E>> for Leaves<LEAVES> {
         self.set(schedule, node, at, Some(timer));
     }
 
-    /// It was asked to wake the node then.
+    /// Does nothing: each setting of the timer was an event.
     #[inline(always)]
     fn set_timer(&mut self, _timer: EventName, _at: Instant) {}
 }
@@ -194,20 +203,20 @@ impl<const LEAVES: usize> Leaves<LEAVES> {
         }
     }
 
-    /// A timer that was set before anything happened.
+    /// Sets a timer before the run starts.
     fn preset(&mut self, leaf: usize, at: Instant, node: usize) {
         let at = Instant(at.0 / 1000 * 1000);
         self.timers.push(Timer { at, stamp: Stamp::before_all(node as u32), number: 0, flow_timer: None });
         self.await_timer(leaf);
     }
 
-    /// Timers whose first comes before any of the others.
+    /// Returns the heap whose first timer comes first.
     fn first_timers(&mut self) -> &mut BinaryHeap<Timer> {
         let earlier = self.timers.peek().is_some_and(|timer| self.lately.peek().is_none_or(|late| late < timer));
         if earlier { &mut self.timers } else { &mut self.lately }
     }
 
-    /// The timer that has come.
+    /// Takes the timer that is due.
     fn take_timer(&mut self, leaf: usize) -> Timer {
         let timer = self.first_timers().pop().expect("one is due");
         self.await_timer(leaf);
@@ -219,7 +228,7 @@ impl<const LEAVES: usize> Leaves<LEAVES> {
         self.tree.set_plain(leaf, next(&self.timers).min(next(&self.lately)));
     }
 
-    /// The window is over in which the latest timers were set.
+    /// Ends a window: gives the timers that were set in it their ranks.
     fn settle(&mut self, ranks: &Ranks) {
         let ranked = |timer: Timer| Timer { stamp: ranks.ranked(timer.stamp), ..timer };
         self.timers.extend(self.lately.drain().map(ranked));
@@ -277,7 +286,7 @@ where
         finished: &mut dyn FnMut(Instant, Finished),
         observer: &mut O,
     ) {
-        // All of the last nanosecond, however what comes in it is kept.
+        // The window includes all of its last nanosecond, whatever sort times events have in it.
         let end = Instant(end.0.div_ceil(1000) * 1000);
         let first = <Self as Windows<H, D, O>>::next(nodes);
         if first >= end {
@@ -312,15 +321,15 @@ where
     }
 }
 
-/// A node that runs through a window, with what its events touch.
+/// Node that runs through a window, with the state that its events touch.
 trait Node<E: Extension, const LEAVES: usize> {
     fn leaves(&mut self) -> &mut Leaves<LEAVES>;
     fn schedule(&mut self) -> &mut Ranked<E>;
-    /// The link whose frames arrive as events of `leaf`, if it is one's.
+    /// Returns the link whose frames arrive as events of `leaf`; `None` if the leaf is no link's.
     fn link(&self, leaf: usize) -> Option<u32>;
-    /// When the next event of `leaf` was scheduled.
+    /// Returns the stamp of the next event of `leaf`.
     fn stamp(&mut self, leaf: usize) -> Stamp;
-    /// The event of `leaf` comes, which was kept by `at`. The leaf of a link is set by the caller.
+    /// Runs the event of `leaf`, whose sort time is `at`. The caller sets the leaf of a link anew.
     fn run(&mut self, at: Instant, leaf: usize);
 }
 
@@ -338,7 +347,7 @@ fn run<E: Extension, const LEAVES: usize>(node: &mut impl Node<E, LEAVES>, end: 
     }
 }
 
-/// Runs all events that are kept by one time, that of `leaf` among them, in the order in which they were scheduled.
+/// Runs all events of one sort time, that of `leaf` among them, in the order in which they were scheduled.
 #[inline(never)]
 fn run_tied<E: Extension, const LEAVES: usize>(node: &mut impl Node<E, LEAVES>, at: Instant, leaf: usize) {
     let mut tied = std::mem::take(&mut node.schedule().tied);
@@ -346,7 +355,7 @@ fn run_tied<E: Extension, const LEAVES: usize>(node: &mut impl Node<E, LEAVES>, 
     loop {
         while let Some(leaf) = more {
             node.leaves().tree.set_plain(leaf, Instant::NEVER);
-            // What comes first of a leaf stands for all of it.
+            // The first event of a leaf stands for the whole leaf.
             if tied.iter().all(|(_, other)| *other != leaf) {
                 let stamp = node.stamp(leaf);
                 let stamp = node.schedule().ranks.ranked(stamp);

@@ -1,37 +1,63 @@
-//! The order in which a network's events were scheduled, found window by window though each node runs alone.
+//! Ranks: the order in which the whole network scheduled its events, found after each window although nodes run alone.
 //!
-//! Of events at one instant that comes first which was scheduled first: by an event of an earlier window, or by one that comes first in
-//! the same. What a node scheduled it has in that order anyway. So nodes note what was scheduled by which of their events, and when the
-//! window is over this is brought into one order, instant by instant: what scheduled those events has its place by then. That gives a
-//! rank to all that was scheduled in the window, before any of it meets what another node scheduled: nodes meet at links, and no
-//! frame arrives in the window in which it is sent.
+//! ns-3 keeps one list of events. Of events at one instant it runs the one first that was scheduled first. Backwater's
+//! nodes run through a window each for itself, perhaps on different threads, so no list is written in this order. A
+//! node still knows the order of its own events. Only events from different nodes have to be compared, and they meet at
+//! the end of a link. A window is no longer than the shortest link, so a frame never arrives in the window in which it
+//! is sent. It is therefore enough to find the order when the window is over.
 //!
-//! Events of one instant that were scheduled at different times need no ranks. So they are kept by a time that says both: whole
-//! nanoseconds, and below them how long before it was scheduled, as precisely as fits.
+//! **Example: two nodes, one nanosecond.** A frame takes 1000 ns from node A or node B to switch S. Both nodes send S a
+//! frame at nanosecond 100. Both frames arrive at nanosecond 1100, and S has to know which comes first. The window is 0
+//! to 1000 ns, and schedules four events:
+//!
+//! | nanosecond | event that runs | schedules | rank |
+//! |---|---|---|---|
+//! | 40 | at A | timer *a* of A, for 100 | 0 |
+//! | 60 | at B | timer *b* of B, for 100 | 1 |
+//! | 100 | *a* at A | arrival of A's frame at S, for 1100 | 2 |
+//! | 100 | *b* at B | arrival of B's frame at S, for 1100 | 3 |
+//!
+//! While the window runs, A and B only note which event scheduled which, nanosecond by nanosecond. These notes are an
+//! [`Account`]. When the window is over, [`Ranks::settle`] goes through all accounts in order of nanoseconds and counts
+//! up ranks:
+//!
+//! * Nanoseconds 40 and 60 each have one event to rank: *a* gets 0, *b* gets 1.
+//! * Nanosecond 100 has two. Both were scheduled at the same instant, so the order of *a* and *b* decides. Their ranks
+//!   are known by now, 0 and 1. So ns-3 would have run *a* first, and A's frame gets 2, B's frame 3.
+//!
+//! At nanosecond 1100 S takes the frame of rank 2 first. It does not matter whether A or B ran first, or on which
+//! thread. Two events that the same event scheduled keep the order in which it did so. An event of an earlier window
+//! was scheduled first, so events of different windows need no ranks.
+//!
+//! **Sort times.** Most ties need no rank. Had B sent its frame at nanosecond 98 over a link of 1002 ns, it would
+//! arrive at 1100 as well, and it would come first because it was scheduled at an earlier nanosecond. The sort time of
+//! an event says so by itself. It is the nanosecond at which the event is due, plus picoseconds that are fewer the
+//! longer before that nanosecond the event was scheduled ([`Ranks::kept_by`]). Only events with equal sort times are
+//! compared by ranks.
 
 use super::known::{Known, UNKNOWN};
 use super::stamps::{NUMBERS, PARTITIONS, Stamp};
 use backwater_types::{Duration, Instant};
 use std::sync::{RwLock, RwLockReadGuard};
 
-/// Something that was scheduled.
+/// Scheduled event.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
-    /// The event that scheduled it.
+    /// Stamp of the event that scheduled this one.
     by: Stamp,
-    /// What was scheduled before it in the same nanosecond; one more than its number, or 0.
+    /// One more than the number of the event scheduled before this one in the same nanosecond, or 0.
     before: u32,
 }
 
-/// What a partition scheduled in a window, by numbers.
+/// Account of a window: the events that a partition scheduled in it, by number.
 #[derive(Debug, Default)]
 pub struct Account {
     entries: Vec<Entry>,
-    /// The nanosecond in which it begins.
+    /// Nanosecond in which the window begins.
     begins: u64,
-    /// `[nanosecond]`: one more than the number of the last thing that was scheduled then, or 0.
+    /// `[nanosecond of the window]`: one more than the number of the last event that was scheduled then, or 0.
     last: Vec<u32>,
-    /// No frame that was sent arrives later.
+    /// Latest sort time of a frame that was sent.
     until: Instant,
 }
 
@@ -42,7 +68,8 @@ impl Account {
         self.until = Instant::ZERO;
     }
 
-    /// Numbers of what was scheduled in a nanosecond, from the last to the first, and by what.
+    /// Iterates over the events scheduled in a nanosecond, from the last to the first: the number of each, and the
+    /// stamp of the event that scheduled it.
     #[inline(always)]
     fn of(&self, ns: u64) -> impl Iterator<Item = (usize, Stamp)> {
         let mut last = self.last.get(ns.wrapping_sub(self.begins) as usize).copied().unwrap_or(0);
@@ -55,39 +82,42 @@ impl Account {
     }
 }
 
-/// The most that are ranked by counting which come before which.
+/// Most events of one nanosecond that are ranked by counting, for each, the events before it.
 const FEW: usize = 64;
 
-/// The event that comes, which schedules what is scheduled next.
+/// Event that runs now, and schedules the next ones.
 #[derive(Clone, Copy, Debug, Default)]
 struct Now {
-    /// By which it was kept.
+    /// Sort time of the event.
     at: Instant,
     ns: u64,
     stamp: Stamp,
 }
 
-/// The order of what was scheduled lately, as one partition knows it.
+/// Order of recently scheduled events, as one partition knows it.
 #[derive(Debug)]
 pub(crate) struct Ranks {
     now: Now,
     account: Account,
     partition: u64,
-    /// Number of the window that runs.
+    /// Number of the current window.
     window: u64,
-    /// Of those before it.
+    /// Ranks of the windows before it.
     known: Known,
-    /// So many nanoseconds before it something may be scheduled for times to tell, and in steps of which power of two they do.
+    /// Longest time from scheduling to the event that sort times tell apart, nanoseconds.
     reach: u64,
+    /// Binary logarithm of the steps, in nanoseconds, in which sort times tell these times apart.
     coarse: u32,
-    /// When the window that runs began.
+    /// Start of the current window.
     begun: Instant,
-    /// Of one instant: what is to be ranked, and by what it was scheduled.
+    /// Events of one nanosecond to rank: for each the stamp of the event that scheduled it, and its number among those
+    /// of all partitions. Empty between calls.
     many: Vec<(Stamp, usize)>,
 }
 
 impl Ranks {
-    /// Before anything has happened, as partition number `partition`. Most frames are on their way no longer than `reach`.
+    /// Creates the ranks of partition number `partition`, before the run starts. Most frames are on their way no longer
+    /// than `reach`.
     pub(crate) fn new(partition: u16, reach: Duration) -> Ranks {
         assert!(usize::from(partition) < PARTITIONS, "threads are fewer");
         let reach = reach.0.div_ceil(1000);
@@ -105,14 +135,14 @@ impl Ranks {
         }
     }
 
-    /// In the window that runs nothing comes before `first`, nor at `end`.
+    /// Starts a window: no event comes before `first`, nor at or after `end`.
     pub(crate) fn open(&mut self, first: Instant, end: Instant) {
         self.account.begins = first.0 / 1000;
         let nanoseconds = end.0.div_ceil(1000).saturating_sub(self.account.begins);
         self.account.last.resize(nanoseconds as usize, 0);
     }
 
-    /// The event of `stamp` comes, which was kept by `at`. Its whole nanosecond.
+    /// Makes the event of `stamp`, with sort time `at`, the one that runs now. Returns its nanosecond.
     #[inline(always)]
     pub(crate) fn come(&mut self, at: Instant, stamp: Stamp) -> Instant {
         let ns = at.0 / 1000;
@@ -120,7 +150,8 @@ impl Ranks {
         Instant(1000 * ns)
     }
 
-    /// By which time something is kept that is scheduled now for `at`.
+    /// Returns the sort time of an event that is scheduled now for `at`: the nanosecond of `at`, and picoseconds for
+    /// how late it was scheduled, in steps of 2^`coarse` ns.
     #[inline(always)]
     pub(crate) fn kept_by(&self, at: Instant) -> Instant {
         let ns = at.0 / 1000;
@@ -128,7 +159,7 @@ impl Ranks {
         Instant(1000 * ns + younger)
     }
 
-    /// The stamp of a frame that is sent now, and by which time it is kept that arrives at `at`.
+    /// Returns the sort time and the stamp of a frame that is sent now and arrives at `at`.
     #[inline(always)]
     pub(crate) fn stamp_frame(&mut self, at: Instant) -> (Instant, Stamp) {
         let at = self.kept_by(at);
@@ -136,7 +167,9 @@ impl Ranks {
         (at, self.stamp())
     }
 
-    /// The stamp of what is scheduled next. If it is no frame's, nobody may ask for it before it has its rank.
+    /// Returns the stamp of the event that is scheduled next, and notes the event in the account. The stamp of a frame
+    /// may get its rank as late as the frame's arrival. Any other stamp has to get its rank when the window ends,
+    /// because ranks are kept only until the last frame of the window arrives.
     #[inline(always)]
     pub(crate) fn stamp(&mut self) -> Stamp {
         let account = &mut self.account;
@@ -147,19 +180,19 @@ impl Ranks {
         Stamp::of(self.window, self.partition, number)
     }
 
-    /// The stamp of the end of the transmission whose arrival had the last.
+    /// Returns the stamp of the end of the transmission whose frame got the last stamp.
     #[inline(always)]
     pub(crate) fn stamp_of_end(&self) -> Stamp {
         Stamp::of(self.window, self.partition, self.account.entries.len() - 1).of_end()
     }
 
-    /// Whether the event of `stamp` has come that was kept by `at`, or comes now.
+    /// Whether the event of `stamp`, with sort time `at`, has come, or comes now.
     #[inline(always)]
     pub(crate) fn has_come(&self, at: Instant, stamp: Stamp) -> bool {
         at < self.now.at || at == self.now.at && self.ranked(stamp) <= self.ranked(self.now.stamp)
     }
 
-    /// The stamp with its rank, if its window is over.
+    /// Returns the stamp with its rank, if its window is over.
     pub(crate) fn ranked(&self, stamp: Stamp) -> Stamp {
         if stamp.is_final() || stamp.window() == self.window {
             return stamp;
@@ -167,14 +200,14 @@ impl Ranks {
         stamp.with(self.known.rank(stamp))
     }
 
-    /// The window is over: its account is put where all partitions find it, in exchange for an old one.
+    /// Ends a window: swaps its account into `place`, where all partitions find it, for an older one.
     pub(crate) fn hand_over(&mut self, place: &mut Account) {
         std::mem::swap(&mut self.account, place);
         self.account.clear();
     }
 
-    /// What was scheduled in the window that ended at `end` gets its ranks. All partitions have handed over their accounts; without
-    /// any this one is alone and has not.
+    /// Gives ranks to the events scheduled in the window that ended at `end`. All partitions have handed over their
+    /// accounts; a partition that is alone has not, and passes an empty list.
     pub(crate) fn settle(&mut self, accounts: &[RwLock<Account>], end: Instant) {
         if accounts.is_empty() {
             let mut own = std::mem::take(&mut self.account);
@@ -205,7 +238,7 @@ impl Ranks {
         }
     }
 
-    /// Ranks what was scheduled in a nanosecond of the last window; the next rank to give is `next`.
+    /// Ranks the events scheduled in nanosecond `ns` of the last window. `next` is the next rank to give.
     #[inline(always)]
     fn rank_instant(&mut self, accounts: &[&Account], ns: u64, next: &mut u32, Few { keys, places }: &mut Few) {
         let (mut count, mut few) = (0, true);
@@ -241,7 +274,8 @@ impl Ranks {
         *next += count as u32;
     }
 
-    /// The same where there are many, or where what scheduled some of it was itself scheduled in that nanosecond.
+    /// Ranks the events scheduled in nanosecond `ns` if there are many, or if some were scheduled by events that were
+    /// themselves scheduled in this nanosecond.
     #[cold]
     #[inline(never)]
     fn rank_many(&mut self, accounts: &[&Account], ns: u64, next: &mut u32) {
@@ -259,7 +293,8 @@ impl Ranks {
                     *by = by.with(rank);
                 }
             }
-            // Flows start when nothing else is left; what others of this instant scheduled waits until those have their ranks.
+            // A flow starts when nothing else of its nanosecond is left. An event scheduled by an event of this
+            // nanosecond waits until the latter has its rank.
             let phase = |by: Stamp| match by {
                 _ if by.is_start() => 1,
                 _ if by.is_final() => 0,
@@ -281,16 +316,18 @@ impl Ranks {
     }
 }
 
-/// Flows start after all else of their nanosecond, which is kept by less than so many picoseconds above it.
+/// Picoseconds of the sort time of a flow's start. All other events of a nanosecond have fewer, so flows start after
+/// them.
 pub(crate) const START_OF_NS: u64 = 999;
 
-/// What is to be ranked of one instant: stamps of what scheduled it, and the places of its ranks.
+/// Events of one nanosecond to rank: the stamps of the events that scheduled them, and the places of their ranks.
 struct Few {
     keys: [u64; FEW],
     places: [usize; FEW],
 }
 
-/// Of each of the first `count` keys how many come before it: lower ones, and equal ones that are further back.
+/// Returns, for each of the first `count` keys, the number of keys before it: lower keys, and equal keys that are
+/// further back.
 #[inline(always)]
 fn counts<const N: usize>(keys: &mut [u64; FEW], count: usize) -> [u64; N] {
     keys[count..N].fill(u64::MAX);
@@ -316,10 +353,11 @@ mod tests {
 
     const NODES: usize = 6;
     const WINDOW: u64 = 20;
-    /// What the event does that was scheduled by `parent` as its `child`: what it schedules, for which node, so many nanoseconds ahead.
+    /// Returns the events that event `name` schedules: for each its node, `usize::MAX` for the event's own, and its
+    /// delay, ns.
     fn schedules(name: u64) -> impl Iterator<Item = (usize, u64)> {
         let mut rng = Stream::new(1, 2, name);
-        // A little more than one each, while there are few.
+        // Each event schedules 0 to 3 others, 1.5 on average.
         (0..range32(rng.next_u32(), 4)).map(move |_| {
             let (local, node) = (rng.next_u32().is_multiple_of(3), range32(rng.next_u32(), NODES as u32) as usize);
             let ahead = u64::from(range32(rng.next_u32(), 8));
@@ -338,7 +376,7 @@ mod tests {
         (0..FIRST).map(|k| (k as u64 % 3, k % NODES, child(7, k)))
     }
 
-    /// All events one by one: `[node]`: times and names.
+    /// Runs all events one by one. Returns `[node]`: times and names of its events.
     fn one_by_one() -> Vec<Vec<(u64, u64)>> {
         let (mut ahead, mut pushed) = (BTreeMap::new(), 0);
         let mut push = |ahead: &mut BTreeMap<_, _>, at: u64, node: usize, name: u64| {
@@ -361,8 +399,8 @@ mod tests {
         came
     }
 
-    /// Node by node in windows of `length`, the nodes dealt out to `partitions`; what is on its way for longer than `reach` all looks
-    /// the same to times.
+    /// Runs nodes one by one in windows of `length`, the nodes dealt out to `partitions`. Sort times do not tell apart
+    /// events scheduled longer than `reach` before.
     fn node_by_node(partitions: usize, length: u64, reach: u64) -> Vec<Vec<(u64, u64)>> {
         let mut ranks: Vec<Ranks> = (0..partitions).map(|p| Ranks::new(p as u16, Duration::from_ns(reach))).collect();
         let accounts: Vec<RwLock<Account>> = (0..partitions).map(|_| RwLock::default()).collect();

@@ -1,44 +1,54 @@
-//! When things were scheduled, in a word.
+//! Stamps: when an event was scheduled, in a word.
 
 use backwater_types::Instant;
 
-/// When something was scheduled: in which window, and there as which of what its partition did, or as which of what all did.
+/// Stamp of an event: when it was scheduled. [`super::ranks`] shows how stamps get their ranks.
 ///
-/// The greater is the later of those that one node scheduled, and of any two whose ranks are known.
+/// Fields, from the highest bit on:
+///
+/// * without a rank: 0, window (29 bits), 0, partition (7 bits), number in the partition (25 bits), end (1 bit)
+/// * with a rank: 0, window (29 bits), 1, rank in the whole network (32 bits), end (1 bit)
+/// * start of a flow: 1, unused (13 bits), picoseconds within the nanosecond (10 bits), workload (8 bits), number of
+///   the flow (32 bits)
+///
+/// The bit *end* is 1 for the end of a transmission, and 0 for the arrival of its frame, which has the same number.
+///
+/// Of two stamps the greater was scheduled later, if one node scheduled both or if both have ranks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Stamp(u64);
 
-/// Bits that say which of a window: a rank in the whole network, or a number in a partition; the last tells the arrival of a frame from
-/// the end of its transmission.
+/// Bits below the window: a rank in the whole network, or a number in a partition. The last of them tells the end of a
+/// transmission from the arrival of its frame, which have the same number.
 const OF_WINDOW: u32 = 34;
 const RANKED: u64 = 1 << (OF_WINDOW - 1);
 const START: u64 = 1 << 63;
 const OF_PARTITION: u32 = 26;
-/// Partitions that stamps can tell apart.
+/// Most partitions that stamps tell apart.
 pub(super) const PARTITIONS: usize = 1 << (OF_WINDOW - 1 - OF_PARTITION);
-/// Things that a partition can schedule in a window.
+/// Most events that a partition schedules in a window.
 pub(super) const NUMBERS: usize = 1 << (OF_PARTITION - 1);
-/// See [`Stamp::place`].
+/// Distance of the places of two windows: see [`Stamp::place`].
 pub(super) const IN_A_WINDOW: usize = 2 * PARTITIONS;
 
 impl Stamp {
-    /// Of what was there before anything happened, by its place.
+    /// Returns the stamp of an event that exists before the run starts, by its place among these.
     pub fn before_all(place: u32) -> Stamp {
         Stamp::ranked(0, place, 0)
     }
 
-    /// Of a flow that starts at `at`, after all else of its nanosecond: of workload `class`, and there by its number.
+    /// Returns the stamp of a flow that starts at `at`, after all other events of its nanosecond. Flows of one instant
+    /// start by workload `class`, then by `number`.
     pub fn after_all(at: Instant, class: u8, number: u32) -> Stamp {
         Stamp(START | (at.0 % 1000) << 40 | u64::from(class) << 32 | u64::from(number))
     }
 
-    /// Of number `number` that `partition` schedules in a window.
+    /// Returns the stamp of event number `number` that `partition` schedules in a window.
     #[inline(always)]
     pub fn of(window: u64, partition: u64, number: usize) -> Stamp {
         Stamp(window << OF_WINDOW | partition << OF_PARTITION | (number as u64) << 1)
     }
 
-    /// The end of the transmission, where this is the arrival.
+    /// Returns the stamp of the end of the transmission whose frame's arrival has this stamp.
     #[inline(always)]
     pub fn of_end(self) -> Stamp {
         Stamp(self.0 | 1)
@@ -49,43 +59,44 @@ impl Stamp {
         Stamp(window << OF_WINDOW | RANKED | u64::from(rank) << 1 | end)
     }
 
-    /// Number of the window. Not of a flow's start.
+    /// Returns the number of the window; meaningless for the start of a flow.
     #[inline(always)]
     pub fn window(self) -> u64 {
         self.0 >> OF_WINDOW
     }
 
-    /// Of the window and the partition: consecutive in a window, [`IN_A_WINDOW`] from one to the next.
+    /// Returns a number for the window and the partition: consecutive in a window, [`IN_A_WINDOW`] from one window to
+    /// the next.
     #[inline(always)]
     pub fn place(self) -> usize {
         (self.0 >> OF_PARTITION) as usize
     }
 
-    /// As which of what its partition scheduled.
+    /// Returns the number among the events that the partition scheduled in the window.
     #[inline(always)]
     pub fn number(self) -> usize {
         (self.0 & ((1 << OF_PARTITION) - 1)) as usize >> 1
     }
 
-    /// The same with its rank in the window.
+    /// Returns the stamp with its rank in the window.
     #[inline(always)]
     pub fn with(self, rank: u32) -> Stamp {
         Stamp::ranked(self.window(), rank, self.0 & 1)
     }
 
-    /// The greater the later.
+    /// Returns the stamp as an integer to compare.
     #[inline(always)]
     pub fn key(self) -> u64 {
         self.0
     }
 
-    /// Nobody has to look for its rank.
+    /// Whether the stamp needs no further rank: it has one, or it is of a flow's start.
     #[inline(always)]
     pub fn is_final(self) -> bool {
         self.0 & (START | RANKED) != 0
     }
 
-    /// It is of a flow's start.
+    /// Whether the stamp is of a flow's start.
     #[inline(always)]
     pub fn is_start(self) -> bool {
         self.0 & START != 0

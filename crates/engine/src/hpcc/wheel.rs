@@ -1,27 +1,28 @@
-//! Events in the order of their time, and at one instant in the order in which they were scheduled: what ns-3 does.
+//! Timing wheel: events in order of time, and at one instant in the order in which they were scheduled, as in ns-3.
 //!
-//! A timing wheel with a slot for every nanosecond and a first-in, first-out list in each, so that order costs nothing to keep.
-//! What lies further ahead than the wheel reaches waits in a sorted map and moves in before anything scheduled later can be put
-//! into its slot. Times are whole nanoseconds. An arrival carries its frame, so that it lies where it is looked for first.
+//! The wheel has a slot for every nanosecond and a first-in, first-out list in each, so that order costs nothing to
+//! keep. An event further ahead than the wheel reaches waits in a sorted map. It moves into its slot before anything
+//! scheduled later can. Times are whole nanoseconds. An arrival carries its frame, so that the frame lies where it is
+//! looked for first.
 
 use crate::schedule::FlowTimer;
 use backwater_types::{Extension, Frame, Instant, Packet, PortId};
 use std::collections::BTreeMap;
 
-/// Something that happens at a node.
+/// Event at a node: kind, node and port in a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event(u32);
 
-/// What happens.
+/// Kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventKind {
-    /// A frame has arrived at the port.
+    /// A frame arrives at the port.
     Arrival,
-    /// The port has finished a transmission.
+    /// A transmission of the port ends.
     Free,
-    /// A timer of the node.
+    /// A timer of the node expires.
     Timer,
-    /// A clock of one of its flows, which the frame names.
+    /// A timer of one flow of the node expires; the frame names the flow.
     FlowTimer,
 }
 
@@ -29,14 +30,14 @@ const PORT_SHIFT: u32 = 16;
 const KIND_SHIFT: u32 = 30;
 
 impl Event {
-    /// At `port` of node number `node`, which counts hosts first.
+    /// Returns an event at `port` of node number `node`, which counts hosts first.
     #[inline(always)]
     pub fn new(kind: EventKind, node: u32, port: PortId) -> Event {
         debug_assert!(node < 1 << PORT_SHIFT && (port as u32) < 1 << (KIND_SHIFT - PORT_SHIFT));
         Event((kind as u32) << KIND_SHIFT | (port as u32) << PORT_SHIFT | node)
     }
 
-    /// What happens, at which node and port.
+    /// Returns the kind, node and port.
     #[inline(always)]
     pub fn parts(self) -> (EventKind, usize, PortId) {
         let kind = match self.0 >> KIND_SHIFT {
@@ -53,10 +54,10 @@ impl Event {
 const SLOTS: u64 = 1 << 14;
 const NIL: u32 = u32::MAX;
 
-/// Stands where there is no frame.
+/// Frame of an event that has none.
 const NO_FRAME: Packet = Packet::NONE;
 
-/// An event in its slot; the frame is an arrival's and means nothing elsewhere.
+/// Event in its slot. The frame means something only if the event is an arrival or a flow's timer.
 #[derive(Clone, Copy, Debug)]
 struct Entry<E> {
     frame: Frame<E>,
@@ -64,17 +65,17 @@ struct Entry<E> {
     next: u32,
 }
 
-/// The events ahead.
+/// Pending events.
 #[derive(Debug)]
 pub struct Wheel<E = ()> {
     /// `[time mod SLOTS]`: first and last event.
     slots: Vec<(u32, u32)>,
-    /// A bit for each slot that holds events.
+    /// Slots that hold events, a bit each.
     taken: Vec<u64>,
     entries: Vec<Entry<E>>,
     free: u32,
     held: usize,
-    /// The last event's time, ns: nothing is scheduled before it.
+    /// Time of the last event, ns; nothing is scheduled before it.
     now: u64,
     far: BTreeMap<u64, Vec<(Event, Frame<E>)>>,
     far_first: u64,
@@ -96,7 +97,7 @@ impl<E> Default for Wheel<E> {
 }
 
 impl<E: Extension> Wheel<E> {
-    /// Schedules an event without a frame, behind all others at that time.
+    /// Schedules an event without a frame, after all others at that time.
     #[inline(always)]
     pub fn push(&mut self, at: Instant, event: Event) {
         let at = at.0 / 1000;
@@ -106,7 +107,7 @@ impl<E: Extension> Wheel<E> {
         }
     }
 
-    /// Schedules the arrival of a frame, behind all others at that time.
+    /// Schedules the arrival of a frame, after all others at that time.
     #[inline(always)]
     pub fn push_frame(&mut self, at: Instant, event: Event, frame: &Frame<E>) {
         let at = at.0 / 1000;
@@ -118,7 +119,7 @@ impl<E: Extension> Wheel<E> {
         self.entries[last as usize].frame = *frame;
     }
 
-    /// Schedules the strike of a timer, behind all others at that time.
+    /// Schedules the expiry of a flow's timer, after all others at that time.
     pub fn push_flow_timer(&mut self, at: Instant, node: u32, timer: FlowTimer) {
         let named = Packet { flow: timer.flow, sender_slot: timer.slot, class: timer.number, ..NO_FRAME };
         self.push_frame(at, Event::new(EventKind::FlowTimer, node, 0), &named.into());
@@ -160,7 +161,7 @@ impl<E: Extension> Wheel<E> {
         self.held += 1;
     }
 
-    /// Time of the next event; [`Instant::NEVER`] if there is none.
+    /// Returns the time of the next event; [`Instant::NEVER`] if there is none.
     pub fn next(&self) -> Instant {
         match self.next_ns() {
             u64::MAX => Instant::NEVER,
@@ -185,7 +186,7 @@ impl<E: Extension> Wheel<E> {
         self.now + (slot + SLOTS - start as u64) % SLOTS
     }
 
-    /// Takes the next event, if it is before `end`; with its frame, if it is an arrival.
+    /// Takes the next event, if it is before `end`, with its frame.
     #[inline(always)]
     pub fn pop_before(&mut self, end: Instant) -> Option<(Instant, Event, Frame<E>)> {
         let at = self.next_ns();
@@ -213,7 +214,7 @@ impl<E: Extension> Wheel<E> {
         Some((Instant(1000 * at), event, frame))
     }
 
-    /// What the wheel reaches now.
+    /// Moves the events that the wheel now reaches from the map into their slots.
     #[cold]
     fn move_in(&mut self) {
         while let Some(entry) = self.far.first_entry()
@@ -244,7 +245,7 @@ mod tests {
         }
     }
 
-    /// Against a sorted list of `(time, number of the push)`.
+    /// The reference is a list sorted by `(time, number of the push)`.
     #[test]
     fn events_come_by_time_and_then_in_the_order_they_were_scheduled() {
         let (mut wheel, mut rng) = (Wheel::<()>::default(), Stream::new(1, 2, 3));
