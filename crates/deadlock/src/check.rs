@@ -1,4 +1,4 @@
-//! The backpressure graph of a scenario and what goes round in it.
+//! Backpressure graph of a scenario, and the cycles in it.
 
 use crate::digraph::Digraph;
 use crate::pauses::{Pause, Pauses};
@@ -15,45 +15,48 @@ use std::collections::BTreeSet;
 
 pub use crate::turns::Watch;
 
-/// What fails beyond what the scenario says.
+/// Link failures beyond those of the scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failures {
-    /// Nothing.
+    /// No further failure.
     None,
-    /// Any one link between switches, in each state of the links that the scenario has.
+    /// Any one link between switches fails, in each state of the links that the scenario has.
     One,
-    /// Any one or two.
+    /// Any one or two links between switches fail, in each state of the links that the scenario has.
     Two,
-    /// Packets may take any turn but back to where they came from, whatever the routes (spec, BFC-C3).
+    /// Packets take any turn except back to where they came from, whatever the routes (spec, BFC-C3).
     All,
 }
 
-/// States of the links that are tried one by one for a circle of their own, at most.
+/// Most states of the links that are searched one by one for a cycle of their own.
 const ALONE_MAX: usize = 1000;
 
-/// What waits for what.
+/// Dependencies between ports, and the cycles in them.
 #[derive(Debug)]
 pub struct Backpressure {
-    /// What there is to say:
+    /// Report, as JSON:
     ///
     /// ```text
-    /// ports, turns,   egress ports, NICs' among them; turns of packets
-    /// pausing, elided turns that pauses go by; those that are elided
+    /// ports           egress ports, those of NICs included
+    /// turns           turns that packets take
+    /// pausing         turns by which a neighbour's port waits for the egress
+    /// elided          turns on which pauses are elided
     /// components      sizes of the strong components, in ports
-    /// circle          ports that wait for one another: from, switch, to; by what; the table whose `elide` may have the
-    ///                 turn, if one may; for packets towards which switch, with which links failed
-    /// alone           whether the circle is there in one state of the links
-    /// edges           turns between ports of one component: from, switch, to, by, component, region, share of the
-    ///                 pairs of hosts whose packets take it, and the table whose `elide` may have the turn, if one may
+    /// circle          turns of a cycle of ports that wait for one another: from, switch, to; by: the backpressure;
+    ///                 table: the one whose `elide` may name the turn, or null; towards: the switch whose hosts the
+    ///                 packets are for; failed: the failed links; change: whether changing links bring the turn
+    /// alone           whether the cycle exists in a single state of the links
+    /// edges           turns between ports of one component: from, switch, to, by, component, region; share of the
+    ///                 pairs of hosts whose packets take the turn; table, as above
     /// elided_turns    turns between switches that are elided already, whether packets take them or not: from, switch,
-    ///                 to, by, region, and the table whose `elide` has it
+    ///                 to, by, region; table: the one whose `elide` names the turn
     /// ```
     pub report: Value,
-    /// The components: an edge for each entry of `edges`, from the port that waits to the one that it waits for.
+    /// Strong components: an edge for each entry of `edges`, from the port that waits to the port that it waits for.
     pub circles: Digraph,
 }
 
-/// Checks a valid scenario. `None` if `watch` asked to stop.
+/// Checks a valid scenario. Returns `None` if `watch` asked to stop.
 pub fn check(scenario: &Scenario, failures: Failures, watch: &Watch) -> Option<Backpressure> {
     let graph = expand(&scenario.topology);
     let switches = Switches::new(&graph);
@@ -74,23 +77,23 @@ pub fn check(scenario: &Scenario, failures: Failures, watch: &Watch) -> Option<B
         }
         Failures::All => turns.add_possible(),
     }
-    let waits = Waits::new(&switches, &pauses, &turns.list);
-    let of = waits.graph.components(|_| true);
+    let dependencies = Dependencies::new(&switches, &pauses, &turns.list);
+    let of = dependencies.graph.components(|_| true);
     let inside = |edge: usize| {
-        let (a, b) = waits.graph.edges()[edge];
+        let (a, b) = dependencies.graph.edges()[edge];
         of[a as usize].is_some() && of[a as usize] == of[b as usize]
     };
-    let around: Vec<usize> = (0..waits.turns.len()).filter(|edge| inside(*edge)).collect();
+    let around: Vec<usize> = (0..dependencies.list.len()).filter(|edge| inside(*edge)).collect();
     let alone = |failed: Failed| {
         let mut turns = Turns::new(&switches);
         turns.add_failed(&mut Ways::new(&switches), &states[0], failed);
-        let waits = Waits::new(&switches, &pauses, &turns.list);
-        let circle = waits.graph.circle(|_| true)?;
-        Some(circle.into_iter().map(|edge| waits.turns[edge as usize].clone()).collect::<Vec<Wait>>())
+        let dependencies = Dependencies::new(&switches, &pauses, &turns.list);
+        let cycle = dependencies.graph.cycle(|_| true)?;
+        Some(cycle.into_iter().map(|edge| dependencies.list[edge as usize].clone()).collect::<Vec<Dependency>>())
     };
     let tried: BTreeSet<(usize, Failed)> = around
         .iter()
-        .filter_map(|edge| match waits.turns[*edge].turn.cause {
+        .filter_map(|edge| match dependencies.list[*edge].turn.cause {
             Cause::Route { failed, .. } => Some((failed.iter().count(), failed)),
             _ => None,
         })
@@ -106,12 +109,12 @@ pub fn check(scenario: &Scenario, failures: Failures, watch: &Watch) -> Option<B
         }
     }
     let is_alone = found.is_some();
-    let circle = found.or_else(|| {
-        let edges = waits.graph.circle(|_| true)?;
-        Some(edges.into_iter().map(|edge| waits.turns[edge as usize].clone()).collect())
+    let cycle = found.or_else(|| {
+        let edges = dependencies.graph.cycle(|_| true)?;
+        Some(edges.into_iter().map(|edge| dependencies.list[edge as usize].clone()).collect())
     });
     let intact = Links::new(&switches, vec![true; graph.links.len()]);
-    let shares = shares(&switches, &mut ways, &intact, around.iter().map(|edge| waits.turns[*edge].turn.switch));
+    let shares = shares(&switches, &mut ways, &intact, around.iter().map(|edge| dependencies.list[*edge].turn.switch));
     let place = |turn: &Turn| {
         let name = switches.name(turn.switch);
         let region = scenario.region.iter().position(|region| std::ptr::eq(&region.switch, scenario.switch_at(name)));
@@ -126,10 +129,10 @@ pub fn check(scenario: &Scenario, failures: Failures, watch: &Watch) -> Option<B
     };
     let of_switch = |switch: usize| shares[switch].as_ref().expect("it has such a turn");
     let edge = |edge: &usize| {
-        let Wait { turn, by, table } = &waits.turns[*edge];
+        let Dependency { turn, by, table } = &dependencies.list[*edge];
         let mut row = place(turn);
         (row["by"], row["table"]) = (word(*by), (*table).into());
-        row["component"] = of[waits.graph.edges()[*edge].0 as usize].into();
+        row["component"] = of[dependencies.graph.edges()[*edge].0 as usize].into();
         row["share"] = of_switch(turn.switch)[turn.ingress][turn.egress].into();
         row
     };
@@ -143,16 +146,16 @@ pub fn check(scenario: &Scenario, failures: Failures, watch: &Watch) -> Option<B
         "pausing": count(&|pause| pause.waits_by().is_some()),
         "elided": count(&|pause| pause == Pause::Elided),
         "components": sizes(&of),
-        "circle": circle.iter().flatten().map(|wait| wait.to_json(&switches)).collect::<Vec<_>>(),
+        "circle": cycle.iter().flatten().map(|dependency| dependency.to_json(&switches)).collect::<Vec<_>>(),
         "alone": is_alone,
         "edges": around.iter().map(edge).collect::<Vec<_>>(),
         "elided_turns": pauses.elided(&switches).iter().map(elided).collect::<Vec<_>>(),
     });
-    Some(Backpressure { report, circles: among(&waits.graph, &of, &around) })
+    Some(Backpressure { report, circles: among(&dependencies.graph, &of, &around) })
 }
 
-/// The turns that packets may take by the scenario's own routes, each from a node by a switch to a node, as the graph
-/// numbers them.
+/// Returns the turns that packets take by the scenario's own routes: from node, switch, to node, by their numbers in
+/// the graph.
 pub fn turns(scenario: &Scenario) -> BTreeSet<[usize; 3]> {
     let graph = expand(&scenario.topology);
     let switches = Switches::new(&graph);
@@ -170,7 +173,7 @@ pub fn turns(scenario: &Scenario) -> BTreeSet<[usize; 3]> {
     all
 }
 
-/// Sizes of the strong components, in ports, by the scenario's own routes; none if nothing can go round.
+/// Returns the sizes of the strong components, in ports, by the scenario's own routes; empty if there is no cycle.
 pub fn components(scenario: &Scenario) -> Vec<usize> {
     let holds = |switch: &Switch| switch.pausing().holds_others();
     if !holds(&scenario.switch) && !scenario.region.iter().any(|region| holds(&region.switch)) {
@@ -181,7 +184,7 @@ pub fn components(scenario: &Scenario) -> Vec<usize> {
     let states: Vec<Links> = states(&graph, scenario).into_iter().map(|up| Links::new(&switches, up)).collect();
     let mut turns = Turns::new(&switches);
     turns.add_routes(&mut Ways::new(&switches), &states);
-    sizes(&Waits::new(&switches, &Pauses::new(scenario, &switches), &turns.list).graph.components(|_| true))
+    sizes(&Dependencies::new(&switches, &Pauses::new(scenario, &switches), &turns.list).graph.components(|_| true))
 }
 
 fn sizes(of: &[Option<u32>]) -> Vec<usize> {
@@ -193,7 +196,7 @@ fn sizes(of: &[Option<u32>]) -> Vec<usize> {
     sizes
 }
 
-/// Turns that a turn from or to hosts stands for.
+/// Returns the number of turns that `turn` stands for, as its ingress may be all hosts of the switch.
 fn times(switches: &Switches, turn: &Turn) -> usize {
     let hosts = switches.hosts[turn.switch];
     match turn.ingress {
@@ -202,16 +205,16 @@ fn times(switches: &Switches, turn: &Turn) -> usize {
     }
 }
 
-/// A port that waits for another, by a turn.
+/// Dependency of one port on another, by a turn.
 #[derive(Clone, Debug)]
-struct Wait {
+struct Dependency {
     turn: Turn,
     by: Scheme,
-    /// The table whose `elide` may have the turn.
+    /// Scenario table whose `elide` may name the turn.
     table: Option<&'static str>,
 }
 
-impl Wait {
+impl Dependency {
     fn to_json(&self, switches: &Switches) -> Value {
         let Turn { switch, ingress, egress, cause } = self.turn;
         let link = |link: usize| {
@@ -224,7 +227,8 @@ impl Wait {
             Cause::Possible => (None, Failed::default()),
         };
         json!({
-            "from": switches.peer(switch, ingress), "switch": switches.name(switch), "to": switches.peer(switch, egress),
+            "from": switches.peer(switch, ingress), "switch": switches.name(switch),
+            "to": switches.peer(switch, egress),
             "by": word(self.by), "table": self.table, "towards": towards.map(|root| switches.name(root)),
             "failed": failed.iter().map(link).collect::<Vec<_>>(),
             "change": matches!(cause, Cause::Change { .. }),
@@ -232,36 +236,36 @@ impl Wait {
     }
 }
 
-/// As a scenario has it.
+/// Returns the name of a backpressure in scenario files.
 fn word(backpressure: Scheme) -> Value {
     serde_json::to_value(backpressure).expect("a word")
 }
 
-/// Ports between switches, and which waits for which. NICs wait for ports and no port for them, and ports to hosts wait
-/// for nobody: none of these is in a circle.
-struct Waits {
+/// Dependencies between the ports between switches. NICs wait for ports, but no port waits for a NIC. Ports to hosts
+/// wait for nothing. So neither is in a cycle.
+struct Dependencies {
     graph: Digraph,
-    /// `[edge]`.
-    turns: Vec<Wait>,
+    /// `[edge]`: its dependency.
+    list: Vec<Dependency>,
 }
 
-impl Waits {
-    fn new(switches: &Switches, pauses: &Pauses, turns: &[Turn]) -> Waits {
-        let (mut edges, mut waits) = (Vec::new(), Vec::new());
+impl Dependencies {
+    fn new(switches: &Switches, pauses: &Pauses, turns: &[Turn]) -> Dependencies {
+        let (mut edges, mut list) = (Vec::new(), Vec::new());
         for turn in turns {
             let port = |number: usize| switches.ports[turn.switch].get(number).and_then(|port| port.peer);
             let (Some((above, back)), Some(_)) = (port(turn.ingress), port(turn.egress)) else { continue };
             if let Some(paused) = pauses.by(switches, turn).waits_by() {
                 edges.push(((switches.first[above] + back) as u32, (switches.first[turn.switch] + turn.egress) as u32));
-                waits.push(Wait { turn: *turn, by: paused.by, table: pauses.elidable(turn.switch, paused) });
+                list.push(Dependency { turn: *turn, by: paused.by, table: pauses.elidable(turn.switch, paused) });
             }
         }
         let vertices = switches.ports.iter().map(Vec::len).sum();
-        Waits { graph: Digraph::new(vertices, edges), turns: waits }
+        Dependencies { graph: Digraph::new(vertices, edges), list }
     }
 }
 
-/// The edges `around`, and of the vertices those that are in a component.
+/// Returns the graph of the edges `around` and of the vertices in a component.
 fn among(graph: &Digraph, of: &[Option<u32>], around: &[usize]) -> Digraph {
     let mut numbers = vec![0; of.len()];
     let mut count = 0;
@@ -276,8 +280,8 @@ fn among(graph: &Digraph, of: &[Option<u32>], around: &[usize]) -> Digraph {
     Digraph::new(count as usize, around.iter().map(edge).collect())
 }
 
-/// `[switch][ingress][egress]`: share of the pairs of hosts whose packets take a turn while all links are up; of some
-/// switches.
+/// Returns `[switch][ingress][egress]`, for the switches in `of`: the share of the pairs of hosts whose packets take a
+/// turn while all links are up.
 fn shares(
     switches: &Switches,
     ways: &mut Ways,
@@ -301,8 +305,8 @@ fn shares(
     loads
 }
 
-/// Which links are up, from the start and after each change that the scenario has before its end. Before a change at
-/// the start no packet is under way.
+/// Returns the states of the links: `[state][link]`, whether the link is up, at the start and after each change before
+/// the scenario's end. A change at the start replaces the state before it, because no packet is in flight then.
 fn states(graph: &Graph, scenario: &Scenario) -> Vec<Vec<bool>> {
     let end = scenario.run.duration.0 as f64 * scenario.run.drain;
     let mut states = vec![vec![true; graph.links.len()]];

@@ -1,23 +1,23 @@
-//! Strong components and circles of a directed graph.
+//! Strong components and cycles of a directed graph.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 
-/// A directed graph whose edges are numbered.
+/// Directed graph whose edges are numbered.
 #[derive(Clone, Debug)]
 pub struct Digraph {
     edges: Vec<(u32, u32)>,
-    /// `[vertex]`: where its edges start in `out`, and after the last of all where they end.
+    /// `[vertex]`: start of its edges in `out`; the last entry is the end of all edges.
     first: Vec<u32>,
-    /// Edges by the vertex that they leave.
+    /// Edges, sorted by the vertex that they leave.
     out: Vec<u32>,
 }
 
-/// No vertex, no edge, no number.
+/// Number of no vertex, edge or search index.
 const NONE: u32 = u32::MAX;
 
 impl Digraph {
-    /// With so many vertices and these edges.
+    /// Creates a graph of `vertices` vertices and these edges.
     ///
     /// # Panics
     /// If an edge names a vertex that is not there.
@@ -35,12 +35,12 @@ impl Digraph {
         Digraph { edges, first, out }
     }
 
-    /// Number of vertices.
+    /// Returns the number of vertices.
     pub fn vertices(&self) -> usize {
         self.first.len() - 1
     }
 
-    /// From where to where each edge leads.
+    /// Returns `(from, to)` of each edge.
     pub fn edges(&self) -> &[(u32, u32)] {
         &self.edges
     }
@@ -49,8 +49,8 @@ impl Digraph {
         &self.out[self.first[vertex as usize] as usize..self.first[vertex as usize + 1] as usize]
     }
 
-    /// `[vertex]`: the strong component that it is in, if a circle goes through it; by the edges that are `kept`.
-    /// Components are numbered by their lowest vertex. Tarjan 1972, without recursion.
+    /// Returns `[vertex]`: its strong component by the `kept` edges, if a cycle goes through it. Components are
+    /// numbered by their lowest vertex. Tarjan 1972, without recursion.
     pub fn components(&self, kept: impl Fn(u32) -> bool) -> Vec<Option<u32>> {
         let count = self.vertices();
         let (mut index, mut low) = (vec![NONE; count], vec![NONE; count]);
@@ -106,9 +106,9 @@ impl Digraph {
         by_lowest(of, found)
     }
 
-    /// A shortest circle, of the smallest component; of several such components that with the lowest vertex, of several
-    /// such circles the first found. By the edges that are `kept`; `None` if there is no circle.
-    pub fn circle(&self, kept: impl Fn(u32) -> bool) -> Option<Vec<u32>> {
+    /// Returns a shortest cycle of the smallest component, by the `kept` edges; `None` if there is no cycle. Ties: the
+    /// component with the lowest vertex, then the first cycle found.
+    pub fn cycle(&self, kept: impl Fn(u32) -> bool) -> Option<Vec<u32>> {
         let of = self.components(&kept);
         let mut sizes: Vec<usize> = Vec::new();
         for component in of.iter().flatten() {
@@ -119,15 +119,15 @@ impl Digraph {
         let mut best: Option<Vec<u32>> = None;
         for start in (0..self.vertices() as u32).filter(|v| of[*v as usize] == Some(smallest)) {
             let shorter = best.as_ref().map_or(usize::MAX, Vec::len);
-            if let Some(circle) = self.circle_through(start, shorter, &kept) {
-                best = Some(circle);
+            if let Some(cycle) = self.cycle_through(start, shorter, &kept) {
+                best = Some(cycle);
             }
         }
         best
     }
 
-    /// A shortest circle through `start` of fewer than `below` edges.
-    fn circle_through(&self, start: u32, below: usize, kept: &impl Fn(u32) -> bool) -> Option<Vec<u32>> {
+    /// Returns a shortest cycle through `start` of fewer than `below` edges.
+    fn cycle_through(&self, start: u32, below: usize, kept: &impl Fn(u32) -> bool) -> Option<Vec<u32>> {
         let mut by = vec![NONE; self.vertices()];
         let mut queue = VecDeque::from([(start, 1)]);
         while let Some((vertex, edges)) = queue.pop_front() {
@@ -148,12 +148,12 @@ impl Digraph {
         None
     }
 
-    /// The first circle that a search in depth comes back on.
-    fn any_circle(&self, kept: impl Fn(u32) -> bool) -> Option<Vec<u32>> {
+    /// Returns the first cycle that a depth-first search closes.
+    fn any_cycle(&self, kept: impl Fn(u32) -> bool) -> Option<Vec<u32>> {
         let mut done = vec![false; self.vertices()];
         let mut on_path = vec![false; self.vertices()];
         for root in 0..self.vertices() as u32 {
-            // Each vertex with how many of its edges have been followed; the edges between them.
+            // `path`: vertices, each with the number of its edges that were followed. `edges`: the edges between them.
             let (mut path, mut edges) = (vec![(root, 0)], Vec::new());
             while let Some((vertex, followed)) = path.last_mut() {
                 on_path[*vertex as usize] = true;
@@ -182,21 +182,22 @@ impl Digraph {
         None
     }
 
-    /// The way from `start` to the end of `last`, each vertex having been reached `by` an edge.
+    /// Returns the walk from `start` to the end of edge `last`; edge `by[vertex]` reached each vertex.
     fn walked(&self, start: u32, last: u32, by: &[u32]) -> Vec<u32> {
-        let mut circle = vec![last];
+        let mut cycle = vec![last];
         let mut at = self.edges[last as usize].0;
         while at != start {
             let edge = by[at as usize];
-            circle.push(edge);
+            cycle.push(edge);
             at = self.edges[edge as usize].0;
         }
-        circle.reverse();
-        circle
+        cycle.reverse();
+        cycle
     }
 
-    /// Circles whose edges weigh less than 1 together: through each vertex the lightest over each edge that comes back
-    /// to it, of equally light ones the one with the fewest edges. `weights` are 0 or more.
+    /// Returns cycles whose edges weigh less than 1 together. Through each vertex these are the lightest cycles, one
+    /// over each edge that leads back to the vertex. Of equally light cycles it is one with the fewest edges.
+    /// `weights` are 0 or more.
     pub fn light_circles(&self, weights: &[f64]) -> Vec<Vec<u32>> {
         let slack = 1.0 - 1e-6;
         let mut found = BTreeSet::new();
@@ -205,7 +206,7 @@ impl Digraph {
             back[*to as usize].push(edge as u32);
         }
         let of = self.components(|edge| weights[edge as usize] < slack);
-        // (weight, edges) from the start. Weights are compared as integers, so that the order is total.
+        // `reached`: (weight, edges) from the start. Weights are compared as integers, so that the order is total.
         let (mut reached, mut by) = (vec![(u64::MAX, NONE); self.vertices()], vec![NONE; self.vertices()]);
         let whole = |weight: f64| (weight.max(0.0) * 1e9) as u64;
         let limit = whole(slack);
@@ -232,27 +233,27 @@ impl Digraph {
                 let from = self.edges[edge as usize].0;
                 let (weight, _) = reached[from as usize];
                 if weight != u64::MAX && weight + whole(weights[edge as usize]) < limit {
-                    let mut circle = self.walked(start, edge, &by);
-                    let lowest = (0..circle.len()).min_by_key(|i| circle[*i]).expect("an edge at least");
-                    circle.rotate_left(lowest);
-                    found.insert(circle);
+                    let mut cycle = self.walked(start, edge, &by);
+                    let lowest = (0..cycle.len()).min_by_key(|i| cycle[*i]).expect("an edge at least");
+                    cycle.rotate_left(lowest);
+                    found.insert(cycle);
                 }
             }
         }
         found.into_iter().collect()
     }
 
-    /// Makes `chosen` edges enough that no circle is left without them, and leaves none in that is not needed: circles
-    /// that are left lose their cheapest edge, and then whatever can stay does, the dearest first. Edges of infinite
-    /// cost are not chosen.
+    /// Extends `chosen` to a minimal set of edges without which the graph has no cycle. First, each remaining cycle
+    /// loses its cheapest edge. Then each edge that need not be removed is put back, the dearest first. Edges of
+    /// infinite cost are never removed.
     ///
-    /// `None` if edges that may not be chosen make a circle.
+    /// Returns `None` if edges of infinite cost form a cycle.
     pub fn complete(&self, chosen: &[u32], costs: &[f64]) -> Option<Vec<u32>> {
         let mut gone = vec![false; self.edges.len()];
         chosen.iter().for_each(|edge| gone[*edge as usize] = true);
-        while let Some(circle) = self.any_circle(|edge| !gone[edge as usize]) {
+        while let Some(cycle) = self.any_cycle(|edge| !gone[edge as usize]) {
             let cost = |edge: &u32| costs[*edge as usize];
-            let cheapest = circle.iter().min_by(|a, b| cost(a).total_cmp(&cost(b)))?;
+            let cheapest = cycle.iter().min_by(|a, b| cost(a).total_cmp(&cost(b)))?;
             if cost(cheapest).is_infinite() {
                 return None;
             }
@@ -267,7 +268,7 @@ impl Digraph {
         Some((0..self.edges.len() as u32).filter(|edge| gone[*edge as usize]).collect())
     }
 
-    /// Whether there is a way from one vertex to another.
+    /// Whether a walk over `kept` edges leads from one vertex to another.
     fn leads(&self, from: u32, to: u32, kept: impl Fn(u32) -> bool) -> bool {
         let mut seen = vec![false; self.vertices()];
         let mut stack = vec![from];
@@ -304,7 +305,7 @@ mod tests {
     use super::*;
     use backwater_types::hash::{Stream, range32};
 
-    /// So many vertices and edges, drawn.
+    /// Draws a graph of 1 to 7 vertices.
     fn drawn(seed: u64) -> Digraph {
         let mut draws = Stream::new(seed, 1, 0);
         let mut below = |n: u32| range32(draws.next_u32(), n);
@@ -313,7 +314,8 @@ mod tests {
         Digraph::new(vertices as usize, (0..edges).map(|_| (below(vertices), below(vertices))).collect())
     }
 
-    /// `[from][to]`: whether a way of one edge or more leads there, by closing over all vertices (Warshall 1962).
+    /// Returns `[from][to]`: whether a walk of one edge or more leads there. It is the transitive closure (Warshall
+    /// 1962).
     fn closure(graph: &Digraph, kept: impl Fn(u32) -> bool) -> Vec<Vec<bool>> {
         let n = graph.vertices();
         let mut way = vec![vec![false; n]; n];
@@ -330,7 +332,7 @@ mod tests {
         way
     }
 
-    /// Length of a shortest circle through each vertex, by powers of the graph.
+    /// Returns the length of a shortest cycle through each vertex, by powers of the graph.
     fn girths(graph: &Digraph) -> Vec<Option<usize>> {
         let n = graph.vertices();
         let mut walk: Vec<Vec<bool>> = (0..n).map(|a| (0..n).map(|b| a == b).collect()).collect();
@@ -348,16 +350,16 @@ mod tests {
         girths
     }
 
-    fn is_circle(graph: &Digraph, circle: &[u32]) -> bool {
-        let edge = |i: usize| graph.edges()[circle[i % circle.len()] as usize];
-        let mut through: Vec<u32> = (0..circle.len()).map(|i| edge(i).0).collect();
+    fn is_cycle(graph: &Digraph, cycle: &[u32]) -> bool {
+        let edge = |i: usize| graph.edges()[cycle[i % cycle.len()] as usize];
+        let mut through: Vec<u32> = (0..cycle.len()).map(|i| edge(i).0).collect();
         through.sort_unstable();
         through.dedup();
-        through.len() == circle.len() && (0..circle.len()).all(|i| edge(i).1 == edge(i + 1).0)
+        through.len() == cycle.len() && (0..cycle.len()).all(|i| edge(i).1 == edge(i + 1).0)
     }
 
     #[test]
-    fn components_and_circles_are_those_of_brute_force() {
+    fn components_and_cycles_are_those_of_brute_force() {
         let mut cyclic = 0;
         for seed in 0..10_000 {
             let graph = drawn(seed);
@@ -369,23 +371,23 @@ mod tests {
                     assert_eq!(of[a].is_some() && of[a] == of[b], way[a][b] && way[b][a], "{seed}: {a} {b}");
                 }
             }
-            let Some(circle) = graph.circle(|_| true) else {
+            let Some(cycle) = graph.cycle(|_| true) else {
                 assert!(of.iter().all(Option::is_none), "{seed}");
                 continue;
             };
             cyclic += 1;
-            assert!(is_circle(&graph, &circle), "{seed}: {circle:?}");
-            let home = of[graph.edges()[circle[0] as usize].0 as usize].expect("in a component");
+            assert!(is_cycle(&graph, &cycle), "{seed}: {cycle:?}");
+            let home = of[graph.edges()[cycle[0] as usize].0 as usize].expect("in a component");
             let size = |component: u32| of.iter().filter(|other| **other == Some(component)).count();
             assert!(of.iter().flatten().all(|other| (size(*other), *other) >= (size(home), home)), "{seed}");
             let shortest =
                 (0..graph.vertices()).filter(|v| of[*v] == Some(home)).filter_map(|v| girths(&graph)[v]).min();
-            assert_eq!(Some(circle.len()), shortest, "{seed}");
+            assert_eq!(Some(cycle.len()), shortest, "{seed}");
         }
         assert!((2_000..9_000).contains(&cyclic), "{cyclic}");
     }
 
-    /// The least cost of edges without which there is no circle, of all sets of edges.
+    /// Returns the least cost of a set of edges without which there is no cycle, over all sets of edges.
     fn least(graph: &Digraph, costs: &[f64]) -> Option<f64> {
         let free: Vec<u32> = (0..graph.edges().len() as u32).filter(|e| costs[*e as usize].is_finite()).collect();
         let sets = (0..1u32 << free.len()).filter_map(|set| {
@@ -398,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_completed_leaves_no_circle_and_nothing_to_spare() {
+    fn a_completed_set_leaves_no_cycle_and_has_no_spare_edge() {
         for seed in 0..3_000 {
             let graph = drawn(seed);
             let edges = graph.edges().len();
@@ -414,28 +416,28 @@ mod tests {
                 assert!(done.as_ref().is_none_or(|done| done.len() as f64 >= least.unwrap_or(0.0)), "{seed}");
             }
             let Some(done) = done else { continue };
-            assert!(graph.circle(|edge| !done.contains(&edge)).is_none(), "{seed}");
+            assert!(graph.cycle(|edge| !done.contains(&edge)).is_none(), "{seed}");
             assert!(done.iter().all(|edge| costs[*edge as usize] == 1.0), "{seed}");
             for spare in &done {
                 let without = |edge: u32| edge == *spare || !done.contains(&edge);
-                assert!(graph.circle(without).is_some(), "{seed}: {spare} of {done:?} is not needed");
+                assert!(graph.cycle(without).is_some(), "{seed}: {spare} of {done:?} is not needed");
             }
         }
     }
 
     #[test]
-    fn light_circles_are_circles_and_there_are_some_where_any_is_light() {
+    fn light_cycles_are_cycles_and_there_are_some_where_any_is_light() {
         for seed in 0..5_000 {
             let graph = drawn(seed);
             let mut draws = Stream::new(seed, 3, 0);
             let weights: Vec<f64> =
                 graph.edges().iter().map(|_| f64::from(range32(draws.next_u32(), 5)) / 4.0).collect();
             let found = graph.light_circles(&weights);
-            for circle in &found {
-                let weight: f64 = circle.iter().map(|edge| weights[*edge as usize]).sum();
-                assert!(is_circle(&graph, circle) && weight < 1.0, "{seed}: {circle:?}");
+            for cycle in &found {
+                let weight: f64 = cycle.iter().map(|edge| weights[*edge as usize]).sum();
+                assert!(is_cycle(&graph, cycle) && weight < 1.0, "{seed}: {cycle:?}");
             }
-            // Of the simple circles, by following every way.
+            // The lightest of the simple cycles, found by following every path.
             let mut lightest = f64::INFINITY;
             for start in 0..graph.vertices() as u32 {
                 let mut ways = vec![(start, vec![start], 0.0)];

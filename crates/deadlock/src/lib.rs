@@ -1,23 +1,24 @@
-//! Whether pauses can go round in a scenario's network: its backpressure graph, the circles in it, and which turns to
-//! elide.
+//! Search for cyclic buffer dependencies, which let pauses deadlock: the backpressure graph of a scenario, the cycles
+//! in it, and the turns on which to elide backpressure. A turn is a pair of an ingress and an egress at a switch; to
+//! elide is to send no pause for it.
 //!
-//! Source: Goyal et al., "Backpressure Flow Control", NSDI 2022, appendix B (spec C.1): with an edge from each egress
-//! port to those that it may have paused, no queue stays paused for ever where the graph has no cycle.
+//! Source: Goyal et al., "Backpressure Flow Control", NSDI 2022, appendix B (spec C.1). The graph has an edge from each
+//! egress port to those that it may have paused. Where it has no cycle, no queue stays paused for ever.
 //!
-//! | module | what is in it |
+//! | module | contents |
 //! |---|---|
 //! | `switches` | switches and their ports |
 //! | `ways` | shortest paths towards one switch, and the links that carry packets there |
-//! | `turns` | the turns that routes take: as the links are, with links failed, or all that there are |
-//! | `pauses` | by which of them a switch pauses its neighbour |
-//! | `digraph` | components and circles of a graph |
-//! | `check` | all of it for a scenario |
+//! | `turns` | turns that routes take as the links are, or with links failed, and all possible turns |
+//! | `pauses` | pauses of a neighbour, turn by turn |
+//! | `digraph` | strong components and cycles of a graph |
+//! | `check` | check of a whole scenario |
 //!
-//! Edges are kept here from the port that waits to the one that it waits for, the other way round than in the source:
-//! the circles are the same.
+//! Edges lead here from the port that waits to the port that it waits for, the other way round than in the source. The
+//! cycles are the same.
 //!
-//! The graph is one of ports, not of queues: any flow may be in any queue of a port, so what could wait for what is all
-//! that it has. A scenario without a circle never stands still; one with a circle need not.
+//! The graph is one of ports, not of queues: any flow may be in any queue of a port. So it has every dependency that
+//! may occur. A scenario without a cycle never deadlocks; a scenario with a cycle need not deadlock.
 
 mod check;
 mod digraph;

@@ -1,4 +1,4 @@
-//! By which turns a switch pauses the neighbour that packets came from.
+//! Pauses of the neighbour that packets came from, turn by turn.
 
 use crate::switches::Switches;
 use crate::turns::{Cause, Turn};
@@ -7,21 +7,22 @@ use backwater_schemes::PausedBy;
 use backwater_schemes::build::{ElidedTurns, elided};
 use backwater_types::PortId;
 
-/// What comes of a turn whose egress may not send.
+/// Effect of a blocked egress on the neighbour that a turn's packets come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pause {
-    /// Nobody waits: no pause is sent that the neighbour obeys.
+    /// No dependency: no pause is sent that the neighbour obeys.
     None,
-    /// Nobody waits: the scenario elides the pause.
+    /// No dependency: the scenario elides the pause.
     Elided,
-    /// A flow waits for its own next queue and holds no other flow, so that its path ends the wait.
+    /// No dependency on other flows: a flow waits for its own next queue and holds no other flow, so the wait ends at
+    /// the end of its path.
     FlowAlone,
-    /// The neighbour's port, or a class, queue or flow of it with all that it holds.
+    /// Dependency of the neighbour's port, or of one of its classes, queues or flows with all that it holds.
     By(PausedBy),
 }
 
 impl Pause {
-    /// How the neighbour's port comes to wait for the egress, if it does.
+    /// Returns the pause by which the neighbour's port waits for the egress, if it does.
     pub(crate) const fn waits_by(self) -> Option<PausedBy> {
         match self {
             Pause::None | Pause::Elided | Pause::FlowAlone => None,
@@ -30,11 +31,11 @@ impl Pause {
     }
 }
 
-/// How each switch pauses its neighbours.
+/// Pauses of all switches.
 pub(crate) struct Pauses<'a> {
-    /// `[switch]`.
+    /// `[switch]`: its scheme.
     tables: Vec<&'a Switch>,
-    /// `[switch]`.
+    /// `[switch]`: turns on which it elides backpressure.
     elided: Vec<ElidedTurns>,
 }
 
@@ -57,16 +58,17 @@ impl<'a> Pauses<'a> {
         Pauses { tables, elided }
     }
 
-    /// The table whose `elide` opens a wait at this switch; `None` if what holds the neighbour names no egress.
+    /// Returns the scenario table whose `elide` removes a dependency at this switch; `None` if the pause names no
+    /// egress.
     pub(crate) fn elidable(&self, switch: usize, paused: PausedBy) -> Option<&'static str> {
         self.tables[switch].pausing().elide.filter(|_| paused.grain.is_fine()).and(paused.by.table())
     }
 
-    /// What the switch does to the neighbour that a turn's packets come from.
+    /// Returns the effect of a blocked egress on the neighbour that the turn's packets come from.
     pub(crate) fn by(&self, switches: &Switches, turn: &Turn) -> Pause {
         let own = self.tables[turn.switch];
         if own.grants_credits() {
-            // A link without credit holds whatever is to go by it, and a switch grants none of it while it cannot send on.
+            // A link without credit holds all of its traffic, and a switch that cannot send on grants no credit.
             return Pause::By(PausedBy { by: own.backpressure, grain: Grain::Port });
         }
         let (paused, elided) = match switches.ports[turn.switch].get(turn.ingress).and_then(|port| port.peer) {
@@ -75,7 +77,7 @@ impl<'a> Pauses<'a> {
         };
         match paused.grain {
             Grain::Nothing => Pause::None,
-            // The frame names no egress: it is sent on every turn.
+            // The pause frame names no egress, so no turn can be elided.
             Grain::Port | Grain::Class => Pause::By(paused),
             Grain::Queue | Grain::Flow if elided => Pause::Elided,
             Grain::Queue => Pause::By(paused),
@@ -88,7 +90,7 @@ impl<'a> Pauses<'a> {
         self.elided[turn.switch].contains(turn.ingress as PortId, turn.egress as PortId)
     }
 
-    /// Turns between switches on which backpressure is elided, whether packets take them or not.
+    /// Returns the turns between switches on which backpressure is elided, whether packets take them or not.
     pub(crate) fn elided(&self, switches: &Switches) -> Vec<Turn> {
         let mut turns = Vec::new();
         for (switch, ports) in switches.ports.iter().enumerate() {

@@ -2,7 +2,7 @@
 
 use backwater_scenario::topology::Graph;
 
-/// A set of ports of one switch, which has at most 255.
+/// Set of ports of one switch, which has at most 255 ports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ports([u64; 4]);
 
@@ -35,7 +35,7 @@ impl Ports {
         Ports(std::array::from_fn(|i| self.0[i] & !other.0[i]))
     }
 
-    /// Ascending.
+    /// Iterates over the ports, ascending.
     pub(crate) fn iter(self) -> impl Iterator<Item = usize> {
         self.0.into_iter().enumerate().flat_map(|(i, word)| {
             let mut left = word;
@@ -48,25 +48,25 @@ impl Ports {
     }
 }
 
-/// What is at a port.
+/// Port of a switch: its link and the node at the other end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Port {
-    /// In the graph's links.
+    /// Number of the link in the graph.
     pub(crate) link: usize,
-    /// The switch at the other end, and the number of the port there; `None`: a host.
+    /// Switch at the other end, and number of the port there; `None`: a host.
     pub(crate) peer: Option<(usize, usize)>,
 }
 
-/// The switches of a network.
+/// Switches of a network.
 pub(crate) struct Switches<'a> {
     pub(crate) graph: &'a Graph,
     /// `[switch][port]`.
     pub(crate) ports: Vec<Vec<Port>>,
-    /// `[switch]`: its ports to hosts.
+    /// `[switch]`: ports to hosts.
     pub(crate) hosts: Vec<Ports>,
-    /// Switches with hosts, ascending: where packets come from and go to.
+    /// Switches with hosts, ascending: sources and destinations of packets.
     pub(crate) homes: Vec<usize>,
-    /// `[switch]`: ports of those before it.
+    /// `[switch]`: number of ports of all switches before it.
     pub(crate) first: Vec<usize>,
 }
 
@@ -93,18 +93,18 @@ impl<'a> Switches<'a> {
         Switches { first: first.collect(), graph, ports, hosts, homes }
     }
 
-    /// The name of a switch.
+    /// Returns the name of a switch.
     pub(crate) fn name(&self, switch: usize) -> &str {
         &self.graph.nodes[self.graph.hosts + switch].name
     }
 
-    /// The name of what is at a port.
+    /// Returns the name of the node at the other end of a port.
     pub(crate) fn peer(&self, switch: usize, port: usize) -> &str {
         let node = self.graph.peer(self.ports[switch][port].link, self.graph.hosts + switch);
         &self.graph.nodes[node].name
     }
 
-    /// Ports of a switch whose links are up.
+    /// Returns the ports of a switch whose links are up.
     pub(crate) fn up(&self, switch: usize, up: &[bool]) -> Ports {
         let mut ports = Ports::default();
         let all = self.ports[switch].iter().enumerate();

@@ -1,34 +1,35 @@
-//! The turns that packets take at switches: as routes are, with links failed, or all that there are.
+//! Turns that packets take at switches: by the routes as links are, by the routes with links failed, or all possible
+//! ones.
 
 use crate::switches::{Ports, Switches};
 use crate::ways::{Links, Ways};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// From one port of a switch to another.
+/// Turn: a pair of an ingress and an egress port of one switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Turn {
     pub(crate) switch: usize,
-    /// The port that packets come by; [`HOSTS`]: by that of any host here.
+    /// Ingress port; [`HOSTS`] for the port of any host here.
     pub(crate) ingress: usize,
     pub(crate) egress: usize,
     pub(crate) cause: Cause,
 }
 
-/// Stands for the ports to all hosts of a switch.
+/// Ingress that stands for the ports of all hosts of a switch.
 pub(crate) const HOSTS: usize = usize::MAX;
 
-/// Which routes bring a turn; of several, the first found with the fewest failures.
+/// Routes that take a turn. Of several, the first found with the fewest failures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cause {
-    /// Towards the hosts of this switch, with these links failed.
+    /// Routes to the hosts of switch `root`, with these links failed.
     Route { root: usize, failed: Failed },
-    /// Towards the hosts of this switch, as links go down and come back in the scenario.
+    /// Routes to the hosts of switch `root`, while links go down and come back in the scenario.
     Change { root: usize },
-    /// It is possible.
+    /// No routes: the turn is possible.
     Possible,
 }
 
-/// At most two links that have failed.
+/// Failed links, at most two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Failed([Option<u32>; 2]);
 
@@ -46,14 +47,14 @@ impl Failed {
     }
 }
 
-/// How far it is, and whether to stop.
+/// Progress of a check, and the request to stop it.
 #[derive(Debug, Default)]
 pub struct Watch {
-    /// Failures looked at that change paths, a destination each.
+    /// Failures done, of those that change paths; one for each destination.
     pub done: AtomicU64,
-    /// Of so many; 0 until it is known.
+    /// Failures to do; 0 until the number is known.
     pub of: AtomicU64,
-    /// Asks to stop.
+    /// Request to stop.
     pub cancel: AtomicBool,
 }
 
@@ -70,7 +71,7 @@ impl Watch {
 /// Turns, each once, in the order in which they were found.
 pub(crate) struct Turns<'a> {
     switches: &'a Switches<'a>,
-    /// `[switch][ingress]`: egresses; the last row is that of hosts.
+    /// `[switch][ingress]`: egresses found. The last row is that of hosts.
     known: Vec<Vec<Ports>>,
     pub(crate) list: Vec<Turn>,
 }
@@ -100,8 +101,8 @@ impl<'a> Turns<'a> {
         }
     }
 
-    /// Routes with these links up. Further states that follow one another are those of links that go down and come
-    /// back: packets under way then go by several.
+    /// Adds the turns of the routes in each state of the links. The second and later states follow one another as links
+    /// go down and come back, so packets in flight take routes of several states.
     pub(crate) fn add_routes(&mut self, ways: &mut Ways, states: &[Links]) {
         for &root in &self.switches.homes {
             for (n, links) in states.iter().enumerate() {
@@ -116,7 +117,7 @@ impl<'a> Turns<'a> {
         }
     }
 
-    /// Routes towards every switch with these links failed.
+    /// Adds the turns of the routes to every switch with these links failed.
     pub(crate) fn add_failed(&mut self, ways: &mut Ways, links: &Links, failed: Failed) {
         let mut links = links.clone();
         failed.iter().for_each(|link| links.up[link] = false);
@@ -126,10 +127,11 @@ impl<'a> Turns<'a> {
         }
     }
 
-    /// Routes with any one, or any two, further links between switches failed. Exact: failures that bring no turn
-    /// ([`Ways::critical`]) are passed over, all others are routed anew, destination by destination.
+    /// Adds the turns of the routes with any one, or any two, further links between switches failed. The result is
+    /// exact: failures that bring no turn ([`Ways::critical`]) are skipped, and all others are routed anew, destination
+    /// by destination.
     ///
-    /// False if it was cancelled.
+    /// Returns false if `watch` asked to stop.
     pub(crate) fn add_failures(&mut self, ways: &mut Ways, links: &Links, two: bool, watch: &Watch) -> bool {
         let switches = self.switches;
         let mut links = links.clone();
@@ -158,8 +160,8 @@ impl<'a> Turns<'a> {
                 links.up[a] = false;
                 ways.settle(switches, *root, &links);
                 for b in ways.critical(switches).0 {
-                    // Of two that are critical alone the second has been looked at on top of the first, unless it was
-                    // not critical then: in that case it brought nothing.
+                    // Both links are critical alone, and the round of `b` came before. It has searched `a` on top of
+                    // `b`, unless `a` was not critical then. In that case `a` brought nothing.
                     if b < a && alone.binary_search(&b).is_ok() {
                         continue;
                     }
@@ -188,7 +190,7 @@ impl<'a> Turns<'a> {
         self.add(ways, links, Cause::Route { root, failed });
     }
 
-    /// Every turn but back to where packets came from.
+    /// Adds every turn except back to where packets came from.
     pub(crate) fn add_possible(&mut self) {
         for switch in 0..self.switches.ports.len() {
             let all = self.switches.up(switch, &vec![true; self.switches.graph.links.len()]);
@@ -212,7 +214,7 @@ mod tests {
     use backwater_types::{BitsPerSec, Duration};
     use std::collections::BTreeSet;
 
-    /// Up to seven switches, some of them with a host, and links drawn between them.
+    /// Draws a graph of up to seven switches, some with a host, and random links between them.
     fn drawn(seed: u64) -> Graph {
         let mut draws = Stream::new(seed, 1, 0);
         let mut below = |n: u32| range32(draws.next_u32(), n) as usize;
@@ -230,9 +232,9 @@ mod tests {
         turns.list.iter().map(|turn| (turn.switch, turn.ingress, turn.egress)).collect()
     }
 
-    /// What failures bring is what all of them bring, routed one by one.
+    /// The turns by failures are those of all failures routed one by one.
     #[test]
-    fn failures_that_are_passed_over_bring_no_turn() {
+    fn skipped_failures_bring_no_turn() {
         let (mut one, mut two) = (0, 0);
         for seed in 0..3_000 {
             let graph = drawn(seed);
@@ -272,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn it_stops_when_asked() {
+    fn a_check_stops_when_asked() {
         let graph = drawn(1);
         let switches = Switches::new(&graph);
         let links = Links::new(&switches, vec![true; graph.links.len()]);

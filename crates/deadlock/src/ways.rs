@@ -1,13 +1,13 @@
-//! Shortest paths towards one switch, and the links that carry packets there.
+//! Shortest paths to one switch, and the links that carry packets there.
 
 use crate::switches::{Ports, Switches};
 
 const NOWHERE: u32 = u32::MAX;
 
-/// Which links carry packets.
+/// State of the links.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Links {
-    /// `[link]`.
+    /// `[link]`: whether it is up.
     pub(crate) up: Vec<bool>,
     /// `[switch]`: ports to hosts whose links are up.
     pub(crate) hosts: Vec<Ports>,
@@ -21,19 +21,19 @@ impl Links {
     }
 }
 
-/// How packets go to one switch. One of these serves for all switches in turn.
+/// Paths of packets to one switch. One value serves for all switches in turn.
 pub(crate) struct Ways {
-    /// `[switch]`: links from there, through switches only.
+    /// `[switch]`: hops from there to `root`, through switches only.
     distance: Vec<u32>,
     queue: Vec<usize>,
     root: usize,
-    /// `[switch]`: ports by which packets come from other switches.
+    /// `[switch]`: ingress ports of packets from other switches.
     into: Vec<Ports>,
-    /// `[switch]`: ports by which they go on, to hosts at the end. Known of switches that packets come to.
+    /// `[switch]`: next hops, which are ports to hosts at `root`. Valid for active switches.
     next: Vec<Ports>,
-    /// `[switch]`: packets come to it.
+    /// `[switch]`: whether it is active, that is, whether packets reach it.
     seen: Vec<bool>,
-    /// Those, in the order in which they were found.
+    /// Active switches, in the order in which they were found.
     active: Vec<usize>,
 }
 
@@ -51,21 +51,21 @@ impl Ways {
         }
     }
 
-    /// Packets from all hosts to those of `root`, with nothing under way before.
+    /// Routes packets from all hosts to the hosts of `root`, with no packet in flight before.
     pub(crate) fn settle(&mut self, switches: &Switches, root: usize, links: &Links) {
         self.into.fill(Ports::default());
         self.change(switches, root, links);
     }
 
-    /// The same, where packets came by other routes before: those under way go on by the new ones from wherever they
-    /// are.
+    /// Routes packets from all hosts to the hosts of `root`, after other routes were in force. Packets in flight
+    /// continue by the new routes from wherever they are.
     pub(crate) fn change(&mut self, switches: &Switches, root: usize, links: &Links) {
         self.measure(switches, root, links);
         self.seen.fill(false);
         self.active.clear();
         for switch in 0..switches.ports.len() {
             if !self.into[switch].is_empty() {
-                // What is on a link that fails is lost.
+                // Packets on a failed link are lost.
                 self.into[switch] = self.into[switch].and(switches.up(switch, &links.up));
             }
             let comes = !self.into[switch].is_empty() || !links.hosts[switch].is_empty();
@@ -96,7 +96,7 @@ impl Ways {
         }
     }
 
-    /// Breadth first from `root`.
+    /// Measures distances by a breadth-first search from `root`.
     fn measure(&mut self, switches: &Switches, root: usize, links: &Links) {
         self.root = root;
         self.distance.fill(NOWHERE);
@@ -118,17 +118,17 @@ impl Ways {
         }
     }
 
-    /// Switches that packets come to, with the ports by which they come from switches and those by which they go on.
+    /// Iterates over the active switches, each with its ingress ports from switches and its next hops.
     pub(crate) fn active(&self) -> impl Iterator<Item = (usize, Ports, Ports)> {
         self.active.iter().map(|&switch| (switch, self.into[switch], self.next[switch]))
     }
 
-    /// Links whose failure makes a path longer: a switch that packets come to has no other way on. And pairs of links
-    /// of which that is so together.
+    /// Returns the links whose failure makes a path longer, because an active switch has no other next hop. Also
+    /// returns the pairs of links that are so together.
     ///
-    /// No other failure of as many links, on top of what has failed, brings a turn: unless the distance of a switch
-    /// that packets come to grows, its next hops are what is left of those that it had. If some do grow, take the
-    /// nearest of these switches: its next hops are as near as before, so all the links to them have failed.
+    /// No other failure of one link (or of two), beside those already down, brings a turn. As long as no active
+    /// switch's distance grows, its next hops are those left of the next hops that it had. If some distances grow, take
+    /// the nearest of these switches. Its next hops are as near as before, so all the links to them have failed.
     pub(crate) fn critical(&self, switches: &Switches) -> (Vec<usize>, Vec<[usize; 2]>) {
         let (mut alone, mut pairs) = (Vec::new(), Vec::new());
         for (switch, _, next) in self.active().filter(|(switch, ..)| *switch != self.root) {
@@ -146,12 +146,13 @@ impl Ways {
         (alone, pairs)
     }
 
-    /// `[switch][ingress][egress]`, of some switches: adds the packets that take each turn, if each pair of hosts sends
-    /// one, and switches deal them out evenly among next hops. The last row of a switch is that of its hosts.
+    /// Adds to `loads`, `[switch][ingress][egress]` of some switches, the packets that take each turn. Each pair of
+    /// hosts sends one packet, and switches spread packets evenly over next hops. The last row of a switch is that of
+    /// its hosts.
     pub(crate) fn add_loads(&self, switches: &Switches, links: &Links, loads: &mut [Option<Vec<Vec<f64>>>]) {
         let homes = |switch: usize| links.hosts[switch].len() as f64;
         let to = homes(self.root);
-        // Packets by ingress, those of hosts last; from the farthest switch inwards.
+        // `[switch][ingress]`: packets, those of hosts last. They are passed on from the farthest switch inwards.
         let mut held: Vec<Vec<f64>> = switches.ports.iter().map(|ports| vec![0.0; ports.len() + 1]).collect();
         for &switch in self.queue.iter().rev().filter(|switch| self.seen[**switch]) {
             let ports = switches.ports[switch].len();

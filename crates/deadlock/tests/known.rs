@@ -60,7 +60,7 @@ fn turns(list: &Value) -> Vec<String> {
 }
 
 #[test]
-fn up_and_down_has_no_circle_and_every_way_has() {
+fn up_and_down_has_no_cycle_and_every_way_has() {
     for scheme in ["bfc", "flowsail", "pfc"] {
         let keys = format!("scheme = \"{scheme}\"");
         let fat_tree = scenario(&format!("{keys}\n{FAT_TREE}{RUN}"));
@@ -168,7 +168,7 @@ fn valley_turns_are_all_that_a_clos_needs_elided() {
         assert_eq!(elided["components"], serde_json::json!([]));
         assert_eq!(report(&of("switch.bfc.elide = \"valley\""), Failures::None)["elided"], 0);
         let open = found(&of(""), Failures::All);
-        // The circles are of turns up, down and through valleys, and may be opened at the valleys, which no pair of
+        // The cycles are of turns up, down and through valleys, and may be opened at the valleys, which no pair of
         // hosts takes.
         let edges = open.report["edges"].as_array().expect("a list");
         let share = |edge: &Value| edge["share"].as_f64().expect("a number");
@@ -180,23 +180,23 @@ fn valley_turns_are_all_that_a_clos_needs_elided() {
 
 /// Two spines, a link of each down: leaf 0 and leaf 1 reach each other by way of another leaf.
 #[test]
-fn two_failures_make_a_valley_and_a_circle() {
+fn two_failures_make_a_valley_and_a_cycle() {
     let clos = leaf_spine("scheme = \"bfc\"", 2);
     assert_eq!(report(&clos, Failures::One)["components"], serde_json::json!([]));
     let all = report(&clos, Failures::Two);
     assert_eq!(all["alone"], true);
-    let circle = turns(&all["circle"]);
-    assert_eq!(circle.len(), 4, "{circle:?}");
+    let cycle = turns(&all["circle"]);
+    assert_eq!(cycle.len(), 4, "{cycle:?}");
     let failed = &all["circle"][0]["failed"];
     assert_eq!(failed, &serde_json::json!([["leaf0", "spine0"], ["leaf1", "spine1"]]));
-    // As a fault of the scenario it is the same circle.
+    // As a fault of the scenario it is the same cycle.
     let fault = |a: &str, b: &str| format!("[[fault]]\nlink = [\"{a}\", \"{b}\"]\ndown = [[\"0 s\", \"1 s\"]]\n");
     let keys = "scheme = \"bfc\"";
     let text = LEAF_SPINE.replace("SPINES", "2");
     let both = fault("leaf0", "spine0") + &fault("leaf1", "spine1");
     let faulty = scenario(&format!("{keys}\n{text}{RUN}{both}"));
     let own = report(&faulty, Failures::None);
-    assert_eq!(turns(&own["circle"]), circle);
+    assert_eq!(turns(&own["circle"]), cycle);
     // With three spines two failures leave a way up and down between any two leaves.
     assert_eq!(report(&leaf_spine(keys, 3), Failures::Two)["components"], serde_json::json!([]));
 }
@@ -254,9 +254,9 @@ fn regions_pause_as_their_neighbours_understand() {
     );
 }
 
-/// What their variants are called: those that are elided have no circle, the others one.
+/// What their variants are called: those that are elided have no cycle, the others one.
 #[test]
-fn the_experiments_have_the_circles_that_they_tell_of() {
+fn the_experiments_have_the_cycles_that_they_tell_of() {
     for name in ["deadlock/elided", "deadlock/clos", "bfc/appb-circles"] {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments").join(format!("{name}.toml"));
         let plan = load(&file, &[], None).unwrap_or_else(|error| panic!("{error}"));
@@ -285,7 +285,7 @@ fn the_experiments_have_the_circles_that_they_tell_of() {
 /// pairs.
 #[test]
 #[ignore = "takes half a minute"]
-fn the_papers_networks_have_no_circle_with_any_two_links_failed() {
+fn the_papers_networks_have_no_cycle_with_any_two_links_failed() {
     let clos = LEAF_SPINE.replace("leaves = 4", "leaves = 8").replace("SPINES", "8").replace("leaf = 2", "leaf = 16");
     let tree = "[topology]\nkind = \"fat-tree\"\npods = 8\ntors_per_pod = 8\naggs_per_pod = 8\ncores = 64\n\
                 hosts_per_tor = 16\nhost_rate = \"100 Gbps\"\ncore_rate = \"25 Gbps\"\nhost_delay = \"1 us\"\n\
