@@ -1,7 +1,7 @@
 //! BFC's assignment, with the choices counted that leave no trace outside.
 
 use backwater_dataplane::queues::PausableQueues;
-use backwater_dataplane::{Assigned, Assignment, BfcParams, Choice, Dynamic, Held, Resident, Shape};
+use backwater_dataplane::{Assigned, Assignment, BfcParams, Choice, Dynamic, Meta, Resident, Shape};
 use backwater_types::hash::Stream;
 use backwater_types::{Instant, Packet, PortId, QueueId};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -52,7 +52,7 @@ impl Assignment for Spy {
         &mut self,
         now: Instant,
         packet: &Packet,
-        held: &Held,
+        held: &Meta,
         port: PortId,
         choice: Choice,
         queues: &PausableQueues<1>,
@@ -60,7 +60,7 @@ impl Assignment for Spy {
         self.0.on_enqueue(now, packet, held, port, choice, queues);
     }
 
-    fn on_dequeue(&mut self, now: Instant, held: &Held, port: PortId, queue: QueueId) {
+    fn on_dequeue(&mut self, now: Instant, held: &Meta, port: PortId, queue: QueueId) {
         self.0.on_dequeue(now, held, port, queue);
     }
 
