@@ -5,12 +5,13 @@ use crate::keys::FlowKeys;
 use crate::link::Transit;
 use crate::link_meter::FlowsHeld;
 use crate::meters::{Census, DelayHistogram, Meters, ScheduledDelays, Valleys};
-use crate::nodes::{Exchange, Nodes, Run};
+use crate::nodes::Nodes;
 use crate::observe::EngineObserver;
 use crate::partition::Partition;
 use crate::schedule::Schedule;
 use crate::setup::Setup;
 use crate::switch_node::SwitchNode;
+use crate::typed_partition::{Exchange, TypedPartition};
 use crate::windows::Windows;
 use backwater_dataplane::{DataPlane, Grain, Shape};
 use backwater_fabric::blueprint::{Blueprint, HostPlan, SwitchPlan};
@@ -40,8 +41,8 @@ where
     let params = Arc::new(params);
     let Blueprint { partitions: parts, hosts, switches, routes, longest_way, mut errors } = blueprint;
     let exchange = Arc::new(Exchange::new(parts.count));
-    let mut runs: Vec<Run<H, D, O>> = (0..parts.count)
-        .map(|p| Run {
+    let mut runs: Vec<TypedPartition<H, D, O>> = (0..parts.count)
+        .map(|p| TypedPartition {
             nodes: Nodes {
                 hosts: Vec::new(),
                 switches: Vec::new(),

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | [`partition`] | interface of one thread's nodes, which the loop of a run drives |
 //! | [`setup`], [`build`] | construction of partitions from a scenario |
-//! | [`nodes`] | nodes of one thread, by type |
+//! | [`nodes`], [`typed_partition`] | nodes of one thread, by type, and the partition that they make |
 //! | [`windows`] | events of a window, node by node |
 //! | [`hpcc`] | events in the order of the HPCC simulator |
 //! | [`host`], [`hosts`] | hosts: a NIC and both ends of flows |
@@ -34,6 +34,7 @@ pub mod setup;
 pub mod stats;
 pub mod switch_node;
 pub mod tree;
+pub mod typed_partition;
 pub mod windows;
 
 pub use build::build;

@@ -74,22 +74,3 @@ fn change_variant(keys: &mut Table, parts: &[String], key: &str, node: Node) -> 
     };
     Err(node.error(key, format!("unknown variant \"{}\"; {hint}{allowed}", parts[1])))
 }
-
-/// Makes the keys of sweep, variants and scales dotted, whether they were written as tables or in quotes, so that a
-/// scale can override single keys of the others.
-pub(super) fn flatten_overrides(table: &mut Table) {
-    let flatten = |node: &mut Node| {
-        if let Value::Table(table) = &mut node.value {
-            *table = merge::flatten(table).into_iter().collect();
-        }
-    };
-    if let Some(sweep) = table.get_mut("sweep") {
-        flatten(sweep);
-    }
-    if let Some(Value::Array(variants)) = table.get_mut("variant").map(|node| &mut node.value) {
-        variants.iter_mut().for_each(flatten);
-    }
-    if let Some(Value::Table(scales)) = table.get_mut("scale").map(|node| &mut node.value) {
-        scales.values_mut().for_each(flatten);
-    }
-}

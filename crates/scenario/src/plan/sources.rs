@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use crate::document::{Node, Place, Table, Value};
 use crate::error::Error;
-use crate::plan::scale::flatten_overrides;
 use crate::sizes::read_text;
 use crate::{merge, named, schema, structure};
 
@@ -144,4 +143,23 @@ pub(super) fn refuse_plan_key(key: &str, node: &Node) -> Result<(), Error> {
         _ => return Ok(()),
     };
     Err(node.error(key, format!("{top} is not a key of a run: {instead}")))
+}
+
+/// Makes the keys of sweep, variants and scales dotted, whether they were written as tables or in quotes, so that a
+/// scale can override single keys of the others.
+fn flatten_overrides(table: &mut Table) {
+    let flatten = |node: &mut Node| {
+        if let Value::Table(table) = &mut node.value {
+            *table = merge::flatten(table).into_iter().collect();
+        }
+    };
+    if let Some(sweep) = table.get_mut("sweep") {
+        flatten(sweep);
+    }
+    if let Some(Value::Array(variants)) = table.get_mut("variant").map(|node| &mut node.value) {
+        variants.iter_mut().for_each(flatten);
+    }
+    if let Some(Value::Table(scales)) = table.get_mut("scale").map(|node| &mut node.value) {
+        scales.values_mut().for_each(flatten);
+    }
 }
