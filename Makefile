@@ -121,21 +121,25 @@ $(VENV)/bin/python:
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.packages: requirements.lock | $(VENV)/bin/python
+# What builds the module, before all other packages.
+$(VENV)/bin/maturin: requirements.lock | $(VENV)/bin/python
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check "$$(grep -o '^maturin==[^ ]*' requirements.lock)"
+	@touch $@
+
+$(VENV)/.packages: requirements.lock $(VENV)/bin/maturin
 	@echo "Python packages into $(VENV): about a minute."
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
-	touch $@
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	@touch $@
 
-MATURIN := env -u CONDA_PREFIX PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) \
-	$(BIN)/maturin develop --locked --quiet --release
+MATURIN := env -u CONDA_PREFIX PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin
 
-# The simulator compiles while pip works; what links it into Python is built when both are there.
-$(VENV)/.simulator: $(RUST) | $(VENV)/bin/python
-	@echo "The simulator: two to three minutes on two cores the first time, seconds after a small change."
-	cargo build --quiet --release --locked --lib -p backwater-sim -p backwater-deadlock
-	touch $@
+# The simulator compiles while pip works. It is put into the environment when both are done.
+$(VENV)/.compiled: $(RUST) pyproject.toml $(VENV)/bin/maturin
+	@echo "The simulator: two minutes on two cores the first time, less after a change."
+	@$(MATURIN) build --locked --quiet --release --out target/wheels
+	@touch $@
 
-$(VENV)/.module: $(RUST) pyproject.toml requirements.lock
-	@$(MAKE) --no-print-directory --jobs=2 $(VENV)/.packages $(VENV)/.simulator
-	$(MATURIN)
-	touch $@
+$(VENV)/.module: $(RUST) pyproject.toml requirements.lock | $(VENV)/bin/maturin
+	@$(MAKE) --no-print-directory --jobs=2 $(VENV)/.packages $(VENV)/.compiled
+	@$(MATURIN) develop --locked --quiet --release
+	@touch $@
