@@ -2,11 +2,11 @@
 //! test.
 //!
 //! ```text
-//! packet arrives:   pass it on if its egress is free and empty; else receive it, poll the egress, then poll the port
-//!                   with a control frame that the packet caused
+//! packet arrives:   egress free and empty: pass it on
+//!                   else: receive it, poll the egress, then poll the port where it raised a control frame
 //! port is polled:   busy: schedule a poll for when it is free, if it has something to send
-//!                   free: send one frame, drain the packets dropped on the way, then poll the port with a control
-//!                   frame that the departure caused
+//!                   free: send one frame, drain the packets dropped on the way, then poll the port where the departure
+//!                   raised a control frame
 //! frame arrives:    the plane obeys it; poll the port it arrived by
 //! timer runs:       do the work that is due; poll the ports that this opened
 //! link changes:     drain the packets dropped with it; the next timer call polls its port and those opened

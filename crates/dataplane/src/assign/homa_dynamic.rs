@@ -7,10 +7,10 @@
 //!
 //! * of `P` queues, one for each level, the first `U` serve unscheduled packets, where `U` is Homa's number of
 //!   unscheduled levels;
-//! * an unscheduled packet, `level < U`, joins one of these as under [`Dynamic`]: an empty queue if its flow is newly
-//!   active, the same queue while the flow is active, and a random queue if none is empty (with `similar`, the queue
-//!   with the most similar remaining size). Two messages of one size, hence of one level, have a queue each while there
-//!   are enough;
+//! * an unscheduled packet, `level < U`, joins one of these as under [`Dynamic`]. A newly active flow gets an empty
+//!   queue and keeps it while it is active. If none is empty, the queue is random, or with `similar` the queue with the
+//!   most similar remaining size. Two messages of one size, hence of one level, have a queue each while there are
+//!   enough;
 //! * a scheduled packet, `level >= U`, joins queue `level`.
 //!
 //! [`SrfAboveStrict`] schedules the queues. Only unscheduled packets make a flow active or sticky. The flow table has

@@ -6,10 +6,11 @@ use backwater_types::Instant;
 ///
 /// Fields, from the highest bit on:
 ///
-/// * without a rank: 0, window (29 bits), 0, partition (7 bits), number in the partition (25 bits), end (1 bit)
-/// * with a rank: 0, window (29 bits), 1, rank in the whole network (32 bits), end (1 bit)
-/// * start of a flow: 1, unused (13 bits), picoseconds within the nanosecond (10 bits), workload (8 bits), number of
-///   the flow (32 bits)
+/// ```text
+/// without a rank   0 | window 29 | 0 | partition 7 | number in the partition 25 | end 1
+/// with a rank      0 | window 29 | 1 | rank in the whole network 32 | end 1
+/// start of a flow  1 | unused 13 | picoseconds within the nanosecond 10 | workload 8 | number of the flow 32
+/// ```
 ///
 /// The bit *end* is 1 for the end of a transmission, and 0 for the arrival of its frame, which has the same number.
 ///

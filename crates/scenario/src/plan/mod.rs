@@ -1,12 +1,12 @@
 //! Plans: a scenario file as the runs it describes, with its scale, variants and sweep multiplied out.
 //!
 //! ```text
-//! sources   keys of the file, of the files that it extends, and of `--set`
-//! scale     overrides of one scale, laid over these keys
-//! axes      variants, and points of the sweep: a run for each variant at each point
-//! layers    document of one run: preset, profile and chip below its keys
-//! labels    name of each run
-//! shown     figure and expectations, whose names are checked against the runs
+//! sources   reads the keys of the file, of the files that it extends, and of `--set`
+//! scale     lays the overrides of one scale over these keys
+//! axes      lists variants and points of the sweep; each pair of them is a run
+//! layers    completes the document of a run by its preset, profile and chip
+//! labels    names each run
+//! shown     checks the names in figure and expectations against the runs
 //! ```
 
 mod axes;

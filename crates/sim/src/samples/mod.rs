@@ -11,6 +11,8 @@ mod pauses;
 mod pools;
 mod queues;
 mod sharing;
+#[cfg(test)]
+mod test_switch;
 
 pub use active_flows::ActiveFlows;
 pub use buffers::{Buffers, Sample};

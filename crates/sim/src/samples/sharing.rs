@@ -94,37 +94,8 @@ impl AtSwitch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use backwater_dataplane::{BfcParams, DataPlane, PortShape, Shape};
+    use crate::samples::test_switch::{arrive, switch};
     use backwater_schemes::planes::BfcSwitch;
-    use backwater_types::{BitsPerSec, Duration, Kind, Packet};
-
-    /// Creates a switch of three ports with two data queues each, and a flow table in which flows 1 to 4 do not
-    /// collide.
-    fn switch() -> BfcSwitch {
-        let port = PortShape::new(BitsPerSec(100_000_000_000), Duration::from_us(1));
-        let shape =
-            Shape { buffer: 1 << 20, hardware_queues: 2, smallest_packet: 1048, ..Shape::new(vec![port; 3], 2) };
-        let bfc = BfcParams { table_entries_per_queue: 10_000, refresh: Duration::ZERO, ..BfcParams::default() };
-        BfcSwitch::new(&shape, &(bfc.clone(), bfc))
-    }
-
-    fn arrive(switch: &mut BfcSwitch, flow: u32, egress: PortId) {
-        let packet = Packet {
-            flow,
-            seq: 0,
-            key: flow,
-            sender_slot: 0,
-            receiver_slot: 0,
-            dst: 0,
-            src: 0,
-            wire: 1048,
-            upstream_queue: 0,
-            class: 0,
-            kind: Kind::Data,
-            flags: 0,
-        };
-        switch.receive(Instant::ZERO, &packet.into(), 0, egress);
-    }
 
     #[test]
     fn flows_in_one_queue_share_it() {

@@ -15,11 +15,14 @@
 //! Credits acknowledge data that has come in order. A gap is answered by a NACK, from which the sender goes on; a loss
 //! at the end is found by a timer of the sender, which requests credits again.
 //!
-//! Differs from the sources: requests have the priority of acknowledgements, before data; the receiver knows the last
-//! packet by its flag, and acknowledges it, so that the sender knows too; any sender that hears nothing for `host.rto`
-//! sends a request again, in the public code only one that has heard nothing so far. Ports of the public code reserve
-//! its largest frame, 1538 B, for the data of a credit; here a full packet, which is the same with `host.payload` 1460
-//! B and `host.header` 78 B.
+//! Differs from the sources:
+//!
+//! * Requests have the priority of acknowledgements, before data.
+//! * The receiver knows the last packet by its flag and acknowledges it. So the sender learns that it has finished.
+//! * A sender that hears nothing for `host.rto` repeats its request. In the public code only a sender that has heard
+//!   nothing so far does.
+//! * Ports reserve a full packet for the data of a credit. Ports of the public code reserve its largest frame, 1538 B.
+//!   Both are equal with `host.payload` 1460 B and `host.header` 78 B.
 
 mod credit;
 mod params;

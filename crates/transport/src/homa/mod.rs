@@ -28,10 +28,13 @@
 //! have arrived.
 //!
 //! Differs from the paper: messages go one way, with an acknowledgement in place of an RPC's response. A host that is
-//! asked for packets that it has not sent yet does not answer BUSY: it sends them in their turn. Differs from the
-//! paper's simulator: a grant may cover several packets when a message is granted to anew, in place of one grant in
-//! each packet's time; a packet has the level of its message's size and not of the packets left; and the last RTTbytes
-//! to be granted are not raised to an unscheduled level.
+//! asked for packets that it has not sent yet does not answer BUSY: it sends them in their turn.
+//!
+//! Differs from the paper's simulator:
+//!
+//! * A message that is granted to anew may get one grant for several packets. There each packet has a grant of its own.
+//! * The level of a packet follows from the size of its message, not from the packets left.
+//! * The last RTTbytes to be granted are not raised to an unscheduled level.
 
 mod grants;
 mod params;

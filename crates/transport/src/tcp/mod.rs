@@ -13,10 +13,13 @@
 //! in flight = sent - acknowledged - selectively acknowledged - lost and not retransmitted
 //! ```
 //!
-//! Differs from the sources: an acknowledgement carries one SACK block, that of the segment it answers, which is the
-//! first block of RFC 2018; marks are echoed segment by segment also for ECN*, where the bit that lasts until CWR
-//! causes the same cuts; the window grows by segments acknowledged (RFC 3465 without a limit, as Linux does), and only
-//! while it limits the sender. Positions count segments. Floating point: additions, multiplications and divisions only.
+//! Differs from the sources:
+//!
+//! * An acknowledgement carries one SACK block: the block of the segment that it answers, the first of RFC 2018.
+//! * Marks are echoed segment by segment, also for ECN*. The bit that lasts until CWR would cause the same cuts.
+//! * The window grows by segments acknowledged (RFC 3465 without a limit, as in Linux), only while it limits the sender.
+//!
+//! Positions count segments. Floating point: additions, multiplications and divisions only.
 
 mod congestion;
 mod flow;

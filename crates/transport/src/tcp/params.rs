@@ -102,9 +102,9 @@ impl TcpParams {
         TcpParams { rto_min, max_window: if self.max_window == 0 { u32::MAX } else { self.max_window }, ..self }
     }
 
-    /// Completion time of a flow alone beyond store and forward, over a new connection, with each segment acknowledged,
-    /// on a path that the largest window covers: a round trip to open the connection, if it is not open, and in slow
-    /// start the idle rest of each round trip.
+    /// Completion time of a flow alone, beyond store and forward. It is a round trip to open the connection, unless it is
+    /// open, and the idle rest of each round trip of slow start. Assumes that each segment is acknowledged and that the
+    /// largest window covers the path.
     pub fn startup(&self, path: &IdlePath) -> Duration {
         let opened = !self.handshake || self.connections == Connections::Persistent && self.open > 0;
         let mut idle = if opened { 0 } else { path.opening.0 };
