@@ -132,14 +132,17 @@ $(VENV)/.packages: requirements.lock $(VENV)/bin/maturin
 	@touch $@
 
 MATURIN := env -u CONDA_PREFIX PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 VIRTUAL_ENV=$(CURDIR)/$(VENV) $(BIN)/maturin
+# Its words are shown only if it fails.
+QUIETLY := > target/maturin.log 2>&1 || { cat target/maturin.log >&2; exit 1; }
 
 # The simulator compiles while pip works. It is put into the environment when both are done.
 $(VENV)/.compiled: $(RUST) pyproject.toml $(VENV)/bin/maturin
 	@echo "The simulator: two minutes on two cores the first time, less after a change."
-	@$(MATURIN) build --locked --quiet --release --out target/wheels
+	@mkdir -p target
+	@$(MATURIN) build --locked --quiet --release --out target/wheels $(QUIETLY)
 	@touch $@
 
 $(VENV)/.module: $(RUST) pyproject.toml requirements.lock | $(VENV)/bin/maturin
 	@$(MAKE) --no-print-directory --jobs=2 $(VENV)/.packages $(VENV)/.compiled
-	@$(MATURIN) develop --locked --quiet --release
+	@$(MATURIN) develop --locked --quiet --release $(QUIETLY)
 	@touch $@
