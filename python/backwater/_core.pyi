@@ -113,26 +113,26 @@ def flows(scenario_json: str, rows: int) -> Batches:
     """
 
 class Deadlock:
-    """A search for circles of pauses, on a thread of its own."""
+    """A search for cycles of pauses, on a thread of its own."""
 
     def progress(self) -> tuple[int, int]:
         """Failures looked at, of so many; 0 of 0 before that is known."""
 
     def cancel(self) -> None: ...
-    def wait(self, seconds: float) -> Circles | None:
+    def wait(self, seconds: float) -> Cycles | None:
         """What was found, once. Other Python threads run meanwhile."""
 
-class Circles:
+class Cycles:
     """What waits for what in a scenario's network. Edges go by their place in `edges` of the report."""
 
     def report(self) -> str:
         """JSON: `ports`, `turns`, `pausing`, `elided`, `components`, `circle`, `alone`, `edges`."""
 
     def light(self, weights: list[float]) -> list[list[int]]:
-        """Circles of edges that weigh less than 1 together; none if there is no such circle."""
+        """Cycles of edges that weigh less than 1 together; none if there is no such cycle."""
 
     def complete(self, chosen: list[int], costs: list[float]) -> list[int] | None:
-        """Edges without which there is no circle, from those chosen, none to spare.
+        """Edges without which there is no cycle, from those chosen, none to spare.
 
         None if edges of infinite cost make one.
         """

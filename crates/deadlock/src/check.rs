@@ -53,7 +53,7 @@ pub struct Backpressure {
     /// ```
     pub report: Value,
     /// Strong components: an edge for each entry of `edges`, from the port that waits to the port that it waits for.
-    pub circles: Digraph,
+    pub cycles: Digraph,
 }
 
 /// Checks a valid scenario. Returns `None` if `watch` asked to stop.
@@ -151,7 +151,7 @@ pub fn check(scenario: &Scenario, failures: Failures, watch: &Watch) -> Option<B
         "edges": around.iter().map(edge).collect::<Vec<_>>(),
         "elided_turns": pauses.elided(&switches).iter().map(elided).collect::<Vec<_>>(),
     });
-    Some(Backpressure { report, circles: among(&dependencies.graph, &of, &around) })
+    Some(Backpressure { report, cycles: among(&dependencies.graph, &of, &around) })
 }
 
 /// Returns the turns that packets take by the scenario's own routes: from node, switch, to node, by their numbers in

@@ -198,7 +198,7 @@ impl Digraph {
     /// Returns cycles whose edges weigh less than 1 together. Through each vertex these are the lightest cycles, one
     /// over each edge that leads back to the vertex. Of equally light cycles it is one with the fewest edges.
     /// `weights` are 0 or more.
-    pub fn light_circles(&self, weights: &[f64]) -> Vec<Vec<u32>> {
+    pub fn light_cycles(&self, weights: &[f64]) -> Vec<Vec<u32>> {
         let slack = 1.0 - 1e-6;
         let mut found = BTreeSet::new();
         let mut back: Vec<Vec<u32>> = vec![Vec::new(); self.vertices()];
@@ -432,7 +432,7 @@ mod tests {
             let mut draws = Stream::new(seed, 3, 0);
             let weights: Vec<f64> =
                 graph.edges().iter().map(|_| f64::from(range32(draws.next_u32(), 5)) / 4.0).collect();
-            let found = graph.light_circles(&weights);
+            let found = graph.light_cycles(&weights);
             for cycle in &found {
                 let weight: f64 = cycle.iter().map(|edge| weights[*edge as usize]).sum();
                 assert!(is_cycle(&graph, cycle) && weight < 1.0, "{seed}: {cycle:?}");

@@ -173,7 +173,7 @@ fn valley_turns_are_all_that_a_clos_needs_elided() {
         let edges = open.report["edges"].as_array().expect("a list");
         let share = |edge: &Value| edge["share"].as_f64().expect("a number");
         let costs: Vec<f64> = edges.iter().map(|edge| if share(edge) == 0.0 { 1.0 } else { f64::INFINITY }).collect();
-        let chosen = open.circles.complete(&[], &costs).expect("valleys are enough");
+        let chosen = open.cycles.complete(&[], &costs).expect("valleys are enough");
         assert!(!chosen.is_empty() && chosen.len() < elided["elided"].as_u64().expect("a number") as usize);
     }
 }

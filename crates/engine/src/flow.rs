@@ -17,7 +17,7 @@ pub struct Flow {
     pub dst: u16,
     /// Payload bytes; [`ENDLESS`] for an endless flow.
     pub size: u64,
-    /// Number among the flows to the same destination; of a dependent flow, [`Own::receiver_slot`].
+    /// Number among the flows to the same destination; of a closed-loop flow, [`Own::receiver_slot`].
     pub receiver_slot: u32,
     /// Destination port, in files and hashes of other simulators.
     pub port: u16,
@@ -33,7 +33,7 @@ pub const ENDLESS: u64 = u64::MAX;
 impl Flow {
     /// Whether the flow belongs to a closed-loop workload, which starts flows when others finish.
     #[inline]
-    pub fn is_dependent(&self) -> bool {
+    pub fn is_closed_loop(&self) -> bool {
         own_slot(self.receiver_slot).is_some()
     }
 
@@ -56,7 +56,7 @@ pub struct Own {
     pub slot: u32,
 }
 
-/// Bit that is set in the slot of a dependent flow.
+/// Bit that is set in the slot of a closed-loop flow.
 const OWN: u32 = 1 << 31;
 /// Bits of the number among the flows to one destination; the workload's number stands above them.
 const OWN_BITS: u32 = FLOWS_MAX.trailing_zeros();
@@ -69,7 +69,7 @@ impl Own {
     }
 }
 
-/// Splits the slot of a dependent flow into its workload and its number at the destination; `None` for other flows.
+/// Splits the slot of a closed-loop flow into its workload and its number at the destination; `None` for other flows.
 #[inline]
 pub fn own_slot(receiver_slot: u32) -> Option<(u8, u32)> {
     let own = receiver_slot & OWN != 0;

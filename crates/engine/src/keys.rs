@@ -40,8 +40,8 @@ impl FlowKeys {
     /// Returns the key of the next flow.
     pub fn next(&mut self, flow: &Flow) -> u32 {
         let Some(opened) = &mut self.opened else { return flow_key(self.seed, flow.id) };
-        if flow.is_dependent() {
-            // The order in which dependent flows open is not known beforehand, so the flow's number takes its place.
+        if flow.is_closed_loop() {
+            // The order in which closed-loop flows open is not known beforehand, so the flow's number takes its place.
             return hpcc::network::ports(hpcc::network::FIRST_SOURCE_PORT.wrapping_add(flow.id as u16), flow.port);
         }
         let opened = opened.entry((flow.src, flow.dst)).or_insert(0);

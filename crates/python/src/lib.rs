@@ -341,12 +341,12 @@ impl Deadlock {
     }
 
     /// Waits up to `seconds`, and returns the result, once.
-    fn wait(&self, py: Python<'_>, seconds: f64) -> PyResult<Option<Circles>> {
+    fn wait(&self, py: Python<'_>, seconds: f64) -> PyResult<Option<Cycles>> {
         py.detach(|| {
             let lock = |_| PyRuntimeError::new_err("another thread failed while it waited");
             let done = self.done.lock().map_err(|_| lock(()))?;
             match done.recv_timeout(Duration::from_secs_f64(seconds.clamp(0.0, 1e6))) {
-                Ok(Some(found)) => Ok(Some(Circles { found })),
+                Ok(Some(found)) => Ok(Some(Cycles { found })),
                 Err(mpsc::RecvTimeoutError::Timeout) => Ok(None),
                 Ok(None) => Err(PyRuntimeError::new_err("it was cancelled")),
                 Err(mpsc::RecvTimeoutError::Disconnected) => {
@@ -359,12 +359,12 @@ impl Deadlock {
 
 /// Buffer dependencies in a scenario's network.
 #[pyclass(frozen)]
-struct Circles {
+struct Cycles {
     found: Backpressure,
 }
 
 #[pymethods]
-impl Circles {
+impl Cycles {
     /// Returns the dependencies as JSON.
     fn report(&self) -> String {
         self.found.report.to_string()
@@ -373,7 +373,7 @@ impl Circles {
     /// Returns cycles of edges that weigh less than 1 together, each edge by its index in the report.
     fn light(&self, py: Python<'_>, weights: Vec<f64>) -> PyResult<Vec<Vec<u32>>> {
         self.check(weights.len())?;
-        Ok(py.detach(|| self.found.circles.light_circles(&weights)))
+        Ok(py.detach(|| self.found.cycles.light_cycles(&weights)))
     }
 
     /// Completes `chosen` to a set of edges whose removal breaks all cycles; `None` if edges of infinite cost form a
@@ -383,13 +383,13 @@ impl Circles {
         if let Some(edge) = chosen.iter().find(|edge| **edge as usize >= costs.len()) {
             return Err(PyValueError::new_err(format!("there is no edge {edge}")));
         }
-        Ok(py.detach(|| self.found.circles.complete(&chosen, &costs)))
+        Ok(py.detach(|| self.found.cycles.complete(&chosen, &costs)))
     }
 }
 
-impl Circles {
+impl Cycles {
     fn check(&self, given: usize) -> PyResult<()> {
-        let edges = self.found.circles.edges().len();
+        let edges = self.found.cycles.edges().len();
         let wrong = || PyValueError::new_err(format!("{given} numbers for {edges} edges"));
         if given == edges { Ok(()) } else { Err(wrong()) }
     }
@@ -460,7 +460,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<Outcome>()?;
     m.add_class::<Batches>()?;
     m.add_class::<Deadlock>()?;
-    m.add_class::<Circles>()?;
+    m.add_class::<Cycles>()?;
     m.add_function(wrap_pyfunction!(load, m)?)?;
     m.add_function(wrap_pyfunction!(load_text, m)?)?;
     m.add_function(wrap_pyfunction!(start, m)?)?;

@@ -1,7 +1,7 @@
-//! Several controls as one type, for combinations that have no type of their own: what a flow keeps, its parameters and what its packets
-//! carry are enums with a variant for each.
+//! Several controls as one type, for combinations of schemes that have no engine of their own. A flow's state, its parameters
+//! and the extension of its packets are enums with one variant for each control.
 
-/// What one of the controls does, by the state of a flow and its parameters.
+/// Calls one of the controls with the state of a flow and its parameters.
 macro_rules! of_each {
     ($any:ident $params:ident [$($name:ident)*] ($state:expr, $given:expr) |$flow:ident, $p:ident| $what:expr) => {
         match ($state, $given) {
@@ -145,20 +145,20 @@ macro_rules! any_control {
     };
 }
 
-/// What packets under one control of several carry. What carries nothing of its own, such as a datagram, is to a port as if it carried
-/// what is the default of the packets there: a port knows whose they are by [`LinkShape::transport`].
+/// Extension of packets under one of several controls. A packet without an extension, such as a datagram, counts at a port as
+/// one with the default extension of the control there. The port knows the control by [`LinkShape::transport`].
 macro_rules! any_carried {
     ($any:ident, $port:ident, of $($name:ident)*) => {
-        /// What packets carry, whichever control's they are.
+        /// Extension of the packets of any of the controls.
         #[derive(Clone, Copy, Debug, Default, PartialEq)]
         pub enum $any {
-            /// Nothing, or what is the default.
+            /// No extension; the default of any control.
             #[default]
             Nothing,
             $(#[doc = concat!("Of [`control::", stringify!($name), "`]")] $name(<control::$name as Control>::Extension),)*
         }
 
-        /// What a port keeps for it.
+        /// State of a port for the extension.
         #[derive(Clone, Debug)]
         pub enum $port {
             /// Nothing.

@@ -196,7 +196,7 @@ fn order(scenario: &Scenario, threads: usize) -> (usize, Order) {
 
 /// Shortens `run.duration` to the arrival of the last of `run.flows` flows; flows of collectives do not count.
 pub fn shortened<'a>(scenario: &'a Scenario, graph: &Graph) -> Cow<'a, Scenario> {
-    let arrivals = || Traffic::new(scenario, graph).filter(|flow| !flow.is_dependent());
+    let arrivals = || Traffic::new(scenario, graph).filter(|flow| !flow.is_closed_loop());
     let last = scenario.run.flows.and_then(|flows| arrivals().nth(flows as usize - 1));
     let Some(last) = last else { return Cow::Borrowed(scenario) };
     let mut shorter = scenario.clone();

@@ -1,7 +1,7 @@
 //! Interface of a transport: the events that the two ends of a flow handle, and the packets that they send.
 //!
-//! Neither end sees a clock, a queue or a network. Time is an argument, packets come as they are on the wire, and an
-//! end sends an [`Outgoing`] or a [`Reply`], to which its host adds addresses, flow names and a place in its NIC.
+//! Neither end sees a clock, a queue or a network. Time is an argument, and packets come as they are on the
+//! wire. An end sends an [`Outgoing`] or a [`Reply`]; its host adds addresses and flow names and queues it in its NIC.
 
 use crate::due::Due;
 use crate::tcp::TimeoutReason;

@@ -1011,8 +1011,8 @@ fn dctcps_estimate_converges_to_the_share_of_marks() {
             assert!((mean - share).abs() < 0.03 * share + 0.003, "1 of {n}: {mean} in {count} rounds");
         }
     }
-    // None: it decays by 1 - g, from one, with the first acknowledgement, then with every nineteenth, as the one that
-    // ends a window of twenty is counted before it lets the next segment go, and with the last.
+    // No marks: alpha starts at one and decays by 1 - g with the first acknowledgement, with every nineteenth, and with the
+    // last. Nineteenth, not twentieth: the one that ends a window is counted before it releases the next segment.
     let params = TcpParams { marks: Marks::Dctcp, max_window: 20, initial_window: 20, ..params() };
     let mut world = World::new(params, 20 * 40);
     world.run();

@@ -23,7 +23,7 @@ def check_command(
     scale: Scale = None,
     threads: Threads = None,
     for_deadlock: Annotated[
-        bool, typer.Option("--deadlock", help="Look for circles of pauses instead; exit code 1 if there are any.")
+        bool, typer.Option("--deadlock", help="Look for cycles of pauses instead; exit code 1 if there are any.")
     ] = False,
     failures: Annotated[
         str | None,

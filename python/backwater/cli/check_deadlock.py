@@ -1,4 +1,4 @@
-"""`backwater check --deadlock`: circles of pauses in scenarios, and a scenario that elides what it takes."""
+"""`backwater check --deadlock`: cycles of pauses in scenarios, and a scenario that elides what it takes."""
 
 from __future__ import annotations
 

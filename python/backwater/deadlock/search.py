@@ -1,4 +1,4 @@
-"""A scenario's backpressure graph, its circles, and the smallest set of turns to elide."""
+"""A scenario's backpressure graph, its cycles, and the smallest set of turns to elide."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ class Deadlock:
 def search(
     scenario: dict[str, Any], failures: str = "0", *, seconds: float = SECONDS, progress: Progress | None = None
 ) -> Deadlock:
-    """Looks for circles in a resolved scenario.
+    """Looks for cycles in a resolved scenario.
 
     `failures` of links between switches, beyond those of the scenario: "0", any "1" or "2" of them, or "all": packets
     may take every turn but back to where they came from. `progress` is told of failures looked at, of so many.

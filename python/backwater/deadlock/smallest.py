@@ -1,6 +1,6 @@
-"""The smallest set of edges without which a graph has no circle.
+"""The smallest set of edges without which a graph has no cycle.
 
-A minimum feedback arc set: each circle has to lose an edge, and there are too many circles to list. So a linear program
+A minimum feedback arc set: each cycle has to lose an edge, and there are too many cycles to list. So a linear program
 has those that its solutions so far left, until one leaves none, and then a mixed-integer one (HiGHS). Of equally small
 sets, the one that the smallest share of pairs of hosts goes by.
 """
@@ -15,12 +15,12 @@ from dataclasses import dataclass
 import highspy
 import numpy as np
 
-from backwater._core import Circles
+from backwater._core import Cycles
 
 TIE = 0.5
 """What all shares together weigh, in edges: less than one, so that they only decide between sets of one size."""
 DRAWS = 4
-"""Searches for circles before the first solution."""
+"""Searches for cycles before the first solution."""
 MANY = 5000
 """Edges above which an interior-point method is faster."""
 NEAR = 1e-6
@@ -29,7 +29,7 @@ NEAR = 1e-6
 
 @dataclass(frozen=True)
 class Found:
-    """A set of edges without which there is no circle."""
+    """A set of edges without which there is no cycle."""
 
     edges: list[int]
     bound: int
@@ -40,35 +40,35 @@ class Found:
         return len(self.edges) == self.bound
 
 
-def smallest(circles: Circles, free: list[bool], shares: list[float], parts: list[int], seconds: float) -> Found | None:
-    """Of the edges that are `free`; None if the others make a circle.
+def smallest(cycles: Cycles, free: list[bool], shares: list[float], parts: list[int], seconds: float) -> Found | None:
+    """Of the edges that are `free`; None if the others make a cycle.
 
     Each of the `parts`, strong components by edge, is solved for itself. Where `seconds` are not enough the set is the
     best that was found, and not proven to be the smallest.
     """
-    if circles.complete([], [1.0 if is_free else math.inf for is_free in free]) is None:
+    if cycles.complete([], [1.0 if is_free else math.inf for is_free in free]) is None:
         return None
     until = time.monotonic() + seconds
     edges, bound = [], 0
     for part in sorted(set(parts)):
         of_part = [i for i, other in enumerate(parts) if other == part]
-        found = Part(circles, of_part, free, shares).solve(until)
+        found = Part(cycles, of_part, free, shares).solve(until)
         edges += found.edges
         bound += found.bound
     return Found(sorted(edges), bound)
 
 
 class Part:
-    """One strong component as a program over its free edges, with those of its circles that are known."""
+    """One strong component as a program over its free edges, with those of its cycles that are known."""
 
-    def __init__(self, circles: Circles, edges: list[int], free: list[bool], shares: list[float]) -> None:
-        self.circles, self.count = circles, len(free)
+    def __init__(self, cycles: Cycles, edges: list[int], free: list[bool], shares: list[float]) -> None:
+        self.cycles, self.count = cycles, len(free)
         self.edges = [edge for edge in edges if free[edge]]
         self.fixed = [edge for edge in edges if not free[edge]]
         self.column = {edge: i for i, edge in enumerate(self.edges)}
         total = sum(shares[edge] for edge in self.edges) or 1.0
         self.costs = [1.0 + TIE * shares[edge] / total for edge in self.edges]
-        # Edges of other components stay out of it: what weighs 1 is in no light circle, and they are gone beforehand.
+        # Edges of other components stay out of it: what weighs 1 is in no light cycle, and they are gone beforehand.
         self.all_costs = [math.inf] * self.count
         for edge, cost in zip(self.edges, self.costs, strict=True):
             self.all_costs[edge] = cost
@@ -82,7 +82,7 @@ class Part:
         self.take(self.complete([]))
         known = self.short()
         self.add(known)
-        apart = disjoint([[edge for edge in circle if edge in self.column] for circle in known])
+        apart = disjoint([[edge for edge in cycle if edge in self.column] for cycle in known])
         if len(self.edges) > MANY:
             self.highs.setOptionValue("solver", "ipm")
         whole = False
@@ -99,7 +99,7 @@ class Part:
                 break
             values = self.highs.getSolution().col_value
             self.take(self.complete([edge for edge, x in zip(self.edges, values, strict=True) if x > 0.5]))
-            more = self.circles.light(self.weights(values))
+            more = self.cycles.light(self.weights(values))
             self.add(more)
             if not more and (whole or not solved):
                 break
@@ -112,16 +112,16 @@ class Part:
         return Found(self.best, min(len(self.best), max(apart, math.ceil(self.least - TIE - NEAR))))
 
     def short(self) -> list[tuple[int, ...]]:
-        """Shortest circles: of many a search has one through each turn, so several have others, by chance."""
+        """Shortest cycles: of many a search has one through each turn, so several have others, by chance."""
         draws = np.random.default_rng(0)
         weights = [list(map(float, draws.uniform(0.0, NEAR, len(self.edges)))) for _ in range(DRAWS)]
-        found = {tuple(circle) for drawn in weights for circle in self.circles.light(self.weights(drawn))}
+        found = {tuple(cycle) for drawn in weights for cycle in self.cycles.light(self.weights(drawn))}
         least = min(map(len, found))
-        return sorted(circle for circle in found if len(circle) == least)
+        return sorted(cycle for cycle in found if len(cycle) == least)
 
-    def add(self, circles: Sequence[Sequence[int]]) -> None:
+    def add(self, cycles: Sequence[Sequence[int]]) -> None:
         """Each loses an edge."""
-        rows = [[self.column[edge] for edge in circle if edge in self.column] for circle in circles]
+        rows = [[self.column[edge] for edge in cycle if edge in self.column] for cycle in cycles]
         starts = np.cumsum([0, *map(len, rows)], dtype=np.int32)
         columns = np.array([column for row in rows for column in row], np.int32)
         bounds = np.ones(len(rows)), np.full(len(rows), highspy.kHighsInf)
@@ -139,8 +139,8 @@ class Part:
         costs = self.all_costs.copy()
         for edge in self.others:
             costs[edge] = 0.0
-        enough = self.circles.complete([*self.others, *chosen], costs)
-        assert enough is not None, "the edges that are not free make no circle"
+        enough = self.cycles.complete([*self.others, *chosen], costs)
+        assert enough is not None, "the edges that are not free make no cycle"
         return [edge for edge in enough if edge in self.column]
 
     def price(self, edges: list[int]) -> float:
@@ -151,19 +151,19 @@ class Part:
             self.best = edges
 
 
-def disjoint(circles: list[list[int]]) -> int:
+def disjoint(cycles: list[list[int]]) -> int:
     """How many of them have no edge in common, taken in turn: each has to lose one of its own."""
     taken: set[int] = set()
     count = 0
-    for circle in circles:
-        if taken.isdisjoint(circle):
-            taken.update(circle)
+    for cycle in cycles:
+        if taken.isdisjoint(cycle):
+            taken.update(cycle)
             count += 1
     return count
 
 
 def program(costs: list[float]) -> highspy.Highs:
-    """A variable for each edge, 1 if it goes; no circles yet."""
+    """A variable for each edge, 1 if it goes; no cycles yet."""
     highs = highspy.Highs()
     options: dict[str, bool | int | float] = {
         "output_flag": False, "threads": 1, "random_seed": 0, "mip_rel_gap": 0.0, "mip_abs_gap": NEAR,

@@ -15,7 +15,7 @@ from backwater.terminal import some
 from backwater.toml_text import toml_value
 
 SHOWN = 12
-"""Turns, or ports of a circle, that are told one by one."""
+"""Turns, or ports of a cycle, that are told one by one."""
 SCHEMES = {"bfc": "BFC", "flowsail": "FlowSail", "pfc": "PFC"}
 """Backpressures whose names in scenarios are not what people call them."""
 WHAT = {

@@ -8,7 +8,7 @@ from backwater.results import Run
 from backwater.terminal import some, span
 
 SHOWN = 8
-"""Of a circle, waits that are told."""
+"""Of a cycle, waits that are told."""
 MARKS = {"interrupted": "partial", "standstill": "stands still", "time": "unfinished"}
 
 

@@ -17,8 +17,8 @@ const WINDOW: usize = 1024;
 #[derive(Clone, Debug, Default)]
 pub struct Receivers<R> {
     others: Window<R>,
-    /// `[workload]`: dependent flows.
-    dependent: Vec<Window<R>>,
+    /// `[workload]`: closed-loop flows.
+    closed_loop: Vec<Window<R>>,
 }
 
 impl<R: Default> Receivers<R> {
@@ -27,7 +27,7 @@ impl<R: Default> Receivers<R> {
     pub fn get(&mut self, slot: u32) -> Option<&mut R> {
         match own_slot(slot) {
             None => self.others.get(slot),
-            Some((class, slot)) => self.dependent(class).get(slot),
+            Some((class, slot)) => self.closed_loop(class).get(slot),
         }
     }
 
@@ -36,16 +36,16 @@ impl<R: Default> Receivers<R> {
     pub fn finish(&mut self, slot: u32) {
         match own_slot(slot) {
             None => self.others.finish(slot),
-            Some((class, slot)) => self.dependent(class).finish(slot),
+            Some((class, slot)) => self.closed_loop(class).finish(slot),
         }
     }
 
-    fn dependent(&mut self, class: u8) -> &mut Window<R> {
+    fn closed_loop(&mut self, class: u8) -> &mut Window<R> {
         let class = class as usize;
-        if self.dependent.len() <= class {
-            self.dependent.resize_with(class + 1, Window::default);
+        if self.closed_loop.len() <= class {
+            self.closed_loop.resize_with(class + 1, Window::default);
         }
-        &mut self.dependent[class]
+        &mut self.closed_loop[class]
     }
 }
 
@@ -153,7 +153,7 @@ mod tests {
             flows.finish(own(249, slot));
             assert_eq!(flows.get(own(249, slot)), None);
         }
-        assert!(flows.dependent[249].recent.is_empty() && flows.dependent[1].recent.is_empty());
+        assert!(flows.closed_loop[249].recent.is_empty() && flows.closed_loop[1].recent.is_empty());
         assert_eq!(flows.get(own(0, 17)).copied(), Some(own(0, 17)));
     }
 }

@@ -25,8 +25,9 @@ pub enum Topology {
         /// Propagation delay of leaf-spine links.
         core_delay: Duration,
     },
-    /// Three tiers in pods: every ToR linked once to every aggregation switch of its pod, the cores in as many groups
-    /// as a pod has aggregation switches, aggregation switch `j` of each pod linked once to every core of group `j`.
+    /// Three tiers in pods. Every ToR is linked once to every aggregation switch of its pod. There are as many groups of
+    /// cores as a pod has aggregation switches. Aggregation switch `j` of each pod is linked once to every core of group
+    /// `j`.
     FatTree {
         /// Pods.
         pods: u16,

@@ -39,7 +39,7 @@ pub fn estimate(scenario: &Scenario) -> Value {
         closed_loop_hops += flow.packets(scenario.host.payload.0).0 as f64 * 2.0 * path.len() as f64;
     }
     closed_loop_hops *= closed_loop_flows as f64 / drawn.max(1) as f64;
-    for flow in traffic.filter(|flow| !flow.is_dependent()).take(DRAWN) {
+    for flow in traffic.filter(|flow| !flow.is_closed_loop()).take(DRAWN) {
         ideal.path(flow.src, flow.dst, keys.next(&flow), &mut path);
         flows += 1;
         last = flow.at;

@@ -306,7 +306,7 @@ impl Outcome {
         let closed_loop = traffic();
         let closed_loop = (0..).zip(&self.started).map(move |(id, at)| closed_loop.closed_loop_flow(id, *at));
         let open_loop = self.received.len() - self.started.len();
-        let open_loop = traffic().filter(|flow| !flow.is_dependent()).take(open_loop);
+        let open_loop = traffic().filter(|flow| !flow.is_closed_loop()).take(open_loop);
         closed_loop.chain(open_loop).map(move |flow| {
             let i = flow.id as usize;
             let (received, acknowledged) = (self.received[i], self.acknowledged[i]);

@@ -30,7 +30,7 @@ pub fn flow_batches(scenario: &Scenario, rows: usize) -> impl Iterator<Item = Ve
     let (closed_loop, open_loop) = (Traffic::new(scenario, &graph), Traffic::new(scenario, &graph));
     let closed_loop =
         (0..closed_loop.closed_loop_flows()).map(move |id| closed_loop.closed_loop_flow(id, Instant::NEVER));
-    let mut flows = closed_loop.chain(open_loop.filter(|flow| !flow.is_dependent())).peekable();
+    let mut flows = closed_loop.chain(open_loop.filter(|flow| !flow.is_closed_loop())).peekable();
     std::iter::from_fn(move || {
         flows.peek()?;
         let (mut at, mut src, mut dst, mut size) = (vec![], vec![], vec![], vec![]);

@@ -281,7 +281,7 @@ impl<'a> Worker<'a> {
     fn admit(&mut self, end: Instant) {
         while let Some(flow) = self.traffic.next_before(end) {
             let here = self.nodes.has_host(flow.src);
-            if flow.is_dependent() {
+            if flow.is_closed_loop() {
                 if here {
                     self.results.started[flow.id as usize] = flow.at;
                     self.started += 1;

@@ -8,7 +8,7 @@
 //!
 //! Threads do not exchange start times, so a closed-loop process numbers all its flows in advance. All of its flows are
 //! closed-loop flows, including the first ones, which wait for no other
-//! ([`Flow::is_dependent`](crate::workload::Flow::is_dependent)).
+//! ([`Flow::is_closed_loop`](crate::workload::Flow::is_closed_loop)).
 
 use crate::workload::flow::Arrival;
 use backwater_types::Instant;

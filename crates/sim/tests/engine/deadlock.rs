@@ -1,7 +1,7 @@
-//! What is said of circles of pauses before a run holds in it: packets take no other turns than those, a network
-//! without a circle never stands still, and one with a circle may.
+//! What is said of cycles of pauses before a run holds in it: packets take no other turns than those, a network
+//! without a cycle never stands still, and one with a cycle may.
 //!
-//! `ten_thousand_networks_without_a_circle_never_stand_still` is for `make test-long`.
+//! `ten_thousand_networks_without_a_cycle_never_stand_still` is for `make test-long`.
 
 use crate::common::random::Dice;
 use crate::common::{run, scenario};
@@ -96,7 +96,7 @@ fn sweep(cases: std::ops::Range<u64>) -> Seen {
         let stuck = stands_still(&plain);
         if components(&plain).is_empty() {
             seen.acyclic += 1;
-            assert!(!stuck, "case {case} has no circle and stands still\n{text}");
+            assert!(!stuck, "case {case} has no cycle and stands still\n{text}");
             continue;
         }
         seen.cyclic += 1;
@@ -106,7 +106,7 @@ fn sweep(cases: std::ops::Range<u64>) -> Seen {
         let edges = found.report["edges"].as_array().expect("a list");
         let cost = |edge: &serde_json::Value| if edge["by"] == "pfc" { f64::INFINITY } else { 1.0 };
         let costs: Vec<f64> = edges.iter().map(cost).collect();
-        let Some(chosen) = found.circles.complete(&[], &costs) else { continue };
+        let Some(chosen) = found.cycles.complete(&[], &costs) else { continue };
         let turn = |edge: u32| {
             format!(
                 "[{}, {}, {}]",
@@ -117,7 +117,7 @@ fn sweep(cases: std::ops::Range<u64>) -> Seen {
         let elide = format!("switch.{table}.elide = [{}]\n{text}", list.join(", "));
         let open = scenario(&elide);
         assert!(components(&open).is_empty(), "case {case}\n{elide}");
-        assert!(!stands_still(&open), "case {case} stands still though its circles are open\n{elide}");
+        assert!(!stands_still(&open), "case {case} stands still though its cycles are open\n{elide}");
         seen.opened += u64::from(stuck);
     }
     println!("{seen:?}");
@@ -125,7 +125,7 @@ fn sweep(cases: std::ops::Range<u64>) -> Seen {
 }
 
 #[test]
-fn networks_without_a_circle_never_stand_still() {
+fn networks_without_a_cycle_never_stand_still() {
     let seen = sweep(0..300);
     assert!(seen.acyclic > 100 && seen.cyclic > 50, "{seen:?}");
     assert!(seen.stuck > 20 && seen.opened > 10, "{seen:?}");
@@ -133,7 +133,7 @@ fn networks_without_a_circle_never_stand_still() {
 
 #[test]
 #[ignore = "takes minutes"]
-fn ten_thousand_networks_without_a_circle_never_stand_still() {
+fn ten_thousand_networks_without_a_cycle_never_stand_still() {
     let seen = sweep(300..10_300);
     assert!(seen.stuck > 700 && seen.opened > 400, "{seen:?}");
 }

@@ -50,8 +50,8 @@ fn measuring_does_not_disturb() {
     assert_eq!(with.acknowledged, without.acknowledged);
 }
 
-/// Where events of one instant come in the order in which they were scheduled, nodes that run alone, on any number of threads, find the
-/// same order as all events of the network one by one.
+/// Events of one instant are handled in the order in which they were scheduled. Nodes that run apart, on any number of
+/// threads, find the same order as a single list of all events.
 #[test]
 fn ranked_node_by_node_events_come_as_they_do_one_by_one() {
     let texts = (3_000_000..).map(|number| random::case(Family::Queues, number).toml);

@@ -82,8 +82,8 @@ fn early_stops_waste_fewer_credits() {
     assert!(early < late, "{early} of credits are wasted with early stops, {late} without");
 }
 
-/// Seven flows at once into one port: credits let as many packets come as it takes, but for a few that meet on the way, and
-/// what the last flows leave of it when others have ended is no more than two fifths.
+/// Seven flows start at once towards one port. Credits admit no more packets than the port can send; only a few meet in
+/// its queue. After the first flows have ended, the last ones leave at most two fifths of the port idle.
 #[test]
 fn credits_keep_queues_short_where_senders_meet() {
     let incast = scenario(

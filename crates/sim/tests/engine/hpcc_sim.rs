@@ -1,7 +1,7 @@
 //! `compat = "hpcc-sim"` against numbers worked out by hand from the rules of the public HPCC simulator (docs/fidelity.md).
 //!
-//! There a 1048 B packet takes 83 ns on a 100 Gb/s link and a 60 B ACK takes 4, links delay by 1000 ns, and a flow ends with the
-//! last ACK at its sender. Each test prints what it measured: `cargo test --release -p backwater-sim --test engine hpcc_sim -- --nocapture`.
+//! There a 1048 B packet takes 83 ns on a 100 Gb/s link, a 60 B ACK takes 4 ns, and links delay by 1000 ns. A flow ends
+//! when its last ACK arrives at its sender. Each test prints what it measured: `cargo test --release -p backwater-sim --test engine hpcc_sim -- --nocapture`.
 
 use crate::common::{audited, run, scenario};
 use backwater_sim::Outcome;

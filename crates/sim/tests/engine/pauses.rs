@@ -244,9 +244,9 @@ fn first_pause(log: &Log) -> (u64, u64) {
     (asked, pause.0 - asked)
 }
 
-/// Over every alignment of the two directions, in steps of a nanosecond: where an ingress is alone, so that the packet that asks for the
-/// pause finds room below the threshold, nothing is dropped with a packet less than the computed headroom, and with two less something
-/// is, exactly where the alignment leaves time for one packet more.
+/// An ingress is alone, so the packet that raises the pause still fits below the threshold. One packet less than the
+/// computed headroom then suffices; with two packets less, some packet is dropped. Every alignment of the two directions
+/// is tried in steps of a nanosecond: drops occur exactly where it leaves time for one packet more.
 #[test]
 fn pfc_headroom_is_just_enough() {
     for (gbps, delay_ns) in [(100, 1000), (40, 700), (200, 2000)] {

@@ -127,9 +127,9 @@ fn tables_in_use() -> BTreeSet<String> {
     tables
 }
 
-/// The mean size that sets the rate of arrivals is that of the sizes drawn, for every table. Drawn at random, sizes of heavy tails
-/// would stray by more than 1 % for millions of draws; here each of `n` equal parts of the distribution gives one size, at a random
-/// place in it, whose mean strays by less than a thousandth, so that a mean off by 1 % is seen with room to spare.
+/// The mean size that sets the rate of arrivals is the mean of the sizes drawn, for every table. The mean of random draws
+/// from a heavy tail is off by more than 1 % even after millions of draws. So the draws are stratified: each of `n` equal
+/// parts of the distribution gives one size at a random place in it. Their mean is within a thousandth.
 #[test]
 fn every_table_draws_the_mean_that_loads_are_computed_from() {
     let used = tables_in_use();

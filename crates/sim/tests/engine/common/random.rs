@@ -97,7 +97,7 @@ pub struct Case {
     pub toml: String,
     /// Every flow has to finish. Not so where
     /// * so many control frames are lost that a RESUME and its three repeats may all be (at 2 %: one in six million);
-    /// * packets turned back by a failed link may wait for one another in a circle, which is what eliding backpressure on such
+    /// * packets turned back by a failed link may wait for one another in a cycle, which is what eliding backpressure on such
     ///   turns is for (spec C.1);
     /// * go-back-N may run in place for ever: bursts at line rate into a buffer of a few packets, always with the one packet
     ///   dropped that is missing, or sent back again by a second NACK before the first has taken effect.
@@ -380,7 +380,7 @@ fn bfc_knobs(dice: &mut Dice, out: &mut String, full: u64) {
     }
 }
 
-/// `cyclic`: routes may depend on one another in a circle, which deadlocks under backpressure.
+/// `cyclic`: routes may depend on one another in a cycle, which deadlocks under backpressure.
 fn net(dice: &mut Dice, cyclic: bool) -> Net {
     let (rate, delay) = (dice.of(&RATES), dice.of(&DELAYS));
     let mut net = Net { toml: "[topology]\n".into(), hosts: Vec::new(), links: Vec::new(), ports: 0, rate, delay };

@@ -98,10 +98,10 @@ pub fn case(number: u64) -> Case {
     let heavy = faults(dice, &mut out, &net);
     let steady = !out.contains("[[fault]]");
     let turned = out.contains("leaf-spine") && out.contains("\ndown = ");
-    // Packets turned back by a failed link may wait for one another in a circle: under credits whatever is elided.
-    let circles = turned && (credits || !out.contains("\"valley\""));
+    // Packets turned back by a failed link may wait for one another in a cycle: under credits whatever is elided.
+    let cycles = turned && (credits || !out.contains("\"valley\""));
     // What comes of a region without backpressure may find no room for ever.
-    let live = !heavy && roomy && !circles && region.is_empty();
+    let live = !heavy && roomy && !cycles && region.is_empty();
     let threads = if dice.percent(4) { 2 } else { 1 };
     Case { live, threads, lossless: credits && steady, mishaps: None, toml: out }
 }

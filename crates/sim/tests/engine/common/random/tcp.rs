@@ -47,7 +47,7 @@ pub fn case(number: u64) -> Case {
     }
     faults(dice, &mut out, &net);
     let steady = !out.contains("[[fault]]");
-    // Packets turned back by a failed link may wait for one another in a circle.
+    // Packets turned back by a failed link may wait for one another in a cycle.
     let live = steady || !pfc;
     let lossless = pfc && steady && !out.contains("\nalpha");
     Case { live, threads: if dice.percent(4) { 2 } else { 1 }, lossless, mishaps: None, toml: out }
